@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A drawing as a list of plain shapes, and the canvases that show it.
+ *
+ * Charts append lines, rectangles, markers and texts to a DRAWING; a canvas
+ * renders it: cairo to SVG, PDF or PNG (canvas_cairo.c, the one door to
+ * cairo), or text (canvas_text.c), which golden tests compare, since a display
+ * list does not change with fonts and cairo versions. Coordinates are points
+ * (1/72 inch), origin at the top left.
+ */
+#ifndef FARWIRE_PLOTS_CANVAS_H
+#define FARWIRE_PLOTS_CANVAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct arena;
+
+enum text_anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
+enum marker { MARKER_NONE, MARKER_CIRCLE, MARKER_SQUARE, MARKER_TRIANGLE, MARKER_DIAMOND, MARKER_CROSS, MARKER_PLUS };
+enum dash { DASH_SOLID, DASH_LONG, DASH_SHORT, DASH_DOT };
+
+struct paint {
+	uint32_t rgb;	/* 0xRRGGBB */
+	double alpha;	/* 0..1 */
+};
+
+struct drawing;
+struct drawing *drawing_new(struct arena *arena, double width, double height);
+double drawing_width(const struct drawing *drawing);
+double drawing_height(const struct drawing *drawing);
+void draw_rectangle(struct drawing *drawing, double x, double y, double width, double height, struct paint fill);
+void draw_frame(struct drawing *drawing, double x, double y, double width, double height, struct paint stroke, double line_width);
+void draw_line(struct drawing *drawing, double x1, double y1, double x2, double y2, struct paint stroke, double line_width, enum dash dash);
+/* points: x, y pairs; count of points */
+void draw_polyline(struct drawing *drawing, const double *points, size_t count, struct paint stroke, double line_width, enum dash dash);
+void draw_polygon(struct drawing *drawing, const double *points, size_t count, struct paint fill);
+void draw_marker(struct drawing *drawing, enum marker marker, double x, double y, double size, struct paint fill);
+void draw_text(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor, struct paint fill, bool bold, const char *format, ...)
+	__attribute__((format(printf, 8, 9)));
+/* Turned 90 degrees to the left, for y axes. */
+void draw_text_up(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor, struct paint fill, const char *text);
+
+enum image_format { IMAGE_SVG, IMAGE_PDF, IMAGE_PNG };
+/* By the path's ending; false for others. */
+bool image_format_of(const char *path, enum image_format *format);
+/* Renders into memory owned by arena; NULL after a cairo error (*message). A
+ * PDF has a fixed creation date. Several drawings make several PDF pages;
+ * other formats take one. */
+unsigned char *image_render(struct arena *arena, enum image_format format,
+			    const struct drawing *const *drawings, size_t count,
+			    size_t *size, const char **message);
+/* Width of a text in points, by cairo's metrics of the plot font; a fixed
+ * width for each character in the text canvas would do for layout. */
+double text_width(const char *text, double size, bool bold);
+/* The display list, one shape a line with 2 decimals: for golden tests. */
+void drawing_print(const struct drawing *drawing, FILE *out);
+
+#endif

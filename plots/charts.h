@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The charts. Each takes plain data and returns a drawing in arena.
+ *
+ * House style: Okabe-Ito colours together with markers, dashes or hatches
+ * (never colour alone), viridis maps, 1-2-5 ticks, whiskers for 90 %
+ * intervals, a caption that says where the numbers come from. One file each.
+ */
+#ifndef FARWIRE_PLOTS_CHARTS_H
+#define FARWIRE_PLOTS_CHARTS_H
+
+#include "plots/canvas.h"
+#include "sim/result/result.h"
+
+struct arena;
+struct trace;
+
+struct chart_text {
+	const char *title;   /* what is shown, in words */
+	const char *caption; /* seed, draws, version, configuration */
+};
+
+/* Ratio bars with whiskers, a line at 1 and one at 0.95; measured (NaN: none)
+ * as a diamond on each bar. A failed case gets a hatched stub and its reason. */
+struct ratio_bar {
+	const char *label;
+	struct estimate ratio;
+	double measured;
+	const char *failed; /* reason; NULL: none */
+};
+struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
+				 const struct ratio_bar *bars, size_t count);
+
+/* Stacked horizontal bars of step time by cause, with a legend. */
+struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
+				const struct prediction *const *predictions,
+				size_t count);
+
+/* Timeline: host threads, wires, GPU streams over a window of time. */
+struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
+			       const struct trace *trace, int64_t from_ps,
+			       int64_t to_ps);
+
+/* Topology: nodes as boxes, links as lines with name, rate and utilisation. */
+struct diagram_node {
+	const char *name;
+	const char *kind;   /* "host" "guest" "gpu" "switch" */
+	const char *inside; /* host it belongs to, or NULL */
+	const char *detail; /* second line, or NULL */
+};
+struct diagram_link {
+	const char *name, *kind;
+	const char *ends[2];
+	const char *detail;   /* "10 Gbit/s, 20 us" */
+	double utilization[2]; /* NaN: not simulated */
+};
+struct drawing *chart_topology(struct arena *arena, struct chart_text text,
+			       const struct diagram_node *nodes, size_t node_count,
+			       const struct diagram_link *links, size_t link_count);
+
+/* Predicted against measured, log-log, with +-5 and 10 % guides; fit and test
+ * rows by marker; whiskers. */
+struct parity_point {
+	const char *label;
+	double measured;
+	struct estimate predicted;
+	bool test;
+};
+struct drawing *chart_parity(struct arena *arena, struct chart_text text,
+			     const struct parity_point *points, size_t count);
+
+/* Lines over one varied parameter; log axes by request; verdict changes as
+ * crosses on the axis. */
+struct curve {
+	const char *label;
+	const double *x;
+	const struct estimate *y; /* NaN value: failed there */
+	size_t count;
+};
+struct chart_axes {
+	const char *x_label, *y_label;
+	bool x_log, y_log;
+};
+struct drawing *chart_curves(struct arena *arena, struct chart_text text,
+			     struct chart_axes axes, const struct curve *curves,
+			     size_t count);
+
+/* Shared by the charts. */
+extern const uint32_t okabe_ito[8];
+/* 1-2-5 ticks covering [low, high]: fills ticks[max], returns how many. */
+size_t nice_ticks(double low, double high, size_t max, double *ticks);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is wrong with the input, and where.
+ *
+ * Input errors are collected, not printed one by one: a reader goes on after
+ * an error as far as makes sense, and the user sees up to 20 of them at once,
+ * each as
+ *
+ *   file:line: thing 'name': what is wrong (what to write instead)
+ *
+ * Programmer errors are FW_ASSERTs and stay on in release builds.
+ */
+#ifndef FARWIRE_BASE_DIAG_H
+#define FARWIRE_BASE_DIAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct arena;
+
+/* Where a value was written. file NULL: built in; line 0: no line (a --set). */
+struct origin {
+	const char *file;
+	int line;
+};
+
+struct diag;
+
+struct diag *diag_new(struct arena *arena);
+void diag_error(struct diag *diag, struct origin origin, const char *format,
+		...) __attribute__((format(printf, 3, 4)));
+/* Errors seen, also those past the twentieth, which are counted only. */
+size_t diag_count(const struct diag *diag);
+/* The text of error index < min(count, 20), "file:line: what". */
+const char *diag_at(const struct diag *diag, size_t index);
+void diag_print(const struct diag *diag, FILE *out);
+
+/* The nearest of count candidates to word by edit distance (Damerau), or NULL
+ * when none is near enough to be a likely slip: for "did you mean 'x'?". */
+const char *diag_nearest(const char *word, const char *const *candidates,
+			 size_t count);
+
+/* A broken contract inside the program: prints and aborts, in release too. */
+#define FW_ASSERT(condition) \
+	((condition) ? (void)0 : fw_assert_failed(#condition, __FILE__, __LINE__))
+_Noreturn void fw_assert_failed(const char *condition, const char *file,
+				int line);
+
+#endif

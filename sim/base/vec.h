@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A growing array whose storage belongs to an arena.
+ *
+ *   VEC(struct point) points = {0};
+ *   struct point *p = VEC_PUSH(arena, &points);   // zeroed slot
+ *   for (size_t i = 0; i < points.count; i++) use(&points.items[i]);
+ *
+ * Growing moves the items, so hold indices, not pointers, across pushes. The
+ * old storage stays in the arena until it ends: at most as much again.
+ */
+#ifndef FARWIRE_BASE_VEC_H
+#define FARWIRE_BASE_VEC_H
+
+#include <stddef.h>
+
+struct arena;
+
+#define VEC(type)              \
+	struct {               \
+		type *items;   \
+		size_t count;  \
+		size_t room;   \
+	}
+
+/* Makes room for one more item; returns the (maybe moved) storage. */
+void *vec_grow(struct arena *arena, void *items, size_t count, size_t *room,
+	       size_t item_size);
+
+#define VEC_PUSH(arena, vec)                                                  \
+	((vec)->items = vec_grow((arena), (vec)->items, (vec)->count,         \
+				 &(vec)->room, sizeof *(vec)->items),         \
+	 &(vec)->items[(vec)->count++])
+
+#endif

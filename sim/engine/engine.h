@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The clock and the event queue.
+ *
+ * A discrete-event simulation is a list of things that will happen, each with
+ * a time and a function to call. The engine takes the earliest, moves the
+ * clock to its time and calls its function, which may add or cancel others;
+ * and so on until nothing is left, somebody stops it, or a limit is reached.
+ * It knows no bytes, links, GPUs or files.
+ *
+ * Time is an integer count of picoseconds: 2^63 ps is 106 days. It never runs
+ * back. Events of the same time run in the order in which they were added, so
+ * the same program gives the same history on every machine.
+ *
+ * Rounding rule: a duration in seconds becomes the nearest picosecond, halves
+ * away from zero (ps_from_s). Sizes over rates are rounded up (a transfer is
+ * not over before its last bit), by the module that divides.
+ */
+#ifndef FARWIRE_ENGINE_ENGINE_H
+#define FARWIRE_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct engine;
+struct trace;
+
+#define PS_PER_S 1000000000000LL
+
+/* Seconds to picoseconds, saturating at +-2^62. */
+int64_t ps_from_s(double seconds);
+double s_from_ps(int64_t picoseconds);
+
+struct event_id { /* {0} is never a pending event */
+	uint32_t slot;
+	uint32_t serial;
+};
+
+/* What an event calls. arg is whatever was given when it was added. */
+typedef void event_fn(void *ctx, uint64_t arg);
+
+struct engine_limits {
+	uint64_t events_max; /* 0: none */
+	int64_t time_max_ps; /* 0: none */
+};
+
+enum engine_end {
+	ENGINE_DRAINED, /* nothing left to happen */
+	ENGINE_STOPPED, /* engine_stop */
+	ENGINE_FAILED,	/* engine_fail: an invariant is broken */
+	ENGINE_EVENTS,	/* events_max reached */
+	ENGINE_TIME,	/* the next event lies after time_max_ps */
+};
+
+struct engine *engine_new(struct arena *arena,
+			  const struct engine_limits *limits);
+int64_t engine_now_ps(const struct engine *engine);
+uint64_t engine_events_count(const struct engine *engine);
+
+/* Adds an event. time_ps >= now (asserted). */
+struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn,
+			  void *ctx, uint64_t arg);
+/* delay_ps >= 0 from now. */
+struct event_id engine_after(struct engine *engine, int64_t delay_ps,
+			     event_fn *fn, void *ctx, uint64_t arg);
+/* True if it was pending and is now gone; false if it ran or was cancelled. */
+bool engine_cancel(struct engine *engine, struct event_id id);
+
+enum engine_end engine_run(struct engine *engine);
+void engine_stop(struct engine *engine);
+/* A broken invariant: keeps the first message with the simulated time and the
+ * event's number, and ends the run with ENGINE_FAILED. */
+void engine_fail(struct engine *engine, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+const char *engine_failure(const struct engine *engine); /* NULL: none */
+
+/* The optional append-only trace; NULL (the default) records nothing. */
+void engine_trace_set(struct engine *engine, struct trace *trace);
+struct trace *engine_trace(const struct engine *engine);
+
+#endif

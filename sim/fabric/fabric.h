@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shared things and the flows that use them.
+ *
+ * A RESOURCE has a capacity: a direction of a link (bytes/s), a host's memory
+ * (bytes/s), a core (core-seconds/s, capacity 1), a GPU's compute engine
+ * (GPU-seconds/s, capacity 1). A FLOW moves `size` units and uses
+ * several resources at once, a(f, r) of resource r for each unit: a byte of
+ * TCP payload costs 1538/1448 bytes of the wire and some core-seconds at both
+ * ends. Concurrent flows share by weighted max-min fairness with a cap for
+ * each: the rates x(f) satisfy sum over f of a(f, r) x(f) <= C(r), and no rate
+ * can be raised without lowering one whose x/weight is no larger.
+ *
+ * A flow ends when its last unit has entered; latency is added by whoever
+ * knows what the flow means. End times are rounded up to the next picosecond.
+ *
+ * Rates change only when a flow starts, ends, or changes its cap, or a
+ * capacity changes; only the flows connected with the change through shared
+ * resources are solved again (the affected component). Changes at one instant
+ * are solved together, once.
+ *
+ * NODES and LINKS give the topology: a link joins two nodes and is two
+ * directed resources (one for each direction); a route is the list of
+ * directed links of a shortest path (least latency, then fewest hops, then
+ * canonical names), so the order of the configuration changes nothing.
+ */
+#ifndef FARWIRE_FABRIC_FABRIC_H
+#define FARWIRE_FABRIC_FABRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/engine/engine.h"
+
+struct arena;
+struct fabric;
+struct link_kind;
+
+struct fabric *fabric_new(struct arena *arena, struct engine *engine);
+
+/* ---- resources ---- */
+
+/* Names are unique; capacity > 0 in units/s. Returns the resource's index. */
+int fabric_resource_add(struct fabric *fabric, const char *name,
+			double capacity);
+void fabric_capacity_set(struct fabric *fabric, int resource, double capacity);
+double fabric_capacity(const struct fabric *fabric, int resource);
+size_t fabric_resource_count(const struct fabric *fabric);
+const char *fabric_resource_name(const struct fabric *fabric, int resource);
+/* Units that have passed since the start (integrated up to now). */
+double fabric_carried(struct fabric *fabric, int resource);
+/* Seconds since the start in which at least one flow used it. */
+double fabric_busy_s(struct fabric *fabric, int resource);
+size_t fabric_flows_on(const struct fabric *fabric, int resource);
+
+/* ---- flows ---- */
+
+enum { FLOW_USES_MAX = 24 };
+
+struct flow_use {
+	int resource;
+	double per_unit; /* a(f, r) > 0 */
+};
+
+struct flow_spec {
+	double size;   /* units > 0, e.g. payload bytes */
+	double cap;    /* units/s; 0: none */
+	double weight; /* 0: 1 */
+	struct flow_use uses[FLOW_USES_MAX]; /* no resource twice */
+	size_t use_count; /* may be 0 if cap > 0 */
+	event_fn *done;	  /* called once, when the last unit has entered */
+	void *ctx;
+	uint64_t arg;
+};
+
+struct flow_id { /* {0} is never an active flow */
+	uint32_t slot;
+	uint32_t serial;
+};
+
+struct flow_id fabric_flow_start(struct fabric *fabric,
+				 const struct flow_spec *spec);
+/* Changes the cap of an active flow (0: none); false if it has ended. */
+bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap);
+/* Ends it without calling done; false if it has ended. */
+bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id);
+double fabric_flow_rate(struct fabric *fabric, struct flow_id id); /* 0: ended */
+size_t fabric_flow_count(const struct fabric *fabric); /* active */
+
+/* ---- topology ---- */
+
+/* What a link does to whatever crosses it, worked out from its parameters by
+ * its kind. [0]: from a to b, [1]: back. */
+struct link_traits {
+	double capacity_Bps[2]; /* raw, framing included */
+	double latency_s;	/* one way, switching at its far end included */
+	double packet_payload_B; /* most bytes in a packet (IP MTU, TLP payload); 0: no packets */
+	double packet_overhead_B; /* bytes on the wire beyond that, a packet */
+	double loss_ratio[2];	/* chance that a packet is lost */
+	bool physical_nic; /* receiving from it goes through a physical NIC */
+};
+
+int fabric_node_add(struct fabric *fabric, const char *name); /* unique */
+int fabric_node_find(const struct fabric *fabric, const char *name); /* or -1 */
+size_t fabric_node_count(const struct fabric *fabric);
+const char *fabric_node_name(const struct fabric *fabric, int node);
+int fabric_link_add(struct fabric *fabric, const char *name,
+		    const char *kind_name, int node_a, int node_b,
+		    const struct link_traits *traits);
+size_t fabric_link_count(const struct fabric *fabric);
+const char *fabric_link_name(const struct fabric *fabric, int link);
+const char *fabric_link_kind(const struct fabric *fabric, int link);
+const struct link_traits *fabric_link_traits(const struct fabric *fabric,
+					     int link);
+void fabric_link_nodes(const struct fabric *fabric, int link, int *node_a,
+		       int *node_b);
+/* The resource of a link's direction (0: a to b). */
+int fabric_link_resource(const struct fabric *fabric, int link, int direction);
+
+struct hop {
+	int link;
+	int direction; /* 0: a to b, 1: b to a */
+};
+
+struct route {
+	const struct hop *hops; /* count of them, borrowed from the fabric */
+	size_t count;
+	double latency_s;   /* sum over the hops */
+	double mtu_B;	    /* least packet_payload_B > 0 of the hops; 0: none */
+	double loss_ratio;  /* 1 - product of (1 - loss) */
+	bool physical_nic;  /* of any hop */
+};
+
+/* The route, found once and kept; NULL if there is none. from == to gives an
+ * empty route. Only links whose kind is in kinds (NULL-terminated; NULL: any)
+ * are taken. */
+const struct route *fabric_route(struct fabric *fabric, int from, int to,
+				 const char *const *kinds);
+
+/* Bytes on link for `payload_B` bytes of a message that travels in packets
+ * with header_B bytes of headers of their own inside each packet (TCP/IP: 52,
+ * a tunnel: more) and at most mtu_B bytes (0: the link's own) in one:
+ *   packets = ceil(payload / (mtu - header)), at least 1;
+ *   wire = payload + packets (header + overhead).                       */
+double link_wire_B(const struct link_traits *traits, double mtu_B,
+		   double header_B, double payload_B);
+double route_packets(const struct route *route, double header_B,
+		     double payload_B);
+
+/* Adds the hops of route to spec->uses with their framing. */
+void route_uses(const struct fabric *fabric, const struct route *route,
+		double header_B, double payload_B, struct flow_spec *spec);
+
+/* ---- checks ---- */
+
+/* Compares the current rates with an independent solution from scratch and
+ * every resource's load with its capacity (relative slack 1e-9); calls
+ * engine_fail on a difference. For tests and debug builds. */
+void fabric_check(struct fabric *fabric);
+
+#endif

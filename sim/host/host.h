@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Hosts, the guests on them, and how a message gets into one.
+ *
+ * A HOST is a machine: cores with a clock, C-states and a power policy, memory,
+ * a physical NIC with interrupt moderation. A GUEST is where programs run: the
+ * bare machine, a container, or a VM with a virtual NIC. Each tuning option of
+ * the latency guides acts through its own mechanism:
+ *
+ *   power policy, turbo      the clock of the cores
+ *   C-states                 exit latency after idleness (cpu.h)
+ *   NIC moderation           a physical NIC raises at most so many interrupts
+ *                            a second: a packet waits for the next slot
+ *   interrupt coalescing     the same on the virtual NIC (VMXNET3)
+ *   latency sensitivity      a halted vCPU is scheduled again without delay,
+ *                            and coalescing is off (VMware documents both)
+ *   firewall                 work for each packet
+ *   SELinux                  work for each socket call
+ */
+#ifndef FARWIRE_HOST_HOST_H
+#define FARWIRE_HOST_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/base/param.h"
+#include "sim/host/cpu.h"
+
+struct arena;
+
+struct host_params {
+	double cores_count;
+	double clock_Hz, turbo_clock_Hz;
+	bool turbo;
+	int power_policy; /* enum power_policy */
+	double balanced_clock_ratio; /* of clock, under POWER_BALANCED */
+	bool c_states;
+	double c1e_exit_s, c1e_residency_s, c6_exit_s, c6_residency_s;
+	double dram_bandwidth_Bps;
+	double copy_rate_Bps; /* one core's memcpy at the reference clock */
+	bool nic_moderation;
+	double nic_moderation_Hz; /* most interrupts a second */
+};
+enum power_policy { POWER_BALANCED, POWER_MAX_PERFORMANCE };
+extern const struct param_table host_table;
+
+struct guest_params {
+	int kind; /* enum guest_kind */
+	int vnic; /* enum vnic_kind */
+	double vcpus_count; /* 0: all of the host's cores */
+	int latency_sensitivity; /* enum latency_sensitivity */
+	double vcpu_wake_s;  /* scheduling a halted vCPU, sensitivity normal */
+	bool coalescing;
+	double coalescing_Hz;
+	double vnic_packet_s; /* the hypervisor's work for a packet, in the guest's time */
+	double vnic_latency_s; /* added one way (the virtual switch, PVRDMA's proxy) */
+	bool firewall;
+	double firewall_packet_s;
+	bool selinux;
+	double selinux_call_s;
+	double send_s;	  /* socket send of a short message, at reference clock */
+	double receive_s; /* interrupt, protocol and socket receive, ditto */
+	double packet_s;  /* each further packet of a long message, either side */
+	double byte_spB;  /* copying and checksumming, either side */
+	double thread_wake_s; /* waking a blocked thread */
+	bool offload; /* segmentation offload: packets of 64 KiB for the CPU */
+};
+enum guest_kind { GUEST_BARE, GUEST_VM, GUEST_CONTAINER };
+enum vnic_kind { VNIC_NONE, VNIC_PASSTHROUGH, VNIC_PVRDMA, VNIC_VMXNET3 };
+enum latency_sensitivity { SENSITIVITY_NORMAL, SENSITIVITY_HIGH };
+extern const struct param_table guest_table;
+
+struct host;
+struct guest;
+
+/* name: also the fabric node and the prefix of its resources. The host's
+ * memory is the resource "<name>.dram". The parameters are borrowed. */
+struct host *host_new(struct arena *arena, struct engine *engine,
+		      struct fabric *fabric, const char *name,
+		      const struct host_params *params);
+struct guest *guest_new(struct host *host, const char *name, int node,
+			const struct guest_params *params);
+const struct host_params *host_params(const struct host *host);
+const char *host_name(const struct host *host);
+int host_dram(const struct host *host); /* resource */
+double host_clock_Hz(const struct host *host);
+
+const struct guest_params *guest_params(const struct guest *guest);
+const char *guest_name(const struct guest *guest);
+struct host *guest_host(struct guest *guest);
+int guest_node(const struct guest *guest);
+/* A core for a new thread: the guest's cores in turn. */
+struct cpu *guest_core(struct guest *guest);
+
+/* Work of sending one message of payload_B in `packets` packets, as one socket
+ * call, at the reference clock: send + SELinux + per packet (firewall, vNIC)
+ * + per byte. */
+double guest_send_work_s(const struct guest *guest, double packets,
+			 double payload_B);
+double guest_receive_work_s(const struct guest *guest, double packets,
+			    double payload_B);
+/* The part of it that a bulk flow pays as it goes: core-seconds a byte at the
+ * reference clock, for packets of packet_B payload bytes. */
+double guest_flow_spB(const struct guest *guest, double packet_B);
+
+/* A message's last packet has arrived at the guest's NIC: waits for the
+ * interrupt (moderation of a physical NIC if it came through one, coalescing
+ * of the virtual NIC), then works work_s on core (waking it), then calls fn.
+ * Messages that arrive while an interrupt is due share it. */
+void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic,
+		   double work_s, event_fn *fn, void *ctx, uint64_t arg);
+/* Interrupts raised so far, for counters and tests. */
+uint64_t guest_interrupts_count(const struct guest *guest);
+
+#endif

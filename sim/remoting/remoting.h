@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* CUDA calls forwarded over a connection: client, wire, server.
+ *
+ * The client intercepts a call, decides its class, marshals it and sends it;
+ * the server takes the messages of one connection in order, unmarshals, calls
+ * the driver, answers. Classes:
+ *   local     answered at the client
+ *   async     fire and forget: returns when the message is accepted
+ *   sync      returns when the answer is back
+ *   draining  the same, and the answer waits for the GPU's queue
+ *   poll      a query; its answer says ready or not
+ *   bulk      copies with payload: chunked, the chunks pipelined through wire,
+ *             staging and PCIe (min of the three), or stop-and-go
+ * A POLICY is data (models/runtimes/x.cfg) plus one small file that says which
+ * kind of call is of which class.
+ *
+ * Published check: one client with nothing queued follows the recurrence of
+ * Wang et al., arXiv 2401.13354 (tests/analytic/test_recurrence.c).
+ */
+#ifndef FARWIRE_REMOTING_REMOTING_H
+#define FARWIRE_REMOTING_REMOTING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/cuda/cuda.h"
+#include "sim/transport/transport.h"
+
+enum call_class { CLASS_LOCAL, CLASS_ASYNC, CLASS_SYNC, CLASS_DRAINING, CLASS_POLL, CLASS_BULK, CLASS_COUNT };
+const char *call_class_name(enum call_class call_class);
+
+struct runtime_params {
+	int policy; /* index into the policies */
+	double connections_count; /* threads are spread over them in turn */
+	double batch_count;	/* async calls sent in one message; 1: each alone */
+	double batch_s;		/* a waiting batch is sent after this time */
+	bool query_cache;	/* attributes answered at the client after the first time */
+	bool shadow_handles;	/* creations answered at the client, sent async */
+	double outstanding_count; /* async calls sent and not yet executed before the client waits; 0: no limit */
+	double request_header_B, reply_B;
+	double intercept_s;	/* client: interposing a call, at the reference clock */
+	double marshal_s;	/* client: marshalling and dispatching one message */
+	double marshal_spB;	/* per byte of arguments */
+	double unmarshal_s;	/* server: taking one call apart and dispatching it */
+	double call_service_s;	/* server: the runtime's own work and thread hand-offs for a call that it answers */
+	double reply_s;		/* client: taking the answer apart */
+	double chunk_B;		/* of bulk copies */
+	bool pipelined;		/* chunks overlap; false: stop-and-go */
+	bool pinned_staging;	/* server stages through pinned memory */
+	bool zero_copy;		/* RDMA writes GPU memory directly (GPUDirect) */
+	double connect_timeout_s, call_timeout_s; /* give up: a verdict */
+	double keep_alive_s;	/* idle time after which a probe is sent; 0: none */
+};
+extern const struct param_table runtime_table;
+
+struct policy {
+	const char *name; /* "synchronous", "flexdirect", "asynchronous", "batched" */
+	const char *help;
+	enum call_class (*classify)(const struct runtime_params *params,
+				    const struct cuda_call *call);
+};
+size_t policy_count(void);
+const struct policy *policy_at(size_t index);
+
+struct remote_client;
+struct remote_spec {
+	struct arena *arena;
+	struct engine *engine;
+	struct fabric *fabric;
+	const char *name;
+	const struct runtime_params *params;
+	const struct transport_kind *transport;
+	const void *transport_params;
+	struct guest *client, *server;
+	struct cuda_process *process; /* on the server */
+	uint64_t seed;
+	/* A call or the connection timed out: the run of this client is over. */
+	void (*failed)(void *ctx, const char *reason);
+	void *failed_ctx;
+};
+/* NULL when there is no route between client and server for the transport. */
+struct remote_client *remote_client_new(const struct remote_spec *spec);
+struct cuda_port *remote_port(struct remote_client *client);
+/* Opens the connections, then calls fn. */
+void remote_connect(struct remote_client *client, event_fn *fn, void *ctx,
+		    uint64_t arg);
+
+struct remote_counters {
+	uint64_t calls_count[CLASS_COUNT];
+	uint64_t messages_count;
+	double waited_s; /* callers' time in sync, draining and poll calls */
+	double sent_B, received_B;
+	uint64_t losses_count, timeouts_count;
+	double stalled_s;
+};
+struct remote_counters remote_counters(const struct remote_client *client);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Results: a prediction as data, and tables with a quantity for each column.
+ *
+ * A PREDICTION is what `run` says of a case. A RESULT TABLE is anything else
+ * that is printed, saved or drawn: columns with name, quantity and unit, rows
+ * of numbers or texts, number columns optionally with an interval. Writers
+ * turn either into a text table, CSV, JSON or JSON Lines; plots read them.
+ */
+#ifndef FARWIRE_RESULT_RESULT_H
+#define FARWIRE_RESULT_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sim/base/units.h"
+
+struct arena;
+struct trace;
+struct cfg_resolution;
+
+/* A number with its 90 % interval. NaN: not available (null in JSON). */
+struct estimate {
+	double value, low, high;
+};
+
+enum { BREAKDOWN_MAX = 8 };
+struct breakdown_part {
+	const char *name; /* "kernel" "call issue" "network" "copy" "collective exposed" "input wait" "other" */
+	double seconds;	  /* of the step; the parts add up to it */
+};
+
+struct client_prediction { /* of a pool: one line a client */
+	const char *name;
+	const char *gpu;
+	bool ok;
+	const char *reason;
+	struct estimate throughput, ratio, step_s, gpu_utilization;
+};
+
+struct link_prediction {
+	const char *name;
+	double utilization; /* 0..1 of the steady steps' time */
+	double carried_B;
+};
+
+struct prediction {
+	const char *name;
+	bool ok;
+	const char *reason;	    /* of a failed verdict, else NULL */
+	struct estimate throughput; /* images/s, sum over clients */
+	struct estimate step_s;
+	struct estimate ratio;	    /* to the baseline; NaN: none */
+	struct estimate gpu_utilization; /* mean over the GPUs in use */
+	struct breakdown_part breakdown[BREAKDOWN_MAX];
+	size_t breakdown_count;
+	const char *bottleneck;
+	struct client_prediction *clients;
+	size_t client_count;
+	struct link_prediction *links;
+	size_t link_count;
+	uint64_t events_count;
+	uint64_t calls_count, polls_count; /* of a step */
+	double retransmission_timeouts; /* a step */
+	double connect_s;
+	const struct cfg_resolution *resolution;
+	uint64_t seed;
+	size_t draws_count;
+};
+
+enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
+
+void predictions_write(FILE *out, enum output_format format,
+		       const struct prediction *const *predictions,
+		       size_t count);
+
+/* ---- result tables ---- */
+
+struct result_column {
+	const char *name;
+	enum quantity quantity; /* of numbers */
+	bool text;
+	bool interval; /* cells carry low and high: name_low, name_high in CSV */
+};
+struct result_cell {
+	const char *text;      /* of text columns; NULL: not available */
+	struct estimate number; /* of the others; NaN: not available */
+};
+struct result_table {
+	const char *name, *title;
+	const struct result_column *columns;
+	size_t column_count;
+	struct result_cell *cells; /* row_count * column_count */
+	size_t row_count;
+};
+void result_table_write(FILE *out, enum output_format format,
+			const struct result_table *table);
+
+/* Perfetto/Chrome trace JSON of a run. */
+void trace_write(FILE *out, const struct trace *trace);
+
+/* Output files are written whole or not at all: a temporary file beside it,
+ * renamed by output_commit. NULL with errno set when it cannot be opened;
+ * path "-" is stdout. */
+struct output;
+struct output *output_open(const char *path);
+FILE *output_file(struct output *output);
+/* 0, or -1 with errno after an error anywhere on the way (disk full, closed
+ * pipe): then nothing is left behind. Frees output either way. */
+int output_commit(struct output *output);
+void output_abandon(struct output *output);
+
+/* JSON text of a string with quotes and escapes; numbers with %.17g, null for
+ * NaN and infinities. */
+void json_string(FILE *out, const char *text);
+void json_number(FILE *out, double value);
+
+#define FARWIRE_VERSION "0.1.0"
+
+#endif

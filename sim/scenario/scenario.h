@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The one place that sees everything: a case's parameters, and the world made
+ * of them.
+ *
+ *   case_read    files + settings -> struct scenario (const from then on)
+ *   world_new    scenario + run arena -> engine, fabric, hosts, GPUs, clients
+ *   world_run    runs it until every client has its steps or failed
+ */
+#ifndef FARWIRE_SCENARIO_SCENARIO_H
+#define FARWIRE_SCENARIO_SCENARIO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/cfg/cfg.h"
+#include "sim/cuda/player.h"
+#include "sim/engine/trace.h"
+#include "sim/fabric/link.h"
+#include "sim/remoting/remoting.h"
+#include "sim/training/program.h"
+#include "sim/transport/dma.h"
+
+struct host_entry {
+	const char *name;
+	struct origin origin;
+	struct host_params params;
+};
+
+struct guest_entry {
+	const char *name;
+	struct origin origin;
+	size_t host;
+	struct guest_params params;
+};
+
+struct gpu_entry {
+	const char *name;
+	struct origin origin;
+	const char *profile; /* "gtx-1050ti" */
+	size_t host;
+	struct gpu_params params;
+};
+
+struct link_entry {
+	const char *name;
+	struct origin origin;
+	const struct link_kind *kind;
+	const char *ends[2]; /* node names */
+	struct link_traits traits;
+};
+
+struct topology {
+	const char *name, *help, *path;
+	const struct host_entry *hosts;
+	size_t host_count;
+	const struct guest_entry *guests;
+	size_t guest_count;
+	const struct gpu_entry *gpus;
+	size_t gpu_count;
+	const char *const *switches; /* further nodes */
+	size_t switch_count;
+	const struct link_entry *links;
+	size_t link_count;
+};
+
+/* One program: where it runs and which GPU it uses. */
+struct client_entry {
+	const char *name;
+	struct origin origin;
+	size_t guest;	     /* where the program runs */
+	size_t gpu;
+	size_t server;	     /* guest in front of the GPU; the same as guest with
+				no runtime: the local driver */
+	double fraction_ratio; /* of the GPU */
+	double batch_count;
+	const struct network *network;
+	const struct stack_params *stack;
+	const struct efficiency_params *efficiency;
+	const struct runtime_params *runtime; /* NULL: local driver */
+	const struct transport_kind *transport;
+	const void *transport_params;
+};
+
+struct scenario {
+	const char *name, *path;
+	struct topology topology;
+	const struct client_entry *clients;
+	size_t client_count;
+	const char *baseline; /* placement to which the ratio is taken: "local" (the
+				 driver beside the GPU, alone) or NULL: none */
+	struct driver_params driver;
+	struct dma_params dma;
+	double steps_warmup_count, steps_count; /* steps to leave out, most to measure */
+	const struct cfg_resolution *resolution; /* every parameter */
+	const char *topology_name, *model_name, *stack_name, *runtime_name;
+	const char *impossible; /* a verdict known before running: does not fit
+				   the GPU's memory, no route; NULL: none */
+};
+
+/* Where shipped data lies: <root>/topologies, models, calib. */
+struct data_root;
+const char *data_root_find(struct arena *arena); /* FARWIRE_DATA, source tree or prefix */
+
+struct setting { /* "key=value" and who said it */
+	const char *text;
+	struct origin origin;
+};
+struct draw_value {
+	const char *path;
+	double value;
+};
+struct case_request {
+	const char *path;   /* a case file, or NULL: only settings */
+	const struct setting *settings;
+	size_t setting_count;
+	const struct draw_value *draws;
+	size_t draw_count;
+	const char *data_root;
+	bool as_baseline;   /* the same case with the local driver beside the GPU,
+			       one client, no other tenants */
+};
+/* NULL after errors (in diag). */
+const struct scenario *case_read(struct arena *arena, struct diag *diag,
+				 const struct case_request *request);
+
+struct client_run { /* what came out for one client */
+	const struct client_entry *entry;
+	bool failed;
+	const char *reason; /* of a failure */
+	const struct step_record *steps; /* all of them */
+	size_t step_count;
+	struct remote_counters remote; /* zero for local */
+	double connect_s;
+};
+struct link_use {
+	const char *link; /* resource name */
+	double carried_B, capacity_Bps, busy_s;
+};
+struct world_outcome {
+	struct client_run *clients;
+	size_t client_count;
+	double end_s;
+	double *gpu_busy_s; /* by GPU of the topology */
+	struct link_use *links;
+	size_t link_count;
+	uint64_t events_count;
+	const char *broken; /* an invariant; NULL: none */
+};
+/* Builds the world in arena, runs it, reads the counters. trace may be NULL. */
+struct world_outcome world_run(struct arena *arena,
+			       const struct scenario *scenario, uint64_t seed,
+			       struct trace *trace);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A network is a list of layers, from which everything else is counted:
+ * shapes, parameters, gradient tensors, MACs, activations, memory.
+ *
+ * Files: models/networks/<name>.cfg, a group `network` with name, image
+ * (pixels a side), channels, classes, source and `layers`, a list of groups
+ * such as
+ *   { name = "conv1"; op = "conv"; kernel = [7, 7]; out = 64; stride = 2;
+ *     pad = "same"; batch_norm = true; relu = true; from = "input"; }
+ * where `from` defaults to the layer before; a conv or fc with batch_norm,
+ * bias or relu becomes several layers here. Ops: conv, fc, max_pool, avg_pool,
+ * global_pool, add, concat, lrn, dropout, softmax.
+ */
+#ifndef FARWIRE_TRAINING_NETWORK_H
+#define FARWIRE_TRAINING_NETWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sim/cfg/cfg.h"
+
+enum layer_op {
+	LAYER_INPUT, LAYER_CONV, LAYER_FC, LAYER_BATCH_NORM, LAYER_BIAS,
+	LAYER_RELU, LAYER_MAX_POOL, LAYER_AVG_POOL, LAYER_ADD, LAYER_CONCAT,
+	LAYER_LRN, LAYER_DROPOUT, LAYER_SOFTMAX, LAYER_OP_COUNT,
+};
+const char *layer_op_name(enum layer_op op);
+
+enum { LAYER_INPUTS_MAX = 8, LAYER_TENSORS_MAX = 4 };
+
+struct layer {
+	const char *name;
+	enum layer_op op;
+	size_t inputs[LAYER_INPUTS_MAX]; /* indices of earlier layers */
+	size_t input_count;
+	size_t channels, height, width; /* of the output, of one image */
+	double output_count; /* elements of one image's output */
+	double input_count_total; /* elements read, of one image */
+	double macs;	     /* of one image, forward */
+	double tensors[LAYER_TENSORS_MAX]; /* elements of each trainable tensor */
+	size_t tensor_count;
+	size_t state_tensor_count; /* not trained: moving mean and variance */
+	bool in_place; /* output shares its input's memory (ReLU) */
+};
+
+struct network {
+	const char *name, *source;
+	size_t image, image_channels, classes;
+	const struct layer *layers; /* in topological order; [0] is the input */
+	size_t layer_count;
+	double parameters_count, gradient_tensors_count, macs_count;
+	double activations_count; /* elements of one image kept for backward */
+};
+
+/* NULL after errors (in diag): bad shapes, unknown ops, names that are not
+ * there, cycles. */
+const struct network *network_read(struct arena *arena, struct diag *diag,
+				   const struct cfg_node *file);
+
+/* GPU memory of a training step, bytes: weights, gradients, optimiser state,
+ * activations with in-place ReLU, gradients of activations while needed (the
+ * largest pair live at once), workspace_B. element_B: 4 for fp32. */
+double network_memory_B(const struct network *network, size_t batch,
+			double element_B, double optimiser_copies_count,
+			double workspace_B);
+
+#endif

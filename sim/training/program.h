@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A framework turns a network into a program: threads that make CUDA calls.
+ *
+ * The stack (a file in models/stacks) is part of the model: which kernels an op
+ * becomes, how many driver and library calls each brings, which thread issues
+ * them and in what order, who polls, how a step begins and ends.
+ * One file for each framework (tf1.c, pytorch.c), one line each in stacks.def.
+ */
+#ifndef FARWIRE_TRAINING_PROGRAM_H
+#define FARWIRE_TRAINING_PROGRAM_H
+
+#include <stdbool.h>
+
+#include "sim/cuda/player.h"
+#include "sim/training/network.h"
+
+struct stack_params {
+	int framework;	/* index into the frameworks */
+	double dispatch_s; /* host work of the executor for an op, at the reference clock */
+	double calls_per_library_op_count; /* driver and library calls that a
+		cuDNN or cuBLAS op brings besides its kernels' launches; a fraction is
+		spread evenly over the ops */
+	double calls_per_launch_count; /* calls a plain kernel brings, its launch included */
+	bool l2_loss_all;  /* weight decay's loss takes all variables; false: not batch norm's */
+	bool l2_loss_single_op; /* one op for all of them */
+	bool poller;	   /* event-polling thread */
+	double poll_sleep_s;
+	bool real_input;   /* each step copies its input to the GPU */
+	bool pinned_input;
+	double events_per_step_count; /* extra records and polls (several stream groups) */
+	double session_s;  /* host work between two steps */
+	double optimiser_copies_count; /* 0: plain SGD, 1: momentum */
+	double arguments_B; /* marshalled arguments of a launch */
+	double library_arguments_B;
+	double workspace_B;
+	bool fp16;
+};
+extern const struct param_table stack_table;
+
+struct framework {
+	const char *name; /* "tensorflow-1" */
+	const char *help;
+	/* Builds the call stream of one step. */
+	const struct call_stream *(*program)(struct arena *arena,
+		const struct network *network, size_t batch,
+		const struct stack_params *stack, const struct gpu_params *gpu,
+		const struct efficiency_params *efficiency);
+};
+size_t framework_count(void);
+const struct framework *framework_at(size_t index);
+
+#endif
