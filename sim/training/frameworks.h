@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The frameworks, one file each; their list is frameworks.def. */
+#ifndef FARWIRE_TRAINING_FRAMEWORKS_H
+#define FARWIRE_TRAINING_FRAMEWORKS_H
+
+#include "sim/training/program.h"
+
+#define FRAMEWORK(name) extern const struct framework name;
+#include "sim/training/frameworks.def"
+#undef FRAMEWORK
+
+#endif

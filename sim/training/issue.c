@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/issue.h"
+
+struct item *issue_item(struct issuer *issuer, enum item_kind kind)
+{
+	struct item *item = VEC_PUSH(issuer->arena, &issuer->items);
+	item->kind = kind;
+	return item;
+}
+
+struct cuda_call *issue_call(struct issuer *issuer, enum call_kind kind, uint16_t stream)
+{
+	struct cuda_call *call = &issue_item(issuer, ITEM_CALL)->call;
+	call->kind = kind;
+	call->stream = stream;
+	call->arguments_B = (float)issuer->stack->arguments_B;
+	return call;
+}
+
+/* Library calls as they fall due: rate of them for each op, the fraction carried on. */
+static void issue_library(struct issuer *issuer, double *due, double rate, const char *label)
+{
+	for (*due += rate; *due >= 1; *due -= 1) {
+		struct cuda_call *call = issue_call(issuer, CALL_LIBRARY, 0);
+		call->arguments_B = (float)issuer->stack->library_arguments_B;
+		call->label = label;
+	}
+}
+
+void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
+{
+	const struct stack_params *stack = issuer->stack;
+	if (stack->dispatch_s > 0)
+		issue_item(issuer, ITEM_THINK)->work_s = stack->dispatch_s;
+	if (op->library)
+		issue_library(issuer, &issuer->library_due, stack->calls_per_library_op_count, op->name);
+	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work, stack->fp16);
+	for (uint32_t i = 0; i < op->kernels; i++) {
+		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1, op->name);
+		struct cuda_call *launch = issue_call(issuer, CALL_LAUNCH, stream);
+		launch->duration_s = duration_s;
+		launch->label = op->name;
+	}
+}
+
+void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double size_B, bool pageable,
+			  uint16_t compute, uint16_t copies, uint16_t event, uint16_t signal)
+{
+	issue_call(issuer, CALL_EVENT_RECORD, compute)->event = event;
+	issue_call(issuer, CALL_STREAM_WAIT_EVENT, copies)->event = event;
+	struct cuda_call *copy = issue_call(issuer, kind, copies);
+	copy->payload_B = size_B;
+	copy->pageable = pageable;
+	copy->label = kind == CALL_MEMCPY_D2H_ASYNC ? "loss to host" : "input to device";
+	issue_call(issuer, CALL_EVENT_RECORD, copies)->event = (uint16_t)(event + 1);
+	struct item *watch = issue_item(issuer, ITEM_WATCH);
+	watch->call.event = (uint16_t)(event + 1);
+	watch->signal = signal;
+}
+
+void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count)
+{
+	struct item *item = issue_item(issuer, ITEM_AWAIT);
+	item->signal = signal;
+	item->count = count;
+}
+
+double input_B(const struct network *network, size_t batch)
+{
+	double pixels = (double)(network->image * network->image * network->image_channels);
+	return pixels * 4 * (double)batch;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/ops.h"
+
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+
+/* Elements up to which a full reduction is one kernel (TensorFlow 1.12,
+ * reduction_gpu_kernels.cu.h, LaunchScalarReduction). */
+#define ONE_KERNEL_REDUCTION_COUNT 4096.0
+/* Inputs that one kernel of an n-ary sum takes (TensorFlow, aggregate_ops). */
+enum { SUM_WIDTH = 8 };
+/* Small kernels of a sparse softmax cross-entropy with its mean, and of its gradient. */
+enum { SOFTMAX_KERNELS = 6, SOFTMAX_GRAD_KERNELS = 2, MOVING_AVERAGE_KERNELS = 3 };
+
+static const uint32_t NONE = UINT32_MAX;
+
+struct builder {
+	struct arena *arena;
+	const struct network *network;
+	const struct stack_params *stack;
+	double batch, element_B;
+	VEC(struct op) ops;
+	uint32_t *forward;  /* by layer: the op that makes its output */
+	uint32_t *gradient; /* by layer: the op that makes the gradient of its output */
+	uint32_t *decay;    /* by parameter tensor: the op w * decay, or NONE */
+	uint32_t *first_tensor; /* by layer: number of its first parameter tensor */
+	VEC(uint32_t) losses;	/* ops of the L2 losses */
+};
+
+static uint32_t add_op(struct builder *b, const char *name, bool library, uint32_t kernels, double flop,
+		       double bytes_B, const uint32_t *inputs, uint32_t input_count)
+{
+	uint32_t index = (uint32_t)b->ops.count;
+	struct op *op = VEC_PUSH(b->arena, &b->ops);
+	uint32_t *kept = ARENA_ARRAY(b->arena, input_count ? input_count : 1, uint32_t);
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < input_count; i++)
+		if (inputs[i] != NONE)
+			kept[count++] = inputs[i];
+	double share = kernels ? 1.0 / kernels : 1.0;
+	*op = (struct op){.name = name,
+			  .library = library,
+			  .kernels = kernels,
+			  .work = {.flop = flop * share, .bytes_B = bytes_B * share},
+			  .inputs = kept,
+			  .input_count = count};
+	return index;
+}
+
+static double image_bytes(const struct builder *b, double elements)
+{
+	return elements * b->batch * b->element_B;
+}
+
+static double weights_B(const struct builder *b, const struct layer *layer)
+{
+	return layer->tensor_count ? layer->tensors[0] * b->element_B : 0;
+}
+
+static const char *op_name(struct builder *b, const struct layer *layer, const char *what)
+{
+	return arena_printf(b->arena, "%s%s", layer->name, what);
+}
+
+/* Passes over an op's output, forward; the rest of the layers in forward_layer. */
+static double forward_B(const struct builder *b, const struct layer *layer)
+{
+	double in = image_bytes(b, layer->input_count_total), out = image_bytes(b, layer->output_count);
+	switch (layer->op) {
+	case LAYER_BATCH_NORM:
+		return 3 * out;
+	case LAYER_LRN:
+	case LAYER_DROPOUT:
+		return 3 * out;
+	case LAYER_CONV:
+	case LAYER_FC:
+		return in + out + weights_B(b, layer);
+	default:
+		return in + out;
+	}
+}
+
+static bool is_library(enum layer_op op)
+{
+	return op == LAYER_CONV || op == LAYER_FC || op == LAYER_BATCH_NORM || op == LAYER_MAX_POOL ||
+	       op == LAYER_LRN;
+}
+
+static void forward_layer(struct builder *b, size_t index)
+{
+	const struct layer *layer = &b->network->layers[index];
+	uint32_t inputs[LAYER_INPUTS_MAX];
+	for (size_t i = 0; i < layer->input_count; i++)
+		inputs[i] = b->forward[layer->inputs[i]];
+	if (layer->op == LAYER_INPUT) {
+		b->forward[index] = NONE;
+		return;
+	}
+	uint32_t kernels = layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1;
+	b->forward[index] = add_op(b, layer->name, is_library(layer->op), kernels, 2 * layer->macs * b->batch,
+				   forward_B(b, layer), inputs, (uint32_t)layer->input_count);
+	for (size_t i = 0; i < layer->state_tensor_count; i++)
+		add_op(b, op_name(b, layer, ".moving"), false, MOVING_AVERAGE_KERNELS, 0,
+		       3.0 * MOVING_AVERAGE_KERNELS * (double)layer->channels * 4, &b->forward[index], 1);
+}
+
+static bool has_l2_loss(const struct builder *b, const struct layer *layer)
+{
+	return b->stack->l2_loss_all || layer->op != LAYER_BATCH_NORM;
+}
+
+static void push_loss(struct builder *b, uint32_t op)
+{
+	uint32_t *slot = VEC_PUSH(b->arena, &b->losses);
+	*slot = op;
+}
+
+/* Weight decay's loss and gradient. Neither waits for anything but the
+ * variables, so both are ready when a step begins. */
+static void decay_ops(struct builder *b, bool gradient)
+{
+	for (size_t i = 0; i < b->network->layer_count; i++) {
+		const struct layer *layer = &b->network->layers[i];
+		for (size_t t = 0; t < layer->tensor_count; t++) {
+			uint32_t number = b->first_tensor[i] + (uint32_t)t;
+			double size_B = layer->tensors[t] * b->element_B;
+			if (!has_l2_loss(b, layer)) {
+				b->decay[number] = NONE;
+			} else if (gradient) {
+				b->decay[number] =
+					add_op(b, op_name(b, layer, ".decay"), false, 1, 0, 2 * size_B, NULL, 0);
+			} else {
+				uint32_t kernels = layer->tensors[t] > ONE_KERNEL_REDUCTION_COUNT ? 2 : 1;
+				push_loss(b, add_op(b, op_name(b, layer, ".l2"), false, kernels, 0, size_B, NULL, 0));
+			}
+		}
+	}
+}
+
+static uint32_t l2_loss(struct builder *b, uint32_t loss)
+{
+	if (b->stack->l2_loss_single_op) {
+		double size_B = b->network->parameters_count * b->element_B;
+		uint32_t all = add_op(b, "l2.concat", false, 1, 0, 2 * size_B, NULL, 0);
+		push_loss(b, add_op(b, "l2", false, 2, 0, size_B, &all, 1));
+	} else {
+		decay_ops(b, false);
+	}
+	uint32_t count = (uint32_t)b->losses.count;
+	if (count == 0)
+		return loss;
+	uint32_t sum = add_op(b, "l2.sum", false, (count + SUM_WIDTH - 1) / SUM_WIDTH, 0, 8.0 * count,
+			      b->losses.items, count);
+	return add_op(b, "loss.total", false, 2, 0, 16, (uint32_t[]){loss, sum}, 2);
+}
+
+/* The gradient of layer's output: the sum of what its consumers sent back. */
+static void receive_gradient(struct builder *b, size_t layer, uint32_t op)
+{
+	if (b->gradient[layer] == NONE) {
+		b->gradient[layer] = op;
+		return;
+	}
+	double size_B = image_bytes(b, b->network->layers[layer].output_count);
+	b->gradient[layer] = add_op(b, op_name(b, &b->network->layers[layer], ".grad_sum"), false, 1, 0, 3 * size_B,
+				    (uint32_t[]){b->gradient[layer], op}, 2);
+}
+
+/* Adds weight decay's part to a tensor's gradient and updates the tensor. */
+static void update_tensor(struct builder *b, const struct layer *layer, uint32_t number, size_t tensor,
+			  uint32_t gradient)
+{
+	double size_B = layer->tensors[tensor] * b->element_B;
+	if (b->decay[number] != NONE)
+		gradient = add_op(b, op_name(b, layer, ".grad_add"), false, 1, 0, 3 * size_B,
+				  (uint32_t[]){gradient, b->decay[number]}, 2);
+	double passes = 3 + 2 * b->stack->optimiser_copies_count;
+	add_op(b, op_name(b, layer, ".update"), false, 1, 0, passes * size_B, &gradient, 1);
+}
+
+static double backward_passes(enum layer_op op)
+{
+	switch (op) {
+	case LAYER_BATCH_NORM:
+	case LAYER_LRN:
+		return 5;
+	case LAYER_RELU:
+	case LAYER_DROPOUT:
+		return 3;
+	case LAYER_BIAS:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+/* Convolutions and matrix products: the filter's gradient and the data's. */
+static void backward_product(struct builder *b, size_t index, bool data)
+{
+	const struct layer *layer = &b->network->layers[index];
+	uint32_t gradient = b->gradient[index];
+	double flop = 2 * layer->macs * b->batch;
+	uint32_t filter = add_op(b, op_name(b, layer, ".grad_filter"), true, 1, flop, forward_B(b, layer), &gradient, 1);
+	if (data)
+		receive_gradient(b, layer->inputs[0],
+				 add_op(b, op_name(b, layer, ".grad_data"), true, 1, flop, forward_B(b, layer),
+					&gradient, 1));
+	for (size_t t = 0; t < layer->tensor_count; t++)
+		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, t, filter);
+}
+
+static void backward_layer(struct builder *b, size_t index)
+{
+	const struct layer *layer = &b->network->layers[index];
+	uint32_t gradient = b->gradient[index];
+	double in = image_bytes(b, layer->input_count_total), out = image_bytes(b, layer->output_count);
+	switch (layer->op) {
+	case LAYER_INPUT:
+		return;
+	case LAYER_CONV:
+	case LAYER_FC:
+		backward_product(b, index, b->network->layers[layer->inputs[0]].op != LAYER_INPUT);
+		return;
+	case LAYER_ADD: /* the gradient passes unchanged */
+		for (size_t i = 0; i < layer->input_count; i++)
+			receive_gradient(b, layer->inputs[i], gradient);
+		return;
+	case LAYER_CONCAT:
+		for (size_t i = 0; i < layer->input_count; i++) {
+			double part = image_bytes(b, b->network->layers[layer->inputs[i]].output_count);
+			receive_gradient(b, layer->inputs[i],
+					 add_op(b, op_name(b, layer, ".slice"), false, 1, 0, 2 * part, &gradient, 1));
+		}
+		return;
+	case LAYER_SOFTMAX:
+		receive_gradient(b, layer->inputs[0],
+				 add_op(b, op_name(b, layer, ".grad"), false, SOFTMAX_GRAD_KERNELS, 0, in + out,
+					&gradient, 1));
+		return;
+	case LAYER_MAX_POOL:
+		receive_gradient(b, layer->inputs[0],
+				 add_op(b, op_name(b, layer, ".grad"), true, 1, 0, 2 * (in + out), &gradient, 1));
+		return;
+	case LAYER_AVG_POOL:
+		receive_gradient(b, layer->inputs[0],
+				 add_op(b, op_name(b, layer, ".grad"), false, 1, 0, in + out, &gradient, 1));
+		return;
+	default:
+		break;
+	}
+	uint32_t op = add_op(b, op_name(b, layer, ".grad"), is_library(layer->op), 1, 0,
+			     backward_passes(layer->op) * out, &gradient, 1);
+	receive_gradient(b, layer->inputs[0], layer->op == LAYER_BIAS ? gradient : op);
+	for (size_t t = 0; t < layer->tensor_count; t++)
+		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, t, op);
+}
+
+static void number_tensors(struct builder *b)
+{
+	uint32_t count = 0;
+	for (size_t i = 0; i < b->network->layer_count; i++) {
+		b->first_tensor[i] = count;
+		b->forward[i] = b->gradient[i] = NONE;
+		count += (uint32_t)b->network->layers[i].tensor_count;
+	}
+	b->decay = ARENA_ARRAY(b->arena, count + 1, uint32_t);
+}
+
+struct op_graph op_graph_new(struct arena *arena, const struct network *network, size_t batch,
+			     const struct stack_params *stack)
+{
+	FW_ASSERT(batch > 0 && network->layer_count > 1);
+	size_t layers = network->layer_count;
+	struct builder b = {.arena = arena,
+			    .network = network,
+			    .stack = stack,
+			    .batch = (double)batch,
+			    .element_B = stack->fp16 ? 2 : 4,
+			    .forward = ARENA_ARRAY(arena, layers, uint32_t),
+			    .gradient = ARENA_ARRAY(arena, layers, uint32_t),
+			    .first_tensor = ARENA_ARRAY(arena, layers, uint32_t)};
+	number_tensors(&b);
+	for (size_t i = 0; i < layers; i++)
+		forward_layer(&b, i);
+	uint32_t loss = l2_loss(&b, b.forward[layers - 1]);
+	decay_ops(&b, true);
+	b.gradient[layers - 1] = b.forward[layers - 1];
+	for (size_t i = layers; i-- > 0;)
+		if (b.gradient[i] != NONE)
+			backward_layer(&b, i);
+	return (struct op_graph){.ops = b.ops.items, .count = b.ops.count, .loss = loss};
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* TensorFlow 1.x: a graph executor that issues ops breadth-first.
+ *
+ * One executor thread takes ops from a first-in-first-out queue of ready ops;
+ * a GPU op is done for the executor as soon as it is issued, and the ops it
+ * makes ready join the queue's end. So at the start of a step everything that
+ * waits only for variables (weight decay's losses and gradients, hundreds of
+ * tiny kernels) is issued while the GPU has next to nothing queued.
+ * A step is one session.run: it ends when the loss is back on the host and
+ * the GPU has finished (so run-ahead begins anew each step). Copies
+ * go through streams of their own; their completion is noticed by the
+ * event-polling thread (EventMgr: queries every pending event, then sleeps
+ * 10 us while any is pending). Real input is copied by the CPU side's thread
+ * into a staging area at the start of the step before the one that uses it.
+ */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/issue.h"
+#include "sim/training/frameworks.h"
+
+enum { COMPUTE, HOST_TO_DEVICE, DEVICE_TO_HOST, STREAM_COUNT };
+enum { LOSS_BACK, INPUT_THERE, EXTRA_SEEN, SIGNAL_COUNT };
+enum { EVENT_LOSS = 0, EVENT_INPUT = 2, EVENT_EXTRA = 4 };
+/* Events that extra records use in turn. */
+enum { EXTRA_EVENTS = 4096, EXTRA_MAX = EXTRA_EVENTS };
+
+struct consumers {
+	uint32_t *first;  /* of op i: list[first[i]] .. list[first[i + 1] - 1] */
+	uint32_t *list;
+};
+
+static struct consumers find_consumers(struct arena *arena, const struct op_graph *graph)
+{
+	struct consumers c = {.first = ARENA_ARRAY(arena, graph->count + 1, uint32_t)};
+	for (size_t i = 0; i < graph->count; i++)
+		for (uint32_t k = 0; k < graph->ops[i].input_count; k++)
+			c.first[graph->ops[i].inputs[k] + 1]++;
+	for (size_t i = 0; i < graph->count; i++)
+		c.first[i + 1] += c.first[i];
+	c.list = ARENA_ARRAY(arena, c.first[graph->count] + 1, uint32_t);
+	uint32_t *next = ARENA_ARRAY(arena, graph->count + 1, uint32_t);
+	memcpy(next, c.first, graph->count * sizeof *next);
+	for (size_t i = 0; i < graph->count; i++)
+		for (uint32_t k = 0; k < graph->ops[i].input_count; k++)
+			c.list[next[graph->ops[i].inputs[k]]++] = (uint32_t)i;
+	return c;
+}
+
+/* Breadth-first order: fills order[graph->count]. */
+static void breadth_first(struct arena *arena, const struct op_graph *graph, uint32_t *order)
+{
+	struct consumers consumers = find_consumers(arena, graph);
+	uint32_t *waiting = ARENA_ARRAY(arena, graph->count, uint32_t);
+	size_t tail = 0;
+	for (size_t i = 0; i < graph->count; i++) {
+		waiting[i] = graph->ops[i].input_count;
+		if (waiting[i] == 0)
+			order[tail++] = (uint32_t)i;
+	}
+	for (size_t head = 0; head < tail; head++) {
+		uint32_t op = order[head];
+		for (uint32_t k = consumers.first[op]; k < consumers.first[op + 1]; k++)
+			if (--waiting[consumers.list[k]] == 0)
+				order[tail++] = consumers.list[k];
+	}
+	FW_ASSERT(tail == graph->count);
+}
+
+/* Records spread evenly over the ops, each watched by the poller. */
+static void issue_extra(struct issuer *issuer, size_t op, size_t op_count, uint32_t *made)
+{
+	double wanted = issuer->stack->events_per_step_count * (double)(op + 1) / (double)op_count;
+	for (; *made < EXTRA_MAX && *made + 1 <= wanted; (*made)++) {
+		uint16_t event = (uint16_t)(EVENT_EXTRA + *made);
+		issue_call(issuer, CALL_EVENT_RECORD, COMPUTE)->event = event;
+		struct item *watch = issue_item(issuer, ITEM_WATCH);
+		watch->call.event = event;
+		watch->signal = EXTRA_SEEN;
+	}
+}
+
+static struct call_thread executor_thread(struct issuer *issuer, const struct op_graph *graph)
+{
+	uint32_t *order = ARENA_ARRAY(issuer->arena, graph->count, uint32_t);
+	breadth_first(issuer->arena, graph, order);
+	issue_item(issuer, ITEM_THINK)->work_s = issuer->stack->session_s;
+	uint32_t extra = 0;
+	for (size_t i = 0; i < graph->count; i++) {
+		issue_op(issuer, &graph->ops[order[i]], COMPUTE);
+		issue_extra(issuer, i, graph->count, &extra);
+		if (order[i] == graph->loss)
+			issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 4, false, COMPUTE, DEVICE_TO_HOST,
+					     EVENT_LOSS, LOSS_BACK);
+	}
+	issue_await(issuer, LOSS_BACK, 1);
+	/* A session waits for its devices before it returns (direct_session.cc,
+	 * TF_SYNC_ON_FINISH, on by default). */
+	issue_call(issuer, CALL_STREAM_SYNCHRONIZE, COMPUTE);
+	return (struct call_thread){"executor", issuer->items.items, issuer->items.count};
+}
+
+static struct call_thread input_thread(struct issuer *issuer, const struct network *network, size_t batch)
+{
+	issue_item(issuer, ITEM_THINK)->work_s = issuer->stack->session_s + issuer->stack->dispatch_s;
+	issue_copy_and_watch(issuer, CALL_MEMCPY_H2D_ASYNC, input_B(network, batch), !issuer->stack->pinned_input,
+			     COMPUTE, HOST_TO_DEVICE, EVENT_INPUT, INPUT_THERE);
+	issue_await(issuer, INPUT_THERE, 1);
+	return (struct call_thread){"input", issuer->items.items, issuer->items.count};
+}
+
+static const struct call_stream *program(struct arena *arena, const struct network *network, size_t batch,
+					 const struct stack_params *stack, const struct gpu_params *gpu,
+					 const struct efficiency_params *efficiency)
+{
+	struct op_graph graph = op_graph_new(arena, network, batch, stack);
+	struct issuer executor = {.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
+	struct issuer input = executor;
+	struct call_thread *threads = ARENA_ARRAY(arena, 2, struct call_thread);
+	threads[0] = executor_thread(&executor, &graph);
+	if (stack->real_input)
+		threads[1] = input_thread(&input, network, batch);
+	struct call_stream *stream = ARENA_NEW(arena, struct call_stream);
+	*stream = (struct call_stream){
+		.threads = threads,
+		.thread_count = stack->real_input ? 2 : 1,
+		.stream_count = STREAM_COUNT,
+		.event_count = EVENT_EXTRA + EXTRA_EVENTS,
+		.signal_count = SIGNAL_COUNT,
+		.poller = {.enabled = stack->poller, .sleep_s = stack->poll_sleep_s},
+		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4, stack->optimiser_copies_count,
+					     stack->workspace_B),
+		.images_count = (double)batch,
+	};
+	return stream;
+}
+
+const struct framework framework_tensorflow_1 = {
+	.name = "tensorflow-1",
+	.help = "TensorFlow 1.x: breadth-first executor, event-polling thread, a session.run a step",
+	.program = program,
+};
