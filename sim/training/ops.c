@@ -109,7 +109,14 @@ static void forward_layer(struct builder *b, size_t index)
 
 static bool has_l2_loss(const struct builder *b, const struct layer *layer)
 {
-	return b->stack->l2_loss_all || layer->op != LAYER_BATCH_NORM;
+	switch (b->stack->l2_loss) {
+	case L2_LOSS_NONE:
+		return false;
+	case L2_LOSS_NO_BATCH_NORM:
+		return layer->op != LAYER_BATCH_NORM;
+	default:
+		return true;
+	}
 }
 
 static void push_loss(struct builder *b, uint32_t op)
@@ -142,7 +149,7 @@ static void decay_ops(struct builder *b, bool gradient)
 
 static uint32_t l2_loss(struct builder *b, uint32_t loss)
 {
-	if (b->stack->l2_loss_single_op) {
+	if (b->stack->l2_loss == L2_LOSS_SINGLE_OP) {
 		double size_B = b->network->parameters_count * b->element_B;
 		uint32_t all = add_op(b, "l2.concat", false, 1, 0, 2 * size_B, NULL, 0);
 		push_loss(b, add_op(b, "l2", false, 2, 0, size_B, &all, 1));

@@ -12,6 +12,8 @@ static const struct framework *const frameworks[] = {
 /* The names again, for the choice row; test_program checks that they agree. */
 static const char *const framework_names[] = {"tensorflow-1", "pytorch", NULL};
 
+static const char *const l2_loss_names[] = {"all", "no-batch-norm", "single-op", "none", NULL};
+
 size_t framework_count(void)
 {
 	return sizeof frameworks / sizeof frameworks[0];
@@ -33,11 +35,9 @@ static const struct param_row stack_rows[] = {
 		     "assumption: fitted where forwarded steps were measured"),
 	PARAM_NUMBER(struct stack_params, calls_per_launch_count, QUANTITY_COUNT, 1, 100, "1",
 		     "calls that a plain kernel brings, its launch included", "by definition: the launch alone"),
-	PARAM_BOOL(struct stack_params, l2_loss_all, "true",
-		   "weight decay's loss takes every variable; false: not batch norm's",
-		   "tf_cnn_benchmarks before 29 October 2018"),
-	PARAM_BOOL(struct stack_params, l2_loss_single_op, "false", "one op computes the loss of all variables",
-		   "tf_cnn_benchmarks, --single_l2_loss_op, off by default"),
+	PARAM_CHOICE(struct stack_params, l2_loss, l2_loss_names, "all",
+		     "weight decay's loss: an op for each trainable variable, not for batch norm's, one op, none",
+		     "tf_cnn_benchmarks: all before 29 October 2018, then no-batch-norm"),
 	PARAM_BOOL(struct stack_params, poller, "true", "a thread polls events for completion",
 		   "TensorFlow gpu_event_mgr.cc"),
 	PARAM_NUMBER(struct stack_params, poll_sleep_s, QUANTITY_TIME, 0, 1, "10 us",

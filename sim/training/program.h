@@ -21,8 +21,7 @@ struct stack_params {
 		cuDNN or cuBLAS op brings besides its kernels' launches; a fraction is
 		spread evenly over the ops */
 	double calls_per_launch_count; /* calls a plain kernel brings, its launch included */
-	bool l2_loss_all;  /* weight decay's loss takes all variables; false: not batch norm's */
-	bool l2_loss_single_op; /* one op for all of them */
+	int l2_loss;	   /* enum l2_loss: how weight decay enters the graph */
 	bool poller;	   /* event-polling thread */
 	double poll_sleep_s;
 	bool real_input;   /* each step copies its input to the GPU */
@@ -34,6 +33,12 @@ struct stack_params {
 	double library_arguments_B;
 	double workspace_B;
 	bool fp16;
+};
+enum l2_loss {
+	L2_LOSS_ALL,	       /* an op for each trainable variable */
+	L2_LOSS_NO_BATCH_NORM, /* ... but batch norm's */
+	L2_LOSS_SINGLE_OP,     /* one op for all of them, concatenated */
+	L2_LOSS_NONE,	       /* inside the optimiser */
 };
 extern const struct param_table stack_table;
 

@@ -4,8 +4,7 @@
  * The main thread runs forward, the autograd thread backward, one after the
  * other on one stream, so a single list in program order stands for both. The
  * optimiser follows; weight decay is part of it, so there is no loss for each
- * variable (set l2_loss_all and l2_loss_single_op off by default in the
- * stack). The step's loss stays on the GPU; the host runs ahead until the
+ * variable (l2_loss = "none" in the stack's file). The step's loss stays on the GPU; the host runs ahead until the
  * launch queue is full. With real input a pin-memory thread hands pinned
  * batches to asynchronous copies and polls an event for each.
  */
@@ -17,26 +16,17 @@ enum { COMPUTE, COPIES, STREAM_COUNT };
 enum { INPUT_THERE, SIGNAL_COUNT };
 enum { EVENT_INPUT, EVENT_COUNT = 2 };
 
-/* Weight decay inside the optimiser reads and writes nothing more. */
-static bool is_weight_decay(const struct op *op)
-{
-	return op->input_count == 0 && op->work.flop == 0;
-}
-
 static const struct call_stream *program(struct arena *arena, const struct network *network, size_t batch,
 					 const struct stack_params *stack, const struct gpu_params *gpu,
 					 const struct efficiency_params *efficiency)
 {
-	struct stack_params plain = *stack;
-	plain.l2_loss_all = plain.l2_loss_single_op = false;
-	struct op_graph graph = op_graph_new(arena, network, batch, &plain);
+	struct op_graph graph = op_graph_new(arena, network, batch, stack);
 	struct issuer main_thread = {.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
 	struct issuer input = main_thread;
 	struct call_thread *threads = ARENA_ARRAY(arena, 2, struct call_thread);
 	issue_item(&main_thread, ITEM_THINK)->work_s = stack->session_s;
 	for (size_t i = 0; i < graph.count; i++)
-		if (!is_weight_decay(&graph.ops[i]))
-			issue_op(&main_thread, &graph.ops[i], COMPUTE);
+		issue_op(&main_thread, &graph.ops[i], COMPUTE);
 	if (stack->real_input) {
 		issue_await(&main_thread, INPUT_THERE, 1);
 		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC, input_B(network, batch), !stack->pinned_input,

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/network_shapes.h"
+
+static const char *const op_names[LAYER_OP_COUNT] = {
+	[LAYER_INPUT] = "input",
+	[LAYER_CONV] = "conv",
+	[LAYER_FC] = "fc",
+	[LAYER_BATCH_NORM] = "batch_norm",
+	[LAYER_BIAS] = "bias",
+	[LAYER_RELU] = "relu",
+	[LAYER_MAX_POOL] = "max_pool",
+	[LAYER_AVG_POOL] = "avg_pool",
+	[LAYER_GLOBAL_POOL] = "global_pool",
+	[LAYER_ADD] = "add",
+	[LAYER_CONCAT] = "concat",
+	[LAYER_LRN] = "lrn",
+	[LAYER_DROPOUT] = "dropout",
+	[LAYER_SOFTMAX] = "softmax",
+};
+
+const char *layer_op_name(enum layer_op op)
+{
+	FW_ASSERT(op >= 0 && op < LAYER_OP_COUNT);
+	return op_names[op];
+}
+
+static bool window_side(struct diag *diag, const struct layer_spec *spec, const struct layer *input,
+			size_t side, size_t *out)
+{
+	size_t in = side == 0 ? input->height : input->width;
+
+	if (spec->same) {
+		*out = (in - 1) / spec->stride[side] + 1;
+		return true;
+	}
+	if (spec->kernel[side] > in) {
+		diag_error(diag, spec->origin,
+			   "layer '%s': its kernel of %zu x %zu is larger than its input of %zu x "
+			   "%zu (write pad = \"same\" or a smaller kernel)",
+			   spec->name, spec->kernel[0], spec->kernel[1], input->height,
+			   input->width);
+		return false;
+	}
+	*out = (in - spec->kernel[side]) / spec->stride[side] + 1;
+	return true;
+}
+
+static bool window_shape(struct diag *diag, const struct layer_spec *spec,
+			 const struct layer *input, struct layer *layer)
+{
+	return window_side(diag, spec, input, 0, &layer->height) &&
+	       window_side(diag, spec, input, 1, &layer->width);
+}
+
+static bool add_shape(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
+		      const struct layer *layer)
+{
+	const struct layer *first = &layers[layer->inputs[0]];
+
+	for (size_t i = 1; i < layer->input_count; i++) {
+		const struct layer *other = &layers[layer->inputs[i]];
+
+		if (other->channels == first->channels && other->height == first->height &&
+		    other->width == first->width)
+			continue;
+		diag_error(diag, spec->origin,
+			   "layer '%s': adds '%s' of %zu x %zu x %zu to '%s' of %zu x %zu x %zu "
+			   "(make them one shape, for example by a 1 x 1 conv with that out and "
+			   "stride)",
+			   spec->name, other->name, other->channels, other->height, other->width,
+			   first->name, first->channels, first->height, first->width);
+		return false;
+	}
+	return true;
+}
+
+static bool concat_shape(struct diag *diag, const struct layer_spec *spec,
+			 const struct layer *layers, struct layer *layer)
+{
+	const struct layer *first = &layers[layer->inputs[0]];
+
+	for (size_t i = 1; i < layer->input_count; i++) {
+		const struct layer *other = &layers[layer->inputs[i]];
+
+		if (other->height != first->height || other->width != first->width) {
+			diag_error(diag, spec->origin,
+				   "layer '%s': joins '%s' of %zu x %zu pixels to '%s' of %zu x "
+				   "%zu (only channels may differ: give them the same strides and "
+				   "pad)",
+				   spec->name, other->name, other->height, other->width,
+				   first->name, first->height, first->width);
+			return false;
+		}
+		layer->channels += other->channels;
+	}
+	return true;
+}
+
+static void one_by_one(struct layer *layer, size_t channels)
+{
+	layer->channels = channels;
+	layer->height = 1;
+	layer->width = 1;
+}
+
+static void add_tensor(struct layer *layer, double elements)
+{
+	FW_ASSERT(layer->tensor_count < LAYER_TENSORS_MAX);
+	layer->tensors[layer->tensor_count++] = elements;
+}
+
+/* Shape, tensors and per-output work; *macs_per_output stays 0 for layers that
+ * multiply no matrices. */
+static bool derive_op(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
+		      struct layer *layer, double *macs_per_output)
+{
+	const struct layer *input = &layers[layer->inputs[0]];
+
+	switch (layer->op) {
+	case LAYER_CONV:
+		layer->channels = spec->out;
+		*macs_per_output = (double)input->channels * (double)spec->kernel[0] *
+				   (double)spec->kernel[1];
+		add_tensor(layer, *macs_per_output * (double)spec->out);
+		return window_shape(diag, spec, input, layer);
+	case LAYER_FC:
+		one_by_one(layer, spec->out);
+		*macs_per_output = input->output_count;
+		add_tensor(layer, *macs_per_output * (double)spec->out);
+		return true;
+	case LAYER_BATCH_NORM:
+		if (spec->scale)
+			add_tensor(layer, (double)layer->channels);
+		add_tensor(layer, (double)layer->channels);
+		layer->state_tensor_count = 2;
+		return true;
+	case LAYER_BIAS:
+		add_tensor(layer, (double)layer->channels);
+		return true;
+	case LAYER_MAX_POOL:
+	case LAYER_AVG_POOL:
+		return window_shape(diag, spec, input, layer);
+	case LAYER_GLOBAL_POOL:
+		one_by_one(layer, input->channels);
+		return true;
+	case LAYER_ADD:
+		return add_shape(diag, spec, layers, layer);
+	case LAYER_CONCAT:
+		return concat_shape(diag, spec, layers, layer);
+	case LAYER_RELU:
+	case LAYER_LRN:
+	case LAYER_DROPOUT:
+	case LAYER_SOFTMAX:
+		return true;
+	case LAYER_INPUT:
+	case LAYER_OP_COUNT:
+		break;
+	}
+	FW_ASSERT(!"a layer that has inputs");
+	return false;
+}
+
+bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
+		  struct layer *layer)
+{
+	double macs_per_output = 0;
+
+	FW_ASSERT(layer->input_count > 0);
+	layer->channels = layers[layer->inputs[0]].channels;
+	layer->height = layers[layer->inputs[0]].height;
+	layer->width = layers[layer->inputs[0]].width;
+	layer->in_place = layer->op == LAYER_RELU || layer->op == LAYER_BIAS;
+	for (size_t i = 0; i < layer->input_count; i++)
+		layer->input_count_total += layers[layer->inputs[i]].output_count;
+	if (!derive_op(diag, spec, layers, layer, &macs_per_output))
+		return false;
+	layer->output_count =
+		(double)layer->channels * (double)layer->height * (double)layer->width;
+	layer->macs = macs_per_output * layer->output_count;
+	return true;
+}
+
+void network_totals(struct network *network)
+{
+	for (size_t i = 0; i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
+
+		for (size_t t = 0; t < layer->tensor_count; t++)
+			network->parameters_count += layer->tensors[t];
+		network->gradient_tensors_count += (double)layer->tensor_count;
+		network->macs_count += layer->macs;
+		if (!layer->in_place)
+			network->activations_count += layer->output_count;
+	}
+}
