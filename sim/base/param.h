@@ -8,16 +8,16 @@
  *
  *   struct tcp_params { double rto_min_s; bool nagle; const char *name; };
  *   static const struct param_row tcp_rows[] = {
- *     PARAM_QUANTITY(struct tcp_params, rto_min_s, QUANTITY_TIME, 0, 3600,
- *                    "200 ms", "least retransmission timeout",
- *                    "Linux, TCP_RTO_MIN"),
+ *     PARAM_NUMBER(struct tcp_params, rto_min_s, QUANTITY_TIME, 0, 3600,
+ *                  "200 ms", "least retransmission timeout",
+ *                  "Linux, TCP_RTO_MIN"),
  *     PARAM_BOOL(struct tcp_params, nagle, "false", "Nagle's algorithm", ""),
  *   };
  *   const struct param_table tcp_table = PARAM_TABLE("tcp", struct tcp_params,
  *                                                    tcp_rows);
  *
  * The key in a file is the field's name without the unit suffix: rto_min.
- * It is written out in the row by the macros' last step (param_key).
+ * param_key derives it.
  */
 #ifndef FARWIRE_BASE_PARAM_H
 #define FARWIRE_BASE_PARAM_H

@@ -36,7 +36,8 @@ enum quantity {
 const char *quantity_parse(struct arena *arena, enum quantity quantity,
 			   const char *text, double *value);
 
-/* "63 us", "9.41 Gbit/s": about 4 significant digits with a fitting prefix. */
+/* "63 us", "1.25 GB/s", "64 MiB": about 4 significant digits with a fitting
+ * prefix; counts up to 1e15 in full. Reads back by quantity_parse. */
 char *quantity_format(struct arena *arena, enum quantity quantity,
 		      double value);
 
@@ -44,6 +45,12 @@ char *quantity_format(struct arena *arena, enum quantity quantity,
 const char *quantity_unit(enum quantity quantity);
 /* An example of how to write one: "4.5 us". */
 const char *quantity_example(enum quantity quantity);
+
+/* "a time", "a rate": for messages. */
+const char *quantity_noun(enum quantity quantity);
+
+/* printf's %.<digits>g in the C locale, whatever the process locale. */
+char *number_format(struct arena *arena, int digits, double value);
 
 /* strtod in the C locale, whatever the process locale; whole text must be a
  * number. Accepts no inf, nan or hex. */

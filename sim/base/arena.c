@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/diag.h"
+
+enum { BLOCK_FIRST_B = 16 * 1024, BLOCK_MAX_B = 1024 * 1024 };
+
+struct block {
+	struct block *before;
+	size_t used_B, size_B;
+	alignas(max_align_t) unsigned char bytes[];
+};
+
+struct arena {
+	struct block *last; /* the one being filled */
+	size_t next_B;      /* size of the next block */
+	size_t used_B;
+};
+
+static _Noreturn void out_of_memory(void)
+{
+	fputs("farwire: out of memory\n", stderr);
+	exit(EXIT_FAILURE);
+}
+
+struct arena *arena_new(void)
+{
+	struct arena *arena = calloc(1, sizeof *arena);
+	if (!arena)
+		out_of_memory();
+	arena->next_B = BLOCK_FIRST_B;
+	return arena;
+}
+
+void arena_free(struct arena *arena)
+{
+	if (!arena)
+		return;
+	for (struct block *block = arena->last; block;) {
+		struct block *before = block->before;
+		free(block);
+		block = before;
+	}
+	free(arena);
+}
+
+static struct block *block_new(size_t size_B)
+{
+	if (size_B > SIZE_MAX - sizeof(struct block))
+		out_of_memory();
+	struct block *block = calloc(1, sizeof *block + size_B);
+	if (!block)
+		out_of_memory();
+	block->size_B = size_B;
+	return block;
+}
+
+/* A block of its own for a large object goes behind the one being filled. */
+static void *alloc_alone(struct arena *arena, size_t size)
+{
+	struct block *block = block_new(size);
+	block->used_B = size;
+	if (arena->last) {
+		block->before = arena->last->before;
+		arena->last->before = block;
+	} else {
+		arena->last = block;
+	}
+	return block->bytes;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	const size_t align = alignof(max_align_t);
+	if (size == 0)
+		size = 1;
+	if (size > SIZE_MAX - align)
+		out_of_memory();
+	size = (size + align - 1) / align * align;
+	arena->used_B += size;
+	if (size > BLOCK_FIRST_B / 2)
+		return alloc_alone(arena, size);
+	struct block *block = arena->last;
+	if (!block || block->size_B - block->used_B < size) {
+		block = block_new(arena->next_B);
+		block->before = arena->last;
+		arena->last = block;
+		if (arena->next_B < BLOCK_MAX_B)
+			arena->next_B *= 2;
+	}
+	void *bytes = block->bytes + block->used_B;
+	block->used_B += size;
+	return bytes;
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t size)
+{
+	if (size && count > SIZE_MAX / size)
+		out_of_memory();
+	return arena_alloc(arena, count * size);
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	return memcpy(arena_alloc(arena, size), text, size);
+}
+
+char *arena_vprintf(struct arena *arena, const char *format, va_list args)
+{
+	FW_ASSERT(format);
+	va_list again;
+	va_copy(again, args);
+	int length = vsnprintf(NULL, 0, format, args);
+	if (length < 0)
+		out_of_memory(); /* of the C library, or a text past INT_MAX */
+	size_t size = (size_t)length + 1;
+	char *text = arena_alloc(arena, size);
+	vsnprintf(text, size, format, again);
+	va_end(again);
+	return text;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	char *text = arena_vprintf(arena, format, args);
+	va_end(args);
+	return text;
+}
+
+size_t arena_used_B(const struct arena *arena)
+{
+	return arena->used_B;
+}

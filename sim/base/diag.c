@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/diag.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+
+enum { KEPT_COUNT = 20, WORD_MAX = 127 };
+
+struct diag {
+	struct arena *arena;
+	size_t count;
+	const char *texts[KEPT_COUNT];
+};
+
+struct diag *diag_new(struct arena *arena)
+{
+	struct diag *diag = ARENA_NEW(arena, struct diag);
+	diag->arena = arena;
+	return diag;
+}
+
+void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
+{
+	if (diag->count++ >= KEPT_COUNT)
+		return;
+	va_list args;
+	va_start(args, format);
+	const char *what = arena_vprintf(diag->arena, format, args);
+	va_end(args);
+	const char *text = what;
+	if (origin.file && origin.line > 0)
+		text = arena_printf(diag->arena, "%s:%d: %s", origin.file, origin.line, what);
+	else if (origin.file)
+		text = arena_printf(diag->arena, "%s: %s", origin.file, what);
+	diag->texts[diag->count - 1] = text;
+}
+
+size_t diag_count(const struct diag *diag)
+{
+	return diag->count;
+}
+
+const char *diag_at(const struct diag *diag, size_t index)
+{
+	FW_ASSERT(index < diag->count && index < KEPT_COUNT);
+	return diag->texts[index];
+}
+
+void diag_print(const struct diag *diag, FILE *out)
+{
+	size_t kept = diag->count < KEPT_COUNT ? diag->count : KEPT_COUNT;
+	for (size_t i = 0; i < kept; i++)
+		fprintf(out, "%s\n", diag->texts[i]);
+	if (diag->count > kept)
+		fprintf(out, "... and %zu more\n", diag->count - kept);
+}
+
+static int lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
+}
+
+static int min_int(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) from a to b, case of
+ * ASCII letters apart. Both at most WORD_MAX bytes. */
+static int edit_distance(const char *a, const char *b)
+{
+	int rows[3][WORD_MAX + 1] = {0};
+	int *two_above = rows[0], *above = rows[1], *row = rows[2];
+	int b_length = (int)strlen(b);
+	for (int j = 0; j <= b_length; j++)
+		above[j] = j;
+	for (int i = 1; a[i - 1]; i++) {
+		row[0] = i;
+		for (int j = 1; j <= b_length; j++) {
+			int differ = lower(a[i - 1]) != lower(b[j - 1]);
+			row[j] = min_int(above[j - 1] + differ, min_int(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+			    lower(a[i - 2]) == lower(b[j - 1]))
+				row[j] = min_int(row[j], two_above[j - 2] + 1);
+		}
+		int *spare = two_above;
+		two_above = above;
+		above = row;
+		row = spare;
+	}
+	return above[b_length];
+}
+
+const char *diag_nearest(const char *word, const char *const *candidates, size_t count)
+{
+	size_t length = strlen(word);
+	if (length == 0 || length > WORD_MAX)
+		return NULL;
+	int best_distance = 1 + (length < 4 ? 1 : min_int(4, ((int)length + 1) / 3));
+	const char *best = NULL;
+	for (size_t i = 0; i < count; i++) {
+		size_t candidate_length = strlen(candidates[i]);
+		if (candidate_length == 0 || candidate_length > WORD_MAX)
+			continue;
+		int distance = edit_distance(word, candidates[i]);
+		/* as many edits as letters: not a slip, another word */
+		if (distance < best_distance && distance < (int)candidate_length &&
+		    distance < (int)length) {
+			best = candidates[i];
+			best_distance = distance;
+		}
+	}
+	return best;
+}
+
+_Noreturn void fw_assert_failed(const char *condition, const char *file, int line)
+{
+	fprintf(stderr, "farwire: broken promise at %s:%d: %s\n", file, line, condition);
+	abort();
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/units.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+
+struct prefix {
+	const char *text;
+	double mul, div; /* two numbers, so that "4.5 us" is 4.5 / 1e6, rounded once */
+};
+
+static const struct prefix prefixes_small[] = {
+	{"m", 1, 1e3}, {"u", 1, 1e6}, {"\xc2\xb5", 1, 1e6}, {"\xce\xbc", 1, 1e6}, /* the two mu */
+	{"n", 1, 1e9}, {"p", 1, 1e12}};
+static const struct prefix prefixes_large[] = {{"k", 1e3, 1},  {"M", 1e6, 1},  {"G", 1e9, 1},
+					       {"T", 1e12, 1}, {"P", 1e15, 1}, {"E", 1e18, 1}};
+static const struct prefix prefixes_binary[] = {{"Ki", 0x1p10, 1},
+						{"Mi", 0x1p20, 1},
+						{"Gi", 0x1p30, 1},
+						{"Ti", 0x1p40, 1},
+						{"Pi", 0x1p50, 1}};
+
+enum { SMALL = 1, LARGE = 2, BINARY = 4 };
+
+struct unit {
+	enum quantity quantity;
+	const char *text;
+	double mul, div; /* to SI */
+	int prefixes;
+};
+
+static const struct unit units[] = {
+	{QUANTITY_RATIO, "%", 1, 100, 0},
+	{QUANTITY_TIME, "s", 1, 1, SMALL},
+	{QUANTITY_TIME, "min", 60, 1, 0},
+	{QUANTITY_TIME, "h", 3600, 1, 0},
+	{QUANTITY_BYTES, "B", 1, 1, LARGE | BINARY},
+	{QUANTITY_BYTES, "bit", 1, 8, LARGE | BINARY},
+	{QUANTITY_RATE, "B/s", 1, 1, LARGE | BINARY},
+	{QUANTITY_RATE, "bit/s", 1, 8, LARGE | BINARY},
+	{QUANTITY_RATE, "b/s", 1, 8, LARGE | BINARY},
+	{QUANTITY_RATE, "bps", 1, 8, LARGE},
+	{QUANTITY_FREQUENCY, "Hz", 1, 1, LARGE},
+	{QUANTITY_FREQUENCY, "1/s", 1, 1, 0},
+	{QUANTITY_FREQUENCY, "/s", 1, 1, LARGE},
+	{QUANTITY_FLOP_RATE, "FLOPS", 1, 1, LARGE},
+	{QUANTITY_FLOP_RATE, "FLOP/s", 1, 1, LARGE},
+	{QUANTITY_FLOP_RATE, "flop/s", 1, 1, LARGE},
+	{QUANTITY_FLOP, "flop", 1, 1, LARGE},
+	{QUANTITY_FLOP, "FLOP", 1, 1, LARGE},
+};
+
+struct kind {
+	const char *noun, *unit, *example;
+};
+
+static const struct kind kinds[] = {
+	[QUANTITY_COUNT] = {"a plain number", "", "8"},
+	[QUANTITY_RATIO] = {"a ratio", "", "3 %"},
+	[QUANTITY_TIME] = {"a time", "s", "4.5 us"},
+	[QUANTITY_BYTES] = {"a size", "B", "64 MiB"},
+	[QUANTITY_RATE] = {"a rate", "B/s", "25 Gbit/s"},
+	[QUANTITY_FREQUENCY] = {"a frequency", "Hz", "1.5 GHz"},
+	[QUANTITY_FLOP_RATE] = {"a rate of arithmetic", "FLOP/s", "9.5 TFLOP/s"},
+	[QUANTITY_FLOP] = {"an amount of arithmetic", "flop", "7.7 Gflop"},
+	[QUANTITY_TIME_PER_BYTE] = {"a time per byte", "s/B", "0.4 ns/B"},
+};
+
+const char *quantity_unit(enum quantity quantity)
+{
+	return kinds[quantity].unit;
+}
+
+const char *quantity_example(enum quantity quantity)
+{
+	return kinds[quantity].example;
+}
+
+const char *quantity_noun(enum quantity quantity)
+{
+	return kinds[quantity].noun;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static size_t digits_length(const char *text)
+{
+	return strspn(text, "0123456789");
+}
+
+/* Bytes of the decimal number that text starts with; 0: none. */
+static size_t number_length(const char *text)
+{
+	const char *at = text;
+	if (*at == '+' || *at == '-')
+		at++;
+	size_t whole = digits_length(at), part = 0;
+	at += whole;
+	if (*at == '.') {
+		part = digits_length(at + 1);
+		at += 1 + part;
+	}
+	if (whole + part == 0)
+		return 0;
+	if (*at == 'e' || *at == 'E') {
+		size_t sign = at[1] == '+' || at[1] == '-';
+		size_t power = digits_length(at + 1 + sign);
+		if (power)
+			at += 1 + sign + power;
+	}
+	return (size_t)(at - text);
+}
+
+/* The process may sit in any locale: numbers are read and written in "C". */
+static locale_t enter_c_locale(locale_t *mine)
+{
+	*mine = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	FW_ASSERT(*mine != (locale_t)0);
+	return uselocale(*mine);
+}
+
+static void leave_c_locale(locale_t before, locale_t mine)
+{
+	uselocale(before);
+	freelocale(mine);
+}
+
+static double read_double(const char *text)
+{
+	locale_t mine, before = enter_c_locale(&mine);
+	double value = strtod(text, NULL);
+	leave_c_locale(before, mine);
+	return value;
+}
+
+bool number_parse(const char *text, double *value)
+{
+	while (is_blank(*text))
+		text++;
+	size_t length = number_length(text);
+	const char *rest = text + length;
+	while (is_blank(*rest))
+		rest++;
+	if (length == 0 || *rest)
+		return false;
+	double read = read_double(text);
+	if (!isfinite(read))
+		return false;
+	*value = read;
+	return true;
+}
+
+char *number_format(struct arena *arena, int digits, double value)
+{
+	locale_t mine, before = enter_c_locale(&mine);
+	char *text = arena_printf(arena, "%.*g", digits, value);
+	leave_c_locale(before, mine);
+	return text;
+}
+
+static bool prefix_in(const struct prefix *list, size_t count, const char *text, size_t length,
+		      const struct prefix **found)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strlen(list[i].text) == length && memcmp(list[i].text, text, length) == 0) {
+			*found = &list[i];
+			return true;
+		}
+	return false;
+}
+
+#define PREFIX_IN(list, text, length, found)                                                       \
+	prefix_in((list), sizeof(list) / sizeof((list)[0]), (text), (length), (found))
+
+/* Whether text[length] is this unit, perhaps prefixed; then its factors. */
+static bool unit_is(const struct unit *unit, const char *text, size_t length, struct prefix *scale)
+{
+	size_t own = strlen(unit->text);
+	if (length < own || memcmp(text + length - own, unit->text, own) != 0)
+		return false;
+	static const struct prefix none = {"", 1, 1};
+	const struct prefix *prefix = &none;
+	size_t before = length - own;
+	if (before &&
+	    !((unit->prefixes & SMALL) && PREFIX_IN(prefixes_small, text, before, &prefix)) &&
+	    !((unit->prefixes & LARGE) && PREFIX_IN(prefixes_large, text, before, &prefix)) &&
+	    !((unit->prefixes & BINARY) && PREFIX_IN(prefixes_binary, text, before, &prefix)))
+		return false;
+	scale->mul = unit->mul * prefix->mul;
+	scale->div = unit->div * prefix->div;
+	return true;
+}
+
+enum { UNIT_LENGTH_MAX = 32 };
+
+static bool unit_find(const char *text, size_t length, enum quantity *quantity,
+		      struct prefix *scale)
+{
+	if (length > UNIT_LENGTH_MAX)
+		return false;
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (unit_is(&units[i], text, length, scale)) {
+			*quantity = units[i].quantity;
+			return true;
+		}
+	const char *slash = memchr(text, '/', length);
+	if (!slash)
+		return false;
+	enum quantity above, below;
+	struct prefix over, under;
+	size_t over_length = (size_t)(slash - text);
+	if (!unit_find(text, over_length, &above, &over) || above != QUANTITY_TIME ||
+	    !unit_find(slash + 1, length - over_length - 1, &below, &under) ||
+	    below != QUANTITY_BYTES)
+		return false;
+	*quantity = QUANTITY_TIME_PER_BYTE;
+	scale->mul = over.mul * under.div;
+	scale->div = over.div * under.mul;
+	return true;
+}
+
+/* The commonest slips get their own answer. */
+static const char *unit_hint(struct arena *arena, enum quantity wanted, const char *unit)
+{
+	if (strlen(unit) < UNIT_LENGTH_MAX &&
+	    (strncmp(unit, "KB", 2) == 0 || strncmp(unit, "Kb", 2) == 0))
+		return arena_printf(
+			arena, "has the unit '%s' (k is 1000 and Ki is 1024: write k%s or Ki%s)",
+			unit, unit + 1, unit + 1);
+	return arena_printf(arena, "has an unknown unit '%.40s' (write for example \"%s\")", unit,
+			    kinds[wanted].example);
+}
+
+const char *quantity_parse(struct arena *arena, enum quantity quantity, const char *text,
+			   double *value)
+{
+	const struct kind *kind = &kinds[quantity];
+	while (is_blank(*text))
+		text++;
+	size_t length = number_length(text);
+	if (length == 0)
+		return arena_printf(arena, "is not %s (write for example \"%s\")", kind->noun,
+				    kind->example);
+	double number = read_double(text);
+	const char *start = text + length;
+	while (is_blank(*start))
+		start++;
+	char *unit = arena_strdup(arena, start);
+	for (size_t end = strlen(unit); end && is_blank(unit[end - 1]); end--)
+		unit[end - 1] = '\0';
+	if (!*unit && quantity != QUANTITY_COUNT && quantity != QUANTITY_RATIO)
+		return arena_printf(arena, "has no unit (write %s such as \"%s\")", kind->noun,
+				    kind->example);
+	if (*unit) {
+		enum quantity found;
+		struct prefix scale = {0};
+		if (!unit_find(unit, strlen(unit), &found, &scale))
+			return unit_hint(arena, quantity, unit);
+		if (found != quantity)
+			return arena_printf(arena, "is %s, not %s (write for example \"%s\")",
+					    kinds[found].noun, kind->noun, kind->example);
+		number = number * scale.mul / scale.div;
+	}
+	if (!isfinite(number))
+		return "is too large a number";
+	*value = number;
+	return NULL;
+}
+
+/* ---- writing ---- */
+
+struct step {
+	double factor;
+	const char *prefix;
+};
+
+static const struct step steps_small[] = {
+	{1e-12, "p"}, {1e-9, "n"}, {1e-6, "u"}, {1e-3, "m"}, {1, ""}};
+static const struct step steps_large[] = {{1, ""},     {1e3, "k"},  {1e6, "M"}, {1e9, "G"},
+					  {1e12, "T"}, {1e15, "P"}, {1e18, "E"}};
+static const struct step steps_binary[] = {
+	{0x1p40, "Ti"}, {0x1p30, "Gi"}, {0x1p20, "Mi"}, {0x1p10, "Ki"}};
+
+/* Four digits with the largest prefix that leaves at least 1 after rounding. */
+static char *format_stepped(struct arena *arena, const struct step *steps, size_t count,
+			    double value, const char *unit)
+{
+	size_t i = 0;
+	while (i + 1 < count && fabs(value) / steps[i].factor >= 999.95)
+		i++;
+	return arena_printf(arena, "%s %s%s", number_format(arena, 4, value / steps[i].factor),
+			    steps[i].prefix, unit);
+}
+
+#define FORMAT_STEPPED(arena, steps, value, unit)                                                  \
+	format_stepped((arena), (steps), sizeof(steps) / sizeof((steps)[0]), (value), (unit))
+
+static char *format_time(struct arena *arena, double value, const char *unit)
+{
+	if (value == 0 || !isfinite(value))
+		return arena_printf(arena, "%s %s", number_format(arena, 4, value), unit);
+	if (fabs(value) >= 9999.5)
+		return arena_printf(arena, "%s h", number_format(arena, 4, value / 3600));
+	return FORMAT_STEPPED(arena, steps_small, value, unit);
+}
+
+/* Binary where that is a whole number and the decimal form is not. */
+static char *format_bytes(struct arena *arena, double value)
+{
+	double decimal = fabs(value);
+	while (decimal >= 1000)
+		decimal /= 1000;
+	if (decimal != floor(decimal))
+		for (size_t i = 0; i < sizeof steps_binary / sizeof steps_binary[0]; i++) {
+			double whole = value / steps_binary[i].factor;
+			if (fabs(whole) >= 1 && fabs(whole) < 9999.5 && whole == floor(whole))
+				return arena_printf(arena, "%s %sB", number_format(arena, 4, whole),
+						    steps_binary[i].prefix);
+		}
+	return FORMAT_STEPPED(arena, steps_large, value, "B");
+}
+
+char *quantity_format(struct arena *arena, enum quantity quantity, double value)
+{
+	switch (quantity) {
+	case QUANTITY_COUNT:
+		return number_format(arena, value == floor(value) && fabs(value) < 1e15 ? 15 : 4,
+				     value);
+	case QUANTITY_RATIO:
+		return number_format(arena, 4, value);
+	case QUANTITY_TIME:
+		return format_time(arena, value, "s");
+	case QUANTITY_TIME_PER_BYTE:
+		return value == 0 ? arena_strdup(arena, "0 s/B")
+				  : FORMAT_STEPPED(arena, steps_small, value, "s/B");
+	case QUANTITY_BYTES:
+		return isfinite(value) ? format_bytes(arena, value)
+				       : FORMAT_STEPPED(arena, steps_large, value, "B");
+	case QUANTITY_RATE:
+	case QUANTITY_FREQUENCY:
+	case QUANTITY_FLOP_RATE:
+	case QUANTITY_FLOP:
+		break;
+	}
+	return FORMAT_STEPPED(arena, steps_large, value, kinds[quantity].unit);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdint.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "tests/test.h"
+
+static void memory_is_zeroed_aligned_and_apart(void)
+{
+	struct arena *arena = arena_new();
+	unsigned char *before = NULL;
+	for (size_t size = 0; size < 300000; size = size * 2 + 1) {
+		unsigned char *bytes = arena_alloc(arena, size);
+		CHECK((uintptr_t)bytes % 16 == 0);
+		CHECK(bytes != before);
+		bool zero = true;
+		for (size_t i = 0; i < size; i++)
+			zero = zero && bytes[i] == 0;
+		CHECK(zero);
+		memset(bytes, 0xff, size);
+		before = bytes;
+	}
+	arena_free(arena);
+	arena_free(NULL);
+}
+
+static void used_bytes_add_up(void)
+{
+	struct arena *arena = arena_new();
+	CHECK(arena_used_B(arena) == 0);
+	for (int i = 0; i < 1000; i++)
+		arena_alloc(arena, 100); /* rounded to 112, a multiple of 16 */
+	CHECK(arena_used_B(arena) == 112000);
+	arena_free(arena);
+}
+
+static void texts_are_copies(void)
+{
+	struct arena *arena = arena_new();
+	char text[] = "wire";
+	char *copy = arena_strdup(arena, text);
+	char *made = arena_printf(arena, "%s-%d", text, 42);
+	text[0] = 'x';
+	CHECK_TEXT(copy, "wire");
+	CHECK_TEXT(made, "wire-42");
+	arena_free(arena);
+}
+
+static void vectors_grow(void)
+{
+	struct arena *arena = arena_new();
+	VEC(int) numbers = {0};
+	for (int i = 0; i < 1000; i++)
+		*VEC_PUSH(arena, &numbers) = i;
+	CHECK(numbers.count == 1000);
+	int sum = 0;
+	for (size_t i = 0; i < numbers.count; i++)
+		sum += numbers.items[i];
+	CHECK(sum == 499500);
+	arena_free(arena);
+}
+
+static void errors_carry_their_place(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	diag_error(diag, (struct origin){"a.cfg", 12}, "link '%s': is odd", "wire");
+	diag_error(diag, (struct origin){"--set", 0}, "no '='");
+	diag_error(diag, (struct origin){NULL, 0}, "nothing given");
+	CHECK(diag_count(diag) == 3);
+	CHECK_TEXT(diag_at(diag, 0), "a.cfg:12: link 'wire': is odd");
+	CHECK_TEXT(diag_at(diag, 1), "--set: no '='");
+	CHECK_TEXT(diag_at(diag, 2), "nothing given");
+	arena_free(arena);
+}
+
+static void twenty_errors_are_kept(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	for (int i = 1; i <= 25; i++)
+		diag_error(diag, (struct origin){"a", i}, "x");
+	CHECK(diag_count(diag) == 25);
+	CHECK_TEXT(diag_at(diag, 19), "a:20: x");
+	FILE *out = tmpfile();
+	char text[400] = "";
+	if (CHECK(out != NULL)) {
+		diag_print(diag, out);
+		rewind(out);
+		text[fread(text, 1, sizeof text - 1, out)] = '\0';
+		fclose(out);
+	}
+	CHECK(strstr(text, "a:20: x\n... and 5 more\n") != NULL);
+	CHECK(strstr(text, "a:21") == NULL);
+	arena_free(arena);
+}
+
+static const char *nearest(const char *word)
+{
+	static const char *const known[] = {"bandwidth", "latency", "mtu", "loss", "queue"};
+	return diag_nearest(word, known, sizeof known / sizeof known[0]);
+}
+
+static void slips_find_the_word_meant(void)
+{
+	CHECK_TEXT(nearest("bandwith"), "bandwidth");
+	CHECK_TEXT(nearest("Latency"), "latency");
+	CHECK_TEXT(nearest("latnecy"), "latency"); /* swapped neighbours are one edit */
+	CHECK_TEXT(nearest("mut"), "mtu");
+	CHECK_TEXT(nearest("los"), "loss");
+	CHECK(nearest("colour") == NULL);
+	CHECK(nearest("xyz") == NULL);
+	CHECK(nearest("") == NULL);
+	char endless[400];
+	memset(endless, 'a', sizeof endless - 1);
+	endless[sizeof endless - 1] = '\0';
+	CHECK(nearest(endless) == NULL);
+}
+
+static const struct test tests[] = {
+	TEST(memory_is_zeroed_aligned_and_apart),
+	TEST(used_bytes_add_up),
+	TEST(texts_are_copies),
+	TEST(vectors_grow),
+	TEST(errors_carry_their_place),
+	TEST(twenty_errors_are_kept),
+	TEST(slips_find_the_word_meant),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
