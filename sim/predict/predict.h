@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a case to a prediction: steady state, draws, intervals, validation. */
+/* From a case to a prediction.
+ *
+ * A POINT is one run of the world with given parameters: the mean over its
+ * steady steps, and the same for each client alone beside its GPU (the
+ * baseline of its ratio). A PREDICTION is the point with every parameter at its
+ * value, and an interval from draws: every number with an interval of its own
+ * is drawn (Sobol points, a fixed seed; a normal on either side of the value
+ * with the stated 5 and 95 % points), the point is computed again, and the 5
+ * and 95 % quantiles of the answers bound the 90 % interval.
+ */
 #ifndef FARWIRE_PREDICT_PREDICT_H
 #define FARWIRE_PREDICT_PREDICT_H
 
@@ -10,11 +19,31 @@ struct predict_options {
 	uint64_t seed;
 	size_t draws_count; /* 0: no intervals (low = value = high) */
 	unsigned jobs;	    /* threads for the draws; results do not depend on it */
-	struct trace *trace; /* of the point prediction; NULL: none */
+	struct trace *trace; /* of the point; NULL: none */
 };
 
-/* NULL after input errors (in diag). A failed verdict is a prediction. A broken
- * invariant gives *broken (else NULL). */
+/* One client's answers at a point. */
+struct client_point {
+	bool failed;
+	const char *reason;
+	double throughput, step_s, ratio, gpu_utilization; /* NaN when failed */
+};
+
+struct point {
+	bool failed; /* a client failed */
+	const char *reason, *broken;
+	double throughput, step_s, ratio, gpu_utilization;
+	struct client_point *clients;
+	size_t client_count;
+	struct world_outcome outcome;
+};
+
+/* Runs scenario and, if with_baseline, each client's baseline. */
+struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
+			   bool with_baseline, struct trace *trace);
+
+/* NULL after input errors (in diag) or a broken invariant (*broken set, else
+ * NULL). A failed verdict is a prediction like any other. */
 const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 				      const struct case_request *request,
 				      const struct predict_options *options,

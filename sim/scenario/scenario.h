@@ -20,6 +20,16 @@
 #include "sim/training/program.h"
 #include "sim/transport/dma.h"
 
+/* What a case says (group `case`, or flags). Texts are names; "" where the
+ * default is worked out as the help says. */
+struct case_params {
+	const char *topology, *model, *stack, *runtime, *transport, *profile;
+	const char *program, *server, *gpu;
+	double batch_count, fraction_ratio, copies_count;
+	double steps_warmup_count, steps_count;
+};
+extern const struct param_table case_table;
+
 struct host_entry {
 	const char *name;
 	struct origin origin;
@@ -73,6 +83,7 @@ struct client_entry {
 				no runtime: the local driver */
 	double fraction_ratio; /* of the GPU */
 	double batch_count;
+	const char *model;
 	const struct network *network;
 	const struct stack_params *stack;
 	const struct efficiency_params *efficiency;
@@ -86,20 +97,24 @@ struct scenario {
 	struct topology topology;
 	const struct client_entry *clients;
 	size_t client_count;
-	const char *baseline; /* placement to which the ratio is taken: "local" (the
-				 driver beside the GPU, alone) or NULL: none */
 	struct driver_params driver;
 	struct dma_params dma;
 	double steps_warmup_count, steps_count; /* steps to leave out, most to measure */
+	const struct case_params *params;
 	const struct cfg_resolution *resolution; /* every parameter */
-	const char *topology_name, *model_name, *stack_name, *runtime_name;
-	const char *impossible; /* a verdict known before running: does not fit
-				   the GPU's memory, no route; NULL: none */
 };
 
-/* Where shipped data lies: <root>/topologies, models, calib. */
-struct data_root;
-const char *data_root_find(struct arena *arena); /* FARWIRE_DATA, source tree or prefix */
+/* Where shipped data lies: <root>/topologies, models, calib. The environment's
+ * FARWIRE_DATA, else beside the program: the source tree above build/, or
+ * PREFIX/share/farwire. NULL if none of them is there. */
+const char *data_root_find(struct arena *arena);
+/* The path of a shipped or own file: name itself if it ends in ".cfg" (beside
+ * `beside`, a file, or NULL), else <root>/<folder>/<name>.cfg. NULL after an
+ * error that lists what ships and the nearest name. */
+const char *data_path(struct arena *arena, struct diag *diag, struct origin origin, const char *root,
+		      const char *folder, const char *what, const char *name, const char *beside);
+/* Names of the .cfg files of a folder under root, sorted, without ending. */
+size_t data_names(struct arena *arena, const char *root, const char *folder, const char *const **names);
 
 struct setting { /* "key=value" and who said it */
 	const char *text;
@@ -116,12 +131,14 @@ struct case_request {
 	const struct draw_value *draws;
 	size_t draw_count;
 	const char *data_root;
-	bool as_baseline;   /* the same case with the local driver beside the GPU,
-			       one client, no other tenants */
 };
 /* NULL after errors (in diag). */
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request);
+
+/* What a client's ratio is taken to: it alone, run beside its GPU with the local
+ * driver and all of the GPU. Shares everything else with scenario. */
+const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario, size_t client);
 
 struct client_run { /* what came out for one client */
 	const struct client_entry *entry;

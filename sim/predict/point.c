@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One run of a world, read as throughput, step time, ratio and utilisation. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/predict/predict.h"
+
+static struct client_point steady(const struct scenario *scenario, const struct client_run *run)
+{
+	struct client_point point = {.failed = run->failed, .reason = run->reason,
+				     .throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN};
+	size_t warmup = (size_t)scenario->steps_warmup_count;
+	if (run->failed || run->step_count <= warmup)
+		return point;
+	const struct step_record *first = &run->steps[warmup], *last = &run->steps[run->step_count - 1];
+	double elapsed_s = s_from_ps(last->end_ps - first->start_ps), busy_s = 0;
+	double steps = (double)(run->step_count - warmup);
+	for (const struct step_record *step = first; step <= last; step++)
+		busy_s += step->gpu_busy_s;
+	point.step_s = elapsed_s / steps;
+	point.throughput = run->entry->batch_count / point.step_s;
+	point.gpu_utilization = busy_s / elapsed_s;
+	return point;
+}
+
+/* The throughput of client alone beside its GPU; that of an equal client
+ * before it is taken again. */
+static double baseline_throughput(struct arena *arena, const struct scenario *scenario, size_t client, uint64_t seed,
+				  const double *known)
+{
+	const struct client_entry *entry = &scenario->clients[client];
+	for (size_t i = 0; i < client; i++) {
+		const struct client_entry *other = &scenario->clients[i];
+		if (other->network == entry->network && other->batch_count == entry->batch_count &&
+		    other->server == entry->server && other->gpu == entry->gpu)
+			return known[i];
+	}
+	const struct scenario *baseline = scenario_baseline(arena, scenario, client);
+	struct world_outcome outcome = world_run(arena, baseline, seed, NULL);
+	return steady(baseline, &outcome.clients[0]).throughput;
+}
+
+static bool is_local(const struct scenario *scenario)
+{
+	return scenario->client_count == 1 && !scenario->clients[0].runtime && scenario->clients[0].fraction_ratio == 1;
+}
+
+static void add_ratios(struct arena *arena, const struct scenario *scenario, uint64_t seed, struct point *point)
+{
+	double *known = ARENA_ARRAY(arena, point->client_count + 1, double);
+	double sum = 0;
+	for (size_t i = 0; i < point->client_count; i++) {
+		known[i] = is_local(scenario) ? point->clients[i].throughput
+					      : baseline_throughput(arena, scenario, i, seed, known);
+		point->clients[i].ratio = point->clients[i].throughput / known[i];
+		sum += point->clients[i].ratio;
+	}
+	point->ratio = sum / (double)point->client_count;
+}
+
+/* Utilisation of the GPUs that clients use, over the whole run. */
+static double pool_utilization(const struct scenario *scenario, const struct world_outcome *outcome)
+{
+	double busy_s = 0, count = 0;
+	for (size_t gpu = 0; gpu < scenario->topology.gpu_count; gpu++) {
+		bool used = false;
+		for (size_t i = 0; i < scenario->client_count; i++)
+			used = used || scenario->clients[i].gpu == gpu;
+		if (used) {
+			busy_s += outcome->gpu_busy_s[gpu];
+			count++;
+		}
+	}
+	return busy_s / count / outcome->end_s;
+}
+
+struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed, bool with_baseline,
+			   struct trace *trace)
+{
+	struct point point = {.throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN};
+	point.outcome = world_run(arena, scenario, seed, trace);
+	point.broken = point.outcome.broken;
+	point.client_count = scenario->client_count;
+	point.clients = ARENA_ARRAY(arena, point.client_count + 1, struct client_point);
+	double throughput = 0, step = 0;
+	for (size_t i = 0; i < point.client_count; i++) {
+		point.clients[i] = steady(scenario, &point.outcome.clients[i]);
+		if (point.clients[i].failed && !point.failed) {
+			point.failed = true;
+			point.reason = point.clients[i].reason;
+		}
+		throughput += point.clients[i].throughput;
+		step += point.clients[i].step_s / (double)point.client_count;
+	}
+	if (point.failed || point.broken)
+		return point;
+	point.throughput = throughput;
+	point.step_s = step;
+	point.gpu_utilization = point.client_count == 1 ? point.clients[0].gpu_utilization
+							: pool_utilization(scenario, &point.outcome);
+	if (with_baseline)
+		add_ratios(arena, scenario, seed, &point);
+	return point;
+}

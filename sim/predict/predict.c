@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Draws, intervals and the summary of a case. */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/predict/predict.h"
+
+enum { DIMENSIONS_MAX = 40 };
+/* 5 and 95 % points of the standard normal. */
+static const double NORMAL_95 = 1.6448536269514722;
+
+/* ---- draws ---- */
+
+struct answers { /* of one draw; clients as the case lists them */
+	bool failed;
+	struct client_point all;
+	struct client_point *clients;
+};
+
+struct draws {
+	const struct case_request *request;
+	const struct predict_options *options;
+	const struct cfg_param *params[DIMENSIONS_MAX];
+	size_t dimensions, client_count;
+	double *points; /* draws_count * dimensions */
+	struct answers *answers;
+	bool with_ratio;
+	size_t next; /* guarded by lock */
+	pthread_mutex_t lock;
+};
+
+/* Inverse of two half normals around value with 5 % at low and 95 % at high. */
+static double draw_value(const struct cfg_param *param, double u)
+{
+	double z = num_normal_quantile(u);
+	double side = z < 0 ? param->value - param->low : param->high - param->value;
+	return fmin(fmax(param->value + z / NORMAL_95 * side, param->row->min), param->row->max);
+}
+
+static struct answers answers_of(struct arena *arena, const struct point *point)
+{
+	struct answers answers = {.failed = point->failed || point->broken};
+	answers.all = (struct client_point){.throughput = point->throughput, .step_s = point->step_s,
+					    .ratio = point->ratio, .gpu_utilization = point->gpu_utilization};
+	answers.clients = ARENA_ARRAY(arena, point->client_count + 1, struct client_point);
+	memcpy(answers.clients, point->clients, point->client_count * sizeof *answers.clients);
+	return answers;
+}
+
+static void draw_one(struct draws *draws, size_t index)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct draw_value values[DIMENSIONS_MAX];
+	for (size_t d = 0; d < draws->dimensions; d++)
+		values[d] = (struct draw_value){draws->params[d]->path,
+						draw_value(draws->params[d], draws->points[index * draws->dimensions + d])};
+	struct case_request request = *draws->request;
+	request.draws = values;
+	request.draw_count = draws->dimensions;
+	const struct scenario *scenario = case_read(arena, diag, &request);
+	struct answers *slot = &draws->answers[index];
+	slot->failed = true;
+	if (scenario) {
+		struct point point = predict_point(arena, scenario, draws->options->seed + index + 1, draws->with_ratio, NULL);
+		struct client_point *kept = slot->clients;
+		struct answers found = answers_of(arena, &point);
+		memcpy(kept, found.clients, draws->client_count * sizeof *kept);
+		*slot = found;
+		slot->clients = kept;
+	}
+	arena_free(arena);
+}
+
+static void *draw_worker(void *ctx)
+{
+	struct draws *draws = ctx;
+	for (;;) {
+		pthread_mutex_lock(&draws->lock);
+		size_t index = draws->next++;
+		pthread_mutex_unlock(&draws->lock);
+		if (index >= draws->options->draws_count)
+			return NULL;
+		draw_one(draws, index);
+	}
+}
+
+static void run_draws(struct arena *arena, struct draws *draws)
+{
+	size_t count = draws->options->draws_count;
+	draws->points = ARENA_ARRAY(arena, count * draws->dimensions + 1, double);
+	draws->answers = ARENA_ARRAY(arena, count, struct answers);
+	for (size_t i = 0; i < count; i++)
+		draws->answers[i].clients = ARENA_ARRAY(arena, draws->client_count + 1, struct client_point);
+	num_sobol(count, draws->dimensions, draws->options->seed, draws->points);
+	pthread_mutex_init(&draws->lock, NULL);
+	unsigned jobs = draws->options->jobs ? draws->options->jobs : 1;
+	pthread_t *threads = ARENA_ARRAY(arena, jobs, pthread_t);
+	unsigned started = 0;
+	while (started + 1 < jobs && pthread_create(&threads[started], NULL, draw_worker, draws) == 0)
+		started++;
+	draw_worker(draws);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	pthread_mutex_destroy(&draws->lock);
+}
+
+/* ---- summary ---- */
+
+/* The interval of one answer: offset of a double in struct client_point;
+ * client < 0: of the whole case. */
+static struct estimate interval(struct arena *arena, const struct draws *draws, double value, long client,
+				size_t offset)
+{
+	struct estimate estimate = {value, value, value};
+	double *values = ARENA_ARRAY(arena, draws->options->draws_count + 1, double);
+	size_t count = 0;
+	for (size_t i = 0; draws->answers && i < draws->options->draws_count; i++) {
+		const struct client_point *answer =
+			client < 0 ? &draws->answers[i].all : &draws->answers[i].clients[client];
+		double drawn = *(const double *)(const void *)((const char *)answer + offset);
+		if (!draws->answers[i].failed && isfinite(drawn))
+			values[count++] = drawn;
+	}
+	if (count == 0 || !isfinite(value))
+		return estimate;
+	estimate.low = fmin(value, num_quantile(values, count, 0.05));
+	estimate.high = fmax(value, num_quantile(values, count, 0.95));
+	return estimate;
+}
+
+#define INTERVAL(draws, value, client, field) \
+	interval(arena, draws, value, client, offsetof(struct client_point, field))
+
+static void summarize_clients(struct arena *arena, const struct scenario *scenario, const struct point *point,
+			      const struct draws *draws, struct prediction *prediction)
+{
+	prediction->clients = ARENA_ARRAY(arena, point->client_count + 1, struct client_prediction);
+	prediction->client_count = point->client_count;
+	for (size_t i = 0; i < point->client_count; i++) {
+		const struct client_point *c = &point->clients[i];
+		long k = (long)i;
+		prediction->clients[i] = (struct client_prediction){
+			.name = scenario->clients[i].name,
+			.gpu = scenario->topology.gpus[scenario->clients[i].gpu].name,
+			.ok = !c->failed,
+			.reason = c->reason,
+			.throughput = INTERVAL(draws, c->throughput, k, throughput),
+			.ratio = INTERVAL(draws, c->ratio, k, ratio),
+			.step_s = INTERVAL(draws, c->step_s, k, step_s),
+			.gpu_utilization = INTERVAL(draws, c->gpu_utilization, k, gpu_utilization),
+		};
+	}
+}
+
+static void summarize_links(struct arena *arena, const struct world_outcome *outcome, struct prediction *prediction)
+{
+	prediction->links = ARENA_ARRAY(arena, outcome->link_count + 1, struct link_prediction);
+	prediction->link_count = outcome->link_count;
+	for (size_t i = 0; i < outcome->link_count; i++) {
+		const struct link_use *use = &outcome->links[i];
+		double could_B = use->capacity_Bps * outcome->end_s;
+		prediction->links[i] = (struct link_prediction){
+			.name = use->link, .carried_B = use->carried_B, .utilization = could_B > 0 ? use->carried_B / could_B : 0};
+	}
+}
+
+/* Where the first client's step goes: the GPU at work, and its idle time by
+ * what the issuing thread was doing. Lost packets' share of that is named. */
+static void summarize_breakdown(const struct scenario *scenario, const struct client_run *run,
+				struct prediction *prediction)
+{
+	size_t warmup = (size_t)scenario->steps_warmup_count;
+	double busy = 0, idle[TIME_KIND_COUNT] = {0}, steps = (double)(run->step_count - warmup), span = 0;
+	for (size_t i = warmup; i < run->step_count; i++) {
+		busy += run->steps[i].gpu_busy_s / steps;
+		span += s_from_ps(run->steps[i].end_ps - run->steps[i].start_ps) / steps;
+		for (size_t k = 0; k < TIME_KIND_COUNT; k++)
+			idle[k] += run->steps[i].gpu_idle_s[k] / steps;
+		prediction->calls_count = run->steps[i].calls_count;
+		prediction->polls_count = run->steps[i].polls_count;
+	}
+	bool remote = run->entry->runtime != NULL;
+	double lost = fmin(run->remote.stalled_s / (double)run->step_count, idle[TIME_CALL] + idle[TIME_WAIT]);
+	double network = remote ? idle[TIME_CALL] + idle[TIME_WAIT] - lost : 0;
+	double issue = idle[TIME_THINK] + (remote ? 0 : idle[TIME_CALL]);
+	double wait = remote ? 0 : idle[TIME_WAIT];
+	const struct breakdown_part parts[] = {{"kernel", busy}, {"call issue", issue}, {"network", network},
+					       {"retransmission", lost}, {"copy", wait},
+					       {"other", span - busy - issue - network - lost - wait}};
+	prediction->breakdown_count = sizeof parts / sizeof parts[0];
+	memcpy(prediction->breakdown, parts, sizeof parts);
+	prediction->retransmission_timeouts = (double)run->remote.timeouts_count / (double)run->step_count;
+	static const char *const names[] = {"the GPU's kernels", "issuing calls on the host", "calls' round trips and copies on the network",
+					    "packets lost on the network", "copies", "other"};
+	size_t largest = 0;
+	/* what keeps the GPU from working, unless that is next to nothing */
+	for (size_t i = 1; i < prediction->breakdown_count; i++)
+		if (parts[i].seconds > 0.03 * span && (largest == 0 || parts[i].seconds > parts[largest].seconds))
+			largest = i;
+	prediction->bottleneck = names[largest];
+}
+
+static struct prediction *summarize(struct arena *arena, const struct scenario *scenario, const struct point *point,
+				    const struct draws *draws)
+{
+	struct prediction *p = ARENA_NEW(arena, struct prediction);
+	p->name = scenario->name;
+	p->ok = !point->failed;
+	p->reason = point->reason;
+	p->throughput = INTERVAL(draws, point->throughput, -1, throughput);
+	p->step_s = INTERVAL(draws, point->step_s, -1, step_s);
+	p->ratio = INTERVAL(draws, point->ratio, -1, ratio);
+	p->gpu_utilization = INTERVAL(draws, point->gpu_utilization, -1, gpu_utilization);
+	p->events_count = point->outcome.events_count;
+	p->resolution = scenario->resolution;
+	p->seed = draws->options->seed;
+	p->draws_count = draws->answers ? draws->options->draws_count : 0;
+	p->connect_s = point->outcome.clients[0].connect_s;
+	p->bottleneck = point->failed ? "the connection" : "";
+	summarize_clients(arena, scenario, point, draws, p);
+	summarize_links(arena, &point->outcome, p);
+	if (!point->failed)
+		summarize_breakdown(scenario, &point->outcome.clients[0], p);
+	return p;
+}
+
+const struct prediction *predict_case(struct arena *arena, struct diag *diag, const struct case_request *request,
+				      const struct predict_options *options, const char **broken)
+{
+	*broken = NULL;
+	const struct scenario *scenario = case_read(arena, diag, request);
+	if (!scenario)
+		return NULL;
+	struct point point = predict_point(arena, scenario, options->seed, true, options->trace);
+	if (point.broken) {
+		*broken = point.broken;
+		return NULL;
+	}
+	struct draws draws = {.request = request, .options = options, .client_count = scenario->client_count,
+			      .with_ratio = true};
+	for (size_t i = 0; i < cfg_param_count(scenario->resolution) && draws.dimensions < DIMENSIONS_MAX; i++) {
+		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
+		if (param->row->kind == PARAM_KIND_NUMBER && param->low < param->high)
+			draws.params[draws.dimensions++] = param;
+	}
+	if (!point.failed && draws.dimensions && options->draws_count)
+		run_draws(arena, &draws);
+	return summarize(arena, scenario, &point, &draws);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finding shipped files, from the source tree as from an installed prefix. */
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+#include "sim/scenario/scenario.h"
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool is_root(struct arena *arena, const char *path)
+{
+	return is_folder(arena_printf(arena, "%s/topologies", path)) &&
+	       is_folder(arena_printf(arena, "%s/models", path));
+}
+
+const char *data_root_find(struct arena *arena)
+{
+	const char *given = getenv("FARWIRE_DATA");
+	if (given)
+		return is_root(arena, given) ? given : NULL;
+	char program[4096];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+	if (length <= 0)
+		return is_root(arena, ".") ? "." : NULL;
+	program[length] = '\0';
+	/* build/farwire, build/tests/unit/test_x, PREFIX/bin/farwire: go upwards. */
+	for (char *slash = strrchr(program, '/'); slash && slash != program; slash = strrchr(program, '/')) {
+		*slash = '\0';
+		const char *share = arena_printf(arena, "%s/share/farwire", program);
+		if (is_root(arena, share))
+			return share;
+		if (is_root(arena, program))
+			return arena_strdup(arena, program);
+	}
+	return NULL;
+}
+
+static bool ends_in_cfg(const char *name)
+{
+	size_t length = strlen(name);
+	return length > 4 && strcmp(name + length - 4, ".cfg") == 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+size_t data_names(struct arena *arena, const char *root, const char *folder, const char *const **names)
+{
+	VEC(const char *) found = {0};
+	DIR *directory = opendir(arena_printf(arena, "%s/%s", root, folder));
+	for (struct dirent *entry; directory && (entry = readdir(directory));)
+		if (ends_in_cfg(entry->d_name)) {
+			char *name = arena_strdup(arena, entry->d_name);
+			name[strlen(name) - 4] = '\0';
+			const char **slot = VEC_PUSH(arena, &found);
+			*slot = name;
+		}
+	if (directory)
+		closedir(directory);
+	if (found.count)
+		qsort(found.items, found.count, sizeof *found.items, by_name);
+	*names = found.items;
+	return found.count;
+}
+
+static const char *own_file(struct arena *arena, const char *name, const char *beside)
+{
+	const char *slash = beside ? strrchr(beside, '/') : NULL;
+	if (name[0] == '/' || !slash)
+		return name;
+	const char *path = arena_printf(arena, "%.*s/%s", (int)(slash - beside), beside, name);
+	return access(path, R_OK) == 0 ? path : name;
+}
+
+const char *data_path(struct arena *arena, struct diag *diag, struct origin origin, const char *root,
+		      const char *folder, const char *what, const char *name, const char *beside)
+{
+	if (ends_in_cfg(name))
+		return own_file(arena, name, beside);
+	const char *path = arena_printf(arena, "%s/%s/%s.cfg", root, folder, name);
+	if (name[0] && !strchr(name, '/') && access(path, R_OK) == 0)
+		return path;
+	const char *const *names;
+	size_t count = data_names(arena, root, folder, &names);
+	const char *near = diag_nearest(name, names, count);
+	if (near)
+		diag_error(diag, origin, "%s '%s' is not there (did you mean '%s'? a file of your own ends in .cfg)",
+			   what, name, near);
+	else
+		diag_error(diag, origin, "%s '%s' is not there (`farwire list` shows what ships; a file of your "
+			   "own ends in .cfg)", what, name);
+	return NULL;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the readers of a case share. */
+#ifndef FARWIRE_SCENARIO_READ_H
+#define FARWIRE_SCENARIO_READ_H
+
+#include "sim/base/vec.h"
+#include "sim/scenario/scenario.h"
+
+struct reader {
+	struct arena *arena;
+	struct diag *diag;
+	struct cfg_resolution *resolution;
+	const char *root;
+	VEC(const char *) names; /* of hosts, guests, gpus, switches, links */
+};
+
+/* Fills *topology; errors are in diag. */
+void read_topology(struct reader *reader, const struct cfg_node *file, const char *path, struct topology *topology);
+
+/* Index of the entry of that name among count structs of `size` bytes, each
+ * beginning with its name; SIZE_MAX after an error with a suggestion. */
+size_t reader_find(struct reader *reader, struct origin origin, const char *what, const char *name,
+		   const void *entries, size_t count, size_t size);
+
+#endif
