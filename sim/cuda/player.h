@@ -8,7 +8,12 @@
  * again. Polling threads are not lists but a rule (struct poller): while any
  * registered event is pending, query every pending one in turn, then sleep.
  * When an event is seen complete, its signal is posted. So the number of polls
- * follows from elapsed time, delay and round trip; nobody types it in.
+ * follows from elapsed time, delay and round trip; nobody types it in. An event
+ * that is seen complete only in a later step than it was watched in posts
+ * nothing: signals count within a step.
+ *
+ * Without a poller a watch costs nothing: its signal is posted the moment the
+ * GPU reaches the last record of the event that this player has issued.
  */
 #ifndef FARWIRE_CUDA_PLAYER_H
 #define FARWIRE_CUDA_PLAYER_H
@@ -59,9 +64,13 @@ enum thread_time { TIME_THINK, TIME_CALL, TIME_WAIT, TIME_KIND_COUNT };
 
 struct step_record {
 	int64_t start_ps, end_ps;
+	int64_t mark_ps; /* of the last ITEM_STEP_MARK; end_ps where none */
 	double gpu_busy_s;   /* of the context, in this step */
-	double thread_s[TIME_KIND_COUNT]; /* of thread 0 */
-	uint64_t calls_count, polls_count;
+	double thread_s[TIME_KIND_COUNT]; /* of thread 0; they add up to the step */
+	double gpu_idle_s[TIME_KIND_COUNT]; /* the context's idle time, by what
+		thread 0 was doing meanwhile; adds up to the step less gpu_busy_s */
+	uint64_t calls_count; /* begun by the listed threads */
+	uint64_t polls_count; /* queries begun by the poller, besides */
 };
 
 struct player;
@@ -72,7 +81,9 @@ struct player_spec {
 	const struct call_stream *program;
 	struct cuda_port *port;
 	struct guest *guest;
-	struct gpu_context *context; /* for utilisation */
+	struct gpu_context *context; /* for utilisation; NULL: reported as 0 */
+	struct cuda_process *process; /* whose events are watched; needed only by
+					 watches without a poller */
 	uint32_t steps_max;
 	/* Called after each step; returns false to stop this player. */
 	bool (*step_done)(void *ctx, struct player *player,

@@ -97,6 +97,8 @@ struct link_traits {
 	double packet_payload_B; /* most bytes in a packet (IP MTU, TLP payload); 0: no packets */
 	double packet_overhead_B; /* bytes on the wire beyond that, a packet */
 	double loss_ratio[2];	/* chance that a packet is lost */
+	double unmoderated_loss_ratio[2]; /* ... when the receiving NIC interrupts
+					     for every packet; 0: the same */
 	bool physical_nic; /* receiving from it goes through a physical NIC */
 };
 
