@@ -9,19 +9,28 @@
  * until the item ends, as a fair scheduler divides time between two runnable
  * tasks; otherwise whoever is there has it all.
  *
+ * (A flow that starts in the middle of an item sees the whole core until the
+ * next item starts: items are microseconds.)
+ *
  * A core that has been idle must wake up first: leaving its C-state (by how
- * long it was idle) and, for a halted virtual CPU, being scheduled again.
+ * long it was idle) and, for a halted virtual CPU, being scheduled again. Idle
+ * is the time since its last service, less the time in which flows were on it;
+ * before the first service it counts from the start of the run. A core on
+ * which a thread spins (cpu_spin) never goes to sleep.
+ *
  * Work is given in seconds at the reference clock REFERENCE_CLOCK_HZ and takes
  * work * reference / clock.
  */
 #ifndef FARWIRE_HOST_CPU_H
 #define FARWIRE_HOST_CPU_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/engine/engine.h"
 #include "sim/fabric/fabric.h"
 
+struct arena;
 struct cpu;
 
 /* All costs of host work are stated at this clock. */
@@ -48,11 +57,18 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine,
  * names it in the trace (borrowed, may be NULL: not traced). */
 void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn,
 	       void *ctx, uint64_t arg);
+/* A thread polls on this core from now on: no wake-ups any more. */
+void cpu_spin(struct cpu *cpu);
+/* A virtual CPU that needs wake_s to be scheduled again also runs here: the
+ * largest such time holds. */
+void cpu_wake_raise(struct cpu *cpu, double wake_s);
 /* Core-seconds of this core for one second of work at the reference clock. */
 double cpu_slowdown(const struct cpu *cpu);
 int cpu_resource(const struct cpu *cpu);
-/* Seconds of service so far (without flows; those are in fabric_carried). */
+/* Seconds of service so far, as work at this core's clock: without wake-ups,
+ * and without flows, which are in fabric_carried. */
 double cpu_busy_s(const struct cpu *cpu);
+/* "<group>.<name>", also the name of its resource. */
 const char *cpu_name(const struct cpu *cpu);
 
 #endif

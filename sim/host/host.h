@@ -29,7 +29,8 @@ struct arena;
 
 struct host_params {
 	double cores_count;
-	double clock_Hz, turbo_clock_Hz;
+	double clock_Hz;
+	double turbo_clock_Hz; /* under load with turbo; 0: no more than clock */
 	bool turbo;
 	int power_policy; /* enum power_policy */
 	double balanced_clock_ratio; /* of clock, under POWER_BALANCED */
@@ -72,8 +73,9 @@ extern const struct param_table guest_table;
 struct host;
 struct guest;
 
-/* name: also the fabric node and the prefix of its resources. The host's
- * memory is the resource "<name>.dram". The parameters are borrowed. */
+/* name: also the fabric node (added if it is not there yet) and the prefix of
+ * its resources. The host's memory is the resource "<name>.dram". The
+ * parameters are borrowed. */
 struct host *host_new(struct arena *arena, struct engine *engine,
 		      struct fabric *fabric, const char *name,
 		      const struct host_params *params);
@@ -88,12 +90,25 @@ const struct guest_params *guest_params(const struct guest *guest);
 const char *guest_name(const struct guest *guest);
 struct host *guest_host(struct guest *guest);
 int guest_node(const struct guest *guest);
-/* A core for a new thread: the guest's cores in turn. */
+/* A core for a new thread: the guest's virtual CPUs in turn. Each is bound,
+ * when first used, to the core of the host with the fewest of them, so guests
+ * meet on a core only when there are more virtual CPUs in use than cores. */
 struct cpu *guest_core(struct guest *guest);
+/* What the virtual NIC adds to a message one way; 0 without one and for
+ * passthrough. */
+double guest_vnic_latency_s(const struct guest *guest);
 
-/* Work of sending one message of payload_B in `packets` packets, as one socket
- * call, at the reference clock: send + SELinux + per packet (firewall, vNIC)
- * + per byte. */
+/* The packet that the guest's CPU handles at a time when packets of wire_B
+ * payload bytes cross the wire: with offload (TSO; LRO or GRO when receiving)
+ * up to OFFLOAD_PACKET_B. LRO of a VMXNET3 is off at high latency sensitivity. */
+#define OFFLOAD_PACKET_B 65536.0
+double guest_packet_B(const struct guest *guest, bool receiving, double wire_B);
+
+/* Work of sending one message of payload_B in `packets` packets (as the CPU
+ * sees them) with one socket call, at the reference clock: send + SELinux +
+ * per packet (firewall, vNIC, from the second one packet_s) + per byte.
+ * Waking the thread that reads (thread_wake_s) is not in it: only who knows
+ * whether it sleeps can add that. */
 double guest_send_work_s(const struct guest *guest, double packets,
 			 double payload_B);
 double guest_receive_work_s(const struct guest *guest, double packets,
@@ -105,10 +120,17 @@ double guest_flow_spB(const struct guest *guest, double packet_B);
 /* A message's last packet has arrived at the guest's NIC: waits for the
  * interrupt (moderation of a physical NIC if it came through one, coalescing
  * of the virtual NIC), then works work_s on core (waking it), then calls fn.
- * Messages that arrive while an interrupt is due share it. */
+ * An interrupt fires at max(arrival, last one + 1/rate), each guest having a
+ * queue of its own on the physical NIC; messages that arrive while one is due
+ * share it. */
 void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic,
 		   double work_s, event_fn *fn, void *ctx, uint64_t arg);
 /* Interrupts raised so far, for counters and tests. */
 uint64_t guest_interrupts_count(const struct guest *guest);
+
+/* A place where transport/dma keeps the states of copies that read or write
+ * this host's memory; NULL at first. */
+struct dma_pool;
+struct dma_pool **host_dma_pool(struct host *host);
 
 #endif
