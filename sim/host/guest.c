@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/host/host.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/host/internal.h"
+
+static const char *const guest_kinds[] = {"bare", "vm", "container", NULL};
+static const char *const vnic_kinds[] = {"none", "passthrough", "pvrdma", "vmxnet3", NULL};
+static const char *const sensitivities[] = {"normal", "high", NULL};
+
+static const struct param_row guest_rows[] = {
+	PARAM_CHOICE(struct guest_params, kind, guest_kinds, "bare",
+		     "where programs run: the bare machine, a virtual machine, a container",
+		     "assumption: no virtualisation unless a case says so"),
+	PARAM_CHOICE(struct guest_params, vnic, vnic_kinds, "none", "virtual NIC",
+		     "assumption: none unless a case says so"),
+	PARAM_NUMBER(struct guest_params, vcpus_count, QUANTITY_COUNT, 0, 1024, "0",
+		     "virtual CPUs; 0: as many as the host has cores",
+		     "assumption: guests are not smaller than the host"),
+	PARAM_CHOICE(struct guest_params, latency_sensitivity, sensitivities, "normal",
+		     "latency sensitivity of the virtual machine", "VMware: the default is Normal"),
+	PARAM_NUMBER(struct guest_params, vcpu_wake_s, QUANTITY_TIME, 0, 1, "14 us",
+		     "scheduling a halted virtual CPU again, at normal sensitivity",
+		     "VMware vSphere 5.5 latency-sensitive workloads paper: ping medians 34 us by "
+		     "default, 20 us with latency sensitivity and passthrough"),
+	PARAM_BOOL(struct guest_params, coalescing, "true",
+		   "interrupt coalescing of the VMXNET3; off at high latency sensitivity",
+		   "VMware vSphere networking: on by default, turned off automatically"),
+	PARAM_NUMBER(struct guest_params, coalescing_Hz, QUANTITY_FREQUENCY, 100, 1e5, "4 kHz",
+		     "most interrupts a second of the VMXNET3",
+		     "VMware vSphere networking: ethernetX.coalescingParams, rbc, default 4000"),
+	PARAM_NUMBER(struct guest_params, vnic_packet_s, QUANTITY_TIME, 0, 1e-3, "0.5 us",
+		     "hypervisor's work for a packet of a VMXNET3, in the guest's time",
+		     "assumption: one exit or descriptor of about 1000 cycles"),
+	PARAM_NUMBER(struct guest_params, vnic_latency_s, QUANTITY_TIME, 0, 1e-2, "2 us",
+		     "added one way by a VMXNET3 (virtual switch) or PVRDMA",
+		     "assumption: PVRDMA adds 1 to 4 us over DirectPath, no source found"),
+	PARAM_BOOL(struct guest_params, firewall, "false", "packet filter in the guest",
+		   "assumption: off unless a case says so"),
+	PARAM_NUMBER(struct guest_params, firewall_packet_s, QUANTITY_TIME, 0, 1e-3, "1 us",
+		     "walking the filter's rules for a packet",
+		     "assumption: some tens of iptables rules"),
+	PARAM_BOOL(struct guest_params, selinux, "false", "SELinux enforcing",
+		   "assumption: off unless a case says so"),
+	PARAM_NUMBER(struct guest_params, selinux_call_s, QUANTITY_TIME, 0, 1e-3, "0.3 us",
+		     "access check of a socket call",
+		     "assumption: an access vector cache hit with labelling"),
+	PARAM_NUMBER(struct guest_params, send_s, QUANTITY_TIME, 0, 1e-2, "3 us",
+		     "socket send of a short message at 2.4 GHz",
+		     "assumption: two sends and two receives are 16 of the 18 us of a native ping "
+		     "(VMware 5.5 latency paper)"),
+	PARAM_NUMBER(struct guest_params, receive_s, QUANTITY_TIME, 0, 1e-2, "5 us",
+		     "interrupt, protocol and socket receive of a short message at 2.4 GHz",
+		     "assumption: see send"),
+	PARAM_NUMBER(struct guest_params, packet_s, QUANTITY_TIME, 0, 1e-3, "0.4 us",
+		     "each further packet of a long message, either side, at 2.4 GHz",
+		     "assumption: about 1000 cycles of protocol for a packet"),
+	PARAM_NUMBER(struct guest_params, byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0.25 ns/B",
+		     "copying and checksumming, either side, at 2.4 GHz",
+		     "derived: Cai et al., SIGCOMM 2021: one core receives 25 to 42 Gb/s, bound by "
+		     "the copy"),
+	PARAM_NUMBER(struct guest_params, thread_wake_s, QUANTITY_TIME, 0, 1e-2, "4 us",
+		     "waking a blocked thread at 2.4 GHz",
+		     "assumption: futex wake-up and a context switch"),
+	PARAM_BOOL(struct guest_params, offload, "true",
+		   "segmentation and receive offload: the CPU handles packets of 64 KiB",
+		   "Linux default (TSO, GRO)"),
+};
+const struct param_table guest_table = PARAM_TABLE("guest", struct guest_params, guest_rows);
+
+/* An interrupt line with a least distance between two. */
+struct line {
+	int64_t period_ps; /* 0: an interrupt whenever something comes */
+	int64_t last_ps;   /* of the last interrupt, maybe still due */
+	bool raised;       /* ever */
+};
+
+struct reception {              /* a message on its way from the NIC to the core */
+	struct reception *next; /* in the free list */
+	struct guest *guest;
+	struct cpu *core;
+	double work_s;
+	event_fn *fn;
+	void *ctx;
+	uint64_t arg;
+};
+
+struct guest {
+	struct host *host;
+	const char *name;
+	int node;
+	const struct guest_params *params;
+	struct cpu **vcpus; /* NULL until used */
+	size_t vcpu_count, vcpu_next;
+	struct line physical, own;
+	uint64_t interrupts_count;
+	struct reception *free;
+};
+
+static int64_t period_of(bool limited, double rate_Hz)
+{
+	return limited ? ps_from_s(1 / rate_Hz) : 0;
+}
+
+struct guest *guest_new(struct host *host, const char *name, int node,
+			const struct guest_params *params)
+{
+	struct guest *guest = ARENA_NEW(host->arena, struct guest);
+	guest->host = host;
+	guest->name = arena_strdup(host->arena, name);
+	guest->node = node;
+	guest->params = params;
+	guest->vcpu_count = host->core_count;
+	if (params->vcpus_count >= 1 && params->vcpus_count < (double)host->core_count)
+		guest->vcpu_count = (size_t)params->vcpus_count;
+	guest->vcpus = ARENA_ARRAY(host->arena, guest->vcpu_count, struct cpu *);
+	/* A paravirtual RDMA device completes by polling or its own events. */
+	guest->physical.period_ps =
+		period_of(host->params->nic_moderation && params->vnic != VNIC_PVRDMA,
+			  host->params->nic_moderation_Hz);
+	guest->own.period_ps = period_of(params->vnic == VNIC_VMXNET3 && params->coalescing &&
+						 params->latency_sensitivity == SENSITIVITY_NORMAL,
+					 params->coalescing_Hz);
+	return guest;
+}
+
+const struct guest_params *guest_params(const struct guest *guest)
+{
+	return guest->params;
+}
+
+const char *guest_name(const struct guest *guest)
+{
+	return guest->name;
+}
+
+struct host *guest_host(struct guest *guest)
+{
+	return guest->host;
+}
+
+int guest_node(const struct guest *guest)
+{
+	return guest->node;
+}
+
+struct cpu *guest_core(struct guest *guest)
+{
+	size_t index = guest->vcpu_next;
+	guest->vcpu_next = (index + 1) % guest->vcpu_count;
+	if (!guest->vcpus[index]) {
+		guest->vcpus[index] = host_core_bind(guest->host);
+		const struct guest_params *params = guest->params;
+		if (params->kind == GUEST_VM && params->latency_sensitivity == SENSITIVITY_NORMAL)
+			cpu_wake_raise(guest->vcpus[index], params->vcpu_wake_s);
+	}
+	return guest->vcpus[index];
+}
+
+double guest_vnic_latency_s(const struct guest *guest)
+{
+	const struct guest_params *params = guest->params;
+	bool switched = params->vnic == VNIC_VMXNET3 || params->vnic == VNIC_PVRDMA;
+	return switched ? params->vnic_latency_s : 0;
+}
+
+double guest_packet_B(const struct guest *guest, bool receiving, double wire_B)
+{
+	const struct guest_params *params = guest->params;
+	bool lro_off = receiving && params->vnic == VNIC_VMXNET3 &&
+		       params->latency_sensitivity == SENSITIVITY_HIGH;
+	if (!params->offload || lro_off)
+		return wire_B;
+	return fmax(wire_B, OFFLOAD_PACKET_B);
+}
+
+/* What every packet costs beside the protocol's own work. */
+static double filters_packet_s(const struct guest_params *params)
+{
+	double firewall_s = params->firewall ? params->firewall_packet_s : 0;
+	double vnic_s = params->vnic == VNIC_VMXNET3 ? params->vnic_packet_s : 0;
+	return firewall_s + vnic_s;
+}
+
+static double message_work_s(const struct guest_params *params, double fixed_s, double packets,
+			     double payload_B)
+{
+	double selinux_s = params->selinux ? params->selinux_call_s : 0;
+	double further = packets > 1 ? packets - 1 : 0;
+	return fixed_s + selinux_s + packets * filters_packet_s(params) +
+	       further * params->packet_s + payload_B * params->byte_spB;
+}
+
+double guest_send_work_s(const struct guest *guest, double packets, double payload_B)
+{
+	return message_work_s(guest->params, guest->params->send_s, packets, payload_B);
+}
+
+double guest_receive_work_s(const struct guest *guest, double packets, double payload_B)
+{
+	return message_work_s(guest->params, guest->params->receive_s, packets, payload_B);
+}
+
+double guest_flow_spB(const struct guest *guest, double packet_B)
+{
+	const struct guest_params *params = guest->params;
+	FW_ASSERT(packet_B > 0);
+	return params->byte_spB + (params->packet_s + filters_packet_s(params)) / packet_B;
+}
+
+/* When the line's interrupt for something that arrives now fires. */
+static int64_t line_raise(struct line *line, int64_t now_ps, uint64_t *count)
+{
+	if (line->raised && line->last_ps >= now_ps)
+		return line->last_ps;
+	int64_t fires_ps = now_ps;
+	if (line->raised && line->last_ps + line->period_ps > now_ps)
+		fires_ps = line->last_ps + line->period_ps;
+	line->last_ps = fires_ps;
+	line->raised = true;
+	if (count)
+		(*count)++;
+	return fires_ps;
+}
+
+/* The guest's interrupt: the core takes over. */
+static void reception_work(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct reception *reception = ctx;
+	struct guest *guest = reception->guest;
+	struct reception taken = *reception;
+	reception->next = guest->free;
+	guest->free = reception;
+	cpu_serve(taken.core, taken.work_s, "receive", taken.fn, taken.ctx, taken.arg);
+}
+
+/* The message has reached what raises the guest's interrupt. */
+static void reception_raise(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct reception *reception = ctx;
+	struct guest *guest = reception->guest;
+	struct engine *engine = guest->host->engine;
+	int64_t now_ps = engine_now_ps(engine);
+	int64_t fires_ps = line_raise(&guest->own, now_ps, &guest->interrupts_count);
+	if (fires_ps > now_ps)
+		engine_at(engine, fires_ps, reception_work, reception, 0);
+	else
+		reception_work(reception, 0);
+}
+
+void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, double work_s,
+		   event_fn *fn, void *ctx, uint64_t arg)
+{
+	struct reception *reception = guest->free;
+	if (reception)
+		guest->free = reception->next;
+	else
+		reception = ARENA_NEW(guest->host->arena, struct reception);
+	*reception = (struct reception){NULL, guest, core, work_s, fn, ctx, arg};
+	struct engine *engine = guest->host->engine;
+	int64_t now_ps = engine_now_ps(engine);
+	int64_t fires_ps = physical_nic ? line_raise(&guest->physical, now_ps, NULL) : now_ps;
+	if (fires_ps > now_ps)
+		engine_at(engine, fires_ps, reception_raise, reception, 0);
+	else
+		reception_raise(reception, 0);
+}
+
+uint64_t guest_interrupts_count(const struct guest *guest)
+{
+	return guest->interrupts_count;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/host/host.h"
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/host/internal.h"
+
+static const char *const power_policies[] = {"balanced", "max_performance", NULL};
+
+#define IVY_TOWN "Linux drivers/idle/intel_idle.c, ivt_cstates (Ivy Bridge-EN/EP)"
+
+static const struct param_row host_rows[] = {
+	PARAM_NUMBER(struct host_params, cores_count, QUANTITY_COUNT, 1, 1024, "8",
+		     "physical cores", "Intel ARK: Xeon E5-2440 v2 has 8"),
+	PARAM_NUMBER(struct host_params, clock_Hz, QUANTITY_FREQUENCY, 1e8, 1e10, "2.4 GHz",
+		     "base clock", "assumption: the reference clock at which costs are stated"),
+	PARAM_NUMBER(struct host_params, turbo_clock_Hz, QUANTITY_FREQUENCY, 0, 1e10, "0 Hz",
+		     "clock with turbo under load; 0 Hz: no more than clock",
+		     "assumption: no turbo unless the processor's is given"),
+	PARAM_BOOL(struct host_params, turbo, "false",
+		   "turbo enabled; acts under power_policy max_performance",
+		   "assumption: off unless a case says so"),
+	PARAM_CHOICE(struct host_params, power_policy, power_policies, "balanced",
+		     "power policy of the host", "VMware: ESXi's default power policy is Balanced"),
+	PARAM_NUMBER(struct host_params, balanced_clock_ratio, QUANTITY_RATIO, 0.1, 1, "1",
+		     "clock under the balanced policy as a part of the base clock",
+		     "assumption: a loaded core is raised to its base clock"),
+	PARAM_BOOL(struct host_params, c_states, "true", "idle cores sleep (C1E, C6)",
+		   "servers' firmware default"),
+	PARAM_NUMBER(struct host_params, c1e_exit_s, QUANTITY_TIME, 0, 1e-2, "10 us",
+		     "time to leave C1E", IVY_TOWN),
+	PARAM_NUMBER(struct host_params, c1e_residency_s, QUANTITY_TIME, 0, 1, "80 us",
+		     "idle time from which a core is in C1E", IVY_TOWN),
+	PARAM_NUMBER(struct host_params, c6_exit_s, QUANTITY_TIME, 0, 1e-2, "82 us",
+		     "time to leave C6", IVY_TOWN),
+	PARAM_NUMBER(struct host_params, c6_residency_s, QUANTITY_TIME, 0, 1, "300 us",
+		     "idle time from which a core is in C6", IVY_TOWN),
+	PARAM_NUMBER(struct host_params, dram_bandwidth_Bps, QUANTITY_RATE, 1e6, 1e14, "38.4 GB/s",
+		     "memory bandwidth of the host",
+		     "Intel ARK: Xeon E5-2440 v2, three channels of DDR3-1600"),
+	PARAM_NUMBER(
+		struct host_params, copy_rate_Bps, QUANTITY_RATE, 1e6, 1e12, "6 GB/s",
+		"bytes a second that one core copies at the reference clock",
+		"assumption: half of a pinned copy on PCIe gen3 x16, where pageable copies lie"),
+	PARAM_BOOL(struct host_params, nic_moderation, "true",
+		   "the physical NIC limits its interrupts", "default of server NICs' drivers"),
+	PARAM_NUMBER(struct host_params, nic_moderation_Hz, QUANTITY_FREQUENCY, 10, 1e9, "8 kHz",
+		     "most interrupts a second of the physical NIC",
+		     "Linux e1000 documentation: InterruptThrottleRate 8000; evan-jones "
+		     "ethernet-latency: 125 us round trip with throttling"),
+};
+const struct param_table host_table = PARAM_TABLE("host", struct host_params, host_rows);
+
+static double clock_of(const struct host_params *params)
+{
+	if (params->power_policy == POWER_BALANCED)
+		return params->clock_Hz * params->balanced_clock_ratio;
+	if (params->turbo && params->turbo_clock_Hz > params->clock_Hz)
+		return params->turbo_clock_Hz;
+	return params->clock_Hz;
+}
+
+struct host *host_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
+		      const char *name, const struct host_params *params)
+{
+	struct host *host = ARENA_NEW(arena, struct host);
+	host->arena = arena;
+	host->engine = engine;
+	host->fabric = fabric;
+	host->name = arena_strdup(arena, name);
+	host->params = params;
+	host->clock_Hz = clock_of(params);
+	if (fabric_node_find(fabric, name) < 0)
+		fabric_node_add(fabric, name);
+	host->dram = fabric_resource_add(fabric, arena_printf(arena, "%s.dram", name),
+					 params->dram_bandwidth_Bps);
+	host->core_count = (size_t)params->cores_count;
+	FW_ASSERT(host->core_count > 0);
+	host->cores = ARENA_ARRAY(arena, host->core_count, struct host_core);
+	return host;
+}
+
+static struct cpu *core_make(struct host *host, size_t index)
+{
+	const struct host_params *params = host->params;
+	struct cpu_spec spec = {.clock_Hz = host->clock_Hz};
+	if (params->c_states) {
+		spec.idle[0] = (struct idle_state){params->c1e_residency_s, params->c1e_exit_s};
+		spec.idle[1] = (struct idle_state){params->c6_residency_s, params->c6_exit_s};
+		spec.idle_count = 2;
+	}
+	return cpu_new(host->arena, host->engine, host->fabric, host->name,
+		       arena_printf(host->arena, "core %zu", index), &spec);
+}
+
+struct cpu *host_core_bind(struct host *host)
+{
+	size_t best = 0;
+	for (size_t i = 1; i < host->core_count; i++) {
+		if (host->cores[i].bound_count < host->cores[best].bound_count)
+			best = i;
+	}
+	struct host_core *core = &host->cores[best];
+	core->bound_count++;
+	if (!core->cpu)
+		core->cpu = core_make(host, best);
+	return core->cpu;
+}
+
+const struct host_params *host_params(const struct host *host)
+{
+	return host->params;
+}
+
+const char *host_name(const struct host *host)
+{
+	return host->name;
+}
+
+int host_dram(const struct host *host)
+{
+	return host->dram;
+}
+
+double host_clock_Hz(const struct host *host)
+{
+	return host->clock_Hz;
+}
+
+struct dma_pool **host_dma_pool(struct host *host)
+{
+	return &host->dma_pool;
+}
