@@ -14,8 +14,10 @@
 #include <stdio.h>
 
 #include "sim/base/units.h"
+#include "sim/result/json.h"
 
 struct arena;
+struct diag;
 struct trace;
 struct cfg_resolution;
 
@@ -26,8 +28,9 @@ struct estimate {
 
 enum { BREAKDOWN_MAX = 8 };
 struct breakdown_part {
-	const char *name; /* "kernel" "call issue" "network" "copy" "collective exposed" "input wait" "other" */
-	double seconds;	  /* of the step; the parts add up to it */
+	const char *name; /* "kernel" "call issue" "network" "copy" "collective exposed" "input
+			     wait" "other" */
+	double seconds;   /* of the step; the parts add up to it */
 };
 
 struct client_prediction { /* of a pool: one line a client */
@@ -47,10 +50,10 @@ struct link_prediction {
 struct prediction {
 	const char *name;
 	bool ok;
-	const char *reason;	    /* of a failed verdict, else NULL */
+	const char *reason;         /* of a failed verdict, else NULL */
 	struct estimate throughput; /* images/s, sum over clients */
 	struct estimate step_s;
-	struct estimate ratio;	    /* to the baseline; NaN: none */
+	struct estimate ratio;           /* to the baseline; NaN: none */
 	struct estimate gpu_utilization; /* mean over the GPUs in use */
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
@@ -61,7 +64,7 @@ struct prediction {
 	size_t link_count;
 	uint64_t events_count;
 	uint64_t calls_count, polls_count; /* of a step */
-	double retransmission_timeouts; /* a step */
+	double retransmission_timeouts;    /* a step */
 	double connect_s;
 	const struct cfg_resolution *resolution;
 	uint64_t seed;
@@ -70,20 +73,34 @@ struct prediction {
 
 enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
 
+/* The JSON is an array with an object for each prediction, JSON Lines an
+ * object a line; docs/formats.md describes the fields. Of a failed verdict the
+ * numbers are null (empty in CSV), whatever the struct holds. CSV is RFC 4180
+ * with a row for each prediction. The table for people adds where the time goes,
+ * clients and links when it shows one prediction. */
 void predictions_write(FILE *out, enum output_format format,
-		       const struct prediction *const *predictions,
-		       size_t count);
+		       const struct prediction *const *predictions, size_t count);
+
+/* Reads back what predictions_write wrote as JSON or JSON Lines, for plots of
+ * saved results (the one door to jansson). The parameters stay behind:
+ * resolution is NULL. NULL after errors, which are in diag; *count > 0 else. */
+const struct prediction *const *predictions_read(struct arena *arena, struct diag *diag,
+						 const char *path, size_t *count);
+
+/* The resolved parameters as the array "parameters" of a prediction; origin is
+ * "file:line", "--set", "draw" or "default". NULL: an empty array. */
+void resolution_json(struct json *json, const char *key, const struct cfg_resolution *resolution);
 
 /* ---- result tables ---- */
 
 struct result_column {
-	const char *name;
+	const char *name; /* with the unit last, "rtt_s"; people see "rtt" and a fitting prefix */
 	enum quantity quantity; /* of numbers */
 	bool text;
 	bool interval; /* cells carry low and high: name_low, name_high in CSV */
 };
 struct result_cell {
-	const char *text;      /* of text columns; NULL: not available */
+	const char *text;       /* of text columns; NULL: not available */
 	struct estimate number; /* of the others; NaN: not available */
 };
 struct result_table {
@@ -93,15 +110,21 @@ struct result_table {
 	struct result_cell *cells; /* row_count * column_count */
 	size_t row_count;
 };
-void result_table_write(FILE *out, enum output_format format,
-			const struct result_table *table);
+void result_table_write(FILE *out, enum output_format format, const struct result_table *table);
 
 /* Perfetto/Chrome trace JSON of a run. */
 void trace_write(FILE *out, const struct trace *trace);
 
-/* Output files are written whole or not at all: a temporary file beside it,
- * renamed by output_commit. NULL with errno set when it cannot be opened;
- * path "-" is stdout. */
+/* Output files are written whole or not at all. The text waits in memory;
+ * output_commit writes it to a temporary file beside the target and renames
+ * that, so that a failure or an interrupt leaves what was there before. Links
+ * are followed, the mode of a file that is replaced is kept; devices and pipes
+ * (/dev/null) are written in place. Path "-" is stdout, which also stays empty
+ * until the commit. NULL with errno set when it cannot be written: no such
+ * folder, a directory, no permission.
+ *
+ * A closed pipe shows here only where SIGPIPE is ignored, which main does
+ * first of all: otherwise the signal ends the program without a word. */
 struct output;
 struct output *output_open(const char *path);
 FILE *output_file(struct output *output);
@@ -109,11 +132,6 @@ FILE *output_file(struct output *output);
  * pipe): then nothing is left behind. Frees output either way. */
 int output_commit(struct output *output);
 void output_abandon(struct output *output);
-
-/* JSON text of a string with quotes and escapes; numbers with %.17g, null for
- * NaN and infinities. */
-void json_string(FILE *out, const char *text);
-void json_number(FILE *out, double value);
 
 #define FARWIRE_VERSION "0.1.0"
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/result/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/base/diag.h"
+
+/* The length of the UTF-8 character at text, or 0 if it is none (a stray byte,
+ * an overlong form, a surrogate, past U+10FFFF). */
+static int utf8_length(const unsigned char *text)
+{
+	if (text[0] < 0x80)
+		return 1;
+	int length = text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2;
+	if (text[0] < 0xC2 || text[0] > 0xF4)
+		return 0;
+	for (int i = 1; i < length; i++)
+		if ((text[i] & 0xC0) != 0x80)
+			return 0;
+	if ((text[0] == 0xE0 && text[1] < 0xA0) || (text[0] == 0xED && text[1] > 0x9F) ||
+	    (text[0] == 0xF0 && text[1] < 0x90) || (text[0] == 0xF4 && text[1] > 0x8F))
+		return 0;
+	return length;
+}
+
+static void put_escaped(FILE *out, unsigned char byte)
+{
+	switch (byte) {
+	case '"':
+	case '\\':
+		fprintf(out, "\\%c", byte);
+		break;
+	case '\n':
+		fputs("\\n", out);
+		break;
+	case '\r':
+		fputs("\\r", out);
+		break;
+	case '\t':
+		fputs("\\t", out);
+		break;
+	default:
+		fprintf(out, byte < 0x20 || byte == 0x7F ? "\\u%04x" : "%c", byte);
+	}
+}
+
+void json_string(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (const unsigned char *at = (const unsigned char *)text; *at;) {
+		int length = utf8_length(at);
+		if (length == 1)
+			put_escaped(out, *at);
+		else if (length > 1)
+			fwrite(at, 1, (size_t)length, out);
+		else
+			fputs("\\ufffd", out);
+		at += length ? length : 1;
+	}
+	fputc('"', out);
+}
+
+void json_number(FILE *out, double value)
+{
+	if (!isfinite(value)) {
+		fputs("null", out);
+		return;
+	}
+	char text[40];
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	fputs(text, out);
+}
+
+struct json json_begin(FILE *out, bool pretty)
+{
+	return (struct json){.out = out, .pretty = pretty};
+}
+
+void json_end(struct json *json)
+{
+	FW_ASSERT(json->depth == 0);
+	fputc('\n', json->out);
+}
+
+static bool on_one_line(const struct json *json)
+{
+	return !json->pretty || (json->depth > 0 && json->level[json->depth - 1].flat);
+}
+
+static void put_line(const struct json *json)
+{
+	fputc('\n', json->out);
+	for (int i = 0; i < json->depth; i++)
+		fputs("  ", json->out);
+}
+
+static void put_key(struct json *json, const char *key)
+{
+	if (json->depth > 0) {
+		bool filled = json->level[json->depth - 1].filled;
+		json->level[json->depth - 1].filled = true;
+		if (filled)
+			fputs(on_one_line(json) ? ", " : ",", json->out);
+		if (!on_one_line(json))
+			put_line(json);
+	}
+	FW_ASSERT((key != NULL) ==
+		  (json->depth > 0 && json->level[json->depth - 1].bracket == '}'));
+	if (key) {
+		json_string(json->out, key);
+		fputs(": ", json->out);
+	}
+}
+
+static void open_level(struct json *json, const char *key, char bracket, bool flat)
+{
+	FW_ASSERT(json->depth < JSON_DEPTH_MAX && (bracket == '{' || bracket == '['));
+	flat = flat || on_one_line(json);
+	put_key(json, key);
+	fputc(bracket, json->out);
+	json->level[json->depth].bracket = bracket == '{' ? '}' : ']';
+	json->level[json->depth].flat = flat;
+	json->level[json->depth].filled = false;
+	json->depth++;
+}
+
+void json_open(struct json *json, const char *key, char bracket)
+{
+	open_level(json, key, bracket, false);
+}
+
+void json_open_flat(struct json *json, const char *key, char bracket)
+{
+	open_level(json, key, bracket, true);
+}
+
+void json_close(struct json *json)
+{
+	FW_ASSERT(json->depth > 0);
+	bool line = json->level[json->depth - 1].filled && !on_one_line(json);
+	json->depth--;
+	if (line)
+		put_line(json);
+	fputc(json->level[json->depth].bracket, json->out);
+}
+
+void json_text(struct json *json, const char *key, const char *text)
+{
+	put_key(json, key);
+	if (text)
+		json_string(json->out, text);
+	else
+		fputs("null", json->out);
+}
+
+void json_real(struct json *json, const char *key, double value)
+{
+	put_key(json, key);
+	json_number(json->out, value);
+}
+
+void json_count(struct json *json, const char *key, uint64_t count)
+{
+	put_key(json, key);
+	fprintf(json->out, "%llu", (unsigned long long)count);
+}
+
+void json_flag(struct json *json, const char *key, bool flag)
+{
+	put_key(json, key);
+	fputs(flag ? "true" : "false", json->out);
+}
+
+void json_null(struct json *json, const char *key)
+{
+	put_key(json, key);
+	fputs("null", json->out);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* All text waits in memory until the commit, so that a run that fails or is
+ * interrupted half-way leaves nothing, on disk or on stdout, and a full disk
+ * shows as the errno of the write that failed. */
+#include "sim/result/result.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct output {
+	char *path;   /* with links followed; NULL: stdout */
+	bool special; /* a device or pipe: written in place, never replaced */
+	FILE *file;
+	char *text;
+	size_t size_B;
+};
+
+static void output_free(struct output *output)
+{
+	int kept = errno;
+	if (output->file)
+		fclose(output->file);
+	free(output->text);
+	free(output->path);
+	free(output);
+	errno = kept;
+}
+
+/* The folder of a path, for the caller to free. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash)
+		return strdup(".");
+	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* Finds out now what would make the commit fail: sooner is kinder. */
+static int target_check(struct output *output, const char *path)
+{
+	struct stat status;
+	if (stat(path, &status) == 0) {
+		if (S_ISDIR(status.st_mode)) {
+			errno = EISDIR;
+			return -1;
+		}
+		output->special = !S_ISREG(status.st_mode);
+		if (access(path, W_OK) != 0)
+			return -1;
+		output->path = realpath(path, NULL);
+	} else {
+		size_t length = strlen(path);
+		if (errno == ENOENT && length > 0 && path[length - 1] == '/')
+			errno = EISDIR;
+		if (errno != ENOENT || length == 0)
+			return -1;
+		output->path = strdup(path);
+	}
+	if (!output->path || output->special)
+		return output->path ? 0 : -1;
+	char *folder = folder_of(output->path);
+	int answer = folder ? access(folder, W_OK | X_OK) : -1;
+	int kept = errno;
+	free(folder);
+	errno = kept;
+	return answer;
+}
+
+struct output *output_open(const char *path)
+{
+	struct output *output = calloc(1, sizeof *output);
+	if (!output)
+		return NULL;
+	if (strcmp(path, "-") != 0 && target_check(output, path) != 0) {
+		output_free(output);
+		return NULL;
+	}
+	output->file = open_memstream(&output->text, &output->size_B);
+	if (!output->file) {
+		output_free(output);
+		return NULL;
+	}
+	return output;
+}
+
+FILE *output_file(struct output *output)
+{
+	return output->file;
+}
+
+static int write_whole(int fd, const char *text, size_t size_B)
+{
+	while (size_B > 0) {
+		ssize_t written_B = write(fd, text, size_B);
+		if (written_B < 0 && errno == EINTR)
+			continue;
+		if (written_B < 0)
+			return -1;
+		text += written_B;
+		size_B -= (size_t)written_B;
+	}
+	return 0;
+}
+
+/* A new file in the target's folder, by the name put into name[size]; the mode
+ * obeys the umask, which mkstemp would not. */
+static int temporary_open(const char *path, char *name, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash + 1 - path) : 0;
+	for (int attempt = 0; attempt < 100; attempt++) {
+		snprintf(name, size, "%.*s.farwire-%ld-%d.tmp", folder, path, (long)getpid(),
+			 attempt);
+		int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
+static int replace_target(const struct output *output)
+{
+	size_t size = strlen(output->path) + 64;
+	char *name = malloc(size);
+	if (!name)
+		return -1;
+	int fd = temporary_open(output->path, name, size);
+	int answer = -1;
+	if (fd >= 0) {
+		struct stat status;
+		answer = write_whole(fd, output->text, output->size_B);
+		if (answer == 0 && stat(output->path, &status) == 0)
+			answer = fchmod(fd, status.st_mode & 07777);
+		/* Some file systems know no fsync and say EINVAL. */
+		if (answer == 0 && fsync(fd) != 0 && errno != EINVAL)
+			answer = -1;
+		int kept = errno;
+		if (close(fd) != 0 && answer == 0) {
+			kept = errno;
+			answer = -1;
+		}
+		errno = kept;
+		if (answer == 0)
+			answer = rename(name, output->path);
+		if (answer != 0) {
+			kept = errno;
+			unlink(name);
+			errno = kept;
+		}
+	}
+	int kept = errno;
+	free(name);
+	errno = kept;
+	return answer;
+}
+
+static int write_in_place(const struct output *output)
+{
+	int fd = open(output->path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	int answer = write_whole(fd, output->text, output->size_B);
+	int kept = errno;
+	if (close(fd) != 0 && answer == 0)
+		return -1;
+	errno = kept;
+	return answer;
+}
+
+static int write_stdout(const struct output *output)
+{
+	if (fflush(stdout) != 0)
+		return -1;
+	return write_whole(STDOUT_FILENO, output->text, output->size_B);
+}
+
+int output_commit(struct output *output)
+{
+	int answer = ferror(output->file) ? -1 : 0;
+	if (answer != 0)
+		errno = ENOMEM; /* the only error of a stream in memory */
+	FILE *file = output->file;
+	output->file = NULL;
+	if (fclose(file) != 0)
+		answer = -1;
+	if (answer == 0 && !output->path)
+		answer = write_stdout(output);
+	else if (answer == 0)
+		answer = output->special ? write_in_place(output) : replace_target(output);
+	output_free(output);
+	return answer;
+}
+
+void output_abandon(struct output *output)
+{
+	output_free(output);
+}
