@@ -7,9 +7,16 @@
  * such as
  *   { name = "conv1"; op = "conv"; kernel = [7, 7]; out = 64; stride = 2;
  *     pad = "same"; batch_norm = true; relu = true; from = "input"; }
- * where `from` defaults to the layer before; a conv or fc with batch_norm,
- * bias or relu becomes several layers here. Ops: conv, fc, max_pool, avg_pool,
- * global_pool, add, concat, lrn, dropout, softmax.
+ * where `from` (a name or a list of names) defaults to the layer before, the
+ * first one's to "input". Ops: conv, fc, max_pool, avg_pool, global_pool, add,
+ * concat, lrn, dropout, softmax. A conv or fc with batch_norm (scale = false:
+ * without gamma), bias or relu becomes several layers here, "conv1",
+ * "conv1/batch_norm", "conv1/relu"; so does an add with relu. To others the
+ * name "conv1" stands for the last of them. kernel and stride are one number
+ * or [height, width]; pad is "same" unless it says "valid"; a global_pool is an
+ * avg_pool as large as its input. `from` may name only earlier layers, so there
+ * are no loops, and every layer but the last must be taken by another.
+ * docs/models/networks.md has the rest.
  */
 #ifndef FARWIRE_TRAINING_NETWORK_H
 #define FARWIRE_TRAINING_NETWORK_H
@@ -40,7 +47,7 @@ struct layer {
 	double tensors[LAYER_TENSORS_MAX]; /* elements of each trainable tensor */
 	size_t tensor_count;
 	size_t state_tensor_count; /* not trained: moving mean and variance */
-	bool in_place; /* output shares its input's memory (ReLU) */
+	bool in_place; /* output shares its input's memory: ReLU, bias */
 };
 
 struct network {
@@ -49,17 +56,21 @@ struct network {
 	const struct layer *layers; /* in topological order; [0] is the input */
 	size_t layer_count;
 	double parameters_count, gradient_tensors_count, macs_count;
-	double activations_count; /* elements of one image kept for backward */
+	double activations_count; /* elements of one image kept for backward: outputs
+				    of all layers but those in place */
 };
 
-/* NULL after errors (in diag): bad shapes, unknown ops, names that are not
- * there, cycles. */
+/* NULL after errors (in diag): unknown ops and keys, names that are not there
+ * or come later, sizes that are none, shapes that do not fit. file holds the
+ * group `network` and nothing else. */
 const struct network *network_read(struct arena *arena, struct diag *diag,
 				   const struct cfg_node *file);
 
-/* GPU memory of a training step, bytes: weights, gradients, optimiser state,
- * activations with in-place ReLU, gradients of activations while needed (the
- * largest pair live at once), workspace_B. element_B: 4 for fp32. */
+/* GPU memory of a training step, bytes: variables with optimiser_copies_count
+ * more of their size and moving averages, all fp32; gradients in element_B (4
+ * for fp32) and, for smaller elements, a cast copy of the weights; batch times
+ * the activations kept for backward and the largest pair of their gradients;
+ * workspace_B. */
 double network_memory_B(const struct network *network, size_t batch,
 			double element_B, double optimiser_copies_count,
 			double workspace_B);

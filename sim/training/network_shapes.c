@@ -10,7 +10,6 @@ static const char *const op_names[LAYER_OP_COUNT] = {
 	[LAYER_RELU] = "relu",
 	[LAYER_MAX_POOL] = "max_pool",
 	[LAYER_AVG_POOL] = "avg_pool",
-	[LAYER_GLOBAL_POOL] = "global_pool",
 	[LAYER_ADD] = "add",
 	[LAYER_CONCAT] = "concat",
 	[LAYER_LRN] = "lrn",
@@ -119,8 +118,8 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 	switch (layer->op) {
 	case LAYER_CONV:
 		layer->channels = spec->out;
-		*macs_per_output = (double)input->channels * (double)spec->kernel[0] *
-				   (double)spec->kernel[1];
+		*macs_per_output =
+			(double)input->channels * (double)spec->kernel[0] * (double)spec->kernel[1];
 		add_tensor(layer, *macs_per_output * (double)spec->out);
 		return window_shape(diag, spec, input, layer);
 	case LAYER_FC:
@@ -139,10 +138,11 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 		return true;
 	case LAYER_MAX_POOL:
 	case LAYER_AVG_POOL:
+		if (spec->global) {
+			one_by_one(layer, input->channels);
+			return true;
+		}
 		return window_shape(diag, spec, input, layer);
-	case LAYER_GLOBAL_POOL:
-		one_by_one(layer, input->channels);
-		return true;
 	case LAYER_ADD:
 		return add_shape(diag, spec, layers, layer);
 	case LAYER_CONCAT:
@@ -156,7 +156,7 @@ static bool derive_op(struct diag *diag, const struct layer_spec *spec, const st
 	case LAYER_OP_COUNT:
 		break;
 	}
-	FW_ASSERT(!"a layer that has inputs");
+	FW_ASSERT(layer->op != LAYER_INPUT && layer->op < LAYER_OP_COUNT);
 	return false;
 }
 

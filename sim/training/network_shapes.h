@@ -23,9 +23,10 @@ struct layer_spec {
 	const char *name;
 	struct origin origin;
 	enum layer_op op;
-	size_t kernel[2], stride[2]; /* height, width */
-	bool same;		     /* padding; false: valid */
-	size_t out;		     /* channels of a conv, units of an fc */
+	size_t kernel[2], stride[2];        /* height, width */
+	bool same;                          /* padding; false: valid */
+	bool global;                        /* a pool as large as its input */
+	size_t out;                         /* channels of a conv, units of an fc */
 	bool batch_norm, scale, bias, relu; /* layers that follow this one */
 };
 

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/network.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+#include "sim/training/network_shapes.h"
+
+enum layer_key {
+	KEY_KERNEL = 1 << 0,
+	KEY_STRIDE = 1 << 1,
+	KEY_PAD = 1 << 2,
+	KEY_OUT = 1 << 3,
+	KEY_BATCH_NORM = 1 << 4, /* and scale */
+	KEY_BIAS = 1 << 5,
+	KEY_RELU = 1 << 6,
+	KEYS_WINDOW = KEY_KERNEL | KEY_STRIDE | KEY_PAD,
+	KEYS_AFTER = KEY_BATCH_NORM | KEY_BIAS | KEY_RELU,
+};
+
+/* How an op is written. */
+struct op_form {
+	const char *name;
+	enum layer_op op;
+	unsigned keys;     /* that it may have, besides name, op and from */
+	unsigned required; /* of them */
+	size_t inputs_min, inputs_max;
+};
+
+static const struct op_form op_forms[] = {
+	{"conv", LAYER_CONV, KEYS_WINDOW | KEY_OUT | KEYS_AFTER, KEY_KERNEL | KEY_OUT, 1, 1},
+	{"fc", LAYER_FC, KEY_OUT | KEYS_AFTER, KEY_OUT, 1, 1},
+	{"max_pool", LAYER_MAX_POOL, KEYS_WINDOW, KEY_KERNEL | KEY_STRIDE, 1, 1},
+	{"avg_pool", LAYER_AVG_POOL, KEYS_WINDOW, KEY_KERNEL | KEY_STRIDE, 1, 1},
+	{"global_pool", LAYER_AVG_POOL, 0, 0, 1, 1},
+	{"add", LAYER_ADD, KEY_RELU, 0, 2, LAYER_INPUTS_MAX},
+	{"concat", LAYER_CONCAT, 0, 0, 2, LAYER_INPUTS_MAX},
+	{"lrn", LAYER_LRN, 0, 0, 1, 1},
+	{"dropout", LAYER_DROPOUT, 0, 0, 1, 1},
+	{"softmax", LAYER_SOFTMAX, 0, 0, 1, 1},
+};
+_Static_assert(LAYER_INPUTS_MAX == 8, "a message says 8");
+enum { OP_FORM_COUNT = sizeof(op_forms) / sizeof(op_forms[0]) };
+
+static const struct {
+	const char *name;
+	unsigned key;
+} key_names[] = {
+	{"kernel", KEY_KERNEL},
+	{"stride", KEY_STRIDE},
+	{"pad", KEY_PAD},
+	{"out", KEY_OUT},
+	{"batch_norm", KEY_BATCH_NORM},
+	{"scale", KEY_BATCH_NORM},
+	{"bias", KEY_BIAS},
+	{"relu", KEY_RELU},
+};
+enum { KEY_NAME_COUNT = sizeof(key_names) / sizeof(key_names[0]) };
+
+/* One line of the file, as far as it was read. */
+struct line {
+	const char *name; /* NULL: has none */
+	struct origin origin;
+	size_t last;   /* the layer that stands for the name: its last */
+	bool broken;   /* has an error: what takes from it is not checked */
+	bool consumed; /* something takes from it */
+};
+
+struct reader {
+	struct arena *arena;
+	struct diag *diag;
+	struct line *lines; /* [0] is the input */
+	size_t line_count;
+	VEC(struct layer) layers;
+};
+
+static const char input_name[] = "input";
+static const size_t no_line = SIZE_MAX;
+
+/* ---- values ---- */
+
+static bool read_size(struct reader *reader, const struct cfg_node *node, const char *thing,
+		      const char *name, size_t *value)
+{
+	double number;
+
+	if (!cfg_number(node, &number) || number != floor(number) || number < 1 ||
+	    number > LAYER_SIZE_MAX) {
+		const char *text = cfg_scalar_text(reader->arena, node);
+
+		diag_error(reader->diag, cfg_origin(node),
+			   "%s '%s': %s is %s (write a whole number from 1 to %d)", thing, name,
+			   cfg_name(node) ? cfg_name(node) : "an element",
+			   text ? text : "no number", LAYER_SIZE_MAX);
+		return false;
+	}
+	*value = (size_t)number;
+	return true;
+}
+
+/* [height, width], or one number for both; absent: untouched. */
+static bool read_pair(struct reader *reader, const struct cfg_node *layer, const char *key,
+		      const char *name, size_t pair[2])
+{
+	const struct cfg_node *node = cfg_child(layer, key);
+
+	if (node == NULL)
+		return true;
+	if (!cfg_is_list(node)) {
+		if (!read_size(reader, node, "layer", name, &pair[0]))
+			return false;
+		pair[1] = pair[0];
+		return true;
+	}
+	if (cfg_count(node) != 2) {
+		diag_error(reader->diag, cfg_origin(node),
+			   "layer '%s': %s has %zu numbers (write %s = [height, width])", name, key,
+			   cfg_count(node), key);
+		return false;
+	}
+	return read_size(reader, cfg_at(node, 0), "layer", name, &pair[0]) &&
+	       read_size(reader, cfg_at(node, 1), "layer", name, &pair[1]);
+}
+
+static bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *key,
+		      const char *name, bool *value)
+{
+	const struct cfg_node *node = cfg_child(layer, key);
+
+	if (node == NULL || cfg_bool(node, value))
+		return true;
+	diag_error(reader->diag, cfg_origin(node),
+		   "layer '%s': %s is no truth value (write true or false)", name, key);
+	return false;
+}
+
+static bool read_pad(struct reader *reader, const struct cfg_node *layer, const char *name,
+		     bool *same)
+{
+	const struct cfg_node *node = cfg_child(layer, "pad");
+	const char *text = cfg_text(node);
+
+	if (node == NULL)
+		return true;
+	if (text == NULL || (strcmp(text, "same") != 0 && strcmp(text, "valid") != 0)) {
+		diag_error(reader->diag, cfg_origin(node),
+			   "layer '%s': pad is '%s' (write \"same\" or \"valid\")", name,
+			   text ? text : "no text");
+		return false;
+	}
+	*same = strcmp(text, "same") == 0;
+	return true;
+}
+
+/* ---- op and keys of a line ---- */
+
+static const struct op_form *read_op(struct reader *reader, const struct cfg_node *node,
+				     const char *name)
+{
+	const struct cfg_node *op = cfg_child(node, "op");
+	const char *text = cfg_text(op);
+	const char *names[OP_FORM_COUNT];
+	const char *near;
+
+	for (size_t i = 0; i < OP_FORM_COUNT; i++) {
+		if (text != NULL && strcmp(text, op_forms[i].name) == 0)
+			return &op_forms[i];
+		names[i] = op_forms[i].name;
+	}
+	if (text == NULL) {
+		diag_error(reader->diag, op ? cfg_origin(op) : cfg_origin(node),
+			   "layer '%s': has no op (write op = \"conv\" or another)", name);
+		return NULL;
+	}
+	near = diag_nearest(text, names, OP_FORM_COUNT);
+	diag_error(reader->diag, cfg_origin(op),
+		   "layer '%s': op '%s' is unknown (%s%s%swrite conv, fc, max_pool, avg_pool, "
+		   "global_pool, add, concat, lrn, dropout or softmax)",
+		   name, text, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+	return NULL;
+}
+
+/* Refuses keys that the op does not have and asks for those that it needs. */
+static bool check_keys(struct reader *reader, const struct cfg_node *node,
+		       const struct op_form *form, const char *name)
+{
+	size_t before = diag_count(reader->diag);
+	const char *known[KEY_NAME_COUNT + 3] = {"name", "op", "from"};
+	size_t count = 3;
+
+	for (size_t i = 0; i < KEY_NAME_COUNT; i++) {
+		const struct cfg_node *child = cfg_child(node, key_names[i].name);
+
+		known[count++] = key_names[i].name;
+		if (child != NULL && (form->keys & key_names[i].key) == 0)
+			diag_error(reader->diag, cfg_origin(child),
+				   "layer '%s': %s has no %s (leave it out)", name, form->name,
+				   key_names[i].name);
+		if (child == NULL && (form->required & key_names[i].key) != 0)
+			diag_error(reader->diag, cfg_origin(node),
+				   "layer '%s': %s needs %s (write %s = %s)", name, form->name,
+				   key_names[i].name, key_names[i].name,
+				   key_names[i].key == KEY_KERNEL   ? "[3, 3]"
+				   : key_names[i].key == KEY_STRIDE ? "2"
+								    : "64");
+	}
+	cfg_only(reader->diag, node, known, count);
+	return diag_count(reader->diag) == before;
+}
+
+static bool read_spec(struct reader *reader, const struct cfg_node *node, const struct line *line,
+		      const struct op_form *form, struct layer_spec *spec)
+{
+	const char *name = line->name;
+	const struct cfg_node *out = cfg_child(node, "out");
+	bool good = check_keys(reader, node, form, name);
+
+	*spec = (struct layer_spec){
+		.name = name,
+		.origin = line->origin,
+		.op = form->op,
+		.kernel = {1, 1},
+		.stride = {1, 1},
+		.same = true,
+		.scale = true,
+		.global = form->op == LAYER_AVG_POOL && form->keys == 0,
+	};
+	good &= read_pair(reader, node, "kernel", name, spec->kernel);
+	good &= read_pair(reader, node, "stride", name, spec->stride);
+	good &= read_pad(reader, node, name, &spec->same);
+	good &= out == NULL || read_size(reader, out, "layer", name, &spec->out);
+	good &= read_flag(reader, node, "batch_norm", name, &spec->batch_norm);
+	good &= read_flag(reader, node, "scale", name, &spec->scale);
+	good &= read_flag(reader, node, "bias", name, &spec->bias);
+	good &= read_flag(reader, node, "relu", name, &spec->relu);
+	if (good && spec->batch_norm && spec->bias) {
+		diag_error(reader->diag, cfg_origin(cfg_child(node, "bias")),
+			   "layer '%s': has bias and batch_norm, which has a bias of its own "
+			   "(leave bias out)",
+			   name);
+		good = false;
+	}
+	if (good && !spec->batch_norm && cfg_child(node, "scale") != NULL) {
+		diag_error(reader->diag, cfg_origin(cfg_child(node, "scale")),
+			   "layer '%s': scale belongs to batch_norm, which it has not (write "
+			   "batch_norm = true or leave scale out)",
+			   name);
+		good = false;
+	}
+	return good;
+}
+
+/* ---- where a line takes its input from ---- */
+
+/* The line of that name, the earliest where several have it. */
+static size_t find_line(const struct reader *reader, const char *name)
+{
+	for (size_t i = 0; i < reader->line_count; i++)
+		if (reader->lines[i].name != NULL && strcmp(reader->lines[i].name, name) == 0)
+			return i;
+	return no_line;
+}
+
+static bool unknown_from(struct reader *reader, const struct cfg_node *node, size_t index,
+			 const char *text)
+{
+	const char **names = ARENA_ARRAY(reader->arena, index, const char *);
+	size_t count = 0;
+	const char *near;
+
+	for (size_t i = 0; i < index; i++)
+		if (reader->lines[i].name != NULL)
+			names[count++] = reader->lines[i].name;
+	near = diag_nearest(text, names, count);
+	diag_error(
+		reader->diag, cfg_origin(node),
+		"layer '%s': from '%s' names no layer (%s%s%swrite the name of an earlier layer)",
+		reader->lines[index].name, text, near ? "did you mean '" : "", near ? near : "",
+		near ? "'? " : "");
+	return false;
+}
+
+/* The earlier line that node names. Returns false after an error. */
+static bool read_one_from(struct reader *reader, const struct cfg_node *node, size_t index,
+			  size_t *from)
+{
+	const char *text = cfg_text(node);
+	size_t found;
+
+	if (text == NULL) {
+		diag_error(reader->diag, cfg_origin(node),
+			   "layer '%s': from is no name (write from = \"conv1\" or from = "
+			   "[\"a\", \"b\"])",
+			   reader->lines[index].name);
+		return false;
+	}
+	found = find_line(reader, text);
+	if (found == no_line)
+		return unknown_from(reader, node, index, text);
+	if (found >= index) {
+		diag_error(reader->diag, cfg_origin(node),
+			   "layer '%s': from '%s' is %s; a layer takes only from earlier ones, so "
+			   "that there are no loops (%s)",
+			   reader->lines[index].name, text,
+			   found == index ? "the layer itself" : "a later layer",
+			   found == index ? "write the name of an earlier layer"
+					  : "move this layer below it");
+		return false;
+	}
+	reader->lines[found].consumed = true;
+	*from = found;
+	return true;
+}
+
+/* The lines that a line takes from. Returns false after an error. */
+static bool read_from(struct reader *reader, const struct cfg_node *layer, size_t index,
+		      const struct op_form *form, size_t from[LAYER_INPUTS_MAX], size_t *count)
+{
+	const struct cfg_node *node = cfg_child(layer, "from");
+	const char *name = reader->lines[index].name;
+	bool many = node != NULL && cfg_is_list(node);
+	bool good = true;
+
+	*count = many ? cfg_count(node) : 1;
+	if (*count < form->inputs_min || *count > form->inputs_max) {
+		diag_error(reader->diag, node ? cfg_origin(node) : reader->lines[index].origin,
+			   "layer '%s': %s takes %s, not %zu (write from = %s)", name, form->name,
+			   form->inputs_max > 1 ? "2 to 8 inputs" : "one input", *count,
+			   form->inputs_max > 1 ? "[\"a\", \"b\"]" : "\"a\"");
+		return false;
+	}
+	if (node == NULL) {
+		from[0] = index - 1;
+		reader->lines[index - 1].consumed = true;
+		return true;
+	}
+	for (size_t i = 0; i < *count; i++)
+		good &= read_one_from(reader, many ? cfg_at(node, i) : node, index, &from[i]);
+	return good;
+}
+
+/* ---- lines to layers ---- */
+
+/* Appends a layer that takes from inputs[count]. Returns false after an error. */
+static bool append(struct reader *reader, const struct layer_spec *spec, const char *name,
+		   enum layer_op op, const size_t *inputs, size_t count)
+{
+	struct layer_spec own = *spec;
+	struct layer layer = {.name = name, .op = op, .input_count = count};
+
+	own.op = op;
+	memcpy(layer.inputs, inputs, count * sizeof *inputs);
+	if (!layer_derive(reader->diag, &own, reader->layers.items, &layer))
+		return false;
+	*VEC_PUSH(reader->arena, &reader->layers) = layer;
+	return true;
+}
+
+/* Appends a layer that takes from the last one. */
+static void append_after(struct reader *reader, const struct layer_spec *spec, enum layer_op op)
+{
+	size_t before = reader->layers.count - 1;
+	bool good = append(reader, spec,
+			   arena_printf(reader->arena, "%s/%s", spec->name, layer_op_name(op)), op,
+			   &before, 1);
+
+	FW_ASSERT(good);
+}
+
+static bool expand(struct reader *reader, const struct layer_spec *spec, const size_t *inputs,
+		   size_t count)
+{
+	if (!append(reader, spec, spec->name, spec->op, inputs, count))
+		return false;
+	if (spec->batch_norm)
+		append_after(reader, spec, LAYER_BATCH_NORM);
+	if (spec->bias)
+		append_after(reader, spec, LAYER_BIAS);
+	if (spec->relu)
+		append_after(reader, spec, LAYER_RELU);
+	return true;
+}
+
+static bool read_line(struct reader *reader, const struct cfg_node *node, size_t index)
+{
+	const struct op_form *form;
+	struct layer_spec spec;
+	size_t inputs[LAYER_INPUTS_MAX];
+	size_t count;
+	bool good, broken = false;
+
+	if (reader->lines[index].name == NULL)
+		return false; /* said when the names were collected */
+	form = read_op(reader, node, reader->lines[index].name);
+	if (form == NULL)
+		return false;
+	good = read_spec(reader, node, &reader->lines[index], form, &spec);
+	if (!read_from(reader, node, index, form, inputs, &count) || !good)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		broken |= reader->lines[inputs[i]].broken;
+		inputs[i] = reader->lines[inputs[i]].last;
+	}
+	if (broken || !expand(reader, &spec, inputs, count))
+		return false;
+	reader->lines[index].last = reader->layers.count - 1;
+	return true;
+}
+
+/* Names first, so that a reference to a later layer can be told from a slip. */
+static void collect_names(struct reader *reader, const struct cfg_node *list)
+{
+	for (size_t i = 0; i < cfg_count(list); i++) {
+		const struct cfg_node *node = cfg_at(list, i);
+		struct line *line = &reader->lines[i + 1];
+		const char *name = cfg_is_group(node) ? cfg_text(cfg_child(node, "name")) : NULL;
+
+		line->origin = cfg_origin(node);
+		if (name == NULL || *name == '\0') {
+			diag_error(reader->diag, line->origin,
+				   "layer %zu: has no name (write { name = \"conv1\"; op = ...; })",
+				   i + 1);
+		} else if (find_line(reader, name) != no_line) {
+			diag_error(reader->diag, line->origin,
+				   "layer '%s': the name is taken (give each layer its own%s)",
+				   name,
+				   strcmp(name, input_name) == 0 ? "; 'input' is the image" : "");
+			name = NULL;
+		}
+		line->name = name;
+		reader->line_count++;
+	}
+}
+
+static void read_lines(struct reader *reader, const struct cfg_node *list)
+{
+	size_t count = cfg_count(list);
+
+	for (size_t i = 1; i <= count; i++)
+		reader->lines[i].broken = !read_line(reader, cfg_at(list, i - 1), i);
+}
+
+static void check_loose_ends(struct reader *reader)
+{
+	for (size_t i = 0; i + 1 < reader->line_count; i++) {
+		const struct line *line = &reader->lines[i];
+
+		if (!line->consumed)
+			diag_error(reader->diag, line->origin,
+				   "layer '%s': nothing takes its output (name it in the from of a "
+				   "later layer, or leave it out)",
+				   line->name);
+	}
+}
+
+/* ---- the file ---- */
+
+static bool read_head(struct reader *reader, const struct cfg_node *group, struct network *network)
+{
+	static const char *const known[] = {"name",    "image",  "channels",
+					    "classes", "source", "layers"};
+	static const char *const sizes[] = {"image", "channels", "classes"};
+	size_t *const fields[] = {&network->image, &network->image_channels, &network->classes};
+	size_t before = diag_count(reader->diag);
+
+	cfg_only(reader->diag, group, known, sizeof(known) / sizeof(known[0]));
+	network->name = cfg_text(cfg_child(group, "name"));
+	network->source = cfg_text(cfg_child(group, "source"));
+	if (network->name == NULL)
+		diag_error(reader->diag, cfg_origin(group),
+			   "network: has no name (write name = \"resnet50\")");
+	if (network->source == NULL)
+		diag_error(reader->diag, cfg_origin(group),
+			   "network: does not say where it comes from (write source = \"He et al., "
+			   "arXiv:1512.03385\")");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const struct cfg_node *node = cfg_child(group, sizes[i]);
+
+		if (node == NULL)
+			diag_error(reader->diag, cfg_origin(group),
+				   "network: has no %s (write %s = %s)", sizes[i], sizes[i],
+				   i == 0   ? "224"
+				   : i == 1 ? "3"
+					    : "1000");
+		else
+			read_size(reader, node, "network", network->name ? network->name : "?",
+				  fields[i]);
+	}
+	return diag_count(reader->diag) == before;
+}
+
+static void start_layers(struct reader *reader, const struct network *network, struct origin origin,
+			 size_t line_count)
+{
+	double pixels = (double)network->image * (double)network->image;
+	struct layer *input;
+
+	reader->lines = ARENA_ARRAY(reader->arena, line_count + 1, struct line);
+	reader->lines[0] = (struct line){.name = input_name, .origin = origin};
+	reader->line_count = 1;
+	input = VEC_PUSH(reader->arena, &reader->layers);
+	*input = (struct layer){
+		.name = input_name,
+		.op = LAYER_INPUT,
+		.channels = network->image_channels,
+		.height = network->image,
+		.width = network->image,
+		.output_count = pixels * (double)network->image_channels,
+	};
+}
+
+static void check_classes(struct reader *reader, const struct network *network)
+{
+	const struct line *line = &reader->lines[reader->line_count - 1];
+	const struct layer *last = &reader->layers.items[reader->layers.count - 1];
+
+	if (last->output_count != (double)network->classes)
+		diag_error(
+			reader->diag, line->origin,
+			"layer '%s': the last layer gives %zu x %zu x %zu numbers, but classes is "
+			"%zu (make them the same)",
+			line->name, last->channels, last->height, last->width, network->classes);
+}
+
+const struct network *network_read(struct arena *arena, struct diag *diag,
+				   const struct cfg_node *file)
+{
+	static const char *const known[] = {"network"};
+	struct reader reader = {.arena = arena, .diag = diag};
+	struct network *network = ARENA_NEW(arena, struct network);
+	const struct cfg_node *group = cfg_child(file, "network");
+	const struct cfg_node *list = cfg_child(group, "layers");
+	size_t before = diag_count(diag);
+
+	cfg_only(diag, file, known, 1);
+	if (group == NULL || !cfg_is_group(group)) {
+		diag_error(diag, cfg_origin(file),
+			   "there is no network in this file (write network = { name = ...; "
+			   "layers = ( ... ); };)");
+		return NULL;
+	}
+	if (list == NULL || !cfg_is_list(list) || cfg_count(list) == 0)
+		diag_error(diag, cfg_origin(list ? list : group),
+			   "network: has no layers (write layers = ( { name = \"conv1\"; op = "
+			   "\"conv\"; ... } );)");
+	if (!read_head(&reader, group, network) || diag_count(diag) != before)
+		return NULL;
+	start_layers(&reader, network, cfg_origin(group), cfg_count(list));
+	collect_names(&reader, list);
+	read_lines(&reader, list);
+	if (diag_count(diag) == before) {
+		check_loose_ends(&reader);
+		check_classes(&reader, network);
+	}
+	if (diag_count(diag) != before)
+		return NULL;
+	network->layers = reader.layers.items;
+	network->layer_count = reader.layers.count;
+	network_totals(network);
+	return network;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The GPU memory of a training step. docs/models/networks.md says each term;
+ * this file is the formula. */
+#include "sim/training/network.h"
+
+#include <stdbool.h>
+
+#include "sim/base/diag.h"
+
+/* Variables and optimiser state stay fp32 whatever the activations are:
+ * tf_cnn_benchmarks keeps fp32 masters and casts a copy for each step. */
+static const double variable_element_B = 4;
+
+/* Elements of one image that the backward pass of a layer holds at once: the
+ * gradient of its output and, if it makes them, those of its inputs. */
+static double gradients_count(const struct network *network, const struct layer *layer)
+{
+	double inputs_count = 0;
+
+	if (layer->in_place || layer->op == LAYER_ADD)
+		return layer->output_count; /* passed on as it is */
+	for (size_t i = 0; i < layer->input_count; i++) {
+		const struct layer *input = &network->layers[layer->inputs[i]];
+
+		if (input->op != LAYER_INPUT) /* nobody asks for the image's gradient */
+			inputs_count += input->output_count;
+	}
+	return layer->output_count + inputs_count;
+}
+
+double network_memory_B(const struct network *network, size_t batch, double element_B,
+			double optimiser_copies_count, double workspace_B)
+{
+	double parameters_count = network->parameters_count;
+	double pair_count = 0, state_count = 0;
+	double variables_B, gradients_B, images_B;
+	bool cast = element_B < variable_element_B;
+
+	FW_ASSERT(batch > 0 && element_B > 0 && optimiser_copies_count >= 0 && workspace_B >= 0);
+	for (size_t i = 1; i < network->layer_count; i++) {
+		const struct layer *layer = &network->layers[i];
+		double count = gradients_count(network, layer);
+
+		if (count > pair_count)
+			pair_count = count;
+		state_count += (double)layer->state_tensor_count * (double)layer->channels;
+	}
+	variables_B = (parameters_count * (1 + optimiser_copies_count) + state_count) *
+		      variable_element_B;
+	gradients_B = parameters_count * element_B;
+	images_B = (double)batch * (network->activations_count + pair_count) * element_B;
+	return variables_B + gradients_B + (cast ? parameters_count * element_B : 0) + images_B +
+	       workspace_B;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bad network files: each is refused with its place and what to write. */
+#include <stdio.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/network.h"
+#include "tests/test.h"
+
+/* Layers start on line 3, one a line; each case ends with a good `end`. */
+static const char before[] =
+	"network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\";\n"
+	"layers = (\n";
+static const char after[] = "{ name = \"end\"; op = \"fc\"; out = 2; } ); };\n";
+
+static const char *errors_of(struct arena *arena, const char *text)
+{
+	struct diag *diag = diag_new(arena);
+	const struct cfg_node *file = cfg_read_text(arena, diag, "n.cfg", text);
+	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	const char *all = "";
+
+	CHECK((network == NULL) == (diag_count(diag) > 0));
+	for (size_t i = 0; i < diag_count(diag); i++)
+		all = arena_printf(arena, "%s%s%s", all, i ? "\n" : "", diag_at(diag, i));
+	return all;
+}
+
+static void refuses(const char *layers, const char *expected)
+{
+	struct arena *arena = arena_new();
+
+	CHECK_TEXT(errors_of(arena, arena_printf(arena, "%s%s%s", before, layers, after)),
+		   expected);
+	arena_free(arena);
+}
+
+static void contains(const char *text, const char *part)
+{
+	struct arena *arena = arena_new();
+	const char *errors = errors_of(arena, text);
+
+	if (!CHECK(strstr(errors, part) != NULL))
+		printf("  \"%s\" is not in \"%s\"\n", part, errors);
+	arena_free(arena);
+}
+
+static void the_frame_is_good(void)
+{
+	refuses("", "");
+}
+
+static void unknown_ops(void)
+{
+	refuses("{ name = \"a\"; op = \"conf\"; },\n",
+		"n.cfg:3: layer 'a': op 'conf' is unknown (did you mean 'conv'? write conv, fc, "
+		"max_pool, avg_pool, global_pool, add, concat, lrn, dropout or softmax)");
+	refuses("{ name = \"a\"; },\n",
+		"n.cfg:3: layer 'a': has no op (write op = \"conv\" or another)");
+}
+
+static void from_nowhere(void)
+{
+	refuses("{ name = \"conv1\"; op = \"lrn\"; },\n"
+		"{ name = \"b\"; op = \"lrn\"; from = \"conv2\"; },\n",
+		"n.cfg:4: layer 'b': from 'conv2' names no layer (did you mean 'conv1'? write the "
+		"name of an earlier layer)");
+	refuses("{ name = \"a\"; op = \"lrn\"; from = 3; },\n",
+		"n.cfg:3: layer 'a': from is no name (write from = \"conv1\" or from = [\"a\", "
+		"\"b\"])");
+}
+
+static void loops_cannot_be_written(void)
+{
+	refuses("{ name = \"a\"; op = \"lrn\"; from = \"b\"; },\n"
+		"{ name = \"b\"; op = \"lrn\"; from = \"a\"; },\n",
+		"n.cfg:3: layer 'a': from 'b' is a later layer; a layer takes only from earlier "
+		"ones, "
+		"so that there are no loops (move this layer below it)");
+	refuses("{ name = \"a\"; op = \"lrn\"; from = \"a\"; },\n",
+		"n.cfg:3: layer 'a': from 'a' is the layer itself; a layer takes only from earlier "
+		"ones, so that there are no loops (write the name of an earlier layer)");
+}
+
+static void shapes_that_do_not_meet(void)
+{
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = [1, 1]; out = 4; },\n"
+		"{ name = \"b\"; op = \"conv\"; kernel = [1, 1]; out = 4; stride = 2; },\n"
+		"{ name = \"s\"; op = \"add\"; from = [\"a\", \"b\"]; },\n",
+		"n.cfg:5: layer 's': adds 'b' of 4 x 4 x 4 to 'a' of 4 x 8 x 8 (make them one "
+		"shape, "
+		"for example by a 1 x 1 conv with that out and stride)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = [1, 1]; out = 4; },\n"
+		"{ name = \"b\"; op = \"conv\"; kernel = [1, 1]; out = 4; stride = 2; },\n"
+		"{ name = \"s\"; op = \"concat\"; from = [\"a\", \"b\"]; },\n",
+		"n.cfg:5: layer 's': joins 'b' of 4 x 4 pixels to 'a' of 8 x 8 (only channels may "
+		"differ: give them the same strides and pad)");
+	refuses("{ name = \"a\"; op = \"max_pool\"; kernel = [3, 9]; stride = 1; pad = \"valid\"; "
+		"},\n",
+		"n.cfg:3: layer 'a': its kernel of 3 x 9 is larger than its input of 8 x 8 (write "
+		"pad = "
+		"\"same\" or a smaller kernel)");
+}
+
+static void sizes_that_are_none(void)
+{
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = [0, 1]; out = 4; },\n",
+		"n.cfg:3: layer 'a': an element is 0 (write a whole number from 1 to 1000000)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = [1, 1]; out = -4; },\n",
+		"n.cfg:3: layer 'a': out is -4 (write a whole number from 1 to 1000000)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; stride = 1.5; out = 4; },\n",
+		"n.cfg:3: layer 'a': stride is 1.5 (write a whole number from 1 to 1000000)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = [1, 1, 1]; out = 4; },\n",
+		"n.cfg:3: layer 'a': kernel has 3 numbers (write kernel = [height, width])");
+	contains("network = { name = \"n\"; image = 0; channels = 3; classes = 2; source = \"s\";\n"
+		 "layers = ( { name = \"end\"; op = \"fc\"; out = 2; } ); };\n",
+		 "n.cfg:1: network 'n': image is 0 (write a whole number from 1 to 1000000)");
+}
+
+static void keys_that_do_not_belong(void)
+{
+	refuses("{ name = \"a\"; op = \"max_pool\"; kernel = 2; stride = 2; out = 4; },\n",
+		"n.cfg:3: layer 'a': max_pool has no out (leave it out)");
+	refuses("{ name = \"a\"; op = \"max_pool\"; kernel = 2; },\n",
+		"n.cfg:3: layer 'a': max_pool needs stride (write stride = 2)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; pad = \"full\"; },\n",
+		"n.cfg:3: layer 'a': pad is 'full' (write \"same\" or \"valid\")");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; batch_norm = true; bias = "
+		"true; },\n",
+		"n.cfg:3: layer 'a': has bias and batch_norm, which has a bias of its own (leave "
+		"bias "
+		"out)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; scale = false; },\n",
+		"n.cfg:3: layer 'a': scale belongs to batch_norm, which it has not (write "
+		"batch_norm = "
+		"true or leave scale out)");
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; relu = \"yes\"; },\n",
+		"n.cfg:3: layer 'a': relu is no truth value (write true or false)");
+	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\";\n"
+		 "layers = ( { name = \"end\"; op = \"fc\"; out = 2; bais = true; } ); };\n",
+		 "bias");
+}
+
+static void inputs_of_the_wrong_number(void)
+{
+	refuses("{ name = \"a\"; op = \"lrn\"; },\n"
+		"{ name = \"s\"; op = \"add\"; from = [\"a\"]; },\n",
+		"n.cfg:4: layer 's': add takes 2 to 8 inputs, not 1 (write from = [\"a\", \"b\"])");
+	refuses("{ name = \"a\"; op = \"lrn\"; from = [\"input\", \"input\"]; },\n",
+		"n.cfg:3: layer 'a': lrn takes one input, not 2 (write from = \"a\")");
+}
+
+static void names_and_loose_ends(void)
+{
+	refuses("{ name = \"a\"; op = \"lrn\"; },\n{ name = \"a\"; op = \"lrn\"; },\n",
+		"n.cfg:4: layer 'a': the name is taken (give each layer its own)");
+	refuses("{ name = \"input\"; op = \"lrn\"; },\n",
+		"n.cfg:3: layer 'input': the name is taken (give each layer its own; 'input' is "
+		"the "
+		"image)");
+	refuses("{ op = \"lrn\"; },\n",
+		"n.cfg:3: layer 1: has no name (write { name = \"conv1\"; op = ...; })");
+	refuses("{ name = \"a\"; op = \"lrn\"; },\n{ name = \"b\"; op = \"lrn\"; from = \"input\"; "
+		"},\n",
+		"n.cfg:3: layer 'a': nothing takes its output (name it in the from of a later "
+		"layer, or "
+		"leave it out)");
+}
+
+/* What takes from a broken layer is not complained of again. */
+static void one_error_is_said_once(void)
+{
+	refuses("{ name = \"a\"; op = \"conv\"; kernel = 0; out = 4; },\n"
+		"{ name = \"b\"; op = \"lrn\"; },\n"
+		"{ name = \"s\"; op = \"add\"; from = [\"b\", \"input\"]; },\n"
+		"{ name = \"c\"; op = \"conv\"; kernel = 1; out = 0; },\n",
+		"n.cfg:3: layer 'a': kernel is 0 (write a whole number from 1 to 1000000)\n"
+		"n.cfg:6: layer 'c': out is 0 (write a whole number from 1 to 1000000)");
+}
+
+static void files_without_a_network(void)
+{
+	contains("", "there is no network in this file");
+	contains("network = 3;", "there is no network in this file");
+	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\"; "
+		 "};",
+		 "network: has no layers");
+	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\"; "
+		 "layers = ( ); };",
+		 "network: has no layers");
+	contains("network = { layers = ( { name = \"end\"; op = \"fc\"; out = 2; } ); };",
+		 "network: has no name (write name = \"resnet50\")");
+	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 3; source = \"s\";\n"
+		 "layers = ( { name = \"end\"; op = \"fc\"; out = 2; } ); };\n",
+		 "n.cfg:2: layer 'end': the last layer gives 2 x 1 x 1 numbers, but classes is 3 "
+		 "(make "
+		 "them the same)");
+	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 3; source = \"s\";\n"
+		 "layers = ( 3 ); };\n",
+		 "has no name");
+}
+
+static const struct test tests[] = {
+	TEST(the_frame_is_good),
+	TEST(unknown_ops),
+	TEST(from_nowhere),
+	TEST(loops_cannot_be_written),
+	TEST(shapes_that_do_not_meet),
+	TEST(sizes_that_are_none),
+	TEST(keys_that_do_not_belong),
+	TEST(inputs_of_the_wrong_number),
+	TEST(names_and_loose_ends),
+	TEST(one_error_is_said_once),
+	TEST(files_without_a_network),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
