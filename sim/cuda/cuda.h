@@ -15,7 +15,7 @@
 #include "sim/gpu/gpu.h"
 #include "sim/host/host.h"
 
-enum call_kind { /* names of cuda_call_kinds.def, one row each */
+enum call_kind { /* one row each in cuda_call_kinds.def, in this order */
 	CALL_LAUNCH,	    /* kernel launch */
 	CALL_LIBRARY,	    /* a cuDNN/cuBLAS call without GPU work (descriptors, workspace size) */
 	CALL_MEMCPY_H2D,    /* synchronous copies */
@@ -56,7 +56,7 @@ struct cuda_call {
 struct driver_params {
 	double launch_s, copy_s, memset_s, record_s, wait_event_s, query_s,
 		synchronize_s, malloc_s, free_s, get_s, create_s, library_s;
-	double sync_wake_s; /* end of GPU work to the waiting thread's return */
+	double sync_wake_s; /* end of GPU work to the waiting thread's return; on its core */
 };
 extern const struct param_table driver_table;
 
@@ -75,15 +75,18 @@ struct cuda_process_spec {
 };
 struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec);
 struct gpu_context *cuda_process_context(struct cuda_process *process);
+/* The event of that index, < event_count. */
+struct gpu_event *cuda_process_event(struct cuda_process *process, uint16_t index);
 
 /* What a call returned. */
 enum call_result { CALL_OK, CALL_NOT_READY /* of queries */ };
 typedef void call_done_fn(void *ctx, uint64_t arg, enum call_result result);
 
 /* Executes a call in the driver on `core`: the host cost, room in the launch
- * queue, submission; done when the call returns to its caller. payload_here:
- * the bytes of a copy are in this host's memory (false for a server that still
- * has to send D2H bytes on: same thing for the driver). */
+ * queue, submission; done when the call returns to its caller, never before
+ * driver_call itself has returned. The call is copied (label stays borrowed).
+ * The bytes of a copy are in, or end in, this host's memory: a server that
+ * forwards them sends them on itself. */
 void driver_call(struct cuda_process *process, struct cpu *core,
 		 const struct cuda_call *call, call_done_fn *done, void *ctx,
 		 uint64_t arg);

@@ -34,13 +34,14 @@ struct gpu_context;
 struct gpu_stream;
 
 struct gpu_params {
-	double fp32_flops, fp16_flops; /* peak, flop/s */
+	double fp32_flops; /* peak, flop/s */
+	double fp16_flops; /* 0: fp16 runs at the fp32 peak */
 	double memory_bandwidth_Bps;
 	double memory_B;
 	double memory_efficiency_ratio; /* of bandwidth that streaming kernels reach */
 	double kernel_floor_s;	/* least duration of a kernel */
 	double kernel_gap_s;	/* device time between two kernels of a stream */
-	double launch_latency_s; /* from submission to start on an idle stream */
+	double launch_latency_s; /* least time from submission to start */
 	double copy_engines_count; /* 1: both directions share it; 2: one each */
 	double queue_depth_count;  /* operations in flight before a launch blocks */
 	double concurrent_kernels_count;
@@ -77,7 +78,7 @@ const struct gpu_params *gpu_params(const struct gpu *gpu);
 const char *gpu_name(const struct gpu *gpu);
 int gpu_node(const struct gpu *gpu);
 
-/* fraction in (0, 1]; time_sliced: pays switches when others are busy. */
+/* fraction in (0, 1]. name is unique on the GPU. */
 struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name,
 				    double fraction_ratio);
 /* Can be changed at run time. */
@@ -91,16 +92,19 @@ struct gpu_stream *gpu_stream_new(struct gpu_context *context, const char *name)
 
 enum gpu_op_kind {
 	GPU_OP_KERNEL, /* duration_s */
-	GPU_OP_COPY,   /* copy, run by the caller: see start */
+	GPU_OP_COPY,   /* copy, run by the caller: see start; COPY_ON_DEVICE: as a kernel */
 	GPU_OP_RECORD, /* event */
 	GPU_OP_WAIT,   /* event: the stream waits until it is recorded */
 };
 
-/* An event object. generation: which record of it is meant. */
+/* An event object; all zero at first. */
 struct gpu_event {
 	uint64_t recorded_count;  /* records submitted */
-	uint64_t completed_count; /* records reached by their stream */
+	uint64_t completed_count; /* of these, the last one reached by its stream */
+	struct gpu_waiter *waiters; /* private */
 };
+
+struct gpu_waiter;
 
 enum copy_direction { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE };
 
@@ -110,8 +114,9 @@ struct gpu_op {
 	double duration_s; /* kernel; COPY_ON_DEVICE too */
 	enum copy_direction direction;
 	/* Copies over a link: when the copy engine is free and it is the
-	 * stream's turn, start(start_ctx, start_arg, op) is called; whoever
-	 * provides it moves the bytes and calls gpu_copy_finished(op). */
+	 * stream's turn, start(start_ctx, start_arg, stream) is called; whoever
+	 * provides it moves the bytes and calls gpu_copy_finished(stream) by a
+	 * later event (never from within start). */
 	void (*start)(void *ctx, uint64_t arg, struct gpu_stream *stream);
 	void *start_ctx;
 	uint64_t start_arg;
@@ -123,8 +128,8 @@ struct gpu_op {
 
 /* Room for one more operation in the context's launch queue? */
 bool gpu_has_room(const struct gpu_context *context);
-/* Calls fn once when there is room (at once by an event of now if there is);
- * waiters are served in order. */
+/* Calls fn once when there is room (by an event of now if there is); waiters
+ * are served in order. fn submits before it returns, or has to ask again. */
 void gpu_when_room(struct gpu_context *context, event_fn *fn, void *ctx,
 		   uint64_t arg);
 /* Appends an operation (copied). Asserts gpu_has_room. */
@@ -136,6 +141,8 @@ void gpu_copy_finished(struct gpu_stream *stream);
 void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream,
 		   event_fn *fn, void *ctx, uint64_t arg);
 bool gpu_stream_idle(const struct gpu_stream *stream);
+/* The same of all streams of the context. */
+bool gpu_context_idle(const struct gpu_context *context);
 /* Calls fn when the event's completed_count reaches count. */
 void gpu_when_event(struct gpu_context *context, struct gpu_event *event,
 		    uint64_t count, event_fn *fn, void *ctx, uint64_t arg);

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The driver: what a call costs its host thread, what it puts into the GPU's
+ * queue, and when it returns. */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/cuda/cuda.h"
+#include "sim/transport/dma.h"
+
+#define DRIVER_ROW(field_, preset_, help_, source_)                                                \
+	PARAM_NUMBER(struct driver_params, field_, QUANTITY_TIME, 0, 1, preset_, help_, source_)
+
+static const struct param_row driver_rows[] = {
+	DRIVER_ROW(launch_s, "4.5 us", "launching a kernel",
+		   "stackoverflow.com/questions/53970187: 4 to 5 us a launch"),
+	DRIVER_ROW(copy_s, "6 us", "starting a copy",
+		   "assumption: a launch and the look-up of the host memory's registration"),
+	DRIVER_ROW(memset_s, "4.5 us", "starting a memset", "assumption: as a launch"),
+	DRIVER_ROW(record_s, "1.5 us", "recording an event",
+		   "assumption: a third of a launch, no parameters to copy"),
+	DRIVER_ROW(wait_event_s, "1.5 us", "making a stream wait for an event",
+		   "assumption: as recording an event"),
+	DRIVER_ROW(query_s, "1 us", "querying an event or a stream",
+		   "assumption: a lock and a look at host memory that the GPU writes"),
+	DRIVER_ROW(synchronize_s, "1.5 us", "a synchronise call besides its waiting",
+		   "assumption: a query and the set-up of the wait"),
+	DRIVER_ROW(malloc_s, "50 us", "allocating GPU memory",
+		   "assumption: a call into the kernel driver and page-table work"),
+	DRIVER_ROW(free_s, "50 us", "freeing GPU memory besides the synchronisation",
+		   "assumption: as allocating"),
+	DRIVER_ROW(get_s, "0.1 us", "get or set device, attributes",
+		   "assumption: answered from the process's own memory"),
+	DRIVER_ROW(create_s, "2 us", "creating a stream, event or descriptor",
+		   "assumption: an event from the driver's pool; streams cost more, once"),
+	DRIVER_ROW(library_s, "0.3 us", "a library call without GPU work",
+		   "assumption: filling in a descriptor"),
+	DRIVER_ROW(sync_wake_s, "1.5 us", "end of GPU work to the return of a waiting thread",
+		   "assumption: the GPU's write over PCIe, seen by a spinning thread (CUDA's "
+		   "default); blocking waits need an interrupt and cost more"),
+};
+const struct param_table driver_table = PARAM_TABLE("driver", struct driver_params, driver_rows);
+
+/* What follows a call's work on the host. */
+enum action {
+	ACTION_RETURN,
+	ACTION_SUBMIT,      /* enters the launch queue, waiting for room */
+	ACTION_QUERY,       /* looks */
+	ACTION_SYNCHRONIZE, /* waits for the GPU */
+};
+
+struct call_rule {
+	size_t cost_offset; /* in struct driver_params */
+	enum action action;
+};
+
+static const struct call_rule call_rules[CALL_KIND_COUNT] = {
+#define CALL_ROW(kind, name, cost, action)                                                         \
+	[CALL_##kind] = {offsetof(struct driver_params, cost), action},
+#include "sim/cuda/cuda_call_kinds.def"
+#undef CALL_ROW
+};
+
+/* A call between its begin and its return. */
+struct call_state {
+	struct cuda_process *process;
+	struct cpu *core;
+	struct cuda_call call;
+	call_done_fn *done;
+	void *ctx;
+	uint64_t arg;
+	struct call_state *next; /* free list */
+};
+
+/* A copy between its submission and its end, which may outlive its call. */
+struct copy_job {
+	struct cuda_process *process;
+	struct gpu_stream *stream;
+	struct cpu *core; /* stages pageable memory */
+	double size_B;
+	bool to_device, pageable;
+	struct copy_job *next;
+};
+
+struct cuda_process {
+	struct cuda_process_spec spec;
+	struct gpu_stream **streams;
+	struct gpu_event *events;
+	struct call_state *free_calls;
+	struct copy_job *free_jobs;
+};
+
+struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
+{
+	struct cuda_process *process = ARENA_NEW(spec->arena, struct cuda_process);
+
+	process->spec = *spec;
+	process->streams = ARENA_ARRAY(spec->arena, spec->stream_count, struct gpu_stream *);
+	for (unsigned i = 0; i < spec->stream_count; i++)
+		process->streams[i] =
+			gpu_stream_new(spec->context, arena_printf(spec->arena, "stream %u", i));
+	process->events = ARENA_ARRAY(spec->arena, spec->event_count, struct gpu_event);
+	return process;
+}
+
+struct gpu_context *cuda_process_context(struct cuda_process *process)
+{
+	return process->spec.context;
+}
+
+struct gpu_event *cuda_process_event(struct cuda_process *process, uint16_t index)
+{
+	FW_ASSERT(index < process->spec.event_count);
+	return &process->events[index];
+}
+
+static struct gpu_stream *call_stream_of(const struct call_state *state)
+{
+	FW_ASSERT(state->call.stream < state->process->spec.stream_count);
+	return state->process->streams[state->call.stream];
+}
+
+/* ---- the ways back ---- */
+
+static void call_return(struct call_state *state, enum call_result result)
+{
+	struct call_state returned = *state;
+
+	state->next = state->process->free_calls;
+	state->process->free_calls = state;
+	returned.done(returned.ctx, returned.arg, result);
+}
+
+static void call_woken(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	call_return(ctx, CALL_OK);
+}
+
+/* What the call waited for on the GPU is over. */
+static void call_gpu_done(void *ctx, uint64_t arg)
+{
+	struct call_state *state = ctx;
+
+	(void)arg;
+	cpu_serve(state->core, state->process->spec.driver->sync_wake_s, NULL, call_woken, state,
+		  0);
+}
+
+/* ---- copies ---- */
+
+static void copy_over(void *ctx, uint64_t arg)
+{
+	struct copy_job *job = ctx;
+	struct gpu_stream *stream = job->stream;
+
+	(void)arg;
+	job->next = job->process->free_jobs;
+	job->process->free_jobs = job;
+	gpu_copy_finished(stream);
+}
+
+static void copy_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
+{
+	struct copy_job *job = ctx;
+	const struct cuda_process_spec *spec = &job->process->spec;
+	struct dma_copy copy = {
+		.engine = spec->engine,
+		.fabric = spec->fabric,
+		.arena = spec->arena,
+		.params = spec->dma,
+		.route = job->to_device ? spec->to_device : spec->to_host,
+		.host = guest_host(spec->guest),
+		.core = job->pageable ? job->core : NULL,
+		.to_device = job->to_device,
+		.pageable = job->pageable,
+		.size_B = job->size_B,
+		.done = copy_over,
+		.ctx = job,
+	};
+
+	(void)arg;
+	job->stream = stream;
+	if (job->size_B > 0)
+		dma_start(&copy);
+	else
+		engine_after(spec->engine, 0, copy_over, job, 0);
+}
+
+static bool is_copy_to_device(enum call_kind kind)
+{
+	return kind == CALL_MEMCPY_H2D || kind == CALL_MEMCPY_H2D_ASYNC;
+}
+
+static struct copy_job *copy_job_new(const struct call_state *state)
+{
+	struct cuda_process *process = state->process;
+	struct copy_job *job = process->free_jobs;
+
+	if (job)
+		process->free_jobs = job->next;
+	else
+		job = ARENA_NEW(process->spec.arena, struct copy_job);
+	*job = (struct copy_job){
+		.process = process,
+		.core = state->core,
+		.size_B = state->call.payload_B,
+		.to_device = is_copy_to_device(state->call.kind),
+		.pageable = state->call.pageable,
+	};
+	return job;
+}
+
+/* ---- submission ---- */
+
+/* The call returns only when its operation is complete. Copies of pageable
+ * memory wait although "async": the driver stages them on the caller's time
+ * (CUDA's "API synchronization behavior"). */
+static bool waits_for_copy(const struct cuda_call *call)
+{
+	switch (call->kind) {
+	case CALL_MEMCPY_H2D:
+	case CALL_MEMCPY_D2H:
+		return true;
+	case CALL_MEMCPY_H2D_ASYNC:
+	case CALL_MEMCPY_D2H_ASYNC:
+		return call->pageable;
+	default:
+		return false;
+	}
+}
+
+static struct gpu_op call_op(struct call_state *state)
+{
+	const struct cuda_call *call = &state->call;
+	struct gpu_op op = {.label = call->label};
+
+	switch (call->kind) {
+	case CALL_MEMCPY_H2D:
+	case CALL_MEMCPY_D2H:
+	case CALL_MEMCPY_H2D_ASYNC:
+	case CALL_MEMCPY_D2H_ASYNC:
+		op.kind = GPU_OP_COPY;
+		op.direction = is_copy_to_device(call->kind) ? COPY_TO_DEVICE : COPY_TO_HOST;
+		op.start = copy_start;
+		op.start_ctx = copy_job_new(state);
+		break;
+	case CALL_EVENT_RECORD:
+		op.kind = GPU_OP_RECORD;
+		op.event = cuda_process_event(state->process, call->event);
+		break;
+	case CALL_STREAM_WAIT_EVENT:
+		op.kind = GPU_OP_WAIT;
+		op.event = cuda_process_event(state->process, call->event);
+		break;
+	default: /* launch, memset */
+		op.kind = GPU_OP_KERNEL;
+		op.duration_s = call->duration_s;
+		break;
+	}
+	return op;
+}
+
+static void call_submit(void *ctx, uint64_t arg)
+{
+	struct call_state *state = ctx;
+	struct gpu_context *context = state->process->spec.context;
+	struct gpu_op op;
+	bool waits = waits_for_copy(&state->call);
+
+	(void)arg;
+	if (!gpu_has_room(context)) {
+		gpu_when_room(context, call_submit, state, 0);
+		return;
+	}
+	op = call_op(state);
+	if (waits) {
+		op.done = call_gpu_done;
+		op.ctx = state;
+	}
+	gpu_submit(call_stream_of(state), &op);
+	if (!waits)
+		call_return(state, CALL_OK);
+}
+
+/* ---- queries and synchronisation ---- */
+
+static void call_query(struct call_state *state)
+{
+	bool ready;
+
+	if (state->call.kind == CALL_EVENT_QUERY) {
+		const struct gpu_event *event =
+			cuda_process_event(state->process, state->call.event);
+		ready = event->completed_count >= event->recorded_count;
+	} else {
+		ready = gpu_stream_idle(call_stream_of(state));
+	}
+	call_return(state, ready ? CALL_OK : CALL_NOT_READY);
+}
+
+/* Returns at once where there is nothing to wait for. */
+static void call_synchronize(struct call_state *state)
+{
+	struct gpu_context *context = state->process->spec.context;
+
+	if (state->call.kind == CALL_EVENT_SYNCHRONIZE) {
+		struct gpu_event *event = cuda_process_event(state->process, state->call.event);
+		uint64_t count = event->recorded_count;
+
+		if (event->completed_count < count) {
+			gpu_when_event(context, event, count, call_gpu_done, state, 0);
+			return;
+		}
+	} else if (state->call.kind == CALL_STREAM_SYNCHRONIZE) {
+		struct gpu_stream *stream = call_stream_of(state);
+
+		if (!gpu_stream_idle(stream)) {
+			gpu_when_idle(context, stream, call_gpu_done, state, 0);
+			return;
+		}
+	} else if (!gpu_context_idle(context)) {
+		gpu_when_idle(context, NULL, call_gpu_done, state, 0);
+		return;
+	}
+	call_return(state, CALL_OK);
+}
+
+static void call_host_done(void *ctx, uint64_t arg)
+{
+	struct call_state *state = ctx;
+
+	(void)arg;
+	switch (call_rules[state->call.kind].action) {
+	case ACTION_RETURN:
+		call_return(state, CALL_OK);
+		break;
+	case ACTION_SUBMIT:
+		call_submit(state, 0);
+		break;
+	case ACTION_QUERY:
+		call_query(state);
+		break;
+	case ACTION_SYNCHRONIZE:
+		call_synchronize(state);
+		break;
+	}
+}
+
+void driver_call(struct cuda_process *process, struct cpu *core, const struct cuda_call *call,
+		 call_done_fn *done, void *ctx, uint64_t arg)
+{
+	struct call_state *state = process->free_calls;
+	const char *params = (const char *)process->spec.driver;
+	double cost_s;
+
+	FW_ASSERT((unsigned)call->kind < CALL_KIND_COUNT);
+	if (state)
+		process->free_calls = state->next;
+	else
+		state = ARENA_NEW(process->spec.arena, struct call_state);
+	*state = (struct call_state){
+		.process = process,
+		.core = core,
+		.call = *call,
+		.done = done,
+		.ctx = ctx,
+		.arg = arg,
+	};
+	cost_s = *(const double *)(const void *)(params + call_rules[call->kind].cost_offset);
+	cpu_serve(core, cost_s, call_kind_name(call->kind), call_host_done, state, 0);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What player.c (threads, signals, steps) and poller.c share. */
+#ifndef FARWIRE_CUDA_PLAYER_INTERNAL_H
+#define FARWIRE_CUDA_PLAYER_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "sim/cuda/player.h"
+#include "sim/engine/trace.h"
+
+struct player_track {
+	const char *name;
+	uint32_t number;
+	bool known;
+};
+
+struct player_thread {
+	struct player *player;
+	const struct call_thread *program;
+	unsigned index;
+	struct cpu *core;
+	size_t at;                         /* next item */
+	bool running;                      /* inside thread_run */
+	bool in_call;                      /* a call has not returned */
+	int64_t since_ps;                  /* begin of what it does now */
+	int64_t spent_ps[TIME_KIND_COUNT]; /* in this step */
+	uint32_t awaited_count;
+	struct player_thread *next_waiting; /* for the same signal */
+	struct player_track track;
+};
+
+struct signal {
+	uint64_t count; /* in this step */
+	struct player_thread *waiting;
+};
+
+/* An event that the poller looks after. */
+struct watch {
+	uint16_t event, signal;
+	uint32_t step; /* in which it was watched */
+};
+
+struct poller {
+	struct watch *watches; /* pending, in the order in which they came */
+	size_t count, room;
+	size_t at;   /* of the sweep: the watch that is queried now */
+	bool active; /* sweeps or sleeps; else it waits for a watch */
+	struct cpu *core;
+	struct cuda_call query;
+	int64_t since_ps; /* begin of the query */
+	struct player_track track;
+};
+
+struct player {
+	struct player_spec spec;
+	struct player_thread *threads;
+	struct signal *signals;
+	uint64_t *records_counts; /* by event: records issued since the start */
+	struct step_record *records;
+	uint32_t step;       /* the current one; steps that are over */
+	size_t threads_left; /* not at the end of their lists */
+	double busy_before_s;
+	bool stopped;
+	struct poller poller;
+};
+
+void poller_init(struct player *player);
+void poller_watch(struct player *player, uint16_t event, uint16_t signal, uint32_t step);
+
+/* A watched event was seen complete: posts its signal if the step in which it
+ * was watched still lasts. */
+void player_watch_done(struct player *player, uint16_t signal, uint32_t step);
+
+void player_span(struct player *player, struct player_track *track, enum span_kind kind,
+		 const char *name, int64_t start_ps);
+
+#endif

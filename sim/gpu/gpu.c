@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/gpu/gpu.h"
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/gpu/internal.h"
+
+static const struct param_row gpu_rows[] = {
+	PARAM_NUMBER(struct gpu_params, fp32_flops, QUANTITY_FLOP_RATE, 1e6, 1e18, NULL,
+		     "peak single-precision arithmetic", "the GPU's data sheet"),
+	PARAM_NUMBER(struct gpu_params, fp16_flops, QUANTITY_FLOP_RATE, 0, 1e18, "0 TFLOPS",
+		     "peak half-precision arithmetic, tensor cores included; 0: as fp32",
+		     "assumption: a GPU with fast half precision says so"),
+	PARAM_NUMBER(struct gpu_params, memory_bandwidth_Bps, QUANTITY_RATE, 1e6, 1e15, NULL,
+		     "peak bandwidth of the GPU's memory", "the GPU's data sheet"),
+	PARAM_NUMBER(struct gpu_params, memory_B, QUANTITY_BYTES, 1, 1e15, NULL,
+		     "size of the GPU's memory", "the GPU's data sheet"),
+	PARAM_NUMBER(struct gpu_params, memory_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.8",
+		     "part of the peak bandwidth that streaming kernels reach",
+		     "BabelStream (Deakin et al. 2018): some 70 % (K80, P100) to 90 % (V100) of "
+		     "the data sheet's bandwidth"),
+	PARAM_NUMBER(struct gpu_params, kernel_floor_s, QUANTITY_TIME, 0, 1, "2 us",
+		     "added to every kernel: starting and draining its blocks",
+		     "assumption: profilers show about 2 us for kernels that do nothing"),
+	PARAM_NUMBER(struct gpu_params, kernel_gap_s, QUANTITY_TIME, 0, 1, "1 us",
+		     "from the end of an operation to the next kernel of its stream",
+		     "NVIDIA blog 'Getting Started with CUDA Graphs' (2019; figures from memory), "
+		     "V100: 3.8 us from kernel to kernel, of which it runs 2.9 us"),
+	PARAM_NUMBER(
+		struct gpu_params, launch_latency_s, QUANTITY_TIME, 0, 1, "2.5 us",
+		"least time from a kernel's submission to its start",
+		"the same: 9.6 us for launch, 2.9 us of kernel and synchronise; what the host's "
+		"share (about 3 us to launch, 1 us to wake) leaves"),
+	PARAM_NUMBER(struct gpu_params, copy_engines_count, QUANTITY_COUNT, 1, 2, "2",
+		     "1: copies of both directions take turns; 2: an engine for each",
+		     "deviceQuery of Pascal and later: 2 copy engines or more"),
+	PARAM_NUMBER(struct gpu_params, queue_depth_count, QUANTITY_COUNT, 1, 1e9, "1024",
+		     "operations in flight at which a launch blocks",
+		     "stackoverflow.com/questions/53970187: launches block after about 1000"),
+	PARAM_NUMBER(
+		struct gpu_params, concurrent_kernels_count, QUANTITY_COUNT, 1, 1024, "128",
+		"kernels of one process that run at once",
+		"CUDA C++ Programming Guide, resident grids of a device: mostly 128, 32 on some"),
+	PARAM_NUMBER(struct gpu_params, slice_s, QUANTITY_TIME, 1e-6, 10, "2 ms",
+		     "time slice of a tenant while others are busy",
+		     "NVIDIA vGPU software user guide: 2 ms where at most 8 vGPUs share a GPU"),
+	PARAM_NUMBER(struct gpu_params, switch_s, QUANTITY_TIME, 0, 1, "100 us",
+		     "GPU time lost at each change of tenant",
+		     "assumption: saving and restoring registers and shared memory (some 10 MB) "
+		     "at memory bandwidth, and the scheduler"),
+};
+const struct param_table gpu_table = PARAM_TABLE("gpu", struct gpu_params, gpu_rows);
+
+static const struct param_row efficiency_rows[] = {
+	PARAM_NUMBER(struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0.001, 10, "0.6",
+		     "part of the peak arithmetic that a very large kernel reaches",
+		     "assumption: to be fitted to a measured one-GPU rate"),
+	PARAM_NUMBER(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
+		     "work of a kernel at which half of that is reached",
+		     "assumption: to be fitted to one-GPU rates at two batch sizes"),
+};
+const struct param_table efficiency_table =
+	PARAM_TABLE("efficiency", struct efficiency_params, efficiency_rows);
+
+double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
+			 const struct kernel_work *work, bool fp16)
+{
+	double peak_flops = fp16 && gpu->fp16_flops > 0 ? gpu->fp16_flops : gpu->fp32_flops;
+	double compute_s = 0, memory_s;
+
+	if (work->flop > 0)
+		compute_s = (work->flop + efficiency->half_work_flop) /
+			    (peak_flops * efficiency->peak_ratio);
+	memory_s = work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
+	return (compute_s > memory_s ? compute_s : memory_s) + gpu->kernel_floor_s;
+}
+
+struct gpu *gpu_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
+		    const char *name, int node, const struct gpu_params *params)
+{
+	struct gpu *gpu = ARENA_NEW(arena, struct gpu);
+
+	gpu->arena = arena;
+	gpu->engine = engine;
+	gpu->fabric = fabric;
+	gpu->name = arena_strdup(arena, name);
+	gpu->node = node;
+	gpu->params = params;
+	gpu->compute = fabric_resource_add(fabric, arena_printf(arena, "%s.compute", gpu->name), 1);
+	gpu->launch_latency_ps = ps_from_s(params->launch_latency_s);
+	gpu->kernel_gap_ps = ps_from_s(params->kernel_gap_s);
+	FW_ASSERT(params->slice_s > 0);
+	gpu->slicing_ratio = 1 + params->switch_s / params->slice_s;
+	return gpu;
+}
+
+const struct gpu_params *gpu_params(const struct gpu *gpu)
+{
+	return gpu->params;
+}
+
+const char *gpu_name(const struct gpu *gpu)
+{
+	return gpu->name;
+}
+
+int gpu_node(const struct gpu *gpu)
+{
+	return gpu->node;
+}
+
+struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fraction_ratio)
+{
+	struct gpu_context *context = ARENA_NEW(gpu->arena, struct gpu_context);
+
+	FW_ASSERT(fraction_ratio > 0 && fraction_ratio <= 1);
+	FW_ASSERT(gpu->params->queue_depth_count >= 1);
+	FW_ASSERT(gpu->params->concurrent_kernels_count >= 1);
+	context->gpu = gpu;
+	context->name = arena_strdup(gpu->arena, name);
+	context->share = fabric_resource_add(
+		gpu->fabric, arena_printf(gpu->arena, "%s.%s", gpu->name, name), fraction_ratio);
+	context->fraction_ratio = fraction_ratio;
+	context->queue_depth = (size_t)gpu->params->queue_depth_count;
+	context->concurrent_kernels = (size_t)gpu->params->concurrent_kernels_count;
+	return context;
+}
+
+void gpu_context_fraction_set(struct gpu_context *context, double fraction_ratio)
+{
+	FW_ASSERT(fraction_ratio > 0 && fraction_ratio <= 1);
+	context->fraction_ratio = fraction_ratio;
+	fabric_capacity_set(context->gpu->fabric, context->share, fraction_ratio);
+}
+
+bool gpu_memory_take(struct gpu_context *context, double size_B)
+{
+	struct gpu *gpu = context->gpu;
+	double context_B = context->memory_used_B + size_B;
+	double gpu_B = gpu->memory_used_B + size_B;
+
+	if (size_B > 0 && (gpu_B > gpu->params->memory_B ||
+			   context_B > context->fraction_ratio * gpu->params->memory_B))
+		return false;
+	FW_ASSERT(context_B >= -1); /* sums of sizes may round */
+	context->memory_used_B = context_B > 0 ? context_B : 0;
+	gpu->memory_used_B = gpu_B > 0 ? gpu_B : 0;
+	return true;
+}
+
+double gpu_memory_used_B(const struct gpu *gpu)
+{
+	return gpu->memory_used_B;
+}
+
+void busy_clock_begin(struct busy_clock *busy, int64_t now_ps)
+{
+	if (busy->running_count++ == 0)
+		busy->since_ps = now_ps;
+}
+
+void busy_clock_end(struct busy_clock *busy, int64_t now_ps)
+{
+	FW_ASSERT(busy->running_count > 0);
+	if (--busy->running_count == 0)
+		busy->total_ps += now_ps - busy->since_ps;
+}
+
+static double busy_clock_s(const struct busy_clock *busy, int64_t now_ps)
+{
+	int64_t running_ps = busy->running_count > 0 ? now_ps - busy->since_ps : 0;
+
+	return s_from_ps(busy->total_ps + running_ps);
+}
+
+double gpu_busy_s(struct gpu *gpu)
+{
+	return busy_clock_s(&gpu->busy, engine_now_ps(gpu->engine));
+}
+
+double gpu_context_busy_s(struct gpu_context *context)
+{
+	return busy_clock_s(&context->busy, engine_now_ps(context->gpu->engine));
+}
+
+uint64_t gpu_kernels_count(const struct gpu_context *context)
+{
+	return context->kernels_done_count;
+}

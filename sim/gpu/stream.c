@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Streams: from submission to completion. See internal.h for the states. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/engine/trace.h"
+#include "sim/gpu/gpu.h"
+#include "sim/gpu/internal.h"
+
+static void stream_advance(struct gpu_stream *stream);
+static void stream_head_over(struct gpu_stream *stream);
+
+/* ---- queues and pools ---- */
+
+static void stream_queue_push(struct stream_queue *queue, struct gpu_stream *stream)
+{
+	stream->next_waiting = NULL;
+	if (queue->last)
+		queue->last->next_waiting = stream;
+	else
+		queue->first = stream;
+	queue->last = stream;
+}
+
+static struct gpu_stream *stream_queue_pop(struct stream_queue *queue)
+{
+	struct gpu_stream *stream = queue->first;
+
+	if (stream) {
+		queue->first = stream->next_waiting;
+		if (!queue->first)
+			queue->last = NULL;
+	}
+	return stream;
+}
+
+static struct gpu_waiter *waiter_new(struct gpu *gpu, event_fn *fn, void *ctx, uint64_t arg)
+{
+	struct gpu_waiter *waiter = gpu->free_waiters;
+
+	if (waiter)
+		gpu->free_waiters = waiter->next;
+	else
+		waiter = ARENA_NEW(gpu->arena, struct gpu_waiter);
+	*waiter = (struct gpu_waiter){.fn = fn, .ctx = ctx, .arg = arg};
+	return waiter;
+}
+
+static void waiter_call(struct gpu *gpu, struct gpu_waiter *waiter)
+{
+	struct gpu_waiter called = *waiter;
+
+	waiter->next = gpu->free_waiters;
+	gpu->free_waiters = waiter;
+	called.fn(called.ctx, called.arg);
+}
+
+static void waiter_push(struct waiter_queue *queue, struct gpu_waiter *waiter)
+{
+	if (queue->last)
+		queue->last->next = waiter;
+	else
+		queue->first = waiter;
+	queue->last = waiter;
+}
+
+static struct gpu_waiter *waiter_pop(struct waiter_queue *queue)
+{
+	struct gpu_waiter *waiter = queue->first;
+
+	queue->first = waiter->next;
+	if (!queue->first)
+		queue->last = NULL;
+	return waiter;
+}
+
+static struct queued_op *queued_op_new(struct gpu_context *context)
+{
+	struct queued_op *queued = context->free_ops;
+
+	if (queued)
+		context->free_ops = queued->next;
+	else
+		queued = ARENA_NEW(context->gpu->arena, struct queued_op);
+	return queued;
+}
+
+/* ---- kernels ---- */
+
+static bool is_kernel(const struct gpu_op *op)
+{
+	return op->kind == GPU_OP_KERNEL ||
+	       (op->kind == GPU_OP_COPY && op->direction == COPY_ON_DEVICE);
+}
+
+static void stream_span(struct gpu_stream *stream, enum span_kind kind, const char *name)
+{
+	struct gpu *gpu = stream->context->gpu;
+	struct trace *trace = engine_trace(gpu->engine);
+
+	if (!trace)
+		return;
+	if (!stream->has_track) {
+		stream->track = trace_track(
+			trace, gpu->name,
+			arena_printf(gpu->arena, "%s/%s", stream->context->name, stream->name));
+		stream->has_track = true;
+	}
+	trace_span(trace, stream->track, kind, name, stream->start_ps, engine_now_ps(gpu->engine));
+}
+
+static void kernel_over(void *ctx, uint64_t arg);
+
+static void kernel_run(struct gpu_stream *stream)
+{
+	struct gpu_context *context = stream->context;
+	struct gpu *gpu = context->gpu;
+	int64_t now_ps = engine_now_ps(gpu->engine);
+	double duration_s = stream->first->op.duration_s;
+	struct flow_spec flow = {.use_count = 2, .done = kernel_over, .ctx = stream};
+
+	stream->start_ps = now_ps;
+	busy_clock_begin(&gpu->busy, now_ps);
+	busy_clock_begin(&context->busy, now_ps);
+	if (gpu->competing_count > 1)
+		duration_s *= gpu->slicing_ratio;
+	if (duration_s <= 0) {
+		engine_at(gpu->engine, now_ps, kernel_over, stream, 0);
+		return;
+	}
+	flow.size = duration_s;
+	flow.uses[0] = (struct flow_use){gpu->compute, 1};
+	flow.uses[1] = (struct flow_use){context->share, 1};
+	fabric_flow_start(gpu->fabric, &flow);
+}
+
+static void kernel_over(void *ctx, uint64_t arg)
+{
+	struct gpu_stream *stream = ctx, *next;
+	struct gpu_context *context = stream->context;
+	struct gpu *gpu = context->gpu;
+	const struct gpu_op *op = &stream->first->op;
+	int64_t now_ps = engine_now_ps(gpu->engine);
+
+	(void)arg;
+	stream_span(stream, SPAN_KERNEL, op->label ? op->label : "kernel");
+	/* A kernel that waited for this one's slot starts in the same instant: no
+	 * idle time in between, and the clocks see none. */
+	busy_clock_end(&gpu->busy, now_ps);
+	busy_clock_end(&context->busy, now_ps);
+	context->kernels_done_count++;
+	if (--context->kernels_count == 0)
+		gpu->competing_count--;
+	next = stream_queue_pop(&context->ready);
+	if (next)
+		kernel_run(next);
+	stream_head_over(stream);
+}
+
+static void kernel_due(void *ctx, uint64_t arg)
+{
+	struct gpu_stream *stream = ctx;
+	struct gpu_context *context = stream->context;
+
+	(void)arg;
+	if (context->busy.running_count < context->concurrent_kernels)
+		kernel_run(stream);
+	else
+		stream_queue_push(&context->ready, stream);
+}
+
+/* The later of: launch latency after submission, gap after the operation
+ * before. */
+static void kernel_begin(struct gpu_stream *stream)
+{
+	struct gpu *gpu = stream->context->gpu;
+	int64_t start_ps = stream->first->submitted_ps + gpu->launch_latency_ps;
+
+	if (stream->completed_count > 0 && stream->last_end_ps + gpu->kernel_gap_ps > start_ps)
+		start_ps = stream->last_end_ps + gpu->kernel_gap_ps;
+	if (start_ps > engine_now_ps(gpu->engine))
+		engine_at(gpu->engine, start_ps, kernel_due, stream, 0);
+	else
+		kernel_due(stream, 0);
+}
+
+/* ---- copies over a link ---- */
+
+static struct copy_engine *copy_engine_of(struct gpu_stream *stream)
+{
+	struct gpu *gpu = stream->context->gpu;
+	bool second =
+		gpu->params->copy_engines_count >= 2 && stream->first->op.direction == COPY_TO_HOST;
+
+	return &gpu->copy_engines[second ? 1 : 0];
+}
+
+static void copy_run(struct copy_engine *copy_engine, struct gpu_stream *stream)
+{
+	const struct gpu_op *op = &stream->first->op;
+
+	copy_engine->running = stream;
+	stream->start_ps = engine_now_ps(stream->context->gpu->engine);
+	op->start(op->start_ctx, op->start_arg, stream);
+}
+
+static void copy_begin(struct gpu_stream *stream)
+{
+	struct copy_engine *copy_engine = copy_engine_of(stream);
+
+	if (copy_engine->running)
+		stream_queue_push(&copy_engine->waiting, stream);
+	else
+		copy_run(copy_engine, stream);
+}
+
+void gpu_copy_finished(struct gpu_stream *stream)
+{
+	struct copy_engine *copy_engine = copy_engine_of(stream);
+	const struct gpu_op *op = &stream->first->op;
+	struct gpu_stream *next;
+
+	FW_ASSERT(copy_engine->running == stream && !stream->advancing);
+	stream_span(stream, SPAN_COPY, op->label ? op->label : "copy");
+	copy_engine->running = NULL;
+	next = stream_queue_pop(&copy_engine->waiting);
+	if (next)
+		copy_run(copy_engine, next);
+	stream_head_over(stream);
+}
+
+/* ---- events ---- */
+
+static void event_reached(struct gpu *gpu, struct gpu_event *event, uint64_t count)
+{
+	struct gpu_waiter *due = NULL, **due_end = &due, **link = &event->waiters;
+
+	if (count > event->completed_count)
+		event->completed_count = count;
+	while (*link) {
+		struct gpu_waiter *waiter = *link;
+
+		if (waiter->count > event->completed_count) {
+			link = &waiter->next;
+			continue;
+		}
+		*link = waiter->next;
+		waiter->next = NULL;
+		*due_end = waiter;
+		due_end = &waiter->next;
+	}
+	while (due) {
+		struct gpu_waiter *waiter = due;
+
+		due = waiter->next;
+		waiter_call(gpu, waiter);
+	}
+}
+
+static void event_waiter_add(struct gpu *gpu, struct gpu_event *event, uint64_t count, event_fn *fn,
+			     void *ctx, uint64_t arg)
+{
+	struct gpu_waiter *waiter = waiter_new(gpu, fn, ctx, arg), **link = &event->waiters;
+
+	waiter->count = count;
+	while (*link)
+		link = &(*link)->next;
+	*link = waiter;
+}
+
+void gpu_when_event(struct gpu_context *context, struct gpu_event *event, uint64_t count,
+		    event_fn *fn, void *ctx, uint64_t arg)
+{
+	if (event->completed_count >= count)
+		engine_after(context->gpu->engine, 0, fn, ctx, arg);
+	else
+		event_waiter_add(context->gpu, event, count, fn, ctx, arg);
+}
+
+static void wait_over(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	stream_head_over(ctx);
+}
+
+/* ---- the stream ---- */
+
+/* Begins the head. True if it is complete at once. */
+static bool head_begin(struct gpu_stream *stream)
+{
+	struct queued_op *head = stream->first;
+
+	stream->begun = true;
+	if (is_kernel(&head->op)) {
+		kernel_begin(stream);
+		return false;
+	}
+	switch (head->op.kind) {
+	case GPU_OP_COPY:
+		copy_begin(stream);
+		return false;
+	case GPU_OP_WAIT:
+		if (head->op.event->completed_count >= head->count)
+			return true;
+		event_waiter_add(stream->context->gpu, head->op.event, head->count, wait_over,
+				 stream, 0);
+		return false;
+	default:
+		return true; /* a record */
+	}
+}
+
+static void room_serve(struct gpu_context *context)
+{
+	while (context->room.first && context->in_flight_count < context->queue_depth)
+		waiter_call(context->gpu, waiter_pop(&context->room));
+}
+
+/* Takes the head off and tells everybody. */
+static void head_complete(struct gpu_stream *stream)
+{
+	struct gpu_context *context = stream->context;
+	struct gpu *gpu = context->gpu;
+	struct queued_op *head = stream->first;
+	struct gpu_op op = head->op;
+	uint64_t count = head->count;
+
+	stream->first = head->next;
+	if (!stream->first)
+		stream->last = NULL;
+	head->next = context->free_ops;
+	context->free_ops = head;
+	stream->begun = false;
+	stream->last_end_ps = engine_now_ps(gpu->engine);
+	stream->completed_count++;
+	context->in_flight_count--;
+	if (op.kind == GPU_OP_RECORD)
+		event_reached(gpu, op.event, count);
+	if (op.done)
+		op.done(op.ctx, op.arg);
+	while (stream->idle.first && stream->idle.first->count <= stream->completed_count)
+		waiter_call(gpu, waiter_pop(&stream->idle));
+	room_serve(context);
+}
+
+/* Begins operations until one takes time. Whoever is told of a completion may
+ * submit to the stream again: that nested call returns at once and this loop
+ * goes on with what it submitted. */
+static void stream_advance(struct gpu_stream *stream)
+{
+	if (stream->advancing)
+		return;
+	stream->advancing = true;
+	while (stream->first && !stream->begun && head_begin(stream))
+		head_complete(stream);
+	stream->advancing = false;
+}
+
+static void stream_head_over(struct gpu_stream *stream)
+{
+	FW_ASSERT(stream->begun && !stream->advancing);
+	stream->advancing = true;
+	head_complete(stream);
+	stream->advancing = false;
+	stream_advance(stream);
+}
+
+struct gpu_stream *gpu_stream_new(struct gpu_context *context, const char *name)
+{
+	struct gpu_stream *stream = ARENA_NEW(context->gpu->arena, struct gpu_stream);
+	struct gpu_stream **link = &context->streams;
+
+	stream->context = context;
+	stream->name = arena_strdup(context->gpu->arena, name);
+	while (*link)
+		link = &(*link)->next_stream;
+	*link = stream;
+	return stream;
+}
+
+bool gpu_has_room(const struct gpu_context *context)
+{
+	return context->in_flight_count < context->queue_depth;
+}
+
+static void room_due(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	room_serve(ctx);
+}
+
+void gpu_when_room(struct gpu_context *context, event_fn *fn, void *ctx, uint64_t arg)
+{
+	waiter_push(&context->room, waiter_new(context->gpu, fn, ctx, arg));
+	if (gpu_has_room(context))
+		engine_after(context->gpu->engine, 0, room_due, context, 0);
+}
+
+void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
+{
+	struct gpu_context *context = stream->context;
+	struct queued_op *queued;
+
+	FW_ASSERT(gpu_has_room(context));
+	queued = queued_op_new(context);
+	queued->op = *op;
+	queued->submitted_ps = engine_now_ps(context->gpu->engine);
+	queued->next = NULL;
+	queued->count = 0;
+	if (op->kind == GPU_OP_RECORD)
+		queued->count = ++op->event->recorded_count;
+	else if (op->kind == GPU_OP_WAIT)
+		queued->count = op->event->recorded_count;
+	if (is_kernel(op) && context->kernels_count++ == 0)
+		context->gpu->competing_count++;
+	if (stream->last)
+		stream->last->next = queued;
+	else
+		stream->first = queued;
+	stream->last = queued;
+	stream->submitted_count++;
+	context->in_flight_count++;
+	stream_advance(stream);
+}
+
+/* ---- waiting for all ---- */
+
+bool gpu_stream_idle(const struct gpu_stream *stream)
+{
+	return stream->completed_count == stream->submitted_count;
+}
+
+bool gpu_context_idle(const struct gpu_context *context)
+{
+	return context->in_flight_count == 0;
+}
+
+/* Waits for several streams. */
+struct idle_join {
+	struct gpu *gpu;
+	size_t streams_count; /* not yet there */
+	struct gpu_waiter *waiter;
+	struct idle_join *next;
+};
+
+static void stream_idle_add(struct gpu_stream *stream, event_fn *fn, void *ctx, uint64_t arg)
+{
+	struct gpu_waiter *waiter = waiter_new(stream->context->gpu, fn, ctx, arg);
+
+	waiter->count = stream->submitted_count;
+	waiter_push(&stream->idle, waiter);
+}
+
+static void join_stream_idle(void *ctx, uint64_t arg)
+{
+	struct idle_join *join = ctx;
+	struct gpu *gpu = join->gpu;
+
+	(void)arg;
+	if (--join->streams_count > 0)
+		return;
+	join->next = gpu->free_joins;
+	gpu->free_joins = join;
+	waiter_call(gpu, join->waiter);
+}
+
+static struct idle_join *join_new(struct gpu *gpu, struct gpu_waiter *waiter)
+{
+	struct idle_join *join = gpu->free_joins;
+
+	if (join)
+		gpu->free_joins = join->next;
+	else
+		join = ARENA_NEW(gpu->arena, struct idle_join);
+	*join = (struct idle_join){.gpu = gpu, .waiter = waiter};
+	return join;
+}
+
+void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream, event_fn *fn, void *ctx,
+		   uint64_t arg)
+{
+	struct gpu *gpu = context->gpu;
+	struct idle_join *join;
+
+	FW_ASSERT(!stream || stream->context == context);
+	if (stream ? gpu_stream_idle(stream) : gpu_context_idle(context)) {
+		engine_after(gpu->engine, 0, fn, ctx, arg);
+		return;
+	}
+	if (stream) {
+		stream_idle_add(stream, fn, ctx, arg);
+		return;
+	}
+	join = join_new(gpu, waiter_new(gpu, fn, ctx, arg));
+	for (struct gpu_stream *each = context->streams; each; each = each->next_stream) {
+		if (gpu_stream_idle(each))
+			continue;
+		join->streams_count++;
+		stream_idle_add(each, join_stream_idle, join, 0);
+	}
+}
