@@ -100,6 +100,9 @@ struct link_traits {
 	double unmoderated_loss_ratio[2]; /* ... when the receiving NIC interrupts
 					     for every packet; 0: the same */
 	bool physical_nic; /* receiving from it goes through a physical NIC */
+	/* It cuts whatever crosses it into packets of its own (PCIe TLPs, NVLink
+	 * flits, cache lines), unseen by the ends: no part in a route's MTU. */
+	bool own_packets;
 };
 
 int fabric_node_add(struct fabric *fabric, const char *name); /* unique */
@@ -128,14 +131,15 @@ struct route {
 	const struct hop *hops; /* count of them, borrowed from the fabric */
 	size_t count;
 	double latency_s;   /* sum over the hops */
-	double mtu_B;	    /* least packet_payload_B > 0 of the hops; 0: none */
+	double mtu_B;	    /* least packet_payload_B > 0 of the hops without
+			       own_packets; 0: none */
 	double loss_ratio;  /* 1 - product of (1 - loss) */
 	bool physical_nic;  /* of any hop */
 };
 
 /* The route, found once and kept; NULL if there is none. from == to gives an
  * empty route. Only links whose kind is in kinds (NULL-terminated; NULL: any)
- * are taken. */
+ * are taken. Back from `to` to `from` goes over the same links. */
 const struct route *fabric_route(struct fabric *fabric, int from, int to,
 				 const char *const *kinds);
 
@@ -143,7 +147,10 @@ const struct route *fabric_route(struct fabric *fabric, int from, int to,
  * with header_B bytes of headers of their own inside each packet (TCP/IP: 52,
  * a tunnel: more) and at most mtu_B bytes (0: the link's own) in one:
  *   packets = ceil(payload / (mtu - header)), at least 1;
- *   wire = payload + packets (header + overhead).                       */
+ *   wire = payload + packets (header + overhead).
+ * A link with own_packets cuts the packets' bytes again:
+ *   crossing = payload + packets header;
+ *   wire = crossing + ceil(crossing / its packet_payload) overhead.     */
 double link_wire_B(const struct link_traits *traits, double mtu_B,
 		   double header_B, double payload_B);
 double route_packets(const struct route *route, double header_B,

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The rates once more, found in the plainest way: over all active flows,
+ * raising one common level by increments until each flow meets its cap or a
+ * full resource. Shares no code with solve.c. */
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/fabric/state.h"
+
+static const double slack_ratio = 1e-9;
+static const double full_ratio = 1e-13; /* of its capacity left: full */
+
+struct trial {
+	const struct flow *flow;
+	double rate;
+	bool grows;
+};
+
+struct filling {
+	struct trial *trials;
+	size_t count;
+	double *left, *growth; /* by resource; growth a unit of level */
+	size_t resource_count;
+	double level;
+};
+
+static void find_growth(struct filling *filling)
+{
+	for (size_t r = 0; r < filling->resource_count; r++)
+		filling->growth[r] = 0;
+	for (size_t i = 0; i < filling->count; i++) {
+		const struct trial *trial = &filling->trials[i];
+		for (size_t u = 0; trial->grows && u < trial->flow->use_count; u++)
+			filling->growth[trial->flow->uses[u].resource] +=
+				trial->flow->uses[u].per_unit * trial->flow->weight;
+	}
+}
+
+/* How far the level can rise until something stops a flow. */
+static double find_rise(const struct filling *filling)
+{
+	double rise = INFINITY;
+	for (size_t r = 0; r < filling->resource_count; r++)
+		if (filling->growth[r] > 0)
+			rise = fmin(rise, fmax(0, filling->left[r]) / filling->growth[r]);
+	for (size_t i = 0; i < filling->count; i++) {
+		const struct trial *trial = &filling->trials[i];
+		if (trial->grows)
+			rise = fmin(rise, trial->flow->cap / trial->flow->weight - filling->level);
+	}
+	return fmax(0, rise);
+}
+
+static bool is_stopped(const struct fabric *fabric, const struct filling *filling,
+		       const struct flow *flow, double rise)
+{
+	if (filling->level * flow->weight >= flow->cap * (1 - full_ratio))
+		return true;
+	for (size_t u = 0; u < flow->use_count; u++) {
+		int r = flow->uses[u].resource;
+		double capacity = fabric->resources.items[r].capacity;
+		double before = filling->left[r] + rise * filling->growth[r];
+		if (filling->left[r] <= full_ratio * capacity ||
+		    fmax(0, before) <= rise * filling->growth[r])
+			return true;
+	}
+	return false;
+}
+
+static void fill(const struct fabric *fabric, struct filling *filling)
+{
+	size_t growing = filling->count;
+	while (growing > 0) {
+		find_growth(filling);
+		double rise = find_rise(filling);
+		filling->level += rise;
+		for (size_t r = 0; r < filling->resource_count; r++)
+			filling->left[r] -= rise * filling->growth[r];
+		size_t stopped = 0;
+		for (size_t i = 0; i < filling->count; i++) {
+			struct trial *trial = &filling->trials[i];
+			if (!trial->grows || !is_stopped(fabric, filling, trial->flow, rise))
+				continue;
+			trial->grows = false;
+			trial->rate = fmin(trial->flow->cap, trial->flow->weight * filling->level);
+			stopped++;
+		}
+		FW_ASSERT(stopped > 0);
+		growing -= stopped;
+	}
+}
+
+static void compare(struct fabric *fabric, const struct trial *trial)
+{
+	const struct flow *flow = trial->flow;
+	double alone = flow->cap;
+	for (size_t u = 0; u < flow->use_count; u++)
+		alone = fmin(alone, fabric->resources.items[flow->uses[u].resource].capacity /
+					    flow->uses[u].per_unit);
+	/* The second term: a small rest of a large capacity is known no better. */
+	double allowed = slack_ratio * fmax(flow->rate, trial->rate) + 1e-3 * slack_ratio * alone;
+	if (fabs(flow->rate - trial->rate) > allowed)
+		engine_fail(fabric->engine, "flow %llu has rate %.12g, its fair share is %.12g",
+			    (unsigned long long)flow->order, flow->rate, trial->rate);
+}
+
+static void check_loads(struct fabric *fabric)
+{
+	for (size_t r = 0; r < fabric->resources.count; r++) {
+		const struct resource *resource = &fabric->resources.items[r];
+		double load = 0;
+		for (const struct use *use = resource->first; use; use = use->next)
+			load += use->per_unit * use->flow->rate;
+		if (load > resource->capacity * (1 + slack_ratio))
+			engine_fail(fabric->engine, "resource '%s' carries %.12g of %.12g",
+				    names_at(fabric->resource_names, r), load, resource->capacity);
+	}
+}
+
+void fabric_check(struct fabric *fabric)
+{
+	fabric_settle(fabric);
+	struct arena *scratch = arena_new();
+	struct filling filling = {
+		.trials = ARENA_ARRAY(scratch, fabric->active_count, struct trial),
+		.left = ARENA_ARRAY(scratch, fabric->resources.count, double),
+		.growth = ARENA_ARRAY(scratch, fabric->resources.count, double),
+		.resource_count = fabric->resources.count,
+	};
+	for (const struct flow *flow = fabric->first; flow; flow = flow->next)
+		filling.trials[filling.count++] = (struct trial){flow, 0, true};
+	FW_ASSERT(filling.count == fabric->active_count);
+	for (size_t r = 0; r < filling.resource_count; r++)
+		filling.left[r] = fabric->resources.items[r].capacity;
+	fill(fabric, &filling);
+	for (size_t i = 0; i < filling.count; i++)
+		compare(fabric, &filling.trials[i]);
+	check_loads(fabric);
+	arena_free(scratch);
+}

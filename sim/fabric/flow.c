@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Resources, flows, and what they have carried.
+ *
+ * A flow's remaining size is worked out only when its rate changes, and its
+ * end is one event. A flow that meets nobody on its resources has its rate at
+ * once, without the solver: most messages of a simulation are of this kind.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/fabric/state.h"
+
+/* Less than this part of a flow's size is the rounding of sums. */
+static const double residue_ratio = 1e-12;
+static const int64_t delay_max_ps = (int64_t)1 << 62;
+
+enum { FLOWS_PER_BLOCK = 16 };
+
+struct fabric *fabric_new(struct arena *arena, struct engine *engine)
+{
+	struct fabric *fabric = ARENA_NEW(arena, struct fabric);
+	fabric->arena = arena;
+	fabric->engine = engine;
+	fabric->resource_names = names_new(arena);
+	fabric->node_names = names_new(arena);
+	fabric->link_names = names_new(arena);
+	return fabric;
+}
+
+/* ---- resources ---- */
+
+int fabric_resource_add(struct fabric *fabric, const char *name, double capacity)
+{
+	FW_ASSERT(capacity > 0 && isfinite(capacity));
+	int index = names_add(fabric->resource_names, name);
+	FW_ASSERT((size_t)index == fabric->resources.count); /* the name is new */
+	VEC_PUSH(fabric->arena, &fabric->resources)->capacity = capacity;
+	return index;
+}
+
+static struct resource *resource_at(const struct fabric *fabric, int index)
+{
+	FW_ASSERT(index >= 0 && (size_t)index < fabric->resources.count);
+	return &fabric->resources.items[index];
+}
+
+static void solve_event(void *ctx, uint64_t arg)
+{
+	struct fabric *fabric = ctx;
+	(void)arg;
+	fabric->solve_due = false;
+	fabric_settle(fabric);
+}
+
+static void mark_dirty(struct fabric *fabric, int index)
+{
+	struct resource *resource = &fabric->resources.items[index];
+	if (resource->dirty)
+		return;
+	resource->dirty = true;
+	*VEC_PUSH(fabric->arena, &fabric->dirty) = index;
+	if (!fabric->solve_due) {
+		fabric->solve_due = true;
+		engine_after(fabric->engine, 0, solve_event, fabric, 0);
+	}
+}
+
+void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
+{
+	struct resource *resource = resource_at(fabric, index);
+	FW_ASSERT(capacity > 0 && isfinite(capacity));
+	if (capacity == resource->capacity)
+		return;
+	resource->capacity = capacity;
+	if (resource->flow_count > 0)
+		mark_dirty(fabric, index);
+}
+
+double fabric_capacity(const struct fabric *fabric, int index)
+{
+	return resource_at(fabric, index)->capacity;
+}
+
+size_t fabric_resource_count(const struct fabric *fabric)
+{
+	return fabric->resources.count;
+}
+
+const char *fabric_resource_name(const struct fabric *fabric, int index)
+{
+	return names_at(fabric->resource_names, (size_t)index);
+}
+
+size_t fabric_flows_on(const struct fabric *fabric, int index)
+{
+	return resource_at(fabric, index)->flow_count;
+}
+
+/* What is left of a flow's size at time now_ps. */
+static double remaining_at(const struct flow *flow, int64_t now_ps)
+{
+	double left = flow->remaining - flow->rate * s_from_ps(now_ps - flow->updated_ps);
+	return left > flow->size * residue_ratio ? left : 0;
+}
+
+double fabric_carried(struct fabric *fabric, int index)
+{
+	const struct resource *resource = resource_at(fabric, index);
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	double carried = resource->carried;
+	for (const struct use *use = resource->first; use; use = use->next)
+		carried += use->per_unit * (use->flow->size - remaining_at(use->flow, now_ps));
+	return carried;
+}
+
+double fabric_busy_s(struct fabric *fabric, int index)
+{
+	const struct resource *resource = resource_at(fabric, index);
+	int64_t busy_ps = resource->busy_ps;
+	if (resource->flow_count > 0)
+		busy_ps += engine_now_ps(fabric->engine) - resource->busy_since_ps;
+	return s_from_ps(busy_ps);
+}
+
+/* ---- a flow on its resources ---- */
+
+static void attach(struct fabric *fabric, struct flow *flow, const struct flow_use *given)
+{
+	struct resource *resource = resource_at(fabric, given->resource);
+	FW_ASSERT(given->per_unit > 0 && isfinite(given->per_unit));
+	FW_ASSERT(!resource->last || resource->last->flow != flow); /* no resource twice */
+	struct use *use = &flow->uses[flow->use_count++];
+	*use = (struct use){flow, resource->last, NULL, given->per_unit, given->resource};
+	if (resource->last)
+		resource->last->next = use;
+	else
+		resource->first = use;
+	resource->last = use;
+	if (resource->flow_count++ == 0)
+		resource->busy_since_ps = engine_now_ps(fabric->engine);
+}
+
+/* Takes the flow, which has moved `moved` units, off its resources. */
+static void detach(struct fabric *fabric, struct flow *flow, double moved)
+{
+	for (size_t i = 0; i < flow->use_count; i++) {
+		struct use *use = &flow->uses[i];
+		struct resource *resource = &fabric->resources.items[use->resource];
+		if (use->previous)
+			use->previous->next = use->next;
+		else
+			resource->first = use->next;
+		if (use->next)
+			use->next->previous = use->previous;
+		else
+			resource->last = use->previous;
+		resource->carried += use->per_unit * moved;
+		if (--resource->flow_count == 0)
+			resource->busy_ps +=
+				engine_now_ps(fabric->engine) - resource->busy_since_ps;
+		else
+			mark_dirty(fabric, use->resource);
+	}
+}
+
+static bool is_alone(const struct fabric *fabric, const struct flow *flow)
+{
+	for (size_t i = 0; i < flow->use_count; i++)
+		if (fabric->resources.items[flow->uses[i].resource].flow_count > 1)
+			return false;
+	return true;
+}
+
+static double rate_alone(const struct fabric *fabric, const struct flow *flow)
+{
+	double rate = flow->cap;
+	for (size_t i = 0; i < flow->use_count; i++) {
+		const struct use *use = &flow->uses[i];
+		double most = fabric->resources.items[use->resource].capacity / use->per_unit;
+		rate = most < rate ? most : rate;
+	}
+	return rate;
+}
+
+/* ---- slots ---- */
+
+static struct flow *flow_take(struct fabric *fabric)
+{
+	if (fabric->flow_free == 0) {
+		struct flow *block = ARENA_ARRAY(fabric->arena, FLOWS_PER_BLOCK, struct flow);
+		FW_ASSERT(fabric->flows.count < UINT32_MAX - FLOWS_PER_BLOCK);
+		uint32_t first = (uint32_t)fabric->flows.count;
+		for (uint32_t i = 0; i < FLOWS_PER_BLOCK; i++) {
+			block[i].slot = first + i;
+			block[i].serial = 1;
+			block[i].free_next = i + 1 < FLOWS_PER_BLOCK ? first + i + 2 : 0;
+			*VEC_PUSH(fabric->arena, &fabric->flows) = &block[i];
+		}
+		fabric->flow_free = first + 1;
+	}
+	struct flow *flow = fabric->flows.items[fabric->flow_free - 1];
+	fabric->flow_free = flow->free_next;
+	flow->active = true;
+	flow->order = fabric->flows_started++;
+	flow->previous = fabric->last;
+	flow->next = NULL;
+	if (fabric->last)
+		fabric->last->next = flow;
+	else
+		fabric->first = flow;
+	fabric->last = flow;
+	fabric->active_count++;
+	return flow;
+}
+
+static void flow_give_back(struct fabric *fabric, struct flow *flow)
+{
+	if (flow->previous)
+		flow->previous->next = flow->next;
+	else
+		fabric->first = flow->next;
+	if (flow->next)
+		flow->next->previous = flow->previous;
+	else
+		fabric->last = flow->previous;
+	fabric->active_count--;
+	flow->active = false;
+	flow->serial = flow->serial == UINT32_MAX ? 1 : flow->serial + 1;
+	flow->free_next = fabric->flow_free;
+	fabric->flow_free = flow->slot + 1;
+}
+
+static struct flow *flow_find(const struct fabric *fabric, struct flow_id id)
+{
+	if (id.serial == 0 || id.slot >= fabric->flows.count)
+		return NULL;
+	struct flow *flow = fabric->flows.items[id.slot];
+	return flow->active && flow->serial == id.serial ? flow : NULL;
+}
+
+/* ---- the life of a flow ---- */
+
+static void flow_ended(void *ctx, uint64_t arg)
+{
+	struct fabric *fabric = ctx;
+	struct flow *flow = fabric->flows.items[arg];
+	event_fn *done = flow->done;
+	void *done_ctx = flow->ctx;
+	uint64_t done_arg = flow->arg;
+	detach(fabric, flow, flow->size);
+	flow_give_back(fabric, flow);
+	if (done)
+		done(done_ctx, done_arg);
+}
+
+/* Size over rate, rounded up to a picosecond; a quotient that only rounding
+ * puts above a whole number is that number. */
+static int64_t duration_ps(double size, double rate)
+{
+	double ps = size / rate * (double)PS_PER_S;
+	double whole = ceil(ps - ps * 8 * DBL_EPSILON);
+	if (whole < 1)
+		return 1;
+	return whole < (double)delay_max_ps ? (int64_t)whole : delay_max_ps;
+}
+
+void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
+{
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	FW_ASSERT(rate > 0 && isfinite(rate));
+	flow->remaining = remaining_at(flow, now_ps);
+	flow->updated_ps = now_ps;
+	flow->rate = rate;
+	int64_t delay_ps = flow->remaining > 0 ? duration_ps(flow->remaining, rate) : 0;
+	int64_t end_ps = delay_ps < INT64_MAX - now_ps ? now_ps + delay_ps : INT64_MAX;
+	if (flow->end.serial != 0) {
+		if (flow->end_ps == end_ps)
+			return;
+		engine_cancel(fabric->engine, flow->end);
+	}
+	flow->end_ps = end_ps;
+	flow->end = engine_at(fabric->engine, end_ps, flow_ended, fabric, flow->slot);
+}
+
+/* The flow is new, or its cap is. */
+static void flow_changed(struct fabric *fabric, struct flow *flow)
+{
+	if (is_alone(fabric, flow))
+		fabric_flow_rate_set(fabric, flow, rate_alone(fabric, flow));
+	else
+		mark_dirty(fabric, flow->uses[0].resource);
+}
+
+struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *spec)
+{
+	FW_ASSERT(spec->size > 0 && isfinite(spec->size));
+	FW_ASSERT(spec->cap >= 0 && spec->weight >= 0 && isfinite(spec->weight));
+	FW_ASSERT(spec->use_count <= FLOW_USES_MAX);
+	FW_ASSERT(spec->use_count > 0 || spec->cap > 0);
+	struct flow *flow = flow_take(fabric);
+	flow->size = flow->remaining = spec->size;
+	flow->rate = 0;
+	flow->cap = spec->cap > 0 ? spec->cap : INFINITY;
+	flow->weight = spec->weight > 0 ? spec->weight : 1;
+	flow->updated_ps = engine_now_ps(fabric->engine);
+	flow->end = (struct event_id){0};
+	flow->done = spec->done;
+	flow->ctx = spec->ctx;
+	flow->arg = spec->arg;
+	flow->use_count = 0;
+	for (size_t i = 0; i < spec->use_count; i++)
+		attach(fabric, flow, &spec->uses[i]);
+	flow_changed(fabric, flow);
+	return (struct flow_id){flow->slot, flow->serial};
+}
+
+bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap)
+{
+	struct flow *flow = flow_find(fabric, id);
+	if (!flow)
+		return false;
+	FW_ASSERT(cap >= 0);
+	FW_ASSERT(cap > 0 || flow->use_count > 0);
+	double cap_new = cap > 0 ? cap : INFINITY;
+	if (cap_new != flow->cap) {
+		flow->cap = cap_new;
+		flow_changed(fabric, flow);
+	}
+	return true;
+}
+
+bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id)
+{
+	struct flow *flow = flow_find(fabric, id);
+	if (!flow)
+		return false;
+	engine_cancel(fabric->engine, flow->end);
+	double left = remaining_at(flow, engine_now_ps(fabric->engine));
+	detach(fabric, flow, flow->size - left);
+	flow_give_back(fabric, flow);
+	return true;
+}
+
+double fabric_flow_rate(struct fabric *fabric, struct flow_id id)
+{
+	fabric_settle(fabric);
+	const struct flow *flow = flow_find(fabric, id);
+	return flow ? flow->rate : 0;
+}
+
+size_t fabric_flow_count(const struct fabric *fabric)
+{
+	return fabric->active_count;
+}
