@@ -12,7 +12,7 @@ static const struct framework *const frameworks[] = {
 /* The names again, for the choice row; test_program checks that they agree. */
 static const char *const framework_names[] = {"tensorflow-1", "pytorch", NULL};
 
-static const char *const l2_loss_names[] = {"all", "no-batch-norm", "single-op", "none", NULL};
+static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op", "none", NULL};
 
 size_t framework_count(void)
 {
@@ -37,7 +37,7 @@ static const struct param_row stack_rows[] = {
 		     "calls that a plain kernel brings, its launch included", "by definition: the launch alone"),
 	PARAM_CHOICE(struct stack_params, l2_loss, l2_loss_names, "all",
 		     "weight decay's loss: an op for each trainable variable, not for batch norm's, one op, none",
-		     "tf_cnn_benchmarks: all before 29 October 2018, then no-batch-norm"),
+		     "tf_cnn_benchmarks: all before 29 October 2018, then no_batch_norm"),
 	PARAM_BOOL(struct stack_params, poller, "true", "a thread polls events for completion",
 		   "TensorFlow gpu_event_mgr.cc"),
 	PARAM_NUMBER(struct stack_params, poll_sleep_s, QUANTITY_TIME, 0, 1, "10 us",

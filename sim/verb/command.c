@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What several verbs do: predict their cases, write and draw results. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plots/canvas.h"
+#include "sim/base/arena.h"
+#include "sim/verb/verb.h"
+
+size_t command_case_count(const struct command *command)
+{
+	return command->word_count ? command->word_count : 1;
+}
+
+struct case_request command_case(const struct command *command, size_t index)
+{
+	return (struct case_request){.path = command->word_count ? command->words[index] : NULL,
+				     .settings = command->settings,
+				     .setting_count = command->setting_count,
+				     .data_root = command->data_root};
+}
+
+struct predict_options command_predict(const struct command *command)
+{
+	return (struct predict_options){.seed = command->seed, .draws_count = command->draws, .jobs = command->jobs};
+}
+
+const struct prediction **command_predictions(const struct command *command, struct trace *trace, int *exit_code)
+{
+	size_t count = command_case_count(command);
+	const struct prediction **predictions = ARENA_ARRAY(command->arena, count, const struct prediction *);
+	struct predict_options options = command_predict(command);
+	for (size_t i = 0; i < count; i++) {
+		struct diag *diag = diag_new(command->arena);
+		struct case_request request = command_case(command, i);
+		const char *broken;
+		options.trace = i == 0 ? trace : NULL;
+		predictions[i] = predict_case(command->arena, diag, &request, &options, &broken);
+		if (predictions[i])
+			continue;
+		diag_print(diag, stderr);
+		if (broken)
+			fprintf(stderr, "farwire: the simulation broke an invariant: %s\n", broken);
+		*exit_code = broken ? EXIT_FAILED : EXIT_USAGE;
+		return NULL;
+	}
+	return predictions;
+}
+
+int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx), const void *ctx)
+{
+	struct output *output = output_open(command->output);
+	if (!output) {
+		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output, strerror(errno));
+		return EXIT_FAILED;
+	}
+	write(output_file(output), ctx);
+	if (output_commit(output) == 0)
+		return EXIT_DONE;
+	/* a reader that has seen enough (| head) is no failure worth a word */
+	if (errno != EPIPE)
+		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output, strerror(errno));
+	return EXIT_FAILED;
+}
+
+int command_draw(const struct command *command, const char *path, const struct drawing *const *drawings, size_t count)
+{
+	enum image_format format;
+	if (!image_format_of(path, &format)) {
+		fprintf(stderr, "farwire: --plot %s: the name must end in .svg, .pdf or .png\n", path);
+		return EXIT_USAGE;
+	}
+	size_t size;
+	const char *message;
+	unsigned char *image = image_render(command->arena, format, drawings, count, &size, &message);
+	if (!image) {
+		fprintf(stderr, "farwire: cannot draw '%s': %s\n", path, message);
+		return EXIT_FAILED;
+	}
+	struct output *output = output_open(path);
+	if (output) {
+		fwrite(image, 1, size, output_file(output));
+		if (output_commit(output) == 0)
+			return EXIT_DONE;
+	}
+	fprintf(stderr, "farwire: cannot write '%s': %s\n", path, strerror(errno));
+	return EXIT_FAILED;
+}
+
+const char *command_caption(const struct command *command)
+{
+	const char *draws = command->draws
+				    ? arena_printf(command->arena, "90 %% intervals from %zu draws", command->draws)
+				    : "no intervals";
+	const char *settings = "";
+	for (size_t i = 0; i < command->setting_count; i++)
+		settings = arena_printf(command->arena, "%s, %s", settings, command->settings[i].text);
+	return arena_printf(command->arena, "farwire %s, seed %llu, %s%s", FARWIRE_VERSION,
+			    (unsigned long long)command->seed, draws, settings);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* argv -> struct command. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "sim/verb/verbs.h"
+
+enum option_kind { OPTION_FLAG, OPTION_VALUE, OPTION_CASE /* stands for --set case.<name>=value */ };
+
+struct option_row {
+	const char *name;
+	enum option_kind kind;
+	const char *value; /* what its value is called */
+	const char *help;
+};
+
+static const struct option_row option_rows[] = {
+	{"topology", OPTION_CASE, "NAME", "machines and wires"},
+	{"model", OPTION_CASE, "NAME", "network"},
+	{"stack", OPTION_CASE, "NAME", "framework and benchmark code"},
+	{"runtime", OPTION_CASE, "NAME", "remoting runtime; none: the local driver"},
+	{"transport", OPTION_CASE, "NAME", "tcp, rdma or shm"},
+	{"profile", OPTION_CASE, "NAME", "fitted parameters"},
+	{"program", OPTION_CASE, "GUEST", "where the program runs"},
+	{"gpu", OPTION_CASE, "GPU", "which GPU"},
+	{"batch", OPTION_CASE, "N", "images of a step"},
+	{"fraction", OPTION_CASE, "X", "share of the GPU"},
+	{"copies", OPTION_CASE, "N", "how many such clients"},
+	{"set", OPTION_VALUE, "KEY=VALUE", "sets any parameter; repeatable"},
+	{"vary", OPTION_VALUE, "KEY=a,b,c|lo:hi:logN|lo:hi:linN", "varies a parameter; repeatable"},
+	{"format", OPTION_VALUE, "table|csv|json|jsonl", "how results are written"},
+	{"output", OPTION_VALUE, "FILE", "where to (-o; whole or not at all; - is stdout)"},
+	{"plot", OPTION_VALUE, "FILE.svg|pdf|png", "draws the result"},
+	{"trace", OPTION_VALUE, "FILE.json", "writes a timeline for Perfetto"},
+	{"title", OPTION_VALUE, "TEXT", "the question, for reports and plots"},
+	{"seed", OPTION_VALUE, "N", "seed of losses and draws (default 1)"},
+	{"draws", OPTION_VALUE, "N", "draws behind an interval (default 24; 0: none)"},
+	{"jobs", OPTION_VALUE, "N", "threads (default: the machine's cores)"},
+	{"color", OPTION_VALUE, "auto|always|never", "colours on a terminal"},
+	{"quiet", OPTION_FLAG, NULL, "no messages but errors"},
+	{"plain", OPTION_FLAG, NULL, "names only, one a line"},
+	{"all", OPTION_FLAG, NULL, "everything"},
+};
+enum { OPTION_COUNT = sizeof option_rows / sizeof option_rows[0] };
+
+static const struct verb *const verbs[] = {
+#define VERB(name) &name,
+#include "sim/verb/verbs.def"
+#undef VERB
+};
+
+size_t verb_count(void)
+{
+	return sizeof verbs / sizeof verbs[0];
+}
+
+const struct verb *verb_at(size_t index)
+{
+	return verbs[index];
+}
+
+struct parser {
+	struct arena *arena;
+	struct command *command;
+	VEC(const char *) words;
+	VEC(struct setting) settings;
+	VEC(const char *) vary;
+	int argc;
+	char **argv;
+	int next;
+	bool wrong;
+};
+
+static void usage(FILE *out)
+{
+	fprintf(out, "farwire %s: what does a GPU at the far end of a wire cost?\n\nUsage: farwire VERB ...\n\n",
+		FARWIRE_VERSION);
+	for (size_t i = 0; i < verb_count(); i++)
+		fprintf(out, "  %-10s %-14s %s\n", verbs[i]->name, verbs[i]->words, verbs[i]->help);
+	fprintf(out, "\n`farwire VERB --help` says more. Exit: 0 done, 1 the simulation failed, 2 bad usage or\n"
+		     "configuration, 3 a stated bound is broken.\n");
+}
+
+static bool takes(const struct verb *verb, const struct option_row *row)
+{
+	if (row->kind == OPTION_CASE)
+		return verb->cases;
+	const char *found = strstr(verb->options, row->name);
+	for (; found; found = strstr(found + 1, row->name)) {
+		char after = found[strlen(row->name)];
+		if ((found == verb->options || found[-1] == ' ') && (after == ' ' || after == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static void verb_help(const struct verb *verb)
+{
+	printf("farwire %s %s\n  %s\n\nOptions:\n", verb->name, verb->words, verb->help);
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (takes(verb, &option_rows[i])) {
+			const struct option_row *row = &option_rows[i];
+			printf("  --%s %s\n      %s\n", row->name, row->value ? row->value : "", row->help);
+		}
+	printf("\nExamples:\n%s", verb->examples);
+}
+
+static void wrong(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void wrong(struct parser *p, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fputs("farwire: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	p->wrong = true;
+}
+
+static void add_setting(struct parser *p, const char *text, const char *from)
+{
+	struct setting *setting = VEC_PUSH(p->arena, &p->settings);
+	*setting = (struct setting){text, {from, 0}};
+}
+
+static uint64_t count_of(struct parser *p, const char *name, const char *value, uint64_t max)
+{
+	char *end;
+	errno = 0;
+	unsigned long long number = strtoull(value, &end, 10);
+	if (errno || *end || end == value || value[0] == '-' || number > max) {
+		wrong(p, "--%s %s: write a whole number from 0 to %llu", name, value, (unsigned long long)max);
+		return 0;
+	}
+	return number;
+}
+
+static size_t choice_of(struct parser *p, const char *name, const char *value, const char *const *choices)
+{
+	for (size_t i = 0; choices[i]; i++)
+		if (strcmp(choices[i], value) == 0)
+			return i;
+	wrong(p, "--%s %s: write one of the values that `farwire %s --help` lists", name, value, p->command->verb->name);
+	return 0;
+}
+
+static void take_value(struct parser *p, const char *name, const char *value)
+{
+	static const char *const formats[] = {"table", "csv", "json", "jsonl", NULL};
+	static const char *const colors[] = {"auto", "always", "never", NULL};
+	struct command *c = p->command;
+	if (strcmp(name, "set") == 0) {
+		add_setting(p, value, "--set");
+	} else if (strcmp(name, "vary") == 0) {
+		const char **slot = VEC_PUSH(p->arena, &p->vary);
+		*slot = value;
+	} else if (strcmp(name, "format") == 0) {
+		c->format = (enum output_format)choice_of(p, name, value, formats);
+	} else if (strcmp(name, "output") == 0) {
+		c->output = value;
+	} else if (strcmp(name, "plot") == 0) {
+		c->plot = value;
+	} else if (strcmp(name, "trace") == 0) {
+		c->trace = value;
+	} else if (strcmp(name, "title") == 0) {
+		c->title = value;
+	} else if (strcmp(name, "seed") == 0) {
+		c->seed = count_of(p, name, value, UINT64_MAX / 2);
+	} else if (strcmp(name, "draws") == 0) {
+		c->draws = (size_t)count_of(p, name, value, 100000);
+		c->draws_given = true;
+	} else if (strcmp(name, "jobs") == 0) {
+		c->jobs = (unsigned)count_of(p, name, value, 1024);
+	} else {
+		size_t color = choice_of(p, name, value, colors);
+		c->color = color == 1 || (color == 0 && c->color);
+	}
+}
+
+static const struct option_row *find_option(struct parser *p, const char *name)
+{
+	const char *names[OPTION_COUNT];
+	size_t count = 0;
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		if (!takes(p->command->verb, &option_rows[i]))
+			continue;
+		if (strcmp(option_rows[i].name, name) == 0)
+			return &option_rows[i];
+		names[count++] = option_rows[i].name;
+	}
+	const char *near = diag_nearest(name, names, count);
+	wrong(p, "`farwire %s` takes no option --%s%s%s%s", p->command->verb->name, name, near ? " (did you mean --" : "",
+	      near ? near : "", near ? "?)" : "");
+	return NULL;
+}
+
+static void take_option(struct parser *p, char *word)
+{
+	char *name = arena_strdup(p->arena, word), *value = strchr(name, '=');
+	if (value)
+		*value++ = '\0';
+	const struct option_row *row = find_option(p, name);
+	if (!row)
+		return;
+	if (row->kind == OPTION_FLAG) {
+		p->command->quiet |= strcmp(name, "quiet") == 0;
+		p->command->plain |= strcmp(name, "plain") == 0;
+		p->command->all |= strcmp(name, "all") == 0;
+		return;
+	}
+	if (!value && p->next < p->argc)
+		value = p->argv[p->next++];
+	if (!value)
+		wrong(p, "--%s needs a value (%s)", name, row->value);
+	else if (row->kind == OPTION_CASE)
+		add_setting(p, arena_printf(p->arena, "case.%s=%s", name, value), arena_printf(p->arena, "--%s", name));
+	else
+		take_value(p, name, value);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	const char *names[64];
+	for (size_t i = 0; i < verb_count(); i++) {
+		if (strcmp(verbs[i]->name, name) == 0)
+			return verbs[i];
+		names[i] = verbs[i]->name;
+	}
+	const char *near = diag_nearest(name, names, verb_count());
+	fprintf(stderr, "farwire: there is no verb '%s'%s%s%s (see farwire --help)\n", name, near ? "; did you mean '" : "",
+		near ? near : "", near ? "'?" : "");
+	return NULL;
+}
+
+static bool parse_words(struct parser *p)
+{
+	while (p->next < p->argc) {
+		char *word = p->argv[p->next++];
+		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+			verb_help(p->command->verb);
+			return false;
+		}
+		if (strncmp(word, "--", 2) == 0 && word[2]) {
+			take_option(p, word + 2);
+		} else if (strcmp(word, "-o") == 0 || strcmp(word, "-q") == 0) {
+			char *full = arena_strdup(p->arena, word[1] == 'o' ? "output" : "quiet");
+			take_option(p, full);
+		} else if (word[0] == '-' && word[1]) {
+			wrong(p, "'%s' is no option (see farwire %s --help)", word, p->command->verb->name);
+		} else {
+			const char **slot = VEC_PUSH(p->arena, &p->words);
+			*slot = word;
+		}
+	}
+	return true;
+}
+
+static void check_words(struct parser *p)
+{
+	const struct command *c = p->command;
+	bool topology = false;
+	for (size_t i = 0; i < c->setting_count; i++)
+		topology |= strncmp(c->settings[i].text, "case.topology=", 14) == 0;
+	if (c->word_count < c->verb->words_min && !(c->verb->cases && topology))
+		wrong(p, "`farwire %s` needs %s%s", c->verb->name, c->verb->words,
+		      c->verb->cases ? " or --topology NAME (see farwire list topologies)" : "");
+}
+
+const struct command *command_parse(struct arena *arena, int argc, char **argv, int *exit_code)
+{
+	*exit_code = EXIT_USAGE;
+	if (argc == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "help") == 0) {
+		usage(argc ? stdout : stderr);
+		*exit_code = argc ? EXIT_DONE : EXIT_USAGE;
+		return NULL;
+	}
+	if (strcmp(argv[0], "--version") == 0) {
+		printf("farwire %s\n", FARWIRE_VERSION);
+		*exit_code = EXIT_DONE;
+		return NULL;
+	}
+	struct parser p = {.arena = arena, .argc = argc, .argv = argv, .next = 1};
+	struct command *c = p.command = ARENA_NEW(arena, struct command);
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	*c = (struct command){.arena = arena, .output = "-", .seed = 1, .draws = 24,
+			      .jobs = cores > 0 ? (unsigned)cores : 1,
+			      .color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
+	c->verb = find_verb(argv[0]);
+	if (!c->verb)
+		return NULL;
+	if (!parse_words(&p)) {
+		*exit_code = EXIT_DONE;
+		return NULL;
+	}
+	c->words = p.words.items;
+	c->word_count = p.words.count;
+	c->settings = p.settings.items;
+	c->setting_count = p.settings.count;
+	c->vary = p.vary.items;
+	c->vary_count = p.vary.count;
+	c->data_root = data_root_find(arena);
+	if (!c->data_root)
+		wrong(&p, "the shipped topologies and models are not beside the program (set FARWIRE_DATA to their folder)");
+	check_words(&p);
+	return p.wrong ? NULL : c;
+}

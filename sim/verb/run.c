@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire run: predicts cases. */
+#include <stdio.h>
+
+#include "plots/charts.h"
+#include "sim/base/arena.h"
+#include "sim/verb/verbs.h"
+
+struct writing {
+	enum output_format format;
+	const struct prediction *const *predictions;
+	size_t count;
+};
+
+static void write_predictions(FILE *out, const void *ctx)
+{
+	const struct writing *w = ctx;
+	predictions_write(out, w->format, w->predictions, w->count);
+}
+
+static void write_trace(FILE *out, const void *ctx)
+{
+	trace_write(out, ctx);
+}
+
+static int save_trace(const struct command *command, const struct trace *trace)
+{
+	struct command to_file = *command;
+	to_file.output = command->trace;
+	return command_write(&to_file, write_trace, trace);
+}
+
+static int draw(const struct command *command, const struct prediction *const *predictions, size_t count)
+{
+	struct chart_text text = {command->title ? command->title : "Where the time of a step goes",
+				  command_caption(command)};
+	const struct drawing *drawing = chart_breakdown(command->arena, text, predictions, count);
+	return command_draw(command, command->plot, &drawing, 1);
+}
+
+static int run(const struct command *command)
+{
+	int code = EXIT_DONE;
+	struct trace *trace = command->trace ? trace_new(command->arena) : NULL;
+	const struct prediction **predictions = command_predictions(command, trace, &code);
+	if (!predictions)
+		return code;
+	struct writing w = {command->format, predictions, command_case_count(command)};
+	code = command_write(command, write_predictions, &w);
+	if (code == EXIT_DONE && command->trace)
+		code = save_trace(command, trace);
+	if (code == EXIT_DONE && command->plot)
+		code = draw(command, predictions, w.count);
+	return code;
+}
+
+const struct verb verb_run = {
+	.name = "run",
+	.words = "CASE...",
+	.help = "predicts cases: throughput, step time, ratio, where the time goes",
+	.examples = "  farwire run --topology t320-same-esxi --runtime asynchronous --program client --batch 16\n"
+		    "  farwire run case.cfg --set link.wire.latency='200 us' --format json -o result.json\n",
+	.options = "set format output plot trace title seed draws jobs color quiet",
+	.words_min = 1,
+	.cases = true,
+	.run = run,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verbs of the command line, one file each; their list is verbs.def.
+ *
+ * A verb gets a COMMAND: its words and options, already checked against what
+ * the verb takes. It prints results to stdout (or -o), messages to stderr, and
+ * returns the exit code: 0 done, 1 the simulation failed or output could not be
+ * written, 2 bad usage or configuration, 3 a stated bound is broken.
+ */
+#ifndef FARWIRE_VERB_VERB_H
+#define FARWIRE_VERB_VERB_H
+
+#include "sim/predict/predict.h"
+
+enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BOUND = 3 };
+
+struct command {
+	struct arena *arena;
+	const struct verb *verb;
+	const char *const *words; /* cases, datasets, files */
+	size_t word_count;
+	const struct setting *settings; /* --set and the flags that stand for one */
+	size_t setting_count;
+	const char *const *vary; /* --vary, as given */
+	size_t vary_count;
+	enum output_format format;
+	const char *output; /* -o; "-": stdout */
+	const char *plot;   /* --plot, or NULL */
+	const char *trace;  /* --trace, or NULL */
+	const char *title;  /* --title, or NULL */
+	uint64_t seed;
+	size_t draws;
+	bool draws_given;
+	unsigned jobs;
+	bool quiet, color, plain, all;
+	const char *data_root;
+};
+
+struct verb {
+	const char *name;
+	const char *words;    /* "CASE..." */
+	const char *help;     /* one line */
+	const char *examples; /* for --help */
+	const char *options;  /* names of the options it takes, between blanks */
+	size_t words_min;     /* a case may be given by --topology instead */
+	bool cases;	      /* words are cases */
+	int (*run)(const struct command *command);
+};
+
+size_t verb_count(void);
+const struct verb *verb_at(size_t index);
+
+/* Parses argv (without the program's name). NULL: *exit_code says how to end
+ * (0 after --help). */
+const struct command *command_parse(struct arena *arena, int argc, char **argv, int *exit_code);
+
+/* ---- for the verbs ---- */
+
+/* The request of one case: word index, or only settings. */
+struct case_request command_case(const struct command *command, size_t index);
+/* Cases of the command: its words, or 1 for the flags alone. */
+size_t command_case_count(const struct command *command);
+struct predict_options command_predict(const struct command *command);
+/* Predicts all cases; prints errors. NULL: *exit_code is set. */
+const struct prediction **command_predictions(const struct command *command, struct trace *trace, int *exit_code);
+/* Writes through `write` to command->output, whole or not at all. */
+int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx), const void *ctx);
+/* Renders a drawing to path; 0 or an exit code, having said why. */
+struct drawing;
+int command_draw(const struct command *command, const char *path, const struct drawing *const *drawings, size_t count);
+/* "seed 1, 32 draws, farwire 0.1.0, settings ..." for captions. */
+const char *command_caption(const struct command *command);
+
+#endif
