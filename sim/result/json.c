@@ -45,7 +45,7 @@ static void put_escaped(FILE *out, unsigned char byte)
 	}
 }
 
-void json_string(FILE *out, const char *text)
+void jw_string(FILE *out, const char *text)
 {
 	fputc('"', out);
 	for (const unsigned char *at = (const unsigned char *)text; *at;) {
@@ -61,7 +61,7 @@ void json_string(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-void json_number(FILE *out, double value)
+void jw_number(FILE *out, double value)
 {
 	if (!isfinite(value)) {
 		fputs("null", out);
@@ -76,30 +76,30 @@ void json_number(FILE *out, double value)
 	fputs(text, out);
 }
 
-struct json json_begin(FILE *out, bool pretty)
+struct json_writer jw_begin(FILE *out, bool pretty)
 {
-	return (struct json){.out = out, .pretty = pretty};
+	return (struct json_writer){.out = out, .pretty = pretty};
 }
 
-void json_end(struct json *json)
+void jw_end(struct json_writer *json)
 {
 	FW_ASSERT(json->depth == 0);
 	fputc('\n', json->out);
 }
 
-static bool on_one_line(const struct json *json)
+static bool on_one_line(const struct json_writer *json)
 {
 	return !json->pretty || (json->depth > 0 && json->level[json->depth - 1].flat);
 }
 
-static void put_line(const struct json *json)
+static void put_line(const struct json_writer *json)
 {
 	fputc('\n', json->out);
 	for (int i = 0; i < json->depth; i++)
 		fputs("  ", json->out);
 }
 
-static void put_key(struct json *json, const char *key)
+static void put_key(struct json_writer *json, const char *key)
 {
 	if (json->depth > 0) {
 		bool filled = json->level[json->depth - 1].filled;
@@ -112,12 +112,12 @@ static void put_key(struct json *json, const char *key)
 	FW_ASSERT((key != NULL) ==
 		  (json->depth > 0 && json->level[json->depth - 1].bracket == '}'));
 	if (key) {
-		json_string(json->out, key);
+		jw_string(json->out, key);
 		fputs(": ", json->out);
 	}
 }
 
-static void open_level(struct json *json, const char *key, char bracket, bool flat)
+static void open_level(struct json_writer *json, const char *key, char bracket, bool flat)
 {
 	FW_ASSERT(json->depth < JSON_DEPTH_MAX && (bracket == '{' || bracket == '['));
 	flat = flat || on_one_line(json);
@@ -129,17 +129,17 @@ static void open_level(struct json *json, const char *key, char bracket, bool fl
 	json->depth++;
 }
 
-void json_open(struct json *json, const char *key, char bracket)
+void jw_open(struct json_writer *json, const char *key, char bracket)
 {
 	open_level(json, key, bracket, false);
 }
 
-void json_open_flat(struct json *json, const char *key, char bracket)
+void jw_open_flat(struct json_writer *json, const char *key, char bracket)
 {
 	open_level(json, key, bracket, true);
 }
 
-void json_close(struct json *json)
+void jw_close(struct json_writer *json)
 {
 	FW_ASSERT(json->depth > 0);
 	bool line = json->level[json->depth - 1].filled && !on_one_line(json);
@@ -149,34 +149,34 @@ void json_close(struct json *json)
 	fputc(json->level[json->depth].bracket, json->out);
 }
 
-void json_text(struct json *json, const char *key, const char *text)
+void jw_text(struct json_writer *json, const char *key, const char *text)
 {
 	put_key(json, key);
 	if (text)
-		json_string(json->out, text);
+		jw_string(json->out, text);
 	else
 		fputs("null", json->out);
 }
 
-void json_real(struct json *json, const char *key, double value)
+void jw_real(struct json_writer *json, const char *key, double value)
 {
 	put_key(json, key);
-	json_number(json->out, value);
+	jw_number(json->out, value);
 }
 
-void json_count(struct json *json, const char *key, uint64_t count)
+void jw_count(struct json_writer *json, const char *key, uint64_t count)
 {
 	put_key(json, key);
 	fprintf(json->out, "%llu", (unsigned long long)count);
 }
 
-void json_flag(struct json *json, const char *key, bool flag)
+void jw_flag(struct json_writer *json, const char *key, bool flag)
 {
 	put_key(json, key);
 	fputs(flag ? "true" : "false", json->out);
 }
 
-void json_null(struct json *json, const char *key)
+void jw_null(struct json_writer *json, const char *key)
 {
 	put_key(json, key);
 	fputs("null", json->out);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing JSON, member by member, straight to a file.
  *
- *   struct json json = json_begin(out, true);
- *   json_open(&json, NULL, '{');
- *   json_text(&json, "case", "same_lan");
- *   json_open_flat(&json, "step", '{');       // stays on one line
- *   json_real(&json, "value", 0.25);
- *   json_close(&json);
- *   json_close(&json);                        // {"case": ..., "step": {...}}
- *   json_end(&json);
+ *   struct json_writer json = jw_begin(out, true);
+ *   jw_open(&json, NULL, '{');
+ *   jw_text(&json, "case", "same_lan");
+ *   jw_open_flat(&json, "step", '{');       // stays on one line
+ *   jw_real(&json, "value", 0.25);
+ *   jw_close(&json);
+ *   jw_close(&json);                        // {"case": ..., "step": {...}}
+ *   jw_end(&json);
  *
  * key is NULL inside an array and at the top. Numbers are written with the
  * fewest digits that read back as the same double; NaN and infinities are
  * null, and so is a NULL text. Bytes that are no UTF-8 become U+FFFD, since a
  * file name may hold anything and JSON may not. Errors of the file are left to
- * its owner (output_commit).
+ * its owner (output_commit). The prefix is jw_, since jansson owns json_.
  */
 #ifndef FARWIRE_RESULT_JSON_H
 #define FARWIRE_RESULT_JSON_H
@@ -25,7 +25,7 @@
 
 enum { JSON_DEPTH_MAX = 16 };
 
-struct json {
+struct json_writer {
 	FILE *out;
 	bool pretty; /* members on lines of their own, indented; else one line */
 	int depth;
@@ -35,20 +35,20 @@ struct json {
 	} level[JSON_DEPTH_MAX];
 };
 
-struct json json_begin(FILE *out, bool pretty);
-void json_end(struct json *json); /* the last newline; all is closed (asserted) */
+struct json_writer jw_begin(FILE *out, bool pretty);
+void jw_end(struct json_writer *json); /* the last newline; all is closed (asserted) */
 /* bracket: '{' or '['. */
-void json_open(struct json *json, const char *key, char bracket);
-void json_open_flat(struct json *json, const char *key, char bracket);
-void json_close(struct json *json);
-void json_text(struct json *json, const char *key, const char *text);
-void json_real(struct json *json, const char *key, double value);
-void json_count(struct json *json, const char *key, uint64_t count);
-void json_flag(struct json *json, const char *key, bool flag);
-void json_null(struct json *json, const char *key);
+void jw_open(struct json_writer *json, const char *key, char bracket);
+void jw_open_flat(struct json_writer *json, const char *key, char bracket);
+void jw_close(struct json_writer *json);
+void jw_text(struct json_writer *json, const char *key, const char *text);
+void jw_real(struct json_writer *json, const char *key, double value);
+void jw_count(struct json_writer *json, const char *key, uint64_t count);
+void jw_flag(struct json_writer *json, const char *key, bool flag);
+void jw_null(struct json_writer *json, const char *key);
 
 /* The bare pieces: a quoted text, a number. */
-void json_string(FILE *out, const char *text);
-void json_number(FILE *out, double value);
+void jw_string(FILE *out, const char *text);
+void jw_number(FILE *out, double value);
 
 #endif

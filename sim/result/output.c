@@ -2,6 +2,7 @@
 /* All text waits in memory until the commit, so that a run that fails or is
  * interrupted half-way leaves nothing, on disk or on stdout, and a full disk
  * shows as the errno of the write that failed. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "sim/result/result.h"
 
 #include <errno.h>

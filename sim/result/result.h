@@ -89,7 +89,8 @@ const struct prediction *const *predictions_read(struct arena *arena, struct dia
 
 /* The resolved parameters as the array "parameters" of a prediction; origin is
  * "file:line", "--set", "draw" or "default". NULL: an empty array. */
-void resolution_json(struct json *json, const char *key, const struct cfg_resolution *resolution);
+void resolution_json(struct json_writer *json, const char *key,
+		     const struct cfg_resolution *resolution);
 
 /* ---- result tables ---- */
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/result/write.h"
+
+void predictions_write(FILE *out, enum output_format format,
+		       const struct prediction *const *predictions, size_t count)
+{
+	switch (format) {
+	case FORMAT_TABLE:
+		predictions_table(out, predictions, count);
+		break;
+	case FORMAT_CSV:
+		predictions_csv(out, predictions, count);
+		break;
+	case FORMAT_JSON: {
+		struct json_writer json = jw_begin(out, true);
+		jw_open(&json, NULL, '[');
+		for (size_t i = 0; i < count; i++)
+			prediction_json(&json, predictions[i]);
+		jw_close(&json);
+		jw_end(&json);
+		break;
+	}
+	case FORMAT_JSONL:
+		for (size_t i = 0; i < count; i++) {
+			struct json_writer json = jw_begin(out, false);
+			prediction_json(&json, predictions[i]);
+			jw_end(&json);
+		}
+		break;
+	}
+}

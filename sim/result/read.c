@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The one door to jansson: predictions from a saved file. */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "sim/result/result.h"
+
+struct reader {
+	struct arena *arena;
+	struct diag *diag;
+	struct origin origin; /* of the value being read: its first line at best */
+	size_t prediction;    /* its number, from 1, for messages */
+	bool failed;
+};
+
+static void complain(struct reader *reader, const char *key, const char *what)
+{
+	diag_error(reader->diag, reader->origin, "prediction %zu, '%s': %s", reader->prediction,
+		   key, what);
+	reader->failed = true;
+}
+
+/* A text, or NULL for null and (unless it is needed) for nothing. */
+static const char *text_of(struct reader *reader, const json_t *object, const char *key,
+			   bool needed)
+{
+	const json_t *value = json_object_get(object, key);
+	if (json_is_string(value))
+		return arena_strdup(reader->arena, json_string_value(value));
+	if (needed || (value && !json_is_null(value)))
+		complain(reader, key, "is no text");
+	return NULL;
+}
+
+/* A number; NaN for null or nothing. */
+static double real_of(struct reader *reader, const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	if (!value || json_is_null(value))
+		return NAN;
+	if (json_is_number(value))
+		return json_number_value(value);
+	complain(reader, key, "is no number");
+	return NAN;
+}
+
+static uint64_t count_of(struct reader *reader, const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	if (!value || json_is_null(value))
+		return 0;
+	if (json_is_integer(value) && json_integer_value(value) >= 0)
+		return (uint64_t)json_integer_value(value);
+	complain(reader, key, "is no count");
+	return 0;
+}
+
+static struct estimate estimate_of(struct reader *reader, const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	if (!json_is_object(value)) {
+		complain(reader, key, "is missing, or no {value, low, high}");
+		return (struct estimate){NAN, NAN, NAN};
+	}
+	return (struct estimate){real_of(reader, value, "value"), real_of(reader, value, "low"),
+				 real_of(reader, value, "high")};
+}
+
+static bool verdict_of(struct reader *reader, const json_t *object)
+{
+	const char *verdict = text_of(reader, object, "verdict", true);
+	if (verdict && strcmp(verdict, "ok") != 0 && strcmp(verdict, "fail") != 0)
+		complain(reader, "verdict", "is neither 'ok' nor 'fail'");
+	return verdict && strcmp(verdict, "ok") == 0;
+}
+
+static void read_breakdown(struct reader *reader, json_t *object, struct prediction *prediction)
+{
+	json_t *breakdown = json_object_get(object, "breakdown");
+	if (json_object_size(breakdown) > BREAKDOWN_MAX) {
+		complain(reader, "breakdown", "has too many parts");
+		return;
+	}
+	const char *name;
+	json_t *value;
+	json_object_foreach(breakdown, name, value)
+	{
+		struct breakdown_part *part = &prediction->breakdown[prediction->breakdown_count++];
+		part->name = arena_strdup(reader->arena, name);
+		part->seconds = real_of(reader, breakdown, name);
+	}
+}
+
+static void read_clients(struct reader *reader, const json_t *list, struct prediction *prediction)
+{
+	prediction->client_count = json_array_size(list);
+	prediction->clients =
+		ARENA_ARRAY(reader->arena, prediction->client_count, struct client_prediction);
+	for (size_t i = 0; i < prediction->client_count; i++) {
+		const json_t *object = json_array_get(list, i);
+		prediction->clients[i] = (struct client_prediction){
+			.name = text_of(reader, object, "client", true),
+			.gpu = text_of(reader, object, "gpu", false),
+			.ok = verdict_of(reader, object),
+			.reason = text_of(reader, object, "reason", false),
+			.throughput = estimate_of(reader, object, "throughput"),
+			.ratio = estimate_of(reader, object, "ratio"),
+			.step_s = estimate_of(reader, object, "step"),
+			.gpu_utilization = estimate_of(reader, object, "gpu_utilization"),
+		};
+	}
+}
+
+static void read_links(struct reader *reader, const json_t *list, struct prediction *prediction)
+{
+	prediction->link_count = json_array_size(list);
+	prediction->links =
+		ARENA_ARRAY(reader->arena, prediction->link_count, struct link_prediction);
+	for (size_t i = 0; i < prediction->link_count; i++) {
+		const json_t *object = json_array_get(list, i);
+		prediction->links[i] = (struct link_prediction){
+			.name = text_of(reader, object, "link", true),
+			.utilization = real_of(reader, object, "utilization"),
+			.carried_B = real_of(reader, object, "carried_B"),
+		};
+	}
+}
+
+static const struct prediction *read_one(struct reader *reader, json_t *object)
+{
+	struct prediction *prediction = ARENA_NEW(reader->arena, struct prediction);
+	prediction->name = text_of(reader, object, "case", true);
+	if (!prediction->name) /* something else altogether: one message is enough */
+		return prediction;
+	prediction->ok = verdict_of(reader, object);
+	prediction->reason = text_of(reader, object, "reason", false);
+	prediction->throughput = estimate_of(reader, object, "throughput");
+	prediction->step_s = estimate_of(reader, object, "step");
+	prediction->ratio = estimate_of(reader, object, "ratio");
+	prediction->gpu_utilization = estimate_of(reader, object, "gpu_utilization");
+	read_breakdown(reader, object, prediction);
+	prediction->bottleneck = text_of(reader, object, "bottleneck", false);
+	prediction->events_count = count_of(reader, object, "events");
+	prediction->seed = count_of(reader, object, "seed");
+	prediction->draws_count = (size_t)count_of(reader, object, "draws");
+	prediction->calls_count = count_of(reader, object, "calls");
+	prediction->polls_count = count_of(reader, object, "polls");
+	prediction->retransmission_timeouts = real_of(reader, object, "retransmission_timeouts");
+	prediction->connect_s = real_of(reader, object, "connect");
+	read_clients(reader, json_object_get(object, "clients"), prediction);
+	read_links(reader, json_object_get(object, "links"), prediction);
+	return prediction;
+}
+
+/* The whole file, NUL-terminated; NULL with errno. */
+static char *read_text(struct arena *arena, const char *path, size_t *size_B)
+{
+	FILE *file = fopen(path, "rb");
+	if (!file)
+		return NULL;
+	size_t room_B = 1 << 16;
+	size_t count_B = 0;
+	char *text = malloc(room_B);
+	while (text) {
+		count_B += fread(text + count_B, 1, room_B - count_B, file);
+		if (count_B < room_B)
+			break;
+		room_B *= 2;
+		char *larger = realloc(text, room_B);
+		if (!larger)
+			free(text);
+		text = larger;
+	}
+	int error = ferror(file) ? errno : 0;
+	fclose(file);
+	char *copy = text && !error ? arena_alloc(arena, count_B + 1) : NULL;
+	if (copy)
+		memcpy(copy, text, count_B);
+	free(text);
+	*size_B = count_B;
+	errno = error ? error : ENOMEM;
+	return copy;
+}
+
+struct predictions {
+	VEC(const struct prediction *) list;
+};
+
+static void take(struct reader *reader, json_t *value, struct predictions *predictions)
+{
+	if (json_is_array(value)) {
+		for (size_t i = 0; i < json_array_size(value); i++)
+			take(reader, json_array_get(value, i), predictions);
+		return;
+	}
+	reader->prediction++;
+	const struct prediction *prediction = read_one(reader, value);
+	*VEC_PUSH(reader->arena, &predictions->list) = prediction;
+}
+
+/* One JSON value after the other: an array is one, JSON Lines are many. */
+static void read_values(struct reader *reader, const char *text, size_t size_B,
+			struct predictions *predictions)
+{
+	size_t at = 0;
+	while (!reader->failed) {
+		for (; at < size_B && strchr(" \t\r\n", text[at]) && text[at]; at++)
+			reader->origin.line += text[at] == '\n';
+		if (at == size_B)
+			return;
+		json_error_t error;
+		json_t *value = json_loadb(text + at, size_B - at,
+					   JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
+		if (!value) {
+			reader->origin.line += error.line > 0 ? error.line - 1 : 0;
+			diag_error(reader->diag, reader->origin, "is no JSON: %s", error.text);
+			reader->failed = true;
+			return;
+		}
+		take(reader, value, predictions);
+		json_decref(value);
+		for (size_t end = at + (size_t)error.position; at < end; at++)
+			reader->origin.line += text[at] == '\n';
+	}
+}
+
+const struct prediction *const *predictions_read(struct arena *arena, struct diag *diag,
+						 const char *path, size_t *count)
+{
+	struct reader reader = {.arena = arena, .diag = diag, .origin = {path, 0}};
+	size_t size_B;
+	const char *text = read_text(arena, path, &size_B);
+	if (!text) {
+		diag_error(diag, reader.origin, "cannot be read: %s", strerror(errno));
+		return NULL;
+	}
+	reader.origin.line = 1;
+	struct predictions predictions = {0};
+	read_values(&reader, text, size_B, &predictions);
+	if (!reader.failed && predictions.list.count == 0) {
+		reader.origin.line = 0;
+		diag_error(diag, reader.origin,
+			   "holds no prediction (save one with: farwire run CASE --format json)");
+		reader.failed = true;
+	}
+	if (reader.failed)
+		return NULL;
+	*count = predictions.list.count;
+	return predictions.list.items;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/param.h"
+#include "sim/base/table.h"
+#include "sim/result/write.h"
+
+static const struct result_cell *row_of(const struct result_table *table, size_t row)
+{
+	return &table->cells[row * table->column_count];
+}
+
+/* "rtt_s" -> "rtt": people see the unit beside each number. */
+static const char *heading(struct arena *scratch, const struct result_column *column)
+{
+	char key[128];
+	const struct param_row row = {.field = column->name, .kind = PARAM_KIND_NUMBER};
+	param_key(&row, key, sizeof key);
+	char *text = arena_strdup(scratch, column->text ? column->name : key);
+	for (char *at = text; *at; at++)
+		if (*at == '_')
+			*at = ' ';
+	return text;
+}
+
+static void write_for_people(FILE *out, const struct result_table *table)
+{
+	struct arena *scratch = arena_new();
+	struct table *shown = table_new(scratch);
+	for (size_t k = 0; k < table->column_count; k++)
+		table_column(shown, heading(scratch, &table->columns[k]), !table->columns[k].text);
+	for (size_t i = 0; i < table->row_count; i++) {
+		table_row(shown);
+		for (size_t k = 0; k < table->column_count; k++) {
+			const struct result_column *column = &table->columns[k];
+			const struct result_cell *cell = &row_of(table, i)[k];
+			struct estimate number = cell->number;
+			if (!column->interval)
+				number.low = number.high = number.value;
+			const char *text =
+				column->text ? cell->text
+					     : estimate_text(scratch, column->quantity, number);
+			table_cell(shown, "%s", text ? text : "-");
+		}
+	}
+	if (table->title)
+		fprintf(out, "%s\n\n", table->title);
+	table_print(shown, out);
+	arena_free(scratch);
+}
+
+static void write_csv(FILE *out, const struct result_table *table)
+{
+	struct arena *scratch = arena_new();
+	struct csv csv = {.out = out};
+	for (size_t k = 0; k < table->column_count; k++) {
+		const struct result_column *column = &table->columns[k];
+		csv_field(&csv, column->name);
+		if (!column->text && column->interval) {
+			csv_field(&csv, arena_printf(scratch, "%s_low", column->name));
+			csv_field(&csv, arena_printf(scratch, "%s_high", column->name));
+		}
+	}
+	csv_line(&csv);
+	for (size_t i = 0; i < table->row_count; i++) {
+		for (size_t k = 0; k < table->column_count; k++) {
+			const struct result_column *column = &table->columns[k];
+			const struct result_cell *cell = &row_of(table, i)[k];
+			if (column->text) {
+				csv_field(&csv, cell->text);
+				continue;
+			}
+			csv_number(&csv, cell->number.value);
+			if (column->interval) {
+				csv_number(&csv, cell->number.low);
+				csv_number(&csv, cell->number.high);
+			}
+		}
+		csv_line(&csv);
+	}
+	arena_free(scratch);
+}
+
+static void row_json(struct json_writer *json, const struct result_table *table, size_t row)
+{
+	jw_open_flat(json, NULL, '{');
+	for (size_t k = 0; k < table->column_count; k++) {
+		const struct result_column *column = &table->columns[k];
+		const struct result_cell *cell = &row_of(table, row)[k];
+		if (column->text) {
+			jw_text(json, column->name, cell->text);
+		} else if (!column->interval) {
+			jw_real(json, column->name, cell->number.value);
+		} else {
+			jw_open_flat(json, column->name, '{');
+			jw_real(json, "value", cell->number.value);
+			jw_real(json, "low", cell->number.low);
+			jw_real(json, "high", cell->number.high);
+			jw_close(json);
+		}
+	}
+	jw_close(json);
+}
+
+static void write_json(FILE *out, const struct result_table *table)
+{
+	struct json_writer json = jw_begin(out, true);
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "name", table->name);
+	jw_text(&json, "title", table->title);
+	jw_open(&json, "columns", '[');
+	for (size_t k = 0; k < table->column_count; k++) {
+		const struct result_column *column = &table->columns[k];
+		jw_open_flat(&json, NULL, '{');
+		jw_text(&json, "name", column->name);
+		jw_text(&json, "unit", column->text ? NULL : quantity_unit(column->quantity));
+		jw_close(&json);
+	}
+	jw_close(&json);
+	jw_open(&json, "rows", '[');
+	for (size_t i = 0; i < table->row_count; i++)
+		row_json(&json, table, i);
+	jw_close(&json);
+	jw_text(&json, "version", FARWIRE_VERSION);
+	jw_close(&json);
+	jw_end(&json);
+}
+
+void result_table_write(FILE *out, enum output_format format, const struct result_table *table)
+{
+	switch (format) {
+	case FORMAT_TABLE:
+		write_for_people(out, table);
+		break;
+	case FORMAT_CSV:
+		write_csv(out, table);
+		break;
+	case FORMAT_JSON:
+		write_json(out, table);
+		break;
+	case FORMAT_JSONL:
+		for (size_t i = 0; i < table->row_count; i++) {
+			struct json_writer json = jw_begin(out, false);
+			row_json(&json, table, i);
+			jw_end(&json);
+		}
+		break;
+	}
+}

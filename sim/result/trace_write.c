@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A trace in the Trace Event Format, which Perfetto and chrome://tracing open:
+ * groups are processes, tracks are threads, spans are complete ("X") events
+ * with microseconds written to the picosecond.
+ *
+ * The format wants spans of one thread nested or apart. Where spans of a track
+ * overlap otherwise (several messages on one wire), the later goes to a second
+ * lane, "name #2", and so on. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+#include "sim/engine/trace.h"
+#include "sim/result/result.h"
+
+struct lane {
+	uint32_t track;
+	unsigned number;      /* among the lanes of its track, from 1 */
+	size_t next;          /* index of the track's next lane + 1; 0: none */
+	VEC(int64_t) open_ps; /* ends of the spans that the next may nest in */
+};
+
+struct placed { /* a span in the order of writing */
+	const struct span *span;
+	size_t index; /* of the span, the last tie-breaker */
+	size_t lane;
+};
+
+struct layout {
+	struct placed *spans;
+	size_t span_count;
+	VEC(struct lane) lanes;
+	size_t *first; /* by track: index of its first lane + 1 */
+};
+
+/* By start, the longer first, so that a span comes before those inside it. */
+static int placed_compare(const void *a, const void *b)
+{
+	const struct placed *x = a;
+	const struct placed *y = b;
+	if (x->span->start_ps != y->span->start_ps)
+		return x->span->start_ps < y->span->start_ps ? -1 : 1;
+	if (x->span->end_ps != y->span->end_ps)
+		return x->span->end_ps > y->span->end_ps ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static bool lane_takes(struct lane *lane, const struct span *span)
+{
+	while (lane->open_ps.count > 0 &&
+	       lane->open_ps.items[lane->open_ps.count - 1] <= span->start_ps)
+		lane->open_ps.count--;
+	return lane->open_ps.count == 0 ||
+	       span->end_ps <= lane->open_ps.items[lane->open_ps.count - 1];
+}
+
+static size_t lane_of(struct layout *layout, struct arena *scratch, const struct span *span)
+{
+	size_t *link = &layout->first[span->track];
+	unsigned number = 1;
+	size_t last = 0;
+	for (; *link; number++) {
+		last = *link;
+		if (lane_takes(&layout->lanes.items[last - 1], span))
+			break;
+		link = &layout->lanes.items[last - 1].next;
+	}
+	if (!*link) {
+		bool first = number == 1;
+		struct lane *lane = VEC_PUSH(scratch, &layout->lanes); /* moves what link is in */
+		lane->track = span->track;
+		lane->number = number;
+		size_t made = layout->lanes.count;
+		if (first)
+			layout->first[span->track] = made;
+		else
+			layout->lanes.items[last - 1].next = made;
+		last = made;
+	}
+	*VEC_PUSH(scratch, &layout->lanes.items[last - 1].open_ps) = span->end_ps;
+	return last - 1;
+}
+
+static struct layout lay_out(struct arena *scratch, const struct trace *trace)
+{
+	struct layout layout = {.span_count = trace_span_count(trace)};
+	layout.spans = ARENA_ARRAY(scratch, layout.span_count, struct placed);
+	layout.first = ARENA_ARRAY(scratch, trace_track_count(trace), size_t);
+	for (size_t i = 0; i < layout.span_count; i++)
+		layout.spans[i] = (struct placed){trace_span_at(trace, i), i, 0};
+	qsort(layout.spans, layout.span_count, sizeof layout.spans[0], placed_compare);
+	for (size_t i = 0; i < layout.span_count; i++)
+		layout.spans[i].lane = lane_of(&layout, scratch, layout.spans[i].span);
+	return layout;
+}
+
+/* Process numbers of the tracks: from 1 by first appearance of the group. */
+static size_t *number_groups(struct arena *scratch, const struct trace *trace)
+{
+	size_t count = trace_track_count(trace);
+	size_t *numbers = ARENA_ARRAY(scratch, count, size_t);
+	size_t groups = 0;
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < i && !numbers[i]; k++)
+			if (strcmp(trace_track_group(trace, k), trace_track_group(trace, i)) == 0)
+				numbers[i] = numbers[k];
+		if (!numbers[i])
+			numbers[i] = ++groups;
+	}
+	return numbers;
+}
+
+static void put_name(FILE *out, const char *what, size_t process, size_t thread, const char *name,
+		     unsigned lane)
+{
+	fprintf(out, "{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %zu, \"tid\": %zu, ", what,
+		process, thread);
+	fputs("\"args\": {\"name\": ", out);
+	struct arena *scratch = arena_new();
+	jw_string(out, lane > 1 ? arena_printf(scratch, "%s #%u", name, lane) : name);
+	arena_free(scratch);
+	fputs("}}", out);
+}
+
+static void put_us(FILE *out, int64_t time_ps)
+{
+	int64_t whole_us = time_ps / 1000000;
+	int64_t rest_ps = time_ps % 1000000;
+	fprintf(out, "%" PRId64 ".%06" PRId64, whole_us, rest_ps);
+}
+
+static void put_span(FILE *out, const struct placed *placed, size_t process)
+{
+	const struct span *span = placed->span;
+	fputs("{\"ph\": \"X\", \"name\": ", out);
+	jw_string(out, span->name ? span->name : span_kind_name(span->kind));
+	fprintf(out, ", \"cat\": \"%s\", \"pid\": %zu, \"tid\": %zu, \"ts\": ",
+		span_kind_name(span->kind), process, placed->lane + 1);
+	put_us(out, span->start_ps);
+	fputs(", \"dur\": ", out);
+	put_us(out, span->end_ps - span->start_ps);
+	fputc('}', out);
+}
+
+void trace_write(FILE *out, const struct trace *trace)
+{
+	struct arena *scratch = arena_new();
+	struct layout layout = {0};
+	size_t *groups = NULL;
+	if (trace) {
+		layout = lay_out(scratch, trace);
+		groups = number_groups(scratch, trace);
+	}
+	fputs("{\"displayTimeUnit\": \"ns\", \"otherData\": {\"version\": \"" FARWIRE_VERSION
+	      "\"},\n\"traceEvents\": [",
+	      out);
+	const char *between = "\n";
+	for (size_t i = 0; i < layout.lanes.count; i++, between = ",\n") {
+		const struct lane *lane = &layout.lanes.items[i];
+		size_t process = groups[lane->track];
+		fputs(between, out);
+		put_name(out, "process_name", process, i + 1, trace_track_group(trace, lane->track),
+			 1);
+		fputs(",\n", out);
+		put_name(out, "thread_name", process, i + 1, trace_track_name(trace, lane->track),
+			 lane->number);
+	}
+	for (size_t i = 0; i < layout.span_count; i++, between = ",\n") {
+		fputs(between, out);
+		put_span(out, &layout.spans[i], groups[layout.spans[i].span->track]);
+	}
+	fputs("\n]}\n", out);
+	arena_free(scratch);
+}
