@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* InfiniBand: credits instead of drops, packets of the path MTU. Each data
+ * packet has LRH (8 B), BTH (12), ICRC (4) and VCRC (2); the RETH of a write's
+ * first packet (16) and link delimiters are left out. The bandwidth is the
+ * data rate after coding: 100 Gbit/s for EDR. */
+#include "sim/fabric/link_kinds.h"
+
+struct infiniband_params {
+	double bandwidth_Bps;
+	double mtu_B;
+	double packet_overhead_B;
+	double latency_s;
+	double loss_ratio;
+};
+
+static const struct param_row rows[] = {
+	PARAM_NUMBER(struct infiniband_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "100 Gbit/s",
+		     "data rate of the port (FDR 54.5, EDR 100, HDR 200, NDR 400 Gbit/s)",
+		     "IBTA roadmap: EDR 4x"),
+	PARAM_NUMBER(struct infiniband_params, mtu_B, QUANTITY_BYTES, 256, 4096, "4096 B",
+		     "most data bytes in a packet (path MTU)",
+		     "InfiniBand Architecture Specification, volume 1: 256 to 4096 B"),
+	PARAM_NUMBER(struct infiniband_params, packet_overhead_B, QUANTITY_BYTES, 0, 512, "26 B",
+		     "bytes of a packet besides its data (66 B with a GRH)",
+		     "InfiniBand Architecture Specification, volume 1: LRH 8, BTH 12, ICRC 4, "
+		     "VCRC 2"),
+	PARAM_NUMBER(struct infiniband_params, latency_s, QUANTITY_TIME, 0, 10, "400 ns",
+		     "one way: adapter, cable, and the switch at the far end",
+		     "assumption: a switch of 0.1 us, an adapter of 0.3 us"),
+	PARAM_NUMBER(struct infiniband_params, loss_ratio, QUANTITY_RATIO, 0, 0.99, "0",
+		     "chance that a packet is lost, either way",
+		     "InfiniBand's flow control by credits: nothing is dropped"),
+};
+
+static const struct param_table table = PARAM_TABLE("infiniband", struct infiniband_params, rows);
+
+static const char *traits(const void *params, struct link_traits *out)
+{
+	const struct infiniband_params *infiniband = params;
+	*out = (struct link_traits){
+		.capacity_Bps = {infiniband->bandwidth_Bps, infiniband->bandwidth_Bps},
+		.latency_s = infiniband->latency_s,
+		.packet_payload_B = infiniband->mtu_B,
+		.packet_overhead_B = infiniband->packet_overhead_B,
+		.loss_ratio = {infiniband->loss_ratio, infiniband->loss_ratio},
+		.physical_nic = true,
+	};
+	return NULL;
+}
+
+const struct link_kind link_infiniband = {"infiniband", "InfiniBand cable or switch port", &table,
+					  traits};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kinds themselves, for the list in link.c. */
+#ifndef FARWIRE_FABRIC_LINK_KINDS_H
+#define FARWIRE_FABRIC_LINK_KINDS_H
+
+#include "sim/fabric/link.h"
+
+#define LINK_KIND(name) extern const struct link_kind link_##name;
+#include "sim/fabric/link_kinds.def"
+#undef LINK_KIND
+
+#endif

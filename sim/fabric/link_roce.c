@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* RoCE version 2: RDMA over Ethernet. The wire is Ethernet's; the MTU is the
+ * RDMA path MTU and counts data only, so that all headers stand in the
+ * overhead: Ethernet 38, IP 20, UDP 8, BTH 12, ICRC 4. */
+#include "sim/fabric/link_kinds.h"
+
+struct roce_params {
+	double bandwidth_Bps;
+	double reverse_bandwidth_Bps;
+	double mtu_B;
+	double packet_overhead_B;
+	double latency_s;
+	double loss_ratio;
+	double reverse_loss_ratio;
+};
+
+static const struct param_row rows[] = {
+	PARAM_NUMBER(struct roce_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "100 Gbit/s",
+		     "line rate from the first end to the second", "IEEE 802.3bj"),
+	PARAM_NUMBER(struct roce_params, reverse_bandwidth_Bps, QUANTITY_RATE, 0, 1e13, "0 Gbit/s",
+		     "line rate back; 0: the same", "IEEE 802.3: full duplex links are symmetric"),
+	PARAM_NUMBER(struct roce_params, mtu_B, QUANTITY_BYTES, 256, 4096, "4096 B",
+		     "most data bytes in a packet (path MTU; 1024 B on frames of 1500)",
+		     "InfiniBand Architecture Specification, volume 1: 256 to 4096 B"),
+	PARAM_NUMBER(struct roce_params, packet_overhead_B, QUANTITY_BYTES, 0, 512, "82 B",
+		     "bytes of a packet besides its data",
+		     "IEEE 802.3 and IBTA annex A17 (RoCEv2): Ethernet 38, IP 20, UDP 8, BTH 12, "
+		     "ICRC 4"),
+	PARAM_NUMBER(struct roce_params, latency_s, QUANTITY_TIME, 0, 10, "500 ns",
+		     "one way: adapter, cable, and the switch at the far end",
+		     "assumption: a cut-through switch of 0.2 us, an adapter of 0.3 us"),
+	PARAM_NUMBER(struct roce_params, loss_ratio, QUANTITY_RATIO, 0, 0.99, "0",
+		     "chance that a packet is lost, first end to second",
+		     "assumption: pauses (PFC) keep buffers from overflowing"),
+	PARAM_NUMBER(struct roce_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 0.99, "0",
+		     "chance that a packet is lost on the way back",
+		     "assumption: pauses (PFC) keep buffers from overflowing"),
+};
+
+static const struct param_table table = PARAM_TABLE("roce", struct roce_params, rows);
+
+static const char *traits(const void *params, struct link_traits *out)
+{
+	const struct roce_params *roce = params;
+	double back_Bps = roce->reverse_bandwidth_Bps;
+	*out = (struct link_traits){
+		.capacity_Bps = {roce->bandwidth_Bps,
+				 back_Bps > 0 ? back_Bps : roce->bandwidth_Bps},
+		.latency_s = roce->latency_s,
+		.packet_payload_B = roce->mtu_B,
+		.packet_overhead_B = roce->packet_overhead_B,
+		.loss_ratio = {roce->loss_ratio, roce->reverse_loss_ratio},
+		.physical_nic = true,
+	};
+	return NULL;
+}
+
+const struct link_kind link_roce = {"roce", "RDMA over Ethernet (RoCEv2)", &table, traits};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shared memory between two programs of one host: no packets, a rate (one core
+ * copying, or two in step) and the time until a flag set by one is seen by the
+ * other. Both directions have the rate each; use the host's memory as a
+ * further resource where they compete. */
+#include "sim/fabric/link_kinds.h"
+
+struct shm_params {
+	double bandwidth_Bps;
+	double latency_s;
+};
+
+static const struct param_row rows[] = {
+	PARAM_NUMBER(struct shm_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "8 GB/s",
+		     "rate of each direction", "assumption: one core copying, DDR4 servers"),
+	PARAM_NUMBER(
+		struct shm_params, latency_s, QUANTITY_TIME, 0, 1, "200 ns", "one way",
+		"assumption: a cache line handed over between cores, some 50 to 100 ns, twice"),
+};
+
+static const struct param_table table = PARAM_TABLE("shm", struct shm_params, rows);
+
+static const char *traits(const void *params, struct link_traits *out)
+{
+	const struct shm_params *shm = params;
+	*out = (struct link_traits){
+		.capacity_Bps = {shm->bandwidth_Bps, shm->bandwidth_Bps},
+		.latency_s = shm->latency_s,
+	};
+	return NULL;
+}
+
+const struct link_kind link_shm = {"shm", "memory shared by two programs on one host", &table,
+				   traits};

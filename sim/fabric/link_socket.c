@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The link between two CPU sockets (QPI, UPI): cache lines of 64 bytes, each
+ * with a header flit. The bandwidth counts data bits of the flits only, as
+ * Intel does: 9.6 GT/s times 2 bytes, one way. */
+#include "sim/fabric/link_kinds.h"
+
+struct socket_params {
+	double bandwidth_Bps;
+	double line_payload_B;
+	double line_overhead_B;
+	double latency_s;
+};
+
+static const struct param_row rows[] = {
+	PARAM_NUMBER(struct socket_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "38.4 GB/s",
+		     "one way, all links together (UPI at 10.4 GT/s: 20.8 GB/s a link)",
+		     "Intel Xeon E5-2600 v3 and v4: two QPI links of 9.6 GT/s, 19.2 GB/s each"),
+	PARAM_NUMBER(struct socket_params, line_payload_B, QUANTITY_BYTES, 16, 4096, "64 B",
+		     "data bytes in a packet", "x86: a cache line"),
+	PARAM_NUMBER(struct socket_params, line_overhead_B, QUANTITY_BYTES, 0, 256, "8 B",
+		     "bytes of a packet besides its data",
+		     "Intel, An Introduction to the QuickPath Interconnect, 2009: one header flit "
+		     "with 8 B to 8 data flits"),
+	PARAM_NUMBER(struct socket_params, latency_s, QUANTITY_TIME, 0, 1, "60 ns", "one way",
+		     "assumption: remote memory answers some 50 to 70 ns later than local"),
+};
+
+static const struct param_table table = PARAM_TABLE("socket", struct socket_params, rows);
+
+static const char *traits(const void *params, struct link_traits *out)
+{
+	const struct socket_params *socket = params;
+	*out = (struct link_traits){
+		.capacity_Bps = {socket->bandwidth_Bps, socket->bandwidth_Bps},
+		.latency_s = socket->latency_s,
+		.packet_payload_B = socket->line_payload_B,
+		.packet_overhead_B = socket->line_overhead_B,
+		.own_packets = true,
+	};
+	return NULL;
+}
+
+const struct link_kind link_socket = {
+	"socket", "link between the CPU sockets of one host (QPI, UPI)", &table, traits};
