@@ -26,36 +26,52 @@
 #include "sim/cuda/cuda.h"
 #include "sim/transport/transport.h"
 
-enum call_class { CLASS_LOCAL, CLASS_ASYNC, CLASS_SYNC, CLASS_DRAINING, CLASS_POLL, CLASS_BULK, CLASS_COUNT };
+enum call_class {
+	CLASS_LOCAL,
+	CLASS_ASYNC,
+	CLASS_SYNC,
+	CLASS_DRAINING,
+	CLASS_POLL,
+	CLASS_BULK,
+	CLASS_COUNT,
+};
 const char *call_class_name(enum call_class call_class);
 
+/* Names differ by more than their units, since a key is the name without its
+ * unit (batch and batch_wait, reply and reply_header). */
 struct runtime_params {
-	int policy; /* index into the policies */
+	int policy;               /* index into the policies */
 	double connections_count; /* threads are spread over them in turn */
-	double batch_count;	/* async calls sent in one message; 1: each alone */
-	double batch_s;		/* a waiting batch is sent after this time */
-	bool query_cache;	/* attributes answered at the client after the first time */
-	bool shadow_handles;	/* creations answered at the client, sent async */
-	double outstanding_count; /* async calls sent and not yet executed before the client waits; 0: no limit */
-	double request_header_B, reply_B;
-	double intercept_s;	/* client: interposing a call, at the reference clock */
-	double marshal_s;	/* client: marshalling and dispatching one message */
-	double marshal_spB;	/* per byte of arguments */
-	double unmarshal_s;	/* server: taking one call apart and dispatching it */
-	double call_service_s;	/* server: the runtime's own work and thread hand-offs for a call that it answers */
-	double reply_s;		/* client: taking the answer apart */
-	double chunk_B;		/* of bulk copies */
-	bool pipelined;		/* chunks overlap; false: stop-and-go */
-	bool pinned_staging;	/* server stages through pinned memory */
-	bool zero_copy;		/* RDMA writes GPU memory directly (GPUDirect) */
-	double connect_timeout_s, call_timeout_s; /* give up: a verdict */
-	double keep_alive_s;	/* idle time after which a probe is sent; 0: none */
+	double batch_count;       /* async calls sent in one message; 1: each alone */
+	double batch_wait_s;      /* a batch is sent at this age; 0: no age limit */
+	bool query_cache;         /* attributes answered at the client after the first time */
+	bool shadow_handles;      /* creations answered at the client, sent async */
+	double outstanding_count; /* async calls (and chunks on their way to the GPU) sent on a
+				     connection and not known to be executed, before the client
+				     waits; 0: no limit */
+	double request_header_B, reply_header_B;
+	double intercept_s;      /* client: interposing a call, at the reference clock */
+	double marshal_s;        /* client: marshalling and dispatching one message */
+	double marshal_byte_spB; /* client: per byte of arguments */
+	double unmarshal_s;      /* server: taking one call apart and dispatching it */
+	double call_service_s;   /* server: the runtime's own work and thread hand-offs for a call
+				    that it answers */
+	double reply_s;          /* client: taking the answer apart */
+	double chunk_B;          /* of bulk copies */
+	bool pipelined;          /* chunks overlap; false: stop-and-go */
+	bool pinned_staging;     /* server stages through pinned memory */
+	bool zero_copy;          /* RDMA reaches GPU memory directly (GPUDirect) */
+	double connect_timeout_s, call_timeout_s; /* give up: a verdict; 0: never */
+	double keep_alive_s; /* idle time after which a probe is sent; 0: none */
 };
 extern const struct param_table runtime_table;
 
 struct policy {
 	const char *name; /* "synchronous", "flexdirect", "asynchronous", "batched" */
 	const char *help;
+	/* Copies asked for as asynchronous wait for their answer all the same. */
+	bool blocking_copies;
+	/* Pure: the query cache is the client's business. */
 	enum call_class (*classify)(const struct runtime_params *params,
 				    const struct cuda_call *call);
 };
@@ -78,12 +94,20 @@ struct remote_spec {
 	void (*failed)(void *ctx, const char *reason);
 	void *failed_ctx;
 };
-/* NULL when there is no route between client and server for the transport. */
+/* The spec is copied. NULL when there is no route between client and server for
+ * the transport. */
 struct remote_client *remote_client_new(const struct remote_spec *spec);
 struct cuda_port *remote_port(struct remote_client *client);
+/* The core on which the connection of that thread does its network work: a
+ * thread that sends from another core would wake this one for nothing. NULL
+ * for threads beyond the number of connections: any core. */
+struct cpu *remote_core(const struct remote_client *client, unsigned thread);
 /* Opens the connections, then calls fn. */
-void remote_connect(struct remote_client *client, event_fn *fn, void *ctx,
-		    uint64_t arg);
+void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint64_t arg);
+
+/* The program has ended: no more keep-alive probes, so that the engine can run
+ * empty. Needed only with keep_alive_s > 0. */
+void remote_close(struct remote_client *client);
 
 struct remote_counters {
 	uint64_t calls_count[CLASS_COUNT];

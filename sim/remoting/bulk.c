@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Copies between the program's memory and the GPU's.
+ *
+ * To the device: the client sends chunk by chunk and lets go of the connection
+ * in between; the server hands each chunk to the driver as a copy of its own,
+ * so that wire, staging and PCIe overlap by themselves. To the host, answered:
+ * the server has two staging buffers, one filled by the driver while the other
+ * is sent. To the host, not answered: one copy in the stream; when the stream
+ * is that far, its bytes go back chunk after chunk.
+ * With zero_copy the bytes of a chunk are in (or come from) the GPU's memory
+ * when its message ends; what is left for the driver is the order of the
+ * stream: a mark of no duration in it, or a wait for it.
+ */
+#include "sim/base/diag.h"
+#include "sim/remoting/parts.h"
+
+bool is_upload(const struct remote_call *call)
+{
+	enum call_kind kind = call->call.kind;
+	return call->class == CLASS_BULK &&
+	       (kind == CALL_MEMCPY_H2D || kind == CALL_MEMCPY_H2D_ASYNC);
+}
+
+bool is_download(const struct remote_call *call)
+{
+	return call->class == CLASS_BULK && !is_upload(call);
+}
+
+static const struct runtime_params *params_of(const struct remote_call *call)
+{
+	return call->channel->client->params;
+}
+
+static double chunk_size_B(const struct remote_call *call, double left_B)
+{
+	double chunk_B = params_of(call)->chunk_B;
+	return left_B < chunk_B ? left_B : chunk_B;
+}
+
+static void driver_copy(struct remote_call *call, enum call_kind kind, double size_B,
+			call_done_fn *done, void *ctx)
+{
+	struct channel *channel = call->channel;
+	struct cuda_call copy = call->call;
+	copy.kind = kind;
+	copy.payload_B = size_B;
+	copy.duration_s = 0;
+	copy.pageable = !params_of(call)->pinned_staging;
+	driver_call(channel->client->spec.process, channel->server_core, &copy, done, ctx, 0);
+}
+
+/* ---- to the device, client ---- */
+
+void chunk_ready(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct remote_call *call = ctx;
+	if (call->channel->client->failed)
+		return;
+	if (!params_of(call)->pipelined || credit_take(call))
+		chunk_send(call);
+}
+
+void chunk_send(struct remote_call *call)
+{
+	struct packet *packet = channel_packet(call->channel, PACKET_CHUNK);
+	packet->call = call;
+	packet->first = call->unsent_B >= call->call.payload_B;
+	packet->payload_B = chunk_size_B(call, call->unsent_B);
+	call->unsent_B -= packet->payload_B;
+	packet->last = call->unsent_B <= 0;
+	/* An answer may be here before the last chunk counts as accepted. */
+	packet->waiter = packet->last && call->answered ? NULL : call;
+	packet->size_B += packet->payload_B;
+	if (packet->first)
+		packet->size_B += (double)call->call.arguments_B;
+	channel_post(packet);
+}
+
+/* Work before the thread can send its next chunk. */
+static void chunk_next(struct remote_call *call, double work_s)
+{
+	call_timeout_arm(call);
+	cpu_serve(call->core, work_s + params_of(call)->marshal_s, "marshal", chunk_ready, call, 0);
+}
+
+void chunk_accepted(struct remote_call *call, bool last)
+{
+	if (last && !call->answered)
+		call_return(call, 0);
+	else if (!last && params_of(call)->pipelined)
+		chunk_next(call, 0);
+}
+
+/* ---- stop-and-go, client ---- */
+
+static void data_ack_post(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct remote_call *call = ctx;
+	if (call->channel->client->failed)
+		return;
+	struct packet *packet = packet_take(call->channel, PACKET_DATA_ACK);
+	packet->size_B = params_of(call)->request_header_B;
+	packet->call = call;
+	channel_post(packet);
+}
+
+void chunk_acknowledged(struct remote_call *call)
+{
+	double work_s = params_of(call)->reply_s;
+	if (is_upload(call)) {
+		chunk_next(call, work_s);
+		return;
+	}
+	call_timeout_arm(call);
+	if (!params_of(call)->pipelined)
+		cpu_serve(call->core, work_s + params_of(call)->marshal_s, "reply", data_ack_post,
+			  call, 0);
+}
+
+/* ---- to the device, server ---- */
+
+static void chunk_staged(void *ctx, uint64_t arg, enum call_result result)
+{
+	(void)arg;
+	struct channel *channel = ctx;
+	if (channel->client->failed)
+		return;
+	struct packet *packet = channel->serving;
+	struct remote_call *call = packet->call;
+	if (params_of(call)->pipelined)
+		server_executed(channel);
+	if (packet->last && call->answered) {
+		call->result = result;
+		server_reply(call); /* whose acceptance goes on */
+		return;
+	}
+	if (packet->last) {
+		call_drop(call);
+	} else if (!params_of(call)->pipelined) {
+		struct packet *ack = packet_take(channel, PACKET_CHUNK_ACK);
+		ack->call = call;
+		server_post(ack);
+	}
+	server_next(channel);
+}
+
+void chunk_stage(struct channel *channel)
+{
+	const struct packet *packet = channel->serving;
+	struct remote_call *call = packet->call;
+	const struct runtime_params *params = params_of(call);
+	bool waits = call->call.kind == CALL_MEMCPY_H2D && (packet->last || !params->pipelined);
+	if (params->zero_copy && !packet->last) {
+		chunk_staged(channel, 0, CALL_OK);
+		return;
+	}
+	enum call_kind kind = waits ? CALL_MEMCPY_H2D : CALL_MEMCPY_H2D_ASYNC;
+	if (params->zero_copy)
+		kind = waits ? CALL_STREAM_SYNCHRONIZE : CALL_MEMSET_ASYNC;
+	driver_copy(call, kind, packet->payload_B, chunk_staged, channel);
+}
+
+/* ---- to the host, server ---- */
+
+static void fetch_pump(struct remote_call *call);
+
+static void fetch_copied(void *ctx, uint64_t arg, enum call_result result)
+{
+	(void)arg;
+	(void)result;
+	struct remote_call *call = ctx;
+	if (call->channel->client->failed)
+		return;
+	call->copying = false;
+	double left_B = call->call.payload_B - call->copied_B;
+	call->copied_B +=
+		params_of(call)->zero_copy || !call->answered ? left_B : chunk_size_B(call, left_B);
+	fetch_pump(call);
+}
+
+static void fetch_send(struct remote_call *call)
+{
+	struct packet *packet = packet_take(call->channel, PACKET_DATA);
+	packet->call = call;
+	packet->payload_B = chunk_size_B(call, call->call.payload_B - call->sent_B);
+	call->sent_B += packet->payload_B;
+	packet->last = call->sent_B >= call->call.payload_B;
+	call->sending = true;
+	server_post(packet);
+}
+
+/* Fills the buffer that is free, sends the one that is full. */
+static void fetch_pump(struct remote_call *call)
+{
+	const struct runtime_params *params = params_of(call);
+	double payload_B = call->call.payload_B;
+	double occupied_B = call->copied_B - call->released_B;
+	bool room = params->pipelined ? occupied_B <= params->chunk_B : occupied_B <= 0;
+	if (!call->copying && call->copied_B < payload_B && room) {
+		call->copying = true;
+		driver_copy(call, params->zero_copy ? CALL_STREAM_SYNCHRONIZE : CALL_MEMCPY_D2H,
+			    chunk_size_B(call, payload_B - call->copied_B), fetch_copied, call);
+	}
+	bool acknowledged =
+		params->pipelined || !call->answered || call->released_B >= call->sent_B;
+	if (!call->sending && acknowledged && call->copied_B > call->sent_B)
+		fetch_send(call);
+}
+
+void data_accepted(struct remote_call *call)
+{
+	struct channel *channel = call->channel;
+	call->sending = false;
+	if (params_of(call)->pipelined || !call->answered)
+		call->released_B = call->sent_B;
+	if (call->sent_B < call->call.payload_B) {
+		fetch_pump(call);
+		return;
+	}
+	bool answered = call->answered;
+	call_drop(call);
+	if (answered)
+		server_next(channel);
+}
+
+void data_acknowledged(struct remote_call *call)
+{
+	call->released_B = call->sent_B;
+	fetch_pump(call);
+}
+
+/* The copy is in its stream: whoever sends the bytes waits for it there. */
+static void fetch_submitted(void *ctx, uint64_t arg, enum call_result result)
+{
+	(void)arg;
+	(void)result;
+	struct remote_call *call = ctx;
+	struct channel *channel = call->channel;
+	if (channel->client->failed)
+		return;
+	driver_copy(call, CALL_STREAM_SYNCHRONIZE, 0, fetch_copied, call);
+	server_executed(channel);
+	server_next(channel);
+}
+
+void fetch_serve(struct remote_call *call)
+{
+	if (call->answered)
+		fetch_pump(call);
+	else if (params_of(call)->zero_copy)
+		fetch_submitted(call, 0, CALL_OK);
+	else
+		driver_copy(call, CALL_MEMCPY_D2H_ASYNC, call->call.payload_B, fetch_submitted,
+			    call);
+}

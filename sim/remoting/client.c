@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/engine/trace.h"
+#include "sim/remoting/parts.h"
+
+/* ---- making and opening ---- */
+
+static void connection_failed(void *ctx, const char *reason)
+{
+	remote_fail(ctx, reason);
+}
+
+static bool channel_open(struct remote_client *client, size_t index)
+{
+	const struct remote_spec *spec = &client->spec;
+	struct channel *channel = &client->channels[index];
+	channel->client = client;
+	channel->name = arena_printf(client->arena, "%s>%s %zu", spec->name,
+				     guest_name(spec->server), index);
+	channel->client_core = guest_core(spec->client);
+	channel->server_core = guest_core(spec->server);
+	channel->idle = true;
+	channel->track =
+		trace_track(engine_trace(client->engine), guest_name(spec->server),
+			    arena_printf(client->arena, "serves %s %zu", spec->name, index));
+	const struct connection_spec connection = {
+		.engine = spec->engine,
+		.fabric = spec->fabric,
+		.arena = spec->arena,
+		.name = channel->name,
+		.params = spec->transport_params,
+		.ends = {{spec->client, channel->client_core},
+			 {spec->server, channel->server_core}},
+		.seed = spec->seed,
+		.failed = connection_failed,
+		.failed_ctx = client,
+	};
+	channel->connection = connection_new(spec->transport, &connection);
+	return channel->connection != NULL;
+}
+
+static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
+		      const struct cuda_call *cuda, call_done_fn *done, void *ctx, uint64_t arg);
+
+struct remote_client *remote_client_new(const struct remote_spec *spec)
+{
+	struct remote_client *client = ARENA_NEW(spec->arena, struct remote_client);
+	client->port.call = port_call;
+	client->spec = *spec;
+	client->params = spec->params;
+	client->policy = policy_at((size_t)spec->params->policy);
+	client->arena = spec->arena;
+	client->engine = spec->engine;
+	client->channel_count = (size_t)spec->params->connections_count;
+	FW_ASSERT(client->channel_count > 0);
+	client->channels = ARENA_ARRAY(spec->arena, client->channel_count, struct channel);
+	for (size_t i = 0; i < client->channel_count; i++) {
+		if (!channel_open(client, i))
+			return NULL;
+	}
+	return client;
+}
+
+struct cuda_port *remote_port(struct remote_client *client)
+{
+	return &client->port;
+}
+
+static void connect_timed_out(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct remote_client *client = ctx;
+	const char *after =
+		quantity_format(client->arena, QUANTITY_TIME, client->params->connect_timeout_s);
+	remote_fail(client,
+		    arena_printf(client->arena, "connection timeout: no connection to %s within %s",
+				 guest_name(client->spec.server), after));
+}
+
+static void keep_alive_due(void *ctx, uint64_t arg);
+
+static void keep_alive_arm(struct channel *channel, int64_t from_ps)
+{
+	struct remote_client *client = channel->client;
+	if (client->params->keep_alive_s > 0)
+		channel->keep_alive_timer =
+			engine_at(client->engine, from_ps + ps_from_s(client->params->keep_alive_s),
+				  keep_alive_due, channel, 0);
+}
+
+static void channel_opened(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct channel *channel = ctx;
+	struct remote_client *client = channel->client;
+	if (client->failed || client->closed)
+		return;
+	channel->active_ps = engine_now_ps(client->engine);
+	keep_alive_arm(channel, channel->active_ps);
+	if (++client->open_count < client->channel_count)
+		return;
+	engine_cancel(client->engine, client->connect_timeout);
+	client->connected(client->connected_ctx, client->connected_arg);
+}
+
+void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint64_t arg)
+{
+	client->connected = fn;
+	client->connected_ctx = ctx;
+	client->connected_arg = arg;
+	if (client->params->connect_timeout_s > 0)
+		client->connect_timeout =
+			engine_after(client->engine, ps_from_s(client->params->connect_timeout_s),
+				     connect_timed_out, client, 0);
+	for (size_t i = 0; i < client->channel_count; i++)
+		connection_open(client->channels[i].connection, channel_opened,
+				&client->channels[i], 0);
+}
+
+struct cpu *remote_core(const struct remote_client *client, unsigned thread)
+{
+	return thread < client->channel_count ? client->channels[thread].client_core : NULL;
+}
+
+void remote_close(struct remote_client *client)
+{
+	client->closed = true;
+	engine_cancel(client->engine, client->connect_timeout);
+	for (size_t i = 0; i < client->channel_count; i++)
+		engine_cancel(client->engine, client->channels[i].keep_alive_timer);
+}
+
+/* ---- order ---- */
+
+static struct event_state *event_state(struct remote_client *client, uint16_t event)
+{
+	while (client->events.count <= event)
+		(void)VEC_PUSH(client->arena, &client->events);
+	return &client->events.items[event];
+}
+
+/* A fetch is an asynchronous copy to the host: its bytes may come later than
+ * answers on other connections, and an answer that tells the program that they
+ * are there is held until they are. */
+static void note_event(struct remote_call *call)
+{
+	struct remote_client *client = call->channel->client;
+	struct event_state *state = event_state(client, call->call.event);
+	if (call->call.kind == CALL_EVENT_RECORD) {
+		*state = (struct event_state){call->channel, call->serial, call->call.stream,
+					      client->fetch_count};
+		return;
+	}
+	call->after = state->channel;
+	call->after_serial = state->serial;
+	call->held_stream = state->stream;
+	call->held_fetch = state->fetch;
+}
+
+void note_order(struct remote_call *call)
+{
+	struct remote_client *client = call->channel->client;
+	switch (call->call.kind) {
+	case CALL_EVENT_RECORD:
+	case CALL_EVENT_QUERY:
+	case CALL_EVENT_SYNCHRONIZE:
+	case CALL_STREAM_WAIT_EVENT:
+		note_event(call);
+		break;
+	case CALL_DEVICE_SYNCHRONIZE:
+		call->holds_all_streams = true;
+		call->held_fetch = client->fetch_count;
+		break;
+	case CALL_MEMCPY_H2D:
+	case CALL_MEMCPY_D2H:
+	case CALL_STREAM_QUERY:
+	case CALL_STREAM_SYNCHRONIZE:
+		call->held_stream = call->call.stream;
+		call->held_fetch = client->fetch_count;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool held_back(const struct remote_client *client, const struct remote_call *call)
+{
+	if (call->result != CALL_OK)
+		return false;
+	for (const struct remote_call *fetch = client->fetches; fetch; fetch = fetch->next_fetch) {
+		if (fetch->fetch <= call->held_fetch &&
+		    (call->holds_all_streams || fetch->call.stream == call->held_stream))
+			return true;
+	}
+	return false;
+}
+
+static void answer_take(struct remote_call *call)
+{
+	struct remote_client *client = call->channel->client;
+	cpu_serve(call->core, client->params->reply_s, "reply", call_return, call, 0);
+}
+
+void call_answered(struct remote_call *call)
+{
+	struct remote_client *client = call->channel->client;
+	engine_cancel(client->engine, call->timeout);
+	call->channel->waiting_count--;
+	if (call->probe)
+		call_drop(call);
+	else if (held_back(client, call))
+		call_push(&client->held, call);
+	else
+		answer_take(call);
+}
+
+/* All bytes of an asynchronous copy are here. */
+static void fetch_over(struct remote_call *call)
+{
+	struct remote_client *client = call->channel->client;
+	struct remote_call **place = &client->fetches;
+	while (*place != call)
+		place = &(*place)->next_fetch;
+	*place = call->next_fetch;
+	call_drop(call);
+	struct call_list waiting = client->held;
+	client->held = (struct call_list){NULL, NULL};
+	for (struct remote_call *held = call_pop(&waiting); held; held = call_pop(&waiting)) {
+		if (held_back(client, held))
+			call_push(&client->held, held);
+		else
+			answer_take(held);
+	}
+}
+
+void data_received(struct packet *packet)
+{
+	struct remote_call *call = packet->call;
+	if (packet->last && call->answered)
+		call_answered(call);
+	else if (packet->last)
+		fetch_over(call);
+	else if (call->answered)
+		chunk_acknowledged(call);
+}
+
+/* ---- calls ---- */
+
+static enum call_class class_of(const struct remote_client *client, const struct cuda_call *call)
+{
+	if (call->kind == CALL_GET_ATTRIBUTE && client->params->query_cache &&
+	    client->attributes_known)
+		return CLASS_LOCAL;
+	enum call_class class = client->policy->classify(client->params, call);
+	/* A copy of nothing is a call like others. */
+	return class == CLASS_BULK && call->payload_B <= 0 ? CLASS_SYNC : class;
+}
+
+static bool is_answered(const struct remote_client *client, const struct remote_call *call)
+{
+	if (call->class == CLASS_BULK)
+		return client->policy->blocking_copies || call->call.kind == CALL_MEMCPY_H2D ||
+		       call->call.kind == CALL_MEMCPY_D2H;
+	return call->class != CLASS_LOCAL && call->class != CLASS_ASYNC;
+}
+
+/* Whether the call goes to a buffer that it does not fill. */
+static bool joins_batch(const struct remote_call *call)
+{
+	const struct channel *channel = call->channel;
+	return call->class == CLASS_ASYNC &&
+	       (double)(channel->buffer_count + 1) < channel->client->params->batch_count;
+}
+
+void call_return(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct remote_call *call = ctx;
+	struct remote_client *client = call->channel->client;
+	if (client->failed)
+		return;
+	if (call->class == CLASS_SYNC || call->class == CLASS_DRAINING || call->class == CLASS_POLL)
+		client->counters.waited_s +=
+			s_from_ps(engine_now_ps(client->engine) - call->start_ps);
+	if (call->call.kind == CALL_GET_ATTRIBUTE)
+		client->attributes_known = true;
+	call_done_fn *done = call->done;
+	void *done_ctx = call->ctx;
+	uint64_t done_arg = call->arg;
+	enum call_result result = call->result;
+	call_drop(call);
+	done(done_ctx, done_arg, result);
+}
+
+static void post_with(struct remote_call *call, bool waits)
+{
+	channel_put(call);
+	struct packet *packet = channel_packet(call->channel, PACKET_CALLS);
+	packet->waiter = waits ? call : NULL;
+	channel_post(packet);
+}
+
+/* An asynchronous call or fetch that has its credit. */
+static void forward(struct remote_call *call)
+{
+	struct remote_client *client = call->channel->client;
+	if (call->class == CLASS_BULK) {
+		call->fetch = ++client->fetch_count;
+		call->next_fetch = client->fetches;
+		client->fetches = call;
+		post_with(call, true);
+	} else if (joins_batch(call)) {
+		struct channel *channel = call->channel;
+		channel_put(call);
+		call_return(call, 0);
+		if (channel->creditless.head) /* for calls that this one may hold up */
+			channel_flush(channel);
+	} else {
+		post_with(call, true);
+	}
+}
+
+void call_credited(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct remote_call *call = ctx;
+	if (call->channel->client->failed)
+		return;
+	if (is_upload(call))
+		chunk_send(call);
+	else
+		forward(call);
+}
+
+void call_accepted(struct remote_call *call, const struct packet *packet)
+{
+	if (packet->kind == PACKET_CHUNK)
+		chunk_accepted(call, packet->last);
+	else
+		call_return(call, 0);
+}
+
+static void async_marshalled(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct remote_call *call = ctx;
+	if (call->channel->client->failed)
+		return;
+	if (credit_take(call))
+		forward(call);
+}
+
+/* The thread's own work on the call is done. */
+static void call_marshalled(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct remote_call *call = ctx;
+	const struct runtime_params *params = call->channel->client->params;
+	if (call->channel->client->failed)
+		return;
+	if (call->class == CLASS_LOCAL) {
+		call_return(call, 0);
+	} else if (call->class == CLASS_ASYNC && params->batch_count > 1 && !joins_batch(call)) {
+		cpu_serve(call->core, params->marshal_s, "marshal", async_marshalled, call, 0);
+	} else if (is_upload(call)) {
+		note_order(call);
+		chunk_ready(call, 0);
+	} else if (!call->answered) {
+		async_marshalled(call, 0);
+	} else {
+		post_with(call, false);
+	}
+}
+
+static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
+		      const struct cuda_call *cuda, call_done_fn *done, void *ctx, uint64_t arg)
+{
+	struct remote_client *client = (struct remote_client *)port;
+	if (client->failed)
+		return;
+	FW_ASSERT(client->open_count == client->channel_count);
+	const struct runtime_params *params = client->params;
+	struct remote_call *call = call_take(client);
+	call->channel = &client->channels[thread % client->channel_count];
+	call->core = core;
+	call->call = *cuda;
+	call->class = class_of(client, cuda);
+	call->answered = is_answered(client, call);
+	call->done = done;
+	call->ctx = ctx;
+	call->arg = arg;
+	call->start_ps = engine_now_ps(client->engine);
+	call->unsent_B = cuda->payload_B;
+	client->counters.calls_count[call->class]++;
+	double work_s = params->intercept_s;
+	if (call->class == CLASS_LOCAL) {
+		call->holds = 1;
+		cpu_serve(core, work_s, "intercept", call_marshalled, call, 0);
+		return;
+	}
+	bool fetches = is_download(call) && !call->answered;
+	call->holds = fetches ? 3 : 2; /* caller, server and delivery of the bytes */
+	work_s += params->marshal_byte_spB * (double)cuda->arguments_B;
+	if (call->class != CLASS_ASYNC || params->batch_count <= 1)
+		work_s += params->marshal_s;
+	if (call->answered)
+		call->channel->waiting_count++;
+	call_timeout_arm(call);
+	cpu_serve(core, work_s, "marshal", call_marshalled, call, 0);
+}
+
+/* ---- keep-alive ---- */
+
+static void keep_alive_due(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct channel *channel = ctx;
+	struct remote_client *client = channel->client;
+	if (client->failed || client->closed)
+		return;
+	int64_t now_ps = engine_now_ps(client->engine);
+	bool idle = now_ps - channel->active_ps >= ps_from_s(client->params->keep_alive_s);
+	keep_alive_arm(channel, idle || channel->waiting_count > 0 ? now_ps : channel->active_ps);
+	if (!idle || channel->waiting_count > 0)
+		return;
+	struct remote_call *call = call_take(client);
+	call->channel = channel;
+	call->core = channel->client_core;
+	call->class = CLASS_POLL;
+	call->answered = true;
+	call->probe = true;
+	call->holds = 2;
+	channel->waiting_count++;
+	call_timeout_arm(call);
+	post_with(call, false);
+}
+
+/* ---- counters ---- */
+
+struct remote_counters remote_counters(const struct remote_client *client)
+{
+	struct remote_counters counters = client->counters;
+	for (size_t i = 0; i < client->channel_count; i++) {
+		const struct connection_counters *wire =
+			connection_counters(client->channels[i].connection);
+		counters.messages_count += wire->messages_count[0] + wire->messages_count[1];
+		counters.sent_B += wire->payload_sent_B[0];
+		counters.received_B += wire->payload_delivered_B[1];
+		counters.losses_count += wire->losses_count;
+		counters.timeouts_count += wire->timeouts_count;
+		counters.stalled_s += wire->stalled_s;
+	}
+	return counters;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Calls that return nothing the program needs are sent and forgotten; what
+ * returns a value, frees memory or waits is answered. */
+#include "sim/remoting/policies.h"
+
+enum call_class classify_forwarded(const struct runtime_params *params,
+				   const struct cuda_call *call)
+{
+	switch (call->kind) {
+	case CALL_GET_DEVICE:
+		return CLASS_LOCAL;
+	case CALL_LAUNCH:
+	case CALL_LIBRARY:
+	case CALL_MEMSET_ASYNC:
+	case CALL_EVENT_RECORD:
+	case CALL_STREAM_WAIT_EVENT:
+		return CLASS_ASYNC;
+	case CALL_CREATE_HANDLE:
+		return params->shadow_handles ? CLASS_ASYNC : CLASS_SYNC;
+	default:
+		return classify_answered(call);
+	}
+}
+
+const struct policy policy_asynchronous = {
+	.name = "asynchronous",
+	.help = "launches, records and async copies return once sent; answers only where needed",
+	.classify = classify_forwarded,
+};

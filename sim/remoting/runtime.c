@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/diag.h"
+#include "sim/remoting/policies.h"
+
+static const struct policy *const policies[] = {
+#define POLICY(name) &policy_##name,
+#include "sim/remoting/policies.def"
+#undef POLICY
+};
+
+static const char *const policy_names[] = {
+#define POLICY(name) #name,
+#include "sim/remoting/policies.def"
+#undef POLICY
+	NULL,
+};
+
+size_t policy_count(void)
+{
+	return sizeof policies / sizeof *policies;
+}
+
+const struct policy *policy_at(size_t index)
+{
+	FW_ASSERT(index < policy_count());
+	return policies[index];
+}
+
+const char *call_class_name(enum call_class call_class)
+{
+	static const char *const names[CLASS_COUNT] = {
+		[CLASS_LOCAL] = "local",       [CLASS_ASYNC] = "async", [CLASS_SYNC] = "sync",
+		[CLASS_DRAINING] = "draining", [CLASS_POLL] = "poll",   [CLASS_BULK] = "bulk",
+	};
+	FW_ASSERT(call_class < CLASS_COUNT);
+	return names[call_class];
+}
+
+#define COUNT(field, min, max, preset, help, source)                                               \
+	PARAM_NUMBER(struct runtime_params, field, QUANTITY_COUNT, min, max, preset, help, source)
+#define BYTES(field, min, max, preset, help, source)                                               \
+	PARAM_NUMBER(struct runtime_params, field, QUANTITY_BYTES, min, max, preset, help, source)
+#define TIME(field, min, max, preset, help, source)                                                \
+	PARAM_NUMBER(struct runtime_params, field, QUANTITY_TIME, min, max, preset, help, source)
+#define SWITCH(field, preset, help, source)                                                        \
+	PARAM_BOOL(struct runtime_params, field, preset, help, source)
+
+static const struct param_row rows[] = {
+	PARAM_CHOICE(struct runtime_params, policy, policy_names, "synchronous",
+		     "which calls wait for an answer", "assumption: plain remote procedure calls"),
+	COUNT(connections_count, 1, 256, "1", "connections of one program; its threads take turns",
+	      "assumption: one session, as in Cricket and early rCUDA"),
+	COUNT(batch_count, 1, 4096, "1", "async calls sent in one message", "no batching"),
+	TIME(batch_wait_s, 0, 1, "50 us", "a waiting batch is sent at this age; 0: no limit",
+	     "assumption: about one round trip of a local network"),
+	SWITCH(query_cache, "false", "attributes are asked for once", "no cache"),
+	SWITCH(shadow_handles, "false", "the client gives out handles itself", "no shadow handles"),
+	COUNT(outstanding_count, 0, 1e9, "0",
+	      "async calls in flight on a connection before the client waits; 0: no limit",
+	      "no limit"),
+	BYTES(request_header_B, 0, 1e6, "64 B", "bytes of a request besides its arguments",
+	      "assumption: call number, sizes, session and record marks of an ONC RPC header "
+	      "(RFC 5531), rounded up"),
+	BYTES(reply_header_B, 0, 1e6, "64 B", "bytes of an answer besides its payload",
+	      "assumption: as the request's"),
+	TIME(intercept_s, 0, 1, "0.2 us", "interposing a call at the client",
+	     "assumption: two table look-ups and a lock, some 500 cycles"),
+	TIME(marshal_s, 0, 1, "1 us", "marshalling and dispatching a message",
+	     "assumption: some 2,400 cycles"),
+	PARAM_NUMBER(struct runtime_params, marshal_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-3,
+		     "0.1 ns/B", "marshalling a byte of arguments",
+		     "assumption: a copy at 10 GB/s, one core's memcpy"),
+	TIME(unmarshal_s, 0, 1, "1 us", "taking a call apart and dispatching it at the server",
+	     "assumption: as marshalling"),
+	TIME(call_service_s, 0, 10, "0 s",
+	     "the server's own work and thread hand-offs for a call that it answers",
+	     "assumption: none; fitted where a measured runtime shows it"),
+	TIME(reply_s, 0, 1, "0.5 us", "taking an answer apart at the client",
+	     "assumption: half of marshalling, there are no arguments"),
+	BYTES(chunk_B, 256, 1e9, "256 KiB", "chunk of a bulk copy",
+	      "MVAPICH2 user guide, MV2_CUDA_BLOCK_SIZE: default 262144"),
+	SWITCH(pipelined, "true", "chunks overlap on wire, staging and PCIe; false: stop-and-go",
+	       "rCUDA pipelines (Pena et al., Parallel Computing 40, 2014)"),
+	SWITCH(pinned_staging, "true", "the server stages copies in pinned memory",
+	       "rCUDA's server buffers are pinned (Pena et al., Parallel Computing 40, 2014)"),
+	SWITCH(zero_copy, "false", "the NIC reaches GPU memory directly (GPUDirect RDMA)",
+	       "off unless the runtime and the NIC support it"),
+	TIME(connect_timeout_s, 0, 86400, "10 s", "no connection by then: a verdict; 0: never",
+	     "assumption: no published value"),
+	TIME(call_timeout_s, 0, 86400, "10 s", "no answer by then: a verdict; 0: never",
+	     "assumption: no published value"),
+	TIME(keep_alive_s, 0, 86400, "0 s", "idle time after which a probe is sent; 0: none",
+	     "no probes"),
+};
+
+const struct param_table runtime_table = PARAM_TABLE("runtime", struct runtime_params, rows);

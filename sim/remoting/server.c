@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/diag.h"
+#include "sim/engine/trace.h"
+#include "sim/remoting/parts.h"
+
+static void order_check(struct remote_client *client);
+
+static void executed(struct channel *channel, const struct remote_call *call)
+{
+	struct remote_client *client = channel->client;
+	channel->executed_serial = call->serial;
+	const char *name = call->call.label ? call->call.label : call_kind_name(call->call.kind);
+	trace_span(engine_trace(client->engine), channel->track, SPAN_CALL,
+		   call->probe ? "keep-alive" : name, channel->taken_ps,
+		   engine_now_ps(client->engine));
+	order_check(client);
+}
+
+/* The client learns of executed calls from each answer, and from a message of
+ * its own when half of what it may have in flight is done. */
+void server_executed(struct channel *channel)
+{
+	double limit_count = channel->client->params->outstanding_count;
+	if (limit_count <= 0)
+		return;
+	channel->unreported_count++;
+	double report_count = limit_count >= 2 ? limit_count / 2 : 1;
+	if ((double)channel->unreported_count >= report_count)
+		server_post(packet_take(channel, PACKET_EXECUTED));
+}
+
+void server_reply(struct remote_call *call)
+{
+	struct packet *packet = packet_take(call->channel, PACKET_REPLY);
+	packet->call = call;
+	server_post(packet);
+}
+
+static void driver_returned(void *ctx, uint64_t arg, enum call_result result)
+{
+	(void)arg;
+	struct channel *channel = ctx;
+	if (channel->client->failed)
+		return;
+	struct remote_call *call = channel->executing;
+	channel->executing = NULL;
+	call->result = result;
+	executed(channel, call);
+	if (call->answered) {
+		server_reply(call);
+		return;
+	}
+	server_executed(channel);
+	call_drop(call);
+	server_next(channel);
+}
+
+static void execute(struct channel *channel)
+{
+	struct remote_call *call = channel->executing;
+	if (call->probe) {
+		driver_returned(channel, 0, CALL_OK);
+	} else if (is_download(call)) {
+		channel->executing = NULL;
+		executed(channel, call);
+		fetch_serve(call);
+	} else {
+		driver_call(channel->client->spec.process, channel->server_core, &call->call,
+			    driver_returned, channel, 0);
+	}
+}
+
+/* True while a call on an event has to wait for the event's record on another
+ * connection. Records precede in the client's order, so no two can wait for
+ * each other. */
+static bool out_of_order(const struct remote_call *call)
+{
+	return call->after && call->after != call->channel &&
+	       call->after->executed_serial < call->after_serial;
+}
+
+static void order_check(struct remote_client *client)
+{
+	for (size_t i = 0; i < client->channel_count; i++) {
+		struct channel *channel = &client->channels[i];
+		if (!channel->ordering || out_of_order(channel->executing))
+			continue;
+		channel->ordering = false;
+		execute(channel);
+	}
+}
+
+static void unmarshalled(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct channel *channel = ctx;
+	if (channel->client->failed)
+		return;
+	if (!channel->executing)
+		chunk_stage(channel);
+	else if (out_of_order(channel->executing))
+		channel->ordering = true;
+	else
+		execute(channel);
+}
+
+static double service_s(const struct channel *channel, const struct remote_call *call)
+{
+	const struct runtime_params *params = channel->client->params;
+	return params->unmarshal_s + (call->answered ? params->call_service_s : 0);
+}
+
+static void packet_begin(struct channel *channel)
+{
+	struct packet *packet = channel->inbox.head;
+	channel->inbox.head = packet->next;
+	if (!channel->inbox.head)
+		channel->inbox.tail = NULL;
+	channel->serving = packet;
+}
+
+void server_next(struct channel *channel)
+{
+	double work_s = 0;
+	for (;;) {
+		struct packet *packet = channel->serving;
+		if (!packet && !channel->inbox.head) {
+			channel->idle = true;
+			return;
+		}
+		if (!packet) {
+			packet_begin(channel);
+			continue;
+		}
+		channel->executing = call_pop(&packet->calls);
+		if (channel->executing) {
+			work_s += service_s(channel, channel->executing);
+			break;
+		}
+		if (packet->kind == PACKET_CHUNK && !packet->staged) {
+			if (packet->first)
+				work_s += service_s(channel, packet->call);
+			packet->staged = true;
+			break;
+		}
+		channel->serving = NULL;
+		packet_drop(packet);
+	}
+	channel->taken_ps = engine_now_ps(channel->client->engine);
+	cpu_serve(channel->server_core, work_s, "unmarshal", unmarshalled, channel, 0);
+}
+
+void server_receive(struct packet *packet)
+{
+	struct channel *channel = packet->channel;
+	packet->next = NULL;
+	if (channel->inbox.tail)
+		channel->inbox.tail->next = packet;
+	else
+		channel->inbox.head = packet;
+	channel->inbox.tail = packet;
+	if (!channel->idle)
+		return;
+	channel->idle = false;
+	server_next(channel);
+}

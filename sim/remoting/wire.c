@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/remoting/parts.h"
+
+void call_push(struct call_list *list, struct remote_call *call)
+{
+	call->next = NULL;
+	if (list->tail)
+		list->tail->next = call;
+	else
+		list->head = call;
+	list->tail = call;
+}
+
+struct remote_call *call_pop(struct call_list *list)
+{
+	struct remote_call *call = list->head;
+	if (!call)
+		return NULL;
+	list->head = call->next;
+	if (!list->head)
+		list->tail = NULL;
+	call->next = NULL;
+	return call;
+}
+
+static void packet_push(struct packet_list *list, struct packet *packet)
+{
+	packet->next = NULL;
+	if (list->tail)
+		list->tail->next = packet;
+	else
+		list->head = packet;
+	list->tail = packet;
+}
+
+static struct packet *packet_pop(struct packet_list *list)
+{
+	struct packet *packet = list->head;
+	if (!packet)
+		return NULL;
+	list->head = packet->next;
+	if (!list->head)
+		list->tail = NULL;
+	packet->next = NULL;
+	return packet;
+}
+
+struct remote_call *call_take(struct remote_client *client)
+{
+	struct remote_call *call = client->free_calls;
+	if (call)
+		client->free_calls = call->next;
+	else
+		call = ARENA_NEW(client->arena, struct remote_call);
+	*call = (struct remote_call){0};
+	return call;
+}
+
+void call_drop(struct remote_call *call)
+{
+	FW_ASSERT(call->holds > 0);
+	if (--call->holds > 0)
+		return;
+	struct remote_client *client = call->channel->client;
+	call->next = client->free_calls;
+	client->free_calls = call;
+}
+
+struct packet *packet_take(struct channel *channel, enum packet_kind kind)
+{
+	struct remote_client *client = channel->client;
+	struct packet *packet = client->free_packets;
+	if (packet)
+		client->free_packets = packet->next;
+	else
+		packet = ARENA_NEW(client->arena, struct packet);
+	*packet = (struct packet){.channel = channel, .kind = kind, .holds = 2};
+	return packet;
+}
+
+void packet_drop(struct packet *packet)
+{
+	FW_ASSERT(packet->holds > 0);
+	if (--packet->holds > 0)
+		return;
+	struct remote_client *client = packet->channel->client;
+	packet->next = client->free_packets;
+	client->free_packets = packet;
+}
+
+void remote_fail(struct remote_client *client, const char *reason)
+{
+	if (client->failed || client->closed)
+		return;
+	client->failed = true;
+	client->spec.failed(client->spec.failed_ctx, reason);
+}
+
+/* ---- client to server ---- */
+
+static void outbox_next(struct channel *channel);
+
+static void packet_accepted(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct packet *packet = ctx;
+	struct channel *channel = packet->channel;
+	if (channel->client->failed)
+		return;
+	channel->sending = false;
+	outbox_next(channel);
+	if (packet->waiter)
+		call_accepted(packet->waiter, packet);
+	packet_drop(packet);
+}
+
+static void packet_delivered(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct packet *packet = ctx;
+	if (packet->channel->client->failed)
+		return;
+	if (packet->kind == PACKET_DATA_ACK) {
+		data_acknowledged(packet->call);
+		packet_drop(packet);
+	} else {
+		server_receive(packet);
+	}
+}
+
+static void outbox_next(struct channel *channel)
+{
+	if (channel->sending)
+		return;
+	struct packet *packet = packet_pop(&channel->outbox);
+	if (!packet)
+		return;
+	channel->sending = true;
+	channel->active_ps = engine_now_ps(channel->client->engine);
+	const struct message message = {
+		.size_B = packet->size_B,
+		.accepted = packet_accepted,
+		.delivered = packet_delivered,
+		.ctx = packet,
+		.label = packet->kind == PACKET_CHUNK ? "chunk" : "request",
+	};
+	connection_send(channel->connection, 0, &message);
+}
+
+struct packet *channel_packet(struct channel *channel, enum packet_kind kind)
+{
+	struct packet *packet = packet_take(channel, kind);
+	packet->size_B = channel->client->params->request_header_B + channel->buffer_B;
+	packet->calls = channel->buffer;
+	channel->buffer = (struct call_list){NULL, NULL};
+	channel->buffer_count = 0;
+	channel->buffer_B = 0;
+	engine_cancel(channel->client->engine, channel->batch_timer);
+	channel->batch_timer = (struct event_id){0, 0};
+	return packet;
+}
+
+void channel_post(struct packet *packet)
+{
+	packet_push(&packet->channel->outbox, packet);
+	outbox_next(packet->channel);
+}
+
+static void flush(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct channel *channel = ctx;
+	if (!channel->client->failed && channel->buffer_count > 0)
+		channel_post(channel_packet(channel, PACKET_CALLS));
+}
+
+void channel_flush(struct channel *channel)
+{
+	cpu_serve(channel->client_core, channel->client->params->marshal_s, "marshal", flush,
+		  channel, 0);
+}
+
+static void batch_aged(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct channel *channel = ctx;
+	channel->batch_timer = (struct event_id){0, 0};
+	if (!channel->client->failed)
+		channel_flush(channel);
+}
+
+void channel_put(struct remote_call *call)
+{
+	struct channel *channel = call->channel;
+	const struct runtime_params *params = channel->client->params;
+	call->serial = ++channel->serial;
+	call_push(&channel->buffer, call);
+	channel->buffer_count++;
+	channel->buffer_B += (double)call->call.arguments_B;
+	note_order(call);
+	if (channel->buffer_count == 1 && params->batch_count > 1 && params->batch_wait_s > 0)
+		channel->batch_timer =
+			engine_after(channel->client->engine, ps_from_s(params->batch_wait_s),
+				     batch_aged, channel, 0);
+}
+
+/* ---- server to client ---- */
+
+static void answer_accepted(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct packet *packet = ctx;
+	struct channel *channel = packet->channel;
+	if (channel->client->failed)
+		return;
+	if (packet->kind == PACKET_REPLY) {
+		call_drop(packet->call);
+		server_next(channel);
+	} else if (packet->kind == PACKET_DATA) {
+		data_accepted(packet->call);
+	}
+	packet_drop(packet);
+}
+
+static void credits_return(struct channel *channel, uint64_t count)
+{
+	struct remote_client *client = channel->client;
+	FW_ASSERT(count <= channel->outstanding_count);
+	channel->outstanding_count -= count;
+	while (channel->creditless.head &&
+	       (double)channel->outstanding_count < client->params->outstanding_count) {
+		struct remote_call *call = call_pop(&channel->creditless);
+		channel->outstanding_count++;
+		cpu_serve(call->core, 0, NULL, call_credited, call, 0);
+	}
+}
+
+static void answer_delivered(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct packet *packet = ctx;
+	struct channel *channel = packet->channel;
+	if (channel->client->failed)
+		return;
+	channel->active_ps = engine_now_ps(channel->client->engine);
+	credits_return(channel, packet->executed_count);
+	if (packet->kind == PACKET_REPLY)
+		call_answered(packet->call);
+	else if (packet->kind == PACKET_DATA)
+		data_received(packet);
+	else if (packet->kind == PACKET_CHUNK_ACK)
+		chunk_acknowledged(packet->call);
+	packet_drop(packet);
+}
+
+void server_post(struct packet *packet)
+{
+	struct channel *channel = packet->channel;
+	packet->executed_count = channel->unreported_count;
+	channel->unreported_count = 0;
+	packet->size_B = channel->client->params->reply_header_B + packet->payload_B;
+	const struct message message = {
+		.size_B = packet->size_B,
+		.accepted = answer_accepted,
+		.delivered = answer_delivered,
+		.ctx = packet,
+		.label = packet->kind == PACKET_DATA ? "data" : "answer",
+	};
+	connection_send(channel->connection, 1, &message);
+}
+
+/* ---- limits ---- */
+
+bool credit_take(struct remote_call *call)
+{
+	struct channel *channel = call->channel;
+	double limit_count = channel->client->params->outstanding_count;
+	if (limit_count <= 0)
+		return true;
+	if (!channel->creditless.head && (double)channel->outstanding_count < limit_count) {
+		channel->outstanding_count++;
+		return true;
+	}
+	call_push(&channel->creditless, call);
+	if (channel->buffer_count > 0)
+		channel_flush(channel);
+	return false;
+}
+
+static void call_timed_out(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct remote_call *call = ctx;
+	struct remote_client *client = call->channel->client;
+	if (client->failed)
+		return;
+	const char *after =
+		quantity_format(client->arena, QUANTITY_TIME, client->params->call_timeout_s);
+	const char *name = call->probe ? "a keep-alive probe" : call_kind_name(call->call.kind);
+	remote_fail(client, arena_printf(client->arena, "call timeout: no answer to %s within %s",
+					 name, after));
+}
+
+void call_timeout_arm(struct remote_call *call)
+{
+	struct remote_client *client = call->channel->client;
+	engine_cancel(client->engine, call->timeout);
+	if (call->answered && client->params->call_timeout_s > 0)
+		call->timeout =
+			engine_after(client->engine, ps_from_s(client->params->call_timeout_s),
+				     call_timed_out, call, 0);
+}
