@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Expected times are added up by hand from the numbers of cuda_world.h. */
+#include "tests/cuda_world.h"
+
+static struct world w;
+static struct cuda_process *process;
+static struct cpu *core;
+static int results[WORLD_LOG_MAX]; /* by arg; -1: has not returned */
+
+static void setup(void)
+{
+	memset(&w, 0, sizeof w);
+	for (int i = 0; i < WORLD_LOG_MAX; i++)
+		results[i] = -1;
+	world_presets(&w);
+}
+
+static void build(void)
+{
+	world_build(&w);
+	process = world_process(&w, 2, 2);
+	core = guest_core(w.guest);
+}
+
+/* A program: calls made one after the other; call i's return is logged at i. */
+struct script {
+	const struct cuda_call *calls;
+	size_t count;
+	struct cpu *core;
+	uint64_t base; /* of its log */
+};
+
+static void script_done(void *ctx, uint64_t arg, enum call_result result)
+{
+	struct script *script = ctx;
+
+	world_log(&w, script->base + arg);
+	results[script->base + arg] = (int)result;
+	if (++arg < script->count)
+		driver_call(process, script->core, &script->calls[arg], script_done, script, arg);
+}
+
+static void script_start(struct script *script)
+{
+	if (!script->core)
+		script->core = core;
+	driver_call(process, script->core, &script->calls[0], script_done, script, 0);
+}
+
+#define SCRIPT(...)                                                                                \
+	static const struct cuda_call calls[] = {__VA_ARGS__};                                     \
+	static struct script script;                                                               \
+	script = (struct script){.calls = calls, .count = sizeof calls / sizeof calls[0]};         \
+	script_start(&script);                                                                     \
+	world_run(&w)
+
+#define LAUNCH(us)                                                                                 \
+	{                                                                                          \
+		.kind = CALL_LAUNCH, .duration_s = (us)*US                                         \
+	}
+
+static void names(void)
+{
+	CHECK_TEXT(call_kind_name(CALL_LAUNCH), "cudaLaunchKernel");
+	CHECK_TEXT(call_kind_name(CALL_CREATE_HANDLE), "cudaEventCreate");
+	for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
+		CHECK((int)call_kind_find(call_kind_name((enum call_kind)kind)) == kind);
+	CHECK(call_kind_find("cudaNothing") == CALL_KIND_COUNT);
+}
+
+static void calls_without_gpu_work_cost_their_time(void)
+{
+	setup();
+	build();
+	SCRIPT({.kind = CALL_MALLOC}, {.kind = CALL_GET_DEVICE}, {.kind = CALL_GET_ATTRIBUTE},
+	       {.kind = CALL_CREATE_HANDLE}, {.kind = CALL_LIBRARY}, {.kind = CALL_FREE},
+	       {.kind = CALL_DEVICE_SYNCHRONIZE}, {.kind = CALL_STREAM_QUERY});
+	CHECK_US(w.log_ps[0], 50);
+	CHECK_US(w.log_ps[1], 50.5);
+	CHECK_US(w.log_ps[2], 51);
+	CHECK_US(w.log_ps[3], 58);
+	CHECK_US(w.log_ps[4], 58.25);
+	CHECK_US(w.log_ps[5], 98.25);  /* nothing on the GPU: no wait, no wake-up */
+	CHECK_US(w.log_ps[6], 100.25); /* ditto */
+	CHECK_US(w.log_ps[7], 103.25);
+	CHECK(results[7] == CALL_OK);
+	world_release(&w);
+}
+
+static void a_faster_core_costs_less(void)
+{
+	setup();
+	w.host_params.clock_Hz = 2 * REFERENCE_CLOCK_HZ;
+	build();
+	SCRIPT({.kind = CALL_MALLOC});
+	CHECK_US(w.log_ps[0], 25);
+	world_release(&w);
+}
+
+static void launches_return_at_once_and_synchronise_waits(void)
+{
+	setup();
+	build();
+	SCRIPT(LAUNCH(10), LAUNCH(20), {.kind = CALL_STREAM_SYNCHRONIZE});
+	CHECK_US(w.log_ps[0], 5);
+	CHECK_US(w.log_ps[1], 10);
+	/* Kernels 9..19 and 20..40; then the wake-up. */
+	CHECK_US(w.log_ps[2], 41.5);
+	CHECK_NEAR(gpu_busy_s(w.gpu), 30 * US, 1e-9);
+	world_release(&w);
+}
+
+static void memset_and_free_wait_their_turn(void)
+{
+	setup();
+	build();
+	SCRIPT({.kind = CALL_MEMSET_ASYNC, .stream = 1, .duration_s = 100 * US},
+	       {.kind = CALL_STREAM_SYNCHRONIZE}, {.kind = CALL_FREE});
+	CHECK_US(w.log_ps[0], 5);
+	CHECK_US(w.log_ps[1], 7); /* another stream's work: no wait */
+	/* Free's 40 end at 47; the memset ran 9..109; cudaFree waits for the device. */
+	CHECK_US(w.log_ps[2], 110.5);
+	world_release(&w);
+}
+
+static void events_are_queried_and_waited_for(void)
+{
+	setup();
+	build();
+	SCRIPT(LAUNCH(10), {.kind = CALL_EVENT_RECORD}, {.kind = CALL_EVENT_QUERY},
+	       {.kind = CALL_STREAM_QUERY}, {.kind = CALL_EVENT_SYNCHRONIZE},
+	       {.kind = CALL_EVENT_QUERY}, {.kind = CALL_EVENT_SYNCHRONIZE},
+	       {.kind = CALL_EVENT_QUERY, .event = 1});
+	CHECK_US(w.log_ps[2], 10);
+	CHECK(results[2] == CALL_NOT_READY); /* the kernel runs 9..19 */
+	CHECK(results[3] == CALL_NOT_READY); /* looked at 13 */
+	CHECK_US(w.log_ps[4], 20.5);         /* 19, and the wake-up */
+	CHECK_US(w.log_ps[5], 23.5);
+	CHECK(results[5] == CALL_OK);
+	CHECK_US(w.log_ps[6], 25.5);
+	CHECK(results[7] == CALL_OK); /* never recorded: complete, as in CUDA */
+	world_release(&w);
+}
+
+static void a_stream_waits_for_another(void)
+{
+	setup();
+	build();
+	SCRIPT(LAUNCH(50), {.kind = CALL_EVENT_RECORD, .event = 1},
+	       {.kind = CALL_STREAM_WAIT_EVENT, .stream = 1, .event = 1},
+	       {.kind = CALL_LAUNCH, .stream = 1, .duration_s = 10 * US},
+	       {.kind = CALL_DEVICE_SYNCHRONIZE});
+	CHECK_US(w.log_ps[3], 13); /* 5 + 2 + 1 + 5: nobody blocks on the host */
+	CHECK_US(w.log_ps[4], 59 + 1 + 10 + 1.5);
+	world_release(&w);
+}
+
+/* A queue of 2 operations; kernels of 100 end at 109, 210, 311 ... A third
+ * launch, ready at 15, returns at 109; the fourth, ready at 114, at 210. */
+static void launches_block_when_the_queue_is_full(void)
+{
+	setup();
+	w.gpu_params.queue_depth_count = 2;
+	build();
+	SCRIPT(LAUNCH(100), LAUNCH(100), LAUNCH(100), LAUNCH(100), {.kind = CALL_EVENT_QUERY},
+	       {.kind = CALL_DEVICE_SYNCHRONIZE});
+	CHECK_US(w.log_ps[0], 5);
+	CHECK_US(w.log_ps[1], 10);
+	CHECK_US(w.log_ps[2], 109);
+	CHECK_US(w.log_ps[3], 210);
+	CHECK_US(w.log_ps[4], 213); /* queries need no room */
+	CHECK_US(w.log_ps[5], 413.5);
+	world_release(&w);
+}
+
+/* How far a program that issues faster than the GPU works gets ahead: with a
+ * queue of 64, launch i (from 0) returns after 5 (i + 1), or when kernel i - 64
+ * is over if that is later. */
+static void run_ahead_is_bounded_by_the_queue(void)
+{
+	static struct cuda_call calls[200];
+	static struct script script;
+
+	setup();
+	w.gpu_params.queue_depth_count = 64;
+	build();
+	for (int i = 0; i < 200; i++)
+		calls[i] = (struct cuda_call)LAUNCH(99);
+	script = (struct script){.calls = calls, .count = 200};
+	script_start(&script);
+	world_run(&w);
+	CHECK_US(w.log_ps[63], 320);
+	/* Kernel k ends at 9 + 99 + 100 k. */
+	for (int i = 64; i < 200; i++)
+		CHECK_US(w.log_ps[i], fmax(5 * (i + 1), 108 + 100 * (i - 64)));
+	CHECK_US(engine_now_ps(w.engine), 108 + 100 * 199);
+	world_release(&w);
+}
+
+#define COPY(kind_, stream_, pageable_)                                                            \
+	{                                                                                          \
+		.kind = kind_, .stream = stream_, .payload_B = 1e6, .pageable = pageable_          \
+	} /* 100 us */
+
+static void synchronous_copies_return_when_done(void)
+{
+	setup();
+	build();
+	SCRIPT(COPY(CALL_MEMCPY_H2D, 0, false), COPY(CALL_MEMCPY_D2H, 0, false),
+	       {.kind = CALL_MEMCPY_D2H});
+	CHECK_US(w.log_ps[0], 6 + 100 + 1.5);
+	CHECK_US(w.log_ps[1], 2 * 107.5);
+	CHECK_US(w.log_ps[2], 2 * 107.5 + 7.5); /* of nothing */
+	world_release(&w);
+}
+
+static void an_asynchronous_copy_overlaps_a_kernel(void)
+{
+	setup();
+	build();
+	SCRIPT(COPY(CALL_MEMCPY_H2D_ASYNC, 1, false), LAUNCH(80),
+	       {.kind = CALL_STREAM_QUERY, .stream = 1}, {.kind = CALL_DEVICE_SYNCHRONIZE},
+	       {.kind = CALL_STREAM_QUERY, .stream = 1});
+	CHECK_US(w.log_ps[0], 6);
+	CHECK_US(w.log_ps[1], 11);
+	CHECK(results[2] == CALL_NOT_READY);
+	CHECK_US(w.log_ps[3], 106 + 1.5); /* copy 6..106, kernel 15..95 */
+	CHECK(results[4] == CALL_OK);
+	CHECK_NEAR(gpu_busy_s(w.gpu), 80 * US, 1e-9);
+	world_release(&w);
+}
+
+/* "Async" from pageable memory holds its caller until the bytes are through:
+ * not before the PCIe time, 100. */
+static void pageable_copies_hold_their_caller(void)
+{
+	setup();
+	build();
+	SCRIPT(COPY(CALL_MEMCPY_H2D_ASYNC, 1, true), {.kind = CALL_STREAM_QUERY, .stream = 1},
+	       COPY(CALL_MEMCPY_D2H_ASYNC, 1, true), {.kind = CALL_STREAM_QUERY, .stream = 1});
+	CHECK(w.log_ps[0] >= 107500000);
+	CHECK(results[1] == CALL_OK);
+	CHECK(w.log_ps[2] - w.log_ps[1] >= 107500000);
+	CHECK(results[3] == CALL_OK);
+	world_release(&w);
+}
+
+/* Two threads on their own cores: each pays its own launches; the kernels of
+ * the two streams share the GPU. */
+static void two_threads_two_streams(void)
+{
+	static const struct cuda_call calls[2][2] = {
+		{LAUNCH(10), {.kind = CALL_STREAM_SYNCHRONIZE}},
+		{{.kind = CALL_LAUNCH, .stream = 1, .duration_s = 10 * US},
+		 {.kind = CALL_STREAM_SYNCHRONIZE, .stream = 1}},
+	};
+	static struct script scripts[2];
+
+	setup();
+	build();
+	for (unsigned t = 0; t < 2; t++) {
+		scripts[t] = (struct script){calls[t], 2, guest_core(w.guest), 10 * t};
+		script_start(&scripts[t]);
+	}
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 5);
+	CHECK_US(w.log_ps[10], 5);
+	CHECK_US(w.log_ps[1], 9 + 20 + 1.5);
+	CHECK_US(w.log_ps[11], 9 + 20 + 1.5);
+	world_release(&w);
+}
+
+static const struct test tests[] = {
+	TEST(names),
+	TEST(calls_without_gpu_work_cost_their_time),
+	TEST(a_faster_core_costs_less),
+	TEST(launches_return_at_once_and_synchronise_waits),
+	TEST(memset_and_free_wait_their_turn),
+	TEST(events_are_queried_and_waited_for),
+	TEST(a_stream_waits_for_another),
+	TEST(launches_block_when_the_queue_is_full),
+	TEST(run_ahead_is_bounded_by_the_queue),
+	TEST(synchronous_copies_return_when_done),
+	TEST(an_asynchronous_copy_overlaps_a_kernel),
+	TEST(pageable_copies_hold_their_caller),
+	TEST(two_threads_two_streams),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

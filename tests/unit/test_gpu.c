@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Expected times are added up by hand from the numbers of cuda_world.h. */
+#include "tests/cuda_world.h"
+
+static struct world w;
+
+static void setup(void)
+{
+	memset(&w, 0, sizeof w);
+	world_presets(&w);
+}
+
+static void submit_event(struct gpu_stream *stream, enum gpu_op_kind kind, struct gpu_event *event,
+			 uint64_t arg)
+{
+	struct gpu_op op = {.kind = kind, .event = event, .done = world_log, .ctx = &w, .arg = arg};
+
+	gpu_submit(stream, &op);
+}
+
+/* Submits a 5 us kernel, logged under arg. */
+static struct gpu_stream *later_stream;
+static void submit_later(void *ctx, uint64_t arg)
+{
+	(void)ctx;
+	world_kernel(&w, later_stream, 5, arg);
+}
+
+static void one_stream_runs_in_order(void)
+{
+	struct gpu_event event = {0};
+
+	setup();
+	world_build(&w);
+	later_stream = gpu_stream_new(w.context, "s");
+	world_kernel(&w, later_stream, 10, 0); /* 4 latency: 4..14 */
+	world_kernel(&w, later_stream, 20, 1); /* 1 gap: 15..35 */
+	submit_event(later_stream, GPU_OP_RECORD, &event, 2);
+	CHECK(!gpu_stream_idle(later_stream) && !gpu_context_idle(w.context));
+	/* Submitted 1 us before the end of the one before: latency decides, 38..43. */
+	engine_at(w.engine, 34000000, submit_later, NULL, 3);
+	/* Long idle: 104..109. */
+	engine_at(w.engine, 100000000, submit_later, NULL, 4);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 14);
+	CHECK_US(w.log_ps[1], 35);
+	CHECK_US(w.log_ps[2], 35);
+	CHECK_US(w.log_ps[3], 43);
+	CHECK_US(w.log_ps[4], 109);
+	CHECK(event.recorded_count == 1 && event.completed_count == 1);
+	CHECK(gpu_stream_idle(later_stream) && gpu_context_idle(w.context));
+	CHECK(gpu_kernels_count(w.context) == 4);
+	CHECK_NEAR(gpu_busy_s(w.gpu), 40 * US, 1e-9);
+	world_release(&w);
+}
+
+static void two_streams_share_the_engine(void)
+{
+	struct gpu_stream *a, *b;
+
+	setup();
+	world_build(&w);
+	a = gpu_stream_new(w.context, "a");
+	b = gpu_stream_new(w.context, "b");
+	world_kernel(&w, a, 10, 0);
+	world_kernel(&w, b, 20, 1);
+	world_run(&w);
+	/* Half each from 4: a's 10 are over at 24; b's other 10 run alone. */
+	CHECK_US(w.log_ps[0], 24);
+	CHECK_US(w.log_ps[1], 34);
+	/* The union, not the sum. */
+	CHECK_NEAR(gpu_busy_s(w.gpu), 30 * US, 1e-9);
+	CHECK_NEAR(gpu_context_busy_s(w.context), 30 * US, 1e-9);
+	world_release(&w);
+}
+
+static void kernels_wait_for_a_slot(void)
+{
+	struct gpu_stream *a, *b, *c;
+
+	setup();
+	w.gpu_params.concurrent_kernels_count = 1;
+	world_build(&w);
+	a = gpu_stream_new(w.context, "a");
+	b = gpu_stream_new(w.context, "b");
+	c = gpu_stream_new(w.context, "c");
+	world_kernel(&w, a, 10, 0);
+	world_kernel(&w, b, 20, 1);
+	world_kernel(&w, c, 0, 2); /* takes no time, and its turn */
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 14);
+	CHECK_US(w.log_ps[1], 34);
+	CHECK_US(w.log_ps[2], 34);
+	world_release(&w);
+}
+
+static void streams_wait_for_events(void)
+{
+	struct gpu_event event = {0}, never = {0};
+	struct gpu_stream *a, *b;
+
+	setup();
+	world_build(&w);
+	a = gpu_stream_new(w.context, "a");
+	b = gpu_stream_new(w.context, "b");
+	submit_event(b, GPU_OP_WAIT, &never, 0); /* nothing recorded: passes */
+	world_kernel(&w, a, 10, 1);              /* 4..14 */
+	submit_event(a, GPU_OP_RECORD, &event, 2);
+	submit_event(b, GPU_OP_WAIT, &event, 3);
+	world_kernel(&w, a, 50, 4); /* 15..65 if alone */
+	/* The record that comes after the wait is not waited for. */
+	submit_event(a, GPU_OP_RECORD, &event, 5);
+	world_kernel(&w, b, 5, 6); /* from 15 with a's: 5 of work at a half, 25 */
+	gpu_when_event(w.context, &event, 1, world_log, &w, 7);
+	gpu_when_event(w.context, &event, 2, world_log, &w, 8);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 0);
+	CHECK_US(w.log_ps[2], 14);
+	CHECK_US(w.log_ps[3], 14);
+	CHECK_US(w.log_ps[6], 25);
+	CHECK_US(w.log_ps[4], 70);
+	CHECK_US(w.log_ps[7], 14);
+	CHECK_US(w.log_ps[8], 70);
+	world_release(&w);
+}
+
+/* A copy that takes arg microseconds. */
+static void copy_end(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	gpu_copy_finished(ctx);
+}
+
+static void copy_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
+{
+	(void)ctx;
+	engine_after(w.engine, (int64_t)arg * 1000000, copy_end, stream, 0);
+}
+
+static void submit_copy(struct gpu_stream *stream, enum copy_direction direction, unsigned us,
+			uint64_t arg)
+{
+	struct gpu_op op = {
+		.kind = GPU_OP_COPY,
+		.direction = direction,
+		.duration_s = us * US,
+		.start = copy_start,
+		.start_arg = us,
+		.done = world_log,
+		.ctx = &w,
+		.arg = arg,
+	};
+
+	gpu_submit(stream, &op);
+}
+
+static void copies_on(unsigned copy_engines_count)
+{
+	struct gpu_stream *streams[5];
+
+	setup();
+	w.gpu_params.copy_engines_count = copy_engines_count;
+	world_build(&w);
+	for (int i = 0; i < 5; i++)
+		streams[i] =
+			gpu_stream_new(w.context, (const char *[]){"a", "b", "c", "d", "e"}[i]);
+	submit_copy(streams[0], COPY_TO_DEVICE, 30, 0);
+	submit_copy(streams[1], COPY_TO_DEVICE, 10, 1);
+	submit_copy(streams[2], COPY_TO_HOST, 20, 2);
+	world_kernel(&w, streams[3], 10, 3); /* beside the copies */
+	submit_copy(streams[2], COPY_TO_DEVICE, 5, 4);
+	world_run(&w);
+}
+
+static void copy_engines_take_turns(void)
+{
+	copies_on(2); /* to device: 30, 40, then 45; to host: 20 */
+	CHECK_US(w.log_ps[0], 30);
+	CHECK_US(w.log_ps[1], 40);
+	CHECK_US(w.log_ps[2], 20);
+	CHECK_US(w.log_ps[3], 14);
+	CHECK_US(w.log_ps[4], 45);
+	world_release(&w);
+	copies_on(1); /* all in the order in which they came: 30, 40, 60, 65 */
+	CHECK_US(w.log_ps[0], 30);
+	CHECK_US(w.log_ps[1], 40);
+	CHECK_US(w.log_ps[2], 60);
+	CHECK_US(w.log_ps[3], 14);
+	CHECK_US(w.log_ps[4], 65);
+	world_release(&w);
+}
+
+static void copies_on_the_device_are_kernels(void)
+{
+	struct gpu_stream *a;
+
+	setup();
+	world_build(&w);
+	a = gpu_stream_new(w.context, "a");
+	submit_copy(a, COPY_ON_DEVICE, 10, 0); /* 4..14 */
+	world_kernel(&w, a, 10, 1);            /* 15..25 */
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 14);
+	CHECK_US(w.log_ps[1], 25);
+	CHECK_NEAR(gpu_busy_s(w.gpu), 20 * US, 1e-9);
+	world_release(&w);
+}
+
+static struct gpu_stream *room_stream;
+static void room_submit(void *ctx, uint64_t arg)
+{
+	(void)ctx;
+	world_log(&w, arg);
+	world_kernel(&w, room_stream, 10, 10 + arg);
+}
+
+static void the_queue_is_bounded(void)
+{
+	setup();
+	w.gpu_params.queue_depth_count = 2;
+	world_build(&w);
+	room_stream = gpu_stream_new(w.context, "a");
+	gpu_when_room(w.context, world_log, &w, 20); /* there is: now */
+	world_kernel(&w, room_stream, 10, 0);        /* 4..14 */
+	CHECK(gpu_has_room(w.context));
+	world_kernel(&w, room_stream, 10, 1); /* 15..25 */
+	CHECK(!gpu_has_room(w.context));
+	gpu_when_room(w.context, room_submit, NULL, 2);
+	gpu_when_room(w.context, room_submit, NULL, 3);
+	world_run(&w);
+	CHECK_US(w.log_ps[20], 14); /* came first, but two kernels filled the queue before */
+	CHECK_US(w.log_ps[2], 14);
+	CHECK_US(w.log_ps[3], 25);
+	CHECK_US(w.log_ps[12], 36); /* 26..36 */
+	CHECK_US(w.log_ps[13], 47); /* 37..47 */
+	world_release(&w);
+}
+
+static void idle_means_submitted_so_far(void)
+{
+	struct gpu_stream *a, *b;
+
+	setup();
+	world_build(&w);
+	a = gpu_stream_new(w.context, "a");
+	b = gpu_stream_new(w.context, "b");
+	gpu_when_idle(w.context, NULL, world_log, &w, 10); /* already: now */
+	world_kernel(&w, a, 10, 0);                        /* 4..24 */
+	world_kernel(&w, b, 20, 1);                        /* 4..34 */
+	gpu_when_idle(w.context, a, world_log, &w, 11);
+	gpu_when_idle(w.context, NULL, world_log, &w, 12);
+	world_kernel(&w, a, 100, 2); /* comes later: not waited for */
+	world_run(&w);
+	CHECK_US(w.log_ps[10], 0);
+	CHECK_US(w.log_ps[11], 24);
+	/* b: 10 done at 24; alone until a's next at 25; 9 left at a half: 43. */
+	CHECK_US(w.log_ps[1], 43);
+	CHECK_US(w.log_ps[12], 43);
+	world_release(&w);
+}
+
+static void memory_is_bounded_by_the_fraction(void)
+{
+	struct gpu_context *quarter;
+
+	setup();
+	world_build(&w);
+	quarter = gpu_context_new(w.gpu, "quarter", 0.25); /* of 4 GB */
+	CHECK(gpu_memory_take(quarter, 1e9));
+	CHECK(!gpu_memory_take(quarter, 1));
+	CHECK(gpu_memory_take(w.context, 3e9));
+	CHECK(!gpu_memory_take(w.context, 1)); /* the GPU is full */
+	CHECK_NEAR(gpu_memory_used_B(w.gpu), 4e9, 0);
+	CHECK(gpu_memory_take(w.context, -1e9));
+	CHECK(!gpu_memory_take(quarter, 1)); /* still its quarter */
+	gpu_context_fraction_set(quarter, 0.5);
+	CHECK(gpu_memory_take(quarter, 1e9));
+	CHECK_NEAR(gpu_memory_used_B(w.gpu), 4e9, 0);
+	world_release(&w);
+}
+
+static void kernel_durations(void)
+{
+	struct efficiency_params efficiency = {.peak_ratio = 0.5, .half_work_flop = 1e8};
+	struct kernel_work compute = {1e9, 1e6}, stream = {0, 80e6}, both = {1e8, 80e6};
+
+	setup();
+	/* (1e9 + 1e8) / (1e12 x 0.5) = 2.2 ms; and 2 us. */
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, false), 2.202e-3, 1e-12);
+	/* 80 MB / (100 GB/s x 0.8) = 1 ms. */
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &stream, false), 1.002e-3, 1e-12);
+	/* 0.4 ms of arithmetic, 1 ms of bytes: the larger. */
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &both, false), 1.002e-3, 1e-12);
+	/* No fp16 peak: as fp32; with one: it counts. */
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, true), 2.202e-3, 1e-12);
+	w.gpu_params.fp16_flops = 2e12;
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, true), 1.102e-3, 1e-12);
+	/* Half of the reach at half_work: 1e8 flop at 0.25e12 flop/s. */
+	compute = (struct kernel_work){1e8, 0};
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, false), 0.402e-3, 1e-12);
+}
+
+static void no_allocation_after_warm_up(void)
+{
+	struct gpu_stream *a, *b;
+	struct gpu_event event = {0};
+	size_t used_B = 0;
+
+	setup();
+	world_build(&w);
+	a = gpu_stream_new(w.context, "a");
+	b = gpu_stream_new(w.context, "b");
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 100; i++) {
+			world_kernel(&w, a, 1, 0);
+			submit_event(a, GPU_OP_RECORD, &event, 1);
+			submit_event(b, GPU_OP_WAIT, &event, 2);
+			world_kernel(&w, b, 1, 3);
+		}
+		gpu_when_idle(w.context, NULL, world_log, &w, 4);
+		world_run(&w);
+		if (round == 0)
+			used_B = arena_used_B(w.gpu_arena);
+	}
+	CHECK(w.log_count == 20 * 401);
+	CHECK(arena_used_B(w.gpu_arena) == used_B);
+	world_release(&w);
+}
+
+static const struct test tests[] = {
+	TEST(one_stream_runs_in_order),
+	TEST(two_streams_share_the_engine),
+	TEST(kernels_wait_for_a_slot),
+	TEST(streams_wait_for_events),
+	TEST(copy_engines_take_turns),
+	TEST(copies_on_the_device_are_kernels),
+	TEST(the_queue_is_bounded),
+	TEST(idle_means_submitted_so_far),
+	TEST(memory_is_bounded_by_the_fraction),
+	TEST(kernel_durations),
+	TEST(no_allocation_after_warm_up),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Expected times are added up by hand from the numbers of cuda_world.h. */
+#include "sim/engine/trace.h"
+#include "tests/cuda_world.h"
+
+static struct world w;
+
+static void setup(void)
+{
+	memset(&w, 0, sizeof w);
+	world_presets(&w);
+}
+
+/* ---- a port whose calls all take 10 us, or none at all ---- */
+
+struct slow_port {
+	struct cuda_port port;
+	call_done_fn *done[4]; /* by thread: of the call in flight */
+	void *ctx[4];
+	uint64_t arg[4];
+	int64_t takes_ps; /* 0: returns within the call */
+	size_t calls[4];  /* by thread */
+};
+static struct slow_port slow;
+
+static void slow_return(void *ctx, uint64_t thread)
+{
+	(void)ctx;
+	slow.done[thread](slow.ctx[thread], slow.arg[thread], CALL_OK);
+}
+
+static void slow_call(struct cuda_port *port, unsigned thread, struct cpu *core,
+		      const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg)
+{
+	(void)core;
+	(void)call;
+	CHECK(port == &slow.port && thread < 4);
+	slow.calls[thread]++;
+	slow.done[thread] = done;
+	slow.ctx[thread] = ctx;
+	slow.arg[thread] = arg;
+	if (slow.takes_ps > 0)
+		engine_after(w.engine, slow.takes_ps, slow_return, NULL, thread);
+	else
+		done(ctx, arg, CALL_OK);
+}
+
+/* ---- playing ---- */
+
+static size_t steps_seen;
+static size_t stop_after; /* 0: never */
+
+static bool step_done(void *ctx, struct player *player, const struct step_record *record)
+{
+	CHECK(ctx == &w);
+	CHECK(record == player_step_at(player, steps_seen));
+	steps_seen++;
+	CHECK(player_step_count(player) == steps_seen);
+	return steps_seen != stop_after;
+}
+
+static struct player *play(const struct call_stream *program, struct cuda_port *port,
+			   struct cuda_process *process, uint32_t steps_max)
+{
+	struct player_spec spec = {
+		.arena = w.arena,
+		.engine = w.engine,
+		.name = "client",
+		.program = program,
+		.port = port,
+		.guest = w.guest,
+		.context = w.context,
+		.process = process,
+		.steps_max = steps_max,
+		.step_done = step_done,
+		.ctx = &w,
+	};
+	struct player *player;
+
+	steps_seen = 0;
+	player = player_new(&spec);
+	player_start(player);
+	world_run(&w);
+	return player;
+}
+
+static struct player *play_slow(const struct call_stream *program, int64_t takes_ps,
+				uint32_t steps_max)
+{
+	slow = (struct slow_port){.port = {slow_call}, .takes_ps = takes_ps};
+	return play(program, &slow.port, NULL, steps_max);
+}
+
+static struct player *play_locally(const struct call_stream *program, uint32_t steps_max)
+{
+	struct cuda_process *process =
+		world_process(&w, program->stream_count, program->event_count);
+
+	return play(program, local_port_new(w.arena, process), process, steps_max);
+}
+
+static void check_times(const struct step_record *record, double think_us, double call_us,
+			double wait_us)
+{
+	CHECK_NEAR(record->thread_s[TIME_THINK], think_us * US, 1e-9);
+	CHECK_NEAR(record->thread_s[TIME_CALL], call_us * US, 1e-9);
+	CHECK_NEAR(record->thread_s[TIME_WAIT], wait_us * US, 1e-9);
+}
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+#define THINK(us)                                                                                  \
+	{                                                                                          \
+		.kind = ITEM_THINK, .work_s = (us)*US                                              \
+	}
+#define CALL(kind_)                                                                                \
+	{                                                                                          \
+		.kind = ITEM_CALL, .call = {.kind = kind_ }                                        \
+	}
+#define LAUNCH(us)                                                                                 \
+	{                                                                                          \
+		.kind = ITEM_CALL, .call = {.kind = CALL_LAUNCH, .duration_s = (us)*US }           \
+	}
+#define RECORD(event_)                                                                             \
+	{                                                                                          \
+		.kind = ITEM_CALL, .call = {.kind = CALL_EVENT_RECORD, .event = event_ }           \
+	}
+#define POST(signal_)                                                                              \
+	{                                                                                          \
+		.kind = ITEM_POST, .signal = signal_                                               \
+	}
+#define AWAIT(signal_, count_)                                                                     \
+	{                                                                                          \
+		.kind = ITEM_AWAIT, .signal = signal_, .count = count_                             \
+	}
+#define WATCH(event_, signal_)                                                                     \
+	{                                                                                          \
+		.kind = ITEM_WATCH, .signal = signal_, .call = {.event = event_ }                  \
+	}
+
+/* Thread 0: think 5, call 10, wait for the other's second post, call 10.
+ * Thread 1: think 20, post, think 20, post, think 30: 70. */
+static const struct item main_items[] = {
+	THINK(5), CALL(CALL_LIBRARY), AWAIT(0, 2), {.kind = ITEM_STEP_MARK}, CALL(CALL_LIBRARY)};
+static const struct item helper_items[] = {THINK(20), POST(0), THINK(20), POST(0), THINK(30)};
+static const struct call_thread two_threads[] = {{"main", main_items, COUNT(main_items)},
+						 {"helper", helper_items, COUNT(helper_items)}};
+static const struct call_stream two_thread_program = {
+	.threads = two_threads, .thread_count = 2, .signal_count = 1};
+
+static void threads_hand_over_by_signals(void)
+{
+	struct player *player;
+
+	setup();
+	world_build(&w);
+	stop_after = 0;
+	player = play_slow(&two_thread_program, 10000000, 3);
+	CHECK(steps_seen == 3 && player_step_count(player) == 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct step_record *record = player_step_at(player, i);
+
+		CHECK_US(record->start_ps, 70 * (double)i);
+		CHECK_US(record->mark_ps, 70 * (double)i + 40);
+		CHECK_US(record->end_ps, 70 * (double)(i + 1));
+		/* 15..40 waits for the signal, 50..70 for the helper's end. */
+		check_times(record, 5, 20, 45);
+		CHECK(record->calls_count == 2 && record->polls_count == 0);
+		CHECK_NEAR(record->gpu_busy_s, 0, 0);
+	}
+	CHECK(slow.calls[0] == 6 && slow.calls[1] == 0);
+	world_release(&w);
+}
+
+static void a_player_can_be_stopped(void)
+{
+	setup();
+	world_build(&w);
+	stop_after = 2;
+	play_slow(&two_thread_program, 10000000, 100);
+	CHECK(steps_seen == 2);
+	CHECK_US(engine_now_ps(w.engine), 140);
+	world_release(&w);
+}
+
+/* A port may return within the call; a long list must not fill the stack. */
+static void calls_may_return_at_once(void)
+{
+	enum { CALLS = 300000 };
+	struct item *items;
+	struct call_thread thread = {.name = "main", .count = CALLS + 1};
+	struct call_stream program = {.threads = &thread, .thread_count = 1};
+	struct player *player;
+
+	setup();
+	world_build(&w);
+	stop_after = 0;
+	items = ARENA_ARRAY(w.arena, CALLS + 1, struct item);
+	for (int i = 0; i < CALLS; i++)
+		items[i] = (struct item)CALL(CALL_GET_DEVICE);
+	items[CALLS] = (struct item)THINK(7);
+	thread.items = items;
+	player = play_slow(&program, 0, 1);
+	CHECK(player_step_at(player, 0)->calls_count == CALLS);
+	check_times(player_step_at(player, 0), 7, 0, 0);
+	world_release(&w);
+}
+
+/* Launch 5, synchronise: kernel 9..109, back at 110.5; each step the same. */
+static void gpu_time_is_counted_by_step(void)
+{
+	static const struct item items[] = {LAUNCH(100), CALL(CALL_DEVICE_SYNCHRONIZE)};
+	static const struct call_thread thread = {"main", items, COUNT(items)};
+	static const struct call_stream program = {
+		.threads = &thread, .thread_count = 1, .stream_count = 1};
+	struct player *player;
+
+	setup();
+	world_build(&w);
+	stop_after = 0;
+	player = play_locally(&program, 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct step_record *record = player_step_at(player, i);
+
+		CHECK_US(record->end_ps, 110.5 * (double)(i + 1));
+		CHECK(record->mark_ps == record->end_ps);
+		CHECK_NEAR(record->gpu_busy_s, 100 * US, 1e-9);
+		check_times(record, 0, 110.5, 0);
+	}
+	world_release(&w);
+}
+
+/* The GPU works 10000 us; the event is recorded at 7 and watched at once. The
+ * poller asks for 3, sleeps 10: asks begin at 7, 20, 33 ... and look 3 later.
+ * The kernel ends at 9 + 10000. The first look at or after 10009 is that of
+ * ask n (from 0), 10 + 13 n >= 10009, n = 770: 10020; so 771 asks. */
+static const struct item watch_items[] = {LAUNCH(10000), RECORD(0), WATCH(0, 0), AWAIT(0, 1)};
+static const struct call_thread watch_thread = {"main", watch_items, COUNT(watch_items)};
+
+static void polls_follow_from_time_and_round_trip(void)
+{
+	static const struct call_stream program = {.threads = &watch_thread,
+						   .thread_count = 1,
+						   .stream_count = 1,
+						   .event_count = 1,
+						   .signal_count = 1,
+						   .poller = {true, 10 * US}};
+	struct player *player;
+
+	setup();
+	world_build(&w);
+	stop_after = 0;
+	player = play_locally(&program, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct step_record *record = player_step_at(player, i);
+
+		CHECK(record->polls_count == 771);
+		CHECK(record->calls_count == 2);
+		CHECK_US(record->end_ps, 10020 * (double)(i + 1));
+		check_times(record, 0, 7, 10013);
+	}
+	world_release(&w);
+}
+
+/* Without a poller the signal comes with the kernel's end, and no call asks. */
+static void without_a_poller_a_watch_costs_nothing(void)
+{
+	static const struct call_stream program = {.threads = &watch_thread,
+						   .thread_count = 1,
+						   .stream_count = 1,
+						   .event_count = 1,
+						   .signal_count = 1};
+	struct player *player;
+
+	setup();
+	world_build(&w);
+	stop_after = 0;
+	player = play_locally(&program, 3);
+	for (size_t i = 0; i < 3; i++) {
+		CHECK(player_step_at(player, i)->polls_count == 0);
+		CHECK_US(player_step_at(player, i)->end_ps, 10009 * (double)(i + 1));
+	}
+	world_release(&w);
+}
+
+/* Two events pending, of kernels that end at 109 and, on the other stream,
+ * sharing the GPU, later. A sweep asks for both, 6; then sleeps 10. */
+static void a_sweep_asks_for_every_pending_event(void)
+{
+	static const struct item items[] = {
+		LAUNCH(100),
+		RECORD(0),
+		{.kind = ITEM_CALL,
+		 .call = {.kind = CALL_LAUNCH, .stream = 1, .duration_s = 200 * US}},
+		{.kind = ITEM_CALL, .call = {.kind = CALL_EVENT_RECORD, .stream = 1, .event = 1}},
+		WATCH(0, 0),
+		WATCH(1, 1),
+		AWAIT(0, 1),
+		{.kind = ITEM_STEP_MARK},
+		AWAIT(1, 1),
+	};
+	static const struct call_thread thread = {"main", items, COUNT(items)};
+	static const struct call_stream program = {.threads = &thread,
+						   .thread_count = 1,
+						   .stream_count = 2,
+						   .event_count = 2,
+						   .signal_count = 2,
+						   .poller = {true, 10 * US}};
+	const struct step_record *record;
+
+	setup();
+	world_build(&w);
+	stop_after = 0;
+	record = player_step_at(play_locally(&program, 1), 0);
+	/* Kernel 0 from 9; kernel 1 from 12 + 4 = 16: 0 has done 7, its 93 take
+	 * 186, until 202; 1 has 107 left: 309.
+	 * Watched at 14: sweeps begin at 14 + 16 n and look at 17 and 20 + 16 n.
+	 * Event 0 is seen at 17 + 16 x 12 = 209, by 13 sweeps, 25 asks so far, the
+	 * 26th sees event 1 pending at 212. Then one event: looks at 225 + 13 n;
+	 * the first from 309 on is 225 + 13 x 7 = 316: 8 asks more. */
+	CHECK_US(record->mark_ps, 209);
+	CHECK_US(record->end_ps, 316);
+	CHECK(record->polls_count == 26 + 8);
+	world_release(&w);
+}
+
+/* Each step watches a kernel of 130 and a copy of 100 with one signal and goes
+ * on at the first post, the copy's: at 113. The first step's kernel ends at 139,
+ * in the second step, and must not end it: that is over when its own copy is,
+ * at 226. */
+static void late_watches_do_not_leak_into_the_next_step(void)
+{
+	static const struct item items[] = {
+		{.kind = ITEM_CALL,
+		 .call = {.kind = CALL_LAUNCH, .stream = 1, .duration_s = 130 * US}},
+		{.kind = ITEM_CALL, .call = {.kind = CALL_EVENT_RECORD, .stream = 1, .event = 1}},
+		{.kind = ITEM_CALL, .call = {.kind = CALL_MEMCPY_D2H_ASYNC, .payload_B = 1e6}},
+		RECORD(0),
+		WATCH(1, 0),
+		WATCH(0, 0),
+		AWAIT(0, 1),
+	};
+	static const struct call_thread thread = {"main", items, COUNT(items)};
+	static const struct call_stream program = {.threads = &thread,
+						   .thread_count = 1,
+						   .stream_count = 2,
+						   .event_count = 2,
+						   .signal_count = 1};
+	struct player *player;
+
+	setup();
+	world_build(&w);
+	stop_after = 0;
+	player = play_locally(&program, 2);
+	CHECK_US(player_step_at(player, 0)->end_ps, 113);
+	CHECK_US(player_step_at(player, 1)->end_ps, 226);
+	world_release(&w);
+}
+
+static void threads_leave_their_traces(void)
+{
+	struct trace *trace;
+	size_t calls = 0, waits = 0;
+
+	setup();
+	world_build(&w);
+	trace = trace_new(w.arena);
+	engine_trace_set(w.engine, trace);
+	stop_after = 0;
+	play_slow(&two_thread_program, 10000000, 1);
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+
+		if (strcmp(trace_track_name(trace, span->track), "main") != 0)
+			continue;
+		CHECK_TEXT(trace_track_group(trace, span->track), "client");
+		if (span->kind == SPAN_CALL) {
+			CHECK_TEXT(span->name, "libraryCall");
+			CHECK_US(span->end_ps - span->start_ps, 10);
+			calls++;
+		} else if (span->kind == SPAN_WAIT) {
+			CHECK_US(span->start_ps, 15);
+			CHECK_US(span->end_ps, 40);
+			waits++;
+		}
+	}
+	CHECK(calls == 2 && waits == 1);
+	world_release(&w);
+}
+
+static const struct test tests[] = {
+	TEST(threads_hand_over_by_signals),
+	TEST(a_player_can_be_stopped),
+	TEST(calls_may_return_at_once),
+	TEST(gpu_time_is_counted_by_step),
+	TEST(polls_follow_from_time_and_round_trip),
+	TEST(without_a_poller_a_watch_costs_nothing),
+	TEST(a_sweep_asks_for_every_pending_event),
+	TEST(late_watches_do_not_leak_into_the_next_step),
+	TEST(threads_leave_their_traces),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
