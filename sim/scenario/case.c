@@ -77,24 +77,44 @@ static const struct cfg_node *read_group(struct case_reader *c, const char *fold
 
 /* A fitted profile: a list `parameters` of groups with a path and a value. They
  * stand in for what files say, and give way to settings. */
-static void apply_profile(struct case_reader *c)
+static void apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile)
 {
-	struct reader *reader = &c->reader;
-	if (!c->params->profile[0])
-		return;
-	const struct cfg_node *file;
-	const struct cfg_node *list =
-		read_group(c, "calib/profiles", "profile", c->params->profile, "parameters", &file);
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const struct cfg_node *group = cfg_at(list, i);
 		const char *path = cfg_text(cfg_child(group, "path"));
-		if (!path || !cfg_child(group, "fit"))
-			diag_error(reader->diag, cfg_origin(group),
-				   "profile '%s': an entry needs path and fit (write { path = \"runtime.x\"; fit = { "
-				   "value = ... }; })", c->params->profile);
+		if (path && cfg_child(group, "fit"))
+			cfg_override_node(c->reader.resolution, path, cfg_child(group, "fit"));
 		else
-			cfg_override_node(reader->resolution, path, cfg_child(group, "fit"));
+			diag_error(c->reader.diag, cfg_origin(group),
+				   "profile '%s': an entry needs path and fit (write { path = \"runtime.x\"; fit = { "
+				   "value = ... }; })", profile);
 	}
+}
+
+static void apply_profile(struct case_reader *c)
+{
+	const struct cfg_node *file;
+	if (c->params->profile[0])
+		apply_parameters(c, read_group(c, "calib/profiles", "profile", c->params->profile, "parameters", &file),
+				 c->params->profile);
+}
+
+/* What was fitted of a GPU lies in a profile of its name, if there is one. */
+static void apply_gpu_profiles(struct case_reader *c)
+{
+	struct reader *reader = &c->reader;
+	const struct topology *topology = &c->scenario->topology;
+	const char *const *names;
+	size_t count = data_names(reader->arena, reader->root, "calib/profiles", &names);
+	for (size_t i = 0; i < count; i++)
+		for (size_t gpu = 0; gpu < topology->gpu_count; gpu++)
+			if (strcmp(names[i], topology->gpus[gpu].profile) == 0) {
+				const struct cfg_node *file = cfg_read(
+					reader->arena, reader->diag,
+					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg", reader->root, names[i]));
+				apply_parameters(c, cfg_child(file, "parameters"), names[i]);
+				break;
+			}
 }
 
 static void read_stack(struct case_reader *c)
@@ -147,24 +167,13 @@ static const struct network *read_network(struct case_reader *c, const char *nam
 	return network_read(c->reader.arena, c->reader.diag, file);
 }
 
-/* calib/profiles/<gpu>.cfg holds a group of two numbers for each network that
- * was fitted on that GPU; others keep the defaults. */
+/* Two numbers for each network on each GPU, fitted or the defaults. */
 static const struct efficiency_params *read_efficiency(struct case_reader *c, const char *profile, const char *model)
 {
 	struct reader *reader = &c->reader;
-	const char *const *names;
-	size_t count = data_names(reader->arena, reader->root, "calib/profiles", &names);
-	const struct cfg_node *node = NULL;
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(names[i], profile) == 0) {
-			const struct cfg_node *file =
-				cfg_read(reader->arena, reader->diag,
-					 arena_printf(reader->arena, "%s/calib/profiles/%s.cfg", reader->root, profile));
-			node = file ? cfg_child(cfg_child(file, "efficiency"), model) : NULL;
-		}
 	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
 	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", profile, model);
-	cfg_params(reader->resolution, reader->arena, reader->diag, node, prefix, prefix, &efficiency_table, NULL, 0,
+	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix, &efficiency_table, NULL, 0,
 		   efficiency);
 	return efficiency;
 }
@@ -356,6 +365,7 @@ static void read_world(struct case_reader *c)
 		return;
 	apply_profile(c);
 	read_topology(reader, file, path, &c->scenario->topology);
+	apply_gpu_profiles(c);
 	read_stack(c);
 	read_runtime(c);
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"), "driver", "driver",

@@ -144,7 +144,10 @@ static void read_gpus(struct reader *reader, const struct cfg_node *node, struct
 		const struct cfg_node *group = cfg_at(list, i);
 		const char *name = required_text(reader, group, "name", "gpu");
 		const char *host = required_text(reader, group, "host", "gpu");
-		const char *profile = required_text(reader, group, "profile", "gpu");
+		const char *profile = name ? cfg_override_text(reader->resolution, arena_printf(reader->arena, "gpu.%s.profile", name))
+					   : NULL; /* --set gpu.gpu0.profile=v100-sxm2 */
+		if (!profile)
+			profile = required_text(reader, group, "profile", "gpu");
 		cfg_only(reader->diag, group, known, sizeof known / sizeof known[0]);
 		gpus[i] = (struct gpu_entry){.name = name ? name : "?", .origin = cfg_origin(group),
 					     .profile = profile ? profile : "?"};

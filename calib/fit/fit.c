@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calib/fit/fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/base/vec.h"
+
+/* Run-to-run spread of a throughput that a source does not state. */
+static const double SPREAD_RATIO = 0.005;
+static const double DIFFERENCE = 0.02, NORMAL_95 = 1.6448536269514722, TOLERANCE = 2e-4;
+enum { EVALUATIONS_MAX = 160 };
+
+struct fitting {
+	struct arena *arena;
+	struct diag *diag;
+	const char *data_root;
+	uint64_t seed;
+	FILE *progress;
+	const char *broken;
+	struct fit_result *result;
+	size_t first, count; /* the stage's parameters */
+	const struct dataset_row *rows[FIT_ROWS_MAX];
+	size_t row_count;
+	bool failed;
+};
+
+/* ln(predicted / measured) of each row with the parameters' current values. */
+static void residuals(struct fitting *f, double *out)
+{
+	struct draw_value draws[FIT_TOTAL_MAX];
+	for (size_t i = 0; i < f->result->count; i++)
+		draws[i] = (struct draw_value){f->result->parameters[i].path, f->result->parameters[i].value};
+	for (size_t i = 0; i < f->row_count; i++) {
+		struct arena *scratch = arena_new();
+		struct diag *diag = diag_new(scratch);
+		const struct case_request request = {.settings = f->rows[i]->settings,
+						     .setting_count = f->rows[i]->setting_count,
+						     .draws = draws, .draw_count = f->first + f->count,
+						     .data_root = f->data_root};
+		const struct scenario *scenario = case_read(scratch, diag, &request);
+		out[i] = 5; /* a failure is far from any measurement */
+		if (scenario) {
+			struct point point = predict_point(scratch, scenario, f->seed, false, NULL);
+			if (point.broken && !f->broken)
+				f->broken = arena_strdup(f->arena, point.broken);
+			if (!point.failed && !point.broken)
+				out[i] = log(point.throughput / f->rows[i]->measured);
+		} else if (!f->failed) {
+			f->failed = true;
+			for (size_t k = 0; k < diag_count(diag) && k < 20; k++)
+				diag_error(f->diag, (struct origin){0}, "%s", diag_at(diag, k));
+		}
+		arena_free(scratch);
+	}
+}
+
+static double scale_of(const struct dataset_row *row)
+{
+	return sqrt(SPREAD_RATIO * SPREAD_RATIO + row->rounding_ratio * row->rounding_ratio / 3);
+}
+
+static void set_values(struct fitting *f, const double *x)
+{
+	for (size_t i = 0; i < f->count; i++)
+		f->result->parameters[f->first + i].value = exp(x[i]);
+}
+
+static double chi_squared(const double *x, void *ctx)
+{
+	struct fitting *f = ctx;
+	double out[FIT_ROWS_MAX], sum = 0;
+	set_values(f, x);
+	residuals(f, out);
+	for (size_t i = 0; i < f->row_count; i++)
+		sum += pow(out[i] / scale_of(f->rows[i]), 2);
+	if (f->progress) {
+		fputc('.', f->progress);
+		fflush(f->progress);
+	}
+	return sum;
+}
+
+/* Inverts the symmetric matrix a[n * n] in place by Gauss-Jordan; false if singular. */
+static bool invert(double *a, size_t n)
+{
+	double inverse[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX] = {0};
+	for (size_t i = 0; i < n; i++)
+		inverse[i * n + i] = 1;
+	for (size_t i = 0; i < n; i++) {
+		double pivot = a[i * n + i];
+		if (!(fabs(pivot) > 1e-12))
+			return false;
+		for (size_t k = 0; k < n; k++) {
+			a[i * n + k] /= pivot;
+			inverse[i * n + k] /= pivot;
+		}
+		for (size_t row = 0; row < n; row++) {
+			double factor = a[row * n + i];
+			for (size_t k = 0; k < n && row != i; k++) {
+				a[row * n + k] -= factor * a[i * n + k];
+				inverse[row * n + k] -= factor * inverse[i * n + k];
+			}
+		}
+	}
+	memcpy(a, inverse, n * n * sizeof *a);
+	return true;
+}
+
+/* Sets low and high of the stage's parameters around x. */
+static void set_intervals(struct fitting *f, const double *x, double chi2)
+{
+	double jacobian[FIT_PARAMETERS_MAX][FIT_ROWS_MAX], up[FIT_ROWS_MAX], down[FIT_ROWS_MAX];
+	double moved[FIT_PARAMETERS_MAX], normal[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX];
+	size_t n = f->count;
+	for (size_t p = 0; p < n; p++) {
+		memcpy(moved, x, n * sizeof *moved);
+		moved[p] = x[p] + DIFFERENCE;
+		set_values(f, moved);
+		residuals(f, up);
+		moved[p] = x[p] - DIFFERENCE;
+		set_values(f, moved);
+		residuals(f, down);
+		for (size_t i = 0; i < f->row_count; i++)
+			jacobian[p][i] = (up[i] - down[i]) / (2 * DIFFERENCE) / scale_of(f->rows[i]);
+	}
+	set_values(f, x);
+	for (size_t p = 0; p < n; p++)
+		for (size_t q = 0; q < n; q++) {
+			normal[p * n + q] = 0;
+			for (size_t i = 0; i < f->row_count; i++)
+				normal[p * n + q] += jacobian[p][i] * jacobian[q][i];
+		}
+	double inflation = f->row_count > n ? fmax(1, chi2 / (double)(f->row_count - n)) : 1;
+	bool known = invert(normal, n);
+	for (size_t p = 0; p < n; p++) {
+		struct fitted_parameter *parameter = &f->result->parameters[f->first + p];
+		double deviation = known ? sqrt(fmax(0, normal[p * n + p]) * inflation) * NORMAL_95 : INFINITY;
+		parameter->low = fmax(parameter->min, parameter->value * exp(-deviation));
+		parameter->high = fmin(parameter->max, parameter->value * exp(deviation));
+	}
+}
+
+static bool minimise(struct fitting *f, struct fit_stage_result *stage)
+{
+	double x[FIT_PARAMETERS_MAX], step[FIT_PARAMETERS_MAX], low[FIT_PARAMETERS_MAX], high[FIT_PARAMETERS_MAX];
+	double out[FIT_ROWS_MAX], squares = 0;
+	for (size_t i = 0; i < f->count; i++) {
+		const struct fitted_parameter *parameter = &f->result->parameters[f->first + i];
+		x[i] = log(parameter->start);
+		step[i] = 0.25;
+		low[i] = log(parameter->min);
+		high[i] = log(parameter->max);
+	}
+	double chi2 = num_minimise(chi_squared, f, f->count, x, step, low, high, TOLERANCE, EVALUATIONS_MAX);
+	set_values(f, x);
+	residuals(f, out);
+	for (size_t i = 0; i < f->row_count; i++)
+		squares += out[i] * out[i];
+	stage->rms_ratio = sqrt(squares / (double)f->row_count);
+	set_intervals(f, x, chi2);
+	if (f->progress)
+		fputc('\n', f->progress);
+	return !f->failed && !f->broken;
+}
+
+/* ---- reading the fit file ---- */
+
+static const char *need(struct fitting *f, const struct cfg_node *group, const char *key)
+{
+	const char *text = cfg_text(cfg_child(group, key));
+	if (!text)
+		diag_error(f->diag, cfg_origin(group), "fit: %s is missing here (write %s = \"...\")", key, key);
+	return text ? text : "";
+}
+
+/* A bound or start as text, in the parameter's quantity. */
+static double need_value(struct fitting *f, const struct cfg_node *group, const char *key, const struct param_row *row)
+{
+	double value = 1;
+	const char *wrong = quantity_parse(f->arena, row->quantity, need(f, group, key), &value);
+	if (wrong)
+		diag_error(f->diag, cfg_origin(group), "fit: %s %s", key, wrong);
+	else if (!(value > 0))
+		diag_error(f->diag, cfg_origin(group), "fit: %s must be above zero (parameters are fitted on a log scale)", key);
+	return value;
+}
+
+static const struct param_row *find_row(struct fitting *f, const struct cfg_node *group, const char *path)
+{
+	struct diag *quiet = diag_new(f->arena);
+	const struct case_request request = {.settings = f->rows[0]->settings,
+					     .setting_count = f->rows[0]->setting_count, .data_root = f->data_root};
+	const struct scenario *scenario = case_read(f->arena, quiet, &request);
+	const struct cfg_param *param = scenario ? cfg_param_find(scenario->resolution, path) : NULL;
+	if (!scenario)
+		for (size_t i = 0; i < diag_count(quiet) && i < 20; i++)
+			diag_error(f->diag, cfg_origin(group), "%s", diag_at(quiet, i));
+	else if (!param || param->row->kind != PARAM_KIND_NUMBER)
+		diag_error(f->diag, cfg_origin(group), "fit: the rows' cases have no number '%s' (see farwire explain)", path);
+	return param && param->row->kind == PARAM_KIND_NUMBER ? param->row : NULL;
+}
+
+static void read_parameters(struct fitting *f, const struct cfg_node *stage)
+{
+	const struct cfg_node *list = cfg_child(stage, "parameters");
+	size_t count = list ? cfg_count(list) : 0;
+	f->first = f->result->count;
+	f->count = 0;
+	if (count == 0 || count > FIT_PARAMETERS_MAX || f->first + count > FIT_TOTAL_MAX) {
+		diag_error(f->diag, cfg_origin(stage), "fit: a stage has 1 to %d parameters", FIT_PARAMETERS_MAX);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_node *group = cfg_at(list, i);
+		struct fitted_parameter *parameter = &f->result->parameters[f->first + i];
+		parameter->path = need(f, group, "path");
+		parameter->row = find_row(f, group, parameter->path);
+		if (!parameter->row)
+			return;
+		parameter->start = need_value(f, group, "start", parameter->row);
+		parameter->min = need_value(f, group, "low", parameter->row);
+		parameter->max = need_value(f, group, "high", parameter->row);
+		parameter->value = parameter->start;
+		parameter->profile = need(f, stage, "profile");
+		parameter->note = need(f, stage, "note");
+		f->count++;
+	}
+	f->result->count += f->count;
+}
+
+static bool label_has_all(const struct cfg_node *texts, const char *label)
+{
+	for (size_t i = 0; texts && i < cfg_count(texts); i++)
+		if (!cfg_text(cfg_at(texts, i)) || !strstr(label, cfg_text(cfg_at(texts, i))))
+			return false;
+	return true;
+}
+
+static void read_rows(struct fitting *f, const struct cfg_node *stage)
+{
+	/* Profiles are what comes out of fits: none goes in. */
+	static const struct setting no_profile = {"case.profile=", {"fit", 0}};
+	f->row_count = 0;
+	const struct dataset *dataset =
+		dataset_read(f->arena, f->diag, f->data_root, need(f, stage, "dataset"), &no_profile, 1);
+	for (size_t i = 0; dataset && i < dataset->row_count && f->row_count < FIT_ROWS_MAX; i++)
+		if (dataset->rows[i].role == ROLE_FIT && isfinite(dataset->rows[i].measured) &&
+		    label_has_all(cfg_child(stage, "rows"), dataset->rows[i].label))
+			f->rows[f->row_count++] = &dataset->rows[i];
+	if (dataset && f->row_count == 0)
+		diag_error(f->diag, cfg_origin(stage), "fit: no row of role fit has these texts in its label");
+}
+
+static void run_stage(struct fitting *f, const struct cfg_node *node, struct fit_stage_result *stage)
+{
+	read_rows(f, node);
+	if (diag_count(f->diag) == 0)
+		read_parameters(f, node);
+	if (diag_count(f->diag))
+		return;
+	*stage = (struct fit_stage_result){.profile = need(f, node, "profile"), .first = f->first, .count = f->count,
+					   .row_count = f->row_count};
+	const char **labels = ARENA_ARRAY(f->arena, f->row_count, const char *);
+	for (size_t i = 0; i < f->row_count; i++)
+		labels[i] = f->rows[i]->label;
+	stage->row_labels = labels;
+	if (f->progress)
+		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profile, f->count, f->row_count);
+	minimise(f, stage);
+}
+
+const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const char *data_root, const char *name,
+				 uint64_t seed, FILE *progress, const char **broken)
+{
+	*broken = NULL;
+	const char *path = data_path(arena, diag, (struct origin){0}, data_root, "calib/fit", "fit", name, NULL);
+	const struct cfg_node *file = path ? cfg_read(arena, diag, path) : NULL;
+	const struct cfg_node *stages = cfg_child(cfg_child(file, "fit"), "stages");
+	if (file && !stages)
+		diag_error(diag, cfg_origin(file), "no list of stages in a group `fit = { stages = ( ... ); }`");
+	if (!stages)
+		return NULL;
+	struct fitting f = {.arena = arena, .diag = diag, .data_root = data_root, .seed = seed, .progress = progress};
+	f.result = ARENA_NEW(arena, struct fit_result);
+	f.result->stages = ARENA_ARRAY(arena, cfg_count(stages), struct fit_stage_result);
+	for (size_t i = 0; i < cfg_count(stages) && diag_count(diag) == 0 && !f.broken; i++)
+		run_stage(&f, cfg_at(stages, i), &f.result->stages[f.result->stage_count++]);
+	*broken = f.broken;
+	return diag_count(diag) || f.broken ? NULL : f.result;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fitting simulator parameters to measured rows.
+ *
+ * A fit file (calib/fit/x.cfg) says which parameters are fitted to which rows,
+ * in stages, each stage with the results of those before it:
+ *
+ *   fit = { stages = (
+ *     { profile = "gtx-1050ti"; dataset = "flexdirect_1050ti"; rows = ["baseline"];
+ *       parameters = ( { path = "efficiency.gtx-1050ti.resnet50.peak"; start = "1"; low = "0.1"; high = "3"; } );
+ *       note = "..."; } ); };
+ *
+ * Rows are those of role fit whose label has every text of `rows` in it: a test
+ * row is not even looked at. A stage minimises
+ *   sum over rows of (ln(predicted / measured) / s)^2,
+ *   s^2 = 0.005^2 + (rounding of the printed number)^2 / 3
+ * (0.5 % of run-to-run spread is an assumption) by Nelder-Mead on the logarithm
+ * of each parameter, starting where the file says: an old profile is not read.
+ * Intervals: covariance = max(1, chi^2 / degrees of freedom) (J^T J)^-1 with J
+ * by central differences of 2 %; 90 % is 1.645 standard deviations of the
+ * logarithm. Profiles are written with six significant digits, so they come
+ * again to the byte.
+ */
+#ifndef FARWIRE_CALIB_FIT_FIT_H
+#define FARWIRE_CALIB_FIT_FIT_H
+
+#include "sim/predict/dataset.h"
+
+enum { FIT_PARAMETERS_MAX = 4, FIT_TOTAL_MAX = 32, FIT_ROWS_MAX = 64 };
+
+struct fitted_parameter {
+	const char *path;
+	const struct param_row *row; /* quantity and bounds */
+	double start, min, max;	     /* SI */
+	double value, low, high;     /* the answer */
+	const char *profile, *note;
+};
+
+struct fit_stage_result {
+	const char *profile;
+	size_t first, count; /* of fit_result.parameters */
+	size_t row_count;
+	double rms_ratio; /* of ln(predicted / measured) */
+	const char *const *row_labels;
+};
+
+struct fit_result {
+	struct fitted_parameter parameters[FIT_TOTAL_MAX];
+	size_t count;
+	struct fit_stage_result *stages;
+	size_t stage_count;
+};
+
+/* Runs all stages of the fit file `name` (shipped, or a path). NULL after
+ * errors (in diag; *broken for a broken invariant). progress may be NULL. */
+const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const char *data_root, const char *name,
+				 uint64_t seed, FILE *progress, const char **broken);
+
+/* Writes the profile called `profile` of the result. */
+void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *result, const char *profile,
+		       const char *fit_name);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire check: reads configuration and says all that is wrong with it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "calib/fit/fit.h"
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/verb/verbs.h"
+
+static void check_case(const struct command *command, struct diag *diag, const char *path, const struct setting *settings,
+		       size_t count)
+{
+	const struct case_request request = {.path = path, .settings = settings, .setting_count = count,
+					     .data_root = command->data_root};
+	case_read(command->arena, diag, &request);
+}
+
+/* A file is checked as what its first group says it is. */
+static const char *check_file(const struct command *command, struct diag *diag, const char *path)
+{
+	const struct cfg_node *file = cfg_read(command->arena, diag, path);
+	if (!file)
+		return "file";
+	if (cfg_child(file, "case")) {
+		check_case(command, diag, path, command->settings, command->setting_count);
+		return "case";
+	}
+	static const struct {
+		const char *group, *key;
+	} parts[] = {{"topology", "topology"}, {"network", "model"}, {"stack", "stack"}};
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		if (!cfg_child(file, parts[i].group))
+			continue;
+		const struct setting settings[] = {
+			{"case.topology=t320-same-esxi", {"check", 0}},
+			{arena_printf(command->arena, "case.%s=%s", parts[i].key, path), {"check", 0}}};
+		check_case(command, diag, NULL, settings, 2);
+		return parts[i].key;
+	}
+	if (cfg_child(file, "runtime")) {
+		const struct setting settings[] = {
+			{"case.topology=t320-same-esxi", {"check", 0}},
+			{"case.program=client", {"check", 0}},
+			{"case.server=server", {"check", 0}},
+			{arena_printf(command->arena, "case.runtime=%s", path), {"check", 0}}};
+		check_case(command, diag, NULL, settings, 4);
+		return "runtime";
+	}
+	if (cfg_child(file, "dataset")) {
+		dataset_read(command->arena, diag, command->data_root, path, NULL, 0);
+		return "dataset";
+	}
+	if (!cfg_child(file, "gpu") && !cfg_child(file, "parameters") && !cfg_child(file, "fit"))
+		diag_error(diag, cfg_origin(file), "holds none of the groups case, topology, network, stack, runtime, gpu, "
+			   "parameters, dataset, fit");
+	return "file";
+}
+
+static int run(const struct command *command)
+{
+	int code = EXIT_DONE;
+	for (size_t i = 0; i < command->word_count; i++) {
+		struct diag *diag = diag_new(command->arena);
+		const char *what = check_file(command, diag, command->words[i]);
+		diag_print(diag, stderr);
+		if (diag_count(diag))
+			code = EXIT_USAGE;
+		else if (!command->quiet)
+			printf("%s: a good %s\n", command->words[i], what);
+	}
+	return code;
+}
+
+const struct verb verb_check = {
+	.name = "check",
+	.words = "FILE...",
+	.help = "reads configuration and says all that is wrong with it",
+	.examples = "  farwire check case.cfg my-topology.cfg\n",
+	.options = "set quiet color",
+	.words_min = 1,
+	.run = run,
+};

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire explain: every parameter of a case, with its interval and history. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/table.h"
+#include "sim/base/vec.h"
+#include "sim/result/json.h"
+#include "sim/verb/verbs.h"
+
+struct explanation {
+	const struct command *command;
+	VEC(const struct cfg_param *) params;
+};
+
+static const char *value_of(struct arena *arena, const struct cfg_param *param, double value)
+{
+	switch (param->row->kind) {
+	case PARAM_KIND_NUMBER:
+		return quantity_format(arena, param->row->quantity, value);
+	case PARAM_KIND_BOOL:
+		return value != 0 ? "true" : "false";
+	default:
+		return param->text ? param->text : "";
+	}
+}
+
+static const char *interval_of(struct arena *arena, const struct cfg_param *param)
+{
+	if (param->row->kind != PARAM_KIND_NUMBER || !(param->low < param->high))
+		return "";
+	return arena_printf(arena, "%s .. %s", value_of(arena, param, param->low), value_of(arena, param, param->high));
+}
+
+static const char *origin_of(struct arena *arena, const struct cfg_param *param)
+{
+	if (!param->origin.file)
+		return "built in";
+	return param->origin.line ? arena_printf(arena, "%s:%d", param->origin.file, param->origin.line)
+				  : param->origin.file;
+}
+
+static void write_table(FILE *out, const void *ctx)
+{
+	const struct explanation *e = ctx;
+	struct arena *arena = e->command->arena;
+	struct table *table = table_new(arena);
+	static const char *const titles[] = {"parameter", "value", "90 % interval", "status", "origin", "note"};
+	for (size_t i = 0; i < 6; i++)
+		table_column(table, titles[i], i == 1);
+	for (size_t i = 0; i < e->params.count; i++) {
+		const struct cfg_param *p = e->params.items[i];
+		table_row(table);
+		table_cell(table, "%s", p->path);
+		table_cell(table, "%s", value_of(arena, p, p->value));
+		table_cell(table, "%s", interval_of(arena, p));
+		table_cell(table, "%s", p->status);
+		table_cell(table, "%s", origin_of(arena, p));
+		table_cell(table, "%s", p->note);
+	}
+	table_print(table, out);
+	if (e->params.count == 1)
+		fprintf(out, "\n%s: %s\n", e->params.items[0]->path, e->params.items[0]->row->help);
+}
+
+static void write_json(FILE *out, const void *ctx)
+{
+	const struct explanation *e = ctx;
+	struct json_writer json = jw_begin(out, true);
+	jw_open(&json, NULL, '[');
+	for (size_t i = 0; i < e->params.count; i++) {
+		const struct cfg_param *p = e->params.items[i];
+		bool number = p->row->kind == PARAM_KIND_NUMBER;
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "key", p->path);
+		if (number)
+			jw_real(&json, "value", p->value);
+		else if (p->row->kind == PARAM_KIND_BOOL)
+			jw_flag(&json, "value", p->value != 0);
+		else
+			jw_text(&json, "value", p->text);
+		jw_real(&json, "low", number ? p->low : NAN);
+		jw_real(&json, "high", number ? p->high : NAN);
+		jw_text(&json, "unit", number ? quantity_unit(p->row->quantity) : "");
+		jw_text(&json, "status", p->status);
+		jw_text(&json, "origin", origin_of(e->command->arena, p));
+		jw_text(&json, "note", p->note);
+		jw_text(&json, "help", p->row->help);
+		jw_close(&json);
+	}
+	jw_close(&json);
+	jw_end(&json);
+}
+
+/* Keys match whole or as a part between dots: "tcp" gives all of tcp.*. */
+static bool matches(const char *path, const char *key)
+{
+	return strstr(path, key) != NULL;
+}
+
+static bool is_file(const char *word)
+{
+	struct stat status;
+	return stat(word, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static int explain(const struct command *command, const char *path, const char *const *keys, size_t key_count)
+{
+	struct diag *diag = diag_new(command->arena);
+	const struct case_request request = {.path = path, .settings = command->settings,
+					     .setting_count = command->setting_count, .data_root = command->data_root};
+	const struct scenario *scenario = case_read(command->arena, diag, &request);
+	if (!scenario) {
+		diag_print(diag, stderr);
+		return EXIT_USAGE;
+	}
+	struct explanation e = {.command = command};
+	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
+		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
+		bool wanted = key_count == 0;
+		for (size_t k = 0; k < key_count; k++)
+			wanted = wanted || matches(param->path, keys[k]) || strcmp(param->status, keys[k]) == 0;
+		if (wanted) {
+			const struct cfg_param **slot = VEC_PUSH(command->arena, &e.params);
+			*slot = param;
+		}
+	}
+	if (e.params.count == 0) {
+		fprintf(stderr, "farwire: the case has no parameter '%s' (`farwire explain CASE` lists them all)\n", keys[0]);
+		return EXIT_USAGE;
+	}
+	return command_write(command, command->format == FORMAT_TABLE ? write_table : write_json, &e);
+}
+
+static int run(const struct command *command)
+{
+	bool has_file = command->word_count && is_file(command->words[0]);
+	if (!has_file && command->word_count && strstr(command->words[0], ".cfg")) {
+		fprintf(stderr, "farwire: case '%s' cannot be read: there is no such file\n", command->words[0]);
+		return EXIT_USAGE;
+	}
+	return explain(command, has_file ? command->words[0] : NULL, command->words + has_file,
+		       command->word_count - has_file);
+}
+
+const struct verb verb_explain = {
+	.name = "explain",
+	.words = "CASE [KEY...]",
+	.help = "every parameter of a case: value, interval, origin, who says so",
+	.examples = "  farwire explain case.cfg runtime.call_service\n"
+		    "  farwire explain --topology t320-same-esxi fitted\n",
+	.options = "set format output quiet color",
+	.words_min = 1,
+	.cases = true,
+	.run = run,
+};

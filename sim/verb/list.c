@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire list: what ships, a line each. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/table.h"
+#include "sim/verb/verbs.h"
+
+/* Files of a folder, and built-in tables. */
+static const struct folder {
+	const char *name, *path, *group;
+} folders[] = {
+	{"topologies", "topologies", "topology"}, {"gpus", "topologies/gpus", "gpu"},
+	{"models", "models/networks", "network"}, {"stacks", "models/stacks", "stack"},
+	{"runtimes", "models/runtimes", "runtime"}, {"profiles", "calib/profiles", "parameters"},
+	{"datasets", "calib/measured", "dataset"}, {"fits", "calib/fit", "fit"},
+};
+
+static const char *const built_in[] = {"links", "transports", "policies", "frameworks", "verbs"};
+
+/* What a file says of itself: help, title or source of its group, else its
+ * first comment line. */
+static const char *help_of(const struct command *command, const char *path, const char *group)
+{
+	static const char *const keys[] = {"help", "title", "source"};
+	struct diag *diag = diag_new(command->arena);
+	const struct cfg_node *node = cfg_child(cfg_read(command->arena, diag, path), group);
+	for (size_t i = 0; i < 3; i++) {
+		const char *text = cfg_text(cfg_child(node, keys[i]));
+		if (text)
+			return text;
+	}
+	char line[512] = "";
+	FILE *file = fopen(path, "r");
+	while (file && fgets(line, sizeof line, file) && (line[0] != '#' || strstr(line, "SPDX")))
+		line[0] = '\0';
+	if (file)
+		fclose(file);
+	line[strcspn(line, "\n")] = '\0';
+	return arena_strdup(command->arena, line[0] == '#' ? line + 1 + (line[1] == ' ') : "");
+}
+
+static void add(const struct command *command, struct table *table, const char *what, const char *name, const char *help)
+{
+	if (command->plain) {
+		printf("%s\n", name);
+		return;
+	}
+	table_row(table);
+	table_cell(table, "%s", what);
+	table_cell(table, "%s", name);
+	table_cell(table, "%s", help);
+}
+
+static void list_folder(const struct command *command, struct table *table, const struct folder *folder)
+{
+	const char *const *names;
+	size_t count = data_names(command->arena, command->data_root, folder->path, &names);
+	for (size_t i = 0; i < count; i++)
+		add(command, table, folder->name, names[i],
+		    command->plain ? ""
+				   : help_of(command,
+					     arena_printf(command->arena, "%s/%s/%s.cfg", command->data_root,
+							  folder->path, names[i]),
+					     folder->group));
+}
+
+static void list_built_in(const struct command *command, struct table *table, const char *what)
+{
+	if (strcmp(what, "links") == 0)
+		for (size_t i = 0; i < link_kind_count(); i++)
+			add(command, table, what, link_kind_at(i)->name, link_kind_at(i)->help);
+	else if (strcmp(what, "transports") == 0)
+		for (size_t i = 0; i < transport_kind_count(); i++)
+			add(command, table, what, transport_kind_at(i)->name, transport_kind_at(i)->help);
+	else if (strcmp(what, "policies") == 0)
+		for (size_t i = 0; i < policy_count(); i++)
+			add(command, table, what, policy_at(i)->name, policy_at(i)->help);
+	else if (strcmp(what, "frameworks") == 0)
+		for (size_t i = 0; i < framework_count(); i++)
+			add(command, table, what, framework_at(i)->name, framework_at(i)->help);
+	else
+		for (size_t i = 0; i < verb_count(); i++)
+			add(command, table, what, verb_at(i)->name, verb_at(i)->help);
+}
+
+static bool wanted(const struct command *command, const char *name, size_t *known)
+{
+	bool found = command->word_count == 0;
+	for (size_t i = 0; i < command->word_count; i++)
+		if (strcmp(command->words[i], name) == 0) {
+			found = true;
+			(*known)++;
+		}
+	return found;
+}
+
+static int run(const struct command *command)
+{
+	struct table *table = table_new(command->arena);
+	table_column(table, "what", false);
+	table_column(table, "name", false);
+	table_column(table, "", false);
+	size_t known = 0;
+	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+		if (wanted(command, folders[i].name, &known))
+			list_folder(command, table, &folders[i]);
+	for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
+		if (wanted(command, built_in[i], &known))
+			list_built_in(command, table, built_in[i]);
+	if (known < command->word_count) {
+		fprintf(stderr, "farwire: list knows topologies, gpus, models, stacks, runtimes, profiles, datasets, fits, links, "
+				"transports, policies, frameworks, verbs\n");
+		return EXIT_USAGE;
+	}
+	if (!command->plain)
+		table_print(table, stdout);
+	return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+const struct verb verb_list = {
+	.name = "list",
+	.words = "[WHAT...]",
+	.help = "what ships: topologies, models, runtimes, links ...",
+	.examples = "  farwire list\n  farwire list topologies --plain\n",
+	.options = "plain quiet color",
+	.words_min = 0,
+	.run = run,
+};

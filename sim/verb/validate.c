@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire validate: predicts recorded measurements and prints the errors. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plots/charts.h"
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/table.h"
+#include "sim/verb/validation.h"
+#include "sim/verb/verbs.h"
+
+const struct dataset_outcome **command_validate(const struct command *command, size_t *count, int *exit_code)
+{
+	const char *const *names = command->words;
+	*count = command->word_count;
+	if (*count == 0)
+		*count = data_names(command->arena, command->data_root, "calib/measured", &names);
+	const struct dataset_outcome **outcomes = ARENA_ARRAY(command->arena, *count, const struct dataset_outcome *);
+	struct predict_options options = command_predict(command);
+	for (size_t i = 0; i < *count; i++) {
+		struct diag *diag = diag_new(command->arena);
+		const char *broken = NULL;
+		if (!command->quiet)
+			fprintf(stderr, "farwire: predicting %s\n", names[i]);
+		const struct dataset *dataset = dataset_read(command->arena, diag, command->data_root, names[i],
+							     command->settings, command->setting_count);
+		outcomes[i] = dataset ? dataset_evaluate(command->arena, diag, dataset, command->data_root, &options, &broken)
+				      : NULL;
+		if (outcomes[i])
+			continue;
+		diag_print(diag, stderr);
+		if (broken)
+			fprintf(stderr, "farwire: the simulation broke an invariant: %s\n", broken);
+		*exit_code = broken ? EXIT_FAILED : EXIT_USAGE;
+		return NULL;
+	}
+	return outcomes;
+}
+
+/* ---- for people ---- */
+
+static const char *percent(struct arena *arena, double ratio)
+{
+	return isfinite(ratio) ? arena_printf(arena, "%+.1f %%", 100 * ratio) : "";
+}
+
+static void row_cells(struct arena *arena, struct table *table, const struct row_outcome *row)
+{
+	const struct estimate *p = &row->predicted;
+	table_row(table);
+	table_cell(table, "%s", row->row->label);
+	table_cell(table, "%s", row_role_name(row->row->role));
+	if (row->row->failure)
+		table_cell(table, "%s", row->row->failure);
+	else
+		table_cell(table, "%s", isfinite(row->row->measured) ? arena_printf(arena, "%.4g", row->row->measured) : "");
+	table_cell(table, "%s", isfinite(p->value) ? arena_printf(arena, "%.4g", p->value) : "FAIL");
+	table_cell(table, "%s", isfinite(p->value) ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high) : "");
+	table_cell(table, "%s", percent(arena, row->error));
+	table_cell(table, "%s", row->prediction->ok ? row->prediction->bottleneck : row->prediction->reason);
+}
+
+static void summary_line(FILE *out, const char *role, const struct error_summary *summary)
+{
+	if (summary->count)
+		fprintf(out, "%s rows: %zu, median |error| %.2f %%, max %.2f %%, geomean %.2f %%, 90 %% intervals cover %.0f %%\n",
+			role, summary->count, 100 * summary->median_abs, 100 * summary->max_abs,
+			100 * summary->geomean_abs, 100 * summary->coverage);
+}
+
+static void claim_lines(FILE *out, const struct dataset_outcome *outcome)
+{
+	for (size_t i = 0; i < outcome->dataset->claim_count; i++) {
+		const struct claim_outcome *claim = &outcome->claims[i];
+		fprintf(out, "%s: %s (", claim->holds ? "holds " : "BROKEN", claim->claim->text);
+		for (size_t k = 0; k < claim->value_count; k++)
+			fprintf(out, "%s%.3f", k ? ", " : "", claim->values[k]);
+		fprintf(out, ")\n");
+	}
+}
+
+static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
+{
+	if (outcome->fitted_count == 0)
+		return;
+	fprintf(out, "%zu fitted parameters, %zu fit rows here:\n", outcome->fitted_count, outcome->fit_row_count);
+	for (size_t i = 0; i < outcome->fitted_count; i++) {
+		const struct cfg_param *p = outcome->fitted[i];
+		fprintf(out, "  %s = %s (%s .. %s), %s\n", p->path, quantity_format(arena, p->row->quantity, p->value),
+			quantity_format(arena, p->row->quantity, p->low), quantity_format(arena, p->row->quantity, p->high),
+			p->note);
+	}
+}
+
+struct validation {
+	const struct command *command;
+	const struct dataset_outcome *const *outcomes;
+	size_t count;
+};
+
+static void write_table(FILE *out, const void *ctx)
+{
+	static const char *const titles[] = {"row", "role", "measured", "predicted", "90 % interval", "error", "what binds"};
+	const struct validation *v = ctx;
+	struct arena *arena = v->command->arena;
+	for (size_t i = 0; i < v->count; i++) {
+		const struct dataset_outcome *outcome = v->outcomes[i];
+		fprintf(out, "%s%s: %s (%s)\n", i ? "\n" : "", outcome->dataset->name, outcome->dataset->title,
+			outcome->dataset->ratio ? "ratio to the local GPU" : "images/s");
+		struct table *table = table_new(arena);
+		for (size_t k = 0; k < 7; k++)
+			table_column(table, titles[k], k >= 2 && k <= 5);
+		for (size_t k = 0; k < outcome->dataset->row_count; k++)
+			row_cells(arena, table, &outcome->rows[k]);
+		table_print(table, out);
+		summary_line(out, "fit", &outcome->fit);
+		summary_line(out, "test", &outcome->test);
+		if (outcome->verdict_count)
+			fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count, outcome->verdict_count);
+		claim_lines(out, outcome);
+		fitted_lines(out, arena, outcome);
+	}
+}
+
+/* ---- JSON ---- */
+
+static void json_estimate(struct json_writer *json, const char *key, const struct estimate *estimate)
+{
+	jw_open_flat(json, key, '{');
+	jw_real(json, "value", estimate->value);
+	jw_real(json, "low", estimate->low);
+	jw_real(json, "high", estimate->high);
+	jw_close(json);
+}
+
+static void json_summary(struct json_writer *json, const char *key, const struct error_summary *summary)
+{
+	jw_open_flat(json, key, '{');
+	jw_count(json, "count", summary->count);
+	jw_real(json, "median_abs_error", summary->median_abs);
+	jw_real(json, "max_abs_error", summary->max_abs);
+	jw_real(json, "geomean_abs_error", summary->geomean_abs);
+	jw_real(json, "coverage", summary->coverage);
+	jw_close(json);
+}
+
+static void json_rows(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	jw_open(json, "rows", '[');
+	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
+		const struct row_outcome *row = &outcome->rows[i];
+		jw_open(json, NULL, '{');
+		jw_text(json, "row", row->row->label);
+		jw_text(json, "role", row_role_name(row->row->role));
+		jw_text(json, "quantity", outcome->dataset->ratio ? "ratio" : "images/s");
+		if (row->row->failure)
+			jw_text(json, "measured", row->row->failure);
+		else
+			jw_real(json, "measured", row->row->measured);
+		json_estimate(json, "predicted", &row->predicted);
+		jw_real(json, "error", row->error);
+		if (row->row->failure)
+			jw_flag(json, "agrees", row->agrees);
+		jw_text(json, "verdict", row->prediction->ok ? "ok" : "fail");
+		jw_text(json, "reason", row->prediction->reason);
+		jw_real(json, "gpu_utilization", row->prediction->gpu_utilization.value);
+		jw_close(json);
+	}
+	jw_close(json);
+}
+
+static void json_bounds(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	jw_open(json, "bounds", '[');
+	for (size_t i = 0; i < outcome->dataset->claim_count; i++) {
+		const struct claim_outcome *claim = &outcome->claims[i];
+		jw_open(json, NULL, '{');
+		jw_text(json, "claim", claim->claim->text);
+		jw_flag(json, "holds", claim->holds);
+		jw_open_flat(json, "values", '[');
+		for (size_t k = 0; k < claim->value_count; k++)
+			jw_real(json, NULL, claim->values[k]);
+		jw_close(json);
+		jw_close(json);
+	}
+	jw_close(json);
+}
+
+static void json_fitted(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	jw_open(json, "fitted_parameters", '[');
+	for (size_t i = 0; i < outcome->fitted_count; i++) {
+		const struct cfg_param *p = outcome->fitted[i];
+		jw_open_flat(json, NULL, '{');
+		jw_text(json, "key", p->path);
+		jw_real(json, "value", p->value);
+		jw_real(json, "low", p->low);
+		jw_real(json, "high", p->high);
+		jw_text(json, "unit", quantity_unit(p->row->quantity));
+		jw_close(json);
+	}
+	jw_close(json);
+	jw_count(json, "fit_rows", outcome->fit_row_count);
+}
+
+static void write_json(FILE *out, const void *ctx)
+{
+	const struct validation *v = ctx;
+	struct json_writer json = jw_begin(out, v->command->format == FORMAT_JSON);
+	jw_open(&json, NULL, '{');
+	jw_open(&json, "datasets", '[');
+	for (size_t i = 0; i < v->count; i++) {
+		const struct dataset_outcome *outcome = v->outcomes[i];
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "name", outcome->dataset->name);
+		jw_text(&json, "source", outcome->dataset->source);
+		json_rows(&json, outcome);
+		json_bounds(&json, outcome);
+		json_summary(&json, "test", &outcome->test);
+		json_summary(&json, "fit", &outcome->fit);
+		jw_open_flat(&json, "verdicts", '{');
+		jw_count(&json, "count", outcome->verdict_count);
+		jw_count(&json, "agree", outcome->verdict_agree_count);
+		jw_close(&json);
+		json_fitted(&json, outcome);
+		jw_close(&json);
+	}
+	jw_close(&json);
+	jw_close(&json);
+	jw_end(&json);
+}
+
+/* ---- CSV ---- */
+
+static void write_csv(FILE *out, const void *ctx)
+{
+	static const struct result_column columns[] = {
+		{"dataset", QUANTITY_COUNT, true, false}, {"row", QUANTITY_COUNT, true, false},
+		{"role", QUANTITY_COUNT, true, false},	  {"measured", QUANTITY_COUNT, false, false},
+		{"predicted", QUANTITY_COUNT, false, true}, {"error", QUANTITY_COUNT, false, false},
+		{"verdict", QUANTITY_COUNT, true, false},
+	};
+	enum { COLUMNS = sizeof columns / sizeof columns[0] };
+	const struct validation *v = ctx;
+	size_t rows = 0, at = 0;
+	for (size_t i = 0; i < v->count; i++)
+		rows += v->outcomes[i]->dataset->row_count;
+	struct result_table table = {.name = "validation", .title = "Validation", .columns = columns,
+				     .column_count = COLUMNS, .row_count = rows,
+				     .cells = ARENA_ARRAY(v->command->arena, rows * COLUMNS, struct result_cell)};
+	for (size_t i = 0; i < v->count; i++)
+		for (size_t k = 0; k < v->outcomes[i]->dataset->row_count; k++) {
+			const struct row_outcome *row = &v->outcomes[i]->rows[k];
+			struct result_cell *cell = &table.cells[at++ * COLUMNS];
+			cell[0].text = v->outcomes[i]->dataset->name;
+			cell[1].text = row->row->label;
+			cell[2].text = row_role_name(row->row->role);
+			cell[3].number = (struct estimate){row->row->measured, row->row->measured, row->row->measured};
+			cell[4].number = row->predicted;
+			cell[5].number = (struct estimate){row->error, row->error, row->error};
+			cell[6].text = row->prediction->ok ? "ok" : row->prediction->reason;
+		}
+	result_table_write(out, FORMAT_CSV, &table);
+}
+
+/* ---- plots ---- */
+
+const struct drawing *validation_parity(struct arena *arena, struct chart_text text,
+					const struct dataset_outcome *const *outcomes, size_t count)
+{
+	size_t rows = 0, points = 0;
+	for (size_t i = 0; i < count; i++)
+		rows += outcomes[i]->dataset->row_count;
+	struct parity_point *parity = ARENA_ARRAY(arena, rows + 1, struct parity_point);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < outcomes[i]->dataset->row_count; k++) {
+			const struct row_outcome *row = &outcomes[i]->rows[k];
+			if (isfinite(row->error) && row->row->role != ROLE_REPORT)
+				parity[points++] = (struct parity_point){row->row->label, row->row->measured, row->predicted,
+									 row->row->role == ROLE_TEST};
+		}
+	return points ? chart_parity(arena, text, parity, points) : NULL;
+}
+
+static int draw(const struct validation *v)
+{
+	struct chart_text text = {v->command->title ? v->command->title : "Predicted against measured images/s",
+				  command_caption(v->command)};
+	const struct drawing *drawing = validation_parity(v->command->arena, text, v->outcomes, v->count);
+	if (drawing)
+		return command_draw(v->command, v->command->plot, &drawing, 1);
+	fprintf(stderr, "farwire: --plot: these datasets have no measured numbers to draw\n");
+	return EXIT_USAGE;
+}
+
+static int run(const struct command *command)
+{
+	int code = EXIT_DONE;
+	struct validation v = {.command = command};
+	v.outcomes = command_validate(command, &v.count, &code);
+	if (!v.outcomes)
+		return code;
+	code = command_write(command, command->format == FORMAT_TABLE ? write_table
+				      : command->format == FORMAT_CSV ? write_csv
+								      : write_json, &v);
+	if (code == EXIT_DONE && command->plot)
+		code = draw(&v);
+	for (size_t i = 0; i < v.count && code == EXIT_DONE; i++)
+		if (!v.outcomes[i]->bounds_hold)
+			code = EXIT_BOUND;
+	return code;
+}
+
+const struct verb verb_validate = {
+	.name = "validate",
+	.words = "[DATASET...]",
+	.help = "predicts recorded measurements: errors of fit and test rows, bounds",
+	.examples = "  farwire validate flexdirect_1050ti --plot parity.svg\n"
+		    "  farwire validate flexdirect_1050ti bitfusion_networks --format json\n",
+	.options = "set format output plot title seed draws jobs color quiet",
+	.words_min = 0,
+	.run = run,
+};

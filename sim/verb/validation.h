@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Evaluating datasets, for `validate` and `report`. */
+#ifndef FARWIRE_VERB_VALIDATION_H
+#define FARWIRE_VERB_VALIDATION_H
+
+#include "plots/charts.h"
+#include "sim/predict/dataset.h"
+#include "sim/result/json.h"
+#include "sim/verb/verb.h"
+
+/* The command's datasets (none named: all that ship), evaluated. NULL:
+ * *exit_code says how to end, errors are printed. */
+const struct dataset_outcome **command_validate(const struct command *command, size_t *count, int *exit_code);
+
+/* Measured rows against predictions; NULL if there is none. */
+const struct drawing *validation_parity(struct arena *arena, struct chart_text text,
+					const struct dataset_outcome *const *outcomes, size_t count);
+
+#endif
