@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shares and ends of flows, derived by hand. Capacities are 100 units/s where
+ * nothing else is said. */
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/fabric/fabric.h"
+#include "tests/test.h"
+
+enum { FLOWS_MAX = 128 };
+
+struct bench {
+	struct arena *arena;
+	struct engine *engine;
+	struct fabric *fabric;
+	struct flow_id ids[FLOWS_MAX];
+	int64_t ends_ps[FLOWS_MAX];
+	struct flow_spec later[4]; /* started by start_later */
+};
+
+static struct bench open_bench(void)
+{
+	struct bench bench = {.arena = arena_new()};
+	bench.engine = engine_new(bench.arena, NULL);
+	bench.fabric = fabric_new(bench.arena, bench.engine);
+	return bench;
+}
+
+static void ended(void *ctx, uint64_t arg)
+{
+	struct bench *bench = ctx;
+	bench->ends_ps[arg] = engine_now_ps(bench->engine);
+}
+
+/* A flow of that number over one resource. */
+static struct flow_spec flow_over(struct bench *bench, uint64_t number, double size, int resource)
+{
+	return (struct flow_spec){
+		.size = size,
+		.uses = {{resource, 1}},
+		.use_count = 1,
+		.done = ended,
+		.ctx = bench,
+		.arg = number,
+	};
+}
+
+static void start(struct bench *bench, const struct flow_spec *spec)
+{
+	bench->ids[spec->arg] = fabric_flow_start(bench->fabric, spec);
+}
+
+static double rate(struct bench *bench, size_t number)
+{
+	return fabric_flow_rate(bench->fabric, bench->ids[number]);
+}
+
+static void start_later(void *ctx, uint64_t arg)
+{
+	struct bench *bench = ctx;
+	start(bench, &bench->later[arg]);
+}
+
+static void close_bench(struct bench *bench)
+{
+	CHECK(engine_run(bench->engine) == ENGINE_DRAINED);
+	if (engine_failure(bench->engine))
+		printf("  %s\n", engine_failure(bench->engine));
+	CHECK(fabric_flow_count(bench->fabric) == 0);
+	arena_free(bench->arena);
+}
+
+static int64_t ps(double seconds)
+{
+	return ps_from_s(seconds);
+}
+
+/* 100 and 300 units share: 50/s each. The short one ends after 2 s; the long
+ * one has 200 left and 100/s: 2 s more. */
+static void two_flows_share_a_link(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 100);
+	struct flow_spec a = flow_over(&bench, 0, 100, link), b = flow_over(&bench, 1, 300, link);
+	start(&bench, &a);
+	start(&bench, &b);
+	CHECK(rate(&bench, 0) == 50 && rate(&bench, 1) == 50);
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(bench.ends_ps[0] == ps(2));
+	CHECK(bench.ends_ps[1] == ps(4));
+	CHECK(fabric_carried(bench.fabric, link) == 400);
+	CHECK(fabric_busy_s(bench.fabric, link) == 4);
+	close_bench(&bench);
+}
+
+/* 300 units alone for 1 s (200 left), then with a second of 50 units at 50/s
+ * each until 2 s (150 left), then alone again: ends at 3.5 s. */
+static void a_flow_that_comes_later(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 100);
+	struct flow_spec a = flow_over(&bench, 0, 300, link);
+	start(&bench, &a);
+	bench.later[1] = flow_over(&bench, 1, 50, link);
+	engine_at(bench.engine, ps(1), start_later, &bench, 1);
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(bench.ends_ps[1] == ps(2));
+	CHECK(bench.ends_ps[0] == ps(3.5));
+	close_bench(&bench);
+}
+
+/* A cap of 10 leaves 90 for weights 1 and 2: 30 and 60. */
+static void caps_and_weights(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 100);
+	struct flow_spec specs[3] = {flow_over(&bench, 0, 100, link),
+				     flow_over(&bench, 1, 100, link),
+				     flow_over(&bench, 2, 100, link)};
+	specs[0].cap = 10;
+	specs[2].weight = 2;
+	for (size_t i = 0; i < 3; i++)
+		start(&bench, &specs[i]);
+	CHECK_NEAR(rate(&bench, 0), 10, 1e-15);
+	CHECK_NEAR(rate(&bench, 1), 30, 1e-15);
+	CHECK_NEAR(rate(&bench, 2), 60, 1e-15);
+	fabric_check(bench.fabric);
+	close_bench(&bench);
+}
+
+/* Three links in a row of 100, 60 and 100; one flow over all, one short flow
+ * on each. The middle one gives 30 to each of its two; the others give the
+ * short flows the 70 that the long one leaves. */
+static void a_parking_lot(void)
+{
+	struct bench bench = open_bench();
+	const double capacity[3] = {100, 60, 100};
+	struct flow_spec longest = {.size = 60, .done = ended, .ctx = &bench, .arg = 3};
+	for (int i = 0; i < 3; i++) {
+		int link = fabric_resource_add(
+			bench.fabric, arena_printf(bench.arena, "link %d", i), capacity[i]);
+		struct flow_spec shorter = flow_over(&bench, (uint64_t)i, 140, link);
+		start(&bench, &shorter);
+		longest.uses[longest.use_count++] = (struct flow_use){link, 1};
+	}
+	start(&bench, &longest);
+	CHECK_NEAR(rate(&bench, 0), 70, 1e-15);
+	CHECK_NEAR(rate(&bench, 1), 30, 1e-15);
+	CHECK_NEAR(rate(&bench, 2), 70, 1e-15);
+	CHECK_NEAR(rate(&bench, 3), 30, 1e-15);
+	fabric_check(bench.fabric);
+	/* 60 and 140 units at 30 and 70/s: all but the middle one end at 2 s; the
+	 * middle one has 80 left then, at 60/s. */
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(bench.ends_ps[3] == ps(2));
+	CHECK(bench.ends_ps[0] == ps(2) && bench.ends_ps[2] == ps(2));
+	CHECK(bench.ends_ps[1] == 3333333333334); /* 2 + 4/3 s, rounded up */
+	close_bench(&bench);
+}
+
+/* One TCP segment of 1448 bytes is 1538 bytes on the wire, at 1 Gbit/s
+ * 12.304 us; 1000 bytes at the same cost a byte take 8497237.569 ps. */
+static void framing_takes_its_part(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 125e6);
+	bench.later[0] = flow_over(&bench, 0, 1448, link);
+	bench.later[1] = flow_over(&bench, 1, 1000, link);
+	bench.later[0].uses[0].per_unit = bench.later[1].uses[0].per_unit = 1538.0 / 1448;
+	start_later(&bench, 0);
+	engine_at(bench.engine, ps(1), start_later, &bench, 1);
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(bench.ends_ps[0] == 12304000);
+	CHECK(bench.ends_ps[1] == PS_PER_S + 8497238);
+	CHECK_NEAR(fabric_carried(bench.fabric, link), 2448 * 1538.0 / 1448, 1e-15);
+	CHECK_NEAR(fabric_busy_s(bench.fabric, link), 12.304e-6 + 8.497238e-6, 1e-12);
+	close_bench(&bench);
+}
+
+/* 10 Gbit/s would let 1250e6 * 1448/1538 = 1.1769e9 B/s through, but a core
+ * that works 1 ns a byte gives 1e9. A second flow on the same core and
+ * another link: half of it each. */
+static void a_core_limits_a_flow(void)
+{
+	struct bench bench = open_bench();
+	int core = fabric_resource_add(bench.fabric, "core", 1);
+	for (uint64_t i = 0; i < 2; i++) {
+		int link = fabric_resource_add(bench.fabric, i ? "b" : "a", 1.25e9);
+		struct flow_spec spec = flow_over(&bench, i, 1e6, link);
+		spec.uses[0].per_unit = 1538.0 / 1448;
+		CHECK_NEAR((start(&bench, &spec), rate(&bench, i)), 1.25e9 * 1448 / 1538, 1e-15);
+		fabric_flow_cancel(bench.fabric, bench.ids[i]);
+		spec.uses[spec.use_count++] = (struct flow_use){core, 1e-9};
+		start(&bench, &spec);
+		CHECK_NEAR(rate(&bench, 0), i ? 0.5e9 : 1e9, 1e-15);
+	}
+	CHECK_NEAR(rate(&bench, 1), 0.5e9, 1e-15);
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(bench.ends_ps[0] == ps(2e-3) && bench.ends_ps[1] == ps(2e-3));
+	CHECK_NEAR(fabric_carried(bench.fabric, core), 2e-3, 1e-15);
+	close_bench(&bench);
+}
+
+/* Fair are the rates, not what they cost: per-unit costs 1 and 3 on 100 give
+ * 25 units/s each. */
+static void rates_are_equal_not_loads(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 100);
+	struct flow_spec a = flow_over(&bench, 0, 100, link), b = flow_over(&bench, 1, 100, link);
+	b.uses[0].per_unit = 3;
+	start(&bench, &a);
+	start(&bench, &b);
+	CHECK_NEAR(rate(&bench, 0), 25, 1e-15);
+	CHECK_NEAR(rate(&bench, 1), 25, 1e-15);
+	close_bench(&bench);
+}
+
+static void cap_25(void *ctx, uint64_t arg)
+{
+	struct bench *bench = ctx;
+	CHECK(fabric_flow_cap_set(bench->fabric, bench->ids[0], arg ? 25 : 0));
+}
+
+/* 100 units: 50 in the first half second, 25 in the second that the cap of
+ * 25/s lasts, the last 25 at 100/s again: 1.75 s. */
+static void a_cap_that_comes_and_goes(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 100);
+	struct flow_spec a = flow_over(&bench, 0, 100, link);
+	start(&bench, &a);
+	engine_at(bench.engine, ps(0.5), cap_25, &bench, 1);
+	engine_at(bench.engine, ps(1.5), cap_25, &bench, 0);
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(bench.ends_ps[0] == ps(1.75));
+	CHECK(!fabric_flow_cap_set(bench.fabric, bench.ids[0], 1));
+	close_bench(&bench);
+}
+
+static void slow_down(void *ctx, uint64_t arg)
+{
+	struct bench *bench = ctx;
+	fabric_capacity_set(bench->fabric, (int)arg, 20);
+}
+
+/* Two flows of 50 units at 50/s; after 0.5 s each has 25 left and 10/s: ends
+ * at 3 s. */
+static void a_capacity_that_falls(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 100);
+	struct flow_spec a = flow_over(&bench, 0, 50, link), b = flow_over(&bench, 1, 50, link);
+	start(&bench, &a);
+	start(&bench, &b);
+	engine_at(bench.engine, ps(0.5), slow_down, &bench, (uint64_t)link);
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(bench.ends_ps[0] == ps(3) && bench.ends_ps[1] == ps(3));
+	CHECK(fabric_capacity(bench.fabric, link) == 20);
+	close_bench(&bench);
+}
+
+static void cancel(void *ctx, uint64_t arg)
+{
+	struct bench *bench = ctx;
+	CHECK(fabric_flow_cancel(bench->fabric, bench->ids[arg]));
+	CHECK(!fabric_flow_cancel(bench->fabric, bench->ids[arg]));
+}
+
+/* The second of two flows of 200 is cancelled after 1 s, having moved 50; the
+ * first has 150 left at 100/s: ends at 2.5 s, and its neighbour never. */
+static void a_flow_that_is_cancelled(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 100);
+	struct flow_spec a = flow_over(&bench, 0, 200, link), b = flow_over(&bench, 1, 200, link);
+	start(&bench, &a);
+	start(&bench, &b);
+	engine_at(bench.engine, ps(1), cancel, &bench, 1);
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(bench.ends_ps[0] == ps(2.5));
+	CHECK(bench.ends_ps[1] == 0);
+	CHECK(fabric_carried(bench.fabric, link) == 250);
+	close_bench(&bench);
+}
+
+/* 10 units at 3/s are 3333333333333.3 ps: rounded up. A third of a picosecond
+ * is one. A flow that only its cap holds takes size / cap. */
+static void ends_are_rounded_up(void)
+{
+	struct bench bench = open_bench();
+	int slow = fabric_resource_add(bench.fabric, "slow", 3);
+	int fast = fabric_resource_add(bench.fabric, "fast", 3e12);
+	struct flow_spec a = flow_over(&bench, 0, 10, slow), b = flow_over(&bench, 1, 1, fast);
+	struct flow_spec c = {.size = 7, .cap = 70, .done = ended, .ctx = &bench, .arg = 2};
+	start(&bench, &a);
+	start(&bench, &b);
+	start(&bench, &c);
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(bench.ends_ps[0] == 3333333333334);
+	CHECK(bench.ends_ps[1] == 1);
+	CHECK(bench.ends_ps[2] == ps(0.1));
+	close_bench(&bench);
+}
+
+/* A hundred flows that start at one instant are solved once, and once more
+ * (in vain) after they have ended: 100 ends and two solutions. */
+static void changes_at_one_instant_are_solved_once(void)
+{
+	struct bench bench = open_bench();
+	int link = fabric_resource_add(bench.fabric, "link", 100);
+	for (uint64_t i = 0; i < 100; i++) {
+		struct flow_spec spec = flow_over(&bench, i, 1, link);
+		start(&bench, &spec);
+	}
+	CHECK(fabric_flows_on(bench.fabric, link) == 100);
+	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
+	CHECK(engine_events_count(bench.engine) == 102);
+	for (size_t i = 0; i < 100; i++)
+		CHECK(bench.ends_ps[i] == ps(1));
+	close_bench(&bench);
+}
+
+static const struct test tests[] = {
+	TEST(two_flows_share_a_link),    TEST(a_flow_that_comes_later),
+	TEST(caps_and_weights),          TEST(a_parking_lot),
+	TEST(framing_takes_its_part),    TEST(a_core_limits_a_flow),
+	TEST(rates_are_equal_not_loads), TEST(a_cap_that_comes_and_goes),
+	TEST(a_capacity_that_falls),     TEST(a_flow_that_is_cancelled),
+	TEST(ends_are_rounded_up),       TEST(changes_at_one_instant_are_solved_once),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
