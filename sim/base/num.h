@@ -27,7 +27,7 @@ uint64_t rng_below(struct rng *rng, uint64_t n);
 double rng_normal(struct rng *rng);
 
 /* Fills points[count * dimensions], row by row, with a Sobol sequence in
- * (0, 1) (GSL qrng, first point skipped), shifted modulo 1 by a vector drawn
+ * (0, 1) (GSL's, which starts after the origin), shifted modulo 1 by a vector drawn
  * from seed (Cranley-Patterson). dimensions <= 40; 0 is fine (no-op). */
 void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points);
 

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/num.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_multimin.h>
+#include <gsl/gsl_qrng.h>
+#include <gsl/gsl_roots.h>
+
+#include "sim/base/diag.h"
+
+void num_init(void)
+{
+	gsl_set_error_handler_off();
+}
+
+/* ---- random streams ---- */
+
+/* Steele, Lea, Flood (2014): splitmix64. */
+static uint64_t splitmix64(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+	return hash;
+}
+
+struct rng rng_named(uint64_t seed, const char *name)
+{
+	/* the seed is spread first, so that seed and name cannot cancel out */
+	uint64_t state = splitmix64(&seed) ^ hash_name(name);
+	struct rng rng;
+	for (size_t i = 0; i < 4; i++)
+		rng.state[i] = splitmix64(&state);
+	return rng;
+}
+
+static uint64_t rotate_left(uint64_t x, int bits)
+{
+	return (x << bits) | (x >> (64 - bits));
+}
+
+/* Blackman, Vigna (2018): xoshiro256**. */
+static uint64_t rng_next(struct rng *rng)
+{
+	uint64_t *s = rng->state;
+	uint64_t result = rotate_left(s[1] * 5, 7) * 9;
+	uint64_t t = s[1] << 17;
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= t;
+	s[3] = rotate_left(s[3], 45);
+	return result;
+}
+
+double rng_uniform(struct rng *rng)
+{
+	/* 52 bits and a half, so that neither 0 nor 1 comes out */
+	return ((double)(rng_next(rng) >> 12) + 0.5) * 0x1p-52;
+}
+
+uint64_t rng_below(struct rng *rng, uint64_t n)
+{
+	FW_ASSERT(n > 0);
+	uint64_t surplus = -n % n; /* 2^64 mod n: the draws that would bias low results */
+	uint64_t x;
+	do
+		x = rng_next(rng);
+	while (x < surplus);
+	return x % n;
+}
+
+double rng_normal(struct rng *rng)
+{
+	return num_normal_quantile(rng_uniform(rng));
+}
+
+double num_normal_quantile(double p)
+{
+	return gsl_cdf_ugaussian_Pinv(p);
+}
+
+/* ---- low-discrepancy points ---- */
+
+void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points)
+{
+	enum { DIMENSIONS_MAX = 40 };
+	FW_ASSERT(dimensions <= DIMENSIONS_MAX);
+	if (count == 0 || dimensions == 0)
+		return;
+	double shift[DIMENSIONS_MAX];
+	struct rng rng = rng_named(seed, "sobol");
+	for (size_t d = 0; d < dimensions; d++)
+		shift[d] = rng_uniform(&rng);
+	gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_sobol, (unsigned)dimensions);
+	FW_ASSERT(sequence);
+	for (size_t i = 0; i < count; i++) {
+		double *point = &points[i * dimensions];
+		gsl_qrng_get(sequence, point);
+		for (size_t d = 0; d < dimensions; d++) {
+			point[d] += shift[d];
+			if (point[d] >= 1)
+				point[d] -= 1;
+			if (point[d] <= 0)
+				point[d] = 0x1p-53;
+		}
+	}
+	gsl_qrng_free(sequence);
+}
+
+/* ---- minima ---- */
+
+struct box {
+	double (*f)(const double *x, void *ctx);
+	void *ctx;
+	size_t n;
+	const double *low, *high;
+	double *x;    /* the point inside the box */
+	double *best; /* where value_best was seen */
+	double value_best;
+	size_t evaluations, evaluations_max;
+};
+
+/* x mirrored at the bounds until it is between them. */
+static double mirror(double x, double low, double high)
+{
+	double width = high - low;
+	if (!(width > 0))
+		return low;
+	if (!isfinite(x))
+		return isnan(x) || x < 0 ? low : high;
+	if (isfinite(width)) {
+		double turn = fmod(x - low, 2 * width);
+		if (turn < 0)
+			turn += 2 * width;
+		x = low + (turn <= width ? turn : 2 * width - turn);
+	} else if (x < low) {
+		x = 2 * low - x;
+	} else if (x > high) {
+		x = 2 * high - x;
+	}
+	return fmin(fmax(x, low), high);
+}
+
+static double box_value(const gsl_vector *at, void *opaque)
+{
+	struct box *box = opaque;
+	if (box->evaluations >= box->evaluations_max)
+		return DBL_MAX; /* the last simplex need not be completed */
+	box->evaluations++;
+	for (size_t i = 0; i < box->n; i++)
+		box->x[i] = mirror(gsl_vector_get(at, i), box->low[i], box->high[i]);
+	double value = box->f(box->x, box->ctx);
+	if (!isfinite(value))
+		value = DBL_MAX; /* a worst point, which the simplex leaves */
+	if (value < box->value_best) {
+		box->value_best = value;
+		memcpy(box->best, box->x, box->n * sizeof *box->best);
+	}
+	return value;
+}
+
+static void minimise(struct box *box, gsl_multimin_fminimizer *minimizer, gsl_vector *at,
+		     gsl_vector *first_step, double tolerance)
+{
+	gsl_multimin_function function = {.f = box_value, .n = box->n, .params = box};
+	if (gsl_multimin_fminimizer_set(minimizer, &function, at, first_step) != GSL_SUCCESS)
+		return;
+	while (box->evaluations < box->evaluations_max) {
+		if (gsl_multimin_fminimizer_iterate(minimizer) != GSL_SUCCESS)
+			break;
+		if (gsl_multimin_fminimizer_size(minimizer) < tolerance)
+			break;
+	}
+}
+
+double num_minimise(double (*f)(const double *x, void *ctx), void *ctx, size_t n, double *x,
+		    const double *step, const double *low, const double *high, double tolerance,
+		    size_t evaluations_max)
+{
+	if (n == 0)
+		return f(x, ctx);
+	gsl_multimin_fminimizer *minimizer =
+		gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, n);
+	gsl_vector *at = gsl_vector_alloc(n), *first_step = gsl_vector_alloc(n);
+	double *inside = malloc(n * sizeof *inside);
+	FW_ASSERT(minimizer && at && first_step && inside);
+	for (size_t i = 0; i < n; i++) {
+		x[i] = mirror(x[i], low[i], high[i]);
+		gsl_vector_set(at, i, x[i]);
+		gsl_vector_set(first_step, i, step[i]);
+	}
+	struct box box = {.f = f,
+			  .ctx = ctx,
+			  .n = n,
+			  .low = low,
+			  .high = high,
+			  .x = inside,
+			  .best = x,
+			  .value_best = DBL_MAX,
+			  .evaluations_max = evaluations_max};
+	minimise(&box, minimizer, at, first_step, tolerance);
+	free(inside);
+	gsl_vector_free(first_step);
+	gsl_vector_free(at);
+	gsl_multimin_fminimizer_free(minimizer);
+	return box.value_best;
+}
+
+/* ---- roots ---- */
+
+struct line {
+	double (*f)(double x, void *ctx);
+	void *ctx;
+};
+
+static double line_value(double x, void *opaque)
+{
+	struct line *line = opaque;
+	return line->f(x, line->ctx);
+}
+
+bool num_root(double (*f)(double x, void *ctx), void *ctx, double low, double high,
+	      double tolerance, double *root)
+{
+	enum { ITERATIONS_MAX = 200 };
+	struct line line = {f, ctx};
+	gsl_function function = {.function = line_value, .params = &line};
+	gsl_root_fsolver *solver = gsl_root_fsolver_alloc(gsl_root_fsolver_brent);
+	FW_ASSERT(solver);
+	bool found = false;
+	if (gsl_root_fsolver_set(solver, &function, low, high) == GSL_SUCCESS) {
+		for (int i = 0; i < ITERATIONS_MAX && !found; i++) {
+			if (gsl_root_fsolver_iterate(solver) != GSL_SUCCESS)
+				break;
+			double width =
+				gsl_root_fsolver_x_upper(solver) - gsl_root_fsolver_x_lower(solver);
+			double least = 4 * DBL_EPSILON * fabs(gsl_root_fsolver_root(solver));
+			found = fabs(width) <= fmax(tolerance, least);
+		}
+	}
+	if (found)
+		*root = gsl_root_fsolver_root(solver);
+	gsl_root_fsolver_free(solver);
+	return found;
+}
+
+/* ---- order statistics ---- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+double num_quantile(double *values, size_t count, double q)
+{
+	FW_ASSERT(count > 0 && q >= 0 && q <= 1);
+	qsort(values, count, sizeof *values, compare_doubles);
+	double at = q * (double)(count - 1);
+	size_t below = (size_t)at;
+	if (below + 1 >= count)
+		return values[count - 1];
+	return values[below] + (at - (double)below) * (values[below + 1] - values[below]);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/table.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+
+struct column {
+	const char *title;
+	bool right;
+	size_t width; /* of the widest cell, in characters */
+};
+
+struct row {
+	bool rule;
+	const char **cells; /* one a column, NULL: blank */
+	size_t count;       /* taken so far */
+};
+
+struct table {
+	struct arena *arena;
+	VEC(struct column) columns;
+	VEC(struct row) rows;
+};
+
+struct table *table_new(struct arena *arena)
+{
+	struct table *table = ARENA_NEW(arena, struct table);
+	table->arena = arena;
+	return table;
+}
+
+/* Characters of UTF-8 text: all bytes but the continuations. */
+static size_t width_of(const char *text)
+{
+	size_t width = 0;
+	for (; *text; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}
+
+void table_column(struct table *table, const char *title, bool right)
+{
+	FW_ASSERT(table->rows.count == 0);
+	struct column *column = VEC_PUSH(table->arena, &table->columns);
+	column->title = arena_strdup(table->arena, title);
+	column->right = right;
+	column->width = width_of(title);
+}
+
+void table_row(struct table *table)
+{
+	struct row *row = VEC_PUSH(table->arena, &table->rows);
+	row->cells = ARENA_ARRAY(table->arena, table->columns.count, const char *);
+}
+
+void table_cell(struct table *table, const char *format, ...)
+{
+	FW_ASSERT(table->rows.count > 0);
+	struct row *row = &table->rows.items[table->rows.count - 1];
+	FW_ASSERT(!row->rule && row->count < table->columns.count);
+	struct column *column = &table->columns.items[row->count];
+	va_list args;
+	va_start(args, format);
+	const char *text = arena_vprintf(table->arena, format, args);
+	va_end(args);
+	row->cells[row->count++] = text;
+	size_t width = width_of(text);
+	if (width > column->width)
+		column->width = width;
+}
+
+void table_rule(struct table *table)
+{
+	VEC_PUSH(table->arena, &table->rows)->rule = true;
+}
+
+static void put(FILE *out, char c, size_t count)
+{
+	while (count--)
+		putc(c, out);
+}
+
+/* Two blanks between columns, none at the end of a line. */
+static void print_line(const struct table *table, const char *const *cells, FILE *out)
+{
+	size_t owed = 0; /* blanks, once something follows */
+	for (size_t i = 0; i < table->columns.count; i++) {
+		const struct column *column = &table->columns.items[i];
+		const char *text = cells[i] ? cells[i] : "";
+		size_t gap = i ? 2 : 0, pad = column->width - width_of(text);
+		owed += gap + (column->right ? pad : 0);
+		if (*text) {
+			put(out, ' ', owed);
+			fputs(text, out);
+			owed = 0;
+		}
+		if (!column->right)
+			owed += pad;
+	}
+	putc('\n', out);
+}
+
+static void print_rule(const struct table *table, FILE *out)
+{
+	size_t width = 0;
+	for (size_t i = 0; i < table->columns.count; i++)
+		width += table->columns.items[i].width + (i ? 2 : 0);
+	put(out, '-', width);
+	putc('\n', out);
+}
+
+void table_print(const struct table *table, FILE *out)
+{
+	struct arena *scratch = arena_new();
+	const char **titles = ARENA_ARRAY(scratch, table->columns.count, const char *);
+	for (size_t i = 0; i < table->columns.count; i++)
+		titles[i] = table->columns.items[i].title;
+	print_line(table, titles, out);
+	arena_free(scratch);
+	print_rule(table, out);
+	for (size_t i = 0; i < table->rows.count; i++) {
+		if (table->rows.items[i].rule)
+			print_rule(table, out);
+		else
+			print_line(table, table->rows.items[i].cells, out);
+	}
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/table.h"
+
+#include "sim/base/arena.h"
+#include "tests/test.h"
+
+static const char *printed(struct arena *arena, const struct table *table)
+{
+	char *text = arena_alloc(arena, 2000);
+	FILE *out = tmpfile();
+	if (!CHECK(out != NULL))
+		return "";
+	table_print(table, out);
+	rewind(out);
+	text[fread(text, 1, 1999, out)] = '\0';
+	fclose(out);
+	return text;
+}
+
+static void columns_align(void)
+{
+	struct arena *arena = arena_new();
+	struct table *table = table_new(arena);
+	table_column(table, "placement", false);
+	table_column(table, "images/s", true);
+	table_column(table, "verdict", false);
+	table_row(table);
+	table_cell(table, "local");
+	table_cell(table, "%.2f", 54.22);
+	table_cell(table, "ok");
+	table_rule(table);
+	table_row(table);
+	table_cell(table, "same \xc2\xb5s"); /* eight bytes, seven characters */
+	table_cell(table, "%d", 7);
+	table_row(table);
+	table_cell(table, "%s", "");
+	table_cell(table, "%s", "");
+	table_cell(table, "FAIL");
+	table_row(table);
+	CHECK_TEXT(printed(arena, table), "placement  images/s  verdict\n"
+					  "----------------------------\n"
+					  "local         54.22  ok\n"
+					  "----------------------------\n"
+					  "same \xc2\xb5s           7\n"
+					  "                     FAIL\n"
+					  "\n");
+	arena_free(arena);
+}
+
+static const struct test tests[] = {TEST(columns_align)};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
