@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Calls of each class, what they wait for, and what ends in a verdict. The
+ * times are worked out from the numbers in remoting_world.h. */
+#include "sim/base/num.h"
+#include "tests/remoting_world.h"
+
+static void add_launch(struct script *script, double gap_us, double duration_us)
+{
+	script_add(script, gap_us, CALL_LAUNCH)->duration_s = duration_us * US;
+}
+
+static size_t requests_count(const struct remote_world *w)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < w->log_count; i++)
+		count += w->log[i].from == 0;
+	return count;
+}
+
+/* In the order of enum call_kind; l local, a async, s sync, d draining, p poll,
+ * b bulk. */
+static void kinds_have_classes(void)
+{
+	static const char letters[] = "lasdpb";
+	static const char *const expected[][2] = {
+		{"synchronous", "ssbbbbssspdpddsssss"},
+		{"flexdirect", "ssbbbbssspdpddsslsa"},
+		{"asynchronous", "aabbbbaaapdpddsslsa"},
+		{"batched", "aabbbbaaapdpddsslsa"},
+	};
+	const struct runtime_params params = {.shadow_handles = true};
+	CHECK(policy_count() == 4);
+	for (size_t i = 0; i < policy_count(); i++) {
+		char classes[CALL_KIND_COUNT + 1] = {0};
+		for (int kind = 0; kind < CALL_KIND_COUNT; kind++) {
+			struct cuda_call call = {.kind = (enum call_kind)kind, .payload_B = 1};
+			classes[kind] = letters[policy_at(i)->classify(&params, &call)];
+		}
+		CHECK_TEXT(policy_at(i)->name, expected[i][0]);
+		CHECK_TEXT(classes, expected[i][1]);
+	}
+	CHECK_TEXT(call_class_name(CLASS_DRAINING), "draining");
+}
+
+/* local: 0.25. async: 1.25 and 0.1 on the wire. sync: delivered 11.35 after the
+ * call, 5 of the server, 50 of the driver, 10.55 back. poll: 3 in the driver. */
+static void each_class_returns_in_its_time(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	remote_world_build(&w);
+	struct script *script = &w.scripts[0];
+	script_add(script, 0, CALL_GET_DEVICE);
+	add_launch(script, 100, 0);
+	script_add(script, 100, CALL_MALLOC);
+	script_add(script, 100, CALL_EVENT_QUERY);
+	script_add(script, 100, CALL_EVENT_RECORD);
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 0), 0.25);
+	CHECK_US(script_took_ps(&w, 0, 1), 1.35);
+	CHECK_US(script_took_ps(&w, 0, 2), 76.9);
+	CHECK_US(script_took_ps(&w, 0, 3), 29.9);
+	CHECK_US(script_took_ps(&w, 0, 4), 1.35);
+	struct remote_counters counters = remote_counters(w.remote);
+	CHECK(counters.calls_count[CLASS_LOCAL] == 1);
+	CHECK(counters.calls_count[CLASS_ASYNC] == 2);
+	CHECK(counters.calls_count[CLASS_SYNC] == 1);
+	CHECK(counters.calls_count[CLASS_POLL] == 1);
+	CHECK(counters.messages_count == 6); /* four requests, two answers */
+	CHECK_NEAR(counters.sent_B, 400, 1e-12);
+	CHECK_NEAR(counters.received_B, 100, 1e-12);
+	CHECK_NEAR(counters.waited_s, (76.9 + 29.9) * US, 1e-9);
+	CHECK(w.failures_count == 0);
+	remote_world_release(&w);
+}
+
+/* The launch is submitted at 11.35 + 2 + 5 = 18.35, starts 4 later and ends at
+ * 122.35; 1.5 to wake the server's thread, 10.55 back. A query before that says
+ * not ready. */
+static void draining_waits_for_the_gpu(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	remote_world_build(&w);
+	add_launch(&w.scripts[0], 0, 100);
+	script_add(&w.scripts[0], 0, CALL_STREAM_QUERY);
+	script_add(&w.scripts[0], 0, CALL_STREAM_SYNCHRONIZE);
+	script_add(&w.scripts[0], 0, CALL_STREAM_QUERY);
+	remote_world_run(&w);
+	CHECK(w.scripts[0].calls[1].result == CALL_NOT_READY);
+	CHECK_US(w.scripts[0].calls[2].complete_ps, 134.4);
+	CHECK(w.scripts[0].calls[3].result == CALL_OK);
+	remote_world_release(&w);
+}
+
+static void a_full_batch_is_sent(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "batched");
+	w.runtime.batch_count = 4;
+	remote_world_build(&w);
+	for (int i = 0; i < 8; i++)
+		add_launch(&w.scripts[0], 0, 1);
+	remote_world_run(&w);
+	CHECK(requests_count(&w) == 2);
+	CHECK_US(script_took_ps(&w, 0, 2), 0.25);
+	/* marshals the message, waits for its acceptance */
+	CHECK_US(script_took_ps(&w, 0, 3), 1.35);
+	CHECK(gpu_kernels_count(w.world.context) == 8);
+	remote_world_release(&w);
+}
+
+/* The first call is in the buffer at 0.25, so the message is marshalled from
+ * 50.25 on. */
+static void an_old_batch_is_sent(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "batched");
+	w.runtime.batch_count = 4;
+	w.runtime.batch_wait_s = 50 * US;
+	remote_world_build(&w);
+	add_launch(&w.scripts[0], 0, 1);
+	add_launch(&w.scripts[0], 0, 1);
+	remote_world_run(&w);
+	CHECK(requests_count(&w) == 1);
+	CHECK_US(w.log[0].sent_ps, 51.25);
+	CHECK(gpu_kernels_count(w.world.context) == 2);
+	remote_world_release(&w);
+}
+
+/* Sent at 0.5 + 1.25 with 170 B, so delivered at 11.92; two launches of 7, then
+ * 5 and 50; 10.55 back. */
+static void an_answered_call_carries_the_batch(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "batched");
+	w.runtime.batch_count = 16;
+	w.runtime.batch_wait_s = 50 * US;
+	remote_world_build(&w);
+	for (int i = 0; i < 2; i++) {
+		add_launch(&w.scripts[0], 0, 1);
+		w.scripts[0].calls[i].call.arguments_B = 30;
+	}
+	script_add(&w.scripts[0], 0, CALL_MALLOC)->arguments_B = 10;
+	remote_world_run(&w);
+	CHECK(requests_count(&w) == 1);
+	CHECK_NEAR(w.log[0].size_B, 170, 1e-12);
+	CHECK_US(w.scripts[0].calls[2].complete_ps, 91.47);
+	remote_world_release(&w);
+}
+
+/* Returns at 1.35, 2.7, 4.05 and 5.4. The server has executed two (7 each from
+ * 11.35 on) at 25.35 and says so: there at 35.4. The fifth call was ready at
+ * 6.65. The second such message comes 14 later, at 49.4: the seventh call. */
+static void outstanding_calls_are_limited(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.runtime.outstanding_count = 4;
+	remote_world_build(&w);
+	for (int i = 0; i < 10; i++)
+		add_launch(&w.scripts[0], 0, 0);
+	remote_world_run(&w);
+	const struct script_call *calls = w.scripts[0].calls;
+	CHECK_US(calls[3].complete_ps, 5.4);
+	CHECK_US(calls[4].complete_ps, 35.5);
+	CHECK_US(calls[5].complete_ps, 36.85);
+	CHECK_US(calls[6].complete_ps, 49.5);
+	CHECK(gpu_kernels_count(w.world.context) == 10);
+	remote_world_release(&w);
+}
+
+/* A batch larger than the limit, never sent for its age: the call that waits
+ * sends it, or nothing would ever move. */
+static void a_waiting_call_sends_the_batch(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "batched");
+	w.runtime.outstanding_count = 3;
+	w.runtime.batch_count = 64;
+	remote_world_build(&w);
+	for (int thread = 0; thread < 3; thread++) {
+		for (int i = 0; i < 30; i++)
+			add_launch(&w.scripts[thread], 0, 0);
+	}
+	script_add(&w.scripts[0], 1000, CALL_STREAM_SYNCHRONIZE);
+	remote_world_run(&w);
+	CHECK(gpu_kernels_count(w.world.context) == 90);
+	remote_world_release(&w);
+}
+
+/* A kernel of a second, waited for by thread 0: thread 1's allocation stands
+ * behind it on a shared connection and not on one of its own. */
+static void draining_blocks_its_connection(void)
+{
+	for (int connections = 1; connections <= 2; connections++) {
+		struct remote_world w;
+		remote_world_presets(&w, "asynchronous");
+		w.runtime.connections_count = connections;
+		remote_world_build(&w);
+		add_launch(&w.scripts[0], 0, 1e6);
+		script_add(&w.scripts[0], 0, CALL_STREAM_SYNCHRONIZE);
+		script_add(&w.scripts[1], 30, CALL_MALLOC);
+		remote_world_run(&w);
+		if (connections == 1)
+			CHECK(w.scripts[1].calls[0].complete_ps >
+			      w.scripts[0].calls[1].complete_ps);
+		else
+			CHECK_US(script_took_ps(&w, 1, 0), 76.9);
+		remote_world_release(&w);
+	}
+}
+
+/* 20 launches keep connection 0 busy until 151.35, its record is executed 4
+ * later. The query overtakes them on connection 1 and has to wait: it sees the
+ * record, which is not complete. */
+static void queries_follow_their_record(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.runtime.connections_count = 2;
+	remote_world_build(&w);
+	for (int i = 0; i < 20; i++)
+		add_launch(&w.scripts[0], 0, 1000);
+	script_add(&w.scripts[0], 0, CALL_EVENT_RECORD)->event = 3;
+	script_add(&w.scripts[1], 30, CALL_EVENT_QUERY)->event = 3;
+	script_add(&w.scripts[1], 30, CALL_EVENT_QUERY)->event = 4; /* of no record */
+	remote_world_run(&w);
+	CHECK(w.scripts[1].calls[0].result == CALL_NOT_READY);
+	CHECK_US(w.scripts[1].calls[0].complete_ps, 155.35 + 3 + 10.55);
+	CHECK(w.scripts[1].calls[1].result == CALL_OK);
+	CHECK_US(script_took_ps(&w, 1, 1), 29.9);
+	remote_world_release(&w);
+}
+
+static void answers_are_cached_and_handles_shadowed(void)
+{
+	for (int on = 0; on <= 1; on++) {
+		struct remote_world w;
+		remote_world_presets(&w, "asynchronous");
+		w.runtime.query_cache = on;
+		w.runtime.shadow_handles = on;
+		remote_world_build(&w);
+		script_add(&w.scripts[0], 0, CALL_GET_ATTRIBUTE);
+		script_add(&w.scripts[0], 0, CALL_GET_ATTRIBUTE);
+		script_add(&w.scripts[0], 0, CALL_CREATE_HANDLE);
+		remote_world_run(&w);
+		CHECK_US(script_took_ps(&w, 0, 0), 27.4);
+		CHECK_US(script_took_ps(&w, 0, 1), on ? 0.25 : 27.4);
+		CHECK_US(script_took_ps(&w, 0, 2), on ? 1.35 : 33.9);
+		remote_world_release(&w);
+	}
+}
+
+/* A queue of two operations: the third launch waits in the driver for the end
+ * of the first kernel, and an allocation behind it on the connection too. */
+static void a_full_launch_queue_blocks_the_connection(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	w.world.gpu_params.queue_depth_count = 2;
+	remote_world_build(&w);
+	for (int i = 0; i < 3; i++)
+		add_launch(&w.scripts[0], 0, 1000);
+	script_add(&w.scripts[1], 30, CALL_MALLOC);
+	remote_world_run(&w);
+	/* submitted 18.35, started 22.35; then 5 and 50 and the way back */
+	CHECK_US(w.scripts[1].calls[0].complete_ps, 1022.35 + 5 + 50 + 10.55);
+	remote_world_release(&w);
+}
+
+/* ---- verdicts ---- */
+
+static void no_answer_is_a_verdict(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	w.line.deaf_after_count = 1;
+	remote_world_build(&w);
+	for (int i = 0; i < 3; i++)
+		script_add(&w.scripts[0], 0, CALL_MALLOC);
+	add_launch(&w.scripts[1], 1000, 1); /* two calls wait: one verdict */
+	remote_world_run(&w);
+	CHECK(w.failures_count == 1);
+	CHECK_TEXT(w.failure, "call timeout: no answer to cudaMalloc within 10 s");
+	CHECK_US(w.failed_ps, 76.9 + 10e6);
+	CHECK(w.scripts[0].calls[0].complete_ps > 0);
+	CHECK(w.scripts[0].calls[1].complete_ps == 0);
+	CHECK(w.scripts[1].calls[0].complete_ps == 0);
+	script_call_now(&w.scripts[2], 0); /* nothing answers any more */
+	world_run(&w.world);
+	CHECK(w.scripts[2].calls[0].complete_ps == 0);
+	remote_world_release(&w);
+}
+
+static void no_connection_is_a_verdict(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	w.line.never_opens = true;
+	w.runtime.connect_timeout_s = 3;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_MALLOC);
+	remote_world_run(&w);
+	CHECK(w.failures_count == 1);
+	CHECK_TEXT(w.failure, "connection timeout: no connection to guest within 3 s");
+	CHECK_US(w.failed_ps, 3e6);
+	CHECK(w.scripts[0].calls[0].issue_ps == 0);
+	remote_world_release(&w);
+}
+
+static void a_broken_connection_is_a_verdict(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	w.line.fails_at_s = 100 * US;
+	remote_world_build(&w);
+	script_add(&w.scripts[0], 0, CALL_MALLOC);
+	script_add(&w.scripts[0], 0, CALL_MALLOC);
+	remote_world_run(&w);
+	CHECK(w.failures_count == 1);
+	CHECK_TEXT(w.failure, "the wire is cut");
+	CHECK(w.scripts[0].calls[0].complete_ps > 0);
+	CHECK(w.scripts[0].calls[1].complete_ps == 0);
+	remote_world_release(&w);
+}
+
+static void no_route_is_no_client(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	w.line.no_route = true;
+	remote_world_build(&w);
+	CHECK(w.remote == NULL);
+	remote_world_release(&w);
+}
+
+static void close_remote(void *ctx, uint64_t arg)
+{
+	struct remote_world *w = ctx;
+	(void)arg;
+	remote_close(w->remote);
+}
+
+/* Idle from the opening on: probes at 1, 2, 3 and 4 s and a little. The same
+ * with a server that hears nothing fails 10 s after the first. */
+static void an_idle_connection_is_probed(void)
+{
+	for (int deaf = 0; deaf <= 1; deaf++) {
+		struct remote_world w;
+		remote_world_presets(&w, "synchronous");
+		w.runtime.keep_alive_s = 1;
+		w.line.deaf_after_count = deaf ? 1 : 0;
+		remote_world_build(&w);
+		script_add(&w.scripts[0], 0, CALL_MALLOC);
+		if (!deaf)
+			engine_at(w.world.engine, ps_from_s(4.5), close_remote, &w, 0);
+		remote_world_run(&w);
+		struct remote_counters counters = remote_counters(w.remote);
+		CHECK(counters.calls_count[CLASS_POLL] == 0);
+		if (deaf) {
+			CHECK_TEXT(w.failure,
+				   "call timeout: no answer to a keep-alive probe within 10 s");
+			/* the answer of the allocation came at 76.4 */
+			CHECK_US(w.failed_ps, 11e6 + 76.4);
+		} else {
+			CHECK(w.failures_count == 0);
+			CHECK(requests_count(&w) == 5);
+		}
+		remote_world_release(&w);
+	}
+}
+
+/* ---- memory ---- */
+
+static void a_second_round_allocates_nothing(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "batched");
+	w.runtime.batch_count = 4;
+	w.runtime.batch_wait_s = 50 * US;
+	w.runtime.outstanding_count = 8;
+	w.runtime.connections_count = 2;
+	remote_world_build(&w);
+	for (int i = 0; i < 50; i++) {
+		struct script *script = &w.scripts[i % 2];
+		add_launch(script, 1, 10);
+		script_add(script, 1, CALL_EVENT_RECORD)->event = (uint16_t)(i % 8);
+		script_add(script, 1, CALL_EVENT_QUERY)->event = (uint16_t)(i % 8);
+		script_add(script, 1, CALL_MEMCPY_H2D_ASYNC)->payload_B = 4500;
+		script_add(script, 1, CALL_MEMCPY_D2H_ASYNC)->payload_B = 2500;
+		script_add(script, 1, CALL_MEMCPY_D2H)->payload_B = 1500;
+	}
+	remote_world_run(&w);
+	size_t used_B = arena_used_B(w.remote_arena);
+	for (int i = 0; i < 2; i++) {
+		w.scripts[i].next = 0;
+		script_go_on(&w.scripts[i]);
+	}
+	world_run(&w.world);
+	CHECK(gpu_kernels_count(w.world.context) == 100);
+	CHECK(arena_used_B(w.remote_arena) == used_B);
+	remote_world_release(&w);
+}
+
+static const struct test tests[] = {
+	TEST(kinds_have_classes),
+	TEST(each_class_returns_in_its_time),
+	TEST(draining_waits_for_the_gpu),
+	TEST(a_full_batch_is_sent),
+	TEST(an_old_batch_is_sent),
+	TEST(an_answered_call_carries_the_batch),
+	TEST(outstanding_calls_are_limited),
+	TEST(a_waiting_call_sends_the_batch),
+	TEST(draining_blocks_its_connection),
+	TEST(queries_follow_their_record),
+	TEST(answers_are_cached_and_handles_shadowed),
+	TEST(a_full_launch_queue_blocks_the_connection),
+	TEST(no_answer_is_a_verdict),
+	TEST(no_connection_is_a_verdict),
+	TEST(a_broken_connection_is_a_verdict),
+	TEST(no_route_is_no_client),
+	TEST(an_idle_connection_is_probed),
+	TEST(a_second_round_allocates_nothing),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}

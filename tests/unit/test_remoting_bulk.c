@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Copies: chunks on the wire, at the server and on PCIe. The GPU starts copies
+ * at once here; a chunk of 1000 B takes 0.1 on PCIe. Times in microseconds. */
+#include "sim/base/num.h"
+#include "sim/fabric/link.h"
+#include "tests/remoting_world.h"
+
+static void presets(struct remote_world *w, const char *policy)
+{
+	remote_world_presets(w, policy);
+	w->world.gpu_params.launch_latency_s = 0;
+	w->world.gpu_params.kernel_gap_s = 0;
+}
+
+static void add_copy(struct remote_world *w, size_t thread, enum call_kind kind, double payload_B)
+{
+	script_add(&w->scripts[thread], 0, kind)->payload_B = payload_B;
+}
+
+static int64_t took_ps(struct remote_world *w, enum call_kind kind, double payload_B)
+{
+	remote_world_build(w);
+	add_copy(w, 0, kind, payload_B);
+	remote_world_run(w);
+	CHECK(w->failures_count == 0);
+	int64_t time_ps = script_took_ps(w, 0, 0);
+	struct remote_counters counters = remote_counters(w->remote);
+	CHECK(counters.calls_count[CLASS_BULK] == 1);
+	CHECK((payload_B <= counters.sent_B) ==
+	      (kind == CALL_MEMCPY_H2D || kind == CALL_MEMCPY_H2D_ASYNC));
+	CHECK((payload_B <= counters.received_B) ==
+	      (kind == CALL_MEMCPY_D2H || kind == CALL_MEMCPY_D2H_ASYNC));
+	remote_world_release(w);
+	return time_ps;
+}
+
+/* Chunks of 1100 B are delivered from 12.35 on, 2.1 apart (1.1 wire, 1
+ * marshalling). The server: 5 for the call, 6 in the driver for each of nine,
+ * until 71.35; the last waits for its copy: 6 + 0.1 + 1.5; 10.55 back. */
+static void upload_is_pipelined(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 10000), 89.5);
+}
+
+/* The wire's share of the same: accepted at 2.35 + 9 x 2.1. */
+static void async_upload_returns_when_accepted(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D_ASYNC, 10000), 21.25);
+	/* ... and where everything is answered when the last copy is started. */
+	presets(&w, "synchronous");
+	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D_ASYNC, 10000), 71.35 + 6 + 10.55);
+}
+
+/* Each chunk waits for the one before: copied in 7.6, acknowledged 10.05 later,
+ * 1.5 of client work, 11.1 on the wire: 30.25. The first is 5 longer at the
+ * server and, after its own marshalling, at the client: 36.5. Chunk 10 leaves
+ * at 36.5 + 8 x 30.25 = 278.5; 11.1, 7.6, 10.55. */
+static void upload_stops_and_goes(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.pipelined = false;
+	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 10000), 307.75);
+}
+
+/* Request there at 11.35, 5 of service, then a chunk each 7.6, slower than the
+ * 1.05 of the wire; the last needs 11.05 and 0.5 more. */
+static void download_is_pipelined(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 16.35 + 76 + 11.55);
+	/* With a wire of 105 us a chunk: all of them after the first copy. */
+	presets(&w, "asynchronous");
+	w.line.rate_Bps = 1e7;
+	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 1.25 + 10 + 10 + 5 + 7.6 + 1050 + 10.5);
+}
+
+/* Copy 7.6, wire 11.05, client 1.5, acknowledgement 10.1: 30.25 each. */
+static void download_stops_and_goes(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.pipelined = false;
+	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 16.35 + 9 * 30.25 + 7.6 + 11.55);
+}
+
+/* No copies: the last chunk is there at 31.25, the server asks the driver
+ * whether the stream is idle (2). Back: the data leave when the stream is. */
+static void zero_copy_has_no_staging(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.zero_copy = true;
+	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 10000), 31.25 + 2 + 10.55);
+	presets(&w, "asynchronous");
+	w.runtime.zero_copy = true;
+	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 16.35 + 2 + 10 * 1.05 + 10.5);
+}
+
+/* Staged through pageable memory at 5 GB/s, a chunk of 1000 B takes 0.2 more
+ * in each copy, and "async" copies wait for theirs (7.6 + 0.2). */
+static void pageable_staging_costs_more(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.pinned_staging = false;
+	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 10000), 17.35 + 10 * 7.8 + 10.55);
+}
+
+/* A copy of nothing is a plain answered call of 6 in the driver (and, as the
+ * driver waits for it, 1.5). */
+static void empty_copies_return(void)
+{
+	static const enum call_kind kinds[] = {CALL_MEMCPY_H2D, CALL_MEMCPY_D2H};
+	for (size_t i = 0; i < 2; i++) {
+		struct remote_world w;
+		presets(&w, "asynchronous");
+		remote_world_build(&w);
+		add_copy(&w, 0, kinds[i], 0);
+		remote_world_run(&w);
+		CHECK_US(script_took_ps(&w, 0, 0), 11.35 + 5 + 7.5 + 10.55);
+		remote_world_release(&w);
+	}
+}
+
+/* While thread 0 copies 100 kB, thread 1's launch waits for one chunk at most. */
+static void calls_get_in_between_chunks(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_H2D, 100000);
+	for (int i = 0; i < 20; i++)
+		script_add(&w.scripts[1], 3.7, CALL_LAUNCH);
+	remote_world_run(&w);
+	int64_t longest_ps = 0;
+	for (size_t i = 0; i < 20; i++) {
+		int64_t time_ps = script_took_ps(&w, 1, i);
+		longest_ps = time_ps > longest_ps ? time_ps : longest_ps;
+	}
+	CHECK(longest_ps > ps_from_s(1.35 * US)); /* some had to wait */
+	CHECK(longest_ps <= ps_from_s((1.35 + 1.1) * US));
+	CHECK(w.scripts[0].calls[0].complete_ps > w.scripts[1].calls[19].complete_ps);
+	remote_world_release(&w);
+}
+
+/* Chunks on their way to the GPU need credits: with two, each pair waits for
+ * word of the pair before. */
+static void chunks_need_credits(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.outstanding_count = 2;
+	/* Two posted at 1.25 and 3.35, executed by 20.35 (12.35 + 2 + 6) and
+	 * 26.35; each is reported (half of two) and known 10.05 later: the third
+	 * leaves at 30.4, the fourth (ready at 32.5) at 36.4, accepted 1.1 later. */
+	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D_ASYNC, 4000), 37.5);
+}
+
+/* Request there at 11.35; 2 + 6 until the copy is submitted at 19.35; its 40 kB
+ * arrive at 23.35, the thread that waits for them wakes at 24.85; 40 chunks of
+ * 1.05 and 10: delivered at 76.85. Thread 1 asks on another connection, and the
+ * server's answer is with the client at 34.4: it is held. */
+static void answers_wait_for_fetched_bytes(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.connections_count = 2;
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_D2H_ASYNC, 40000);
+	script_add(&w.scripts[1], 6, CALL_STREAM_SYNCHRONIZE);
+	script_add(&w.scripts[2], 100, CALL_STREAM_SYNCHRONIZE); /* nothing to hold */
+	remote_world_run(&w);
+	CHECK_US(script_took_ps(&w, 0, 0), 1.35);
+	CHECK_US(w.scripts[1].calls[0].complete_ps, 76.85 + 0.5);
+	CHECK_US(script_took_ps(&w, 2, 0), 11.35 + 5 + 2 + 10.55);
+	remote_world_release(&w);
+}
+
+/* The same through an event: the record is behind the copy, so "ready" is held;
+ * an event recorded on another stream is not. The record's 2 on the server's
+ * core put off the waking thread until 26.85. */
+static void ready_events_wait_for_fetched_bytes(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.connections_count = 3;
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_D2H_ASYNC, 40000);
+	script_add(&w.scripts[0], 0, CALL_EVENT_RECORD)->event = 1;
+	script_add(&w.scripts[1], 20, CALL_EVENT_QUERY)->event = 1;
+	struct cuda_call *other = script_add(&w.scripts[2], 0, CALL_EVENT_RECORD);
+	other->event = 2;
+	other->stream = 1;
+	script_add(&w.scripts[2], 20, CALL_EVENT_QUERY)->event = 2;
+	remote_world_run(&w);
+	CHECK(w.scripts[1].calls[0].result == CALL_OK);
+	CHECK_US(w.scripts[1].calls[0].complete_ps, 26.85 + 52 + 0.5);
+	CHECK(w.scripts[2].calls[1].result == CALL_OK);
+	CHECK_US(script_took_ps(&w, 2, 1), 29.9);
+	remote_world_release(&w);
+}
+
+/* A copy that takes longer than call_timeout is no timeout while it moves; a
+ * wire that stops in the middle is one. */
+static void moving_copies_do_not_time_out(void)
+{
+	for (int deaf = 0; deaf <= 1; deaf++) {
+		struct remote_world w;
+		presets(&w, "asynchronous");
+		w.line.rate_Bps = 1e7;
+		w.runtime.call_timeout_s = 500 * US;
+		w.line.deaf_after_count = deaf ? 3 : 0;
+		remote_world_build(&w);
+		add_copy(&w, 0, CALL_MEMCPY_H2D, 10000);
+		add_copy(&w, 0, CALL_MEMCPY_D2H, 10000);
+		remote_world_run(&w);
+		CHECK(w.failures_count == (size_t)deaf);
+		if (deaf)
+			CHECK_TEXT(
+				w.failure,
+				"call timeout: no answer to cudaMemcpyHostToDevice within 500 us");
+		remote_world_release(&w);
+	}
+}
+
+/* ---- over real transports ---- */
+
+static void preset_params(struct arena *arena, const struct param_table *table, void *params)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const struct param_row *row = &table->rows[i];
+		char *place = (char *)params + row->offset;
+		if (row->kind == PARAM_KIND_NUMBER)
+			CHECK(!quantity_parse(arena, row->quantity, row->preset,
+					      (double *)(void *)place));
+		else if (row->kind == PARAM_KIND_BOOL)
+			*(bool *)place = strcmp(row->preset, "true") == 0;
+	}
+}
+
+static void every_byte_arrives(const char *transport, const char *link)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	w.runtime.outstanding_count = 16;
+	w.runtime.connections_count = 2;
+	remote_world_build(&w);
+	const struct transport_kind *kind = transport_kind_find(transport);
+	static double params[TRANSPORT_PARAMS_SIZE_MAX / sizeof(double)];
+	preset_params(w.world.arena, kind->table, params);
+	const struct link_traits traits = {
+		.capacity_Bps = {1.25e9, 1.25e9},
+		.latency_s = 5 * US,
+		.packet_payload_B = 1500,
+		.packet_overhead_B = 38,
+	};
+	fabric_link_add(w.world.fabric, "wire", link, guest_node(w.client),
+			guest_node(w.world.guest), &traits);
+	const struct remote_spec spec = {
+		.arena = w.remote_arena,
+		.engine = w.world.engine,
+		.fabric = w.world.fabric,
+		.name = "real",
+		.params = &w.runtime,
+		.transport = kind,
+		.transport_params = params,
+		.client = w.client,
+		.server = w.world.guest,
+		.process = w.process,
+		.failed = remote_world_failed,
+		.failed_ctx = &w,
+	};
+	w.remote = remote_client_new(&spec);
+	CHECK(w.remote != NULL);
+	static const enum call_kind kinds[] = {CALL_MEMCPY_H2D, CALL_MEMCPY_H2D_ASYNC,
+					       CALL_MEMCPY_D2H_ASYNC, CALL_MEMCPY_D2H,
+					       CALL_DEVICE_SYNCHRONIZE};
+	size_t kind_count = sizeof kinds / sizeof kinds[0];
+	for (size_t i = 0; i < 3; i++) {
+		w.scripts[i].port = remote_port(w.remote);
+		for (size_t k = 0; k < kind_count; k++)
+			add_copy(&w, i, kinds[k], k + 1 < kind_count ? 12345 : 0);
+	}
+	remote_world_run(&w);
+	for (size_t i = 0; i < 3; i++)
+		CHECK(w.scripts[i].calls[kind_count - 1].complete_ps > 0);
+	struct remote_counters counters = remote_counters(w.remote);
+	/* Thirteen chunks a copy with a header each. */
+	CHECK_NEAR(counters.sent_B, 3 * (2 * (12345 + 13 * 100) + 3 * 100), 1e-12);
+	double answers_B = counters.received_B - 3 * 2 * (12345 + 13 * 50);
+	CHECK(answers_B >= 3 * 2 * 50); /* and the server's reports of credits */
+	CHECK(fmod(answers_B, 50) == 0);
+	CHECK_NEAR(fabric_carried(w.world.fabric, fabric_link_resource(w.world.fabric, 0, 0)),
+		   3 * 2 * 12345, 1e-9);
+	remote_world_release(&w);
+}
+
+static void every_byte_arrives_by_tcp(void)
+{
+	every_byte_arrives("tcp", "ethernet");
+}
+
+static void every_byte_arrives_by_rdma(void)
+{
+	every_byte_arrives("rdma", "roce");
+}
+
+static void every_byte_arrives_by_shared_memory(void)
+{
+	every_byte_arrives("shm", "shm");
+}
+
+static const struct test tests[] = {
+	TEST(upload_is_pipelined),
+	TEST(async_upload_returns_when_accepted),
+	TEST(upload_stops_and_goes),
+	TEST(download_is_pipelined),
+	TEST(download_stops_and_goes),
+	TEST(zero_copy_has_no_staging),
+	TEST(pageable_staging_costs_more),
+	TEST(empty_copies_return),
+	TEST(calls_get_in_between_chunks),
+	TEST(chunks_need_credits),
+	TEST(answers_wait_for_fetched_bytes),
+	TEST(ready_events_wait_for_fetched_bytes),
+	TEST(moving_copies_do_not_time_out),
+	TEST(every_byte_arrives_by_tcp),
+	TEST(every_byte_arrives_by_rdma),
+	TEST(every_byte_arrives_by_shared_memory),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
