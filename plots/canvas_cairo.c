@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The one door to cairo.
+ *
+ * An SVG made here must not be pasted into an HTML page beside another one:
+ * cairo numbers its glyphs from zero in every file, so two of them in one
+ * document show each other's letters. Embed them as data URIs.
+ */
+#include <cairo-pdf.h>
+#include <cairo-svg.h>
+#include <cairo.h>
+#include <math.h>
+#include <string.h>
+
+#include "plots/shapes.h"
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+
+#define PLOT_FONT        "DejaVu Sans"
+#define PIXELS_PER_POINT 2.0
+#define HATCH_STEP       4.0
+/* A PDF records when it was made; the same drawing must give the same bytes. */
+#define PDF_DATE "2000-01-01T00:00:00Z"
+
+static void set_paint(cairo_t *cairo, struct paint paint)
+{
+	cairo_set_source_rgba(cairo, (paint.rgb >> 16 & 0xFF) / 255.0,
+			      (paint.rgb >> 8 & 0xFF) / 255.0, (paint.rgb & 0xFF) / 255.0,
+			      paint.alpha);
+}
+
+static void set_dash(cairo_t *cairo, enum dash dash)
+{
+	static const double patterns[][2] = {
+		[DASH_LONG] = {6, 3}, [DASH_SHORT] = {3, 2.5}, [DASH_DOT] = {1, 2}};
+	cairo_set_dash(cairo, patterns[dash == DASH_SOLID ? DASH_LONG : dash],
+		       dash == DASH_SOLID ? 0 : 2, 0);
+}
+
+static void path(cairo_t *cairo, const double *points, size_t count)
+{
+	cairo_new_path(cairo);
+	for (size_t i = 0; i < count; i++)
+		cairo_line_to(cairo, points[2 * i], points[2 * i + 1]);
+}
+
+static void stroke_points(cairo_t *cairo, const struct shape *shape)
+{
+	path(cairo, shape->points, shape->point_count);
+	set_dash(cairo, (enum dash)shape->style);
+	cairo_set_line_width(cairo, shape->at[4]);
+	cairo_stroke(cairo);
+	set_dash(cairo, DASH_SOLID);
+}
+
+static void draw_round_box(cairo_t *cairo, const struct shape *shape)
+{
+	const double quarter = acos(0.0);
+	double left = shape->at[0], top = shape->at[1];
+	double right = left + shape->at[2], bottom = top + shape->at[3];
+	double radius = fmin(shape->at[5], fmin(shape->at[2], shape->at[3]) / 2);
+	cairo_new_path(cairo);
+	cairo_arc(cairo, right - radius, top + radius, radius, -quarter, 0);
+	cairo_arc(cairo, right - radius, bottom - radius, radius, 0, quarter);
+	cairo_arc(cairo, left + radius, bottom - radius, radius, quarter, 2 * quarter);
+	cairo_arc(cairo, left + radius, top + radius, radius, 2 * quarter, 3 * quarter);
+	cairo_close_path(cairo);
+	cairo_fill_preserve(cairo);
+	set_paint(cairo, shape->stroke);
+	cairo_set_line_width(cairo, shape->at[4]);
+	cairo_stroke(cairo);
+}
+
+static void hatch_slants(cairo_t *cairo, const double *at, double sign)
+{
+	/* Lines x + sign y = k step * sqrt 2 that touch the rectangle. */
+	double step = HATCH_STEP * sqrt(2);
+	double low = at[0] + fmin(sign * at[1], sign * (at[1] + at[3]));
+	double high = at[0] + at[2] + fmax(sign * at[1], sign * (at[1] + at[3]));
+	for (double k = ceil(low / step); k * step <= high; k++) {
+		cairo_move_to(cairo, k * step - sign * at[1], at[1]);
+		cairo_line_to(cairo, k * step - sign * (at[1] + at[3]), at[1] + at[3]);
+	}
+}
+
+static void hatch_dots(cairo_t *cairo, const double *at)
+{
+	for (double j = floor(at[1] / HATCH_STEP); j * HATCH_STEP <= at[1] + at[3]; j++)
+		for (double i = floor(at[0] / HATCH_STEP); i * HATCH_STEP <= at[0] + at[2]; i++) {
+			double odd = fmod(fabs(j), 2) * HATCH_STEP / 2;
+			cairo_rectangle(cairo, i * HATCH_STEP + odd, j * HATCH_STEP, 1, 1);
+		}
+	cairo_fill(cairo);
+}
+
+static void draw_pattern(cairo_t *cairo, const struct shape *shape)
+{
+	const double *at = shape->at;
+	cairo_save(cairo);
+	cairo_rectangle(cairo, at[0], at[1], at[2], at[3]);
+	cairo_clip(cairo);
+	cairo_set_line_width(cairo, 0.6);
+	enum hatch hatch = (enum hatch)shape->style;
+	if (hatch == HATCH_RISING || hatch == HATCH_CROSSED)
+		hatch_slants(cairo, at, 1);
+	if (hatch == HATCH_FALLING || hatch == HATCH_CROSSED)
+		hatch_slants(cairo, at, -1);
+	if (hatch == HATCH_LEVEL)
+		for (double k = ceil(at[1] / 3); k * 3 <= at[1] + at[3]; k++) {
+			cairo_move_to(cairo, at[0], k * 3);
+			cairo_line_to(cairo, at[0] + at[2], k * 3);
+		}
+	if (hatch == HATCH_UPRIGHT)
+		for (double k = ceil(at[0] / 3); k * 3 <= at[0] + at[2]; k++) {
+			cairo_move_to(cairo, k * 3, at[1]);
+			cairo_line_to(cairo, k * 3, at[1] + at[3]);
+		}
+	cairo_stroke(cairo);
+	if (hatch == HATCH_DOTS)
+		hatch_dots(cairo, at);
+	cairo_restore(cairo);
+}
+
+static void draw_sign(cairo_t *cairo, const struct shape *shape)
+{
+	/* Corners in units of half the size; those of equal area look equal. */
+	static const double square[] = {-.85, -.85, .85, -.85, .85, .85, -.85, .85};
+	static const double triangle[] = {0, -1.1, 1.05, .75, -1.05, .75};
+	static const double diamond[] = {0, -1.25, 1.1, 0, 0, 1.25, -1.1, 0};
+	static const double cross[] = {-.85, -.85, .85, .85, -.85, .85, .85, -.85};
+	static const double plus[] = {-1, 0, 1, 0, 0, -1, 0, 1};
+	static const struct {
+		const double *points;
+		size_t count;
+	} signs[] = {[MARKER_SQUARE] = {square, 4},
+		     [MARKER_TRIANGLE] = {triangle, 3},
+		     [MARKER_DIAMOND] = {diamond, 4},
+		     [MARKER_CROSS] = {cross, 4},
+		     [MARKER_PLUS] = {plus, 4}};
+	double half = shape->at[2] / 2;
+	enum marker marker = (enum marker)shape->style;
+	cairo_new_path(cairo);
+	if (marker == MARKER_CIRCLE) {
+		cairo_arc(cairo, shape->at[0], shape->at[1], half, 0, 4 * acos(0.0));
+		cairo_fill(cairo);
+		return;
+	}
+	bool strokes = marker == MARKER_CROSS || marker == MARKER_PLUS;
+	for (size_t i = 0; i < signs[marker].count; i++) {
+		if (strokes && i % 2 == 0)
+			cairo_new_sub_path(cairo);
+		cairo_line_to(cairo, shape->at[0] + half * signs[marker].points[2 * i],
+			      shape->at[1] + half * signs[marker].points[2 * i + 1]);
+	}
+	if (strokes) {
+		cairo_set_line_width(cairo, shape->at[2] * 0.25);
+		cairo_stroke(cairo);
+	} else {
+		cairo_fill(cairo);
+	}
+}
+
+static void show_text(cairo_t *cairo, const struct shape *shape)
+{
+	cairo_select_font_face(cairo, PLOT_FONT, CAIRO_FONT_SLANT_NORMAL,
+			       shape->bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+	cairo_set_font_size(cairo, shape->at[2]);
+	cairo_text_extents_t extents;
+	cairo_text_extents(cairo, shape->text, &extents);
+	double width = text_width(shape->text, shape->at[2], shape->bold);
+	double squeeze = extents.x_advance > 1.02 * width ? width / extents.x_advance : 1;
+	static const double shares[] = {
+		[ANCHOR_START] = 0, [ANCHOR_MIDDLE] = 0.5, [ANCHOR_END] = 1};
+	cairo_save(cairo);
+	cairo_translate(cairo, shape->at[0], shape->at[1]);
+	if (shape->kind == SHAPE_TEXT_UP)
+		cairo_rotate(cairo, -acos(0.0));
+	cairo_scale(cairo, squeeze, 1);
+	cairo_move_to(cairo, -shares[shape->style] * extents.x_advance, 0);
+	cairo_show_text(cairo, shape->text);
+	cairo_restore(cairo);
+}
+
+static void draw_shape(cairo_t *cairo, const struct shape *shape)
+{
+	const double *at = shape->at;
+	set_paint(cairo, shape->paint);
+	switch (shape->kind) {
+	case SHAPE_RECTANGLE:
+		cairo_rectangle(cairo, at[0], at[1], at[2], at[3]);
+		cairo_fill(cairo);
+		break;
+	case SHAPE_FRAME:
+		cairo_rectangle(cairo, at[0], at[1], at[2], at[3]);
+		cairo_set_line_width(cairo, at[4]);
+		cairo_stroke(cairo);
+		break;
+	case SHAPE_BOX:
+		draw_round_box(cairo, shape);
+		break;
+	case SHAPE_HATCH:
+		draw_pattern(cairo, shape);
+		break;
+	case SHAPE_LINE:
+	case SHAPE_POLYLINE:
+		stroke_points(cairo, shape);
+		break;
+	case SHAPE_POLYGON:
+		path(cairo, shape->points, shape->point_count);
+		cairo_close_path(cairo);
+		cairo_fill(cairo);
+		break;
+	case SHAPE_MARKER:
+		draw_sign(cairo, shape);
+		break;
+	case SHAPE_TEXT:
+	case SHAPE_TEXT_UP:
+		show_text(cairo, shape);
+		break;
+	}
+}
+
+static void draw_page(cairo_t *cairo, const struct drawing *drawing)
+{
+	cairo_font_options_t *options = cairo_font_options_create();
+	cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+	cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+	cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+	cairo_set_font_options(cairo, options);
+	cairo_font_options_destroy(options);
+	cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+	cairo_set_source_rgb(cairo, 1, 1, 1);
+	cairo_paint(cairo);
+	for (size_t i = 0; i < drawing->shapes.count; i++)
+		draw_shape(cairo, &drawing->shapes.items[i]);
+	cairo_show_page(cairo);
+}
+
+struct bytes {
+	struct arena *arena;
+	VEC(unsigned char) buffer;
+};
+
+static cairo_status_t write_bytes(void *closure, const unsigned char *data, unsigned int length)
+{
+	struct bytes *bytes = closure;
+	size_t needed = bytes->buffer.count + length;
+	if (needed > bytes->buffer.room) {
+		size_t room = needed > SIZE_MAX / 2 ? needed : 2 * needed;
+		unsigned char *items = arena_alloc(bytes->arena, room);
+		if (bytes->buffer.count > 0)
+			memcpy(items, bytes->buffer.items, bytes->buffer.count);
+		bytes->buffer.items = items;
+		bytes->buffer.room = room;
+	}
+	if (length > 0)
+		memcpy(bytes->buffer.items + bytes->buffer.count, data, length);
+	bytes->buffer.count = needed;
+	return CAIRO_STATUS_SUCCESS;
+}
+
+static cairo_surface_t *surface_new(enum image_format format, const struct drawing *drawing,
+				    struct bytes *bytes)
+{
+	cairo_surface_t *surface = NULL;
+	switch (format) {
+	case IMAGE_SVG:
+		surface = cairo_svg_surface_create_for_stream(write_bytes, bytes, drawing->width,
+							      drawing->height);
+		cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PT);
+		break;
+	case IMAGE_PDF:
+		surface = cairo_pdf_surface_create_for_stream(write_bytes, bytes, drawing->width,
+							      drawing->height);
+		cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, PDF_DATE);
+		cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_MOD_DATE, PDF_DATE);
+		break;
+	case IMAGE_PNG:
+		surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24,
+						     (int)ceil(drawing->width * PIXELS_PER_POINT),
+						     (int)ceil(drawing->height * PIXELS_PER_POINT));
+		break;
+	}
+	return surface;
+}
+
+unsigned char *image_render(struct arena *arena, enum image_format format,
+			    const struct drawing *const *drawings, size_t count, size_t *size,
+			    const char **message)
+{
+	FW_ASSERT(count >= 1 && (count == 1 || format == IMAGE_PDF));
+	struct bytes bytes = {.arena = arena};
+	cairo_surface_t *surface = surface_new(format, drawings[0], &bytes);
+	cairo_t *cairo = cairo_create(surface);
+	if (format == IMAGE_PNG)
+		cairo_scale(cairo, PIXELS_PER_POINT, PIXELS_PER_POINT);
+	for (size_t i = 0; i < count; i++) {
+		if (format == IMAGE_PDF)
+			cairo_pdf_surface_set_size(surface, drawings[i]->width,
+						   drawings[i]->height);
+		draw_page(cairo, drawings[i]);
+	}
+	cairo_status_t status = cairo_status(cairo);
+	cairo_destroy(cairo);
+	if (status == CAIRO_STATUS_SUCCESS && format == IMAGE_PNG)
+		status = cairo_surface_write_to_png_stream(surface, write_bytes, &bytes);
+	cairo_surface_finish(surface);
+	if (status == CAIRO_STATUS_SUCCESS)
+		status = cairo_surface_status(surface);
+	cairo_surface_destroy(surface);
+	if (status != CAIRO_STATUS_SUCCESS) {
+		*message = cairo_status_to_string(status);
+		return NULL;
+	}
+	*size = bytes.buffer.count;
+	return bytes.buffer.items;
+}

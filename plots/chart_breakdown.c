@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where a step's time goes: one lying bar a case, in milliseconds; in percent
+ * when the longest step is so much longer than the shortest that a common scale
+ * would hide the short one's parts. */
+#include <math.h>
+#include <string.h>
+
+#include "plots/style.h"
+#include "sim/base/arena.h"
+#include "sim/result/result.h"
+
+static const double row_height = 30, bar_height = 19;
+static const double percent_above_ratio = 8;
+
+enum { PARTS_MAX = 16 };
+
+struct layout {
+	struct arena *arena;
+	struct drawing *drawing;
+	struct axis axis;
+	struct area area;
+	double label_width;
+	bool percent;
+	const char *names[PARTS_MAX]; /* in order of first appearance */
+	size_t name_count;
+};
+
+static struct look part_look(const char *name, size_t index)
+{
+	static const struct {
+		const char *name;
+		struct look look;
+	} known[] = {
+		{"kernel", {.paint = {0x009E73, 1}}},
+		{"call issue", {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING}},
+		{"network", {.paint = {0x0072B2, 1}, .hatch = HATCH_FALLING}},
+		{"copy", {.paint = {0x56B4E9, 1}, .hatch = HATCH_DOTS}},
+		{"collective exposed", {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
+		{"input wait", {.paint = {0xF0E442, 1}, .hatch = HATCH_UPRIGHT}},
+		{"other", {.paint = {0xBBBBBB, 1}, .hatch = HATCH_LEVEL}},
+	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strcmp(known[i].name, name) == 0)
+			return known[i].look;
+	return series_look(index);
+}
+
+static size_t part_index(struct layout *layout, const char *name)
+{
+	for (size_t i = 0; i < layout->name_count; i++)
+		if (strcmp(layout->names[i], name) == 0)
+			return i;
+	if (layout->name_count == PARTS_MAX)
+		return PARTS_MAX - 1;
+	layout->names[layout->name_count] = name;
+	return layout->name_count++;
+}
+
+static double part_seconds(const struct breakdown_part *part)
+{
+	return isfinite(part->seconds) && part->seconds > 0 ? part->seconds : 0;
+}
+
+static double total_s(const struct prediction *prediction)
+{
+	double sum = 0;
+	if (prediction->ok)
+		for (size_t i = 0; i < prediction->breakdown_count; i++)
+			sum += part_seconds(&prediction->breakdown[i]);
+	return sum;
+}
+
+static void measure(struct layout *layout, const struct prediction *const *predictions,
+		    size_t count)
+{
+	double longest = 0, shortest = INFINITY;
+	for (size_t i = 0; i < count; i++) {
+		layout->label_width = fmax(layout->label_width,
+					   text_width(predictions[i]->name, FONT_TEXT, false));
+		double total = total_s(predictions[i]);
+		if (total <= 0)
+			continue;
+		longest = fmax(longest, total);
+		shortest = fmin(shortest, total);
+		for (size_t j = 0; j < predictions[i]->breakdown_count; j++)
+			if (part_seconds(&predictions[i]->breakdown[j]) > 0)
+				part_index(layout, predictions[i]->breakdown[j].name);
+	}
+	layout->percent = longest > percent_above_ratio * shortest;
+	layout->label_width = fmin(layout->label_width, 200);
+	layout->area.x = CHART_MARGIN + layout->label_width + 8;
+	layout->area.width = CHART_WIDTH - CHART_MARGIN - 62 - layout->area.x;
+	double high = layout->percent ? 100 : longest > 0 ? longest * 1e3 : 1;
+	layout->axis = (struct axis){
+		.high = high, .from = layout->area.x, .to = layout->area.x + layout->area.width};
+}
+
+static double draw_key(const struct layout *layout, double y)
+{
+	struct legend_entry entries[PARTS_MAX];
+	for (size_t i = 0; i < layout->name_count; i++)
+		entries[i] = (struct legend_entry){LEGEND_AREA, part_look(layout->names[i], i),
+						   layout->names[i]};
+	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
+			   entries, layout->name_count);
+}
+
+/* On a plate of the part's own colour, so that no hatch runs through it. */
+static void draw_share(const struct layout *layout, struct look look, double x, double width,
+		       double y, double shown)
+{
+	const char *text = number_text(layout->arena, shown, shown < 1 ? 1 : shown < 100 ? 2 : 3);
+	double needed = text_width(text, FONT_SMALL, false);
+	if (width < needed + 5)
+		return;
+	uint32_t rgb = look.paint.rgb;
+	double light =
+		0.299 * (rgb >> 16 & 0xFF) + 0.587 * (rgb >> 8 & 0xFF) + 0.114 * (rgb & 0xFF);
+	if (look.hatch != HATCH_NONE)
+		draw_rectangle(layout->drawing, x + (width - needed) / 2 - 2, y - 5, needed + 4, 10,
+			       look.paint);
+	draw_text(layout->drawing, x + width / 2, y + 2.8, FONT_SMALL, ANCHOR_MIDDLE,
+		  light < 130 ? ink_paper : ink, false, "%s", text);
+}
+
+static void draw_stack(struct layout *layout, const struct prediction *prediction, double y)
+{
+	double total = total_s(prediction), x = layout->area.x;
+	double scale = layout->percent ? 100 / total : 1e3;
+	for (size_t i = 0; i < prediction->breakdown_count; i++) {
+		const struct breakdown_part *part = &prediction->breakdown[i];
+		double shown = part_seconds(part) * scale;
+		if (shown <= 0)
+			continue;
+		double width = axis_at(&layout->axis, shown) - layout->area.x;
+		struct look look = part_look(part->name, part_index(layout, part->name));
+		draw_area(layout->drawing, x, y - bar_height / 2, width, bar_height, look);
+		draw_share(layout, look, x, width, y, shown);
+		x += width;
+		if (width > 1.5)
+			draw_line(layout->drawing, x, y - bar_height / 2, x, y + bar_height / 2,
+				  ink_paper, 0.7, DASH_SOLID);
+	}
+	draw_text(layout->drawing, x + 6, y + 3, FONT_TEXT, ANCHOR_START, ink, true, "%s ms",
+		  number_text(layout->arena, total * 1e3, 4));
+}
+
+static void draw_row(struct layout *layout, const struct prediction *prediction, double y)
+{
+	const char *lines[2];
+	size_t count = text_wrap(layout->arena, prediction->name, FONT_TEXT, false,
+				 layout->label_width, 2, lines);
+	draw_lines(layout->drawing, layout->area.x - 8, y, FONT_TEXT, ANCHOR_END, ink, false, lines,
+		   count);
+	if (!prediction->ok)
+		draw_failure(layout->drawing, layout->arena, layout->area.x, y, bar_height,
+			     layout->area.width + 50,
+			     prediction->reason ? prediction->reason : "no reason given");
+	else if (total_s(prediction) > 0)
+		draw_stack(layout, prediction, y);
+	else
+		draw_text(layout->drawing, layout->area.x + 6, y + 3, FONT_SMALL, ANCHOR_START,
+			  ink_soft, false, "no breakdown");
+}
+
+struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
+				const struct prediction *const *predictions, size_t count)
+{
+	if (count == 0)
+		return chart_empty(arena, text, "no cases to show");
+	struct layout layout = {.arena = arena,
+				.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH)};
+	measure(&layout, predictions, count);
+	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8;
+	layout.area.y = y;
+	layout.area.height = row_height * (double)count;
+	draw_axis_x(layout.drawing, arena, &layout.axis, layout.area,
+		    layout.percent ? "share of a step's time (%)" : "time of a step (ms)", true);
+	for (size_t i = 0; i < count; i++)
+		draw_row(&layout, predictions[i], y + row_height * ((double)i + 0.5));
+	chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
+	return layout.drawing;
+}

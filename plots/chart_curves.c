@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lines over one varied parameter, each with its name at its right end. Where a
+ * curve has no value because the case fails there, a cross stands in a strip
+ * under the plot, one row a curve. */
+#include <math.h>
+
+#include "plots/style.h"
+#include "sim/base/arena.h"
+
+static const double plot_height = 300, strip_row = 10;
+
+struct layout {
+	struct arena *arena;
+	struct drawing *drawing;
+	struct chart_axes axes;
+	const struct curve *curves;
+	size_t count;
+	struct axis x, y;
+	struct area area; /* the strip of failures is under it */
+	double label_width;
+	size_t failed; /* curves that fail somewhere */
+	bool interval; /* any */
+};
+
+/* Whether a point can be shown as a value. */
+static bool shown(const struct layout *layout, const struct curve *curve, size_t i)
+{
+	return isfinite(curve->x[i]) && isfinite(curve->y[i].value) &&
+	       (!layout->axes.x_log || curve->x[i] > 0) &&
+	       (!layout->axes.y_log || curve->y[i].value > 0);
+}
+
+static bool fails(const struct layout *layout, const struct curve *curve, size_t i)
+{
+	return isfinite(curve->x[i]) && isnan(curve->y[i].value) &&
+	       (!layout->axes.x_log || curve->x[i] > 0);
+}
+
+static bool has_failure(const struct layout *layout, const struct curve *curve)
+{
+	for (size_t i = 0; i < curve->count; i++)
+		if (fails(layout, curve, i))
+			return true;
+	return false;
+}
+
+static bool has_interval(const struct layout *layout, const struct curve *curve, size_t i)
+{
+	const struct estimate *y = &curve->y[i];
+	return shown(layout, curve, i) && isfinite(y->low) && isfinite(y->high) &&
+	       y->high > y->low && (!layout->axes.y_log || y->low > 0);
+}
+
+struct range {
+	double low, high;
+};
+
+static void include(struct range *range, double value)
+{
+	range->low = fmin(range->low, value);
+	range->high = fmax(range->high, value);
+}
+
+/* False when there is nothing to draw at all. */
+static bool measure(struct layout *layout)
+{
+	struct range x = {INFINITY, -INFINITY}, y = {INFINITY, -INFINITY};
+	for (size_t c = 0; c < layout->count; c++) {
+		const struct curve *curve = &layout->curves[c];
+		layout->failed += has_failure(layout, curve);
+		layout->label_width =
+			fmax(layout->label_width, text_width(curve->label, FONT_TEXT, false));
+		for (size_t i = 0; i < curve->count; i++) {
+			if (shown(layout, curve, i) || fails(layout, curve, i))
+				include(&x, curve->x[i]);
+			if (shown(layout, curve, i))
+				include(&y, curve->y[i].value);
+			if (!has_interval(layout, curve, i))
+				continue;
+			layout->interval = true;
+			include(&y, curve->y[i].low);
+			include(&y, curve->y[i].high);
+		}
+	}
+	if (x.low > x.high)
+		return false;
+	if (y.low > y.high)
+		y = (struct range){layout->axes.y_log ? 0.1 : 0, 1};
+	layout->label_width = fmin(layout->label_width, 150);
+	layout->x.log = layout->axes.x_log;
+	layout->y.log = layout->axes.y_log;
+	axis_cover(&layout->x, x.low, x.high);
+	axis_cover(&layout->y, y.low, y.high);
+	return true;
+}
+
+static void draw_band(const struct layout *layout, const struct curve *curve, struct look look)
+{
+	double *points = ARENA_ARRAY(layout->arena, 4 * curve->count, double);
+	for (size_t i = 0; i < curve->count;) {
+		size_t end = i;
+		while (end < curve->count && has_interval(layout, curve, end))
+			end++;
+		size_t run = end - i;
+		for (size_t k = 0; k < run; k++) {
+			size_t back = 2 * run - 1 - k;
+			double x = axis_at(&layout->x, curve->x[i + k]);
+			points[2 * k] = points[2 * back] = x;
+			points[2 * k + 1] = axis_at(&layout->y, curve->y[i + k].high);
+			points[2 * back + 1] = axis_at(&layout->y, curve->y[i + k].low);
+		}
+		if (run >= 2)
+			draw_polygon(layout->drawing, points, 2 * run, faint(look.paint, 0.16));
+		else if (run == 1)
+			draw_whisker_y(layout->drawing, points[0], points[1], points[3]);
+		i = end + 1;
+	}
+}
+
+static void draw_curve(const struct layout *layout, const struct curve *curve, struct look look)
+{
+	double *points = ARENA_ARRAY(layout->arena, 2 * curve->count, double);
+	for (size_t i = 0; i < curve->count;) {
+		size_t run = 0;
+		for (; i + run < curve->count && shown(layout, curve, i + run); run++) {
+			points[2 * run] = axis_at(&layout->x, curve->x[i + run]);
+			points[2 * run + 1] = axis_at(&layout->y, curve->y[i + run].value);
+		}
+		if (run >= 2)
+			draw_polyline(layout->drawing, points, run, look.paint, 1.7, look.dash);
+		double space =
+			run >= 2 ? (points[2 * run - 2] - points[0]) / (double)(run - 1) : 99;
+		for (size_t k = 0; k < run; k++)
+			if (space >= 8 || k % (size_t)ceil(12 / fmax(space, 0.1)) == 0)
+				draw_point(layout->drawing, look, points[2 * k], points[2 * k + 1],
+					   6);
+		i += run + 1;
+	}
+}
+
+static void draw_strip(const struct layout *layout)
+{
+	if (layout->failed == 0)
+		return;
+	double top = layout->area.y + layout->area.height;
+	double height = strip_row * (double)layout->failed + 4;
+	draw_rectangle(layout->drawing, layout->area.x, top, layout->area.width, height, ink_panel);
+	draw_line(layout->drawing, layout->area.x, top, layout->area.x + layout->area.width, top,
+		  ink_soft, 0.5, DASH_SHORT);
+	draw_text(layout->drawing, layout->area.x - 6, top + height / 2 + 3, FONT_TEXT, ANCHOR_END,
+		  ink_alarm, false, "fail");
+	double y = top + 2 + strip_row / 2;
+	for (size_t c = 0; c < layout->count; c++) {
+		const struct curve *curve = &layout->curves[c];
+		if (!has_failure(layout, curve))
+			continue;
+		for (size_t i = 0; i < curve->count; i++)
+			if (fails(layout, curve, i))
+				draw_marker(layout->drawing, MARKER_CROSS,
+					    axis_at(&layout->x, curve->x[i]), y, 6,
+					    series_look(c).paint);
+		y += strip_row;
+	}
+}
+
+struct end_label {
+	double x, y, at; /* the curve's end, and the label's middle */
+	size_t curve;
+};
+
+static double fail_row_y(const struct layout *layout, size_t curve)
+{
+	double y = layout->area.y + layout->area.height + 2 + strip_row / 2;
+	for (size_t c = 0; c < curve; c++)
+		y += has_failure(layout, &layout->curves[c]) ? strip_row : 0;
+	return y;
+}
+
+/* Labels in the order of the ends' heights, pushed apart: down first, then back
+ * up from the lower edge. */
+static size_t end_labels(const struct layout *layout, struct end_label *labels)
+{
+	const double pitch = 11.5;
+	size_t count = 0;
+	for (size_t c = 0; c < layout->count; c++) {
+		const struct curve *curve = &layout->curves[c];
+		struct end_label label = {
+			.x = layout->area.x, .y = fail_row_y(layout, c), .curve = c};
+		for (size_t i = 0; i < curve->count; i++)
+			if (shown(layout, curve, i)) {
+				label.x = axis_at(&layout->x, curve->x[i]);
+				label.y = axis_at(&layout->y, curve->y[i].value);
+			}
+		label.at = label.y;
+		size_t at = count++;
+		for (; at > 0 && labels[at - 1].y > label.y; at--)
+			labels[at] = labels[at - 1];
+		labels[at] = label;
+	}
+	for (size_t i = 1; i < count; i++)
+		labels[i].at = fmax(labels[i].at, labels[i - 1].at + pitch);
+	double most = layout->area.y + layout->area.height + strip_row * (double)layout->failed;
+	for (size_t i = count; i-- > 0;) {
+		labels[i].at = fmin(labels[i].at, most);
+		most = labels[i].at - pitch;
+	}
+	return count;
+}
+
+static void draw_labels(const struct layout *layout)
+{
+	struct end_label *labels = ARENA_ARRAY(layout->arena, layout->count, struct end_label);
+	size_t count = end_labels(layout, labels);
+	double x = layout->area.x + layout->area.width + 22;
+	for (size_t i = 0; i < count; i++) {
+		const struct curve *curve = &layout->curves[labels[i].curve];
+		struct look look = series_look(labels[i].curve);
+		draw_line(layout->drawing, labels[i].x + 5, labels[i].y, x - 3, labels[i].at,
+			  faint(look.paint, 0.7), 0.6, DASH_DOT);
+		draw_line(layout->drawing, x, labels[i].at, x + 18, labels[i].at, look.paint, 1.7,
+			  look.dash);
+		draw_point(layout->drawing, look, x + 9, labels[i].at, 6);
+		draw_text(layout->drawing, x + 23, labels[i].at + 3, FONT_TEXT, ANCHOR_START, ink,
+			  false, "%s",
+			  text_fit(layout->arena, curve->label, FONT_TEXT, false,
+				   layout->label_width));
+	}
+}
+
+static double draw_key(const struct layout *layout, double y)
+{
+	struct legend_entry entries[2];
+	size_t count = 0;
+	if (layout->interval)
+		entries[count++] = (struct legend_entry){
+			LEGEND_BAND, {.paint = faint(ink_soft, 0.25)}, "90 % interval"};
+	if (layout->failed > 0)
+		entries[count++] =
+			(struct legend_entry){LEGEND_MARKER,
+					      {.paint = ink_soft, .marker = MARKER_CROSS},
+					      "the case fails"};
+	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
+			   entries, count);
+}
+
+struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
+			     const struct curve *curves, size_t count)
+{
+	struct layout layout = {.arena = arena, .axes = axes, .curves = curves, .count = count};
+	if (!measure(&layout))
+		return chart_empty(arena, text, "no points to show");
+	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
+	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8;
+	double left = CHART_MARGIN + 50;
+	layout.area = (struct area){
+		left, y, CHART_WIDTH - CHART_MARGIN - layout.label_width - 48 - left, plot_height};
+	layout.x.from = left;
+	layout.x.to = left + layout.area.width;
+	layout.y.from = y + plot_height;
+	layout.y.to = y;
+	double strip = layout.failed ? strip_row * (double)layout.failed + 4 : 0;
+	struct area whole = layout.area;
+	whole.height += strip;
+	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, axes.y_label, true);
+	draw_strip(&layout);
+	draw_axis_x(layout.drawing, arena, &layout.x, whole, axes.x_label, false);
+	for (size_t c = 0; c < count; c++)
+		draw_band(&layout, &curves[c], series_look(c));
+	for (size_t c = 0; c < count; c++)
+		draw_curve(&layout, &curves[c], series_look(c));
+	draw_labels(&layout);
+	chart_end(layout.drawing, arena, text, y + whole.height + 30);
+	return layout.drawing;
+}

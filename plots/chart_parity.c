@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two panels with one measured axis. On the left predicted against measured,
+ * both logarithmic: whether the model knows the scale of things. On the right
+ * the error of the same points in percent: how good it is. */
+#include <math.h>
+
+#include "plots/style.h"
+#include "sim/base/arena.h"
+
+static const double side = 282;
+
+enum { WORST = 3 };
+
+static const struct look fit_look = {
+	.paint = {0x0072B2, 1}, .marker = MARKER_CIRCLE, .hollow = true};
+static const struct look test_look = {.paint = {0xD55E00, 1}, .marker = MARKER_DIAMOND};
+
+struct layout {
+	struct arena *arena;
+	struct drawing *drawing;
+	const struct parity_point *points;
+	size_t count;
+	struct area parity, errors;
+	struct axis measured_left, predicted, measured_right, error;
+};
+
+static bool usable(const struct parity_point *point)
+{
+	return point->measured > 0 && isfinite(point->measured) && point->predicted.value > 0 &&
+	       isfinite(point->predicted.value);
+}
+
+static bool has_interval(const struct parity_point *point)
+{
+	return isfinite(point->predicted.low) && isfinite(point->predicted.high) &&
+	       point->predicted.low > 0 && point->predicted.high > point->predicted.low;
+}
+
+static double percent(double predicted, double measured)
+{
+	return (predicted / measured - 1) * 100;
+}
+
+static size_t count_role(const struct layout *layout, bool test)
+{
+	size_t sum = 0;
+	for (size_t i = 0; i < layout->count; i++)
+		sum += usable(&layout->points[i]) && layout->points[i].test == test;
+	return sum;
+}
+
+static void measure(struct layout *layout, double y)
+{
+	double low = INFINITY, high = 0, worst = 12;
+	for (size_t i = 0; i < layout->count; i++) {
+		const struct parity_point *point = &layout->points[i];
+		if (!usable(point))
+			continue;
+		const double values[] = {
+			point->measured, point->predicted.value,
+			has_interval(point) ? point->predicted.low : point->measured,
+			has_interval(point) ? point->predicted.high : point->measured};
+		for (size_t j = 0; j < 4; j++) {
+			low = fmin(low, values[j]);
+			high = fmax(high, values[j]);
+			worst = fmax(worst, fabs(percent(values[j], point->measured)));
+		}
+	}
+	layout->parity = (struct area){CHART_MARGIN + 46, y, side, side};
+	layout->errors = (struct area){CHART_WIDTH - CHART_MARGIN - side - 6, y, side, side};
+	layout->predicted.log = true;
+	axis_cover(&layout->predicted, low, high);
+	layout->measured_left = layout->measured_right = layout->predicted;
+	layout->predicted.from = y + side;
+	layout->predicted.to = y;
+	layout->measured_left.from = layout->parity.x;
+	layout->measured_left.to = layout->parity.x + side;
+	layout->measured_right.from = layout->errors.x;
+	layout->measured_right.to = layout->errors.x + side;
+	layout->error = (struct axis){
+		.low = -1.08 * worst, .high = 1.08 * worst, .from = y + side, .to = y};
+}
+
+/* The line predicted = factor * measured, cut at the frame. */
+static void draw_guide(const struct layout *layout, double factor, struct paint paint,
+		       double line_width, enum dash dash)
+{
+	const struct axis *x = &layout->measured_left, *y = &layout->predicted;
+	double from = fmax(x->low, y->low / factor), to = fmin(x->high, y->high / factor);
+	draw_line(layout->drawing, axis_at(x, from), axis_at(y, from * factor), axis_at(x, to),
+		  axis_at(y, to * factor), paint, line_width, dash);
+}
+
+static void draw_level(const struct layout *layout, double error, struct paint paint,
+		       double line_width, enum dash dash)
+{
+	double y = axis_at(&layout->error, error);
+	draw_line(layout->drawing, layout->errors.x, y, layout->errors.x + side, y, paint,
+		  line_width, dash);
+}
+
+static void draw_guides(const struct layout *layout)
+{
+	static const double margins[] = {0.05, 0.10};
+	static const enum dash dashes[] = {DASH_SHORT, DASH_DOT};
+	for (int i = 0; i < 2; i++) {
+		for (int sign = -1; sign <= 1; sign += 2) {
+			draw_guide(layout, 1 + sign * margins[i], ink_soft, 0.8, dashes[i]);
+			draw_level(layout, sign * margins[i] * 100, ink_soft, 0.8, dashes[i]);
+		}
+	}
+	draw_guide(layout, 1, ink, 1, DASH_SOLID);
+	draw_level(layout, 0, ink, 1, DASH_SOLID);
+}
+
+static void draw_points(const struct layout *layout)
+{
+	for (size_t i = 0; i < layout->count; i++) {
+		const struct parity_point *point = &layout->points[i];
+		if (!usable(point))
+			continue;
+		struct look look = point->test ? test_look : fit_look;
+		double left = axis_at(&layout->measured_left, point->measured);
+		double right = axis_at(&layout->measured_right, point->measured);
+		double error = percent(point->predicted.value, point->measured);
+		if (has_interval(point)) {
+			double low = point->predicted.low, high = point->predicted.high;
+			draw_whisker_y(layout->drawing, left, axis_at(&layout->predicted, low),
+				       axis_at(&layout->predicted, high));
+			draw_whisker_y(layout->drawing, right,
+				       axis_at(&layout->error, percent(low, point->measured)),
+				       axis_at(&layout->error, percent(high, point->measured)));
+		}
+		draw_point(layout->drawing, look, left,
+			   axis_at(&layout->predicted, point->predicted.value), 6);
+		draw_point(layout->drawing, look, right, axis_at(&layout->error, error), 6);
+	}
+}
+
+static double badness(const struct parity_point *point)
+{
+	return usable(point) ? fabs(log(point->predicted.value / point->measured)) : -1;
+}
+
+static size_t find_worst(const struct layout *layout, size_t worst[WORST])
+{
+	size_t count = 0;
+	for (size_t i = 0; i < layout->count; i++) {
+		if (badness(&layout->points[i]) <= 0)
+			continue;
+		size_t at = count < WORST ? count++ : WORST;
+		for (; at > 0 &&
+		       badness(&layout->points[worst[at - 1]]) < badness(&layout->points[i]);
+		     at--)
+			if (at < WORST)
+				worst[at] = worst[at - 1];
+		if (at < WORST)
+			worst[at] = i;
+	}
+	return count;
+}
+
+struct box {
+	double left, top, right, bottom;
+};
+
+static bool apart(struct box a, struct box b)
+{
+	return a.right < b.left || b.right < a.left || a.bottom < b.top || b.bottom < a.top;
+}
+
+/* How many points and earlier labels a label in that box would cover. */
+static int conflicts(const struct layout *layout, struct box box, const struct box *labels,
+		     size_t count)
+{
+	int sum = 0;
+	for (size_t i = 0; i < count; i++)
+		sum += 8 * !apart(box, labels[i]);
+	for (size_t i = 0; i < layout->count; i++) {
+		const struct parity_point *point = &layout->points[i];
+		if (!usable(point))
+			continue;
+		double x = axis_at(&layout->measured_right, point->measured);
+		double y =
+			axis_at(&layout->error, percent(point->predicted.value, point->measured));
+		sum += !apart(box, (struct box){x - 4, y - 4, x + 4, y + 4});
+	}
+	sum += 8 * (box.left < layout->errors.x + 2) + 8 * (box.top < layout->errors.y + 1) +
+	       8 * (box.right > layout->errors.x + side - 2) +
+	       8 * (box.bottom > layout->errors.y + side - 1);
+	return sum;
+}
+
+/* Beside, above or below the point, where it covers least. */
+static struct box best_box(const struct layout *layout, double x, double y, double width,
+			   const struct box *labels, size_t count)
+{
+	const double offsets[][2] = {{9, -4.5},         {-9 - width, -4.5}, {-width / 2, -18},
+				     {-width / 2, 9},   {9, -16},           {9, 7},
+				     {-9 - width, -16}, {-9 - width, 7},    {-width / 3, -30},
+				     {-width / 3, 22},  {-width, -42},      {-width, 34}};
+	struct box best = {0, 0, 0, 0};
+	int least = -1;
+	for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+		struct box box = {x + offsets[i][0], y + offsets[i][1], x + offsets[i][0] + width,
+				  y + offsets[i][1] + 9};
+		int bad = conflicts(layout, box, labels, count);
+		if (least < 0 || bad < least) {
+			least = bad;
+			best = box;
+		}
+	}
+	return best;
+}
+
+static void draw_worst(const struct layout *layout)
+{
+	size_t worst[WORST];
+	size_t count = find_worst(layout, worst);
+	struct box labels[WORST];
+	for (size_t i = 0; i < count; i++) {
+		const struct parity_point *point = &layout->points[worst[i]];
+		double x = axis_at(&layout->measured_right, point->measured);
+		double error = percent(point->predicted.value, point->measured);
+		double y = axis_at(&layout->error, error);
+		const char *text = arena_printf(layout->arena, "%s  %s%.1f %%", point->label,
+						error < 0 ? "−" : "+", fabs(error));
+		text = text_fit(layout->arena, text, FONT_SMALL, false, side - 30);
+		double width = text_width(text, FONT_SMALL, false);
+		labels[i] = best_box(layout, x, y, width, labels, i);
+		draw_rectangle(layout->drawing, labels[i].left - 1.5, labels[i].top, width + 3, 9.5,
+			       faint(ink_paper, 0.85));
+		draw_text(layout->drawing, labels[i].left, labels[i].top + 7.3, FONT_SMALL,
+			  ANCHOR_START, ink, false, "%s", text);
+	}
+}
+
+static double draw_key(const struct layout *layout, double y)
+{
+	size_t fit = count_role(layout, false), test = count_role(layout, true);
+	const struct legend_entry entries[] = {
+		{LEGEND_MARKER, fit_look,
+		 arena_printf(layout->arena, "fit (%zu %s)", fit, fit == 1 ? "row" : "rows")},
+		{LEGEND_MARKER, test_look,
+		 arena_printf(layout->arena, "test (%zu %s)", test, test == 1 ? "row" : "rows")},
+		{LEGEND_LINE, {.paint = ink, .dash = DASH_SOLID}, "equal"},
+		{LEGEND_LINE, {.paint = ink_soft, .dash = DASH_SHORT}, "±5 %"},
+		{LEGEND_LINE, {.paint = ink_soft, .dash = DASH_DOT}, "±10 %"},
+		{LEGEND_WHISKER, {.paint = ink}, "90 % interval"},
+	};
+	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
+			   entries, sizeof entries / sizeof *entries);
+}
+
+struct drawing *chart_parity(struct arena *arena, struct chart_text text,
+			     const struct parity_point *points, size_t count)
+{
+	struct layout layout = {.arena = arena, .points = points, .count = count};
+	if (count_role(&layout, false) + count_role(&layout, true) == 0)
+		return chart_empty(arena, text, "no measured number to compare with");
+	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
+	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 10;
+	measure(&layout, y);
+	draw_axis_y(layout.drawing, arena, &layout.predicted, layout.parity, "predicted", true);
+	draw_axis_x(layout.drawing, arena, &layout.measured_left, layout.parity, "measured", true);
+	draw_axis_y(layout.drawing, arena, &layout.error, layout.errors,
+		    "error: predicted / measured − 1 (%)", true);
+	draw_axis_x(layout.drawing, arena, &layout.measured_right, layout.errors, "measured",
+		    false);
+	draw_guides(&layout);
+	draw_points(&layout);
+	draw_worst(&layout);
+	chart_end(layout.drawing, arena, text, y + side + 30);
+	return layout.drawing;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bars lie, so that labels of any length stand beside them in full; the numbers
+ * are printed in columns at the right, where no line crosses them. */
+#include <math.h>
+
+#include "plots/style.h"
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+
+static const double row_height = 27, bar_height = 14;
+static const struct look predicted_look = {.paint = {0x0072B2, 1}};
+static const struct look measured_look = {.paint = {0xE69F00, 1}, .marker = MARKER_DIAMOND};
+
+struct layout {
+	struct arena *arena;
+	struct drawing *drawing;
+	struct axis axis;
+	struct area area;
+	double label_width;
+	bool measured;                    /* any */
+	double predicted_at, measured_at; /* right edges of the columns of numbers */
+};
+
+static double largest(const struct ratio_bar *bars, size_t count)
+{
+	double high = 1.05;
+	for (size_t i = 0; i < count; i++) {
+		const double values[] = {bars[i].measured,
+					 bars[i].failed ? NAN : bars[i].ratio.value,
+					 bars[i].failed ? NAN : bars[i].ratio.high};
+		for (size_t j = 0; j < 3; j++)
+			if (isfinite(values[j]))
+				high = fmax(high, values[j]);
+	}
+	return high;
+}
+
+static void draw_references(const struct layout *layout)
+{
+	const struct area *area = &layout->area;
+	double one = axis_at(&layout->axis, 1), goal = axis_at(&layout->axis, 0.95);
+	double bottom = area->y + area->height;
+	draw_line(layout->drawing, one, area->y - 4, one, bottom, ink, 1, DASH_SOLID);
+	draw_line(layout->drawing, goal, area->y - 4, goal, bottom, ink_alarm, 1.1, DASH_LONG);
+	draw_text(layout->drawing, goal - 3, area->y - 5, FONT_SMALL, ANCHOR_END, ink_alarm, false,
+		  "95 %%");
+	draw_text(layout->drawing, one + 3, area->y - 5, FONT_SMALL, ANCHOR_START, ink, false, "1");
+}
+
+static void draw_numbers(const struct layout *layout, const struct ratio_bar *bar, double y)
+{
+	struct drawing *drawing = layout->drawing;
+	struct arena *arena = layout->arena;
+	double value = bar->failed ? NAN : bar->ratio.value;
+	const char *interval = "";
+	if (isfinite(value) && isfinite(bar->ratio.low) && isfinite(bar->ratio.high))
+		interval = arena_printf(arena, "%s – %s", number_text(arena, bar->ratio.low, 3),
+					number_text(arena, bar->ratio.high, 3));
+	draw_text(drawing, layout->predicted_at, y + 3, FONT_SMALL, ANCHOR_END, ink_soft, false,
+		  "%s", interval);
+	draw_text(drawing, layout->predicted_at - 68, y + 3, FONT_TEXT, ANCHOR_END,
+		  bar->failed ? ink_alarm : ink, true, "%s",
+		  bar->failed ? "fail" : number_text(arena, value, 3));
+	if (layout->measured)
+		draw_text(drawing, layout->measured_at, y + 3, FONT_TEXT, ANCHOR_END, ink, false,
+			  "%s", number_text(arena, bar->measured, 3));
+}
+
+/* The reason stands where the measured mark is not. */
+static void draw_failed(const struct layout *layout, const struct ratio_bar *bar, double y)
+{
+	double from = layout->area.x, to = layout->area.x + layout->area.width;
+	double mark = isfinite(bar->measured) ? axis_at(&layout->axis, bar->measured) : to;
+	double width = mark - from - 8 > 160 ? mark - from - 8 : to - from;
+	draw_failure(layout->drawing, layout->arena, from, y, bar_height, width, bar->failed);
+}
+
+static void draw_bar(const struct layout *layout, const struct ratio_bar *bar, double y)
+{
+	struct drawing *drawing = layout->drawing;
+	const char *lines[2];
+	size_t count = text_wrap(layout->arena, bar->label, FONT_TEXT, false, layout->label_width,
+				 2, lines);
+	draw_lines(drawing, layout->area.x - 8, y, FONT_TEXT, ANCHOR_END, ink, false, lines, count);
+	if (bar->failed) {
+		draw_failed(layout, bar, y);
+	} else if (isfinite(bar->ratio.value)) {
+		double x = axis_at(&layout->axis, fmax(bar->ratio.value, 0));
+		draw_area(drawing, layout->area.x, y - bar_height / 2, x - layout->area.x,
+			  bar_height, predicted_look);
+		if (bar->ratio.high > bar->ratio.low)
+			draw_whisker_x(drawing, axis_at(&layout->axis, fmax(bar->ratio.low, 0)),
+				       axis_at(&layout->axis, bar->ratio.high), y);
+	} else {
+		draw_text(drawing, layout->area.x + 6, y + 3, FONT_SMALL, ANCHOR_START, ink_soft,
+			  false, "no baseline");
+	}
+	if (isfinite(bar->measured))
+		draw_point(drawing, measured_look, axis_at(&layout->axis, fmax(bar->measured, 0)),
+			   y, 8);
+	draw_numbers(layout, bar, y);
+}
+
+static double draw_head(struct layout *layout, double y)
+{
+	struct legend_entry entries[] = {
+		{LEGEND_AREA, predicted_look, "predicted"},
+		{LEGEND_WHISKER, predicted_look, "90 % interval"},
+		{LEGEND_MARKER, measured_look, "measured"},
+	};
+	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
+			   entries, layout->measured ? 3 : 2);
+}
+
+static void draw_column_heads(const struct layout *layout)
+{
+	double y = layout->area.y - 5;
+	draw_text(layout->drawing, layout->predicted_at - 68, y, FONT_SMALL, ANCHOR_END, ink_soft,
+		  false, "predicted");
+	draw_text(layout->drawing, layout->predicted_at, y, FONT_SMALL, ANCHOR_END, ink_soft, false,
+		  "90 %%");
+	if (layout->measured)
+		draw_text(layout->drawing, layout->measured_at, y, FONT_SMALL, ANCHOR_END, ink_soft,
+			  false, "measured");
+}
+
+static void set_columns(struct layout *layout, const struct ratio_bar *bars, size_t count)
+{
+	const double label_most = 210, numbers = 112, measured_column = 52;
+	for (size_t i = 0; i < count; i++) {
+		layout->label_width =
+			fmax(layout->label_width, text_width(bars[i].label, FONT_TEXT, false));
+		layout->measured |= isfinite(bars[i].measured);
+	}
+	layout->label_width = fmin(layout->label_width, label_most);
+	layout->measured_at = CHART_WIDTH - CHART_MARGIN;
+	layout->predicted_at = layout->measured_at - (layout->measured ? measured_column : 0);
+	layout->area.x = CHART_MARGIN + layout->label_width + 8;
+	layout->area.width = layout->predicted_at - numbers - 12 - layout->area.x;
+	layout->axis = (struct axis){.high = largest(bars, count) * 1.03,
+				     .from = layout->area.x,
+				     .to = layout->area.x + layout->area.width};
+}
+
+struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
+				 const struct ratio_bar *bars, size_t count)
+{
+	if (count == 0)
+		return chart_empty(arena, text, "no cases to compare");
+	struct layout layout = {.arena = arena,
+				.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH)};
+	set_columns(&layout, bars, count);
+	double y = draw_head(&layout, chart_begin(layout.drawing, arena, text)) + 22;
+	layout.area.y = y;
+	layout.area.height = row_height * (double)count;
+	draw_axis_x(layout.drawing, arena, &layout.axis, layout.area,
+		    "throughput as a ratio to the baseline", true);
+	draw_references(&layout);
+	draw_column_heads(&layout);
+	for (size_t i = 0; i < count; i++)
+		draw_bar(&layout, &bars[i], y + row_height * ((double)i + 0.5));
+	chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
+	return layout.drawing;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Thousands of spans become few shapes: a track is cut into columns of three
+ * quarters of a point. A span that fills a column is drawn as itself, the
+ * shortest in front (a wait inside a call); spans too short for that add up in
+ * their column, which is painted in the colour of the kind that covers most of
+ * it, the denser the more it is covered. So a track has at most two shapes a
+ * column, whatever happened on it. */
+#include <math.h>
+#include <string.h>
+
+#include "plots/style.h"
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+#include "sim/engine/trace.h"
+
+static const double column_width = 0.75;
+static const double track_height = 15, track_gap = 3, group_gap = 8;
+
+enum { TRACKS_MAX = 64, SHADES = 4 };
+
+static struct look kind_look(int kind)
+{
+	static const struct look looks[SPAN_KIND_COUNT] = {
+		[SPAN_CALL] = {.paint = {0xE69F00, 1}},
+		[SPAN_CPU] = {.paint = {0x56B4E9, 1}, .hatch = HATCH_LEVEL},
+		[SPAN_WIRE] = {.paint = {0x0072B2, 1}},
+		[SPAN_KERNEL] = {.paint = {0x009E73, 1}},
+		[SPAN_COPY] = {.paint = {0xCC79A7, 1}, .hatch = HATCH_FALLING},
+		[SPAN_WAIT] = {.paint = {0xDDDDDD, 1}, .hatch = HATCH_RISING},
+		[SPAN_LOSS] = {.paint = {0xD55E00, 1}, .hatch = HATCH_CROSSED},
+	};
+	return looks[kind];
+}
+
+struct track {
+	size_t index; /* in the trace */
+	double y;     /* top */
+	VEC(const struct span *) spans;
+};
+
+struct layout {
+	struct arena *arena;
+	struct drawing *drawing;
+	const struct trace *trace;
+	int64_t from_ps, to_ps;
+	struct area area;
+	size_t columns;
+	double group_width, name_width;
+	struct track *tracks;
+	size_t track_count, hidden;
+	bool kinds[SPAN_KIND_COUNT]; /* that occur */
+};
+
+static double column_at(const struct layout *layout, int64_t time_ps)
+{
+	return (double)(time_ps - layout->from_ps) / (double)(layout->to_ps - layout->from_ps) *
+	       (double)layout->columns;
+}
+
+/* Tracks with anything in the window, those of a group together. */
+static void gather(struct layout *layout)
+{
+	size_t all = trace_track_count(layout->trace);
+	struct track *by_index = ARENA_ARRAY(layout->arena, all, struct track);
+	for (size_t i = 0; i < trace_span_count(layout->trace); i++) {
+		const struct span *span = trace_span_at(layout->trace, i);
+		if (span->end_ps < layout->from_ps || span->start_ps > layout->to_ps)
+			continue;
+		layout->kinds[span->kind] = true;
+		*VEC_PUSH(layout->arena, &by_index[span->track].spans) = span;
+	}
+	bool *taken = ARENA_ARRAY(layout->arena, all, bool);
+	layout->tracks = ARENA_ARRAY(layout->arena, all, struct track);
+	for (size_t i = 0; i < all; i++) {
+		const char *group = trace_track_group(layout->trace, i);
+		for (size_t j = i; j < all; j++) {
+			if (taken[j] || by_index[j].spans.count == 0 ||
+			    strcmp(trace_track_group(layout->trace, j), group) != 0)
+				continue;
+			taken[j] = true;
+			if (layout->track_count == TRACKS_MAX) {
+				layout->hidden++;
+				continue;
+			}
+			by_index[j].index = j;
+			layout->tracks[layout->track_count++] = by_index[j];
+		}
+	}
+}
+
+static const char *group_of(const struct layout *layout, size_t track)
+{
+	return trace_track_group(layout->trace, layout->tracks[track].index);
+}
+
+static bool group_starts(const struct layout *layout, size_t track)
+{
+	return track == 0 || strcmp(group_of(layout, track), group_of(layout, track - 1)) != 0;
+}
+
+static void place_tracks(struct layout *layout, double y)
+{
+	for (size_t i = 0; i < layout->track_count; i++) {
+		const char *name = trace_track_name(layout->trace, layout->tracks[i].index);
+		layout->name_width = fmax(layout->name_width, text_width(name, FONT_SMALL, false));
+		layout->group_width = fmax(layout->group_width,
+					   text_width(group_of(layout, i), FONT_SMALL, true));
+	}
+	layout->name_width = fmin(layout->name_width, 100);
+	layout->group_width = fmin(layout->group_width, 90);
+	layout->area.x = CHART_MARGIN + layout->group_width + 10 + layout->name_width + 6;
+	layout->columns =
+		(size_t)((CHART_WIDTH - CHART_MARGIN - 8 - layout->area.x) / column_width);
+	layout->area.width = (double)layout->columns * column_width;
+	layout->area.y = y;
+	for (size_t i = 0; i < layout->track_count; i++) {
+		y += group_starts(layout, i) ? group_gap : track_gap;
+		layout->tracks[i].y = y;
+		y += track_height;
+	}
+	layout->area.height = y + group_gap - layout->area.y;
+}
+
+static void draw_names(const struct layout *layout)
+{
+	for (size_t i = 0; i < layout->track_count; i++) {
+		double y = layout->tracks[i].y, middle = y + track_height / 2 + 2.8;
+		if (group_starts(layout, i)) {
+			const char *group = text_fit(layout->arena, group_of(layout, i), FONT_SMALL,
+						     true, layout->group_width);
+			if (i > 0)
+				draw_line(layout->drawing, CHART_MARGIN, y - group_gap / 2,
+					  layout->area.x + layout->area.width, y - group_gap / 2,
+					  ink_grid, 0.8, DASH_SOLID);
+			draw_text(layout->drawing, CHART_MARGIN, middle, FONT_SMALL, ANCHOR_START,
+				  ink, true, "%s", group);
+		}
+		const char *name = trace_track_name(layout->trace, layout->tracks[i].index);
+		draw_text(layout->drawing, layout->area.x - 6, middle, FONT_SMALL, ANCHOR_END, ink,
+			  false, "%s",
+			  text_fit(layout->arena, name, FONT_SMALL, false, layout->name_width));
+		draw_rectangle(layout->drawing, layout->area.x, y, layout->area.width, track_height,
+			       ink_panel);
+	}
+}
+
+/* The columns that a span fills; false for one that fills none. */
+static bool columns_of(const struct layout *layout, const struct span *span, size_t *first,
+		       size_t *end)
+{
+	double from = fmax(0, column_at(layout, span->start_ps));
+	double to = fmin((double)layout->columns, column_at(layout, span->end_ps));
+	if (to - from < 1)
+		return false;
+	*first = (size_t)llround(from);
+	*end = (size_t)llround(to);
+	return true;
+}
+
+static int64_t length_ps(const struct span *span)
+{
+	return span->end_ps - span->start_ps;
+}
+
+static void draw_span(const struct layout *layout, const struct track *track,
+		      const struct span *span, size_t first, size_t end)
+{
+	double x = layout->area.x + (double)first * column_width;
+	double width = (double)(end - first) * column_width;
+	struct look look = kind_look((int)span->kind);
+	double shown = width > 2 ? width - 0.4 : width; /* a seam between neighbours */
+	if (width < 3)
+		look.hatch = HATCH_NONE;
+	draw_area(layout->drawing, x, track->y, shown, track_height, look);
+	const char *name = span->name ? span->name : "";
+	double needed = text_width(name, FONT_SMALL - 1, false);
+	if (width < needed + 6 || !*name)
+		return;
+	bool dark = span->kind == SPAN_WIRE || span->kind == SPAN_KERNEL || span->kind == SPAN_LOSS;
+	if (look.hatch != HATCH_NONE)
+		draw_rectangle(layout->drawing, x + (width - needed) / 2 - 2, track->y + 2,
+			       needed + 4, track_height - 4, look.paint);
+	draw_text(layout->drawing, x + width / 2, track->y + track_height / 2 + 2.4, FONT_SMALL - 1,
+		  ANCHOR_MIDDLE, dark ? ink_paper : ink, false, "%s", name);
+}
+
+static void draw_wide(const struct layout *layout, const struct track *track)
+{
+	const struct span **front =
+		ARENA_ARRAY(layout->arena, layout->columns, const struct span *);
+	for (size_t i = 0; i < track->spans.count; i++) {
+		const struct span *span = track->spans.items[i];
+		size_t first, end;
+		if (!columns_of(layout, span, &first, &end))
+			continue;
+		for (size_t j = first; j < end; j++)
+			if (!front[j] || length_ps(span) < length_ps(front[j]))
+				front[j] = span;
+	}
+	for (size_t i = 0, end; i < layout->columns; i = end) {
+		for (end = i + 1; end < layout->columns && front[end] == front[i];)
+			end++;
+		if (front[i])
+			draw_span(layout, track, front[i], i, end);
+	}
+}
+
+/* Adds the parts of a short span to the one or two columns it lies in. */
+static void add_cover(const struct layout *layout, const struct span *span,
+		      double (*cover)[SPAN_KIND_COUNT])
+{
+	double from = fmax(0, column_at(layout, span->start_ps));
+	double to = fmin((double)layout->columns, column_at(layout, span->end_ps));
+	for (double at = from; at < to;) {
+		double next = fmin(to, floor(at) + 1);
+		cover[(size_t)at][span->kind] += next - at;
+		at = next;
+	}
+	if (to <= from && from < (double)layout->columns)
+		cover[(size_t)from][span->kind] += 0.01; /* an instant is seen as well */
+}
+
+/* Kind and shade of a column as one number; 0: nothing there. */
+static int column_shade(const double cover[SPAN_KIND_COUNT])
+{
+	int most = 0;
+	double sum = 0;
+	for (int kind = 0; kind < SPAN_KIND_COUNT; kind++) {
+		sum += cover[kind];
+		if (cover[kind] > cover[most])
+			most = kind;
+	}
+	if (cover[SPAN_LOSS] > 0) /* rare, and the reason to look */
+		return SPAN_LOSS * SHADES + SHADES;
+	return sum > 0 ? most * SHADES + (int)fmax(1, fmin(SHADES, ceil(sum * SHADES - 1e-9))) : 0;
+}
+
+static void draw_narrow(const struct layout *layout, const struct track *track)
+{
+	double(*cover)[SPAN_KIND_COUNT] =
+		arena_array(layout->arena, layout->columns, sizeof *cover);
+	for (size_t i = 0; i < track->spans.count; i++) {
+		size_t first, end;
+		if (!columns_of(layout, track->spans.items[i], &first, &end))
+			add_cover(layout, track->spans.items[i], cover);
+	}
+	for (size_t i = 0, end; i < layout->columns; i = end) {
+		int shade = column_shade(cover[i]);
+		for (end = i + 1; end < layout->columns && column_shade(cover[end]) == shade;)
+			end++;
+		if (shade == 0)
+			continue;
+		struct look look = kind_look((shade - 1) / SHADES);
+		double alpha = 0.25 + 0.75 * ((shade - 1) % SHADES) / (SHADES - 1);
+		draw_rectangle(layout->drawing, layout->area.x + (double)i * column_width, track->y,
+			       (double)(end - i) * column_width, track_height,
+			       faint(look.paint, alpha));
+	}
+}
+
+static double draw_key(const struct layout *layout, double y)
+{
+	struct legend_entry entries[SPAN_KIND_COUNT];
+	size_t count = 0;
+	for (int kind = 0; kind < SPAN_KIND_COUNT; kind++)
+		if (layout->kinds[kind])
+			entries[count++] = (struct legend_entry){
+				LEGEND_AREA, kind_look(kind), span_kind_name((enum span_kind)kind)};
+	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
+			   entries, count);
+}
+
+/* Times count from the window's start: "3.2" is read faster than "104371.2". */
+static void draw_time(const struct layout *layout)
+{
+	struct axis axis = {.high = (double)(layout->to_ps - layout->from_ps) * 1e-9,
+			    .from = layout->area.x,
+			    .to = layout->area.x + layout->area.width};
+	const char *label = "time (ms)";
+	if (layout->from_ps != 0)
+		label = arena_printf(layout->arena, "time after %.3f ms (ms)",
+				     (double)layout->from_ps * 1e-9);
+	draw_axis_x(layout->drawing, layout->arena, &axis, layout->area, label, true);
+}
+
+struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
+			       const struct trace *trace, int64_t from_ps, int64_t to_ps)
+{
+	struct layout layout = {.arena = arena, .trace = trace, .from_ps = from_ps, .to_ps = to_ps};
+	if (trace && to_ps > from_ps)
+		gather(&layout);
+	if (layout.track_count == 0)
+		return chart_empty(arena, text, "nothing happened in this window of time");
+	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
+	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text));
+	place_tracks(&layout, y);
+	draw_names(&layout);
+	draw_time(&layout);
+	for (size_t i = 0; i < layout.track_count; i++) {
+		draw_wide(&layout, &layout.tracks[i]);
+		draw_narrow(&layout, &layout.tracks[i]);
+	}
+	y = layout.area.y + layout.area.height + 30;
+	if (layout.hidden > 0) {
+		draw_text(layout.drawing, CHART_MARGIN, y + 6, FONT_SMALL, ANCHOR_START, ink_soft,
+			  false, "%zu further tracks are not shown", layout.hidden);
+		y += 10;
+	}
+	chart_end(layout.drawing, arena, text, y);
+	return layout.drawing;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a drawing is made of: private to drawing.c and the canvases.
+ *
+ * A shape is one of the draw_ functions' calls, kept in the order drawn. `at`
+ * holds its numbers in the order of that function's arguments; the fields that
+ * a kind has no use for are zero.
+ */
+#ifndef FARWIRE_PLOTS_SHAPES_H
+#define FARWIRE_PLOTS_SHAPES_H
+
+#include "plots/canvas.h"
+#include "sim/base/vec.h"
+
+enum shape_kind {
+	SHAPE_RECTANGLE, /* at: x, y, width, height */
+	SHAPE_FRAME,     /* at: x, y, width, height, line width */
+	SHAPE_BOX,       /* at: x, y, width, height, line width, radius */
+	SHAPE_HATCH,     /* at: x, y, width, height */
+	SHAPE_LINE,      /* points: 2; at[4]: line width */
+	SHAPE_POLYLINE,  /* points; at[4]: line width */
+	SHAPE_POLYGON,   /* points */
+	SHAPE_MARKER,    /* at: x, y, size */
+	SHAPE_TEXT,      /* at: x, y, size */
+	SHAPE_TEXT_UP,   /* at: x, y, size */
+};
+
+struct shape {
+	enum shape_kind kind;
+	int style; /* enum hatch, dash, marker or text_anchor */
+	bool bold;
+	struct paint paint;  /* fill, or the stroke of what has no fill */
+	struct paint stroke; /* of a box */
+	double at[6];
+	const double *points; /* x, y pairs */
+	size_t point_count;
+	const char *text;
+};
+
+struct drawing {
+	struct arena *arena;
+	double width, height;
+	VEC(struct shape) shapes;
+};
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plots/style.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+
+/* Okabe and Ito, "Color Universal Design" (2008). */
+const uint32_t okabe_ito[8] = {0x000000, 0xE69F00, 0x56B4E9, 0x009E73,
+			       0xF0E442, 0x0072B2, 0xD55E00, 0xCC79A7};
+
+const struct paint ink = {0x222222, 1};
+const struct paint ink_soft = {0x6A6A6A, 1};
+const struct paint ink_grid = {0xE4E4E4, 1};
+const struct paint ink_panel = {0xF6F6F4, 1};
+const struct paint ink_paper = {0xFFFFFF, 1};
+const struct paint ink_alarm = {0xB54A00, 1}; /* vermillion, darker: it carries text */
+
+struct paint hue(int place)
+{
+	return (struct paint){okabe_ito[place], 1};
+}
+
+struct paint faint(struct paint paint, double alpha)
+{
+	return (struct paint){paint.rgb, paint.alpha * alpha};
+}
+
+struct look series_look(size_t index)
+{
+	static const int hues[] = {HUE_BLUE,   HUE_VERMILLION, HUE_GREEN, HUE_ORANGE,
+				   HUE_PURPLE, HUE_SKY,        HUE_BLACK};
+	static const enum marker markers[] = {MARKER_CIRCLE, MARKER_SQUARE, MARKER_TRIANGLE,
+					      MARKER_DIAMOND, MARKER_PLUS};
+	static const enum dash dashes[] = {DASH_SOLID, DASH_LONG, DASH_SHORT, DASH_DOT};
+	static const enum hatch hatches[] = {HATCH_NONE,  HATCH_RISING,  HATCH_FALLING, HATCH_DOTS,
+					     HATCH_LEVEL, HATCH_UPRIGHT, HATCH_CROSSED};
+	return (struct look){.paint = hue(hues[index % 7]),
+			     .marker = markers[index % 5],
+			     .dash = dashes[index % 4],
+			     .hatch = hatches[(index + index / 7) % 7]};
+}
+
+/* ---- legends ---- */
+
+static struct paint shade(struct paint paint)
+{
+	uint32_t rgb = (paint.rgb >> 1) & 0x7F7F7F;
+	return (struct paint){rgb, 0.55};
+}
+
+void draw_area(struct drawing *drawing, double x, double y, double width, double height,
+	       struct look look)
+{
+	draw_rectangle(drawing, x, y, width, height, look.paint);
+	draw_hatch(drawing, x, y, width, height, look.hatch, shade(look.paint));
+}
+
+void draw_point(struct drawing *drawing, struct look look, double x, double y, double size)
+{
+	if (look.marker == MARKER_CROSS || look.marker == MARKER_PLUS) {
+		draw_marker(drawing, look.marker, x, y, size, look.paint);
+		return;
+	}
+	draw_marker(drawing, look.marker, x, y, size + 2, ink_paper);
+	draw_marker(drawing, look.marker, x, y, size, look.paint);
+	if (look.hollow)
+		draw_marker(drawing, look.marker, x, y, size - 2.4, ink_paper);
+}
+
+void draw_whisker_x(struct drawing *drawing, double x1, double x2, double y)
+{
+	draw_line(drawing, x1, y, x2, y, ink, 1, DASH_SOLID);
+	draw_line(drawing, x1, y - 2.5, x1, y + 2.5, ink, 1, DASH_SOLID);
+	draw_line(drawing, x2, y - 2.5, x2, y + 2.5, ink, 1, DASH_SOLID);
+}
+
+void draw_whisker_y(struct drawing *drawing, double x, double y1, double y2)
+{
+	draw_line(drawing, x, y1, x, y2, ink, 0.8, DASH_SOLID);
+	draw_line(drawing, x - 2, y1, x + 2, y1, ink, 0.8, DASH_SOLID);
+	draw_line(drawing, x - 2, y2, x + 2, y2, ink, 0.8, DASH_SOLID);
+}
+
+enum { SWATCH = 20 };
+
+static void draw_swatch(struct drawing *drawing, const struct legend_entry *entry, double x,
+			double y)
+{
+	switch (entry->kind) {
+	case LEGEND_AREA:
+		draw_area(drawing, x, y - 4.5, SWATCH - 4, 9, entry->look);
+		break;
+	case LEGEND_LINE:
+		draw_line(drawing, x, y, x + SWATCH - 2, y, entry->look.paint, 1.6,
+			  entry->look.dash);
+		if (entry->look.marker != MARKER_NONE)
+			draw_point(drawing, entry->look, x + SWATCH / 2.0 - 1, y, 6);
+		break;
+	case LEGEND_MARKER:
+		draw_point(drawing, entry->look, x + SWATCH / 2.0, y, 7);
+		break;
+	case LEGEND_WHISKER:
+		draw_whisker_x(drawing, x, x + SWATCH - 4, y);
+		break;
+	case LEGEND_BAND:
+		draw_rectangle(drawing, x, y - 4.5, SWATCH - 4, 9, entry->look.paint);
+		break;
+	}
+}
+
+double draw_legend(struct drawing *drawing, double x, double y, double width,
+		   const struct legend_entry *entries, size_t count)
+{
+	const double row = 14, gap = 18;
+	double at = x;
+	for (size_t i = 0; i < count; i++) {
+		double needed = SWATCH + text_width(entries[i].label, FONT_TEXT, false);
+		if (at > x && at + needed > x + width) {
+			at = x;
+			y += row;
+		}
+		draw_swatch(drawing, &entries[i], at, y + 5);
+		draw_text(drawing, at + SWATCH, y + 8, FONT_TEXT, ANCHOR_START, ink, false, "%s",
+			  entries[i].label);
+		at += needed + gap;
+	}
+	return count > 0 ? y + row : y;
+}
+
+void draw_failure(struct drawing *drawing, struct arena *arena, double x, double y, double height,
+		  double width, const char *reason)
+{
+	const double stub = 26, gap = 6;
+	draw_rectangle(drawing, x, y - height / 2, stub, height, faint(ink_alarm, 0.12));
+	draw_hatch(drawing, x, y - height / 2, stub, height, HATCH_RISING, ink_alarm);
+	draw_frame(drawing, x, y - height / 2, stub, height, ink_alarm, 0.8);
+	const char *lines[2];
+	size_t count = text_wrap(arena, arena_printf(arena, "fail: %s", reason), FONT_SMALL, false,
+				 width - stub - gap, 2, lines);
+	double widest = 0;
+	for (size_t i = 0; i < count; i++)
+		widest = fmax(widest, text_width(lines[i], FONT_SMALL, false));
+	draw_rectangle(drawing, x + stub + gap - 2, y - 5.0 * (double)count, widest + 4,
+		       10.0 * (double)count, faint(ink_paper, 0.9));
+	draw_lines(drawing, x + stub + gap, y, FONT_SMALL, ANCHOR_START, ink_alarm, false, lines,
+		   count);
+}
+
+/* ---- title and caption ---- */
+
+double chart_begin(struct drawing *drawing, struct arena *arena, struct chart_text text)
+{
+	const char *lines[2];
+	size_t count = text_wrap(arena, text.title ? text.title : "", FONT_TITLE, true,
+				 drawing_width(drawing) - 2 * CHART_MARGIN, 2, lines);
+	double y = CHART_MARGIN;
+	for (size_t i = 0; i < count; i++) {
+		draw_text(drawing, CHART_MARGIN, y + 8, FONT_TITLE, ANCHOR_START, ink, true, "%s",
+			  lines[i]);
+		y += 14;
+	}
+	return count > 0 ? y + 6 : y;
+}
+
+void chart_end(struct drawing *drawing, struct arena *arena, struct chart_text text, double y)
+{
+	const char *lines[4];
+	size_t count = text_wrap(arena, text.caption ? text.caption : "", FONT_SMALL, false,
+				 drawing_width(drawing) - 2 * CHART_MARGIN, 4, lines);
+	if (count > 0)
+		y += 10;
+	for (size_t i = 0; i < count; i++) {
+		draw_text(drawing, CHART_MARGIN, y + 6, FONT_SMALL, ANCHOR_START, ink_soft, false,
+			  "%s", lines[i]);
+		y += 10;
+	}
+	drawing_resize(drawing, drawing_width(drawing), ceil(y + CHART_MARGIN - 6));
+}
+
+struct drawing *chart_empty(struct arena *arena, struct chart_text text, const char *why)
+{
+	struct drawing *drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
+	double y = chart_begin(drawing, arena, text);
+	draw_rectangle(drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN, 60, ink_panel);
+	draw_text(drawing, CHART_WIDTH / 2, y + 33, FONT_TEXT, ANCHOR_MIDDLE, ink_soft, false, "%s",
+		  why);
+	chart_end(drawing, arena, text, y + 60);
+	return drawing;
+}
