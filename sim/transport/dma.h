@@ -17,9 +17,9 @@
 #include "sim/host/host.h"
 
 struct dma_params {
-	double setup_s;	  /* engine's start of a copy */
-	double chunk_B;	  /* staging buffer */
-	double chunk_s;	  /* cost of each staged chunk (synchronising) */
+	double setup_s;          /* engine's start of a copy */
+	double chunk_B;          /* staging buffer */
+	double chunk_s;          /* cost of each staged chunk (synchronising) */
 	double efficiency_ratio; /* of the PCIe link's goodput that an engine reaches */
 };
 extern const struct param_table dma_table;
@@ -30,8 +30,8 @@ struct dma_copy {
 	struct arena *arena;
 	const struct dma_params *params;
 	const struct route *route; /* from source node to destination node */
-	struct host *host;	   /* whose memory it reads or writes */
-	struct cpu *core;	   /* stages pageable chunks; NULL if pinned */
+	struct host *host;         /* whose memory it reads or writes */
+	struct cpu *core;          /* stages pageable chunks; NULL if pinned */
 	bool to_device;
 	bool pageable;
 	double size_B; /* > 0 */

@@ -40,27 +40,27 @@ struct connection_spec {
 	struct engine *engine;
 	struct fabric *fabric;
 	struct arena *arena;
-	const char *name;	  /* "client>server 0": trace tracks, loss streams */
-	const void *params;	  /* of the kind; borrowed */
+	const char *name;              /* "client>server 0": trace tracks, loss streams */
+	const void *params;            /* of the kind; borrowed */
 	struct connection_end ends[2]; /* [0] opens the connection */
-	uint64_t seed;		  /* of its losses */
+	uint64_t seed;                 /* of its losses */
 	connection_failed_fn *failed;
 	void *failed_ctx;
 };
 
 struct message {
-	double size_B; /* payload >= 0; headers of the transport are added */
-	event_fn *accepted; /* may be NULL */
+	double size_B;       /* payload >= 0; headers of the transport are added */
+	event_fn *accepted;  /* may be NULL */
 	event_fn *delivered; /* may be NULL */
 	void *ctx;
-	uint64_t arg; /* given to both */
+	uint64_t arg;      /* given to both */
 	const char *label; /* trace; borrowed, may be NULL */
 };
 
 struct connection_counters {
 	double payload_sent_B[2], payload_delivered_B[2]; /* by direction; [0] from end 0 */
 	uint64_t messages_count[2];
-	uint64_t losses_count; /* packets lost */
+	uint64_t losses_count;   /* packets lost */
 	uint64_t timeouts_count; /* retransmission timeouts */
 	uint64_t fast_retransmits_count;
 	double stalled_s; /* time that messages waited for retransmissions */
@@ -75,23 +75,17 @@ struct transport_kind {
 	/* NULL if there is no route between the ends. */
 	struct connection *(*new)(const struct connection_spec *spec);
 	/* Establishes it, then calls fn (or failed). */
-	void (*open)(struct connection *connection, event_fn *fn, void *ctx,
-		     uint64_t arg);
+	void (*open)(struct connection *connection, event_fn *fn, void *ctx, uint64_t arg);
 	/* Sends from end `from`. The message struct is copied. */
-	void (*send)(struct connection *connection, int from,
-		     const struct message *message);
-	const struct connection_counters *(*counters)(
-		const struct connection *connection);
+	void (*send)(struct connection *connection, int from, const struct message *message);
+	const struct connection_counters *(*counters)(const struct connection *connection);
 };
 
 struct connection *connection_new(const struct transport_kind *kind,
 				  const struct connection_spec *spec);
-void connection_open(struct connection *connection, event_fn *fn, void *ctx,
-		     uint64_t arg);
-void connection_send(struct connection *connection, int from,
-		     const struct message *message);
-const struct connection_counters *
-connection_counters(const struct connection *connection);
+void connection_open(struct connection *connection, event_fn *fn, void *ctx, uint64_t arg);
+void connection_send(struct connection *connection, int from, const struct message *message);
+const struct connection_counters *connection_counters(const struct connection *connection);
 /* Every connection struct begins with this. */
 struct connection {
 	const struct transport_kind *kind;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/transport/path.h"
+
+#include <math.h>
+
+#include "sim/base/diag.h"
+
+bool path_find(const struct connection_spec *spec, int from, const char *const *kinds,
+	       struct path *path)
+{
+	struct connection_end a = spec->ends[from], b = spec->ends[1 - from];
+	const struct route *route =
+		fabric_route(spec->fabric, guest_node(a.guest), guest_node(b.guest), kinds);
+	if (!route)
+		return false;
+	double latency_s = route->latency_s;
+	if (route->count > 0)
+		latency_s += guest_vnic_latency_s(a.guest) + guest_vnic_latency_s(b.guest);
+	*path = (struct path){.route = route, .from = a, .to = b, .latency_s = latency_s};
+	return true;
+}
+
+void flow_use_add(struct flow_spec *flow, int resource, double per_unit)
+{
+	if (per_unit <= 0)
+		return;
+	for (size_t i = 0; i < flow->use_count; i++) {
+		if (flow->uses[i].resource == resource) {
+			flow->uses[i].per_unit += per_unit;
+			return;
+		}
+	}
+	FW_ASSERT(flow->use_count < FLOW_USES_MAX);
+	flow->uses[flow->use_count++] = (struct flow_use){resource, per_unit};
+}
+
+double flow_alone(const struct fabric *fabric, const struct flow_spec *flow)
+{
+	double rate = flow->cap > 0 ? flow->cap : HUGE_VAL;
+	for (size_t i = 0; i < flow->use_count; i++) {
+		const struct flow_use *use = &flow->uses[i];
+		rate = fmin(rate, fabric_capacity(fabric, use->resource) / use->per_unit);
+	}
+	return rate;
+}
+
+struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
+			  const struct flow_spec *flow)
+{
+	if (flow->use_count > 0 || flow->cap > 0)
+		return fabric_flow_start(fabric, flow);
+	engine_after(engine, 0, flow->done, flow->ctx, flow->arg);
+	return (struct flow_id){0, 0};
+}

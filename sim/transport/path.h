@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One direction between two ends: what every transport needs to know of it. */
+#ifndef FARWIRE_TRANSPORT_PATH_H
+#define FARWIRE_TRANSPORT_PATH_H
+
+#include <stdbool.h>
+
+#include "sim/fabric/fabric.h"
+#include "sim/transport/transport.h"
+
+/* A CPU's copy reads and writes memory: bytes of DRAM for each byte copied. */
+#define DRAM_PER_COPY 2.0
+/* A NIC or an engine reads or writes each byte once. */
+#define DRAM_PER_DMA 1.0
+
+struct path {
+	const struct route *route;
+	struct connection_end from, to;
+	double latency_s; /* the links' and both virtual NICs' */
+};
+
+/* The way from end `from` to the other; false if there is none over links of
+ * those kinds. */
+bool path_find(const struct connection_spec *spec, int from, const char *const *kinds,
+	       struct path *path);
+
+/* Adds per_unit of resource to the flow's uses, to the use that it may already
+ * have of it. */
+void flow_use_add(struct flow_spec *flow, int resource, double per_unit);
+/* The rate that the flow would have alone. */
+double flow_alone(const struct fabric *fabric, const struct flow_spec *flow);
+/* Starts it, or, when it uses nothing and so takes no time, calls done by an
+ * event at once and returns {0}. */
+struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
+			  const struct flow_spec *flow);
+
+#endif

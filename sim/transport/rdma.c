@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/transport/rdma.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/engine/trace.h"
+#include "sim/transport/kinds.h"
+#include "sim/transport/loss.h"
+#include "sim/transport/path.h"
+
+/* Longer messages have only their last packets drawn; the middle is in the rate. */
+#define DRAWN_PACKETS 64.0
+#define TAIL_PACKETS  3.0
+/* On a route without packets: the largest path MTU. */
+#define PACKET_B 4096.0
+
+static const struct param_row rdma_rows[] = {
+	PARAM_NUMBER(struct rdma_params, post_s, QUANTITY_TIME, 0, 1e-3, "0.3 us",
+		     "posting a work request, at 2.4 GHz",
+		     "assumption: descriptor, doorbell and the NIC's fetch of it"),
+	PARAM_NUMBER(struct rdma_params, completion_s, QUANTITY_TIME, 0, 1e-3, "0.4 us",
+		     "finding and handling a completion, at 2.4 GHz",
+		     "assumption: with post and a switch it gives the 1.5 to 2 us one way that "
+		     "vendors state"),
+	PARAM_BOOL(struct rdma_params, interrupts, "false",
+		   "completions raise an interrupt and wake a thread; false: a thread polls",
+		   "assumption: RPC over RDMA polls"),
+	PARAM_NUMBER(struct rdma_params, eager_B, QUANTITY_BYTES, 0, 1e9, "8 KiB",
+		     "larger messages make a rendezvous",
+		     "UCX documentation: UCX_RNDV_THRESH is of this order on InfiniBand"),
+	PARAM_NUMBER(struct rdma_params, queue_count, QUANTITY_COUNT, 1, 65536, "128",
+		     "outstanding work requests", "assumption: a common queue depth"),
+	PARAM_NUMBER(struct rdma_params, message_rate_Hz, QUANTITY_FREQUENCY, 1, 1e12, "10 MHz",
+		     "most messages a second of one connection",
+		     "assumption: one queue pair of a NIC of 2015 to 2019"),
+	PARAM_NUMBER(struct rdma_params, timeout_s, QUANTITY_TIME, 0, 3600, "67.1 ms",
+		     "the NIC's acknowledgement timeout",
+		     "InfiniBand specification: 4.096 us x 2^14, as perftest sets it"),
+	PARAM_NUMBER(struct rdma_params, retries_count, QUANTITY_COUNT, 0, 7, "7",
+		     "retries before the connection is given up",
+		     "InfiniBand specification: retry_cnt, 3 bits"),
+	PARAM_NUMBER(struct rdma_params, connect_retry_s, QUANTITY_TIME, 1e-6, 3600, "4.3 s",
+		     "a connection request without answer is repeated after this time",
+		     "librdmacm: CMA_CM_RESPONSE_TIMEOUT 20, 4.096 us x 2^20"),
+	PARAM_NUMBER(struct rdma_params, connect_retries_count, QUANTITY_COUNT, 0, 15, "15",
+		     "repetitions of a connection request", "librdmacm: CMA_MAX_CM_RETRIES"),
+};
+static const struct param_table rdma_table = PARAM_TABLE("rdma", struct rdma_params, rdma_rows);
+
+struct rdma_message {
+	struct rdma_message *next;
+	struct rdma_direction *direction;
+	struct message message;
+	double size_B, packets;
+	double sending; /* packets of the transmission under way */
+	bool eager;
+	bool ready;        /* may be sent: posted, and the rendezvous is over */
+	uint64_t failures; /* transmissions in a row that moved nothing */
+	int64_t started_ps;
+};
+
+struct rdma_direction {
+	struct rdma_connection *connection;
+	int index;
+	struct path path;
+	double packet_B;
+	struct rdma_message *head, *tail;
+	struct rdma_message *unaccepted;
+	uint64_t posted_count, accepted_count, done_count;
+	bool busy;
+	struct flow_id flow;
+	struct loss loss, fate;
+	uint32_t track;
+	bool track_known;
+	const char *track_name;
+};
+
+struct rdma_connection {
+	struct connection connection;
+	struct connection_spec spec;
+	const struct rdma_params *params;
+	struct rdma_direction directions[2];
+	struct connection_counters counters;
+	double rtt_s;
+	struct rdma_message *free;
+	bool established, failed;
+	event_fn *opened;
+	void *opened_ctx;
+	uint64_t opened_arg;
+	uint64_t request_count;
+	struct event_id request_event;
+};
+
+double rdma_go_back_n_ratio(double p, double window)
+{
+	return (1 - p) / (1 - p + p * window);
+}
+
+static void rdma_fail(struct rdma_connection *connection, const char *reason)
+{
+	if (connection->failed)
+		return;
+	connection->failed = true;
+	for (int i = 0; i < 2; i++)
+		fabric_flow_cancel(connection->spec.fabric, connection->directions[i].flow);
+	engine_cancel(connection->spec.engine, connection->request_event);
+	if (connection->spec.failed)
+		connection->spec.failed(connection->spec.failed_ctx, reason);
+}
+
+static void retries_over(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_connection *connection = ctx;
+	rdma_fail(connection, arena_printf(connection->spec.arena,
+					   "connection lost: no acknowledgement after %g retries",
+					   connection->params->retries_count));
+}
+
+/* ---- making and opening ---- */
+
+static struct connection *rdma_new(const struct connection_spec *spec);
+
+/* Work at the end that finds a completion; then fn. */
+static void complete(const struct rdma_connection *connection, const struct connection_end *end,
+		     double further_s, event_fn *fn, void *ctx)
+{
+	double work_s = connection->params->completion_s + further_s;
+	if (!connection->params->interrupts) {
+		cpu_serve(end->core, work_s, "completion", fn, ctx, 0);
+		return;
+	}
+	work_s += guest_params(end->guest)->thread_wake_s;
+	guest_receive(end->guest, end->core, false, work_s, fn, ctx, 0);
+}
+
+static bool control_lost(struct rdma_direction *direction)
+{
+	uint64_t first;
+	uint64_t lost = loss_take(&direction->loss, 1, &first);
+	direction->connection->counters.losses_count += lost;
+	return lost > 0;
+}
+
+static void established(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_connection *connection = ctx;
+	if (connection->established || connection->failed)
+		return;
+	connection->established = true;
+	engine_cancel(connection->spec.engine, connection->request_event);
+	if (connection->opened)
+		connection->opened(connection->opened_ctx, connection->opened_arg);
+}
+
+static void reply_arrived(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_connection *connection = ctx;
+	complete(connection, &connection->spec.ends[0], 0, established, connection);
+}
+
+static void request_seen(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_connection *connection = ctx;
+	if (connection->failed || control_lost(&connection->directions[1]))
+		return;
+	engine_after(connection->spec.engine, ps_from_s(connection->directions[1].path.latency_s),
+		     reply_arrived, connection, 0);
+}
+
+static void request_arrived(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_connection *connection = ctx;
+	complete(connection, &connection->spec.ends[1], connection->params->post_s, request_seen,
+		 connection);
+}
+
+static void request_sent(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_connection *connection = ctx;
+	if (connection->failed || control_lost(&connection->directions[0]))
+		return;
+	engine_after(connection->spec.engine, ps_from_s(connection->directions[0].path.latency_s),
+		     request_arrived, connection, 0);
+}
+
+static void request_send(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_connection *connection = ctx;
+	const struct rdma_params *params = connection->params;
+	if (connection->request_count > (uint64_t)params->connect_retries_count) {
+		rdma_fail(connection,
+			  arena_printf(connection->spec.arena,
+				       "connection timeout: no answer to %g connection requests",
+				       params->connect_retries_count + 1));
+		return;
+	}
+	if (connection->request_count++ > 0)
+		connection->counters.timeouts_count++;
+	connection->request_event =
+		engine_after(connection->spec.engine, ps_from_s(params->connect_retry_s),
+			     request_send, connection, 0);
+	cpu_serve(connection->spec.ends[0].core, params->post_s, "connect", request_sent,
+		  connection, 0);
+}
+
+static void rdma_open(struct connection *base, event_fn *fn, void *ctx, uint64_t arg)
+{
+	struct rdma_connection *connection = (struct rdma_connection *)base;
+	FW_ASSERT(!connection->established && connection->request_count == 0);
+	connection->opened = fn;
+	connection->opened_ctx = ctx;
+	connection->opened_arg = arg;
+	request_send(connection, 0);
+}
+
+static void direction_init(struct rdma_connection *connection, int index)
+{
+	struct rdma_direction *direction = &connection->directions[index];
+	const struct connection_spec *spec = &connection->spec;
+	const struct rdma_params *params = connection->params;
+	const struct path *path = &direction->path;
+	direction->connection = connection;
+	direction->index = index;
+	direction->packet_B = path->route->mtu_B > 0 ? path->route->mtu_B : PACKET_B;
+	direction->loss = loss_new(path->route->loss_ratio, spec->seed,
+				   arena_printf(spec->arena, "%s/loss %d", spec->name, index));
+	direction->fate =
+		loss_new(0, spec->seed, arena_printf(spec->arena, "%s/fate %d", spec->name, index));
+	direction->track_name =
+		arena_printf(spec->arena, "%s: %s > %s", spec->name, guest_name(path->from.guest),
+			     guest_name(path->to.guest));
+	if (!params->interrupts)
+		cpu_spin(path->to.core);
+}
+
+static const char *const rdma_links[] = {"infiniband", "roce", "pcie", "socket", NULL};
+
+static struct connection *rdma_new(const struct connection_spec *spec)
+{
+	struct rdma_connection *connection = ARENA_NEW(spec->arena, struct rdma_connection);
+	connection->spec = *spec;
+	connection->params = spec->params;
+	for (int i = 0; i < 2; i++) {
+		if (!path_find(spec, i, rdma_links, &connection->directions[i].path))
+			return NULL;
+	}
+	for (int i = 0; i < 2; i++)
+		direction_init(connection, i);
+	connection->rtt_s =
+		connection->directions[0].path.latency_s + connection->directions[1].path.latency_s;
+	return &connection->connection;
+}
+
+/* ---- sending ---- */
+
+static double copy_s(const struct connection_end *end, const struct rdma_message *message)
+{
+	if (!message->eager)
+		return 0;
+	return message->size_B / host_params(guest_host(end->guest))->copy_rate_Bps;
+}
+
+static void writers_accept(struct rdma_direction *direction)
+{
+	uint64_t room = (uint64_t)direction->connection->params->queue_count;
+	while (direction->unaccepted && direction->accepted_count < direction->done_count + room) {
+		struct rdma_message *message = direction->unaccepted;
+		direction->unaccepted = message->next;
+		direction->accepted_count++;
+		if (message->message.accepted)
+			message->message.accepted(message->message.ctx, message->message.arg);
+	}
+}
+
+static void pump(struct rdma_direction *direction);
+
+static void rendezvous_over(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_message *message = ctx;
+	message->ready = true;
+	pump(message->direction);
+}
+
+static void clear_to_send(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_message *message = ctx;
+	struct rdma_connection *connection = message->direction->connection;
+	complete(connection, &message->direction->path.from, connection->params->post_s,
+		 rendezvous_over, message);
+}
+
+static void request_taken(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_message *message = ctx;
+	struct rdma_connection *connection = message->direction->connection;
+	const struct rdma_direction *back = &connection->directions[1 - message->direction->index];
+	engine_after(connection->spec.engine, ps_from_s(back->path.latency_s), clear_to_send,
+		     message, 0);
+}
+
+static void request_to_send(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_message *message = ctx;
+	struct rdma_connection *connection = message->direction->connection;
+	complete(connection, &message->direction->path.to, connection->params->post_s,
+		 request_taken, message);
+}
+
+static void posted(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_message *message = ctx;
+	struct rdma_direction *direction = message->direction;
+	if (direction->connection->failed)
+		return;
+	message->next = NULL;
+	if (direction->tail)
+		direction->tail->next = message;
+	else
+		direction->head = message;
+	direction->tail = message;
+	if (!direction->unaccepted)
+		direction->unaccepted = message;
+	writers_accept(direction);
+	message->ready = message->eager;
+	if (!message->eager)
+		engine_after(direction->connection->spec.engine,
+			     ps_from_s(direction->path.latency_s), request_to_send, message, 0);
+	pump(direction);
+}
+
+static void rdma_send(struct connection *base, int from, const struct message *given)
+{
+	struct rdma_connection *connection = (struct rdma_connection *)base;
+	if (connection->failed)
+		return;
+	FW_ASSERT(connection->established);
+	struct rdma_direction *direction = &connection->directions[from];
+	struct rdma_message *message = connection->free;
+	if (message)
+		connection->free = message->next;
+	else
+		message = ARENA_NEW(connection->spec.arena, struct rdma_message);
+	*message = (struct rdma_message){
+		.direction = direction,
+		.message = *given,
+		.size_B = fmax(given->size_B, 1),
+		.eager = given->size_B <= connection->params->eager_B,
+	};
+	message->packets = ceil(message->size_B / direction->packet_B);
+	message->sending = message->packets;
+	connection->counters.payload_sent_B[from] += given->size_B;
+	connection->counters.messages_count[from]++;
+	const struct connection_end *end = &direction->path.from;
+	cpu_serve(end->core, connection->params->post_s + copy_s(end, message), "post", posted,
+		  message, 0);
+}
+
+/* ---- on the wire ---- */
+
+static void transmitted(void *ctx, uint64_t arg);
+
+/* Sends the packets of the head that are still to be sent. */
+static void transmit(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_direction *direction = ctx;
+	struct rdma_connection *connection = direction->connection;
+	const struct rdma_message *message = direction->head;
+	const struct path *path = &direction->path;
+	if (connection->failed)
+		return;
+	double p = direction->loss.p;
+	double packets = p >= 1 ? 1 : message->sending; /* no more comes of the rest */
+	struct flow_spec flow = {
+		.size = fmin(message->size_B, packets * direction->packet_B),
+		.done = transmitted,
+		.ctx = direction,
+	};
+	route_uses(connection->spec.fabric, path->route, 0, flow.size, &flow);
+	flow_use_add(&flow, host_dram(guest_host(path->from.guest)), DRAM_PER_DMA);
+	flow_use_add(&flow, host_dram(guest_host(path->to.guest)), DRAM_PER_DMA);
+	double alone = flow_alone(connection->spec.fabric, &flow);
+	flow.cap = flow.size * connection->params->message_rate_Hz;
+	if (p > 0 && packets > DRAWN_PACKETS) {
+		double window = fmax(alone * connection->rtt_s / direction->packet_B, 1);
+		flow.cap = fmin(flow.cap, alone * rdma_go_back_n_ratio(p, window));
+	}
+	direction->flow = fabric_flow_start(connection->spec.fabric, &flow);
+}
+
+static void pump(struct rdma_direction *direction)
+{
+	if (direction->busy || !direction->head || !direction->head->ready ||
+	    direction->connection->failed)
+		return;
+	direction->busy = true;
+	direction->head->started_ps = engine_now_ps(direction->connection->spec.engine);
+	transmit(direction, 0);
+}
+
+static void delivered(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_message *message = ctx;
+	struct rdma_connection *connection = message->direction->connection;
+	struct message given = message->message;
+	int index = message->direction->index;
+	message->next = connection->free;
+	connection->free = message;
+	if (connection->failed)
+		return;
+	connection->counters.payload_delivered_B[index] += given.size_B;
+	if (given.delivered)
+		given.delivered(given.ctx, given.arg);
+}
+
+static void arrived(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_message *message = ctx;
+	const struct connection_end *to = &message->direction->path.to;
+	complete(message->direction->connection, to, copy_s(to, message), delivered, message);
+}
+
+static void head_trace(struct rdma_direction *direction, enum span_kind kind, int64_t start_ps,
+		       int64_t end_ps)
+{
+	struct trace *trace = engine_trace(direction->connection->spec.engine);
+	if (!trace)
+		return;
+	if (!direction->track_known) {
+		direction->track = trace_track(trace, "wire", direction->track_name);
+		direction->track_known = true;
+	}
+	const char *label = direction->head->message.label;
+	trace_span(trace, direction->track, kind, label ? label : "message", start_ps, end_ps);
+}
+
+static void head_finish(struct rdma_direction *direction)
+{
+	struct engine *engine = direction->connection->spec.engine;
+	struct rdma_message *message = direction->head;
+	head_trace(direction, SPAN_WIRE, message->started_ps, engine_now_ps(engine));
+	direction->head = message->next;
+	if (!direction->head)
+		direction->tail = NULL;
+	direction->busy = false;
+	direction->done_count++;
+	writers_accept(direction);
+	engine_after(engine, ps_from_s(direction->path.latency_s), arrived, message, 0);
+	pump(direction);
+}
+
+/* `count` packets were drawn, `lost` of them lost, the first at index first:
+ * all from there on are sent again, after a NAK if anything arrived behind it,
+ * else after the NIC's timeout. */
+static void go_back(struct rdma_direction *direction, uint64_t count, uint64_t lost, uint64_t first)
+{
+	struct rdma_connection *connection = direction->connection;
+	struct rdma_message *message = direction->head;
+	const struct rdma_message *behind = message->next;
+	bool moved = first > 0 || message->sending > (double)count;
+	message->failures = moved ? 1 : message->failures + 1;
+	if (message->failures > (uint64_t)connection->params->retries_count) {
+		retries_over(connection, 0);
+		return;
+	}
+	bool nak = count - first > lost || (behind && behind->ready && direction->loss.p < 1);
+	double wait_s = nak ? connection->rtt_s : connection->params->timeout_s;
+	if (nak)
+		connection->counters.fast_retransmits_count++;
+	else
+		connection->counters.timeouts_count++;
+	connection->counters.stalled_s += wait_s;
+	message->sending = (double)(count - first);
+	engine_after(connection->spec.engine, ps_from_s(wait_s), transmit, direction, 0);
+}
+
+/* Some packet in the middle of a long message is lost at every try. */
+static bool middle_given_up(struct rdma_direction *direction, double packets)
+{
+	double tries = direction->connection->params->retries_count + 1;
+	double each = pow(direction->loss.p, tries);
+	double any = each >= 1 ? 1 : -expm1(packets * log1p(-each));
+	return loss_uniform(&direction->fate) < any;
+}
+
+static void transmitted(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_direction *direction = ctx;
+	struct rdma_connection *connection = direction->connection;
+	if (connection->failed)
+		return;
+	if (direction->loss.p <= 0) {
+		head_finish(direction);
+		return;
+	}
+	double drawn = direction->head->sending;
+	if (drawn > DRAWN_PACKETS) {
+		double tries = connection->params->retries_count + 1;
+		if (middle_given_up(direction, drawn - TAIL_PACKETS)) {
+			connection->counters.losses_count += (uint64_t)tries;
+			connection->counters.timeouts_count += (uint64_t)tries;
+			engine_after(connection->spec.engine,
+				     ps_from_s(tries * connection->params->timeout_s), retries_over,
+				     connection, 0);
+			return;
+		}
+		drawn = TAIL_PACKETS;
+	}
+	uint64_t count = (uint64_t)drawn, first;
+	uint64_t lost = loss_take(&direction->loss, count, &first);
+	connection->counters.losses_count += lost;
+	if (lost > 0)
+		go_back(direction, count, lost, first);
+	else
+		head_finish(direction);
+}
+
+static const struct connection_counters *rdma_counters(const struct connection *base)
+{
+	return &((const struct rdma_connection *)base)->counters;
+}
+
+const struct transport_kind transport_rdma = {
+	.name = "rdma",
+	.help = "RDMA over InfiniBand or RoCE: zero copy above the eager size",
+	.table = &rdma_table,
+	.links = rdma_links,
+	.new = rdma_new,
+	.open = rdma_open,
+	.send = rdma_send,
+	.counters = rdma_counters,
+};

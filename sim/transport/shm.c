@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/transport/shm.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/engine/trace.h"
+#include "sim/transport/kinds.h"
+#include "sim/transport/path.h"
+
+static const struct param_row shm_rows[] = {
+	PARAM_NUMBER(struct shm_params, post_s, QUANTITY_TIME, 0, 1e-3, "0.3 us",
+		     "taking a slot of the ring, at 2.4 GHz",
+		     "assumption: some cache misses between two cores"),
+	PARAM_NUMBER(struct shm_params, notify_s, QUANTITY_TIME, 0, 1e-3, "0.7 us",
+		     "until the polling receiver has the message, at 2.4 GHz",
+		     "assumption: some cache misses and the dispatch of the reader"),
+	PARAM_NUMBER(struct shm_params, inline_B, QUANTITY_BYTES, 0, 1e12, "16 KiB",
+		     "larger messages use the core and memory as flows",
+		     "assumption: a modelling choice, as for tcp"),
+};
+static const struct param_table shm_table = PARAM_TABLE("shm", struct shm_params, shm_rows);
+
+struct shm_message {
+	struct shm_message *next;
+	struct shm_direction *direction;
+	struct message message;
+	double size_B;
+	int64_t started_ps;
+};
+
+struct shm_direction {
+	struct shm_connection *connection;
+	int index;
+	struct path path;
+	struct shm_message *head, *tail;
+	bool copying;
+	uint32_t track;
+	bool track_known;
+	const char *track_name;
+};
+
+struct shm_connection {
+	struct connection connection;
+	struct connection_spec spec;
+	const struct shm_params *params;
+	struct shm_direction directions[2];
+	struct connection_counters counters;
+	struct shm_message *free;
+};
+
+static const char *const shm_links[] = {"shm", NULL};
+
+static struct connection *shm_new(const struct connection_spec *spec)
+{
+	struct shm_connection *connection = ARENA_NEW(spec->arena, struct shm_connection);
+	connection->spec = *spec;
+	connection->params = spec->params;
+	for (int i = 0; i < 2; i++) {
+		struct shm_direction *direction = &connection->directions[i];
+		if (!path_find(spec, i, shm_links, &direction->path))
+			return NULL;
+		direction->path.latency_s = direction->path.route->latency_s; /* no NIC here */
+		direction->connection = connection;
+		direction->index = i;
+		direction->track_name = arena_printf(spec->arena, "%s: %s > %s", spec->name,
+						     guest_name(spec->ends[i].guest),
+						     guest_name(spec->ends[1 - i].guest));
+		cpu_spin(spec->ends[i].core);
+	}
+	return &connection->connection;
+}
+
+static void shm_open(struct connection *base, event_fn *fn, void *ctx, uint64_t arg)
+{
+	struct shm_connection *connection = (struct shm_connection *)base;
+	if (fn)
+		cpu_serve(connection->spec.ends[0].core, connection->params->post_s, "connect", fn,
+			  ctx, arg);
+}
+
+/* ---- copying in ---- */
+
+static bool is_inline(const struct shm_message *message)
+{
+	return message->size_B <= message->direction->connection->params->inline_B;
+}
+
+static double copy_spB(const struct connection_end *end)
+{
+	return 1 / host_params(guest_host(end->guest))->copy_rate_Bps;
+}
+
+static void accept(const struct shm_message *message)
+{
+	if (message->message.accepted)
+		message->message.accepted(message->message.ctx, message->message.arg);
+}
+
+static void copied(void *ctx, uint64_t arg);
+
+static void pump(struct shm_direction *direction)
+{
+	struct shm_message *message = direction->head;
+	if (direction->copying || !message)
+		return;
+	struct fabric *fabric = direction->connection->spec.fabric;
+	const struct connection_end *from = &direction->path.from;
+	struct flow_spec flow = {.size = message->size_B, .done = copied, .ctx = direction};
+	route_uses(fabric, direction->path.route, 0, flow.size, &flow);
+	if (!is_inline(message)) {
+		flow_use_add(&flow, cpu_resource(from->core),
+			     copy_spB(from) * cpu_slowdown(from->core));
+		flow_use_add(&flow, host_dram(guest_host(from->guest)), DRAM_PER_COPY);
+	}
+	direction->copying = true;
+	message->started_ps = engine_now_ps(direction->connection->spec.engine);
+	flow_start(direction->connection->spec.engine, fabric, &flow);
+}
+
+static void posted(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct shm_message *message = ctx;
+	struct shm_direction *direction = message->direction;
+	message->next = NULL;
+	if (direction->tail)
+		direction->tail->next = message;
+	else
+		direction->head = message;
+	direction->tail = message;
+	if (is_inline(message))
+		accept(message);
+	pump(direction);
+}
+
+static void shm_send(struct connection *base, int from, const struct message *given)
+{
+	struct shm_connection *connection = (struct shm_connection *)base;
+	struct shm_message *message = connection->free;
+	if (message)
+		connection->free = message->next;
+	else
+		message = ARENA_NEW(connection->spec.arena, struct shm_message);
+	*message = (struct shm_message){
+		.direction = &connection->directions[from],
+		.message = *given,
+		.size_B = fmax(given->size_B, 1),
+	};
+	connection->counters.payload_sent_B[from] += given->size_B;
+	connection->counters.messages_count[from]++;
+	const struct connection_end *end = &connection->spec.ends[from];
+	double work_s = connection->params->post_s;
+	if (is_inline(message))
+		work_s += given->size_B * copy_spB(end);
+	cpu_serve(end->core, work_s, "post", posted, message, 0);
+}
+
+/* ---- taking out ---- */
+
+static void delivered(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct shm_message *message = ctx;
+	struct shm_connection *connection = message->direction->connection;
+	struct message given = message->message;
+	connection->counters.payload_delivered_B[message->direction->index] += given.size_B;
+	message->next = connection->free;
+	connection->free = message;
+	if (given.delivered)
+		given.delivered(given.ctx, given.arg);
+}
+
+static void seen(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct shm_message *message = ctx;
+	cpu_serve(message->direction->path.to.core,
+		  message->direction->connection->params->notify_s, "notify", delivered, message,
+		  0);
+}
+
+static void copy_trace(struct shm_direction *direction, const struct shm_message *message)
+{
+	struct engine *engine = direction->connection->spec.engine;
+	struct trace *trace = engine_trace(engine);
+	if (!trace)
+		return;
+	if (!direction->track_known) {
+		direction->track = trace_track(trace, "wire", direction->track_name);
+		direction->track_known = true;
+	}
+	const char *label = message->message.label;
+	trace_span(trace, direction->track, SPAN_WIRE, label ? label : "message",
+		   message->started_ps, engine_now_ps(engine));
+}
+
+static void copied(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct shm_direction *direction = ctx;
+	struct shm_message *message = direction->head;
+	copy_trace(direction, message);
+	direction->head = message->next;
+	if (!direction->head)
+		direction->tail = NULL;
+	direction->copying = false;
+	if (!is_inline(message))
+		accept(message);
+	engine_after(direction->connection->spec.engine, ps_from_s(direction->path.latency_s), seen,
+		     message, 0);
+	pump(direction);
+}
+
+static const struct connection_counters *shm_counters(const struct connection *base)
+{
+	return &((const struct shm_connection *)base)->counters;
+}
+
+const struct transport_kind transport_shm = {
+	.name = "shm",
+	.help = "shared memory between guests of one host, polled",
+	.table = &shm_table,
+	.links = shm_links,
+	.new = shm_new,
+	.open = shm_open,
+	.send = shm_send,
+	.counters = shm_counters,
+};

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/transport/tcp.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/engine/trace.h"
+#include "sim/transport/kinds.h"
+
+/* IPv4 20, TCP 20 and its timestamps 12. */
+#define HEADER_B 52.0
+/* Linux's loopback device; any route without packets. */
+#define LOOPBACK_MTU_B 65536.0
+
+static const struct param_row tcp_rows[] = {
+	PARAM_NUMBER(struct tcp_params, initial_window_count, QUANTITY_COUNT, 1, 1e6, "10",
+		     "initial congestion window in segments", "RFC 6928; Linux TCP_INIT_CWND"),
+	PARAM_NUMBER(struct tcp_params, send_buffer_B, QUANTITY_BYTES, 1024, 1e12, "4 MiB",
+		     "send buffer of a stream", "Linux net.ipv4.tcp_wmem, maximum 4194304"),
+	PARAM_NUMBER(struct tcp_params, receive_buffer_B, QUANTITY_BYTES, 1024, 1e12, "6 MiB",
+		     "receive window of a stream", "Linux net.ipv4.tcp_rmem, maximum 6291456"),
+	PARAM_NUMBER(struct tcp_params, streams_count, QUANTITY_COUNT, 1, 4096, "1",
+		     "parallel TCP streams that carry a connection",
+		     "assumption: one socket for a connection"),
+	PARAM_NUMBER(struct tcp_params, inline_B, QUANTITY_BYTES, 0, 1e12, "16 KiB",
+		     "larger messages use the cores as flows, smaller ones as service",
+		     "assumption: a modelling choice; below it a message is a few microseconds of "
+		     "work"),
+	PARAM_NUMBER(struct tcp_params, encapsulation_B, QUANTITY_BYTES, 0, 1000, "0 B",
+		     "header of an overlay in each packet: VXLAN 50 B, IPIP 20 B",
+		     "RFC 7348 and RFC 2003; Calico and flannel MTU documentation"),
+	PARAM_NUMBER(struct tcp_params, encapsulation_packet_s, QUANTITY_TIME, 0, 1e-3, "0.5 us",
+		     "an overlay's work for each packet, either side, at 2.4 GHz",
+		     "assumption: a second pass through the stack, bridge and filter"),
+	PARAM_NUMBER(struct tcp_params, writes_per_message_count, QUANTITY_COUNT, 1, 64, "1",
+		     "socket calls for a message, equal parts (2: header and body apart)",
+		     "assumption: a runtime that gathers header and body"),
+	PARAM_BOOL(struct tcp_params, nagle, "false",
+		   "Nagle's algorithm: small writes wait for acknowledgements",
+		   "assumption: RPC libraries set TCP_NODELAY"),
+	PARAM_NUMBER(struct tcp_params, delayed_ack_s, QUANTITY_TIME, 0, 1, "40 ms",
+		     "longest delay of an acknowledgement", "Linux TCP_DELACK_MIN, HZ/25"),
+	PARAM_NUMBER(struct tcp_params, rto_min_s, QUANTITY_TIME, 0, 3600, "200 ms",
+		     "least retransmission timeout, on top of the round trip",
+		     "Linux TCP_RTO_MIN, HZ/5"),
+	PARAM_NUMBER(struct tcp_params, rto_max_s, QUANTITY_TIME, 1e-3, 86400, "120 s",
+		     "largest retransmission timeout", "Linux TCP_RTO_MAX, 120 HZ"),
+	PARAM_NUMBER(struct tcp_params, retries_count, QUANTITY_COUNT, 0, 100, "15",
+		     "retransmissions of a packet before the connection is given up",
+		     "Linux net.ipv4.tcp_retries2"),
+	PARAM_NUMBER(struct tcp_params, syn_rto_s, QUANTITY_TIME, 1e-6, 3600, "1 s",
+		     "first retransmission of a SYN, then doubling", "RFC 6298, section 2.1"),
+	PARAM_NUMBER(struct tcp_params, syn_retries_count, QUANTITY_COUNT, 0, 100, "6",
+		     "retransmissions of a SYN", "Linux net.ipv4.tcp_syn_retries"),
+	PARAM_NUMBER(struct tcp_params, connect_timeout_s, QUANTITY_TIME, 0, 86400, "0 s",
+		     "the program gives up connecting after this time; 0 s: only the kernel does",
+		     "assumption: none unless the runtime sets one"),
+};
+static const struct param_table tcp_table = PARAM_TABLE("tcp", struct tcp_params, tcp_rows);
+
+int64_t tcp_now_ps(const struct tcp_direction *direction)
+{
+	return engine_now_ps(direction->connection->spec.engine);
+}
+
+struct engine *tcp_engine(const struct tcp_direction *direction)
+{
+	return direction->connection->spec.engine;
+}
+
+void tcp_push(struct tcp_writes *writes, struct tcp_write *write)
+{
+	write->next = NULL;
+	if (writes->tail)
+		writes->tail->next = write;
+	else
+		writes->head = write;
+	writes->tail = write;
+}
+
+struct tcp_write *tcp_pop(struct tcp_writes *writes)
+{
+	struct tcp_write *write = writes->head;
+	writes->head = write->next;
+	if (!writes->head)
+		writes->tail = NULL;
+	return write;
+}
+
+void tcp_trace(struct tcp_direction *direction, int kind, const char *label, int64_t start_ps,
+	       int64_t end_ps)
+{
+	struct trace *trace = engine_trace(tcp_engine(direction));
+	if (!trace)
+		return;
+	if (!direction->track_known) {
+		direction->track = trace_track(trace, "wire", direction->track_name);
+		direction->track_known = true;
+	}
+	trace_span(trace, direction->track, (enum span_kind)kind, label ? label : "message",
+		   start_ps, end_ps);
+}
+
+/* ---- making ---- */
+
+static void direction_init(struct tcp_connection *connection, int index)
+{
+	struct tcp_direction *direction = &connection->directions[index];
+	const struct connection_spec *spec = &connection->spec;
+	const struct tcp_params *params = connection->params;
+	const struct path *path = &direction->path;
+	direction->connection = connection;
+	direction->index = index;
+	direction->header_B = HEADER_B + params->encapsulation_B;
+	double mtu_B = path->route->mtu_B > 0 ? path->route->mtu_B : LOOPBACK_MTU_B;
+	direction->mss_B = fmax(mtu_B - direction->header_B, 1);
+	direction->piece_B =
+		fmax(floor(params->send_buffer_B / 4 / direction->mss_B), 1) * direction->mss_B;
+	bool overlay = params->encapsulation_B > 0; /* takes offload away */
+	double wire_B = direction->mss_B;
+	direction->send_packet_B =
+		overlay ? wire_B : guest_packet_B(path->from.guest, false, wire_B);
+	direction->receive_packet_B =
+		overlay ? wire_B : guest_packet_B(path->to.guest, true, wire_B);
+	direction->track_name =
+		arena_printf(spec->arena, "%s: %s > %s", spec->name, guest_name(path->from.guest),
+			     guest_name(path->to.guest));
+	direction->loss = loss_new(path->route->loss_ratio, spec->seed,
+				   arena_printf(spec->arena, "%s/loss %d", spec->name, index));
+	direction->fate =
+		loss_new(0, spec->seed, arena_printf(spec->arena, "%s/fate %d", spec->name, index));
+}
+
+/* Protocol work before an acknowledgement leaves, and before it counts. */
+static double ack_s(const struct connection_end *end)
+{
+	return guest_params(end->guest)->receive_s * cpu_slowdown(end->core);
+}
+
+/* IP over InfiniBand too; PCIe and sockets inside a host on the way to a NIC. */
+static const char *const tcp_links[] = {"ethernet", "roce", "infiniband", "pcie", "socket", NULL};
+
+static struct connection *tcp_new(const struct connection_spec *spec)
+{
+	struct tcp_connection *connection = ARENA_NEW(spec->arena, struct tcp_connection);
+	connection->spec = *spec;
+	connection->params = spec->params;
+	for (int i = 0; i < 2; i++) {
+		if (!path_find(spec, i, tcp_links, &connection->directions[i].path))
+			return NULL;
+	}
+	connection->rtt_s = connection->directions[0].path.latency_s +
+			    connection->directions[1].path.latency_s + ack_s(&spec->ends[0]) +
+			    ack_s(&spec->ends[1]);
+	/* Linux: smoothed round trip plus at least rto_min for its variance. */
+	connection->rto_s = fmin(connection->rtt_s + connection->params->rto_min_s,
+				 connection->params->rto_max_s);
+	for (int i = 0; i < 2; i++) {
+		direction_init(connection, i);
+		tcp_window_init(&connection->directions[i]);
+	}
+	return &connection->connection;
+}
+
+/* ---- sending ---- */
+
+static struct tcp_write *write_take(struct tcp_connection *connection)
+{
+	struct tcp_write *write = connection->free;
+	if (!write)
+		return ARENA_NEW(connection->spec.arena, struct tcp_write);
+	connection->free = write->next;
+	*write = (struct tcp_write){0};
+	return write;
+}
+
+static double overlay_s(const struct tcp_direction *direction, double packets)
+{
+	const struct tcp_params *params = direction->connection->params;
+	return params->encapsulation_B > 0 ? packets * params->encapsulation_packet_s : 0;
+}
+
+static double cpu_packets(double size_B, double packet_B)
+{
+	return fmax(ceil(size_B / packet_B), 1);
+}
+
+static double send_work_s(const struct tcp_direction *direction, double size_B)
+{
+	const struct guest *guest = direction->path.from.guest;
+	if (size_B > direction->connection->params->inline_B)
+		return guest_send_work_s(guest, 1, 0); /* the flow pays the rest */
+	double packets = cpu_packets(size_B, direction->send_packet_B);
+	return guest_send_work_s(guest, packets, size_B) + overlay_s(direction, packets);
+}
+
+static double receive_work_s(const struct tcp_direction *direction, double size_B)
+{
+	const struct guest *guest = direction->path.to.guest;
+	if (size_B > direction->connection->params->inline_B)
+		return guest_receive_work_s(guest, 1, 0);
+	double packets = cpu_packets(size_B, direction->receive_packet_B);
+	return guest_receive_work_s(guest, packets, size_B) + overlay_s(direction, packets);
+}
+
+static void tcp_send(struct connection *base, int from, const struct message *message)
+{
+	struct tcp_connection *connection = (struct tcp_connection *)base;
+	if (connection->failed)
+		return;
+	FW_ASSERT(connection->established);
+	struct tcp_direction *direction = &connection->directions[from];
+	connection->counters.payload_sent_B[from] += message->size_B;
+	connection->counters.messages_count[from]++;
+	int parts = (int)connection->params->writes_per_message_count;
+	double part_B = fmax(message->size_B / parts, 1);
+	for (int i = 0; i < parts; i++) {
+		struct tcp_write *write = write_take(connection);
+		write->direction = direction;
+		write->last = i == parts - 1;
+		if (write->last)
+			write->message = *message;
+		write->size_B = part_B;
+		write->packets = fmax(ceil(part_B / direction->mss_B), 1);
+		cpu_serve(direction->path.from.core, send_work_s(direction, part_B), "send",
+			  tcp_written, write, 0);
+	}
+}
+
+/* ---- delivery ---- */
+
+static void delivered(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_write *write = ctx;
+	struct tcp_direction *direction = write->direction;
+	struct tcp_connection *connection = direction->connection;
+	struct message message = write->message;
+	bool last = write->last;
+	direction->receiving_count--;
+	write->next = connection->free;
+	connection->free = write;
+	if (connection->failed || !last)
+		return;
+	connection->counters.payload_delivered_B[direction->index] += message.size_B;
+	if (message.delivered)
+		message.delivered(message.ctx, message.arg);
+}
+
+void tcp_pass_on(struct tcp_write *write)
+{
+	struct tcp_direction *direction = write->direction;
+	const struct connection_end *to = &direction->path.to;
+	tcp_nagle_arrived(direction, write->size_B);
+	double work_s = receive_work_s(direction, write->size_B);
+	/* The reader sleeps only when it has nothing left to read. */
+	if (direction->receiving_count++ == 0)
+		work_s += guest_params(to->guest)->thread_wake_s;
+	guest_receive(to->guest, to->core, direction->path.route->physical_nic, work_s, delivered,
+		      write, 0);
+}
+
+/* ---- the end ---- */
+
+void tcp_fail(struct tcp_connection *connection, const char *reason)
+{
+	if (connection->failed)
+		return;
+	connection->failed = true;
+	struct engine *engine = connection->spec.engine;
+	for (int i = 0; i < 2; i++) {
+		struct tcp_direction *direction = &connection->directions[i];
+		fabric_flow_cancel(connection->spec.fabric, direction->flow);
+		fabric_flow_cancel(connection->spec.fabric, direction->repair_flow);
+		engine_cancel(engine, direction->rto_event);
+		engine_cancel(engine, direction->delayed_ack);
+	}
+	engine_cancel(engine, connection->syn_event);
+	engine_cancel(engine, connection->connect_event);
+	if (connection->spec.failed)
+		connection->spec.failed(connection->spec.failed_ctx, reason);
+}
+
+static const struct connection_counters *tcp_counters(const struct connection *base)
+{
+	return &((const struct tcp_connection *)base)->counters;
+}
+
+const struct transport_kind transport_tcp = {
+	.name = "tcp",
+	.help = "TCP/IP, in overlays too",
+	.table = &tcp_table,
+	.links = tcp_links,
+	.new = tcp_new,
+	.open = tcp_open,
+	.send = tcp_send,
+	.counters = tcp_counters,
+};

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One direction is a FIFO: a write's flow starts when the last byte of the one
+ * before has left. Long writes go in pieces of a quarter of the send buffer,
+ * so that writers who wait for room go on while a long one drains. */
+#include "sim/transport/tcp.h"
+
+#include <math.h>
+
+#include "sim/engine/trace.h"
+
+/* Writers go on, in order, when what has not drained fits the send buffer. */
+static void writers_accept(struct tcp_direction *direction)
+{
+	const struct tcp_params *params = direction->connection->params;
+	double room_B = params->send_buffer_B * params->streams_count;
+	while (direction->unaccepted) {
+		struct tcp_write *write = direction->unaccepted;
+		bool drained = write->drained_B >= write->size_B;
+		if (!drained && write->end_B - direction->drained_B > room_B)
+			return;
+		direction->unaccepted = write->next;
+		write->accepted = true;
+		if (write->message.accepted)
+			write->message.accepted(write->message.ctx, write->message.arg);
+	}
+}
+
+void tcp_written(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_write *write = ctx;
+	struct tcp_direction *direction = write->direction;
+	if (direction->connection->failed)
+		return;
+	direction->written_B += write->size_B;
+	write->end_B = direction->written_B;
+	tcp_push(&direction->queue, write);
+	if (!direction->unaccepted)
+		direction->unaccepted = write;
+	writers_accept(direction);
+	tcp_pump(direction);
+}
+
+/* What a byte of a long write costs the core and memory at one end. */
+static void end_uses(const struct tcp_direction *direction, const struct connection_end *end,
+		     double packet_B, struct flow_spec *flow)
+{
+	const struct tcp_params *params = direction->connection->params;
+	double work_spB = guest_flow_spB(end->guest, packet_B);
+	if (params->encapsulation_B > 0)
+		work_spB += params->encapsulation_packet_s / packet_B;
+	flow_use_add(flow, cpu_resource(end->core), work_spB * cpu_slowdown(end->core));
+	flow_use_add(flow, host_dram(guest_host(end->guest)), DRAM_PER_COPY + DRAM_PER_DMA);
+}
+
+static void piece_done(void *ctx, uint64_t arg);
+
+static void piece_start(struct tcp_direction *direction, struct tcp_write *write)
+{
+	struct tcp_connection *connection = direction->connection;
+	const struct path *path = &direction->path;
+	double left_B = write->size_B - write->drained_B;
+	struct flow_spec flow = {
+		.size = fmin(left_B, direction->piece_B),
+		.weight = connection->params->streams_count,
+		.cap = tcp_cap(direction, write),
+		.done = piece_done,
+		.ctx = direction,
+	};
+	route_uses(connection->spec.fabric, path->route, direction->header_B, flow.size, &flow);
+	if (write->size_B > connection->params->inline_B) {
+		end_uses(direction, &path->from, direction->send_packet_B, &flow);
+		end_uses(direction, &path->to, direction->receive_packet_B, &flow);
+	}
+	if (write->drained_B <= 0)
+		write->started_ps = tcp_now_ps(direction);
+	direction->draining = true;
+	direction->flow = flow_start(connection->spec.engine, connection->spec.fabric, &flow);
+	if (write->bulk)
+		tcp_growth_start(direction);
+}
+
+static void piece_done(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_direction *direction = ctx;
+	struct tcp_write *write = direction->queue.head;
+	if (direction->connection->failed)
+		return;
+	double left_B = write->size_B - write->drained_B;
+	bool whole = left_B <= direction->piece_B;
+	write->drained_B = whole ? write->size_B : write->drained_B + direction->piece_B;
+	direction->drained_B = write->end_B - (write->size_B - write->drained_B);
+	direction->draining = false;
+	direction->sent = true;
+	direction->last_sent_ps = tcp_now_ps(direction);
+	writers_accept(direction);
+	if (whole) {
+		tcp_pop(&direction->queue);
+		write->left_ps = tcp_now_ps(direction);
+		tcp_trace(direction, SPAN_WIRE, write->message.label, write->started_ps,
+			  write->left_ps);
+		tcp_window_sent(direction, write);
+		tcp_nagle_sent(direction);
+		tcp_left(write);
+	}
+	tcp_pump(direction);
+}
+
+void tcp_pump(struct tcp_direction *direction)
+{
+	struct tcp_write *write = direction->queue.head;
+	if (direction->draining || !write || direction->connection->failed)
+		return;
+	if (write->drained_B <= 0 &&
+	    (!tcp_nagle_admits(direction) || !tcp_window_admits(direction, write)))
+		return;
+	piece_start(direction, write);
+}

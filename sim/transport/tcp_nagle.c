@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Nagle's algorithm (RFC 896, RFC 1122 4.2.3.4): less than a segment waits
+ * while anything of its direction is unacknowledged. The receiver delays its
+ * acknowledgement, hoping for data of its own to carry it, for delayed_ack_s
+ * or until two segments are there (RFC 1122 4.2.3.2). Write, write, read stalls
+ * on the two together. Nothing here is done unless params->nagle. */
+#include "sim/transport/tcp.h"
+
+#include <math.h>
+#include <string.h>
+
+/* arg of acknowledged: the direction's bytes up to which. */
+static uint64_t arg_of(double value)
+{
+	uint64_t arg;
+	memcpy(&arg, &value, sizeof arg);
+	return arg;
+}
+
+static double value_of(uint64_t arg)
+{
+	double value;
+	memcpy(&value, &arg, sizeof value);
+	return value;
+}
+
+bool tcp_nagle_admits(struct tcp_direction *direction)
+{
+	if (!direction->connection->params->nagle)
+		return true;
+	double unsent_B = direction->written_B - direction->drained_B;
+	double full_B = floor(unsent_B / direction->mss_B) * direction->mss_B;
+	if (direction->acked_B >= direction->drained_B)
+		full_B = unsent_B; /* nothing on the way: what is there goes as one */
+	direction->release_B = fmax(direction->release_B, direction->drained_B + full_B);
+	return direction->drained_B < direction->release_B;
+}
+
+static void acknowledged(void *ctx, uint64_t arg)
+{
+	struct tcp_direction *direction = ctx;
+	direction->acked_B = fmax(direction->acked_B, value_of(arg));
+	tcp_pump(direction);
+}
+
+/* The receiver acknowledges all it has; it is known one way later. */
+static void acknowledge(struct tcp_direction *direction)
+{
+	const struct tcp_direction *back = &direction->connection->directions[1 - direction->index];
+	engine_cancel(tcp_engine(direction), direction->delayed_ack);
+	if (direction->answered_B >= direction->received_B)
+		return;
+	direction->answered_B = direction->received_B;
+	engine_after(tcp_engine(direction), ps_from_s(back->path.latency_s), acknowledged,
+		     direction, arg_of(direction->answered_B));
+}
+
+static void delayed_ack_due(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	acknowledge(ctx);
+}
+
+void tcp_nagle_sent(struct tcp_direction *direction)
+{
+	if (direction->connection->params->nagle)
+		acknowledge(&direction->connection->directions[1 - direction->index]);
+}
+
+void tcp_nagle_arrived(struct tcp_direction *direction, double size_B)
+{
+	const struct tcp_params *params = direction->connection->params;
+	if (!params->nagle)
+		return;
+	bool waiting = direction->answered_B < direction->received_B;
+	direction->received_B += size_B;
+	if (direction->received_B - direction->answered_B >= 2 * direction->mss_B)
+		acknowledge(direction);
+	else if (!waiting)
+		direction->delayed_ack =
+			engine_after(tcp_engine(direction), ps_from_s(params->delayed_ack_s),
+				     delayed_ack_due, direction, 0);
+}

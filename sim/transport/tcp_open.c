@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SYN there, SYN-ACK back; each may be lost, and then the SYN is sent again
+ * after a timeout that doubles. The 74 bytes on the wire are left out. */
+#include "sim/transport/tcp.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/units.h"
+
+static bool packet_lost(struct tcp_direction *direction)
+{
+	uint64_t first;
+	uint64_t lost = loss_take(&direction->loss, 1, &first);
+	direction->connection->counters.losses_count += lost;
+	return lost > 0;
+}
+
+static void established(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_connection *connection = ctx;
+	if (connection->established || connection->failed)
+		return;
+	connection->established = true;
+	engine_cancel(connection->spec.engine, connection->syn_event);
+	engine_cancel(connection->spec.engine, connection->connect_event);
+	if (connection->opened)
+		connection->opened(connection->opened_ctx, connection->opened_arg);
+}
+
+static void syn_ack_arrived(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_connection *connection = ctx;
+	const struct path *path = &connection->directions[1].path;
+	if (connection->established || connection->failed)
+		return;
+	double work_s = guest_receive_work_s(path->to.guest, 1, 0) +
+			guest_params(path->to.guest)->thread_wake_s;
+	guest_receive(path->to.guest, path->to.core, path->route->physical_nic, work_s, established,
+		      connection, 0);
+}
+
+/* The server's kernel has seen the SYN. */
+static void syn_seen(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_connection *connection = ctx;
+	struct tcp_direction *back = &connection->directions[1];
+	if (connection->established || connection->failed || packet_lost(back))
+		return;
+	engine_after(connection->spec.engine, ps_from_s(back->path.latency_s), syn_ack_arrived,
+		     connection, 0);
+}
+
+static void syn_arrived(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_connection *connection = ctx;
+	const struct path *path = &connection->directions[0].path;
+	if (connection->failed)
+		return;
+	guest_receive(path->to.guest, path->to.core, path->route->physical_nic,
+		      guest_receive_work_s(path->to.guest, 1, 0), syn_seen, connection, 0);
+}
+
+static void syn_sent(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_connection *connection = ctx;
+	struct tcp_direction *out = &connection->directions[0];
+	if (connection->failed || packet_lost(out))
+		return;
+	engine_after(connection->spec.engine, ps_from_s(out->path.latency_s), syn_arrived,
+		     connection, 0);
+}
+
+static void syn_send(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_connection *connection = ctx;
+	const struct tcp_params *params = connection->params;
+	const struct path *path = &connection->directions[0].path;
+	if (connection->syn_count > (uint64_t)params->syn_retries_count) {
+		tcp_fail(connection, arena_printf(connection->spec.arena,
+						  "connection timed out: no answer to SYN after %g "
+						  "retransmissions",
+						  params->syn_retries_count));
+		return;
+	}
+	if (connection->syn_count > 0)
+		connection->counters.timeouts_count++;
+	double wait_s =
+		fmin(ldexp(params->syn_rto_s, (int)connection->syn_count), params->rto_max_s);
+	connection->syn_count++;
+	connection->syn_event =
+		engine_after(connection->spec.engine, ps_from_s(wait_s), syn_send, connection, 0);
+	cpu_serve(path->from.core, guest_send_work_s(path->from.guest, 1, 0), "connect", syn_sent,
+		  connection, 0);
+}
+
+static void connect_timeout(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_connection *connection = ctx;
+	struct arena *arena = connection->spec.arena;
+	tcp_fail(connection, arena_printf(arena, "connection timeout: no answer to SYN within %s",
+					  quantity_format(arena, QUANTITY_TIME,
+							  connection->params->connect_timeout_s)));
+}
+
+void tcp_open(struct connection *base, event_fn *fn, void *ctx, uint64_t arg)
+{
+	struct tcp_connection *connection = (struct tcp_connection *)base;
+	FW_ASSERT(!connection->established && connection->syn_count == 0);
+	connection->opened = fn;
+	connection->opened_ctx = ctx;
+	connection->opened_arg = arg;
+	if (connection->params->connect_timeout_s > 0)
+		connection->connect_event = engine_after(
+			connection->spec.engine, ps_from_s(connection->params->connect_timeout_s),
+			connect_timeout, connection, 0);
+	syn_send(connection, 0);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How much may be on the way, and how fast a long write goes.
+ *
+ * A write no larger than the window starts when the window has room for it and
+ * goes at the rate of the wire; bytes leave the window one round trip after
+ * they have left. A larger one (bulk) is a flow capped at window / RTT. */
+#include "sim/transport/tcp.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+
+/* A window is in use, and grows, when at least this part of it is filled
+ * (Linux: tcp_is_cwnd_limited in slow start). */
+#define IN_USE_RATIO 0.5
+
+void tcp_window_init(struct tcp_direction *direction)
+{
+	const struct tcp_params *params = direction->connection->params;
+	direction->window_max_B = fmin(params->send_buffer_B, params->receive_buffer_B);
+	direction->ssthresh_B = direction->window_max_B;
+	direction->cwnd_B = params->initial_window_count * direction->mss_B;
+	direction->ack_room = 16;
+	direction->acks =
+		ARENA_ARRAY(direction->connection->spec.arena, direction->ack_room, struct tcp_ack);
+}
+
+static double stream_window_B(const struct tcp_direction *direction)
+{
+	return fmin(direction->cwnd_B, direction->window_max_B);
+}
+
+double tcp_window_B(const struct tcp_direction *direction)
+{
+	return stream_window_B(direction) * direction->connection->params->streams_count;
+}
+
+/* ---- the window of short writes ---- */
+
+static void ack_push(struct tcp_direction *direction, struct tcp_ack ack)
+{
+	if (direction->ack_count == direction->ack_room) {
+		struct tcp_ack *acks = ARENA_ARRAY(direction->connection->spec.arena,
+						   direction->ack_room * 2, struct tcp_ack);
+		for (size_t i = 0; i < direction->ack_count; i++)
+			acks[i] = direction->acks[(direction->ack_first + i) &
+						  (direction->ack_room - 1)];
+		direction->acks = acks;
+		direction->ack_room *= 2;
+		direction->ack_first = 0;
+	}
+	size_t at = (direction->ack_first + direction->ack_count) & (direction->ack_room - 1);
+	direction->acks[at] = ack;
+	direction->ack_count++;
+	direction->inflight_B += ack.size_B;
+}
+
+/* Acknowledged bytes widen a window that held something back. */
+static void window_grow(struct tcp_direction *direction, double acked_B)
+{
+	double stream_B = acked_B / direction->connection->params->streams_count;
+	if (direction->cwnd_B < direction->ssthresh_B)
+		direction->cwnd_B += stream_B;
+	else
+		direction->cwnd_B += direction->mss_B * stream_B / direction->cwnd_B;
+	direction->cwnd_B =
+		fmin(direction->cwnd_B, fmax(direction->window_max_B, direction->mss_B));
+}
+
+static void acks_take(struct tcp_direction *direction)
+{
+	int64_t now_ps = tcp_now_ps(direction);
+	while (direction->ack_count > 0) {
+		struct tcp_ack ack = direction->acks[direction->ack_first];
+		if (ack.at_ps > now_ps)
+			return;
+		direction->ack_first = (direction->ack_first + 1) & (direction->ack_room - 1);
+		direction->ack_count--;
+		direction->inflight_B -= ack.size_B;
+		if (direction->limited)
+			window_grow(direction, ack.size_B);
+	}
+	direction->inflight_B = 0;
+}
+
+static void pump_again(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_direction *direction = ctx;
+	direction->pump_due = false;
+	tcp_pump(direction);
+}
+
+/* tcp_slow_start_after_idle: an idle connection forgets what it has learned. */
+static void idle_restart(struct tcp_direction *direction)
+{
+	double initial_B = direction->connection->params->initial_window_count * direction->mss_B;
+	int64_t idle_ps = tcp_now_ps(direction) - direction->last_sent_ps;
+	if (direction->sent && direction->ack_count == 0 &&
+	    idle_ps > ps_from_s(direction->connection->rto_s))
+		direction->cwnd_B = fmin(direction->cwnd_B, initial_B);
+}
+
+bool tcp_window_admits(struct tcp_direction *direction, struct tcp_write *write)
+{
+	acks_take(direction);
+	idle_restart(direction);
+	double window_B = tcp_window_B(direction);
+	write->bulk = direction->connection->rtt_s > 0 && write->size_B > window_B;
+	if (write->bulk) { /* from now on the cap holds it */
+		direction->ack_count = 0;
+		direction->inflight_B = 0;
+		return true;
+	}
+	double after_B = direction->inflight_B + write->size_B;
+	if (direction->ack_count > 0 && after_B > window_B) {
+		direction->limited = true;
+		if (!direction->pump_due) {
+			direction->pump_due = true;
+			engine_at(tcp_engine(direction),
+				  direction->acks[direction->ack_first].at_ps, pump_again,
+				  direction, 0);
+		}
+		return false;
+	}
+	if (after_B < window_B * IN_USE_RATIO)
+		direction->limited = false;
+	return true;
+}
+
+void tcp_window_sent(struct tcp_direction *direction, const struct tcp_write *write)
+{
+	if (write->bulk || direction->connection->rtt_s <= 0)
+		return;
+	int64_t at_ps = tcp_now_ps(direction) + ps_from_s(direction->connection->rtt_s);
+	ack_push(direction, (struct tcp_ack){at_ps, write->size_B});
+}
+
+/* ---- the rate of long writes ---- */
+
+double tcp_loss_rate(double mss_B, double rtt_s, double rto_s, double p)
+{
+	/* b = 1: every segment's acknowledgement counts. */
+	double fast_s = rtt_s * sqrt(2 * p / 3);
+	double timeouts_s = rto_s * fmin(1, 3 * sqrt(3 * p / 8)) * p * (1 + 32 * p * p);
+	return mss_B / (fast_s + timeouts_s);
+}
+
+double tcp_cap(const struct tcp_direction *direction, const struct tcp_write *write)
+{
+	const struct tcp_connection *connection = direction->connection;
+	double cap = 0;
+	if (write->bulk)
+		cap = tcp_window_B(direction) / connection->rtt_s;
+	double p = direction->loss.p;
+	if (p > 0 && write->packets > TCP_DRAWN_PACKETS) {
+		double bound =
+			tcp_loss_rate(direction->mss_B, connection->rtt_s, connection->rto_s, p) *
+			connection->params->streams_count;
+		cap = cap > 0 ? fmin(cap, bound) : bound;
+	}
+	return cap;
+}
+
+/* One round trip of a bulk flow is over. */
+static void growth(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_direction *direction = ctx;
+	struct tcp_connection *connection = direction->connection;
+	const struct tcp_write *write = direction->queue.head;
+	direction->growth_due = false;
+	if (connection->failed || !direction->draining || !write->bulk)
+		return;
+	double filled_B =
+		fabric_flow_rate(connection->spec.fabric, direction->flow) * connection->rtt_s;
+	if (filled_B < tcp_window_B(direction) * IN_USE_RATIO)
+		return; /* the wire or a core binds */
+	window_grow(direction, tcp_window_B(direction));
+	fabric_flow_cap_set(connection->spec.fabric, direction->flow, tcp_cap(direction, write));
+	tcp_growth_start(direction);
+}
+
+void tcp_growth_start(struct tcp_direction *direction)
+{
+	if (direction->growth_due || direction->cwnd_B >= direction->window_max_B)
+		return;
+	direction->growth_due = true;
+	engine_after(tcp_engine(direction), ps_from_s(direction->connection->rtt_s), growth,
+		     direction, 0);
+}
+
+/* ---- losses ---- */
+
+void tcp_window_fast_retransmit(struct tcp_direction *direction)
+{
+	direction->ssthresh_B = fmax(stream_window_B(direction) / 2, 2 * direction->mss_B);
+	direction->cwnd_B = direction->ssthresh_B;
+}
+
+void tcp_window_timeout(struct tcp_direction *direction)
+{
+	direction->ssthresh_B = fmax(stream_window_B(direction) / 2, 2 * direction->mss_B);
+	direction->cwnd_B = direction->mss_B;
+}

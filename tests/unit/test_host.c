@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/net.h"
+
+static struct cpu *core_of(struct net *net, const struct cpu_spec *spec)
+{
+	return cpu_new(net->arena, net->engine, net->fabric, "host", "core", spec);
+}
+
+static const struct cpu_spec plain = {.clock_Hz = REFERENCE_CLOCK_HZ};
+
+/* 3 us, then 2 us behind it: at 3 and 5 us; on half the clock at 6 and 10. */
+static void service_in_order(void)
+{
+	for (int slow = 0; slow < 2; slow++) {
+		struct net *net = net_new();
+		struct cpu_spec spec = plain;
+		if (slow)
+			spec.clock_Hz /= 2;
+		struct cpu *core = core_of(net, &spec);
+		cpu_serve(core, 3e-6, NULL, net_delivered, net, 0);
+		cpu_serve(core, 2e-6, NULL, net_delivered, net, 1);
+		net_run(net);
+		CHECK_NEAR(net->delivered_s[0], slow ? 6e-6 : 3e-6, 1e-9);
+		CHECK_NEAR(net->delivered_s[1], slow ? 10e-6 : 5e-6, 1e-9);
+		CHECK_NEAR(cpu_busy_s(core), slow ? 10e-6 : 5e-6, 1e-9);
+		CHECK_NEAR(cpu_slowdown(core), slow ? 2 : 1, 1e-12);
+		net_free(net);
+	}
+}
+
+/* More items than the ring's first room, in order. */
+static void long_queue(void)
+{
+	struct net *net = net_new();
+	struct cpu *core = core_of(net, &plain);
+	for (uint64_t i = 0; i < 100; i++)
+		cpu_serve(core, 1e-6, NULL, net_delivered, net, i);
+	net_run(net);
+	for (uint64_t i = 0; i < 100; i++)
+		CHECK(net->order[i] == i);
+	CHECK_NEAR(net->delivered_s[99], 100e-6, 1e-9);
+	net_free(net);
+}
+
+struct later {
+	struct net *net;
+	struct cpu *core;
+};
+
+static void serve_later(void *ctx, uint64_t arg)
+{
+	struct later *later = ctx;
+	cpu_serve(later->core, 10e-6, NULL, net_delivered, later->net, arg);
+}
+
+/* A flow of 100 us of core; 10 us of service at 20 us takes 20 us, in which the
+ * flow gets 10: service ends at 40, flow at 20 + 20 + (100 - 20 - 10) = 110. */
+static void service_and_flow_share(void)
+{
+	struct net *net = net_new();
+	struct cpu *core = core_of(net, &plain);
+	struct flow_spec flow = {.size = 100, .done = net_delivered, .ctx = net, .arg = 0};
+	flow.uses[0] = (struct flow_use){cpu_resource(core), 1e-6};
+	flow.use_count = 1;
+	fabric_flow_start(net->fabric, &flow);
+	struct later later = {net, core};
+	engine_at(net->engine, ps_from_s(20e-6), serve_later, &later, 1);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[1], 40e-6, 1e-6);
+	CHECK_NEAR(net->delivered_s[0], 110e-6, 1e-6);
+	CHECK_NEAR(cpu_busy_s(core), 10e-6, 1e-9);
+	CHECK_NEAR(fabric_carried(net->fabric, cpu_resource(core)), 100e-6, 1e-9);
+	net_free(net);
+}
+
+static double served_after(double idle_s, bool spinning, double wake_s)
+{
+	struct net *net = net_new();
+	struct cpu_spec spec = {
+		.clock_Hz = REFERENCE_CLOCK_HZ,
+		.wake_s = wake_s,
+		.idle = {{80e-6, 10e-6}, {300e-6, 82e-6}},
+		.idle_count = 2,
+	};
+	struct later later = {net, core_of(net, &spec)};
+	if (spinning)
+		cpu_spin(later.core);
+	engine_at(net->engine, ps_from_s(idle_s), serve_later, &later, 0);
+	net_run(net);
+	double taken_s = net->delivered_s[0] - idle_s;
+	net_free(net);
+	return taken_s;
+}
+
+/* 10 us of work, and the exit of the state that the idle time has reached. */
+static void idle_core_wakes(void)
+{
+	CHECK_NEAR(served_after(0, false, 14e-6), 10e-6, 1e-9);
+	CHECK_NEAR(served_after(50e-6, false, 0), 10e-6, 1e-6);
+	CHECK_NEAR(served_after(50e-6, false, 14e-6), 24e-6, 1e-6);
+	CHECK_NEAR(served_after(80e-6, false, 0), 20e-6, 1e-6);
+	CHECK_NEAR(served_after(299e-6, false, 0), 20e-6, 1e-6);
+	CHECK_NEAR(served_after(300e-6, false, 14e-6), 106e-6, 1e-6);
+	CHECK_NEAR(served_after(1, true, 14e-6), 10e-6, 1e-4);
+}
+
+/* Two wake-ups apart: the second idle time counts from the first item's end,
+ * at 82 + 10 after 500 us: 92 us, so at 592; the next work at 692 finds 100 us. */
+static void idle_counts_from_last_service(void)
+{
+	struct net *net = net_new();
+	net->host_params.c_states = true;
+	net_build(net);
+	struct later later = {net, net->core[0]};
+	engine_at(net->engine, ps_from_s(500e-6), serve_later, &later, 0);
+	engine_at(net->engine, ps_from_s(692e-6), serve_later, &later, 1);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0], 592e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[1], 712e-6, 1e-9);
+	net_free(net);
+}
+
+static double clock_with(int policy, bool turbo)
+{
+	struct net *net = net_new();
+	net->host_params.clock_Hz = 1.9e9;
+	net->host_params.turbo_clock_Hz = 2.4e9;
+	net->host_params.balanced_clock_ratio = 0.9;
+	net->host_params.power_policy = policy;
+	net->host_params.turbo = turbo;
+	net_build(net);
+	double clock_Hz = host_clock_Hz(net->host[0]);
+	CHECK_NEAR(cpu_slowdown(net->core[0]), 2.4e9 / clock_Hz, 1e-12);
+	net_free(net);
+	return clock_Hz;
+}
+
+static void power_policy(void)
+{
+	CHECK_NEAR(clock_with(POWER_BALANCED, true), 1.71e9, 1e-12);
+	CHECK_NEAR(clock_with(POWER_MAX_PERFORMANCE, false), 1.9e9, 1e-12);
+	CHECK_NEAR(clock_with(POWER_MAX_PERFORMANCE, true), 2.4e9, 1e-12);
+}
+
+/* Two guests of 2 virtual CPUs on 3 cores: the fourth shares the first core. */
+static void virtual_cpus_spread(void)
+{
+	struct net *net = net_new();
+	net->host_params.cores_count = 3;
+	net_presets(net->arena, &guest_table, &net->guest_params[0]);
+	net->guest_params[0].vcpus_count = 2;
+	struct host *host =
+		host_new(net->arena, net->engine, net->fabric, "host", &net->host_params);
+	struct guest *one = guest_new(host, "one", 0, &net->guest_params[0]);
+	struct guest *two = guest_new(host, "two", 0, &net->guest_params[0]);
+	struct cpu *a = guest_core(one), *b = guest_core(two);
+	struct cpu *c = guest_core(one), *d = guest_core(two);
+	CHECK(a != b && b != c && a != c && d == a);
+	CHECK(guest_core(one) == a && guest_core(two) == b && guest_core(one) == c);
+	CHECK_TEXT(cpu_name(a), "host.core 0");
+	net_free(net);
+}
+
+/* send 3 + SELinux 0.3 + 2 packets x (firewall 1 + vNIC 0.5) + packet 0.4 +
+ * 1000 B x 0.25 ns = 6.95 us; without the options 3.65 us. */
+static void work_of_messages(void)
+{
+	struct net *net = net_new();
+	struct guest_params *params = &net->guest_params[0];
+	net_presets(net->arena, &guest_table, params);
+	params->kind = GUEST_VM;
+	params->vnic = VNIC_VMXNET3;
+	params->firewall = params->selinux = true;
+	net_build(net);
+	CHECK_NEAR(guest_send_work_s(net->guest[0], 2, 1000), 6.95e-6, 1e-9);
+	CHECK_NEAR(guest_receive_work_s(net->guest[0], 2, 1000), 8.95e-6, 1e-9);
+	CHECK_NEAR(guest_flow_spB(net->guest[0], 1000), 0.25e-9 + 1.9e-9, 1e-9);
+	params->firewall = params->selinux = false;
+	params->vnic = VNIC_PASSTHROUGH;
+	CHECK_NEAR(guest_send_work_s(net->guest[0], 2, 1000), 3.65e-6, 1e-9);
+	CHECK_NEAR(guest_flow_spB(net->guest[0], 1000), 0.65e-9, 1e-9);
+	net_free(net);
+}
+
+static void offload_and_virtual_nics(void)
+{
+	struct net *net = net_new();
+	struct guest_params *params = &net->guest_params[0];
+	net_presets(net->arena, &guest_table, params);
+	net_build(net);
+	struct guest *guest = net->guest[0];
+	CHECK(guest_packet_B(guest, true, 1448) == 65536);
+	CHECK(guest_vnic_latency_s(guest) == 0);
+	params->vnic = VNIC_VMXNET3;
+	CHECK(guest_vnic_latency_s(guest) == params->vnic_latency_s);
+	CHECK(guest_packet_B(guest, true, 1448) == 65536);
+	params->latency_sensitivity = SENSITIVITY_HIGH;
+	CHECK(guest_packet_B(guest, true, 1448) == 1448);
+	CHECK(guest_packet_B(guest, false, 1448) == 65536);
+	params->offload = false;
+	CHECK(guest_packet_B(guest, false, 1448) == 1448);
+	params->vnic = VNIC_PASSTHROUGH;
+	CHECK(guest_vnic_latency_s(guest) == 0);
+	net_free(net);
+}
+
+struct arrivals {
+	struct net *net;
+	bool physical;
+};
+
+static void arrive(void *ctx, uint64_t arg)
+{
+	struct arrivals *arrivals = ctx;
+	struct net *net = arrivals->net;
+	guest_receive(net->guest[0], net->core[0], arrivals->physical, 0, net_delivered, net, arg);
+}
+
+/* Messages at 1000, 1010, 1020, 1400 and 2000 us; returns the interrupts. */
+static uint64_t receive_five(struct net *net, bool physical)
+{
+	static const double at_us[] = {1000, 1010, 1020, 1400, 2000};
+	net_build(net);
+	struct arrivals arrivals = {net, physical};
+	for (uint64_t i = 0; i < 5; i++)
+		engine_at(net->engine, ps_from_s(at_us[i] * 1e-6), arrive, &arrivals, i);
+	net_run(net);
+	return guest_interrupts_count(net->guest[0]);
+}
+
+/* At most one interrupt in 250 us: 1000, then both others at 1250, then 1500
+ * for the one of 1400, and 2000 at once. */
+static void coalescing_slots(void)
+{
+	struct net *net = net_new();
+	net->guest_params[0].kind = GUEST_VM;
+	net->guest_params[0].vnic = VNIC_VMXNET3;
+	CHECK(receive_five(net, false) == 4);
+	CHECK_NEAR(net->delivered_s[0], 1000e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[1], 1250e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[2], 1250e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[3], 1500e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[4], 2000e-6, 1e-9);
+	net_free(net);
+}
+
+/* High latency sensitivity turns coalescing off: five interrupts, no waits. */
+static void sensitivity_turns_coalescing_off(void)
+{
+	struct net *net = net_new();
+	net->guest_params[0].kind = GUEST_VM;
+	net->guest_params[0].vnic = VNIC_VMXNET3;
+	net->guest_params[0].latency_sensitivity = SENSITIVITY_HIGH;
+	CHECK(receive_five(net, false) == 5);
+	CHECK_NEAR(net->delivered_s[2], 1020e-6, 1e-9);
+	net_free(net);
+}
+
+/* 8000 a second: 1000, 1125 for two; the virtual NIC's 250 us come on top. */
+static void moderation_of_physical_nics(void)
+{
+	struct net *net = net_new();
+	net->host_params.nic_moderation = true;
+	CHECK(receive_five(net, true) == 4);
+	CHECK_NEAR(net->delivered_s[1], 1125e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[2], 1125e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[3], 1400e-6, 1e-9);
+	net_free(net);
+
+	net = net_new();
+	net->host_params.nic_moderation = true;
+	CHECK(receive_five(net, false) == 5); /* inside one host */
+	CHECK_NEAR(net->delivered_s[1], 1010e-6, 1e-9);
+	net_free(net);
+
+	net = net_new();
+	net->host_params.nic_moderation = true;
+	net->guest_params[0].vnic = VNIC_VMXNET3;
+	CHECK(receive_five(net, true) == 4);
+	CHECK_NEAR(net->delivered_s[1], 1250e-6, 1e-9); /* at 1125 from the NIC */
+	net_free(net);
+}
+
+/* A halted virtual CPU: 14 us; none at high sensitivity, none for a container. */
+static void virtual_cpu_wakes(void)
+{
+	for (int which = 0; which < 3; which++) {
+		struct net *net = net_new();
+		net->guest_params[0].vcpu_wake_s = 14e-6;
+		net->guest_params[0].kind = which == 2 ? GUEST_CONTAINER : GUEST_VM;
+		net->guest_params[0].latency_sensitivity =
+			which == 1 ? SENSITIVITY_HIGH : SENSITIVITY_NORMAL;
+		receive_five(net, false);
+		CHECK_NEAR(net->delivered_s[0], which == 0 ? 1014e-6 : 1000e-6, 1e-9);
+		net_free(net);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(service_in_order),
+	TEST(long_queue),
+	TEST(service_and_flow_share),
+	TEST(idle_core_wakes),
+	TEST(idle_counts_from_last_service),
+	TEST(power_policy),
+	TEST(virtual_cpus_spread),
+	TEST(work_of_messages),
+	TEST(offload_and_virtual_nics),
+	TEST(coalescing_slots),
+	TEST(sensitivity_turns_coalescing_off),
+	TEST(moderation_of_physical_nics),
+	TEST(virtual_cpu_wakes),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
