@@ -9,6 +9,20 @@
 
 static void thread_run(struct player_thread *thread);
 
+/* Thread 0 did `kind` since it was last asked: the GPU's idle time of it. */
+static void note_idle(struct player_thread *thread, enum thread_time kind, int64_t spent_ps)
+{
+	struct player *player = thread->player;
+
+	if (thread->index != 0 || !player->spec.context)
+		return;
+	double busy_s = gpu_context_busy_s(player->spec.context);
+	double idle_s = s_from_ps(spent_ps) - (busy_s - player->busy_noted_s);
+
+	player->records[player->step].gpu_idle_s[kind] += idle_s > 0 ? idle_s : 0;
+	player->busy_noted_s = busy_s;
+}
+
 /* The time since the thread began what it does now was of that kind. */
 static void thread_spent(struct player_thread *thread, enum thread_time kind, enum span_kind span,
 			 const char *name)
@@ -17,6 +31,7 @@ static void thread_spent(struct player_thread *thread, enum thread_time kind, en
 	int64_t now_ps = engine_now_ps(player->spec.engine);
 
 	thread->spent_ps[kind] += now_ps - thread->since_ps;
+	note_idle(thread, kind, now_ps - thread->since_ps);
 	player_span(player, &thread->track, span, name, thread->since_ps);
 	thread->since_ps = now_ps;
 }
@@ -129,7 +144,7 @@ static void step_begin(void *ctx, uint64_t arg)
 	record->start_ps = engine_now_ps(spec->engine);
 	record->mark_ps = -1;
 	if (spec->context)
-		player->busy_before_s = gpu_context_busy_s(spec->context);
+		player->busy_before_s = player->busy_noted_s = gpu_context_busy_s(spec->context);
 	for (unsigned i = 0; i < spec->program->signal_count; i++)
 		player->signals[i].count = 0;
 	player->threads_left = thread_count;
@@ -156,6 +171,7 @@ static void step_end(struct player *player)
 	if (record->mark_ps < 0)
 		record->mark_ps = record->end_ps;
 	first->spent_ps[TIME_WAIT] += record->end_ps - first->since_ps; /* for the others */
+	note_idle(first, TIME_WAIT, record->end_ps - first->since_ps);
 	for (int kind = 0; kind < TIME_KIND_COUNT; kind++)
 		record->thread_s[kind] = s_from_ps(first->spent_ps[kind]);
 	if (spec->context)

@@ -60,6 +60,7 @@ struct player {
 	uint32_t step;       /* the current one; steps that are over */
 	size_t threads_left; /* not at the end of their lists */
 	double busy_before_s;
+	double busy_noted_s; /* when thread 0 last changed what it does */
 	bool stopped;
 	struct poller poller;
 };

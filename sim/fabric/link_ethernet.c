@@ -13,6 +13,7 @@ struct ethernet_params {
 	double latency_s;
 	double loss_ratio;
 	double reverse_loss_ratio;
+	double unmoderated_loss_ratio;
 	bool physical;
 };
 
@@ -30,12 +31,16 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct ethernet_params, latency_s, QUANTITY_TIME, 0, 10, "1 us",
 		     "one way: NIC, cable, and the switch at the far end",
 		     "assumption: a data centre switch of 0.5 us, NIC and cable as much again"),
-	PARAM_NUMBER(struct ethernet_params, loss_ratio, QUANTITY_RATIO, 0, 0.99, "0",
+	PARAM_NUMBER(struct ethernet_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "chance that a packet is lost, first end to second",
 		     "assumption: a sound link in a machine room loses nothing"),
-	PARAM_NUMBER(struct ethernet_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 0.99, "0",
+	PARAM_NUMBER(struct ethernet_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "chance that a packet is lost on the way back",
 		     "assumption: a sound link in a machine room loses nothing"),
+	PARAM_NUMBER(struct ethernet_params, unmoderated_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+		     "that chance, first end to second, when the receiving host's NIC interrupts for "
+		     "every packet (moderation off); 0: the same",
+		     "assumption: a host that keeps up loses no more"),
 	PARAM_BOOL(struct ethernet_params, physical, "true",
 		   "receiving goes through a physical NIC (false: a virtual switch in one host)",
 		   "assumption: a cable"),
@@ -54,6 +59,7 @@ static const char *traits(const void *params, struct link_traits *out)
 		.packet_payload_B = ethernet->mtu_B,
 		.packet_overhead_B = ethernet->packet_overhead_B,
 		.loss_ratio = {ethernet->loss_ratio, ethernet->reverse_loss_ratio},
+		.unmoderated_loss_ratio = {ethernet->unmoderated_loss_ratio, 0},
 		.physical_nic = ethernet->physical,
 	};
 	return NULL;

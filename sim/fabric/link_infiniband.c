@@ -27,7 +27,7 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct infiniband_params, latency_s, QUANTITY_TIME, 0, 10, "400 ns",
 		     "one way: adapter, cable, and the switch at the far end",
 		     "assumption: a switch of 0.1 us, an adapter of 0.3 us"),
-	PARAM_NUMBER(struct infiniband_params, loss_ratio, QUANTITY_RATIO, 0, 0.99, "0",
+	PARAM_NUMBER(struct infiniband_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "chance that a packet is lost, either way",
 		     "InfiniBand's flow control by credits: nothing is dropped"),
 };

@@ -243,6 +243,7 @@ static void build_client(struct world *w, struct client *client)
 		.port = port,
 		.guest = w->guests[entry->guest],
 		.context = client->context,
+		.process = client->process,
 		.steps_max = w->scenario->client_count > 1 ? steps * STEPS_BESIDE : steps,
 		.step_done = step_done,
 		.ctx = client,

@@ -48,10 +48,12 @@ void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double siz
 {
 	issue_call(issuer, CALL_EVENT_RECORD, compute)->event = event;
 	issue_call(issuer, CALL_STREAM_WAIT_EVENT, copies)->event = event;
-	struct cuda_call *copy = issue_call(issuer, kind, copies);
-	copy->payload_B = size_B;
-	copy->pageable = pageable;
-	copy->label = kind == CALL_MEMCPY_D2H_ASYNC ? "loss to host" : "input to device";
+	if (size_B > 0) {
+		struct cuda_call *copy = issue_call(issuer, kind, copies);
+		copy->payload_B = size_B;
+		copy->pageable = pageable;
+		copy->label = kind == CALL_MEMCPY_D2H_ASYNC ? "loss to host" : "input to device";
+	}
 	issue_call(issuer, CALL_EVENT_RECORD, copies)->event = (uint16_t)(event + 1);
 	struct item *watch = issue_item(issuer, ITEM_WATCH);
 	watch->call.event = (uint16_t)(event + 1);

@@ -22,8 +22,9 @@ struct cuda_call *issue_call(struct issuer *issuer, enum call_kind kind, uint16_
 /* The executor's work for an op, its library calls, and its launches, each
  * with the calls that come with it. */
 void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream);
-/* Copies size_B from the GPU on stream `copies`, after all that was issued to
- * stream `compute`, and posts signal when a poller (or callback) has seen it. */
+/* Copies size_B (0: no copy, the events alone) on stream `copies`, after all
+ * that was issued to stream `compute`, and posts signal when the poller (or a
+ * callback) has seen it. Uses the events `event` and `event` + 1. */
 void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double size_B, bool pageable,
 			  uint16_t compute, uint16_t copies, uint16_t event, uint16_t signal);
 void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count);

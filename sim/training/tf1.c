@@ -7,7 +7,7 @@
  * waits only for variables (weight decay's losses and gradients, hundreds of
  * tiny kernels) is issued while the GPU has next to nothing queued.
  * A step is one session.run: it ends when the loss is back on the host and
- * the GPU has finished (so run-ahead begins anew each step). Copies
+ * the GPU has done all updates (so run-ahead begins anew each step). Copies
  * go through streams of their own; their completion is noticed by the
  * event-polling thread (EventMgr: queries every pending event, then sleeps
  * 10 us while any is pending). Real input is copied by the CPU side's thread
@@ -21,8 +21,8 @@
 #include "sim/training/frameworks.h"
 
 enum { COMPUTE, HOST_TO_DEVICE, DEVICE_TO_HOST, STREAM_COUNT };
-enum { LOSS_BACK, INPUT_THERE, EXTRA_SEEN, SIGNAL_COUNT };
-enum { EVENT_LOSS = 0, EVENT_INPUT = 2, EVENT_EXTRA = 4 };
+enum { LOSS_BACK, GPU_DONE, INPUT_THERE, EXTRA_SEEN, SIGNAL_COUNT };
+enum { EVENT_LOSS = 0, EVENT_DONE = 2, EVENT_INPUT = 4, EVENT_EXTRA = 6 };
 /* Events that extra records use in turn. */
 enum { EXTRA_EVENTS = 4096, EXTRA_MAX = EXTRA_EVENTS };
 
@@ -94,10 +94,12 @@ static struct call_thread executor_thread(struct issuer *issuer, const struct op
 			issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 4, false, COMPUTE, DEVICE_TO_HOST,
 					     EVENT_LOSS, LOSS_BACK);
 	}
+	/* The global step sits on the CPU and is raised behind all updates
+	 * (tf_cnn_benchmarks, inc_global_step): that control edge crosses devices
+	 * as a copy of no bytes, so the step ends when the GPU is done. */
+	issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 0, false, COMPUTE, DEVICE_TO_HOST, EVENT_DONE, GPU_DONE);
 	issue_await(issuer, LOSS_BACK, 1);
-	/* A session waits for its devices before it returns (direct_session.cc,
-	 * TF_SYNC_ON_FINISH, on by default). */
-	issue_call(issuer, CALL_STREAM_SYNCHRONIZE, COMPUTE);
+	issue_await(issuer, GPU_DONE, 1);
 	return (struct call_thread){"executor", issuer->items.items, issuer->items.count};
 }
 
