@@ -128,6 +128,25 @@ static void an_old_batch_is_sent(void)
 	remote_world_release(&w);
 }
 
+/* The query takes the first launch along (29.9 and 7 for the launch at the
+ * server), so that one's age no longer counts: the second is in the buffer at
+ * 0.25 + 36.9 + 3.25, and 50 old at 90.4. */
+static void each_batch_has_its_own_age(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "batched");
+	w.runtime.batch_count = 4;
+	w.runtime.batch_wait_s = 50 * US;
+	remote_world_build(&w);
+	add_launch(&w.scripts[0], 0, 1);
+	script_add(&w.scripts[0], 0, CALL_EVENT_QUERY);
+	add_launch(&w.scripts[0], 3, 1);
+	remote_world_run(&w);
+	CHECK(requests_count(&w) == 2);
+	CHECK_US(w.log[2].sent_ps, 91.4);
+	remote_world_release(&w);
+}
+
 /* Sent at 0.5 + 1.25 with 170 B, so delivered at 11.92; two launches of 7, then
  * 5 and 50; 10.55 back. */
 static void an_answered_call_carries_the_batch(void)
@@ -409,6 +428,7 @@ static const struct test tests[] = {
 	TEST(draining_waits_for_the_gpu),
 	TEST(a_full_batch_is_sent),
 	TEST(an_old_batch_is_sent),
+	TEST(each_batch_has_its_own_age),
 	TEST(an_answered_call_carries_the_batch),
 	TEST(outstanding_calls_are_limited),
 	TEST(a_waiting_call_sends_the_batch),

@@ -164,21 +164,23 @@ static void chunks_need_credits(void)
 
 /* Request there at 11.35; 2 + 6 until the copy is submitted at 19.35; its 40 kB
  * arrive at 23.35, the thread that waits for them wakes at 24.85; 40 chunks of
- * 1.05 and 10: delivered at 76.85. Thread 1 asks on another connection, and the
- * server's answer is with the client at 34.4: it is held. */
+ * 1.05 and 10: delivered at 76.85. Threads 1 and 2 ask on other connections, and
+ * the server's answers are with the client at 34.4 and 36.4: they are held. */
 static void answers_wait_for_fetched_bytes(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
-	w.runtime.connections_count = 2;
+	w.runtime.connections_count = 3;
 	remote_world_build(&w);
 	add_copy(&w, 0, CALL_MEMCPY_D2H_ASYNC, 40000);
 	script_add(&w.scripts[1], 6, CALL_STREAM_SYNCHRONIZE);
+	script_add(&w.scripts[2], 8, CALL_DEVICE_SYNCHRONIZE);
 	script_add(&w.scripts[2], 100, CALL_STREAM_SYNCHRONIZE); /* nothing to hold */
 	remote_world_run(&w);
 	CHECK_US(script_took_ps(&w, 0, 0), 1.35);
 	CHECK_US(w.scripts[1].calls[0].complete_ps, 76.85 + 0.5);
-	CHECK_US(script_took_ps(&w, 2, 0), 11.35 + 5 + 2 + 10.55);
+	CHECK_US(w.scripts[2].calls[0].complete_ps, 76.85 + 0.5);
+	CHECK_US(script_took_ps(&w, 2, 1), 11.35 + 5 + 2 + 10.55);
 	remote_world_release(&w);
 }
 
