@@ -1,47 +1,159 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # farwire: one non-recursive Makefile. `make help` lists the targets.
 #
-#   make run            installs what is missing, builds, predicts the shipped cases, writes the report
-#   make test           builds and runs the tests (ends with "N passed, M failed")
-#   make VARIANT=asan   release (default), debug, asan, tsan: each in build/, build-debug/ ...
+# Everything that is built lies in build/ (build-debug/, build-asan/ ... for the
+# variants). The compiler's and linker's flags for the libraries are asked of
+# pkg-config once and kept in $(BUILD)/config.mk; where something is missing,
+# `make run` and `make test` install it and every other target says how.
 
 VARIANT ?= release
-BUILD := build$(if $(filter-out release,$(VARIANT)),-$(VARIANT))
-CC ?= gcc
-PKGS := libconfig gsl cairo jansson expat
+BUILD ?= build$(if $(filter-out release,$(VARIANT)),-$(VARIANT))
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+PREFIX ?= /usr/local
+DESTDIR ?=
+PKGS := libconfig gsl cairo jansson
 
-CFLAGS_release := -O2 -g
-CFLAGS_debug := -O0 -g3
-CFLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-CFLAGS_tsan := -O1 -g -fsanitize=thread
-CFLAGS_all := -std=c17 -D_POSIX_C_SOURCE=200809L -I. -ffp-contract=off -pthread \
-	-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror \
-	$(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-CFLAGS += $(CFLAGS_$(VARIANT)) $(CFLAGS_all)
-LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
-LDFLAGS += $(filter -fsanitize=%,$(CFLAGS_$(VARIANT)))
+.DEFAULT_GOAL := all
+ifeq (,$(findstring j,$(filter-out --%,$(MAKEFLAGS)))$(findstring --job,$(MAKEFLAGS)))
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+endif
+MAKEFLAGS += --no-builtin-rules
+
+# ---- flags ----
+
+VARIANTS := release debug fast asan tsan
+ifeq (,$(filter $(VARIANT),$(VARIANTS)))
+$(error VARIANT=$(VARIANT) is none of: $(VARIANTS))
+endif
+FLAGS_release := -O2 -g
+FLAGS_debug := -O0 -g3
+FLAGS_fast := -O3 -g
+FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_tsan := -O1 -g -fsanitize=thread
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
+WERROR := -Werror
+# The user's CFLAGS and LDFLAGS come after these, so that they win.
+FLAGS = -std=c17 -D_POSIX_C_SOURCE=200809L -I. -ffp-contract=off -pthread \
+	$(WARNINGS) $(WERROR) $(FLAGS_$(VARIANT)) $(PKG_CFLAGS)
+LINK_FLAGS = -pthread $(filter -fsanitize=%,$(FLAGS_$(VARIANT)))
+LIBS = $(PKG_LIBS) -lm
+
+# ---- what there is ----
 
 SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
-TESTS := $(sort $(wildcard tests/unit/*.c tests/analytic/*.c tests/property/*.c tests/golden/*.c tests/reject/*.c tests/recorded/*.c))
+TEST_FOLDERS := unit analytic property golden reject recorded
+TESTS := $(sort $(wildcard $(TEST_FOLDERS:%=tests/%/*.c)))
 TEST_PROGRAMS := $(TESTS:%.c=$(BUILD)/%)
+DATASETS := flexdirect_1050ti bitfusion_networks
+DATA := topologies models calib
 
 .PHONY: all
 all: $(BUILD)/farwire
 
+.PHONY: help
+help:
+	@echo 'make             builds build/farwire'
+	@echo 'make run         installs what is missing, builds, predicts every shipped measurement,'
+	@echo '                 writes build/report.html'
+	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
+	@echo 'make test-long   the same under sanitizers and with clang; the same bytes from every build'
+	@echo 'make install     into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
+	@echo 'make tidy        the house rules: layers, sizes, licences, names (also part of make test)'
+	@echo 'make format      clang-format over all C files'
+	@echo 'make clean       removes build/ and build-*/'
+	@echo
+	@echo 'VARIANT=release|debug|fast|asan|tsan   each in a folder of its own'
+	@echo 'CC=clang BUILD=build-clang             another compiler, beside'
+	@echo 'CFLAGS=... LDFLAGS=...                 added after the own flags'
+	@echo 'WERROR=                                warnings stay warnings;  V=1  shows the commands'
+
+# ---- set-up ----
+
+GOALS := $(or $(MAKECMDGOALS),all)
+NO_BUILD := help clean format tidy test-long uninstall
+ifneq (,$(filter-out $(NO_BUILD),$(GOALS)))
+include $(BUILD)/config.mk
+endif
+
+# A machine that lacks something gets it for the two commands of the README, and
+# a line to type for the others.
+DEPS_MODE := $(if $(filter run test,$(GOALS)),,--check)
+$(BUILD)/config.mk: Makefile tools/install-deps
+	@tools/install-deps $(DEPS_MODE)
+	@mkdir -p $(@D)
+	@printf 'PKG_CFLAGS := %s\nPKG_LIBS := %s\n' "$$(pkg-config --cflags $(PKGS))" \
+		"$$(pkg-config --libs $(PKGS))" >$@.tmp
+	@mv $@.tmp $@
+
+# ---- building ----
+
+# One word and a file for each step; V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo '  $1' $@)
+
 $(BUILD)/farwire: $(BUILD)/sim/main.o $(BUILD)/libfarwire.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 $(BUILD)/libfarwire.a: $(OBJECTS)
-	@rm -f $@
-	ar rcs $@ $^
+	$(call say,AR  )
+	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c $(BUILD)/config.mk
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC  )
+	$(Q)$(CC) $(FLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libfarwire.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+.PHONY: test-programs
+test-programs: $(TEST_PROGRAMS) $(BUILD)/farwire
+
+# ---- running ----
+
+.PHONY: run
+run: $(BUILD)/farwire
+	$(BUILD)/farwire validate $(DATASETS)
+	$(BUILD)/farwire report $(DATASETS) -o $(BUILD)/report.html
+	@echo 'The report: $(BUILD)/report.html'
+
+.PHONY: test
+test: test-programs
+	@tests/run $(BUILD)
+
+.PHONY: test-long
+test-long:
+	@tests/long/run
+
+.PHONY: tidy
+tidy:
+	@tests/run --tidy
+
+.PHONY: format
+format:
+	clang-format -i $$(find sim plots calib tests -name '*.[ch]')
+
+# ---- installing ----
+
+SHARE = $(DESTDIR)$(PREFIX)/share
+.PHONY: install
+install: $(BUILD)/farwire
+	install -D -m 755 $(BUILD)/farwire $(DESTDIR)$(PREFIX)/bin/farwire
+	find $(DATA) -name '*.cfg' -o -name '*.tsv' -o -name '*.md' | while read -r file; do \
+		install -D -m 644 "$$file" "$(SHARE)/farwire/$$file" || exit 1; done
+	install -D -m 644 docs/man/farwire.1 $(SHARE)/man/man1/farwire.1
+	install -D -m 644 tools/completion/farwire.bash $(SHARE)/bash-completion/completions/farwire
+
+.PHONY: uninstall
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/farwire $(SHARE)/man/man1/farwire.1
+	rm -f $(SHARE)/bash-completion/completions/farwire
+	rm -rf $(SHARE)/farwire
 
 .PHONY: clean
 clean:
@@ -49,3 +161,4 @@ clean:
 
 -include $(OBJECTS:.o=.d) $(BUILD)/sim/main.d $(TEST_PROGRAMS:=.d)
 .SECONDARY:
+.DELETE_ON_ERROR:

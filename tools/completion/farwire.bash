@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Bash completion of farwire: verbs, options, and the names of what ships, which
+# the program itself lists (farwire list WHAT --plain).
+
+_farwire_names() {
+	local program=${COMP_WORDS[0]}
+	command -v "$program" >/dev/null 2>&1 || program=farwire
+	"$program" list "$@" --plain 2>/dev/null
+}
+
+_farwire_words() {
+	local IFS=$' \t\n'
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+
+_farwire_files() { # $1: ending
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -d -- "$2"; compgen -f -X "!*.$1" -- "$2")
+}
+
+_farwire_value() { # completes the value of an option; 1: it takes none
+	local current=$2
+	case $1 in
+	--topology) _farwire_words "$(_farwire_names topologies)" "$current" ;;
+	--model) _farwire_words "$(_farwire_names models)" "$current" ;;
+	--stack) _farwire_words "$(_farwire_names stacks)" "$current" ;;
+	--runtime) _farwire_words "$(_farwire_names runtimes) none" "$current" ;;
+	--transport) _farwire_words "$(_farwire_names transports)" "$current" ;;
+	--profile) _farwire_words "$(_farwire_names profiles)" "$current" ;;
+	--format) _farwire_words 'table csv json jsonl' "$current" ;;
+	--color) _farwire_words 'auto always never' "$current" ;;
+	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
+	--trace) _farwire_files json "$current" ;;
+	-o | --output)
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		;;
+	--program | --gpu | --batch | --fraction | --copies | --set | --vary | --title | --seed | \
+		--draws | --jobs)
+		COMPREPLY=()
+		;;
+	*) return 1 ;;
+	esac
+}
+
+_farwire_options() { # of a verb: as its --help lists them
+	local program=${COMP_WORDS[0]}
+	command -v "$program" >/dev/null 2>&1 || program=farwire
+	echo --help
+	"$program" "$1" --help 2>/dev/null | sed -nE 's/^ +(--[a-z]+).*/\1/p'
+}
+
+_farwire() {
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local verb=${COMP_WORDS[1]}
+	shopt -q extglob || shopt -s extglob
+	COMPREPLY=()
+	if [ "$current" = '=' ]; then
+		current=
+	elif [ "$previous" = '=' ]; then
+		previous=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		_farwire_words "$(_farwire_names verbs) --help --version" "$current"
+		return
+	fi
+	_farwire_value "$previous" "$current" && return
+	if [[ $current == -* ]]; then
+		_farwire_words "$(_farwire_options "$verb")" "$current"
+		return
+	fi
+	case $verb in
+	validate | fit)
+		local what=datasets
+		[ "$verb" = fit ] && what=fits
+		_farwire_words "$(_farwire_names $what)" "$current"
+		;;
+	list)
+		_farwire_words 'topologies gpus models stacks runtimes profiles datasets fits links
+			transports policies frameworks verbs' "$current"
+		;;
+	plot) _farwire_files '@(json|jsonl)' "$current" ;;
+	report)
+		_farwire_files cfg "$current"
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_farwire_names datasets)" -- "$current")
+		;;
+	*) _farwire_files cfg "$current" ;;
+	esac
+}
+
+complete -F _farwire farwire
