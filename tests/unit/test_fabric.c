@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/fabric/fabric.h"
+#include "sim/fabric/link.h"
+#include "tests/test.h"
+
+/* ---- flows ---- */
+
+static void count_up(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	(*(size_t *)ctx)++;
+}
+
+static void stale_flow_ids_do_nothing(void)
+{
+	struct arena *arena = arena_new();
+	struct engine *engine = engine_new(arena, NULL);
+	struct fabric *fabric = fabric_new(arena, engine);
+	size_t ended = 0;
+	struct flow_spec spec = {.size = 1, .cap = 1, .done = count_up, .ctx = &ended};
+	struct flow_id first = fabric_flow_start(fabric, &spec);
+	CHECK(fabric_flow_count(fabric) == 1);
+	CHECK(fabric_flow_rate(fabric, first) == 1);
+	CHECK(engine_run(engine) == ENGINE_DRAINED);
+	CHECK(ended == 1);
+	struct flow_id second = fabric_flow_start(fabric, &spec);
+	CHECK(second.slot == first.slot);
+	CHECK(!fabric_flow_cancel(fabric, first));
+	CHECK(!fabric_flow_cap_set(fabric, first, 5));
+	CHECK(fabric_flow_rate(fabric, first) == 0);
+	CHECK(!fabric_flow_cancel(fabric, (struct flow_id){0}));
+	CHECK(fabric_flow_rate(fabric, second) == 1);
+	CHECK(engine_run(engine) == ENGINE_DRAINED);
+	CHECK(ended == 2);
+	arena_free(arena);
+}
+
+struct chain {
+	struct fabric *fabric;
+	struct flow_spec spec;
+	size_t left;
+};
+
+static void start_next(void *ctx, uint64_t arg)
+{
+	struct chain *chain = ctx;
+	(void)arg;
+	if (chain->left == 0)
+		return;
+	chain->left--;
+	fabric_flow_start(chain->fabric, &chain->spec);
+}
+
+/* Eight chains of flows that meet on one resource: once every slot is there,
+ * a thousand more flows take no memory. */
+static void flows_take_no_memory_once_warm(void)
+{
+	struct arena *arena = arena_new();
+	struct engine *engine = engine_new(arena, NULL);
+	struct chain chain = {.fabric = fabric_new(arena, engine), .left = 100};
+	int resource = fabric_resource_add(chain.fabric, "r", 100);
+	chain.spec = (struct flow_spec){.size = 10,
+					.uses = {{resource, 1}},
+					.use_count = 1,
+					.done = start_next,
+					.ctx = &chain};
+	size_t warm_B = 0;
+	for (int round = 0; round < 2; round++) {
+		chain.left = round ? 1000 : 100;
+		for (int i = 0; i < 8; i++)
+			start_next(&chain, 0);
+		CHECK(engine_run(engine) == ENGINE_DRAINED);
+		CHECK(!round || arena_used_B(arena) == warm_B);
+		warm_B = arena_used_B(arena);
+	}
+	CHECK(fabric_carried(chain.fabric, resource) == 11000);
+	arena_free(arena);
+}
+
+/* ---- routes ---- */
+
+struct map {
+	struct arena *arena;
+	struct fabric *fabric;
+};
+
+static struct map open_map(void)
+{
+	struct map map = {.arena = arena_new()};
+	map.fabric = fabric_new(map.arena, engine_new(map.arena, NULL));
+	return map;
+}
+
+static int node(struct map *map, const char *name)
+{
+	int found = fabric_node_find(map->fabric, name);
+	return found >= 0 ? found : fabric_node_add(map->fabric, name);
+}
+
+static void join(struct map *map, const char *name, const char *kind, const char *a, const char *b,
+		 double latency_s)
+{
+	struct link_traits traits = {.capacity_Bps = {1e9, 2e9},
+				     .latency_s = latency_s,
+				     .packet_payload_B = 1500,
+				     .packet_overhead_B = 38,
+				     .loss_ratio = {0.1, 0.5}};
+	fabric_link_add(map->fabric, name, kind, node(map, a), node(map, b), &traits);
+}
+
+/* The route's link names with a sign for their direction, "+x -y". */
+static const char *way(struct map *map, const char *from, const char *to, const char *const *kinds)
+{
+	const struct route *route =
+		fabric_route(map->fabric, node(map, from), node(map, to), kinds);
+	if (!route)
+		return "none";
+	const char *text = "";
+	for (size_t i = 0; i < route->count; i++)
+		text = arena_printf(map->arena, "%s%s%s%s", text, i ? " " : "",
+				    route->hops[i].direction ? "-" : "+",
+				    fabric_link_name(map->fabric, route->hops[i].link));
+	return text;
+}
+
+static void the_least_latency_wins(void)
+{
+	struct map map = open_map();
+	join(&map, "direct", "ethernet", "a", "b", 5e-6);
+	CHECK_TEXT(way(&map, "a", "b", NULL), "+direct");
+	join(&map, "one", "ethernet", "a", "m", 2e-6);
+	join(&map, "two", "ethernet", "b", "m", 2e-6);
+	CHECK_TEXT(way(&map, "a", "b", NULL), "+one -two"); /* not the one kept before */
+	CHECK_TEXT(way(&map, "b", "a", NULL), "+two -one");
+	CHECK_TEXT(way(&map, "a", "a", NULL), "");
+	node(&map, "island");
+	CHECK_TEXT(way(&map, "a", "island", NULL), "none");
+	const struct route *route =
+		fabric_route(map.fabric, node(&map, "a"), node(&map, "b"), NULL);
+	CHECK_NEAR(route->latency_s, 4e-6, 1e-12);
+	CHECK_NEAR(route->loss_ratio, 1 - 0.9 * 0.5, 1e-12);
+	CHECK(route->mtu_B == 1500);
+	CHECK(!route->physical_nic);
+	CHECK(route == fabric_route(map.fabric, node(&map, "a"), node(&map, "b"), NULL));
+	arena_free(map.arena);
+}
+
+/* 0.1 + 0.2 + 0.3 us against 0.6 us: in picoseconds they are equal, and one hop
+ * is fewer than three. */
+static void fewer_hops_win_among_equal_latencies(void)
+{
+	struct map map = open_map();
+	join(&map, "a1", "ethernet", "a", "m", 0.1e-6);
+	join(&map, "a2", "ethernet", "m", "n", 0.2e-6);
+	join(&map, "a3", "ethernet", "n", "b", 0.3e-6);
+	join(&map, "z", "ethernet", "a", "b", 0.6e-6);
+	CHECK_TEXT(way(&map, "a", "b", NULL), "+z");
+	arena_free(map.arena);
+}
+
+/* Two planes: links 1 and 4, or 2 and 3. From a, "1 4" comes before "2 3"; read
+ * from b it would be "3 2", but back takes the same links as there. The order
+ * in which links were added does not matter. */
+static void names_decide_among_equals_the_same_both_ways(void)
+{
+	for (int turned = 0; turned < 2; turned++) {
+		struct map map = open_map();
+		for (int i = 0; i < 4; i++) {
+			switch (turned ? 3 - i : i) {
+			case 0:
+				join(&map, "1", "ethernet", "a", "m", 1e-6);
+				break;
+			case 1:
+				join(&map, "2", "ethernet", "a", "n", 1e-6);
+				break;
+			case 2:
+				join(&map, "3", "ethernet", "n", "b", 1e-6);
+				break;
+			default:
+				join(&map, "4", "ethernet", "m", "b", 1e-6);
+			}
+		}
+		CHECK_TEXT(way(&map, "a", "b", NULL), "+1 +4");
+		CHECK_TEXT(way(&map, "b", "a", NULL), "-4 -1");
+		/* Parallel links, and a longer equal way whose first hop decides. */
+		join(&map, "0", "ethernet", "m", "b", 1e-6);
+		CHECK_TEXT(way(&map, "a", "b", NULL), "+1 +0");
+		join(&map, "5", "ethernet", "b", "c", 0);
+		CHECK_TEXT(way(&map, "a", "c", NULL), "+1 +0 +5");
+		arena_free(map.arena);
+	}
+}
+
+static void only_the_asked_kinds_are_taken(void)
+{
+	static const char *const rdma[] = {"roce", "infiniband", NULL};
+	static const char *const same[] = {"roce", "infiniband", NULL};
+	static const char *const pcie[] = {"pcie", NULL};
+	struct map map = open_map();
+	join(&map, "slow", "infiniband", "a", "b", 9e-6);
+	join(&map, "quick", "ethernet", "a", "b", 1e-6);
+	CHECK_TEXT(way(&map, "a", "b", NULL), "+quick");
+	CHECK_TEXT(way(&map, "a", "b", rdma), "+slow");
+	CHECK_TEXT(way(&map, "a", "b", same), "+slow");
+	CHECK_TEXT(way(&map, "a", "b", pcie), "none");
+	CHECK_TEXT(way(&map, "a", "b", pcie), "none");
+	arena_free(map.arena);
+}
+
+static void links_are_two_resources(void)
+{
+	struct map map = open_map();
+	join(&map, "wire", "ethernet", "client", "server", 1e-6);
+	CHECK(fabric_node_count(map.fabric) == 2 && fabric_link_count(map.fabric) == 1);
+	CHECK_TEXT(fabric_link_kind(map.fabric, 0), "ethernet");
+	int there = fabric_link_resource(map.fabric, 0, 0);
+	int back = fabric_link_resource(map.fabric, 0, 1);
+	CHECK_TEXT(fabric_resource_name(map.fabric, there), "wire client>server");
+	CHECK_TEXT(fabric_resource_name(map.fabric, back), "wire server>client");
+	CHECK(fabric_capacity(map.fabric, there) == 1e9);
+	CHECK(fabric_capacity(map.fabric, back) == 2e9);
+	int a, b;
+	fabric_link_nodes(map.fabric, 0, &a, &b);
+	CHECK_TEXT(fabric_node_name(map.fabric, a), "client");
+	CHECK_TEXT(fabric_node_name(map.fabric, b), "server");
+	/* One segment with 52 bytes of TCP and IP: 1538/1448 on the way back, on top
+	 * of what the flow uses of it already. */
+	struct flow_spec spec = {.uses = {{back, 2}}, .use_count = 1};
+	const struct route *route = fabric_route(map.fabric, b, a, NULL);
+	route_uses(map.fabric, route, 52, 1448, &spec);
+	CHECK(spec.use_count == 1);
+	CHECK_NEAR(spec.uses[0].per_unit, 2 + 1538.0 / 1448, 1e-15);
+	arena_free(map.arena);
+}
+
+/* ---- bytes on the wire ---- */
+
+static void packets_and_their_overhead(void)
+{
+	struct link_traits ethernet = {.packet_payload_B = 1500, .packet_overhead_B = 38};
+	/* TCP with timestamps: 20 + 20 + 12 bytes; segments of 1448 bytes. */
+	CHECK(link_wire_B(&ethernet, 0, 52, 1448) == 1538);
+	CHECK(link_wire_B(&ethernet, 0, 52, 1449) == 1449 + 2 * 90);
+	CHECK(link_wire_B(&ethernet, 0, 52, 1) == 91);
+	CHECK(link_wire_B(&ethernet, 0, 52, 0) == 90);
+	CHECK(link_wire_B(&ethernet, 0, 52, 1448e3) == 1538e3);
+	/* A jumbo link behind a smaller MTU carries the small packets. */
+	struct link_traits jumbo = {.packet_payload_B = 9000, .packet_overhead_B = 38};
+	CHECK(link_wire_B(&jumbo, 1500, 52, 2896) == 2 * 1538);
+	CHECK(link_wire_B(&ethernet, 9000, 52, 2896) == 2 * 1538);
+	/* VXLAN over IPv4: 50 bytes more in each packet. */
+	CHECK(link_wire_B(&ethernet, 0, 102, 1398) == 1538);
+	/* No packets: nothing but the headers of one. */
+	struct link_traits memory = {0};
+	CHECK(link_wire_B(&memory, 0, 0, 1e6) == 1e6);
+	CHECK(link_wire_B(&memory, 0, 16, 1e6) == 1e6 + 16);
+}
+
+/* PCIe cuts whatever crosses it: 1 MiB is 4096 TLPs of 256 + 24 bytes; two
+ * network packets of 1500 (2896 bytes of data) are 3000 bytes, 12 TLPs. */
+static void links_with_packets_of_their_own(void)
+{
+	struct link_traits pcie = {
+		.packet_payload_B = 256, .packet_overhead_B = 24, .own_packets = true};
+	CHECK(link_wire_B(&pcie, 0, 0, 1048576) == 4096.0 * 280);
+	CHECK(link_wire_B(&pcie, 0, 0, 257) == 257 + 48);
+	CHECK(link_wire_B(&pcie, 1500, 52, 2896) == 3000 + 12 * 24);
+	/* In a route they leave the MTU to the network. */
+	struct map map = open_map();
+	join(&map, "wire", "ethernet", "a", "b", 1e-6);
+	pcie.capacity_Bps[0] = pcie.capacity_Bps[1] = 16e9;
+	fabric_link_add(map.fabric, "slot", "pcie", node(&map, "b"), node(&map, "gpu"), &pcie);
+	const struct route *route =
+		fabric_route(map.fabric, node(&map, "a"), node(&map, "gpu"), NULL);
+	CHECK(route->mtu_B == 1500);
+	CHECK(route_packets(route, 52, 2896) == 2);
+	CHECK(route_packets(route, 52, 2897) == 3);
+	CHECK(route_packets(route, 52, 0) == 1);
+	route = fabric_route(map.fabric, node(&map, "b"), node(&map, "gpu"), NULL);
+	CHECK(route->mtu_B == 0 && route_packets(route, 52, 1e9) == 1);
+	arena_free(map.arena);
+}
+
+/* ---- kinds ---- */
+
+union params {
+	double align;
+	char bytes[LINK_PARAMS_SIZE_MAX];
+};
+
+/* The kind's presets, read as the configuration reader does. */
+static void preset(struct arena *arena, const struct link_kind *kind, union params *params)
+{
+	*params = (union params){0};
+	for (size_t i = 0; i < kind->table->count; i++) {
+		const struct param_row *row = &kind->table->rows[i];
+		void *field = params->bytes + row->offset;
+		if (row->kind == PARAM_KIND_BOOL) {
+			*(bool *)field = strcmp(row->preset, "true") == 0;
+			continue;
+		}
+		double value = NAN;
+		CHECK(row->kind == PARAM_KIND_NUMBER);
+		CHECK(quantity_parse(arena, row->quantity, row->preset, &value) == NULL);
+		CHECK(value >= row->min && value <= row->max);
+		*(double *)field = value;
+	}
+}
+
+static void set(const struct link_kind *kind, union params *params, const char *field, double value)
+{
+	bool found = false;
+	for (size_t i = 0; i < kind->table->count; i++) {
+		const struct param_row *row = &kind->table->rows[i];
+		if (strcmp(row->field, field) == 0) {
+			*(double *)(void *)(params->bytes + row->offset) = value;
+			found = true;
+		}
+	}
+	CHECK(found);
+}
+
+static void every_kind_is_whole(void)
+{
+	struct arena *arena = arena_new();
+	CHECK(link_kind_count() >= 8);
+	for (size_t k = 0; k < link_kind_count(); k++) {
+		const struct link_kind *kind = link_kind_at(k);
+		CHECK(link_kind_find(kind->name) == kind);
+		CHECK_TEXT(kind->table->name, kind->name);
+		CHECK(kind->table->size <= LINK_PARAMS_SIZE_MAX);
+		CHECK(kind->help[0] != '\0');
+		for (size_t i = 0; i < kind->table->count; i++) {
+			CHECK(kind->table->rows[i].source[0] != '\0');
+			CHECK(kind->table->rows[i].help[0] != '\0');
+			CHECK(kind->table->rows[i].preset != NULL);
+		}
+		union params params;
+		struct link_traits traits;
+		preset(arena, kind, &params);
+		CHECK(kind->traits(&params, &traits) == NULL);
+		CHECK(traits.capacity_Bps[0] > 0);
+		CHECK(traits.capacity_Bps[1] == traits.capacity_Bps[0]);
+		CHECK(traits.latency_s > 0);
+	}
+	CHECK(link_kind_find("tin can") == NULL);
+	arena_free(arena);
+}
+
+/* What is left of the capacity for data, in packets full of them. */
+static double goodput_Bps(const struct link_traits *traits, double header_B)
+{
+	double data_B = traits->packet_payload_B - header_B;
+	return traits->capacity_Bps[0] * data_B / link_wire_B(traits, 0, header_B, data_B);
+}
+
+/* PCIe 3 x16: 16 * 8e9 * 128/130 / 8 = 15.754 GB/s, of which 256/280 = 14.404
+ * are data. PCIe 1 x8: 8 * 2.5e9 * 0.8 / 8 = 2 GB/s. */
+static void pcie_rates(void)
+{
+	struct arena *arena = arena_new();
+	const struct link_kind *kind = link_kind_find("pcie");
+	union params params;
+	struct link_traits traits;
+	preset(arena, kind, &params);
+	CHECK(kind->traits(&params, &traits) == NULL);
+	CHECK_NEAR(traits.capacity_Bps[0], 15.753846e9, 1e-7);
+	CHECK_NEAR(goodput_Bps(&traits, 0), 14.403516e9, 1e-7);
+	CHECK(traits.own_packets && !traits.physical_nic);
+	set(kind, &params, "generation_count", 1);
+	set(kind, &params, "lanes_count", 8);
+	CHECK(kind->traits(&params, &traits) == NULL);
+	CHECK_NEAR(traits.capacity_Bps[0], 2e9, 1e-15);
+	set(kind, &params, "generation_count", 2.5);
+	CHECK_TEXT(kind->traits(&params, &traits), "generation is a whole number from 1 to 5");
+	arena_free(arena);
+}
+
+/* Four links of a P100: 80 GB/s, 256/272 of it data (the 94 % of the paper). */
+static void nvlink_rates(void)
+{
+	struct arena *arena = arena_new();
+	const struct link_kind *kind = link_kind_find("nvlink");
+	union params params;
+	struct link_traits traits;
+	preset(arena, kind, &params);
+	set(kind, &params, "generation_count", 1);
+	set(kind, &params, "links_count", 4);
+	CHECK(kind->traits(&params, &traits) == NULL);
+	CHECK_NEAR(traits.capacity_Bps[0], 80e9, 1e-15);
+	CHECK_NEAR(goodput_Bps(&traits, 0), 75.294118e9, 1e-7);
+	set(kind, &params, "links_count", 1.5);
+	CHECK_TEXT(kind->traits(&params, &traits), "links is a whole number from 1 to 36");
+	arena_free(arena);
+}
+
+/* Gigabit Ethernet carries 125e6 * 1448/1538 = 117.685 MB/s of TCP data: the
+ * 941 Mbit/s that everybody measures. */
+static void network_rates(void)
+{
+	struct arena *arena = arena_new();
+	const struct link_kind *ethernet = link_kind_find("ethernet");
+	union params params;
+	struct link_traits traits;
+	preset(arena, ethernet, &params);
+	set(ethernet, &params, "bandwidth_Bps", 125e6);
+	set(ethernet, &params, "reverse_bandwidth_Bps", 1e6);
+	set(ethernet, &params, "loss_ratio", 0.25);
+	CHECK(ethernet->traits(&params, &traits) == NULL);
+	CHECK_NEAR(goodput_Bps(&traits, 52) * 8, 941.482e6, 1e-6);
+	CHECK(traits.capacity_Bps[1] == 1e6);
+	CHECK(traits.loss_ratio[0] == 0.25 && traits.loss_ratio[1] == 0);
+	CHECK(traits.physical_nic && !traits.own_packets);
+	/* RoCEv2 with 4096 bytes in a packet: 4096/4178 = 98.04 %; InfiniBand
+	 * 4096/4122 = 99.37 %. */
+	const struct link_kind *roce = link_kind_find("roce");
+	preset(arena, roce, &params);
+	CHECK(roce->traits(&params, &traits) == NULL);
+	CHECK_NEAR(goodput_Bps(&traits, 0), 12.5e9 * 4096 / 4178, 1e-12);
+	const struct link_kind *infiniband = link_kind_find("infiniband");
+	preset(arena, infiniband, &params);
+	CHECK(infiniband->traits(&params, &traits) == NULL);
+	CHECK_NEAR(goodput_Bps(&traits, 0), 12.5e9 * 4096 / 4122, 1e-12);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(stale_flow_ids_do_nothing),
+	TEST(flows_take_no_memory_once_warm),
+	TEST(the_least_latency_wins),
+	TEST(fewer_hops_win_among_equal_latencies),
+	TEST(names_decide_among_equals_the_same_both_ways),
+	TEST(only_the_asked_kinds_are_taken),
+	TEST(links_are_two_resources),
+	TEST(packets_and_their_overhead),
+	TEST(links_with_packets_of_their_own),
+	TEST(every_kind_is_whole),
+	TEST(pcie_rates),
+	TEST(nvlink_rates),
+	TEST(network_rates),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
