@@ -29,15 +29,16 @@ static const struct param_row guest_rows[] = {
 	PARAM_BOOL(struct guest_params, coalescing, "true",
 		   "interrupt coalescing of the VMXNET3; off at high latency sensitivity",
 		   "VMware vSphere networking: on by default, turned off automatically"),
-	PARAM_NUMBER(struct guest_params, coalescing_Hz, QUANTITY_FREQUENCY, 100, 1e5, "4 kHz",
+	PARAM_NUMBER(struct guest_params, coalescing_rate_Hz, QUANTITY_FREQUENCY, 100, 1e5, "4 kHz",
 		     "most interrupts a second of the VMXNET3",
 		     "VMware vSphere networking: ethernetX.coalescingParams, rbc, default 4000"),
 	PARAM_NUMBER(struct guest_params, vnic_packet_s, QUANTITY_TIME, 0, 1e-3, "0.5 us",
 		     "hypervisor's work for a packet of a VMXNET3, in the guest's time",
 		     "assumption: one exit or descriptor of about 1000 cycles"),
-	PARAM_NUMBER(struct guest_params, vnic_latency_s, QUANTITY_TIME, 0, 1e-2, "2 us",
-		     "added one way by a VMXNET3 (virtual switch) or PVRDMA",
-		     "assumption: PVRDMA adds 1 to 4 us over DirectPath, no source found"),
+	PARAM_NUMBER(struct guest_params, vnic_latency_s, QUANTITY_TIME, 0, 1e-2, "1.25 us",
+		     "added one way, at each end, by a VMXNET3 (virtual switch) or PVRDMA",
+		     "assumption: both ends together 2.5 us, the middle of 1 to 4 us for PVRDMA "
+		     "over DirectPath, for which no source was found"),
 	PARAM_BOOL(struct guest_params, firewall, "false", "packet filter in the guest",
 		   "assumption: off unless a case says so"),
 	PARAM_NUMBER(struct guest_params, firewall_packet_s, QUANTITY_TIME, 0, 1e-3, "1 us",
@@ -120,10 +121,10 @@ struct guest *guest_new(struct host *host, const char *name, int node,
 	/* A paravirtual RDMA device completes by polling or its own events. */
 	guest->physical.period_ps =
 		period_of(host->params->nic_moderation && params->vnic != VNIC_PVRDMA,
-			  host->params->nic_moderation_Hz);
+			  host->params->nic_moderation_rate_Hz);
 	guest->own.period_ps = period_of(params->vnic == VNIC_VMXNET3 && params->coalescing &&
 						 params->latency_sensitivity == SENSITIVITY_NORMAL,
-					 params->coalescing_Hz);
+					 params->coalescing_rate_Hz);
 	return guest;
 }
 

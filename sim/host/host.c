@@ -44,8 +44,8 @@ static const struct param_row host_rows[] = {
 		"assumption: half of a pinned copy on PCIe gen3 x16, where pageable copies lie"),
 	PARAM_BOOL(struct host_params, nic_moderation, "true",
 		   "the physical NIC limits its interrupts", "default of server NICs' drivers"),
-	PARAM_NUMBER(struct host_params, nic_moderation_Hz, QUANTITY_FREQUENCY, 10, 1e9, "8 kHz",
-		     "most interrupts a second of the physical NIC",
+	PARAM_NUMBER(struct host_params, nic_moderation_rate_Hz, QUANTITY_FREQUENCY, 10, 1e9,
+		     "8 kHz", "most interrupts a second of the physical NIC",
 		     "Linux e1000 documentation: InterruptThrottleRate 8000; evan-jones "
 		     "ethernet-latency: 125 us round trip with throttling"),
 };

@@ -39,7 +39,7 @@ struct host_params {
 	double dram_bandwidth_Bps;
 	double copy_rate_Bps; /* one core's memcpy at the reference clock */
 	bool nic_moderation;
-	double nic_moderation_Hz; /* most interrupts a second */
+	double nic_moderation_rate_Hz; /* most interrupts a second */
 };
 enum power_policy { POWER_BALANCED, POWER_MAX_PERFORMANCE };
 extern const struct param_table host_table;
@@ -51,7 +51,7 @@ struct guest_params {
 	int latency_sensitivity; /* enum latency_sensitivity */
 	double vcpu_wake_s;  /* scheduling a halted vCPU, sensitivity normal */
 	bool coalescing;
-	double coalescing_Hz;
+	double coalescing_rate_Hz;
 	double vnic_packet_s; /* the hypervisor's work for a packet, in the guest's time */
 	double vnic_latency_s; /* added one way (the virtual switch, PVRDMA's proxy) */
 	bool firewall;

@@ -70,6 +70,8 @@ struct rdma_direction {
 	struct rdma_message *unaccepted;
 	uint64_t posted_count, accepted_count, done_count;
 	bool busy;
+	bool pump_due;
+	int64_t next_ps; /* the message rate lets the next one start */
 	struct flow_id flow;
 	struct loss loss, fate;
 	uint32_t track;
@@ -394,21 +396,37 @@ static void transmit(void *ctx, uint64_t arg)
 	flow_use_add(&flow, host_dram(guest_host(path->from.guest)), DRAM_PER_DMA);
 	flow_use_add(&flow, host_dram(guest_host(path->to.guest)), DRAM_PER_DMA);
 	double alone = flow_alone(connection->spec.fabric, &flow);
-	flow.cap = flow.size * connection->params->message_rate_Hz;
 	if (p > 0 && packets > DRAWN_PACKETS) {
 		double window = fmax(alone * connection->rtt_s / direction->packet_B, 1);
-		flow.cap = fmin(flow.cap, alone * rdma_go_back_n_ratio(p, window));
+		flow.cap = alone * rdma_go_back_n_ratio(p, window);
 	}
 	direction->flow = fabric_flow_start(connection->spec.fabric, &flow);
 }
 
+static void pump_again(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_direction *direction = ctx;
+	direction->pump_due = false;
+	pump(direction);
+}
+
 static void pump(struct rdma_direction *direction)
 {
-	if (direction->busy || !direction->head || !direction->head->ready ||
-	    direction->connection->failed)
+	struct rdma_connection *connection = direction->connection;
+	struct engine *engine = connection->spec.engine;
+	int64_t now_ps = engine_now_ps(engine);
+	if (direction->busy || direction->pump_due || !direction->head || !direction->head->ready ||
+	    connection->failed)
 		return;
+	if (now_ps < direction->next_ps) {
+		direction->pump_due = true;
+		engine_at(engine, direction->next_ps, pump_again, direction, 0);
+		return;
+	}
 	direction->busy = true;
-	direction->head->started_ps = engine_now_ps(direction->connection->spec.engine);
+	direction->head->started_ps = now_ps;
+	direction->next_ps = now_ps + ps_from_s(1 / connection->params->message_rate_Hz);
 	transmit(direction, 0);
 }
 
@@ -516,6 +534,7 @@ static void transmitted(void *ctx, uint64_t arg)
 		if (middle_given_up(direction, drawn - TAIL_PACKETS)) {
 			connection->counters.losses_count += (uint64_t)tries;
 			connection->counters.timeouts_count += (uint64_t)tries;
+			connection->counters.stalled_s += tries * connection->params->timeout_s;
 			engine_after(connection->spec.engine,
 				     ps_from_s(tries * connection->params->timeout_s), retries_over,
 				     connection, 0);

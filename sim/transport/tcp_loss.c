@@ -232,11 +232,10 @@ void tcp_left(struct tcp_write *write)
 	double drawn = write->packets;
 	if (drawn > TCP_DRAWN_PACKETS) {
 		drawn = TCP_TAIL_PACKETS;
-		if (bulk_given_up(write)) {
-			tcp_push(&direction->air, write); /* and nothing passes it */
-			return;
-		}
+		direction->given_up = direction->given_up || bulk_given_up(write);
 	}
+	if (direction->given_up)
+		return;
 	uint64_t count = (uint64_t)drawn, first;
 	write->lost = loss_take(&direction->loss, count, &first);
 	if (write->lost > 0)

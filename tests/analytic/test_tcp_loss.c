@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lost packets: what each costs. The connection's own loss process is drawn
+ * here a second time, so that the test knows which packets are lost. */
+#include "sim/transport/tcp.h"
+#include "tests/net.h"
+
+#define LATENCY_S 1e-3
+#define RTT_S     2e-3
+#define MSS_B     1448.0
+
+/* 1 ms one way, packets of 1448 B of payload, free work, loss p from a to b. */
+static struct net *lossy(double p, struct tcp_params *params)
+{
+	struct net *net = net_new();
+	net->link = (struct link_traits){.capacity_Bps = {1e12, 1e12},
+					 .latency_s = LATENCY_S,
+					 .packet_payload_B = 1500,
+					 .loss_ratio = {p, 0}};
+	net_presets(net->arena, transport_kind_find("tcp")->table, params);
+	return net;
+}
+
+static void open(struct net *net, const struct tcp_params *params)
+{
+	net_build(net);
+	net_connect(net, "tcp", params);
+	net_run(net);
+}
+
+static void send_one(void *ctx, uint64_t arg)
+{
+	net_send(ctx, 0, MSS_B, arg);
+}
+
+static void send_eight(void *ctx, uint64_t arg)
+{
+	net_send(ctx, 0, 8 * MSS_B, arg);
+}
+
+/* The process after the SYN, if that came through. */
+static struct loss twin(double p)
+{
+	struct loss loss = loss_new(p, 1, "a>b/loss 0");
+	uint64_t first;
+	CHECK(loss_take(&loss, 1, &first) == 0);
+	return loss;
+}
+
+/* A second apart, one packet each: a lost one comes RTT + 200 ms late, and
+ * twice that on top if its retransmission is lost too. */
+static void lost_tail_waits_for_the_timer(void)
+{
+	enum { COUNT = 400 };
+	const double p = 0.1;
+	struct tcp_params params;
+	struct net *net = lossy(p, &params);
+	open(net, &params);
+	double start_s = net_now_s(net);
+	for (uint64_t i = 0; i < COUNT; i++)
+		engine_at(net->engine, ps_from_s(start_s + 10.0 * (double)i), send_one, net, i);
+	net_run(net);
+	struct loss loss = twin(p);
+	uint64_t lost_count = 0, first;
+	for (uint64_t i = 0; i < COUNT; i++) {
+		double expected_s = LATENCY_S, rto_s = 0.2 + RTT_S;
+		while (loss_take(&loss, 1, &first) > 0) {
+			expected_s += rto_s;
+			rto_s *= 2;
+			lost_count++;
+		}
+		CHECK_NEAR(net->delivered_s[i] - start_s - 10.0 * (double)i, expected_s, 1e-4);
+	}
+	const struct connection_counters *counters = connection_counters(net->connection);
+	CHECK(counters->losses_count == lost_count && counters->timeouts_count == lost_count);
+	CHECK(counters->fast_retransmits_count == 0);
+	CHECK(counters->stalled_s >= 0.202 * (double)lost_count);
+	/* 400 packets and their retransmissions at a tenth: 44 or so. */
+	CHECK(lost_count >= 40 && lost_count <= 48);
+	net_free(net);
+}
+
+/* Eight packets a second apart: a loss with three packets behind it is repaired
+ * one round trip later, one nearer to the end after the timeout. */
+static void loss_in_the_middle(void)
+{
+	enum { COUNT = 200 };
+	const double p = 0.02;
+	struct tcp_params params;
+	struct net *net = lossy(p, &params);
+	params.streams_count = 100; /* so that no window binds after a loss */
+	open(net, &params);
+	double start_s = net_now_s(net);
+	for (uint64_t i = 0; i < COUNT; i++)
+		engine_at(net->engine, ps_from_s(start_s + 10.0 * (double)i), send_eight, net, i);
+	net_run(net);
+	struct loss loss = twin(p);
+	int middle = 0, tail = 0;
+	for (uint64_t i = 0; i < COUNT; i++) {
+		uint64_t first, again;
+		uint64_t lost = loss_take(&loss, 8, &first);
+		double expected_s = LATENCY_S, rto_s = 0.2 + RTT_S;
+		if (lost > 0 && 8 - first - lost >= 3) {
+			middle++;
+			expected_s += RTT_S;
+			lost = loss_take(&loss, lost, &again);
+			expected_s += lost > 0 ? rto_s : 0;
+		} else if (lost > 0) {
+			tail++;
+			expected_s += rto_s;
+			lost = loss_take(&loss, lost, &again);
+		}
+		if (lost == 0)
+			CHECK_NEAR(net->delivered_s[i] - start_s - 10.0 * (double)i, expected_s,
+				   1e-4);
+		while (lost > 0) /* rare: not worked out here */
+			lost = loss_take(&loss, lost, &again);
+	}
+	CHECK(middle >= 5 && tail >= 3);
+	const struct connection_counters *counters = connection_counters(net->connection);
+	CHECK(counters->fast_retransmits_count == (uint64_t)middle);
+	net_free(net);
+}
+
+/* One packet every millisecond: the three behind a lost one make duplicate
+ * acknowledgements, so it comes 3 ms and a round trip late, and the ones behind
+ * it wait for it. */
+static void later_messages_reveal_a_loss(void)
+{
+	const double p = 0.01;
+	struct tcp_params params;
+	struct net *net = lossy(p, &params);
+	open(net, &params);
+	struct loss loss = twin(p);
+	uint64_t lost = loss.gap;
+	double start_s = net_now_s(net);
+	CHECK(lost > 2 && lost < 1000);
+	for (uint64_t i = 0; i < lost + 6; i++)
+		engine_at(net->engine, ps_from_s(start_s + 1e-3 * (double)i), send_one, net, i);
+	net_run(net);
+	double sent_s = start_s + 1e-3 * (double)lost;
+	CHECK_NEAR(net->delivered_s[lost - 1] - sent_s, 0, 1e-6);
+	CHECK_NEAR(net->delivered_s[lost] - sent_s, LATENCY_S + 3e-3 + RTT_S, 1e-4);
+	CHECK_NEAR(net->delivered_s[lost + 1], net->delivered_s[lost], 1e-9);
+	CHECK_NEAR(net->delivered_s[lost + 5], net->delivered_s[lost], 1e-9);
+	for (uint64_t i = 0; i < net->delivered_count; i++)
+		CHECK(net->order[i] == i);
+	CHECK(connection_counters(net->connection)->timeouts_count == 0);
+	CHECK(connection_counters(net->connection)->fast_retransmits_count == 1);
+	net_free(net);
+}
+
+/* Everything is lost from now on. Timeouts 0.2 .. 102.4 s, then six of 120 s:
+ * 0.2 (2^10 - 1) + 720 = 924.6 s without round trip. */
+static void all_lost_is_a_verdict(void)
+{
+	for (int bulk = 0; bulk < 2; bulk++) {
+		struct tcp_params params;
+		struct net *net = lossy(0, &params);
+		net->link.latency_s = 0;
+		open(net, &params);
+		struct tcp_connection *connection = (struct tcp_connection *)net->connection;
+		connection->directions[0].loss.p = connection->directions[0].fate.p = 1;
+		double start_s = net_now_s(net);
+		net_send(net, 0, bulk ? 100 * MSS_B : 1, 0);
+		net_send(net, 0, 1, 1);
+		net_run(net);
+		CHECK_TEXT(net->reason, "connection timed out: no acknowledgement after 15 "
+					"retransmissions");
+		if (!bulk)
+			CHECK_NEAR(net->failed_s - start_s, 924.6, 1e-6);
+		CHECK(net->delivered_count == 0);
+		CHECK(connection_counters(net->connection)->timeouts_count == 15);
+		net_send(net, 0, 1, 2); /* nothing happens */
+		net_run(net);
+		CHECK(net->delivered_s[2] < 0);
+		net_free(net);
+	}
+}
+
+/* No answer to seven SYNs: 1 + 2 + 4 + 8 + 16 + 32 + 64 s. */
+static void connect_is_given_up(void)
+{
+	struct tcp_params params;
+	struct net *net = lossy(1, &params);
+	open(net, &params);
+	CHECK_NEAR(net->failed_s, 127, 1e-9);
+	CHECK_TEXT(net->reason, "connection timed out: no answer to SYN after 6 retransmissions");
+	CHECK(net->opened_s < 0);
+	net_free(net);
+}
+
+static void connect_timeout(void)
+{
+	struct tcp_params params;
+	struct net *net = lossy(1, &params);
+	params.connect_timeout_s = 10;
+	open(net, &params);
+	CHECK_NEAR(net->failed_s, 10, 1e-9);
+	CHECK_TEXT(net->reason, "connection timeout: no answer to SYN within 10 s");
+	net_free(net);
+}
+
+/* A SYN lost once costs a second; with this seed and p the first is. */
+static void lost_syn_costs_a_second(void)
+{
+	struct tcp_params params;
+	const double p = 0.9;
+	struct net *net = lossy(p, &params);
+	open(net, &params);
+	struct loss loss = loss_new(p, 1, "a>b/loss 0");
+	double expected_s = RTT_S, wait_s = 1;
+	uint64_t first;
+	while (loss_take(&loss, 1, &first) > 0) {
+		expected_s += wait_s;
+		wait_s *= 2;
+	}
+	CHECK(wait_s > 1);
+	CHECK_NEAR(net->opened_s, expected_s, 1e-9);
+	net_free(net);
+}
+
+/* The mean of the gaps settles at (1 - p) / p, and chances 0 and 1 are exact. */
+static void loss_process(void)
+{
+	static const double chances[] = {1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.9};
+	uint64_t first;
+	for (size_t i = 0; i < sizeof chances / sizeof chances[0]; i++) {
+		struct loss loss = loss_new(chances[i], 7, "stream");
+		uint64_t count = (uint64_t)(200 / chances[i]);
+		uint64_t lost = 0;
+		for (uint64_t k = 0; k < count; k += count / 100)
+			lost += loss_take(&loss, count / 100, &first);
+		CHECK_NEAR((double)lost, 200, 0.03);
+	}
+	struct loss never = loss_new(0, 7, "stream"), always = loss_new(1, 7, "stream");
+	CHECK(loss_take(&never, 1000000, &first) == 0 && first == 1000000);
+	CHECK(loss_take(&always, 1000, &first) == 1000 && first == 0);
+	struct loss one = loss_new(0.5, 7, "stream"), two = loss_new(0.5, 7, "other");
+	CHECK(one.weyl != two.weyl);
+}
+
+static const struct test tests[] = {
+	TEST(lost_tail_waits_for_the_timer), TEST(loss_in_the_middle),
+	TEST(later_messages_reveal_a_loss),  TEST(all_lost_is_a_verdict),
+	TEST(connect_is_given_up),           TEST(connect_timeout),
+	TEST(lost_syn_costs_a_second),       TEST(loss_process),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/transport/dma.h"
+#include "tests/net.h"
+
+/* A host with a GPU on 10 GB/s, 0.5 us away; engines reach all of it. Core
+ * copies at 5 GB/s; memory of 100 GB/s. Chunks of 1 MB; set-up 2 us. */
+struct gpu_box {
+	struct net *net;
+	struct dma_params params;
+	const struct route *routes[2]; /* to the device, from it */
+};
+
+static struct gpu_box box_new(void)
+{
+	struct gpu_box box = {.net = net_new()};
+	struct net *net = box.net;
+	net->host_params.copy_rate_Bps = 5e9;
+	net->host_params.dram_bandwidth_Bps = 100e9;
+	net_build(net);
+	int host = fabric_node_find(net->fabric, "alpha");
+	int gpu = fabric_node_add(net->fabric, "gpu");
+	struct link_traits pcie = {
+		.capacity_Bps = {10e9, 10e9}, .latency_s = 0.5e-6, .own_packets = true};
+	fabric_link_add(net->fabric, "slot", "pcie", host, gpu, &pcie);
+	box.routes[0] = fabric_route(net->fabric, host, gpu, NULL);
+	box.routes[1] = fabric_route(net->fabric, gpu, host, NULL);
+	net_presets(net->arena, &dma_table, &box.params);
+	box.params = (struct dma_params){
+		.setup_s = 2e-6, .chunk_B = 1e6, .chunk_s = 0, .efficiency_ratio = 1};
+	return box;
+}
+
+static void copy(struct gpu_box *box, double size_B, bool to_device, bool pageable, uint64_t arg)
+{
+	struct net *net = box->net;
+	struct dma_copy copy = {
+		.engine = net->engine,
+		.fabric = net->fabric,
+		.arena = net->arena,
+		.params = &box->params,
+		.route = box->routes[to_device ? 0 : 1],
+		.host = net->host[0],
+		.core = pageable ? net->core[0] : NULL,
+		.to_device = to_device,
+		.pageable = pageable,
+		.size_B = size_B,
+		.done = net_delivered,
+		.ctx = net,
+		.arg = arg,
+	};
+	dma_start(&copy);
+}
+
+static double copy_s(struct gpu_box *box, double size_B, bool to_device, bool pageable)
+{
+	double start_s = net_now_s(box->net);
+	copy(box, size_B, to_device, pageable, 0);
+	net_run(box->net);
+	return box->net->delivered_s[0] - start_s;
+}
+
+/* 2 + 1000 + 0.5 us for 10 MB, either way; at 80 % efficiency 1250. */
+static void pinned(void)
+{
+	struct gpu_box box = box_new();
+	CHECK_NEAR(copy_s(&box, 10e6, true, false), 1002.5e-6, 1e-9);
+	CHECK_NEAR(copy_s(&box, 10e6, false, false), 1002.5e-6, 1e-9);
+	CHECK_NEAR(copy_s(&box, 1, true, false), 2.5001e-6, 1e-6);
+	CHECK_NEAR(fabric_carried(box.net->fabric, host_dram(box.net->host[0])), 20e6 + 1, 1e-9);
+	box.params.efficiency_ratio = 0.8;
+	CHECK_NEAR(copy_s(&box, 10e6, true, false), 1252.5e-6, 1e-9);
+	CHECK(cpu_busy_s(box.net->core[0]) == 0);
+	net_free(box.net);
+}
+
+/* Ten chunks of 1 MB: staging takes 200 us each, moving 100: the core binds.
+ * To the device: 10 x 200 and the last move. From it: the first move, which
+ * also crosses the link, and 10 x 200. Memory sees 3 B a byte. */
+static void pageable(void)
+{
+	struct gpu_box box = box_new();
+	CHECK_NEAR(copy_s(&box, 10e6, true, true), 2102.5e-6, 1e-9);
+	CHECK_NEAR(copy_s(&box, 10e6, false, true), 2102.5e-6, 1e-9);
+	CHECK_NEAR(fabric_carried(box.net->fabric, host_dram(box.net->host[0])), 60e6, 1e-9);
+	CHECK_NEAR(fabric_carried(box.net->fabric, cpu_resource(box.net->core[0])), 4e-3, 1e-9);
+	/* Each chunk costs 150 us more on the engine's side: 250 a chunk binds.
+	 * The first is staged in 200, then ten moves. */
+	box.params.chunk_s = 150e-6;
+	CHECK_NEAR(copy_s(&box, 10e6, true, true), 2e-6 + 200e-6 + 2500e-6 + 0.5e-6, 1e-9);
+	/* One chunk, not whole: no overlap. */
+	box.params.chunk_s = 0;
+	CHECK_NEAR(copy_s(&box, 5e5, true, true), 2e-6 + 100e-6 + 50e-6 + 0.5e-6, 1e-9);
+	net_free(box.net);
+}
+
+/* Two buffers: with moves slower than staging the core is at most two ahead, so
+ * its last chunk is staged when the move before the last but one has ended. */
+static void two_buffers(void)
+{
+	struct gpu_box box = box_new();
+	box.params.chunk_s = 900e-6; /* 1000 us a move */
+	copy(&box, 4e6, true, true, 0);
+	engine_run(box.net->engine);
+	/* 2 + 200 + 4 x 1000 + 0.5. */
+	CHECK_NEAR(box.net->delivered_s[0], 4202.5e-6, 1e-9);
+	double busy_s = fabric_busy_s(box.net->fabric, cpu_resource(box.net->core[0]));
+	CHECK_NEAR(busy_s, 4 * 200e-6, 1e-9);
+	net_free(box.net);
+}
+
+/* Two at once share the link one way, and do not meet both ways. */
+static void sharing(void)
+{
+	struct gpu_box box = box_new();
+	copy(&box, 10e6, true, false, 0);
+	copy(&box, 10e6, true, false, 1);
+	net_run(box.net);
+	CHECK_NEAR(box.net->delivered_s[0], 2002.5e-6, 1e-9);
+	CHECK_NEAR(box.net->delivered_s[1], 2002.5e-6, 1e-9);
+	double start_s = net_now_s(box.net);
+	copy(&box, 10e6, true, false, 2);
+	copy(&box, 10e6, false, false, 3);
+	net_run(box.net);
+	CHECK_NEAR(box.net->delivered_s[2] - start_s, 1002.5e-6, 1e-9);
+	CHECK_NEAR(box.net->delivered_s[3] - start_s, 1002.5e-6, 1e-9);
+	net_free(box.net);
+}
+
+/* A thousand copies one after the other take no more memory than a few. */
+static void states_are_pooled(void)
+{
+	struct gpu_box box = box_new();
+	for (int i = 0; i < 20; i++)
+		copy_s(&box, 3e6, i % 2 == 0, true);
+	size_t used_B = arena_used_B(box.net->arena);
+	for (int i = 0; i < 100; i++) {
+		box.net->delivered_count = 0;
+		copy_s(&box, 3e6, i % 2 == 0, true);
+	}
+	CHECK(arena_used_B(box.net->arena) == used_B);
+	net_free(box.net);
+}
+
+static const struct test tests[] = {
+	TEST(pinned), TEST(pageable), TEST(two_buffers), TEST(sharing), TEST(states_are_pooled),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/transport/rdma.h"
+#include "sim/transport/shm.h"
+#include "tests/net.h"
+
+#define GOODPUT (12.5e9 * 4096 / 4122)
+
+/* 100 Gbit/s, packets of 4096 + 26 B, 1 us one way. */
+static struct net *rdma_net(struct rdma_params *params)
+{
+	struct net *net = net_new();
+	net->link_kind = "infiniband";
+	net->link = (struct link_traits){.capacity_Bps = {12.5e9, 12.5e9},
+					 .latency_s = 1e-6,
+					 .packet_payload_B = 4096,
+					 .packet_overhead_B = 26,
+					 .physical_nic = true};
+	net_presets(net->arena, transport_kind_find("rdma")->table, params);
+	return net;
+}
+
+static double one_way_s(struct net *net, const struct rdma_params *params, double size_B)
+{
+	net_build(net);
+	net_connect(net, "rdma", params);
+	net_run(net);
+	double start_s = net_now_s(net);
+	net_send(net, 0, size_B, 0);
+	net_run(net);
+	return net->delivered_s[0] - start_s;
+}
+
+/* post 0.3 + 27 B / 12.5 GB/s + 1 + completion 0.4 us; two copies of a byte at
+ * 6 GB/s. The sleep states and interrupt limits of the host do not matter. */
+static void short_message(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	net->host_params.c_states = net->host_params.nic_moderation = true;
+	CHECK_NEAR(one_way_s(net, &params, 1), 1.7e-6 + 27 / 12.5e9 + 2 / 6e9, 1e-5);
+	/* Opening: 0.3 + 1 + (0.4 + 0.3) + 1 + 0.4. */
+	CHECK_NEAR(net->opened_s, 3.4e-6, 1e-9);
+	net_free(net);
+}
+
+/* 8 KiB is copied at either end: 1.365 us each, 0.66 us on the wire. */
+static void eager_copies(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	CHECK_NEAR(one_way_s(net, &params, 8192), 1.7e-6 + 2 * 8192 / 6e9 + 8192 / GOODPUT, 1e-6);
+	net_free(net);
+}
+
+/* 1 MiB makes a rendezvous, one round trip and the work at its ends, and is
+ * not copied: the cores work 2 x (0.3 + 0.4) and 0.4 + 0.3 + 0.4 us. */
+static void rendezvous_does_not_copy(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	double expected_s = 0.3e-6 + 1e-6 + 0.7e-6 + 1e-6 + 0.7e-6 + 1048576 / GOODPUT + 1.4e-6;
+	net_build(net);
+	net_connect(net, "rdma", &params);
+	net_run(net);
+	double before_s[2] = {cpu_busy_s(net->core[0]), cpu_busy_s(net->core[1])};
+	double start_s = net_now_s(net);
+	net_send(net, 0, 1048576, 0);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0] - start_s, expected_s, 1e-6);
+	CHECK_NEAR(cpu_busy_s(net->core[0]) - before_s[0], 1.0e-6, 1e-6);
+	CHECK_NEAR(cpu_busy_s(net->core[1]) - before_s[1], 1.1e-6, 1e-6);
+	net_free(net);
+}
+
+/* PVRDMA adds 1.25 us at each end; passthrough adds nothing. */
+static void virtual_nics(void)
+{
+	for (int kind = VNIC_PASSTHROUGH; kind <= VNIC_PVRDMA; kind++) {
+		struct rdma_params params;
+		struct net *net = rdma_net(&params);
+		for (int i = 0; i < 2; i++) {
+			net_presets(net->arena, &guest_table, &net->guest_params[i]);
+			net->guest_params[i].kind = GUEST_VM;
+			net->guest_params[i].vnic = kind;
+		}
+		double added_s = kind == VNIC_PVRDMA ? 2.5e-6 : 0;
+		CHECK_NEAR(one_way_s(net, &params, 1), 1.7e-6 + added_s, 2e-3);
+		net_free(net);
+	}
+}
+
+/* By interrupts a thread is woken, 4 us, on a core that sleeps. */
+static void interrupts_wake(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	net->guest_params[1].thread_wake_s = 4e-6;
+	net->guest_params[1].kind = GUEST_VM;
+	net->guest_params[1].vcpu_wake_s = 14e-6;
+	params.interrupts = true;
+	CHECK_NEAR(one_way_s(net, &params, 1), 19.7e-6, 1e-3);
+	net_free(net);
+}
+
+/* A hundred messages of a byte, at most 10 million a second: 9.9 us between
+ * the first and the last. */
+static void message_rate(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	params.post_s = params.completion_s = 0;
+	net_build(net);
+	net_connect(net, "rdma", &params);
+	net_run(net);
+	for (uint64_t i = 0; i < 100; i++)
+		net_send(net, 0, 1, i);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[99] - net->delivered_s[0], 9.9e-6, 1e-3);
+	net_free(net);
+}
+
+/* Two work requests: the third message is accepted when the first has left. */
+static void queue_is_bounded(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	params.queue_count = 2;
+	params.eager_B = 1e9;
+	net->host_params.copy_rate_Bps = 1e12;
+	net_build(net);
+	net_connect(net, "rdma", &params);
+	net_run(net);
+	double start_s = net_now_s(net), wire_s = 1048576 / GOODPUT;
+	for (uint64_t i = 0; i < 4; i++)
+		net_send(net, 0, 1048576, i);
+	net_run(net);
+	CHECK(net->accepted_s[1] - start_s < 4e-6);
+	CHECK_NEAR(net->accepted_s[2] - start_s, wire_s, 3e-2);
+	CHECK_NEAR(net->accepted_s[3] - start_s, 2 * wire_s, 3e-2);
+	for (uint64_t i = 0; i < 4; i++)
+		CHECK(net->order[i] == i);
+	net_free(net);
+}
+
+/* Ten packets on the way: at 1 % loss 0.99 / (0.99 + 0.1) of the goodput. */
+static void go_back_n(void)
+{
+	CHECK_NEAR(rdma_go_back_n_ratio(0.01, 10), 0.99 / 1.09, 1e-12);
+	CHECK(rdma_go_back_n_ratio(0, 10) == 1 && rdma_go_back_n_ratio(1, 10) == 0);
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	net->link.loss_ratio[0] = 1e-3;
+	double size_B = 4096 * 10000.0;
+	double window = GOODPUT * 2e-6 / 4096;
+	double taken_s = one_way_s(net, &params, size_B);
+	double expected_s = size_B / GOODPUT / rdma_go_back_n_ratio(1e-3, window);
+	bool tail_lost = connection_counters(net->connection)->timeouts_count > 0;
+	CHECK_NEAR(taken_s - (tail_lost ? 67.1e-3 : 0), expected_s, 5e-3);
+	net_free(net);
+}
+
+/* Short messages at any loss: delivered or a verdict, in order; a lost one
+ * costs the NIC's timeout. */
+static void any_loss_ends(void)
+{
+	for (int step = 0; step <= 10; step++) {
+		struct rdma_params params;
+		struct net *net = rdma_net(&params);
+		double p = step / 10.0;
+		net->link.loss_ratio[0] = net->link.loss_ratio[1] = p;
+		net_build(net);
+		net_connect(net, "rdma", &params);
+		net_run(net);
+		uint64_t opening = connection_counters(net->connection)->timeouts_count;
+		for (uint64_t i = 0; net->opened_s >= 0 && i < 50; i++) {
+			net_send(net, (int)(i % 2), i % 10 == 9 ? 1e6 : 100, i);
+			if (i % 3 == 0)
+				net_run(net);
+		}
+		net_run(net);
+		CHECK(net->delivered_count == 50 || net->reason != NULL);
+		CHECK(p < 0.25 ? net->delivered_count == 50 : true);
+		CHECK(p < 1 || net->opened_s < 0);
+		const struct connection_counters *counters = connection_counters(net->connection);
+		uint64_t timeouts = counters->timeouts_count - opening;
+		CHECK(counters->stalled_s >= 67e-3 * (double)timeouts);
+		CHECK(timeouts > 0 || p <= 0 || net->reason != NULL);
+		if (net->delivered_count == 50)
+			CHECK_NEAR(counters->payload_delivered_B[0], counters->payload_sent_B[0],
+				   1e-12);
+		uint64_t last[2] = {0, 0};
+		for (uint64_t i = 0; i < net->delivered_count; i++) {
+			CHECK(net->order[i] >= last[net->order[i] % 2]);
+			last[net->order[i] % 2] = net->order[i];
+		}
+		net_free(net);
+	}
+}
+
+static void needs_rdma_links(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	net->link_kind = "ethernet";
+	net_build(net);
+	net_connect(net, "rdma", &params);
+	CHECK(net->connection == NULL);
+	net_free(net);
+}
+
+/* Shared memory on one node: 0.3 + 0.7 us and a copy; there and back 2 us. */
+static void shared_memory(void)
+{
+	struct net *net = net_new();
+	struct shm_params params;
+	net_presets(net->arena, transport_kind_find("shm")->table, &params);
+	net->one_node = true;
+	net->host_params.c_states = true;
+	net_build(net);
+	net_connect(net, "shm", &params);
+	net_run(net);
+	double start_s = net_now_s(net);
+	struct message message = {1, NULL, net_echo, net, 0, NULL};
+	connection_send(net->connection, 0, &message);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[1] - start_s, 2e-6, 1e-3);
+	/* 60 MB at 6 GB/s of copying, 38.4 / 2 of memory: 10 ms. */
+	start_s = net_now_s(net);
+	net_send(net, 0, 60e6, 2);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[2] - start_s, 10e-3, 1e-3);
+	CHECK_NEAR(fabric_carried(net->fabric, host_dram(net->host[0])), 120e6, 1e-9);
+	CHECK_NEAR(connection_counters(net->connection)->payload_delivered_B[0], 60e6 + 1, 1e-12);
+	net_free(net);
+}
+
+static const struct test tests[] = {
+	TEST(short_message),    TEST(eager_copies),    TEST(rendezvous_does_not_copy),
+	TEST(virtual_nics),     TEST(interrupts_wake), TEST(message_rate),
+	TEST(queue_is_bounded), TEST(go_back_n),       TEST(any_loss_ends),
+	TEST(needs_rdma_links), TEST(shared_memory),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Queues, buffers and what must hold at any loss. */
+#include "sim/transport/tcp.h"
+#include "tests/net.h"
+
+static struct tcp_params tcp_defaults(struct net *net)
+{
+	struct tcp_params params;
+	net_presets(net->arena, transport_kind_find("tcp")->table, &params);
+	return params;
+}
+
+static void kinds(void)
+{
+	CHECK(transport_kind_count() == 3);
+	CHECK(transport_kind_find("tcp") == transport_kind_at(0));
+	CHECK(transport_kind_find("rdma") && transport_kind_find("shm"));
+	CHECK(!transport_kind_find("pigeon"));
+	for (size_t i = 0; i < transport_kind_count(); i++) {
+		const struct transport_kind *kind = transport_kind_at(i);
+		CHECK(kind->table->size <= TRANSPORT_PARAMS_SIZE_MAX);
+	}
+}
+
+static void no_route(void)
+{
+	struct net *net = net_new();
+	net->link_kind = "nvlink";
+	struct tcp_params params = tcp_defaults(net);
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	CHECK(net->connection == NULL);
+	net_free(net);
+}
+
+/* A buffer of 64 KiB on a wire of 1 MB/s. The first message fits; the second
+ * is accepted when the first has drained, the third after the second. A message
+ * of four buffers is accepted when all but one buffer of it has drained. */
+static void writers_wait_for_room(void)
+{
+	struct net *net = net_new();
+	net->link.capacity_Bps[0] = 1e6;
+	net->link.packet_payload_B = 1500;
+	struct tcp_params params = tcp_defaults(net);
+	params.send_buffer_B = 65536;
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	double start_s = net_now_s(net);
+	for (uint64_t i = 0; i < 3; i++)
+		net_send(net, 0, 65536, i);
+	net_send(net, 0, 4 * 65536, 3);
+	net_run(net);
+	double one_s = 65536e-6 * 1500 / 1448;
+	CHECK_NEAR(net->accepted_s[0] - start_s, 0, 1e-9);
+	/* It drains in pieces of 11 segments, a quarter of the buffer at most. */
+	CHECK_NEAR(net->accepted_s[1] - start_s, one_s, 5e-3);
+	CHECK_NEAR(net->accepted_s[2] - start_s, 2 * one_s, 5e-3);
+	CHECK_NEAR(net->accepted_s[3] - start_s, 6 * one_s, 5e-2);
+	CHECK_NEAR(net->delivered_s[3] - start_s, 7 * one_s, 5e-3);
+	net_free(net);
+}
+
+/* Every byte sent is delivered, in order, both ways at once; the wire carries
+ * payload and 90 B for each packet: 1 for the small ones, 69 for the large. */
+static void bytes_are_conserved(void)
+{
+	struct net *net = net_new();
+	net->link.packet_payload_B = 1500;
+	net->link.packet_overhead_B = 38;
+	net->link.latency_s = 1e-5;
+	struct tcp_params params = tcp_defaults(net);
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	double payload_B[2] = {0, 0}, packets[2] = {0, 0};
+	for (uint64_t i = 0; i < 300; i++) {
+		int from = (int)(i % 2);
+		bool large = i % 7 == 0;
+		double size_B = large ? 99000 : 10 + (double)i;
+		payload_B[from] += size_B;
+		packets[from] += large ? 69 : 1;
+		net_send(net, from, size_B, i);
+	}
+	net_run(net);
+	const struct connection_counters *counters = connection_counters(net->connection);
+	for (int i = 0; i < 2; i++) {
+		CHECK_NEAR(counters->payload_sent_B[i], payload_B[i], 1e-12);
+		CHECK_NEAR(counters->payload_delivered_B[i], payload_B[i], 1e-12);
+		CHECK(counters->messages_count[i] == 150);
+		CHECK_NEAR(fabric_carried(net->fabric, fabric_link_resource(net->fabric, 0, i)),
+			   payload_B[i] + 90 * packets[i], 1e-9);
+	}
+	CHECK(net->delivered_count == 300);
+	uint64_t last[2] = {0, 0};
+	for (uint64_t i = 0; i < net->delivered_count; i++) {
+		uint64_t arg = net->order[i];
+		CHECK(arg >= last[arg % 2]);
+		last[arg % 2] = arg;
+	}
+	fabric_check(net->fabric);
+	CHECK(engine_failure(net->engine) == NULL);
+	net_free(net);
+}
+
+static void send_any(void *ctx, uint64_t arg)
+{
+	struct net *net = ctx;
+	net_send(net, (int)(arg % 2), arg % 10 == 9 ? 200000 : 300, arg);
+}
+
+/* At any loss the run ends: all is delivered, in order, or there is a verdict. */
+static void any_loss_ends(void)
+{
+	for (int step = 0; step <= 20; step++) {
+		struct net *net = net_new();
+		double p = step / 20.0;
+		net->link = (struct link_traits){.capacity_Bps = {125e6, 125e6},
+						 .latency_s = 50e-6,
+						 .packet_payload_B = 1500,
+						 .packet_overhead_B = 38,
+						 .loss_ratio = {p, p}};
+		struct tcp_params params = tcp_defaults(net);
+		params.syn_retries_count = 20;
+		params.nagle = step % 2 == 1;
+		net_build(net);
+		net_connect(net, "tcp", &params);
+		net_run(net);
+		CHECK(net->opened_s >= 0 || (p > 0.5 && net->reason != NULL));
+		for (uint64_t i = 0; net->opened_s >= 0 && i < 40; i++)
+			engine_after(net->engine, ps_from_s(1e-3 * (double)i), send_any, net, i);
+		net_run(net);
+		CHECK(net->delivered_count == 40 || net->reason != NULL);
+		if (p <= 0.2)
+			CHECK(net->delivered_count == 40);
+		uint64_t last[2] = {0, 0};
+		for (uint64_t i = 0; i < net->delivered_count; i++) {
+			uint64_t arg = net->order[i];
+			CHECK(arg >= last[arg % 2]);
+			last[arg % 2] = arg;
+		}
+		const struct connection_counters *counters = connection_counters(net->connection);
+		if (!net->reason)
+			for (int i = 0; i < 2; i++)
+				CHECK_NEAR(counters->payload_delivered_B[i],
+					   counters->payload_sent_B[i], 1e-12);
+		CHECK((counters->losses_count > 0) == (p > 0));
+		net_free(net);
+	}
+}
+
+/* More loss, more time: the mean delay of a short message rises with p. */
+static void loss_costs_time(void)
+{
+	double before_s = 0;
+	for (int step = 0; step <= 5; step++) {
+		struct net *net = net_new();
+		net->link.latency_s = 50e-6;
+		net->link.packet_payload_B = 1500;
+		net->link.loss_ratio[0] = step * 0.02;
+		struct tcp_params params = tcp_defaults(net);
+		net_build(net);
+		net_connect(net, "tcp", &params);
+		net_run(net);
+		double sum_s = 0;
+		for (uint64_t i = 0; i < 500; i++) {
+			double start_s = net_now_s(net);
+			net_send(net, 0, 100, i);
+			net_run(net);
+			sum_s += net->delivered_s[i] - start_s;
+		}
+		CHECK(sum_s > before_s);
+		/* Each lost packet costs at least 200 ms: p x 500 x 0.2 s. */
+		CHECK(sum_s >= 0.9 * step * 0.02 * 500 * 0.2);
+		before_s = sum_s;
+		net_free(net);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(kinds),
+	TEST(no_route),
+	TEST(writers_wait_for_room),
+	TEST(bytes_are_conserved),
+	TEST(any_loss_ends),
+	TEST(loss_costs_time),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
