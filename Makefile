@@ -16,7 +16,7 @@ DESTDIR ?=
 PKGS := libconfig gsl cairo jansson
 
 .DEFAULT_GOAL := all
-ifeq (,$(findstring j,$(filter-out --%,$(MAKEFLAGS)))$(findstring --job,$(MAKEFLAGS)))
+ifeq ($(MAKELEVEL),0) # a -j of the command line wins
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 MAKEFLAGS += --no-builtin-rules
