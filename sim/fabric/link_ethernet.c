@@ -37,12 +37,13 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct ethernet_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "chance that a packet is lost on the way back",
 		     "assumption: a sound link in a machine room loses nothing"),
-	PARAM_NUMBER(struct ethernet_params, unmoderated_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "that chance, first end to second, when the receiving host's NIC interrupts for "
-		     "every packet (moderation off); 0: the same",
-		     "assumption: a host that keeps up loses no more"),
+	PARAM_NUMBER(
+		struct ethernet_params, unmoderated_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+		"that chance, first end to second, when the receiving host's NIC interrupts for "
+		"every packet (moderation off); 0: the same",
+		"assumption: a host that keeps up loses no more"),
 	PARAM_BOOL(struct ethernet_params, physical, "true",
-		   "receiving goes through a physical NIC (false: a virtual switch in one host)",
+		   "received through a physical NIC (false: a virtual switch in one host)",
 		   "assumption: a cable"),
 };
 
