@@ -242,7 +242,7 @@ static inline void remote_world_presets(struct remote_world *w, const char *poli
 		.intercept_s = 0.25 * US,
 		.marshal_s = 1 * US,
 		.unmarshal_s = 2 * US,
-		.call_service_s = 3 * US,
+		.handoff_s = 3 * US,
 		.reply_s = 0.5 * US,
 		.chunk_B = 1000,
 		.pipelined = true,

@@ -9,12 +9,12 @@
  * "3 %" (ratios), true, "name", or, for a number that somebody measured or
  * fitted, a group with its interval and history:
  *
- *   call_service = { value = "71 us"; low = "66 us"; high = "77 us";
+ *   handoff = { value = "71 us"; low = "66 us"; high = "77 us";
  *                    origin = "fitted"; note = "same_esxi rows of ..."; };
  *
  * origin is one of "published", "derived", "measured", "fitted", "assumption".
  *
- * A typed parameter has a path, "<prefix>.<key>" (runtime.call_service), by
+ * A typed parameter has a path, "<prefix>.<key>" (runtime.handoff), by
  * which --set, draws and `explain` name it. Reading a group into a struct
  * (cfg_params) records each of its parameters in the resolution, so that after
  * reading there are no string look-ups and nothing is read twice.
@@ -74,7 +74,7 @@ enum cfg_source { /* who says so, weakest first */
 
 /* A resolved parameter, for explain, results and draws. */
 struct cfg_param {
-	const char *path; /* "runtime.call_service" */
+	const char *path; /* "runtime.handoff" */
 	const struct param_row *row;
 	enum cfg_source source;
 	struct origin origin; /* where written; file NULL for defaults */
@@ -95,6 +95,13 @@ struct cfg_resolution *cfg_resolution_new(struct arena *arena);
  * later override of the same path wins. origin is where it was said. */
 void cfg_override(struct cfg_resolution *resolution, struct diag *diag,
 		  struct origin origin, const char *assignment);
+/* A value from a file other than the one that declares the path (a fitted
+ * profile): a scalar or a value group. It stands in for what the declaring file
+ * says and gives way to cfg_override, whichever was said first. Unlike those it
+ * is no error if nothing uses it. */
+void cfg_override_node(struct cfg_resolution *resolution, const char *path,
+		       const struct cfg_node *value);
+/* Overrides may hold "*" for any part between dots: "host.*.turbo=true". */
 /* A number in SI, which replaces the value and keeps interval and status. */
 void cfg_override_draw(struct cfg_resolution *resolution, const char *path,
 		       double value);

@@ -93,6 +93,9 @@ void driver_call(struct cuda_process *process, struct cpu *core,
 
 /* Whoever answers a thread's calls. */
 struct cuda_port {
+	/* The core on which that thread runs, or NULL (the function too may be
+	 * NULL): any of its guest's. */
+	struct cpu *(*core)(struct cuda_port *port, unsigned thread);
 	/* thread: index of the program's thread; core: where it runs. done is
 	 * called when the call returns to the program. */
 	void (*call)(struct cuda_port *port, unsigned thread, struct cpu *core,

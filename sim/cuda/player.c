@@ -278,7 +278,9 @@ struct player *player_new(const struct player_spec *spec)
 		thread->player = player;
 		thread->program = &program->threads[i];
 		thread->index = (unsigned)i;
-		thread->core = guest_core(spec->guest);
+		thread->core = spec->port->core ? spec->port->core(spec->port, (unsigned)i) : NULL;
+		if (!thread->core)
+			thread->core = guest_core(spec->guest);
 		thread->track.name = program->threads[i].name;
 	}
 	player->signals = ARENA_ARRAY(spec->arena, program->signal_count, struct signal);

@@ -40,12 +40,14 @@ static bool channel_open(struct remote_client *client, size_t index)
 	return channel->connection != NULL;
 }
 
+static struct cpu *port_core(struct cuda_port *port, unsigned thread);
 static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		      const struct cuda_call *cuda, call_done_fn *done, void *ctx, uint64_t arg);
 
 struct remote_client *remote_client_new(const struct remote_spec *spec)
 {
 	struct remote_client *client = ARENA_NEW(spec->arena, struct remote_client);
+	client->port.core = port_core;
 	client->port.call = port_call;
 	client->spec = *spec;
 	client->params = spec->params;
@@ -121,6 +123,11 @@ void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint6
 struct cpu *remote_core(const struct remote_client *client, unsigned thread)
 {
 	return thread < client->channel_count ? client->channels[thread].client_core : NULL;
+}
+
+static struct cpu *port_core(struct cuda_port *port, unsigned thread)
+{
+	return remote_core((struct remote_client *)port, thread);
 }
 
 void remote_close(struct remote_client *client)

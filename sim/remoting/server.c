@@ -107,7 +107,9 @@ static void unmarshalled(void *ctx, uint64_t arg)
 static double service_s(const struct channel *channel, const struct remote_call *call)
 {
 	const struct runtime_params *params = channel->client->params;
-	return params->unmarshal_s + (call->answered ? params->call_service_s : 0);
+	const struct remote_spec *spec = &channel->client->spec;
+	bool woken = spec->transport->wakes && spec->transport->wakes(spec->transport_params);
+	return params->unmarshal_s + (call->answered && woken ? params->handoff_s : 0);
 }
 
 static void packet_begin(struct channel *channel)

@@ -556,10 +556,16 @@ static const struct connection_counters *rdma_counters(const struct connection *
 	return &((const struct rdma_connection *)base)->counters;
 }
 
+static bool rdma_wakes(const void *params)
+{
+	return ((const struct rdma_params *)params)->interrupts;
+}
+
 const struct transport_kind transport_rdma = {
 	.name = "rdma",
 	.help = "RDMA over InfiniBand or RoCE: zero copy above the eager size",
 	.table = &rdma_table,
+	.wakes = rdma_wakes,
 	.links = rdma_links,
 	.new = rdma_new,
 	.open = rdma_open,

@@ -287,10 +287,17 @@ static const struct connection_counters *tcp_counters(const struct connection *b
 	return &((const struct tcp_connection *)base)->counters;
 }
 
+static bool tcp_wakes(const void *params)
+{
+	(void)params;
+	return true;
+}
+
 const struct transport_kind transport_tcp = {
 	.name = "tcp",
 	.help = "TCP/IP, in overlays too",
 	.table = &tcp_table,
+	.wakes = tcp_wakes,
 	.links = tcp_links,
 	.new = tcp_new,
 	.open = tcp_open,

@@ -70,6 +70,8 @@ struct transport_kind {
 	const char *name; /* "tcp" */
 	const char *help;
 	const struct param_table *table; /* size <= TRANSPORT_PARAMS_SIZE_MAX */
+	/* Whether a message wakes a thread that sleeps; NULL: never, threads poll. */
+	bool (*wakes)(const void *params);
 	/* NULL-terminated names of link kinds it can cross; NULL: any. */
 	const char *const *links;
 	/* NULL if there is no route between the ends. */

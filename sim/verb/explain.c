@@ -151,7 +151,7 @@ const struct verb verb_explain = {
 	.name = "explain",
 	.words = "CASE [KEY...]",
 	.help = "every parameter of a case: value, interval, origin, who says so",
-	.examples = "  farwire explain case.cfg runtime.call_service\n"
+	.examples = "  farwire explain case.cfg runtime.handoff\n"
 		    "  farwire explain --topology t320-same-esxi fitted\n",
 	.options = "set format output quiet color",
 	.words_min = 1,

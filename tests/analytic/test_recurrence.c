@@ -52,7 +52,7 @@ static struct terms terms_of(const struct remote_world *w, const struct cuda_cal
 {
 	const struct runtime_params *r = &w->runtime;
 	double argument_B = (double)call->arguments_B;
-	double service_s = is_answered(class) ? r->call_service_s : 0;
+	double service_s = is_answered(class) ? r->handoff_s : 0;
 	return (struct terms){
 		.serialise = ps_from_s(r->marshal_s + r->marshal_byte_spB * argument_B +
 				       (r->request_header_B + argument_B) / w->line.rate_Bps),

@@ -325,12 +325,13 @@ static void trace_lanes(void)
 						       "7.000000") ",\n" SPAN("c", "wire", "2", "1",
 									      "6.000000",
 									      "3.000001") ","
-											  "\n" SPAN("d",
-												    "wire",
-												    "2",
-												    "1",
-												    "10.000000",
-												    "1.000000") "\n]}\n");
+											  "\n" SPAN(
+												  "d",
+												  "wire",
+												  "2",
+												  "1",
+												  "10.000000",
+												  "1.000000") "\n]}\n");
 	free(capture.text);
 	arena_free(arena);
 }
