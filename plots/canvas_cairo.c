@@ -271,6 +271,8 @@ static cairo_surface_t *surface_new(enum image_format format, const struct drawi
 	case IMAGE_PDF:
 		surface = cairo_pdf_surface_create_for_stream(write_bytes, bytes, drawing->width,
 							      drawing->height);
+		/* Later versions pack their objects: no reader gains, no one can look inside. */
+		cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_4);
 		cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, PDF_DATE);
 		cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_MOD_DATE, PDF_DATE);
 		break;
@@ -281,6 +283,38 @@ static cairo_surface_t *surface_new(enum image_format format, const struct drawi
 		break;
 	}
 	return surface;
+}
+
+/* cairo names an SVG's groups by a counter of the whole process ("surface6"):
+ * counted again from 1 in each file, in the order of their appearance. */
+static void renumber_surfaces(struct bytes *svg)
+{
+	static const char word[] = "surface";
+	enum { LENGTH = sizeof word - 1, KNOWN_MAX = 64 };
+	unsigned long known[KNOWN_MAX];
+	size_t known_count = 0;
+	struct bytes out = {.arena = svg->arena};
+	const unsigned char *text = svg->buffer.items;
+	for (size_t i = 0; i < svg->buffer.count;) {
+		size_t end = i + LENGTH;
+		unsigned long number = 0;
+		if (end < svg->buffer.count && memcmp(text + i, word, LENGTH) == 0)
+			while (end < svg->buffer.count && text[end] >= '0' && text[end] <= '9')
+				number = 10 * number + (unsigned long)(text[end++] - '0');
+		if (number == 0) {
+			write_bytes(&out, text + i++, 1);
+			continue;
+		}
+		size_t at = 0;
+		while (at < known_count && known[at] != number)
+			at++;
+		if (at == known_count && known_count < KNOWN_MAX)
+			known[known_count++] = number;
+		const char *renamed = arena_printf(svg->arena, "%s%zu", word, at + 1);
+		write_bytes(&out, (const unsigned char *)renamed, (unsigned)strlen(renamed));
+		i = end;
+	}
+	svg->buffer = out.buffer;
 }
 
 unsigned char *image_render(struct arena *arena, enum image_format format,
@@ -311,6 +345,8 @@ unsigned char *image_render(struct arena *arena, enum image_format format,
 		*message = cairo_status_to_string(status);
 		return NULL;
 	}
+	if (format == IMAGE_SVG)
+		renumber_surfaces(&bytes);
 	*size = bytes.buffer.count;
 	return bytes.buffer.items;
 }

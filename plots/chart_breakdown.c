@@ -22,6 +22,7 @@ struct layout {
 	double label_width;
 	bool percent;
 	const char *names[PARTS_MAX]; /* in order of first appearance */
+	bool present[PARTS_MAX];      /* longer than nothing somewhere */
 	size_t name_count;
 };
 
@@ -83,8 +84,8 @@ static void measure(struct layout *layout, const struct prediction *const *predi
 		longest = fmax(longest, total);
 		shortest = fmin(shortest, total);
 		for (size_t j = 0; j < predictions[i]->breakdown_count; j++)
-			if (part_seconds(&predictions[i]->breakdown[j]) > 0)
-				part_index(layout, predictions[i]->breakdown[j].name);
+			layout->present[part_index(layout, predictions[i]->breakdown[j].name)] |=
+				part_seconds(&predictions[i]->breakdown[j]) > 0;
 	}
 	layout->percent = longest > percent_above_ratio * shortest;
 	layout->label_width = fmin(layout->label_width, 200);
@@ -98,11 +99,13 @@ static void measure(struct layout *layout, const struct prediction *const *predi
 static double draw_key(const struct layout *layout, double y)
 {
 	struct legend_entry entries[PARTS_MAX];
+	size_t count = 0;
 	for (size_t i = 0; i < layout->name_count; i++)
-		entries[i] = (struct legend_entry){LEGEND_AREA, part_look(layout->names[i], i),
-						   layout->names[i]};
+		if (layout->present[i])
+			entries[count++] = (struct legend_entry){
+				LEGEND_AREA, part_look(layout->names[i], i), layout->names[i]};
 	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
-			   entries, layout->name_count);
+			   entries, count);
 }
 
 /* On a plate of the part's own colour, so that no hatch runs through it. */

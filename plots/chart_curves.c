@@ -217,10 +217,10 @@ static void draw_labels(const struct layout *layout)
 		struct look look = series_look(labels[i].curve);
 		draw_line(layout->drawing, labels[i].x + 5, labels[i].y, x - 3, labels[i].at,
 			  faint(look.paint, 0.7), 0.6, DASH_DOT);
-		draw_line(layout->drawing, x, labels[i].at, x + 18, labels[i].at, look.paint, 1.7,
+		draw_line(layout->drawing, x, labels[i].at, x + 22, labels[i].at, look.paint, 1.7,
 			  look.dash);
-		draw_point(layout->drawing, look, x + 9, labels[i].at, 6);
-		draw_text(layout->drawing, x + 23, labels[i].at + 3, FONT_TEXT, ANCHOR_START, ink,
+		draw_point(layout->drawing, look, x + 11, labels[i].at, 6);
+		draw_text(layout->drawing, x + 27, labels[i].at + 3, FONT_TEXT, ANCHOR_START, ink,
 			  false, "%s",
 			  text_fit(layout->arena, curve->label, FONT_TEXT, false,
 				   layout->label_width));
@@ -253,7 +253,7 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8;
 	double left = CHART_MARGIN + 50;
 	layout.area = (struct area){
-		left, y, CHART_WIDTH - CHART_MARGIN - layout.label_width - 48 - left, plot_height};
+		left, y, CHART_WIDTH - CHART_MARGIN - layout.label_width - 52 - left, plot_height};
 	layout.x.from = left;
 	layout.x.to = left + layout.area.width;
 	layout.y.from = y + plot_height;

@@ -183,7 +183,14 @@ static int conflicts(const struct layout *layout, struct box box, const struct b
 		double x = axis_at(&layout->measured_right, point->measured);
 		double y =
 			axis_at(&layout->error, percent(point->predicted.value, point->measured));
-		sum += !apart(box, (struct box){x - 4, y - 4, x + 4, y + 4});
+		sum += 2 * !apart(box, (struct box){x - 4, y - 4, x + 4, y + 4});
+		if (!has_interval(point))
+			continue;
+		double top =
+			axis_at(&layout->error, percent(point->predicted.high, point->measured));
+		double end =
+			axis_at(&layout->error, percent(point->predicted.low, point->measured));
+		sum += !apart(box, (struct box){x - 2, top, x + 2, end});
 	}
 	sum += 8 * (box.left < layout->errors.x + 2) + 8 * (box.top < layout->errors.y + 1) +
 	       8 * (box.right > layout->errors.x + side - 2) +
@@ -191,26 +198,37 @@ static int conflicts(const struct layout *layout, struct box box, const struct b
 	return sum;
 }
 
-/* Beside, above or below the point, where it covers least. */
+/* Beside, above or below the point, where it covers least; near rather than far. */
 static struct box best_box(const struct layout *layout, double x, double y, double width,
 			   const struct box *labels, size_t count)
 {
-	const double offsets[][2] = {{9, -4.5},         {-9 - width, -4.5}, {-width / 2, -18},
-				     {-width / 2, 9},   {9, -16},           {9, 7},
-				     {-9 - width, -16}, {-9 - width, 7},    {-width / 3, -30},
-				     {-width / 3, 22},  {-width, -42},      {-width, 34}};
+	static const double heights[] = {0, 12, 20, 30, 42, 56};
+	const double starts[] = {9, -width / 2, -9 - width};
 	struct box best = {0, 0, 0, 0};
-	int least = -1;
-	for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
-		struct box box = {x + offsets[i][0], y + offsets[i][1], x + offsets[i][0] + width,
-				  y + offsets[i][1] + 9};
-		int bad = conflicts(layout, box, labels, count);
-		if (least < 0 || bad < least) {
-			least = bad;
-			best = box;
+	double least = INFINITY;
+	for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
+		for (int place = 0; place < 6; place++) {
+			double left = x + starts[place / 2];
+			double top = y - 4.5 + (place % 2 ? heights[i] : -heights[i]);
+			struct box box = {left, top, left + width, top + 9};
+			double cost = conflicts(layout, box, labels, count) + heights[i] / 50;
+			if (cost < least) {
+				least = cost;
+				best = box;
+			}
 		}
 	}
 	return best;
+}
+
+/* From the point to the nearest side of a label that stands away from it. */
+static void draw_leader(const struct layout *layout, double x, double y, struct box label)
+{
+	double top = label.top > y ? label.top : label.bottom;
+	if (fabs(top - y) < 9)
+		return;
+	double end = fmin(fmax(x, label.left), label.right);
+	draw_line(layout->drawing, x, y, end, top, ink_soft, 0.5, DASH_SOLID);
 }
 
 static void draw_worst(const struct layout *layout)
@@ -228,6 +246,7 @@ static void draw_worst(const struct layout *layout)
 		text = text_fit(layout->arena, text, FONT_SMALL, false, side - 30);
 		double width = text_width(text, FONT_SMALL, false);
 		labels[i] = best_box(layout, x, y, width, labels, i);
+		draw_leader(layout, x, y, labels[i]);
 		draw_rectangle(layout->drawing, labels[i].left - 1.5, labels[i].top, width + 3, 9.5,
 			       faint(ink_paper, 0.85));
 		draw_text(layout->drawing, labels[i].left, labels[i].top + 7.3, FONT_SMALL,

@@ -8,8 +8,8 @@
 #include "sim/base/diag.h"
 
 static const double row_height = 27, bar_height = 14;
-static const struct look predicted_look = {.paint = {0x0072B2, 1}};
-static const struct look measured_look = {.paint = {0xE69F00, 1}, .marker = MARKER_DIAMOND};
+static const struct look predicted_look = {.paint = {0x56B4E9, 1}};
+static const struct look measured_look = {.paint = {0xD55E00, 1}, .marker = MARKER_DIAMOND};
 
 struct layout {
 	struct arena *arena;
@@ -20,6 +20,11 @@ struct layout {
 	bool measured;                    /* any */
 	double predicted_at, measured_at; /* right edges of the columns of numbers */
 };
+
+static double row_middle(const struct layout *layout, size_t row)
+{
+	return layout->area.y + row_height * ((double)row + 0.5);
+}
 
 static double largest(const struct ratio_bar *bars, size_t count)
 {
@@ -53,7 +58,8 @@ static void draw_numbers(const struct layout *layout, const struct ratio_bar *ba
 	struct arena *arena = layout->arena;
 	double value = bar->failed ? NAN : bar->ratio.value;
 	const char *interval = "";
-	if (isfinite(value) && isfinite(bar->ratio.low) && isfinite(bar->ratio.high))
+	if (isfinite(value) && isfinite(bar->ratio.low) && isfinite(bar->ratio.high) &&
+	    bar->ratio.high > bar->ratio.low)
 		interval = arena_printf(arena, "%s – %s", number_text(arena, bar->ratio.low, 3),
 					number_text(arena, bar->ratio.high, 3));
 	draw_text(drawing, layout->predicted_at, y + 3, FONT_SMALL, ANCHOR_END, ink_soft, false,
@@ -75,29 +81,40 @@ static void draw_failed(const struct layout *layout, const struct ratio_bar *bar
 	draw_failure(layout->drawing, layout->arena, from, y, bar_height, width, bar->failed);
 }
 
-static void draw_bar(const struct layout *layout, const struct ratio_bar *bar, double y)
+static void draw_bars(const struct layout *layout, const struct ratio_bar *bars, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		double x = axis_at(&layout->axis, fmax(bars[i].ratio.value, 0));
+		if (!bars[i].failed && isfinite(bars[i].ratio.value))
+			draw_area(layout->drawing, layout->area.x,
+				  row_middle(layout, i) - bar_height / 2, x - layout->area.x,
+				  bar_height, predicted_look);
+	}
+}
+
+/* All that stands on the bar and beside it. */
+static void draw_row(const struct layout *layout, const struct ratio_bar *bar, double y)
 {
 	struct drawing *drawing = layout->drawing;
 	const char *lines[2];
 	size_t count = text_wrap(layout->arena, bar->label, FONT_TEXT, false, layout->label_width,
 				 2, lines);
 	draw_lines(drawing, layout->area.x - 8, y, FONT_TEXT, ANCHOR_END, ink, false, lines, count);
+	/* A mark would hide a whisker as narrow as itself. */
+	double apart = isfinite(bar->measured) && !bar->failed ? 3.6 : 0;
 	if (bar->failed) {
 		draw_failed(layout, bar, y);
 	} else if (isfinite(bar->ratio.value)) {
-		double x = axis_at(&layout->axis, fmax(bar->ratio.value, 0));
-		draw_area(drawing, layout->area.x, y - bar_height / 2, x - layout->area.x,
-			  bar_height, predicted_look);
 		if (bar->ratio.high > bar->ratio.low)
 			draw_whisker_x(drawing, axis_at(&layout->axis, fmax(bar->ratio.low, 0)),
-				       axis_at(&layout->axis, bar->ratio.high), y);
+				       axis_at(&layout->axis, bar->ratio.high), y - apart);
 	} else {
 		draw_text(drawing, layout->area.x + 6, y + 3, FONT_SMALL, ANCHOR_START, ink_soft,
 			  false, "no baseline");
 	}
 	if (isfinite(bar->measured))
 		draw_point(drawing, measured_look, axis_at(&layout->axis, fmax(bar->measured, 0)),
-			   y, 8);
+			   y + apart, 6.5);
 	draw_numbers(layout, bar, y);
 }
 
@@ -155,10 +172,11 @@ struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
 	layout.area.height = row_height * (double)count;
 	draw_axis_x(layout.drawing, arena, &layout.axis, layout.area,
 		    "throughput as a ratio to the baseline", true);
+	draw_bars(&layout, bars, count);
 	draw_references(&layout);
 	draw_column_heads(&layout);
 	for (size_t i = 0; i < count; i++)
-		draw_bar(&layout, &bars[i], y + row_height * ((double)i + 0.5));
+		draw_row(&layout, &bars[i], row_middle(&layout, i));
 	chart_end(layout.drawing, arena, text, y + layout.area.height + 30);
 	return layout.drawing;
 }

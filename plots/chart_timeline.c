@@ -22,11 +22,11 @@ static struct look kind_look(int kind)
 {
 	static const struct look looks[SPAN_KIND_COUNT] = {
 		[SPAN_CALL] = {.paint = {0xE69F00, 1}},
-		[SPAN_CPU] = {.paint = {0x56B4E9, 1}, .hatch = HATCH_LEVEL},
+		[SPAN_CPU] = {.paint = {0x6A6A6A, 1}, .hatch = HATCH_LEVEL},
 		[SPAN_WIRE] = {.paint = {0x0072B2, 1}},
 		[SPAN_KERNEL] = {.paint = {0x009E73, 1}},
 		[SPAN_COPY] = {.paint = {0xCC79A7, 1}, .hatch = HATCH_FALLING},
-		[SPAN_WAIT] = {.paint = {0xDDDDDD, 1}, .hatch = HATCH_RISING},
+		[SPAN_WAIT] = {.paint = {0xE2E2E2, 1}, .hatch = HATCH_RISING},
 		[SPAN_LOSS] = {.paint = {0xD55E00, 1}, .hatch = HATCH_CROSSED},
 	};
 	return looks[kind];
@@ -176,7 +176,8 @@ static void draw_span(const struct layout *layout, const struct track *track,
 	double needed = text_width(name, FONT_SMALL - 1, false);
 	if (width < needed + 6 || !*name)
 		return;
-	bool dark = span->kind == SPAN_WIRE || span->kind == SPAN_KERNEL || span->kind == SPAN_LOSS;
+	bool dark = span->kind == SPAN_CPU || span->kind == SPAN_WIRE ||
+		    span->kind == SPAN_KERNEL || span->kind == SPAN_LOSS;
 	if (look.hatch != HATCH_NONE)
 		draw_rectangle(layout->drawing, x + (width - needed) / 2 - 2, track->y + 2,
 			       needed + 4, track_height - 4, look.paint);
@@ -235,6 +236,29 @@ static int column_shade(const double cover[SPAN_KIND_COUNT])
 	return sum > 0 ? most * SHADES + (int)fmax(1, fmin(SHADES, ceil(sum * SHADES - 1e-9))) : 0;
 }
 
+/* Where short spans follow each other, the mean over three columns each way, as
+ * far as they reach: a regular train of them looks regular whatever its period
+ * in columns. What stands alone stays sharp. */
+static int smooth_shade(const struct layout *layout, const double (*cover)[SPAN_KIND_COUNT],
+			size_t column)
+{
+	size_t from = column < 3 ? 0 : column - 3;
+	size_t to = column + 4 < layout->columns ? column + 4 : layout->columns;
+	while (from < column && column_shade(cover[from]) == 0)
+		from++;
+	while (to > column + 1 && column_shade(cover[to - 1]) == 0)
+		to--;
+	bool covered = column_shade(cover[column]) != 0;
+	if (to - from < 4 || (!covered && (from == column || to == column + 1)))
+		return column_shade(cover[column]);
+	double mean[SPAN_KIND_COUNT] = {0};
+	for (size_t i = from; i < to; i++)
+		for (int kind = 0; kind < SPAN_KIND_COUNT; kind++)
+			mean[kind] += cover[i][kind] / (double)(to - from);
+	mean[SPAN_LOSS] = cover[column][SPAN_LOSS];
+	return column_shade(mean);
+}
+
 static void draw_narrow(const struct layout *layout, const struct track *track)
 {
 	double(*cover)[SPAN_KIND_COUNT] =
@@ -244,14 +268,17 @@ static void draw_narrow(const struct layout *layout, const struct track *track)
 		if (!columns_of(layout, track->spans.items[i], &first, &end))
 			add_cover(layout, track->spans.items[i], cover);
 	}
+	int *shades = ARENA_ARRAY(layout->arena, layout->columns, int);
+	for (size_t i = 0; i < layout->columns; i++)
+		shades[i] = smooth_shade(layout, cover, i);
 	for (size_t i = 0, end; i < layout->columns; i = end) {
-		int shade = column_shade(cover[i]);
-		for (end = i + 1; end < layout->columns && column_shade(cover[end]) == shade;)
+		int shade = shades[i];
+		for (end = i + 1; end < layout->columns && shades[end] == shade;)
 			end++;
 		if (shade == 0)
 			continue;
 		struct look look = kind_look((shade - 1) / SHADES);
-		double alpha = 0.25 + 0.75 * ((shade - 1) % SHADES) / (SHADES - 1);
+		double alpha = 0.4 + 0.6 * ((shade - 1) % SHADES) / (SHADES - 1);
 		draw_rectangle(layout->drawing, layout->area.x + (double)i * column_width, track->y,
 			       (double)(end - i) * column_width, track_height,
 			       faint(look.paint, alpha));

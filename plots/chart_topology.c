@@ -124,7 +124,7 @@ static double cable_y(const struct plan *plan, int level)
 static double lane_y(const struct plan *plan, const struct plan_link *link)
 {
 	const struct plan_box *box = &plan->boxes[link->ends[0]];
-	return box->y + box->height + plan->lane_pitch * (link->lane + 1) - 3;
+	return box->y + box->height + plan->lane_pitch * link->lane + 9;
 }
 
 static void draw_link(const struct layout *layout, const struct plan_link *link)
@@ -160,8 +160,10 @@ static void draw_link(const struct layout *layout, const struct plan_link *link)
 
 static void draw_column(const struct layout *layout, const struct plan_column *column)
 {
-	draw_box(layout->drawing, column->x, column->y, column->width, column->height, 7, ink_panel,
+	draw_box(layout->drawing, column->x, column->y, column->width, column->height, 6, ink_panel,
 		 ink_soft, 0.9);
+	draw_box(layout->drawing, column->x, column->y, column->width, plan_header_height, 6,
+		 (struct paint){0xE3E7EA, 1}, ink_soft, 0.9);
 }
 
 static void draw_header(const struct layout *layout, const struct plan_box *box)
@@ -230,7 +232,7 @@ static const char *use_text(struct arena *arena, const struct diagram_link *link
 }
 
 /* The fullest label no wider than room with at most lines_max lines: name,
- * detail and use; else the use alone; else none (count 0). */
+ * detail and use; else the use alone, in one line or two; else none (count 0). */
 static struct label label_make(const struct layout *layout, const struct diagram_link *link,
 			       double room, size_t lines_max, const char *there, const char *back)
 {
@@ -251,23 +253,31 @@ static struct label label_make(const struct layout *layout, const struct diagram
 		label.width = fmax(label.width, line_width(&label, i));
 	if (wrapped <= left && label.width <= room)
 		return label;
-	label = (struct label){.lines = {use}, .count = 1};
-	if (use)
-		label.width = line_width(&label, 0);
-	if (!use || label.width > room)
+	label = (struct label){.count = 0};
+	if (!use)
+		return label;
+	label.lines[label.count++] = use;
+	if (line_width(&label, 0) > room && lines_max >= 2) {
+		label.lines[0] = arena_printf(arena, "%s %s", there,
+					      share_text(arena, link->utilization[0]));
+		label.lines[label.count++] =
+			arena_printf(arena, "%s %s", back, share_text(arena, link->utilization[1]));
+	}
+	for (size_t i = 0; i < label.count; i++)
+		label.width = fmax(label.width, line_width(&label, i));
+	if (label.width > room)
 		label.count = 0;
 	return label;
 }
 
 static void draw_label(const struct layout *layout, const struct label *label, double x,
-		       double middle, enum text_anchor anchor)
+		       double middle, enum text_anchor anchor, const struct paint *plate)
 {
 	double y = middle + label_size * 0.36 - label_pitch * ((double)label->count - 1) / 2;
-	double left =
-		anchor == ANCHOR_START ? x : x - label->width / (anchor == ANCHOR_END ? 1 : 2);
-	draw_rectangle(layout->drawing, left - 1.5, middle - label_pitch * (double)label->count / 2,
-		       label->width + 3, label_pitch * (double)label->count,
-		       faint(ink_paper, 0.85));
+	if (plate) /* centred labels only: the others stand clear of lines */
+		draw_rectangle(layout->drawing, x - label->width / 2 - 2,
+			       middle - label_pitch * (double)label->count / 2, label->width + 4,
+			       label_pitch * (double)label->count, *plate);
 	for (size_t i = 0; i < label->count; i++)
 		draw_text(layout->drawing, x, y + label_pitch * (double)i, label_size, anchor, ink,
 			  label->named && i == 0, "%s", label->lines[i]);
@@ -314,10 +324,10 @@ static void label_zone(const struct layout *layout, const struct crossing *cross
 		if (!label.named || label.count == 0)
 			left = label_make(layout, link->link, left_room, lines_max, there, back);
 		if (left.named || (label.count == 0 && left.count > 0)) {
-			draw_label(layout, &left, left_end, middle, ANCHOR_END);
+			draw_label(layout, &left, left_end, middle, ANCHOR_END, NULL);
 			label = left;
 		} else if (label.count > 0) {
-			draw_label(layout, &label, start, middle, ANCHOR_START);
+			draw_label(layout, &label, start, middle, ANCHOR_START, NULL);
 			taken = start + label.width;
 		}
 		layout->labelled[at->link] = label.named && label.count > 0;
@@ -406,16 +416,18 @@ static void label_across(const struct layout *layout, size_t index)
 		if (simulated(link->link))
 			text = arena_printf(layout->arena, "%s  %s", text,
 					    use_text(layout->arena, link->link, there, back));
-		label = (struct label){.lines = {text}, .count = 1, .named = true};
+		label = (struct label){.lines = {text}, .count = 1, .named = false};
 		label.width = line_width(&label, 0);
 		if (label.width > room)
 			label.count = 0;
+		layout->labelled[index] = label.count > 0;
 	} else {
 		label = label_make(layout, link->link, room, lines_max, there, back);
+		layout->labelled[index] = label.named && label.count > 0;
 	}
-	layout->labelled[index] = label.named && label.count > 0;
 	if (label.count > 0)
-		draw_label(layout, &label, middle, y, ANCHOR_MIDDLE);
+		draw_label(layout, &label, middle, y, ANCHOR_MIDDLE,
+			   link->route == ROUTE_LANE ? &ink_panel : &ink_paper);
 }
 
 /* ---- what found no place ---- */

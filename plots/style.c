@@ -93,10 +93,10 @@ static void draw_swatch(struct drawing *drawing, const struct legend_entry *entr
 		draw_area(drawing, x, y - 4.5, SWATCH - 4, 9, entry->look);
 		break;
 	case LEGEND_LINE:
-		draw_line(drawing, x, y, x + SWATCH - 2, y, entry->look.paint, 1.6,
+		draw_line(drawing, x, y, x + SWATCH - 4, y, entry->look.paint, 1.6,
 			  entry->look.dash);
 		if (entry->look.marker != MARKER_NONE)
-			draw_point(drawing, entry->look, x + SWATCH / 2.0 - 1, y, 6);
+			draw_point(drawing, entry->look, x + SWATCH / 2.0 - 2, y, 6);
 		break;
 	case LEGEND_MARKER:
 		draw_point(drawing, entry->look, x + SWATCH / 2.0, y, 7);

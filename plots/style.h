@@ -55,6 +55,8 @@ void draw_lines(struct drawing *drawing, double x, double y, double size, enum t
 /* A number with about so many significant digits, a real minus sign, and no
  * exponent below 1e6: "0.974" "142.3" "−2.5" "2·10⁷". */
 const char *number_text(struct arena *arena, double value, int digits);
+/* With a power of ten: "10⁵", "2·10⁷". Not for 0. */
+const char *power_text(struct arena *arena, double value);
 
 /* ---- axes ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Texts measured without a font: how wide they are, where they break. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -87,13 +88,15 @@ const char *text_fit(struct arena *arena, const char *text, double size, bool bo
 }
 
 /* How many bytes of text make the next line: up to the last place to break that
- * fits; at least one character. */
+ * fits; at least one character. A number stays with its unit. */
 static size_t line_length(const char *text, double size, bool bold, double width)
 {
 	size_t best = 0, bytes = 0;
 	while (text[bytes]) {
 		size_t next = bytes + character_length(text + bytes);
-		if (text[bytes] == ' ' && bytes > 0)
+		bool unit = bytes > 0 && isdigit((unsigned char)text[bytes - 1]) &&
+			    (isalpha((unsigned char)text[next]) || text[next] == '%');
+		if (text[bytes] == ' ' && bytes > 0 && (!unit || best == 0))
 			best = bytes;
 		if (prefix_width(text, next, size, bold) > width && bytes > 0)
 			return best > 0 ? best : bytes;
@@ -140,6 +143,17 @@ static const char *superscript(struct arena *arena, int exponent)
 			    size >= 10 ? digits[size / 10 % 10] : "", digits[size % 10]);
 }
 
+const char *power_text(struct arena *arena, double value)
+{
+	const char *sign = value < 0 ? "−" : "";
+	int exponent = (int)floor(log10(fabs(value)) + 1e-9);
+	double mantissa = fabs(value) / pow(10, exponent);
+	const char *power = superscript(arena, exponent);
+	if (fabs(mantissa - 1) < 1e-6)
+		return arena_printf(arena, "%s10%s", sign, power);
+	return arena_printf(arena, "%s%.3g·10%s", sign, mantissa, power);
+}
+
 const char *number_text(struct arena *arena, double value, int digits)
 {
 	if (!isfinite(value))
@@ -149,13 +163,8 @@ const char *number_text(struct arena *arena, double value, int digits)
 	if (size == 0)
 		return "0";
 	int exponent = (int)floor(log10(size) + 1e-9);
-	if (exponent >= 6 || exponent < -4) {
-		double mantissa = size / pow(10, exponent);
-		const char *power = superscript(arena, exponent);
-		if (fabs(mantissa - 1) < 1e-6)
-			return arena_printf(arena, "%s10%s", sign, power);
-		return arena_printf(arena, "%s%.3g·10%s", sign, mantissa, power);
-	}
+	if (exponent >= 6 || exponent < -4)
+		return power_text(arena, value);
 	int decimals = digits - 1 - exponent;
 	return arena_printf(arena, "%s%.*f", sign, decimals > 0 ? decimals : 0, size);
 }

@@ -295,7 +295,7 @@ static void place_ports(struct arena *arena, struct plan *plan, int index)
 		}
 	}
 	const struct plan_box *box = &plan->boxes[index];
-	double share = box->inner ? 0.5 : 0.35;
+	double share = box->inner || box->width > 240 ? 0.5 : 0.35;
 	for (size_t i = 0; i < count; i++)
 		*ports[i].x = box->x + box->width * ((double)i + share) / (double)count;
 	for (size_t i = 0; i < plan->link_count; i++) {
@@ -416,6 +416,10 @@ static void place_down(struct arena *arena, struct plan *plan, double top)
 {
 	plan->level_top = ARENA_ARRAY(arena, plan->level_count + 1, double);
 	double y = top;
+	for (size_t i = 0; i < plan->link_count; i++)
+		if (plan->links[i].route == ROUTE_CABLE &&
+		    plan->links[i].level == plan->level_count)
+			y = top + 14; /* its label stands above it */
 	for (int level = plan->level_count; level >= 1; level--) {
 		plan->level_top[level] = y;
 		y += plan_bar_height + (level == 1 ? zone_height : level_zone_height);
@@ -431,7 +435,7 @@ static void place_down(struct arena *arena, struct plan *plan, double top)
 		if (column->row_count > 0)
 			column->height = column->row_y + column->row_height + inner_pad - y;
 		if (column->lane_count > 0)
-			column->height += plan->lane_pitch * column->lane_count + 6;
+			column->height += plan->lane_pitch * (column->lane_count - 1) + 10;
 		plan->bottom = fmax(plan->bottom, y + column->height);
 	}
 	for (size_t i = 0; i < plan->box_count; i++) {

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/canvas.h"
+#include "plots/charts.h"
+#include "plots/style.h"
+#include "sim/base/arena.h"
+#include "tests/test.h"
+
+static const struct paint black = {0, 1}, half_red = {0xFF0000, 0.5};
+
+static char *printed(const struct drawing *drawing)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+	drawing_print(drawing, memory);
+	fclose(memory);
+	return text;
+}
+
+static void display_list(void)
+{
+	struct arena *arena = arena_new();
+	struct drawing *drawing = drawing_new(arena, 100, 50);
+	draw_rectangle(drawing, 1, 2, 3, 4, half_red);
+	draw_line(drawing, 0, -0.001, 10, 10, black, 0.5, DASH_LONG);
+	draw_box(drawing, 1, 1, 8, 8, 2, half_red, black, 1);
+	draw_hatch(drawing, 1, 1, 8, 8, HATCH_NONE, black);
+	draw_hatch(drawing, 1, 1, 8, 8, HATCH_CROSSED, black);
+	draw_marker(drawing, MARKER_NONE, 5, 5, 3, black);
+	draw_marker(drawing, MARKER_DIAMOND, 5, 5, 3, black);
+	draw_text(drawing, 5, 6, 7, ANCHOR_END, black, true, "%d %%", 95);
+	draw_text_up(drawing, 5, 6, 7, ANCHOR_MIDDLE, black, "100 % as it is");
+	char *text = printed(drawing);
+	CHECK_TEXT(text, "drawing 100.00 50.00\n"
+			 "rectangle 1.00 2.00 3.00 4.00 #ff0000/0.50\n"
+			 "line 0.00 0.00 10.00 10.00 width 0.50 #000000 long\n"
+			 "box 1.00 1.00 8.00 8.00 1.00 2.00 #ff0000/0.50 #000000\n"
+			 "hatch 1.00 1.00 8.00 8.00 #000000 crossed\n"
+			 "marker 5.00 5.00 3.00 #000000 diamond\n"
+			 "text 5.00 6.00 7.00 #000000 end bold \"95 %\"\n"
+			 "text-up 5.00 6.00 7.00 #000000 middle \"100 % as it is\"\n");
+	free(text);
+	arena_free(arena);
+}
+
+static void copies_its_input(void)
+{
+	struct arena *arena = arena_new();
+	struct drawing *drawing = drawing_new(arena, 10, 10);
+	double points[] = {1, 2, 3, 4};
+	char label[] = "before";
+	draw_polyline(drawing, points, 2, black, 1, DASH_SOLID);
+	draw_text_up(drawing, 0, 0, 8, ANCHOR_START, black, label);
+	points[0] = 9;
+	label[0] = 'B';
+	char *text = printed(drawing);
+	CHECK(strstr(text, "polyline 1.00 2.00 3.00 4.00") != NULL);
+	CHECK(strstr(text, "\"before\"") != NULL);
+	free(text);
+	arena_free(arena);
+}
+
+static void formats_by_ending(void)
+{
+	enum image_format format = IMAGE_SVG;
+	CHECK(image_format_of("a/b.pdf", &format) && format == IMAGE_PDF);
+	CHECK(image_format_of("x.y.png", &format) && format == IMAGE_PNG);
+	CHECK(image_format_of("x.svg", &format) && format == IMAGE_SVG);
+	CHECK(!image_format_of("x.jpeg", &format));
+	CHECK(!image_format_of(".svg", &format)); /* no name before the ending */
+	CHECK(!image_format_of("svg", &format));
+	CHECK(!image_format_of("", &format));
+}
+
+static const struct drawing *sample(struct arena *arena)
+{
+	struct drawing *drawing = drawing_new(arena, 40.5, 20);
+	for (int i = 0; i < 7; i++) {
+		draw_hatch(drawing, 5 * i, 0, 5, 9, (enum hatch)i, black);
+		draw_marker(drawing, (enum marker)i, 5 * i + 2, 14, 4, half_red);
+	}
+	draw_frame(drawing, 1, 1, 9, 9, black, 1);
+	draw_box(drawing, 1, 1, 9, 9, 99, half_red, black, 1);
+	draw_polygon(drawing, (const double[]){0, 0, 5, 5, 0, 5}, 3, half_red);
+	draw_line(drawing, 0, 0, 9, 9, black, 1, DASH_DOT);
+	draw_text(drawing, 20, 10, 8, ANCHOR_MIDDLE, black, false, "µs → ±5 %%");
+	draw_text_up(drawing, 10, 20, 8, ANCHOR_END, black, "");
+	return drawing;
+}
+
+static unsigned read_be32(const unsigned char *bytes)
+{
+	return (unsigned)bytes[0] << 24 | (unsigned)bytes[1] << 16 | (unsigned)bytes[2] << 8 |
+	       bytes[3];
+}
+
+static void renders_each_format(void)
+{
+	struct arena *arena = arena_new();
+	const struct drawing *drawing = sample(arena);
+	const char *message = NULL;
+	size_t size = 0;
+	unsigned char *png = image_render(arena, IMAGE_PNG, &drawing, 1, &size, &message);
+	if (CHECK(png && size > 33)) {
+		CHECK(memcmp(png, "\x89PNG\r\n\x1a\n", 8) == 0);
+		CHECK(read_be32(png + 16) == 81); /* 40.5 points, 2 pixels each */
+		CHECK(read_be32(png + 20) == 40);
+	}
+	unsigned char *svg = image_render(arena, IMAGE_SVG, &drawing, 1, &size, &message);
+	if (CHECK(svg && size > 100)) {
+		char *text = arena_printf(arena, "%.*s", (int)size, (const char *)svg);
+		CHECK(strstr(text, "width=\"40.5pt\"") != NULL);
+		CHECK(strstr(text, "</svg>") != NULL);
+	}
+	unsigned char *pdf = image_render(arena, IMAGE_PDF, &drawing, 1, &size, &message);
+	if (CHECK(pdf && size > 100)) {
+		CHECK(memcmp(pdf, "%PDF-", 5) == 0);
+		CHECK(memcmp(pdf + size - 6, "%%EOF", 5) == 0);
+	}
+	arena_free(arena);
+}
+
+static size_t count_text(const unsigned char *bytes, size_t size, const char *word)
+{
+	size_t length = strlen(word), count = 0;
+	for (size_t i = 0; i + length <= size; i++)
+		count += memcmp(bytes + i, word, length) == 0;
+	return count;
+}
+
+/* Nothing in a file tells when it was made. */
+static void same_bytes_again(void)
+{
+	struct arena *arena = arena_new();
+	for (int format = IMAGE_SVG; format <= IMAGE_PNG; format++) {
+		const struct drawing *drawing = sample(arena);
+		const char *message;
+		size_t sizes[2] = {0, 0};
+		unsigned char *images[2];
+		for (int i = 0; i < 2; i++)
+			images[i] = image_render(arena, (enum image_format)format, &drawing, 1,
+						 &sizes[i], &message);
+		CHECK(images[0] && images[1] && sizes[0] == sizes[1] &&
+		      memcmp(images[0], images[1], sizes[0]) == 0);
+		if (format == IMAGE_PDF && images[0]) {
+			CHECK(count_text(images[0], sizes[0], "20000101000000") == 2);
+		}
+	}
+	arena_free(arena);
+}
+
+static void pages_of_a_pdf(void)
+{
+	struct arena *arena = arena_new();
+	const struct drawing *drawings[3] = {sample(arena), drawing_new(arena, 300, 200),
+					     sample(arena)};
+	const char *message;
+	size_t size = 0;
+	unsigned char *pdf = image_render(arena, IMAGE_PDF, drawings, 3, &size, &message);
+	if (CHECK(pdf != NULL)) {
+		CHECK(count_text(pdf, size, "/Type /Page") -
+			      count_text(pdf, size, "/Type /Pages") ==
+		      3);
+		CHECK(count_text(pdf, size, "0 0 300 200 ]") == 1);
+	}
+	arena_free(arena);
+}
+
+static void says_why_it_cannot(void)
+{
+	struct arena *arena = arena_new();
+	const struct drawing *huge = drawing_new(arena, 1e5, 1e5); /* cairo: 32767 pixels */
+	const char *message = NULL;
+	size_t size = 7;
+	CHECK(image_render(arena, IMAGE_PNG, &huge, 1, &size, &message) == NULL);
+	CHECK(message && *message);
+	CHECK(size == 7);
+	arena_free(arena);
+}
+
+/* By the table: a 613, b 635, c 550; bold a 675; µ, of two bytes, 640. */
+static void widths(void)
+{
+	CHECK_NEAR(text_width("abc", 10, false), 17.98, 1e-12);
+	CHECK_NEAR(text_width("a", 10, true), 6.75, 1e-12);
+	CHECK_NEAR(text_width("aµ", 10, false), 12.53, 1e-12);
+	CHECK(text_width("", 10, false) == 0);
+	CHECK(text_width("\xC3", 10, false) == 0); /* broken UTF-8 is walked over */
+}
+
+static void texts_that_fit(void)
+{
+	struct arena *arena = arena_new();
+	CHECK_TEXT(text_fit(arena, "abc", 10, false, 18), "abc");
+	CHECK_TEXT(text_fit(arena, "abcdef", 10, false, 24), "ab…"); /* 12.48 + 10 */
+	CHECK_TEXT(text_fit(arena, "µµµµ", 10, false, 20), "µ…");
+	CHECK_TEXT(text_fit(arena, "abc", 10, false, 3), "…");
+	const char *lines[3];
+	CHECK(text_wrap(arena, "aa bb cc", 10, false, 30, 3, lines) == 2);
+	CHECK_TEXT(lines[0], "aa bb"); /* 12.26 + 3.18 + 12.70 */
+	CHECK_TEXT(lines[1], "cc");
+	CHECK(text_wrap(arena, "  ", 10, false, 30, 3, lines) == 0);
+	CHECK(text_wrap(arena, "aaaaaaaa", 10, false, 30, 2, lines) == 2); /* nowhere to break */
+	CHECK_TEXT(lines[0], "aaaa");
+	CHECK(text_wrap(arena, "in all 4 GiB", 10, false, 50, 3, lines) == 2); /* a unit stays */
+	CHECK_TEXT(lines[0], "in all");
+	CHECK_TEXT(lines[1], "4 GiB");
+	CHECK(text_wrap(arena, "same_lan", 10, false, 40, 3, lines) == 2);
+	CHECK_TEXT(lines[0], "same_");
+	arena_free(arena);
+}
+
+static void numbers(void)
+{
+	struct arena *arena = arena_new();
+	CHECK_TEXT(number_text(arena, 0.9738, 3), "0.974");
+	CHECK_TEXT(number_text(arena, 142.34, 3), "142");
+	CHECK_TEXT(number_text(arena, -2.5, 2), "−2.5");
+	CHECK_TEXT(number_text(arena, 0, 3), "0");
+	CHECK_TEXT(number_text(arena, NAN, 3), "–");
+	CHECK_TEXT(number_text(arena, 2e7, 3), "2·10⁷");
+	CHECK_TEXT(number_text(arena, 1e-12, 3), "10⁻¹²");
+	arena_free(arena);
+}
+
+static void ticks_cover(void)
+{
+	static const double ranges[][2] = {{0, 1},     {0.93, 1.01}, {-3, 7}, {1e-9, 3e-9},
+					   {17, 1234}, {-0.1, 0.1},  {5, 5},  {0, 0}};
+	double ticks[12];
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+		for (size_t max = 3; max <= 12; max++) {
+			size_t count = nice_ticks(ranges[i][0], ranges[i][1], max, ticks);
+			if (!CHECK(count >= 2 && count <= max))
+				continue;
+			double step = ticks[1] - ticks[0], slack = step * 1e-6;
+			CHECK(ticks[0] <= ranges[i][0] + slack);
+			CHECK(ticks[count - 1] >= ranges[i][1] - slack);
+			double mantissa = step / pow(10, floor(log10(step) + 1e-6));
+			CHECK(fabs(mantissa - 1) < 1e-6 || fabs(mantissa - 2) < 1e-6 ||
+			      fabs(mantissa - 5) < 1e-6);
+		}
+	}
+	CHECK(nice_ticks(0, 1, 2, ticks) == 0);
+	CHECK(nice_ticks(0, INFINITY, 9, ticks) == 0);
+	CHECK(nice_ticks(0, 10, 6, ticks) == 6 && ticks[1] == 2);
+}
+
+static void axes(void)
+{
+	struct axis linear = {.low = 0, .high = 4, .from = 100, .to = 0};
+	CHECK_NEAR(axis_at(&linear, 1), 75, 1e-12);
+	struct axis logarithmic = {.low = 1, .high = 1000, .from = 0, .to = 300, .log = true};
+	CHECK_NEAR(axis_at(&logarithmic, 10), 100, 1e-12);
+	double ticks[TICKS_MAX];
+	CHECK(axis_ticks(&logarithmic, 12, ticks) == 10); /* 1 2 5 ... 500 1000 */
+	CHECK_NEAR(ticks[1], 2, 1e-12);
+	CHECK(axis_ticks(&logarithmic, 4, ticks) == 4);
+	struct axis wide = {.low = 1e-12, .high = 1e12, .log = true};
+	size_t count = axis_ticks(&wide, 10, ticks);
+	CHECK(count >= 4 && count <= 13);
+}
+
+static const struct test tests[] = {
+	TEST(display_list),       TEST(copies_its_input),
+	TEST(formats_by_ending),  TEST(renders_each_format),
+	TEST(same_bytes_again),   TEST(pages_of_a_pdf),
+	TEST(says_why_it_cannot), TEST(widths),
+	TEST(texts_that_fit),     TEST(numbers),
+	TEST(ticks_cover),        TEST(axes),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
