@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/base/arena.h"
+#include "sim/cfg/text.h"
+
+enum { FILE_MAX_B = 16 * 1024 * 1024 };
+
+static const char *reason(struct arena *scratch, int error)
+{
+	char text[200] = "";
+	if (strerror_r(error, text, sizeof text) != 0 || !*text)
+		return arena_printf(scratch, "cannot be read (error %d)", error);
+	return arena_printf(scratch, "cannot be read: %s", text);
+}
+
+static const char *read_all(struct arena *scratch, FILE *in, const char **wrong)
+{
+	VEC(char) text = {0};
+	for (;;) {
+		VEC_PUSH(scratch, &text);
+		text.count--; /* room for one byte more, which may end the text */
+		size_t got = fread(text.items + text.count, 1, text.room - text.count, in);
+		text.count += got;
+		if (got == 0)
+			break;
+		if (text.count > FILE_MAX_B) {
+			*wrong = "is larger than 16 MiB";
+			return NULL;
+		}
+	}
+	if (ferror(in)) {
+		*wrong = reason(scratch, errno);
+		return NULL;
+	}
+	*VEC_PUSH(scratch, &text) = '\0';
+	if (strlen(text.items) + 1 != text.count) {
+		*wrong = "is not a text file (it holds a zero byte)";
+		return NULL;
+	}
+	return text.items;
+}
+
+const char *cfg_file_load(struct arena *scratch, const char *path,
+			  struct cfg_file_identity *identity, const char **wrong)
+{
+	FILE *in = fopen(path, "r");
+	if (!in) {
+		*wrong = reason(scratch, errno);
+		return NULL;
+	}
+	struct stat status;
+	const char *text = NULL;
+	if (fstat(fileno(in), &status) != 0) {
+		*wrong = reason(scratch, errno);
+	} else if (S_ISDIR(status.st_mode)) {
+		*wrong = "is a directory";
+	} else {
+		identity->device = (unsigned long long)status.st_dev;
+		identity->node = (unsigned long long)status.st_ino;
+		text = read_all(scratch, in, wrong);
+	}
+	fclose(in);
+	return text;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+#include "sim/cfg/cfg.h"
+#include "sim/cfg/names.h"
+#include "sim/cfg/resolution.h"
+
+enum { KEY_SIZE = 80 };
+
+/* One row being read. */
+struct reading {
+	struct cfg_resolution *resolution;
+	struct arena *arena; /* of the parameters */
+	struct diag *diag;
+	const char *thing;
+	const struct param_row *row;
+	char key[KEY_SIZE];
+	struct cfg_param param; /* taking shape */
+	bool ok;
+};
+
+static const char *const statuses[] = {"published", "derived", "measured", "fitted", "assumption"};
+enum { STATUS_COUNT = sizeof statuses / sizeof statuses[0] };
+
+/* ---- one value from its text ---- */
+
+static const char *range_text(struct arena *arena, const struct param_row *row)
+{
+	const double endless = 1e300; /* bounds past this are none */
+	const char *low = quantity_format(arena, row->quantity, row->min);
+	const char *high = quantity_format(arena, row->quantity, row->max);
+	const char *noun = quantity_noun(row->quantity);
+	if (row->max > endless)
+		return arena_printf(arena, "%s of at least %s", noun, low);
+	if (row->min < -endless)
+		return arena_printf(arena, "%s of at most %s", noun, high);
+	return arena_printf(arena, "%s from %s to %s", noun, low, high);
+}
+
+static const char *check_range(struct arena *arena, const struct param_row *row, double value)
+{
+	if (value >= row->min && value <= row->max)
+		return NULL;
+	return arena_printf(arena, "is out of range (write %s)", range_text(arena, row));
+}
+
+static size_t choice_count(const struct param_row *row)
+{
+	size_t count = 0;
+	while (row->choices[count])
+		count++;
+	return count;
+}
+
+/* Reads text as the row says into *value (and *chosen, of texts and choices).
+ * NULL, or what is wrong; then both are untouched. */
+static const char *parse(struct arena *arena, const struct param_row *row, const char *text,
+			 double *value, const char **chosen)
+{
+	double number = 0;
+	const char *wrong = NULL;
+	switch (row->kind) {
+	case PARAM_KIND_NUMBER:
+		wrong = quantity_parse(arena, row->quantity, text, &number);
+		if (!wrong)
+			wrong = check_range(arena, row, number);
+		if (!wrong)
+			*value = number;
+		return wrong;
+	case PARAM_KIND_BOOL:
+		if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+			return "is neither true nor false";
+		*value = *text == 't';
+		return NULL;
+	case PARAM_KIND_TEXT:
+		*chosen = arena_strdup(arena, text);
+		return NULL;
+	case PARAM_KIND_CHOICE:
+		break;
+	}
+	for (size_t i = 0; row->choices[i]; i++)
+		if (strcmp(text, row->choices[i]) == 0) {
+			*value = (double)i;
+			*chosen = row->choices[i];
+			return NULL;
+		}
+	size_t count = choice_count(row);
+	const char *near = diag_nearest(text, row->choices, count);
+	const char *list = row->choices[0];
+	for (size_t i = 1; i < count; i++)
+		list = arena_printf(arena, "%s, %s", list, row->choices[i]);
+	return near ? arena_printf(arena, "is none of %s (did you mean \"%s\"?)", list, near)
+		    : arena_printf(arena, "is not one of its choices (write one of %s)", list);
+}
+
+/* An example of a value of this row. */
+static const char *example(struct arena *arena, const struct param_row *row)
+{
+	switch (row->kind) {
+	case PARAM_KIND_BOOL:
+		return "true";
+	case PARAM_KIND_TEXT:
+		return "\"...\"";
+	case PARAM_KIND_CHOICE:
+		return arena_printf(arena, "\"%s\"", row->choices[0]);
+	case PARAM_KIND_NUMBER:
+		break;
+	}
+	const char *text = quantity_example(row->quantity);
+	return row->quantity == QUANTITY_COUNT ? text : arena_printf(arena, "\"%s\"", text);
+}
+
+/* ---- a node of a file ---- */
+
+/* An error at origin: "thing: key<part> what". */
+#define REFUSE(reading, origin, part, ...)                                                         \
+	refuse((reading), (origin), (part), arena_printf((reading)->arena, __VA_ARGS__))
+
+static void refuse(struct reading *reading, struct origin origin, const char *part,
+		   const char *what)
+{
+	reading->ok = false;
+	diag_error(reading->diag, origin, "%s: %s%s %s", reading->thing, reading->key, part, what);
+}
+
+static const char *check_type(struct arena *arena, const struct param_row *row,
+			      const struct cfg_node *node)
+{
+	bool flag;
+	switch (row->kind) {
+	case PARAM_KIND_NUMBER:
+		return cfg_bool(node, &flag)
+			       ? arena_printf(arena, "is not %s (write %s)",
+					      quantity_noun(row->quantity), example(arena, row))
+			       : NULL;
+	case PARAM_KIND_BOOL:
+		return cfg_bool(node, &flag) ? NULL : "is neither true nor false";
+	case PARAM_KIND_TEXT:
+	case PARAM_KIND_CHOICE:
+		break;
+	}
+	return cfg_text(node) ? NULL : "is no text (put it in quotes)";
+}
+
+/* Reads a scalar node; part names it within its group (".low") in messages. */
+static bool read_scalar(struct reading *reading, const struct cfg_node *node, const char *part,
+			double *value, const char **chosen)
+{
+	const char *text = cfg_scalar_text(reading->arena, node);
+	if (!text) {
+		REFUSE(reading, cfg_origin(node), part, "is a %s, not a value (write %s)",
+		       cfg_is_list(node) ? "list" : "group", example(reading->arena, reading->row));
+		return false;
+	}
+	const char *wrong = check_type(reading->arena, reading->row, node);
+	if (!wrong)
+		wrong = parse(reading->arena, reading->row, text, value, chosen);
+	if (wrong) {
+		const char *quote = cfg_text(node) ? "\"" : "";
+		REFUSE(reading, cfg_origin(node), part, "= %s%s%s %s", quote, text, quote, wrong);
+	}
+	return !wrong;
+}
+
+/* interval = "10 %": as much below the value and above, within the bounds. */
+static void read_interval(struct reading *reading, const struct cfg_node *node)
+{
+	struct cfg_param *param = &reading->param;
+	const char *text = cfg_scalar_text(reading->arena, node);
+	double ratio = 0;
+	const char *wrong =
+		text ? quantity_parse(reading->arena, QUANTITY_RATIO, text, &ratio) : NULL;
+	if (!text || wrong || ratio < 0 || ratio > 1) {
+		REFUSE(reading, cfg_origin(node), ".interval",
+		       "is no ratio from 0 to 1 (write \"10 %%\")");
+		return;
+	}
+	double width = fabs(param->value) * ratio;
+	param->low = fmax(param->value - width, fmin(param->value, reading->row->min));
+	param->high = fmin(param->value + width, fmax(param->value, reading->row->max));
+}
+
+static void read_bounds(struct reading *reading, const struct cfg_node *group)
+{
+	struct cfg_param *param = &reading->param;
+	const struct cfg_node *low = cfg_child(group, "low"), *high = cfg_child(group, "high");
+	const struct cfg_node *interval = cfg_child(group, "interval");
+	const char *none = NULL;
+	if (!low && !high && !interval)
+		return;
+	if (reading->row->kind != PARAM_KIND_NUMBER) {
+		REFUSE(reading, cfg_origin(group), "", "is no number and has no interval");
+		return;
+	}
+	if (interval && (low || high)) {
+		REFUSE(reading, cfg_origin(interval), "",
+		       "has both an interval and low or high (write one of the two)");
+		return;
+	}
+	if (interval) {
+		read_interval(reading, interval);
+		return;
+	}
+	if ((low && !read_scalar(reading, low, ".low", &param->low, &none)) ||
+	    (high && !read_scalar(reading, high, ".high", &param->high, &none)))
+		return;
+	if (param->low > param->value || param->high < param->value) {
+		enum quantity quantity = reading->row->quantity;
+		REFUSE(reading, cfg_origin(param->low > param->value ? low : high), "",
+		       "= %s is not between low = %s and high = %s",
+		       quantity_format(reading->arena, quantity, param->value),
+		       quantity_format(reading->arena, quantity, param->low),
+		       quantity_format(reading->arena, quantity, param->high));
+	}
+}
+
+static void read_status(struct reading *reading, const struct cfg_node *group)
+{
+	const struct cfg_node *origin = cfg_child(group, "origin"),
+			      *note = cfg_child(group, "note");
+	const char *word = cfg_text(origin);
+	for (size_t i = 0; word && i < STATUS_COUNT; i++)
+		if (strcmp(word, statuses[i]) == 0)
+			reading->param.status = statuses[i];
+	if (origin && !word)
+		REFUSE(reading, cfg_origin(origin), ".origin", "is no text (write \"measured\")");
+	else if (word && strcmp(reading->param.status, word) != 0)
+		REFUSE(reading, cfg_origin(origin), ".origin", "= \"%s\" is unknown (%s)", word,
+		       cfg_suggestion(reading->arena, word, statuses, STATUS_COUNT));
+	if (note && !cfg_text(note))
+		REFUSE(reading, cfg_origin(note), ".note", "is no text (put it in quotes)");
+	else if (note)
+		reading->param.note = arena_strdup(reading->arena, cfg_text(note));
+}
+
+/* { value = ...; low = ...; high = ...; origin = ...; note = ...; } */
+static void read_group(struct reading *reading, const struct cfg_node *group)
+{
+	static const char *const keys[] = {"value", "low", "high", "interval", "origin", "note"};
+	struct cfg_param *param = &reading->param;
+	const char *about = arena_printf(reading->arena, "%s: %s: ", reading->thing, reading->key);
+	for (size_t i = 0; i < cfg_count(group); i++)
+		if (!cfg_known_name(reading->diag, cfg_at(group, i), about, keys,
+				    sizeof keys / sizeof keys[0]))
+			reading->ok = false;
+	read_status(reading, group);
+	const struct cfg_node *value = cfg_child(group, "value");
+	if (!value) {
+		REFUSE(reading, cfg_origin(group), "",
+		       "is a group without a value (write { value = %s; })",
+		       example(reading->arena, reading->row));
+		return;
+	}
+	if (!read_scalar(reading, value, ".value", &param->value, &param->text))
+		return;
+	param->low = param->high = param->value;
+	read_bounds(reading, group);
+}
+
+/* ---- one row ---- */
+
+static void read_preset(struct reading *reading, const char *table)
+{
+	const struct param_row *row = reading->row;
+	struct cfg_param *param = &reading->param;
+	const char *wrong = parse(reading->arena, row, row->preset, &param->value, &param->text);
+	if (wrong)
+		fw_assert_failed(arena_printf(reading->arena, "the default \"%s\" of %s.%s %s",
+					      row->preset, table, row->field, wrong),
+				 __FILE__, __LINE__);
+	param->low = param->high = param->value;
+}
+
+static void read_file(struct reading *reading, const struct cfg_node *node)
+{
+	struct cfg_param *param = &reading->param;
+	param->source = CFG_SOURCE_FILE;
+	param->origin = cfg_origin(node);
+	param->status = "given";
+	if (cfg_is_group(node)) {
+		read_group(reading, node);
+	} else if (read_scalar(reading, node, "", &param->value, &param->text)) {
+		param->low = param->high = param->value;
+	}
+}
+
+static void read_setting(struct reading *reading, const struct cfg_setting *setting)
+{
+	struct cfg_param *param = &reading->param;
+	param->source = CFG_SOURCE_SET;
+	param->origin = setting->origin;
+	param->status = "given";
+	param->note = reading->row->source;
+	const char *wrong =
+		parse(reading->arena, reading->row, setting->text, &param->value, &param->text);
+	if (wrong) {
+		reading->ok = false;
+		diag_error(reading->diag, setting->origin, "%s = \"%s\" %s", param->path,
+			   setting->text, wrong);
+	}
+	param->low = param->high = param->value;
+}
+
+static void read_draw(struct reading *reading, double value)
+{
+	struct cfg_param *param = &reading->param;
+	const char *wrong = reading->row->kind == PARAM_KIND_NUMBER
+				    ? check_range(reading->arena, reading->row, value)
+				    : "is no number and cannot be drawn";
+	if (wrong) {
+		reading->ok = false;
+		diag_error(reading->diag, param->origin, "%s: a draw of %s %s", param->path,
+			   number_format(reading->arena, 6, value), wrong);
+		return;
+	}
+	param->source = CFG_SOURCE_DRAW;
+	param->value = value;
+}
+
+static void store(const struct cfg_param *param, void *params)
+{
+	unsigned char *field = (unsigned char *)params + param->row->offset;
+	switch (param->row->kind) {
+	case PARAM_KIND_NUMBER:
+		memcpy(field, &param->value, sizeof param->value);
+		break;
+	case PARAM_KIND_BOOL:
+		memcpy(field, &(bool){param->value != 0}, sizeof(bool));
+		break;
+	case PARAM_KIND_TEXT:
+		memcpy(field, &param->text, sizeof param->text);
+		break;
+	case PARAM_KIND_CHOICE:
+		memcpy(field, &(int){(int)param->value}, sizeof(int));
+		break;
+	}
+}
+
+/* Before anything is read: a value that keeps callers safe after errors. */
+static void begin_param(struct reading *reading, const char *prefix)
+{
+	const struct param_row *row = reading->row;
+	struct arena *keep = cfg_resolution_arena(reading->resolution);
+	reading->param = (struct cfg_param){
+		.path = prefix && *prefix ? arena_printf(keep, "%s.%s", prefix, reading->key)
+					  : arena_strdup(keep, reading->key),
+		.row = row,
+		.source = CFG_SOURCE_DEFAULT,
+		.text = row->kind == PARAM_KIND_TEXT     ? ""
+			: row->kind == PARAM_KIND_CHOICE ? row->choices[0]
+							 : NULL,
+		.status = "default",
+		.note = row->source ? row->source : "",
+	};
+	if (row->kind == PARAM_KIND_NUMBER)
+		reading->param.value = isfinite(row->min) ? row->min : 0;
+	reading->param.low = reading->param.high = reading->param.value;
+}
+
+/* group: where the row's key is looked up, or NULL; place: the errors' origin
+ * of a missing one. */
+static bool read_row(struct reading *reading, const struct cfg_node *group, struct origin place,
+		     const char *prefix, const char *table, void *params)
+{
+	begin_param(reading, prefix);
+	const struct cfg_node *node = cfg_child(group, reading->key);
+	const struct cfg_setting *setting =
+		cfg_resolution_setting(reading->resolution, reading->param.path);
+	const double *draw = cfg_resolution_draw(reading->resolution, reading->param.path);
+	if (reading->row->preset)
+		read_preset(reading, table);
+	if (node)
+		read_file(reading, node);
+	if (setting)
+		read_setting(reading, setting);
+	if (!node && !setting && !reading->row->preset)
+		REFUSE(reading, place, "", "is missing (write %s = %s;)", reading->key,
+		       example(reading->arena, reading->row));
+	if (draw && reading->ok)
+		read_draw(reading, *draw);
+	store(&reading->param, params);
+	cfg_resolution_record(reading->resolution, &reading->param);
+	return reading->ok;
+}
+
+/* Children of node that are neither a row's key nor among also. */
+static bool check_names(struct arena *arena, struct diag *diag, const struct cfg_node *node,
+			const char *thing, const struct param_table *table, const char *const *also,
+			size_t also_count)
+{
+	const char **known = ARENA_ARRAY(arena, table->count + also_count, const char *);
+	for (size_t i = 0; i < table->count; i++) {
+		char *key = arena_alloc(arena, KEY_SIZE);
+		param_key(&table->rows[i], key, KEY_SIZE);
+		known[i] = key;
+	}
+	for (size_t i = 0; i < also_count; i++)
+		known[table->count + i] = also[i];
+	const char *about = arena_printf(arena, "%s: ", thing);
+	bool ok = true;
+	for (size_t i = 0; i < cfg_count(node); i++)
+		ok &= cfg_known_name(diag, cfg_at(node, i), about, known,
+				     table->count + also_count);
+	return ok;
+}
+
+bool cfg_params(struct cfg_resolution *resolution, struct arena *arena, struct diag *diag,
+		const struct cfg_node *node, const char *prefix, const char *thing,
+		const struct param_table *table, const char *const *also, size_t also_count,
+		void *params)
+{
+	memset(params, 0, table->size);
+	struct arena *scratch = arena_new();
+	bool ok = true;
+	if (node && !cfg_is_group(node)) {
+		ok = false;
+		diag_error(diag, cfg_origin(node), "%s: is not a group (write { ... })", thing);
+		node = NULL;
+		diag = diag_new(scratch); /* what follows from that goes unsaid */
+	}
+	ok &= check_names(scratch, diag, node, thing, table, also, also_count);
+	for (size_t i = 0; i < table->count; i++) {
+		struct reading reading = {.resolution = resolution,
+					  .arena = arena,
+					  .diag = diag,
+					  .thing = thing,
+					  .row = &table->rows[i],
+					  .ok = true};
+		param_key(reading.row, reading.key, sizeof reading.key);
+		ok &= read_row(&reading, node, cfg_origin(node), prefix, table->name, params);
+	}
+	arena_free(scratch);
+	return ok;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/cfg/resolution.h"
+
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+#include "sim/cfg/names.h"
+
+struct override {
+	const char *path;
+	struct cfg_setting setting; /* of --set */
+	double value;               /* of a draw */
+	bool draw, used;
+};
+
+struct cfg_resolution {
+	struct arena *arena;
+	VEC(struct override) overrides;
+	VEC(struct cfg_param) params;
+	VEC(const char *) asked; /* by cfg_override_text */
+};
+
+struct cfg_resolution *cfg_resolution_new(struct arena *arena)
+{
+	struct cfg_resolution *resolution = ARENA_NEW(arena, struct cfg_resolution);
+	resolution->arena = arena;
+	return resolution;
+}
+
+struct arena *cfg_resolution_arena(struct cfg_resolution *resolution)
+{
+	return resolution->arena;
+}
+
+/* text[length] without blanks around it, nor one pair of quotes. */
+static const char *trimmed(struct arena *arena, const char *text, size_t length)
+{
+	while (length && (*text == ' ' || *text == '\t')) {
+		text++;
+		length--;
+	}
+	while (length && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+		length--;
+	if (length >= 2 && *text == '"' && text[length - 1] == '"') {
+		text++;
+		length -= 2;
+	}
+	return arena_printf(arena, "%.*s", (int)length, text);
+}
+
+void cfg_override(struct cfg_resolution *resolution, struct diag *diag, struct origin origin,
+		  const char *assignment)
+{
+	const char *equals = strchr(assignment, '=');
+	struct arena *arena = resolution->arena;
+	const char *path =
+		equals ? trimmed(arena, assignment, (size_t)(equals - assignment)) : NULL;
+	if (!path || !*path) {
+		diag_error(diag, origin, "'%s' sets nothing (write key=value, such as %s)",
+			   assignment, "case.batch=32");
+		return;
+	}
+	*VEC_PUSH(arena, &resolution->overrides) = (struct override){
+		.path = path,
+		.setting = {trimmed(arena, equals + 1, strlen(equals + 1)), origin},
+	};
+}
+
+void cfg_override_draw(struct cfg_resolution *resolution, const char *path, double value)
+{
+	*VEC_PUSH(resolution->arena, &resolution->overrides) = (struct override){
+		.path = arena_strdup(resolution->arena, path),
+		.value = value,
+		.draw = true,
+	};
+}
+
+static const struct override *take(struct cfg_resolution *resolution, const char *path, bool draw)
+{
+	const struct override *last = NULL;
+	for (size_t i = 0; i < resolution->overrides.count; i++) {
+		struct override *override = &resolution->overrides.items[i];
+		if (override->draw != draw || strcmp(override->path, path) != 0)
+			continue;
+		override->used = true;
+		last = override;
+	}
+	return last;
+}
+
+const struct cfg_setting *cfg_resolution_setting(struct cfg_resolution *resolution,
+						 const char *path)
+{
+	const struct override *override = take(resolution, path, false);
+	return override ? &override->setting : NULL;
+}
+
+const double *cfg_resolution_draw(struct cfg_resolution *resolution, const char *path)
+{
+	const struct override *override = take(resolution, path, true);
+	return override ? &override->value : NULL;
+}
+
+const char *cfg_override_text(struct cfg_resolution *resolution, const char *path)
+{
+	*VEC_PUSH(resolution->arena, &resolution->asked) = arena_strdup(resolution->arena, path);
+	const struct cfg_setting *setting = cfg_resolution_setting(resolution, path);
+	return setting ? setting->text : NULL;
+}
+
+void cfg_resolution_record(struct cfg_resolution *resolution, const struct cfg_param *param)
+{
+	*VEC_PUSH(resolution->arena, &resolution->params) = *param;
+}
+
+size_t cfg_param_count(const struct cfg_resolution *resolution)
+{
+	return resolution->params.count;
+}
+
+const struct cfg_param *cfg_param_at(const struct cfg_resolution *resolution, size_t index)
+{
+	FW_ASSERT(index < resolution->params.count);
+	return &resolution->params.items[index];
+}
+
+const struct cfg_param *cfg_param_find(const struct cfg_resolution *resolution, const char *path)
+{
+	for (size_t i = 0; i < resolution->params.count; i++)
+		if (strcmp(resolution->params.items[i].path, path) == 0)
+			return &resolution->params.items[i];
+	return NULL;
+}
+
+/* ---- overrides that nothing used ---- */
+
+/* A known path that ends in ".word", when exactly one does. */
+static const char *by_last_part(const char *word, const char *const *known, size_t count)
+{
+	const char *found = NULL;
+	for (size_t i = 0; i < count; i++) {
+		const char *dot = strrchr(known[i], '.');
+		if (!dot || strcmp(dot + 1, word) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = known[i];
+	}
+	return found;
+}
+
+/* The known paths that share word's part before its last dot; all if none do. */
+static size_t beside(const char *word, const char *const *known, size_t count, const char **out)
+{
+	const char *dot = strrchr(word, '.');
+	size_t length = dot ? (size_t)(dot + 1 - word) : 0, kept = 0;
+	for (size_t i = 0; length && i < count; i++)
+		if (strncmp(known[i], word, length) == 0)
+			out[kept++] = known[i];
+	for (size_t i = 0; kept == 0 && i < count; i++)
+		out[i] = known[i];
+	return kept ? kept : count;
+}
+
+static const char *suggest(struct arena *scratch, const char *word, const char *const *known,
+			   size_t count)
+{
+	const char *meant = diag_nearest(word, known, count);
+	if (!meant)
+		meant = by_last_part(word, known, count);
+	if (meant)
+		return arena_printf(scratch, "did you mean '%s'?", meant);
+	const char **near = ARENA_ARRAY(scratch, count, const char *);
+	size_t near_count = beside(word, known, count, near);
+	return cfg_suggestion(scratch, word, near, near_count);
+}
+
+void cfg_resolution_finish(struct cfg_resolution *resolution, struct diag *diag)
+{
+	struct arena *scratch = arena_new();
+	size_t count = 0;
+	const char **known = ARENA_ARRAY(
+		scratch, resolution->params.count + resolution->asked.count, const char *);
+	for (size_t i = 0; i < resolution->params.count; i++)
+		known[count++] = resolution->params.items[i].path;
+	for (size_t i = 0; i < resolution->asked.count; i++)
+		known[count++] = resolution->asked.items[i];
+	for (size_t i = 0; i < resolution->overrides.count; i++) {
+		const struct override *override = &resolution->overrides.items[i];
+		if (!override->used)
+			diag_error(diag, override->setting.origin, "unknown parameter '%s' (%s)",
+				   override->path, suggest(scratch, override->path, known, count));
+	}
+	arena_free(scratch);
+}

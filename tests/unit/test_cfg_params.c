@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/base/arena.h"
+#include "sim/cfg/cfg.h"
+#include "tests/test.h"
+
+struct wire {
+	double bandwidth_Bps, latency_s, streams_count, loss_ratio;
+	bool full_duplex;
+	const char *name;
+	int kind;
+};
+
+static const char *const kinds[] = {"copper", "fibre", NULL};
+static const struct param_row rows[] = {
+	PARAM_NUMBER(struct wire, bandwidth_Bps, QUANTITY_RATE, 1, 1e15, NULL, "", "given"),
+	PARAM_NUMBER(struct wire, latency_s, QUANTITY_TIME, 0, 3600, "5 us", "", "assumption: x"),
+	PARAM_NUMBER(struct wire, streams_count, QUANTITY_COUNT, 1, 64, "4", "", "RFC 1"),
+	PARAM_NUMBER(struct wire, loss_ratio, QUANTITY_RATIO, 0, 1, "0", "", "none"),
+	PARAM_BOOL(struct wire, full_duplex, "true", "", "IEEE 802.3"),
+	PARAM_TEXT(struct wire, name, "", "", ""),
+	PARAM_CHOICE(struct wire, kind, kinds, "fibre", "", ""),
+};
+static const struct param_table table = PARAM_TABLE("wire", struct wire, rows);
+
+struct fixture {
+	struct arena *arena;
+	struct diag *diag;
+	struct cfg_resolution *resolution;
+	struct wire wire;
+};
+
+static struct fixture begin(void)
+{
+	struct fixture f = {.arena = arena_new()};
+	f.diag = diag_new(f.arena);
+	f.resolution = cfg_resolution_new(f.arena);
+	return f;
+}
+
+static bool read_wire(struct fixture *f, const char *text)
+{
+	const struct cfg_node *root = cfg_read_text(f->arena, f->diag, "t.cfg", text);
+	bool ok = cfg_params(f->resolution, f->arena, f->diag, root, "link.a", "link 'a'", &table,
+			     NULL, 0, &f->wire);
+	cfg_resolution_finish(f->resolution, f->diag);
+	CHECK(ok == (diag_count(f->diag) == 0));
+	return ok;
+}
+
+static const struct cfg_param *found(const struct fixture *f, const char *path)
+{
+	const struct cfg_param *param = cfg_param_find(f->resolution, path);
+	CHECK(param != NULL);
+	return param;
+}
+
+static void defaults_and_values(void)
+{
+	struct fixture f = begin();
+	CHECK(read_wire(&f, "bandwidth = \"25 Gbit/s\";\nstreams = 8;\nname = \"x\";\n"
+			    "kind = \"copper\";\nfull_duplex = false;\nloss = \"3 %\";"));
+	CHECK(f.wire.bandwidth_Bps == 3.125e9);
+	CHECK(f.wire.latency_s == 5e-6);
+	CHECK(f.wire.streams_count == 8);
+	CHECK(f.wire.loss_ratio == 0.03);
+	CHECK(!f.wire.full_duplex);
+	CHECK_TEXT(f.wire.name, "x");
+	CHECK(f.wire.kind == 0);
+	CHECK(cfg_param_count(f.resolution) == 7);
+	const struct cfg_param *latency = found(&f, "link.a.latency");
+	CHECK(latency->source == CFG_SOURCE_DEFAULT && latency->origin.file == NULL);
+	CHECK_TEXT(latency->status, "default");
+	CHECK_TEXT(latency->note, "assumption: x");
+	CHECK(latency->low == 5e-6 && latency->high == 5e-6);
+	const struct cfg_param *kind = found(&f, "link.a.kind");
+	CHECK(kind->source == CFG_SOURCE_FILE && kind->origin.line == 4 && kind->value == 0);
+	CHECK_TEXT(kind->status, "given");
+	CHECK_TEXT(kind->text, "copper");
+	CHECK(cfg_param_find(f.resolution, "link.b.kind") == NULL);
+	arena_free(f.arena);
+}
+
+static void groups_carry_interval_and_history(void)
+{
+	struct fixture f = begin();
+	CHECK(read_wire(&f, "bandwidth = { value = \"10 Gbit/s\"; interval = \"10 %\"; };\n"
+			    "latency = { value = \"71 us\"; low = \"66 us\"; high = \"77 us\";\n"
+			    "  origin = \"fitted\"; note = \"same_esxi rows\"; };\n"
+			    "loss = { value = 0.98; interval = 0.1; origin = \"assumption\"; };\n"
+			    "streams = { value = 4; high = 6; };\n"
+			    "kind = { value = \"copper\"; origin = \"published\"; };"));
+	const struct cfg_param *latency = found(&f, "link.a.latency");
+	CHECK(f.wire.latency_s == 71e-6 && latency->value == 71e-6);
+	CHECK(latency->low == 66e-6 && latency->high == 77e-6);
+	CHECK_TEXT(latency->status, "fitted");
+	CHECK_TEXT(latency->note, "same_esxi rows");
+	const struct cfg_param *bandwidth = found(&f, "link.a.bandwidth");
+	CHECK_NEAR(bandwidth->low, 1.125e9, 1e-12);
+	CHECK_NEAR(bandwidth->high, 1.375e9, 1e-12);
+	CHECK_TEXT(bandwidth->status, "given");
+	CHECK_TEXT(bandwidth->note, "given");
+	const struct cfg_param *loss = found(&f, "link.a.loss"); /* cut at the row's most, 1 */
+	CHECK_NEAR(loss->low, 0.882, 1e-12);
+	CHECK(loss->high == 1);
+	const struct cfg_param *streams = found(&f, "link.a.streams");
+	CHECK(streams->low == 4 && streams->high == 6);
+	CHECK(f.wire.kind == 0);
+	CHECK_TEXT(found(&f, "link.a.kind")->status, "published");
+	arena_free(f.arena);
+}
+
+static void set_wins_over_the_file(void)
+{
+	struct fixture f = begin();
+	static const char *const settings[] = {
+		"link.a.latency=1 ms",      "link.a.latency = \"2 ms\"", "link.a.streams=2",
+		"link.a.full_duplex=false", "link.a.name=a=b",           "link.a.kind=copper",
+		"link.a.bandwidth=1 GB/s",
+	};
+	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+		cfg_override(f.resolution, f.diag, (struct origin){"--set", 0}, settings[i]);
+	CHECK(read_wire(&f,
+			"latency = { value = \"71 us\"; low = \"66 us\"; high = \"77 us\"; };"));
+	CHECK(f.wire.latency_s == 2e-3); /* the later of the two */
+	CHECK(f.wire.streams_count == 2);
+	CHECK(!f.wire.full_duplex);
+	CHECK_TEXT(f.wire.name, "a=b");
+	CHECK(f.wire.kind == 0);
+	CHECK(f.wire.bandwidth_Bps == 1e9);
+	const struct cfg_param *latency = found(&f, "link.a.latency");
+	CHECK(latency->source == CFG_SOURCE_SET);
+	CHECK_TEXT(latency->origin.file, "--set");
+	CHECK_TEXT(latency->status, "given");
+	CHECK(latency->low == 2e-3 && latency->high == 2e-3);
+	arena_free(f.arena);
+}
+
+static void draws_keep_interval_and_status(void)
+{
+	struct fixture f = begin();
+	cfg_override_draw(f.resolution, "link.a.latency", 70e-6);
+	CHECK(read_wire(&f, "bandwidth = \"1 GB/s\"; latency = { value = \"71 us\"; "
+			    "low = \"66 us\"; high = \"77 us\"; origin = \"fitted\"; };"));
+	const struct cfg_param *latency = found(&f, "link.a.latency");
+	CHECK(f.wire.latency_s == 70e-6 && latency->value == 70e-6);
+	CHECK(latency->source == CFG_SOURCE_DRAW);
+	CHECK(latency->low == 66e-6 && latency->high == 77e-6);
+	CHECK_TEXT(latency->status, "fitted");
+	arena_free(f.arena);
+}
+
+static void texts_that_are_no_rows(void)
+{
+	struct fixture f = begin();
+	cfg_override(f.resolution, f.diag, (struct origin){"--set", 0}, "case.topology=far.cfg");
+	CHECK_TEXT(cfg_override_text(f.resolution, "case.topology"), "far.cfg");
+	CHECK(cfg_override_text(f.resolution, "case.runtime") == NULL);
+	CHECK(read_wire(&f, "bandwidth = \"1 GB/s\";"));
+	arena_free(f.arena);
+}
+
+static void callers_may_read_more_keys(void)
+{
+	struct fixture f = begin();
+	static const char *const also[] = {"ports"};
+	const struct cfg_node *root =
+		cfg_read_text(f.arena, f.diag, "t.cfg", "bandwidth = \"1 GB/s\"; ports = ();");
+	CHECK(cfg_params(f.resolution, f.arena, f.diag, root, "", "link 'a'", &table, also, 1,
+			 &f.wire));
+	CHECK(cfg_param_find(f.resolution, "latency") != NULL);
+	CHECK(diag_count(f.diag) == 0);
+	arena_free(f.arena);
+}
+
+/* What is left after errors can be used without harm. */
+static void errors_leave_safe_values(void)
+{
+	struct fixture f = begin();
+	CHECK(!read_wire(&f, "name = 3; kind = \"wood\"; latency = \"x\";"));
+	CHECK(f.wire.bandwidth_Bps == 1); /* the row's least */
+	CHECK(f.wire.latency_s == 5e-6);
+	CHECK_TEXT(f.wire.name, "");
+	CHECK(f.wire.kind == 1);
+	arena_free(f.arena);
+}
+
+static const struct test tests[] = {
+	TEST(defaults_and_values),      TEST(groups_carry_interval_and_history),
+	TEST(set_wins_over_the_file),   TEST(draws_keep_interval_and_status),
+	TEST(texts_that_are_no_rows),   TEST(callers_may_read_more_keys),
+	TEST(errors_leave_safe_values),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <locale.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/cfg/cfg.h"
+#include "tests/test.h"
+
+static const struct cfg_node *read_text(struct arena *arena, const char *text)
+{
+	struct diag *diag = diag_new(arena);
+	const struct cfg_node *root = cfg_read_text(arena, diag, "t.cfg", text);
+	CHECK(diag_count(diag) == 0);
+	diag_print(diag, stdout);
+	return root;
+}
+
+static void every_type_is_read(void)
+{
+	struct arena *arena = arena_new();
+	const struct cfg_node *root = read_text(
+		arena, "# a comment with \"quotes and { braces\n"
+		       "count = 8;\nshare = 0.25;\non_wire = true;\nname = \"a \\\"b\\\" # c\";\n"
+		       "/* another\n comment */ big = 4294967296L; least = -2147483648;\n"
+		       "group = { inner : 1, other = 2; }\n"
+		       "list = ( \"x\", 3, { y = 4; } ); // end\n"
+		       "array = [ 1, 2,\n 3 ]; mask = 0xff; empty = (); small = -1.5e-3;");
+	double number;
+	bool flag;
+	CHECK(cfg_is_group(root) && cfg_count(root) == 12);
+	CHECK(cfg_number(cfg_child(root, "count"), &number) && number == 8);
+	CHECK(cfg_number(cfg_child(root, "share"), &number) && number == 0.25);
+	CHECK(cfg_number(cfg_child(root, "big"), &number) && number == 4294967296.0);
+	CHECK(cfg_number(cfg_child(root, "least"), &number) && number == -2147483648.0);
+	CHECK(cfg_number(cfg_child(root, "mask"), &number) && number == 255);
+	CHECK(cfg_number(cfg_child(root, "small"), &number) && number == -1.5e-3);
+	CHECK(cfg_bool(cfg_child(root, "on_wire"), &flag) && flag);
+	CHECK(!cfg_bool(cfg_child(root, "count"), &flag));
+	CHECK_TEXT(cfg_text(cfg_child(root, "name")), "a \"b\" # c");
+	CHECK(cfg_text(cfg_child(root, "count")) == NULL);
+	const struct cfg_node *list = cfg_child(root, "list");
+	CHECK(cfg_is_list(list) && !cfg_is_group(list) && cfg_count(list) == 3);
+	CHECK(cfg_name(cfg_at(list, 0)) == NULL);
+	CHECK_TEXT(cfg_name(list), "list");
+	CHECK(cfg_number(cfg_child(cfg_at(list, 2), "y"), &number) && number == 4);
+	CHECK(cfg_is_list(cfg_child(root, "array")));
+	CHECK(cfg_child(cfg_child(root, "group"), "none") == NULL);
+	CHECK(cfg_child(NULL, "none") == NULL);
+	arena_free(arena);
+}
+
+static void scalars_become_text(void)
+{
+	struct arena *arena = arena_new();
+	const struct cfg_node *root =
+		read_text(arena, "a = 8; b = 0.1; c = true; d = \"4.5 us\"; e = {}; f = 1e300;");
+	CHECK_TEXT(cfg_scalar_text(arena, cfg_child(root, "a")), "8");
+	CHECK_TEXT(cfg_scalar_text(arena, cfg_child(root, "b")), "0.1");
+	CHECK_TEXT(cfg_scalar_text(arena, cfg_child(root, "c")), "true");
+	CHECK_TEXT(cfg_scalar_text(arena, cfg_child(root, "d")), "4.5 us");
+	CHECK(cfg_scalar_text(arena, cfg_child(root, "e")) == NULL);
+	CHECK_TEXT(cfg_scalar_text(arena, cfg_child(root, "f")), "1e+300");
+	arena_free(arena);
+}
+
+/* ---- includes ---- */
+
+static char folder[] = "/tmp/farwire-test-XXXXXX";
+
+static void write_file(struct arena *arena, const char *name, const char *text)
+{
+	FILE *out = fopen(arena_printf(arena, "%s/%s", folder, name), "w");
+	if (CHECK(out != NULL)) {
+		fputs(text, out);
+		fclose(out);
+	}
+}
+
+static void remove_all(struct arena *arena, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		remove(arena_printf(arena, "%s/%s", folder, names[i]));
+}
+
+static void check_origin(const struct cfg_node *node, const char *file, int line)
+{
+	CHECK(cfg_origin(node).line == line);
+	CHECK_TEXT(cfg_origin(node).file, file);
+}
+
+static void every_value_knows_its_file_and_line(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const char *top = arena_printf(arena, "%s/top.cfg", folder);
+	const char *inner = arena_printf(arena, "%s/sub/inner.cfg", folder);
+	const char *last = arena_printf(arena, "%s/sub/last.cfg", folder);
+	mkdir(arena_printf(arena, "%s/sub", folder), 0700);
+	write_file(arena, "top.cfg",
+		   "a = 1;\nlink = {\n  @include \"sub/inner.cfg\" # from there\n  d = 4;\n};\n"
+		   "list = (\n  { x = 1; },\n  { x = 2; }\n);\n");
+	write_file(arena, "sub/inner.cfg", "b = 2;\n@include \"last.cfg\"\n\ne = 5;");
+	write_file(arena, "sub/last.cfg", "\n\nc = 3; // no newline at the end");
+	const struct cfg_node *root = cfg_read(arena, diag, top);
+	diag_print(diag, stdout);
+	if (CHECK(root != NULL)) {
+		const struct cfg_node *link = cfg_child(root, "link");
+		check_origin(root, top, 0);
+		check_origin(cfg_child(root, "a"), top, 1);
+		check_origin(link, top, 2);
+		check_origin(cfg_child(link, "b"), inner, 1);
+		check_origin(cfg_child(link, "c"), last, 3);
+		check_origin(cfg_child(link, "e"), inner, 4);
+		check_origin(cfg_child(link, "d"), top, 4);
+		check_origin(cfg_at(cfg_child(root, "list"), 1), top, 8);
+		check_origin(cfg_child(cfg_at(cfg_child(root, "list"), 1), "x"), top, 8);
+	}
+	static const char *const files[] = {"top.cfg", "sub/inner.cfg", "sub/last.cfg", "sub"};
+	remove_all(arena, files, 4);
+	arena_free(arena);
+}
+
+static void check_message(const struct diag *diag, size_t index, struct arena *arena,
+			  const char *end)
+{
+	if (CHECK(index < diag_count(diag)))
+		CHECK_TEXT(diag_at(diag, index), arena_printf(arena, "%s/%s", folder, end));
+}
+
+static void bad_includes_say_where(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	write_file(arena, "a.cfg", "x = 1;\n@include \"b.cfg\"\n");
+	write_file(arena, "b.cfg", "@include \"a.cfg\"\n");
+	write_file(arena, "c.cfg", "\n  @include \"none.cfg\"\n@include \".\"\n@include \"x\";\n");
+	CHECK(cfg_read(arena, diag, arena_printf(arena, "%s/a.cfg", folder)) == NULL);
+	CHECK(cfg_read(arena, diag, arena_printf(arena, "%s/c.cfg", folder)) == NULL);
+	CHECK(cfg_read(arena, diag, arena_printf(arena, "%s/none.cfg", folder)) == NULL);
+	CHECK(cfg_read(arena, diag, folder) == NULL);
+	CHECK(diag_count(diag) == 6);
+	check_message(diag, 0, arena,
+		      arena_printf(arena,
+				   "b.cfg:1: @include \"%s/a.cfg\": a loop, since that file leads "
+				   "here",
+				   folder));
+	check_message(diag, 1, arena,
+		      arena_printf(arena,
+				   "c.cfg:2: @include \"%s/none.cfg\": it cannot be read: No such "
+				   "file or directory",
+				   folder));
+	check_message(diag, 2, arena,
+		      arena_printf(arena, "c.cfg:3: @include \"%s/.\": it is a directory", folder));
+	check_message(diag, 3, arena,
+		      "c.cfg:4: nothing may follow @include \"x\" on its line (leave the ';' out)");
+	check_message(diag, 4, arena, "none.cfg: cannot be read: No such file or directory");
+	CHECK_TEXT(diag_at(diag, 5), arena_printf(arena, "%s: is a directory", folder));
+	static const char *const files[] = {"a.cfg", "b.cfg", "c.cfg"};
+	remove_all(arena, files, 3);
+	arena_free(arena);
+}
+
+/* 16 files below the first are the most. */
+static void includes_have_a_depth(void)
+{
+	struct arena *arena = arena_new();
+	for (int i = 0; i < 18; i++)
+		write_file(arena, arena_printf(arena, "%d.cfg", i),
+			   i == 17 ? "end = 1;"
+				   : arena_printf(arena, "@include \"%d.cfg\"\n", i + 1));
+	struct diag *diag = diag_new(arena);
+	CHECK(cfg_read(arena, diag, arena_printf(arena, "%s/1.cfg", folder)) != NULL);
+	CHECK(diag_count(diag) == 0);
+	CHECK(cfg_read(arena, diag, arena_printf(arena, "%s/0.cfg", folder)) == NULL);
+	check_message(diag, 0, arena,
+		      arena_printf(arena,
+				   "16.cfg:1: @include \"%s/17.cfg\": more than 16 files deep",
+				   folder));
+	for (int i = 0; i < 18; i++)
+		remove(arena_printf(arena, "%s/%d.cfg", folder, i));
+	arena_free(arena);
+}
+
+static void zero_bytes_are_no_text(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const char *path = arena_printf(arena, "%s/zero.cfg", folder);
+	FILE *out = fopen(path, "w");
+	if (CHECK(out != NULL)) {
+		fwrite("a = 1;\0b = 2;", 1, 13, out);
+		fclose(out);
+	}
+	CHECK(cfg_read(arena, diag, path) == NULL);
+	check_message(diag, 0, arena, "zero.cfg: is not a text file (it holds a zero byte)");
+	remove(path);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(every_type_is_read),
+	TEST(scalars_become_text),
+	TEST(every_value_knows_its_file_and_line),
+	TEST(bad_includes_say_where),
+	TEST(includes_have_a_depth),
+	TEST(zero_bytes_are_no_text),
+};
+
+int main(void)
+{
+	setlocale(LC_NUMERIC, ""); /* whatever the machine has */
+	if (!mkdtemp(folder))
+		return 1;
+	int failed = TEST_MAIN(tests);
+	rmdir(folder);
+	return failed;
+}
