@@ -29,7 +29,7 @@ static const struct param_row rdma_rows[] = {
 		   "assumption: RPC over RDMA polls"),
 	PARAM_NUMBER(struct rdma_params, eager_B, QUANTITY_BYTES, 0, 1e9, "8 KiB",
 		     "larger messages make a rendezvous",
-		     "UCX documentation: UCX_RNDV_THRESH is of this order on InfiniBand"),
+		     "assumption: MPI and UCX libraries switch between some KiB and some tens"),
 	PARAM_NUMBER(struct rdma_params, queue_count, QUANTITY_COUNT, 1, 65536, "128",
 		     "outstanding work requests", "assumption: a common queue depth"),
 	PARAM_NUMBER(struct rdma_params, message_rate_Hz, QUANTITY_FREQUENCY, 1, 1e12, "10 MHz",

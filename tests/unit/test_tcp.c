@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Queues, buffers and what must hold at any loss. */
+#include "sim/engine/trace.h"
 #include "sim/transport/tcp.h"
 #include "tests/net.h"
 
@@ -177,6 +178,33 @@ static void loss_costs_time(void)
 	}
 }
 
+/* Every message leaves spans on the wire and on both cores. */
+static void spans_are_traced(void)
+{
+	struct net *net = net_new();
+	struct trace *trace = trace_new(net->arena);
+	engine_trace_set(net->engine, trace);
+	net->link.latency_s = 1e-5;
+	net->guest_params[0].send_s = 3e-6;
+	struct tcp_params params = tcp_defaults(net);
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	size_t before = trace_span_count(trace);
+	net_send(net, 0, 1000, 0);
+	net_run(net);
+	CHECK(trace_span_count(trace) == before + 3);
+	const struct span *sent = trace_span_at(trace, before);
+	const struct span *wire = trace_span_at(trace, before + 1);
+	CHECK_TEXT(sent->name, "send");
+	CHECK(sent->kind == SPAN_CPU && sent->end_ps - sent->start_ps == 3000000);
+	CHECK_TEXT(wire->name, "message");
+	CHECK(wire->kind == SPAN_WIRE && wire->start_ps == sent->end_ps);
+	CHECK_TEXT(trace_track_group(trace, wire->track), "wire");
+	CHECK_TEXT(trace_track_name(trace, wire->track), "a>b: a > b");
+	net_free(net);
+}
+
 static const struct test tests[] = {
 	TEST(kinds),
 	TEST(no_route),
@@ -184,6 +212,7 @@ static const struct test tests[] = {
 	TEST(bytes_are_conserved),
 	TEST(any_loss_ends),
 	TEST(loss_costs_time),
+	TEST(spans_are_traced),
 };
 
 int main(void)
