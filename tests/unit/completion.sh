@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What the shell offers after some words, with the built program behind it.
+[ -x "$FARWIRE" ] || exit 77
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tools/completion/farwire.bash
+. tools/completion/farwire.bash
+
+offers() { # expected word, then the command line, the last word unfinished
+	local wanted=$1
+	shift
+	COMP_WORDS=("$FARWIRE" "$@")
+	COMP_CWORD=$#
+	_farwire
+	case " ${COMPREPLY[*]} " in
+	*" $wanted "*) echo "ok completion: ${*@Q} offers $wanted" ;;
+	*)
+		echo "  offered: ${COMPREPLY[*]}"
+		echo "FAIL completion: ${*@Q} does not offer $wanted"
+		;;
+	esac
+}
+
+offers validate val
+offers --topology run --to
+offers --help run --h
+offers t320-same-lan run --topology t320-same-l
+offers resnet50 run --topology t320-same-lan --model resn
+offers none run --runtime no
+offers jsonl compare --format js
+offers flexdirect_1050ti validate flex
+offers topologies list topo
+offers topologies/t320-same-lan.cfg check topologies/t320-same-l
