@@ -29,7 +29,7 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 size_t arena_used_B(const struct arena *arena);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
-#define ARENA_ARRAY(arena, count, type) \
+#define ARENA_ARRAY(arena, count, type)                                                            \
 	((type *)arena_array((arena), (size_t)(count), sizeof(type)))
 
 #endif

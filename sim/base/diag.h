@@ -27,8 +27,8 @@ struct origin {
 struct diag;
 
 struct diag *diag_new(struct arena *arena);
-void diag_error(struct diag *diag, struct origin origin, const char *format,
-		...) __attribute__((format(printf, 3, 4)));
+void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Errors seen, also those past the twentieth, which are counted only. */
 size_t diag_count(const struct diag *diag);
 /* The text of error index < min(count, 20), "file:line: what". */
@@ -37,13 +37,11 @@ void diag_print(const struct diag *diag, FILE *out);
 
 /* The nearest of count candidates to word by edit distance (Damerau), or NULL
  * when none is near enough to be a likely slip: for "did you mean 'x'?". */
-const char *diag_nearest(const char *word, const char *const *candidates,
-			 size_t count);
+const char *diag_nearest(const char *word, const char *const *candidates, size_t count);
 
 /* A broken contract inside the program: prints and aborts, in release too. */
-#define FW_ASSERT(condition) \
+#define FW_ASSERT(condition)                                                                       \
 	((condition) ? (void)0 : fw_assert_failed(#condition, __FILE__, __LINE__))
-_Noreturn void fw_assert_failed(const char *condition, const char *file,
-				int line);
+_Noreturn void fw_assert_failed(const char *condition, const char *file, int line);
 
 #endif

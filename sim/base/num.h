@@ -38,14 +38,13 @@ double num_normal_quantile(double p);
  * starting at x with first steps step[n]; coordinates are mirrored at the
  * bounds. Stops at simplex size < tolerance or after evaluations_max calls.
  * Leaves the best x seen in x and returns its value. */
-double num_minimise(double (*f)(const double *x, void *ctx), void *ctx,
-		    size_t n, double *x, const double *step, const double *low,
-		    const double *high, double tolerance,
+double num_minimise(double (*f)(const double *x, void *ctx), void *ctx, size_t n, double *x,
+		    const double *step, const double *low, const double *high, double tolerance,
 		    size_t evaluations_max);
 
 /* Root of f in [low, high] by Brent (GSL); false when f has one sign there. */
-bool num_root(double (*f)(double x, void *ctx), void *ctx, double low,
-	      double high, double tolerance, double *root);
+bool num_root(double (*f)(double x, void *ctx), void *ctx, double low, double high,
+	      double tolerance, double *root);
 
 /* The q-quantile (0..1) of values[count] by linear interpolation of the order
  * statistics (type 7); sorts values in place. */

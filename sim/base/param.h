@@ -39,8 +39,8 @@ struct param_row {
 	enum param_kind kind;
 	enum quantity quantity; /* of numbers */
 	size_t offset;
-	double min, max;	    /* SI, inclusive; of numbers */
-	const char *preset;	    /* default as text; NULL: must be given */
+	double min, max;            /* SI, inclusive; of numbers */
+	const char *preset;         /* default as text; NULL: must be given */
 	const char *const *choices; /* NULL-terminated, of choices */
 	const char *help;
 	const char *source; /* where the default comes from; "assumption: ..." */
@@ -48,30 +48,37 @@ struct param_row {
 
 struct param_table {
 	const char *name; /* of the thing it describes: "tcp", "gpu" */
-	size_t size;	  /* sizeof the struct */
+	size_t size;      /* sizeof the struct */
 	const struct param_row *rows;
 	size_t count;
 };
 
-#define PARAM_NUMBER(type, field_, quantity_, min_, max_, preset_, help_, source_) \
-	{ .field = #field_, .kind = PARAM_KIND_NUMBER, .quantity = quantity_,     \
-	  .offset = offsetof(type, field_), .min = min_, .max = max_,             \
-	  .preset = preset_, .help = help_, .source = source_ }
-#define PARAM_BOOL(type, field_, preset_, help_, source_)          \
-	{ .field = #field_, .kind = PARAM_KIND_BOOL,               \
-	  .offset = offsetof(type, field_), .preset = preset_,     \
-	  .help = help_, .source = source_ }
-#define PARAM_TEXT(type, field_, preset_, help_, source_)          \
-	{ .field = #field_, .kind = PARAM_KIND_TEXT,               \
-	  .offset = offsetof(type, field_), .preset = preset_,     \
-	  .help = help_, .source = source_ }
-#define PARAM_CHOICE(type, field_, choices_, preset_, help_, source_) \
-	{ .field = #field_, .kind = PARAM_KIND_CHOICE,                \
-	  .offset = offsetof(type, field_), .choices = choices_,      \
-	  .preset = preset_, .help = help_, .source = source_ }
-#define PARAM_TABLE(name_, type, rows_)                  \
-	{ .name = name_, .size = sizeof(type), .rows = rows_, \
-	  .count = sizeof(rows_) / sizeof((rows_)[0]) }
+#define PARAM_NUMBER(type, field_, quantity_, min_, max_, preset_, help_, source_)                 \
+	{                                                                                          \
+		.field = #field_, .kind = PARAM_KIND_NUMBER, .quantity = quantity_,                \
+		.offset = offsetof(type, field_), .min = min_, .max = max_, .preset = preset_,     \
+		.help = help_, .source = source_                                                   \
+	}
+#define PARAM_BOOL(type, field_, preset_, help_, source_)                                          \
+	{                                                                                          \
+		.field = #field_, .kind = PARAM_KIND_BOOL, .offset = offsetof(type, field_),       \
+		.preset = preset_, .help = help_, .source = source_                                \
+	}
+#define PARAM_TEXT(type, field_, preset_, help_, source_)                                          \
+	{                                                                                          \
+		.field = #field_, .kind = PARAM_KIND_TEXT, .offset = offsetof(type, field_),       \
+		.preset = preset_, .help = help_, .source = source_                                \
+	}
+#define PARAM_CHOICE(type, field_, choices_, preset_, help_, source_)                              \
+	{                                                                                          \
+		.field = #field_, .kind = PARAM_KIND_CHOICE, .offset = offsetof(type, field_),     \
+		.choices = choices_, .preset = preset_, .help = help_, .source = source_           \
+	}
+#define PARAM_TABLE(name_, type, rows_)                                                            \
+	{                                                                                          \
+		.name = name_, .size = sizeof(type), .rows = rows_,                                \
+		.count = sizeof(rows_) / sizeof((rows_)[0])                                        \
+	}
 
 /* Writes the row's key into key[size]: the field without its unit suffix
  * (_s _B _Bps _flop _flops _Hz _ratio _count _spB). */

@@ -15,8 +15,7 @@ void table_column(struct table *table, const char *title, bool right);
 /* Cells are taken from left to right; table_row starts the next row. A row
  * shorter than the columns is filled with blanks. Text is copied. */
 void table_row(struct table *table);
-void table_cell(struct table *table, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A rule between the rows before and after. */
 void table_rule(struct table *table);
 void table_print(const struct table *table, FILE *out);

@@ -19,27 +19,26 @@
 struct arena;
 
 enum quantity {
-	QUANTITY_COUNT,	   /* plain number */
-	QUANTITY_RATIO,	   /* plain number, or "3 %" */
-	QUANTITY_TIME,	   /* s: "ps" "ns" "us" "ms" "s" "min" "h" */
-	QUANTITY_BYTES,	   /* B: "B" "kB" "KiB" ... "TiB" */
-	QUANTITY_RATE,	   /* B/s: "GB/s", "GiB/s", "Gbit/s" or "Gb/s" ... */
-	QUANTITY_FREQUENCY,/* Hz: "Hz" "kHz" "MHz" "GHz", "1/s" */
-	QUANTITY_FLOP_RATE,/* flop/s: "GFLOPS" "TFLOPS" "TFLOP/s" */
-	QUANTITY_FLOP,	   /* flop: "kflop" "Mflop" "Gflop" "Tflop" */
+	QUANTITY_COUNT,         /* plain number */
+	QUANTITY_RATIO,         /* plain number, or "3 %" */
+	QUANTITY_TIME,          /* s: "ps" "ns" "us" "ms" "s" "min" "h" */
+	QUANTITY_BYTES,         /* B: "B" "kB" "KiB" ... "TiB" */
+	QUANTITY_RATE,          /* B/s: "GB/s", "GiB/s", "Gbit/s" or "Gb/s" ... */
+	QUANTITY_FREQUENCY,     /* Hz: "Hz" "kHz" "MHz" "GHz", "1/s" */
+	QUANTITY_FLOP_RATE,     /* flop/s: "GFLOPS" "TFLOPS" "TFLOP/s" */
+	QUANTITY_FLOP,          /* flop: "kflop" "Mflop" "Gflop" "Tflop" */
 	QUANTITY_TIME_PER_BYTE, /* s/B: "ns/B", "us/KiB", "us/MB" */
 };
 
 /* Reads text as a quantity into *value (SI). Returns NULL, or what is wrong
  * and what to write instead, e.g. "has no unit (write a time such as
  * \"4.5 us\")"; the message lives in arena. *value is untouched on error. */
-const char *quantity_parse(struct arena *arena, enum quantity quantity,
-			   const char *text, double *value);
+const char *quantity_parse(struct arena *arena, enum quantity quantity, const char *text,
+			   double *value);
 
 /* "63 us", "1.25 GB/s", "64 MiB": about 4 significant digits with a fitting
  * prefix; counts up to 1e15 in full. Reads back by quantity_parse. */
-char *quantity_format(struct arena *arena, enum quantity quantity,
-		      double value);
+char *quantity_format(struct arena *arena, enum quantity quantity, double value);
 
 /* The SI unit's symbol: "s", "B", "B/s", "" ... */
 const char *quantity_unit(enum quantity quantity);

@@ -15,20 +15,19 @@
 
 struct arena;
 
-#define VEC(type)              \
-	struct {               \
-		type *items;   \
-		size_t count;  \
-		size_t room;   \
+#define VEC(type)                                                                                  \
+	struct {                                                                                   \
+		type *items;                                                                       \
+		size_t count;                                                                      \
+		size_t room;                                                                       \
 	}
 
 /* Makes room for one more item; returns the (maybe moved) storage. */
-void *vec_grow(struct arena *arena, void *items, size_t count, size_t *room,
-	       size_t item_size);
+void *vec_grow(struct arena *arena, void *items, size_t count, size_t *room, size_t item_size);
 
-#define VEC_PUSH(arena, vec)                                                  \
-	((vec)->items = vec_grow((arena), (vec)->items, (vec)->count,         \
-				 &(vec)->room, sizeof *(vec)->items),         \
+#define VEC_PUSH(arena, vec)                                                                       \
+	((vec)->items = vec_grow((arena), (vec)->items, (vec)->count, &(vec)->room,                \
+				 sizeof *(vec)->items),                                            \
 	 &(vec)->items[(vec)->count++])
 
 #endif

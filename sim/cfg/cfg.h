@@ -36,11 +36,10 @@ struct cfg_node; /* one setting; borrowed from the tree */
 /* Reads a file. NULL after errors, which are in diag (syntax errors with
  * their place, a missing file, a directory, loops of includes). The tree lives
  * as long as arena. */
-const struct cfg_node *cfg_read(struct arena *arena, struct diag *diag,
-				const char *path);
+const struct cfg_node *cfg_read(struct arena *arena, struct diag *diag, const char *path);
 /* The same from text, named path in messages. */
-const struct cfg_node *cfg_read_text(struct arena *arena, struct diag *diag,
-				     const char *path, const char *text);
+const struct cfg_node *cfg_read_text(struct arena *arena, struct diag *diag, const char *path,
+				     const char *text);
 
 const char *cfg_name(const struct cfg_node *node); /* NULL in a list */
 struct origin cfg_origin(const struct cfg_node *node);
@@ -60,16 +59,16 @@ const char *cfg_scalar_text(struct arena *arena, const struct cfg_node *node);
 
 /* Refuses children of a group whose names are not among known[count], each
  * with a suggestion. */
-void cfg_only(struct diag *diag, const struct cfg_node *node,
-	      const char *const *known, size_t count);
+void cfg_only(struct diag *diag, const struct cfg_node *node, const char *const *known,
+	      size_t count);
 
 /* ---- tree -> typed parameters ---- */
 
 enum cfg_source { /* who says so, weakest first */
-	CFG_SOURCE_DEFAULT,
-	CFG_SOURCE_FILE,
-	CFG_SOURCE_SET,	 /* --set, or a dataset's or sweep's setting */
-	CFG_SOURCE_DRAW, /* a draw of an interval */
+		  CFG_SOURCE_DEFAULT,
+		  CFG_SOURCE_FILE,
+		  CFG_SOURCE_SET,  /* --set, or a dataset's or sweep's setting */
+		  CFG_SOURCE_DRAW, /* a draw of an interval */
 };
 
 /* A resolved parameter, for explain, results and draws. */
@@ -78,7 +77,7 @@ struct cfg_param {
 	const struct param_row *row;
 	enum cfg_source source;
 	struct origin origin; /* where written; file NULL for defaults */
-	double value;	      /* SI; of numbers, and 0/1 of bools, index of choices */
+	double value;         /* SI; of numbers, and 0/1 of bools, index of choices */
 	const char *text;     /* of texts and choices, else NULL */
 	double low, high;     /* 90 % interval; equal to value where none */
 	const char *status;   /* "published" "derived" "measured" "fitted"
@@ -93,8 +92,8 @@ struct cfg_resolution;
 struct cfg_resolution *cfg_resolution_new(struct arena *arena);
 /* "key=value" as --set gives it; complains in diag when there is no '='. A
  * later override of the same path wins. origin is where it was said. */
-void cfg_override(struct cfg_resolution *resolution, struct diag *diag,
-		  struct origin origin, const char *assignment);
+void cfg_override(struct cfg_resolution *resolution, struct diag *diag, struct origin origin,
+		  const char *assignment);
 /* A value from a file other than the one that declares the path (a fitted
  * profile): a scalar or a value group. It stands in for what the declaring file
  * says and gives way to cfg_override, whichever was said first. Unlike those it
@@ -103,8 +102,7 @@ void cfg_override_node(struct cfg_resolution *resolution, const char *path,
 		       const struct cfg_node *value);
 /* Overrides may hold "*" for any part between dots: "host.*.turbo=true". */
 /* A number in SI, which replaces the value and keeps interval and status. */
-void cfg_override_draw(struct cfg_resolution *resolution, const char *path,
-		       double value);
+void cfg_override_draw(struct cfg_resolution *resolution, const char *path, double value);
 
 /* Fills *params (table->size bytes) from node (NULL: defaults only) and the
  * overrides of "<prefix>.<key>". Unknown keys of node are errors with a
@@ -112,27 +110,22 @@ void cfg_override_draw(struct cfg_resolution *resolution, const char *path,
  * row without default that is not given is an error at node's origin. thing
  * names it in messages ("link 'wire'"). Records every row. Returns false if
  * anything was wrong. */
-bool cfg_params(struct cfg_resolution *resolution, struct arena *arena,
-		struct diag *diag, const struct cfg_node *node,
-		const char *prefix, const char *thing,
-		const struct param_table *table, const char *const *also,
-		size_t also_count, void *params);
+bool cfg_params(struct cfg_resolution *resolution, struct arena *arena, struct diag *diag,
+		const struct cfg_node *node, const char *prefix, const char *thing,
+		const struct param_table *table, const char *const *also, size_t also_count,
+		void *params);
 
 /* The text override of a path that is no row (case.batch and such live in
  * rows too; this is for names that choose files, as "case.topology"), marking
  * it used; NULL if there is none. */
-const char *cfg_override_text(struct cfg_resolution *resolution,
-			      const char *path);
+const char *cfg_override_text(struct cfg_resolution *resolution, const char *path);
 
 /* After all is read: overrides that nothing used are errors, with the nearest
  * known path as a suggestion. */
-void cfg_resolution_finish(struct cfg_resolution *resolution,
-			   struct diag *diag);
+void cfg_resolution_finish(struct cfg_resolution *resolution, struct diag *diag);
 
 size_t cfg_param_count(const struct cfg_resolution *resolution);
-const struct cfg_param *cfg_param_at(const struct cfg_resolution *resolution,
-				     size_t index);
-const struct cfg_param *cfg_param_find(const struct cfg_resolution *resolution,
-				       const char *path);
+const struct cfg_param *cfg_param_at(const struct cfg_resolution *resolution, size_t index);
+const struct cfg_param *cfg_param_find(const struct cfg_resolution *resolution, const char *path);
 
 #endif

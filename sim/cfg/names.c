@@ -7,19 +7,21 @@
 #include "sim/base/diag.h"
 #include "sim/cfg/cfg.h"
 
+const char *cfg_list(struct arena *arena, const char *const *words, size_t count)
+{
+	enum { LISTED_MAX = 12 };
+	const char *list = count ? words[0] : "nothing";
+	for (size_t i = 1; i < count && i < LISTED_MAX; i++)
+		list = arena_printf(arena, "%s, %s", list, words[i]);
+	return count > LISTED_MAX ? arena_printf(arena, "%s, ...", list) : list;
+}
+
 const char *cfg_suggestion(struct arena *arena, const char *word, const char *const *known,
 			   size_t count)
 {
-	enum { LISTED_MAX = 12 };
 	const char *near = diag_nearest(word, known, count);
-	if (near)
-		return arena_printf(arena, "did you mean '%s'?", near);
-	if (count == 0)
-		return "none is known here";
-	const char *list = arena_printf(arena, "one of %s", known[0]);
-	for (size_t i = 1; i < count && i < LISTED_MAX; i++)
-		list = arena_printf(arena, "%s, %s", list, known[i]);
-	return count > LISTED_MAX ? arena_printf(arena, "%s, ...", list) : list;
+	return near ? arena_printf(arena, "did you mean '%s'?", near)
+		    : arena_printf(arena, "known: %s", cfg_list(arena, known, count));
 }
 
 bool cfg_known_name(struct diag *diag, const struct cfg_node *node, const char *about,

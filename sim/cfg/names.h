@@ -15,9 +15,12 @@ struct diag;
 bool cfg_known_name(struct diag *diag, const struct cfg_node *node, const char *about,
 		    const char *const *known, size_t count);
 
-/* "did you mean 'x'?" where a word is near, else "one of a, b, c", for the
- * end of a message. At most 12 words are listed. */
+/* "did you mean 'x'?" where a word is near, else "known: a, b, c", for the end
+ * of a message. */
 const char *cfg_suggestion(struct arena *arena, const char *word, const char *const *known,
 			   size_t count);
+
+/* "a, b, c", at most 12 words and then "...". */
+const char *cfg_list(struct arena *arena, const char *const *words, size_t count);
 
 #endif

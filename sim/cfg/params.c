@@ -89,9 +89,7 @@ static const char *parse(struct arena *arena, const struct param_row *row, const
 		}
 	size_t count = choice_count(row);
 	const char *near = diag_nearest(text, row->choices, count);
-	const char *list = row->choices[0];
-	for (size_t i = 1; i < count; i++)
-		list = arena_printf(arena, "%s, %s", list, row->choices[i]);
+	const char *list = cfg_list(arena, row->choices, count);
 	return near ? arena_printf(arena, "is none of %s (did you mean \"%s\"?)", list, near)
 		    : arena_printf(arena, "is not one of its choices (write one of %s)", list);
 }

@@ -150,30 +150,53 @@ static const char *by_last_part(const char *word, const char *const *known, size
 	return found;
 }
 
-/* The known paths that share word's part before its last dot; all if none do. */
-static size_t beside(const char *word, const char *const *known, size_t count, const char **out)
+/* Length of a path's part up to its last dot, the dot included. */
+static size_t head_length(const char *path)
 {
-	const char *dot = strrchr(word, '.');
-	size_t length = dot ? (size_t)(dot + 1 - word) : 0, kept = 0;
-	for (size_t i = 0; length && i < count; i++)
-		if (strncmp(known[i], word, length) == 0)
-			out[kept++] = known[i];
-	for (size_t i = 0; kept == 0 && i < count; i++)
-		out[i] = known[i];
-	return kept ? kept : count;
+	const char *dot = strrchr(path, '.');
+	return dot ? (size_t)(dot + 1 - path) : 0;
 }
 
+/* Each known path's head once, as "runtime.*". */
+static size_t heads(struct arena *scratch, const char *const *known, size_t count, const char **out)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		const char *head =
+			arena_printf(scratch, "%.*s*", (int)head_length(known[i]), known[i]);
+		bool seen = false;
+		for (size_t j = 0; j < kept && !seen; j++)
+			seen = strcmp(out[j], head) == 0;
+		if (!seen)
+			out[kept++] = head;
+	}
+	return kept;
+}
+
+/* A slip in the last part is looked for among the paths with the same head,
+ * any other slip in whole paths. */
 static const char *suggest(struct arena *scratch, const char *word, const char *const *known,
 			   size_t count)
 {
+	size_t length = head_length(word), kept = 0;
+	const char **near = ARENA_ARRAY(scratch, count, const char *);
+	for (size_t i = 0; length && i < count; i++)
+		if (head_length(known[i]) == length && strncmp(known[i], word, length) == 0)
+			near[kept++] = known[i] + length;
+	if (kept) {
+		const char *meant = diag_nearest(word + length, near, kept);
+		return meant ? arena_printf(scratch, "did you mean '%.*s%s'?", (int)length, word,
+					    meant)
+			     : arena_printf(scratch, "%.*s has %s", (int)length - 1, word,
+					    cfg_list(scratch, near, kept));
+	}
 	const char *meant = diag_nearest(word, known, count);
 	if (!meant)
-		meant = by_last_part(word, known, count);
+		meant = by_last_part(word + length, known, count);
 	if (meant)
 		return arena_printf(scratch, "did you mean '%s'?", meant);
-	const char **near = ARENA_ARRAY(scratch, count, const char *);
-	size_t near_count = beside(word, known, count, near);
-	return cfg_suggestion(scratch, word, near, near_count);
+	kept = heads(scratch, known, count, near);
+	return cfg_suggestion(scratch, word, near, kept);
 }
 
 void cfg_resolution_finish(struct cfg_resolution *resolution, struct diag *diag)

@@ -20,7 +20,7 @@
 struct arena;
 
 struct cfg_source_text {
-	VEC(char) text;		  /* ends in NUL, which is counted */
+	VEC(char) text;           /* ends in NUL, which is counted */
 	VEC(struct origin) lines; /* of line i + 1 of the text */
 };
 

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bad input and the exact words that answer it. */
+#include "sim/base/arena.h"
+#include "sim/cfg/cfg.h"
+#include "tests/test.h"
+
+/* libconfig 1.5 forgets the text it was reading when a parse fails. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libconfig";
+}
+
+struct wire {
+	double bandwidth_Bps, latency_s, streams_count, loss_ratio;
+	bool full_duplex;
+	const char *name;
+	int kind;
+};
+
+static const char *const kinds[] = {"copper", "fibre", NULL};
+static const struct param_row rows[] = {
+	PARAM_NUMBER(struct wire, bandwidth_Bps, QUANTITY_RATE, 1, 1e15, NULL, "", ""),
+	PARAM_NUMBER(struct wire, latency_s, QUANTITY_TIME, 0, INFINITY, "5 us", "", ""),
+	PARAM_NUMBER(struct wire, streams_count, QUANTITY_COUNT, 1, 64, "4", "", ""),
+	PARAM_NUMBER(struct wire, loss_ratio, QUANTITY_RATIO, 0, 1, "0", "", ""),
+	PARAM_BOOL(struct wire, full_duplex, "true", "", ""),
+	PARAM_TEXT(struct wire, name, "", "", ""),
+	PARAM_CHOICE(struct wire, kind, kinds, "fibre", "", ""),
+};
+static const struct param_table table = PARAM_TABLE("wire", struct wire, rows);
+
+struct slip {
+	const char *text, *answer;
+};
+
+/* ---- text that is no configuration ---- */
+
+static void syntax(void)
+{
+	static const struct slip slips[] = {
+		{"a = \"x;\nb = 1;\n",
+		 "t.cfg:1: the text that starts here is not closed on its line (is a \" missing?)"},
+		{"/* a\nb = 1;", "t.cfg:1: the comment that starts here is not closed (write */)"},
+		{"a = {\n  b = (1, 2;\n};",
+		 "t.cfg:3: '}' cannot close the '(' of line 2 (write ')')"},
+		{"a = {\n b = 1;\n", "t.cfg:1: the '{' that opens here is not closed (write '}')"},
+		{"a = 1;\n};", "t.cfg:2: '}' closes nothing"},
+		{"a = (\n 1,\n 2,\n);", "t.cfg:4: a comma before ')' (leave it out)"},
+		{"a = [ 1, ];", "t.cfg:1: a comma before ']' (leave it out)"},
+		{"\nmode = fast;", "t.cfg:2: text needs quotes (write \"fast\")"},
+		{"\na = ( fast, 1 );", "t.cfg:2: text needs quotes (write \"fast\")"},
+		{"nagle = yes;", "t.cfg:1: 'yes' is no value (write true or false)"},
+		{"b = 25 Gbit/s;",
+		 "t.cfg:1: a quantity with a unit needs quotes (write \"25 Gbit/s\")"},
+		{"b = 3%;", "t.cfg:1: a quantity with a unit needs quotes (write \"3 %\")"},
+		{"a = 4294967296;",
+		 "t.cfg:1: the integer 4294967296 does not fit 32 bits (write a quantity in "
+		 "quotes, "
+		 "such as \"4 GiB\", or a number with a point, such as 4294967296.0)"},
+		{"a = 0xffffffff;",
+		 "t.cfg:1: the integer 0xffffffff does not fit 32 bits (write a quantity in "
+		 "quotes, "
+		 "such as \"4 GiB\", or a number with a point, such as 4294967296.0)"},
+		{"a = 9223372036854775808L;",
+		 "t.cfg:1: the integer 9223372036854775808L does not fit 64 bits"},
+		{"a = 1e999;", "t.cfg:1: a is too large a number"},
+		{"a = 1;\ng = {\n b = 1;\n c = 2;\n b = 3;\n};",
+		 "t.cfg:5: 'b' is given twice in this group (first at t.cfg:3)"},
+		{"a = ;", "t.cfg:1: a value is missing before ';'"},
+		{"a = 1;\nb 2;\n", "t.cfg:2: syntax error at or before `b 2;` (write name = value; "
+				   "for settings, { ... "
+				   "} for groups, ( a, b ) for lists)"},
+		{"a = [ 1, \"x\" ];",
+		 "t.cfg:1: the elements of an array [ ] must be of one type (write ( ... ) for a "
+		 "mixed list)"},
+		{"@include b.cfg", "t.cfg:1: @include needs a file name in quotes (write @include "
+				   "\"file.cfg\")"},
+		{"a = @b;", "t.cfg:1: '@' starts nothing but @include \"file.cfg\""},
+	};
+	for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++) {
+		struct arena *arena = arena_new();
+		struct diag *diag = diag_new(arena);
+		CHECK(cfg_read_text(arena, diag, "t.cfg", slips[i].text) == NULL);
+		if (CHECK(diag_count(diag) == 1))
+			CHECK_TEXT(diag_at(diag, 0), slips[i].answer);
+		else
+			diag_print(diag, stdout);
+		arena_free(arena);
+	}
+}
+
+static void several_slips_are_said_at_once(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	CHECK(cfg_read_text(arena, diag, "t.cfg", "a = on;\nb = 3 us;\nc = 5000000000;\n") == NULL);
+	CHECK(diag_count(diag) == 3);
+	arena_free(arena);
+}
+
+static void nesting_is_bounded(void)
+{
+	enum { DEPTH = 100000 };
+	static char text[DEPTH + 10] = "a = ";
+	memset(text + 4, '(', DEPTH);
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	CHECK(cfg_read_text(arena, diag, "t.cfg", text) == NULL);
+	CHECK_TEXT(diag_at(diag, 0), "t.cfg:1: groups and lists nest deeper than 64");
+	arena_free(arena);
+}
+
+/* No prefix or single changed byte of a good text crashes the reader. */
+static void any_text_is_answered(void)
+{
+	static const char good[] = "a = 1; b = \"x\\n\"; /* c */ g = { d = (1.5, 0x1L, -2); };\n"
+				   "# e\n@include \"f\"\n[]";
+	static const char bytes[] = "\"{}()[];,=@#/\\\n 0aL-.\x01\xff";
+	for (size_t at = 0; at + 1 < sizeof good; at++) {
+		for (size_t i = 0; i < sizeof bytes; i++) { /* the last byte, NUL, cuts */
+			char text[sizeof good];
+			memcpy(text, good, sizeof good);
+			text[at] = bytes[i];
+			struct arena *arena = arena_new();
+			struct diag *diag = diag_new(arena);
+			const struct cfg_node *root = cfg_read_text(arena, diag, "/none/t", text);
+			CHECK((root == NULL) == (diag_count(diag) > 0));
+			arena_free(arena);
+		}
+	}
+}
+
+/* ---- values that are no parameters ---- */
+
+static void check_answers(struct diag *diag, const char *const *answers, size_t count)
+{
+	if (!CHECK(diag_count(diag) == count))
+		diag_print(diag, stdout);
+	for (size_t i = 0; i < count && i < diag_count(diag); i++)
+		CHECK_TEXT(diag_at(diag, i), answers[i]);
+}
+
+static void read_wire(struct arena *arena, struct diag *diag, const char *text)
+{
+	struct wire wire;
+	const struct cfg_node *root = cfg_read_text(arena, diag, "t.cfg", text);
+	struct cfg_resolution *resolution = cfg_resolution_new(arena);
+	CHECK(!cfg_params(resolution, arena, diag, cfg_child(root, "wire"), "wire", "link 'wire'",
+			  &table, NULL, 0, &wire));
+}
+
+static void values(void)
+{
+	static const struct slip slips[] = {
+		{"bandwidth = \"-3 Gbit/s\";", "t.cfg:2: link 'wire': bandwidth = \"-3 Gbit/s\" is "
+					       "out of range (write a rate from "
+					       "1 B/s to 1 PB/s)"},
+		{"bandwidth = \"3 us\";", "t.cfg:2: link 'wire': bandwidth = \"3 us\" is a time, "
+					  "not a rate (write for example "
+					  "\"25 Gbit/s\")"},
+		{"bandwidth = 3;", "t.cfg:2: link 'wire': bandwidth = 3 has no unit (write a rate "
+				   "such as \"25 Gbit/s\")"},
+		{"bandwidth = true;", "t.cfg:2: link 'wire': bandwidth = true is not a rate (write "
+				      "\"25 Gbit/s\")"},
+		{"bandwidth = (1, 2);", "t.cfg:2: link 'wire': bandwidth is a list, not a value "
+					"(write \"25 Gbit/s\")"},
+		{"",
+		 "t.cfg:1: link 'wire': bandwidth is missing (write bandwidth = \"25 Gbit/s\";)"},
+		{"bandwidth = \"1 B/s\"; latency = \"-1 s\";",
+		 "t.cfg:2: link 'wire': latency = \"-1 s\" is out of range (write a time of at "
+		 "least "
+		 "0 s)"},
+		{"bandwidth = \"1 B/s\"; streams = 65;",
+		 "t.cfg:2: link 'wire': streams = 65 is out of range (write a plain number from 1 "
+		 "to "
+		 "64)"},
+		{"bandwidth = \"1 B/s\"; loss = \"101 %\";",
+		 "t.cfg:2: link 'wire': loss = \"101 %\" is out of range (write a ratio from 0 to "
+		 "1)"},
+		{"bandwidth = \"1 B/s\"; full_duplex = 1;",
+		 "t.cfg:2: link 'wire': full_duplex = 1 is neither true nor false"},
+		{"bandwidth = \"1 B/s\"; name = 1;",
+		 "t.cfg:2: link 'wire': name = 1 is no text (put it in quotes)"},
+		{"bandwidth = \"1 B/s\"; kind = \"fiber\";",
+		 "t.cfg:2: link 'wire': kind = \"fiber\" is none of copper, fibre (did you mean "
+		 "\"fibre\"?)"},
+		{"bandwidth = \"1 B/s\"; kind = \"x\";",
+		 "t.cfg:2: link 'wire': kind = \"x\" is not one of its choices (write one of "
+		 "copper, "
+		 "fibre)"},
+		{"bandwidth = \"1 B/s\";\nlatancy = \"1 s\";",
+		 "t.cfg:3: link 'wire': unknown key 'latancy' (did you mean 'latency'?)"},
+		{"bandwidth = \"1 B/s\";\ncolour = \"red\";",
+		 "t.cfg:3: link 'wire': unknown key 'colour' (known: bandwidth, latency, streams, "
+		 "loss, full_duplex, name, kind)"},
+	};
+	for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++) {
+		struct arena *arena = arena_new();
+		struct diag *diag = diag_new(arena);
+		read_wire(arena, diag, arena_printf(arena, "wire = {\n%s\n};", slips[i].text));
+		check_answers(diag, &slips[i].answer, 1);
+		arena_free(arena);
+	}
+}
+
+static void value_groups(void)
+{
+	static const struct slip slips[] = {
+		{"low = \"2 B/s\";", "t.cfg:1: link 'wire': bandwidth is a group without a value "
+				     "(write { value = \"25 Gbit/s\"; })"},
+		{"value = 3;",
+		 "t.cfg:2: link 'wire': bandwidth.value = 3 has no unit (write a rate "
+		 "such as \"25 Gbit/s\")"},
+		{"value = \"3 B/s\"; low = \"4 B/s\";",
+		 "t.cfg:2: link 'wire': bandwidth = 3 B/s is not between low = 4 B/s and high = 3 "
+		 "B/s"},
+		{"value = \"3 B/s\"; low = \"4 s\";",
+		 "t.cfg:2: link 'wire': bandwidth.low = \"4 s\" is a time, not a rate (write for "
+		 "example \"25 Gbit/s\")"},
+		{"value = \"3 B/s\"; high = \"2 B/s\"; interval = \"5 %\";",
+		 "t.cfg:2: link 'wire': bandwidth has both an interval and low or high (write one "
+		 "of "
+		 "the two)"},
+		{"value = \"3 B/s\"; interval = \"5 s\";",
+		 "t.cfg:2: link 'wire': bandwidth.interval is no ratio from 0 to 1 (write \"10 "
+		 "%\")"},
+		{"value = \"3 B/s\"; origin = \"measure\";",
+		 "t.cfg:2: link 'wire': bandwidth.origin = \"measure\" is unknown (did you mean "
+		 "'measured'?)"},
+		{"value = \"3 B/s\"; origin = 1;",
+		 "t.cfg:2: link 'wire': bandwidth.origin is no text (write \"measured\")"},
+		{"value = \"3 B/s\"; note = 1;",
+		 "t.cfg:2: link 'wire': bandwidth.note is no text (put it in quotes)"},
+		{"value = \"3 B/s\"; nota = \"x\";",
+		 "t.cfg:2: link 'wire': bandwidth: unknown key 'nota' (did you mean 'note'?)"},
+	};
+	for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++) {
+		struct arena *arena = arena_new();
+		struct diag *diag = diag_new(arena);
+		read_wire(arena, diag,
+			  arena_printf(arena, "wire = { bandwidth = {\n%s\n}; };", slips[i].text));
+		check_answers(diag, &slips[i].answer, 1);
+		arena_free(arena);
+	}
+}
+
+static void a_group_is_wanted(void)
+{
+	static const char *const answers[] = {
+		"t.cfg:1: link 'wire': is not a group (write { ... })"};
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	read_wire(arena, diag, "wire = 5;");
+	check_answers(diag, answers, 1);
+	arena_free(arena);
+}
+
+static void all_slips_of_a_group_are_said(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	read_wire(arena, diag, "wire = { colour = 1; latency = 3; streams = 0; kind = 1; };");
+	CHECK(diag_count(diag) == 5); /* bandwidth is missing, too */
+	arena_free(arena);
+}
+
+static void overrides(void)
+{
+	static const char *const settings[] = {
+		"novalue",           "=3",        "wire.bandwidth=3 us", "wire.full_duplex=on",
+		"wire.latancy=1 us", "streams=2", "wire.colour=red",     "wire.kind=wood",
+		"cable.colour=red",
+	};
+	static const char *const answers[] = {
+		"--set: 'novalue' sets nothing (write key=value, such as case.batch=32)",
+		"--set: '=3' sets nothing (write key=value, such as case.batch=32)",
+		"--set: wire.bandwidth = \"3 us\" is a time, not a rate (write for example \"25 "
+		"Gbit/s\")",
+		"--set: wire.full_duplex = \"on\" is neither true nor false",
+		"--set: wire.kind = \"wood\" is not one of its choices (write one of copper, "
+		"fibre)",
+		"--set: unknown parameter 'wire.latancy' (did you mean 'wire.latency'?)",
+		"--set: unknown parameter 'streams' (did you mean 'wire.streams'?)",
+		"--set: unknown parameter 'wire.colour' (wire has bandwidth, latency, "
+		"streams, loss, full_duplex, name, kind)",
+		"--set: unknown parameter 'cable.colour' (known: wire.*)",
+	};
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct cfg_resolution *resolution = cfg_resolution_new(arena);
+	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+		cfg_override(resolution, diag, (struct origin){"--set", 0}, settings[i]);
+	struct wire wire;
+	CHECK(!cfg_params(resolution, arena, diag, NULL, "wire", "link 'wire'", &table, NULL, 0,
+			  &wire));
+	cfg_resolution_finish(resolution, diag);
+	check_answers(diag, answers, sizeof answers / sizeof answers[0]);
+	arena_free(arena);
+}
+
+static void draws(void)
+{
+	static const char *const answers[] = {
+		"t.cfg:1: wire.streams: a draw of 70 is out of range (write a plain number from 1 "
+		"to "
+		"64)",
+		"unknown parameter 'wire.steams' (did you mean 'wire.streams'?)",
+	};
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct cfg_resolution *resolution = cfg_resolution_new(arena);
+	cfg_override_draw(resolution, "wire.streams", 70);
+	cfg_override_draw(resolution, "wire.steams", 5);
+	struct wire wire;
+	const struct cfg_node *root =
+		cfg_read_text(arena, diag, "t.cfg",
+			      "bandwidth = \"1 B/s\"; streams = { value = 4; high = 64; };");
+	CHECK(!cfg_params(resolution, arena, diag, root, "wire", "link 'wire'", &table, NULL, 0,
+			  &wire));
+	cfg_resolution_finish(resolution, diag);
+	check_answers(diag, answers, 2);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(syntax),
+	TEST(several_slips_are_said_at_once),
+	TEST(nesting_is_bounded),
+	TEST(any_text_is_answered),
+	TEST(values),
+	TEST(value_groups),
+	TEST(a_group_is_wanted),
+	TEST(all_slips_of_a_group_are_said),
+	TEST(overrides),
+	TEST(draws),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
