@@ -91,7 +91,8 @@ struct cfg_resolution;
 
 struct cfg_resolution *cfg_resolution_new(struct arena *arena);
 /* "key=value" as --set gives it; complains in diag when there is no '='. A
- * later override of the same path wins. origin is where it was said. */
+ * later override of the same path wins. A part "*" of the key stands for any:
+ * "host.*.turbo=true". origin is where it was said. */
 void cfg_override(struct cfg_resolution *resolution, struct diag *diag, struct origin origin,
 		  const char *assignment);
 /* A value from a file other than the one that declares the path (a fitted
@@ -100,8 +101,8 @@ void cfg_override(struct cfg_resolution *resolution, struct diag *diag, struct o
  * is no error if nothing uses it. */
 void cfg_override_node(struct cfg_resolution *resolution, const char *path,
 		       const struct cfg_node *value);
-/* Overrides may hold "*" for any part between dots: "host.*.turbo=true". */
-/* A number in SI, which replaces the value and keeps interval and status. */
+/* A number in SI, which replaces the value and keeps interval and status; no
+ * error either if nothing uses it. */
 void cfg_override_draw(struct cfg_resolution *resolution, const char *path, double value);
 
 /* Fills *params (table->size bytes) from node (NULL: defaults only) and the

@@ -364,7 +364,9 @@ static bool read_row(struct reading *reading, const struct cfg_node *group, stru
 		     const char *prefix, const char *table, void *params)
 {
 	begin_param(reading, prefix);
-	const struct cfg_node *node = cfg_child(group, reading->key);
+	const struct cfg_node *node = cfg_resolution_node(reading->resolution, reading->param.path);
+	if (!node)
+		node = cfg_child(group, reading->key);
 	const struct cfg_setting *setting =
 		cfg_resolution_setting(reading->resolution, reading->param.path);
 	const double *draw = cfg_resolution_draw(reading->resolution, reading->param.path);

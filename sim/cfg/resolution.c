@@ -7,11 +7,15 @@
 #include "sim/base/vec.h"
 #include "sim/cfg/names.h"
 
+enum override_kind { OVERRIDE_SETTING, OVERRIDE_NODE, OVERRIDE_DRAW };
+
 struct override {
-	const char *path;
-	struct cfg_setting setting; /* of --set */
-	double value;               /* of a draw */
-	bool draw, used;
+	enum override_kind kind;
+	const char *path;            /* "*" stands for any part between dots */
+	struct cfg_setting setting;  /* of --set */
+	const struct cfg_node *node; /* of a profile */
+	double value;                /* of a draw */
+	bool used;
 };
 
 struct cfg_resolution {
@@ -72,16 +76,42 @@ void cfg_override_draw(struct cfg_resolution *resolution, const char *path, doub
 	*VEC_PUSH(resolution->arena, &resolution->overrides) = (struct override){
 		.path = arena_strdup(resolution->arena, path),
 		.value = value,
-		.draw = true,
+		.kind = OVERRIDE_DRAW,
 	};
 }
 
-static const struct override *take(struct cfg_resolution *resolution, const char *path, bool draw)
+void cfg_override_node(struct cfg_resolution *resolution, const char *path,
+		       const struct cfg_node *value)
+{
+	*VEC_PUSH(resolution->arena, &resolution->overrides) = (struct override){
+		.path = arena_strdup(resolution->arena, path),
+		.node = value,
+		.kind = OVERRIDE_NODE,
+	};
+}
+
+/* Whether path is meant by pattern, in which a part "*" stands for any. */
+static bool path_matches(const char *pattern, const char *path)
+{
+	for (;;) {
+		size_t wanted = strcspn(pattern, "."), given = strcspn(path, ".");
+		bool any = wanted == 1 && *pattern == '*';
+		if (!any && (wanted != given || memcmp(pattern, path, given) != 0))
+			return false;
+		if (!pattern[wanted] || !path[given])
+			return !pattern[wanted] && !path[given];
+		pattern += wanted + 1;
+		path += given + 1;
+	}
+}
+
+static const struct override *take(struct cfg_resolution *resolution, const char *path,
+				   enum override_kind kind)
 {
 	const struct override *last = NULL;
 	for (size_t i = 0; i < resolution->overrides.count; i++) {
 		struct override *override = &resolution->overrides.items[i];
-		if (override->draw != draw || strcmp(override->path, path) != 0)
+		if (override->kind != kind || !path_matches(override->path, path))
 			continue;
 		override->used = true;
 		last = override;
@@ -92,14 +122,20 @@ static const struct override *take(struct cfg_resolution *resolution, const char
 const struct cfg_setting *cfg_resolution_setting(struct cfg_resolution *resolution,
 						 const char *path)
 {
-	const struct override *override = take(resolution, path, false);
+	const struct override *override = take(resolution, path, OVERRIDE_SETTING);
 	return override ? &override->setting : NULL;
 }
 
 const double *cfg_resolution_draw(struct cfg_resolution *resolution, const char *path)
 {
-	const struct override *override = take(resolution, path, true);
+	const struct override *override = take(resolution, path, OVERRIDE_DRAW);
 	return override ? &override->value : NULL;
+}
+
+const struct cfg_node *cfg_resolution_node(struct cfg_resolution *resolution, const char *path)
+{
+	const struct override *override = take(resolution, path, OVERRIDE_NODE);
+	return override ? override->node : NULL;
 }
 
 const char *cfg_override_text(struct cfg_resolution *resolution, const char *path)
@@ -211,7 +247,7 @@ void cfg_resolution_finish(struct cfg_resolution *resolution, struct diag *diag)
 		known[count++] = resolution->asked.items[i];
 	for (size_t i = 0; i < resolution->overrides.count; i++) {
 		const struct override *override = &resolution->overrides.items[i];
-		if (!override->used)
+		if (!override->used && override->kind == OVERRIDE_SETTING)
 			diag_error(diag, override->setting.origin, "unknown parameter '%s' (%s)",
 				   override->path, suggest(scratch, override->path, known, count));
 	}

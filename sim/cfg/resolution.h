@@ -13,6 +13,7 @@ struct cfg_setting {
 };
 const struct cfg_setting *cfg_resolution_setting(struct cfg_resolution *resolution,
 						 const char *path);
+const struct cfg_node *cfg_resolution_node(struct cfg_resolution *resolution, const char *path);
 const double *cfg_resolution_draw(struct cfg_resolution *resolution, const char *path);
 
 void cfg_resolution_record(struct cfg_resolution *resolution, const struct cfg_param *param);

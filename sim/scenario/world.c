@@ -10,7 +10,7 @@
  * multiple of the steps asked for; then it leaves them alone. */
 enum { STEPS_BESIDE = 8 };
 /* Relative change of the mean at which a client's steps are steady. */
-static const double REPEATS = 1e-5, SETTLED = 0.004;
+static const double REPEATS = 1e-4, SETTLED = 0.004;
 enum { STEPS_TO_REPEAT = 2, STEPS_TO_SETTLE = 6 };
 
 struct client {
@@ -127,7 +127,7 @@ static bool is_steady(const struct world *w, const struct player *player)
 	if (measured >= (size_t)w->scenario->steps_count)
 		return true;
 	double last = step_s(player, count - 1);
-	if (measured >= STEPS_TO_REPEAT && fabs(step_s(player, count - 2) - last) <= REPEATS * last)
+	if (count >= STEPS_TO_REPEAT && fabs(step_s(player, count - 2) - last) <= REPEATS * last)
 		return true;
 	if (measured < STEPS_TO_SETTLE)
 		return false;
