@@ -24,13 +24,29 @@
 struct arena;
 
 enum text_anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
-enum marker { MARKER_NONE, MARKER_CIRCLE, MARKER_SQUARE, MARKER_TRIANGLE, MARKER_DIAMOND, MARKER_CROSS, MARKER_PLUS };
+enum marker {
+	MARKER_NONE,
+	MARKER_CIRCLE,
+	MARKER_SQUARE,
+	MARKER_TRIANGLE,
+	MARKER_DIAMOND,
+	MARKER_CROSS,
+	MARKER_PLUS
+};
 enum dash { DASH_SOLID, DASH_LONG, DASH_SHORT, DASH_DOT };
-enum hatch { HATCH_NONE, HATCH_RISING, HATCH_FALLING, HATCH_CROSSED, HATCH_LEVEL, HATCH_UPRIGHT, HATCH_DOTS };
+enum hatch {
+	HATCH_NONE,
+	HATCH_RISING,
+	HATCH_FALLING,
+	HATCH_CROSSED,
+	HATCH_LEVEL,
+	HATCH_UPRIGHT,
+	HATCH_DOTS
+};
 
 struct paint {
-	uint32_t rgb;	/* 0xRRGGBB */
-	double alpha;	/* 0..1 */
+	uint32_t rgb; /* 0xRRGGBB */
+	double alpha; /* 0..1 */
 };
 
 struct drawing;
@@ -39,21 +55,30 @@ double drawing_width(const struct drawing *drawing);
 double drawing_height(const struct drawing *drawing);
 /* Charts learn their height while they draw. */
 void drawing_resize(struct drawing *drawing, double width, double height);
-void draw_rectangle(struct drawing *drawing, double x, double y, double width, double height, struct paint fill);
-void draw_frame(struct drawing *drawing, double x, double y, double width, double height, struct paint stroke, double line_width);
+void draw_rectangle(struct drawing *drawing, double x, double y, double width, double height,
+		    struct paint fill);
+void draw_frame(struct drawing *drawing, double x, double y, double width, double height,
+		struct paint stroke, double line_width);
 /* The same with round corners and filled. */
-void draw_box(struct drawing *drawing, double x, double y, double width, double height, double radius, struct paint fill, struct paint stroke, double line_width);
+void draw_box(struct drawing *drawing, double x, double y, double width, double height,
+	      double radius, struct paint fill, struct paint stroke, double line_width);
 /* A pattern of thin lines or dots over a rectangle, aligned with its neighbours'. */
-void draw_hatch(struct drawing *drawing, double x, double y, double width, double height, enum hatch hatch, struct paint stroke);
-void draw_line(struct drawing *drawing, double x1, double y1, double x2, double y2, struct paint stroke, double line_width, enum dash dash);
+void draw_hatch(struct drawing *drawing, double x, double y, double width, double height,
+		enum hatch hatch, struct paint stroke);
+void draw_line(struct drawing *drawing, double x1, double y1, double x2, double y2,
+	       struct paint stroke, double line_width, enum dash dash);
 /* points: x, y pairs; count of points */
-void draw_polyline(struct drawing *drawing, const double *points, size_t count, struct paint stroke, double line_width, enum dash dash);
+void draw_polyline(struct drawing *drawing, const double *points, size_t count, struct paint stroke,
+		   double line_width, enum dash dash);
 void draw_polygon(struct drawing *drawing, const double *points, size_t count, struct paint fill);
-void draw_marker(struct drawing *drawing, enum marker marker, double x, double y, double size, struct paint fill);
-void draw_text(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor, struct paint fill, bool bold, const char *format, ...)
+void draw_marker(struct drawing *drawing, enum marker marker, double x, double y, double size,
+		 struct paint fill);
+void draw_text(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
+	       struct paint fill, bool bold, const char *format, ...)
 	__attribute__((format(printf, 8, 9)));
 /* Turned 90 degrees to the left, for y axes. */
-void draw_text_up(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor, struct paint fill, const char *text);
+void draw_text_up(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
+		  struct paint fill, const char *text);
 
 enum image_format { IMAGE_SVG, IMAGE_PDF, IMAGE_PNG };
 /* By the path's ending; false for others. */
@@ -62,8 +87,8 @@ bool image_format_of(const char *path, enum image_format *format);
  * PDF has a fixed creation date. Several drawings make several PDF pages;
  * other formats take one. PNGs have 2 pixels a point. */
 unsigned char *image_render(struct arena *arena, enum image_format format,
-			    const struct drawing *const *drawings, size_t count,
-			    size_t *size, const char **message);
+			    const struct drawing *const *drawings, size_t count, size_t *size,
+			    const char **message);
 /* Width of a text (UTF-8) in points, by the compiled-in table. */
 double text_width(const char *text, double size, bool bold);
 /* The display list, one shape a line with 2 decimals: for golden tests. */

@@ -32,13 +32,11 @@ struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
 
 /* Stacked horizontal bars of step time by cause, with a legend. */
 struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
-				const struct prediction *const *predictions,
-				size_t count);
+				const struct prediction *const *predictions, size_t count);
 
 /* Timeline: host threads, wires, GPU streams over a window of time. */
 struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
-			       const struct trace *trace, int64_t from_ps,
-			       int64_t to_ps);
+			       const struct trace *trace, int64_t from_ps, int64_t to_ps);
 
 /* Topology: nodes as boxes, links as lines with name, rate and utilisation. */
 struct diagram_node {
@@ -50,7 +48,7 @@ struct diagram_node {
 struct diagram_link {
 	const char *name, *kind;
 	const char *ends[2];
-	const char *detail;   /* "10 Gbit/s, 20 us" */
+	const char *detail;    /* "10 Gbit/s, 20 us" */
 	double utilization[2]; /* NaN: not simulated */
 };
 struct drawing *chart_topology(struct arena *arena, struct chart_text text,
@@ -80,9 +78,8 @@ struct chart_axes {
 	const char *x_label, *y_label;
 	bool x_log, y_log;
 };
-struct drawing *chart_curves(struct arena *arena, struct chart_text text,
-			     struct chart_axes axes, const struct curve *curves,
-			     size_t count);
+struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
+			     const struct curve *curves, size_t count);
 
 /* Shared by the charts. */
 extern const uint32_t okabe_ito[8];

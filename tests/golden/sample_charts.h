@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Each chart on fixed, invented data, for the tests that compare display lists
+ * with files and for those that look at any chart's legibility. */
+#ifndef FARWIRE_TESTS_SAMPLE_CHARTS_H
+#define FARWIRE_TESTS_SAMPLE_CHARTS_H
+
+#include <math.h>
+#include <string.h>
+
+#include "plots/charts.h"
+#include "sim/base/arena.h"
+#include "sim/engine/trace.h"
+
+#define CAPTION "invented numbers for a test · seed 1 · 64 draws · farwire 0.1.0"
+
+static struct drawing *ratio_bars(struct arena *arena)
+{
+	static const struct ratio_bar bars[] = {
+		{"local", {1, 1, 1}, 1, NULL},
+		{"same_esxi tuned=yes batch=16", {0.9612, 0.951, 0.972}, 0.957, NULL},
+		{"same_esxi tuned=yes batch=32", {0.982, 0.976, 0.987}, 0.979, NULL},
+		{"same_esxi tuned=no batch=16, firewall on, latency sensitivity normal",
+		 {0.871, 0.842, 0.903},
+		 0.88,
+		 NULL},
+		{"same_lan batch=16", {0.612, 0.541, 0.694}, 0.63, NULL},
+		{"different_lan batch=16",
+		 {NAN, NAN, NAN},
+		 NAN,
+		 "the client gave up connecting after 10 s: five SYNs were lost on the link "
+		 "'campus uplink' (45 ms, 3 % loss)"},
+		{"two_gpus batch=16", {1.91, 1.85, 1.96}, NAN, NULL},
+		{"false alarm",
+		 {NAN, NAN, NAN},
+		 1.45,
+		 "out of GPU memory: 4.3 GiB needed, 4 GiB there"},
+	};
+	return chart_ratio_bars(
+		arena,
+		(struct chart_text){"What a GPU behind the wire keeps: ResNet-50, one GTX 1050 Ti",
+				    CAPTION},
+		bars, sizeof bars / sizeof *bars);
+}
+
+static struct drawing *breakdown(struct arena *arena, double scale)
+{
+	struct prediction cases[] = {
+		{.name = "local",
+		 .ok = true,
+		 .breakdown_count = 3,
+		 .breakdown = {{"kernel", 0.4123}, {"call issue", 0.006}, {"input wait", 0.0042}}},
+		{.name = "same_esxi tuned=yes batch=16",
+		 .ok = true,
+		 .breakdown_count = 5,
+		 .breakdown = {{"kernel", 0.4123},
+			       {"call issue", 0.021},
+			       {"network", 0.034},
+			       {"copy", 0.0123},
+			       {"other", 0.002}}},
+		{.name = "same_lan batch=16",
+		 .ok = true,
+		 .breakdown_count = 6,
+		 .breakdown = {{"kernel", 0.4123},
+			       {"call issue", 0.031},
+			       {"network", 0.134},
+			       {"copy", 0.0323},
+			       {"collective exposed", 0.05},
+			       {"other", 0.02}}},
+		{.name = "different_lan batch=16", .reason = "connection timeout after 10 s"},
+		{.name = "nothing known", .ok = true},
+	};
+	const struct prediction *pointers[5];
+	for (size_t i = 0; i < 5; i++)
+		pointers[i] = &cases[i];
+	for (size_t i = 0; i < 3; i++)
+		cases[0].breakdown[i].seconds *= scale;
+	return chart_breakdown(arena, (struct chart_text){"Where a step's time goes", CAPTION},
+			       pointers, 5);
+}
+
+static struct drawing *breakdown_ms(struct arena *arena)
+{
+	return breakdown(arena, 1);
+}
+
+static struct drawing *breakdown_percent(struct arena *arena)
+{
+	return breakdown(arena, 0.05);
+}
+
+/* Two steps of a forwarded program: calls, messages, kernels, one loss. */
+static const struct trace *sample_trace(struct arena *arena)
+{
+	const int64_t us = 1000000;
+	struct trace *trace = trace_new(arena);
+	uint32_t main_thread = trace_track(trace, "client", "main");
+	uint32_t poller = trace_track(trace, "client", "event poller");
+	uint32_t there = trace_track(trace, "wire 10 GbE", "client → server");
+	uint32_t server = trace_track(trace, "server", "dispatcher");
+	uint32_t back = trace_track(trace, "wire 10 GbE", "server → client");
+	uint32_t stream = trace_track(trace, "gpu0", "stream 1");
+	uint32_t copies = trace_track(trace, "gpu0", "copy engine");
+	trace_track(trace, "gpu1", "stream 1, never used");
+	for (int64_t step = 0; step < 2; step++) {
+		int64_t at = step * 24000 * us;
+		trace_span(trace, main_thread, SPAN_CALL, "memcpy H2D", at, at + 1800 * us);
+		trace_span(trace, there, SPAN_WIRE, "images", at + 100 * us, at + 1700 * us);
+		trace_span(trace, copies, SPAN_COPY, "H2D", at + 900 * us, at + 2000 * us);
+		for (int64_t i = 0; i < 300; i++) {
+			int64_t call = at + (2000 + i * 25) * us;
+			trace_span(trace, main_thread, SPAN_CALL, "launch", call, call + 18 * us);
+			trace_span(trace, there, SPAN_WIRE, "call", call + 18 * us, call + 22 * us);
+			trace_span(trace, server, SPAN_CPU, "unmarshal", call + 30 * us,
+				   call + 37 * us);
+			int64_t kernel = at + (2100 + i * 70) * us;
+			trace_span(trace, stream, SPAN_KERNEL, i == 40 ? "wgrad" : "conv", kernel,
+				   kernel + (i % 7 == 0 ? 69 : 52) * us);
+		}
+		trace_span(trace, main_thread, SPAN_CALL, "synchronize", at + 9600 * us,
+			   at + 23500 * us);
+		trace_span(trace, main_thread, SPAN_WAIT, "wait for the stream", at + 9800 * us,
+			   at + 23400 * us);
+		for (int64_t i = 0; i < 220; i++)
+			trace_span(trace, poller, SPAN_CALL, "eventQuery", at + i * 100 * us,
+				   at + (i * 100 + 35) * us);
+		trace_span(trace, back, SPAN_WIRE, "done", at + 23300 * us, at + 23304 * us);
+	}
+	trace_span(trace, there, SPAN_LOSS, "lost", 12000 * us, 12001 * us);
+	trace_span(trace, back, SPAN_LOSS, "retransmission timeout", 13000 * us, 17000 * us);
+	return trace;
+}
+
+static struct drawing *timeline(struct arena *arena)
+{
+	return chart_timeline(arena,
+			      (struct chart_text){"Two training steps over the wire", CAPTION},
+			      sample_trace(arena), 0, 48000000000);
+}
+
+static struct drawing *timeline_window(struct arena *arena)
+{
+	return chart_timeline(arena, (struct chart_text){"The start of the second step", CAPTION},
+			      sample_trace(arena), 23800000000, 26800000000);
+}
+
+static struct drawing *timeline_empty(struct arena *arena)
+{
+	return chart_timeline(arena, (struct chart_text){"After the end", CAPTION},
+			      sample_trace(arena), 90000000000, 91000000000);
+}
+
+static struct drawing *topology_lan(struct arena *arena)
+{
+	static const struct diagram_node nodes[] = {
+		{"esxi1", "host", NULL, "2 × Xeon E5-2690 v4"},
+		{"client-vm", "guest", "esxi1", "8 vCPU, VMXNET3"},
+		{"esxi2", "host", NULL, "2 × Xeon E5-2690 v4"},
+		{"server-vm", "guest", "esxi2", "4 vCPU, passthrough"},
+		{"gpu0", "gpu", "server-vm", "GTX 1050 Ti, 4 GiB"},
+		{"lan switch", "switch", NULL, "10 GbE"},
+	};
+	static const struct diagram_link links[] = {
+		{"eth0", "ethernet", {"esxi1", "lan switch"}, "10 Gbit/s, 20 us", {0.37, 0.041}},
+		{"eth1", "ethernet", {"lan switch", "esxi2"}, "10 Gbit/s, 20 us", {0.37, 0.041}},
+		{"pcie0", "pcie", {"esxi2", "gpu0"}, "PCIe 3.0 x16, 0.9 us", {0.62, 0.05}},
+		{"memory", "dram", {"esxi1", "client-vm"}, "76.8 GB/s", {NAN, NAN}},
+	};
+	return chart_topology(
+		arena,
+		(struct chart_text){"same_lan: client and GPU on two hosts of one LAN", CAPTION},
+		nodes, 6, links, 4);
+}
+
+static struct drawing *topology_wan(struct arena *arena)
+{
+	static const struct diagram_node nodes[] = {
+		{"laptop", "host", NULL, NULL},        {"router a", "switch", NULL, "1 GbE"},
+		{"router b", "switch", NULL, "1 GbE"}, {"server", "host", NULL, "EPYC 7543"},
+		{"gpu0", "gpu", "server", "V100"},     {"gpu1", "gpu", "server", "V100"},
+	};
+	static const struct diagram_link links[] = {
+		{"eth", "ethernet", {"laptop", "router a"}, "1 Gbit/s, 30 us", {0.1, 0.9}},
+		{"campus uplink",
+		 "ethernet",
+		 {"router a", "router b"},
+		 "1 Gbit/s, 45 ms, 3 % loss",
+		 {0.1, 0.9}},
+		{"eth", "ethernet", {"server", "router b"}, "1 Gbit/s, 30 us", {0.9, 0.1}},
+		{"direct",
+		 "infiniband",
+		 {"laptop", "server"},
+		 "EDR cable, 100 Gbit/s, 1 us",
+		 {0, 0}},
+		{"pcie0", "pcie", {"server", "gpu0"}, "PCIe 3.0 x16", {0.2, 0.05}},
+		{"pcie1", "pcie", {"server", "gpu1"}, "PCIe 3.0 x16", {0.2, 0.05}},
+		{"nvlink", "nvlink", {"gpu0", "gpu1"}, "50 GB/s", {0.5, 0.5}},
+		{"lost end", "ethernet", {"server", "nowhere"}, "1 Gbit/s", {NAN, NAN}},
+	};
+	return chart_topology(
+		arena, (struct chart_text){"different_lan: two routers and a long wire", CAPTION},
+		nodes, 6, links, 8);
+}
+
+/* hosts with gpus each, two rails of leaf switches under a spine, NVSwitch. */
+static struct drawing *cluster(struct arena *arena, size_t hosts, size_t gpus)
+{
+	size_t node_count = 0, link_count = 0;
+	struct diagram_node *nodes =
+		ARENA_ARRAY(arena, hosts * (gpus + 2) + 3, struct diagram_node);
+	struct diagram_link *links =
+		ARENA_ARRAY(arena, hosts * (2 * gpus + 2) + 2, struct diagram_link);
+	nodes[node_count++] = (struct diagram_node){"leaf 1", "switch", NULL, "HDR"};
+	nodes[node_count++] = (struct diagram_node){"leaf 2", "switch", NULL, "HDR"};
+	nodes[node_count++] = (struct diagram_node){"spine", "switch", NULL, "HDR, 40 ports"};
+	for (int i = 0; i < 2; i++)
+		links[link_count++] = (struct diagram_link){i ? "up 2" : "up 1",
+							    "infiniband",
+							    {nodes[i].name, "spine"},
+							    "400 Gbit/s",
+							    {0.5, 0.25}};
+	for (size_t i = 0; i < hosts; i++) {
+		const char *host = arena_printf(arena, "node%zu", i + 1);
+		const char *nvswitch = arena_printf(arena, "nvswitch%zu", i + 1);
+		nodes[node_count++] = (struct diagram_node){host, "host", NULL, "2 × EPYC 7742"};
+		links[link_count++] = (struct diagram_link){arena_printf(arena, "ib%zu", i),
+							    "infiniband",
+							    {host, nodes[2 * i / hosts].name},
+							    "200 Gbit/s, 1.2 us",
+							    {0.1 * (double)i, 0.02 * (double)i}};
+		for (size_t j = 0; j < gpus; j++) {
+			const char *gpu = arena_printf(arena, "gpu%zu.%zu", i, j);
+			nodes[node_count++] = (struct diagram_node){gpu, "gpu", host, "A100"};
+			links[link_count++] =
+				(struct diagram_link){arena_printf(arena, "pcie%zu.%zu", i, j),
+						      "pcie",
+						      {host, gpu},
+						      "PCIe 4.0 x16",
+						      {0.2, 0.1}};
+			links[link_count++] =
+				(struct diagram_link){arena_printf(arena, "nvl%zu.%zu", i, j),
+						      "nvlink",
+						      {gpu, nvswitch},
+						      "300 GB/s",
+						      {0.2, 0.3}};
+		}
+		nodes[node_count++] = (struct diagram_node){nvswitch, "switch", NULL, NULL};
+	}
+	return chart_topology(arena, (struct chart_text){"A small cluster", CAPTION}, nodes,
+			      node_count, links, link_count);
+}
+
+static struct drawing *topology_six(struct arena *arena)
+{
+	return cluster(arena, 6, 1);
+}
+
+static struct drawing *topology_two_dgx(struct arena *arena)
+{
+	return cluster(arena, 2, 8);
+}
+
+static struct drawing *parity(struct arena *arena)
+{
+	static const struct parity_point points[] = {
+		{"local batch=16", 38.1, {38.12, 38.0, 38.25}, false},
+		{"local batch=32", 40.2, {40.15, 40.0, 40.3}, false},
+		{"same_esxi batch=16", 36.4, {36.6, 35.9, 37.3}, true},
+		{"same_esxi batch=32", 39.3, {39.1, 38.5, 39.7}, true},
+		{"container batch=16", 37.9, {37.2, 36.6, 37.8}, true},
+		{"untuned batch=16", 33.5, {34.9, 33.1, 36.6}, true},
+		{"same_lan batch=16", 24.1, {21.6, 18.9, 25.0}, true},
+		{"same_lan batch=32", 29.9, {30.7, 29.2, 32.1}, false},
+		{"alexnet", 412, {405, 396, 414}, true},
+		{"vgg16", 96, {99.5, 96.1, 103}, true},
+		{"inception3", 88, {NAN, NAN, NAN}, true},
+	};
+	return chart_parity(
+		arena,
+		(struct chart_text){"Predicted against measured throughput (images/s)", CAPTION},
+		points, sizeof points / sizeof *points);
+}
+
+static struct drawing *curves_rtt(struct arena *arena)
+{
+	enum { POINTS = 13, CURVES = 3 };
+	static const char *const names[CURVES] = {"batch 16", "batch 32", "batch 32, synchronous"};
+	static const double losses[CURVES] = {0.0011, 0.0006, 0.004};
+	struct curve *curves = ARENA_ARRAY(arena, CURVES, struct curve);
+	double *x = ARENA_ARRAY(arena, POINTS, double);
+	for (size_t i = 0; i < POINTS; i++)
+		x[i] = 5 * (double)(1u << i) * (i % 2 ? 0.9 : 1);
+	for (size_t c = 0; c < CURVES; c++) {
+		struct estimate *y = ARENA_ARRAY(arena, POINTS, struct estimate);
+		for (size_t i = 0; i < POINTS; i++) {
+			double ratio = 1 / (1 + losses[c] * x[i]);
+			y[i] = (struct estimate){ratio, ratio * 0.96, fmin(1, ratio * 1.03)};
+			if (i > 10 - 2 * c)
+				y[i] = (struct estimate){NAN, NAN, NAN};
+		}
+		curves[c] = (struct curve){names[c], x, y, POINTS};
+	}
+	return chart_curves(
+		arena,
+		(struct chart_text){
+			"How long may the wire be? Ratio to local over the round-trip time",
+			CAPTION},
+		(struct chart_axes){"round-trip time (µs)", "ratio to local", true, false}, curves,
+		CURVES);
+}
+
+static struct drawing *curves_scaling(struct arena *arena)
+{
+	static const double gpus[] = {1, 2, 4, 8};
+	static const struct estimate ideal[] = {
+		{355, NAN, NAN}, {710, NAN, NAN}, {1420, NAN, NAN}, {2840, NAN, NAN}};
+	static const struct estimate nvlink[] = {
+		{355, 351, 359}, {702, 690, 711}, {1391, 1360, 1410}, {2733, 2650, 2790}};
+	static const struct estimate remote[] = {
+		{340, 330, 349}, {669, 640, 690}, {1270, 1200, 1330}, {2290, 2080, 2480}};
+	const struct curve curves[] = {{"ideal", gpus, ideal, 4},
+				       {"NVLink, one host", gpus, nvlink, 4},
+				       {"four hosts over RoCE", gpus, remote, 4}};
+	return chart_curves(arena, (struct chart_text){"Scaling of ResNet-50", CAPTION},
+			    (struct chart_axes){"GPUs", "images/s", false, false}, curves, 3);
+}
+
+static struct drawing *curves_bandwidth(struct arena *arena)
+{
+	enum { POINTS = 25 };
+	double *x = ARENA_ARRAY(arena, POINTS, double);
+	struct estimate *y = ARENA_ARRAY(arena, POINTS, struct estimate);
+	for (size_t i = 0; i < POINTS; i++) {
+		x[i] = 64 * (double)(1u << i);
+		double rate = x[i] / (4.5e-6 + x[i] / 12.3e9) / 1e9;
+		y[i] = (struct estimate){rate, rate * 0.9, rate * 1.1};
+	}
+	struct curve curve = {"pinned", x, y, POINTS};
+	return chart_curves(arena, (struct chart_text){"Copies over PCIe", CAPTION},
+			    (struct chart_axes){"message (bytes)", "GB/s", true, true}, &curve, 1);
+}
+
+struct sample {
+	const char *name;
+	struct drawing *(*draw)(struct arena *arena);
+};
+static const struct sample samples[] = {
+	{"ratio_bars", ratio_bars},
+	{"breakdown_ms", breakdown_ms},
+	{"breakdown_percent", breakdown_percent},
+	{"timeline", timeline},
+	{"timeline_window", timeline_window},
+	{"timeline_empty", timeline_empty},
+	{"topology_lan", topology_lan},
+	{"topology_wan", topology_wan},
+	{"topology_six", topology_six},
+	{"topology_two_dgx", topology_two_dgx},
+	{"parity", parity},
+	{"curves_rtt", curves_rtt},
+	{"curves_scaling", curves_scaling},
+	{"curves_bandwidth", curves_bandwidth},
+};
+
+enum { SAMPLES_COUNT = sizeof samples / sizeof *samples };
+
+/* Display list as text, from malloc. */
+static char *display_list(const struct drawing *drawing, size_t *size)
+{
+	char *text = NULL;
+	FILE *memory = open_memstream(&text, size);
+	drawing_print(drawing, memory);
+	fclose(memory);
+	return text;
+}
+
+#endif

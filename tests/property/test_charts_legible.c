@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whatever is drawn can be read: no text stands on another or outside. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/golden/sample_charts.h"
+#include "tests/test.h"
+
+struct box {
+	double left, top, right, bottom;
+	char text[160];
+};
+
+/* From a line of a display list; false if it is no text. */
+static bool text_box(const char *line, struct box *box)
+{
+	double x, y, size;
+	char anchor[8], rest[200];
+	bool up = strncmp(line, "text-up ", 8) == 0;
+	if ((!up && strncmp(line, "text ", 5) != 0) ||
+	    sscanf(line + (up ? 8 : 5), "%lf %lf %lf #%*s %7s %199[^\n]", &x, &y, &size, anchor,
+		   rest) != 5)
+		return false;
+	bool bold = strncmp(rest, "bold ", 5) == 0;
+	const char *quoted = rest + (bold ? 6 : 1);
+	snprintf(box->text, sizeof box->text, "%.*s", (int)strlen(quoted) - 1, quoted);
+	double width = text_width(box->text, size, bold);
+	double before = width * (anchor[0] == 's' ? 0 : anchor[0] == 'm' ? 0.5 : 1);
+	if (up)
+		*box = (struct box){.left = x - 0.72 * size,
+				    .right = x + 0.2 * size,
+				    .top = y - width + before,
+				    .bottom = y + before};
+	else
+		*box = (struct box){.left = x - before,
+				    .right = x - before + width,
+				    .top = y - 0.72 * size,
+				    .bottom = y + 0.2 * size};
+	snprintf(box->text, sizeof box->text, "%.*s", (int)strlen(quoted) - 1, quoted);
+	return *quoted != '"';
+}
+
+static void check_legible(const char *name, const struct drawing *drawing, struct arena *arena)
+{
+	size_t size = 0, count = 0;
+	char *text = display_list(drawing, &size);
+	struct box *boxes = ARENA_ARRAY(arena, size / 10, struct box);
+	for (char *line = text; line && *line; line = strchr(line, '\n') + 1) {
+		struct box *box = &boxes[count];
+		if (!text_box(line, box))
+			continue;
+		count++;
+		if (!CHECK(box->left >= 0 && box->top >= 0 &&
+			   box->right <= drawing_width(drawing) &&
+			   box->bottom <= drawing_height(drawing)))
+			printf("  %s: \"%s\" is outside\n", name, box->text);
+		for (struct box *other = boxes; other < box; other++)
+			if (!CHECK(box->right <= other->left || other->right <= box->left ||
+				   box->bottom <= other->top || other->bottom <= box->top))
+				printf("  %s: \"%s\" covers \"%s\"\n", name, box->text,
+				       other->text);
+	}
+	CHECK(count > 0);
+	free(text);
+}
+
+static void texts_apart(void)
+{
+	for (size_t i = 0; i < SAMPLES_COUNT; i++) {
+		struct arena *arena = arena_new();
+		check_legible(samples[i].name, samples[i].draw(arena), arena);
+		arena_free(arena);
+	}
+}
+
+/* Any number of hosts and GPUs that a reader may come with. */
+static void clusters_legible(void)
+{
+	for (size_t hosts = 1; hosts <= 6; hosts++) {
+		for (size_t gpus = 0; gpus <= 8; gpus += 2) {
+			struct arena *arena = arena_new();
+			check_legible("cluster", cluster(arena, hosts, gpus), arena);
+			arena_free(arena);
+		}
+	}
+}
+
+/* Nothing, one of each, equal and missing numbers: a drawing all the same. */
+static void odd_inputs(void)
+{
+	struct arena *arena = arena_new();
+	const struct chart_text bare = {"Bare", NULL};
+	const double one = 1;
+	const struct estimate none = {NAN, NAN, NAN}, same = {5, 5, 5};
+	const struct ratio_bar bars[] = {{"no baseline", none, NAN, NULL}, {"", same, 0, NULL}};
+	const struct curve curves[] = {{"fails", &one, &none, 1}, {"flat", &one, &same, 1}};
+	const struct parity_point points[] = {{"equal", 5, same, false}, {"none", NAN, none, true}};
+	const struct diagram_node nodes[] = {{"a", "host", NULL, NULL},
+					     {"b", "switch", NULL, NULL}};
+	const struct diagram_link link = {"loop", "pcie", {"a", "a"}, NULL, {NAN, NAN}};
+	const struct chart_axes axes = {"x", "y", true, true};
+	const struct drawing *drawings[] = {
+		chart_ratio_bars(arena, bare, NULL, 0),
+		chart_ratio_bars(arena, bare, bars, 2),
+		chart_breakdown(arena, bare, NULL, 0),
+		chart_timeline(arena, bare, NULL, 0, 10),
+		chart_timeline(arena, bare, sample_trace(arena), 10, 10),
+		chart_topology(arena, bare, NULL, 0, NULL, 0),
+		chart_topology(arena, bare, nodes, 2, &link, 1),
+		chart_topology(arena, bare, nodes + 1, 1, NULL, 0),
+		chart_parity(arena, bare, NULL, 0),
+		chart_parity(arena, bare, points, 2),
+		chart_parity(arena, bare, points + 1, 1),
+		chart_curves(arena, bare, axes, NULL, 0),
+		chart_curves(arena, bare, axes, curves, 2),
+		chart_curves(arena, bare, axes, curves, 1),
+	};
+	for (size_t i = 0; i < sizeof drawings / sizeof *drawings; i++)
+		check_legible("odd", drawings[i], arena);
+	arena_free(arena);
+}
+
+/* Very many spans make a drawing no larger than its pixels. */
+static void spans_merge(void)
+{
+	struct arena *arena = arena_new();
+	struct trace *trace = trace_new(arena);
+	uint32_t track = trace_track(trace, "gpu0", "stream 1");
+	for (int64_t i = 0; i < 200000; i++)
+		trace_span(trace, track, i % 3 ? SPAN_KERNEL : SPAN_COPY, "k", i * 100,
+			   i * 100 + 40 + i % 50);
+	struct drawing *drawing =
+		chart_timeline(arena, (struct chart_text){"Many", CAPTION}, trace, 0, 20000000);
+	size_t size = 0;
+	char *text = display_list(drawing, &size);
+	CHECK(size > 500 && size < 60 * 1600); /* two shapes a column at most */
+	free(text);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(texts_apart),
+	TEST(clusters_legible),
+	TEST(odd_inputs),
+	TEST(spans_merge),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
