@@ -159,6 +159,8 @@ static void draw_strip(const struct layout *layout)
 				draw_marker(layout->drawing, MARKER_CROSS,
 					    axis_at(&layout->x, curve->x[i]), y, 6,
 					    series_look(c).paint);
+		struct look look = series_look(c); /* whose row it is, not by colour alone */
+		draw_point(layout->drawing, look, layout->area.x + layout->area.width + 8, y, 5);
 		y += strip_row;
 	}
 }
