@@ -12,7 +12,7 @@ enum {
 	INCLUDE_DEPTH_MAX = 16,
 	INCLUDES_MAX = 1000,
 	NESTING_MAX = 64,
-	NAMES_MAX = 4096, /* in one group; libconfig's search is linear */
+	NAMES_MAX = 1024, /* in one group; libconfig's search is linear */
 	TEXT_MAX_B = 16 * 1024 * 1024,
 };
 

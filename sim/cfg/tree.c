@@ -68,7 +68,8 @@ static void build(struct building *b, const config_setting_t *setting, struct cf
 		build(b, config_setting_get_elem(setting, (unsigned)i), &node->children[i]);
 }
 
-/* The line'th line of text, without blanks around, at most 60 bytes. */
+/* The line'th line of text from its first word on, at most 60 bytes, fit to
+ * be shown. */
 static const char *line_text(struct arena *scratch, const char *text, unsigned line)
 {
 	while (line > 1 && text) {
@@ -80,7 +81,14 @@ static const char *line_text(struct arena *scratch, const char *text, unsigned l
 		return "";
 	text += strspn(text, " \t\r");
 	size_t length = strcspn(text, "\r\n");
-	return arena_printf(scratch, "%.*s", length > 60 ? 60 : (int)length, text);
+	if (length > 60)
+		for (length = 60; length && ((unsigned char)text[length] & 0xc0) == 0x80;)
+			length--; /* not within a character */
+	char *shown = arena_printf(scratch, "%.*s", (int)length, text);
+	for (char *c = shown; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+	return shown;
 }
 
 static void report(struct arena *scratch, struct diag *diag, const struct cfg_source_text *source,

@@ -332,12 +332,51 @@ static void read_grid(struct dataset_reader *r, const struct cfg_node *dimension
 	r->dataset->ratio = true;
 }
 
+/* ---- beside ---- */
+
+/* The settings of beside come behind the row's own, before those of the command
+ * line, which every row ends with. */
+static void beside_row(struct dataset_reader *r, const struct cfg_node *list, struct dataset_row *row)
+{
+	settings_vec settings = {0};
+	for (size_t i = 0; i + r->extra_count < row->setting_count; i++) {
+		struct setting *setting = VEC_PUSH(r->arena, &settings);
+		*setting = row->settings[i];
+	}
+	add_settings(r, &settings, list);
+	add_extra(r, &settings);
+	row->settings = settings.items;
+	row->setting_count = settings.count;
+	row->role = ROLE_REPORT;
+	row->judged = false;
+}
+
+static void read_beside(struct dataset_reader *r, const struct cfg_node *list)
+{
+	static const char *const known[] = {"title", "settings"};
+	struct dataset *dataset = r->dataset;
+	size_t count = list ? cfg_count(list) : 0;
+	struct beside *beside = ARENA_ARRAY(r->arena, count + 1, struct beside);
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_node *node = cfg_at(list, i);
+		struct dataset_row *rows = ARENA_ARRAY(r->arena, dataset->row_count + 1, struct dataset_row);
+		cfg_only(r->diag, node, known, 2);
+		for (size_t k = 0; k < dataset->row_count; k++) {
+			rows[k] = dataset->rows[k];
+			beside_row(r, cfg_child(node, "settings"), &rows[k]);
+		}
+		beside[i] = (struct beside){need_text(r, node, "title"), rows};
+	}
+	dataset->beside = beside;
+	dataset->beside_count = count;
+}
+
 const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const char *data_root, const char *name,
 				   const struct setting *extra, size_t extra_count)
 {
 	static const char *const known[] = {"name", "title", "source", "table", "value", "quantity", "label", "role",
 					    "role_column", "where", "settings", "columns", "utilization",
-					    "utilization_slack", "dimensions", "claims"};
+					    "utilization_slack", "dimensions", "claims", "beside"};
 	const char *path = data_path(arena, diag, (struct origin){0}, data_root, "calib/measured", "dataset", name, NULL);
 	const struct cfg_node *file = path ? cfg_read(arena, diag, path) : NULL;
 	if (!file)
@@ -363,5 +402,6 @@ const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const
 		read_grid(&r, dimensions);
 	else
 		diag_error(diag, cfg_origin(r.node), "dataset: it needs a table or dimensions");
+	read_beside(&r, cfg_child(r.node, "beside"));
 	return diag_count(diag) ? NULL : r.dataset;
 }

@@ -23,6 +23,9 @@
  *          kind "rises"   along the values of `dimension`, in order
  *        A dimension's value with judged = false is shown and not judged.
  *
+ * Either kind may have `beside`, a list of { title; settings }: the same rows
+ * under other settings, predicted for comparison and never judged.
+ *
  * role: fit rows may set parameters, test rows only judge, report rows are
  * shown.
  */
@@ -71,6 +74,11 @@ struct claim {
 	double low, high, slack;
 };
 
+struct beside { /* the dataset's rows under further settings */
+	const char *title;
+	const struct dataset_row *rows; /* as many, in the same order */
+};
+
 struct dataset {
 	const char *name, *title, *source, *path;
 	bool ratio; /* what is measured is a ratio, else throughput */
@@ -80,6 +88,8 @@ struct dataset {
 	size_t dimension_count;
 	const struct claim *claims;
 	size_t claim_count;
+	const struct beside *beside;
+	size_t beside_count;
 };
 
 /* Reads calib/measured/<name>.cfg under data_root, or a file of one's own.
@@ -108,6 +118,7 @@ struct error_summary {
 struct dataset_outcome {
 	const struct dataset *dataset;
 	struct row_outcome *rows;
+	struct row_outcome **beside; /* rows of each dataset->beside */
 	struct claim_outcome *claims;
 	struct error_summary fit, test;
 	size_t verdict_count, verdict_agree_count;

@@ -62,6 +62,22 @@ static struct row_outcome judge_row(const struct dataset *dataset, const struct 
 	return outcome;
 }
 
+/* Predicts count rows; false after an error. */
+static bool predict_rows(struct arena *arena, struct diag *diag, const struct dataset *dataset,
+			 const struct dataset_row *rows, const char *data_root, const struct predict_options *options,
+			 const char **broken, struct row_outcome *outcomes)
+{
+	for (size_t i = 0; i < dataset->row_count; i++) {
+		const struct case_request request = {.settings = rows[i].settings, .setting_count = rows[i].setting_count,
+						     .data_root = data_root};
+		const struct prediction *prediction = predict_case(arena, diag, &request, options, broken);
+		if (!prediction)
+			return false;
+		outcomes[i] = judge_row(dataset, &rows[i], prediction);
+	}
+	return true;
+}
+
 const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag, const struct dataset *dataset,
 					       const char *data_root, const struct predict_options *options,
 					       const char **broken)
@@ -69,16 +85,19 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 	struct dataset_outcome *outcome = ARENA_NEW(arena, struct dataset_outcome);
 	outcome->dataset = dataset;
 	outcome->rows = ARENA_ARRAY(arena, dataset->row_count + 1, struct row_outcome);
+	outcome->beside = ARENA_ARRAY(arena, dataset->beside_count + 1, struct row_outcome *);
 	outcome->claims = ARENA_ARRAY(arena, dataset->claim_count + 1, struct claim_outcome);
 	outcome->bounds_hold = true;
+	if (!predict_rows(arena, diag, dataset, dataset->rows, data_root, options, broken, outcome->rows))
+		return NULL;
+	for (size_t i = 0; i < dataset->beside_count; i++) {
+		outcome->beside[i] = ARENA_ARRAY(arena, dataset->row_count + 1, struct row_outcome);
+		if (!predict_rows(arena, diag, dataset, dataset->beside[i].rows, data_root, options, broken,
+				  outcome->beside[i]))
+			return NULL;
+	}
 	for (size_t i = 0; i < dataset->row_count; i++) {
 		const struct dataset_row *row = &dataset->rows[i];
-		const struct case_request request = {.settings = row->settings, .setting_count = row->setting_count,
-						     .data_root = data_root};
-		const struct prediction *prediction = predict_case(arena, diag, &request, options, broken);
-		if (!prediction)
-			return NULL;
-		outcome->rows[i] = judge_row(dataset, row, prediction);
 		outcome->fit_row_count += row->role == ROLE_FIT;
 		outcome->verdict_count += row->failure != NULL;
 		outcome->verdict_agree_count += row->failure && outcome->rows[i].agrees;
