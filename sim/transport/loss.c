@@ -4,16 +4,24 @@
 #include <math.h>
 
 #include "sim/base/diag.h"
-#include "sim/base/num.h"
 
-/* (sqrt(5) - 1) / 2 in units of 2^-64. */
-#define GOLDEN  0x9E3779B97F4A7C15u
 #define GAP_MAX 4e18
+
+static void shuffle(struct loss *loss)
+{
+	for (uint8_t i = 0; i < LOSS_STRATA; i++) {
+		uint8_t other = (uint8_t)rng_below(&loss->rng, i + 1u);
+		loss->order[i] = loss->order[other];
+		loss->order[other] = i;
+	}
+	loss->used = 0;
+}
 
 double loss_uniform(struct loss *loss)
 {
-	loss->weyl += GOLDEN;
-	return ((double)(loss->weyl >> 11) + 0.5) * 0x1p-53;
+	if (loss->used == LOSS_STRATA)
+		shuffle(loss);
+	return (loss->order[loss->used++] + rng_uniform(&loss->rng)) / LOSS_STRATA;
 }
 
 static uint64_t gap_draw(struct loss *loss)
@@ -27,7 +35,7 @@ static uint64_t gap_draw(struct loss *loss)
 struct loss loss_new(double p, uint64_t seed, const char *name)
 {
 	FW_ASSERT(p >= 0 && p <= 1);
-	struct loss loss = {.p = p, .weyl = rng_named(seed, name).state[0]};
+	struct loss loss = {.p = p, .rng = rng_named(seed, name), .used = LOSS_STRATA};
 	if (p > 0)
 		loss.gap = gap_draw(&loss);
 	return loss;

@@ -2,12 +2,13 @@
 /* Which packets are lost.
  *
  * Each packet is lost with chance p, so the number of packets that arrive
- * between two lost ones is geometric. The gaps are drawn by inversion from a
- * low-discrepancy sequence (Weyl: u_n = frac(u_0 + n x golden ratio), u_0 from
- * the seed and the stream's name): the gaps have the same distribution, but
- * the mean number of losses settles after a few gaps instead of a few hundred,
- * so that a short run already tells the expected loss. The price: successive
- * gaps are not independent, and runs of losses are rarer than they would be.
+ * between two lost ones is geometric. The gaps are drawn by inversion from
+ * stratified numbers: of each 16 successive ones, one lies in each sixteenth of
+ * (0, 1), in random order (the seed and the stream's name decide). So the gaps
+ * have the same distribution, but their mean settles after some dozens instead
+ * of some hundreds, and a short run already tells the expected loss; and since
+ * the order is random, losses still come in runs as independent ones would,
+ * but for what 16 draws without putting back make rarer.
  *
  * Every packet that is sent, again or for the first time, is taken from the
  * process of its direction.
@@ -17,10 +18,16 @@
 
 #include <stdint.h>
 
+#include "sim/base/num.h"
+
+enum { LOSS_STRATA = 16 };
+
 struct loss {
 	double p;
-	uint64_t weyl; /* u = weyl / 2^64 */
-	uint64_t gap;  /* packets that still arrive before the next lost one */
+	uint64_t gap; /* packets that still arrive before the next lost one */
+	struct rng rng;
+	uint8_t order[LOSS_STRATA]; /* of this round */
+	uint8_t used;
 };
 
 struct loss loss_new(double p, uint64_t seed, const char *name);
