@@ -109,6 +109,8 @@ static void breakdown(FILE *out, struct arena *scratch, const struct prediction 
 	table_column(table, "share", true);
 	for (size_t i = 0; i < prediction->breakdown_count; i++) {
 		const struct breakdown_part *part = &prediction->breakdown[i];
+		if (fabs(part->seconds) < 1e-6 * sum_s) /* also what rounding leaves */
+			continue;
 		table_row(table);
 		table_cell(table, "%s", part->name);
 		table_cell(table, "%s", quantity_format(scratch, QUANTITY_TIME, part->seconds));
