@@ -171,13 +171,15 @@ const struct cfg_param *cfg_param_find(const struct cfg_resolution *resolution, 
 
 /* ---- overrides that nothing used ---- */
 
-/* A known path that ends in ".word", when exactly one does. */
-static const char *by_last_part(const char *word, const char *const *known, size_t count)
+/* The known path that ends in ".ending", when exactly one does. */
+static const char *by_ending(const char *ending, const char *const *known, size_t count)
 {
 	const char *found = NULL;
+	size_t length = strlen(ending);
 	for (size_t i = 0; i < count; i++) {
-		const char *dot = strrchr(known[i], '.');
-		if (!dot || strcmp(dot + 1, word) != 0)
+		size_t known_length = strlen(known[i]);
+		if (known_length <= length || known[i][known_length - length - 1] != '.' ||
+		    strcmp(known[i] + known_length - length, ending) != 0)
 			continue;
 		if (found)
 			return NULL;
@@ -226,9 +228,11 @@ static const char *suggest(struct arena *scratch, const char *word, const char *
 			     : arena_printf(scratch, "%.*s has %s", (int)length - 1, word,
 					    cfg_list(scratch, near, kept));
 	}
-	const char *meant = diag_nearest(word, known, count);
+	const char *meant = by_ending(word, known, count);
 	if (!meant)
-		meant = by_last_part(word + length, known, count);
+		meant = diag_nearest(word, known, count);
+	if (!meant)
+		meant = by_ending(word + length, known, count);
 	if (meant)
 		return arena_printf(scratch, "did you mean '%s'?", meant);
 	kept = heads(scratch, known, count, near);

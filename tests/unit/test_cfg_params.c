@@ -149,6 +149,50 @@ static void draws_keep_interval_and_status(void)
 	arena_free(f.arena);
 }
 
+/* A profile's value takes the place of the file's; --set stands above both. */
+static void profiles_stand_in_for_the_file(void)
+{
+	struct fixture f = begin();
+	const struct cfg_node *profile = cfg_read_text(
+		f.arena, f.diag, "p.cfg",
+		"latency = { value = \"7 us\"; high = \"9 us\"; origin = \"fitted\"; };\n"
+		"streams = 9;");
+	cfg_override_node(f.resolution, "link.a.latency", cfg_child(profile, "latency"));
+	cfg_override_node(f.resolution, "link.a.streams", cfg_child(profile, "streams"));
+	cfg_override_node(f.resolution, "link.none.streams", cfg_child(profile, "streams"));
+	cfg_override(f.resolution, f.diag, (struct origin){"--set", 0}, "link.a.streams=2");
+	CHECK(read_wire(&f, "bandwidth = \"1 GB/s\"; latency = \"1 s\"; streams = 4;"));
+	const struct cfg_param *latency = found(&f, "link.a.latency");
+	CHECK(f.wire.latency_s == 7e-6 && latency->high == 9e-6);
+	CHECK_TEXT(latency->origin.file, "p.cfg");
+	CHECK_TEXT(latency->status, "fitted");
+	CHECK(f.wire.streams_count == 2);
+	arena_free(f.arena);
+}
+
+static void stars_stand_for_any_part(void)
+{
+	struct fixture f = begin();
+	struct origin set = {"--set", 0};
+	cfg_override(f.resolution, f.diag, set, "link.*.latency=1 ms");
+	cfg_override(f.resolution, f.diag, set, "link.*.streams=2");
+	cfg_override(f.resolution, f.diag, set, "link.a.streams=3");
+	CHECK(read_wire(&f, "bandwidth = \"1 GB/s\";"));
+	CHECK(f.wire.latency_s == 1e-3 && f.wire.streams_count == 3);
+	cfg_override(f.resolution, f.diag, set, "*.streams=2");       /* one part short */
+	cfg_override(f.resolution, f.diag, set, "link.a*.streams=2"); /* a star is a whole part */
+	CHECK(!cfg_override_text(f.resolution, "link.a.x"));
+	struct wire again;
+	const struct cfg_node *root =
+		cfg_read_text(f.arena, f.diag, "t.cfg", "bandwidth = \"1 GB/s\";");
+	CHECK(cfg_params(f.resolution, f.arena, f.diag, root, "link.a", "link 'a'", &table, NULL, 0,
+			 &again));
+	CHECK(again.streams_count == 3);
+	cfg_resolution_finish(f.resolution, f.diag);
+	CHECK(diag_count(f.diag) == 2); /* nothing used those two */
+	arena_free(f.arena);
+}
+
 static void texts_that_are_no_rows(void)
 {
 	struct fixture f = begin();
@@ -185,9 +229,14 @@ static void errors_leave_safe_values(void)
 }
 
 static const struct test tests[] = {
-	TEST(defaults_and_values),      TEST(groups_carry_interval_and_history),
-	TEST(set_wins_over_the_file),   TEST(draws_keep_interval_and_status),
-	TEST(texts_that_are_no_rows),   TEST(callers_may_read_more_keys),
+	TEST(defaults_and_values),
+	TEST(groups_carry_interval_and_history),
+	TEST(set_wins_over_the_file),
+	TEST(draws_keep_interval_and_status),
+	TEST(profiles_stand_in_for_the_file),
+	TEST(stars_stand_for_any_part),
+	TEST(texts_that_are_no_rows),
+	TEST(callers_may_read_more_keys),
 	TEST(errors_leave_safe_values),
 };
 
