@@ -94,6 +94,32 @@ static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_ou
 	}
 }
 
+/* The same rows under other settings: for comparison. */
+static void beside_tables(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
+{
+	static const char *const titles[] = {"row", "predicted", "90 % interval", "judged above", "what binds"};
+	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
+		fprintf(out, "\nbeside it, not judged: %s\n", outcome->dataset->beside[i].title);
+		struct table *table = table_new(arena);
+		for (size_t k = 0; k < 5; k++)
+			table_column(table, titles[k], k >= 1 && k <= 3);
+		for (size_t k = 0; k < outcome->dataset->row_count; k++) {
+			const struct row_outcome *row = &outcome->beside[i][k];
+			const struct estimate *p = &row->predicted;
+			double judged = outcome->rows[k].predicted.value;
+			bool ok = isfinite(p->value);
+			table_row(table);
+			table_cell(table, "%s", row->row->label);
+			table_cell(table, "%s", ok ? arena_printf(arena, "%.4g", p->value) : "FAIL");
+			table_cell(table, "%s", ok ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high) : "");
+			table_cell(table, "%s", isfinite(judged) ? arena_printf(arena, "%.4g", judged) : "FAIL");
+			table_cell(table, "%s", row->prediction->ok ? row->prediction->bottleneck
+								    : row->prediction->reason);
+		}
+		table_print(table, out);
+	}
+}
+
 struct validation {
 	const struct command *command;
 	const struct dataset_outcome *const *outcomes;
@@ -121,6 +147,7 @@ static void write_table(FILE *out, const void *ctx)
 			fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count, outcome->verdict_count);
 		claim_lines(out, outcome);
 		fitted_lines(out, arena, outcome);
+		beside_tables(out, arena, outcome);
 	}
 }
 
@@ -205,6 +232,29 @@ static void json_fitted(struct json_writer *json, const struct dataset_outcome *
 	jw_count(json, "fit_rows", outcome->fit_row_count);
 }
 
+static void json_beside(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	jw_open(json, "beside", '[');
+	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
+		jw_open(json, NULL, '{');
+		jw_text(json, "title", outcome->dataset->beside[i].title);
+		jw_open(json, "rows", '[');
+		for (size_t k = 0; k < outcome->dataset->row_count; k++) {
+			const struct row_outcome *row = &outcome->beside[i][k];
+			jw_open(json, NULL, '{');
+			jw_text(json, "row", row->row->label);
+			jw_text(json, "quantity", outcome->dataset->ratio ? "ratio" : "images/s");
+			json_estimate(json, "predicted", &row->predicted);
+			jw_text(json, "verdict", row->prediction->ok ? "ok" : "fail");
+			jw_text(json, "reason", row->prediction->ok ? NULL : row->prediction->reason);
+			jw_close(json);
+		}
+		jw_close(json);
+		jw_close(json);
+	}
+	jw_close(json);
+}
+
 static void write_json(FILE *out, const void *ctx)
 {
 	const struct validation *v = ctx;
@@ -225,6 +275,7 @@ static void write_json(FILE *out, const void *ctx)
 		jw_count(&json, "agree", outcome->verdict_agree_count);
 		jw_close(&json);
 		json_fitted(&json, outcome);
+		json_beside(&json, outcome);
 		jw_close(&json);
 	}
 	jw_close(&json);
@@ -267,8 +318,8 @@ static void write_csv(FILE *out, const void *ctx)
 
 /* ---- plots ---- */
 
-const struct drawing *validation_parity(struct arena *arena, struct chart_text text,
-					const struct dataset_outcome *const *outcomes, size_t count)
+struct drawing *validation_parity(struct arena *arena, struct chart_text text,
+				  const struct dataset_outcome *const *outcomes, size_t count)
 {
 	size_t rows = 0, points = 0;
 	for (size_t i = 0; i < count; i++)

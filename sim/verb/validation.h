@@ -13,7 +13,7 @@
 const struct dataset_outcome **command_validate(const struct command *command, size_t *count, int *exit_code);
 
 /* Measured rows against predictions; NULL if there is none. */
-const struct drawing *validation_parity(struct arena *arena, struct chart_text text,
-					const struct dataset_outcome *const *outcomes, size_t count);
+struct drawing *validation_parity(struct arena *arena, struct chart_text text,
+				  const struct dataset_outcome *const *outcomes, size_t count);
 
 #endif

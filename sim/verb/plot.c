@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire plot: draws a saved result again. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plots/charts.h"
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "sim/verb/verbs.h"
+
+typedef VEC(const struct prediction *) predictions_vec;
+
+struct writing {
+	enum output_format format;
+	const predictions_vec *predictions;
+};
+
+static void write_predictions(FILE *out, const void *ctx)
+{
+	const struct writing *w = ctx;
+	predictions_write(out, w->format, w->predictions->items, w->predictions->count);
+}
+
+static int read_all(const struct command *command, predictions_vec *all)
+{
+	struct diag *diag = diag_new(command->arena);
+	for (size_t i = 0; i < command->word_count; i++) {
+		size_t count = 0;
+		const struct prediction *const *read =
+			predictions_read(command->arena, diag, command->words[i], &count);
+		for (size_t k = 0; read && k < count; k++)
+			*VEC_PUSH(command->arena, all) = read[k];
+	}
+	if (diag_count(diag) == 0)
+		return EXIT_DONE;
+	diag_print(diag, stderr);
+	return EXIT_USAGE;
+}
+
+static const char *caption_of(const struct command *command, const predictions_vec *all)
+{
+	const struct prediction *first = all->items[0];
+	const char *files = "";
+	for (size_t i = 0; i < command->word_count; i++)
+		files = arena_printf(command->arena, "%s%s%s", files, i ? ", " : "",
+				     command->words[i]);
+	const char *draws = first->draws_count
+				    ? arena_printf(command->arena, "90 %% intervals from %zu draws",
+						   first->draws_count)
+				    : "no intervals";
+	return arena_printf(command->arena, "%s: seed %llu, %s", files,
+			    (unsigned long long)first->seed, draws);
+}
+
+static const struct drawing *ratio_bars(const struct command *command, const predictions_vec *all)
+{
+	struct ratio_bar *bars = ARENA_ARRAY(command->arena, all->count, struct ratio_bar);
+	for (size_t i = 0; i < all->count; i++)
+		bars[i] = (struct ratio_bar){.label = all->items[i]->name,
+					     .ratio = all->items[i]->ratio,
+					     .measured = NAN,
+					     .failed = all->items[i]->ok ? NULL
+									 : all->items[i]->reason};
+	struct chart_text text = {command->title ? command->title
+						 : "What is kept of the local GPU's throughput",
+				  caption_of(command, all)};
+	return chart_ratio_bars(command->arena, text, bars, all->count);
+}
+
+static const struct drawing *breakdown(const struct command *command, const predictions_vec *all)
+{
+	struct chart_text text = {command->title && all->count == 1
+					  ? command->title
+					  : "Where the time of a step goes",
+				  caption_of(command, all)};
+	return chart_breakdown(command->arena, text, all->items, all->count);
+}
+
+/* One result: where its time goes. Several: their ratios; a PDF has both. */
+static int draw(const struct command *command, const char *path, const predictions_vec *all)
+{
+	enum image_format format;
+	const struct drawing *pages[2];
+	size_t count = 0;
+	if (all->count > 1)
+		pages[count++] = ratio_bars(command, all);
+	if (all->count == 1 || (image_format_of(path, &format) && format == IMAGE_PDF))
+		pages[count++] = breakdown(command, all);
+	return command_draw(command, path, pages, count);
+}
+
+static int run(const struct command *command)
+{
+	bool data = command->format != FORMAT_TABLE;
+	const char *path = command->plot;
+	if (!path && !data && strcmp(command->output, "-") != 0)
+		path = command->output;
+	if (!path && !data) {
+		fprintf(stderr, "farwire: `farwire plot` needs to know where to draw (write --plot "
+				"FILE.svg, .pdf or .png)\n");
+		return EXIT_USAGE;
+	}
+	predictions_vec all = {0};
+	int code = read_all(command, &all);
+	if (code == EXIT_DONE && path)
+		code = draw(command, path, &all);
+	struct writing w = {command->format, &all};
+	if (code == EXIT_DONE && data)
+		code = command_write(command, write_predictions, &w);
+	return code;
+}
+
+const struct verb verb_plot = {
+	.name = "plot",
+	.words = "RESULT...",
+	.help = "draws saved results again: where time goes; of several, their ratios",
+	.examples = "  farwire run case.cfg --format json -o result.json\n"
+		    "  farwire plot result.json --plot result.svg\n"
+		    "  farwire plot a.json b.json -o both.pdf --title 'a or b?'\n",
+	.options = "format output plot title color quiet",
+	.words_min = 1,
+	.run = run,
+};

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire report: cases and datasets on one page, the answer first. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/verb/report.h"
+#include "sim/verb/verbs.h"
+
+static bool ends_in(const char *text, const char *ending)
+{
+	size_t length = strlen(text), tail = strlen(ending);
+	return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
+
+/* ---- cases and datasets ---- */
+
+enum word_kind { WORD_CASE, WORD_DATASET, WORD_WRONG };
+
+/* A file says by its group what it is; any other word names a dataset. */
+static enum word_kind kind_of(const struct command *command, const char *word)
+{
+	struct stat status;
+	bool there = stat(word, &status) == 0 && S_ISREG(status.st_mode);
+	if (!there && !ends_in(word, ".cfg"))
+		return WORD_DATASET;
+	struct diag *diag = diag_new(command->arena);
+	const struct cfg_node *file = cfg_read(command->arena, diag, word);
+	if (file && cfg_child(file, "dataset"))
+		return WORD_DATASET;
+	if (file && cfg_child(file, "case"))
+		return WORD_CASE;
+	if (file)
+		diag_error(
+			diag, cfg_origin(file),
+			"is no case and no dataset (it needs a group `case = { ... }` or `dataset "
+			"= { ... }`)");
+	diag_print(diag, stderr);
+	return WORD_WRONG;
+}
+
+/* Several cases beside each other, where each has a ratio. */
+static void compare(struct report *report, const struct command *command,
+		    const struct prediction *const *predictions, size_t count)
+{
+	struct ratio_bar *bars = ARENA_ARRAY(report->arena, count + 1, struct ratio_bar);
+	for (size_t i = 0; i < count; i++)
+		bars[i] = (struct ratio_bar){.label = predictions[i]->name,
+					     .ratio = predictions[i]->ratio,
+					     .measured = NAN,
+					     .failed = predictions[i]->ok ? NULL
+									  : predictions[i]->reason};
+	struct chart_text text = {"What each case keeps of its local GPU's throughput",
+				  command_caption(command)};
+	report_add(report, BLOCK_PART, "The cases beside each other");
+	report_answer(report, false, "%zu cases, each as a ratio to the same GPU used locally.",
+		      count);
+	report_figure(
+		report, chart_ratio_bars(report->arena, text, bars, count),
+		"Predicted throughput as a ratio to the local GPU. The dashed line is 95 %%.");
+}
+
+static int fill(struct report *report, const struct command *command)
+{
+	size_t count = command_case_count(command), case_count = 0;
+	const struct prediction **predictions =
+		ARENA_ARRAY(report->arena, count + 1, const struct prediction *);
+	for (size_t i = 0; i < count; i++) {
+		int code = EXIT_USAGE;
+		enum word_kind kind =
+			command->word_count ? kind_of(command, command->words[i]) : WORD_CASE;
+		if (kind == WORD_CASE)
+			code = report_case(report, command, i, &predictions[case_count++]);
+		else if (kind == WORD_DATASET)
+			code = report_dataset(report, command, command->words[i]);
+		if (code != EXIT_DONE)
+			return code;
+	}
+	if (case_count > 1)
+		compare(report, command, predictions, case_count);
+	return EXIT_DONE;
+}
+
+/* ---- output ---- */
+
+static void write_html(FILE *out, const void *ctx)
+{
+	report_html(out, ctx);
+}
+
+struct bytes {
+	const unsigned char *at;
+	size_t size;
+};
+
+static void write_bytes(FILE *out, const void *ctx)
+{
+	const struct bytes *bytes = ctx;
+	fwrite(bytes->at, 1, bytes->size, out);
+}
+
+static int save(struct report *report, const struct command *command, bool pdf)
+{
+	const char *message = NULL;
+	struct bytes bytes = {0};
+	if (pdf)
+		bytes.at = report_pdf(report, &bytes.size, &message);
+	else
+		message = report_images(report);
+	if (!message)
+		return command_write(command, pdf ? write_bytes : write_html,
+				     pdf ? (const void *)&bytes : report);
+	fprintf(stderr, "farwire: cannot draw the report: %s\n", message);
+	return EXIT_FAILED;
+}
+
+static const char *default_title(const struct command *command)
+{
+	if (command->title)
+		return command->title;
+	return command->word_count > 1 ? "What a GPU at the far end of a wire costs: predictions"
+				       : "What does a GPU at the far end of this wire cost?";
+}
+
+static int run(const struct command *command)
+{
+	bool pdf = ends_in(command->output, ".pdf");
+	bool html = ends_in(command->output, ".html") || ends_in(command->output, ".htm");
+	if (!pdf && !html && strcmp(command->output, "-") != 0) {
+		fprintf(stderr, "farwire: -o %s: the name must end in .html or .pdf\n",
+			command->output);
+		return EXIT_USAGE;
+	}
+	struct report *report = report_new(
+		command->arena, default_title(command),
+		arena_printf(command->arena, "Predicted by %s.", command_caption(command)));
+	int code = fill(report, command);
+	return code == EXIT_DONE ? save(report, command, pdf) : code;
+}
+
+const struct verb verb_report = {
+	.name = "report",
+	.words = "CASE|DATASET...",
+	.help = "one page with the answer first: tables, plots, parameters (HTML or PDF)",
+	.examples = "  farwire report case.cfg --title 'Can we move the GPUs?' -o report.html\n"
+		    "  farwire report flexdirect_1050ti bitfusion_networks -o report.pdf\n",
+	.options = "set output title seed draws jobs color quiet",
+	.words_min = 1,
+	.cases = true,
+	.run = run,
+};

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The part of a report that answers for one case. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/verb/report.h"
+
+static const char *percent(struct arena *arena, struct estimate ratio)
+{
+	return arena_printf(arena, "%s %%%s", figures(arena, 100 * ratio.value, 3),
+			    interval_words(arena, ratio, 100, 3));
+}
+
+/* "resnet50, batch 16, over t320-same-esxi (flexdirect-1.11, tcp)" */
+static const char *subject(struct arena *arena, const struct scenario *scenario)
+{
+	const struct client_entry *client = &scenario->clients[0];
+	const char *what =
+		arena_printf(arena, "%s, batch %g", client->network->name, client->batch_count);
+	if (scenario->client_count > 1)
+		what = arena_printf(arena, "%zu programs (%s)", scenario->client_count, what);
+	if (!client->runtime)
+		return arena_printf(arena, "%s, beside the GPU of %s", what,
+				    scenario->topology.name);
+	return arena_printf(arena, "%s, over %s (runtime %s, %s)", what, scenario->topology.name,
+			    scenario->params->runtime, client->transport->name);
+}
+
+static void answer(struct report *report, const struct scenario *scenario,
+		   const struct prediction *p)
+{
+	struct arena *arena = report->arena;
+	const char *who = subject(arena, scenario);
+	const char *rate = figures(arena, p->throughput.value, 3);
+	const char *binds = arena_printf(arena, "What binds: %s.", p->bottleneck);
+	double alone = p->throughput.value / p->ratio.value;
+	if (!p->ok) {
+		report_answer(report, true, "%s does not run: %s.", who, p->reason);
+	} else if (!isfinite(p->ratio.value)) {
+		report_answer(report, false, "%s trains at %s images/s%s. %s", who, rate,
+			      interval_words(arena, p->throughput, 1, 3), binds);
+	} else if (scenario->client_count > 1) {
+		report_answer(report, false,
+			      "%s: each keeps %s of what it would have alone on the local GPU; "
+			      "together they make %s images/s and keep the GPUs busy for %s of the "
+			      "time. %s",
+			      who, percent(arena, p->ratio), rate,
+			      percent(arena, p->gpu_utilization), binds);
+	} else if (!scenario->clients[0].runtime && scenario->clients[0].fraction_ratio == 1) {
+		report_answer(report, false,
+			      "%s, trains at %s images/s%s: this is the local GPU. %s", who, rate,
+			      interval_words(arena, p->throughput, 1, 3), binds);
+	} else {
+		report_answer(
+			report, false,
+			"%s keeps %s of the local GPU's throughput: %s images/s instead of %s. "
+			"%s",
+			who, percent(arena, p->ratio), rate, figures(arena, alone, 3), binds);
+	}
+}
+
+static void number_row(struct report_table *table, const char *what, struct estimate estimate,
+		       double scale, const char *unit)
+{
+	report_row(table, TONE_PLAIN);
+	report_cell(table, "%s", what);
+	report_estimate(table, estimate, scale, 4);
+	report_cell(table, "%s", unit);
+}
+
+static void count_row(struct report_table *table, const char *what, double count, const char *unit)
+{
+	number_row(table, what, (struct estimate){count, count, count}, 1, unit);
+}
+
+static void prediction_table(struct report *report, const struct prediction *p)
+{
+	struct report_table *table = report_table(
+		report, "The prediction, with 90 %% intervals from %zu draws (seed %llu).",
+		p->draws_count, (unsigned long long)p->seed);
+	report_column(table, "quantity", false);
+	report_column(table, "value", true);
+	report_column(table, "90 % interval", true);
+	report_column(table, "unit", false);
+	number_row(table, "throughput", p->throughput, 1, "images/s");
+	number_row(table, "ratio to the local GPU", p->ratio, 100, "%");
+	number_row(table, "time of a step", p->step_s, 1e3, "ms");
+	number_row(table, "GPU utilisation", p->gpu_utilization, 100, "%");
+	count_row(table, "CUDA calls", (double)p->calls_count, "a step");
+	count_row(table, "polls", (double)p->polls_count, "a step");
+	if (p->retransmission_timeouts > 0)
+		count_row(table, "retransmission timeouts", p->retransmission_timeouts, "a step");
+	if (p->connect_s > 0)
+		count_row(table, "connecting", 1e3 * p->connect_s, "ms, once");
+}
+
+static void clients_table(struct report *report, const struct prediction *p)
+{
+	struct report_table *table = report_table(report, "The programs, each for itself.");
+	report_column(table, "program", false);
+	report_column(table, "GPU", false);
+	report_column(table, "images/s", true);
+	report_column(table, "90 %", true);
+	report_column(table, "ratio to it alone (%)", true);
+	report_column(table, "90 %", true);
+	report_column(table, "step (ms)", true);
+	report_column(table, "90 %", true);
+	for (size_t i = 0; i < p->client_count; i++) {
+		const struct client_prediction *client = &p->clients[i];
+		report_row(table, client->ok ? TONE_PLAIN : TONE_ALARM);
+		report_cell(table, "%s", client->name);
+		report_cell(table, "%s", client->gpu);
+		if (!client->ok) {
+			report_cell(table, "FAIL: %s", client->reason);
+			continue;
+		}
+		report_estimate(table, client->throughput, 1, 3);
+		report_estimate(table, client->ratio, 100, 3);
+		report_estimate(table, client->step_s, 1e3, 4);
+	}
+}
+
+static bool is_uncertain(const struct cfg_param *param)
+{
+	return param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;
+}
+
+static bool is_chosen(const struct cfg_param *param)
+{
+	return strncmp(param->path, "case.", 5) == 0 || param->source == CFG_SOURCE_SET;
+}
+
+static void parameters(struct report *report, const struct command *command,
+		       const struct cfg_resolution *resolution)
+{
+	size_t count = cfg_param_count(resolution), uncertain = 0;
+	for (size_t i = 0; i < count; i++)
+		uncertain += is_uncertain(cfg_param_at(resolution, i));
+	report_add(report, BLOCK_HEADING, "What the answer rests on");
+	struct report_table *table = report_parameters(report, "What this case chooses.");
+	for (size_t i = 0; i < count; i++)
+		if (is_chosen(cfg_param_at(resolution, i)))
+			report_parameter_add(table, command, cfg_param_at(resolution, i));
+	if (uncertain)
+		table = report_parameters(
+			report, "Parameters with an interval of their own: what the draws vary.");
+	for (size_t i = 0; i < count; i++)
+		if (is_uncertain(cfg_param_at(resolution, i)))
+			report_parameter_add(table, command, cfg_param_at(resolution, i));
+	report_add(report, BLOCK_FOLD, "All %zu parameters", count);
+	table = report_parameters(report, "Every parameter of the case.");
+	for (size_t i = 0; i < count; i++)
+		report_parameter_add(table, command, cfg_param_at(resolution, i));
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+}
+
+static int fail(const struct diag *diag, const char *broken)
+{
+	diag_print(diag, stderr);
+	if (broken)
+		fprintf(stderr, "farwire: the simulation broke an invariant: %s\n", broken);
+	return broken ? EXIT_FAILED : EXIT_USAGE;
+}
+
+int report_case(struct report *report, const struct command *command, size_t word,
+		const struct prediction **prediction)
+{
+	struct diag *diag = diag_new(report->arena);
+	const struct case_request request = command_case(command, word);
+	const struct predict_options options = command_predict(command);
+	const char *broken = NULL;
+	const struct scenario *scenario = case_read(report->arena, diag, &request);
+	if (!scenario)
+		return fail(diag, NULL);
+	const struct prediction *p = predict_case(report->arena, diag, &request, &options, &broken);
+	if (!p)
+		return fail(diag, broken);
+	*prediction = p;
+	report_add(report, BLOCK_PART, "%s", p->name);
+	answer(report, scenario, p);
+	if (p->ok)
+		prediction_table(report, p);
+	if (p->client_count > 1)
+		clients_table(report, p);
+	if (p->ok)
+		report_breakdown(report, command, &p, 1);
+	report_topology(report, command, scenario, p, p->name);
+	report_timeline(report, command, scenario, p->name);
+	parameters(report, command, p->resolution);
+	return EXIT_DONE;
+}
