@@ -87,7 +87,7 @@ static struct player *play(const struct call_stream *program, struct cuda_port *
 static struct player *play_slow(const struct call_stream *program, int64_t takes_ps,
 				uint32_t steps_max)
 {
-	slow = (struct slow_port){.port = {slow_call}, .takes_ps = takes_ps};
+	slow = (struct slow_port){.port = {.call = slow_call}, .takes_ps = takes_ps};
 	return play(program, &slow.port, NULL, steps_max);
 }
 
