@@ -22,7 +22,10 @@ struct test {
 
 static int test_failures; /* of the running test */
 
-#define TEST(function) { #function, function }
+#define TEST(function)                                                                             \
+	{                                                                                          \
+#function, function                                                                \
+	}
 #define TEST_MAIN(tests) test_main(__FILE__, tests, sizeof(tests) / sizeof((tests)[0]))
 
 static inline bool test_check(bool holds, const char *what, const char *file, int line)
@@ -36,24 +39,28 @@ static inline bool test_check(bool holds, const char *what, const char *file, in
 #define CHECK(condition) test_check((condition), #condition, __FILE__, __LINE__)
 
 /* |a - b| <= tolerance * max(|b|, tiny): relative to b, the expected value. */
-static inline bool test_near(double a, double b, double tolerance, const char *what, const char *file, int line)
+static inline bool test_near(double a, double b, double tolerance, const char *what,
+			     const char *file, int line)
 {
 	double scale = fabs(b) > 0 ? fabs(b) : 1;
 	bool near = fabs(a - b) <= tolerance * scale;
 	if (!near) {
 		test_failures++;
-		printf("  %s:%d: %s: %.17g is not within %g of %.17g\n", file, line, what, a, tolerance, b);
+		printf("  %s:%d: %s: %.17g is not within %g of %.17g\n", file, line, what, a,
+		       tolerance, b);
 	}
 	return near;
 }
 #define CHECK_NEAR(a, b, tolerance) test_near((a), (b), (tolerance), #a, __FILE__, __LINE__)
 
-static inline bool test_text(const char *a, const char *b, const char *what, const char *file, int line)
+static inline bool test_text(const char *a, const char *b, const char *what, const char *file,
+			     int line)
 {
 	bool same = a && b && strcmp(a, b) == 0;
 	if (!same) {
 		test_failures++;
-		printf("  %s:%d: %s is\n    \"%s\", not\n    \"%s\"\n", file, line, what, a ? a : "(null)", b ? b : "(null)");
+		printf("  %s:%d: %s is\n    \"%s\", not\n    \"%s\"\n", file, line, what,
+		       a ? a : "(null)", b ? b : "(null)");
 	}
 	return same;
 }

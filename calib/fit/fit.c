@@ -32,13 +32,15 @@ static void residuals(struct fitting *f, double *out)
 {
 	struct draw_value draws[FIT_TOTAL_MAX];
 	for (size_t i = 0; i < f->result->count; i++)
-		draws[i] = (struct draw_value){f->result->parameters[i].path, f->result->parameters[i].value};
+		draws[i] = (struct draw_value){f->result->parameters[i].path,
+					       f->result->parameters[i].value};
 	for (size_t i = 0; i < f->row_count; i++) {
 		struct arena *scratch = arena_new();
 		struct diag *diag = diag_new(scratch);
 		const struct case_request request = {.settings = f->rows[i]->settings,
 						     .setting_count = f->rows[i]->setting_count,
-						     .draws = draws, .draw_count = f->first + f->count,
+						     .draws = draws,
+						     .draw_count = f->first + f->count,
 						     .data_root = f->data_root};
 		const struct scenario *scenario = case_read(scratch, diag, &request);
 		out[i] = 5; /* a failure is far from any measurement */
@@ -124,7 +126,8 @@ static void set_intervals(struct fitting *f, const double *x, double chi2)
 		set_values(f, moved);
 		residuals(f, down);
 		for (size_t i = 0; i < f->row_count; i++)
-			jacobian[p][i] = (up[i] - down[i]) / (2 * DIFFERENCE) / scale_of(f->rows[i]);
+			jacobian[p][i] =
+				(up[i] - down[i]) / (2 * DIFFERENCE) / scale_of(f->rows[i]);
 	}
 	set_values(f, x);
 	for (size_t p = 0; p < n; p++)
@@ -137,7 +140,8 @@ static void set_intervals(struct fitting *f, const double *x, double chi2)
 	bool known = invert(normal, n);
 	for (size_t p = 0; p < n; p++) {
 		struct fitted_parameter *parameter = &f->result->parameters[f->first + p];
-		double deviation = known ? sqrt(fmax(0, normal[p * n + p]) * inflation) * NORMAL_95 : INFINITY;
+		double deviation =
+			known ? sqrt(fmax(0, normal[p * n + p]) * inflation) * NORMAL_95 : INFINITY;
 		parameter->low = fmax(parameter->min, parameter->value * exp(-deviation));
 		parameter->high = fmin(parameter->max, parameter->value * exp(deviation));
 	}
@@ -145,7 +149,8 @@ static void set_intervals(struct fitting *f, const double *x, double chi2)
 
 static bool minimise(struct fitting *f, struct fit_stage_result *stage)
 {
-	double x[FIT_PARAMETERS_MAX], step[FIT_PARAMETERS_MAX], low[FIT_PARAMETERS_MAX], high[FIT_PARAMETERS_MAX];
+	double x[FIT_PARAMETERS_MAX], step[FIT_PARAMETERS_MAX], low[FIT_PARAMETERS_MAX],
+		high[FIT_PARAMETERS_MAX];
 	double out[FIT_ROWS_MAX], squares = 0;
 	for (size_t i = 0; i < f->count; i++) {
 		const struct fitted_parameter *parameter = &f->result->parameters[f->first + i];
@@ -154,7 +159,8 @@ static bool minimise(struct fitting *f, struct fit_stage_result *stage)
 		low[i] = log(parameter->min);
 		high[i] = log(parameter->max);
 	}
-	double chi2 = num_minimise(chi_squared, f, f->count, x, step, low, high, TOLERANCE, EVALUATIONS_MAX);
+	double chi2 = num_minimise(chi_squared, f, f->count, x, step, low, high, TOLERANCE,
+				   EVALUATIONS_MAX);
 	set_values(f, x);
 	residuals(f, out);
 	for (size_t i = 0; i < f->row_count; i++)
@@ -172,34 +178,42 @@ static const char *need(struct fitting *f, const struct cfg_node *group, const c
 {
 	const char *text = cfg_text(cfg_child(group, key));
 	if (!text)
-		diag_error(f->diag, cfg_origin(group), "fit: %s is missing here (write %s = \"...\")", key, key);
+		diag_error(f->diag, cfg_origin(group),
+			   "fit: %s is missing here (write %s = \"...\")", key, key);
 	return text ? text : "";
 }
 
 /* A bound or start as text, in the parameter's quantity. */
-static double need_value(struct fitting *f, const struct cfg_node *group, const char *key, const struct param_row *row)
+static double need_value(struct fitting *f, const struct cfg_node *group, const char *key,
+			 const struct param_row *row)
 {
 	double value = 1;
 	const char *wrong = quantity_parse(f->arena, row->quantity, need(f, group, key), &value);
 	if (wrong)
 		diag_error(f->diag, cfg_origin(group), "fit: %s %s", key, wrong);
 	else if (!(value > 0))
-		diag_error(f->diag, cfg_origin(group), "fit: %s must be above zero (parameters are fitted on a log scale)", key);
+		diag_error(f->diag, cfg_origin(group),
+			   "fit: %s must be above zero (parameters are fitted on a log scale)",
+			   key);
 	return value;
 }
 
-static const struct param_row *find_row(struct fitting *f, const struct cfg_node *group, const char *path)
+static const struct param_row *find_row(struct fitting *f, const struct cfg_node *group,
+					const char *path)
 {
 	struct diag *quiet = diag_new(f->arena);
 	const struct case_request request = {.settings = f->rows[0]->settings,
-					     .setting_count = f->rows[0]->setting_count, .data_root = f->data_root};
+					     .setting_count = f->rows[0]->setting_count,
+					     .data_root = f->data_root};
 	const struct scenario *scenario = case_read(f->arena, quiet, &request);
-	const struct cfg_param *param = scenario ? cfg_param_find(scenario->resolution, path) : NULL;
+	const struct cfg_param *param =
+		scenario ? cfg_param_find(scenario->resolution, path) : NULL;
 	if (!scenario)
 		for (size_t i = 0; i < diag_count(quiet) && i < 20; i++)
 			diag_error(f->diag, cfg_origin(group), "%s", diag_at(quiet, i));
 	else if (!param || param->row->kind != PARAM_KIND_NUMBER)
-		diag_error(f->diag, cfg_origin(group), "fit: the rows' cases have no number '%s' (see farwire explain)", path);
+		diag_error(f->diag, cfg_origin(group),
+			   "fit: the rows' cases have no number '%s' (see farwire explain)", path);
 	return param && param->row->kind == PARAM_KIND_NUMBER ? param->row : NULL;
 }
 
@@ -210,7 +224,8 @@ static void read_parameters(struct fitting *f, const struct cfg_node *stage)
 	f->first = f->result->count;
 	f->count = 0;
 	if (count == 0 || count > FIT_PARAMETERS_MAX || f->first + count > FIT_TOTAL_MAX) {
-		diag_error(f->diag, cfg_origin(stage), "fit: a stage has 1 to %d parameters", FIT_PARAMETERS_MAX);
+		diag_error(f->diag, cfg_origin(stage), "fit: a stage has 1 to %d parameters",
+			   FIT_PARAMETERS_MAX);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -244,46 +259,58 @@ static void read_rows(struct fitting *f, const struct cfg_node *stage)
 	/* Profiles are what comes out of fits: none goes in. */
 	static const struct setting no_profile = {"case.profile=", {"fit", 0}};
 	f->row_count = 0;
-	const struct dataset *dataset =
-		dataset_read(f->arena, f->diag, f->data_root, need(f, stage, "dataset"), &no_profile, 1);
+	const struct dataset *dataset = dataset_read(f->arena, f->diag, f->data_root,
+						     need(f, stage, "dataset"), &no_profile, 1);
 	for (size_t i = 0; dataset && i < dataset->row_count && f->row_count < FIT_ROWS_MAX; i++)
 		if (dataset->rows[i].role == ROLE_FIT && isfinite(dataset->rows[i].measured) &&
 		    label_has_all(cfg_child(stage, "rows"), dataset->rows[i].label))
 			f->rows[f->row_count++] = &dataset->rows[i];
 	if (dataset && f->row_count == 0)
-		diag_error(f->diag, cfg_origin(stage), "fit: no row of role fit has these texts in its label");
+		diag_error(f->diag, cfg_origin(stage),
+			   "fit: no row of role fit has these texts in its label");
 }
 
-static void run_stage(struct fitting *f, const struct cfg_node *node, struct fit_stage_result *stage)
+static void run_stage(struct fitting *f, const struct cfg_node *node,
+		      struct fit_stage_result *stage)
 {
 	read_rows(f, node);
 	if (diag_count(f->diag) == 0)
 		read_parameters(f, node);
 	if (diag_count(f->diag))
 		return;
-	*stage = (struct fit_stage_result){.profile = need(f, node, "profile"), .first = f->first, .count = f->count,
+	*stage = (struct fit_stage_result){.profile = need(f, node, "profile"),
+					   .first = f->first,
+					   .count = f->count,
 					   .row_count = f->row_count};
 	const char **labels = ARENA_ARRAY(f->arena, f->row_count, const char *);
 	for (size_t i = 0; i < f->row_count; i++)
 		labels[i] = f->rows[i]->label;
 	stage->row_labels = labels;
 	if (f->progress)
-		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profile, f->count, f->row_count);
+		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profile, f->count,
+			f->row_count);
 	minimise(f, stage);
 }
 
-const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const char *data_root, const char *name,
-				 uint64_t seed, FILE *progress, const char **broken)
+const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const char *data_root,
+				 const char *name, uint64_t seed, FILE *progress,
+				 const char **broken)
 {
 	*broken = NULL;
-	const char *path = data_path(arena, diag, (struct origin){0}, data_root, "calib/fit", "fit", name, NULL);
+	const char *path = data_path(arena, diag, (struct origin){0}, data_root, "calib/fit", "fit",
+				     name, NULL);
 	const struct cfg_node *file = path ? cfg_read(arena, diag, path) : NULL;
 	const struct cfg_node *stages = cfg_child(cfg_child(file, "fit"), "stages");
 	if (file && !stages)
-		diag_error(diag, cfg_origin(file), "no list of stages in a group `fit = { stages = ( ... ); }`");
+		diag_error(diag, cfg_origin(file),
+			   "no list of stages in a group `fit = { stages = ( ... ); }`");
 	if (!stages)
 		return NULL;
-	struct fitting f = {.arena = arena, .diag = diag, .data_root = data_root, .seed = seed, .progress = progress};
+	struct fitting f = {.arena = arena,
+			    .diag = diag,
+			    .data_root = data_root,
+			    .seed = seed,
+			    .progress = progress};
 	f.result = ARENA_NEW(arena, struct fit_result);
 	f.result->stages = ARENA_ARRAY(arena, cfg_count(stages), struct fit_stage_result);
 	for (size_t i = 0; i < cfg_count(stages) && diag_count(diag) == 0 && !f.broken; i++)

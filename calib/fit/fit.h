@@ -6,8 +6,8 @@
  *
  *   fit = { stages = (
  *     { profile = "gtx-1050ti"; dataset = "flexdirect_1050ti"; rows = ["baseline"];
- *       parameters = ( { path = "efficiency.gtx-1050ti.resnet50.peak"; start = "1"; low = "0.1"; high = "3"; } );
- *       note = "..."; } ); };
+ *       parameters = ( { path = "efficiency.gtx-1050ti.resnet50.peak"; start = "1"; low = "0.1";
+ * high = "3"; } ); note = "..."; } ); };
  *
  * Rows are those of role fit whose label has every text of `rows` in it: a test
  * row is not even looked at. A stage minimises
@@ -30,7 +30,7 @@ enum { FIT_PARAMETERS_MAX = 4, FIT_TOTAL_MAX = 32, FIT_ROWS_MAX = 64 };
 struct fitted_parameter {
 	const char *path;
 	const struct param_row *row; /* quantity and bounds */
-	double start, min, max;	     /* SI */
+	double start, min, max;      /* SI */
 	double value, low, high;     /* the answer */
 	const char *profile, *note;
 };
@@ -52,11 +52,12 @@ struct fit_result {
 
 /* Runs all stages of the fit file `name` (shipped, or a path). NULL after
  * errors (in diag; *broken for a broken invariant). progress may be NULL. */
-const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const char *data_root, const char *name,
-				 uint64_t seed, FILE *progress, const char **broken);
+const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const char *data_root,
+				 const char *name, uint64_t seed, FILE *progress,
+				 const char **broken);
 
 /* Writes the profile called `profile` of the result. */
-void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *result, const char *profile,
-		       const char *fit_name);
+void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *result,
+		       const char *profile, const char *fit_name);
 
 #endif

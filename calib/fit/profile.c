@@ -6,34 +6,41 @@
 #include "calib/fit/fit.h"
 #include "sim/base/arena.h"
 
-static const char *value_text(struct arena *arena, const struct fitted_parameter *parameter, double value)
+static const char *value_text(struct arena *arena, const struct fitted_parameter *parameter,
+			      double value)
 {
 	const char *unit = quantity_unit(parameter->row->quantity);
-	return unit[0] ? arena_printf(arena, "\"%.6g %s\"", value, unit) : arena_printf(arena, "\"%.6g\"", value);
+	return unit[0] ? arena_printf(arena, "\"%.6g %s\"", value, unit)
+		       : arena_printf(arena, "\"%.6g\"", value);
 }
 
 static void write_stage(FILE *out, struct arena *arena, const struct fit_result *result,
 			const struct fit_stage_result *stage, bool *first)
 {
-	fprintf(out, "%s\t# %zu parameters on %zu rows, rms error %.2f %%:", *first ? "" : ",\n", stage->count,
-		stage->row_count, 100 * stage->rms_ratio);
+	fprintf(out, "%s\t# %zu parameters on %zu rows, rms error %.2f %%:", *first ? "" : ",\n",
+		stage->count, stage->row_count, 100 * stage->rms_ratio);
 	for (size_t i = 0; i < stage->row_count; i++)
 		fprintf(out, "%s %s", i ? ";" : "", stage->row_labels[i]);
 	fputs("\n", out);
 	for (size_t i = 0; i < stage->count; i++) {
 		const struct fitted_parameter *p = &result->parameters[stage->first + i];
-		fprintf(out, "%s\t{ path = \"%s\";\n\t  fit = { value = %s; low = %s; high = %s;\n\t    origin = \"fitted\"; "
-			     "note = \"%s\"; }; }",
-			i ? ",\n" : "", p->path, value_text(arena, p, p->value), value_text(arena, p, p->low),
-			value_text(arena, p, p->high), p->note);
+		fprintf(out,
+			"%s\t{ path = \"%s\";\n\t  fit = { value = %s; low = %s; high = %s;\n\t    "
+			"origin = \"fitted\"; "
+			"note = \"%s\"; }; }",
+			i ? ",\n" : "", p->path, value_text(arena, p, p->value),
+			value_text(arena, p, p->low), value_text(arena, p, p->high), p->note);
 	}
 	*first = false;
 }
 
-void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *result, const char *profile,
-		       const char *fit_name)
+void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *result,
+		       const char *profile, const char *fit_name)
 {
-	fprintf(out, "# Written by `farwire fit %s`; not for editing. Fitted on rows of role fit alone.\n", fit_name);
+	fprintf(out,
+		"# Written by `farwire fit %s`; not for editing. Fitted on rows of role fit "
+		"alone.\n",
+		fit_name);
 	fputs("parameters = (\n", out);
 	bool first = true;
 	for (size_t i = 0; i < result->stage_count; i++)

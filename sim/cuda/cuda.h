@@ -15,27 +15,28 @@
 #include "sim/gpu/gpu.h"
 #include "sim/host/host.h"
 
-enum call_kind { /* one row each in cuda_call_kinds.def, in this order */
-	CALL_LAUNCH,	    /* kernel launch */
-	CALL_LIBRARY,	    /* a cuDNN/cuBLAS call without GPU work (descriptors, workspace size) */
-	CALL_MEMCPY_H2D,    /* synchronous copies */
-	CALL_MEMCPY_D2H,
-	CALL_MEMCPY_H2D_ASYNC,
-	CALL_MEMCPY_D2H_ASYNC,
-	CALL_MEMSET_ASYNC,
-	CALL_EVENT_RECORD,
-	CALL_STREAM_WAIT_EVENT,
-	CALL_EVENT_QUERY,
-	CALL_EVENT_SYNCHRONIZE,
-	CALL_STREAM_QUERY,
-	CALL_STREAM_SYNCHRONIZE,
-	CALL_DEVICE_SYNCHRONIZE,
-	CALL_MALLOC,
-	CALL_FREE,
-	CALL_GET_DEVICE,      /* get/set device, pushed configuration */
-	CALL_GET_ATTRIBUTE,   /* properties, memory info: an answer that can be cached */
-	CALL_CREATE_HANDLE,   /* stream, event, descriptor creation: shadowable */
-	CALL_KIND_COUNT,
+enum call_kind {               /* one row each in cuda_call_kinds.def, in this order */
+		 CALL_LAUNCH,  /* kernel launch */
+		 CALL_LIBRARY, /* a cuDNN/cuBLAS call without GPU work (descriptors, workspace size)
+				*/
+		 CALL_MEMCPY_H2D, /* synchronous copies */
+		 CALL_MEMCPY_D2H,
+		 CALL_MEMCPY_H2D_ASYNC,
+		 CALL_MEMCPY_D2H_ASYNC,
+		 CALL_MEMSET_ASYNC,
+		 CALL_EVENT_RECORD,
+		 CALL_STREAM_WAIT_EVENT,
+		 CALL_EVENT_QUERY,
+		 CALL_EVENT_SYNCHRONIZE,
+		 CALL_STREAM_QUERY,
+		 CALL_STREAM_SYNCHRONIZE,
+		 CALL_DEVICE_SYNCHRONIZE,
+		 CALL_MALLOC,
+		 CALL_FREE,
+		 CALL_GET_DEVICE,    /* get/set device, pushed configuration */
+		 CALL_GET_ATTRIBUTE, /* properties, memory info: an answer that can be cached */
+		 CALL_CREATE_HANDLE, /* stream, event, descriptor creation: shadowable */
+		 CALL_KIND_COUNT,
 };
 const char *call_kind_name(enum call_kind kind); /* "cudaLaunchKernel" ... */
 /* The kind of that name, or CALL_KIND_COUNT. */
@@ -44,18 +45,18 @@ enum call_kind call_kind_find(const char *name);
 struct cuda_call {
 	enum call_kind kind;
 	uint16_t stream;   /* index of the program's streams */
-	uint16_t event;	   /* index of the program's events */
+	uint16_t event;    /* index of the program's events */
 	float arguments_B; /* marshalled size of the arguments */
 	double payload_B;  /* bytes copied; of copies */
 	double duration_s; /* of the kernel or memset on the GPU */
-	bool pageable;	   /* copies */
+	bool pageable;     /* copies */
 	const char *label; /* kernel or op name; borrowed, may be NULL */
 };
 
 /* Host cost of each kind of call in the local driver, at the reference clock. */
 struct driver_params {
-	double launch_s, copy_s, memset_s, record_s, wait_event_s, query_s,
-		synchronize_s, malloc_s, free_s, get_s, create_s, library_s;
+	double launch_s, copy_s, memset_s, record_s, wait_event_s, query_s, synchronize_s, malloc_s,
+		free_s, get_s, create_s, library_s;
 	double sync_wake_s; /* end of GPU work to the waiting thread's return; on its core */
 };
 extern const struct param_table driver_table;
@@ -87,9 +88,8 @@ typedef void call_done_fn(void *ctx, uint64_t arg, enum call_result result);
  * driver_call itself has returned. The call is copied (label stays borrowed).
  * The bytes of a copy are in, or end in, this host's memory: a server that
  * forwards them sends them on itself. */
-void driver_call(struct cuda_process *process, struct cpu *core,
-		 const struct cuda_call *call, call_done_fn *done, void *ctx,
-		 uint64_t arg);
+void driver_call(struct cuda_process *process, struct cpu *core, const struct cuda_call *call,
+		 call_done_fn *done, void *ctx, uint64_t arg);
 
 /* Whoever answers a thread's calls. */
 struct cuda_port {
@@ -99,12 +99,10 @@ struct cuda_port {
 	/* thread: index of the program's thread; core: where it runs. done is
 	 * called when the call returns to the program. */
 	void (*call)(struct cuda_port *port, unsigned thread, struct cpu *core,
-		     const struct cuda_call *call, call_done_fn *done,
-		     void *ctx, uint64_t arg);
+		     const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg);
 };
 
 /* The local driver as a port. */
-struct cuda_port *local_port_new(struct arena *arena,
-				 struct cuda_process *process);
+struct cuda_port *local_port_new(struct arena *arena, struct cuda_process *process);
 
 #endif

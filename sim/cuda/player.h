@@ -23,12 +23,12 @@
 #include "sim/cuda/cuda.h"
 
 enum item_kind {
-	ITEM_THINK,    /* work_s on the thread's core at the reference clock */
-	ITEM_CALL,     /* call */
-	ITEM_POST,     /* signal: adds 1 */
-	ITEM_AWAIT,    /* signal: waits until its count in this step reaches `count` */
-	ITEM_WATCH,    /* hands event `call.event` to the poller; when seen complete, posts signal */
-	ITEM_STEP_MARK,/* the moment at which throughput is counted (optional) */
+	ITEM_THINK, /* work_s on the thread's core at the reference clock */
+	ITEM_CALL,  /* call */
+	ITEM_POST,  /* signal: adds 1 */
+	ITEM_AWAIT, /* signal: waits until its count in this step reaches `count` */
+	ITEM_WATCH, /* hands event `call.event` to the poller; when seen complete, posts signal */
+	ITEM_STEP_MARK, /* the moment at which throughput is counted (optional) */
 };
 
 struct item {
@@ -55,8 +55,8 @@ struct call_stream {
 	size_t thread_count;
 	uint16_t stream_count, event_count, signal_count;
 	struct poller_params poller; /* its thread index is thread_count */
-	double memory_B; /* GPU memory a process takes */
-	double images_count; /* work units a step */
+	double memory_B;             /* GPU memory a process takes */
+	double images_count;         /* work units a step */
 };
 
 /* How a thread's time was spent, summed over a step. */
@@ -64,13 +64,13 @@ enum thread_time { TIME_THINK, TIME_CALL, TIME_WAIT, TIME_KIND_COUNT };
 
 struct step_record {
 	int64_t start_ps, end_ps;
-	int64_t mark_ps; /* of the last ITEM_STEP_MARK; end_ps where none */
-	double gpu_busy_s;   /* of the context, in this step */
-	double thread_s[TIME_KIND_COUNT]; /* of thread 0; they add up to the step */
+	int64_t mark_ps;                    /* of the last ITEM_STEP_MARK; end_ps where none */
+	double gpu_busy_s;                  /* of the context, in this step */
+	double thread_s[TIME_KIND_COUNT];   /* of thread 0; they add up to the step */
 	double gpu_idle_s[TIME_KIND_COUNT]; /* the context's idle time, by what
 		thread 0 was doing meanwhile; adds up to the step less gpu_busy_s */
-	uint64_t calls_count; /* begun by the listed threads */
-	uint64_t polls_count; /* queries begun by the poller, besides */
+	uint64_t calls_count;               /* begun by the listed threads */
+	uint64_t polls_count;               /* queries begun by the poller, besides */
 };
 
 struct player;
@@ -81,20 +81,18 @@ struct player_spec {
 	const struct call_stream *program;
 	struct cuda_port *port;
 	struct guest *guest;
-	struct gpu_context *context; /* for utilisation; NULL: reported as 0 */
+	struct gpu_context *context;  /* for utilisation; NULL: reported as 0 */
 	struct cuda_process *process; /* whose events are watched; needed only by
 					 watches without a poller */
 	uint32_t steps_max;
 	/* Called after each step; returns false to stop this player. */
-	bool (*step_done)(void *ctx, struct player *player,
-			  const struct step_record *record);
+	bool (*step_done)(void *ctx, struct player *player, const struct step_record *record);
 	void *ctx;
 };
 struct player *player_new(const struct player_spec *spec);
 /* Begins the first step (by an event at now). */
 void player_start(struct player *player);
 size_t player_step_count(const struct player *player);
-const struct step_record *player_step_at(const struct player *player,
-					 size_t index);
+const struct step_record *player_step_at(const struct player *player, size_t index);
 
 #endif

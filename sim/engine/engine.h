@@ -48,22 +48,21 @@ struct engine_limits {
 enum engine_end {
 	ENGINE_DRAINED, /* nothing left to happen */
 	ENGINE_STOPPED, /* engine_stop */
-	ENGINE_FAILED,	/* engine_fail: an invariant is broken */
-	ENGINE_EVENTS,	/* events_max reached */
-	ENGINE_TIME,	/* the next event lies after time_max_ps */
+	ENGINE_FAILED,  /* engine_fail: an invariant is broken */
+	ENGINE_EVENTS,  /* events_max reached */
+	ENGINE_TIME,    /* the next event lies after time_max_ps */
 };
 
-struct engine *engine_new(struct arena *arena,
-			  const struct engine_limits *limits);
+struct engine *engine_new(struct arena *arena, const struct engine_limits *limits);
 int64_t engine_now_ps(const struct engine *engine);
 uint64_t engine_events_count(const struct engine *engine);
 
 /* Adds an event. time_ps >= now (asserted). */
-struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn,
-			  void *ctx, uint64_t arg);
+struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
+			  uint64_t arg);
 /* delay_ps >= 0 from now. */
-struct event_id engine_after(struct engine *engine, int64_t delay_ps,
-			     event_fn *fn, void *ctx, uint64_t arg);
+struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
+			     uint64_t arg);
 /* True if it was pending and is now gone; false if it ran or was cancelled. */
 bool engine_cancel(struct engine *engine, struct event_id id);
 

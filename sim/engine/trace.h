@@ -16,15 +16,15 @@
 struct arena;
 struct trace;
 
-enum span_kind { /* decides the colour in a plot and the Perfetto category */
-	SPAN_CALL,     /* a CUDA call on a host thread */
-	SPAN_CPU,      /* work on a core */
-	SPAN_WIRE,     /* bytes on a link or connection */
-	SPAN_KERNEL,   /* a kernel on a GPU */
-	SPAN_COPY,     /* a copy engine at work */
-	SPAN_WAIT,     /* a thread waits */
-	SPAN_LOSS,     /* a lost packet until its retransmission */
-	SPAN_KIND_COUNT,
+enum span_kind {              /* decides the colour in a plot and the Perfetto category */
+		 SPAN_CALL,   /* a CUDA call on a host thread */
+		 SPAN_CPU,    /* work on a core */
+		 SPAN_WIRE,   /* bytes on a link or connection */
+		 SPAN_KERNEL, /* a kernel on a GPU */
+		 SPAN_COPY,   /* a copy engine at work */
+		 SPAN_WAIT,   /* a thread waits */
+		 SPAN_LOSS,   /* a lost packet until its retransmission */
+		 SPAN_KIND_COUNT,
 };
 
 struct span {
@@ -38,8 +38,8 @@ struct trace *trace_new(struct arena *arena);
 /* The number of the track of that name in that group, made on first use.
  * group: a host, a wire, a GPU (a process in Perfetto). 0 with a NULL trace. */
 uint32_t trace_track(struct trace *trace, const char *group, const char *name);
-void trace_span(struct trace *trace, uint32_t track, enum span_kind kind,
-		const char *name, int64_t start_ps, int64_t end_ps);
+void trace_span(struct trace *trace, uint32_t track, enum span_kind kind, const char *name,
+		int64_t start_ps, int64_t end_ps);
 
 size_t trace_span_count(const struct trace *trace);
 const struct span *trace_span_at(const struct trace *trace, size_t index);

@@ -41,8 +41,7 @@ struct fabric *fabric_new(struct arena *arena, struct engine *engine);
 /* ---- resources ---- */
 
 /* Names are unique; capacity > 0 in units/s. Returns the resource's index. */
-int fabric_resource_add(struct fabric *fabric, const char *name,
-			double capacity);
+int fabric_resource_add(struct fabric *fabric, const char *name, double capacity);
 void fabric_capacity_set(struct fabric *fabric, int resource, double capacity);
 double fabric_capacity(const struct fabric *fabric, int resource);
 size_t fabric_resource_count(const struct fabric *fabric);
@@ -63,12 +62,12 @@ struct flow_use {
 };
 
 struct flow_spec {
-	double size;   /* units > 0, e.g. payload bytes */
-	double cap;    /* units/s; 0: none */
-	double weight; /* 0: 1 */
+	double size;                         /* units > 0, e.g. payload bytes */
+	double cap;                          /* units/s; 0: none */
+	double weight;                       /* 0: 1 */
 	struct flow_use uses[FLOW_USES_MAX]; /* no resource twice */
-	size_t use_count; /* may be 0 if cap > 0 */
-	event_fn *done;	  /* called once, when the last unit has entered */
+	size_t use_count;                    /* may be 0 if cap > 0 */
+	event_fn *done;                      /* called once, when the last unit has entered */
 	void *ctx;
 	uint64_t arg;
 };
@@ -78,47 +77,43 @@ struct flow_id { /* {0} is never an active flow */
 	uint32_t serial;
 };
 
-struct flow_id fabric_flow_start(struct fabric *fabric,
-				 const struct flow_spec *spec);
+struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *spec);
 /* Changes the cap of an active flow (0: none); false if it has ended. */
 bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap);
 /* Ends it without calling done; false if it has ended. */
 bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id);
 double fabric_flow_rate(struct fabric *fabric, struct flow_id id); /* 0: ended */
-size_t fabric_flow_count(const struct fabric *fabric); /* active */
+size_t fabric_flow_count(const struct fabric *fabric);             /* active */
 
 /* ---- topology ---- */
 
 /* What a link does to whatever crosses it, worked out from its parameters by
  * its kind. [0]: from a to b, [1]: back. */
 struct link_traits {
-	double capacity_Bps[2]; /* raw, framing included */
-	double latency_s;	/* one way, switching at its far end included */
-	double packet_payload_B; /* most bytes in a packet (IP MTU, TLP payload); 0: no packets */
+	double capacity_Bps[2];   /* raw, framing included */
+	double latency_s;         /* one way, switching at its far end included */
+	double packet_payload_B;  /* most bytes in a packet (IP MTU, TLP payload); 0: no packets */
 	double packet_overhead_B; /* bytes on the wire beyond that, a packet */
-	double loss_ratio[2];	/* chance that a packet is lost */
+	double loss_ratio[2];     /* chance that a packet is lost */
 	double unmoderated_loss_ratio[2]; /* ... when the receiving NIC interrupts
 					     for every packet; 0: the same */
-	bool physical_nic; /* receiving from it goes through a physical NIC */
+	bool physical_nic;                /* receiving from it goes through a physical NIC */
 	/* It cuts whatever crosses it into packets of its own (PCIe TLPs, NVLink
 	 * flits, cache lines), unseen by the ends: no part in a route's MTU. */
 	bool own_packets;
 };
 
-int fabric_node_add(struct fabric *fabric, const char *name); /* unique */
+int fabric_node_add(struct fabric *fabric, const char *name);        /* unique */
 int fabric_node_find(const struct fabric *fabric, const char *name); /* or -1 */
 size_t fabric_node_count(const struct fabric *fabric);
 const char *fabric_node_name(const struct fabric *fabric, int node);
-int fabric_link_add(struct fabric *fabric, const char *name,
-		    const char *kind_name, int node_a, int node_b,
-		    const struct link_traits *traits);
+int fabric_link_add(struct fabric *fabric, const char *name, const char *kind_name, int node_a,
+		    int node_b, const struct link_traits *traits);
 size_t fabric_link_count(const struct fabric *fabric);
 const char *fabric_link_name(const struct fabric *fabric, int link);
 const char *fabric_link_kind(const struct fabric *fabric, int link);
-const struct link_traits *fabric_link_traits(const struct fabric *fabric,
-					     int link);
-void fabric_link_nodes(const struct fabric *fabric, int link, int *node_a,
-		       int *node_b);
+const struct link_traits *fabric_link_traits(const struct fabric *fabric, int link);
+void fabric_link_nodes(const struct fabric *fabric, int link, int *node_a, int *node_b);
 /* The resource of a link's direction (0: a to b). */
 int fabric_link_resource(const struct fabric *fabric, int link, int direction);
 
@@ -130,18 +125,17 @@ struct hop {
 struct route {
 	const struct hop *hops; /* count of them, borrowed from the fabric */
 	size_t count;
-	double latency_s;   /* sum over the hops */
-	double mtu_B;	    /* least packet_payload_B > 0 of the hops without
-			       own_packets; 0: none */
-	double loss_ratio;  /* 1 - product of (1 - loss) */
-	bool physical_nic;  /* of any hop */
+	double latency_s;  /* sum over the hops */
+	double mtu_B;      /* least packet_payload_B > 0 of the hops without
+			      own_packets; 0: none */
+	double loss_ratio; /* 1 - product of (1 - loss) */
+	bool physical_nic; /* of any hop */
 };
 
 /* The route, found once and kept; NULL if there is none. from == to gives an
  * empty route. Only links whose kind is in kinds (NULL-terminated; NULL: any)
  * are taken. Back from `to` to `from` goes over the same links. */
-const struct route *fabric_route(struct fabric *fabric, int from, int to,
-				 const char *const *kinds);
+const struct route *fabric_route(struct fabric *fabric, int from, int to, const char *const *kinds);
 
 /* Bytes on link for `payload_B` bytes of a message that travels in packets
  * with header_B bytes of headers of their own inside each packet (TCP/IP: 52,
@@ -151,14 +145,13 @@ const struct route *fabric_route(struct fabric *fabric, int from, int to,
  * A link with own_packets cuts the packets' bytes again:
  *   crossing = payload + packets header;
  *   wire = crossing + ceil(crossing / its packet_payload) overhead.     */
-double link_wire_B(const struct link_traits *traits, double mtu_B,
-		   double header_B, double payload_B);
-double route_packets(const struct route *route, double header_B,
-		     double payload_B);
+double link_wire_B(const struct link_traits *traits, double mtu_B, double header_B,
+		   double payload_B);
+double route_packets(const struct route *route, double header_B, double payload_B);
 
 /* Adds the hops of route to spec->uses with their framing. */
-void route_uses(const struct fabric *fabric, const struct route *route,
-		double header_B, double payload_B, struct flow_spec *spec);
+void route_uses(const struct fabric *fabric, const struct route *route, double header_B,
+		double payload_B, struct flow_spec *spec);
 
 /* ---- checks ---- */
 

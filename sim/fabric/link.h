@@ -15,8 +15,8 @@
 enum { LINK_PARAMS_SIZE_MAX = 256 };
 
 struct link_kind {
-	const char *name; /* "pcie" */
-	const char *help; /* one line */
+	const char *name;                /* "pcie" */
+	const char *help;                /* one line */
 	const struct param_table *table; /* table->size <= LINK_PARAMS_SIZE_MAX */
 	/* Works out what the parameters mean. Returns NULL, or what is wrong
 	 * with their combination (static text). */

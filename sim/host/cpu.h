@@ -40,23 +40,22 @@ enum { IDLE_STATES_MAX = 4 };
 
 struct idle_state {
 	double residency_s; /* entered when idle for at least this long */
-	double exit_s;	    /* added when work comes */
+	double exit_s;      /* added when work comes */
 };
 
 struct cpu_spec {
 	double clock_Hz; /* as power policy and turbo leave it */
-	double wake_s;	 /* added to every wake-up from idle (a halted vCPU) */
+	double wake_s;   /* added to every wake-up from idle (a halted vCPU) */
 	struct idle_state idle[IDLE_STATES_MAX]; /* deepest last */
 	size_t idle_count;
 };
 
-struct cpu *cpu_new(struct arena *arena, struct engine *engine,
-		    struct fabric *fabric, const char *group, const char *name,
-		    const struct cpu_spec *spec);
+struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
+		    const char *group, const char *name, const struct cpu_spec *spec);
 /* Queues work_s seconds (at the reference clock) and calls fn when done. label
  * names it in the trace (borrowed, may be NULL: not traced). */
-void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn,
-	       void *ctx, uint64_t arg);
+void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, void *ctx,
+	       uint64_t arg);
 /* A thread polls on this core from now on: no wake-ups any more. */
 void cpu_spin(struct cpu *cpu);
 /* A virtual CPU that needs wake_s to be scheduled again also runs here: the

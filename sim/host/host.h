@@ -32,7 +32,7 @@ struct host_params {
 	double clock_Hz;
 	double turbo_clock_Hz; /* under load with turbo; 0: no more than clock */
 	bool turbo;
-	int power_policy; /* enum power_policy */
+	int power_policy;            /* enum power_policy */
 	double balanced_clock_ratio; /* of clock, under POWER_BALANCED */
 	bool c_states;
 	double c1e_exit_s, c1e_residency_s, c6_exit_s, c6_residency_s;
@@ -45,25 +45,25 @@ enum power_policy { POWER_BALANCED, POWER_MAX_PERFORMANCE };
 extern const struct param_table host_table;
 
 struct guest_params {
-	int kind; /* enum guest_kind */
-	int vnic; /* enum vnic_kind */
-	double vcpus_count; /* 0: all of the host's cores */
+	int kind;                /* enum guest_kind */
+	int vnic;                /* enum vnic_kind */
+	double vcpus_count;      /* 0: all of the host's cores */
 	int latency_sensitivity; /* enum latency_sensitivity */
-	double vcpu_wake_s;  /* scheduling a halted vCPU, sensitivity normal */
+	double vcpu_wake_s;      /* scheduling a halted vCPU, sensitivity normal */
 	bool coalescing;
 	double coalescing_rate_Hz;
-	double vnic_packet_s; /* the hypervisor's work for a packet, in the guest's time */
+	double vnic_packet_s;  /* the hypervisor's work for a packet, in the guest's time */
 	double vnic_latency_s; /* added one way (the virtual switch, PVRDMA's proxy) */
 	bool firewall;
 	double firewall_packet_s;
 	bool selinux;
 	double selinux_call_s;
-	double send_s;	  /* socket send of a short message, at reference clock */
-	double receive_s; /* interrupt, protocol and socket receive, ditto */
-	double packet_s;  /* each further packet of a long message, either side */
-	double byte_spB;  /* copying and checksumming, either side */
+	double send_s;        /* socket send of a short message, at reference clock */
+	double receive_s;     /* interrupt, protocol and socket receive, ditto */
+	double packet_s;      /* each further packet of a long message, either side */
+	double byte_spB;      /* copying and checksumming, either side */
 	double thread_wake_s; /* waking a blocked thread */
-	bool offload; /* segmentation offload: packets of 64 KiB for the CPU */
+	bool offload;         /* segmentation offload: packets of 64 KiB for the CPU */
 };
 enum guest_kind { GUEST_BARE, GUEST_VM, GUEST_CONTAINER };
 enum vnic_kind { VNIC_NONE, VNIC_PASSTHROUGH, VNIC_PVRDMA, VNIC_VMXNET3 };
@@ -76,9 +76,8 @@ struct guest;
 /* name: also the fabric node (added if it is not there yet) and the prefix of
  * its resources. The host's memory is the resource "<name>.dram". The
  * parameters are borrowed. */
-struct host *host_new(struct arena *arena, struct engine *engine,
-		      struct fabric *fabric, const char *name,
-		      const struct host_params *params);
+struct host *host_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
+		      const char *name, const struct host_params *params);
 struct guest *guest_new(struct host *host, const char *name, int node,
 			const struct guest_params *params);
 const struct host_params *host_params(const struct host *host);
@@ -109,10 +108,8 @@ double guest_packet_B(const struct guest *guest, bool receiving, double wire_B);
  * per packet (firewall, vNIC, from the second one packet_s) + per byte.
  * Waking the thread that reads (thread_wake_s) is not in it: only who knows
  * whether it sleeps can add that. */
-double guest_send_work_s(const struct guest *guest, double packets,
-			 double payload_B);
-double guest_receive_work_s(const struct guest *guest, double packets,
-			    double payload_B);
+double guest_send_work_s(const struct guest *guest, double packets, double payload_B);
+double guest_receive_work_s(const struct guest *guest, double packets, double payload_B);
 /* The part of it that a bulk flow pays as it goes: core-seconds a byte at the
  * reference clock, for packets of packet_B payload bytes. */
 double guest_flow_spB(const struct guest *guest, double packet_B);
@@ -123,8 +120,8 @@ double guest_flow_spB(const struct guest *guest, double packet_B);
  * An interrupt fires at max(arrival, last one + 1/rate), each guest having a
  * queue of its own on the physical NIC; messages that arrive while one is due
  * share it. */
-void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic,
-		   double work_s, event_fn *fn, void *ctx, uint64_t arg);
+void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, double work_s,
+		   event_fn *fn, void *ctx, uint64_t arg);
 /* Interrupts raised so far, for counters and tests. */
 uint64_t guest_interrupts_count(const struct guest *guest);
 

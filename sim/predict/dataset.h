@@ -9,10 +9,9 @@
  *          dataset = { name = "x"; title = "..."; table = "x.tsv"; value = "images_per_s";
  *            settings = ["case.model=resnet50"]; label = ["case", "batch"]; role_column = "role";
  *            columns = ( { column = "batch"; setting = "case.batch"; },
- *                        { column = "case"; values = ( { is = "lan"; settings = ["..."]; } ); } ); };
- *        Optional: role (one for all rows), where = ( { column; is } ) keeps
- *        matching rows only, utilization (a column that bounds the mean
- *        utilisation from above), utilization_slack.
+ *                        { column = "case"; values = ( { is = "lan"; settings = ["..."]; } ); } );
+ * }; Optional: role (one for all rows), where = ( { column; is } ) keeps matching rows only,
+ * utilization (a column that bounds the mean utilisation from above), utilization_slack.
  *
  * GRID   every combination of `dimensions`, each value with its settings, and
  *        `claims` about their ratios, for sources that give bounds only:
@@ -43,10 +42,10 @@ struct dataset_row {
 	const char *label; /* "same_esxi tuned=yes batch=16" */
 	struct origin origin;
 	enum row_role role;
-	double measured;	   /* NaN: a failure, or a grid's row */
-	const char *failure;	   /* "FAIL:connection_timeout", or NULL */
-	double rounding_ratio;	   /* half a unit of the last printed digit / measured */
-	double utilization_max;	   /* NaN: none */
+	double measured;        /* NaN: a failure, or a grid's row */
+	const char *failure;    /* "FAIL:connection_timeout", or NULL */
+	double rounding_ratio;  /* half a unit of the last printed digit / measured */
+	double utilization_max; /* NaN: none */
 	const struct setting *settings;
 	size_t setting_count;
 	size_t at[DIMENSIONS_OF_GRID_MAX]; /* of a grid: index of each dimension's value */
@@ -65,7 +64,14 @@ struct grid_dimension {
 	size_t value_count;
 };
 
-enum claim_kind { CLAIM_RANGE, CLAIM_FIRST, CLAIM_LAST, CLAIM_GREATER, CLAIM_RISES, CLAIM_UTILIZATION };
+enum claim_kind {
+	CLAIM_RANGE,
+	CLAIM_FIRST,
+	CLAIM_LAST,
+	CLAIM_GREATER,
+	CLAIM_RISES,
+	CLAIM_UTILIZATION
+};
 struct claim {
 	enum claim_kind kind;
 	const char *text;
@@ -94,15 +100,16 @@ struct dataset {
 
 /* Reads calib/measured/<name>.cfg under data_root, or a file of one's own.
  * extra settings come after the dataset's own. NULL after errors. */
-const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const char *data_root, const char *name,
-				   const struct setting *extra, size_t extra_count);
+const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const char *data_root,
+				   const char *name, const struct setting *extra,
+				   size_t extra_count);
 
 struct row_outcome {
 	const struct dataset_row *row;
 	const struct prediction *prediction;
 	struct estimate predicted; /* of the measured quantity; NaN: failed */
-	double error;		   /* predicted / measured - 1; NaN for failures */
-	bool agrees;		   /* of failures: both failed */
+	double error;              /* predicted / measured - 1; NaN for failures */
+	bool agrees;               /* of failures: both failed */
 };
 struct claim_outcome {
 	const struct claim *claim;
@@ -128,11 +135,12 @@ struct dataset_outcome {
 };
 
 /* Predicts every row. NULL after input errors or a broken invariant (*broken). */
-const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag, const struct dataset *dataset,
-					       const char *data_root, const struct predict_options *options,
+const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag,
+					       const struct dataset *dataset, const char *data_root,
+					       const struct predict_options *options,
 					       const char **broken);
-void claims_judge(struct arena *arena, const struct dataset *dataset, const struct row_outcome *rows,
-		  struct claim_outcome *outcomes);
+void claims_judge(struct arena *arena, const struct dataset *dataset,
+		  const struct row_outcome *rows, struct claim_outcome *outcomes);
 
 /* ---- tab-separated tables ---- */
 

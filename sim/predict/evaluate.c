@@ -8,17 +8,21 @@
 #include "sim/base/vec.h"
 #include "sim/predict/dataset.h"
 
-static struct error_summary summarize(struct arena *arena, const struct dataset_outcome *outcome, enum row_role role)
+static struct error_summary summarize(struct arena *arena, const struct dataset_outcome *outcome,
+				      enum row_role role)
 {
-	struct error_summary summary = {.median_abs = NAN, .max_abs = NAN, .geomean_abs = NAN, .coverage = NAN};
-	double *errors = ARENA_ARRAY(arena, outcome->dataset->row_count + 1, double), logs = 0, covered = 0;
+	struct error_summary summary = {
+		.median_abs = NAN, .max_abs = NAN, .geomean_abs = NAN, .coverage = NAN};
+	double *errors = ARENA_ARRAY(arena, outcome->dataset->row_count + 1, double), logs = 0,
+	       covered = 0;
 	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
 		const struct row_outcome *row = &outcome->rows[i];
 		if (row->row->role != role || !isfinite(row->error))
 			continue;
 		errors[summary.count++] = fabs(row->error);
 		logs += fabs(log1p(row->error));
-		covered += row->row->measured >= row->predicted.low && row->row->measured <= row->predicted.high;
+		covered += row->row->measured >= row->predicted.low &&
+			   row->row->measured <= row->predicted.high;
 	}
 	if (summary.count == 0)
 		return summary;
@@ -30,7 +34,8 @@ static struct error_summary summarize(struct arena *arena, const struct dataset_
 	return summary;
 }
 
-static const struct cfg_param **collect_fitted(struct arena *arena, const struct dataset_outcome *outcome, size_t *count)
+static const struct cfg_param **collect_fitted(struct arena *arena,
+					       const struct dataset_outcome *outcome, size_t *count)
 {
 	VEC(const struct cfg_param *) fitted = {0};
 	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
@@ -64,13 +69,16 @@ static struct row_outcome judge_row(const struct dataset *dataset, const struct 
 
 /* Predicts count rows; false after an error. */
 static bool predict_rows(struct arena *arena, struct diag *diag, const struct dataset *dataset,
-			 const struct dataset_row *rows, const char *data_root, const struct predict_options *options,
-			 const char **broken, struct row_outcome *outcomes)
+			 const struct dataset_row *rows, const char *data_root,
+			 const struct predict_options *options, const char **broken,
+			 struct row_outcome *outcomes)
 {
 	for (size_t i = 0; i < dataset->row_count; i++) {
-		const struct case_request request = {.settings = rows[i].settings, .setting_count = rows[i].setting_count,
+		const struct case_request request = {.settings = rows[i].settings,
+						     .setting_count = rows[i].setting_count,
 						     .data_root = data_root};
-		const struct prediction *prediction = predict_case(arena, diag, &request, options, broken);
+		const struct prediction *prediction =
+			predict_case(arena, diag, &request, options, broken);
 		if (!prediction)
 			return false;
 		outcomes[i] = judge_row(dataset, &rows[i], prediction);
@@ -78,8 +86,9 @@ static bool predict_rows(struct arena *arena, struct diag *diag, const struct da
 	return true;
 }
 
-const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag, const struct dataset *dataset,
-					       const char *data_root, const struct predict_options *options,
+const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag,
+					       const struct dataset *dataset, const char *data_root,
+					       const struct predict_options *options,
 					       const char **broken)
 {
 	struct dataset_outcome *outcome = ARENA_NEW(arena, struct dataset_outcome);
@@ -88,12 +97,13 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 	outcome->beside = ARENA_ARRAY(arena, dataset->beside_count + 1, struct row_outcome *);
 	outcome->claims = ARENA_ARRAY(arena, dataset->claim_count + 1, struct claim_outcome);
 	outcome->bounds_hold = true;
-	if (!predict_rows(arena, diag, dataset, dataset->rows, data_root, options, broken, outcome->rows))
+	if (!predict_rows(arena, diag, dataset, dataset->rows, data_root, options, broken,
+			  outcome->rows))
 		return NULL;
 	for (size_t i = 0; i < dataset->beside_count; i++) {
 		outcome->beside[i] = ARENA_ARRAY(arena, dataset->row_count + 1, struct row_outcome);
-		if (!predict_rows(arena, diag, dataset, dataset->beside[i].rows, data_root, options, broken,
-				  outcome->beside[i]))
+		if (!predict_rows(arena, diag, dataset, dataset->beside[i].rows, data_root, options,
+				  broken, outcome->beside[i]))
 			return NULL;
 	}
 	for (size_t i = 0; i < dataset->row_count; i++) {

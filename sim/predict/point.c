@@ -8,12 +8,17 @@
 
 static struct client_point steady(const struct scenario *scenario, const struct client_run *run)
 {
-	struct client_point point = {.failed = run->failed, .reason = run->reason,
-				     .throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN};
+	struct client_point point = {.failed = run->failed,
+				     .reason = run->reason,
+				     .throughput = NAN,
+				     .step_s = NAN,
+				     .ratio = NAN,
+				     .gpu_utilization = NAN};
 	size_t warmup = (size_t)scenario->steps_warmup_count;
 	if (run->failed || run->step_count <= warmup)
 		return point;
-	const struct step_record *first = &run->steps[warmup], *last = &run->steps[run->step_count - 1];
+	const struct step_record *first = &run->steps[warmup],
+				 *last = &run->steps[run->step_count - 1];
 	double elapsed_s = s_from_ps(last->end_ps - first->start_ps), busy_s = 0;
 	double steps = (double)(run->step_count - warmup);
 	for (const struct step_record *step = first; step <= last; step++)
@@ -26,8 +31,8 @@ static struct client_point steady(const struct scenario *scenario, const struct 
 
 /* The throughput of client alone beside its GPU; that of an equal client
  * before it is taken again. */
-static double baseline_throughput(struct arena *arena, const struct scenario *scenario, size_t client, uint64_t seed,
-				  const double *known)
+static double baseline_throughput(struct arena *arena, const struct scenario *scenario,
+				  size_t client, uint64_t seed, const double *known)
 {
 	const struct client_entry *entry = &scenario->clients[client];
 	for (size_t i = 0; i < client; i++) {
@@ -43,16 +48,19 @@ static double baseline_throughput(struct arena *arena, const struct scenario *sc
 
 static bool is_local(const struct scenario *scenario)
 {
-	return scenario->client_count == 1 && !scenario->clients[0].runtime && scenario->clients[0].fraction_ratio == 1;
+	return scenario->client_count == 1 && !scenario->clients[0].runtime &&
+	       scenario->clients[0].fraction_ratio == 1;
 }
 
-static void add_ratios(struct arena *arena, const struct scenario *scenario, uint64_t seed, struct point *point)
+static void add_ratios(struct arena *arena, const struct scenario *scenario, uint64_t seed,
+		       struct point *point)
 {
 	double *known = ARENA_ARRAY(arena, point->client_count + 1, double);
 	double sum = 0;
 	for (size_t i = 0; i < point->client_count; i++) {
-		known[i] = is_local(scenario) ? point->clients[i].throughput
-					      : baseline_throughput(arena, scenario, i, seed, known);
+		known[i] = is_local(scenario)
+				   ? point->clients[i].throughput
+				   : baseline_throughput(arena, scenario, i, seed, known);
 		point->clients[i].ratio = point->clients[i].throughput / known[i];
 		sum += point->clients[i].ratio;
 	}
@@ -75,10 +83,11 @@ static double pool_utilization(const struct scenario *scenario, const struct wor
 	return busy_s / count / outcome->end_s;
 }
 
-struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed, bool with_baseline,
-			   struct trace *trace)
+struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
+			   bool with_baseline, struct trace *trace)
 {
-	struct point point = {.throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN};
+	struct point point = {
+		.throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN};
 	point.outcome = world_run(arena, scenario, seed, trace);
 	point.broken = point.outcome.broken;
 	point.client_count = scenario->client_count;
@@ -97,8 +106,9 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 		return point;
 	point.throughput = throughput;
 	point.step_s = step;
-	point.gpu_utilization = point.client_count == 1 ? point.clients[0].gpu_utilization
-							: pool_utilization(scenario, &point.outcome);
+	point.gpu_utilization = point.client_count == 1
+					? point.clients[0].gpu_utilization
+					: pool_utilization(scenario, &point.outcome);
 	if (with_baseline)
 		add_ratios(arena, scenario, seed, &point);
 	return point;

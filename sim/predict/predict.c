@@ -44,8 +44,10 @@ static double draw_value(const struct cfg_param *param, double u)
 static struct answers answers_of(struct arena *arena, const struct point *point)
 {
 	struct answers answers = {.failed = point->failed || point->broken};
-	answers.all = (struct client_point){.throughput = point->throughput, .step_s = point->step_s,
-					    .ratio = point->ratio, .gpu_utilization = point->gpu_utilization};
+	answers.all = (struct client_point){.throughput = point->throughput,
+					    .step_s = point->step_s,
+					    .ratio = point->ratio,
+					    .gpu_utilization = point->gpu_utilization};
 	answers.clients = ARENA_ARRAY(arena, point->client_count + 1, struct client_point);
 	memcpy(answers.clients, point->clients, point->client_count * sizeof *answers.clients);
 	return answers;
@@ -57,8 +59,9 @@ static void draw_one(struct draws *draws, size_t index)
 	struct diag *diag = diag_new(arena);
 	struct draw_value values[DIMENSIONS_MAX];
 	for (size_t d = 0; d < draws->dimensions; d++)
-		values[d] = (struct draw_value){draws->params[d]->path,
-						draw_value(draws->params[d], draws->points[index * draws->dimensions + d])};
+		values[d] = (struct draw_value){
+			draws->params[d]->path,
+			draw_value(draws->params[d], draws->points[index * draws->dimensions + d])};
 	struct case_request request = *draws->request;
 	request.draws = values;
 	request.draw_count = draws->dimensions;
@@ -66,7 +69,8 @@ static void draw_one(struct draws *draws, size_t index)
 	struct answers *slot = &draws->answers[index];
 	slot->failed = true;
 	if (scenario) {
-		struct point point = predict_point(arena, scenario, draws->options->seed + index + 1, draws->with_ratio, NULL);
+		struct point point = predict_point(
+			arena, scenario, draws->options->seed + index + 1, draws->with_ratio, NULL);
 		struct client_point *kept = slot->clients;
 		struct answers found = answers_of(arena, &point);
 		memcpy(kept, found.clients, draws->client_count * sizeof *kept);
@@ -95,13 +99,15 @@ static void run_draws(struct arena *arena, struct draws *draws)
 	draws->points = ARENA_ARRAY(arena, count * draws->dimensions + 1, double);
 	draws->answers = ARENA_ARRAY(arena, count, struct answers);
 	for (size_t i = 0; i < count; i++)
-		draws->answers[i].clients = ARENA_ARRAY(arena, draws->client_count + 1, struct client_point);
+		draws->answers[i].clients =
+			ARENA_ARRAY(arena, draws->client_count + 1, struct client_point);
 	num_sobol(count, draws->dimensions, draws->options->seed, draws->points);
 	pthread_mutex_init(&draws->lock, NULL);
 	unsigned jobs = draws->options->jobs ? draws->options->jobs : 1;
 	pthread_t *threads = ARENA_ARRAY(arena, jobs, pthread_t);
 	unsigned started = 0;
-	while (started + 1 < jobs && pthread_create(&threads[started], NULL, draw_worker, draws) == 0)
+	while (started + 1 < jobs &&
+	       pthread_create(&threads[started], NULL, draw_worker, draws) == 0)
 		started++;
 	draw_worker(draws);
 	for (unsigned i = 0; i < started; i++)
@@ -113,8 +119,8 @@ static void run_draws(struct arena *arena, struct draws *draws)
 
 /* The interval of one answer: offset of a double in struct client_point;
  * client < 0: of the whole case. */
-static struct estimate interval(struct arena *arena, const struct draws *draws, double value, long client,
-				size_t offset)
+static struct estimate interval(struct arena *arena, const struct draws *draws, double value,
+				long client, size_t offset)
 {
 	struct estimate estimate = {value, value, value};
 	double *values = ARENA_ARRAY(arena, draws->options->draws_count + 1, double);
@@ -133,11 +139,12 @@ static struct estimate interval(struct arena *arena, const struct draws *draws, 
 	return estimate;
 }
 
-#define INTERVAL(draws, value, client, field) \
+#define INTERVAL(draws, value, client, field)                                                      \
 	interval(arena, draws, value, client, offsetof(struct client_point, field))
 
-static void summarize_clients(struct arena *arena, const struct scenario *scenario, const struct point *point,
-			      const struct draws *draws, struct prediction *prediction)
+static void summarize_clients(struct arena *arena, const struct scenario *scenario,
+			      const struct point *point, const struct draws *draws,
+			      struct prediction *prediction)
 {
 	prediction->clients = ARENA_ARRAY(arena, point->client_count + 1, struct client_prediction);
 	prediction->client_count = point->client_count;
@@ -157,7 +164,8 @@ static void summarize_clients(struct arena *arena, const struct scenario *scenar
 	}
 }
 
-static void summarize_links(struct arena *arena, const struct world_outcome *outcome, struct prediction *prediction)
+static void summarize_links(struct arena *arena, const struct world_outcome *outcome,
+			    struct prediction *prediction)
 {
 	prediction->links = ARENA_ARRAY(arena, outcome->link_count + 1, struct link_prediction);
 	prediction->link_count = outcome->link_count;
@@ -165,7 +173,9 @@ static void summarize_links(struct arena *arena, const struct world_outcome *out
 		const struct link_use *use = &outcome->links[i];
 		double could_B = use->capacity_Bps * outcome->end_s;
 		prediction->links[i] = (struct link_prediction){
-			.name = use->link, .carried_B = use->carried_B, .utilization = could_B > 0 ? use->carried_B / could_B : 0};
+			.name = use->link,
+			.carried_B = use->carried_B,
+			.utilization = could_B > 0 ? use->carried_B / could_B : 0};
 	}
 }
 
@@ -175,7 +185,8 @@ static void summarize_breakdown(const struct scenario *scenario, const struct cl
 				struct prediction *prediction)
 {
 	size_t warmup = (size_t)scenario->steps_warmup_count;
-	double busy = 0, idle[TIME_KIND_COUNT] = {0}, steps = (double)(run->step_count - warmup), span = 0;
+	double busy = 0, idle[TIME_KIND_COUNT] = {0}, steps = (double)(run->step_count - warmup),
+	       span = 0;
 	for (size_t i = warmup; i < run->step_count; i++) {
 		busy += run->steps[i].gpu_busy_s / steps;
 		span += s_from_ps(run->steps[i].end_ps - run->steps[i].start_ps) / steps;
@@ -185,28 +196,36 @@ static void summarize_breakdown(const struct scenario *scenario, const struct cl
 		prediction->polls_count = run->steps[i].polls_count;
 	}
 	bool remote = run->entry->runtime != NULL;
-	double lost = fmin(run->remote.stalled_s / (double)run->step_count, idle[TIME_CALL] + idle[TIME_WAIT]);
+	double lost = fmin(run->remote.stalled_s / (double)run->step_count,
+			   idle[TIME_CALL] + idle[TIME_WAIT]);
 	double network = remote ? idle[TIME_CALL] + idle[TIME_WAIT] - lost : 0;
 	double issue = idle[TIME_THINK] + (remote ? 0 : idle[TIME_CALL]);
 	double wait = remote ? 0 : idle[TIME_WAIT];
-	const struct breakdown_part parts[] = {{"kernel", busy}, {"call issue", issue}, {"network", network},
-					       {"retransmission", lost}, {"copy", wait},
-					       {"other", span - busy - issue - network - lost - wait}};
+	const struct breakdown_part parts[] = {
+		{"kernel", busy},     {"call issue", issue},
+		{"network", network}, {"retransmission", lost},
+		{"copy", wait},       {"other", span - busy - issue - network - lost - wait}};
 	prediction->breakdown_count = sizeof parts / sizeof parts[0];
 	memcpy(prediction->breakdown, parts, sizeof parts);
-	prediction->retransmission_timeouts = (double)run->remote.timeouts_count / (double)run->step_count;
-	static const char *const names[] = {"the GPU's kernels", "issuing calls on the host", "calls' round trips and copies on the network",
-					    "packets lost on the network", "copies", "other"};
+	prediction->retransmission_timeouts =
+		(double)run->remote.timeouts_count / (double)run->step_count;
+	static const char *const names[] = {"the GPU's kernels",
+					    "issuing calls on the host",
+					    "calls' round trips and copies on the network",
+					    "packets lost on the network",
+					    "copies",
+					    "other"};
 	size_t largest = 0;
 	/* what keeps the GPU from working, unless that is next to nothing */
 	for (size_t i = 1; i < prediction->breakdown_count; i++)
-		if (parts[i].seconds > 0.03 * span && (largest == 0 || parts[i].seconds > parts[largest].seconds))
+		if (parts[i].seconds > 0.03 * span &&
+		    (largest == 0 || parts[i].seconds > parts[largest].seconds))
 			largest = i;
 	prediction->bottleneck = names[largest];
 }
 
-static struct prediction *summarize(struct arena *arena, const struct scenario *scenario, const struct point *point,
-				    const struct draws *draws)
+static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
+				    const struct point *point, const struct draws *draws)
 {
 	struct prediction *p = ARENA_NEW(arena, struct prediction);
 	p->name = scenario->name;
@@ -229,7 +248,8 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	return p;
 }
 
-const struct prediction *predict_case(struct arena *arena, struct diag *diag, const struct case_request *request,
+const struct prediction *predict_case(struct arena *arena, struct diag *diag,
+				      const struct case_request *request,
 				      const struct predict_options *options, const char **broken)
 {
 	*broken = NULL;
@@ -241,9 +261,12 @@ const struct prediction *predict_case(struct arena *arena, struct diag *diag, co
 		*broken = point.broken;
 		return NULL;
 	}
-	struct draws draws = {.request = request, .options = options, .client_count = scenario->client_count,
+	struct draws draws = {.request = request,
+			      .options = options,
+			      .client_count = scenario->client_count,
 			      .with_ratio = true};
-	for (size_t i = 0; i < cfg_param_count(scenario->resolution) && draws.dimensions < DIMENSIONS_MAX; i++) {
+	for (size_t i = 0;
+	     i < cfg_param_count(scenario->resolution) && draws.dimensions < DIMENSIONS_MAX; i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
 		if (param->row->kind == PARAM_KIND_NUMBER && param->low < param->high)
 			draws.params[draws.dimensions++] = param;

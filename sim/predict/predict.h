@@ -17,8 +17,8 @@
 
 struct predict_options {
 	uint64_t seed;
-	size_t draws_count; /* 0: no intervals (low = value = high) */
-	unsigned jobs;	    /* threads for the draws; results do not depend on it */
+	size_t draws_count;  /* 0: no intervals (low = value = high) */
+	unsigned jobs;       /* threads for the draws; results do not depend on it */
 	struct trace *trace; /* of the point; NULL: none */
 };
 
@@ -46,7 +46,6 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
  * NULL). A failed verdict is a prediction like any other. */
 const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 				      const struct case_request *request,
-				      const struct predict_options *options,
-				      const char **broken);
+				      const struct predict_options *options, const char **broken);
 
 #endif

@@ -13,11 +13,13 @@
 /* ---- axes ---- */
 
 /* The quantity that text is one of, and its value; false for words. */
-static bool any_quantity(struct arena *arena, const char *text, enum quantity *quantity, double *value)
+static bool any_quantity(struct arena *arena, const char *text, enum quantity *quantity,
+			 double *value)
 {
-	static const enum quantity order[] = {QUANTITY_COUNT, QUANTITY_RATIO, QUANTITY_TIME, QUANTITY_BYTES, QUANTITY_RATE,
-					      QUANTITY_FREQUENCY, QUANTITY_FLOP_RATE, QUANTITY_FLOP,
-					      QUANTITY_TIME_PER_BYTE};
+	static const enum quantity order[] = {
+		QUANTITY_COUNT,     QUANTITY_RATIO, QUANTITY_TIME,
+		QUANTITY_BYTES,     QUANTITY_RATE,  QUANTITY_FREQUENCY,
+		QUANTITY_FLOP_RATE, QUANTITY_FLOP,  QUANTITY_TIME_PER_BYTE};
 	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
 		if (!quantity_parse(arena, order[i], text, value)) {
 			*quantity = order[i];
@@ -26,7 +28,8 @@ static bool any_quantity(struct arena *arena, const char *text, enum quantity *q
 	return false;
 }
 
-static void add_value(struct arena *arena, struct sweep_axis *axis, const char *value_text, double value)
+static void add_value(struct arena *arena, struct sweep_axis *axis, const char *value_text,
+		      double value)
 {
 	const char **texts = (const char **)(void *)axis->texts;
 	double *values = (double *)(void *)axis->values;
@@ -47,8 +50,9 @@ static bool read_range(struct arena *arena, struct sweep_axis *axis, char *low_t
 	axis->log = strncmp(how, "log", 3) == 0;
 	size_t count = strlen(how) > 3 ? strtoul(how + 3, NULL, 10) : 0;
 	if ((!axis->log && strncmp(how, "lin", 3) != 0) || count < 2 || count > POINTS_MAX ||
-	    !any_quantity(arena, low_text, &axis->quantity, &low) || !any_quantity(arena, high_text, &other, &high) ||
-	    other != axis->quantity || (axis->log && (low <= 0 || high <= 0)))
+	    !any_quantity(arena, low_text, &axis->quantity, &low) ||
+	    !any_quantity(arena, high_text, &other, &high) || other != axis->quantity ||
+	    (axis->log && (low <= 0 || high <= 0)))
 		return false;
 	axis->texts = ARENA_ARRAY(arena, count, const char *);
 	axis->values = ARENA_ARRAY(arena, count, double);
@@ -56,7 +60,8 @@ static bool read_range(struct arena *arena, struct sweep_axis *axis, char *low_t
 		double t = (double)i / (double)(count - 1);
 		double value = axis->log ? low * pow(high / low, t) : low + (high - low) * t;
 		const char *unit = quantity_unit(axis->quantity);
-		add_value(arena, axis, arena_printf(arena, "%.9g%s%s", value, unit[0] ? " " : "", unit), value);
+		add_value(arena, axis,
+			  arena_printf(arena, "%.9g%s%s", value, unit[0] ? " " : "", unit), value);
 	}
 	return true;
 }
@@ -88,7 +93,8 @@ static void read_list(struct arena *arena, struct sweep_axis *axis, char *text)
 		((double *)(void *)axis->values)[i] = (double)i;
 }
 
-bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *text, struct sweep_axis *axis)
+bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *text,
+		     struct sweep_axis *axis)
 {
 	char *key = arena_strdup(arena, text), *value = strchr(key, '=');
 	*axis = (struct sweep_axis){.key = key};
@@ -102,7 +108,8 @@ bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *text, s
 	}
 	if (!good)
 		diag_error(diag, (struct origin){"--vary", 0},
-			   "'%s' is no variation (write key=a,b,c or key=lo:hi:log20 or key=lo:hi:lin20, values with their unit)",
+			   "'%s' is no variation (write key=a,b,c or key=lo:hi:log20 or "
+			   "key=lo:hi:lin20, values with their unit)",
 			   text);
 	return good;
 }
@@ -115,8 +122,8 @@ struct sweeping {
 	const struct predict_options *options;
 	struct sweep *sweep;
 	void (*progress)(size_t done, size_t count);
-	size_t next, done, bad;	/* bad: the first point with errors, or SIZE_MAX */
-	const char **errors;	/* of the point bad */
+	size_t next, done, bad; /* bad: the first point with errors, or SIZE_MAX */
+	const char **errors;    /* of the point bad */
 	size_t error_count;
 	const char *broken;
 	pthread_mutex_t lock;
@@ -127,7 +134,8 @@ static const char *kept(struct sweeping *s, const char *text)
 	return text ? arena_strdup(s->arena, text) : NULL;
 }
 
-static void keep_errors(struct sweeping *s, size_t index, const struct diag *diag, const char *broken)
+static void keep_errors(struct sweeping *s, size_t index, const struct diag *diag,
+			const char *broken)
 {
 	if (index >= s->bad)
 		return;
@@ -141,30 +149,36 @@ static void keep_errors(struct sweeping *s, size_t index, const struct diag *dia
 
 static void keep_point(struct sweeping *s, size_t index, const struct prediction *p)
 {
-	s->sweep->points[index] = (struct sweep_point){.ok = p->ok, .reason = kept(s, p->reason),
+	s->sweep->points[index] = (struct sweep_point){.ok = p->ok,
+						       .reason = kept(s, p->reason),
 						       .bottleneck = kept(s, p->bottleneck),
-						       .throughput = p->throughput, .ratio = p->ratio,
-						       .step_s = p->step_s, .gpu_utilization = p->gpu_utilization};
+						       .throughput = p->throughput,
+						       .ratio = p->ratio,
+						       .step_s = p->step_s,
+						       .gpu_utilization = p->gpu_utilization};
 }
 
 static void predict_one(struct sweeping *s, size_t index)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
-	struct setting *settings = ARENA_ARRAY(arena, s->request->setting_count + AXES_MAX, struct setting);
+	struct setting *settings =
+		ARENA_ARRAY(arena, s->request->setting_count + AXES_MAX, struct setting);
 	struct case_request request = *s->request;
 	struct predict_options options = *s->options;
 	if (request.setting_count)
-		memcpy(settings, s->request->settings, s->request->setting_count * sizeof *settings);
+		memcpy(settings, s->request->settings,
+		       s->request->setting_count * sizeof *settings);
 	size_t rest = index;
 	for (size_t a = s->sweep->axis_count; a-- > 0; rest /= s->sweep->axes[a].count)
-		settings[request.setting_count++] =
-			(struct setting){s->sweep->axes[a].texts[rest % s->sweep->axes[a].count], {"--vary", 0}};
+		settings[request.setting_count++] = (struct setting){
+			s->sweep->axes[a].texts[rest % s->sweep->axes[a].count], {"--vary", 0}};
 	request.settings = settings;
 	options.jobs = 1;
 	options.trace = NULL;
 	const char *broken;
-	const struct prediction *prediction = predict_case(arena, diag, &request, &options, &broken);
+	const struct prediction *prediction =
+		predict_case(arena, diag, &request, &options, &broken);
 	pthread_mutex_lock(&s->lock);
 	if (prediction)
 		keep_point(s, index, prediction);
@@ -203,8 +217,9 @@ static void run_workers(struct arena *arena, struct sweeping *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-const struct sweep *sweep_run(struct arena *arena, struct diag *diag, const struct case_request *request,
-			      const struct sweep_axis *axes, size_t axis_count, const struct predict_options *options,
+const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
+			      const struct case_request *request, const struct sweep_axis *axes,
+			      size_t axis_count, const struct predict_options *options,
 			      void (*progress)(size_t done, size_t count), const char **broken)
 {
 	struct sweep *sweep = ARENA_NEW(arena, struct sweep);
@@ -214,13 +229,18 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag, const stru
 	*broken = NULL;
 	for (size_t i = 0; i < axis_count; i++) {
 		if (axes[i].count > POINTS_MAX / sweep->point_count) {
-			diag_error(diag, (struct origin){"--vary", 0}, "more than %d points", POINTS_MAX);
+			diag_error(diag, (struct origin){"--vary", 0}, "more than %d points",
+				   POINTS_MAX);
 			return NULL;
 		}
 		sweep->point_count *= axes[i].count;
 	}
-	struct sweeping s = {.arena = arena, .request = request, .options = options, .sweep = sweep,
-			     .progress = progress, .bad = SIZE_MAX};
+	struct sweeping s = {.arena = arena,
+			     .request = request,
+			     .options = options,
+			     .sweep = sweep,
+			     .progress = progress,
+			     .bad = SIZE_MAX};
 	sweep->points = ARENA_ARRAY(arena, sweep->point_count, struct sweep_point);
 	run_workers(arena, &s);
 	for (size_t i = 0; i < s.error_count; i++)

@@ -13,14 +13,15 @@ enum { AXES_MAX = 6, POINTS_MAX = 1000000 };
 struct sweep_axis {
 	const char *key;
 	const char *const *texts; /* as settings: "key=value" */
-	const double *values;	  /* SI; the index for words */
+	const double *values;     /* SI; the index for words */
 	size_t count;
 	enum quantity quantity; /* QUANTITY_COUNT for words and numbers */
 	bool log, words;
 };
 
 /* False after errors in diag. */
-bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *text, struct sweep_axis *axis);
+bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *text,
+		     struct sweep_axis *axis);
 
 struct sweep_point { /* what is kept of a prediction */
 	bool ok;
@@ -38,8 +39,9 @@ struct sweep {
 /* Predicts every point, options->jobs at a time. NULL after errors (of the
  * first point in order that has any). The answer does not depend on jobs.
  * progress (may be NULL) is told the points done. */
-const struct sweep *sweep_run(struct arena *arena, struct diag *diag, const struct case_request *request,
-			      const struct sweep_axis *axes, size_t axis_count, const struct predict_options *options,
+const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
+			      const struct case_request *request, const struct sweep_axis *axes,
+			      size_t axis_count, const struct predict_options *options,
 			      void (*progress)(size_t done, size_t count), const char **broken);
 
 #endif

@@ -37,7 +37,8 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 	bool header = r->columns.count == 0;
 	size_t cells = 0;
 	for (char *cell; (cell = next_cell(&line)); cells++) {
-		const char **slot = header ? VEC_PUSH(r->arena, &r->columns) : VEC_PUSH(r->arena, &r->cells);
+		const char **slot =
+			header ? VEC_PUSH(r->arena, &r->columns) : VEC_PUSH(r->arena, &r->cells);
 		*slot = arena_strdup(r->arena, cell);
 	}
 	if (header)
@@ -45,8 +46,10 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 	int *at = VEC_PUSH(r->arena, &r->lines);
 	*at = number;
 	if (cells != r->columns.count)
-		diag_error(r->diag, (struct origin){r->tsv->path, number}, "%zu cells where the header names %zu columns "
-			   "(cells are parted by single tabs)", cells, r->columns.count);
+		diag_error(r->diag, (struct origin){r->tsv->path, number},
+			   "%zu cells where the header names %zu columns "
+			   "(cells are parted by single tabs)",
+			   cells, r->columns.count);
 }
 
 const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *path)
@@ -60,7 +63,8 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 		return NULL;
 	}
 	char *line = arena_alloc(arena, LINE_MAX_B);
-	for (int number = 1; fgets(line, LINE_MAX_B, file) && diag_count(diag) == before; number++) {
+	for (int number = 1; fgets(line, LINE_MAX_B, file) && diag_count(diag) == before;
+	     number++) {
 		line[strcspn(line, "\r\n")] = '\0';
 		if (line[0] && line[0] != '#')
 			take_line(&r, line, number);
@@ -69,7 +73,8 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
 	fclose(file);
 	if (r.lines.count == 0 && diag_count(diag) == before)
-		diag_error(diag, (struct origin){path, 0}, "holds no rows (a header line with column names, then rows)");
+		diag_error(diag, (struct origin){path, 0},
+			   "holds no rows (a header line with column names, then rows)");
 	r.tsv->columns = r.columns.items;
 	r.tsv->column_count = r.columns.count;
 	r.tsv->cells = r.cells.items;

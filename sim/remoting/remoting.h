@@ -54,9 +54,9 @@ struct runtime_params {
 	double marshal_s;        /* client: marshalling and dispatching one message */
 	double marshal_byte_spB; /* client: per byte of arguments */
 	double unmarshal_s;      /* server: taking one call apart and dispatching it */
-	double handoff_s; /* server: handing an answered call from the thread that sleeps on
-			     the connection to the one that serves it, and back; none where
-			     threads poll (shared memory, RDMA) */
+	double handoff_s;        /* server: handing an answered call from the thread that sleeps on
+				    the connection to the one that serves it, and back; none where
+				    threads poll (shared memory, RDMA) */
 	double reply_s;          /* client: taking the answer apart */
 	double chunk_B;          /* of bulk copies */
 	bool pipelined;          /* chunks overlap; false: stop-and-go */

@@ -6,22 +6,34 @@
 #include "sim/scenario/read.h"
 
 static const struct param_row case_rows[] = {
-	PARAM_TEXT(struct case_params, topology, NULL, "machines and wires: a file of topologies/", ""),
-	PARAM_TEXT(struct case_params, model, "resnet50", "network: a file of models/networks/", ""),
-	PARAM_TEXT(struct case_params, stack, "tf-1.12", "framework and benchmark code: a file of models/stacks/", ""),
+	PARAM_TEXT(struct case_params, topology, NULL, "machines and wires: a file of topologies/",
+		   ""),
+	PARAM_TEXT(struct case_params, model, "resnet50", "network: a file of models/networks/",
+		   ""),
+	PARAM_TEXT(struct case_params, stack, "tf-1.12",
+		   "framework and benchmark code: a file of models/stacks/", ""),
 	PARAM_TEXT(struct case_params, runtime, "none",
 		   "remoting runtime: a file of models/runtimes/; none: the local driver", ""),
-	PARAM_TEXT(struct case_params, transport, "tcp", "how forwarded calls travel: tcp, rdma, shm", ""),
-	PARAM_TEXT(struct case_params, profile, "", "fitted parameters: a file of calib/profiles/; empty: none", ""),
+	PARAM_TEXT(struct case_params, transport, "tcp",
+		   "how forwarded calls travel: tcp, rdma, shm", ""),
+	PARAM_TEXT(struct case_params, profile, "",
+		   "fitted parameters: a file of calib/profiles/; empty: none", ""),
 	PARAM_TEXT(struct case_params, program, "",
-		   "guest where the program runs; empty: in front of its GPU; spread: over the guests without a GPU", ""),
-	PARAM_TEXT(struct case_params, server, "", "guest in front of the GPU; empty: the first one on its host", ""),
-	PARAM_TEXT(struct case_params, gpu, "", "GPU; empty: the first one; spread: over all of them in turn", ""),
-	PARAM_NUMBER(struct case_params, batch_count, QUANTITY_COUNT, 1, 1e6, "32", "images of a step, per client", ""),
+		   "guest where the program runs; empty: in front of its GPU; spread: over the "
+		   "guests without a GPU",
+		   ""),
+	PARAM_TEXT(struct case_params, server, "",
+		   "guest in front of the GPU; empty: the first one on its host", ""),
+	PARAM_TEXT(struct case_params, gpu, "",
+		   "GPU; empty: the first one; spread: over all of them in turn", ""),
+	PARAM_NUMBER(struct case_params, batch_count, QUANTITY_COUNT, 1, 1e6, "32",
+		     "images of a step, per client", ""),
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
 		     "share of its GPU that a client may use", ""),
-	PARAM_NUMBER(struct case_params, copies_count, QUANTITY_COUNT, 1, 4096, "1", "how many such clients", ""),
-	PARAM_NUMBER(struct case_params, steps_warmup_count, QUANTITY_COUNT, 0, 1000, "1", "steps left out", ""),
+	PARAM_NUMBER(struct case_params, copies_count, QUANTITY_COUNT, 1, 4096, "1",
+		     "how many such clients", ""),
+	PARAM_NUMBER(struct case_params, steps_warmup_count, QUANTITY_COUNT, 0, 1000, "1",
+		     "steps left out", ""),
 	PARAM_NUMBER(struct case_params, steps_count, QUANTITY_COUNT, 1, 100000, "16",
 		     "most steps to measure; fewer when they repeat", ""),
 };
@@ -37,10 +49,13 @@ static const struct param_row client_rows[] = {
 	PARAM_TEXT(struct client_params, server, "", "guest in front of its GPU", ""),
 	PARAM_TEXT(struct client_params, gpu, "", "its GPU", ""),
 	PARAM_TEXT(struct client_params, model, "", "its network", ""),
-	PARAM_NUMBER(struct client_params, batch_count, QUANTITY_COUNT, 0, 1e6, "0", "images of a step", ""),
-	PARAM_NUMBER(struct client_params, fraction_ratio, QUANTITY_RATIO, 0, 1, "0", "share of its GPU", ""),
+	PARAM_NUMBER(struct client_params, batch_count, QUANTITY_COUNT, 0, 1e6, "0",
+		     "images of a step", ""),
+	PARAM_NUMBER(struct client_params, fraction_ratio, QUANTITY_RATIO, 0, 1, "0",
+		     "share of its GPU", ""),
 };
-static const struct param_table client_table = PARAM_TABLE("client", struct client_params, client_rows);
+static const struct param_table client_table =
+	PARAM_TABLE("client", struct client_params, client_rows);
 
 struct case_reader {
 	struct reader reader;
@@ -62,22 +77,25 @@ static struct origin case_origin(const struct case_reader *c)
 }
 
 /* Reads `folder`/name and returns its group called `group`; NULL after errors. */
-static const struct cfg_node *read_group(struct case_reader *c, const char *folder, const char *what, const char *name,
-					 const char *group, const struct cfg_node **file)
+static const struct cfg_node *read_group(struct case_reader *c, const char *folder,
+					 const char *what, const char *name, const char *group,
+					 const struct cfg_node **file)
 {
 	struct reader *reader = &c->reader;
-	const char *path = data_path(reader->arena, reader->diag, case_origin(c), reader->root, folder, what, name,
-				     c->request->path);
+	const char *path = data_path(reader->arena, reader->diag, case_origin(c), reader->root,
+				     folder, what, name, c->request->path);
 	*file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	const struct cfg_node *node = *file ? cfg_child(*file, group) : NULL;
 	if (*file && !node)
-		diag_error(reader->diag, cfg_origin(*file), "%s '%s': no group `%s = { ... }`", what, name, group);
+		diag_error(reader->diag, cfg_origin(*file), "%s '%s': no group `%s = { ... }`",
+			   what, name, group);
 	return node;
 }
 
 /* A fitted profile: a list `parameters` of groups with a path and a value. They
  * stand in for what files say, and give way to settings. */
-static void apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile)
+static void apply_parameters(struct case_reader *c, const struct cfg_node *list,
+			     const char *profile)
 {
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const struct cfg_node *group = cfg_at(list, i);
@@ -86,8 +104,10 @@ static void apply_parameters(struct case_reader *c, const struct cfg_node *list,
 			cfg_override_node(c->reader.resolution, path, cfg_child(group, "fit"));
 		else
 			diag_error(c->reader.diag, cfg_origin(group),
-				   "profile '%s': an entry needs path and fit (write { path = \"runtime.x\"; fit = { "
-				   "value = ... }; })", profile);
+				   "profile '%s': an entry needs path and fit (write { path = "
+				   "\"runtime.x\"; fit = { "
+				   "value = ... }; })",
+				   profile);
 	}
 }
 
@@ -95,7 +115,9 @@ static void apply_profile(struct case_reader *c)
 {
 	const struct cfg_node *file;
 	if (c->params->profile[0])
-		apply_parameters(c, read_group(c, "calib/profiles", "profile", c->params->profile, "parameters", &file),
+		apply_parameters(c,
+				 read_group(c, "calib/profiles", "profile", c->params->profile,
+					    "parameters", &file),
 				 c->params->profile);
 }
 
@@ -111,7 +133,8 @@ static void apply_gpu_profiles(struct case_reader *c)
 			if (strcmp(names[i], topology->gpus[gpu].profile) == 0) {
 				const struct cfg_node *file = cfg_read(
 					reader->arena, reader->diag,
-					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg", reader->root, names[i]));
+					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",
+						     reader->root, names[i]));
 				apply_parameters(c, cfg_child(file, "parameters"), names[i]);
 				break;
 			}
@@ -120,11 +143,13 @@ static void apply_gpu_profiles(struct case_reader *c)
 static void read_stack(struct case_reader *c)
 {
 	const struct cfg_node *file;
-	const struct cfg_node *node = read_group(c, "models/stacks", "stack", c->params->stack, "stack", &file);
+	const struct cfg_node *node =
+		read_group(c, "models/stacks", "stack", c->params->stack, "stack", &file);
 	struct stack_params *stack = ARENA_NEW(c->reader.arena, struct stack_params);
 	if (node)
 		cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag, node, "stack",
-			   arena_printf(c->reader.arena, "stack '%s'", c->params->stack), &stack_table, NULL, 0, stack);
+			   arena_printf(c->reader.arena, "stack '%s'", c->params->stack),
+			   &stack_table, NULL, 0, stack);
 	c->stack = stack;
 }
 
@@ -133,13 +158,15 @@ static void read_transport(struct case_reader *c, const struct cfg_node *file)
 	struct reader *reader = &c->reader;
 	c->transport = transport_kind_find(c->params->transport);
 	if (!c->transport) {
-		diag_error(reader->diag, case_origin(c), "case: no transport is called '%s' (write tcp, rdma or shm)",
+		diag_error(reader->diag, case_origin(c),
+			   "case: no transport is called '%s' (write tcp, rdma or shm)",
 			   c->params->transport);
 		return;
 	}
 	void *params = arena_alloc(reader->arena, TRANSPORT_PARAMS_SIZE_MAX);
-	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(file, c->transport->name),
-		   c->transport->name, c->transport->name, c->transport->table, NULL, 0, params);
+	cfg_params(reader->resolution, reader->arena, reader->diag,
+		   cfg_child(file, c->transport->name), c->transport->name, c->transport->name,
+		   c->transport->table, NULL, 0, params);
 	c->transport_params = params;
 }
 
@@ -149,12 +176,14 @@ static void read_runtime(struct case_reader *c)
 	if (strcmp(c->params->runtime, "none") == 0)
 		return;
 	const struct cfg_node *file;
-	const struct cfg_node *node = read_group(c, "models/runtimes", "runtime", c->params->runtime, "runtime", &file);
+	const struct cfg_node *node =
+		read_group(c, "models/runtimes", "runtime", c->params->runtime, "runtime", &file);
 	if (!node)
 		return;
 	struct runtime_params *runtime = ARENA_NEW(reader->arena, struct runtime_params);
 	cfg_params(reader->resolution, reader->arena, reader->diag, node, "runtime",
-		   arena_printf(reader->arena, "runtime '%s'", c->params->runtime), &runtime_table, NULL, 0, runtime);
+		   arena_printf(reader->arena, "runtime '%s'", c->params->runtime), &runtime_table,
+		   NULL, 0, runtime);
 	read_transport(c, file);
 	c->runtime = runtime;
 }
@@ -168,13 +197,14 @@ static const struct network *read_network(struct case_reader *c, const char *nam
 }
 
 /* Two numbers for each network on each GPU, fitted or the defaults. */
-static const struct efficiency_params *read_efficiency(struct case_reader *c, const char *profile, const char *model)
+static const struct efficiency_params *read_efficiency(struct case_reader *c, const char *profile,
+						       const char *model)
 {
 	struct reader *reader = &c->reader;
 	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
 	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", profile, model);
-	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix, &efficiency_table, NULL, 0,
-		   efficiency);
+	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
+		   &efficiency_table, NULL, 0, efficiency);
 	return efficiency;
 }
 
@@ -209,7 +239,8 @@ static size_t spread_guest(const struct topology *topology, size_t copy)
 	return SIZE_MAX;
 }
 
-static size_t find_guest(struct case_reader *c, struct origin origin, const char *what, const char *name)
+static size_t find_guest(struct case_reader *c, struct origin origin, const char *what,
+			 const char *name)
 {
 	const struct topology *topology = &c->scenario->topology;
 	return reader_find(&c->reader, origin, what, name, topology->guests, topology->guest_count,
@@ -232,7 +263,8 @@ static size_t place_gpu(struct case_reader *c, struct origin origin, const char 
 }
 
 /* Where client runs, its GPU and the guest in front of it. */
-static bool place(struct case_reader *c, struct client_entry *client, const struct client_params *own, size_t copy)
+static bool place(struct case_reader *c, struct client_entry *client,
+		  const struct client_params *own, size_t copy)
 {
 	const struct topology *topology = &c->scenario->topology;
 	const char *gpu = own->gpu[0] ? own->gpu : c->params->gpu;
@@ -245,12 +277,14 @@ static bool place(struct case_reader *c, struct client_entry *client, const stru
 				   : first_guest_on(topology, topology->gpus[client->gpu].host);
 	if (client->server == SIZE_MAX) {
 		if (!server[0])
-			diag_error(c->reader.diag, client->origin, "no guest runs on the host of GPU '%s'",
+			diag_error(c->reader.diag, client->origin,
+				   "no guest runs on the host of GPU '%s'",
 				   topology->gpus[client->gpu].name);
 		return false;
 	}
 	if (topology->guests[client->server].host != topology->gpus[client->gpu].host) {
-		diag_error(c->reader.diag, client->origin, "guest '%s' is not on the host of GPU '%s' ('%s')",
+		diag_error(c->reader.diag, client->origin,
+			   "guest '%s' is not on the host of GPU '%s' ('%s')",
 			   topology->guests[client->server].name, topology->gpus[client->gpu].name,
 			   topology->hosts[topology->gpus[client->gpu].host].name);
 		return false;
@@ -262,22 +296,28 @@ static bool place(struct case_reader *c, struct client_entry *client, const stru
 	client->guest = spread ? spread_guest(topology, copy)
 			       : find_guest(c, client->origin, "program's guest", program);
 	if (client->guest == SIZE_MAX && spread)
-		diag_error(c->reader.diag, client->origin, "program = \"spread\": every guest has a GPU");
+		diag_error(c->reader.diag, client->origin,
+			   "program = \"spread\": every guest has a GPU");
 	if (client->guest != SIZE_MAX && client->guest != client->server && !c->runtime)
-		diag_error(c->reader.diag, client->origin, "the program runs in guest '%s' and its GPU is behind '%s', "
+		diag_error(c->reader.diag, client->origin,
+			   "the program runs in guest '%s' and its GPU is behind '%s', "
 			   "but there is no runtime to forward its calls (write runtime = \"...\")",
-			   topology->guests[client->guest].name, topology->guests[client->server].name);
+			   topology->guests[client->guest].name,
+			   topology->guests[client->server].name);
 	return client->guest != SIZE_MAX;
 }
 
-static void fill_client(struct case_reader *c, struct client_entry *client, const struct client_params *own, size_t copy)
+static void fill_client(struct case_reader *c, struct client_entry *client,
+			const struct client_params *own, size_t copy)
 {
 	if (!place(c, client, own, copy))
 		return;
 	const char *model = own->model[0] ? own->model : c->params->model;
 	client->batch_count = own->batch_count > 0 ? own->batch_count : c->params->batch_count;
-	client->fraction_ratio = own->fraction_ratio > 0 ? own->fraction_ratio : c->params->fraction_ratio;
-	for (const struct client_entry *other = c->scenario->clients; other != client && !client->network; other++)
+	client->fraction_ratio =
+		own->fraction_ratio > 0 ? own->fraction_ratio : c->params->fraction_ratio;
+	for (const struct client_entry *other = c->scenario->clients;
+	     other != client && !client->network; other++)
 		if (other->model && strcmp(other->model, model) == 0) {
 			client->network = other->network;
 			if (strcmp(c->scenario->topology.gpus[other->gpu].profile,
@@ -288,7 +328,8 @@ static void fill_client(struct case_reader *c, struct client_entry *client, cons
 	if (!client->network)
 		client->network = read_network(c, model);
 	if (!client->efficiency)
-		client->efficiency = read_efficiency(c, c->scenario->topology.gpus[client->gpu].profile, model);
+		client->efficiency =
+			read_efficiency(c, c->scenario->topology.gpus[client->gpu].profile, model);
 	client->stack = c->stack;
 	client->runtime = c->runtime;
 	client->transport = c->transport;
@@ -316,7 +357,8 @@ static void read_clients(struct case_reader *c)
 		clients[i].origin = group ? cfg_origin(group) : case_origin(c);
 		if (!group || cfg_params(reader->resolution, reader->arena, reader->diag, group,
 					 arena_printf(reader->arena, "client.%s", name),
-					 arena_printf(reader->arena, "client '%s'", name), &client_table, also, 1, &own))
+					 arena_printf(reader->arena, "client '%s'", name),
+					 &client_table, also, 1, &own))
 			fill_client(c, &clients[i], &own, i);
 	}
 	c->scenario->client_count = count;
@@ -330,16 +372,19 @@ static void apply_settings(struct case_reader *c)
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const char *text = cfg_text(cfg_at(list, i));
 		if (text)
-			cfg_override(reader->resolution, reader->diag, cfg_origin(cfg_at(list, i)), text);
+			cfg_override(reader->resolution, reader->diag, cfg_origin(cfg_at(list, i)),
+				     text);
 		else
 			diag_error(reader->diag, cfg_origin(cfg_at(list, i)),
-				   "case: settings holds texts (write settings = [\"host.server.turbo=true\"])");
+				   "case: settings holds texts (write settings = "
+				   "[\"host.server.turbo=true\"])");
 	}
 	for (size_t i = 0; i < c->request->setting_count; i++)
 		cfg_override(reader->resolution, reader->diag, c->request->settings[i].origin,
 			     c->request->settings[i].text);
 	for (size_t i = 0; i < c->request->draw_count; i++)
-		cfg_override_draw(reader->resolution, c->request->draws[i].path, c->request->draws[i].value);
+		cfg_override_draw(reader->resolution, c->request->draws[i].path,
+				  c->request->draws[i].value);
 }
 
 static bool read_file(struct case_reader *c)
@@ -358,8 +403,9 @@ static bool read_file(struct case_reader *c)
 static void read_world(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
-	const char *path = data_path(reader->arena, reader->diag, case_origin(c), reader->root, "topologies", "topology",
-				     c->params->topology, c->request->path);
+	const char *path =
+		data_path(reader->arena, reader->diag, case_origin(c), reader->root, "topologies",
+			  "topology", c->params->topology, c->request->path);
 	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	if (!file)
 		return;
@@ -368,20 +414,22 @@ static void read_world(struct case_reader *c)
 	apply_gpu_profiles(c);
 	read_stack(c);
 	read_runtime(c);
-	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"), "driver", "driver",
-		   &driver_table, NULL, 0, &c->scenario->driver);
-	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "dma"), "dma", "dma", &dma_table,
-		   NULL, 0, &c->scenario->dma);
+	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"),
+		   "driver", "driver", &driver_table, NULL, 0, &c->scenario->driver);
+	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "dma"),
+		   "dma", "dma", &dma_table, NULL, 0, &c->scenario->dma);
 	if (diag_count(reader->diag) == 0)
 		read_clients(c);
 }
 
-const struct scenario *case_read(struct arena *arena, struct diag *diag, const struct case_request *request)
+const struct scenario *case_read(struct arena *arena, struct diag *diag,
+				 const struct case_request *request)
 {
 	static const char *const also[] = {"name", "clients", "settings"};
 	static const char *const sections[] = {"case", "driver", "dma"};
-	struct case_reader c = {.reader = {.arena = arena, .diag = diag, .root = request->data_root},
-				.request = request};
+	struct case_reader c = {
+		.reader = {.arena = arena, .diag = diag, .root = request->data_root},
+		.request = request};
 	c.reader.resolution = cfg_resolution_new(arena);
 	c.scenario = ARENA_NEW(arena, struct scenario);
 	c.params = ARENA_NEW(arena, struct case_params);
@@ -390,12 +438,13 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag, const s
 	if (c.file)
 		cfg_only(diag, c.file, sections, sizeof sections / sizeof sections[0]);
 	apply_settings(&c);
-	if (!cfg_params(c.reader.resolution, arena, diag, c.group, "case", "case", &case_table, also,
-			sizeof also / sizeof also[0], c.params))
+	if (!cfg_params(c.reader.resolution, arena, diag, c.group, "case", "case", &case_table,
+			also, sizeof also / sizeof also[0], c.params))
 		return NULL;
 	const char *name = cfg_text(cfg_child(c.group, "name"));
-	c.scenario->name = name ? name : arena_printf(arena, "%s on %s, batch %g", c.params->model, c.params->topology,
-						      c.params->batch_count);
+	c.scenario->name = name ? name
+				: arena_printf(arena, "%s on %s, batch %g", c.params->model,
+					       c.params->topology, c.params->batch_count);
 	c.scenario->path = request->path;
 	c.scenario->params = c.params;
 	c.scenario->resolution = c.reader.resolution;
@@ -407,7 +456,8 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag, const s
 	return diag_count(diag) ? NULL : c.scenario;
 }
 
-const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario, size_t client)
+const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
+					 size_t client)
 {
 	struct scenario *baseline = ARENA_NEW(arena, struct scenario);
 	struct client_entry *alone = ARENA_NEW(arena, struct client_entry);

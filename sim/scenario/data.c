@@ -34,7 +34,8 @@ const char *data_root_find(struct arena *arena)
 		return is_root(arena, ".") ? "." : NULL;
 	program[length] = '\0';
 	/* build/farwire, build/tests/unit/test_x, PREFIX/bin/farwire: go upwards. */
-	for (char *slash = strrchr(program, '/'); slash && slash != program; slash = strrchr(program, '/')) {
+	for (char *slash = strrchr(program, '/'); slash && slash != program;
+	     slash = strrchr(program, '/')) {
 		*slash = '\0';
 		const char *share = arena_printf(arena, "%s/share/farwire", program);
 		if (is_root(arena, share))
@@ -56,7 +57,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-size_t data_names(struct arena *arena, const char *root, const char *folder, const char *const **names)
+size_t data_names(struct arena *arena, const char *root, const char *folder,
+		  const char *const **names)
 {
 	VEC(const char *) found = {0};
 	DIR *directory = opendir(arena_printf(arena, "%s/%s", root, folder));
@@ -84,8 +86,9 @@ static const char *own_file(struct arena *arena, const char *name, const char *b
 	return access(path, R_OK) == 0 ? path : name;
 }
 
-const char *data_path(struct arena *arena, struct diag *diag, struct origin origin, const char *root,
-		      const char *folder, const char *what, const char *name, const char *beside)
+const char *data_path(struct arena *arena, struct diag *diag, struct origin origin,
+		      const char *root, const char *folder, const char *what, const char *name,
+		      const char *beside)
 {
 	if (ends_in_cfg(name))
 		return own_file(arena, name, beside);
@@ -96,10 +99,14 @@ const char *data_path(struct arena *arena, struct diag *diag, struct origin orig
 	size_t count = data_names(arena, root, folder, &names);
 	const char *near = diag_nearest(name, names, count);
 	if (near)
-		diag_error(diag, origin, "%s '%s' is not there (did you mean '%s'? a file of your own ends in .cfg)",
-			   what, name, near);
+		diag_error(
+			diag, origin,
+			"%s '%s' is not there (did you mean '%s'? a file of your own ends in .cfg)",
+			what, name, near);
 	else
-		diag_error(diag, origin, "%s '%s' is not there (`farwire list` shows what ships; a file of your "
-			   "own ends in .cfg)", what, name);
+		diag_error(diag, origin,
+			   "%s '%s' is not there (`farwire list` shows what ships; a file of your "
+			   "own ends in .cfg)",
+			   what, name);
 	return NULL;
 }

@@ -15,7 +15,8 @@ struct reader {
 };
 
 /* Fills *topology; errors are in diag. */
-void read_topology(struct reader *reader, const struct cfg_node *file, const char *path, struct topology *topology);
+void read_topology(struct reader *reader, const struct cfg_node *file, const char *path,
+		   struct topology *topology);
 
 /* Index of the entry of that name among count structs of `size` bytes, each
  * beginning with its name; SIZE_MAX after an error with a suggestion. */

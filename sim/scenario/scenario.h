@@ -77,10 +77,10 @@ struct topology {
 struct client_entry {
 	const char *name;
 	struct origin origin;
-	size_t guest;	     /* where the program runs */
+	size_t guest; /* where the program runs */
 	size_t gpu;
-	size_t server;	     /* guest in front of the GPU; the same as guest with
-				no runtime: the local driver */
+	size_t server;         /* guest in front of the GPU; the same as guest with
+				  no runtime: the local driver */
 	double fraction_ratio; /* of the GPU */
 	double batch_count;
 	const char *model;
@@ -111,10 +111,12 @@ const char *data_root_find(struct arena *arena);
 /* The path of a shipped or own file: name itself if it ends in ".cfg" (beside
  * `beside`, a file, or NULL), else <root>/<folder>/<name>.cfg. NULL after an
  * error that lists what ships and the nearest name. */
-const char *data_path(struct arena *arena, struct diag *diag, struct origin origin, const char *root,
-		      const char *folder, const char *what, const char *name, const char *beside);
+const char *data_path(struct arena *arena, struct diag *diag, struct origin origin,
+		      const char *root, const char *folder, const char *what, const char *name,
+		      const char *beside);
 /* Names of the .cfg files of a folder under root, sorted, without ending. */
-size_t data_names(struct arena *arena, const char *root, const char *folder, const char *const **names);
+size_t data_names(struct arena *arena, const char *root, const char *folder,
+		  const char *const **names);
 
 struct setting { /* "key=value" and who said it */
 	const char *text;
@@ -125,7 +127,7 @@ struct draw_value {
 	double value;
 };
 struct case_request {
-	const char *path;   /* a case file, or NULL: only settings */
+	const char *path; /* a case file, or NULL: only settings */
 	const struct setting *settings;
 	size_t setting_count;
 	const struct draw_value *draws;
@@ -138,12 +140,13 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 
 /* What a client's ratio is taken to: it alone, run beside its GPU with the local
  * driver and all of the GPU. Shares everything else with scenario. */
-const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario, size_t client);
+const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
+					 size_t client);
 
 struct client_run { /* what came out for one client */
 	const struct client_entry *entry;
 	bool failed;
-	const char *reason; /* of a failure */
+	const char *reason;              /* of a failure */
 	const struct step_record *steps; /* all of them */
 	size_t step_count;
 	struct remote_counters remote; /* zero for local */
@@ -164,8 +167,7 @@ struct world_outcome {
 	const char *broken; /* an invariant; NULL: none */
 };
 /* Builds the world in arena, runs it, reads the counters. trace may be NULL. */
-struct world_outcome world_run(struct arena *arena,
-			       const struct scenario *scenario, uint64_t seed,
+struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);
 
 #endif

@@ -45,14 +45,17 @@ static void build_nodes(struct world *w)
 	w->gpus = ARENA_ARRAY(w->arena, t->gpu_count + 1, struct gpu *);
 	for (size_t i = 0; i < t->host_count; i++) {
 		fabric_node_add(w->fabric, t->hosts[i].name);
-		w->hosts[i] = host_new(w->arena, w->engine, w->fabric, t->hosts[i].name, &t->hosts[i].params);
+		w->hosts[i] = host_new(w->arena, w->engine, w->fabric, t->hosts[i].name,
+				       &t->hosts[i].params);
 	}
 	for (size_t i = 0; i < t->guest_count; i++)
 		w->guests[i] = guest_new(w->hosts[t->guests[i].host], t->guests[i].name,
-					 fabric_node_add(w->fabric, t->guests[i].name), &t->guests[i].params);
+					 fabric_node_add(w->fabric, t->guests[i].name),
+					 &t->guests[i].params);
 	for (size_t i = 0; i < t->gpu_count; i++)
-		w->gpus[i] = gpu_new(w->arena, w->engine, w->fabric, t->gpus[i].name,
-				     fabric_node_add(w->fabric, t->gpus[i].name), &t->gpus[i].params);
+		w->gpus[i] =
+			gpu_new(w->arena, w->engine, w->fabric, t->gpus[i].name,
+				fabric_node_add(w->fabric, t->gpus[i].name), &t->gpus[i].params);
 	for (size_t i = 0; i < t->switch_count; i++)
 		fabric_node_add(w->fabric, t->switches[i]);
 }
@@ -70,11 +73,13 @@ static const struct host_params *host_at(const struct topology *t, const char *n
 }
 
 /* A receiving NIC that interrupts for every packet may lose more of them. */
-static void unmoderated_loss(const struct topology *t, const struct link_entry *link, struct link_traits *traits)
+static void unmoderated_loss(const struct topology *t, const struct link_entry *link,
+			     struct link_traits *traits)
 {
 	for (size_t direction = 0; direction < 2; direction++) {
 		const struct host_params *receiver = host_at(t, link->ends[1 - direction]);
-		if (receiver && !receiver->nic_moderation && traits->unmoderated_loss_ratio[direction] > 0)
+		if (receiver && !receiver->nic_moderation &&
+		    traits->unmoderated_loss_ratio[direction] > 0)
 			traits->loss_ratio[direction] = traits->unmoderated_loss_ratio[direction];
 	}
 }
@@ -86,7 +91,8 @@ static void build_links(struct world *w)
 		const struct link_entry *link = &t->links[i];
 		struct link_traits traits = link->traits;
 		unmoderated_loss(t, link, &traits);
-		fabric_link_add(w->fabric, link->name, link->kind->name, fabric_node_find(w->fabric, link->ends[0]),
+		fabric_link_add(w->fabric, link->name, link->kind->name,
+				fabric_node_find(w->fabric, link->ends[0]),
 				fabric_node_find(w->fabric, link->ends[1]), &traits);
 	}
 }
@@ -157,7 +163,8 @@ static void start_player(void *ctx, uint64_t arg)
 	player_start(client->player);
 }
 
-static struct cuda_process *build_process(struct world *w, struct client *client, const struct call_stream *program)
+static struct cuda_process *build_process(struct world *w, struct client *client,
+					  const struct call_stream *program)
 {
 	static const char *const pcie[] = {"pcie", "nvlink", "socket", NULL};
 	const struct client_entry *entry = client->entry;
@@ -180,7 +187,8 @@ static struct cuda_process *build_process(struct world *w, struct client *client
 	if (spec.to_device && spec.to_host)
 		return cuda_process_new(&spec);
 	client_failed(client, arena_printf(w->arena, "no route from host '%s' to GPU '%s'",
-					   t->hosts[t->gpus[entry->gpu].host].name, t->gpus[entry->gpu].name));
+					   t->hosts[t->gpus[entry->gpu].host].name,
+					   t->gpus[entry->gpu].name));
 	return NULL;
 }
 
@@ -207,9 +215,10 @@ static struct cuda_port *build_port(struct world *w, struct client *client)
 	client->remote = remote_client_new(&spec);
 	if (client->remote)
 		return remote_port(client->remote);
-	client_failed(client, arena_printf(w->arena, "no route from '%s' to '%s' for %s",
-					   guest_name(w->guests[entry->guest]), guest_name(w->guests[entry->server]),
-					   entry->transport->name));
+	client_failed(client,
+		      arena_printf(w->arena, "no route from '%s' to '%s' for %s",
+				   guest_name(w->guests[entry->guest]),
+				   guest_name(w->guests[entry->server]), entry->transport->name));
 	return NULL;
 }
 
@@ -219,15 +228,20 @@ static void build_client(struct world *w, struct client *client)
 	const struct gpu_params *gpu = &w->scenario->topology.gpus[entry->gpu].params;
 	const struct call_stream *program =
 		framework_at((size_t)entry->stack->framework)
-			->program(w->arena, entry->network, (size_t)entry->batch_count, entry->stack, gpu,
-				  entry->efficiency);
+			->program(w->arena, entry->network, (size_t)entry->batch_count,
+				  entry->stack, gpu, entry->efficiency);
 	client->context = gpu_context_new(w->gpus[entry->gpu], entry->name, entry->fraction_ratio);
 	if (!gpu_memory_take(client->context, program->memory_B)) {
-		client_failed(client, arena_printf(w->arena,
-						   "out of GPU memory: %s at batch %g needs %.2f GB, GPU '%s' has %.2f GB%s",
-						   entry->network->name, entry->batch_count, program->memory_B / 1e9,
-						   gpu_name(w->gpus[entry->gpu]), gpu->memory_B * entry->fraction_ratio / 1e9,
-						   w->scenario->client_count > 1 ? " for it and its neighbours" : ""));
+		client_failed(client,
+			      arena_printf(w->arena,
+					   "out of GPU memory: %s at batch %g needs %.2f GB, GPU "
+					   "'%s' has %.2f GB%s",
+					   entry->network->name, entry->batch_count,
+					   program->memory_B / 1e9, gpu_name(w->gpus[entry->gpu]),
+					   gpu->memory_B * entry->fraction_ratio / 1e9,
+					   w->scenario->client_count > 1
+						   ? " for it and its neighbours"
+						   : ""));
 		return;
 	}
 	client->process = build_process(w, client, program);
@@ -261,7 +275,8 @@ static void read_clients(const struct world *w, struct world_outcome *outcome)
 		const struct client *client = &w->clients[i];
 		struct client_run *run = client->run;
 		run->step_count = client->player ? player_step_count(client->player) : 0;
-		struct step_record *steps = ARENA_ARRAY(w->arena, run->step_count + 1, struct step_record);
+		struct step_record *steps =
+			ARENA_ARRAY(w->arena, run->step_count + 1, struct step_record);
 		for (size_t k = 0; k < run->step_count; k++)
 			steps[k] = *player_step_at(client->player, k);
 		run->steps = steps;
@@ -287,10 +302,11 @@ static struct world_outcome read_outcome(struct world *w, struct world_outcome o
 	outcome.links = ARENA_ARRAY(w->arena, outcome.link_count + 1, struct link_use);
 	for (size_t i = 0; i < outcome.link_count; i++) {
 		int resource = fabric_link_resource(w->fabric, (int)(i / 2), (int)(i % 2));
-		outcome.links[i] = (struct link_use){.link = fabric_resource_name(w->fabric, resource),
-						     .carried_B = fabric_carried(w->fabric, resource),
-						     .capacity_Bps = fabric_capacity(w->fabric, resource),
-						     .busy_s = fabric_busy_s(w->fabric, resource)};
+		outcome.links[i] =
+			(struct link_use){.link = fabric_resource_name(w->fabric, resource),
+					  .carried_B = fabric_carried(w->fabric, resource),
+					  .capacity_Bps = fabric_capacity(w->fabric, resource),
+					  .busy_s = fabric_busy_s(w->fabric, resource)};
 	}
 	read_clients(w, &outcome);
 	return outcome;
@@ -309,15 +325,18 @@ static void check(struct world *w, enum engine_end end, struct world_outcome *ou
 		/* a capacity may have changed in between, but never above its first value */
 		if (carried > fabric_capacity(w->fabric, (int)i) * now_s * (1 + 1e-6) + 1 &&
 		    fabric_flows_on(w->fabric, (int)i) == 0)
-			outcome->broken = arena_printf(w->arena, "resource '%s' carried %.17g units in %.17g s, above its capacity",
-						       fabric_resource_name(w->fabric, (int)i), carried, now_s);
+			outcome->broken = arena_printf(
+				w->arena,
+				"resource '%s' carried %.17g units in %.17g s, above its capacity",
+				fabric_resource_name(w->fabric, (int)i), carried, now_s);
 	}
 }
 
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace)
 {
-	static const struct engine_limits limits = {.events_max = 400000000, .time_max_ps = 2000000 * PS_PER_S};
+	static const struct engine_limits limits = {.events_max = 400000000,
+						    .time_max_ps = 2000000 * PS_PER_S};
 	struct world *w = ARENA_NEW(arena, struct world);
 	*w = (struct world){.arena = arena, .scenario = scenario, .seed = seed};
 	w->engine = engine_new(arena, &limits);
@@ -325,14 +344,17 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 	w->fabric = fabric_new(arena, w->engine);
 	build_nodes(w);
 	build_links(w);
-	struct world_outcome outcome = {.clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client_run)};
+	struct world_outcome outcome = {
+		.clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client_run)};
 	w->clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client);
 	for (size_t i = 0; i < scenario->client_count; i++) {
 		outcome.clients[i].entry = &scenario->clients[i];
-		w->clients[i] = (struct client){.world = w, .entry = &scenario->clients[i], .run = &outcome.clients[i]};
+		w->clients[i] = (struct client){
+			.world = w, .entry = &scenario->clients[i], .run = &outcome.clients[i]};
 		build_client(w, &w->clients[i]);
 	}
-	enum engine_end end = w->over_count < scenario->client_count ? engine_run(w->engine) : ENGINE_DRAINED;
+	enum engine_end end =
+		w->over_count < scenario->client_count ? engine_run(w->engine) : ENGINE_DRAINED;
 	check(w, end, &outcome);
 	return read_outcome(w, outcome);
 }

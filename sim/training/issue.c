@@ -33,10 +33,13 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	if (stack->dispatch_s > 0)
 		issue_item(issuer, ITEM_THINK)->work_s = stack->dispatch_s;
 	if (op->library)
-		issue_library(issuer, &issuer->library_due, stack->calls_per_library_op_count, op->name);
-	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work, stack->fp16);
+		issue_library(issuer, &issuer->library_due, stack->calls_per_library_op_count,
+			      op->name);
+	double duration_s =
+		kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work, stack->fp16);
 	for (uint32_t i = 0; i < op->kernels; i++) {
-		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1, op->name);
+		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1,
+			      op->name);
 		struct cuda_call *launch = issue_call(issuer, CALL_LAUNCH, stream);
 		launch->duration_s = duration_s;
 		launch->label = op->name;

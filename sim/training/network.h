@@ -27,9 +27,20 @@
 #include "sim/cfg/cfg.h"
 
 enum layer_op {
-	LAYER_INPUT, LAYER_CONV, LAYER_FC, LAYER_BATCH_NORM, LAYER_BIAS,
-	LAYER_RELU, LAYER_MAX_POOL, LAYER_AVG_POOL, LAYER_ADD, LAYER_CONCAT,
-	LAYER_LRN, LAYER_DROPOUT, LAYER_SOFTMAX, LAYER_OP_COUNT,
+	LAYER_INPUT,
+	LAYER_CONV,
+	LAYER_FC,
+	LAYER_BATCH_NORM,
+	LAYER_BIAS,
+	LAYER_RELU,
+	LAYER_MAX_POOL,
+	LAYER_AVG_POOL,
+	LAYER_ADD,
+	LAYER_CONCAT,
+	LAYER_LRN,
+	LAYER_DROPOUT,
+	LAYER_SOFTMAX,
+	LAYER_OP_COUNT,
 };
 const char *layer_op_name(enum layer_op op);
 
@@ -40,14 +51,14 @@ struct layer {
 	enum layer_op op;
 	size_t inputs[LAYER_INPUTS_MAX]; /* indices of earlier layers */
 	size_t input_count;
-	size_t channels, height, width; /* of the output, of one image */
-	double output_count; /* elements of one image's output */
-	double input_count_total; /* elements read, of one image */
-	double macs;	     /* of one image, forward */
+	size_t channels, height, width;    /* of the output, of one image */
+	double output_count;               /* elements of one image's output */
+	double input_count_total;          /* elements read, of one image */
+	double macs;                       /* of one image, forward */
 	double tensors[LAYER_TENSORS_MAX]; /* elements of each trainable tensor */
 	size_t tensor_count;
 	size_t state_tensor_count; /* not trained: moving mean and variance */
-	bool in_place; /* output shares its input's memory: ReLU, bias */
+	bool in_place;             /* output shares its input's memory: ReLU, bias */
 };
 
 struct network {
@@ -71,8 +82,7 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
  * for fp32) and, for smaller elements, a cast copy of the weights; batch times
  * the activations kept for backward and the largest pair of their gradients;
  * workspace_B. */
-double network_memory_B(const struct network *network, size_t batch,
-			double element_B, double optimiser_copies_count,
-			double workspace_B);
+double network_memory_B(const struct network *network, size_t batch, double element_B,
+			double optimiser_copies_count, double workspace_B);
 
 #endif

@@ -23,15 +23,15 @@ struct builder {
 	const struct stack_params *stack;
 	double batch, element_B;
 	VEC(struct op) ops;
-	uint32_t *forward;  /* by layer: the op that makes its output */
-	uint32_t *gradient; /* by layer: the op that makes the gradient of its output */
-	uint32_t *decay;    /* by parameter tensor: the op w * decay, or NONE */
+	uint32_t *forward;      /* by layer: the op that makes its output */
+	uint32_t *gradient;     /* by layer: the op that makes the gradient of its output */
+	uint32_t *decay;        /* by parameter tensor: the op w * decay, or NONE */
 	uint32_t *first_tensor; /* by layer: number of its first parameter tensor */
-	VEC(uint32_t) losses;	/* ops of the L2 losses */
+	VEC(uint32_t) losses;   /* ops of the L2 losses */
 };
 
-static uint32_t add_op(struct builder *b, const char *name, bool library, uint32_t kernels, double flop,
-		       double bytes_B, const uint32_t *inputs, uint32_t input_count)
+static uint32_t add_op(struct builder *b, const char *name, bool library, uint32_t kernels,
+		       double flop, double bytes_B, const uint32_t *inputs, uint32_t input_count)
 {
 	uint32_t index = (uint32_t)b->ops.count;
 	struct op *op = VEC_PUSH(b->arena, &b->ops);
@@ -68,7 +68,8 @@ static const char *op_name(struct builder *b, const struct layer *layer, const c
 /* Passes over an op's output, forward; the rest of the layers in forward_layer. */
 static double forward_B(const struct builder *b, const struct layer *layer)
 {
-	double in = image_bytes(b, layer->input_count_total), out = image_bytes(b, layer->output_count);
+	double in = image_bytes(b, layer->input_count_total),
+	       out = image_bytes(b, layer->output_count);
 	switch (layer->op) {
 	case LAYER_BATCH_NORM:
 		return 3 * out;
@@ -85,8 +86,8 @@ static double forward_B(const struct builder *b, const struct layer *layer)
 
 static bool is_library(enum layer_op op)
 {
-	return op == LAYER_CONV || op == LAYER_FC || op == LAYER_BATCH_NORM || op == LAYER_MAX_POOL ||
-	       op == LAYER_LRN;
+	return op == LAYER_CONV || op == LAYER_FC || op == LAYER_BATCH_NORM ||
+	       op == LAYER_MAX_POOL || op == LAYER_LRN;
 }
 
 static void forward_layer(struct builder *b, size_t index)
@@ -100,11 +101,13 @@ static void forward_layer(struct builder *b, size_t index)
 		return;
 	}
 	uint32_t kernels = layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1;
-	b->forward[index] = add_op(b, layer->name, is_library(layer->op), kernels, 2 * layer->macs * b->batch,
-				   forward_B(b, layer), inputs, (uint32_t)layer->input_count);
+	b->forward[index] =
+		add_op(b, layer->name, is_library(layer->op), kernels, 2 * layer->macs * b->batch,
+		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
 	for (size_t i = 0; i < layer->state_tensor_count; i++)
 		add_op(b, op_name(b, layer, ".moving"), false, MOVING_AVERAGE_KERNELS, 0,
-		       3.0 * MOVING_AVERAGE_KERNELS * (double)layer->channels * 4, &b->forward[index], 1);
+		       3.0 * MOVING_AVERAGE_KERNELS * (double)layer->channels * 4,
+		       &b->forward[index], 1);
 }
 
 static bool has_l2_loss(const struct builder *b, const struct layer *layer)
@@ -137,11 +140,13 @@ static void decay_ops(struct builder *b, bool gradient)
 			if (!has_l2_loss(b, layer)) {
 				b->decay[number] = NONE;
 			} else if (gradient) {
-				b->decay[number] =
-					add_op(b, op_name(b, layer, ".decay"), false, 1, 0, 2 * size_B, NULL, 0);
+				b->decay[number] = add_op(b, op_name(b, layer, ".decay"), false, 1,
+							  0, 2 * size_B, NULL, 0);
 			} else {
-				uint32_t kernels = layer->tensors[t] > ONE_KERNEL_REDUCTION_COUNT ? 2 : 1;
-				push_loss(b, add_op(b, op_name(b, layer, ".l2"), false, kernels, 0, size_B, NULL, 0));
+				uint32_t kernels =
+					layer->tensors[t] > ONE_KERNEL_REDUCTION_COUNT ? 2 : 1;
+				push_loss(b, add_op(b, op_name(b, layer, ".l2"), false, kernels, 0,
+						    size_B, NULL, 0));
 			}
 		}
 	}
@@ -159,8 +164,8 @@ static uint32_t l2_loss(struct builder *b, uint32_t loss)
 	uint32_t count = (uint32_t)b->losses.count;
 	if (count == 0)
 		return loss;
-	uint32_t sum = add_op(b, "l2.sum", false, (count + SUM_WIDTH - 1) / SUM_WIDTH, 0, 8.0 * count,
-			      b->losses.items, count);
+	uint32_t sum = add_op(b, "l2.sum", false, (count + SUM_WIDTH - 1) / SUM_WIDTH, 0,
+			      8.0 * count, b->losses.items, count);
 	return add_op(b, "loss.total", false, 2, 0, 16, (uint32_t[]){loss, sum}, 2);
 }
 
@@ -172,13 +177,13 @@ static void receive_gradient(struct builder *b, size_t layer, uint32_t op)
 		return;
 	}
 	double size_B = image_bytes(b, b->network->layers[layer].output_count);
-	b->gradient[layer] = add_op(b, op_name(b, &b->network->layers[layer], ".grad_sum"), false, 1, 0, 3 * size_B,
-				    (uint32_t[]){b->gradient[layer], op}, 2);
+	b->gradient[layer] = add_op(b, op_name(b, &b->network->layers[layer], ".grad_sum"), false,
+				    1, 0, 3 * size_B, (uint32_t[]){b->gradient[layer], op}, 2);
 }
 
 /* Adds weight decay's part to a tensor's gradient and updates the tensor. */
-static void update_tensor(struct builder *b, const struct layer *layer, uint32_t number, size_t tensor,
-			  uint32_t gradient)
+static void update_tensor(struct builder *b, const struct layer *layer, uint32_t number,
+			  size_t tensor, uint32_t gradient)
 {
 	double size_B = layer->tensors[tensor] * b->element_B;
 	if (b->decay[number] != NONE)
@@ -210,11 +215,12 @@ static void backward_product(struct builder *b, size_t index, bool data)
 	const struct layer *layer = &b->network->layers[index];
 	uint32_t gradient = b->gradient[index];
 	double flop = 2 * layer->macs * b->batch;
-	uint32_t filter = add_op(b, op_name(b, layer, ".grad_filter"), true, 1, flop, forward_B(b, layer), &gradient, 1);
+	uint32_t filter = add_op(b, op_name(b, layer, ".grad_filter"), true, 1, flop,
+				 forward_B(b, layer), &gradient, 1);
 	if (data)
 		receive_gradient(b, layer->inputs[0],
-				 add_op(b, op_name(b, layer, ".grad_data"), true, 1, flop, forward_B(b, layer),
-					&gradient, 1));
+				 add_op(b, op_name(b, layer, ".grad_data"), true, 1, flop,
+					forward_B(b, layer), &gradient, 1));
 	for (size_t t = 0; t < layer->tensor_count; t++)
 		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, t, filter);
 }
@@ -223,7 +229,8 @@ static void backward_layer(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
 	uint32_t gradient = b->gradient[index];
-	double in = image_bytes(b, layer->input_count_total), out = image_bytes(b, layer->output_count);
+	double in = image_bytes(b, layer->input_count_total),
+	       out = image_bytes(b, layer->output_count);
 	switch (layer->op) {
 	case LAYER_INPUT:
 		return;
@@ -237,23 +244,27 @@ static void backward_layer(struct builder *b, size_t index)
 		return;
 	case LAYER_CONCAT:
 		for (size_t i = 0; i < layer->input_count; i++) {
-			double part = image_bytes(b, b->network->layers[layer->inputs[i]].output_count);
+			double part =
+				image_bytes(b, b->network->layers[layer->inputs[i]].output_count);
 			receive_gradient(b, layer->inputs[i],
-					 add_op(b, op_name(b, layer, ".slice"), false, 1, 0, 2 * part, &gradient, 1));
+					 add_op(b, op_name(b, layer, ".slice"), false, 1, 0,
+						2 * part, &gradient, 1));
 		}
 		return;
 	case LAYER_SOFTMAX:
 		receive_gradient(b, layer->inputs[0],
-				 add_op(b, op_name(b, layer, ".grad"), false, SOFTMAX_GRAD_KERNELS, 0, in + out,
-					&gradient, 1));
+				 add_op(b, op_name(b, layer, ".grad"), false, SOFTMAX_GRAD_KERNELS,
+					0, in + out, &gradient, 1));
 		return;
 	case LAYER_MAX_POOL:
 		receive_gradient(b, layer->inputs[0],
-				 add_op(b, op_name(b, layer, ".grad"), true, 1, 0, 2 * (in + out), &gradient, 1));
+				 add_op(b, op_name(b, layer, ".grad"), true, 1, 0, 2 * (in + out),
+					&gradient, 1));
 		return;
 	case LAYER_AVG_POOL:
-		receive_gradient(b, layer->inputs[0],
-				 add_op(b, op_name(b, layer, ".grad"), false, 1, 0, in + out, &gradient, 1));
+		receive_gradient(
+			b, layer->inputs[0],
+			add_op(b, op_name(b, layer, ".grad"), false, 1, 0, in + out, &gradient, 1));
 		return;
 	default:
 		break;

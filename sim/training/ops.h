@@ -28,8 +28,8 @@
 
 struct op {
 	const char *name;
-	bool library;	     /* cuDNN or cuBLAS */
-	uint32_t kernels;    /* launches, each of `work` */
+	bool library;     /* cuDNN or cuBLAS */
+	uint32_t kernels; /* launches, each of `work` */
 	struct kernel_work work;
 	const uint32_t *inputs; /* ops that must have been issued */
 	uint32_t input_count;

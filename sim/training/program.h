@@ -15,30 +15,30 @@
 #include "sim/training/network.h"
 
 struct stack_params {
-	int framework;	/* index into the frameworks */
+	int framework;     /* index into the frameworks */
 	double dispatch_s; /* host work of the executor for an op, at the reference clock */
 	double calls_per_library_op_count; /* driver and library calls that a
 		cuDNN or cuBLAS op brings besides its kernels' launches; a fraction is
 		spread evenly over the ops */
-	double calls_per_launch_count; /* calls a plain kernel brings, its launch included */
-	int l2_loss;	   /* enum l2_loss: how weight decay enters the graph */
-	bool poller;	   /* event-polling thread */
+	double calls_per_launch_count;     /* calls a plain kernel brings, its launch included */
+	int l2_loss;                       /* enum l2_loss: how weight decay enters the graph */
+	bool poller;                       /* event-polling thread */
 	double poll_sleep_s;
-	bool real_input;   /* each step copies its input to the GPU */
+	bool real_input; /* each step copies its input to the GPU */
 	bool pinned_input;
-	double events_per_step_count; /* extra records and polls (several stream groups) */
-	double session_s;  /* host work between two steps */
+	double events_per_step_count;  /* extra records and polls (several stream groups) */
+	double session_s;              /* host work between two steps */
 	double optimiser_copies_count; /* 0: plain SGD, 1: momentum */
-	double arguments_B; /* marshalled arguments of a launch */
+	double arguments_B;            /* marshalled arguments of a launch */
 	double library_arguments_B;
 	double workspace_B;
 	bool fp16;
 };
 enum l2_loss {
-	L2_LOSS_ALL,	       /* an op for each trainable variable */
+	L2_LOSS_ALL,           /* an op for each trainable variable */
 	L2_LOSS_NO_BATCH_NORM, /* ... but batch norm's */
 	L2_LOSS_SINGLE_OP,     /* one op for all of them, concatenated */
-	L2_LOSS_NONE,	       /* inside the optimiser */
+	L2_LOSS_NONE,          /* inside the optimiser */
 };
 extern const struct param_table stack_table;
 
@@ -46,10 +46,10 @@ struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
 	/* Builds the call stream of one step. */
-	const struct call_stream *(*program)(struct arena *arena,
-		const struct network *network, size_t batch,
-		const struct stack_params *stack, const struct gpu_params *gpu,
-		const struct efficiency_params *efficiency);
+	const struct call_stream *(*program)(struct arena *arena, const struct network *network,
+					     size_t batch, const struct stack_params *stack,
+					     const struct gpu_params *gpu,
+					     const struct efficiency_params *efficiency);
 };
 size_t framework_count(void);
 const struct framework *framework_at(size_t index);

@@ -4,9 +4,9 @@
  * The main thread runs forward, the autograd thread backward, one after the
  * other on one stream, so a single list in program order stands for both. The
  * optimiser follows; weight decay is part of it, so there is no loss for each
- * variable (l2_loss = "none" in the stack's file). The step's loss stays on the GPU; the host runs ahead until the
- * launch queue is full. With real input a pin-memory thread hands pinned
- * batches to asynchronous copies and polls an event for each.
+ * variable (l2_loss = "none" in the stack's file). The step's loss stays on the GPU; the host runs
+ * ahead until the launch queue is full. With real input a pin-memory thread hands pinned batches to
+ * asynchronous copies and polls an event for each.
  */
 #include "sim/base/arena.h"
 #include "sim/training/frameworks.h"
@@ -16,12 +16,14 @@ enum { COMPUTE, COPIES, STREAM_COUNT };
 enum { INPUT_THERE, SIGNAL_COUNT };
 enum { EVENT_INPUT, EVENT_COUNT = 2 };
 
-static const struct call_stream *program(struct arena *arena, const struct network *network, size_t batch,
-					 const struct stack_params *stack, const struct gpu_params *gpu,
+static const struct call_stream *program(struct arena *arena, const struct network *network,
+					 size_t batch, const struct stack_params *stack,
+					 const struct gpu_params *gpu,
 					 const struct efficiency_params *efficiency)
 {
 	struct op_graph graph = op_graph_new(arena, network, batch, stack);
-	struct issuer main_thread = {.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
+	struct issuer main_thread = {
+		.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
 	struct issuer input = main_thread;
 	struct call_thread *threads = ARENA_ARRAY(arena, 2, struct call_thread);
 	issue_item(&main_thread, ITEM_THINK)->work_s = stack->session_s;
@@ -29,8 +31,9 @@ static const struct call_stream *program(struct arena *arena, const struct netwo
 		issue_op(&main_thread, &graph.ops[i], COMPUTE);
 	if (stack->real_input) {
 		issue_await(&main_thread, INPUT_THERE, 1);
-		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC, input_B(network, batch), !stack->pinned_input,
-				     COMPUTE, COPIES, EVENT_INPUT, INPUT_THERE);
+		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC, input_B(network, batch),
+				     !stack->pinned_input, COMPUTE, COPIES, EVENT_INPUT,
+				     INPUT_THERE);
 	}
 	threads[0] = (struct call_thread){"main", main_thread.items.items, main_thread.items.count};
 	threads[1] = (struct call_thread){"pin memory", input.items.items, input.items.count};
@@ -42,8 +45,8 @@ static const struct call_stream *program(struct arena *arena, const struct netwo
 		.event_count = EVENT_COUNT,
 		.signal_count = SIGNAL_COUNT,
 		.poller = {.enabled = stack->poller, .sleep_s = stack->poll_sleep_s},
-		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4, stack->optimiser_copies_count,
-					     stack->workspace_B),
+		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4,
+					     stack->optimiser_copies_count, stack->workspace_B),
 		.images_count = (double)batch,
 	};
 	return stream;

@@ -27,7 +27,7 @@ enum { EVENT_LOSS = 0, EVENT_DONE = 2, EVENT_INPUT = 4, EVENT_EXTRA = 6 };
 enum { EXTRA_EVENTS = 4096, EXTRA_MAX = EXTRA_EVENTS };
 
 struct consumers {
-	uint32_t *first;  /* of op i: list[first[i]] .. list[first[i + 1] - 1] */
+	uint32_t *first; /* of op i: list[first[i]] .. list[first[i + 1] - 1] */
 	uint32_t *list;
 };
 
@@ -91,33 +91,39 @@ static struct call_thread executor_thread(struct issuer *issuer, const struct op
 		issue_op(issuer, &graph->ops[order[i]], COMPUTE);
 		issue_extra(issuer, i, graph->count, &extra);
 		if (order[i] == graph->loss)
-			issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 4, false, COMPUTE, DEVICE_TO_HOST,
-					     EVENT_LOSS, LOSS_BACK);
+			issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 4, false, COMPUTE,
+					     DEVICE_TO_HOST, EVENT_LOSS, LOSS_BACK);
 	}
 	/* The global step sits on the CPU and is raised behind all updates
 	 * (tf_cnn_benchmarks, inc_global_step): that control edge crosses devices
 	 * as a copy of no bytes, so the step ends when the GPU is done. */
-	issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 0, false, COMPUTE, DEVICE_TO_HOST, EVENT_DONE, GPU_DONE);
+	issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 0, false, COMPUTE, DEVICE_TO_HOST,
+			     EVENT_DONE, GPU_DONE);
 	issue_await(issuer, LOSS_BACK, 1);
 	issue_await(issuer, GPU_DONE, 1);
 	return (struct call_thread){"executor", issuer->items.items, issuer->items.count};
 }
 
-static struct call_thread input_thread(struct issuer *issuer, const struct network *network, size_t batch)
+static struct call_thread input_thread(struct issuer *issuer, const struct network *network,
+				       size_t batch)
 {
-	issue_item(issuer, ITEM_THINK)->work_s = issuer->stack->session_s + issuer->stack->dispatch_s;
-	issue_copy_and_watch(issuer, CALL_MEMCPY_H2D_ASYNC, input_B(network, batch), !issuer->stack->pinned_input,
-			     COMPUTE, HOST_TO_DEVICE, EVENT_INPUT, INPUT_THERE);
+	issue_item(issuer, ITEM_THINK)->work_s =
+		issuer->stack->session_s + issuer->stack->dispatch_s;
+	issue_copy_and_watch(issuer, CALL_MEMCPY_H2D_ASYNC, input_B(network, batch),
+			     !issuer->stack->pinned_input, COMPUTE, HOST_TO_DEVICE, EVENT_INPUT,
+			     INPUT_THERE);
 	issue_await(issuer, INPUT_THERE, 1);
 	return (struct call_thread){"input", issuer->items.items, issuer->items.count};
 }
 
-static const struct call_stream *program(struct arena *arena, const struct network *network, size_t batch,
-					 const struct stack_params *stack, const struct gpu_params *gpu,
+static const struct call_stream *program(struct arena *arena, const struct network *network,
+					 size_t batch, const struct stack_params *stack,
+					 const struct gpu_params *gpu,
 					 const struct efficiency_params *efficiency)
 {
 	struct op_graph graph = op_graph_new(arena, network, batch, stack);
-	struct issuer executor = {.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
+	struct issuer executor = {
+		.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
 	struct issuer input = executor;
 	struct call_thread *threads = ARENA_ARRAY(arena, 2, struct call_thread);
 	threads[0] = executor_thread(&executor, &graph);
@@ -131,8 +137,8 @@ static const struct call_stream *program(struct arena *arena, const struct netwo
 		.event_count = EVENT_EXTRA + EXTRA_EVENTS,
 		.signal_count = SIGNAL_COUNT,
 		.poller = {.enabled = stack->poller, .sleep_s = stack->poll_sleep_s},
-		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4, stack->optimiser_copies_count,
-					     stack->workspace_B),
+		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4,
+					     stack->optimiser_copies_count, stack->workspace_B),
 		.images_count = (double)batch,
 	};
 	return stream;
@@ -140,6 +146,7 @@ static const struct call_stream *program(struct arena *arena, const struct netwo
 
 const struct framework framework_tensorflow_1 = {
 	.name = "tensorflow-1",
-	.help = "TensorFlow 1.x: breadth-first executor, event-polling thread, a session.run a step",
+	.help = "TensorFlow 1.x: breadth-first executor, event-polling thread, a session.run a "
+		"step",
 	.program = program,
 };

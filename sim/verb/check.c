@@ -8,10 +8,12 @@
 #include "sim/base/diag.h"
 #include "sim/verb/verbs.h"
 
-static void check_case(const struct command *command, struct diag *diag, const char *path, const struct setting *settings,
-		       size_t count)
+static void check_case(const struct command *command, struct diag *diag, const char *path,
+		       const struct setting *settings, size_t count)
 {
-	const struct case_request request = {.path = path, .settings = settings, .setting_count = count,
+	const struct case_request request = {.path = path,
+					     .settings = settings,
+					     .setting_count = count,
 					     .data_root = command->data_root};
 	case_read(command->arena, diag, &request);
 }
@@ -34,7 +36,8 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 			continue;
 		const struct setting settings[] = {
 			{"case.topology=t320-same-esxi", {"check", 0}},
-			{arena_printf(command->arena, "case.%s=%s", parts[i].key, path), {"check", 0}}};
+			{arena_printf(command->arena, "case.%s=%s", parts[i].key, path),
+			 {"check", 0}}};
 		check_case(command, diag, NULL, settings, 2);
 		return parts[i].key;
 	}
@@ -52,7 +55,8 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 		return "dataset";
 	}
 	if (!cfg_child(file, "gpu") && !cfg_child(file, "parameters") && !cfg_child(file, "fit"))
-		diag_error(diag, cfg_origin(file), "holds none of the groups case, topology, network, stack, runtime, gpu, "
+		diag_error(diag, cfg_origin(file),
+			   "holds none of the groups case, topology, network, stack, runtime, gpu, "
 			   "parameters, dataset, fit");
 	return "file";
 }

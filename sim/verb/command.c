@@ -23,13 +23,16 @@ struct case_request command_case(const struct command *command, size_t index)
 
 struct predict_options command_predict(const struct command *command)
 {
-	return (struct predict_options){.seed = command->seed, .draws_count = command->draws, .jobs = command->jobs};
+	return (struct predict_options){
+		.seed = command->seed, .draws_count = command->draws, .jobs = command->jobs};
 }
 
-const struct prediction **command_predictions(const struct command *command, struct trace *trace, int *exit_code)
+const struct prediction **command_predictions(const struct command *command, struct trace *trace,
+					      int *exit_code)
 {
 	size_t count = command_case_count(command);
-	const struct prediction **predictions = ARENA_ARRAY(command->arena, count, const struct prediction *);
+	const struct prediction **predictions =
+		ARENA_ARRAY(command->arena, count, const struct prediction *);
 	struct predict_options options = command_predict(command);
 	for (size_t i = 0; i < count; i++) {
 		struct diag *diag = diag_new(command->arena);
@@ -48,11 +51,13 @@ const struct prediction **command_predictions(const struct command *command, str
 	return predictions;
 }
 
-int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx), const void *ctx)
+int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
+		  const void *ctx)
 {
 	struct output *output = output_open(command->output);
 	if (!output) {
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output, strerror(errno));
+		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
+			strerror(errno));
 		return EXIT_FAILED;
 	}
 	write(output_file(output), ctx);
@@ -60,20 +65,24 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 		return EXIT_DONE;
 	/* a reader that has seen enough (| head) is no failure worth a word */
 	if (errno != EPIPE)
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output, strerror(errno));
+		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
+			strerror(errno));
 	return EXIT_FAILED;
 }
 
-int command_draw(const struct command *command, const char *path, const struct drawing *const *drawings, size_t count)
+int command_draw(const struct command *command, const char *path,
+		 const struct drawing *const *drawings, size_t count)
 {
 	enum image_format format;
 	if (!image_format_of(path, &format)) {
-		fprintf(stderr, "farwire: --plot %s: the name must end in .svg, .pdf or .png\n", path);
+		fprintf(stderr, "farwire: --plot %s: the name must end in .svg, .pdf or .png\n",
+			path);
 		return EXIT_USAGE;
 	}
 	size_t size;
 	const char *message;
-	unsigned char *image = image_render(command->arena, format, drawings, count, &size, &message);
+	unsigned char *image =
+		image_render(command->arena, format, drawings, count, &size, &message);
 	if (!image) {
 		fprintf(stderr, "farwire: cannot draw '%s': %s\n", path, message);
 		return EXIT_FAILED;
@@ -91,11 +100,13 @@ int command_draw(const struct command *command, const char *path, const struct d
 const char *command_caption(const struct command *command)
 {
 	const char *draws = command->draws
-				    ? arena_printf(command->arena, "90 %% intervals from %zu draws", command->draws)
+				    ? arena_printf(command->arena, "90 %% intervals from %zu draws",
+						   command->draws)
 				    : "no intervals";
 	const char *settings = "";
 	for (size_t i = 0; i < command->setting_count; i++)
-		settings = arena_printf(command->arena, "%s, %s", settings, command->settings[i].text);
+		settings =
+			arena_printf(command->arena, "%s, %s", settings, command->settings[i].text);
 	return arena_printf(command->arena, "farwire %s, seed %llu, %s%s", FARWIRE_VERSION,
 			    (unsigned long long)command->seed, draws, settings);
 }

@@ -35,26 +35,35 @@ static struct result_cell number_cell(struct estimate number)
 	return (struct result_cell){.number = number};
 }
 
-static const struct result_table *tabulate(struct arena *arena, const struct prediction *const *predictions, size_t count)
+static const struct result_table *
+tabulate(struct arena *arena, const struct prediction *const *predictions, size_t count)
 {
 	static const struct result_column columns[] = {
-		{"case", QUANTITY_COUNT, true, false},	    {"images_per_s", QUANTITY_COUNT, false, true},
-		{"to_first", QUANTITY_RATIO, false, true},  {"to_local", QUANTITY_RATIO, false, true},
-		{"step", QUANTITY_TIME, false, true},	    {"gpu_utilization", QUANTITY_RATIO, false, false},
+		{"case", QUANTITY_COUNT, true, false},
+		{"images_per_s", QUANTITY_COUNT, false, true},
+		{"to_first", QUANTITY_RATIO, false, true},
+		{"to_local", QUANTITY_RATIO, false, true},
+		{"step", QUANTITY_TIME, false, true},
+		{"gpu_utilization", QUANTITY_RATIO, false, false},
 		{"verdict", QUANTITY_COUNT, true, false},
 	};
 	enum { COLUMNS = sizeof columns / sizeof columns[0] };
 	struct result_table *table = ARENA_NEW(arena, struct result_table);
-	*table = (struct result_table){.name = "comparison", .title = "Cases beside each other", .columns = columns,
-				       .column_count = COLUMNS, .row_count = count,
-				       .cells = ARENA_ARRAY(arena, count * COLUMNS, struct result_cell)};
+	*table = (struct result_table){
+		.name = "comparison",
+		.title = "Cases beside each other",
+		.columns = columns,
+		.column_count = COLUMNS,
+		.row_count = count,
+		.cells = ARENA_ARRAY(arena, count * COLUMNS, struct result_cell)};
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
 		struct result_cell *row = &table->cells[i * COLUMNS];
 		row[0] = text_cell(p->name);
 		row[1] = number_cell(p->throughput);
-		row[2] = number_cell(i == 0 && p->ok ? (struct estimate){1, 1, 1}
-						     : quotient(p->throughput, predictions[0]->throughput));
+		row[2] = number_cell(i == 0 && p->ok
+					     ? (struct estimate){1, 1, 1}
+					     : quotient(p->throughput, predictions[0]->throughput));
 		row[3] = number_cell(p->ratio);
 		row[4] = number_cell(p->step_s);
 		row[5] = number_cell(p->gpu_utilization);
@@ -63,19 +72,24 @@ static const struct result_table *tabulate(struct arena *arena, const struct pre
 	return table;
 }
 
-static int draw(const struct command *command, const struct prediction *const *predictions, size_t count)
+static int draw(const struct command *command, const struct prediction *const *predictions,
+		size_t count)
 {
 	struct ratio_bar *bars = ARENA_ARRAY(command->arena, count, struct ratio_bar);
 	for (size_t i = 0; i < count; i++)
-		bars[i] = (struct ratio_bar){.label = predictions[i]->name, .measured = NAN,
-					     .failed = predictions[i]->ok ? NULL : predictions[i]->reason,
-					     .ratio = i == 0 && predictions[i]->ok
-							      ? (struct estimate){1, 1, 1}
-							      : quotient(predictions[i]->throughput,
-									 predictions[0]->throughput)};
-	struct chart_text text = {command->title ? command->title
-						 : arena_printf(command->arena, "Throughput, %s = 1", predictions[0]->name),
-				  command_caption(command)};
+		bars[i] = (struct ratio_bar){
+			.label = predictions[i]->name,
+			.measured = NAN,
+			.failed = predictions[i]->ok ? NULL : predictions[i]->reason,
+			.ratio = i == 0 && predictions[i]->ok
+					 ? (struct estimate){1, 1, 1}
+					 : quotient(predictions[i]->throughput,
+						    predictions[0]->throughput)};
+	struct chart_text text = {
+		command->title
+			? command->title
+			: arena_printf(command->arena, "Throughput, %s = 1", predictions[0]->name),
+		command_caption(command)};
 	const struct drawing *drawing = chart_ratio_bars(command->arena, text, bars, count);
 	return command_draw(command, command->plot, &drawing, 1);
 }

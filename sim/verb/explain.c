@@ -33,15 +33,17 @@ static const char *interval_of(struct arena *arena, const struct cfg_param *para
 {
 	if (param->row->kind != PARAM_KIND_NUMBER || !(param->low < param->high))
 		return "";
-	return arena_printf(arena, "%s .. %s", value_of(arena, param, param->low), value_of(arena, param, param->high));
+	return arena_printf(arena, "%s .. %s", value_of(arena, param, param->low),
+			    value_of(arena, param, param->high));
 }
 
 static const char *origin_of(struct arena *arena, const struct cfg_param *param)
 {
 	if (!param->origin.file)
 		return "built in";
-	return param->origin.line ? arena_printf(arena, "%s:%d", param->origin.file, param->origin.line)
-				  : param->origin.file;
+	return param->origin.line
+		       ? arena_printf(arena, "%s:%d", param->origin.file, param->origin.line)
+		       : param->origin.file;
 }
 
 static void write_table(FILE *out, const void *ctx)
@@ -49,7 +51,8 @@ static void write_table(FILE *out, const void *ctx)
 	const struct explanation *e = ctx;
 	struct arena *arena = e->command->arena;
 	struct table *table = table_new(arena);
-	static const char *const titles[] = {"parameter", "value", "90 % interval", "status", "origin", "note"};
+	static const char *const titles[] = {"parameter", "value",  "90 % interval",
+					     "status",    "origin", "note"};
 	for (size_t i = 0; i < 6; i++)
 		table_column(table, titles[i], i == 1);
 	for (size_t i = 0; i < e->params.count; i++) {
@@ -108,11 +111,14 @@ static bool is_file(const char *word)
 	return stat(word, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static int explain(const struct command *command, const char *path, const char *const *keys, size_t key_count)
+static int explain(const struct command *command, const char *path, const char *const *keys,
+		   size_t key_count)
 {
 	struct diag *diag = diag_new(command->arena);
-	const struct case_request request = {.path = path, .settings = command->settings,
-					     .setting_count = command->setting_count, .data_root = command->data_root};
+	const struct case_request request = {.path = path,
+					     .settings = command->settings,
+					     .setting_count = command->setting_count,
+					     .data_root = command->data_root};
 	const struct scenario *scenario = case_read(command->arena, diag, &request);
 	if (!scenario) {
 		diag_print(diag, stderr);
@@ -123,24 +129,30 @@ static int explain(const struct command *command, const char *path, const char *
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
 		bool wanted = key_count == 0;
 		for (size_t k = 0; k < key_count; k++)
-			wanted = wanted || matches(param->path, keys[k]) || strcmp(param->status, keys[k]) == 0;
+			wanted = wanted || matches(param->path, keys[k]) ||
+				 strcmp(param->status, keys[k]) == 0;
 		if (wanted) {
 			const struct cfg_param **slot = VEC_PUSH(command->arena, &e.params);
 			*slot = param;
 		}
 	}
 	if (e.params.count == 0) {
-		fprintf(stderr, "farwire: the case has no parameter '%s' (`farwire explain CASE` lists them all)\n", keys[0]);
+		fprintf(stderr,
+			"farwire: the case has no parameter '%s' (`farwire explain CASE` lists "
+			"them all)\n",
+			keys[0]);
 		return EXIT_USAGE;
 	}
-	return command_write(command, command->format == FORMAT_TABLE ? write_table : write_json, &e);
+	return command_write(command, command->format == FORMAT_TABLE ? write_table : write_json,
+			     &e);
 }
 
 static int run(const struct command *command)
 {
 	bool has_file = command->word_count && is_file(command->words[0]);
 	if (!has_file && command->word_count && strstr(command->words[0], ".cfg")) {
-		fprintf(stderr, "farwire: case '%s' cannot be read: there is no such file\n", command->words[0]);
+		fprintf(stderr, "farwire: case '%s' cannot be read: there is no such file\n",
+			command->words[0]);
 		return EXIT_USAGE;
 	}
 	return explain(command, has_file ? command->words[0] : NULL, command->words + has_file,

@@ -26,10 +26,12 @@ static void print_result(struct arena *arena, const struct fit_result *result)
 {
 	for (size_t i = 0; i < result->stage_count; i++) {
 		const struct fit_stage_result *stage = &result->stages[i];
-		printf("%s: rms error %.2f %% on %zu rows\n", stage->profile, 100 * stage->rms_ratio, stage->row_count);
+		printf("%s: rms error %.2f %% on %zu rows\n", stage->profile,
+		       100 * stage->rms_ratio, stage->row_count);
 		for (size_t k = 0; k < stage->count; k++) {
 			const struct fitted_parameter *p = &result->parameters[stage->first + k];
-			printf("  %s = %s (%s .. %s)\n", p->path, quantity_format(arena, p->row->quantity, p->value),
+			printf("  %s = %s (%s .. %s)\n", p->path,
+			       quantity_format(arena, p->row->quantity, p->value),
 			       quantity_format(arena, p->row->quantity, p->low),
 			       quantity_format(arena, p->row->quantity, p->high));
 		}
@@ -37,17 +39,20 @@ static void print_result(struct arena *arena, const struct fit_result *result)
 }
 
 /* Each profile of the result once, into the folder. */
-static int save(const struct command *command, const struct fit_result *result, const char *fit, const char *folder)
+static int save(const struct command *command, const struct fit_result *result, const char *fit,
+		const char *folder)
 {
 	int code = EXIT_DONE;
 	for (size_t i = 0; i < result->stage_count && code == EXIT_DONE; i++) {
 		bool written = false;
 		for (size_t k = 0; k < i; k++)
-			written = written || strcmp(result->stages[k].profile, result->stages[i].profile) == 0;
+			written = written ||
+				  strcmp(result->stages[k].profile, result->stages[i].profile) == 0;
 		if (written)
 			continue;
 		struct command to_file = *command;
-		to_file.output = arena_printf(command->arena, "%s/%s.cfg", folder, result->stages[i].profile);
+		to_file.output = arena_printf(command->arena, "%s/%s.cfg", folder,
+					      result->stages[i].profile);
 		struct profile_writing w = {command, result, result->stages[i].profile, fit};
 		code = command_write(&to_file, write_profile, &w);
 	}
@@ -58,9 +63,10 @@ static int run(const struct command *command)
 {
 	const char *const *names = command->words;
 	size_t count = command->word_count;
-	const char *folder = strcmp(command->output, "-") == 0
-				     ? arena_printf(command->arena, "%s/calib/profiles", command->data_root)
-				     : command->output;
+	const char *folder =
+		strcmp(command->output, "-") == 0
+			? arena_printf(command->arena, "%s/calib/profiles", command->data_root)
+			: command->output;
 	if (count == 0)
 		count = data_names(command->arena, command->data_root, "calib/fit", &names);
 	int code = EXIT_DONE;
@@ -68,12 +74,14 @@ static int run(const struct command *command)
 		struct diag *diag = diag_new(command->arena);
 		const char *broken;
 		FILE *progress = !command->quiet && isatty(STDERR_FILENO) ? stderr : NULL;
-		const struct fit_result *result = fit_run(command->arena, diag, command->data_root, names[i],
-							  command->seed, progress, &broken);
+		const struct fit_result *result =
+			fit_run(command->arena, diag, command->data_root, names[i], command->seed,
+				progress, &broken);
 		if (!result) {
 			diag_print(diag, stderr);
 			if (broken)
-				fprintf(stderr, "farwire: the simulation broke an invariant: %s\n", broken);
+				fprintf(stderr, "farwire: the simulation broke an invariant: %s\n",
+					broken);
 			return broken ? EXIT_FAILED : EXIT_USAGE;
 		}
 		if (!command->quiet)

@@ -12,10 +12,10 @@
 static const struct folder {
 	const char *name, *path, *group;
 } folders[] = {
-	{"topologies", "topologies", "topology"}, {"gpus", "topologies/gpus", "gpu"},
-	{"models", "models/networks", "network"}, {"stacks", "models/stacks", "stack"},
+	{"topologies", "topologies", "topology"},   {"gpus", "topologies/gpus", "gpu"},
+	{"models", "models/networks", "network"},   {"stacks", "models/stacks", "stack"},
 	{"runtimes", "models/runtimes", "runtime"}, {"profiles", "calib/profiles", "parameters"},
-	{"datasets", "calib/measured", "dataset"}, {"fits", "calib/fit", "fit"},
+	{"datasets", "calib/measured", "dataset"},  {"fits", "calib/fit", "fit"},
 };
 
 static const char *const built_in[] = {"links", "transports", "policies", "frameworks", "verbs"};
@@ -42,7 +42,8 @@ static const char *help_of(const struct command *command, const char *path, cons
 	return arena_strdup(command->arena, line[0] == '#' ? line + 1 + (line[1] == ' ') : "");
 }
 
-static void add(const struct command *command, struct table *table, const char *what, const char *name, const char *help)
+static void add(const struct command *command, struct table *table, const char *what,
+		const char *name, const char *help)
 {
 	if (command->plain) {
 		printf("%s\n", name);
@@ -54,17 +55,19 @@ static void add(const struct command *command, struct table *table, const char *
 	table_cell(table, "%s", help);
 }
 
-static void list_folder(const struct command *command, struct table *table, const struct folder *folder)
+static void list_folder(const struct command *command, struct table *table,
+			const struct folder *folder)
 {
 	const char *const *names;
 	size_t count = data_names(command->arena, command->data_root, folder->path, &names);
 	for (size_t i = 0; i < count; i++)
 		add(command, table, folder->name, names[i],
-		    command->plain ? ""
-				   : help_of(command,
-					     arena_printf(command->arena, "%s/%s/%s.cfg", command->data_root,
-							  folder->path, names[i]),
-					     folder->group));
+		    command->plain
+			    ? ""
+			    : help_of(command,
+				      arena_printf(command->arena, "%s/%s/%s.cfg",
+						   command->data_root, folder->path, names[i]),
+				      folder->group));
 }
 
 static void list_built_in(const struct command *command, struct table *table, const char *what)
@@ -74,7 +77,8 @@ static void list_built_in(const struct command *command, struct table *table, co
 			add(command, table, what, link_kind_at(i)->name, link_kind_at(i)->help);
 	else if (strcmp(what, "transports") == 0)
 		for (size_t i = 0; i < transport_kind_count(); i++)
-			add(command, table, what, transport_kind_at(i)->name, transport_kind_at(i)->help);
+			add(command, table, what, transport_kind_at(i)->name,
+			    transport_kind_at(i)->help);
 	else if (strcmp(what, "policies") == 0)
 		for (size_t i = 0; i < policy_count(); i++)
 			add(command, table, what, policy_at(i)->name, policy_at(i)->help);
@@ -111,7 +115,8 @@ static int run(const struct command *command)
 		if (wanted(command, built_in[i], &known))
 			list_built_in(command, table, built_in[i]);
 	if (known < command->word_count) {
-		fprintf(stderr, "farwire: list knows topologies, gpus, models, stacks, runtimes, profiles, datasets, fits, links, "
+		fprintf(stderr, "farwire: list knows topologies, gpus, models, stacks, runtimes, "
+				"profiles, datasets, fits, links, "
 				"transports, policies, frameworks, verbs\n");
 		return EXIT_USAGE;
 	}

@@ -10,7 +10,11 @@
 #include "sim/base/vec.h"
 #include "sim/verb/verbs.h"
 
-enum option_kind { OPTION_FLAG, OPTION_VALUE, OPTION_CASE /* stands for --set case.<name>=value */ };
+enum option_kind {
+	OPTION_FLAG,
+	OPTION_VALUE,
+	OPTION_CASE /* stands for --set case.<name>=value */
+};
 
 struct option_row {
 	const char *name;
@@ -78,11 +82,14 @@ struct parser {
 
 static void usage(FILE *out)
 {
-	fprintf(out, "farwire %s: what does a GPU at the far end of a wire cost?\n\nUsage: farwire VERB ...\n\n",
+	fprintf(out,
+		"farwire %s: what does a GPU at the far end of a wire cost?\n\nUsage: farwire VERB "
+		"...\n\n",
 		FARWIRE_VERSION);
 	for (size_t i = 0; i < verb_count(); i++)
 		fprintf(out, "  %-10s %-14s %s\n", verbs[i]->name, verbs[i]->words, verbs[i]->help);
-	fprintf(out, "\n`farwire VERB --help` says more. Exit: 0 done, 1 the simulation failed, 2 bad usage or\n"
+	fprintf(out, "\n`farwire VERB --help` says more. Exit: 0 done, 1 the simulation failed, 2 "
+		     "bad usage or\n"
 		     "configuration, 3 a stated bound is broken.\n");
 }
 
@@ -105,7 +112,8 @@ static void verb_help(const struct verb *verb)
 	for (size_t i = 0; i < OPTION_COUNT; i++)
 		if (takes(verb, &option_rows[i])) {
 			const struct option_row *row = &option_rows[i];
-			printf("  --%s %s\n      %s\n", row->name, row->value ? row->value : "", row->help);
+			printf("  --%s %s\n      %s\n", row->name, row->value ? row->value : "",
+			       row->help);
 		}
 	printf("\nExamples:\n%s", verb->examples);
 }
@@ -134,18 +142,21 @@ static uint64_t count_of(struct parser *p, const char *name, const char *value, 
 	errno = 0;
 	unsigned long long number = strtoull(value, &end, 10);
 	if (errno || *end || end == value || value[0] == '-' || number > max) {
-		wrong(p, "--%s %s: write a whole number from 0 to %llu", name, value, (unsigned long long)max);
+		wrong(p, "--%s %s: write a whole number from 0 to %llu", name, value,
+		      (unsigned long long)max);
 		return 0;
 	}
 	return number;
 }
 
-static size_t choice_of(struct parser *p, const char *name, const char *value, const char *const *choices)
+static size_t choice_of(struct parser *p, const char *name, const char *value,
+			const char *const *choices)
 {
 	for (size_t i = 0; choices[i]; i++)
 		if (strcmp(choices[i], value) == 0)
 			return i;
-	wrong(p, "--%s %s: write one of the values that `farwire %s --help` lists", name, value, p->command->verb->name);
+	wrong(p, "--%s %s: write one of the values that `farwire %s --help` lists", name, value,
+	      p->command->verb->name);
 	return 0;
 }
 
@@ -194,8 +205,8 @@ static const struct option_row *find_option(struct parser *p, const char *name)
 		names[count++] = option_rows[i].name;
 	}
 	const char *near = diag_nearest(name, names, count);
-	wrong(p, "`farwire %s` takes no option --%s%s%s%s", p->command->verb->name, name, near ? " (did you mean --" : "",
-	      near ? near : "", near ? "?)" : "");
+	wrong(p, "`farwire %s` takes no option --%s%s%s%s", p->command->verb->name, name,
+	      near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "");
 	return NULL;
 }
 
@@ -218,7 +229,8 @@ static void take_option(struct parser *p, char *word)
 	if (!value)
 		wrong(p, "--%s needs a value (%s)", name, row->value);
 	else if (row->kind == OPTION_CASE)
-		add_setting(p, arena_printf(p->arena, "case.%s=%s", name, value), arena_printf(p->arena, "--%s", name));
+		add_setting(p, arena_printf(p->arena, "case.%s=%s", name, value),
+			    arena_printf(p->arena, "--%s", name));
 	else
 		take_value(p, name, value);
 }
@@ -232,8 +244,8 @@ static const struct verb *find_verb(const char *name)
 		names[i] = verbs[i]->name;
 	}
 	const char *near = diag_nearest(name, names, verb_count());
-	fprintf(stderr, "farwire: there is no verb '%s'%s%s%s (see farwire --help)\n", name, near ? "; did you mean '" : "",
-		near ? near : "", near ? "'?" : "");
+	fprintf(stderr, "farwire: there is no verb '%s'%s%s%s (see farwire --help)\n", name,
+		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	return NULL;
 }
 
@@ -251,7 +263,8 @@ static bool parse_words(struct parser *p)
 			char *full = arena_strdup(p->arena, word[1] == 'o' ? "output" : "quiet");
 			take_option(p, full);
 		} else if (word[0] == '-' && word[1]) {
-			wrong(p, "'%s' is no option (see farwire %s --help)", word, p->command->verb->name);
+			wrong(p, "'%s' is no option (see farwire %s --help)", word,
+			      p->command->verb->name);
 		} else {
 			const char **slot = VEC_PUSH(p->arena, &p->words);
 			*slot = word;
@@ -274,7 +287,8 @@ static void check_words(struct parser *p)
 const struct command *command_parse(struct arena *arena, int argc, char **argv, int *exit_code)
 {
 	*exit_code = EXIT_USAGE;
-	if (argc == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "help") == 0) {
+	if (argc == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 ||
+	    strcmp(argv[0], "help") == 0) {
 		usage(argc ? stdout : stderr);
 		*exit_code = argc ? EXIT_DONE : EXIT_USAGE;
 		return NULL;
@@ -287,7 +301,10 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 	struct parser p = {.arena = arena, .argc = argc, .argv = argv, .next = 1};
 	struct command *c = p.command = ARENA_NEW(arena, struct command);
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	*c = (struct command){.arena = arena, .output = "-", .seed = 1, .draws = 24,
+	*c = (struct command){.arena = arena,
+			      .output = "-",
+			      .seed = 1,
+			      .draws = 24,
 			      .jobs = cores > 0 ? (unsigned)cores : 1,
 			      .color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
 	c->verb = find_verb(argv[0]);
@@ -305,7 +322,8 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 	c->vary_count = p.vary.count;
 	c->data_root = data_root_find(arena);
 	if (!c->data_root)
-		wrong(&p, "the shipped topologies and models are not beside the program (set FARWIRE_DATA to their folder)");
+		wrong(&p, "the shipped topologies and models are not beside the program (set "
+			  "FARWIRE_DATA to their folder)");
 	check_words(&p);
 	return p.wrong ? NULL : c;
 }

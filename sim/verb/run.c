@@ -30,7 +30,8 @@ static int save_trace(const struct command *command, const struct trace *trace)
 	return command_write(&to_file, write_trace, trace);
 }
 
-static int draw(const struct command *command, const struct prediction *const *predictions, size_t count)
+static int draw(const struct command *command, const struct prediction *const *predictions,
+		size_t count)
 {
 	struct chart_text text = {command->title ? command->title : "Where the time of a step goes",
 				  command_caption(command)};
@@ -58,8 +59,10 @@ const struct verb verb_run = {
 	.name = "run",
 	.words = "CASE...",
 	.help = "predicts cases: throughput, step time, ratio, where the time goes",
-	.examples = "  farwire run --topology t320-same-esxi --runtime asynchronous --program client --batch 16\n"
-		    "  farwire run case.cfg --set link.wire.latency='200 us' --format json -o result.json\n",
+	.examples = "  farwire run --topology t320-same-esxi --runtime asynchronous --program "
+		    "client --batch 16\n"
+		    "  farwire run case.cfg --set link.wire.latency='200 us' --format json -o "
+		    "result.json\n",
 	.options = "set format output plot trace title seed draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,

@@ -45,15 +45,20 @@ enum { ANSWERS = 6 };
 static const struct result_table *tabulate(struct arena *arena, const struct sweep *sweep)
 {
 	static const struct result_column answers[ANSWERS] = {
-		{"images_per_s", QUANTITY_COUNT, false, true}, {"ratio", QUANTITY_RATIO, false, true},
-		{"step_s", QUANTITY_TIME, false, true},	       {"gpu_utilization", QUANTITY_RATIO, false, true},
-		{"bottleneck", QUANTITY_COUNT, true, false},   {"verdict", QUANTITY_COUNT, true, false},
+		{"images_per_s", QUANTITY_COUNT, false, true},
+		{"ratio", QUANTITY_RATIO, false, true},
+		{"step_s", QUANTITY_TIME, false, true},
+		{"gpu_utilization", QUANTITY_RATIO, false, true},
+		{"bottleneck", QUANTITY_COUNT, true, false},
+		{"verdict", QUANTITY_COUNT, true, false},
 	};
 	size_t columns = sweep->axis_count + ANSWERS;
 	struct result_column *all = ARENA_ARRAY(arena, columns, struct result_column);
-	struct result_cell *cells = ARENA_ARRAY(arena, columns * sweep->point_count, struct result_cell);
+	struct result_cell *cells =
+		ARENA_ARRAY(arena, columns * sweep->point_count, struct result_cell);
 	for (size_t a = 0; a < sweep->axis_count; a++)
-		all[a] = (struct result_column){sweep->axes[a].key, sweep->axes[a].quantity, sweep->axes[a].words, false};
+		all[a] = (struct result_column){sweep->axes[a].key, sweep->axes[a].quantity,
+						sweep->axes[a].words, false};
 	memcpy(all + sweep->axis_count, answers, sizeof answers);
 	for (size_t i = 0; i < sweep->point_count; i++) {
 		struct result_cell *cell = &cells[i * columns];
@@ -93,9 +98,11 @@ static int draw(const struct command *command, const struct sweep *sweep)
 		lines[c] = (struct curve){label, x->values, y, x->count};
 	}
 	const char *unit = quantity_unit(x->quantity);
-	struct chart_axes axes = {arena_printf(command->arena, unit[0] ? "%s (%s)" : "%s%s", x->key, unit),
-				  "ratio to the local GPU", x->log, false};
-	struct chart_text text = {command->title ? command->title : "What is kept of the local GPU's throughput",
+	struct chart_axes axes = {
+		arena_printf(command->arena, unit[0] ? "%s (%s)" : "%s%s", x->key, unit),
+		"ratio to the local GPU", x->log, false};
+	struct chart_text text = {command->title ? command->title
+						 : "What is kept of the local GPU's throughput",
 				  command_caption(command)};
 	const struct drawing *drawing = chart_curves(command->arena, text, axes, lines, curves);
 	return command_draw(command, command->plot, &drawing, 1);
@@ -106,7 +113,8 @@ static int run(const struct command *command)
 	struct diag *diag = diag_new(command->arena);
 	struct sweep_axis axes[AXES_MAX];
 	if (command->vary_count == 0 || command->vary_count > AXES_MAX) {
-		fprintf(stderr, "farwire: `farwire sweep` needs 1 to %d --vary key=...\n", AXES_MAX);
+		fprintf(stderr, "farwire: `farwire sweep` needs 1 to %d --vary key=...\n",
+			AXES_MAX);
 		return EXIT_USAGE;
 	}
 	for (size_t i = 0; i < command->vary_count; i++)
@@ -117,9 +125,11 @@ static int run(const struct command *command)
 		options.draws_count = 0;
 	const char *broken = NULL;
 	bool watched = !command->quiet && isatty(STDERR_FILENO);
-	const struct sweep *sweep = diag_count(diag) ? NULL
-						     : sweep_run(command->arena, diag, &request, axes, command->vary_count,
-								 &options, watched ? show_progress : NULL, &broken);
+	const struct sweep *sweep =
+		diag_count(diag)
+			? NULL
+			: sweep_run(command->arena, diag, &request, axes, command->vary_count,
+				    &options, watched ? show_progress : NULL, &broken);
 	if (!sweep) {
 		diag_print(diag, stderr);
 		if (broken)
@@ -137,7 +147,8 @@ const struct verb verb_sweep = {
 	.name = "sweep",
 	.words = "CASE",
 	.help = "a case over a grid of parameter values (point predictions unless --draws)",
-	.examples = "  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' --plot curve.svg\n",
+	.examples = "  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' --plot "
+		    "curve.svg\n",
 	.options = "set vary format output plot title seed draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,

@@ -11,22 +11,26 @@
 #include "sim/verb/validation.h"
 #include "sim/verb/verbs.h"
 
-const struct dataset_outcome **command_validate(const struct command *command, size_t *count, int *exit_code)
+const struct dataset_outcome **command_validate(const struct command *command, size_t *count,
+						int *exit_code)
 {
 	const char *const *names = command->words;
 	*count = command->word_count;
 	if (*count == 0)
 		*count = data_names(command->arena, command->data_root, "calib/measured", &names);
-	const struct dataset_outcome **outcomes = ARENA_ARRAY(command->arena, *count, const struct dataset_outcome *);
+	const struct dataset_outcome **outcomes =
+		ARENA_ARRAY(command->arena, *count, const struct dataset_outcome *);
 	struct predict_options options = command_predict(command);
 	for (size_t i = 0; i < *count; i++) {
 		struct diag *diag = diag_new(command->arena);
 		const char *broken = NULL;
 		if (!command->quiet)
 			fprintf(stderr, "farwire: predicting %s\n", names[i]);
-		const struct dataset *dataset = dataset_read(command->arena, diag, command->data_root, names[i],
-							     command->settings, command->setting_count);
-		outcomes[i] = dataset ? dataset_evaluate(command->arena, diag, dataset, command->data_root, &options, &broken)
+		const struct dataset *dataset =
+			dataset_read(command->arena, diag, command->data_root, names[i],
+				     command->settings, command->setting_count);
+		outcomes[i] = dataset ? dataset_evaluate(command->arena, diag, dataset,
+							 command->data_root, &options, &broken)
 				      : NULL;
 		if (outcomes[i])
 			continue;
@@ -55,17 +59,25 @@ static void row_cells(struct arena *arena, struct table *table, const struct row
 	if (row->row->failure)
 		table_cell(table, "%s", row->row->failure);
 	else
-		table_cell(table, "%s", isfinite(row->row->measured) ? arena_printf(arena, "%.4g", row->row->measured) : "");
-	table_cell(table, "%s", isfinite(p->value) ? arena_printf(arena, "%.4g", p->value) : "FAIL");
-	table_cell(table, "%s", isfinite(p->value) ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high) : "");
+		table_cell(table, "%s",
+			   isfinite(row->row->measured)
+				   ? arena_printf(arena, "%.4g", row->row->measured)
+				   : "");
+	table_cell(table, "%s",
+		   isfinite(p->value) ? arena_printf(arena, "%.4g", p->value) : "FAIL");
+	table_cell(table, "%s",
+		   isfinite(p->value) ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high) : "");
 	table_cell(table, "%s", percent(arena, row->error));
-	table_cell(table, "%s", row->prediction->ok ? row->prediction->bottleneck : row->prediction->reason);
+	table_cell(table, "%s",
+		   row->prediction->ok ? row->prediction->bottleneck : row->prediction->reason);
 }
 
 static void summary_line(FILE *out, const char *role, const struct error_summary *summary)
 {
 	if (summary->count)
-		fprintf(out, "%s rows: %zu, median |error| %.2f %%, max %.2f %%, geomean %.2f %%, 90 %% intervals cover %.0f %%\n",
+		fprintf(out,
+			"%s rows: %zu, median |error| %.2f %%, max %.2f %%, geomean %.2f %%, 90 %% "
+			"intervals cover %.0f %%\n",
 			role, summary->count, 100 * summary->median_abs, 100 * summary->max_abs,
 			100 * summary->geomean_abs, 100 * summary->coverage);
 }
@@ -85,19 +97,22 @@ static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_ou
 {
 	if (outcome->fitted_count == 0)
 		return;
-	fprintf(out, "%zu fitted parameters, %zu fit rows here:\n", outcome->fitted_count, outcome->fit_row_count);
+	fprintf(out, "%zu fitted parameters, %zu fit rows here:\n", outcome->fitted_count,
+		outcome->fit_row_count);
 	for (size_t i = 0; i < outcome->fitted_count; i++) {
 		const struct cfg_param *p = outcome->fitted[i];
-		fprintf(out, "  %s = %s (%s .. %s), %s\n", p->path, quantity_format(arena, p->row->quantity, p->value),
-			quantity_format(arena, p->row->quantity, p->low), quantity_format(arena, p->row->quantity, p->high),
-			p->note);
+		fprintf(out, "  %s = %s (%s .. %s), %s\n", p->path,
+			quantity_format(arena, p->row->quantity, p->value),
+			quantity_format(arena, p->row->quantity, p->low),
+			quantity_format(arena, p->row->quantity, p->high), p->note);
 	}
 }
 
 /* The same rows under other settings: for comparison. */
 static void beside_tables(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
 {
-	static const char *const titles[] = {"row", "predicted", "90 % interval", "judged above", "what binds"};
+	static const char *const titles[] = {"row", "predicted", "90 % interval", "judged above",
+					     "what binds"};
 	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
 		fprintf(out, "\nbeside it, not judged: %s\n", outcome->dataset->beside[i].title);
 		struct table *table = table_new(arena);
@@ -110,11 +125,15 @@ static void beside_tables(FILE *out, struct arena *arena, const struct dataset_o
 			bool ok = isfinite(p->value);
 			table_row(table);
 			table_cell(table, "%s", row->row->label);
-			table_cell(table, "%s", ok ? arena_printf(arena, "%.4g", p->value) : "FAIL");
-			table_cell(table, "%s", ok ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high) : "");
-			table_cell(table, "%s", isfinite(judged) ? arena_printf(arena, "%.4g", judged) : "FAIL");
-			table_cell(table, "%s", row->prediction->ok ? row->prediction->bottleneck
-								    : row->prediction->reason);
+			table_cell(table, "%s",
+				   ok ? arena_printf(arena, "%.4g", p->value) : "FAIL");
+			table_cell(table, "%s",
+				   ok ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high) : "");
+			table_cell(table, "%s",
+				   isfinite(judged) ? arena_printf(arena, "%.4g", judged) : "FAIL");
+			table_cell(table, "%s",
+				   row->prediction->ok ? row->prediction->bottleneck
+						       : row->prediction->reason);
 		}
 		table_print(table, out);
 	}
@@ -128,12 +147,14 @@ struct validation {
 
 static void write_table(FILE *out, const void *ctx)
 {
-	static const char *const titles[] = {"row", "role", "measured", "predicted", "90 % interval", "error", "what binds"};
+	static const char *const titles[] = {"row",           "role",  "measured",  "predicted",
+					     "90 % interval", "error", "what binds"};
 	const struct validation *v = ctx;
 	struct arena *arena = v->command->arena;
 	for (size_t i = 0; i < v->count; i++) {
 		const struct dataset_outcome *outcome = v->outcomes[i];
-		fprintf(out, "%s%s: %s (%s)\n", i ? "\n" : "", outcome->dataset->name, outcome->dataset->title,
+		fprintf(out, "%s%s: %s (%s)\n", i ? "\n" : "", outcome->dataset->name,
+			outcome->dataset->title,
 			outcome->dataset->ratio ? "ratio to the local GPU" : "images/s");
 		struct table *table = table_new(arena);
 		for (size_t k = 0; k < 7; k++)
@@ -144,7 +165,8 @@ static void write_table(FILE *out, const void *ctx)
 		summary_line(out, "fit", &outcome->fit);
 		summary_line(out, "test", &outcome->test);
 		if (outcome->verdict_count)
-			fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count, outcome->verdict_count);
+			fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count,
+				outcome->verdict_count);
 		claim_lines(out, outcome);
 		fitted_lines(out, arena, outcome);
 		beside_tables(out, arena, outcome);
@@ -153,7 +175,8 @@ static void write_table(FILE *out, const void *ctx)
 
 /* ---- JSON ---- */
 
-static void json_estimate(struct json_writer *json, const char *key, const struct estimate *estimate)
+static void json_estimate(struct json_writer *json, const char *key,
+			  const struct estimate *estimate)
 {
 	jw_open_flat(json, key, '{');
 	jw_real(json, "value", estimate->value);
@@ -162,7 +185,8 @@ static void json_estimate(struct json_writer *json, const char *key, const struc
 	jw_close(json);
 }
 
-static void json_summary(struct json_writer *json, const char *key, const struct error_summary *summary)
+static void json_summary(struct json_writer *json, const char *key,
+			 const struct error_summary *summary)
 {
 	jw_open_flat(json, key, '{');
 	jw_count(json, "count", summary->count);
@@ -246,7 +270,8 @@ static void json_beside(struct json_writer *json, const struct dataset_outcome *
 			jw_text(json, "quantity", outcome->dataset->ratio ? "ratio" : "images/s");
 			json_estimate(json, "predicted", &row->predicted);
 			jw_text(json, "verdict", row->prediction->ok ? "ok" : "fail");
-			jw_text(json, "reason", row->prediction->ok ? NULL : row->prediction->reason);
+			jw_text(json, "reason",
+				row->prediction->ok ? NULL : row->prediction->reason);
 			jw_close(json);
 		}
 		jw_close(json);
@@ -288,9 +313,12 @@ static void write_json(FILE *out, const void *ctx)
 static void write_csv(FILE *out, const void *ctx)
 {
 	static const struct result_column columns[] = {
-		{"dataset", QUANTITY_COUNT, true, false}, {"row", QUANTITY_COUNT, true, false},
-		{"role", QUANTITY_COUNT, true, false},	  {"measured", QUANTITY_COUNT, false, false},
-		{"predicted", QUANTITY_COUNT, false, true}, {"error", QUANTITY_COUNT, false, false},
+		{"dataset", QUANTITY_COUNT, true, false},
+		{"row", QUANTITY_COUNT, true, false},
+		{"role", QUANTITY_COUNT, true, false},
+		{"measured", QUANTITY_COUNT, false, false},
+		{"predicted", QUANTITY_COUNT, false, true},
+		{"error", QUANTITY_COUNT, false, false},
 		{"verdict", QUANTITY_COUNT, true, false},
 	};
 	enum { COLUMNS = sizeof columns / sizeof columns[0] };
@@ -298,9 +326,13 @@ static void write_csv(FILE *out, const void *ctx)
 	size_t rows = 0, at = 0;
 	for (size_t i = 0; i < v->count; i++)
 		rows += v->outcomes[i]->dataset->row_count;
-	struct result_table table = {.name = "validation", .title = "Validation", .columns = columns,
-				     .column_count = COLUMNS, .row_count = rows,
-				     .cells = ARENA_ARRAY(v->command->arena, rows * COLUMNS, struct result_cell)};
+	struct result_table table = {
+		.name = "validation",
+		.title = "Validation",
+		.columns = columns,
+		.column_count = COLUMNS,
+		.row_count = rows,
+		.cells = ARENA_ARRAY(v->command->arena, rows * COLUMNS, struct result_cell)};
 	for (size_t i = 0; i < v->count; i++)
 		for (size_t k = 0; k < v->outcomes[i]->dataset->row_count; k++) {
 			const struct row_outcome *row = &v->outcomes[i]->rows[k];
@@ -308,7 +340,8 @@ static void write_csv(FILE *out, const void *ctx)
 			cell[0].text = v->outcomes[i]->dataset->name;
 			cell[1].text = row->row->label;
 			cell[2].text = row_role_name(row->row->role);
-			cell[3].number = (struct estimate){row->row->measured, row->row->measured, row->row->measured};
+			cell[3].number = (struct estimate){row->row->measured, row->row->measured,
+							   row->row->measured};
 			cell[4].number = row->predicted;
 			cell[5].number = (struct estimate){row->error, row->error, row->error};
 			cell[6].text = row->prediction->ok ? "ok" : row->prediction->reason;
@@ -329,17 +362,20 @@ struct drawing *validation_parity(struct arena *arena, struct chart_text text,
 		for (size_t k = 0; k < outcomes[i]->dataset->row_count; k++) {
 			const struct row_outcome *row = &outcomes[i]->rows[k];
 			if (isfinite(row->error) && row->row->role != ROLE_REPORT)
-				parity[points++] = (struct parity_point){row->row->label, row->row->measured, row->predicted,
-									 row->row->role == ROLE_TEST};
+				parity[points++] = (struct parity_point){
+					row->row->label, row->row->measured, row->predicted,
+					row->row->role == ROLE_TEST};
 		}
 	return points ? chart_parity(arena, text, parity, points) : NULL;
 }
 
 static int draw(const struct validation *v)
 {
-	struct chart_text text = {v->command->title ? v->command->title : "Predicted against measured images/s",
+	struct chart_text text = {v->command->title ? v->command->title
+						    : "Predicted against measured images/s",
 				  command_caption(v->command)};
-	const struct drawing *drawing = validation_parity(v->command->arena, text, v->outcomes, v->count);
+	const struct drawing *drawing =
+		validation_parity(v->command->arena, text, v->outcomes, v->count);
 	if (drawing)
 		return command_draw(v->command, v->command->plot, &drawing, 1);
 	fprintf(stderr, "farwire: --plot: these datasets have no measured numbers to draw\n");
@@ -353,9 +389,11 @@ static int run(const struct command *command)
 	v.outcomes = command_validate(command, &v.count, &code);
 	if (!v.outcomes)
 		return code;
-	code = command_write(command, command->format == FORMAT_TABLE ? write_table
-				      : command->format == FORMAT_CSV ? write_csv
-								      : write_json, &v);
+	code = command_write(command,
+			     command->format == FORMAT_TABLE ? write_table
+			     : command->format == FORMAT_CSV ? write_csv
+							     : write_json,
+			     &v);
 	if (code == EXIT_DONE && command->plot)
 		code = draw(&v);
 	for (size_t i = 0; i < v.count && code == EXIT_DONE; i++)

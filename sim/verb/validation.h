@@ -10,7 +10,8 @@
 
 /* The command's datasets (none named: all that ship), evaluated. NULL:
  * *exit_code says how to end, errors are printed. */
-const struct dataset_outcome **command_validate(const struct command *command, size_t *count, int *exit_code);
+const struct dataset_outcome **command_validate(const struct command *command, size_t *count,
+						int *exit_code);
 
 /* Measured rows against predictions; NULL if there is none. */
 struct drawing *validation_parity(struct arena *arena, struct chart_text text,

@@ -42,7 +42,7 @@ struct verb {
 	const char *examples; /* for --help */
 	const char *options;  /* names of the options it takes, between blanks */
 	size_t words_min;     /* a case may be given by --topology instead */
-	bool cases;	      /* words are cases */
+	bool cases;           /* words are cases */
 	int (*run)(const struct command *command);
 };
 
@@ -61,12 +61,15 @@ struct case_request command_case(const struct command *command, size_t index);
 size_t command_case_count(const struct command *command);
 struct predict_options command_predict(const struct command *command);
 /* Predicts all cases; prints errors. NULL: *exit_code is set. */
-const struct prediction **command_predictions(const struct command *command, struct trace *trace, int *exit_code);
+const struct prediction **command_predictions(const struct command *command, struct trace *trace,
+					      int *exit_code);
 /* Writes through `write` to command->output, whole or not at all. */
-int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx), const void *ctx);
+int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
+		  const void *ctx);
 /* Renders a drawing to path; 0 or an exit code, having said why. */
 struct drawing;
-int command_draw(const struct command *command, const char *path, const struct drawing *const *drawings, size_t count);
+int command_draw(const struct command *command, const char *path,
+		 const struct drawing *const *drawings, size_t count);
 /* "seed 1, 32 draws, farwire 0.1.0, settings ..." for captions. */
 const char *command_caption(const struct command *command);
 
