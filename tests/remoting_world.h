@@ -124,8 +124,15 @@ static inline const struct connection_counters *line_counters(const struct conne
 }
 
 static const struct param_table line_table = {.name = "line", .size = sizeof(struct line_params)};
+static bool line_wakes(const void *params)
+{
+	(void)params;
+	return true; /* so that the hand-off counts */
+}
+
 static const struct transport_kind line_kind = {
 	.name = "line",
+	.wakes = line_wakes,
 	.table = &line_table,
 	.new = line_new,
 	.open = line_open,

@@ -39,11 +39,11 @@ struct gpu_params {
 	double memory_bandwidth_Bps;
 	double memory_B;
 	double memory_efficiency_ratio; /* of bandwidth that streaming kernels reach */
-	double kernel_floor_s;	/* least duration of a kernel */
-	double kernel_gap_s;	/* device time between two kernels of a stream */
-	double launch_latency_s; /* least time from submission to start */
-	double copy_engines_count; /* 1: both directions share it; 2: one each */
-	double queue_depth_count;  /* operations in flight before a launch blocks */
+	double kernel_floor_s;          /* least duration of a kernel */
+	double kernel_gap_s;            /* device time between two kernels of a stream */
+	double launch_latency_s;        /* least time from submission to start */
+	double copy_engines_count;      /* 1: both directions share it; 2: one each */
+	double queue_depth_count;       /* operations in flight before a launch blocks */
 	double concurrent_kernels_count;
 	double slice_s, switch_s; /* time slices of tenants */
 };
@@ -57,8 +57,8 @@ struct kernel_work {
 
 /* How a network's kernels run on a GPU: at most two fitted numbers. */
 struct efficiency_params {
-	double peak_ratio; /* of peak flop/s that a large kernel reaches; can pass
-			      1: Winograd convolutions need fewer flops */
+	double peak_ratio;     /* of peak flop/s that a large kernel reaches; can pass
+				  1: Winograd convolutions need fewer flops */
 	double half_work_flop; /* work of a kernel at which half of that is reached */
 };
 extern const struct param_table efficiency_table;
@@ -67,20 +67,17 @@ extern const struct param_table efficiency_table;
  *                bytes / (bandwidth * memory_efficiency)) + floor,
  * with w = flop. Zero flop: the bytes decide. The first term is
  * (flop + half_work) / (peak * peak_ratio). */
-double kernel_duration_s(const struct gpu_params *gpu,
-			 const struct efficiency_params *efficiency,
+double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
 			 const struct kernel_work *work, bool fp16);
 
-struct gpu *gpu_new(struct arena *arena, struct engine *engine,
-		    struct fabric *fabric, const char *name, int node,
-		    const struct gpu_params *params);
+struct gpu *gpu_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
+		    const char *name, int node, const struct gpu_params *params);
 const struct gpu_params *gpu_params(const struct gpu *gpu);
 const char *gpu_name(const struct gpu *gpu);
 int gpu_node(const struct gpu *gpu);
 
 /* fraction in (0, 1]. name is unique on the GPU. */
-struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name,
-				    double fraction_ratio);
+struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fraction_ratio);
 /* Can be changed at run time. */
 void gpu_context_fraction_set(struct gpu_context *context, double fraction_ratio);
 /* Takes or gives back (negative) memory; false when it does not fit: then
@@ -99,8 +96,8 @@ enum gpu_op_kind {
 
 /* An event object; all zero at first. */
 struct gpu_event {
-	uint64_t recorded_count;  /* records submitted */
-	uint64_t completed_count; /* of these, the last one reached by its stream */
+	uint64_t recorded_count;    /* records submitted */
+	uint64_t completed_count;   /* of these, the last one reached by its stream */
 	struct gpu_waiter *waiters; /* private */
 };
 
@@ -130,22 +127,21 @@ struct gpu_op {
 bool gpu_has_room(const struct gpu_context *context);
 /* Calls fn once when there is room (by an event of now if there is); waiters
  * are served in order. fn submits before it returns, or has to ask again. */
-void gpu_when_room(struct gpu_context *context, event_fn *fn, void *ctx,
-		   uint64_t arg);
+void gpu_when_room(struct gpu_context *context, event_fn *fn, void *ctx, uint64_t arg);
 /* Appends an operation (copied). Asserts gpu_has_room. */
 void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op);
 /* The stream's running copy is over. */
 void gpu_copy_finished(struct gpu_stream *stream);
 /* Calls fn once when everything submitted so far to the stream (NULL: to all
  * streams of the context) is complete; by an event of now if it already is. */
-void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream,
-		   event_fn *fn, void *ctx, uint64_t arg);
+void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream, event_fn *fn, void *ctx,
+		   uint64_t arg);
 bool gpu_stream_idle(const struct gpu_stream *stream);
 /* The same of all streams of the context. */
 bool gpu_context_idle(const struct gpu_context *context);
 /* Calls fn when the event's completed_count reaches count. */
-void gpu_when_event(struct gpu_context *context, struct gpu_event *event,
-		    uint64_t count, event_fn *fn, void *ctx, uint64_t arg);
+void gpu_when_event(struct gpu_context *context, struct gpu_event *event, uint64_t count,
+		    event_fn *fn, void *ctx, uint64_t arg);
 
 /* Seconds in which at least one kernel ran, up to now (nvidia-smi's meaning of
  * utilisation), of the GPU and of one tenant. */

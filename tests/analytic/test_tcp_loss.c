@@ -51,7 +51,7 @@ static struct loss twin(double p)
 static void lost_tail_waits_for_the_timer(void)
 {
 	enum { COUNT = 400 };
-	const double p = 0.8;
+	const double p = 0.1;
 	struct tcp_params params;
 	struct net *net = lossy(p, &params);
 	open(net, &params);
@@ -84,7 +84,7 @@ static void lost_tail_waits_for_the_timer(void)
 static void loss_in_the_middle(void)
 {
 	enum { COUNT = 200 };
-	const double p = 0.8;
+	const double p = 0.02;
 	struct tcp_params params;
 	struct net *net = lossy(p, &params);
 	params.streams_count = 100; /* so that no window binds after a loss */
@@ -126,7 +126,7 @@ static void loss_in_the_middle(void)
  * it wait for it. */
 static void later_messages_reveal_a_loss(void)
 {
-	const double p = 0.8;
+	const double p = 0.01;
 	struct tcp_params params;
 	struct net *net = lossy(p, &params);
 	open(net, &params);
@@ -204,7 +204,7 @@ static void connect_timeout(void)
 static void lost_syn_costs_a_second(void)
 {
 	struct tcp_params params;
-	const double p = 0.8;
+	const double p = 0.7;
 	struct net *net = lossy(p, &params);
 	open(net, &params);
 	struct loss loss = loss_new(p, 1, "a>b/loss 0");
