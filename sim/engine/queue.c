@@ -47,19 +47,20 @@ static void put(struct queue *queue, size_t place, const struct node *node)
 	queue->slots.items[node->slot].place = (uint32_t)place;
 }
 
-static void sift_up(struct queue *queue, size_t place, struct node node)
+/* Moves parents that are later than node down from place; where it belongs. */
+static size_t sift_up(struct queue *queue, size_t place, const struct node *node)
 {
 	while (place > 0) {
 		size_t parent = (place - 1) / ARITY;
-		if (!earlier(&node, &queue->heap.items[parent]))
+		if (!earlier(node, &queue->heap.items[parent]))
 			break;
 		put(queue, place, &queue->heap.items[parent]);
 		place = parent;
 	}
-	put(queue, place, &node);
+	return place;
 }
 
-static void sift_down(struct queue *queue, size_t place, struct node node)
+static size_t sift_down(struct queue *queue, size_t place, const struct node *node)
 {
 	const struct node *heap = queue->heap.items;
 	size_t count = queue->heap.count;
@@ -72,12 +73,12 @@ static void sift_down(struct queue *queue, size_t place, struct node node)
 		for (size_t i = first + 1; i < end; i++)
 			if (earlier(&heap[i], &heap[least]))
 				least = i;
-		if (!earlier(&heap[least], &node))
+		if (!earlier(&heap[least], node))
 			break;
 		put(queue, place, &heap[least]);
 		place = least;
 	}
-	put(queue, place, &node);
+	return place;
 }
 
 static uint32_t slot_take(struct queue *queue)
@@ -113,7 +114,7 @@ struct event_id queue_add(struct queue *queue, const struct event *event)
 	else
 		queue->heap.count++;
 	struct node node = {event->time_ps, queue->sequence++, index};
-	sift_up(queue, queue->heap.count - 1, node);
+	put(queue, sift_up(queue, queue->heap.count - 1, &node), &node);
 	return (struct event_id){index, slot->serial};
 }
 
@@ -124,9 +125,10 @@ static void heap_remove(struct queue *queue, size_t place)
 	if (place == queue->heap.count)
 		return;
 	if (place > 0 && earlier(&last, &queue->heap.items[(place - 1) / ARITY]))
-		sift_up(queue, place, last);
+		place = sift_up(queue, place, &last);
 	else
-		sift_down(queue, place, last);
+		place = sift_down(queue, place, &last);
+	put(queue, place, &last);
 }
 
 bool queue_cancel(struct queue *queue, struct event_id id)
