@@ -28,7 +28,10 @@ int64_t ps_from_s(double seconds)
 		return most_ps;
 	if (ps <= -(double)most_ps)
 		return -most_ps;
-	return llround(ps);
+	/* llround(ps), without the call: this is most of what an event computes */
+	int64_t whole = (int64_t)ps;
+	double rest = ps - (double)whole;
+	return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
 double s_from_ps(int64_t picoseconds)

@@ -47,12 +47,16 @@ static void put(struct queue *queue, size_t place, const struct node *node)
 	queue->slots.items[node->slot].place = (uint32_t)place;
 }
 
-/* Moves parents that are later than node down from place; where it belongs. */
-static size_t sift_up(struct queue *queue, size_t place, const struct node *node)
+/* Moves parents that are later than (time_ps, sequence) down from place; the
+ * place that is left for it. A node handed over by its address would be written
+ * and read again at once in pieces of other sizes, which processors wait for. */
+static size_t sift_up(struct queue *queue, size_t place, int64_t time_ps, uint64_t sequence)
 {
 	while (place > 0) {
 		size_t parent = (place - 1) / ARITY;
-		if (!earlier(node, &queue->heap.items[parent]))
+		const struct node *above = &queue->heap.items[parent];
+		if (above->time_ps < time_ps ||
+		    (above->time_ps == time_ps && above->sequence < sequence))
 			break;
 		put(queue, place, &queue->heap.items[parent]);
 		place = parent;
@@ -113,8 +117,10 @@ struct event_id queue_add(struct queue *queue, const struct event *event)
 		(void)VEC_PUSH(queue->arena, &queue->heap);
 	else
 		queue->heap.count++;
-	struct node node = {event->time_ps, queue->sequence++, index};
-	put(queue, sift_up(queue, queue->heap.count - 1, &node), &node);
+	uint64_t sequence = queue->sequence++;
+	size_t place = sift_up(queue, queue->heap.count - 1, event->time_ps, sequence);
+	queue->heap.items[place] = (struct node){event->time_ps, sequence, index};
+	slot->place = (uint32_t)place;
 	return (struct event_id){index, slot->serial};
 }
 
@@ -125,7 +131,7 @@ static void heap_remove(struct queue *queue, size_t place)
 	if (place == queue->heap.count)
 		return;
 	if (place > 0 && earlier(&last, &queue->heap.items[(place - 1) / ARITY]))
-		place = sift_up(queue, place, &last);
+		place = sift_up(queue, place, last.time_ps, last.sequence);
 	else
 		place = sift_down(queue, place, &last);
 	put(queue, place, &last);
