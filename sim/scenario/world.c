@@ -11,7 +11,10 @@
 enum { STEPS_BESIDE = 8 };
 /* Relative change of the mean at which a client's steps are steady. */
 static const double REPEATS = 1e-4, SETTLED = 0.004;
-enum { STEPS_TO_REPEAT = 2, STEPS_TO_SETTLE = 6 };
+/* Share of a step's kernels' time that the GPU must have been busy. */
+static const double KEPT_UP = 0.98;
+/* The last: a round of the loss process (sim/transport/loss.h). */
+enum { STEPS_TO_REPEAT = 2, STEPS_TO_SETTLE = 6, LOSSES_TO_SETTLE = 16 };
 
 struct client {
 	struct world *world;
@@ -21,7 +24,8 @@ struct client {
 	struct remote_client *remote; /* NULL: local */
 	struct player *player;
 	struct client_run *run;
-	bool over; /* steady, failed or out of steps */
+	double work_s; /* of a step's kernels */
+	bool over;     /* steady, failed or out of steps */
 };
 
 struct world {
@@ -35,6 +39,7 @@ struct world {
 	struct client *clients;
 	size_t over_count;
 	uint64_t seed;
+	bool lossy; /* some link loses packets */
 };
 
 static void build_nodes(struct world *w)
@@ -91,6 +96,7 @@ static void build_links(struct world *w)
 		const struct link_entry *link = &t->links[i];
 		struct link_traits traits = link->traits;
 		unmoderated_loss(t, link, &traits);
+		w->lossy = w->lossy || traits.loss_ratio[0] > 0 || traits.loss_ratio[1] > 0;
 		fabric_link_add(w->fabric, link->name, link->kind->name,
 				fabric_node_find(w->fabric, link->ends[0]),
 				fabric_node_find(w->fabric, link->ends[1]), &traits);
@@ -122,25 +128,53 @@ static double step_s(const struct player *player, size_t index)
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
+static bool may_lose(const struct client *client)
+{
+	return client->world->lossy && client->remote &&
+	       client->entry->guest != client->entry->server;
+}
+
+/* Whether the GPU did (about) a step's work in that step. */
+static bool kept_up(const struct client *client, size_t index)
+{
+	return player_step_at(client->player, index)->gpu_busy_s >= KEPT_UP * client->work_s;
+}
+
+static bool repeats(const struct client *client, size_t count)
+{
+	double last = step_s(client->player, count - 1);
+	return count >= STEPS_TO_REPEAT && kept_up(client, count - 1) &&
+	       kept_up(client, count - 2) &&
+	       fabs(step_s(client->player, count - 2) - last) <= REPEATS * last;
+}
+
+/* The first step of those whose mean is taken. */
+static size_t steady_first(const struct client *client, size_t count)
+{
+	size_t first = (size_t)client->world->scenario->steps_warmup_count;
+	while (first + 1 < count && !kept_up(client, first))
+		first++;
+	return first;
+}
+
 /* Steady: the last two steps took the same, or the mean's standard error is
  * small; or there are as many as were asked for. */
-static bool is_steady(const struct world *w, const struct player *player)
+static bool is_steady(const struct client *client)
 {
-	size_t warmup = (size_t)w->scenario->steps_warmup_count, count = player_step_count(player);
+	const struct scenario *scenario = client->world->scenario;
+	size_t warmup = (size_t)scenario->steps_warmup_count,
+	       count = player_step_count(client->player);
 	if (count < warmup + 1)
 		return false;
-	size_t measured = count - warmup;
-	if (measured >= (size_t)w->scenario->steps_count)
+	if (count - warmup >= (size_t)scenario->steps_count || repeats(client, count))
 		return true;
-	double last = step_s(player, count - 1);
-	if (count >= STEPS_TO_REPEAT && fabs(step_s(player, count - 2) - last) <= REPEATS * last)
-		return true;
+	size_t first = steady_first(client, count), measured = count - first;
 	if (measured < STEPS_TO_SETTLE)
 		return false;
 	double sum = 0, squares = 0, n = (double)measured;
-	for (size_t i = warmup; i < count; i++) {
-		sum += step_s(player, i);
-		squares += step_s(player, i) * step_s(player, i);
+	for (size_t i = first; i < count; i++) {
+		sum += step_s(client->player, i);
+		squares += step_s(client->player, i) * step_s(client->player, i);
 	}
 	double variance = fmax(0, squares / n - (sum / n) * (sum / n)) * n / (n - 1);
 	return sqrt(variance / n) <= SETTLED * sum / n;
@@ -149,8 +183,9 @@ static bool is_steady(const struct world *w, const struct player *player)
 static bool step_done(void *ctx, struct player *player, const struct step_record *record)
 {
 	struct client *client = ctx;
+	(void)player;
 	(void)record;
-	if (is_steady(client->world, player))
+	if (is_steady(client))
 		client_over(client);
 	return client->world->over_count < client->world->scenario->client_count;
 }
@@ -222,6 +257,16 @@ static struct cuda_port *build_port(struct world *w, struct client *client)
 	return NULL;
 }
 
+static double work_of(const struct call_stream *program)
+{
+	double work_s = 0;
+	for (size_t t = 0; t < program->thread_count; t++)
+		for (size_t i = 0; i < program->threads[t].count; i++)
+			if (program->threads[t].items[i].kind == ITEM_CALL)
+				work_s += program->threads[t].items[i].call.duration_s;
+	return work_s;
+}
+
 static void build_client(struct world *w, struct client *client)
 {
 	const struct client_entry *entry = client->entry;
@@ -230,6 +275,7 @@ static void build_client(struct world *w, struct client *client)
 		framework_at((size_t)entry->stack->framework)
 			->program(w->arena, entry->network, (size_t)entry->batch_count,
 				  entry->stack, gpu, entry->efficiency);
+	client->work_s = work_of(program);
 	client->context = gpu_context_new(w->gpus[entry->gpu], entry->name, entry->fraction_ratio);
 	if (!gpu_memory_take(client->context, program->memory_B)) {
 		client_failed(client,
@@ -269,6 +315,45 @@ static void build_client(struct world *w, struct client *client)
 		engine_after(w->engine, 0, start_player, client, 0);
 }
 
+/* The window of one client: its own steady steps. */
+static void own_window(const struct client *client)
+{
+	struct client_run *run = client->run;
+	size_t count = run->step_count;
+	run->steady_first =
+		repeats(client, count) ? count - STEPS_TO_REPEAT : steady_first(client, count);
+	run->steady_count = count - run->steady_first;
+}
+
+/* Of several clients: their steps between the last one's first steady step and
+ * the first one's last step, if there are any. */
+static void common_window(const struct world *w)
+{
+	int64_t from_ps = 0, to_ps = INT64_MAX;
+	for (size_t i = 0; i < w->scenario->client_count; i++) {
+		const struct client_run *run = w->clients[i].run;
+		if (run->failed)
+			continue;
+		int64_t first_ps =
+			run->steps[steady_first(&w->clients[i], run->step_count)].start_ps;
+		int64_t last_ps = run->steps[run->step_count - 1].end_ps;
+		from_ps = first_ps > from_ps ? first_ps : from_ps;
+		to_ps = last_ps < to_ps ? last_ps : to_ps;
+	}
+	for (size_t i = 0; i < w->scenario->client_count; i++) {
+		struct client_run *run = w->clients[i].run;
+		size_t first = 0, last = run->step_count;
+		while (first < last && run->steps[first].start_ps < from_ps)
+			first++;
+		while (last > first && run->steps[last - 1].end_ps > to_ps)
+			last--;
+		if (last > first) {
+			run->steady_first = first;
+			run->steady_count = last - first;
+		}
+	}
+}
+
 static void read_clients(const struct world *w, struct world_outcome *outcome)
 {
 	for (size_t i = 0; i < w->scenario->client_count; i++) {
@@ -286,7 +371,11 @@ static void read_clients(const struct world *w, struct world_outcome *outcome)
 			run->failed = true;
 			run->reason = outcome->broken ? outcome->broken : "no step was finished";
 		}
+		if (!run->failed)
+			own_window(client);
 	}
+	if (w->scenario->client_count > 1)
+		common_window(w);
 }
 
 static struct world_outcome read_outcome(struct world *w, struct world_outcome outcome)
