@@ -6,7 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/predict/predict.h"
 
-static struct client_point steady(const struct scenario *scenario, const struct client_run *run)
+static struct client_point steady(const struct client_run *run)
 {
 	struct client_point point = {.failed = run->failed,
 				     .reason = run->reason,
@@ -14,13 +14,12 @@ static struct client_point steady(const struct scenario *scenario, const struct 
 				     .step_s = NAN,
 				     .ratio = NAN,
 				     .gpu_utilization = NAN};
-	size_t warmup = (size_t)scenario->steps_warmup_count;
-	if (run->failed || run->step_count <= warmup)
+	if (run->failed)
 		return point;
-	const struct step_record *first = &run->steps[warmup],
-				 *last = &run->steps[run->step_count - 1];
+	const struct step_record *first = &run->steps[run->steady_first];
+	const struct step_record *last = first + run->steady_count - 1;
 	double elapsed_s = s_from_ps(last->end_ps - first->start_ps), busy_s = 0;
-	double steps = (double)(run->step_count - warmup);
+	double steps = (double)run->steady_count;
 	for (const struct step_record *step = first; step <= last; step++)
 		busy_s += step->gpu_busy_s;
 	point.step_s = elapsed_s / steps;
@@ -43,7 +42,7 @@ static double baseline_throughput(struct arena *arena, const struct scenario *sc
 	}
 	const struct scenario *baseline = scenario_baseline(arena, scenario, client);
 	struct world_outcome outcome = world_run(arena, baseline, seed, NULL);
-	return steady(baseline, &outcome.clients[0]).throughput;
+	return steady(&outcome.clients[0]).throughput;
 }
 
 static bool is_local(const struct scenario *scenario)
@@ -94,7 +93,7 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 	point.clients = ARENA_ARRAY(arena, point.client_count + 1, struct client_point);
 	double throughput = 0, step = 0;
 	for (size_t i = 0; i < point.client_count; i++) {
-		point.clients[i] = steady(scenario, &point.outcome.clients[i]);
+		point.clients[i] = steady(&point.outcome.clients[i]);
 		if (point.clients[i].failed && !point.failed) {
 			point.failed = true;
 			point.reason = point.clients[i].reason;

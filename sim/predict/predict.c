@@ -181,13 +181,10 @@ static void summarize_links(struct arena *arena, const struct world_outcome *out
 
 /* Where the first client's step goes: the GPU at work, and its idle time by
  * what the issuing thread was doing. Lost packets' share of that is named. */
-static void summarize_breakdown(const struct scenario *scenario, const struct client_run *run,
-				struct prediction *prediction)
+static void summarize_breakdown(const struct client_run *run, struct prediction *prediction)
 {
-	size_t warmup = (size_t)scenario->steps_warmup_count;
-	double busy = 0, idle[TIME_KIND_COUNT] = {0}, steps = (double)(run->step_count - warmup),
-	       span = 0;
-	for (size_t i = warmup; i < run->step_count; i++) {
+	double busy = 0, idle[TIME_KIND_COUNT] = {0}, steps = (double)run->steady_count, span = 0;
+	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++) {
 		busy += run->steps[i].gpu_busy_s / steps;
 		span += s_from_ps(run->steps[i].end_ps - run->steps[i].start_ps) / steps;
 		for (size_t k = 0; k < TIME_KIND_COUNT; k++)
@@ -244,7 +241,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	summarize_clients(arena, scenario, point, draws, p);
 	summarize_links(arena, &point->outcome, p);
 	if (!point->failed)
-		summarize_breakdown(scenario, &point->outcome.clients[0], p);
+		summarize_breakdown(&point->outcome.clients[0], p);
 	return p;
 }
 

@@ -149,6 +149,9 @@ struct client_run { /* what came out for one client */
 	const char *reason;              /* of a failure */
 	const struct step_record *steps; /* all of them */
 	size_t step_count;
+	/* The window that answers are taken from: steady_count steps from
+	 * steady_first on. */
+	size_t steady_first, steady_count;
 	struct remote_counters remote; /* zero for local */
 	double connect_s;
 };
@@ -156,6 +159,10 @@ struct link_use {
 	const char *link; /* resource name */
 	double carried_B, capacity_Bps, busy_s;
 };
+/* Steady steps: after the warm-up steps, those in which the GPU did a step's
+ * worth of work (a host that runs ahead issues its first steps faster than any
+ * GPU can do them); if the last two of them took the same, these two; of several
+ * clients, the steps that lie wholly in the time in which all were steady. */
 struct world_outcome {
 	struct client_run *clients;
 	size_t client_count;

@@ -128,6 +128,7 @@ static double step_s(const struct player *player, size_t index)
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
+/* Two equal steps prove nothing where the next may lose a packet. */
 static bool may_lose(const struct client *client)
 {
 	return client->world->lossy && client->remote &&
@@ -143,7 +144,7 @@ static bool kept_up(const struct client *client, size_t index)
 static bool repeats(const struct client *client, size_t count)
 {
 	double last = step_s(client->player, count - 1);
-	return count >= STEPS_TO_REPEAT && kept_up(client, count - 1) &&
+	return !may_lose(client) && count >= STEPS_TO_REPEAT && kept_up(client, count - 1) &&
 	       kept_up(client, count - 2) &&
 	       fabs(step_s(client->player, count - 2) - last) <= REPEATS * last;
 }
