@@ -6,8 +6,8 @@
 #include "sim/base/arena.h"
 #include "sim/scenario/scenario.h"
 
-/* Steps that a client goes on beside others that are not yet done, as a
- * multiple of the steps asked for; then it leaves them alone. */
+/* Most steps of a client, as a multiple of those asked for: it goes on beside
+ * others that are not yet done, and while its host still runs ahead. */
 enum { STEPS_BESIDE = 8 };
 /* Relative change of the mean at which a client's steps are steady. */
 static const double REPEATS = 1e-4, SETTLED = 0.004;
@@ -158,6 +158,11 @@ static size_t steady_first(const struct client *client, size_t count)
 	return first;
 }
 
+static size_t steps_most(const struct scenario *scenario)
+{
+	return STEPS_BESIDE * (size_t)(scenario->steps_warmup_count + scenario->steps_count);
+}
+
 /* Steady: the last two steps took the same, or the mean's standard error is
  * small; or there are as many as were asked for. */
 static bool is_steady(const struct client *client)
@@ -167,7 +172,8 @@ static bool is_steady(const struct client *client)
 	       count = player_step_count(client->player);
 	if (count < warmup + 1)
 		return false;
-	if (count - warmup >= (size_t)scenario->steps_count || repeats(client, count))
+	if (repeats(client, count) || count >= steps_most(scenario) ||
+	    (count - warmup >= (size_t)scenario->steps_count && kept_up(client, count - 1)))
 		return true;
 	size_t first = steady_first(client, count), measured = count - first;
 	if (measured < STEPS_TO_SETTLE)
@@ -295,7 +301,6 @@ static void build_client(struct world *w, struct client *client)
 	struct cuda_port *port = client->process ? build_port(w, client) : NULL;
 	if (!port)
 		return;
-	uint32_t steps = (uint32_t)(w->scenario->steps_warmup_count + w->scenario->steps_count);
 	const struct player_spec spec = {
 		.arena = w->arena,
 		.engine = w->engine,
@@ -305,7 +310,7 @@ static void build_client(struct world *w, struct client *client)
 		.guest = w->guests[entry->guest],
 		.context = client->context,
 		.process = client->process,
-		.steps_max = w->scenario->client_count > 1 ? steps * STEPS_BESIDE : steps,
+		.steps_max = (uint32_t)steps_most(w->scenario),
 		.step_done = step_done,
 		.ctx = client,
 	};
