@@ -128,11 +128,17 @@ static double step_s(const struct player *player, size_t index)
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
-/* Two equal steps prove nothing where the next may lose a packet. */
+/* Where packets can be lost, two equal steps prove nothing, and few losses
+ * nothing of the mean. */
 static bool may_lose(const struct client *client)
 {
 	return client->world->lossy && client->remote &&
 	       client->entry->guest != client->entry->server;
+}
+
+static bool too_few_losses(const struct client *client)
+{
+	return may_lose(client) && remote_counters(client->remote).losses_count < LOSSES_TO_SETTLE;
 }
 
 /* Whether the GPU did (about) a step's work in that step. */
@@ -176,7 +182,7 @@ static bool is_steady(const struct client *client)
 	    (count - warmup >= (size_t)scenario->steps_count && kept_up(client, count - 1)))
 		return true;
 	size_t first = steady_first(client, count), measured = count - first;
-	if (measured < STEPS_TO_SETTLE)
+	if (measured < STEPS_TO_SETTLE || too_few_losses(client))
 		return false;
 	double sum = 0, squares = 0, n = (double)measured;
 	for (size_t i = first; i < count; i++) {
