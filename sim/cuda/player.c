@@ -3,6 +3,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/vec.h"
 #include "sim/cuda/player_internal.h"
 
 /* ---- threads ---- */
@@ -143,8 +144,10 @@ static void step_begin(void *ctx, uint64_t arg)
 	(void)arg;
 	record->start_ps = engine_now_ps(spec->engine);
 	record->mark_ps = -1;
-	if (spec->context)
+	if (spec->context) {
 		player->busy_before_s = player->busy_noted_s = gpu_context_busy_s(spec->context);
+		player->kernels_before_count = gpu_kernels_count(spec->context);
+	}
 	for (unsigned i = 0; i < spec->program->signal_count; i++)
 		player->signals[i].count = 0;
 	player->threads_left = thread_count;
@@ -158,6 +161,12 @@ static void step_begin(void *ctx, uint64_t arg)
 	}
 	for (size_t i = 0; i < thread_count; i++)
 		thread_run(&player->threads[i]);
+}
+
+static void records_reserve(struct player *player)
+{
+	player->records = vec_grow(player->spec.arena, player->records, player->step,
+				   &player->records_room, sizeof *player->records);
 }
 
 static void step_end(struct player *player)
@@ -174,12 +183,17 @@ static void step_end(struct player *player)
 	note_idle(first, TIME_WAIT, record->end_ps - first->since_ps);
 	for (int kind = 0; kind < TIME_KIND_COUNT; kind++)
 		record->thread_s[kind] = s_from_ps(first->spent_ps[kind]);
-	if (spec->context)
+	if (spec->context) {
 		record->gpu_busy_s = gpu_context_busy_s(spec->context) - player->busy_before_s;
+		record->kernels_count =
+			gpu_kernels_count(spec->context) - player->kernels_before_count;
+	}
 	player->step++;
+	player->pause_ps = 0;
 	goes_on = !spec->step_done || spec->step_done(spec->ctx, player, record);
-	if (goes_on && player->step < spec->steps_max)
-		engine_after(spec->engine, 0, step_begin, player, 0);
+	records_reserve(player);
+	if (goes_on && (spec->steps_max == 0 || player->step < spec->steps_max))
+		engine_after(spec->engine, player->pause_ps, step_begin, player, 0);
 	else
 		player->stopped = true;
 }
@@ -269,7 +283,6 @@ struct player *player_new(const struct player_spec *spec)
 	struct player *player = ARENA_NEW(spec->arena, struct player);
 
 	check_program(program);
-	FW_ASSERT(spec->steps_max > 0);
 	player->spec = *spec;
 	player->threads = ARENA_ARRAY(spec->arena, program->thread_count, struct player_thread);
 	for (size_t i = 0; i < program->thread_count; i++) {
@@ -285,7 +298,7 @@ struct player *player_new(const struct player_spec *spec)
 	}
 	player->signals = ARENA_ARRAY(spec->arena, program->signal_count, struct signal);
 	player->records_counts = ARENA_ARRAY(spec->arena, program->event_count, uint64_t);
-	player->records = ARENA_ARRAY(spec->arena, spec->steps_max, struct step_record);
+	records_reserve(player);
 	if (program->poller.enabled)
 		poller_init(player);
 	return player;
@@ -294,6 +307,12 @@ struct player *player_new(const struct player_spec *spec)
 void player_start(struct player *player)
 {
 	engine_after(player->spec.engine, 0, step_begin, player, 0);
+}
+
+void player_pause(struct player *player, int64_t pause_ps)
+{
+	FW_ASSERT(pause_ps >= 0);
+	player->pause_ps = pause_ps;
 }
 
 size_t player_step_count(const struct player *player)

@@ -71,6 +71,8 @@ struct step_record {
 		thread 0 was doing meanwhile; adds up to the step less gpu_busy_s */
 	uint64_t calls_count;               /* begun by the listed threads */
 	uint64_t polls_count;               /* queries begun by the poller, besides */
+	uint64_t kernels_count;             /* of the context, ended in this step: not as many as
+			    were launched while a program runs further and further ahead */
 };
 
 struct player;
@@ -84,7 +86,7 @@ struct player_spec {
 	struct gpu_context *context;  /* for utilisation; NULL: reported as 0 */
 	struct cuda_process *process; /* whose events are watched; needed only by
 					 watches without a poller */
-	uint32_t steps_max;
+	uint32_t steps_max;           /* 0: as many as step_done lets it */
 	/* Called after each step; returns false to stop this player. */
 	bool (*step_done)(void *ctx, struct player *player, const struct step_record *record);
 	void *ctx;
@@ -92,6 +94,8 @@ struct player_spec {
 struct player *player_new(const struct player_spec *spec);
 /* Begins the first step (by an event at now). */
 void player_start(struct player *player);
+/* From within step_done: the next step begins that much later. */
+void player_pause(struct player *player, int64_t pause_ps);
 size_t player_step_count(const struct player *player);
 const struct step_record *player_step_at(const struct player *player, size_t index);
 

@@ -55,11 +55,14 @@ struct player {
 	struct player_spec spec;
 	struct player_thread *threads;
 	struct signal *signals;
-	uint64_t *records_counts; /* by event: records issued since the start */
-	struct step_record *records;
+	uint64_t *records_counts;    /* by event: records issued since the start */
+	struct step_record *records; /* always one further than the steps that are over */
+	size_t records_room;
 	uint32_t step;       /* the current one; steps that are over */
 	size_t threads_left; /* not at the end of their lists */
+	int64_t pause_ps;    /* before the next step */
 	double busy_before_s;
+	uint64_t kernels_before_count;
 	double busy_noted_s; /* when thread 0 last changed what it does */
 	bool stopped;
 	struct poller poller;

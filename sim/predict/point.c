@@ -19,10 +19,9 @@ static struct client_point steady(const struct client_run *run)
 	const struct step_record *first = &run->steps[run->steady_first];
 	const struct step_record *last = first + run->steady_count - 1;
 	double elapsed_s = s_from_ps(last->end_ps - first->start_ps), busy_s = 0;
-	double steps = (double)run->steady_count;
 	for (const struct step_record *step = first; step <= last; step++)
 		busy_s += step->gpu_busy_s;
-	point.step_s = elapsed_s / steps;
+	point.step_s = elapsed_s / run->steady_work;
 	point.throughput = run->entry->batch_count / point.step_s;
 	point.gpu_utilization = busy_s / elapsed_s;
 	return point;
@@ -66,7 +65,7 @@ static void add_ratios(struct arena *arena, const struct scenario *scenario, uin
 	point->ratio = sum / (double)point->client_count;
 }
 
-/* Utilisation of the GPUs that clients use, over the whole run. */
+/* Mean utilisation of the GPUs that clients use, in the window. */
 static double pool_utilization(const struct scenario *scenario, const struct world_outcome *outcome)
 {
 	double busy_s = 0, count = 0;
@@ -79,7 +78,7 @@ static double pool_utilization(const struct scenario *scenario, const struct wor
 			count++;
 		}
 	}
-	return busy_s / count / outcome->end_s;
+	return busy_s / count / outcome->window_s;
 }
 
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,

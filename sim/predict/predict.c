@@ -171,11 +171,11 @@ static void summarize_links(struct arena *arena, const struct world_outcome *out
 	prediction->link_count = outcome->link_count;
 	for (size_t i = 0; i < outcome->link_count; i++) {
 		const struct link_use *use = &outcome->links[i];
-		double could_B = use->capacity_Bps * outcome->end_s;
+		double could_B = use->capacity_Bps * outcome->window_s;
 		prediction->links[i] = (struct link_prediction){
 			.name = use->link,
 			.carried_B = use->carried_B,
-			.utilization = could_B > 0 ? use->carried_B / could_B : 0};
+			.utilization = could_B > 0 ? use->window_B / could_B : 0};
 	}
 }
 
@@ -183,7 +183,7 @@ static void summarize_links(struct arena *arena, const struct world_outcome *out
  * what the issuing thread was doing. Lost packets' share of that is named. */
 static void summarize_breakdown(const struct client_run *run, struct prediction *prediction)
 {
-	double busy = 0, idle[TIME_KIND_COUNT] = {0}, steps = (double)run->steady_count, span = 0;
+	double busy = 0, idle[TIME_KIND_COUNT] = {0}, steps = run->steady_work, span = 0;
 	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++) {
 		busy += run->steps[i].gpu_busy_s / steps;
 		span += s_from_ps(run->steps[i].end_ps - run->steps[i].start_ps) / steps;

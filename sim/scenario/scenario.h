@@ -149,25 +149,29 @@ struct client_run { /* what came out for one client */
 	const char *reason;              /* of a failure */
 	const struct step_record *steps; /* all of them */
 	size_t step_count;
-	/* The window that answers are taken from: steady_count steps from
-	 * steady_first on. */
+	/* What answers are taken from: the steady_count steps from steady_first
+	 * on, those that began in the window. steady_work says how many steps'
+	 * kernels the GPU did in them: the same, but of a program that runs
+	 * further and further ahead. */
 	size_t steady_first, steady_count;
+	double steady_work;
 	struct remote_counters remote; /* zero for local */
 	double connect_s;
 };
 struct link_use {
-	const char *link; /* resource name */
-	double carried_B, capacity_Bps, busy_s;
+	const char *link;                       /* resource name */
+	double carried_B, capacity_Bps, busy_s; /* of the whole run */
+	double window_B;
 };
-/* Steady steps: after the warm-up steps, those in which the GPU did a step's
- * worth of work (a host that runs ahead issues its first steps faster than any
- * GPU can do them); if the last two of them took the same, these two; of several
- * clients, the steps that lie wholly in the time in which all were steady. */
+/* The window begins when every client has its warm-up steps behind it and the
+ * GPU keeps up with it (a host that runs ahead issues its first steps faster than
+ * any GPU can do them), and ends when every client's steps in it are steady. */
 struct world_outcome {
 	struct client_run *clients;
 	size_t client_count;
 	double end_s;
-	double *gpu_busy_s; /* by GPU of the topology */
+	double window_s;    /* from the moment from which all clients were warm */
+	double *gpu_busy_s; /* by GPU of the topology, in the window */
 	struct link_use *links;
 	size_t link_count;
 	uint64_t events_count;

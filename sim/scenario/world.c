@@ -4,17 +4,16 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/num.h"
 #include "sim/scenario/scenario.h"
 
-/* Most steps of a client, as a multiple of those asked for: it goes on beside
- * others that are not yet done, and while its host still runs ahead. */
-enum { STEPS_BESIDE = 8 };
 /* Relative change of the mean at which a client's steps are steady. */
 static const double REPEATS = 1e-4, SETTLED = 0.004;
-/* Share of a step's kernels' time that the GPU must have been busy. */
-static const double KEPT_UP = 0.98;
-/* The last: a round of the loss process (sim/transport/loss.h). */
-enum { STEPS_TO_REPEAT = 2, STEPS_TO_SETTLE = 6, LOSSES_TO_SETTLE = 16 };
+enum { STEPS_TO_SETTLE = 6 };
+/* Part of a step's kernels that the GPU must end in the time of a step to keep
+ * up with the program, and steps' worth of kernels after which a program that
+ * outruns it for good is measured all the same. */
+static const double KEPT_UP = 0.98, WORK_OF_UNEQUALS = 4;
 
 struct client {
 	struct world *world;
@@ -24,8 +23,10 @@ struct client {
 	struct remote_client *remote; /* NULL: local */
 	struct player *player;
 	struct client_run *run;
-	double work_s; /* of a step's kernels */
-	bool over;     /* steady, failed or out of steps */
+	double kernels_count; /* of a step of its program */
+	size_t first;         /* no step before it began in the window */
+	bool paused, warm;
+	bool over; /* steady or failed */
 };
 
 struct world {
@@ -37,7 +38,11 @@ struct world {
 	struct guest **guests;
 	struct gpu **gpus;
 	struct client *clients;
-	size_t over_count;
+	size_t warm_count, over_count;
+	bool open; /* the window */
+	int64_t opened_ps;
+	double *gpu_before_s, *link_before_B; /* before that */
+	size_t link_count;                    /* directions */
 	uint64_t seed;
 	bool lossy; /* some link loses packets */
 };
@@ -103,6 +108,43 @@ static void build_links(struct world *w)
 	}
 }
 
+static int link_resource(const struct world *w, size_t index)
+{
+	return fabric_link_resource(w->fabric, (int)(index / 2), (int)(index % 2));
+}
+
+/* ---- from warm-up to the end ----
+ *
+ * A client is WARM when it has its warm-up steps behind it and the GPU keeps up
+ * with it: a program that runs ahead issues its first steps into an empty
+ * launch queue, faster than any GPU can do them. In a pool it then pauses for a
+ * random part of a step, since tenants do not begin together and nothing but
+ * chance sets their phases. When the last client is warm the WINDOW opens, over
+ * which everything is measured; it closes when every client is steady in it.
+ */
+
+static void window_open(struct world *w)
+{
+	w->open = true;
+	w->opened_ps = engine_now_ps(w->engine);
+	for (size_t i = 0; i < w->scenario->topology.gpu_count; i++)
+		w->gpu_before_s[i] = gpu_busy_s(w->gpus[i]);
+	for (size_t i = 0; i < w->link_count; i++)
+		w->link_before_B[i] = fabric_carried(w->fabric, link_resource(w, i));
+}
+
+static void client_warm(void *ctx, uint64_t arg)
+{
+	struct client *client = ctx;
+	struct world *w = client->world;
+	(void)arg;
+	if (client->warm)
+		return;
+	client->warm = true;
+	if (++w->warm_count == w->scenario->client_count)
+		window_open(w);
+}
+
 static void client_over(struct client *client)
 {
 	if (client->over)
@@ -120,87 +162,125 @@ static void client_failed(void *ctx, const char *reason)
 	client->run->failed = true;
 	client->run->reason = reason;
 	client_over(client);
+	client_warm(client, 0);
 }
 
-static double step_s(const struct player *player, size_t index)
+static double step_s(const struct client *client, size_t index)
 {
-	const struct step_record *step = player_step_at(player, index);
+	const struct step_record *step = player_step_at(client->player, index);
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
-/* Where packets can be lost, two equal steps prove nothing, and few losses
- * nothing of the mean. */
+/* What the GPU did in a step, in steps of the program. */
+static double step_work(const struct client *client, size_t index)
+{
+	const struct step_record *step = player_step_at(client->player, index);
+	return client->kernels_count > 0 ? (double)step->kernels_count / client->kernels_count : 1;
+}
+
+static double work_since(const struct client *client, size_t first)
+{
+	double work = 0;
+	for (size_t i = first; i < player_step_count(client->player); i++)
+		work += step_work(client, i);
+	return work;
+}
+
+static bool is_warmed_up(const struct client *client)
+{
+	size_t count = player_step_count(client->player);
+	return (double)count >= client->world->scenario->steps_warmup_count &&
+	       (step_work(client, count - 1) >= KEPT_UP ||
+		work_since(client, 0) >= WORK_OF_UNEQUALS);
+}
+
+/* The first step that began in the window; the count of steps if none ended. */
+static size_t window_first(struct client *client)
+{
+	const struct world *w = client->world;
+	size_t count = client->player ? player_step_count(client->player) : 0;
+	while (client->first < count &&
+	       (!w->open || player_step_at(client->player, client->first)->start_ps < w->opened_ps))
+		client->first++;
+	return client->first;
+}
+
+/* Two equal steps prove nothing where the next may lose a packet. */
 static bool may_lose(const struct client *client)
 {
 	return client->world->lossy && client->remote &&
 	       client->entry->guest != client->entry->server;
 }
 
-static bool too_few_losses(const struct client *client)
+/* The last two steps took the same. Alone, one of them may be the warm-up's. */
+static bool repeats(const struct client *client, size_t first)
 {
-	return may_lose(client) && remote_counters(client->remote).losses_count < LOSSES_TO_SETTLE;
+	size_t count = player_step_count(client->player);
+	if (client->world->scenario->client_count == 1)
+		first = 0;
+	return !may_lose(client) && count >= first + 2 && step_work(client, count - 1) >= KEPT_UP &&
+	       step_work(client, count - 2) >= KEPT_UP &&
+	       fabs(step_s(client, count - 2) - step_s(client, count - 1)) <=
+		       REPEATS * step_s(client, count - 1);
 }
 
-/* Whether the GPU did (about) a step's work in that step. */
-static bool kept_up(const struct client *client, size_t index)
+/* The mean's standard error is small. */
+static bool is_settled(const struct client *client, size_t first)
 {
-	return player_step_at(client->player, index)->gpu_busy_s >= KEPT_UP * client->work_s;
-}
-
-static bool repeats(const struct client *client, size_t count)
-{
-	double last = step_s(client->player, count - 1);
-	return !may_lose(client) && count >= STEPS_TO_REPEAT && kept_up(client, count - 1) &&
-	       kept_up(client, count - 2) &&
-	       fabs(step_s(client->player, count - 2) - last) <= REPEATS * last;
-}
-
-/* The first step of those whose mean is taken. */
-static size_t steady_first(const struct client *client, size_t count)
-{
-	size_t first = (size_t)client->world->scenario->steps_warmup_count;
-	while (first + 1 < count && !kept_up(client, first))
-		first++;
-	return first;
-}
-
-static size_t steps_most(const struct scenario *scenario)
-{
-	return STEPS_BESIDE * (size_t)(scenario->steps_warmup_count + scenario->steps_count);
-}
-
-/* Steady: the last two steps took the same, or the mean's standard error is
- * small; or there are as many as were asked for. */
-static bool is_steady(const struct client *client)
-{
-	const struct scenario *scenario = client->world->scenario;
-	size_t warmup = (size_t)scenario->steps_warmup_count,
-	       count = player_step_count(client->player);
-	if (count < warmup + 1)
+	size_t count = player_step_count(client->player);
+	double sum = 0, squares = 0, n = (double)(count - first);
+	if (count - first < STEPS_TO_SETTLE)
 		return false;
-	if (repeats(client, count) || count >= steps_most(scenario) ||
-	    (count - warmup >= (size_t)scenario->steps_count && kept_up(client, count - 1)))
-		return true;
-	size_t first = steady_first(client, count), measured = count - first;
-	if (measured < STEPS_TO_SETTLE || too_few_losses(client))
-		return false;
-	double sum = 0, squares = 0, n = (double)measured;
 	for (size_t i = first; i < count; i++) {
-		sum += step_s(client->player, i);
-		squares += step_s(client->player, i) * step_s(client->player, i);
+		sum += step_s(client, i);
+		squares += step_s(client, i) * step_s(client, i);
 	}
 	double variance = fmax(0, squares / n - (sum / n) * (sum / n)) * n / (n - 1);
 	return sqrt(variance / n) <= SETTLED * sum / n;
 }
 
+/* Steady: the last two steps are equal, or the mean has settled, or there are as
+ * many steps as were asked for; the GPU must have done a step's work meanwhile,
+ * and several where it does not keep up. */
+static bool is_steady(struct client *client)
+{
+	size_t first = window_first(client), count = player_step_count(client->player);
+	if (count == first)
+		return false;
+	bool kept_up = step_work(client, count - 1) >= KEPT_UP;
+	if (work_since(client, first) < (kept_up ? KEPT_UP : WORK_OF_UNEQUALS))
+		return false;
+	return count - first >= (size_t)client->world->scenario->steps_count ||
+	       repeats(client, first) || is_settled(client, first);
+}
+
+/* In a pool: where in its step the others find this client. */
+static void pause_for_phase(struct client *client, const struct step_record *record)
+{
+	struct world *w = client->world;
+	struct rng rng =
+		rng_named(w->seed, arena_printf(w->arena, "phase of %s", client->entry->name));
+	double step_ps = (double)(record->end_ps - record->start_ps);
+	int64_t pause_ps = (int64_t)(rng_uniform(&rng) * step_ps);
+	client->paused = true;
+	player_pause(client->player, pause_ps);
+	engine_after(w->engine, pause_ps, client_warm, client, 0);
+}
+
 static bool step_done(void *ctx, struct player *player, const struct step_record *record)
 {
 	struct client *client = ctx;
+	struct world *w = client->world;
 	(void)player;
-	(void)record;
-	if (is_steady(client))
+	if (client->warm && is_steady(client))
 		client_over(client);
-	return client->world->over_count < client->world->scenario->client_count;
+	if (!client->warm && !client->paused && is_warmed_up(client)) {
+		if (w->scenario->client_count > 1)
+			pause_for_phase(client, record);
+		else
+			client_warm(client, 0);
+	}
+	return w->over_count < w->scenario->client_count;
 }
 
 static void start_player(void *ctx, uint64_t arg)
@@ -209,6 +289,9 @@ static void start_player(void *ctx, uint64_t arg)
 	(void)arg;
 	client->run->connect_s = s_from_ps(engine_now_ps(client->world->engine));
 	player_start(client->player);
+	if (client->world->scenario->client_count == 1 &&
+	    client->world->scenario->steps_warmup_count < 1)
+		client_warm(client, 0);
 }
 
 static struct cuda_process *build_process(struct world *w, struct client *client,
@@ -270,14 +353,17 @@ static struct cuda_port *build_port(struct world *w, struct client *client)
 	return NULL;
 }
 
-static double work_of(const struct call_stream *program)
+static double kernels_of(const struct call_stream *program)
 {
-	double work_s = 0;
+	double count = 0;
 	for (size_t t = 0; t < program->thread_count; t++)
-		for (size_t i = 0; i < program->threads[t].count; i++)
-			if (program->threads[t].items[i].kind == ITEM_CALL)
-				work_s += program->threads[t].items[i].call.duration_s;
-	return work_s;
+		for (size_t i = 0; i < program->threads[t].count; i++) {
+			const struct item *item = &program->threads[t].items[i];
+			if (item->kind == ITEM_CALL && (item->call.kind == CALL_LAUNCH ||
+							item->call.kind == CALL_MEMSET_ASYNC))
+				count++;
+		}
+	return count;
 }
 
 static void build_client(struct world *w, struct client *client)
@@ -288,7 +374,7 @@ static void build_client(struct world *w, struct client *client)
 		framework_at((size_t)entry->stack->framework)
 			->program(w->arena, entry->network, (size_t)entry->batch_count,
 				  entry->stack, gpu, entry->efficiency);
-	client->work_s = work_of(program);
+	client->kernels_count = kernels_of(program);
 	client->context = gpu_context_new(w->gpus[entry->gpu], entry->name, entry->fraction_ratio);
 	if (!gpu_memory_take(client->context, program->memory_B)) {
 		client_failed(client,
@@ -316,7 +402,6 @@ static void build_client(struct world *w, struct client *client)
 		.guest = w->guests[entry->guest],
 		.context = client->context,
 		.process = client->process,
-		.steps_max = (uint32_t)steps_most(w->scenario),
 		.step_done = step_done,
 		.ctx = client,
 	};
@@ -327,49 +412,10 @@ static void build_client(struct world *w, struct client *client)
 		engine_after(w->engine, 0, start_player, client, 0);
 }
 
-/* The window of one client: its own steady steps. */
-static void own_window(const struct client *client)
-{
-	struct client_run *run = client->run;
-	size_t count = run->step_count;
-	run->steady_first =
-		repeats(client, count) ? count - STEPS_TO_REPEAT : steady_first(client, count);
-	run->steady_count = count - run->steady_first;
-}
-
-/* Of several clients: their steps between the last one's first steady step and
- * the first one's last step, if there are any. */
-static void common_window(const struct world *w)
-{
-	int64_t from_ps = 0, to_ps = INT64_MAX;
-	for (size_t i = 0; i < w->scenario->client_count; i++) {
-		const struct client_run *run = w->clients[i].run;
-		if (run->failed)
-			continue;
-		int64_t first_ps =
-			run->steps[steady_first(&w->clients[i], run->step_count)].start_ps;
-		int64_t last_ps = run->steps[run->step_count - 1].end_ps;
-		from_ps = first_ps > from_ps ? first_ps : from_ps;
-		to_ps = last_ps < to_ps ? last_ps : to_ps;
-	}
-	for (size_t i = 0; i < w->scenario->client_count; i++) {
-		struct client_run *run = w->clients[i].run;
-		size_t first = 0, last = run->step_count;
-		while (first < last && run->steps[first].start_ps < from_ps)
-			first++;
-		while (last > first && run->steps[last - 1].end_ps > to_ps)
-			last--;
-		if (last > first) {
-			run->steady_first = first;
-			run->steady_count = last - first;
-		}
-	}
-}
-
 static void read_clients(const struct world *w, struct world_outcome *outcome)
 {
 	for (size_t i = 0; i < w->scenario->client_count; i++) {
-		const struct client *client = &w->clients[i];
+		struct client *client = &w->clients[i];
 		struct client_run *run = client->run;
 		run->step_count = client->player ? player_step_count(client->player) : 0;
 		struct step_record *steps =
@@ -379,15 +425,14 @@ static void read_clients(const struct world *w, struct world_outcome *outcome)
 		run->steps = steps;
 		if (client->remote)
 			run->remote = remote_counters(client->remote);
-		if (!run->failed && run->step_count <= (size_t)w->scenario->steps_warmup_count) {
+		run->steady_first = window_first(client);
+		run->steady_count = run->step_count - run->steady_first;
+		run->steady_work = client->player ? work_since(client, run->steady_first) : 0;
+		if (!run->failed && run->steady_work <= 0) {
 			run->failed = true;
 			run->reason = outcome->broken ? outcome->broken : "no step was finished";
 		}
-		if (!run->failed)
-			own_window(client);
 	}
-	if (w->scenario->client_count > 1)
-		common_window(w);
 }
 
 static struct world_outcome read_outcome(struct world *w, struct world_outcome outcome)
@@ -398,14 +443,17 @@ static struct world_outcome read_outcome(struct world *w, struct world_outcome o
 	outcome.client_count = w->scenario->client_count;
 	outcome.gpu_busy_s = ARENA_ARRAY(w->arena, t->gpu_count + 1, double);
 	for (size_t i = 0; i < t->gpu_count; i++)
-		outcome.gpu_busy_s[i] = gpu_busy_s(w->gpus[i]);
-	outcome.link_count = 2 * fabric_link_count(w->fabric);
+		outcome.gpu_busy_s[i] = gpu_busy_s(w->gpus[i]) - w->gpu_before_s[i];
+	outcome.window_s = s_from_ps(engine_now_ps(w->engine) - w->opened_ps);
+	outcome.link_count = w->link_count;
 	outcome.links = ARENA_ARRAY(w->arena, outcome.link_count + 1, struct link_use);
 	for (size_t i = 0; i < outcome.link_count; i++) {
-		int resource = fabric_link_resource(w->fabric, (int)(i / 2), (int)(i % 2));
+		int resource = link_resource(w, i);
+		double carried_B = fabric_carried(w->fabric, resource);
 		outcome.links[i] =
 			(struct link_use){.link = fabric_resource_name(w->fabric, resource),
-					  .carried_B = fabric_carried(w->fabric, resource),
+					  .carried_B = carried_B,
+					  .window_B = carried_B - w->link_before_B[i],
 					  .capacity_Bps = fabric_capacity(w->fabric, resource),
 					  .busy_s = fabric_busy_s(w->fabric, resource)};
 	}
@@ -445,6 +493,9 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 	w->fabric = fabric_new(arena, w->engine);
 	build_nodes(w);
 	build_links(w);
+	w->link_count = 2 * fabric_link_count(w->fabric);
+	w->gpu_before_s = ARENA_ARRAY(arena, scenario->topology.gpu_count + 1, double);
+	w->link_before_B = ARENA_ARRAY(arena, w->link_count + 1, double);
 	struct world_outcome outcome = {
 		.clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client_run)};
 	w->clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client);
