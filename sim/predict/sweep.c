@@ -60,8 +60,10 @@ static bool read_range(struct arena *arena, struct sweep_axis *axis, char *low_t
 		double t = (double)i / (double)(count - 1);
 		double value = axis->log ? low * pow(high / low, t) : low + (high - low) * t;
 		const char *unit = quantity_unit(axis->quantity);
+		const char *text = arena_printf(arena, "%.9g", value);
+		number_parse(text, &value); /* what is printed is what is set */
 		add_value(arena, axis,
-			  arena_printf(arena, "%.9g%s%s", value, unit[0] ? " " : "", unit), value);
+			  arena_printf(arena, "%s%s%s", text, unit[0] ? " " : "", unit), value);
 	}
 	return true;
 }

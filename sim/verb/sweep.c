@@ -81,12 +81,40 @@ static const struct result_table *tabulate(struct arena *arena, const struct swe
 	return table;
 }
 
+/* What an axis is shown in. */
+static const struct shown {
+	enum quantity quantity;
+	double per_unit;
+	const char *unit;
+} shown[] = {{QUANTITY_TIME, 1e6, "us"},
+	     {QUANTITY_RATE, 8e-9, "Gbit/s"},
+	     {QUANTITY_BYTES, 1.0 / 1024, "KiB"},
+	     {QUANTITY_FREQUENCY, 1e-3, "kHz"}};
+
+static const double *shown_values(struct arena *arena, const struct sweep_axis *axis,
+				  const char **label)
+{
+	*label = axis->key;
+	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+		if (shown[i].quantity != axis->quantity || axis->words)
+			continue;
+		double *values = ARENA_ARRAY(arena, axis->count, double);
+		for (size_t k = 0; k < axis->count; k++)
+			values[k] = axis->values[k] * shown[i].per_unit;
+		*label = arena_printf(arena, "%s (%s)", axis->key, shown[i].unit);
+		return values;
+	}
+	return axis->values;
+}
+
 /* Ratio over the first axis, a curve for each value of the others. */
 static int draw(const struct command *command, const struct sweep *sweep)
 {
 	const struct sweep_axis *x = &sweep->axes[0];
 	size_t curves = sweep->point_count / x->count;
 	struct curve *lines = ARENA_ARRAY(command->arena, curves, struct curve);
+	struct chart_axes axes = {.y_label = "ratio to the local GPU", .x_log = x->log};
+	const double *values = shown_values(command->arena, x, &axes.x_label);
 	for (size_t c = 0; c < curves; c++) {
 		struct estimate *y = ARENA_ARRAY(command->arena, x->count, struct estimate);
 		const char *label = "";
@@ -95,12 +123,8 @@ static int draw(const struct command *command, const struct sweep *sweep)
 		for (size_t a = 1; a < sweep->axis_count; a++)
 			label = arena_printf(command->arena, "%s%s%s", label, a > 1 ? ", " : "",
 					     sweep->axes[a].texts[axis_index(sweep, c, a)]);
-		lines[c] = (struct curve){label, x->values, y, x->count};
+		lines[c] = (struct curve){label, values, y, x->count};
 	}
-	const char *unit = quantity_unit(x->quantity);
-	struct chart_axes axes = {
-		arena_printf(command->arena, unit[0] ? "%s (%s)" : "%s%s", x->key, unit),
-		"ratio to the local GPU", x->log, false};
 	struct chart_text text = {command->title ? command->title
 						 : "What is kept of the local GPU's throughput",
 				  command_caption(command)};
@@ -120,9 +144,10 @@ static int run(const struct command *command)
 	for (size_t i = 0; i < command->vary_count; i++)
 		sweep_axis_read(command->arena, diag, command->vary[i], &axes[i]);
 	const struct case_request request = command_case(command, 0);
-	struct predict_options options = command_predict(command);
+	struct command quick = *command; /* points alone, unless draws are asked for */
 	if (!command->draws_given)
-		options.draws_count = 0;
+		quick.draws = 0;
+	struct predict_options options = command_predict(&quick);
 	const char *broken = NULL;
 	bool watched = !command->quiet && isatty(STDERR_FILENO);
 	const struct sweep *sweep =
@@ -139,7 +164,7 @@ static int run(const struct command *command)
 	struct sweep_writing w = {command->format, tabulate(command->arena, sweep)};
 	int code = command_write(command, write_sweep, &w);
 	if (code == EXIT_DONE && command->plot)
-		code = draw(command, sweep);
+		code = draw(&quick, sweep);
 	return code;
 }
 
