@@ -95,7 +95,11 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 		point.clients[i] = steady(&point.outcome.clients[i]);
 		if (point.clients[i].failed && !point.failed) {
 			point.failed = true;
-			point.reason = point.clients[i].reason;
+			point.reason = point.client_count == 1
+					       ? point.clients[i].reason
+					       : arena_printf(arena, "client '%s': %s",
+							      scenario->clients[i].name,
+							      point.clients[i].reason);
 		}
 		throughput += point.clients[i].throughput;
 		step += point.clients[i].step_s / (double)point.client_count;

@@ -179,31 +179,53 @@ static void summarize_links(struct arena *arena, const struct world_outcome *out
 	}
 }
 
-/* Where the first client's step goes: the GPU at work, and its idle time by
- * what the issuing thread was doing. Lost packets' share of that is named. */
-static void summarize_breakdown(const struct client_run *run, struct prediction *prediction)
+/* A client's time in the window, a step. */
+struct step_time {
+	double span, busy, idle[TIME_KIND_COUNT], lost;
+};
+
+static struct step_time step_time_of(const struct client_run *run)
 {
-	double busy = 0, idle[TIME_KIND_COUNT] = {0}, steps = run->steady_work, span = 0;
+	struct step_time time = {0};
 	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++) {
-		busy += run->steps[i].gpu_busy_s / steps;
-		span += s_from_ps(run->steps[i].end_ps - run->steps[i].start_ps) / steps;
+		const struct step_record *step = &run->steps[i];
+		time.busy += step->gpu_busy_s / run->steady_work;
+		time.span += s_from_ps(step->end_ps - step->start_ps) / run->steady_work;
 		for (size_t k = 0; k < TIME_KIND_COUNT; k++)
-			idle[k] += run->steps[i].gpu_idle_s[k] / steps;
-		prediction->calls_count = run->steps[i].calls_count;
-		prediction->polls_count = run->steps[i].polls_count;
+			time.idle[k] += step->gpu_idle_s[k] / run->steady_work;
 	}
-	bool remote = run->entry->runtime != NULL;
-	double lost = fmin(run->remote.stalled_s / (double)run->step_count,
-			   idle[TIME_CALL] + idle[TIME_WAIT]);
-	double network = remote ? idle[TIME_CALL] + idle[TIME_WAIT] - lost : 0;
-	double issue = idle[TIME_THINK] + (remote ? 0 : idle[TIME_CALL]);
-	double wait = remote ? 0 : idle[TIME_WAIT];
-	const struct breakdown_part parts[] = {
-		{"kernel", busy},     {"call issue", issue},
-		{"network", network}, {"retransmission", lost},
-		{"copy", wait},       {"other", span - busy - issue - network - lost - wait}};
+	time.lost = fmin(run->remote.stalled_s / (double)run->step_count,
+			 time.idle[TIME_CALL] + time.idle[TIME_WAIT]);
+	return time;
+}
+
+/* Where a step goes, in the mean over the clients: the GPU at work for it, and
+ * the rest by what the issuing thread was doing. Lost packets' share of that is
+ * named. Calls and timeouts are the first client's. */
+static void summarize_breakdown(const struct world_outcome *outcome, struct prediction *prediction)
+{
+	const struct client_run *run = &outcome->clients[0];
+	bool remote = run->entry->runtime != NULL; /* all or none */
+	struct breakdown_part parts[] = {{"kernel", 0},         {"call issue", 0}, {"network", 0},
+					 {"retransmission", 0}, {"copy", 0},       {"other", 0}};
+	double span = 0;
+	for (size_t i = 0; i < outcome->client_count; i++) {
+		struct step_time time = step_time_of(&outcome->clients[i]);
+		double share = 1 / (double)outcome->client_count;
+		double issue = time.idle[TIME_THINK] + (remote ? 0 : time.idle[TIME_CALL]);
+		double wait = time.idle[TIME_WAIT] + (remote ? time.idle[TIME_CALL] : 0);
+		double network = remote ? wait - time.lost : 0, copy = remote ? 0 : wait;
+		const double seconds[] = {time.busy, issue, network,
+					  time.lost, copy,  time.span - time.busy - issue - wait};
+		for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
+			parts[k].seconds += share * seconds[k];
+		span += share * time.span;
+	}
 	prediction->breakdown_count = sizeof parts / sizeof parts[0];
 	memcpy(prediction->breakdown, parts, sizeof parts);
+	const struct step_record *last = &run->steps[run->steady_first + run->steady_count - 1];
+	prediction->calls_count = last->calls_count;
+	prediction->polls_count = last->polls_count;
 	prediction->retransmission_timeouts =
 		(double)run->remote.timeouts_count / (double)run->step_count;
 	static const char *const names[] = {"the GPU's kernels",
@@ -241,7 +263,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	summarize_clients(arena, scenario, point, draws, p);
 	summarize_links(arena, &point->outcome, p);
 	if (!point->failed)
-		summarize_breakdown(&point->outcome.clients[0], p);
+		summarize_breakdown(&point->outcome, p);
 	return p;
 }
 
