@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire report: cases and datasets on one page, the answer first. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,6 +126,18 @@ static const char *default_title(const struct command *command)
 				       : "What does a GPU at the far end of this wire cost?";
 }
 
+/* Said before the work, not after it. */
+static bool is_writable(const struct command *command)
+{
+	struct output *output = output_open(command->output);
+	if (output)
+		output_abandon(output);
+	else
+		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
+			strerror(errno));
+	return output != NULL;
+}
+
 static int run(const struct command *command)
 {
 	bool pdf = ends_in(command->output, ".pdf");
@@ -134,6 +147,8 @@ static int run(const struct command *command)
 			command->output);
 		return EXIT_USAGE;
 	}
+	if (!is_writable(command))
+		return EXIT_FAILED;
 	struct report *report = report_new(
 		command->arena, default_title(command),
 		arena_printf(command->arena, "Predicted by %s.", command_caption(command)));

@@ -44,9 +44,15 @@ struct report_row {
 	VEC(const char *) cells; /* fewer than columns: the last one spans the rest */
 };
 
+enum column_kind {
+	COLUMN_TEXT,   /* may break */
+	COLUMN_NAME,   /* stays on one line */
+	COLUMN_NUMBER, /* on one line, to the right */
+};
+
 struct report_column {
 	const char *title;
-	bool right; /* numbers */
+	enum column_kind kind;
 };
 
 struct report_table {
@@ -81,7 +87,7 @@ void report_figure(struct report *report, struct drawing *drawing, const char *f
 	REPORT_PRINTF(3, 4);
 struct report_table *report_table(struct report *report, const char *format, ...)
 	REPORT_PRINTF(2, 3);
-void report_column(struct report_table *table, const char *title, bool right);
+void report_column(struct report_table *table, const char *title, enum column_kind kind);
 void report_row(struct report_table *table, enum row_tone tone);
 void report_cell(struct report_table *table, const char *format, ...) REPORT_PRINTF(2, 3);
 /* value and 90 % interval: two cells, to so many significant digits. */
@@ -91,6 +97,9 @@ void report_estimate(struct report_table *table, struct estimate estimate, doubl
 const struct block *report_answer_of(const struct report *report, size_t part);
 
 /* ---- numbers as people write them ---- */
+
+/* Between a number and its unit in running text. */
+#define NBSP "\xC2\xA0"
 
 /* So many significant digits, no exponent: "0.0123" "48.8" "1234"; NaN: "–". */
 const char *figures(struct arena *arena, double value, int digits);

@@ -9,7 +9,7 @@
 
 static const char *percent(struct arena *arena, struct estimate ratio)
 {
-	return arena_printf(arena, "%s %%%s", figures(arena, 100 * ratio.value, 3),
+	return arena_printf(arena, "%s" NBSP "%%%s", figures(arena, 100 * ratio.value, 3),
 			    interval_words(arena, ratio, 100, 3));
 }
 
@@ -70,43 +70,52 @@ static void number_row(struct report_table *table, const char *what, struct esti
 	report_cell(table, "%s", unit);
 }
 
-static void count_row(struct report_table *table, const char *what, double count, const char *unit)
+static void count_row(struct report_table *table, const char *what, double count, int decimals,
+		      const char *unit)
 {
-	number_row(table, what, (struct estimate){count, count, count}, 1, unit);
+	report_row(table, TONE_PLAIN);
+	report_cell(table, "%s", what);
+	report_cell(table, "%.*f", decimals, count);
+	report_cell(table, "%s", "");
+	report_cell(table, "%s", unit);
 }
 
 static void prediction_table(struct report *report, const struct prediction *p)
 {
-	struct report_table *table = report_table(
-		report, "The prediction, with 90 %% intervals from %zu draws (seed %llu).",
-		p->draws_count, (unsigned long long)p->seed);
-	report_column(table, "quantity", false);
-	report_column(table, "value", true);
-	report_column(table, "90 % interval", true);
-	report_column(table, "unit", false);
+	const char *draws =
+		p->draws_count ? arena_printf(report->arena,
+					      "with 90 %% intervals from %zu draws (seed %llu)",
+					      p->draws_count, (unsigned long long)p->seed)
+			       : "without intervals (nothing was drawn)";
+	struct report_table *table = report_table(report, "The prediction, %s.", draws);
+	report_column(table, "quantity", COLUMN_TEXT);
+	report_column(table, "value", COLUMN_NUMBER);
+	report_column(table, "90 % interval", COLUMN_NUMBER);
+	report_column(table, "unit", COLUMN_TEXT);
 	number_row(table, "throughput", p->throughput, 1, "images/s");
 	number_row(table, "ratio to the local GPU", p->ratio, 100, "%");
 	number_row(table, "time of a step", p->step_s, 1e3, "ms");
 	number_row(table, "GPU utilisation", p->gpu_utilization, 100, "%");
-	count_row(table, "CUDA calls", (double)p->calls_count, "a step");
-	count_row(table, "polls", (double)p->polls_count, "a step");
+	count_row(table, "CUDA calls", (double)p->calls_count, 0, "a step");
+	count_row(table, "polls", (double)p->polls_count, 0, "a step");
 	if (p->retransmission_timeouts > 0)
-		count_row(table, "retransmission timeouts", p->retransmission_timeouts, "a step");
+		count_row(table, "retransmission timeouts", p->retransmission_timeouts, 1,
+			  "a step");
 	if (p->connect_s > 0)
-		count_row(table, "connecting", 1e3 * p->connect_s, "ms, once");
+		count_row(table, "connecting", 1e3 * p->connect_s, 3, "ms, once");
 }
 
 static void clients_table(struct report *report, const struct prediction *p)
 {
 	struct report_table *table = report_table(report, "The programs, each for itself.");
-	report_column(table, "program", false);
-	report_column(table, "GPU", false);
-	report_column(table, "images/s", true);
-	report_column(table, "90 %", true);
-	report_column(table, "ratio to it alone (%)", true);
-	report_column(table, "90 %", true);
-	report_column(table, "step (ms)", true);
-	report_column(table, "90 %", true);
+	report_column(table, "program", COLUMN_TEXT);
+	report_column(table, "GPU", COLUMN_TEXT);
+	report_column(table, "images/s", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
+	report_column(table, "ratio to it alone (%)", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
+	report_column(table, "step (ms)", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
 	for (size_t i = 0; i < p->client_count; i++) {
 		const struct client_prediction *client = &p->clients[i];
 		report_row(table, client->ok ? TONE_PLAIN : TONE_ALARM);
@@ -129,7 +138,8 @@ static bool is_uncertain(const struct cfg_param *param)
 
 static bool is_chosen(const struct cfg_param *param)
 {
-	return strncmp(param->path, "case.", 5) == 0 || param->source == CFG_SOURCE_SET;
+	bool empty = param->text && !param->text[0];
+	return (strncmp(param->path, "case.", 5) == 0 && !empty) || param->source == CFG_SOURCE_SET;
 }
 
 static void parameters(struct report *report, const struct command *command,
@@ -187,7 +197,11 @@ int report_case(struct report *report, const struct command *command, size_t wor
 	if (p->ok)
 		report_breakdown(report, command, &p, 1);
 	report_topology(report, command, scenario, p, p->name);
-	report_timeline(report, command, scenario, p->name);
+	if (p->ok)
+		report_timeline(report, command, scenario,
+				p->client_count > 1 ? arena_printf(report->arena, "%s: %s", p->name,
+								   p->clients[0].name)
+						    : p->name);
 	parameters(report, command, p->resolution);
 	return EXIT_DONE;
 }

@@ -36,15 +36,65 @@ static const char *percents(struct arena *arena, double ratio)
 
 /* ---- the answer ---- */
 
-static const char *errors_words(struct arena *arena, const struct error_summary *summary,
-				const char *role)
+/* Of the row of that role with the largest error. */
+static const char *worst_label(const struct dataset_outcome *outcome, enum row_role role)
 {
-	return arena_printf(arena,
-			    "%zu %s %s: off by %s %% in the median and %s %% at most, "
-			    "%.0f %% of them inside their 90 %% interval",
-			    summary->count, role, one_or(summary->count, "row", "rows"),
-			    figures(arena, 100 * summary->median_abs, 2),
-			    figures(arena, 100 * summary->max_abs, 2), 100 * summary->coverage);
+	const struct row_outcome *worst = NULL;
+	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
+		const struct row_outcome *row = &outcome->rows[i];
+		if (row->row->role == role && isfinite(row->error) &&
+		    (!worst || fabs(row->error) > fabs(worst->error)))
+			worst = row;
+	}
+	return worst ? worst->row->label : "";
+}
+
+static const char *errors_words(const struct part *part, enum row_role role)
+{
+	bool test = role == ROLE_TEST;
+	const struct error_summary *summary = test ? &part->outcome->test : &part->outcome->fit;
+	struct arena *arena = part->arena;
+	if (summary->count == 0)
+		return "";
+	const char *median = figures(arena, 100 * summary->median_abs, 2);
+	const char *most = figures(arena, 100 * summary->max_abs, 2);
+	const char *worst = worst_label(part->outcome, role);
+	if (!test)
+		return arena_printf(arena,
+				    "On %zu fit rows, which set parameters: %s" NBSP
+				    "%% and %s" NBSP "%% (%s). ",
+				    summary->count, median, most, worst);
+	return arena_printf(
+		arena,
+		"On %zu test rows, which set no parameter, predictions are off by %s" NBSP
+		"%% in the median and %s" NBSP "%% at most (%s); %.0f of these %zu "
+		"measured values lie in their 90" NBSP "%% interval. ",
+		summary->count, median, most, worst, summary->coverage * (double)summary->count,
+		summary->count);
+}
+
+/* "vmxnet3 keeps 87.7 to 93.5 %, ...": each value of the first dimension. */
+static const char *kept_words(const struct part *part)
+{
+	const struct grid_dimension *first = &part->dataset->dimensions[0];
+	const char *text = "Of the local GPU's throughput,";
+	for (size_t v = 0; v < first->value_count; v++) {
+		double low = INFINITY, high = -INFINITY;
+		for (size_t i = 0; i < part->dataset->row_count; i++) {
+			const struct row_outcome *row = &part->outcome->rows[i];
+			if (row->row->at[0] != v || !row->row->judged || !row->prediction->ok)
+				continue;
+			low = fmin(low, row->predicted.value);
+			high = fmax(high, row->predicted.value);
+		}
+		text = arena_printf(part->arena, "%s%s %s", text, v ? "," : "",
+				    first->values[v].name);
+		text = low > high ? arena_printf(part->arena, "%s does not run", text)
+				  : arena_printf(part->arena, "%s keeps %s to %s" NBSP "%%", text,
+						 figures(part->arena, 100 * low, 3),
+						 figures(part->arena, 100 * high, 3));
+	}
+	return arena_printf(part->arena, "%s. ", text);
 }
 
 static size_t held_count(const struct dataset_outcome *outcome)
@@ -81,16 +131,13 @@ static const char *claims_words(const struct part *part)
 static void answer(const struct part *part)
 {
 	const struct dataset_outcome *o = part->outcome;
-	const char *text = "";
-	if (o->test.count)
-		text = arena_printf(part->arena, "On rows that set no parameter, %s. ",
-				    errors_words(part->arena, &o->test, "test"));
-	if (o->fit.count)
-		text = arena_printf(part->arena, "%sOn rows that did: %s. ", text,
-				    errors_words(part->arena, &o->fit, "fit"));
+	const char *text =
+		is_grid(part) ? kept_words(part)
+			      : arena_printf(part->arena, "%s%s", errors_words(part, ROLE_TEST),
+					     errors_words(part, ROLE_FIT));
 	if (o->verdict_count)
-		text = arena_printf(part->arena, "%s%zu of %zu measured failures predicted. ", text,
-				    o->verdict_agree_count, o->verdict_count);
+		text = arena_printf(part->arena, "%s%zu of %zu measured failures are predicted. ",
+				    text, o->verdict_agree_count, o->verdict_count);
 	if (part->dataset->claim_count)
 		text = arena_printf(part->arena, "%s%s", text, claims_words(part));
 	report_answer(part->report, !o->bounds_hold || o->verdict_agree_count < o->verdict_count,
@@ -101,15 +148,15 @@ static void answer(const struct part *part)
 
 static void table_heads(struct report_table *table, const struct part *part)
 {
-	report_column(table, "row", false);
-	report_column(table, "measured", true);
-	report_column(table, "predicted", true);
-	report_column(table, "90 % interval", true);
-	report_column(table, "error (%)", true);
-	report_column(table, "GPU busy (%)", true);
+	report_column(table, "row", COLUMN_NAME);
+	report_column(table, "measured", COLUMN_NUMBER);
+	report_column(table, "predicted", COLUMN_NUMBER);
+	report_column(table, "90 % interval", COLUMN_NUMBER);
+	report_column(table, "error (%)", COLUMN_NUMBER);
+	report_column(table, "GPU busy (%)", COLUMN_NUMBER);
 	if (!part->dataset->ratio)
-		report_column(table, "ratio to local (%)", true);
-	report_column(table, "what binds", false);
+		report_column(table, "ratio to local (%)", COLUMN_NUMBER);
+	report_column(table, "what binds", COLUMN_TEXT);
 }
 
 static void table_row_of(struct report_table *table, const struct part *part,
@@ -123,17 +170,13 @@ static void table_row_of(struct report_table *table, const struct part *part,
 	report_cell(table, "%s",
 		    row->row->failure ? "FAIL" : figures(arena, row->row->measured, 4));
 	if (!p->ok) {
-		report_cell(table, "FAIL");
-		report_cell(table, "%s", "");
-		report_cell(table, "%s", row->row->failure && row->agrees ? "agrees" : "differs");
-		report_cell(table, "%s", "");
-		if (!part->dataset->ratio)
-			report_cell(table, "%s", "");
-		report_cell(table, "%s", p->reason);
+		report_cell(table, "FAIL, %s: %s",
+			    row->row->failure ? "as measured" : "unlike the measurement",
+			    p->reason);
 		return;
 	}
 	report_estimate(table, row->predicted, 1, 4);
-	report_cell(table, "%s", row->row->failure ? "differs" : percents(arena, row->error));
+	report_cell(table, "%s", row->row->failure ? "did not fail" : percents(arena, row->error));
 	report_cell(table, "%s", figures(arena, 100 * p->gpu_utilization.value, 3));
 	if (!part->dataset->ratio)
 		report_cell(table, "%s", figures(arena, 100 * p->ratio.value, 3));
@@ -190,14 +233,14 @@ static void rows_of_table(const struct part *part)
 static void grid_heads(struct report_table *table, const struct part *part, const char *compared)
 {
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
-		report_column(table, part->dataset->dimensions[d].name, false);
-	report_column(table, "ratio (%)", true);
-	report_column(table, "90 % interval", true);
+		report_column(table, part->dataset->dimensions[d].name, COLUMN_NAME);
+	report_column(table, "ratio (%)", COLUMN_NUMBER);
+	report_column(table, "90 % interval", COLUMN_NUMBER);
 	if (compared)
-		report_column(table, compared, true);
-	report_column(table, "images/s", true);
-	report_column(table, "GPU busy (%)", true);
-	report_column(table, "what binds", false);
+		report_column(table, compared, COLUMN_NUMBER);
+	report_column(table, "images/s", COLUMN_NUMBER);
+	report_column(table, "GPU busy (%)", COLUMN_NUMBER);
+	report_column(table, "what binds", COLUMN_TEXT);
 }
 
 static void grid_row_of(struct report_table *table, const struct part *part,
@@ -241,9 +284,9 @@ static void claims(const struct part *part)
 {
 	struct report_table *table = report_table(
 		part->report, "What the source claims, and the numbers that decide it.");
-	report_column(table, "verdict", false);
-	report_column(table, "claim", false);
-	report_column(table, "deciding numbers", false);
+	report_column(table, "verdict", COLUMN_TEXT);
+	report_column(table, "claim", COLUMN_TEXT);
+	report_column(table, "deciding numbers", COLUMN_TEXT);
 	for (size_t i = 0; i < part->dataset->claim_count; i++) {
 		const struct claim_outcome *claim = &part->outcome->claims[i];
 		const char *values = "";
@@ -313,10 +356,10 @@ static void bars_table(const struct part *part, const struct ratio_bar *bars)
 {
 	report_add(part->report, BLOCK_FOLD, "The numbers of this figure");
 	struct report_table *table = report_table(part->report, "Ratios to the local GPU.");
-	report_column(table, "row", false);
-	report_column(table, "predicted", true);
-	report_column(table, "90 % interval", true);
-	report_column(table, "measured", true);
+	report_column(table, "row", COLUMN_NAME);
+	report_column(table, "predicted", COLUMN_NUMBER);
+	report_column(table, "90 % interval", COLUMN_NUMBER);
+	report_column(table, "measured", COLUMN_NUMBER);
 	for (size_t i = 0; i < part->dataset->row_count; i++) {
 		report_row(table, bars[i].failed ? TONE_ALARM : TONE_PLAIN);
 		report_cell(table, "%s", bars[i].label);
@@ -442,7 +485,7 @@ static void besides(const struct part *part)
 		const char *title = part->dataset->beside[b].title;
 		report_add(part->report, BLOCK_HEADING, "Beside it, not judged: %s", title);
 		struct report_table *table = report_table(
-			part->report, "For comparison only: %s. No claim is judged by it.", title);
+			part->report, "For comparison: no claim is judged by these rows.");
 		if (is_grid(part))
 			grid_heads(table, part, "judged above (%)");
 		else
@@ -478,7 +521,7 @@ int report_dataset(struct report *report, const struct command *command, const c
 	bars(&part, part.outcome->rows, "What is kept of the local GPU's throughput");
 	parity(&part);
 	fitted(&part);
-	report_add(report, BLOCK_HEADING, "Where the time goes");
+	report_add(report, BLOCK_HEADING, "How it comes about");
 	breakdown(&part);
 	scenes(&part);
 	besides(&part);

@@ -54,9 +54,9 @@ struct report_table *report_table(struct report *report, const char *format, ...
 	return block->table;
 }
 
-void report_column(struct report_table *table, const char *title, bool right)
+void report_column(struct report_table *table, const char *title, enum column_kind kind)
 {
-	*VEC_PUSH(table->arena, &table->columns) = (struct report_column){title, right};
+	*VEC_PUSH(table->arena, &table->columns) = (struct report_column){title, kind};
 }
 
 void report_row(struct report_table *table, enum row_tone tone)

@@ -69,6 +69,16 @@ static const char *tone_class(enum row_tone tone)
 	return classes[tone];
 }
 
+static const char *kind_class(enum column_kind kind)
+{
+	static const char *const classes[] = {
+		[COLUMN_TEXT] = "",
+		[COLUMN_NAME] = " class=\"k\"",
+		[COLUMN_NUMBER] = " class=\"n\"",
+	};
+	return classes[kind];
+}
+
 static void write_row(struct page *page, const struct report_table *table,
 		      const struct report_row *row)
 {
@@ -79,7 +89,7 @@ static void write_row(struct page *page, const struct report_table *table,
 		fprintf(page->out, "<%s", tag);
 		if (last)
 			fprintf(page->out, " colspan=\"%zu\"", table->columns.count - i);
-		fputs(!last && table->columns.items[i].right ? " class=\"n\">" : ">", page->out);
+		fprintf(page->out, "%s>", last ? "" : kind_class(table->columns.items[i].kind));
 		html_text(page->out, row->cells.items[i]);
 		fprintf(page->out, "</%s>", tag);
 	}
@@ -94,7 +104,7 @@ static void write_table(struct page *page, const struct block *block)
 	fputs("<thead><tr>", page->out);
 	for (size_t i = 0; i < table->columns.count; i++) {
 		fprintf(page->out, "<th scope=\"col\"%s>",
-			table->columns.items[i].right ? " class=\"n\"" : "");
+			kind_class(table->columns.items[i].kind));
 		html_text(page->out, table->columns.items[i].title);
 		fputs("</th>", page->out);
 	}

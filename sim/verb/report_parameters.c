@@ -39,12 +39,12 @@ static const char *origin_text(const struct command *command, const struct cfg_p
 struct report_table *report_parameters(struct report *report, const char *caption)
 {
 	struct report_table *table = report_table(report, "%s", caption);
-	report_column(table, "parameter", false);
-	report_column(table, "value", true);
-	report_column(table, "90 % interval", true);
-	report_column(table, "status", false);
-	report_column(table, "where", false);
-	report_column(table, "who says so", false);
+	report_column(table, "parameter", COLUMN_TEXT);
+	report_column(table, "value", COLUMN_NUMBER);
+	report_column(table, "90 % interval", COLUMN_NUMBER);
+	report_column(table, "status", COLUMN_TEXT);
+	report_column(table, "where", COLUMN_TEXT);
+	report_column(table, "who says so", COLUMN_TEXT);
 	return table;
 }
 

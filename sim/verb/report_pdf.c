@@ -11,7 +11,7 @@
 /* Points. As wide as the charts are drawn. */
 static const double page_width = 720, page_height = 1018;
 static const double margin = 40, foot = 34;
-static const double text_size = 10, cell_size = 7.6, cell_pad = 5;
+static const double text_size = 10, cell_size = 7.6, cell_pad = 5, row_pad = 2.2;
 static const double leading = 1.35;
 
 static const struct paint ink = {0x1B1F23, 1}, soft = {0x57606A, 1}, rule = {0xD0D7DE, 1};
@@ -47,7 +47,7 @@ static bool page_begun(const struct press *press)
 static void need(struct press *press, double height)
 {
 	if (!press->page ||
-	    (page_begun(press) && press->y + height > drawing_height(press->page) - foot - margin))
+	    (page_begun(press) && press->y + height > drawing_height(press->page) - foot - 12))
 		page_new(press);
 }
 
@@ -137,7 +137,8 @@ static double natural_width(const struct report_table *table, size_t column)
 		const struct report_row *row = &table->rows.items[i];
 		bool spans = column + 1 == row->cells.count && column + 1 < table->columns.count;
 		if (column < row->cells.count && !spans)
-			width = fmax(width, text_width(row->cells.items[column], cell_size, false));
+			width = fmax(width,
+				     text_width(row->cells.items[column], cell_size, column == 0));
 	}
 	return width + 2 * cell_pad;
 }
@@ -155,15 +156,16 @@ static struct layout lay_out(struct press *press, const struct report_table *tab
 	for (int pass = 0; pass < 40 && sum > room; pass++) {
 		double most = (low + high) / 2, total = 0;
 		for (size_t i = 0; i < count; i++)
-			total += table->columns.items[i].right ? layout.widths[i]
-							       : fmin(layout.widths[i], most);
+			total += table->columns.items[i].kind == COLUMN_TEXT
+					 ? fmin(layout.widths[i], most)
+					 : layout.widths[i];
 		if (total > room)
 			high = most;
 		else
 			low = most;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (sum > room && !table->columns.items[i].right)
+		if (sum > room && table->columns.items[i].kind == COLUMN_TEXT)
 			layout.widths[i] = fmin(layout.widths[i], low);
 		layout.lefts[i] = i == 0 ? margin : layout.lefts[i - 1] + layout.widths[i - 1];
 	}
@@ -202,7 +204,7 @@ static double put_cells(struct press *press, const struct layout *layout, const 
 	for (size_t i = 0; i < count; i++) {
 		const struct report_table *table = layout->table;
 		bool spans = i + 1 == count && i + 1 < table->columns.count;
-		bool right = table->columns.items[i].right && !spans;
+		bool right = table->columns.items[i].kind == COLUMN_NUMBER && !spans;
 		double left = layout->lefts[i];
 		double end = spans ? page_width - margin : left + layout->widths[i];
 		bool heavy = bold || look.bold || (i == 0 && look.first_bold);
@@ -213,12 +215,12 @@ static double put_cells(struct press *press, const struct layout *layout, const 
 		tallest = fmax(tallest, (double)line_count);
 		for (size_t k = 0; draw && k < line_count; k++)
 			draw_text(press->page, right ? end - cell_pad : left + cell_pad,
-				  press->y + 2.5 + pitch * ((double)k + 0.76), cell_size,
+				  press->y + row_pad / 2 + pitch * ((double)k + 0.76), cell_size,
 				  right ? ANCHOR_END : ANCHOR_START,
 				  tone == TONE_GOOD && i == 0 ? good : look.paint, heavy, "%s",
 				  lines[k]);
 	}
-	return fmax(tallest, 1) * pitch + 5;
+	return fmax(tallest, 1) * pitch + row_pad;
 }
 
 static void put_head(struct press *press, const struct layout *layout)
@@ -270,7 +272,7 @@ static void put_figure(struct press *press, const struct block *block)
 	drawing_resize(drawing, page_width, fmax(page_height, height + 90));
 	*VEC_PUSH(press->arena, &press->pages) = drawing;
 	press->page = drawing; /* the table of its numbers follows below */
-	press->y = height + 16;
+	press->y = height + 4;
 	put_text(press,
 		 arena_printf(press->arena, "Figure %zu. %s", ++press->figure_count, block->text),
 		 text_size - 1, false, soft, 0);

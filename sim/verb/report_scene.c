@@ -29,10 +29,10 @@ void report_breakdown(struct report *report, const struct command *command,
 			most = predictions[i];
 	report_add(report, BLOCK_FOLD, "The numbers of this figure");
 	struct report_table *table = report_table(report, "Milliseconds of a step, by cause.");
-	report_column(table, "", false);
-	report_column(table, "step", true);
+	report_column(table, "case", COLUMN_NAME);
+	report_column(table, "step", COLUMN_NUMBER);
 	for (size_t k = 0; k < most->breakdown_count; k++)
-		report_column(table, most->breakdown[k].name, true);
+		report_column(table, most->breakdown[k].name, COLUMN_NUMBER);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
 		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT);
@@ -41,10 +41,9 @@ void report_breakdown(struct report *report, const struct command *command,
 			report_cell(table, "FAIL: %s", p->reason);
 			continue;
 		}
-		report_cell(table, "%s", figures(report->arena, 1e3 * p->step_s.value, 4));
-		for (size_t k = 0; k < p->breakdown_count; k++)
-			report_cell(table, "%s",
-				    figures(report->arena, 1e3 * p->breakdown[k].seconds, 3));
+		report_cell(table, "%.2f", 1e3 * p->step_s.value);
+		for (size_t k = 0; k < p->breakdown_count; k++) /* 0: not -0.00 */
+			report_cell(table, "%.2f", fmax(0, 1e3 * p->breakdown[k].seconds));
 	}
 	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
@@ -150,15 +149,15 @@ static void links_table(struct report *report, const struct scenario *scenario,
 	bool known = prediction->link_count == 2 * t->link_count;
 	report_add(report, BLOCK_FOLD, "The links in numbers");
 	struct report_table *table = report_table(report, "Links of topology %s.", t->name);
-	report_column(table, "link", false);
-	report_column(table, "from", false);
-	report_column(table, "to", false);
-	report_column(table, "kind", false);
-	report_column(table, "rate", true);
-	report_column(table, "latency", true);
-	report_column(table, "loss", true);
-	report_column(table, "carried", true);
-	report_column(table, "busy (%)", true);
+	report_column(table, "link", COLUMN_TEXT);
+	report_column(table, "from", COLUMN_TEXT);
+	report_column(table, "to", COLUMN_TEXT);
+	report_column(table, "kind", COLUMN_TEXT);
+	report_column(table, "rate", COLUMN_NUMBER);
+	report_column(table, "latency", COLUMN_NUMBER);
+	report_column(table, "loss", COLUMN_NUMBER);
+	report_column(table, "carried", COLUMN_NUMBER);
+	report_column(table, "busy (%)", COLUMN_NUMBER);
 	for (size_t i = 0; i < t->link_count; i++)
 		for (int way = 0; way < 2; way++) {
 			const struct link_entry *link = &t->links[i];
@@ -178,7 +177,8 @@ static void links_table(struct report *report, const struct scenario *scenario,
 				    known ? quantity_format(arena, QUANTITY_BYTES, use->carried_B)
 					  : "");
 			report_cell(table, "%s",
-				    known ? figures(arena, 100 * use->utilization, 2) : "");
+				    known ? arena_printf(arena, "%.3f", 100 * use->utilization)
+					  : "");
 		}
 	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
@@ -206,8 +206,8 @@ void report_topology(struct report *report, const struct command *command,
 	report_figure(report,
 		      chart_topology(arena, chart_text(command, title), nodes, node_count, links,
 				     t->link_count),
-		      "%s%sLinks with their rate, latency and share of time in use, in %s%s.",
-		      t->help ? t->help : "", t->help ? ". " : "", label,
+		      "%s%s%s. Links with their rate, latency and share of time in use, in %s%s.",
+		      t->name, t->help ? ": " : "", t->help ? t->help : "", label,
 		      prediction->ok ? "" : " (a run that failed)");
 	links_table(report, scenario, prediction);
 }
@@ -233,11 +233,11 @@ static void tracks_table(struct report *report, const struct trace *trace, int64
 	struct report_table *table =
 		report_table(report, "What each track did in the %s ms shown.",
 			     figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 4));
-	report_column(table, "where", false);
-	report_column(table, "track", false);
-	report_column(table, "what", false);
-	report_column(table, "count", true);
-	report_column(table, "time (ms)", true);
+	report_column(table, "where", COLUMN_TEXT);
+	report_column(table, "track", COLUMN_TEXT);
+	report_column(table, "what", COLUMN_TEXT);
+	report_column(table, "count", COLUMN_NUMBER);
+	report_column(table, "time (ms)", COLUMN_NUMBER);
 	for (size_t i = 0; i < count; i++)
 		for (int kind = 0; kind < SPAN_KIND_COUNT; kind++) {
 			if (spans[i][kind] == 0)
@@ -250,6 +250,119 @@ static void tracks_table(struct report *report, const struct trace *trace, int64
 			report_cell(table, "%s", figures(report->arena, 1e3 * busy_s[i][kind], 4));
 		}
 	report_add(report, BLOCK_UNFOLD, "%s", "");
+}
+
+static void step_figure(struct report *report, const struct command *command,
+			const struct trace *trace, const struct step_record *step, size_t number,
+			const char *label)
+{
+	const char *title = arena_printf(report->arena, "One steady step of %s", label);
+	report_figure(
+		report,
+		chart_timeline(report->arena, chart_text(command, title), trace, step->start_ps,
+			       step->end_ps),
+		"Step %zu from its first call to its last answer: the program's threads, the "
+		"wires, the server's threads and the GPU's streams. Where many short spans meet, "
+		"the shade says how much of the time they cover.",
+		number);
+}
+
+/* The track of a client's threads with the most calls in the step; SIZE_MAX:
+ * none has any. */
+static size_t busiest_thread(struct arena *arena, const struct trace *trace,
+			     const struct step_record *step, const char *client)
+{
+	size_t tracks = trace_track_count(trace), best = SIZE_MAX;
+	size_t *calls = ARENA_ARRAY(arena, tracks + 1, size_t);
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		if (span->kind == SPAN_CALL && span->start_ps >= step->start_ps &&
+		    span->end_ps <= step->end_ps &&
+		    strcmp(trace_track_group(trace, span->track), client) == 0)
+			calls[span->track]++;
+	}
+	for (size_t i = 0; i < tracks; i++)
+		if (calls[i] && (best == SIZE_MAX || calls[i] > calls[best]))
+			best = i;
+	return best;
+}
+
+enum { CALLS_SHOWN = 20 };
+
+/* So near that single calls are seen: some of that thread, a quarter into what it
+ * calls in the step. False if there are too few to be worth it. */
+static bool calls_window(struct arena *arena, const struct trace *trace,
+			 const struct step_record *step, const char *client, int64_t *from_ps,
+			 int64_t *to_ps)
+{
+	size_t thread = busiest_thread(arena, trace, step, client);
+	VEC(const struct span *) calls = {0};
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		if (span->kind == SPAN_CALL && span->track == thread &&
+		    span->start_ps >= step->start_ps && span->end_ps <= step->end_ps)
+			*VEC_PUSH(arena, &calls) = span;
+	}
+	if (calls.count < 3 * CALLS_SHOWN)
+		return false;
+	/* a thread's calls end one after another, which is the order of the trace */
+	*from_ps = calls.items[calls.count / 4]->start_ps;
+	*to_ps = calls.items[calls.count / 4 + CALLS_SHOWN - 1]->end_ps;
+	return *to_ps > *from_ps;
+}
+
+static void calls_figure(struct report *report, const struct command *command,
+			 const struct trace *trace, const struct step_record *step,
+			 const char *client, const char *label)
+{
+	int64_t from_ps, to_ps;
+	if (!calls_window(report->arena, trace, step, client, &from_ps, &to_ps))
+		return;
+	const char *title =
+		arena_printf(report->arena, "%d calls of that step of %s", CALLS_SHOWN, label);
+	report_figure(
+		report,
+		chart_timeline(report->arena, chart_text(command, title), trace, from_ps, to_ps),
+		"The same step, %s ms of it: %d calls of its busiest thread, one by one.",
+		figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 2), CALLS_SHOWN);
+}
+
+static bool is_word_part(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-' || c == '.';
+}
+
+/* The name stands in text as a word: "client1" in "serves client1 0", not in
+ * "client12". */
+static bool names(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	for (const char *at = strstr(text, name); at; at = strstr(at + 1, name))
+		if ((at == text || !is_word_part(at[-1])) && !is_word_part(at[length]))
+			return true;
+	return false;
+}
+
+/* Of a pool: what belongs to its first client, and all that its GPU does. */
+static const struct trace *first_client(struct arena *arena, const struct scenario *scenario,
+					const struct trace *trace)
+{
+	const struct client_entry *client = &scenario->clients[0];
+	const char *gpu = scenario->topology.gpus[client->gpu].name;
+	if (scenario->client_count == 1)
+		return trace;
+	struct trace *kept = trace_new(arena);
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		const char *group = trace_track_group(trace, span->track);
+		const char *name = trace_track_name(trace, span->track);
+		if (strcmp(group, gpu) == 0 || strcmp(group, client->name) == 0 ||
+		    names(name, client->name))
+			trace_span(kept, trace_track(kept, group, name), span->kind, span->name,
+				   span->start_ps, span->end_ps);
+	}
+	return kept;
 }
 
 void report_timeline(struct report *report, const struct command *command,
@@ -268,15 +381,9 @@ void report_timeline(struct report *report, const struct command *command,
 		return;
 	}
 	const struct step_record *step = &run->steps[run->step_count - 1];
-	const char *title = arena_printf(report->arena, "One steady step of %s", label);
-	report_figure(
-		report,
-		chart_timeline(report->arena, chart_text(command, title), trace, step->start_ps,
-			       step->end_ps),
-		"Step %zu from its first call to its last answer: the program's threads, the "
-		"wires, the server's threads and the GPU's streams. Where many short spans meet, "
-		"the shade says how much of the time they cover.",
-		run->step_count);
-	tracks_table(report, trace, step->start_ps, step->end_ps);
+	const struct trace *shown = first_client(scratch, scenario, trace);
+	step_figure(report, command, shown, step, run->step_count, label);
+	tracks_table(report, shown, step->start_ps, step->end_ps);
+	calls_figure(report, command, shown, step, scenario->clients[0].name, label);
 	arena_free(scratch);
 }

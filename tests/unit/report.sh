@@ -1,0 +1,109 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The verbs `report` and `plot`, from the outside.
+[ -x "$FARWIRE" ] || exit 77
+case $FARWIRE in
+/*) ;;
+*) FARWIRE=$PWD/$FARWIRE ;;
+esac
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 2
+
+cat >'a&b.cfg' <<'END'
+case = { name = "<i>16</i> & more"; topology = "t320-same-esxi"; runtime = "flexdirect-1.11";
+	profile = "flexdirect-1050ti"; program = "client"; server = "server"; batch = 16; };
+END
+# One row that may be fitted, one that judges, one that failed, beside an asynchronous runtime.
+printf 'place\tbatch\trate\trole\nbaseline\t16\t48.83\tfit\nremote\t16\t31.94\ttest\nfar\t16\tFAIL:timeout\ttest\n' >rows.tsv
+cat >small.cfg <<'END'
+dataset = { name = "small"; title = "Small & <quick>"; source = "a test"; table = "rows.tsv";
+	value = "rate"; role_column = "role"; label = ["place", "batch"];
+	settings = ["case.profile=flexdirect-1050ti", "case.server=server"];
+	columns = ( { column = "batch"; setting = "case.batch"; },
+		{ column = "place"; values = (
+			{ is = "baseline"; settings = ["case.topology=t320-same-esxi"]; },
+			{ is = "remote"; settings = ["case.topology=t320-same-esxi", "case.program=client",
+				"case.runtime=flexdirect-1.11"]; },
+			{ is = "far"; settings = ["case.topology=t320-different-lan", "case.program=client",
+				"case.runtime=flexdirect-1.11"]; } ); } );
+	beside = ( { title = "asynchronous"; settings = ["case.runtime=asynchronous"]; } ); };
+END
+
+check() { # name, then a command that must succeed
+	name=$1
+	shift
+	if "$@" >out 2>&1; then
+		echo "ok report.$name"
+	else
+		sed 's/^/  /' out | head -n 20
+		echo "FAIL report.$name"
+	fi
+}
+refused() { # exit code, text on stderr, then the command
+	wanted=$1 text=$2
+	shift 2
+	"$@" >/dev/null 2>err
+	code=$?
+	[ $code = "$wanted" ] && grep -qF -- "$text" err && return
+	echo "exit $code, said:" && cat err
+	return 1
+}
+holds() { # file, then fixed texts that are all in it
+	file=$1
+	shift
+	for text; do
+		grep -qF -- "$text" "$file" || { echo "$file: no '$text'" && return 1; }
+	done
+}
+whole_page() {
+	"$FARWIRE" report 'a&b.cfg' --draws 2 --title 'Is <it> "slow"?' -o case.html &&
+		holds case.html '<h1>Is &lt;it&gt; &quot;slow&quot;?</h1>' '</html>' \
+			'&lt;i&gt;16&lt;/i&gt; &amp; more' 'a&amp;b.cfg:1' 'calib/profiles/flexdirect-1050ti.cfg:' \
+			"of the local GPU&#39;s throughput" 'runtime.handoff' &&
+		[ "$(grep -c 'src="data:image/svg+xml;base64,' case.html)" = 4 ] &&
+		! grep -E '<script|<i>|href="[^#]|src="[^d]|url\(|@import' case.html
+}
+same_bytes() {
+	"$FARWIRE" report 'a&b.cfg' --draws 2 --jobs 1 --title 'Is <it> "slow"?' -o again.html &&
+		cmp case.html again.html && "$FARWIRE" report 'a&b.cfg' --draws 2 -o 1.pdf &&
+		"$FARWIRE" report 'a&b.cfg' --draws 2 --jobs 3 -o 2.pdf && cmp 1.pdf 2.pdf &&
+		[ "$(head -c 5 1.pdf)" = %PDF- ]
+}
+dataset() {
+	"$FARWIRE" report small.cfg --draws 0 -q -o small.html &&
+		holds small.html 'Small &amp; &lt;quick&gt;' 'On 1 test rows' '1 of 1 measured failures' \
+			'FAIL, as measured: connection timeout' 'Beside it, not judged: asynchronous' \
+			't320-different-lan'
+}
+beside_in_json() {
+	"$FARWIRE" validate small.cfg --draws 0 -q --format json >small.json &&
+		holds small.json '"beside": [' '"title": "asynchronous"' &&
+		"$FARWIRE" validate small.cfg --draws 0 -q >small.txt &&
+		holds small.txt 'beside it, not judged: asynchronous'
+}
+draws_again() {
+	"$FARWIRE" run 'a&b.cfg' --draws 2 --format json -o 16.json &&
+		"$FARWIRE" run 'a&b.cfg' --draws 2 --set case.batch=32 --format json -o 32.json &&
+		"$FARWIRE" plot 16.json --plot one.svg && "$FARWIRE" plot 16.json 32.json -o two.pdf &&
+		"$FARWIRE" plot 16.json -o one.png && "$FARWIRE" run 'a&b.cfg' --draws 2 --format csv >run.csv &&
+		"$FARWIRE" plot 16.json --format csv >plot.csv && cmp run.csv plot.csv &&
+		grep -q '<svg' one.svg && [ "$(head -c 5 two.pdf)" = %PDF- ] && head -c 4 one.png | grep -q PNG
+}
+nothing_partial() {
+	refused 2 'is no case and no dataset' "$FARWIRE" report bad.cfg -o bad.html &&
+		refused 2 'did you mean' "$FARWIRE" report flexdirect_1050t -q -o bad.html &&
+		refused 2 'must end in .html or .pdf' "$FARWIRE" report 'a&b.cfg' -o bad.txt &&
+		refused 2 'needs CASE|DATASET' "$FARWIRE" report -o bad.html &&
+		refused 1 'cannot write' "$FARWIRE" report 'a&b.cfg' -o none/bad.html &&
+		refused 2 'where to draw' "$FARWIRE" plot 16.json &&
+		refused 2 'cannot be read' "$FARWIRE" plot none.json -o bad.svg &&
+		refused 2 '.svg, .pdf or .png' "$FARWIRE" plot 16.json -o bad.gif && ! ls | grep '^bad\.[^c]'
+}
+echo 'other = {};' >bad.cfg
+check a_case_as_a_whole_page whole_page
+check same_input_same_bytes same_bytes
+check a_dataset_with_rows_beside_it dataset
+check rows_beside_a_dataset_in_validate beside_in_json
+check saved_results_are_drawn_again draws_again
+check refusals_leave_nothing_behind nothing_partial

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The document of reports and its two writers, without a simulation. */
+#include <stdlib.h>
+
+#include "sim/base/arena.h"
+#include "sim/verb/html.h"
+#include "sim/verb/report.h"
+#include "tests/test.h"
+
+/* What write puts into a file, as text. */
+static char *written(struct arena *arena, void (*write)(FILE *out, const void *ctx),
+		     const void *ctx)
+{
+	FILE *file = tmpfile();
+	write(file, ctx);
+	long size = ftell(file);
+	char *text = arena_alloc(arena, (size_t)size + 1);
+	rewind(file);
+	size_t got = fread(text, 1, (size_t)size, file);
+	text[got] = '\0';
+	fclose(file);
+	return text;
+}
+
+static void put_text(FILE *out, const void *ctx)
+{
+	html_text(out, ctx);
+}
+
+static void put_base64(FILE *out, const void *ctx)
+{
+	html_base64(out, ctx, strlen(ctx));
+}
+
+static void put_page(FILE *out, const void *ctx)
+{
+	report_html(out, ctx);
+}
+
+static void everything_is_escaped(void)
+{
+	struct arena *arena = arena_new();
+	CHECK_TEXT(written(arena, put_text, "a < b && \"c\" > 'd'"),
+		   "a &lt; b &amp;&amp; &quot;c&quot; &gt; &#39;d&#39;");
+	CHECK_TEXT(written(arena, put_text, "µs\t−1\n"), "µs\t−1\n");
+	CHECK_TEXT(written(arena, put_text, "bell\a"), "bell\xEF\xBF\xBD");
+	arena_free(arena);
+}
+
+/* The test vectors of RFC 4648, section 10. */
+static void base64_is_that_of_the_rfc(void)
+{
+	static const char *const vectors[][2] = {
+		{"", ""},
+		{"f", "Zg=="},
+		{"fo", "Zm8="},
+		{"foo", "Zm9v"},
+		{"foob", "Zm9vYg=="},
+		{"fooba", "Zm9vYmE="},
+		{"foobar", "Zm9vYmFy"},
+	};
+	struct arena *arena = arena_new();
+	for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
+		CHECK_TEXT(written(arena, put_base64, vectors[i][0]), vectors[i][1]);
+	arena_free(arena);
+}
+
+static void numbers_have_figures(void)
+{
+	struct arena *arena = arena_new();
+	CHECK_TEXT(figures(arena, 48.8349, 3), "48.8");
+	CHECK_TEXT(figures(arena, 0.0123456, 3), "0.0123");
+	CHECK_TEXT(figures(arena, 9.996, 3), "10.0");
+	CHECK_TEXT(figures(arena, 0.09996, 3), "0.100");
+	CHECK_TEXT(figures(arena, 12345, 3), "12345");
+	CHECK_TEXT(figures(arena, 0, 3), "0.00");
+	CHECK_TEXT(figures(arena, -2.5, 2), "−2.5");
+	CHECK_TEXT(figures(arena, NAN, 3), "–");
+	CHECK_TEXT(interval_words(arena, (struct estimate){0.65, 0.6, 0.7}, 100, 3),
+		   " (60.0 to 70.0)");
+	CHECK_TEXT(interval_words(arena, (struct estimate){0.65, 0.65, 0.65}, 100, 3), "");
+	CHECK_TEXT(interval_words(arena, (struct estimate){NAN, NAN, NAN}, 100, 3), "");
+	arena_free(arena);
+}
+
+static struct drawing *picture(struct arena *arena)
+{
+	struct drawing *drawing = drawing_new(arena, 100, 50);
+	draw_text(drawing, 10, 20, 9, ANCHOR_START, (struct paint){0, 1}, false, "µ < 1");
+	return drawing;
+}
+
+static struct report *sample(struct arena *arena, size_t row_count)
+{
+	struct report *report = report_new(arena, "Is <b>it</b> fast?", "Predicted by a test.");
+	report_add(report, BLOCK_PART, "first & only");
+	report_answer(report, true, "No: %d %% of it.", 65);
+	struct report_table *table = report_table(report, "Of %zu rows.", row_count);
+	report_column(table, "name", COLUMN_NAME);
+	report_column(table, "value", COLUMN_NUMBER);
+	report_column(table, "why", COLUMN_TEXT);
+	report_row(table, TONE_GROUP);
+	report_cell(table, "all");
+	for (size_t i = 0; i < row_count; i++) {
+		report_row(table, i % 2 ? TONE_PLAIN : TONE_ALARM);
+		report_cell(table, "row %zu", i);
+		report_cell(table, "%zu", i * i);
+		if (i % 3)
+			report_cell(table, "because </td> of a long reason that goes on and on, so "
+					   "that no line of a page could hold it whole");
+	}
+	report_add(report, BLOCK_FOLD, "more");
+	report_figure(report, picture(arena), "a \"picture\"");
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+	return report;
+}
+
+static size_t count_of(const char *text, const char *word)
+{
+	size_t count = 0;
+	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+		count++;
+	return count;
+}
+
+static void page_holds_all_itself(void)
+{
+	struct arena *arena = arena_new();
+	struct report *report = sample(arena, 4);
+	CHECK(report_images(report) == NULL);
+	const char *page = written(arena, put_page, report);
+	CHECK(strncmp(page, "<!DOCTYPE html>", 15) == 0);
+	CHECK(strstr(page, "<h1>Is &lt;b&gt;it&lt;/b&gt; fast?</h1>") != NULL);
+	CHECK(strstr(page, "<p class=\"answer alarm\">No: 65 % of it.</p>") != NULL);
+	CHECK(strstr(page, "alt=\"a &quot;picture&quot;\"") != NULL);
+	CHECK(strstr(page, "because &lt;/td&gt; of") != NULL);
+	CHECK(strstr(page, "src=\"data:image/svg+xml;base64,PD94bWwg") != NULL); /* "<?xml " */
+	CHECK(strstr(page, "://") == NULL);
+	CHECK(strstr(page, "<script") == NULL);
+	CHECK(strstr(page, "@import") == NULL);
+	CHECK(strstr(page, "url(") == NULL);
+	/* head, group, 4 rows; of three columns two cells: the last spans the rest */
+	CHECK(count_of(page, "<tr") == 6 && count_of(page, "</tr>") == 6);
+	CHECK(strstr(page, "<tr class=\"group\"><th colspan=\"3\">all</th></tr>") != NULL);
+	CHECK(strstr(page, "<td class=\"k\">row 3</td><td colspan=\"2\">9</td></tr>") != NULL);
+	CHECK(count_of(page, "<details>") == 1 && count_of(page, "</details>") == 1);
+	CHECK(count_of(page, "class=\"parts\"") == 0); /* one part needs no summary */
+	arena_free(arena);
+}
+
+static void several_parts_begin_with_their_answers(void)
+{
+	struct arena *arena = arena_new();
+	struct report *report = report_new(arena, "two", "by");
+	report_add(report, BLOCK_PART, "one");
+	report_answer(report, false, "yes");
+	report_add(report, BLOCK_PART, "other");
+	CHECK_TEXT(report_answer_of(report, 0)->text, "yes");
+	CHECK(report_answer_of(report, 2) == NULL); /* none of its own */
+	const char *page = written(arena, put_page, report);
+	CHECK(strstr(page, "<li><a href=\"#part-1\">one</a><br>yes</li>") != NULL);
+	CHECK(strstr(page, "<h2 id=\"part-2\">other</h2>") != NULL);
+	arena_free(arena);
+}
+
+static size_t pages_of(const unsigned char *pdf, size_t size)
+{
+	size_t count = 0;
+	for (size_t i = 0; i + 12 < size; i++)
+		count += memcmp(pdf + i, "/Type /Page ", 12) == 0;
+	return count;
+}
+
+/* A long table goes on over pages; the figure has one of its own. */
+static void pdf_has_pages(void)
+{
+	struct arena *arena = arena_new();
+	size_t size = 0, again = 0, longer = 0;
+	const char *message = NULL;
+	const unsigned char *pdf = report_pdf(sample(arena, 4), &size, &message);
+	const unsigned char *same = report_pdf(sample(arena, 4), &again, &message);
+	const unsigned char *more = report_pdf(sample(arena, 200), &longer, &message);
+	CHECK(pdf && same && more && message == NULL);
+	CHECK(size > 8 && memcmp(pdf, "%PDF-", 5) == 0);
+	CHECK(size == again && memcmp(pdf, same, size) == 0);
+	CHECK(pages_of(pdf, size) == 2);
+	CHECK(pages_of(more, longer) > 3);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(everything_is_escaped),
+	TEST(base64_is_that_of_the_rfc),
+	TEST(numbers_have_figures),
+	TEST(page_holds_all_itself),
+	TEST(several_parts_begin_with_their_answers),
+	TEST(pdf_has_pages),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
