@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The document of reports and its two writers, without a simulation. */
-#include <stdlib.h>
 
 #include "sim/base/arena.h"
 #include "sim/verb/html.h"
