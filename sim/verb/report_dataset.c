@@ -361,7 +361,7 @@ static void bars_table(const struct part *part, const struct ratio_bar *bars)
 	report_column(table, "90 % interval", COLUMN_NUMBER);
 	report_column(table, "measured", COLUMN_NUMBER);
 	for (size_t i = 0; i < part->dataset->row_count; i++) {
-		report_row(table, bars[i].failed ? TONE_ALARM : TONE_PLAIN);
+		report_row(table, bars[i].failed ? TONE_SOFT : TONE_PLAIN);
 		report_cell(table, "%s", bars[i].label);
 		if (bars[i].failed) {
 			report_cell(table, "FAIL: %s", bars[i].failed);

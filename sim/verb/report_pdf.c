@@ -53,23 +53,23 @@ static void need(struct press *press, double height)
 
 /* ---- texts ---- */
 
-/* The bytes of text that fit into width, ending at a blank or behind a
- * character at which a long word may break; at least one. */
+/* The bytes of text that fit into width, ending at a blank or, in a word longer
+ * than that, behind a character at which it may break; at least one. */
 static size_t line_bytes(struct arena *arena, const char *text, double size, bool bold,
 			 double width)
 {
-	size_t best = 0, at = 0;
+	size_t blank = 0, other = 0, at = 0;
 	while (text[at] && text[at] != '\n') {
 		size_t next = at + 1;
 		while (((unsigned char)text[next] & 0xC0) == 0x80)
 			next++;
 		if (text[at] == ' ' && at > 0)
-			best = at;
+			blank = at;
 		if (at > 0 &&
 		    text_width(arena_printf(arena, "%.*s", (int)next, text), size, bold) > width)
-			return best > 0 ? best : at;
+			return blank ? blank : other ? other : at;
 		if (strchr("/_.-,=", text[at]) && text[next])
-			best = next;
+			other = next;
 		at = next;
 	}
 	return at;
