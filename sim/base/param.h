@@ -40,6 +40,7 @@ struct param_row {
 	enum quantity quantity; /* of numbers */
 	size_t offset;
 	double min, max;            /* SI, inclusive; of numbers */
+	bool whole;                 /* no fractions; of counts */
 	const char *preset;         /* default as text; NULL: must be given */
 	const char *const *choices; /* NULL-terminated, of choices */
 	const char *help;
@@ -58,6 +59,13 @@ struct param_table {
 		.field = #field_, .kind = PARAM_KIND_NUMBER, .quantity = quantity_,                \
 		.offset = offsetof(type, field_), .min = min_, .max = max_, .preset = preset_,     \
 		.help = help_, .source = source_                                                   \
+	}
+/* A count of things that do not come in parts: cores, images, retries. */
+#define PARAM_WHOLE(type, field_, min_, max_, preset_, help_, source_)                             \
+	{                                                                                          \
+		.field = #field_, .kind = PARAM_KIND_NUMBER, .quantity = QUANTITY_COUNT,           \
+		.offset = offsetof(type, field_), .min = min_, .max = max_, .whole = true,         \
+		.preset = preset_, .help = help_, .source = source_                                \
 	}
 #define PARAM_BOOL(type, field_, preset_, help_, source_)                                          \
 	{                                                                                          \

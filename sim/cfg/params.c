@@ -32,7 +32,7 @@ static const char *range_text(struct arena *arena, const struct param_row *row)
 	const double endless = 1e300; /* bounds past this are none */
 	const char *low = quantity_format(arena, row->quantity, row->min);
 	const char *high = quantity_format(arena, row->quantity, row->max);
-	const char *noun = quantity_noun(row->quantity);
+	const char *noun = row->whole ? "a whole number" : quantity_noun(row->quantity);
 	if (row->max > endless)
 		return arena_printf(arena, "%s of at least %s", noun, low);
 	if (row->min < -endless)
@@ -42,9 +42,11 @@ static const char *range_text(struct arena *arena, const struct param_row *row)
 
 static const char *check_range(struct arena *arena, const struct param_row *row, double value)
 {
-	if (value >= row->min && value <= row->max)
-		return NULL;
-	return arena_printf(arena, "is out of range (write %s)", range_text(arena, row));
+	if (!(value >= row->min && value <= row->max))
+		return arena_printf(arena, "is out of range (write %s)", range_text(arena, row));
+	if (row->whole && value != floor(value))
+		return arena_printf(arena, "is no whole number (write %s)", range_text(arena, row));
+	return NULL;
 }
 
 static size_t choice_count(const struct param_row *row)

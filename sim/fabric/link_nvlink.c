@@ -15,12 +15,11 @@ struct nvlink_params {
 };
 
 static const struct param_row rows[] = {
-	PARAM_NUMBER(struct nvlink_params, generation_count, QUANTITY_COUNT, 1, 5, "2",
-		     "generation: 1 P100, 2 V100, 3 A100, 4 H100, 5 B200",
-		     "assumption: V100, the most common in the shipped topologies"),
-	PARAM_NUMBER(struct nvlink_params, links_count, QUANTITY_COUNT, 1, 36, "1",
-		     "links between the two ends",
-		     "NVIDIA: a P100 has 4, a V100 6, an A100 12, an H100 and a B200 18"),
+	PARAM_WHOLE(struct nvlink_params, generation_count, 1, 5, "2",
+		    "generation: 1 P100, 2 V100, 3 A100, 4 H100, 5 B200",
+		    "assumption: V100, the most common in the shipped topologies"),
+	PARAM_WHOLE(struct nvlink_params, links_count, 1, 36, "1", "links between the two ends",
+		    "NVIDIA: a P100 has 4, a V100 6, an A100 12, an H100 and a B200 18"),
 	PARAM_NUMBER(struct nvlink_params, packet_payload_B, QUANTITY_BYTES, 16, 4096, "256 B",
 		     "most data bytes in a packet",
 		     "Foley and Danskin, IEEE Micro 37(2), 2017: 16 data flits of 16 B; assumed "

@@ -20,11 +20,11 @@ struct pcie_params {
 };
 
 static const struct param_row rows[] = {
-	PARAM_NUMBER(struct pcie_params, generation_count, QUANTITY_COUNT, 1, 5, "3",
-		     "generation of PCI Express, 1 to 5", "assumption: servers of 2012 to 2019"),
-	PARAM_NUMBER(struct pcie_params, lanes_count, QUANTITY_COUNT, 1, 32, "16",
-		     "lanes in use (a x16 card in a x8 slot has 8)",
-		     "PCI Express CEM: GPUs are x16 cards"),
+	PARAM_WHOLE(struct pcie_params, generation_count, 1, 5, "3",
+		    "generation of PCI Express, 1 to 5", "assumption: servers of 2012 to 2019"),
+	PARAM_WHOLE(struct pcie_params, lanes_count, 1, 32, "16",
+		    "lanes in use (a x16 card in a x8 slot has 8)",
+		    "PCI Express CEM: GPUs are x16 cards"),
 	PARAM_NUMBER(struct pcie_params, max_payload_B, QUANTITY_BYTES, 64, 4096, "256 B",
 		     "most data bytes in a TLP (lspci: MaxPayload)",
 		     "common on server root ports; used by Intel AN 708"),

@@ -31,14 +31,14 @@ static const struct param_row gpu_rows[] = {
 		"least time from a kernel's submission to its start",
 		"the same: 9.6 us for launch, 2.9 us of kernel and synchronise; what the host's "
 		"share (about 3 us to launch, 1 us to wake) leaves"),
-	PARAM_NUMBER(struct gpu_params, copy_engines_count, QUANTITY_COUNT, 1, 2, "2",
-		     "1: copies of both directions take turns; 2: an engine for each",
-		     "deviceQuery of Pascal and later: 2 copy engines or more"),
-	PARAM_NUMBER(struct gpu_params, queue_depth_count, QUANTITY_COUNT, 1, 1e9, "1024",
-		     "operations in flight at which a launch blocks",
-		     "stackoverflow.com/questions/53970187: launches block after about 1000"),
-	PARAM_NUMBER(
-		struct gpu_params, concurrent_kernels_count, QUANTITY_COUNT, 1, 1024, "128",
+	PARAM_WHOLE(struct gpu_params, copy_engines_count, 1, 2, "2",
+		    "1: copies of both directions take turns; 2: an engine for each",
+		    "deviceQuery of Pascal and later: 2 copy engines or more"),
+	PARAM_WHOLE(struct gpu_params, queue_depth_count, 1, 1e9, "1024",
+		    "operations in flight at which a launch blocks",
+		    "stackoverflow.com/questions/53970187: launches block after about 1000"),
+	PARAM_WHOLE(
+		struct gpu_params, concurrent_kernels_count, 1, 1024, "128",
 		"kernels of one process that run at once",
 		"CUDA C++ Programming Guide, resident grids of a device: mostly 128, 32 on some"),
 	PARAM_NUMBER(struct gpu_params, slice_s, QUANTITY_TIME, 1e-6, 10, "2 ms",

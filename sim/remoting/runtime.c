@@ -37,7 +37,7 @@ const char *call_class_name(enum call_class call_class)
 }
 
 #define COUNT(field, min, max, preset, help, source)                                               \
-	PARAM_NUMBER(struct runtime_params, field, QUANTITY_COUNT, min, max, preset, help, source)
+	PARAM_WHOLE(struct runtime_params, field, min, max, preset, help, source)
 #define BYTES(field, min, max, preset, help, source)                                               \
 	PARAM_NUMBER(struct runtime_params, field, QUANTITY_BYTES, min, max, preset, help, source)
 #define TIME(field, min, max, preset, help, source)                                                \

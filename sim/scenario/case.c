@@ -26,16 +26,14 @@ static const struct param_row case_rows[] = {
 		   "guest in front of the GPU; empty: the first one on its host", ""),
 	PARAM_TEXT(struct case_params, gpu, "",
 		   "GPU; empty: the first one; spread: over all of them in turn", ""),
-	PARAM_NUMBER(struct case_params, batch_count, QUANTITY_COUNT, 1, 1e6, "32",
-		     "images of a step, per client", ""),
+	PARAM_WHOLE(struct case_params, batch_count, 1, 1e6, "32", "images of a step, per client",
+		    ""),
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
 		     "share of its GPU that a client may use", ""),
-	PARAM_NUMBER(struct case_params, copies_count, QUANTITY_COUNT, 1, 4096, "1",
-		     "how many such clients", ""),
-	PARAM_NUMBER(struct case_params, steps_warmup_count, QUANTITY_COUNT, 0, 1000, "1",
-		     "steps left out", ""),
-	PARAM_NUMBER(struct case_params, steps_count, QUANTITY_COUNT, 1, 100000, "16",
-		     "most steps to measure; fewer when they repeat", ""),
+	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1", "how many such clients", ""),
+	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1", "steps left out", ""),
+	PARAM_WHOLE(struct case_params, steps_count, 1, 100000, "16",
+		    "most steps to measure; fewer when they repeat", ""),
 };
 const struct param_table case_table = PARAM_TABLE("case", struct case_params, case_rows);
 
@@ -49,8 +47,7 @@ static const struct param_row client_rows[] = {
 	PARAM_TEXT(struct client_params, server, "", "guest in front of its GPU", ""),
 	PARAM_TEXT(struct client_params, gpu, "", "its GPU", ""),
 	PARAM_TEXT(struct client_params, model, "", "its network", ""),
-	PARAM_NUMBER(struct client_params, batch_count, QUANTITY_COUNT, 0, 1e6, "0",
-		     "images of a step", ""),
+	PARAM_WHOLE(struct client_params, batch_count, 0, 1e6, "0", "images of a step", ""),
 	PARAM_NUMBER(struct client_params, fraction_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "share of its GPU", ""),
 };
@@ -76,14 +73,22 @@ static struct origin case_origin(const struct case_reader *c)
 	return c->group ? cfg_origin(c->group) : (struct origin){"command line", 0};
 }
 
-/* Reads `folder`/name and returns its group called `group`; NULL after errors. */
-static const struct cfg_node *read_group(struct case_reader *c, const char *folder,
-					 const char *what, const char *name, const char *group,
-					 const struct cfg_node **file)
+/* Where the case got its value of path ("case.model") from. */
+static struct origin said(const struct case_reader *c, const char *path)
+{
+	const struct cfg_param *param = cfg_param_find(c->reader.resolution, path);
+	return param && param->origin.file ? param->origin : case_origin(c);
+}
+
+/* Reads `folder`/name, said at origin, and returns its group called `group`; NULL
+ * after errors. */
+static const struct cfg_node *read_group(struct case_reader *c, struct origin origin,
+					 const char *folder, const char *what, const char *name,
+					 const char *group, const struct cfg_node **file)
 {
 	struct reader *reader = &c->reader;
-	const char *path = data_path(reader->arena, reader->diag, case_origin(c), reader->root,
-				     folder, what, name, c->request->path);
+	const char *path = data_path(reader->arena, reader->diag, origin, reader->root, folder,
+				     what, name, c->request->path);
 	*file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	const struct cfg_node *node = *file ? cfg_child(*file, group) : NULL;
 	if (*file && !node)
@@ -116,8 +121,8 @@ static void apply_profile(struct case_reader *c)
 	const struct cfg_node *file;
 	if (c->params->profile[0])
 		apply_parameters(c,
-				 read_group(c, "calib/profiles", "profile", c->params->profile,
-					    "parameters", &file),
+				 read_group(c, said(c, "case.profile"), "calib/profiles", "profile",
+					    c->params->profile, "parameters", &file),
 				 c->params->profile);
 }
 
@@ -143,8 +148,8 @@ static void apply_gpu_profiles(struct case_reader *c)
 static void read_stack(struct case_reader *c)
 {
 	const struct cfg_node *file;
-	const struct cfg_node *node =
-		read_group(c, "models/stacks", "stack", c->params->stack, "stack", &file);
+	const struct cfg_node *node = read_group(c, said(c, "case.stack"), "models/stacks", "stack",
+						 c->params->stack, "stack", &file);
 	struct stack_params *stack = ARENA_NEW(c->reader.arena, struct stack_params);
 	if (node)
 		cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag, node, "stack",
@@ -158,7 +163,7 @@ static void read_transport(struct case_reader *c, const struct cfg_node *file)
 	struct reader *reader = &c->reader;
 	c->transport = transport_kind_find(c->params->transport);
 	if (!c->transport) {
-		diag_error(reader->diag, case_origin(c),
+		diag_error(reader->diag, said(c, "case.transport"),
 			   "case: no transport is called '%s' (write tcp, rdma or shm)",
 			   c->params->transport);
 		return;
@@ -176,8 +181,8 @@ static void read_runtime(struct case_reader *c)
 	if (strcmp(c->params->runtime, "none") == 0)
 		return;
 	const struct cfg_node *file;
-	const struct cfg_node *node =
-		read_group(c, "models/runtimes", "runtime", c->params->runtime, "runtime", &file);
+	const struct cfg_node *node = read_group(c, said(c, "case.runtime"), "models/runtimes",
+						 "runtime", c->params->runtime, "runtime", &file);
 	if (!node)
 		return;
 	struct runtime_params *runtime = ARENA_NEW(reader->arena, struct runtime_params);
@@ -188,10 +193,11 @@ static void read_runtime(struct case_reader *c)
 	c->runtime = runtime;
 }
 
-static const struct network *read_network(struct case_reader *c, const char *name)
+static const struct network *read_network(struct case_reader *c, struct origin origin,
+					  const char *name)
 {
 	const struct cfg_node *file;
-	if (!read_group(c, "models/networks", "model", name, "network", &file))
+	if (!read_group(c, origin, "models/networks", "model", name, "network", &file))
 		return NULL;
 	return network_read(c->reader.arena, c->reader.diag, file);
 }
@@ -270,20 +276,22 @@ static bool place(struct case_reader *c, struct client_entry *client,
 	const char *gpu = own->gpu[0] ? own->gpu : c->params->gpu;
 	const char *server = own->server[0] ? own->server : c->params->server;
 	const char *program = own->program[0] ? own->program : c->params->program;
-	client->gpu = place_gpu(c, client->origin, gpu, copy);
+	client->gpu = place_gpu(c, own->gpu[0] ? client->origin : said(c, "case.gpu"), gpu, copy);
 	if (client->gpu == SIZE_MAX)
 		return false;
-	client->server = server[0] ? find_guest(c, client->origin, "server guest", server)
+	struct origin server_origin = own->server[0] ? client->origin : said(c, "case.server");
+	struct origin program_origin = own->program[0] ? client->origin : said(c, "case.program");
+	client->server = server[0] ? find_guest(c, server_origin, "server guest", server)
 				   : first_guest_on(topology, topology->gpus[client->gpu].host);
 	if (client->server == SIZE_MAX) {
 		if (!server[0])
-			diag_error(c->reader.diag, client->origin,
+			diag_error(c->reader.diag, server_origin,
 				   "no guest runs on the host of GPU '%s'",
 				   topology->gpus[client->gpu].name);
 		return false;
 	}
 	if (topology->guests[client->server].host != topology->gpus[client->gpu].host) {
-		diag_error(c->reader.diag, client->origin,
+		diag_error(c->reader.diag, server_origin,
 			   "guest '%s' is not on the host of GPU '%s' ('%s')",
 			   topology->guests[client->server].name, topology->gpus[client->gpu].name,
 			   topology->hosts[topology->gpus[client->gpu].host].name);
@@ -294,12 +302,12 @@ static bool place(struct case_reader *c, struct client_entry *client,
 		return true;
 	bool spread = strcmp(program, "spread") == 0;
 	client->guest = spread ? spread_guest(topology, copy)
-			       : find_guest(c, client->origin, "program's guest", program);
+			       : find_guest(c, program_origin, "program's guest", program);
 	if (client->guest == SIZE_MAX && spread)
-		diag_error(c->reader.diag, client->origin,
+		diag_error(c->reader.diag, program_origin,
 			   "program = \"spread\": every guest has a GPU");
 	if (client->guest != SIZE_MAX && client->guest != client->server && !c->runtime)
-		diag_error(c->reader.diag, client->origin,
+		diag_error(c->reader.diag, program_origin,
 			   "the program runs in guest '%s' and its GPU is behind '%s', "
 			   "but there is no runtime to forward its calls (write runtime = \"...\")",
 			   topology->guests[client->guest].name,
@@ -316,8 +324,8 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 	client->batch_count = own->batch_count > 0 ? own->batch_count : c->params->batch_count;
 	client->fraction_ratio =
 		own->fraction_ratio > 0 ? own->fraction_ratio : c->params->fraction_ratio;
-	for (const struct client_entry *other = c->scenario->clients;
-	     other != client && !client->network; other++)
+	/* each file is read, and each parameter recorded, once */
+	for (const struct client_entry *other = c->scenario->clients; other != client; other++)
 		if (other->model && strcmp(other->model, model) == 0) {
 			client->network = other->network;
 			if (strcmp(c->scenario->topology.gpus[other->gpu].profile,
@@ -326,7 +334,8 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 		}
 	client->model = model;
 	if (!client->network)
-		client->network = read_network(c, model);
+		client->network = read_network(
+			c, own->model[0] ? client->origin : said(c, "case.model"), model);
 	if (!client->efficiency)
 		client->efficiency =
 			read_efficiency(c, c->scenario->topology.gpus[client->gpu].profile, model);
@@ -336,12 +345,30 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 	client->transport_params = c->transport_params;
 }
 
+static bool name_is_free(struct case_reader *c, const struct client_entry *client)
+{
+	for (const struct client_entry *other = c->scenario->clients; other != client; other++)
+		if (strcmp(other->name, client->name) == 0) {
+			diag_error(c->reader.diag, client->origin,
+				   "client '%s': the name is taken (names of clients are unique)",
+				   client->name);
+			return false;
+		}
+	return true;
+}
+
 static void read_clients(struct case_reader *c)
 {
 	static const char *const also[] = {"name"};
 	struct reader *reader = &c->reader;
 	const struct cfg_node *list = cfg_child(c->group, "clients");
 	size_t listed = list ? cfg_count(list) : 1, copies = (size_t)c->params->copies_count;
+	if (list && (!cfg_is_list(list) || listed == 0)) {
+		diag_error(reader->diag, cfg_origin(list),
+			   "case: clients must be a list of groups (write clients = ( { batch = "
+			   "64; } ))");
+		return;
+	}
 	size_t count = listed * copies;
 	struct client_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct client_entry);
 	c->scenario->clients = clients;
@@ -355,6 +382,8 @@ static void read_clients(struct case_reader *c)
 			name = arena_printf(reader->arena, "%s.%zu", name, i / listed);
 		clients[i].name = name;
 		clients[i].origin = group ? cfg_origin(group) : case_origin(c);
+		if (!name_is_free(c, &clients[i]))
+			continue;
 		if (!group || cfg_params(reader->resolution, reader->arena, reader->diag, group,
 					 arena_printf(reader->arena, "client.%s", name),
 					 arena_printf(reader->arena, "client '%s'", name),
@@ -404,8 +433,8 @@ static void read_world(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
 	const char *path =
-		data_path(reader->arena, reader->diag, case_origin(c), reader->root, "topologies",
-			  "topology", c->params->topology, c->request->path);
+		data_path(reader->arena, reader->diag, said(c, "case.topology"), reader->root,
+			  "topologies", "topology", c->params->topology, c->request->path);
 	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	if (!file)
 		return;
