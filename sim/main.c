@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* argv -> one verb -> exit code. */
+#include <errno.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
@@ -20,5 +22,11 @@ int main(int argc, char **argv)
 	if (command)
 		code = command->verb->run(command);
 	arena_free(arena);
+	if (fflush(stdout) != 0 && code == EXIT_DONE) {
+		if (errno != EPIPE)
+			fprintf(stderr, "farwire: cannot write the standard output: %s\n",
+				strerror(errno));
+		code = EXIT_FAILED;
+	}
 	exit(code);
 }

@@ -259,7 +259,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->seed = draws->options->seed;
 	p->draws_count = draws->answers ? draws->options->draws_count : 0;
 	p->connect_s = point->outcome.clients[0].connect_s;
-	p->bottleneck = point->failed ? "the connection" : "";
+	p->bottleneck = point->failed ? NULL : "";
 	summarize_clients(arena, scenario, point, draws, p);
 	summarize_links(arena, &point->outcome, p);
 	if (!point->failed)

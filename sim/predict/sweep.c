@@ -48,9 +48,10 @@ static bool read_range(struct arena *arena, struct sweep_axis *axis, char *low_t
 	double low, high;
 	enum quantity other;
 	axis->log = strncmp(how, "log", 3) == 0;
-	size_t count = strlen(how) > 3 ? strtoul(how + 3, NULL, 10) : 0;
-	if ((!axis->log && strncmp(how, "lin", 3) != 0) || count < 2 || count > POINTS_MAX ||
-	    !any_quantity(arena, low_text, &axis->quantity, &low) ||
+	char *end = how;
+	size_t count = strlen(how) > 3 ? strtoul(how + 3, &end, 10) : 0;
+	if ((!axis->log && strncmp(how, "lin", 3) != 0) || *end || count < 2 ||
+	    count > POINTS_MAX || !any_quantity(arena, low_text, &axis->quantity, &low) ||
 	    !any_quantity(arena, high_text, &other, &high) || other != axis->quantity ||
 	    (axis->log && (low <= 0 || high <= 0)))
 		return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/param.h"
@@ -11,10 +12,15 @@ static const struct result_cell *row_of(const struct result_table *table, size_t
 	return &table->cells[row * table->column_count];
 }
 
-/* "rtt_s" -> "rtt": people see the unit beside each number. */
+/* "rtt_s" -> "rtt": people see the unit beside each number; "images_per_s" ->
+ * "images/s". */
 static const char *heading(struct arena *scratch, const struct result_column *column)
 {
 	char key[128];
+	const char *per = strstr(column->name, "_per_");
+	if (per)
+		return arena_printf(scratch, "%.*s/%s", (int)(per - column->name), column->name,
+				    per + strlen("_per_"));
 	const struct param_row row = {.field = column->name, .kind = PARAM_KIND_NUMBER};
 	param_key(&row, key, sizeof key);
 	char *text = arena_strdup(scratch, column->text ? column->name : key);

@@ -55,17 +55,16 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 		  const void *ctx)
 {
 	struct output *output = output_open(command->output);
-	if (!output) {
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
-			strerror(errno));
-		return EXIT_FAILED;
+	if (output) {
+		write(output_file(output), ctx);
+		if (output_commit(output) == 0)
+			return EXIT_DONE;
 	}
-	write(output_file(output), ctx);
-	if (output_commit(output) == 0)
-		return EXIT_DONE;
 	/* a reader that has seen enough (| head) is no failure worth a word */
+	bool to_stdout = strcmp(command->output, "-") == 0;
 	if (errno != EPIPE)
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
+		fprintf(stderr, "farwire: cannot write %s%s%s: %s\n", to_stdout ? "" : "'",
+			to_stdout ? "the standard output" : command->output, to_stdout ? "" : "'",
 			strerror(errno));
 	return EXIT_FAILED;
 }

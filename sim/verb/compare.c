@@ -110,7 +110,7 @@ static int run(const struct command *command)
 
 const struct verb verb_compare = {
 	.name = "compare",
-	.words = "CASE...",
+	.words = "CASE CASE...",
 	.help = "cases beside each other, the first one as 1",
 	.examples = "  farwire compare local.cfg remote.cfg --plot ratios.svg\n",
 	.options = "set format output plot title seed draws jobs color quiet",

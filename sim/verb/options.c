@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plots/canvas.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
@@ -149,50 +150,6 @@ static uint64_t count_of(struct parser *p, const char *name, const char *value, 
 	return number;
 }
 
-static size_t choice_of(struct parser *p, const char *name, const char *value,
-			const char *const *choices)
-{
-	for (size_t i = 0; choices[i]; i++)
-		if (strcmp(choices[i], value) == 0)
-			return i;
-	wrong(p, "--%s %s: write one of the values that `farwire %s --help` lists", name, value,
-	      p->command->verb->name);
-	return 0;
-}
-
-static void take_value(struct parser *p, const char *name, const char *value)
-{
-	static const char *const formats[] = {"table", "csv", "json", "jsonl", NULL};
-	static const char *const colors[] = {"auto", "always", "never", NULL};
-	struct command *c = p->command;
-	if (strcmp(name, "set") == 0) {
-		add_setting(p, value, "--set");
-	} else if (strcmp(name, "vary") == 0) {
-		const char **slot = VEC_PUSH(p->arena, &p->vary);
-		*slot = value;
-	} else if (strcmp(name, "format") == 0) {
-		c->format = (enum output_format)choice_of(p, name, value, formats);
-	} else if (strcmp(name, "output") == 0) {
-		c->output = value;
-	} else if (strcmp(name, "plot") == 0) {
-		c->plot = value;
-	} else if (strcmp(name, "trace") == 0) {
-		c->trace = value;
-	} else if (strcmp(name, "title") == 0) {
-		c->title = value;
-	} else if (strcmp(name, "seed") == 0) {
-		c->seed = count_of(p, name, value, UINT64_MAX / 2);
-	} else if (strcmp(name, "draws") == 0) {
-		c->draws = (size_t)count_of(p, name, value, 100000);
-		c->draws_given = true;
-	} else if (strcmp(name, "jobs") == 0) {
-		c->jobs = (unsigned)count_of(p, name, value, 1024);
-	} else {
-		size_t color = choice_of(p, name, value, colors);
-		c->color = color == 1 || (color == 0 && c->color);
-	}
-}
-
 static const struct option_row *find_option(struct parser *p, const char *name)
 {
 	const char *names[OPTION_COUNT];
@@ -210,6 +167,58 @@ static const struct option_row *find_option(struct parser *p, const char *name)
 	return NULL;
 }
 
+static size_t choice_of(struct parser *p, const char *name, const char *value,
+			const char *const *choices)
+{
+	for (size_t i = 0; choices[i]; i++)
+		if (strcmp(choices[i], value) == 0)
+			return i;
+	wrong(p, "--%s %s: write %s", name, value, find_option(p, name)->value);
+	return 0;
+}
+
+/* A plot's kind is in its name, which is better known before the long work. */
+static const char *plot_of(struct parser *p, const char *value)
+{
+	enum image_format format;
+	if (!image_format_of(value, &format))
+		wrong(p, "--plot %s: the name must end in .svg, .pdf or .png", value);
+	return value;
+}
+
+static void take_value(struct parser *p, const char *name, const char *value)
+{
+	static const char *const formats[] = {"table", "csv", "json", "jsonl", NULL};
+	static const char *const colors[] = {"auto", "always", "never", NULL};
+	struct command *c = p->command;
+	if (strcmp(name, "set") == 0) {
+		add_setting(p, value, "--set");
+	} else if (strcmp(name, "vary") == 0) {
+		const char **slot = VEC_PUSH(p->arena, &p->vary);
+		*slot = value;
+	} else if (strcmp(name, "format") == 0) {
+		c->format = (enum output_format)choice_of(p, name, value, formats);
+	} else if (strcmp(name, "output") == 0) {
+		c->output = value;
+	} else if (strcmp(name, "plot") == 0) {
+		c->plot = plot_of(p, value);
+	} else if (strcmp(name, "trace") == 0) {
+		c->trace = value;
+	} else if (strcmp(name, "title") == 0) {
+		c->title = value;
+	} else if (strcmp(name, "seed") == 0) {
+		c->seed = count_of(p, name, value, UINT64_MAX / 2);
+	} else if (strcmp(name, "draws") == 0) {
+		c->draws = (size_t)count_of(p, name, value, 100000);
+		c->draws_given = true;
+	} else if (strcmp(name, "jobs") == 0) {
+		c->jobs = (unsigned)count_of(p, name, value, 1024);
+	} else {
+		size_t color = choice_of(p, name, value, colors);
+		c->color = color == 1 || (color == 0 && c->color);
+	}
+}
+
 static void take_option(struct parser *p, char *word)
 {
 	char *name = arena_strdup(p->arena, word), *value = strchr(name, '=');
@@ -218,6 +227,10 @@ static void take_option(struct parser *p, char *word)
 	const struct option_row *row = find_option(p, name);
 	if (!row)
 		return;
+	if (row->kind == OPTION_FLAG && value) {
+		wrong(p, "--%s takes no value", name);
+		return;
+	}
 	if (row->kind == OPTION_FLAG) {
 		p->command->quiet |= strcmp(name, "quiet") == 0;
 		p->command->plain |= strcmp(name, "plain") == 0;
@@ -279,9 +292,12 @@ static void check_words(struct parser *p)
 	bool topology = false;
 	for (size_t i = 0; i < c->setting_count; i++)
 		topology |= strncmp(c->settings[i].text, "case.topology=", 14) == 0;
-	if (c->word_count < c->verb->words_min && !(c->verb->cases && topology))
+	bool flags = c->verb->cases && c->verb->words_min == 1; /* may stand for the case */
+	if (c->word_count < c->verb->words_min && !(flags && topology))
 		wrong(p, "`farwire %s` needs %s%s", c->verb->name, c->verb->words,
-		      c->verb->cases ? " or --topology NAME (see farwire list topologies)" : "");
+		      flags ? " or --topology NAME (see farwire list topologies)" : "");
+	if (c->word_count > 1 && !strstr(c->verb->words, "..."))
+		wrong(p, "`farwire %s` takes one %s", c->verb->name, c->verb->words);
 }
 
 const struct command *command_parse(struct arena *arena, int argc, char **argv, int *exit_code)

@@ -34,7 +34,7 @@ static void answer(struct report *report, const struct scenario *scenario,
 	struct arena *arena = report->arena;
 	const char *who = subject(arena, scenario);
 	const char *rate = figures(arena, p->throughput.value, 3);
-	const char *binds = arena_printf(arena, "What binds: %s.", p->bottleneck);
+	const char *binds = p->ok ? arena_printf(arena, "What binds: %s.", p->bottleneck) : "";
 	double alone = p->throughput.value / p->ratio.value;
 	if (!p->ok) {
 		report_answer(report, true, "%s does not run: %s.", who, p->reason);
