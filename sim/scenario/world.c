@@ -7,9 +7,11 @@
 #include "sim/base/num.h"
 #include "sim/scenario/scenario.h"
 
-/* Relative change of the mean at which a client's steps are steady. */
-static const double REPEATS = 1e-4, SETTLED = 0.004;
-enum { STEPS_TO_SETTLE = 6 };
+/* Relative difference of steps that are the same, alone and beside others, and
+ * relative standard error at which their mean has settled. */
+static const double REPEATS = 1e-4, REPEATS_BESIDE = 1e-3, SETTLED = 0.004;
+/* The last: a round of the loss process (sim/transport/loss.h). */
+enum { STEPS_TO_SETTLE = 6, LOSSES_TO_SETTLE = 16 };
 /* Part of a step's kernels that the GPU must end in the time of a step to keep
  * up with the program, and steps' worth of kernels after which a program that
  * outruns it for good is measured all the same. */
@@ -205,23 +207,30 @@ static size_t window_first(struct client *client)
 	return client->first;
 }
 
-/* Two equal steps prove nothing where the next may lose a packet. */
+/* Where packets can be lost, two equal steps prove nothing, and few losses
+ * nothing of the mean. */
 static bool may_lose(const struct client *client)
 {
 	return client->world->lossy && client->remote &&
 	       client->entry->guest != client->entry->server;
 }
 
+static bool too_few_losses(const struct client *client)
+{
+	return may_lose(client) && remote_counters(client->remote).losses_count < LOSSES_TO_SETTLE;
+}
+
 /* The last two steps took the same. Alone, one of them may be the warm-up's. */
 static bool repeats(const struct client *client, size_t first)
 {
 	size_t count = player_step_count(client->player);
-	if (client->world->scenario->client_count == 1)
+	bool alone = client->world->scenario->client_count == 1;
+	if (alone)
 		first = 0;
 	return !may_lose(client) && count >= first + 2 && step_work(client, count - 1) >= KEPT_UP &&
 	       step_work(client, count - 2) >= KEPT_UP &&
 	       fabs(step_s(client, count - 2) - step_s(client, count - 1)) <=
-		       REPEATS * step_s(client, count - 1);
+		       (alone ? REPEATS : REPEATS_BESIDE) * step_s(client, count - 1);
 }
 
 /* The mean's standard error is small. */
@@ -229,7 +238,7 @@ static bool is_settled(const struct client *client, size_t first)
 {
 	size_t count = player_step_count(client->player);
 	double sum = 0, squares = 0, n = (double)(count - first);
-	if (count - first < STEPS_TO_SETTLE)
+	if (count - first < STEPS_TO_SETTLE || too_few_losses(client))
 		return false;
 	for (size_t i = first; i < count; i++) {
 		sum += step_s(client, i);

@@ -16,6 +16,7 @@ static const struct folder {
 	{"models", "models/networks", "network"},   {"stacks", "models/stacks", "stack"},
 	{"runtimes", "models/runtimes", "runtime"}, {"profiles", "calib/profiles", "parameters"},
 	{"datasets", "calib/measured", "dataset"},  {"fits", "calib/fit", "fit"},
+	{"cases", "topologies/cases", "case"},
 };
 
 static const char *const built_in[] = {"links", "transports", "policies", "frameworks", "verbs"};
@@ -116,7 +117,7 @@ static int run(const struct command *command)
 			list_built_in(command, table, built_in[i]);
 	if (known < command->word_count) {
 		fprintf(stderr, "farwire: list knows topologies, gpus, models, stacks, runtimes, "
-				"profiles, datasets, fits, links, "
+				"profiles, datasets, fits, cases, links, "
 				"transports, policies, frameworks, verbs\n");
 		return EXIT_USAGE;
 	}

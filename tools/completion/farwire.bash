@@ -76,7 +76,7 @@ _farwire() {
 		_farwire_words "$(_farwire_names $what)" "$current"
 		;;
 	list)
-		_farwire_words 'topologies gpus models stacks runtimes profiles datasets fits links
+		_farwire_words 'topologies gpus models stacks runtimes profiles datasets fits cases links
 			transports policies frameworks verbs' "$current"
 		;;
 	plot) _farwire_files '@(json|jsonl)' "$current" ;;
