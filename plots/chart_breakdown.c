@@ -35,6 +35,7 @@ static struct look part_look(const char *name, size_t index)
 		{"kernel", {.paint = {0x009E73, 1}}},
 		{"call issue", {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING}},
 		{"network", {.paint = {0x0072B2, 1}, .hatch = HATCH_FALLING}},
+		{"retransmission", {.paint = {0xD55E00, 1}, .hatch = HATCH_CROSSED}},
 		{"copy", {.paint = {0x56B4E9, 1}, .hatch = HATCH_DOTS}},
 		{"collective exposed", {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
 		{"input wait", {.paint = {0xF0E442, 1}, .hatch = HATCH_UPRIGHT}},

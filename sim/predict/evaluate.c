@@ -101,8 +101,11 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 			  outcome->rows))
 		return NULL;
 	for (size_t i = 0; i < dataset->beside_count; i++) {
+		/* shown, not judged: points are enough */
+		struct predict_options points = *options;
+		points.draws_count = 0;
 		outcome->beside[i] = ARENA_ARRAY(arena, dataset->row_count + 1, struct row_outcome);
-		if (!predict_rows(arena, diag, dataset, dataset->beside[i].rows, data_root, options,
+		if (!predict_rows(arena, diag, dataset, dataset->beside[i].rows, data_root, &points,
 				  broken, outcome->beside[i]))
 			return NULL;
 	}

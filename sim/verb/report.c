@@ -153,7 +153,9 @@ static int run(const struct command *command)
 		command->arena, default_title(command),
 		arena_printf(command->arena, "Predicted by %s.", command_caption(command)));
 	int code = fill(report, command);
-	return code == EXIT_DONE ? save(report, command, pdf) : code;
+	if (code == EXIT_DONE)
+		code = save(report, command, pdf);
+	return code == EXIT_DONE && report->bound_broken ? EXIT_BOUND : code;
 }
 
 const struct verb verb_report = {

@@ -75,6 +75,7 @@ struct report {
 	struct arena *arena;
 	const char *title, *by; /* the question; what made it */
 	VEC(struct block) blocks;
+	bool bound_broken; /* a dataset's claim does not hold */
 };
 
 #define REPORT_PRINTF(text, first) __attribute__((format(printf, text, first)))

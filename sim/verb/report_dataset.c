@@ -525,5 +525,11 @@ int report_dataset(struct report *report, const struct command *command, const c
 	breakdown(&part);
 	scenes(&part);
 	besides(&part);
+	if (!command->quiet && strcmp(command->output, "-") != 0) {
+		validation_print(stdout, report->arena, part.outcome);
+		putchar('\n');
+	}
+	if (!part.outcome->bounds_hold)
+		report->bound_broken = true;
 	return EXIT_DONE;
 }

@@ -66,7 +66,7 @@ static void row_cells(struct arena *arena, struct table *table, const struct row
 	table_cell(table, "%s",
 		   isfinite(p->value) ? arena_printf(arena, "%.4g", p->value) : "FAIL");
 	table_cell(table, "%s",
-		   isfinite(p->value) ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high) : "");
+		   p->low < p->high ? arena_printf(arena, \"%.4g .. %.4g\", p->low, p->high) : "");
 	table_cell(table, "%s", percent(arena, row->error));
 	table_cell(table, "%s",
 		   row->prediction->ok ? row->prediction->bottleneck : row->prediction->reason);
@@ -145,31 +145,35 @@ struct validation {
 	size_t count;
 };
 
-static void write_table(FILE *out, const void *ctx)
+void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
 {
 	static const char *const titles[] = {"row",           "role",  "measured",  "predicted",
 					     "90 % interval", "error", "what binds"};
+	const struct dataset *dataset = outcome->dataset;
+	fprintf(out, "%s: %s (%s)\n", dataset->name, dataset->title,
+		dataset->ratio ? "ratio to the local GPU" : "images/s");
+	struct table *table = table_new(arena);
+	for (size_t k = 0; k < 7; k++)
+		table_column(table, titles[k], k >= 2 && k <= 5);
+	for (size_t k = 0; k < dataset->row_count; k++)
+		row_cells(arena, table, &outcome->rows[k]);
+	table_print(table, out);
+	summary_line(out, "fit", &outcome->fit);
+	summary_line(out, "test", &outcome->test);
+	if (outcome->verdict_count)
+		fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count,
+			outcome->verdict_count);
+	claim_lines(out, outcome);
+	fitted_lines(out, arena, outcome);
+	beside_tables(out, arena, outcome);
+}
+
+static void write_table(FILE *out, const void *ctx)
+{
 	const struct validation *v = ctx;
-	struct arena *arena = v->command->arena;
 	for (size_t i = 0; i < v->count; i++) {
-		const struct dataset_outcome *outcome = v->outcomes[i];
-		fprintf(out, "%s%s: %s (%s)\n", i ? "\n" : "", outcome->dataset->name,
-			outcome->dataset->title,
-			outcome->dataset->ratio ? "ratio to the local GPU" : "images/s");
-		struct table *table = table_new(arena);
-		for (size_t k = 0; k < 7; k++)
-			table_column(table, titles[k], k >= 2 && k <= 5);
-		for (size_t k = 0; k < outcome->dataset->row_count; k++)
-			row_cells(arena, table, &outcome->rows[k]);
-		table_print(table, out);
-		summary_line(out, "fit", &outcome->fit);
-		summary_line(out, "test", &outcome->test);
-		if (outcome->verdict_count)
-			fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count,
-				outcome->verdict_count);
-		claim_lines(out, outcome);
-		fitted_lines(out, arena, outcome);
-		beside_tables(out, arena, outcome);
+		fputs(i ? "\n" : "", out);
+		validation_print(out, v->command->arena, v->outcomes[i]);
 	}
 }
 

@@ -13,6 +13,9 @@
 const struct dataset_outcome **command_validate(const struct command *command, size_t *count,
 						int *exit_code);
 
+/* The table of one dataset with its errors, claims and fitted parameters. */
+void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome);
+
 /* Measured rows against predictions; NULL if there is none. */
 struct drawing *validation_parity(struct arena *arena, struct chart_text text,
 				  const struct dataset_outcome *const *outcomes, size_t count);
