@@ -66,7 +66,7 @@ static void row_cells(struct arena *arena, struct table *table, const struct row
 	table_cell(table, "%s",
 		   isfinite(p->value) ? arena_printf(arena, "%.4g", p->value) : "FAIL");
 	table_cell(table, "%s",
-		   p->low < p->high ? arena_printf(arena, \"%.4g .. %.4g\", p->low, p->high) : "");
+		   p->low < p->high ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high) : "");
 	table_cell(table, "%s", percent(arena, row->error));
 	table_cell(table, "%s",
 		   row->prediction->ok ? row->prediction->bottleneck : row->prediction->reason);
@@ -128,7 +128,9 @@ static void beside_tables(FILE *out, struct arena *arena, const struct dataset_o
 			table_cell(table, "%s",
 				   ok ? arena_printf(arena, "%.4g", p->value) : "FAIL");
 			table_cell(table, "%s",
-				   ok ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high) : "");
+				   p->low < p->high
+					   ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high)
+					   : "");
 			table_cell(table, "%s",
 				   isfinite(judged) ? arena_printf(arena, "%.4g", judged) : "FAIL");
 			table_cell(table, "%s",
