@@ -146,7 +146,7 @@ static void step_begin(void *ctx, uint64_t arg)
 	record->mark_ps = -1;
 	if (spec->context) {
 		player->busy_before_s = player->busy_noted_s = gpu_context_busy_s(spec->context);
-		player->kernels_before_count = gpu_kernels_count(spec->context);
+		player->work_before_ps = gpu_context_work_ps(spec->context);
 	}
 	for (unsigned i = 0; i < spec->program->signal_count; i++)
 		player->signals[i].count = 0;
@@ -185,8 +185,7 @@ static void step_end(struct player *player)
 		record->thread_s[kind] = s_from_ps(first->spent_ps[kind]);
 	if (spec->context) {
 		record->gpu_busy_s = gpu_context_busy_s(spec->context) - player->busy_before_s;
-		record->kernels_count =
-			gpu_kernels_count(spec->context) - player->kernels_before_count;
+		record->work_ps = gpu_context_work_ps(spec->context) - player->work_before_ps;
 	}
 	player->step++;
 	player->pause_ps = 0;

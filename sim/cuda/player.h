@@ -71,8 +71,8 @@ struct step_record {
 		thread 0 was doing meanwhile; adds up to the step less gpu_busy_s */
 	uint64_t calls_count;               /* begun by the listed threads */
 	uint64_t polls_count;               /* queries begun by the poller, besides */
-	uint64_t kernels_count;             /* of the context, ended in this step: not as many as
-			    were launched while a program runs further and further ahead */
+	int64_t work_ps; /* durations of the context's kernels that ended in this step: not
+		as much as was launched while a program runs further and further ahead */
 };
 
 struct player;

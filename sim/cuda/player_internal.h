@@ -62,7 +62,7 @@ struct player {
 	size_t threads_left; /* not at the end of their lists */
 	int64_t pause_ps;    /* before the next step */
 	double busy_before_s;
-	uint64_t kernels_before_count;
+	int64_t work_before_ps;
 	double busy_noted_s; /* when thread 0 last changed what it does */
 	bool stopped;
 	struct poller poller;

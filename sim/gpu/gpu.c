@@ -187,3 +187,8 @@ uint64_t gpu_kernels_count(const struct gpu_context *context)
 {
 	return context->kernels_done_count;
 }
+
+int64_t gpu_context_work_ps(const struct gpu_context *context)
+{
+	return context->work_done_ps;
+}

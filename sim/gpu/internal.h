@@ -77,6 +77,7 @@ struct gpu_context {
 	size_t in_flight_count; /* operations submitted and not complete */
 	size_t kernels_count;   /* of these, kernels */
 	uint64_t kernels_done_count;
+	int64_t work_done_ps;
 	struct busy_clock busy;    /* counts running kernels */
 	struct stream_queue ready; /* streams whose kernel waits for a slot */
 	struct waiter_queue room;

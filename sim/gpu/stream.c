@@ -150,6 +150,7 @@ static void kernel_over(void *ctx, uint64_t arg)
 	busy_clock_end(&gpu->busy, now_ps);
 	busy_clock_end(&context->busy, now_ps);
 	context->kernels_done_count++;
+	context->work_done_ps += ps_from_s(op->duration_s);
 	if (--context->kernels_count == 0)
 		gpu->competing_count--;
 	next = stream_queue_pop(&context->ready);

@@ -12,9 +12,9 @@
 static const double REPEATS = 1e-4, REPEATS_BESIDE = 1e-3, SETTLED = 0.004;
 /* The last: a round of the loss process (sim/transport/loss.h). */
 enum { STEPS_TO_SETTLE = 6, LOSSES_TO_SETTLE = 16 };
-/* Part of a step's kernels that the GPU must end in the time of a step to keep
- * up with the program, and steps' worth of kernels after which a program that
- * outruns it for good is measured all the same. */
+/* Part of a step's work that the GPU must do in the time of a step to keep up with
+ * the program, and steps' worth of work after which a program that outruns it for
+ * good is measured all the same. */
 static const double KEPT_UP = 0.98, WORK_OF_UNEQUALS = 4;
 
 struct client {
@@ -25,8 +25,8 @@ struct client {
 	struct remote_client *remote; /* NULL: local */
 	struct player *player;
 	struct client_run *run;
-	double kernels_count; /* of a step of its program */
-	size_t first;         /* no step before it began in the window */
+	int64_t work_ps; /* of the kernels of a step of its program */
+	size_t first;    /* no step before it began in the window */
 	bool paused, warm;
 	bool over; /* steady or failed */
 };
@@ -177,7 +177,7 @@ static double step_s(const struct client *client, size_t index)
 static double step_work(const struct client *client, size_t index)
 {
 	const struct step_record *step = player_step_at(client->player, index);
-	return client->kernels_count > 0 ? (double)step->kernels_count / client->kernels_count : 1;
+	return client->work_ps > 0 ? (double)step->work_ps / (double)client->work_ps : 1;
 }
 
 static double work_since(const struct client *client, size_t first)
@@ -362,17 +362,14 @@ static struct cuda_port *build_port(struct world *w, struct client *client)
 	return NULL;
 }
 
-static double kernels_of(const struct call_stream *program)
+static int64_t work_of(const struct call_stream *program)
 {
-	double count = 0;
+	int64_t work_ps = 0;
 	for (size_t t = 0; t < program->thread_count; t++)
-		for (size_t i = 0; i < program->threads[t].count; i++) {
-			const struct item *item = &program->threads[t].items[i];
-			if (item->kind == ITEM_CALL && (item->call.kind == CALL_LAUNCH ||
-							item->call.kind == CALL_MEMSET_ASYNC))
-				count++;
-		}
-	return count;
+		for (size_t i = 0; i < program->threads[t].count; i++)
+			if (program->threads[t].items[i].kind == ITEM_CALL)
+				work_ps += ps_from_s(program->threads[t].items[i].call.duration_s);
+	return work_ps;
 }
 
 static void build_client(struct world *w, struct client *client)
@@ -383,7 +380,7 @@ static void build_client(struct world *w, struct client *client)
 		framework_at((size_t)entry->stack->framework)
 			->program(w->arena, entry->network, (size_t)entry->batch_count,
 				  entry->stack, gpu, entry->efficiency);
-	client->kernels_count = kernels_of(program);
+	client->work_ps = work_of(program);
 	client->context = gpu_context_new(w->gpus[entry->gpu], entry->name, entry->fraction_ratio);
 	if (!gpu_memory_take(client->context, program->memory_B)) {
 		client_failed(client,
