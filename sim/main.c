@@ -14,7 +14,8 @@
 int main(int argc, char **argv)
 {
 	setlocale(LC_ALL, "C");
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error with a message */
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are write errors */
+	signal(SIGXFSZ, SIG_IGN);
 	num_init();
 	struct arena *arena = arena_new();
 	int code;

@@ -2,6 +2,7 @@
 /* farwire fit: turns fit rows into profiles. */
 #include "calib/fit/fit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,6 +70,12 @@ static int run(const struct command *command)
 			: command->output;
 	if (count == 0)
 		count = data_names(command->arena, command->data_root, "calib/fit", &names);
+	/* better known before the long work */
+	if (access(folder, W_OK | X_OK) != 0) {
+		fprintf(stderr, "farwire: cannot write into the folder '%s': %s\n", folder,
+			strerror(errno));
+		return EXIT_FAILED;
+	}
 	int code = EXIT_DONE;
 	for (size_t i = 0; i < count && code == EXIT_DONE; i++) {
 		struct diag *diag = diag_new(command->arena);

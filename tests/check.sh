@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=sh
+# What shell tests of the program share; sourced at the root of the tree:
+#
+#   . tests/check.sh
+#   expect 2 'did you mean' run nosuch.cfg   # the exit code, a pattern in stderr
+#   verdict NAME                             # ok, or FAIL after the complaints
+#
+# $FARWIRE becomes absolute, so that tests may go to $scratch, an empty folder
+# that is removed at the end. After each `expect` or `farwire`, $scratch.out and
+# $scratch.err hold what it wrote and $code its exit code.
+[ -x "$FARWIRE" ] || exit 77
+case $FARWIRE in /*) ;; *) FARWIRE=$PWD/$FARWIRE ;; esac
+: "${FARWIRE_DATA:=$PWD}"
+export FARWIRE_DATA
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT TERM
+scratch=$folder/here
+mkdir "$scratch"
+bad=0
+code=0
+
+farwire() {
+	code=0
+	"$FARWIRE" "$@" >"$scratch.out" 2>"$scratch.err" </dev/null || code=$?
+}
+
+complain() {
+	echo "  $*"
+	bad=1
+}
+
+# Nothing on stdout after an error, something without one; nothing on stderr
+# where the pattern is empty.
+expect() {
+	wanted=$1
+	pattern=$2
+	shift 2
+	farwire "$@"
+	[ "$code" = "$wanted" ] || complain "farwire $*: ended with $code, not $wanted"
+	if [ "$wanted" = 2 ]; then
+		[ ! -s "$scratch.out" ] || complain "farwire $*: wrote results, too"
+	elif [ "$wanted" = 0 ]; then
+		[ -s "$scratch.out" ] || complain "farwire $*: wrote nothing"
+	fi
+	if [ -z "$pattern" ]; then
+		[ ! -s "$scratch.err" ] || complain "farwire $*: said $(head -n 1 "$scratch.err")"
+	elif ! grep -qE -e "$pattern" "$scratch.err"; then
+		complain "farwire $*: no '$pattern' in: $(head -n 3 "$scratch.err")"
+	fi
+}
+
+# Whether the results hold what a pattern says.
+shows() {
+	grep -qE -e "$1" "$scratch.out" ||
+		complain "no '$1' in the results: $(head -n 5 "$scratch.out")"
+}
+
+verdict() {
+	if [ "$bad" = 0 ]; then echo "ok $1"; else echo "FAIL $1"; fi
+	bad=0
+}

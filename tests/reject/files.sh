@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Files that cannot be used: exit code 2, what is wrong with its place and what
+# to write instead, no results.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+mkdir folder.cfg sub
+
+# A case file of one line, with what is wrong in it.
+case_of() {
+	printf 'case = { topology = "t320-same-esxi"; %s };\n' "$1" >case.cfg
+}
+# A topology of six lines, edited by sed.
+topology_of() {
+	cat >whole.cfg <<'END'
+topology = {
+	name = "own";
+	hosts = ( { name = "near"; }, { name = "far"; } );
+	guests = ( { name = "client"; host = "near"; }, { name = "server"; host = "far"; } );
+	gpus = ( { name = "gpu0"; host = "far"; profile = "gtx-1050ti"; } );
+	links = ( { name = "slot"; kind = "pcie"; ends = ["far", "gpu0"]; lanes = 16; },
+		{ name = "wire"; kind = "ethernet"; ends = ["client", "server"];
+		  bandwidth = "1 Gbit/s"; latency = "5 us"; } );
+};
+END
+	sed "$1" whole.cfg >own.cfg
+}
+own='run --topology own.cfg --draws 0 -q'
+
+topology_of ''
+# shellcheck disable=SC2086 # words of a command
+expect 0 '' $own
+verdict 'files.a_good_topology_runs'
+
+expect 2 '^missing\.cfg: cannot be read: No such file' run missing.cfg
+expect 2 '^folder\.cfg: is a directory' run folder.cfg
+expect 2 '^missing\.cfg: .*No such file' check missing.cfg
+expect 2 "^--topology: topology 't320-same-esx' is not there \(did you mean 't320-same-esxi'\?" \
+	run --topology t320-same-esx
+: >empty.cfg
+expect 2 '^empty\.cfg: no group .case' run empty.cfg
+printf 'case\000' >binary.cfg
+expect 2 '^binary\.cfg: is not a text file' run binary.cfg
+verdict 'files.missing_or_no_configuration'
+
+printf 'case = {\n\ttopology = "t320-same-esxi"\n\tbatch = ;\n};\n' >case.cfg
+expect 2 '^case\.cfg:3: a value is missing' run case.cfg
+printf 'case = {\n\ttopology = "t320-same-esxi;\n};\n' >case.cfg
+expect 2 '^case\.cfg:2: .*not closed' run case.cfg
+printf 'case = {\n\ttopology = "t320-same-esxi";\n' >case.cfg
+expect 2 '^case\.cfg:[0-9]+: ' run case.cfg
+case_of 'batch = 8; batch = 16;'
+expect 2 "^case\.cfg:1: 'batch' is given twice" run case.cfg
+verdict 'files.syntax_errors_have_their_line'
+
+printf '@include "b.cfg"\n' >a.cfg
+printf '# first\n@include "a.cfg"\n' >b.cfg
+expect 2 '^b\.cfg:2: @include "a\.cfg": a loop' run a.cfg
+printf '@include "self.cfg"\n' >self.cfg
+expect 2 '^self\.cfg:1: @include "self\.cfg": a loop' run self.cfg
+printf '\n@include "sub/inner.cfg"\n' >a.cfg
+expect 2 '^a\.cfg:2: @include "sub/inner\.cfg": .*No such file' run a.cfg
+printf 'case = {\n\ttopology = "t320-same-esxi"; bach = 8;\n};\n' >sub/inner.cfg
+expect 2 "^sub/inner\.cfg:2: case: unknown key 'bach' \(did you mean 'batch'\?" run a.cfg
+verdict 'files.includes'
+
+case_of 'bach = 8;'
+expect 2 "^case\.cfg:1: case: unknown key 'bach' \(did you mean 'batch'\?\)" run case.cfg
+printf 'cas = { topology = "t320-same-esxi"; };\n' >case.cfg
+expect 2 '^case\.cfg: no group .case' run case.cfg
+printf 'case = { topology = "t320-same-esxi"; };\nlinks = { };\n' >case.cfg
+expect 2 "^case\.cfg:2: unknown key 'links'" run case.cfg
+topology_of 's/lanes/lane/'
+# shellcheck disable=SC2086
+expect 2 "^own\.cfg:6: link 'slot': unknown key 'lane' \(did you mean 'lanes'\?\)" $own
+verdict 'files.unknown_keys'
+
+# what is wrong, in own.cfg by sed; where and what is said of it
+# shellcheck disable=SC2086
+while IFS='|' read -r edit message; do
+	topology_of "$edit"
+	expect 2 "$message" $own
+done <<'END'
+s/"1 Gbit.s"/"1 us"/|^own\.cfg:8: link 'wire': bandwidth = "1 us" is a time, not a rate \(write for example
+s/"1 Gbit.s"/"-1 Gbit\/s"/|^own\.cfg:8: link 'wire': bandwidth = "-1 Gbit/s" is out of range \(write a rate from
+s/"1 Gbit.s"/"1 Gbits"/|^own\.cfg:8: link 'wire': bandwidth = "1 Gbits" has an unknown unit
+s/"1 Gbit.s"/1000000000/|^own\.cfg:8: link 'wire': bandwidth = 1000000000 has no unit \(write a rate
+s/"5 us"/"5"/|^own\.cfg:8: link 'wire': latency = "5" has no unit \(write a time
+s/"5 us"/"nan us"/|^own\.cfg:8: link 'wire': latency = "nan us" is not a time
+s/"5 us"/"5 us"; loss = 1.5/|^own\.cfg:8: link 'wire': loss = 1\.5 is out of range \(write a ratio from 0 to 1
+s/"5 us"/["5 us"]/|^own\.cfg:8: link 'wire': latency is a list, not a value
+s/lanes = 16/lanes = 2.5/|^own\.cfg:6: link 'slot': lanes = 2\.5 is no whole number
+s/lanes = 16/lanes = true/|^own\.cfg:6: link 'slot': lanes = true is not a plain number
+s/lanes = 16/lanes = "16 GB"/|^own\.cfg:6: link 'slot': lanes = "16 GB" is a size, not a plain number
+s/"pcie"/"pci"/|^own\.cfg:6: link 'slot': no kind of link is called 'pci' \(did you mean pcie
+s/"far", "gpu0"/"far", "gpu9"/|^own\.cfg:6: link 'slot': no host, guest, gpu or switch is called 'gpu9' \(did you mean 'gpu0'
+s/host = "far"; profile/host = "fra"; profile/|^own\.cfg:5: host 'fra' is not there \(did you mean 'far'
+s/gtx-1050ti/gtx-1050t/|^own\.cfg:5: GPU profile 'gtx-1050t' is not there \(did you mean 'gtx-1050ti'
+s/name = "server"/name = "client"/|^own\.cfg:4: guest 'client': the name is taken
+END
+verdict 'files.wrong_values_of_a_topology'
+
+{
+	echo 'case = { topology = "t320-same-esxi";'
+	i=0
+	while [ $i -lt 21 ]; do
+		i=$((i + 1))
+		echo "key$i = $i;"
+	done
+	echo '};'
+} >case.cfg
+expect 2 "^case\.cfg:21: case: unknown key 'key20'" run case.cfg
+[ "$(wc -l <"$scratch.err")" = 21 ] || complain "$(wc -l <"$scratch.err") lines for 21 errors"
+tail -n 1 "$scratch.err" | grep -q 'and 1 more' || complain 'the 21st error is not counted'
+verdict 'files.twenty_errors_and_a_count'
+
+expect 2 '^case\.cfg:2: ' check own.cfg case.cfg missing.cfg
+grep -q '^missing\.cfg: ' "$scratch.err" || complain 'check: stops at the first bad file'
+verdict 'files.check_goes_on'

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Results that cannot be written: exit code 1 and one line that says why. A file
+# is written whole or not at all: what was there before stays, and nothing of the
+# attempt is left.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+printf 'case = { topology = "t320-same-esxi"; batch = 8; };\n' >case.cfg
+printf 'case = { topology = "t320-same-esxi"; bach = 8; };\n' >bad.cfg
+one='run case.cfg -q --draws 0'
+
+# No results on stdout and no file but those that are named.
+only() {
+	[ ! -s "$scratch.out" ] || complain "$*: results on stdout, too"
+	found=$(find . -type f | sort | tr '\n' ' ')
+	[ "$found" = "./bad.cfg ./case.cfg $*" ] || complain "left behind: $found"
+}
+
+# shellcheck disable=SC2086 # words of a command
+{
+	expect 1 "cannot write 'no-folder/x.json': No such file" $one -o no-folder/x.json
+	only
+	mkdir folder
+	expect 1 "cannot write 'folder': Is a directory" $one -o folder
+	only
+	expect 1 "cannot write ''" $one -o ''
+	expect 1 "cannot write 'case.cfg/x': Not a directory" $one -o case.cfg/x
+	only
+	expect 1 "cannot write 'no-folder/x.svg': No such file" $one --plot no-folder/x.svg
+	expect 1 "cannot write 'no-folder/x.json': No such file" $one --trace no-folder/x.json
+	expect 1 "cannot write into the folder 'no-folder': No such file" fit -q -o no-folder
+}
+verdict 'output.folders_that_are_not_there'
+
+# shellcheck disable=SC2086
+if [ -c /dev/full ]; then
+	expect 1 "cannot write '/dev/full': No space left" $one -o /dev/full
+	for words in "$one" "$one --format json" 'compare case.cfg case.cfg -q --draws 0' \
+		'sweep case.cfg -q --vary case.batch=8,16' 'explain case.cfg' 'check case.cfg' \
+		list 'list --plain' --help 'run --help' --version; do
+		code=0
+		"$FARWIRE" $words >/dev/full 2>"$scratch.err" || code=$?
+		[ "$code" = 1 ] || complain "$words: ended with $code on a full disk"
+		[ "$(wc -l <"$scratch.err")" = 1 ] || complain "$words: $(wc -l <"$scratch.err") lines of error"
+		grep -q 'standard output: No space left' "$scratch.err" ||
+			complain "$words: said $(cat "$scratch.err")"
+	done
+	verdict 'output.a_full_disk'
+fi
+
+# A limit on the size of files, met in the middle of writing.
+echo 'of before' >old.json
+(
+	ulimit -f 1
+	"$FARWIRE" run case.cfg -q --draws 0 --format json -o old.json >"$scratch.out" 2>"$scratch.err" </dev/null
+	echo $? >"$scratch.code"
+)
+[ "$(cat "$scratch.code")" = 1 ] || complain "over the limit: ended with $(cat "$scratch.code")"
+grep -q "cannot write 'old.json': File too large" "$scratch.err" || complain "said $(cat "$scratch.err")"
+[ "$(cat old.json)" = 'of before' ] || complain 'the old file is gone'
+only './old.json '
+expect 2 "unknown key 'bach'" run bad.cfg -o old.json
+[ "$(cat old.json)" = 'of before' ] || complain 'the old file is gone after bad input'
+expect 2 "unknown key 'bach'" run case.cfg bad.cfg -q --draws 0 -o new.json
+only './old.json '
+verdict 'output.the_old_file_stays'
+
+farwire run case.cfg -q --draws 0 --format json -o old.json
+[ "$code" = 0 ] || complain "ended with $code"
+only './old.json '
+"$FARWIRE" run case.cfg -q --draws 0 --format json | cmp -s - old.json || complain 'file and stdout differ'
+mv old.json target.json
+ln -s target.json link.json
+farwire run case.cfg -q --draws 0 -o link.json
+[ -L link.json ] || complain 'a link is replaced'
+grep -q '^resnet50 on' target.json || complain 'a link is not followed'
+verdict 'output.a_good_file'
+
+# A reader that has seen enough: no word, and no signal.
+for words in "$one --format json" 'explain case.cfg' list --help; do
+	for reader in 'head -n 1' true; do
+		# shellcheck disable=SC2086
+		{ "$FARWIRE" $words 2>"$scratch.err"; echo $? >"$scratch.code"; } | $reader >/dev/null
+		[ ! -s "$scratch.err" ] || complain "$words | $reader: said $(cat "$scratch.err")"
+		[ "$(cat "$scratch.code")" -le 1 ] || complain "$words | $reader: ended with $(cat "$scratch.code")"
+	done
+done
+verdict 'output.a_closed_pipe'
+
+# Numbers and words do not follow the locale, and there are no colours in files.
+LC_ALL=C "$FARWIRE" run case.cfg -q --draws 0 >plain.txt 2>&1
+for locale in de_DE.UTF-8 de_DE.utf8 fr_FR.UTF-8 tr_TR.UTF-8; do
+	LC_ALL=$locale LC_NUMERIC=$locale LANG=$locale "$FARWIRE" run case.cfg -q --draws 0 \
+		--set 'link.vswitch.latency=1.5 us' >local.txt 2>&1
+	LC_ALL=C "$FARWIRE" run case.cfg -q --draws 0 --set 'link.vswitch.latency=1.5 us' >c.txt 2>&1
+	cmp -s local.txt c.txt || complain "$locale: $(head -n 3 local.txt)"
+done
+NO_COLOR=1 "$FARWIRE" run case.cfg -q --draws 0 >colour.txt 2>&1
+cmp -s plain.txt colour.txt || complain 'NO_COLOR changes a file'
+NO_COLOR=1 "$FARWIRE" run bad.cfg >colour.txt 2>&1
+"$FARWIRE" run bad.cfg --color never >>colour.txt 2>&1
+if grep -q "$(printf '\033')" plain.txt colour.txt; then complain 'colours in a file'; fi
+verdict 'output.locale_and_colours'

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What cannot run is a verdict: an ordinary result with its reason, no numbers,
+# exit code 0.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+# fails REASON ARGS...: as a table, as CSV, as JSON.
+fails() {
+	reason=$1
+	shift
+	expect 0 '' run "$@" -q
+	shows "FAIL: $reason"
+	expect 0 '' run "$@" -q --format csv
+	shows ",fail,\"?$reason"
+	expect 0 '' run "$@" -q --format json
+	shows '"verdict": "fail"'
+	shows "\"reason\": \"$reason"
+	shows '"throughput": \{"value": null, "low": null, "high": null'
+	shows '"bottleneck": null'
+}
+
+# 4.3 GB on a GTX 1050 Ti; at batch 32 the published runs filled 94 % of it.
+fails 'out of GPU memory: resnet50 at batch 64 needs' --topology t320-same-esxi --batch 64
+expect 0 '' run --topology t320-same-esxi --batch 32 -q --draws 0
+shows ' ok$'
+fails 'out of GPU memory: resnet50 at batch 100000' --topology vm-p100-roce --batch 1e5
+verdict 'verdicts.a_model_that_does_not_fit'
+
+cat >apart.cfg <<'END'
+topology = {
+	name = "apart";
+	hosts = ( { name = "near"; }, { name = "far"; } );
+	guests = ( { name = "client"; host = "near"; }, { name = "server"; host = "far"; } );
+	gpus = ( { name = "gpu0"; host = "far"; profile = "gtx-1050ti"; } );
+	links = ( { name = "slot"; kind = "pcie"; ends = ["far", "gpu0"]; } );
+};
+END
+fails "no route from 'client' to 'server' for tcp" \
+	--topology apart.cfg --program client --runtime asynchronous --batch 8
+sed '/links/d' apart.cfg >bare.cfg
+fails "no route from host 'far' to GPU 'gpu0'" --topology bare.cfg --batch 8
+fails "no route from 'client' to 'server' for rdma" \
+	--topology t320-same-lan --program client --runtime asynchronous --transport rdma --batch 8
+verdict 'verdicts.a_route_that_does_not_exist'
+
+fails 'connection timeout: no connection to server within 10 s' \
+	--topology t320-different-lan --program client --runtime flexdirect-1.11
+fails 'connection timeout: no connection to server within 5 s' \
+	--topology t320-same-lan --program client --runtime flexdirect-1.11 \
+	--set 'link.*.loss=1' --set 'runtime.connect_timeout=5 s'
+verdict 'verdicts.a_wire_that_lets_nothing_through'
+
+# The verdict of one case does not hide the numbers of another.
+printf 'case = { topology = "t320-same-esxi"; batch = 64; };\n' >large.cfg
+printf 'case = { topology = "t320-same-esxi"; batch = 16; };\n' >small.cfg
+expect 0 '' compare small.cfg large.cfg -q --draws 0 --format csv
+[ "$(grep -c ',ok' "$scratch.out")" = 1 ] || complain "compare: $(cat "$scratch.out")"
+shows 'out of GPU memory'
+expect 0 '' sweep small.cfg -q --vary case.batch=16,64 --format csv
+shows '^16,[0-9.]+,.*,ok'
+shows '^64,,,,.*out of GPU memory'
+verdict 'verdicts.beside_numbers'
