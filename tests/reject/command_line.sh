@@ -117,7 +117,7 @@ expect 2 '^--vary: link.vswitch.latency = "2 Gbit/s" is a rate, not a time' \
 verdict 'command_line.variations'
 
 # numbers at the edges of counts, ratios, times
-for value in 0 -1 0.5 2147483648 4294967296 9223372036854775808 1e308 nan inf -inf 0x10 16k '' 1e; do
+for value in 0 -1 0.5 1.5 2147483648 4294967296 9223372036854775808 1e308 nan inf -inf 0x10 16k '' 1e; do
 	expect 2 "^--batch: case.batch = \"$value\" .*write " run case.cfg --batch "$value"
 	expect 2 "^--copies: case.copies = \"$value\" .*write " run case.cfg --copies "$value"
 done

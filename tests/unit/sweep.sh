@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `farwire sweep`: the points of lists and ranges, their order, the same bytes
+# with any number of threads, words as values, and where a verdict flips.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+cat >case.cfg <<'END'
+case = { topology = "t320-same-esxi"; program = "client"; server = "server";
+	runtime = "flexdirect-1.11"; batch = 8; };
+END
+
+# The column called $1 of the results' CSV, one value a line. Its texts hold no
+# commas before the last two columns.
+column() {
+	tr -d '\r' <"$scratch.out" | awk -F, -v name="$1" '
+	NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+	{ print $at }'
+}
+# Whether the column $1 is the numbers that follow, to 1e-9.
+numbers_are() {
+	name=$1
+	shift
+	column "$name" | awk -v wanted="$*" 'BEGIN { count = split(wanted, want, " ") }
+	{ difference = $1 - want[NR]; size = want[NR] < 0 ? -want[NR] : want[NR] }
+	difference > 1e-9 * size || difference < -1e-9 * size { wrong = 1 }
+	END { exit wrong || NR != count }' || complain "$name is not $*: $(cat "$scratch.out")"
+}
+
+expect 0 '' sweep case.cfg -q --format csv --vary 'link.vswitch.latency=5 us, 0.1 ms,0 s'
+numbers_are link.vswitch.latency 5e-6 1e-4 0
+expect 0 '' sweep case.cfg -q --format csv --vary 'link.vswitch.latency=0 us:100 us:lin5'
+numbers_are link.vswitch.latency 0 25e-6 50e-6 75e-6 100e-6
+expect 0 '' sweep case.cfg -q --format csv --vary 'link.vswitch.bandwidth=80 Mbit/s:8 Gbit/s:log3'
+numbers_are link.vswitch.bandwidth 1e7 1e8 1e9
+expect 0 '' sweep case.cfg -q --format csv --vary case.batch=1:16:log5
+numbers_are case.batch 1 2 4 8 16
+verdict 'sweep.lists_and_ranges'
+
+# the last axis is the fastest
+expect 0 '' sweep case.cfg -q --format csv --vary case.batch=8,16 --vary 'link.vswitch.latency=10 us,20 us,30 us'
+numbers_are case.batch 8 8 8 16 16 16
+numbers_are link.vswitch.latency 1e-5 2e-5 3e-5 1e-5 2e-5 3e-5
+column images_per_s >sweep.txt
+for batch in 8 16; do
+	for latency in 10 20 30; do
+		farwire run case.cfg -q --draws 0 --format csv --batch $batch --set "link.vswitch.latency=$latency us"
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "throughput_images_per_s") at = i - NF }
+		NR == 2 { print $(NF + at) }' "$scratch.out"
+	done
+done >run.txt
+cmp -s sweep.txt run.txt || complain "sweep and run differ: $(paste sweep.txt run.txt)"
+verdict 'sweep.points_are_what_run_says'
+
+for format in csv json jsonl table; do
+	for draws in 0 3; do
+		for jobs in 1 2 5; do
+			expect 0 '' sweep case.cfg -q --format $format --draws $draws --jobs $jobs \
+				--profile flexdirect-1050ti --vary case.batch=8,16 --vary runtime.policy=flexdirect,batched
+			cp "$scratch.out" jobs$jobs.txt
+		done
+		cmp -s jobs1.txt jobs2.txt || complain "$format, $draws draws: --jobs 2 differs"
+		cmp -s jobs1.txt jobs5.txt || complain "$format, $draws draws: --jobs 5 differs"
+	done
+done
+verdict 'sweep.threads_change_nothing'
+
+expect 0 '' sweep case.cfg -q --format csv --vary case.runtime=synchronous,asynchronous
+column case.runtime >words.txt
+printf 'synchronous\nasynchronous\n' | cmp -s - words.txt || complain "words: $(cat words.txt)"
+# who waits for every call is the slower one
+column images_per_s | awk 'NR == 1 { first = $1 } END { exit !($1 > first) }' ||
+	complain "an asynchronous runtime is no faster: $(cat "$scratch.out")"
+expect 0 '' sweep case.cfg -q --vary runtime.pipelined=true,false --format json
+shows '"runtime.pipelined": "true"'
+shows '"runtime.pipelined": "false"'
+expect 2 "^--vary: runtime 'synchronos' is not there \(did you mean 'synchronous'" \
+	sweep case.cfg -q --vary case.runtime=asynchronous,synchronos -o none.csv
+expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q --vary case.batch=8,0 -o none.csv
+[ ! -e none.csv ] || complain 'a file in spite of a bad point'
+verdict 'sweep.words_as_values'
+
+# Where the wire between the LANs loses too much, there is no number but a
+# reason: ok up to some loss, never after it, and at 1 not even a connection.
+expect 0 '' sweep --topology t320-different-lan --program client --set case.server=server \
+	--runtime flexdirect-1.11 -q --format csv --vary link.router-port.loss=0,0.01,0.1,0.3,0.5,0.7,0.9,1
+tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { next }
+{ rate[NR] = $2 }
+/,ok$/ { if (failed) wrong = 1; if (NR > 2 && $2 >= rate[NR - 1]) wrong = 1; ok++; next }
+/(call|connection) timeout: / { if ($2 != "") wrong = 1; failed++; last = $0; next }
+{ wrong = 1 }
+END { exit wrong || ok < 2 || failed < 2 || last !~ /connection timeout/ }' ||
+	complain "no flip of the verdict: $(cut -d, -f1,2,14- "$scratch.out")"
+verdict 'sweep.the_flip_of_a_verdict'
