@@ -71,8 +71,9 @@ struct step_record {
 		thread 0 was doing meanwhile; adds up to the step less gpu_busy_s */
 	uint64_t calls_count;               /* begun by the listed threads */
 	uint64_t polls_count;               /* queries begun by the poller, besides */
-	int64_t work_ps; /* durations of the context's kernels that ended in this step: not
-		as much as was launched while a program runs further and further ahead */
+	int64_t work_ps; /* what the GPU did of the context's kernels in this step, by their
+		durations: not as much as was launched while a program runs further and
+		further ahead */
 };
 
 struct player;

@@ -120,6 +120,8 @@ struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fr
 	context->name = arena_strdup(gpu->arena, name);
 	context->share = fabric_resource_add(
 		gpu->fabric, arena_printf(gpu->arena, "%s.%s", gpu->name, name), fraction_ratio);
+	context->work = fabric_resource_add(
+		gpu->fabric, arena_printf(gpu->arena, "%s.%s.work", gpu->name, name), 1);
 	context->fraction_ratio = fraction_ratio;
 	context->queue_depth = (size_t)gpu->params->queue_depth_count;
 	context->concurrent_kernels = (size_t)gpu->params->concurrent_kernels_count;
@@ -188,7 +190,12 @@ uint64_t gpu_kernels_count(const struct gpu_context *context)
 	return context->kernels_done_count;
 }
 
-int64_t gpu_context_work_ps(const struct gpu_context *context)
+int64_t gpu_context_work_ps(struct gpu_context *context)
 {
-	return context->work_done_ps;
+	double running_s = 0;
+
+	if (context->busy.running_count > 0)
+		running_s =
+			fabric_carried(context->gpu->fabric, context->work) - context->work_done_s;
+	return context->work_done_ps + (running_s > 0 ? ps_from_s(running_s) : 0);
 }

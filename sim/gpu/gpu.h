@@ -148,8 +148,8 @@ void gpu_when_event(struct gpu_context *context, struct gpu_event *event, uint64
 double gpu_busy_s(struct gpu *gpu);
 double gpu_context_busy_s(struct gpu_context *context);
 uint64_t gpu_kernels_count(const struct gpu_context *context);
-/* The durations of the tenant's kernels that have ended, added up, whatever the
- * sharing has made of them. */
-int64_t gpu_context_work_ps(const struct gpu_context *context);
+/* The durations of the tenant's kernels, added up, whatever the sharing has made
+ * of them; running ones as far as they have come. */
+int64_t gpu_context_work_ps(struct gpu_context *context);
 
 #endif

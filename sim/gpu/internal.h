@@ -72,12 +72,14 @@ struct gpu_context {
 	struct gpu *gpu;
 	const char *name;
 	int share; /* resource */
+	int work;  /* resource, never full: counts kernels by their own durations */
 	double fraction_ratio, memory_used_B;
 	size_t queue_depth, concurrent_kernels;
 	size_t in_flight_count; /* operations submitted and not complete */
 	size_t kernels_count;   /* of these, kernels */
 	uint64_t kernels_done_count;
-	int64_t work_done_ps;
+	int64_t work_done_ps;      /* of kernels that have ended, */
+	double work_done_s;        /* and unrounded */
 	struct busy_clock busy;    /* counts running kernels */
 	struct stream_queue ready; /* streams whose kernel waits for a slot */
 	struct waiter_queue room;

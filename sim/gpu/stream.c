@@ -118,20 +118,20 @@ static void kernel_run(struct gpu_stream *stream)
 	struct gpu *gpu = context->gpu;
 	int64_t now_ps = engine_now_ps(gpu->engine);
 	double duration_s = stream->first->op.duration_s;
-	struct flow_spec flow = {.use_count = 2, .done = kernel_over, .ctx = stream};
+	double slowed_ratio = gpu->competing_count > 1 ? gpu->slicing_ratio : 1;
+	struct flow_spec flow = {.use_count = 3, .done = kernel_over, .ctx = stream};
 
 	stream->start_ps = now_ps;
 	busy_clock_begin(&gpu->busy, now_ps);
 	busy_clock_begin(&context->busy, now_ps);
-	if (gpu->competing_count > 1)
-		duration_s *= gpu->slicing_ratio;
 	if (duration_s <= 0) {
 		engine_at(gpu->engine, now_ps, kernel_over, stream, 0);
 		return;
 	}
-	flow.size = duration_s;
+	flow.size = duration_s * slowed_ratio;
 	flow.uses[0] = (struct flow_use){gpu->compute, 1};
 	flow.uses[1] = (struct flow_use){context->share, 1};
+	flow.uses[2] = (struct flow_use){context->work, 1 / slowed_ratio};
 	fabric_flow_start(gpu->fabric, &flow);
 }
 
@@ -151,6 +151,7 @@ static void kernel_over(void *ctx, uint64_t arg)
 	busy_clock_end(&context->busy, now_ps);
 	context->kernels_done_count++;
 	context->work_done_ps += ps_from_s(op->duration_s);
+	context->work_done_s += op->duration_s;
 	if (--context->kernels_count == 0)
 		gpu->competing_count--;
 	next = stream_queue_pop(&context->ready);

@@ -133,6 +133,31 @@ static void time_slices_cost_switches(void)
 	world_release(&w);
 }
 
+static int64_t seen_ps[2];
+
+static void see_work(void *ctx, uint64_t arg)
+{
+	seen_ps[arg] = gpu_context_work_ps(ctx);
+}
+
+/* Work counts kernels by their own durations, a running one as far as it has
+ * come. As above, seen after 315 us: one kernel of 100, and half of the next,
+ * whatever sharing and switches have made of them. */
+static void work_counts_what_is_done_of_a_running_kernel(void)
+{
+	setup();
+	w.gpu_params.switch_s = 100 * US;
+	w.gpu_params.kernel_gap_s = 0;
+	world_build(&w);
+	train_of(w.context, 10, 100, 0);
+	train_of(gpu_context_new(w.gpu, "b", 1), 10, 100, 1);
+	engine_at(w.engine, 319000000, see_work, w.context, 0);
+	world_run(&w);
+	CHECK_US(seen_ps[0], 150);
+	CHECK_US(gpu_context_work_ps(w.context), 10 * 100);
+	world_release(&w);
+}
+
 /* Alone, or beside a tenant with nothing to do, nothing is paid; two streams of
  * one tenant pay nothing either. */
 static void no_switches_without_others(void)
@@ -157,6 +182,7 @@ static const struct test tests[] = {
 	TEST(the_fraction_bounds_all_kernels_of_a_tenant),
 	TEST(the_fraction_changes_while_a_kernel_runs),
 	TEST(time_slices_cost_switches),
+	TEST(work_counts_what_is_done_of_a_running_kernel),
 	TEST(no_switches_without_others),
 };
 
