@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a network to a program: ops and kernels of ResNet-50 counted by hand,
+ * then the calls of each framework. Runs from the root.
+ *
+ * ResNet-50: 53 convolutions, each with a batch norm; 49 ReLUs (one for the
+ * first convolution, three in each of 16 blocks); a max pool; 16 sums; a mean
+ * over the last 7 x 7; a fully connected layer with a bias; softmax.
+ * Trainable tensors: 53 + 2 x 53 + 2 = 161. 53 of them have more than 4096
+ * elements: 52 convolutions (the 1 x 1 of 64 x 64 has just 4096) and the last
+ * layer's weights.
+ */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/issue.h"
+#include "sim/training/program.h"
+#include "tests/test.h"
+
+enum {
+	CONVOLUTIONS = 53,
+	NORMS = 53,
+	RELUS = 49,
+	SUMS = 16,
+	TENSORS = 161,
+	LARGE = 53,
+	/* + max pool, mean, fully connected, its bias, softmax */
+	FORWARD_OPS = CONVOLUTIONS + NORMS + RELUS + SUMS + 5,
+	FORWARD_KERNELS = FORWARD_OPS - 1 + 6, /* the softmax is six */
+	MOVING_OPS = 2 * NORMS,
+	MOVING_KERNELS = 3 * MOVING_OPS,
+	/* Filter and data for each convolution but the first (nobody asks for the
+	 * image's gradient) and the last layer; a sum where an output goes two
+	 * ways, once a block; sums' own gradients are what comes in. */
+	BACKWARD_OPS = 2 * CONVOLUTIONS - 1 + 2 + NORMS + RELUS + SUMS + 4,
+	BACKWARD_KERNELS = BACKWARD_OPS - 1 + 2,
+	/* cuDNN and cuBLAS: convolutions, the product, batch norm, max pool */
+	LIBRARY_OPS = CONVOLUTIONS + 1 + NORMS + 1 + 2 * CONVOLUTIONS - 1 + 2 + NORMS + 1,
+};
+
+static struct arena *arena;
+
+static const struct gpu_params gpu = {.fp32_flops = 1e13,
+				      .memory_bandwidth_Bps = 1e12,
+				      .memory_B = 16e9,
+				      .memory_efficiency_ratio = 1,
+				      .kernel_floor_s = 2e-6};
+static const struct efficiency_params efficiency = {.peak_ratio = 1};
+
+static size_t framework_of(const char *name)
+{
+	for (size_t i = 0; i < framework_count(); i++)
+		if (strcmp(framework_at(i)->name, name) == 0)
+			return i;
+	CHECK(!"a framework of that name");
+	return 0;
+}
+
+static struct stack_params stack_of(const char *framework)
+{
+	return (struct stack_params){.framework = (int)framework_of(framework),
+				     .dispatch_s = 5e-6,
+				     .calls_per_library_op_count = 3,
+				     .calls_per_launch_count = 1,
+				     .l2_loss = L2_LOSS_ALL,
+				     .poller = true,
+				     .poll_sleep_s = 10e-6,
+				     .pinned_input = true,
+				     .session_s = 300e-6,
+				     .arguments_B = 120,
+				     .library_arguments_B = 100};
+}
+
+static const struct network *network_of(const char *name)
+{
+	struct diag *diag = diag_new(arena);
+	const struct cfg_node *file =
+		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
+	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	diag_print(diag, stdout);
+	CHECK(network != NULL);
+	return network;
+}
+
+static struct op_graph graph_of(int l2_loss)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	stack.l2_loss = l2_loss;
+	return op_graph_new(arena, network_of("resnet50"), 32, &stack);
+}
+
+static size_t kernels_of(const struct op_graph *graph)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < graph->count; i++)
+		count += graph->ops[i].kernels;
+	return count;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	size_t length = strlen(name), tail = strlen(end);
+	return length >= tail && strcmp(name + length - tail, end) == 0;
+}
+
+/* Ops whose name ends so, and their kernels. */
+struct tally {
+	size_t ops, kernels;
+	double flop, bytes_B;
+};
+
+static struct tally tally_of(const struct op_graph *graph, const char *end)
+{
+	struct tally tally = {0};
+	for (size_t i = 0; i < graph->count; i++) {
+		const struct op *op = &graph->ops[i];
+		if (!ends_in(op->name, end))
+			continue;
+		tally.ops++;
+		tally.kernels += op->kernels;
+		tally.flop += op->kernels * op->work.flop;
+		tally.bytes_B += op->kernels * op->work.bytes_B;
+	}
+	return tally;
+}
+
+/* ---- the graph ---- */
+
+static void ops_of_resnet50(void)
+{
+	struct op_graph graph = graph_of(L2_LOSS_ALL);
+	size_t library = 0;
+
+	for (size_t i = 0; i < graph.count; i++)
+		library += graph.ops[i].library;
+	CHECK(library == LIBRARY_OPS);
+	CHECK(tally_of(&graph, ".grad_filter").ops == CONVOLUTIONS + 1);
+	CHECK(tally_of(&graph, ".grad_data").ops == CONVOLUTIONS);
+	CHECK(tally_of(&graph, ".grad_sum").ops == SUMS);
+	CHECK(tally_of(&graph, ".moving").ops == MOVING_OPS);
+	CHECK(tally_of(&graph, ".moving").kernels == MOVING_KERNELS);
+	CHECK(tally_of(&graph, ".update").ops == TENSORS);
+	/* losses, their sum, the total; w * decay; its addition; the update */
+	CHECK(graph.count == FORWARD_OPS + MOVING_OPS + BACKWARD_OPS + (TENSORS + 2) + 3 * TENSORS);
+	/* the losses' sum takes eight at a time: 21 kernels for 161; the total two */
+	CHECK(kernels_of(&graph) == FORWARD_KERNELS + MOVING_KERNELS + BACKWARD_KERNELS +
+					    (TENSORS + LARGE + 21 + 2) + 3 * TENSORS);
+	CHECK(kernels_of(&graph) == 1449);
+	CHECK_TEXT(graph.ops[graph.loss].name, "loss.total");
+}
+
+static void l2_losses(void)
+{
+	struct op_graph all = graph_of(L2_LOSS_ALL), none = graph_of(L2_LOSS_NONE);
+	struct op_graph single = graph_of(L2_LOSS_SINGLE_OP);
+	struct op_graph some = graph_of(L2_LOSS_NO_BATCH_NORM);
+	size_t kept = TENSORS - 2 * NORMS; /* 55 */
+
+	CHECK(tally_of(&all, ".l2").ops == TENSORS);
+	CHECK(tally_of(&all, ".l2").kernels == TENSORS + LARGE);
+	CHECK(tally_of(&all, ".decay").kernels == TENSORS);
+	CHECK(tally_of(&all, ".grad_add").kernels == TENSORS);
+	/* neither loss nor decay: only the softmax's loss is there to fetch */
+	CHECK(kernels_of(&none) == FORWARD_KERNELS + MOVING_KERNELS + BACKWARD_KERNELS + TENSORS);
+	CHECK(tally_of(&none, ".decay").ops == 0 && tally_of(&none, ".grad_add").ops == 0);
+	CHECK(none.ops[none.loss].kernels == 6);
+	/* one concatenation, two kernels of one loss, a sum, the total of two */
+	CHECK(kernels_of(&single) == kernels_of(&none) + 6 + 2 * TENSORS);
+	CHECK(tally_of(&single, ".l2").ops == 0);
+	/* no batch norm: 55 losses of which 53 large, a sum of 7 kernels, the total */
+	CHECK(tally_of(&some, ".l2").kernels == kept + LARGE);
+	CHECK(kernels_of(&some) == kernels_of(&none) + kept + LARGE + 7 + 2 + 2 * kept);
+}
+
+/* Forward once, backward twice, but for the gradient of the image: the first
+ * convolution's 112 x 112 x 64 outputs of 7 x 7 x 3 products each. */
+static void work_is_three_times_the_macs(void)
+{
+	const struct network *network = network_of("resnet50");
+	struct op_graph graph = graph_of(L2_LOSS_ALL);
+	struct tally all = tally_of(&graph, "");
+	double image_macs = 112.0 * 112 * 64 * 7 * 7 * 3;
+
+	CHECK_NEAR(all.flop, 2.0 * 32 * (3 * network->macs_count - image_macs), 1e-12);
+	/* read the weights and the gradient, write the weights */
+	CHECK_NEAR(tally_of(&graph, ".update").bytes_B, 3 * 4 * network->parameters_count, 1e-12);
+	CHECK_NEAR(tally_of(&graph, ".l2").bytes_B, 4 * network->parameters_count, 1e-12);
+	/* conv1's batch norm: 112 x 112 x 64 numbers of 32 images, three times */
+	size_t i = 0;
+	while (i < graph.count && strcmp(graph.ops[i].name, "conv1/batch_norm") != 0)
+		i++;
+	if (CHECK(i < graph.count))
+		CHECK_NEAR(graph.ops[i].work.bytes_B, 3.0 * 112 * 112 * 64 * 32 * 4, 1e-12);
+}
+
+static void momentum_and_half_precision(void)
+{
+	const struct network *network = network_of("resnet50");
+	struct stack_params stack = stack_of("pytorch");
+	stack.optimiser_copies_count = 1;
+	struct op_graph momentum = op_graph_new(arena, network, 32, &stack);
+	stack.fp16 = true;
+	struct op_graph half = op_graph_new(arena, network, 32, &stack);
+
+	CHECK_NEAR(tally_of(&momentum, ".update").bytes_B, 5 * 4 * network->parameters_count,
+		   1e-12);
+	CHECK_NEAR(tally_of(&half, "/relu").bytes_B, tally_of(&momentum, "/relu").bytes_B / 2,
+		   1e-12);
+	CHECK_NEAR(tally_of(&half, "").flop, tally_of(&momentum, "").flop, 1e-12);
+}
+
+static void inputs_come_before(void)
+{
+	struct op_graph graph = graph_of(L2_LOSS_ALL);
+
+	for (size_t i = 0; i < graph.count; i++)
+		for (uint32_t k = 0; k < graph.ops[i].input_count; k++)
+			CHECK(graph.ops[i].inputs[k] < i);
+}
+
+/* ---- programs ---- */
+
+static const struct call_stream *program_of(const struct stack_params *stack, const char *network,
+					    size_t batch)
+{
+	return framework_at((size_t)stack->framework)
+		->program(arena, network_of(network), batch, stack, &gpu, &efficiency);
+}
+
+static bool is_call(const struct item *item, enum call_kind kind)
+{
+	return item->kind == ITEM_CALL && item->call.kind == kind;
+}
+
+static size_t calls_between(const struct call_thread *thread, size_t from, size_t to,
+			    enum call_kind kind)
+{
+	size_t count = 0;
+	for (size_t i = from; i < to; i++)
+		count += is_call(&thread->items[i], kind);
+	return count;
+}
+
+static size_t calls_of(const struct call_thread *thread, enum call_kind kind)
+{
+	return calls_between(thread, 0, thread->count, kind);
+}
+
+static size_t items_of(const struct call_thread *thread, enum item_kind kind)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < thread->count; i++)
+		count += thread->items[i].kind == kind;
+	return count;
+}
+
+/* The op behind each launch of thread, in the order of issue. Where ops share a
+ * name, the k-th is the k-th of the graph. Returns how many. */
+static size_t issued_order(const struct call_thread *thread, const struct op_graph *graph,
+			   uint32_t *order)
+{
+	bool *taken = ARENA_ARRAY(arena, graph->count, bool);
+	size_t count = 0;
+	for (size_t i = 0; i < thread->count; i++) {
+		const struct item *item = &thread->items[i];
+		if (!is_call(item, CALL_LAUNCH))
+			continue;
+		uint32_t op = 0;
+		while (op < graph->count &&
+		       (taken[op] || strcmp(graph->ops[op].name, item->call.label) != 0))
+			op++;
+		if (!CHECK(op < graph->count))
+			return 0;
+		taken[op] = true;
+		order[count++] = op;
+		i += graph->ops[op].kernels - 1; /* its other launches */
+	}
+	return count;
+}
+
+static void calls_of_a_tensorflow_step(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	const struct call_stream *program = program_of(&stack, "resnet50", 32);
+	const struct call_thread *thread = &program->threads[0];
+
+	CHECK(program->thread_count == 1);
+	CHECK(calls_of(thread, CALL_LAUNCH) == 1449);
+	CHECK(calls_of(thread, CALL_LIBRARY) == 3 * LIBRARY_OPS);
+	/* the loss: event, wait, copy, event; the step's end: the same less a copy */
+	CHECK(calls_of(thread, CALL_MEMCPY_D2H_ASYNC) == 1);
+	CHECK(calls_of(thread, CALL_EVENT_RECORD) == 4);
+	CHECK(calls_of(thread, CALL_STREAM_WAIT_EVENT) == 2);
+	CHECK(items_of(thread, ITEM_WATCH) == 2 && items_of(thread, ITEM_AWAIT) == 2);
+	CHECK(items_of(thread, ITEM_CALL) == 1449 + 3 * LIBRARY_OPS + 7);
+	/* one dispatch an op, one session */
+	CHECK(items_of(thread, ITEM_THINK) == graph_of(L2_LOSS_ALL).count + 1);
+	CHECK_NEAR(thread->items[0].work_s, 300e-6, 0);
+	/* the step waits for both at its end, and for nothing before */
+	CHECK(thread->items[thread->count - 1].kind == ITEM_AWAIT);
+	CHECK(thread->items[thread->count - 2].kind == ITEM_AWAIT);
+	CHECK(program->poller.enabled && program->images_count == 32);
+}
+
+/* Ops leave a queue in the order in which they became ready: the op whose last
+ * input was issued earlier comes earlier. */
+static void tensorflow_issues_breadth_first(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	const struct call_stream *program = program_of(&stack, "resnet50", 32);
+	struct op_graph graph = graph_of(L2_LOSS_ALL);
+	uint32_t *order = ARENA_ARRAY(arena, graph.count, uint32_t);
+	uint32_t *place = ARENA_ARRAY(arena, graph.count, uint32_t);
+	size_t count = issued_order(&program->threads[0], &graph, order);
+	long ready_before = -1;
+
+	if (!CHECK(count == graph.count))
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		place[order[i]] = i;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct op *op = &graph.ops[order[i]];
+		long ready = -1; /* place of its last input */
+		for (uint32_t k = 0; k < op->input_count; k++) {
+			CHECK(place[op->inputs[k]] < i);
+			if ((long)place[op->inputs[k]] > ready)
+				ready = place[op->inputs[k]];
+		}
+		CHECK(ready >= ready_before);
+		ready_before = ready;
+	}
+}
+
+/* What waits only for variables is ready with the first convolution: 161 losses
+ * and 161 products go out before anything that needs its result. */
+static void weight_decay_comes_first(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	const struct call_stream *program = program_of(&stack, "resnet50", 32);
+	const struct call_thread *thread = &program->threads[0];
+	size_t second = 0, early = 0;
+
+	while (second < thread->count &&
+	       !(is_call(&thread->items[second], CALL_LAUNCH) &&
+		 strcmp(thread->items[second].call.label, "res2_1_short") == 0))
+		second++;
+	if (!CHECK(second < thread->count))
+		return;
+	for (size_t i = 0; i < second; i++)
+		if (is_call(&thread->items[i], CALL_LAUNCH)) {
+			const char *name = thread->items[i].call.label;
+			early += ends_in(name, ".l2") || ends_in(name, ".decay");
+		}
+	CHECK(early == TENSORS + LARGE + TENSORS);
+}
+
+/* PyTorch: the order in which the graph is written; nothing waits, so the next
+ * step is issued while the GPU is at this one. */
+static void pytorch_issues_in_program_order(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	stack.l2_loss = L2_LOSS_NONE;
+	const struct call_stream *program = program_of(&stack, "resnet50", 32);
+	const struct call_thread *thread = &program->threads[0];
+	struct op_graph graph = graph_of(L2_LOSS_NONE);
+	uint32_t *order = ARENA_ARRAY(arena, graph.count, uint32_t);
+	size_t count = issued_order(thread, &graph, order);
+
+	CHECK(program->thread_count == 1);
+	CHECK(count == graph.count);
+	for (uint32_t i = 0; i < count; i++)
+		CHECK(order[i] == i);
+	CHECK(items_of(thread, ITEM_AWAIT) == 0 && items_of(thread, ITEM_WATCH) == 0);
+	CHECK(calls_of(thread, CALL_MEMCPY_D2H_ASYNC) == 0);
+	CHECK(items_of(thread, ITEM_CALL) ==
+	      calls_of(thread, CALL_LAUNCH) + calls_of(thread, CALL_LIBRARY));
+}
+
+/* A rate of r: floor(r n) calls after n library ops, wherever one looks. */
+static void fractional_calls_are_spread_evenly(void)
+{
+	static const double rates[] = {0.125, 1.5, 1.7537, 3};
+	struct stack_params stack = stack_of("pytorch");
+	stack.l2_loss = L2_LOSS_NONE;
+	struct op_graph graph = graph_of(L2_LOSS_NONE);
+
+	for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
+		stack.calls_per_library_op_count = rates[r];
+		const struct call_thread *thread = &program_of(&stack, "resnet50", 32)->threads[0];
+		size_t item = 1, calls = 0, library = 0; /* behind the session's work */
+
+		CHECK(calls_of(thread, CALL_LIBRARY) == (size_t)(rates[r] * LIBRARY_OPS));
+		for (size_t i = 0; i < graph.count; i++) {
+			size_t end = item + 1; /* behind its dispatch */
+			while (end < thread->count && thread->items[end].kind != ITEM_THINK)
+				end++;
+			calls += calls_between(thread, item, end, CALL_LIBRARY);
+			library += graph.ops[i].library;
+			CHECK(calls == (size_t)(rates[r] * (double)library + 1e-9));
+			item = end;
+		}
+		CHECK(item == thread->count && library == LIBRARY_OPS);
+	}
+}
+
+static void calls_beside_launches(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	stack.calls_per_library_op_count = 0;
+	stack.calls_per_launch_count = 1.5;
+	const struct call_thread *thread = &program_of(&stack, "resnet50", 32)->threads[0];
+
+	CHECK(calls_of(thread, CALL_LAUNCH) == 1449);
+	CHECK(calls_of(thread, CALL_LIBRARY) == 1449 / 2);
+}
+
+static void further_events_are_watched(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	stack.events_per_step_count = 10;
+	const struct call_thread *thread = &program_of(&stack, "resnet50", 32)->threads[0];
+
+	CHECK(calls_of(thread, CALL_EVENT_RECORD) == 4 + 10);
+	CHECK(items_of(thread, ITEM_WATCH) == 2 + 10);
+	CHECK(items_of(thread, ITEM_AWAIT) == 2); /* nobody waits for them */
+}
+
+/* ---- input ---- */
+
+static void check_input(const char *framework, const char *network, double side)
+{
+	struct stack_params stack = stack_of(framework);
+	stack.real_input = true;
+	const struct call_stream *program = program_of(&stack, network, 48);
+
+	if (!CHECK(program->thread_count == 2))
+		return;
+	const struct call_thread *input = &program->threads[1];
+	CHECK(calls_of(input, CALL_MEMCPY_H2D_ASYNC) == 1);
+	CHECK(calls_of(&program->threads[0], CALL_MEMCPY_H2D_ASYNC) == 0);
+	for (size_t i = 0; i < input->count; i++)
+		if (is_call(&input->items[i], CALL_MEMCPY_H2D_ASYNC)) {
+			CHECK_NEAR(input->items[i].call.payload_B, 48 * side * side * 3 * 4, 0);
+			CHECK(!input->items[i].call.pageable);
+			CHECK(input->items[i].call.stream != 0); /* not the kernels' */
+		}
+	stack.pinned_input = false;
+	input = &program_of(&stack, network, 48)->threads[1];
+	for (size_t i = 0; i < input->count; i++)
+		if (is_call(&input->items[i], CALL_MEMCPY_H2D_ASYNC))
+			CHECK(input->items[i].call.pageable);
+}
+
+static void real_input_has_a_thread(void)
+{
+	check_input("tensorflow-1", "resnet50", 224);
+	check_input("tensorflow-1", "inception3", 299);
+	check_input("pytorch", "resnet50", 224);
+}
+
+/* ---- kernel times ---- */
+
+/* conv1 of 32 images: 2 x 118,013,952 MACs x 32 at 1e13 flop/s is 755.3 us, its
+ * bytes (input 19.3 MB, output 102.8 MB at 1e12 B/s) far less; plus the floor. */
+static void launches_carry_durations(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	const struct call_thread *thread = &program_of(&stack, "resnet50", 32)->threads[0];
+	size_t i = 0;
+
+	while (i < thread->count && !is_call(&thread->items[i], CALL_LAUNCH))
+		i++;
+	if (!CHECK(i < thread->count))
+		return;
+	CHECK_TEXT(thread->items[i].call.label, "conv1");
+	CHECK_NEAR(thread->items[i].call.duration_s, 2 * 118013952.0 * 32 / 1e13 + 2e-6, 1e-12);
+	CHECK_NEAR(thread->items[i].call.arguments_B, 120, 0);
+}
+
+/* ---- names ---- */
+
+static void names_agree_with_the_list(void)
+{
+	const struct param_row *row = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < stack_table.count; i++)
+		if (strcmp(stack_table.rows[i].field, "framework") == 0)
+			row = &stack_table.rows[i];
+	if (!CHECK(row && row->choices))
+		return;
+	while (row->choices[count])
+		count++;
+	CHECK(count == framework_count());
+	for (size_t i = 0; i < count && i < framework_count(); i++)
+		CHECK_TEXT(row->choices[i], framework_at(i)->name);
+}
+
+static const struct test tests[] = {
+	TEST(ops_of_resnet50),
+	TEST(l2_losses),
+	TEST(work_is_three_times_the_macs),
+	TEST(momentum_and_half_precision),
+	TEST(inputs_come_before),
+	TEST(calls_of_a_tensorflow_step),
+	TEST(tensorflow_issues_breadth_first),
+	TEST(weight_decay_comes_first),
+	TEST(pytorch_issues_in_program_order),
+	TEST(fractional_calls_are_spread_evenly),
+	TEST(calls_beside_launches),
+	TEST(further_events_are_watched),
+	TEST(real_input_has_a_thread),
+	TEST(launches_carry_durations),
+	TEST(names_agree_with_the_list),
+};
+
+int main(void)
+{
+	arena = arena_new();
+	int code = TEST_MAIN(tests);
+	arena_free(arena);
+	return code;
+}
