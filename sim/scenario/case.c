@@ -222,25 +222,29 @@ static size_t first_guest_on(const struct topology *topology, size_t host)
 	return SIZE_MAX;
 }
 
-static bool fronts_a_gpu(const struct topology *topology, size_t guest)
+/* server: in front of the GPUs on its host; the first guest of other hosts. */
+static bool fronts_a_gpu(const struct topology *topology, size_t guest, size_t server)
 {
-	for (size_t i = 0; i < topology->gpu_count; i++)
-		if (first_guest_on(topology, topology->gpus[i].host) == guest)
+	for (size_t i = 0; i < topology->gpu_count; i++) {
+		size_t host = topology->gpus[i].host;
+		bool same = topology->guests[server].host == host;
+		if (guest == (same ? server : first_guest_on(topology, host)))
 			return true;
+	}
 	return false;
 }
 
 /* The copy-th guest without a GPU, in turn; SIZE_MAX if there is none. */
-static size_t spread_guest(const struct topology *topology, size_t copy)
+static size_t spread_guest(const struct topology *topology, size_t server, size_t copy)
 {
 	size_t free_count = 0;
 	for (size_t i = 0; i < topology->guest_count; i++)
-		free_count += !fronts_a_gpu(topology, i);
+		free_count += !fronts_a_gpu(topology, i, server);
 	if (free_count == 0)
 		return SIZE_MAX;
 	size_t wanted = copy % free_count;
 	for (size_t i = 0; i < topology->guest_count; i++)
-		if (!fronts_a_gpu(topology, i) && wanted-- == 0)
+		if (!fronts_a_gpu(topology, i, server) && wanted-- == 0)
 			return i;
 	return SIZE_MAX;
 }
@@ -301,7 +305,7 @@ static bool place(struct case_reader *c, struct client_entry *client,
 	if (!program[0])
 		return true;
 	bool spread = strcmp(program, "spread") == 0;
-	client->guest = spread ? spread_guest(topology, copy)
+	client->guest = spread ? spread_guest(topology, client->server, copy)
 			       : find_guest(c, program_origin, "program's guest", program);
 	if (client->guest == SIZE_MAX && spread)
 		diag_error(c->reader.diag, program_origin,
