@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What the README promises of the two published systems, from the predictions
+# of `farwire validate`: errors of test rows, verdicts, bounds, exit codes.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+readme=$PWD/README.md
+cd "$scratch" || exit 2
+
+# Lines of the table's CSV, without the carriage returns of RFC 4180; no field of
+# its own has a comma before the last.
+expect 0 '' validate flexdirect_1050ti bitfusion_networks --draws 0 -q --format csv
+tr -d '\r' <"$scratch.out" >rows.csv
+
+# rows CASE ROLE LIMIT COUNT: numeric rows of that case and role, all within LIMIT.
+rows() {
+	awk -F, -v like="^$1" -v role="$2" -v limit="$3" -v wanted="$4" '
+	$1 == "flexdirect_1050ti" && $2 ~ like && $3 == role && $4 != "" {
+		count++
+		error = $5 / $4 - 1
+		if ($9 != "ok" || error > limit || error < -limit || $8 - error > 1e-9 || error - $8 > 1e-9)
+			printf "  %s: %s for %s (%s)\n", $2, $5, $4, $9
+		else
+			good++
+	}
+	END { exit !(count == wanted && good == wanted) }' rows.csv ||
+		complain "$1: not $4 $2 rows within $3"
+}
+
+rows 'local ' test 0.005 4
+rows 'same_esxi tuned=yes batch=16' test 0.03 1
+rows 'same_lan tuned=(no|yes) batch=16' test 0.20 2
+rows '' test 0.20 7
+verdict 'claims.test_rows'
+
+rows 'baseline ' fit 0.005 2
+rows '' fit 0.03 7
+verdict 'claims.fit_rows'
+
+# Same runtime, same time limit: what differs is the wire.
+[ "$(grep -c '^flexdirect_1050ti,different_lan .*,test,,,,,,.*timeout' rows.csv)" = 4 ] ||
+	complain "different_lan: $(grep different_lan rows.csv)"
+[ "$(grep -c '^flexdirect_1050ti,same_lan .*,ok$' rows.csv)" = 4 ] || complain "same_lan: $(grep same_lan rows.csv)"
+verdict 'claims.verdicts'
+
+# The loss from forwarding is larger, in time, at batch 16 than at batch 32.
+awk -F, '$1 == "flexdirect_1050ti" && / tuned=no / { split($2, word, "[ =]"); step[word[1] word[5]] = word[5] / $5 }
+END { exit !(step["same_esxi16"] - step["baseline16"] > step["same_esxi32"] - step["baseline32"]) }' rows.csv ||
+	complain 'same_esxi loses no more at batch 16'
+verdict 'claims.more_is_lost_at_the_smaller_batch'
+
+expect 0 '' validate flexdirect_1050ti bitfusion_networks --draws 0 -q
+[ "$(grep -c '^holds ' "$scratch.out")" = 7 ] || complain "$(grep -c '^holds ' "$scratch.out") bounds hold, not 7"
+if grep '^BROKEN' "$scratch.out"; then complain 'a bound is broken'; fi
+shows '^verdicts: 4 of 4 agree$'
+shows '^6 fitted parameters, 7 fit rows here:$'
+cp "$scratch.out" table.txt
+verdict 'claims.published_bounds_hold'
+
+# The numbers that the README shows are those that come out.
+awk -F, '$1 == "flexdirect_1050ti" && $2 !~ /^baseline/ && $5 != "" { printf "%.2f\n", $5 }' rows.csv | sort -u >numbers.txt
+sed -nE 's/^test rows: [0-9]+, median \|error\| ([0-9.]+ %), max ([0-9.]+)[0-9] %.*/\1/p' table.txt | head -n 1 >>numbers.txt
+while read -r number; do
+	grep -F "$number" "$readme" >line.txt || complain "README.md has no $number"
+done <numbers.txt
+[ "$(wc -l <numbers.txt)" -gt 8 ] || complain "few numbers: $(cat numbers.txt)"
+verdict 'claims.the_readme_shows_these_numbers'
+
+# Its commands work as they stand.
+awk '/^    build\/farwire / || more { sub(/^ *(build\/farwire )?/, ""); more = sub(/\\$/, ""); printf "%s%s", $0, more ? "" : "\n" }' \
+	"$readme" >lines.txt
+[ "$(wc -l <lines.txt)" -ge 3 ] || complain "few commands in README.md: $(cat lines.txt)"
+while read -r line; do
+	eval "farwire $line"
+	[ "$code" = 0 ] || complain "$line: ended with $code"
+	[ ! -s "$scratch.err" ] || complain "$line: said $(cat "$scratch.err")"
+done <lines.txt
+verdict 'claims.the_commands_of_the_readme'
+
+for jobs in 1 2; do
+	expect 0 '' validate flexdirect_1050ti --draws 2 -q --format json --jobs $jobs
+	cp "$scratch.out" jobs$jobs.json
+done
+cmp -s jobs1.json jobs2.json || complain '--jobs 2 gives other bytes'
+grep -q '"holds": true' jobs1.json || complain 'no bound in the JSON'
+if grep '"holds": false' jobs1.json; then complain 'a broken bound in the JSON'; fi
+verdict 'claims.threads_change_nothing'
+
+cat >own.cfg <<'END'
+dataset = { name = "own"; title = "one bound"; source = "nobody";
+	settings = ["case.topology=t320-same-esxi", "case.batch=8", "case.program=client", "case.server=server"];
+	dimensions = ( { name = "runtime"; values = (
+		{ is = "synchronous"; settings = ["case.runtime=synchronous"]; },
+		{ is = "asynchronous"; settings = ["case.runtime=asynchronous"]; } ); } );
+	claims = ( { claim = "sending ahead is better"; kind = "first"; dimension = "runtime"; value = "asynchronous"; } );
+};
+END
+expect 0 '' validate own.cfg --draws 0 -q
+shows '^holds : sending ahead is better'
+sed 's/"first"/"last"/' own.cfg >false.cfg
+expect 3 '' validate false.cfg --draws 0 -q
+shows '^BROKEN: sending ahead is better'
+expect 3 '' validate false.cfg --draws 0 -q --format json
+shows '"holds": false'
+expect 3 '' validate own.cfg false.cfg --draws 0 -q -o both.txt
+grep -q '^BROKEN' both.txt || complain 'a broken bound leaves no file'
+verdict 'claims.a_broken_bound_ends_with_3'
