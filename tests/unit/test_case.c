@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cases: who wins where a parameter is said twice, clients and where they go,
+ * what is refused with which words, and what becomes a verdict. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/num.h"
+#include "sim/predict/predict.h"
+#include "tests/test.h"
+
+static struct arena *arena;
+static struct diag *diag; /* of the last case that was read */
+static char folder[] = "/tmp/farwire-case-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+	return arena_printf(arena, "%s/%s", folder, name);
+}
+
+static void write_file(const char *name, const char *text)
+{
+	FILE *out = fopen(path_of(name), "w");
+	if (!CHECK(out != NULL))
+		return;
+	fputs(text, out);
+	fclose(out);
+}
+
+static const struct scenario *read_with(const char *path, const char *const *settings,
+					const struct draw_value *draws, size_t draw_count)
+{
+	enum { SETTINGS_MAX = 16 };
+	struct setting list[SETTINGS_MAX];
+	struct case_request request = {.path = path,
+				       .settings = list,
+				       .draws = draws,
+				       .draw_count = draw_count,
+				       .data_root = data_root_find(arena)};
+	diag = diag_new(arena);
+	for (; *settings; settings++)
+		list[request.setting_count++] = (struct setting){*settings, {"--set", 0}};
+	return case_read(arena, diag, &request);
+}
+
+/* A case that is all settings. */
+#define READ(...) read_with(NULL, (const char *const[]){__VA_ARGS__, NULL}, NULL, 0)
+
+/* A case file of the first text, and the others as settings. */
+static const struct scenario *read_text(const char *const *texts)
+{
+	write_file("own.cfg", texts[0]);
+	const struct scenario *scenario = read_with(path_of("own.cfg"), texts + 1, NULL, 0);
+	remove(path_of("own.cfg"));
+	return scenario;
+}
+#define READ_TEXT(...) read_text((const char *const[]){__VA_ARGS__, NULL})
+
+static const struct scenario *good(const struct scenario *scenario)
+{
+	diag_print(diag, stdout);
+	CHECK(scenario != NULL);
+	return scenario;
+}
+
+/* The case was refused, its first error being that. */
+static void check_refused(const struct scenario *scenario, const char *message)
+{
+	CHECK(scenario == NULL && diag_count(diag) > 0);
+	if (diag_count(diag) > 0)
+		CHECK_TEXT(diag_at(diag, 0), message);
+}
+
+/* The same, "own.cfg:LINE: message". */
+static void check_refused_at(const struct scenario *scenario, int line, const char *message)
+{
+	check_refused(scenario,
+		      arena_printf(arena, "%s:%d: %s", path_of("own.cfg"), line, message));
+}
+
+static const struct cfg_param *param_of(const struct scenario *scenario, const char *path)
+{
+	const struct cfg_param *param =
+		scenario ? cfg_param_find(scenario->resolution, path) : NULL;
+	if (!param)
+		printf("  no parameter %s\n", path);
+	return param;
+}
+
+/* ---- who wins ---- */
+
+#define FLEXDIRECT                                                                                 \
+	"case.topology=t320-same-esxi", "case.runtime=flexdirect-1.11", "case.program=client",     \
+		"case.server=server"
+
+/* handoff: 60 us by default, 0 s in the runtime's file, a fitted number in the
+ * profile. */
+static void the_later_word_wins(void)
+{
+	const struct draw_value draw = {"runtime.handoff", 33e-6};
+	const struct scenario *file = good(READ(FLEXDIRECT));
+	const struct scenario *profile = good(READ(FLEXDIRECT, "case.profile=flexdirect-1050ti"));
+	const struct scenario *set =
+		good(READ("runtime.handoff=11 us", FLEXDIRECT, "case.profile=flexdirect-1050ti"));
+	const struct scenario *last =
+		good(READ(FLEXDIRECT, "runtime.handoff=11 us", "runtime.handoff=22 us"));
+	const struct scenario *drawn =
+		good(read_with(NULL,
+			       (const char *const[]){FLEXDIRECT, "case.profile=flexdirect-1050ti",
+						     "runtime.handoff=11 us", NULL},
+			       &draw, 1));
+	if (!file || !profile || !set || !last || !drawn)
+		return;
+	const struct cfg_param *fitted = param_of(profile, "runtime.handoff");
+	CHECK(file->clients[0].runtime->handoff_s == 0);
+	CHECK(param_of(file, "runtime.handoff")->source == CFG_SOURCE_FILE);
+	CHECK(profile->clients[0].runtime->handoff_s > 1e-6);
+	CHECK(fitted->low < fitted->value && fitted->value < fitted->high);
+	CHECK_TEXT(fitted->status, "fitted");
+	CHECK_NEAR(set->clients[0].runtime->handoff_s, 11e-6, 1e-12);
+	CHECK(param_of(set, "runtime.handoff")->source == CFG_SOURCE_SET);
+	CHECK_NEAR(last->clients[0].runtime->handoff_s, 22e-6, 1e-12);
+	CHECK_NEAR(drawn->clients[0].runtime->handoff_s, 33e-6, 1e-12);
+	CHECK(param_of(drawn, "runtime.handoff")->source == CFG_SOURCE_DRAW);
+	/* said by nobody */
+	CHECK(param_of(file, "runtime.keep_alive")->source == CFG_SOURCE_DEFAULT);
+}
+
+static void the_case_speaks_before_the_command_line(void)
+{
+	static const char text[] =
+		"case = { topology = \"gpu-pool\"; batch = 8; model = \"alexnet\";\n"
+		"settings = [\"host.rack1.cores=3\", \"case.batch=16\"]; };";
+	const struct scenario *own = good(READ_TEXT(text));
+	const struct scenario *over = good(READ_TEXT(text, "host.rack1.cores=5", "case.batch=64"));
+	if (!own || !over)
+		return;
+	CHECK(own->topology.hosts[0].params.cores_count == 3);
+	CHECK(own->clients[0].batch_count == 16);
+	CHECK(over->topology.hosts[0].params.cores_count == 5);
+	CHECK(over->clients[0].batch_count == 64);
+	CHECK_TEXT(over->clients[0].network->name, "alexnet");
+	CHECK(param_of(own, "host.rack1.cores")->origin.line == 2);
+}
+
+/* A part "*" is any name; it stands for one part of a path, and whole. */
+static void a_star_is_any_name(void)
+{
+	const struct scenario *all = good(READ("case.topology=gpu-pool", "host.*.cores=4"));
+	const struct scenario *but_one =
+		good(READ("case.topology=gpu-pool", "host.*.cores=4", "host.rack2.cores=6"));
+	if (!all || !but_one)
+		return;
+	CHECK(all->topology.host_count == 10);
+	for (size_t i = 0; i < all->topology.host_count; i++) {
+		bool second = strcmp(all->topology.hosts[i].name, "rack2") == 0;
+		CHECK(all->topology.hosts[i].params.cores_count == 4);
+		CHECK(but_one->topology.hosts[i].params.cores_count == (second ? 6 : 4));
+	}
+	CHECK(READ("case.topology=gpu-pool", "*.cores=4") == NULL);
+	CHECK(READ("case.topology=gpu-pool", "host.rack*.cores=4") == NULL);
+	CHECK(READ("case.topology=gpu-pool", "host.*.latency=4 us") == NULL);
+}
+
+/* What was fitted of a GPU counts wherever the GPU is; no profile is asked for. */
+static void a_gpu_brings_its_profile(void)
+{
+	const struct scenario *known = good(READ("case.topology=gpu-pool"));
+	const struct scenario *other = good(READ("case.topology=gpu-pool", "case.model=vgg16"));
+	if (!known || !other)
+		return;
+	CHECK_TEXT(param_of(known, "efficiency.v100-sxm2.resnet50.peak")->status, "fitted");
+	CHECK(known->clients[0].efficiency->peak_ratio != other->clients[0].efficiency->peak_ratio);
+	CHECK(param_of(other, "efficiency.v100-sxm2.vgg16.peak")->source == CFG_SOURCE_DEFAULT);
+}
+
+/* ---- clients ---- */
+
+static void clients_say_what_differs(void)
+{
+	const struct scenario *s = good(READ_TEXT("case = { topology = \"gpu-pool\"; runtime = "
+						  "\"asynchronous\"; batch = 48; fraction = 0.5;\n"
+						  "program = \"spread\"; gpu = \"spread\";\n"
+						  "clients = ( { name = \"a\"; batch = 8; }, { gpu "
+						  "= \"gpu4\"; model = \"alexnet\"; },\n"
+						  "{ name = \"c\"; program = \"server1\"; gpu = "
+						  "\"gpu2\"; fraction = 1.0; }, { } ); };"));
+	if (!s || !CHECK(s->client_count == 4))
+		return;
+	const struct client_entry *c = s->clients;
+	CHECK_TEXT(c[0].name, "a");
+	CHECK_TEXT(c[1].name, "client1");
+	CHECK(c[0].batch_count == 8 && c[1].batch_count == 48);
+	CHECK(c[0].fraction_ratio == 0.5 && c[2].fraction_ratio == 1);
+	CHECK_TEXT(c[1].network->name, "alexnet");
+	CHECK_TEXT(c[3].network->name, "resnet50");
+	CHECK(c[0].network == c[3].network && c[0].efficiency == c[3].efficiency);
+	CHECK(c[0].gpu == 0 && c[1].gpu == 3 && c[2].gpu == 1 && c[3].gpu == 3);
+	/* server1 fronts gpu1 and gpu2, server2 the others */
+	CHECK(c[0].server == 0 && c[1].server == 1 && c[2].server == 0 && c[3].server == 1);
+	/* guests 2 to 9 have no GPU: the first, second and fourth of them */
+	CHECK(c[0].guest == 2 && c[1].guest == 3 && c[2].guest == 0 && c[3].guest == 5);
+	CHECK(c[0].origin.line == 3 && c[2].origin.line == 4);
+}
+
+static void copies_are_spread_in_turn(void)
+{
+	const struct scenario *s =
+		good(READ("case.topology=gpu-pool", "case.runtime=asynchronous", "case.copies=10",
+			  "case.program=spread", "case.gpu=spread"));
+	if (!s || !CHECK(s->client_count == 10))
+		return;
+	for (size_t i = 0; i < 10; i++) {
+		CHECK(s->clients[i].gpu == i % 4);
+		CHECK(s->clients[i].server == (i % 4) / 2);
+		CHECK(s->clients[i].guest == 2 + i % 8);
+		CHECK_TEXT(s->clients[i].name, arena_printf(arena, "client%zu", i));
+	}
+}
+
+/* Two copies of a list of two: names get numbers, everything else is shared. */
+static void copies_of_a_list(void)
+{
+	const struct scenario *s = good(READ_TEXT(
+		"case = { topology = \"gpu-pool\"; copies = 2;\n"
+		"clients = ( { name = \"a\"; batch = 8; }, { name = \"b\"; gpu = \"gpu3\"; } ); };",
+		"client.b.1.batch=4"));
+	if (!s || !CHECK(s->client_count == 4))
+		return;
+	CHECK_TEXT(s->clients[0].name, "a.0");
+	CHECK_TEXT(s->clients[3].name, "b.1");
+	CHECK(s->clients[2].batch_count == 8 && s->clients[1].batch_count == 32);
+	CHECK(s->clients[3].batch_count == 4 && s->clients[3].gpu == 2);
+}
+
+/* The guest that the case puts in front of the GPU is no client's place. */
+static void spread_leaves_the_server_out(void)
+{
+	const struct scenario *s =
+		good(READ("case.topology=t320-same-esxi", "case.runtime=asynchronous",
+			  "case.program=spread", "case.server=server", "case.copies=2"));
+	if (!s)
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		CHECK_TEXT(s->topology.guests[s->clients[i].server].name, "server");
+		CHECK_TEXT(s->topology.guests[s->clients[i].guest].name, "client");
+	}
+}
+
+/* One network on two kinds of GPU is read once, and each pair's efficiency once,
+ * whoever comes in between. */
+static void unlike_gpus_have_their_own_efficiency(void)
+{
+	const struct scenario *s =
+		good(READ_TEXT("case = { topology = \"gpu-pool\";\n"
+			       "clients = ( { gpu = \"gpu1\"; }, { gpu = \"gpu2\"; }, { gpu = "
+			       "\"gpu3\"; }, { gpu = \"gpu2\"; } ); };",
+			       "gpu.gpu2.profile=p100-sxm2"));
+	if (!s)
+		return;
+	const struct client_entry *c = s->clients;
+	CHECK(c[0].network == c[1].network && c[1].network == c[3].network);
+	CHECK(c[0].efficiency == c[2].efficiency && c[1].efficiency == c[3].efficiency);
+	CHECK(c[0].efficiency->peak_ratio != c[1].efficiency->peak_ratio);
+	size_t peaks = 0;
+	for (size_t i = 0; i < cfg_param_count(s->resolution); i++)
+		peaks += strcmp(cfg_param_at(s->resolution, i)->path,
+				"efficiency.p100-sxm2.resnet50.peak") == 0;
+	CHECK(peaks == 1);
+}
+
+/* ---- own files ---- */
+
+#define OWN_TOPOLOGY                                                                               \
+	"topology = { name = \"own\"; hosts = ( { name = \"h\"; } ); guests = ( { name = \"g\"; "  \
+	"host = "                                                                                  \
+	"\"h\"; } );\n gpus = ( { name = \"x\"; host = \"h\"; profile = \"gpu.cfg\"; } ); links "  \
+	"= ( { "                                                                                   \
+	"name = \"slot\"; kind = \"pcie\"; ends = [\"h\", \"x\"]; } ); };"
+
+/* Names that end in .cfg are looked for beside the file that gives them: the
+ * case's topology and runtime beside the case, the GPU beside the topology. */
+static void own_files_lie_beside_the_case(void)
+{
+	write_file("world.cfg", OWN_TOPOLOGY);
+	write_file("gpu.cfg",
+		   "gpu = { fp32 = \"1 TFLOPS\"; memory_bandwidth = \"100 GB/s\"; memory = "
+		   "\"7 GB\"; };");
+	write_file("rpc.cfg", "runtime = { policy = \"synchronous\"; unmarshal = \"9 us\"; };");
+	const struct scenario *s =
+		good(READ_TEXT("case = { topology = \"world.cfg\"; runtime = \"rpc.cfg\"; };"));
+	if (s) {
+		CHECK_TEXT(s->topology.name, "own");
+		CHECK_TEXT(s->topology.path, path_of("world.cfg"));
+		CHECK_NEAR(s->topology.gpus[0].params.memory_B, 7e9, 1e-12);
+		CHECK_NEAR(s->clients[0].runtime->unmarshal_s, 9e-6, 1e-12);
+	}
+	check_refused(READ("case.topology=nowhere.cfg"),
+		      "nowhere.cfg: cannot be read: No such file or directory");
+	remove(path_of("world.cfg"));
+	remove(path_of("gpu.cfg"));
+	remove(path_of("rpc.cfg"));
+}
+
+/* ---- what is refused ---- */
+
+static void names_that_are_not_there(void)
+{
+	check_refused(
+		READ("case.topology=gpu-pol"),
+		"--set: topology 'gpu-pol' is not there (did you mean 'gpu-pool'? a file of your "
+		"own ends in .cfg)");
+	check_refused(
+		READ("case.topology=gpu-pool", "case.model=resnet5"),
+		"--set: model 'resnet5' is not there (did you mean 'resnet50'? a file of your own "
+		"ends in .cfg)");
+	check_refused(READ("case.topology=gpu-pool", "case.gpu=gpu9"),
+		      "--set: GPU 'gpu9' is not there (did you mean 'gpu1'?)");
+	check_refused(
+		READ("case.topology=gpu-pool", "case.runtime=asynchronous", "case.program=nobody"),
+		"--set: program's guest 'nobody' is not there (the first of 10 is 'server1')");
+	check_refused(
+		READ("case.topology=gpu-pool", "case.runtime=asynchronous", "case.transport=udp"),
+		"--set: case: no transport is called 'udp' (write tcp, rdma or shm)");
+	check_refused_at(READ_TEXT("case = {\n topology = \"gpu-pool\";\n batsh = 8;\n};"), 3,
+			 "case: unknown key 'batsh' (did you mean 'batch'?)");
+	check_refused_at(READ_TEXT("case = {\n topology = \"gpu-pool\";\n gpu = \"gpu9\";\n};"), 3,
+			 "GPU 'gpu9' is not there (did you mean 'gpu1'?)");
+	check_refused(READ_TEXT("cases = { };"),
+		      arena_printf(arena, "%s: no group `case = { ... }`", path_of("own.cfg")));
+}
+
+static void places_that_do_not_fit(void)
+{
+	check_refused(READ("case.topology=gpu-pool", "case.gpu=gpu1", "case.server=server2"),
+		      "--set: guest 'server2' is not on the host of GPU 'gpu1' ('rack1')");
+	check_refused(
+		READ("case.topology=gpu-pool", "case.program=client1"),
+		"--set: the program runs in guest 'client1' and its GPU is behind 'server1', but "
+		"there is no runtime to forward its calls (write runtime = \"...\")");
+	check_refused_at(
+		READ_TEXT("case = { topology = \"gpu-pool\"; clients = (\n"
+			  "{ gpu = \"gpu1\"; },\n{ gpu = \"gpu3\"; server = \"server1\"; } ); };"),
+		3, "guest 'server1' is not on the host of GPU 'gpu3' ('rack2')");
+	write_file("bare.cfg",
+		   "topology = { hosts = ( { name = \"h\"; } ); guests = ( { name = \"g\"; "
+		   "host = \"h\"; } ); };");
+	check_refused_at(READ_TEXT("case = { topology = \"bare.cfg\"; };"), 1,
+			 arena_printf(arena, "topology '%s' has no GPU", path_of("bare.cfg")));
+	remove(path_of("bare.cfg"));
+}
+
+static void clients_that_are_no_list(void)
+{
+	check_refused_at(
+		READ_TEXT("case = { topology = \"gpu-pool\";\nclients = ( ); };"), 2,
+		"case: clients must be a list of groups (write clients = ( { batch = 64; } ))");
+	check_refused_at(
+		READ_TEXT("case = { topology = \"gpu-pool\";\nclients = { batch = 8; }; };"), 2,
+		"case: clients must be a list of groups (write clients = ( { batch = 64; } ))");
+	check_refused_at(
+		READ_TEXT("case = { topology = \"gpu-pool\"; clients = (\n{ name = \"a\"; },\n"
+			  "{ name = \"a\"; } ); };"),
+		3, "client 'a': the name is taken (names of clients are unique)");
+	check_refused_at(
+		READ_TEXT("case = { topology = \"gpu-pool\";\nclients = ( { bach = 8; } ); };"), 2,
+		"client 'client': unknown key 'bach' (did you mean 'batch'?)");
+	check_refused(
+		READ("case.topology=gpu-pool", "case.fraction=1.5"),
+		"--set: case.fraction = \"1.5\" is out of range (write a ratio from 0.001 to 1)");
+}
+
+/* ---- verdicts ---- */
+
+static void check_verdict(const struct scenario *scenario, const char *reason)
+{
+	if (!good(scenario))
+		return;
+	struct point point = predict_point(arena, scenario, 1, true, NULL);
+	CHECK(point.failed && point.broken == NULL);
+	CHECK_TEXT(point.reason, reason);
+	CHECK(isnan(point.throughput) && isnan(point.ratio));
+}
+
+static void what_a_prediction_can_say_is_a_verdict(void)
+{
+	check_verdict(READ(FLEXDIRECT, "case.transport=rdma"),
+		      "no route from 'client' to 'server' for rdma");
+	check_verdict(
+		READ("case.topology=t320-same-esxi", "case.server=server", "case.batch=512"),
+		"out of GPU memory: resnet50 at batch 512 needs 59.02 GB, GPU 'gpu0' has 4.29 "
+		"GB");
+	/* a quarter of the 17.18 GB */
+	check_verdict(
+		READ("case.topology=gpu-pool", "case.batch=64", "case.fraction=0.25"),
+		"out of GPU memory: resnet50 at batch 64 needs 7.67 GB, GPU 'gpu1' has 4.29 GB");
+}
+
+/* Three of 7.67 GB do not fit into 17.18: the third is turned away, the others
+ * run; the pool as a whole has failed. */
+static void a_full_gpu_turns_the_last_away(void)
+{
+	const struct scenario *s = good(READ("case.topology=gpu-pool", "case.batch=64",
+					     "case.copies=3", "stack.poller=false"));
+	if (!s)
+		return;
+	struct point point = predict_point(arena, s, 1, true, NULL);
+	CHECK(point.failed && isnan(point.throughput));
+	CHECK(!point.clients[0].failed && !point.clients[1].failed && point.clients[2].failed);
+	CHECK(point.clients[0].throughput > 0);
+	CHECK_TEXT(point.reason,
+		   "client 'client2': out of GPU memory: resnet50 at batch 64 needs 7.67 "
+		   "GB, GPU 'gpu1' has 17.18 GB for it and its neighbours");
+}
+
+static const struct test tests[] = {
+	TEST(the_later_word_wins),
+	TEST(the_case_speaks_before_the_command_line),
+	TEST(a_star_is_any_name),
+	TEST(a_gpu_brings_its_profile),
+	TEST(clients_say_what_differs),
+	TEST(copies_are_spread_in_turn),
+	TEST(copies_of_a_list),
+	TEST(spread_leaves_the_server_out),
+	TEST(unlike_gpus_have_their_own_efficiency),
+	TEST(own_files_lie_beside_the_case),
+	TEST(names_that_are_not_there),
+	TEST(places_that_do_not_fit),
+	TEST(clients_that_are_no_list),
+	TEST(what_a_prediction_can_say_is_a_verdict),
+	TEST(a_full_gpu_turns_the_last_away),
+};
+
+int main(void)
+{
+	num_init();
+	arena = arena_new();
+	if (!mkdtemp(folder))
+		return 1;
+	int code = TEST_MAIN(tests);
+	rmdir(folder);
+	arena_free(arena);
+	return code;
+}
