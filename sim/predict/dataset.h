@@ -128,8 +128,8 @@ struct dataset_outcome {
 	struct row_outcome **beside; /* rows of each dataset->beside */
 	struct claim_outcome *claims;
 	struct error_summary fit, test;
-	size_t verdict_count, verdict_agree_count;
-	const struct cfg_param **fitted; /* parameters with status "fitted", each once */
+	size_t verdict_count, verdict_agree_count; /* rows that failed, measured or predicted */
+	const struct cfg_param **fitted;           /* parameters with status "fitted", each once */
 	size_t fitted_count, fit_row_count;
 	bool bounds_hold;
 };

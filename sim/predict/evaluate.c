@@ -112,7 +112,9 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 	for (size_t i = 0; i < dataset->row_count; i++) {
 		const struct dataset_row *row = &dataset->rows[i];
 		outcome->fit_row_count += row->role == ROLE_FIT;
-		outcome->verdict_count += row->failure != NULL;
+		/* what was measured and is predicted to fail has no error, but counts */
+		outcome->verdict_count += row->failure || (isfinite(row->measured) &&
+							   !outcome->rows[i].prediction->ok);
 		outcome->verdict_agree_count += row->failure && outcome->rows[i].agrees;
 	}
 	outcome->fit = summarize(arena, outcome, ROLE_FIT);
