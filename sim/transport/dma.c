@@ -14,7 +14,7 @@ static const struct param_row dma_rows[] = {
 	PARAM_NUMBER(struct dma_params, chunk_B, QUANTITY_BYTES, 4096, 1e12, "512 KiB",
 		     "pinned staging buffer of pageable copies, one of two",
 		     "assumption: drivers stage in buffers of 64 KiB to a few MiB"),
-	PARAM_NUMBER(struct dma_params, chunk_s, QUANTITY_TIME, 0, 1e-2, "5 us",
+	PARAM_NUMBER(struct dma_params, chunk_start_s, QUANTITY_TIME, 0, 1e-2, "5 us",
 		     "cost of each staged chunk",
 		     "assumption: the engine's start and a look at its end"),
 	PARAM_NUMBER(struct dma_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "87 %",
@@ -157,8 +157,9 @@ static void chunks_advance(struct dma_state *state)
 			continue;
 		state->started[stage]++;
 		if (stage == engine_stage(state))
-			engine_after(state->copy.engine, ps_from_s(state->copy.params->chunk_s),
-				     engine_start, state, (uint64_t)stage);
+			engine_after(state->copy.engine,
+				     ps_from_s(state->copy.params->chunk_start_s), engine_start,
+				     state, (uint64_t)stage);
 		else
 			core_start(state, (uint64_t)stage);
 	}

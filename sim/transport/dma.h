@@ -19,7 +19,7 @@
 struct dma_params {
 	double setup_s;          /* engine's start of a copy */
 	double chunk_B;          /* staging buffer */
-	double chunk_s;          /* cost of each staged chunk (synchronising) */
+	double chunk_start_s;    /* cost of each staged chunk (synchronising) */
 	double efficiency_ratio; /* of the PCIe link's goodput that an engine reaches */
 };
 extern const struct param_table dma_table;

@@ -111,6 +111,17 @@ static void connect_timeout(void *ctx, uint64_t arg)
 							  connection->params->connect_timeout_s)));
 }
 
+/* Headers fill the packets of the route: no byte would ever arrive. */
+static void no_room(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_connection *connection = ctx;
+	const struct tcp_direction *out = &connection->directions[0];
+	tcp_fail(connection, arena_printf(connection->spec.arena,
+					  "packets of %g B have no room beside %g B of headers",
+					  out->path.route->mtu_B, out->header_B));
+}
+
 void tcp_open(struct connection *base, event_fn *fn, void *ctx, uint64_t arg)
 {
 	struct tcp_connection *connection = (struct tcp_connection *)base;
@@ -118,6 +129,11 @@ void tcp_open(struct connection *base, event_fn *fn, void *ctx, uint64_t arg)
 	connection->opened = fn;
 	connection->opened_ctx = ctx;
 	connection->opened_arg = arg;
+	const struct tcp_direction *out = &connection->directions[0];
+	if (out->path.route->mtu_B > 0 && out->path.route->mtu_B <= out->header_B) {
+		engine_after(connection->spec.engine, 0, no_room, connection, 0);
+		return;
+	}
 	if (connection->params->connect_timeout_s > 0)
 		connection->connect_event = engine_after(
 			connection->spec.engine, ps_from_s(connection->params->connect_timeout_s),

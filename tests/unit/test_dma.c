@@ -26,7 +26,7 @@ static struct gpu_box box_new(void)
 	box.routes[1] = fabric_route(net->fabric, gpu, host, NULL);
 	net_presets(net->arena, &dma_table, &box.params);
 	box.params = (struct dma_params){
-		.setup_s = 2e-6, .chunk_B = 1e6, .chunk_s = 0, .efficiency_ratio = 1};
+		.setup_s = 2e-6, .chunk_B = 1e6, .chunk_start_s = 0, .efficiency_ratio = 1};
 	return box;
 }
 
@@ -85,10 +85,10 @@ static void pageable(void)
 	CHECK_NEAR(fabric_carried(box.net->fabric, cpu_resource(box.net->core[0])), 4e-3, 1e-9);
 	/* Each chunk costs 150 us more on the engine's side: 250 a chunk binds.
 	 * The first is staged in 200, then ten moves. */
-	box.params.chunk_s = 150e-6;
+	box.params.chunk_start_s = 150e-6;
 	CHECK_NEAR(copy_s(&box, 10e6, true, true), 2e-6 + 200e-6 + 2500e-6 + 0.5e-6, 1e-9);
 	/* One chunk, not whole: no overlap. */
-	box.params.chunk_s = 0;
+	box.params.chunk_start_s = 0;
 	CHECK_NEAR(copy_s(&box, 5e5, true, true), 2e-6 + 100e-6 + 50e-6 + 0.5e-6, 1e-9);
 	net_free(box.net);
 }
@@ -98,7 +98,7 @@ static void pageable(void)
 static void two_buffers(void)
 {
 	struct gpu_box box = box_new();
-	box.params.chunk_s = 900e-6; /* 1000 us a move */
+	box.params.chunk_start_s = 900e-6; /* 1000 us a move */
 	copy(&box, 4e6, true, true, 0);
 	engine_run(box.net->engine);
 	/* 2 + 200 + 4 x 1000 + 0.5. */

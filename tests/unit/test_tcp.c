@@ -34,6 +34,21 @@ static void no_route(void)
 	net_free(net);
 }
 
+/* An overlay's 50 bytes and TCP/IP's 52 do not fit packets of 100. */
+static void no_room_beside_headers(void)
+{
+	struct net *net = net_new();
+	net->link.packet_payload_B = 100;
+	struct tcp_params params = tcp_defaults(net);
+	params.encapsulation_B = 50;
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	CHECK(net->reason && strstr(net->reason, "no room"));
+	CHECK(net->opened_s < 0);
+	net_free(net);
+}
+
 /* A buffer of 64 KiB on a wire of 1 MB/s. The first message fits; the second
  * is accepted when the first has drained, the third after the second. A message
  * of four buffers is accepted when all but one buffer of it has drained. */
@@ -208,6 +223,7 @@ static void spans_are_traced(void)
 static const struct test tests[] = {
 	TEST(kinds),
 	TEST(no_route),
+	TEST(no_room_beside_headers),
 	TEST(writers_wait_for_room),
 	TEST(bytes_are_conserved),
 	TEST(any_loss_ends),
