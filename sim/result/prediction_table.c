@@ -162,8 +162,8 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	fputc('\n', out);
 	if (prediction->ok)
 		fprintf(out,
-			"%" PRIu64 " calls a step, %" PRIu64
-			" of them polls; %.3g retransmission timeouts a step; connecting took %s\n",
+			"%" PRIu64 " calls and %" PRIu64
+			" polls a step; %.3g retransmission timeouts a step; connecting took %s\n",
 			prediction->calls_count, prediction->polls_count,
 			prediction->retransmission_timeouts,
 			quantity_format(scratch, QUANTITY_TIME, prediction->connect_s));
