@@ -44,6 +44,7 @@ struct fabric *fabric_new(struct arena *arena, struct engine *engine);
 int fabric_resource_add(struct fabric *fabric, const char *name, double capacity);
 void fabric_capacity_set(struct fabric *fabric, int resource, double capacity);
 double fabric_capacity(const struct fabric *fabric, int resource);
+double fabric_capacity_most(const struct fabric *fabric, int resource); /* it ever had */
 size_t fabric_resource_count(const struct fabric *fabric);
 const char *fabric_resource_name(const struct fabric *fabric, int resource);
 /* Units that have passed since the start (integrated up to now). */

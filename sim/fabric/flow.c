@@ -36,7 +36,8 @@ int fabric_resource_add(struct fabric *fabric, const char *name, double capacity
 	FW_ASSERT(capacity > 0 && isfinite(capacity));
 	int index = names_add(fabric->resource_names, name);
 	FW_ASSERT((size_t)index == fabric->resources.count); /* the name is new */
-	VEC_PUSH(fabric->arena, &fabric->resources)->capacity = capacity;
+	struct resource *resource = VEC_PUSH(fabric->arena, &fabric->resources);
+	resource->capacity = resource->capacity_most = capacity;
 	return index;
 }
 
@@ -74,6 +75,7 @@ void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
 	if (capacity == resource->capacity)
 		return;
 	resource->capacity = capacity;
+	resource->capacity_most = fmax(resource->capacity_most, capacity);
 	if (resource->flow_count > 0)
 		mark_dirty(fabric, index);
 }
@@ -81,6 +83,11 @@ void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
 double fabric_capacity(const struct fabric *fabric, int index)
 {
 	return resource_at(fabric, index)->capacity;
+}
+
+double fabric_capacity_most(const struct fabric *fabric, int index)
+{
+	return resource_at(fabric, index)->capacity_most;
 }
 
 size_t fabric_resource_count(const struct fabric *fabric)

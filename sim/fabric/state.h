@@ -48,7 +48,7 @@ struct flow {
 };
 
 struct resource {
-	double capacity;
+	double capacity, capacity_most;
 	struct use *first, *last;
 	size_t flow_count;
 	double carried; /* by flows that are over */

@@ -467,19 +467,31 @@ static struct world_outcome read_outcome(struct world *w, struct world_outcome o
 	return outcome;
 }
 
+/* Clients that have no answer when the run ends at a limit. */
+static void unfinished(struct world *w)
+{
+	for (size_t i = 0; i < w->scenario->client_count; i++)
+		if (!w->clients[i].over)
+			client_failed(
+				&w->clients[i],
+				arena_printf(w->arena,
+					     "no end in sight after %llu events and %.3g s "
+					     "of simulated time",
+					     (unsigned long long)engine_events_count(w->engine),
+					     s_from_ps(engine_now_ps(w->engine))));
+}
+
 /* What must hold of every run, whatever was simulated. */
 static void check(struct world *w, enum engine_end end, struct world_outcome *outcome)
 {
 	if (end == ENGINE_FAILED)
 		outcome->broken = engine_failure(w->engine);
-	else if (end == ENGINE_EVENTS || end == ENGINE_TIME)
-		outcome->broken = "the run reached its limit of events or simulated time";
+	else if (end == ENGINE_DRAINED && w->over_count < w->scenario->client_count)
+		outcome->broken = "a program waits for something that will never happen";
 	double now_s = s_from_ps(engine_now_ps(w->engine));
 	for (size_t i = 0; i < fabric_resource_count(w->fabric) && !outcome->broken; i++) {
 		double carried = fabric_carried(w->fabric, (int)i);
-		/* a capacity may have changed in between, but never above its first value */
-		if (carried > fabric_capacity(w->fabric, (int)i) * now_s * (1 + 1e-6) + 1 &&
-		    fabric_flows_on(w->fabric, (int)i) == 0)
+		if (carried > fabric_capacity_most(w->fabric, (int)i) * (now_s * (1 + 1e-6) + 1e-6))
 			outcome->broken = arena_printf(
 				w->arena,
 				"resource '%s' carried %.17g units in %.17g s, above its capacity",
@@ -513,6 +525,8 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 	}
 	enum engine_end end =
 		w->over_count < scenario->client_count ? engine_run(w->engine) : ENGINE_DRAINED;
+	if (end == ENGINE_EVENTS || end == ENGINE_TIME)
+		unfinished(w);
 	check(w, end, &outcome);
 	return read_outcome(w, outcome);
 }

@@ -53,6 +53,11 @@ fails 'connection timeout: no connection to server within 5 s' \
 	--set 'link.*.loss=1' --set 'runtime.connect_timeout=5 s'
 verdict 'verdicts.a_wire_that_lets_nothing_through'
 
+# Months a step: longer than the simulator follows anything.
+fails 'no end in sight after' --topology t320-same-lan --stack pytorch --model vgg16 --batch 16 \
+	--set 'gpu.*.fp32=1 MFLOP/s'
+verdict 'verdicts.a_step_without_end'
+
 # The verdict of one case does not hide the numbers of another.
 printf 'case = { topology = "t320-same-esxi"; batch = 64; };\n' >large.cfg
 printf 'case = { topology = "t320-same-esxi"; batch = 16; };\n' >small.cfg
