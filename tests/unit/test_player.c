@@ -49,6 +49,7 @@ static void slow_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 
 static size_t steps_seen;
 static size_t stop_after; /* 0: never */
+static int64_t pause_ps;  /* after the first step */
 
 static bool step_done(void *ctx, struct player *player, const struct step_record *record)
 {
@@ -56,6 +57,8 @@ static bool step_done(void *ctx, struct player *player, const struct step_record
 	CHECK(record == player_step_at(player, steps_seen));
 	steps_seen++;
 	CHECK(player_step_count(player) == steps_seen);
+	if (pause_ps > 0 && steps_seen == 1)
+		player_pause(player, pause_ps);
 	return steps_seen != stop_after;
 }
 
@@ -387,6 +390,31 @@ static void threads_leave_their_traces(void)
 	world_release(&w);
 }
 
+/* Twenty steps of 5 us with no limit but step_done's, and 50 us after the first
+ * one, which are in no step. */
+static void a_pause_lies_between_steps(void)
+{
+	static const struct item items[] = {THINK(5)};
+	static const struct call_thread thread = {"main", items, 1};
+	static const struct call_stream program = {.threads = &thread, .thread_count = 1};
+	struct player *player;
+
+	setup();
+	world_build(&w);
+	stop_after = 20;
+	pause_ps = 50000000;
+	player = play_slow(&program, 10000000, 0);
+	pause_ps = 0;
+	CHECK(player_step_count(player) == 20);
+	CHECK_US(player_step_at(player, 0)->end_ps, 5);
+	CHECK_US(player_step_at(player, 1)->start_ps, 55);
+	for (size_t i = 1; i < 20; i++) {
+		CHECK_US(player_step_at(player, i)->start_ps, 55 + 5 * (double)(i - 1));
+		check_times(player_step_at(player, i), 5, 0, 0);
+	}
+	world_release(&w);
+}
+
 static const struct test tests[] = {
 	TEST(threads_hand_over_by_signals),
 	TEST(a_player_can_be_stopped),
@@ -397,6 +425,7 @@ static const struct test tests[] = {
 	TEST(a_sweep_asks_for_every_pending_event),
 	TEST(late_watches_do_not_leak_into_the_next_step),
 	TEST(threads_leave_their_traces),
+	TEST(a_pause_lies_between_steps),
 };
 
 int main(void)

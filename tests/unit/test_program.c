@@ -50,7 +50,7 @@ static size_t framework_of(const char *name)
 	for (size_t i = 0; i < framework_count(); i++)
 		if (strcmp(framework_at(i)->name, name) == 0)
 			return i;
-	CHECK(!"a framework of that name");
+	CHECK_TEXT("no such framework", name);
 	return 0;
 }
 
