@@ -99,8 +99,9 @@ struct tcp_direction {
 	uint64_t missing;      /* packets lost among those arrived */
 	uint64_t duplicates;   /* packets arrived above the first hole */
 	bool repairing;
-	bool given_up;    /* a long write will never be complete */
-	uint64_t retries; /* timeouts of the same packet so far */
+	bool given_up;      /* a long write will never be complete */
+	uint64_t retries;   /* timeouts of the same packet so far */
+	int64_t stalled_ps; /* up to then waits are in the counter */
 	struct event_id rto_event;
 	struct flow_id repair_flow;
 

@@ -47,8 +47,11 @@ static void pass_on_ready(struct tcp_direction *direction)
 	       direction->air.head->lost == 0) {
 		struct tcp_write *write = tcp_pop(&direction->air);
 		if (now_ps > write->arrived_ps) {
-			direction->connection->counters.stalled_s +=
-				s_from_ps(now_ps - write->arrived_ps);
+			int64_t since_ps = write->arrived_ps > direction->stalled_ps
+						   ? write->arrived_ps
+						   : direction->stalled_ps;
+			direction->connection->counters.stalled_s += s_from_ps(now_ps - since_ps);
+			direction->stalled_ps = now_ps;
 			tcp_trace(direction, SPAN_LOSS, write->message.label, write->arrived_ps,
 				  now_ps);
 		}

@@ -63,7 +63,9 @@ struct connection_counters {
 	uint64_t losses_count;   /* packets lost */
 	uint64_t timeouts_count; /* retransmission timeouts */
 	uint64_t fast_retransmits_count;
-	double stalled_s; /* time that messages waited for retransmissions */
+	/* Time in which messages waited for retransmissions: of several that wait
+	 * together in one direction it counts once. */
+	double stalled_s;
 };
 
 struct transport_kind {

@@ -49,7 +49,6 @@ static const struct option_row option_rows[] = {
 	{"color", OPTION_VALUE, "auto|always|never", "colours on a terminal"},
 	{"quiet", OPTION_FLAG, NULL, "no messages but errors"},
 	{"plain", OPTION_FLAG, NULL, "names only, one a line"},
-	{"all", OPTION_FLAG, NULL, "everything"},
 };
 enum { OPTION_COUNT = sizeof option_rows / sizeof option_rows[0] };
 
@@ -215,6 +214,7 @@ static void take_value(struct parser *p, const char *name, const char *value)
 		c->jobs = (unsigned)count_of(p, name, value, 1024);
 	} else {
 		size_t color = choice_of(p, name, value, colors);
+		c->color_always = color == 1;
 		c->color = color == 1 || (color == 0 && c->color);
 	}
 }
@@ -234,7 +234,6 @@ static void take_option(struct parser *p, char *word)
 	if (row->kind == OPTION_FLAG) {
 		p->command->quiet |= strcmp(name, "quiet") == 0;
 		p->command->plain |= strcmp(name, "plain") == 0;
-		p->command->all |= strcmp(name, "all") == 0;
 		return;
 	}
 	if (!value && p->next < p->argc)

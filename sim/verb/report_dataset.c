@@ -526,7 +526,7 @@ int report_dataset(struct report *report, const struct command *command, const c
 	scenes(&part);
 	besides(&part);
 	if (!command->quiet && strcmp(command->output, "-") != 0) {
-		validation_print(stdout, report->arena, part.outcome);
+		validation_print(stdout, report->arena, part.outcome, command->color);
 		putchar('\n');
 	}
 	if (!part.outcome->bounds_hold)

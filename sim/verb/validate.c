@@ -82,11 +82,13 @@ static void summary_line(FILE *out, const char *role, const struct error_summary
 			100 * summary->geomean_abs, 100 * summary->coverage);
 }
 
-static void claim_lines(FILE *out, const struct dataset_outcome *outcome)
+static void claim_lines(FILE *out, const struct dataset_outcome *outcome, bool color)
 {
+	static const char *const words[2][2] = {{"BROKEN", "holds "},
+						{"\033[31mBROKEN\033[0m", "\033[32mholds\033[0m "}};
 	for (size_t i = 0; i < outcome->dataset->claim_count; i++) {
 		const struct claim_outcome *claim = &outcome->claims[i];
-		fprintf(out, "%s: %s (", claim->holds ? "holds " : "BROKEN", claim->claim->text);
+		fprintf(out, "%s: %s (", words[color][claim->holds], claim->claim->text);
 		for (size_t k = 0; k < claim->value_count; k++)
 			fprintf(out, "%s%.3f", k ? ", " : "", claim->values[k]);
 		fprintf(out, ")\n");
@@ -147,7 +149,8 @@ struct validation {
 	size_t count;
 };
 
-void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
+void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
+		      bool color)
 {
 	static const char *const titles[] = {"row",           "role",  "measured",  "predicted",
 					     "90 % interval", "error", "what binds"};
@@ -165,9 +168,15 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 	if (outcome->verdict_count)
 		fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count,
 			outcome->verdict_count);
-	claim_lines(out, outcome);
+	claim_lines(out, outcome, color);
 	fitted_lines(out, arena, outcome);
 	beside_tables(out, arena, outcome);
+}
+
+/* Never in a file, unless that is asked for. */
+static bool colored(const struct command *command)
+{
+	return command->color && (command->color_always || strcmp(command->output, "-") == 0);
 }
 
 static void write_table(FILE *out, const void *ctx)
@@ -175,7 +184,7 @@ static void write_table(FILE *out, const void *ctx)
 	const struct validation *v = ctx;
 	for (size_t i = 0; i < v->count; i++) {
 		fputs(i ? "\n" : "", out);
-		validation_print(out, v->command->arena, v->outcomes[i]);
+		validation_print(out, v->command->arena, v->outcomes[i], colored(v->command));
 	}
 }
 

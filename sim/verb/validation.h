@@ -14,7 +14,8 @@ const struct dataset_outcome **command_validate(const struct command *command, s
 						int *exit_code);
 
 /* The table of one dataset with its errors, claims and fitted parameters. */
-void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome);
+void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
+		      bool color);
 
 /* Measured rows against predictions; NULL if there is none. */
 struct drawing *validation_parity(struct arena *arena, struct chart_text text,

@@ -31,7 +31,8 @@ struct command {
 	size_t draws;
 	bool draws_given;
 	unsigned jobs;
-	bool quiet, color, plain, all;
+	bool quiet, plain;
+	bool color, color_always; /* whether claims are green or red */
 	const char *data_root;
 };
 

@@ -79,6 +79,25 @@ static void lost_tail_waits_for_the_timer(void)
 	net_free(net);
 }
 
+/* Eight messages at once, again and again at a loss of a third: several wait for
+ * one retransmission, yet there is no more waiting than there is time. */
+static void messages_that_wait_together_count_once(void)
+{
+	struct tcp_params params;
+	struct net *net = lossy(0.3, &params);
+	open(net, &params);
+	double start_s = net_now_s(net);
+	for (uint64_t i = 0; i < 320; i++)
+		engine_at(net->engine, ps_from_s(start_s + 0.25 * (double)(i / 8)), send_one, net,
+			  i);
+	net_run(net);
+	const struct connection_counters *counters = connection_counters(net->connection);
+	CHECK(net->delivered_count == 320);
+	CHECK(counters->stalled_s > 0.5 * (net_now_s(net) - start_s));
+	CHECK(counters->stalled_s <= net_now_s(net) - start_s);
+	net_free(net);
+}
+
 /* Eight packets a second apart: a loss with three packets behind it is repaired
  * one round trip later, one nearer to the end after the timeout. */
 static void loss_in_the_middle(void)
@@ -240,10 +259,15 @@ static void loss_process(void)
 }
 
 static const struct test tests[] = {
-	TEST(lost_tail_waits_for_the_timer), TEST(loss_in_the_middle),
-	TEST(later_messages_reveal_a_loss),  TEST(all_lost_is_a_verdict),
-	TEST(connect_is_given_up),           TEST(connect_timeout),
-	TEST(lost_syn_costs_a_second),       TEST(loss_process),
+	TEST(lost_tail_waits_for_the_timer),
+	TEST(messages_that_wait_together_count_once),
+	TEST(loss_in_the_middle),
+	TEST(later_messages_reveal_a_loss),
+	TEST(all_lost_is_a_verdict),
+	TEST(connect_is_given_up),
+	TEST(connect_timeout),
+	TEST(lost_syn_costs_a_second),
+	TEST(loss_process),
 };
 
 int main(void)
