@@ -194,7 +194,7 @@ static struct step_time step_time_of(const struct client_run *run)
 		for (size_t k = 0; k < TIME_KIND_COUNT; k++)
 			time.idle[k] += step->gpu_idle_s[k] / run->steady_work;
 	}
-	time.lost = fmin(run->remote.stalled_s / (double)run->step_count,
+	time.lost = fmin(run->window_stalled_s / run->steady_work,
 			 time.idle[TIME_CALL] + time.idle[TIME_WAIT]);
 	return time;
 }
@@ -226,8 +226,7 @@ static void summarize_breakdown(const struct world_outcome *outcome, struct pred
 	const struct step_record *last = &run->steps[run->steady_first + run->steady_count - 1];
 	prediction->calls_count = last->calls_count;
 	prediction->polls_count = last->polls_count;
-	prediction->retransmission_timeouts =
-		(double)run->remote.timeouts_count / (double)run->step_count;
+	prediction->retransmission_timeouts = (double)run->window_timeouts_count / run->steady_work;
 	static const char *const names[] = {"the GPU's kernels",
 					    "issuing calls on the host",
 					    "calls' round trips and copies on the network",

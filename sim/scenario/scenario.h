@@ -155,7 +155,9 @@ struct client_run { /* what came out for one client */
 	 * further and further ahead. */
 	size_t steady_first, steady_count;
 	double steady_work;
-	struct remote_counters remote; /* zero for local */
+	struct remote_counters remote; /* of the whole run; zero for local */
+	double window_stalled_s;       /* of these, in the window */
+	uint64_t window_timeouts_count;
 	double connect_s;
 };
 struct link_use {

@@ -25,8 +25,9 @@ struct client {
 	struct remote_client *remote; /* NULL: local */
 	struct player *player;
 	struct client_run *run;
-	int64_t work_ps; /* of the kernels of a step of its program */
-	size_t first;    /* no step before it began in the window */
+	struct remote_counters before; /* when the window opened */
+	int64_t work_ps;               /* of the kernels of a step of its program */
+	size_t first;                  /* no step before it began in the window */
 	bool paused, warm;
 	bool over; /* steady or failed */
 };
@@ -133,6 +134,9 @@ static void window_open(struct world *w)
 		w->gpu_before_s[i] = gpu_busy_s(w->gpus[i]);
 	for (size_t i = 0; i < w->link_count; i++)
 		w->link_before_B[i] = fabric_carried(w->fabric, link_resource(w, i));
+	for (size_t i = 0; i < w->scenario->client_count; i++)
+		if (w->clients[i].remote)
+			w->clients[i].before = remote_counters(w->clients[i].remote);
 }
 
 static void client_warm(void *ctx, uint64_t arg)
@@ -431,6 +435,9 @@ static void read_clients(const struct world *w, struct world_outcome *outcome)
 		run->steps = steps;
 		if (client->remote)
 			run->remote = remote_counters(client->remote);
+		run->window_stalled_s = run->remote.stalled_s - client->before.stalled_s;
+		run->window_timeouts_count =
+			run->remote.timeouts_count - client->before.timeouts_count;
 		run->steady_first = window_first(client);
 		run->steady_count = run->step_count - run->steady_first;
 		run->steady_work = client->player ? work_since(client, run->steady_first) : 0;
@@ -502,7 +509,7 @@ static void check(struct world *w, enum engine_end end, struct world_outcome *ou
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace)
 {
-	static const struct engine_limits limits = {.events_max = 400000000,
+	static const struct engine_limits limits = {.events_max = 100000000,
 						    .time_max_ps = 2000000 * PS_PER_S};
 	struct world *w = ARENA_NEW(arena, struct world);
 	*w = (struct world){.arena = arena, .scenario = scenario, .seed = seed};
