@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What `plot` and `report` cannot use: exit code 2 with the place, nothing drawn.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+printf 'case = { topology = "t320-same-esxi"; batch = 8; };\n' >case.cfg
+farwire run case.cfg -q --draws 0 --format json -o good.json
+[ "$code" = 0 ] || complain "no result to begin with: $(cat "$scratch.err")"
+
+expect 2 'missing\.json: ' plot missing.json -o x.svg
+mkdir folder.json
+expect 2 'folder\.json: ' plot folder.json -o x.svg
+printf '{\n' >bad.json
+expect 2 '^bad\.json:2: is no JSON' plot bad.json -o x.svg
+head -c 3000 good.json >bad.json
+expect 2 '^bad\.json:[0-9]+: is no JSON' plot bad.json -o x.svg
+echo '[]' >bad.json
+expect 2 '^bad\.json: holds no prediction' plot bad.json -o x.svg
+echo '[{"case": 5}]' >bad.json
+expect 2 "^bad\.json:1: prediction 1, 'case': is no text" plot bad.json -o x.svg
+sed 's/"verdict": "ok"/"verdict": "good"/' good.json >bad.json
+expect 2 "^bad\.json:[0-9]+: prediction 1, 'verdict'" plot bad.json -o x.svg
+expect 2 'needs to know where to draw' plot good.json
+expect 2 'must end in \.svg, \.pdf or \.png' plot good.json -o x.gif
+expect 1 "cannot write 'no-folder/x.svg'" plot good.json -o no-folder/x.svg
+[ ! -e x.svg ] || complain 'a plot of nothing'
+farwire plot good.json -o x.svg
+[ "$code" = 0 ] || complain "ended with $code: $(cat "$scratch.err")"
+grep -q '</svg>' x.svg || complain 'the good result is not drawn'
+verdict 'saved_results.plot'
+
+expect 2 '^missing\.cfg: cannot be read' report missing.cfg -o x.html
+expect 2 "dataset 'flexdirect_1050t' is not there \(did you mean" report flexdirect_1050t -q -o x.html
+expect 2 'must end in \.html or \.pdf' report case.cfg -q -o x.txt
+expect 1 "cannot write 'no-folder/x.html'" report case.cfg -q --draws 0 -o no-folder/x.html
+[ ! -e x.html ] || complain 'a report of nothing'
+verdict 'saved_results.report'
