@@ -10,6 +10,8 @@
 #include "sim/predict/predict.h"
 
 enum { DIMENSIONS_MAX = 40 };
+/* What sums of a step's parts may miss of it. */
+static const double ROUNDING = 1e-9;
 /* 5 and 95 % points of the standard normal. */
 static const double NORMAL_95 = 1.6448536269514722;
 
@@ -221,6 +223,9 @@ static void summarize_breakdown(const struct world_outcome *outcome, struct pred
 			parts[k].seconds += share * seconds[k];
 		span += share * time.span;
 	}
+	struct breakdown_part *other = &parts[sizeof parts / sizeof parts[0] - 1];
+	if (fabs(other->seconds) < ROUNDING * span)
+		other->seconds = 0;
 	prediction->breakdown_count = sizeof parts / sizeof parts[0];
 	memcpy(prediction->breakdown, parts, sizeof parts);
 	const struct step_record *last = &run->steps[run->steady_first + run->steady_count - 1];
