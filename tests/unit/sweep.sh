@@ -83,7 +83,7 @@ verdict 'sweep.words_as_values'
 
 # Where the wire between the LANs loses too much, there is no number but a
 # reason: ok up to some loss, never after it, and at 1 not even a connection.
-expect 0 '' sweep --topology t320-different-lan --program client --set case.server=server \
+expect 0 '' sweep --topology t320-different-lan --program client --server server \
 	--runtime flexdirect-1.11 -q --format csv --vary link.router-port.loss=0,0.01,0.1,0.3,0.5,0.7,0.9,1
 tr -d '\r' <"$scratch.out" | awk -F, 'NR == 1 { next }
 { rate[NR] = $2 }

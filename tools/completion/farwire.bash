@@ -35,7 +35,7 @@ _farwire_value() { # completes the value of an option; 1: it takes none
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		;;
-	--program | --gpu | --batch | --fraction | --copies | --set | --vary | --title | --seed | \
+	--program | --server | --gpu | --batch | --fraction | --copies | --set | --vary | --title | --seed | \
 		--draws | --jobs)
 		COMPREPLY=()
 		;;
