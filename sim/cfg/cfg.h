@@ -82,7 +82,7 @@ struct cfg_param {
 	double low, high;     /* 90 % interval; equal to value where none */
 	const char *status;   /* "published" "derived" "measured" "fitted"
 				 "assumption" "default" "given" */
-	const char *note;     /* of the group, or the row's source; never NULL */
+	const char *note;     /* of the group; of a default its source; never NULL */
 };
 
 /* Overrides and the record of what was resolved: one for each reading of a

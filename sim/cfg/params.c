@@ -280,6 +280,7 @@ static void read_file(struct reading *reading, const struct cfg_node *node)
 	param->source = CFG_SOURCE_FILE;
 	param->origin = cfg_origin(node);
 	param->status = "given";
+	param->note = ""; /* the row's source is that of its default alone */
 	if (cfg_is_group(node)) {
 		read_group(reading, node);
 	} else if (read_scalar(reading, node, "", &param->value, &param->text)) {
@@ -293,7 +294,7 @@ static void read_setting(struct reading *reading, const struct cfg_setting *sett
 	param->source = CFG_SOURCE_SET;
 	param->origin = setting->origin;
 	param->status = "given";
-	param->note = reading->row->source;
+	param->note = "";
 	const char *wrong =
 		parse(reading->arena, reading->row, setting->text, &param->value, &param->text);
 	if (wrong) {

@@ -26,11 +26,11 @@ static const struct param_row gpu_rows[] = {
 		     "from the end of an operation to the next kernel of its stream",
 		     "NVIDIA blog 'Getting Started with CUDA Graphs' (2019; figures from memory), "
 		     "V100: 3.8 us from kernel to kernel, of which it runs 2.9 us"),
-	PARAM_NUMBER(
-		struct gpu_params, launch_latency_s, QUANTITY_TIME, 0, 1, "2.5 us",
-		"least time from a kernel's submission to its start",
-		"the same: 9.6 us for launch, 2.9 us of kernel and synchronise; what the host's "
-		"share (about 3 us to launch, 1 us to wake) leaves"),
+	PARAM_NUMBER(struct gpu_params, launch_latency_s, QUANTITY_TIME, 0, 1, "2.5 us",
+		     "least time from a kernel's submission to its start",
+		     "the CUDA Graphs post (see kernel_gap): 9.6 us for launch, 2.9 us of kernel "
+		     "and synchronise; what the host's share (about 3 us to launch, 1 us to "
+		     "wake) leaves"),
 	PARAM_WHOLE(struct gpu_params, copy_engines_count, 1, 2, "2",
 		    "1: copies of both directions take turns; 2: an engine for each",
 		    "deviceQuery of Pascal and later: 2 copy engines or more"),

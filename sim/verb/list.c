@@ -21,8 +21,34 @@ static const struct folder {
 
 static const char *const built_in[] = {"links", "transports", "policies", "frameworks", "verbs"};
 
+/* Of a file's first comment, to a full stop before a space, or the comment's end. */
+static const char *first_sentence(struct arena *arena, const char *path)
+{
+	const char *sentence = "";
+	char line[512], *stop = NULL;
+	FILE *file = fopen(path, "r");
+	while (file && !stop && fgets(line, sizeof line, file)) {
+		if (strstr(line, "SPDX"))
+			continue;
+		if (line[0] != '#' || line[1] != ' ')
+			break;
+		line[strcspn(line, "\n")] = '\0';
+		char *text =
+			arena_printf(arena, "%s%s%s", sentence, *sentence ? " " : "", line + 2);
+		stop = strstr(text, ". ");
+		if (stop)
+			*stop = '\0';
+		sentence = text;
+	}
+	if (file)
+		fclose(file);
+	size_t length = strlen(sentence);
+	length -= length && sentence[length - 1] == '.';
+	return arena_printf(arena, "%.*s", (int)length, sentence);
+}
+
 /* What a file says of itself: help, title or source of its group, else its
- * first comment line. */
+ * first comment's first sentence. */
 static const char *help_of(const struct command *command, const char *path, const char *group)
 {
 	static const char *const keys[] = {"help", "title", "source"};
@@ -33,14 +59,7 @@ static const char *help_of(const struct command *command, const char *path, cons
 		if (text)
 			return text;
 	}
-	char line[512] = "";
-	FILE *file = fopen(path, "r");
-	while (file && fgets(line, sizeof line, file) && (line[0] != '#' || strstr(line, "SPDX")))
-		line[0] = '\0';
-	if (file)
-		fclose(file);
-	line[strcspn(line, "\n")] = '\0';
-	return arena_strdup(command->arena, line[0] == '#' ? line + 1 + (line[1] == ' ') : "");
+	return first_sentence(command->arena, path);
 }
 
 static void add(const struct command *command, struct table *table, const char *what,

@@ -113,8 +113,8 @@ static void verb_help(const struct verb *verb)
 	for (size_t i = 0; i < OPTION_COUNT; i++)
 		if (takes(verb, &option_rows[i])) {
 			const struct option_row *row = &option_rows[i];
-			printf("  --%s %s\n      %s\n", row->name, row->value ? row->value : "",
-			       row->help);
+			printf("  --%s%s%s\n      %s\n", row->name, row->value ? " " : "",
+			       row->value ? row->value : "", row->help);
 		}
 	printf("\nExamples:\n%s", verb->examples);
 }
@@ -286,6 +286,15 @@ static bool parse_words(struct parser *p)
 	return true;
 }
 
+/* A case may be named as `farwire list cases` does; a file of that name goes before. */
+static const char *shipped_case(const struct command *c, const char *word)
+{
+	if (strchr(word, '/') || access(word, F_OK) == 0)
+		return word;
+	const char *path = arena_printf(c->arena, "%s/topologies/cases/%s.cfg", c->data_root, word);
+	return access(path, R_OK) == 0 ? path : word;
+}
+
 static void check_words(struct parser *p)
 {
 	const struct command *c = p->command;
@@ -341,5 +350,7 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 		wrong(&p, "the shipped topologies and models are not beside the program (set "
 			  "FARWIRE_DATA to their folder)");
 	check_words(&p);
+	for (size_t i = 0; c->verb->cases && c->data_root && i < p.words.count; i++)
+		p.words.items[i] = shipped_case(c, p.words.items[i]);
 	return p.wrong ? NULL : c;
 }

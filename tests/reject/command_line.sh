@@ -65,7 +65,7 @@ expect 2 "^--transport: case: no transport is called 'udp' \(write tcp, rdma or 
 expect 2 "^--gpu: GPU 'gpu7' is not there \(did you mean 'gpu0'\?" run case.cfg --gpu gpu7
 expect 2 "^--program: program's guest 'clint' is not there \(did you mean 'client'\?" \
 	run case.cfg --program clint
-expect 2 "^--set: server guest 'servr' is not there \(did you mean 'server'\?" run case.cfg --set case.server=servr
+expect 2 "^--server: server guest 'servr' is not there \(did you mean 'server'\?" run case.cfg --server servr
 expect 2 "^--set: guest 'client' is not on the host of GPU 'gpu0'" \
 	run --topology t320-same-lan --set case.server=client
 expect 2 "^--program: .*no runtime to forward its calls" run --topology t320-same-lan --program client

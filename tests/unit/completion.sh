@@ -30,4 +30,5 @@ offers none run --runtime no
 offers jsonl compare --format js
 offers flexdirect_1050ti validate flex
 offers topologies list topo
+offers quarter-gpu run quart
 offers topologies/t320-same-lan.cfg check topologies/t320-same-l

@@ -98,7 +98,7 @@ static void groups_carry_interval_and_history(void)
 	CHECK_NEAR(bandwidth->low, 1.125e9, 1e-12);
 	CHECK_NEAR(bandwidth->high, 1.375e9, 1e-12);
 	CHECK_TEXT(bandwidth->status, "given");
-	CHECK_TEXT(bandwidth->note, "given");
+	CHECK_TEXT(bandwidth->note, ""); /* the source in the row is that of the default */
 	const struct cfg_param *loss = found(&f, "link.a.loss"); /* cut at the row's most, 1 */
 	CHECK_NEAR(loss->low, 0.882, 1e-12);
 	CHECK(loss->high == 1);

@@ -82,9 +82,13 @@ _farwire() {
 	plot) _farwire_files '@(json|jsonl)' "$current" ;;
 	report)
 		_farwire_files cfg "$current"
-		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_farwire_names datasets)" -- "$current")
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_farwire_names datasets) $(_farwire_names cases)" -- "$current")
 		;;
-	*) _farwire_files cfg "$current" ;;
+	check) _farwire_files cfg "$current" ;;
+	*)
+		_farwire_files cfg "$current"
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_farwire_names cases)" -- "$current")
+		;;
 	esac
 }
 

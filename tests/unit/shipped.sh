@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What ships, by name: a line of `farwire list` for each file, a case wherever a
+# file of one may stand, and values that a file gives without a source.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+expect 0 '' list gpus runtimes
+shows '^gpus +v100-sxm2 +Tesla V100 SXM2, 16 GB *$'
+shows '^runtimes +asynchronous .*sent; handles are given out by the client, attributes asked for once *$'
+verdict shipped.list
+
+expect 0 '' explain quarter-gpu case.fraction
+shows '^case.fraction +0.25 .*topologies/cases/quarter-gpu.cfg:[0-9]+'
+expect 0 '' run quarter-gpu --draws 0
+shows '^a quarter of a V100 '
+cat >quarter-gpu <<'END'
+case = { topology = "t320-same-esxi"; program = "client"; runtime = "synchronous"; fraction = 0.5; };
+END
+expect 0 '' explain quarter-gpu case.fraction # one's own file goes before
+shows '^case.fraction +0.5 '
+verdict shipped.case_by_name
+
+# The asynchronous runtime's file sets the cache; "no cache" is the default's source.
+expect 0 '' explain quarter-gpu --runtime asynchronous runtime.query_cache
+shows '^runtime.query_cache +true +given +.*asynchronous.cfg:[0-9]+ *$'
+verdict shipped.given_without_a_note
