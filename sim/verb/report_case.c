@@ -136,10 +136,12 @@ static bool is_uncertain(const struct cfg_param *param)
 	return param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;
 }
 
+/* Whether the input crosses the wire decides more than most, chosen or not. */
 static bool is_chosen(const struct cfg_param *param)
 {
 	bool empty = param->text && !param->text[0];
-	return (strncmp(param->path, "case.", 5) == 0 && !empty) || param->source == CFG_SOURCE_SET;
+	return (strncmp(param->path, "case.", 5) == 0 && !empty) ||
+	       param->source == CFG_SOURCE_SET || strcmp(param->path, "stack.real_input") == 0;
 }
 
 static void parameters(struct report *report, const struct command *command,
