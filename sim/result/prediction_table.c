@@ -172,7 +172,7 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	if (prediction->draws_count > 0)
 		fprintf(out, "%zu draws (in brackets: 90 %% intervals)", prediction->draws_count);
 	else
-		fputs("no draws", out);
+		fputs("no intervals (--draws 0, or no parameter has one)", out);
 	fputs(", farwire " FARWIRE_VERSION "\n", out);
 }
 

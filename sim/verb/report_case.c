@@ -86,7 +86,7 @@ static void prediction_table(struct report *report, const struct prediction *p)
 		p->draws_count ? arena_printf(report->arena,
 					      "with 90 %% intervals from %zu draws (seed %llu)",
 					      p->draws_count, (unsigned long long)p->seed)
-			       : "without intervals (nothing was drawn)";
+			       : "without intervals (--draws 0, or no parameter has one)";
 	struct report_table *table = report_table(report, "The prediction, %s.", draws);
 	report_column(table, "quantity", COLUMN_TEXT);
 	report_column(table, "value", COLUMN_NUMBER);
