@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/table.h"
+#include "sim/cfg/cfg.h"
 #include "sim/result/write.h"
 
 static bool has_interval(struct estimate estimate)
@@ -157,6 +159,23 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 	table_print(table, out);
 }
 
+/* Kernel times that nobody fitted: absolute rates are guesses then. */
+static void guessed_rates(FILE *out, const struct prediction *prediction)
+{
+	static const char prefix[] = "efficiency.", key[] = ".peak";
+	size_t count = prediction->resolution ? cfg_param_count(prediction->resolution) : 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_param *param = cfg_param_at(prediction->resolution, i);
+		const char *last = strrchr(param->path, '.');
+		if (strncmp(param->path, prefix, strlen(prefix)) == 0 && strcmp(last, key) == 0 &&
+		    strcmp(param->status, "default") == 0)
+			fprintf(out,
+				"images/s are a guess: no measured rate behind %s; ratios "
+				"depend less on it\n",
+				param->path);
+	}
+}
+
 static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	fputc('\n', out);
@@ -174,6 +193,7 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	else
 		fputs("no intervals (--draws 0, or no parameter has one)", out);
 	fputs(", farwire " FARWIRE_VERSION "\n", out);
+	guessed_rates(out, prediction);
 }
 
 void predictions_table(FILE *out, const struct prediction *const *predictions, size_t count)

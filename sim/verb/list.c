@@ -110,6 +110,44 @@ static void list_built_in(const struct command *command, struct table *table, co
 			add(command, table, what, verb_at(i)->name, verb_at(i)->help);
 }
 
+static void list_rows(const struct command *command, struct table *table,
+		      const struct param_table *params)
+{
+	for (size_t i = 0; i < params->count; i++) {
+		const struct param_row *row = &params->rows[i];
+		char key[80];
+		param_key(row, key, sizeof key);
+		const char *preset =
+			row->preset ? arena_printf(command->arena, "default %s", row->preset)
+				    : "must be given";
+		add(command, table, params->name,
+		    command->plain ? arena_printf(command->arena, "%s.%s", params->name, key) : key,
+		    arena_printf(command->arena, "%s (%s)", row->help, preset));
+	}
+}
+
+/* Every key of every group, too long to be listed unasked. */
+static void list_parameters(const struct command *command, struct table *table)
+{
+	static const struct param_table *const tables[] = {
+		&case_table,  &host_table,    &guest_table,  &gpu_table, &efficiency_table,
+		&stack_table, &runtime_table, &driver_table, &dma_table};
+	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+		list_rows(command, table, tables[i]);
+	for (size_t i = 0; i < transport_kind_count(); i++)
+		list_rows(command, table, transport_kind_at(i)->table);
+	for (size_t i = 0; i < link_kind_count(); i++)
+		list_rows(command, table, link_kind_at(i)->table);
+}
+
+static bool asked(const struct command *command, const char *name)
+{
+	for (size_t i = 0; i < command->word_count; i++)
+		if (strcmp(command->words[i], name) == 0)
+			return true;
+	return false;
+}
+
 static bool wanted(const struct command *command, const char *name, size_t *known)
 {
 	bool found = command->word_count == 0;
@@ -134,10 +172,14 @@ static int run(const struct command *command)
 	for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
 		if (wanted(command, built_in[i], &known))
 			list_built_in(command, table, built_in[i]);
+	if (asked(command, "parameters")) {
+		known++;
+		list_parameters(command, table);
+	}
 	if (known < command->word_count) {
 		fprintf(stderr, "farwire: list knows topologies, gpus, models, stacks, runtimes, "
 				"profiles, datasets, fits, cases, links, "
-				"transports, policies, frameworks, verbs\n");
+				"transports, policies, frameworks, verbs, parameters\n");
 		return EXIT_USAGE;
 	}
 	if (!command->plain)
@@ -149,7 +191,8 @@ const struct verb verb_list = {
 	.name = "list",
 	.words = "[WHAT...]",
 	.help = "what ships: topologies, models, runtimes, links ...",
-	.examples = "  farwire list\n  farwire list topologies --plain\n",
+	.examples = "  farwire list\n  farwire list topologies --plain\n"
+		    "  farwire list parameters   # every key\n",
 	.options = "plain quiet color",
 	.words_min = 0,
 	.run = run,
