@@ -51,9 +51,17 @@ struct prediction {
 	const char *name;
 	bool ok;
 	const char *reason;         /* of a failed verdict, else NULL */
-	struct estimate throughput; /* images/s, sum over clients */
-	struct estimate step_s;
-	struct estimate ratio;           /* to the baseline; NaN: none */
+	struct estimate throughput; /* images/s, sum over clients or ranks; of a benchmark
+				       of a collective its bus bandwidth in B/s */
+	struct estimate step_s;          /* of a collective: its time */
+	struct estimate ratio;           /* to the baseline; NaN: none. Of a job: scaling
+					    efficiency, throughput over GPUs times one GPU alone */
+	/* Of a job; 0 and NaN of anything else. */
+	size_t gpu_count;
+	struct estimate speedup;         /* throughput over that of one GPU alone */
+	struct estimate training_s;      /* of all epochs */
+	const char *collective;          /* of a benchmark: "all_reduce, 1 MiB"; else NULL */
+	const char *choice;              /* what the collective library chose, or NULL */
 	struct estimate gpu_utilization; /* mean over the GPUs in use */
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;

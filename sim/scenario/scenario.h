@@ -17,7 +17,7 @@
 #include "sim/engine/trace.h"
 #include "sim/fabric/link.h"
 #include "sim/remoting/remoting.h"
-#include "sim/training/program.h"
+#include "sim/training/job.h"
 #include "sim/transport/dma.h"
 
 /* What a case says (group `case`, or flags). Texts are names; "" where the
@@ -27,6 +27,18 @@ struct case_params {
 	const char *program, *server, *gpu;
 	double batch_count, fraction_ratio, copies_count;
 	double steps_warmup_count, steps_count;
+	/* Data-parallel training: gpus_count > 0 makes the case a job on that many
+	 * GPUs of the topology, machine after machine. */
+	double gpus_count;
+	double gpus_per_machine_count; /* 0: all that a machine has */
+	const char *exchange;          /* a file of models/exchanges/ */
+	const char *guest;             /* kind of place on each machine: a guest's name
+					  there; "": its first one */
+	double straggler_ratio;        /* the first rank computes that much slower: 1 */
+	double epochs_count, images_count; /* for the time of a whole training */
+	/* A collective alone, repeated, as nccl-tests does: "" or its name. */
+	const char *collective;
+	double collective_size_B;
 };
 extern const struct param_table case_table;
 
@@ -92,11 +104,35 @@ struct client_entry {
 	const void *transport_params;
 };
 
+/* A data-parallel job, or, with a collective, a benchmark of it. */
+struct job_entry {
+	const char *name;
+	struct origin origin;
+	const size_t *gpus, *guests; /* by rank: of the topology */
+	size_t rank_count;
+	double batch_count; /* of each rank */
+	const char *model;
+	const struct network *network;
+	const struct stack_params *stack;
+	const struct efficiency_params *efficiency;
+	const struct exchange_params *exchange;
+	const struct library_params *library;
+	const struct transport_kind *transport;
+	const void *transport_params;
+	const struct input_params *input;
+	const struct storage_params *storage; /* NULL: its input is synthetic */
+	double straggler_ratio;
+};
+
 struct scenario {
 	const char *name, *path;
 	struct topology topology;
 	const struct client_entry *clients;
 	size_t client_count;
+	const struct job_entry *jobs; /* either clients or jobs */
+	size_t job_count;
+	int collective; /* enum collective of a benchmark; -1: jobs train */
+	double collective_size_B;
 	struct driver_params driver;
 	struct dma_params dma;
 	double steps_warmup_count, steps_count; /* steps to leave out, most to measure */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ranks that do collectives together, over whatever lies between them.
+ *
+ * A communicator knows where its ranks are (a GPU, or a guest's memory for a
+ * parameter server on the CPU) and how bytes get from each to each: over NVLink
+ * or PCIe from GPU to GPU, through the host's memory where peers cannot reach
+ * each other, by RDMA from GPU memory or staged through the host, or by TCP
+ * through the guests' sockets with all that a virtual network adds. The WIRE of
+ * two ranks and a channel (wire.c) is a first-in-first-out queue: its
+ * messages' bytes leave one after the other as flows in the fabric, and
+ * arrive the library's hop latency and the links' latency later.
+ *
+ * Collectives of a communicator run one behind the other on each rank, as on
+ * one CUDA stream; a rank takes part from the moment it ARRIVES (its kernel
+ * starts) and is done with one when all its steps are, so late ranks hold up
+ * their neighbours and nobody else.
+ * The library (library.h) chooses algorithm, protocol and channels for each
+ * collective and its size; schedules are built once for each such choice.
+ */
+#ifndef FARWIRE_COLLECTIVE_COMMUNICATOR_H
+#define FARWIRE_COLLECTIVE_COMMUNICATOR_H
+
+#include "sim/collective/library.h"
+#include "sim/gpu/gpu.h"
+#include "sim/host/host.h"
+#include "sim/transport/transport.h"
+
+struct communicator;
+
+struct comm_rank {
+	struct gpu *gpu;     /* NULL: the guest's memory (a server on the CPU) */
+	struct guest *guest; /* where the rank's process runs */
+	struct cpu *core;    /* its network thread; NULL: one of the guest's is taken */
+};
+
+struct communicator_spec {
+	struct arena *arena;
+	struct engine *engine;
+	struct fabric *fabric;
+	const char *name; /* trace group, names of connections */
+	const struct library_params *library;
+	const struct comm_rank *ranks; /* workers, then servers */
+	size_t rank_count;             /* of workers */
+	size_t server_count;
+	/* Between hosts: rdma goes over infiniband or roce links from GPU to GPU, tcp
+	 * through connections between the guests. params of the kind; borrowed. */
+	const struct transport_kind *transport;
+	const void *transport_params;
+	uint64_t seed;
+	connection_failed_fn *failed; /* no route, a connection given up */
+	void *failed_ctx;
+};
+/* NULL if there is no way between two ranks: failed has been called. */
+struct communicator *communicator_new(const struct communicator_spec *spec);
+/* Opens the connections that it needs (none for rdma and inside a host), then fn. */
+void communicator_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t arg);
+
+struct collective_request {
+	enum collective collective;
+	double size_B;     /* > 0 */
+	const char *label; /* trace; borrowed */
+	void (*rank_done)(void *ctx, uint64_t arg, size_t rank); /* may be NULL */
+	event_fn *done;                                          /* all ranks; may be NULL */
+	void *ctx;
+	uint64_t arg;
+};
+/* Enqueues a collective for all ranks and returns its number. Server ranks need
+ * not arrive. */
+uint64_t communicator_begin(struct communicator *comm, const struct collective_request *request);
+/* Rank is ready for that collective from now on. */
+void communicator_arrive(struct communicator *comm, uint64_t number, size_t rank);
+
+struct communicator_counters {
+	uint64_t collectives_count, sends_count;
+	double sent_B, delivered_B; /* equal when nothing is under way */
+	double network_B;           /* of these, between hosts */
+};
+const struct communicator_counters *communicator_counters(const struct communicator *comm);
+/* What was chosen for such a collective, for reports: "ring, Simple, 16 channels". */
+const char *communicator_choice_text(struct communicator *comm, enum collective collective,
+				     double size_B);
+
+#endif

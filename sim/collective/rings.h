@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* In which order ranks stand on each ring, found from the links between them.
+ *
+ * Inside a node: rings over the widest NVLink connections that share no link
+ * direction, as many as there are (a DGX-1's hybrid mesh has several, a switch
+ * any number); without NVLink, the order of the PCIe tree, in which neighbours
+ * are near. Across nodes a ring runs through each node whole before the next,
+ * and ring k enters and leaves by the k-th NIC's GPU in turn, so that all NICs
+ * work.
+ */
+#ifndef FARWIRE_COLLECTIVE_RINGS_H
+#define FARWIRE_COLLECTIVE_RINGS_H
+
+#include "sim/collective/library.h"
+#include "sim/fabric/fabric.h"
+
+struct ring_place {
+	int gpu_node, host_node; /* fabric nodes; gpu_node < 0: host memory */
+};
+struct rings {
+	struct comm_shape shape;
+	const uint32_t *node_of; /* by rank */
+	const uint32_t *order;   /* ring_count (of shape) * rank_count */
+};
+/* kinds: the links a network between hosts may have (NULL-terminated). */
+struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
+			size_t rank_count, const char *const *network_kinds);
+
+#endif

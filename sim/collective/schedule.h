@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A collective as a schedule: a directed graph of sends, reductions and copies
+ * on chunks.
+ *
+ * Each RANK has a buffer that is cut into the same CHUNKS. A step belongs to a
+ * rank and begins when the rank has arrived and all steps it comes AFTER are
+ * over:
+ *
+ *   SEND    the rank's present value of a chunk travels to `peer`; over when
+ *           it lies in a receive buffer there (the receive is the edge from the
+ *           send to the step at the peer that takes it)
+ *   REDUCE  adds what send `source` brought to the rank's own chunk
+ *   COPY    stores what send `source` brought as the rank's own chunk; without
+ *           a source it is a copy inside the rank's memory
+ *
+ * Sends of one rank to one peer on one CHANNEL travel one behind the other, in
+ * the order in which they may begin; different channels (rings, trees) travel
+ * side by side and share what links they share.
+ *
+ * Any graph can be run (communicator.h) and any can be checked by its meaning
+ * (schedule_meaning), so a new algorithm is only a file that builds one.
+ */
+#ifndef FARWIRE_COLLECTIVE_SCHEDULE_H
+#define FARWIRE_COLLECTIVE_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+
+enum collective {
+	COLLECTIVE_ALL_REDUCE,
+	COLLECTIVE_REDUCE_SCATTER, /* rank r ends with the sum of its own part */
+	COLLECTIVE_ALL_GATHER,
+	COLLECTIVE_BROADCAST,
+	COLLECTIVE_ALL_TO_ALL,
+	COLLECTIVE_COUNT,
+};
+const char *collective_name(enum collective collective); /* "all_reduce" */
+/* Bus bandwidth over algorithm bandwidth for n ranks, as nccl-tests defines
+ * them: algorithm bandwidth is size / time with size the whole buffer (of
+ * all_gather and reduce_scatter the larger one). */
+double collective_bus_ratio(enum collective collective, size_t rank_count);
+
+enum step_kind { STEP_SEND, STEP_REDUCE, STEP_COPY };
+
+#define NO_STEP UINT32_MAX
+
+struct schedule_step {
+	uint8_t kind; /* enum step_kind */
+	uint16_t channel;
+	uint32_t rank;
+	uint32_t peer;   /* of a send: the receiver */
+	uint32_t chunk;
+	uint32_t source; /* of a reduction or copy: the send; NO_STEP: none */
+	uint32_t after_first, after_count; /* of schedule.after; a source is not listed */
+};
+
+struct schedule {
+	enum collective collective;
+	size_t rank_count, channel_count, chunk_count, step_count;
+	const double *chunk_B; /* size of each chunk */
+	const struct schedule_step *steps; /* every step behind all it comes after */
+	const uint32_t *after;
+};
+
+struct schedule_builder;
+struct schedule_builder *schedule_builder_new(struct arena *arena, enum collective collective,
+					      size_t rank_count, size_t channel_count,
+					      size_t chunk_count, const double *chunk_B);
+/* Each returns the new step's index. NO_STEP among after[count] is left out. */
+uint32_t schedule_send(struct schedule_builder *builder, size_t rank, size_t peer, size_t chunk,
+		       size_t channel, const uint32_t *after, size_t after_count);
+uint32_t schedule_reduce(struct schedule_builder *builder, size_t rank, size_t chunk,
+			 size_t channel, uint32_t source, const uint32_t *after,
+			 size_t after_count);
+uint32_t schedule_copy(struct schedule_builder *builder, size_t rank, size_t chunk, size_t channel,
+		       uint32_t source, const uint32_t *after, size_t after_count);
+const struct schedule *schedule_finish(struct schedule_builder *builder);
+
+/* Plays the schedule by its meaning: who contributed to each rank's chunk at the
+ * end, each contribution counted. NULL if the collective is done right (of an
+ * all-reduce: every chunk of every rank, servers apart, has every worker's
+ * contribution exactly once; `worker_count` ranks are workers, the ones after
+ * them only help), else what is wrong, in words. Of all_gather chunk c starts at
+ * rank owner[c], of reduce_scatter it must end there, of broadcast owner[c] is
+ * the root; of all_to_all chunk c goes from owner[c] to target[c]. Both may be
+ * NULL for an all-reduce. */
+const char *schedule_meaning(struct arena *arena, const struct schedule *schedule,
+			     size_t worker_count, const uint32_t *owner, const uint32_t *target);
+/* Bytes that rank sends, and receives, in all. */
+double schedule_sent_B(const struct schedule *schedule, size_t rank);
+double schedule_received_B(const struct schedule *schedule, size_t rank);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A data-parallel training job: ranks that step together.
+ *
+ * Each rank: waits for its input, computes its segments on its GPU (as flows on
+ * the GPU's compute engine, so other tenants and the collective library's kernels
+ * slow it), hands gradients to the exchange, updates each variable when its
+ * gradient is reduced, and begins the next step when all is updated. Ranks are
+ * tied by the collectives alone: the slowest decides.
+ * A rank's compute time varies by step (exchange.noise_ratio, normal, never
+ * under half; named random streams) and by its own slowdown (a straggler).
+ */
+#ifndef FARWIRE_TRAINING_JOB_H
+#define FARWIRE_TRAINING_JOB_H
+
+#include "sim/training/exchange.h"
+#include "sim/training/input.h"
+
+struct job_rank {
+	struct gpu_context *context;
+	struct gpu *gpu;
+	struct guest *guest;
+	struct cpu *core;
+	struct input *input;    /* NULL: synthetic data on the GPU */
+	double slowdown_ratio;  /* 1; a straggler: more */
+};
+
+/* Where a step of a job went, in the mean over its ranks; the parts after the
+ * first three add up to the step. */
+struct job_step {
+	int64_t start_ps, end_ps;
+	double collective_s; /* in which a collective was under way */
+	double gpu_busy_s;
+	double kernel_s;     /* computing, at the speed it had */
+	double exposed_s;    /* waiting for gradients with nothing to compute */
+	double input_s;      /* waiting for input */
+	double straggler_s;  /* of the wait for gradients: until the last rank had arrived */
+	double other_s;
+};
+
+struct job;
+struct job_spec {
+	struct arena *arena;
+	struct engine *engine;
+	struct fabric *fabric;
+	const char *name; /* trace group */
+	const struct step_profile *profile;
+	const struct exchange_params *exchange;
+	struct communicator *comm; /* NULL: one rank, nothing to exchange */
+	const struct job_rank *ranks;
+	size_t rank_count;
+	double network_round_trip_s;
+	double multiprocessor_ratio, memory_traffic_ratio; /* of the library's kernels */
+	uint64_t seed;
+	/* Called when all ranks have ended a step; false stops the job. */
+	bool (*step_done)(void *ctx, struct job *job, const struct job_step *step);
+	void *ctx;
+};
+struct job *job_new(const struct job_spec *spec);
+void job_start(struct job *job); /* by an event at now */
+size_t job_step_count(const struct job *job);
+const struct job_step *job_step_at(const struct job *job, size_t index);
+
+#endif
