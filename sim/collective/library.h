@@ -7,6 +7,16 @@
  * hop of a class of link and a goodput ratio. The defaults are those of NCCL's
  * own tuning model (src/graph/tuning.cc), by which it also chooses algorithm
  * and protocol: library_choose does the same arithmetic.
+ *
+ * NCCL's CHANNELS are thread blocks, one behind each ring or tree. Several of
+ * them on the same ring share its links, so they travel as one LANE here: a
+ * choice says how many lanes its schedule has and how many blocks drive them.
+ * Blocks bound what a lane moves (channel_cap_Bps) and cost their start.
+ *
+ * NCCL measured its hops on systems with wires of their own, and the wires'
+ * latency is inside. Here links have theirs, so a hop's own part is what is
+ * left when a usual wire (wire_*_s) is taken away: a slower network adds what it
+ * is slower by.
  * A file models/exchanges/x.cfg has a group `library` with these keys.
  */
 #ifndef FARWIRE_COLLECTIVE_LIBRARY_H
@@ -37,28 +47,42 @@ struct library_params {
 	double tree_nvlink_ll_s, tree_nvlink_ll128_s, tree_nvlink_simple_s;
 	double tree_pci_ll_s, tree_pci_ll128_s, tree_pci_simple_s;
 	double tree_net_ll_s, tree_net_ll128_s, tree_net_simple_s;
+	double wire_nvlink_s, wire_pci_s, wire_net_s; /* of the links, inside the hops above */
 	double latency_scale_ratio; /* of all latencies above, for a system (fitted) */
 	double start_s;             /* further cost of a collective: group launch, events */
 	double channel_start_s;     /* ... and of each active channel */
 	double nvlink_efficiency_ratio, pci_efficiency_ratio, net_efficiency_ratio; /* of the
 		links' goodput that Simple reaches */
-	double channel_bandwidth_Bps; /* most that one channel (one block) moves */
-	double local_copy_ratio;      /* of a rank's last chunk that is copied locally */
-	double cpu_reduce_Bps;        /* adding on a server's CPU, per core used */
+	double channel_bandwidth_Bps; /* most that one channel (one block) moves: Simple */
+	double channel_tree_Bps, channel_ll128_Bps, channel_ll_Bps, channel_ll_net_Bps;
+	double tree_ratio, ll128_ratio, ll_ratio; /* of goodput: trees; data among bytes */
+	double ll128_alone_ratio;                 /* LL128, too, where a node has one rank */
+	double plateau_ratio; /* NCCL's handicap of rings with Simple across nodes */
+	double lane_Bps;      /* of links' goodput that one pair of channels serves */
+	double channels_most_count;
+	double channel_least_ll_B, channel_least_ll128_B, channel_least_simple_B; /* with
+		less than this for each, fewer channels work; LL rings: for each rank */
+	bool ll128;              /* the library has it */
+	bool ring_search;        /* rings over the widest links; else ranks in their order */
+	double local_copy_ratio; /* of a rank's last chunk that is copied locally */
+	double cpu_reduce_Bps;   /* adding on a server's CPU, per core used */
 	double cpu_reduce_threads_count;
-	bool peer_to_peer; /* GPUs of a host reach each other over PCIe */
-	bool gpudirect;    /* NICs reach GPU memory */
-	double slice_B;    /* staged pieces; also the grain at which trees pipeline */
+	bool peer_to_peer;           /* GPUs of a host reach each other over PCIe */
+	bool gpudirect;              /* NICs reach GPU memory */
+	double slice_B;              /* staged pieces; also the grain at which trees pipeline */
 	double multiprocessor_ratio; /* of a GPU's multiprocessors that its kernels hold */
 	double memory_traffic_ratio; /* bytes of GPU memory for each byte sent */
 };
 extern const struct param_table library_table;
+/* NULL, or what is wrong with the parameters together (static text). */
+const char *library_wrong(const struct library_params *library);
 
 /* What the library knows of the ranks when it chooses. */
 struct comm_shape {
 	size_t rank_count, node_count, rank_most; /* most ranks in a node */
 	enum hop_class inside;                    /* the slowest class between ring neighbours */
-	double inside_Bps;  /* goodput of a GPU to its ring neighbour, all channels */
+	double inside_Bps;  /* goodput of a GPU to its ring neighbour, all channels; 0: no
+			       neighbours inside */
 	double network_Bps; /* goodput of a node, all its NICs; 0: one node */
 	size_t ring_count;  /* rings that share nothing (NVLink sets, NICs) */
 };
@@ -66,14 +90,16 @@ struct comm_shape {
 struct collective_choice {
 	const struct algorithm *algorithm;
 	enum protocol protocol;
-	size_t channel_count, pipeline_count;
-	double start_s;                    /* of each rank before its first step */
+	size_t channel_count, pipeline_count; /* of the schedule: lanes */
+	size_t block_count;                   /* NCCL's channels, for reports */
+	double start_s;                       /* of each rank before its first step */
 	double hop_s[HOP_CLASS_COUNT];
 	double goodput_ratio[HOP_CLASS_COUNT]; /* protocol and efficiency, of the links' */
-	double channel_cap_Bps;            /* 0: none */
+	double channel_cap_Bps;                /* of a lane; 0: none */
+	double predicted_s;                    /* the library's own guess, by which it chose */
 };
 struct collective_choice library_choose(const struct library_params *library,
-					const struct comm_shape *shape,
-					enum collective collective, double size_B);
+					const struct comm_shape *shape, enum collective collective,
+					double size_B);
 
 #endif

@@ -25,5 +25,10 @@ struct rings {
 /* kinds: the links a network between hosts may have (NULL-terminated). */
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
 			size_t rank_count, const char *const *network_kinds);
+/* The same for a library that does not search (ring_search false): one ring, the
+ * ranks of each node in their order, whatever links them. */
+struct rings rings_in_order(struct arena *arena, struct fabric *fabric,
+			    const struct ring_place *ranks, size_t rank_count,
+			    const char *const *network_kinds);
 
 #endif

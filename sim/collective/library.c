@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parameters of a collective library, as rows. NCCL's constants are those of
+ * its tuning model, src/graph/tuning.cc, version 2.18 unless a row says otherwise. */
+
+#include <string.h>
+
+#include "sim/collective/library.h"
+
+#define TUNING "NCCL 2.18, src/graph/tuning.cc"
+
+#define HOP_ROW(field_, preset_, what_)                                                            \
+	PARAM_NUMBER(struct library_params, field_, QUANTITY_TIME, 0, 1, preset_,                  \
+		     "latency of a hop: " what_, TUNING ", hwLat")
+#define BASE_ROW(field_, preset_, what_)                                                           \
+	PARAM_NUMBER(struct library_params, field_, QUANTITY_TIME, 0, 1, preset_,                  \
+		     "start of a collective: " what_, TUNING ", baseLat")
+
+static const char *const protocol_choices[] = {"auto", "ll", "ll128", "simple", NULL};
+
+static const struct param_row rows[] = {
+	PARAM_TEXT(struct library_params, algorithm, "auto",
+		   "of all-reduce: an algorithm's name, or auto: ring or double_tree, as NCCL "
+		   "chooses",
+		   "NCCL 2.4 and later"),
+	PARAM_CHOICE(struct library_params, protocol, protocol_choices, "auto",
+		     "LL, LL128 or Simple, or the fastest by NCCL's model", "NCCL 2.5 and later"),
+	PARAM_WHOLE(struct library_params, channels_count, 0, 1024, "0",
+		    "channels (thread blocks on a GPU); 0: worked out from the links",
+		    "NCCL: from its search for rings"),
+	PARAM_WHOLE(struct library_params, servers_count, 1, 4096, "1",
+		    "shards of a parameter server", "one server, as in most examples"),
+	PARAM_BOOL(struct library_params, server_on_cpu, "true",
+		   "parameter servers keep variables in host memory (else on the first GPUs)",
+		   "TensorFlow: local_parameter_device=cpu by default in tf_cnn_benchmarks"),
+	BASE_ROW(base_ring_ll_s, "6.6 us", "ring, LL"),
+	BASE_ROW(base_ring_ll128_s, "14.0 us", "ring, LL128"),
+	BASE_ROW(base_ring_simple_s, "8.4 us", "ring, Simple"),
+	BASE_ROW(base_tree_ll_s, "6.8 us", "tree, LL"),
+	BASE_ROW(base_tree_ll128_s, "14.0 us", "tree, LL128"),
+	BASE_ROW(base_tree_simple_s, "8.4 us", "tree, Simple"),
+	HOP_ROW(ring_nvlink_ll_s, "0.6 us", "ring, NVLink, LL"),
+	HOP_ROW(ring_nvlink_ll128_s, "1.9 us", "ring, NVLink, LL128"),
+	HOP_ROW(ring_nvlink_simple_s, "3.4 us", "ring, NVLink, Simple"),
+	HOP_ROW(ring_pci_ll_s, "1.0 us", "ring, PCIe, LL"),
+	HOP_ROW(ring_pci_ll128_s, "2.5 us", "ring, PCIe, LL128"),
+	HOP_ROW(ring_pci_simple_s, "5.7 us", "ring, PCIe, Simple"),
+	HOP_ROW(ring_net_ll_s, "2.7 us", "ring, network, LL"),
+	HOP_ROW(ring_net_ll128_s, "4.0 us", "ring, network, LL128"),
+	HOP_ROW(ring_net_simple_s, "14.0 us", "ring, network, Simple"),
+	HOP_ROW(tree_nvlink_ll_s, "0.6 us", "tree, NVLink, LL"),
+	HOP_ROW(tree_nvlink_ll128_s, "1.25 us", "tree, NVLink, LL128"),
+	HOP_ROW(tree_nvlink_simple_s, "4.0 us", "tree, NVLink, Simple"),
+	HOP_ROW(tree_pci_ll_s, "1.0 us", "tree, PCIe, LL"),
+	HOP_ROW(tree_pci_ll128_s, "1.9 us", "tree, PCIe, LL128"),
+	HOP_ROW(tree_pci_simple_s, "4.0 us", "tree, PCIe, Simple"),
+	HOP_ROW(tree_net_ll_s, "5.0 us", "tree, network, LL"),
+	HOP_ROW(tree_net_ll128_s, "8.5 us", "tree, network, LL128"),
+	HOP_ROW(tree_net_simple_s, "14.0 us", "tree, network, Simple"),
+	PARAM_NUMBER(struct library_params, wire_nvlink_s, QUANTITY_TIME, 0, 1, "0.5 us",
+		     "latency of the wire that a hop over NVLink contains",
+		     "assumption: the default latency of an nvlink link"),
+	PARAM_NUMBER(struct library_params, wire_pci_s, QUANTITY_TIME, 0, 1, "0.6 us",
+		     "latency of the wire that a hop over PCIe contains",
+		     "assumption: two pcie links at their default latency"),
+	PARAM_NUMBER(struct library_params, wire_net_s, QUANTITY_TIME, 0, 1, "1.5 us",
+		     "latency of the wire that a hop over a network contains",
+		     "assumption: InfiniBand through a switch (two links of 0.4 us) and a PCIe "
+		     "link at each end"),
+	PARAM_NUMBER(struct library_params, latency_scale_ratio, QUANTITY_RATIO, 0.01, 100, "1",
+		     "all of NCCL's latencies on this system over those of its model",
+		     "assumption: 1, the systems that NCCL was tuned on"),
+	PARAM_NUMBER(struct library_params, start_s, QUANTITY_TIME, 0, 1, "0 us",
+		     "further cost of a collective on each rank: group launch, events",
+		     "assumption: none"),
+	PARAM_NUMBER(struct library_params, channel_start_s, QUANTITY_TIME, 0, 1, "0 us",
+		     "further cost of a collective for each active channel", "assumption: none"),
+	PARAM_NUMBER(struct library_params, nvlink_efficiency_ratio, QUANTITY_RATIO, 0.01, 1,
+		     "0.85", "of NVLink's goodput that the library reaches",
+		     "NCCL 2.18, src/graph/topo.h: 20 GB/s for a V100's or an A100's link, of "
+		     "23.5 after framing"),
+	PARAM_NUMBER(struct library_params, pci_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.83",
+		     "of PCIe's goodput that the library reaches",
+		     "NCCL 2.18, src/graph/topo.h: 12 GB/s for generation 3 x16, of 14.4 after "
+		     "framing"),
+	PARAM_NUMBER(struct library_params, net_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.97",
+		     "of the network's goodput that the library reaches",
+		     "assumption: NCCL takes an adapter's rate as it is; 96.6 of 99.4 Gbit/s by "
+		     "ib_write_bw over EDR (NVIDIA forum 273376)"),
+	PARAM_NUMBER(struct library_params, channel_bandwidth_Bps, QUANTITY_RATE, 1e6, 1e13,
+		     "24 GB/s", "most that a channel's thread block moves, Simple",
+		     TUNING ", perChMaxTreeBws of Ampere, taken for rings too"),
+	PARAM_NUMBER(struct library_params, channel_tree_Bps, QUANTITY_RATE, 1e6, 1e13, "24 GB/s",
+		     "... in a tree, where it adds from several children",
+		     TUNING ", perChMaxTreeBws of Ampere, one node"),
+	PARAM_NUMBER(struct library_params, channel_ll128_Bps, QUANTITY_RATE, 1e6, 1e13, "20 GB/s",
+		     "... with LL128, flags included", TUNING ", perChMaxRingLL128Bws of Ampere"),
+	PARAM_NUMBER(struct library_params, channel_ll_Bps, QUANTITY_RATE, 1e6, 1e13, "2.5 GB/s",
+		     "... with LL, flags not counted",
+		     TUNING ": a quarter of the bus bandwidth, 235 GB/s over 24 channels"),
+	PARAM_NUMBER(struct library_params, channel_ll_net_Bps, QUANTITY_RATE, 1e6, 1e13,
+		     "1.4 GB/s", "... with LL across nodes, which hands its bytes to a CPU thread",
+		     TUNING ", llMaxBws: 22.5 GB/s for two nodes, over 16 channels"),
+	PARAM_NUMBER(struct library_params, tree_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
+		     "of the links' goodput that trees reach", TUNING),
+	PARAM_NUMBER(struct library_params, ll128_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
+		     "of the links' goodput that LL128 reaches",
+		     TUNING ": 0.92, of 120 data bytes in 128"),
+	PARAM_NUMBER(struct library_params, ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.5",
+		     "of the links' goodput that LL reaches", "LL: 4 data bytes in 8"),
+	PARAM_NUMBER(struct library_params, ll128_alone_ratio, QUANTITY_RATIO, 0.01, 1, "0.7",
+		     "of the links' goodput that LL128 reaches where a node has one rank, whose "
+		     "GPU sends and receives through one adapter",
+		     TUNING),
+	PARAM_NUMBER(struct library_params, plateau_ratio, QUANTITY_RATIO, 1, 10, "1.4",
+		     "NCCL counts a ring's latencies this many times, with Simple across nodes, "
+		     "when it chooses",
+		     TUNING ": 1.4 from Ampere on, 1.9 before"),
+	PARAM_NUMBER(
+		struct library_params, lane_Bps, QUANTITY_RATE, 1e6, 1e13, "24 GB/s",
+		"bandwidth for which the library sets up a pair of channels",
+		"NCCL: 24 channels on an A100 with 12 links of 23.5 GB/s, 12 on a V100 with 6"),
+	PARAM_WHOLE(struct library_params, channels_most_count, 1, 1024, "32", "most channels",
+		    "NCCL: MAXCHANNELS 32"),
+	PARAM_NUMBER(struct library_params, channel_least_ll_B, QUANTITY_BYTES, 0, 1e12, "4 KiB",
+		     "with fewer bytes for each channel (and rank of a ring) fewer work: LL",
+		     "NCCL 2.18: 512 threads, 8 B each"),
+	PARAM_NUMBER(struct library_params, channel_least_ll128_B, QUANTITY_BYTES, 0, 1e12, "5 KiB",
+		     "with fewer bytes for each channel fewer work: LL128",
+		     "NCCL 2.18: 640 threads, 8 B each"),
+	PARAM_NUMBER(struct library_params, channel_least_simple_B, QUANTITY_BYTES, 0, 1e12,
+		     "32 KiB", "with fewer bytes for each channel fewer work: Simple",
+		     "NCCL 2.18: 512 threads, 64 B each"),
+	PARAM_BOOL(struct library_params, ll128, "true", "the library has LL128",
+		   "NCCL 2.5 and later"),
+	PARAM_BOOL(struct library_params, ring_search, "true",
+		   "rings are laid over the widest links (else the ranks in their order)",
+		   "NCCL 2.0 and later"),
+	PARAM_NUMBER(struct library_params, local_copy_ratio, QUANTITY_RATIO, 0, 10, "0",
+		     "of a rank's last chunk that is copied within its memory at the end",
+		     "assumption: none, since the last receive stores where it should"),
+	PARAM_NUMBER(struct library_params, cpu_reduce_Bps, QUANTITY_RATE, 1e6, 1e13, "4 GB/s",
+		     "bytes that a core adds to a sum, on a parameter server's CPU",
+		     "assumption: two reads and a write of a core's 12 GB/s of memory"),
+	PARAM_WHOLE(struct library_params, cpu_reduce_threads_count, 1, 1024, "8",
+		    "threads that add on a parameter server's CPU",
+		    "assumption: part of the framework's thread pool"),
+	PARAM_BOOL(struct library_params, peer_to_peer, "true",
+		   "GPUs of a host reach each other's memory over PCIe",
+		   "CUDA: GPUs under one root complex"),
+	PARAM_BOOL(struct library_params, gpudirect, "true",
+		   "network adapters reach GPU memory (GPUDirect RDMA)",
+		   "NVIDIA GPUDirect RDMA: data centre GPUs and ConnectX adapters"),
+	PARAM_NUMBER(struct library_params, slice_B, QUANTITY_BYTES, 1024, 1e12, "512 KiB",
+		     "staged pieces, and the grain at which trees pipeline",
+		     "NCCL 2.18: a buffer of 4 MiB in 8 steps"),
+	PARAM_NUMBER(struct library_params, multiprocessor_ratio, QUANTITY_RATIO, 0, 0.95, "0.15",
+		     "of a GPU's multiprocessors that the library's kernels hold while they run",
+		     "12 channels, a block each, on the 80 multiprocessors of a V100"),
+	PARAM_NUMBER(struct library_params, memory_traffic_ratio, QUANTITY_RATIO, 0, 10, "3",
+		     "bytes of GPU memory that are read or written for each byte sent",
+		     "a ring reads the own and the received value and writes one at the peer"),
+};
+
+const struct param_table library_table = PARAM_TABLE("library", struct library_params, rows);
+
+const char *protocol_name(enum protocol protocol)
+{
+	static const char *const names[PROTOCOL_COUNT] = {"LL", "LL128", "Simple"};
+	return names[protocol];
+}
+
+const char *library_wrong(const struct library_params *library)
+{
+	const struct algorithm *algorithm = algorithm_find(library->algorithm);
+	if (strcmp(library->algorithm, "auto") != 0 && !algorithm)
+		return "no such algorithm (auto, or a name from farwire list algorithms)";
+	if (algorithm && algorithm->collective != COLLECTIVE_ALL_REDUCE)
+		return "algorithm is that of all-reduce; this one does another collective";
+	if (library->protocol == CHOOSE_LL128 && !library->ll128)
+		return "protocol is ll128, but ll128 is false";
+	return NULL;
+}
