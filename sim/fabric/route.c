@@ -6,6 +6,12 @@
  * Of the ways that are still equal, the one whose list of link names comes
  * first is taken, read from the end whose node has the lesser name: there and
  * back take the same links.
+ *
+ * A machine's insides are no thoroughfare: an adapter does not forward from the
+ * network into PCIe and out again. So links that cut packets of their own (PCIe,
+ * NVLink, the socket link) are taken in the machines of the two ends alone; only
+ * where there is no such way, anywhere. In a cluster this also keeps the search
+ * out of all other machines.
  */
 #include <math.h>
 #include <string.h>
@@ -21,11 +27,18 @@ struct label { /* the best known way from the start to a node */
 	bool known, settled;
 };
 
+struct candidate { /* a node to settle, or an old label of one */
+	int64_t latency_ps;
+	size_t hops;
+	int node;
+};
+
 struct search {
 	const struct fabric *fabric;
 	const char *const *kinds;
 	struct label *labels; /* by node */
-	VEC(int) open;        /* nodes known and not settled */
+	bool *inside;         /* by node: in an end's machine; NULL: any will do */
+	VEC(struct candidate) heap;
 	struct arena *scratch;
 };
 
@@ -62,6 +75,68 @@ static int compare_names(const struct search *search, struct hop a, struct hop b
 	return strcmp(fabric_link_name(fabric, a.link), fabric_link_name(fabric, b.link));
 }
 
+static bool is_nearer(const struct candidate *a, const struct candidate *b)
+{
+	return a->latency_ps != b->latency_ps ? a->latency_ps < b->latency_ps : a->hops < b->hops;
+}
+
+static void heap_push(struct search *search, struct candidate candidate)
+{
+	(void)VEC_PUSH(search->scratch, &search->heap);
+	size_t at = search->heap.count - 1;
+	while (at > 0 && is_nearer(&candidate, &search->heap.items[(at - 1) / 2])) {
+		search->heap.items[at] = search->heap.items[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	search->heap.items[at] = candidate;
+}
+
+static struct candidate heap_take(struct search *search)
+{
+	struct candidate *items = search->heap.items;
+	struct candidate first = items[0], last = items[--search->heap.count];
+	size_t count = search->heap.count, at = 0;
+	for (size_t child = 1; child < count; child = 2 * at + 1) {
+		if (child + 1 < count && is_nearer(&items[child + 1], &items[child]))
+			child++;
+		if (!is_nearer(&items[child], &last))
+			break;
+		items[at] = items[child];
+		at = child;
+	}
+	items[at] = last;
+	return first;
+}
+
+/* Marks what can be reached from node over links with packets of their own. */
+static void mark_inside(struct search *search, int node)
+{
+	const struct fabric *fabric = search->fabric;
+	VEC(int) open = {0};
+	*VEC_PUSH(search->scratch, &open) = node;
+	search->inside[node] = true;
+	while (open.count > 0) {
+		const struct adjacency *adjacency = &fabric->nodes.items[open.items[--open.count]];
+		for (size_t i = 0; i < adjacency->hops.count; i++) {
+			struct hop hop = adjacency->hops.items[i];
+			int to = hop_to(fabric, hop);
+			if (search->inside[to] || !fabric->links.items[hop.link].traits.own_packets)
+				continue;
+			search->inside[to] = true;
+			*VEC_PUSH(search->scratch, &open) = to;
+		}
+	}
+}
+
+static bool may_take(const struct search *search, struct hop hop)
+{
+	const struct link *link = &search->fabric->links.items[hop.link];
+	if (search->inside && link->traits.own_packets &&
+	    !search->inside[hop_from(search->fabric, hop)])
+		return false;
+	return kind_is_in(link->kind, search->kinds);
+}
+
 static void relax(struct search *search, struct hop hop)
 {
 	const struct fabric *fabric = search->fabric;
@@ -69,55 +144,51 @@ static void relax(struct search *search, struct hop hop)
 	const struct label *from = &search->labels[hop_from(fabric, hop)];
 	int to = hop_to(fabric, hop);
 	struct label *label = &search->labels[to];
-	if (label->settled || !kind_is_in(link->kind, search->kinds))
+	if (label->settled || !may_take(search, hop))
 		return;
 	int64_t latency_ps = from->latency_ps + ps_from_s(link->traits.latency_s);
 	size_t hops = from->hops + 1;
-	if (label->known) {
-		if (latency_ps > label->latency_ps)
-			return;
-		if (latency_ps == label->latency_ps && hops > label->hops)
-			return;
-		if (latency_ps == label->latency_ps && hops == label->hops &&
-		    compare_names(search, hop, label->hop) > 0)
-			return;
-	} else {
-		*VEC_PUSH(search->scratch, &search->open) = to;
-	}
+	bool shorter = !label->known || latency_ps < label->latency_ps ||
+		       (latency_ps == label->latency_ps && hops < label->hops);
+	bool equal = label->known && latency_ps == label->latency_ps && hops == label->hops;
+	if (!shorter && !(equal && compare_names(search, hop, label->hop) <= 0))
+		return;
 	*label = (struct label){latency_ps, hops, hop, true, false};
-}
-
-/* Takes the nearest open node out. */
-static int take_nearest(struct search *search)
-{
-	size_t best = 0;
-	for (size_t i = 1; i < search->open.count; i++) {
-		const struct label *a = &search->labels[search->open.items[i]];
-		const struct label *b = &search->labels[search->open.items[best]];
-		if (a->latency_ps < b->latency_ps ||
-		    (a->latency_ps == b->latency_ps && a->hops < b->hops))
-			best = i;
-	}
-	int node = search->open.items[best];
-	search->open.items[best] = search->open.items[--search->open.count];
-	search->labels[node].settled = true;
-	return node;
+	if (shorter)
+		heap_push(search, (struct candidate){latency_ps, hops, to});
 }
 
 /* Labels the way from `from` to `to`; false if there is none. */
 static bool find_way(struct search *search, int from, int to)
 {
+	search->labels = ARENA_ARRAY(search->scratch, search->fabric->nodes.count, struct label);
+	search->heap.count = 0;
 	search->labels[from].known = true;
-	*VEC_PUSH(search->scratch, &search->open) = from;
-	while (search->open.count > 0) {
-		int node = take_nearest(search);
+	heap_push(search, (struct candidate){.node = from});
+	while (search->heap.count > 0) {
+		int node = heap_take(search).node;
 		if (node == to)
 			return true;
+		if (search->labels[node].settled)
+			continue;
+		search->labels[node].settled = true;
 		const struct adjacency *adjacency = &search->fabric->nodes.items[node];
 		for (size_t i = 0; i < adjacency->hops.count; i++)
 			relax(search, adjacency->hops.items[i]);
 	}
 	return false;
+}
+
+/* The way that keeps out of other machines, else any. */
+static bool find_proper_way(struct search *search, int from, int to)
+{
+	search->inside = ARENA_ARRAY(search->scratch, search->fabric->nodes.count, bool);
+	mark_inside(search, from);
+	mark_inside(search, to);
+	if (find_way(search, from, to))
+		return true;
+	search->inside = NULL;
+	return find_way(search, from, to);
 }
 
 static void add_up(const struct fabric *fabric, struct route *route)
@@ -142,9 +213,8 @@ static const struct route *find_route(struct fabric *fabric, int from, int to,
 	bool turned = strcmp(fabric_node_name(fabric, from), fabric_node_name(fabric, to)) > 0;
 	int start = turned ? to : from, end = turned ? from : to;
 	struct search search = {.fabric = fabric, .kinds = kinds, .scratch = arena_new()};
-	search.labels = ARENA_ARRAY(search.scratch, fabric->nodes.count, struct label);
 	struct route *route = NULL;
-	if (find_way(&search, start, end)) {
+	if (find_proper_way(&search, start, end)) {
 		route = ARENA_NEW(fabric->arena, struct route);
 		route->count = search.labels[end].hops;
 		struct hop *hops = ARENA_ARRAY(fabric->arena, route->count, struct hop);
@@ -187,18 +257,49 @@ static const char *const *copy_kinds(struct arena *arena, const char *const *kin
 	return copy;
 }
 
+/* Of a route from and to those nodes: where its chain begins. */
+static size_t chain_of(const struct fabric *fabric, int from, int to)
+{
+	uint64_t key = (uint64_t)(unsigned)from << 32 | (unsigned)to;
+	return (size_t)((key * 0x9E3779B97F4A7C15u) >> 32) & (fabric->route_chain_count - 1);
+}
+
+static void chain_routes(struct fabric *fabric)
+{
+	if (fabric->routes.count < fabric->route_chain_count)
+		return;
+	fabric->route_chain_count = fabric->route_chain_count ? 4 * fabric->route_chain_count : 64;
+	fabric->route_chains = ARENA_ARRAY(fabric->arena, fabric->route_chain_count, size_t);
+	for (size_t i = 0; i < fabric->routes.count; i++) {
+		struct cached_route *cached = &fabric->routes.items[i];
+		size_t *chain = &fabric->route_chains[chain_of(fabric, cached->from, cached->to)];
+		cached->next = *chain;
+		*chain = i + 1;
+	}
+}
+
+void fabric_routes_forget(struct fabric *fabric)
+{
+	fabric->routes.count = 0;
+	for (size_t i = 0; i < fabric->route_chain_count; i++)
+		fabric->route_chains[i] = 0;
+}
+
 const struct route *fabric_route(struct fabric *fabric, int from, int to, const char *const *kinds)
 {
 	FW_ASSERT(from >= 0 && (size_t)from < fabric->nodes.count);
 	FW_ASSERT(to >= 0 && (size_t)to < fabric->nodes.count);
-	for (size_t i = 0; i < fabric->routes.count; i++) {
-		const struct cached_route *cached = &fabric->routes.items[i];
+	chain_routes(fabric);
+	size_t *chain = &fabric->route_chains[chain_of(fabric, from, to)];
+	for (size_t i = *chain; i; i = fabric->routes.items[i - 1].next) {
+		const struct cached_route *cached = &fabric->routes.items[i - 1];
 		if (cached->from == from && cached->to == to && kinds_equal(cached->kinds, kinds))
 			return cached->route;
 	}
 	const struct route *route = find_route(fabric, from, to, kinds);
 	*VEC_PUSH(fabric->arena, &fabric->routes) =
-		(struct cached_route){from, to, copy_kinds(fabric->arena, kinds), route};
+		(struct cached_route){from, to, copy_kinds(fabric->arena, kinds), route, *chain};
+	*chain = fabric->routes.count;
 	return route;
 }
 

@@ -77,6 +77,7 @@ struct cached_route {
 	int from, to;
 	const char *const *kinds;  /* NULL: any */
 	const struct route *route; /* NULL: there is none */
+	size_t next;               /* in its chain, plus 1 */
 };
 
 struct fabric {
@@ -102,11 +103,16 @@ struct fabric {
 	VEC(struct link) links;
 	VEC(struct adjacency) nodes;
 	VEC(struct cached_route) routes;
+	size_t *route_chains; /* by hash of the ends: the first, plus 1 */
+	size_t route_chain_count;
 };
 
 /* Solves what is dirty, now. */
 void fabric_settle(struct fabric *fabric);
 /* Gives an active flow another rate from now on and moves its end. */
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
+
+/* Ways may have changed. */
+void fabric_routes_forget(struct fabric *fabric);
 
 #endif

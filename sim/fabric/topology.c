@@ -10,7 +10,7 @@ int fabric_node_add(struct fabric *fabric, const char *name)
 	int index = names_add(fabric->node_names, name);
 	FW_ASSERT((size_t)index == fabric->nodes.count); /* the name is new */
 	*VEC_PUSH(fabric->arena, &fabric->nodes) = (struct adjacency){0};
-	fabric->routes.count = 0;
+	fabric_routes_forget(fabric);
 	return index;
 }
 
@@ -61,7 +61,7 @@ int fabric_link_add(struct fabric *fabric, const char *name, const char *kind_na
 		struct adjacency *adjacency = &fabric->nodes.items[from];
 		*VEC_PUSH(fabric->arena, &adjacency->hops) = (struct hop){index, direction};
 	}
-	fabric->routes.count = 0; /* a shorter way may exist now */
+	fabric_routes_forget(fabric); /* a shorter way may exist now */
 	return index;
 }
 
