@@ -55,7 +55,7 @@ size_t fabric_flows_on(const struct fabric *fabric, int resource);
 
 /* ---- flows ---- */
 
-enum { FLOW_USES_MAX = 24 };
+enum { FLOW_USES_MAX = 32 };
 
 struct flow_use {
 	int resource;

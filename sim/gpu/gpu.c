@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/gpu/gpu.h"
 
+#include <math.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/gpu/internal.h"
@@ -109,6 +111,42 @@ int gpu_node(const struct gpu *gpu)
 	return gpu->node;
 }
 
+int gpu_compute(const struct gpu *gpu)
+{
+	return gpu->compute;
+}
+
+void gpu_reserve_add(struct gpu *gpu, double ratio)
+{
+	gpu->reserved_ratio += ratio;
+	if (fabs(gpu->reserved_ratio) < 1e-9) /* sums of ratios may round */
+		gpu->reserved_ratio = 0;
+	FW_ASSERT(gpu->reserved_ratio >= 0);
+	fabric_capacity_set(gpu->fabric, gpu->compute,
+			    fmax(GPU_COMPUTE_LEFT, 1 - gpu->reserved_ratio));
+}
+
+double gpu_traffic_s(const struct gpu *gpu, double size_B)
+{
+	return size_B / (gpu->params->memory_bandwidth_Bps * gpu->params->memory_efficiency_ratio);
+}
+
+void gpu_traffic_start(struct gpu *gpu, double size_B, double duration_s)
+{
+	struct flow_spec flow = {.size = gpu_traffic_s(gpu, size_B), .use_count = 1};
+
+	if (flow.size <= 0 || gpu->context_count == 0) /* no kernels to take from */
+		return;
+	flow.cap = flow.size / duration_s;
+	flow.uses[0] = (struct flow_use){gpu->compute, 1};
+	fabric_flow_start(gpu->fabric, &flow);
+}
+
+bool gpu_is_computing(const struct gpu *gpu)
+{
+	return gpu->busy.running_count > 0;
+}
+
 struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fraction_ratio)
 {
 	struct gpu_context *context = ARENA_NEW(gpu->arena, struct gpu_context);
@@ -116,6 +154,7 @@ struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fr
 	FW_ASSERT(fraction_ratio > 0 && fraction_ratio <= 1);
 	FW_ASSERT(gpu->params->queue_depth_count >= 1);
 	FW_ASSERT(gpu->params->concurrent_kernels_count >= 1);
+	gpu->context_count++;
 	context->gpu = gpu;
 	context->name = arena_strdup(gpu->arena, name);
 	context->share = fabric_resource_add(

@@ -17,6 +17,11 @@
  * Time slicing between n > 1 busy tenants costs switch_s every slice_s: a
  * kernel's GPU-seconds are multiplied by 1 + switch/slice while more than one
  * tenant has work as it starts.
+ *
+ * Others take from the compute engine, too: a collective library's kernels hold
+ * a part of the multiprocessors as long as they wait for their peers
+ * (gpu_reserve_add), and bytes that move through the GPU's memory are
+ * GPU-seconds that kernels miss (gpu_memory_traffic).
  */
 #ifndef FARWIRE_GPU_GPU_H
 #define FARWIRE_GPU_GPU_H
@@ -76,6 +81,19 @@ const struct gpu_params *gpu_params(const struct gpu *gpu);
 const char *gpu_name(const struct gpu *gpu);
 int gpu_node(const struct gpu *gpu);
 
+/* The compute engine's resource: GPU-seconds. */
+int gpu_compute(const struct gpu *gpu);
+/* Takes (negative: gives back) a part of the compute engine, beside kernels. At
+ * least GPU_COMPUTE_LEFT of it stays, however much is taken. */
+#define GPU_COMPUTE_LEFT 0.05
+void gpu_reserve_add(struct gpu *gpu, double ratio);
+/* GPU-seconds that size_B of traffic in the GPU's memory take from kernels. */
+double gpu_traffic_s(const struct gpu *gpu, double size_B);
+/* Takes them, beside whatever kernels run, over duration_s > 0 at least. */
+void gpu_traffic_start(struct gpu *gpu, double size_B, double duration_s);
+/* At least one kernel runs. */
+bool gpu_is_computing(const struct gpu *gpu);
+
 /* fraction in (0, 1]. name is unique on the GPU. */
 struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fraction_ratio);
 /* Can be changed at run time. */
@@ -109,6 +127,9 @@ struct gpu_op {
 	enum gpu_op_kind kind;
 	const char *label; /* trace, borrowed */
 	double duration_s; /* kernel; COPY_ON_DEVICE too */
+	/* A kernel that is a piece of a longer stretch: no launch latency, no gap
+	 * before it. */
+	bool continued;
 	enum copy_direction direction;
 	/* Copies over a link: when the copy engine is free and it is the
 	 * stream's turn, start(start_ctx, start_arg, stream) is called; whoever

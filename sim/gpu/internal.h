@@ -58,6 +58,8 @@ struct gpu {
 	int node;
 	const struct gpu_params *params;
 	int compute; /* resource */
+	double reserved_ratio;
+	size_t context_count;
 	int64_t launch_latency_ps, kernel_gap_ps;
 	double slicing_ratio;   /* of GPU time while tenants alternate: 1 + switch/slice */
 	size_t competing_count; /* contexts with kernels in their streams */

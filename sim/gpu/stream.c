@@ -173,12 +173,16 @@ static void kernel_due(void *ctx, uint64_t arg)
 }
 
 /* The later of: launch latency after submission, gap after the operation
- * before. */
+ * before; at once if it goes on with a stretch. */
 static void kernel_begin(struct gpu_stream *stream)
 {
 	struct gpu *gpu = stream->context->gpu;
 	int64_t start_ps = stream->first->submitted_ps + gpu->launch_latency_ps;
 
+	if (stream->first->op.continued) {
+		kernel_due(stream, 0);
+		return;
+	}
 	if (stream->completed_count > 0 && stream->last_end_ps + gpu->kernel_gap_ps > start_ps)
 		start_ps = stream->last_end_ps + gpu->kernel_gap_ps;
 	if (start_ps > engine_now_ps(gpu->engine))
