@@ -10,17 +10,49 @@
  *            settings = ["case.model=resnet50"]; label = ["case", "batch"]; role_column = "role";
  *            columns = ( { column = "batch"; setting = "case.batch"; },
  *                        { column = "case"; values = ( { is = "lan"; settings = ["..."]; } ); } );
- * }; Optional: role (one for all rows), where = ( { column; is } ) keeps matching rows only,
- * utilization (a column that bounds the mean utilisation from above), utilization_slack.
+ *          };
+ *        Optional: role (one for all rows), where = ( { column; is } ) keeps matching rows only,
+ *        utilization (a column that bounds the mean utilisation from above), utilization_slack.
+ *        Rows whose value is NA are left out. What a column may say more:
+ *          columns = ["a", "b"]    its words are those of both, "x y"
+ *          values, in place of its setting where one matches; otherwise = [settings] for
+ *                                  words that none explains; case = "file", a case file
+ *          each = ( { is; settings } ) in a value: the row is predicted once for each of
+ *                                  these, "... (as x)", where the source names several
+ *        `wide = { prefix = "gpus_"; setting = "case.gpus"; fit_upto_column = "fit_upto"; }`
+ *        makes a row of each column gpus_1, gpus_2 ... Up to fit_upto (a column, or
+ *        fit_upto = 1 for all rows) they are of role fit, beyond it of role test.
+ *        linear = true sets beside the errors those of the first such column, scaled.
+ *        group = "column" sums up the errors of test rows by that column's words, too.
+ *        `claims` may be about rows whose label has all texts of `rows`.
  *
- * GRID   every combination of `dimensions`, each value with its settings, and
- *        `claims` about their ratios, for sources that give bounds only:
- *          kind "range"   low <= ratio <= high wherever `where` matches
- *          kind "first"   of the values of `dimension`, `value` has the highest ratio
- *          kind "last"    ... the lowest
- *          kind "greater" `value` of `dimension` above `than`, all else equal
- *          kind "rises"   along the values of `dimension`, in order
+ * GRID   every combination of `dimensions`, each value with its settings (and maybe a case
+ *        file), but those of `skip = ( { dimension = "value"; ... } )`, and `claims` about
+ *        them, for sources that give bounds only:
+ *          kind "range"    low <= number <= high wherever `where` matches
+ *          kind "first"    of the values of `dimension`, `value` has the highest number
+ *          kind "last"     ... the lowest
+ *          kind "greater"  `value` of `dimension` above `than`, all else equal
+ *          kind "within"   `value` and `than` differ by at most `slack`
+ *          kind "rises"    along the values of `dimension`, in order
+ *          kind "outgrows" `share` of what the number passes 1 by at `value` is more than
+ *                          what it passes 1 by at `than`
  *        A dimension's value with judged = false is shown and not judged.
+ *
+ * A claim's number is the row's, or
+ *   over = { place = "bare"; }  the row's over that of the row with these values: relative
+ *                               throughput, growth of a time
+ *   part = "input wait"         that part's share of the step
+ *
+ * `quantity` says what is measured:
+ *   throughput  images/s (default of tables)
+ *   ratio       to the local GPU (of clients), to as many GPUs alone (of a job; default of grids)
+ *   speedup     throughput over that of one GPU alone
+ *   time        of a step, or of a collective; value_unit = "us" says the column's unit
+ *   gain        throughput over that under the further settings `reference`
+ * or quantity_column names a column whose words `quantities` explains, each with is,
+ * quantity, and maybe scale (what the value is multiplied by) and reference.
+ * judge = "name" judges one of a case's jobs or clients, where it has several.
  *
  * Either kind may have `beside`, a list of { title; settings }: the same rows
  * under other settings, predicted for comparison and never judged.
@@ -36,24 +68,46 @@
 enum row_role { ROLE_FIT, ROLE_TEST, ROLE_REPORT };
 const char *row_role_name(enum row_role role);
 
+enum measure {
+	MEASURE_THROUGHPUT,
+	MEASURE_RATIO,
+	MEASURE_SPEEDUP,
+	MEASURE_TIME,
+	MEASURE_GAIN,
+	MEASURE_COUNT,
+};
+const char *measure_name(enum measure measure);       /* as files write it: "speedup" */
+const char *measure_words(enum measure measure);      /* "speed-up over one GPU" */
+const char *measure_unit(enum measure measure);       /* of JSON: "images/s", "s", "" */
+enum quantity measure_quantity(enum measure measure); /* images/s: a count */
+
 enum { DIMENSIONS_OF_GRID_MAX = 6 };
 
 struct dataset_row {
 	const char *label; /* "same_esxi tuned=yes batch=16" */
 	struct origin origin;
 	enum row_role role;
-	double measured;        /* NaN: a failure, or a grid's row */
-	const char *failure;    /* "FAIL:connection_timeout", or NULL */
-	double rounding_ratio;  /* half a unit of the last printed digit / measured */
-	double utilization_max; /* NaN: none */
+	enum measure measure;
+	double measured;           /* SI; NaN: a failure, a range, or a grid's row */
+	const char *measured_text; /* "1.01..1.08" of report rows; NULL: a number */
+	const char *failure;       /* "FAIL:connection_timeout", or NULL */
+	double rounding_ratio;     /* half a unit of the last printed digit / measured */
+	double utilization_max;    /* NaN: none */
+	double linear;             /* ideal scaling of the source's own one-GPU rate; NaN: none */
+	const char *group;         /* which errors are summed up with its own; NULL: none */
+	const char *case_path;     /* a case file; NULL: settings alone */
+	const char *judge;         /* the job or client that counts; NULL: all */
 	const struct setting *settings;
 	size_t setting_count;
+	const struct setting *reference; /* of a gain: all settings of the other case */
+	size_t reference_count;
 	size_t at[DIMENSIONS_OF_GRID_MAX]; /* of a grid: index of each dimension's value */
 	bool judged;
 };
 
 struct grid_value {
 	const char *name;
+	const char *case_path; /* NULL: none */
 	bool judged;
 	const struct setting *settings;
 	size_t setting_count;
@@ -70,14 +124,21 @@ enum claim_kind {
 	CLAIM_LAST,
 	CLAIM_GREATER,
 	CLAIM_RISES,
+	CLAIM_WITHIN,
+	CLAIM_OUTGROWS,
 	CLAIM_UTILIZATION
 };
 struct claim {
 	enum claim_kind kind;
 	const char *text;
 	size_t where_at[DIMENSIONS_OF_GRID_MAX]; /* SIZE_MAX: any value */
+	const char *const *words;                /* of a table: texts of the rows' labels */
+	size_t word_count;
+	size_t over_at[DIMENSIONS_OF_GRID_MAX]; /* SIZE_MAX: as the row's */
+	bool over;
+	const char *part; /* NULL: the row's number */
 	size_t dimension, value, than;
-	double low, high, slack;
+	double low, high, slack, share;
 };
 
 struct beside { /* the dataset's rows under further settings */
@@ -87,7 +148,9 @@ struct beside { /* the dataset's rows under further settings */
 
 struct dataset {
 	const char *name, *title, *source, *path;
-	bool ratio; /* what is measured is a ratio, else throughput */
+	enum measure measure; /* of the first row */
+	bool mixed;           /* ... and not of all */
+	bool ratio;           /* measure is MEASURE_RATIO: to the local GPU */
 	const struct dataset_row *rows;
 	size_t row_count;
 	const struct grid_dimension *dimensions; /* of a grid */
@@ -98,6 +161,9 @@ struct dataset {
 	size_t beside_count;
 };
 
+/* Whether label has each text as whole words: "batch=1" is not in "batch=16". */
+bool label_has(const char *label, const char *text);
+
 /* Reads calib/measured/<name>.cfg under data_root, or a file of one's own.
  * extra settings come after the dataset's own. NULL after errors. */
 const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const char *data_root,
@@ -107,9 +173,10 @@ const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const
 struct row_outcome {
 	const struct dataset_row *row;
 	const struct prediction *prediction;
-	struct estimate predicted; /* of the measured quantity; NaN: failed */
-	double error;              /* predicted / measured - 1; NaN for failures */
-	bool agrees;               /* of failures: both failed */
+	struct estimate predicted;          /* of the measured quantity; NaN: failed */
+	const struct prediction *reference; /* of a gain; else NULL */
+	double error;                       /* predicted / measured - 1; NaN for failures */
+	bool agrees;                        /* of failures: both failed */
 };
 struct claim_outcome {
 	const struct claim *claim;
@@ -119,8 +186,13 @@ struct claim_outcome {
 };
 struct error_summary {
 	size_t count;
-	double median_abs, max_abs, geomean_abs;
-	double coverage; /* share of measured values inside their interval */
+	double median_abs, mean_abs, max_abs, geomean_abs;
+	double coverage;   /* share of measured values inside their interval */
+	const char *worst; /* label of the row with the largest error */
+};
+struct group_summary { /* of test rows */
+	const char *name;
+	struct error_summary test;
 };
 struct dataset_outcome {
 	const struct dataset *dataset;
@@ -128,6 +200,9 @@ struct dataset_outcome {
 	struct row_outcome **beside; /* rows of each dataset->beside */
 	struct claim_outcome *claims;
 	struct error_summary fit, test;
+	struct error_summary linear; /* of ideal scaling, on the same test rows; count 0: none */
+	struct group_summary *groups;
+	size_t group_count;
 	size_t verdict_count, verdict_agree_count; /* rows that failed, measured or predicted */
 	const struct cfg_param **fitted;           /* parameters with status "fitted", each once */
 	size_t fitted_count, fit_row_count;
@@ -139,6 +214,14 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 					       const struct dataset *dataset, const char *data_root,
 					       const struct predict_options *options,
 					       const char **broken);
+/* The case of a row, to be read or predicted. */
+struct case_request dataset_request(const struct dataset_row *row, const char *data_root);
+/* The row's number from runs at a point (for fits): with draws, no intervals.
+ * NaN if it failed, or after errors in diag; *broken as predict_case, untouched
+ * where nothing is. */
+double dataset_point(struct arena *arena, struct diag *diag, const struct dataset_row *row,
+		     const char *data_root, const struct draw_value *draws, size_t draw_count,
+		     uint64_t seed, const char **broken);
 void claims_judge(struct arena *arena, const struct dataset *dataset,
 		  const struct row_outcome *rows, struct claim_outcome *outcomes);
 
