@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/predict/predict.h"
+#include "sim/predict/job_point.h"
 
 static struct client_point steady(const struct client_run *run)
 {
@@ -21,7 +21,7 @@ static struct client_point steady(const struct client_run *run)
 	double elapsed_s = s_from_ps(last->end_ps - first->start_ps), busy_s = 0;
 	for (const struct step_record *step = first; step <= last; step++)
 		busy_s += step->gpu_busy_s;
-	point.step_s = elapsed_s / run->steady_work;
+	point.step_s = client_step_s(run);
 	point.throughput = run->entry->batch_count / point.step_s;
 	point.gpu_utilization = busy_s / elapsed_s;
 	return point;
@@ -81,33 +81,55 @@ static double pool_utilization(const struct scenario *scenario, const struct wor
 	return busy_s / count / outcome->window_s;
 }
 
+/* Sums up point->clients, clients or jobs; false if one failed. */
+static bool add_up(struct arena *arena, const struct scenario *scenario, struct point *point)
+{
+	double throughput = 0, step = 0;
+	for (size_t i = 0; i < point->client_count; i++) {
+		const struct client_point *client = &point->clients[i];
+		if (client->failed && !point->failed) {
+			bool job = scenario->job_count > 0;
+			point->failed = true;
+			point->reason =
+				point->client_count == 1
+					? client->reason
+					: arena_printf(arena, "%s '%s': %s", job ? "job" : "client",
+						       job ? scenario->jobs[i].name
+							   : scenario->clients[i].name,
+						       client->reason);
+		}
+		throughput += client->throughput;
+		step += client->step_s / (double)point->client_count;
+	}
+	if (point->failed || point->broken)
+		return false;
+	point->throughput = throughput;
+	point->step_s = step;
+	return true;
+}
+
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct trace *trace)
 {
+	bool jobs = scenario->job_count > 0;
 	struct point point = {
 		.throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN};
 	point.outcome = world_run(arena, scenario, seed, trace);
 	point.broken = point.outcome.broken;
-	point.client_count = scenario->client_count;
+	point.client_count = jobs ? scenario->job_count : scenario->client_count;
 	point.clients = ARENA_ARRAY(arena, point.client_count + 1, struct client_point);
-	double throughput = 0, step = 0;
-	for (size_t i = 0; i < point.client_count; i++) {
-		point.clients[i] = steady(&point.outcome.clients[i]);
-		if (point.clients[i].failed && !point.failed) {
-			point.failed = true;
-			point.reason = point.client_count == 1
-					       ? point.clients[i].reason
-					       : arena_printf(arena, "client '%s': %s",
-							      scenario->clients[i].name,
-							      point.clients[i].reason);
-		}
-		throughput += point.clients[i].throughput;
-		step += point.clients[i].step_s / (double)point.client_count;
-	}
-	if (point.failed || point.broken)
+	for (size_t i = 0; i < point.client_count; i++)
+		point.clients[i] =
+			jobs ? job_steady(scenario, &point.outcome, &point.outcome.jobs[i])
+			     : steady(&point.outcome.clients[i]);
+	if (!add_up(arena, scenario, &point))
 		return point;
-	point.throughput = throughput;
-	point.step_s = step;
+	if (jobs) {
+		if (with_baseline)
+			job_add_ratios(arena, scenario, seed, &point);
+		job_add_utilization(scenario, &point);
+		return point;
+	}
 	point.gpu_utilization = point.client_count == 1
 					? point.clients[0].gpu_utilization
 					: pool_utilization(scenario, &point.outcome);

@@ -7,7 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/predict/predict.h"
+#include "sim/predict/job_point.h"
 
 enum { DIMENSIONS_MAX = 40 };
 /* What sums of a step's parts may miss of it. */
@@ -152,10 +152,12 @@ static void summarize_clients(struct arena *arena, const struct scenario *scenar
 	prediction->client_count = point->client_count;
 	for (size_t i = 0; i < point->client_count; i++) {
 		const struct client_point *c = &point->clients[i];
+		bool job = scenario->job_count > 0;
+		size_t gpu = job ? scenario->jobs[i].gpus[0] : scenario->clients[i].gpu;
 		long k = (long)i;
 		prediction->clients[i] = (struct client_prediction){
-			.name = scenario->clients[i].name,
-			.gpu = scenario->topology.gpus[scenario->clients[i].gpu].name,
+			.name = job ? scenario->jobs[i].name : scenario->clients[i].name,
+			.gpu = scenario->topology.gpus[gpu].name,
 			.ok = !c->failed,
 			.reason = c->reason,
 			.throughput = INTERVAL(draws, c->throughput, k, throughput),
@@ -262,10 +264,15 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->resolution = scenario->resolution;
 	p->seed = draws->options->seed;
 	p->draws_count = draws->answers ? draws->options->draws_count : 0;
-	p->connect_s = point->outcome.clients[0].connect_s;
+	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
 	p->bottleneck = point->failed ? NULL : "";
 	summarize_clients(arena, scenario, point, draws, p);
 	summarize_links(arena, &point->outcome, p);
+	if (scenario->job_count > 0) {
+		job_summarize(arena, scenario, point, p);
+		return p;
+	}
+	p->connect_s = point->outcome.clients[0].connect_s;
 	if (!point->failed)
 		summarize_breakdown(&point->outcome, p);
 	return p;
@@ -286,7 +293,7 @@ const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 	}
 	struct draws draws = {.request = request,
 			      .options = options,
-			      .client_count = scenario->client_count,
+			      .client_count = point.client_count,
 			      .with_ratio = true};
 	for (size_t i = 0;
 	     i < cfg_param_count(scenario->resolution) && draws.dimensions < DIMENSIONS_MAX; i++) {

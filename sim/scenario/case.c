@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/scenario/read.h"
+#include "sim/scenario/case.h"
 
 static const struct param_row case_rows[] = {
 	PARAM_TEXT(struct case_params, topology, NULL, "machines and wires: a file of topologies/",
@@ -34,6 +34,24 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1", "steps left out", ""),
 	PARAM_WHOLE(struct case_params, steps_count, 1, 100000, "16",
 		    "most steps to measure; fewer when they repeat", ""),
+	PARAM_WHOLE(struct case_params, gpus_count, 0, 1e6, "0",
+		    "GPUs of a data-parallel training job; 0: programs that use one GPU each", ""),
+	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
+		    "GPUs that a job uses in each machine; 0: all", ""),
+	PARAM_TEXT(struct case_params, exchange, "horovod",
+		   "how a job exchanges gradients: a file of models/exchanges/", ""),
+	PARAM_TEXT(struct case_params, guest, "",
+		   "guest of each machine in which a job runs; empty: the first one", ""),
+	PARAM_NUMBER(struct case_params, straggler_ratio, QUANTITY_RATIO, 1, 1000, "1",
+		     "the first rank's compute time over that of the others", ""),
+	PARAM_WHOLE(struct case_params, epochs_count, 0, 1e6, "0",
+		    "passes over the images, for the time of a whole training", ""),
+	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167", "images of a pass",
+		    "ImageNet 2012's training set"),
+	PARAM_TEXT(struct case_params, collective, "",
+		   "a collective alone, repeated as nccl-tests does; empty: training", ""),
+	PARAM_NUMBER(struct case_params, collective_size_B, QUANTITY_BYTES, 1, 1e15, "64 MiB",
+		     "its whole buffer", ""),
 };
 const struct param_table case_table = PARAM_TABLE("case", struct case_params, case_rows);
 
@@ -54,37 +72,20 @@ static const struct param_row client_rows[] = {
 static const struct param_table client_table =
 	PARAM_TABLE("client", struct client_params, client_rows);
 
-struct case_reader {
-	struct reader reader;
-	const struct case_request *request;
-	const struct cfg_node *file;  /* of the case, or NULL */
-	const struct cfg_node *group; /* `case` of it, or NULL */
-	struct case_params *params;
-	struct scenario *scenario;
-	/* chosen once a case */
-	const struct stack_params *stack;
-	const struct runtime_params *runtime;
-	const struct transport_kind *transport;
-	const void *transport_params;
-};
-
-static struct origin case_origin(const struct case_reader *c)
+struct origin case_origin(const struct case_reader *c)
 {
 	return c->group ? cfg_origin(c->group) : (struct origin){"command line", 0};
 }
 
-/* Where the case got its value of path ("case.model") from. */
-static struct origin said(const struct case_reader *c, const char *path)
+struct origin case_said(const struct case_reader *c, const char *path)
 {
 	const struct cfg_param *param = cfg_param_find(c->reader.resolution, path);
 	return param && param->origin.file ? param->origin : case_origin(c);
 }
 
-/* Reads `folder`/name, said at origin, and returns its group called `group`; NULL
- * after errors. */
-static const struct cfg_node *read_group(struct case_reader *c, struct origin origin,
-					 const char *folder, const char *what, const char *name,
-					 const char *group, const struct cfg_node **file)
+const struct cfg_node *case_group(struct case_reader *c, struct origin origin, const char *folder,
+				  const char *what, const char *name, const char *group,
+				  const struct cfg_node **file)
 {
 	struct reader *reader = &c->reader;
 	const char *path = data_path(reader->arena, reader->diag, origin, reader->root, folder,
@@ -121,8 +122,8 @@ static void apply_profile(struct case_reader *c)
 	const struct cfg_node *file;
 	if (c->params->profile[0])
 		apply_parameters(c,
-				 read_group(c, said(c, "case.profile"), "calib/profiles", "profile",
-					    c->params->profile, "parameters", &file),
+				 case_group(c, case_said(c, "case.profile"), "calib/profiles",
+					    "profile", c->params->profile, "parameters", &file),
 				 c->params->profile);
 }
 
@@ -148,8 +149,8 @@ static void apply_gpu_profiles(struct case_reader *c)
 static void read_stack(struct case_reader *c)
 {
 	const struct cfg_node *file;
-	const struct cfg_node *node = read_group(c, said(c, "case.stack"), "models/stacks", "stack",
-						 c->params->stack, "stack", &file);
+	const struct cfg_node *node = case_group(c, case_said(c, "case.stack"), "models/stacks",
+						 "stack", c->params->stack, "stack", &file);
 	struct stack_params *stack = ARENA_NEW(c->reader.arena, struct stack_params);
 	if (node)
 		cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag, node, "stack",
@@ -158,12 +159,12 @@ static void read_stack(struct case_reader *c)
 	c->stack = stack;
 }
 
-static void read_transport(struct case_reader *c, const struct cfg_node *file)
+void case_transport(struct case_reader *c, const struct cfg_node *file)
 {
 	struct reader *reader = &c->reader;
 	c->transport = transport_kind_find(c->params->transport);
 	if (!c->transport) {
-		diag_error(reader->diag, said(c, "case.transport"),
+		diag_error(reader->diag, case_said(c, "case.transport"),
 			   "case: no transport is called '%s' (write tcp, rdma or shm)",
 			   c->params->transport);
 		return;
@@ -181,7 +182,7 @@ static void read_runtime(struct case_reader *c)
 	if (strcmp(c->params->runtime, "none") == 0)
 		return;
 	const struct cfg_node *file;
-	const struct cfg_node *node = read_group(c, said(c, "case.runtime"), "models/runtimes",
+	const struct cfg_node *node = case_group(c, case_said(c, "case.runtime"), "models/runtimes",
 						 "runtime", c->params->runtime, "runtime", &file);
 	if (!node)
 		return;
@@ -189,22 +190,21 @@ static void read_runtime(struct case_reader *c)
 	cfg_params(reader->resolution, reader->arena, reader->diag, node, "runtime",
 		   arena_printf(reader->arena, "runtime '%s'", c->params->runtime), &runtime_table,
 		   NULL, 0, runtime);
-	read_transport(c, file);
+	case_transport(c, file);
 	c->runtime = runtime;
 }
 
-static const struct network *read_network(struct case_reader *c, struct origin origin,
-					  const char *name)
+const struct network *case_network(struct case_reader *c, struct origin origin, const char *name)
 {
 	const struct cfg_node *file;
-	if (!read_group(c, origin, "models/networks", "model", name, "network", &file))
+	if (!case_group(c, origin, "models/networks", "model", name, "network", &file))
 		return NULL;
 	return network_read(c->reader.arena, c->reader.diag, file);
 }
 
 /* Two numbers for each network on each GPU, fitted or the defaults. */
-static const struct efficiency_params *read_efficiency(struct case_reader *c, const char *profile,
-						       const char *model)
+const struct efficiency_params *case_efficiency(struct case_reader *c, const char *profile,
+						const char *model)
 {
 	struct reader *reader = &c->reader;
 	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
@@ -214,7 +214,7 @@ static const struct efficiency_params *read_efficiency(struct case_reader *c, co
 	return efficiency;
 }
 
-static size_t first_guest_on(const struct topology *topology, size_t host)
+size_t case_first_guest(const struct topology *topology, size_t host)
 {
 	for (size_t i = 0; i < topology->guest_count; i++)
 		if (topology->guests[i].host == host)
@@ -228,7 +228,7 @@ static bool fronts_a_gpu(const struct topology *topology, size_t guest, size_t s
 	for (size_t i = 0; i < topology->gpu_count; i++) {
 		size_t host = topology->gpus[i].host;
 		bool same = topology->guests[server].host == host;
-		if (guest == (same ? server : first_guest_on(topology, host)))
+		if (guest == (same ? server : case_first_guest(topology, host)))
 			return true;
 	}
 	return false;
@@ -280,13 +280,15 @@ static bool place(struct case_reader *c, struct client_entry *client,
 	const char *gpu = own->gpu[0] ? own->gpu : c->params->gpu;
 	const char *server = own->server[0] ? own->server : c->params->server;
 	const char *program = own->program[0] ? own->program : c->params->program;
-	client->gpu = place_gpu(c, own->gpu[0] ? client->origin : said(c, "case.gpu"), gpu, copy);
+	client->gpu =
+		place_gpu(c, own->gpu[0] ? client->origin : case_said(c, "case.gpu"), gpu, copy);
 	if (client->gpu == SIZE_MAX)
 		return false;
-	struct origin server_origin = own->server[0] ? client->origin : said(c, "case.server");
-	struct origin program_origin = own->program[0] ? client->origin : said(c, "case.program");
+	struct origin server_origin = own->server[0] ? client->origin : case_said(c, "case.server");
+	struct origin program_origin =
+		own->program[0] ? client->origin : case_said(c, "case.program");
 	client->server = server[0] ? find_guest(c, server_origin, "server guest", server)
-				   : first_guest_on(topology, topology->gpus[client->gpu].host);
+				   : case_first_guest(topology, topology->gpus[client->gpu].host);
 	if (client->server == SIZE_MAX) {
 		if (!server[0])
 			diag_error(c->reader.diag, server_origin,
@@ -338,11 +340,11 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 		}
 	client->model = model;
 	if (!client->network)
-		client->network = read_network(
-			c, own->model[0] ? client->origin : said(c, "case.model"), model);
+		client->network = case_network(
+			c, own->model[0] ? client->origin : case_said(c, "case.model"), model);
 	if (!client->efficiency)
 		client->efficiency =
-			read_efficiency(c, c->scenario->topology.gpus[client->gpu].profile, model);
+			case_efficiency(c, c->scenario->topology.gpus[client->gpu].profile, model);
 	client->stack = c->stack;
 	client->runtime = c->runtime;
 	client->transport = c->transport;
@@ -437,29 +439,37 @@ static void read_world(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
 	const char *path =
-		data_path(reader->arena, reader->diag, said(c, "case.topology"), reader->root,
+		data_path(reader->arena, reader->diag, case_said(c, "case.topology"), reader->root,
 			  "topologies", "topology", c->params->topology, c->request->path);
 	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	if (!file)
 		return;
 	apply_profile(c);
+	if (case_is_job(c))
+		case_jobs_want(c);
 	read_topology(reader, file, path, &c->scenario->topology);
 	apply_gpu_profiles(c);
 	read_stack(c);
-	read_runtime(c);
+	if (!case_is_job(c))
+		read_runtime(c);
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"),
 		   "driver", "driver", &driver_table, NULL, 0, &c->scenario->driver);
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "dma"),
 		   "dma", "dma", &dma_table, NULL, 0, &c->scenario->dma);
-	if (diag_count(reader->diag) == 0)
+	c->scenario->collective = -1;
+	if (diag_count(reader->diag) > 0)
+		return;
+	if (case_is_job(c))
+		case_read_jobs(c);
+	else
 		read_clients(c);
 }
 
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request)
 {
-	static const char *const also[] = {"name", "clients", "settings"};
-	static const char *const sections[] = {"case", "driver", "dma"};
+	static const char *const also[] = {"name", "clients", "jobs", "settings"};
+	static const char *const sections[] = {"case", "driver", "dma", "input"};
 	struct case_reader c = {
 		.reader = {.arena = arena, .diag = diag, .root = request->data_root},
 		.request = request};

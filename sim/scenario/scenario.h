@@ -30,11 +30,11 @@ struct case_params {
 	/* Data-parallel training: gpus_count > 0 makes the case a job on that many
 	 * GPUs of the topology, machine after machine. */
 	double gpus_count;
-	double gpus_per_machine_count; /* 0: all that a machine has */
-	const char *exchange;          /* a file of models/exchanges/ */
-	const char *guest;             /* kind of place on each machine: a guest's name
-					  there; "": its first one */
-	double straggler_ratio;        /* the first rank computes that much slower: 1 */
+	double gpus_per_machine_count;     /* 0: all that a machine has */
+	const char *exchange;              /* a file of models/exchanges/ */
+	const char *guest;                 /* kind of place on each machine: a guest's name
+					      there; "": its first one */
+	double straggler_ratio;            /* the first rank computes that much slower: 1 */
 	double epochs_count, images_count; /* for the time of a whole training */
 	/* A collective alone, repeated, as nccl-tests does: "" or its name. */
 	const char *collective;
@@ -201,12 +201,25 @@ struct link_use {
 	double carried_B, capacity_Bps, busy_s; /* of the whole run */
 	double window_B;
 };
+struct job_run { /* what came out for one job */
+	const struct job_entry *entry;
+	bool failed;
+	const char *reason;           /* of a failure */
+	const struct job_step *steps; /* all of them; of a collective its repetitions */
+	size_t step_count;
+	size_t steady_first, steady_count; /* those that began in the window */
+	struct communicator_counters comm;
+	const char *choice; /* of the library, for all gradients or the collective; NULL: one GPU */
+	double solo_step_s; /* of one GPU alone, without exchange and input */
+};
 /* The window begins when every client has its warm-up steps behind it and the
  * GPU keeps up with it (a host that runs ahead issues its first steps faster than
  * any GPU can do them), and ends when every client's steps in it are steady. */
 struct world_outcome {
 	struct client_run *clients;
 	size_t client_count;
+	struct job_run *jobs;
+	size_t job_count;
 	double end_s;
 	double window_s;    /* from the moment from which all clients were warm */
 	double *gpu_busy_s; /* by GPU of the topology, in the window */
@@ -215,6 +228,12 @@ struct world_outcome {
 	uint64_t events_count;
 	const char *broken; /* an invariant; NULL: none */
 };
+/* Mean time of a steady step. */
+double client_step_s(const struct client_run *run);
+double job_run_step_s(const struct job_run *run);
+/* A job of the scenario on its first GPU alone, nothing else in the system. */
+const struct scenario *scenario_job_baseline(struct arena *arena, const struct scenario *scenario,
+					     size_t job);
 /* Builds the world in arena, runs it, reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);

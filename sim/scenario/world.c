@@ -5,7 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/scenario/scenario.h"
+#include "sim/scenario/system.h"
 
 /* Relative difference of steps that are the same, alone and beside others, and
  * relative standard error at which their mean has settled. */
@@ -35,86 +35,11 @@ struct client {
 struct world {
 	struct arena *arena;
 	const struct scenario *scenario;
-	struct engine *engine;
-	struct fabric *fabric;
-	struct host **hosts;
-	struct guest **guests;
-	struct gpu **gpus;
+	struct system system;
 	struct client *clients;
 	size_t warm_count, over_count;
-	bool open; /* the window */
-	int64_t opened_ps;
-	double *gpu_before_s, *link_before_B; /* before that */
-	size_t link_count;                    /* directions */
 	uint64_t seed;
-	bool lossy; /* some link loses packets */
 };
-
-static void build_nodes(struct world *w)
-{
-	const struct topology *t = &w->scenario->topology;
-	w->hosts = ARENA_ARRAY(w->arena, t->host_count + 1, struct host *);
-	w->guests = ARENA_ARRAY(w->arena, t->guest_count + 1, struct guest *);
-	w->gpus = ARENA_ARRAY(w->arena, t->gpu_count + 1, struct gpu *);
-	for (size_t i = 0; i < t->host_count; i++) {
-		fabric_node_add(w->fabric, t->hosts[i].name);
-		w->hosts[i] = host_new(w->arena, w->engine, w->fabric, t->hosts[i].name,
-				       &t->hosts[i].params);
-	}
-	for (size_t i = 0; i < t->guest_count; i++)
-		w->guests[i] = guest_new(w->hosts[t->guests[i].host], t->guests[i].name,
-					 fabric_node_add(w->fabric, t->guests[i].name),
-					 &t->guests[i].params);
-	for (size_t i = 0; i < t->gpu_count; i++)
-		w->gpus[i] =
-			gpu_new(w->arena, w->engine, w->fabric, t->gpus[i].name,
-				fabric_node_add(w->fabric, t->gpus[i].name), &t->gpus[i].params);
-	for (size_t i = 0; i < t->switch_count; i++)
-		fabric_node_add(w->fabric, t->switches[i]);
-}
-
-/* The host whose NIC a link's end belongs to; NULL for switches and GPUs. */
-static const struct host_params *host_at(const struct topology *t, const char *node)
-{
-	for (size_t i = 0; i < t->host_count; i++)
-		if (strcmp(t->hosts[i].name, node) == 0)
-			return &t->hosts[i].params;
-	for (size_t i = 0; i < t->guest_count; i++)
-		if (strcmp(t->guests[i].name, node) == 0)
-			return &t->hosts[t->guests[i].host].params;
-	return NULL;
-}
-
-/* A receiving NIC that interrupts for every packet may lose more of them. */
-static void unmoderated_loss(const struct topology *t, const struct link_entry *link,
-			     struct link_traits *traits)
-{
-	for (size_t direction = 0; direction < 2; direction++) {
-		const struct host_params *receiver = host_at(t, link->ends[1 - direction]);
-		if (receiver && !receiver->nic_moderation &&
-		    traits->unmoderated_loss_ratio[direction] > 0)
-			traits->loss_ratio[direction] = traits->unmoderated_loss_ratio[direction];
-	}
-}
-
-static void build_links(struct world *w)
-{
-	const struct topology *t = &w->scenario->topology;
-	for (size_t i = 0; i < t->link_count; i++) {
-		const struct link_entry *link = &t->links[i];
-		struct link_traits traits = link->traits;
-		unmoderated_loss(t, link, &traits);
-		w->lossy = w->lossy || traits.loss_ratio[0] > 0 || traits.loss_ratio[1] > 0;
-		fabric_link_add(w->fabric, link->name, link->kind->name,
-				fabric_node_find(w->fabric, link->ends[0]),
-				fabric_node_find(w->fabric, link->ends[1]), &traits);
-	}
-}
-
-static int link_resource(const struct world *w, size_t index)
-{
-	return fabric_link_resource(w->fabric, (int)(index / 2), (int)(index % 2));
-}
 
 /* ---- from warm-up to the end ----
  *
@@ -128,12 +53,7 @@ static int link_resource(const struct world *w, size_t index)
 
 static void window_open(struct world *w)
 {
-	w->open = true;
-	w->opened_ps = engine_now_ps(w->engine);
-	for (size_t i = 0; i < w->scenario->topology.gpu_count; i++)
-		w->gpu_before_s[i] = gpu_busy_s(w->gpus[i]);
-	for (size_t i = 0; i < w->link_count; i++)
-		w->link_before_B[i] = fabric_carried(w->fabric, link_resource(w, i));
+	system_window_open(&w->system);
 	for (size_t i = 0; i < w->scenario->client_count; i++)
 		if (w->clients[i].remote)
 			w->clients[i].before = remote_counters(w->clients[i].remote);
@@ -157,7 +77,7 @@ static void client_over(struct client *client)
 		return;
 	client->over = true;
 	if (++client->world->over_count == client->world->scenario->client_count)
-		engine_stop(client->world->engine);
+		engine_stop(client->world->system.engine);
 }
 
 static void client_failed(void *ctx, const char *reason)
@@ -206,7 +126,8 @@ static size_t window_first(struct client *client)
 	const struct world *w = client->world;
 	size_t count = client->player ? player_step_count(client->player) : 0;
 	while (client->first < count &&
-	       (!w->open || player_step_at(client->player, client->first)->start_ps < w->opened_ps))
+	       (!w->system.open ||
+		player_step_at(client->player, client->first)->start_ps < w->system.opened_ps))
 		client->first++;
 	return client->first;
 }
@@ -215,7 +136,7 @@ static size_t window_first(struct client *client)
  * nothing of the mean. */
 static bool may_lose(const struct client *client)
 {
-	return client->world->lossy && client->remote &&
+	return client->world->system.lossy && client->remote &&
 	       client->entry->guest != client->entry->server;
 }
 
@@ -277,7 +198,7 @@ static void pause_for_phase(struct client *client, const struct step_record *rec
 	int64_t pause_ps = (int64_t)(rng_uniform(&rng) * step_ps);
 	client->paused = true;
 	player_pause(client->player, pause_ps);
-	engine_after(w->engine, pause_ps, client_warm, client, 0);
+	engine_after(w->system.engine, pause_ps, client_warm, client, 0);
 }
 
 static bool step_done(void *ctx, struct player *player, const struct step_record *record)
@@ -300,7 +221,7 @@ static void start_player(void *ctx, uint64_t arg)
 {
 	struct client *client = ctx;
 	(void)arg;
-	client->run->connect_s = s_from_ps(engine_now_ps(client->world->engine));
+	client->run->connect_s = s_from_ps(engine_now_ps(client->world->system.engine));
 	player_start(client->player);
 	if (client->world->scenario->client_count == 1 &&
 	    client->world->scenario->steps_warmup_count < 1)
@@ -313,20 +234,20 @@ static struct cuda_process *build_process(struct world *w, struct client *client
 	static const char *const pcie[] = {"pcie", "nvlink", "socket", NULL};
 	const struct client_entry *entry = client->entry;
 	const struct topology *t = &w->scenario->topology;
-	int host = fabric_node_find(w->fabric, t->hosts[t->gpus[entry->gpu].host].name);
-	int gpu = gpu_node(w->gpus[entry->gpu]);
+	int host = fabric_node_find(w->system.fabric, t->hosts[t->gpus[entry->gpu].host].name);
+	int gpu = gpu_node(w->system.gpus[entry->gpu]);
 	const struct cuda_process_spec spec = {
 		.arena = w->arena,
-		.engine = w->engine,
-		.fabric = w->fabric,
+		.engine = w->system.engine,
+		.fabric = w->system.fabric,
 		.context = client->context,
-		.guest = w->guests[entry->server],
+		.guest = w->system.guests[entry->server],
 		.driver = &w->scenario->driver,
 		.dma = &w->scenario->dma,
 		.stream_count = program->stream_count,
 		.event_count = program->event_count,
-		.to_device = fabric_route(w->fabric, host, gpu, pcie),
-		.to_host = fabric_route(w->fabric, gpu, host, pcie),
+		.to_device = fabric_route(w->system.fabric, host, gpu, pcie),
+		.to_host = fabric_route(w->system.fabric, gpu, host, pcie),
 	};
 	if (spec.to_device && spec.to_host)
 		return cuda_process_new(&spec);
@@ -343,14 +264,14 @@ static struct cuda_port *build_port(struct world *w, struct client *client)
 		return local_port_new(w->arena, client->process);
 	const struct remote_spec spec = {
 		.arena = w->arena,
-		.engine = w->engine,
-		.fabric = w->fabric,
+		.engine = w->system.engine,
+		.fabric = w->system.fabric,
 		.name = entry->name,
 		.params = entry->runtime,
 		.transport = entry->transport,
 		.transport_params = entry->transport_params,
-		.client = w->guests[entry->guest],
-		.server = w->guests[entry->server],
+		.client = w->system.guests[entry->guest],
+		.server = w->system.guests[entry->server],
 		.process = client->process,
 		.seed = w->seed,
 		.failed = client_failed,
@@ -359,10 +280,10 @@ static struct cuda_port *build_port(struct world *w, struct client *client)
 	client->remote = remote_client_new(&spec);
 	if (client->remote)
 		return remote_port(client->remote);
-	client_failed(client,
-		      arena_printf(w->arena, "no route from '%s' to '%s' for %s",
-				   guest_name(w->guests[entry->guest]),
-				   guest_name(w->guests[entry->server]), entry->transport->name));
+	client_failed(client, arena_printf(w->arena, "no route from '%s' to '%s' for %s",
+					   guest_name(w->system.guests[entry->guest]),
+					   guest_name(w->system.guests[entry->server]),
+					   entry->transport->name));
 	return NULL;
 }
 
@@ -385,18 +306,19 @@ static void build_client(struct world *w, struct client *client)
 			->program(w->arena, entry->network, (size_t)entry->batch_count,
 				  entry->stack, gpu, entry->efficiency);
 	client->work_ps = work_of(program);
-	client->context = gpu_context_new(w->gpus[entry->gpu], entry->name, entry->fraction_ratio);
+	client->context =
+		gpu_context_new(w->system.gpus[entry->gpu], entry->name, entry->fraction_ratio);
 	if (!gpu_memory_take(client->context, program->memory_B)) {
-		client_failed(client,
-			      arena_printf(w->arena,
-					   "out of GPU memory: %s at batch %g needs %.2f GB, GPU "
-					   "'%s' has %.2f GB%s",
-					   entry->network->name, entry->batch_count,
-					   program->memory_B / 1e9, gpu_name(w->gpus[entry->gpu]),
-					   gpu->memory_B * entry->fraction_ratio / 1e9,
-					   w->scenario->client_count > 1
-						   ? " for it and its neighbours"
-						   : ""));
+		client_failed(
+			client,
+			arena_printf(w->arena,
+				     "out of GPU memory: %s at batch %g needs %.2f GB, GPU "
+				     "'%s' has %.2f GB%s",
+				     entry->network->name, entry->batch_count,
+				     program->memory_B / 1e9, gpu_name(w->system.gpus[entry->gpu]),
+				     gpu->memory_B * entry->fraction_ratio / 1e9,
+				     w->scenario->client_count > 1 ? " for it and its neighbours"
+								   : ""));
 		return;
 	}
 	client->process = build_process(w, client, program);
@@ -405,11 +327,11 @@ static void build_client(struct world *w, struct client *client)
 		return;
 	const struct player_spec spec = {
 		.arena = w->arena,
-		.engine = w->engine,
+		.engine = w->system.engine,
 		.name = entry->name,
 		.program = program,
 		.port = port,
-		.guest = w->guests[entry->guest],
+		.guest = w->system.guests[entry->guest],
 		.context = client->context,
 		.process = client->process,
 		.step_done = step_done,
@@ -419,7 +341,7 @@ static void build_client(struct world *w, struct client *client)
 	if (client->remote)
 		remote_connect(client->remote, start_player, client, 0);
 	else
-		engine_after(w->engine, 0, start_player, client, 0);
+		engine_after(w->system.engine, 0, start_player, client, 0);
 }
 
 static void read_clients(const struct world *w, struct world_outcome *outcome)
@@ -448,81 +370,25 @@ static void read_clients(const struct world *w, struct world_outcome *outcome)
 	}
 }
 
-static struct world_outcome read_outcome(struct world *w, struct world_outcome outcome)
-{
-	const struct topology *t = &w->scenario->topology;
-	outcome.end_s = s_from_ps(engine_now_ps(w->engine));
-	outcome.events_count = engine_events_count(w->engine);
-	outcome.client_count = w->scenario->client_count;
-	outcome.gpu_busy_s = ARENA_ARRAY(w->arena, t->gpu_count + 1, double);
-	for (size_t i = 0; i < t->gpu_count; i++)
-		outcome.gpu_busy_s[i] = gpu_busy_s(w->gpus[i]) - w->gpu_before_s[i];
-	outcome.window_s = s_from_ps(engine_now_ps(w->engine) - w->opened_ps);
-	outcome.link_count = w->link_count;
-	outcome.links = ARENA_ARRAY(w->arena, outcome.link_count + 1, struct link_use);
-	for (size_t i = 0; i < outcome.link_count; i++) {
-		int resource = link_resource(w, i);
-		double carried_B = fabric_carried(w->fabric, resource);
-		outcome.links[i] =
-			(struct link_use){.link = fabric_resource_name(w->fabric, resource),
-					  .carried_B = carried_B,
-					  .window_B = carried_B - w->link_before_B[i],
-					  .capacity_Bps = fabric_capacity(w->fabric, resource),
-					  .busy_s = fabric_busy_s(w->fabric, resource)};
-	}
-	read_clients(w, &outcome);
-	return outcome;
-}
-
 /* Clients that have no answer when the run ends at a limit. */
 static void unfinished(struct world *w)
 {
 	for (size_t i = 0; i < w->scenario->client_count; i++)
 		if (!w->clients[i].over)
-			client_failed(
-				&w->clients[i],
-				arena_printf(w->arena,
-					     "no end in sight after %llu events and %.3g s "
-					     "of simulated time",
-					     (unsigned long long)engine_events_count(w->engine),
-					     s_from_ps(engine_now_ps(w->engine))));
-}
-
-/* What must hold of every run, whatever was simulated. */
-static void check(struct world *w, enum engine_end end, struct world_outcome *outcome)
-{
-	if (end == ENGINE_FAILED)
-		outcome->broken = engine_failure(w->engine);
-	else if (end == ENGINE_DRAINED && w->over_count < w->scenario->client_count)
-		outcome->broken = "a program waits for something that will never happen";
-	double now_s = s_from_ps(engine_now_ps(w->engine));
-	for (size_t i = 0; i < fabric_resource_count(w->fabric) && !outcome->broken; i++) {
-		double carried = fabric_carried(w->fabric, (int)i);
-		if (carried > fabric_capacity_most(w->fabric, (int)i) * (now_s * (1 + 1e-6) + 1e-6))
-			outcome->broken = arena_printf(
-				w->arena,
-				"resource '%s' carried %.17g units in %.17g s, above its capacity",
-				fabric_resource_name(w->fabric, (int)i), carried, now_s);
-	}
+			client_failed(&w->clients[i], system_no_end(&w->system));
 }
 
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace)
 {
-	static const struct engine_limits limits = {.events_max = 100000000,
-						    .time_max_ps = 2000000 * PS_PER_S};
+	if (scenario->job_count > 0)
+		return job_world_run(arena, scenario, seed, trace);
 	struct world *w = ARENA_NEW(arena, struct world);
 	*w = (struct world){.arena = arena, .scenario = scenario, .seed = seed};
-	w->engine = engine_new(arena, &limits);
-	engine_trace_set(w->engine, trace);
-	w->fabric = fabric_new(arena, w->engine);
-	build_nodes(w);
-	build_links(w);
-	w->link_count = 2 * fabric_link_count(w->fabric);
-	w->gpu_before_s = ARENA_ARRAY(arena, scenario->topology.gpu_count + 1, double);
-	w->link_before_B = ARENA_ARRAY(arena, w->link_count + 1, double);
+	system_build(&w->system, arena, &scenario->topology, trace);
 	struct world_outcome outcome = {
-		.clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client_run)};
+		.clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client_run),
+		.client_count = scenario->client_count};
 	w->clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client);
 	for (size_t i = 0; i < scenario->client_count; i++) {
 		outcome.clients[i].entry = &scenario->clients[i];
@@ -530,10 +396,19 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 			.world = w, .entry = &scenario->clients[i], .run = &outcome.clients[i]};
 		build_client(w, &w->clients[i]);
 	}
-	enum engine_end end =
-		w->over_count < scenario->client_count ? engine_run(w->engine) : ENGINE_DRAINED;
+	enum engine_end end = w->over_count < scenario->client_count ? engine_run(w->system.engine)
+								     : ENGINE_DRAINED;
 	if (end == ENGINE_EVENTS || end == ENGINE_TIME)
 		unfinished(w);
-	check(w, end, &outcome);
-	return read_outcome(w, outcome);
+	system_check(&w->system, end, w->over_count < scenario->client_count, &outcome);
+	system_read(&w->system, &outcome);
+	read_clients(w, &outcome);
+	return outcome;
+}
+
+double client_step_s(const struct client_run *run)
+{
+	const struct step_record *first = &run->steps[run->steady_first];
+	const struct step_record *last = first + run->steady_count - 1;
+	return s_from_ps(last->end_ps - first->start_ps) / run->steady_work;
 }

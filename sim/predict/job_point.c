@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/predict/job_point.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+
+static double busy_ratio(const struct world_outcome *outcome, const struct job_entry *entry)
+{
+	double busy_s = 0;
+	for (size_t i = 0; i < entry->rank_count; i++)
+		busy_s += outcome->gpu_busy_s[entry->gpus[i]];
+	return busy_s / (double)entry->rank_count / outcome->window_s;
+}
+
+struct client_point job_steady(const struct scenario *scenario, const struct world_outcome *outcome,
+			       const struct job_run *run)
+{
+	struct client_point point = {.failed = run->failed,
+				     .reason = run->reason,
+				     .throughput = NAN,
+				     .step_s = NAN,
+				     .ratio = NAN,
+				     .gpu_utilization = NAN};
+	const struct job_entry *entry = run->entry;
+	double ranks = (double)entry->rank_count;
+	if (run->failed)
+		return point;
+	point.step_s = job_run_step_s(run);
+	point.gpu_utilization = busy_ratio(outcome, entry);
+	point.throughput =
+		scenario->collective < 0
+			? ranks * entry->batch_count / point.step_s
+			: scenario->collective_size_B / point.step_s *
+				  collective_bus_ratio((enum collective)scenario->collective,
+						       entry->rank_count);
+	return point;
+}
+
+static bool is_alone(const struct scenario *scenario)
+{
+	return scenario->job_count == 1 && scenario->jobs[0].rank_count == 1 &&
+	       !(scenario->jobs[0].straggler_ratio > 1);
+}
+
+void job_add_ratios(struct arena *arena, const struct scenario *scenario, uint64_t seed,
+		    struct point *point)
+{
+	double sum = 0;
+	if (scenario->collective >= 0)
+		return;
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		double alone = point->clients[i].throughput;
+		if (!is_alone(scenario)) {
+			const struct scenario *baseline = scenario_job_baseline(arena, scenario, i);
+			struct world_outcome outcome = world_run(arena, baseline, seed, NULL);
+			alone = job_steady(baseline, &outcome, &outcome.jobs[0]).throughput;
+		}
+		point->clients[i].ratio =
+			point->clients[i].throughput / alone / (double)scenario->jobs[i].rank_count;
+		sum += point->clients[i].ratio;
+	}
+	point->ratio = sum / (double)scenario->job_count;
+}
+
+void job_add_utilization(const struct scenario *scenario, struct point *point)
+{
+	double busy = 0, ranks = 0;
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		busy += point->clients[i].gpu_utilization * (double)scenario->jobs[i].rank_count;
+		ranks += (double)scenario->jobs[i].rank_count;
+	}
+	point->gpu_utilization = busy / ranks;
+}
+
+/* ---- where a step goes ---- */
+
+enum { KERNEL, INPUT, EXPOSED, STRAGGLER, OTHER, PART_COUNT };
+
+static void add_parts(const struct job_run *run, double share, double parts[PART_COUNT])
+{
+	double count = (double)run->steady_count;
+	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++) {
+		const struct job_step *step = &run->steps[i];
+		parts[KERNEL] += share * step->kernel_s / count;
+		parts[INPUT] += share * step->input_s / count;
+		parts[EXPOSED] += share * step->exposed_s / count;
+		parts[STRAGGLER] += share * step->straggler_s / count;
+		parts[OTHER] += share * step->other_s / count;
+	}
+}
+
+static void break_down(const struct point *point, struct prediction *prediction)
+{
+	static const char *const names[PART_COUNT] = {"kernel", "input wait", "collective exposed",
+						      "straggler", "other"};
+	static const char *const causes[PART_COUNT] = {
+		"the GPUs' kernels", "input: storage, decoding or copies",
+		"exchange of gradients that nothing hides", "the slowest rank", "other"};
+	double parts[PART_COUNT] = {0}, span = 0;
+	size_t largest = KERNEL;
+	for (size_t i = 0; i < point->outcome.job_count; i++)
+		add_parts(&point->outcome.jobs[i], 1.0 / (double)point->outcome.job_count, parts);
+	for (size_t i = 0; i < PART_COUNT; i++) {
+		prediction->breakdown[i] = (struct breakdown_part){names[i], parts[i]};
+		span += parts[i];
+	}
+	/* what keeps the GPUs from computing, unless that is next to nothing */
+	for (size_t i = 1; i < PART_COUNT; i++)
+		if (parts[i] > 0.03 * span && (largest == KERNEL || parts[i] > parts[largest]))
+			largest = i;
+	prediction->breakdown_count = PART_COUNT;
+	prediction->bottleneck = causes[largest];
+}
+
+static struct estimate scaled(struct estimate estimate, double factor)
+{
+	return (struct estimate){estimate.value * factor, estimate.low * factor,
+				 estimate.high * factor};
+}
+
+static struct estimate quotient(double dividend, struct estimate divisor)
+{
+	return (struct estimate){dividend / divisor.value, dividend / divisor.high,
+				 dividend / divisor.low};
+}
+
+void job_summarize(struct arena *arena, const struct scenario *scenario, const struct point *point,
+		   struct prediction *prediction)
+{
+	const struct case_params *params = scenario->params;
+	for (size_t i = 0; i < scenario->job_count; i++)
+		prediction->gpu_count += scenario->jobs[i].rank_count;
+	prediction->choice = point->outcome.jobs[0].choice;
+	if (scenario->collective >= 0)
+		prediction->collective = arena_printf(
+			arena, "%s, %.0f B", collective_name((enum collective)scenario->collective),
+			scenario->collective_size_B);
+	if (point->failed)
+		return;
+	if (scenario->collective >= 0) {
+		prediction->bottleneck = "the collective";
+		return;
+	}
+	prediction->speedup = scaled(prediction->ratio, (double)prediction->gpu_count);
+	if (params->epochs_count > 0)
+		prediction->training_s = quotient(params->epochs_count * params->images_count,
+						  prediction->throughput);
+	break_down(point, prediction);
+}

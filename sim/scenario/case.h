@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What case.c (files, clients) and case_job.c (training jobs) share. */
+#ifndef FARWIRE_SCENARIO_CASE_H
+#define FARWIRE_SCENARIO_CASE_H
+
+#include "sim/scenario/read.h"
+
+struct case_reader {
+	struct reader reader;
+	const struct case_request *request;
+	const struct cfg_node *file;  /* of the case, or NULL */
+	const struct cfg_node *group; /* `case` of it, or NULL */
+	struct case_params *params;
+	struct scenario *scenario;
+	/* chosen once a case */
+	const struct stack_params *stack;
+	const struct runtime_params *runtime;
+	const struct transport_kind *transport;
+	const void *transport_params;
+	struct job_said *jobs; /* what the case says of each job */
+	size_t job_count;
+};
+
+struct origin case_origin(const struct case_reader *c);
+/* Where the case got its value of path ("case.model") from. */
+struct origin case_said(const struct case_reader *c, const char *path);
+/* Reads `folder`/name, said at origin, and returns its group called `group`; NULL
+ * after errors. */
+const struct cfg_node *case_group(struct case_reader *c, struct origin origin, const char *folder,
+				  const char *what, const char *name, const char *group,
+				  const struct cfg_node **file);
+void case_transport(struct case_reader *c, const struct cfg_node *file);
+const struct network *case_network(struct case_reader *c, struct origin origin, const char *name);
+const struct efficiency_params *case_efficiency(struct case_reader *c, const char *profile,
+						const char *model);
+/* The first guest on a host; SIZE_MAX if there is none. */
+size_t case_first_guest(const struct topology *topology, size_t host);
+
+/* Whether the case is a training job, several, or a collective. */
+bool case_is_job(const struct case_reader *c);
+/* Before the topology is read: what the case says of its jobs, and how many GPUs
+ * they need. */
+void case_jobs_want(struct case_reader *c);
+void case_read_jobs(struct case_reader *c);
+
+#endif

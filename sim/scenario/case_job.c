@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The training jobs of a case: which GPUs, in which guests, with what exchange
+ * and input. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/scenario/case.h"
+
+/* What one job of a list may say of itself; "" and 0: as the case says. */
+struct job_params {
+	const char *model, *guest, *exchange, *input;
+	double batch_count, gpus_count, first_gpu_count, gpus_per_machine_count;
+};
+static const struct param_row job_rows[] = {
+	PARAM_TEXT(struct job_params, model, "", "its network", ""),
+	PARAM_TEXT(struct job_params, guest, "", "guest of each machine in which it runs", ""),
+	PARAM_TEXT(struct job_params, exchange, "", "how it exchanges gradients", ""),
+	PARAM_TEXT(struct job_params, input, "", "where its input comes from, as input.source", ""),
+	PARAM_WHOLE(struct job_params, batch_count, 0, 1e6, "0", "images of a step, per GPU", ""),
+	PARAM_WHOLE(struct job_params, gpus_count, 0, 1e6, "0", "its GPUs", ""),
+	PARAM_WHOLE(struct job_params, first_gpu_count, -1, 1e6, "-1",
+		    "number of its first GPU, from 0; -1: the next after the job before", ""),
+	PARAM_WHOLE(struct job_params, gpus_per_machine_count, 0, 1024, "0",
+		    "GPUs that it uses in each machine; 0: all", ""),
+};
+static const struct param_table job_table = PARAM_TABLE("job", struct job_params, job_rows);
+
+struct job_said {
+	const char *name;
+	struct origin origin;
+	struct job_params own;
+	size_t first_gpu, gpu_count, per_machine;
+};
+
+bool case_is_job(const struct case_reader *c)
+{
+	return c->params->gpus_count > 0 || c->params->collective[0] ||
+	       cfg_child(c->group, "jobs") != NULL;
+}
+
+static bool read_job(struct case_reader *c, const struct cfg_node *group, size_t index,
+		     struct job_said *job)
+{
+	static const char *const also[] = {"name"};
+	struct reader *reader = &c->reader;
+	const char *name = cfg_text(cfg_child(group, "name"));
+	*job = (struct job_said){.name = name ? name : arena_printf(reader->arena, "job%zu", index),
+				 .origin = group ? cfg_origin(group) : case_origin(c),
+				 .own = {.model = "",
+					 .guest = "",
+					 .exchange = "",
+					 .input = "",
+					 .first_gpu_count = -1}};
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(c->jobs[i].name, job->name) == 0) {
+			diag_error(reader->diag, job->origin,
+				   "job '%s': the name is taken (names of jobs are unique)",
+				   job->name);
+			return false;
+		}
+	return !group || cfg_params(reader->resolution, reader->arena, reader->diag, group,
+				    arena_printf(reader->arena, "job.%s", job->name),
+				    arena_printf(reader->arena, "job '%s'", job->name), &job_table,
+				    also, 1, &job->own);
+}
+
+static size_t at_least_one(double count)
+{
+	return count > 1 ? (size_t)count : 1;
+}
+
+void case_jobs_want(struct case_reader *c)
+{
+	struct reader *reader = &c->reader;
+	const struct cfg_node *list = cfg_child(c->group, "jobs");
+	if (list && (!cfg_is_list(list) || cfg_count(list) == 0)) {
+		diag_error(reader->diag, cfg_origin(list),
+			   "case: jobs must be a list of groups (write jobs = ( { gpus = 4; } ))");
+		return;
+	}
+	c->job_count = list ? cfg_count(list) : 1;
+	c->jobs = ARENA_ARRAY(reader->arena, c->job_count, struct job_said);
+	size_t next = 0;
+	for (size_t i = 0; i < c->job_count; i++) {
+		struct job_said *job = &c->jobs[i];
+		if (!read_job(c, list ? cfg_at(list, i) : NULL, i, job))
+			continue;
+		const struct job_params *own = &job->own;
+		job->gpu_count =
+			at_least_one(own->gpus_count > 0 ? own->gpus_count : c->params->gpus_count);
+		job->per_machine = (size_t)(own->gpus_per_machine_count > 0
+						    ? own->gpus_per_machine_count
+						    : c->params->gpus_per_machine_count);
+		job->first_gpu = own->first_gpu_count >= 0 ? (size_t)own->first_gpu_count : next;
+		next = job->first_gpu + job->gpu_count;
+		if (next > reader->gpus_wanted)
+			reader->gpus_wanted = next;
+		if (job->per_machine)
+			reader->gpus_per_machine_wanted = job->per_machine;
+	}
+}
+
+/* ---- places ---- */
+
+/* The guest on host that is called name, or whose name ends in ".name" in a
+ * generated cluster; SIZE_MAX if there is none. */
+static size_t guest_on(const struct topology *topology, size_t host, const char *name)
+{
+	if (!name[0])
+		return case_first_guest(topology, host);
+	for (size_t i = 0; i < topology->guest_count; i++) {
+		const char *dot = strchr(topology->guests[i].name, '.');
+		if (topology->guests[i].host == host &&
+		    (strcmp(topology->guests[i].name, name) == 0 ||
+		     (dot && strcmp(dot + 1, name) == 0)))
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* Takes GPUs from job->first_gpu on, at most per_machine of each machine. */
+static bool place(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
+{
+	const struct topology *topology = &c->scenario->topology;
+	const char *guest = job->own.guest[0] ? job->own.guest : c->params->guest;
+	struct origin origin = job->own.guest[0] ? job->origin : case_said(c, "case.guest");
+	size_t *gpus = ARENA_ARRAY(c->reader.arena, job->gpu_count, size_t);
+	size_t *guests = ARENA_ARRAY(c->reader.arena, job->gpu_count, size_t);
+	size_t count = 0, taken = 0;
+	for (size_t i = job->first_gpu; i < topology->gpu_count && count < job->gpu_count; i++) {
+		size_t host = topology->gpus[i].host;
+		if (count && host != topology->gpus[gpus[count - 1]].host)
+			taken = 0;
+		if (job->per_machine && taken == job->per_machine)
+			continue;
+		gpus[count] = i;
+		guests[count] = guest_on(topology, host, guest);
+		if (guests[count] == SIZE_MAX) {
+			diag_error(c->reader.diag, origin,
+				   "job '%s': machine '%s' has no guest '%s'", job->name,
+				   topology->hosts[host].name, guest[0] ? guest : "at all");
+			return false;
+		}
+		taken++;
+		count++;
+	}
+	if (count < job->gpu_count) {
+		diag_error(c->reader.diag, job->origin,
+			   "job '%s' wants %zu GPUs from number %zu on; topology '%s' has %zu%s",
+			   job->name, job->gpu_count, job->first_gpu, topology->name,
+			   topology->gpu_count,
+			   job->per_machine ? " (gpus_per_machine leaves some out)" : "");
+		return false;
+	}
+	entry->gpus = gpus;
+	entry->guests = guests;
+	entry->rank_count = count;
+	return true;
+}
+
+/* ---- exchange and input ---- */
+
+/* The groups of a job that has a file of its own are called after it. */
+static const char *prefix(struct case_reader *c, const char *what, const struct job_said *job,
+			  bool own)
+{
+	return own ? arena_printf(c->reader.arena, "%s.%s", what, job->name) : what;
+}
+
+static bool read_exchange(struct case_reader *c, const struct job_said *job,
+			  struct job_entry *entry, const char *name, bool own)
+{
+	struct reader *reader = &c->reader;
+	const struct cfg_node *file;
+	const struct cfg_node *node =
+		case_group(c, own ? job->origin : case_said(c, "case.exchange"), "models/exchanges",
+			   "exchange", name, "exchange", &file);
+	if (!node)
+		return false;
+	static const char *const known[] = {"exchange", "library", "tcp", "rdma"};
+	cfg_only(reader->diag, file, known, sizeof known / sizeof known[0]);
+	struct exchange_params *exchange = ARENA_NEW(reader->arena, struct exchange_params);
+	struct library_params *library = ARENA_NEW(reader->arena, struct library_params);
+	const char *thing = arena_printf(reader->arena, "exchange '%s'", name);
+	bool fine = cfg_params(reader->resolution, reader->arena, reader->diag, node,
+			       prefix(c, "exchange", job, own), thing, &exchange_table, NULL, 0,
+			       exchange);
+	fine &= cfg_params(reader->resolution, reader->arena, reader->diag,
+			   cfg_child(file, "library"), prefix(c, "library", job, own),
+			   arena_printf(reader->arena, "library of exchange '%s'", name),
+			   &library_table, NULL, 0, library);
+	if (fine && strcmp(library->algorithm, "auto") != 0 &&
+	    !algorithm_find(library->algorithm)) {
+		const char **names =
+			ARENA_ARRAY(reader->arena, algorithm_count() + 1, const char *);
+		for (size_t i = 0; i < algorithm_count(); i++)
+			names[i] = algorithm_at(i)->name;
+		const char *near = diag_nearest(library->algorithm, names, algorithm_count());
+		diag_error(reader->diag, case_said(c, prefix(c, "library.algorithm", job, false)),
+			   "library: no algorithm is called '%s' (did you mean '%s'? `farwire list "
+			   "algorithms` shows them)",
+			   library->algorithm, near ? near : "auto");
+		return false;
+	}
+	if (!c->transport)
+		case_transport(c, file);
+	entry->exchange = exchange;
+	entry->library = library;
+	return fine;
+}
+
+static bool read_input(struct case_reader *c, const struct job_said *job, struct job_entry *entry,
+		       bool own)
+{
+	struct reader *reader = &c->reader;
+	struct input_params *input = ARENA_NEW(reader->arena, struct input_params);
+	if (!cfg_params(reader->resolution, reader->arena, reader->diag,
+			cfg_child(c->file, "input"), prefix(c, "input", job, own), "input",
+			&input_table, NULL, 0, input))
+		return false;
+	if (own)
+		input->source = job->own.input;
+	entry->input = input;
+	if (strcmp(input->source, "gpu") == 0 || strcmp(input->source, "host") == 0)
+		return true;
+	const struct cfg_node *file;
+	const struct cfg_node *node =
+		case_group(c, own ? job->origin : case_said(c, "input.source"), "models/storages",
+			   "storage", input->source, "storage", &file);
+	if (!node)
+		return false;
+	struct storage_params *storage = ARENA_NEW(reader->arena, struct storage_params);
+	entry->storage = storage;
+	return cfg_params(reader->resolution, reader->arena, reader->diag, node,
+			  prefix(c, "storage", job, own),
+			  arena_printf(reader->arena, "storage '%s'", input->source),
+			  &storage_table, NULL, 0, storage);
+}
+
+/* Each file is read, and each parameter recorded, once: jobs that say the same
+ * share it. */
+static const struct job_entry *shared(const struct case_reader *c, const struct job_entry *entry)
+{
+	for (const struct job_entry *other = c->scenario->jobs; other != entry; other++)
+		if (other->rank_count)
+			return other;
+	return NULL;
+}
+
+static void read_model(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
+{
+	const struct topology *topology = &c->scenario->topology;
+	const char *profile = topology->gpus[entry->gpus[0]].profile;
+	for (size_t i = 1; i < entry->rank_count; i++)
+		if (strcmp(topology->gpus[entry->gpus[i]].profile, profile) != 0) {
+			diag_error(c->reader.diag, job->origin,
+				   "job '%s': its GPUs are of several kinds ('%s' and '%s')",
+				   job->name, profile, topology->gpus[entry->gpus[i]].profile);
+			return;
+		}
+	for (const struct job_entry *other = c->scenario->jobs; other != entry; other++) {
+		if (!other->model || strcmp(other->model, entry->model) != 0)
+			continue;
+		entry->network = other->network;
+		if (strcmp(topology->gpus[other->gpus[0]].profile, profile) == 0)
+			entry->efficiency = other->efficiency;
+	}
+	if (!entry->network)
+		entry->network = case_network(
+			c, job->own.model[0] ? job->origin : case_said(c, "case.model"),
+			entry->model);
+	if (!entry->efficiency)
+		entry->efficiency = case_efficiency(c, profile, entry->model);
+}
+
+static void fill_job(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
+{
+	const struct job_params *own = &job->own;
+	*entry = (struct job_entry){.name = job->name, .origin = job->origin};
+	if (!place(c, job, entry))
+		return;
+	entry->batch_count = own->batch_count > 0 ? own->batch_count : c->params->batch_count;
+	entry->model = own->model[0] ? own->model : c->params->model;
+	entry->stack = c->stack;
+	entry->straggler_ratio = c->params->straggler_ratio;
+	read_model(c, job, entry);
+	const struct job_entry *other = shared(c, entry);
+	bool own_exchange =
+		own->exchange[0] && strcmp(own->exchange, c->params->exchange) != 0 && other;
+	const char *exchange = own->exchange[0] ? own->exchange : c->params->exchange;
+	if (!other || own_exchange) {
+		if (!read_exchange(c, job, entry, exchange, own_exchange))
+			return;
+	} else {
+		entry->exchange = other->exchange;
+		entry->library = other->library;
+	}
+	entry->transport = c->transport;
+	entry->transport_params = c->transport_params;
+	if (!other || own->input[0]) {
+		read_input(c, job, entry, own->input[0]);
+	} else {
+		entry->input = other->input;
+		entry->storage = other->storage;
+	}
+}
+
+static int find_collective(struct case_reader *c)
+{
+	const char *name = c->params->collective;
+	const char *names[COLLECTIVE_COUNT];
+	if (!name[0])
+		return -1;
+	for (int i = 0; i < COLLECTIVE_COUNT; i++) {
+		names[i] = collective_name((enum collective)i);
+		if (strcmp(names[i], name) == 0)
+			return i;
+	}
+	const char *near = diag_nearest(name, names, COLLECTIVE_COUNT);
+	diag_error(c->reader.diag, case_said(c, "case.collective"),
+		   "case: no collective is called '%s' (%s%s%s)", name,
+		   near ? "did you mean '" : "write all_reduce", near ? near : "",
+		   near ? "'?" : "");
+	return -1;
+}
+
+void case_read_jobs(struct case_reader *c)
+{
+	struct job_entry *jobs = ARENA_ARRAY(c->reader.arena, c->job_count + 1, struct job_entry);
+	c->scenario->jobs = jobs;
+	c->scenario->collective = find_collective(c);
+	c->scenario->collective_size_B = c->params->collective_size_B;
+	for (size_t i = 0; i < c->job_count; i++)
+		fill_job(c, &c->jobs[i], &jobs[i]);
+	c->scenario->job_count = c->job_count;
+	if (cfg_child(c->group, "clients"))
+		diag_error(c->reader.diag, cfg_origin(cfg_child(c->group, "clients")),
+			   "case: it has training jobs, so it cannot have clients");
+}

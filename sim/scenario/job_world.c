@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Training jobs, or a collective repeated, on a system.
+ *
+ * What a step does on a GPU is first simulated call by call, as the local
+ * program of one client (world.c); the job then has that step's segments on
+ * each of its GPUs, its communicator and its input pipelines.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/scenario/system.h"
+
+/* Steps left out at least: the first fills queues, the second meets them full. */
+enum { WARM_STEPS = 2, STEPS_TO_SETTLE = 6 };
+static const double REPEATS = 1e-6, SETTLED = 0.002;
+
+struct job_client {
+	struct job_world *world;
+	const struct job_entry *entry;
+	struct job_run *run;
+	const struct step_profile *profile;
+	struct communicator *comm;
+	struct job *job;
+	size_t step_count, first;
+	bool warm, over;
+	/* of a collective's benchmark */
+	int64_t begun_ps;
+	struct job_step *repetitions;
+};
+
+struct job_world {
+	struct arena *arena;
+	const struct scenario *scenario;
+	struct system system;
+	struct job_client *clients;
+	size_t warm_count, over_count;
+	uint64_t seed;
+};
+
+static const struct job_step *step_at(const struct job_client *client, size_t index)
+{
+	return client->repetitions ? &client->repetitions[index] : job_step_at(client->job, index);
+}
+
+static double step_s(const struct job_client *client, size_t index)
+{
+	const struct job_step *step = step_at(client, index);
+	return s_from_ps(step->end_ps - step->start_ps);
+}
+
+/* ---- from warm-up to the end, as for clients ---- */
+
+static void job_warm(struct job_client *client)
+{
+	struct job_world *w = client->world;
+	if (client->warm)
+		return;
+	client->warm = true;
+	if (++w->warm_count == w->scenario->job_count)
+		system_window_open(&w->system);
+}
+
+static void job_over(struct job_client *client)
+{
+	if (client->over)
+		return;
+	client->over = true;
+	if (++client->world->over_count == client->world->scenario->job_count)
+		engine_stop(client->world->system.engine);
+}
+
+static void job_failed(void *ctx, const char *reason)
+{
+	struct job_client *client = ctx;
+	if (client->run->failed)
+		return;
+	client->run->failed = true;
+	client->run->reason = reason;
+	job_over(client);
+	job_warm(client);
+}
+
+static size_t window_first(struct job_client *client)
+{
+	const struct system *s = &client->world->system;
+	while (client->first < client->step_count &&
+	       (!s->open || step_at(client, client->first)->start_ps < s->opened_ps))
+		client->first++;
+	return client->first;
+}
+
+/* The last two steps took the same, or the mean has settled, or there are as
+ * many as were asked for. Two equal steps prove nothing where chance decides. */
+static bool is_steady(struct job_client *client)
+{
+	size_t first = window_first(client), count = client->step_count - first;
+	bool noisy = client->entry->exchange->noise_ratio > 0 || client->world->system.lossy;
+	double sum = 0, squares = 0, n = (double)count;
+	if (count >= (size_t)client->world->scenario->steps_count)
+		return true;
+	if (!noisy && count >= 2 &&
+	    fabs(step_s(client, client->step_count - 1) - step_s(client, client->step_count - 2)) <=
+		    REPEATS * step_s(client, client->step_count - 1))
+		return true;
+	if (count < STEPS_TO_SETTLE)
+		return false;
+	for (size_t i = first; i < client->step_count; i++) {
+		sum += step_s(client, i);
+		squares += step_s(client, i) * step_s(client, i);
+	}
+	double variance = fmax(0, squares / n - (sum / n) * (sum / n)) * n / (n - 1);
+	return sqrt(variance / n) <= SETTLED * sum / n;
+}
+
+/* False when the whole run is over. */
+static bool step_over(struct job_client *client)
+{
+	const struct job_world *w = client->world;
+	size_t warm = (size_t)fmax(w->scenario->steps_warmup_count, WARM_STEPS);
+	client->step_count++;
+	if (client->warm && is_steady(client))
+		job_over(client);
+	if (client->step_count >= warm)
+		job_warm(client);
+	return w->over_count < w->scenario->job_count;
+}
+
+static bool job_step_done(void *ctx, struct job *job, const struct job_step *step)
+{
+	(void)job;
+	(void)step;
+	return step_over(ctx);
+}
+
+/* ---- a collective, repeated ---- */
+
+static void repeat(void *ctx, uint64_t arg);
+
+static void repetition_done(void *ctx, uint64_t arg)
+{
+	struct job_client *client = ctx;
+	(void)arg;
+	client->repetitions[client->step_count] =
+		(struct job_step){.start_ps = client->begun_ps,
+				  .end_ps = engine_now_ps(client->world->system.engine)};
+	if (step_over(client))
+		repeat(client, 0);
+}
+
+static void repeat(void *ctx, uint64_t arg)
+{
+	struct job_client *client = ctx;
+	const struct scenario *scenario = client->world->scenario;
+	(void)arg;
+	client->begun_ps = engine_now_ps(client->world->system.engine);
+	const struct collective_request request = {
+		.collective = (enum collective)scenario->collective,
+		.size_B = scenario->collective_size_B,
+		.label = collective_name((enum collective)scenario->collective),
+		.done = repetition_done,
+		.ctx = client,
+	};
+	uint64_t number = communicator_begin(client->comm, &request);
+	for (size_t i = 0; i < client->entry->rank_count; i++)
+		communicator_arrive(client->comm, number, i);
+}
+
+/* ---- building ---- */
+
+static struct scenario *solo_scenario(struct arena *arena, const struct scenario *scenario,
+				      const struct job_entry *entry)
+{
+	struct scenario *solo = ARENA_NEW(arena, struct scenario);
+	struct client_entry *client = ARENA_NEW(arena, struct client_entry);
+	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
+	*stack = *entry->stack;
+	stack->real_input = false; /* input pipelines are the job's */
+	*client = (struct client_entry){
+		.name = entry->name,
+		.origin = entry->origin,
+		.guest = entry->guests[0],
+		.server = entry->guests[0],
+		.gpu = entry->gpus[0],
+		.fraction_ratio = 1,
+		.batch_count = entry->batch_count,
+		.model = entry->model,
+		.network = entry->network,
+		.stack = stack,
+		.efficiency = entry->efficiency,
+	};
+	*solo = *scenario;
+	solo->jobs = NULL;
+	solo->job_count = 0;
+	solo->clients = client;
+	solo->client_count = 1;
+	solo->steps_warmup_count = 1;
+	return solo;
+}
+
+/* The step of one GPU alone, call by call; an equal job's before it is taken. */
+static bool find_profile(struct job_world *w, struct job_client *client)
+{
+	const struct job_entry *entry = client->entry;
+	const struct topology *t = &w->scenario->topology;
+	for (struct job_client *other = w->clients; other != client; other++)
+		if (other->profile && other->entry->network == entry->network &&
+		    other->entry->batch_count == entry->batch_count &&
+		    other->entry->efficiency == entry->efficiency &&
+		    memcmp(&t->guests[other->entry->guests[0]].params,
+			   &t->guests[entry->guests[0]].params, sizeof(struct guest_params)) == 0) {
+			client->profile = other->profile;
+			client->run->solo_step_s = other->run->solo_step_s;
+			return true;
+		}
+	struct world_outcome outcome =
+		world_run(w->arena, solo_scenario(w->arena, w->scenario, entry), w->seed, NULL);
+	const struct client_run *solo = &outcome.clients[0];
+	if (solo->failed) {
+		job_failed(client, solo->reason);
+		return false;
+	}
+	client->run->solo_step_s = client_step_s(solo);
+	client->profile = step_profile_new(w->arena, entry->network, (size_t)entry->batch_count,
+					   entry->stack, &t->gpus[entry->gpus[0]].params,
+					   entry->efficiency, client->run->solo_step_s);
+	return true;
+}
+
+static const char *const host_links[] = {"pcie", "nvlink", "socket", NULL};
+
+static struct input *build_input(struct job_world *w, struct job_client *client, size_t rank,
+				 struct storage *storage, struct cpu *core)
+{
+	const struct job_entry *entry = client->entry;
+	const struct topology *t = &w->scenario->topology;
+	if (strcmp(entry->input->source, "gpu") == 0)
+		return NULL;
+	const char *host = t->hosts[t->gpus[entry->gpus[rank]].host].name;
+	const struct input_spec spec = {
+		.arena = w->arena,
+		.engine = w->system.engine,
+		.fabric = w->system.fabric,
+		.name = arena_printf(w->arena, "%s input %zu", entry->name, rank),
+		.params = entry->input,
+		.storage = storage,
+		.guest = w->system.guests[entry->guests[rank]],
+		.core = core,
+		.dma = &w->scenario->dma,
+		.to_device =
+			fabric_route(w->system.fabric, fabric_node_find(w->system.fabric, host),
+				     gpu_node(w->system.gpus[entry->gpus[rank]]), host_links),
+		.batch_count = entry->batch_count,
+		.batch_B = client->profile->input_B,
+	};
+	return input_new(&spec);
+}
+
+/* A local storage is each host's own, any other one for all. */
+static struct storage *storage_of(struct job_world *w, const struct job_entry *entry, size_t rank,
+				  struct storage *before)
+{
+	const struct topology *t = &w->scenario->topology;
+	size_t host = t->gpus[entry->gpus[rank]].host;
+	if (!entry->storage)
+		return NULL;
+	bool same =
+		before && (entry->storage->node[0] || host == t->gpus[entry->gpus[rank - 1]].host);
+	if (same)
+		return before;
+	return storage_new(
+		w->arena, w->system.engine, w->system.fabric,
+		entry->storage->node[0]
+			? arena_printf(w->arena, "%s.%s", entry->name, entry->input->source)
+			: arena_printf(w->arena, "%s.%s.%s", t->hosts[host].name, entry->name,
+				       entry->input->source),
+		entry->storage);
+}
+
+static bool has_servers(const struct job_entry *entry)
+{
+	return strcmp(entry->library->algorithm, "parameter_server") == 0;
+}
+
+/* Workers, then servers: one after the other on the job's machines. */
+static struct comm_rank *comm_ranks(struct job_world *w, const struct job_entry *entry,
+				    size_t *server_count)
+{
+	const struct topology *t = &w->scenario->topology;
+	*server_count = has_servers(entry) ? (size_t)fmax(1, entry->library->servers_count) : 0;
+	struct comm_rank *ranks =
+		ARENA_ARRAY(w->arena, entry->rank_count + *server_count, struct comm_rank);
+	size_t *firsts = ARENA_ARRAY(w->arena, entry->rank_count, size_t), machines = 0;
+	for (size_t i = 0; i < entry->rank_count; i++) {
+		ranks[i] = (struct comm_rank){.gpu = w->system.gpus[entry->gpus[i]],
+					      .guest = w->system.guests[entry->guests[i]]};
+		if (i == 0 ||
+		    t->gpus[entry->gpus[i]].host != t->gpus[entry->gpus[firsts[machines - 1]]].host)
+			firsts[machines++] = i;
+	}
+	for (size_t s = 0; s < *server_count; s++) {
+		size_t at = entry->library->server_on_cpu ? firsts[s % machines]
+							  : s % entry->rank_count;
+		ranks[entry->rank_count + s] = ranks[at];
+		if (entry->library->server_on_cpu)
+			ranks[entry->rank_count + s].gpu = NULL;
+	}
+	return ranks;
+}
+
+static bool build_communicator(struct job_world *w, struct job_client *client)
+{
+	const struct job_entry *entry = client->entry;
+	struct communicator_spec spec = {
+		.arena = w->arena,
+		.engine = w->system.engine,
+		.fabric = w->system.fabric,
+		.name = entry->name,
+		.library = entry->library,
+		.rank_count = entry->rank_count,
+		.transport = entry->transport,
+		.transport_params = entry->transport_params,
+		.seed = w->seed,
+		.failed = job_failed,
+		.failed_ctx = client,
+	};
+	if (entry->rank_count == 1 && !has_servers(entry))
+		return true;
+	spec.ranks = comm_ranks(w, entry, &spec.server_count);
+	client->comm = communicator_new(&spec);
+	return client->comm != NULL;
+}
+
+/* A short message there and back between the first and the last rank: wires,
+ * sockets, wake-ups. */
+static double round_trip_s(struct job_world *w, const struct job_entry *entry)
+{
+	struct guest *a = w->system.guests[entry->guests[0]];
+	struct guest *b = w->system.guests[entry->guests[entry->rank_count - 1]];
+	const struct route *route =
+		fabric_route(w->system.fabric, guest_node(a), guest_node(b), NULL);
+	double wire_s = route && a != b ? route->latency_s + guest_vnic_latency_s(a) +
+						  guest_vnic_latency_s(b)
+					: 0;
+	double work_s = guest_send_work_s(a, 1, 0) + guest_receive_work_s(b, 1, 0) +
+			guest_params(b)->thread_wake_s;
+	return 2 * (wire_s + work_s);
+}
+
+static bool memory_fits(struct job_world *w, struct job_client *client, size_t rank,
+			struct gpu_context *context)
+{
+	const struct job_entry *entry = client->entry;
+	if (gpu_memory_take(context, client->profile->memory_B))
+		return true;
+	struct gpu *gpu = w->system.gpus[entry->gpus[rank]];
+	job_failed(client, arena_printf(w->arena,
+					"out of GPU memory: %s at batch %g needs %.2f GB, GPU '%s' "
+					"has %.2f GB",
+					entry->network->name, entry->batch_count,
+					client->profile->memory_B / 1e9, gpu_name(gpu),
+					gpu_params(gpu)->memory_B / 1e9));
+	return false;
+}
+
+static bool build_ranks(struct job_world *w, struct job_client *client, struct job_rank *ranks)
+{
+	const struct job_entry *entry = client->entry;
+	struct storage *storage = NULL;
+	for (size_t i = 0; i < entry->rank_count; i++) {
+		struct gpu *gpu = w->system.gpus[entry->gpus[i]];
+		struct guest *guest = w->system.guests[entry->guests[i]];
+		const char *name = arena_printf(w->arena, "%s.%zu", entry->name, i);
+		struct cpu *core = guest_core(guest);
+		ranks[i] = (struct job_rank){
+			.context = gpu_context_new(gpu, name, 1),
+			.gpu = gpu,
+			.guest = guest,
+			.core = core,
+			.slowdown_ratio = i == 0 ? entry->straggler_ratio : 1,
+		};
+		if (!memory_fits(w, client, i, ranks[i].context))
+			return false;
+		storage = storage_of(w, entry, i, storage);
+		ranks[i].input = build_input(w, client, i, storage, core);
+	}
+	return true;
+}
+
+static void build_job(struct job_world *w, struct job_client *client)
+{
+	const struct job_entry *entry = client->entry;
+	if (!find_profile(w, client) || !build_communicator(w, client))
+		return;
+	struct job_rank *ranks = ARENA_ARRAY(w->arena, entry->rank_count, struct job_rank);
+	if (!build_ranks(w, client, ranks))
+		return;
+	const struct job_spec spec = {
+		.arena = w->arena,
+		.engine = w->system.engine,
+		.fabric = w->system.fabric,
+		.name = entry->name,
+		.profile = client->profile,
+		.exchange = entry->exchange,
+		.comm = client->comm,
+		.ranks = ranks,
+		.rank_count = entry->rank_count,
+		.network_round_trip_s = round_trip_s(w, entry),
+		.multiprocessor_ratio = entry->library->multiprocessor_ratio,
+		.memory_traffic_ratio = entry->library->memory_traffic_ratio,
+		.seed = w->seed,
+		.step_done = job_step_done,
+		.ctx = client,
+	};
+	client->job = job_new(&spec);
+	if (client->comm)
+		client->run->choice = communicator_choice_text(client->comm, COLLECTIVE_ALL_REDUCE,
+							       entry->network->parameters_count *
+								       client->profile->element_B);
+}
+
+static void build_benchmark(struct job_world *w, struct job_client *client)
+{
+	const struct scenario *scenario = w->scenario;
+	size_t warm = (size_t)fmax(scenario->steps_warmup_count, WARM_STEPS);
+	if (client->entry->rank_count < 2) {
+		job_failed(client, "a collective needs two GPUs at least");
+		return;
+	}
+	if (!build_communicator(w, client))
+		return;
+	client->repetitions =
+		ARENA_ARRAY(w->arena, warm + (size_t)scenario->steps_count + 2, struct job_step);
+	client->run->choice = communicator_choice_text(
+		client->comm, (enum collective)scenario->collective, scenario->collective_size_B);
+}
+
+static void start_job(void *ctx, uint64_t arg)
+{
+	struct job_client *client = ctx;
+	(void)arg;
+	if (client->repetitions)
+		repeat(client, 0);
+	else
+		job_start(client->job);
+}
+
+static void open_job(void *ctx, uint64_t arg)
+{
+	struct job_client *client = ctx;
+	(void)arg;
+	if (client->comm)
+		communicator_open(client->comm, start_job, client, 0);
+	else
+		start_job(client, 0);
+}
+
+/* Jobs do not begin together: nothing but chance sets their phases. */
+static void begin(struct job_world *w, struct job_client *client)
+{
+	int64_t delay_ps = 0;
+	if (w->scenario->job_count > 1) {
+		struct rng rng = rng_named(
+			w->seed, arena_printf(w->arena, "phase of %s", client->entry->name));
+		delay_ps = ps_from_s(rng_uniform(&rng) * client->run->solo_step_s);
+	}
+	engine_after(w->system.engine, delay_ps, open_job, client, 0);
+}
+
+/* ---- reading ---- */
+
+static void read_jobs(struct job_world *w, const struct world_outcome *outcome)
+{
+	for (size_t i = 0; i < w->scenario->job_count; i++) {
+		struct job_client *client = &w->clients[i];
+		struct job_run *run = client->run;
+		struct job_step *steps =
+			ARENA_ARRAY(w->arena, client->step_count + 1, struct job_step);
+		for (size_t k = 0; k < client->step_count; k++)
+			steps[k] = *step_at(client, k);
+		run->steps = steps;
+		run->step_count = client->step_count;
+		run->steady_first = window_first(client);
+		run->steady_count = run->step_count - run->steady_first;
+		if (client->comm)
+			run->comm = *communicator_counters(client->comm);
+		if (!run->failed && run->steady_count == 0) {
+			run->failed = true;
+			run->reason = outcome->broken ? outcome->broken : "no step was finished";
+		}
+	}
+}
+
+struct world_outcome job_world_run(struct arena *arena, const struct scenario *scenario,
+				   uint64_t seed, struct trace *trace)
+{
+	struct job_world *w = ARENA_NEW(arena, struct job_world);
+	*w = (struct job_world){.arena = arena, .scenario = scenario, .seed = seed};
+	system_build(&w->system, arena, &scenario->topology, trace);
+	struct world_outcome outcome = {
+		.jobs = ARENA_ARRAY(arena, scenario->job_count, struct job_run),
+		.job_count = scenario->job_count};
+	w->clients = ARENA_ARRAY(arena, scenario->job_count, struct job_client);
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		struct job_client *client = &w->clients[i];
+		outcome.jobs[i].entry = &scenario->jobs[i];
+		*client = (struct job_client){
+			.world = w, .entry = &scenario->jobs[i], .run = &outcome.jobs[i]};
+		if (scenario->collective >= 0)
+			build_benchmark(w, client);
+		else
+			build_job(w, client);
+		if (!client->run->failed)
+			begin(w, client);
+	}
+	enum engine_end end =
+		w->over_count < scenario->job_count ? engine_run(w->system.engine) : ENGINE_DRAINED;
+	for (size_t i = 0; (end == ENGINE_EVENTS || end == ENGINE_TIME) && i < scenario->job_count;
+	     i++)
+		if (!w->clients[i].over)
+			job_failed(&w->clients[i], system_no_end(&w->system));
+	system_check(&w->system, end, w->over_count < scenario->job_count, &outcome);
+	system_read(&w->system, &outcome);
+	read_jobs(w, &outcome);
+	return outcome;
+}
+
+double job_run_step_s(const struct job_run *run)
+{
+	const struct job_step *first = &run->steps[run->steady_first];
+	const struct job_step *last = first + run->steady_count - 1;
+	return s_from_ps(last->end_ps - first->start_ps) / (double)run->steady_count;
+}
+
+const struct scenario *scenario_job_baseline(struct arena *arena, const struct scenario *scenario,
+					     size_t job)
+{
+	struct scenario *baseline = ARENA_NEW(arena, struct scenario);
+	struct job_entry *alone = ARENA_NEW(arena, struct job_entry);
+	*baseline = *scenario;
+	*alone = scenario->jobs[job];
+	alone->rank_count = 1;
+	alone->straggler_ratio = 1;
+	baseline->jobs = alone;
+	baseline->job_count = 1;
+	return baseline;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/scenario/system.h"
+
+#include <string.h>
+
+#include "sim/base/arena.h"
+
+static void build_nodes(struct system *s)
+{
+	const struct topology *t = s->topology;
+	s->hosts = ARENA_ARRAY(s->arena, t->host_count + 1, struct host *);
+	s->guests = ARENA_ARRAY(s->arena, t->guest_count + 1, struct guest *);
+	s->gpus = ARENA_ARRAY(s->arena, t->gpu_count + 1, struct gpu *);
+	for (size_t i = 0; i < t->host_count; i++) {
+		fabric_node_add(s->fabric, t->hosts[i].name);
+		s->hosts[i] = host_new(s->arena, s->engine, s->fabric, t->hosts[i].name,
+				       &t->hosts[i].params);
+	}
+	for (size_t i = 0; i < t->guest_count; i++)
+		s->guests[i] = guest_new(s->hosts[t->guests[i].host], t->guests[i].name,
+					 fabric_node_add(s->fabric, t->guests[i].name),
+					 &t->guests[i].params);
+	for (size_t i = 0; i < t->gpu_count; i++)
+		s->gpus[i] =
+			gpu_new(s->arena, s->engine, s->fabric, t->gpus[i].name,
+				fabric_node_add(s->fabric, t->gpus[i].name), &t->gpus[i].params);
+	for (size_t i = 0; i < t->switch_count; i++)
+		fabric_node_add(s->fabric, t->switches[i]);
+}
+
+/* The host whose NIC a link's end belongs to; NULL for switches and GPUs. */
+static const struct host_params *host_at(const struct topology *t, const char *node)
+{
+	for (size_t i = 0; i < t->host_count; i++)
+		if (strcmp(t->hosts[i].name, node) == 0)
+			return &t->hosts[i].params;
+	for (size_t i = 0; i < t->guest_count; i++)
+		if (strcmp(t->guests[i].name, node) == 0)
+			return &t->hosts[t->guests[i].host].params;
+	return NULL;
+}
+
+/* A receiving NIC that interrupts for every packet may lose more of them. */
+static void unmoderated_loss(const struct topology *t, const struct link_entry *link,
+			     struct link_traits *traits)
+{
+	for (size_t direction = 0; direction < 2; direction++) {
+		const struct host_params *receiver = host_at(t, link->ends[1 - direction]);
+		if (receiver && !receiver->nic_moderation &&
+		    traits->unmoderated_loss_ratio[direction] > 0)
+			traits->loss_ratio[direction] = traits->unmoderated_loss_ratio[direction];
+	}
+}
+
+static void build_links(struct system *s)
+{
+	const struct topology *t = s->topology;
+	for (size_t i = 0; i < t->link_count; i++) {
+		const struct link_entry *link = &t->links[i];
+		struct link_traits traits = link->traits;
+		unmoderated_loss(t, link, &traits);
+		s->lossy = s->lossy || traits.loss_ratio[0] > 0 || traits.loss_ratio[1] > 0;
+		fabric_link_add(s->fabric, link->name, link->kind->name,
+				fabric_node_find(s->fabric, link->ends[0]),
+				fabric_node_find(s->fabric, link->ends[1]), &traits);
+	}
+}
+
+static int link_resource(const struct system *s, size_t index)
+{
+	return fabric_link_resource(s->fabric, (int)(index / 2), (int)(index % 2));
+}
+
+void system_build(struct system *s, struct arena *arena, const struct topology *topology,
+		  struct trace *trace)
+{
+	static const struct engine_limits limits = {.events_max = 100000000,
+						    .time_max_ps = 2000000 * PS_PER_S};
+	*s = (struct system){.arena = arena, .topology = topology};
+	s->engine = engine_new(arena, &limits);
+	engine_trace_set(s->engine, trace);
+	s->fabric = fabric_new(arena, s->engine);
+	build_nodes(s);
+	build_links(s);
+	s->link_count = 2 * fabric_link_count(s->fabric);
+	s->gpu_before_s = ARENA_ARRAY(arena, topology->gpu_count + 1, double);
+	s->link_before_B = ARENA_ARRAY(arena, s->link_count + 1, double);
+}
+
+void system_window_open(struct system *s)
+{
+	s->open = true;
+	s->opened_ps = engine_now_ps(s->engine);
+	for (size_t i = 0; i < s->topology->gpu_count; i++)
+		s->gpu_before_s[i] = gpu_busy_s(s->gpus[i]);
+	for (size_t i = 0; i < s->link_count; i++)
+		s->link_before_B[i] = fabric_carried(s->fabric, link_resource(s, i));
+}
+
+void system_read(struct system *s, struct world_outcome *outcome)
+{
+	const struct topology *t = s->topology;
+	outcome->end_s = s_from_ps(engine_now_ps(s->engine));
+	outcome->events_count = engine_events_count(s->engine);
+	outcome->gpu_busy_s = ARENA_ARRAY(s->arena, t->gpu_count + 1, double);
+	for (size_t i = 0; i < t->gpu_count; i++)
+		outcome->gpu_busy_s[i] = gpu_busy_s(s->gpus[i]) - s->gpu_before_s[i];
+	outcome->window_s = s_from_ps(engine_now_ps(s->engine) - s->opened_ps);
+	outcome->link_count = s->link_count;
+	outcome->links = ARENA_ARRAY(s->arena, outcome->link_count + 1, struct link_use);
+	for (size_t i = 0; i < outcome->link_count; i++) {
+		int resource = link_resource(s, i);
+		double carried_B = fabric_carried(s->fabric, resource);
+		outcome->links[i] =
+			(struct link_use){.link = fabric_resource_name(s->fabric, resource),
+					  .carried_B = carried_B,
+					  .window_B = carried_B - s->link_before_B[i],
+					  .capacity_Bps = fabric_capacity(s->fabric, resource),
+					  .busy_s = fabric_busy_s(s->fabric, resource)};
+	}
+}
+
+void system_check(struct system *s, enum engine_end end, bool unfinished,
+		  struct world_outcome *outcome)
+{
+	if (end == ENGINE_FAILED)
+		outcome->broken = engine_failure(s->engine);
+	else if (end == ENGINE_DRAINED && unfinished)
+		outcome->broken = "a program waits for something that will never happen";
+	double now_s = s_from_ps(engine_now_ps(s->engine));
+	for (size_t i = 0; i < fabric_resource_count(s->fabric) && !outcome->broken; i++) {
+		double carried = fabric_carried(s->fabric, (int)i);
+		if (carried > fabric_capacity_most(s->fabric, (int)i) * (now_s * (1 + 1e-6) + 1e-6))
+			outcome->broken = arena_printf(
+				s->arena,
+				"resource '%s' carried %.17g units in %.17g s, above its capacity",
+				fabric_resource_name(s->fabric, (int)i), carried, now_s);
+	}
+}
+
+const char *system_no_end(struct system *s)
+{
+	return arena_printf(s->arena,
+			    "no end in sight after %llu events and %.3g s of simulated time",
+			    (unsigned long long)engine_events_count(s->engine),
+			    s_from_ps(engine_now_ps(s->engine)));
+}

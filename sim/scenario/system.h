@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a topology becomes in a run: engine, fabric, hosts, guests, GPUs; and
+ * the counters read at its end. Clients (world.c) and training jobs
+ * (job_world.c) are put on top. */
+#ifndef FARWIRE_SCENARIO_SYSTEM_H
+#define FARWIRE_SCENARIO_SYSTEM_H
+
+#include "sim/scenario/scenario.h"
+
+struct system {
+	struct arena *arena;
+	const struct topology *topology;
+	struct engine *engine;
+	struct fabric *fabric;
+	struct host **hosts;
+	struct guest **guests;
+	struct gpu **gpus;
+	bool lossy;        /* some link loses packets */
+	size_t link_count; /* directions */
+	/* The window over which everything is measured. */
+	bool open;
+	int64_t opened_ps;
+	double *gpu_before_s, *link_before_B; /* before that */
+};
+
+/* trace may be NULL. */
+void system_build(struct system *system, struct arena *arena, const struct topology *topology,
+		  struct trace *trace);
+void system_window_open(struct system *system);
+/* Fills what does not depend on clients or jobs. */
+void system_read(struct system *system, struct world_outcome *outcome);
+/* What must hold of every run: sets outcome->broken. unfinished: somebody still
+ * waits though nothing is left to happen. */
+void system_check(struct system *system, enum engine_end end, bool unfinished,
+		  struct world_outcome *outcome);
+/* The reason to give when a run ends at a limit. */
+const char *system_no_end(struct system *system);
+
+/* Runs the jobs of a scenario (its job_count > 0). */
+struct world_outcome job_world_run(struct arena *arena, const struct scenario *scenario,
+				   uint64_t seed, struct trace *trace);
+
+#endif
