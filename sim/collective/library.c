@@ -94,9 +94,10 @@ static const struct param_row rows[] = {
 		     TUNING ", perChMaxTreeBws of Ampere, one node"),
 	PARAM_NUMBER(struct library_params, channel_ll128_Bps, QUANTITY_RATE, 1e6, 1e13, "20 GB/s",
 		     "... with LL128, flags included", TUNING ", perChMaxRingLL128Bws of Ampere"),
-	PARAM_NUMBER(struct library_params, channel_ll_Bps, QUANTITY_RATE, 1e6, 1e13, "2.5 GB/s",
+	PARAM_NUMBER(struct library_params, channel_ll_Bps, QUANTITY_RATE, 1e6, 1e13, "3.5 GB/s",
 		     "... with LL, flags not counted",
-		     TUNING ": a quarter of the bus bandwidth, 235 GB/s over 24 channels"),
+		     TUNING ", llMaxBws: 87.7 GB/s over 24 channels of an A100, 39 over 12 of a "
+			    "V100"),
 	PARAM_NUMBER(struct library_params, channel_ll_net_Bps, QUANTITY_RATE, 1e6, 1e13,
 		     "1.4 GB/s", "... with LL across nodes, which hands its bytes to a CPU thread",
 		     TUNING ", llMaxBws: 22.5 GB/s for two nodes, over 16 channels"),
@@ -105,18 +106,24 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct library_params, ll128_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
 		     "of the links' goodput that LL128 reaches",
 		     TUNING ": 0.92, of 120 data bytes in 128"),
-	PARAM_NUMBER(struct library_params, ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.5",
-		     "of the links' goodput that LL reaches", "LL: 4 data bytes in 8"),
+	PARAM_NUMBER(struct library_params, ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.25",
+		     "of the links' goodput that LL reaches: half of its bytes are flags, and "
+		     "stores of 8 B do not fill links",
+		     TUNING ": a quarter of the bus bandwidth"),
 	PARAM_NUMBER(struct library_params, ll128_alone_ratio, QUANTITY_RATIO, 0.01, 1, "0.7",
 		     "of the links' goodput that LL128 reaches where a node has one rank, whose "
 		     "GPU sends and receives through one adapter",
+		     TUNING),
+	PARAM_NUMBER(struct library_params, ll_nodes_ratio, QUANTITY_RATIO, 1, 10, "1.8",
+		     "hops of LL inside a node take this many times as long when there are several "
+		     "nodes",
 		     TUNING),
 	PARAM_NUMBER(struct library_params, plateau_ratio, QUANTITY_RATIO, 1, 10, "1.4",
 		     "NCCL counts a ring's latencies this many times, with Simple across nodes, "
 		     "when it chooses",
 		     TUNING ": 1.4 from Ampere on, 1.9 before"),
 	PARAM_NUMBER(
-		struct library_params, lane_Bps, QUANTITY_RATE, 1e6, 1e13, "24 GB/s",
+		struct library_params, lane_Bps, QUANTITY_RATE, 1e6, 1e13, "25 GB/s",
 		"bandwidth for which the library sets up a pair of channels",
 		"NCCL: 24 channels on an A100 with 12 links of 23.5 GB/s, 12 on a V100 with 6"),
 	PARAM_WHOLE(struct library_params, channels_most_count, 1, 1024, "32", "most channels",

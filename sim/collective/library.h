@@ -55,8 +55,9 @@ struct library_params {
 		links' goodput that Simple reaches */
 	double channel_bandwidth_Bps; /* most that one channel (one block) moves: Simple */
 	double channel_tree_Bps, channel_ll128_Bps, channel_ll_Bps, channel_ll_net_Bps;
-	double tree_ratio, ll128_ratio, ll_ratio; /* of goodput: trees; data among bytes */
+	double tree_ratio, ll128_ratio, ll_ratio; /* of the goodput: trees; each protocol */
 	double ll128_alone_ratio;                 /* LL128, too, where a node has one rank */
+	double ll_nodes_ratio;                    /* hops of LL inside a node, with several nodes */
 	double plateau_ratio; /* NCCL's handicap of rings with Simple across nodes */
 	double lane_Bps;      /* of links' goodput that one pair of channels serves */
 	double channels_most_count;

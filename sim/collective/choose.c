@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How NCCL chooses: for each algorithm and protocol a latency and a bandwidth, and
+ * the pair with the least latency + size / bandwidth is taken.
+ *
+ *   ring   base + inner hops + network hops;  size * steps / (ranks * bus)
+ *   tree   base + 2 ((ranks of a node - 1) inner hops + log2(nodes) network hops);
+ *          2 size / (bus * correction(size))
+ *
+ * An all-reduce by ring has 2 (ranks - 1) steps, 2 (nodes - 1) of them across the
+ * network. The bus is the slower of a GPU's links and a node's adapters, times
+ * what the protocol reaches, and at most what the thread blocks move. The library
+ * does not know how far a system's latencies are from its own model
+ * (latency_scale, start), so its guess leaves them out, and it may choose wrong,
+ * as NCCL does.
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/diag.h"
+#include "sim/collective/library.h"
+
+static double base_s(const struct library_params *lib, bool tree, enum protocol protocol)
+{
+	const double table[2][PROTOCOL_COUNT] = {
+		{lib->base_ring_ll_s, lib->base_ring_ll128_s, lib->base_ring_simple_s},
+		{lib->base_tree_ll_s, lib->base_tree_ll128_s, lib->base_tree_simple_s},
+	};
+	return table[tree][protocol];
+}
+
+/* The whole hop, wire included, as NCCL's model has it. */
+static double whole_hop_s(const struct library_params *lib, const struct comm_shape *shape,
+			  bool tree, enum protocol protocol, enum hop_class class)
+{
+	const double table[2][HOP_CLASS_COUNT][PROTOCOL_COUNT] = {
+		{{lib->ring_nvlink_ll_s, lib->ring_nvlink_ll128_s, lib->ring_nvlink_simple_s},
+		 {lib->ring_pci_ll_s, lib->ring_pci_ll128_s, lib->ring_pci_simple_s},
+		 {lib->ring_net_ll_s, lib->ring_net_ll128_s, lib->ring_net_simple_s}},
+		{{lib->tree_nvlink_ll_s, lib->tree_nvlink_ll128_s, lib->tree_nvlink_simple_s},
+		 {lib->tree_pci_ll_s, lib->tree_pci_ll128_s, lib->tree_pci_simple_s},
+		 {lib->tree_net_ll_s, lib->tree_net_ll128_s, lib->tree_net_simple_s}},
+	};
+	double hop_s = table[tree][class][protocol];
+	if (protocol == PROTOCOL_LL && class != HOP_NET && shape->node_count > 1)
+		hop_s *= lib->ll_nodes_ratio;
+	return hop_s;
+}
+
+static double protocol_ratio(const struct library_params *lib, const struct comm_shape *shape,
+			     bool tree, enum protocol protocol)
+{
+	double ratio = tree ? lib->tree_ratio : 1;
+	if (protocol == PROTOCOL_LL)
+		ratio *= lib->ll_ratio;
+	else if (protocol == PROTOCOL_LL128)
+		ratio *= shape->node_count > 1 && shape->rank_most == 1 ? lib->ll128_alone_ratio
+									: lib->ll128_ratio;
+	return ratio;
+}
+
+static double efficiency_ratio(const struct library_params *lib, enum hop_class class)
+{
+	switch (class) {
+	case HOP_NVLINK:
+		return lib->nvlink_efficiency_ratio;
+	case HOP_PCI:
+		return lib->pci_efficiency_ratio;
+	default:
+		return lib->net_efficiency_ratio;
+	}
+}
+
+/* Most that one thread block moves. */
+static double block_Bps(const struct library_params *lib, const struct comm_shape *shape, bool tree,
+			enum protocol protocol)
+{
+	switch (protocol) {
+	case PROTOCOL_LL:
+		return shape->node_count > 1 ? lib->channel_ll_net_Bps : lib->channel_ll_Bps;
+	case PROTOCOL_LL128:
+		return lib->channel_ll128_Bps * lib->ll128_ratio;
+	default:
+		return tree ? lib->channel_tree_Bps : lib->channel_bandwidth_Bps;
+	}
+}
+
+static double least(double a, double b) /* of those that are not 0 */
+{
+	if (a <= 0 || b <= 0)
+		return fmax(a, b);
+	return fmin(a, b);
+}
+
+/* Channels that the library sets up for such ranks: a pair for each ring, or for
+ * each lane_Bps of bandwidth, if those are more. */
+static size_t blocks_most(const struct library_params *lib, const struct comm_shape *shape)
+{
+	if (lib->channels_count > 0)
+		return (size_t)lib->channels_count;
+	double links_Bps = least(shape->inside_Bps, shape->network_Bps);
+	double pairs = fmax(ceil(links_Bps / lib->lane_Bps), (double)shape->ring_count);
+	return (size_t)fmax(1, fmin(2 * pairs, lib->channels_most_count));
+}
+
+/* ... and those that work on size_B: each shall have enough for its threads. */
+static size_t blocks_active(const struct library_params *lib, const struct comm_shape *shape,
+			    bool tree, enum protocol protocol, double size_B)
+{
+	size_t most = blocks_most(lib, shape);
+	double least_B = lib->channel_least_simple_B;
+	if (protocol == PROTOCOL_LL)
+		least_B = lib->channel_least_ll_B * (tree ? 1 : (double)shape->rank_count);
+	else if (protocol == PROTOCOL_LL128)
+		least_B = lib->channel_least_ll128_B;
+	if (least_B <= 0 || lib->channels_count > 0 || size_B >= (double)most * least_B)
+		return most;
+	return size_B < least_B ? 1 : (size_t)(size_B / least_B);
+}
+
+static double bus_Bps(const struct library_params *lib, const struct comm_shape *shape, bool tree,
+		      enum protocol protocol)
+{
+	double links_Bps = least(shape->inside_Bps * efficiency_ratio(lib, shape->inside),
+				 shape->network_Bps * efficiency_ratio(lib, HOP_NET));
+	links_Bps *= protocol_ratio(lib, shape, tree, protocol);
+	return least(links_Bps,
+		     (double)blocks_most(lib, shape) * block_Bps(lib, shape, tree, protocol));
+}
+
+/* Trees miss the model at middle sizes, and NCCL corrects for it with a table, here
+ * from 64 B on, a column for each power of two: treeCorrectionFactor. */
+static double tree_correction_ratio(enum protocol protocol, double size_B)
+{
+	enum { COLUMNS = 23 };
+	static const double table[PROTOCOL_COUNT][COLUMNS] = {
+		{1,  1,  1,  1,  .9, .8, .7, .7, .7, .7, .6, .5,
+		 .4, .4, .5, .6, .7, .8, .9, 1,  1,  1,  1},
+		{1,  1,  1,  1,  1,  .9, .8, .8, .8, .7, .6, .6,
+		 .6, .6, .6, .6, .8, .9, .9, .9, .9, 1,  1},
+		{.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
+		 .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9},
+	};
+	int column = size_B < 64 ? 0 : ilogb(size_B / 64);
+	return column < COLUMNS ? table[protocol][column] : 1;
+}
+
+static double ring_guess_s(const struct library_params *lib, const struct comm_shape *shape,
+			   enum collective collective, enum protocol protocol, double size_B)
+{
+	double twice = collective == COLLECTIVE_ALL_REDUCE ? 2 : 1;
+	double ranks = (double)shape->rank_count;
+	double steps = twice * (ranks - 1), across = twice * ((double)shape->node_count - 1);
+	double latency_s =
+		(steps - across) * whole_hop_s(lib, shape, false, protocol, shape->inside);
+	latency_s += across * whole_hop_s(lib, shape, false, protocol, HOP_NET);
+	latency_s += base_s(lib, false, protocol);
+	double part_B = collective == COLLECTIVE_BROADCAST ? size_B : size_B * steps / ranks;
+	/* Each rank's part is at least this, or the steps are too small to count so. */
+	bool plateau = part_B / (double)blocks_most(lib, shape) >= 64;
+	if (protocol == PROTOCOL_SIMPLE && shape->node_count > 1 && twice > 1 && plateau)
+		latency_s *= lib->plateau_ratio;
+	return latency_s + part_B / bus_Bps(lib, shape, false, protocol);
+}
+
+static double tree_guess_s(const struct library_params *lib, const struct comm_shape *shape,
+			   enum protocol protocol, double size_B)
+{
+	double inside_s = whole_hop_s(lib, shape, true, protocol, shape->inside);
+	double across_s = whole_hop_s(lib, shape, true, protocol, HOP_NET);
+	double latency_s = base_s(lib, true, protocol) +
+			   2 * ((double)shape->rank_most - 1) * inside_s +
+			   2 * (double)ilogb((double)shape->node_count) * across_s;
+	double ratio = tree_correction_ratio(protocol, size_B);
+	return latency_s + 2 * size_B / (bus_Bps(lib, shape, true, protocol) * ratio);
+}
+
+static bool may_use(const struct library_params *lib, const struct comm_shape *shape,
+		    enum protocol protocol)
+{
+	if (lib->protocol != CHOOSE_PROTOCOL_AUTO)
+		return (int)protocol == lib->protocol - CHOOSE_LL;
+	/* Its 128 bytes must arrive as one: NVLink does so, other ways are not tested. */
+	return protocol != PROTOCOL_LL128 || (lib->ll128 && shape->inside == HOP_NVLINK);
+}
+
+static bool is_tree(const struct algorithm *algorithm)
+{
+	return strstr(algorithm->name, "tree") != NULL;
+}
+
+static const struct algorithm *first_of(enum collective collective)
+{
+	for (size_t i = 0; i < algorithm_count(); i++)
+		if (algorithm_at(i)->collective == collective)
+			return algorithm_at(i);
+	return NULL;
+}
+
+/* Pieces that follow each other down a tree or a chain. NCCL halves its chunk
+ * while there would be too few to fill the depth (src/enqueue.cc); pieces beyond
+ * PIPELINE_MOST change the time by less than a hundredth and cost events. */
+static size_t pipeline_count(const struct library_params *lib, const struct comm_shape *shape,
+			     const struct collective_choice *choice, double size_B)
+{
+	enum { PIPELINE_MOST = 64 };
+	double block_B = size_B / (double)choice->block_count;
+	double depth = (double)shape->rank_most + ilogb((double)shape->node_count);
+	double chunk_B = lib->slice_B;
+	if (choice->protocol == PROTOCOL_LL)
+		chunk_B /= 32; /* 16 KiB: LL's buffer, 8 steps of 512 threads */
+	else if (choice->protocol == PROTOCOL_LL128)
+		chunk_B /= 4; /* 120 KiB of data in a step */
+	while (block_B < 8 * depth * chunk_B && chunk_B > 128 * 1024)
+		chunk_B /= 2;
+	while (block_B < 4 * depth * chunk_B && chunk_B > 64 * 1024)
+		chunk_B /= 2;
+	while (block_B < depth * chunk_B && chunk_B > 32 * 1024)
+		chunk_B /= 2;
+	return (size_t)fmin(fmax(ceil(block_B / chunk_B), 1), PIPELINE_MOST);
+}
+
+/* All that follows from algorithm and protocol. */
+static void settle(const struct library_params *lib, const struct comm_shape *shape,
+		   struct collective_choice *choice, double size_B)
+{
+	bool tree = is_tree(choice->algorithm);
+	enum protocol protocol = choice->protocol;
+	const double wire_s[HOP_CLASS_COUNT] = {lib->wire_nvlink_s, lib->wire_pci_s,
+						lib->wire_net_s};
+	size_t blocks = blocks_active(lib, shape, tree, protocol, size_B);
+	size_t lanes = shape->ring_count < blocks ? shape->ring_count : blocks;
+	choice->block_count = blocks;
+	choice->channel_count = lanes > 0 ? lanes : 1;
+	choice->channel_cap_Bps = (double)blocks / (double)choice->channel_count *
+				  block_Bps(lib, shape, tree, protocol);
+	choice->pipeline_count = pipeline_count(lib, shape, choice, size_B);
+	choice->start_s = lib->latency_scale_ratio * base_s(lib, tree, protocol) + lib->start_s +
+			  (double)blocks * lib->channel_start_s;
+	for (int class = 0; class < HOP_CLASS_COUNT; class ++) {
+		double whole_s = whole_hop_s(lib, shape, tree, protocol, (enum hop_class) class);
+		choice->hop_s[class] = fmax(0, lib->latency_scale_ratio * whole_s - wire_s[class]);
+		choice->goodput_ratio[class] = efficiency_ratio(lib, (enum hop_class) class) *
+					       protocol_ratio(lib, shape, tree, protocol);
+	}
+}
+
+/* Takes algorithm with its best protocol into choice, if that is better. */
+static void consider(const struct library_params *lib, const struct comm_shape *shape,
+		     const struct algorithm *algorithm, double size_B,
+		     struct collective_choice *choice)
+{
+	bool tree = is_tree(algorithm);
+	for (int p = 0; p < PROTOCOL_COUNT; p++) {
+		enum protocol protocol = (enum protocol)p;
+		if (!may_use(lib, shape, protocol))
+			continue;
+		double guess_s =
+			tree ? tree_guess_s(lib, shape, protocol, size_B)
+			     : ring_guess_s(lib, shape, algorithm->collective, protocol, size_B);
+		if (choice->algorithm && choice->predicted_s <= guess_s)
+			continue;
+		choice->algorithm = algorithm;
+		choice->protocol = protocol;
+		choice->predicted_s = guess_s;
+	}
+}
+
+struct collective_choice library_choose(const struct library_params *library,
+					const struct comm_shape *shape, enum collective collective,
+					double size_B)
+{
+	FW_ASSERT(shape->rank_count > 0 && shape->node_count > 0 && size_B > 0);
+	struct collective_choice choice = {.algorithm = NULL};
+	if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
+		consider(library, shape, algorithm_find("ring"), size_B, &choice);
+		consider(library, shape, algorithm_find("double_tree"), size_B, &choice);
+	} else if (collective == COLLECTIVE_ALL_REDUCE) {
+		consider(library, shape, algorithm_find(library->algorithm), size_B, &choice);
+	} else if (collective == COLLECTIVE_ALL_TO_ALL) {
+		/* Point-to-point messages are sent with Simple. */
+		struct library_params simple = *library;
+		simple.protocol = CHOOSE_SIMPLE;
+		consider(&simple, shape, first_of(collective), size_B, &choice);
+	} else {
+		consider(library, shape, first_of(collective), size_B, &choice);
+	}
+	FW_ASSERT(choice.algorithm);
+	settle(library, shape, &choice, size_B);
+	return choice;
+}
