@@ -111,12 +111,22 @@ void draw_axis_x(struct drawing *drawing, struct arena *arena, const struct axis
 		 struct area area, const char *label, bool grid)
 {
 	double ticks[TICKS_MAX];
+	const char *texts[TICKS_MAX];
 	size_t count = axis_ticks(axis, (size_t)(area.width / 55) + 2, ticks);
+	for (size_t i = 0; i < count; i++)
+		texts[i] = tick_text(arena, axis, ticks, count, i);
+	draw_axis_x_at(drawing, axis, area, label, grid, ticks, texts, count);
+}
+
+void draw_axis_x_at(struct drawing *drawing, const struct axis *axis, struct area area,
+		    const char *label, bool grid, const double *ticks, const char *const *texts,
+		    size_t count)
+{
 	double bottom = area.y + area.height;
 	double free_from = -1e9;
 	for (size_t i = 0; i < count; i++) {
 		double x = axis_at(axis, ticks[i]);
-		const char *text = tick_text(arena, axis, ticks, count, i);
+		const char *text = texts[i];
 		double half = text_width(text, FONT_TEXT, false) / 2;
 		if (grid)
 			draw_line(drawing, x, area.y, x, bottom, ink_grid, 0.6, DASH_SOLID);
@@ -130,6 +140,30 @@ void draw_axis_x(struct drawing *drawing, struct arena *arena, const struct axis
 	draw_line(drawing, area.x, bottom, area.x + area.width, bottom, ink, 0.8, DASH_SOLID);
 	draw_text(drawing, area.x + area.width / 2, bottom + 27, FONT_TEXT, ANCHOR_MIDDLE, ink,
 		  false, "%s", label);
+}
+
+static const char *size_text(struct arena *arena, int power)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	return arena_printf(arena, "%d %s", 1 << power % 10, units[power / 10]);
+}
+
+void draw_axis_x_sizes(struct drawing *drawing, struct arena *arena, const struct axis *axis,
+		       struct area area, const char *label)
+{
+	double ticks[64];
+	const char *texts[64];
+	size_t count = 0;
+	int first = (int)fmax(0, ceil(log2(axis->low) - 1e-9));
+	int last = (int)fmin(59, floor(log2(axis->high) + 1e-9));
+	int stride = 1 + (last - first) / (int)fmax(1, area.width / 48);
+	for (int power = first; power <= last; power++) {
+		if (power % stride)
+			continue;
+		ticks[count] = ldexp(1, power);
+		texts[count++] = size_text(arena, power);
+	}
+	draw_axis_x_at(drawing, axis, area, label, true, ticks, texts, count);
 }
 
 void draw_axis_y(struct drawing *drawing, struct arena *arena, const struct axis *axis,

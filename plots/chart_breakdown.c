@@ -26,27 +26,6 @@ struct layout {
 	size_t name_count;
 };
 
-static struct look part_look(const char *name, size_t index)
-{
-	static const struct {
-		const char *name;
-		struct look look;
-	} known[] = {
-		{"kernel", {.paint = {0x009E73, 1}}},
-		{"call issue", {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING}},
-		{"network", {.paint = {0x0072B2, 1}, .hatch = HATCH_FALLING}},
-		{"retransmission", {.paint = {0xD55E00, 1}, .hatch = HATCH_CROSSED}},
-		{"copy", {.paint = {0x56B4E9, 1}, .hatch = HATCH_DOTS}},
-		{"collective exposed", {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
-		{"input wait", {.paint = {0xF0E442, 1}, .hatch = HATCH_UPRIGHT}},
-		{"other", {.paint = {0xBBBBBB, 1}, .hatch = HATCH_LEVEL}},
-	};
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (strcmp(known[i].name, name) == 0)
-			return known[i].look;
-	return series_look(index);
-}
-
 static size_t part_index(struct layout *layout, const char *name)
 {
 	for (size_t i = 0; i < layout->name_count; i++)
@@ -109,22 +88,12 @@ static double draw_key(const struct layout *layout, double y)
 			   entries, count);
 }
 
-/* On a plate of the part's own colour, so that no hatch runs through it. */
 static void draw_share(const struct layout *layout, struct look look, double x, double width,
 		       double y, double shown)
 {
 	const char *text = number_text(layout->arena, shown, shown < 1 ? 1 : shown < 100 ? 2 : 3);
-	double needed = text_width(text, FONT_SMALL, false);
-	if (width < needed + 5)
-		return;
-	uint32_t rgb = look.paint.rgb;
-	double light =
-		0.299 * (rgb >> 16 & 0xFF) + 0.587 * (rgb >> 8 & 0xFF) + 0.114 * (rgb & 0xFF);
-	if (look.hatch != HATCH_NONE)
-		draw_rectangle(layout->drawing, x + (width - needed) / 2 - 2, y - 5, needed + 4, 10,
-			       look.paint);
-	draw_text(layout->drawing, x + width / 2, y + 2.8, FONT_SMALL, ANCHOR_MIDDLE,
-		  light < 130 ? ink_paper : ink, false, "%s", text);
+	if (width >= text_width(text, FONT_SMALL, false) + 5)
+		draw_on_area(layout->drawing, look, x + width / 2, y, text);
 }
 
 static void draw_stack(struct layout *layout, const struct prediction *prediction, double y)

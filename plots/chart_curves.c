@@ -15,25 +15,28 @@ struct layout {
 	struct chart_axes axes;
 	const struct curve *curves;
 	size_t count;
-	struct axis x, y;
+	struct plane plane;
 	struct area area; /* the strip of failures is under it */
 	double label_width;
 	size_t failed; /* curves that fail somewhere */
 	bool interval; /* any */
 };
 
-/* Whether a point can be shown as a value. */
+static struct series series_of(const struct curve *curve)
+{
+	return (struct series){curve->x, curve->y, curve->count};
+}
+
 static bool shown(const struct layout *layout, const struct curve *curve, size_t i)
 {
-	return isfinite(curve->x[i]) && isfinite(curve->y[i].value) &&
-	       (!layout->axes.x_log || curve->x[i] > 0) &&
-	       (!layout->axes.y_log || curve->y[i].value > 0);
+	struct series series = series_of(curve);
+	return series_shown(&layout->plane, &series, i);
 }
 
 static bool fails(const struct layout *layout, const struct curve *curve, size_t i)
 {
-	return isfinite(curve->x[i]) && isnan(curve->y[i].value) &&
-	       (!layout->axes.x_log || curve->x[i] > 0);
+	struct series series = series_of(curve);
+	return series_fails(&layout->plane, &series, i);
 }
 
 static bool has_failure(const struct layout *layout, const struct curve *curve)
@@ -44,98 +47,28 @@ static bool has_failure(const struct layout *layout, const struct curve *curve)
 	return false;
 }
 
-static bool has_interval(const struct layout *layout, const struct curve *curve, size_t i)
-{
-	const struct estimate *y = &curve->y[i];
-	return shown(layout, curve, i) && isfinite(y->low) && isfinite(y->high) &&
-	       y->high > y->low && (!layout->axes.y_log || y->low > 0);
-}
-
-struct range {
-	double low, high;
-};
-
-static void include(struct range *range, double value)
-{
-	range->low = fmin(range->low, value);
-	range->high = fmax(range->high, value);
-}
-
 /* False when there is nothing to draw at all. */
 static bool measure(struct layout *layout)
 {
 	struct range x = {INFINITY, -INFINITY}, y = {INFINITY, -INFINITY};
+	layout->plane.x.log = layout->axes.x_log;
+	layout->plane.y.log = layout->axes.y_log;
 	for (size_t c = 0; c < layout->count; c++) {
 		const struct curve *curve = &layout->curves[c];
+		const struct series series = series_of(curve);
 		layout->failed += has_failure(layout, curve);
 		layout->label_width =
 			fmax(layout->label_width, text_width(curve->label, FONT_TEXT, false));
-		for (size_t i = 0; i < curve->count; i++) {
-			if (shown(layout, curve, i) || fails(layout, curve, i))
-				include(&x, curve->x[i]);
-			if (shown(layout, curve, i))
-				include(&y, curve->y[i].value);
-			if (!has_interval(layout, curve, i))
-				continue;
-			layout->interval = true;
-			include(&y, curve->y[i].low);
-			include(&y, curve->y[i].high);
-		}
+		layout->interval |= series_measure(&layout->plane, &series, &x, &y);
 	}
 	if (x.low > x.high)
 		return false;
 	if (y.low > y.high)
 		y = (struct range){layout->axes.y_log ? 0.1 : 0, 1};
 	layout->label_width = fmin(layout->label_width, 150);
-	layout->x.log = layout->axes.x_log;
-	layout->y.log = layout->axes.y_log;
-	axis_cover(&layout->x, x.low, x.high);
-	axis_cover(&layout->y, y.low, y.high);
+	axis_cover(&layout->plane.x, x.low, x.high);
+	axis_cover(&layout->plane.y, y.low, y.high);
 	return true;
-}
-
-static void draw_band(const struct layout *layout, const struct curve *curve, struct look look)
-{
-	double *points = ARENA_ARRAY(layout->arena, 4 * curve->count, double);
-	for (size_t i = 0; i < curve->count;) {
-		size_t end = i;
-		while (end < curve->count && has_interval(layout, curve, end))
-			end++;
-		size_t run = end - i;
-		for (size_t k = 0; k < run; k++) {
-			size_t back = 2 * run - 1 - k;
-			double x = axis_at(&layout->x, curve->x[i + k]);
-			points[2 * k] = points[2 * back] = x;
-			points[2 * k + 1] = axis_at(&layout->y, curve->y[i + k].high);
-			points[2 * back + 1] = axis_at(&layout->y, curve->y[i + k].low);
-		}
-		if (run >= 2)
-			draw_polygon(layout->drawing, points, 2 * run, faint(look.paint, 0.16));
-		else if (run == 1)
-			draw_whisker_y(layout->drawing, points[0], points[1], points[3]);
-		i = end + 1;
-	}
-}
-
-static void draw_curve(const struct layout *layout, const struct curve *curve, struct look look)
-{
-	double *points = ARENA_ARRAY(layout->arena, 2 * curve->count, double);
-	for (size_t i = 0; i < curve->count;) {
-		size_t run = 0;
-		for (; i + run < curve->count && shown(layout, curve, i + run); run++) {
-			points[2 * run] = axis_at(&layout->x, curve->x[i + run]);
-			points[2 * run + 1] = axis_at(&layout->y, curve->y[i + run].value);
-		}
-		if (run >= 2)
-			draw_polyline(layout->drawing, points, run, look.paint, 1.7, look.dash);
-		double space =
-			run >= 2 ? (points[2 * run - 2] - points[0]) / (double)(run - 1) : 99;
-		for (size_t k = 0; k < run; k++)
-			if (space >= 8 || k % (size_t)ceil(12 / fmax(space, 0.1)) == 0)
-				draw_point(layout->drawing, look, points[2 * k], points[2 * k + 1],
-					   6);
-		i += run + 1;
-	}
 }
 
 static void draw_strip(const struct layout *layout)
@@ -157,7 +90,7 @@ static void draw_strip(const struct layout *layout)
 		for (size_t i = 0; i < curve->count; i++)
 			if (fails(layout, curve, i))
 				draw_marker(layout->drawing, MARKER_CROSS,
-					    axis_at(&layout->x, curve->x[i]), y, 6,
+					    axis_at(&layout->plane.x, curve->x[i]), y, 6,
 					    series_look(c).paint);
 		struct look look = series_look(c); /* whose row it is, not by colour alone */
 		draw_point(layout->drawing, look, layout->area.x + layout->area.width + 8, y, 5);
@@ -190,8 +123,8 @@ static size_t end_labels(const struct layout *layout, struct end_label *labels)
 			.x = layout->area.x, .y = fail_row_y(layout, c), .curve = c};
 		for (size_t i = 0; i < curve->count; i++)
 			if (shown(layout, curve, i)) {
-				label.x = axis_at(&layout->x, curve->x[i]);
-				label.y = axis_at(&layout->y, curve->y[i].value);
+				label.x = axis_at(&layout->plane.x, curve->x[i]);
+				label.y = axis_at(&layout->plane.y, curve->y[i].value);
 			}
 		label.at = label.y;
 		size_t at = count++;
@@ -256,20 +189,24 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 	double left = CHART_MARGIN + 50;
 	layout.area = (struct area){
 		left, y, CHART_WIDTH - CHART_MARGIN - layout.label_width - 52 - left, plot_height};
-	layout.x.from = left;
-	layout.x.to = left + layout.area.width;
-	layout.y.from = y + plot_height;
-	layout.y.to = y;
+	layout.plane.x.from = left;
+	layout.plane.x.to = left + layout.area.width;
+	layout.plane.y.from = y + plot_height;
+	layout.plane.y.to = y;
 	double strip = layout.failed ? strip_row * (double)layout.failed + 4 : 0;
 	struct area whole = layout.area;
 	whole.height += strip;
-	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, axes.y_label, true);
+	draw_axis_y(layout.drawing, arena, &layout.plane.y, layout.area, axes.y_label, true);
 	draw_strip(&layout);
-	draw_axis_x(layout.drawing, arena, &layout.x, whole, axes.x_label, false);
-	for (size_t c = 0; c < count; c++)
-		draw_band(&layout, &curves[c], series_look(c));
-	for (size_t c = 0; c < count; c++)
-		draw_curve(&layout, &curves[c], series_look(c));
+	draw_axis_x(layout.drawing, arena, &layout.plane.x, whole, axes.x_label, false);
+	for (size_t c = 0; c < count; c++) {
+		struct series series = series_of(&curves[c]);
+		draw_series_band(layout.drawing, arena, &layout.plane, &series, series_look(c));
+	}
+	for (size_t c = 0; c < count; c++) {
+		struct series series = series_of(&curves[c]);
+		draw_series_line(layout.drawing, arena, &layout.plane, &series, series_look(c));
+	}
 	draw_labels(&layout);
 	chart_end(layout.drawing, arena, text, y + whole.height + 30);
 	return layout.drawing;

@@ -81,6 +81,48 @@ struct chart_axes {
 struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
 			     const struct curve *curves, size_t count);
 
+/* Throughput over the number of GPUs, with the ideal line (as many times one GPU
+ * alone), the 90 % band and what was measured; scaling efficiency below. Both
+ * axes are logarithmic where there are more than 16 GPUs. */
+struct scaling_point {
+	double gpus;
+	struct estimate throughput; /* images/s; NaN: fails there */
+	double measured;            /* images/s; NaN: none */
+	bool test;                  /* role of what was measured */
+};
+struct scaling_curve {
+	const char *label;
+	double alone;                       /* images/s of one GPU; NaN: not known */
+	double measured_alone;              /* NaN: as alone */
+	const struct scaling_point *points; /* by rising gpus */
+	size_t count;
+};
+struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
+			      const struct scaling_curve *curves, size_t count);
+
+/* Steps of jobs on more and more GPUs: one standing bar each, stacked by cause,
+ * and beside it how long collectives were under way, so that what is hidden
+ * behind kernels shows. */
+struct drawing *chart_exposed(struct arena *arena, struct chart_text text,
+			      const struct prediction *const *predictions, size_t count);
+
+/* Bus bandwidth of a collective over the message's size, log-log: measured
+ * points over simulated lines. */
+struct bandwidth_point {
+	double size_B;
+	struct estimate bandwidth_Bps; /* NaN: fails there */
+	double measured_Bps;           /* NaN: none */
+	bool test;
+	const char *choice; /* what the library chose, or NULL */
+};
+struct bandwidth_curve {
+	const char *label;
+	const struct bandwidth_point *points; /* by rising size */
+	size_t count;
+};
+struct drawing *chart_bandwidth(struct arena *arena, struct chart_text text,
+				const struct bandwidth_curve *curves, size_t count);
+
 /* Shared by the charts. */
 extern const uint32_t okabe_ito[8];
 /* 1-2-5 ticks covering [low, high]: fills ticks[max], returns how many; 0 if max

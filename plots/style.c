@@ -42,6 +42,28 @@ struct look series_look(size_t index)
 			     .hatch = hatches[(index + index / 7) % 7]};
 }
 
+struct look part_look(const char *name, size_t index)
+{
+	static const struct {
+		const char *name;
+		struct look look;
+	} known[] = {
+		{"kernel", {.paint = {0x009E73, 1}}},
+		{"call issue", {.paint = {0xE69F00, 1}, .hatch = HATCH_RISING}},
+		{"network", {.paint = {0x0072B2, 1}, .hatch = HATCH_FALLING}},
+		{"retransmission", {.paint = {0xD55E00, 1}, .hatch = HATCH_CROSSED}},
+		{"copy", {.paint = {0x56B4E9, 1}, .hatch = HATCH_DOTS}},
+		{"collective exposed", {.paint = {0xCC79A7, 1}, .hatch = HATCH_CROSSED}},
+		{"input wait", {.paint = {0xF0E442, 1}, .hatch = HATCH_UPRIGHT}},
+		{"straggler", {.paint = {0xD55E00, 1}, .hatch = HATCH_FALLING}},
+		{"other", {.paint = {0xBBBBBB, 1}, .hatch = HATCH_LEVEL}},
+	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strcmp(known[i].name, name) == 0)
+			return known[i].look;
+	return series_look(index);
+}
+
 /* ---- legends ---- */
 
 static struct paint shade(struct paint paint)
@@ -55,6 +77,18 @@ void draw_area(struct drawing *drawing, double x, double y, double width, double
 {
 	draw_rectangle(drawing, x, y, width, height, look.paint);
 	draw_hatch(drawing, x, y, width, height, look.hatch, shade(look.paint));
+}
+
+void draw_on_area(struct drawing *drawing, struct look look, double x, double y, const char *text)
+{
+	double width = text_width(text, FONT_SMALL, false);
+	uint32_t rgb = look.paint.rgb;
+	double light =
+		0.299 * (rgb >> 16 & 0xFF) + 0.587 * (rgb >> 8 & 0xFF) + 0.114 * (rgb & 0xFF);
+	if (look.hatch != HATCH_NONE)
+		draw_rectangle(drawing, x - width / 2 - 2, y - 5, width + 4, 10, look.paint);
+	draw_text(drawing, x, y + 2.8, FONT_SMALL, ANCHOR_MIDDLE, light < 130 ? ink_paper : ink,
+		  false, "%s", text);
 }
 
 void draw_point(struct drawing *drawing, struct look look, double x, double y, double size)

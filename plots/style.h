@@ -80,10 +80,18 @@ struct area { /* the inside of a plot */
 /* Light grid lines, tick texts and the axis's label, below or to the left. */
 void draw_axis_x(struct drawing *drawing, struct arena *arena, const struct axis *axis,
 		 struct area area, const char *label, bool grid);
+/* The same with ticks and texts of one's own, from left to right; a text that
+ * would touch the one before it is left out. */
+void draw_axis_x_at(struct drawing *drawing, const struct axis *axis, struct area area,
+		    const char *label, bool grid, const double *ticks, const char *const *texts,
+		    size_t count);
 void draw_axis_y(struct drawing *drawing, struct arena *arena, const struct axis *axis,
 		 struct area area, const char *label, bool grid);
+/* An axis of sizes: powers of two with KiB, MiB ... */
+void draw_axis_x_sizes(struct drawing *drawing, struct arena *arena, const struct axis *axis,
+		       struct area area, const char *label);
 
-/* ---- legends, markers, title and caption ---- */
+/* ---- series ---- */
 
 struct look { /* how a series or an area is told from others */
 	struct paint paint;
@@ -92,8 +100,40 @@ struct look { /* how a series or an area is told from others */
 	enum dash dash;
 	enum hatch hatch;
 };
+
+struct plane { /* two axes */
+	struct axis x, y;
+};
+struct series { /* a value NaN: it fails there */
+	const double *x;
+	const struct estimate *y;
+	size_t count;
+};
+struct range { /* begins as {INFINITY, -INFINITY} */
+	double low, high;
+};
+void range_include(struct range *range, double value);
+/* Of the plane only whether its axes are logarithmic: whether a point can be
+ * shown as a value, is a failure, has an interval. */
+bool series_shown(const struct plane *plane, const struct series *series, size_t i);
+bool series_fails(const struct plane *plane, const struct series *series, size_t i);
+bool series_interval(const struct plane *plane, const struct series *series, size_t i);
+/* Widens the ranges by all that will be drawn; true if any point has an interval. */
+bool series_measure(const struct plane *plane, const struct series *series, struct range *x,
+		    struct range *y);
+/* 90 % intervals as a band, lone ones as whiskers. */
+void draw_series_band(struct drawing *drawing, struct arena *arena, const struct plane *plane,
+		      const struct series *series, struct look look);
+/* The line, and markers where there is room for them. */
+void draw_series_line(struct drawing *drawing, struct arena *arena, const struct plane *plane,
+		      const struct series *series, struct look look);
+
+/* ---- legends, markers, title and caption ---- */
+
 /* Series 0, 1, 2 ...: colours, markers and dashes of unlike periods. */
 struct look series_look(size_t index);
+/* Of a part of a step's time, by its name; unknown ones as series_look(index). */
+struct look part_look(const char *name, size_t index);
 
 enum legend_kind { LEGEND_AREA, LEGEND_LINE, LEGEND_MARKER, LEGEND_WHISKER, LEGEND_BAND };
 struct legend_entry {
@@ -111,6 +151,9 @@ void draw_point(struct drawing *drawing, struct look look, double x, double y, d
 /* Filled and hatched, in a colour and a darker shade of it. */
 void draw_area(struct drawing *drawing, double x, double y, double width, double height,
 	       struct look look);
+/* A small text in the middle of such an area, on a plate of its colour, so that no
+ * hatch runs through it; x and y are its middle. */
+void draw_on_area(struct drawing *drawing, struct look look, double x, double y, const char *text);
 /* A 90 % interval, along x or along y. */
 void draw_whisker_x(struct drawing *drawing, double x1, double x2, double y);
 void draw_whisker_y(struct drawing *drawing, double x, double y1, double y2);

@@ -59,7 +59,20 @@ static void put_header(struct csv *csv, struct arena *scratch, struct part_names
 					    "events",
 					    "seed",
 					    "version",
-					    "draws"};
+					    "draws",
+					    "gpus",
+					    "speedup",
+					    "speedup_low",
+					    "speedup_high",
+					    "training_s",
+					    "training_s_low",
+					    "training_s_high",
+					    "communication_s",
+					    "collective",
+					    "bus_bandwidth_Bps",
+					    "bus_bandwidth_Bps_low",
+					    "bus_bandwidth_Bps_high",
+					    "choice"};
 	for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
 		csv_field(csv, fixed[i]);
 	for (size_t i = 0; i < names.count; i++) {
@@ -86,6 +99,23 @@ static void put_count(struct csv *csv, uint64_t count)
 	csv_field(csv, text);
 }
 
+/* What only jobs have: empty of anything else. */
+static void put_job(struct csv *csv, const struct prediction *prediction)
+{
+	bool job = prediction->gpu_count > 0, ok = job && prediction->ok;
+	bool known = ok && prediction->communication_s > 0;
+	if (job)
+		put_count(csv, prediction->gpu_count);
+	else
+		csv_field(csv, NULL);
+	put_estimate(csv, ok, prediction->speedup);
+	put_estimate(csv, ok, prediction->training_s);
+	csv_number(csv, known ? prediction->communication_s : NAN);
+	csv_field(csv, prediction->collective);
+	put_estimate(csv, ok && prediction->collective, prediction->throughput);
+	csv_field(csv, prediction->choice);
+}
+
 void predictions_csv(FILE *out, const struct prediction *const *predictions, size_t count)
 {
 	struct arena *scratch = arena_new();
@@ -98,7 +128,7 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 		csv_field(&csv, prediction->name);
 		csv_field(&csv, ok ? "ok" : "fail");
 		csv_field(&csv, ok ? NULL : prediction->reason);
-		put_estimate(&csv, ok, prediction->throughput);
+		put_estimate(&csv, ok && !prediction->collective, prediction->throughput);
 		put_estimate(&csv, ok, prediction->step_s);
 		put_estimate(&csv, ok, prediction->ratio);
 		put_estimate(&csv, ok, prediction->gpu_utilization);
@@ -107,6 +137,7 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 		put_count(&csv, prediction->seed);
 		csv_field(&csv, FARWIRE_VERSION);
 		put_count(&csv, prediction->draws_count);
+		put_job(&csv, prediction);
 		for (size_t k = 0; k < names.count; k++)
 			csv_number(&csv, ok ? part_s(prediction, names.items[k]) : NAN);
 		csv_line(&csv);

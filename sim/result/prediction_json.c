@@ -19,10 +19,11 @@ static void put_estimate(struct json_writer *json, const char *key, struct estim
 }
 
 /* The four numbers that a prediction and each of its clients have. */
-static void put_numbers(struct json_writer *json, bool ok, struct estimate throughput,
-			struct estimate step_s, struct estimate ratio, struct estimate utilization)
+static void put_numbers(struct json_writer *json, bool ok, const char *unit,
+			struct estimate throughput, struct estimate step_s, struct estimate ratio,
+			struct estimate utilization)
 {
-	put_estimate(json, "throughput", ok ? throughput : not_available, "images/s");
+	put_estimate(json, "throughput", ok ? throughput : not_available, unit);
 	put_estimate(json, "step", ok ? step_s : not_available, "s");
 	put_estimate(json, "ratio", ok ? ratio : not_available, "");
 	put_estimate(json, "gpu_utilization", ok ? utilization : not_available, "");
@@ -98,8 +99,8 @@ static void put_clients(struct json_writer *json, const struct prediction *predi
 		jw_text(json, "gpu", client->gpu);
 		jw_text(json, "verdict", client->ok ? "ok" : "fail");
 		jw_text(json, "reason", client->ok ? NULL : client->reason);
-		put_numbers(json, client->ok, client->throughput, client->step_s, client->ratio,
-			    client->gpu_utilization);
+		put_numbers(json, client->ok, "images/s", client->throughput, client->step_s,
+			    client->ratio, client->gpu_utilization);
 		jw_close(json);
 	}
 	jw_close(json);
@@ -119,6 +120,19 @@ static void put_links(struct json_writer *json, const struct prediction *predict
 	jw_close(json);
 }
 
+/* What only jobs have: null of anything else. */
+static void put_job(struct json_writer *json, const struct prediction *prediction)
+{
+	bool job = prediction->gpu_count > 0, ok = job && prediction->ok;
+	put_count(json, "gpus", job, prediction->gpu_count);
+	put_estimate(json, "speedup", ok ? prediction->speedup : not_available, "");
+	put_estimate(json, "training", ok ? prediction->training_s : not_available, "s");
+	jw_real(json, "communication",
+		ok && prediction->communication_s > 0 ? prediction->communication_s : NAN);
+	jw_text(json, "collective", prediction->collective);
+	jw_text(json, "choice", prediction->choice);
+}
+
 void prediction_json(struct json_writer *json, const struct prediction *prediction)
 {
 	bool ok = prediction->ok;
@@ -126,8 +140,8 @@ void prediction_json(struct json_writer *json, const struct prediction *predicti
 	jw_text(json, "case", prediction->name);
 	jw_text(json, "verdict", ok ? "ok" : "fail");
 	jw_text(json, "reason", ok ? NULL : prediction->reason);
-	put_numbers(json, ok, prediction->throughput, prediction->step_s, prediction->ratio,
-		    prediction->gpu_utilization);
+	put_numbers(json, ok, prediction->collective ? "B/s" : "images/s", prediction->throughput,
+		    prediction->step_s, prediction->ratio, prediction->gpu_utilization);
 	jw_open_flat(json, "breakdown", '{');
 	for (size_t i = 0; i < prediction->breakdown_count; i++)
 		jw_real(json, prediction->breakdown[i].name,
@@ -143,6 +157,7 @@ void prediction_json(struct json_writer *json, const struct prediction *predicti
 	put_count(json, "polls", ok, prediction->polls_count);
 	jw_real(json, "retransmission_timeouts", ok ? prediction->retransmission_timeouts : NAN);
 	jw_real(json, "connect", ok ? prediction->connect_s : NAN);
+	put_job(json, prediction);
 	put_clients(json, prediction);
 	put_links(json, prediction);
 	jw_close(json);

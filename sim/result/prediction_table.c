@@ -38,6 +38,18 @@ static const char *fixed_text(struct arena *arena, struct estimate estimate, int
 			    decimals, estimate.high * scale);
 }
 
+const char *duration_text(struct arena *arena, struct estimate time_s)
+{
+	double hours = time_s.value / 3600;
+	if (hours >= 48)
+		return fixed_text(arena, time_s, 2, 1.0 / 86400, " days");
+	if (hours >= 1)
+		return fixed_text(arena, time_s, 2, 1.0 / 3600, " h");
+	if (time_s.value >= 120)
+		return fixed_text(arena, time_s, 1, 1.0 / 60, " min");
+	return estimate_text(arena, QUANTITY_TIME, time_s);
+}
+
 /* Four significant digits without an exponent, for rates of 0.1 and more. */
 static const char *rate_text(struct arena *arena, struct estimate estimate)
 {
@@ -46,59 +58,121 @@ static const char *rate_text(struct arena *arena, struct estimate estimate)
 	return fixed_text(arena, estimate, decimals, 1, "");
 }
 
-static void put_columns(struct table *table, const char *first, const char *last)
-{
-	table_column(table, first, false);
-	if (last)
-		table_column(table, last, false);
-	table_column(table, "images/s", true);
-	table_column(table, "ratio", true);
-	table_column(table, "GPU busy", true);
-	table_column(table, "step", true);
-}
-
-struct numbers {
-	struct estimate throughput, ratio, utilization, step_s;
-};
-
-static void put_numbers(struct table *table, struct arena *scratch, bool ok,
-			const struct numbers *numbers)
-{
-	if (!ok) {
-		for (int i = 0; i < 4; i++)
-			table_cell(table, "-");
-		return;
-	}
-	table_cell(table, "%s", rate_text(scratch, numbers->throughput));
-	table_cell(table, "%s", fixed_text(scratch, numbers->ratio, 3, 1, ""));
-	table_cell(table, "%s", fixed_text(scratch, numbers->utilization, 1, 100, " %"));
-	table_cell(table, "%s", estimate_text(scratch, QUANTITY_TIME, numbers->step_s));
-}
-
 static const char *verdict_text(struct arena *scratch, bool ok, const char *reason)
 {
 	return ok ? "ok" : arena_printf(scratch, "FAIL: %s", reason ? reason : "no reason given");
+}
+
+/* ---- a line for each prediction ---- */
+
+/* What a prediction is of decides which columns it has. */
+enum subject { REMOTE = 1, TRAINING = 2, COLLECTIVE = 4, ALL = 7 };
+
+static int subject_of(const struct prediction *prediction)
+{
+	return prediction->gpu_count == 0 ? REMOTE : prediction->collective ? COLLECTIVE : TRAINING;
+}
+
+enum field {
+	FIELD_CASE,
+	FIELD_GPUS,
+	FIELD_RATE,
+	FIELD_BANDWIDTH,
+	FIELD_RATIO,
+	FIELD_SPEEDUP,
+	FIELD_EFFICIENCY,
+	FIELD_BUSY,
+	FIELD_STEP,
+	FIELD_TIME,
+	FIELD_CHOICE,
+	FIELD_BOTTLENECK,
+	FIELD_VERDICT,
+	FIELD_COUNT
+};
+
+static const struct {
+	const char *title;
+	bool right;
+	int subjects;
+} fields[FIELD_COUNT] = {
+	[FIELD_CASE] = {"case", false, ALL},
+	[FIELD_GPUS] = {"GPUs", true, TRAINING | COLLECTIVE},
+	[FIELD_RATE] = {"images/s", true, REMOTE | TRAINING},
+	[FIELD_BANDWIDTH] = {"bus bandwidth", true, COLLECTIVE},
+	[FIELD_RATIO] = {"ratio", true, REMOTE},
+	[FIELD_SPEEDUP] = {"speed-up", true, TRAINING},
+	[FIELD_EFFICIENCY] = {"efficiency", true, TRAINING},
+	[FIELD_BUSY] = {"GPU busy", true, REMOTE | TRAINING},
+	[FIELD_STEP] = {"step", true, REMOTE | TRAINING},
+	[FIELD_TIME] = {"time", true, COLLECTIVE},
+	[FIELD_CHOICE] = {"collective and what is chosen for it", false, COLLECTIVE},
+	[FIELD_BOTTLENECK] = {"bottleneck", false, REMOTE | TRAINING},
+	[FIELD_VERDICT] = {"verdict", false, ALL},
+};
+
+static const char *number_text(struct arena *scratch, const struct prediction *p, enum field field)
+{
+	switch (field) {
+	case FIELD_RATE:
+		return rate_text(scratch, p->throughput);
+	case FIELD_BANDWIDTH:
+		return estimate_text(scratch, QUANTITY_RATE, p->throughput);
+	case FIELD_RATIO:
+	case FIELD_EFFICIENCY:
+		return fixed_text(scratch, p->ratio, 3, 1, "");
+	case FIELD_SPEEDUP:
+		return fixed_text(scratch, p->speedup, 2, 1, "");
+	case FIELD_BUSY:
+		return fixed_text(scratch, p->gpu_utilization, 1, 100, " %");
+	default:
+		return estimate_text(scratch, QUANTITY_TIME, p->step_s);
+	}
+}
+
+static const char *field_text(struct arena *scratch, const struct prediction *p, enum field field)
+{
+	switch (field) {
+	case FIELD_CASE:
+		return p->name;
+	case FIELD_GPUS:
+		return p->gpu_count ? arena_printf(scratch, "%zu", p->gpu_count) : "-";
+	case FIELD_CHOICE:
+		return p->collective
+			       ? arena_printf(scratch, "%s%s%s", p->collective,
+					      p->choice ? ": " : "", p->choice ? p->choice : "")
+			       : "-";
+	case FIELD_BOTTLENECK:
+		return p->bottleneck && p->bottleneck[0] ? p->bottleneck : "-";
+	case FIELD_VERDICT:
+		return verdict_text(scratch, p->ok, p->reason);
+	default:
+		if (!p->ok || !(fields[field].subjects & subject_of(p)))
+			return "-";
+		return number_text(scratch, p, field);
+	}
 }
 
 static void overview(FILE *out, struct arena *scratch, const struct prediction *const *predictions,
 		     size_t count)
 {
 	struct table *table = table_new(scratch);
-	put_columns(table, "case", NULL);
-	table_column(table, "bottleneck", false);
-	table_column(table, "verdict", false);
+	int subjects = 0;
+	for (size_t i = 0; i < count; i++)
+		subjects |= subject_of(predictions[i]);
+	for (size_t k = 0; k < FIELD_COUNT; k++)
+		if (fields[k].subjects & subjects)
+			table_column(table, fields[k].title, fields[k].right);
 	for (size_t i = 0; i < count; i++) {
-		const struct prediction *prediction = predictions[i];
 		table_row(table);
-		table_cell(table, "%s", prediction->name);
-		put_numbers(table, scratch, prediction->ok,
-			    &(struct numbers){prediction->throughput, prediction->ratio,
-					      prediction->gpu_utilization, prediction->step_s});
-		table_cell(table, "%s", prediction->bottleneck ? prediction->bottleneck : "-");
-		table_cell(table, "%s", verdict_text(scratch, prediction->ok, prediction->reason));
+		for (size_t k = 0; k < FIELD_COUNT; k++)
+			if (fields[k].subjects & subjects)
+				table_cell(table, "%s",
+					   field_text(scratch, predictions[i], (enum field)k));
 	}
 	table_print(table, out);
 }
+
+/* ---- more of one prediction ---- */
 
 static void breakdown(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
@@ -122,41 +196,96 @@ static void breakdown(FILE *out, struct arena *scratch, const struct prediction 
 	table_print(table, out);
 }
 
+static void put_numbers(struct table *table, struct arena *scratch,
+			const struct client_prediction *client)
+{
+	if (!client->ok) {
+		for (int i = 0; i < 4; i++)
+			table_cell(table, "-");
+		return;
+	}
+	table_cell(table, "%s", rate_text(scratch, client->throughput));
+	table_cell(table, "%s", fixed_text(scratch, client->ratio, 3, 1, ""));
+	table_cell(table, "%s", fixed_text(scratch, client->gpu_utilization, 1, 100, " %"));
+	table_cell(table, "%s", estimate_text(scratch, QUANTITY_TIME, client->step_s));
+}
+
 static void clients(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
+	static const char *const numbers[] = {"images/s", "ratio", "GPU busy", "step"};
+	bool jobs = prediction->gpu_count > 0;
 	struct table *table = table_new(scratch);
-	put_columns(table, "client", "GPU");
+	table_column(table, jobs ? "job" : "client", false);
+	if (!jobs)
+		table_column(table, "GPU", false);
+	for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+		table_column(table, jobs && k == 1 ? "efficiency" : numbers[k], true);
 	table_column(table, "verdict", false);
 	for (size_t i = 0; i < prediction->client_count; i++) {
 		const struct client_prediction *client = &prediction->clients[i];
 		table_row(table);
 		table_cell(table, "%s", client->name);
-		table_cell(table, "%s", client->gpu ? client->gpu : "-");
-		put_numbers(table, scratch, client->ok,
-			    &(struct numbers){client->throughput, client->ratio,
-					      client->gpu_utilization, client->step_s});
+		if (!jobs)
+			table_cell(table, "%s", client->gpu ? client->gpu : "-");
+		put_numbers(table, scratch, client);
 		table_cell(table, "%s", verdict_text(scratch, client->ok, client->reason));
 	}
 	fputc('\n', out);
 	table_print(table, out);
 }
 
+enum { LINKS_SHOWN = 40 };
+
+/* By use, then in the order of the topology. */
+static void busiest_first(const struct link_prediction **links, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		const struct link_prediction *link = links[i];
+		size_t at = i;
+		for (; at > 0 && links[at - 1]->utilization < link->utilization; at--)
+			links[at] = links[at - 1];
+		links[at] = link;
+	}
+}
+
+/* All of them as the topology has them, or the busiest of many. */
+static const struct link_prediction **
+links_shown(struct arena *scratch, const struct prediction *prediction, size_t *count)
+{
+	const struct link_prediction **shown =
+		ARENA_ARRAY(scratch, LINKS_SHOWN + 1, const struct link_prediction *);
+	*count = 0;
+	for (size_t i = 0; i < prediction->link_count; i++) {
+		shown[*count] = &prediction->links[i];
+		if (i >= LINKS_SHOWN)
+			busiest_first(shown, LINKS_SHOWN + 1);
+		else
+			++*count;
+	}
+	return shown;
+}
+
 static void links(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
+	size_t count;
+	const struct link_prediction **shown = links_shown(scratch, prediction, &count);
 	struct table *table = table_new(scratch);
 	table_column(table, "link", false);
 	table_column(table, "busy", true);
 	table_column(table, "carried", true);
-	for (size_t i = 0; i < prediction->link_count; i++) {
-		const struct link_prediction *link = &prediction->links[i];
-		struct estimate busy = {link->utilization, NAN, NAN};
+	for (size_t i = 0; i < count; i++) {
+		struct estimate busy = {shown[i]->utilization, NAN, NAN};
 		table_row(table);
-		table_cell(table, "%s", link->name);
+		table_cell(table, "%s", shown[i]->name);
 		table_cell(table, "%s", fixed_text(scratch, busy, 1, 100, " %"));
-		table_cell(table, "%s", quantity_format(scratch, QUANTITY_BYTES, link->carried_B));
+		table_cell(table, "%s",
+			   quantity_format(scratch, QUANTITY_BYTES, shown[i]->carried_B));
 	}
 	fputc('\n', out);
 	table_print(table, out);
+	if (count < prediction->link_count)
+		fprintf(out, "(the %zu busiest of %zu links, each direction for itself)\n", count,
+			prediction->link_count);
 }
 
 /* Kernel times that nobody fitted: absolute rates are guesses then. */
@@ -176,10 +305,28 @@ static void guessed_rates(FILE *out, const struct prediction *prediction)
 	}
 }
 
-static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
+/* What only a job that trains has. */
+static void job(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	fputc('\n', out);
-	if (prediction->ok)
+	if (prediction->communication_s > 0)
+		fprintf(out, "collectives are under way for %s of a step, %s of it exposed\n",
+			quantity_format(scratch, QUANTITY_TIME, prediction->communication_s),
+			quantity_format(scratch, QUANTITY_TIME,
+					prediction_part_s(prediction, PART_EXPOSED)));
+	if (prediction->choice)
+		fprintf(out, "all gradients at once would go by %s\n", prediction->choice);
+	if (isfinite(prediction->training_s.value) && prediction->training_s.value > 0)
+		fprintf(out, "the whole training takes %s\n",
+			duration_text(scratch, prediction->training_s));
+}
+
+static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
+{
+	if (prediction->ok && prediction_trains(prediction))
+		job(out, scratch, prediction);
+	fputc('\n', out);
+	if (prediction->ok && prediction->gpu_count == 0)
 		fprintf(out,
 			"%" PRIu64 " calls and %" PRIu64
 			" polls a step; %.3g retransmission timeouts a step; connecting took %s\n",

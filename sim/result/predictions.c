@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
 #include "sim/result/write.h"
+
+double prediction_part_s(const struct prediction *prediction, const char *name)
+{
+	for (size_t i = 0; i < prediction->breakdown_count; i++)
+		if (strcmp(prediction->breakdown[i].name, name) == 0)
+			return prediction->breakdown[i].seconds;
+	return 0;
+}
+
+bool prediction_trains(const struct prediction *prediction)
+{
+	return prediction->gpu_count > 0 && !prediction->collective;
+}
 
 void predictions_write(FILE *out, enum output_format format,
 		       const struct prediction *const *predictions, size_t count)

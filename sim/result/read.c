@@ -72,6 +72,14 @@ static struct estimate estimate_of(struct reader *reader, const json_t *object, 
 				 real_of(reader, value, "high")};
 }
 
+/* The same, but nothing is no mistake: results of older versions. */
+static struct estimate later_estimate_of(struct reader *reader, const json_t *object,
+					 const char *key)
+{
+	return json_object_get(object, key) ? estimate_of(reader, object, key)
+					    : (struct estimate){NAN, NAN, NAN};
+}
+
 static bool verdict_of(struct reader *reader, const json_t *object)
 {
 	const char *verdict = text_of(reader, object, "verdict", true);
@@ -153,6 +161,13 @@ static const struct prediction *read_one(struct reader *reader, json_t *object)
 	prediction->polls_count = count_of(reader, object, "polls");
 	prediction->retransmission_timeouts = real_of(reader, object, "retransmission_timeouts");
 	prediction->connect_s = real_of(reader, object, "connect");
+	prediction->gpu_count = (size_t)count_of(reader, object, "gpus");
+	prediction->speedup = later_estimate_of(reader, object, "speedup");
+	prediction->training_s = later_estimate_of(reader, object, "training");
+	double communication_s = real_of(reader, object, "communication");
+	prediction->communication_s = isfinite(communication_s) ? communication_s : 0;
+	prediction->collective = text_of(reader, object, "collective", false);
+	prediction->choice = text_of(reader, object, "choice", false);
 	read_clients(reader, json_object_get(object, "clients"), prediction);
 	read_links(reader, json_object_get(object, "links"), prediction);
 	return prediction;

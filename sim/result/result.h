@@ -41,6 +41,14 @@ struct client_prediction { /* of a pool: one line a client */
 	struct estimate throughput, ratio, step_s, gpu_utilization;
 };
 
+/* The parts of a job's step; "collective exposed" and "straggler" are waits for
+ * gradients with nothing to compute, before and after the last rank had its own. */
+#define PART_KERNEL    "kernel"
+#define PART_INPUT     "input wait"
+#define PART_EXPOSED   "collective exposed"
+#define PART_STRAGGLER "straggler"
+#define PART_OTHER     "other"
+
 struct link_prediction {
 	const char *name;
 	double utilization; /* 0..1 of the steady steps' time */
@@ -53,13 +61,15 @@ struct prediction {
 	const char *reason;         /* of a failed verdict, else NULL */
 	struct estimate throughput; /* images/s, sum over clients or ranks; of a benchmark
 				       of a collective its bus bandwidth in B/s */
-	struct estimate step_s;          /* of a collective: its time */
-	struct estimate ratio;           /* to the baseline; NaN: none. Of a job: scaling
-					    efficiency, throughput over GPUs times one GPU alone */
+	struct estimate step_s;     /* of a collective: its time */
+	struct estimate ratio;      /* to the baseline; NaN: none. Of a job: scaling
+				       efficiency, throughput over GPUs times one GPU alone */
 	/* Of a job; 0 and NaN of anything else. */
 	size_t gpu_count;
 	struct estimate speedup;         /* throughput over that of one GPU alone */
 	struct estimate training_s;      /* of all epochs */
+	double communication_s;          /* of a step: in which a collective was under way,
+					    hidden behind kernels or not; 0: not known */
 	const char *collective;          /* of a benchmark: "all_reduce, 1 MiB"; else NULL */
 	const char *choice;              /* what the collective library chose, or NULL */
 	struct estimate gpu_utilization; /* mean over the GPUs in use */
@@ -78,6 +88,15 @@ struct prediction {
 	uint64_t seed;
 	size_t draws_count;
 };
+
+/* Seconds of a step that go into the part of that name; 0 if it has none. */
+double prediction_part_s(const struct prediction *prediction, const char *name);
+/* A job that trains; the other kind is a benchmark of a collective. */
+bool prediction_trains(const struct prediction *prediction);
+
+/* A long time and its interval as people say it: "45.0 min", "2.00 h (1.94..2.08)",
+ * "3.10 days"; "-" for NaN. */
+const char *duration_text(struct arena *arena, struct estimate time_s);
 
 enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
 

@@ -339,6 +339,129 @@ static struct drawing *curves_bandwidth(struct arena *arena)
 			    (struct chart_axes){"message (bytes)", "GB/s", true, true}, &curve, 1);
 }
 
+/* Two systems; of one it was measured what 1 to 8 GPUs do. */
+static struct drawing *scaling(struct arena *arena)
+{
+	static const struct scaling_point nvlink[] = {
+		{1, {355, 351, 359}, 356, false},
+		{2, {702, 690, 711}, 698, false},
+		{4, {1391, 1360, 1410}, 1384, true},
+		{8, {2733, 2650, 2790}, 2661, true},
+	};
+	static const struct scaling_point ethernet[] = {
+		{1, {355, 351, 359}, NAN, false},   {2, {660, 640, 690}, NAN, false},
+		{4, {1180, 1100, 1240}, NAN, true}, {8, {1990, 1800, 2180}, NAN, true},
+		{16, {NAN, NAN, NAN}, NAN, true},
+	};
+	static const struct scaling_curve curves[] = {
+		{"NVLink, one host", 355, 356, nvlink, 4},
+		{"eight hosts over 10 GbE", 355, NAN, ethernet, 5},
+	};
+	return chart_scaling(arena, (struct chart_text){"Scaling of ResNet-50", CAPTION}, curves,
+			     2);
+}
+
+static struct drawing *scaling_log(struct arena *arena)
+{
+	enum { POINTS = 11 };
+	struct scaling_point *points = ARENA_ARRAY(arena, POINTS, struct scaling_point);
+	for (size_t i = 0; i < POINTS; i++) {
+		double gpus = (double)(1u << i), rate = 370 * gpus / (1 + 0.012 * (double)(i * i));
+		points[i] =
+			(struct scaling_point){gpus, {rate, rate * 0.94, rate * 1.03}, NAN, false};
+	}
+	const struct scaling_curve curve = {"fat tree, 4:1", 370, NAN, points, POINTS};
+	return chart_scaling(arena, (struct chart_text){"1 to 1,024 V100", CAPTION}, &curve, 1);
+}
+
+static struct drawing *exposed(struct arena *arena)
+{
+	enum { CASES = 6 };
+	const struct prediction *pointers[CASES];
+	for (size_t i = 0; i < CASES; i++) {
+		struct prediction *p = ARENA_NEW(arena, struct prediction);
+		double grows = (double)i;
+		*p = (struct prediction){.name = "resnet50",
+					 .ok = i != 4,
+					 .reason = i == 4 ? "no route" : NULL,
+					 .gpu_count = (size_t)1 << i,
+					 .communication_s = 0.018 * grows,
+					 .breakdown_count = 5,
+					 .breakdown = {{PART_KERNEL, 0.09},
+						       {PART_INPUT, i == 5 ? 0.021 : 0},
+						       {PART_EXPOSED, 0.006 * grows},
+						       {PART_STRAGGLER, 0.0008 * grows},
+						       {PART_OTHER, 0.002}}};
+		pointers[i] = p;
+	}
+	return chart_exposed(arena, (struct chart_text){"What more GPUs cost each step", CAPTION},
+			     pointers, CASES);
+}
+
+/* An all-reduce with three regimes; measured at every other size. */
+static struct bandwidth_point *bandwidth_points(struct arena *arena, size_t count, double top_Bps)
+{
+	struct bandwidth_point *points = ARENA_ARRAY(arena, count, struct bandwidth_point);
+	for (size_t i = 0; i < count; i++) {
+		double size_B = 8 * (double)(1ull << i);
+		bool small = size_B < 1 << 16, medium = size_B < 1 << 22;
+		double latency_s = small ? 2e-5 : medium ? 4e-5 : 8e-5;
+		double rate_Bps = size_B / (latency_s + size_B / top_Bps);
+		points[i] = (struct bandwidth_point){size_B,
+						     {rate_Bps, rate_Bps * 0.9, rate_Bps * 1.08},
+						     i % 2 ? NAN : rate_Bps * (i % 4 ? 0.96 : 1.05),
+						     i > 6,
+						     small    ? "tree, LL, 4 channels"
+						     : medium ? "tree, LL128, 24 channels"
+							      : "ring, Simple, 24 channels"};
+	}
+	return points;
+}
+
+static struct drawing *bandwidth(struct arena *arena)
+{
+	struct bandwidth_curve curve = {"8 x A100, NVSwitch", bandwidth_points(arena, 31, 235e9),
+					31};
+	return chart_bandwidth(arena, (struct chart_text){"All-reduce on one machine", CAPTION},
+			       &curve, 1);
+}
+
+static struct drawing *bandwidth_two(struct arena *arena)
+{
+	struct bandwidth_point *slow = bandwidth_points(arena, 20, 11e9);
+	slow[19].bandwidth_Bps = (struct estimate){NAN, NAN, NAN};
+	struct bandwidth_curve curves[] = {
+		{"8 GPUs, NVSwitch", bandwidth_points(arena, 20, 235e9), 20},
+		{"16 GPUs, 100 Gbit/s RoCE", slow, 20},
+	};
+	return chart_bandwidth(arena, (struct chart_text){"One machine and two", CAPTION}, curves,
+			       2);
+}
+
+/* A ring all-reduce of four ranks, seen as its ranks: what each sends and adds,
+ * the third rank being late. */
+static struct drawing *timeline_collective(struct arena *arena)
+{
+	enum { RANKS = 4, ROUNDS = 2 * (RANKS - 1) };
+	const int64_t us = 1000000;
+	struct trace *trace = trace_new(arena);
+	for (int64_t rank = 0; rank < RANKS; rank++) {
+		uint32_t track =
+			trace_track(trace, "all_reduce", arena_printf(arena, "rank %d", (int)rank));
+		int64_t late = rank >= 2 ? 60 * us : 0;
+		trace_span(trace, track, SPAN_WAIT, "arrive", 0, late + rank * 2 * us);
+		for (int64_t round = 0; round < ROUNDS; round++) {
+			int64_t at = late + (10 + round * 50) * us;
+			trace_span(trace, track, SPAN_WIRE, "send", at, at + 40 * us);
+			if (round < RANKS - 1)
+				trace_span(trace, track, SPAN_KERNEL, "reduce", at + 40 * us,
+					   at + 48 * us);
+		}
+	}
+	return chart_timeline(arena, (struct chart_text){"A ring all-reduce, rank 2 late", CAPTION},
+			      trace, 0, 380 * us);
+}
+
 struct sample {
 	const char *name;
 	struct drawing *(*draw)(struct arena *arena);
@@ -358,6 +481,12 @@ static const struct sample samples[] = {
 	{"curves_rtt", curves_rtt},
 	{"curves_scaling", curves_scaling},
 	{"curves_bandwidth", curves_bandwidth},
+	{"scaling", scaling},
+	{"scaling_log", scaling_log},
+	{"exposed", exposed},
+	{"bandwidth", bandwidth},
+	{"bandwidth_two", bandwidth_two},
+	{"timeline_collective", timeline_collective},
 };
 
 enum { SAMPLES_COUNT = sizeof samples / sizeof *samples };

@@ -113,12 +113,57 @@ static void curves_bandwidth_same(void)
 	compare("curves_bandwidth");
 }
 
+static void scaling_same(void)
+{
+	compare("scaling");
+}
+
+static void scaling_log_same(void)
+{
+	compare("scaling_log");
+}
+
+static void exposed_same(void)
+{
+	compare("exposed");
+}
+
+static void bandwidth_same(void)
+{
+	compare("bandwidth");
+}
+
+static void bandwidth_two_same(void)
+{
+	compare("bandwidth_two");
+}
+
+static void timeline_collective_same(void)
+{
+	compare("timeline_collective");
+}
+
 static const struct test tests[] = {
-	TEST(ratio_bars_same),       TEST(breakdown_ms_same),     TEST(breakdown_percent_same),
-	TEST(timeline_same),         TEST(timeline_window_same),  TEST(timeline_empty_same),
-	TEST(topology_lan_same),     TEST(topology_wan_same),     TEST(topology_six_same),
-	TEST(topology_two_dgx_same), TEST(parity_same),           TEST(curves_rtt_same),
-	TEST(curves_scaling_same),   TEST(curves_bandwidth_same),
+	TEST(ratio_bars_same),
+	TEST(breakdown_ms_same),
+	TEST(breakdown_percent_same),
+	TEST(timeline_same),
+	TEST(timeline_window_same),
+	TEST(timeline_empty_same),
+	TEST(topology_lan_same),
+	TEST(topology_wan_same),
+	TEST(topology_six_same),
+	TEST(topology_two_dgx_same),
+	TEST(parity_same),
+	TEST(curves_rtt_same),
+	TEST(curves_scaling_same),
+	TEST(curves_bandwidth_same),
+	TEST(scaling_same),
+	TEST(scaling_log_same),
+	TEST(exposed_same),
+	TEST(bandwidth_same),
+	TEST(bandwidth_two_same),
+	TEST(timeline_collective_same),
 };
 
 int main(void)

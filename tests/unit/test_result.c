@@ -61,69 +61,65 @@ static struct prediction sample(void)
 				   .draws_count = 64};
 }
 
-#define ESTIMATE(name, value, low, high, unit)                                                     \
-	"\"" name "\": {\"value\": " value ", \"low\": " low ", \"high\": " high                   \
-	", \"unit\": \"" unit "\"}"
-#define NO_ESTIMATE(name, unit) ESTIMATE(name, "null", "null", "null", unit)
+/* JSON written with ' in place of ". */
+static const char *json_of(struct arena *arena, const char *text)
+{
+	char *copy = arena_strdup(arena, text);
+	for (char *at = copy; *at; at++)
+		if (*at == '\'')
+			*at = '"';
+	return copy;
+}
+
+/* Of predictions that are no jobs. */
+static const char no_job[] = "'gpus': null, "
+			     "'speedup': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
+			     "'training': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
+			     "'communication': null, 'collective': null, 'choice': null, ";
 
 static void json_lines(void)
 {
+	static const char expected[] =
+		"{'case': 'same_lan, \\'16\\'', 'verdict': 'ok', 'reason': null, "
+		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
+		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
+		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
+		"'gpu_utilization': {'value': 0.5, 'low': 0.5, 'high': 0.5, 'unit': ''}, "
+		"'breakdown': {'kernel': 0.375, 'call issue': 0.125}, 'bottleneck': 'network', "
+		"'events': 12345678901, 'parameters': [], 'seed': 1, "
+		"'version': '" FARWIRE_VERSION "', 'draws': 64, 'calls': 7, 'polls': 3, "
+		"'retransmission_timeouts': 0.1, 'connect': 0.001, %s"
+		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
+		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
+		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
+		"'ratio': {'value': 0.9, 'low': 0.875, 'high': 0.925, 'unit': ''}, "
+		"'gpu_utilization': {'value': 0.5, 'low': 0.5, 'high': 0.5, 'unit': ''}}], "
+		"'links': [{'link': 'wire client>server', 'utilization': 0.125, "
+		"'carried_B': 1000000}]}\n";
+	struct arena *arena = arena_new();
 	struct capture capture;
 	struct prediction prediction = sample();
 	const struct prediction *list[] = {&prediction};
 	capture_begin(&capture);
 	predictions_write(capture.file, FORMAT_JSONL, list, 1);
-	CHECK_TEXT(
-		capture_end(&capture),
-		"{\"case\": \"same_lan, \\\"16\\\"\", \"verdict\": \"ok\", \"reason\": "
-		"null, " ESTIMATE("throughput", "36.5", "36", "37", "images/s") ", " ESTIMATE(
-			"step", "0.5", "0.25", "0.75",
-			"s") ", " NO_ESTIMATE("ratio",
-					      "") ", " ESTIMATE("gpu_utilization", "0.5", "0.5",
-								"0.5",
-								"") ", "
-								    "\"breakdown\": {\"kernel\": "
-								    "0.375, \"call issue\": "
-								    "0.125}, "
-								    "\"bottleneck\": \"network\", "
-								    "\"events\": 12345678901, "
-								    "\"parameters\": [], "
-								    "\"seed\": 1, \"version\": "
-								    "\"" FARWIRE_VERSION
-								    "\", \"draws\": 64, "
-								    "\"calls\": 7, \"polls\": 3, "
-								    "\"retransmission_timeouts\": "
-								    "0.1, "
-								    "\"connect\": 0.001, "
-								    "\"clients\": [{\"client\": "
-								    "\"trainer\", "
-								    "\"gpu\": \"gpu0\", "
-								    "\"verdict\": \"ok\", "
-								    "\"reason\": null, " ESTIMATE("throughput", "36.5", "36", "37", "images/s") ", " ESTIMATE(
-									    "step", "0.5", "0.25",
-									    "0.75",
-									    "s") ", " ESTIMATE("rat"
-											       "io",
-											       "0."
-											       "9",
-											       "0."
-											       "87"
-											       "5",
-											       "0."
-											       "92"
-											       "5",
-											       "") ", " ESTIMATE("gpu_utilization",
-														 "0.5",
-														 "0.5",
-														 "0.5",
-														 "") "}], "
-														     "\"links\": [{\"link\": \"wire client>server\", \"utilization\": 0.125, "
-														     "\"carried_B\": 1000000}]}\n");
+	CHECK_TEXT(capture_end(&capture), json_of(arena, arena_printf(arena, expected, no_job)));
 	free(capture.text);
+	arena_free(arena);
 }
 
 static void failed_verdict_has_nulls(void)
 {
+	static const char expected[] =
+		"{'case': 'same_lan, \\'16\\'', 'verdict': 'fail', 'reason': 'connection timeout', "
+		"'throughput': {'value': null, 'low': null, 'high': null, 'unit': 'images/s'}, "
+		"'step': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
+		"'ratio': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
+		"'gpu_utilization': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
+		"'breakdown': {'kernel': null, 'call issue': null}, 'bottleneck': 'network', "
+		"'events': 12345678901, 'parameters': [], 'seed': 1, "
+		"'version': '" FARWIRE_VERSION "', 'draws': 64, 'calls': null, 'polls': null, "
+		"'retransmission_timeouts': null, 'connect': null, %s'clients': [], 'links': []}\n";
+	struct arena *arena = arena_new();
 	struct capture capture;
 	struct prediction prediction = sample();
 	prediction.ok = false;
@@ -132,29 +128,119 @@ static void failed_verdict_has_nulls(void)
 	const struct prediction *list[] = {&prediction};
 	capture_begin(&capture);
 	predictions_write(capture.file, FORMAT_JSONL, list, 1);
-	CHECK_TEXT(
-		capture_end(&capture),
-		"{\"case\": \"same_lan, \\\"16\\\"\", \"verdict\": \"fail\", "
-		"\"reason\": \"connection timeout\", " NO_ESTIMATE(
-			"throughput",
-			"images/s") ", " NO_ESTIMATE("step",
-						     "s") ", " NO_ESTIMATE("ratio",
-									   "") ", " NO_ESTIMATE("gp"
-												"u_"
-												"ut"
-												"il"
-												"iz"
-												"at"
-												"io"
-												"n",
-												"") ", "
-												    "\"breakdown\": {\"kernel\": null, \"call issue\": null}, "
-												    "\"bottleneck\": \"network\", \"events\": 12345678901, \"parameters\": [], "
-												    "\"seed\": 1, \"version\": \"" FARWIRE_VERSION
-												    "\", \"draws\": 64, "
-												    "\"calls\": null, \"polls\": null, \"retransmission_timeouts\": null, "
-												    "\"connect\": null, \"clients\": [], \"links\": []}\n");
+	CHECK_TEXT(capture_end(&capture), json_of(arena, arena_printf(arena, expected, no_job)));
 	free(capture.text);
+	arena_free(arena);
+}
+
+/* A job on 8 GPUs, and a collective on as many. */
+static struct prediction sample_job(bool collective)
+{
+	struct prediction p = sample();
+	p.name = collective ? "alone" : "train";
+	p.gpu_count = 8;
+	p.ratio = collective ? (struct estimate){NAN, NAN, NAN} : (struct estimate){0.9, 0.8, 1};
+	p.speedup = collective ? p.ratio : (struct estimate){7.2, 6.4, 8};
+	p.training_s = collective ? p.ratio : (struct estimate){7200, 7000, 7500};
+	p.communication_s = collective ? 0 : 0.25;
+	p.collective = collective ? "all_reduce, 1 MiB" : NULL;
+	p.choice = "ring, LL128, 24 channels";
+	p.throughput = collective ? (struct estimate){2e11, 1.5e11, 2.5e11} : p.throughput;
+	return p;
+}
+
+static void jobs_in_json_and_csv(void)
+{
+	struct prediction job = sample_job(false), collective = sample_job(true);
+	const struct prediction *list[] = {&job, &collective};
+	struct arena *arena = arena_new();
+	struct capture capture;
+	capture_begin(&capture);
+	predictions_write(capture.file, FORMAT_JSONL, list, 2);
+	const char *text = capture_end(&capture);
+	CHECK(strstr(text, json_of(arena, "'gpus': 8, 'speedup': {'value': 7.2, 'low': 6.4, "
+					  "'high': 8, 'unit': ''}, 'training': {'value': 7200, "
+					  "'low': 7000, 'high': 7500, 'unit': 's'}, "
+					  "'communication': 0.25, 'collective': null, "
+					  "'choice': 'ring, LL128, 24 channels', ")));
+	CHECK(strstr(text, json_of(arena, "'throughput': {'value': 200000000000, "
+					  "'low': 150000000000, 'high': 250000000000, "
+					  "'unit': 'B/s'}")));
+	CHECK(strstr(text,
+		     json_of(arena, "'communication': null, 'collective': 'all_reduce, 1 MiB'")));
+	free(capture.text);
+	capture_begin(&capture);
+	predictions_write(capture.file, FORMAT_CSV, list, 2);
+	text = capture_end(&capture);
+	CHECK(strstr(text, "train,ok,,36.5,36,37,") != NULL);
+	CHECK(strstr(text,
+		     ",64,8,7.2,6.4,8,7200,7000,7500,0.25,,,,,\"ring, LL128, 24 channels\",") !=
+	      NULL);
+	CHECK(strstr(text, "alone,ok,,,,,0.5,") != NULL); /* no images in a collective */
+	CHECK(strstr(text, ",64,8,,,,,,,,\"all_reduce, 1 MiB\",200000000000,150000000000,"
+			   "250000000000,\"ring, LL128, 24 channels\",") != NULL);
+	free(capture.text);
+	arena_free(arena);
+}
+
+/* Each kind has its own columns, and none those of the others. */
+static void jobs_for_people(void)
+{
+	struct prediction remote = sample(), job = sample_job(false), collective = sample_job(true);
+	const struct prediction *jobs[] = {&job}, *collectives[] = {&collective},
+				*both[] = {&remote, &job};
+	struct capture capture;
+	capture_begin(&capture);
+	predictions_write(capture.file, FORMAT_TABLE, jobs, 1);
+	const char *text = capture_end(&capture);
+	CHECK(strstr(text, "efficiency") && strstr(text, "7.20 (6.40..8.00)"));
+	CHECK(strstr(text, "the whole training takes 2.00 h (1.94..2.08)"));
+	CHECK(strstr(text, "under way for 250 ms") && strstr(text, "by ring, LL128, 24 channels"));
+	CHECK(!strstr(text, "ratio") && !strstr(text, "calls") && !strstr(text, "bus bandwidth"));
+	free(capture.text);
+	capture_begin(&capture);
+	predictions_write(capture.file, FORMAT_TABLE, collectives, 1);
+	text = capture_end(&capture);
+	CHECK(strstr(text, "bus bandwidth") && strstr(text, "200 GB/s"));
+	CHECK(strstr(text, "all_reduce, 1 MiB: ring, LL128, 24 channels"));
+	CHECK(!strstr(text, "images/s") && !strstr(text, "efficiency"));
+	free(capture.text);
+	capture_begin(&capture);
+	predictions_write(capture.file, FORMAT_TABLE, both, 2);
+	text = capture_end(&capture);
+	CHECK(strstr(text, "ratio") && strstr(text, "efficiency") && strstr(text, "GPUs"));
+	free(capture.text);
+}
+
+/* Of 1,000 links the busiest 40, with that one first; of few all, in their order. */
+static void many_links_are_cut(void)
+{
+	enum { LINKS = 1000 };
+	struct arena *arena = arena_new();
+	struct prediction p = sample();
+	struct link_prediction *links = ARENA_ARRAY(arena, LINKS, struct link_prediction);
+	for (size_t i = 0; i < LINKS; i++)
+		links[i] = (struct link_prediction){arena_printf(arena, "cable%zu.", i),
+						    (double)((i * 617) % LINKS) / LINKS, 1};
+	p.links = links;
+	p.link_count = LINKS;
+	const struct prediction *list[] = {&p};
+	struct capture capture;
+	capture_begin(&capture);
+	predictions_write(capture.file, FORMAT_TABLE, list, 1);
+	const char *text = capture_end(&capture), *most = strstr(text, "99.9 %"),
+		   *next = strstr(text, "99.8 %"), *last = strstr(text, "96.0 %");
+	CHECK(most && next && last && most < next && next < last);
+	CHECK(!strstr(text, "95.9 %") && strstr(text, "the 40 busiest of 1000 links"));
+	free(capture.text);
+	p.link_count = 40;
+	capture_begin(&capture);
+	predictions_write(capture.file, FORMAT_TABLE, list, 1);
+	text = capture_end(&capture);
+	CHECK(strstr(text, "cable0.") < strstr(text, "cable1."));
+	CHECK(strstr(text, "cable1.") < strstr(text, "cable2.") && !strstr(text, "busiest"));
+	free(capture.text);
+	arena_free(arena);
 }
 
 static void csv(void)
@@ -173,11 +259,14 @@ static void csv(void)
 		   "case,verdict,reason,throughput_images_per_s,throughput_images_per_s_low,"
 		   "throughput_images_per_s_high,step_s,step_s_low,step_s_high,ratio,ratio_low,"
 		   "ratio_high,gpu_utilization,gpu_utilization_low,gpu_utilization_high,"
-		   "bottleneck,events,seed,version,draws,kernel_s,call_issue_s\r\n"
+		   "bottleneck,events,seed,version,draws,gpus,speedup,speedup_low,speedup_high,"
+		   "training_s,training_s_low,training_s_high,communication_s,collective,"
+		   "bus_bandwidth_Bps,bus_bandwidth_Bps_low,bus_bandwidth_Bps_high,choice,"
+		   "kernel_s,call_issue_s\r\n"
 		   "\"same_lan, \"\"16\"\"\",ok,,36.5,36,37,0.5,0.25,0.75,,,,0.5,0.5,0.5,"
-		   "network,12345678901,1," FARWIRE_VERSION ",64,0.375,0.125\r\n"
+		   "network,12345678901,1," FARWIRE_VERSION ",64,,,,,,,,,,,,,,0.375,0.125\r\n"
 		   "far,fail,timeout,,,,,,,,,,,,,network,12345678901,1," FARWIRE_VERSION
-		   ",64,,\r\n");
+		   ",64,,,,,,,,,,,,,,,\r\n");
 	free(capture.text);
 }
 
@@ -381,21 +470,22 @@ static void saved_predictions_read_back(void)
 	struct arena *arena = arena_new();
 	struct prediction good = sample();
 	struct prediction bad = sample();
+	struct prediction job = sample_job(false), collective = sample_job(true);
 	bad.ok = false;
 	bad.reason = "no route";
-	const struct prediction *list[] = {&good, &bad};
+	const struct prediction *list[] = {&good, &bad, &job, &collective};
 	for (size_t i = 0; i < 2; i++) {
 		FILE *file = fopen(path, "w");
-		predictions_write(file, formats[i], list, 2);
+		predictions_write(file, formats[i], list, 4);
 		fclose(file);
 		struct diag *diag = diag_new(arena);
 		size_t count = 0;
 		const struct prediction *const *back = predictions_read(arena, diag, path, &count);
-		if (!CHECK(back != NULL && count == 2))
+		if (!CHECK(back != NULL && count == 4))
 			continue;
 		struct capture was, is;
 		capture_begin(&was);
-		predictions_write(was.file, FORMAT_JSON, list, 2);
+		predictions_write(was.file, FORMAT_JSON, list, 4);
 		capture_begin(&is);
 		predictions_write(is.file, FORMAT_JSON, back, count);
 		capture_end(&was);
@@ -447,6 +537,9 @@ static void bad_files_are_refused(void)
 static const struct test tests[] = {
 	TEST(json_lines),
 	TEST(failed_verdict_has_nulls),
+	TEST(jobs_in_json_and_csv),
+	TEST(jobs_for_people),
+	TEST(many_links_are_cut),
 	TEST(csv),
 	TEST(table_for_people),
 	TEST(numbers_read_back),

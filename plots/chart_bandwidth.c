@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bus bandwidth over the size of the message: simulated lines with their bands,
+ * measured points on top; under a single line, what the library chose. */
+#include <math.h>
+#include <string.h>
+
+#include "plots/style.h"
+#include "sim/base/arena.h"
+
+static const double plot_height = 300, strip_height = 14, choice_least = 24;
+static const double giga = 1e9;
+
+struct layout {
+	struct arena *arena;
+	struct drawing *drawing;
+	const struct bandwidth_curve *curves;
+	size_t count;
+	struct series *lines;
+	struct plane plane;
+	struct area area;
+	bool interval, fails, measured[2];
+};
+
+static bool has_measured(const struct bandwidth_point *point)
+{
+	return isfinite(point->measured_Bps) && point->measured_Bps > 0 && point->size_B > 0;
+}
+
+static void take_curve(struct layout *layout, size_t c, struct range *x, struct range *y)
+{
+	const struct bandwidth_curve *curve = &layout->curves[c];
+	double *sizes = ARENA_ARRAY(layout->arena, curve->count + 1, double);
+	struct estimate *rates = ARENA_ARRAY(layout->arena, curve->count + 1, struct estimate);
+	for (size_t i = 0; i < curve->count; i++) {
+		const struct bandwidth_point *point = &curve->points[i];
+		const struct estimate *rate = &point->bandwidth_Bps;
+		sizes[i] = point->size_B;
+		rates[i] =
+			(struct estimate){rate->value / giga, rate->low / giga, rate->high / giga};
+		layout->fails |= isnan(rate->value);
+		if (!has_measured(point))
+			continue;
+		layout->measured[point->test] = true;
+		range_include(x, point->size_B);
+		range_include(y, point->measured_Bps / giga);
+	}
+	layout->lines[c] = (struct series){sizes, rates, curve->count};
+	layout->interval |= series_measure(&layout->plane, &layout->lines[c], x, y);
+}
+
+static bool measure(struct layout *layout)
+{
+	struct range x = {INFINITY, -INFINITY}, y = x;
+	layout->plane.x.log = layout->plane.y.log = true;
+	for (size_t c = 0; c < layout->count; c++)
+		take_curve(layout, c, &x, &y);
+	if (x.low > x.high || y.low > y.high)
+		return false;
+	axis_cover(&layout->plane.x, x.low, x.high);
+	axis_cover(&layout->plane.y, y.low, y.high);
+	return true;
+}
+
+static void place(struct layout *layout, double y)
+{
+	double left = CHART_MARGIN + 50;
+	layout->area = (struct area){left, y, CHART_WIDTH - CHART_MARGIN - 8 - left, plot_height};
+	layout->plane.x.from = left;
+	layout->plane.x.to = left + layout->area.width;
+	layout->plane.y.from = y + plot_height;
+	layout->plane.y.to = y;
+}
+
+static struct look measured_look(const struct layout *layout, size_t curve, bool test)
+{
+	return (struct look){.paint = layout->count > 1 ? series_look(curve).paint
+							: hue(HUE_VERMILLION),
+			     .marker = MARKER_DIAMOND,
+			     .hollow = !test};
+}
+
+static struct look line_look(size_t curve)
+{
+	struct look look = series_look(curve);
+	look.marker = MARKER_NONE; /* that is for what was measured */
+	return look;
+}
+
+static void draw_points(const struct layout *layout, size_t c)
+{
+	const struct bandwidth_curve *curve = &layout->curves[c];
+	for (size_t i = 0; i < curve->count; i++) {
+		const struct bandwidth_point *point = &curve->points[i];
+		double x = axis_at(&layout->plane.x, point->size_B);
+		if (isnan(point->bandwidth_Bps.value))
+			draw_marker(layout->drawing, MARKER_CROSS, x,
+				    layout->area.y + layout->area.height - 6, 7, ink_alarm);
+		if (has_measured(point))
+			draw_point(layout->drawing, measured_look(layout, c, point->test), x,
+				   axis_at(&layout->plane.y, point->measured_Bps / giga), 7);
+	}
+}
+
+static bool same_choice(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Between two sizes the choice changes somewhere: half-way. */
+static double border(const struct layout *layout, const struct bandwidth_curve *curve, size_t i)
+{
+	if (i == 0)
+		return layout->area.x;
+	if (i == curve->count)
+		return layout->area.x + layout->area.width;
+	return (axis_at(&layout->plane.x, curve->points[i - 1].size_B) +
+		axis_at(&layout->plane.x, curve->points[i].size_B)) /
+	       2;
+}
+
+/* Of a single line: in a strip above the plot. */
+static void draw_choices(const struct layout *layout)
+{
+	const struct bandwidth_curve *curve = &layout->curves[0];
+	bool known = false;
+	for (size_t i = 0; i < curve->count; i++)
+		known = known || curve->points[i].choice;
+	if (layout->count != 1 || !known)
+		return;
+	for (size_t i = 0, end; i < curve->count; i = end) {
+		const char *choice = curve->points[i].choice;
+		for (end = i + 1; end < curve->count; end++)
+			if (!same_choice(curve->points[end].choice, choice))
+				break;
+		double from = border(layout, curve, i), to = border(layout, curve, end);
+		if (i > 0)
+			draw_line(layout->drawing, from, layout->area.y - strip_height, from,
+				  layout->area.y + layout->area.height, ink_soft, 0.5, DASH_DOT);
+		if (choice && to - from > choice_least)
+			draw_text(
+				layout->drawing, (from + to) / 2, layout->area.y - 4, FONT_SMALL,
+				ANCHOR_MIDDLE, ink_soft, false, "%s",
+				text_fit(layout->arena, choice, FONT_SMALL, false, to - from - 4));
+	}
+}
+
+static double draw_key(const struct layout *layout, double y)
+{
+	static const char *const roles[] = {"measured (fit row)", "measured (test row)"};
+	struct legend_entry *entries =
+		ARENA_ARRAY(layout->arena, layout->count + 4, struct legend_entry);
+	size_t count = 0;
+	for (size_t c = 0; c < layout->count; c++)
+		entries[count++] =
+			(struct legend_entry){LEGEND_LINE, line_look(c), layout->curves[c].label};
+	if (layout->interval)
+		entries[count++] = (struct legend_entry){
+			LEGEND_BAND, {.paint = faint(ink_soft, 0.25)}, "90 % interval"};
+	for (int test = 0; test < 2; test++)
+		if (layout->measured[test])
+			entries[count++] = (struct legend_entry){
+				LEGEND_MARKER, measured_look(layout, 0, test), roles[test]};
+	if (layout->fails)
+		entries[count++] = (struct legend_entry){
+			LEGEND_MARKER, {.paint = ink_alarm, .marker = MARKER_CROSS}, "fails"};
+	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
+			   entries, count);
+}
+
+struct drawing *chart_bandwidth(struct arena *arena, struct chart_text text,
+				const struct bandwidth_curve *curves, size_t count)
+{
+	struct layout layout = {.arena = arena,
+				.curves = curves,
+				.count = count,
+				.lines = ARENA_ARRAY(arena, count + 1, struct series)};
+	if (!measure(&layout))
+		return chart_empty(arena, text, "no points to show");
+	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
+	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8;
+	place(&layout, y + strip_height);
+	draw_axis_y(layout.drawing, arena, &layout.plane.y, layout.area, "bus bandwidth (GB/s)",
+		    true);
+	draw_axis_x_sizes(layout.drawing, arena, &layout.plane.x, layout.area,
+			  "size of the message");
+	draw_choices(&layout);
+	for (size_t c = 0; c < count; c++)
+		draw_series_band(layout.drawing, arena, &layout.plane, &layout.lines[c],
+				 line_look(c));
+	for (size_t c = 0; c < count; c++)
+		draw_series_line(layout.drawing, arena, &layout.plane, &layout.lines[c],
+				 line_look(c));
+	for (size_t c = 0; c < count; c++)
+		draw_points(&layout, c);
+	chart_end(layout.drawing, arena, text, layout.area.y + layout.area.height + 30);
+	return layout.drawing;
+}

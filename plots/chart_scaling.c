@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two panels over one axis of GPUs: throughput with the ideal line, and scaling
+ * efficiency, in which what the first panel hides on its long scale is seen. */
+#include <math.h>
+
+#include "plots/style.h"
+#include "sim/base/arena.h"
+
+static const double rate_height = 250, efficiency_height = 110, panel_gap = 14;
+/* More GPUs than that need a logarithmic axis: their counts double. */
+static const double linear_most = 16;
+
+enum { COUNTS_MAX = 64 };
+
+struct layout {
+	struct arena *arena;
+	struct drawing *drawing;
+	const struct scaling_curve *curves;
+	size_t count;
+	struct series *rates, *efficiencies; /* a curve each */
+	struct plane rate, efficiency;
+	struct area upper, lower;
+	double counts[COUNTS_MAX]; /* of GPUs, rising, each once: the ticks */
+	size_t count_count;
+	bool interval, fails, measured[2]; /* of fit rows, of test rows */
+};
+
+static double measured_efficiency(const struct scaling_curve *curve, size_t i)
+{
+	double alone = isfinite(curve->measured_alone) ? curve->measured_alone : curve->alone;
+	return curve->points[i].measured / (curve->points[i].gpus * alone);
+}
+
+static void take_count(struct layout *layout, double gpus)
+{
+	size_t at = layout->count_count;
+	for (size_t i = 0; i < layout->count_count; i++)
+		if (layout->counts[i] == gpus)
+			return;
+	if (layout->count_count == COUNTS_MAX)
+		return;
+	for (; at > 0 && layout->counts[at - 1] > gpus; at--)
+		layout->counts[at] = layout->counts[at - 1];
+	layout->counts[at] = gpus;
+	layout->count_count++;
+}
+
+static struct estimate scaled(struct estimate estimate, double factor)
+{
+	return (struct estimate){estimate.value * factor, estimate.low * factor,
+				 estimate.high * factor};
+}
+
+static void take_curve(struct layout *layout, size_t c)
+{
+	const struct scaling_curve *curve = &layout->curves[c];
+	double *gpus = ARENA_ARRAY(layout->arena, curve->count + 1, double);
+	struct estimate *rate = ARENA_ARRAY(layout->arena, curve->count + 1, struct estimate);
+	struct estimate *share = ARENA_ARRAY(layout->arena, curve->count + 1, struct estimate);
+	for (size_t i = 0; i < curve->count; i++) {
+		const struct scaling_point *point = &curve->points[i];
+		gpus[i] = point->gpus;
+		rate[i] = point->throughput;
+		share[i] = scaled(point->throughput, 1 / (point->gpus * curve->alone));
+		take_count(layout, point->gpus);
+		layout->measured[point->test] |= isfinite(point->measured);
+		layout->fails |= isnan(point->throughput.value);
+	}
+	layout->rates[c] = (struct series){gpus, rate, curve->count};
+	layout->efficiencies[c] = (struct series){gpus, share, curve->count};
+}
+
+/* False if there is nothing to draw. */
+static bool measure(struct layout *layout)
+{
+	struct range gpus = {INFINITY, -INFINITY}, rate = gpus, share = {0.9, 1};
+	for (size_t c = 0; c < layout->count; c++)
+		take_curve(layout, c);
+	if (layout->count_count == 0)
+		return false;
+	bool log = layout->counts[layout->count_count - 1] > linear_most;
+	layout->rate.x.log = layout->rate.y.log = layout->efficiency.x.log = log;
+	for (size_t c = 0; c < layout->count; c++) {
+		const struct scaling_curve *curve = &layout->curves[c];
+		layout->interval |= series_measure(&layout->rate, &layout->rates[c], &gpus, &rate);
+		series_measure(&layout->efficiency, &layout->efficiencies[c], &gpus, &share);
+		for (size_t i = 0; i < curve->count; i++) {
+			const struct scaling_point *point = &curve->points[i];
+			if (isfinite(curve->alone))
+				range_include(&rate, point->gpus * curve->alone);
+			if (isfinite(point->measured))
+				range_include(&rate, point->measured);
+			if (isfinite(measured_efficiency(curve, i)))
+				range_include(&share, measured_efficiency(curve, i));
+		}
+	}
+	if (rate.low > rate.high)
+		rate = (struct range){log ? 1 : 0, log ? 10 : 1};
+	axis_cover(&layout->rate.x, gpus.low, gpus.high);
+	axis_cover(&layout->rate.y, log ? rate.low : 0, rate.high);
+	axis_cover(&layout->efficiency.y, share.low, share.high);
+	return true;
+}
+
+static void place(struct layout *layout, double y)
+{
+	double left = CHART_MARGIN + 56, width = CHART_WIDTH - CHART_MARGIN - 8 - left;
+	layout->upper = (struct area){left, y, width, rate_height};
+	layout->lower = (struct area){left, y + rate_height + panel_gap, width, efficiency_height};
+	layout->rate.x.from = left;
+	layout->rate.x.to = left + width;
+	layout->efficiency.x = layout->rate.x;
+	layout->rate.y.from = y + rate_height;
+	layout->rate.y.to = y;
+	layout->efficiency.y.from = layout->lower.y + efficiency_height;
+	layout->efficiency.y.to = layout->lower.y;
+}
+
+static void draw_ticks(const struct layout *layout)
+{
+	const char *texts[COUNTS_MAX];
+	for (size_t i = 0; i < layout->count_count; i++) {
+		double x = axis_at(&layout->rate.x, layout->counts[i]);
+		texts[i] = arena_printf(layout->arena, "%.0f", layout->counts[i]);
+		draw_line(layout->drawing, x, layout->upper.y, x,
+			  layout->upper.y + layout->upper.height, ink_grid, 0.6, DASH_SOLID);
+	}
+	double bottom = layout->upper.y + layout->upper.height;
+	draw_line(layout->drawing, layout->upper.x, bottom, layout->upper.x + layout->upper.width,
+		  bottom, ink, 0.8, DASH_SOLID);
+	draw_axis_x_at(layout->drawing, &layout->rate.x, layout->lower, "GPUs", true,
+		       layout->counts, texts, layout->count_count);
+}
+
+/* GPUs times one alone; once for curves of the same GPU. */
+static void draw_ideal(const struct layout *layout)
+{
+	double first = layout->counts[0], last = layout->counts[layout->count_count - 1];
+	for (size_t c = 0; c < layout->count; c++) {
+		double alone = layout->curves[c].alone;
+		bool new = isfinite(alone);
+		for (size_t k = 0; k < c; k++)
+			new = new &&fabs(layout->curves[k].alone - alone) > 0.002 * alone;
+		if (new)
+			draw_line(layout->drawing, axis_at(&layout->rate.x, first),
+				  axis_at(&layout->rate.y, first * alone),
+				  axis_at(&layout->rate.x, last),
+				  axis_at(&layout->rate.y, last * alone), ink_soft, 1, DASH_SHORT);
+	}
+	double y = axis_at(&layout->efficiency.y, 1);
+	draw_line(layout->drawing, layout->lower.x, y, layout->lower.x + layout->lower.width, y,
+		  ink_soft, 1, DASH_SHORT);
+}
+
+static struct look measured_look(size_t curve, bool test)
+{
+	return (struct look){
+		.paint = series_look(curve).paint, .marker = MARKER_DIAMOND, .hollow = !test};
+}
+
+static void draw_points(const struct layout *layout, size_t c)
+{
+	const struct scaling_curve *curve = &layout->curves[c];
+	for (size_t i = 0; i < curve->count; i++) {
+		const struct scaling_point *point = &curve->points[i];
+		double x = axis_at(&layout->rate.x, point->gpus);
+		double share = measured_efficiency(curve, i);
+		if (isnan(point->throughput.value))
+			draw_marker(layout->drawing, MARKER_CROSS, x,
+				    layout->lower.y + layout->lower.height - 6, 7, ink_alarm);
+		if (!isfinite(point->measured))
+			continue;
+		struct look look = measured_look(c, point->test);
+		draw_point(layout->drawing, look, x, axis_at(&layout->rate.y, point->measured), 8);
+		if (isfinite(share))
+			draw_point(layout->drawing, look, x, axis_at(&layout->efficiency.y, share),
+				   8);
+	}
+}
+
+static double draw_key(const struct layout *layout, double y)
+{
+	struct legend_entry *entries =
+		ARENA_ARRAY(layout->arena, layout->count + 5, struct legend_entry);
+	size_t count = 0;
+	for (size_t c = 0; c < layout->count; c++)
+		entries[count++] =
+			(struct legend_entry){LEGEND_LINE, series_look(c), layout->curves[c].label};
+	entries[count++] = (struct legend_entry){
+		LEGEND_LINE, {.paint = ink_soft, .dash = DASH_SHORT}, "ideal"};
+	if (layout->interval)
+		entries[count++] = (struct legend_entry){
+			LEGEND_BAND, {.paint = faint(ink_soft, 0.25)}, "90 % interval"};
+	static const char *const roles[] = {"measured (fit row)", "measured (test row)"};
+	for (int test = 0; test < 2; test++)
+		if (layout->measured[test])
+			entries[count++] = (struct legend_entry){
+				LEGEND_MARKER, measured_look(0, test), roles[test]};
+	if (layout->fails)
+		entries[count++] = (struct legend_entry){
+			LEGEND_MARKER, {.paint = ink_alarm, .marker = MARKER_CROSS}, "fails"};
+	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
+			   entries, count);
+}
+
+struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
+			      const struct scaling_curve *curves, size_t count)
+{
+	struct layout layout = {.arena = arena,
+				.curves = curves,
+				.count = count,
+				.rates = ARENA_ARRAY(arena, count + 1, struct series),
+				.efficiencies = ARENA_ARRAY(arena, count + 1, struct series)};
+	if (!measure(&layout))
+		return chart_empty(arena, text, "no points to show");
+	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
+	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
+	draw_axis_y(layout.drawing, arena, &layout.rate.y, layout.upper, "images/s", true);
+	draw_axis_y(layout.drawing, arena, &layout.efficiency.y, layout.lower, "efficiency", true);
+	draw_ticks(&layout);
+	draw_ideal(&layout);
+	for (size_t c = 0; c < count; c++) {
+		draw_series_band(layout.drawing, arena, &layout.rate, &layout.rates[c],
+				 series_look(c));
+		draw_series_band(layout.drawing, arena, &layout.efficiency, &layout.efficiencies[c],
+				 series_look(c));
+	}
+	for (size_t c = 0; c < count; c++) {
+		draw_series_line(layout.drawing, arena, &layout.rate, &layout.rates[c],
+				 series_look(c));
+		draw_series_line(layout.drawing, arena, &layout.efficiency, &layout.efficiencies[c],
+				 series_look(c));
+	}
+	for (size_t c = 0; c < count; c++)
+		draw_points(&layout, c);
+	chart_end(layout.drawing, arena, text, layout.lower.y + layout.lower.height + 30);
+	return layout.drawing;
+}
