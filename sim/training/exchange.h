@@ -14,6 +14,11 @@
  * A rank ARRIVES at a collective when its gradients are ready, so the slowest
  * rank decides. `overlap = false` holds everything back until the rank's backward
  * is over.
+ *
+ * What a rank does for each collective: its host launches it (launch_s, one after
+ * the other), several gradients are copied into one buffer (fusion_copy_ratio),
+ * it arrives, and the buffer is copied out again. A copy takes GPU time like any
+ * kernel.
  * A file models/exchanges/x.cfg has a group `exchange` with these keys, a group
  * `library` (sim/collective/library.h), and may have groups tcp or rdma.
  */
@@ -28,23 +33,24 @@
 struct exchange_params {
 	int policy; /* index into the exchanges */
 	bool overlap;
-	double fusion_B, cycle_s;      /* horovod */
+	double fusion_B, cycle_s;        /* horovod */
 	double bucket_B, first_bucket_B; /* ddp */
-	double negotiation_s; /* coordinator's work for each tensor and rank in a cycle
-				 (Horovod without a response cache) */
+	double negotiation_s;            /* coordinator's work for each tensor and rank in a cycle
+					    (Horovod without a response cache) */
 	double cached_negotiation_s; /* ... for each rank and cycle, when every tensor is known */
 	bool response_cache;
-	double launch_s;         /* host work that begins a collective on each rank */
-	double fusion_copy_ratio; /* copies of a fused buffer through GPU memory, in and out: 2 */
-	double tensor_s;         /* framework's work for each tensor, on the rank's path */
+	double launch_s;           /* host work that begins a collective on each rank */
+	double fusion_copy_ratio;  /* GPU memory traffic for each byte copied into a buffer of
+				      several gradients, and again out of it: 2 */
+	double tensor_s;           /* framework's work for each tensor, on the rank's path */
 	double gradient_element_B; /* 0: as the stack computes them (compression: 2) */
-	double noise_ratio;      /* standard deviation of a rank's compute time, each step */
-	double gather_s;         /* further time of a step with more than one rank (fitted) */
+	double noise_ratio;        /* standard deviation of a rank's compute time, each step */
+	double gather_s;           /* further time of a step with more than one rank (fitted) */
 };
 extern const struct param_table exchange_table;
 
-/* One step's exchange over all ranks of a job; made anew for each step by a
- * policy. The job calls ready and backward_over, the policy calls reduced. */
+/* The exchange of a job's gradients. Ranks are never more than a step apart: none
+ * ends a step before all have handed over all that step's gradients. */
 struct exchange_host { /* what a policy may use; of the job */
 	struct arena *arena;
 	struct engine *engine;
@@ -53,19 +59,28 @@ struct exchange_host { /* what a policy may use; of the job */
 	struct communicator *comm;
 	size_t rank_count;
 	double network_round_trip_s; /* of a small message between the farthest ranks */
+	/* Copies size_B in rank's GPU memory, behind what it copied before, then fn;
+	 * 0 B: in its turn, at no cost, maybe within the call. */
+	void (*copy)(void *ctx, size_t rank, double size_B, event_fn *fn, void *fn_ctx,
+		     uint64_t fn_arg);
+	/* The last rank has handed over tensors [first, first + count) that go together. */
+	void (*gathered)(void *ctx, size_t first, size_t count);
 	/* Tensors [first, first + count) are reduced at rank, in GPU memory. */
 	void (*reduced)(void *ctx, size_t rank, size_t first, size_t count);
 	void *ctx;
 };
-struct exchange; /* begins with a const struct exchange_policy * */
+struct exchange;
 struct exchange_policy {
 	const char *name, *help;
+	bool whole; /* nothing before backward is over, whatever overlap says */
 	struct exchange *(*new)(const struct exchange_host *host);
-	void (*step_begin)(struct exchange *exchange); /* all ranks have begun a new step */
-	/* Gradients [first, first + count) are ready on rank. */
+	/* Gradients [first, first + count) are ready on rank, which hands over each
+	 * step's in order; the first ones begin its next step. */
 	void (*ready)(struct exchange *exchange, size_t rank, size_t first, size_t count);
-	void (*backward_over)(struct exchange *exchange, size_t rank);
 };
+void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);
+/* Time in which a collective that all ranks had arrived at was under way. */
+int64_t exchange_collective_ps(const struct exchange *exchange);
 size_t exchange_policy_count(void);
 const struct exchange_policy *exchange_policy_at(size_t index);
 

@@ -20,21 +20,22 @@ struct job_rank {
 	struct gpu *gpu;
 	struct guest *guest;
 	struct cpu *core;
-	struct input *input;    /* NULL: synthetic data on the GPU */
-	double slowdown_ratio;  /* 1; a straggler: more */
+	struct input *input;   /* NULL: synthetic data on the GPU */
+	double slowdown_ratio; /* 1; a straggler: more */
 };
 
-/* Where a step of a job went, in the mean over its ranks; the parts after the
- * first three add up to the step. */
+/* Where the time went from the end of the step before (on the last rank) to the
+ * end of this one, in the mean over the ranks. The last five add up to it. */
 struct job_step {
 	int64_t start_ps, end_ps;
-	double collective_s; /* in which a collective was under way */
+	double collective_s; /* in which a collective that all had arrived at was under way */
 	double gpu_busy_s;
-	double kernel_s;     /* computing, at the speed it had */
-	double exposed_s;    /* waiting for gradients with nothing to compute */
-	double input_s;      /* waiting for input */
-	double straggler_s;  /* of the wait for gradients: until the last rank had arrived */
-	double other_s;
+	double kernel_s;    /* computing, at the speed it had */
+	double exposed_s;   /* nothing to compute: gradients that all ranks have handed over
+			       are on their way */
+	double input_s;     /* ... waiting for input */
+	double straggler_s; /* ... gradients that another rank has not handed over yet */
+	double other_s;     /* ... host work of the framework */
 };
 
 struct job;
@@ -49,7 +50,7 @@ struct job_spec {
 	const struct job_rank *ranks;
 	size_t rank_count;
 	double network_round_trip_s;
-	double multiprocessor_ratio, memory_traffic_ratio; /* of the library's kernels */
+	double multiprocessor_ratio, memory_traffic_ratio; /* unused: the communicator's */
 	uint64_t seed;
 	/* Called when all ranks have ended a step; false stops the job. */
 	bool (*step_done)(void *ctx, struct job *job, const struct job_step *step);

@@ -27,7 +27,9 @@ struct builder {
 	uint32_t *gradient;     /* by layer: the op that makes the gradient of its output */
 	uint32_t *decay;        /* by parameter tensor: the op w * decay, or NONE */
 	uint32_t *first_tensor; /* by layer: number of its first parameter tensor */
-	VEC(uint32_t) losses;   /* ops of the L2 losses */
+	struct op_tensor *tensors;
+	size_t tensor_count;
+	VEC(uint32_t) losses; /* ops of the L2 losses */
 };
 
 static uint32_t add_op(struct builder *b, const char *name, bool library, uint32_t kernels,
@@ -46,8 +48,27 @@ static uint32_t add_op(struct builder *b, const char *name, bool library, uint32
 			  .kernels = kernels,
 			  .work = {.flop = flop * share, .bytes_B = bytes_B * share},
 			  .inputs = kept,
-			  .input_count = count};
+			  .input_count = count,
+			  .update_of = NO_TENSOR};
 	return index;
+}
+
+static uint32_t set_elementwise(struct builder *b, uint32_t op, double output_B)
+{
+	b->ops.items[op].elementwise = true;
+	b->ops.items[op].output_B = output_B;
+	return op;
+}
+
+/* Gradients of all tensors of a layer are complete behind op. */
+static void set_gradients(struct builder *b, uint32_t op, size_t layer)
+{
+	uint32_t count = (uint32_t)b->network->layers[layer].tensor_count;
+	uint32_t *tensors = ARENA_ARRAY(b->arena, count + 1, uint32_t);
+	for (uint32_t t = 0; t < count; t++)
+		tensors[t] = b->first_tensor[layer] + t;
+	b->ops.items[op].gradients = tensors;
+	b->ops.items[op].gradient_count = count;
 }
 
 static double image_bytes(const struct builder *b, double elements)
@@ -90,6 +111,12 @@ static bool is_library(enum layer_op op)
 	       op == LAYER_MAX_POOL || op == LAYER_LRN;
 }
 
+static bool is_elementwise(enum layer_op op)
+{
+	return op == LAYER_BATCH_NORM || op == LAYER_BIAS || op == LAYER_RELU || op == LAYER_ADD ||
+	       op == LAYER_DROPOUT;
+}
+
 static void forward_layer(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
@@ -104,10 +131,15 @@ static void forward_layer(struct builder *b, size_t index)
 	b->forward[index] =
 		add_op(b, layer->name, is_library(layer->op), kernels, 2 * layer->macs * b->batch,
 		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
+	if (is_elementwise(layer->op))
+		set_elementwise(b, b->forward[index], image_bytes(b, layer->output_count));
 	for (size_t i = 0; i < layer->state_tensor_count; i++)
-		add_op(b, op_name(b, layer, ".moving"), false, MOVING_AVERAGE_KERNELS, 0,
-		       3.0 * MOVING_AVERAGE_KERNELS * (double)layer->channels * 4,
-		       &b->forward[index], 1);
+		set_elementwise(b,
+				add_op(b, op_name(b, layer, ".moving"), false,
+				       MOVING_AVERAGE_KERNELS, 0,
+				       3.0 * MOVING_AVERAGE_KERNELS * (double)layer->channels * 4,
+				       &b->forward[index], 1),
+				(double)layer->channels * 4);
 }
 
 static bool has_l2_loss(const struct builder *b, const struct layer *layer)
@@ -140,8 +172,11 @@ static void decay_ops(struct builder *b, bool gradient)
 			if (!has_l2_loss(b, layer)) {
 				b->decay[number] = NONE;
 			} else if (gradient) {
-				b->decay[number] = add_op(b, op_name(b, layer, ".decay"), false, 1,
-							  0, 2 * size_B, NULL, 0);
+				b->decay[number] =
+					set_elementwise(b,
+							add_op(b, op_name(b, layer, ".decay"),
+							       false, 1, 0, 2 * size_B, NULL, 0),
+							size_B);
 			} else {
 				uint32_t kernels =
 					layer->tensors[t] > ONE_KERNEL_REDUCTION_COUNT ? 2 : 1;
@@ -177,20 +212,33 @@ static void receive_gradient(struct builder *b, size_t layer, uint32_t op)
 		return;
 	}
 	double size_B = image_bytes(b, b->network->layers[layer].output_count);
-	b->gradient[layer] = add_op(b, op_name(b, &b->network->layers[layer], ".grad_sum"), false,
-				    1, 0, 3 * size_B, (uint32_t[]){b->gradient[layer], op}, 2);
+	b->gradient[layer] = set_elementwise(
+		b,
+		add_op(b, op_name(b, &b->network->layers[layer], ".grad_sum"), false, 1, 0,
+		       3 * size_B, (uint32_t[]){b->gradient[layer], op}, 2),
+		size_B);
+}
+
+static uint32_t update_op(struct builder *b, const struct layer *layer, const char *what,
+			  uint32_t number, double passes, const uint32_t *inputs,
+			  uint32_t input_count)
+{
+	double size_B = b->tensors[number].elements_count * b->element_B;
+	uint32_t op = add_op(b, op_name(b, layer, what), false, 1, 0, passes * size_B, inputs,
+			     input_count);
+	b->ops.items[op].update_of = number;
+	return set_elementwise(b, op, size_B);
 }
 
 /* Adds weight decay's part to a tensor's gradient and updates the tensor. */
 static void update_tensor(struct builder *b, const struct layer *layer, uint32_t number,
-			  size_t tensor, uint32_t gradient)
+			  uint32_t gradient)
 {
-	double size_B = layer->tensors[tensor] * b->element_B;
 	if (b->decay[number] != NONE)
-		gradient = add_op(b, op_name(b, layer, ".grad_add"), false, 1, 0, 3 * size_B,
-				  (uint32_t[]){gradient, b->decay[number]}, 2);
-	double passes = 3 + 2 * b->stack->optimiser_copies_count;
-	add_op(b, op_name(b, layer, ".update"), false, 1, 0, passes * size_B, &gradient, 1);
+		gradient = update_op(b, layer, ".grad_add", number, 3,
+				     (uint32_t[]){gradient, b->decay[number]}, 2);
+	update_op(b, layer, ".update", number, 3 + 2 * b->stack->optimiser_copies_count, &gradient,
+		  1);
 }
 
 static double backward_passes(enum layer_op op)
@@ -221,8 +269,9 @@ static void backward_product(struct builder *b, size_t index, bool data)
 		receive_gradient(b, layer->inputs[0],
 				 add_op(b, op_name(b, layer, ".grad_data"), true, 1, flop,
 					forward_B(b, layer), &gradient, 1));
+	set_gradients(b, filter, index);
 	for (size_t t = 0; t < layer->tensor_count; t++)
-		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, t, filter);
+		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, filter);
 }
 
 static void backward_layer(struct builder *b, size_t index)
@@ -271,20 +320,30 @@ static void backward_layer(struct builder *b, size_t index)
 	}
 	uint32_t op = add_op(b, op_name(b, layer, ".grad"), is_library(layer->op), 1, 0,
 			     backward_passes(layer->op) * out, &gradient, 1);
+	if (is_elementwise(layer->op) && layer->op != LAYER_BIAS) /* a bias's is a sum */
+		set_elementwise(b, op, out);
+	set_gradients(b, op, index);
 	receive_gradient(b, layer->inputs[0], layer->op == LAYER_BIAS ? gradient : op);
 	for (size_t t = 0; t < layer->tensor_count; t++)
-		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, t, op);
+		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, op);
 }
 
 static void number_tensors(struct builder *b)
 {
-	uint32_t count = 0;
+	size_t count = 0;
 	for (size_t i = 0; i < b->network->layer_count; i++) {
-		b->first_tensor[i] = count;
+		b->first_tensor[i] = (uint32_t)count;
 		b->forward[i] = b->gradient[i] = NONE;
-		count += (uint32_t)b->network->layers[i].tensor_count;
+		count += b->network->layers[i].tensor_count;
 	}
 	b->decay = ARENA_ARRAY(b->arena, count + 1, uint32_t);
+	b->tensors = ARENA_ARRAY(b->arena, count + 1, struct op_tensor);
+	for (size_t i = 0; i < b->network->layer_count; i++) {
+		const struct layer *layer = &b->network->layers[i];
+		for (size_t t = 0; t < layer->tensor_count; t++)
+			b->tensors[b->tensor_count++] =
+				(struct op_tensor){layer->name, layer->tensors[t]};
+	}
 }
 
 struct op_graph op_graph_new(struct arena *arena, const struct network *network, size_t batch,
@@ -309,5 +368,11 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 	for (size_t i = layers; i-- > 0;)
 		if (b.gradient[i] != NONE)
 			backward_layer(&b, i);
-	return (struct op_graph){.ops = b.ops.items, .count = b.ops.count, .loss = loss};
+	struct op_graph graph = {.ops = b.ops.items,
+				 .count = b.ops.count,
+				 .output = b.forward[layers - 1],
+				 .loss = loss,
+				 .tensors = b.tensors,
+				 .tensor_count = b.tensor_count};
+	return stack->xla_clusters_count > 0 ? op_graph_fuse(arena, &graph) : graph;
 }

@@ -68,5 +68,12 @@ static const struct param_row stack_rows[] = {
 	PARAM_NUMBER(struct stack_params, workspace_B, QUANTITY_BYTES, 0, 1e12, "128 MiB",
 		     "cuDNN workspace and the context's own memory", "assumption"),
 	PARAM_BOOL(struct stack_params, fp16, "false", "half precision arithmetic and tensors", ""),
+	PARAM_BOOL(struct stack_params, fp16_gradients, "false",
+		   "gradients are exchanged in half precision",
+		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are fp32 too "
+		   "(variable_mgr.py); MXNet's fp16 kvstore takes fp16"),
+	PARAM_WHOLE(struct stack_params, xla_clusters_count, 0, 1000, "0",
+		    "clusters that XLA compiles the backward pass into; 0: no XLA",
+		    "assumption: no XLA unless the stack's file says so"),
 };
 const struct param_table stack_table = PARAM_TABLE("stack", struct stack_params, stack_rows);

@@ -10,6 +10,7 @@
 #define FARWIRE_TRAINING_PROGRAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sim/cuda/player.h"
 #include "sim/training/network.h"
@@ -33,6 +34,8 @@ struct stack_params {
 	double library_arguments_B;
 	double workspace_B;
 	bool fp16;
+	bool fp16_gradients;       /* they are exchanged in half precision */
+	double xla_clusters_count; /* of backward; 0: no XLA */
 };
 enum l2_loss {
 	L2_LOSS_ALL,           /* an op for each trainable variable */
@@ -42,9 +45,13 @@ enum l2_loss {
 };
 extern const struct param_table stack_table;
 
+struct op_graph;
+
 struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
+	/* The ops of a graph in the order in which it issues them. */
+	const uint32_t *(*order)(struct arena *arena, const struct op_graph *graph);
 	/* Builds the call stream of one step. */
 	const struct call_stream *(*program)(struct arena *arena, const struct network *network,
 					     size_t batch, const struct stack_params *stack,

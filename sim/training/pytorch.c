@@ -16,6 +16,14 @@ enum { COMPUTE, COPIES, STREAM_COUNT };
 enum { INPUT_THERE, SIGNAL_COUNT };
 enum { EVENT_INPUT, EVENT_COUNT = 2 };
 
+static const uint32_t *program_order(struct arena *arena, const struct op_graph *graph)
+{
+	uint32_t *order = ARENA_ARRAY(arena, graph->count, uint32_t);
+	for (size_t i = 0; i < graph->count; i++)
+		order[i] = (uint32_t)i;
+	return order;
+}
+
 static const struct call_stream *program(struct arena *arena, const struct network *network,
 					 size_t batch, const struct stack_params *stack,
 					 const struct gpu_params *gpu,
@@ -55,5 +63,6 @@ static const struct call_stream *program(struct arena *arena, const struct netwo
 const struct framework framework_pytorch = {
 	.name = "pytorch",
 	.help = "PyTorch: program order from one thread, run-ahead across steps",
+	.order = program_order,
 	.program = program,
 };

@@ -48,9 +48,9 @@ static struct consumers find_consumers(struct arena *arena, const struct op_grap
 	return c;
 }
 
-/* Breadth-first order: fills order[graph->count]. */
-static void breadth_first(struct arena *arena, const struct op_graph *graph, uint32_t *order)
+static const uint32_t *breadth_first(struct arena *arena, const struct op_graph *graph)
 {
+	uint32_t *order = ARENA_ARRAY(arena, graph->count, uint32_t);
 	struct consumers consumers = find_consumers(arena, graph);
 	uint32_t *waiting = ARENA_ARRAY(arena, graph->count, uint32_t);
 	size_t tail = 0;
@@ -66,6 +66,7 @@ static void breadth_first(struct arena *arena, const struct op_graph *graph, uin
 				order[tail++] = consumers.list[k];
 	}
 	FW_ASSERT(tail == graph->count);
+	return order;
 }
 
 /* Records spread evenly over the ops, each watched by the poller. */
@@ -83,8 +84,7 @@ static void issue_extra(struct issuer *issuer, size_t op, size_t op_count, uint3
 
 static struct call_thread executor_thread(struct issuer *issuer, const struct op_graph *graph)
 {
-	uint32_t *order = ARENA_ARRAY(issuer->arena, graph->count, uint32_t);
-	breadth_first(issuer->arena, graph, order);
+	const uint32_t *order = breadth_first(issuer->arena, graph);
 	issue_item(issuer, ITEM_THINK)->work_s = issuer->stack->session_s;
 	uint32_t extra = 0;
 	for (size_t i = 0; i < graph->count; i++) {
@@ -148,5 +148,6 @@ const struct framework framework_tensorflow_1 = {
 	.name = "tensorflow-1",
 	.help = "TensorFlow 1.x: breadth-first executor, event-polling thread, a session.run a "
 		"step",
+	.order = breadth_first,
 	.program = program,
 };

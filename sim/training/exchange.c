@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/exchange.h"
+
+#include "sim/training/exchange_parts.h"
+
+static const struct exchange_policy *const policies[] = {
+#define EXCHANGE(name) &name,
+#include "sim/training/exchanges.def"
+#undef EXCHANGE
+};
+
+/* The names again, for the choice row; test_step_profile checks that they agree. */
+static const char *const policy_names[] = {"after_backward", "per_tensor", "horovod", "ddp", NULL};
+
+size_t exchange_policy_count(void)
+{
+	return sizeof policies / sizeof policies[0];
+}
+
+const struct exchange_policy *exchange_policy_at(size_t index)
+{
+	return policies[index];
+}
+
+static const struct param_row exchange_rows[] = {
+	PARAM_CHOICE(
+		struct exchange_params, policy, policy_names, "horovod",
+		"when which gradients are reduced together",
+		"assumption: what most training code of 2018 to 2020 on several machines used"),
+	PARAM_BOOL(struct exchange_params, overlap, "true",
+		   "gradients are exchanged while backward goes on",
+		   "Horovod, PyTorch DDP and TensorFlow hand over each gradient when it is ready"),
+	PARAM_NUMBER(struct exchange_params, fusion_B, QUANTITY_BYTES, 0, 1e12, "64 MiB",
+		     "Horovod's fusion buffer", "Horovod documentation: HOROVOD_FUSION_THRESHOLD"),
+	PARAM_NUMBER(struct exchange_params, cycle_s, QUANTITY_TIME, 0, 10, "5 ms",
+		     "from one cycle of Horovod's background thread to the next",
+		     "Horovod documentation: HOROVOD_CYCLE_TIME, 5 ms up to release 0.19, 1 ms "
+		     "since"),
+	PARAM_NUMBER(struct exchange_params, bucket_B, QUANTITY_BYTES, 1, 1e12, "25 MiB",
+		     "size that makes a bucket full",
+		     "PyTorch documentation, DistributedDataParallel: bucket_cap_mb"),
+	PARAM_NUMBER(struct exchange_params, first_bucket_B, QUANTITY_BYTES, 1, 1e12, "1 MiB",
+		     "... the first one", "PyTorch, reducer.hpp: kDefaultFirstBucketBytes"),
+	PARAM_NUMBER(struct exchange_params, negotiation_s, QUANTITY_TIME, 0, 1, "2 us",
+		     "coordinator's work for each request of a rank",
+		     "assumption: parsing a message of some 100 bytes, a look-up in a hash table"),
+	PARAM_NUMBER(struct exchange_params, cached_negotiation_s, QUANTITY_TIME, 0, 1, "1 us",
+		     "work for each rank in a cycle when every tensor is in the response cache",
+		     "assumption: a rank's share of a reduction of a few words on the host"),
+	PARAM_BOOL(struct exchange_params, response_cache, "true",
+		   "tensors that were negotiated once are agreed on by a bit each",
+		   "Horovod changelog: since 0.16.0 (2019), HOROVOD_CACHE_CAPACITY 1024"),
+	PARAM_NUMBER(struct exchange_params, launch_s, QUANTITY_TIME, 0, 1, "10 us",
+		     "host work that begins a collective on a rank",
+		     "assumption: a launch of NCCL's kernel, two events, a stream's wait"),
+	PARAM_NUMBER(struct exchange_params, fusion_copy_ratio, QUANTITY_RATIO, 0, 100, "2",
+		     "GPU memory traffic for each byte copied into a buffer of several "
+		     "gradients, and again out of it",
+		     "a copy reads and writes; Horovod, MemcpyInFusionBuffer"),
+	PARAM_NUMBER(struct exchange_params, tensor_s, QUANTITY_TIME, 0, 1, "0 us",
+		     "framework's work of handing over a gradient, one after the other",
+		     "assumption: within the one-GPU step's own host work"),
+	PARAM_NUMBER(struct exchange_params, gradient_element_B, QUANTITY_BYTES, 0, 8, "0 B",
+		     "an element on the wire (compression: 2); 0: as the stack computes it",
+		     "assumption: no compression, as Horovod and DDP by default"),
+	PARAM_NUMBER(struct exchange_params, noise_ratio, QUANTITY_RATIO, 0, 1, "0.005",
+		     "standard deviation of a rank's compute time from step to step",
+		     "assumption: clocks and hosts vary a step by some half a per cent"),
+	PARAM_NUMBER(struct exchange_params, gather_s, QUANTITY_TIME, 0, 10, "0 ms",
+		     "further time of a step with more than one rank",
+		     "assumption: none; fitted where scaling was measured"),
+};
+const struct param_table exchange_table =
+	PARAM_TABLE("exchange", struct exchange_params, exchange_rows);

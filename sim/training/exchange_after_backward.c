@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One collective of all gradients when backward is over. */
+#include "sim/base/arena.h"
+#include "sim/training/exchange_parts.h"
+
+static struct exchange *after_backward_new(const struct exchange_host *host)
+{
+	size_t *end = ARENA_NEW(host->arena, size_t);
+	*end = host->profile->tensor_count;
+	return planned_new(&exchange_after_backward, host, end, 1);
+}
+
+const struct exchange_policy exchange_after_backward = {
+	.name = "after_backward",
+	.help = "all gradients in one collective when backward is over (IBM DDL)",
+	.whole = true,
+	.new = after_backward_new,
+	.ready = planned_ready,
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PyTorch's DistributedDataParallel: a tensor that takes a bucket to its size or
+ * beyond is the bucket's last (compute_bucket_assignment_by_size); buckets follow
+ * the order of readiness, as DDP orders them anew behind the first step. */
+#include "sim/base/arena.h"
+#include "sim/training/exchange_parts.h"
+
+static struct exchange *ddp_new(const struct exchange_host *host)
+{
+	const struct exchange_params *params = host->params;
+	size_t *ends = ARENA_ARRAY(host->arena, host->profile->tensor_count, size_t), count = 0;
+	double size_B = 0;
+	for (size_t t = 0; t < host->profile->tensor_count; t++) {
+		size_B += exchange_tensor_B(host, t);
+		bool full = size_B >= (count ? params->bucket_B : params->first_bucket_B);
+		if (full || t + 1 == host->profile->tensor_count) {
+			ends[count++] = t + 1;
+			size_B = 0;
+		}
+	}
+	return planned_new(&exchange_ddp, host, ends, count);
+}
+
+const struct exchange_policy exchange_ddp = {
+	.name = "ddp",
+	.help = "PyTorch's buckets in the order of readiness, each when it is full",
+	.new = ddp_new,
+	.ready = planned_ready,
+};

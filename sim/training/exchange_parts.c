@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/exchange_parts.h"
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+
+/* ---- bundles ---- */
+
+void exchange_init(struct exchange *exchange, const struct exchange_policy *policy,
+		   const struct exchange_host *host)
+{
+	exchange->policy = policy;
+	exchange->host = *host;
+	exchange->launch_ps = ps_from_s(host->params->launch_s);
+	exchange->launcher_free_ps = ARENA_ARRAY(host->arena, host->rank_count, int64_t);
+}
+
+void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
+{
+	exchange->policy->ready(exchange, rank, first, count);
+}
+
+double exchange_tensor_B(const struct exchange_host *host, size_t tensor)
+{
+	double element_B = host->params->gradient_element_B;
+	return host->profile->tensors[tensor].elements_count *
+	       (element_B > 0 ? element_B : host->profile->element_B);
+}
+
+int64_t exchange_collective_ps(const struct exchange *exchange)
+{
+	int64_t running_ps = exchange->under_way_count > 0 ? engine_now_ps(exchange->host.engine) -
+								     exchange->under_way_since_ps
+							   : 0;
+	return exchange->under_way_ps + running_ps;
+}
+
+/* In rank's GPU memory, its copies of the bundle made. */
+static void bundle_reduced(void *ctx, uint64_t rank)
+{
+	struct bundle *bundle = ctx;
+	struct exchange *exchange = bundle->exchange;
+	size_t first = bundle->first, count = bundle->count;
+	if (++bundle->reduced_count == exchange->host.rank_count) {
+		bundle->next = exchange->free;
+		exchange->free = bundle;
+	}
+	exchange->host.reduced(exchange->host.ctx, (size_t)rank, first, count);
+}
+
+static void bundle_over(void *ctx, uint64_t arg, size_t rank)
+{
+	struct bundle *bundle = ctx;
+	struct exchange *exchange = bundle->exchange;
+	(void)arg;
+	if (++bundle->over_count == exchange->host.rank_count && --exchange->under_way_count == 0)
+		exchange->under_way_ps +=
+			engine_now_ps(exchange->host.engine) - exchange->under_way_since_ps;
+	exchange->host.copy(exchange->host.ctx, rank, bundle->copy_B, bundle_reduced, bundle, rank);
+}
+
+struct bundle *bundle_begin(struct exchange *exchange, size_t first, size_t count)
+{
+	struct bundle *bundle = exchange->free;
+	if (bundle)
+		exchange->free = bundle->next;
+	else
+		bundle = ARENA_NEW(exchange->host.arena, struct bundle);
+	*bundle = (struct bundle){.exchange = exchange, .first = first, .count = count};
+	for (size_t t = first; t < first + count; t++)
+		bundle->size_B += exchange_tensor_B(&exchange->host, t);
+	bundle->copy_B = count > 1 ? bundle->size_B : 0;
+	const struct collective_request request = {
+		.collective = COLLECTIVE_ALL_REDUCE,
+		.size_B = bundle->size_B,
+		.label = exchange->host.profile->tensors[first].name,
+		.rank_done = bundle_over,
+		.ctx = bundle,
+	};
+	bundle->number = communicator_begin(exchange->host.comm, &request);
+	return bundle;
+}
+
+static void bundle_arrive(void *ctx, uint64_t rank)
+{
+	struct bundle *bundle = ctx;
+	struct exchange *exchange = bundle->exchange;
+	if (++bundle->arrived_count == exchange->host.rank_count &&
+	    exchange->under_way_count++ == 0)
+		exchange->under_way_since_ps = engine_now_ps(exchange->host.engine);
+	communicator_arrive(exchange->host.comm, bundle->number, (size_t)rank);
+}
+
+static void bundle_launched(void *ctx, uint64_t rank)
+{
+	struct bundle *bundle = ctx;
+	const struct exchange_host *host = &bundle->exchange->host;
+	host->copy(host->ctx, (size_t)rank, bundle->copy_B, bundle_arrive, bundle, rank);
+}
+
+void bundle_join(struct bundle *bundle, size_t rank)
+{
+	struct exchange *exchange = bundle->exchange;
+	int64_t now_ps = engine_now_ps(exchange->host.engine);
+	int64_t *free_ps = &exchange->launcher_free_ps[rank];
+	FW_ASSERT(bundle->joined_count < exchange->host.rank_count);
+	bundle->joined_count++;
+	*free_ps = (*free_ps > now_ps ? *free_ps : now_ps) + exchange->launch_ps;
+	if (*free_ps > now_ps)
+		engine_at(exchange->host.engine, *free_ps, bundle_launched, bundle, rank);
+	else
+		bundle_launched(bundle, rank);
+}
+
+/* ---- the same bundles in every step ---- */
+
+struct planned {
+	struct exchange base;
+	const size_t *ends;
+	size_t count;
+	struct bundle **open; /* those that some ranks have joined and some not */
+	size_t *next;         /* by rank: the bundle it joins next */
+};
+
+struct exchange *planned_new(const struct exchange_policy *policy, const struct exchange_host *host,
+			     const size_t *ends, size_t count)
+{
+	struct planned *planned = ARENA_NEW(host->arena, struct planned);
+	FW_ASSERT(count > 0 && ends[count - 1] == host->profile->tensor_count);
+	exchange_init(&planned->base, policy, host);
+	planned->ends = ends;
+	planned->count = count;
+	planned->open = ARENA_ARRAY(host->arena, count, struct bundle *);
+	planned->next = ARENA_ARRAY(host->arena, host->rank_count, size_t);
+	return &planned->base;
+}
+
+static void join(struct planned *planned, size_t index, size_t rank)
+{
+	struct exchange *exchange = &planned->base;
+	size_t first = index ? planned->ends[index - 1] : 0;
+	size_t count = planned->ends[index] - first;
+	struct bundle *bundle = planned->open[index];
+	if (!bundle)
+		bundle = planned->open[index] = bundle_begin(exchange, first, count);
+	if (bundle->joined_count + 1 == exchange->host.rank_count) {
+		planned->open[index] = NULL;
+		exchange->host.gathered(exchange->host.ctx, first, count);
+	}
+	bundle_join(bundle, rank);
+}
+
+void planned_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
+{
+	struct planned *planned = (struct planned *)exchange;
+	size_t ready = first + count, *next = &planned->next[rank];
+	while (*next < planned->count && planned->ends[*next] <= ready)
+		join(planned, (*next)++, rank);
+	if (*next == planned->count)
+		*next = 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* XLA's fusion: elementwise neighbours become one kernel.
+ *
+ * An op joins the group of each elementwise op that it takes from, unless
+ * something outside has already taken from that group (the group stands where
+ * its last member stood, so whoever takes from it must come later). What a member hands to another
+ * is not read again, and not written unless somebody outside needs it. Updates stay apart from what
+ * makes gradients: the exchange lies between.
+ */
+#include "sim/base/arena.h"
+#include "sim/training/ops.h"
+
+struct fusion {
+	const struct op_graph *graph;
+	uint32_t *group; /* by op: the group's number, which is that of one of its ops */
+	bool *closed;    /* by group: taken from outside */
+	bool *leaves;    /* by op: somebody outside takes its output */
+	bool *stays;     /* by op: somebody inside does */
+};
+
+static bool joins(const struct fusion *f, const struct op *op, uint32_t input)
+{
+	const struct op *from = &f->graph->ops[input];
+	return op->elementwise && from->elementwise && !f->closed[f->group[input]] &&
+	       (from->update_of == op->update_of || from->input_count == 0);
+}
+
+static void merge(struct fusion *f, uint32_t from, uint32_t into)
+{
+	for (size_t i = 0; from != into && i <= into; i++)
+		if (f->group[i] == from)
+			f->group[i] = into;
+}
+
+static void find_groups(struct fusion *f)
+{
+	for (uint32_t i = 0; i < f->graph->count; i++) {
+		const struct op *op = &f->graph->ops[i];
+		f->group[i] = i;
+		for (uint32_t k = 0; k < op->input_count; k++)
+			if (f->group[op->inputs[k]] != i && joins(f, op, op->inputs[k]))
+				merge(f, f->group[op->inputs[k]], i);
+		for (uint32_t k = 0; k < op->input_count; k++) {
+			bool inside = f->group[op->inputs[k]] == i;
+			*(inside ? &f->stays[op->inputs[k]] : &f->leaves[op->inputs[k]]) = true;
+			if (!inside)
+				f->closed[f->group[op->inputs[k]]] = true;
+		}
+	}
+}
+
+/* Ops in the order of their groups' last members; where[group] is the new op. */
+static void collect(struct arena *arena, const struct fusion *f, struct op *ops, uint32_t *where,
+		    size_t *count)
+{
+	const struct op_graph *graph = f->graph;
+	size_t *inputs = ARENA_ARRAY(arena, graph->count, size_t);
+	size_t *gradients = ARENA_ARRAY(arena, graph->count, size_t);
+	for (size_t i = 0; i < graph->count; i++) {
+		inputs[f->group[i]] += graph->ops[i].input_count;
+		gradients[f->group[i]] += graph->ops[i].gradient_count;
+	}
+	for (size_t i = 0; i < graph->count; i++) {
+		if (f->group[i] != i)
+			continue;
+		where[i] = (uint32_t)*count;
+		ops[*count] = graph->ops[i];
+		ops[*count].inputs = ARENA_ARRAY(arena, inputs[i] + 1, uint32_t);
+		ops[*count].gradients = ARENA_ARRAY(arena, gradients[i] + 1, uint32_t);
+		ops[*count].input_count = ops[*count].gradient_count = 0;
+		ops[*count].work = (struct kernel_work){0};
+		(*count)++;
+	}
+}
+
+static void take_in(const struct fusion *f, uint32_t index, const uint32_t *where, struct op *group)
+{
+	const struct op *op = &f->graph->ops[index];
+	uint32_t *inputs = (uint32_t *)group->inputs, *gradients = (uint32_t *)group->gradients;
+	double saved_B = 0;
+	for (uint32_t k = 0; k < op->input_count; k++) {
+		uint32_t from = op->inputs[k];
+		if (f->group[from] == f->group[index])
+			saved_B += f->graph->ops[from].output_B;
+		else
+			inputs[group->input_count++] = where[f->group[from]];
+	}
+	if (f->stays[index] && !f->leaves[index])
+		saved_B += op->output_B;
+	for (uint32_t k = 0; k < op->gradient_count; k++)
+		gradients[group->gradient_count++] = op->gradients[k];
+	group->work.flop += op->kernels * op->work.flop;
+	group->work.bytes_B += op->kernels * op->work.bytes_B - saved_B;
+}
+
+/* The whole work is now each kernel's share. */
+static void share_out(struct op *op)
+{
+	op->kernels = op->elementwise ? 1 : op->kernels;
+	op->library = op->library && !op->elementwise; /* XLA writes its own */
+	if (op->kernels > 1) {
+		op->work.flop /= op->kernels;
+		op->work.bytes_B /= op->kernels;
+	}
+}
+
+struct op_graph op_graph_fuse(struct arena *arena, const struct op_graph *graph)
+{
+	struct fusion f = {.graph = graph,
+			   .group = ARENA_ARRAY(arena, graph->count, uint32_t),
+			   .closed = ARENA_ARRAY(arena, graph->count, bool),
+			   .leaves = ARENA_ARRAY(arena, graph->count, bool),
+			   .stays = ARENA_ARRAY(arena, graph->count, bool)};
+	struct op *ops = ARENA_ARRAY(arena, graph->count, struct op);
+	uint32_t *where = ARENA_ARRAY(arena, graph->count, uint32_t);
+	struct op_graph fused = *graph;
+	fused.ops = ops;
+	fused.count = 0;
+	find_groups(&f);
+	collect(arena, &f, ops, where, &fused.count);
+	for (uint32_t i = 0; i < graph->count; i++)
+		take_in(&f, i, where, &ops[where[f.group[i]]]);
+	for (size_t i = 0; i < fused.count; i++)
+		share_out(&ops[i]);
+	fused.output = where[f.group[graph->output]];
+	fused.loss = where[f.group[graph->loss]];
+	return fused;
+}
