@@ -3,9 +3,19 @@
  *
  * One file for each (ring.c, halving_doubling.c ...) with a const struct
  * algorithm, one line each in algorithms.def. Each has its IDEAL TIME, a pure
- * function for ranks whose every message costs latency + size * spB, one after
- * the other in each direction of a port, nothing shared; tests compare it with
- * the run of the schedule to the picosecond.
+ * function. It holds where nothing is shared: each WIRE (a sender, a receiver, a
+ * channel) is a link of its own on which a message of size B takes latency + size
+ * * spB and the messages follow each other as closely as spB lets them; all ranks
+ * begin at once. Tests compare it with the run of the schedule to the picosecond.
+ * What sharing costs (channels on one link, servers that are everybody's peer) is
+ * what the simulation is for.
+ *
+ * Chunks are equal parts of the buffer, of fractions of a byte if it must be: a
+ * fluid is cut, not an array. So every size in a schedule is proportional to
+ * size_B, and a schedule made for 1 B serves for all sizes.
+ * In schedules of reduce_scatter and all_gather chunk c belongs to rank
+ * c % rank_count; in those of all_to_all it goes from rank c / rank_count to
+ * rank c % rank_count.
  */
 #ifndef FARWIRE_COLLECTIVE_ALGORITHM_H
 #define FARWIRE_COLLECTIVE_ALGORITHM_H
@@ -16,7 +26,7 @@
  * server's shards are ranks rank_count..rank_count+server_count-1. */
 struct algorithm_spec {
 	size_t rank_count;
-	double size_B; /* the whole buffer */
+	double size_B;         /* the whole buffer */
 	size_t channel_count;  /* rings or pairs of trees side by side; >= 1 */
 	size_t pipeline_count; /* pieces of a tree's part that follow each other; >= 1 */
 	size_t root;           /* of a broadcast */
@@ -29,9 +39,11 @@ struct algorithm_spec {
 	const uint32_t *order;
 };
 
-struct ideal_link { /* of every pair of ranks */
+struct ideal_link { /* of every wire */
 	double latency_s, spB;
-	double reduce_spB; /* of adding a received byte; 0 */
+	/* Of adding a received byte; 0 where it is fused with receiving. Reductions of
+	 * a rank that depend on each other add up, others go on side by side. */
+	double reduce_spB;
 };
 
 struct algorithm {
@@ -42,8 +54,6 @@ struct algorithm {
 	 * ranks must be a power of two". */
 	const char *(*refuse)(const struct algorithm_spec *spec);
 	const struct schedule *(*build)(struct arena *arena, const struct algorithm_spec *spec);
-	/* Where channels and nodes matter, of the uncontended case that the
-	 * function's own comment states. */
 	double (*ideal_s)(const struct algorithm_spec *spec, const struct ideal_link *link);
 };
 

@@ -51,16 +51,16 @@ struct schedule_step {
 	uint8_t kind; /* enum step_kind */
 	uint16_t channel;
 	uint32_t rank;
-	uint32_t peer;   /* of a send: the receiver */
+	uint32_t peer; /* of a send: the receiver */
 	uint32_t chunk;
-	uint32_t source; /* of a reduction or copy: the send; NO_STEP: none */
+	uint32_t source;                   /* of a reduction or copy: the send; NO_STEP: none */
 	uint32_t after_first, after_count; /* of schedule.after; a source is not listed */
 };
 
 struct schedule {
 	enum collective collective;
 	size_t rank_count, channel_count, chunk_count, step_count;
-	const double *chunk_B; /* size of each chunk */
+	const double *chunk_B;             /* size of each chunk */
 	const struct schedule_step *steps; /* every step behind all it comes after */
 	const uint32_t *after;
 };
@@ -69,7 +69,11 @@ struct schedule_builder;
 struct schedule_builder *schedule_builder_new(struct arena *arena, enum collective collective,
 					      size_t rank_count, size_t channel_count,
 					      size_t chunk_count, const double *chunk_B);
-/* Each returns the new step's index. NO_STEP among after[count] is left out. */
+/* Room for so many steps and edges in all, so that large schedules are built
+ * without growing. Optional, before the first step. */
+void schedule_reserve(struct schedule_builder *builder, size_t step_count, size_t after_count);
+/* Each returns the new step's index. NO_STEP among after[count] is left out. A
+ * step comes after steps of its own rank or sends to it: a rank knows no others. */
 uint32_t schedule_send(struct schedule_builder *builder, size_t rank, size_t peer, size_t chunk,
 		       size_t channel, const uint32_t *after, size_t after_count);
 uint32_t schedule_reduce(struct schedule_builder *builder, size_t rank, size_t chunk,
@@ -83,10 +87,12 @@ const struct schedule *schedule_finish(struct schedule_builder *builder);
  * end, each contribution counted. NULL if the collective is done right (of an
  * all-reduce: every chunk of every rank, servers apart, has every worker's
  * contribution exactly once; `worker_count` ranks are workers, the ones after
- * them only help), else what is wrong, in words. Of all_gather chunk c starts at
- * rank owner[c], of reduce_scatter it must end there, of broadcast owner[c] is
- * the root; of all_to_all chunk c goes from owner[c] to target[c]. Both may be
- * NULL for an all-reduce. */
+ * them only help and have nothing of their own at first), else what is wrong, in
+ * words. Of all_gather chunk c starts at rank owner[c], of reduce_scatter it must
+ * end there, of broadcast owner[c] is the root; of all_to_all chunk c goes from
+ * owner[c] to target[c]. Both may be NULL for an all-reduce. The steps are played
+ * in the order of the array; a schedule that is right in every order that its
+ * edges allow has no race (tests/property/test_schedules.c tries many). */
 const char *schedule_meaning(struct arena *arena, const struct schedule *schedule,
 			     size_t worker_count, const uint32_t *owner, const uint32_t *target);
 /* Bytes that rank sends, and receives, in all. */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* All-to-all by exchange in n - 1 rounds: in round i each rank sends to the one
+ * i places further on the ring and hears from the one i places back, so that
+ * nobody has two senders at a time. The rounds are dealt out to the channels; on
+ * one channel a rank goes on when its message has arrived and it has taken the
+ * one sent to it. A rank's own part is copied inside its memory. */
+#include "sim/base/arena.h"
+#include "sim/collective/algorithms.h"
+#include "sim/collective/pattern.h"
+
+static void exchange(struct schedule_builder *builder, const struct algorithm_spec *spec,
+		     size_t distance, uint32_t *last, uint32_t *sends)
+{
+	size_t n = spec->rank_count, channel = (distance - 1) % spec->channel_count;
+	last += channel * n * 2; /* of each rank: its last send and its last take */
+	for (size_t i = 0; i < n; i++) {
+		size_t rank = pattern_rank(spec, channel, i);
+		size_t peer = pattern_rank(spec, channel, (i + distance) % n);
+		sends[rank] = schedule_send(builder, rank, peer, rank * n + peer, channel,
+					    &last[rank * 2], 2);
+	}
+	for (size_t i = 0; i < n; i++) {
+		size_t rank = pattern_rank(spec, channel, i);
+		size_t from = pattern_rank(spec, channel, (i + n - distance) % n);
+		last[rank * 2] = sends[rank];
+		last[rank * 2 + 1] = schedule_copy(builder, rank, from * n + rank, channel,
+						   sends[from], NULL, 0);
+	}
+}
+
+static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+{
+	size_t n = spec->rank_count;
+	/* A rank's buffer is cut in n, and there are n buffers. */
+	struct schedule_builder *builder =
+		schedule_builder_new(arena, COLLECTIVE_ALL_TO_ALL, n, spec->channel_count, n * n,
+				     pattern_cut(arena, n * n, spec->size_B * (double)n));
+	schedule_reserve(builder, n + 2 * n * (n - 1), 2 * n * (n - 1));
+	uint32_t *last = pattern_last(arena, spec->channel_count * n * 2);
+	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);
+	for (size_t rank = 0; rank < n; rank++)
+		schedule_copy(builder, rank, rank * n + rank, 0, NO_STEP, NULL, 0);
+	for (size_t distance = 1; distance < n; distance++)
+		exchange(builder, spec, distance, last, sends);
+	return schedule_finish(builder);
+}
+
+/* The rounds of the busiest channel: ceil((n - 1)/k) (L + S/n s). */
+static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
+{
+	size_t n = spec->rank_count, k = spec->channel_count;
+	return (double)((n - 1 + k - 1) / k) *
+	       pattern_message_s(link, spec->size_B / (double)n, 1, false);
+}
+
+const struct algorithm algorithm_all_to_all = {
+	.name = "all_to_all",
+	.help = "all-to-all in rounds, in each of which everybody has one peer",
+	.collective = COLLECTIVE_ALL_TO_ALL,
+	.refuse = pattern_any,
+	.build = build,
+	.ideal_s = ideal_s,
+};

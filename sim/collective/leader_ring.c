@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Leader-based (two-level) all-reduce, as MPI libraries do on nodes with one
+ * NIC: a chain brings the node's sum to its LEADER (the first of the node on the
+ * channel's ring), the leaders do a ring all-reduce, a chain takes the result to
+ * the others. The chains are pipelined by the ring's chunks, pipeline_count to
+ * each part of a leader. Nodes may differ in size. */
+#include "sim/base/arena.h"
+#include "sim/collective/algorithms.h"
+#include "sim/collective/pattern.h"
+
+struct leaders {
+	struct schedule_builder *builder;
+	const struct pattern_nodes *nodes;
+	size_t channel, chunk, chunk_count; /* of the channel */
+	uint32_t *last;                     /* by rank */
+};
+
+/* A rank passes a chunk on when it has added its own; it takes them in order. */
+static void chain_up(const struct leaders *l, size_t node)
+{
+	const uint32_t *ranks = l->nodes->ranks;
+	for (size_t chunk = l->chunk; chunk < l->chunk + l->chunk_count; chunk++) {
+		uint32_t taken = NO_STEP;
+		for (size_t i = l->nodes->first[node + 1] - 1; i > l->nodes->first[node]; i--) {
+			uint32_t to = ranks[i - 1];
+			uint32_t send = schedule_send(l->builder, ranks[i], to, chunk, l->channel,
+						      &taken, 1);
+			taken = schedule_reduce(l->builder, to, chunk, l->channel, send,
+						&l->last[to], 1);
+			l->last[to] = taken;
+		}
+	}
+}
+
+static void chain_down(const struct leaders *l, size_t node)
+{
+	const uint32_t *ranks = l->nodes->ranks;
+	uint32_t leader_last = l->last[ranks[l->nodes->first[node]]];
+	for (size_t chunk = l->chunk; chunk < l->chunk + l->chunk_count; chunk++) {
+		uint32_t taken = leader_last;
+		for (size_t i = l->nodes->first[node]; i + 1 < l->nodes->first[node + 1]; i++) {
+			uint32_t to = ranks[i + 1];
+			uint32_t send = schedule_send(l->builder, ranks[i], to, chunk, l->channel,
+						      &taken, 1);
+			taken = schedule_copy(l->builder, to, chunk, l->channel, send, &l->last[to],
+					      1);
+			l->last[to] = taken;
+		}
+	}
+}
+
+static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+{
+	size_t n = spec->rank_count, m = pattern_nodes(arena, spec, 0).count;
+	size_t part_count = m * spec->pipeline_count;
+	size_t chunk_count = spec->channel_count * part_count;
+	struct schedule_builder *builder =
+		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count,
+				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
+	schedule_reserve(builder, 4 * chunk_count * (n - 1), 4 * chunk_count * (n - 1));
+	uint32_t *leaders = ARENA_ARRAY(arena, m, uint32_t);
+	uint32_t *sends = ARENA_ARRAY(arena, part_count, uint32_t);
+	for (size_t channel = 0; channel < spec->channel_count; channel++) {
+		struct pattern_nodes nodes = pattern_nodes(arena, spec, channel);
+		struct leaders l = {.builder = builder,
+				    .nodes = &nodes,
+				    .channel = channel,
+				    .chunk = channel * part_count,
+				    .chunk_count = part_count,
+				    .last = pattern_last(arena, n)};
+		for (size_t node = 0; node < m; node++) {
+			chain_up(&l, node);
+			leaders[node] = nodes.ranks[nodes.first[node]];
+		}
+		struct pattern_ring ring = {.channel = channel,
+					    .count = m,
+					    .ranks = leaders,
+					    .chunk = l.chunk,
+					    .span = spec->pipeline_count,
+					    .last = l.last,
+					    .sends = sends};
+		pattern_lap(builder, &ring, true);
+		pattern_lap(builder, &ring, false);
+		for (size_t node = 0; node < m; node++)
+			chain_down(&l, node);
+	}
+	return schedule_finish(builder);
+}
+
+/* Without additions, c = S/(k m p) and g ranks in the fullest node:
+ * 2 ((g - 1) (L + c s) + (m p - 1) c s) + 2 (m - 1) (L + p c s).
+ * A chain is a message of all chunks with g - 2 hops of one more before it. */
+static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
+{
+	struct arena *arena = arena_new();
+	struct pattern_nodes nodes = pattern_nodes(arena, spec, 0);
+	arena_free(arena);
+	size_t g = nodes.most, m = nodes.count, p = spec->pipeline_count;
+	double chunk_B = spec->size_B / (double)(spec->channel_count * m * p), sum_s = 0;
+	for (int adds = 0; adds < 2; adds++) {
+		if (g > 1)
+			sum_s += pattern_message_s(link, chunk_B, m * p, adds) +
+				 (double)(g - 2) * pattern_message_s(link, chunk_B, 1, adds);
+		sum_s += (double)(m - 1) * pattern_message_s(link, chunk_B, p, adds);
+	}
+	return sum_s;
+}
+
+const struct algorithm algorithm_leader_ring = {
+	.name = "leader_ring",
+	.help = "all-reduce to a leader in each node, round a ring of leaders, and back",
+	.collective = COLLECTIVE_ALL_REDUCE,
+	.refuse = pattern_any,
+	.build = build,
+	.ideal_s = ideal_s,
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parameter server (Li et al. 2014): each of the servers keeps a shard of the
+ * buffer; workers push their values to all, a server adds up what comes, and
+ * when it has heard of all it answers to all. Servers are the ranks after the
+ * workers, without values of their own; the first push is stored, the others
+ * added one after the other, from the worker whose number is the shard's on (all
+ * workers are ready at about the same time, so which is first matters little).
+ * A shard is cut in pipeline_count pieces that follow each other. */
+#include "sim/base/arena.h"
+#include "sim/collective/algorithms.h"
+#include "sim/collective/pattern.h"
+
+static const char *refuse(const struct algorithm_spec *spec)
+{
+	return spec->server_count ? NULL : "there must be a server";
+}
+
+struct shard {
+	struct schedule_builder *builder;
+	size_t worker_count, server, channel, chunk;
+	uint32_t *sends; /* by worker */
+};
+
+/* One piece of a shard: pushed, added, answered. */
+static void serve(const struct shard *shard)
+{
+	size_t n = shard->worker_count, rank = n + shard->server;
+	for (size_t worker = 0; worker < n; worker++)
+		shard->sends[worker] = schedule_send(shard->builder, worker, rank, shard->chunk,
+						     shard->channel, NULL, 0);
+	uint32_t last = NO_STEP;
+	for (size_t i = 0; i < n; i++)
+		last = (i ? schedule_reduce
+			  : schedule_copy)(shard->builder, rank, shard->chunk, shard->channel,
+					   shard->sends[(shard->server + i) % n], &last, 1);
+	for (size_t worker = 0; worker < n; worker++) {
+		uint32_t answer = schedule_send(shard->builder, rank, worker, shard->chunk,
+						shard->channel, &last, 1);
+		schedule_copy(shard->builder, worker, shard->chunk, shard->channel, answer,
+			      &shard->sends[worker], 1);
+	}
+}
+
+static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+{
+	size_t n = spec->rank_count, shards = spec->server_count, p = spec->pipeline_count;
+	size_t chunk_count = spec->channel_count * shards * p;
+	struct schedule_builder *builder =
+		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n + shards, spec->channel_count,
+				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
+	schedule_reserve(builder, 4 * n * chunk_count, 4 * n * chunk_count);
+	struct shard shard = {
+		.builder = builder, .worker_count = n, .sends = ARENA_ARRAY(arena, n, uint32_t)};
+	/* Piece by piece, so that a worker begins with the first of all shards. */
+	for (shard.channel = 0; shard.channel < spec->channel_count; shard.channel++)
+		for (size_t piece = 0; piece < p; piece++)
+			for (shard.server = 0; shard.server < shards; shard.server++) {
+				shard.chunk = (shard.channel * shards + shard.server) * p + piece;
+				serve(&shard);
+			}
+	return schedule_finish(builder);
+}
+
+/* c = S/(k shards p): 2 (L + c s) + (p - 1) c s + (n - 1) c r. */
+static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
+{
+	double chunk_B = spec->size_B /
+			 (double)(spec->channel_count * spec->server_count * spec->pipeline_count);
+	return 2 * pattern_message_s(link, chunk_B, 1, false) +
+	       (double)(spec->pipeline_count - 1) * chunk_B * link->spB +
+	       (double)(spec->rank_count - 1) * chunk_B * link->reduce_spB;
+}
+
+const struct algorithm algorithm_parameter_server = {
+	.name = "parameter_server",
+	.help = "all-reduce by servers that add what workers push and answer to all",
+	.collective = COLLECTIVE_ALL_REDUCE,
+	.refuse = refuse,
+	.build = build,
+	.ideal_s = ideal_s,
+};

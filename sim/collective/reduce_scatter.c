@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ring reduce-scatter: the first lap of the ring all-reduce; each rank ends with the
+ * sum of its own part (chunk channel * rank_count + rank). */
+#include "sim/collective/algorithms.h"
+#include "sim/collective/pattern.h"
+
+static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+{
+	return pattern_rings(arena, spec, COLLECTIVE_REDUCE_SCATTER, true, false);
+}
+
+/* n - 1 messages of S/(n k). */
+static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
+{
+	double chunk_B = spec->size_B / (double)(spec->rank_count * spec->channel_count);
+	return (double)(spec->rank_count - 1) * pattern_message_s(link, chunk_B, 1, true);
+}
+
+const struct algorithm algorithm_reduce_scatter = {
+	.name = "reduce_scatter",
+	.help = "reduce-scatter round a ring: each rank ends with the sum of its part",
+	.collective = COLLECTIVE_REDUCE_SCATTER,
+	.refuse = pattern_any,
+	.build = build,
+	.ideal_s = ideal_s,
+};

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/collective/schedule.h"
+
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+
+const char *collective_name(enum collective collective)
+{
+	static const char *const names[COLLECTIVE_COUNT] = {
+		[COLLECTIVE_ALL_REDUCE] = "all_reduce",
+		[COLLECTIVE_REDUCE_SCATTER] = "reduce_scatter",
+		[COLLECTIVE_ALL_GATHER] = "all_gather",
+		[COLLECTIVE_BROADCAST] = "broadcast",
+		[COLLECTIVE_ALL_TO_ALL] = "all_to_all",
+	};
+	FW_ASSERT(collective < COLLECTIVE_COUNT);
+	return names[collective];
+}
+
+/* nccl-tests, doc/PERFORMANCE.md. */
+double collective_bus_ratio(enum collective collective, size_t rank_count)
+{
+	FW_ASSERT(rank_count > 0);
+	double others_ratio = (double)(rank_count - 1) / (double)rank_count;
+	switch (collective) {
+	case COLLECTIVE_ALL_REDUCE:
+		return 2 * others_ratio;
+	case COLLECTIVE_REDUCE_SCATTER:
+	case COLLECTIVE_ALL_GATHER:
+	case COLLECTIVE_ALL_TO_ALL:
+		return others_ratio;
+	case COLLECTIVE_BROADCAST:
+	case COLLECTIVE_COUNT:
+		break;
+	}
+	return 1;
+}
+
+/* ---- building ---- */
+
+struct schedule_builder {
+	struct arena *arena;
+	struct schedule schedule;
+	VEC(struct schedule_step) steps;
+	VEC(uint32_t) after;
+};
+
+struct schedule_builder *schedule_builder_new(struct arena *arena, enum collective collective,
+					      size_t rank_count, size_t channel_count,
+					      size_t chunk_count, const double *chunk_B)
+{
+	FW_ASSERT(channel_count > 0 && channel_count <= UINT16_MAX);
+	FW_ASSERT(rank_count < UINT32_MAX && chunk_count < UINT32_MAX);
+	struct schedule_builder *builder = ARENA_NEW(arena, struct schedule_builder);
+	builder->arena = arena;
+	builder->schedule = (struct schedule){.collective = collective,
+					      .rank_count = rank_count,
+					      .channel_count = channel_count,
+					      .chunk_count = chunk_count,
+					      .chunk_B = chunk_B};
+	return builder;
+}
+
+void schedule_reserve(struct schedule_builder *builder, size_t step_count, size_t after_count)
+{
+	FW_ASSERT(builder->steps.count == 0);
+	builder->steps.items = ARENA_ARRAY(builder->arena, step_count, struct schedule_step);
+	builder->steps.room = step_count;
+	builder->after.items = ARENA_ARRAY(builder->arena, after_count, uint32_t);
+	builder->after.room = after_count;
+}
+
+static uint32_t add(struct schedule_builder *builder, struct schedule_step step,
+		    const uint32_t *after, size_t after_count)
+{
+	const struct schedule *schedule = &builder->schedule;
+	size_t index = builder->steps.count;
+	FW_ASSERT(index < NO_STEP);
+	FW_ASSERT(step.rank < schedule->rank_count && step.chunk < schedule->chunk_count &&
+		  step.channel < schedule->channel_count);
+	FW_ASSERT(builder->after.count + after_count < UINT32_MAX);
+	step.after_first = (uint32_t)builder->after.count;
+	for (size_t i = 0; i < after_count; i++) {
+		if (after[i] == NO_STEP)
+			continue;
+		FW_ASSERT(after[i] < index);
+		*VEC_PUSH(builder->arena, &builder->after) = after[i];
+		step.after_count++;
+	}
+	*VEC_PUSH(builder->arena, &builder->steps) = step;
+	return (uint32_t)index;
+}
+
+uint32_t schedule_send(struct schedule_builder *builder, size_t rank, size_t peer, size_t chunk,
+		       size_t channel, const uint32_t *after, size_t after_count)
+{
+	FW_ASSERT(peer < builder->schedule.rank_count && peer != rank);
+	return add(builder,
+		   (struct schedule_step){.kind = STEP_SEND,
+					  .channel = (uint16_t)channel,
+					  .rank = (uint32_t)rank,
+					  .peer = (uint32_t)peer,
+					  .chunk = (uint32_t)chunk,
+					  .source = NO_STEP},
+		   after, after_count);
+}
+
+static uint32_t take(struct schedule_builder *builder, struct schedule_step step,
+		     const uint32_t *after, size_t after_count)
+{
+	FW_ASSERT(step.source == NO_STEP || step.source < builder->steps.count);
+	return add(builder, step, after, after_count);
+}
+
+uint32_t schedule_reduce(struct schedule_builder *builder, size_t rank, size_t chunk,
+			 size_t channel, uint32_t source, const uint32_t *after, size_t after_count)
+{
+	FW_ASSERT(source != NO_STEP);
+	return take(builder,
+		    (struct schedule_step){.kind = STEP_REDUCE,
+					   .channel = (uint16_t)channel,
+					   .rank = (uint32_t)rank,
+					   .chunk = (uint32_t)chunk,
+					   .source = source},
+		    after, after_count);
+}
+
+uint32_t schedule_copy(struct schedule_builder *builder, size_t rank, size_t chunk, size_t channel,
+		       uint32_t source, const uint32_t *after, size_t after_count)
+{
+	return take(builder,
+		    (struct schedule_step){.kind = STEP_COPY,
+					   .channel = (uint16_t)channel,
+					   .rank = (uint32_t)rank,
+					   .chunk = (uint32_t)chunk,
+					   .source = source},
+		    after, after_count);
+}
+
+const struct schedule *schedule_finish(struct schedule_builder *builder)
+{
+	builder->schedule.steps = builder->steps.items;
+	builder->schedule.step_count = builder->steps.count;
+	builder->schedule.after = builder->after.items;
+	return &builder->schedule;
+}
+
+/* ---- meaning ---- */
+
+/* A value of a chunk: how often each worker's contribution is in it. Values do
+ * not change once made, so a send is a pointer. NULL: nothing there. */
+
+struct play {
+	struct arena *arena;
+	const struct schedule *schedule;
+	size_t worker_count;
+	const uint16_t **held; /* [rank * chunk_count + chunk] */
+	const uint16_t **sent; /* by step */
+	bool *awaited;         /* of a send: some step takes it or comes after it */
+};
+
+static const uint16_t **held_at(const struct play *play, size_t rank, size_t chunk)
+{
+	return &play->held[rank * play->schedule->chunk_count + chunk];
+}
+
+static void begin(struct play *play, const uint32_t *owner)
+{
+	const struct schedule *schedule = play->schedule;
+	bool every = schedule->collective == COLLECTIVE_ALL_REDUCE ||
+		     schedule->collective == COLLECTIVE_REDUCE_SCATTER;
+	for (size_t rank = 0; rank < play->worker_count; rank++) {
+		uint16_t *own = ARENA_ARRAY(play->arena, play->worker_count, uint16_t);
+		own[rank] = 1;
+		for (size_t chunk = 0; chunk < schedule->chunk_count; chunk++)
+			if (every || owner[chunk] == rank)
+				*held_at(play, rank, chunk) = own;
+	}
+}
+
+static const char *complain(const struct play *play, size_t index, const char *what)
+{
+	const struct schedule_step *step = &play->schedule->steps[index];
+	static const char *const kinds[] = {"send", "reduce", "copy"};
+	return arena_printf(play->arena, "step %zu (rank %u, %s of chunk %u): %s", index,
+			    step->rank, step->kind < 3 ? kinds[step->kind] : "?", step->chunk,
+			    what);
+}
+
+/* What a rank cannot know of, and what is not there. */
+static const char *check_step(const struct play *play, size_t index)
+{
+	const struct schedule *schedule = play->schedule;
+	const struct schedule_step *step = &schedule->steps[index];
+	if (step->kind > STEP_COPY || step->rank >= schedule->rank_count ||
+	    step->chunk >= schedule->chunk_count || step->channel >= schedule->channel_count)
+		return complain(play, index, "is out of range");
+	for (size_t i = 0; i < step->after_count; i++) {
+		size_t before = schedule->after[step->after_first + i];
+		if (before >= index)
+			return complain(play, index, "comes before what it comes after");
+		const struct schedule_step *other = &schedule->steps[before];
+		if (other->rank != step->rank &&
+		    !(other->kind == STEP_SEND && other->peer == step->rank))
+			return complain(play, index, "comes after what its rank knows nothing of");
+		play->awaited[before] = true;
+	}
+	if (step->kind == STEP_SEND)
+		return step->peer >= schedule->rank_count || step->peer == step->rank
+			       ? complain(play, index, "goes nowhere")
+			       : NULL;
+	if (step->source == NO_STEP)
+		return step->kind == STEP_REDUCE ? complain(play, index, "adds nothing") : NULL;
+	if (step->source >= index)
+		return complain(play, index, "comes before its source");
+	const struct schedule_step *source = &schedule->steps[step->source];
+	if (source->kind != STEP_SEND || source->peer != step->rank || source->chunk != step->chunk)
+		return complain(play, index, "takes what was not sent to it");
+	play->awaited[step->source] = true;
+	return NULL;
+}
+
+static const char *play_step(struct play *play, size_t index)
+{
+	const struct schedule_step *step = &play->schedule->steps[index];
+	const uint16_t **held = held_at(play, step->rank, step->chunk);
+	if (step->kind == STEP_SEND) {
+		play->sent[index] = *held;
+		return *held ? NULL : complain(play, index, "the rank has nothing there");
+	}
+	if (step->source == NO_STEP)
+		return NULL;
+	const uint16_t *brought = play->sent[step->source];
+	if (step->kind == STEP_COPY) {
+		*held = brought;
+		return NULL;
+	}
+	if (!*held)
+		return complain(play, index, "the rank has nothing to add to");
+	uint16_t *sum = ARENA_ARRAY(play->arena, play->worker_count, uint16_t);
+	for (size_t i = 0; i < play->worker_count; i++)
+		sum[i] = (uint16_t)((*held)[i] + brought[i]);
+	*held = sum;
+	return NULL;
+}
+
+/* Must rank end with this chunk? With everybody's (every) or its owner's. */
+static bool wanted(const struct play *play, size_t rank, size_t chunk, const uint32_t *owner,
+		   const uint32_t *target, bool *every)
+{
+	*every = false;
+	switch (play->schedule->collective) {
+	case COLLECTIVE_ALL_REDUCE:
+		*every = true;
+		return true;
+	case COLLECTIVE_REDUCE_SCATTER:
+		*every = true;
+		return owner[chunk] == rank;
+	case COLLECTIVE_ALL_TO_ALL:
+		return target[chunk] == rank;
+	case COLLECTIVE_ALL_GATHER:
+	case COLLECTIVE_BROADCAST:
+	case COLLECTIVE_COUNT:
+		break;
+	}
+	return true;
+}
+
+static const char *check_end(const struct play *play, size_t rank, size_t chunk,
+			     const uint32_t *owner, const uint32_t *target)
+{
+	bool every;
+	if (!wanted(play, rank, chunk, owner, target, &every))
+		return NULL;
+	const uint16_t *held = *held_at(play, rank, chunk);
+	if (!held)
+		return arena_printf(play->arena, "rank %zu ends without chunk %zu", rank, chunk);
+	for (size_t i = 0; i < play->worker_count; i++) {
+		unsigned expected = every || owner[chunk] == i;
+		if (held[i] != expected)
+			return arena_printf(play->arena,
+					    "rank %zu ends with chunk %zu in which rank %zu's "
+					    "contribution is %u times, not %u",
+					    rank, chunk, i, held[i], expected);
+	}
+	return NULL;
+}
+
+const char *schedule_meaning(struct arena *arena, const struct schedule *schedule,
+			     size_t worker_count, const uint32_t *owner, const uint32_t *target)
+{
+	FW_ASSERT(worker_count > 0 && worker_count <= schedule->rank_count);
+	FW_ASSERT(owner || schedule->collective == COLLECTIVE_ALL_REDUCE);
+	FW_ASSERT(target || schedule->collective != COLLECTIVE_ALL_TO_ALL);
+	struct play play = {.arena = arena, .schedule = schedule, .worker_count = worker_count};
+	play.held =
+		ARENA_ARRAY(arena, schedule->rank_count * schedule->chunk_count, const uint16_t *);
+	play.sent = ARENA_ARRAY(arena, schedule->step_count, const uint16_t *);
+	play.awaited = ARENA_ARRAY(arena, schedule->step_count, bool);
+	begin(&play, owner);
+	for (size_t i = 0; i < schedule->step_count; i++) {
+		const char *wrong = check_step(&play, i);
+		if (!wrong)
+			wrong = play_step(&play, i);
+		if (wrong)
+			return wrong;
+	}
+	for (size_t i = 0; i < schedule->step_count; i++)
+		if (schedule->steps[i].kind == STEP_SEND && !play.awaited[i])
+			return complain(&play, i, "nobody takes it");
+	for (size_t rank = 0; rank < worker_count; rank++)
+		for (size_t chunk = 0; chunk < schedule->chunk_count; chunk++) {
+			const char *wrong = check_end(&play, rank, chunk, owner, target);
+			if (wrong)
+				return wrong;
+		}
+	return NULL;
+}
+
+/* ---- bytes ---- */
+
+double schedule_sent_B(const struct schedule *schedule, size_t rank)
+{
+	double sent_B = 0;
+	for (size_t i = 0; i < schedule->step_count; i++) {
+		const struct schedule_step *step = &schedule->steps[i];
+		if (step->kind == STEP_SEND && step->rank == rank)
+			sent_B += schedule->chunk_B[step->chunk];
+	}
+	return sent_B;
+}
+
+double schedule_received_B(const struct schedule *schedule, size_t rank)
+{
+	double received_B = 0;
+	for (size_t i = 0; i < schedule->step_count; i++) {
+		const struct schedule_step *step = &schedule->steps[i];
+		if (step->kind == STEP_SEND && step->peer == rank)
+			received_B += schedule->chunk_B[step->chunk];
+	}
+	return received_B;
+}
