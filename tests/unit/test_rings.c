@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rings over topologies whose rings can be counted by hand. */
+#include "sim/base/arena.h"
+#include "sim/collective/rings.h"
+#include "tests/test.h"
+
+static const char *const infiniband[] = {"infiniband", NULL};
+
+struct site {
+	struct arena *arena;
+	struct fabric *fabric;
+	struct ring_place ranks[1024];
+	size_t rank_count;
+};
+
+static void site_open(struct site *site)
+{
+	site->arena = arena_new();
+	site->fabric = fabric_new(site->arena, engine_new(site->arena, NULL));
+	site->rank_count = 0;
+}
+
+/* No framing: goodput is capacity. */
+static void join(struct site *site, const char *kind, int a, int b, double capacity_Bps)
+{
+	struct link_traits traits = {
+		.capacity_Bps = {capacity_Bps, capacity_Bps},
+		.latency_s = 1e-6,
+	};
+	const char *name =
+		arena_printf(site->arena, "%s%zu", kind, fabric_link_count(site->fabric));
+	fabric_link_add(site->fabric, name, kind, a, b, &traits);
+}
+
+static int node(struct site *site, const char *what)
+{
+	return fabric_node_add(site->fabric, arena_printf(site->arena, "%s%zu", what,
+							  fabric_node_count(site->fabric)));
+}
+
+static void add_rank(struct site *site, int gpu, int host)
+{
+	site->ranks[site->rank_count++] = (struct ring_place){gpu, host};
+}
+
+static struct rings found(struct site *site)
+{
+	return rings_find(site->arena, site->fabric, site->ranks, site->rank_count, infiniband);
+}
+
+/* Links of 25 GB/s between the GPUs of a DGX-1 with V100s (NVIDIA's DGX-1 with Tesla
+ * V100 white paper, figure 4): two quads, GPU i beside GPU i + 4. */
+static const int hybrid_mesh[8][8] = {
+	{0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0},
+	{2, 1, 2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1},
+	{0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0},
+};
+
+/* A machine with PCIe switches for each pair of GPUs, an adapter behind each, and
+ * NVLinks by mesh (NULL: none; cut: with those links of 1 only that P100s have). */
+static int add_machine(struct site *site, size_t gpu_count, const int mesh[8][8], bool p100,
+		       int *adapters)
+{
+	int host = node(site, "host"), gpus[8], plx = -1;
+	for (size_t i = 0; i < gpu_count; i++) {
+		if (i % 2 == 0) {
+			plx = node(site, "plx");
+			join(site, "pcie", host, plx, 12e9);
+			adapters[i / 2] = node(site, "nic");
+			join(site, "pcie", plx, adapters[i / 2], 12e9);
+		}
+		gpus[i] = node(site, "gpu");
+		join(site, "pcie", plx, gpus[i], 12e9);
+		add_rank(site, gpus[i], host);
+	}
+	for (size_t a = 0; mesh && a < gpu_count; a++)
+		for (size_t b = 0; b < a; b++)
+			if (mesh[a][b] > 0)
+				join(site, "nvlink", gpus[b], gpus[a],
+				     p100 ? 20e9 : 25e9 * mesh[a][b]);
+	return host;
+}
+
+/* How often each directed pair of ranks are neighbours. */
+static void count_pairs(const struct rings *rings, size_t rank_count, int uses[8][8])
+{
+	memset(uses, 0, 8 * sizeof(uses[0]));
+	for (size_t ring = 0; ring < rings->shape.ring_count; ring++) {
+		const uint32_t *order = rings->order + ring * rank_count;
+		for (size_t i = 0; i < rank_count; i++)
+			uses[order[i]][order[(i + 1) % rank_count]]++;
+	}
+}
+
+static bool is_permutation(const uint32_t *order, size_t count)
+{
+	bool seen[1024] = {false};
+	for (size_t i = 0; i < count; i++) {
+		if (order[i] >= count || seen[order[i]])
+			return false;
+		seen[order[i]] = true;
+	}
+	return true;
+}
+
+/* Six links of a GPU can carry six rings, three cycles each way: each link's each
+ * direction is used exactly once. */
+static void dgx1_v100_uses_every_link_once_each_way(void)
+{
+	struct site site;
+	int adapters[4];
+	site_open(&site);
+	add_machine(&site, 8, hybrid_mesh, false, adapters);
+	struct rings rings = found(&site);
+	CHECK(rings.shape.ring_count == 6);
+	CHECK(rings.shape.inside == HOP_NVLINK);
+	CHECK_NEAR(rings.shape.inside_Bps, 150e9, 1e-9);
+	CHECK(rings.shape.node_count == 1 && rings.shape.rank_most == 8);
+	CHECK(rings.shape.network_Bps <= 0);
+	int uses[8][8];
+	count_pairs(&rings, 8, uses);
+	for (size_t a = 0; a < 8; a++)
+		for (size_t b = 0; b < 8; b++)
+			CHECK(uses[a][b] == hybrid_mesh[a][b]);
+	arena_free(site.arena);
+}
+
+/* A P100 has four links, one to each neighbour: two cycles, four rings. */
+static void dgx1_p100_has_four_rings(void)
+{
+	struct site site;
+	int adapters[4];
+	site_open(&site);
+	add_machine(&site, 8, hybrid_mesh, true, adapters);
+	struct rings rings = found(&site);
+	CHECK(rings.shape.ring_count == 4);
+	CHECK_NEAR(rings.shape.inside_Bps, 80e9, 1e-9);
+	int uses[8][8];
+	count_pairs(&rings, 8, uses);
+	for (size_t a = 0; a < 8; a++)
+		for (size_t b = 0; b < 8; b++)
+			CHECK(uses[a][b] == (hybrid_mesh[a][b] > 0));
+	arena_free(site.arena);
+}
+
+/* Without a search the ranks stand in their order, and 3-4 and 7-0 are no
+ * neighbours in the mesh: PCIe decides. */
+static void in_order_leaves_nvlink(void)
+{
+	struct site site;
+	int adapters[4];
+	site_open(&site);
+	add_machine(&site, 8, hybrid_mesh, true, adapters);
+	struct rings eight = rings_in_order(site.arena, site.fabric, site.ranks, 8, infiniband);
+	CHECK(eight.shape.ring_count == 1);
+	CHECK(eight.shape.inside == HOP_PCI);
+	CHECK_NEAR(eight.shape.inside_Bps, 12e9, 1e-9);
+	for (uint32_t i = 0; i < 8; i++)
+		CHECK(eight.order[i] == i);
+	/* Four of them are a ring of one link. */
+	struct rings four = rings_in_order(site.arena, site.fabric, site.ranks, 4, infiniband);
+	CHECK(four.shape.inside == HOP_NVLINK);
+	CHECK_NEAR(four.shape.inside_Bps, 20e9, 1e-9);
+	arena_free(site.arena);
+}
+
+/* Two GPUs: all the links between them in one ring. Three of a quad: the pair with
+ * the fewest links (1) bounds the cycles. */
+static void fewer_gpus_use_what_joins_them(void)
+{
+	struct site site;
+	int adapters[4];
+	site_open(&site);
+	add_machine(&site, 8, hybrid_mesh, false, adapters);
+	struct ring_place pair[] = {site.ranks[0], site.ranks[3]};
+	struct rings two = rings_find(site.arena, site.fabric, pair, 2, infiniband);
+	CHECK(two.shape.ring_count == 1);
+	CHECK_NEAR(two.shape.inside_Bps, 50e9, 1e-9);
+	struct rings three = rings_find(site.arena, site.fabric, site.ranks, 3, infiniband);
+	CHECK(three.shape.ring_count == 2);
+	CHECK_NEAR(three.shape.inside_Bps, 50e9, 1e-9);
+	/* 0 and 5 share no link. */
+	struct ring_place far[] = {site.ranks[0], site.ranks[5]};
+	struct rings over_pcie = rings_find(site.arena, site.fabric, far, 2, infiniband);
+	CHECK(over_pcie.shape.inside == HOP_PCI);
+	CHECK_NEAR(over_pcie.shape.inside_Bps, 12e9, 1e-9);
+	arena_free(site.arena);
+}
+
+/* Four GPUs with two links between every two (C4140): K4 has three Hamiltonian
+ * cycles, which use each pair twice: six rings. */
+static void full_mesh_of_four(void)
+{
+	struct site site;
+	site_open(&site);
+	int host = node(&site, "host"), gpus[4];
+	for (size_t i = 0; i < 4; i++) {
+		gpus[i] = node(&site, "gpu");
+		join(&site, "pcie", host, gpus[i], 12e9);
+		add_rank(&site, gpus[i], host);
+	}
+	for (size_t a = 0; a < 4; a++)
+		for (size_t b = 0; b < a; b++)
+			join(&site, "nvlink", gpus[a], gpus[b], 50e9);
+	struct rings rings = found(&site);
+	CHECK(rings.shape.ring_count == 6);
+	CHECK_NEAR(rings.shape.inside_Bps, 150e9, 1e-9);
+	int uses[8][8];
+	count_pairs(&rings, 4, uses);
+	for (size_t a = 0; a < 4; a++)
+		for (size_t b = 0; b < 4; b++)
+			CHECK(uses[a][b] == (a == b ? 0 : 2));
+	arena_free(site.arena);
+}
+
+/* Behind a switch any order will do: one ring with all the bandwidth. */
+static void nvswitch_is_one_ring(void)
+{
+	struct site site;
+	site_open(&site);
+	int host = node(&site, "host"), nvswitch = node(&site, "nvswitch");
+	for (size_t i = 0; i < 8; i++) {
+		int gpu = node(&site, "gpu");
+		join(&site, "pcie", host, gpu, 24e9);
+		join(&site, "nvlink", gpu, nvswitch, 300e9);
+		add_rank(&site, gpu, host);
+	}
+	struct rings rings = found(&site);
+	CHECK(rings.shape.ring_count == 1 && rings.shape.inside == HOP_NVLINK);
+	CHECK_NEAR(rings.shape.inside_Bps, 300e9, 1e-9);
+	arena_free(site.arena);
+}
+
+/* GPUs named so that the order of ranks jumps between PCIe switches: 0 and 2 share
+ * one, 1 and 3 the other. */
+static void pcie_neighbours_are_near(void)
+{
+	struct site site;
+	site_open(&site);
+	int host = node(&site, "host"), plx[2];
+	for (size_t i = 0; i < 2; i++) {
+		plx[i] = node(&site, "plx");
+		join(&site, "pcie", host, plx[i], 10e9);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		int gpu = node(&site, "gpu");
+		join(&site, "pcie", plx[i % 2], gpu, 12e9);
+		add_rank(&site, gpu, host);
+	}
+	struct rings rings = found(&site);
+	CHECK(rings.shape.ring_count == 1 && rings.shape.inside == HOP_PCI);
+	CHECK_NEAR(rings.shape.inside_Bps, 10e9, 1e-9);
+	static const uint32_t expected[] = {0, 2, 1, 3};
+	CHECK(memcmp(rings.order, expected, sizeof(expected)) == 0);
+	arena_free(site.arena);
+}
+
+/* machine_count DGX-1s on one switch. */
+static void open_cluster(struct site *site, size_t machine_count)
+{
+	site_open(site);
+	int crossbar = node(site, "switch");
+	for (size_t m = 0; m < machine_count; m++) {
+		int adapters[4];
+		add_machine(site, 8, hybrid_mesh, false, adapters);
+		for (size_t k = 0; k < 4; k++)
+			join(site, "infiniband", adapters[k], crossbar, 10e9);
+	}
+}
+
+/* Four adapters, four rings; each runs through a machine whole, is entered and left
+ * by the GPUs that are beside its adapter, and each GPU pair has one ring. */
+static void machines_are_joined_by_every_adapter(void)
+{
+	struct site site;
+	open_cluster(&site, 3);
+	struct rings rings = found(&site);
+	CHECK(rings.shape.node_count == 3 && rings.shape.rank_count == 24);
+	CHECK(rings.shape.ring_count == 4);
+	CHECK_NEAR(rings.shape.network_Bps, 40e9, 1e-9);
+	CHECK_NEAR(rings.shape.inside_Bps, 150e9, 1e-9);
+	bool entered[4] = {false};
+	for (size_t lane = 0; lane < 4; lane++) {
+		const uint32_t *order = rings.order + lane * 24;
+		CHECK(is_permutation(order, 24));
+		for (size_t m = 0; m < 3; m++) {
+			for (size_t i = 0; i < 8; i++)
+				CHECK(rings.node_of[order[8 * m + i]] == m);
+			uint32_t in = order[8 * m] % 8, out = order[8 * m + 7] % 8;
+			CHECK(in / 2 == lane && out / 2 == lane);
+			entered[in / 2] = true;
+		}
+	}
+	CHECK(entered[0] && entered[1] && entered[2] && entered[3]);
+	arena_free(site.arena);
+}
+
+/* A cluster of 1,024 GPUs is no harder than one machine. */
+static void a_thousand_ranks(void)
+{
+	struct site site;
+	open_cluster(&site, 128);
+	struct rings rings = found(&site);
+	CHECK(rings.shape.node_count == 128 && rings.shape.ring_count == 4);
+	for (size_t lane = 0; lane < 4; lane++)
+		CHECK(is_permutation(rings.order + lane * 1024, 1024));
+	arena_free(site.arena);
+}
+
+/* One GPU in each machine: its neighbours are across the network. */
+static void single_gpus(void)
+{
+	struct site site;
+	site_open(&site);
+	int crossbar = node(&site, "switch");
+	for (size_t m = 0; m < 3; m++) {
+		int host = node(&site, "host"), gpu = node(&site, "gpu"), nic = node(&site, "nic");
+		join(&site, "pcie", host, gpu, 12e9);
+		join(&site, "pcie", host, nic, 12e9);
+		join(&site, "infiniband", nic, crossbar, 6e9);
+		add_rank(&site, gpu, host);
+	}
+	struct rings rings = found(&site);
+	CHECK(rings.shape.node_count == 3 && rings.shape.rank_most == 1);
+	CHECK(rings.shape.inside_Bps <= 0);
+	CHECK_NEAR(rings.shape.network_Bps, 6e9, 1e-9);
+	CHECK(rings.shape.ring_count == 1);
+	CHECK(is_permutation(rings.order, 3));
+	arena_free(site.arena);
+}
+
+static const struct test tests[] = {
+	TEST(dgx1_v100_uses_every_link_once_each_way),
+	TEST(dgx1_p100_has_four_rings),
+	TEST(in_order_leaves_nvlink),
+	TEST(fewer_gpus_use_what_joins_them),
+	TEST(full_mesh_of_four),
+	TEST(nvswitch_is_one_ring),
+	TEST(pcie_neighbours_are_near),
+	TEST(machines_are_joined_by_every_adapter),
+	TEST(a_thousand_ranks),
+	TEST(single_gpus),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
