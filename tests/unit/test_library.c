@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the library's model chooses, by NCCL's constants. */
+#include "sim/base/arena.h"
+#include "sim/cfg/cfg.h"
+#include "sim/collective/library.h"
+#include "tests/test.h"
+
+/* Eight A100s behind NVSwitch, and two such machines with eight adapters of 25 GB/s. */
+static const struct comm_shape one_node = {.rank_count = 8,
+					   .node_count = 1,
+					   .rank_most = 8,
+					   .inside = HOP_NVLINK,
+					   .inside_Bps = 282e9,
+					   .ring_count = 1};
+
+static struct comm_shape nodes(size_t node_count)
+{
+	struct comm_shape shape = one_node;
+	shape.rank_count = 8 * node_count;
+	shape.node_count = node_count;
+	shape.network_Bps = 198e9;
+	shape.ring_count = 8;
+	return shape;
+}
+
+static const struct comm_shape pcie = {.rank_count = 8,
+				       .node_count = 1,
+				       .rank_most = 8,
+				       .inside = HOP_PCI,
+				       .inside_Bps = 14e9,
+				       .ring_count = 1};
+
+/* The defaults of the rows. */
+static struct library_params defaults(void)
+{
+	struct arena *arena = arena_new();
+	struct library_params library = {.algorithm = "auto"};
+	for (size_t i = 0; i < library_table.count; i++) {
+		const struct param_row *row = &library_table.rows[i];
+		char *field = (char *)&library + row->offset;
+		if (row->kind == PARAM_KIND_NUMBER)
+			CHECK(!quantity_parse(arena, row->quantity, row->preset, (double *)field));
+		else if (row->kind == PARAM_KIND_BOOL)
+			*(bool *)field = strcmp(row->preset, "true") == 0;
+	}
+	arena_free(arena);
+	return library;
+}
+
+static struct collective_choice all_reduce(const struct library_params *library,
+					   const struct comm_shape *shape, double size_B)
+{
+	return library_choose(library, shape, COLLECTIVE_ALL_REDUCE, size_B);
+}
+
+static void protocols_by_size(void)
+{
+	struct library_params library = defaults();
+	CHECK(all_reduce(&library, &one_node, 1024).protocol == PROTOCOL_LL);
+	CHECK(all_reduce(&library, &one_node, 4e6).protocol == PROTOCOL_LL128);
+	CHECK(all_reduce(&library, &one_node, 1e9).protocol == PROTOCOL_SIMPLE);
+	CHECK_TEXT(all_reduce(&library, &one_node, 1e9).algorithm->name, "ring");
+}
+
+/* Ring, LL, 8 B over eight ranks: 6.6 + 14 * 0.6 us and next to nothing for bytes; the
+ * tree's base is 0.2 us longer. 24 channels are set up, a small message uses one. */
+static void a_small_message_by_hand(void)
+{
+	struct library_params library = defaults();
+	struct collective_choice choice = all_reduce(&library, &one_node, 8);
+	CHECK_TEXT(choice.algorithm->name, "ring");
+	CHECK_NEAR(choice.predicted_s, 15.0e-6, 1e-4);
+	CHECK_NEAR(choice.start_s, 6.6e-6, 1e-12);
+	CHECK_NEAR(choice.hop_s[HOP_NVLINK], 0.1e-6, 1e-9); /* 0.6 us less the wire's 0.5 */
+	CHECK(choice.block_count == 1 && choice.channel_count == 1);
+	/* 1 MiB and LL: 4 KiB a rank for each channel, so 2^20 / 2^15 = 32 > 24. */
+	library.protocol = CHOOSE_LL;
+	CHECK(all_reduce(&library, &one_node, 1048576).block_count == 24);
+	CHECK(all_reduce(&library, &one_node, 524288).block_count == 16);
+	library.protocol = CHOOSE_SIMPLE;
+	CHECK(all_reduce(&library, &one_node, 524288).block_count == 16);
+	library.protocol = CHOOSE_LL128;
+	CHECK(all_reduce(&library, &one_node, 51200).block_count == 10);
+}
+
+/* Simple, 1 GB: 8.4 + 14 * 3.4 us + 1e9 * 14/8 / (282e9 * 0.85). */
+static void a_large_message_by_hand(void)
+{
+	struct library_params library = defaults();
+	struct collective_choice choice = all_reduce(&library, &one_node, 1e9);
+	CHECK_NEAR(choice.predicted_s, 56.0e-6 + 1.75e9 / (282e9 * 0.85), 1e-9);
+	CHECK_NEAR(choice.goodput_ratio[HOP_NVLINK], 0.85, 1e-12);
+	CHECK_NEAR(choice.goodput_ratio[HOP_NET], 0.97, 1e-12);
+	/* One lane, driven by 24 blocks of 24 GB/s. */
+	CHECK(choice.channel_count == 1 && choice.block_count == 24);
+	CHECK_NEAR(choice.channel_cap_Bps, 24 * 24e9, 1e-9);
+}
+
+/* A ring's latency grows with the ranks, a tree's with the logarithm of the nodes. */
+static void trees_for_many_nodes(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape many = nodes(64);
+	CHECK_TEXT(all_reduce(&library, &many, 1e6).algorithm->name, "double_tree");
+	CHECK_TEXT(all_reduce(&library, &many, 32e6).algorithm->name, "double_tree");
+	CHECK_TEXT(all_reduce(&library, &many, 8e9).algorithm->name, "ring");
+	struct comm_shape two = nodes(2);
+	CHECK_TEXT(all_reduce(&library, &two, 1e9).algorithm->name, "ring");
+	/* Two nodes with eight adapters: 198 / 25 GB/s, eight pairs; a lane for each ring. */
+	CHECK(all_reduce(&library, &two, 1e9).block_count == 16);
+	CHECK(all_reduce(&library, &two, 1e9).channel_count == 8);
+}
+
+static void ll128_needs_nvlink(void)
+{
+	struct library_params library = defaults();
+	bool seen = false;
+	for (double size_B = 8; size_B < 1e10; size_B *= 2) {
+		CHECK(all_reduce(&library, &pcie, size_B).protocol != PROTOCOL_LL128);
+		seen |= all_reduce(&library, &one_node, size_B).protocol == PROTOCOL_LL128;
+	}
+	CHECK(seen);
+	library.ll128 = false;
+	for (double size_B = 8; size_B < 1e10; size_B *= 2)
+		CHECK(all_reduce(&library, &one_node, size_B).protocol != PROTOCOL_LL128);
+}
+
+/* The guess of the best never falls as messages grow, but for the steps of the table
+ * by which NCCL corrects trees. */
+static void guesses_grow_with_size(void)
+{
+	struct library_params library = defaults();
+	library.algorithm = "ring";
+	const struct comm_shape shapes[] = {one_node, pcie, nodes(2), nodes(64)};
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+		double before_s = 0;
+		for (double size_B = 8; size_B < 1e10; size_B *= 1.5) {
+			struct collective_choice choice = all_reduce(&library, &shapes[s], size_B);
+			CHECK(choice.predicted_s >= before_s);
+			CHECK(choice.channel_count >= 1);
+			CHECK(choice.channel_count <= choice.block_count);
+			before_s = choice.predicted_s;
+		}
+	}
+}
+
+static void what_is_fixed_is_honoured(void)
+{
+	struct library_params library = defaults();
+	library.algorithm = "hierarchical";
+	library.protocol = CHOOSE_SIMPLE;
+	library.channels_count = 3;
+	struct comm_shape two = nodes(2);
+	struct collective_choice choice = all_reduce(&library, &two, 100);
+	CHECK_TEXT(choice.algorithm->name, "hierarchical");
+	CHECK(choice.protocol == PROTOCOL_SIMPLE);
+	CHECK(choice.block_count == 3 && choice.channel_count == 3);
+	/* Another collective has its own. */
+	CHECK(library_choose(&library, &two, COLLECTIVE_ALL_GATHER, 1e6).algorithm->collective ==
+	      COLLECTIVE_ALL_GATHER);
+	library.protocol = CHOOSE_LL;
+	CHECK(library_choose(&library, &two, COLLECTIVE_ALL_TO_ALL, 8).protocol == PROTOCOL_SIMPLE);
+}
+
+/* The fitted numbers act on what is run, not on what is chosen. */
+static void a_system_may_be_slower_than_the_model(void)
+{
+	struct library_params library = defaults();
+	struct comm_shape two = nodes(2);
+	struct collective_choice before = all_reduce(&library, &two, 1024);
+	library.latency_scale_ratio = 1.4;
+	library.start_s = 3e-6;
+	library.channel_start_s = 1e-6;
+	struct collective_choice after = all_reduce(&library, &two, 1024);
+	CHECK(after.algorithm == before.algorithm && after.protocol == before.protocol);
+	CHECK_NEAR(after.predicted_s, before.predicted_s, 1e-12);
+	CHECK_NEAR(after.start_s, 1.4 * before.start_s + 3e-6 + 1e-6 * (double)after.block_count,
+		   1e-9);
+	CHECK_NEAR(after.hop_s[HOP_NET] + 1.5e-6, 1.4 * (before.hop_s[HOP_NET] + 1.5e-6), 1e-9);
+}
+
+static void wrong_parameters_are_told(void)
+{
+	struct library_params library = defaults();
+	CHECK(!library_wrong(&library));
+	library.algorithm = "rnig";
+	CHECK(library_wrong(&library));
+	library.algorithm = "all_gather";
+	CHECK(library_wrong(&library));
+	library.algorithm = "ring";
+	CHECK(!library_wrong(&library));
+	library.protocol = CHOOSE_LL128;
+	library.ll128 = false;
+	CHECK(library_wrong(&library));
+}
+
+static const struct test tests[] = {
+	TEST(protocols_by_size),         TEST(a_small_message_by_hand),
+	TEST(a_large_message_by_hand),   TEST(trees_for_many_nodes),
+	TEST(ll128_needs_nvlink),        TEST(guesses_grow_with_size),
+	TEST(what_is_fixed_is_honoured), TEST(a_system_may_be_slower_than_the_model),
+	TEST(wrong_parameters_are_told),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
