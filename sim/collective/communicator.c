@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/collective/communicator.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/collective/wire.h"
+#include "sim/engine/trace.h"
+#include "sim/fabric/fabric.h"
+
+enum { OPERATION_ROOM_FIRST = 16 };
+/* A flow of an addition has room for no more; more threads add no rate. */
+enum { REDUCE_CORES_MAX = 16 };
+/* The all-reduce whose connections communicator_open opens; what others need is
+ * opened when they are asked for. */
+static const double OPENING_B = 67108864;
+
+static const char *const socket_network[] = {"ethernet", "roce", "infiniband", NULL};
+static const char *const rdma_network[] = {"infiniband", "roce", NULL};
+
+void comm_fail(struct communicator *comm, const char *reason)
+{
+	if (comm->failed)
+		return;
+	comm->failed = true;
+	if (comm->spec.failed)
+		comm->spec.failed(comm->spec.failed_ctx, reason);
+}
+
+/* ---- making ---- */
+
+static void rank_init(struct communicator *comm, size_t index)
+{
+	const struct communicator_spec *spec = &comm->spec;
+	struct rank_state *rank = &comm->ranks[index];
+	struct guest *guest = spec->ranks[index].guest;
+	rank->place = spec->ranks[index];
+	rank->server = index >= comm->rank_count;
+	rank->gpu_node = rank->place.gpu ? gpu_node(rank->place.gpu) : -1;
+	rank->host_node = fabric_node_find(spec->fabric, host_name(guest_host(guest)));
+	while (spec->ranks[rank->guest_index].guest != guest)
+		rank->guest_index++;
+	rank->core = rank->place.core;
+	if (!rank->core && (comm->socket || !rank->place.gpu))
+		rank->core = guest_core(guest);
+	if (rank->place.gpu)
+		return;
+	double threads = fmin(comm->library->cpu_reduce_threads_count, REDUCE_CORES_MAX);
+	rank->reduce_core_count = threads > 1 ? (size_t)threads : 1;
+	rank->reduce_cores = ARENA_ARRAY(spec->arena, rank->reduce_core_count, struct cpu *);
+	for (size_t i = 0; i < rank->reduce_core_count; i++)
+		rank->reduce_cores[i] = i == 0 ? rank->core : guest_core(guest);
+}
+
+static void find_rings(struct communicator *comm)
+{
+	struct ring_place *places =
+		ARENA_ARRAY(comm->spec.arena, comm->rank_count, struct ring_place);
+	for (size_t i = 0; i < comm->rank_count; i++)
+		places[i] = (struct ring_place){comm->ranks[i].gpu_node, comm->ranks[i].host_node};
+	const char *const *kinds = comm->socket ? socket_network : rdma_network;
+	comm->rings = (comm->library->ring_search ? rings_find : rings_in_order)(
+		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, kinds);
+}
+
+/* Between neighbours on the first ring, and to and from servers. Other ways are
+ * found when a schedule has need of them. */
+static bool ways_are_there(struct communicator *comm)
+{
+	size_t count = comm->rank_count;
+	for (size_t i = 0; i < count && count > 1; i++)
+		if (!way_find(comm, comm->rings.order[i], comm->rings.order[(i + 1) % count]))
+			return false;
+	for (size_t s = count; s < comm->total_count; s++)
+		for (size_t i = 0; i < count; i++)
+			if (!way_find(comm, i, s) || !way_find(comm, s, i))
+				return false;
+	return true;
+}
+
+struct communicator *communicator_new(const struct communicator_spec *spec)
+{
+	struct communicator *comm = ARENA_NEW(spec->arena, struct communicator);
+	FW_ASSERT(spec->rank_count > 0 && spec->library);
+	comm->spec = *spec;
+	comm->spec.name = arena_strdup(spec->arena, spec->name);
+	comm->library = spec->library;
+	comm->rank_count = spec->rank_count;
+	comm->total_count = spec->rank_count + spec->server_count;
+	comm->socket = spec->transport && strcmp(spec->transport->name, "tcp") == 0;
+	comm->ranks = ARENA_ARRAY(spec->arena, comm->total_count, struct rank_state);
+	for (size_t i = 0; i < comm->total_count; i++)
+		rank_init(comm, i);
+	comm->operation_room = OPERATION_ROOM_FIRST;
+	comm->operations = ARENA_ARRAY(spec->arena, comm->operation_room, struct operation *);
+	find_rings(comm);
+	return ways_are_there(comm) ? comm : NULL;
+}
+
+static bool has_steps(const struct communicator *comm)
+{
+	return comm->total_count > 1;
+}
+
+void communicator_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t arg)
+{
+	if (comm->socket && has_steps(comm)) {
+		struct collective_choice choice = library_choose(comm->library, &comm->rings.shape,
+								 COLLECTIVE_ALL_REDUCE, OPENING_B);
+		if (!plan_find(comm, COLLECTIVE_ALL_REDUCE, &choice))
+			return;
+	}
+	sockets_open(comm, fn, ctx, arg);
+}
+
+/* ---- the queue of collectives ---- */
+
+static struct operation **operation_at(const struct communicator *comm, uint64_t number)
+{
+	return &comm->operations[number & (comm->operation_room - 1)];
+}
+
+static void operations_grow(struct communicator *comm)
+{
+	struct operation **before = comm->operations;
+	size_t room = comm->operation_room;
+	comm->operation_room = 2 * room;
+	comm->operations = ARENA_ARRAY(comm->spec.arena, comm->operation_room, struct operation *);
+	for (uint64_t n = comm->first_number; n < comm->next_number; n++)
+		*operation_at(comm, n) = before[n & (room - 1)];
+}
+
+static struct operation *operation_take(struct communicator *comm)
+{
+	struct operation *operation = comm->free_operations;
+	if (operation) {
+		bool *arrived = operation->arrived;
+		comm->free_operations = operation->next;
+		memset(arrived, 0, comm->total_count * sizeof *arrived);
+		*operation = (struct operation){.arrived = arrived};
+	} else {
+		operation = ARENA_NEW(comm->spec.arena, struct operation);
+		operation->arrived = ARENA_ARRAY(comm->spec.arena, comm->total_count, bool);
+	}
+	if (comm->next_number - comm->first_number == comm->operation_room)
+		operations_grow(comm);
+	operation->number = comm->next_number++;
+	*operation_at(comm, operation->number) = operation;
+	return operation;
+}
+
+static const char *choice_text(struct communicator *comm, const struct collective_choice *choice)
+{
+	size_t channels = choice->block_count > 0 ? choice->block_count : choice->channel_count;
+	return arena_printf(comm->spec.arena, "%s, %s, %zu channel%s", choice->algorithm->name,
+			    protocol_name(choice->protocol), channels, channels == 1 ? "" : "s");
+}
+
+const char *communicator_choice_text(struct communicator *comm, enum collective collective,
+				     double size_B)
+{
+	struct collective_choice choice =
+		library_choose(comm->library, &comm->rings.shape, collective, size_B);
+	return choice_text(comm, &choice);
+}
+
+const struct communicator_counters *communicator_counters(const struct communicator *comm)
+{
+	return &comm->counters;
+}
+
+/* ---- a rank's way through them ---- */
+
+static void rank_started(void *ctx, uint64_t rank)
+{
+	struct communicator *comm = ctx;
+	if (comm->failed)
+		return;
+	executor_start(comm, *operation_at(comm, comm->ranks[rank].number), (size_t)rank);
+}
+
+/* Begins the rank's next collective if there is one and the rank has arrived. */
+static void rank_advance(struct communicator *comm, size_t index)
+{
+	struct rank_state *rank = &comm->ranks[index];
+	if (comm->failed || rank->running || rank->number >= comm->next_number)
+		return;
+	struct operation *operation = *operation_at(comm, rank->number);
+	if (!operation->arrived[index])
+		return;
+	rank->running = true;
+	rank->started_ps = engine_now_ps(comm->spec.engine);
+	rank->last_s = 0;
+	if (operation->plan && !operation->execution)
+		operation->execution = execution_take(comm, operation->plan);
+	engine_after(comm->spec.engine, rank->server ? 0 : ps_from_s(operation->choice.start_s),
+		     rank_started, comm, index);
+}
+
+/* The library's kernel holds its multiprocessors from when it starts, waiting for
+ * others, until it is done. */
+static void rank_hold(struct communicator *comm, struct rank_state *rank)
+{
+	if (!rank->server && rank->place.gpu && rank->held_count++ == 0)
+		gpu_reserve_add(rank->place.gpu, comm->library->multiprocessor_ratio);
+}
+
+static void rank_let_go(struct communicator *comm, struct rank_state *rank)
+{
+	if (!rank->server && rank->place.gpu && --rank->held_count == 0)
+		gpu_reserve_add(rank->place.gpu, -comm->library->multiprocessor_ratio);
+}
+
+uint64_t communicator_begin(struct communicator *comm, const struct collective_request *request)
+{
+	struct operation *operation = operation_take(comm);
+	FW_ASSERT(request->size_B > 0);
+	operation->request = *request;
+	operation->choice = library_choose(comm->library, &comm->rings.shape, request->collective,
+					   request->size_B);
+	operation->scale_ratio = request->size_B / PLAN_SIZE_B;
+	if (has_steps(comm) && !comm->failed)
+		operation->plan = plan_find(comm, request->collective, &operation->choice);
+	if (engine_trace(comm->spec.engine))
+		operation->label = arena_printf(
+			comm->spec.arena, "%s, %s",
+			request->label ? request->label : collective_name(request->collective),
+			choice_text(comm, &operation->choice));
+	comm->counters.collectives_count++;
+	uint64_t number = operation->number;
+	for (size_t i = comm->rank_count; i < comm->total_count; i++) {
+		operation->arrived[i] = true;
+		rank_advance(comm, i);
+	}
+	return number;
+}
+
+void communicator_arrive(struct communicator *comm, uint64_t number, size_t rank)
+{
+	FW_ASSERT(number >= comm->first_number && number < comm->next_number);
+	struct operation *operation = *operation_at(comm, number);
+	FW_ASSERT(rank < comm->rank_count && !operation->arrived[rank]);
+	operation->arrived[rank] = true;
+	rank_hold(comm, &comm->ranks[rank]);
+	rank_advance(comm, rank);
+}
+
+static void rank_trace(struct communicator *comm, size_t index, const char *label)
+{
+	struct rank_state *rank = &comm->ranks[index];
+	struct trace *trace = engine_trace(comm->spec.engine);
+	if (!trace)
+		return;
+	if (!rank->has_track) {
+		const char *name = rank->server ? arena_printf(comm->spec.arena, "server %zu",
+							       index - comm->rank_count)
+						: arena_printf(comm->spec.arena, "rank %zu", index);
+		rank->track = trace_track(trace, comm->spec.name, name);
+		rank->has_track = true;
+	}
+	trace_span(trace, rank->track, SPAN_WIRE, label, rank->started_ps,
+		   engine_now_ps(comm->spec.engine));
+}
+
+/* Every byte that was sent has come. */
+static void check_delivered(struct communicator *comm, const struct operation *operation)
+{
+	double slack_B = 1e-9 * operation->sent_B; /* sums in another order */
+	if (operation->sends_count != operation->deliveries_count ||
+	    fabs(operation->sent_B - operation->delivered_B) > slack_B)
+		engine_fail(comm->spec.engine,
+			    "%s: %.17g bytes of %llu messages sent, %.17g of %llu delivered",
+			    comm->spec.name, operation->sent_B,
+			    (unsigned long long)operation->sends_count, operation->delivered_B,
+			    (unsigned long long)operation->deliveries_count);
+}
+
+static void operation_over(struct communicator *comm, struct operation *operation)
+{
+	FW_ASSERT(operation->number == comm->first_number);
+	check_delivered(comm, operation);
+	if (operation->execution)
+		execution_give(operation->plan, operation->execution);
+	comm->first_number++;
+	operation->next = comm->free_operations;
+	comm->free_operations = operation;
+}
+
+void comm_rank_over(struct communicator *comm, size_t index)
+{
+	struct rank_state *rank = &comm->ranks[index];
+	if (comm->failed)
+		return;
+	struct operation *operation = *operation_at(comm, rank->number);
+	const struct collective_request request = operation->request;
+	rank_trace(comm, index, operation->label);
+	rank->running = false;
+	rank->number++;
+	rank_let_go(comm, rank);
+	bool last = ++operation->over_count == comm->total_count;
+	if (last)
+		operation_over(comm, operation);
+	rank_advance(comm, index);
+	if (request.rank_done && !rank->server)
+		request.rank_done(request.ctx, request.arg, index);
+	if (last && request.done)
+		request.done(request.ctx, request.arg);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs a schedule: a step begins when nothing it waits for is left, and a step
+ * that is over lets others begin. On a GPU what was sent is added or stored while
+ * it is received, at no further cost; that makes chains of steps that are over at
+ * once, so they are worked off a list and not by recursion. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/collective/wire.h"
+#include "sim/transport/path.h"
+
+/* Adding reads two numbers and writes one. */
+static const double DRAM_PER_REDUCE = 3;
+
+/* ---- plans ---- */
+
+/* Whether a step waits for none of its own rank: then it waits for the rank's
+ * start instead. */
+static bool waits_for_start(const struct schedule *schedule, const struct schedule_step *step)
+{
+	for (uint32_t i = 0; i < step->after_count; i++)
+		if (schedule->steps[schedule->after[step->after_first + i]].rank == step->rank)
+			return false;
+	return true;
+}
+
+/* Turns counts at [i + 1] into the first places of lists. */
+static void counts_to_firsts(uint32_t *firsts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		firsts[i + 1] += firsts[i];
+}
+
+static void plan_followers(struct plan *plan, struct arena *arena)
+{
+	const struct schedule *schedule = plan->schedule;
+	size_t count = schedule->step_count;
+	uint32_t *firsts = ARENA_ARRAY(arena, count + 2, uint32_t);
+	/* One place further on than they belong: filling moves them there. */
+	for (size_t s = 0; s < count; s++) {
+		const struct schedule_step *step = &schedule->steps[s];
+		for (uint32_t i = 0; i < step->after_count; i++)
+			firsts[schedule->after[step->after_first + i] + 2]++;
+		if (step->source != NO_STEP)
+			firsts[step->source + 2]++;
+	}
+	counts_to_firsts(firsts + 1, count);
+	plan->next_steps = ARENA_ARRAY(arena, firsts[count + 1] + 1, uint32_t);
+	for (size_t s = 0; s < count; s++) {
+		const struct schedule_step *step = &schedule->steps[s];
+		for (uint32_t i = 0; i < step->after_count; i++) {
+			uint32_t before = schedule->after[step->after_first + i];
+			plan->next_steps[firsts[before + 1]++] = (uint32_t)s;
+		}
+		if (step->source != NO_STEP)
+			plan->next_steps[firsts[step->source + 1]++] = (uint32_t)s;
+	}
+	plan->next_first = firsts;
+}
+
+static void plan_starts(struct plan *plan, struct arena *arena, size_t rank_count)
+{
+	const struct schedule *schedule = plan->schedule;
+	uint32_t *firsts = ARENA_ARRAY(arena, rank_count + 2, uint32_t);
+	plan->missing = ARENA_ARRAY(arena, schedule->step_count + 1, uint32_t);
+	plan->rank_steps_count = ARENA_ARRAY(arena, rank_count, uint32_t);
+	for (size_t s = 0; s < schedule->step_count; s++) {
+		const struct schedule_step *step = &schedule->steps[s];
+		bool starts = waits_for_start(schedule, step);
+		FW_ASSERT(step->rank < rank_count);
+		plan->rank_steps_count[step->rank]++;
+		plan->missing[s] = step->after_count + (step->source != NO_STEP) + starts;
+		firsts[step->rank + 2] += starts;
+	}
+	counts_to_firsts(firsts + 1, rank_count);
+	plan->first_steps = ARENA_ARRAY(arena, firsts[rank_count + 1] + 1, uint32_t);
+	for (size_t s = 0; s < schedule->step_count; s++) {
+		const struct schedule_step *step = &schedule->steps[s];
+		if (waits_for_start(schedule, step))
+			plan->first_steps[firsts[step->rank + 1]++] = (uint32_t)s;
+	}
+	plan->first_first = firsts;
+}
+
+static bool plan_wires(struct communicator *comm, struct plan *plan)
+{
+	const struct schedule *schedule = plan->schedule;
+	plan->wires = ARENA_ARRAY(comm->spec.arena, schedule->step_count + 1, struct wire *);
+	for (size_t s = 0; s < schedule->step_count; s++) {
+		const struct schedule_step *step = &schedule->steps[s];
+		if (step->kind != STEP_SEND)
+			continue;
+		plan->wires[s] = wire_find(comm, step->rank, step->peer, step->channel);
+		if (!plan->wires[s])
+			return false;
+	}
+	return true;
+}
+
+static struct plan *plan_new(struct communicator *comm, enum collective collective,
+			     const struct collective_choice *choice)
+{
+	struct arena *arena = comm->spec.arena;
+	const struct algorithm_spec spec = {
+		.rank_count = comm->rank_count,
+		.size_B = PLAN_SIZE_B,
+		.channel_count = choice->channel_count,
+		.pipeline_count = choice->pipeline_count,
+		.server_count = comm->total_count - comm->rank_count,
+		.node_of = comm->rings.node_of,
+		.node_count = comm->rings.shape.node_count,
+		.order = choice->channel_count <= comm->rings.shape.ring_count ? comm->rings.order
+									       : NULL,
+	};
+	const char *refused = choice->algorithm->refuse ? choice->algorithm->refuse(&spec) : NULL;
+	if (refused) {
+		comm_fail(comm, arena_printf(arena, "%s: %s", choice->algorithm->name, refused));
+		return NULL;
+	}
+	struct plan *plan = ARENA_NEW(arena, struct plan);
+	plan->collective = collective;
+	plan->algorithm = choice->algorithm;
+	plan->channel_count = choice->channel_count;
+	plan->pipeline_count = choice->pipeline_count;
+	plan->schedule = choice->algorithm->build(arena, &spec);
+	plan_followers(plan, arena);
+	plan_starts(plan, arena, comm->total_count);
+	if (!plan_wires(comm, plan))
+		return NULL;
+	*VEC_PUSH(arena, &comm->plans) = plan;
+	return plan;
+}
+
+struct plan *plan_find(struct communicator *comm, enum collective collective,
+		       const struct collective_choice *choice)
+{
+	for (size_t i = 0; i < comm->plans.count; i++) {
+		struct plan *plan = comm->plans.items[i];
+		if (plan->collective == collective && plan->algorithm == choice->algorithm &&
+		    plan->channel_count == choice->channel_count &&
+		    plan->pipeline_count == choice->pipeline_count)
+			return plan;
+	}
+	return plan_new(comm, collective, choice);
+}
+
+struct execution *execution_take(struct communicator *comm, struct plan *plan)
+{
+	struct execution *execution = plan->free;
+	size_t count = plan->schedule->step_count;
+	if (execution) {
+		plan->free = execution->next;
+	} else {
+		execution = ARENA_NEW(comm->spec.arena, struct execution);
+		execution->missing = ARENA_ARRAY(comm->spec.arena, count + 1, uint32_t);
+	}
+	memcpy(execution->missing, plan->missing, count * sizeof *plan->missing);
+	return execution;
+}
+
+void execution_give(struct plan *plan, struct execution *execution)
+{
+	execution->next = plan->free;
+	plan->free = execution;
+}
+
+/* ---- steps ---- */
+
+static void step_lets(struct communicator *comm, struct operation *operation, uint32_t step)
+{
+	if (--operation->execution->missing[step] == 0)
+		*VEC_PUSH(comm->spec.arena, &comm->ready) = (struct ready_step){operation, step};
+}
+
+static void rank_over(void *ctx, uint64_t arg)
+{
+	comm_rank_over(ctx, (size_t)arg);
+}
+
+static void step_end(struct communicator *comm, struct operation *operation, uint32_t step)
+{
+	const struct plan *plan = operation->plan;
+	size_t index = plan->schedule->steps[step].rank;
+	struct rank_state *rank = &comm->ranks[index];
+	for (uint32_t i = plan->next_first[step]; i < plan->next_first[step + 1]; i++)
+		step_lets(comm, operation, plan->next_steps[i]);
+	if (--rank->steps_left > 0)
+		return;
+	double copy_s = rank->server ? 0 : comm->library->local_copy_ratio * rank->last_s;
+	engine_after(comm->spec.engine, ps_from_s(copy_s), rank_over, comm, index);
+}
+
+static void work_over(void *ctx, uint64_t arg)
+{
+	struct communicator *comm = ctx;
+	struct message_state *work = (struct message_state *)(uintptr_t)arg;
+	struct operation *operation = work->operation;
+	uint32_t step = work->step;
+	message_give(comm, work);
+	executor_step_over(comm, operation, step);
+}
+
+/* Adding or copying in host memory, or copying in a GPU's. */
+static void work_start(struct communicator *comm, struct operation *operation, uint32_t index)
+{
+	const struct schedule *schedule = operation->plan->schedule;
+	const struct schedule_step *step = &schedule->steps[index];
+	struct rank_state *rank = &comm->ranks[step->rank];
+	struct message_state *work = message_take(comm);
+	work->operation = operation;
+	work->step = index;
+	struct flow_spec flow = {
+		.size = schedule->chunk_B[step->chunk] * operation->scale_ratio,
+		.done = work_over,
+		.ctx = comm,
+		.arg = (uint64_t)(uintptr_t)work,
+	};
+	if (rank->place.gpu) {
+		flow.cap = 1 / gpu_traffic_s(rank->place.gpu, 2);
+	} else {
+		struct host *host = guest_host(rank->place.guest);
+		bool reduces = step->kind == STEP_REDUCE;
+		double core_Bps =
+			reduces ? comm->library->cpu_reduce_Bps : host_params(host)->copy_rate_Bps;
+		double threads = (double)rank->reduce_core_count;
+		flow_use_add(&flow, host_dram(host), reduces ? DRAM_PER_REDUCE : DRAM_PER_COPY);
+		for (size_t i = 0; i < rank->reduce_core_count; i++)
+			flow_use_add(&flow, cpu_resource(rank->reduce_cores[i]),
+				     cpu_slowdown(rank->reduce_cores[i]) / core_Bps / threads);
+	}
+	fabric_flow_start(comm->spec.fabric, &flow);
+}
+
+static void step_begin(struct communicator *comm, struct operation *operation, uint32_t index)
+{
+	const struct schedule_step *step = &operation->plan->schedule->steps[index];
+	bool host = !comm->ranks[step->rank].place.gpu;
+	if (step->kind == STEP_SEND)
+		wire_send(comm, operation, index);
+	else if ((step->kind == STEP_REDUCE && host) || step->source == NO_STEP)
+		work_start(comm, operation, index);
+	else
+		step_end(comm, operation, index);
+}
+
+/* Nothing that it calls calls it. */
+static void work_off(struct communicator *comm)
+{
+	for (size_t i = 0; i < comm->ready.count; i++) {
+		struct ready_step ready = comm->ready.items[i];
+		step_begin(comm, ready.operation, ready.step);
+	}
+	comm->ready.count = 0;
+}
+
+void executor_start(struct communicator *comm, struct operation *operation, size_t rank)
+{
+	const struct plan *plan = operation->plan;
+	struct rank_state *state = &comm->ranks[rank];
+	state->steps_left = plan ? plan->rank_steps_count[rank] : 0;
+	if (state->steps_left == 0) {
+		engine_after(comm->spec.engine, 0, rank_over, comm, rank);
+		return;
+	}
+	for (uint32_t i = plan->first_first[rank]; i < plan->first_first[rank + 1]; i++)
+		step_lets(comm, operation, plan->first_steps[i]);
+	work_off(comm);
+}
+
+void executor_step_over(struct communicator *comm, struct operation *operation, uint32_t step)
+{
+	if (comm->failed)
+		return;
+	step_end(comm, operation, step);
+	work_off(comm);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/collective/wire.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/transport/path.h"
+
+/* A way to the host's memory; NVLink where a CPU has it. */
+static const char *const up_kinds[] = {"pcie", "socket", NULL};
+static const char *const up_kinds_nvlink[] = {"pcie", "socket", "nvlink", NULL};
+
+/* ---- lanes ---- */
+
+bool lane_route(struct communicator *comm, struct lane *lane, int from, int to,
+		const char *const *kinds)
+{
+	const struct route *route = fabric_route(comm->spec.fabric, from, to, kinds);
+	if (!route)
+		return false;
+	FW_ASSERT(lane->route_count < LANE_ROUTES_MAX);
+	lane->routes[lane->route_count++] = route;
+	lane->latency_s += route->latency_s;
+	return true;
+}
+
+void lane_memory(struct lane *lane, struct host *host, double dram_per_B)
+{
+	FW_ASSERT(lane->host_count < LANE_HOSTS_MAX);
+	lane->hosts[lane->host_count] = host;
+	lane->dram_per_B[lane->host_count++] = dram_per_B;
+}
+
+bool lane_to_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank)
+{
+	return lane_route(comm, lane, rank->gpu_node, rank->host_node, up_kinds) ||
+	       lane_route(comm, lane, rank->gpu_node, rank->host_node, up_kinds_nvlink);
+}
+
+bool lane_from_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank)
+{
+	return lane_route(comm, lane, rank->host_node, rank->gpu_node, up_kinds) ||
+	       lane_route(comm, lane, rank->host_node, rank->gpu_node, up_kinds_nvlink);
+}
+
+/* Uses that a lane may need besides its links': two memories and a core. */
+static bool fits_a_flow(const struct way *way)
+{
+	for (size_t i = 0; i < way->lane_count; i++) {
+		size_t uses = LANE_HOSTS_MAX + 1;
+		for (size_t k = 0; k < way->lanes[i].route_count; k++)
+			uses += way->lanes[i].routes[k]->count;
+		if (uses > FLOW_USES_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Works out the flow of a message of size_B. */
+static void lane_prepare(struct communicator *comm, struct lane *lane, double size_B,
+			 double goodput_ratio, double cap_Bps)
+{
+	struct flow_spec *flow = &lane->flow;
+	double ratio = goodput_ratio * lane->rate_ratio;
+	if (lane->flow_B == size_B && lane->flow_ratio == goodput_ratio &&
+	    lane->flow_cap_Bps == cap_Bps)
+		return;
+	lane->flow_B = size_B;
+	lane->flow_ratio = goodput_ratio;
+	lane->flow_cap_Bps = cap_Bps;
+	*flow = (struct flow_spec){.size = size_B, .cap = cap_Bps};
+	if (lane->cap_Bps > 0 && (cap_Bps <= 0 || lane->cap_Bps < cap_Bps))
+		flow->cap = lane->cap_Bps;
+	for (size_t i = 0; i < lane->route_count; i++)
+		route_uses(comm->spec.fabric, lane->routes[i], 0, size_B, flow);
+	for (size_t i = 0; i < lane->host_count; i++)
+		flow_use_add(flow, host_dram(lane->hosts[i]), lane->dram_per_B[i]);
+	if (lane->core)
+		flow_use_add(flow, cpu_resource(lane->core), lane->core_spB);
+	for (size_t i = 0; i < flow->use_count; i++)
+		flow->uses[i].per_unit /= ratio;
+	lane->alone_Bps = flow_alone(comm->spec.fabric, flow);
+}
+
+/* ---- ways and wires ---- */
+
+static const char *rank_name(const struct rank_state *rank)
+{
+	return rank->place.gpu ? gpu_name(rank->place.gpu) : guest_name(rank->place.guest);
+}
+
+struct way *way_find(struct communicator *comm, size_t from, size_t to)
+{
+	const struct rank_state *a = &comm->ranks[from], *b = &comm->ranks[to];
+	void **place = pairs_at(comm->spec.arena, &comm->ways, from, to, 0);
+	if (*place)
+		return *place;
+	struct way *way = ARENA_NEW(comm->spec.arena, struct way);
+	*way = (struct way){.from = from, .to = to, .hop_count = 1};
+	for (size_t i = 0; i < WAY_LANES_MAX; i++)
+		way->lanes[i].rate_ratio = 1;
+	bool inside = a->host_node == b->host_node, found = false;
+	if (inside)
+		found = way_inside(comm, way);
+	else if (comm->socket)
+		found = way_socket(comm, way);
+	else if (comm->spec.transport)
+		found = way_rdma(comm, way);
+	if (!found || !fits_a_flow(way)) {
+		const char *over = inside || !comm->spec.transport ? "PCIe or NVLink"
+								   : comm->spec.transport->name;
+		comm_fail(comm, arena_printf(comm->spec.arena, "%s from '%s' to '%s' over %s",
+					     found ? "too long a way" : "no way", rank_name(a),
+					     rank_name(b), over));
+		return NULL;
+	}
+	*place = way;
+	return way;
+}
+
+struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t channel)
+{
+	void **place = pairs_at(comm->spec.arena, &comm->wires, from, to, channel);
+	if (*place)
+		return *place;
+	struct way *way = way_find(comm, from, to);
+	if (!way)
+		return NULL;
+	struct wire *wire = ARENA_NEW(comm->spec.arena, struct wire);
+	wire->way = way;
+	if (way->socket) {
+		wire->socket = socket_find(comm, from, to, channel);
+		if (!wire->socket)
+			return NULL;
+		wire->end = comm->ranks[from].place.guest == wire->socket->first ? 0 : 1;
+		wire->next = wire->socket->wires;
+		wire->socket->wires = wire;
+	}
+	*place = wire;
+	return wire;
+}
+
+/* ---- a message ---- */
+
+enum { PART_LEAVES = 1, PART_ARRIVES = 2 };
+
+struct message_state *message_take(struct communicator *comm)
+{
+	struct message_state *message = comm->free_messages;
+	if (!message)
+		return ARENA_NEW(comm->spec.arena, struct message_state);
+	comm->free_messages = message->next;
+	*message = (struct message_state){0};
+	return message;
+}
+
+void message_give(struct communicator *comm, struct message_state *message)
+{
+	message->next = comm->free_messages;
+	comm->free_messages = message;
+}
+
+/* A rank's last message decides how long its local copy takes: as the links
+ * inside a host have it, or, after a network, as GPU memory has it. */
+static double copy_like_s(const struct communicator *comm, const struct message_state *message)
+{
+	const struct way *way = message->wire->way;
+	const struct gpu *gpu = comm->ranks[way->to].place.gpu;
+	if (way->class == HOP_NET && gpu)
+		return gpu_traffic_s(gpu, 2 * message->size_B);
+	return message->flow_s;
+}
+
+static void delivered(void *ctx, uint64_t arg)
+{
+	struct communicator *comm = ctx;
+	struct message_state *message = (struct message_state *)(uintptr_t)arg;
+	struct operation *operation = message->operation;
+	uint32_t step = message->step;
+	comm->ranks[message->wire->way->to].last_s = copy_like_s(comm, message);
+	comm->counters.delivered_B += message->size_B;
+	operation->delivered_B += message->size_B;
+	operation->deliveries_count++;
+	message_give(comm, message);
+	executor_step_over(comm, operation, step);
+}
+
+/* From when the last byte has left until the message can be used. */
+static int64_t latency_ps(const struct communicator *comm, const struct message_state *message)
+{
+	const struct way *way = message->wire->way;
+	double latency_s = message->operation->choice.hop_s[way->class] * way->hop_count;
+	for (size_t i = 0; i < way->lane_count; i++) {
+		const struct lane *lane = &way->lanes[i];
+		double slice_B = fmin(comm->library->slice_B, message->size_B);
+		latency_s += lane->latency_s;
+		if (lane->staged_count > 0)
+			latency_s += lane->staged_count * slice_B / lane->alone_Bps;
+	}
+	return ps_from_s(latency_s);
+}
+
+static void part_over(struct communicator *comm, struct message_state *message, unsigned parts)
+{
+	struct wire *wire = message->wire;
+	struct engine *engine = comm->spec.engine;
+	if (comm->failed)
+		return;
+	if (parts & PART_LEAVES && --message->leaving == 0) {
+		message->flow_s = s_from_ps(engine_now_ps(engine) - message->started_ps);
+		wire->busy = false;
+		wire_pump(comm, wire);
+	}
+	if (parts & PART_ARRIVES && --message->arriving == 0)
+		engine_after(engine, latency_ps(comm, message), delivered, comm,
+			     (uint64_t)(uintptr_t)message);
+}
+
+static void flow_left(void *ctx, uint64_t arg)
+{
+	part_over(ctx, (struct message_state *)(uintptr_t)arg, PART_LEAVES | PART_ARRIVES);
+}
+
+static void flow_arrived(void *ctx, uint64_t arg)
+{
+	part_over(ctx, (struct message_state *)(uintptr_t)arg, PART_ARRIVES);
+}
+
+static void socket_accepted(void *ctx, uint64_t arg)
+{
+	part_over(ctx, (struct message_state *)(uintptr_t)arg, PART_LEAVES);
+}
+
+static void socket_delivered(void *ctx, uint64_t arg)
+{
+	part_over(ctx, (struct message_state *)(uintptr_t)arg, PART_ARRIVES);
+}
+
+static void use_more(struct flow_spec *flow, double ratio)
+{
+	flow->cap /= ratio;
+	for (size_t i = 0; i < flow->use_count; i++)
+		flow->uses[i].per_unit *= ratio;
+}
+
+/* A kernel has use for all of a GPU's memory bandwidth. A transfer that has use
+ * for a part p of it gets its share in proportion, p / (1 + p), which makes it
+ * 1 + p times as long. */
+static double slowed_ratio(const struct communicator *comm, const struct way *way, double alone_Bps)
+{
+	double ratio = 1;
+	const size_t ends[] = {way->from, way->to};
+	for (size_t i = 0; i < 2; i++) {
+		const struct gpu *gpu = comm->ranks[ends[i]].place.gpu;
+		if (!gpu || !gpu_is_computing(gpu))
+			continue;
+		double traffic_Bps = comm->library->memory_traffic_ratio * alone_Bps;
+		ratio = fmax(ratio, 1 + gpu_traffic_s(gpu, traffic_Bps));
+	}
+	return ratio;
+}
+
+static void lane_start(struct communicator *comm, struct message_state *message, size_t index)
+{
+	const struct way *way = message->wire->way;
+	struct lane *lane = &message->wire->way->lanes[index];
+	const struct collective_choice *choice = &message->operation->choice;
+	lane_prepare(comm, lane, message->size_B, choice->goodput_ratio[way->class],
+		     choice->channel_cap_Bps);
+	struct flow_spec flow = lane->flow;
+	if (comm->library->memory_traffic_ratio > 0) {
+		double ratio = slowed_ratio(comm, way, lane->alone_Bps);
+		if (ratio > 1)
+			use_more(&flow, ratio);
+	}
+	flow.done = lane->leaves ? flow_left : flow_arrived;
+	flow.ctx = comm;
+	flow.arg = (uint64_t)(uintptr_t)message;
+	message->leaving += lane->leaves;
+	message->arriving++;
+	flow_start(comm->spec.engine, comm->spec.fabric, &flow);
+}
+
+static void message_start(struct communicator *comm, struct message_state *message)
+{
+	struct wire *wire = message->wire;
+	const struct way *way = wire->way;
+	struct gpu *gpu = comm->ranks[way->from].place.gpu;
+	message->started_ps = engine_now_ps(comm->spec.engine);
+	for (size_t i = 0; i < way->lane_count; i++)
+		lane_start(comm, message, i);
+	if (gpu && comm->library->memory_traffic_ratio > 0)
+		gpu_traffic_start(gpu, message->size_B * comm->library->memory_traffic_ratio,
+				  message->size_B / way->lanes[0].alone_Bps);
+	if (!wire->socket)
+		return;
+	message->leaving++;
+	message->arriving++;
+	const struct collective_choice *choice = &message->operation->choice;
+	connection_send(wire->socket->connection, wire->end,
+			&(struct message){
+				.size_B = message->size_B / choice->goodput_ratio[HOP_NET],
+				.accepted = socket_accepted,
+				.delivered = socket_delivered,
+				.ctx = comm,
+				.arg = (uint64_t)(uintptr_t)message,
+				.label = message->operation->label,
+			});
+}
+
+void wire_pump(struct communicator *comm, struct wire *wire)
+{
+	struct message_state *message = wire->head;
+	if (wire->busy || !message || comm->failed || (wire->socket && !wire->socket->open))
+		return;
+	wire->head = message->next;
+	wire->busy = true;
+	message_start(comm, message);
+}
+
+void wire_send(struct communicator *comm, struct operation *operation, uint32_t step)
+{
+	const struct schedule *schedule = operation->plan->schedule;
+	struct wire *wire = operation->plan->wires[step];
+	struct message_state *message = message_take(comm);
+	message->operation = operation;
+	message->wire = wire;
+	message->step = step;
+	message->size_B = schedule->chunk_B[schedule->steps[step].chunk] * operation->scale_ratio;
+	operation->sends_count++;
+	operation->sent_B += message->size_B;
+	comm->counters.sends_count++;
+	comm->counters.sent_B += message->size_B;
+	if (wire->way->class == HOP_NET)
+		comm->counters.network_B += message->size_B;
+	if (wire->head)
+		wire->tail->next = message;
+	else
+		wire->head = message;
+	wire->tail = message;
+	wire_pump(comm, wire);
+}

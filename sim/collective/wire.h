@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How bytes get from one rank to another.
+ *
+ * A WAY is what lies between two ranks: one or two LANES of links and host
+ * memory that a message crosses as one flow each, and maybe a socket. A WIRE is
+ * a way and a channel: its messages leave one after the other, the next one when
+ * the last byte of the one before has left.
+ */
+#ifndef FARWIRE_COLLECTIVE_WIRE_H
+#define FARWIRE_COLLECTIVE_WIRE_H
+
+#include "sim/collective/internal.h"
+
+enum { LANE_ROUTES_MAX = 3, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2 };
+
+struct lane {
+	const struct route *routes[LANE_ROUTES_MAX];
+	size_t route_count;
+	struct host *hosts[LANE_HOSTS_MAX]; /* whose memory it crosses */
+	double dram_per_B[LANE_HOSTS_MAX];
+	size_t host_count;
+	struct cpu *core; /* that copies; NULL: none */
+	double core_spB;
+	double cap_Bps;      /* of a copy inside one GPU's memory; 0: none */
+	double rate_ratio;   /* that lost packets leave; 1 */
+	double latency_s;    /* of links and virtual NICs */
+	double staged_count; /* intermediate copies, by which its last slice is late */
+	bool leaves;         /* the sender's buffer is free only when it is over */
+	/* The flow of the last size and choice that were asked for. */
+	double flow_B, flow_ratio, flow_cap_Bps;
+	struct flow_spec flow;
+	double alone_Bps;
+};
+
+struct way {
+	size_t from, to; /* ranks */
+	enum hop_class class;
+	double hop_count; /* of the library's hops: 2 through a buffer between */
+	struct lane lanes[WAY_LANES_MAX];
+	size_t lane_count;
+	bool socket; /* and a connection */
+};
+
+struct socket {
+	struct communicator *comm;
+	struct socket *next; /* of the communicator */
+	struct connection *connection;
+	struct guest *first; /* at end 0 */
+	bool open;
+	struct wire *wires; /* linked by next; pumped when it is open */
+};
+
+struct wire {
+	struct way *way;
+	struct socket *socket; /* NULL: none */
+	int end;               /* of the socket, that sends */
+	struct message_state *head, *tail;
+	bool busy;
+	struct wire *next; /* of the socket */
+};
+
+/* NULL after a failure: there is no way. */
+struct way *way_find(struct communicator *comm, size_t from, size_t to);
+struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t channel);
+/* Puts a step's message into its wire. */
+void wire_send(struct communicator *comm, struct operation *operation, uint32_t step);
+/* Starts the wire's next message, if it may. */
+void wire_pump(struct communicator *comm, struct wire *wire);
+
+/* ---- for the files of ways: false if there is no route ---- */
+
+bool lane_route(struct communicator *comm, struct lane *lane, int from, int to,
+		const char *const *kinds);
+void lane_memory(struct lane *lane, struct host *host, double dram_per_B);
+/* From a GPU rank up to its host, or down. */
+bool lane_to_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);
+bool lane_from_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);
+
+bool way_inside(struct communicator *comm, struct way *way); /* wire_device.c */
+bool way_rdma(struct communicator *comm, struct way *way);   /* wire_rdma.c */
+bool way_socket(struct communicator *comm, struct way *way); /* wire_socket.c */
+
+/* wire_socket.c: a socket for each pair of guests and channel. NULL after a
+ * failure. */
+struct socket *socket_find(struct communicator *comm, size_t from, size_t to, size_t channel);
+/* Opens all that there are, then fn; later ones open when they are made. */
+void sockets_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t arg);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ways inside a host: NVLink, PCIe from GPU to GPU, or host memory. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/collective/wire.h"
+#include "sim/transport/path.h"
+
+static const char *const nvlink_kinds[] = {"nvlink", NULL};
+static const char *const pcie_kinds[] = {"pcie", "socket", NULL};
+
+/* Marks the nodes that join NVLinks and nothing else. GPUs do not forward what
+ * is not theirs; switches do. */
+static void find_nvlink_switches(struct communicator *comm)
+{
+	const struct fabric *fabric = comm->spec.fabric;
+	size_t count = fabric_node_count(fabric);
+	bool *others = ARENA_ARRAY(comm->spec.arena, count, bool);
+	comm->nvlink_switch = ARENA_ARRAY(comm->spec.arena, count, bool);
+	for (int link = 0; (size_t)link < fabric_link_count(fabric); link++) {
+		int nodes[2];
+		bool nvlink = strcmp(fabric_link_kind(fabric, link), "nvlink") == 0;
+		fabric_link_nodes(fabric, link, &nodes[0], &nodes[1]);
+		for (int i = 0; i < 2; i++)
+			*(nvlink ? &comm->nvlink_switch[nodes[i]] : &others[nodes[i]]) = true;
+	}
+	for (size_t i = 0; i < count; i++)
+		comm->nvlink_switch[i] = comm->nvlink_switch[i] && !others[i];
+}
+
+static bool nvlink_lane(struct communicator *comm, struct lane *lane, int from, int to)
+{
+	const struct route *route = fabric_route(comm->spec.fabric, from, to, nvlink_kinds);
+	if (!route)
+		return false;
+	if (!comm->nvlink_switch)
+		find_nvlink_switches(comm);
+	for (size_t i = 0; i + 1 < route->count; i++) {
+		int nodes[2];
+		fabric_link_nodes(comm->spec.fabric, route->hops[i].link, &nodes[0], &nodes[1]);
+		if (!comm->nvlink_switch[nodes[1 - route->hops[i].direction]])
+			return false;
+	}
+	return lane_route(comm, lane, from, to, nvlink_kinds);
+}
+
+static bool is_virtual(const struct rank_state *rank)
+{
+	return guest_params(rank->place.guest)->kind == GUEST_VM;
+}
+
+static bool between_gpus(struct communicator *comm, struct way *way, struct lane *lane)
+{
+	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
+	if (a->gpu_node == b->gpu_node) { /* one GPU: a copy in its memory, no hop */
+		lane->cap_Bps = 1 / gpu_traffic_s(a->place.gpu, 2);
+		way->class = HOP_NVLINK;
+		way->hop_count = 0;
+		return true;
+	}
+	if (nvlink_lane(comm, lane, a->gpu_node, b->gpu_node)) {
+		way->class = HOP_NVLINK;
+		return true;
+	}
+	/* Under an IOMMU (passthrough) requests between peers go up to the root
+	 * complex and down again. */
+	bool virtual = is_virtual(a) || is_virtual(b);
+	if (comm->library->peer_to_peer && !virtual &&
+	    lane_route(comm, lane, a->gpu_node, b->gpu_node, pcie_kinds))
+		return true;
+	if (!lane_to_host(comm, lane, a) || !lane_from_host(comm, lane, b))
+		return false;
+	if (comm->library->peer_to_peer && virtual)
+		return true;
+	lane_memory(lane, guest_host(a->place.guest), 2 * DRAM_PER_DMA);
+	way->hop_count = 2;
+	return true;
+}
+
+bool way_inside(struct communicator *comm, struct way *way)
+{
+	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
+	struct host *host = guest_host(a->place.guest);
+	struct lane *lane = &way->lanes[way->lane_count++];
+	lane->leaves = true;
+	way->class = HOP_PCI;
+	if (a->place.gpu && b->place.gpu)
+		return between_gpus(comm, way, lane);
+	if (a->place.gpu || b->place.gpu) {
+		lane_memory(lane, host, DRAM_PER_DMA);
+		return a->place.gpu ? lane_to_host(comm, lane, a) : lane_from_host(comm, lane, b);
+	}
+	lane_memory(lane, host, DRAM_PER_COPY);
+	lane->core = a->core;
+	lane->core_spB = cpu_slowdown(a->core) / host_params(host)->copy_rate_Bps;
+	return true;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ways between hosts for NICs that read and write memory by themselves.
+ *
+ * With gpudirect a NIC reaches GPU memory over PCIe (in a VM, whose IOMMU keeps
+ * peers apart, by the root complex); without, or where there is no such route,
+ * each slice is copied through the host's memory at that end. */
+#include <math.h>
+
+#include "sim/collective/wire.h"
+#include "sim/transport/path.h"
+#include "sim/transport/rdma.h"
+
+static const char *const rdma_kinds[] = {"pcie", "socket", "infiniband", "roce", NULL};
+/* On a route without packets: the largest path MTU. */
+static const double PACKET_B = 4096;
+
+enum attach { ATTACH_DEVICE, ATTACH_HOST, ATTACH_GUEST, ATTACH_COUNT };
+
+/* Where the network's part of the way begins at a rank. */
+static int attach_node(const struct communicator *comm, const struct rank_state *rank,
+		       enum attach attach)
+{
+	bool peer = comm->library->gpudirect && rank->place.gpu &&
+		    guest_params(rank->place.guest)->kind != GUEST_VM;
+	if (attach == ATTACH_DEVICE && peer)
+		return rank->gpu_node;
+	return attach == ATTACH_GUEST ? guest_node(rank->place.guest) : rank->host_node;
+}
+
+/* What is at a rank's end besides: its slot and its host's memory. */
+static bool add_end(struct communicator *comm, struct lane *lane, const struct rank_state *rank,
+		    enum attach attach, bool sends)
+{
+	struct host *host = guest_host(rank->place.guest);
+	if (!rank->place.gpu) {
+		lane_memory(lane, host, DRAM_PER_DMA);
+		return true;
+	}
+	if (attach_node(comm, rank, attach) == rank->gpu_node)
+		return true;
+	if (!(sends ? lane_to_host(comm, lane, rank) : lane_from_host(comm, lane, rank)))
+		return false;
+	if (comm->library->gpudirect && attach == ATTACH_DEVICE)
+		return true;
+	lane_memory(lane, host, 2 * DRAM_PER_DMA);
+	lane->staged_count++;
+	return true;
+}
+
+/* What resending from a lost packet on leaves: the window is what is on the way. */
+static double loss_rate_ratio(const struct communicator *comm, const struct route *route)
+{
+	if (route->loss_ratio <= 0)
+		return 1;
+	double packet_B = route->mtu_B > 0 ? route->mtu_B : PACKET_B;
+	struct flow_spec flow = {.size = packet_B};
+	route_uses(comm->spec.fabric, route, 0, packet_B, &flow);
+	double window = flow_alone(comm->spec.fabric, &flow) * 2 * route->latency_s / packet_B;
+	return rdma_go_back_n_ratio(route->loss_ratio, fmax(1, window));
+}
+
+bool way_rdma(struct communicator *comm, struct way *way)
+{
+	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
+	struct lane *lane = &way->lanes[way->lane_count++];
+	way->class = HOP_NET;
+	for (int attach = ATTACH_DEVICE; attach < ATTACH_COUNT; attach++) {
+		enum attach at = (enum attach)attach;
+		*lane = (struct lane){.rate_ratio = 1, .leaves = true};
+		if (!lane_route(comm, lane, attach_node(comm, a, at), attach_node(comm, b, at),
+				rdma_kinds))
+			continue;
+		const struct route *network = lane->routes[0];
+		if (!add_end(comm, lane, a, at, true) || !add_end(comm, lane, b, at, false))
+			continue;
+		lane->rate_ratio = loss_rate_ratio(comm, network);
+		lane->latency_s +=
+			guest_vnic_latency_s(a->place.guest) + guest_vnic_latency_s(b->place.guest);
+		return true;
+	}
+	return false;
+}

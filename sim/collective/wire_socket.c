@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ways through the guests' sockets.
+ *
+ * A message crosses PCIe to the sender's host, a TCP connection, and PCIe to the
+ * receiving GPU, slice after slice, so that the three go on at the same time and
+ * the slowest decides; it is there when all three are over, plus the last slice's
+ * copies. Ranks of the same two guests share one connection a channel. */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/collective/wire.h"
+#include "sim/transport/path.h"
+
+bool way_socket(struct communicator *comm, struct way *way)
+{
+	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
+	way->class = HOP_NET;
+	way->socket = true;
+	if (a->place.gpu) {
+		struct lane *lane = &way->lanes[way->lane_count++];
+		lane->leaves = true;
+		lane->staged_count = 1;
+		lane_memory(lane, guest_host(a->place.guest), DRAM_PER_DMA);
+		if (!lane_to_host(comm, lane, a))
+			return false;
+	}
+	if (b->place.gpu) {
+		struct lane *lane = &way->lanes[way->lane_count++];
+		lane->staged_count = 1;
+		lane_memory(lane, guest_host(b->place.guest), DRAM_PER_DMA);
+		if (!lane_from_host(comm, lane, b))
+			return false;
+	}
+	return true;
+}
+
+static void failed(void *ctx, const char *reason)
+{
+	comm_fail(ctx, reason);
+}
+
+static void call_if_open(struct communicator *comm)
+{
+	event_fn *fn = comm->open_fn;
+	if (comm->opening_count > 0 || !fn || comm->failed)
+		return;
+	comm->open_fn = NULL;
+	fn(comm->open_ctx, comm->open_arg);
+}
+
+static void socket_opened(void *ctx, uint64_t arg)
+{
+	struct socket *socket = ctx;
+	struct communicator *comm = socket->comm;
+	(void)arg;
+	socket->open = true;
+	comm->opening_count--;
+	for (struct wire *wire = socket->wires; wire; wire = wire->next)
+		wire_pump(comm, wire);
+	call_if_open(comm);
+}
+
+static void socket_open(struct socket *socket)
+{
+	socket->comm->opening_count++;
+	connection_open(socket->connection, socket_opened, socket, 0);
+}
+
+static struct connection *connect(struct communicator *comm, size_t from, size_t to, size_t channel)
+{
+	const struct rank_state *a = &comm->ranks[from], *b = &comm->ranks[to];
+	const struct connection_spec spec = {
+		.engine = comm->spec.engine,
+		.fabric = comm->spec.fabric,
+		.arena = comm->spec.arena,
+		.name = arena_printf(comm->spec.arena, "%s %s>%s %zu", comm->spec.name,
+				     guest_name(a->place.guest), guest_name(b->place.guest),
+				     channel),
+		.params = comm->spec.transport_params,
+		.ends = {{a->place.guest, a->core}, {b->place.guest, b->core}},
+		.seed = comm->spec.seed,
+		.failed = failed,
+		.failed_ctx = comm,
+	};
+	return connection_new(comm->spec.transport, &spec);
+}
+
+struct socket *socket_find(struct communicator *comm, size_t from, size_t to, size_t channel)
+{
+	const struct rank_state *a = &comm->ranks[from], *b = &comm->ranks[to];
+	size_t least = a->guest_index < b->guest_index ? a->guest_index : b->guest_index;
+	size_t most = a->guest_index + b->guest_index - least;
+	void **place = pairs_at(comm->spec.arena, &comm->sockets, least, most, channel);
+	if (*place)
+		return *place;
+	struct connection *connection = connect(comm, from, to, channel);
+	if (!connection) {
+		comm_fail(comm, arena_printf(comm->spec.arena, "no way from '%s' to '%s' over %s",
+					     guest_name(a->place.guest), guest_name(b->place.guest),
+					     comm->spec.transport->name));
+		return NULL;
+	}
+	struct socket *socket = ARENA_NEW(comm->spec.arena, struct socket);
+	*socket = (struct socket){.comm = comm, .connection = connection, .first = a->place.guest};
+	*place = socket;
+	if (comm->last_socket)
+		comm->last_socket->next = socket;
+	else
+		comm->first_socket = socket;
+	comm->last_socket = socket;
+	if (comm->opened)
+		socket_open(socket);
+	return socket;
+}
+
+static void none_to_open(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	call_if_open(ctx);
+}
+
+void sockets_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t arg)
+{
+	FW_ASSERT(!comm->opened);
+	comm->opened = true;
+	comm->open_fn = fn;
+	comm->open_ctx = ctx;
+	comm->open_arg = arg;
+	for (struct socket *socket = comm->first_socket; socket; socket = socket->next)
+		socket_open(socket);
+	if (comm->opening_count == 0)
+		engine_after(comm->spec.engine, 0, none_to_open, comm, 0);
+}
