@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A topology file -> struct topology. */
-#include "sim/scenario/read.h"
+#include "sim/scenario/topology.h"
 
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/scenario/cluster.h"
 
-static const char *required_text(struct reader *reader, const struct cfg_node *group,
-				 const char *key, const char *thing)
+struct topology_build *topology_build_new(struct reader *reader, const char *path,
+					  struct gpu_profiles *profiles)
+{
+	struct topology_build *build = ARENA_NEW(reader->arena, struct topology_build);
+	build->reader = reader;
+	build->path = path;
+	build->tag = "";
+	build->nodes = names_new(reader->arena);
+	build->names = names_new(reader->arena);
+	build->profiles = profiles;
+	return build;
+}
+
+const char *topology_text(struct reader *reader, const struct cfg_node *group, const char *key,
+			  const char *thing)
 {
 	const char *text = cfg_text(cfg_child(group, key));
 	if (!text)
@@ -16,11 +30,11 @@ static const char *required_text(struct reader *reader, const struct cfg_node *g
 	return text;
 }
 
-/* The list `key` of the topology; an absent one is empty. */
-static const struct cfg_node *list_of(struct reader *reader, const struct cfg_node *topology,
+/* The list `key` of node; an absent one is empty. */
+static const struct cfg_node *list_of(struct reader *reader, const struct cfg_node *node,
 				      const char *key, size_t *count)
 {
-	const struct cfg_node *list = cfg_child(topology, key);
+	const struct cfg_node *list = cfg_child(node, key);
 	*count = 0;
 	if (!list)
 		return NULL;
@@ -33,21 +47,21 @@ static const struct cfg_node *list_of(struct reader *reader, const struct cfg_no
 	return list;
 }
 
-static bool name_is_free(struct reader *reader, struct origin origin, const char *what,
-			 const char *name)
+bool topology_name(struct topology_build *build, struct origin origin, const char *what,
+		   const char *name, bool is_node)
 {
 	if (!name)
 		return false;
-	for (size_t i = 0; i < reader->names.count; i++)
-		if (strcmp(reader->names.items[i], name) == 0) {
-			diag_error(reader->diag, origin,
-				   "%s '%s': the name is taken (names of hosts, guests, gpus, "
-				   "switches and links are unique)",
-				   what, name);
-			return false;
-		}
-	const char **slot = VEC_PUSH(reader->arena, &reader->names);
-	*slot = name;
+	if (names_find(build->names, name) >= 0) {
+		diag_error(build->reader->diag, origin,
+			   "%s '%s': the name is taken (names of hosts, guests, gpus, "
+			   "switches and links are unique)",
+			   what, name);
+		return false;
+	}
+	names_add(build->names, name);
+	if (is_node)
+		names_add(build->nodes, name);
 	return true;
 }
 
@@ -74,178 +88,195 @@ size_t reader_find(struct reader *reader, struct origin origin, const char *what
 	return SIZE_MAX;
 }
 
-static void read_hosts(struct reader *reader, const struct cfg_node *node,
-		       struct topology *topology)
+void topology_read_host(struct topology_build *build, const struct cfg_node *group,
+			const char *name, const char *path)
 {
 	static const char *const also[] = {"name"};
-	const struct cfg_node *list = list_of(reader, node, "hosts", &topology->host_count);
-	struct host_entry *hosts =
-		ARENA_ARRAY(reader->arena, topology->host_count + 1, struct host_entry);
-	for (size_t i = 0; i < topology->host_count; i++) {
-		const struct cfg_node *group = cfg_at(list, i);
-		const char *name = required_text(reader, group, "name", "host");
-		hosts[i].name = name ? name : "?";
-		hosts[i].origin = cfg_origin(group);
-		if (name_is_free(reader, hosts[i].origin, "host", name))
-			cfg_params(reader->resolution, reader->arena, reader->diag, group,
-				   arena_printf(reader->arena, "host.%s", name),
-				   arena_printf(reader->arena, "host '%s'", name), &host_table,
-				   also, 1, &hosts[i].params);
-	}
-	topology->hosts = hosts;
+	struct reader *reader = build->reader;
+	struct host_entry *host = VEC_PUSH(reader->arena, &build->hosts);
+	host->name = name ? name : "?";
+	host->origin = cfg_origin(group);
+	if (topology_name(build, host->origin, "host", name, true))
+		cfg_params(reader->resolution, reader->arena, reader->diag, group,
+			   arena_printf(reader->arena, "host.%s", path),
+			   arena_printf(reader->arena, "host '%s'", name), &host_table, also, 1,
+			   &host->params);
 }
 
-static void read_guests(struct reader *reader, const struct cfg_node *node,
-			struct topology *topology)
+static void read_hosts(struct topology_build *build, const struct cfg_node *node)
+{
+	size_t count;
+	const struct cfg_node *list = list_of(build->reader, node, "hosts", &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_node *group = cfg_at(list, i);
+		const char *name = topology_text(build->reader, group, "name", "host");
+		topology_read_host(build, group, name, name);
+	}
+}
+
+/* Which host a guest or GPU is on; SIZE_MAX after an error. */
+static size_t host_of(struct topology_build *build, const struct cfg_node *group, const char *what)
+{
+	if (build->one_host)
+		return 0;
+	const char *name = topology_text(build->reader, group, "host", what);
+	return name ? reader_find(build->reader, cfg_origin(cfg_child(group, "host")), "host", name,
+				  build->hosts.items, build->hosts.count,
+				  sizeof *build->hosts.items)
+		    : SIZE_MAX;
+}
+
+static void read_guest(struct topology_build *build, const struct cfg_node *group)
 {
 	static const char *const also[] = {"name", "host"};
-	const struct cfg_node *list = list_of(reader, node, "guests", &topology->guest_count);
-	struct guest_entry *guests =
-		ARENA_ARRAY(reader->arena, topology->guest_count + 1, struct guest_entry);
-	for (size_t i = 0; i < topology->guest_count; i++) {
-		const struct cfg_node *group = cfg_at(list, i);
-		const char *name = required_text(reader, group, "name", "guest");
-		const char *host = required_text(reader, group, "host", "guest");
-		guests[i].name = name ? name : "?";
-		guests[i].origin = cfg_origin(group);
-		if (host)
-			guests[i].host = reader_find(reader, cfg_origin(cfg_child(group, "host")),
-						     "host", host, topology->hosts,
-						     topology->host_count, sizeof *topology->hosts);
-		if (name_is_free(reader, guests[i].origin, "guest", name))
-			cfg_params(reader->resolution, reader->arena, reader->diag, group,
-				   arena_printf(reader->arena, "guest.%s", name),
-				   arena_printf(reader->arena, "guest '%s'", name), &guest_table,
-				   also, 2, &guests[i].params);
-	}
-	topology->guests = guests;
+	struct reader *reader = build->reader;
+	const char *name = topology_text(reader, group, "name", "guest");
+	struct guest_entry guest = {.name = name ? name : "?", .origin = cfg_origin(group)};
+	guest.host = host_of(build, group, "guest");
+	if (topology_name(build, guest.origin, "guest", name, true))
+		cfg_params(reader->resolution, reader->arena, reader->diag, group,
+			   arena_printf(reader->arena, "guest.%s%s", build->tag, name),
+			   arena_printf(reader->arena, "guest '%s'", name), &guest_table, also,
+			   build->one_host ? 1 : 2, &guest.params);
+	*VEC_PUSH(reader->arena, &build->guests) = guest;
 }
 
-/* GPUs of one profile share its parameters: gpu.<profile>.memory and so on. */
-static bool read_profile(struct reader *reader, struct origin origin,
-			 const struct topology *topology, size_t index, struct gpu_entry *gpu)
+void topology_read_guests(struct topology_build *build, const struct cfg_node *node)
 {
-	for (size_t i = 0; i < index; i++)
-		if (strcmp(topology->gpus[i].profile, gpu->profile) == 0) {
-			gpu->params = topology->gpus[i].params;
-			return true;
-		}
-	const char *path =
-		data_path(reader->arena, reader->diag, origin, reader->root, "topologies/gpus",
-			  "GPU profile", gpu->profile, topology->path);
+	size_t count;
+	const struct cfg_node *list = list_of(build->reader, node, "guests", &count);
+	for (size_t i = 0; i < count; i++)
+		read_guest(build, cfg_at(list, i));
+}
+
+static bool read_profile_file(struct topology_build *build, struct origin origin, const char *name,
+			      struct gpu_params *params)
+{
+	struct reader *reader = build->reader;
+	const char *path = data_path(reader->arena, reader->diag, origin, reader->root,
+				     "topologies/gpus", "GPU profile", name, build->path);
 	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	if (!file)
 		return false;
 	const struct cfg_node *group = cfg_child(file, "gpu");
 	if (!group) {
 		diag_error(reader->diag, cfg_origin(file),
-			   "GPU profile '%s': no group `gpu = { ... }`", gpu->profile);
+			   "GPU profile '%s': no group `gpu = { ... }`", name);
 		return false;
 	}
 	return cfg_params(reader->resolution, reader->arena, reader->diag, group,
-			  arena_printf(reader->arena, "gpu.%s", gpu->profile),
-			  arena_printf(reader->arena, "gpu '%s'", gpu->profile), &gpu_table, NULL,
-			  0, &gpu->params);
+			  arena_printf(reader->arena, "gpu.%s", name),
+			  arena_printf(reader->arena, "gpu '%s'", name), &gpu_table, NULL, 0,
+			  params);
 }
 
-static void read_gpus(struct reader *reader, const struct cfg_node *node, struct topology *topology)
+/* GPUs of one profile share its parameters: gpu.<profile>.memory and so on. */
+static void read_profile(struct topology_build *build, struct origin origin, struct gpu_entry *gpu)
 {
-	static const char *const known[] = {"name", "host", "profile"};
-	const struct cfg_node *list = list_of(reader, node, "gpus", &topology->gpu_count);
-	struct gpu_entry *gpus =
-		ARENA_ARRAY(reader->arena, topology->gpu_count + 1, struct gpu_entry);
-	topology->gpus = gpus;
-	for (size_t i = 0; i < topology->gpu_count; i++) {
-		const struct cfg_node *group = cfg_at(list, i);
-		const char *name = required_text(reader, group, "name", "gpu");
-		const char *host = required_text(reader, group, "host", "gpu");
-		const char *profile = name ? cfg_override_text(reader->resolution,
-							       arena_printf(reader->arena,
-									    "gpu.%s.profile", name))
-					   : NULL; /* --set gpu.gpu0.profile=v100-sxm2 */
-		if (!profile)
-			profile = required_text(reader, group, "profile", "gpu");
-		cfg_only(reader->diag, group, known, sizeof known / sizeof known[0]);
-		gpus[i] = (struct gpu_entry){.name = name ? name : "?",
-					     .origin = cfg_origin(group),
-					     .profile = profile ? profile : "?"};
-		name_is_free(reader, gpus[i].origin, "gpu", name);
-		if (host)
-			gpus[i].host = reader_find(reader, cfg_origin(cfg_child(group, "host")),
-						   "host", host, topology->hosts,
-						   topology->host_count, sizeof *topology->hosts);
-		if (profile)
-			read_profile(reader, cfg_origin(cfg_child(group, "profile")), topology, i,
-				     &gpus[i]);
+	struct gpu_profiles *profiles = build->profiles;
+	size_t i = 0;
+	while (i < profiles->list.count && strcmp(profiles->list.items[i].name, gpu->profile) != 0)
+		i++;
+	if (i == profiles->list.count) {
+		struct gpu_profile *profile = VEC_PUSH(build->reader->arena, &profiles->list);
+		profile->name = gpu->profile;
+		read_profile_file(build, origin, gpu->profile, &profile->params);
 	}
+	gpu->params = profiles->list.items[i].params;
 }
 
-static void read_switches(struct reader *reader, const struct cfg_node *node,
-			  struct topology *topology)
+static void read_gpu(struct topology_build *build, const struct cfg_node *group)
 {
-	const struct cfg_node *list = list_of(reader, node, "switches", &topology->switch_count);
-	const char **names = ARENA_ARRAY(reader->arena, topology->switch_count + 1, const char *);
-	for (size_t i = 0; i < topology->switch_count; i++) {
+	static const char *const known[] = {"name", "profile", "host"};
+	struct reader *reader = build->reader;
+	const char *name = topology_text(reader, group, "name", "gpu");
+	const char *path =
+		arena_printf(reader->arena, "gpu.%s%s.profile", build->tag, name ? name : "?");
+	/* --set gpu.gpu0.profile=v100-sxm2 */
+	const char *profile = name ? cfg_override_text(reader->resolution, path) : NULL;
+	if (!profile)
+		profile = topology_text(reader, group, "profile", "gpu");
+	cfg_only(reader->diag, group, known, build->one_host ? 2 : 3);
+	struct gpu_entry gpu = {.name = name ? name : "?",
+				.origin = cfg_origin(group),
+				.profile = profile ? profile : "?"};
+	topology_name(build, gpu.origin, "gpu", name, true);
+	gpu.host = host_of(build, group, "gpu");
+	if (profile)
+		read_profile(build, cfg_origin(cfg_child(group, "profile")), &gpu);
+	*VEC_PUSH(reader->arena, &build->gpus) = gpu;
+}
+
+void topology_read_gpus(struct topology_build *build, const struct cfg_node *node)
+{
+	size_t count;
+	const struct cfg_node *list = list_of(build->reader, node, "gpus", &count);
+	for (size_t i = 0; i < count; i++)
+		read_gpu(build, cfg_at(list, i));
+}
+
+void topology_read_switches(struct topology_build *build, const struct cfg_node *node)
+{
+	struct reader *reader = build->reader;
+	size_t count;
+	const struct cfg_node *list = list_of(reader, node, "switches", &count);
+	for (size_t i = 0; i < count; i++) {
 		const char *name = cfg_text(cfg_at(list, i));
 		if (!name)
 			diag_error(reader->diag, cfg_origin(cfg_at(list, i)),
 				   "topology: switches holds names (write switches = [\"tor\"])");
-		names[i] = name ? name : "?";
-		name_is_free(reader, cfg_origin(cfg_at(list, i)), "switch", name);
+		if (topology_name(build, cfg_origin(cfg_at(list, i)), "switch", name, true))
+			*VEC_PUSH(reader->arena, &build->switches) = name;
 	}
-	topology->switches = names;
 }
 
-static bool is_node(const struct topology *topology, const char *name)
+static const char *nearest(struct topology_build *build, const char *name)
 {
-	for (size_t i = 0; i < topology->host_count; i++)
-		if (strcmp(topology->hosts[i].name, name) == 0)
-			return true;
-	for (size_t i = 0; i < topology->guest_count; i++)
-		if (strcmp(topology->guests[i].name, name) == 0)
-			return true;
-	for (size_t i = 0; i < topology->gpu_count; i++)
-		if (strcmp(topology->gpus[i].name, name) == 0)
-			return true;
-	for (size_t i = 0; i < topology->switch_count; i++)
-		if (strcmp(topology->switches[i], name) == 0)
-			return true;
-	return false;
+	size_t count = names_count(build->nodes);
+	const char **names = ARENA_ARRAY(build->reader->arena, count + 1, const char *);
+	for (size_t i = 0; i < count; i++)
+		names[i] = names_at(build->nodes, i);
+	return diag_nearest(name, names, count);
 }
 
-static void read_ends(struct reader *reader, const struct cfg_node *group,
-		      const struct topology *topology, struct link_entry *link)
+static void read_ends(struct topology_build *build, const struct cfg_node *group,
+		      struct link_entry *link)
 {
+	struct diag *diag = build->reader->diag;
 	const struct cfg_node *ends = cfg_child(group, "ends");
 	link->ends[0] = link->ends[1] = "?";
 	if (!ends || cfg_count(ends) != 2) {
-		diag_error(reader->diag, link->origin,
+		diag_error(diag, link->origin,
 			   "link '%s': it needs two ends (write ends = [\"a\", \"b\"])",
 			   link->name);
 		return;
 	}
 	for (size_t i = 0; i < 2; i++) {
 		const char *name = cfg_text(cfg_at(ends, i));
-		if (name && is_node(topology, name)) {
+		if (name && names_find(build->nodes, name) >= 0) {
 			link->ends[i] = name;
 			continue;
 		}
-		const char *near =
-			name ? diag_nearest(name, reader->names.items, reader->names.count) : NULL;
-		diag_error(reader->diag, cfg_origin(ends),
+		const char *near = name ? nearest(build, name) : NULL;
+		diag_error(diag, cfg_origin(ends),
 			   "link '%s': no host, guest, gpu or switch is called '%s'%s%s%s",
 			   link->name, name ? name : "?", near ? " (did you mean '" : "",
 			   near ? near : "", near ? "'?)" : "");
 	}
 	if (strcmp(link->ends[0], link->ends[1]) == 0 && link->ends[0][0] != '?')
-		diag_error(reader->diag, cfg_origin(ends), "link '%s': both ends are '%s'",
-			   link->name, link->ends[0]);
+		diag_error(diag, cfg_origin(ends), "link '%s': both ends are '%s'", link->name,
+			   link->ends[0]);
 }
 
-static const struct link_kind *kind_of(struct reader *reader, const struct cfg_node *group,
+/* --set link.wire.kind=roce stands in for what the file says. */
+static const struct link_kind *kind_of(struct topology_build *build, const struct cfg_node *group,
 				       const char *name)
 {
-	const char *kind_name = required_text(reader, group, "kind", "link");
+	struct reader *reader = build->reader;
+	const char *said =
+		cfg_override_text(reader->resolution,
+				  arena_printf(reader->arena, "link.%s%s.kind", build->tag, name));
+	const char *kind_name = said ? said : topology_text(reader, group, "kind", "link");
 	const struct link_kind *kind = kind_name ? link_kind_find(kind_name) : NULL;
 	if (kind_name && !kind) {
 		const char **names = ARENA_ARRAY(reader->arena, link_kind_count(), const char *);
@@ -261,40 +292,62 @@ static const struct link_kind *kind_of(struct reader *reader, const struct cfg_n
 	return kind;
 }
 
-static void read_links(struct reader *reader, const struct cfg_node *node,
-		       struct topology *topology)
+bool topology_read_link(struct topology_build *build, const struct cfg_node *group,
+			const char *name, const char *const *also, size_t also_count,
+			struct link_entry *link)
+{
+	struct reader *reader = build->reader;
+	link->kind = kind_of(build, group, name);
+	if (!link->kind)
+		return false;
+	void *params = arena_alloc(reader->arena, LINK_PARAMS_SIZE_MAX);
+	if (!cfg_params(reader->resolution, reader->arena, reader->diag, group,
+			arena_printf(reader->arena, "link.%s%s", build->tag, name),
+			arena_printf(reader->arena, "link '%s'", name), link->kind->table, also,
+			also_count, params))
+		return false;
+	const char *wrong = link->kind->traits(params, &link->traits);
+	if (wrong)
+		diag_error(reader->diag, link->origin, "link '%s': %s", name, wrong);
+	return !wrong;
+}
+
+void topology_read_links(struct topology_build *build, const struct cfg_node *node)
 {
 	static const char *const also[] = {"name", "kind", "ends"};
-	const struct cfg_node *list = list_of(reader, node, "links", &topology->link_count);
-	struct link_entry *links =
-		ARENA_ARRAY(reader->arena, topology->link_count + 1, struct link_entry);
-	for (size_t i = 0; i < topology->link_count; i++) {
+	size_t count;
+	const struct cfg_node *list = list_of(build->reader, node, "links", &count);
+	for (size_t i = 0; i < count; i++) {
 		const struct cfg_node *group = cfg_at(list, i);
-		const char *name = required_text(reader, group, "name", "link");
-		links[i] =
-			(struct link_entry){.name = name ? name : "?", .origin = cfg_origin(group)};
-		links[i].kind = kind_of(reader, group, links[i].name);
-		if (!links[i].kind || !name_is_free(reader, links[i].origin, "link", name))
-			continue;
-		read_ends(reader, group, topology, &links[i]);
-		void *params = arena_alloc(reader->arena, LINK_PARAMS_SIZE_MAX);
-		if (!cfg_params(reader->resolution, reader->arena, reader->diag, group,
-				arena_printf(reader->arena, "link.%s", name),
-				arena_printf(reader->arena, "link '%s'", name),
-				links[i].kind->table, also, 3, params))
-			continue;
-		const char *wrong = links[i].kind->traits(params, &links[i].traits);
-		if (wrong)
-			diag_error(reader->diag, links[i].origin, "link '%s': %s", name, wrong);
+		const char *name = topology_text(build->reader, group, "name", "link");
+		struct link_entry link = {.name = name ? name : "?", .origin = cfg_origin(group)};
+		if (topology_name(build, link.origin, "link", name, false)) {
+			read_ends(build, group, &link);
+			topology_read_link(build, group, name, also, 3, &link);
+		}
+		*VEC_PUSH(build->reader->arena, &build->links) = link;
 	}
-	topology->links = links;
+}
+
+static void take_build(const struct topology_build *build, struct topology *topology)
+{
+	topology->hosts = build->hosts.items;
+	topology->host_count = build->hosts.count;
+	topology->guests = build->guests.items;
+	topology->guest_count = build->guests.count;
+	topology->gpus = build->gpus.items;
+	topology->gpu_count = build->gpus.count;
+	topology->switches = build->switches.items;
+	topology->switch_count = build->switches.count;
+	topology->links = build->links.items;
+	topology->link_count = build->links.count;
 }
 
 void read_topology(struct reader *reader, const struct cfg_node *file, const char *path,
 		   struct topology *topology)
 {
 	static const char *const known[] = {"name", "help",     "hosts", "guests",
-					    "gpus", "switches", "links"};
+					    "gpus", "switches", "links", "cluster"};
 	const struct cfg_node *node = cfg_child(file, "topology");
 	*topology = (struct topology){.path = path};
 	if (!node || !cfg_is_group(node)) {
@@ -306,9 +359,14 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 	topology->help = cfg_text(cfg_child(node, "help"));
 	if (!topology->name)
 		topology->name = path;
-	read_hosts(reader, node, topology);
-	read_guests(reader, node, topology);
-	read_gpus(reader, node, topology);
-	read_switches(reader, node, topology);
-	read_links(reader, node, topology);
+	struct gpu_profiles profiles = {0};
+	struct topology_build *build = topology_build_new(reader, path, &profiles);
+	read_hosts(build, node);
+	topology_read_guests(build, node);
+	topology_read_gpus(build, node);
+	topology_read_switches(build, node);
+	if (cfg_child(node, "cluster"))
+		cluster_read(build, cfg_child(node, "cluster"));
+	topology_read_links(build, node); /* they may end at nodes of the cluster */
+	take_build(build, topology);
 }

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/scenario/cluster.h"
+
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/scenario/wiring.h"
+
+struct cluster_params { /* one kind of machine */
+	const char *machine;
+	double count;
+	double ports_count;
+};
+
+static const struct param_row cluster_rows[] = {
+	PARAM_TEXT(struct cluster_params, machine, NULL,
+		   "what its machines are: a file of topologies/machines/ with a group machine",
+		   ""),
+	PARAM_WHOLE(struct cluster_params, count, 0, 65536, "0",
+		    "machines; 0: as many as the case's jobs need",
+		    "assumption: no machine is idle"),
+	PARAM_WHOLE(struct cluster_params, ports_count, 0, 1024, "0",
+		    "ports of each machine that the network uses; 0: all",
+		    "assumption: all cables are plugged in"),
+};
+static const struct param_table cluster_table =
+	PARAM_TABLE("cluster", struct cluster_params, cluster_rows);
+
+struct cluster {
+	struct topology_build *build;
+	const struct cfg_node *node;
+	VEC(struct place) places;
+	size_t gpus_missing; /* of what the jobs want */
+};
+
+/* ---- machines ---- */
+
+static size_t machines_wanted(struct cluster *cluster, const struct machine *machine)
+{
+	size_t has = machine->build->gpus.count;
+	size_t most = cluster->build->reader->gpus_per_machine_wanted;
+	size_t use = most && most < has ? most : has;
+	size_t count = use ? (cluster->gpus_missing + use - 1) / use : 0;
+	return count ? count : 1;
+}
+
+static void add_machines(struct cluster *cluster, const struct machine *machine,
+			 const struct cfg_node *group, const char *name,
+			 const struct cluster_params *params)
+{
+	struct topology_build *build = cluster->build;
+	struct arena *arena = build->reader->arena;
+	size_t count =
+		params->count > 0 ? (size_t)params->count : machines_wanted(cluster, machine);
+	size_t ports = machine->ports.count;
+	if (params->ports_count > (double)ports) {
+		diag_error(build->reader->diag, cfg_origin(group),
+			   "cluster: ports = %.0f, machine '%s' has %zu", params->ports_count,
+			   machine->name, ports);
+		return;
+	}
+	if (params->ports_count > 0)
+		ports = (size_t)params->ports_count;
+	for (size_t i = 0; i < count; i++) {
+		const char *copy = arena_printf(arena, "%s%zu", name, i);
+		const char **nodes = ARENA_ARRAY(arena, ports + 1, const char *);
+		for (size_t p = 0; p < ports; p++)
+			nodes[p] = arena_printf(arena, "%s.%s", copy, machine->ports.items[p]);
+		machine_add(build, machine, cfg_origin(group), copy);
+		*VEC_PUSH(arena, &cluster->places) = (struct place){copy, nodes, ports};
+	}
+	size_t gpus = count * machine->build->gpus.count;
+	cluster->gpus_missing -= gpus < cluster->gpus_missing ? gpus : cluster->gpus_missing;
+}
+
+static void read_machines(struct cluster *cluster, const struct cfg_node *group, const char *name,
+			  const char *const *also, size_t also_count)
+{
+	struct topology_build *build = cluster->build;
+	struct reader *reader = build->reader;
+	struct arena *arena = reader->arena;
+	struct cluster_params params;
+	const char *path = name ? arena_printf(arena, "cluster.%s", name) : "cluster";
+	if (!cfg_params(reader->resolution, arena, reader->diag, group, path, "cluster",
+			&cluster_table, also, also_count, &params))
+		return;
+	const struct cfg_node *said = cfg_child(group, "machine");
+	const struct machine *machine =
+		machine_read(build, cfg_origin(said ? said : group), params.machine,
+			     name ? name : "node", name ? arena_printf(arena, "%s-", name) : "");
+	if (machine)
+		add_machines(cluster, machine, group, name ? name : "n", &params);
+}
+
+/* Further nodes with one cable: a file server, a gateway. */
+static void read_servers(struct cluster *cluster)
+{
+	struct topology_build *build = cluster->build;
+	struct arena *arena = build->reader->arena;
+	const struct cfg_node *list = cfg_child(cluster->node, "servers");
+	for (size_t i = 0; list && i < cfg_count(list); i++) {
+		const char *name = cfg_text(cfg_at(list, i));
+		struct origin origin = cfg_origin(cfg_at(list, i));
+		if (!name)
+			diag_error(build->reader->diag, origin,
+				   "cluster: servers holds names (write servers = "
+				   "[\"file-server\"])");
+		if (!topology_name(build, origin, "server", name, true))
+			continue;
+		const char **port = ARENA_ARRAY(arena, 1, const char *);
+		port[0] = name;
+		*VEC_PUSH(arena, &build->switches) = name;
+		*VEC_PUSH(arena, &cluster->places) = (struct place){name, port, 1};
+	}
+}
+
+/* ---- network ---- */
+
+static const struct wiring_kind *wiring_of(struct topology_build *build,
+					   const struct cfg_node *group)
+{
+	struct reader *reader = build->reader;
+	const char *said = cfg_override_text(reader->resolution, "wiring.kind");
+	const char *name = said ? said : topology_text(reader, group, "kind", "network");
+	const struct wiring_kind *kind = name ? wiring_kind_find(name) : NULL;
+	if (name && !kind) {
+		const char **names = ARENA_ARRAY(reader->arena, wiring_kind_count(), const char *);
+		for (size_t i = 0; i < wiring_kind_count(); i++)
+			names[i] = wiring_kind_at(i)->name;
+		const char *near = diag_nearest(name, names, wiring_kind_count());
+		diag_error(reader->diag, cfg_origin(cfg_child(group, "kind")),
+			   "network: no kind of wiring is called '%s' (%s%s%s)", name,
+			   near ? "did you mean '"
+				: "there are switch, fat_tree, rail_optimised, "
+				  "torus, dragonfly, cable",
+			   near ? near : "", near ? "'?" : "");
+	}
+	return kind;
+}
+
+static void join_places(struct cluster *cluster, const struct wiring_kind *kind, const void *params,
+			const struct link_entry *wire, struct origin origin)
+{
+	struct reader *reader = cluster->build->reader;
+	struct cabling cabling = {.build = cluster->build,
+				  .origin = origin,
+				  .wire = wire,
+				  .places = cluster->places.items,
+				  .place_count = cluster->places.count};
+	for (size_t i = 0; i < cabling.place_count; i++) {
+		if (cabling.places[i].port_count > cabling.port_most)
+			cabling.port_most = cabling.places[i].port_count;
+		if (cabling.places[i].port_count == 0) {
+			diag_error(reader->diag, origin,
+				   "network: '%s' has no port (give its machine ports = [...])",
+				   cabling.places[i].name);
+			return;
+		}
+	}
+	const char *wrong = kind->join(&cabling, params);
+	if (wrong)
+		diag_error(reader->diag, origin, "network: %s", wrong);
+}
+
+static void read_network(struct cluster *cluster, const struct cfg_node *group)
+{
+	static const char *const also[] = {"kind", "link", "help"};
+	static const char *const link_also[] = {"kind"};
+	struct topology_build *build = cluster->build;
+	struct reader *reader = build->reader;
+	const struct wiring_kind *kind = wiring_of(build, group);
+	if (!kind)
+		return;
+	void *params = arena_alloc(reader->arena, WIRING_PARAMS_SIZE_MAX);
+	bool fine = cfg_params(reader->resolution, reader->arena, reader->diag, group, "wiring",
+			       "network", kind->table, also, 3, params);
+	struct link_entry wire = {.name = "network", .origin = cfg_origin(group)};
+	const struct cfg_node *link = cfg_child(group, "link");
+	if (!link) {
+		diag_error(reader->diag, wire.origin,
+			   "network: link is missing (write link = { kind = \"ethernet\"; })");
+		return;
+	}
+	fine &= topology_read_link(build, link, "network", link_also, 1, &wire);
+	if (fine && cluster->places.count > 1)
+		join_places(cluster, kind, params, &wire, cfg_origin(group));
+}
+
+/* The group of the network: in place, or of a file; NULL if there is none, or
+ * after errors. */
+static const struct cfg_node *network_group(struct cluster *cluster)
+{
+	struct topology_build *build = cluster->build;
+	struct reader *reader = build->reader;
+	const struct cfg_node *node = cfg_child(cluster->node, "network");
+	const char *said = cfg_override_text(reader->resolution, "cluster.network");
+	if (!said && node && cfg_is_group(node))
+		return node;
+	const char *name = said ? said : cfg_text(node);
+	if (!name || strcmp(name, "none") == 0) {
+		if (node && !name)
+			diag_error(reader->diag, cfg_origin(node),
+				   "cluster: network is neither a name nor a group");
+		else if (cluster->places.count > 1)
+			diag_error(reader->diag, cfg_origin(cluster->node),
+				   "cluster: nothing joins its %zu machines (write network = "
+				   "\"infiniband-edr\", or count = 1)",
+				   cluster->places.count);
+		return NULL;
+	}
+	const char *path =
+		data_path(reader->arena, reader->diag, cfg_origin(node ? node : cluster->node),
+			  reader->root, "topologies/networks", "network", name, build->path);
+	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
+	const struct cfg_node *group = cfg_child(file, "wiring");
+	if (file && !group)
+		diag_error(reader->diag, cfg_origin(file),
+			   "network '%s': no group `wiring = { ... }`", name);
+	return group;
+}
+
+/* ---- the whole ---- */
+
+static void read_kinds(struct cluster *cluster)
+{
+	static const char *const also[] = {"network", "servers"};
+	static const char *const listed[] = {"name"};
+	static const char *const known[] = {"network", "servers", "machines"};
+	struct reader *reader = cluster->build->reader;
+	const struct cfg_node *list = cfg_child(cluster->node, "machines");
+	if (!list) {
+		read_machines(cluster, cluster->node, NULL, also, 2);
+		return;
+	}
+	cfg_only(reader->diag, cluster->node, known, 3);
+	for (size_t i = 0; cfg_is_list(list) && i < cfg_count(list); i++) {
+		const struct cfg_node *group = cfg_at(list, i);
+		const char *name = topology_text(reader, group, "name", "cluster");
+		if (name)
+			read_machines(cluster, group, name, listed, 1);
+	}
+	if (!cfg_is_list(list))
+		diag_error(reader->diag, cfg_origin(list),
+			   "cluster: machines must be a list (write machines = ( { name = ...; "
+			   "machine = ...; } ))");
+}
+
+void cluster_read(struct topology_build *build, const struct cfg_node *node)
+{
+	struct reader *reader = build->reader;
+	struct cluster cluster = {
+		.build = build, .node = node, .gpus_missing = reader->gpus_wanted};
+	if (!cfg_is_group(node)) {
+		diag_error(reader->diag, cfg_origin(node),
+			   "topology: cluster is not a group (write cluster = { machine = ...; })");
+		return;
+	}
+	size_t errors = diag_count(reader->diag);
+	read_kinds(&cluster);
+	if (diag_count(reader->diag) > errors)
+		return;
+	read_servers(&cluster);
+	const struct cfg_node *group = network_group(&cluster);
+	if (group)
+		read_network(&cluster, group);
+}

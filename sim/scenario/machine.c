@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A machine's template, and copies of it. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/scenario/cluster.h"
+
+static void read_ports(struct topology_build *build, const struct cfg_node *group,
+		       struct machine *machine)
+{
+	struct reader *reader = build->reader;
+	const struct cfg_node *list = cfg_child(group, "ports");
+	for (size_t i = 0; list && i < cfg_count(list); i++) {
+		const char *name = cfg_text(cfg_at(list, i));
+		if (name && names_find(build->nodes, name) >= 0)
+			*VEC_PUSH(reader->arena, &machine->ports) = name;
+		else
+			diag_error(reader->diag, cfg_origin(list),
+				   "machine '%s': ports: no node is called '%s' (write ports = "
+				   "[\"nic0\"], a switch or guest of it)",
+				   machine->name, name ? name : "?");
+	}
+}
+
+/* A machine without guests is used as it is. */
+static void add_bare_guest(struct topology_build *build, struct origin origin)
+{
+	struct reader *reader = build->reader;
+	struct guest_entry *guest = VEC_PUSH(reader->arena, &build->guests);
+	*guest = (struct guest_entry){.name = "os", .origin = origin};
+	topology_name(build, origin, "guest", "os", true);
+	cfg_params(reader->resolution, reader->arena, reader->diag, NULL,
+		   arena_printf(reader->arena, "guest.%sos", build->tag), "guest 'os'",
+		   &guest_table, NULL, 0, &guest->params);
+}
+
+static bool is_end(const struct topology_build *build, const char *node)
+{
+	for (size_t i = 0; i < build->links.count; i++)
+		if (strcmp(build->links.items[i].ends[0], node) == 0 ||
+		    strcmp(build->links.items[i].ends[1], node) == 0)
+			return true;
+	return false;
+}
+
+/* Joins guests without a link to the host, by what is as fast as its memory. */
+static void join_guests(struct topology_build *build)
+{
+	struct arena *arena = build->reader->arena;
+	double memory_Bps = build->hosts.items[0].params.dram_bandwidth_Bps;
+	for (size_t i = 0; i < build->guests.count; i++) {
+		const char *guest = build->guests.items[i].name;
+		if (is_end(build, guest))
+			continue;
+		*VEC_PUSH(arena, &build->links) = (struct link_entry){
+			.name = arena_printf(arena, "%s-host", guest),
+			.origin = build->guests.items[i].origin,
+			.kind = link_kind_find("socket"),
+			.ends = {guest, "host"},
+			.traits = {.capacity_Bps = {memory_Bps, memory_Bps}, .own_packets = true},
+		};
+	}
+}
+
+static const struct cfg_node *machine_group(struct topology_build *build, struct origin origin,
+					    const char *name, const char **path)
+{
+	struct reader *reader = build->reader;
+	*path = data_path(reader->arena, reader->diag, origin, reader->root, "topologies/machines",
+			  "machine", name, build->path);
+	const struct cfg_node *file = *path ? cfg_read(reader->arena, reader->diag, *path) : NULL;
+	if (!file)
+		return NULL;
+	const struct cfg_node *group = cfg_child(file, "machine");
+	if (!group || !cfg_is_group(group)) {
+		diag_error(reader->diag, cfg_origin(file),
+			   "machine '%s': no group `machine = { ... }` (a file of settings to "
+			   "include is no template)",
+			   name);
+		return NULL;
+	}
+	return group;
+}
+
+const struct machine *machine_read(struct topology_build *build, struct origin origin,
+				   const char *name, const char *path, const char *tag)
+{
+	static const char *const known[] = {"help",  "host",     "guests", "gpus",
+					    "links", "switches", "ports"};
+	struct reader *reader = build->reader;
+	const char *file;
+	const struct cfg_node *group = machine_group(build, origin, name, &file);
+	if (!group)
+		return NULL;
+	cfg_only(reader->diag, group, known, sizeof known / sizeof known[0]);
+	size_t errors = diag_count(reader->diag);
+	struct topology_build *own = topology_build_new(reader, file, build->profiles);
+	own->one_host = true;
+	own->tag = tag;
+	struct machine *machine = ARENA_NEW(reader->arena, struct machine);
+	machine->name = name;
+	machine->build = own;
+	const struct cfg_node *host = cfg_child(group, "host");
+	topology_read_host(own, host, "host", path);
+	topology_read_guests(own, group);
+	if (own->guests.count == 0)
+		add_bare_guest(own, cfg_origin(group));
+	topology_read_gpus(own, group);
+	topology_read_switches(own, group);
+	topology_read_links(own, group);
+	read_ports(own, group, machine);
+	if (diag_count(reader->diag) > errors)
+		return NULL;
+	join_guests(own);
+	return machine;
+}
+
+/* The name in the copy of what is called name in the template. */
+static const char *copied(struct topology_build *build, const char *copy, const char *name)
+{
+	return strcmp(name, "host") == 0 ? copy
+					 : arena_printf(build->reader->arena, "%s.%s", copy, name);
+}
+
+void machine_add(struct topology_build *build, const struct machine *machine, struct origin origin,
+		 const char *name)
+{
+	const struct topology_build *own = machine->build;
+	struct arena *arena = build->reader->arena;
+	size_t host = build->hosts.count;
+	struct host_entry *copy = VEC_PUSH(arena, &build->hosts);
+	*copy = own->hosts.items[0];
+	copy->name = name;
+	topology_name(build, origin, "host", name, true);
+	for (size_t i = 0; i < own->guests.count; i++) {
+		struct guest_entry *guest = VEC_PUSH(arena, &build->guests);
+		*guest = own->guests.items[i];
+		guest->name = copied(build, name, guest->name);
+		guest->host = host;
+		topology_name(build, origin, "guest", guest->name, true);
+	}
+	for (size_t i = 0; i < own->gpus.count; i++) {
+		struct gpu_entry *gpu = VEC_PUSH(arena, &build->gpus);
+		*gpu = own->gpus.items[i];
+		gpu->name = copied(build, name, gpu->name);
+		gpu->host = host;
+		topology_name(build, origin, "gpu", gpu->name, true);
+	}
+	for (size_t i = 0; i < own->switches.count; i++) {
+		const char **node = VEC_PUSH(arena, &build->switches);
+		*node = copied(build, name, own->switches.items[i]);
+		topology_name(build, origin, "switch", *node, true);
+	}
+	for (size_t i = 0; i < own->links.count; i++) {
+		struct link_entry *link = VEC_PUSH(arena, &build->links);
+		*link = own->links.items[i];
+		link->name = copied(build, name, link->name);
+		link->ends[0] = copied(build, name, link->ends[0]);
+		link->ends[1] = copied(build, name, link->ends[1]);
+		topology_name(build, origin, "link", link->name, false);
+	}
+}

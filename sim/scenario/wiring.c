@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/scenario/wiring.h"
+
+#include <string.h>
+
+#include "sim/scenario/wiring_kinds.h"
+
+static const struct wiring_kind *const kinds[] = {
+#define WIRING(name) &wiring_##name,
+#include "sim/scenario/wirings.def"
+#undef WIRING
+};
+
+size_t wiring_kind_count(void)
+{
+	return sizeof kinds / sizeof kinds[0];
+}
+
+const struct wiring_kind *wiring_kind_at(size_t index)
+{
+	FW_ASSERT(index < wiring_kind_count());
+	return kinds[index];
+}
+
+const struct wiring_kind *wiring_kind_find(const char *name)
+{
+	for (size_t i = 0; i < wiring_kind_count(); i++)
+		if (strcmp(kinds[i]->name, name) == 0)
+			return kinds[i];
+	return NULL;
+}
+
+/* fabric.<name> */
+static const char *node_of(const struct cabling *cabling, const char *name)
+{
+	return WIRING_TEXT(cabling, "fabric.%s", name);
+}
+
+const char *cabling_switch(struct cabling *cabling, const char *name)
+{
+	struct topology_build *build = cabling->build;
+	const char *node = node_of(cabling, name);
+	if (topology_name(build, cabling->origin, "switch", node, true))
+		*VEC_PUSH(build->reader->arena, &build->switches) = node;
+	return name;
+}
+
+static void add(struct cabling *cabling, const char *name, const char *a, const char *b,
+		double cables, double further_s)
+{
+	struct topology_build *build = cabling->build;
+	struct link_entry link = *cabling->wire;
+	link.name = node_of(cabling, name);
+	link.origin = cabling->origin;
+	link.ends[0] = a;
+	link.ends[1] = b;
+	link.traits.capacity_Bps[0] *= cables;
+	link.traits.capacity_Bps[1] *= cables;
+	link.traits.latency_s += further_s;
+	topology_name(build, cabling->origin, "link", link.name, false);
+	*VEC_PUSH(build->reader->arena, &build->links) = link;
+}
+
+/* A port's node without its machine's name: "nic0" of "n0.nic0". */
+static const char *short_name(const struct place *place, const char *node)
+{
+	size_t length = strlen(place->name);
+	bool longer = strncmp(node, place->name, length) == 0 && node[length] == '.';
+	return longer ? node + length + 1 : node;
+}
+
+void cabling_port(struct cabling *cabling, size_t place, size_t port, const char *to)
+{
+	const struct place *at = &cabling->places[place];
+	const char *node = at->ports[port];
+	const char *name = WIRING_TEXT(cabling, "%s.%s", at->name, short_name(at, node));
+	add(cabling, name, node, node_of(cabling, to), 1, 0);
+}
+
+void cabling_ports(struct cabling *cabling, size_t place, const char *to)
+{
+	for (size_t i = 0; i < cabling->places[place].port_count; i++)
+		cabling_port(cabling, place, i, to);
+}
+
+void cabling_trunk(struct cabling *cabling, const char *a, const char *b, double cables,
+		   double further_s)
+{
+	add(cabling, WIRING_TEXT(cabling, "%s-%s", a, b), node_of(cabling, a), node_of(cabling, b),
+	    cables, further_s);
+}
+
+void cabling_direct(struct cabling *cabling, size_t place_a, size_t place_b, size_t port)
+{
+	add(cabling, WIRING_TEXT(cabling, "cable%zu", port), cabling->places[place_a].ports[port],
+	    cabling->places[place_b].ports[port], 1, 0);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two machines back to back, port to port, with no switch between. */
+#include "sim/scenario/wiring_kinds.h"
+
+struct cable_params {
+	double cables_count;
+};
+
+static const struct param_row rows[] = {
+	PARAM_WHOLE(struct cable_params, cables_count, 0, 1024, "0", "cables; 0: one for each port",
+		    "assumption: all ports are used"),
+};
+static const struct param_table table = PARAM_TABLE("cable", struct cable_params, rows);
+
+static const char *join(struct cabling *cabling, const void *params)
+{
+	const struct cable_params *wiring = params;
+	if (cabling->place_count != 2)
+		return WIRING_TEXT(cabling, "a cable joins two machines, not %zu",
+				   cabling->place_count);
+	size_t least = cabling->places[0].port_count < cabling->places[1].port_count
+			       ? cabling->places[0].port_count
+			       : cabling->places[1].port_count;
+	if (wiring->cables_count > (double)least)
+		return WIRING_TEXT(cabling, "%.0f cables need as many ports, there are %zu",
+				   wiring->cables_count, least);
+	size_t cables = wiring->cables_count > 0 ? (size_t)wiring->cables_count : least;
+	for (size_t port = 0; port < cables; port++)
+		cabling_direct(cabling, 0, 1, port);
+	return NULL;
+}
+
+const struct wiring_kind wiring_cable = {"cable", "two machines back to back", &table, join};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A fat tree of two or three stages: all ports of a machine at one leaf, leaves at
+ * a spine, and with pods the pods' spines at a core.
+ *
+ *   a leaf's uplinks = its ports in use when full / oversubscription
+ *   a pod's uplinks  = the uplinks of its leaves  / core_oversubscription
+ */
+#include <math.h>
+
+#include "sim/scenario/wiring_kinds.h"
+
+struct fat_tree_params {
+	double ports_per_leaf_count;
+	double leaves_per_pod_count;
+	double leaves_count;
+	double oversubscription_ratio;
+	double core_oversubscription_ratio;
+};
+
+static const struct param_row rows[] = {
+	PARAM_WHOLE(struct fat_tree_params, ports_per_leaf_count, 1, 1e6, "18",
+		    "ports of a leaf switch for machines; whole machines only are put there",
+		    "a non-blocking leaf of 36 ports (EDR): half of them up"),
+	PARAM_WHOLE(struct fat_tree_params, leaves_per_pod_count, 0, 1e6, "0",
+		    "leaves below one spine, the spines below a core; 0: no core, two stages",
+		    "assumption: two stages do, as they do for 36 leaves of 36 ports"),
+	PARAM_WHOLE(struct fat_tree_params, leaves_count, 0, 1e6, "0",
+		    "leaf switches that there are; 0: as many as are needed",
+		    "assumption: the tree grows with the cluster"),
+	PARAM_NUMBER(struct fat_tree_params, oversubscription_ratio, QUANTITY_RATIO, 0.01, 1000,
+		     "1", "a leaf's ports for machines over its uplinks",
+		     "assumption: a non-blocking tree, as for HPC"),
+	PARAM_NUMBER(struct fat_tree_params, core_oversubscription_ratio, QUANTITY_RATIO, 0.01,
+		     1000, "1", "uplinks of a pod's leaves over those of the pod",
+		     "assumption: a non-blocking tree, as for HPC"),
+};
+static const struct param_table table = PARAM_TABLE("fat_tree", struct fat_tree_params, rows);
+
+/* The spine above a leaf, with its way to the core. */
+static const char *spine_of(struct cabling *cabling, const struct fat_tree_params *wiring,
+			    size_t leaf, size_t leaf_count, double uplinks)
+{
+	size_t per_pod = (size_t)wiring->leaves_per_pod_count;
+	if (per_pod == 0 || leaf_count <= per_pod)
+		return leaf == 0 ? cabling_switch(cabling, "spine") : "spine";
+	const char *pod = WIRING_TEXT(cabling, "pod%zu", leaf / per_pod);
+	if (leaf % per_pod == 0) {
+		if (leaf == 0)
+			cabling_switch(cabling, "core");
+		cabling_switch(cabling, pod);
+		cabling_trunk(cabling, pod, "core",
+			      uplinks * (double)per_pod / wiring->core_oversubscription_ratio, 0);
+	}
+	return pod;
+}
+
+static const char *join(struct cabling *cabling, const void *params)
+{
+	const struct fat_tree_params *wiring = params;
+	size_t per_leaf = (size_t)wiring->ports_per_leaf_count / cabling->port_most;
+	if (per_leaf == 0)
+		return WIRING_TEXT(cabling, "a leaf of %.0f ports has no room for a machine of %zu",
+				   wiring->ports_per_leaf_count, cabling->port_most);
+	size_t leaf_count = (cabling->place_count + per_leaf - 1) / per_leaf;
+	if (wiring->leaves_count > 0 && (double)leaf_count > wiring->leaves_count)
+		return WIRING_TEXT(
+			cabling, "%zu machines need %zu leaves of %zu machines, there are %.0f",
+			cabling->place_count, leaf_count, per_leaf, wiring->leaves_count);
+	double uplinks = (double)(per_leaf * cabling->port_most) / wiring->oversubscription_ratio;
+	for (size_t leaf = 0; leaf < leaf_count; leaf++) {
+		const char *name = WIRING_TEXT(cabling, "leaf%zu", leaf);
+		cabling_switch(cabling, name);
+		for (size_t i = leaf * per_leaf;
+		     i < (leaf + 1) * per_leaf && i < cabling->place_count; i++)
+			cabling_ports(cabling, i, name);
+		if (leaf_count > 1)
+			cabling_trunk(cabling, name,
+				      spine_of(cabling, wiring, leaf, leaf_count, uplinks), uplinks,
+				      0);
+	}
+	return NULL;
+}
+
+const struct wiring_kind wiring_fat_tree = {
+	"fat_tree", "leaves, spine and perhaps core, with oversubscription", &table, join};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The wirings' tables, for wiring.c. */
+#ifndef FARWIRE_SCENARIO_WIRING_KINDS_H
+#define FARWIRE_SCENARIO_WIRING_KINDS_H
+
+#include "sim/base/arena.h"
+#include "sim/scenario/wiring.h"
+
+#define WIRING(name) extern const struct wiring_kind wiring_##name;
+#include "sim/scenario/wirings.def"
+#undef WIRING
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rails: the k-th port of each machine is at a leaf of rail k, so that GPUs of the
+ * same number meet below one leaf; all leaves are at a spine.
+ *
+ *   a leaf's uplinks = its ports in use when full / oversubscription
+ *
+ * Where one leaf holds a port of each machine, that is one leaf for each rail. */
+#include "sim/scenario/wiring_kinds.h"
+
+struct rail_params {
+	double ports_per_leaf_count;
+	double oversubscription_ratio;
+};
+
+static const struct param_row rows[] = {
+	PARAM_WHOLE(struct rail_params, ports_per_leaf_count, 1, 1e6, "32",
+		    "machines whose port of one rail is at the same leaf",
+		    "NVIDIA DGX SuperPOD reference architecture: scalable units of 32 DGX H100, "
+		    "leaves of 64 ports, half of them up"),
+	PARAM_NUMBER(struct rail_params, oversubscription_ratio, QUANTITY_RATIO, 0.01, 1000, "1",
+		     "a leaf's ports for machines over its uplinks",
+		     "NVIDIA DGX SuperPOD reference architecture: a full fat tree"),
+};
+static const struct param_table table = PARAM_TABLE("rail_optimised", struct rail_params, rows);
+
+static const char *join(struct cabling *cabling, const void *params)
+{
+	const struct rail_params *wiring = params;
+	size_t per_leaf = (size_t)wiring->ports_per_leaf_count;
+	size_t units = (cabling->place_count + per_leaf - 1) / per_leaf;
+	size_t full = units > 1 ? per_leaf : cabling->place_count;
+	if (units * cabling->port_most > 1)
+		cabling_switch(cabling, "spine");
+	for (size_t unit = 0; unit < units; unit++)
+		for (size_t rail = 0; rail < cabling->port_most; rail++) {
+			const char *leaf = WIRING_TEXT(cabling, "rail%zu.%zu", rail, unit);
+			cabling_switch(cabling, leaf);
+			for (size_t i = unit * per_leaf;
+			     i < (unit + 1) * per_leaf && i < cabling->place_count; i++)
+				if (rail < cabling->places[i].port_count)
+					cabling_port(cabling, i, rail, leaf);
+			if (units * cabling->port_most > 1)
+				cabling_trunk(cabling, leaf, "spine",
+					      (double)full / wiring->oversubscription_ratio, 0);
+		}
+	return NULL;
+}
+
+const struct wiring_kind wiring_rail_optimised = {
+	"rail_optimised", "the k-th port of every machine at leaf k, leaves at a spine", &table,
+	join};

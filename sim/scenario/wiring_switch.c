@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One switch that blocks nothing, with all ports of all machines. */
+#include "sim/scenario/wiring_kinds.h"
+
+struct switch_params {
+	double ports_count;
+};
+
+static const struct param_row rows[] = {
+	PARAM_WHOLE(struct switch_params, ports_count, 0, 1e6, "0",
+		    "ports that the switch has; 0: as many as are needed",
+		    "assumption: big enough unless its ports are given"),
+};
+static const struct param_table table = PARAM_TABLE("switch", struct switch_params, rows);
+
+static const char *join(struct cabling *cabling, const void *params)
+{
+	const struct switch_params *wiring = params;
+	size_t used = 0;
+	for (size_t i = 0; i < cabling->place_count; i++)
+		used += cabling->places[i].port_count;
+	if (wiring->ports_count > 0 && (double)used > wiring->ports_count)
+		return WIRING_TEXT(cabling,
+				   "a switch of %.0f ports is too small for %zu cables (write a "
+				   "fat_tree)",
+				   wiring->ports_count, used);
+	const char *crossbar = cabling_switch(cabling, "switch");
+	for (size_t i = 0; i < cabling->place_count; i++)
+		cabling_ports(cabling, i, crossbar);
+	return NULL;
+}
+
+const struct wiring_kind wiring_switch = {"switch", "one switch for all ports", &table, join};
