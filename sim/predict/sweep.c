@@ -96,11 +96,11 @@ static void read_list(struct arena *arena, struct sweep_axis *axis, char *text)
 		((double *)(void *)axis->values)[i] = (double)i;
 }
 
-bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *text,
+bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *from, const char *text,
 		     struct sweep_axis *axis)
 {
 	char *key = arena_strdup(arena, text), *value = strchr(key, '=');
-	*axis = (struct sweep_axis){.key = key};
+	*axis = (struct sweep_axis){.key = key, .from = from};
 	bool good = value && value != key && value[1];
 	if (good) {
 		*value++ = '\0';
@@ -110,7 +110,7 @@ bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *text,
 			read_list(arena, axis, value);
 	}
 	if (!good)
-		diag_error(diag, (struct origin){"--vary", 0},
+		diag_error(diag, (struct origin){from, 0},
 			   "'%s' is no variation (write key=a,b,c or key=lo:hi:log20 or "
 			   "key=lo:hi:lin20, values with their unit)",
 			   text);
@@ -152,13 +152,20 @@ static void keep_errors(struct sweeping *s, size_t index, const struct diag *dia
 
 static void keep_point(struct sweeping *s, size_t index, const struct prediction *p)
 {
-	s->sweep->points[index] = (struct sweep_point){.ok = p->ok,
-						       .reason = kept(s, p->reason),
-						       .bottleneck = kept(s, p->bottleneck),
-						       .throughput = p->throughput,
-						       .ratio = p->ratio,
-						       .step_s = p->step_s,
-						       .gpu_utilization = p->gpu_utilization};
+	struct prediction *point = ARENA_NEW(s->arena, struct prediction);
+	*point = *p;
+	point->name = kept(s, p->name);
+	point->reason = kept(s, p->reason);
+	point->bottleneck = kept(s, p->bottleneck);
+	point->collective = kept(s, p->collective);
+	point->choice = kept(s, p->choice);
+	for (size_t i = 0; i < p->breakdown_count; i++)
+		point->breakdown[i].name = kept(s, p->breakdown[i].name);
+	point->clients = NULL;
+	point->links = NULL;
+	point->client_count = point->link_count = 0;
+	point->resolution = NULL;
+	s->sweep->points[index] = point;
 }
 
 static void predict_one(struct sweeping *s, size_t index)
@@ -174,8 +181,9 @@ static void predict_one(struct sweeping *s, size_t index)
 		       s->request->setting_count * sizeof *settings);
 	size_t rest = index;
 	for (size_t a = s->sweep->axis_count; a-- > 0; rest /= s->sweep->axes[a].count)
-		settings[request.setting_count++] = (struct setting){
-			s->sweep->axes[a].texts[rest % s->sweep->axes[a].count], {"--vary", 0}};
+		settings[request.setting_count++] =
+			(struct setting){s->sweep->axes[a].texts[rest % s->sweep->axes[a].count],
+					 {s->sweep->axes[a].from, 0}};
 	request.settings = settings;
 	options.jobs = 1;
 	options.trace = NULL;
@@ -232,7 +240,7 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 	*broken = NULL;
 	for (size_t i = 0; i < axis_count; i++) {
 		if (axes[i].count > POINTS_MAX / sweep->point_count) {
-			diag_error(diag, (struct origin){"--vary", 0}, "more than %d points",
+			diag_error(diag, (struct origin){axes[i].from, 0}, "more than %d points",
 				   POINTS_MAX);
 			return NULL;
 		}
@@ -244,7 +252,7 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 			     .sweep = sweep,
 			     .progress = progress,
 			     .bad = SIZE_MAX};
-	sweep->points = ARENA_ARRAY(arena, sweep->point_count, struct sweep_point);
+	sweep->points = ARENA_ARRAY(arena, sweep->point_count, const struct prediction *);
 	run_workers(arena, &s);
 	for (size_t i = 0; i < s.error_count; i++)
 		diag_error(diag, (struct origin){0}, "%s", s.errors[i]);

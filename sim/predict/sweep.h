@@ -7,11 +7,11 @@
 
 enum { AXES_MAX = 6, POINTS_MAX = 1000000 };
 
-/* One --vary: "key=a,b,c", or "key=lo:hi:logN" and "key=lo:hi:linN" for N
+/* Values of a parameter: "key=a,b,c", or "key=lo:hi:logN" and "key=lo:hi:linN" for N
  * values from lo to hi with equal quotients or differences. Values carry units
  * as in files. */
 struct sweep_axis {
-	const char *key;
+	const char *key, *from;   /* from: the option, for messages */
 	const char *const *texts; /* as settings: "key=value" */
 	const double *values;     /* SI; the index for words */
 	size_t count;
@@ -19,20 +19,15 @@ struct sweep_axis {
 	bool log, words;
 };
 
-/* False after errors in diag. */
-bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *text,
+/* from: the option that holds text, "--vary". False after errors in diag. */
+bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *from, const char *text,
 		     struct sweep_axis *axis);
-
-struct sweep_point { /* what is kept of a prediction */
-	bool ok;
-	const char *reason, *bottleneck;
-	struct estimate throughput, ratio, step_s, gpu_utilization;
-};
 
 struct sweep {
 	const struct sweep_axis *axes;
 	size_t axis_count;
-	struct sweep_point *points; /* row-major, the last axis fastest */
+	/* Row-major, the last axis fastest; without clients, links and parameters. */
+	const struct prediction **points;
 	size_t point_count;
 };
 

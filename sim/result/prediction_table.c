@@ -65,13 +65,12 @@ static const char *verdict_text(struct arena *scratch, bool ok, const char *reas
 
 /* ---- a line for each prediction ---- */
 
-/* What a prediction is of decides which columns it has. */
-enum subject { REMOTE = 1, TRAINING = 2, COLLECTIVE = 4, ALL = 7 };
-
-static int subject_of(const struct prediction *prediction)
-{
-	return prediction->gpu_count == 0 ? REMOTE : prediction->collective ? COLLECTIVE : TRAINING;
-}
+enum {
+	CLIENTS = PREDICTION_CLIENTS,
+	TRAINING = PREDICTION_TRAINING,
+	COLLECTIVE = PREDICTION_COLLECTIVE,
+	ALL = CLIENTS | TRAINING | COLLECTIVE
+};
 
 enum field {
 	FIELD_CASE,
@@ -93,20 +92,20 @@ enum field {
 static const struct {
 	const char *title;
 	bool right;
-	int subjects;
+	unsigned kinds;
 } fields[FIELD_COUNT] = {
 	[FIELD_CASE] = {"case", false, ALL},
 	[FIELD_GPUS] = {"GPUs", true, TRAINING | COLLECTIVE},
-	[FIELD_RATE] = {"images/s", true, REMOTE | TRAINING},
+	[FIELD_RATE] = {"images/s", true, CLIENTS | TRAINING},
 	[FIELD_BANDWIDTH] = {"bus bandwidth", true, COLLECTIVE},
-	[FIELD_RATIO] = {"ratio", true, REMOTE},
+	[FIELD_RATIO] = {"ratio", true, CLIENTS},
 	[FIELD_SPEEDUP] = {"speed-up", true, TRAINING},
 	[FIELD_EFFICIENCY] = {"efficiency", true, TRAINING},
-	[FIELD_BUSY] = {"GPU busy", true, REMOTE | TRAINING},
-	[FIELD_STEP] = {"step", true, REMOTE | TRAINING},
+	[FIELD_BUSY] = {"GPU busy", true, CLIENTS | TRAINING},
+	[FIELD_STEP] = {"step", true, CLIENTS | TRAINING},
 	[FIELD_TIME] = {"time", true, COLLECTIVE},
 	[FIELD_CHOICE] = {"collective and what is chosen for it", false, COLLECTIVE},
-	[FIELD_BOTTLENECK] = {"bottleneck", false, REMOTE | TRAINING},
+	[FIELD_BOTTLENECK] = {"bottleneck", false, CLIENTS | TRAINING},
 	[FIELD_VERDICT] = {"verdict", false, ALL},
 };
 
@@ -146,7 +145,7 @@ static const char *field_text(struct arena *scratch, const struct prediction *p,
 	case FIELD_VERDICT:
 		return verdict_text(scratch, p->ok, p->reason);
 	default:
-		if (!p->ok || !(fields[field].subjects & subject_of(p)))
+		if (!p->ok || !(fields[field].kinds & (unsigned)prediction_kind(p)))
 			return "-";
 		return number_text(scratch, p, field);
 	}
@@ -156,16 +155,14 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 		     size_t count)
 {
 	struct table *table = table_new(scratch);
-	int subjects = 0;
-	for (size_t i = 0; i < count; i++)
-		subjects |= subject_of(predictions[i]);
+	unsigned kinds = prediction_kinds(predictions, count);
 	for (size_t k = 0; k < FIELD_COUNT; k++)
-		if (fields[k].subjects & subjects)
+		if (fields[k].kinds & kinds)
 			table_column(table, fields[k].title, fields[k].right);
 	for (size_t i = 0; i < count; i++) {
 		table_row(table);
 		for (size_t k = 0; k < FIELD_COUNT; k++)
-			if (fields[k].subjects & subjects)
+			if (fields[k].kinds & kinds)
 				table_cell(table, "%s",
 					   field_text(scratch, predictions[i], (enum field)k));
 	}
@@ -323,7 +320,7 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 
 static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
-	if (prediction->ok && prediction_trains(prediction))
+	if (prediction->ok && prediction_kind(prediction) == PREDICTION_TRAINING)
 		job(out, scratch, prediction);
 	fputc('\n', out);
 	if (prediction->ok && prediction->gpu_count == 0)

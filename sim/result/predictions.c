@@ -11,9 +11,19 @@ double prediction_part_s(const struct prediction *prediction, const char *name)
 	return 0;
 }
 
-bool prediction_trains(const struct prediction *prediction)
+enum prediction_kind prediction_kind(const struct prediction *prediction)
 {
-	return prediction->gpu_count > 0 && !prediction->collective;
+	return prediction->gpu_count == 0 ? PREDICTION_CLIENTS
+	       : prediction->collective   ? PREDICTION_COLLECTIVE
+					  : PREDICTION_TRAINING;
+}
+
+unsigned prediction_kinds(const struct prediction *const *predictions, size_t count)
+{
+	unsigned kinds = 0;
+	for (size_t i = 0; i < count; i++)
+		kinds |= (unsigned)prediction_kind(predictions[i]);
+	return kinds;
 }
 
 void predictions_write(FILE *out, enum output_format format,

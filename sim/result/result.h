@@ -91,8 +91,14 @@ struct prediction {
 
 /* Seconds of a step that go into the part of that name; 0 if it has none. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
-/* A job that trains; the other kind is a benchmark of a collective. */
-bool prediction_trains(const struct prediction *prediction);
+enum prediction_kind { /* bits, for sets of them */
+		       PREDICTION_CLIENTS = 1,
+		       PREDICTION_TRAINING = 2, /* a data-parallel job */
+		       PREDICTION_COLLECTIVE = 4,
+};
+enum prediction_kind prediction_kind(const struct prediction *prediction);
+/* The kinds among them. */
+unsigned prediction_kinds(const struct prediction *const *predictions, size_t count);
 
 /* A long time and its interval as people say it: "45.0 min", "2.00 h (1.94..2.08)",
  * "3.10 days"; "-" for NaN. */

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plots/canvas.h"
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/verb/verb.h"
 
 size_t command_case_count(const struct command *command)
@@ -27,6 +29,14 @@ struct predict_options command_predict(const struct command *command)
 		.seed = command->seed, .draws_count = command->draws, .jobs = command->jobs};
 }
 
+int command_failed(const struct diag *diag, const char *broken)
+{
+	diag_print(diag, stderr);
+	if (broken)
+		fprintf(stderr, "farwire: the simulation broke an invariant: %s\n", broken);
+	return broken ? EXIT_FAILED : EXIT_USAGE;
+}
+
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code)
 {
@@ -42,10 +52,7 @@ const struct prediction **command_predictions(const struct command *command, str
 		predictions[i] = predict_case(command->arena, diag, &request, &options, &broken);
 		if (predictions[i])
 			continue;
-		diag_print(diag, stderr);
-		if (broken)
-			fprintf(stderr, "farwire: the simulation broke an invariant: %s\n", broken);
-		*exit_code = broken ? EXIT_FAILED : EXIT_USAGE;
+		*exit_code = command_failed(diag, broken);
 		return NULL;
 	}
 	return predictions;
@@ -67,6 +74,42 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 			to_stdout ? "the standard output" : command->output, to_stdout ? "" : "'",
 			strerror(errno));
 	return EXIT_FAILED;
+}
+
+struct table_writing {
+	enum output_format format;
+	const struct result_table *table;
+};
+
+static void write_table(FILE *out, const void *ctx)
+{
+	const struct table_writing *w = ctx;
+	result_table_write(out, w->format, w->table);
+}
+
+int command_table(const struct command *command, const struct result_table *table)
+{
+	const struct table_writing w = {command->format, table};
+	return command_write(command, write_table, &w);
+}
+
+static void show_progress(size_t done, size_t count)
+{
+	fprintf(stderr, "\r%zu of %zu points%s", done, count, done == count ? "\n" : "");
+}
+
+const struct sweep *command_sweep(const struct command *command, const struct case_request *request,
+				  const struct sweep_axis *axes, size_t axis_count, int *exit_code)
+{
+	struct diag *diag = diag_new(command->arena);
+	const struct predict_options options = command_predict(command);
+	const char *broken = NULL;
+	bool watched = !command->quiet && isatty(STDERR_FILENO);
+	const struct sweep *sweep = sweep_run(command->arena, diag, request, axes, axis_count,
+					      &options, watched ? show_progress : NULL, &broken);
+	if (!sweep)
+		*exit_code = command_failed(diag, broken);
+	return sweep;
 }
 
 int command_draw(const struct command *command, const char *path,

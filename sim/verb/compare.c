@@ -5,71 +5,45 @@
 
 #include "plots/charts.h"
 #include "sim/base/arena.h"
+#include "sim/verb/answers.h"
 #include "sim/verb/verbs.h"
-
-struct comparison {
-	enum output_format format;
-	const struct result_table *table;
-};
-
-static void write_comparison(FILE *out, const void *ctx)
-{
-	const struct comparison *c = ctx;
-	result_table_write(out, c->format, c->table);
-}
-
-/* Quotient of two estimates; the bounds pair the worst with the best, since
- * the draws of different cases are not the same worlds. */
-static struct estimate quotient(struct estimate a, struct estimate b)
-{
-	return (struct estimate){a.value / b.value, a.low / b.high, a.high / b.low};
-}
-
-static struct result_cell text_cell(const char *text)
-{
-	return (struct result_cell){.text = text, .number = {NAN, NAN, NAN}};
-}
-
-static struct result_cell number_cell(struct estimate number)
-{
-	return (struct result_cell){.number = number};
-}
 
 static const struct result_table *
 tabulate(struct arena *arena, const struct prediction *const *predictions, size_t count)
 {
-	static const struct result_column columns[] = {
-		{"case", QUANTITY_COUNT, true, false},
-		{"images_per_s", QUANTITY_COUNT, false, true},
-		{"to_first", QUANTITY_RATIO, false, true},
-		{"to_local", QUANTITY_RATIO, false, true},
-		{"step", QUANTITY_TIME, false, true},
-		{"gpu_utilization", QUANTITY_RATIO, false, false},
-		{"verdict", QUANTITY_COUNT, true, false},
+	static const struct answer_column columns[] = {
+		{{"case", QUANTITY_COUNT, true, false}, ANSWER_NAME, ALL_KINDS, false},
+		{{"gpus", QUANTITY_COUNT, false, false}, ANSWER_GPUS, TRAINING | COLLECTIVE, false},
+		{{"images_per_s", QUANTITY_COUNT, false, true},
+		 ANSWER_THROUGHPUT,
+		 CLIENTS | TRAINING,
+		 false},
+		{{"bus_bandwidth_Bps", QUANTITY_RATE, false, true},
+		 ANSWER_THROUGHPUT,
+		 COLLECTIVE,
+		 false},
+		{{"to_first", QUANTITY_RATIO, false, true}, ANSWER_TO_FIRST, ALL_KINDS, false},
+		{{"to_local", QUANTITY_RATIO, false, true}, ANSWER_RATIO, CLIENTS, false},
+		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
+		{{"step", QUANTITY_TIME, false, true}, ANSWER_STEP, CLIENTS | TRAINING, false},
+		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
+		{{"training_s", QUANTITY_TIME, false, true}, ANSWER_TRAINING, TRAINING, true},
+		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
+		{{"input_wait_s", QUANTITY_TIME, false, false}, ANSWER_INPUT, TRAINING, false},
+		{{"choice", QUANTITY_COUNT, true, false}, ANSWER_CHOICE, COLLECTIVE, false},
+		{{"gpu_utilization", QUANTITY_RATIO, false, false},
+		 ANSWER_UTILIZATION,
+		 CLIENTS | TRAINING,
+		 false},
+		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
 	};
-	enum { COLUMNS = sizeof columns / sizeof columns[0] };
-	struct result_table *table = ARENA_NEW(arena, struct result_table);
-	*table = (struct result_table){
-		.name = "comparison",
-		.title = "Cases beside each other",
-		.columns = columns,
-		.column_count = COLUMNS,
-		.row_count = count,
-		.cells = ARENA_ARRAY(arena, count * COLUMNS, struct result_cell)};
-	for (size_t i = 0; i < count; i++) {
-		const struct prediction *p = predictions[i];
-		struct result_cell *row = &table->cells[i * COLUMNS];
-		row[0] = text_cell(p->name);
-		row[1] = number_cell(p->throughput);
-		row[2] = number_cell(i == 0 && p->ok
-					     ? (struct estimate){1, 1, 1}
-					     : quotient(p->throughput, predictions[0]->throughput));
-		row[3] = number_cell(p->ratio);
-		row[4] = number_cell(p->step_s);
-		row[5] = number_cell(p->gpu_utilization);
-		row[6] = text_cell(p->ok ? "ok" : p->reason);
-	}
-	return table;
+	const struct answers answers = {.name = "comparison",
+					.title = "Cases beside each other",
+					.predictions = predictions,
+					.count = count,
+					.columns = columns,
+					.column_count = sizeof columns / sizeof columns[0]};
+	return answers_table(arena, &answers);
 }
 
 static int draw(const struct command *command, const struct prediction *const *predictions,
@@ -81,10 +55,7 @@ static int draw(const struct command *command, const struct prediction *const *p
 			.label = predictions[i]->name,
 			.measured = NAN,
 			.failed = predictions[i]->ok ? NULL : predictions[i]->reason,
-			.ratio = i == 0 && predictions[i]->ok
-					 ? (struct estimate){1, 1, 1}
-					 : quotient(predictions[i]->throughput,
-						    predictions[0]->throughput)};
+			.ratio = throughput_quotient(predictions[i], predictions[0])};
 	struct chart_text text = {
 		command->title
 			? command->title
@@ -101,8 +72,7 @@ static int run(const struct command *command)
 	if (!predictions)
 		return code;
 	size_t count = command_case_count(command);
-	struct comparison c = {command->format, tabulate(command->arena, predictions, count)};
-	code = command_write(command, write_comparison, &c);
+	code = command_table(command, tabulate(command->arena, predictions, count));
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, predictions, count);
 	return code;

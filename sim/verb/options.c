@@ -14,7 +14,7 @@
 enum option_kind {
 	OPTION_FLAG,
 	OPTION_VALUE,
-	OPTION_CASE /* stands for --set case.<name>=value */
+	OPTION_CASE /* stands for --set case.<name>=value, unless the verb has its own */
 };
 
 struct option_row {
@@ -37,6 +37,10 @@ static const struct option_row option_rows[] = {
 	{"batch", OPTION_CASE, "N", "images of a step"},
 	{"fraction", OPTION_CASE, "X", "share of the GPU"},
 	{"copies", OPTION_CASE, "N", "how many such clients"},
+	{"gpus", OPTION_CASE, "N", "a training job on so many GPUs"},
+	{"exchange", OPTION_CASE, "NAME", "how the job exchanges gradients"},
+	{"collective", OPTION_CASE, "NAME", "a collective alone, repeated: all_reduce ..."},
+	{"gpus", OPTION_VALUE, "1,2,4,...", "on how many GPUs (default: 1, 2, 4 ... to all)"},
 	{"set", OPTION_VALUE, "KEY=VALUE", "sets any parameter; repeatable"},
 	{"vary", OPTION_VALUE, "KEY=a,b,c|lo:hi:logN|lo:hi:linN", "varies a parameter; repeatable"},
 	{"format", OPTION_VALUE, "table|csv|json|jsonl", "how results are written"},
@@ -94,17 +98,21 @@ static void usage(FILE *out)
 		     "configuration, 3 a stated bound is broken.\n");
 }
 
-static bool takes(const struct verb *verb, const struct option_row *row)
+static bool names(const struct verb *verb, const char *option)
 {
-	if (row->kind == OPTION_CASE)
-		return verb->cases;
-	const char *found = strstr(verb->options, row->name);
-	for (; found; found = strstr(found + 1, row->name)) {
-		char after = found[strlen(row->name)];
+	const char *found = strstr(verb->options, option);
+	for (; found; found = strstr(found + 1, option)) {
+		char after = found[strlen(option)];
 		if ((found == verb->options || found[-1] == ' ') && (after == ' ' || after == '\0'))
 			return true;
 	}
 	return false;
+}
+
+static bool takes(const struct verb *verb, const struct option_row *row)
+{
+	bool own = names(verb, row->name);
+	return row->kind == OPTION_CASE ? verb->cases && !own : own;
 }
 
 static void verb_help(const struct verb *verb)
@@ -206,6 +214,8 @@ static void take_value(struct parser *p, const char *name, const char *value)
 		c->trace = value;
 	} else if (strcmp(name, "title") == 0) {
 		c->title = value;
+	} else if (strcmp(name, "gpus") == 0) {
+		c->gpus = value;
 	} else if (strcmp(name, "seed") == 0) {
 		c->seed = count_of(p, name, value, UINT64_MAX / 2);
 	} else if (strcmp(name, "draws") == 0) {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire plot: draws a saved result again. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
+#include "sim/verb/chart_data.h"
 #include "sim/verb/verbs.h"
 
 typedef VEC(const struct prediction *) predictions_vec;
@@ -56,17 +55,11 @@ static const char *caption_of(const struct command *command, const predictions_v
 
 static const struct drawing *ratio_bars(const struct command *command, const predictions_vec *all)
 {
-	struct ratio_bar *bars = ARENA_ARRAY(command->arena, all->count, struct ratio_bar);
-	for (size_t i = 0; i < all->count; i++)
-		bars[i] = (struct ratio_bar){.label = all->items[i]->name,
-					     .ratio = all->items[i]->ratio,
-					     .measured = NAN,
-					     .failed = all->items[i]->ok ? NULL
-									 : all->items[i]->reason};
 	struct chart_text text = {command->title ? command->title
-						 : "What is kept of the local GPU's throughput",
+						 : chart_bars_title(all->items, all->count),
 				  caption_of(command, all)};
-	return chart_ratio_bars(command->arena, text, bars, all->count);
+	return chart_ratio_bars(command->arena, text,
+				chart_bars(command->arena, all->items, all->count), all->count);
 }
 
 static const struct drawing *breakdown(const struct command *command, const predictions_vec *all)

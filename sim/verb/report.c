@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire report: cases and datasets on one page, the answer first. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/verb/chart_data.h"
 #include "sim/verb/report.h"
 #include "sim/verb/verbs.h"
 
@@ -43,25 +43,17 @@ static enum word_kind kind_of(const struct command *command, const char *word)
 	return WORD_WRONG;
 }
 
-/* Several cases beside each other, where each has a ratio. */
+/* Several cases beside each other. */
 static void compare(struct report *report, const struct command *command,
 		    const struct prediction *const *predictions, size_t count)
 {
-	struct ratio_bar *bars = ARENA_ARRAY(report->arena, count + 1, struct ratio_bar);
-	for (size_t i = 0; i < count; i++)
-		bars[i] = (struct ratio_bar){.label = predictions[i]->name,
-					     .ratio = predictions[i]->ratio,
-					     .measured = NAN,
-					     .failed = predictions[i]->ok ? NULL
-									  : predictions[i]->reason};
-	struct chart_text text = {"What each case keeps of its local GPU's throughput",
-				  command_caption(command)};
+	struct chart_text text = {chart_bars_title(predictions, count), command_caption(command)};
 	report_add(report, BLOCK_PART, "The cases beside each other");
-	report_answer(report, false, "%zu cases, each as a ratio to the same GPU used locally.",
-		      count);
-	report_figure(
-		report, chart_ratio_bars(report->arena, text, bars, count),
-		"Predicted throughput as a ratio to the local GPU. The dashed line is 95 %%.");
+	report_answer(report, false, "%zu cases. %s.", count, text.title);
+	report_figure(report,
+		      chart_ratio_bars(report->arena, text,
+				       chart_bars(report->arena, predictions, count), count),
+		      "%s, as predicted. The dashed line is 95 %%.", text.title);
 }
 
 static int fill(struct report *report, const struct command *command)

@@ -168,14 +168,6 @@ static void parameters(struct report *report, const struct command *command,
 	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
 
-static int fail(const struct diag *diag, const char *broken)
-{
-	diag_print(diag, stderr);
-	if (broken)
-		fprintf(stderr, "farwire: the simulation broke an invariant: %s\n", broken);
-	return broken ? EXIT_FAILED : EXIT_USAGE;
-}
-
 int report_case(struct report *report, const struct command *command, size_t word,
 		const struct prediction **prediction)
 {
@@ -185,10 +177,10 @@ int report_case(struct report *report, const struct command *command, size_t wor
 	const char *broken = NULL;
 	const struct scenario *scenario = case_read(report->arena, diag, &request);
 	if (!scenario)
-		return fail(diag, NULL);
+		return command_failed(diag, NULL);
 	const struct prediction *p = predict_case(report->arena, diag, &request, &options, &broken);
 	if (!p)
-		return fail(diag, broken);
+		return command_failed(diag, broken);
 	*prediction = p;
 	report_add(report, BLOCK_PART, "%s", p->name);
 	answer(report, scenario, p);

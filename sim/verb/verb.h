@@ -9,7 +9,7 @@
 #ifndef FARWIRE_VERB_VERB_H
 #define FARWIRE_VERB_VERB_H
 
-#include "sim/predict/predict.h"
+#include "sim/predict/sweep.h"
 
 enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BOUND = 3 };
 
@@ -22,6 +22,7 @@ struct command {
 	size_t setting_count;
 	const char *const *vary; /* --vary, as given */
 	size_t vary_count;
+	const char *gpus; /* --gpus of scale, or NULL */
 	enum output_format format;
 	const char *output; /* -o; "-": stdout */
 	const char *plot;   /* --plot, or NULL */
@@ -61,12 +62,20 @@ struct case_request command_case(const struct command *command, size_t index);
 /* Cases of the command: its words, or 1 for the flags alone. */
 size_t command_case_count(const struct command *command);
 struct predict_options command_predict(const struct command *command);
+/* Says why there is no prediction; the exit code. */
+int command_failed(const struct diag *diag, const char *broken);
 /* Predicts all cases; prints errors. NULL: *exit_code is set. */
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code);
 /* Writes through `write` to command->output, whole or not at all. */
 int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
 		  const void *ctx);
+/* Writes a table in the command's format. */
+int command_table(const struct command *command, const struct result_table *table);
+/* Predicts every point of a grid, with progress on a terminal; prints errors.
+ * NULL: *exit_code is set. */
+const struct sweep *command_sweep(const struct command *command, const struct case_request *request,
+				  const struct sweep_axis *axes, size_t axis_count, int *exit_code);
 /* Renders a drawing to path; 0 or an exit code, having said why. */
 struct drawing;
 int command_draw(const struct command *command, const char *path,

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/verb/chart_data.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/verb/answers.h"
+
+static const struct estimate none = {NAN, NAN, NAN};
+
+/* Indices by rising key; equal keys stay as they are. */
+static size_t *sorted(struct arena *arena, const double *keys, size_t count)
+{
+	size_t *order = ARENA_ARRAY(arena, count + 1, size_t);
+	for (size_t i = 0; i < count; i++) {
+		size_t at = i;
+		for (; at > 0 && keys[order[at - 1]] > keys[i]; at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+	}
+	return order;
+}
+
+static struct estimate throughput_of(const struct prediction *prediction)
+{
+	return prediction->ok ? prediction->throughput : none;
+}
+
+struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
+					 const struct prediction *const *predictions, size_t count,
+					 struct measured measured)
+{
+	struct scaling_curve curve = {
+		.label = label, .alone = NAN, .measured_alone = NAN, .count = count};
+	struct scaling_point *points = ARENA_ARRAY(arena, count + 1, struct scaling_point);
+	double *gpus = ARENA_ARRAY(arena, count + 1, double);
+	for (size_t i = 0; i < count; i++)
+		gpus[i] = (double)predictions[i]->gpu_count;
+	const size_t *order = sorted(arena, gpus, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = predictions[order[i]];
+		double value = measured.values ? measured.values[order[i]] : NAN;
+		points[i] = (struct scaling_point){gpus[order[i]], throughput_of(p), value,
+						   measured.test && measured.test[order[i]]};
+		if (p->ok && !isfinite(curve.alone) && p->speedup.value > 0)
+			curve.alone = p->throughput.value / p->speedup.value;
+		if (p->gpu_count == 1 && isfinite(value))
+			curve.measured_alone = value;
+	}
+	curve.points = points;
+	return curve;
+}
+
+struct bandwidth_curve chart_bandwidth_curve(struct arena *arena, const char *label,
+					     const struct prediction *const *predictions,
+					     const double *sizes_B, size_t count,
+					     struct measured measured)
+{
+	struct bandwidth_point *points = ARENA_ARRAY(arena, count + 1, struct bandwidth_point);
+	const size_t *order = sorted(arena, sizes_B, count);
+	for (size_t i = 0; i < count; i++) {
+		size_t k = order[i];
+		points[i] = (struct bandwidth_point){sizes_B[k], throughput_of(predictions[k]),
+						     measured.values ? measured.values[k] : NAN,
+						     measured.test && measured.test[k],
+						     predictions[k]->choice};
+	}
+	return (struct bandwidth_curve){label, points, count};
+}
+
+struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const *predictions,
+			     size_t count)
+{
+	struct ratio_bar *bars = ARENA_ARRAY(arena, count + 1, struct ratio_bar);
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = predictions[i];
+		bool collective = prediction_kind(p) == PREDICTION_COLLECTIVE;
+		bars[i] = (struct ratio_bar){
+			.label = p->name,
+			.ratio = collective ? throughput_quotient(p, predictions[0]) : p->ratio,
+			.measured = NAN,
+			.failed = p->ok ? NULL : p->reason};
+	}
+	return bars;
+}
+
+const char *chart_bars_title(const struct prediction *const *predictions, size_t count)
+{
+	switch (prediction_kinds(predictions, count)) {
+	case PREDICTION_CLIENTS:
+		return "What is kept of the local GPU's throughput";
+	case PREDICTION_TRAINING:
+		return "Scaling efficiency: throughput over that of as many GPUs alone";
+	case PREDICTION_COLLECTIVE:
+		return "Bus bandwidth over that of the first";
+	default:
+		return "Throughput over that of the GPUs alone";
+	}
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire scale: a training job, or a collective, on more and more GPUs. */
+#include "plots/charts.h"
+#include "sim/base/arena.h"
+#include "sim/verb/answers.h"
+#include "sim/verb/scaling.h"
+#include "sim/verb/verbs.h"
+
+static const struct result_table *tabulate(struct arena *arena, const struct scaling *scaling)
+{
+	static const struct answer_column columns[] = {
+		{{"gpus", QUANTITY_COUNT, false, false}, ANSWER_GPUS, ALL_KINDS, false},
+		{{"images_per_s", QUANTITY_COUNT, false, true}, ANSWER_THROUGHPUT, TRAINING, false},
+		{{"bus_bandwidth_Bps", QUANTITY_RATE, false, true},
+		 ANSWER_THROUGHPUT,
+		 COLLECTIVE,
+		 false},
+		{{"speedup", QUANTITY_RATIO, false, true}, ANSWER_SPEEDUP, TRAINING, false},
+		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
+		{{"step_s", QUANTITY_TIME, false, true}, ANSWER_STEP, TRAINING, false},
+		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
+		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
+		{{"straggler_s", QUANTITY_TIME, false, false}, ANSWER_STRAGGLER, TRAINING, false},
+		{{"input_wait_s", QUANTITY_TIME, false, false}, ANSWER_INPUT, TRAINING, false},
+		{{"training_s", QUANTITY_TIME, false, true}, ANSWER_TRAINING, TRAINING, true},
+		{{"choice", QUANTITY_COUNT, true, false},
+		 ANSWER_CHOICE,
+		 TRAINING | COLLECTIVE,
+		 true},
+		{{"bottleneck", QUANTITY_COUNT, true, false}, ANSWER_BOTTLENECK, TRAINING, false},
+		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
+	};
+	const struct answers answers = {.name = "scaling",
+					.title =
+						arena_printf(arena, "Scaling of %s", scaling->name),
+					.predictions = scaling->predictions,
+					.count = scaling->count,
+					.columns = columns,
+					.column_count = sizeof columns / sizeof columns[0]};
+	return answers_table(arena, &answers);
+}
+
+/* The curve; a PDF has the parts of the steps on a second page. */
+static int draw(const struct command *command, const struct scaling *scaling)
+{
+	struct arena *arena = command->arena;
+	struct chart_text text = {command->title
+					  ? command->title
+					  : arena_printf(arena, "Scaling of %s", scaling->name),
+				  command_caption(command)};
+	const struct drawing *pages[2] = {scaling_chart(arena, text, scaling)};
+	enum image_format format;
+	size_t count = 1;
+	text.title = arena_printf(arena, "What more GPUs cost each step of %s", scaling->name);
+	if (image_format_of(command->plot, &format) && format == IMAGE_PDF) {
+		pages[count] = scaling_parts_chart(arena, text, scaling);
+		count += pages[count] != NULL;
+	}
+	return command_draw(command, command->plot, pages, count);
+}
+
+static int run(const struct command *command)
+{
+	int code = EXIT_DONE;
+	const struct case_request request = command_case(command, 0);
+	const struct scaling *scaling = scaling_run(command, &request, command->gpus, &code);
+	if (!scaling)
+		return code;
+	code = command_table(command, tabulate(command->arena, scaling));
+	if (code == EXIT_DONE && command->plot)
+		code = draw(command, scaling);
+	return code;
+}
+
+const struct verb verb_scale = {
+	.name = "scale",
+	.words = "CASE",
+	.help = "a training job on more and more GPUs: speed-up, efficiency, what is exposed",
+	.examples = "  farwire scale job.cfg --gpus 1,2,4,8 --plot scaling.svg\n"
+		    "  farwire scale --topology dgx1-v100 --model resnet50 --batch 64 --draws 0\n",
+	.options = "set gpus format output plot title seed draws jobs color quiet",
+	.words_min = 1,
+	.cases = true,
+	.run = run,
+};
