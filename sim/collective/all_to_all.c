@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All-to-all by exchange in n - 1 rounds: in round i each rank sends to the one
- * i places further on the ring and hears from the one i places back, so that
- * nobody has two senders at a time. The rounds are dealt out to the channels; on
+ * i places further on channel 0's ring and hears from the one i places back, so
+ * that nobody has two senders at a time. The rounds are dealt out to the channels; on
  * one channel a rank goes on when its message has arrived and it has taken the
  * one sent to it. A rank's own part is copied inside its memory. */
 #include "sim/base/arena.h"
@@ -14,14 +14,14 @@ static void exchange(struct schedule_builder *builder, const struct algorithm_sp
 	size_t n = spec->rank_count, channel = (distance - 1) % spec->channel_count;
 	last += channel * n * 2; /* of each rank: its last send and its last take */
 	for (size_t i = 0; i < n; i++) {
-		size_t rank = pattern_rank(spec, channel, i);
-		size_t peer = pattern_rank(spec, channel, (i + distance) % n);
+		size_t rank = pattern_rank(spec, 0, i);
+		size_t peer = pattern_rank(spec, 0, (i + distance) % n);
 		sends[rank] = schedule_send(builder, rank, peer, rank * n + peer, channel,
 					    &last[rank * 2], 2);
 	}
 	for (size_t i = 0; i < n; i++) {
-		size_t rank = pattern_rank(spec, channel, i);
-		size_t from = pattern_rank(spec, channel, (i + n - distance) % n);
+		size_t rank = pattern_rank(spec, 0, i);
+		size_t from = pattern_rank(spec, 0, (i + n - distance) % n);
 		last[rank * 2] = sends[rank];
 		last[rank * 2 + 1] = schedule_copy(builder, rank, from * n + rank, channel,
 						   sends[from], NULL, 0);

@@ -59,13 +59,13 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return pattern_trees(arena, spec, 2 * spec->channel_count, tree_of);
 }
 
-/* The slower of the two trees: 2 D (L + m s) + (p - 1) m s, m = S/(2 k p). */
+/* The slowest tree, without additions: 2 D (L + m s) + (p - 1) m s, m = S/(2 k p). */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	struct arena *arena = arena_new();
 	double piece_B = spec->size_B / (double)(2 * spec->channel_count * spec->pipeline_count);
 	double ideal_s = 0;
-	for (size_t channel = 0; channel < 2; channel++) {
+	for (size_t channel = 0; channel < 2 * spec->channel_count; channel++) {
 		struct pattern_tree tree = tree_of(arena, spec, channel);
 		ideal_s = fmax(ideal_s, pattern_tree_s(&tree, link, piece_B, spec->pipeline_count));
 	}
