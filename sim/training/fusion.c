@@ -7,6 +7,8 @@
  * is not read again, and not written unless somebody outside needs it. Updates stay apart from what
  * makes gradients: the exchange lies between.
  */
+#include <math.h>
+
 #include "sim/base/arena.h"
 #include "sim/training/ops.h"
 
@@ -80,8 +82,8 @@ static void take_in(const struct fusion *f, uint32_t index, const uint32_t *wher
 	double saved_B = 0;
 	for (uint32_t k = 0; k < op->input_count; k++) {
 		uint32_t from = op->inputs[k];
-		if (f->group[from] == f->group[index])
-			saved_B += f->graph->ops[from].output_B;
+		if (f->group[from] == f->group[index]) /* a moving average reads a summary */
+			saved_B += fmin(f->graph->ops[from].output_B, op->output_B);
 		else
 			inputs[group->input_count++] = where[f->group[from]];
 	}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a network to the segments of a step; ResNet-50's counts by hand (see
+ * test_program.c for the ops). Runs from the root. */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/exchange.h"
+#include "sim/training/ops.h"
+#include "sim/training/step_profile.h"
+#include "tests/test.h"
+
+enum {
+	CONVOLUTIONS = 53,
+	NORMS = 53,
+	TENSORS = 161,
+	/* A filter's gradient, a batch norm's two, the last layer's two apart. */
+	GRADIENT_OPS = CONVOLUTIONS + NORMS + 2,
+};
+static const double STEP_S = 0.2;
+
+static struct arena *arena;
+
+static const struct gpu_params gpu = {.fp32_flops = 1e13,
+				      .memory_bandwidth_Bps = 1e12,
+				      .memory_B = 16e9,
+				      .memory_efficiency_ratio = 1,
+				      .kernel_floor_s = 2e-6,
+				      .kernel_gap_s = 1e-6};
+static const struct efficiency_params efficiency = {.peak_ratio = 1};
+
+static struct stack_params stack_of(const char *framework)
+{
+	struct stack_params stack = {.l2_loss = L2_LOSS_NONE, .workspace_B = 1e6};
+	while (strcmp(framework_at((size_t)stack.framework)->name, framework) != 0)
+		stack.framework++;
+	return stack;
+}
+
+static const struct network *network_of(const char *name)
+{
+	struct diag *diag = diag_new(arena);
+	const struct cfg_node *file =
+		cfg_read(arena, diag, arena_printf(arena, "models/networks/%s.cfg", name));
+	const struct network *network = file ? network_read(arena, diag, file) : NULL;
+	diag_print(diag, stdout);
+	CHECK(network != NULL);
+	return network;
+}
+
+static const struct step_profile *profile_of(const char *network, const struct stack_params *stack,
+					     const struct gpu_params *on)
+{
+	return step_profile_new(arena, network_of(network), 32, stack, on, &efficiency, STEP_S);
+}
+
+static double backward_s(const struct step_profile *profile)
+{
+	double sum_s = 0;
+	for (size_t i = profile->forward_count; i < profile->segment_count; i++)
+		sum_s += profile->segments[i].compute_s;
+	return sum_s;
+}
+
+static double update_s(const struct step_profile *profile)
+{
+	double sum_s = 0;
+	for (size_t i = 0; i < profile->tensor_count; i++)
+		sum_s += profile->tensors[i].update_s;
+	return sum_s;
+}
+
+/* Everything adds up to the step, every tensor comes once, in order. */
+static void check_whole(const struct step_profile *profile, double parameters_count)
+{
+	double sum_s = backward_s(profile) + update_s(profile), elements_count = 0;
+	size_t tensors = 0;
+	for (size_t i = 0; i < profile->segment_count; i++) {
+		const struct step_segment *segment = &profile->segments[i];
+		CHECK(segment->tensor_first == tensors && segment->name[0]);
+		CHECK(segment->compute_s > 0);
+		tensors += segment->tensor_count;
+		if (i < profile->forward_count) {
+			CHECK(segment->tensor_count == 0);
+			sum_s += segment->compute_s;
+		}
+	}
+	for (size_t i = 0; i < profile->tensor_count; i++)
+		elements_count += profile->tensors[i].elements_count;
+	CHECK(tensors == profile->tensor_count);
+	CHECK_NEAR(sum_s, STEP_S, 1e-12);
+	CHECK_NEAR(profile->step_s, STEP_S, 0);
+	CHECK_NEAR(elements_count, parameters_count, 0);
+}
+
+static void every_network_adds_up(void)
+{
+	static const char *const networks[] = {"alexnet",    "googlenet", "inception3",
+					       "inception4", "resnet152", "vgg16"};
+	for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+		for (size_t f = 0; f < framework_count(); f++)
+			for (int clusters = 0; clusters <= 3; clusters += 3) {
+				struct stack_params stack = stack_of(framework_at(f)->name);
+				stack.l2_loss = L2_LOSS_ALL;
+				stack.xla_clusters_count = clusters;
+				const struct step_profile *profile =
+					profile_of(networks[i], &stack, &gpu);
+				check_whole(profile, network_of(networks[i])->parameters_count);
+			}
+}
+
+static void resnet50_segments(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	const struct step_profile *profile = profile_of("resnet50", &stack, &gpu);
+	CHECK(profile->forward_count == 1);
+	CHECK(profile->segment_count == 1 + GRADIENT_OPS);
+	CHECK(profile->tensor_count == TENSORS);
+	/* The last layer comes first, the first convolution's filter last. */
+	CHECK_NEAR(profile->tensors[0].elements_count, 1001, 1e-2);
+	CHECK_NEAR(profile->tensors[1].elements_count, 2048 * 1001, 1e-2);
+	CHECK_NEAR(profile->tensors[TENSORS - 1].elements_count, 7 * 7 * 3 * 64, 0);
+	CHECK_NEAR(profile->images_count, 32, 0);
+	CHECK_NEAR(profile->element_B, 4, 0);
+	CHECK_NEAR(profile->input_B, 32.0 * 224 * 224 * 3 * 4, 0);
+	stack.fp16 = true;
+	CHECK_NEAR(profile_of("resnet50", &stack, &gpu)->element_B, 4, 0);
+	stack.fp16_gradients = true;
+	CHECK_NEAR(profile_of("resnet50", &stack, &gpu)->element_B, 2, 0);
+}
+
+/* Breadth-first order makes other segments, but the same work before the first
+ * gradient's op to within the weight decay that TensorFlow issues early. */
+static void frameworks_agree_on_the_work(void)
+{
+	struct stack_params tf = stack_of("tensorflow-1"), pytorch = stack_of("pytorch");
+	const struct step_profile *a = profile_of("resnet50", &tf, &gpu);
+	const struct step_profile *b = profile_of("resnet50", &pytorch, &gpu);
+	CHECK(a->segment_count >= 1 + GRADIENT_OPS);
+	CHECK_NEAR(update_s(a), update_s(b), 1e-12);
+	CHECK_NEAR(a->segments[0].compute_s + backward_s(a),
+		   b->segments[0].compute_s + backward_s(b), 1e-12);
+}
+
+/* Memory free, no floor: only multiply-adds count. Forward M, backward 2 M less the
+ * first convolution's data gradient, 2 x 112^2 x 64 x 7^2 x 3 x 32 flop of each. */
+static void backward_is_twice_forward(void)
+{
+	struct gpu_params pure = gpu;
+	struct stack_params stack = stack_of("pytorch");
+	pure.memory_bandwidth_Bps = 1e30;
+	pure.kernel_floor_s = pure.kernel_gap_s = 0;
+	const struct step_profile *profile = profile_of("resnet50", &stack, &pure);
+	const struct network *network = network_of("resnet50");
+	double first = 112.0 * 112 * 64 * 7 * 7 * 3;
+	CHECK_NEAR(backward_s(profile) / profile->segments[0].compute_s,
+		   2 - first / network->macs_count, 1e-9);
+}
+
+/* Arithmetic free: an update of plain SGD moves 12 B a weight, one of momentum 20. */
+static void momentum_updates_take_longer(void)
+{
+	struct gpu_params pure = gpu;
+	struct stack_params stack = stack_of("pytorch");
+	pure.kernel_floor_s = pure.kernel_gap_s = 0;
+	const struct step_profile *sgd = profile_of("vgg16", &stack, &pure);
+	stack.optimiser_copies_count = 1;
+	const struct step_profile *momentum = profile_of("vgg16", &stack, &pure);
+	double a = update_s(sgd) / (STEP_S - update_s(sgd));
+	double b = update_s(momentum) / (STEP_S - update_s(momentum));
+	CHECK_NEAR(b / a, 20.0 / 12, 1e-9);
+}
+
+/* ---- XLA ---- */
+
+static size_t kernels_of(const struct op_graph *graph)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < graph->count; i++)
+		count += graph->ops[i].kernels;
+	return count;
+}
+
+static const struct op *op_of(const struct op_graph *graph, const char *name)
+{
+	for (size_t i = 0; i < graph->count; i++)
+		if (strcmp(graph->ops[i].name, name) == 0)
+			return &graph->ops[i];
+	CHECK_TEXT("no such op", name);
+	return &graph->ops[0];
+}
+
+/* Without L2 loss 890 kernels. Fused, forward: 53 convolutions, a kernel behind the
+ * first and behind three in each of 16 blocks (the one behind a sum holds both
+ * batch norms of a projection), 2 pools, product, bias, 6 of the softmax: 112.
+ * Backward: 53 + 1 filters, 52 + 1 of data, the bias, 2 of the softmax, 2 pools, one
+ * for each batch norm (with the ReLU and the sum before it), and the sum before
+ * the max pool, which has neither: 166. Updates: 161. */
+static void xla_fuses_resnet50(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	const struct network *network = network_of("resnet50");
+	struct op_graph plain = op_graph_new(arena, network, 32, &stack);
+	stack.xla_clusters_count = 1;
+	struct op_graph fused = op_graph_new(arena, network, 32, &stack);
+	CHECK(kernels_of(&plain) == 890);
+	CHECK(kernels_of(&fused) == 112 + 166 + 161);
+	double flop[2] = {0}, bytes_B[2] = {0};
+	for (size_t i = 0; i < plain.count; i++) {
+		flop[0] += plain.ops[i].kernels * plain.ops[i].work.flop;
+		bytes_B[0] += plain.ops[i].kernels * plain.ops[i].work.bytes_B;
+	}
+	for (size_t i = 0; i < fused.count; i++) {
+		const struct op *op = &fused.ops[i];
+		flop[1] += op->kernels * op->work.flop;
+		bytes_B[1] += op->kernels * op->work.bytes_B;
+		for (uint32_t k = 0; k < op->input_count; k++)
+			CHECK(op->inputs[k] < i);
+	}
+	CHECK_NEAR(flop[1], flop[0], 1e-12);
+	CHECK(bytes_B[1] < 0.85 * bytes_B[0] && bytes_B[1] > 0.6 * bytes_B[0]);
+}
+
+/* Batch norm with ReLU: 3 + 2 passes over the output alone; the ReLU neither
+ * reads what the norm writes nor does the norm write it: 3. The moving averages
+ * of mean and variance come with it, 9 x 64 x 4 B each, less the 4 x 64 B that
+ * each need not read. */
+static void xla_saves_what_is_handed_on(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	stack.xla_clusters_count = 1;
+	struct op_graph fused = op_graph_new(arena, network_of("resnet50"), 32, &stack);
+	const struct op *op = op_of(&fused, "conv1/relu");
+	double y_B = 112.0 * 112 * 64 * 32 * 4;
+	CHECK(op->kernels == 1 && !op->library);
+	CHECK_NEAR(op->work.bytes_B, 3 * y_B + 2 * (9 - 1) * 64 * 4, 1e-12);
+}
+
+/* Weight decay: w x decay, sum and update are one kernel that reads weights
+ * (twice: 2 + 3 + 3 passes less 2 for each value handed on) and gradient. */
+static void xla_fuses_an_update(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	stack.l2_loss = L2_LOSS_ALL;
+	stack.xla_clusters_count = 1;
+	struct op_graph fused = op_graph_new(arena, network_of("resnet50"), 32, &stack);
+	size_t updates = 0;
+	for (size_t i = 0; i < fused.count; i++)
+		if (fused.ops[i].update_of != NO_TENSOR) {
+			double size_B = fused.tensors[fused.ops[i].update_of].elements_count * 4;
+			CHECK_NEAR(fused.ops[i].work.bytes_B, 4 * size_B, 1e-12);
+			CHECK(fused.ops[i].kernels == 1 && fused.ops[i].gradient_count == 0);
+			updates++;
+		}
+	CHECK(updates == TENSORS);
+}
+
+static void xla_clusters_hold_gradients_back(void)
+{
+	struct stack_params stack = stack_of("tensorflow-1");
+	stack.xla_clusters_count = 1;
+	const struct step_profile *one = profile_of("resnet50", &stack, &gpu);
+	CHECK(one->segment_count == 2 && one->segments[1].tensor_count == TENSORS);
+	stack.xla_clusters_count = 4;
+	const struct step_profile *four = profile_of("resnet50", &stack, &gpu);
+	CHECK(four->segment_count == 5);
+	for (size_t i = 1; i < 5; i++)
+		CHECK_NEAR(four->segments[i].compute_s, one->segments[1].compute_s / 4, 1e-12);
+	/* The last quarter of backward: early layers, many activations, few weights. */
+	CHECK(four->segments[4].tensor_count > 0 && four->segments[1].tensor_count > 0);
+	CHECK_NEAR(four->segments[0].compute_s, one->segments[0].compute_s, 1e-12);
+}
+
+static void names_of_policies_agree(void)
+{
+	const struct param_row *row = &exchange_table.rows[0];
+	CHECK_TEXT(row->field, "policy");
+	for (size_t i = 0; i < exchange_policy_count(); i++)
+		CHECK_TEXT(row->choices[i], exchange_policy_at(i)->name);
+	CHECK(row->choices[exchange_policy_count()] == NULL);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		TEST(every_network_adds_up),
+		TEST(resnet50_segments),
+		TEST(frameworks_agree_on_the_work),
+		TEST(backward_is_twice_forward),
+		TEST(momentum_updates_take_longer),
+		TEST(xla_fuses_resnet50),
+		TEST(xla_saves_what_is_handed_on),
+		TEST(xla_fuses_an_update),
+		TEST(xla_clusters_hold_gradients_back),
+		TEST(names_of_policies_agree),
+	};
+	arena = arena_new();
+	int failed = TEST_MAIN(tests);
+	arena_free(arena);
+	return failed;
+}
