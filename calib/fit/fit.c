@@ -27,30 +27,38 @@ struct fitting {
 	bool failed;
 };
 
+/* Every parameter so far at its value; of those of one path the last stage's. */
+static size_t current_values(const struct fitting *f, struct draw_value *draws)
+{
+	const struct fitted_parameter *parameters = f->result->parameters;
+	size_t count = 0, end = f->first + f->count;
+	for (size_t i = 0; i < end; i++) {
+		bool replaced = false;
+		for (size_t k = i + 1; k < end && !replaced; k++)
+			replaced = strcmp(parameters[i].path, parameters[k].path) == 0;
+		if (!replaced)
+			draws[count++] =
+				(struct draw_value){parameters[i].path, parameters[i].value};
+	}
+	return count;
+}
+
 /* ln(predicted / measured) of each row with the parameters' current values. */
 static void residuals(struct fitting *f, double *out)
 {
 	struct draw_value draws[FIT_TOTAL_MAX];
-	for (size_t i = 0; i < f->result->count; i++)
-		draws[i] = (struct draw_value){f->result->parameters[i].path,
-					       f->result->parameters[i].value};
+	size_t draw_count = current_values(f, draws);
 	for (size_t i = 0; i < f->row_count; i++) {
 		struct arena *scratch = arena_new();
 		struct diag *diag = diag_new(scratch);
-		const struct case_request request = {.settings = f->rows[i]->settings,
-						     .setting_count = f->rows[i]->setting_count,
-						     .draws = draws,
-						     .draw_count = f->first + f->count,
-						     .data_root = f->data_root};
-		const struct scenario *scenario = case_read(scratch, diag, &request);
-		out[i] = 5; /* a failure is far from any measurement */
-		if (scenario) {
-			struct point point = predict_point(scratch, scenario, f->seed, false, NULL);
-			if (point.broken && !f->broken)
-				f->broken = arena_strdup(f->arena, point.broken);
-			if (!point.failed && !point.broken)
-				out[i] = log(point.throughput / f->rows[i]->measured);
-		} else if (!f->failed) {
+		const char *broken = NULL;
+		double value = dataset_point(scratch, diag, f->rows[i], f->data_root, draws,
+					     draw_count, f->seed, &broken);
+		if (broken && !f->broken)
+			f->broken = arena_strdup(f->arena, broken);
+		/* a failure is far from any measurement */
+		out[i] = isfinite(value) && value > 0 ? log(value / f->rows[i]->measured) : 5;
+		if (diag_count(diag) && !f->failed) {
 			f->failed = true;
 			for (size_t k = 0; k < diag_count(diag) && k < 20; k++)
 				diag_error(f->diag, (struct origin){0}, "%s", diag_at(diag, k));
@@ -202,9 +210,7 @@ static const struct param_row *find_row(struct fitting *f, const struct cfg_node
 					const char *path)
 {
 	struct diag *quiet = diag_new(f->arena);
-	const struct case_request request = {.settings = f->rows[0]->settings,
-					     .setting_count = f->rows[0]->setting_count,
-					     .data_root = f->data_root};
+	const struct case_request request = dataset_request(f->rows[0], f->data_root);
 	const struct scenario *scenario = case_read(f->arena, quiet, &request);
 	const struct cfg_param *param =
 		scenario ? cfg_param_find(scenario->resolution, path) : NULL;
@@ -239,7 +245,6 @@ static void read_parameters(struct fitting *f, const struct cfg_node *stage)
 		parameter->min = need_value(f, group, "low", parameter->row);
 		parameter->max = need_value(f, group, "high", parameter->row);
 		parameter->value = parameter->start;
-		parameter->profile = need(f, stage, "profile");
 		parameter->note = need(f, stage, "note");
 		f->count++;
 	}
@@ -249,7 +254,7 @@ static void read_parameters(struct fitting *f, const struct cfg_node *stage)
 static bool label_has_all(const struct cfg_node *texts, const char *label)
 {
 	for (size_t i = 0; texts && i < cfg_count(texts); i++)
-		if (!cfg_text(cfg_at(texts, i)) || !strstr(label, cfg_text(cfg_at(texts, i))))
+		if (!cfg_text(cfg_at(texts, i)) || !label_has(label, cfg_text(cfg_at(texts, i))))
 			return false;
 	return true;
 }
@@ -270,24 +275,56 @@ static void read_rows(struct fitting *f, const struct cfg_node *stage)
 			   "fit: no row of role fit has these texts in its label");
 }
 
+static const char *add_profile(struct fitting *f, const char *name)
+{
+	struct fit_result *result = f->result;
+	for (size_t i = 0; i < result->profile_count; i++)
+		if (strcmp(result->profiles[i], name) == 0)
+			return result->profiles[i];
+	return result->profiles[result->profile_count++] = name;
+}
+
+/* `profile` is a name, or a list of names that all hold what the stage finds. */
+static void read_profiles(struct fitting *f, const struct cfg_node *node,
+			  struct fit_stage_result *stage)
+{
+	const struct cfg_node *list = cfg_child(node, "profile");
+	bool several = list && cfg_is_list(list);
+	size_t count = several ? cfg_count(list) : 1;
+	stage->profiles = ARENA_ARRAY(f->arena, count + 1, const char *);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = several ? cfg_text(cfg_at(list, i)) : need(f, node, "profile");
+		if (!name || f->result->profile_count == FIT_PROFILES_MAX) {
+			diag_error(f->diag, cfg_origin(list),
+				   "fit: profile is a name or a list of names, %d in all",
+				   FIT_PROFILES_MAX);
+			return;
+		}
+		stage->profiles[stage->profile_count++] = add_profile(f, name);
+	}
+}
+
 static void run_stage(struct fitting *f, const struct cfg_node *node,
 		      struct fit_stage_result *stage)
 {
+	static const char *const known[] = {"profile", "dataset", "rows", "note", "parameters"};
+	*stage = (struct fit_stage_result){0};
+	cfg_only(f->diag, node, known, sizeof known / sizeof known[0]);
+	read_profiles(f, node, stage);
 	read_rows(f, node);
 	if (diag_count(f->diag) == 0)
 		read_parameters(f, node);
 	if (diag_count(f->diag))
 		return;
-	*stage = (struct fit_stage_result){.profile = need(f, node, "profile"),
-					   .first = f->first,
-					   .count = f->count,
-					   .row_count = f->row_count};
+	stage->first = f->first;
+	stage->count = f->count;
+	stage->row_count = f->row_count;
 	const char **labels = ARENA_ARRAY(f->arena, f->row_count, const char *);
 	for (size_t i = 0; i < f->row_count; i++)
 		labels[i] = f->rows[i]->label;
 	stage->row_labels = labels;
 	if (f->progress)
-		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profile, f->count,
+		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profiles[0], f->count,
 			f->row_count);
 	minimise(f, stage);
 }

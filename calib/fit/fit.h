@@ -9,8 +9,10 @@
  *       parameters = ( { path = "efficiency.gtx-1050ti.resnet50.peak"; start = "1"; low = "0.1";
  * high = "3"; } ); note = "..."; } ); };
  *
- * Rows are those of role fit whose label has every text of `rows` in it: a test
- * row is not even looked at. A stage minimises
+ * Rows are those of role fit whose label has every text of `rows` in it, as whole
+ * words: a test row is not even looked at. Where stages fit a parameter of one
+ * path, the last of them so far counts. `profile` may be a list: each of those
+ * profiles then holds what the stage finds. A stage minimises
  *   sum over rows of (ln(predicted / measured) / s)^2,
  *   s^2 = 0.005^2 + (rounding of the printed number)^2 / 3
  * (0.5 % of run-to-run spread is an assumption) by Nelder-Mead on the logarithm
@@ -25,18 +27,19 @@
 
 #include "sim/predict/dataset.h"
 
-enum { FIT_PARAMETERS_MAX = 4, FIT_TOTAL_MAX = 32, FIT_ROWS_MAX = 64 };
+enum { FIT_PARAMETERS_MAX = 6, FIT_TOTAL_MAX = 64, FIT_ROWS_MAX = 64, FIT_PROFILES_MAX = 16 };
 
 struct fitted_parameter {
 	const char *path;
 	const struct param_row *row; /* quantity and bounds */
 	double start, min, max;      /* SI */
 	double value, low, high;     /* the answer */
-	const char *profile, *note;
+	const char *note;
 };
 
 struct fit_stage_result {
-	const char *profile;
+	const char **profiles;
+	size_t profile_count;
 	size_t first, count; /* of fit_result.parameters */
 	size_t row_count;
 	double rms_ratio; /* of ln(predicted / measured) */
@@ -48,6 +51,8 @@ struct fit_result {
 	size_t count;
 	struct fit_stage_result *stages;
 	size_t stage_count;
+	const char *profiles[FIT_PROFILES_MAX]; /* of all stages, each once */
+	size_t profile_count;
 };
 
 /* Runs all stages of the fit file `name` (shipped, or a path). NULL after

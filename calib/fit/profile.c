@@ -44,7 +44,8 @@ void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *
 	fputs("parameters = (\n", out);
 	bool first = true;
 	for (size_t i = 0; i < result->stage_count; i++)
-		if (strcmp(result->stages[i].profile, profile) == 0)
-			write_stage(out, arena, result, &result->stages[i], &first);
+		for (size_t k = 0; k < result->stages[i].profile_count; k++)
+			if (strcmp(result->stages[i].profiles[k], profile) == 0)
+				write_stage(out, arena, result, &result->stages[i], &first);
 	fputs("\n);\n", out);
 }

@@ -17,8 +17,10 @@
  *          columns = ["a", "b"]    its words are those of both, "x y"
  *          values, in place of its setting where one matches; otherwise = [settings] for
  *                                  words that none explains; case = "file", a case file
- *          each = ( { is; settings } ) in a value: the row is predicted once for each of
- *                                  these, "... (as x)", where the source names several
+ *          each = ( { is; settings; role } ) in a value: the row is predicted once for each
+ *                                  of these, "... (as x)", where the source names several or
+ *                                  another shows more; role, if it is not the row's
+ *          unit = "B"              behind the number in its setting
  *        `wide = { prefix = "gpus_"; setting = "case.gpus"; fit_upto_column = "fit_upto"; }`
  *        makes a row of each column gpus_1, gpus_2 ... Up to fit_upto (a column, or
  *        fit_upto = 1 for all rows) they are of role fit, beyond it of role test.
@@ -181,7 +183,8 @@ struct row_outcome {
 struct claim_outcome {
 	const struct claim *claim;
 	bool holds;
-	double *values; /* the numbers that decide it */
+	const char *broken_at; /* label of the first row where it does not; NULL: none */
+	double *values;        /* the numbers that decide it */
 	size_t value_count;
 };
 struct error_summary {

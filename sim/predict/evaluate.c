@@ -8,30 +8,77 @@
 #include "sim/base/vec.h"
 #include "sim/predict/dataset.h"
 
-static struct error_summary summarize(struct arena *arena, const struct dataset_outcome *outcome,
-				      enum row_role role)
+/* ---- errors ---- */
+
+/* Which rows' errors are summed up. */
+struct selection {
+	enum row_role role;
+	const char *group; /* NULL: all */
+	bool linear;       /* ideal scaling's errors in place of the prediction's */
+};
+
+static double error_of(const struct row_outcome *row, const struct selection *selection)
 {
-	struct error_summary summary = {
-		.median_abs = NAN, .max_abs = NAN, .geomean_abs = NAN, .coverage = NAN};
-	double *errors = ARENA_ARRAY(arena, outcome->dataset->row_count + 1, double), logs = 0,
-	       covered = 0;
+	const struct dataset_row *r = row->row;
+	if (r->role != selection->role ||
+	    (selection->group && strcmp(selection->group, r->group) != 0))
+		return NAN;
+	return selection->linear ? r->linear / r->measured - 1 : row->error;
+}
+
+static struct error_summary summarize(struct arena *arena, const struct dataset_outcome *outcome,
+				      struct selection selection)
+{
+	struct error_summary summary = {.median_abs = NAN,
+					.mean_abs = NAN,
+					.max_abs = NAN,
+					.geomean_abs = NAN,
+					.coverage = NAN};
+	double *errors = ARENA_ARRAY(arena, outcome->dataset->row_count + 1, double);
+	double logs = 0, sum = 0, covered = 0, most = -1;
 	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
 		const struct row_outcome *row = &outcome->rows[i];
-		if (row->row->role != role || !isfinite(row->error))
+		double error = error_of(row, &selection);
+		if (!isfinite(error))
 			continue;
-		errors[summary.count++] = fabs(row->error);
-		logs += fabs(log1p(row->error));
+		errors[summary.count++] = fabs(error);
+		sum += fabs(error);
+		logs += fabs(log1p(error));
 		covered += row->row->measured >= row->predicted.low &&
 			   row->row->measured <= row->predicted.high;
+		if (fabs(error) > most) {
+			most = fabs(error);
+			summary.worst = row->row->label;
+		}
 	}
 	if (summary.count == 0)
 		return summary;
 	double n = (double)summary.count;
 	summary.median_abs = num_quantile(errors, summary.count, 0.5);
-	summary.max_abs = errors[summary.count - 1]; /* sorted by num_quantile */
+	summary.mean_abs = sum / n;
+	summary.max_abs = most;
 	summary.geomean_abs = expm1(logs / n);
-	summary.coverage = covered / n;
+	summary.coverage = selection.linear ? NAN : covered / n;
 	return summary;
+}
+
+/* Test rows by their group, in the order in which the groups first come. */
+static void summarize_groups(struct arena *arena, struct dataset_outcome *outcome)
+{
+	size_t count = outcome->dataset->row_count;
+	outcome->groups = ARENA_ARRAY(arena, count + 1, struct group_summary);
+	for (size_t i = 0; i < count; i++) {
+		const struct dataset_row *row = outcome->rows[i].row;
+		bool known = !row->group || row->role != ROLE_TEST;
+		for (size_t k = 0; k < outcome->group_count && !known; k++)
+			known = strcmp(outcome->groups[k].name, row->group) == 0;
+		if (known)
+			continue;
+		struct group_summary *group = &outcome->groups[outcome->group_count++];
+		group->name = row->group;
+		group->test =
+			summarize(arena, outcome, (struct selection){ROLE_TEST, row->group, false});
+	}
 }
 
 static const struct cfg_param **collect_fitted(struct arena *arena,
@@ -55,17 +102,149 @@ static const struct cfg_param **collect_fitted(struct arena *arena,
 	return fitted.items;
 }
 
-static struct row_outcome judge_row(const struct dataset *dataset, const struct dataset_row *row,
-				    const struct prediction *prediction)
+/* ---- what a row measures ---- */
+
+struct case_request dataset_request(const struct dataset_row *row, const char *data_root)
 {
-	struct row_outcome outcome = {.row = row, .prediction = prediction, .error = NAN};
-	outcome.predicted = dataset->ratio ? prediction->ratio : prediction->throughput;
-	if (row->failure)
-		outcome.agrees = !prediction->ok;
-	else if (prediction->ok)
-		outcome.error = outcome.predicted.value / row->measured - 1;
-	return outcome;
+	return (struct case_request){.path = row->case_path,
+				     .settings = row->settings,
+				     .setting_count = row->setting_count,
+				     .data_root = data_root};
 }
+
+static struct case_request reference_request(const struct dataset_row *row, const char *data_root)
+{
+	struct case_request request = dataset_request(row, data_root);
+	request.settings = row->reference;
+	request.setting_count = row->reference_count;
+	return request;
+}
+
+static const struct estimate UNKNOWN = {NAN, NAN, NAN};
+
+/* The line of a prediction that the row judges; NULL: all of it. False, with an
+ * error, if there is none of that name. */
+static bool judged_client(struct diag *diag, const struct dataset_row *row,
+			  const struct prediction *prediction,
+			  const struct client_prediction **client)
+{
+	*client = NULL;
+	if (!row->judge || prediction->client_count < 2)
+		return true;
+	for (size_t i = 0; i < prediction->client_count; i++)
+		if (strcmp(prediction->clients[i].name, row->judge) == 0) {
+			*client = &prediction->clients[i];
+			return true;
+		}
+	diag_error(diag, row->origin, "dataset: the case of '%s' has no job or client '%s'",
+		   row->label, row->judge);
+	return false;
+}
+
+/* a / b; both ends of the interval as if the two did not vary together. */
+static struct estimate quotient(struct estimate a, struct estimate b)
+{
+	double value = a.value / b.value;
+	double below = hypot(log(a.value / a.low), log(b.high / b.value));
+	double above = hypot(log(a.high / a.value), log(b.value / b.low));
+	return (struct estimate){value, value * exp(-below), value * exp(above)};
+}
+
+static struct estimate measured_by(const struct dataset_row *row, const struct prediction *p,
+				   const struct client_prediction *client,
+				   const struct prediction *reference)
+{
+	switch (row->measure) {
+	case MEASURE_RATIO:
+		return client ? client->ratio : p->ratio;
+	case MEASURE_SPEEDUP:
+		return client ? UNKNOWN : p->speedup;
+	case MEASURE_TIME:
+		return client ? client->step_s : p->step_s;
+	case MEASURE_GAIN:
+		return p->ok && reference->ok ? quotient(p->throughput, reference->throughput)
+					      : UNKNOWN;
+	default:
+		return client ? client->throughput : p->throughput;
+	}
+}
+
+static bool judge_row(struct diag *diag, const struct dataset_row *row,
+		      const struct prediction *prediction, const struct prediction *reference,
+		      struct row_outcome *outcome)
+{
+	const struct client_prediction *client;
+	*outcome = (struct row_outcome){
+		.row = row, .prediction = prediction, .reference = reference, .error = NAN};
+	if (!judged_client(diag, row, prediction, &client))
+		return false;
+	outcome->predicted = measured_by(row, prediction, client, reference);
+	if (row->failure)
+		outcome->agrees = !prediction->ok;
+	else if (prediction->ok)
+		outcome->error = outcome->predicted.value / row->measured - 1;
+	return true;
+}
+
+/* ---- one point, for fits ---- */
+
+/* What a run at a point says of the row, without its reference. */
+static double point_value(struct diag *diag, const struct dataset_row *row,
+			  const struct scenario *scenario, const struct point *point)
+{
+	size_t judged = SIZE_MAX;
+	for (size_t i = 0; row->judge && point->client_count > 1 && i < point->client_count; i++)
+		if (strcmp(scenario->job_count ? scenario->jobs[i].name : scenario->clients[i].name,
+			   row->judge) == 0)
+			judged = i;
+	if (row->judge && point->client_count > 1 && judged == SIZE_MAX)
+		diag_error(diag, row->origin, "dataset: the case of '%s' has no job or client '%s'",
+			   row->label, row->judge);
+	const struct client_point *client = judged < SIZE_MAX ? &point->clients[judged] : NULL;
+	double ratio = client ? client->ratio : point->ratio;
+	switch (row->measure) {
+	case MEASURE_RATIO:
+		return ratio;
+	case MEASURE_SPEEDUP:
+		return scenario->job_count
+			       ? ratio * (double)scenario->jobs[client ? judged : 0].rank_count
+			       : ratio;
+	case MEASURE_TIME:
+		return client ? client->step_s : point->step_s;
+	default:
+		return client ? client->throughput : point->throughput;
+	}
+}
+
+static double point_of(struct arena *arena, struct diag *diag, const struct dataset_row *row,
+		       const struct case_request *request, uint64_t seed, const char **broken)
+{
+	const struct scenario *scenario = case_read(arena, diag, request);
+	if (!scenario)
+		return NAN;
+	bool baseline = row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP;
+	struct point point = predict_point(arena, scenario, seed, baseline, NULL);
+	if (point.broken && !*broken)
+		*broken = point.broken;
+	return point.broken || point.failed ? NAN : point_value(diag, row, scenario, &point);
+}
+
+double dataset_point(struct arena *arena, struct diag *diag, const struct dataset_row *row,
+		     const char *data_root, const struct draw_value *draws, size_t draw_count,
+		     uint64_t seed, const char **broken)
+{
+	struct case_request request = dataset_request(row, data_root);
+	request.draws = draws;
+	request.draw_count = draw_count;
+	double value = point_of(arena, diag, row, &request, seed, broken);
+	if (row->measure != MEASURE_GAIN || !isfinite(value))
+		return value;
+	request.settings = row->reference;
+	request.setting_count = row->reference_count;
+	return value / point_of(arena, diag, row, &request, seed, broken);
+}
+
+/* ---- all rows ---- */
 
 /* Predicts count rows; false after an error. */
 static bool predict_rows(struct arena *arena, struct diag *diag, const struct dataset *dataset,
@@ -74,16 +253,40 @@ static bool predict_rows(struct arena *arena, struct diag *diag, const struct da
 			 struct row_outcome *outcomes)
 {
 	for (size_t i = 0; i < dataset->row_count; i++) {
-		const struct case_request request = {.settings = rows[i].settings,
-						     .setting_count = rows[i].setting_count,
-						     .data_root = data_root};
+		struct case_request request = dataset_request(&rows[i], data_root);
 		const struct prediction *prediction =
 			predict_case(arena, diag, &request, options, broken);
-		if (!prediction)
+		const struct prediction *reference = NULL;
+		if (prediction && rows[i].measure == MEASURE_GAIN) {
+			request = reference_request(&rows[i], data_root);
+			reference = predict_case(arena, diag, &request, options, broken);
+			prediction = reference ? prediction : NULL;
+		}
+		if (!prediction || !judge_row(diag, &rows[i], prediction, reference, &outcomes[i]))
 			return false;
-		outcomes[i] = judge_row(dataset, &rows[i], prediction);
 	}
 	return true;
+}
+
+static void sum_up(struct arena *arena, struct dataset_outcome *outcome)
+{
+	const struct dataset *dataset = outcome->dataset;
+	for (size_t i = 0; i < dataset->row_count; i++) {
+		const struct dataset_row *row = &dataset->rows[i];
+		outcome->fit_row_count += row->role == ROLE_FIT;
+		/* what was measured and is predicted to fail has no error, but counts */
+		outcome->verdict_count += row->failure || (isfinite(row->measured) &&
+							   !outcome->rows[i].prediction->ok);
+		outcome->verdict_agree_count += row->failure && outcome->rows[i].agrees;
+	}
+	outcome->fit = summarize(arena, outcome, (struct selection){ROLE_FIT, NULL, false});
+	outcome->test = summarize(arena, outcome, (struct selection){ROLE_TEST, NULL, false});
+	outcome->linear = summarize(arena, outcome, (struct selection){ROLE_TEST, NULL, true});
+	summarize_groups(arena, outcome);
+	outcome->fitted = collect_fitted(arena, outcome, &outcome->fitted_count);
+	claims_judge(arena, dataset, outcome->rows, outcome->claims);
+	for (size_t i = 0; i < dataset->claim_count; i++)
+		outcome->bounds_hold = outcome->bounds_hold && outcome->claims[i].holds;
 }
 
 const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag,
@@ -109,19 +312,6 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 				  broken, outcome->beside[i]))
 			return NULL;
 	}
-	for (size_t i = 0; i < dataset->row_count; i++) {
-		const struct dataset_row *row = &dataset->rows[i];
-		outcome->fit_row_count += row->role == ROLE_FIT;
-		/* what was measured and is predicted to fail has no error, but counts */
-		outcome->verdict_count += row->failure || (isfinite(row->measured) &&
-							   !outcome->rows[i].prediction->ok);
-		outcome->verdict_agree_count += row->failure && outcome->rows[i].agrees;
-	}
-	outcome->fit = summarize(arena, outcome, ROLE_FIT);
-	outcome->test = summarize(arena, outcome, ROLE_TEST);
-	outcome->fitted = collect_fitted(arena, outcome, &outcome->fitted_count);
-	claims_judge(arena, dataset, outcome->rows, outcome->claims);
-	for (size_t i = 0; i < dataset->claim_count; i++)
-		outcome->bounds_hold = outcome->bounds_hold && outcome->claims[i].holds;
+	sum_up(arena, outcome);
 	return outcome;
 }

@@ -27,8 +27,10 @@ static void print_result(struct arena *arena, const struct fit_result *result)
 {
 	for (size_t i = 0; i < result->stage_count; i++) {
 		const struct fit_stage_result *stage = &result->stages[i];
-		printf("%s: rms error %.2f %% on %zu rows\n", stage->profile,
-		       100 * stage->rms_ratio, stage->row_count);
+		for (size_t k = 0; k < stage->profile_count; k++)
+			printf("%s%s", k ? ", " : "", stage->profiles[k]);
+		printf(": rms error %.2f %% on %zu rows\n", 100 * stage->rms_ratio,
+		       stage->row_count);
 		for (size_t k = 0; k < stage->count; k++) {
 			const struct fitted_parameter *p = &result->parameters[stage->first + k];
 			printf("  %s = %s (%s .. %s)\n", p->path,
@@ -44,17 +46,11 @@ static int save(const struct command *command, const struct fit_result *result, 
 		const char *folder)
 {
 	int code = EXIT_DONE;
-	for (size_t i = 0; i < result->stage_count && code == EXIT_DONE; i++) {
-		bool written = false;
-		for (size_t k = 0; k < i; k++)
-			written = written ||
-				  strcmp(result->stages[k].profile, result->stages[i].profile) == 0;
-		if (written)
-			continue;
+	for (size_t i = 0; i < result->profile_count && code == EXIT_DONE; i++) {
 		struct command to_file = *command;
-		to_file.output = arena_printf(command->arena, "%s/%s.cfg", folder,
-					      result->stages[i].profile);
-		struct profile_writing w = {command, result, result->stages[i].profile, fit};
+		to_file.output =
+			arena_printf(command->arena, "%s/%s.cfg", folder, result->profiles[i]);
+		struct profile_writing w = {command, result, result->profiles[i], fit};
 		code = command_write(&to_file, write_profile, &w);
 	}
 	return code;

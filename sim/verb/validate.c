@@ -50,36 +50,69 @@ static const char *percent(struct arena *arena, double ratio)
 	return isfinite(ratio) ? arena_printf(arena, "%+.1f %%", 100 * ratio) : "";
 }
 
-static void row_cells(struct arena *arena, struct table *table, const struct row_outcome *row)
+/* A number of that measure, with its unit where the title does not say it. */
+static const char *number(struct arena *arena, enum measure measure, double value)
+{
+	return measure == MEASURE_TIME ? quantity_format(arena, QUANTITY_TIME, value)
+				       : arena_printf(arena, "%.4g", value);
+}
+
+static const char *interval(struct arena *arena, enum measure measure, const struct estimate *p)
+{
+	return p->low < p->high ? arena_printf(arena, "%s .. %s", number(arena, measure, p->low),
+					       number(arena, measure, p->high))
+				: "";
+}
+
+static const char *measured(struct arena *arena, const struct dataset_row *row)
+{
+	if (row->failure)
+		return row->failure;
+	if (row->measured_text)
+		return row->measured_text;
+	return isfinite(row->measured) ? number(arena, row->measure, row->measured) : "";
+}
+
+static void row_cells(struct arena *arena, struct table *table, const struct row_outcome *row,
+		      bool mixed)
 {
 	const struct estimate *p = &row->predicted;
+	enum measure measure = row->row->measure;
 	table_row(table);
 	table_cell(table, "%s", row->row->label);
 	table_cell(table, "%s", row_role_name(row->row->role));
-	if (row->row->failure)
-		table_cell(table, "%s", row->row->failure);
-	else
-		table_cell(table, "%s",
-			   isfinite(row->row->measured)
-				   ? arena_printf(arena, "%.4g", row->row->measured)
-				   : "");
-	table_cell(table, "%s",
-		   isfinite(p->value) ? arena_printf(arena, "%.4g", p->value) : "FAIL");
-	table_cell(table, "%s",
-		   p->low < p->high ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high) : "");
+	if (mixed)
+		table_cell(table, "%s", measure_name(measure));
+	table_cell(table, "%s", measured(arena, row->row));
+	table_cell(table, "%s", isfinite(p->value) ? number(arena, measure, p->value) : "FAIL");
+	table_cell(table, "%s", interval(arena, measure, p));
 	table_cell(table, "%s", percent(arena, row->error));
 	table_cell(table, "%s",
 		   row->prediction->ok ? row->prediction->bottleneck : row->prediction->reason);
 }
 
-static void summary_line(FILE *out, const char *role, const struct error_summary *summary)
+static void summary_line(FILE *out, const char *what, const struct error_summary *summary)
 {
-	if (summary->count)
-		fprintf(out,
-			"%s rows: %zu, median |error| %.2f %%, max %.2f %%, geomean %.2f %%, 90 %% "
-			"intervals cover %.0f %%\n",
-			role, summary->count, 100 * summary->median_abs, 100 * summary->max_abs,
-			100 * summary->geomean_abs, 100 * summary->coverage);
+	if (summary->count == 0)
+		return;
+	fprintf(out, "%s: %zu, median |error| %.2f %%, max %.2f %%, mean %.2f %%, geomean %.2f %%",
+		what, summary->count, 100 * summary->median_abs, 100 * summary->max_abs,
+		100 * summary->mean_abs, 100 * summary->geomean_abs);
+	if (isfinite(summary->coverage))
+		fprintf(out, ", 90 %% intervals cover %.0f %%", 100 * summary->coverage);
+	fprintf(out, "\n");
+}
+
+static void summary_lines(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
+{
+	summary_line(out, "fit rows", &outcome->fit);
+	summary_line(out, "test rows", &outcome->test);
+	if (outcome->test.count > 1)
+		fprintf(out, "  worst: %s\n", outcome->test.worst);
+	for (size_t i = 0; i < outcome->group_count; i++)
+		summary_line(out, arena_printf(arena, "  of these %s", outcome->groups[i].name),
+			     &outcome->groups[i].test);
+	summary_line(out, "ideal linear scaling, the same test rows", &outcome->linear);
 }
 
 static void claim_lines(FILE *out, const struct dataset_outcome *outcome, bool color)
@@ -91,7 +124,10 @@ static void claim_lines(FILE *out, const struct dataset_outcome *outcome, bool c
 		fprintf(out, "%s: %s (", words[color][claim->holds], claim->claim->text);
 		for (size_t k = 0; k < claim->value_count; k++)
 			fprintf(out, "%s%.3f", k ? ", " : "", claim->values[k]);
-		fprintf(out, ")\n");
+		fprintf(out, ")");
+		if (claim->broken_at)
+			fprintf(out, ", first at %s", claim->broken_at);
+		fprintf(out, "\n");
 	}
 }
 
@@ -124,17 +160,14 @@ static void beside_tables(FILE *out, struct arena *arena, const struct dataset_o
 			const struct row_outcome *row = &outcome->beside[i][k];
 			const struct estimate *p = &row->predicted;
 			double judged = outcome->rows[k].predicted.value;
-			bool ok = isfinite(p->value);
+			enum measure measure = row->row->measure;
 			table_row(table);
 			table_cell(table, "%s", row->row->label);
 			table_cell(table, "%s",
-				   ok ? arena_printf(arena, "%.4g", p->value) : "FAIL");
+				   isfinite(p->value) ? number(arena, measure, p->value) : "FAIL");
+			table_cell(table, "%s", interval(arena, measure, p));
 			table_cell(table, "%s",
-				   p->low < p->high
-					   ? arena_printf(arena, "%.4g .. %.4g", p->low, p->high)
-					   : "");
-			table_cell(table, "%s",
-				   isfinite(judged) ? arena_printf(arena, "%.4g", judged) : "FAIL");
+				   isfinite(judged) ? number(arena, measure, judged) : "FAIL");
 			table_cell(table, "%s",
 				   row->prediction->ok ? row->prediction->bottleneck
 						       : row->prediction->reason);
@@ -152,19 +185,22 @@ struct validation {
 void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
 		      bool color)
 {
-	static const char *const titles[] = {"row",           "role",  "measured",  "predicted",
-					     "90 % interval", "error", "what binds"};
+	static const char *const titles[] = {"measured", "predicted", "90 % interval", "error"};
 	const struct dataset *dataset = outcome->dataset;
 	fprintf(out, "%s: %s (%s)\n", dataset->name, dataset->title,
-		dataset->ratio ? "ratio to the local GPU" : "images/s");
+		dataset->mixed ? "what each row says" : measure_words(dataset->measure));
 	struct table *table = table_new(arena);
-	for (size_t k = 0; k < 7; k++)
-		table_column(table, titles[k], k >= 2 && k <= 5);
+	table_column(table, "row", false);
+	table_column(table, "role", false);
+	if (dataset->mixed)
+		table_column(table, "quantity", false);
+	for (size_t k = 0; k < 4; k++)
+		table_column(table, titles[k], true);
+	table_column(table, "what binds", false);
 	for (size_t k = 0; k < dataset->row_count; k++)
-		row_cells(arena, table, &outcome->rows[k]);
+		row_cells(arena, table, &outcome->rows[k], dataset->mixed);
 	table_print(table, out);
-	summary_line(out, "fit", &outcome->fit);
-	summary_line(out, "test", &outcome->test);
+	summary_lines(out, arena, outcome);
 	if (outcome->verdict_count)
 		fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count,
 			outcome->verdict_count);
@@ -206,10 +242,20 @@ static void json_summary(struct json_writer *json, const char *key,
 	jw_open_flat(json, key, '{');
 	jw_count(json, "count", summary->count);
 	jw_real(json, "median_abs_error", summary->median_abs);
+	jw_real(json, "mean_abs_error", summary->mean_abs);
 	jw_real(json, "max_abs_error", summary->max_abs);
 	jw_real(json, "geomean_abs_error", summary->geomean_abs);
 	jw_real(json, "coverage", summary->coverage);
+	jw_text(json, "worst", summary->worst);
 	jw_close(json);
+}
+
+/* Throughput has always been called by its unit here. */
+static void json_measure(struct json_writer *json, const struct dataset_row *row)
+{
+	jw_text(json, "quantity",
+		row->measure == MEASURE_THROUGHPUT ? "images/s" : measure_name(row->measure));
+	jw_text(json, "unit", measure_unit(row->measure));
 }
 
 static void json_rows(struct json_writer *json, const struct dataset_outcome *outcome)
@@ -220,9 +266,10 @@ static void json_rows(struct json_writer *json, const struct dataset_outcome *ou
 		jw_open(json, NULL, '{');
 		jw_text(json, "row", row->row->label);
 		jw_text(json, "role", row_role_name(row->row->role));
-		jw_text(json, "quantity", outcome->dataset->ratio ? "ratio" : "images/s");
-		if (row->row->failure)
-			jw_text(json, "measured", row->row->failure);
+		json_measure(json, row->row);
+		if (row->row->failure || row->row->measured_text)
+			jw_text(json, "measured",
+				row->row->failure ? row->row->failure : row->row->measured_text);
 		else
 			jw_real(json, "measured", row->row->measured);
 		json_estimate(json, "predicted", &row->predicted);
@@ -234,6 +281,19 @@ static void json_rows(struct json_writer *json, const struct dataset_outcome *ou
 		jw_real(json, "gpu_utilization", row->prediction->gpu_utilization.value);
 		jw_close(json);
 	}
+	jw_close(json);
+}
+
+/* Errors of test rows by group, and those of ideal scaling. */
+static void json_groups(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	if (outcome->linear.count)
+		json_summary(json, "linear", &outcome->linear);
+	if (outcome->group_count == 0)
+		return;
+	jw_open(json, "groups", '{');
+	for (size_t i = 0; i < outcome->group_count; i++)
+		json_summary(json, outcome->groups[i].name, &outcome->groups[i].test);
 	jw_close(json);
 }
 
@@ -282,7 +342,7 @@ static void json_beside(struct json_writer *json, const struct dataset_outcome *
 			const struct row_outcome *row = &outcome->beside[i][k];
 			jw_open(json, NULL, '{');
 			jw_text(json, "row", row->row->label);
-			jw_text(json, "quantity", outcome->dataset->ratio ? "ratio" : "images/s");
+			json_measure(json, row->row);
 			json_estimate(json, "predicted", &row->predicted);
 			jw_text(json, "verdict", row->prediction->ok ? "ok" : "fail");
 			jw_text(json, "reason",
@@ -310,6 +370,7 @@ static void write_json(FILE *out, const void *ctx)
 		json_bounds(&json, outcome);
 		json_summary(&json, "test", &outcome->test);
 		json_summary(&json, "fit", &outcome->fit);
+		json_groups(&json, outcome);
 		jw_open_flat(&json, "verdicts", '{');
 		jw_count(&json, "count", outcome->verdict_count);
 		jw_count(&json, "agree", outcome->verdict_agree_count);
@@ -335,6 +396,8 @@ static void write_csv(FILE *out, const void *ctx)
 		{"predicted", QUANTITY_COUNT, false, true},
 		{"error", QUANTITY_COUNT, false, false},
 		{"verdict", QUANTITY_COUNT, true, false},
+		{"quantity", QUANTITY_COUNT, true, false},
+		{"unit", QUANTITY_COUNT, true, false},
 	};
 	enum { COLUMNS = sizeof columns / sizeof columns[0] };
 	const struct validation *v = ctx;
@@ -360,6 +423,8 @@ static void write_csv(FILE *out, const void *ctx)
 			cell[4].number = row->predicted;
 			cell[5].number = (struct estimate){row->error, row->error, row->error};
 			cell[6].text = row->prediction->ok ? "ok" : row->prediction->reason;
+			cell[7].text = measure_name(row->row->measure);
+			cell[8].text = measure_unit(row->row->measure);
 		}
 	result_table_write(out, FORMAT_CSV, &table);
 }
