@@ -38,7 +38,7 @@ static const struct param_row case_rows[] = {
 		    "GPUs of a data-parallel training job; 0: programs that use one GPU each", ""),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
 		    "GPUs that a job uses in each machine; 0: all", ""),
-	PARAM_TEXT(struct case_params, exchange, "horovod",
+	PARAM_TEXT(struct case_params, exchange, "horovod-0.19",
 		   "how a job exchanges gradients: a file of models/exchanges/", ""),
 	PARAM_TEXT(struct case_params, guest, "",
 		   "guest of each machine in which a job runs; empty: the first one", ""),

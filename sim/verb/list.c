@@ -16,10 +16,12 @@ static const struct folder {
 	{"models", "models/networks", "network"},   {"stacks", "models/stacks", "stack"},
 	{"runtimes", "models/runtimes", "runtime"}, {"profiles", "calib/profiles", "parameters"},
 	{"datasets", "calib/measured", "dataset"},  {"fits", "calib/fit", "fit"},
-	{"cases", "topologies/cases", "case"},
+	{"cases", "topologies/cases", "case"},      {"exchanges", "models/exchanges", "exchange"},
+	{"storages", "models/storages", "storage"},
 };
 
-static const char *const built_in[] = {"links", "transports", "policies", "frameworks", "verbs"};
+static const char *const built_in[] = {"links",      "transports",        "policies", "frameworks",
+				       "algorithms", "exchange policies", "verbs"};
 
 /* Of a file's first comment, to a full stop before a space, or the comment's end. */
 static const char *first_sentence(struct arena *arena, const char *path)
@@ -105,6 +107,13 @@ static void list_built_in(const struct command *command, struct table *table, co
 	else if (strcmp(what, "frameworks") == 0)
 		for (size_t i = 0; i < framework_count(); i++)
 			add(command, table, what, framework_at(i)->name, framework_at(i)->help);
+	else if (strcmp(what, "algorithms") == 0)
+		for (size_t i = 0; i < algorithm_count(); i++)
+			add(command, table, what, algorithm_at(i)->name, algorithm_at(i)->help);
+	else if (strcmp(what, "exchange policies") == 0)
+		for (size_t i = 0; i < exchange_policy_count(); i++)
+			add(command, table, what, exchange_policy_at(i)->name,
+			    exchange_policy_at(i)->help);
 	else
 		for (size_t i = 0; i < verb_count(); i++)
 			add(command, table, what, verb_at(i)->name, verb_at(i)->help);
@@ -130,8 +139,9 @@ static void list_rows(const struct command *command, struct table *table,
 static void list_parameters(const struct command *command, struct table *table)
 {
 	static const struct param_table *const tables[] = {
-		&case_table,  &host_table,    &guest_table,  &gpu_table, &efficiency_table,
-		&stack_table, &runtime_table, &driver_table, &dma_table};
+		&case_table,    &host_table,    &guest_table,  &gpu_table, &efficiency_table,
+		&stack_table,   &runtime_table, &driver_table, &dma_table, &exchange_table,
+		&library_table, &input_table,   &storage_table};
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
 		list_rows(command, table, tables[i]);
 	for (size_t i = 0; i < transport_kind_count(); i++)
@@ -178,8 +188,9 @@ static int run(const struct command *command)
 	}
 	if (known < command->word_count) {
 		fprintf(stderr, "farwire: list knows topologies, gpus, models, stacks, runtimes, "
-				"profiles, datasets, fits, cases, links, "
-				"transports, policies, frameworks, verbs, parameters\n");
+				"profiles, datasets, fits, cases, exchanges, storages, links, "
+				"transports, policies, frameworks, algorithms, 'exchange "
+				"policies', verbs, parameters\n");
 		return EXIT_USAGE;
 	}
 	if (!command->plain)
