@@ -24,7 +24,7 @@ struct cpu {
 	struct fabric *fabric;
 	struct cpu_spec spec;
 	const char *group, *short_name, *name;
-	int resource;
+	int resource, pool;
 	double slowdown;
 	bool spinning;
 	bool serving;       /* the item at `first` is running */
@@ -52,6 +52,7 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 	cpu->short_name = arena_strdup(arena, name);
 	cpu->name = arena_printf(arena, "%s.%s", group, name);
 	cpu->resource = fabric_resource_add(fabric, cpu->name, 1);
+	cpu->pool = -1;
 	cpu->slowdown = REFERENCE_CLOCK_HZ / spec->clock_Hz;
 	cpu->room = 8;
 	cpu->items = ARENA_ARRAY(arena, cpu->room, struct item);
@@ -175,6 +176,16 @@ double cpu_slowdown(const struct cpu *cpu)
 int cpu_resource(const struct cpu *cpu)
 {
 	return cpu->resource;
+}
+
+void cpu_pool_set(struct cpu *cpu, int resource)
+{
+	cpu->pool = resource;
+}
+
+int cpu_pool(const struct cpu *cpu)
+{
+	return cpu->pool;
 }
 
 double cpu_busy_s(const struct cpu *cpu)

@@ -64,6 +64,10 @@ void cpu_wake_raise(struct cpu *cpu, double wake_s);
 /* Core-seconds of this core for one second of work at the reference clock. */
 double cpu_slowdown(const struct cpu *cpu);
 int cpu_resource(const struct cpu *cpu);
+/* The pool of cores (host.h) that this one is of: flows on the core count there,
+ * too, in core-seconds at the reference clock. -1: of none. */
+void cpu_pool_set(struct cpu *cpu, int resource);
+int cpu_pool(const struct cpu *cpu);
 /* Seconds of service so far, as work at this core's clock: without wake-ups,
  * and without flows, which are in fabric_carried. */
 double cpu_busy_s(const struct cpu *cpu);

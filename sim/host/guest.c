@@ -20,6 +20,10 @@ static const struct param_row guest_rows[] = {
 	PARAM_WHOLE(struct guest_params, vcpus_count, 0, 1024, "0",
 		    "virtual CPUs; 0: as many as the host has cores",
 		    "assumption: guests are not smaller than the host"),
+	PARAM_BOOL(struct guest_params, pinned, "false",
+		   "bound to as many cores of its own as it has virtual CPUs",
+		   "defaults of Linux, Docker (no --cpuset-cpus) and KVM (no vcpupin): threads "
+		   "run on any core"),
 	PARAM_CHOICE(struct guest_params, latency_sensitivity, sensitivities, "normal",
 		     "latency sensitivity of the virtual machine", "VMware: the default is Normal"),
 	PARAM_NUMBER(struct guest_params, vcpu_wake_s, QUANTITY_TIME, 0, 1, "14 us",
@@ -69,15 +73,24 @@ static const struct param_row guest_rows[] = {
 	PARAM_BOOL(struct guest_params, offload, "true",
 		   "segmentation and receive offload: the CPU handles packets of 64 KiB",
 		   "Linux default (TSO, GRO)"),
+	PARAM_NUMBER(struct guest_params, work_cost_ratio, QUANTITY_RATIO, 0, 10, "12 %",
+		     "further CPU work in a virtual machine (nested paging, exits)",
+		     "derived: Felter et al., IBM RC25482 (2014), KVM with pinned CPUs: 2 % in "
+		     "Linpack, 22 % in PXZ compression; the middle"),
+	PARAM_NUMBER(struct guest_params, interrupt_s, QUANTITY_TIME, 0, 1e-3, "2 us",
+		     "further work of a device's interrupt in a virtual machine",
+		     "assumption: two exits (delivery, end of interrupt) of some 2000 cycles each; "
+		     "Gordon et al., ASPLOS 2012, on why"),
+	PARAM_NUMBER(struct guest_params, disk_ratio, QUANTITY_RATIO, 0.01, 1, "100 %",
+		     "part of a local disk's rate that a virtual machine's disk reaches",
+		     "Felter et al., IBM RC25482 (2014): sequential reads of a KVM guest on a raw "
+		     "device are as fast as native ones"),
+	PARAM_NUMBER(struct guest_params, disk_request_s, QUANTITY_TIME, 0, 1e-2, "20 us",
+		     "work, and wait, of each request to a virtual machine's disk",
+		     "assumption: an exit, waking the I/O thread, its system calls, an interrupt; "
+		     "Felter et al. (2014) find half the requests a second of native ones"),
 };
 const struct param_table guest_table = PARAM_TABLE("guest", struct guest_params, guest_rows);
-
-/* An interrupt line with a least distance between two. */
-struct line {
-	int64_t period_ps; /* 0: an interrupt whenever something comes */
-	int64_t last_ps;   /* of the last interrupt, maybe still due */
-	bool raised;       /* ever */
-};
 
 struct reception {              /* a message on its way from the NIC to the core */
 	struct reception *next; /* in the free list */
@@ -87,18 +100,6 @@ struct reception {              /* a message on its way from the NIC to the core
 	event_fn *fn;
 	void *ctx;
 	uint64_t arg;
-};
-
-struct guest {
-	struct host *host;
-	const char *name;
-	int node;
-	const struct guest_params *params;
-	struct cpu **vcpus; /* NULL until used */
-	size_t vcpu_count, vcpu_next;
-	struct line physical, own;
-	uint64_t interrupts_count;
-	struct reception *free;
 };
 
 static int64_t period_of(bool limited, double rate_Hz)
@@ -118,6 +119,7 @@ struct guest *guest_new(struct host *host, const char *name, int node,
 	if (params->vcpus_count >= 1 && params->vcpus_count < (double)host->core_count)
 		guest->vcpu_count = (size_t)params->vcpus_count;
 	guest->vcpus = ARENA_ARRAY(host->arena, guest->vcpu_count, struct cpu *);
+	guest->quota = -1;
 	/* A paravirtual RDMA device completes by polling or its own events. */
 	guest->physical.period_ps =
 		period_of(host->params->nic_moderation && params->vnic != VNIC_PVRDMA,
@@ -150,14 +152,14 @@ int guest_node(const struct guest *guest)
 
 struct cpu *guest_core(struct guest *guest)
 {
+	guest_settle(guest);
 	size_t index = guest->vcpu_next;
 	guest->vcpu_next = (index + 1) % guest->vcpu_count;
-	if (!guest->vcpus[index]) {
+	if (!guest->vcpus[index])
 		guest->vcpus[index] = host_core_bind(guest->host);
-		const struct guest_params *params = guest->params;
-		if (params->kind == GUEST_VM && params->latency_sensitivity == SENSITIVITY_NORMAL)
-			cpu_wake_raise(guest->vcpus[index], params->vcpu_wake_s);
-	}
+	const struct guest_params *params = guest->params;
+	if (params->kind == GUEST_VM && params->latency_sensitivity == SENSITIVITY_NORMAL)
+		cpu_wake_raise(guest->vcpus[index], params->vcpu_wake_s);
 	return guest->vcpus[index];
 }
 

@@ -48,6 +48,12 @@ static const struct param_row host_rows[] = {
 		     "8 kHz", "most interrupts a second of the physical NIC",
 		     "Linux e1000 documentation: InterruptThrottleRate 8000; evan-jones "
 		     "ethernet-latency: 125 us round trip with throttling"),
+	PARAM_NUMBER(
+		struct host_params, oversubscription_cost_ratio, QUANTITY_RATIO, 0, 10, "4 %",
+		"further work while more threads of a pool want to run than it has cores",
+		"derived: Linux runs a thread for 0.75 ms x (1 + log2 of 4 cores) = 2.25 ms "
+		"(sched_min_granularity); a switch with refilled caches some 0.1 ms (Li et al., "
+		"ExpCS 2007)"),
 };
 const struct param_table host_table = PARAM_TABLE("host", struct host_params, host_rows);
 
@@ -77,6 +83,8 @@ struct host *host_new(struct arena *arena, struct engine *engine, struct fabric 
 	host->core_count = (size_t)params->cores_count;
 	FW_ASSERT(host->core_count > 0);
 	host->cores = ARENA_ARRAY(arena, host->core_count, struct host_core);
+	pool_init(&host->pool, host, arena_printf(arena, "%s.pool", name),
+		  (double)host->core_count);
 	return host;
 }
 
@@ -89,21 +97,40 @@ static struct cpu *core_make(struct host *host, size_t index)
 		spec.idle[1] = (struct idle_state){params->c6_residency_s, params->c6_exit_s};
 		spec.idle_count = 2;
 	}
-	return cpu_new(host->arena, host->engine, host->fabric, host->name,
-		       arena_printf(host->arena, "core %zu", index), &spec);
+	struct cpu *cpu = cpu_new(host->arena, host->engine, host->fabric, host->name,
+				  arena_printf(host->arena, "core %zu", index), &spec);
+	cpu_pool_set(cpu, host->pool.resource);
+	return cpu;
+}
+
+/* Where the next virtual CPU goes. */
+static struct host_core *core_next(struct host *host)
+{
+	struct host_core *best = NULL;
+	for (size_t i = 0; i < host->core_count; i++) {
+		struct host_core *core = &host->cores[i];
+		if (core->reserved && host->reserved_count < host->core_count)
+			continue;
+		if (!best || core->bound_count < best->bound_count)
+			best = core;
+	}
+	best->bound_count++;
+	if (!best->cpu)
+		best->cpu = core_make(host, (size_t)(best - host->cores));
+	return best;
 }
 
 struct cpu *host_core_bind(struct host *host)
 {
-	size_t best = 0;
-	for (size_t i = 1; i < host->core_count; i++) {
-		if (host->cores[i].bound_count < host->cores[best].bound_count)
-			best = i;
-	}
-	struct host_core *core = &host->cores[best];
-	core->bound_count++;
-	if (!core->cpu)
-		core->cpu = core_make(host, best);
+	return core_next(host)->cpu;
+}
+
+struct cpu *host_core_reserve(struct host *host)
+{
+	FW_ASSERT(host->reserved_count < host->core_count);
+	struct host_core *core = core_next(host);
+	core->reserved = true;
+	host->reserved_count++;
 	return core->cpu;
 }
 

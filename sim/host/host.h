@@ -15,6 +15,14 @@
  *                            and coalescing is off (VMware documents both)
  *   firewall                 work for each packet
  *   SELinux                  work for each socket call
+ *
+ * WORK OF MANY THREADS (decoding images, summing gradients, reading files) is a
+ * flow on a POOL of cores, in core-seconds at the reference clock. The guests of a
+ * host share its pool; a PINNED guest has vcpus_count cores of its own, taken out
+ * of the pool when it is first used, so that nobody else's threads run there. A
+ * guest that is not pinned, but has fewer virtual CPUs than the host has cores, is
+ * held to those. In a pool with more runnable threads than cores all work slows
+ * down by what switching between them costs.
  */
 #ifndef FARWIRE_HOST_HOST_H
 #define FARWIRE_HOST_HOST_H
@@ -23,6 +31,7 @@
 #include <stdint.h>
 
 #include "sim/base/param.h"
+#include "sim/fabric/fabric.h"
 #include "sim/host/cpu.h"
 
 struct arena;
@@ -39,7 +48,8 @@ struct host_params {
 	double dram_bandwidth_Bps;
 	double copy_rate_Bps; /* one core's memcpy at the reference clock */
 	bool nic_moderation;
-	double nic_moderation_rate_Hz; /* most interrupts a second */
+	double nic_moderation_rate_Hz;      /* most interrupts a second */
+	double oversubscription_cost_ratio; /* further work with more threads than cores */
 };
 enum power_policy { POWER_BALANCED, POWER_MAX_PERFORMANCE };
 extern const struct param_table host_table;
@@ -48,6 +58,7 @@ struct guest_params {
 	int kind;                /* enum guest_kind */
 	int vnic;                /* enum vnic_kind */
 	double vcpus_count;      /* 0: all of the host's cores */
+	bool pinned;             /* to cores that nobody else uses */
 	int latency_sensitivity; /* enum latency_sensitivity */
 	double vcpu_wake_s;      /* scheduling a halted vCPU, sensitivity normal */
 	bool coalescing;
@@ -64,6 +75,11 @@ struct guest_params {
 	double byte_spB;      /* copying and checksumming, either side */
 	double thread_wake_s; /* waking a blocked thread */
 	bool offload;         /* segmentation offload: packets of 64 KiB for the CPU */
+	/* Of a virtual machine alone. */
+	double work_cost_ratio; /* further CPU work (nested paging, exits) */
+	double interrupt_s;     /* further work of a device's interrupt */
+	double disk_ratio;      /* part of a local disk's rate that its virtual disk reaches */
+	double disk_request_s;  /* work, and wait, of each request to the virtual disk */
 };
 enum guest_kind { GUEST_BARE, GUEST_VM, GUEST_CONTAINER };
 enum vnic_kind { VNIC_NONE, VNIC_PASSTHROUGH, VNIC_PVRDMA, VNIC_VMXNET3 };
@@ -74,8 +90,9 @@ struct host;
 struct guest;
 
 /* name: also the fabric node (added if it is not there yet) and the prefix of
- * its resources. The host's memory is the resource "<name>.dram". The
- * parameters are borrowed. */
+ * its resources. The host's memory is the resource "<name>.dram", its pool of
+ * cores "<name>.pool", the virtual CPUs of a guest that has fewer than the host
+ * cores "<guest>.vcpus". The parameters are borrowed. */
 struct host *host_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
 		      const char *name, const struct host_params *params);
 struct guest *guest_new(struct host *host, const char *name, int node,
@@ -124,6 +141,32 @@ void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, dou
 		   event_fn *fn, void *ctx, uint64_t arg);
 /* Interrupts raised so far, for counters and tests. */
 uint64_t guest_interrupts_count(const struct guest *guest);
+
+/* ---- work of many threads ---- */
+
+/* Its pool, a resource: core-seconds at the reference clock a second. */
+int guest_pool(struct guest *guest);
+/* Threads of it that can run at once. */
+double guest_threads_count(struct guest *guest);
+/* CPU work in this guest over the same work on the bare machine. */
+double guest_work_ratio(const struct guest *guest);
+/* What an interrupt of a passed-through device costs beyond the bare machine's. */
+double guest_interrupt_s(const struct guest *guest);
+/* Fills size, cap, weight and uses of a flow that does work_s > 0 seconds of work
+ * (at the reference clock, as on the bare machine) by that many threads (0: as
+ * many as can run). A unit of the flow is what one core copies in the time, so
+ * that every thread weighs as much as one that copies. */
+void guest_work_flow(struct guest *guest, double work_s, double threads_count,
+		     struct flow_spec *flow);
+/* Threads (0: as many as can run) want to run from now on: with more of them than
+ * cores, all work of the pool costs more. Returns what guest_threads_end takes when
+ * they no longer do. */
+double guest_threads_begin(struct guest *guest, double threads_count);
+void guest_threads_end(struct guest *guest, double begun_count);
+/* Adds work_s seconds of work for each unit of a flow that has another measure,
+ * done by at most so many threads: its uses, and its cap. */
+void guest_work_add(struct guest *guest, double work_s, double threads_count,
+		    struct flow_spec *flow);
 
 /* A place where transport/dma keeps the states of copies that read or write
  * this host's memory; NULL at first. */

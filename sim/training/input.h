@@ -11,6 +11,10 @@
  *            computes (staged), or only when the step begins
  * Sources: none (synthetic on the GPU: no pipeline at all), host (synthetic in
  * host memory: the copy alone), or a storage.
+ *
+ * Ranks of one host process share its copying threads (struct input_process):
+ * with fewer threads than ranks they copy in turn. TensorFlow's replicated
+ * training is one process for all GPUs of a machine, Horovod's one for each.
  */
 #ifndef FARWIRE_TRAINING_INPUT_H
 #define FARWIRE_TRAINING_INPUT_H
@@ -20,30 +24,37 @@
 #include "sim/transport/dma.h"
 
 struct input_params {
-	const char *source; /* "gpu", "host", or a storage of models/storages/ */
-	double image_B;     /* encoded, mean */
-	double decode_s;    /* core-seconds an image at the reference clock */
+	const char *source;          /* "gpu", "host", or a storage of models/storages/ */
+	double image_B;              /* encoded, mean */
+	double decode_s;             /* core-seconds an image at the reference clock */
 	double decode_threads_count; /* most of a rank; 0: all cores it may use */
 	double prefetch_count;       /* batches */
 	double element_B;            /* of a decoded pixel's channel as it is copied: 4 (fp32) */
 	bool staged;                 /* the next batch is copied while the GPU computes */
 	bool pinned;
-	double copy_threads_count;   /* threads of the host process that stage pageable copies:
-					ranks of a process beyond them wait for one */
-	double feed_s; /* host work of handing over each batch */
+	double copy_threads_count; /* of the process: ranks beyond them wait for one; 0: one
+				      for each rank */
+	bool one_process;          /* the ranks of a machine are one process */
+	double feed_s;             /* host work of handing over each batch */
 };
 extern const struct param_table input_table;
+
+/* A host process: ranks of one share its copying threads and its reader. */
+struct input_process;
+struct input_process *input_process_new(struct arena *arena, const struct input_params *params);
 
 struct input;
 struct input_spec {
 	struct arena *arena;
 	struct engine *engine;
 	struct fabric *fabric;
-	const char *name;
+	const char *name; /* trace group */
 	const struct input_params *params;
-	struct storage *storage; /* NULL for "host" */
-	struct guest *guest;     /* which decodes */
-	struct cpu *core;        /* which stages copies */
+	struct input_process *process; /* NULL: the rank is a process of its own */
+	struct storage *storage;       /* NULL for "host"; it reaches the guest */
+	unsigned reader;               /* of the storage: one number for each process */
+	struct guest *guest;           /* which decodes */
+	struct cpu *core;              /* which hands batches over and stages copies */
 	const struct dma_params *dma;
 	const struct route *to_device;
 	double batch_count;
@@ -51,7 +62,8 @@ struct input_spec {
 };
 /* Begins to fill its queue at once. */
 struct input *input_new(const struct input_spec *spec);
-/* Calls fn when the next batch lies in GPU memory; it is taken then. */
+/* Calls fn when the next batch lies in GPU memory; it is taken then. One call at a
+ * time. */
 void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg);
 
 struct input_counters {
@@ -59,5 +71,7 @@ struct input_counters {
 	double read_busy_s, decode_busy_s, copy_busy_s; /* of each stage */
 };
 const struct input_counters *input_counters(const struct input *input);
+/* The stage that worked longest so far: "storage", "decode" or "input copy". */
+const char *input_slowest(const struct input *input);
 
 #endif

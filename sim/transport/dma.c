@@ -133,14 +133,16 @@ static void engine_start(void *ctx, uint64_t stage)
 static void core_start(struct dma_state *state, uint64_t stage)
 {
 	const struct dma_copy *copy = &state->copy;
-	double copy_spB = cpu_slowdown(copy->core) / host_params(copy->host)->copy_rate_Bps;
+	double copy_rate_Bps = host_params(copy->host)->copy_rate_Bps;
 	struct flow_spec flow = {
 		.size = chunk_size_B(state, state->started[stage] - 1),
 		.done = stage_ended,
 		.ctx = state,
 		.arg = stage,
 	};
-	flow_use_add(&flow, cpu_resource(copy->core), copy_spB);
+	flow_use_add(&flow, cpu_resource(copy->core), cpu_slowdown(copy->core) / copy_rate_Bps);
+	if (cpu_pool(copy->core) >= 0)
+		flow_use_add(&flow, cpu_pool(copy->core), 1 / copy_rate_Bps);
 	flow_use_add(&flow, host_dram(copy->host), DRAM_PER_COPY);
 	fabric_flow_start(copy->fabric, &flow);
 }

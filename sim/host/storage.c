@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/host/storage.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+
+static const struct param_row storage_rows[] = {
+	PARAM_NUMBER(struct storage_params, bandwidth_Bps, QUANTITY_RATE, 1e3, 1e14, "540 MB/s",
+		     "bytes a second of the device or service, all readers together",
+		     "Samsung SSD 860 EVO data sheet: 550 MB/s sequential read (SATA 6 Gb/s)"),
+	PARAM_NUMBER(
+		struct storage_params, latency_s, QUANTITY_TIME, 0, 10, "100 us",
+		"wait for the first byte of a request",
+		"Samsung SSD 860 EVO data sheet: 10,000 random reads a second at queue depth 1"),
+	PARAM_NUMBER(struct storage_params, request_B, QUANTITY_BYTES, 512, 1e12, "128 KiB",
+		     "bytes of a request",
+		     "Linux: read-ahead of a block device, read_ahead_kb, 128"),
+	PARAM_WHOLE(struct storage_params, parallel_requests_count, 1, 1e6, "4",
+		    "requests that a reader has under way",
+		    "assumption: a few files read at once, each with read-ahead"),
+	PARAM_NUMBER(struct storage_params, cache_ratio, QUANTITY_RATIO, 0, 1, "0",
+		     "part of what is read that lies in the host's memory already",
+		     "assumption: the data set is larger than memory"),
+	PARAM_TEXT(struct storage_params, node, "",
+		   "node of the topology at which it is reached; none: over no link of it",
+		   "assumption: a local disk, or a storage network of its own"),
+	PARAM_BOOL(struct storage_params, shared, "false",
+		   "one for all machines, as it is with a node; otherwise each has its own",
+		   "assumption: a local disk"),
+	PARAM_NUMBER(struct storage_params, client_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
+		     "work of the reading side for each byte, at 2.4 GHz, beyond the copy out of "
+		     "the page cache",
+		     "assumption: none for a file system in the kernel"),
+	PARAM_WHOLE(struct storage_params, client_threads_count, 0, 1024, "0",
+		    "threads that do the reading side's work; 0: one for each request",
+		    "assumption: each file is read by a thread of its own"),
+};
+const struct param_table storage_table =
+	PARAM_TABLE("storage", struct storage_params, storage_rows);
+
+/* IPv4, TCP and its time stamps. */
+static const double TCP_HEADER_B = 52;
+/* A byte is written to memory by the device, then read and written by the copy
+ * into the program's buffer. */
+static const double DRAM_OF_DEVICE = 1, DRAM_OF_COPY = 2;
+
+struct read_order { /* what a program asked for */
+	struct read_order *next;
+	struct reader *reader;
+	double size_B;
+	event_fn *fn;
+	void *ctx;
+	uint64_t arg;
+};
+
+struct reader {
+	struct reader *next;
+	struct storage *storage;
+	struct guest *guest;
+	unsigned number;
+	const struct route *route; /* from the storage; NULL: over no link */
+	bool busy;                 /* with the first order */
+	struct read_order *first, *last;
+	int64_t ended_ps; /* of the order before; -1: there was none */
+};
+
+struct storage {
+	struct arena *arena;
+	struct engine *engine;
+	struct fabric *fabric;
+	const struct storage_params *params;
+	int node; /* -1: over no link */
+	int resource;
+	struct reader *readers;
+	struct read_order *free;
+	double read_B;
+};
+
+bool storage_is_shared(const struct storage_params *params)
+{
+	return params->shared || params->node[0];
+}
+
+struct storage *storage_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
+			    const char *name, const struct storage_params *params)
+{
+	struct storage *storage = ARENA_NEW(arena, struct storage);
+	*storage = (struct storage){
+		.arena = arena, .engine = engine, .fabric = fabric, .params = params, .node = -1};
+	if (params->node[0])
+		storage->node = fabric_node_find(fabric, params->node);
+	storage->resource = fabric_resource_add(fabric, arena_printf(arena, "%s.storage", name),
+						params->bandwidth_Bps);
+	return storage;
+}
+
+static const struct route *route_to(const struct storage *storage, const struct guest *guest)
+{
+	if (storage->node < 0)
+		return NULL;
+	return fabric_route(storage->fabric, storage->node, guest_node(guest), NULL);
+}
+
+bool storage_reaches(struct storage *storage, const struct guest *guest)
+{
+	return !storage->params->node[0] || route_to(storage, guest);
+}
+
+static bool is_networked(const struct reader *reader)
+{
+	return reader->route && reader->route->count > 0;
+}
+
+static bool has_virtual_disk(const struct reader *reader)
+{
+	return !storage_is_shared(reader->storage->params) &&
+	       guest_params(reader->guest)->kind == GUEST_VM;
+}
+
+/* A request's way to the storage and back, and the device's own wait. */
+static double request_latency_s(const struct reader *reader)
+{
+	double latency_s = reader->storage->params->latency_s;
+	if (is_networked(reader))
+		latency_s += 2 * (reader->route->latency_s + guest_vnic_latency_s(reader->guest));
+	if (has_virtual_disk(reader))
+		latency_s += guest_params(reader->guest)->disk_request_s;
+	return latency_s;
+}
+
+static double client_work_spB(const struct reader *reader)
+{
+	const struct storage_params *params = reader->storage->params;
+	const struct guest *guest = reader->guest;
+	double missing = 1 - params->cache_ratio;
+	double copy_spB = 1 / host_params(guest_host(reader->guest))->copy_rate_Bps;
+	double work_spB = params->client_spB;
+	if (is_networked(reader)) {
+		double mtu_B = reader->route->mtu_B > TCP_HEADER_B ? reader->route->mtu_B
+								   : OFFLOAD_PACKET_B;
+		double packet_B = guest_packet_B(guest, true, mtu_B - TCP_HEADER_B);
+		work_spB +=
+			missing * guest_flow_spB(guest, packet_B) + params->cache_ratio * copy_spB;
+	} else {
+		work_spB += copy_spB;
+	}
+	if (has_virtual_disk(reader))
+		work_spB += missing * guest_params(guest)->disk_request_s / params->request_B;
+	return work_spB;
+}
+
+/* What reading uses, for each byte: all of it but the waits. */
+static void reading_uses(const struct reader *reader, struct flow_spec *flow)
+{
+	const struct storage *storage = reader->storage;
+	const struct storage_params *params = storage->params;
+	double missing = 1 - params->cache_ratio;
+	if (missing > 0) {
+		double rate =
+			has_virtual_disk(reader) ? guest_params(reader->guest)->disk_ratio : 1;
+		flow->uses[flow->use_count++] = (struct flow_use){storage->resource, 1 / rate};
+		if (is_networked(reader))
+			route_uses(storage->fabric, reader->route, TCP_HEADER_B, params->request_B,
+				   flow);
+		for (size_t i = 0; i < flow->use_count; i++)
+			flow->uses[i].per_unit *= missing;
+	}
+	FW_ASSERT(flow->use_count < FLOW_USES_MAX);
+	flow->uses[flow->use_count++] = (struct flow_use){host_dram(guest_host(reader->guest)),
+							  DRAM_OF_DEVICE * missing + DRAM_OF_COPY};
+	guest_work_add(reader->guest, client_work_spB(reader),
+		       params->client_threads_count > 0 ? params->client_threads_count
+							: params->parallel_requests_count,
+		       flow);
+}
+
+/* What the flow would get alone. */
+static double rate_alone(const struct fabric *fabric, const struct flow_spec *flow)
+{
+	double rate = flow->cap > 0 ? flow->cap : HUGE_VAL;
+	for (size_t i = 0; i < flow->use_count; i++)
+		rate = fmin(rate, fabric_capacity(fabric, flow->uses[i].resource) /
+					  flow->uses[i].per_unit);
+	return rate;
+}
+
+/* Bytes a second of `requests` requests of request_B at once, latency_s for each
+ * request and rate in between; a part of the bytes needs no request. */
+static double requests_rate(double requests, double request_B, double latency_s, double missing,
+			    double rate)
+{
+	return requests * request_B / (missing * latency_s + request_B / rate);
+}
+
+static void order_done(void *ctx, uint64_t arg);
+
+/* The bytes of the reader's first order begin to come, waited_s after it was asked
+ * for. Whatever the wait, it is over no sooner than its requests, so many at a time. */
+static void bytes_start(struct reader *reader, double waited_s)
+{
+	const struct storage *storage = reader->storage;
+	const struct storage_params *params = storage->params;
+	double size_B = reader->first->size_B, missing = 1 - params->cache_ratio;
+	double latency_s = request_latency_s(reader);
+	struct flow_spec flow = {.size = size_B, .done = order_done, .ctx = reader};
+	reading_uses(reader, &flow);
+	double alone = rate_alone(storage->fabric, &flow);
+	if (waited_s > 0) {
+		double request_B = fmin(params->request_B, size_B * missing);
+		double requests =
+			fmin(params->parallel_requests_count, size_B * missing / request_B);
+		double rate = requests_rate(requests, request_B, latency_s, missing, alone);
+		double left_s = fmax(size_B / alone, size_B / rate - waited_s);
+		flow.cap = size_B / left_s;
+	} else if (missing > 0) {
+		flow.cap = fmin(alone, requests_rate(params->parallel_requests_count,
+						     params->request_B, latency_s, missing, alone));
+	}
+	fabric_flow_start(storage->fabric, &flow);
+}
+
+static void waited(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct reader *reader = ctx;
+	bytes_start(reader, request_latency_s(reader));
+}
+
+static void order_start(struct reader *reader)
+{
+	struct engine *engine = reader->storage->engine;
+	double latency_s = request_latency_s(reader);
+	bool follows = reader->ended_ps == engine_now_ps(engine);
+	reader->busy = true;
+	if (follows || latency_s <= 0 || reader->storage->params->cache_ratio >= 1)
+		bytes_start(reader, 0);
+	else
+		engine_after(engine, ps_from_s(latency_s), waited, reader, 0);
+}
+
+static void order_done(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct reader *reader = ctx;
+	struct storage *storage = reader->storage;
+	struct read_order *order = reader->first, done = *order;
+	reader->first = order->next;
+	order->next = storage->free;
+	storage->free = order;
+	storage->read_B += done.size_B;
+	reader->busy = false;
+	reader->ended_ps = engine_now_ps(storage->engine);
+	if (reader->first)
+		order_start(reader);
+	done.fn(done.ctx, done.arg);
+}
+
+static struct reader *reader_of(struct storage *storage, struct guest *guest, unsigned number)
+{
+	struct reader *reader = storage->readers;
+	while (reader && !(reader->guest == guest && reader->number == number))
+		reader = reader->next;
+	if (reader)
+		return reader;
+	reader = ARENA_NEW(storage->arena, struct reader);
+	*reader = (struct reader){.next = storage->readers,
+				  .storage = storage,
+				  .guest = guest,
+				  .number = number,
+				  .route = route_to(storage, guest),
+				  .ended_ps = -1};
+	storage->readers = reader;
+	return reader;
+}
+
+bool storage_read(struct storage *storage, struct guest *guest, unsigned reader_number,
+		  double size_B, event_fn *fn, void *ctx, uint64_t arg)
+{
+	FW_ASSERT(size_B > 0 && fn != NULL);
+	struct reader *reader = reader_of(storage, guest, reader_number);
+	if (storage->params->node[0] && !reader->route)
+		return false;
+	struct read_order *order = storage->free;
+	if (order)
+		storage->free = order->next;
+	else
+		order = ARENA_NEW(storage->arena, struct read_order);
+	*order = (struct read_order){NULL, reader, size_B, fn, ctx, arg};
+	if (reader->first)
+		reader->last->next = order;
+	else
+		reader->first = order;
+	reader->last = order;
+	if (!reader->busy)
+		order_start(reader);
+	return true;
+}
+
+double storage_read_B(const struct storage *storage)
+{
+	return storage->read_B;
+}

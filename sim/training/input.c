@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/input.h"
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/engine/trace.h"
+
+static const struct param_row input_rows[] = {
+	PARAM_TEXT(struct input_params, source, "gpu",
+		   "where input comes from: gpu (synthetic, no input at all), host (synthetic in "
+		   "host memory, copied), or a storage of models/storages/",
+		   "tf_cnn_benchmarks without --data_dir: synthetic images on the GPU"),
+	PARAM_NUMBER(struct input_params, image_B, QUANTITY_BYTES, 1, 1e12, "115 kB",
+		     "bytes of an encoded image, mean",
+		     "derived: ILSVRC2012_img_train.tar, 147,897,477,120 B of 1,281,167 images"),
+	PARAM_NUMBER(struct input_params, decode_s, QUANTITY_TIME, 0, 10, "4 ms",
+		     "work of decoding, cropping and resizing an image, one core at 2.4 GHz",
+		     "assumption: tf.image decodes 689 ImageNet JPEGs a second on a core of a Xeon "
+		     "8581C (arXiv 2605.08731), so 2.4 ms at 2.4 GHz; cropping, resizing and "
+		     "an older core the rest"),
+	PARAM_WHOLE(struct input_params, decode_threads_count, 0, 1024, "0",
+		    "threads that decode for a rank; 0: as many as it may have cores",
+		    "TensorFlow: intra- and inter-op threads default to the number of cores"),
+	PARAM_WHOLE(struct input_params, prefetch_count, 1, 1e6, "1",
+		    "decoded batches that wait in host memory, or are being decoded",
+		    "tf_cnn_benchmarks: datasets_prefetch_buffer_size, 1"),
+	PARAM_NUMBER(struct input_params, element_B, QUANTITY_BYTES, 0.5, 16, "4 B",
+		     "bytes of a decoded pixel's channel, as it is copied to the GPU",
+		     "tf_cnn_benchmarks of 2017 and 2018: fp32"),
+	PARAM_BOOL(struct input_params, staged, "true",
+		   "the next batch is copied while the GPU computes",
+		   "tf_cnn_benchmarks: a StagingArea on each GPU"),
+	PARAM_BOOL(struct input_params, pinned, "true", "batches lie in pinned memory",
+		   "tf_cnn_benchmarks: force_gpu_compatible"),
+	PARAM_WHOLE(struct input_params, copy_threads_count, 0, 1024, "0",
+		    "threads of a process that copy to its GPUs; 0: one for each GPU",
+		    "assumption: each GPU has a copy engine and a stream of its own"),
+	PARAM_BOOL(struct input_params, one_process, "false",
+		   "one process for all GPUs of a machine, not one for each",
+		   "Horovod: one process a GPU; TensorFlow's own replication: one a machine"),
+	PARAM_NUMBER(struct input_params, feed_s, QUANTITY_TIME, 0, 1, "100 us",
+		     "work of handing over a batch, at 2.4 GHz",
+		     "assumption: a few ops of the framework, some 10 us each"),
+};
+const struct param_table input_table = PARAM_TABLE("input", struct input_params, input_rows);
+
+/* Batches that are read, or have been, and are not being decoded. */
+enum { READ_AHEAD = 2 };
+/* The decoder reads what it decodes once from memory and writes each pixel once. */
+static const double DRAM_OF_DECODING = 1;
+
+struct input_process {
+	size_t threads_count; /* 0: as many as there are ranks */
+	size_t copying_count;
+	struct input *first, *last; /* ranks that wait for a thread */
+};
+
+enum stage { READ, DECODE, COPY, STAGE_COUNT };
+
+struct work {                    /* of a stage: batches, in order */
+	uint64_t started, ended; /* differ by 1 at most */
+	int64_t since_ps;
+};
+
+struct input {
+	struct input_spec spec;
+	struct input_process *process;
+	struct input *next; /* that waits for a thread of the process */
+	struct work stages[STAGE_COUNT];
+	uint64_t asked, taken;
+	event_fn *fn; /* of who asked */
+	void *ctx;
+	uint64_t arg;
+	double threads_begun;
+	struct input_counters counters;
+};
+
+static void advance(struct input *input);
+
+struct input_process *input_process_new(struct arena *arena, const struct input_params *params)
+{
+	struct input_process *process = ARENA_NEW(arena, struct input_process);
+	*process = (struct input_process){.threads_count = (size_t)params->copy_threads_count};
+	return process;
+}
+
+static bool is_idle(const struct input *input, enum stage stage)
+{
+	return input->stages[stage].started == input->stages[stage].ended;
+}
+
+/* From now on the stage is busy. */
+static void stage_begin(struct input *input, enum stage stage)
+{
+	input->stages[stage].since_ps = engine_now_ps(input->spec.engine);
+}
+
+static void stage_end(struct input *input, enum stage stage, double *busy_s)
+{
+	static const char *const names[] = {"read", "decode", "copy"};
+	static const enum span_kind kinds[] = {SPAN_WIRE, SPAN_CPU, SPAN_COPY};
+	struct work *work = &input->stages[stage];
+	int64_t now_ps = engine_now_ps(input->spec.engine);
+	struct trace *trace = engine_trace(input->spec.engine);
+	if (trace)
+		trace_span(trace, trace_track(trace, input->spec.name, names[stage]), kinds[stage],
+			   "batch", work->since_ps, now_ps);
+	work->ended++;
+	*busy_s += s_from_ps(now_ps - work->since_ps);
+}
+
+/* ---- read ---- */
+
+static void read_done(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct input *input = ctx;
+	input->counters.read_B += input->spec.batch_count * input->spec.params->image_B;
+	stage_end(input, READ, &input->counters.read_busy_s);
+	advance(input);
+}
+
+static void read_start(struct input *input)
+{
+	const struct input_spec *spec = &input->spec;
+	stage_begin(input, READ);
+	input->stages[READ].started++;
+	bool begun = storage_read(spec->storage, spec->guest, spec->reader,
+				  spec->batch_count * spec->params->image_B, read_done, input, 0);
+	FW_ASSERT(begun);
+}
+
+/* ---- decode ---- */
+
+static void decode_done(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct input *input = ctx;
+	if (input->threads_begun > 0)
+		guest_threads_end(input->spec.guest, input->threads_begun);
+	input->counters.decoded_count += input->spec.batch_count;
+	stage_end(input, DECODE, &input->counters.decode_busy_s);
+	advance(input);
+}
+
+static void decode_start(struct input *input)
+{
+	const struct input_spec *spec = &input->spec;
+	const struct input_params *params = spec->params;
+	stage_begin(input, DECODE);
+	input->stages[DECODE].started++;
+	if (params->decode_s <= 0) {
+		engine_after(spec->engine, 0, decode_done, input, 0);
+		return;
+	}
+	struct flow_spec flow = {.done = decode_done, .ctx = input};
+	guest_work_flow(spec->guest, spec->batch_count * params->decode_s,
+			params->decode_threads_count, &flow);
+	double memory_B = DRAM_OF_DECODING * (spec->batch_count * params->image_B + spec->batch_B);
+	flow.uses[flow.use_count++] =
+		(struct flow_use){host_dram(guest_host(spec->guest)), memory_B / flow.size};
+	input->threads_begun = guest_threads_begin(spec->guest, params->decode_threads_count);
+	fabric_flow_start(spec->fabric, &flow);
+}
+
+/* ---- copy ---- */
+
+static void copy_begin(struct input *input);
+
+static void copy_done(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct input *input = ctx;
+	struct input_process *process = input->process;
+	input->counters.copied_B += input->spec.batch_B;
+	stage_end(input, COPY, &input->counters.copy_busy_s);
+	process->copying_count--;
+	struct input *next = process->first;
+	if (next) {
+		process->first = next->next;
+		copy_begin(next);
+	}
+	advance(input);
+}
+
+static void copy_move(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct input *input = ctx;
+	const struct input_spec *spec = &input->spec;
+	struct dma_copy copy = {
+		.engine = spec->engine,
+		.fabric = spec->fabric,
+		.arena = spec->arena,
+		.params = spec->dma,
+		.route = spec->to_device,
+		.host = guest_host(spec->guest),
+		.core = spec->core,
+		.to_device = true,
+		.pageable = !spec->params->pinned,
+		.size_B = spec->batch_B,
+		.done = copy_done,
+		.ctx = input,
+	};
+	dma_start(&copy);
+}
+
+/* With a thread of the process in hand: it hands the batch over, then copies. */
+static void copy_begin(struct input *input)
+{
+	const struct input_spec *spec = &input->spec;
+	input->process->copying_count++;
+	stage_begin(input, COPY);
+	double work_s = spec->params->feed_s * guest_work_ratio(spec->guest) +
+			guest_interrupt_s(spec->guest);
+	if (work_s > 0)
+		cpu_serve(spec->core, work_s, "feed", copy_move, input, 0);
+	else
+		copy_move(input, 0);
+}
+
+static void copy_start(struct input *input)
+{
+	struct input_process *process = input->process;
+	input->stages[COPY].started++;
+	if (process->threads_count == 0 || process->copying_count < process->threads_count) {
+		copy_begin(input);
+		return;
+	}
+	input->next = NULL;
+	if (process->first)
+		process->last->next = input;
+	else
+		process->first = input;
+	process->last = input;
+}
+
+/* ---- the pipeline ---- */
+
+/* Hands a batch that lies in GPU memory to who waits for it. */
+static void deliver(struct input *input)
+{
+	if (input->asked == input->taken || input->stages[COPY].ended == input->taken)
+		return;
+	input->taken++;
+	engine_after(input->spec.engine, 0, input->fn, input->ctx, input->arg);
+}
+
+static bool may_copy(const struct input *input)
+{
+	const struct work *copy = &input->stages[COPY];
+	bool ready = !input->spec.storage || input->stages[DECODE].ended > copy->started;
+	/* Staged: one batch beside the one that the GPU works on. */
+	uint64_t most = input->spec.params->staged ? input->taken + 1 : input->asked;
+	return is_idle(input, COPY) && ready && copy->started < most;
+}
+
+static bool may_decode(const struct input *input)
+{
+	const struct work *decode = &input->stages[DECODE];
+	uint64_t most = input->stages[COPY].started + (uint64_t)input->spec.params->prefetch_count;
+	return is_idle(input, DECODE) && input->stages[READ].ended > decode->started &&
+	       decode->started < most;
+}
+
+static bool may_read(const struct input *input)
+{
+	return input->spec.storage && is_idle(input, READ) &&
+	       input->stages[READ].started < input->stages[DECODE].started + READ_AHEAD;
+}
+
+/* From the last stage to the first, so that room that one makes is seen by the
+ * one before it. */
+static void advance(struct input *input)
+{
+	deliver(input);
+	if (may_copy(input))
+		copy_start(input);
+	if (may_decode(input))
+		decode_start(input);
+	if (may_read(input))
+		read_start(input);
+}
+
+static void begin(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	advance(ctx);
+}
+
+struct input *input_new(const struct input_spec *spec)
+{
+	FW_ASSERT(spec->batch_count > 0 && spec->batch_B > 0);
+	struct input *input = ARENA_NEW(spec->arena, struct input);
+	input->spec = *spec;
+	input->spec.name = arena_strdup(spec->arena, spec->name);
+	input->process =
+		spec->process ? spec->process : input_process_new(spec->arena, spec->params);
+	engine_after(spec->engine, 0, begin, input, 0);
+	return input;
+}
+
+void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
+{
+	FW_ASSERT(input->asked == input->taken && fn != NULL);
+	input->asked++;
+	input->fn = fn;
+	input->ctx = ctx;
+	input->arg = arg;
+	advance(input);
+}
+
+const struct input_counters *input_counters(const struct input *input)
+{
+	return &input->counters;
+}
+
+const char *input_slowest(const struct input *input)
+{
+	const struct input_counters *counters = &input->counters;
+	if (counters->read_busy_s > counters->decode_busy_s &&
+	    counters->read_busy_s > counters->copy_busy_s)
+		return "storage";
+	return counters->decode_busy_s > counters->copy_busy_s ? "decode" : "input copy";
+}

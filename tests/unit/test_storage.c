@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading from storages, by hand. */
+#include "sim/host/storage.h"
+#include "tests/net.h"
+
+/* 100 MB/s, 10 ms, requests of 1 MB, one at a time; copies and memory cost nothing
+ * worth a digit. */
+struct disk {
+	struct net *net;
+	struct storage_params params;
+	struct storage *storage;
+};
+
+static struct disk disk_new(void)
+{
+	struct disk disk = {.net = net_new()};
+	net_presets(disk.net->arena, &storage_table, &disk.params);
+	disk.net->host_params.copy_rate_Bps = 1e12;
+	disk.net->host_params.dram_bandwidth_Bps = 1e14;
+	disk.params.bandwidth_Bps = 100e6;
+	disk.params.latency_s = 10e-3;
+	disk.params.request_B = 1e6;
+	disk.params.parallel_requests_count = 1;
+	return disk;
+}
+
+static void disk_build(struct disk *disk)
+{
+	struct net *net = disk->net;
+	net_build(net);
+	disk->storage = storage_new(net->arena, net->engine, net->fabric, "disk", &disk->params);
+}
+
+static void read_by(struct disk *disk, unsigned reader, double size_B, uint64_t arg)
+{
+	CHECK(storage_read(disk->storage, disk->net->guest[0], reader, size_B, net_delivered,
+			   disk->net, arg));
+}
+
+/* Seconds of the n-th of reads, all asked for at once by one reader. */
+static double last_s(const struct disk *made, size_t count, double size_B)
+{
+	struct disk disk = *made;
+	disk_build(&disk);
+	for (size_t i = 0; i < count; i++)
+		read_by(&disk, 0, size_B, i);
+	net_run(disk.net);
+	CHECK_NEAR(storage_read_B(disk.storage), (double)count * size_B, 1e-12);
+	double seconds = disk.net->delivered_s[count - 1];
+	net_free(disk.net);
+	return seconds;
+}
+
+/* One request of 1 MB: 10 + 10 ms. Ten, one after the other: 200 ms. Ten at a time:
+ * one wait, then the disk binds, 10 + 100 ms. Four at a time give 4 MB in 20 ms, so
+ * the disk still binds. Half a request: 10 + 5 ms. */
+static void one_read(void)
+{
+	struct disk disk = disk_new();
+	CHECK_NEAR(last_s(&disk, 1, 1e6), 20e-3, 1e-9);
+	disk = disk_new();
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 200e-3, 1e-9);
+	disk = disk_new();
+	disk.params.parallel_requests_count = 10;
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 110e-3, 1e-9);
+	disk = disk_new();
+	disk.params.parallel_requests_count = 4;
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 110e-3, 1e-9);
+	disk = disk_new();
+	disk.params.parallel_requests_count = 4;
+	CHECK_NEAR(last_s(&disk, 1, 0.5e6), 15e-3, 1e-9);
+}
+
+/* Reads that follow each other go on as one stream: with one request at a time 20 ms
+ * each MB, with many at the disk's rate after the first wait. */
+static void stream(void)
+{
+	struct disk disk = disk_new();
+	CHECK_NEAR(last_s(&disk, 5, 10e6), 5 * 200e-3, 1e-9);
+	disk = disk_new();
+	disk.params.parallel_requests_count = 10;
+	CHECK_NEAR(last_s(&disk, 5, 10e6), 10e-3 + 5 * 100e-3, 1e-9);
+}
+
+/* Requests of 20 + 10 ms bind a reader to 33 MB/s: two do not disturb each other; four
+ * share the disk: 4 x 10 MB at 100 MB/s, after the wait. */
+static void readers(void)
+{
+	for (unsigned count = 2; count <= 4; count += 2) {
+		struct disk disk = disk_new();
+		disk.params.latency_s = 20e-3;
+		disk_build(&disk);
+		for (unsigned i = 0; i < count; i++)
+			read_by(&disk, i, 10e6, i);
+		net_run(disk.net);
+		CHECK_NEAR(disk.net->delivered_s[count - 1], count == 2 ? 300e-3 : 420e-3, 1e-9);
+		net_free(disk.net);
+	}
+}
+
+/* Half of it in memory: half of the waits and half of the disk's time. All of it: the
+ * copy alone, 10 MB at 1 GB/s. */
+static void cached(void)
+{
+	struct disk disk = disk_new();
+	disk.params.cache_ratio = 0.5;
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 100e-3, 1e-9);
+	disk = disk_new();
+	disk.params.cache_ratio = 1;
+	disk.net->host_params.copy_rate_Bps = 1e9;
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 10e-3, 1e-9);
+}
+
+/* A virtual disk at half the rate, 5 ms a request: 10 + 5 + 20 ms. Not for a
+ * container, and not for a service that all machines share. */
+static double virtual_s(int kind, bool shared)
+{
+	struct disk disk = disk_new();
+	disk.params.shared = shared;
+	disk.net->guest_params[0].kind = kind;
+	disk.net->guest_params[0].disk_ratio = 0.5;
+	disk.net->guest_params[0].disk_request_s = 5e-3;
+	return last_s(&disk, 1, 1e6);
+}
+
+static void virtual_disk(void)
+{
+	CHECK_NEAR(virtual_s(GUEST_VM, false), 35e-3, 1e-9);
+	CHECK_NEAR(virtual_s(GUEST_CONTAINER, false), 20e-3, 1e-9);
+	CHECK_NEAR(virtual_s(GUEST_VM, true), 20e-3, 1e-9);
+}
+
+/* What a byte costs the reader's cores binds: 20 ns at one thread are 50 MB/s, so a
+ * request takes 10 + 20 ms; with two threads the disk's 10 ms bind again. */
+static void client_work(void)
+{
+	struct disk disk = disk_new();
+	disk.params.client_spB = 20e-9;
+	disk.params.client_threads_count = 1;
+	CHECK_NEAR(last_s(&disk, 1, 1e6), 30e-3, 1e-4);
+	disk = disk_new();
+	disk.params.client_spB = 20e-9;
+	disk.params.client_threads_count = 2;
+	CHECK_NEAR(last_s(&disk, 1, 1e6), 20e-3, 1e-4);
+}
+
+/* A file server behind a wire of 1 GB/s, 1 ms away: the request goes there and back,
+ * and 10 MB come at 1 GB/s: 2 + 10 + 10 ms. */
+static struct disk server_new(void)
+{
+	struct disk disk = disk_new();
+	disk.params.node = "b";
+	disk.params.bandwidth_Bps = 10e9;
+	disk.params.parallel_requests_count = 100;
+	disk.net->link.latency_s = 1e-3;
+	return disk;
+}
+
+static void server(void)
+{
+	struct disk disk = server_new();
+	CHECK(storage_is_shared(&disk.params));
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 22e-3, 1e-4); /* and 52 B of headers a request */
+	/* 0.1 us a byte at one receiving thread: 10 MB/s. */
+	disk = server_new();
+	disk.net->guest_params[0].byte_spB = 0.1e-6;
+	disk.params.client_threads_count = 1;
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 12e-3 + 1, 1e-4);
+}
+
+/* It shares the wire with another flow: half each. 10 MB of both take 20 ms. */
+static void server_shares_link(void)
+{
+	struct disk disk = server_new();
+	disk.net->link.latency_s = 0;
+	disk.params.latency_s = 0;
+	disk_build(&disk);
+	struct net *net = disk.net;
+	const struct route *route = fabric_route(net->fabric, guest_node(net->guest[1]),
+						 guest_node(net->guest[0]), NULL);
+	struct flow_spec other = {.size = 10e6, .done = net_delivered, .ctx = net, .arg = 1};
+	route_uses(net->fabric, route, 0, 10e6, &other);
+	fabric_flow_start(net->fabric, &other);
+	read_by(&disk, 0, 10e6, 0);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0], 20e-3, 1e-4);
+	CHECK_NEAR(net->delivered_s[1], 20e-3, 1e-4);
+	net_free(net);
+}
+
+static void no_route(void)
+{
+	struct disk disk = disk_new();
+	disk.params.node = "nowhere";
+	disk_build(&disk);
+	CHECK(!storage_reaches(disk.storage, disk.net->guest[0]));
+	CHECK(!storage_read(disk.storage, disk.net->guest[0], 0, 1e6, net_delivered, disk.net, 0));
+	net_run(disk.net);
+	CHECK(disk.net->delivered_count == 0);
+	net_free(disk.net);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		TEST(one_read),     TEST(stream),      TEST(readers), TEST(cached),
+		TEST(virtual_disk), TEST(client_work), TEST(server),  TEST(server_shares_link),
+		TEST(no_route),
+	};
+	num_init();
+	return TEST_MAIN(tests);
+}
