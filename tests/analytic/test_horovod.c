@@ -81,6 +81,18 @@ static void a_long_cycle_delays_the_next(void)
 	release(&b);
 }
 
+/* So does launching: from 15 to 21.5, when the next cycle begins; tensor 1 is
+ * launched by 28 and there at 36. */
+static void launching_delays_the_next_cycle(void)
+{
+	struct job_world b;
+	setup(&b, "horovod");
+	b.exchange.launch_s = 6.5 * MS;
+	run(&b);
+	check_step(&b, 0, 36.5);
+	release(&b);
+}
+
 /* Both tensors in one cycle: one collective, or two if the buffer is too small. */
 static void horovod_fuses(void)
 {

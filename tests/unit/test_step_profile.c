@@ -155,6 +155,20 @@ static void backward_is_twice_forward(void)
 		   2 - first / network->macs_count, 1e-9);
 }
 
+/* Gaps alone: every kernel counts the same. Of 890 kernels 499 are forward (181, and
+ * 3 for each of 106 moving averages), 230 backward, 161 updates. */
+static void gaps_count(void)
+{
+	struct gpu_params pure = gpu;
+	struct stack_params stack = stack_of("pytorch");
+	pure.memory_bandwidth_Bps = pure.fp32_flops = 1e30;
+	pure.kernel_floor_s = 0;
+	const struct step_profile *profile = profile_of("resnet50", &stack, &pure);
+	CHECK_NEAR(profile->segments[0].compute_s, STEP_S * 499 / 890, 1e-9);
+	CHECK_NEAR(backward_s(profile), STEP_S * 230 / 890, 1e-9);
+	CHECK_NEAR(update_s(profile), STEP_S * 161 / 890, 1e-9);
+}
+
 /* Arithmetic free: an update of plain SGD moves 12 B a weight, one of momentum 20. */
 static void momentum_updates_take_longer(void)
 {
@@ -285,6 +299,7 @@ int main(void)
 		TEST(resnet50_segments),
 		TEST(frameworks_agree_on_the_work),
 		TEST(backward_is_twice_forward),
+		TEST(gaps_count),
 		TEST(momentum_updates_take_longer),
 		TEST(xla_fuses_resnet50),
 		TEST(xla_saves_what_is_handed_on),
