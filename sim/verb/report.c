@@ -56,6 +56,19 @@ static void compare(struct report *report, const struct command *command,
 		      "%s, as predicted. The dashed line is 95 %%.", text.title);
 }
 
+/* The question, unless the command says it; kinds of the predicted cases. */
+static const char *title_of(const struct command *command, unsigned kinds)
+{
+	if (command->title)
+		return command->title;
+	if (kinds == PREDICTION_TRAINING)
+		return "How does this training scale?";
+	if (kinds == PREDICTION_COLLECTIVE)
+		return "How fast is this collective?";
+	return command->word_count > 1 ? "What a GPU at the far end of a wire costs: predictions"
+				       : "What does a GPU at the far end of this wire cost?";
+}
+
 static int fill(struct report *report, const struct command *command)
 {
 	size_t count = command_case_count(command), case_count = 0;
@@ -72,6 +85,7 @@ static int fill(struct report *report, const struct command *command)
 		if (code != EXIT_DONE)
 			return code;
 	}
+	report->title = title_of(command, prediction_kinds(predictions, case_count));
 	if (case_count > 1)
 		compare(report, command, predictions, case_count);
 	return EXIT_DONE;
@@ -110,14 +124,6 @@ static int save(struct report *report, const struct command *command, bool pdf)
 	return EXIT_FAILED;
 }
 
-static const char *default_title(const struct command *command)
-{
-	if (command->title)
-		return command->title;
-	return command->word_count > 1 ? "What a GPU at the far end of a wire costs: predictions"
-				       : "What does a GPU at the far end of this wire cost?";
-}
-
 /* Said before the work, not after it. */
 static bool is_writable(const struct command *command)
 {
@@ -142,7 +148,7 @@ static int run(const struct command *command)
 	if (!is_writable(command))
 		return EXIT_FAILED;
 	struct report *report = report_new(
-		command->arena, default_title(command),
+		command->arena, title_of(command, 0),
 		arena_printf(command->arena, "Predicted by %s.", command_caption(command)));
 	int code = fill(report, command);
 	if (code == EXIT_DONE)

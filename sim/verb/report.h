@@ -94,6 +94,12 @@ void report_cell(struct report_table *table, const char *format, ...) REPORT_PRI
 /* value and 90 % interval: two cells, to so many significant digits. */
 void report_estimate(struct report_table *table, struct estimate estimate, double scale,
 		     int digits);
+/* An empty table of a prediction's numbers, and its rows. */
+struct report_table *report_quantities(struct report *report, const struct prediction *prediction);
+void report_quantity(struct report_table *table, const char *what, struct estimate estimate,
+		     double scale, const char *unit);
+void report_count(struct report_table *table, const char *what, double count, int decimals,
+		  const char *unit);
 /* The answer of the part that begins at blocks.items[part]; NULL if it has none. */
 const struct block *report_answer_of(const struct report *report, size_t part);
 
@@ -107,6 +113,8 @@ const char *figures(struct arena *arena, double value, int digits);
 /* " (60.1 to 70.2)", or "" where there is no interval. */
 const char *interval_words(struct arena *arena, struct estimate estimate, double scale, int digits);
 bool has_interval(struct estimate estimate);
+/* "95.3 % (94.1 to 96.0)" */
+const char *percent_words(struct arena *arena, struct estimate ratio);
 /* "a" or "b" by count: one_or(1, "row", "rows"). */
 const char *one_or(size_t count, const char *one, const char *many);
 
@@ -114,6 +122,10 @@ const char *one_or(size_t count, const char *one, const char *many);
 
 int report_case(struct report *report, const struct command *command, size_t word,
 		const struct prediction **prediction);
+/* Of a case with jobs or a collective: the answer, numbers, scaling, breakdown. */
+void report_job(struct report *report, const struct command *command,
+		const struct case_request *request, const struct scenario *scenario,
+		const struct prediction *prediction);
 int report_dataset(struct report *report, const struct command *command, const char *name);
 
 /* ---- what parts share ---- */
@@ -131,7 +143,7 @@ void report_breakdown(struct report *report, const struct command *command,
 void report_topology(struct report *report, const struct command *command,
 		     const struct scenario *scenario, const struct prediction *prediction,
 		     const char *label);
-/* One steady step of the scenario's first client, run again. */
+/* One steady step of the scenario's first client or job, run again. */
 void report_timeline(struct report *report, const struct command *command,
 		     const struct scenario *scenario, const char *label);
 

@@ -7,12 +7,6 @@
 #include "sim/base/diag.h"
 #include "sim/verb/report.h"
 
-static const char *percent(struct arena *arena, struct estimate ratio)
-{
-	return arena_printf(arena, "%s" NBSP "%%%s", figures(arena, 100 * ratio.value, 3),
-			    interval_words(arena, ratio, 100, 3));
-}
-
 /* "resnet50, batch 16, over t320-same-esxi (flexdirect-1.11, tcp)" */
 static const char *subject(struct arena *arena, const struct scenario *scenario)
 {
@@ -46,8 +40,8 @@ static void answer(struct report *report, const struct scenario *scenario,
 			      "%s: each keeps %s of what it would have alone on the local GPU; "
 			      "together they make %s images/s and keep the GPUs busy for %s of the "
 			      "time. %s",
-			      who, percent(arena, p->ratio), rate,
-			      percent(arena, p->gpu_utilization), binds);
+			      who, percent_words(arena, p->ratio), rate,
+			      percent_words(arena, p->gpu_utilization), binds);
 	} else if (!scenario->clients[0].runtime && scenario->clients[0].fraction_ratio == 1) {
 		report_answer(report, false,
 			      "%s, trains at %s images/s%s: this is the local GPU. %s", who, rate,
@@ -57,52 +51,24 @@ static void answer(struct report *report, const struct scenario *scenario,
 			report, false,
 			"%s keeps %s of the local GPU's throughput: %s images/s instead of %s. "
 			"%s",
-			who, percent(arena, p->ratio), rate, figures(arena, alone, 3), binds);
+			who, percent_words(arena, p->ratio), rate, figures(arena, alone, 3), binds);
 	}
-}
-
-static void number_row(struct report_table *table, const char *what, struct estimate estimate,
-		       double scale, const char *unit)
-{
-	report_row(table, TONE_PLAIN);
-	report_cell(table, "%s", what);
-	report_estimate(table, estimate, scale, 4);
-	report_cell(table, "%s", unit);
-}
-
-static void count_row(struct report_table *table, const char *what, double count, int decimals,
-		      const char *unit)
-{
-	report_row(table, TONE_PLAIN);
-	report_cell(table, "%s", what);
-	report_cell(table, "%.*f", decimals, count);
-	report_cell(table, "%s", "");
-	report_cell(table, "%s", unit);
 }
 
 static void prediction_table(struct report *report, const struct prediction *p)
 {
-	const char *draws =
-		p->draws_count ? arena_printf(report->arena,
-					      "with 90 %% intervals from %zu draws (seed %llu)",
-					      p->draws_count, (unsigned long long)p->seed)
-			       : "without intervals (--draws 0, or no parameter has one)";
-	struct report_table *table = report_table(report, "The prediction, %s.", draws);
-	report_column(table, "quantity", COLUMN_TEXT);
-	report_column(table, "value", COLUMN_NUMBER);
-	report_column(table, "90 % interval", COLUMN_NUMBER);
-	report_column(table, "unit", COLUMN_TEXT);
-	number_row(table, "throughput", p->throughput, 1, "images/s");
-	number_row(table, "ratio to the local GPU", p->ratio, 100, "%");
-	number_row(table, "time of a step", p->step_s, 1e3, "ms");
-	number_row(table, "GPU utilisation", p->gpu_utilization, 100, "%");
-	count_row(table, "CUDA calls", (double)p->calls_count, 0, "a step");
-	count_row(table, "polls", (double)p->polls_count, 0, "a step");
+	struct report_table *table = report_quantities(report, p);
+	report_quantity(table, "throughput", p->throughput, 1, "images/s");
+	report_quantity(table, "ratio to the local GPU", p->ratio, 100, "%");
+	report_quantity(table, "time of a step", p->step_s, 1e3, "ms");
+	report_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
+	report_count(table, "CUDA calls", (double)p->calls_count, 0, "a step");
+	report_count(table, "polls", (double)p->polls_count, 0, "a step");
 	if (p->retransmission_timeouts > 0)
-		count_row(table, "retransmission timeouts", p->retransmission_timeouts, 1,
-			  "a step");
+		report_count(table, "retransmission timeouts", p->retransmission_timeouts, 1,
+			     "a step");
 	if (p->connect_s > 0)
-		count_row(table, "connecting", 1e3 * p->connect_s, 3, "ms, once");
+		report_count(table, "connecting", 1e3 * p->connect_s, 3, "ms, once");
 }
 
 static void clients_table(struct report *report, const struct prediction *p)
@@ -129,6 +95,18 @@ static void clients_table(struct report *report, const struct prediction *p)
 		report_estimate(table, client->ratio, 100, 3);
 		report_estimate(table, client->step_s, 1e3, 4);
 	}
+}
+
+static void report_clients(struct report *report, const struct command *command,
+			   const struct scenario *scenario, const struct prediction *p)
+{
+	answer(report, scenario, p);
+	if (p->ok)
+		prediction_table(report, p);
+	if (p->client_count > 1)
+		clients_table(report, p);
+	if (p->ok)
+		report_breakdown(report, command, &p, 1);
 }
 
 static bool is_uncertain(const struct cfg_param *param)
@@ -183,13 +161,10 @@ int report_case(struct report *report, const struct command *command, size_t wor
 		return command_failed(diag, broken);
 	*prediction = p;
 	report_add(report, BLOCK_PART, "%s", p->name);
-	answer(report, scenario, p);
-	if (p->ok)
-		prediction_table(report, p);
-	if (p->client_count > 1)
-		clients_table(report, p);
-	if (p->ok)
-		report_breakdown(report, command, &p, 1);
+	if (scenario->job_count > 0)
+		report_job(report, command, &request, scenario, p);
+	else
+		report_clients(report, command, scenario, p);
 	report_topology(report, command, scenario, p, p->name);
 	if (p->ok)
 		report_timeline(report, command, scenario,

@@ -84,6 +84,41 @@ void report_estimate(struct report_table *table, struct estimate estimate, doubl
 		report_cell(table, "%s", "");
 }
 
+struct report_table *report_quantities(struct report *report, const struct prediction *prediction)
+{
+	const char *draws =
+		prediction->draws_count
+			? arena_printf(
+				  report->arena, "with 90 %% intervals from %zu draws (seed %llu)",
+				  prediction->draws_count, (unsigned long long)prediction->seed)
+			: "without intervals (--draws 0, or no parameter has one)";
+	struct report_table *table = report_table(report, "The prediction, %s.", draws);
+	report_column(table, "quantity", COLUMN_TEXT);
+	report_column(table, "value", COLUMN_NUMBER);
+	report_column(table, "90 % interval", COLUMN_NUMBER);
+	report_column(table, "unit", COLUMN_TEXT);
+	return table;
+}
+
+void report_quantity(struct report_table *table, const char *what, struct estimate estimate,
+		     double scale, const char *unit)
+{
+	report_row(table, TONE_PLAIN);
+	report_cell(table, "%s", what);
+	report_estimate(table, estimate, scale, 4);
+	report_cell(table, "%s", unit);
+}
+
+void report_count(struct report_table *table, const char *what, double count, int decimals,
+		  const char *unit)
+{
+	report_row(table, TONE_PLAIN);
+	report_cell(table, "%s", what);
+	report_cell(table, "%.*f", decimals, count);
+	report_cell(table, "%s", "");
+	report_cell(table, "%s", unit);
+}
+
 const struct block *report_answer_of(const struct report *report, size_t part)
 {
 	for (size_t i = part + 1; i < report->blocks.count; i++) {
@@ -137,6 +172,12 @@ const char *interval_words(struct arena *arena, struct estimate estimate, double
 		return "";
 	return arena_printf(arena, " (%s to %s)", figures(arena, estimate.low * scale, digits),
 			    figures(arena, estimate.high * scale, digits));
+}
+
+const char *percent_words(struct arena *arena, struct estimate ratio)
+{
+	return arena_printf(arena, "%s" NBSP "%%%s", figures(arena, 100 * ratio.value, 3),
+			    interval_words(arena, ratio, 100, 3));
 }
 
 const char *one_or(size_t count, const char *one, const char *many)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a case looks like: its step's parts, its topology, one step of it in
- * time. */
+/* What a case looks like: its step's parts, and its topology. */
 #include <math.h>
 #include <string.h>
 
@@ -83,36 +82,114 @@ static const char *guest_role(const struct scenario *scenario, size_t guest)
 		programs += scenario->clients[i].guest == guest;
 		servers += scenario->clients[i].runtime && scenario->clients[i].server == guest;
 	}
+	for (size_t i = 0; i < scenario->job_count; i++)
+		for (size_t k = 0; k < scenario->jobs[i].rank_count; k++)
+			if (scenario->jobs[i].guests[k] == guest)
+				return ": ranks";
 	return programs && servers ? ": program, server"
 	       : programs          ? ": program"
 	       : servers           ? ": server"
 				   : "";
 }
 
+/* ---- of a large topology, a few machines ---- */
+
+enum { HOSTS_MOST = 8, HOSTS_SHOWN = 3 };
+
+/* What of a topology is drawn: nodes, and the links between them. */
+struct view {
+	const struct topology *topology;
+	size_t host_count; /* the first so many */
+	bool *switches;    /* by index: whether it is drawn */
+	bool *links;
+};
+
+static bool in_machine(const struct view *view, const char *name)
+{
+	const struct topology *t = view->topology;
+	for (size_t i = 0; i < view->host_count; i++)
+		if (strcmp(t->hosts[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->guest_count; i++)
+		if (t->guests[i].host < view->host_count && strcmp(t->guests[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->gpu_count; i++)
+		if (t->gpus[i].host < view->host_count && strcmp(t->gpus[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool in_view(const struct view *view, const char *name)
+{
+	for (size_t i = 0; i < view->topology->switch_count; i++)
+		if (strcmp(view->topology->switches[i], name) == 0)
+			return view->switches[i];
+	return in_machine(view, name);
+}
+
+/* A switch is drawn if a link joins it to a machine that is. */
+static void take_switches(const struct view *view)
+{
+	const struct topology *t = view->topology;
+	for (size_t i = 0; i < t->link_count; i++)
+		for (int end = 0; end < 2; end++) {
+			const char *name = t->links[i].ends[end];
+			size_t at = 0;
+			while (at < t->switch_count && strcmp(t->switches[at], name) != 0)
+				at++;
+			if (at < t->switch_count && !view->switches[at])
+				view->switches[at] = in_machine(view, t->links[i].ends[1 - end]);
+		}
+}
+
+static struct view view_of(struct arena *arena, const struct topology *t)
+{
+	bool whole = t->host_count <= HOSTS_MOST;
+	struct view view = {.topology = t,
+			    .host_count = whole ? t->host_count : HOSTS_SHOWN,
+			    .switches = ARENA_ARRAY(arena, t->switch_count + 1, bool),
+			    .links = ARENA_ARRAY(arena, t->link_count + 1, bool)};
+	memset(view.switches, whole, t->switch_count * sizeof *view.switches);
+	memset(view.links, whole, t->link_count * sizeof *view.links);
+	if (whole)
+		return view;
+	take_switches(&view);
+	for (size_t i = 0; i < t->link_count; i++)
+		view.links[i] =
+			in_view(&view, t->links[i].ends[0]) && in_view(&view, t->links[i].ends[1]);
+	return view;
+}
+
 static struct diagram_node *diagram_nodes(struct arena *arena, const struct scenario *scenario,
-					  size_t *count)
+					  const struct view *view, size_t *count)
 {
 	const struct topology *t = &scenario->topology;
 	struct diagram_node *nodes = ARENA_ARRAY(
 		arena, t->host_count + t->guest_count + t->gpu_count + t->switch_count + 1,
 		struct diagram_node);
 	size_t n = 0;
-	for (size_t i = 0; i < t->host_count; i++)
+	for (size_t i = 0; i < view->host_count; i++)
 		nodes[n++] = (struct diagram_node){t->hosts[i].name, "host", NULL,
 						   host_detail(arena, &t->hosts[i].params)};
 	for (size_t i = 0; i < t->guest_count; i++)
-		nodes[n++] = (struct diagram_node){
-			t->guests[i].name, "guest", t->hosts[t->guests[i].host].name,
-			arena_printf(arena, "%s%s", guest_detail(&t->guests[i].params),
-				     guest_role(scenario, i))};
+		if (t->guests[i].host < view->host_count)
+			nodes[n++] = (struct diagram_node){
+				t->guests[i].name, "guest", t->hosts[t->guests[i].host].name,
+				arena_printf(arena, "%s%s", guest_detail(&t->guests[i].params),
+					     guest_role(scenario, i))};
 	for (size_t i = 0; i < t->gpu_count; i++)
-		nodes[n++] = (struct diagram_node){
-			t->gpus[i].name, "gpu", t->hosts[t->gpus[i].host].name, t->gpus[i].profile};
+		if (t->gpus[i].host < view->host_count)
+			nodes[n++] = (struct diagram_node){t->gpus[i].name, "gpu",
+							   t->hosts[t->gpus[i].host].name,
+							   t->gpus[i].profile};
 	for (size_t i = 0; i < t->switch_count; i++)
-		nodes[n++] = (struct diagram_node){t->switches[i], "switch", NULL, NULL};
+		if (view->switches[i])
+			nodes[n++] = (struct diagram_node){t->switches[i], "switch", NULL, NULL};
 	*count = n;
 	return nodes;
 }
+
+/* ---- links ---- */
 
 /* As networks are spoken of: bits for them, bytes inside a machine. */
 static const char *rate_text(struct arena *arena, const struct link_entry *link, int direction)
@@ -142,10 +219,26 @@ static double use_of(const struct scenario *scenario, const struct prediction *p
 	return known ? prediction->links[2 * link + direction].utilization : NAN;
 }
 
-static void links_table(struct report *report, const struct scenario *scenario,
+static void link_row(struct report_table *table, const struct link_entry *link, int way,
+		     const struct link_prediction *use)
+{
+	struct arena *arena = table->arena;
+	report_row(table, TONE_PLAIN);
+	report_cell(table, "%s", link->name);
+	report_cell(table, "%s", link->ends[way]);
+	report_cell(table, "%s", link->ends[1 - way]);
+	report_cell(table, "%s", link->kind->name);
+	report_cell(table, "%s", rate_text(arena, link, way));
+	report_cell(table, "%s", quantity_format(arena, QUANTITY_TIME, link->traits.latency_s));
+	report_cell(table, "%s", number_format(arena, 3, link->traits.loss_ratio[way]));
+	report_cell(table, "%s", use ? quantity_format(arena, QUANTITY_BYTES, use->carried_B) : "");
+	report_cell(table, "%s", use ? arena_printf(arena, "%.3f", 100 * use->utilization) : "");
+}
+
+static void links_table(struct report *report, const struct view *view,
 			const struct prediction *prediction)
 {
-	const struct topology *t = &scenario->topology;
+	const struct topology *t = view->topology;
 	bool known = prediction->link_count == 2 * t->link_count;
 	report_add(report, BLOCK_FOLD, "The links in numbers");
 	struct report_table *table = report_table(report, "Links of topology %s.", t->name);
@@ -159,27 +252,9 @@ static void links_table(struct report *report, const struct scenario *scenario,
 	report_column(table, "carried", COLUMN_NUMBER);
 	report_column(table, "busy (%)", COLUMN_NUMBER);
 	for (size_t i = 0; i < t->link_count; i++)
-		for (int way = 0; way < 2; way++) {
-			const struct link_entry *link = &t->links[i];
-			const struct link_prediction *use = &prediction->links[2 * i + (size_t)way];
-			struct arena *arena = report->arena;
-			report_row(table, TONE_PLAIN);
-			report_cell(table, "%s", link->name);
-			report_cell(table, "%s", link->ends[way]);
-			report_cell(table, "%s", link->ends[1 - way]);
-			report_cell(table, "%s", link->kind->name);
-			report_cell(table, "%s", rate_text(arena, link, way));
-			report_cell(table, "%s",
-				    quantity_format(arena, QUANTITY_TIME, link->traits.latency_s));
-			report_cell(table, "%s",
-				    number_format(arena, 3, link->traits.loss_ratio[way]));
-			report_cell(table, "%s",
-				    known ? quantity_format(arena, QUANTITY_BYTES, use->carried_B)
-					  : "");
-			report_cell(table, "%s",
-				    known ? arena_printf(arena, "%.3f", 100 * use->utilization)
-					  : "");
-		}
+		for (int way = 0; way < 2 && view->links[i]; way++)
+			link_row(table, &t->links[i], way,
+				 known ? &prediction->links[2 * i + (size_t)way] : NULL);
 	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
 
@@ -189,201 +264,31 @@ void report_topology(struct report *report, const struct command *command,
 {
 	const struct topology *t = &scenario->topology;
 	struct arena *arena = report->arena;
-	size_t node_count;
-	struct diagram_node *nodes = diagram_nodes(arena, scenario, &node_count);
+	const struct view view = view_of(arena, t);
+	size_t node_count, link_count = 0;
+	struct diagram_node *nodes = diagram_nodes(arena, scenario, &view, &node_count);
 	struct diagram_link *links = ARENA_ARRAY(arena, t->link_count + 1, struct diagram_link);
 	for (size_t i = 0; i < t->link_count; i++) {
 		const struct link_entry *link = &t->links[i];
-		links[i] =
-			(struct diagram_link){.name = link->name,
-					      .kind = link->kind->name,
-					      .ends = {link->ends[0], link->ends[1]},
-					      .detail = link_detail(arena, link),
-					      .utilization = {use_of(scenario, prediction, i, 0),
-							      use_of(scenario, prediction, i, 1)}};
+		if (view.links[i])
+			links[link_count++] = (struct diagram_link){
+				.name = link->name,
+				.kind = link->kind->name,
+				.ends = {link->ends[0], link->ends[1]},
+				.detail = link_detail(arena, link),
+				.utilization = {use_of(scenario, prediction, i, 0),
+						use_of(scenario, prediction, i, 1)}};
 	}
 	const char *title = arena_printf(arena, "Machines and wires: %s", t->name);
+	const char *some = view.host_count == t->host_count
+				   ? ""
+				   : arena_printf(arena, " The first %zu of %zu machines.",
+						  view.host_count, t->host_count);
 	report_figure(report,
 		      chart_topology(arena, chart_text(command, title), nodes, node_count, links,
-				     t->link_count),
-		      "%s%s%s. Links with their rate, latency and share of time in use, in %s%s.",
-		      t->name, t->help ? ": " : "", t->help ? t->help : "", label,
+				     link_count),
+		      "%s%s%s.%s Links with their rate, latency and share of time in use, in %s%s.",
+		      t->name, t->help ? ": " : "", t->help ? t->help : "", some, label,
 		      prediction->ok ? "" : " (a run that failed)");
-	links_table(report, scenario, prediction);
-}
-
-/* ---- timeline ---- */
-
-static void tracks_table(struct report *report, const struct trace *trace, int64_t from_ps,
-			 int64_t to_ps)
-{
-	size_t count = trace_track_count(trace);
-	double(*busy_s)[SPAN_KIND_COUNT] = arena_array(report->arena, count + 1, sizeof *busy_s);
-	size_t(*spans)[SPAN_KIND_COUNT] = arena_array(report->arena, count + 1, sizeof *spans);
-	for (size_t i = 0; i < trace_span_count(trace); i++) {
-		const struct span *span = trace_span_at(trace, i);
-		int64_t start = span->start_ps > from_ps ? span->start_ps : from_ps;
-		int64_t end = span->end_ps < to_ps ? span->end_ps : to_ps;
-		if (end < start)
-			continue;
-		busy_s[span->track][span->kind] += (double)(end - start) * 1e-12;
-		spans[span->track][span->kind]++;
-	}
-	report_add(report, BLOCK_FOLD, "The step in numbers");
-	struct report_table *table =
-		report_table(report, "What each track did in the %s ms shown.",
-			     figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 4));
-	report_column(table, "where", COLUMN_TEXT);
-	report_column(table, "track", COLUMN_TEXT);
-	report_column(table, "what", COLUMN_TEXT);
-	report_column(table, "count", COLUMN_NUMBER);
-	report_column(table, "time (ms)", COLUMN_NUMBER);
-	for (size_t i = 0; i < count; i++)
-		for (int kind = 0; kind < SPAN_KIND_COUNT; kind++) {
-			if (spans[i][kind] == 0)
-				continue;
-			report_row(table, TONE_PLAIN);
-			report_cell(table, "%s", trace_track_group(trace, i));
-			report_cell(table, "%s", trace_track_name(trace, i));
-			report_cell(table, "%s", span_kind_name((enum span_kind)kind));
-			report_cell(table, "%zu", spans[i][kind]);
-			report_cell(table, "%s", figures(report->arena, 1e3 * busy_s[i][kind], 4));
-		}
-	report_add(report, BLOCK_UNFOLD, "%s", "");
-}
-
-static void step_figure(struct report *report, const struct command *command,
-			const struct trace *trace, const struct step_record *step, size_t number,
-			const char *label)
-{
-	const char *title = arena_printf(report->arena, "One steady step of %s", label);
-	report_figure(
-		report,
-		chart_timeline(report->arena, chart_text(command, title), trace, step->start_ps,
-			       step->end_ps),
-		"Step %zu from its first call to its last answer: the program's threads, the "
-		"wires, the server's threads and the GPU's streams. Where many short spans meet, "
-		"the shade says how much of the time they cover.",
-		number);
-}
-
-/* The track of a client's threads with the most calls in the step; SIZE_MAX:
- * none has any. */
-static size_t busiest_thread(struct arena *arena, const struct trace *trace,
-			     const struct step_record *step, const char *client)
-{
-	size_t tracks = trace_track_count(trace), best = SIZE_MAX;
-	size_t *calls = ARENA_ARRAY(arena, tracks + 1, size_t);
-	for (size_t i = 0; i < trace_span_count(trace); i++) {
-		const struct span *span = trace_span_at(trace, i);
-		if (span->kind == SPAN_CALL && span->start_ps >= step->start_ps &&
-		    span->end_ps <= step->end_ps &&
-		    strcmp(trace_track_group(trace, span->track), client) == 0)
-			calls[span->track]++;
-	}
-	for (size_t i = 0; i < tracks; i++)
-		if (calls[i] && (best == SIZE_MAX || calls[i] > calls[best]))
-			best = i;
-	return best;
-}
-
-enum { CALLS_SHOWN = 20 };
-
-/* So near that single calls are seen: some of that thread, a quarter into what it
- * calls in the step. False if there are too few to be worth it. */
-static bool calls_window(struct arena *arena, const struct trace *trace,
-			 const struct step_record *step, const char *client, int64_t *from_ps,
-			 int64_t *to_ps)
-{
-	size_t thread = busiest_thread(arena, trace, step, client);
-	VEC(const struct span *) calls = {0};
-	for (size_t i = 0; i < trace_span_count(trace); i++) {
-		const struct span *span = trace_span_at(trace, i);
-		if (span->kind == SPAN_CALL && span->track == thread &&
-		    span->start_ps >= step->start_ps && span->end_ps <= step->end_ps)
-			*VEC_PUSH(arena, &calls) = span;
-	}
-	if (calls.count < 3 * CALLS_SHOWN)
-		return false;
-	/* a thread's calls end one after another, which is the order of the trace */
-	*from_ps = calls.items[calls.count / 4]->start_ps;
-	*to_ps = calls.items[calls.count / 4 + CALLS_SHOWN - 1]->end_ps;
-	return *to_ps > *from_ps;
-}
-
-static void calls_figure(struct report *report, const struct command *command,
-			 const struct trace *trace, const struct step_record *step,
-			 const char *client, const char *label)
-{
-	int64_t from_ps, to_ps;
-	if (!calls_window(report->arena, trace, step, client, &from_ps, &to_ps))
-		return;
-	const char *title =
-		arena_printf(report->arena, "%d calls of that step of %s", CALLS_SHOWN, label);
-	report_figure(
-		report,
-		chart_timeline(report->arena, chart_text(command, title), trace, from_ps, to_ps),
-		"The same step, %s ms of it: %d calls of its busiest thread, one by one.",
-		figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 2), CALLS_SHOWN);
-}
-
-static bool is_word_part(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '-' || c == '.';
-}
-
-/* The name stands in text as a word: "client1" in "serves client1 0", not in
- * "client12". */
-static bool names(const char *text, const char *name)
-{
-	size_t length = strlen(name);
-	for (const char *at = strstr(text, name); at; at = strstr(at + 1, name))
-		if ((at == text || !is_word_part(at[-1])) && !is_word_part(at[length]))
-			return true;
-	return false;
-}
-
-/* Of a pool: what belongs to its first client, and all that its GPU does. */
-static const struct trace *first_client(struct arena *arena, const struct scenario *scenario,
-					const struct trace *trace)
-{
-	const struct client_entry *client = &scenario->clients[0];
-	const char *gpu = scenario->topology.gpus[client->gpu].name;
-	if (scenario->client_count == 1)
-		return trace;
-	struct trace *kept = trace_new(arena);
-	for (size_t i = 0; i < trace_span_count(trace); i++) {
-		const struct span *span = trace_span_at(trace, i);
-		const char *group = trace_track_group(trace, span->track);
-		const char *name = trace_track_name(trace, span->track);
-		if (strcmp(group, gpu) == 0 || strcmp(group, client->name) == 0 ||
-		    names(name, client->name))
-			trace_span(kept, trace_track(kept, group, name), span->kind, span->name,
-				   span->start_ps, span->end_ps);
-	}
-	return kept;
-}
-
-void report_timeline(struct report *report, const struct command *command,
-		     const struct scenario *scenario, const char *label)
-{
-	struct scenario brief = *scenario;
-	brief.steps_count = 1; /* behind the warm-up */
-	struct arena *scratch = arena_new();
-	struct trace *trace = trace_new(scratch);
-	struct world_outcome outcome = world_run(scratch, &brief, command->seed, trace);
-	const struct client_run *run = &outcome.clients[0];
-	if (run->failed || outcome.broken || run->step_count == 0) {
-		report_add(report, BLOCK_TEXT, "There is no step to show of %s: %s.", label,
-			   run->reason ? run->reason : "none was finished");
-		arena_free(scratch);
-		return;
-	}
-	const struct step_record *step = &run->steps[run->step_count - 1];
-	const struct trace *shown = first_client(scratch, scenario, trace);
-	step_figure(report, command, shown, step, run->step_count, label);
-	tracks_table(report, shown, step->start_ps, step->end_ps);
-	calls_figure(report, command, shown, step, scenario->clients[0].name, label);
-	arena_free(scratch);
+	links_table(report, &view, prediction);
 }
