@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every algorithm's schedule, run by the communicator over wires that share
+ * nothing, takes the algorithm's ideal time TO THE PICOSECOND.
+ *
+ * Each pair of GPUs has a link of its own, NVLink inside a host and InfiniBand
+ * between hosts, far wider than what the library moves on one channel, so that
+ * the channel's cap is a wire's rate, also where two trees use one link. At 10
+ * MB/s a byte takes 100,000 ps, and the size divides into whole bytes everywhere,
+ * so that nothing is ever rounded (where it is, each message on the critical path
+ * may add up to one picosecond). */
+#include "tests/comm_world.h"
+
+#define WIRE_BPS   10e6
+#define LINK_BPS   1e12
+#define LINK_S     2e-6
+#define HOP_S      3e-6
+#define SIZE_B     20160.0 /* 2^6 3^2 5 7; not over 32 KiB, where NCCL cuts pieces smaller */
+#define REDUCE_BPS 80e6    /* of a server's CPU */
+
+struct cluster {
+	size_t node_count, per_node, server_count, pieces;
+	const char *algorithm; /* of all-reduce */
+	enum collective collective;
+};
+
+static void link_all(struct comm_world *w, const struct cluster *c)
+{
+	for (size_t a = 0; a < w->gpu_count; a++)
+		for (size_t b = a + 1; b < w->gpu_count; b++)
+			comm_link(w, a / c->per_node == b / c->per_node ? "nvlink" : "infiniband",
+				  gpu_name(w->gpus[a]), gpu_name(w->gpus[b]), LINK_BPS, LINK_S);
+}
+
+/* Servers are further GPUs, each in a host of its own. */
+static struct comm_world *make(const struct cluster *c)
+{
+	struct comm_world *w = comm_world_new();
+	struct library_params *library = &w->library;
+	for (size_t node = 0; node < c->node_count; node++) {
+		size_t host = comm_host(w);
+		for (size_t i = 0; i < c->per_node; i++)
+			comm_gpu(w, host);
+	}
+	for (size_t i = 0; i < c->server_count; i++)
+		comm_gpu(w, comm_host(w));
+	w->rank_count -= c->server_count;
+	w->server_count = c->server_count;
+	link_all(w, c);
+	w->transport = "rdma";
+	net_presets(w->arena, transport_kind_find("rdma")->table, w->transport_params);
+	library->algorithm = c->algorithm ? c->algorithm : "ring";
+	library->ring_search = false;
+	library->plateau_ratio = 1;
+	library->channel_bandwidth_Bps = library->channel_tree_Bps = WIRE_BPS;
+	library->ring_nvlink_simple_s = library->tree_nvlink_simple_s = HOP_S;
+	library->ring_net_simple_s = library->tree_net_simple_s = HOP_S;
+	library->slice_B = SIZE_B / (double)c->pieces;
+	return w;
+}
+
+static int64_t ran_ps(struct comm_world *w, const struct cluster *c)
+{
+	struct communicator *comm = comm_make(w, "job");
+	if (!CHECK(comm != NULL)) {
+		printf("  %s\n", w->reason);
+		return -1;
+	}
+	comm_all(w, comm, c->collective, SIZE_B, 0);
+	comm_run(w);
+	return w->done_ps[0];
+}
+
+/* What the library chose, with one channel, and its ideal time. */
+static int64_t ideal_ps(const struct comm_world *w, const struct cluster *c, double reduce_spB)
+{
+	const struct comm_shape shape = {
+		.rank_count = w->rank_count,
+		.node_count = c->node_count,
+		.rank_most = c->per_node,
+		.inside = c->per_node > 1 ? HOP_NVLINK : HOP_NET,
+		.inside_Bps = c->per_node > 1 ? LINK_BPS : 0,
+		.network_Bps = c->node_count > 1 ? LINK_BPS : 0,
+		.ring_count = 1,
+	};
+	struct collective_choice choice =
+		library_choose(&w->library, &shape, c->collective, SIZE_B);
+	uint32_t node_of[COMM_RANKS_MAX];
+	for (size_t i = 0; i < w->rank_count; i++)
+		node_of[i] = (uint32_t)(i / c->per_node);
+	const struct algorithm_spec spec = {
+		.rank_count = w->rank_count,
+		.size_B = SIZE_B,
+		.channel_count = choice.channel_count,
+		.pipeline_count = choice.pipeline_count,
+		.server_count = w->server_count,
+		.node_of = node_of,
+		.node_count = c->node_count,
+	};
+	const struct ideal_link link = {HOP_S + LINK_S, 1 / choice.channel_cap_Bps, reduce_spB};
+	CHECK(choice.channel_count == 1 && choice.pipeline_count == c->pieces);
+	CHECK(!c->algorithm || strcmp(choice.algorithm->name, c->algorithm) == 0);
+	return ps_from_s(choice.algorithm->ideal_s(&spec, &link));
+}
+
+static void exact(const struct cluster *c)
+{
+	struct comm_world *w = make(c);
+	int64_t expected_ps = ideal_ps(w, c, 0), done_ps = ran_ps(w, c);
+	CHECK(expected_ps > 0);
+	if (!CHECK(done_ps == expected_ps))
+		printf("  %s by %s, %zu x %zu, %zu pieces: %lld ps, ideally %lld\n",
+		       collective_name(c->collective), c->algorithm ? c->algorithm : "default",
+		       c->node_count, c->per_node, c->pieces, (long long)done_ps,
+		       (long long)expected_ps);
+	arena_free(w->arena);
+}
+
+static const size_t clusters[][2] = {{1, 2}, {1, 3}, {1, 4}, {1, 8}, {2, 1}, {4, 1},
+				     {5, 1}, {2, 2}, {3, 2}, {2, 4}, {7, 1}, {4, 4}};
+enum { CLUSTER_COUNT = sizeof clusters / sizeof clusters[0] };
+
+static void all_reduce_by(const char *algorithm, const size_t *pieces, size_t pieces_count)
+{
+	for (size_t i = 0; i < CLUSTER_COUNT; i++)
+		for (size_t p = 0; p < pieces_count; p++) {
+			const struct cluster c = {
+				.node_count = clusters[i][0],
+				.per_node = clusters[i][1],
+				.server_count = strcmp(algorithm, "parameter_server") ? 0 : 1 + p,
+				.pieces = pieces[p],
+				.algorithm = algorithm,
+				.collective = COLLECTIVE_ALL_REDUCE,
+			};
+			exact(&c);
+		}
+}
+
+static void rings(void)
+{
+	all_reduce_by("ring", (const size_t[]){1}, 1);
+}
+
+static void halves(void)
+{
+	all_reduce_by("halving_doubling", (const size_t[]){1}, 1);
+}
+
+static void trees(void)
+{
+	all_reduce_by("binary_tree", (const size_t[]){1, 2, 5}, 3);
+	all_reduce_by("double_tree", (const size_t[]){1, 2, 5}, 3);
+}
+
+static void two_levels(void)
+{
+	all_reduce_by("hierarchical", (const size_t[]){1}, 1);
+	all_reduce_by("multi_ring", (const size_t[]){1}, 1);
+	all_reduce_by("leader_ring", (const size_t[]){1, 2, 3}, 3);
+}
+
+static void servers(void)
+{
+	all_reduce_by("parameter_server", (const size_t[]){1, 2, 4}, 3);
+}
+
+static void other_collectives(void)
+{
+	static const enum collective collectives[] = {
+		COLLECTIVE_REDUCE_SCATTER,
+		COLLECTIVE_ALL_GATHER,
+		COLLECTIVE_BROADCAST,
+		COLLECTIVE_ALL_TO_ALL,
+	};
+	for (size_t k = 0; k < 4; k++)
+		for (size_t i = 0; i < CLUSTER_COUNT; i++)
+			for (size_t pieces = 1; pieces < 4; pieces += 2) {
+				const struct cluster c = {.node_count = clusters[i][0],
+							  .per_node = clusters[i][1],
+							  .pieces = pieces,
+							  .collective = collectives[k]};
+				exact(&c);
+			}
+}
+
+/* Pieces of a multi-ring overlap: not below the bound, and faster than one. */
+static void pieces_of_a_multi_ring(void)
+{
+	const struct cluster c = {.node_count = 4,
+				  .per_node = 4,
+				  .pieces = 3,
+				  .algorithm = "multi_ring",
+				  .collective = COLLECTIVE_ALL_REDUCE};
+	struct cluster one = c;
+	one.pieces = 1;
+	struct comm_world *w = make(&c);
+	int64_t bound_ps = ideal_ps(w, &c, 0), done_ps = ran_ps(w, &c);
+	CHECK(done_ps >= bound_ps);
+	CHECK(done_ps < ideal_ps(make(&one), &one, 0));
+	arena_free(w->arena);
+}
+
+/* Two rings of one host's GPUs, each with half of the buffer on a wire of its own
+ * that is half as fast: as long as one. Four blocks make it twice as fast as two. */
+static void rings_side_by_side(void)
+{
+	static const double blocks[] = {2, 4};
+	for (size_t i = 0; i < 2; i++) {
+		const struct cluster c = {.node_count = 1,
+					  .per_node = 8,
+					  .pieces = 1,
+					  .algorithm = "ring",
+					  .collective = COLLECTIVE_ALL_REDUCE};
+		struct comm_world *w = make(&c);
+		w->library.ring_search = true;
+		w->library.channels_count = blocks[i];
+		double message_s = SIZE_B / 8 / WIRE_BPS / blocks[i];
+		CHECK(ran_ps(w, &c) == ps_from_s(2 * 7 * (HOP_S + LINK_S + message_s)));
+		arena_free(w->arena);
+	}
+}
+
+/* A server in host memory adds what three workers push over PCIe: of the three
+ * the first is stored, the others are added. */
+static void a_server_on_the_cpu_adds(void)
+{
+	const struct cluster c = {.node_count = 1,
+				  .per_node = 3,
+				  .pieces = 1,
+				  .algorithm = "parameter_server",
+				  .collective = COLLECTIVE_ALL_REDUCE};
+	struct comm_world *w = make(&c);
+	for (size_t i = 0; i < 3; i++)
+		comm_link(w, "pcie", gpu_name(w->gpus[i]), "h0", LINK_BPS, LINK_S);
+	w->library.ring_pci_simple_s = HOP_S;
+	w->library.cpu_reduce_Bps = REDUCE_BPS;
+	w->library.cpu_reduce_threads_count = 1;
+	comm_server(w, 0);
+	int64_t expected_ps = ideal_ps(w, &c, 1 / REDUCE_BPS);
+	/* 2 (5 us + 2016 us) + 2 * 252 us */
+	CHECK(expected_ps == 4546000000);
+	CHECK(ran_ps(w, &c) == expected_ps);
+	arena_free(w->arena);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		TEST(rings),
+		TEST(halves),
+		TEST(trees),
+		TEST(two_levels),
+		TEST(servers),
+		TEST(other_collectives),
+		TEST(pieces_of_a_multi_ring),
+		TEST(rings_side_by_side),
+		TEST(a_server_on_the_cpu_adds),
+	};
+	return TEST_MAIN(tests);
+}
