@@ -115,6 +115,7 @@ int main(void)
 		TEST(horovod_waits_for_a_cycle),        TEST(horovod_negotiates),
 		TEST(a_far_coordinator_sets_the_cycle), TEST(horovod_remembers),
 		TEST(a_long_cycle_delays_the_next),     TEST(horovod_fuses),
+		TEST(launching_delays_the_next_cycle),
 	};
 	num_init();
 	return TEST_MAIN(tests);
