@@ -50,6 +50,8 @@ static inline void comm_world_free_library(struct library_params *library)
 	library->nvlink_efficiency_ratio = library->pci_efficiency_ratio = 1;
 	library->net_efficiency_ratio = library->tree_ratio = 1;
 	library->channel_bandwidth_Bps = library->channel_tree_Bps = 1e13;
+	library->plateau_ratio = library->ll_nodes_ratio = 1;
+	library->block_simple_ratio = 1;
 	library->local_copy_ratio = library->memory_traffic_ratio = 0;
 	library->multiprocessor_ratio = 0;
 	library->peer_to_peer = library->gpudirect = true;

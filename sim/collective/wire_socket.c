@@ -13,8 +13,11 @@
 bool way_socket(struct communicator *comm, struct way *way)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
+	int guests[] = {guest_node(a->place.guest), guest_node(b->place.guest)};
 	way->class = HOP_NET;
 	way->socket = true;
+	if (!fabric_route(comm->spec.fabric, guests[0], guests[1], comm->spec.transport->links))
+		return false;
 	if (a->place.gpu) {
 		struct lane *lane = &way->lanes[way->lane_count++];
 		lane->leaves = true;

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What cannot be done is said, and nothing goes on after it. */
+#include "sim/engine/trace.h"
+#include "tests/comm_world.h"
+
+static void no_way_inside_a_host(void)
+{
+	struct comm_world *w = comm_world_new();
+	size_t host = comm_host(w);
+	comm_gpu(w, host);
+	comm_gpu(w, host);
+	CHECK(!comm_make(w, "job"));
+	CHECK_TEXT(w->reason, "no way from 'u0' to 'u1' over PCIe or NVLink");
+	arena_free(w->arena);
+}
+
+static void no_way_between_hosts(void)
+{
+	static const char *const transports[] = {"tcp", "rdma"};
+	for (size_t i = 0; i < 2; i++) {
+		struct comm_world *w = comm_world_new();
+		w->transport = transports[i];
+		net_presets(w->arena, transport_kind_find(w->transport)->table,
+			    w->transport_params);
+		for (size_t k = 0; k < 2; k++) {
+			size_t host = comm_host(w), gpu = comm_gpu(w, host);
+			comm_link(w, "pcie", gpu_name(w->gpus[gpu]), host_name(w->hosts[host]), 1e9,
+				  0);
+		}
+		CHECK(!comm_make(w, "job"));
+		CHECK_TEXT(w->reason, i ? "no way from 'u0' to 'u1' over rdma"
+					: "no way from 'u0' to 'u1' over tcp");
+		arena_free(w->arena);
+	}
+}
+
+static void a_refusal_is_handed_on(void)
+{
+	struct comm_world *w = comm_world_new();
+	comm_star(w, 4, 1e9, 0);
+	w->library.algorithm = "parameter_server";
+	struct communicator *comm = comm_make(w, "job");
+	comm_all(w, comm, COLLECTIVE_ALL_REDUCE, 1e6, 0);
+	comm_all(w, comm, COLLECTIVE_ALL_GATHER, 1e6, 1); /* could be done, but for that */
+	comm_run(w);
+	CHECK_TEXT(w->reason, "parameter_server: there must be a server");
+	CHECK(w->done_ps[0] == -1 && w->done_ps[1] == -1 && w->rank_done_count[1] == 0);
+	arena_free(w->arena);
+}
+
+static void a_connection_that_fails_fails_it(void)
+{
+	const struct link_traits traits = {.capacity_Bps = {1e9, 1e9}, .loss_ratio = {1, 1}};
+	struct comm_world *w = comm_world_new();
+	w->transport = "tcp";
+	net_presets(w->arena, transport_kind_find("tcp")->table, w->transport_params);
+	for (size_t i = 0; i < 2; i++) {
+		size_t host = comm_host(w), gpu = comm_gpu(w, host);
+		comm_link(w, "pcie", gpu_name(w->gpus[gpu]), host_name(w->hosts[host]), 1e9, 0);
+	}
+	fabric_link_add(w->fabric, "cable", "ethernet", guest_node(w->guests[0]),
+			guest_node(w->guests[1]), &traits);
+	struct communicator *comm = comm_make(w, "job");
+	communicator_open(comm, comm_opened, w, 0);
+	comm_run(w);
+	CHECK(w->reason && strstr(w->reason, "connect"));
+	CHECK(w->opened_s < 0);
+	arena_free(w->arena);
+}
+
+/* Nothing to open is open at once; one rank alone has nothing to exchange. */
+static void one_rank_is_done_when_it_has_come(void)
+{
+	struct comm_world *w = comm_world_new();
+	comm_star(w, 1, 1e9, 0);
+	w->library.base_ring_simple_s = 3e-6;
+	struct communicator *comm = comm_make(w, "job");
+	communicator_open(comm, comm_opened, w, 0);
+	comm_all(w, comm, COLLECTIVE_ALL_REDUCE, 1e6, 0);
+	comm_run(w);
+	CHECK(w->opened_s == 0);
+	CHECK(w->done_ps[0] == 3000000);
+	CHECK(communicator_counters(comm)->sends_count == 0);
+	arena_free(w->arena);
+}
+
+static void what_was_chosen_is_told(void)
+{
+	struct comm_world *w = comm_world_new();
+	comm_star(w, 4, 1e9, 0);
+	struct communicator *comm = comm_make(w, "job");
+	CHECK_TEXT(communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE, 1e6),
+		   "ring, Simple, 1 channel");
+	w->library.channels_count = 16;
+	w->library.protocol = CHOOSE_LL;
+	CHECK_TEXT(communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE, 1e6),
+		   "ring, LL, 16 channels");
+	arena_free(w->arena);
+}
+
+static void each_rank_has_spans(void)
+{
+	struct comm_world *w = comm_world_new();
+	struct trace *trace = trace_new(w->arena);
+	engine_trace_set(w->engine, trace);
+	comm_star(w, 2, 1e9, 0);
+	struct communicator *comm = comm_make(w, "job");
+	comm_all(w, comm, COLLECTIVE_ALL_REDUCE, 2e6, 0);
+	comm_all(w, comm, COLLECTIVE_ALL_REDUCE, 2e6, 1);
+	comm_run(w);
+	CHECK(trace_track_count(trace) == 2 && trace_span_count(trace) == 4);
+	CHECK_TEXT(trace_track_group(trace, 0), "job");
+	CHECK_TEXT(trace_track_name(trace, 0), "rank 0");
+	const struct span *last = trace_span_at(trace, 3);
+	CHECK_TEXT(last->name, "all_reduce, ring, Simple, 1 channel");
+	CHECK(last->start_ps == w->done_ps[0] && last->end_ps == w->done_ps[1]);
+	arena_free(w->arena);
+}
+
+static void steps_that_repeat_allocate_nothing(void)
+{
+	struct comm_world *w = comm_world_new();
+	comm_star(w, 8, 1e9, 1e-6);
+	struct communicator *comm = comm_make(w, "job");
+	size_t used_B = 0;
+	for (uint64_t i = 0; i < 40; i++) {
+		if (i == 20)
+			used_B = arena_used_B(w->arena);
+		comm_all(w, comm, COLLECTIVE_ALL_REDUCE, 1e6 + 1e3 * (double)i, i);
+		comm_run(w);
+	}
+	CHECK(arena_used_B(w->arena) == used_B);
+	arena_free(w->arena);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		TEST(no_way_inside_a_host),
+		TEST(no_way_between_hosts),
+		TEST(a_refusal_is_handed_on),
+		TEST(a_connection_that_fails_fails_it),
+		TEST(one_rank_is_done_when_it_has_come),
+		TEST(what_was_chosen_is_told),
+		TEST(each_rank_has_spans),
+		TEST(steps_that_repeat_allocate_nothing),
+	};
+	return TEST_MAIN(tests);
+}
