@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What others take from a GPU's kernels. Times by hand, in microseconds. */
+#include "tests/cuda_world.h"
+
+static struct world w;
+
+static void setup(void)
+{
+	memset(&w, 0, sizeof w);
+	world_presets(&w);
+	world_build(&w);
+}
+
+static void continued(struct gpu_stream *stream, double us, uint64_t arg)
+{
+	struct gpu_op op = {.kind = GPU_OP_KERNEL,
+			    .duration_s = us * US,
+			    .continued = true,
+			    .done = world_log,
+			    .ctx = &w,
+			    .arg = arg};
+
+	gpu_submit(stream, &op);
+}
+
+static void continued_kernels_have_no_gap(void)
+{
+	struct gpu_stream *stream;
+
+	setup();
+	stream = gpu_stream_new(w.context, "s");
+	continued(stream, 10, 0);
+	continued(stream, 10, 1);
+	world_kernel(&w, stream, 10, 2); /* its gap: 21..31 */
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 10);
+	CHECK_US(w.log_ps[1], 20);
+	CHECK_US(w.log_ps[2], 31);
+	world_release(&w);
+}
+
+static void reserve_quarter(void *ctx, uint64_t back)
+{
+	(void)ctx;
+	gpu_reserve_add(w.gpu, back ? -0.25 : 0.25);
+}
+
+static void reserved_parts_add_up(void)
+{
+	setup();
+	engine_at(w.engine, 10000000, reserve_quarter, NULL, 0);
+	engine_at(w.engine, 20000000, reserve_quarter, NULL, 0);
+	engine_at(w.engine, 30000000, reserve_quarter, NULL, 1);
+	engine_at(w.engine, 40000000, reserve_quarter, NULL, 1);
+	continued(gpu_stream_new(w.context, "s"), 40, 0);
+	world_run(&w);
+	/* 10 + 7.5 + 5 + 7.5 of work by 40. */
+	CHECK_US(w.log_ps[0], 50);
+	world_release(&w);
+}
+
+static void something_is_always_left(void)
+{
+	setup();
+	gpu_reserve_add(w.gpu, 0.9);
+	gpu_reserve_add(w.gpu, 0.9);
+	continued(gpu_stream_new(w.context, "s"), 1, 0);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 20);
+	world_release(&w);
+}
+
+static void traffic_takes_its_time_from_kernels(void)
+{
+	setup();
+	/* 400 kB at 80 of 100 GB/s: 5 us of the GPU, over at least 50. */
+	CHECK_NEAR(gpu_traffic_s(w.gpu, 400e3), 5 * US, 1e-12);
+	gpu_traffic_start(w.gpu, 400e3, 50 * US);
+	continued(gpu_stream_new(w.context, "s"), 18, 0); /* at 0.9: until 20 */
+	CHECK(gpu_is_computing(w.gpu));
+	engine_at(w.engine, 100000000, world_log, &w, 2);
+	world_run(&w);
+	CHECK_US(w.log_ps[0], 20);
+	CHECK(!gpu_is_computing(w.gpu));
+	CHECK_NEAR(gpu_busy_s(w.gpu), 20 * US, 1e-9); /* no kernel */
+	world_release(&w);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		TEST(continued_kernels_have_no_gap),
+		TEST(reserved_parts_add_up),
+		TEST(something_is_always_left),
+		TEST(traffic_takes_its_time_from_kernels),
+	};
+	return TEST_MAIN(tests);
+}
