@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/step_profile.h"
 
+#include <math.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
@@ -139,7 +141,7 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 	walk(&c, framework_at((size_t)stack->framework)->order(arena, &graph), ops_s);
 	FW_ASSERT(c.tensors.count == graph.tensor_count && c.forward_count == 1);
 	if (stack->xla_clusters_count > 0)
-		cluster(&c, (size_t)stack->xla_clusters_count);
+		cluster(&c, (size_t)fmax(1, round(stack->xla_clusters_count)));
 	struct step_tensor *tensors = stretch(&c, solo_step_s);
 	struct step_profile *profile = ARENA_NEW(arena, struct step_profile);
 	*profile = (struct step_profile){
