@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Multi-ring all-reduce along two dimensions, after IBM's PowerAI DDL (Cho et
  * al. 2017): rings inside the nodes and, for each place in a node, a ring across
- * the nodes that carries that place's part, all at the same time; the
- * fast dimension first, so that the slow one carries the least. In
- * pipeline_count pieces, between which nothing waits. (Rings of all ranks, one
- * for each NIC or NVLink set, are `ring` with several channels.) */
+ * the nodes that carries that place's part, all at the same time; the fast
+ * dimension first, so that the slow one carries the least. In pipeline_count
+ * pieces (at most 8), between which nothing waits. (Rings of all ranks, one for
+ * each NIC or NVLink set, are `ring` with several channels.) */
 #include "sim/collective/algorithms.h"
 #include "sim/collective/grid.h"
 
+/* Of p pieces all but one p-th of the faster dimension's time hides behind the
+ * slower's, so more than 8 gain little; and schedules are to fit in memory. */
+static size_t piece_count(const struct algorithm_spec *spec)
+{
+	enum { PIECES_MOST = 8, PIECES_BY_RANKS_MOST = 4096 };
+	size_t most = PIECES_BY_RANKS_MOST / spec->rank_count;
+	most = most < 1 ? 1 : most > PIECES_MOST ? PIECES_MOST : most;
+	return spec->pipeline_count < most ? spec->pipeline_count : most;
+}
+
 static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
 {
-	return grid_build(arena, spec, spec->pipeline_count);
+	return grid_build(arena, spec, piece_count(spec));
 }
 
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
-	return grid_ideal_s(spec, link, spec->pipeline_count);
+	return grid_ideal_s(spec, link, piece_count(spec));
 }
 
 const struct algorithm algorithm_multi_ring = {

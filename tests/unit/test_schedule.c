@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Schedules by hand, what is said of wrong ones, and the shapes of algorithms
+ * that can be written down. */
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/collective/algorithm.h"
+#include "tests/test.h"
+
+static void names_and_bus_ratios(void)
+{
+	CHECK_TEXT(collective_name(COLLECTIVE_ALL_REDUCE), "all_reduce");
+	CHECK_TEXT(collective_name(COLLECTIVE_ALL_TO_ALL), "all_to_all");
+	/* nccl-tests, doc/PERFORMANCE.md: 2 (n - 1)/n; (n - 1)/n; 1 */
+	CHECK_NEAR(collective_bus_ratio(COLLECTIVE_ALL_REDUCE, 8), 1.75, 1e-15);
+	CHECK_NEAR(collective_bus_ratio(COLLECTIVE_ALL_GATHER, 8), 0.875, 1e-15);
+	CHECK_NEAR(collective_bus_ratio(COLLECTIVE_REDUCE_SCATTER, 4), 0.75, 1e-15);
+	CHECK_NEAR(collective_bus_ratio(COLLECTIVE_ALL_TO_ALL, 2), 0.5, 1e-15);
+	CHECK_NEAR(collective_bus_ratio(COLLECTIVE_BROADCAST, 8), 1, 0);
+	CHECK(collective_bus_ratio(COLLECTIVE_ALL_REDUCE, 1) == 0);
+}
+
+static void algorithms_by_name(void)
+{
+	for (size_t i = 0; i < algorithm_count(); i++) {
+		const struct algorithm *algorithm = algorithm_at(i);
+		CHECK(algorithm_find(algorithm->name) == algorithm);
+		CHECK(algorithm->help && algorithm->help[0]);
+	}
+	CHECK(algorithm_find("ring")->collective == COLLECTIVE_ALL_REDUCE);
+	CHECK(algorithm_find("double_tree") && algorithm_find("parameter_server"));
+	CHECK(!algorithm_find("rings"));
+}
+
+static void refusals(void)
+{
+	static const uint32_t unequal[] = {0, 0, 0, 1}, equal[] = {1, 0, 1, 0};
+	struct algorithm_spec spec = {.rank_count = 4,
+				      .size_B = 4,
+				      .channel_count = 1,
+				      .pipeline_count = 1,
+				      .node_of = unequal,
+				      .node_count = 2};
+	CHECK_TEXT(algorithm_find("hierarchical")->refuse(&spec),
+		   "the nodes must have equally many ranks");
+	CHECK(algorithm_find("multi_ring")->refuse(&spec) != NULL);
+	CHECK(!algorithm_find("leader_ring")->refuse(&spec));
+	CHECK(!algorithm_find("double_tree")->refuse(&spec));
+	spec.node_of = equal;
+	CHECK(!algorithm_find("hierarchical")->refuse(&spec));
+	CHECK_TEXT(algorithm_find("parameter_server")->refuse(&spec), "there must be a server");
+	spec.server_count = 2;
+	CHECK(!algorithm_find("parameter_server")->refuse(&spec));
+	CHECK(!algorithm_find("broadcast")->refuse(&spec));
+	spec.root = 4;
+	CHECK_TEXT(algorithm_find("broadcast")->refuse(&spec), "the root must be one of the ranks");
+	CHECK(algorithm_find("binomial_tree")->refuse(&spec) != NULL);
+	CHECK(!algorithm_find("ring")->refuse(&spec));
+}
+
+/* ---- by hand ---- */
+
+/* Two ranks give each other their value and add it. */
+static struct schedule_builder *two_ranks(struct arena *arena, uint32_t *sends)
+{
+	static const double chunk_B[] = {3};
+	struct schedule_builder *builder =
+		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, 2, 1, 1, chunk_B);
+	sends[0] = schedule_send(builder, 0, 1, 0, 0, NULL, 0);
+	sends[1] = schedule_send(builder, 1, 0, 0, 0, NULL, 0);
+	return builder;
+}
+
+static void two_ranks_exchange(void)
+{
+	struct arena *arena = arena_new();
+	uint32_t sends[2];
+	struct schedule_builder *builder = two_ranks(arena, sends);
+	schedule_reduce(builder, 1, 0, 0, sends[0], (uint32_t[]){NO_STEP, sends[1]}, 2);
+	schedule_reduce(builder, 0, 0, 0, sends[1], sends, 1);
+	const struct schedule *schedule = schedule_finish(builder);
+	CHECK(schedule->step_count == 4 && schedule->steps[2].after_count == 1);
+	CHECK(schedule->after[schedule->steps[3].after_first] == sends[0]);
+	CHECK(schedule_meaning(arena, schedule, 2, NULL, NULL) == NULL);
+	CHECK(schedule_sent_B(schedule, 0) == 3 && schedule_received_B(schedule, 0) == 3);
+	arena_free(arena);
+}
+
+static void wrong_ones_are_told(void)
+{
+	struct arena *arena = arena_new();
+	uint32_t sends[2];
+	struct schedule_builder *builder = two_ranks(arena, sends);
+	schedule_reduce(builder, 1, 0, 0, sends[0], NULL, 0);
+	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 2, NULL, NULL),
+		   "step 1 (rank 1, send of chunk 0): nobody takes it");
+	schedule_copy(builder, 0, 0, 0, sends[1], NULL, 0);
+	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 2, NULL, NULL),
+		   "rank 0 ends with chunk 0 in which rank 0's contribution is 0 times, not 1");
+	builder = two_ranks(arena, sends);
+	schedule_reduce(builder, 0, 0, 0, sends[0], NULL, 0);
+	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 2, NULL, NULL),
+		   "step 2 (rank 0, reduce of chunk 0): takes what was not sent to it");
+	builder = two_ranks(arena, sends);
+	schedule_reduce(builder, 1, 0, 0, sends[0], NULL, 0);
+	schedule_reduce(builder, 0, 0, 0, sends[1], (uint32_t[]){2}, 1);
+	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 2, NULL, NULL),
+		   "step 3 (rank 0, reduce of chunk 0): comes after what its rank knows nothing "
+		   "of");
+	arena_free(arena);
+}
+
+static void who_has_nothing_sends_nothing(void)
+{
+	struct arena *arena = arena_new();
+	static const double chunk_B[] = {1};
+	static const uint32_t root[] = {0};
+	struct schedule_builder *builder =
+		schedule_builder_new(arena, COLLECTIVE_BROADCAST, 3, 1, 1, chunk_B);
+	schedule_copy(builder, 1, 0, 0, schedule_send(builder, 0, 1, 0, 0, NULL, 0), NULL, 0);
+	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 3, root, NULL),
+		   "rank 2 ends without chunk 0");
+	schedule_copy(builder, 2, 0, 0, schedule_send(builder, 1, 2, 0, 0, NULL, 0), NULL, 0);
+	CHECK(!schedule_meaning(arena, schedule_finish(builder), 3, root, NULL));
+	builder = schedule_builder_new(arena, COLLECTIVE_BROADCAST, 3, 1, 1, chunk_B);
+	schedule_copy(builder, 2, 0, 0, schedule_send(builder, 1, 2, 0, 0, NULL, 0), NULL, 0);
+	CHECK_TEXT(schedule_meaning(arena, schedule_finish(builder), 3, root, NULL),
+		   "step 0 (rank 1, send of chunk 0): the rank has nothing there");
+	arena_free(arena);
+}
+
+/* ---- shapes ---- */
+
+/* Bytes from one rank to another, or on one channel only. */
+static double between_B(const struct schedule *schedule, size_t from, size_t to, int channel)
+{
+	double sum_B = 0;
+	for (size_t i = 0; i < schedule->step_count; i++) {
+		const struct schedule_step *step = &schedule->steps[i];
+		if (step->kind == STEP_SEND && step->rank == from && step->peer == to &&
+		    (channel < 0 || step->channel == channel))
+			sum_B += schedule->chunk_B[step->chunk];
+	}
+	return sum_B;
+}
+
+static const struct schedule *build(struct arena *arena, const char *name,
+				    const struct algorithm_spec *spec)
+{
+	return algorithm_find(name)->build(arena, spec);
+}
+
+static void a_ring_goes_in_its_order(void)
+{
+	static const uint32_t order[] = {0, 2, 1, 3};
+	struct arena *arena = arena_new();
+	const struct algorithm_spec spec = {.rank_count = 4,
+					    .size_B = 400,
+					    .channel_count = 1,
+					    .pipeline_count = 1,
+					    .order = order};
+	const struct schedule *schedule = build(arena, "ring", &spec);
+	/* 2 * 3 messages of 100 B to the next, none to others */
+	CHECK(between_B(schedule, 0, 2, -1) == 600 && between_B(schedule, 2, 1, -1) == 600);
+	CHECK(between_B(schedule, 3, 0, -1) == 600 && between_B(schedule, 0, 1, -1) == 0);
+	arena_free(arena);
+}
+
+/* Of 6 ranks, 0 and 2 are folded into 1 and 3, which play 0 and 1; 4 and 5 play 2
+ * and 3. Halves go to the partner at distance 1, quarters at distance 2. */
+static void halves_then_quarters(void)
+{
+	struct arena *arena = arena_new();
+	const struct algorithm_spec spec = {
+		.rank_count = 6, .size_B = 400, .channel_count = 1, .pipeline_count = 1};
+	const struct schedule *schedule = build(arena, "halving_doubling", &spec);
+	CHECK(between_B(schedule, 0, 1, -1) == 400 && between_B(schedule, 1, 0, -1) == 400);
+	CHECK(between_B(schedule, 2, 3, -1) == 400);
+	CHECK(between_B(schedule, 1, 3, -1) == 2 * 200);
+	CHECK(between_B(schedule, 1, 4, -1) == 2 * 100);
+	CHECK(between_B(schedule, 5, 4, -1) == 2 * 200 && between_B(schedule, 5, 3, -1) == 200);
+	CHECK(between_B(schedule, 1, 5, -1) == 0);
+	arena_free(arena);
+}
+
+/* Parents of four and five nodes of one rank, worked out as NCCL's comments draw
+ * them:     four: 0 - 2 - {1, 3} and mirrored 3 - 1 - {2, 0}
+ *           five: 0 - 4 - 2 - {1, 3} and shifted 1 - 0 - 3 - {2, 4} */
+static void double_trees(void)
+{
+	static const uint32_t nodes[] = {0, 1, 2, 3, 4};
+	static const int parents[][2][5] = {{{-1, 2, 0, 2}, {1, 3, 1, -1}},
+					    {{-1, 2, 4, 2, 0}, {1, -1, 3, 0, 3}}};
+	for (size_t n = 4; n <= 5; n++) {
+		struct arena *arena = arena_new();
+		const struct algorithm_spec spec = {.rank_count = n,
+						    .size_B = 100,
+						    .channel_count = 1,
+						    .pipeline_count = 1,
+						    .node_of = nodes,
+						    .node_count = n};
+		const struct schedule *schedule = build(arena, "double_tree", &spec);
+		CHECK(schedule->channel_count == 2);
+		for (int tree = 0; tree < 2; tree++)
+			for (size_t a = 0; a < n; a++)
+				for (size_t b = 0; b < n; b++) {
+					const int *parent = parents[n - 4][tree];
+					bool edge = parent[a] == (int)b || parent[b] == (int)a;
+					CHECK(between_B(schedule, a, b, tree) == (edge ? 50 : 0));
+				}
+		arena_free(arena);
+	}
+}
+
+/* Three nodes of two: 2 (m - 1)/m of a node's S cross the network by all its
+ * ranks together; with a leader the same by it alone. */
+static void what_crosses_the_network(void)
+{
+	static const uint32_t nodes[] = {0, 0, 1, 1, 2, 2};
+	struct arena *arena = arena_new();
+	const struct algorithm_spec spec = {.rank_count = 6,
+					    .size_B = 600,
+					    .channel_count = 1,
+					    .pipeline_count = 1,
+					    .node_of = nodes,
+					    .node_count = 3};
+	const struct schedule *schedule = build(arena, "hierarchical", &spec);
+	CHECK(between_B(schedule, 0, 2, -1) == 400 && between_B(schedule, 1, 3, -1) == 400);
+	CHECK(between_B(schedule, 0, 3, -1) == 0 && between_B(schedule, 4, 0, -1) == 400);
+	CHECK(between_B(schedule, 0, 1, -1) == 600); /* half there, half back */
+	schedule = build(arena, "leader_ring", &spec);
+	CHECK(between_B(schedule, 0, 2, -1) == 800 && between_B(schedule, 1, 3, -1) == 0);
+	CHECK(between_B(schedule, 1, 0, -1) == 600 && between_B(schedule, 0, 1, -1) == 600);
+	arena_free(arena);
+}
+
+static void shards_of_servers(void)
+{
+	struct arena *arena = arena_new();
+	const struct algorithm_spec spec = {.rank_count = 3,
+					    .size_B = 600,
+					    .channel_count = 1,
+					    .pipeline_count = 2,
+					    .server_count = 2};
+	const struct schedule *schedule = build(arena, "parameter_server", &spec);
+	CHECK(schedule->rank_count == 5);
+	for (size_t worker = 0; worker < 3; worker++) {
+		CHECK(between_B(schedule, worker, 3, -1) == 300);
+		CHECK(between_B(schedule, 4, worker, -1) == 300);
+		CHECK(schedule_sent_B(schedule, worker) == 600);
+	}
+	CHECK(schedule_received_B(schedule, 3) == 900);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(names_and_bus_ratios),
+	TEST(algorithms_by_name),
+	TEST(refusals),
+	TEST(two_ranks_exchange),
+	TEST(wrong_ones_are_told),
+	TEST(who_has_nothing_sends_nothing),
+	TEST(a_ring_goes_in_its_order),
+	TEST(halves_then_quarters),
+	TEST(double_trees),
+	TEST(what_crosses_the_network),
+	TEST(shards_of_servers),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
