@@ -130,21 +130,19 @@ static double request_latency_s(const struct reader *reader)
 	return latency_s;
 }
 
+/* Every byte is copied out of the page cache at last. */
 static double client_work_spB(const struct reader *reader)
 {
 	const struct storage_params *params = reader->storage->params;
 	const struct guest *guest = reader->guest;
 	double missing = 1 - params->cache_ratio;
-	double copy_spB = 1 / host_params(guest_host(reader->guest))->copy_rate_Bps;
-	double work_spB = params->client_spB;
+	double work_spB =
+		params->client_spB + 1 / host_params(guest_host(reader->guest))->copy_rate_Bps;
 	if (is_networked(reader)) {
 		double mtu_B = reader->route->mtu_B > TCP_HEADER_B ? reader->route->mtu_B
 								   : OFFLOAD_PACKET_B;
-		double packet_B = guest_packet_B(guest, true, mtu_B - TCP_HEADER_B);
-		work_spB +=
-			missing * guest_flow_spB(guest, packet_B) + params->cache_ratio * copy_spB;
-	} else {
-		work_spB += copy_spB;
+		work_spB += missing * guest_flow_spB(guest, guest_packet_B(guest, true,
+									   mtu_B - TCP_HEADER_B));
 	}
 	if (has_virtual_disk(reader))
 		work_spB += missing * guest_params(guest)->disk_request_s / params->request_B;

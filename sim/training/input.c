@@ -296,7 +296,11 @@ struct input *input_new(const struct input_spec *spec)
 	input->spec.name = arena_strdup(spec->arena, spec->name);
 	input->process =
 		spec->process ? spec->process : input_process_new(spec->arena, spec->params);
-	engine_after(spec->engine, 0, begin, input, 0);
+	if (spec->storage && !storage_reaches(spec->storage, spec->guest))
+		engine_fail(spec->engine, "%s: there is no way from its storage to '%s'",
+			    input->spec.name, guest_name(spec->guest));
+	else
+		engine_after(spec->engine, 0, begin, input, 0);
 	return input;
 }
 

@@ -51,7 +51,7 @@ struct input_spec {
 	const char *name; /* trace group */
 	const struct input_params *params;
 	struct input_process *process; /* NULL: the rank is a process of its own */
-	struct storage *storage;       /* NULL for "host"; it reaches the guest */
+	struct storage *storage;       /* NULL for "host" */
 	unsigned reader;               /* of the storage: one number for each process */
 	struct guest *guest;           /* which decodes */
 	struct cpu *core;              /* which hands batches over and stages copies */
@@ -60,7 +60,8 @@ struct input_spec {
 	double batch_count;
 	double batch_B; /* decoded, as it is copied */
 };
-/* Begins to fill its queue at once. */
+/* Begins to fill its queue at once. A storage that does not reach the guest fails
+ * the run (engine_fail); ask storage_reaches before for a verdict. */
 struct input *input_new(const struct input_spec *spec);
 /* Calls fn when the next batch lies in GPU memory; it is taken then. One call at a
  * time. */
