@@ -190,10 +190,10 @@ static double run_s(struct arena *arena, const struct schedule *schedule,
 
 static void complain(const struct algorithm *algorithm, const struct shape *shape, const char *what)
 {
-	CHECK(!"this shape");
-	printf("  %s of %zu ranks, %zu a node, %s, %zu channels, %zu pieces: %s\n", algorithm->name,
+	test_check(false, what, __FILE__, __LINE__);
+	printf("  %s of %zu ranks, %zu a node, %s, %zu channels, %zu pieces\n", algorithm->name,
 	       shape->n, shape->per_node, shape->turned ? "turned" : "straight", shape->channels,
-	       shape->pieces, what);
+	       shape->pieces);
 }
 
 /* In units of the buffer, over all ranks. All-reduces that send each value no
