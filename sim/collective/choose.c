@@ -44,6 +44,8 @@ static double whole_hop_s(const struct library_params *lib, const struct comm_sh
 	double hop_s = table[tree][class][protocol];
 	if (protocol == PROTOCOL_LL && class != HOP_NET && shape->node_count > 1)
 		hop_s *= lib->ll_nodes_ratio;
+	if (protocol == PROTOCOL_SIMPLE && !tree && shape->node_count > 1)
+		hop_s *= lib->plateau_ratio;
 	return hop_s;
 }
 
@@ -156,10 +158,6 @@ static double ring_guess_s(const struct library_params *lib, const struct comm_s
 	latency_s += across * whole_hop_s(lib, shape, false, protocol, HOP_NET);
 	latency_s += base_s(lib, false, protocol);
 	double part_B = collective == COLLECTIVE_BROADCAST ? size_B : size_B * steps / ranks;
-	/* Each rank's part is at least this, or the steps are too small to count so. */
-	bool plateau = part_B / (double)blocks_most(lib, shape) >= 64;
-	if (protocol == PROTOCOL_SIMPLE && shape->node_count > 1 && twice > 1 && plateau)
-		latency_s *= lib->plateau_ratio;
 	return latency_s + part_B / bus_Bps(lib, shape, false, protocol);
 }
 
@@ -197,27 +195,47 @@ static const struct algorithm *first_of(enum collective collective)
 	return NULL;
 }
 
-/* Pieces that follow each other down a tree or a chain. NCCL halves its chunk
- * while there would be too few to fill the depth (src/enqueue.cc); pieces beyond
- * PIPELINE_MOST change the time by less than a hundredth and cost events. */
+/* Simple's chunk in a tree. NCCL halves it while there would be too few of them to
+ * fill the depth (src/enqueue.cc). */
+static double chunk_B(const struct library_params *lib, const struct comm_shape *shape,
+		      double block_B)
+{
+	double depth = (double)shape->rank_most + ilogb((double)shape->node_count);
+	double size_B = lib->slice_B;
+	while (block_B < 8 * depth * size_B && size_B > 128 * 1024)
+		size_B /= 2;
+	while (block_B < 4 * depth * size_B && size_B > 64 * 1024)
+		size_B /= 2;
+	while (block_B < depth * size_B && size_B > 32 * 1024)
+		size_B /= 2;
+	return size_B;
+}
+
+/* Pieces that follow each other down a tree or a chain. Threads that use LL or LL128
+ * hand on each word as it comes, so pieces are small. Pieces beyond PIPELINE_MOST
+ * change the time by little and cost events. */
 static size_t pipeline_count(const struct library_params *lib, const struct comm_shape *shape,
 			     const struct collective_choice *choice, double size_B)
 {
 	enum { PIPELINE_MOST = 64 };
 	double block_B = size_B / (double)choice->block_count;
-	double depth = (double)shape->rank_most + ilogb((double)shape->node_count);
-	double chunk_B = lib->slice_B;
-	if (choice->protocol == PROTOCOL_LL)
-		chunk_B /= 32; /* 16 KiB: LL's buffer, 8 steps of 512 threads */
-	else if (choice->protocol == PROTOCOL_LL128)
-		chunk_B /= 4; /* 120 KiB of data in a step */
-	while (block_B < 8 * depth * chunk_B && chunk_B > 128 * 1024)
-		chunk_B /= 2;
-	while (block_B < 4 * depth * chunk_B && chunk_B > 64 * 1024)
-		chunk_B /= 2;
-	while (block_B < depth * chunk_B && chunk_B > 32 * 1024)
-		chunk_B /= 2;
-	return (size_t)fmin(fmax(ceil(block_B / chunk_B), 1), PIPELINE_MOST);
+	double piece_B = choice->protocol == PROTOCOL_LL      ? lib->piece_ll_B
+			 : choice->protocol == PROTOCOL_LL128 ? lib->piece_ll128_B
+							      : chunk_B(lib, shape, block_B);
+	return (size_t)fmin(fmax(ceil(block_B / piece_B), 1), PIPELINE_MOST);
+}
+
+/* What a block reaches one way on this system. */
+static double reached_Bps(const struct library_params *lib, const struct comm_shape *shape,
+			  const struct collective_choice *choice)
+{
+	const double ratios[PROTOCOL_COUNT] = {lib->block_ll_ratio, lib->block_ll128_ratio,
+					       lib->block_simple_ratio};
+	const double splits[PROTOCOL_COUNT] = {lib->tree_split_ll_ratio, lib->tree_split_ll_ratio,
+					       lib->tree_split_ratio};
+	bool tree = is_tree(choice->algorithm);
+	double ratio = ratios[choice->protocol] * (tree ? splits[choice->protocol] : 1);
+	return ratio * block_Bps(lib, shape, tree, choice->protocol);
 }
 
 /* All that follows from algorithm and protocol. */
@@ -232,8 +250,8 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 	size_t lanes = shape->ring_count < blocks ? shape->ring_count : blocks;
 	choice->block_count = blocks;
 	choice->channel_count = lanes > 0 ? lanes : 1;
-	choice->channel_cap_Bps = (double)blocks / (double)choice->channel_count *
-				  block_Bps(lib, shape, tree, protocol);
+	choice->channel_cap_Bps =
+		(double)blocks / (double)choice->channel_count * reached_Bps(lib, shape, choice);
 	choice->pipeline_count = pipeline_count(lib, shape, choice, size_B);
 	choice->start_s = lib->latency_scale_ratio * base_s(lib, tree, protocol) + lib->start_s +
 			  (double)blocks * lib->channel_start_s;

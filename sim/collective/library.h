@@ -55,11 +55,15 @@ struct library_params {
 		links' goodput that Simple reaches */
 	double channel_bandwidth_Bps; /* most that one channel (one block) moves: Simple */
 	double channel_tree_Bps, channel_ll128_Bps, channel_ll_Bps, channel_ll_net_Bps;
+	/* Of that, what blocks reach on a system (fitted). */
+	double block_ll_ratio, block_ll128_ratio, block_simple_ratio;
+	/* Of a tree's block for each way, up and down; with LL and LL128. */
+	double tree_split_ratio, tree_split_ll_ratio;
 	double tree_ratio, ll128_ratio, ll_ratio; /* of the goodput: trees; each protocol */
 	double ll128_alone_ratio;                 /* LL128, too, where a node has one rank */
 	double ll_nodes_ratio;                    /* hops of LL inside a node, with several nodes */
-	double plateau_ratio; /* NCCL's handicap of rings with Simple across nodes */
-	double lane_Bps;      /* of links' goodput that one pair of channels serves */
+	double plateau_ratio;                     /* ... of a ring with Simple, all its hops */
+	double lane_Bps; /* of links' goodput that one pair of channels serves */
 	double channels_most_count;
 	double channel_least_ll_B, channel_least_ll128_B, channel_least_simple_B; /* with
 		less than this for each, fewer channels work; LL rings: for each rank */
@@ -68,11 +72,12 @@ struct library_params {
 	double local_copy_ratio; /* of a rank's last chunk that is copied locally */
 	double cpu_reduce_Bps;   /* adding on a server's CPU, per core used */
 	double cpu_reduce_threads_count;
-	bool peer_to_peer;           /* GPUs of a host reach each other over PCIe */
-	bool gpudirect;              /* NICs reach GPU memory */
-	double slice_B;              /* staged pieces; also the grain at which trees pipeline */
-	double multiprocessor_ratio; /* of a GPU's multiprocessors that its kernels hold */
-	double memory_traffic_ratio; /* bytes of GPU memory for each byte sent */
+	bool peer_to_peer; /* GPUs of a host reach each other over PCIe */
+	bool gpudirect;    /* NICs reach GPU memory */
+	double slice_B;    /* staged pieces; also the grain at which trees pipeline */
+	double piece_ll_B, piece_ll128_B; /* ... with LL and LL128, for each channel */
+	double multiprocessor_ratio;      /* of a GPU's multiprocessors that its kernels hold */
+	double memory_traffic_ratio;      /* bytes of GPU memory for each byte sent */
 };
 extern const struct param_table library_table;
 /* NULL, or what is wrong with the parameters together (static text). */
