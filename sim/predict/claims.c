@@ -64,7 +64,7 @@ static double own_number(const struct claim *claim, const struct row_outcome *ro
 	if (claim->part)
 		return prediction_part_s(row->prediction, claim->part) /
 		       row->prediction->step_s.value;
-	return row->predicted.value;
+	return claim->time ? row->step_s : row->predicted.value;
 }
 
 static double number(const struct judging *j, const struct row_outcome *row)

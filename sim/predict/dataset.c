@@ -196,7 +196,7 @@ static void read_dataset(struct dataset_reader *r)
 		"role",    "role_column", "where",      "settings",
 		"columns", "utilization", "dimensions", "utilization_slack",
 		"claims",  "skip",        "beside",     "wide",
-		"group",   "linear",      "case",
+		"group",   "also",        "linear",     "case",
 	};
 	struct dataset *dataset = r->dataset;
 	cfg_only(r->diag, r->node, known, sizeof known / sizeof known[0]);

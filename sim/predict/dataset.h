@@ -29,8 +29,9 @@
  *        `claims` may be about rows whose label has all texts of `rows`.
  *
  * GRID   every combination of `dimensions`, each value with its settings (and maybe a case
- *        file), but those of `skip = ( { dimension = "value"; ... } )`, and `claims` about
- *        them, for sources that give bounds only:
+ *        file), but those of `skip = ( { dimension = "value"; ... } )`;
+ *        also = ( { where = { dimension = "value"; ... }; settings; case } ) adds to those that
+ *        match; and `claims` about them, for sources that give bounds only:
  *          kind "range"    low <= number <= high wherever `where` matches
  *          kind "first"    of the values of `dimension`, `value` has the highest number
  *          kind "last"     ... the lowest
@@ -44,6 +45,7 @@
  * A claim's number is the row's, or
  *   over = { place = "bare"; }  the row's over that of the row with these values: relative
  *                               throughput, growth of a time
+ *   quantity = "time"           of a step, in place of what the dataset measures
  *   part = "input wait"         that part's share of the step
  *
  * `quantity` says what is measured:
@@ -139,6 +141,7 @@ struct claim {
 	size_t over_at[DIMENSIONS_OF_GRID_MAX]; /* SIZE_MAX: as the row's */
 	bool over;
 	const char *part; /* NULL: the row's number */
+	bool time;        /* of a step, in place of that */
 	size_t dimension, value, than;
 	double low, high, slack, share;
 };
@@ -176,6 +179,7 @@ struct row_outcome {
 	const struct dataset_row *row;
 	const struct prediction *prediction;
 	struct estimate predicted;          /* of the measured quantity; NaN: failed */
+	double step_s;                      /* of what is judged */
 	const struct prediction *reference; /* of a gain; else NULL */
 	double error;                       /* predicted / measured - 1; NaN for failures */
 	bool agrees;                        /* of failures: both failed */

@@ -74,17 +74,22 @@ static void need_number(struct dataset_reader *r, const struct cfg_node *node, c
 
 static struct claim read_claim(struct dataset_reader *r, const struct cfg_node *node)
 {
-	static const char *const known[] = {"claim", "kind",  "dimension", "value", "than",
-					    "where", "over",  "part",      "low",   "high",
-					    "slack", "share", "rows"};
+	static const char *const known[] = {"claim", "kind",  "dimension", "value",   "than",
+					    "where", "over",  "part",      "low",     "high",
+					    "slack", "share", "rows",      "quantity"};
 	const struct claim_word *kind = kind_of(r, node);
 	struct claim claim = {.kind = kind->kind,
 			      .text = dataset_need(r, node, "claim"),
 			      .part = dataset_text(node, "part"),
 			      .over = cfg_child(node, "over") != NULL,
+			      .time = dataset_measure(r, node, "quantity", MEASURE_COUNT) ==
+				      MEASURE_TIME,
 			      .low = -INFINITY,
 			      .high = INFINITY};
 	cfg_only(r->diag, node, known, sizeof known / sizeof known[0]);
+	if (cfg_child(node, "quantity") && !claim.time)
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: a claim is about the dataset's quantity or \"time\"");
 	bool low = cfg_number(cfg_child(node, "low"), &claim.low);
 	bool high = cfg_number(cfg_child(node, "high"), &claim.high);
 	if (kind->kind == CLAIM_RANGE && !low && !high)

@@ -46,43 +46,6 @@ static void read_dimensions(struct dataset_reader *r, const struct cfg_node *lis
 	r->dataset->dimension_count = count;
 }
 
-static struct dataset_row grid_row(struct dataset_reader *r, size_t number, enum measure measure)
-{
-	settings_vec settings = {0};
-	struct dataset_row row = {.role = ROLE_TEST,
-				  .measure = measure,
-				  .measured = NAN,
-				  .linear = NAN,
-				  .utilization_max = NAN,
-				  .judged = true,
-				  .label = "",
-				  .case_path = dataset_case(r, r->node),
-				  .judge = dataset_text(r->node, "judge"),
-				  .origin = cfg_origin(r->node)};
-	dataset_add_settings(r, &settings, cfg_child(r->node, "settings"));
-	for (size_t d = r->dataset->dimension_count; d-- > 0;
-	     number /= r->dataset->dimensions[d].value_count)
-		row.at[d] = number % r->dataset->dimensions[d].value_count;
-	for (size_t d = 0; d < r->dataset->dimension_count; d++) {
-		const struct grid_value *value = &r->dataset->dimensions[d].values[row.at[d]];
-		row.judged = row.judged && value->judged;
-		row.case_path = value->case_path ? value->case_path : row.case_path;
-		row.label = d == 0 ? value->name
-				   : arena_printf(r->arena, "%s %s=%s", row.label,
-						  r->dataset->dimensions[d].name, value->name);
-		for (size_t k = 0; k < value->setting_count; k++) {
-			struct setting *setting = VEC_PUSH(r->arena, &settings);
-			*setting = value->settings[k];
-		}
-	}
-	dataset_add_extra(r, &settings);
-	if (!row.judged)
-		row.role = ROLE_REPORT;
-	row.settings = settings.items;
-	row.setting_count = settings.count;
-	return row;
-}
-
 /* ---- names ---- */
 
 size_t dataset_find_dimension(struct dataset_reader *r, const struct cfg_node *at, const char *name)
@@ -123,20 +86,85 @@ void dataset_read_place(struct dataset_reader *r, const struct cfg_node *group, 
 
 /* ---- rows ---- */
 
-/* Whether a place of `skip` holds the row. */
+/* Whether row lies at the place that the group says. */
+static bool lies_at(struct dataset_reader *r, const struct cfg_node *group,
+		    const struct dataset_row *row)
+{
+	size_t at[DIMENSIONS_OF_GRID_MAX];
+	dataset_read_place(r, group, at);
+	for (size_t d = 0; d < r->dataset->dimension_count; d++)
+		if (at[d] != SIZE_MAX && at[d] != row->at[d])
+			return false;
+	return true;
+}
+
 static bool is_skipped(struct dataset_reader *r, const struct dataset_row *row)
 {
 	const struct cfg_node *list = cfg_child(r->node, "skip");
-	for (size_t i = 0; list && i < cfg_count(list); i++) {
-		size_t at[DIMENSIONS_OF_GRID_MAX];
-		bool held = true;
-		dataset_read_place(r, cfg_at(list, i), at);
-		for (size_t d = 0; d < r->dataset->dimension_count; d++)
-			held = held && (at[d] == SIZE_MAX || at[d] == row->at[d]);
-		if (held)
+	for (size_t i = 0; list && i < cfg_count(list); i++)
+		if (lies_at(r, cfg_at(list, i), row))
 			return true;
-	}
 	return false;
+}
+
+/* Label, settings and case file of the row's values, in the order of dimensions. */
+static void add_values(struct dataset_reader *r, struct dataset_row *row, settings_vec *settings)
+{
+	for (size_t d = 0; d < r->dataset->dimension_count; d++) {
+		const struct grid_value *value = &r->dataset->dimensions[d].values[row->at[d]];
+		row->judged = row->judged && value->judged;
+		row->case_path = value->case_path ? value->case_path : row->case_path;
+		row->label = d == 0 ? value->name
+				    : arena_printf(r->arena, "%s %s=%s", row->label,
+						   r->dataset->dimensions[d].name, value->name);
+		for (size_t k = 0; k < value->setting_count; k++) {
+			struct setting *setting = VEC_PUSH(r->arena, settings);
+			*setting = value->settings[k];
+		}
+	}
+}
+
+/* What holds for combinations of values. */
+static void add_also(struct dataset_reader *r, struct dataset_row *row, settings_vec *settings)
+{
+	static const char *const known[] = {"where", "settings", "case"};
+	const struct cfg_node *list = cfg_child(r->node, "also");
+	for (size_t i = 0; list && i < cfg_count(list); i++) {
+		const struct cfg_node *node = cfg_at(list, i);
+		cfg_only(r->diag, node, known, 3);
+		if (!lies_at(r, cfg_child(node, "where"), row))
+			continue;
+		const char *path = dataset_case(r, node);
+		row->case_path = path ? path : row->case_path;
+		dataset_add_settings(r, settings, cfg_child(node, "settings"));
+	}
+}
+
+static struct dataset_row grid_row(struct dataset_reader *r, size_t number, enum measure measure)
+{
+	settings_vec settings = {0};
+	struct dataset_row row = {.role = ROLE_TEST,
+				  .measure = measure,
+				  .measured = NAN,
+				  .linear = NAN,
+				  .utilization_max = NAN,
+				  .judged = true,
+				  .label = "",
+				  .case_path = dataset_case(r, r->node),
+				  .judge = dataset_text(r->node, "judge"),
+				  .origin = cfg_origin(r->node)};
+	for (size_t d = r->dataset->dimension_count; d-- > 0;
+	     number /= r->dataset->dimensions[d].value_count)
+		row.at[d] = number % r->dataset->dimensions[d].value_count;
+	dataset_add_settings(r, &settings, cfg_child(r->node, "settings"));
+	add_values(r, &row, &settings);
+	add_also(r, &row, &settings);
+	dataset_add_extra(r, &settings);
+	if (!row.judged)
+		row.role = ROLE_REPORT;
+	row.settings = settings.items;
+	row.setting_count = settings.count;
+	return row;
 }
 
 void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensions)

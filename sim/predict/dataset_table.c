@@ -75,6 +75,15 @@ static const struct cfg_node *explained(struct dataset_reader *r, const struct c
 	return match;
 }
 
+static void check_columns(struct dataset_reader *r)
+{
+	static const char *const known[] = {"column", "columns", "setting",
+					    "unit",   "values",  "otherwise"};
+	const struct cfg_node *columns = cfg_child(r->node, "columns");
+	for (size_t i = 0; columns && i < cfg_count(columns); i++)
+		cfg_only(r->diag, cfg_at(columns, i), known, sizeof known / sizeof known[0]);
+}
+
 /* How many rows a line becomes, by the `each` of what explains its words. */
 static size_t variant_count(struct dataset_reader *r, size_t line)
 {
@@ -113,9 +122,6 @@ static void add_setting(struct dataset_reader *r, struct making *m, const struct
 static void add_column(struct dataset_reader *r, struct making *m, const struct cfg_node *entry,
 		       size_t *variant)
 {
-	static const char *const known[] = {"column", "columns", "setting",
-					    "unit",   "values",  "otherwise"};
-	cfg_only(r->diag, entry, known, sizeof known / sizeof known[0]);
 	const char *words = words_of(r, entry, m->line);
 	const struct cfg_node *match = words ? explained(r, entry, words) : NULL;
 	const struct cfg_node *each = cfg_child(match, "each");
@@ -412,6 +418,7 @@ void dataset_read_table(struct dataset_reader *r, const char *table)
 	const char *value = wide ? NULL : dataset_need(r, r->node, "value");
 	if (!r->tsv)
 		return;
+	check_columns(r);
 	for (size_t line = 0; line < r->tsv->row_count && diag_count(r->diag) == 0; line++) {
 		if (!is_wanted(r, line))
 			continue;

@@ -179,6 +179,7 @@ static bool judge_row(struct diag *diag, const struct dataset_row *row,
 	if (!judged_client(diag, row, prediction, &client))
 		return false;
 	outcome->predicted = measured_by(row, prediction, client, reference);
+	outcome->step_s = client ? client->step_s.value : prediction->step_s.value;
 	if (row->failure)
 		outcome->agrees = !prediction->ok;
 	else if (prediction->ok)

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Datasets: what a file's rows become, in which words a wrong one is refused,
+ * and every kind of claim, where it holds and where it does not. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/num.h"
+#include "sim/predict/dataset.h"
+#include "tests/test.h"
+
+static struct arena *arena;
+static struct diag *diag; /* of the last dataset that was read */
+static char folder[] = "/tmp/farwire-dataset-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+	return arena_printf(arena, "%s/%s", folder, name);
+}
+
+static void write_file(const char *name, const char *text)
+{
+	FILE *out = fopen(path_of(name), "w");
+	if (!CHECK(out != NULL))
+		return;
+	fputs(text, out);
+	fclose(out);
+}
+
+/* A dataset whose group holds text, beside a table.tsv with these lines. */
+static const struct dataset *read_own(const char *table, const char *text)
+{
+	static const struct setting extra = {"case.seed_of_test=1", {"--set", 0}};
+	write_file("table.tsv", table);
+	write_file(
+		"own.cfg",
+		arena_printf(arena,
+			     "dataset = { name = \"own\"; title = \"t\"; source = \"s\";\n%s\n};\n",
+			     text));
+	diag = diag_new(arena);
+	const struct dataset *dataset =
+		dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), &extra, 1);
+	remove(path_of("table.tsv"));
+	remove(path_of("own.cfg"));
+	return dataset;
+}
+
+static const struct dataset *good(const struct dataset *dataset)
+{
+	diag_print(diag, stdout);
+	CHECK(dataset != NULL);
+	return dataset;
+}
+
+static void check_refused(const struct dataset *dataset, const char *part)
+{
+	CHECK(dataset == NULL && diag_count(diag) > 0);
+	if (diag_count(diag) > 0 && !CHECK(strstr(diag_at(diag, 0), part) != NULL))
+		printf("  said: %s\n", diag_at(diag, 0));
+}
+
+static bool has_setting(const struct dataset_row *row, const char *text)
+{
+	for (size_t i = 0; i < row->setting_count; i++)
+		if (strcmp(row->settings[i].text, text) == 0)
+			return true;
+	return false;
+}
+
+/* ---- tables ---- */
+
+#define WIDE                                                                                       \
+	"table = \"table.tsv\"; label = [\"model\"]; linear = true; group = \"model\";"            \
+	"columns = ( { column = \"model\"; setting = \"case.model\"; } );"
+static const char wide_table[] = "model\tfit_upto\tgpus_1\tgpus_2\tgpus_8\n"
+				 "a\t2\t10\t19\t70\n"
+				 "b\t1\t3.0\tNA\t20\n";
+
+static void wide_columns_are_rows(void)
+{
+	const struct dataset *d = good(
+		read_own(wide_table, WIDE "wide = { prefix = \"gpus_\"; setting = \"case.gpus\"; "
+					  "fit_upto_column = \"fit_upto\"; };"));
+	if (!d || !CHECK(d->row_count == 5))
+		return;
+	static const struct {
+		const char *label, *setting;
+		enum row_role role;
+		double measured, linear, rounding;
+	} rows[] = {
+		{"a gpus=1", "case.gpus=1", ROLE_FIT, 10, 10, 0.05},
+		{"a gpus=2", "case.gpus=2", ROLE_FIT, 19, 20, 0.5 / 19},
+		{"a gpus=8", "case.gpus=8", ROLE_TEST, 70, 80, 0.5 / 70},
+		{"b gpus=1", "case.gpus=1", ROLE_FIT, 3, 3, 0.05 / 3},
+		{"b gpus=8", "case.gpus=8", ROLE_TEST, 20, 24, 0.025},
+	};
+	for (size_t i = 0; i < 5; i++) {
+		CHECK_TEXT(d->rows[i].label, rows[i].label);
+		CHECK(has_setting(&d->rows[i], rows[i].setting));
+		CHECK(d->rows[i].role == rows[i].role);
+		CHECK_NEAR(d->rows[i].measured, rows[i].measured, 1e-12);
+		CHECK_NEAR(d->rows[i].linear, rows[i].linear, 1e-12);
+		CHECK_NEAR(d->rows[i].rounding_ratio, rows[i].rounding, 1e-12);
+	}
+	CHECK_TEXT(d->rows[4].group, "b");
+	/* what the command line says comes last */
+	const struct dataset_row *last = &d->rows[4];
+	CHECK_TEXT(last->settings[last->setting_count - 1].text, "case.seed_of_test=1");
+	d = good(
+		read_own(wide_table, WIDE
+			 "wide = { prefix = \"gpus_\"; setting = \"case.gpus\"; fit_upto = 1; };"));
+	CHECK(d && d->rows[0].role == ROLE_FIT && d->rows[1].role == ROLE_TEST);
+}
+
+static void quantities(void)
+{
+	const struct dataset *d = good(read_own(
+		"bytes\ttime_us\n8\t36.09\n",
+		"table = \"table.tsv\"; value = \"time_us\"; quantity = \"time\"; value_unit = "
+		"\"us\";"
+		"role = \"test\"; label = [\"bytes\"]; columns = ( { column = \"bytes\"; setting = "
+		"\"case.collective_size\"; unit = \"B\"; } );"));
+	if (d) {
+		CHECK(d->measure == MEASURE_TIME && !d->ratio && !d->mixed);
+		CHECK_NEAR(d->rows[0].measured, 36.09e-6, 1e-12);
+		CHECK_NEAR(d->rows[0].rounding_ratio, 0.005 / 36.09, 1e-9);
+		CHECK(has_setting(&d->rows[0], "case.collective_size=8 B"));
+	}
+	d = good(read_own(
+		"what\tvalue\trole\nrate\t100\tfit\nup\t6.9\ttest\nshare\t0.95\treport\n"
+		"gain\t1.01..1.08\treport\n",
+		"table = \"table.tsv\"; value = \"value\"; role_column = \"role\"; label = "
+		"[\"what\"];"
+		"settings = [\"case.gpus=8\"]; quantity_column = \"what\"; quantities = ("
+		"{ is = \"rate\"; quantity = \"throughput\"; },"
+		"{ is = \"up\"; quantity = \"speedup\"; },"
+		"{ is = \"share\"; quantity = \"throughput\"; scale = 200; },"
+		"{ is = \"gain\"; quantity = \"gain\"; reference = [\"case.gpus=4\"]; } );"));
+	if (!d)
+		return;
+	CHECK(d->mixed && d->rows[1].measure == MEASURE_SPEEDUP);
+	CHECK_NEAR(d->rows[2].measured, 190, 1e-12);
+	CHECK(isnan(d->rows[3].measured));
+	CHECK_TEXT(d->rows[3].measured_text, "1.01..1.08");
+	/* the other case: the row's settings, the reference, the command line */
+	if (CHECK(d->rows[3].reference_count == 3)) {
+		CHECK_TEXT(d->rows[3].reference[0].text, "case.gpus=8");
+		CHECK_TEXT(d->rows[3].reference[1].text, "case.gpus=4");
+		CHECK_TEXT(d->rows[3].reference[2].text, "case.seed_of_test=1");
+	}
+}
+
+#define TALL "table = \"table.tsv\"; value = \"v\"; role = \"fit\"; label = [\"a\", \"b\"];"
+
+static void words_stand_for_settings(void)
+{
+	write_file("mine.cfg", "");
+	const struct dataset *d = good(read_own(
+		"a\tb\tv\nx\t1\t5\nx\t2\t6\nboth\t2\t7\nx\t3\tNA\n", TALL
+		"columns = ( { columns = [\"a\", \"b\"]; values = ( { is = \"x 2\"; settings = "
+		"[\"p=x2\"]; } ); otherwise = [\"p=other\"]; },"
+		"{ column = \"a\"; values = ( { is = \"x\"; settings = [\"q=x\"]; }, { is = "
+		"\"both\"; settings = [\"q=0\"]; each = ( { is = \"one\"; settings = [\"r=1\"]; "
+		"}, { is = \"two\"; role = \"report\"; settings = [\"r=2\"]; case = \"mine.cfg\"; "
+		"} ); } ); },"
+		"{ column = \"b\"; setting = \"s\"; values = ( { is = \"1\"; settings = "
+		"[\"s=one\"]; } ); } );"));
+	if (!d || !CHECK(d->row_count == 4))
+		return;
+	CHECK(has_setting(&d->rows[0], "p=other") && has_setting(&d->rows[1], "p=x2"));
+	CHECK(has_setting(&d->rows[0], "s=one") && !has_setting(&d->rows[0], "s=1"));
+	CHECK(has_setting(&d->rows[1], "s=2"));
+	CHECK_TEXT(d->rows[2].label, "both b=2 (as one)");
+	CHECK_TEXT(d->rows[3].label, "both b=2 (as two)");
+	CHECK(has_setting(&d->rows[2], "r=1") && !has_setting(&d->rows[2], "r=2"));
+	CHECK(has_setting(&d->rows[3], "r=2"));
+	CHECK(d->rows[2].role == ROLE_FIT && d->rows[3].role == ROLE_REPORT);
+	CHECK(d->rows[2].case_path == NULL);
+	CHECK_TEXT(d->rows[3].case_path, path_of("mine.cfg"));
+	remove(path_of("mine.cfg"));
+}
+
+static void labels_are_matched_by_whole_words(void)
+{
+	CHECK(label_has("c10 gpus=1 data=real", "gpus=1"));
+	CHECK(label_has("c10 gpus=1 data=real", "c10"));
+	CHECK(label_has("c10 gpus=1 data=real", "gpus=1 data=real"));
+	CHECK(!label_has("c10 gpus=16 data=real", "gpus=1"));
+	CHECK(!label_has("c10 gpus=1", "10"));
+	CHECK(!label_has("c10", ""));
+	CHECK(label_has("ab a", "a"));
+}
+
+static void wrong_tables_are_refused(void)
+{
+	static const char table[] = "a\tb\tv\nx\t1\t5\n";
+	check_refused(read_own(table, TALL "columns = ( { column = \"c\"; setting = \"s\"; } );"),
+		      "has no column 'c'");
+	check_refused(read_own(table, TALL "columns = ( { column = \"a\"; values = (); } );"),
+		      "column 'a' says 'x'");
+	check_refused(read_own(table, TALL "columns = ( { colum = \"a\"; setting = \"s\"; } );"),
+		      "unknown key 'colum'");
+	check_refused(read_own(table, TALL "quantity = \"speed\";"),
+		      "no quantity is called 'speed'");
+	check_refused(read_own(table, TALL "quantity = \"gain\";"), "a gain needs reference");
+	check_refused(read_own(table, TALL "quantity = \"time\"; value_unit = \"GB\";"),
+		      "value_unit");
+	check_refused(read_own(table, TALL "quantity_column = \"a\"; quantities = ();"),
+		      "`quantities` does not explain");
+	check_refused(read_own("a\tb\tv\nx\t1\t1..2\n", TALL), "'1..2' is no positive number");
+	check_refused(read_own("a\tb\tv\nx\t1\t-5\n", TALL), "'-5' is no positive number");
+	check_refused(
+		read_own(table,
+			 "table = \"table.tsv\"; role = \"fit\"; wide = { prefix = \"gpus_\"; "
+			 "setting = \"case.gpus\"; };"),
+		"has no columns 'gpus_1'");
+	check_refused(read_own(wide_table,
+			       WIDE "wide = { prefix = \"gpus_\"; setting = \"case.gpus\"; "
+				    "fit_upto_column = \"model\"; };"),
+		      "column 'model' is no number here");
+	check_refused(read_own(wide_table, WIDE "wide = { prefix = \"gpus_\"; fit_upto = 1; };"),
+		      "setting is missing");
+}
+
+/* ---- grids and claims ---- */
+
+#define GRID                                                                                       \
+	"quantity = \"throughput\"; dimensions = ("                                                \
+	"{ name = \"place\"; values = ( { is = \"bare\"; }, { is = \"box\"; }, { is = \"vm\"; } "  \
+	"); },"                                                                                    \
+	"{ name = \"load\"; values = ( { is = \"alone\"; settings = [\"l=0\"]; }, { is = "         \
+	"\"beside\"; } ); } );"
+
+static void grids_skip_and_add(void)
+{
+	const struct dataset *d =
+		good(read_own("", GRID "skip = ( { place = \"vm\"; load = \"beside\"; } );"
+				       "also = ( { where = { place = \"box\"; load = \"alone\"; }; "
+				       "settings = [\"w=1\"]; } );"));
+	if (!d || !CHECK(d->row_count == 5))
+		return;
+	CHECK_TEXT(d->rows[2].label, "box load=alone");
+	CHECK_TEXT(d->rows[4].label, "vm load=alone");
+	CHECK(has_setting(&d->rows[2], "w=1") && has_setting(&d->rows[2], "l=0"));
+	CHECK(!has_setting(&d->rows[0], "w=1") && !has_setting(&d->rows[3], "w=1"));
+}
+
+/* Rows in the order bare, box, vm, each alone and beside, with these throughputs;
+ * a step takes 60 / throughput, of which a tenth of the row's number + 1 waits. */
+static bool holds(const double *throughput, const char *claim, const char **broken_at)
+{
+	const struct dataset *d = good(read_own(
+		"", arena_printf(arena, GRID "claims = ( { claim = \"c\"; %s } );", claim)));
+	if (!d)
+		return false;
+	struct row_outcome rows[6];
+	struct prediction predictions[6] = {{0}};
+	struct claim_outcome outcome;
+	for (size_t i = 0; i < d->row_count; i++) {
+		double step_s = 60 / throughput[i];
+		predictions[i].ok = isfinite(throughput[i]);
+		predictions[i].step_s.value = step_s;
+		predictions[i].breakdown_count = 1;
+		predictions[i].breakdown[0] =
+			(struct breakdown_part){"input wait", step_s * (double)(i + 1) / 10};
+		rows[i] = (struct row_outcome){.row = &d->rows[i],
+					       .prediction = &predictions[i],
+					       .predicted = {throughput[i], 0, 0},
+					       .step_s = step_s};
+	}
+	claims_judge(arena, d, rows, &outcome);
+	if (broken_at)
+		*broken_at = outcome.broken_at;
+	return outcome.holds;
+}
+
+/* alone, beside: bare 100 60, box 98 70, vm 90 80 */
+static const double throughputs[] = {100, 60, 98, 70, 90, 80};
+
+static void claims_of_each_kind(void)
+{
+	static const struct {
+		const char *holds, *fails;
+	} claims[] = {
+		/* the vm's 90 of the bare machine's 100 */
+		{"kind = \"range\"; low = 0.8; high = 0.97; where = { place = \"vm\"; load = "
+		 "\"alone\"; "
+		 "}; over = { place = \"bare\"; };",
+		 "kind = \"range\"; low = 0.91; where = { place = \"vm\"; load = \"alone\"; }; "
+		 "over = { "
+		 "place = \"bare\"; };"},
+		/* without `over` the number itself */
+		{"kind = \"range\"; low = 60; high = 100;", "kind = \"range\"; low = 61;"},
+		/* elapsed times grow by 100/60, 98/70, 90/80 */
+		{"kind = \"first\"; dimension = \"place\"; value = \"bare\"; quantity = \"time\"; "
+		 "where "
+		 "= { load = \"beside\"; }; over = { load = \"alone\"; };",
+		 "kind = \"first\"; dimension = \"place\"; value = \"box\"; quantity = \"time\"; "
+		 "where = "
+		 "{ load = \"beside\"; }; over = { load = \"alone\"; };"},
+		{"kind = \"last\"; dimension = \"place\"; value = \"vm\"; quantity = \"time\"; "
+		 "where = { "
+		 "load = \"beside\"; }; over = { load = \"alone\"; };",
+		 "kind = \"last\"; dimension = \"place\"; value = \"vm\"; where = { load = "
+		 "\"beside\"; };"},
+		{"kind = \"greater\"; dimension = \"place\"; value = \"box\"; than = \"vm\"; where "
+		 "= { "
+		 "load = \"alone\"; };",
+		 "kind = \"greater\"; dimension = \"place\"; value = \"box\"; than = \"vm\";"},
+		{"kind = \"rises\"; dimension = \"place\"; where = { load = \"beside\"; };",
+		 "kind = \"rises\"; dimension = \"place\"; where = { load = \"alone\"; };"},
+		/* the box keeps 0.98 alone and 70/60 beside: 0.187 apart */
+		{"kind = \"within\"; slack = 0.19; dimension = \"load\"; value = \"alone\"; than = "
+		 "\"beside\"; where = { place = \"box\"; }; over = { place = \"bare\"; };",
+		 "kind = \"within\"; slack = 0.18; dimension = \"load\"; value = \"alone\"; than = "
+		 "\"beside\"; where = { place = \"box\"; }; over = { place = \"bare\"; };"},
+		/* times grow by 0.4 in the box, 0.125 in the vm: 0.4 share > 0.125 */
+		{"kind = \"outgrows\"; share = 0.32; quantity = \"time\"; dimension = \"place\"; "
+		 "value "
+		 "= \"box\"; than = \"vm\"; where = { load = \"beside\"; }; over = { load = "
+		 "\"alone\"; };",
+		 "kind = \"outgrows\"; share = 0.31; quantity = \"time\"; dimension = \"place\"; "
+		 "value = "
+		 "\"box\"; than = \"vm\"; where = { load = \"beside\"; }; over = { load = "
+		 "\"alone\"; };"},
+		/* 0.1 of the step in the first row, 0.6 in the last */
+		{"kind = \"range\"; part = \"input wait\"; low = 0.0999; high = 0.6001;",
+		 "kind = \"range\"; part = \"input wait\"; high = 0.55;"},
+		{"kind = \"range\"; low = 90; rows = [\"vm\", \"load=alone\"];",
+		 "kind = \"range\"; low = 90; rows = [\"vm\"];"},
+	};
+	for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+		const char *at;
+		if (!CHECK(holds(throughputs, claims[i].holds, &at) && at == NULL))
+			printf("  does not hold: %s\n", claims[i].holds);
+		if (!CHECK(!holds(throughputs, claims[i].fails, &at) && at != NULL))
+			printf("  holds: %s\n", claims[i].fails);
+	}
+}
+
+/* A reference is not judged against itself, and what nothing was said about is
+ * no claim. */
+static void claims_about_nothing(void)
+{
+	const char *at;
+	CHECK(holds(throughputs,
+		    "kind = \"range\"; high = 0.99; where = { load = \"alone\"; }; over = { place "
+		    "= \"bare\"; };",
+		    &at));
+	CHECK(!holds(throughputs, "kind = \"range\"; low = 0; rows = [\"nowhere\"];", &at));
+	CHECK(at == NULL);
+	/* a number that is not there keeps no claim */
+	static const double failed[] = {100, 60, 98, NAN, 90, 80};
+	CHECK(!holds(failed, "kind = \"range\"; low = 60; high = 100;", &at));
+	CHECK_TEXT(at, "box load=beside");
+	CHECK(!holds(
+		failed,
+		"kind = \"within\"; slack = 9; dimension = \"load\"; value = \"alone\"; than = "
+		"\"beside\"; over = { place = \"bare\"; };",
+		&at));
+	CHECK_TEXT(at, "box load=alone");
+}
+
+static void wrong_claims_are_refused(void)
+{
+	static const struct {
+		const char *claim, *said;
+	} wrong[] = {
+		{"kind = \"best\";", "no kind of claim is called 'best'"},
+		{"kind = \"range\";", "needs low or high"},
+		{"kind = \"first\"; value = \"bare\";", "needs a dimension"},
+		{"kind = \"first\"; dimension = \"place\";", "value is missing"},
+		{"kind = \"greater\"; dimension = \"place\"; value = \"vm\";", "than is missing"},
+		{"kind = \"within\"; dimension = \"place\"; value = \"vm\"; than = \"box\";",
+		 "needs a number slack"},
+		{"kind = \"outgrows\"; dimension = \"place\"; value = \"vm\"; than = \"box\";",
+		 "needs a number share"},
+		{"kind = \"range\"; low = 1; where = { plce = \"vm\"; };",
+		 "no dimension is called 'plce'"},
+		{"kind = \"range\"; low = 1; over = { place = \"cloud\"; };",
+		 "dimension 'place' has no value 'cloud'"},
+		{"kind = \"range\"; low = 1; quantity = \"gain\";",
+		 "the dataset's quantity or \"time\""},
+		{"kind = \"range\"; low = 1; slak = 2;", "unknown key 'slak'"},
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+		check_refused(
+			read_own("", arena_printf(arena, GRID "claims = ( { claim = \"c\"; %s } );",
+						  wrong[i].claim)),
+			wrong[i].said);
+	check_refused(read_own("", GRID "skip = ( { place = \"cloud\"; } );"),
+		      "has no value 'cloud'");
+	check_refused(read_own("", GRID "also = ( { whre = { }; } );"), "unknown key 'whre'");
+}
+
+static const struct test tests[] = {
+	TEST(wide_columns_are_rows),    TEST(quantities),
+	TEST(words_stand_for_settings), TEST(labels_are_matched_by_whole_words),
+	TEST(wrong_tables_are_refused), TEST(grids_skip_and_add),
+	TEST(claims_of_each_kind),      TEST(claims_about_nothing),
+	TEST(wrong_claims_are_refused),
+};
+
+int main(void)
+{
+	num_init();
+	arena = arena_new();
+	if (!mkdtemp(folder))
+		return 1;
+	int code = TEST_MAIN(tests);
+	rmdir(folder);
+	arena_free(arena);
+	return code;
+}
