@@ -15,21 +15,28 @@
 #include "sim/base/vec.h"
 #include "sim/collective/rings_node.h"
 
-enum { KINDS_MOST = 16 };
+struct adapter {
+	int node;
+	double goodput_Bps;
+	size_t users;  /* ranks */
+	size_t number; /* among those that are used */
+};
 
 struct machine {
+	size_t index;
 	int host_node;
 	size_t count;
 	uint32_t *ranks;
 	struct ring_place *places;
 	VEC(int) links; /* inside and at its border, by index */
-	size_t like;    /* the first machine of the same shape */
+	VEC(struct adapter) adapters;
+	size_t like; /* the first machine of the same shape */
 	struct node_rings inner;
-	/* By place: which of the machine's adapters its way out takes, and how many
-	 * hops away that is; the adapters' goodput together. */
-	uint8_t *adapter, *adapter_hops;
-	size_t adapter_count;
-	double network_Bps;
+	/* By place: which of the adapters that are used is its own; and its node, or -1. */
+	uint8_t *adapter;
+	int *adapter_node;
+	size_t adapter_count; /* used */
+	double network_Bps;   /* of these together */
 };
 
 struct finder {
@@ -40,6 +47,9 @@ struct finder {
 	struct machine *machines;
 	size_t machine_count;
 	uint32_t *node_of;
+	int *adapter_of;      /* by rank */
+	int *parts;           /* by node of the fabric: union-find without the network */
+	uint32_t *machine_of; /* by part: machine's index plus 1 */
 };
 
 static bool is_network(const struct finder *finder, int link)
@@ -64,6 +74,7 @@ static void group_ranks(struct finder *finder, const struct ring_place *ranks, s
 		if (*slot == 0) {
 			*slot = (uint32_t)++finder->machine_count;
 			finder->machines[*slot - 1].host_node = ranks[r].host_node;
+			finder->machines[*slot - 1].index = *slot - 1;
 		}
 		finder->node_of[r] = *slot - 1;
 		finder->machines[*slot - 1].count++;
@@ -96,7 +107,9 @@ static void give_links(struct finder *finder)
 	struct fabric *fabric = finder->fabric;
 	size_t node_count = fabric_node_count(fabric), link_count = fabric_link_count(fabric);
 	int *parts = ARENA_ARRAY(finder->scratch, node_count, int);
-	uint32_t *machine_of = ARENA_ARRAY(finder->scratch, node_count, uint32_t); /* plus 1 */
+	uint32_t *machine_of = ARENA_ARRAY(finder->scratch, node_count, uint32_t);
+	finder->parts = parts;
+	finder->machine_of = machine_of;
 	for (size_t i = 0; i < node_count; i++)
 		parts[i] = (int)i;
 	for (size_t i = 0; i < link_count; i++) {
@@ -163,59 +176,109 @@ static bool machine_like(const struct finder *finder, const struct machine *a,
 
 /* ---- adapters ---- */
 
-static const char *const *outside_kinds(struct finder *finder)
+static const char *const inside_kinds[] = {"pcie", "socket", NULL};
+
+/* Sockets leave from the host; what may go over other networks alone leaves from
+ * GPUs by itself. */
+static bool over_sockets(const struct finder *finder)
 {
-	const char **kinds = ARENA_ARRAY(finder->scratch, KINDS_MOST, const char *);
-	size_t count = 0;
-	kinds[count++] = "pcie";
-	kinds[count++] = "socket";
-	for (const char *const *k = finder->network_kinds; k && *k; k++) {
-		FW_ASSERT(count + 1 < KINDS_MOST);
-		kinds[count++] = *k;
-	}
-	return kinds;
+	for (const char *const *k = finder->network_kinds; k && *k; k++)
+		if (strcmp(*k, "ethernet") == 0)
+			return true;
+	return false;
 }
 
-/* The way from a rank's GPU to its like in another machine, or from its host if the
- * GPU has none, tells which adapter is its own. */
-static const struct route *way_out(struct finder *finder, const struct machine *from, size_t place,
-				   const struct machine *to)
+/* The ends of the network's links that are in the machine. */
+static void list_adapters(struct finder *finder, struct machine *machine)
 {
-	const char *const *kinds = outside_kinds(finder);
-	size_t peer = place < to->count ? place : to->count - 1;
-	const struct route *route =
-		fabric_route(finder->fabric, ring_place_node(&from->places[place]),
-			     ring_place_node(&to->places[peer]), kinds);
-	if (!route)
-		route = fabric_route(finder->fabric, from->host_node, to->host_node, kinds);
-	return route;
-}
-
-static void find_adapters(struct finder *finder, struct machine *machine,
-			  const struct machine *other)
-{
-	int seen[NODE_RANKS_MOST];
-	machine->adapter = ARENA_ARRAY(finder->scratch, machine->count, uint8_t);
-	machine->adapter_hops = ARENA_ARRAY(finder->scratch, machine->count, uint8_t);
-	for (size_t place = 0; place < machine->count; place++) {
-		const struct route *route = way_out(finder, machine, place, other);
-		size_t hop = 0;
-		while (route && hop < route->count && !is_network(finder, route->hops[hop].link))
-			hop++;
-		if (!route || hop == route->count)
+	for (size_t i = 0; i < machine->links.count; i++) {
+		int link = machine->links.items[i], ends[2];
+		if (!is_network(finder, link))
 			continue;
-		int link = route->hops[hop].link;
-		size_t k = 0;
-		while (k < machine->adapter_count && seen[k] != link)
-			k++;
-		if (k == machine->adapter_count) {
-			const struct link_traits *traits = fabric_link_traits(finder->fabric, link);
-			seen[machine->adapter_count++] = link;
-			machine->network_Bps +=
-				link_goodput_Bps(traits, route->hops[hop].direction);
+		fabric_link_nodes(finder->fabric, link, &ends[0], &ends[1]);
+		for (int end = 0; end < 2; end++) {
+			bool known = finder->machine_of[part_of(finder->parts, ends[end])] !=
+				     machine->index + 1;
+			for (size_t k = 0; k < machine->adapters.count; k++)
+				known |= machine->adapters.items[k].node == ends[end];
+			if (known)
+				continue;
+			*VEC_PUSH(finder->scratch, &machine->adapters) = (struct adapter){
+				.node = ends[end],
+				.goodput_Bps = link_goodput_Bps(
+					fabric_link_traits(finder->fabric, link), end),
+			};
 		}
-		machine->adapter[place] = (uint8_t)k;
-		machine->adapter_hops[place] = (uint8_t)(hop < 255 ? hop : 255);
+	}
+}
+
+/* The nearest, and to spread of equally near ones the one that has the fewest ranks:
+ * two GPUs and two adapters at one PCIe switch make two pairs. */
+static size_t nearest_adapter(struct finder *finder, const struct machine *machine, int from,
+			      bool spread)
+{
+	size_t best = machine->adapters.count;
+	const struct route *best_route = NULL;
+	for (size_t k = 0; k < machine->adapters.count; k++) {
+		const struct adapter *adapter = &machine->adapters.items[k];
+		const struct route *route =
+			fabric_route(finder->fabric, from, adapter->node, inside_kinds);
+		if (!route)
+			continue;
+		int64_t farther_ps = 0;
+		if (best_route)
+			farther_ps = ps_from_s(route->latency_s) - ps_from_s(best_route->latency_s);
+		bool fewer = spread && best_route && farther_ps == 0 &&
+			     adapter->users < machine->adapters.items[best].users;
+		if (!best_route || farther_ps < 0 || fewer) {
+			best = k;
+			best_route = route;
+		}
+	}
+	return best;
+}
+
+static void find_adapters(struct finder *finder, struct machine *machine)
+{
+	bool sockets = over_sockets(finder);
+	size_t used = 0;
+	list_adapters(finder, machine);
+	machine->adapter = ARENA_ARRAY(finder->scratch, machine->count, uint8_t);
+	machine->adapter_node = ARENA_ARRAY(finder->scratch, machine->count, int);
+	for (size_t place = 0; place < machine->count; place++) {
+		int from = sockets ? machine->host_node : ring_place_node(&machine->places[place]);
+		size_t k = nearest_adapter(finder, machine, from, !sockets);
+		if (k == machine->adapters.count)
+			k = nearest_adapter(finder, machine, machine->host_node, !sockets);
+		machine->adapter_node[place] = -1;
+		if (k == machine->adapters.count)
+			continue;
+		struct adapter *adapter = &machine->adapters.items[k];
+		if (adapter->users++ == 0) {
+			machine->network_Bps += adapter->goodput_Bps;
+			adapter->number = used++;
+		}
+		machine->adapter_node[place] = adapter->node;
+		machine->adapter[place] = (uint8_t)adapter->number;
+	}
+	machine->adapter_count = used;
+}
+
+/* The answer for a machine of the same shape. */
+static void take_over(struct finder *finder, struct machine *machine, const struct machine *known)
+{
+	machine->like = known->like;
+	machine->inner = known->inner;
+	machine->adapter = known->adapter;
+	machine->adapter_count = known->adapter_count;
+	machine->network_Bps = known->network_Bps;
+	if (!known->adapter_node)
+		return;
+	machine->adapter_node = ARENA_ARRAY(finder->scratch, machine->count, int);
+	for (size_t place = 0; place < machine->count; place++) {
+		int node = known->adapter_node[place];
+		int offset = machine->host_node - known->host_node;
+		machine->adapter_node[place] = node < 0 ? node : node + offset;
 	}
 }
 
@@ -224,21 +287,16 @@ static void study(struct finder *finder, size_t m)
 	struct machine *machine = &finder->machines[m];
 	for (size_t k = 0; k < m; k++) {
 		const struct machine *known = &finder->machines[k];
-		if (known->like != k || !machine_like(finder, known, machine))
-			continue;
-		machine->like = k;
-		machine->inner = known->inner;
-		machine->adapter = known->adapter;
-		machine->adapter_hops = known->adapter_hops;
-		machine->adapter_count = known->adapter_count;
-		machine->network_Bps = known->network_Bps;
-		return;
+		if (known->like == k && machine_like(finder, known, machine)) {
+			take_over(finder, machine, known);
+			return;
+		}
 	}
 	machine->like = m;
 	machine->inner = node_rings_find(finder->scratch, finder->fabric, machine->places,
 					 machine->count, finder->search);
 	if (finder->machine_count > 1)
-		find_adapters(finder, machine, &finder->machines[m == 0 ? 1 : 0]);
+		find_adapters(finder, machine);
 }
 
 /* ---- joining ---- */
@@ -329,6 +387,17 @@ static void write_alone(const struct machine *machine, uint32_t *order)
 		order[i] = machine->ranks[machine->inner.order[i]];
 }
 
+static void write_adapters(struct finder *finder, size_t rank_count)
+{
+	finder->adapter_of = ARENA_ARRAY(finder->arena, rank_count, int);
+	for (size_t m = 0; m < finder->machine_count; m++) {
+		const struct machine *machine = &finder->machines[m];
+		for (size_t place = 0; place < machine->count; place++)
+			finder->adapter_of[machine->ranks[place]] =
+				machine->adapter_node ? machine->adapter_node[place] : -1;
+	}
+}
+
 static struct comm_shape shape_of(const struct finder *finder, size_t rank_count)
 {
 	struct comm_shape shape = {
@@ -360,6 +429,7 @@ static struct rings find(struct finder *finder, const struct ring_place *ranks, 
 	give_links(finder);
 	for (size_t m = 0; m < finder->machine_count; m++)
 		study(finder, m);
+	write_adapters(finder, rank_count);
 	struct comm_shape shape = shape_of(finder, rank_count);
 	if (finder->machine_count > 1)
 		shape.ring_count = lanes_across(finder, shape.inside_Bps, shape.network_Bps);
@@ -370,7 +440,12 @@ static struct rings find(struct finder *finder, const struct ring_place *ranks, 
 		write_across(finder, shape.ring_count, rank_count, order);
 	else
 		write_alone(&finder->machines[0], order);
-	return (struct rings){.shape = shape, .node_of = finder->node_of, .order = order};
+	return (struct rings){
+		.shape = shape,
+		.node_of = finder->node_of,
+		.order = order,
+		.adapter_of = finder->adapter_of,
+	};
 }
 
 static struct rings find_with(struct arena *arena, struct fabric *fabric,

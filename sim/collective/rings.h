@@ -21,6 +21,9 @@ struct rings {
 	struct comm_shape shape;
 	const uint32_t *node_of; /* by rank */
 	const uint32_t *order;   /* ring_count (of shape) * rank_count */
+	/* By rank: the node at which its own network adapter is, the nearest, equally
+	 * near ones dealt out in turn, as NCCL does; -1: one machine, or none. */
+	const int *adapter_of;
 };
 /* kinds: the links a network between hosts may have (NULL-terminated). */
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,

@@ -295,6 +295,52 @@ static void machines_are_joined_by_every_adapter(void)
 	arena_free(site.arena);
 }
 
+/* Two GPUs and two adapters at each PCIe switch: each GPU has its own, though all
+ * four ways are equally long. */
+static void equally_near_adapters_are_dealt_out(void)
+{
+	struct site site;
+	int nics[2][2], crossbar;
+	site_open(&site);
+	crossbar = node(&site, "switch");
+	for (size_t m = 0; m < 2; m++) {
+		int host = node(&site, "host"), plx = node(&site, "plx");
+		int nvswitch = node(&site, "nvswitch");
+		join(&site, "pcie", host, plx, 24e9);
+		for (size_t i = 0; i < 2; i++) {
+			int gpu = node(&site, "gpu");
+			nics[m][i] = node(&site, "nic");
+			join(&site, "pcie", plx, gpu, 24e9);
+			join(&site, "pcie", plx, nics[m][i], 24e9);
+			join(&site, "nvlink", gpu, nvswitch, 300e9);
+			join(&site, "infiniband", nics[m][i], crossbar, 20e9);
+			add_rank(&site, gpu, host);
+		}
+	}
+	struct rings rings = found(&site);
+	for (size_t i = 0; i < 4; i++)
+		CHECK(rings.adapter_of[i] == nics[i / 2][i % 2]);
+	CHECK(rings.shape.ring_count == 2);
+	CHECK_NEAR(rings.shape.network_Bps, 40e9, 1e-9);
+	/* Each GPU is entered once and left once. */
+	CHECK(rings.order[0] != rings.order[4]);
+	arena_free(site.arena);
+}
+
+/* Sockets leave from the host, by one adapter, whatever GPUs there are. */
+static void sockets_have_one_adapter(void)
+{
+	static const char *const kinds[] = {"ethernet", "infiniband", NULL};
+	struct site site;
+	open_cluster(&site, 2);
+	struct rings rings = rings_find(site.arena, site.fabric, site.ranks, 16, kinds);
+	CHECK(rings.shape.ring_count == 1);
+	CHECK_NEAR(rings.shape.network_Bps, 10e9, 1e-9);
+	for (size_t i = 1; i < 8; i++)
+		CHECK(rings.adapter_of[i] == rings.adapter_of[0]);
+	arena_free(site.arena);
+}
+
 /* A cluster of 1,024 GPUs is no harder than one machine. */
 static void a_thousand_ranks(void)
 {
@@ -338,6 +384,8 @@ static const struct test tests[] = {
 	TEST(nvswitch_is_one_ring),
 	TEST(pcie_neighbours_are_near),
 	TEST(machines_are_joined_by_every_adapter),
+	TEST(equally_near_adapters_are_dealt_out),
+	TEST(sockets_have_one_adapter),
 	TEST(a_thousand_ranks),
 	TEST(single_gpus),
 };
