@@ -50,6 +50,9 @@ static const struct param_row gpu_rows[] = {
 		     "GPU time lost at each change of tenant",
 		     "assumption: saving and restoring registers and shared memory (some 10 MB) "
 		     "at memory bandwidth, and the scheduler"),
+	PARAM_NUMBER(struct gpu_params, board_ratio, QUANTITY_RATIO, 0.1, 1, "1",
+		     "part of its speed that a GPU keeps while the others of its board compute",
+		     "assumption: boards of one GPU share their power with nobody"),
 };
 const struct param_table gpu_table = PARAM_TABLE("gpu", struct gpu_params, gpu_rows);
 
@@ -89,6 +92,7 @@ struct gpu *gpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 	gpu->node = node;
 	gpu->params = params;
 	gpu->compute = fabric_resource_add(fabric, arena_printf(arena, "%s.compute", gpu->name), 1);
+	gpu->board = -1;
 	gpu->launch_latency_ps = ps_from_s(params->launch_latency_s);
 	gpu->kernel_gap_ps = ps_from_s(params->kernel_gap_s);
 	FW_ASSERT(params->slice_s > 0);
@@ -114,6 +118,12 @@ int gpu_node(const struct gpu *gpu)
 int gpu_compute(const struct gpu *gpu)
 {
 	return gpu->compute;
+}
+
+void gpu_board_set(struct gpu *gpu, int resource)
+{
+	FW_ASSERT(gpu->context_count == 0);
+	gpu->board = resource;
 }
 
 void gpu_reserve_add(struct gpu *gpu, double ratio)

@@ -51,6 +51,7 @@ struct gpu_params {
 	double queue_depth_count;       /* operations in flight before a launch blocks */
 	double concurrent_kernels_count;
 	double slice_s, switch_s; /* time slices of tenants */
+	double board_ratio;       /* of its speed that it keeps while its board is busy */
 };
 extern const struct param_table gpu_table;
 
@@ -87,6 +88,9 @@ int gpu_compute(const struct gpu *gpu);
  * least GPU_COMPUTE_LEFT of it stays, however much is taken. */
 #define GPU_COMPUTE_LEFT 0.05
 void gpu_reserve_add(struct gpu *gpu, double ratio);
+/* The power of its board, which its kernels share with those of the board's other
+ * GPUs: a resource of GPU-seconds. Before it has contexts. */
+void gpu_board_set(struct gpu *gpu, int resource);
 /* GPU-seconds that size_B of traffic in the GPU's memory take from kernels. */
 double gpu_traffic_s(const struct gpu *gpu, double size_B);
 /* Takes them, beside whatever kernels run, over duration_s > 0 at least. */

@@ -58,6 +58,7 @@ struct gpu {
 	int node;
 	const struct gpu_params *params;
 	int compute; /* resource */
+	int board;   /* resource; -1: shares no power */
 	double reserved_ratio;
 	size_t context_count;
 	int64_t launch_latency_ps, kernel_gap_ps;

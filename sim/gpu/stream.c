@@ -132,6 +132,8 @@ static void kernel_run(struct gpu_stream *stream)
 	flow.uses[0] = (struct flow_use){gpu->compute, 1};
 	flow.uses[1] = (struct flow_use){context->share, 1};
 	flow.uses[2] = (struct flow_use){context->work, 1 / slowed_ratio};
+	if (gpu->board >= 0)
+		flow.uses[flow.use_count++] = (struct flow_use){gpu->board, 1};
 	fabric_flow_start(gpu->fabric, &flow);
 }
 

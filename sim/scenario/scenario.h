@@ -59,6 +59,7 @@ struct gpu_entry {
 	const char *name;
 	struct origin origin;
 	const char *profile; /* "gtx-1050ti" */
+	const char *board;   /* whose power it shares with other GPUs; NULL: none */
 	size_t host;
 	struct gpu_params params;
 };

@@ -28,6 +28,38 @@ static void build_nodes(struct system *s)
 		fabric_node_add(s->fabric, t->switches[i]);
 }
 
+static bool same_board(const struct gpu_entry *a, const struct gpu_entry *b)
+{
+	return a->board && b->board && a->host == b->host && strcmp(a->board, b->board) == 0;
+}
+
+/* GPUs of one board share its power: enough for one at full speed, and for
+ * board_ratio of the speed of each when all compute. */
+static void build_boards(struct system *s)
+{
+	const struct topology *t = s->topology;
+	for (size_t i = 0; i < t->gpu_count; i++) {
+		double power = t->gpus[i].params.board_ratio;
+		bool first = t->gpus[i].board && power < 1;
+		for (size_t j = 0; j < i && first; j++)
+			first = !same_board(&t->gpus[i], &t->gpus[j]);
+		if (!first)
+			continue;
+		for (size_t j = i + 1; j < t->gpu_count; j++)
+			power += same_board(&t->gpus[i], &t->gpus[j])
+					 ? t->gpus[j].params.board_ratio
+					 : 0;
+		int board = fabric_resource_add(s->fabric,
+						arena_printf(s->arena, "%s.%s.power",
+							     t->hosts[t->gpus[i].host].name,
+							     t->gpus[i].board),
+						power > 1 ? power : 1);
+		for (size_t j = i; j < t->gpu_count; j++)
+			if (j == i || same_board(&t->gpus[i], &t->gpus[j]))
+				gpu_board_set(s->gpus[j], board);
+	}
+}
+
 /* The host whose NIC a link's end belongs to; NULL for switches and GPUs. */
 static const struct host_params *host_at(const struct topology *t, const char *node)
 {
@@ -81,6 +113,7 @@ void system_build(struct system *s, struct arena *arena, const struct topology *
 	engine_trace_set(s->engine, trace);
 	s->fabric = fabric_new(arena, s->engine);
 	build_nodes(s);
+	build_boards(s);
 	build_links(s);
 	s->link_count = 2 * fabric_link_count(s->fabric);
 	s->gpu_before_s = ARENA_ARRAY(arena, topology->gpu_count + 1, double);

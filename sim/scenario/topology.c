@@ -187,7 +187,7 @@ static void read_profile(struct topology_build *build, struct origin origin, str
 
 static void read_gpu(struct topology_build *build, const struct cfg_node *group)
 {
-	static const char *const known[] = {"name", "profile", "host"};
+	static const char *const known[] = {"name", "profile", "board", "host"};
 	struct reader *reader = build->reader;
 	const char *name = topology_text(reader, group, "name", "gpu");
 	const char *path =
@@ -196,10 +196,11 @@ static void read_gpu(struct topology_build *build, const struct cfg_node *group)
 	const char *profile = name ? cfg_override_text(reader->resolution, path) : NULL;
 	if (!profile)
 		profile = topology_text(reader, group, "profile", "gpu");
-	cfg_only(reader->diag, group, known, build->one_host ? 2 : 3);
+	cfg_only(reader->diag, group, known, build->one_host ? 3 : 4);
 	struct gpu_entry gpu = {.name = name ? name : "?",
 				.origin = cfg_origin(group),
-				.profile = profile ? profile : "?"};
+				.profile = profile ? profile : "?",
+				.board = cfg_text(cfg_child(group, "board"))};
 	topology_name(build, gpu.origin, "gpu", name, true);
 	gpu.host = host_of(build, group, "gpu");
 	if (profile)
