@@ -57,7 +57,7 @@ static double protocol_ratio(const struct library_params *lib, const struct comm
 		ratio *= lib->ll_ratio;
 	else if (protocol == PROTOCOL_LL128)
 		ratio *= shape->node_count > 1 && shape->rank_most == 1 ? lib->ll128_alone_ratio
-									: lib->ll128_ratio;
+									: lib->ll128_goodput_ratio;
 	return ratio;
 }
 
@@ -81,7 +81,7 @@ static double block_Bps(const struct library_params *lib, const struct comm_shap
 	case PROTOCOL_LL:
 		return shape->node_count > 1 ? lib->channel_ll_net_Bps : lib->channel_ll_Bps;
 	case PROTOCOL_LL128:
-		return lib->channel_ll128_Bps * lib->ll128_ratio;
+		return lib->channel_ll128_Bps * lib->ll128_goodput_ratio;
 	default:
 		return tree ? lib->channel_tree_Bps : lib->channel_bandwidth_Bps;
 	}

@@ -120,7 +120,7 @@ static const struct param_row rows[] = {
 		     "NCCL 2.8, src/collectives/device/all_reduce.h: 70 % up, 30 % down"),
 	PARAM_NUMBER(struct library_params, tree_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
 		     "of the links' goodput that trees reach", TUNING),
-	PARAM_NUMBER(struct library_params, ll128_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
+	PARAM_NUMBER(struct library_params, ll128_goodput_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
 		     "of the links' goodput that LL128 reaches",
 		     TUNING ": 0.92, of 120 data bytes in 128"),
 	PARAM_NUMBER(struct library_params, ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.25",

@@ -59,7 +59,7 @@ struct library_params {
 	double block_ll_ratio, block_ll128_ratio, block_simple_ratio;
 	/* Of a tree's block for each way, up and down; with LL and LL128. */
 	double tree_split_ratio, tree_split_ll_ratio;
-	double tree_ratio, ll128_ratio, ll_ratio; /* of the goodput: trees; each protocol */
+	double tree_ratio, ll128_goodput_ratio, ll_ratio; /* of the goodput: trees; each protocol */
 	double ll128_alone_ratio;                 /* LL128, too, where a node has one rank */
 	double ll_nodes_ratio;                    /* hops of LL inside a node, with several nodes */
 	double plateau_ratio;                     /* ... of a ring with Simple, all its hops */

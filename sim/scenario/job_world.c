@@ -10,6 +10,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
+#include "sim/base/vec.h"
 #include "sim/scenario/system.h"
 
 /* Steps left out at least: the first fills queues, the second meets them full. */
@@ -30,11 +31,19 @@ struct job_client {
 	struct job_step *repetitions;
 };
 
+struct storage_place {
+	const struct storage_params *params;
+	size_t host; /* whose it is, or who met it first */
+	struct storage *storage;
+};
+
 struct job_world {
 	struct arena *arena;
 	const struct scenario *scenario;
 	struct system system;
 	struct job_client *clients;
+	VEC(struct storage_place) storages;
+	unsigned reader_count;
 	size_t warm_count, over_count;
 	uint64_t seed;
 };
@@ -230,21 +239,28 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 
 static const char *const host_links[] = {"pcie", "nvlink", "socket", NULL};
 
+/* What reads for a rank: ranks of one process share copying threads and reader. */
+struct rank_reader {
+	size_t host;
+	struct storage *storage;
+	struct input_process *process;
+	unsigned number;
+};
+
 static struct input *build_input(struct job_world *w, struct job_client *client, size_t rank,
-				 struct storage *storage, struct cpu *core)
+				 const struct rank_reader *reader, struct cpu *core)
 {
 	const struct job_entry *entry = client->entry;
-	const struct topology *t = &w->scenario->topology;
-	if (strcmp(entry->input->source, "gpu") == 0)
-		return NULL;
-	const char *host = t->hosts[t->gpus[entry->gpus[rank]].host].name;
+	const char *host = w->scenario->topology.hosts[reader->host].name;
 	const struct input_spec spec = {
 		.arena = w->arena,
 		.engine = w->system.engine,
 		.fabric = w->system.fabric,
 		.name = arena_printf(w->arena, "%s input %zu", entry->name, rank),
 		.params = entry->input,
-		.storage = storage,
+		.process = reader->process,
+		.storage = reader->storage,
+		.reader = reader->number,
 		.guest = w->system.guests[entry->guests[rank]],
 		.core = core,
 		.dma = &w->scenario->dma,
@@ -257,25 +273,44 @@ static struct input *build_input(struct job_world *w, struct job_client *client,
 	return input_new(&spec);
 }
 
-/* A local storage is each host's own, any other one for all. */
-static struct storage *storage_of(struct job_world *w, const struct job_entry *entry, size_t rank,
-				  struct storage *before)
+/* A storage that is not shared is each machine's own; jobs meet on both. */
+static struct storage *storage_of(struct job_world *w, const struct job_entry *entry, size_t host)
 {
-	const struct topology *t = &w->scenario->topology;
-	size_t host = t->gpus[entry->gpus[rank]].host;
 	if (!entry->storage)
 		return NULL;
-	bool same =
-		before && (entry->storage->node[0] || host == t->gpus[entry->gpus[rank - 1]].host);
-	if (same)
+	bool shared = storage_is_shared(entry->storage);
+	for (size_t i = 0; i < w->storages.count; i++) {
+		const struct storage_place *place = &w->storages.items[i];
+		if (place->params == entry->storage && (shared || place->host == host))
+			return place->storage;
+	}
+	const char *source = entry->input->source;
+	struct storage_place *place = VEC_PUSH(w->arena, &w->storages);
+	*place = (struct storage_place){
+		.params = entry->storage,
+		.host = host,
+		.storage = storage_new(
+			w->arena, w->system.engine, w->system.fabric,
+			shared ? arena_printf(w->arena, "%s.%zu", source, w->storages.count)
+			       : arena_printf(w->arena, "%s.%s.%zu",
+					      w->scenario->topology.hosts[host].name, source,
+					      w->storages.count),
+			entry->storage)};
+	return place->storage;
+}
+
+/* The reader of a rank whose machine is host; `before` is that of the rank before. */
+static struct rank_reader reader_of(struct job_world *w, const struct job_entry *entry, size_t host,
+				    bool first, struct rank_reader before)
+{
+	if (!first && entry->input->one_process && before.host == host)
 		return before;
-	return storage_new(
-		w->arena, w->system.engine, w->system.fabric,
-		entry->storage->node[0]
-			? arena_printf(w->arena, "%s.%s", entry->name, entry->input->source)
-			: arena_printf(w->arena, "%s.%s.%s", t->hosts[host].name, entry->name,
-				       entry->input->source),
-		entry->storage);
+	return (struct rank_reader){.host = host,
+				    .storage = storage_of(w, entry, host),
+				    .process = entry->input->one_process
+						       ? input_process_new(w->arena, entry->input)
+						       : NULL,
+				    .number = w->reader_count++};
 }
 
 static bool has_servers(const struct job_entry *entry)
@@ -367,7 +402,7 @@ static bool memory_fits(struct job_world *w, struct job_client *client, size_t r
 static bool build_ranks(struct job_world *w, struct job_client *client, struct job_rank *ranks)
 {
 	const struct job_entry *entry = client->entry;
-	struct storage *storage = NULL;
+	struct rank_reader reader = {0};
 	for (size_t i = 0; i < entry->rank_count; i++) {
 		struct gpu *gpu = w->system.gpus[entry->gpus[i]];
 		struct guest *guest = w->system.guests[entry->guests[i]];
@@ -382,8 +417,19 @@ static bool build_ranks(struct job_world *w, struct job_client *client, struct j
 		};
 		if (!memory_fits(w, client, i, ranks[i].context))
 			return false;
-		storage = storage_of(w, entry, i, storage);
-		ranks[i].input = build_input(w, client, i, storage, core);
+		if (strcmp(entry->input->source, "gpu") == 0)
+			continue;
+		reader = reader_of(w, entry, w->scenario->topology.gpus[entry->gpus[i]].host,
+				   i == 0, reader);
+		if (reader.storage && !storage_reaches(reader.storage, guest)) {
+			job_failed(client,
+				   arena_printf(w->arena, "no route from '%s' to storage '%s'%s%s",
+						guest_name(guest), entry->input->source,
+						entry->storage->node[0] ? " at " : "",
+						entry->storage->node));
+			return false;
+		}
+		ranks[i].input = build_input(w, client, i, &reader, core);
 	}
 	return true;
 }
@@ -407,8 +453,6 @@ static void build_job(struct job_world *w, struct job_client *client)
 		.ranks = ranks,
 		.rank_count = entry->rank_count,
 		.network_round_trip_s = round_trip_s(w, entry),
-		.multiprocessor_ratio = entry->library->multiprocessor_ratio,
-		.memory_traffic_ratio = entry->library->memory_traffic_ratio,
 		.seed = w->seed,
 		.step_done = job_step_done,
 		.ctx = client,

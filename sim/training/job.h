@@ -50,7 +50,6 @@ struct job_spec {
 	const struct job_rank *ranks;
 	size_t rank_count;
 	double network_round_trip_s;
-	double multiprocessor_ratio, memory_traffic_ratio; /* unused: the communicator's */
 	uint64_t seed;
 	/* Called when all ranks have ended a step; false stops the job. */
 	bool (*step_done)(void *ctx, struct job *job, const struct job_step *step);
