@@ -124,15 +124,35 @@ static void note(struct rank *rank)
 	rank->part_since_ps = now_ps;
 }
 
+/* A rank that waits for others because one of them got its input later waits for
+ * input too: up to what that one waited longer. */
+static void count_late_input(struct job *job)
+{
+	int64_t longest_ps = 0;
+	for (size_t i = 0; i < job->spec.rank_count; i++)
+		if (job->ranks[i].spent_ps[PART_INPUT] > longest_ps)
+			longest_ps = job->ranks[i].spent_ps[PART_INPUT];
+	for (size_t i = 0; i < job->spec.rank_count; i++) {
+		int64_t *spent_ps = job->ranks[i].spent_ps;
+		int64_t late_ps = longest_ps - spent_ps[PART_INPUT];
+		if (late_ps > spent_ps[PART_STRAGGLER])
+			late_ps = spent_ps[PART_STRAGGLER];
+		spent_ps[PART_INPUT] += late_ps;
+		spent_ps[PART_STRAGGLER] -= late_ps;
+	}
+}
+
 /* All ranks have ended a step. */
 static void record(struct job *job)
 {
 	int64_t now_ps = engine_now_ps(job->spec.engine), sums_ps[PART_COUNT] = {0};
 	double busy_s = 0, n = (double)job->spec.rank_count;
+	for (size_t i = 0; i < job->spec.rank_count; i++)
+		count_part(&job->ranks[i], now_ps);
+	count_late_input(job);
 	for (size_t i = 0; i < job->spec.rank_count; i++) {
 		struct rank *rank = &job->ranks[i];
 		double rank_busy_s = gpu_context_busy_s(rank->spec->context);
-		count_part(rank, now_ps);
 		for (int k = 0; k < PART_COUNT; k++)
 			sums_ps[k] += rank->spent_ps[k];
 		memset(rank->spent_ps, 0, sizeof rank->spent_ps);

@@ -33,7 +33,7 @@ struct job_step {
 	double kernel_s;    /* computing, at the speed it had */
 	double exposed_s;   /* nothing to compute: gradients that all ranks have handed over
 			       are on their way */
-	double input_s;     /* ... waiting for input */
+	double input_s;     /* ... waiting for input, or for a rank whose input came later */
 	double straggler_s; /* ... gradients that another rank has not handed over yet */
 	double other_s;     /* ... host work of the framework */
 };
