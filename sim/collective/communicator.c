@@ -31,6 +31,21 @@ void comm_fail(struct communicator *comm, const char *reason)
 
 /* ---- making ---- */
 
+/* Where requests from a GPU turn that may not pass from switch to switch: its host,
+ * or the processor there whose memory is across a socket link. */
+static int root_of(struct fabric *fabric, int gpu_node, int host_node)
+{
+	static const char *const kinds[] = {"pcie", "socket", NULL};
+	const struct route *route = fabric_route(fabric, gpu_node, host_node, kinds);
+	if (!route || route->count < 2)
+		return host_node;
+	struct hop last = route->hops[route->count - 1];
+	int nodes[2];
+	fabric_link_nodes(fabric, last.link, &nodes[0], &nodes[1]);
+	bool memory = strcmp(fabric_link_kind(fabric, last.link), "socket") == 0;
+	return memory ? nodes[last.direction] : host_node;
+}
+
 static void rank_init(struct communicator *comm, size_t index)
 {
 	const struct communicator_spec *spec = &comm->spec;
@@ -40,6 +55,9 @@ static void rank_init(struct communicator *comm, size_t index)
 	rank->server = index >= comm->rank_count;
 	rank->gpu_node = rank->place.gpu ? gpu_node(rank->place.gpu) : -1;
 	rank->host_node = fabric_node_find(spec->fabric, host_name(guest_host(guest)));
+	rank->root_node = rank->host_node;
+	if (rank->place.gpu)
+		rank->root_node = root_of(spec->fabric, rank->gpu_node, rank->host_node);
 	while (spec->ranks[rank->guest_index].guest != guest)
 		rank->guest_index++;
 	rank->core = rank->place.core;

@@ -63,6 +63,7 @@ struct rank_state {
 	bool server;
 	int gpu_node; /* -1: host memory */
 	int host_node;
+	int root_node;      /* of its GPU: the root complex, where PCIe ends */
 	size_t guest_index; /* first rank in the same guest */
 	struct cpu *core;   /* its network thread's; NULL: it needs none */
 	struct cpu **reduce_cores;

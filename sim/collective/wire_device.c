@@ -68,10 +68,14 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct lane
 	if (comm->library->peer_to_peer && !virtual &&
 	    lane_route(comm, lane, a->gpu_node, b->gpu_node, pcie_kinds))
 		return true;
+	if (comm->library->peer_to_peer && virtual &&
+	    lane_route(comm, lane, a->gpu_node, a->root_node, pcie_kinds) &&
+	    lane_route(comm, lane, a->root_node, b->root_node, pcie_kinds) &&
+	    lane_route(comm, lane, b->root_node, b->gpu_node, pcie_kinds))
+		return true;
+	*lane = (struct lane){.rate_ratio = 1, .leaves = true};
 	if (!lane_to_host(comm, lane, a) || !lane_from_host(comm, lane, b))
 		return false;
-	if (comm->library->peer_to_peer && virtual)
-		return true;
 	lane_memory(lane, guest_host(a->place.guest), 2 * DRAM_PER_DMA);
 	way->hop_count = 2;
 	return true;

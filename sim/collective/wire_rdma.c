@@ -20,10 +20,9 @@ enum attach { ATTACH_DEVICE, ATTACH_HOST, ATTACH_GUEST, ATTACH_COUNT };
 static int attach_node(const struct communicator *comm, const struct rank_state *rank,
 		       enum attach attach)
 {
-	bool peer = comm->library->gpudirect && rank->place.gpu &&
-		    guest_params(rank->place.guest)->kind != GUEST_VM;
-	if (attach == ATTACH_DEVICE && peer)
-		return rank->gpu_node;
+	bool virtual = guest_params(rank->place.guest)->kind == GUEST_VM;
+	if (attach == ATTACH_DEVICE && comm->library->gpudirect && rank->place.gpu)
+		return virtual ? rank->root_node : rank->gpu_node;
 	return attach == ATTACH_GUEST ? guest_node(rank->place.guest) : rank->host_node;
 }
 
@@ -36,12 +35,12 @@ static bool add_end(struct communicator *comm, struct lane *lane, const struct r
 		lane_memory(lane, host, DRAM_PER_DMA);
 		return true;
 	}
-	if (attach_node(comm, rank, attach) == rank->gpu_node)
-		return true;
+	int node = attach_node(comm, rank, attach);
+	if (comm->library->gpudirect && attach == ATTACH_DEVICE)
+		return sends ? lane_route(comm, lane, rank->gpu_node, node, rdma_kinds)
+			     : lane_route(comm, lane, node, rank->gpu_node, rdma_kinds);
 	if (!(sends ? lane_to_host(comm, lane, rank) : lane_from_host(comm, lane, rank)))
 		return false;
-	if (comm->library->gpudirect && attach == ATTACH_DEVICE)
-		return true;
 	lane_memory(lane, host, 2 * DRAM_PER_DMA);
 	lane->staged_count++;
 	return true;

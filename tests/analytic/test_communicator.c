@@ -170,6 +170,30 @@ static void peers_meet_in_the_switch_or_higher_up(void)
 	CHECK_PS(pcie_time_ps(GUEST_BARE, false, 8e9), 2 * ((6 + 4) * US + 5 * CHUNK_PS));
 }
 
+/* As in a server with two processors: each has its part of the memory behind a
+ * socket link, and its GPUs behind a switch. */
+static void a_virtual_machines_peers_turn_at_the_processor(void)
+{
+	static const char *const switches[] = {"plx0", "plx0", "plx1", "plx1"};
+	struct comm_world *w = comm_world_new();
+	w->guest_params.kind = GUEST_VM;
+	size_t host = comm_host(w);
+	for (size_t i = 0; i < 4; i++)
+		comm_link(w, "pcie", gpu_name(w->gpus[comm_gpu(w, host)]), switches[i], RATE_BPS,
+			  0);
+	for (size_t i = 0; i < 2; i++) {
+		comm_link(w, "pcie", switches[2 * i], i ? "cpu1" : "cpu0", 2 * RATE_BPS, 0);
+		comm_link(w, "socket", "h0", i ? "cpu1" : "cpu0", RATE_BPS / 100, 1e-6);
+	}
+	comm_link(w, "socket", "cpu0", "cpu1", RATE_BPS / 2, 1e-6);
+	comm_all(w, comm_make(w, "job"), ALL_REDUCE, 4 * CHUNK_B, 0);
+	comm_run(w);
+	/* The link between processors has half the rate and sets the pace of the ring,
+	 * which crosses it once each way. Memory is not in the way. */
+	CHECK_PS(w->done_ps[0], 6 * 2 * CHUNK_PS + US);
+	arena_free(w->arena);
+}
+
 /* A GPU between two others does not forward; a switch does. */
 static void nvlink_does_not_lead_through_a_gpu(void)
 {
@@ -279,6 +303,7 @@ int main(void)
 		TEST(a_late_rank_holds_up_its_neighbours),
 		TEST(a_slow_link_sets_the_pace),
 		TEST(peers_meet_in_the_switch_or_higher_up),
+		TEST(a_virtual_machines_peers_turn_at_the_processor),
 		TEST(nvlink_does_not_lead_through_a_gpu),
 		TEST(its_kernels_hold_multiprocessors),
 		TEST(memory_bandwidth_is_shared_with_kernels),
