@@ -21,25 +21,42 @@ struct fitting {
 	FILE *progress;
 	const char *broken;
 	struct fit_result *result;
-	size_t first, count; /* the stage's parameters */
+	const struct fit_stage_result *stage; /* at work */
+	const struct cfg_node *with;          /* further profiles that it sees; NULL: none */
+	size_t first, count;                  /* the stage's parameters */
 	const struct dataset_row *rows[FIT_ROWS_MAX];
 	size_t row_count;
 	bool failed;
 };
 
-/* Every parameter so far at its value; of those of one path the last stage's. */
+/* Whether the stage at work is to see what an earlier one found. */
+static bool sees(const struct fitting *f, const struct fit_stage_result *earlier)
+{
+	for (size_t i = 0; i < earlier->profile_count; i++) {
+		for (size_t k = 0; k < f->stage->profile_count; k++)
+			if (strcmp(earlier->profiles[i], f->stage->profiles[k]) == 0)
+				return true;
+		for (size_t k = 0; f->with && k < cfg_count(f->with); k++)
+			if (cfg_text(cfg_at(f->with, k)) &&
+			    strcmp(earlier->profiles[i], cfg_text(cfg_at(f->with, k))) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* The parameters that the stage at work sees, and its own, at their values. */
 static size_t current_values(const struct fitting *f, struct draw_value *draws)
 {
-	const struct fitted_parameter *parameters = f->result->parameters;
-	size_t count = 0, end = f->first + f->count;
-	for (size_t i = 0; i < end; i++) {
-		bool replaced = false;
-		for (size_t k = i + 1; k < end && !replaced; k++)
-			replaced = strcmp(parameters[i].path, parameters[k].path) == 0;
-		if (!replaced)
+	const struct fit_result *result = f->result;
+	size_t count = 0;
+	for (const struct fit_stage_result *stage = result->stages; stage < f->stage; stage++)
+		for (size_t i = 0; sees(f, stage) && i < stage->count; i++)
 			draws[count++] =
-				(struct draw_value){parameters[i].path, parameters[i].value};
-	}
+				(struct draw_value){result->parameters[stage->first + i].path,
+						    result->parameters[stage->first + i].value};
+	for (size_t i = f->first; i < f->first + f->count; i++)
+		draws[count++] = (struct draw_value){result->parameters[i].path,
+						     result->parameters[i].value};
 	return count;
 }
 
@@ -307,9 +324,12 @@ static void read_profiles(struct fitting *f, const struct cfg_node *node,
 static void run_stage(struct fitting *f, const struct cfg_node *node,
 		      struct fit_stage_result *stage)
 {
-	static const char *const known[] = {"profile", "dataset", "rows", "note", "parameters"};
+	static const char *const known[] = {"profile", "with", "dataset",
+					    "rows",    "note", "parameters"};
 	*stage = (struct fit_stage_result){0};
 	cfg_only(f->diag, node, known, sizeof known / sizeof known[0]);
+	f->stage = stage;
+	f->with = cfg_child(node, "with");
 	read_profiles(f, node, stage);
 	read_rows(f, node);
 	if (diag_count(f->diag) == 0)

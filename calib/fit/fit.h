@@ -2,7 +2,7 @@
 /* Fitting simulator parameters to measured rows.
  *
  * A fit file (calib/fit/x.cfg) says which parameters are fitted to which rows,
- * in stages, each stage with the results of those before it:
+ * in stages:
  *
  *   fit = { stages = (
  *     { profile = "gtx-1050ti"; dataset = "flexdirect_1050ti"; rows = ["baseline"];
@@ -10,9 +10,10 @@
  * high = "3"; } ); note = "..."; } ); };
  *
  * Rows are those of role fit whose label has every text of `rows` in it, as whole
- * words: a test row is not even looked at. Where stages fit a parameter of one
- * path, the last of them so far counts. `profile` may be a list: each of those
- * profiles then holds what the stage finds. A stage minimises
+ * words: a test row is not even looked at. `profile` may be a list: each of those
+ * profiles then holds what the stage finds. A stage sees what earlier ones found
+ * for a profile of its own, and for those that `with` lists: what will be in force
+ * when its rows are predicted. It minimises
  *   sum over rows of (ln(predicted / measured) / s)^2,
  *   s^2 = 0.005^2 + (rounding of the printed number)^2 / 3
  * (0.5 % of run-to-run spread is an assumption) by Nelder-Mead on the logarithm

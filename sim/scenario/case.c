@@ -449,6 +449,7 @@ static void read_world(struct case_reader *c)
 		case_jobs_want(c);
 	read_topology(reader, file, path, &c->scenario->topology);
 	apply_gpu_profiles(c);
+	apply_profile(c); /* the last word: it outranks what is known of a GPU in general */
 	read_stack(c);
 	if (!case_is_job(c))
 		read_runtime(c);
