@@ -56,9 +56,10 @@ static const struct param_row rows[] = {
 	HOP_ROW(tree_net_ll_s, "5.0 us", "tree, network, LL"),
 	HOP_ROW(tree_net_ll128_s, "8.5 us", "tree, network, LL128"),
 	HOP_ROW(tree_net_simple_s, "14.0 us", "tree, network, Simple"),
-	PARAM_NUMBER(struct library_params, wire_nvlink_s, QUANTITY_TIME, 0, 1, "0.5 us",
-		     "latency of the wire that a hop over NVLink contains",
-		     "assumption: the default latency of an nvlink link"),
+	PARAM_NUMBER(
+		struct library_params, wire_nvlink_s, QUANTITY_TIME, 0, 1, "1 us",
+		"latency of the wire that a hop over NVLink contains",
+		"assumption: two nvlink links at their default latency, a switch between them"),
 	PARAM_NUMBER(struct library_params, wire_pci_s, QUANTITY_TIME, 0, 1, "0.6 us",
 		     "latency of the wire that a hop over PCIe contains",
 		     "assumption: two pcie links at their default latency"),
