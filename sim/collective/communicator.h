@@ -57,8 +57,8 @@ void communicator_open(struct communicator *comm, event_fn *fn, void *ctx, uint6
 
 struct collective_request {
 	enum collective collective;
-	double size_B;     /* > 0 */
-	const char *label; /* trace; borrowed */
+	double size_B;                                           /* > 0 */
+	const char *label;                                       /* trace; borrowed */
 	void (*rank_done)(void *ctx, uint64_t arg, size_t rank); /* may be NULL */
 	event_fn *done;                                          /* all ranks; may be NULL */
 	void *ctx;
