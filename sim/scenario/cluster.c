@@ -65,7 +65,7 @@ static void add_machines(struct cluster *cluster, const struct machine *machine,
 		const char *copy = arena_printf(arena, "%s%zu", name, i);
 		const char **nodes = ARENA_ARRAY(arena, ports + 1, const char *);
 		for (size_t p = 0; p < ports; p++)
-			nodes[p] = arena_printf(arena, "%s.%s", copy, machine->ports.items[p]);
+			nodes[p] = machine_node(build, copy, machine->ports.items[p]);
 		machine_add(build, machine, cfg_origin(group), copy);
 		*VEC_PUSH(arena, &cluster->places) = (struct place){copy, nodes, ports};
 	}
@@ -120,8 +120,7 @@ static const struct wiring_kind *wiring_of(struct topology_build *build,
 					   const struct cfg_node *group)
 {
 	struct reader *reader = build->reader;
-	const char *said = cfg_override_text(reader->resolution, "wiring.kind");
-	const char *name = said ? said : topology_text(reader, group, "kind", "network");
+	const char *name = topology_text(reader, group, "kind", "network");
 	const struct wiring_kind *kind = name ? wiring_kind_find(name) : NULL;
 	if (name && !kind) {
 		const char **names = ARENA_ARRAY(reader->arena, wiring_kind_count(), const char *);

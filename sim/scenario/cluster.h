@@ -31,6 +31,8 @@ struct machine { /* a template */
  * the names of guests and links in paths. NULL after errors. */
 const struct machine *machine_read(struct topology_build *build, struct origin origin,
 				   const char *name, const char *path, const char *tag);
+/* The name in a copy of what the template calls name. */
+const char *machine_node(struct topology_build *build, const char *copy, const char *name);
 /* Adds a copy called name. */
 void machine_add(struct topology_build *build, const struct machine *machine, struct origin origin,
 		 const char *name);

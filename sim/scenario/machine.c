@@ -115,8 +115,7 @@ const struct machine *machine_read(struct topology_build *build, struct origin o
 	return machine;
 }
 
-/* The name in the copy of what is called name in the template. */
-static const char *copied(struct topology_build *build, const char *copy, const char *name)
+const char *machine_node(struct topology_build *build, const char *copy, const char *name)
 {
 	return strcmp(name, "host") == 0 ? copy
 					 : arena_printf(build->reader->arena, "%s.%s", copy, name);
@@ -135,28 +134,28 @@ void machine_add(struct topology_build *build, const struct machine *machine, st
 	for (size_t i = 0; i < own->guests.count; i++) {
 		struct guest_entry *guest = VEC_PUSH(arena, &build->guests);
 		*guest = own->guests.items[i];
-		guest->name = copied(build, name, guest->name);
+		guest->name = machine_node(build, name, guest->name);
 		guest->host = host;
 		topology_name(build, origin, "guest", guest->name, true);
 	}
 	for (size_t i = 0; i < own->gpus.count; i++) {
 		struct gpu_entry *gpu = VEC_PUSH(arena, &build->gpus);
 		*gpu = own->gpus.items[i];
-		gpu->name = copied(build, name, gpu->name);
+		gpu->name = machine_node(build, name, gpu->name);
 		gpu->host = host;
 		topology_name(build, origin, "gpu", gpu->name, true);
 	}
 	for (size_t i = 0; i < own->switches.count; i++) {
 		const char **node = VEC_PUSH(arena, &build->switches);
-		*node = copied(build, name, own->switches.items[i]);
+		*node = machine_node(build, name, own->switches.items[i]);
 		topology_name(build, origin, "switch", *node, true);
 	}
 	for (size_t i = 0; i < own->links.count; i++) {
 		struct link_entry *link = VEC_PUSH(arena, &build->links);
 		*link = own->links.items[i];
-		link->name = copied(build, name, link->name);
-		link->ends[0] = copied(build, name, link->ends[0]);
-		link->ends[1] = copied(build, name, link->ends[1]);
+		link->name = machine_node(build, name, link->name);
+		link->ends[0] = machine_node(build, name, link->ends[0]);
+		link->ends[1] = machine_node(build, name, link->ends[1]);
 		topology_name(build, origin, "link", link->name, false);
 	}
 }

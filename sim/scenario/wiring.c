@@ -61,20 +61,10 @@ static void add(struct cabling *cabling, const char *name, const char *a, const 
 	*VEC_PUSH(build->reader->arena, &build->links) = link;
 }
 
-/* A port's node without its machine's name: "nic0" of "n0.nic0". */
-static const char *short_name(const struct place *place, const char *node)
-{
-	size_t length = strlen(place->name);
-	bool longer = strncmp(node, place->name, length) == 0 && node[length] == '.';
-	return longer ? node + length + 1 : node;
-}
-
 void cabling_port(struct cabling *cabling, size_t place, size_t port, const char *to)
 {
-	const struct place *at = &cabling->places[place];
-	const char *node = at->ports[port];
-	const char *name = WIRING_TEXT(cabling, "%s.%s", at->name, short_name(at, node));
-	add(cabling, name, node, node_of(cabling, to), 1, 0);
+	const char *node = cabling->places[place].ports[port];
+	add(cabling, node, node, node_of(cabling, to), 1, 0);
 }
 
 void cabling_ports(struct cabling *cabling, size_t place, const char *to)

@@ -11,7 +11,7 @@
  * traffic spreads so is one node. What static routing loses by collisions is not
  * in this.
  *
- * Nodes are called "fabric.<switch>", links "fabric.<machine>.<port>" and
+ * Nodes are called "fabric.<switch>", links "fabric.<port's node>" and
  * "fabric.<a>-<b>".
  */
 #ifndef FARWIRE_SCENARIO_WIRING_H

@@ -193,6 +193,66 @@ static void names_decide_among_equals_the_same_both_ways(void)
 	}
 }
 
+static void slot(struct map *map, const char *name, const char *a, const char *b)
+{
+	const struct link_traits traits = {
+		.capacity_Bps = {1e9, 1e9}, .latency_s = 1e-7, .own_packets = true};
+	fabric_link_add(map->fabric, name, "pcie", node(map, a), node(map, b), &traits);
+}
+
+/* x and y are at different networks; box has an adapter in each. Through its PCIe
+ * would be shorter than the cable between the networks, but no adapter forwards. */
+static void a_third_machine_is_no_thoroughfare(void)
+{
+	struct map map = open_map();
+	slot(&map, "x-slot", "x", "x-nic");
+	slot(&map, "y-slot", "y", "y-nic");
+	slot(&map, "box-a", "box", "box-nic-a");
+	slot(&map, "box-b", "box", "box-nic-b");
+	join(&map, "x-port", "infiniband", "x-nic", "net-a", 1e-6);
+	join(&map, "y-port", "infiniband", "y-nic", "net-b", 1e-6);
+	join(&map, "port-a", "infiniband", "box-nic-a", "net-a", 1e-6);
+	join(&map, "port-b", "infiniband", "box-nic-b", "net-b", 1e-6);
+	/* Where there is no other way it is one: a gateway. */
+	CHECK_TEXT(way(&map, "x", "y", NULL),
+		   "+x-slot +x-port -port-a -box-a +box-b +port-b -y-port -y-slot");
+	join(&map, "far", "infiniband", "net-a", "net-b", 9e-6);
+	CHECK_TEXT(way(&map, "x", "y", NULL), "+x-slot +x-port +far -y-port -y-slot");
+	CHECK_TEXT(way(&map, "y", "x", NULL), "+y-slot +y-port -far -x-port -x-slot");
+	/* It is at home in its own machine. */
+	CHECK_TEXT(way(&map, "box-nic-a", "y", NULL), "-box-a +box-b +port-b -y-port -y-slot");
+	arena_free(map.arena);
+}
+
+/* Many routes, asked for again in another order: each is the one found first. */
+static void routes_are_kept_apart(void)
+{
+	enum { LEAVES = 40 };
+	static const char *const other[] = {"roce", NULL};
+	struct map map = open_map();
+	const struct route *first[LEAVES][LEAVES];
+	int leaves[LEAVES];
+	for (int i = 0; i < LEAVES; i++) {
+		const char *name = arena_printf(map.arena, "leaf%d", i);
+		join(&map, arena_printf(map.arena, "cable%d", i), "ethernet", name, "hub", 1e-6);
+		leaves[i] = node(&map, name);
+	}
+	for (int i = 0; i < LEAVES; i++)
+		for (int j = 0; j < LEAVES; j++)
+			first[i][j] = fabric_route(map.fabric, leaves[i], leaves[j], NULL);
+	for (int j = LEAVES - 1; j >= 0; j--)
+		for (int i = 0; i < LEAVES; i++) {
+			const struct route *again =
+				fabric_route(map.fabric, leaves[i], leaves[j], NULL);
+			CHECK(again == first[i][j] && again->count == (i == j ? 0 : 2));
+			if (i != j) {
+				CHECK(again->hops[0].link == i && again->hops[1].link == j);
+				CHECK(!fabric_route(map.fabric, leaves[i], leaves[j], other));
+			}
+		}
+	arena_free(map.arena);
+}
+
 static void only_the_asked_kinds_are_taken(void)
 {
 	static const char *const rdma[] = {"roce", "infiniband", NULL};
@@ -433,6 +493,8 @@ static const struct test tests[] = {
 	TEST(fewer_hops_win_among_equal_latencies),
 	TEST(names_decide_among_equals_the_same_both_ways),
 	TEST(only_the_asked_kinds_are_taken),
+	TEST(a_third_machine_is_no_thoroughfare),
+	TEST(routes_are_kept_apart),
 	TEST(links_are_two_resources),
 	TEST(packets_and_their_overhead),
 	TEST(links_with_packets_of_their_own),

@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Clusters that cannot be: sizes that do not fit, names that are not there, machines
+# that nothing joins. Each with its place and what to write instead.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+# A topology of its own machine and network, edited by sed.
+cluster_of() {
+	cat >whole.cfg <<'END'
+topology = {
+	name = "own";
+	cluster = { machine = "box.cfg"; count = 3;
+		servers = ["files"];
+		network = { kind = "switch"; ports = 8;
+			link = { kind = "ethernet"; bandwidth = "10 Gbit/s"; }; }; };
+};
+END
+	sed "$1" whole.cfg >own.cfg
+}
+machine_of() {
+	cat >whole-box.cfg <<'END'
+machine = {
+	host = { cores = 4; };
+	gpus = ( { name = "gpu0"; profile = "gtx-1080"; } );
+	switches = ["nic0"];
+	links = ( { name = "slot"; kind = "pcie"; ends = ["host", "gpu0"]; },
+		{ name = "nic-slot"; kind = "pcie"; ends = ["host", "nic0"]; } );
+	ports = ["nic0"];
+};
+END
+	sed "$1" whole-box.cfg >box.cfg
+}
+own='run --topology own.cfg --set case.gpus=3 --set case.transport=tcp --draws 0 -q'
+
+cluster_of ''
+machine_of ''
+# shellcheck disable=SC2086 # words of a command
+expect 0 '' $own
+# shellcheck disable=SC2086
+expect 0 '' $own --set cluster.network=ethernet-1 --set cluster.count=4
+# shellcheck disable=SC2086
+expect 2 "^--set: unknown parameter 'wiring\.port' \(did you mean 'wiring\.ports'" $own --set wiring.port=9
+verdict 'clusters.a_good_one_runs'
+
+# what is wrong in the topology, by sed; where and what is said of it
+# shellcheck disable=SC2086
+while IFS='|' read -r edit message; do
+	cluster_of "$edit"
+	expect 2 "$message" $own
+done <<'END'
+s/ports = 8/ports = 3/|^own\.cfg:5: network: a switch of 3 ports is too small for 4 cables
+s/"switch"; ports = 8/"cable"/|^own\.cfg:5: network: a cable joins two machines, not 4
+s/"switch"; ports = 8/"torus"; x = 3; y = 1/|^own\.cfg:5: network: a torus of 3 x 1 x 1 has 3 places for 4 machines
+s/"switch"; ports = 8/"dragonfly"; groups = 1; routers_per_group = 1/|^own\.cfg:5: network: a dragonfly of 1 x 1 x 2 has 2 places for 4 machines
+s/"switch"; ports = 8/"dragonfly"; global_latency = "1 us"/|^own\.cfg:5: network: global_latency must be longer
+s/"switch"; ports = 8/"fat_tree"; ports_per_leaf = 2; leaves = 1/|^own\.cfg:5: network: 4 machines need 2 leaves of 2 machines, there are 1
+s/"switch"; ports = 8/"fattree"/|^own\.cfg:5: network: no kind of wiring is called 'fattree' \(did you mean 'fat_tree'
+s/ports = 8/port = 8/|^own\.cfg:5: network: unknown key 'port' \(did you mean 'ports'
+s/bandwidth/bandwith/|^own\.cfg:6: link 'network': unknown key 'bandwith' \(did you mean 'bandwidth'
+s/link = { .* }; }; };/}; };/|^own\.cfg:5: network: link is missing
+s/count = 3/count = 3; ports = 2/|^own\.cfg:3: cluster: ports = 2, machine 'box\.cfg' has 1
+s/count = 3/cout = 3/|^own\.cfg:3: cluster: unknown key 'cout' \(did you mean 'count'
+s/"box.cfg"/"dgx1-v10"/|^own\.cfg:3: machine 'dgx1-v10' is not there \(did you mean 'dgx1-v100'
+s/"box.cfg"/"t320"/|t320\.cfg: machine 't320': no group .machine
+s/"files"/"n1"/|^own\.cfg:4: server 'n1': the name is taken
+s/name = "own"/hosts = ( { name = "n0"; } )/|^own\.cfg:3: host 'n0': the name is taken
+END
+cluster_of 's/network = {.*/network = "ethernet-11"; };/; /link = /d'
+# shellcheck disable=SC2086
+expect 2 "^own\.cfg:5: network 'ethernet-11' is not there \(did you mean 'ethernet-1" $own
+cluster_of '/servers/d; s/network = {.*/};/; /link = /d'
+# shellcheck disable=SC2086
+expect 2 '^own\.cfg:3: cluster: nothing joins its 3 machines' $own
+verdict 'clusters.wrong_clusters'
+
+cluster_of ''
+# shellcheck disable=SC2086
+while IFS='|' read -r edit message; do
+	machine_of "$edit"
+	expect 2 "$message" $own
+done <<'END'
+s/ports = ."nic0".;/ports = ["nic1"];/|^box\.cfg:7: machine 'box\.cfg': ports: no node is called 'nic1'
+s/ports = ."nic0".;//|^own\.cfg:5: network: 'n0' has no port
+s/host = { cores = 4; };/host = { core = 4; };/|box\.cfg:2: host 'host': unknown key 'core' \(did you mean 'cores'
+s/ends = ."host", "gpu0"./ends = ["host", "gpu1"]/|box\.cfg:5: link 'slot': no host, guest, gpu or switch is called 'gpu1' \(did you mean 'gpu0'
+s/switches/switch/|box\.cfg:4: unknown key 'switch' \(did you mean 'switches'
+s/profile = "gtx-1080"/host = "host"; profile = "gtx-1080"/|box\.cfg:3: unknown key 'host'
+END
+verdict 'clusters.wrong_machines'

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Clusters: how many machines under which names, ways through each kind of wiring,
+ * capacities between halves, and the parameters that are read once. */
+#include <time.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/num.h"
+#include "sim/scenario/system.h"
+#include "sim/scenario/wiring.h"
+#include "tests/test.h"
+
+static struct arena *arena;
+static struct diag *diag; /* of the last case */
+
+static const struct scenario *read_case(const char *const *settings)
+{
+	enum { SETTINGS_MAX = 24 };
+	struct setting list[SETTINGS_MAX];
+	struct case_request request = {.settings = list, .data_root = data_root_find(arena)};
+	diag = diag_new(arena);
+	for (; *settings; settings++)
+		list[request.setting_count++] = (struct setting){*settings, {"--set", 0}};
+	const struct scenario *scenario = case_read(arena, diag, &request);
+	diag_print(diag, stdout);
+	CHECK(scenario != NULL);
+	return scenario;
+}
+#define READ(...) read_case((const char *const[]){__VA_ARGS__, NULL})
+
+static struct system *build(const struct scenario *scenario)
+{
+	struct system *system = ARENA_NEW(arena, struct system);
+	system_build(system, arena, &scenario->topology, NULL);
+	return system;
+}
+
+/* The links of the way that RDMA takes, in order. */
+static const char *way(struct system *system, const char *from, const char *to)
+{
+	static const char *const kinds[] = {"pcie", "socket", "infiniband", "roce", NULL};
+	int a = fabric_node_find(system->fabric, from), b = fabric_node_find(system->fabric, to);
+	if (!CHECK(a >= 0 && b >= 0))
+		return "?";
+	const struct route *route = fabric_route(system->fabric, a, b, kinds);
+	const char *text = "";
+	for (size_t i = 0; route && i < route->count; i++)
+		text = arena_printf(arena, "%s%s%s", text, i ? " " : "",
+				    fabric_link_name(system->fabric, route->hops[i].link));
+	return route ? text : "none";
+}
+
+static double capacity_Bps(const struct topology *topology, const char *link)
+{
+	for (size_t i = 0; i < topology->link_count; i++)
+		if (strcmp(topology->links[i].name, link) == 0)
+			return topology->links[i].traits.capacity_Bps[0];
+	printf("  no link %s\n", link);
+	return 0;
+}
+
+#define C4140   "case.topology=c4140-m"
+#define EDR_Bps 12.5e9
+
+/* ---- machines ---- */
+
+static void as_many_machines_as_the_job_needs(void)
+{
+	/* four GPUs a machine */
+	const struct scenario *one = READ(C4140, "case.gpus=4");
+	const struct scenario *two = READ(C4140, "case.gpus=5");
+	const struct scenario *spread = READ(C4140, "case.gpus=5", "case.gpus_per_machine=1");
+	const struct scenario *fixed = READ(C4140, "case.gpus=4", "cluster.count=3");
+	if (!one || !two || !spread || !fixed)
+		return;
+	CHECK(one->topology.host_count == 1 && one->topology.gpu_count == 4);
+	CHECK(two->topology.host_count == 2 && two->topology.gpu_count == 8);
+	CHECK(spread->topology.host_count == 5);
+	CHECK(fixed->topology.host_count == 3);
+	CHECK_TEXT(two->topology.hosts[1].name, "n1");
+	CHECK_TEXT(two->topology.guests[1].name, "n1.os");
+	CHECK_TEXT(two->topology.gpus[7].name, "n1.gpu3");
+	CHECK(two->topology.gpus[7].host == 1 && two->topology.guests[1].host == 1);
+	CHECK(two->jobs[0].guests[4] == 1);
+}
+
+/* One record for all copies, and one setting changes all of them. */
+static void parameters_are_read_once(void)
+{
+	const struct scenario *s =
+		READ(C4140, "case.gpus=64", "link.network.bandwidth=25 Gbit/s", "host.node.cores=7",
+		     "guest.os.kind=vm", "link.slot3.lanes=8", "gpu.*.profile=p100-sxm2");
+	const struct scenario *small = READ(C4140, "case.gpus=4");
+	if (!s || !small)
+		return;
+	CHECK(s->topology.hosts[15].params.cores_count == 7);
+	CHECK(s->topology.guests[9].params.kind == GUEST_VM);
+	CHECK_TEXT(s->topology.gpus[63].profile, "p100-sxm2");
+	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.n3.nic0"), 25e9 / 8, 1e-12);
+	CHECK_NEAR(capacity_Bps(&s->topology, "n15.slot3"),
+		   capacity_Bps(&s->topology, "n15.slot2") / 2, 1e-12);
+	CHECK(cfg_param_count(s->resolution) == cfg_param_count(small->resolution));
+	CHECK(cfg_param_find(s->resolution, "link.network.bandwidth") != NULL);
+	CHECK(cfg_param_find(s->resolution, "link.fabric.n0.nic0.bandwidth") == NULL);
+}
+
+/* A guest's messages cross the host's PCIe, where the GPUs' copies are. */
+static void guests_share_their_hosts_slots(void)
+{
+	static const char *const tcp[] = {"ethernet", "pcie", "socket", NULL};
+	const struct scenario *s = READ("case.topology=closer2018-gtx1080", "case.gpus=4",
+					"case.transport=tcp", "case.guest=vm");
+	if (!s)
+		return;
+	struct system *system = build(s);
+	const struct route *route =
+		fabric_route(system->fabric, fabric_node_find(system->fabric, "n0.vm"),
+			     fabric_node_find(system->fabric, "n1.os"), tcp);
+	static const char *const expected[] = {"n0.vm-host",     "n0.chipset", "fabric.n0.nic0",
+					       "fabric.n1.nic0", "n1.chipset", "n1.os-host"};
+	if (!CHECK(route && route->count == 6))
+		return;
+	for (size_t i = 0; i < 6; i++)
+		CHECK_TEXT(fabric_link_name(system->fabric, route->hops[i].link), expected[i]);
+	CHECK(s->topology.guests[s->jobs[0].guests[2]].host == 1);
+	CHECK_TEXT(s->topology.guests[s->jobs[0].guests[2]].name, "n1.vm");
+}
+
+static double step_s(const char *board)
+{
+	const struct scenario *s =
+		READ("case.topology=gce-8xk80", "case.gpus=2", "case.transport=tcp", board);
+	if (!s)
+		return 0;
+	struct world_outcome outcome = world_run(arena, s, 1, NULL);
+	CHECK(!outcome.broken && !outcome.jobs[0].failed);
+	return job_run_step_s(&outcome.jobs[0]);
+}
+
+/* Power for 1.6 of two dies: kernels of both take 1 / 0.8 times as long. Only
+ * what the other die does not compute beside is as fast as before. */
+static void dies_of_a_board_share_its_power(void)
+{
+	double free_s = step_s("gpu.k80.board=1"), shared_s = step_s("gpu.k80.board=0.8");
+	CHECK(shared_s > 1.2 * free_s && shared_s < 1.26 * free_s);
+}
+
+/* ---- wirings ---- */
+
+static void a_switch_joins_all_ports(void)
+{
+	const struct scenario *s =
+		READ("case.topology=c10-p100", "case.gpus=6", "case.transport=tcp");
+	if (!s)
+		return;
+	/* 3 machines of 2 ports, and two servers */
+	size_t cables = 0;
+	for (size_t i = 0; i < s->topology.link_count; i++)
+		cables += strncmp(s->topology.links[i].name, "fabric.", 7) == 0;
+	CHECK(cables == 3 * 2 + 2);
+	CHECK(capacity_Bps(&s->topology, "fabric.file-server") > 0);
+}
+
+/* Leaves of 18 ports: 18 machines of one port each. */
+static void a_fat_tree_has_leaves_and_a_spine(void)
+{
+	const struct scenario *s = READ(C4140, "case.gpus=144"); /* 36 machines, a file server */
+	if (!s)
+		return;
+	struct system *system = build(s);
+	CHECK_TEXT(way(system, "n0.gpu0", "n17.gpu0"), "n0.slot0 n0.nic-slot0 fabric.n0.nic0 "
+						       "fabric.n17.nic0 n17.nic-slot0 n17.slot0");
+	CHECK_TEXT(way(system, "n0.gpu2", "n18.gpu1"),
+		   "n0.slot2 n0.sockets n0.nic-slot0 fabric.n0.nic0 fabric.leaf0-spine "
+		   "fabric.leaf1-spine fabric.n18.nic0 n18.nic-slot0 n18.slot1");
+	CHECK_TEXT(way(system, "n18.gpu1", "n0.gpu2"),
+		   "n18.slot1 n18.nic-slot0 fabric.n18.nic0 fabric.leaf1-spine fabric.leaf0-spine "
+		   "fabric.n0.nic0 n0.nic-slot0 n0.sockets n0.slot2");
+	CHECK(fabric_node_find(system->fabric, "fabric.leaf2") >= 0); /* the file server's */
+	CHECK(fabric_node_find(system->fabric, "fabric.leaf3") < 0);
+	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.leaf0-spine"), 18 * EDR_Bps, 1e-12);
+}
+
+/* Between two full leaves go as many bytes as their uplinks carry: of 18 pairs of
+ * machines each gets the whole of its port at 1:1 and a quarter at 4:1. */
+static void oversubscription_divides_the_bisection(void)
+{
+	static const char *const ratios[] = {"wiring.oversubscription=1",
+					     "wiring.oversubscription=4"};
+	static const double shares[] = {1, 0.25};
+	for (size_t r = 0; r < 2; r++) {
+		const struct scenario *s = READ(C4140, "case.gpus=144", ratios[r]);
+		if (!s)
+			return;
+		struct system *system = build(s);
+		struct flow_id flows[18];
+		for (int i = 0; i < 18; i++) {
+			struct flow_spec flow = {.size = 1e9};
+			const struct route *route = fabric_route(
+				system->fabric,
+				fabric_node_find(system->fabric,
+						 arena_printf(arena, "n%d.nic0", i)),
+				fabric_node_find(system->fabric,
+						 arena_printf(arena, "n%d.nic0", i + 18)),
+				NULL);
+			for (size_t h = 0; h < route->count; h++)
+				flow.uses[flow.use_count++] = (struct flow_use){
+					fabric_link_resource(system->fabric, route->hops[h].link,
+							     route->hops[h].direction),
+					1};
+			flows[i] = fabric_flow_start(system->fabric, &flow);
+		}
+		for (int i = 0; i < 18; i++)
+			CHECK_NEAR(fabric_flow_rate(system->fabric, flows[i]), shares[r] * EDR_Bps,
+				   1e-9);
+	}
+}
+
+/* Leaves of two machines, pods of two leaves. */
+static void a_third_stage_joins_pods(void)
+{
+	const struct scenario *s =
+		READ(C4140, "case.gpus=32", "wiring.ports_per_leaf=2", "wiring.leaves_per_pod=2",
+		     "wiring.oversubscription=2", "wiring.core_oversubscription=2");
+	if (!s)
+		return;
+	struct system *system = build(s);
+	CHECK_TEXT(way(system, "n0.nic0", "n2.nic0"), "fabric.n0.nic0 fabric.leaf0-pod0 "
+						      "fabric.leaf1-pod0 fabric.n2.nic0");
+	CHECK_TEXT(way(system, "n0.nic0", "n7.nic0"),
+		   "fabric.n0.nic0 fabric.leaf0-pod0 fabric.pod0-core fabric.pod1-core "
+		   "fabric.leaf3-pod1 fabric.n7.nic0");
+	/* 2 ports / 2 up from a leaf; 2 leaves x 1 / 2 up from a pod */
+	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.leaf0-pod0"), EDR_Bps, 1e-12);
+	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.pod0-core"), EDR_Bps, 1e-12);
+}
+
+static void rails_keep_to_their_leaf(void)
+{
+	const struct scenario *s = READ("case.topology=hgx-a100", "case.gpus=128");
+	if (!s)
+		return;
+	struct system *system = build(s);
+	for (int rail = 0; rail < 8; rail++)
+		CHECK_TEXT(way(system, arena_printf(arena, "n3.gpu%d", rail),
+			       arena_printf(arena, "n11.gpu%d", rail)),
+			   arena_printf(arena,
+					"n3.slot%d n3.nic-slot%d fabric.n3.nic%d fabric.n11.nic%d "
+					"n11.nic-slot%d n11.slot%d",
+					rail, rail, rail, rail, rail, rail));
+	/* the other machine's GPU 1 has its adapter on rail 1: over the spine */
+	CHECK_TEXT(way(system, "n0.nic0", "n1.nic1"), "fabric.n0.nic0 fabric.rail0.0-spine "
+						      "fabric.rail1.0-spine fabric.n1.nic1");
+}
+
+static void a_torus_goes_the_shorter_way_round(void)
+{
+	const struct scenario *s = READ("case.topology=dgx1-v100-torus", "case.gpus=128");
+	if (!s)
+		return;
+	struct system *system = build(s);
+	/* 4 x 4: machine 3 is beside 0 round the end; 4 is next in y; of the ways to 5 the
+	 * first by name */
+	CHECK_TEXT(way(system, "n0.nic0", "n3.nic0"),
+		   "fabric.n0.nic0 fabric.router3.0.0-router0.0.0 fabric.n3.nic0");
+	CHECK_TEXT(way(system, "n0.nic0", "n4.nic0"),
+		   "fabric.n0.nic0 fabric.router0.0.0-router0.1.0 fabric.n4.nic0");
+	CHECK_TEXT(way(system, "n0.nic0", "n5.nic0"),
+		   "fabric.n0.nic0 fabric.router0.0.0-router0.1.0 fabric.router0.1.0-router1.1.0 "
+		   "fabric.n5.nic0");
+	/* four ports a machine */
+	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.router0.0.0-router1.0.0"), 4 * EDR_Bps,
+		   1e-12);
+}
+
+/* 9 groups of 4 routers of 2 machines: group 0 reaches group h by its router
+ * (h - 1) mod 4, group h is reached at its router 0 mod 4. */
+static void a_dragonfly_takes_minimal_ways(void)
+{
+	const struct scenario *s = READ("case.topology=dgx1-v100-dragonfly", "case.gpus=576");
+	if (!s)
+		return;
+	struct system *system = build(s);
+	CHECK_TEXT(way(system, "n0.nic0", "n6.nic0"),
+		   "fabric.n0.nic0 fabric.group0.0-group0.3 fabric.n6.nic0");
+	/* n44: router 22 = group 5, router 2; from group 0 by router 0, in at router 0 */
+	CHECK_TEXT(way(system, "n0.nic0", "n44.nic0"),
+		   "fabric.n0.nic0 fabric.group0.0-group5.0 fabric.group5.0-group5.2 "
+		   "fabric.n44.nic0");
+	/* n63: router 31 = group 7, router 3; by router 2 */
+	CHECK_TEXT(way(system, "n0.nic0", "n63.nic0"),
+		   "fabric.n0.nic0 fabric.group0.0-group0.2 fabric.group0.2-group7.0 "
+		   "fabric.group7.0-group7.3 fabric.n63.nic0");
+}
+
+static void a_cable_joins_port_to_port(void)
+{
+	const struct scenario *s =
+		READ("case.topology=dgx1-v100-torus", "case.gpus=16", "cluster.network=cable-edr");
+	if (!s)
+		return;
+	struct system *system = build(s);
+	CHECK_TEXT(way(system, "n0.gpu5", "n1.gpu4"), "n0.slot5 n0.nic-slot2 fabric.cable2 "
+						      "n1.nic-slot2 n1.slot4");
+}
+
+static void every_wiring_describes_itself(void)
+{
+	for (size_t i = 0; i < wiring_kind_count(); i++) {
+		const struct wiring_kind *kind = wiring_kind_at(i);
+		CHECK(kind->help[0] && kind->table->size <= WIRING_PARAMS_SIZE_MAX);
+		CHECK(wiring_kind_find(kind->name) == kind);
+		CHECK_TEXT(kind->table->name, kind->name);
+		for (size_t r = 0; r < kind->table->count; r++)
+			CHECK(kind->table->rows[r].source[0] != '\0');
+	}
+	CHECK(wiring_kind_find("hypercube") == NULL);
+}
+
+/* ---- size ---- */
+
+/* 128 machines, 5,000 links: read in well under a second, ways found as fast. */
+static void a_thousand_gpus_are_read_at_once(void)
+{
+	clock_t start = clock();
+	const struct scenario *s =
+		READ("case.topology=dgx1-v100", "case.gpus=1024", "case.transport=rdma");
+	double read_s = (double)(clock() - start) / CLOCKS_PER_SEC;
+	if (!s)
+		return;
+	CHECK(s->topology.gpu_count == 1024 && s->jobs[0].rank_count == 1024);
+	struct system *system = build(s);
+	start = clock();
+	for (int i = 0; i < 1024; i++)
+		CHECK(strcmp(way(system, s->topology.gpus[i].name,
+				 s->topology.gpus[(i + 8) % 1024].name),
+			     "none") != 0);
+	double ways_s = (double)(clock() - start) / CLOCKS_PER_SEC;
+	CHECK(read_s < 0.5 && ways_s < 1.5);
+}
+
+static const struct test tests[] = {
+	TEST(as_many_machines_as_the_job_needs),
+	TEST(parameters_are_read_once),
+	TEST(guests_share_their_hosts_slots),
+	TEST(dies_of_a_board_share_its_power),
+	TEST(a_switch_joins_all_ports),
+	TEST(a_fat_tree_has_leaves_and_a_spine),
+	TEST(oversubscription_divides_the_bisection),
+	TEST(a_third_stage_joins_pods),
+	TEST(rails_keep_to_their_leaf),
+	TEST(a_torus_goes_the_shorter_way_round),
+	TEST(a_dragonfly_takes_minimal_ways),
+	TEST(a_cable_joins_port_to_port),
+	TEST(every_wiring_describes_itself),
+	TEST(a_thousand_gpus_are_read_at_once),
+};
+
+int main(void)
+{
+	num_init();
+	arena = arena_new();
+	int failed = TEST_MAIN(tests);
+	arena_free(arena);
+	return failed;
+}
