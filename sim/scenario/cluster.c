@@ -8,7 +8,7 @@
 
 struct cluster_params { /* one kind of machine */
 	const char *machine;
-	double count;
+	double count_count;
 	double ports_count;
 };
 
@@ -16,7 +16,7 @@ static const struct param_row cluster_rows[] = {
 	PARAM_TEXT(struct cluster_params, machine, NULL,
 		   "what its machines are: a file of topologies/machines/ with a group machine",
 		   ""),
-	PARAM_WHOLE(struct cluster_params, count, 0, 65536, "0",
+	PARAM_WHOLE(struct cluster_params, count_count, 0, 65536, "0",
 		    "machines; 0: as many as the case's jobs need",
 		    "assumption: no machine is idle"),
 	PARAM_WHOLE(struct cluster_params, ports_count, 0, 1024, "0",
@@ -50,8 +50,8 @@ static void add_machines(struct cluster *cluster, const struct machine *machine,
 {
 	struct topology_build *build = cluster->build;
 	struct arena *arena = build->reader->arena;
-	size_t count =
-		params->count > 0 ? (size_t)params->count : machines_wanted(cluster, machine);
+	size_t count = params->count_count > 0 ? (size_t)params->count_count
+					       : machines_wanted(cluster, machine);
 	size_t ports = machine->ports.count;
 	if (params->ports_count > (double)ports) {
 		diag_error(build->reader->diag, cfg_origin(group),

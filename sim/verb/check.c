@@ -29,17 +29,26 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 		return "case";
 	}
 	static const struct {
-		const char *group, *key;
-	} parts[] = {{"topology", "topology"}, {"network", "model"}, {"stack", "stack"}};
+		const char *group, *what, *topology, *key, *further;
+	} parts[] = {
+		{"topology", "topology", "t320-same-esxi", "case.topology", "case.gpu="},
+		{"network", "model", "t320-same-esxi", "case.model", "case.gpu="},
+		{"stack", "stack", "t320-same-esxi", "case.stack", "case.gpu="},
+		{"machine", "machine", "dgx1-v100-torus", "cluster.machine", "cluster.count=2"},
+		{"wiring", "network", "dgx1-v100-torus", "cluster.network", "cluster.count=2"},
+		{"exchange", "exchange", "c10-p100", "case.exchange", "case.gpus=4"},
+		{"storage", "storage", "c10-p100", "input.source", "case.gpus=2"},
+	};
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		if (!cfg_child(file, parts[i].group))
 			continue;
 		const struct setting settings[] = {
-			{"case.topology=t320-same-esxi", {"check", 0}},
-			{arena_printf(command->arena, "case.%s=%s", parts[i].key, path),
-			 {"check", 0}}};
-		check_case(command, diag, NULL, settings, 2);
-		return parts[i].key;
+			{arena_printf(command->arena, "case.topology=%s", parts[i].topology),
+			 {"check", 0}},
+			{arena_printf(command->arena, "%s=%s", parts[i].key, path), {"check", 0}},
+			{parts[i].further, {"check", 0}}};
+		check_case(command, diag, NULL, settings, 3);
+		return parts[i].what;
 	}
 	if (cfg_child(file, "runtime")) {
 		const struct setting settings[] = {
@@ -55,9 +64,10 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 		return "dataset";
 	}
 	if (!cfg_child(file, "gpu") && !cfg_child(file, "parameters") && !cfg_child(file, "fit"))
-		diag_error(diag, cfg_origin(file),
-			   "holds none of the groups case, topology, network, stack, runtime, gpu, "
-			   "parameters, dataset, fit");
+		diag_error(
+			diag, cfg_origin(file),
+			"holds none of the groups case, topology, machine, wiring, network, stack, "
+			"exchange, storage, runtime, gpu, parameters, dataset, fit");
 	return "file";
 }
 

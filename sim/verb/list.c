@@ -6,22 +6,30 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
+#include "sim/scenario/wiring.h"
 #include "sim/verb/verbs.h"
 
 /* Files of a folder, and built-in tables. */
 static const struct folder {
 	const char *name, *path, *group;
 } folders[] = {
-	{"topologies", "topologies", "topology"},   {"gpus", "topologies/gpus", "gpu"},
-	{"models", "models/networks", "network"},   {"stacks", "models/stacks", "stack"},
-	{"runtimes", "models/runtimes", "runtime"}, {"profiles", "calib/profiles", "parameters"},
-	{"datasets", "calib/measured", "dataset"},  {"fits", "calib/fit", "fit"},
-	{"cases", "topologies/cases", "case"},      {"exchanges", "models/exchanges", "exchange"},
+	{"topologies", "topologies", "topology"},
+	{"machines", "topologies/machines", "machine"},
+	{"networks", "topologies/networks", "wiring"},
+	{"gpus", "topologies/gpus", "gpu"},
+	{"models", "models/networks", "network"},
+	{"stacks", "models/stacks", "stack"},
+	{"runtimes", "models/runtimes", "runtime"},
+	{"profiles", "calib/profiles", "parameters"},
+	{"datasets", "calib/measured", "dataset"},
+	{"fits", "calib/fit", "fit"},
+	{"cases", "topologies/cases", "case"},
+	{"exchanges", "models/exchanges", "exchange"},
 	{"storages", "models/storages", "storage"},
 };
 
-static const char *const built_in[] = {"links",      "transports",        "policies", "frameworks",
-				       "algorithms", "exchange policies", "verbs"};
+static const char *const built_in[] = {"links",      "wirings",    "transports",        "policies",
+				       "frameworks", "algorithms", "exchange policies", "verbs"};
 
 /* Of a file's first comment, to a full stop before a space, or the comment's end. */
 static const char *first_sentence(struct arena *arena, const char *path)
@@ -97,6 +105,9 @@ static void list_built_in(const struct command *command, struct table *table, co
 	if (strcmp(what, "links") == 0)
 		for (size_t i = 0; i < link_kind_count(); i++)
 			add(command, table, what, link_kind_at(i)->name, link_kind_at(i)->help);
+	else if (strcmp(what, "wirings") == 0)
+		for (size_t i = 0; i < wiring_kind_count(); i++)
+			add(command, table, what, wiring_kind_at(i)->name, wiring_kind_at(i)->help);
 	else if (strcmp(what, "transports") == 0)
 		for (size_t i = 0; i < transport_kind_count(); i++)
 			add(command, table, what, transport_kind_at(i)->name,
@@ -187,10 +198,12 @@ static int run(const struct command *command)
 		list_parameters(command, table);
 	}
 	if (known < command->word_count) {
-		fprintf(stderr, "farwire: list knows topologies, gpus, models, stacks, runtimes, "
-				"profiles, datasets, fits, cases, exchanges, storages, links, "
-				"transports, policies, frameworks, algorithms, 'exchange "
-				"policies', verbs, parameters\n");
+		fprintf(stderr,
+			"farwire: list knows topologies, machines, networks, gpus, models, stacks, "
+			"runtimes, "
+			"profiles, datasets, fits, cases, exchanges, storages, links, wirings, "
+			"transports, policies, frameworks, algorithms, 'exchange "
+			"policies', verbs, parameters\n");
 		return EXIT_USAGE;
 	}
 	if (!command->plain)
