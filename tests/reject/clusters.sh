@@ -43,6 +43,17 @@ expect 0 '' $own
 expect 0 '' $own --set cluster.network=ethernet-1 --set cluster.count=4
 # shellcheck disable=SC2086
 expect 2 "^--set: unknown parameter 'wiring\.port' \(did you mean 'wiring\.ports'" $own --set wiring.port=9
+# Two kinds of machines, the second of them as many as are missing, and a link of the
+# topology's own to a node of the cluster.
+cluster_of 's/machine = "box.cfg"; count = 3;/machines = ( { name = "a"; machine = "box.cfg"; count = 1; }, { name = "b"; machine = "box.cfg"; } );/
+	s/^};/	switches = ["store"]; links = ( { name = "far"; kind = "ethernet"; ends = ["fabric.switch", "store"]; } );\n};/'
+# shellcheck disable=SC2086
+expect 0 '' explain --topology own.cfg --set case.gpus=3 --set case.transport=tcp --set host.b.cores=3 --set link.b-slot.lanes=4
+shows '^host\.b\.cores +3 '
+shows '^host\.a\.cores +4 '
+shows '^link\.b-slot\.lanes +4 '
+# shellcheck disable=SC2086
+expect 2 "wants 3 GPUs .* has 2" $own --set cluster.b.count=1
 verdict 'clusters.a_good_one_runs'
 
 # what is wrong in the topology, by sed; where and what is said of it
