@@ -255,11 +255,14 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 	choice->pipeline_count = pipeline_count(lib, shape, choice, size_B);
 	choice->start_s = lib->latency_scale_ratio * base_s(lib, tree, protocol) + lib->start_s +
 			  (double)blocks * lib->channel_start_s;
-	for (int class = 0; class < HOP_CLASS_COUNT; class ++) {
-		double whole_s = whole_hop_s(lib, shape, tree, protocol, (enum hop_class) class);
-		choice->hop_s[class] = fmax(0, lib->latency_scale_ratio * whole_s - wire_s[class]);
-		choice->goodput_ratio[class] = efficiency_ratio(lib, (enum hop_class) class) *
-					       protocol_ratio(lib, shape, tree, protocol);
+	double scale_ratio = lib->latency_scale_ratio *
+			     (protocol == PROTOCOL_SIMPLE ? lib->simple_scale_ratio : 1);
+	for (int k = 0; k < HOP_CLASS_COUNT; k++) {
+		enum hop_class hop = (enum hop_class)k;
+		double whole_s = whole_hop_s(lib, shape, tree, protocol, hop);
+		choice->hop_s[k] = fmax(0, scale_ratio * whole_s - wire_s[k]);
+		choice->goodput_ratio[k] =
+			efficiency_ratio(lib, hop) * protocol_ratio(lib, shape, tree, protocol);
 	}
 }
 

@@ -70,6 +70,10 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct library_params, latency_scale_ratio, QUANTITY_RATIO, 0.01, 100, "1",
 		     "all of NCCL's latencies on this system over those of its model",
 		     "assumption: 1, the systems that NCCL was tuned on"),
+	PARAM_NUMBER(
+		struct library_params, simple_scale_ratio, QUANTITY_RATIO, 0.01, 100, "1",
+		"hops with Simple on this system over those of the model, beyond latency_scale",
+		"assumption: 1, the systems that NCCL was tuned on"),
 	PARAM_NUMBER(struct library_params, start_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "further cost of a collective on each rank: group launch, events",
 		     "assumption: none"),
