@@ -92,7 +92,7 @@ static void draw_points(const struct layout *layout, size_t c)
 	for (size_t i = 0; i < curve->count; i++) {
 		const struct bandwidth_point *point = &curve->points[i];
 		double x = axis_at(&layout->plane.x, point->size_B);
-		if (isnan(point->bandwidth_Bps.value))
+		if (series_fails(&layout->plane, &layout->lines[c], i))
 			draw_marker(layout->drawing, MARKER_CROSS, x,
 				    layout->area.y + layout->area.height - 6, 7, ink_alarm);
 		if (has_measured(point))

@@ -45,12 +45,6 @@ static void take_count(struct layout *layout, double gpus)
 	layout->count_count++;
 }
 
-static struct estimate scaled(struct estimate estimate, double factor)
-{
-	return (struct estimate){estimate.value * factor, estimate.low * factor,
-				 estimate.high * factor};
-}
-
 static void take_curve(struct layout *layout, size_t c)
 {
 	const struct scaling_curve *curve = &layout->curves[c];
@@ -61,7 +55,7 @@ static void take_curve(struct layout *layout, size_t c)
 		const struct scaling_point *point = &curve->points[i];
 		gpus[i] = point->gpus;
 		rate[i] = point->throughput;
-		share[i] = scaled(point->throughput, 1 / (point->gpus * curve->alone));
+		share[i] = point->efficiency;
 		take_count(layout, point->gpus);
 		layout->measured[point->test] |= isfinite(point->measured);
 		layout->fails |= isnan(point->throughput.value);

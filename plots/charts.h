@@ -87,6 +87,8 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 struct scaling_point {
 	double gpus;
 	struct estimate throughput; /* images/s; NaN: fails there */
+	struct estimate efficiency; /* throughput over gpus times one alone; its interval
+				       is narrower, for both vary together */
 	double measured;            /* images/s; NaN: none */
 	bool test;                  /* role of what was measured */
 };

@@ -14,15 +14,22 @@ static bool has_interval(struct estimate estimate)
 	       (estimate.low < estimate.value || estimate.high > estimate.value);
 }
 
+/* Plain numbers without an exponent. */
+static const char *quantity_text(struct arena *arena, enum quantity quantity, double value)
+{
+	bool large = quantity == QUANTITY_COUNT && fabs(value) >= 1e4 && fabs(value) < 1e15;
+	return large ? arena_printf(arena, "%.0f", value) : quantity_format(arena, quantity, value);
+}
+
 const char *estimate_text(struct arena *arena, enum quantity quantity, struct estimate estimate)
 {
 	if (!isfinite(estimate.value))
 		return "-";
 	if (!has_interval(estimate))
-		return quantity_format(arena, quantity, estimate.value);
-	return arena_printf(arena, "%s (%s..%s)", quantity_format(arena, quantity, estimate.value),
-			    quantity_format(arena, quantity, estimate.low),
-			    quantity_format(arena, quantity, estimate.high));
+		return quantity_text(arena, quantity, estimate.value);
+	return arena_printf(arena, "%s (%s..%s)", quantity_text(arena, quantity, estimate.value),
+			    quantity_text(arena, quantity, estimate.low),
+			    quantity_text(arena, quantity, estimate.high));
 }
 
 /* With that many decimals, times scale, then unit: "87.1 %". */

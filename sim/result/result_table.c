@@ -18,6 +18,8 @@ static const char *heading(struct arena *scratch, const struct result_column *co
 {
 	char key[128];
 	const char *per = strstr(column->name, "_per_");
+	if (strchr(column->name, '.')) /* a parameter's key, as it is typed */
+		return column->name;
 	if (per)
 		return arena_printf(scratch, "%.*s/%s", (int)(per - column->name), column->name,
 				    per + strlen("_per_"));

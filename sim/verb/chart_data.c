@@ -2,6 +2,7 @@
 #include "sim/verb/chart_data.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/verb/answers.h"
@@ -40,7 +41,8 @@ struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[order[i]];
 		double value = measured.values ? measured.values[order[i]] : NAN;
-		points[i] = (struct scaling_point){gpus[order[i]], throughput_of(p), value,
+		points[i] = (struct scaling_point){gpus[order[i]], throughput_of(p),
+						   p->ok ? p->ratio : none, value,
 						   measured.test && measured.test[order[i]]};
 		if (p->ok && !isfinite(curve.alone) && p->speedup.value > 0)
 			curve.alone = p->throughput.value / p->speedup.value;
@@ -49,6 +51,14 @@ struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 	}
 	curve.points = points;
 	return curve;
+}
+
+/* "ring, LL128" of "ring, LL128, 24 channels": what a reader looks for. */
+static const char *regime(struct arena *arena, const char *choice)
+{
+	const char *comma = choice ? strchr(choice, ',') : NULL;
+	const char *end = comma ? strchr(comma + 1, ',') : NULL;
+	return end ? arena_printf(arena, "%.*s", (int)(end - choice), choice) : choice;
 }
 
 struct bandwidth_curve chart_bandwidth_curve(struct arena *arena, const char *label,
@@ -63,7 +73,7 @@ struct bandwidth_curve chart_bandwidth_curve(struct arena *arena, const char *la
 		points[i] = (struct bandwidth_point){sizes_B[k], throughput_of(predictions[k]),
 						     measured.values ? measured.values[k] : NAN,
 						     measured.test && measured.test[k],
-						     predictions[k]->choice};
+						     regime(arena, predictions[k]->choice)};
 	}
 	return (struct bandwidth_curve){label, points, count};
 }

@@ -65,7 +65,7 @@ static const char *title_of(const struct command *command, unsigned kinds)
 		return "How does this training scale?";
 	if (kinds == PREDICTION_COLLECTIVE)
 		return "How fast is this collective?";
-	return command->word_count > 1 ? "What a GPU at the far end of a wire costs: predictions"
+	return command->word_count > 1 ? "What wires between GPUs and their work cost: predictions"
 				       : "What does a GPU at the far end of this wire cost?";
 }
 

@@ -6,25 +6,21 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/verb/report.h"
+#include "sim/verb/dataset_charts.h"
+#include "sim/verb/report_dataset.h"
 #include "sim/verb/validation.h"
 
-struct part {
-	struct report *report;
-	const struct command *command;
-	struct arena *arena;
-	const struct dataset_outcome *outcome;
-	const struct dataset *dataset;
-};
-
-static bool is_grid(const struct part *part)
+bool part_is_grid(const struct part *part)
 {
 	return part->dataset->dimension_count > 0;
 }
 
-static const char *quantity_of(const struct part *part)
+unsigned part_kinds(const struct part *part)
 {
-	return part->dataset->ratio ? "ratio to the local GPU" : "images/s";
+	unsigned kinds = 0;
+	for (size_t i = 0; i < part->dataset->row_count; i++)
+		kinds |= (unsigned)prediction_kind(part->outcome->rows[i].prediction);
+	return kinds;
 }
 
 static const char *percents(struct arena *arena, double ratio)
@@ -36,19 +32,6 @@ static const char *percents(struct arena *arena, double ratio)
 
 /* ---- the answer ---- */
 
-/* Of the row of that role with the largest error. */
-static const char *worst_label(const struct dataset_outcome *outcome, enum row_role role)
-{
-	const struct row_outcome *worst = NULL;
-	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
-		const struct row_outcome *row = &outcome->rows[i];
-		if (row->row->role == role && isfinite(row->error) &&
-		    (!worst || fabs(row->error) > fabs(worst->error)))
-			worst = row;
-	}
-	return worst ? worst->row->label : "";
-}
-
 static const char *errors_words(const struct part *part, enum row_role role)
 {
 	bool test = role == ROLE_TEST;
@@ -58,7 +41,7 @@ static const char *errors_words(const struct part *part, enum row_role role)
 		return "";
 	const char *median = figures(arena, 100 * summary->median_abs, 2);
 	const char *most = figures(arena, 100 * summary->max_abs, 2);
-	const char *worst = worst_label(part->outcome, role);
+	const char *worst = summary->worst;
 	if (!test)
 		return arena_printf(arena,
 				    "On %zu fit rows, which set parameters: %s" NBSP
@@ -73,9 +56,26 @@ static const char *errors_words(const struct part *part, enum row_role role)
 		summary->count);
 }
 
+/* What ideal linear scaling of the source's own one-GPU rates would be off by. */
+static const char *linear_words(const struct part *part)
+{
+	const struct error_summary *linear = &part->outcome->linear;
+	if (linear->count == 0)
+		return "";
+	return arena_printf(part->arena,
+			    "Ideal linear scaling would be off by %s" NBSP
+			    "%% in the median of the same rows and %s" NBSP
+			    "%% in the mean, these predictions by %s" NBSP "%% in the mean. ",
+			    figures(part->arena, 100 * linear->median_abs, 2),
+			    figures(part->arena, 100 * linear->mean_abs, 2),
+			    figures(part->arena, 100 * part->outcome->test.mean_abs, 2));
+}
+
 /* "vmxnet3 keeps 87.7 to 93.5 %, ...": each value of the first dimension. */
 static const char *kept_words(const struct part *part)
 {
+	if (!part->dataset->ratio)
+		return "";
 	const struct grid_dimension *first = &part->dataset->dimensions[0];
 	const char *text = "Of the local GPU's throughput,";
 	for (size_t v = 0; v < first->value_count; v++) {
@@ -132,9 +132,10 @@ static void answer(const struct part *part)
 {
 	const struct dataset_outcome *o = part->outcome;
 	const char *text =
-		is_grid(part) ? kept_words(part)
-			      : arena_printf(part->arena, "%s%s", errors_words(part, ROLE_TEST),
-					     errors_words(part, ROLE_FIT));
+		part_is_grid(part)
+			? kept_words(part)
+			: arena_printf(part->arena, "%s%s%s", errors_words(part, ROLE_TEST),
+				       linear_words(part), errors_words(part, ROLE_FIT));
 	if (o->verdict_count)
 		text = arena_printf(part->arena, "%s%zu of %zu measured failures are predicted. ",
 				    text, o->verdict_agree_count, o->verdict_count);
@@ -146,17 +147,53 @@ static void answer(const struct part *part)
 
 /* ---- rows of a table ---- */
 
+/* "measured (us)"; a mixed dataset says it in a column of its own. */
+static const char *with_unit(const struct part *part, const char *what)
+{
+	return part->dataset->measure != MEASURE_TIME || part->dataset->mixed
+		       ? what
+		       : arena_printf(part->arena, "%s (%s)", what,
+				      measure_shown(MEASURE_TIME).name);
+}
+
+/* What predictions have beside what was measured. */
+static const char *ratio_title(const struct part *part)
+{
+	switch (part_kinds(part)) {
+	case PREDICTION_CLIENTS:
+		return part->dataset->ratio ? NULL : "ratio to local (%)";
+	case PREDICTION_TRAINING:
+		return "scaling efficiency (%)";
+	default:
+		return NULL;
+	}
+}
+
 static void table_heads(struct report_table *table, const struct part *part)
 {
 	report_column(table, "row", COLUMN_NAME);
-	report_column(table, "measured", COLUMN_NUMBER);
-	report_column(table, "predicted", COLUMN_NUMBER);
+	if (part->dataset->mixed)
+		report_column(table, "quantity", COLUMN_TEXT);
+	report_column(table, with_unit(part, "measured"), COLUMN_NUMBER);
+	report_column(table, with_unit(part, "predicted"), COLUMN_NUMBER);
 	report_column(table, "90 % interval", COLUMN_NUMBER);
 	report_column(table, "error (%)", COLUMN_NUMBER);
-	report_column(table, "GPU busy (%)", COLUMN_NUMBER);
-	if (!part->dataset->ratio)
-		report_column(table, "ratio to local (%)", COLUMN_NUMBER);
-	report_column(table, "what binds", COLUMN_TEXT);
+	if (part_kinds(part) != PREDICTION_COLLECTIVE)
+		report_column(table, "GPU busy (%)", COLUMN_NUMBER);
+	if (ratio_title(part))
+		report_column(table, ratio_title(part), COLUMN_NUMBER);
+	report_column(table,
+		      part_kinds(part) == PREDICTION_COLLECTIVE ? "what is chosen" : "what binds",
+		      COLUMN_TEXT);
+}
+
+static const char *measured_text(const struct part *part, const struct dataset_row *row)
+{
+	if (row->failure)
+		return "FAIL";
+	if (row->measured_text)
+		return row->measured_text;
+	return figures(part->arena, row->measured * measure_shown(row->measure).scale, 4);
 }
 
 static void table_row_of(struct report_table *table, const struct part *part,
@@ -164,37 +201,61 @@ static void table_row_of(struct report_table *table, const struct part *part,
 {
 	struct arena *arena = part->arena;
 	const struct prediction *p = row->prediction;
+	bool collective = part_kinds(part) == PREDICTION_COLLECTIVE;
 	bool wrong = row->row->failure ? !row->agrees : !p->ok;
+	struct shown_unit unit = measure_shown(row->row->measure);
 	report_row(table, wrong ? TONE_ALARM : TONE_PLAIN);
 	report_cell(table, "%s", row->row->label);
-	report_cell(table, "%s",
-		    row->row->failure ? "FAIL" : figures(arena, row->row->measured, 4));
+	if (part->dataset->mixed)
+		report_cell(table, "%s", unit.name);
+	report_cell(table, "%s", measured_text(part, row->row));
 	if (!p->ok) {
 		report_cell(table, "FAIL, %s: %s",
 			    row->row->failure ? "as measured" : "unlike the measurement",
 			    p->reason);
 		return;
 	}
-	report_estimate(table, row->predicted, 1, 4);
+	report_estimate(table, row->predicted, unit.scale, 4);
 	report_cell(table, "%s", row->row->failure ? "did not fail" : percents(arena, row->error));
-	report_cell(table, "%s", figures(arena, 100 * p->gpu_utilization.value, 3));
-	if (!part->dataset->ratio)
+	if (!collective)
+		report_cell(table, "%s", figures(arena, 100 * p->gpu_utilization.value, 3));
+	if (ratio_title(part))
 		report_cell(table, "%s", figures(arena, 100 * p->ratio.value, 3));
-	report_cell(table, "%s", p->bottleneck);
+	report_cell(table, "%s", collective && p->choice ? p->choice : p->bottleneck);
 }
 
-static void sum_row(struct report_table *table, struct arena *arena,
+static void sum_row(struct report_table *table, struct arena *arena, const char *what,
 		    const struct error_summary *summary)
 {
 	if (summary->count == 0)
 		return;
 	report_row(table, TONE_SUM);
 	report_cell(table,
-		    "%zu with numbers: |error| median %s %%, largest %s %%, geometric mean %s %%; "
-		    "90 %% intervals cover %.0f %%",
-		    summary->count, figures(arena, 100 * summary->median_abs, 2),
+		    "%zu %s: |error| median %s %%, mean %s %%, largest %s %%, geometric mean %s "
+		    "%%%s",
+		    summary->count, what, figures(arena, 100 * summary->median_abs, 2),
+		    figures(arena, 100 * summary->mean_abs, 2),
 		    figures(arena, 100 * summary->max_abs, 2),
-		    figures(arena, 100 * summary->geomean_abs, 2), 100 * summary->coverage);
+		    figures(arena, 100 * summary->geomean_abs, 2),
+		    isfinite(summary->coverage)
+			    ? arena_printf(arena, "; 90 %% intervals cover %.0f %%",
+					   100 * summary->coverage)
+			    : "");
+}
+
+/* Under the rows of a role: the errors of all of them, of groups, of ideal scaling. */
+static void sum_rows(struct report_table *table, const struct part *part, enum row_role role)
+{
+	const struct dataset_outcome *o = part->outcome;
+	if (role == ROLE_FIT)
+		sum_row(table, part->arena, "with numbers", &o->fit);
+	if (role != ROLE_TEST)
+		return;
+	sum_row(table, part->arena, "with numbers", &o->test);
+	for (size_t i = 0; i < o->group_count; i++)
+		sum_row(table, part->arena, arena_printf(part->arena, "of %s", o->groups[i].name),
+			&o->groups[i].test);
+	sum_row(table, part->arena, "of ideal linear scaling, for comparison", &o->linear);
 }
 
 static void rows_of_table(const struct part *part)
@@ -206,9 +267,10 @@ static void rows_of_table(const struct part *part)
 		      {ROLE_FIT, "Fit rows: parameters were fitted to them"},
 		      {ROLE_REPORT, "Reported only"}};
 	const struct dataset_outcome *o = part->outcome;
-	struct report_table *table =
-		report_table(part->report, "Measured and predicted %s of every row. Source: %s.",
-			     quantity_of(part), part->dataset->source);
+	struct report_table *table = report_table(
+		part->report, "Measured and predicted %s of every row. Source: %s.",
+		part->dataset->mixed ? "numbers" : measure_words(part->dataset->measure),
+		part->dataset->source);
 	table_heads(table, part);
 	for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
 		bool begun = false;
@@ -222,23 +284,29 @@ static void rows_of_table(const struct part *part)
 			}
 			table_row_of(table, part, &o->rows[i]);
 		}
-		if (groups[g].role != ROLE_REPORT)
-			sum_row(table, part->arena,
-				groups[g].role == ROLE_TEST ? &o->test : &o->fit);
+		sum_rows(table, part, groups[g].role);
 	}
 }
 
 /* ---- rows of a grid ---- */
 
+/* Ratios in percent. */
+static struct shown_unit grid_unit(const struct part *part)
+{
+	return part->dataset->ratio ? (struct shown_unit){"ratio (%)", 100}
+				    : measure_shown(part->dataset->measure);
+}
+
 static void grid_heads(struct report_table *table, const struct part *part, const char *compared)
 {
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
 		report_column(table, part->dataset->dimensions[d].name, COLUMN_NAME);
-	report_column(table, "ratio (%)", COLUMN_NUMBER);
+	report_column(table, grid_unit(part).name, COLUMN_NUMBER);
 	report_column(table, "90 % interval", COLUMN_NUMBER);
 	if (compared)
 		report_column(table, compared, COLUMN_NUMBER);
-	report_column(table, "images/s", COLUMN_NUMBER);
+	if (part->dataset->ratio)
+		report_column(table, "images/s", COLUMN_NUMBER);
 	report_column(table, "GPU busy (%)", COLUMN_NUMBER);
 	report_column(table, "what binds", COLUMN_TEXT);
 }
@@ -248,6 +316,7 @@ static void grid_row_of(struct report_table *table, const struct part *part,
 {
 	struct arena *arena = part->arena;
 	const struct prediction *p = row->prediction;
+	double scale = grid_unit(part).scale;
 	report_row(table, !p->ok                         ? TONE_ALARM
 			  : row->row->judged || compared ? TONE_PLAIN
 							 : TONE_SOFT);
@@ -257,10 +326,11 @@ static void grid_row_of(struct report_table *table, const struct part *part,
 		report_cell(table, "FAIL: %s", p->reason);
 		return;
 	}
-	report_estimate(table, row->predicted, 100, 3);
+	report_estimate(table, row->predicted, scale, 3);
 	if (compared)
-		report_cell(table, "%s", figures(arena, 100 * compared->predicted.value, 3));
-	report_cell(table, "%s", figures(arena, p->throughput.value, 3));
+		report_cell(table, "%s", figures(arena, scale * compared->predicted.value, 3));
+	if (part->dataset->ratio)
+		report_cell(table, "%s", figures(arena, p->throughput.value, 3));
 	report_cell(table, "%s", figures(arena, 100 * p->gpu_utilization.value, 3));
 	report_cell(table, "%s%s", p->bottleneck,
 		    row->row->judged || compared ? "" : " (not judged)");
@@ -268,11 +338,11 @@ static void grid_row_of(struct report_table *table, const struct part *part,
 
 static void rows_of_grid(const struct part *part)
 {
-	struct report_table *table =
-		report_table(part->report,
-			     "Throughput as a ratio to the same GPU used locally, for every "
-			     "combination. Source of the claims: %s.",
-			     part->dataset->source);
+	struct report_table *table = report_table(
+		part->report, "%s, for every combination. Source of the claims: %s.",
+		part->dataset->ratio ? "Throughput as a ratio to the same GPU used locally"
+				     : "What is predicted",
+		part->dataset->source);
 	grid_heads(table, part, NULL);
 	for (size_t i = 0; i < part->dataset->row_count; i++)
 		grid_row_of(table, part, &part->outcome->rows[i], NULL);
@@ -296,7 +366,8 @@ static void claims(const struct part *part)
 		report_row(table, claim->holds ? TONE_GOOD : TONE_ALARM);
 		report_cell(table, "%s", claim->holds ? "holds" : "BROKEN");
 		report_cell(table, "%s", claim->claim->text);
-		report_cell(table, "%s", values);
+		report_cell(table, "%s%s%s", values, claim->broken_at ? "; first broken at " : "",
+			    claim->broken_at ? claim->broken_at : "");
 	}
 }
 
@@ -320,163 +391,7 @@ static void fitted(const struct part *part)
 		report_parameter_add(table, part->command, o->fitted[i]);
 }
 
-/* ---- figures ---- */
-
-static const struct cfg_param *param_of(const struct row_outcome *row, const char *path)
-{
-	return cfg_param_find(row->prediction->resolution, path);
-}
-
-/* Two rows train the same network with the same batch. */
-static bool same_work(const struct row_outcome *a, const struct row_outcome *b)
-{
-	const struct cfg_param *batch_a = param_of(a, "case.batch"),
-			       *batch_b = param_of(b, "case.batch");
-	const struct cfg_param *model_a = param_of(a, "case.model"),
-			       *model_b = param_of(b, "case.model");
-	return batch_a && batch_b && model_a && model_b && batch_a->value == batch_b->value &&
-	       strcmp(model_a->text, model_b->text) == 0;
-}
-
-/* What was measured, over what was measured of the local GPU: rows whose label
- * begins with "baseline"; NaN where there is none. */
-static double measured_ratio(const struct part *part, const struct row_outcome *row)
-{
-	if (part->dataset->ratio)
-		return row->row->measured;
-	for (size_t i = 0; i < part->dataset->row_count; i++) {
-		const struct row_outcome *other = &part->outcome->rows[i];
-		if (strncmp(other->row->label, "baseline", 8) == 0 && same_work(row, other))
-			return row->row->measured / other->row->measured;
-	}
-	return NAN;
-}
-
-static void bars_table(const struct part *part, const struct ratio_bar *bars)
-{
-	report_add(part->report, BLOCK_FOLD, "The numbers of this figure");
-	struct report_table *table = report_table(part->report, "Ratios to the local GPU.");
-	report_column(table, "row", COLUMN_NAME);
-	report_column(table, "predicted", COLUMN_NUMBER);
-	report_column(table, "90 % interval", COLUMN_NUMBER);
-	report_column(table, "measured", COLUMN_NUMBER);
-	for (size_t i = 0; i < part->dataset->row_count; i++) {
-		report_row(table, bars[i].failed ? TONE_SOFT : TONE_PLAIN);
-		report_cell(table, "%s", bars[i].label);
-		if (bars[i].failed) {
-			report_cell(table, "FAIL: %s", bars[i].failed);
-			continue;
-		}
-		report_estimate(table, bars[i].ratio, 1, 3);
-		report_cell(table, "%s",
-			    isfinite(bars[i].measured) ? figures(part->arena, bars[i].measured, 3)
-						       : "");
-	}
-	report_add(part->report, BLOCK_UNFOLD, "%s", "");
-}
-
-static void bars(const struct part *part, const struct row_outcome *rows, const char *title)
-{
-	size_t count = part->dataset->row_count;
-	struct ratio_bar *list = ARENA_ARRAY(part->arena, count + 1, struct ratio_bar);
-	bool measured = false;
-	for (size_t i = 0; i < count; i++) {
-		const struct prediction *p = rows[i].prediction;
-		list[i] = (struct ratio_bar){.label = rows[i].row->label,
-					     .ratio = p->ratio,
-					     .measured = measured_ratio(part, &rows[i]),
-					     .failed = p->ok ? NULL : p->reason};
-		measured = measured || isfinite(list[i].measured);
-	}
-	struct chart_text text = {title, command_caption(part->command)};
-	report_figure(part->report, chart_ratio_bars(part->arena, text, list, count),
-		      "Throughput of each row as a ratio to the local GPU at the same batch%s. The "
-		      "dashed line is 95 %%.",
-		      measured ? "; diamonds are what was measured, over the measured baseline"
-			       : "");
-	bars_table(part, list);
-}
-
-static void parity(const struct part *part)
-{
-	struct chart_text text = {
-		arena_printf(part->arena, "Predicted against measured %s", quantity_of(part)),
-		command_caption(part->command)};
-	/* the report owns the drawing, which its PDF puts on a page of its own */
-	struct drawing *drawing = validation_parity(part->arena, text, &part->outcome, 1);
-	if (drawing)
-		report_figure(part->report, drawing,
-			      "Each row's prediction over its measurement: on the diagonal they "
-			      "agree; the guides are 5 and 10 %% off. The numbers are in the table "
-			      "above.");
-}
-
-static void breakdown(const struct part *part)
-{
-	size_t count = part->dataset->row_count;
-	const struct prediction **list =
-		ARENA_ARRAY(part->arena, count + 1, const struct prediction *);
-	for (size_t i = 0; i < count; i++) {
-		struct prediction *named = ARENA_NEW(part->arena, struct prediction);
-		*named = *part->outcome->rows[i].prediction;
-		named->name = part->outcome->rows[i].row->label;
-		list[i] = named;
-	}
-	report_breakdown(part->report, part->command, list, count);
-}
-
-static const struct scenario *scenario_of(const struct part *part, size_t row)
-{
-	const struct dataset_row *r = &part->dataset->rows[row];
-	const struct case_request request = {.settings = r->settings,
-					     .setting_count = r->setting_count,
-					     .data_root = part->command->data_root};
-	/* it was read before, so there are no errors to tell */
-	return case_read(part->arena, diag_new(part->arena), &request);
-}
-
-static bool is_remote(const struct scenario *scenario)
-{
-	const struct client_entry *client = &scenario->clients[0];
-	return client->runtime && client->guest != client->server;
-}
-
-/* One step of the first remote row that runs, a fit row if there is one, and
- * each topology once, with the links' use in its first remote row. */
-static void scenes(const struct part *part)
-{
-	size_t count = part->dataset->row_count, shown = SIZE_MAX;
-	const struct scenario **all = ARENA_ARRAY(part->arena, count + 1, const struct scenario *);
-	for (size_t i = 0; i < count; i++) {
-		all[i] = scenario_of(part, i);
-		const struct row_outcome *row = &part->outcome->rows[i];
-		if (!is_remote(all[i]) || !row->prediction->ok)
-			continue;
-		bool better = shown != SIZE_MAX && row->row->role == ROLE_FIT &&
-			      part->outcome->rows[shown].row->role != ROLE_FIT;
-		if (shown == SIZE_MAX || better)
-			shown = i;
-	}
-	if (shown != SIZE_MAX)
-		report_timeline(part->report, part->command, all[shown],
-				part->outcome->rows[shown].row->label);
-	for (size_t i = 0; i < count; i++) {
-		size_t chosen = SIZE_MAX;
-		bool first = true;
-		for (size_t k = 0; k < count; k++) {
-			if (strcmp(all[k]->topology.name, all[i]->topology.name) != 0)
-				continue;
-			first = first && k >= i;
-			if (chosen == SIZE_MAX && is_remote(all[k]))
-				chosen = k;
-		}
-		chosen = chosen == SIZE_MAX ? i : chosen;
-		if (first)
-			report_topology(part->report, part->command, all[chosen],
-					part->outcome->rows[chosen].prediction,
-					part->outcome->rows[chosen].row->label);
-	}
-}
+/* ---- the same rows under other settings ---- */
 
 static void besides(const struct part *part)
 {
@@ -486,16 +401,16 @@ static void besides(const struct part *part)
 		report_add(part->report, BLOCK_HEADING, "Beside it, not judged: %s", title);
 		struct report_table *table = report_table(
 			part->report, "For comparison: no claim is judged by these rows.");
-		if (is_grid(part))
-			grid_heads(table, part, "judged above (%)");
+		if (part_is_grid(part))
+			grid_heads(table, part, "judged above");
 		else
 			table_heads(table, part);
 		for (size_t i = 0; i < part->dataset->row_count; i++)
-			if (is_grid(part))
+			if (part_is_grid(part))
 				grid_row_of(table, part, &rows[i], &part->outcome->rows[i]);
 			else
 				table_row_of(table, part, &rows[i]);
-		bars(part, rows, arena_printf(part->arena, "For comparison: %s", title));
+		part_bars(part, rows, arena_printf(part->arena, "For comparison: %s", title));
 	}
 }
 
@@ -512,18 +427,17 @@ int report_dataset(struct report *report, const struct command *command, const c
 	struct part part = {report, command, report->arena, outcomes[0], outcomes[0]->dataset};
 	report_add(report, BLOCK_PART, "%s", part.dataset->title);
 	answer(&part);
-	if (is_grid(&part))
+	if (part_is_grid(&part))
 		rows_of_grid(&part);
 	else
 		rows_of_table(&part);
 	if (part.dataset->claim_count)
 		claims(&part);
-	bars(&part, part.outcome->rows, "What is kept of the local GPU's throughput");
-	parity(&part);
+	part_bars(&part, part.outcome->rows, "What is kept of the local GPU's throughput");
+	part_figures(&part);
 	fitted(&part);
 	report_add(report, BLOCK_HEADING, "How it comes about");
-	breakdown(&part);
-	scenes(&part);
+	part_scenes(&part);
 	besides(&part);
 	if (!command->quiet && strcmp(command->output, "-") != 0) {
 		validation_print(stdout, report->arena, part.outcome, command->color);

@@ -8,6 +8,8 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
+#include "sim/base/vec.h"
+#include "sim/verb/dataset_charts.h"
 #include "sim/verb/validation.h"
 #include "sim/verb/verbs.h"
 
@@ -34,10 +36,7 @@ const struct dataset_outcome **command_validate(const struct command *command, s
 				      : NULL;
 		if (outcomes[i])
 			continue;
-		diag_print(diag, stderr);
-		if (broken)
-			fprintf(stderr, "farwire: the simulation broke an invariant: %s\n", broken);
-		*exit_code = broken ? EXIT_FAILED : EXIT_USAGE;
+		*exit_code = command_failed(diag, broken);
 		return NULL;
 	}
 	return outcomes;
@@ -431,35 +430,35 @@ static void write_csv(FILE *out, const void *ctx)
 
 /* ---- plots ---- */
 
-struct drawing *validation_parity(struct arena *arena, struct chart_text text,
-				  const struct dataset_outcome *const *outcomes, size_t count)
-{
-	size_t rows = 0, points = 0;
-	for (size_t i = 0; i < count; i++)
-		rows += outcomes[i]->dataset->row_count;
-	struct parity_point *parity = ARENA_ARRAY(arena, rows + 1, struct parity_point);
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < outcomes[i]->dataset->row_count; k++) {
-			const struct row_outcome *row = &outcomes[i]->rows[k];
-			if (isfinite(row->error) && row->row->role != ROLE_REPORT)
-				parity[points++] = (struct parity_point){
-					row->row->label, row->row->measured, row->predicted,
-					row->row->role == ROLE_TEST};
-		}
-	return points ? chart_parity(arena, text, parity, points) : NULL;
-}
-
+/* Parity for each measure, then measured curves; one page but in a PDF. */
 static int draw(const struct validation *v)
 {
-	struct chart_text text = {v->command->title ? v->command->title
-						    : "Predicted against measured images/s",
-				  command_caption(v->command)};
-	const struct drawing *drawing =
-		validation_parity(v->command->arena, text, v->outcomes, v->count);
-	if (drawing)
-		return command_draw(v->command, v->command->plot, &drawing, 1);
-	fprintf(stderr, "farwire: --plot: these datasets have no measured numbers to draw\n");
-	return EXIT_USAGE;
+	struct arena *arena = v->command->arena;
+	const char *caption = command_caption(v->command), *title = v->command->title;
+	VEC(const struct drawing *) pages = {0};
+	for (enum measure measure = 0; measure < MEASURE_COUNT; measure++) {
+		const struct drawing *drawing =
+			dataset_parity(arena, title, caption, v->outcomes, v->count, measure);
+		if (drawing)
+			*VEC_PUSH(arena, &pages) = drawing;
+	}
+	for (size_t i = 0; i < v->count; i++) {
+		const struct dataset_chart *charts;
+		size_t count = dataset_charts(arena, caption, v->outcomes[i], &charts);
+		for (size_t k = 0; k < count; k++)
+			*VEC_PUSH(arena, &pages) = charts[k].drawing;
+	}
+	enum image_format format;
+	bool pdf = image_format_of(v->command->plot, &format) && format == IMAGE_PDF;
+	if (pages.count == 0) {
+		fprintf(stderr,
+			"farwire: --plot: these datasets have no measured numbers to draw\n");
+		return EXIT_USAGE;
+	}
+	if (pages.count > 1 && !pdf && !v->command->quiet)
+		fprintf(stderr, "farwire: --plot: the first of %zu charts (a PDF has all)\n",
+			pages.count);
+	return command_draw(v->command, v->command->plot, pages.items, pdf ? pages.count : 1);
 }
 
 static int run(const struct command *command)

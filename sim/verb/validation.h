@@ -17,8 +17,4 @@ const struct dataset_outcome **command_validate(const struct command *command, s
 void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
 		      bool color);
 
-/* Measured rows against predictions; NULL if there is none. */
-struct drawing *validation_parity(struct arena *arena, struct chart_text text,
-				  const struct dataset_outcome *const *outcomes, size_t count);
-
 #endif

@@ -343,15 +343,17 @@ static struct drawing *curves_bandwidth(struct arena *arena)
 static struct drawing *scaling(struct arena *arena)
 {
 	static const struct scaling_point nvlink[] = {
-		{1, {355, 351, 359}, 356, false},
-		{2, {702, 690, 711}, 698, false},
-		{4, {1391, 1360, 1410}, 1384, true},
-		{8, {2733, 2650, 2790}, 2661, true},
+		{1, {355, 351, 359}, {1, 1, 1}, 356, false},
+		{2, {702, 690, 711}, {0.989, 0.981, 0.994}, 698, false},
+		{4, {1391, 1360, 1410}, {0.98, 0.968, 0.987}, 1384, true},
+		{8, {2733, 2650, 2790}, {0.962, 0.944, 0.975}, 2661, true},
 	};
 	static const struct scaling_point ethernet[] = {
-		{1, {355, 351, 359}, NAN, false},   {2, {660, 640, 690}, NAN, false},
-		{4, {1180, 1100, 1240}, NAN, true}, {8, {1990, 1800, 2180}, NAN, true},
-		{16, {NAN, NAN, NAN}, NAN, true},
+		{1, {355, 351, 359}, {1, 1, 1}, NAN, false},
+		{2, {660, 640, 690}, {0.93, 0.91, 0.96}, NAN, false},
+		{4, {1180, 1100, 1240}, {0.831, 0.78, 0.868}, NAN, true},
+		{8, {1990, 1800, 2180}, {0.701, 0.64, 0.76}, NAN, true},
+		{16, {NAN, NAN, NAN}, {NAN, NAN, NAN}, NAN, true},
 	};
 	static const struct scaling_curve curves[] = {
 		{"NVLink, one host", 355, 356, nvlink, 4},
@@ -366,9 +368,13 @@ static struct drawing *scaling_log(struct arena *arena)
 	enum { POINTS = 11 };
 	struct scaling_point *points = ARENA_ARRAY(arena, POINTS, struct scaling_point);
 	for (size_t i = 0; i < POINTS; i++) {
-		double gpus = (double)(1u << i), rate = 370 * gpus / (1 + 0.012 * (double)(i * i));
-		points[i] =
-			(struct scaling_point){gpus, {rate, rate * 0.94, rate * 1.03}, NAN, false};
+		double gpus = (double)(1u << i), share = 1 / (1 + 0.012 * (double)(i * i));
+		double rate = 370 * gpus * share;
+		points[i] = (struct scaling_point){gpus,
+						   {rate, rate * 0.94, rate * 1.03},
+						   {share, share * 0.97, share * 1.01},
+						   NAN,
+						   false};
 	}
 	const struct scaling_curve curve = {"fat tree, 4:1", 370, NAN, points, POINTS};
 	return chart_scaling(arena, (struct chart_text){"1 to 1,024 V100", CAPTION}, &curve, 1);

@@ -98,6 +98,16 @@ static void odd_inputs(void)
 	const struct diagram_node nodes[] = {{"a", "host", NULL, NULL},
 					     {"b", "switch", NULL, NULL}};
 	const struct diagram_link link = {"loop", "pcie", {"a", "a"}, NULL, {NAN, NAN}};
+	const struct scaling_point gpus[] = {{1, none, none, NAN, false}, {4, same, same, 5, true}};
+	const struct scaling_curve scalings[] = {{"fails", NAN, NAN, gpus, 1},
+						 {"no base", NAN, NAN, gpus, 2},
+						 {"", 5, NAN, NULL, 0}};
+	const struct bandwidth_point sizes[] = {{0, none, NAN, false, NULL},
+						{8, same, -1, true, "ring"},
+						{1e18, same, 5, true, NULL}};
+	const struct bandwidth_curve bandwidths[] = {{"fails", sizes, 1}, {"one", sizes + 1, 2}};
+	const struct prediction failed = {.name = "f", .reason = "no"}, idle = {.ok = true};
+	const struct prediction *const steps[] = {&failed, &idle};
 	const struct chart_axes axes = {"x", "y", true, true};
 	const struct drawing *drawings[] = {
 		chart_ratio_bars(arena, bare, NULL, 0),
@@ -114,10 +124,45 @@ static void odd_inputs(void)
 		chart_curves(arena, bare, axes, NULL, 0),
 		chart_curves(arena, bare, axes, curves, 2),
 		chart_curves(arena, bare, axes, curves, 1),
+		chart_scaling(arena, bare, NULL, 0),
+		chart_scaling(arena, bare, scalings, 1),
+		chart_scaling(arena, bare, scalings, 3),
+		chart_exposed(arena, bare, NULL, 0),
+		chart_exposed(arena, bare, steps, 2),
+		chart_bandwidth(arena, bare, NULL, 0),
+		chart_bandwidth(arena, bare, bandwidths, 1),
+		chart_bandwidth(arena, bare, bandwidths, 2),
 	};
 	for (size_t i = 0; i < sizeof drawings / sizeof *drawings; i++)
 		check_legible("odd", drawings[i], arena);
 	arena_free(arena);
+}
+
+/* Any number of bars, however short on room. */
+static void many_gpus_legible(void)
+{
+	for (size_t count = 1; count <= 41; count += 8) {
+		struct arena *arena = arena_new();
+		const struct prediction **list =
+			ARENA_ARRAY(arena, count, const struct prediction *);
+		struct scaling_point *points = ARENA_ARRAY(arena, count, struct scaling_point);
+		for (size_t i = 0; i < count; i++) {
+			double gpus = 1000 + 25 * (double)i;
+			struct prediction *p = ARENA_NEW(arena, struct prediction);
+			*p = (struct prediction){.ok = true,
+						 .gpu_count = 1000 + 25 * i,
+						 .breakdown_count = 1,
+						 .breakdown = {{PART_KERNEL, 1.2345}}};
+			list[i] = p;
+			points[i] = (struct scaling_point){
+				gpus, {gpus, gpus, gpus}, {1, 1, 1}, gpus, false};
+		}
+		const struct scaling_curve curve = {"many", 1, 1, points, count};
+		const struct chart_text text = {"Many GPUs", CAPTION};
+		check_legible("many", chart_exposed(arena, text, list, count), arena);
+		check_legible("many", chart_scaling(arena, text, &curve, 1), arena);
+		arena_free(arena);
+	}
 }
 
 /* Very many spans make a drawing no larger than its pixels. */
@@ -139,10 +184,8 @@ static void spans_merge(void)
 }
 
 static const struct test tests[] = {
-	TEST(texts_apart),
-	TEST(clusters_legible),
-	TEST(odd_inputs),
-	TEST(spans_merge),
+	TEST(texts_apart),       TEST(clusters_legible), TEST(odd_inputs),
+	TEST(many_gpus_legible), TEST(spans_merge),
 };
 
 int main(void)

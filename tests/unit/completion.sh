@@ -27,6 +27,9 @@ offers --help run --h
 offers t320-same-lan run --topology t320-same-l
 offers resnet50 run --topology t320-same-lan --model resn
 offers none run --runtime no
+offers ddp run --exchange dd
+offers all_reduce sweep --collective all_r
+offers --gpus scale --gp
 offers jsonl compare --format js
 offers flexdirect_1050ti validate flex
 offers topologies list topo

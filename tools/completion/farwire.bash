@@ -26,6 +26,10 @@ _farwire_value() { # completes the value of an option; 1: it takes none
 	--stack) _farwire_words "$(_farwire_names stacks)" "$current" ;;
 	--runtime) _farwire_words "$(_farwire_names runtimes) none" "$current" ;;
 	--transport) _farwire_words "$(_farwire_names transports)" "$current" ;;
+	--exchange) _farwire_words "$(_farwire_names exchanges)" "$current" ;;
+	--collective)
+		_farwire_words 'all_reduce reduce_scatter all_gather broadcast all_to_all' "$current"
+		;;
 	--profile) _farwire_words "$(_farwire_names profiles)" "$current" ;;
 	--format) _farwire_words 'table csv json jsonl' "$current" ;;
 	--color) _farwire_words 'auto always never' "$current" ;;
@@ -35,7 +39,7 @@ _farwire_value() { # completes the value of an option; 1: it takes none
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		;;
-	--program | --server | --gpu | --batch | --fraction | --copies | --set | --vary | --title | --seed | \
+	--program | --server | --gpu | --gpus | --batch | --fraction | --copies | --set | --vary | --title | --seed | \
 		--draws | --jobs)
 		COMPREPLY=()
 		;;
@@ -77,7 +81,7 @@ _farwire() {
 		;;
 	list)
 		_farwire_words 'topologies gpus models stacks runtimes profiles datasets fits cases links
-			transports policies frameworks verbs' "$current"
+			transports policies frameworks exchanges storages algorithms verbs' "$current"
 		;;
 	plot) _farwire_files '@(json|jsonl)' "$current" ;;
 	report)

@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The verb `scale`, and what `sweep`, `compare`, `plot` and `report` make of jobs and collectives.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+# Two machines with two V100 each on one 25 Gb/s switch, without noise.
+cat >job.cfg <<'END'
+case = { name = "job"; topology = "gpu-pool"; exchange = "ddp"; batch = 32; gpus = 4; epochs = 2; };
+END
+cat >wider.cfg <<'END'
+case = { name = "wider"; topology = "gpu-pool"; exchange = "ddp"; batch = 64; gpus = 4; };
+END
+job() { # verb, any further options
+	verb=$1
+	shift
+	expect 0 '' "$verb" job.cfg -q --draws 0 --set exchange.noise=0 "$@"
+}
+# The column called $1 of the CSV, one value a line; texts with commas come last.
+column() {
+	tr -d '\r' <"$scratch.out" | awk -F, -v name="$1" '
+	NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+	{ print $at }'
+}
+
+# 1, 2, 4 by itself; speed-up is what run says, and efficiency speed-up by GPUs.
+job scale --format csv
+[ "$(column gpus | tr '\n' ' ')" = '1 2 4 ' ] || complain "GPUs: $(column gpus)"
+cp "$scratch.out" scale.csv
+column images_per_s >scale.txt
+for gpus in 1 2 4; do
+	job run --format csv --gpus $gpus
+	column throughput_images_per_s
+done >run.txt
+cmp -s scale.txt run.txt || complain "scale and run differ: $(paste scale.txt run.txt)"
+tr -d '\r' <scale.csv | awk -F, '
+NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+{ rate = $at["images_per_s"]; gpus = $at["gpus"]; if (NR == 2) one = rate
+  near(rate / one, $at["speedup"]); near(rate / one / gpus, $at["efficiency"])
+  near(2 * 1281167 / rate, $at["training_s"]); near(32 * gpus / rate, $at["step_s"])
+  if (NR > 2 && rate <= last) wrong = 1 # more GPUs do more
+  if (gpus == 1 && $at["exposed_s"] + $at["straggler_s"] != 0) wrong = 1
+  if (gpus == 4 && !($at["exposed_s"] > 0)) wrong = 1
+  last = rate }
+function near(a, b) { if (a - b > 1e-6 * a || b - a > 1e-6 * a) { wrong = 1; print "  " a " is not " b } }
+END { exit wrong }' || complain "numbers that do not agree: $(cat scale.csv)"
+verdict 'scale.says_what_run_says'
+
+job scale --gpus 3,1 --format csv
+[ "$(column gpus | tr '\n' ' ')" = '3 1 ' ] || complain "--gpus 3,1: $(column gpus)"
+job scale --gpus 1:4:log3 --format csv
+[ "$(column gpus | tr '\n' ' ')" = '1 2 4 ' ] || complain "--gpus 1:4:log3: $(column gpus)"
+expect 0 '' scale --topology gpu-pool --exchange ddp -q --draws 0 --format csv
+[ "$(column gpus | tr '\n' ' ')" = '1 2 4 ' ] || complain "no gpus said: $(column gpus)"
+expect 2 'numbers of GPUs are whole, from 1' scale job.cfg -q --gpus 0,1
+expect 2 'numbers of GPUs are whole, from 1' scale job.cfg -q --gpus one,two
+expect 2 'case.gpus = "?2.5' scale job.cfg -q --gpus 1,2.5
+expect 2 "case.gpus=1:2' is no variation" scale job.cfg -q --gpus 1:2
+expect 2 '.' scale job.cfg -q --gpus 1,100 # there are four
+verdict 'scale.numbers_of_gpus'
+
+for jobs in 1 3; do
+	farwire scale job.cfg -q --draws 3 --jobs $jobs --format json -o jobs$jobs.json --plot jobs$jobs.svg
+	[ "$code" = 0 ] || complain "--jobs $jobs: $(cat "$scratch.err")"
+done
+cmp -s jobs1.json jobs3.json || complain 'threads change the numbers'
+cmp -s jobs1.svg jobs3.svg || complain 'threads change the chart'
+for word in '"name": "scaling"' '"efficiency"' '"exposed_s"'; do
+	grep -qF "$word" jobs1.json || complain "no $word in the JSON"
+done
+job scale --plot two.pdf
+grep -qa '/Count 2' two.pdf || complain 'a PDF has the parts of the steps, too'
+verdict 'scale.plots_and_threads'
+
+job sweep --format csv --vary case.batch=16,64
+head -n 1 "$scratch.out" | grep -q 'speedup.*efficiency.*exposed_s' || complain "columns: $(head -n 1 "$scratch.out")"
+head -n 1 "$scratch.out" | grep -q ',ratio' && complain 'a job has no ratio to a local GPU'
+# the same bytes behind twice the kernels: less is exposed
+column efficiency | awk 'NR == 1 { first = $1 } END { exit !($1 > first) }' ||
+	complain "larger batches scale no better: $(cat "$scratch.out")"
+job sweep --vary case.gpus=1,2,4 --vary case.batch=16,64 --plot gpus.svg
+[ -s gpus.svg ] || complain 'no chart'
+verdict 'sweep.of_jobs'
+
+# A collective: more bytes take longer, and bus bandwidth is 2 (n - 1) / n bytes over time.
+expect 0 '' sweep job.cfg -q --format csv --collective all_reduce \
+	--vary 'case.collective_size=1 KiB,64 KiB,16 MiB' --plot bandwidth.svg
+tr -d '\r' <"$scratch.out" | awk -F, '
+NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (at["images_per_s"]) wrong = 1; next }
+{ size = $at["case.collective_size"]; time = $at["time_s"]; rate = $at["bus_bandwidth_Bps"]
+  expected = size * 1.5 / time
+  if (rate - expected > 1e-6 * rate || expected - rate > 1e-6 * rate || time <= last) wrong = 1
+  last = time }
+END { exit wrong || NR != 4 }' || complain "sizes: $(cat "$scratch.out")"
+[ -s bandwidth.svg ] || complain 'no chart of bandwidths'
+expect 0 '' run job.cfg -q --draws 0 --collective all_reduce
+shows 'bus bandwidth'
+expect 0 '' scale job.cfg -q --draws 0 --collective all_reduce --gpus 2,4 --plot scale.svg
+shows 'bus bandwidth'
+verdict 'sweep.of_a_collective'
+
+expect 0 '' compare job.cfg wider.cfg -q --draws 0 --format csv
+head -n 1 "$scratch.out" | grep -q 'gpus,.*to_first.*efficiency' || complain "columns: $(cat "$scratch.out")"
+expect 0 '' compare job.cfg quarter-gpu -q --draws 0 --format csv # a job and a client
+tr -d '\r' <"$scratch.out" | sed 's/"[^"]*"/text/g' | awk -F, '
+NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+{ local[NR] = $at["to_local"]; efficiency[NR] = $at["efficiency"]; gpus[NR] = $at["gpus"] }
+END { exit !(local[2] == "" && efficiency[2] > 0 && gpus[2] == 4 &&
+	local[3] > 0 && efficiency[3] == "" && gpus[3] == "") }' || complain "mixed: $(cat "$scratch.out")"
+farwire run job.cfg -q --draws 0 --format json -o a.json
+farwire run wider.cfg -q --draws 0 --format json -o b.json
+farwire plot a.json b.json --plot both.svg
+[ "$code" = 0 ] && [ -s both.svg ] || complain "plot: $(cat "$scratch.err")"
+verdict 'compare.of_jobs'
+
+farwire report job.cfg -q --draws 2 -o job.html
+[ "$code" = 0 ] || complain "report: $(cat "$scratch.err")"
+for text in 'How does this training scale?' 'times one GPU alone' 'of ideal scaling' \
+	'2 epochs of 1281167 images take' 'What more GPUs bring' 'The collective library on these wires'; do
+	sed 's/\xc2\xa0/ /g' job.html | grep -qF "$text" || complain "no '$text' in the report"
+done
+[ "$(grep -c 'src="data:image/svg+xml;base64,' job.html)" = 6 ] || complain 'figures are missing'
+farwire report job.cfg -q --draws 0 --collective all_reduce -o collective.html
+[ "$code" = 0 ] || complain "report: $(cat "$scratch.err")"
+grep -qF 'a bus bandwidth of' collective.html || complain 'no bandwidth in the report'
+verdict 'report.of_jobs'

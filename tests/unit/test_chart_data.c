@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Predictions as data of charts and tables. */
+#include "tests/test.h"
+
+#include "sim/base/arena.h"
+#include "sim/verb/answers.h"
+#include "sim/verb/chart_data.h"
+
+static struct prediction job(size_t gpus, double images_per_s, double alone)
+{
+	double speedup = images_per_s / alone, ratio = speedup / (double)gpus;
+	return (struct prediction){.name = "job",
+				   .ok = true,
+				   .gpu_count = gpus,
+				   .throughput = {images_per_s, images_per_s, images_per_s},
+				   .speedup = {speedup, speedup, speedup},
+				   .ratio = {ratio, ratio, ratio},
+				   .breakdown_count = 2,
+				   .breakdown = {{PART_KERNEL, 0.1}, {PART_EXPOSED, 0.02}}};
+}
+
+static struct prediction collective(double bytes_per_s, const char *choice)
+{
+	return (struct prediction){.name = "collective",
+				   .ok = true,
+				   .gpu_count = 8,
+				   .collective = "all_reduce",
+				   .choice = choice,
+				   .throughput = {bytes_per_s, bytes_per_s / 2, bytes_per_s * 2}};
+}
+
+/* By rising GPUs, with one GPU's rate from any that ran: 380 / 3.8 = 100. */
+static void scaling_is_sorted(void)
+{
+	struct arena *arena = arena_new();
+	struct prediction four = job(4, 380, 100), one = job(1, 100, 100), two = job(2, 190, 100);
+	two.ok = false;
+	const struct prediction *list[] = {&two, &four, &one};
+	const double measured[] = {185, 370, 99};
+	const bool test[] = {true, true, false};
+	const struct scaling_curve curve =
+		chart_scaling_curve(arena, "x", list, 3, (struct measured){measured, test});
+	CHECK(curve.count == 3 && curve.points[0].gpus == 1 && curve.points[2].gpus == 4);
+	CHECK_NEAR(curve.alone, 100, 1e-12);
+	CHECK_NEAR(curve.measured_alone, 99, 0);
+	CHECK(isnan(curve.points[1].throughput.value) && isnan(curve.points[1].efficiency.value));
+	CHECK(curve.points[1].measured == 185 && curve.points[1].test);
+	CHECK_NEAR(curve.points[2].efficiency.value, 0.95, 1e-12);
+	CHECK(!curve.points[0].test);
+	arena_free(arena);
+}
+
+static void bandwidth_is_sorted(void)
+{
+	struct arena *arena = arena_new();
+	struct prediction large = collective(2e11, "ring, Simple, 24 channels");
+	struct prediction small = collective(1e9, "tree, LL");
+	const struct prediction *list[] = {&large, &small};
+	const double sizes_B[] = {1 << 30, 1024};
+	const struct bandwidth_curve curve =
+		chart_bandwidth_curve(arena, "x", list, sizes_B, 2, (struct measured){NULL, NULL});
+	CHECK(curve.count == 2 && curve.points[0].size_B == 1024);
+	CHECK(curve.points[1].bandwidth_Bps.value == 2e11 && isnan(curve.points[0].measured_Bps));
+	CHECK_TEXT(curve.points[0].choice, "tree, LL");
+	CHECK_TEXT(curve.points[1].choice, "ring, Simple"); /* channels change at each size */
+	arena_free(arena);
+}
+
+/* Worst with best: 1e9 to 4e9 over 1e9 to 4e9 is a quarter to four times. */
+static void quotients(void)
+{
+	struct prediction a = collective(2e9, NULL), b = collective(2e9, NULL),
+			  images = job(4, 380, 100);
+	CHECK_NEAR(throughput_quotient(&a, &b).low, 0.25, 1e-12);
+	CHECK_NEAR(throughput_quotient(&a, &b).high, 4, 1e-12);
+	CHECK(throughput_quotient(&a, &a).low == 1 && throughput_quotient(&a, &a).high == 1);
+	CHECK(isnan(throughput_quotient(&a, &images).value)); /* bytes over images */
+	b.ok = false;
+	CHECK(isnan(throughput_quotient(&a, &b).value));
+}
+
+static void bars_of_each_kind(void)
+{
+	struct arena *arena = arena_new();
+	struct prediction a = collective(2e9, NULL), b = collective(1e9, NULL),
+			  train = job(4, 380, 100);
+	const struct prediction *both[] = {&a, &b}, *jobs[] = {&train};
+	struct ratio_bar *bars = chart_bars(arena, both, 2);
+	CHECK(bars[0].ratio.value == 1 && bars[1].ratio.value == 0.5);
+	CHECK_NEAR(chart_bars(arena, jobs, 1)[0].ratio.value, 0.95, 1e-12);
+	CHECK(strstr(chart_bars_title(jobs, 1), "efficiency") != NULL);
+	CHECK(strstr(chart_bars_title(both, 2), "andwidth") != NULL);
+	arena_free(arena);
+}
+
+/* Columns that no prediction has are left out, also those nobody asked for. */
+static void tables_have_what_there_is(void)
+{
+	static const struct answer_column columns[] = {
+		{{"gpus", QUANTITY_COUNT, false, false}, ANSWER_GPUS, TRAINING, false},
+		{{"to_local", QUANTITY_RATIO, false, false}, ANSWER_RATIO, CLIENTS, false},
+		{{"training_s", QUANTITY_TIME, false, true}, ANSWER_TRAINING, TRAINING, true},
+		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
+		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
+	};
+	struct arena *arena = arena_new();
+	struct prediction good = job(4, 380, 100), bad = job(8, 700, 100);
+	const struct prediction *list[] = {&good, &bad};
+	good.training_s = bad.training_s = (struct estimate){NAN, NAN, NAN};
+	bad.ok = false;
+	bad.reason = "no route";
+	struct answers answers = {.name = "x",
+				  .predictions = list,
+				  .count = 2,
+				  .columns = columns,
+				  .column_count = sizeof columns / sizeof columns[0]};
+	const struct result_table *table = answers_table(arena, &answers);
+	CHECK(table->column_count == 3 && table->row_count == 2);
+	CHECK_TEXT(table->columns[1].name, "exposed_s");
+	CHECK_NEAR(table->cells[1].number.value, 0.02, 0);
+	CHECK(table->cells[3].number.value == 8 && isnan(table->cells[4].number.value));
+	CHECK_TEXT(table->cells[5].text, "no route");
+	good.training_s = (struct estimate){60, 50, 70};
+	table = answers_table(arena, &answers);
+	CHECK(table->column_count == 4 && table->cells[1].number.high == 70);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(scaling_is_sorted), TEST(bandwidth_is_sorted),       TEST(quotients),
+	TEST(bars_of_each_kind), TEST(tables_have_what_there_is),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
