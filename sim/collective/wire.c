@@ -291,8 +291,7 @@ static void message_start(struct communicator *comm, struct message_state *messa
 	for (size_t i = 0; i < way->lane_count; i++)
 		lane_start(comm, message, i);
 	if (gpu && comm->library->memory_traffic_ratio > 0)
-		gpu_traffic_start(gpu, message->size_B * comm->library->memory_traffic_ratio,
-				  message->size_B / way->lanes[0].alone_Bps);
+		gpu_traffic_add(gpu, message->size_B * comm->library->memory_traffic_ratio);
 	if (!wire->socket)
 		return;
 	message->leaving++;

@@ -141,14 +141,18 @@ double gpu_traffic_s(const struct gpu *gpu, double size_B)
 	return size_B / (gpu->params->memory_bandwidth_Bps * gpu->params->memory_efficiency_ratio);
 }
 
-void gpu_traffic_start(struct gpu *gpu, double size_B, double duration_s)
+void gpu_traffic_add(struct gpu *gpu, double size_B)
 {
-	struct flow_spec flow = {.size = gpu_traffic_s(gpu, size_B), .use_count = 1};
+	struct flow_spec flow = {.use_count = 1};
 
-	if (flow.size <= 0 || gpu->context_count == 0) /* no kernels to take from */
+	if (!gpu_is_computing(gpu))
 		return;
-	flow.cap = flow.size / duration_s;
+	gpu->traffic_s += gpu_traffic_s(gpu, size_B);
+	if (gpu->traffic_s < GPU_TRAFFIC_LUMP_S)
+		return;
+	flow.size = gpu->traffic_s;
 	flow.uses[0] = (struct flow_use){gpu->compute, 1};
+	gpu->traffic_s = 0;
 	fabric_flow_start(gpu->fabric, &flow);
 }
 

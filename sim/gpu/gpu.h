@@ -93,8 +93,10 @@ void gpu_reserve_add(struct gpu *gpu, double ratio);
 void gpu_board_set(struct gpu *gpu, int resource);
 /* GPU-seconds that size_B of traffic in the GPU's memory take from kernels. */
 double gpu_traffic_s(const struct gpu *gpu, double size_B);
-/* Takes them, beside whatever kernels run, over duration_s > 0 at least. */
-void gpu_traffic_start(struct gpu *gpu, double size_B, double duration_s);
+/* Takes them if kernels run now, from whatever runs when GPU_TRAFFIC_LUMP_S have
+ * come together: traffic comes in many small messages. */
+#define GPU_TRAFFIC_LUMP_S 10e-6
+void gpu_traffic_add(struct gpu *gpu, double size_B);
 /* At least one kernel runs. */
 bool gpu_is_computing(const struct gpu *gpu);
 

@@ -60,6 +60,7 @@ struct gpu {
 	int compute; /* resource */
 	int board;   /* resource; -1: shares no power */
 	double reserved_ratio;
+	double traffic_s; /* not taken yet */
 	size_t context_count;
 	int64_t launch_latency_ps, kernel_gap_ps;
 	double slicing_ratio;   /* of GPU time while tenants alternate: 1 + switch/slice */

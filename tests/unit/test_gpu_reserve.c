@@ -72,17 +72,24 @@ static void something_is_always_left(void)
 
 static void traffic_takes_its_time_from_kernels(void)
 {
+	struct gpu_stream *stream;
+
 	setup();
-	/* 400 kB at 80 of 100 GB/s: 5 us of the GPU, over at least 50. */
+	/* 400 kB at 80 of 100 GB/s are 5 us of the GPU. */
 	CHECK_NEAR(gpu_traffic_s(w.gpu, 400e3), 5 * US, 1e-12);
-	gpu_traffic_start(w.gpu, 400e3, 50 * US);
-	continued(gpu_stream_new(w.context, "s"), 18, 0); /* at 0.9: until 20 */
+	gpu_traffic_add(w.gpu, 400e3); /* no kernel, nothing to take */
+	stream = gpu_stream_new(w.context, "s");
+	continued(stream, 18, 0);
 	CHECK(gpu_is_computing(w.gpu));
-	engine_at(w.engine, 100000000, world_log, &w, 2);
+	gpu_traffic_add(w.gpu, 400e3);
+	continued(stream, 100, 1);
+	CHECK(fabric_flow_count(w.fabric) == 1); /* not enough yet */
+	gpu_traffic_add(w.gpu, 400e3);           /* 10 us: a half each until 20 */
 	world_run(&w);
-	CHECK_US(w.log_ps[0], 20);
+	CHECK_US(w.log_ps[0], 28);
+	CHECK_US(w.log_ps[1], 128);
 	CHECK(!gpu_is_computing(w.gpu));
-	CHECK_NEAR(gpu_busy_s(w.gpu), 20 * US, 1e-9); /* no kernel */
+	CHECK_NEAR(gpu_busy_s(w.gpu), 128 * US, 1e-9);
 	world_release(&w);
 }
 
