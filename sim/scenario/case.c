@@ -14,8 +14,11 @@ static const struct param_row case_rows[] = {
 		   "framework and benchmark code: a file of models/stacks/", ""),
 	PARAM_TEXT(struct case_params, runtime, "none",
 		   "remoting runtime: a file of models/runtimes/; none: the local driver", ""),
-	PARAM_TEXT(struct case_params, transport, "tcp",
-		   "how forwarded calls travel: tcp, rdma, shm", ""),
+	PARAM_TEXT(
+		struct case_params, transport, "auto",
+		"how calls and gradients travel between hosts: tcp, rdma, shm; auto: tcp, but rdma "
+		"for jobs on InfiniBand or RoCE",
+		""),
 	PARAM_TEXT(struct case_params, profile, "",
 		   "fitted parameters: a file of calib/profiles/; empty: none", ""),
 	PARAM_TEXT(struct case_params, program, "",
@@ -159,13 +162,25 @@ static void read_stack(struct case_reader *c)
 	c->stack = stack;
 }
 
+static const char *transport_name(const struct case_reader *c)
+{
+	const struct topology *topology = &c->scenario->topology;
+	if (strcmp(c->params->transport, "auto") != 0)
+		return c->params->transport;
+	for (size_t i = 0; case_is_job(c) && i < topology->link_count; i++)
+		if (strcmp(topology->links[i].kind->name, "infiniband") == 0 ||
+		    strcmp(topology->links[i].kind->name, "roce") == 0)
+			return "rdma";
+	return "tcp";
+}
+
 void case_transport(struct case_reader *c, const struct cfg_node *file)
 {
 	struct reader *reader = &c->reader;
-	c->transport = transport_kind_find(c->params->transport);
+	c->transport = transport_kind_find(transport_name(c));
 	if (!c->transport) {
 		diag_error(reader->diag, case_said(c, "case.transport"),
-			   "case: no transport is called '%s' (write tcp, rdma or shm)",
+			   "case: no transport is called '%s' (write tcp, rdma, shm or auto)",
 			   c->params->transport);
 		return;
 	}

@@ -36,6 +36,9 @@ static const struct param_row exchange_rows[] = {
 		     "from one cycle of Horovod's background thread to the next",
 		     "Horovod documentation: HOROVOD_CYCLE_TIME, 5 ms up to release 0.19, 1 ms "
 		     "since"),
+	PARAM_NUMBER(struct exchange_params, cycle_late_s, QUANTITY_TIME, 0, 10, "60 us",
+		     "how late that thread wakes from its sleep",
+		     "prctl(2): a timer slack of 50 us; assumption: 10 us to be scheduled"),
 	PARAM_NUMBER(struct exchange_params, bucket_B, QUANTITY_BYTES, 1, 1e12, "25 MiB",
 		     "size that makes a bucket full",
 		     "PyTorch documentation, DistributedDataParallel: bucket_cap_mb"),

@@ -34,6 +34,7 @@ struct exchange_params {
 	int policy; /* index into the exchanges */
 	bool overlap;
 	double fusion_B, cycle_s;        /* horovod */
+	double cycle_late_s;             /* its sleep ends that much late */
 	double bucket_B, first_bucket_B; /* ddp */
 	double negotiation_s;            /* coordinator's work for each tensor and rank in a cycle
 					    (Horovod without a response cache) */

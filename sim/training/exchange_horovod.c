@@ -5,7 +5,8 @@
  *
  * A cycle's exchange of messages is collective, so the threads of all ranks go
  * through cycles together and one clock stands for all. A cycle begins cycle_s
- * after the one before began, or when its work is over if that is later:
+ * (and what a sleeping thread wakes late) after the one before began, or when its work is over if
+ * that is later:
  *
  *   no response cache   a round trip (requests in, answers out), and the
  *                       coordinator's negotiation_s for each request of a rank
@@ -142,7 +143,7 @@ static struct exchange *horovod_new(const struct exchange_host *host)
 	exchange_init(&h->base, &exchange_horovod, host);
 	h->ready_count = ARENA_ARRAY(host->arena, host->profile->tensor_count, uint32_t);
 	h->known = ARENA_ARRAY(host->arena, host->profile->tensor_count, bool);
-	h->cycle_ps = ps_from_s(host->params->cycle_s);
+	h->cycle_ps = ps_from_s(host->params->cycle_s + host->params->cycle_late_s);
 	h->idle_ps = ps_from_s(round_trip_s(h));
 	h->next_ps = engine_now_ps(host->engine);
 	return &h->base;
