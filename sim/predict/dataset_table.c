@@ -340,6 +340,7 @@ static void make_row(struct dataset_reader *r, struct making m, rows_vec *rows)
 	if (!cell || is_absent(cell))
 		return;
 	const char *group = dataset_text(r->node, "group");
+	const char *word = group ? cell_of(r, cfg_origin(r->node), m.line, group) : NULL;
 	m.label = label_of(r, &m);
 	m.case_path = dataset_case(r, r->node);
 	dataset_add_settings(r, &m.settings, cfg_child(r->node, "settings"));
@@ -350,8 +351,8 @@ static void make_row(struct dataset_reader *r, struct making m, rows_vec *rows)
 				    .role = role_of(r, &m),
 				    .judged = true,
 				    .origin = line_origin(r, m.line),
-				    .group = group ? cell_of(r, cfg_origin(r->node), m.line, group)
-						   : NULL,
+				    .group = word ? arena_printf(r->arena, "%s=%s", group, word)
+						  : NULL,
 				    .case_path = m.case_path,
 				    .judge = dataset_text(r->node, "judge"),
 				    .settings = m.settings.items,

@@ -103,7 +103,7 @@ static void wide_columns_are_rows(void)
 		CHECK_NEAR(d->rows[i].linear, rows[i].linear, 1e-12);
 		CHECK_NEAR(d->rows[i].rounding_ratio, rows[i].rounding, 1e-12);
 	}
-	CHECK_TEXT(d->rows[4].group, "b");
+	CHECK_TEXT(d->rows[4].group, "model=b");
 	/* what the command line says comes last */
 	const struct dataset_row *last = &d->rows[4];
 	CHECK_TEXT(last->settings[last->setting_count - 1].text, "case.seed_of_test=1");
