@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fits: rows of any quantity, which rows and earlier results a stage takes, what
+ * profiles hold, what is refused. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "calib/fit/fit.h"
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/num.h"
+#include "tests/test.h"
+
+static struct arena *arena;
+static struct diag *diag;
+static char folder[] = "/tmp/farwire-fit-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+	return arena_printf(arena, "%s/%s", folder, name);
+}
+
+static void write_file(const char *name, const char *text)
+{
+	FILE *out = fopen(path_of(name), "w");
+	if (!CHECK(out != NULL))
+		return;
+	fputs(text, out);
+	fclose(out);
+}
+
+/* One V100; what is fitted is its kernels' efficiency and their gaps. The test row
+ * would pull the first fit far off. */
+static const char table[] = "name\tquantity\tvalue\trole\n"
+			    "a\trate\t1200\tfit\n"
+			    "a\trate\t100\ttest\n"
+			    "ab\trate\t900\tfit\n"
+			    "b\tms\t50\tfit\n"
+			    "c\trate\t1150\tfit\n";
+static const char dataset[] =
+	"dataset = { name = \"own\"; title = \"t\"; source = \"s\"; table = \"table.tsv\";\n"
+	"value = \"value\"; role_column = \"role\"; label = [\"name\", \"quantity\"];\n"
+	"value_unit = \"ms\"; quantity_column = \"quantity\"; quantities = (\n"
+	"{ is = \"rate\"; quantity = \"throughput\"; }, { is = \"ms\"; quantity = \"time\"; } );\n"
+	"settings = [\"case.topology=gpu-pool\", \"case.model=alexnet_tf\", \"case.batch=64\",\n"
+	"\"case.runtime=none\", \"case.stack=pytorch\"]; };\n";
+
+static const char efficiency[] = "efficiency.v100-sxm2.alexnet_tf.peak";
+static const char gap[] = "gpu.v100-sxm2.kernel_gap";
+
+/* A stage on the rows of a name, for a profile and with more, of one parameter. */
+static const char *stage(const char *profile, const char *more, const char *row, const char *path,
+			 const char *range)
+{
+	return arena_printf(arena,
+			    "{ profile = %s; %s dataset = \"%s\"; rows = [\"%s\"]; note = \"n\";\n"
+			    "parameters = ( { path = \"%s\"; %s } ); }",
+			    profile, more, path_of("own.cfg"), row, path, range);
+}
+
+static const char in_ratio[] = "start = \"0.5\"; low = \"0.05\"; high = \"4\";";
+static const char in_time[] = "start = \"20 us\"; low = \"1 us\"; high = \"1 ms\";";
+
+static const struct fit_result *run(const char *stages)
+{
+	const char *broken;
+	diag = diag_new(arena);
+	write_file("fit.cfg", arena_printf(arena, "fit = { stages = ( %s ); };\n", stages));
+	const struct fit_result *result =
+		fit_run(arena, diag, data_root_find(arena), path_of("fit.cfg"), 1, NULL, &broken);
+	remove(path_of("fit.cfg"));
+	return result;
+}
+
+/* Predicts row `index` of the dataset with two parameters. */
+static double predict(size_t index, double peak, double gap_s)
+{
+	static const struct setting none = {"case.profile=", {"test", 0}};
+	const struct draw_value draws[] = {{efficiency, peak}, {gap, gap_s}};
+	const char *broken = NULL;
+	const struct dataset *own =
+		dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), &none, 1);
+	return own ? dataset_point(arena, diag, &own->rows[index], data_root_find(arena), draws,
+				   gap_s > 0 ? 2 : 1, 1, &broken)
+		   : NAN;
+}
+
+static void stages_see_their_own(void)
+{
+	const char *stages = arena_printf(
+		arena, "%s, %s, %s", stage("[\"one\", \"other\"]", "", "a", efficiency, in_ratio),
+		stage("\"two\"", "", "b", efficiency, in_ratio),
+		stage("\"three\"", "with = [\"one\"];", "c", gap, in_time));
+	const struct fit_result *result = run(stages);
+	diag_print(diag, stdout);
+	if (!CHECK(result && result->count == 3 && result->stage_count == 3))
+		return;
+	const struct fitted_parameter *p = result->parameters;
+	/* "a" is no part of "ab", and the test row of "a" is not looked at */
+	CHECK(result->stages[0].row_count == 1);
+	CHECK_NEAR(predict(0, p[0].value, 0), 1200, 2e-3);
+	/* a time is fitted as such: 64 images in 50 ms are 1280 images/s */
+	CHECK_NEAR(predict(3, p[1].value, 0), 0.050, 2e-3);
+	CHECK(p[1].value > p[0].value);
+	/* the third stage stands on the first, not on the second */
+	CHECK_NEAR(predict(4, p[0].value, p[2].value), 1150, 2e-3);
+	CHECK(fabs(predict(4, p[1].value, p[2].value) / 1150 - 1) > 0.02);
+	for (size_t i = 0; i < 3; i++)
+		CHECK(p[i].low < p[i].value && p[i].value < p[i].high);
+}
+
+static char *profile_text(const struct fit_result *result, const char *profile)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	fit_profile_write(out, arena, result, profile, "fit");
+	fclose(out);
+	return text;
+}
+
+static void profiles_hold_what_names_them(void)
+{
+	const struct fit_result *result =
+		run(stage("[\"one\", \"other\"]", "", "a", efficiency, in_ratio));
+	if (!CHECK(result && result->profile_count == 2))
+		return;
+	char *one = profile_text(result, "one"), *other = profile_text(result, "other"),
+	     *none = profile_text(result, "none");
+	CHECK_TEXT(one, other);
+	CHECK(strstr(one, efficiency) && strstr(one, "1 rows") && strstr(one, "a quantity=rate"));
+	CHECK(!strstr(none, efficiency));
+	free(one);
+	free(other);
+	free(none);
+}
+
+static void check_refused(const char *stages, const char *part)
+{
+	CHECK(run(stages) == NULL && diag_count(diag) > 0);
+	if (diag_count(diag) > 0 && !CHECK(strstr(diag_at(diag, 0), part) != NULL))
+		printf("  said: %s\n", diag_at(diag, 0));
+}
+
+static void wrong_fits_are_refused(void)
+{
+	check_refused(stage("\"p\"", "", "nowhere", efficiency, in_ratio), "no row of role fit");
+	check_refused(stage("\"p\"", "", "a", "gpu.v100-sxm2.gap", in_time),
+		      "have no number 'gpu.v100-sxm2.gap'");
+	check_refused(stage("\"p\"", "", "a", gap, in_ratio), "start");
+	check_refused(
+		stage("\"p\"", "", "a", efficiency, "start = \"0\"; low = \"0.1\"; high = \"1\";"),
+		"must be above zero");
+	check_refused(stage("(\"p\", 2)", "", "a", efficiency, in_ratio), "a list of names");
+	check_refused(stage("\"p\"", "witth = [\"q\"];", "a", efficiency, in_ratio),
+		      "unknown key 'witth'");
+}
+
+static const struct test tests[] = {
+	TEST(stages_see_their_own),
+	TEST(profiles_hold_what_names_them),
+	TEST(wrong_fits_are_refused),
+};
+
+int main(void)
+{
+	num_init();
+	arena = arena_new();
+	if (!mkdtemp(folder))
+		return 1;
+	write_file("table.tsv", table);
+	write_file("own.cfg", dataset);
+	int code = TEST_MAIN(tests);
+	remove(path_of("table.tsv"));
+	remove(path_of("own.cfg"));
+	rmdir(folder);
+	arena_free(arena);
+	return code;
+}
