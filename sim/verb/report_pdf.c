@@ -269,7 +269,8 @@ static void put_figure(struct press *press, const struct block *block)
 {
 	struct drawing *drawing = block->drawing;
 	double height = drawing_height(drawing);
-	drawing_resize(drawing, page_width, fmax(page_height, height + 90));
+	drawing_resize(drawing, fmax(page_width, drawing_width(drawing)),
+		       fmax(page_height, height + 90));
 	*VEC_PUSH(press->arena, &press->pages) = drawing;
 	press->page = drawing; /* the table of its numbers follows below */
 	press->y = height + 4;

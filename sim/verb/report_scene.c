@@ -94,7 +94,8 @@ static const char *guest_role(const struct scenario *scenario, size_t guest)
 
 /* ---- of a large topology, a few machines ---- */
 
-enum { HOSTS_MOST = 8, HOSTS_SHOWN = 3 };
+/* Guests and GPUs that have room side by side, and of a larger topology. */
+enum { INNER_MOST = 20, INNER_SHOWN = 12 };
 
 /* What of a topology is drawn: nodes, and the links between them. */
 struct view {
@@ -103,6 +104,21 @@ struct view {
 	bool *switches;    /* by index: whether it is drawn */
 	bool *links;
 };
+
+/* The first machines that fit, or all. */
+static size_t hosts_shown(struct arena *arena, const struct topology *t)
+{
+	size_t *inner = ARENA_ARRAY(arena, t->host_count + 1, size_t), sum = 0, count = 0;
+	if (t->guest_count + t->gpu_count <= INNER_MOST)
+		return t->host_count;
+	for (size_t i = 0; i < t->guest_count; i++)
+		inner[t->guests[i].host]++;
+	for (size_t i = 0; i < t->gpu_count; i++)
+		inner[t->gpus[i].host]++;
+	while (count < t->host_count && (count == 0 || sum + inner[count] <= INNER_SHOWN))
+		sum += inner[count++];
+	return count;
+}
 
 static bool in_machine(const struct view *view, const char *name)
 {
@@ -144,9 +160,10 @@ static void take_switches(const struct view *view)
 
 static struct view view_of(struct arena *arena, const struct topology *t)
 {
-	bool whole = t->host_count <= HOSTS_MOST;
+	size_t hosts = hosts_shown(arena, t);
+	bool whole = hosts == t->host_count;
 	struct view view = {.topology = t,
-			    .host_count = whole ? t->host_count : HOSTS_SHOWN,
+			    .host_count = hosts,
 			    .switches = ARENA_ARRAY(arena, t->switch_count + 1, bool),
 			    .links = ARENA_ARRAY(arena, t->link_count + 1, bool)};
 	memset(view.switches, whole, t->switch_count * sizeof *view.switches);
@@ -282,8 +299,8 @@ void report_topology(struct report *report, const struct command *command,
 	const char *title = arena_printf(arena, "Machines and wires: %s", t->name);
 	const char *some = view.host_count == t->host_count
 				   ? ""
-				   : arena_printf(arena, " The first %zu of %zu machines.",
-						  view.host_count, t->host_count);
+				   : arena_printf(arena, " Of its %zu machines the first %zu.",
+						  t->host_count, view.host_count);
 	report_figure(report,
 		      chart_topology(arena, chart_text(command, title), nodes, node_count, links,
 				     link_count),

@@ -184,12 +184,49 @@ static void client_step(struct report *report, const struct command *command,
 	calls_figure(report, command, trace, step, scenario->clients[0].name, label);
 }
 
-/* Its trace groups are the job's ranks and their collectives. */
+enum { RANKS_SHOWN = 8 };
+
+/* Of many ranks the first, in their order: what each waits for and sends, and what
+ * its GPU does. */
+static const struct trace *first_ranks(struct arena *arena, const struct scenario *scenario,
+				       const struct trace *trace)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	const char *gpus[RANKS_SHOWN];
+	if (job->rank_count <= RANKS_SHOWN)
+		return trace;
+	struct trace *kept = trace_new(arena);
+	for (int k = 0; k < RANKS_SHOWN; k++) {
+		gpus[k] = scenario->topology.gpus[job->gpus[k]].name;
+		trace_track(kept, job->name, arena_printf(arena, "rank %d", k));
+	}
+	size_t known = trace_track_count(kept);
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		const char *group = trace_track_group(trace, span->track);
+		const char *name = trace_track_name(trace, span->track);
+		bool shown = false;
+		for (size_t k = 0; k < known; k++)
+			shown = shown || strcmp(group, gpus[k]) == 0 ||
+				(strcmp(group, job->name) == 0 &&
+				 strcmp(name, trace_track_name(kept, k)) == 0);
+		if (shown)
+			trace_span(kept, trace_track(kept, group, name), span->kind, span->name,
+				   span->start_ps, span->end_ps);
+	}
+	return kept;
+}
+
+/* Its trace groups are the job's ranks, with their collectives, and their GPUs. */
 static void job_step(struct report *report, const struct command *command,
 		     const struct job_run *run, const struct trace *trace, bool collective,
 		     const char *label)
 {
 	struct arena *arena = report->arena;
+	size_t ranks = run->entry->rank_count;
+	const char *some = ranks > RANKS_SHOWN ? arena_printf(arena, " The first %d of %zu ranks.",
+							      RANKS_SHOWN, ranks)
+					       : "";
 	if (run->failed || run->step_count == 0) {
 		nothing(report, label, run->reason);
 		return;
@@ -199,10 +236,12 @@ static void job_step(struct report *report, const struct command *command,
 		step->start_ps, step->end_ps,
 		arena_printf(arena, "One steady %s of %s", collective ? "repetition" : "step",
 			     label),
-		collective
-			? "The collective from the first rank's start to the last one's end."
-			: "A step from its first kernel to the last update: what each rank does, "
-			  "and the collectives, rank by rank."};
+		arena_printf(arena, "%s%s",
+			     collective ? "The collective from the first rank's start to the last "
+					  "one's end."
+					: "A step from its first kernel to the last update: what "
+					  "each rank waits for, its collectives, and its GPU.",
+			     some)};
 	step_figure(report, command, trace, &window);
 }
 
@@ -217,8 +256,8 @@ void report_timeline(struct report *report, const struct command *command,
 	if (outcome.broken)
 		nothing(report, label, outcome.broken);
 	else if (scenario->job_count > 0)
-		job_step(report, command, &outcome.jobs[0], trace, scenario->collective >= 0,
-			 label);
+		job_step(report, command, &outcome.jobs[0], first_ranks(scratch, scenario, trace),
+			 scenario->collective >= 0, label);
 	else
 		client_step(report, command, scenario, &outcome.clients[0],
 			    first_client(scratch, scenario, trace), label);
