@@ -54,7 +54,7 @@ static inline void comm_world_free_library(struct library_params *library)
 	library->block_simple_ratio = 1;
 	library->local_copy_ratio = library->memory_traffic_ratio = 0;
 	library->multiprocessor_ratio = 0;
-	library->peer_to_peer = library->gpudirect = true;
+	library->peer_to_peer = library->gpudirect = library->gpudirect_root = true;
 }
 
 static inline struct comm_world *comm_world_new(void)

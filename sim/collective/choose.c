@@ -229,7 +229,9 @@ static size_t pipeline_count(const struct library_params *lib, const struct comm
 static double reached_Bps(const struct library_params *lib, const struct comm_shape *shape,
 			  const struct collective_choice *choice)
 {
-	const double ratios[PROTOCOL_COUNT] = {lib->block_ll_ratio, lib->block_ll128_ratio,
+	/* LL across nodes is bounded by what the network's proxies do. */
+	double ll_ratio = shape->node_count > 1 ? 1 : lib->block_ll_ratio;
+	const double ratios[PROTOCOL_COUNT] = {ll_ratio, lib->block_ll128_ratio,
 					       lib->block_simple_ratio};
 	const double splits[PROTOCOL_COUNT] = {lib->tree_split_ll_ratio, lib->tree_split_ll_ratio,
 					       lib->tree_split_ratio};

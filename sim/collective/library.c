@@ -107,7 +107,9 @@ static const struct param_row rows[] = {
 		     "1.4 GB/s", "... with LL across nodes, which hands its bytes to a CPU thread",
 		     TUNING ", llMaxBws: 22.5 GB/s for two nodes, over 16 channels"),
 	PARAM_NUMBER(struct library_params, block_ll_ratio, QUANTITY_RATIO, 0.01, 10, "1",
-		     "of what the library takes a channel to move, what this system reaches: LL",
+		     "of what the library takes a channel to move, what this system reaches: LL, "
+		     "inside a "
+		     "node",
 		     "assumption: 1, the systems that NCCL was tuned on"),
 	PARAM_NUMBER(struct library_params, block_ll128_ratio, QUANTITY_RATIO, 0.01, 10, "1",
 		     "of what the library takes a channel to move, what this system reaches: LL128",
@@ -179,6 +181,9 @@ static const struct param_row rows[] = {
 	PARAM_BOOL(struct library_params, gpudirect, "true",
 		   "network adapters reach GPU memory (GPUDirect RDMA)",
 		   "NVIDIA GPUDirect RDMA: data centre GPUs and ConnectX adapters"),
+	PARAM_BOOL(struct library_params, gpudirect_root, "false",
+		   "... also across a root complex; false: below common PCIe switches alone",
+		   "NCCL, NCCL_NET_GDR_LEVEL: PXB by default (src/graph/paths.cc)"),
 	PARAM_NUMBER(struct library_params, slice_B, QUANTITY_BYTES, 1024, 1e12, "512 KiB",
 		     "staged pieces, and the grain at which trees pipeline",
 		     "NCCL 2.18: a buffer of 4 MiB in 8 steps"),

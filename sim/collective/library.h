@@ -73,9 +73,10 @@ struct library_params {
 	double local_copy_ratio; /* of a rank's last chunk that is copied locally */
 	double cpu_reduce_Bps;   /* adding on a server's CPU, per core used */
 	double cpu_reduce_threads_count;
-	bool peer_to_peer; /* GPUs of a host reach each other over PCIe */
-	bool gpudirect;    /* NICs reach GPU memory */
-	double slice_B;    /* staged pieces; also the grain at which trees pipeline */
+	bool peer_to_peer;   /* GPUs of a host reach each other over PCIe */
+	bool gpudirect;      /* NICs reach GPU memory */
+	bool gpudirect_root; /* ... also across a root complex, not below one PCIe switch alone */
+	double slice_B;      /* staged pieces; also the grain at which trees pipeline */
 	double piece_ll_B, piece_ll128_B; /* ... with LL and LL128, for each channel */
 	double multiprocessor_ratio;      /* of a GPU's multiprocessors that its kernels hold */
 	double memory_traffic_ratio;      /* bytes of GPU memory for each byte sent */

@@ -2,8 +2,9 @@
 /* Ways between hosts for NICs that read and write memory by themselves.
  *
  * With gpudirect a NIC reaches GPU memory over PCIe (in a VM, whose IOMMU keeps
- * peers apart, by the root complex); without, or where there is no such route,
- * each slice is copied through the host's memory at that end. */
+ * peers apart, by the root complex), if the library lets it across a root complex
+ * or both are below common PCIe switches; without, or where there is no such
+ * route, each slice is copied through the host's memory at both ends. */
 #include <math.h>
 
 #include "sim/collective/wire.h"
@@ -58,6 +59,27 @@ static double loss_rate_ratio(const struct communicator *comm, const struct rout
 	return rdma_go_back_n_ratio(route->loss_ratio, fmax(1, window));
 }
 
+static bool visits(const struct communicator *comm, const struct route *route, int node)
+{
+	for (size_t i = 0; i < route->count; i++) {
+		int ends[2];
+		fabric_link_nodes(comm->spec.fabric, route->hops[i].link, &ends[0], &ends[1]);
+		if (ends[0] == node || ends[1] == node)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the library lets NICs read and write GPU memory on that route. */
+static bool direct_allowed(const struct communicator *comm, const struct rank_state *a,
+			   const struct rank_state *b, const struct route *route)
+{
+	const struct library_params *library = comm->library;
+	return !library->gpudirect || library->gpudirect_root ||
+	       !((a->place.gpu && visits(comm, route, a->root_node)) ||
+		 (b->place.gpu && visits(comm, route, b->root_node)));
+}
+
 bool way_rdma(struct communicator *comm, struct way *way)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
@@ -70,6 +92,8 @@ bool way_rdma(struct communicator *comm, struct way *way)
 				rdma_kinds))
 			continue;
 		const struct route *network = lane->routes[0];
+		if (at == ATTACH_DEVICE && !direct_allowed(comm, a, b, network))
+			continue;
 		if (!add_end(comm, lane, a, at, true) || !add_end(comm, lane, b, at, false))
 			continue;
 		lane->rate_ratio = loss_rate_ratio(comm, network);
