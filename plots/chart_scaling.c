@@ -7,8 +7,9 @@
 #include "sim/base/arena.h"
 
 static const double rate_height = 250, efficiency_height = 110, panel_gap = 14;
-/* More GPUs than that need a logarithmic axis: their counts double. */
-static const double linear_most = 16;
+/* More GPUs than that need logarithmic axes, for their counts double, and so do
+ * curves of which one GPU does more than that many times another's. */
+static const double linear_most = 16, alike_most = 8;
 
 enum { COUNTS_MAX = 64 };
 
@@ -64,6 +65,16 @@ static void take_curve(struct layout *layout, size_t c)
 	layout->efficiencies[c] = (struct series){gpus, share, curve->count};
 }
 
+static bool is_log(const struct layout *layout)
+{
+	struct range alone = {INFINITY, -INFINITY};
+	for (size_t c = 0; c < layout->count; c++)
+		if (layout->curves[c].alone > 0)
+			range_include(&alone, layout->curves[c].alone);
+	return layout->counts[layout->count_count - 1] > linear_most ||
+	       alone.high > alike_most * alone.low;
+}
+
 /* False if there is nothing to draw. */
 static bool measure(struct layout *layout)
 {
@@ -72,7 +83,7 @@ static bool measure(struct layout *layout)
 		take_curve(layout, c);
 	if (layout->count_count == 0)
 		return false;
-	bool log = layout->counts[layout->count_count - 1] > linear_most;
+	bool log = is_log(layout);
 	layout->rate.x.log = layout->rate.y.log = layout->efficiency.x.log = log;
 	for (size_t c = 0; c < layout->count; c++) {
 		const struct scaling_curve *curve = &layout->curves[c];

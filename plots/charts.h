@@ -83,7 +83,7 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 
 /* Throughput over the number of GPUs, with the ideal line (as many times one GPU
  * alone), the 90 % band and what was measured; scaling efficiency below. Both
- * axes are logarithmic where there are more than 16 GPUs. */
+ * axes are logarithmic where there are more than 16 GPUs or very unlike curves. */
 struct scaling_point {
 	double gpus;
 	struct estimate throughput; /* images/s; NaN: fails there */

@@ -61,6 +61,8 @@ static const char *title_of(const struct command *command, unsigned kinds)
 {
 	if (command->title)
 		return command->title;
+	if (kinds == 0) /* datasets alone */
+		return "Predictions beside measurements";
 	if (kinds == PREDICTION_TRAINING)
 		return "How does this training scale?";
 	if (kinds == PREDICTION_COLLECTIVE)

@@ -169,9 +169,15 @@ static const char *ratio_title(const struct part *part)
 	}
 }
 
+enum { NAME_MOST = 48 }; /* characters that stay on one line */
+
 static void table_heads(struct report_table *table, const struct part *part)
 {
-	report_column(table, "row", COLUMN_NAME);
+	enum column_kind name = COLUMN_NAME;
+	for (size_t i = 0; i < part->dataset->row_count; i++)
+		if (strlen(part->dataset->rows[i].label) > NAME_MOST)
+			name = COLUMN_TEXT;
+	report_column(table, "row", name);
 	if (part->dataset->mixed)
 		report_column(table, "quantity", COLUMN_TEXT);
 	report_column(table, with_unit(part, "measured"), COLUMN_NUMBER);
