@@ -10,6 +10,9 @@
 
 /* Run-to-run spread of a throughput that a source does not state. */
 static const double SPREAD_RATIO = 0.005;
+/* A step of a job can be tied to a cycle, and then answers in stairs: where the
+ * narrow difference finds them flat, the wide one is taken. */
+static const double WIDE_DIFFERENCE = 0.3, FLAT = 1e-3;
 static const double DIFFERENCE = 0.02, NORMAL_95 = 1.6448536269514722, TOLERANCE = 2e-4;
 enum { EVALUATIONS_MAX = 160 };
 
@@ -29,28 +32,49 @@ struct fitting {
 	bool failed;
 };
 
-/* Whether the stage at work is to see what an earlier one found. */
-static bool sees(const struct fitting *f, const struct fit_stage_result *earlier)
+static bool holds(const struct fit_stage_result *stage, const char *profile)
 {
-	for (size_t i = 0; i < earlier->profile_count; i++) {
-		for (size_t k = 0; k < f->stage->profile_count; k++)
-			if (strcmp(earlier->profiles[i], f->stage->profiles[k]) == 0)
-				return true;
-		for (size_t k = 0; f->with && k < cfg_count(f->with); k++)
-			if (cfg_text(cfg_at(f->with, k)) &&
-			    strcmp(earlier->profiles[i], cfg_text(cfg_at(f->with, k))) == 0)
-				return true;
-	}
+	for (size_t i = 0; i < stage->profile_count; i++)
+		if (strcmp(stage->profiles[i], profile) == 0)
+			return true;
 	return false;
 }
 
-/* The parameters that the stage at work sees, and its own, at their values. */
-static size_t current_values(const struct fitting *f, struct draw_value *draws)
+/* The profile that the row names before fits take it away; "" if none. */
+static const char *profile_of(const struct dataset_row *row)
+{
+	static const char key[] = "case.profile=";
+	const char *profile = "";
+	for (size_t i = 0; i + 1 < row->setting_count; i++)
+		if (strncmp(row->settings[i].text, key, sizeof key - 1) == 0)
+			profile = row->settings[i].text + sizeof key - 1;
+	return profile;
+}
+
+/* Whether the row is to see what an earlier stage found. */
+static bool sees(const struct fitting *f, const struct dataset_row *row,
+		 const struct fit_stage_result *earlier)
+{
+	const char *profile = profile_of(row);
+	for (size_t k = 0; f->with && k < cfg_count(f->with); k++)
+		if (cfg_text(cfg_at(f->with, k)) && holds(earlier, cfg_text(cfg_at(f->with, k))))
+			return true;
+	if (profile[0] && holds(f->stage, profile))
+		return holds(earlier, profile);
+	for (size_t k = 0; k < f->stage->profile_count; k++)
+		if (holds(earlier, f->stage->profiles[k]))
+			return true;
+	return false;
+}
+
+/* The parameters that a row sees, the stage's own last, at their values. */
+static size_t current_values(const struct fitting *f, const struct dataset_row *row,
+			     struct draw_value *draws)
 {
 	const struct fit_result *result = f->result;
 	size_t count = 0;
 	for (const struct fit_stage_result *stage = result->stages; stage < f->stage; stage++)
-		for (size_t i = 0; sees(f, stage) && i < stage->count; i++)
+		for (size_t i = 0; sees(f, row, stage) && i < stage->count; i++)
 			draws[count++] =
 				(struct draw_value){result->parameters[stage->first + i].path,
 						    result->parameters[stage->first + i].value};
@@ -64,11 +88,11 @@ static size_t current_values(const struct fitting *f, struct draw_value *draws)
 static void residuals(struct fitting *f, double *out)
 {
 	struct draw_value draws[FIT_TOTAL_MAX];
-	size_t draw_count = current_values(f, draws);
 	for (size_t i = 0; i < f->row_count; i++) {
 		struct arena *scratch = arena_new();
 		struct diag *diag = diag_new(scratch);
 		const char *broken = NULL;
+		size_t draw_count = current_values(f, f->rows[i], draws);
 		double value = dataset_point(scratch, diag, f->rows[i], f->data_root, draws,
 					     draw_count, f->seed, &broken);
 		if (broken && !f->broken)
@@ -136,23 +160,37 @@ static bool invert(double *a, size_t n)
 	return true;
 }
 
+/* d ln(predicted) / d ln(parameter) of each row, over +-difference; whether any is
+ * more than next to nothing. */
+static bool slopes(struct fitting *f, const double *x, size_t parameter, double difference,
+		   double *out)
+{
+	double moved[FIT_PARAMETERS_MAX], up[FIT_ROWS_MAX], down[FIT_ROWS_MAX], most = 0;
+	memcpy(moved, x, f->count * sizeof *moved);
+	moved[parameter] = x[parameter] + difference;
+	set_values(f, moved);
+	residuals(f, up);
+	moved[parameter] = x[parameter] - difference;
+	set_values(f, moved);
+	residuals(f, down);
+	for (size_t i = 0; i < f->row_count; i++) {
+		out[i] = (up[i] - down[i]) / (2 * difference);
+		most = fmax(most, fabs(out[i]));
+	}
+	return most > FLAT;
+}
+
 /* Sets low and high of the stage's parameters around x. */
 static void set_intervals(struct fitting *f, const double *x, double chi2)
 {
-	double jacobian[FIT_PARAMETERS_MAX][FIT_ROWS_MAX], up[FIT_ROWS_MAX], down[FIT_ROWS_MAX];
-	double moved[FIT_PARAMETERS_MAX], normal[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX];
+	double jacobian[FIT_PARAMETERS_MAX][FIT_ROWS_MAX];
+	double normal[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX];
 	size_t n = f->count;
 	for (size_t p = 0; p < n; p++) {
-		memcpy(moved, x, n * sizeof *moved);
-		moved[p] = x[p] + DIFFERENCE;
-		set_values(f, moved);
-		residuals(f, up);
-		moved[p] = x[p] - DIFFERENCE;
-		set_values(f, moved);
-		residuals(f, down);
+		if (!slopes(f, x, p, DIFFERENCE, jacobian[p]))
+			slopes(f, x, p, WIDE_DIFFERENCE, jacobian[p]);
 		for (size_t i = 0; i < f->row_count; i++)
-			jacobian[p][i] =
-				(up[i] - down[i]) / (2 * DIFFERENCE) / scale_of(f->rows[i]);
+			jacobian[p][i] /= scale_of(f->rows[i]);
 	}
 	set_values(f, x);
 	for (size_t p = 0; p < n; p++)

@@ -11,17 +11,18 @@
  *
  * Rows are those of role fit whose label has every text of `rows` in it, as whole
  * words: a test row is not even looked at. `profile` may be a list: each of those
- * profiles then holds what the stage finds. A stage sees what earlier ones found
- * for a profile of its own, and for those that `with` lists: what will be in force
- * when its rows are predicted. It minimises
+ * profiles then holds what the stage finds. A row sees what earlier stages
+ * found for the profile that it names itself, if the stage is about that, else for
+ * the stage's profiles, and for those that `with` lists: what will be in force when
+ * it is predicted. It minimises
  *   sum over rows of (ln(predicted / measured) / s)^2,
  *   s^2 = 0.005^2 + (rounding of the printed number)^2 / 3
  * (0.5 % of run-to-run spread is an assumption) by Nelder-Mead on the logarithm
  * of each parameter, starting where the file says: an old profile is not read.
  * Intervals: covariance = max(1, chi^2 / degrees of freedom) (J^T J)^-1 with J
- * by central differences of 2 %; 90 % is 1.645 standard deviations of the
- * logarithm. Profiles are written with six significant digits, so they come
- * again to the byte.
+ * by central differences of 2 % (30 % where those find nothing); 90 % is 1.645 standard deviations
+ * of the logarithm. Profiles are written with six significant digits, so they come again to the
+ * byte.
  */
 #ifndef FARWIRE_CALIB_FIT_FIT_H
 #define FARWIRE_CALIB_FIT_FIT_H

@@ -35,12 +35,18 @@ static const char table[] = "name\tquantity\tvalue\trole\n"
 			    "a\trate\t100\ttest\n"
 			    "ab\trate\t900\tfit\n"
 			    "b\tms\t50\tfit\n"
-			    "c\trate\t1150\tfit\n";
+			    "c\trate\t1150\tfit\n"
+			    "d\tpair\t1000\tfit\n"
+			    "e\tpair\t1400\tfit\n";
 static const char dataset[] =
 	"dataset = { name = \"own\"; title = \"t\"; source = \"s\"; table = \"table.tsv\";\n"
 	"value = \"value\"; role_column = \"role\"; label = [\"name\", \"quantity\"];\n"
 	"value_unit = \"ms\"; quantity_column = \"quantity\"; quantities = (\n"
-	"{ is = \"rate\"; quantity = \"throughput\"; }, { is = \"ms\"; quantity = \"time\"; } );\n"
+	"{ is = \"rate\"; quantity = \"throughput\"; }, { is = \"ms\"; quantity = \"time\"; },\n"
+	"{ is = \"pair\"; quantity = \"throughput\"; } );\n"
+	"columns = ( { column = \"name\"; otherwise = []; values = (\n"
+	"{ is = \"d\"; settings = [\"case.profile=d\"]; },\n"
+	"{ is = \"e\"; settings = [\"case.profile=e\"]; } ); } );\n"
 	"settings = [\"case.topology=gpu-pool\", \"case.model=alexnet_tf\", \"case.batch=64\",\n"
 	"\"case.runtime=none\", \"case.stack=pytorch\"]; };\n";
 
@@ -108,6 +114,22 @@ static void stages_see_their_own(void)
 		CHECK(p[i].low < p[i].value && p[i].value < p[i].high);
 }
 
+/* Two GPUs of unlike rates and one gap for both: each row is predicted with the
+ * rate of the profile that it names. */
+static void rows_see_their_own_profile(void)
+{
+	const char *stages =
+		arena_printf(arena, "%s, %s, %s", stage("\"d\"", "", "d", efficiency, in_ratio),
+			     stage("\"e\"", "", "e", efficiency, in_ratio),
+			     stage("[\"d\", \"e\"]", "", "quantity=pair", gap, in_time));
+	const struct fit_result *result = run(stages);
+	diag_print(diag, stdout);
+	if (!CHECK(result && result->stage_count == 3))
+		return;
+	CHECK(result->stages[2].row_count == 2);
+	CHECK(result->stages[2].rms_ratio < 0.005);
+}
+
 static char *profile_text(const struct fit_result *result, const char *profile)
 {
 	char *text = NULL;
@@ -157,6 +179,7 @@ static void wrong_fits_are_refused(void)
 
 static const struct test tests[] = {
 	TEST(stages_see_their_own),
+	TEST(rows_see_their_own_profile),
 	TEST(profiles_hold_what_names_them),
 	TEST(wrong_fits_are_refused),
 };
