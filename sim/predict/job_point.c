@@ -90,6 +90,29 @@ static void add_parts(const struct job_run *run, double share, double parts[PART
 	}
 }
 
+/* "1 MiB" where it is whole, else bytes. */
+static const char *size_text(struct arena *arena, double size_B)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+	size_t unit = 0;
+	while (unit < 3 && size_B >= 1024 && fmod(size_B, 1024) == 0) {
+		size_B /= 1024;
+		unit++;
+	}
+	return arena_printf(arena, "%.0f %s", size_B, units[unit]);
+}
+
+static double communication_s(const struct world_outcome *outcome)
+{
+	double sum_s = 0;
+	for (size_t i = 0; i < outcome->job_count; i++) {
+		const struct job_run *run = &outcome->jobs[i];
+		for (size_t k = run->steady_first; k < run->steady_first + run->steady_count; k++)
+			sum_s += run->steps[k].collective_s / (double)run->steady_count;
+	}
+	return sum_s / (double)outcome->job_count;
+}
+
 static void break_down(const struct point *point, struct prediction *prediction)
 {
 	static const char *const names[PART_COUNT] = {"kernel", "input wait", "collective exposed",
@@ -134,8 +157,8 @@ void job_summarize(struct arena *arena, const struct scenario *scenario, const s
 	prediction->choice = point->outcome.jobs[0].choice;
 	if (scenario->collective >= 0)
 		prediction->collective = arena_printf(
-			arena, "%s, %.0f B", collective_name((enum collective)scenario->collective),
-			scenario->collective_size_B);
+			arena, "%s, %s", collective_name((enum collective)scenario->collective),
+			size_text(arena, scenario->collective_size_B));
 	if (point->failed)
 		return;
 	if (scenario->collective >= 0) {
@@ -146,5 +169,6 @@ void job_summarize(struct arena *arena, const struct scenario *scenario, const s
 	if (params->epochs_count > 0)
 		prediction->training_s = quotient(params->epochs_count * params->images_count,
 						  prediction->throughput);
+	prediction->communication_s = communication_s(&point->outcome);
 	break_down(point, prediction);
 }
