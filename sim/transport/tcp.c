@@ -141,6 +141,19 @@ static double ack_s(const struct connection_end *end)
 /* IP over InfiniBand too; PCIe and sockets inside a host on the way to a NIC. */
 static const char *const tcp_links[] = {"ethernet", "roce", "infiniband", "pcie", "socket", NULL};
 
+/* The first stream is worked on by the end's own core, each further one by the
+ * guest's next: receiving NICs spread connections over cores by a hash of their
+ * addresses (RSS), senders work on the cores of their threads. */
+static void spread_streams(struct tcp_connection *connection)
+{
+	connection->core_count = (size_t)fmin(connection->params->streams_count, TCP_CORES_MAX);
+	for (int i = 0; i < 2; i++) {
+		connection->cores[i][0] = connection->spec.ends[i].core;
+		for (size_t k = 1; k < connection->core_count; k++)
+			connection->cores[i][k] = guest_core(connection->spec.ends[i].guest);
+	}
+}
+
 static struct connection *tcp_new(const struct connection_spec *spec)
 {
 	struct tcp_connection *connection = ARENA_NEW(spec->arena, struct tcp_connection);
@@ -156,6 +169,7 @@ static struct connection *tcp_new(const struct connection_spec *spec)
 	/* Linux: smoothed round trip plus at least rto_min for its variance. */
 	connection->rto_s = fmin(connection->rtt_s + connection->params->rto_min_s,
 				 connection->params->rto_max_s);
+	spread_streams(connection);
 	for (int i = 0; i < 2; i++) {
 		direction_init(connection, i);
 		tcp_window_init(&connection->directions[i]);

@@ -117,9 +117,14 @@ struct tcp_direction {
 	const char *track_name;
 };
 
+/* Cores that the streams of a connection are spread over, at most. */
+enum { TCP_CORES_MAX = 8 };
+
 struct tcp_connection {
 	struct connection connection;
 	struct connection_spec spec;
+	struct cpu *cores[2][TCP_CORES_MAX]; /* by end: of the streams, in turn (RSS) */
+	size_t core_count;
 	const struct tcp_params *params;
 	struct tcp_direction directions[2];
 	struct connection_counters counters;

@@ -41,15 +41,21 @@ void tcp_written(void *ctx, uint64_t arg)
 	tcp_pump(direction);
 }
 
-/* What a byte of a long write costs the core and memory at one end. */
-static void end_uses(const struct tcp_direction *direction, const struct connection_end *end,
-		     double packet_B, struct flow_spec *flow)
+/* What a byte of a long write costs the cores and memory at one end (0 or 1). */
+static void end_uses(const struct tcp_direction *direction, int index, double packet_B,
+		     struct flow_spec *flow)
 {
-	const struct tcp_params *params = direction->connection->params;
+	const struct tcp_connection *connection = direction->connection;
+	const struct tcp_params *params = connection->params;
+	const struct connection_end *end = &connection->spec.ends[index];
 	double work_spB = guest_flow_spB(end->guest, packet_B);
 	if (params->encapsulation_B > 0)
 		work_spB += params->encapsulation_packet_s / packet_B;
-	flow_use_add(flow, cpu_resource(end->core), work_spB * cpu_slowdown(end->core));
+	for (size_t i = 0; i < connection->core_count; i++) {
+		const struct cpu *core = connection->cores[index][i];
+		flow_use_add(flow, cpu_resource(core),
+			     work_spB * cpu_slowdown(core) / (double)connection->core_count);
+	}
 	flow_use_add(flow, host_dram(guest_host(end->guest)), DRAM_PER_COPY + DRAM_PER_DMA);
 }
 
@@ -69,8 +75,8 @@ static void piece_start(struct tcp_direction *direction, struct tcp_write *write
 	};
 	route_uses(connection->spec.fabric, path->route, direction->header_B, flow.size, &flow);
 	if (write->size_B > connection->params->inline_B) {
-		end_uses(direction, &path->from, direction->send_packet_B, &flow);
-		end_uses(direction, &path->to, direction->receive_packet_B, &flow);
+		end_uses(direction, direction->index, direction->send_packet_B, &flow);
+		end_uses(direction, 1 - direction->index, direction->receive_packet_B, &flow);
 	}
 	if (write->drained_B <= 0)
 		write->started_ps = tcp_now_ps(direction);
