@@ -118,6 +118,7 @@ static inline void setup(struct job_world *b, const char *policy)
 	net_presets(b->arena, &exchange_table, &b->exchange);
 	b->exchange.policy = (int)policy_of(policy);
 	b->exchange.noise_ratio = b->exchange.launch_s = b->exchange.fusion_copy_ratio = 0;
+	b->exchange.cycle_late_s = 0;
 	b->exchange.negotiation_s = b->exchange.cached_negotiation_s = 0;
 }
 

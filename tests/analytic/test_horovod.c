@@ -18,6 +18,19 @@ static void horovod_waits_for_a_cycle(void)
 	release(&b);
 }
 
+/* The sleep of a cycle of 4.8 ends 0.2 late: the same cycles of 5. */
+static void a_sleeping_thread_wakes_late(void)
+{
+	struct job_world b;
+	setup(&b, "horovod");
+	b.exchange.cycle_s = 4.8 * MS;
+	b.exchange.cycle_late_s = 0.2 * MS;
+	run(&b);
+	check_step(&b, 0, 33.5);
+	check_step(&b, 1, 30);
+	release(&b);
+}
+
 /* Without a cache: a round trip of 0.5 and 0.1 for each of two ranks' requests;
  * then 0.3 to launch. Cycles begin at 14.7 (tensor 0: sent from 15.7 to 19.7, when
  * 0.3 of backward is left: both share the GPU until 20.3), 19.6 and 24.5 (tensor 1:
@@ -115,7 +128,7 @@ int main(void)
 		TEST(horovod_waits_for_a_cycle),        TEST(horovod_negotiates),
 		TEST(a_far_coordinator_sets_the_cycle), TEST(horovod_remembers),
 		TEST(a_long_cycle_delays_the_next),     TEST(horovod_fuses),
-		TEST(launching_delays_the_next_cycle),
+		TEST(launching_delays_the_next_cycle),  TEST(a_sleeping_thread_wakes_late),
 	};
 	num_init();
 	return TEST_MAIN(tests);
