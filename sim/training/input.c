@@ -48,6 +48,7 @@ const struct param_table input_table = PARAM_TABLE("input", struct input_params,
 enum { READ_AHEAD = 2 };
 /* The decoder reads what it decodes once from memory and writes each pixel once. */
 static const double DRAM_OF_DECODING = 1;
+static const double FP32_B = 4;
 
 struct input_process {
 	size_t threads_count; /* 0: as many as there are ranks */
@@ -294,6 +295,7 @@ struct input *input_new(const struct input_spec *spec)
 	struct input *input = ARENA_NEW(spec->arena, struct input);
 	input->spec = *spec;
 	input->spec.name = arena_strdup(spec->arena, spec->name);
+	input->spec.batch_B = spec->batch_B * spec->params->element_B / FP32_B;
 	input->process =
 		spec->process ? spec->process : input_process_new(spec->arena, spec->params);
 	if (spec->storage && !storage_reaches(spec->storage, spec->guest))

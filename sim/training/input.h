@@ -58,7 +58,7 @@ struct input_spec {
 	const struct dma_params *dma;
 	const struct route *to_device;
 	double batch_count;
-	double batch_B; /* decoded, as it is copied */
+	double batch_B; /* decoded, of fp32 elements; params->element_B says what is copied */
 };
 /* Begins to fill its queue at once. A storage that does not reach the guest fails
  * the run (engine_fail); ask storage_reaches before for a verdict. */

@@ -40,7 +40,7 @@ struct step_profile {
 	double images_count;
 	double element_B; /* of a gradient: 2 with fp16 gradients, else 4 */
 	double memory_B;  /* of GPU memory a process takes */
-	double input_B;   /* of a step's batch as it is copied to the GPU */
+	double input_B;   /* of a step's batch of fp32 elements, as input.h takes it */
 };
 const struct step_profile *step_profile_new(struct arena *arena, const struct network *network,
 					    size_t batch, const struct stack_params *stack,
