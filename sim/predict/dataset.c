@@ -197,14 +197,24 @@ static void read_dataset(struct dataset_reader *r)
 		"columns", "utilization", "dimensions", "utilization_slack",
 		"claims",  "skip",        "beside",     "wide",
 		"group",   "also",        "linear",     "case",
+		"draws",
 	};
 	struct dataset *dataset = r->dataset;
 	cfg_only(r->diag, r->node, known, sizeof known / sizeof known[0]);
+	double draws = -1;
+	const struct cfg_node *draws_node = cfg_child(r->node, "draws");
+	if (draws_node && (!cfg_number(draws_node, &draws) || draws < 0 || draws > 1000))
+		diag_error(r->diag, cfg_origin(draws_node),
+			   "dataset: draws is a number from 0 to 1000");
+	dataset->draws = draws < 0 ? SIZE_MAX : (size_t)draws;
 	dataset->name = dataset_need(r, r->node, "name");
 	dataset->title = dataset_need(r, r->node, "title");
-	dataset->source = dataset_need(r, r->node, "source");
 	const char *table = dataset_text(r->node, "table");
 	const struct cfg_node *dimensions = cfg_child(r->node, "dimensions");
+	dataset->what_if = dimensions && !table && !cfg_child(r->node, "claims") &&
+			   !cfg_child(r->node, "source");
+	dataset->source =
+		dataset->what_if ? "nobody measured this" : dataset_need(r, r->node, "source");
 	if (table)
 		dataset_read_table(r, table);
 	else if (dimensions)
@@ -223,8 +233,14 @@ const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const
 				   const char *name, const struct setting *extra,
 				   size_t extra_count)
 {
-	const char *path = data_path(arena, diag, (struct origin){0}, data_root, "calib/measured",
-				     "dataset", name, NULL);
+	const char *const *what_ifs;
+	size_t count = data_names(arena, data_root, "topologies/what-ifs", &what_ifs);
+	const char *folder = "calib/measured";
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(what_ifs[i], name) == 0)
+			folder = "topologies/what-ifs";
+	const char *path = data_path(arena, diag, (struct origin){0}, data_root, folder, "dataset",
+				     name, NULL);
 	const struct cfg_node *file = path ? cfg_read(arena, diag, path) : NULL;
 	if (!file)
 		return NULL;

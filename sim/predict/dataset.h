@@ -40,7 +40,10 @@
  *          kind "rises"    along the values of `dimension`, in order
  *          kind "outgrows" `share` of what the number passes 1 by at `value` is more than
  *                          what it passes 1 by at `than`
- *        A dimension's value with judged = false is shown and not judged.
+ *        A dimension's value with judged = false is shown and not judged. Where a value's
+ *        name is that of a setting, a dimension is { name; setting = "case.gpus"; values =
+ *        ["1", "2"]; }. A grid without claims and source is a WHAT-IF: what nobody measured,
+ *        predicted and shown (topologies/what-ifs).
  *
  * A claim's number is the row's, or
  *   over = { place = "bare"; }  the row's over that of the row with these values: relative
@@ -49,7 +52,7 @@
  *   part = "input wait"         that part's share of the step
  *
  * `quantity` says what is measured:
- *   throughput  images/s (default of tables)
+ *   throughput  images/s (default of tables and what-ifs)
  *   ratio       to the local GPU (of clients), to as many GPUs alone (of a job; default of grids)
  *   speedup     throughput over that of one GPU alone
  *   time        of a step, or of a collective; value_unit = "us" says the column's unit
@@ -60,6 +63,9 @@
  *
  * Either kind may have `beside`, a list of { title; settings }: the same rows
  * under other settings, predicted for comparison and never judged.
+ *
+ * draws = 8 says how many draws its intervals come from unless --draws does: fewer where
+ * its rows take long.
  *
  * role: fit rows may set parameters, test rows only judge, report rows are
  * shown.
@@ -156,6 +162,8 @@ struct dataset {
 	enum measure measure; /* of the first row */
 	bool mixed;           /* ... and not of all */
 	bool ratio;           /* measure is MEASURE_RATIO: to the local GPU */
+	bool what_if;         /* a grid that nobody measured: predictions alone */
+	size_t draws;         /* behind intervals unless more or fewer are asked for; SIZE_MAX */
 	const struct dataset_row *rows;
 	size_t row_count;
 	const struct grid_dimension *dimensions; /* of a grid */
@@ -169,7 +177,8 @@ struct dataset {
 /* Whether label has each text as whole words: "batch=1" is not in "batch=16". */
 bool label_has(const char *label, const char *text);
 
-/* Reads calib/measured/<name>.cfg under data_root, or a file of one's own.
+/* Reads calib/measured/<name>.cfg or topologies/what-ifs/<name>.cfg under data_root, or a
+ * file of one's own.
  * extra settings come after the dataset's own. NULL after errors. */
 const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const char *data_root,
 				   const char *name, const struct setting *extra,

@@ -6,6 +6,22 @@
 #include "sim/base/arena.h"
 #include "sim/predict/dataset_read.h"
 
+/* A value that stands alone: its dimension says what it sets. */
+static struct grid_value plain_value(struct dataset_reader *r, const struct cfg_node *node,
+				     const char *key)
+{
+	const char *text = cfg_text(node);
+	if (!text)
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: values of a dimension with a setting are texts (write [\"1\", "
+			   "\"2\"])");
+	struct setting *setting = ARENA_NEW(r->arena, struct setting);
+	*setting = (struct setting){arena_printf(r->arena, "%s=%s", key, text ? text : ""),
+				    cfg_origin(node)};
+	return (struct grid_value){
+		.name = text ? text : "", .judged = true, .settings = setting, .setting_count = 1};
+}
+
 static struct grid_value read_value(struct dataset_reader *r, const struct cfg_node *node)
 {
 	static const char *const known[] = {"is", "settings", "judged", "case"};
@@ -32,10 +48,12 @@ static void read_dimensions(struct dataset_reader *r, const struct cfg_node *lis
 	struct grid_dimension *dimensions = ARENA_ARRAY(r->arena, count + 1, struct grid_dimension);
 	for (size_t i = 0; i < count; i++) {
 		const struct cfg_node *values = cfg_child(cfg_at(list, i), "values");
+		const char *key = dataset_text(cfg_at(list, i), "setting");
 		size_t value_count = values ? cfg_count(values) : 0;
 		struct grid_value *out = ARENA_ARRAY(r->arena, value_count + 1, struct grid_value);
 		for (size_t k = 0; k < value_count; k++)
-			out[k] = read_value(r, cfg_at(values, k));
+			out[k] = key ? plain_value(r, cfg_at(values, k), key)
+				     : read_value(r, cfg_at(values, k));
 		dimensions[i] = (struct grid_dimension){dataset_need(r, cfg_at(list, i), "name"),
 							out, value_count};
 		if (value_count == 0)
@@ -160,7 +178,7 @@ static struct dataset_row grid_row(struct dataset_reader *r, size_t number, enum
 	add_values(r, &row, &settings);
 	add_also(r, &row, &settings);
 	dataset_add_extra(r, &settings);
-	if (!row.judged)
+	if (!row.judged || r->dataset->what_if)
 		row.role = ROLE_REPORT;
 	row.settings = settings.items;
 	row.setting_count = settings.count;
@@ -169,7 +187,8 @@ static struct dataset_row grid_row(struct dataset_reader *r, size_t number, enum
 
 void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensions)
 {
-	enum measure measure = dataset_measure(r, r->node, "quantity", MEASURE_RATIO);
+	enum measure measure = dataset_measure(
+		r, r->node, "quantity", r->dataset->what_if ? MEASURE_THROUGHPUT : MEASURE_RATIO);
 	read_dimensions(r, dimensions);
 	if (diag_count(r->diag))
 		return;

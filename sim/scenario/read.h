@@ -11,7 +11,6 @@ struct reader {
 	struct diag *diag;
 	struct cfg_resolution *resolution;
 	const char *root;
-	VEC(const char *) names; /* of hosts, guests, gpus, switches, links */
 	/* What the jobs of a case need, for clusters that say count = 0; 0: one machine. */
 	size_t gpus_wanted, gpus_per_machine_wanted;
 };

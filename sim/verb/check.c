@@ -60,8 +60,9 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 		return "runtime";
 	}
 	if (cfg_child(file, "dataset")) {
-		dataset_read(command->arena, diag, command->data_root, path, NULL, 0);
-		return "dataset";
+		const struct dataset *dataset =
+			dataset_read(command->arena, diag, command->data_root, path, NULL, 0);
+		return dataset && dataset->what_if ? "what-if" : "dataset";
 	}
 	if (!cfg_child(file, "gpu") && !cfg_child(file, "parameters") && !cfg_child(file, "fit"))
 		diag_error(

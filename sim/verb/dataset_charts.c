@@ -190,25 +190,31 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 size_t dataset_charts(struct arena *arena, const char *caption,
 		      const struct dataset_outcome *outcome, const struct dataset_chart **charts)
 {
-	static const char *const titles[] = {"Scaling, measured and simulated",
-					     "Bus bandwidth, measured over simulated"};
-	static const char *const captions[] = {
-		"Throughput and scaling efficiency over the number of GPUs; diamonds are what was "
-		"measured. Dashed: as many times one GPU alone.",
-		"Bus bandwidth over the size of the message; diamonds are what was measured."};
+	static const char *const titles[2][2] = {
+		{"Scaling, measured and simulated", "Bus bandwidth, measured over simulated"},
+		{"Scaling", "Bus bandwidth"}};
+	static const char *const captions[2][2] = {
+		{"Throughput and scaling efficiency over the number of GPUs; diamonds are what was "
+		 "measured. Dashed: as many times one GPU alone.",
+		 "Bus bandwidth over the size of the message; diamonds are what was measured."},
+		{"Throughput and scaling efficiency over the number of GPUs. Dashed: as many times "
+		 "one GPU alone.",
+		 "Bus bandwidth over the size of the message."}};
+	bool alone = outcome->dataset->what_if;
 	VEC(struct dataset_chart) found = {0};
 	for (int collective = 0; collective < 2; collective++) {
 		const line_vec lines = lines_of(arena, outcome, collective);
-		const struct chart_text text = {
-			arena_printf(arena, "%s: %s", titles[collective], outcome->dataset->title),
-			caption};
+		const struct chart_text text = {arena_printf(arena, "%s: %s",
+							     titles[alone][collective],
+							     outcome->dataset->title),
+						caption};
 		for (size_t i = 0; i < lines.count; i += LINES_A_CHART) {
 			size_t left = lines.count - i;
 			struct drawing *drawing =
 				draw_lines(arena, text, &lines.items[i],
 					   left < LINES_A_CHART ? left : LINES_A_CHART);
 			*VEC_PUSH(arena, &found) =
-				(struct dataset_chart){drawing, captions[collective]};
+				(struct dataset_chart){drawing, captions[alone][collective]};
 		}
 	}
 	*charts = found.items;

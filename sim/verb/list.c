@@ -24,12 +24,13 @@ static const struct folder {
 	{"datasets", "calib/measured", "dataset"},
 	{"fits", "calib/fit", "fit"},
 	{"cases", "topologies/cases", "case"},
+	{"what-ifs", "topologies/what-ifs", "dataset"},
 	{"exchanges", "models/exchanges", "exchange"},
 	{"storages", "models/storages", "storage"},
 };
 
 static const char *const built_in[] = {"links",      "wirings",    "transports",        "policies",
-				       "frameworks", "algorithms", "exchange policies", "verbs"};
+				       "frameworks", "algorithms", "exchange-policies", "verbs"};
 
 /* Of a file's first comment, to a full stop before a space, or the comment's end. */
 static const char *first_sentence(struct arena *arena, const char *path)
@@ -121,7 +122,7 @@ static void list_built_in(const struct command *command, struct table *table, co
 	else if (strcmp(what, "algorithms") == 0)
 		for (size_t i = 0; i < algorithm_count(); i++)
 			add(command, table, what, algorithm_at(i)->name, algorithm_at(i)->help);
-	else if (strcmp(what, "exchange policies") == 0)
+	else if (strcmp(what, "exchange-policies") == 0)
 		for (size_t i = 0; i < exchange_policy_count(); i++)
 			add(command, table, what, exchange_policy_at(i)->name,
 			    exchange_policy_at(i)->help);
@@ -200,10 +201,9 @@ static int run(const struct command *command)
 	if (known < command->word_count) {
 		fprintf(stderr,
 			"farwire: list knows topologies, machines, networks, gpus, models, stacks, "
-			"runtimes, "
-			"profiles, datasets, fits, cases, exchanges, storages, links, wirings, "
-			"transports, policies, frameworks, algorithms, 'exchange "
-			"policies', verbs, parameters\n");
+			"runtimes, profiles, datasets, fits, cases, what-ifs, exchanges, storages, "
+			"links, wirings, transports, policies, frameworks, algorithms, "
+			"exchange-policies, verbs, parameters\n");
 		return EXIT_USAGE;
 	}
 	if (!command->plain)

@@ -21,13 +21,23 @@ static bool ends_in(const char *text, const char *ending)
 
 enum word_kind { WORD_CASE, WORD_DATASET, WORD_WRONG };
 
-/* A file says by its group what it is; any other word names a dataset. */
+static bool is_shipped_case(const struct command *command, const char *word)
+{
+	const char *const *names;
+	size_t count = data_names(command->arena, command->data_root, "topologies/cases", &names);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* A file says by its group what it is; any other word names a case or a dataset. */
 static enum word_kind kind_of(const struct command *command, const char *word)
 {
 	struct stat status;
 	bool there = stat(word, &status) == 0 && S_ISREG(status.st_mode);
 	if (!there && !ends_in(word, ".cfg"))
-		return WORD_DATASET;
+		return is_shipped_case(command, word) ? WORD_CASE : WORD_DATASET;
 	struct diag *diag = diag_new(command->arena);
 	const struct cfg_node *file = cfg_read(command->arena, diag, word);
 	if (file && cfg_child(file, "dataset"))

@@ -385,12 +385,15 @@ static void fitted(const struct part *part)
 		report_add(part->report, BLOCK_TEXT, "These predictions use no fitted parameter.");
 		return;
 	}
-	report_add(
-		part->report, BLOCK_TEXT,
-		"%zu fitted %s, %zu fit %s in this dataset. Everything else is a constant with a "
-		"source, or an assumption that says so: `farwire explain` lists all.",
-		o->fitted_count, one_or(o->fitted_count, "parameter", "parameters"),
-		o->fit_row_count, one_or(o->fit_row_count, "row", "rows"));
+	report_add(part->report, BLOCK_TEXT,
+		   "%zu fitted %s%s. Everything else is a constant with a source, or an assumption "
+		   "that says so: `farwire explain` lists all.",
+		   o->fitted_count, one_or(o->fitted_count, "parameter", "parameters"),
+		   part->dataset->what_if
+			   ? ""
+			   : arena_printf(part->arena, ", %zu fit %s in this dataset",
+					  o->fit_row_count,
+					  one_or(o->fit_row_count, "row", "rows")));
 	struct report_table *table =
 		report_parameters(part->report, "Fitted parameters, and the rows they come from.");
 	for (size_t i = 0; i < o->fitted_count; i++)
@@ -430,13 +433,19 @@ int report_dataset(struct report *report, const struct command *command, const c
 	const struct dataset_outcome **outcomes = command_validate(&one, &count, &code);
 	if (!outcomes)
 		return code;
-	struct part part = {report, command, report->arena, outcomes[0], outcomes[0]->dataset};
+	if (outcomes[0]->dataset->draws < one.draws && !one.draws_given)
+		one.draws = outcomes[0]->dataset->draws; /* captions say so, too */
+	struct part part = {report, &one, report->arena, outcomes[0], outcomes[0]->dataset};
 	report_add(report, BLOCK_PART, "%s", part.dataset->title);
-	answer(&part);
-	if (part_is_grid(&part))
-		rows_of_grid(&part);
-	else
-		rows_of_table(&part);
+	if (part.dataset->what_if) {
+		report_what_if(&part);
+	} else {
+		answer(&part);
+		if (part_is_grid(&part))
+			rows_of_grid(&part);
+		else
+			rows_of_table(&part);
+	}
 	if (part.dataset->claim_count)
 		claims(&part);
 	part_bars(&part, part.outcome->rows, "What is kept of the local GPU's throughput");

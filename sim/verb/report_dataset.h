@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What report_dataset.c (tables) and report_dataset_figures.c share. */
+/* What report_dataset.c (tables), report_what_if.c and report_dataset_figures.c share. */
 #ifndef FARWIRE_VERB_REPORT_DATASET_H
 #define FARWIRE_VERB_REPORT_DATASET_H
 
@@ -16,6 +16,9 @@ struct part {
 bool part_is_grid(const struct part *part);
 /* The set of enum prediction_kind among its rows. */
 unsigned part_kinds(const struct part *part);
+
+/* The answer of a what-if and its combinations. */
+void report_what_if(const struct part *part);
 
 /* Ratios to the local GPU as bars, where the rows have one. */
 void part_bars(const struct part *part, const struct row_outcome *rows, const char *title);

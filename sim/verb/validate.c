@@ -22,8 +22,8 @@ const struct dataset_outcome **command_validate(const struct command *command, s
 		*count = data_names(command->arena, command->data_root, "calib/measured", &names);
 	const struct dataset_outcome **outcomes =
 		ARENA_ARRAY(command->arena, *count, const struct dataset_outcome *);
-	struct predict_options options = command_predict(command);
 	for (size_t i = 0; i < *count; i++) {
+		struct predict_options options = command_predict(command);
 		struct diag *diag = diag_new(command->arena);
 		const char *broken = NULL;
 		if (!command->quiet)
@@ -31,6 +31,8 @@ const struct dataset_outcome **command_validate(const struct command *command, s
 		const struct dataset *dataset =
 			dataset_read(command->arena, diag, command->data_root, names[i],
 				     command->settings, command->setting_count);
+		if (dataset && dataset->draws < options.draws_count && !command->draws_given)
+			options.draws_count = dataset->draws;
 		outcomes[i] = dataset ? dataset_evaluate(command->arena, diag, dataset,
 							 command->data_root, &options, &broken)
 				      : NULL;

@@ -35,3 +35,6 @@ offers flexdirect_1050ti validate flex
 offers topologies list topo
 offers quarter-gpu run quart
 offers topologies/t320-same-lan.cfg check topologies/t320-same-l
+offers exchange-policies list exchange-p
+offers dgx1-scaling report dgx1-s
+offers ddl-streams report ddl-st

@@ -76,6 +76,19 @@ dataset() {
 			'FAIL, as measured: connection timeout' 'Beside it, not judged: asynchronous' \
 			't320-different-lan'
 }
+# Nobody measured it: a table of all combinations and no errors; draws as the file says.
+what_if() {
+	"$FARWIRE" report what.cfg -q -o what.html &&
+		holds what.html 'What if the wire were longer?' 'Nobody measured this' 'near ' 'far ' \
+			'>16<' 'from 2 draws' &&
+		! grep -E 'error \(%\)|test rows' what.html
+}
+cat >what.cfg <<'END'
+dataset = { name = "what"; title = "What if the wire were longer?"; draws = 2;
+	settings = ["case.topology=t320-same-esxi", "case.runtime=asynchronous", "case.program=client"];
+	dimensions = ( { name = "wire"; values = ( { is = "near"; }, { is = "far"; settings = ["link.vswitch.latency=1 ms"]; } ); },
+		{ name = "batch"; setting = "case.batch"; values = ["16", "32"]; } ); };
+END
 beside_in_json() {
 	"$FARWIRE" validate small.cfg --draws 0 -q --format json >small.json &&
 		holds small.json '"beside": [' '"title": "asynchronous"' &&
@@ -104,6 +117,7 @@ echo 'other = {};' >bad.cfg
 check a_case_as_a_whole_page whole_page
 check same_input_same_bytes same_bytes
 check a_dataset_with_rows_beside_it dataset
+check a_what_if what_if
 check rows_beside_a_dataset_in_validate beside_in_json
 check saved_results_are_drawn_again draws_again
 check refusals_leave_nothing_behind nothing_partial

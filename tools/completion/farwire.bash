@@ -74,19 +74,17 @@ _farwire() {
 		return
 	fi
 	case $verb in
-	validate | fit)
-		local what=datasets
-		[ "$verb" = fit ] && what=fits
-		_farwire_words "$(_farwire_names $what)" "$current"
-		;;
+	validate) _farwire_words "$(_farwire_names datasets what-ifs)" "$current" ;;
+	fit) _farwire_words "$(_farwire_names fits)" "$current" ;;
 	list)
-		_farwire_words 'topologies gpus models stacks runtimes profiles datasets fits cases links
-			transports policies frameworks exchanges storages algorithms verbs' "$current"
+		_farwire_words 'topologies machines networks gpus models stacks runtimes profiles datasets fits cases
+			what-ifs exchanges storages links wirings transports policies frameworks algorithms
+			exchange-policies verbs parameters' "$current"
 		;;
 	plot) _farwire_files '@(json|jsonl)' "$current" ;;
 	report)
 		_farwire_files cfg "$current"
-		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_farwire_names datasets) $(_farwire_names cases)" -- "$current")
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_farwire_names datasets what-ifs cases)" -- "$current")
 		;;
 	check) _farwire_files cfg "$current" ;;
 	*)
