@@ -446,6 +446,15 @@ int report_dataset(struct report *report, const struct command *command, const c
 		else
 			rows_of_table(&part);
 	}
+	if (one.draws < command->draws)
+		report_add(
+			report, BLOCK_TEXT, "%s",
+			one.draws == 0
+				? "Without intervals, for these rows take long; --draws gives some."
+				: arena_printf(report->arena,
+					       "Intervals are from %zu draws, for these rows take "
+					       "long; --draws gives more.",
+					       one.draws));
 	if (part.dataset->claim_count)
 		claims(&part);
 	part_bars(&part, part.outcome->rows, "What is kept of the local GPU's throughput");
