@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calib/sample/machine.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "calib/sample/json.h"
+
+/* The first line of a small file, without its end; false: there is none. */
+static bool read_line(const char *path, char *text, size_t room)
+{
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	bool got = fgets(text, (int)room, file) != NULL;
+	fclose(file);
+	if (got)
+		text[strcspn(text, "\n")] = '\0';
+	return got && *text;
+}
+
+/* From /proc/cpuinfo: the value of the first line whose key is one of two. */
+static bool cpu_field(const char *key, const char *other, char *value, size_t room)
+{
+	char line[4096];
+	bool found = false;
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file)) {
+		char *colon = strchr(line, ':');
+		if (!colon || (strncmp(line, key, strlen(key)) != 0 &&
+			       strncmp(line, other, strlen(other)) != 0))
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		colon += 1 + strspn(colon + 1, " ");
+		snprintf(value, room, "%.*s", (int)room - 1, colon);
+		found = *value != '\0';
+	}
+	fclose(file);
+	return found;
+}
+
+static void put_hypervisor(struct json *json)
+{
+	static const struct {
+		const char *words, *name;
+	} makers[] = {
+		{"QEMU", "kvm"},      {"KVM", "kvm"},
+		{"Google", "kvm"},    {"Amazon EC2", "nitro"},
+		{"VMware", "vmware"}, {"Microsoft", "hyper-v"},
+		{"Xen", "xen"},       {"innotek", "virtualbox"},
+	};
+	char text[4096];
+	const char *name = NULL;
+	if (read_line("/sys/hypervisor/type", text, sizeof(text))) {
+		json_word(json, "hypervisor", text);
+		return;
+	}
+	bool inside = cpu_field("flags", "Features", text, sizeof(text)) &&
+		      strstr(text, " hypervisor") != NULL;
+	if (inside && read_line("/sys/class/dmi/id/sys_vendor", text, sizeof(text)))
+		for (size_t i = 0; !name && i < sizeof(makers) / sizeof(makers[0]); i++)
+			if (strstr(text, makers[i].words))
+				name = makers[i].name;
+	json_word(json, "hypervisor", name ? name : inside ? "unknown" : "none");
+}
+
+void machine_write(struct json *json, const char *key)
+{
+	static const struct {
+		const char *name, *path;
+	} settings[] = {
+		{"governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
+		{"turbo_off", "/sys/devices/system/cpu/intel_pstate/no_turbo"},
+		{"idle_driver", "/sys/devices/system/cpu/cpuidle/current_driver"},
+		{"smt", "/sys/devices/system/cpu/smt/control"},
+		{"huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled"},
+		{"numa_balancing", "/proc/sys/kernel/numa_balancing"},
+		{"clock_source",
+		 "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
+		{"tcp_congestion", "/proc/sys/net/ipv4/tcp_congestion_control"},
+		{"tcp_rmem", "/proc/sys/net/ipv4/tcp_rmem"},
+		{"tcp_wmem", "/proc/sys/net/ipv4/tcp_wmem"},
+		{"rmem_max", "/proc/sys/net/core/rmem_max"},
+		{"wmem_max", "/proc/sys/net/core/wmem_max"},
+		{"busy_poll", "/proc/sys/net/core/busy_poll"},
+	};
+	char text[512];
+	struct utsname kernel;
+	json_object(json, key);
+	if (!cpu_field("model name", "Model", text, sizeof(text)) &&
+	    !cpu_field("CPU implementer", "Hardware", text, sizeof(text)))
+		snprintf(text, sizeof(text), "unknown");
+	json_word(json, "cpu", text);
+	json_number(json, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
+	if (uname(&kernel) == 0) {
+		json_word(json, "kernel", kernel.release);
+		json_word(json, "architecture", kernel.machine);
+	}
+	put_hypervisor(json);
+	json_object(json, "settings");
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (read_line(settings[i].path, text, sizeof(text)))
+			json_word(json, settings[i].name, text);
+	json_close(json);
+	json_close(json);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a measurement of this machine depends on: the processor, the kernel, a
+ * hypervisor, and the kernel's settings that change timings (frequency governor,
+ * huge pages, TCP's buffers and congestion control, interrupts' balance). Read
+ * from /proc and /sys, never changed; what cannot be read is left out.
+ */
+#ifndef FARWIRE_CALIB_MACHINE_H
+#define FARWIRE_CALIB_MACHINE_H
+
+struct json;
+
+/* {"cpu", "cores", "kernel", "hypervisor", "settings": {...}} under `key`. */
+void machine_write(struct json *json, const char *key);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calib/sample/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calib/sample/machine.h"
+
+#define OLD_MOST_B (4ull << 30) /* a recording is some 10 MB */
+
+static int fail(struct record *record, const char *what, const char *why)
+{
+	snprintf(record->why, sizeof(record->why), "%.150s: %.90s", what, why);
+	return -1;
+}
+
+/* The line in record->json, at once. */
+static int write_line(struct record *record)
+{
+	json_newline(&record->json);
+	if (record->json.failed)
+		return fail(record, "recording", "out of memory");
+	const char *text = record->json.text;
+	size_t left = record->json.length;
+	while (left > 0) {
+		ssize_t written = write(record->file, text, left);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return fail(record, "recording", strerror(errno));
+		text += written;
+		left -= (size_t)written;
+	}
+	record->lines++;
+	return 0;
+}
+
+static void put_date(struct json *json)
+{
+	char text[32] = "";
+	time_t now = time(NULL);
+	struct tm parts;
+	if (gmtime_r(&now, &parts))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+	json_word(json, "date", text);
+}
+
+int record_create(struct record *record, const char *path, const struct record_start *start)
+{
+	*record = (struct record){.file = STDOUT_FILENO, .to_stdout = !path};
+	if (path) {
+		record->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+		if (record->file < 0)
+			return fail(record, path,
+				    errno == EEXIST ? "exists already; choose another name, or "
+						      "--continue it"
+						    : strerror(errno));
+	}
+	struct json *json = &record->json;
+	json_object(json, NULL);
+	json_word(json, "format", "farwire-samples");
+	json_number(json, "version", 1);
+	json_word(json, "tool", start->tool);
+	put_date(json);
+	json_number(json, "seed", (double)start->seed);
+	json_word(json, "mode", start->mode);
+	json_number(json, "passes", (double)start->passes);
+	machine_write(json, "host");
+	if (start->more)
+		start->more(json, start->context);
+	json_close(json);
+	return write_line(record);
+}
+
+/* The part of a line that names its point and pass: from the start to "t_s". */
+static void put_point(struct json *json, const struct plan_point *point, size_t pass)
+{
+	json_clear(json);
+	json_object(json, NULL);
+	json_word(json, "test", point->test);
+	json_object(json, "is");
+	for (size_t i = 0; i < PLAN_WORDS && point->is[i].key; i++)
+		json_word(json, point->is[i].key, point->is[i].value);
+	json_close(json);
+	json_object(json, "x");
+	for (size_t i = 0; i < PLAN_NUMBERS && point->x[i].key; i++)
+		json_number(json, point->x[i].key, point->x[i].value);
+	json_close(json);
+	json_number(json, "pass", (double)pass);
+}
+
+int record_samples(struct record *record, const struct record_samples *samples)
+{
+	struct json *json = &record->json;
+	put_point(json, samples->point, samples->pass);
+	json_number(json, "t_s", samples->t_s);
+	json_word(json, "unit", samples->unit);
+	json_array(json, "samples");
+	for (size_t i = 0; i < samples->count; i++)
+		json_number(json, NULL, samples->values[i]);
+	json_close(json);
+	json_word(json, "stop", samples->stop);
+	json_truth(json, "held_out", samples->point->held_out);
+	json_close(json);
+	return write_line(record);
+}
+
+int record_waived(struct record *record, const char *test, const char *why)
+{
+	struct json *json = &record->json;
+	json_clear(json);
+	json_object(json, NULL);
+	json_word(json, "waived", test);
+	json_word(json, "why", why);
+	json_close(json);
+	return write_line(record);
+}
+
+int record_end(struct record *record, double elapsed_s, const struct record_drift *drift,
+	       size_t count)
+{
+	struct json *json = &record->json;
+	json_clear(json);
+	json_object(json, NULL);
+	json_truth(json, "end", true);
+	json_number(json, "lines", (double)(record->lines + 1));
+	json_number(json, "elapsed_s", elapsed_s);
+	json_object(json, "drift");
+	for (size_t i = 0; i < count; i++)
+		json_number(json, drift[i].anchor, drift[i].ratio);
+	json_close(json);
+	json_close(json);
+	return write_line(record);
+}
+
+/* ---- going on ---- */
+
+static int compare(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static int read_old(struct record *record, const char *path, size_t *size)
+{
+	struct stat about;
+	record->file = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+	if (record->file < 0 || fstat(record->file, &about) != 0)
+		return fail(record, path, strerror(errno));
+	if (!S_ISREG(about.st_mode) || (unsigned long long)about.st_size > OLD_MOST_B)
+		return fail(record, path, "is no recording");
+	size_t most = (size_t)about.st_size;
+	record->old = malloc(most + 1);
+	record->done = malloc((most / 16 + 1) * sizeof(*record->done));
+	if (!record->old || !record->done)
+		return fail(record, path, "out of memory");
+	*size = 0;
+	while (*size < most) {
+		ssize_t got = read(record->file, record->old + *size, most - *size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return fail(record, path, strerror(got < 0 ? errno : EIO));
+		*size += (size_t)got;
+	}
+	record->old[most] = '\0';
+	return 0;
+}
+
+/* The text after "key": in line 1, whose own keys stand before its objects'. */
+static const char *field(const char *line, const char *key)
+{
+	char quoted[40];
+	snprintf(quoted, sizeof(quoted), "\"%s\":", key);
+	const char *found = strstr(line, quoted);
+	return found ? found + strlen(quoted) : "";
+}
+
+static void field_word(const char *line, const char *key, char *word, size_t room)
+{
+	const char *value = field(line, key);
+	size_t length = *value == '"' ? strcspn(++value, "\"") : 0;
+	snprintf(word, room, "%.*s", (int)(length < room ? length : room - 1), value);
+}
+
+static int read_header(struct record *record, const char *path, const char *line,
+		       struct record_found *found)
+{
+	static const char start[] = "{\"format\":\"farwire-samples\",";
+	if (strncmp(line, start, sizeof(start) - 1) != 0)
+		return fail(record, path, "line 1 is not that of a recording (farwire-samples)");
+	if (strtoul(field(line, "version"), NULL, 10) != 1)
+		return fail(record, path, "is a recording of another version than 1");
+	field_word(line, "tool", found->tool, sizeof(found->tool));
+	field_word(line, "mode", found->mode, sizeof(found->mode));
+	const char *gpu = strstr(line, "\"gpu\":{");
+	field_word(gpu ? gpu : "", "name", found->device, sizeof(found->device));
+	found->seed = strtoull(field(line, "seed"), NULL, 10);
+	found->passes = (size_t)strtoul(field(line, "passes"), NULL, 10);
+	if (found->passes == 0 || found->passes > 1000)
+		return fail(record, path, "line 1 tells no sensible number of passes");
+	return 0;
+}
+
+static int read_lines(struct record *record, const char *path, size_t size,
+		      struct record_found *found)
+{
+	char *line = record->old, *end = record->old + size;
+	char number[80];
+	while (line < end) {
+		char *newline = memchr(line, '\n', (size_t)(end - line));
+		if (!newline)
+			break; /* torn */
+		*newline = '\0';
+		if (newline - line < 16 || strlen(line) != (size_t)(newline - line) ||
+		    line[0] != '{' || newline[-1] != '}') {
+			snprintf(number, sizeof(number), "line %zu is corrupt", record->lines + 1);
+			return fail(record, path, number);
+		}
+		record->ended = strncmp(line, "{\"end\":", 7) == 0;
+		if (record->lines == 0 && read_header(record, path, line, found) != 0)
+			return -1;
+		char *cut = strstr(line, ",\"t_s\":");
+		if (record->lines > 0 && cut && strncmp(line, "{\"test\":", 8) == 0) {
+			*cut = '\0';
+			record->done[record->done_count++] = line;
+		}
+		record->lines++;
+		line = newline + 1;
+	}
+	if (record->lines == 0)
+		return fail(record, path, "has no whole first line: nothing was measured yet");
+	if (ftruncate(record->file, (off_t)(line - record->old)) != 0)
+		return fail(record, path, strerror(errno));
+	qsort(record->done, record->done_count, sizeof(*record->done), compare);
+	return 0;
+}
+
+int record_continue(struct record *record, const char *path, struct record_found *found)
+{
+	size_t size = 0;
+	*record = (struct record){.file = -1};
+	*found = (struct record_found){0};
+	if (read_old(record, path, &size) != 0)
+		return -1;
+	return read_lines(record, path, size, found);
+}
+
+bool record_has(struct record *record, const struct plan_point *point, size_t pass)
+{
+	if (record->done_count == 0)
+		return false;
+	put_point(&record->json, point, pass);
+	const char *key = record->json.text;
+	return key && bsearch(&key, record->done, record->done_count, sizeof(*record->done),
+			      compare) != NULL;
+}
+
+int record_close(struct record *record)
+{
+	int code = 0;
+	if (record->file >= 0 && !record->to_stdout)
+		code = close(record->file);
+	record->file = -1;
+	free(record->old);
+	free(record->done);
+	record->old = NULL;
+	record->done = NULL;
+	json_free(&record->json);
+	return code;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calib/sample/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int compare(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return (a > b) - (a < b);
+}
+
+void stats_sort(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare);
+}
+
+double stats_median_sorted(const double *sorted, size_t count)
+{
+	return 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
+}
+
+double stats_quantile_sorted(const double *sorted, size_t count, double part)
+{
+	double place = part * (double)(count - 1);
+	size_t below = (size_t)place;
+	size_t above = below + 1 < count ? below + 1 : below;
+	return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
+}
+
+struct stats_interval stats_median_interval(const double *sorted, size_t count)
+{
+	/* The largest k with P(fewer than k below the median) <= 2.5 %; lgamma, so
+	 * that no count is too large. */
+	double n = (double)count, below = 0;
+	size_t k = 0;
+	while (k < count / 2) {
+		double i = (double)k;
+		below += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) - n * log(2));
+		if (below > 0.025)
+			break;
+		k++;
+	}
+	size_t low = k > 0 ? k - 1 : 0;
+	return (struct stats_interval){sorted[low], sorted[count - 1 - low]};
+}
+
+double stats_mad(double *values, size_t count, double center)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = fabs(values[i] - center);
+	stats_sort(values, count);
+	return stats_median_sorted(values, count);
+}
+
+double stats_slope(const double *x, const double *y, size_t count, int *failed)
+{
+	*failed = 0;
+	if (count < 2)
+		return 0;
+	double *slopes = malloc(count * (count - 1) / 2 * sizeof(*slopes));
+	if (!slopes) {
+		*failed = -1;
+		return 0;
+	}
+	size_t pairs = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i + 1; j < count; j++)
+			if (x[i] < x[j] || x[i] > x[j])
+				slopes[pairs++] = (y[j] - y[i]) / (x[j] - x[i]);
+	double slope = 0;
+	if (pairs > 0) {
+		stats_sort(slopes, pairs);
+		slope = stats_median_sorted(slopes, pairs);
+	}
+	free(slopes);
+	return slope;
+}
