@@ -35,6 +35,7 @@ struct world {
 	struct gpu_context *context; /* fraction 1 */
 	struct host *host;
 	struct guest *guest;
+	bool guest_work;               /* of the process: its guest's costs come on top */
 	int64_t log_ps[WORLD_LOG_MAX]; /* by arg: when world_log was called */
 	size_t log_count;
 };
@@ -125,6 +126,7 @@ static inline struct cuda_process *world_process(struct world *world, uint16_t s
 		.fabric = world->fabric,
 		.context = world->context,
 		.guest = world->guest,
+		.guest_work = world->guest_work,
 		.driver = &world->driver_params,
 		.dma = &world->dma_params,
 		.stream_count = stream_count,

@@ -221,8 +221,9 @@ static void work_start(struct communicator *comm, struct operation *operation, u
 	} else {
 		struct host *host = guest_host(rank->place.guest);
 		bool reduces = step->kind == STEP_REDUCE;
-		double core_Bps =
-			reduces ? comm->library->cpu_reduce_Bps : host_params(host)->copy_rate_Bps;
+		double core_Bps = (reduces ? comm->library->cpu_reduce_Bps
+					   : host_params(host)->copy_rate_Bps) /
+				  guest_work_ratio(rank->place.guest);
 		double threads = (double)rank->reduce_core_count;
 		flow_use_add(&flow, host_dram(host), reduces ? DRAM_PER_REDUCE : DRAM_PER_COPY);
 		for (size_t i = 0; i < rank->reduce_core_count; i++)

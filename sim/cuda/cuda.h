@@ -70,6 +70,7 @@ struct cuda_process_spec {
 	struct gpu_context *context;
 	struct guest *guest; /* where the driver runs: the GPU's side */
 	const struct driver_params *driver;
+	bool guest_work; /* driver says the bare machine's work: its guest's costs come on top */
 	const struct dma_params *dma;
 	uint16_t stream_count, event_count;
 	const struct route *to_device, *to_host; /* guest node <-> gpu node */

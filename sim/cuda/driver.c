@@ -82,6 +82,7 @@ struct copy_job {
 
 struct cuda_process {
 	struct cuda_process_spec spec;
+	double work_ratio, interrupt_s; /* what the guest makes of its work */
 	struct gpu_stream **streams;
 	struct gpu_event *events;
 	struct call_state *free_calls;
@@ -93,6 +94,8 @@ struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
 	struct cuda_process *process = ARENA_NEW(spec->arena, struct cuda_process);
 
 	process->spec = *spec;
+	process->work_ratio = spec->guest_work ? guest_work_ratio(spec->guest) : 1;
+	process->interrupt_s = spec->guest_work ? guest_interrupt_s(spec->guest) : 0;
 	process->streams = ARENA_ARRAY(spec->arena, spec->stream_count, struct gpu_stream *);
 	for (unsigned i = 0; i < spec->stream_count; i++)
 		process->streams[i] =
@@ -139,10 +142,11 @@ static void call_woken(void *ctx, uint64_t arg)
 static void call_gpu_done(void *ctx, uint64_t arg)
 {
 	struct call_state *state = ctx;
+	const struct cuda_process *process = state->process;
+	double wake_s = process->spec.driver->sync_wake_s * process->work_ratio;
 
 	(void)arg;
-	cpu_serve(state->core, state->process->spec.driver->sync_wake_s, NULL, call_woken, state,
-		  0);
+	cpu_serve(state->core, wake_s + process->interrupt_s, NULL, call_woken, state, 0);
 }
 
 /* ---- copies ---- */
@@ -365,6 +369,7 @@ void driver_call(struct cuda_process *process, struct cpu *core, const struct cu
 		.ctx = ctx,
 		.arg = arg,
 	};
-	cost_s = *(const double *)(const void *)(params + call_rules[call->kind].cost_offset);
+	cost_s = *(const double *)(const void *)(params + call_rules[call->kind].cost_offset) *
+		 process->work_ratio;
 	cpu_serve(core, cost_s, call_kind_name(call->kind), call_host_done, state, 0);
 }

@@ -218,7 +218,8 @@ static bool thread_item(struct player_thread *thread, const struct item *item)
 	case ITEM_THINK:
 		if (item->work_s <= 0)
 			return false;
-		cpu_serve(thread->core, item->work_s, NULL, think_done, thread, 0);
+		cpu_serve(thread->core, item->work_s * player->work_ratio, NULL, think_done, thread,
+			  0);
 		return true;
 	case ITEM_CALL:
 		thread_call(thread, &item->call);
@@ -283,6 +284,7 @@ struct player *player_new(const struct player_spec *spec)
 
 	check_program(program);
 	player->spec = *spec;
+	player->work_ratio = spec->guest_work ? guest_work_ratio(spec->guest) : 1;
 	player->threads = ARENA_ARRAY(spec->arena, program->thread_count, struct player_thread);
 	for (size_t i = 0; i < program->thread_count; i++) {
 		struct player_thread *thread = &player->threads[i];

@@ -84,6 +84,7 @@ struct player_spec {
 	const struct call_stream *program;
 	struct cuda_port *port;
 	struct guest *guest;
+	bool guest_work; /* program says the bare machine's work: its guest's costs come on top */
 	struct gpu_context *context;  /* for utilisation; NULL: reported as 0 */
 	struct cuda_process *process; /* whose events are watched; needed only by
 					 watches without a poller */

@@ -53,6 +53,7 @@ struct poller {
 
 struct player {
 	struct player_spec spec;
+	double work_ratio; /* what the guest makes of its threads' work */
 	struct player_thread *threads;
 	struct signal *signals;
 	uint64_t *records_counts;    /* by event: records issued since the start */

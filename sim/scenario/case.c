@@ -139,7 +139,8 @@ static void apply_gpu_profiles(struct case_reader *c)
 	size_t count = data_names(reader->arena, reader->root, "calib/profiles", &names);
 	for (size_t i = 0; i < count; i++)
 		for (size_t gpu = 0; gpu < topology->gpu_count; gpu++)
-			if (strcmp(names[i], topology->gpus[gpu].profile) == 0) {
+			if (strcmp(names[i], topology->gpus[gpu].profile) == 0 ||
+			    strcmp(names[i], topology->gpus[gpu].like) == 0) {
 				const struct cfg_node *file = cfg_read(
 					reader->arena, reader->diag,
 					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",
@@ -218,12 +219,12 @@ const struct network *case_network(struct case_reader *c, struct origin origin, 
 }
 
 /* Two numbers for each network on each GPU, fitted or the defaults. */
-const struct efficiency_params *case_efficiency(struct case_reader *c, const char *profile,
+const struct efficiency_params *case_efficiency(struct case_reader *c, const char *gpu,
 						const char *model)
 {
 	struct reader *reader = &c->reader;
 	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
-	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", profile, model);
+	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu, model);
 	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
 		   &efficiency_table, NULL, 0, efficiency);
 	return efficiency;
@@ -349,8 +350,8 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 	for (const struct client_entry *other = c->scenario->clients; other != client; other++)
 		if (other->model && strcmp(other->model, model) == 0) {
 			client->network = other->network;
-			if (strcmp(c->scenario->topology.gpus[other->gpu].profile,
-				   c->scenario->topology.gpus[client->gpu].profile) == 0)
+			if (strcmp(c->scenario->topology.gpus[other->gpu].like,
+				   c->scenario->topology.gpus[client->gpu].like) == 0)
 				client->efficiency = other->efficiency;
 		}
 	client->model = model;
@@ -359,7 +360,7 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 			c, own->model[0] ? client->origin : case_said(c, "case.model"), model);
 	if (!client->efficiency)
 		client->efficiency =
-			case_efficiency(c, c->scenario->topology.gpus[client->gpu].profile, model);
+			case_efficiency(c, c->scenario->topology.gpus[client->gpu].like, model);
 	client->stack = c->stack;
 	client->runtime = c->runtime;
 	client->transport = c->transport;

@@ -251,6 +251,7 @@ static void read_model(struct case_reader *c, const struct job_said *job, struct
 {
 	const struct topology *topology = &c->scenario->topology;
 	const char *profile = topology->gpus[entry->gpus[0]].profile;
+	const char *like = topology->gpus[entry->gpus[0]].like;
 	for (size_t i = 1; i < entry->rank_count; i++)
 		if (strcmp(topology->gpus[entry->gpus[i]].profile, profile) != 0) {
 			diag_error(c->reader.diag, job->origin,
@@ -262,7 +263,7 @@ static void read_model(struct case_reader *c, const struct job_said *job, struct
 		if (!other->model || strcmp(other->model, entry->model) != 0)
 			continue;
 		entry->network = other->network;
-		if (strcmp(topology->gpus[other->gpus[0]].profile, profile) == 0)
+		if (strcmp(topology->gpus[other->gpus[0]].like, like) == 0)
 			entry->efficiency = other->efficiency;
 	}
 	if (!entry->network)
@@ -270,7 +271,7 @@ static void read_model(struct case_reader *c, const struct job_said *job, struct
 			c, job->own.model[0] ? job->origin : case_said(c, "case.model"),
 			entry->model);
 	if (!entry->efficiency)
-		entry->efficiency = case_efficiency(c, profile, entry->model);
+		entry->efficiency = case_efficiency(c, like, entry->model);
 }
 
 static void fill_job(struct case_reader *c, const struct job_said *job, struct job_entry *entry)

@@ -198,6 +198,7 @@ static struct scenario *solo_scenario(struct arena *arena, const struct scenario
 		.network = entry->network,
 		.stack = stack,
 		.efficiency = entry->efficiency,
+		.guest_work = true,
 	};
 	*solo = *scenario;
 	solo->jobs = NULL;
@@ -208,7 +209,8 @@ static struct scenario *solo_scenario(struct arena *arena, const struct scenario
 	return solo;
 }
 
-/* The step of one GPU alone, call by call; an equal job's before it is taken. */
+/* The step of one GPU alone, call by call, in the job's guest; an equal job's before
+ * it is taken. */
 static bool find_profile(struct job_world *w, struct job_client *client)
 {
 	const struct job_entry *entry = client->entry;

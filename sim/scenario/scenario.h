@@ -59,6 +59,7 @@ struct gpu_entry {
 	const char *name;
 	struct origin origin;
 	const char *profile; /* "gtx-1050ti" */
+	const char *like;    /* whose fitted efficiencies its kernels have; profile by default */
 	const char *board;   /* whose power it shares with other GPUs; NULL: none */
 	size_t host;
 	struct gpu_params params;
@@ -101,6 +102,7 @@ struct client_entry {
 	const struct stack_params *stack;
 	const struct efficiency_params *efficiency;
 	const struct runtime_params *runtime; /* NULL: local driver */
+	bool guest_work; /* its calls cost what they do on the bare machine: guests add to it */
 	const struct transport_kind *transport;
 	const void *transport_params;
 };

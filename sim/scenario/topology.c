@@ -149,10 +149,14 @@ void topology_read_guests(struct topology_build *build, const struct cfg_node *n
 		read_guest(build, cfg_at(list, i));
 }
 
-static bool read_profile_file(struct topology_build *build, struct origin origin, const char *name,
-			      struct gpu_params *params)
+/* Where nothing was fitted for a GPU, its file can say `like`: its kernels reach the
+ * same parts of its peaks as those of another. */
+static bool read_profile_file(struct topology_build *build, struct origin origin,
+			      struct gpu_profile *profile)
 {
+	static const char *const also[] = {"like"};
 	struct reader *reader = build->reader;
+	const char *name = profile->name;
 	const char *path = data_path(reader->arena, reader->diag, origin, reader->root,
 				     "topologies/gpus", "GPU profile", name, build->path);
 	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
@@ -164,10 +168,18 @@ static bool read_profile_file(struct topology_build *build, struct origin origin
 			   "GPU profile '%s': no group `gpu = { ... }`", name);
 		return false;
 	}
+	const struct cfg_node *said = cfg_child(group, "like");
+	const char *like = cfg_override_text(reader->resolution,
+					     arena_printf(reader->arena, "gpu.%s.like", name));
+	if (!like)
+		like = cfg_text(said);
+	if (like && data_path(reader->arena, reader->diag, said ? cfg_origin(said) : origin,
+			      reader->root, "topologies/gpus", "GPU profile", like, path))
+		profile->like = like;
 	return cfg_params(reader->resolution, reader->arena, reader->diag, group,
 			  arena_printf(reader->arena, "gpu.%s", name),
-			  arena_printf(reader->arena, "gpu '%s'", name), &gpu_table, NULL, 0,
-			  params);
+			  arena_printf(reader->arena, "gpu '%s'", name), &gpu_table, also, 1,
+			  &profile->params);
 }
 
 /* GPUs of one profile share its parameters: gpu.<profile>.memory and so on. */
@@ -179,9 +191,10 @@ static void read_profile(struct topology_build *build, struct origin origin, str
 		i++;
 	if (i == profiles->list.count) {
 		struct gpu_profile *profile = VEC_PUSH(build->reader->arena, &profiles->list);
-		profile->name = gpu->profile;
-		read_profile_file(build, origin, gpu->profile, &profile->params);
+		profile->name = profile->like = gpu->profile;
+		read_profile_file(build, origin, profile);
 	}
+	gpu->like = profiles->list.items[i].like;
 	gpu->params = profiles->list.items[i].params;
 }
 
@@ -200,6 +213,7 @@ static void read_gpu(struct topology_build *build, const struct cfg_node *group)
 	struct gpu_entry gpu = {.name = name ? name : "?",
 				.origin = cfg_origin(group),
 				.profile = profile ? profile : "?",
+				.like = "?",
 				.board = cfg_text(cfg_child(group, "board"))};
 	topology_name(build, gpu.origin, "gpu", name, true);
 	gpu.host = host_of(build, group, "gpu");

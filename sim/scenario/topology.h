@@ -15,7 +15,7 @@
 #include "sim/scenario/read.h"
 
 struct gpu_profile {
-	const char *name;
+	const char *name, *like;
 	struct gpu_params params;
 };
 

@@ -195,6 +195,7 @@ struct server_world {
 	double reduce_Bps;
 	double threads_count;
 	size_t workers, servers;
+	double work_cost_ratio; /* in virtual machines; 0: bare machines */
 };
 
 /* All ports have 10 GB/s; each server is on a host of its own and has 10 kB of the
@@ -208,6 +209,9 @@ static int64_t server_time_ps(struct server_world shape)
 	w->library.algorithm = "parameter_server";
 	w->library.cpu_reduce_Bps = shape.reduce_Bps;
 	w->library.cpu_reduce_threads_count = shape.threads_count;
+	if (shape.work_cost_ratio > 0)
+		w->guest_params.kind = GUEST_VM;
+	w->guest_params.work_cost_ratio = shape.work_cost_ratio;
 	rdma_hosts(w, shape.workers);
 	w->library.ring_net_simple_s = 0;
 	for (size_t i = 0; i < shape.servers; i++) {
@@ -226,12 +230,15 @@ static void workers_share_the_servers_port(void)
 {
 	/* Four pushes share a port, the server adds three times (10 us each at 1 GB/s),
 	 * and its four answers share the port back. Three links each way. */
-	CHECK_PS(server_time_ps((struct server_world){1e9, 1, 4, 1}), (4 + 3 * 10 + 4 + 6) * US);
+	CHECK_PS(server_time_ps((struct server_world){1e9, 1, 4, 1, 0}), (4 + 3 * 10 + 4 + 6) * US);
 	/* Four threads. */
-	CHECK_PS(server_time_ps((struct server_world){1e9, 4, 4, 1}), 14 * US + 3 * 2500000);
+	CHECK_PS(server_time_ps((struct server_world){1e9, 4, 4, 1, 0}), 14 * US + 3 * 2500000);
+	/* In a VM that makes half as much work again of each sum. */
+	CHECK_PS(server_time_ps((struct server_world){1e9, 1, 4, 1, 0.5}),
+		 (4 + 3 * 15 + 4 + 6) * US);
 	/* Two servers have as much each, side by side; a worker's port has twice as much
 	 * to carry, which is still less than a server's. */
-	CHECK_PS(server_time_ps((struct server_world){1e9, 1, 4, 2}), (4 + 3 * 10 + 4 + 6) * US);
+	CHECK_PS(server_time_ps((struct server_world){1e9, 1, 4, 2, 0}), (4 + 3 * 10 + 4 + 6) * US);
 }
 
 int main(void)

@@ -175,6 +175,24 @@ static void a_gpu_brings_its_profile(void)
 	CHECK(param_of(other, "efficiency.v100-sxm2.vgg16.peak")->source == CFG_SOURCE_DEFAULT);
 }
 
+/* A GTX 1080 has no numbers of its own: its file says whose it takes. */
+static void a_gpu_like_another_takes_its_numbers(void)
+{
+#define GTX_1080 "case.topology=closer2018-gtx1080", "case.gpus=1", "case.model=alexnet_tf"
+	const struct scenario *like = good(READ(GTX_1080));
+	const struct scenario *own = good(READ(GTX_1080, "gpu.gtx-1080.like=gtx-1080"));
+	const struct scenario *same =
+		good(READ("case.topology=dgx1-p100", "case.gpus=1", "case.model=alexnet_tf"));
+	if (!like || !own || !same)
+		return;
+	const char *path = "efficiency.p100-sxm2.alexnet_tf.peak";
+	CHECK_TEXT(param_of(like, path)->status, "fitted");
+	CHECK(like->jobs[0].efficiency->peak_ratio == same->jobs[0].efficiency->peak_ratio);
+	CHECK(like->topology.gpus[0].params.fp32_flops != same->topology.gpus[0].params.fp32_flops);
+	CHECK(param_of(own, "efficiency.gtx-1080.alexnet_tf.peak")->source == CFG_SOURCE_DEFAULT);
+	CHECK(own->jobs[0].efficiency->peak_ratio != like->jobs[0].efficiency->peak_ratio);
+}
+
 /* ---- clients ---- */
 
 static void clients_say_what_differs(void)
@@ -315,6 +333,13 @@ static void names_that_are_not_there(void)
 		READ("case.topology=gpu-pool", "case.model=resnet5"),
 		"--set: model 'resnet5' is not there (did you mean 'resnet50'? a file of your own "
 		"ends in .cfg)");
+	check_refused(
+		READ("case.topology=dgx2", "case.gpus=1", "gpu.v100-sxm3-32.like=v100-sxm"),
+		arena_printf(arena,
+			     "%s/topologies/gpus/v100-sxm3-32.cfg:6: GPU profile 'v100-sxm' is "
+			     "not there (did you mean 'v100-sxm2'? a file of your own ends in "
+			     ".cfg)",
+			     data_root_find(arena)));
 	check_refused(READ("case.topology=gpu-pool", "case.gpu=gpu9"),
 		      "--set: GPU 'gpu9' is not there (did you mean 'gpu1'?)");
 	check_refused(
@@ -419,6 +444,7 @@ static const struct test tests[] = {
 	TEST(the_case_speaks_before_the_command_line),
 	TEST(a_star_is_any_name),
 	TEST(a_gpu_brings_its_profile),
+	TEST(a_gpu_like_another_takes_its_numbers),
 	TEST(clients_say_what_differs),
 	TEST(copies_are_spread_in_turn),
 	TEST(copies_of_a_list),

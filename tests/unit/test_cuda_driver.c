@@ -270,11 +270,39 @@ static void two_threads_two_streams(void)
 	world_release(&w);
 }
 
+/* In a VM whose work costs half as much again and whose interrupts cost 3: launches at
+ * 7.5 and 15, kernels 11.5..21.5 and 22.5..42.5, woken by an interrupt, 3, and 1.5 x 1.5.
+ * Where the costs were found in such a guest they stay as they are. */
+static void in_a_vm(bool guest_work)
+{
+	setup();
+	w.guest_params.kind = GUEST_VM;
+	w.guest_params.work_cost_ratio = 0.5;
+	w.guest_params.interrupt_s = 3 * US;
+	w.guest_work = guest_work;
+	build();
+	SCRIPT(LAUNCH(10), LAUNCH(20), {.kind = CALL_STREAM_SYNCHRONIZE});
+}
+
+static void a_guest_adds_to_work_and_interrupts(void)
+{
+	in_a_vm(true);
+	CHECK_US(w.log_ps[0], 7.5);
+	CHECK_US(w.log_ps[1], 15);
+	CHECK_US(w.log_ps[2], 42.5 + 3 + 2.25);
+	world_release(&w);
+	in_a_vm(false);
+	CHECK_US(w.log_ps[0], 5);
+	CHECK_US(w.log_ps[2], 41.5);
+	world_release(&w);
+}
+
 static const struct test tests[] = {
 	TEST(names),
 	TEST(calls_without_gpu_work_cost_their_time),
 	TEST(a_faster_core_costs_less),
 	TEST(launches_return_at_once_and_synchronise_waits),
+	TEST(a_guest_adds_to_work_and_interrupts),
 	TEST(memset_and_free_wait_their_turn),
 	TEST(events_are_queried_and_waited_for),
 	TEST(a_stream_waits_for_another),

@@ -26,9 +26,10 @@ static bool read_profile(struct arena *arena, const char *profile, struct gpu_pa
 	struct diag *diag = diag_new(arena);
 	const char *path = arena_printf(arena, "topologies/gpus/%s.cfg", profile);
 	const struct cfg_node *file = cfg_read(arena, diag, path);
+	static const char *const also[] = {"like"};
 	bool good = file != NULL && cfg_child(file, "gpu") != NULL &&
 		    cfg_params(cfg_resolution_new(arena), arena, diag, cfg_child(file, "gpu"),
-			       "gpu", "gpu", &gpu_table, NULL, 0, params);
+			       "gpu", "gpu", &gpu_table, also, 1, params);
 
 	diag_print(diag, stdout);
 	return good;

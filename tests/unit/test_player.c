@@ -72,6 +72,7 @@ static struct player *play(const struct call_stream *program, struct cuda_port *
 		.program = program,
 		.port = port,
 		.guest = w.guest,
+		.guest_work = w.guest_work,
 		.context = w.context,
 		.process = process,
 		.steps_max = steps_max,
@@ -415,6 +416,26 @@ static void a_pause_lies_between_steps(void)
 	world_release(&w);
 }
 
+/* A virtual machine that makes half as much work again of a program's. */
+static void a_guest_adds_to_thinking(void)
+{
+	static const struct item items[] = {THINK(20)};
+	static const struct call_thread thread = {"main", items, 1};
+	static const struct call_stream program = {.threads = &thread, .thread_count = 1};
+
+	for (int guest_work = 0; guest_work <= 1; guest_work++) {
+		setup();
+		w.guest_params.kind = GUEST_VM;
+		w.guest_params.work_cost_ratio = 0.5;
+		w.guest_work = guest_work;
+		world_build(&w);
+		stop_after = 0;
+		struct player *player = play_slow(&program, 10000000, 1);
+		CHECK_US(player_step_at(player, 0)->end_ps, guest_work ? 30 : 20);
+		world_release(&w);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(threads_hand_over_by_signals),
 	TEST(a_player_can_be_stopped),
@@ -426,6 +447,7 @@ static const struct test tests[] = {
 	TEST(late_watches_do_not_leak_into_the_next_step),
 	TEST(threads_leave_their_traces),
 	TEST(a_pause_lies_between_steps),
+	TEST(a_guest_adds_to_thinking),
 };
 
 int main(void)
