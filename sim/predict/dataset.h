@@ -203,7 +203,7 @@ struct claim_outcome {
 struct error_summary {
 	size_t count;
 	double median_abs, mean_abs, max_abs, geomean_abs;
-	double coverage;   /* share of measured values inside their interval */
+	double coverage;   /* share of measured values inside their interval; NaN: no draws */
 	const char *worst; /* label of the row with the largest error */
 };
 struct group_summary { /* of test rows */
@@ -220,7 +220,7 @@ struct dataset_outcome {
 	struct group_summary *groups;
 	size_t group_count;
 	size_t verdict_count, verdict_agree_count; /* rows that failed, measured or predicted */
-	const struct cfg_param **fitted;           /* parameters with status "fitted", each once */
+	const struct cfg_param **fitted;           /* with status "fitted", each value once */
 	size_t fitted_count, fit_row_count;
 	bool bounds_hold;
 };

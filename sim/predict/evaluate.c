@@ -36,6 +36,7 @@ static struct error_summary summarize(struct arena *arena, const struct dataset_
 					.coverage = NAN};
 	double *errors = ARENA_ARRAY(arena, outcome->dataset->row_count + 1, double);
 	double logs = 0, sum = 0, covered = 0, most = -1;
+	bool drawn = false; /* else there are no intervals */
 	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
 		const struct row_outcome *row = &outcome->rows[i];
 		double error = error_of(row, &selection);
@@ -44,6 +45,7 @@ static struct error_summary summarize(struct arena *arena, const struct dataset_
 		errors[summary.count++] = fabs(error);
 		sum += fabs(error);
 		logs += fabs(log1p(error));
+		drawn = drawn || row->prediction->draws_count > 0;
 		covered += row->row->measured >= row->predicted.low &&
 			   row->row->measured <= row->predicted.high;
 		if (fabs(error) > most) {
@@ -58,7 +60,7 @@ static struct error_summary summarize(struct arena *arena, const struct dataset_
 	summary.mean_abs = sum / n;
 	summary.max_abs = most;
 	summary.geomean_abs = expm1(logs / n);
-	summary.coverage = selection.linear ? NAN : covered / n;
+	summary.coverage = drawn && !selection.linear ? covered / n : NAN;
 	return summary;
 }
 
@@ -81,6 +83,12 @@ static void summarize_groups(struct arena *arena, struct dataset_outcome *outcom
 	}
 }
 
+/* Profiles may each have a value of their own for one parameter: as many fitted numbers. */
+static bool same_number(const struct cfg_param *a, const struct cfg_param *b)
+{
+	return strcmp(a->path, b->path) == 0 && a->value == b->value;
+}
+
 static const struct cfg_param **collect_fitted(struct arena *arena,
 					       const struct dataset_outcome *outcome, size_t *count)
 {
@@ -91,7 +99,7 @@ static const struct cfg_param **collect_fitted(struct arena *arena,
 			const struct cfg_param *param = cfg_param_at(resolution, k);
 			bool known = strcmp(param->status, "fitted") != 0;
 			for (size_t f = 0; f < fitted.count && !known; f++)
-				known = strcmp(fitted.items[f]->path, param->path) == 0;
+				known = same_number(fitted.items[f], param);
 			if (!known) {
 				const struct cfg_param **slot = VEC_PUSH(arena, &fitted);
 				*slot = param;

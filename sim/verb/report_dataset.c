@@ -47,13 +47,18 @@ static const char *errors_words(const struct part *part, enum row_role role)
 				    "On %zu fit rows, which set parameters: %s" NBSP
 				    "%% and %s" NBSP "%% (%s). ",
 				    summary->count, median, most, worst);
+	const char *covered =
+		isfinite(summary->coverage)
+			? arena_printf(arena,
+				       "; %.0f of these %zu measured values lie in their 90" NBSP
+				       "%% interval",
+				       summary->coverage * (double)summary->count, summary->count)
+			: "";
 	return arena_printf(
 		arena,
 		"On %zu test rows, which set no parameter, predictions are off by %s" NBSP
-		"%% in the median and %s" NBSP "%% at most (%s); %.0f of these %zu "
-		"measured values lie in their 90" NBSP "%% interval. ",
-		summary->count, median, most, worst, summary->coverage * (double)summary->count,
-		summary->count);
+		"%% in the median and %s" NBSP "%% at most (%s)%s. ",
+		summary->count, median, most, worst, covered);
 }
 
 /* What ideal linear scaling of the source's own one-GPU rates would be off by. */

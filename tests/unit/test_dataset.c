@@ -394,12 +394,31 @@ static void wrong_claims_are_refused(void)
 	check_refused(read_own("", GRID "also = ( { whre = { }; } );"), "unknown key 'whre'");
 }
 
+/* ---- the whole ---- */
+
+/* Two stacks on each of two GPUs, a rate fitted for each, under two paths. Without draws
+ * there is no interval that could cover anything. */
+static void each_fitted_number_counts(void)
+{
+	static const struct predict_options options = {.draws_count = 0};
+	const char *root = data_root_find(arena), *broken = NULL;
+	diag = diag_new(arena);
+	const struct dataset *dataset =
+		good(dataset_read(arena, diag, root, "nvidia_mxnet_resnet50", NULL, 0));
+	const struct dataset_outcome *outcome =
+		dataset ? dataset_evaluate(arena, diag, dataset, root, &options, &broken) : NULL;
+	if (!CHECK(outcome != NULL && !broken))
+		return;
+	CHECK(outcome->fitted_count == 4);
+	CHECK(outcome->test.count == 12 && isnan(outcome->test.coverage));
+}
+
 static const struct test tests[] = {
 	TEST(wide_columns_are_rows),    TEST(quantities),
 	TEST(words_stand_for_settings), TEST(labels_are_matched_by_whole_words),
 	TEST(wrong_tables_are_refused), TEST(grids_skip_and_add),
 	TEST(claims_of_each_kind),      TEST(claims_about_nothing),
-	TEST(wrong_claims_are_refused),
+	TEST(wrong_claims_are_refused), TEST(each_fitted_number_counts),
 };
 
 int main(void)
