@@ -19,7 +19,7 @@ static const struct settings two = {{JOB, "case.gpus=2", "case.gpus_per_machine=
 #define FAST_GPU                                                                                   \
 	"gpu.gtx-1080.fp32=10000 TFLOPS", "gpu.gtx-1080.memory_bandwidth=1000 TB/s",               \
 		"gpu.gtx-1080.kernel_floor=2 us"
-#define COST(is)  "guest.vm.work_cost=" is
+#define COST(is) "guest.vm.work_cost=" is
 
 /* A fast GPU waits for calls: where all work takes twice as long, so does the step. A GTX 1080
  * is waited for, and calls hide behind its kernels. */
