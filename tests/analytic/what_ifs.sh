@@ -1,59 +1,123 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The tables of docs/models/what-ifs.md are what its own commands print.
+# The tables of the what-if pages and of the README are what their own commands print.
 #
-# Every cell but a row's first and those of columns "by hand" is the next result
-# of the commands: the ratio where the table's first head says so, else the step;
-# what timed out where it failed.
-# After a change that is meant: FARWIRE=build/farwire tests/analytic/what_ifs.sh --write
+#   tests/analytic/what_ifs.sh            compares
+#   tests/analytic/what_ifs.sh --write    puts the results into the pages, after a change
+#                                         that is meant
+#
+# The commands are the blocks of ```sh, in their order. A table whose heads but the first
+# name quantities (images/s, efficiency, step ...) has a result in each row; in any other
+# table each cell is the next result: the quantity that its first head names, else the step.
+# Cells under "by hand" are kept, and so are tables under <!-- by hand -->. What failed says
+# so in the first word of its reason. The program is $FARWIRE, or build/farwire.
 set -u
-page=docs/models/what-ifs.md
+cd "$(dirname "$0")/../.." || exit 2
+: "${FARWIRE:=build/farwire}"
+export FARWIRE
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
-# Rows of "step ratio verdict".
-cat >"$work/run" <<'END'
+# One line for each result: the quantities in the order of `names` below, then the verdict.
+cat >"$work/results.sh" <<'END'
 results() {
 	"$FARWIRE" "$@" --quiet --format csv | awk -F, '
-		{ sub(/\r$/, "") }
+		function first(a, b, c) { # the first column that is there
+			return (a in at) ? $at[a] : (b in at) ? $at[b] : (c in at) ? $at[c] : ""
+		}
+		function plain(text,    out, i, c, inside) { # commas in quotes are no separators
+			for (i = 1; i <= length(text); i++) {
+				c = substr(text, i, 1)
+				if (c == "\"") inside = !inside
+				else out = out (inside && c == "," ? ";" : c)
+			}
+			return out
+		}
+		{ sub(/\r$/, ""); $0 = plain($0) }
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		{ word = $at["verdict"]; sub(/^"/, "", word); sub(/:.*/, "", word)
-		  print $at["step_s"] "\t" $at["ratio"] "\t" word }'
+		{ word = $at["verdict"]; sub(/:.*/, "", word)
+		  printf "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", first("step_s", "time_s"), first("ratio", "efficiency"),
+			first("images_per_s", "throughput_images_per_s"), first("efficiency", "ratio"), first("speedup"),
+			first("exposed_s", "collective_exposed_s"), first("input_wait_s"), first("training_s"),
+			first("bus_bandwidth_Bps"), word }'
 }
 END
-awk '/^```sh/ { on = 1; next } /^```/ { on = 0 } on' "$page" | sed 's/build\/farwire /results /' >>"$work/run"
-sh -f "$work/run" >"$work/results" || exit 1
 
-awk -F'\t' '
-function step(s) {
-	if (s < 1) return sprintf("%.0f ms", s * 1000)
-	return sprintf(s < 10 ? "%.2f s" : s < 100 ? "%.1f s" : "%.0f s", s)
-}
-function next_cell() {
-	at++
-	if (word[at] != "ok") return word[at]
-	return by_ratio ? sprintf("%.3f", ratio[at]) : step(seconds[at])
-}
-FNR == NR { n++; seconds[n] = $1; ratio[n] = $2; word[n] = $3; next }
-!/^\|/ { row = 0; print; next }
-{
-	count = split($0, cells, /\|/)
-	if (++row == 1) {
-		by_ratio = cells[2] ~ /ratio/
-		for (i = 2; i < count; i++) skip[i] = i == 2 || cells[i] ~ /by hand/
+page() { # FILE
+	cp "$work/results.sh" "$work/run"
+	awk '/^```sh/ { on = 1; next } /^```/ { on = 0 } on' "$1" | sed 's/build\/farwire /results /' >>"$work/run"
+	sh -f "$work/run" >"$work/results" || return 1
+	awk -F'\t' -v page="$1" '
+	function time(s) {
+		if (s < 1) return sprintf("%.0f ms", s * 1000)
+		return sprintf(s < 10 ? "%.2f s" : s < 100 ? "%.1f s" : "%.0f s", s)
 	}
-	if (row <= 2) { print; next }
-	line = ""
-	for (i = 2; i < count; i++) line = line "|" (skip[i] ? cells[i] : " " next_cell() " ")
-	print line "|"
+	function shown(name,    value) {
+		if (result[at, 10] != "ok") return result[at, 10]
+		value = result[at, index_of[name]]
+		if (value == "") return "?"
+		if (name == "step") return time(value)
+		if (name == "exposed" || name == "input wait") return sprintf("%.1f ms", value * 1000)
+		if (name == "ratio" || name == "efficiency") return sprintf("%.3f", value)
+		if (name == "images/s") return sprintf(value < 1000 ? "%.1f" : "%.0f", value)
+		if (name == "speed-up") return sprintf(value < 100 ? "%.2f" : "%.0f", value)
+		if (name == "training") return sprintf("%.2f h", value / 3600)
+		return sprintf("%.1f GB/s", value / 1e9)
+	}
+	function trimmed(text) { gsub(/^ +| +$/, "", text); return text }
+	# Of the first head: which quantity the cells are.
+	function named(text,    k) {
+		for (k = 2; k in names; k++) if (index(text, names[k])) return names[k]
+		return names[1]
+	}
+	BEGIN {
+		split("step|ratio|images/s|efficiency|speed-up|exposed|input wait|training|GB/s", names, "|")
+		for (i in names) index_of[names[i]] = i
+	}
+	FNR == NR { n++; for (i = 1; i <= 10; i++) result[n, i] = $i; next }
+	/^<!-- by hand -->$/ { by_hand = 1 }
+	!/^\|/ { row = 0; if (!/^(<!--.*)?$/) by_hand = 0; print; next }
+	by_hand { print; next }
+	{
+		count = split($0, cells, /\|/)
+		if (++row == 1) {
+			quantity = named(cells[2])
+			lines = 1
+			for (i = 3; i < count; i++) lines = lines && (trimmed(cells[i]) in index_of)
+			for (i = 2; i < count; i++) {
+				head[i] = trimmed(cells[i])
+				skip[i] = i == 2 || cells[i] ~ /by hand/
+			}
+		}
+		if (row <= 2) { print; next }
+		line = ""
+		if (lines) at++
+		for (i = 2; i < count; i++) {
+			if (!lines && !skip[i]) at++
+			line = line "|" (skip[i] ? cells[i] : " " shown(lines ? head[i] : quantity) " ")
+		}
+		print line "|"
+	}
+	END { if (at != n) print "the commands have " n + 0 " results, the tables take " at + 0 }
+	' "$work/results" "$1" >"$work/page"
 }
-END { if (at != n) print "the commands have " n " results, the tables " at " cells" }
-' "$work/results" "$page" >"$work/page"
 
-if [ "${1-}" = --write ]; then
-	cp "$work/page" "$page"
-elif diff "$page" "$work/page"; then
-	echo "ok what_ifs"
-else
-	echo "FAIL what_ifs: --write puts the new results into the page"
-fi
+mode=check
+case ${1-} in --write)
+	mode=write
+	shift
+	;;
+esac
+[ $# = 0 ] && set -- docs/models/what-ifs.md docs/models/what-ifs-training.md README.md
+for file; do
+	name=what_ifs.$(basename "$file" .md | tr A-Z- a-z_)
+	if ! page "$file"; then
+		echo "FAIL $name: a command of $file failed"
+	elif [ $mode = write ]; then
+		cat "$work/page" >"$file"
+	elif diff "$file" "$work/page"; then
+		echo "ok $name"
+	else
+		echo "FAIL $name: tests/analytic/what_ifs.sh --write puts the new results into $file"
+	fi
+done
