@@ -7,9 +7,9 @@
  *          2 size / (bus * correction(size))
  *
  * An all-reduce by ring has 2 (ranks - 1) steps, 2 (nodes - 1) of them across the
- * network. The bus is the slower of a GPU's links and a node's adapters, times
- * what the protocol reaches, and at most what the thread blocks move. The library
- * does not know how far a system's latencies are from its own model
+ * network and, since 2.12, two more (the longest way of a chunk). The bus is the slower of a GPU's
+ * links and a node's adapters, times what the protocol reaches, and at most what the thread blocks
+ * move. The library does not know how far a system's latencies are from its own model
  * (latency_scale, start), so its guess leaves them out, and it may choose wrong,
  * as NCCL does.
  */
@@ -20,13 +20,22 @@
 #include "sim/base/diag.h"
 #include "sim/collective/library.h"
 
-static double base_s(const struct library_params *lib, bool tree, enum protocol protocol)
+/* What rings with Simple across nodes take longer than their steps say. */
+static double plateau_ratio(const struct library_params *lib, const struct comm_shape *shape,
+			    bool tree, enum protocol protocol)
+{
+	return protocol == PROTOCOL_SIMPLE && !tree && shape->node_count > 1 ? lib->plateau_ratio
+									     : 1;
+}
+
+static double base_s(const struct library_params *lib, const struct comm_shape *shape, bool tree,
+		     enum protocol protocol)
 {
 	const double table[2][PROTOCOL_COUNT] = {
 		{lib->base_ring_ll_s, lib->base_ring_ll128_s, lib->base_ring_simple_s},
 		{lib->base_tree_ll_s, lib->base_tree_ll128_s, lib->base_tree_simple_s},
 	};
-	return table[tree][protocol];
+	return table[tree][protocol] * plateau_ratio(lib, shape, tree, protocol);
 }
 
 /* The whole hop, wire included, as NCCL's model has it. */
@@ -42,11 +51,13 @@ static double whole_hop_s(const struct library_params *lib, const struct comm_sh
 		 {lib->tree_net_ll_s, lib->tree_net_ll128_s, lib->tree_net_simple_s}},
 	};
 	double hop_s = table[tree][class][protocol];
-	if (protocol == PROTOCOL_LL && class != HOP_NET && shape->node_count > 1)
+	bool across = shape->node_count > 1;
+	if (protocol == PROTOCOL_LL && class != HOP_NET && across)
 		hop_s *= lib->ll_nodes_ratio;
-	if (protocol == PROTOCOL_SIMPLE && !tree && shape->node_count > 1)
-		hop_s *= lib->plateau_ratio;
-	return hop_s;
+	/* In a ring that leaves the node every step waits for a message to be posted. */
+	if (!tree && class != HOP_NET && across)
+		hop_s = fmax(hop_s, lib->net_overhead_s * (protocol == PROTOCOL_SIMPLE ? 3 : 1));
+	return hop_s * plateau_ratio(lib, shape, tree, protocol);
 }
 
 static double protocol_ratio(const struct library_params *lib, const struct comm_shape *shape,
@@ -55,6 +66,8 @@ static double protocol_ratio(const struct library_params *lib, const struct comm
 	double ratio = tree ? lib->tree_ratio : 1;
 	if (protocol == PROTOCOL_LL)
 		ratio *= lib->ll_ratio;
+	else if (protocol == PROTOCOL_LL128 && tree && shape->node_count == 1)
+		ratio *= lib->ll128_tree_ratio;
 	else if (protocol == PROTOCOL_LL128)
 		ratio *= shape->node_count > 1 && shape->rank_most == 1 ? lib->ll128_alone_ratio
 									: lib->ll128_goodput_ratio;
@@ -81,7 +94,7 @@ static double block_Bps(const struct library_params *lib, const struct comm_shap
 	case PROTOCOL_LL:
 		return shape->node_count > 1 ? lib->channel_ll_net_Bps : lib->channel_ll_Bps;
 	case PROTOCOL_LL128:
-		return lib->channel_ll128_Bps * lib->ll128_goodput_ratio;
+		return lib->channel_ll128_Bps;
 	default:
 		return tree ? lib->channel_tree_Bps : lib->channel_bandwidth_Bps;
 	}
@@ -126,6 +139,8 @@ static double bus_Bps(const struct library_params *lib, const struct comm_shape 
 	double links_Bps = least(shape->inside_Bps * efficiency_ratio(lib, shape->inside),
 				 shape->network_Bps * efficiency_ratio(lib, HOP_NET));
 	links_Bps *= protocol_ratio(lib, shape, tree, protocol);
+	if (protocol == PROTOCOL_SIMPLE && !tree)
+		return links_Bps; /* the model has no bound for these blocks */
 	return least(links_Bps,
 		     (double)blocks_most(lib, shape) * block_Bps(lib, shape, tree, protocol));
 }
@@ -152,11 +167,14 @@ static double ring_guess_s(const struct library_params *lib, const struct comm_s
 {
 	double twice = collective == COLLECTIVE_ALL_REDUCE ? 2 : 1;
 	double ranks = (double)shape->rank_count;
-	double steps = twice * (ranks - 1), across = twice * ((double)shape->node_count - 1);
+	double nodes = (double)shape->node_count, steps = twice * (ranks - 1);
+	double across = 0;
+	if (nodes > 1)
+		across = fmin(twice * (nodes - 1) + (twice - 1) * lib->net_steps_more_count, steps);
 	double latency_s =
 		(steps - across) * whole_hop_s(lib, shape, false, protocol, shape->inside);
 	latency_s += across * whole_hop_s(lib, shape, false, protocol, HOP_NET);
-	latency_s += base_s(lib, false, protocol);
+	latency_s += base_s(lib, shape, false, protocol);
 	double part_B = collective == COLLECTIVE_BROADCAST ? size_B : size_B * steps / ranks;
 	return latency_s + part_B / bus_Bps(lib, shape, false, protocol);
 }
@@ -166,7 +184,7 @@ static double tree_guess_s(const struct library_params *lib, const struct comm_s
 {
 	double inside_s = whole_hop_s(lib, shape, true, protocol, shape->inside);
 	double across_s = whole_hop_s(lib, shape, true, protocol, HOP_NET);
-	double latency_s = base_s(lib, true, protocol) +
+	double latency_s = base_s(lib, shape, true, protocol) +
 			   2 * ((double)shape->rank_most - 1) * inside_s +
 			   2 * (double)ilogb((double)shape->node_count) * across_s;
 	double ratio = tree_correction_ratio(protocol, size_B);
@@ -230,9 +248,12 @@ static double reached_Bps(const struct library_params *lib, const struct comm_sh
 			  const struct collective_choice *choice)
 {
 	/* LL across nodes is bounded by what the network's proxies do. */
-	double ll_ratio = shape->node_count > 1 ? 1 : lib->block_ll_ratio;
-	const double ratios[PROTOCOL_COUNT] = {ll_ratio, lib->block_ll128_ratio,
-					       lib->block_simple_ratio};
+	bool across = shape->node_count > 1;
+	const double ratios[PROTOCOL_COUNT] = {
+		across ? 1 : lib->block_ll_ratio,
+		lib->block_ll128_ratio,
+		lib->block_simple_ratio,
+	};
 	const double splits[PROTOCOL_COUNT] = {lib->tree_split_ll_ratio, lib->tree_split_ll_ratio,
 					       lib->tree_split_ratio};
 	bool tree = is_tree(choice->algorithm);
@@ -255,13 +276,16 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 	choice->channel_cap_Bps =
 		(double)blocks / (double)choice->channel_count * reached_Bps(lib, shape, choice);
 	choice->pipeline_count = pipeline_count(lib, shape, choice, size_B);
-	choice->start_s = lib->latency_scale_ratio * base_s(lib, tree, protocol) + lib->start_s +
-			  (double)blocks * lib->channel_start_s;
-	double scale_ratio = lib->latency_scale_ratio *
-			     (protocol == PROTOCOL_SIMPLE ? lib->simple_scale_ratio : 1);
+	choice->start_s = lib->latency_scale_ratio * base_s(lib, shape, tree, protocol) +
+			  lib->start_s + (double)blocks * lib->channel_start_s;
+	double scale_ratio = lib->latency_scale_ratio;
+	if (protocol == PROTOCOL_SIMPLE)
+		scale_ratio *= lib->simple_scale_ratio;
 	for (int k = 0; k < HOP_CLASS_COUNT; k++) {
 		enum hop_class hop = (enum hop_class)k;
 		double whole_s = whole_hop_s(lib, shape, tree, protocol, hop);
+		if (protocol == PROTOCOL_LL && hop != HOP_NET && shape->node_count > 1)
+			whole_s *= lib->ll_nodes_scale_ratio;
 		choice->hop_s[k] = fmax(0, scale_ratio * whole_s - wire_s[k]);
 		choice->goodput_ratio[k] =
 			efficiency_ratio(lib, hop) * protocol_ratio(lib, shape, tree, protocol);

@@ -48,10 +48,11 @@ struct library_params {
 	double tree_pci_ll_s, tree_pci_ll128_s, tree_pci_simple_s;
 	double tree_net_ll_s, tree_net_ll128_s, tree_net_simple_s;
 	double wire_nvlink_s, wire_pci_s, wire_net_s; /* of the links, inside the hops above */
-	double latency_scale_ratio; /* of all latencies above, for a system (fitted) */
-	double simple_scale_ratio;  /* ... of Simple's hops once more (fitted) */
-	double start_s;             /* further cost of a collective: group launch, events */
-	double channel_start_s;     /* ... and of each active channel */
+	double latency_scale_ratio;  /* of all latencies above, for a system (fitted) */
+	double simple_scale_ratio;   /* ... of Simple's hops once more (fitted) */
+	double ll_nodes_scale_ratio; /* ... of LL's inside a node, with several (fitted) */
+	double start_s;              /* further cost of a collective: group launch, events */
+	double channel_start_s;      /* ... and of each active channel */
 	double nvlink_efficiency_ratio, pci_efficiency_ratio, net_efficiency_ratio; /* of the
 		links' goodput that Simple reaches */
 	double channel_bandwidth_Bps; /* most that one channel (one block) moves: Simple */
@@ -62,9 +63,12 @@ struct library_params {
 	double tree_split_ratio, tree_split_ll_ratio;
 	double tree_ratio, ll128_goodput_ratio, ll_ratio; /* of the goodput: trees; each protocol */
 	double ll128_alone_ratio; /* LL128, too, where a node has one rank */
+	double ll128_tree_ratio;  /* ... in a tree inside one node */
 	double ll_nodes_ratio;    /* hops of LL inside a node, with several nodes */
 	double plateau_ratio;     /* ... of a ring with Simple, all its hops */
-	double lane_Bps;          /* of links' goodput that one pair of channels serves */
+	double net_overhead_s;    /* least of a ring's hop inside a node, with several; Simple: 3 */
+	double net_steps_more_count; /* of an all-reduce by ring, beyond 2 (nodes - 1) */
+	double lane_Bps;             /* of links' goodput that one pair of channels serves */
 	double channels_most_count;
 	double channel_least_ll_B, channel_least_ll128_B, channel_least_simple_B; /* with
 		less than this for each, fewer channels work; LL rings: for each rank */

@@ -12,6 +12,8 @@
 #include "sim/transport/rdma.h"
 
 static const char *const rdma_kinds[] = {"pcie", "socket", "infiniband", "roce", NULL};
+static const char *const inside_kinds[] = {"pcie", "socket", NULL};
+static const char *const outside_kinds[] = {"infiniband", "roce", NULL};
 /* On a route without packets: the largest path MTU. */
 static const double PACKET_B = 4096;
 
@@ -70,14 +72,35 @@ static bool visits(const struct communicator *comm, const struct route *route, i
 	return false;
 }
 
-/* Whether the library lets NICs read and write GPU memory on that route. */
+/* Whether the library lets NICs read and write GPU memory on the lane's routes. */
 static bool direct_allowed(const struct communicator *comm, const struct rank_state *a,
-			   const struct rank_state *b, const struct route *route)
+			   const struct rank_state *b, const struct lane *lane)
 {
 	const struct library_params *library = comm->library;
-	return !library->gpudirect || library->gpudirect_root ||
-	       !((a->place.gpu && visits(comm, route, a->root_node)) ||
-		 (b->place.gpu && visits(comm, route, b->root_node)));
+	if (!library->gpudirect || library->gpudirect_root)
+		return true;
+	for (size_t i = 0; i < lane->route_count; i++)
+		if ((a->place.gpu && visits(comm, lane->routes[i], a->root_node)) ||
+		    (b->place.gpu && visits(comm, lane->routes[i], b->root_node)))
+			return false;
+	return true;
+}
+
+/* The network's part: by each rank's own adapter, or, where it has none, by the
+ * shortest route. Gives the route that crosses the network. */
+static const struct route *add_network(struct communicator *comm, struct lane *lane,
+				       const struct way *way, int from, int to)
+{
+	size_t ranks = comm->rank_count;
+	int out = way->from < ranks ? comm->rings.adapter_of[way->from] : -1;
+	int in = way->to < ranks ? comm->rings.adapter_of[way->to] : -1;
+	struct lane before = *lane;
+	if (out >= 0 && in >= 0 && lane_route(comm, lane, from, out, inside_kinds) &&
+	    lane_route(comm, lane, out, in, outside_kinds) &&
+	    lane_route(comm, lane, in, to, inside_kinds))
+		return lane->routes[1];
+	*lane = before;
+	return lane_route(comm, lane, from, to, rdma_kinds) ? lane->routes[0] : NULL;
 }
 
 bool way_rdma(struct communicator *comm, struct way *way)
@@ -88,11 +111,11 @@ bool way_rdma(struct communicator *comm, struct way *way)
 	for (int attach = ATTACH_DEVICE; attach < ATTACH_COUNT; attach++) {
 		enum attach at = (enum attach)attach;
 		*lane = (struct lane){.rate_ratio = 1, .leaves = true};
-		if (!lane_route(comm, lane, attach_node(comm, a, at), attach_node(comm, b, at),
-				rdma_kinds))
+		const struct route *network = add_network(
+			comm, lane, way, attach_node(comm, a, at), attach_node(comm, b, at));
+		if (!network)
 			continue;
-		const struct route *network = lane->routes[0];
-		if (at == ATTACH_DEVICE && !direct_allowed(comm, a, b, network))
+		if (at == ATTACH_DEVICE && !direct_allowed(comm, a, b, lane))
 			continue;
 		if (!add_end(comm, lane, a, at, true) || !add_end(comm, lane, b, at, false))
 			continue;
