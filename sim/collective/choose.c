@@ -147,9 +147,14 @@ static double bus_Bps(const struct library_params *lib, const struct comm_shape 
 
 /* Trees miss the model at middle sizes, and NCCL corrects for it with a table, here
  * from 64 B on, a column for each power of two: treeCorrectionFactor. */
-static double tree_correction_ratio(enum protocol protocol, double size_B)
+static double tree_correction_ratio(const struct library_params *lib, enum protocol protocol,
+				    double size_B)
 {
 	enum { COLUMNS = 23 };
+	static const double ll128_of_2_8[COLUMNS] = {
+		1,  1,  1,  1,  1,  .9, .8, .8, .8, .7,  .6,  .6,
+		.6, .5, .6, .6, .7, .7, .8, .9, .9, .92, .92,
+	};
 	static const double table[PROTOCOL_COUNT][COLUMNS] = {
 		{1,  1,  1,  1,  .9, .8, .7, .7, .7, .7, .6, .5,
 		 .4, .4, .5, .6, .7, .8, .9, 1,  1,  1,  1},
@@ -159,7 +164,10 @@ static double tree_correction_ratio(enum protocol protocol, double size_B)
 		 .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9},
 	};
 	int column = size_B < 64 ? 0 : ilogb(size_B / 64);
-	return column < COLUMNS ? table[protocol][column] : 1;
+	if (column >= COLUMNS)
+		return 1;
+	bool of_2_8 = lib->tree_correction == TREE_CORRECTION_2_8 && protocol == PROTOCOL_LL128;
+	return (of_2_8 ? ll128_of_2_8 : table[protocol])[column];
 }
 
 static double ring_guess_s(const struct library_params *lib, const struct comm_shape *shape,
@@ -187,7 +195,7 @@ static double tree_guess_s(const struct library_params *lib, const struct comm_s
 	double latency_s = base_s(lib, shape, true, protocol) +
 			   2 * ((double)shape->rank_most - 1) * inside_s +
 			   2 * (double)ilogb((double)shape->node_count) * across_s;
-	double ratio = tree_correction_ratio(protocol, size_B);
+	double ratio = tree_correction_ratio(lib, protocol, size_B);
 	return latency_s + 2 * size_B / (bus_Bps(lib, shape, true, protocol) * ratio);
 }
 

@@ -20,6 +20,8 @@
 
 static const char *const protocol_choices[] = {"auto", "ll", "ll128", "simple", NULL};
 
+static const char *const tree_corrections[] = {"2.18", "2.8", NULL};
+
 static const struct param_row rows[] = {
 	PARAM_TEXT(struct library_params, algorithm, "auto",
 		   "of all-reduce: an algorithm's name, or auto: ring or double_tree, as NCCL "
@@ -155,6 +157,9 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct library_params, ll128_tree_ratio, QUANTITY_RATIO, 0.01, 1, "0.778",
 		     "of the links' goodput that LL128 reaches in a tree inside one node",
 		     TUNING ": 7/9"),
+	PARAM_CHOICE(struct library_params, tree_correction, tree_corrections, "2.18",
+		     "release of NCCL whose table corrects its model of trees at middle sizes",
+		     "NCCL, src/graph/tuning.cc, treeCorrectionFactor"),
 	PARAM_NUMBER(struct library_params, ll_nodes_ratio, QUANTITY_RATIO, 1, 10, "1.8",
 		     "hops of LL inside a node take this many times as long when there are several "
 		     "nodes",

@@ -27,6 +27,8 @@
 
 enum protocol { PROTOCOL_LL, PROTOCOL_LL128, PROTOCOL_SIMPLE, PROTOCOL_COUNT };
 enum protocol_choice { CHOOSE_PROTOCOL_AUTO, CHOOSE_LL, CHOOSE_LL128, CHOOSE_SIMPLE };
+/* NCCL's correction for trees of middle sizes, by release. */
+enum tree_correction { TREE_CORRECTION_2_18, TREE_CORRECTION_2_8 };
 enum hop_class { HOP_NVLINK, HOP_PCI, HOP_NET, HOP_CLASS_COUNT };
 const char *protocol_name(enum protocol protocol); /* "LL128" */
 
@@ -64,6 +66,7 @@ struct library_params {
 	double tree_ratio, ll128_goodput_ratio, ll_ratio; /* of the goodput: trees; each protocol */
 	double ll128_alone_ratio; /* LL128, too, where a node has one rank */
 	double ll128_tree_ratio;  /* ... in a tree inside one node */
+	int tree_correction;      /* enum tree_correction */
 	double ll_nodes_ratio;    /* hops of LL inside a node, with several nodes */
 	double plateau_ratio;     /* ... of a ring with Simple, all its hops */
 	double net_overhead_s;    /* least of a ring's hop inside a node, with several; Simple: 3 */

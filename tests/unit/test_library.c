@@ -222,6 +222,12 @@ static void ll128_in_a_tree_by_hand(void)
 	struct collective_choice choice = all_reduce(&library, &one_node, 67108864);
 	double bus_Bps = 282e9 * 0.85 * 0.92 * 0.778;
 	CHECK_NEAR(choice.predicted_s, 31.5e-6 + 2 * 67108864 / (0.9 * bus_Bps), 1e-9);
+	/* 8 MiB: 0.9, and 0.7 in release 2.8. */
+	CHECK_NEAR(all_reduce(&library, &one_node, 8388608).predicted_s,
+		   31.5e-6 + 2 * 8388608 / (0.9 * bus_Bps), 1e-9);
+	library.tree_correction = TREE_CORRECTION_2_8;
+	CHECK_NEAR(all_reduce(&library, &one_node, 8388608).predicted_s,
+		   31.5e-6 + 2 * 8388608 / (0.7 * bus_Bps), 1e-9);
 }
 
 static void wrong_parameters_are_told(void)
