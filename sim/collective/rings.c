@@ -33,7 +33,7 @@ struct machine {
 	size_t like; /* the first machine of the same shape */
 	struct node_rings inner;
 	/* By place: which of the adapters that are used is its own; and its node, or -1. */
-	uint8_t *adapter;
+	uint32_t *adapter;
 	int *adapter_node;
 	size_t adapter_count; /* used */
 	double network_Bps;   /* of these together */
@@ -243,7 +243,7 @@ static void find_adapters(struct finder *finder, struct machine *machine)
 	bool sockets = over_sockets(finder);
 	size_t used = 0;
 	list_adapters(finder, machine);
-	machine->adapter = ARENA_ARRAY(finder->scratch, machine->count, uint8_t);
+	machine->adapter = ARENA_ARRAY(finder->scratch, machine->count, uint32_t);
 	machine->adapter_node = ARENA_ARRAY(finder->scratch, machine->count, int);
 	for (size_t place = 0; place < machine->count; place++) {
 		int from = sockets ? machine->host_node : ring_place_node(&machine->places[place]);
@@ -259,7 +259,7 @@ static void find_adapters(struct finder *finder, struct machine *machine)
 			adapter->number = used++;
 		}
 		machine->adapter_node[place] = adapter->node;
-		machine->adapter[place] = (uint8_t)adapter->number;
+		machine->adapter[place] = (uint32_t)adapter->number;
 	}
 	machine->adapter_count = used;
 }
@@ -317,7 +317,7 @@ static struct cut find_cut(const struct machine *machine, size_t lane, size_t *l
 	struct cut best = {lane % machine->inner.ring_count, 0};
 	size_t best_cost = SIZE_MAX;
 	for (size_t ring = 0; ring < machine->inner.ring_count; ring++) {
-		const uint8_t *order = machine->inner.order + ring * count;
+		const uint32_t *order = machine->inner.order + ring * count;
 		for (size_t first = 0; first < count; first++) {
 			size_t in = order[first], out = order[(first + count - 1) % count];
 			size_t far = (size_t)(machine->adapter[in] != adapter) +
@@ -330,7 +330,7 @@ static struct cut find_cut(const struct machine *machine, size_t lane, size_t *l
 			}
 		}
 	}
-	const uint8_t *order = machine->inner.order + best.ring * count;
+	const uint32_t *order = machine->inner.order + best.ring * count;
 	enters[order[best.first]]++;
 	leaves[order[(best.first + count - 1) % count]]++;
 	ring_uses[best.ring]++;
@@ -371,7 +371,7 @@ static void write_across(struct finder *finder, size_t lanes, size_t rank_count,
 						      uses + 2 * count);
 		}
 		for (size_t lane = 0; lane < lanes; lane++) {
-			const uint8_t *inner = machine->inner.order + cuts[lane].ring * count;
+			const uint32_t *inner = machine->inner.order + cuts[lane].ring * count;
 			for (size_t i = 0; i < count; i++)
 				order[lane * rank_count + at + i] =
 					machine->ranks[inner[(cuts[lane].first + i) % count]];

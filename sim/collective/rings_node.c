@@ -17,7 +17,7 @@ struct node_links {
 
 struct cycles {
 	size_t count;
-	uint8_t order[CYCLES_MOST][MESH_MOST];
+	uint32_t order[CYCLES_MOST][MESH_MOST];
 };
 
 struct selection {
@@ -108,7 +108,7 @@ static struct node_links *links_of(struct arena *arena, const struct fabric *fab
 
 /* ---- a mesh ---- */
 
-static bool used(const uint8_t *path, size_t length, size_t place)
+static bool used(const uint32_t *path, size_t length, size_t place)
 {
 	for (size_t i = 0; i < length; i++)
 		if (path[i] == place)
@@ -118,20 +118,20 @@ static bool used(const uint8_t *path, size_t length, size_t place)
 
 /* All cycles through every rank that go on from path[length], each once: of the two
  * ways round the one whose second rank is before its last. */
-static void grow_cycles(const struct node_links *links, uint8_t *path, size_t length,
+static void grow_cycles(const struct node_links *links, uint32_t *path, size_t length,
 			struct cycles *cycles)
 {
 	size_t end = path[length - 1];
 	if (length == links->count) {
 		if (links->nvlink_Bps[end][path[0]] > 0 && path[1] < path[length - 1] &&
 		    cycles->count < CYCLES_MOST)
-			memcpy(cycles->order[cycles->count++], path, length);
+			memcpy(cycles->order[cycles->count++], path, length * sizeof(*path));
 		return;
 	}
 	for (size_t next = 1; next < links->count; next++) {
 		if (links->nvlink_Bps[end][next] <= 0 || used(path, length, next))
 			continue;
-		path[length] = (uint8_t)next;
+		path[length] = (uint32_t)next;
 		grow_cycles(links, path, length + 1, cycles);
 	}
 }
@@ -140,7 +140,7 @@ static void grow_cycles(const struct node_links *links, uint8_t *path, size_t le
  * is missing. */
 static bool take(struct selection *selection, size_t cycle, int links)
 {
-	const uint8_t *order = selection->cycles->order[cycle];
+	const uint32_t *order = selection->cycles->order[cycle];
 	size_t count = selection->count;
 	for (size_t i = 0; links > 0 && i < count; i++)
 		if (selection->links[order[i]][order[(i + 1) % count]] < links)
@@ -204,10 +204,10 @@ static void write_mesh(struct arena *arena, const struct selection *selection,
 		       struct node_rings *rings)
 {
 	size_t count = selection->count;
-	uint8_t *order = ARENA_ARRAY(arena, 2 * selection->best_count * count, uint8_t);
+	uint32_t *order = ARENA_ARRAY(arena, 2 * selection->best_count * count, uint32_t);
 	for (size_t c = 0; c < selection->best_count; c++) {
-		const uint8_t *cycle = selection->cycles->order[selection->best[c]];
-		uint8_t *there = order + 2 * c * count, *back = there + count;
+		const uint32_t *cycle = selection->cycles->order[selection->best[c]];
+		uint32_t *there = order + 2 * c * count, *back = there + count;
 		for (size_t i = 0; i < count; i++) {
 			there[i] = cycle[i];
 			back[i] = cycle[(count - i) % count];
@@ -219,12 +219,12 @@ static void write_mesh(struct arena *arena, const struct selection *selection,
 
 static bool find_mesh(struct arena *arena, const struct node_links *links, struct node_rings *rings)
 {
-	double whole_Bps = unit_Bps(links);
-	if (links->count > MESH_MOST || whole_Bps <= 0)
+	double whole_Bps = links->count <= MESH_MOST ? unit_Bps(links) : 0;
+	if (whole_Bps <= 0)
 		return false;
 	struct arena *scratch = arena_new();
 	struct cycles *cycles = ARENA_NEW(scratch, struct cycles);
-	uint8_t path[MESH_MOST] = {0};
+	uint32_t path[MESH_MOST] = {0};
 	grow_cycles(links, path, 1, cycles);
 	struct selection *selection = ARENA_NEW(scratch, struct selection);
 	/* Halves of links let two rings share one, where an odd link would be left over
@@ -280,12 +280,13 @@ static void write_nearest(struct arena *arena, struct fabric *fabric,
 			  struct node_rings *rings)
 {
 	size_t count = links->count;
-	uint8_t *order = ARENA_ARRAY(arena, count, uint8_t);
+	uint32_t *order = ARENA_ARRAY(arena, count, uint32_t);
+	bool *taken = ARENA_ARRAY(arena, count, bool);
 	for (size_t length = 1; length < count; length++) {
 		size_t best = count;
 		struct distance best_distance = {0, INFINITY, 0};
 		for (size_t next = 1; next < count; next++) {
-			if (used(order, length, next))
+			if (taken[next])
 				continue;
 			struct distance d = distance(fabric, ranks, links, order[length - 1], next);
 			if (best == count || nearer(d, best_distance)) {
@@ -293,7 +294,8 @@ static void write_nearest(struct arena *arena, struct fabric *fabric,
 				best_distance = d;
 			}
 		}
-		order[length] = (uint8_t)best;
+		order[length] = (uint32_t)best;
+		taken[best] = true;
 	}
 	rings->ring_count = 1;
 	rings->order = order;
@@ -301,9 +303,9 @@ static void write_nearest(struct arena *arena, struct fabric *fabric,
 
 static void write_plain(struct arena *arena, size_t count, struct node_rings *rings)
 {
-	uint8_t *order = ARENA_ARRAY(arena, count, uint8_t);
+	uint32_t *order = ARENA_ARRAY(arena, count, uint32_t);
 	for (size_t i = 0; i < count; i++)
-		order[i] = (uint8_t)i;
+		order[i] = (uint32_t)i;
 	rings->ring_count = 1;
 	rings->order = order;
 }
@@ -346,7 +348,7 @@ static void judge(struct fabric *fabric, const struct ring_place *ranks,
 struct node_rings node_rings_find(struct arena *arena, struct fabric *fabric,
 				  const struct ring_place *ranks, size_t count, bool search)
 {
-	FW_ASSERT(count > 0 && count <= NODE_RANKS_MOST);
+	FW_ASSERT(count > 0);
 	struct node_rings rings = {.rank_count = count, .inside = HOP_NVLINK};
 	if (count == 1) {
 		write_plain(arena, count, &rings);

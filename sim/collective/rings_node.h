@@ -16,12 +16,10 @@
 
 struct node_rings {
 	size_t rank_count, ring_count; /* ring_count >= 1 */
-	const uint8_t *order;          /* ring_count * rank_count: places in the node */
+	const uint32_t *order;         /* ring_count * rank_count: places in the node */
 	enum hop_class inside;
 	double inside_Bps; /* all rings; 0: one rank */
 };
-
-enum { NODE_RANKS_MOST = 255 };
 
 /* ranks[count] are those of one machine. search: else one ring in their order. */
 struct node_rings node_rings_find(struct arena *arena, struct fabric *fabric,

@@ -353,6 +353,36 @@ static void a_thousand_ranks(void)
 	arena_free(site.arena);
 }
 
+/* 300 GPUs in each of two machines, in pairs below PCIe switches: rings still pass each
+ * pair together. */
+static void machines_of_many_gpus(void)
+{
+	enum { GPUS = 300 };
+	struct site site;
+	site_open(&site);
+	int crossbar = node(&site, "switch");
+	for (size_t m = 0; m < 2; m++) {
+		int host = node(&site, "host"), nic = node(&site, "nic"), plx = -1;
+		join(&site, "pcie", host, nic, 12e9);
+		join(&site, "infiniband", nic, crossbar, 6e9);
+		for (size_t i = 0; i < GPUS; i++) {
+			int gpu = node(&site, "gpu");
+			if (i % 2 == 0) {
+				plx = node(&site, "plx");
+				join(&site, "pcie", host, plx, 12e9);
+			}
+			join(&site, "pcie", plx, gpu, 12e9);
+			add_rank(&site, gpu, host);
+		}
+	}
+	struct rings rings = found(&site);
+	CHECK(rings.shape.node_count == 2 && rings.shape.rank_most == GPUS);
+	if (CHECK(is_permutation(rings.order, 2 * (size_t)GPUS)))
+		for (size_t i = 0; i < 2 * GPUS; i += 2)
+			CHECK(rings.order[i] / 2 == rings.order[i + 1] / 2);
+	arena_free(site.arena);
+}
+
 /* One GPU in each machine: its neighbours are across the network. */
 static void single_gpus(void)
 {
@@ -387,6 +417,7 @@ static const struct test tests[] = {
 	TEST(equally_near_adapters_are_dealt_out),
 	TEST(sockets_have_one_adapter),
 	TEST(a_thousand_ranks),
+	TEST(machines_of_many_gpus),
 	TEST(single_gpus),
 };
 
