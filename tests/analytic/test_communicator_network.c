@@ -80,6 +80,35 @@ static void staged_where_adapters_are_the_guests(void)
 	arena_free(w->arena);
 }
 
+/* Two machines, in each two GPUs and two adapters at one PCIe switch: each ring crosses by
+ * the adapter of its own GPU, though the other is as near. A link between machines
+ * carries 2 (4 - 1) messages of a quarter of a ring's half; inside all is at once. */
+static void each_gpu_has_its_own_adapter(void)
+{
+	struct comm_world *w = comm_world_new();
+	w->transport = "rdma";
+	w->library.channels_count = 2;
+	for (size_t m = 0; m < 2; m++) {
+		size_t host = comm_host(w);
+		const char *plx = arena_printf(w->arena, "plx%zu", m);
+		const char *nvswitch = arena_printf(w->arena, "nvswitch%zu", m);
+		comm_link(w, "pcie", host_name(w->hosts[host]), plx, 1e15, 0);
+		for (size_t i = 0; i < 2; i++) {
+			const char *gpu = gpu_name(w->gpus[comm_gpu(w, host)]);
+			const char *nic = arena_printf(w->arena, "nic%zu.%zu", m, i);
+			comm_link(w, "nvlink", gpu, nvswitch, 1e15, 0);
+			comm_link(w, "pcie", plx, gpu, 1e15, 0);
+			comm_link(w, "pcie", plx, nic, 1e15, 0);
+			comm_link(w, "infiniband", nic, "switch", RATE_BPS, 0);
+		}
+	}
+	struct communicator *comm = comm_make(w, "job");
+	comm_all(w, comm, ALL_REDUCE, 8 * CHUNK_B, 0);
+	comm_run(w);
+	CHECK_NEAR((double)w->done_ps[0], 6.0 * CHUNK_PS, 0.001);
+	arena_free(w->arena);
+}
+
 /* A virtual NIC is in the way at both ends. */
 static void virtual_adapters_add_their_latency(void)
 {
@@ -246,6 +275,7 @@ int main(void)
 	static const struct test tests[] = {
 		TEST(staging_costs_slices_and_memory),
 		TEST(staged_where_adapters_are_the_guests),
+		TEST(each_gpu_has_its_own_adapter),
 		TEST(virtual_adapters_add_their_latency),
 		TEST(lost_packets_take_of_the_rate),
 		TEST(a_ring_over_tcp_fills_the_ethernet),
