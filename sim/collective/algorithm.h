@@ -50,6 +50,9 @@ struct algorithm {
 	const char *name; /* "ring" */
 	const char *help;
 	enum collective collective;
+	/* Its pieces follow each other on the same wires, and each step needs what others
+	 * did to its own chunk alone: so pieces may travel in trains (internal.h). */
+	bool pipelined;
 	/* NULL, or why this shape cannot be done (static text), as "the number of
 	 * ranks must be a power of two". */
 	const char *(*refuse)(const struct algorithm_spec *spec);

@@ -36,6 +36,7 @@ const struct algorithm algorithm_binary_tree = {
 	.name = "binary_tree",
 	.help = "all-reduce up a binary tree of ranks and down again, pipelined",
 	.collective = COLLECTIVE_ALL_REDUCE,
+	.pipelined = true,
 	.refuse = pattern_any,
 	.build = build,
 	.ideal_s = ideal_s,

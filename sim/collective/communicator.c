@@ -212,7 +212,7 @@ static void rank_advance(struct communicator *comm, size_t index)
 	rank->started_ps = engine_now_ps(comm->spec.engine);
 	rank->last_s = 0;
 	if (operation->plan && !operation->execution)
-		operation->execution = execution_take(comm, operation->plan);
+		operation->execution = execution_take(comm, operation);
 	engine_after(comm->spec.engine, rank->server ? 0 : ps_from_s(operation->choice.start_s),
 		     rank_started, comm, index);
 }
@@ -239,6 +239,7 @@ uint64_t communicator_begin(struct communicator *comm, const struct collective_r
 	operation->choice = library_choose(comm->library, &comm->rings.shape, request->collective,
 					   request->size_B);
 	operation->scale_ratio = request->size_B / PLAN_SIZE_B;
+	operation->train_count = trains_make(comm, &operation->choice);
 	if (has_steps(comm) && !comm->failed)
 		operation->plan = plan_find(comm, request->collective, &operation->choice);
 	if (engine_trace(comm->spec.engine))

@@ -3,6 +3,7 @@
  * that is over lets others begin. On a GPU what was sent is added or stored while
  * it is received, at no further cost; that makes chains of steps that are over at
  * once, so they are worked off a list and not by recursion. */
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -145,17 +146,41 @@ struct plan *plan_find(struct communicator *comm, enum collective collective,
 	return plan_new(comm, collective, choice);
 }
 
-struct execution *execution_take(struct communicator *comm, struct plan *plan)
+/* Beyond so many messages of one collective pieces travel in trains. */
+static const double MESSAGES_MOST = 16384;
+
+double trains_make(const struct communicator *comm, struct collective_choice *choice)
 {
+	double pieces = (double)choice->pipeline_count;
+	double messages = 4 * (double)(comm->rank_count * choice->channel_count); /* of a piece */
+	double most = fmax(1, floor(MESSAGES_MOST / messages));
+	/* A socket's bytes are worked on by cores as they come. */
+	if (!choice->algorithm->pipelined || comm->socket || pieces <= most)
+		return 1;
+	choice->pipeline_count = (size_t)most;
+	return pieces / most;
+}
+
+struct execution *execution_take(struct communicator *comm, const struct operation *operation)
+{
+	struct plan *plan = operation->plan;
 	struct execution *execution = plan->free;
+	struct arena *arena = comm->spec.arena;
 	size_t count = plan->schedule->step_count;
 	if (execution) {
 		plan->free = execution->next;
 	} else {
-		execution = ARENA_NEW(comm->spec.arena, struct execution);
-		execution->missing = ARENA_ARRAY(comm->spec.arena, count + 1, uint32_t);
+		execution = ARENA_NEW(arena, struct execution);
+		execution->missing = ARENA_ARRAY(arena, count + 1, uint32_t);
 	}
 	memcpy(execution->missing, plan->missing, count * sizeof *plan->missing);
+	if (operation->train_count <= 1)
+		return execution;
+	if (!execution->trains) {
+		execution->missing_tails = ARENA_ARRAY(arena, count + 1, uint32_t);
+		execution->trains = ARENA_ARRAY(arena, count + 1, struct message_state *);
+	}
+	memcpy(execution->missing_tails, plan->missing, count * sizeof *plan->missing);
 	return execution;
 }
 
@@ -167,10 +192,22 @@ void execution_give(struct plan *plan, struct execution *execution)
 
 /* ---- steps ---- */
 
-static void step_lets(struct communicator *comm, struct operation *operation, uint32_t step)
+static void step_lets(struct communicator *comm, struct operation *operation, uint32_t step,
+		      bool tail)
 {
-	if (--operation->execution->missing[step] == 0)
-		*VEC_PUSH(comm->spec.arena, &comm->ready) = (struct ready_step){operation, step};
+	struct execution *execution = operation->execution;
+	uint32_t *missing = tail ? execution->missing_tails : execution->missing;
+	if (--missing[step] == 0)
+		*VEC_PUSH(comm->spec.arena, &comm->ready) =
+			(struct ready_step){operation, step, tail};
+}
+
+static void followers_let(struct communicator *comm, struct operation *operation, uint32_t step,
+			  bool tail)
+{
+	const struct plan *plan = operation->plan;
+	for (uint32_t i = plan->next_first[step]; i < plan->next_first[step + 1]; i++)
+		step_lets(comm, operation, plan->next_steps[i], tail);
 }
 
 static void rank_over(void *ctx, uint64_t arg)
@@ -183,8 +220,7 @@ static void step_end(struct communicator *comm, struct operation *operation, uin
 	const struct plan *plan = operation->plan;
 	size_t index = plan->schedule->steps[step].rank;
 	struct rank_state *rank = &comm->ranks[index];
-	for (uint32_t i = plan->next_first[step]; i < plan->next_first[step + 1]; i++)
-		step_lets(comm, operation, plan->next_steps[i]);
+	followers_let(comm, operation, step, operation->train_count > 1);
 	if (--rank->steps_left > 0)
 		return;
 	double copy_s = rank->server ? 0 : comm->library->local_copy_ratio * rank->last_s;
@@ -245,12 +281,31 @@ static void step_begin(struct communicator *comm, struct operation *operation, u
 		step_end(comm, operation, index);
 }
 
+/* Additions and copies of a train take no time of their own. */
+static void train_step_begin(struct communicator *comm, const struct ready_step *ready)
+{
+	struct operation *operation = ready->operation;
+	struct message_state **train = &operation->execution->trains[ready->step];
+	bool sends = operation->plan->schedule->steps[ready->step].kind == STEP_SEND;
+	if (sends && ready->tail)
+		wire_feed(comm, *train);
+	else if (sends)
+		*train = wire_send(comm, operation, ready->step);
+	else if (ready->tail)
+		step_end(comm, operation, ready->step);
+	else
+		followers_let(comm, operation, ready->step, false);
+}
+
 /* Nothing that it calls calls it. */
 static void work_off(struct communicator *comm)
 {
 	for (size_t i = 0; i < comm->ready.count; i++) {
 		struct ready_step ready = comm->ready.items[i];
-		step_begin(comm, ready.operation, ready.step);
+		if (ready.operation->train_count > 1)
+			train_step_begin(comm, &ready);
+		else
+			step_begin(comm, ready.operation, ready.step);
 	}
 	comm->ready.count = 0;
 }
@@ -264,8 +319,17 @@ void executor_start(struct communicator *comm, struct operation *operation, size
 		engine_after(comm->spec.engine, 0, rank_over, comm, rank);
 		return;
 	}
-	for (uint32_t i = plan->first_first[rank]; i < plan->first_first[rank + 1]; i++)
-		step_lets(comm, operation, plan->first_steps[i]);
+	for (int tail = 0; tail <= (operation->train_count > 1); tail++)
+		for (uint32_t i = plan->first_first[rank]; i < plan->first_first[rank + 1]; i++)
+			step_lets(comm, operation, plan->first_steps[i], tail);
+	work_off(comm);
+}
+
+void executor_head_over(struct communicator *comm, struct operation *operation, uint32_t step)
+{
+	if (comm->failed)
+		return;
+	followers_let(comm, operation, step, false);
 	work_off(comm);
 }
 

@@ -13,6 +13,12 @@
  * channels and pieces; sizes scale. An EXECUTION is the state of one run of a
  * plan, an OPERATION one collective that was asked for. Both are used again, so
  * steps of training that repeat allocate nothing.
+ *
+ * Where a pipeline's pieces are too many to follow each of them, several that follow
+ * each other make a TRAIN, one chunk of the plan. Its HEAD, the first piece, lets the
+ * next rank begin; its TAIL leaves no sooner than one piece's time after the tails
+ * that it is made of have come. On wires that are alike and not shared this takes the
+ * same time as piece by piece, and it costs a message's events once.
  */
 #ifndef FARWIRE_COLLECTIVE_INTERNAL_H
 #define FARWIRE_COLLECTIVE_INTERNAL_H
@@ -27,7 +33,10 @@
 
 struct execution {
 	struct execution *next; /* free ones of a plan */
-	uint32_t *missing;      /* by step: what it waits for */
+	uint32_t *missing;      /* by step: what it waits for, of trains their heads */
+	/* Of trains, else NULL: their tails, and the sends that have begun. */
+	uint32_t *missing_tails;
+	struct message_state **trains;
 };
 
 struct plan {
@@ -51,6 +60,7 @@ struct operation {
 	struct plan *plan; /* NULL: nothing to do, one rank */
 	struct execution *execution;
 	double scale_ratio; /* of chunks, to the plan's */
+	double train_count; /* pieces in each chunk; 1: no trains */
 	bool *arrived;      /* by rank */
 	size_t over_count;  /* ranks */
 	uint64_t sends_count, deliveries_count;
@@ -88,11 +98,17 @@ struct message_state {
 	int64_t started_ps;
 	double flow_s;              /* from its start until it had left */
 	unsigned leaving, arriving; /* parts that are not over */
+	/* Of a train. */
+	struct event_id head;
+	int64_t piece_ps; /* what its last piece takes */
+	int64_t fed_ps;   /* since when its sender has all of it */
+	bool fed, flowed; /* ... and whether; its flow is over */
 };
 
 struct ready_step {
 	struct operation *operation;
 	uint32_t step;
+	bool tail;
 };
 
 struct communicator {
@@ -129,13 +145,17 @@ void comm_fail(struct communicator *comm, const char *reason);
 void comm_rank_over(struct communicator *comm, size_t rank); /* by an event of its own */
 
 /* executor.c */
+/* Pieces of each train, by which choice gets fewer, longer ones; 1: none. */
+double trains_make(const struct communicator *comm, struct collective_choice *choice);
 /* NULL after a failure. */
 struct plan *plan_find(struct communicator *comm, enum collective collective,
 		       const struct collective_choice *choice);
-struct execution *execution_take(struct communicator *comm, struct plan *plan);
+struct execution *execution_take(struct communicator *comm, const struct operation *operation);
 void execution_give(struct plan *plan, struct execution *execution);
 /* The rank's steps may begin. */
 void executor_start(struct communicator *comm, struct operation *operation, size_t rank);
+/* A train's head has arrived. */
+void executor_head_over(struct communicator *comm, struct operation *operation, uint32_t step);
 /* A step that took time is over. */
 void executor_step_over(struct communicator *comm, struct operation *operation, uint32_t step);
 struct message_state *message_take(struct communicator *comm);

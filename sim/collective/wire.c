@@ -169,7 +169,7 @@ static double copy_like_s(const struct communicator *comm, const struct message_
 	const struct gpu *gpu = comm->ranks[way->to].place.gpu;
 	if (way->class == HOP_NET && gpu)
 		return gpu_traffic_s(gpu, 2 * message->size_B);
-	return message->flow_s;
+	return message->flow_s / message->operation->train_count;
 }
 
 static void delivered(void *ctx, uint64_t arg)
@@ -178,6 +178,8 @@ static void delivered(void *ctx, uint64_t arg)
 	struct message_state *message = (struct message_state *)(uintptr_t)arg;
 	struct operation *operation = message->operation;
 	uint32_t step = message->step;
+	if (message->head.serial != 0 && engine_cancel(comm->spec.engine, message->head))
+		executor_head_over(comm, operation, step);
 	comm->ranks[message->wire->way->to].last_s = copy_like_s(comm, message);
 	comm->counters.delivered_B += message->size_B;
 	operation->delivered_B += message->size_B;
@@ -193,7 +195,8 @@ static int64_t latency_ps(const struct communicator *comm, const struct message_
 	double latency_s = message->operation->choice.hop_s[way->class] * way->hop_count;
 	for (size_t i = 0; i < way->lane_count; i++) {
 		const struct lane *lane = &way->lanes[i];
-		double slice_B = fmin(comm->library->slice_B, message->size_B);
+		double piece_B = message->size_B / message->operation->train_count;
+		double slice_B = fmin(comm->library->slice_B, piece_B);
 		latency_s += lane->latency_s;
 		if (lane->staged_count > 0)
 			latency_s += lane->staged_count * slice_B / lane->alone_Bps;
@@ -221,6 +224,52 @@ static void flow_left(void *ctx, uint64_t arg)
 {
 	part_over(ctx, (struct message_state *)(uintptr_t)arg, PART_LEAVES | PART_ARRIVES);
 }
+
+/* ---- trains ---- */
+
+static void head_arrived(void *ctx, uint64_t arg)
+{
+	struct message_state *train = (struct message_state *)(uintptr_t)arg;
+	train->head = (struct event_id){0};
+	executor_head_over(ctx, train->operation, train->step);
+}
+
+/* The flow is over and the last piece is there: it may still be on its way out. */
+static void train_leave(struct communicator *comm, struct message_state *train)
+{
+	int64_t tail_ps = train->fed_ps + train->piece_ps;
+	if (tail_ps > engine_now_ps(comm->spec.engine))
+		engine_at(comm->spec.engine, tail_ps, flow_left, comm, (uint64_t)(uintptr_t)train);
+	else
+		flow_left(comm, (uint64_t)(uintptr_t)train);
+}
+
+static void train_flowed(void *ctx, uint64_t arg)
+{
+	struct message_state *train = (struct message_state *)(uintptr_t)arg;
+	train->flowed = true;
+	if (train->fed)
+		train_leave(ctx, train);
+}
+
+void wire_feed(struct communicator *comm, struct message_state *train)
+{
+	train->fed = true;
+	train->fed_ps = engine_now_ps(comm->spec.engine);
+	if (train->flowed)
+		train_leave(comm, train);
+}
+
+static void train_start(struct communicator *comm, struct message_state *train,
+			const struct lane *lane)
+{
+	double piece_B = train->size_B / train->operation->train_count;
+	train->piece_ps = ps_from_s(piece_B / lane->alone_Bps);
+	train->head = engine_after(comm->spec.engine, train->piece_ps + latency_ps(comm, train),
+				   head_arrived, comm, (uint64_t)(uintptr_t)train);
+}
+
+/* ---- a message's parts ---- */
 
 static void flow_arrived(void *ctx, uint64_t arg)
 {
@@ -275,6 +324,11 @@ static void lane_start(struct communicator *comm, struct message_state *message,
 			use_more(&flow, ratio);
 	}
 	flow.done = lane->leaves ? flow_left : flow_arrived;
+	if (message->operation->train_count > 1) {
+		FW_ASSERT(way->lane_count == 1 && lane->leaves && !way->socket);
+		flow.done = train_flowed;
+		train_start(comm, message, lane);
+	}
 	flow.ctx = comm;
 	flow.arg = (uint64_t)(uintptr_t)message;
 	message->leaving += lane->leaves;
@@ -318,7 +372,8 @@ void wire_pump(struct communicator *comm, struct wire *wire)
 	message_start(comm, message);
 }
 
-void wire_send(struct communicator *comm, struct operation *operation, uint32_t step)
+struct message_state *wire_send(struct communicator *comm, struct operation *operation,
+				uint32_t step)
 {
 	const struct schedule *schedule = operation->plan->schedule;
 	struct wire *wire = operation->plan->wires[step];
@@ -339,4 +394,5 @@ void wire_send(struct communicator *comm, struct operation *operation, uint32_t 
 		wire->head = message;
 	wire->tail = message;
 	wire_pump(comm, wire);
+	return message;
 }

@@ -63,7 +63,10 @@ struct wire {
 struct way *way_find(struct communicator *comm, size_t from, size_t to);
 struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t channel);
 /* Puts a step's message into its wire. */
-void wire_send(struct communicator *comm, struct operation *operation, uint32_t step);
+struct message_state *wire_send(struct communicator *comm, struct operation *operation,
+				uint32_t step);
+/* The sender of a train has all of it. */
+void wire_feed(struct communicator *comm, struct message_state *train);
 /* Starts the wire's next message, if it may. */
 void wire_pump(struct communicator *comm, struct wire *wire);
 

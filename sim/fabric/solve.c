@@ -13,7 +13,8 @@
  * Sums are taken afresh over a resource's flows in their order of starting
  * instead of being carried along: no rounding builds up.
  *
- * Only the component of flows and resources that a change reaches is solved.
+ * Only the component of flows and resources that a change reaches is solved. A
+ * resource that carries one flow alone is a cap of that flow and joins nothing.
  */
 #include <math.h>
 
@@ -51,6 +52,18 @@ static void sort_by_start(struct flow **flows, size_t count)
 	}
 }
 
+/* ... by a flow that uses it. */
+static void reach_use(struct fabric *fabric, struct flow *flow, const struct use *use)
+{
+	struct resource *resource = &fabric->resources.items[use->resource];
+	if (resource->flow_count > 1) {
+		reach_resource(fabric, use->resource);
+		return;
+	}
+	resource->dirty = false;
+	flow->bound = fmin(flow->bound, resource->capacity / use->per_unit);
+}
+
 /* Gathers the flows and resources connected with a resource. */
 static void collect(struct fabric *fabric, int start)
 {
@@ -66,12 +79,12 @@ static void collect(struct fabric *fabric, int start)
 				continue;
 			flow->epoch = fabric->epoch;
 			flow->fixed = false;
+			flow->bound = flow->cap;
 			*VEC_PUSH(fabric->arena, &fabric->component) = flow;
 			for (size_t u = 0; u < flow->use_count; u++)
-				reach_resource(fabric, flow->uses[u].resource);
+				reach_use(fabric, flow, &flow->uses[u]);
 		}
 	}
-	sort_by_start(fabric->component.items, fabric->component.count);
 }
 
 static void measure(struct resource *resource)
@@ -90,38 +103,54 @@ static void measure(struct resource *resource)
 	}
 }
 
-/* The level at which the next resource is full. */
+/* The level at which the next resource is full. Those whose flows are all fixed are
+ * done with. */
 static double next_level(struct fabric *fabric)
 {
 	double least = INFINITY;
+	int *affected = fabric->affected.items;
+	size_t left = 0;
 	for (size_t i = 0; i < fabric->affected.count; i++) {
-		struct resource *resource = &fabric->resources.items[fabric->affected.items[i]];
+		struct resource *resource = &fabric->resources.items[affected[i]];
 		if (resource->touched)
 			measure(resource);
-		if (resource->waiting > 0)
-			least = fmin(least, resource->left / resource->demand);
+		if (resource->waiting == 0)
+			continue;
+		affected[left++] = affected[i];
+		double level = resource->left / resource->demand;
+		least = level < least ? level : least;
 	}
+	fabric->affected.count = left;
 	return least;
 }
 
 static void fix(struct fabric *fabric, struct flow *flow, double rate)
 {
 	flow->fixed = true;
-	flow->solved = rate;
 	for (size_t u = 0; u < flow->use_count; u++)
 		fabric->resources.items[flow->uses[u].resource].touched = true;
+	flow->solved = rate;
+	if (fabs(rate - flow->rate) > noise_ratio * flow->rate)
+		*VEC_PUSH(fabric->arena, &fabric->changed) = flow;
 }
 
-static size_t fix_capped(struct fabric *fabric, double level)
+/* Flows that are fixed by now leave the component. */
+static size_t fix_bound(struct fabric *fabric, double level)
 {
-	size_t count = 0;
+	struct flow **component = fabric->component.items;
+	size_t count = 0, left = 0;
 	for (size_t i = 0; i < fabric->component.count; i++) {
-		struct flow *flow = fabric->component.items[i];
-		if (!flow->fixed && flow->cap <= flow->weight * level) {
-			fix(fabric, flow, flow->cap);
+		struct flow *flow = component[i];
+		if (flow->fixed)
+			continue;
+		if (flow->bound <= flow->weight * level) {
+			fix(fabric, flow, flow->bound);
 			count++;
+		} else {
+			component[left++] = flow;
 		}
 	}
+	fabric->component.count = left;
 	return count;
 }
 
@@ -149,17 +178,17 @@ static void solve_component(struct fabric *fabric)
 	double level = 0; /* rises only: what is left may round below it */
 	while (waiting > 0) {
 		level = fmax(level, next_level(fabric));
-		size_t fixed = fix_capped(fabric, level);
+		size_t fixed = fix_bound(fabric, level);
 		if (fixed == 0)
 			fixed = fix_on_full(fabric, level);
 		FW_ASSERT(fixed > 0);
 		waiting -= fixed;
 	}
-	for (size_t i = 0; i < fabric->component.count; i++) {
-		struct flow *flow = fabric->component.items[i];
-		if (fabs(flow->solved - flow->rate) > noise_ratio * flow->rate)
-			fabric_flow_rate_set(fabric, flow, flow->solved);
-	}
+	sort_by_start(fabric->changed.items, fabric->changed.count);
+	for (size_t i = 0; i < fabric->changed.count; i++)
+		fabric_flow_rate_set(fabric, fabric->changed.items[i],
+				     fabric->changed.items[i]->solved);
+	fabric->changed.count = 0;
 }
 
 void fabric_settle(struct fabric *fabric)

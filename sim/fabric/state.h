@@ -41,6 +41,7 @@ struct flow {
 	uint32_t free_next; /* next free slot, plus 1 */
 	bool active;
 	bool fixed;     /* solver: its rate is found */
+	double bound;   /* solver: the cap, or what a resource that it has alone lets */
 	double solved;  /* solver: that rate */
 	uint64_t epoch; /* solver: the solution that last met it */
 	size_t use_count;
@@ -96,7 +97,8 @@ struct fabric {
 	size_t active_count;
 
 	uint64_t epoch;
-	VEC(struct flow *) component; /* scratch of the solver */
+	VEC(struct flow *) component; /* scratch of the solver: flows not fixed */
+	VEC(struct flow *) changed;   /* ... that get another rate */
 	VEC(int) affected;
 
 	struct names *node_names, *link_names;

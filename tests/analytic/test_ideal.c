@@ -151,6 +151,21 @@ static void trees(void)
 	all_reduce_by("double_tree", (const size_t[]){1, 2, 5}, 3);
 }
 
+/* 4 * 128 messages a piece, 64 pieces: too many, so that two travel as one train. */
+static void trees_of_many(void)
+{
+	static const char *const algorithms[] = {"binary_tree", "double_tree"};
+	static const size_t shapes[][2] = {{128, 1}, {32, 4}};
+	for (size_t i = 0; i < 4; i++) {
+		const struct cluster c = {.node_count = shapes[i / 2][0],
+					  .per_node = shapes[i / 2][1],
+					  .pieces = 64,
+					  .algorithm = algorithms[i % 2],
+					  .collective = COLLECTIVE_ALL_REDUCE};
+		exact(&c);
+	}
+}
+
 static void two_levels(void)
 {
 	all_reduce_by("hierarchical", (const size_t[]){1}, 1);
@@ -249,6 +264,7 @@ int main(void)
 		TEST(rings),
 		TEST(halves),
 		TEST(trees),
+		TEST(trees_of_many),
 		TEST(two_levels),
 		TEST(servers),
 		TEST(other_collectives),
