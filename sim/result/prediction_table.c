@@ -314,7 +314,9 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 {
 	fputc('\n', out);
 	if (prediction->communication_s > 0)
-		fprintf(out, "collectives are under way for %s of a step, %s of it exposed\n",
+		fprintf(out,
+			"collectives are under way for %s of a step; the exchange keeps GPUs "
+			"waiting for %s\n",
 			quantity_format(scratch, QUANTITY_TIME, prediction->communication_s),
 			quantity_format(scratch, QUANTITY_TIME,
 					prediction_part_s(prediction, PART_EXPOSED)));

@@ -5,6 +5,7 @@
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
+topologies=$PWD/topologies
 cd "$scratch" || exit 2
 
 expect 0 '' list gpus runtimes
@@ -27,3 +28,13 @@ verdict shipped.case_by_name
 expect 0 '' explain quarter-gpu --runtime asynchronous runtime.query_cache
 shows '^runtime.query_cache +true +given +.*asynchronous.cfg:[0-9]+ *$'
 verdict shipped.given_without_a_note
+
+# Options that topologies speak of are those of a verb.
+for verb in run scale sweep; do
+	expect 0 '' $verb --help
+	cat "$scratch.out"
+done >help.txt
+for option in $(grep -rhoE -e '(^|[ (])--[a-z_-]+' "$topologies" | grep -oE -e '--.*' | sort -u); do
+	grep -qE -e "^ +$option( |\$)" help.txt || complain "a topology speaks of $option"
+done
+verdict shipped.options_of_topologies
