@@ -215,6 +215,10 @@ static const struct param_row rows[] = {
 	PARAM_BOOL(struct library_params, gpudirect_root, "false",
 		   "... also across a root complex; false: below common PCIe switches alone",
 		   "NCCL, NCCL_NET_GDR_LEVEL: PXB by default (src/graph/paths.cc)"),
+	PARAM_BOOL(struct library_params, pxn, "true",
+		   "a GPU's messages may leave through the memory of another, over NVLink, by the "
+		   "adapter on the receiver's rail",
+		   "NCCL 2.12 and later: PXN, on unless NCCL_PXN_DISABLE is set"),
 	PARAM_NUMBER(struct library_params, slice_B, QUANTITY_BYTES, 1024, 1e12, "512 KiB",
 		     "staged pieces, and the grain at which trees pipeline",
 		     "NCCL 2.18: a buffer of 4 MiB in 8 steps"),

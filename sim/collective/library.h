@@ -83,6 +83,7 @@ struct library_params {
 	bool peer_to_peer;   /* GPUs of a host reach each other over PCIe */
 	bool gpudirect;      /* NICs reach GPU memory */
 	bool gpudirect_root; /* ... also across a root complex, not below one PCIe switch alone */
+	bool pxn;            /* a GPU's messages may leave by another's adapter, over NVLink */
 	double slice_B;      /* staged pieces; also the grain at which trees pipeline */
 	double piece_ll_B, piece_ll128_B; /* ... with LL and LL128, for each channel */
 	double multiprocessor_ratio;      /* of a GPU's multiprocessors that its kernels hold */

@@ -11,7 +11,7 @@
 
 #include "sim/collective/internal.h"
 
-enum { LANE_ROUTES_MAX = 5, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2 };
+enum { LANE_ROUTES_MAX = 6, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2 };
 
 struct lane {
 	const struct route *routes[LANE_ROUTES_MAX];
@@ -74,6 +74,7 @@ void wire_pump(struct communicator *comm, struct wire *wire);
 
 bool lane_route(struct communicator *comm, struct lane *lane, int from, int to,
 		const char *const *kinds);
+bool lane_nvlink(struct communicator *comm, struct lane *lane, int from, int to);
 void lane_memory(struct lane *lane, struct host *host, double dram_per_B);
 /* From a GPU rank up to its host, or down. */
 bool lane_to_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);

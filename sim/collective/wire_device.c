@@ -28,7 +28,7 @@ static void find_nvlink_switches(struct communicator *comm)
 		comm->nvlink_switch[i] = comm->nvlink_switch[i] && !others[i];
 }
 
-static bool nvlink_lane(struct communicator *comm, struct lane *lane, int from, int to)
+bool lane_nvlink(struct communicator *comm, struct lane *lane, int from, int to)
 {
 	const struct route *route = fabric_route(comm->spec.fabric, from, to, nvlink_kinds);
 	if (!route)
@@ -58,7 +58,7 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct lane
 		way->hop_count = 0;
 		return true;
 	}
-	if (nvlink_lane(comm, lane, a->gpu_node, b->gpu_node)) {
+	if (lane_nvlink(comm, lane, a->gpu_node, b->gpu_node)) {
 		way->class = HOP_NVLINK;
 		return true;
 	}

@@ -86,19 +86,56 @@ static bool direct_allowed(const struct communicator *comm, const struct rank_st
 	return true;
 }
 
-/* The network's part: by each rank's own adapter, or, where it has none, by the
- * shortest route. Gives the route that crosses the network. */
+/* The rank of from's machine that stands where `to` does in its own: where machines are
+ * alike, their adapters are on the same rail. */
+static size_t counterpart(const struct communicator *comm, size_t from, size_t to)
+{
+	const uint32_t *node_of = comm->rings.node_of;
+	size_t place = 0;
+	for (size_t r = 0; r < to; r++)
+		place += node_of[r] == node_of[to];
+	for (size_t r = 0; r < comm->rank_count; r++)
+		if (node_of[r] == node_of[from] && place-- == 0)
+			return r;
+	return from;
+}
+
+/* From the sending GPU to the adapter on the receiver's rail, through the memory of the GPU
+ * that is beside it (PXN): so leaves alone are crossed and no spine. All do it or none,
+ * or two would meet at one slot. False: there is no such way. */
+static bool reach_rail(struct communicator *comm, struct lane *lane, const struct way *way, int out)
+{
+	const struct rank_state *a = &comm->ranks[way->from];
+	const struct rank_state *via = &comm->ranks[counterpart(comm, way->from, way->to)];
+	return comm->library->gpudirect && comm->library->pxn && via->gpu_node >= 0 &&
+	       lane_nvlink(comm, lane, a->gpu_node, via->gpu_node) &&
+	       lane_route(comm, lane, via->gpu_node, out, inside_kinds);
+}
+
+/* The network's part: to the receiver's own adapter, on its rail if the sender can, else
+ * by the sender's own; or, where they have none, by the shortest route. Gives the route
+ * that crosses the network. */
 static const struct route *add_network(struct communicator *comm, struct lane *lane,
 				       const struct way *way, int from, int to)
 {
-	size_t ranks = comm->rank_count;
-	int out = way->from < ranks ? comm->rings.adapter_of[way->from] : -1;
-	int in = way->to < ranks ? comm->rings.adapter_of[way->to] : -1;
-	struct lane before = *lane;
-	if (out >= 0 && in >= 0 && lane_route(comm, lane, from, out, inside_kinds) &&
-	    lane_route(comm, lane, out, in, outside_kinds) &&
-	    lane_route(comm, lane, in, to, inside_kinds))
-		return lane->routes[1];
+	const int *adapter_of = comm->rings.adapter_of;
+	bool workers = way->from < comm->rank_count && way->to < comm->rank_count;
+	int in = workers ? adapter_of[way->to] : -1, out = workers ? adapter_of[way->from] : -1;
+	int rail = workers ? adapter_of[counterpart(comm, way->from, way->to)] : -1;
+	const struct lane before = *lane;
+	bool device = from == comm->ranks[way->from].gpu_node;
+	for (int own = device && rail >= 0 && rail != out ? 0 : 1; own < 2; own++) {
+		*lane = before;
+		int by = own ? out : rail;
+		if (by < 0 || in < 0 ||
+		    !(own ? lane_route(comm, lane, from, by, inside_kinds)
+			  : reach_rail(comm, lane, way, by)))
+			continue;
+		size_t crossing = lane->route_count;
+		if (lane_route(comm, lane, by, in, outside_kinds) &&
+		    lane_route(comm, lane, in, to, inside_kinds))
+			return lane->routes[crossing];
+	}
 	*lane = before;
 	return lane_route(comm, lane, from, to, rdma_kinds) ? lane->routes[0] : NULL;
 }
@@ -111,8 +148,8 @@ bool way_rdma(struct communicator *comm, struct way *way)
 	for (int attach = ATTACH_DEVICE; attach < ATTACH_COUNT; attach++) {
 		enum attach at = (enum attach)attach;
 		*lane = (struct lane){.rate_ratio = 1, .leaves = true};
-		const struct route *network = add_network(
-			comm, lane, way, attach_node(comm, a, at), attach_node(comm, b, at));
+		const struct route *network = add_network(comm, lane, way, attach_node(comm, a, at),
+							  attach_node(comm, b, at));
 		if (!network)
 			continue;
 		if (at == ATTACH_DEVICE && !direct_allowed(comm, a, b, lane))

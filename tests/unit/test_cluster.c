@@ -253,6 +253,29 @@ static void rails_keep_to_their_leaf(void)
 						      "fabric.rail1.0-spine fabric.n1.nic1");
 }
 
+static double all_reduce_s(const char *uplinks, const char *pxn)
+{
+	const struct scenario *s =
+		READ("case.topology=hgx-a100", "case.gpus=16", "case.exchange=nccl-2.18",
+		     "case.transport=rdma", "case.collective=all_reduce", uplinks, pxn);
+	if (!s)
+		return 0;
+	struct world_outcome outcome = world_run(arena, s, 1, NULL);
+	CHECK(!outcome.broken && !outcome.jobs[0].failed);
+	return job_run_step_s(&outcome.jobs[0]);
+}
+
+/* Rings stay on their rail, whatever lies above it; where each GPU uses its own
+ * adapter alone, a ring that leaves by another than it entered by crosses the spine. */
+static void rings_stay_on_their_rail(void)
+{
+	double whole_s = all_reduce_s("wiring.oversubscription=1", "library.pxn=true");
+	double eighth_s = all_reduce_s("wiring.oversubscription=8", "library.pxn=true");
+	double own_s = all_reduce_s("wiring.oversubscription=8", "library.pxn=false");
+	CHECK_NEAR(eighth_s, whole_s, 1e-9);
+	CHECK(own_s > 2 * whole_s);
+}
+
 static void a_torus_goes_the_shorter_way_round(void)
 {
 	const struct scenario *s = READ("case.topology=dgx1-v100-torus", "case.gpus=128");
@@ -349,6 +372,7 @@ static const struct test tests[] = {
 	TEST(oversubscription_divides_the_bisection),
 	TEST(a_third_stage_joins_pods),
 	TEST(rails_keep_to_their_leaf),
+	TEST(rings_stay_on_their_rail),
 	TEST(a_torus_goes_the_shorter_way_round),
 	TEST(a_dragonfly_takes_minimal_ways),
 	TEST(a_cable_joins_port_to_port),
