@@ -95,7 +95,8 @@ void case_jobs_want(struct case_reader *c)
 		next = job->first_gpu + job->gpu_count;
 		if (next > reader->gpus_wanted)
 			reader->gpus_wanted = next;
-		if (job->per_machine)
+		if (job->per_machine && (!reader->gpus_per_machine_wanted ||
+					 job->per_machine < reader->gpus_per_machine_wanted))
 			reader->gpus_per_machine_wanted = job->per_machine;
 	}
 }
@@ -118,7 +119,18 @@ static size_t guest_on(const struct topology *topology, size_t host, const char 
 	return SIZE_MAX;
 }
 
-/* Takes GPUs from job->first_gpu on, at most per_machine of each machine. */
+/* The job's first GPU: as it says, or the next after those of the job before it,
+ * which may have left some out. */
+static size_t first_of(const struct case_reader *c, const struct job_said *job,
+		       const struct job_entry *entry)
+{
+	const struct job_entry *before = entry - 1;
+	if (job->own.first_gpu_count < 0 && entry != c->scenario->jobs && before->rank_count)
+		return before->gpus[before->rank_count - 1] + 1;
+	return job->first_gpu;
+}
+
+/* Takes GPUs from the job's first on, at most per_machine of each machine. */
 static bool place(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
 {
 	const struct topology *topology = &c->scenario->topology;
@@ -126,8 +138,8 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 	struct origin origin = job->own.guest[0] ? job->origin : case_said(c, "case.guest");
 	size_t *gpus = ARENA_ARRAY(c->reader.arena, job->gpu_count, size_t);
 	size_t *guests = ARENA_ARRAY(c->reader.arena, job->gpu_count, size_t);
-	size_t count = 0, taken = 0;
-	for (size_t i = job->first_gpu; i < topology->gpu_count && count < job->gpu_count; i++) {
+	size_t count = 0, taken = 0, first = first_of(c, job, entry);
+	for (size_t i = first; i < topology->gpu_count && count < job->gpu_count; i++) {
 		size_t host = topology->gpus[i].host;
 		if (count && host != topology->gpus[gpus[count - 1]].host)
 			taken = 0;
@@ -147,8 +159,7 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 	if (count < job->gpu_count) {
 		diag_error(c->reader.diag, job->origin,
 			   "job '%s' wants %zu GPUs from number %zu on; topology '%s' has %zu%s",
-			   job->name, job->gpu_count, job->first_gpu, topology->name,
-			   topology->gpu_count,
+			   job->name, job->gpu_count, first, topology->name, topology->gpu_count,
 			   job->per_machine ? " (gpus_per_machine leaves some out)" : "");
 		return false;
 	}
@@ -221,30 +232,28 @@ static bool read_input(struct case_reader *c, const struct job_said *job, struct
 	if (own)
 		input->source = job->own.input;
 	entry->input = input;
-	if (strcmp(input->source, "gpu") == 0 || strcmp(input->source, "host") == 0)
-		return true;
+	return true;
+}
+
+static void read_storage(struct case_reader *c, const struct job_said *job, struct job_entry *entry,
+			 bool own)
+{
+	struct reader *reader = &c->reader;
+	const char *source = entry->input->source;
+	if (strcmp(source, "gpu") == 0 || strcmp(source, "host") == 0)
+		return;
 	const struct cfg_node *file;
 	const struct cfg_node *node =
 		case_group(c, own ? job->origin : case_said(c, "input.source"), "models/storages",
-			   "storage", input->source, "storage", &file);
+			   "storage", source, "storage", &file);
 	if (!node)
-		return false;
+		return;
 	struct storage_params *storage = ARENA_NEW(reader->arena, struct storage_params);
+	cfg_params(reader->resolution, reader->arena, reader->diag, node,
+		   prefix(c, "storage", job, own),
+		   arena_printf(reader->arena, "storage '%s'", source), &storage_table, NULL, 0,
+		   storage);
 	entry->storage = storage;
-	return cfg_params(reader->resolution, reader->arena, reader->diag, node,
-			  prefix(c, "storage", job, own),
-			  arena_printf(reader->arena, "storage '%s'", input->source),
-			  &storage_table, NULL, 0, storage);
-}
-
-/* Each file is read, and each parameter recorded, once: jobs that say the same
- * share it. */
-static const struct job_entry *shared(const struct case_reader *c, const struct job_entry *entry)
-{
-	for (const struct job_entry *other = c->scenario->jobs; other != entry; other++)
-		if (other->rank_count)
-			return other;
-	return NULL;
 }
 
 static void read_model(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
@@ -274,8 +283,53 @@ static void read_model(struct case_reader *c, const struct job_said *job, struct
 		entry->efficiency = case_efficiency(c, like, entry->model);
 }
 
-static void fill_job(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
+/* ---- the whole of a job ---- */
+
+static const char *exchange_name(const struct case_reader *c, size_t job)
 {
+	const char *own = c->jobs[job].own.exchange;
+	return own[0] ? own : c->params->exchange;
+}
+
+/* Each file is read, and each parameter recorded, once: jobs that say the same share
+ * it. */
+static void find_exchange(struct case_reader *c, size_t index, struct job_entry *entry)
+{
+	const char *name = exchange_name(c, index);
+	for (size_t i = 0; i < index; i++) {
+		const struct job_entry *other = &c->scenario->jobs[i];
+		if (other->exchange && strcmp(exchange_name(c, i), name) == 0) {
+			entry->exchange = other->exchange;
+			entry->library = other->library;
+			return;
+		}
+	}
+	read_exchange(c, &c->jobs[index], entry, name, strcmp(name, c->params->exchange) != 0);
+}
+
+/* Jobs that read the same storage meet at it, whatever else each says of its input. */
+static void find_input(struct case_reader *c, size_t index, struct job_entry *entry)
+{
+	bool own = c->jobs[index].own.input[0];
+	for (size_t i = 0; i < index && !own && !entry->input; i++)
+		if (!c->jobs[i].own.input[0]) {
+			entry->input = c->scenario->jobs[i].input;
+			entry->storage = c->scenario->jobs[i].storage;
+		}
+	if (entry->input || !read_input(c, &c->jobs[index], entry, own))
+		return;
+	for (size_t i = 0; i < index && !entry->storage; i++) {
+		const struct job_entry *other = &c->scenario->jobs[i];
+		if (other->storage && strcmp(other->input->source, entry->input->source) == 0)
+			entry->storage = other->storage;
+	}
+	if (!entry->storage)
+		read_storage(c, &c->jobs[index], entry, own);
+}
+
+static void fill_job(struct case_reader *c, size_t index, struct job_entry *entry)
+{
+	const struct job_said *job = &c->jobs[index];
 	const struct job_params *own = &job->own;
 	*entry = (struct job_entry){.name = job->name, .origin = job->origin};
 	if (!place(c, job, entry))
@@ -285,25 +339,10 @@ static void fill_job(struct case_reader *c, const struct job_said *job, struct j
 	entry->stack = c->stack;
 	entry->straggler_ratio = c->params->straggler_ratio;
 	read_model(c, job, entry);
-	const struct job_entry *other = shared(c, entry);
-	bool own_exchange =
-		own->exchange[0] && strcmp(own->exchange, c->params->exchange) != 0 && other;
-	const char *exchange = own->exchange[0] ? own->exchange : c->params->exchange;
-	if (!other || own_exchange) {
-		if (!read_exchange(c, job, entry, exchange, own_exchange))
-			return;
-	} else {
-		entry->exchange = other->exchange;
-		entry->library = other->library;
-	}
+	find_exchange(c, index, entry);
 	entry->transport = c->transport;
 	entry->transport_params = c->transport_params;
-	if (!other || own->input[0]) {
-		read_input(c, job, entry, own->input[0]);
-	} else {
-		entry->input = other->input;
-		entry->storage = other->storage;
-	}
+	find_input(c, index, entry);
 }
 
 static int find_collective(struct case_reader *c)
@@ -332,8 +371,11 @@ void case_read_jobs(struct case_reader *c)
 	c->scenario->collective = find_collective(c);
 	c->scenario->collective_size_B = c->params->collective_size_B;
 	for (size_t i = 0; i < c->job_count; i++)
-		fill_job(c, &c->jobs[i], &jobs[i]);
+		fill_job(c, i, &jobs[i]);
 	c->scenario->job_count = c->job_count;
+	if (c->scenario->collective >= 0 && c->job_count > 1)
+		diag_error(c->reader.diag, case_said(c, "case.collective"),
+			   "case: a collective alone has one job, not %zu", c->job_count);
 	if (cfg_child(c->group, "clients"))
 		diag_error(c->reader.diag, cfg_origin(cfg_child(c->group, "clients")),
 			   "case: it has training jobs, so it cannot have clients");

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Training jobs, or a collective repeated, on a system.
  *
- * What a step does on a GPU is first simulated call by call, as the local
- * program of one client (world.c); the job then has that step's segments on
- * each of its GPUs, its communicator and its input pipelines.
+ * What a step does on a GPU is first simulated call by call, as the local program of one
+ * client (world.c); the job then has that step's segments on each GPU, its communicator, its input.
  */
 #include <math.h>
 #include <string.h>
@@ -100,12 +99,12 @@ static size_t window_first(struct job_client *client)
 	return client->first;
 }
 
-/* The last two steps took the same, or the mean has settled, or there are as
- * many as were asked for. Two equal steps prove nothing where chance decides. */
+/* Two equal steps where no chance decides, a mean that has settled, or all that were asked for. */
 static bool is_steady(struct job_client *client)
 {
 	size_t first = window_first(client), count = client->step_count - first;
-	bool noisy = client->entry->exchange->noise_ratio > 0 || client->world->system.lossy;
+	bool noisy = client->world->system.lossy ||
+		     (client->job && client->entry->exchange->noise_ratio > 0);
 	double sum = 0, squares = 0, n = (double)count;
 	if (count >= (size_t)client->world->scenario->steps_count)
 		return true;
@@ -209,18 +208,26 @@ static struct scenario *solo_scenario(struct arena *arena, const struct scenario
 	return solo;
 }
 
-/* The step of one GPU alone, call by call, in the job's guest; an equal job's before
- * it is taken. */
+/* Whether a step of b's first GPU alone takes what one of a's takes. */
+static bool alike(const struct topology *t, const struct job_entry *a, const struct job_entry *b)
+{
+	const struct gpu_entry *gpus[] = {&t->gpus[a->gpus[0]], &t->gpus[b->gpus[0]]};
+	const struct guest_entry *guests[] = {&t->guests[a->guests[0]], &t->guests[b->guests[0]]};
+	const struct host_entry *hosts[] = {&t->hosts[gpus[0]->host], &t->hosts[gpus[1]->host]};
+	return a->network == b->network && a->batch_count == b->batch_count &&
+	       a->efficiency == b->efficiency &&
+	       memcmp(&gpus[0]->params, &gpus[1]->params, sizeof gpus[0]->params) == 0 &&
+	       memcmp(&guests[0]->params, &guests[1]->params, sizeof guests[0]->params) == 0 &&
+	       memcmp(&hosts[0]->params, &hosts[1]->params, sizeof hosts[0]->params) == 0;
+}
+
+/* The step of one GPU alone, call by call, in the job's guest; or that of an equal job. */
 static bool find_profile(struct job_world *w, struct job_client *client)
 {
 	const struct job_entry *entry = client->entry;
 	const struct topology *t = &w->scenario->topology;
 	for (struct job_client *other = w->clients; other != client; other++)
-		if (other->profile && other->entry->network == entry->network &&
-		    other->entry->batch_count == entry->batch_count &&
-		    other->entry->efficiency == entry->efficiency &&
-		    memcmp(&t->guests[other->entry->guests[0]].params,
-			   &t->guests[entry->guests[0]].params, sizeof(struct guest_params)) == 0) {
+		if (other->profile && alike(t, other->entry, entry)) {
 			client->profile = other->profile;
 			client->run->solo_step_s = other->run->solo_step_s;
 			return true;
@@ -369,8 +376,7 @@ static bool build_communicator(struct job_world *w, struct job_client *client)
 	return client->comm != NULL;
 }
 
-/* A short message there and back between the first and the last rank: wires,
- * sockets, wake-ups. */
+/* A short message from the first rank to the last and back: wires, sockets, wake-ups. */
 static double round_trip_s(struct job_world *w, const struct job_entry *entry)
 {
 	struct guest *a = w->system.guests[entry->guests[0]];
