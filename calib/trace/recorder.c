@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libfarwire-trace.so: records the CUDA calls of the program it is loaded into.
+ *
+ * CUDA's driver loads the library named by CUDA_INJECTION64_PATH and calls
+ * InitializeInjection. From then on CUPTI reports each call of the runtime and the
+ * driver, on the thread that makes it, and what the GPU did, in buffers. A thread
+ * writes its calls into a chunk of its own and hands full ones to the writer
+ * thread; nothing is allocated and nothing written while the program waits. When
+ * all chunks are full, calls are dropped and counted: the file says so at its end.
+ *
+ * Environment: FARWIRE_TRACE_FILE (needed), FARWIRE_TRACE_BUFFERS (chunks of 4096
+ * calls, 256 unless said), FARWIRE_CUPTI (CUPTI's path).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "calib/trace/calls_writer.h"
+#include "calib/trace/cupti_library.h"
+#include "calib/trace/recorder.h"
+
+enum { CHUNK_RECORDS = 4096, CHUNKS_DEFAULT = 256, CHUNKS_MAX = 1 << 16 };
+enum { ACTIVITY_BUFFER_B = 8 << 20, ACTIVITY_ALIGN_B = 8 };
+
+struct record {
+	bool mark;
+	uint32_t step;
+	struct trace_call call; /* of a mark: thread and start_ns */
+};
+
+struct chunk {
+	size_t count;
+	struct chunk *next;
+	struct record records[CHUNK_RECORDS];
+};
+
+struct buffer { /* of CUPTI, full */
+	uint8_t *bytes;
+	size_t size_B;
+	struct buffer *next;
+};
+
+/* A thread of the program. */
+struct thread {
+	pthread_mutex_t lock; /* of chunk: the end of the program takes it away */
+	struct chunk *chunk;
+	uint32_t index, depth, correlation, inner_correlation;
+	uint64_t start_ns;
+	struct thread *next;
+};
+
+/* An injected library is called by nobody who could hand it its state. */
+static struct recorder {
+	struct cupti cupti;
+	uint32_t version; /* of CUPTI */
+	pid_t pid;
+	struct calls_writer *writer;
+	const char *path;
+	pthread_t writer_thread;
+	pthread_key_t thread_key;
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t work;
+	struct chunk *free_chunks, *full_chunks, **full_end;
+	struct buffer *full_buffers, **buffers_end;
+	struct thread *threads;
+	uint32_t thread_count;
+	bool finished;
+	atomic_bool stopped;
+	atomic_ullong dropped;
+	atomic_uint steps;
+} recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
+
+/* ---- chunks ---- */
+
+static struct chunk *chunk_take(void)
+{
+	pthread_mutex_lock(&recorder.lock);
+	struct chunk *chunk = recorder.free_chunks;
+	if (chunk)
+		recorder.free_chunks = chunk->next;
+	pthread_mutex_unlock(&recorder.lock);
+	return chunk;
+}
+
+static void chunk_hand_over(struct chunk *chunk)
+{
+	pthread_mutex_lock(&recorder.lock);
+	chunk->next = NULL;
+	*recorder.full_end = chunk;
+	recorder.full_end = &chunk->next;
+	pthread_cond_signal(&recorder.work);
+	pthread_mutex_unlock(&recorder.lock);
+}
+
+static bool chunks_make(size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct chunk *chunk = calloc(1, sizeof *chunk);
+		if (!chunk)
+			return false;
+		chunk->next = recorder.free_chunks;
+		recorder.free_chunks = chunk;
+	}
+	return true;
+}
+
+/* ---- threads of the program ---- */
+
+static void thread_ended(void *value)
+{
+	struct thread *thread = value;
+	pthread_mutex_lock(&thread->lock);
+	struct chunk *chunk = thread->chunk;
+	thread->chunk = NULL;
+	pthread_mutex_unlock(&thread->lock);
+	if (chunk)
+		chunk_hand_over(chunk);
+}
+
+static struct thread *thread_self(void)
+{
+	struct thread *thread = pthread_getspecific(recorder.thread_key);
+	if (thread)
+		return thread;
+	thread = calloc(1, sizeof *thread);
+	if (!thread || pthread_setspecific(recorder.thread_key, thread) != 0) {
+		free(thread);
+		return NULL;
+	}
+	pthread_mutex_init(&thread->lock, NULL);
+	pthread_mutex_lock(&recorder.lock);
+	thread->index = recorder.thread_count++;
+	thread->next = recorder.threads;
+	recorder.threads = thread;
+	pthread_mutex_unlock(&recorder.lock);
+	return thread;
+}
+
+static void thread_record(struct thread *thread, const struct record *record)
+{
+	struct chunk *full = NULL;
+	pthread_mutex_lock(&thread->lock);
+	if (!thread->chunk && !atomic_load(&recorder.stopped))
+		thread->chunk = chunk_take();
+	struct chunk *chunk = thread->chunk;
+	if (chunk) {
+		chunk->records[chunk->count++] = *record;
+		if (chunk->count == CHUNK_RECORDS) {
+			full = chunk;
+			thread->chunk = NULL;
+		}
+	}
+	pthread_mutex_unlock(&thread->lock);
+	if (!chunk)
+		atomic_fetch_add(&recorder.dropped, 1);
+	if (full)
+		chunk_hand_over(full);
+}
+
+/* ---- calls ---- */
+
+/* Where a function's parameters hold what matters. Each takes a slot of eight
+ * bytes, in the order of its declaration; -1: none. */
+struct parameters {
+	const char *function; /* without its version */
+	int stream, event, size, address;
+	bool address_out; /* a pointer to where the address is put */
+};
+
+static const struct parameters parameters_none = {"", -1, -1, -1, -1, false};
+
+static const struct parameters *parameters_of(const char *name)
+{
+	static const struct parameters rows[] = {
+		{"StreamSynchronize", 0, -1, -1, -1, false},
+		{"StreamQuery", 0, -1, -1, -1, false},
+		{"EventRecord", 1, 0, -1, -1, false},
+		{"EventRecordWithFlags", 1, 0, -1, -1, false},
+		{"StreamWaitEvent", 0, 1, -1, -1, false},
+		{"EventQuery", -1, 0, -1, -1, false},
+		{"EventSynchronize", -1, 0, -1, -1, false},
+		{"Malloc", -1, -1, 1, 0, true},
+		{"MallocManaged", -1, -1, 1, 0, true},
+		{"MallocAsync", 2, -1, 1, 0, true},
+		{"MemAlloc", -1, -1, 1, 0, true},
+		{"MemAllocManaged", -1, -1, 1, 0, true},
+		{"MemAllocAsync", 2, -1, 1, 0, true},
+		{"Free", -1, -1, -1, 0, false},
+		{"FreeAsync", 1, -1, -1, 0, false},
+		{"MemFree", -1, -1, -1, 0, false},
+		{"MemFreeAsync", 1, -1, -1, 0, false},
+	};
+	const char *stem = strncmp(name, "cuda", 4) == 0 ? name + 4 : name + 2;
+	const char *end = strchr(stem, '_');
+	size_t length = end ? (size_t)(end - stem) : strlen(stem);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (strlen(rows[i].function) == length &&
+		    strncmp(rows[i].function, stem, length) == 0)
+			return &rows[i];
+	return &parameters_none;
+}
+
+static uint64_t slot(const CUpti_CallbackData *data, int index)
+{
+	return index < 0 ? 0 : ((const uint64_t *)data->functionParams)[index];
+}
+
+static void take_parameters(struct trace_call *call, const CUpti_CallbackData *data, bool fine)
+{
+	const struct parameters *at = parameters_of(data->functionName);
+	uint32_t stream;
+	call->event = slot(data, at->event);
+	call->address = slot(data, at->address);
+	call->size_B = slot(data, at->size);
+	if (at->address_out && call->address)
+		call->address = fine ? *(const uint64_t *)(uintptr_t)call->address : 0;
+	if (at->stream < 0)
+		return;
+	CUstream handle = (CUstream)(uintptr_t)slot(data, at->stream);
+	bool per_thread = strstr(data->functionName, "_pts") != NULL;
+	if (recorder.cupti.cuptiGetStreamIdEx(data->context, handle, per_thread, &stream) ==
+	    CUPTI_SUCCESS)
+		call->stream = stream;
+}
+
+/* cudaErrorNotReady and CUDA_ERROR_NOT_READY are one number. */
+static enum trace_ready ready_of(const CUpti_CallbackData *data, int result)
+{
+	if (!strstr(data->functionName, "Query") || (result != 0 && result != 600))
+		return TRACE_READY_UNKNOWN;
+	return result == 0 ? TRACE_READY_YES : TRACE_READY_NO;
+}
+
+static void call_begins(struct thread *thread, const CUpti_CallbackData *data)
+{
+	if (thread->depth++ > 0) {
+		if (data->correlationId != thread->correlation)
+			thread->inner_correlation = data->correlationId;
+		return;
+	}
+	thread->correlation = data->correlationId;
+	thread->inner_correlation = 0;
+	recorder.cupti.cuptiGetTimestamp(&thread->start_ns);
+}
+
+static void call_ends(struct thread *thread, const CUpti_CallbackData *data)
+{
+	if (thread->depth == 0 || --thread->depth > 0)
+		return;
+	struct record record = {.call = {.function = data->functionName,
+					 .start_ns = thread->start_ns,
+					 .correlation = thread->correlation,
+					 .inner_correlation = thread->inner_correlation,
+					 .thread = thread->index,
+					 .stream = TRACE_NO_STREAM}};
+	recorder.cupti.cuptiGetTimestamp(&record.call.end_ns);
+	int result = data->functionReturnValue ? *(const int *)data->functionReturnValue : 0;
+	record.call.ready = ready_of(data, result);
+	take_parameters(&record.call, data, result == 0);
+	thread_record(thread, &record);
+}
+
+/* nvtxMarkA("step 3") or nvtxRangePushA("step 3"): a step begins. */
+static void nvtx_called(struct thread *thread, CUpti_CallbackId id, const CUpti_NvtxData *data)
+{
+	bool known = id == CUPTI_CBID_NVTX_nvtxMarkA || id == CUPTI_CBID_NVTX_nvtxRangePushA;
+	const char *text =
+		known && data->functionParams ? *(const char *const *)data->functionParams : NULL;
+	if (!text || strncasecmp(text, "step", 4) != 0)
+		return;
+	size_t words = strcspn(text, "0123456789");
+	struct record record = {.mark = true, .call = {.thread = thread->index}};
+	record.step = text[words] ? (uint32_t)strtoul(text + words, NULL, 10)
+				  : atomic_fetch_add(&recorder.steps, 1);
+	recorder.cupti.cuptiGetTimestamp(&record.call.start_ns);
+	thread_record(thread, &record);
+}
+
+static void CUPTIAPI called(void *ctx, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			    const void *data)
+{
+	(void)ctx;
+	struct thread *thread = atomic_load(&recorder.stopped) ? NULL : thread_self();
+	if (!thread)
+		return;
+	if (domain == CUPTI_CB_DOMAIN_NVTX)
+		nvtx_called(thread, id, data);
+	else if (((const CUpti_CallbackData *)data)->callbackSite == CUPTI_API_ENTER)
+		call_begins(thread, data);
+	else
+		call_ends(thread, data);
+}
+
+/* ---- what the GPU did ---- */
+
+static void CUPTIAPI buffer_requested(uint8_t **bytes, size_t *size_B, size_t *records_max)
+{
+	void *memory = NULL;
+	*records_max = 0;
+	*size_B = ACTIVITY_BUFFER_B;
+	if (posix_memalign(&memory, ACTIVITY_ALIGN_B, ACTIVITY_BUFFER_B) != 0)
+		*size_B = 0;
+	*bytes = memory;
+}
+
+static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *bytes,
+				      size_t size_B, size_t valid_B)
+{
+	size_t dropped = 0;
+	(void)size_B;
+	if (recorder.cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
+	    CUPTI_SUCCESS)
+		atomic_fetch_add(&recorder.dropped, dropped);
+	struct buffer *buffer = valid_B ? malloc(sizeof *buffer) : NULL;
+	if (!buffer) {
+		atomic_fetch_add(&recorder.dropped, valid_B > 0);
+		free(bytes);
+		return;
+	}
+	*buffer = (struct buffer){bytes, valid_B, NULL};
+	pthread_mutex_lock(&recorder.lock);
+	*recorder.buffers_end = buffer;
+	recorder.buffers_end = &buffer->next;
+	pthread_cond_signal(&recorder.work);
+	pthread_mutex_unlock(&recorder.lock);
+}
+
+/* ---- the writer thread ---- */
+
+static void write_chunk(const struct chunk *chunk)
+{
+	for (size_t i = 0; i < chunk->count; i++) {
+		const struct record *record = &chunk->records[i];
+		if (record->mark)
+			calls_writer_mark(recorder.writer, record->step, record->call.start_ns,
+					  record->call.thread);
+		else
+			calls_writer_call(recorder.writer, &record->call);
+	}
+}
+
+static void write_buffer(const struct buffer *buffer)
+{
+	CUpti_Activity *record = NULL;
+	while (recorder.cupti.cuptiActivityGetNextRecord(buffer->bytes, buffer->size_B, &record) ==
+	       CUPTI_SUCCESS)
+		activity_write(recorder.writer, record, recorder.version);
+}
+
+/* Writes what there is; called with the lock held, returns with it. */
+static void write_all(void)
+{
+	while (recorder.full_chunks || recorder.full_buffers) {
+		struct chunk *chunks = recorder.full_chunks;
+		struct buffer *buffers = recorder.full_buffers;
+		recorder.full_chunks = NULL;
+		recorder.full_end = &recorder.full_chunks;
+		recorder.full_buffers = NULL;
+		recorder.buffers_end = &recorder.full_buffers;
+		pthread_mutex_unlock(&recorder.lock);
+		for (struct buffer *next; buffers; buffers = next) {
+			next = buffers->next;
+			write_buffer(buffers);
+			free(buffers->bytes);
+			free(buffers);
+		}
+		for (struct chunk *chunk = chunks; chunk; chunk = chunk->next)
+			write_chunk(chunk);
+		pthread_mutex_lock(&recorder.lock);
+		for (struct chunk *next; chunks; chunks = next) {
+			next = chunks->next;
+			chunks->count = 0;
+			chunks->next = recorder.free_chunks;
+			recorder.free_chunks = chunks;
+		}
+	}
+}
+
+static void *writer_run(void *ctx)
+{
+	(void)ctx;
+	pthread_mutex_lock(&recorder.lock);
+	for (;;) {
+		write_all();
+		if (recorder.finished)
+			break;
+		pthread_cond_wait(&recorder.work, &recorder.lock);
+	}
+	pthread_mutex_unlock(&recorder.lock);
+	return NULL;
+}
+
+/* ---- begin and end ---- */
+
+/* At the program's end. A forked child has no writer thread, and no say. */
+static void finish(void)
+{
+	if (getpid() != recorder.pid || atomic_exchange(&recorder.stopped, true))
+		return;
+	recorder.cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	pthread_mutex_lock(&recorder.lock);
+	struct thread *threads = recorder.threads;
+	pthread_mutex_unlock(&recorder.lock);
+	for (; threads; threads = threads->next)
+		thread_ended(threads);
+	pthread_mutex_lock(&recorder.lock);
+	recorder.finished = true;
+	pthread_cond_signal(&recorder.work);
+	pthread_mutex_unlock(&recorder.lock);
+	pthread_join(recorder.writer_thread, NULL);
+	if (!calls_writer_close(recorder.writer, atomic_load(&recorder.dropped)))
+		fprintf(stderr, "farwire-trace: '%s' is not whole: %s\n", recorder.path,
+			strerror(errno));
+}
+
+/* The file, or one beside it where another process of the program has it. */
+static FILE *file_open(const char *path)
+{
+	char own[4096];
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0 && errno == EEXIST) {
+		snprintf(own, sizeof own, "%s.%ld", path, (long)getpid());
+		fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0)
+			fprintf(stderr, "farwire-trace: a further process is recorded in '%s'\n",
+				own);
+	}
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+static const char *subscribe(void)
+{
+	static const CUpti_ActivityKind kinds[] = {
+		CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+		CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+	const struct cupti *cupti = &recorder.cupti;
+	CUpti_SubscriberHandle subscriber;
+	if (cupti->cuptiSubscribe(&subscriber, called, NULL) != CUPTI_SUCCESS)
+		return "CUPTI takes one subscriber, and the program has one (another profiler?)";
+	if (cupti->cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed) !=
+	    CUPTI_SUCCESS)
+		return "CUPTI refuses activity records";
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) /* some are new */
+		cupti->cuptiActivityEnable(kinds[i]);
+	if (cupti->cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API) != CUPTI_SUCCESS ||
+	    cupti->cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API) != CUPTI_SUCCESS)
+		return "CUPTI refuses to report calls";
+	cupti->cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_NVTX);
+	return NULL;
+}
+
+static const char *begin(void)
+{
+	const char *chunks = getenv("FARWIRE_TRACE_BUFFERS");
+	long chunk_count = chunks && chunks[0] ? strtol(chunks, NULL, 10) : CHUNKS_DEFAULT;
+	uint64_t start_ns = 0;
+	recorder.path = getenv("FARWIRE_TRACE_FILE");
+	if (!recorder.path || !recorder.path[0])
+		return "FARWIRE_TRACE_FILE is not set (start the program with farwire-trace)";
+	if (chunk_count < 1 || chunk_count > CHUNKS_MAX)
+		return "FARWIRE_TRACE_BUFFERS is no number from 1 to 65536";
+	const char *wrong = cupti_open(&recorder.cupti);
+	if (wrong)
+		return wrong;
+	FILE *out = file_open(recorder.path);
+	if (!out)
+		return "the file cannot be written";
+	recorder.pid = getpid();
+	recorder.full_end = &recorder.full_chunks;
+	recorder.buffers_end = &recorder.full_buffers;
+	const char *program = getenv("FARWIRE_TRACE_PROGRAM");
+	recorder.cupti.cuptiGetVersion(&recorder.version);
+	recorder.cupti.cuptiGetTimestamp(&start_ns);
+	recorder.writer = calls_writer_new(out, program ? program : "", start_ns);
+	if (!recorder.writer || !chunks_make((size_t)chunk_count) ||
+	    pthread_key_create(&recorder.thread_key, thread_ended) != 0 ||
+	    pthread_create(&recorder.writer_thread, NULL, writer_run, NULL) != 0)
+		return "out of memory";
+	if (atexit(finish) != 0)
+		return "no room for an exit handler";
+	return subscribe();
+}
+
+int InitializeInjection(void)
+{
+	const char *wrong = begin();
+	if (!wrong)
+		return 1;
+	atomic_store(&recorder.stopped, true);
+	fprintf(stderr, "farwire-trace: nothing is recorded: %s\n", wrong);
+	return 0;
+}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# libfarwire-trace.so, the recorder of CUDA calls: built where CUPTI's headers are
+# (CUDA_HOME, or /usr/local/cuda), left out elsewhere. CUPTI itself is opened when
+# it runs.
+CUDA_HOME ?= /usr/local/cuda
+CUPTI_H := $(firstword $(wildcard $(CUDA_HOME)/include/cupti.h \
+	$(CUDA_HOME)/extras/CUPTI/include/cupti.h))
+TRACE_SOURCES := $(sort $(wildcard calib/trace/*.c))
+TRACE_OBJECTS := $(TRACE_SOURCES:%.c=$(BUILD)/%.o)
+TRACE := $(if $(CUPTI_H),$(BUILD)/libfarwire-trace.so $(BUILD)/farwire-trace)
+
+.PHONY: trace
+trace: $(TRACE)
+	$(if $(TRACE),,@echo 'skipped libfarwire-trace.so: no cupti.h under $(CUDA_HOME)')
+
+$(TRACE_OBJECTS): FLAGS += -fPIC -fvisibility=hidden \
+	-isystem $(dir $(CUPTI_H)) -isystem $(CUDA_HOME)/include
+
+$(BUILD)/libfarwire-trace.so: $(TRACE_OBJECTS)
+	$(call say,LINK)
+	$(Q)$(CC) $(LINK_FLAGS) -shared -o $@ $^ $(LDFLAGS) -ldl
+
+$(BUILD)/farwire-trace: calib/trace/farwire-trace
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+-include $(TRACE_OBJECTS:.o=.d)
