@@ -265,6 +265,8 @@ static void work_start(struct communicator *comm, struct operation *operation, u
 		for (size_t i = 0; i < rank->reduce_core_count; i++)
 			flow_use_add(&flow, cpu_resource(rank->reduce_cores[i]),
 				     cpu_slowdown(rank->reduce_cores[i]) / core_Bps / threads);
+		if (cpu_pool(rank->reduce_cores[0]) >= 0)
+			flow_use_add(&flow, cpu_pool(rank->reduce_cores[0]), 1 / core_Bps);
 	}
 	fabric_flow_start(comm->spec.fabric, &flow);
 }

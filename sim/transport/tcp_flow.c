@@ -56,6 +56,9 @@ static void end_uses(const struct tcp_direction *direction, int index, double pa
 		flow_use_add(flow, cpu_resource(core),
 			     work_spB * cpu_slowdown(core) / (double)connection->core_count);
 	}
+	int pool = cpu_pool(connection->cores[index][0]);
+	if (pool >= 0)
+		flow_use_add(flow, pool, work_spB);
 	flow_use_add(flow, host_dram(guest_host(end->guest)), DRAM_PER_COPY + DRAM_PER_DMA);
 }
 
