@@ -7,6 +7,24 @@
 
 #define SHARE_PARTS 4
 
+void plan_point_is(struct plan_point *point, const char *key, const char *value)
+{
+	for (size_t i = 0; i < PLAN_WORDS; i++)
+		if (!point->is[i].key) {
+			point->is[i] = (struct plan_word){key, value};
+			return;
+		}
+}
+
+void plan_point_at(struct plan_point *point, const char *key, double value)
+{
+	for (size_t i = 0; i < PLAN_NUMBERS; i++)
+		if (!point->x[i].key) {
+			point->x[i] = (struct plan_number){key, value};
+			return;
+		}
+}
+
 static void append(char *text, size_t room, const char *word)
 {
 	size_t used = strlen(text);

@@ -32,9 +32,16 @@ struct plan_point {
 	const char *test;
 	struct plan_word is[PLAN_WORDS]; /* up to the first without a key */
 	struct plan_number x[PLAN_NUMBERS];
+	const char *unit;      /* of the samples; NULL: "s" */
+	double interval_ratio; /* to be reached; 0: SAMPLER_RATIO */
+	size_t most;           /* samples of a pass, and no warm-up; 0: as many as it takes */
 	bool held_out;
 	const void *owner; /* the probe that knows how */
 };
+
+/* Adds to a point; texts that outlive it. */
+void plan_point_is(struct plan_point *point, const char *key, const char *value);
+void plan_point_at(struct plan_point *point, const char *key, double value);
 
 /* "copy h2d pinned async rate size_B=65536", for lists, messages and --only;
  * cut where `room` ends. */

@@ -43,7 +43,7 @@ static int warm_up(const struct sampler *sampler, double start_s, size_t *thrown
 {
 	double last[2 * SAMPLER_WARM_UP_WINDOW], space[SAMPLER_WARM_UP_WINDOW];
 	const size_t window = SAMPLER_WARM_UP_WINDOW;
-	size_t most = sampler->most / 5;
+	size_t most = sampler->warm_up_most;
 	*thrown = 0;
 	while (*thrown < most &&
 	       sampler->now_s(sampler->context) - start_s < 0.2 * sampler->share_s) {
@@ -79,7 +79,8 @@ static void collect(const struct sampler *sampler, double start_s, double *space
 		}
 		result->code = sampler->sample(sampler->context, &result->values[result->count]);
 		if (result->code != 0) {
-			result->stop = SAMPLER_FAILED;
+			result->stop =
+				result->code == SAMPLER_NO_MORE ? SAMPLER_COUNT : SAMPLER_FAILED;
 			return;
 		}
 		result->count++;
@@ -104,7 +105,7 @@ int sampler_run(const struct sampler *sampler, struct sampler_result *result)
 	double start_s = sampler->now_s(sampler->context);
 	result->code = warm_up(sampler, start_s, &result->thrown);
 	if (result->code != 0)
-		result->stop = SAMPLER_FAILED;
+		result->stop = result->code == SAMPLER_NO_MORE ? SAMPLER_COUNT : SAMPLER_FAILED;
 	else
 		collect(sampler, start_s, values + sampler->most + 1, result);
 	return 0;

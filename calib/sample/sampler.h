@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 
+#define SAMPLER_NO_MORE        (-1)
 #define SAMPLER_LEAST          30
 #define SAMPLER_MOST           1000
 #define SAMPLER_RATIO          0.01 /* of the median */
@@ -25,16 +26,19 @@
 struct sampler {
 	double interval_ratio;
 	size_t least, most;
-	double share_s;    /* spent in all, warm-up included: then it stops ... */
-	double deadline_s; /* ... as soon as there are three samples; then in any case */
+	size_t warm_up_most; /* 0: none */
+	double share_s;      /* spent in all, warm-up included: then it stops ... */
+	double deadline_s;   /* ... as soon as there are three samples; then in any case */
 	void *context;
-	int (*sample)(void *context, double *value); /* other than 0: it failed */
+	/* 0, SAMPLER_NO_MORE where there is nothing left to measure, or another code:
+	 * it failed. */
+	int (*sample)(void *context, double *value);
 	double (*now_s)(void *context);
 };
 
 enum sampler_stop {
 	SAMPLER_INTERVAL, /* as narrow as asked */
-	SAMPLER_COUNT,
+	SAMPLER_COUNT,    /* or nothing left to measure */
 	SAMPLER_TIME,
 	SAMPLER_DEADLINE, /* fewer than three samples, maybe none */
 	SAMPLER_FAILED,   /* what sample() gave is in `code` */

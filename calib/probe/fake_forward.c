@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fake device forwarded: a second fake whose clock runs on with the messages
+ * that reach it. No process, no socket; what each step costs is planted. */
+#include "calib/probe/fake.h"
+#include "calib/probe/forward.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct far_fake {
+	struct gpu gpu;
+	struct fake *client, *server;
+	struct forward_options options;
+	double way_s;        /* of a message, besides what is added */
+	double to_s, from_s; /* until when the emulated link is taken, each way */
+	struct gpu_call batch[FORWARD_BATCH_MOST + 1];
+	size_t batch_count, batch_B;
+};
+
+static int flush(struct far_fake *far, size_t payload_B, bool answer)
+{
+	const struct planted *planted = &far->client->planted;
+	size_t size_B = sizeof(struct forward_message) + far->batch_B + payload_B;
+	size_t answer_B = sizeof(struct forward_answer);
+	int code = GPU_OK;
+	fake_spend(far->client,
+		   planted->forward_client_s + planted->forward_byte_spB * (double)size_B);
+	double arrival_s =
+		far->way_s + forward_delivery_s(&far->to_s, size_B, far->options.latency_s,
+						far->options.rate_Bps, fake_now_s(far->client));
+	fake_advance_to(far->server, arrival_s);
+	for (size_t i = 0; i < far->batch_count && code == GPU_OK; i++) {
+		const struct gpu_call *call = &far->batch[i];
+		fake_spend(far->server, planted->forward_server_s);
+		code = far->server->gpu.api->call(&far->server->gpu, call);
+		if (call->kind == GPU_COPY && call->direction == GPU_D2H)
+			answer_B += call->size_B;
+	}
+	far->batch_count = far->batch_B = 0;
+	if (answer && code == GPU_OK) {
+		fake_advance_to(far->client,
+				far->way_s + forward_delivery_s(&far->from_s, answer_B,
+								far->options.latency_s,
+								far->options.rate_Bps,
+								fake_now_s(far->server)));
+		fake_spend(far->client, planted->forward_answer_s);
+	}
+	if (code != GPU_OK)
+		memcpy(far->gpu.why, far->server->gpu.why, GPU_WHY);
+	return code;
+}
+
+static int far_call(struct gpu *gpu, const struct gpu_call *call)
+{
+	struct far_fake *far = (struct far_fake *)gpu;
+	size_t payload_B = call->kind == GPU_COPY && call->direction == GPU_H2D ? call->size_B : 0;
+	fake_spend(far->client, far->client->planted.forward_call_s);
+	far->batch[far->batch_count++] = *call;
+	far->batch_B += sizeof(struct forward_call) + call->argument_B;
+	bool waits = forward_waits(far->options.mode, call);
+	if (!waits && payload_B == 0 && far->options.mode == FORWARD_BATCHED &&
+	    far->batch_count < far->options.batch)
+		return GPU_OK;
+	return flush(far, payload_B, waits);
+}
+
+static double far_now_s(struct gpu *gpu)
+{
+	struct gpu *client = &((struct far_fake *)gpu)->client->gpu;
+	return client->api->now_s(client);
+}
+
+static void far_close(struct gpu *gpu)
+{
+	struct far_fake *far = (struct far_fake *)gpu;
+	far->server->gpu.api->close(&far->server->gpu);
+	free(far);
+}
+
+static const struct gpu_api far_api = {
+	.name = "forwarded",
+	.close = far_close,
+	.now_s = far_now_s,
+	.call = far_call,
+};
+
+int fake_forward_open(struct gpu *local, const struct forward_options *options, struct gpu **gpu,
+		      char *why)
+{
+	const struct gpu_options none = {0};
+	struct far_fake *far = calloc(1, sizeof(*far));
+	if (!far || fake_new(&none, false, &far->server, why) != GPU_OK) {
+		snprintf(why, GPU_WHY, "out of memory");
+		free(far);
+		return GPU_FAILED;
+	}
+	far->gpu.api = &far_api;
+	far->client = (struct fake *)local;
+	far->options = *options;
+	far->server->gpu.api = local->api;
+	far->server->planted = far->client->planted;
+	far->server->random.state = plan_random_next(&far->client->random);
+	fake_advance_to(far->server, fake_now_s(far->client));
+	const double ways_s[] = {far->client->planted.forward_shm_s,
+				 far->client->planted.forward_unix_s,
+				 far->client->planted.forward_tcp_s};
+	far->way_s = ways_s[options->transport];
+	*gpu = &far->gpu;
+	return GPU_OK;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calib/probe/forward.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calib/probe/channel.h"
+
+#define CALL_MOST_B (sizeof(struct forward_call) + GPU_ARGUMENT)
+
+struct forwarder {
+	struct forward_server server; /* control: this process's end */
+	pid_t process;
+	uint16_t port; /* in network order */
+};
+
+struct far {
+	struct gpu gpu;
+	struct forwarder *forwarder;
+	struct forward_options options;
+	struct channel channel;
+	double free_s; /* the emulated link is taken until then */
+	unsigned char *batch;
+	size_t batch_B, batch_count;
+	unsigned char *payload;
+};
+
+static int index_of(const char *word, const char *const *words, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(word, words[i]) == 0)
+			return i;
+	return -1;
+}
+
+int forward_transport_from(const char *word)
+{
+	static const char *const words[] = {"shm", "unix", "tcp"};
+	return index_of(word, words, 3);
+}
+
+int forward_mode_from(const char *word)
+{
+	static const char *const words[] = {"sync", "async", "batched"};
+	return index_of(word, words, 3);
+}
+
+bool forward_waits(enum forward_mode mode, const struct gpu_call *call)
+{
+	return mode == FORWARD_SYNC || call->kind == GPU_SYNC ||
+	       (call->kind == GPU_COPY && call->direction == GPU_D2H);
+}
+
+double forward_delivery_s(double *free_s, size_t size_B, double latency_s, double rate_Bps,
+			  double now_s)
+{
+	if (*free_s < now_s)
+		*free_s = now_s;
+	if (rate_Bps > 0)
+		*free_s += (double)size_B / rate_Bps;
+	return *free_s + latency_s;
+}
+
+/* ---- starting and stopping the second process ---- */
+
+static int give_why(char *why, const char *what)
+{
+	snprintf(why, GPU_WHY, "forwarding: %s: %s", what, strerror(errno));
+	return -1;
+}
+
+/* Rings that a fork shares; without them there is no transport shm. */
+static void make_rings(struct forward_server *server)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "/farwire-probe-%ld", (long)getpid());
+	int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (file < 0)
+		return;
+	shm_unlink(name);
+	if (ftruncate(file, 2 * sizeof(struct ring)) == 0) {
+		void *place = mmap(NULL, 2 * sizeof(struct ring), PROT_READ | PROT_WRITE,
+				   MAP_SHARED, file, 0);
+		if (place != MAP_FAILED) {
+			server->in = place;
+			server->out = server->in + 1;
+		}
+	}
+	close(file);
+}
+
+static void make_listener(struct forwarder *forwarder)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t size = sizeof(address);
+	int random = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	forwarder->server.listener = -1;
+	if (random >= 0 && listener >= 0 &&
+	    read(random, forwarder->server.token, sizeof(forwarder->server.token)) ==
+		    (ssize_t)sizeof(forwarder->server.token) &&
+	    bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 1) == 0 &&
+	    getsockname(listener, (struct sockaddr *)&address, &size) == 0) {
+		forwarder->server.listener = listener;
+		forwarder->port = address.sin_port;
+	} else if (listener >= 0) {
+		close(listener);
+	}
+	if (random >= 0)
+		close(random);
+}
+
+struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu_options *options,
+				  char *why)
+{
+	int ends[2];
+	struct forwarder *forwarder = calloc(1, sizeof(*forwarder));
+	if (!forwarder || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
+		give_why(why, "a socket");
+		free(forwarder);
+		return NULL;
+	}
+	make_rings(&forwarder->server);
+	make_listener(forwarder);
+	fflush(NULL);
+	forwarder->process = fork();
+	if (forwarder->process == 0) {
+		close(ends[0]);
+		signal(SIGINT, SIG_IGN); /* the probe says when to end */
+		forwarder->server.control = ends[1];
+		_exit(forward_serve(&forwarder->server, device, options));
+	}
+	close(ends[1]);
+	if (forwarder->server.listener >= 0)
+		close(forwarder->server.listener);
+	forwarder->server.control = ends[0];
+	if (forwarder->process < 0) {
+		give_why(why, "a second process");
+		forwarder_stop(forwarder);
+		return NULL;
+	}
+	return forwarder;
+}
+
+void forwarder_stop(struct forwarder *forwarder)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+	if (!forwarder)
+		return;
+	close(forwarder->server.control); /* its sign to end */
+	if (forwarder->process > 0) {
+		int tries = 0;
+		while (waitpid(forwarder->process, NULL, WNOHANG) == 0 && tries++ < 400)
+			nanosleep(&pause, NULL);
+		if (tries > 400) {
+			kill(forwarder->process, SIGKILL);
+			waitpid(forwarder->process, NULL, 0);
+		}
+	}
+	if (forwarder->server.in)
+		munmap(forwarder->server.in, 2 * sizeof(struct ring));
+	free(forwarder);
+}
+
+/* ---- calls ---- */
+
+static int broken(struct far *far)
+{
+	snprintf(far->gpu.why, GPU_WHY, "the forwarder stopped answering");
+	return GPU_FAILED;
+}
+
+static int receive_answer(struct far *far)
+{
+	struct forward_answer answer;
+	struct channel *channel = &far->channel;
+	if (channel_receive(channel, &answer, sizeof(answer), CHANNEL_WAIT_S) != 0 ||
+	    answer.why_B >= GPU_WHY || answer.payload_B > FORWARD_PAYLOAD_MOST ||
+	    channel_receive(channel, far->gpu.why, answer.why_B, CHANNEL_WAIT_S) != 0 ||
+	    channel_receive(channel, far->payload, (size_t)answer.payload_B, CHANNEL_WAIT_S) != 0)
+		return broken(far);
+	far->gpu.why[answer.why_B] = '\0';
+	channel_spin_until(answer.deliver_s);
+	return answer.code;
+}
+
+static int flush(struct far *far, size_t payload_B, bool answer)
+{
+	struct forward_message message = {
+		.command = FORWARD_CALLS,
+		.calls_count = (uint32_t)far->batch_count,
+		.answer = answer,
+		.body_B = far->batch_B,
+		.payload_B = payload_B,
+		.latency_s = far->options.latency_s,
+		.rate_Bps = far->options.rate_Bps,
+	};
+	const struct channel_part parts[] = {
+		{&message, sizeof(message)}, {far->batch, far->batch_B}, {far->payload, payload_B}};
+	message.deliver_s =
+		forward_delivery_s(&far->free_s, sizeof(message) + far->batch_B + payload_B,
+				   message.latency_s, message.rate_Bps, channel_now_s());
+	far->batch_count = far->batch_B = 0;
+	if (channel_send(&far->channel, parts, payload_B > 0 ? 3 : 2) != 0)
+		return broken(far);
+	return answer ? receive_answer(far) : GPU_OK;
+}
+
+static int far_call(struct gpu *gpu, const struct gpu_call *call)
+{
+	struct far *far = (struct far *)gpu;
+	bool copy = call->kind == GPU_COPY;
+	size_t payload_B = copy && call->direction == GPU_H2D ? call->size_B : 0;
+	if (copy && call->size_B > FORWARD_PAYLOAD_MOST) {
+		snprintf(gpu->why, GPU_WHY, "a payload is too large to be forwarded");
+		return GPU_WAIVED;
+	}
+	const struct forward_call record = {
+		.kind = (uint16_t)call->kind,
+		.direction = (uint16_t)call->direction,
+		.pageable = call->pageable,
+		.event = call->event,
+		.argument_B = (uint32_t)call->argument_B,
+		.size_B = call->size_B,
+		.spin_s = call->spin_s,
+	};
+	unsigned char *place = far->batch + far->batch_B;
+	memcpy(place, &record, sizeof(record));
+	memset(place + sizeof(record), 1, call->argument_B);
+	far->batch_B += sizeof(record) + call->argument_B;
+	far->batch_count++;
+	bool waits = forward_waits(far->options.mode, call);
+	if (!waits && payload_B == 0 && far->options.mode == FORWARD_BATCHED &&
+	    far->batch_count < far->options.batch)
+		return GPU_OK;
+	return flush(far, payload_B, waits);
+}
+
+static double far_now_s(struct gpu *gpu)
+{
+	(void)gpu;
+	return channel_now_s();
+}
+
+/* ---- opening and closing ---- */
+
+static int command(struct far *far, struct channel *channel, enum forward_command what)
+{
+	const struct forward_message message = {.command = what};
+	const struct channel_part part = {&message, sizeof(message)};
+	return channel_send(channel, &part, 1) == 0 ? GPU_OK : broken(far);
+}
+
+static void far_close(struct gpu *gpu)
+{
+	struct far *far = (struct far *)gpu;
+	if (far->channel.socket < 0)
+		command(far, &far->channel, FORWARD_LEAVE);
+	else if (far->channel.socket != far->forwarder->server.control)
+		close(far->channel.socket);
+	free(far->batch);
+	free(far->payload);
+	free(far);
+}
+
+static int connect_tcp(struct far *far)
+{
+	const struct forwarder *forwarder = far->forwarder;
+	const struct channel_part token = {forwarder->server.token,
+					   sizeof(forwarder->server.token)};
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = forwarder->port};
+	const int on = 1;
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	far->channel.socket = socket(AF_INET, SOCK_STREAM, 0);
+	if (far->channel.socket < 0 ||
+	    connect(far->channel.socket, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+	    setsockopt(far->channel.socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 ||
+	    channel_send(&far->channel, &token, 1) != 0)
+		return give_why(far->gpu.why, "TCP over loopback");
+	return 0;
+}
+
+static int choose_transport(struct far *far)
+{
+	struct forwarder *forwarder = far->forwarder;
+	struct channel control = {.socket = forwarder->server.control};
+	far->channel = control;
+	if (far->options.transport == FORWARD_UNIX)
+		return GPU_OK;
+	if (far->options.transport == FORWARD_SHM) {
+		if (!forwarder->server.in) {
+			snprintf(far->gpu.why, GPU_WHY, "no shared memory");
+			return GPU_WAIVED;
+		}
+		/* The server's "in" is this side's "out". */
+		far->channel = (struct channel){
+			.socket = -1, .in = forwarder->server.out, .out = forwarder->server.in};
+		return command(far, &control, FORWARD_TO_SHM);
+	}
+	if (forwarder->server.listener < 0) {
+		snprintf(far->gpu.why, GPU_WHY, "no TCP over loopback");
+		return GPU_WAIVED;
+	}
+	if (command(far, &control, FORWARD_TO_TCP) != GPU_OK)
+		return GPU_FAILED;
+	return connect_tcp(far) == 0 ? GPU_OK : GPU_FAILED;
+}
+
+static const struct gpu_api far_api = {
+	.name = "forwarded",
+	.close = far_close,
+	.now_s = far_now_s,
+	.call = far_call,
+};
+
+int forward_open(struct forwarder *forwarder, struct gpu *local,
+		 const struct forward_options *options, struct gpu **gpu, char *why)
+{
+	if (local && local->api == &gpu_fake)
+		return fake_forward_open(local, options, gpu, why);
+	if (!forwarder) {
+		snprintf(why, GPU_WHY, "the second process could not be started");
+		return GPU_WAIVED;
+	}
+	struct far *far = calloc(1, sizeof(*far));
+	if (far) {
+		far->gpu.api = &far_api;
+		far->forwarder = forwarder;
+		far->options = *options;
+		far->batch = malloc((FORWARD_BATCH_MOST + 1) * CALL_MOST_B);
+		far->payload = calloc(1, FORWARD_PAYLOAD_MOST);
+	}
+	if (!far || !far->batch || !far->payload) {
+		snprintf(why, GPU_WHY, "out of memory");
+		return GPU_FAILED;
+	}
+	int code = choose_transport(far);
+	if (code != GPU_OK) {
+		snprintf(why, GPU_WHY, "%s", far->gpu.why);
+		far_close(&far->gpu);
+	} else {
+		*gpu = &far->gpu;
+	}
+	return code;
+}

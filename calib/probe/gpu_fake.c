@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A device of planted parameters. It shares nothing with the simulator, so that
+ * finding again what was planted says something.
+ *
+ * Host calls let a clock run on by their costs; operations stand in a list until
+ * their times follow: from submission, from their stream, from events of others,
+ * from free engines. Behind a blocker nothing follows until it is released. */
+#include "calib/probe/fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_LAUNCHES_COUNT 96
+
+/* ---- calls ---- */
+
+static int call_launch(struct fake *fake, const struct gpu_call *call)
+{
+	const struct planted *planted = &fake->planted;
+	double cost_s = planted->launch_s + planted->launch_byte_spB * (double)call->argument_B;
+	if (call->kind == GPU_FIRST_LAUNCH) {
+		if (fake->first_launches_count++ >= FIRST_LAUNCHES_COUNT)
+			return GPU_ENOUGH;
+		cost_s = planted->first_launch_s;
+	}
+	fake_spend(fake, cost_s);
+	return fake_submit(fake, (struct fake_operation){
+					 .kind = FAKE_KERNEL,
+					 .stream = call->stream,
+					 .slot = call->kind == GPU_STAMP ? call->slot : -1,
+					 .engine = -1,
+					 .duration_s = planted->floor_s + call->spin_s,
+				 });
+}
+
+static int call_copy(struct fake *fake, const struct gpu_call *call)
+{
+	const struct planted *planted = &fake->planted;
+	static const struct {
+		enum planted_copy pinned, pageable;
+		int engine;
+	} rules[] = {
+		[GPU_H2D] = {PLANTED_H2D, PLANTED_H2D_PAGEABLE, 0},
+		[GPU_D2H] = {PLANTED_D2H, PLANTED_D2H_PAGEABLE, 1},
+		[GPU_D2D] = {PLANTED_D2D, PLANTED_D2D, -1},
+		[GPU_PEER] = {PLANTED_PEER, PLANTED_PEER, -1},
+	};
+	const double costs_s[] = {planted->copy_h2d_s, planted->copy_d2h_s, planted->copy_d2d_s,
+				  planted->copy_d2d_s};
+	if (call->direction == GPU_PEER && planted->gpus_count < 2) {
+		snprintf(fake->gpu.why, GPU_WHY, "one GPU: it has no peer");
+		return GPU_WAIVED;
+	}
+	enum planted_copy line =
+		call->pageable ? rules[call->direction].pageable : rules[call->direction].pinned;
+	fake_spend(fake, costs_s[call->direction]);
+	int code = fake_submit(
+		fake, (struct fake_operation){
+			      .kind = FAKE_COPY,
+			      .stream = call->stream,
+			      .slot = -1,
+			      .engine = rules[call->direction].engine,
+			      .duration_s = planted_copy_s(planted, line, (double)call->size_B),
+		      });
+	if (code == GPU_OK && (call->pageable || !call->async))
+		fake_wait_stream(fake, call->stream);
+	return code;
+}
+
+static double work_s(const struct fake *fake)
+{
+	const struct planted *planted = &fake->planted;
+	const struct gpu_work *work = &fake->work;
+	double one_s;
+	if (work->kind == GPU_GEMM) {
+		double peak = strcmp(work->type, "fp32") == 0   ? planted->fp32_flops
+			      : strcmp(work->type, "tf32") == 0 ? planted->tf32_flops
+			      : strcmp(work->type, "fp16") == 0 ? planted->fp16_flops
+								: planted->bf16_flops;
+		double flop = 2 * (double)work->m * (double)work->n * (double)work->k;
+		one_s = (flop + planted->half_work_flop) / peak;
+	} else {
+		double rate = (double)work->bytes_B <= planted->l2_B ? planted->l2_Bps
+								     : planted->memory_Bps;
+		one_s = (double)work->bytes_B / rate;
+	}
+	double repeats = (double)work->repeats;
+	return repeats * (one_s + planted->floor_s) +
+	       (repeats - 1) * (work->as_graph ? planted->graph_gap_s : planted->gap_s);
+}
+
+static int call_graph(struct fake *fake, const struct gpu_call *call)
+{
+	const struct planted *planted = &fake->planted;
+	bool graph = call->kind == GPU_GRAPH;
+	double nodes = (double)fake->nodes_count;
+	fake_spend(fake, graph ? planted->graph_launch_s + planted->graph_node_s * nodes
+			       : planted->launch_s);
+	return fake_submit(fake,
+			   (struct fake_operation){
+				   .kind = FAKE_KERNEL,
+				   .stream = call->stream,
+				   .slot = -1,
+				   .engine = -1,
+				   .duration_s = graph ? nodes * planted->floor_s +
+								 (nodes - 1) * planted->graph_gap_s
+						       : work_s(fake),
+			   });
+}
+
+static int call_event(struct fake *fake, const struct gpu_call *call)
+{
+	bool record = call->kind == GPU_RECORD;
+	fake_spend(fake, record ? fake->planted.record_s : fake->planted.wait_event_s);
+	if (record)
+		fake->events[call->event].open = true;
+	return fake_submit(fake, (struct fake_operation){
+					 .kind = record ? FAKE_RECORD : FAKE_WAIT,
+					 .stream = call->stream,
+					 .event = call->event,
+					 .slot = -1,
+					 .engine = -1,
+				 });
+}
+
+static int call_query(struct fake *fake, const struct gpu_call *call)
+{
+	bool pending = fake->events[call->event].open ||
+		       fake->events[call->event].time_s > fake_now_s(fake);
+	fake_spend(fake, pending ? fake->planted.query_pending_s : fake->planted.query_ready_s);
+	return GPU_OK;
+}
+
+/* Calls that cost the host some time and do nothing on the GPU. */
+static int call_plain(struct fake *fake, const struct gpu_call *call)
+{
+	static const size_t offsets[GPU_CALL_KINDS] = {
+		[GPU_GET] = offsetof(struct planted, get_s),
+		[GPU_MALLOC] = offsetof(struct planted, malloc_s),
+		[GPU_FREE] = offsetof(struct planted, free_s),
+		[GPU_MALLOC_ASYNC] = offsetof(struct planted, malloc_async_s),
+		[GPU_FREE_ASYNC] = offsetof(struct planted, free_async_s),
+		[GPU_CREATE_STREAM] = offsetof(struct planted, create_stream_s),
+		[GPU_DESTROY_STREAM] = offsetof(struct planted, create_stream_s),
+		[GPU_CREATE_EVENT] = offsetof(struct planted, create_event_s),
+		[GPU_DESTROY_EVENT] = offsetof(struct planted, create_event_s),
+	};
+	double cost_s;
+	memcpy(&cost_s, (const char *)&fake->planted + offsets[call->kind], sizeof(cost_s));
+	fake_spend(fake, cost_s);
+	return GPU_OK;
+}
+
+static int fake_call(struct gpu *gpu, const struct gpu_call *call)
+{
+	struct fake *fake = (struct fake *)gpu;
+	fake->calls_count++;
+	if (fake->planted.fail_after_count > 0 &&
+	    (double)fake->calls_count > fake->planted.fail_after_count) {
+		snprintf(gpu->why, GPU_WHY, "the planted failure, after %.0f calls",
+			 fake->planted.fail_after_count);
+		return GPU_FAILED;
+	}
+	switch (call->kind) {
+	case GPU_LAUNCH:
+	case GPU_FIRST_LAUNCH:
+	case GPU_STAMP:
+		return call_launch(fake, call);
+	case GPU_COPY:
+		return call_copy(fake, call);
+	case GPU_MEMSET:
+		fake_spend(fake, fake->planted.memset_s);
+		return fake_submit(
+			fake, (struct fake_operation){
+				      .kind = FAKE_COPY,
+				      .stream = call->stream,
+				      .slot = -1,
+				      .engine = -1,
+				      .duration_s = planted_copy_s(&fake->planted, PLANTED_MEMSET,
+								   (double)call->size_B),
+			      });
+	case GPU_RECORD:
+	case GPU_WAIT_EVENT:
+		return call_event(fake, call);
+	case GPU_QUERY:
+		return call_query(fake, call);
+	case GPU_SYNC:
+		fake_spend(fake, fake->planted.sync_s);
+		fake_wait_stream(fake, call->stream);
+		return GPU_OK;
+	case GPU_GRAPH:
+	case GPU_WORK:
+		return call_graph(fake, call);
+	default:
+		return call_plain(fake, call);
+	}
+}
+
+/* ---- the rest ---- */
+
+static double fake_clock(struct gpu *gpu)
+{
+	struct fake *fake = (struct fake *)gpu;
+	if (!fake->real)
+		fake_spend(fake, fake->planted.host_read_s);
+	return fake_now_s(fake);
+}
+
+static int fake_block(struct gpu *gpu, int stream, double timeout_s)
+{
+	struct fake *fake = (struct fake *)gpu;
+	fake_spend(fake, fake->planted.launch_s);
+	fake->blocked = true;
+	fake->released_s = -1;
+	fake->blocked_from_s = fake_now_s(fake) + fake->planted.launch_latency_s;
+	fake->block_timeout_s = timeout_s;
+	return fake_submit(fake,
+			   (struct fake_operation){
+				   .kind = FAKE_BLOCK, .stream = stream, .slot = -1, .engine = -1});
+}
+
+static int fake_release(struct gpu *gpu)
+{
+	struct fake *fake = (struct fake *)gpu;
+	if (fake->blocked && fake->released_s < 0) {
+		fake->released_s = fake_now_s(fake);
+		fake_know_all(fake);
+	}
+	fake->blocked = false;
+	return GPU_OK;
+}
+
+static int fake_finish(struct gpu *gpu)
+{
+	struct fake *fake = (struct fake *)gpu;
+	fake_give_up_block(fake);
+	for (size_t i = 0; i < GPU_STREAMS; i++)
+		fake_advance_to(fake, fake->streams[i].end_s);
+	fake_drop_done(fake);
+	return GPU_OK;
+}
+
+static int fake_elapsed(struct gpu *gpu, int from_event, int to_event, double *time_s)
+{
+	const struct fake *fake = (const struct fake *)gpu;
+	*time_s = fake->events[to_event].time_s - fake->events[from_event].time_s;
+	return GPU_OK;
+}
+
+static int fake_stamps(struct gpu *gpu, int slot, double *begin_s, double *end_s)
+{
+	const struct fake *fake = (const struct fake *)gpu;
+	*begin_s = fake->stamps[slot].begin_s;
+	*end_s = fake->stamps[slot].end_s;
+	return GPU_OK;
+}
+
+static int fake_sync_clocks(struct gpu *gpu, double *change_s)
+{
+	struct fake *fake = (struct fake *)gpu;
+	fake_spend(fake, 20e-6);
+	*change_s = fake_noisy(fake, fake->planted.offset_drift_s);
+	return GPU_OK;
+}
+
+static int fake_timer_step(struct gpu *gpu, double *step_s)
+{
+	struct fake *fake = (struct fake *)gpu;
+	fake_spend(fake, fake->planted.launch_s);
+	*step_s = fake->planted.gpu_step_s;
+	return GPU_OK;
+}
+
+static int fake_wait_mode(struct gpu *gpu, enum gpu_wait mode)
+{
+	((struct fake *)gpu)->wait = mode;
+	return GPU_OK;
+}
+
+static int fake_graph_make(struct gpu *gpu, size_t nodes_count)
+{
+	((struct fake *)gpu)->nodes_count = nodes_count;
+	return GPU_OK;
+}
+
+static int fake_work_make(struct gpu *gpu, const struct gpu_work *work)
+{
+	((struct fake *)gpu)->work = *work;
+	return GPU_OK;
+}
+
+static int fake_collective(struct gpu *gpu, const struct gpu_collective *what, double *time_s)
+{
+	struct fake *fake = (struct fake *)gpu;
+	const struct planted *planted = &fake->planted;
+	if (planted->gpus_count < (double)what->ranks) {
+		snprintf(gpu->why, GPU_WHY, "one GPU: NCCL refuses two ranks on one GPU");
+		return GPU_WAIVED;
+	}
+	*time_s = fake_noisy(fake, planted->collective_latency_s +
+					   (double)what->size_B / planted->collective_Bps);
+	fake_advance_to(fake, fake_now_s(fake) + (double)what->repeats * *time_s);
+	return GPU_OK;
+}
+
+static void fake_describe(struct gpu *gpu, struct gpu_facts *facts)
+{
+	const struct fake *fake = (const struct fake *)gpu;
+	*facts = (struct gpu_facts){
+		.name = "Fake GPU",
+		.driver = "0",
+		.cuda = "0.0",
+		.compute = "0.0",
+		.multiprocessors_count = 100,
+		.memory_B = fake->planted.memory_B,
+		.l2_B = fake->planted.l2_B,
+		.gpus_count = fake->planted.gpus_count,
+	};
+	if (fake->real)
+		snprintf(facts->name, sizeof(facts->name), "Spinning CPU");
+}
+
+static void fake_close(struct gpu *gpu)
+{
+	free(((struct fake *)gpu)->operations);
+	free(gpu);
+}
+
+int fake_new(const struct gpu_options *options, bool real, struct fake **fake, char *why)
+{
+	*fake = calloc(1, sizeof(**fake));
+	if (!*fake) {
+		snprintf(why, GPU_WHY, "out of memory");
+		return GPU_FAILED;
+	}
+	if (planted_read(&(*fake)->planted, options->parameters, why, GPU_WHY) != 0) {
+		free(*fake);
+		return GPU_FAILED;
+	}
+	if ((*fake)->planted.absent_count > 0) {
+		snprintf(why, GPU_WHY, "the planted parameters say that there is no GPU");
+		free(*fake);
+		return GPU_WAIVED;
+	}
+	(*fake)->real = real;
+	(*fake)->zero_s = real ? fake_real_s() : 0;
+	(*fake)->random.state = (uint64_t)(*fake)->planted.seed_count;
+	(*fake)->released_s = -1;
+	if (real) { /* the real host has noise of its own */
+		(*fake)->planted.sigma_ratio = 0;
+		(*fake)->planted.outlier_rate_ratio = 0;
+	}
+	return GPU_OK;
+}
+
+static int open_with(const struct gpu_options *options, const struct gpu_api *api, struct gpu **gpu,
+		     char *why)
+{
+	struct fake *fake;
+	int code = fake_new(options, api == &gpu_spin, &fake, why);
+	if (code == GPU_OK) {
+		fake->gpu.api = api;
+		*gpu = &fake->gpu;
+	}
+	return code;
+}
+
+static int fake_open(const struct gpu_options *options, struct gpu **gpu, char *why)
+{
+	return open_with(options, &gpu_fake, gpu, why);
+}
+
+static int spin_open(const struct gpu_options *options, struct gpu **gpu, char *why)
+{
+	return open_with(options, &gpu_spin, gpu, why);
+}
+
+#define FAKE_FUNCTIONS                                                                             \
+	.close = fake_close, .describe = fake_describe, .now_s = fake_clock, .call = fake_call,    \
+	.block = fake_block, .release = fake_release, .finish = fake_finish,                       \
+	.elapsed = fake_elapsed, .stamps = fake_stamps, .sync_clocks = fake_sync_clocks,           \
+	.timer_step = fake_timer_step, .wait_mode = fake_wait_mode, .graph_make = fake_graph_make, \
+	.work_make = fake_work_make, .collective = fake_collective
+
+const struct gpu_api gpu_fake = {
+	.name = "fake",
+	.help = "planted parameters and a clock of its own; --plant FILE",
+	.open = fake_open,
+	FAKE_FUNCTIONS,
+};
+const struct gpu_api gpu_spin = {
+	.name = "spin",
+	.help = "no GPU: kernels are waits of the planted times on the real clock",
+	.open = spin_open,
+	FAKE_FUNCTIONS,
+};

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* farwire-probe: measures what a machine's GPU, its driver and its links do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calib/probe/run.h"
+
+#define ONLY_MOST    16
+#define SKIPPED      77
+#define QUICK_PASSES 3
+#define QUICK_S      110
+#define FULL_PASSES  10
+#define FULL_S       1140
+
+static const char usage[] =
+	"usage: farwire-probe [--quick | --full] [--only GLOB]... [--budget SECONDS]\n"
+	"                     [--passes N] [--seed N] [-o FILE | --continue FILE] [-q]\n"
+	"                     [--device NAME] [--gpu N] [--plant FILE]\n"
+	"       farwire-probe --list | --help\n"
+	"\n"
+	"Measures this machine's GPU, driver and links, and writes every sample as a\n"
+	"line of JSON, to standard output or FILE, which must not exist yet.\n"
+	"\n"
+	"  --quick         three passes in at most two minutes (if not told otherwise)\n"
+	"  --full          ten passes, more sizes, at most twenty minutes\n"
+	"  --only GLOB     these tests alone: a name of --list, or with its variants, as\n"
+	"                  'copy.h2d.pinned.*'\n"
+	"  --budget S      seconds of measuring\n"
+	"  --passes N      how often everything is measured\n"
+	"  --seed N        of the order of the tests and the random sizes (1)\n"
+	"  --continue FILE goes on with an interrupted run\n"
+	"  --device NAME   another device than this program's first:\n";
+
+struct options {
+	struct run_options run;
+	const char *only[ONLY_MOST];
+	const char *output, *resume;
+	bool full, list, help;
+	const struct gpu_api *device;
+	struct gpu_options gpu;
+};
+
+/* ---- words ---- */
+
+static int wrong(const char *word, const char *why)
+{
+	fprintf(stderr, "farwire-probe: %s: %s (--help tells more)\n", word, why);
+	return 2;
+}
+
+static int take_number(const char *option, const char *text, double least, double most, bool whole,
+		       double *number)
+{
+	char *end;
+	*number = strtod(text, &end);
+	if (end == text || *end || !(*number >= least && *number <= most) ||
+	    (whole && *number > (double)(uint64_t)*number)) {
+		fprintf(stderr, "farwire-probe: %s %s: not a %snumber from %.9g to %.9g\n", option,
+			text, whole ? "whole " : "", least, most);
+		return 2;
+	}
+	return 0;
+}
+
+static int take_device(const char *name, struct options *options)
+{
+	for (size_t i = 0; gpu_devices[i]; i++)
+		if (strcmp(gpu_devices[i]->name, name) == 0) {
+			options->device = gpu_devices[i];
+			return 0;
+		}
+	return wrong(name, "no device of this program");
+}
+
+static int take_value(const char *option, const char *value, struct options *options)
+{
+	double number = 0;
+	int code = 0;
+	if (strcmp(option, "--only") == 0) {
+		if (options->run.only_count == ONLY_MOST)
+			return wrong(option, "too many of them");
+		options->only[options->run.only_count++] = value;
+	} else if (strcmp(option, "--budget") == 0) {
+		code = take_number(option, value, 0.01, 1e6, false, &options->run.budget_s);
+	} else if (strcmp(option, "--passes") == 0) {
+		code = take_number(option, value, 1, 1000, true, &number);
+		options->run.passes = (size_t)number;
+	} else if (strcmp(option, "--seed") == 0) {
+		code = take_number(option, value, 0, 9e15, true, &number);
+		options->run.seed = (uint64_t)number;
+	} else if (strcmp(option, "--gpu") == 0) {
+		code = take_number(option, value, 0, 1000, true, &number);
+		options->gpu.index = (int)number;
+	} else if (strcmp(option, "-o") == 0) {
+		options->output = value;
+	} else if (strcmp(option, "--continue") == 0) {
+		options->resume = value;
+	} else if (strcmp(option, "--plant") == 0) {
+		options->gpu.parameters = value;
+	} else if (strcmp(option, "--device") == 0) {
+		code = take_device(value, options);
+	} else {
+		code = wrong(option, "no option of this program");
+	}
+	return code;
+}
+
+static int take_words(int count, char **words, struct options *options)
+{
+	for (int i = 1; i < count; i++) {
+		const char *word = words[i];
+		if (strcmp(word, "--quick") == 0) {
+			options->full = false;
+		} else if (strcmp(word, "--full") == 0) {
+			options->full = true;
+		} else if (strcmp(word, "--list") == 0) {
+			options->list = true;
+		} else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+			options->help = true;
+		} else if (strcmp(word, "-q") == 0 || strcmp(word, "--quiet") == 0) {
+			options->run.quiet = true;
+		} else if (word[0] != '-' || i + 1 == count) {
+			return wrong(word, word[0] != '-'    ? "no word of this program"
+					   : word[1] == '\0' ? "no option of this program"
+							     : "unknown, or lacks its value");
+		} else {
+			int code = take_value(word, words[++i], options);
+			if (code != 0)
+				return code;
+		}
+	}
+	if (options->output && options->resume)
+		return wrong("-o", "--continue says the file already");
+	return 0;
+}
+
+static int print_help(void)
+{
+	fputs(usage, stdout);
+	for (size_t i = 0; gpu_devices[i]; i++)
+		printf("                    %-6s %s\n", gpu_devices[i]->name, gpu_devices[i]->help);
+	printf("  --gpu N         which of several GPUs (0)\n"
+	       "  --plant FILE    parameters of a device that is not real\n"
+	       "  -q              no progress\n"
+	       "\n"
+	       "Ends with 0; 1 after a failure, an interruption or a drift over 3 %%; 2 for\n"
+	       "wrong words; 77 without a GPU.\n");
+	return fflush(stdout) == 0 ? 0 : 1;
+}
+
+static int print_list(void)
+{
+	for (size_t i = 0; probes[i]; i++)
+		printf("%-3s %-11s %s\n", probes[i]->id, probes[i]->test, probes[i]->help);
+	return fflush(stdout) == 0 ? 0 : 1;
+}
+
+/* ---- the recording's start ---- */
+
+static void put_gpu(struct json *json, void *context)
+{
+	const struct gpu_facts *facts = context;
+	json_object(json, "gpu");
+	json_word(json, "name", facts->name);
+	json_word(json, "driver", facts->driver);
+	json_word(json, "cuda", facts->cuda);
+	json_word(json, "compute", facts->compute);
+	json_number(json, "multiprocessors", facts->multiprocessors_count);
+	json_number(json, "memory_B", facts->memory_B);
+	json_number(json, "l2_B", facts->l2_B);
+	if (facts->pcie_width > 0) {
+		json_number(json, "pcie_generation", facts->pcie_generation);
+		json_number(json, "pcie_width", facts->pcie_width);
+	}
+	json_number(json, "clock_Hz", facts->clock_Hz);
+	json_number(json, "gpus", facts->gpus_count);
+	json_word(json, "throttle", facts->throttle);
+	json_close(json);
+}
+
+static int create(struct record *record, struct options *options, struct bench *bench)
+{
+	const struct record_start start = {
+		.tool = "farwire-probe",
+		.mode = options->full ? "full" : "quick",
+		.seed = options->run.seed,
+		.passes = options->run.passes,
+		.more = put_gpu,
+		.context = &bench->facts,
+	};
+	return record_create(record, options->output, &start);
+}
+
+/* What line 1 says overrides the words: it is the same run. */
+static int resume(struct record *record, struct options *options, const struct bench *bench)
+{
+	struct record_found found;
+	if (record_continue(record, options->resume, &found) != 0)
+		return -1;
+	if (strcmp(found.tool, "farwire-probe") != 0 ||
+	    strcmp(found.device, bench->facts.name) != 0) {
+		snprintf(record->why, sizeof(record->why),
+			 "%.60s: was recorded by %.30s on \"%.60s\", this is \"%.60s\"",
+			 options->resume, found.tool, found.device, bench->facts.name);
+		return -1;
+	}
+	options->run.seed = found.seed;
+	options->run.passes = found.passes;
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int probe_device(struct options *options, struct bench *bench)
+{
+	struct record record = {.file = -1};
+	struct plan plan = {0};
+	int code = 1;
+	if ((options->resume ? resume(&record, options, bench) : 0) != 0) {
+		fprintf(stderr, "farwire-probe: %s\n", record.why);
+	} else if (record.ended) {
+		fprintf(stderr, "farwire-probe: %s came to its end already\n", options->resume);
+		code = 0;
+	} else if (run_plan(bench, &options->run, &plan) == 0) {
+		if (plan.count == 0)
+			code = wrong("--only", "no test is called so; --list tells their names");
+		else if (!options->resume && create(&record, options, bench) != 0)
+			fprintf(stderr, "farwire-probe: %s\n", record.why);
+		else
+			code = run_all(bench, &options->run, &plan, &record);
+	}
+	plan_free(&plan);
+	if (record_close(&record) != 0 && code == 0)
+		code = 1;
+	return code;
+}
+
+static int open_device(struct options *options)
+{
+	struct bench bench = {.full = options->full};
+	char why[GPU_WHY] = "";
+	struct gpu *gpu = NULL;
+	/* Before the device: CUDA does not survive a fork. */
+	if (options->device != &gpu_fake)
+		bench.forwarder = forwarder_start(options->device, &options->gpu, why);
+	int code = options->device->open(&options->gpu, &gpu, why);
+	if (code != GPU_OK) {
+		fprintf(stderr, "farwire-probe: %s\n", why);
+		code = code == GPU_WAIVED ? SKIPPED : 1;
+	} else {
+		code = bench_open(&bench, gpu);
+		if (code == GPU_OK)
+			code = probe_device(options, &bench);
+		else
+			fprintf(stderr, "farwire-probe: %s\n", bench.why);
+		gpu->api->close(gpu);
+	}
+	forwarder_stop(bench.forwarder);
+	return code;
+}
+
+/* The mode of a recording that goes on decides over its plan, so it is looked up
+ * before anything else. */
+static int find_mode(struct options *options)
+{
+	struct record record;
+	struct record_found found;
+	if (!options->resume)
+		return 0;
+	int code = record_continue(&record, options->resume, &found);
+	if (code != 0)
+		fprintf(stderr, "farwire-probe: %s\n", record.why);
+	record_close(&record);
+	options->full = strcmp(found.mode, "full") == 0;
+	return code == 0 ? 0 : 2;
+}
+
+int main(int count, char **words)
+{
+	struct options options = {.device = gpu_devices[0], .run = {.seed = 1}};
+	options.run.only = options.only;
+	int code = take_words(count, words, &options);
+	if (code != 0)
+		return code;
+	if (options.help)
+		return print_help();
+	if (options.list)
+		return print_list();
+	if (find_mode(&options) != 0)
+		return 2;
+	if (options.run.passes == 0)
+		options.run.passes = options.full ? FULL_PASSES : QUICK_PASSES;
+	if (options.run.budget_s <= 0)
+		options.run.budget_s = options.full ? FULL_S : QUICK_S;
+	run_catch_signals();
+	return open_device(&options);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parameters planted in a fake device (planted.def), read from a file of
+ * lines `key = value`, # starting a comment. Times of copies are segments:
+ *
+ *   copy.h2d.pinned = 0:4e-6:0 32768:4.2e-6:4e-11
+ *
+ * from 0 bytes on 4 us, from 32 KiB on 4.2 us and 0.04 ns a byte.
+ */
+#ifndef FARWIRE_CALIB_PROBE_PLANTED_H
+#define FARWIRE_CALIB_PROBE_PLANTED_H
+
+#include <stddef.h>
+
+#define PLANTED_SEGMENTS 5
+
+struct planted_line {
+	struct {
+		double from_B, start_s, byte_spB;
+	} segments[PLANTED_SEGMENTS];
+	size_t count;
+};
+
+enum planted_copy {
+	PLANTED_H2D,
+	PLANTED_D2H,
+	PLANTED_H2D_PAGEABLE,
+	PLANTED_D2H_PAGEABLE,
+	PLANTED_D2D,
+	PLANTED_PEER,
+	PLANTED_MEMSET,
+	PLANTED_COPIES,
+};
+
+struct planted {
+#define PLANT(key, field, preset) double field;
+#include "calib/probe/planted.def"
+#undef PLANT
+	struct planted_line copies[PLANTED_COPIES];
+};
+
+/* The presets, then what the file says (NULL: nothing); -1 and the reason with
+ * its line. */
+int planted_read(struct planted *planted, const char *path, char *why, size_t room);
+double planted_copy_s(const struct planted *planted, enum planted_copy copy, double size_B);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A1: the host's time in each call, with an idle stream and behind a blocker, the
+ * launch queue never full. */
+#include <string.h>
+
+#include "calib/probe/probe.h"
+
+#define CALLS_BEHIND_COUNT 200 /* then the blocker is released */
+/* Of a process's 96 kernels for it, for each of 10 passes or 3. */
+#define FIRST_FULL_COUNT  9
+#define FIRST_QUICK_COUNT 30
+#define SMALL_B           4096
+
+struct row {
+	const char *name;
+	struct gpu_call call;
+	bool idle, blocked;
+	enum gpu_call_kind before, after; /* not timed; GPU_CALL_KINDS: none */
+};
+
+#define NONE GPU_CALL_KINDS
+static const struct row rows[] = {
+	{"launch", {.kind = GPU_LAUNCH}, true, true, NONE, NONE},
+	{"copy_h2d",
+	 {.kind = GPU_COPY, .direction = GPU_H2D, .async = true, .size_B = SMALL_B},
+	 true,
+	 true,
+	 NONE,
+	 NONE},
+	{"copy_d2h",
+	 {.kind = GPU_COPY, .direction = GPU_D2H, .async = true, .size_B = SMALL_B},
+	 true,
+	 true,
+	 NONE,
+	 NONE},
+	{"memset", {.kind = GPU_MEMSET, .size_B = SMALL_B}, true, true, NONE, NONE},
+	{"record", {.kind = GPU_RECORD}, true, true, NONE, NONE},
+	{"wait_event", {.kind = GPU_WAIT_EVENT, .event = 2}, true, true, NONE, NONE},
+	{"query_ready", {.kind = GPU_QUERY}, true, false, NONE, NONE},
+	{"query_pending", {.kind = GPU_QUERY}, false, true, GPU_RECORD, NONE},
+	{"sync_idle", {.kind = GPU_SYNC}, true, false, NONE, NONE},
+	{"malloc", {.kind = GPU_MALLOC, .size_B = 1 << 20}, true, false, NONE, GPU_FREE},
+	{"free", {.kind = GPU_FREE, .size_B = 1 << 20}, true, false, GPU_MALLOC, NONE},
+	{"malloc_async",
+	 {.kind = GPU_MALLOC_ASYNC, .size_B = 1 << 20},
+	 true,
+	 false,
+	 NONE,
+	 GPU_FREE_ASYNC},
+	{"free_async",
+	 {.kind = GPU_FREE_ASYNC, .size_B = 1 << 20},
+	 true,
+	 false,
+	 GPU_MALLOC_ASYNC,
+	 NONE},
+	{"create_stream", {.kind = GPU_CREATE_STREAM}, true, false, NONE, GPU_DESTROY_STREAM},
+	{"create_event", {.kind = GPU_CREATE_EVENT}, true, false, NONE, GPU_DESTROY_EVENT},
+	{"get", {.kind = GPU_GET}, true, false, NONE, NONE},
+	{"graph_launch", {.kind = GPU_GRAPH}, true, false, NONE, NONE},
+	{"first_launch", {.kind = GPU_FIRST_LAUNCH}, true, false, NONE, NONE},
+};
+#define ROWS_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+static void add_launches(const struct probe *probe, const char *stream, struct plan *plan)
+{
+	static const struct {
+		double size_B;
+		bool held_out;
+	} sizes[] = {{0, false},    {64, false},  {256, false}, {512, true},
+		     {1024, false}, {2048, true}, {4096, false}};
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct plan_point point = probe_point(probe);
+		plan_point_is(&point, "call", "launch");
+		plan_point_is(&point, "stream", stream);
+		plan_point_at(&point, "argument_B", sizes[i].size_B);
+		point.interval_ratio = 0.02;
+		point.held_out = sizes[i].held_out;
+		plan_add(plan, &point);
+	}
+}
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	(void)random;
+	add_launches(probe, "idle", plan);
+	add_launches(probe, "blocked", plan);
+	for (size_t i = 1; i < ROWS_COUNT; i++)
+		for (int blocked = 0; blocked < 2; blocked++) {
+			struct plan_point point = probe_point(probe);
+			plan_point_is(&point, "call", rows[i].name);
+			plan_point_is(&point, "stream", blocked ? "blocked" : "idle");
+			point.interval_ratio = 0.02;
+			if (rows[i].call.kind == GPU_FIRST_LAUNCH)
+				point.most = bench->full ? FIRST_FULL_COUNT : FIRST_QUICK_COUNT;
+			if (blocked ? rows[i].blocked : rows[i].idle)
+				plan_add(plan, &point);
+		}
+}
+
+static const struct row *row_of(const struct plan_point *point)
+{
+	const char *name = plan_point_word(point, "call");
+	size_t i = 0;
+	while (strcmp(rows[i].name, name) != 0)
+		i++;
+	return &rows[i];
+}
+
+static bool is_blocked(const struct plan_point *point)
+{
+	return strcmp(plan_point_word(point, "stream"), "blocked") == 0;
+}
+
+static int begin(struct bench *bench, const struct plan_point *point)
+{
+	const struct gpu_call record = {.kind = GPU_RECORD, .event = 2};
+	int code = bench_call(bench, &record);
+	bench->count = 0;
+	if (code == GPU_OK && row_of(point)->call.kind == GPU_GRAPH)
+		code = bench_code(bench, bench->gpu, bench->gpu->api->graph_make(bench->gpu, 1));
+	if (code == GPU_OK)
+		code = bench_finish(bench);
+	return code;
+}
+
+/* One call that is not timed. */
+static int beside(struct bench *bench, const struct row *row, enum gpu_call_kind kind)
+{
+	struct gpu_call call = row->call;
+	call.kind = kind;
+	return kind == NONE ? GPU_OK : bench_call(bench, &call);
+}
+
+static int keep_blocked(struct bench *bench)
+{
+	int code = GPU_OK;
+	if (bench->count++ % CALLS_BEHIND_COUNT != 0)
+		return GPU_OK;
+	if (bench->count > 1)
+		code = bench_release(bench);
+	if (code == GPU_OK)
+		code = bench_finish(bench);
+	return code == GPU_OK ? bench_block(bench) : code;
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	const struct row *row = row_of(point);
+	struct gpu_call call = row->call;
+	call.argument_B = (size_t)plan_point_number(point, "argument_B", 0);
+	int code = is_blocked(point) ? keep_blocked(bench) : bench_finish(bench);
+	if (code == GPU_OK)
+		code = beside(bench, row, row->before);
+	if (code == GPU_OK)
+		code = bench_time(bench, &call, value);
+	if (code == GPU_OK)
+		code = beside(bench, row, row->after);
+	return code;
+}
+
+static void end(struct bench *bench)
+{
+	bench_release(bench);
+	bench_finish(bench);
+}
+
+const struct probe probe_call = {
+	.id = "A1",
+	.test = "call",
+	.help = "the host's time in each call",
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+	.end = end,
+};

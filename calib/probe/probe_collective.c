@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* X1: NCCL's collectives among all GPUs of the machine, timed as nccl-tests does:
+ * the host's time for many, in place, over their number. */
+#include "calib/probe/probe.h"
+
+#define REPEATS_COUNT 10
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter",
+					    "broadcast"};
+	double ranks = bench->facts.gpus_count < 2 ? 2 : bench->facts.gpus_count;
+	(void)random;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		for (double size_B = 1024; size_B <= 0x1p28; size_B *= bench->full ? 2 : 4) {
+			struct plan_point point = probe_point(probe);
+			plan_point_is(&point, "collective", names[i]);
+			plan_point_is(&point, "library", "nccl");
+			plan_point_at(&point, "size_B", size_B);
+			plan_point_at(&point, "ranks", ranks);
+			point.interval_ratio = 0.02;
+			plan_add(plan, &point);
+		}
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	const struct gpu_collective what = {
+		.collective = plan_point_word(point, "collective"),
+		.size_B = (size_t)plan_point_number(point, "size_B", 1),
+		.ranks = (size_t)plan_point_number(point, "ranks", 2),
+		.repeats = REPEATS_COUNT,
+	};
+	return bench_code(bench, bench->gpu, bench->gpu->api->collective(bench->gpu, &what, value));
+}
+
+const struct probe probe_collective = {
+	.id = "X1",
+	.test = "collective",
+	.help = "NCCL's collectives, where there are two GPUs or more",
+	.add = add,
+	.sample = sample,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* M1: copies. Latency: the host's time from the call until the data are there.
+ * Rate: the time of one of many, those that need no host behind a blocker. */
+#include <math.h>
+#include <string.h>
+
+#include "calib/probe/probe.h"
+
+#define REPEATS_MOST 16
+#define SPAN_B       ((size_t)256 << 20) /* moved in one sample of a rate, at most */
+
+struct row {
+	const char *direction, *memory, *call, *measure;
+	struct gpu_call what;
+};
+#define COPY(dir, pageable_, async_)                                                               \
+	{                                                                                          \
+		.kind = GPU_COPY, .direction = (dir), .pageable = (pageable_), .async = (async_)   \
+	}
+static const struct row rows[] = {
+	{"h2d", "pinned", "sync", "latency", COPY(GPU_H2D, false, false)},
+	{"h2d", "pinned", "async", "latency", COPY(GPU_H2D, false, true)},
+	{"h2d", "pageable", "sync", "latency", COPY(GPU_H2D, true, false)},
+	{"h2d", "pageable", "async", "latency", COPY(GPU_H2D, true, true)},
+	{"d2h", "pinned", "sync", "latency", COPY(GPU_D2H, false, false)},
+	{"d2h", "pinned", "async", "latency", COPY(GPU_D2H, false, true)},
+	{"d2h", "pageable", "sync", "latency", COPY(GPU_D2H, true, false)},
+	{"d2h", "pageable", "async", "latency", COPY(GPU_D2H, true, true)},
+	{"d2d", "device", "async", "latency", COPY(GPU_D2D, false, true)},
+	{"memset", "device", "async", "latency", {.kind = GPU_MEMSET, .async = true}},
+	{"h2d", "pinned", "async", "rate", COPY(GPU_H2D, false, true)},
+	{"d2h", "pinned", "async", "rate", COPY(GPU_D2H, false, true)},
+	{"h2d", "pageable", "sync", "rate", COPY(GPU_H2D, true, false)},
+	{"d2h", "pageable", "sync", "rate", COPY(GPU_D2H, true, false)},
+	{"d2d", "device", "async", "rate", COPY(GPU_D2D, false, true)},
+	{"memset", "device", "async", "rate", {.kind = GPU_MEMSET, .async = true}},
+	{"peer", "device", "async", "rate", COPY(GPU_PEER, false, true)},
+};
+
+static void add_size(const struct probe *probe, struct plan *plan, const struct row *row,
+		     double size_B, bool held_out)
+{
+	struct plan_point point = probe_point(probe);
+	plan_point_is(&point, "direction", row->direction);
+	plan_point_is(&point, "memory", row->memory);
+	plan_point_is(&point, "call", row->call);
+	plan_point_is(&point, "measure", row->measure);
+	plan_point_at(&point, "size_B", size_B);
+	point.interval_ratio = row->measure[0] == 'l' ? 0.02 : 0;
+	point.held_out = held_out;
+	plan_add(plan, &point);
+}
+
+/* Powers of two, around 64 KiB each neighbour, random sizes in each octave, one
+ * of them held out. */
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool latency = rows[i].measure[0] == 'l';
+		double most_B = bench->full ? 0x1p30 : latency ? 0x1p24 : 0x1p28;
+		for (double size_B = 1; size_B <= most_B; size_B *= 2) {
+			add_size(probe, plan, &rows[i], size_B, false);
+			if (size_B < 256 || size_B * 2 > most_B)
+				continue;
+			if (bench->full)
+				add_size(probe, plan, &rows[i],
+					 floor(size_B * (1 + plan_random_part(random))), false);
+			if (bench->full || !latency)
+				add_size(probe, plan, &rows[i],
+					 floor(size_B * (1 + plan_random_part(random))), true);
+		}
+		if (bench->full || !latency) {
+			add_size(probe, plan, &rows[i], 65535, false);
+			add_size(probe, plan, &rows[i], 65537, false);
+		}
+	}
+}
+
+static const struct row *row_of(const struct plan_point *point)
+{
+	size_t i = 0;
+	while (strcmp(rows[i].direction, plan_point_word(point, "direction")) != 0 ||
+	       strcmp(rows[i].memory, plan_point_word(point, "memory")) != 0 ||
+	       strcmp(rows[i].call, plan_point_word(point, "call")) != 0 ||
+	       strcmp(rows[i].measure, plan_point_word(point, "measure")) != 0)
+		i++;
+	return &rows[i];
+}
+
+static int sample_latency(struct bench *bench, const struct gpu_call *call, double *value)
+{
+	int code = bench_finish(bench);
+	double start_s = bench_now_s(bench);
+	if (code == GPU_OK)
+		code = bench_call(bench, call);
+	if (code == GPU_OK && call->async)
+		code = bench_call(bench, &(struct gpu_call){.kind = GPU_SYNC});
+	*value = bench_now_s(bench) - start_s - bench->clock_cost_s;
+	return code;
+}
+
+static int sample_on_host(struct bench *bench, const struct gpu_call *call, size_t repeats,
+			  double *value)
+{
+	int code = bench_finish(bench);
+	double start_s = bench_now_s(bench);
+	for (size_t i = 0; i < repeats && code == GPU_OK; i++)
+		code = bench_call(bench, call);
+	*value = (bench_now_s(bench) - start_s - bench->clock_cost_s) / (double)repeats;
+	return code;
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	const struct row *row = row_of(point);
+	struct gpu_call call = row->what;
+	call.size_B = (size_t)plan_point_number(point, "size_B", 1);
+	size_t repeats = SPAN_B / call.size_B;
+	repeats = repeats < 2 ? 2 : repeats > REPEATS_MOST ? REPEATS_MOST : repeats;
+	if (row->measure[0] == 'l')
+		return sample_latency(bench, &call, value);
+	if (call.pageable)
+		return sample_on_host(bench, &call, repeats, value);
+	return bench_span(bench, &call, repeats, value);
+}
+
+const struct probe probe_copy = {
+	.id = "M1",
+	.test = "copy",
+	.help = "copies between host and GPU, within it and to another, and memset",
+	.add = add,
+	.sample = sample,
+};

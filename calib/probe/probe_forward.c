@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* R1: calls forwarded to a second process. A call without work on the GPU, with
+ * arguments: waiting for each answer, or the time of one of CALLS_COUNT that are
+ * sent without waiting, a last wait included. A payload: a copy to the GPU, until
+ * its data are there. */
+#include <string.h>
+
+#include "calib/probe/probe.h"
+
+#define CALLS_COUNT 64
+
+static const char *const transports[] = {"shm", "unix", "tcp"};
+static const char *const modes[] = {"sync", "async", "batched"};
+
+static struct plan_point point_of(const struct probe *probe, const char *transport,
+				  const char *what, const char *mode)
+{
+	struct plan_point point = probe_point(probe);
+	plan_point_is(&point, "transport", transport);
+	plan_point_is(&point, "what", what);
+	plan_point_is(&point, "mode", mode);
+	point.interval_ratio = 0.02;
+	return point;
+}
+
+static void add_calls(const struct probe *probe, struct plan *plan, const char *transport)
+{
+	static const double arguments_B[] = {64, 128, 256, 512, 1024};
+	struct plan_point point;
+	for (size_t i = 0; i < sizeof(arguments_B) / sizeof(arguments_B[0]); i++)
+		for (size_t mode = 0; mode < 2; mode++) {
+			point = point_of(probe, transport, "call", modes[mode]);
+			plan_point_at(&point, "argument_B", arguments_B[i]);
+			plan_point_at(&point, "payload_B", 0);
+			plan_point_at(&point, "batch", 1);
+			point.held_out = i % 2 == 1;
+			plan_add(plan, &point);
+		}
+	for (int batch = 1; batch <= CALLS_COUNT; batch *= 2) {
+		point = point_of(probe, transport, "call", "batched");
+		plan_point_at(&point, "argument_B", 64);
+		plan_point_at(&point, "payload_B", 0);
+		plan_point_at(&point, "batch", batch);
+		point.held_out = batch == 8;
+		plan_add(plan, &point);
+	}
+}
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	(void)random;
+	for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++) {
+		add_calls(probe, plan, transports[i]);
+		double step = bench->full ? 2 : 4;
+		for (double size_B = 4096; size_B <= 0x1p26; size_B *= step)
+			for (size_t mode = 0; mode < 2; mode++) {
+				struct plan_point point =
+					point_of(probe, transports[i], "payload", modes[mode]);
+				plan_point_at(&point, "argument_B", 0);
+				plan_point_at(&point, "payload_B", size_B);
+				plan_point_at(&point, "batch", 1);
+				point.held_out = size_B == 0x1p18 || size_B == 0x1p22;
+				plan_add(plan, &point);
+			}
+	}
+}
+
+static int begin(struct bench *bench, const struct plan_point *point)
+{
+	const struct forward_options options = {
+		.transport = (enum forward_transport)forward_transport_from(
+			plan_point_word(point, "transport")),
+		.mode = (enum forward_mode)forward_mode_from(plan_point_word(point, "mode")),
+		.batch = (size_t)plan_point_number(point, "batch", 1),
+	};
+	bench->far = NULL;
+	return forward_open(bench->forwarder, bench->gpu, &options, &bench->far, bench->why);
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	struct gpu *far = bench->far;
+	const struct gpu_call sync = {.kind = GPU_SYNC};
+	struct gpu_call call = {.kind = GPU_GET};
+	size_t payload_B = (size_t)plan_point_number(point, "payload_B", 0), count = 1;
+	bool waits = strcmp(plan_point_word(point, "mode"), "sync") == 0;
+	call.argument_B = (size_t)plan_point_number(point, "argument_B", 0);
+	if (payload_B > 0)
+		call = (struct gpu_call){
+			.kind = GPU_COPY, .direction = GPU_H2D, .size_B = payload_B};
+	else if (!waits)
+		count = CALLS_COUNT;
+	int code = GPU_OK;
+	double start_s = far->api->now_s(far);
+	for (size_t i = 0; i < count && code == GPU_OK; i++)
+		code = far->api->call(far, &call);
+	if (!waits && code == GPU_OK)
+		code = far->api->call(far, &sync);
+	*value = (far->api->now_s(far) - start_s - bench->clock_cost_s) / (double)count;
+	return bench_code(bench, far, code);
+}
+
+static void end(struct bench *bench)
+{
+	if (bench->far)
+		bench->far->api->close(bench->far);
+	bench->far = NULL;
+}
+
+const struct probe probe_forward = {
+	.id = "R1",
+	.test = "forward",
+	.help = "calls and payloads forwarded to a second process",
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+	.end = end,
+};

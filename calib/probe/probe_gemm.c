@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* C1: matrix products of random data over types and shapes: squares, skinny ones,
+ * random ones, of which a fifth are held out. What takes under 50 us is repeated
+ * in a graph, since launches from the host could not keep up. */
+#include <math.h>
+
+#include "calib/probe/probe.h"
+
+#define SHORT_S       50e-6
+#define SHORT_REPEATS 20
+#define LEAST         64.0
+#define MOST          8192.0
+#define RANDOM_FULL   60
+#define RANDOM_QUICK  15
+#define HELD_OUT_NTH  5
+
+struct shape {
+	double m, n, k;
+};
+
+static void add_shape(const struct probe *probe, struct plan *plan, struct shape shape,
+		      bool held_out)
+{
+	static const char *const types[] = {"fp32", "tf32", "fp16", "bf16"};
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct plan_point point = probe_point(probe);
+		plan_point_is(&point, "type", types[i]);
+		plan_point_at(&point, "m", shape.m);
+		plan_point_at(&point, "n", shape.n);
+		plan_point_at(&point, "k", shape.k);
+		point.held_out = held_out;
+		plan_add(plan, &point);
+	}
+}
+
+/* A multiple of 8, as tensor cores like it, spread evenly over the octaves. */
+static double side(struct plan_random *random)
+{
+	return 8 * floor(LEAST * pow(MOST / LEAST, plan_random_part(random)) / 8);
+}
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	static const struct shape skinny[] = {
+		{16, 4096, 4096}, {64, 4096, 4096},  {256, 4096, 1024},
+		{4096, 64, 4096}, {4096, 4096, 64},  {32, 8192, 2048},
+		{12544, 64, 576}, {3136, 256, 1152}, {784, 512, 4608},
+	};
+	int count = bench->full ? RANDOM_FULL : RANDOM_QUICK;
+	double most = bench->full ? MOST : MOST / 2;
+	for (double size = 128; size <= most; size *= 2) {
+		add_shape(probe, plan, (struct shape){size, size, size}, false);
+		if (bench->full)
+			add_shape(probe, plan, (struct shape){1.5 * size, 1.5 * size, 1.5 * size},
+				  false);
+	}
+	for (size_t i = 0; i < sizeof(skinny) / sizeof(skinny[0]); i++)
+		add_shape(probe, plan, skinny[i], false);
+	for (int i = 0; i < count; i++) {
+		struct shape shape;
+		shape.m = side(random);
+		shape.n = side(random);
+		shape.k = side(random);
+		add_shape(probe, plan, shape, i % HELD_OUT_NTH == 0);
+	}
+}
+
+static int make(struct bench *bench, const struct plan_point *point, size_t repeats)
+{
+	const struct gpu_work work = {
+		.kind = GPU_GEMM,
+		.type = plan_point_word(point, "type"),
+		.m = (size_t)plan_point_number(point, "m", 1),
+		.n = (size_t)plan_point_number(point, "n", 1),
+		.k = (size_t)plan_point_number(point, "k", 1),
+		.repeats = repeats,
+		.as_graph = repeats > 1,
+	};
+	bench->count = repeats;
+	return bench_code(bench, bench->gpu, bench->gpu->api->work_make(bench->gpu, &work));
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	(void)point;
+	int code = bench_span(bench, &(struct gpu_call){.kind = GPU_WORK}, 1, value);
+	*value /= (double)bench->count;
+	return code;
+}
+
+static int begin(struct bench *bench, const struct plan_point *point)
+{
+	double once_s = 0;
+	int code = make(bench, point, 1);
+	for (int i = 0; i < 3 && code == GPU_OK; i++) /* the first loads the kernel */
+		code = sample(bench, point, &once_s);
+	if (code == GPU_OK && once_s < SHORT_S)
+		code = make(bench, point, SHORT_REPEATS);
+	return code;
+}
+
+const struct probe probe_gemm = {
+	.id = "C1",
+	.test = "gemm",
+	.help = "matrix products over types and shapes",
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+};

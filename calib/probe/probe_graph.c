@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A5: graphs of n kernels that do nothing: the host's time to launch one, and the
+ * GPU's from one to the next. */
+#include <string.h>
+
+#include "calib/probe/probe.h"
+
+#define GRAPHS_COUNT 4
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	static const short nodes[] = {1, 2, 5, 10, 20, 30, 50, 100, 150, 200};
+	(void)bench;
+	(void)random;
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+		for (int run = 0; run < 2; run++) {
+			struct plan_point point = probe_point(probe);
+			plan_point_is(&point, "what", run ? "run" : "call");
+			plan_point_at(&point, "nodes", nodes[i]);
+			point.interval_ratio = run ? 0 : 0.02;
+			point.held_out = nodes[i] == 30 || nodes[i] == 150;
+			plan_add(plan, &point);
+		}
+}
+
+static int begin(struct bench *bench, const struct plan_point *point)
+{
+	size_t nodes = (size_t)plan_point_number(point, "nodes", 1);
+	int code = bench_finish(bench);
+	if (code != GPU_OK)
+		return code;
+	return bench_code(bench, bench->gpu, bench->gpu->api->graph_make(bench->gpu, nodes));
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	const struct gpu_call graph = {.kind = GPU_GRAPH};
+	if (strcmp(plan_point_word(point, "what"), "run") == 0)
+		return bench_span(bench, &graph, GRAPHS_COUNT, value);
+	int code = bench_finish(bench);
+	return code == GPU_OK ? bench_time(bench, &graph, value) : code;
+}
+
+const struct probe probe_graph = {
+	.id = "A5",
+	.test = "graph",
+	.help = "graphs of n kernels: the launch, and the run",
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+};

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A3: how a GPU's kernels follow each other and the host, by kernels that stamp
+ * when they begin and end. */
+#include <string.h>
+
+#include "calib/probe/probe.h"
+
+#define CHAIN_COUNT 32
+#define SPIN_S      200e-6
+#define END_SPIN_S  50e-6
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	static const char *const whats[] = {"gap", "floor", "start", "end", "hop"};
+	(void)bench;
+	(void)random;
+	for (size_t i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
+		struct plan_point point = probe_point(probe);
+		plan_point_is(&point, "what", whats[i]);
+		point.interval_ratio = 0.02;
+		plan_add(plan, &point);
+	}
+	for (int kernels = 1; kernels <= 128; kernels *= 2) {
+		struct plan_point point = probe_point(probe);
+		plan_point_is(&point, "what", "concurrent");
+		plan_point_at(&point, "kernels", kernels);
+		point.unit = "1";
+		plan_add(plan, &point);
+	}
+}
+
+static int stamps(struct bench *bench, int slot, double *begin_s, double *end_s)
+{
+	return bench_code(bench, bench->gpu,
+			  bench->gpu->api->stamps(bench->gpu, slot, begin_s, end_s));
+}
+
+static int release_and_finish(struct bench *bench, int code)
+{
+	int released = bench_release(bench);
+	int finished = bench_finish(bench);
+	return code != GPU_OK ? code : released != GPU_OK ? released : finished;
+}
+
+/* A chain of kernels in one stream: the mean of what lies between them, or of
+ * what they take themselves. */
+static int sample_chain(struct bench *bench, bool gap, double *value)
+{
+	double sum_s = 0, begin_s = 0, end_s = 0;
+	int code = bench_block(bench);
+	for (int i = 0; i < CHAIN_COUNT && code == GPU_OK; i++)
+		code = bench_call(bench, &(struct gpu_call){.kind = GPU_STAMP, .slot = i});
+	code = release_and_finish(bench, code);
+	for (int i = 0; i < CHAIN_COUNT && code == GPU_OK; i++) {
+		double last_s = end_s;
+		code = stamps(bench, i, &begin_s, &end_s);
+		if (!gap)
+			sum_s += end_s - begin_s;
+		else if (i > 0)
+			sum_s += begin_s - last_s;
+	}
+	*value = sum_s / (gap ? CHAIN_COUNT - 1 : CHAIN_COUNT);
+	return code;
+}
+
+/* From the launch's return to the kernel's begin, or from its end to the return
+ * of the waiting host. */
+static int sample_host(struct bench *bench, bool start, double *value)
+{
+	double change_s, begin_s = 0, end_s = 0;
+	struct gpu_call launch = {.kind = GPU_STAMP, .spin_s = start ? 0 : END_SPIN_S};
+	int code =
+		bench_code(bench, bench->gpu, bench->gpu->api->sync_clocks(bench->gpu, &change_s));
+	if (code == GPU_OK)
+		code = bench_finish(bench);
+	if (code == GPU_OK)
+		code = bench_call(bench, &launch);
+	double seen_s = bench_now_s(bench);
+	if (code == GPU_OK && !start) {
+		code = bench_call(bench, &(struct gpu_call){.kind = GPU_SYNC});
+		seen_s = bench_now_s(bench);
+	}
+	if (code == GPU_OK)
+		code = bench_finish(bench);
+	if (code == GPU_OK)
+		code = stamps(bench, 0, &begin_s, &end_s);
+	seen_s -= bench->clock_cost_s;
+	*value = start ? begin_s - seen_s : seen_s - end_s;
+	return code;
+}
+
+static int sample_hop(struct bench *bench, double *value)
+{
+	const struct gpu_call calls[] = {
+		{.kind = GPU_STAMP, .slot = 0},
+		{.kind = GPU_RECORD, .event = 3},
+		{.kind = GPU_WAIT_EVENT, .event = 3, .stream = 1},
+		{.kind = GPU_STAMP, .slot = 1, .stream = 1},
+	};
+	double begin_s = 0, end_s = 0, first_end_s = 0;
+	int code = bench_block(bench);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && code == GPU_OK; i++)
+		code = bench_call(bench, &calls[i]);
+	code = release_and_finish(bench, code);
+	if (code == GPU_OK)
+		code = stamps(bench, 0, &begin_s, &first_end_s);
+	if (code == GPU_OK)
+		code = stamps(bench, 1, &begin_s, &end_s);
+	*value = begin_s - first_end_s;
+	return code;
+}
+
+/* From the first begin to the last end of n kernels in n streams, over the time
+ * of one of them. */
+static int sample_concurrent(struct bench *bench, int kernels, double *value)
+{
+	double first_s = 0, last_s = 0, one_s = 1;
+	int code = bench_block(bench);
+	if (code == GPU_OK)
+		code = bench_call(bench, &(struct gpu_call){.kind = GPU_RECORD, .event = 3});
+	for (int i = 1; i <= kernels && code == GPU_OK; i++) {
+		code = bench_call(
+			bench, &(struct gpu_call){.kind = GPU_WAIT_EVENT, .event = 3, .stream = i});
+		if (code == GPU_OK)
+			code = bench_call(bench, &(struct gpu_call){.kind = GPU_STAMP,
+								    .slot = i,
+								    .stream = i,
+								    .spin_s = SPIN_S});
+	}
+	code = release_and_finish(bench, code);
+	for (int i = 1; i <= kernels && code == GPU_OK; i++) {
+		double begin_s = 0, end_s = 0;
+		code = stamps(bench, i, &begin_s, &end_s);
+		if (i == 1) {
+			first_s = begin_s;
+			one_s = end_s - begin_s;
+		}
+		if (begin_s < first_s)
+			first_s = begin_s;
+		if (i == 1 || end_s > last_s)
+			last_s = end_s;
+	}
+	*value = (last_s - first_s) / one_s;
+	return code;
+}
+
+static int begin(struct bench *bench, const struct plan_point *point)
+{
+	(void)point;
+	return bench_code(bench, bench->gpu, bench->gpu->api->wait_mode(bench->gpu, GPU_WAIT_SPIN));
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	const char *what = plan_point_word(point, "what");
+	if (strcmp(what, "gap") == 0 || strcmp(what, "floor") == 0)
+		return sample_chain(bench, what[0] == 'g', value);
+	if (strcmp(what, "start") == 0 || strcmp(what, "end") == 0)
+		return sample_host(bench, what[0] == 's', value);
+	if (strcmp(what, "hop") == 0)
+		return sample_hop(bench, value);
+	return sample_concurrent(bench, (int)plan_point_number(point, "kernels", 1), value);
+}
+
+const struct probe probe_kernel = {
+	.id = "A3",
+	.test = "kernel",
+	.help = "gap, start, end and own time of kernels, hops between streams, concurrency",
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+};

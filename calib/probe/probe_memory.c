@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* M3 and C2: kernels that the memory bounds. M3 runs the three of BabelStream's
+ * kind over data that fit the level-2 cache and over data that do not; C2 the two
+ * kinds that networks are full of. size_B counts all bytes read and written. */
+#include <math.h>
+#include <string.h>
+
+#include "calib/probe/probe.h"
+
+#define SPAN_S       1e-3 /* of work behind one blocker, about */
+#define SLOW_Bps     1e12 /* to guess how often that is */
+#define REPEATS_MOST 20
+
+static const struct row {
+	const char *test, *kernel;
+	enum gpu_work_kind kind;
+} rows[] = {
+	{"memory", "copy", GPU_STREAM_COPY},         {"memory", "triad", GPU_STREAM_TRIAD},
+	{"memory", "reduce_add", GPU_REDUCE_ADD},    {"pointwise", "elementwise", GPU_ELEMENTWISE},
+	{"pointwise", "row_reduce", GPU_ROW_REDUCE},
+};
+#define ROWS_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+static void add_size(const struct probe *probe, struct plan *plan, const struct row *row,
+		     const char *level, double size_B, bool held_out)
+{
+	struct plan_point point = probe_point(probe);
+	plan_point_is(&point, "kernel", row->kernel);
+	if (level)
+		plan_point_is(&point, "level", level);
+	plan_point_at(&point, "size_B", size_B);
+	point.held_out = held_out;
+	plan_add(plan, &point);
+}
+
+static void add_memory(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		       struct plan_random *random)
+{
+	double l2_B = bench->facts.l2_B > 0 ? bench->facts.l2_B : 4e6;
+	double most_B = bench->full ? 0x1p30 : 0x1p29;
+	(void)random;
+	for (size_t i = 0; i < ROWS_COUNT; i++) {
+		if (strcmp(rows[i].test, probe->test) != 0)
+			continue;
+		for (double size_B = 0x1p18; size_B <= l2_B / 2; size_B *= 2)
+			add_size(probe, plan, &rows[i], "l2", size_B, size_B * 2 > l2_B / 2);
+		double least_B = exp2(ceil(log2(8 * l2_B)));
+		if (least_B > most_B / 4)
+			least_B = most_B / 4;
+		for (double size_B = least_B; size_B <= most_B; size_B *= 2)
+			add_size(probe, plan, &rows[i], "hbm", size_B,
+				 size_B > least_B && size_B < most_B);
+	}
+}
+
+static void add_pointwise(const struct probe *probe, const struct bench *bench, struct plan *plan,
+			  struct plan_random *random)
+{
+	double step = bench->full ? 2 : 4;
+	for (size_t i = 0; i < ROWS_COUNT; i++) {
+		if (strcmp(rows[i].test, probe->test) != 0)
+			continue;
+		for (double size_B = 0x1p14; size_B <= 0x1p28; size_B *= step) {
+			double between = 1 + (step - 1) * plan_random_part(random);
+			add_size(probe, plan, &rows[i], NULL, size_B, false);
+			add_size(probe, plan, &rows[i], NULL, 4096 * floor(size_B * between / 4096),
+				 true);
+		}
+	}
+}
+
+static int begin(struct bench *bench, const struct plan_point *point)
+{
+	const char *kernel = plan_point_word(point, "kernel");
+	double size_B = plan_point_number(point, "size_B", 0);
+	double repeats = floor(SPAN_S * SLOW_Bps / size_B);
+	size_t i = 0;
+	while (strcmp(rows[i].kernel, kernel) != 0)
+		i++;
+	bench->count = (size_t)fmin(fmax(repeats, 1), REPEATS_MOST);
+	const struct gpu_work work = {
+		.kind = rows[i].kind, .bytes_B = (size_t)size_B, .repeats = bench->count};
+	return bench_code(bench, bench->gpu, bench->gpu->api->work_make(bench->gpu, &work));
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	(void)point;
+	int code = bench_span(bench, &(struct gpu_call){.kind = GPU_WORK}, 1, value);
+	*value /= (double)bench->count;
+	return code;
+}
+
+const struct probe probe_memory = {
+	.id = "M3",
+	.test = "memory",
+	.help = "copy, triad and reduction in the GPU's cache and memory",
+	.add = add_memory,
+	.begin = begin,
+	.sample = sample,
+};
+const struct probe probe_pointwise = {
+	.id = "C2",
+	.test = "pointwise",
+	.help = "element-wise and row-reducing kernels",
+	.add = add_pointwise,
+	.begin = begin,
+	.sample = sample,
+};

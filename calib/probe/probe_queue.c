@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A2: the host's time in a launch while `depth` operations are in flight, the
+ * blocker in front of them among them. Where the queue is full the launch waits
+ * until the blocker gives up, which cannot be overlooked. */
+#include "calib/probe/probe.h"
+
+#define HOLD_S 0.03
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	static const short depths[] = {16,   64,   256,  384,  512,  640,  768,  896,  960,  992,
+				       1008, 1016, 1020, 1022, 1023, 1024, 1025, 1026, 1028, 1032,
+				       1040, 1056, 1088, 1152, 1280, 1536, 2048, 3072, 4096};
+	(void)bench;
+	(void)random;
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		struct plan_point point = probe_point(probe);
+		plan_point_at(&point, "depth", depths[i]);
+		point.interval_ratio = 0.1;
+		plan_add(plan, &point);
+	}
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	const struct gpu_call launch = {.kind = GPU_LAUNCH};
+	size_t depth = (size_t)plan_point_number(point, "depth", 1);
+	int code = bench_code(bench, bench->gpu, bench->gpu->api->block(bench->gpu, 0, HOLD_S));
+	for (size_t i = 1; i < depth && code == GPU_OK; i++)
+		code = bench_call(bench, &launch);
+	if (code == GPU_OK)
+		code = bench_time(bench, &launch, value);
+	if (code == GPU_OK)
+		code = bench_release(bench);
+	return code == GPU_OK ? bench_finish(bench) : code;
+}
+
+const struct probe probe_queue = {
+	.id = "A2",
+	.test = "queue",
+	.help = "how many operations in flight make a launch wait",
+	.add = add,
+	.sample = sample,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* M2: by how much copies and kernels slow each other: the time of `of` while
+ * `with` is under way all along, over its time alone. */
+#include <string.h>
+
+#include "calib/probe/probe.h"
+
+#define COPY_B      ((size_t)16 << 20)
+#define OF_COUNT    8
+#define WITH_COUNT  24
+#define GEMM_SIZE   2048
+#define EVENT_FIRST 4
+
+static const struct {
+	const char *with, *of;
+} rows[] = {{"d2h", "h2d"},  {"h2d", "d2h"},  {"gemm", "h2d"},
+	    {"gemm", "d2h"}, {"h2d", "gemm"}, {"d2h", "gemm"}};
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	(void)bench;
+	(void)random;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct plan_point point = probe_point(probe);
+		plan_point_is(&point, "with", rows[i].with);
+		plan_point_is(&point, "of", rows[i].of);
+		point.unit = "1";
+		plan_add(plan, &point);
+	}
+}
+
+static struct gpu_call call_of(const char *name, int stream)
+{
+	struct gpu_call call = {.kind = GPU_WORK, .stream = stream};
+	if (strcmp(name, "gemm") != 0) {
+		call.kind = GPU_COPY;
+		call.direction = name[0] == 'h' ? GPU_H2D : GPU_D2H;
+		call.size_B = COPY_B;
+		call.async = true;
+	}
+	return call;
+}
+
+static int begin(struct bench *bench, const struct plan_point *point)
+{
+	const struct gpu_work gemm = {.kind = GPU_GEMM,
+				      .type = "fp32",
+				      .m = GEMM_SIZE,
+				      .n = GEMM_SIZE,
+				      .k = GEMM_SIZE,
+				      .repeats = 1};
+	(void)point;
+	return bench_code(bench, bench->gpu, bench->gpu->api->work_make(bench->gpu, &gemm));
+}
+
+static int many(struct bench *bench, int code, struct gpu_call call, size_t count)
+{
+	for (size_t i = 0; i < count && code == GPU_OK; i++)
+		code = bench_call(bench, &call);
+	return code;
+}
+
+/* Both streams begin as the blocker ends; `with` is queued first and lasts longer. */
+static int span(struct bench *bench, const struct gpu_call *of, const struct gpu_call *with,
+		double *time_s)
+{
+	struct gpu_call record = {.kind = GPU_RECORD, .event = EVENT_FIRST};
+	const struct gpu_call wait = {.kind = GPU_WAIT_EVENT, .event = EVENT_FIRST, .stream = 1};
+	int code = bench_block(bench);
+	code = many(bench, code, record, 1);
+	code = many(bench, code, wait, 1);
+	if (with)
+		code = many(bench, code, *with, WITH_COUNT);
+	code = many(bench, code, *of, OF_COUNT);
+	record.event = EVENT_FIRST + 1;
+	code = many(bench, code, record, 1);
+	int released = bench_release(bench), finished = bench_finish(bench);
+	if (code != GPU_OK || released != GPU_OK || finished != GPU_OK)
+		return code != GPU_OK ? code : released != GPU_OK ? released : finished;
+	return bench_code(
+		bench, bench->gpu,
+		bench->gpu->api->elapsed(bench->gpu, EVENT_FIRST, EVENT_FIRST + 1, time_s));
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	struct gpu_call of = call_of(plan_point_word(point, "of"), 0);
+	struct gpu_call with = call_of(plan_point_word(point, "with"), 1);
+	double alone_s = 0, together_s = 0;
+	int code = span(bench, &of, NULL, &alone_s);
+	if (code == GPU_OK)
+		code = span(bench, &of, &with, &together_s);
+	*value = together_s / alone_s;
+	return code;
+}
+
+const struct probe probe_share = {
+	.id = "M2",
+	.test = "share",
+	.help = "how much copies and kernels slow each other",
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+};

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* V: steps of three small programs, on this process's GPU and forwarded over TCP
+ * with added latency and a limited rate. Every point is held out: the whole
+ * simulator is judged by them. All work is in one stream; docs/calibration.md
+ * has the programs in words.
+ *
+ *   launches  200 launches of a kernel, then a wait
+ *   pipeline  8 times: 1 MiB to the GPU, a kernel, 256 KiB back
+ *   training  4 MiB to the GPU, 60 kernels, 20 of a tenth of their time, 4 bytes
+ *             back, a wait
+ */
+#include <string.h>
+
+#include "calib/probe/probe.h"
+
+#define ARGUMENT_B     128
+#define LAUNCHES_COUNT 200
+#define ROUNDS_COUNT   8
+#define ROUND_TO_B     ((size_t)1 << 20)
+#define ROUND_BACK_B   ((size_t)256 << 10)
+#define INPUT_B        ((size_t)4 << 20)
+#define LAYERS_COUNT   60
+#define UPDATES_COUNT  20
+#define UPDATE_PART    0.1
+#define BATCH_COUNT    16
+
+static const char *const modes[] = {"sync", "async", "batched"};
+
+struct setting {
+	const char *program;
+	double kernel_s, latency_s, rate_Bps;
+	bool full; /* only with --full */
+};
+static const struct setting settings[] = {
+	{"launches", 10e-6, 0, 0, false},           {"launches", 50e-6, 0, 0, false},
+	{"launches", 200e-6, 0, 0, true},           {"launches", 10e-6, 50e-6, 0, false},
+	{"launches", 50e-6, 50e-6, 0, false},       {"launches", 50e-6, 200e-6, 0, true},
+	{"launches", 200e-6, 500e-6, 0, true},      {"launches", 50e-6, 20e-6, 125e6, true},
+	{"pipeline", 50e-6, 0, 0, false},           {"pipeline", 500e-6, 0, 0, true},
+	{"pipeline", 50e-6, 100e-6, 1.25e9, false}, {"pipeline", 500e-6, 200e-6, 1.25e9, true},
+	{"pipeline", 500e-6, 100e-6, 125e6, true},  {"training", 50e-6, 0, 0, false},
+	{"training", 200e-6, 0, 0, true},           {"training", 50e-6, 100e-6, 1.25e9, false},
+	{"training", 200e-6, 200e-6, 125e6, true},
+};
+#define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
+
+static void add_point(const struct probe *probe, struct plan *plan, const struct setting *setting,
+		      const char *place, const char *mode)
+{
+	struct plan_point point = probe_point(probe);
+	bool batched = strcmp(mode, "batched") == 0;
+	plan_point_is(&point, "program", setting->program);
+	plan_point_is(&point, "place", place);
+	plan_point_is(&point, "mode", mode);
+	plan_point_is(&point, "transport", place[0] == 'l' ? "none" : "tcp");
+	plan_point_at(&point, "latency_s", setting->latency_s);
+	plan_point_at(&point, "rate_Bps", setting->rate_Bps);
+	plan_point_at(&point, "kernel_s", setting->kernel_s);
+	plan_point_at(&point, "batch", batched ? BATCH_COUNT : 1);
+	point.interval_ratio = 0.02;
+	point.held_out = true;
+	plan_add(plan, &point);
+}
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	(void)random;
+	for (size_t i = 0; i < SETTINGS_COUNT; i++) {
+		const struct setting *setting = &settings[i];
+		if (setting->full && !bench->full)
+			continue;
+		if (setting->latency_s + setting->rate_Bps <= 0)
+			add_point(probe, plan, setting, "local", "async");
+		for (size_t mode = 0; mode < sizeof(modes) / sizeof(modes[0]); mode++)
+			add_point(probe, plan, setting, "forwarded", modes[mode]);
+	}
+}
+
+static int begin(struct bench *bench, const struct plan_point *point)
+{
+	const struct forward_options options = {
+		.transport = FORWARD_TCP,
+		.mode = (enum forward_mode)forward_mode_from(plan_point_word(point, "mode")),
+		.batch = (size_t)plan_point_number(point, "batch", 1),
+		.latency_s = plan_point_number(point, "latency_s", 0),
+		.rate_Bps = plan_point_number(point, "rate_Bps", 0),
+	};
+	bench->far = NULL;
+	if (plan_point_word(point, "place")[0] == 'l')
+		return bench_finish(bench);
+	return forward_open(bench->forwarder, bench->gpu, &options, &bench->far, bench->why);
+}
+
+static int launch_many(struct gpu *gpu, int code, size_t count, double kernel_s)
+{
+	const struct gpu_call launch = {
+		.kind = GPU_LAUNCH, .spin_s = kernel_s, .argument_B = ARGUMENT_B};
+	for (size_t i = 0; i < count && code == GPU_OK; i++)
+		code = gpu->api->call(gpu, &launch);
+	return code;
+}
+
+static int copy(struct gpu *gpu, int code, enum gpu_direction direction, size_t size_B)
+{
+	const struct gpu_call call = {.kind = GPU_COPY, .direction = direction, .size_B = size_B};
+	return code == GPU_OK ? gpu->api->call(gpu, &call) : code;
+}
+
+static int wait_for_all(struct gpu *gpu, int code)
+{
+	const struct gpu_call sync = {.kind = GPU_SYNC};
+	return code == GPU_OK ? gpu->api->call(gpu, &sync) : code;
+}
+
+static int step(struct gpu *gpu, const char *program, double kernel_s)
+{
+	int code = GPU_OK;
+	if (strcmp(program, "launches") == 0) {
+		code = launch_many(gpu, code, LAUNCHES_COUNT, kernel_s);
+	} else if (strcmp(program, "pipeline") == 0) {
+		for (int i = 0; i < ROUNDS_COUNT; i++) {
+			code = copy(gpu, code, GPU_H2D, ROUND_TO_B);
+			code = launch_many(gpu, code, 1, kernel_s);
+			code = copy(gpu, code, GPU_D2H, ROUND_BACK_B);
+		}
+		return code;
+	} else {
+		code = copy(gpu, code, GPU_H2D, INPUT_B);
+		code = launch_many(gpu, code, LAYERS_COUNT, kernel_s);
+		code = launch_many(gpu, code, UPDATES_COUNT, UPDATE_PART * kernel_s);
+		code = copy(gpu, code, GPU_D2H, 4);
+	}
+	return wait_for_all(gpu, code);
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	struct gpu *gpu = bench->far ? bench->far : bench->gpu;
+	double start_s = gpu->api->now_s(gpu);
+	int code = step(gpu, plan_point_word(point, "program"),
+			plan_point_number(point, "kernel_s", 0));
+	*value = gpu->api->now_s(gpu) - start_s - bench->clock_cost_s;
+	return bench_code(bench, gpu, code);
+}
+
+static void end(struct bench *bench)
+{
+	if (bench->far)
+		bench->far->api->close(bench->far);
+	bench->far = NULL;
+}
+
+const struct probe probe_stream = {
+	.id = "V",
+	.test = "stream",
+	.help = "steps of small programs, local and forwarded; never fitted",
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+	.end = end,
+};

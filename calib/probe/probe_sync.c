@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A4: launching a kernel and waiting for it, less the kernel's time. */
+#include <string.h>
+
+#include "calib/probe/probe.h"
+
+static const char *const modes[] = {
+	[GPU_WAIT_SPIN] = "spin", [GPU_WAIT_YIELD] = "yield", [GPU_WAIT_BLOCK] = "block"};
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	static const double kernels_s[] = {0, 10e-6, 100e-6, 1e-3};
+	(void)bench;
+	(void)random;
+	for (size_t mode = 0; mode < sizeof(modes) / sizeof(modes[0]); mode++)
+		for (size_t i = 0; i < sizeof(kernels_s) / sizeof(kernels_s[0]); i++) {
+			struct plan_point point = probe_point(probe);
+			plan_point_is(&point, "mode", modes[mode]);
+			plan_point_at(&point, "kernel_s", kernels_s[i]);
+			point.interval_ratio = 0.02;
+			plan_add(plan, &point);
+		}
+}
+
+static int begin(struct bench *bench, const struct plan_point *point)
+{
+	enum gpu_wait mode = GPU_WAIT_SPIN;
+	while (strcmp(modes[mode], plan_point_word(point, "mode")) != 0)
+		mode++;
+	int code = bench_finish(bench);
+	if (code != GPU_OK)
+		return code;
+	return bench_code(bench, bench->gpu, bench->gpu->api->wait_mode(bench->gpu, mode));
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	double kernel_s = plan_point_number(point, "kernel_s", 0);
+	const struct gpu_call launch = {.kind = GPU_LAUNCH, .spin_s = kernel_s};
+	double start_s = bench_now_s(bench);
+	int code = bench_call(bench, &launch);
+	if (code == GPU_OK)
+		code = bench_call(bench, &(struct gpu_call){.kind = GPU_SYNC});
+	*value = bench_now_s(bench) - start_s - bench->clock_cost_s - kernel_s;
+	return code;
+}
+
+static void end(struct bench *bench)
+{
+	bench->gpu->api->wait_mode(bench->gpu, GPU_WAIT_SPIN);
+}
+
+const struct probe probe_sync = {
+	.id = "A4",
+	.test = "sync",
+	.help = "launching a kernel and waiting for it, less its time",
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+	.end = end,
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* T0: what looking at the host's clock costs, the step of the GPU's timer, and by
+ * how much the two run apart between two looks. */
+#include <string.h>
+
+#include "calib/probe/probe.h"
+
+#define READS_COUNT 100
+
+static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	static const char *const whats[] = {"host_read", "gpu_read", "offset"};
+	(void)bench;
+	(void)random;
+	for (size_t i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
+		struct plan_point point = probe_point(probe);
+		plan_point_is(&point, "what", whats[i]);
+		point.interval_ratio = 0.05;
+		plan_add(plan, &point);
+	}
+}
+
+static int sample(struct bench *bench, const struct plan_point *point, double *value)
+{
+	struct gpu *gpu = bench->gpu;
+	const char *what = plan_point_word(point, "what");
+	if (strcmp(what, "gpu_read") == 0)
+		return bench_code(bench, gpu, gpu->api->timer_step(gpu, value));
+	if (strcmp(what, "offset") == 0)
+		return bench_code(bench, gpu, gpu->api->sync_clocks(gpu, value));
+	double start_s = bench_now_s(bench), now_s = start_s;
+	for (size_t i = 0; i < READS_COUNT; i++)
+		now_s = bench_now_s(bench);
+	*value = (now_s - start_s) / READS_COUNT;
+	return GPU_OK;
+}
+
+const struct probe probe_timer = {
+	.id = "T0",
+	.test = "timer",
+	.help = "cost of the host's clock, step of the GPU's timer, their running apart",
+	.add = add,
+	.sample = sample,
+};
