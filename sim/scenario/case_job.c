@@ -327,6 +327,19 @@ static void find_input(struct case_reader *c, size_t index, struct job_entry *en
 		read_storage(c, &c->jobs[index], entry, own);
 }
 
+/* Shared memory ends where the machine does. */
+static void check_transport(struct case_reader *c, const struct job_entry *entry)
+{
+	const struct topology *topology = &c->scenario->topology;
+	size_t first = topology->gpus[entry->gpus[0]].host;
+	size_t last = topology->gpus[entry->gpus[entry->rank_count - 1]].host;
+	if (c->transport && first != last && strcmp(c->transport->name, "shm") == 0)
+		diag_error(c->reader.diag, case_said(c, "case.transport"),
+			   "job '%s' is on several machines, which shared memory does not join "
+			   "(write transport = \"tcp\", \"rdma\" or \"auto\")",
+			   entry->name);
+}
+
 static void fill_job(struct case_reader *c, size_t index, struct job_entry *entry)
 {
 	const struct job_said *job = &c->jobs[index];
@@ -340,6 +353,7 @@ static void fill_job(struct case_reader *c, size_t index, struct job_entry *entr
 	entry->straggler_ratio = c->params->straggler_ratio;
 	read_model(c, job, entry);
 	find_exchange(c, index, entry);
+	check_transport(c, entry);
 	entry->transport = c->transport;
 	entry->transport_params = c->transport_params;
 	find_input(c, index, entry);

@@ -79,11 +79,19 @@ static void a_collective_has_one_job(void)
 	CHECK(read_jobs("collective = \"all_reduce\";", "{ gpus = 2; }") != NULL);
 }
 
+static void shared_memory_joins_no_machines(void)
+{
+	CHECK(read_jobs("transport = \"shm\";", "{ gpus = 8; }") != NULL);
+	CHECK(!read_jobs("transport = \"shm\";", "{ gpus = 16; }"));
+	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "several machines"));
+}
+
 static const struct test tests[] = {
 	TEST(a_job_speaks_for_itself_alone),
 	TEST(jobs_meet_at_a_storage),
 	TEST(the_next_job_takes_the_next_gpus),
 	TEST(a_collective_has_one_job),
+	TEST(shared_memory_joins_no_machines),
 };
 
 int main(void)
