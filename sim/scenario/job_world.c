@@ -15,6 +15,8 @@
 /* Steps left out at least: the first fills queues, the second meets them full. */
 enum { WARM_STEPS = 2, STEPS_TO_SETTLE = 6 };
 static const double REPEATS = 1e-6, SETTLED = 0.002;
+/* Of a run of more events the mean of its steps need not be so certain. */
+static const double EVENTS_LARGE = 5e6;
 
 struct job_client {
 	struct job_world *world;
@@ -106,6 +108,8 @@ static bool is_steady(struct job_client *client)
 	bool noisy = client->world->system.lossy ||
 		     (client->job && client->entry->exchange->noise_ratio > 0);
 	double sum = 0, squares = 0, n = (double)count;
+	double events = (double)engine_events_count(client->world->system.engine);
+	double settled = SETTLED * fmax(1, events / EVENTS_LARGE);
 	if (count >= (size_t)client->world->scenario->steps_count)
 		return true;
 	if (!noisy && count >= 2 &&
@@ -119,7 +123,7 @@ static bool is_steady(struct job_client *client)
 		squares += step_s(client, i) * step_s(client, i);
 	}
 	double variance = fmax(0, squares / n - (sum / n) * (sum / n)) * n / (n - 1);
-	return sqrt(variance / n) <= SETTLED * sum / n;
+	return sqrt(variance / n) <= settled * sum / n;
 }
 
 /* False when the whole run is over. */
