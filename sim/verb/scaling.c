@@ -17,6 +17,31 @@ static const char *doubling(struct arena *arena, size_t most)
 	return most > 1 ? arena_printf(arena, "%s,%zu", text, most) : text;
 }
 
+/* The case as it is, if it is a job, else on one GPU, so that settings of exchange,
+ * library and input are known; and the most GPUs of a scaling that names none. NULL
+ * after errors. */
+static const struct scenario *read_as_job(struct arena *arena, struct diag *diag,
+					  const struct case_request *request, size_t *most)
+{
+	struct case_request job = *request;
+	struct setting *settings = ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
+	const struct scenario *scenario = case_read(arena, diag_new(arena), request);
+	bool is_job = scenario && scenario->job_count > 0;
+	if (!is_job) {
+		settings[0] = (struct setting){"case.gpus=1", {"--gpus", 0}};
+		for (size_t i = 0; i < request->setting_count; i++)
+			settings[i + 1] = request->settings[i];
+		job.settings = settings;
+		job.setting_count++;
+		scenario = case_read(arena, diag, &job);
+	}
+	if (scenario)
+		*most = is_job && scenario->params->gpus_count > 0
+				? (size_t)scenario->params->gpus_count
+				: scenario->topology.gpu_count;
+	return scenario;
+}
+
 /* What is wrong with scaling this case, or NULL. */
 static const char *refuse(struct arena *arena, const struct scenario *scenario,
 			  const struct sweep_axis *axis)
@@ -38,11 +63,10 @@ const struct scaling *scaling_run(const struct command *command, const struct ca
 	struct arena *arena = command->arena;
 	struct diag *diag = diag_new(arena);
 	struct sweep_axis *axis = ARENA_NEW(arena, struct sweep_axis);
-	const struct scenario *scenario = case_read(arena, diag, request);
+	size_t most = 0;
+	const struct scenario *scenario = read_as_job(arena, diag, request, &most);
 	if (scenario && !gpus)
-		gpus = doubling(arena, scenario->params->gpus_count > 0
-					       ? (size_t)scenario->params->gpus_count
-					       : scenario->topology.gpu_count);
+		gpus = doubling(arena, most);
 	const char *wrong =
 		scenario && sweep_axis_read(arena, diag, "--gpus",
 					    arena_printf(arena, "case.gpus=%s", gpus), axis)

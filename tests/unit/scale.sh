@@ -54,6 +54,14 @@ function near(a, b) { if (a - b > 1e-6 * a || b - a > 1e-6 * a) { wrong = 1; pri
 END { exit wrong }' || complain "numbers that do not agree: $(cat scale.csv)"
 verdict 'scale.says_what_run_says'
 
+# What a job alone has may be set, whether or not the case itself says that it is one.
+expect 0 '' scale --topology gpu-pool --exchange ddp --gpus 1,4 -q --draws 0 --format csv \
+	--set exchange.noise=0
+expect 0 '' scale --topology gpu-pool --set case.gpus=1 -q --draws 0 --format csv
+[ "$(column gpus)" = 1 ] || complain "a job of one GPU on: $(column gpus)"
+expect 2 "did you mean 'exchange.noise'" scale --topology gpu-pool -q --set exchange.noize=0
+verdict 'scale.takes_a_jobs_settings'
+
 job scale --gpus 3,1 --format csv
 [ "$(column gpus | tr '\n' ' ')" = '3 1 ' ] || complain "--gpus 3,1: $(column gpus)"
 job scale --gpus 1:4:log3 --format csv
