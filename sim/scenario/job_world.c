@@ -15,8 +15,8 @@
 /* Steps left out at least: the first fills queues, the second meets them full. */
 enum { WARM_STEPS = 2, STEPS_TO_SETTLE = 6 };
 static const double REPEATS = 1e-6, SETTLED = 0.002;
-/* Of a run of more events the mean of its steps need not be so certain. */
-static const double EVENTS_LARGE = 5e6;
+/* Where a step has more events than that, the mean need not be so certain. */
+static const double EVENTS_LARGE = 4e5;
 
 struct job_client {
 	struct job_world *world;
@@ -109,7 +109,7 @@ static bool is_steady(struct job_client *client)
 		     (client->job && client->entry->exchange->noise_ratio > 0);
 	double sum = 0, squares = 0, n = (double)count;
 	double events = (double)engine_events_count(client->world->system.engine);
-	double settled = SETTLED * fmax(1, events / EVENTS_LARGE);
+	double settled = SETTLED * fmax(1, events / (double)client->step_count / EVENTS_LARGE);
 	if (count >= (size_t)client->world->scenario->steps_count)
 		return true;
 	if (!noisy && count >= 2 &&
