@@ -13,6 +13,7 @@ enum fake_kind { FAKE_KERNEL, FAKE_COPY, FAKE_BLOCK, FAKE_RECORD, FAKE_WAIT };
 struct fake_operation {
 	enum fake_kind kind;
 	int stream, event, slot, engine; /* slot, engine: -1 for none */
+	double spin_s;                   /* exact, as kernels that wait for a timer are */
 	double submitted_s, duration_s, end_s;
 	bool known;
 };

@@ -237,7 +237,8 @@ int fake_submit(struct fake *fake, struct fake_operation operation)
 	}
 	operation.submitted_s = fake_now_s(fake);
 	operation.duration_s =
-		operation.duration_s > 0 ? fake_noisy(fake, operation.duration_s) : 0;
+		operation.spin_s +
+		(operation.duration_s > 0 ? fake_noisy(fake, operation.duration_s) : 0);
 	struct fake_stream *stream = &fake->streams[operation.stream];
 	operation.known = stream->open_count == 0 && know(fake, &operation);
 	stream->open_count += !operation.known;

@@ -60,7 +60,9 @@ static int do_calls(struct server *server, const struct forward_message *message
 	int code = GPU_OK;
 	*answer_B = 0;
 	if (!server->gpu) {
-		code = server->device->open(server->options, &server->gpu, server->why);
+		struct gpu_options options = *server->options;
+		options.buffer_B = FORWARD_PAYLOAD_MOST;
+		code = server->device->open(&options, &server->gpu, server->why);
 		if (code != GPU_OK)
 			server->gpu = NULL;
 	}

@@ -24,11 +24,12 @@
 extern "C" {
 #endif
 
-#define GPU_STREAMS  129
-#define GPU_EVENTS   160
-#define GPU_SLOTS    256  /* of time stamps */
-#define GPU_WAIT_S   20.0 /* the longest wait of the host for the GPU */
-#define GPU_ARGUMENT 4096 /* the most bytes of a kernel's arguments */
+#define GPU_STREAMS     129
+#define GPU_EVENTS      160
+#define GPU_EVENT_PLAIN 80   /* events from here on take no time stamps */
+#define GPU_SLOTS       256  /* of time stamps */
+#define GPU_WAIT_S      20.0 /* the longest wait of the host for the GPU */
+#define GPU_ARGUMENT    4096 /* the most bytes of a kernel's arguments */
 
 enum gpu_code {
 	GPU_OK = 0,
@@ -108,6 +109,7 @@ struct gpu;
 struct gpu_options {
 	const char *parameters; /* file of planted parameters, or NULL */
 	int index;              /* which GPU */
+	size_t buffer_B;        /* the largest copy; 0: the device chooses */
 };
 
 struct gpu_api {

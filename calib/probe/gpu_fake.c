@@ -30,7 +30,8 @@ static int call_launch(struct fake *fake, const struct gpu_call *call)
 					 .stream = call->stream,
 					 .slot = call->kind == GPU_STAMP ? call->slot : -1,
 					 .engine = -1,
-					 .duration_s = planted->floor_s + call->spin_s,
+					 .spin_s = call->spin_s,
+					 .duration_s = planted->floor_s,
 				 });
 }
 

@@ -7,8 +7,11 @@
 
 #include "calib/probe/run.h"
 
-#define ONLY_MOST    16
-#define SKIPPED      77
+#define ONLY_MOST 16
+#define SKIPPED   77
+/* The largest copies. */
+#define QUICK_B      ((size_t)1 << 28)
+#define FULL_B       ((size_t)1 << 30)
 #define QUICK_PASSES 3
 #define QUICK_S      110
 #define FULL_PASSES  10
@@ -294,6 +297,7 @@ int main(int count, char **words)
 		options.run.passes = options.full ? FULL_PASSES : QUICK_PASSES;
 	if (options.run.budget_s <= 0)
 		options.run.budget_s = options.full ? FULL_S : QUICK_S;
+	options.gpu.buffer_B = options.full ? FULL_B : QUICK_B;
 	run_catch_signals();
 	return open_device(&options);
 }

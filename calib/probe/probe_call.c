@@ -9,6 +9,7 @@
 /* Of a process's 96 kernels for it, for each of 10 passes or 3. */
 #define FIRST_FULL_COUNT  9
 #define FIRST_QUICK_COUNT 30
+#define EVENT             GPU_EVENT_PLAIN
 #define SMALL_B           4096
 
 struct row {
@@ -34,10 +35,10 @@ static const struct row rows[] = {
 	 NONE,
 	 NONE},
 	{"memset", {.kind = GPU_MEMSET, .size_B = SMALL_B}, true, true, NONE, NONE},
-	{"record", {.kind = GPU_RECORD}, true, true, NONE, NONE},
-	{"wait_event", {.kind = GPU_WAIT_EVENT, .event = 2}, true, true, NONE, NONE},
-	{"query_ready", {.kind = GPU_QUERY}, true, false, NONE, NONE},
-	{"query_pending", {.kind = GPU_QUERY}, false, true, GPU_RECORD, NONE},
+	{"record", {.kind = GPU_RECORD, .event = EVENT}, true, true, NONE, NONE},
+	{"wait_event", {.kind = GPU_WAIT_EVENT, .event = EVENT + 1}, true, true, NONE, NONE},
+	{"query_ready", {.kind = GPU_QUERY, .event = EVENT}, true, false, NONE, NONE},
+	{"query_pending", {.kind = GPU_QUERY, .event = EVENT}, false, true, GPU_RECORD, NONE},
 	{"sync_idle", {.kind = GPU_SYNC}, true, false, NONE, NONE},
 	{"malloc", {.kind = GPU_MALLOC, .size_B = 1 << 20}, true, false, NONE, GPU_FREE},
 	{"free", {.kind = GPU_FREE, .size_B = 1 << 20}, true, false, GPU_MALLOC, NONE},
@@ -114,7 +115,7 @@ static bool is_blocked(const struct plan_point *point)
 
 static int begin(struct bench *bench, const struct plan_point *point)
 {
-	const struct gpu_call record = {.kind = GPU_RECORD, .event = 2};
+	const struct gpu_call record = {.kind = GPU_RECORD, .event = EVENT + 1};
 	int code = bench_call(bench, &record);
 	bench->count = 0;
 	if (code == GPU_OK && row_of(point)->call.kind == GPU_GRAPH)

@@ -94,8 +94,8 @@ static int sample_hop(struct bench *bench, double *value)
 {
 	const struct gpu_call calls[] = {
 		{.kind = GPU_STAMP, .slot = 0},
-		{.kind = GPU_RECORD, .event = 3},
-		{.kind = GPU_WAIT_EVENT, .event = 3, .stream = 1},
+		{.kind = GPU_RECORD, .event = GPU_EVENT_PLAIN},
+		{.kind = GPU_WAIT_EVENT, .event = GPU_EVENT_PLAIN, .stream = 1},
 		{.kind = GPU_STAMP, .slot = 1, .stream = 1},
 	};
 	double begin_s = 0, end_s = 0, first_end_s = 0;
@@ -118,10 +118,12 @@ static int sample_concurrent(struct bench *bench, int kernels, double *value)
 	double first_s = 0, last_s = 0, one_s = 1;
 	int code = bench_block(bench);
 	if (code == GPU_OK)
-		code = bench_call(bench, &(struct gpu_call){.kind = GPU_RECORD, .event = 3});
+		code = bench_call(bench,
+				  &(struct gpu_call){.kind = GPU_RECORD, .event = GPU_EVENT_PLAIN});
 	for (int i = 1; i <= kernels && code == GPU_OK; i++) {
-		code = bench_call(
-			bench, &(struct gpu_call){.kind = GPU_WAIT_EVENT, .event = 3, .stream = i});
+		code = bench_call(bench, &(struct gpu_call){.kind = GPU_WAIT_EVENT,
+							    .event = GPU_EVENT_PLAIN,
+							    .stream = i});
 		if (code == GPU_OK)
 			code = bench_call(bench, &(struct gpu_call){.kind = GPU_STAMP,
 								    .slot = i,

@@ -4,7 +4,8 @@
  * until the blocker gives up, which cannot be overlooked. */
 #include "calib/probe/probe.h"
 
-#define HOLD_S 0.03
+/* Longer than it takes to fill the longest queue. */
+#define HOLD_S 0.05
 
 static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
 		struct plan_random *random)
@@ -22,14 +23,14 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 	}
 }
 
+/* Where a launch on the way there waited, the one at `depth` would have, too. */
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
 	const struct gpu_call launch = {.kind = GPU_LAUNCH};
 	size_t depth = (size_t)plan_point_number(point, "depth", 1);
 	int code = bench_code(bench, bench->gpu, bench->gpu->api->block(bench->gpu, 0, HOLD_S));
-	for (size_t i = 1; i < depth && code == GPU_OK; i++)
-		code = bench_call(bench, &launch);
-	if (code == GPU_OK)
+	*value = 0;
+	for (size_t i = 1; i <= depth && code == GPU_OK && *value < 0.5 * HOLD_S; i++)
 		code = bench_time(bench, &launch, value);
 	if (code == GPU_OK)
 		code = bench_release(bench);
