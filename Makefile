@@ -47,7 +47,11 @@ OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 TEST_FOLDERS := unit analytic property golden reject recorded
 TESTS := $(sort $(wildcard $(TEST_FOLDERS:%=tests/%/*.c)))
 TEST_PROGRAMS := $(TESTS:%.c=$(BUILD)/%)
-DATASETS := flexdirect_1050ti bitfusion_networks
+# What the report of `make run` shows: measurements, then what nobody measured.
+DATASETS := ddl_p100 c4140_v100 nvidia_mxnet_resnet50 tensorflow_benchmarks_2017 \
+	nccl_allreduce_a100_nvswitch nccl_allreduce_2nodes closer2018_gtx1080 \
+	flexdirect_1050ti bitfusion_networks
+WHAT_IFS := $(sort $(basename $(notdir $(wildcard topologies/what-ifs/*.cfg))))
 DATA := topologies models calib
 
 .PHONY: all
@@ -57,10 +61,12 @@ all: $(BUILD)/farwire
 help:
 	@echo 'make             builds build/farwire'
 	@echo 'make run         installs what is missing, builds, predicts every shipped measurement,'
-	@echo '                 writes build/report.html'
+	@echo '                 answers the shipped what-ifs, writes build/report.html'
 	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   the same under sanitizers and with clang; the same bytes from every build'
 	@echo 'make install     into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
+	@echo 'make accuracy    puts what is predicted now into docs/ACCURACY.md and the README'"'"'s table'
+	@echo 'make documents   that, the tables of the what-if pages and docs/images'
 	@echo 'make tidy        the house rules: layers, sizes, licences, names (also part of make test)'
 	@echo 'make format      clang-format over all C files'
 	@echo 'make clean       removes build/ and build-*/'
@@ -118,7 +124,8 @@ test-programs: $(TEST_PROGRAMS) $(BUILD)/farwire
 
 .PHONY: run
 run: $(BUILD)/farwire
-	@$(BUILD)/farwire report $(DATASETS) -o $(BUILD)/report.html; code=$$?; \
+	@$(BUILD)/farwire report $(DATASETS) $(WHAT_IFS) -o $(BUILD)/report.html \
+		--title 'What wires between GPUs and their work cost: measured, and never measured'; code=$$?; \
 	test $$code = 0 || test $$code = 3 || exit $$code; \
 	echo 'The report: $(BUILD)/report.html'; \
 	exit $$code # 3: a stated bound is broken, which the report shows, too
@@ -130,6 +137,15 @@ test: test-programs
 .PHONY: test-long
 test-long:
 	@tests/long/run
+
+.PHONY: accuracy
+accuracy: $(BUILD)/farwire
+	@FARWIRE=$(BUILD)/farwire tools/accuracy
+
+.PHONY: documents
+documents: accuracy
+	@FARWIRE=$(BUILD)/farwire tests/analytic/what_ifs.sh --write
+	@FARWIRE=$(BUILD)/farwire tools/images
 
 .PHONY: tidy
 tidy:

@@ -9,8 +9,8 @@
 # The commands are the blocks of ```sh, in their order. A table whose heads but the first
 # name quantities (images/s, efficiency, step ...) has a result in each row; in any other
 # table each cell is the next result: the quantity that its first head names, else the step.
-# Cells under "by hand" are kept, and so are tables under <!-- by hand -->. What failed says
-# so in the first word of its reason. The program is $FARWIRE, or build/farwire.
+# Cells under "by hand" are kept, and so are tables in sections without commands. What failed
+# says so in the first words of its reason. The program is $FARWIRE, or build/farwire.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 : "${FARWIRE:=build/farwire}"
@@ -21,7 +21,8 @@ trap 'rm -rf "$work"' EXIT
 # One line for each result: the quantities in the order of `names` below, then the verdict.
 cat >"$work/results.sh" <<'END'
 results() {
-	"$FARWIRE" "$@" --quiet --format csv | awk -F, '
+	"$FARWIRE" "$@" --quiet --format csv >"$0.csv" || exit 1
+	awk -F, '
 		function first(a, b, c) { # the first column that is there
 			return (a in at) ? $at[a] : (b in at) ? $at[b] : (c in at) ? $at[c] : ""
 		}
@@ -39,14 +40,14 @@ results() {
 		  printf "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", first("step_s", "time_s"), first("ratio", "efficiency"),
 			first("images_per_s", "throughput_images_per_s"), first("efficiency", "ratio"), first("speedup"),
 			first("exposed_s", "collective_exposed_s"), first("input_wait_s"), first("training_s"),
-			first("bus_bandwidth_Bps"), word }'
+			first("bus_bandwidth_Bps"), word }' "$0.csv"
 }
 END
 
 page() { # FILE
 	cp "$work/results.sh" "$work/run"
 	awk '/^```sh/ { on = 1; next } /^```/ { on = 0 } on' "$1" | sed 's/build\/farwire /results /' >>"$work/run"
-	sh -f "$work/run" >"$work/results" || return 1
+	sh -f "$work/run" >"$work/results" && [ -s "$work/results" ] || return 1
 	awk -F'\t' -v page="$1" '
 	function time(s) {
 		if (s < 1) return sprintf("%.0f ms", s * 1000)
@@ -75,9 +76,9 @@ page() { # FILE
 		for (i in names) index_of[names[i]] = i
 	}
 	FNR == NR { n++; for (i = 1; i <= 10; i++) result[n, i] = $i; next }
-	/^<!-- by hand -->$/ { by_hand = 1 }
-	!/^\|/ { row = 0; if (!/^(<!--.*)?$/) by_hand = 0; print; next }
-	by_hand { print; next }
+	/^## / { commands = 0 }
+	/^```sh/ { commands = 1 }
+	!/^\|/ || !commands { row = 0; print; next }
 	{
 		count = split($0, cells, /\|/)
 		if (++row == 1) {
@@ -98,7 +99,11 @@ page() { # FILE
 		}
 		print line "|"
 	}
-	END { if (at != n) print "the commands have " n + 0 " results, the tables take " at + 0 }
+	END {
+		if (at == n) exit
+		print "  " page ": the commands have " n + 0 " results, the tables take " at + 0 >"/dev/stderr"
+		exit 1
+	}
 	' "$work/results" "$1" >"$work/page"
 }
 
@@ -112,7 +117,7 @@ esac
 for file; do
 	name=what_ifs.$(basename "$file" .md | tr A-Z- a-z_)
 	if ! page "$file"; then
-		echo "FAIL $name: a command of $file failed"
+		echo "FAIL $name: a command of $file failed, or its tables do not fit them"
 	elif [ $mode = write ]; then
 		cat "$work/page" >"$file"
 	elif diff "$file" "$work/page"; then

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the README promises of the two published systems, from the predictions
-# of `farwire validate`: errors of test rows, verdicts, bounds, exit codes.
+# What the documents promise of the published remote GPUs, from the predictions of
+# `farwire validate`: errors of test rows, verdicts, bounds, exit codes; and the README's
+# commands. Its numbers: tests/recorded/accuracy.sh, tests/analytic/what_ifs.sh; its
+# plots: tools/images.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -55,19 +57,9 @@ expect 0 '' validate flexdirect_1050ti bitfusion_networks --draws 0 -q
 if grep '^BROKEN' "$scratch.out"; then complain 'a bound is broken'; fi
 shows '^verdicts: 4 of 4 agree$'
 shows '^6 fitted parameters, 7 fit rows here:$'
-cp "$scratch.out" table.txt
 verdict 'claims.published_bounds_hold'
 
-# The numbers that the README shows are those that come out.
-awk -F, '$1 == "flexdirect_1050ti" && $2 !~ /^baseline/ && $5 != "" { printf "%.2f\n", $5 }' rows.csv | sort -u >numbers.txt
-sed -nE 's/^test rows: [0-9]+, median \|error\| ([0-9.]+ %), max ([0-9.]+)[0-9] %.*/\1/p' table.txt | head -n 1 >>numbers.txt
-while read -r number; do
-	grep -F "$number" "$readme" >line.txt || complain "README.md has no $number"
-done <numbers.txt
-[ "$(wc -l <numbers.txt)" -gt 8 ] || complain "few numbers: $(cat numbers.txt)"
-verdict 'claims.the_readme_shows_these_numbers'
-
-# Its commands work as they stand.
+# The README's commands work as they stand, and draw what it shows.
 awk '/^    build\/farwire / || more { sub(/^ *(build\/farwire )?/, ""); more = sub(/\\$/, ""); printf "%s%s", $0, more ? "" : "\n" }' \
 	"$readme" >lines.txt
 [ "$(wc -l <lines.txt)" -ge 3 ] || complain "few commands in README.md: $(cat lines.txt)"
@@ -75,6 +67,9 @@ while read -r line; do
 	eval "farwire $line"
 	[ "$code" = 0 ] || complain "$line: ended with $code"
 	[ ! -s "$scratch.err" ] || complain "$line: said $(cat "$scratch.err")"
+	plot=$(echo "$line" | sed -nE 's/.*--plot ([^ ]+).*/\1/p')
+	[ -z "$plot" ] || cmp "$plot" "${readme%/*}/docs/images/$plot" ||
+		complain "docs/images/$plot is another one (tools/images draws it anew)"
 done <lines.txt
 verdict 'claims.the_commands_of_the_readme'
 
