@@ -338,7 +338,9 @@ struct collective_choice library_choose(const struct library_params *library,
 		simple.protocol = CHOOSE_SIMPLE;
 		consider(&simple, shape, first_of(collective), size_B, &choice);
 	} else {
-		consider(library, shape, first_of(collective), size_B, &choice);
+		const struct algorithm *own = algorithm_find(library->algorithm);
+		bool fits = own && own->collective == collective;
+		consider(library, shape, fits ? own : first_of(collective), size_B, &choice);
 	}
 	FW_ASSERT(choice.algorithm);
 	settle(library, shape, &choice, size_B);

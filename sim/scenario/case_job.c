@@ -17,7 +17,7 @@ static const struct param_row job_rows[] = {
 	PARAM_TEXT(struct job_params, exchange, "", "how it exchanges gradients", ""),
 	PARAM_TEXT(struct job_params, input, "", "where its input comes from, as input.source", ""),
 	PARAM_WHOLE(struct job_params, batch_count, 0, 1e6, "0", "images of a step, per GPU", ""),
-	PARAM_WHOLE(struct job_params, gpus_count, 0, 1e6, "0", "its GPUs", ""),
+	PARAM_WHOLE(struct job_params, gpus_count, 0, 16384, "0", "its GPUs", ""),
 	PARAM_WHOLE(struct job_params, first_gpu_count, -1, 1e6, "-1",
 		    "number of its first GPU, from 0; -1: the next after the job before", ""),
 	PARAM_WHOLE(struct job_params, gpus_per_machine_count, 0, 1024, "0",
@@ -91,8 +91,9 @@ void case_jobs_want(struct case_reader *c)
 		job->per_machine = (size_t)(own->gpus_per_machine_count > 0
 						    ? own->gpus_per_machine_count
 						    : c->params->gpus_per_machine_count);
-		job->first_gpu = own->first_gpu_count >= 0 ? (size_t)own->first_gpu_count : next;
-		next = job->first_gpu + job->gpu_count;
+		bool said = own->first_gpu_count >= 0;
+		job->first_gpu = said ? (size_t)own->first_gpu_count : 0;
+		next = (said ? job->first_gpu : next) + job->gpu_count;
 		if (next > reader->gpus_wanted)
 			reader->gpus_wanted = next;
 		if (job->per_machine && (!reader->gpus_per_machine_wanted ||
@@ -119,18 +120,19 @@ static size_t guest_on(const struct topology *topology, size_t host, const char 
 	return SIZE_MAX;
 }
 
-/* The job's first GPU: as it says, or the next after those of the job before it,
- * which may have left some out. */
-static size_t first_of(const struct case_reader *c, const struct job_said *job,
-		       const struct job_entry *entry)
+/* The job that holds that GPU, among those before `end`; NULL: none. */
+static const struct job_entry *holder(const struct case_reader *c, const struct job_entry *end,
+				      size_t gpu)
 {
-	const struct job_entry *before = entry - 1;
-	if (job->own.first_gpu_count < 0 && entry != c->scenario->jobs && before->rank_count)
-		return before->gpus[before->rank_count - 1] + 1;
-	return job->first_gpu;
+	for (const struct job_entry *entry = c->scenario->jobs; entry != end; entry++)
+		for (size_t r = 0; r < entry->rank_count; r++)
+			if (entry->gpus[r] == gpu)
+				return entry;
+	return NULL;
 }
 
-/* Takes GPUs from the job's first on, at most per_machine of each machine. */
+/* Takes free GPUs from the job's first on, at most per_machine of each machine: jobs
+ * of few GPUs a machine meet on the machines. */
 static bool place(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
 {
 	const struct topology *topology = &c->scenario->topology;
@@ -138,12 +140,21 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 	struct origin origin = job->own.guest[0] ? job->origin : case_said(c, "case.guest");
 	size_t *gpus = ARENA_ARRAY(c->reader.arena, job->gpu_count, size_t);
 	size_t *guests = ARENA_ARRAY(c->reader.arena, job->gpu_count, size_t);
-	size_t count = 0, taken = 0, first = first_of(c, job, entry);
-	for (size_t i = first; i < topology->gpu_count && count < job->gpu_count; i++) {
+	size_t count = 0, taken = 0;
+	for (size_t i = job->first_gpu; i < topology->gpu_count && count < job->gpu_count; i++) {
 		size_t host = topology->gpus[i].host;
-		if (count && host != topology->gpus[gpus[count - 1]].host)
+		if (i > job->first_gpu && host != topology->gpus[i - 1].host)
 			taken = 0;
 		if (job->per_machine && taken == job->per_machine)
+			continue;
+		const struct job_entry *other = holder(c, entry, i);
+		if (other && i == job->first_gpu && job->own.first_gpu_count >= 0) {
+			diag_error(c->reader.diag, job->origin,
+				   "job '%s' begins at GPU %zu, which job '%s' has", job->name, i,
+				   other->name);
+			return false;
+		}
+		if (other)
 			continue;
 		gpus[count] = i;
 		guests[count] = guest_on(topology, host, guest);
@@ -158,8 +169,10 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 	}
 	if (count < job->gpu_count) {
 		diag_error(c->reader.diag, job->origin,
-			   "job '%s' wants %zu GPUs from number %zu on; topology '%s' has %zu%s",
-			   job->name, job->gpu_count, first, topology->name, topology->gpu_count,
+			   "job '%s' wants %zu GPUs from number %zu on; topology '%s' has %zu, %zu "
+			   "of them free%s",
+			   job->name, job->gpu_count, job->first_gpu, topology->name,
+			   topology->gpu_count, count,
 			   job->per_machine ? " (gpus_per_machine leaves some out)" : "");
 		return false;
 	}
@@ -176,6 +189,37 @@ static const char *prefix(struct case_reader *c, const char *what, const struct 
 			  bool own)
 {
 	return own ? arena_printf(c->reader.arena, "%s.%s", what, job->name) : what;
+}
+
+/* Gradients are all-reduced; a collective alone may have an algorithm of its own. */
+static bool algorithm_fits(struct case_reader *c, const struct job_said *job, const char *name)
+{
+	struct reader *reader = &c->reader;
+	struct origin origin = case_said(c, prefix(c, "library.algorithm", job, false));
+	const struct algorithm *algorithm = algorithm_find(name);
+	int asked = c->scenario->collective;
+	if (strcmp(name, "auto") == 0)
+		return true;
+	if (algorithm &&
+	    (algorithm->collective == COLLECTIVE_ALL_REDUCE || (int)algorithm->collective == asked))
+		return true;
+	if (algorithm) {
+		diag_error(reader->diag, origin,
+			   "library: '%s' makes no %s (`farwire list algorithms` says what does)",
+			   name,
+			   collective_name(asked < 0 ? COLLECTIVE_ALL_REDUCE
+						     : (enum collective)asked));
+		return false;
+	}
+	const char **names = ARENA_ARRAY(reader->arena, algorithm_count() + 1, const char *);
+	for (size_t i = 0; i < algorithm_count(); i++)
+		names[i] = algorithm_at(i)->name;
+	const char *near = diag_nearest(name, names, algorithm_count());
+	diag_error(reader->diag, origin,
+		   "library: no algorithm is called '%s' (did you mean '%s'? `farwire list "
+		   "algorithms` shows them)",
+		   name, near ? near : "auto");
+	return false;
 }
 
 static bool read_exchange(struct case_reader *c, const struct job_said *job,
@@ -200,19 +244,7 @@ static bool read_exchange(struct case_reader *c, const struct job_said *job,
 			   cfg_child(file, "library"), prefix(c, "library", job, own),
 			   arena_printf(reader->arena, "library of exchange '%s'", name),
 			   &library_table, NULL, 0, library);
-	if (fine && strcmp(library->algorithm, "auto") != 0 &&
-	    !algorithm_find(library->algorithm)) {
-		const char **names =
-			ARENA_ARRAY(reader->arena, algorithm_count() + 1, const char *);
-		for (size_t i = 0; i < algorithm_count(); i++)
-			names[i] = algorithm_at(i)->name;
-		const char *near = diag_nearest(library->algorithm, names, algorithm_count());
-		diag_error(reader->diag, case_said(c, prefix(c, "library.algorithm", job, false)),
-			   "library: no algorithm is called '%s' (did you mean '%s'? `farwire list "
-			   "algorithms` shows them)",
-			   library->algorithm, near ? near : "auto");
-		return false;
-	}
+	fine = fine && algorithm_fits(c, job, library->algorithm);
 	if (!c->transport)
 		case_transport(c, file);
 	entry->exchange = exchange;
@@ -370,16 +402,41 @@ static int find_collective(struct case_reader *c)
 		if (strcmp(names[i], name) == 0)
 			return i;
 	}
-	const char *near = diag_nearest(name, names, COLLECTIVE_COUNT);
+	const char *near = diag_nearest(name, names, COLLECTIVE_COUNT), *all = names[0];
+	for (int i = 1; i < COLLECTIVE_COUNT; i++)
+		all = arena_printf(c->reader.arena, "%s, %s", all, names[i]);
 	diag_error(c->reader.diag, case_said(c, "case.collective"),
-		   "case: no collective is called '%s' (%s%s%s)", name,
-		   near ? "did you mean '" : "write all_reduce", near ? near : "",
-		   near ? "'?" : "");
+		   "case: no collective is called '%s' (did you mean '%s'? There are %s)", name,
+		   near ? near : names[0], all);
 	return -1;
+}
+
+/* What only a program with a remoting runtime has: a job would not heed it. */
+static void refuse_remoting(struct case_reader *c)
+{
+	const struct case_params *params = c->params;
+	const struct {
+		const char *key;
+		bool said;
+	} keys[] = {
+		{"case.runtime", strcmp(params->runtime, "none") != 0},
+		{"case.program", params->program[0] != 0},
+		{"case.server", params->server[0] != 0},
+		{"case.gpu", params->gpu[0] != 0},
+		{"case.copies", params->copies_count != 1},
+		{"case.fraction", params->fraction_ratio != 1},
+	};
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (keys[i].said)
+			diag_error(c->reader.diag, case_said(c, keys[i].key),
+				   "case: a job runs beside its GPUs; %s is for programs whose "
+				   "calls are forwarded",
+				   keys[i].key);
 }
 
 void case_read_jobs(struct case_reader *c)
 {
+	refuse_remoting(c);
 	struct job_entry *jobs = ARENA_ARRAY(c->reader.arena, c->job_count + 1, struct job_entry);
 	c->scenario->jobs = jobs;
 	c->scenario->collective = find_collective(c);

@@ -59,17 +59,47 @@ static void jobs_meet_at_a_storage(void)
 	CHECK(!s->jobs[3].storage);
 }
 
-/* Four GPUs of each machine: 0-3 and 8-11; so the next job begins at 12. */
-static void the_next_job_takes_the_next_gpus(void)
+static bool takes(const struct job_entry *job, size_t count, const size_t *gpus)
+{
+	return job->rank_count == count && memcmp(job->gpus, gpus, count * sizeof *gpus) == 0;
+}
+
+/* Four GPUs of each machine of eight: the next job has the others of the same machines,
+ * and meets it at their adapters. */
+static void the_next_job_takes_free_gpus(void)
 {
 	const struct scenario *s =
 		read_jobs("gpus_per_machine = 4;", "{ gpus = 8; }, { gpus = 8; }");
 	if (!CHECK(s && s->job_count == 2))
 		return;
-	static const size_t first[] = {0, 1, 2, 3, 8, 9, 10, 11},
-			    second[] = {12, 13, 14, 15, 16, 17, 18, 19};
-	for (size_t i = 0; i < 8; i++)
-		CHECK(s->jobs[0].gpus[i] == first[i] && s->jobs[1].gpus[i] == second[i]);
+	CHECK(takes(&s->jobs[0], 8, (const size_t[]){0, 1, 2, 3, 8, 9, 10, 11}));
+	CHECK(takes(&s->jobs[1], 8, (const size_t[]){4, 5, 6, 7, 12, 13, 14, 15}));
+	s = read_jobs("", "{ gpus = 2; gpus_per_machine = 1; }, { gpus = 3; },"
+			  "{ gpus = 2; first_gpu = 5; }");
+	if (!CHECK(s && s->job_count == 3))
+		return;
+	CHECK(takes(&s->jobs[0], 2, (const size_t[]){0, 8}));
+	CHECK(takes(&s->jobs[1], 3, (const size_t[]){1, 2, 3}));
+	CHECK(takes(&s->jobs[2], 2, (const size_t[]){5, 6}));
+}
+
+static void no_gpu_has_two_jobs(void)
+{
+	CHECK(!read_jobs("", "{ gpus = 4; }, { gpus = 2; first_gpu = 3; }"));
+	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "at GPU 3, which job"));
+}
+
+/* What belongs to programs whose calls are forwarded is not ignored. */
+static void jobs_take_no_runtime(void)
+{
+	static const char *const settings[] = {
+		"runtime = \"asynchronous\";", "program = \"nobody\";", "server = \"nobody\";",
+		"gpu = \"nobody\";",           "copies = 2;",
+	};
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+		CHECK(!read_jobs(settings[i], "{ gpus = 2; }"));
+		CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "are forwarded"));
+	}
 }
 
 static void a_collective_has_one_job(void)
@@ -89,7 +119,9 @@ static void shared_memory_joins_no_machines(void)
 static const struct test tests[] = {
 	TEST(a_job_speaks_for_itself_alone),
 	TEST(jobs_meet_at_a_storage),
-	TEST(the_next_job_takes_the_next_gpus),
+	TEST(the_next_job_takes_free_gpus),
+	TEST(no_gpu_has_two_jobs),
+	TEST(jobs_take_no_runtime),
 	TEST(a_collective_has_one_job),
 	TEST(shared_memory_joins_no_machines),
 };
