@@ -451,3 +451,17 @@ void case_read_jobs(struct case_reader *c)
 		diag_error(c->reader.diag, cfg_origin(cfg_child(c->group, "clients")),
 			   "case: it has training jobs, so it cannot have clients");
 }
+
+const struct scenario *scenario_job_baseline(struct arena *arena, const struct scenario *scenario,
+					     size_t job)
+{
+	struct scenario *baseline = ARENA_NEW(arena, struct scenario);
+	struct job_entry *alone = ARENA_NEW(arena, struct job_entry);
+	*baseline = *scenario;
+	*alone = scenario->jobs[job];
+	alone->rank_count = 1;
+	alone->straggler_ratio = 1;
+	baseline->jobs = alone;
+	baseline->job_count = 1;
+	return baseline;
+}

@@ -14,9 +14,8 @@
 
 /* Steps left out at least: the first fills queues, the second meets them full. */
 enum { WARM_STEPS = 2, STEPS_TO_SETTLE = 6 };
-static const double REPEATS = 1e-6, SETTLED = 0.002;
-/* Where a step has more events than that, the mean need not be so certain. */
-static const double EVENTS_LARGE = 4e5;
+/* Where a step has more events than EVENTS_LARGE, the mean need not be so certain. */
+static const double REPEATS = 1e-6, SETTLED = 0.002, EVENTS_LARGE = 4e5;
 
 struct job_client {
 	struct job_world *world;
@@ -587,18 +586,4 @@ double job_run_step_s(const struct job_run *run)
 	const struct job_step *first = &run->steps[run->steady_first];
 	const struct job_step *last = first + run->steady_count - 1;
 	return s_from_ps(last->end_ps - first->start_ps) / (double)run->steady_count;
-}
-
-const struct scenario *scenario_job_baseline(struct arena *arena, const struct scenario *scenario,
-					     size_t job)
-{
-	struct scenario *baseline = ARENA_NEW(arena, struct scenario);
-	struct job_entry *alone = ARENA_NEW(arena, struct job_entry);
-	*baseline = *scenario;
-	*alone = scenario->jobs[job];
-	alone->rank_count = 1;
-	alone->straggler_ratio = 1;
-	baseline->jobs = alone;
-	baseline->job_count = 1;
-	return baseline;
 }
