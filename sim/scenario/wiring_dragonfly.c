@@ -69,7 +69,7 @@ static const char *join(struct cabling *cabling, const void *params)
 	    wiring->groups_count * wiring->routers_per_group_count > 1e6)
 		return WIRING_TEXT(cabling,
 				   "a dragonfly of %zu x %zu x %.0f has %.0f places for "
-				   "%zu machines",
+				   "%zu machines and servers",
 				   groups, routers, wiring->machines_per_router_count, places,
 				   cabling->place_count);
 	if (groups > 2 && wiring->global_latency_s <= cabling->wire->traits.latency_s)

@@ -43,9 +43,10 @@ static const char *join(struct cabling *cabling, const void *params)
 				 (size_t)wiring->z_count};
 	double places = wiring->x_count * wiring->y_count * wiring->z_count;
 	if (places < (double)cabling->place_count || places > 1e6)
-		return WIRING_TEXT(cabling,
-				   "a torus of %zu x %zu x %zu has %.0f places for %zu machines",
-				   sizes[0], sizes[1], sizes[2], places, cabling->place_count);
+		return WIRING_TEXT(
+			cabling,
+			"a torus of %zu x %zu x %zu has %.0f places for %zu machines and servers",
+			sizes[0], sizes[1], sizes[2], places, cabling->place_count);
 	for (size_t i = 0; i < (size_t)places; i++) {
 		const size_t at[3] = {i % sizes[0], i / sizes[0] % sizes[1],
 				      i / sizes[0] / sizes[1]};

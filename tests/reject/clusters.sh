@@ -63,9 +63,9 @@ while IFS='|' read -r edit message; do
 	expect 2 "$message" $own
 done <<'END'
 s/ports = 8/ports = 3/|^own\.cfg:5: network: a switch of 3 ports is too small for 4 cables
-s/"switch"; ports = 8/"cable"/|^own\.cfg:5: network: a cable joins two machines, not 4
-s/"switch"; ports = 8/"torus"; x = 3; y = 1/|^own\.cfg:5: network: a torus of 3 x 1 x 1 has 3 places for 4 machines
-s/"switch"; ports = 8/"dragonfly"; groups = 1; routers_per_group = 1/|^own\.cfg:5: network: a dragonfly of 1 x 1 x 2 has 2 places for 4 machines
+s/"switch"; ports = 8/"cable"/|^own\.cfg:5: network: a cable joins two machines, servers among them, not 4
+s/"switch"; ports = 8/"torus"; x = 3; y = 1/|^own\.cfg:5: network: a torus of 3 x 1 x 1 has 3 places for 4 machines and servers
+s/"switch"; ports = 8/"dragonfly"; groups = 1; routers_per_group = 1/|^own\.cfg:5: network: a dragonfly of 1 x 1 x 2 has 2 places for 4 machines and servers
 s/"switch"; ports = 8/"dragonfly"; global_latency = "1 us"/|^own\.cfg:5: network: global_latency must be longer
 s/"switch"; ports = 8/"fat_tree"; ports_per_leaf = 2; leaves = 1/|^own\.cfg:5: network: 4 machines need 2 leaves of 2 machines, there are 1
 s/"switch"; ports = 8/"fattree"/|^own\.cfg:5: network: no kind of wiring is called 'fattree' \(did you mean 'fat_tree'
