@@ -145,6 +145,9 @@ bool way_rdma(struct communicator *comm, struct way *way)
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
 	struct lane *lane = &way->lanes[way->lane_count++];
 	way->class = HOP_NET;
+	if (guest_params(a->place.guest)->vnic == VNIC_VMXNET3 ||
+	    guest_params(b->place.guest)->vnic == VNIC_VMXNET3)
+		return false; /* it carries no RDMA */
 	for (int attach = ATTACH_DEVICE; attach < ATTACH_COUNT; attach++) {
 		enum attach at = (enum attach)attach;
 		*lane = (struct lane){.rate_ratio = 1, .leaves = true};

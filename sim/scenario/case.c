@@ -337,17 +337,6 @@ static bool place(struct case_reader *c, struct client_entry *client,
 	return client->guest != SIZE_MAX;
 }
 
-void case_check_rdma(struct case_reader *c, size_t guest)
-{
-	const struct guest_entry *entry = &c->scenario->topology.guests[guest];
-	if (c->transport && strcmp(c->transport->name, "rdma") == 0 &&
-	    entry->params.vnic == VNIC_VMXNET3)
-		diag_error(c->reader.diag, case_said(c, "case.transport"),
-			   "guest '%s' has a VMXNET3, which carries no RDMA (give it vnic = "
-			   "\"passthrough\" or \"pvrdma\", or write transport = \"tcp\")",
-			   entry->name);
-}
-
 static void fill_client(struct case_reader *c, struct client_entry *client,
 			const struct client_params *own, size_t copy)
 {
@@ -374,11 +363,6 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 			case_efficiency(c, c->scenario->topology.gpus[client->gpu].like, model);
 	client->stack = c->stack;
 	client->runtime = c->runtime;
-	if (c->runtime) {
-		case_check_rdma(c, client->guest);
-		if (client->server != client->guest)
-			case_check_rdma(c, client->server);
-	}
 	client->transport = c->transport;
 	client->transport_params = c->transport_params;
 }

@@ -33,8 +33,6 @@ void case_transport(struct case_reader *c, const struct cfg_node *file);
 const struct network *case_network(struct case_reader *c, struct origin origin, const char *name);
 const struct efficiency_params *case_efficiency(struct case_reader *c, const char *gpu,
 						const char *model);
-/* Says so where the guest has a virtual NIC that carries no RDMA, which the case asks for. */
-void case_check_rdma(struct case_reader *c, size_t guest);
 /* The first guest on a host; SIZE_MAX if there is none. */
 size_t case_first_guest(const struct topology *topology, size_t host);
 

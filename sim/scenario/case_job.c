@@ -359,14 +359,12 @@ static void find_input(struct case_reader *c, size_t index, struct job_entry *en
 		read_storage(c, &c->jobs[index], entry, own);
 }
 
-/* Shared memory ends where the machine does; RDMA is not for every adapter. */
+/* Shared memory ends where the machine does. */
 static void check_transport(struct case_reader *c, const struct job_entry *entry)
 {
 	const struct topology *topology = &c->scenario->topology;
 	size_t first = topology->gpus[entry->gpus[0]].host;
 	size_t last = topology->gpus[entry->gpus[entry->rank_count - 1]].host;
-	if (first != last)
-		case_check_rdma(c, entry->guests[0]);
 	if (c->transport && first != last && strcmp(c->transport->name, "shm") == 0)
 		diag_error(c->reader.diag, case_said(c, "case.transport"),
 			   "job '%s' is on several machines, which shared memory does not join "

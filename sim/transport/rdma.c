@@ -252,7 +252,8 @@ static struct connection *rdma_new(const struct connection_spec *spec)
 	connection->spec = *spec;
 	connection->params = spec->params;
 	for (int i = 0; i < 2; i++) {
-		if (!path_find(spec, i, rdma_links, &connection->directions[i].path))
+		bool carries = guest_params(spec->ends[i].guest)->vnic != VNIC_VMXNET3;
+		if (!carries || !path_find(spec, i, rdma_links, &connection->directions[i].path))
 			return NULL;
 	}
 	for (int i = 0; i < 2; i++)

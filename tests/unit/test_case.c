@@ -412,6 +412,14 @@ static void what_a_prediction_can_say_is_a_verdict(void)
 {
 	check_verdict(READ(FLEXDIRECT, "case.transport=rdma"),
 		      "no route from 'client' to 'server' for rdma");
+	/* a VMXNET3 carries none */
+	check_verdict(READ("case.topology=vm-p100-roce", "case.transport=rdma",
+			   "case.runtime=asynchronous", "case.program=client",
+			   "guest.server.vnic=vmxnet3"),
+		      "no route from 'client' to 'server' for rdma");
+	check_verdict(READ("case.topology=dgx1-v100", "case.gpus=16", "case.transport=rdma",
+			   "guest.os.vnic=vmxnet3"),
+		      "no way from 'n0.gpu1' to 'n1.gpu0' over rdma");
 	check_verdict(
 		READ("case.topology=t320-same-esxi", "case.server=server", "case.batch=512"),
 		"out of GPU memory: resnet50 at batch 512 needs 59.02 GB, GPU 'gpu0' has 4.29 "

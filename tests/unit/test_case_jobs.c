@@ -116,20 +116,6 @@ static void shared_memory_joins_no_machines(void)
 	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "several machines"));
 }
 
-static void a_vmxnet3_carries_no_rdma(void)
-{
-	CHECK(read_jobs("transport = \"rdma\"; guest = \"os\";", "{ gpus = 16; }") != NULL);
-	static const struct setting settings[] = {{.text = "case.topology=dgx1-v100"},
-						  {.text = "case.gpus=16"},
-						  {.text = "case.transport=rdma"},
-						  {.text = "guest.os.vnic=vmxnet3"}};
-	struct case_request request = {
-		.settings = settings, .setting_count = 4, .data_root = data_root_find(arena)};
-	diag = diag_new(arena);
-	CHECK(!case_read(arena, diag, &request));
-	CHECK(diag_count(diag) > 0 && strstr(diag_at(diag, 0), "carries no RDMA"));
-}
-
 static const struct test tests[] = {
 	TEST(a_job_speaks_for_itself_alone),
 	TEST(jobs_meet_at_a_storage),
@@ -138,7 +124,6 @@ static const struct test tests[] = {
 	TEST(jobs_take_no_runtime),
 	TEST(a_collective_has_one_job),
 	TEST(shared_memory_joins_no_machines),
-	TEST(a_vmxnet3_carries_no_rdma),
 };
 
 int main(void)
