@@ -38,3 +38,11 @@ for option in $(grep -rhoE -e '(^|[ (])--[a-z_-]+' "$topologies" | grep -oE -e '
 	grep -qE -e "^ +$option( |\$)" help.txt || complain "a topology speaks of $option"
 done
 verdict shipped.options_of_topologies
+
+# A word of `farwire report` is one thing.
+for what in cases datasets what-ifs; do
+	expect 0 '' list $what --plain
+	cat "$scratch.out"
+done | sort | uniq -d >twice.txt
+[ ! -s twice.txt ] || complain "names of two things: $(cat twice.txt)"
+verdict shipped.names_are_unique
