@@ -502,6 +502,11 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 			also, sizeof also / sizeof also[0], c.params))
 		return NULL;
 	const char *name = cfg_text(cfg_child(c.group, "name"));
+	if (!name && c.params->collective[0])
+		name = arena_printf(
+			arena, "%s of %s on %s", c.params->collective,
+			quantity_format(arena, QUANTITY_BYTES, c.params->collective_size_B),
+			c.params->topology);
 	c.scenario->name = name ? name
 				: arena_printf(arena, "%s on %s, batch %g", c.params->model,
 					       c.params->topology, c.params->batch_count);

@@ -25,7 +25,7 @@ tabulate(struct arena *arena, const struct prediction *const *predictions, size_
 		{{"to_first", QUANTITY_RATIO, false, true}, ANSWER_TO_FIRST, ALL_KINDS, false},
 		{{"to_local", QUANTITY_RATIO, false, true}, ANSWER_RATIO, CLIENTS, false},
 		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
-		{{"step", QUANTITY_TIME, false, true}, ANSWER_STEP, CLIENTS | TRAINING, false},
+		{{"step_s", QUANTITY_TIME, false, true}, ANSWER_STEP, CLIENTS | TRAINING, false},
 		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
 		{{"training_s", QUANTITY_TIME, false, true}, ANSWER_TRAINING, TRAINING, true},
 		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},

@@ -8,13 +8,13 @@
 #include "sim/base/diag.h"
 #include "sim/verb/chart_data.h"
 
-/* 1, 2, 4 ... and the number itself. */
-static const char *doubling(struct arena *arena, size_t most)
+/* least, twice that ... and most itself. */
+static const char *doubling(struct arena *arena, size_t least, size_t most)
 {
-	const char *text = "1";
-	for (size_t gpus = 2; gpus < most; gpus *= 2)
+	const char *text = arena_printf(arena, "%zu", least);
+	for (size_t gpus = 2 * least; gpus < most; gpus *= 2)
 		text = arena_printf(arena, "%s,%zu", text, gpus);
-	return most > 1 ? arena_printf(arena, "%s,%zu", text, most) : text;
+	return most > least ? arena_printf(arena, "%s,%zu", text, most) : text;
 }
 
 /* The case as it is, if it is a job, else on one GPU, so that settings of exchange,
@@ -66,7 +66,7 @@ const struct scaling *scaling_run(const struct command *command, const struct ca
 	size_t most = 0;
 	const struct scenario *scenario = read_as_job(arena, diag, request, &most);
 	if (scenario && !gpus)
-		gpus = doubling(arena, most);
+		gpus = doubling(arena, scenario->collective < 0 ? 1 : 2, most);
 	const char *wrong =
 		scenario && sweep_axis_read(arena, diag, "--gpus",
 					    arena_printf(arena, "case.gpus=%s", gpus), axis)
