@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls of the CUDA device, as a program would make them. What is before the
+ * call itself is kept short, since it is measured, too. */
+#include "calib/probe/cuda.cuh"
+
+#include "calib/probe/kernels.cuh"
+
+#define FIRST_LAUNCHES_COUNT 96
+#define FIRST_BLOCK          8 /* of kernels, for the table below */
+
+/* ---- launches ---- */
+
+/* A kernel's arguments of a size. */
+template <int size> struct arguments {
+	nanoseconds spin_ns;
+	unsigned char rest[size - sizeof(nanoseconds)];
+};
+
+template <int size> __global__ void spin_kernel(const arguments<size> arguments)
+{
+	spin(arguments.spin_ns);
+}
+
+static __global__ void stamp_kernel(struct stamp *stamp, nanoseconds spin_ns)
+{
+	nanoseconds begin = gpu_timer();
+	spin(spin_ns);
+	stamp->begin_ns = begin;
+	stamp->end_ns = gpu_timer();
+}
+
+template <int size> static void launch_sized(cudaStream_t stream, nanoseconds spin_ns)
+{
+	static arguments<size> arguments; /* large: not to be cleared at each call */
+	arguments.spin_ns = spin_ns;
+	spin_kernel<size><<<1, 1, 0, stream>>>(arguments);
+}
+
+static int call_launch(struct cuda *cuda, const struct gpu_call *call, cudaStream_t stream)
+{
+	nanoseconds spin_ns = (nanoseconds)(call->spin_s * 1e9 + 0.5);
+	if (call->argument_B == 0 && spin_ns == 0)
+		NULL_KERNEL<<<1, 1, 0, stream>>>();
+	else if (call->argument_B <= 64)
+		launch_sized<64>(stream, spin_ns);
+	else if (call->argument_B <= 128)
+		launch_sized<128>(stream, spin_ns);
+	else if (call->argument_B <= 256)
+		launch_sized<256>(stream, spin_ns);
+	else if (call->argument_B <= 512)
+		launch_sized<512>(stream, spin_ns);
+	else if (call->argument_B <= 1024)
+		launch_sized<1024>(stream, spin_ns);
+	else if (call->argument_B <= 2048)
+		launch_sized<2048>(stream, spin_ns);
+	else
+		launch_sized<4096>(stream, spin_ns);
+	return cuda_check(cuda, cudaGetLastError(), "a launch");
+}
+
+template <int block> static void launch_first_of(int number, cudaStream_t stream)
+{
+	const int first = FIRST_BLOCK * block;
+	switch (number % FIRST_BLOCK) {
+	case 0:
+		first_kernel<first><<<1, 1, 0, stream>>>();
+		break;
+	case 1:
+		first_kernel<first + 1><<<1, 1, 0, stream>>>();
+		break;
+	case 2:
+		first_kernel<first + 2><<<1, 1, 0, stream>>>();
+		break;
+	case 3:
+		first_kernel<first + 3><<<1, 1, 0, stream>>>();
+		break;
+	case 4:
+		first_kernel<first + 4><<<1, 1, 0, stream>>>();
+		break;
+	case 5:
+		first_kernel<first + 5><<<1, 1, 0, stream>>>();
+		break;
+	case 6:
+		first_kernel<first + 6><<<1, 1, 0, stream>>>();
+		break;
+	default:
+		first_kernel<first + 7><<<1, 1, 0, stream>>>();
+		break;
+	}
+}
+
+static int call_first_launch(struct cuda *cuda, cudaStream_t stream)
+{
+	typedef void launcher(int number, cudaStream_t stream);
+	static launcher *const launchers[FIRST_LAUNCHES_COUNT / FIRST_BLOCK] = {
+		launch_first_of<0>, launch_first_of<1>, launch_first_of<2>,  launch_first_of<3>,
+		launch_first_of<4>, launch_first_of<5>, launch_first_of<6>,  launch_first_of<7>,
+		launch_first_of<8>, launch_first_of<9>, launch_first_of<10>, launch_first_of<11>};
+	int number = cuda->first_launches_count;
+	if (number == FIRST_LAUNCHES_COUNT)
+		return GPU_ENOUGH;
+	cuda->first_launches_count++;
+	launchers[number / FIRST_BLOCK](number, stream);
+	return cuda_check(cuda, cudaGetLastError(), "a first launch");
+}
+
+static int call_stamp(struct cuda *cuda, const struct gpu_call *call, cudaStream_t stream)
+{
+	stamp_kernel<<<1, 1, 0, stream>>>(&cuda->stamps_there[call->slot],
+					  (nanoseconds)(call->spin_s * 1e9 + 0.5));
+	return cuda_check(cuda, cudaGetLastError(), "a launch");
+}
+
+/* ---- memory ---- */
+
+static int call_peer(struct cuda *cuda, const struct gpu_call *call, cudaStream_t stream)
+{
+	int other = cuda->index == 0 ? 1 : 0, able = 0;
+	if (cuda->gpus_count < 2)
+		return cuda_waive(cuda, "one GPU: it has no peer");
+	if (!cuda->peer) {
+		cudaDeviceCanAccessPeer(&able, cuda->index, other);
+		if (able && cudaDeviceEnablePeerAccess(other, 0) != cudaSuccess)
+			cudaGetLastError();
+		cudaSetDevice(other);
+		cudaError_t error = cudaMalloc(&cuda->peer, cuda->buffer_B);
+		cudaSetDevice(cuda->index);
+		if (error != cudaSuccess) {
+			cudaGetLastError();
+			cuda->peer = NULL;
+			return cuda_waive(cuda, "no memory on the peer");
+		}
+	}
+	return cuda_check(cuda,
+			  cudaMemcpyPeerAsync(cuda->peer, other, cuda->there, cuda->index,
+					      call->size_B, stream),
+			  "cudaMemcpyPeerAsync");
+}
+
+static int call_copy(struct cuda *cuda, const struct gpu_call *call, cudaStream_t stream)
+{
+	void *here = call->pageable ? cuda->pageable : cuda->pinned;
+	void *to = cuda->there;
+	const void *from = here;
+	enum cudaMemcpyKind kind = cudaMemcpyHostToDevice;
+	if (call->size_B > cuda->buffer_B)
+		return cuda_waive(cuda, "no memory for copies of that size");
+	if (call->direction == GPU_PEER)
+		return call_peer(cuda, call, stream);
+	if (call->direction == GPU_D2H) {
+		to = here;
+		from = cuda->there;
+		kind = cudaMemcpyDeviceToHost;
+	} else if (call->direction == GPU_D2D) {
+		from = cuda->there_too;
+		kind = cudaMemcpyDeviceToDevice;
+	}
+	return cuda_check(cuda,
+			  call->async ? cudaMemcpyAsync(to, from, call->size_B, kind, stream)
+				      : cudaMemcpy(to, from, call->size_B, kind),
+			  "a copy");
+}
+
+static int call_allocation(struct cuda *cuda, const struct gpu_call *call, cudaStream_t stream)
+{
+	bool async = call->kind == GPU_MALLOC_ASYNC || call->kind == GPU_FREE_ASYNC;
+	if (async && !cuda->pools)
+		return cuda_waive(cuda, "this GPU has no memory pools");
+	switch (call->kind) {
+	case GPU_MALLOC:
+		return cuda_check(cuda, cudaMalloc(&cuda->memory, call->size_B), "cudaMalloc");
+	case GPU_FREE:
+		return cuda_check(cuda, cudaFree(cuda->memory), "cudaFree");
+	case GPU_MALLOC_ASYNC:
+		return cuda_check(cuda, cudaMallocAsync(&cuda->memory_async, call->size_B, stream),
+				  "cudaMallocAsync");
+	default:
+		return cuda_check(cuda, cudaFreeAsync(cuda->memory_async, stream), "cudaFreeAsync");
+	}
+}
+
+/* ---- streams and events ---- */
+
+static int call_object(struct cuda *cuda, const struct gpu_call *call)
+{
+	int device;
+	switch (call->kind) {
+	case GPU_CREATE_STREAM:
+		return cuda_check(
+			cuda, cudaStreamCreateWithFlags(&cuda->stream_made, cudaStreamNonBlocking),
+			"cudaStreamCreateWithFlags");
+	case GPU_DESTROY_STREAM:
+		return cuda_check(cuda, cudaStreamDestroy(cuda->stream_made), "cudaStreamDestroy");
+	case GPU_CREATE_EVENT:
+		return cuda_check(
+			cuda, cudaEventCreateWithFlags(&cuda->event_made, cudaEventDisableTiming),
+			"cudaEventCreateWithFlags");
+	case GPU_DESTROY_EVENT:
+		return cuda_check(cuda, cudaEventDestroy(cuda->event_made), "cudaEventDestroy");
+	default:
+		return cuda_check(cuda, cudaGetDevice(&device), "cudaGetDevice");
+	}
+}
+
+static int call_query(struct cuda *cuda, const struct gpu_call *call)
+{
+	cudaError_t state = cudaEventQuery(cuda->events[call->event]);
+	return state == cudaErrorNotReady ? GPU_OK : cuda_check(cuda, state, "cudaEventQuery");
+}
+
+int cuda_call(struct gpu *gpu, const struct gpu_call *call)
+{
+	struct cuda *cuda = (struct cuda *)gpu;
+	cudaStream_t stream;
+	int code = cuda_stream(cuda, call->stream, &stream);
+	if (code != GPU_OK)
+		return code;
+	switch (call->kind) {
+	case GPU_LAUNCH:
+		return call_launch(cuda, call, stream);
+	case GPU_FIRST_LAUNCH:
+		return call_first_launch(cuda, stream);
+	case GPU_STAMP:
+		return call_stamp(cuda, call, stream);
+	case GPU_COPY:
+		return call_copy(cuda, call, stream);
+	case GPU_MEMSET:
+		if (call->size_B > cuda->buffer_B)
+			return cuda_waive(cuda, "no memory of that size");
+		return cuda_check(cuda, cudaMemsetAsync(cuda->there, 1, call->size_B, stream),
+				  "cudaMemsetAsync");
+	case GPU_RECORD:
+		return cuda_check(cuda, cudaEventRecord(cuda->events[call->event], stream),
+				  "cudaEventRecord");
+	case GPU_QUERY:
+		return call_query(cuda, call);
+	case GPU_WAIT_EVENT:
+		return cuda_check(cuda, cudaStreamWaitEvent(stream, cuda->events[call->event], 0),
+				  "cudaStreamWaitEvent");
+	case GPU_SYNC:
+		return cuda_check(cuda, cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+	case GPU_GRAPH:
+		return cuda_check(cuda, cudaGraphLaunch(cuda->graph, stream), "cudaGraphLaunch");
+	case GPU_WORK:
+		return cuda_work_run(cuda, stream);
+	case GPU_MALLOC:
+	case GPU_FREE:
+	case GPU_MALLOC_ASYNC:
+	case GPU_FREE_ASYNC:
+		return call_allocation(cuda, call, stream);
+	default:
+		return call_object(cuda, call);
+	}
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The real device: opening and closing, blockers, waiting with a deadline, the
+ * two clocks. */
+#include "calib/probe/cuda.cuh"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "calib/probe/kernels.cuh"
+#include "calib/probe/nvml.h"
+
+#define BUFFER_MOST_B  ((size_t)1 << 30)
+#define PING_TIMEOUT_S 0.5
+#define KERNEL_PINGS   16
+
+static __global__ void block_kernel(const struct mailbox *mailbox, unsigned generation,
+				    nanoseconds timeout_ns)
+{
+	nanoseconds start = gpu_timer();
+	while ((int)(mailbox->released - generation) < 0 && gpu_timer() - start < timeout_ns)
+		;
+}
+
+/* Answers each ping with the time at which it was seen. */
+static __global__ void ping_kernel(struct mailbox *mailbox, unsigned first, nanoseconds timeout_ns)
+{
+	nanoseconds start = gpu_timer();
+	for (unsigned i = 0; i < KERNEL_PINGS; i++) {
+		while (mailbox->ping != first + i)
+			if (gpu_timer() - start > timeout_ns)
+				return;
+		mailbox->pong_ns = gpu_timer();
+		__threadfence_system();
+		mailbox->pong = first + i;
+	}
+}
+
+static __global__ void step_kernel(struct mailbox *mailbox)
+{
+	nanoseconds least = ~0ull, last = gpu_timer();
+	for (int changes = 0; changes < 64;) {
+		nanoseconds now = gpu_timer();
+		if (now == last)
+			continue;
+		if (now - last < least)
+			least = now - last;
+		last = now;
+		changes++;
+	}
+	mailbox->step_ns = least;
+}
+
+static double monotonic_s(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int cuda_check(struct cuda *cuda, cudaError_t error, const char *what)
+{
+	if (error == cudaSuccess)
+		return GPU_OK;
+	snprintf(cuda->gpu.why, GPU_WHY, "%.60s: %.120s", what, cudaGetErrorString(error));
+	cudaGetLastError(); /* forgets those that can be forgotten */
+	return GPU_FAILED;
+}
+
+int cuda_waive(struct cuda *cuda, const char *why)
+{
+	snprintf(cuda->gpu.why, GPU_WHY, "%.190s", why);
+	return GPU_WAIVED;
+}
+
+int cuda_stream(struct cuda *cuda, int index, cudaStream_t *stream)
+{
+	if (!cuda->streams_made[index]) {
+		int code = cuda_check(
+			cuda,
+			cudaStreamCreateWithFlags(&cuda->streams[index], cudaStreamNonBlocking),
+			"cudaStreamCreateWithFlags");
+		if (code != GPU_OK)
+			return code;
+		cuda->streams_made[index] = true;
+	}
+	cuda->streams_busy[index] = true;
+	*stream = cuda->streams[index];
+	return GPU_OK;
+}
+
+/* ---- waiting ---- */
+
+int cuda_finish(struct cuda *cuda)
+{
+	double deadline_s = monotonic_s() + GPU_WAIT_S;
+	for (int i = 0; i < GPU_STREAMS; i++) {
+		cudaError_t state = cudaSuccess;
+		while (cuda->streams_busy[i] &&
+		       (state = cudaStreamQuery(cuda->streams[i])) == cudaErrorNotReady)
+			if (monotonic_s() > deadline_s) {
+				snprintf(cuda->gpu.why, GPU_WHY,
+					 "the GPU was not done with its work after %.0f s",
+					 GPU_WAIT_S);
+				return GPU_FAILED;
+			}
+		if (state != cudaSuccess)
+			return cuda_check(cuda, state, "the GPU's work");
+		cuda->streams_busy[i] = false;
+	}
+	return GPU_OK;
+}
+
+static int finish(struct gpu *gpu)
+{
+	return cuda_finish((struct cuda *)gpu);
+}
+
+static int block(struct gpu *gpu, int stream, double timeout_s)
+{
+	struct cuda *cuda = (struct cuda *)gpu;
+	cudaStream_t there;
+	int code = cuda_stream(cuda, stream, &there);
+	if (code != GPU_OK)
+		return code;
+	block_kernel<<<1, 1, 0, there>>>(cuda->mailbox_there, ++cuda->generation,
+					 (nanoseconds)(timeout_s * 1e9));
+	return cuda_check(cuda, cudaGetLastError(), "launching a blocker");
+}
+
+static int release(struct gpu *gpu)
+{
+	struct cuda *cuda = (struct cuda *)gpu;
+	cuda->mailbox->released = cuda->generation;
+	return GPU_OK;
+}
+
+/* ---- clocks ---- */
+
+static double now_s(struct gpu *gpu)
+{
+	(void)gpu;
+	return monotonic_s();
+}
+
+/* The round trip that took the least time tells most: the GPU saw the ping in
+ * the middle of it. */
+static int sync_clocks(struct gpu *gpu, double *change_s)
+{
+	struct cuda *cuda = (struct cuda *)gpu;
+	struct mailbox *mailbox = cuda->mailbox;
+	unsigned first = cuda->pings_count + 1;
+	double least_s = 1e300, offset_s = cuda->offset_s;
+	int code = cuda_finish(cuda);
+	if (code != GPU_OK)
+		return code;
+	cuda->pings_count += KERNEL_PINGS;
+	cuda->streams_busy[0] = true;
+	ping_kernel<<<1, 1>>>(cuda->mailbox_there, first, (nanoseconds)(PING_TIMEOUT_S * 1e9));
+	code = cuda_check(cuda, cudaGetLastError(), "launching the clocks' kernel");
+	double deadline_s = monotonic_s() + 2 * PING_TIMEOUT_S;
+	for (unsigned i = 0; i < KERNEL_PINGS && code == GPU_OK; i++) {
+		double sent_s = monotonic_s(), seen_s;
+		mailbox->ping = first + i;
+		do {
+			seen_s = monotonic_s();
+			if (seen_s > deadline_s) {
+				snprintf(cuda->gpu.why, GPU_WHY,
+					 "the GPU does not see the host's memory change");
+				return GPU_FAILED;
+			}
+		} while (mailbox->pong != first + i);
+		if (seen_s - sent_s < least_s) {
+			least_s = seen_s - sent_s;
+			offset_s = 0.5 * (sent_s + seen_s) - 1e-9 * (double)mailbox->pong_ns;
+		}
+	}
+	*change_s = offset_s - cuda->offset_s;
+	cuda->offset_s = offset_s;
+	return code == GPU_OK ? cuda_finish(cuda) : code;
+}
+
+static int timer_step(struct gpu *gpu, double *step_s)
+{
+	struct cuda *cuda = (struct cuda *)gpu;
+	step_kernel<<<1, 1>>>(cuda->mailbox_there);
+	cuda->streams_busy[0] = true;
+	int code = cuda_check(cuda, cudaGetLastError(), "launching the timer's kernel");
+	if (code == GPU_OK)
+		code = cuda_finish(cuda);
+	*step_s = 1e-9 * (double)cuda->mailbox->step_ns;
+	return code;
+}
+
+static int elapsed(struct gpu *gpu, int from_event, int to_event, double *time_s)
+{
+	struct cuda *cuda = (struct cuda *)gpu;
+	float time_ms = 0;
+	int code = cuda_check(
+		cuda,
+		cudaEventElapsedTime(&time_ms, cuda->events[from_event], cuda->events[to_event]),
+		"cudaEventElapsedTime");
+	*time_s = 1e-3 * (double)time_ms;
+	return code;
+}
+
+static int stamps(struct gpu *gpu, int slot, double *begin_s, double *end_s)
+{
+	struct cuda *cuda = (struct cuda *)gpu;
+	struct stamp *stamp = &cuda->stamps[slot];
+	int code = cuda_check(cuda,
+			      cudaMemcpy(stamp, &cuda->stamps_there[slot], sizeof(*stamp),
+					 cudaMemcpyDeviceToHost),
+			      "reading time stamps");
+	*begin_s = cuda->offset_s + 1e-9 * (double)stamp->begin_ns;
+	*end_s = cuda->offset_s + 1e-9 * (double)stamp->end_ns;
+	return code;
+}
+
+static int wait_mode(struct gpu *gpu, enum gpu_wait mode)
+{
+	static const unsigned flags[] = {cudaDeviceScheduleSpin, cudaDeviceScheduleYield,
+					 cudaDeviceScheduleBlockingSync};
+	struct cuda *cuda = (struct cuda *)gpu;
+	if (cudaSetDeviceFlags(flags[mode] | cudaDeviceMapHost) == cudaSuccess)
+		return GPU_OK;
+	cudaGetLastError();
+	return cuda_waive(cuda, "this driver does not change how the host waits");
+}
+
+/* ---- opening and closing ---- */
+
+static void describe(struct gpu *gpu, struct gpu_facts *facts)
+{
+	struct cuda *cuda = (struct cuda *)gpu;
+	cudaDeviceProp properties;
+	char bus[32] = "";
+	int version = 0, clock_kHz = 0;
+	memset(facts, 0, sizeof(*facts));
+	if (cudaGetDeviceProperties(&properties, cuda->index) != cudaSuccess)
+		return;
+	cudaRuntimeGetVersion(&version);
+	snprintf(facts->name, sizeof(facts->name), "%.90s", properties.name);
+	snprintf(facts->cuda, sizeof(facts->cuda), "%d.%d", version / 1000, version % 1000 / 10);
+	snprintf(facts->compute, sizeof(facts->compute), "%d.%d", properties.major,
+		 properties.minor);
+	facts->multiprocessors_count = properties.multiProcessorCount;
+	facts->memory_B = (double)properties.totalGlobalMem;
+	facts->l2_B = properties.l2CacheSize;
+	facts->gpus_count = cuda->gpus_count;
+	if (cudaDeviceGetAttribute(&clock_kHz, cudaDevAttrClockRate, cuda->index) == cudaSuccess)
+		facts->clock_Hz = 1e3 * clock_kHz;
+	if (cudaDeviceGetPCIBusId(bus, sizeof(bus), cuda->index) == cudaSuccess)
+		nvml_describe(bus, facts);
+	cudaGetLastError();
+}
+
+static int open_mailbox(struct cuda *cuda)
+{
+	void *here = NULL, *there = NULL;
+	int code =
+		cuda_check(cuda, cudaHostAlloc(&here, sizeof(*cuda->mailbox), cudaHostAllocMapped),
+			   "memory that host and GPU share");
+	if (code == GPU_OK)
+		code = cuda_check(cuda, cudaHostGetDevicePointer(&there, here, 0),
+				  "memory that host and GPU share");
+	if (code != GPU_OK)
+		return code;
+	memset(here, 0, sizeof(*cuda->mailbox));
+	cuda->mailbox = (struct mailbox *)here;
+	cuda->mailbox_there = (struct mailbox *)there;
+	code = cuda_check(cuda, cudaMalloc(&there, GPU_SLOTS * sizeof(struct stamp)), "cudaMalloc");
+	cuda->stamps_there = (struct stamp *)there;
+	if (code == GPU_OK)
+		code = cuda_check(cuda,
+				  cudaHostAlloc(&here, GPU_SLOTS * sizeof(struct stamp),
+						cudaHostAllocDefault),
+				  "cudaHostAlloc");
+	cuda->stamps = (struct stamp *)here;
+	return code;
+}
+
+/* As large as asked, or smaller where memory is short. */
+static int open_buffers(struct cuda *cuda, size_t size_B)
+{
+	if (size_B == 0)
+		size_B = BUFFER_MOST_B;
+	for (; size_B >= 1 << 20; size_B /= 2) {
+		cudaError_t error = cudaMalloc(&cuda->there, size_B);
+		if (error == cudaSuccess)
+			error = cudaMalloc(&cuda->there_too, size_B);
+		if (error == cudaSuccess)
+			error = cudaHostAlloc(&cuda->pinned, size_B, cudaHostAllocDefault);
+		if (error == cudaSuccess)
+			cuda->pageable = malloc(size_B);
+		if (cuda->pageable) {
+			memset(cuda->pinned, 1, size_B);
+			memset(cuda->pageable, 1, size_B);
+			cuda->buffer_B = size_B;
+			return GPU_OK;
+		}
+		cudaFree(cuda->there);
+		cudaFree(cuda->there_too);
+		cudaFreeHost(cuda->pinned);
+		cuda->there = cuda->there_too = cuda->pinned = NULL;
+		cudaGetLastError();
+	}
+	snprintf(cuda->gpu.why, GPU_WHY, "there is not even memory for copies of 1 MiB");
+	return GPU_FAILED;
+}
+
+static int open_context(struct cuda *cuda, size_t buffer_B)
+{
+	double change_s;
+	int pools = 0;
+	cudaSetDeviceFlags(cudaDeviceScheduleSpin | cudaDeviceMapHost);
+	int code = cuda_check(cuda, cudaSetDevice(cuda->index), "cudaSetDevice");
+	if (code == GPU_OK)
+		code = cuda_check(cuda, cudaFree(NULL), "starting CUDA");
+	if (code == GPU_OK)
+		code = cuda_check(cuda,
+				  cudaStreamCreateWithFlags(&cuda->capture, cudaStreamNonBlocking),
+				  "cudaStreamCreateWithFlags");
+	if (code == GPU_OK)
+		code = open_mailbox(cuda);
+	if (code == GPU_OK)
+		code = open_buffers(cuda, buffer_B);
+	for (int i = 0; i < GPU_EVENTS && code == GPU_OK; i++) {
+		unsigned flags = i < GPU_EVENT_PLAIN ? cudaEventDefault : cudaEventDisableTiming;
+		code = cuda_check(cuda, cudaEventCreateWithFlags(&cuda->events[i], flags),
+				  "cudaEventCreateWithFlags");
+		cuda->events_made[i] = code == GPU_OK;
+	}
+	if (code != GPU_OK)
+		return code;
+	cudaDeviceGetAttribute(&cuda->multiprocessors_count, cudaDevAttrMultiProcessorCount,
+			       cuda->index);
+	if (cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, cuda->index) ==
+	    cudaSuccess)
+		cuda->pools = pools != 0;
+	cuda->streams_made[0] = true;
+	return sync_clocks(&cuda->gpu, &change_s);
+}
+
+static void close_cuda(struct gpu *gpu)
+{
+	struct cuda *cuda = (struct cuda *)gpu;
+	if (cuda->mailbox)
+		cuda->mailbox->released = cuda->generation;
+	cuda_work_close(cuda);
+	for (int i = 1; i < GPU_STREAMS; i++)
+		if (cuda->streams_made[i])
+			cudaStreamDestroy(cuda->streams[i]);
+	for (int i = 0; i < GPU_EVENTS; i++)
+		if (cuda->events_made[i])
+			cudaEventDestroy(cuda->events[i]);
+	if (cuda->capture)
+		cudaStreamDestroy(cuda->capture);
+	cudaFree(cuda->there);
+	cudaFree(cuda->there_too);
+	cudaFree(cuda->stamps_there);
+	cudaFreeHost(cuda->pinned);
+	cudaFreeHost(cuda->stamps);
+	cudaFreeHost(cuda->mailbox);
+	free(cuda->pageable);
+	free(cuda);
+}
+
+static int open_cuda(const struct gpu_options *options, struct gpu **gpu, char *why)
+{
+	int gpus_count = 0;
+	cudaError_t error = cudaGetDeviceCount(&gpus_count);
+	if (error != cudaSuccess || gpus_count == 0) {
+		snprintf(why, GPU_WHY, "no GPU: %.150s",
+			 error == cudaSuccess ? "none is there" : cudaGetErrorString(error));
+		return GPU_WAIVED;
+	}
+	if (options->index >= gpus_count) {
+		snprintf(why, GPU_WHY, "there is no GPU %d, only %d", options->index, gpus_count);
+		return GPU_WAIVED;
+	}
+	struct cuda *cuda = (struct cuda *)calloc(1, sizeof(*cuda));
+	if (!cuda) {
+		snprintf(why, GPU_WHY, "out of memory");
+		return GPU_FAILED;
+	}
+	cuda->gpu.api = &gpu_cuda;
+	cuda->index = options->index;
+	cuda->gpus_count = gpus_count;
+	int code = open_context(cuda, options->buffer_B);
+	if (code == GPU_OK) {
+		*gpu = &cuda->gpu;
+	} else {
+		snprintf(why, GPU_WHY, "%s", cuda->gpu.why);
+		close_cuda(&cuda->gpu);
+	}
+	return code;
+}
+
+/* In the order of the struct: C++ of that age has no designators. */
+const struct gpu_api gpu_cuda = {
+	"cuda",      "the GPU",  open_cuda, close_cuda,      describe,       now_s,
+	cuda_call,   block,      release,   finish,          elapsed,        stamps,
+	sync_clocks, timer_step, wait_mode, cuda_graph_make, cuda_work_make, cuda_collective,
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels of several files need. Every loop of a kernel that waits has an end
+ * by the GPU's timer, whatever the host does. */
+#ifndef FARWIRE_CALIB_PROBE_KERNELS_CUH
+#define FARWIRE_CALIB_PROBE_KERNELS_CUH
+
+#define KERNEL_SPIN_MOST_NS 5000000000ull
+#define KERNEL_PINGS        16
+#define KERNEL_ROW          1024
+
+typedef unsigned long long nanoseconds;
+
+/* What host and GPU tell each other, in the host's memory. */
+struct mailbox {
+	volatile unsigned released; /* generation up to which blockers end */
+	volatile unsigned ping;     /* of the host */
+	volatile unsigned pong;     /* of the GPU */
+	volatile nanoseconds pong_ns;
+	volatile nanoseconds step_ns;
+};
+
+struct stamp {
+	nanoseconds begin_ns, end_ns;
+};
+
+static __device__ __forceinline__ nanoseconds gpu_timer(void)
+{
+	nanoseconds now;
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+	return now;
+}
+
+static __device__ __forceinline__ void spin(nanoseconds time_ns)
+{
+	if (time_ns == 0)
+		return;
+	nanoseconds start = gpu_timer();
+	if (time_ns > KERNEL_SPIN_MOST_NS)
+		time_ns = KERNEL_SPIN_MOST_NS;
+	while (gpu_timer() - start < time_ns)
+		;
+}
+
+/* Kernels that do nothing, one a number; NULL_KERNEL is the one for every day. */
+template <int number> __global__ void first_kernel(void)
+{
+}
+#define NULL_KERNEL first_kernel<-1>
+
+#endif

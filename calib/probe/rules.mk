@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# farwire-probe, for the Makefile of the whole and for the one beside this file.
+# ROOT is where calib/ lies, BUILD where what is built goes; objects of C files
+# come from the including Makefile's rule.
+#
+# The machine code is for those of PROBE_GPUS that nvcc knows, and the newest of
+# them as PTX, from which drivers make code for GPUs to come.
+
+NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+PROBE_GPUS ?= 60 70 75 80 86 89 90
+
+PROBE_C := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/sample/*.c $(ROOT)/calib/probe/*.c)))
+PROBE_CU := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/probe/*.cu)))
+PROBE_CUDA_ONLY := $(addprefix calib/probe/,devices_cuda.c cublaslt.c nvml.c)
+PROBE_FAKE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PROBE_CUDA_ONLY),$(PROBE_C)))
+PROBE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out calib/probe/devices_fake.c,$(PROBE_C)))
+PROBE_CU_OBJECTS := $(PROBE_CU:%.cu=$(BUILD)/%.cu.o)
+PROBE_LIBS := -lm -ldl -lrt -lpthread
+
+PROBES := $(BUILD)/farwire-probe-fake $(if $(NVCC),$(BUILD)/farwire-probe)
+
+probe_codes = $(filter $(addprefix sm_,$(PROBE_GPUS)),$(shell $(NVCC) --list-gpu-code))
+probe_gencode = $(foreach n,$(1:sm_%=%),-gencode arch=compute_$(n),code=sm_$(n)) \
+	-gencode arch=compute_$(lastword $(1:sm_%=%)),code=compute_$(lastword $(1:sm_%=%))
+PROBE_NVCC_FLAGS = -std=c++17 -O2 -I$(ROOT) -Werror all-warnings -Wno-deprecated-gpu-targets \
+	-Xcompiler -Wall,-Wextra $(call probe_gencode,$(probe_codes))
+
+$(BUILD)/farwire-probe-fake: $(PROBE_FAKE_OBJECTS)
+	@echo '  LINK' $@
+	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(PROBE_LIBS)
+
+$(BUILD)/farwire-probe: $(PROBE_OBJECTS) $(PROBE_CU_OBJECTS)
+	@echo '  NVLINK' $@
+	$(Q)$(NVCC) -cudart static -o $@ $^ $(LINK_FLAGS:%=-Xcompiler %) $(PROBE_LIBS)
+
+$(BUILD)/%.cu.o: $(ROOT)/%.cu $(ROOT)/calib/probe/rules.mk
+	@mkdir -p $(@D)
+	@echo '  NVCC' $@
+	$(Q)$(NVCC) $(PROBE_NVCC_FLAGS) -MMD -MF $(@:.o=.d) -c -o $@ $<
+
+-include $(PROBE_FAKE_OBJECTS:.o=.d) $(PROBE_OBJECTS:.o=.d) $(PROBE_CU_OBJECTS:.o=.d)
