@@ -53,7 +53,7 @@ static inline void comm_world_free_library(struct library_params *library)
 	library->plateau_ratio = library->ll_nodes_ratio = 1;
 	library->block_simple_ratio = 1;
 	library->local_copy_ratio = library->memory_traffic_ratio = 0;
-	library->multiprocessor_ratio = 0;
+	library->block_share_ratio = library->kernel_loss_ratio = 0;
 	library->peer_to_peer = library->gpudirect = library->gpudirect_root = true;
 }
 
@@ -83,6 +83,7 @@ static inline struct comm_world *comm_world_new(void)
 		.copy_engines_count = 2,
 		.queue_depth_count = 1024,
 		.concurrent_kernels_count = 128,
+		.multiprocessors_count = 20,
 		.slice_s = 2e-3,
 	};
 	net_presets(arena, &library_table, &w->library);

@@ -85,7 +85,7 @@ static inline void free_library(struct job_world *b)
 	b->library.latency_scale_ratio = 1e-30;
 	b->library.nvlink_efficiency_ratio = 1;
 	b->library.channel_bandwidth_Bps = 1e13;
-	b->library.multiprocessor_ratio = b->library.memory_traffic_ratio = 0;
+	b->library.block_share_ratio = b->library.memory_traffic_ratio = 0;
 }
 
 static inline void setup(struct job_world *b, const char *policy)
@@ -108,6 +108,7 @@ static inline void setup(struct job_world *b, const char *policy)
 					    .copy_engines_count = 2,
 					    .queue_depth_count = 1024,
 					    .concurrent_kernels_count = 128,
+					    .multiprocessors_count = 5,
 					    .slice_s = 2e-3};
 	free_library(b);
 	net_presets(b->arena, &input_table, &b->input);

@@ -199,6 +199,27 @@ static void rank_started(void *ctx, uint64_t rank)
 	executor_start(comm, *operation_at(comm, comm->ranks[rank].number), (size_t)rank);
 }
 
+/* What a collective's kernel takes of its GPU. */
+static double hold_ratio(const struct communicator *comm, const struct rank_state *rank,
+			 const struct collective_choice *choice)
+{
+	const struct library_params *library = comm->library;
+	double blocks = library->block_share_ratio * (double)choice->block_count;
+	if (rank->server || !rank->place.gpu)
+		return 0;
+	return gpu_blocks_ratio(rank->place.gpu, blocks) + library->kernel_loss_ratio;
+}
+
+/* One kernel runs at a time, from when it starts, waiting for others, until it is
+ * done. */
+static void rank_hold(struct rank_state *rank, double ratio)
+{
+	if (ratio <= rank->held_ratio && ratio >= rank->held_ratio)
+		return;
+	gpu_reserve_add(rank->place.gpu, ratio - rank->held_ratio);
+	rank->held_ratio = ratio;
+}
+
 /* Begins the rank's next collective if there is one and the rank has arrived. */
 static void rank_advance(struct communicator *comm, size_t index)
 {
@@ -209,26 +230,13 @@ static void rank_advance(struct communicator *comm, size_t index)
 	if (!operation->arrived[index])
 		return;
 	rank->running = true;
+	rank_hold(rank, hold_ratio(comm, rank, &operation->choice));
 	rank->started_ps = engine_now_ps(comm->spec.engine);
 	rank->last_s = 0;
 	if (operation->plan && !operation->execution)
 		operation->execution = execution_take(comm, operation);
 	engine_after(comm->spec.engine, rank->server ? 0 : ps_from_s(operation->choice.start_s),
 		     rank_started, comm, index);
-}
-
-/* The library's kernel holds its multiprocessors from when it starts, waiting for
- * others, until it is done. */
-static void rank_hold(struct communicator *comm, struct rank_state *rank)
-{
-	if (!rank->server && rank->place.gpu && rank->held_count++ == 0)
-		gpu_reserve_add(rank->place.gpu, comm->library->multiprocessor_ratio);
-}
-
-static void rank_let_go(struct communicator *comm, struct rank_state *rank)
-{
-	if (!rank->server && rank->place.gpu && --rank->held_count == 0)
-		gpu_reserve_add(rank->place.gpu, -comm->library->multiprocessor_ratio);
 }
 
 uint64_t communicator_begin(struct communicator *comm, const struct collective_request *request)
@@ -262,7 +270,6 @@ void communicator_arrive(struct communicator *comm, uint64_t number, size_t rank
 	struct operation *operation = *operation_at(comm, number);
 	FW_ASSERT(rank < comm->rank_count && !operation->arrived[rank]);
 	operation->arrived[rank] = true;
-	rank_hold(comm, &comm->ranks[rank]);
 	rank_advance(comm, rank);
 }
 
@@ -317,11 +324,12 @@ void comm_rank_over(struct communicator *comm, size_t index)
 	rank_trace(comm, index, operation->label);
 	rank->running = false;
 	rank->number++;
-	rank_let_go(comm, rank);
 	bool last = ++operation->over_count == comm->total_count;
 	if (last)
 		operation_over(comm, operation);
 	rank_advance(comm, index);
+	if (!rank->running)
+		rank_hold(rank, 0);
 	if (request.rank_done && !rank->server)
 		request.rank_done(request.ctx, request.arg, index);
 	if (last && request.done)

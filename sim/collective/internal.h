@@ -81,7 +81,7 @@ struct rank_state {
 	uint64_t number; /* of the collective that it is at */
 	bool running;    /* in it */
 	size_t steps_left;
-	size_t held_count; /* collectives it has arrived at and is not done with */
+	double held_ratio; /* of its GPU, by the collective that it is in */
 	double last_s;     /* of the flow that brought its last message */
 	int64_t started_ps;
 	uint32_t track;

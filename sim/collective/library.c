@@ -228,9 +228,15 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct library_params, piece_ll128_B, QUANTITY_BYTES, 120, 1e12, "1920 B",
 		     "grain at which trees pipeline with LL128, for each channel",
 		     "NCCL: a warp's 16 lines of 120 B, which it hands on by itself"),
-	PARAM_NUMBER(struct library_params, multiprocessor_ratio, QUANTITY_RATIO, 0, 0.95, "0.15",
-		     "of a GPU's multiprocessors that the library's kernels hold while they run",
-		     "12 channels, a block each, on the 80 multiprocessors of a V100"),
+	PARAM_NUMBER(struct library_params, block_share_ratio, QUANTITY_RATIO, 0, 1, "1",
+		     "of a multiprocessor that each of a collective's thread blocks holds while it "
+		     "runs; 0: "
+		     "copy engines move the bytes",
+		     "NCCL: a block of some 500 threads for each channel, one on a multiprocessor"),
+	PARAM_NUMBER(struct library_params, kernel_loss_ratio, QUANTITY_RATIO, 0, 0.95, "0",
+		     "of a GPU that kernels beside a collective lose beyond its blocks and its "
+		     "memory traffic",
+		     "assumption: none; where a library is found to take more, it is fitted"),
 	PARAM_NUMBER(struct library_params, memory_traffic_ratio, QUANTITY_RATIO, 0, 10, "3",
 		     "bytes of GPU memory that are read or written for each byte sent",
 		     "a ring reads the own and the received value and writes one at the peer"),

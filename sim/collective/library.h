@@ -86,8 +86,10 @@ struct library_params {
 	bool pxn;            /* a GPU's messages may leave by another's adapter, over NVLink */
 	double slice_B;      /* staged pieces; also the grain at which trees pipeline */
 	double piece_ll_B, piece_ll128_B; /* ... with LL and LL128, for each channel */
-	double multiprocessor_ratio;      /* of a GPU's multiprocessors that its kernels hold */
-	double memory_traffic_ratio;      /* bytes of GPU memory for each byte sent */
+	/* Of a multiprocessor that each of its blocks holds, and what kernels beside them
+	 * lose of the whole GPU beyond that. */
+	double block_share_ratio, kernel_loss_ratio;
+	double memory_traffic_ratio; /* bytes of GPU memory for each byte sent */
 };
 extern const struct param_table library_table;
 /* NULL, or what is wrong with the parameters together (static text). */

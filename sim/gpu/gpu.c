@@ -43,6 +43,9 @@ static const struct param_row gpu_rows[] = {
 		struct gpu_params, concurrent_kernels_count, 1, 1024, "128",
 		"kernels of one process that run at once",
 		"CUDA C++ Programming Guide, resident grids of a device: mostly 128, 32 on some"),
+	PARAM_WHOLE(struct gpu_params, multiprocessors_count, 1, 1e6, "80",
+		    "multiprocessors, among which thread blocks are dealt out",
+		    "assumption: as many as a V100's 80, where a GPU's file does not say"),
 	PARAM_NUMBER(struct gpu_params, slice_s, QUANTITY_TIME, 1e-6, 10, "2 ms",
 		     "time slice of a tenant while others are busy",
 		     "NVIDIA vGPU software user guide: 2 ms where at most 8 vGPUs share a GPU"),
@@ -134,6 +137,11 @@ void gpu_reserve_add(struct gpu *gpu, double ratio)
 	FW_ASSERT(gpu->reserved_ratio >= 0);
 	fabric_capacity_set(gpu->fabric, gpu->compute,
 			    fmax(GPU_COMPUTE_LEFT, 1 - gpu->reserved_ratio));
+}
+
+double gpu_blocks_ratio(const struct gpu *gpu, double block_count)
+{
+	return fmin(1, block_count / gpu->params->multiprocessors_count);
 }
 
 double gpu_traffic_s(const struct gpu *gpu, double size_B)

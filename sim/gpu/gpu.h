@@ -50,6 +50,7 @@ struct gpu_params {
 	double copy_engines_count;      /* 1: both directions share it; 2: one each */
 	double queue_depth_count;       /* operations in flight before a launch blocks */
 	double concurrent_kernels_count;
+	double multiprocessors_count;
 	double slice_s, switch_s; /* time slices of tenants */
 	double board_ratio;       /* of its speed that it keeps while its board is busy */
 };
@@ -88,6 +89,8 @@ int gpu_compute(const struct gpu *gpu);
  * least GPU_COMPUTE_LEFT of it stays, however much is taken. */
 #define GPU_COMPUTE_LEFT 0.05
 void gpu_reserve_add(struct gpu *gpu, double ratio);
+/* What so many thread blocks, each alone on a multiprocessor, hold of it; at most 1. */
+double gpu_blocks_ratio(const struct gpu *gpu, double block_count);
 /* The power of its board, which its kernels share with those of the board's other
  * GPUs: a resource of GPU-seconds. Before it has contexts. */
 void gpu_board_set(struct gpu *gpu, int resource);

@@ -224,13 +224,13 @@ static void noise_repeats_by_seed(void)
 
 /* ---- sharing ---- */
 
-/* A fifth of the multiprocessors while tensor 0 is under way, 4 long: backward is
+/* One block of five multiprocessors while tensor 0 is under way, 4 long: backward is
  * 0.8 later than in overlap_hides_what_backward_covers. */
 static void library_kernels_slow_backward(void)
 {
 	struct job_world b;
 	setup(&b, "per_tensor");
-	b.library.multiprocessor_ratio = 0.2;
+	b.library.block_share_ratio = 1;
 	run(&b);
 	check_step(&b, 1, 29.5 + 0.8);
 	release(&b);
