@@ -109,7 +109,7 @@ page() { # FILE
 
 mode=check
 case ${1-} in --write)
-	mode=write
+	mode='write'
 	shift
 	;;
 esac
