@@ -42,7 +42,7 @@ LIBS = $(PKG_LIBS) -lm
 
 # ---- what there is ----
 
-SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c))
+SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c calib/sample/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 TEST_FOLDERS := unit analytic property golden reject recorded
 TESTS := $(sort $(wildcard $(TEST_FOLDERS:%=tests/%/*.c)))
@@ -54,12 +54,18 @@ DATASETS := ddl_p100 c4140_v100 nvidia_mxnet_resnet50 tensorflow_benchmarks_2017
 WHAT_IFS := $(sort $(basename $(notdir $(wildcard topologies/what-ifs/*.cfg))))
 DATA := topologies models calib
 
+# farwire-probe wants nvcc, which takes half a minute: not for every variant.
+ROOT := .
+NVCC ?= $(if $(filter build,$(BUILD)),$(firstword $(shell command -v nvcc 2>/dev/null) \
+	$(wildcard /usr/local/cuda/bin/nvcc)))
+include calib/probe/rules.mk
+
 .PHONY: all
-all: $(BUILD)/farwire
+all: $(BUILD)/farwire $(PROBES)
 
 .PHONY: help
 help:
-	@echo 'make             builds build/farwire'
+	@echo 'make             builds build/farwire and, where there is nvcc, build/farwire-probe'
 	@echo 'make run         installs what is missing, builds, predicts every shipped measurement,'
 	@echo '                 answers the shipped what-ifs, writes build/report.html'
 	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
@@ -131,7 +137,7 @@ run: $(BUILD)/farwire
 	exit $$code # 3: a stated bound is broken, which the report shows, too
 
 .PHONY: test
-test: test-programs
+test: test-programs $(PROBES)
 	@tests/run $(BUILD)
 
 .PHONY: test-long
@@ -159,8 +165,9 @@ format:
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 .PHONY: install
-install: $(BUILD)/farwire
+install: $(BUILD)/farwire $(filter %/farwire-probe,$(PROBES))
 	install -D -m 755 $(BUILD)/farwire $(DESTDIR)$(PREFIX)/bin/farwire
+	$(if $(NVCC),install -D -m 755 $(BUILD)/farwire-probe $(DESTDIR)$(PREFIX)/bin/farwire-probe)
 	find $(DATA) -name '*.cfg' -o -name '*.tsv' -o -name '*.md' | while read -r file; do \
 		install -D -m 644 "$$file" "$(SHARE)/farwire/$$file" || exit 1; done
 	install -D -m 644 docs/man/farwire.1 $(SHARE)/man/man1/farwire.1
@@ -168,13 +175,16 @@ install: $(BUILD)/farwire
 
 .PHONY: uninstall
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/farwire $(SHARE)/man/man1/farwire.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/farwire $(DESTDIR)$(PREFIX)/bin/farwire-probe \
+		$(SHARE)/man/man1/farwire.1
 	rm -f $(SHARE)/bash-completion/completions/farwire
 	rm -rf $(SHARE)/farwire
 
 .PHONY: clean
 clean:
 	rm -rf build build-*
+
+include calib/trace/rules.mk
 
 -include $(OBJECTS:.o=.d) $(BUILD)/sim/main.d $(TEST_PROGRAMS:=.d)
 .SECONDARY:

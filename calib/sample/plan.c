@@ -39,7 +39,7 @@ void plan_point_name(const struct plan_point *point, char *text, size_t room)
 	for (size_t i = 0; i < PLAN_WORDS && point->is[i].key; i++)
 		append(text, room, point->is[i].value);
 	for (size_t i = 0; i < PLAN_NUMBERS && point->x[i].key; i++) {
-		snprintf(number, sizeof(number), "%s=%.9g", point->x[i].key, point->x[i].value);
+		snprintf(number, sizeof(number), "%s=%.12g", point->x[i].key, point->x[i].value);
 		append(text, room, number);
 	}
 }

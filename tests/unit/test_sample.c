@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What all probes share: statistics, the stopping rule, the plan, recordings. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "calib/sample/json.h"
+#include "calib/sample/plan.h"
+#include "calib/sample/record.h"
+#include "calib/sample/sampler.h"
+#include "calib/sample/stats.h"
+#include "tests/test.h"
+
+/* ---- statistics ---- */
+
+/* Binomial(10, 1/2): P(X <= 1) = 11/1024 = 1.07 %, P(X <= 2) = 5.5 %, so the
+ * second smallest to the second largest. Binomial(30, 1/2): P(X <= 9) = 2.14 %,
+ * P(X <= 10) = 4.9 %: the tenth. Of 6 P(X <= 0) = 1.56 %: all. Of 100 P(X <= 39)
+ * = 1.76 %, P(X <= 40) = 2.84 %: the fortieth. */
+static void intervals_of_medians(void)
+{
+	static const struct {
+		size_t count;
+		double low, high;
+	} cases[] = {{1, 1, 1},    {5, 1, 5},     {6, 1, 6},       {10, 2, 9},
+		     {30, 10, 21}, {100, 40, 61}, {1000, 469, 532}};
+	double values[1000];
+	for (size_t i = 0; i < 1000; i++)
+		values[i] = (double)(i + 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct stats_interval interval = stats_median_interval(values, cases[i].count);
+		CHECK_NEAR(interval.low, cases[i].low, 1e-12);
+		CHECK_NEAR(interval.high, cases[i].high, 1e-12);
+	}
+}
+
+static void robust_numbers(void)
+{
+	double values[] = {7, 1, 3, 1000, 5};
+	/* 1 3 5 7 1000: median 5; distances 4 2 0 2 995: median 2. */
+	stats_sort(values, 5);
+	CHECK_NEAR(stats_median_sorted(values, 5), 5, 1e-12);
+	CHECK_NEAR(stats_median_sorted(values, 4), 4, 1e-12);
+	CHECK_NEAR(stats_quantile_sorted(values, 5, 0.25), 3, 1e-12);
+	CHECK_NEAR(stats_mad(values, 5, 5), 2, 1e-12);
+	/* y = 2 x but for one point far off: of ten slopes six are 2. */
+	const double x[] = {0, 1, 2, 3, 4}, y[] = {0, 2, 4, 600, 8};
+	int failed;
+	CHECK_NEAR(stats_slope(x, y, 5, &failed), 2, 1e-12);
+	CHECK(!failed);
+	const double same[] = {1, 1};
+	CHECK_NEAR(1 + stats_slope(same, y, 2, &failed), 1, 1e-12);
+}
+
+/* ---- the sampler ---- */
+
+struct source {
+	size_t taken, left; /* after `left` samples there are no more; 0: for ever */
+	double clock_s, each_s;
+	double (*value)(size_t number);
+};
+
+static int take(void *context, double *value)
+{
+	struct source *source = context;
+	if (source->left > 0 && source->taken == source->left)
+		return SAMPLER_NO_MORE;
+	source->clock_s += source->each_s;
+	*value = source->value(source->taken++);
+	return 0;
+}
+
+static double look(void *context)
+{
+	return ((struct source *)context)->clock_s;
+}
+
+static struct sampler_result run(struct source *source, double share_s, double deadline_s)
+{
+	struct sampler_result result;
+	const struct sampler sampler = {
+		.interval_ratio = 0.01,
+		.least = SAMPLER_LEAST,
+		.most = SAMPLER_MOST,
+		.warm_up_most = 200,
+		.share_s = share_s,
+		.deadline_s = deadline_s,
+		.context = source,
+		.sample = take,
+		.now_s = look,
+	};
+	CHECK(sampler_run(&sampler, &result) == 0);
+	return result;
+}
+
+static double constant(size_t number)
+{
+	(void)number;
+	return 5;
+}
+
+/* 100 at first, falling to 10 within 40 samples. */
+static double settling(size_t number)
+{
+	return number < 40 ? 100 - 2.25 * (double)number : 10;
+}
+
+/* Half at 1, half at 2: no interval of the median is ever narrow. */
+static double two_humps(size_t number)
+{
+	return (double)(1 + number % 2);
+}
+
+/* Evenly spread over 10 % around 1, in an order of no pattern. */
+static double spread(size_t number)
+{
+	struct plan_random random = {number};
+	return 0.95 + 0.1 * plan_random_part(&random);
+}
+
+static void stops_when_narrow(void)
+{
+	struct source source = {.value = constant, .each_s = 1e-6};
+	struct sampler_result result = run(&source, 1, 10);
+	CHECK(result.stop == SAMPLER_INTERVAL);
+	CHECK(result.count == SAMPLER_LEAST);
+	CHECK(result.thrown == 2 * SAMPLER_WARM_UP_WINDOW);
+	free(result.values);
+
+	/* An even spread of +-5 %: the interval of n samples has a half width of about
+	 * 0.05 * 1.96 / sqrt(n), 1 % from some hundred on. */
+	source = (struct source){.value = spread, .each_s = 1e-6};
+	result = run(&source, 1, 10);
+	CHECK(result.stop == SAMPLER_INTERVAL);
+	CHECK(result.count >= 50 && result.count <= 250);
+	free(result.values);
+}
+
+static void warms_up(void)
+{
+	struct source source = {.value = settling, .each_s = 1e-6};
+	struct sampler_result result = run(&source, 1, 10);
+	CHECK(result.thrown >= 40 && result.thrown <= 60);
+	CHECK(result.stop == SAMPLER_INTERVAL);
+	for (size_t i = 0; i < result.count; i++)
+		CHECK_NEAR(result.values[i], 10, 1e-12);
+	free(result.values);
+}
+
+static void stops_at_last(void)
+{
+	struct source source = {.value = two_humps, .each_s = 1e-6};
+	struct sampler_result result = run(&source, 1, 10);
+	CHECK(result.stop == SAMPLER_COUNT);
+	CHECK(result.count == SAMPLER_MOST);
+	free(result.values);
+
+	/* A tenth of a second each, one second in all: two go to warming up. */
+	source = (struct source){.value = two_humps, .each_s = 0.1};
+	result = run(&source, 1, 10);
+	CHECK(result.stop == SAMPLER_TIME);
+	CHECK(result.thrown == 2);
+	CHECK(result.count >= 7 && result.count <= 9);
+	free(result.values);
+
+	/* Three samples are taken even where the time is over, none after the deadline. */
+	source = (struct source){.value = constant, .each_s = 0.5};
+	result = run(&source, 1e-9, 10);
+	CHECK(result.stop == SAMPLER_TIME);
+	CHECK(result.count == 3);
+	free(result.values);
+	source = (struct source){.value = constant, .each_s = 20};
+	result = run(&source, 1, 10);
+	CHECK(result.stop == SAMPLER_DEADLINE);
+	CHECK(result.count == 0);
+	free(result.values);
+
+	source = (struct source){.value = constant, .left = 20};
+	result = run(&source, 1, 10);
+	CHECK(result.stop == SAMPLER_COUNT);
+	CHECK(result.count == 4);
+	free(result.values);
+}
+
+/* ---- the plan ---- */
+
+/* Published first values of SplitMix64 from state 0. */
+static void random_numbers(void)
+{
+	struct plan_random random = {0};
+	CHECK(plan_random_next(&random) == 0xe220a8397b1dcdafu);
+	CHECK(plan_random_next(&random) == 0x6e789e6aa1b965f4u);
+	for (int i = 0; i < 1000; i++) {
+		double part = plan_random_part(&random);
+		CHECK(part >= 0 && part < 1);
+		CHECK(plan_random_below(&random, 7) < 7);
+	}
+}
+
+static void orders(void)
+{
+	struct plan plan = {.seed = 42};
+	size_t first[100], again[100], second[100];
+	for (int i = 0; i < 100; i++) {
+		struct plan_point point = {.test = "copy"};
+		plan_point_at(&point, "size_B", i);
+		plan_add(&plan, &point);
+	}
+	CHECK(plan.count == 100 && !plan.failed);
+	plan_shuffle(&plan, 0, first);
+	plan_shuffle(&plan, 0, again);
+	plan_shuffle(&plan, 1, second);
+	CHECK(memcmp(first, again, sizeof(first)) == 0);
+	CHECK(memcmp(first, second, sizeof(first)) != 0);
+	bool seen[100] = {false};
+	size_t in_place = 0;
+	for (size_t i = 0; i < 100; i++) {
+		CHECK(first[i] < 100 && !seen[first[i]]);
+		seen[first[i]] = true;
+		in_place += first[i] == i;
+	}
+	CHECK(in_place < 10);
+	plan_free(&plan);
+}
+
+static void names_and_shares(void)
+{
+	struct plan_point point = {.test = "copy"};
+	char name[64];
+	plan_point_is(&point, "direction", "h2d");
+	plan_point_at(&point, "size_B", 1073741825);
+	plan_point_name(&point, name, sizeof(name));
+	CHECK_TEXT(name, "copy h2d size_B=1073741825");
+	CHECK_TEXT(plan_point_word(&point, "direction"), "h2d");
+	CHECK(plan_point_word(&point, "call") == NULL);
+	CHECK_NEAR(plan_point_number(&point, "batch", 3), 3, 1e-12);
+	CHECK(plan_matches("copy.*", "copy.h2d"));
+	CHECK(plan_matches("*h?d*", "copy.h2d.pinned"));
+	CHECK(!plan_matches("copy", "copy.h2d"));
+	CHECK(!plan_matches("copy.*x", "copy.h2d"));
+	CHECK_NEAR(plan_share_s(10, 1), 10, 1e-12);
+	CHECK_NEAR(plan_share_s(100, 97), 4, 1e-12);
+	CHECK(plan_share_s(-1, 5) <= 0);
+}
+
+/* ---- recordings ---- */
+
+static void writes_json(void)
+{
+	struct json json = {0};
+	json_object(&json, NULL);
+	json_word(&json, "a", "tab\t\"q\" \\ \xc3\xa9");
+	json_array(&json, "b");
+	json_number(&json, NULL, 1073741825);
+	json_number(&json, NULL, 1.23456789012e-7);
+	json_number(&json, NULL, NAN);
+	json_close(&json);
+	json_truth(&json, "c", false);
+	json_object(&json, "d");
+	json_close(&json);
+	json_word(&json, "e", NULL);
+	json_close(&json);
+	CHECK_TEXT(json.text, "{\"a\":\"tab\\u0009\\\"q\\\" \\\\ \\u00c3\\u00a9\","
+			      "\"b\":[1073741825,1.23456789e-07,null],\"c\":false,\"d\":{},"
+			      "\"e\":null}");
+	json_close(&json);
+	CHECK(json.failed);
+	json_free(&json);
+}
+
+#define POINTS 4
+
+static void make_points(struct plan_point *points)
+{
+	for (int i = 0; i < POINTS; i++) {
+		points[i] = (struct plan_point){.test = "copy", .held_out = i == 1};
+		plan_point_is(&points[i], "direction", i % 2 ? "h2d" : "d2h");
+		plan_point_at(&points[i], "size_B", 1 << i);
+	}
+}
+
+static int write_point(struct record *record, const struct plan_point *point)
+{
+	static const double values[] = {1e-6, 1.25e-6, 2e-6};
+	return record_samples(record, &(struct record_samples){.point = point,
+							       .pass = 0,
+							       .t_s = 0.5,
+							       .unit = "s",
+							       .stop = "interval",
+							       .values = values,
+							       .count = 3});
+}
+
+static size_t slurp(const char *path, char *text, size_t room)
+{
+	int file = open(path, O_RDONLY);
+	ssize_t got = file >= 0 ? read(file, text, room) : -1;
+	if (file >= 0)
+		close(file);
+	return got < 0 ? 0 : (size_t)got;
+}
+
+static void spill(const char *path, const char *text, size_t count)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	CHECK(file >= 0 && write(file, text, count) == (ssize_t)count);
+	close(file);
+}
+
+static const struct record_start start = {
+	.tool = "test", .mode = "quick", .seed = 9007199254740991, .passes = 3};
+
+/* A whole recording of POINTS points and an end; its bytes. */
+static size_t record_whole(const char *path, char *text, size_t room)
+{
+	struct record record;
+	struct plan_point points[POINTS];
+	make_points(points);
+	unlink(path);
+	CHECK(record_create(&record, path, &start) == 0);
+	for (int i = 0; i < POINTS; i++)
+		CHECK(write_point(&record, &points[i]) == 0);
+	CHECK(record_end(&record, 1.5, NULL, 0) == 0);
+	CHECK(record_close(&record) == 0);
+	return slurp(path, text, room);
+}
+
+/* Cut anywhere, a recording goes on: what was whole is known, the torn line is
+ * gone, and what is missing can be added. */
+static void goes_on_after_any_byte(void)
+{
+	static char whole[16384], text[16384];
+	char path[] = "/tmp/farwire-test-XXXXXX";
+	struct plan_point points[POINTS];
+	int file = mkstemp(path);
+	close(file);
+	make_points(points);
+	size_t size = record_whole(path, whole, sizeof(whole));
+	size_t first = (size_t)((char *)memchr(whole, '\n', size) - whole) + 1;
+	size_t last = size;
+	while (whole[--last - 1] != '\n')
+		;
+	CHECK(size > first && last > first);
+	for (size_t cut = 0; cut <= size; cut++) {
+		struct record record;
+		struct record_found found;
+		spill(path, whole, cut);
+		int code = record_continue(&record, path, &found);
+		CHECK((code == 0) == (cut >= first));
+		if (code == 0) {
+			CHECK(record.ended == (cut == size));
+			CHECK(found.seed == start.seed && found.passes == 3);
+			for (int i = 0; i < POINTS; i++)
+				if (!record_has(&record, &points[i], 0))
+					write_point(&record, &points[i]);
+			CHECK(!record_has(&record, &points[0], 1));
+		}
+		CHECK(record_close(&record) == 0);
+		if (code == 0 && !test_failures) {
+			size_t got = slurp(path, text, sizeof(text));
+			CHECK(got == (cut == size ? size : last));
+			CHECK(memcmp(text, whole, last) == 0);
+		}
+		if (test_failures)
+			break;
+	}
+	unlink(path);
+}
+
+static void refuses(void)
+{
+	static const char *const texts[] = {
+		"",
+		"{\"format\":\"something\",\"version\":1}\n",
+		"{\"format\":\"farwire-samples\",\"version\":2,\"passes\":3}\n",
+		"{\"format\":\"farwire-samples\",\"version\":1,\"passes\":0}\n",
+		"{\"format\":\"farwire-samples\",\"version\":1,\"passes\":3}\nno JSON at all, "
+		"yes\n",
+	};
+	static const char *const reasons[] = {"first line", "line 1", "version", "passes",
+					      "line 2"};
+	char path[] = "/tmp/farwire-test-XXXXXX";
+	int file = mkstemp(path);
+	close(file);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct record record;
+		struct record_found found;
+		spill(path, texts[i], strlen(texts[i]));
+		CHECK(record_continue(&record, path, &found) != 0);
+		if (!CHECK(strstr(record.why, reasons[i]) != NULL))
+			printf("    it says %s\n", record.why);
+		record_close(&record);
+	}
+	struct record record;
+	CHECK(record_create(&record, path, &start) != 0); /* it exists */
+	CHECK(strstr(record.why, "exists") != NULL);
+	record_close(&record);
+	unlink(path);
+}
+
+static const struct test tests[] = {
+	TEST(intervals_of_medians),
+	TEST(robust_numbers),
+	TEST(stops_when_narrow),
+	TEST(warms_up),
+	TEST(stops_at_last),
+	TEST(random_numbers),
+	TEST(orders),
+	TEST(names_and_shares),
+	TEST(writes_json),
+	TEST(goes_on_after_any_byte),
+	TEST(refuses),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
