@@ -266,6 +266,7 @@ struct calls_writer *calls_writer_new(FILE *out, const char *program, uint64_t s
 	put_text(out, "date", date);
 	put_text(out, "program", program);
 	fputs("}\n", out);
+	fflush(out);
 	return writer;
 }
 
@@ -281,6 +282,11 @@ void calls_writer_mark(struct calls_writer *writer, uint32_t step, uint64_t t_ns
 	put_time(writer, "t_s", t_ns);
 	fputs("}\n", writer->out);
 	writer->lines++;
+}
+
+void calls_writer_flush(struct calls_writer *writer)
+{
+	fflush(writer->out);
 }
 
 bool calls_writer_close(struct calls_writer *writer, uint64_t dropped)

@@ -55,6 +55,8 @@ void calls_writer_gpu(struct calls_writer *writer, const struct trace_gpu *gpu);
 void calls_writer_device(struct calls_writer *writer, const char *name);
 /* A step begins on that thread. */
 void calls_writer_mark(struct calls_writer *writer, uint32_t step, uint64_t t_ns, uint32_t thread);
+/* What was written so far is in the file, should the program crash. */
+void calls_writer_flush(struct calls_writer *writer);
 /* The last line. dropped: records that were lost on the way here. False if
  * anything could not be written. */
 bool calls_writer_close(struct calls_writer *writer, uint64_t dropped);

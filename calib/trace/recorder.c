@@ -371,6 +371,7 @@ static void write_all(void)
 		}
 		for (struct chunk *chunk = chunks; chunk; chunk = chunk->next)
 			write_chunk(chunk);
+		calls_writer_flush(recorder.writer);
 		pthread_mutex_lock(&recorder.lock);
 		for (struct chunk *next; chunks; chunks = next) {
 			next = chunks->next;

@@ -25,3 +25,19 @@ $(BUILD)/farwire-trace: calib/trace/farwire-trace
 	$(Q)cp $< $@
 
 -include $(TRACE_OBJECTS:.o=.d)
+
+all: $(TRACE)
+test: $(TRACE)
+
+install: install-trace
+.PHONY: install-trace
+install-trace: $(TRACE)
+	$(if $(TRACE),install -D -m 755 $(BUILD)/farwire-trace $(DESTDIR)$(PREFIX)/bin/farwire-trace)
+	$(if $(TRACE),install -D -m 755 $(BUILD)/libfarwire-trace.so \
+		$(DESTDIR)$(PREFIX)/lib/farwire/libfarwire-trace.so)
+
+uninstall: uninstall-trace
+.PHONY: uninstall-trace
+uninstall-trace:
+	rm -f $(DESTDIR)$(PREFIX)/bin/farwire-trace
+	rm -rf $(DESTDIR)$(PREFIX)/lib/farwire

@@ -47,6 +47,7 @@ struct cuda_call {
 	uint16_t stream;   /* index of the program's streams */
 	uint16_t event;    /* index of the program's events */
 	float arguments_B; /* marshalled size of the arguments */
+	float host_s;      /* its work in the driver, where no parameter says; 0: as those say */
 	double payload_B;  /* bytes copied; of copies */
 	double duration_s; /* of the kernel or memset on the GPU */
 	bool pageable;     /* copies */

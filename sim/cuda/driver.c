@@ -369,7 +369,9 @@ void driver_call(struct cuda_process *process, struct cpu *core, const struct cu
 		.ctx = ctx,
 		.arg = arg,
 	};
-	cost_s = *(const double *)(const void *)(params + call_rules[call->kind].cost_offset) *
-		 process->work_ratio;
+	cost_s = *(const double *)(const void *)(params + call_rules[call->kind].cost_offset);
+	if (call->host_s > 0)
+		cost_s = (double)call->host_s;
+	cost_s *= process->work_ratio;
 	cpu_serve(core, cost_s, call_kind_name(call->kind), call_host_done, state, 0);
 }

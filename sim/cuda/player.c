@@ -46,15 +46,34 @@ static void think_done(void *ctx, uint64_t arg)
 	thread_run(thread);
 }
 
+static void thread_call(struct player_thread *thread, const struct cuda_call *call);
+
+/* Asks again, having slept. */
+static void poll_again(void *ctx, uint64_t arg)
+{
+	struct player_thread *thread = ctx;
+
+	(void)arg;
+	thread_spent(thread, TIME_WAIT, SPAN_WAIT, "sleep");
+	thread_call(thread, &thread->program->items[thread->at - 1].call);
+}
+
 static void thread_call_done(void *ctx, uint64_t arg, enum call_result result)
 {
 	struct player_thread *thread = ctx;
-	const struct cuda_call *call = &thread->program->items[thread->at - 1].call;
+	const struct item *item = &thread->program->items[thread->at - 1];
+	const struct cuda_call *call = &item->call;
 
 	(void)arg;
-	(void)result;
 	thread_spent(thread, TIME_CALL, SPAN_CALL,
 		     call->label ? call->label : call_kind_name(call->kind));
+	if (item->kind == ITEM_POLL && result == CALL_NOT_READY) {
+		int64_t sleep_ps = ps_from_s(item->work_s);
+
+		engine_after(thread->player->spec.engine, sleep_ps > 0 ? sleep_ps : 1, poll_again,
+			     thread, 0);
+		return;
+	}
 	thread->in_call = false;
 	if (!thread->running) /* else the call returned at once, within thread_run */
 		thread_run(thread);
@@ -222,6 +241,7 @@ static bool thread_item(struct player_thread *thread, const struct item *item)
 			  0);
 		return true;
 	case ITEM_CALL:
+	case ITEM_POLL:
 		thread_call(thread, &item->call);
 		return thread->in_call;
 	case ITEM_POST:

@@ -25,6 +25,7 @@
 enum item_kind {
 	ITEM_THINK, /* work_s on the thread's core at the reference clock */
 	ITEM_CALL,  /* call */
+	ITEM_POLL,  /* call, a query: again and again until it says ready, work_s apart */
 	ITEM_POST,  /* signal: adds 1 */
 	ITEM_AWAIT, /* signal: waits until its count in this step reaches `count` */
 	ITEM_WATCH, /* hands event `call.event` to the poller; when seen complete, posts signal */

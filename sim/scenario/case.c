@@ -10,6 +10,8 @@ static const struct param_row case_rows[] = {
 		   ""),
 	PARAM_TEXT(struct case_params, model, "resnet50", "network: a file of models/networks/",
 		   ""),
+	PARAM_TEXT(struct case_params, calls, "",
+		   "a recorded program in place of model and stack: a call file; empty: none", ""),
 	PARAM_TEXT(struct case_params, stack, "tf-1.12",
 		   "framework and benchmark code: a file of models/stacks/", ""),
 	PARAM_TEXT(struct case_params, runtime, "none",
@@ -346,6 +348,13 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 	client->batch_count = own->batch_count > 0 ? own->batch_count : c->params->batch_count;
 	client->fraction_ratio =
 		own->fraction_ratio > 0 ? own->fraction_ratio : c->params->fraction_ratio;
+	client->runtime = c->runtime;
+	client->transport = c->transport;
+	client->transport_params = c->transport_params;
+	if (c->recorded) {
+		case_calls_client(c, client, own->batch_count, own->model);
+		return;
+	}
 	/* each file is read, and each parameter recorded, once */
 	for (const struct client_entry *other = c->scenario->clients; other != client; other++)
 		if (other->model && strcmp(other->model, model) == 0) {
@@ -362,9 +371,6 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 		client->efficiency =
 			case_efficiency(c, c->scenario->topology.gpus[client->gpu].like, model);
 	client->stack = c->stack;
-	client->runtime = c->runtime;
-	client->transport = c->transport;
-	client->transport_params = c->transport_params;
 }
 
 static bool name_is_free(struct case_reader *c, const struct client_entry *client)
@@ -466,7 +472,10 @@ static void read_world(struct case_reader *c)
 	read_topology(reader, file, path, &c->scenario->topology);
 	apply_gpu_profiles(c);
 	apply_profile(c); /* the last word: it outranks what is known of a GPU in general */
-	read_stack(c);
+	if (c->params->calls[0])
+		case_read_calls(c);
+	else
+		read_stack(c);
 	if (!case_is_job(c))
 		read_runtime(c);
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"),
@@ -482,11 +491,28 @@ static void read_world(struct case_reader *c)
 		read_clients(c);
 }
 
+static const char *case_name(const struct case_reader *c)
+{
+	const char *name = cfg_text(cfg_child(c->group, "name"));
+	const struct case_params *params = c->params;
+	if (name)
+		return name;
+	if (params->calls[0])
+		return arena_printf(c->reader.arena, "%s on %s", params->calls, params->topology);
+	if (params->collective[0])
+		return arena_printf(
+			c->reader.arena, "%s of %s on %s", params->collective,
+			quantity_format(c->reader.arena, QUANTITY_BYTES, params->collective_size_B),
+			params->topology);
+	return arena_printf(c->reader.arena, "%s on %s, batch %g", params->model, params->topology,
+			    params->batch_count);
+}
+
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request)
 {
 	static const char *const also[] = {"name", "clients", "jobs", "settings"};
-	static const char *const sections[] = {"case", "driver", "dma", "input"};
+	static const char *const sections[] = {"case", "driver", "dma", "input", "calls"};
 	struct case_reader c = {
 		.reader = {.arena = arena, .diag = diag, .root = request->data_root},
 		.request = request};
@@ -501,15 +527,7 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 	if (!cfg_params(c.reader.resolution, arena, diag, c.group, "case", "case", &case_table,
 			also, sizeof also / sizeof also[0], c.params))
 		return NULL;
-	const char *name = cfg_text(cfg_child(c.group, "name"));
-	if (!name && c.params->collective[0])
-		name = arena_printf(
-			arena, "%s of %s on %s", c.params->collective,
-			quantity_format(arena, QUANTITY_BYTES, c.params->collective_size_B),
-			c.params->topology);
-	c.scenario->name = name ? name
-				: arena_printf(arena, "%s on %s, batch %g", c.params->model,
-					       c.params->topology, c.params->batch_count);
+	c.scenario->name = case_name(&c);
 	c.scenario->path = request->path;
 	c.scenario->params = c.params;
 	c.scenario->resolution = c.reader.resolution;

@@ -17,7 +17,9 @@ struct case_reader {
 	const struct runtime_params *runtime;
 	const struct transport_kind *transport;
 	const void *transport_params;
-	struct job_said *jobs; /* what the case says of each job */
+	const struct recorded_program *recorded; /* NULL: a modelled one */
+	const struct network *calls_network;     /* its name, for those who ask */
+	struct job_said *jobs;                   /* what the case says of each job */
 	size_t job_count;
 };
 
@@ -35,6 +37,12 @@ const struct efficiency_params *case_efficiency(struct case_reader *c, const cha
 						const char *model);
 /* The first guest on a host; SIZE_MAX if there is none. */
 size_t case_first_guest(const struct topology *topology, size_t host);
+
+/* A recorded program in place of network and stack (case_calls.c). */
+void case_read_calls(struct case_reader *c);
+/* batch_count, model: what the client says of itself; 0, "": nothing. */
+void case_calls_client(struct case_reader *c, struct client_entry *client, double batch_count,
+		       const char *model);
 
 /* Whether the case is a training job, several, or a collective. */
 bool case_is_job(const struct case_reader *c);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/calls/replay.h"
 #include "sim/cfg/cfg.h"
 #include "sim/cuda/player.h"
 #include "sim/engine/trace.h"
@@ -23,7 +24,7 @@
 /* What a case says (group `case`, or flags). Texts are names; "" where the
  * default is worked out as the help says. */
 struct case_params {
-	const char *topology, *model, *stack, *runtime, *transport, *profile;
+	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile;
 	const char *program, *server, *gpu;
 	double batch_count, fraction_ratio, copies_count;
 	double steps_warmup_count, steps_count;
@@ -87,6 +88,13 @@ struct topology {
 	size_t link_count;
 };
 
+/* A program that was recorded (sim/calls). */
+struct recorded_program {
+	const struct recorded_calls *calls;
+	const struct calls_params *params;
+	struct replay_step step;
+};
+
 /* One program: where it runs and which GPU it uses. */
 struct client_entry {
 	const char *name;
@@ -98,7 +106,8 @@ struct client_entry {
 	double fraction_ratio; /* of the GPU */
 	double batch_count;
 	const char *model;
-	const struct network *network;
+	const struct network *network;           /* of a recorded program only its name */
+	const struct recorded_program *recorded; /* NULL: the two below and network model it */
 	const struct stack_params *stack;
 	const struct efficiency_params *efficiency;
 	const struct runtime_params *runtime; /* NULL: local driver */

@@ -298,14 +298,27 @@ static int64_t work_of(const struct call_stream *program)
 	return work_ps;
 }
 
+static const struct call_stream *build_program(struct world *w, const struct client_entry *entry)
+{
+	const struct recorded_program *recorded = entry->recorded;
+	if (recorded) {
+		struct host *host = guest_host(w->system.guests[entry->guest]);
+		struct call_stream *program =
+			replay_program(w->arena, recorded->calls, &recorded->step, recorded->params,
+				       host_clock_Hz(host));
+		program->images_count = entry->batch_count;
+		return program;
+	}
+	return framework_at((size_t)entry->stack->framework)
+		->program(w->arena, entry->network, (size_t)entry->batch_count, entry->stack,
+			  &w->scenario->topology.gpus[entry->gpu].params, entry->efficiency);
+}
+
 static void build_client(struct world *w, struct client *client)
 {
 	const struct client_entry *entry = client->entry;
 	const struct gpu_params *gpu = &w->scenario->topology.gpus[entry->gpu].params;
-	const struct call_stream *program =
-		framework_at((size_t)entry->stack->framework)
-			->program(w->arena, entry->network, (size_t)entry->batch_count,
-				  entry->stack, gpu, entry->efficiency);
+	const struct call_stream *program = build_program(w, entry);
 	client->work_ps = work_of(program);
 	client->context =
 		gpu_context_new(w->system.gpus[entry->gpu], entry->name, entry->fraction_ratio);

@@ -27,6 +27,7 @@ struct option_row {
 static const struct option_row option_rows[] = {
 	{"topology", OPTION_CASE, "NAME", "machines and wires"},
 	{"model", OPTION_CASE, "NAME", "network"},
+	{"calls", OPTION_CASE, "FILE", "a recorded program in place of model and stack"},
 	{"stack", OPTION_CASE, "NAME", "framework and benchmark code"},
 	{"runtime", OPTION_CASE, "NAME", "remoting runtime; none: the local driver"},
 	{"transport", OPTION_CASE, "NAME", "tcp, rdma or shm"},

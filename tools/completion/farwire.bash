@@ -34,6 +34,7 @@ _farwire_value() { # completes the value of an option; 1: it takes none
 	--format) _farwire_words 'table csv json jsonl' "$current" ;;
 	--color) _farwire_words 'auto always never' "$current" ;;
 	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
+	--calls) _farwire_files jsonl "$current" ;;
 	--trace) _farwire_files json "$current" ;;
 	-o | --output)
 		compopt -o filenames 2>/dev/null

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/calls/kineto.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "sim/calls/call_file.h"
+#include "sim/calls/functions.h"
+#include "sim/calls/json_pull.h"
+#include "sim/engine/names.h"
+
+/* Numbers of streams, events and correlations are no larger. */
+static const double NUMBER_MAX = 1 << 30;
+/* Streams of different GPUs have the same numbers. */
+enum { STREAMS_OF_A_DEVICE = 1 << 20, DEVICES_MAX = 1 << 10 };
+
+enum category {
+	CATEGORY_CALL,
+	CATEGORY_KERNEL,
+	CATEGORY_COPY,
+	CATEGORY_MEMSET,
+	CATEGORY_SYNC,
+	CATEGORY_OTHER,
+};
+
+/* One event of the trace, as far as it matters. */
+struct event {
+	enum category category;
+	bool complete; /* ph X: with a duration */
+	bool of_gpu;   /* its category begins with gpu */
+	const char *name;
+	int64_t start_ns, lasts_ns;
+	uint32_t thread;
+	double correlation, stream, device, size_B;
+	double awaited, recorded_on; /* the call that recorded what this waits for, its stream */
+};
+
+struct kineto_call {
+	struct recorded_call call; /* without its times */
+	int64_t start_ns, lasts_ns;
+	int64_t correlation;
+};
+
+/* What the GPU did, or a call waited for. */
+struct kineto_work {
+	int64_t correlation, start_ns, lasts_ns, stream, awaited, recorded_on;
+	double size_B;
+	const char *label;
+	enum category category;
+};
+
+struct kineto_mark {
+	int64_t start_ns, end_ns;
+	uint32_t step, thread;
+};
+
+struct kineto {
+	struct arena *arena;
+	struct diag *diag;
+	const char *path;
+	struct jp_reader *json;
+	struct names *names, *threads;
+	const char *gpu;
+	VEC(struct kineto_call) calls;
+	VEC(struct kineto_work) works;
+	VEC(struct kineto_mark) marks;
+	struct kineto_counts counts;
+	bool failed;
+};
+
+static bool fail(struct kineto *k, const char *what)
+{
+	if (!k->failed)
+		diag_error(k->diag, (struct origin){k->path, k->json->line}, "%s", what);
+	k->failed = true;
+	return false;
+}
+
+/* ---- one event ---- */
+
+/* Microseconds as text -> nanoseconds: today's, with their decimals, are more
+ * than a double holds. */
+static int64_t ns_of(const struct jp_reader *json)
+{
+	int64_t ns = 0;
+	int decimals = -1;
+	for (const char *c = json->text; *c; c++) {
+		if (*c == '.' && decimals < 0) {
+			decimals = 0;
+		} else if (*c < '0' || *c > '9' || ns > INT64_MAX / 10 - 1) {
+			double rough = json->number * 1e3;
+			return rough >= 0 && rough < 9e18 ? (int64_t)rough : -1;
+		} else if (decimals < 3) {
+			ns = 10 * ns + (*c - '0');
+			decimals += decimals >= 0;
+		}
+	}
+	for (decimals = decimals < 0 ? 0 : decimals; decimals < 3 && ns >= 0; decimals++)
+		ns = ns <= INT64_MAX / 10 ? 10 * ns : -1;
+	return ns;
+}
+
+static enum category category_of(const char *text)
+{
+	static const struct {
+		const char *name;
+		enum category category;
+	} rows[] = {
+		{"cuda_runtime", CATEGORY_CALL}, {"cuda_driver", CATEGORY_CALL},
+		{"Runtime", CATEGORY_CALL},      {"kernel", CATEGORY_KERNEL},
+		{"Kernel", CATEGORY_KERNEL},     {"gpu_memcpy", CATEGORY_COPY},
+		{"Memcpy", CATEGORY_COPY},       {"gpu_memset", CATEGORY_MEMSET},
+		{"Memset", CATEGORY_MEMSET},     {"cuda_sync", CATEGORY_SYNC},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (strcmp(rows[i].name, text) == 0)
+			return rows[i].category;
+	return CATEGORY_OTHER;
+}
+
+/* A number, or a text that holds one; anything else is as if it were not there. */
+static bool take_number(struct kineto *k, double *number)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token == JP_OBJECT || token == JP_ARRAY)
+		return jp_leave(k->json);
+	if (token == JP_TEXT)
+		k->json->number = strtod(k->json->text, NULL);
+	if ((token == JP_NUMBER || token == JP_TEXT) && k->json->number >= 0)
+		*number = k->json->number;
+	return token != JP_ERROR;
+}
+
+static bool take_args(struct kineto *k, struct event *event)
+{
+	const struct {
+		const char *key;
+		double *number;
+	} numbers[] = {
+		{"correlation", &event->correlation},
+		{"stream", &event->stream},
+		{"device", &event->device},
+		{"bytes", &event->size_B},
+		{"wait_on_cuda_event_record_corr_id", &event->awaited},
+		{"wait_on_stream", &event->recorded_on},
+	};
+	enum jp_token token = jp_next(k->json);
+	if (token != JP_OBJECT)
+		return token == JP_ARRAY ? jp_leave(k->json) : token != JP_ERROR;
+	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
+		size_t i = 0, count = sizeof numbers / sizeof numbers[0];
+		while (i < count && strcmp(numbers[i].key, k->json->text) != 0)
+			i++;
+		if (i < count ? !take_number(k, numbers[i].number) : !jp_skip(k->json))
+			return false;
+	}
+	return token == JP_OBJECT_END;
+}
+
+/* The thread's text or number. */
+static bool take_thread(struct kineto *k, struct event *event)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token == JP_OBJECT || token == JP_ARRAY)
+		return jp_leave(k->json);
+	if (token == JP_NUMBER || token == JP_TEXT)
+		event->thread = (uint32_t)names_add(k->threads, k->json->text);
+	return token != JP_ERROR;
+}
+
+static bool take_time(struct kineto *k, int64_t *ns)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token == JP_OBJECT || token == JP_ARRAY)
+		return jp_leave(k->json);
+	if (token == JP_NUMBER)
+		*ns = ns_of(k->json);
+	return token != JP_ERROR;
+}
+
+/* Names are kept only once the category is known, and then mostly not. */
+static bool take_key(struct kineto *k, struct event *event, char *name)
+{
+	struct jp_reader *json = k->json;
+	if (strcmp(json->text, "ts") == 0)
+		return take_time(k, &event->start_ns);
+	if (strcmp(json->text, "dur") == 0)
+		return take_time(k, &event->lasts_ns);
+	if (strcmp(json->text, "tid") == 0)
+		return take_thread(k, event);
+	if (strcmp(json->text, "args") == 0)
+		return take_args(k, event);
+	bool is_name = strcmp(json->text, "name") == 0, is_ph = strcmp(json->text, "ph") == 0;
+	if (!is_name && !is_ph && strcmp(json->text, "cat") != 0)
+		return jp_skip(json);
+	enum jp_token token = jp_next(json);
+	if (token == JP_OBJECT || token == JP_ARRAY)
+		return jp_leave(json);
+	if (token != JP_TEXT)
+		return token != JP_ERROR;
+	if (is_name) {
+		memcpy(name, json->text, json->text_B + 1);
+	} else if (is_ph) {
+		event->complete = strcmp(json->text, "X") == 0;
+	} else {
+		event->category = category_of(json->text);
+		event->of_gpu = strncmp(json->text, "gpu", 3) == 0;
+	}
+	return true;
+}
+
+/* ---- what is kept of it ---- */
+
+static int64_t whole(double number)
+{
+	return number >= 0 && number <= NUMBER_MAX ? (int64_t)number : -1;
+}
+
+static void keep_mark(struct kineto *k, const struct event *event)
+{
+	static const char prefix[] = "ProfilerStep#";
+	uint32_t step = (uint32_t)strtoul(event->name + sizeof prefix - 1, NULL, 10);
+	for (size_t i = 0; i < k->marks.count; i++)
+		if (k->marks.items[i].step == step)
+			return;
+	*VEC_PUSH(k->arena, &k->marks) = (struct kineto_mark){
+		event->start_ns, event->start_ns + event->lasts_ns, step, event->thread};
+}
+
+static void keep_call(struct kineto *k, const struct event *event)
+{
+	*VEC_PUSH(k->arena, &k->calls) = (struct kineto_call){
+		.call = {.gpu_start_s = -1,
+			 .gpu_s = -1,
+			 .function = event->name,
+			 .stream = -1,
+			 .event = -1,
+			 .thread = event->thread},
+		.start_ns = event->start_ns,
+		.lasts_ns = event->lasts_ns,
+		.correlation = whole(event->correlation),
+	};
+}
+
+static int64_t stream_of(const struct event *event, double number)
+{
+	int64_t stream = number < STREAMS_OF_A_DEVICE ? whole(number) : -1;
+	if (stream >= 0 && event->device > 0 && event->device < DEVICES_MAX)
+		stream += (int64_t)event->device * STREAMS_OF_A_DEVICE;
+	return stream;
+}
+
+static void keep_work(struct kineto *k, const struct event *event)
+{
+	*VEC_PUSH(k->arena, &k->works) = (struct kineto_work){
+		.correlation = whole(event->correlation),
+		.start_ns = event->start_ns,
+		.lasts_ns = event->lasts_ns,
+		.stream = stream_of(event, event->stream),
+		.awaited = whole(event->awaited),
+		.recorded_on = stream_of(event, event->recorded_on),
+		.size_B = event->size_B > 0 ? event->size_B : 0,
+		.label = event->name,
+		.category = event->category,
+	};
+}
+
+static bool take_event(struct kineto *k)
+{
+	char name[JP_TEXT_MAX_B] = "";
+	struct event event = {.category = CATEGORY_OTHER,
+			      .start_ns = -1,
+			      .correlation = -1,
+			      .stream = -1,
+			      .awaited = -1,
+			      .recorded_on = -1};
+	enum jp_token token;
+	k->counts.events++;
+	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json))
+		if (!take_key(k, &event, name))
+			return false;
+	if (token != JP_OBJECT_END)
+		return false;
+	bool mark = strncmp(name, "ProfilerStep#", 13) == 0 && !event.of_gpu;
+	if (!event.complete || (event.category == CATEGORY_OTHER && !mark))
+		return true;
+	if (event.start_ns < 0 || event.lasts_ns < 0)
+		return fail(k, "an event without a time, or before all time");
+	event.name = names_at(k->names, (size_t)names_add(k->names, name));
+	if (mark)
+		keep_mark(k, &event);
+	else if (event.category == CATEGORY_CALL && function_is_cuda(event.name))
+		keep_call(k, &event);
+	else if (event.category != CATEGORY_CALL)
+		keep_work(k, &event);
+	return true;
+}
+
+/* ---- the file ---- */
+
+static bool take_events(struct kineto *k)
+{
+	enum jp_token token = jp_next(k->json);
+	for (; token == JP_OBJECT; token = jp_next(k->json))
+		if (!take_event(k))
+			return false;
+	return token == JP_ARRAY_END ||
+	       (token != JP_ERROR && fail(k, "traceEvents holds something that is no event"));
+}
+
+/* The name of the first GPU. */
+static bool take_devices(struct kineto *k)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token != JP_ARRAY)
+		return token == JP_OBJECT ? jp_leave(k->json) : token != JP_ERROR;
+	for (token = jp_next(k->json); token == JP_OBJECT; token = jp_next(k->json)) {
+		for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
+			bool name = strcmp(k->json->text, "name") == 0;
+			if (!name || k->gpu[0]) {
+				if (!jp_skip(k->json))
+					return false;
+				continue;
+			}
+			if (jp_next(k->json) != JP_TEXT)
+				return fail(k, "deviceProperties: a name that is no text");
+			k->gpu = arena_strdup(k->arena, k->json->text);
+		}
+	}
+	return token == JP_ARRAY_END || token == JP_NUMBER || token == JP_TEXT;
+}
+
+static bool take_trace(struct kineto *k)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token == JP_ARRAY) /* Chrome's short form: the events alone */
+		return take_events(k);
+	if (token != JP_OBJECT)
+		return token != JP_ERROR && fail(k, "is no trace: neither an object nor an array");
+	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
+		bool fine;
+		if (strcmp(k->json->text, "traceEvents") == 0)
+			fine = jp_next(k->json) == JP_ARRAY ? take_events(k)
+							    : fail(k, "traceEvents is no array");
+		else if (strcmp(k->json->text, "deviceProperties") == 0)
+			fine = take_devices(k);
+		else
+			fine = jp_skip(k->json);
+		if (!fine)
+			return false;
+	}
+	return token == JP_OBJECT_END;
+}
+
+/* ---- joining ---- */
+
+static int by_correlation(const void *a, const void *b)
+{
+	const struct kineto_work *x = a, *y = b;
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int call_by_correlation(const void *a, const void *b)
+{
+	const struct kineto_call *x = a, *y = b;
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static struct kineto_call *call_of(const struct kineto *k, int64_t correlation)
+{
+	size_t low = 0, high = k->calls.count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (k->calls.items[middle].correlation < correlation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	bool found = correlation >= 0 && low < k->calls.count &&
+		     k->calls.items[low].correlation == correlation;
+	return found ? &k->calls.items[low] : NULL;
+}
+
+/* "Memcpy HtoD (Pinned -> Device)" */
+static void take_copy(struct recorded_call *call, const struct kineto_work *work)
+{
+	static const struct {
+		const char *words;
+		enum recorded_copy copy;
+	} rows[] = {{"HtoD", COPY_H2D},
+		    {"DtoH", COPY_D2H},
+		    {"DtoD", COPY_D2D},
+		    {"HtoH", COPY_H2H},
+		    {"PtoP", COPY_P2P}};
+	call->copy = COPY_D2D;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (strstr(work->label, rows[i].words))
+			call->copy = (uint8_t)rows[i].copy;
+	call->size_B = work->size_B;
+	if (strstr(work->label, "Pageable"))
+		call->memory = MEMORY_PAGEABLE;
+	else if (strstr(work->label, "Pinned"))
+		call->memory = MEMORY_PINNED;
+}
+
+/* Of several kernels for one call (a graph) their whole time counts. */
+static void join_work(struct kineto *k, const struct kineto_work *work, int64_t base_ns)
+{
+	struct kineto_call *at = call_of(k, work->correlation);
+	if (!at) {
+		k->counts.orphans += work->category != CATEGORY_SYNC;
+		return;
+	}
+	struct recorded_call *call = &at->call;
+	if (work->stream >= 0)
+		call->stream = work->stream;
+	if (work->category == CATEGORY_SYNC) {
+		struct kineto_call *record = call_of(k, work->awaited);
+		if (record) {
+			record->call.event = call->event = work->awaited;
+			record->call.stream = work->recorded_on;
+		}
+		return;
+	}
+	double start_s = (double)(work->start_ns - base_ns) * 1e-9;
+	double lasts_s = (double)work->lasts_ns * 1e-9;
+	if (call->gpu_s >= 0) {
+		call->gpu_s = fmax(call->gpu_s, start_s + lasts_s - call->gpu_start_s);
+		return;
+	}
+	call->gpu_start_s = start_s;
+	call->gpu_s = lasts_s;
+	if (work->category == CATEGORY_COPY)
+		take_copy(call, work);
+	else if (work->category == CATEGORY_KERNEL)
+		call->label = work->label;
+}
+
+static void put_marks(struct kineto *k, struct recorded_calls *recorded, int64_t base_ns)
+{
+	size_t count = k->marks.count;
+	const struct kineto_mark *last = k->marks.items;
+	recorded->marks = ARENA_ARRAY(k->arena, count + 1, struct recorded_mark);
+	for (size_t i = 0; i < count; i++) {
+		const struct kineto_mark *mark = &k->marks.items[i];
+		recorded->marks[recorded->mark_count++] = (struct recorded_mark){
+			(double)(mark->start_ns - base_ns) * 1e-9, mark->step, mark->thread};
+		if (mark->end_ns > last->end_ns)
+			last = mark;
+	}
+	if (count > 0)
+		recorded->marks[recorded->mark_count++] = (struct recorded_mark){
+			(double)(last->end_ns - base_ns) * 1e-9, last->step + 1, last->thread};
+}
+
+static const struct recorded_calls *join(struct kineto *k)
+{
+	struct recorded_calls *recorded = ARENA_NEW(k->arena, struct recorded_calls);
+	int64_t base_ns = INT64_MAX;
+	for (size_t i = 0; i < k->calls.count; i++)
+		if (k->calls.items[i].start_ns < base_ns)
+			base_ns = k->calls.items[i].start_ns;
+	for (size_t i = 0; i < k->marks.count; i++)
+		if (k->marks.items[i].start_ns < base_ns)
+			base_ns = k->marks.items[i].start_ns;
+	qsort(k->calls.items, k->calls.count, sizeof *k->calls.items, call_by_correlation);
+	if (k->works.count > 0)
+		qsort(k->works.items, k->works.count, sizeof *k->works.items, by_correlation);
+	for (size_t i = 0; i < k->works.count; i++)
+		join_work(k, &k->works.items[i], base_ns);
+	recorded->tool = "kineto";
+	recorded->gpu = k->gpu;
+	recorded->call_count = k->calls.count;
+	recorded->calls = ARENA_ARRAY(k->arena, k->calls.count, struct recorded_call);
+	for (size_t i = 0; i < k->calls.count; i++) {
+		const struct kineto_call *call = &k->calls.items[i];
+		recorded->calls[i] = call->call;
+		recorded->calls[i].start_s = (double)(call->start_ns - base_ns) * 1e-9;
+		recorded->calls[i].end_s =
+			(double)(call->start_ns + call->lasts_ns - base_ns) * 1e-9;
+	}
+	put_marks(k, recorded, base_ns);
+	recorded_calls_settle(k->arena, recorded);
+	return recorded;
+}
+
+const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
+					 const char *path, struct kineto_counts *counts)
+{
+	struct kineto k = {.arena = arena, .diag = diag, .path = path, .gpu = ""};
+	k.json = jp_open(arena, in);
+	k.names = names_new(arena);
+	k.threads = names_new(arena);
+	bool whole = take_trace(&k) && jp_next(k.json) == JP_END;
+	if (k.json->error)
+		fail(&k, arena_printf(arena, "is no JSON: %s", k.json->error));
+	else if (!whole)
+		fail(&k, "is no trace of PyTorch's profiler");
+	else if (k.calls.count == 0)
+		fail(&k, "holds no CUDA call (profile with ProfilerActivity.CPU and .CUDA)");
+	else if (k.works.count == 0)
+		fail(&k, "holds nothing that the GPU did (profile with ProfilerActivity.CUDA)");
+	else if (names_count(k.threads) > RECORDED_THREADS_MAX)
+		fail(&k, "has too many threads");
+	*counts = k.counts;
+	return k.failed ? NULL : join(&k);
+}

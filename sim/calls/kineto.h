@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Traces of PyTorch's profiler (Kineto's Chrome JSON) as recorded programs.
+ *
+ * prof.export_chrome_trace writes one object whose `traceEvents` holds every
+ * event of the host and the GPU, in no order. Of them count the CUDA calls
+ * (cat cuda_runtime and cuda_driver), what the GPU did (kernel, gpu_memcpy,
+ * gpu_memset), joined by args.correlation, what waited for which event
+ * (cuda_sync, where the profiler was asked for it), and ProfilerStep#N, the
+ * marks of the steps. The file is read event by event; only the calls are kept.
+ */
+#ifndef FARWIRE_CALLS_KINETO_H
+#define FARWIRE_CALLS_KINETO_H
+
+#include <stdio.h>
+
+#include "sim/calls/recorded.h"
+
+struct arena;
+struct diag;
+
+struct kineto_counts {
+	size_t events, orphans; /* of the trace; what the GPU did for no recorded call */
+};
+/* path: for messages. NULL after an error (in diag). */
+const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
+					 const char *path, struct kineto_counts *counts);
+
+#endif

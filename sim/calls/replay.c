@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/calls/replay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "sim/calls/functions.h"
+#include "sim/host/cpu.h"
+
+static const char *const host_choices[] = {"driver", "recorded", NULL};
+
+static const struct param_row calls_rows[] = {
+	PARAM_NUMBER(struct calls_params, kernel_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
+		     "GPU times of a recorded program here to those recorded: 1 on the same GPU",
+		     ""),
+	PARAM_NUMBER(struct calls_params, think_ratio, QUANTITY_RATIO, 0, 1e3, "1",
+		     "times between a recorded program's calls here to those recorded", ""),
+	PARAM_NUMBER(struct calls_params, clock_Hz, QUANTITY_FREQUENCY, 0, 1e11, "0 Hz",
+		     "clock of the host on which it was recorded; 0 Hz: as where it runs", ""),
+	PARAM_CHOICE(struct calls_params, host, host_choices, "driver",
+		     "what calls cost their thread: the driver's parameters, or as recorded", ""),
+	PARAM_WHOLE(struct calls_params, step_count, 0, 1e9, "0",
+		    "which of the recorded steps, from 1 on; 0: the median one", ""),
+	PARAM_NUMBER(struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
+		     "marshalled arguments of a recorded call, which recorders do not see",
+		     "assumption: as of a framework's launches"),
+};
+const struct param_table calls_table = PARAM_TABLE("calls", struct calls_params, calls_rows);
+
+/* Shorter gaps are no waits for other threads. */
+static const double HANDOVER_S = 50e-6;
+/* Part of a gap that another thread's calls fill when it is a wait for it. */
+static const double HANDOVER_PART = 0.5;
+/* A synchronisation that took longer than that has waited for something. */
+static const double WAITED_S = 20e-6;
+enum { SIGNALS_MAX = 60000, HANDLES_MAX = 60000 };
+/* Handles that no recorder hands out: an event that nobody records, one that
+ * nobody waits for, a stream of calls without a known one. */
+enum { NEVER_RECORDED = -2, NEVER_AWAITED = -3, STREAM_UNKNOWN = -1 };
+
+/* ---- which step ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median_of(struct arena *arena, const double *values, size_t count)
+{
+	double *sorted = ARENA_ARRAY(arena, count, double);
+	memcpy(sorted, values, count * sizeof *values);
+	qsort(sorted, count, sizeof *sorted, by_number);
+	return sorted[(count - 1) / 2];
+}
+
+static size_t median_step(const struct recorded_calls *recorded)
+{
+	struct arena *scratch = arena_new();
+	size_t count = recorded->mark_count - 1, index = 0;
+	double *lasted_s = ARENA_ARRAY(scratch, count, double);
+	for (size_t i = 0; i < count; i++)
+		lasted_s[i] = recorded->marks[i + 1].t_s - recorded->marks[i].t_s;
+	double median_s = median_of(scratch, lasted_s, count);
+	while (lasted_s[index] < median_s || lasted_s[index] > median_s)
+		index++;
+	arena_free(scratch);
+	return index;
+}
+
+static bool whole_recording(const struct recorded_calls *recorded, struct replay_step *step)
+{
+	*step = (struct replay_step){.start_s = INFINITY};
+	for (size_t i = 0; i < recorded->call_count; i++) {
+		step->start_s = fmin(step->start_s, recorded->calls[i].start_s);
+		if (recorded->calls[i].end_s >= step->end_s) {
+			step->end_s = recorded->calls[i].end_s;
+			step->thread = recorded->calls[i].thread;
+		}
+	}
+	return recorded->call_count > 0;
+}
+
+static bool in_step(const struct replay_step *step, const struct recorded_call *call)
+{
+	return call->start_s >= step->start_s &&
+	       (call->start_s < step->end_s || (!step->marked && call->start_s <= step->end_s));
+}
+
+bool replay_step_find(struct diag *diag, struct origin origin,
+		      const struct recorded_calls *recorded, const struct calls_params *params,
+		      struct replay_step *step)
+{
+	size_t count = recorded->mark_count > 0 ? recorded->mark_count - 1 : 0;
+	size_t wanted = (size_t)params->step_count;
+	if (recorded->mark_count == 1 || wanted > count) {
+		diag_error(diag, origin,
+			   "the recording has %zu whole steps%s (a step goes from one mark to the "
+			   "next)",
+			   count, wanted > count ? ", fewer than calls.step asks for" : "");
+		return false;
+	}
+	if (recorded->mark_count == 0)
+		return whole_recording(recorded, step);
+	size_t index = wanted ? wanted - 1 : median_step(recorded);
+	const struct recorded_mark *mark = &recorded->marks[index];
+	*step = (struct replay_step){mark->t_s, mark[1].t_s, mark->thread, mark->step, true};
+	for (size_t i = 0; i < recorded->call_count; i++)
+		if (in_step(step, &recorded->calls[i]))
+			return true;
+	diag_error(diag, origin, "step %u of the recording holds no call", (unsigned)mark->step);
+	return false;
+}
+
+/* ---- what waits for what ---- */
+
+struct replay_call {
+	const struct recorded_call *call;
+	struct function_use use;
+	uint32_t signal; /* posted after it, plus 1; 0: none */
+	uint32_t await;  /* waited for before it, plus 1 */
+	double think_s;  /* before it, after the wait */
+	size_t polls;    /* so many queries from here on are one poll; 0: a call */
+	bool mid_poll;   /* of a poll, but not its last query */
+	double poll_sleep_s;
+};
+
+struct replay_thread {
+	struct replay_call *calls; /* and one beyond: the end of the step */
+	size_t count;
+	uint32_t recorded;
+};
+
+struct function_median {
+	const char *function;
+	const struct replay_thread *thread;
+	double time_s;
+};
+
+struct replay {
+	struct arena *arena;
+	const struct calls_params *params;
+	const struct replay_step *step;
+	const struct recorded_calls *recorded;
+	double host_ratio; /* work at the reference clock of a recorded second */
+	struct replay_thread *threads;
+	size_t thread_count;
+	uint32_t signal_count;
+	VEC(int64_t) streams;
+	VEC(int64_t) events;
+	VEC(struct function_median) medians;
+};
+
+/* The first call that ends after t. */
+static size_t first_after(const struct replay_thread *thread, double t_s)
+{
+	size_t low = 0, high = thread->count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (thread->calls[middle].call->end_s > t_s)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* The last call of another thread that ends in the gap, if that thread's calls
+ * fill enough of it. */
+static struct replay_call *handed_over(struct replay *r, const struct replay_thread *self,
+				       double from_s, double to_s)
+{
+	struct replay_call *best = NULL;
+	double best_s = HANDOVER_PART * (to_s - from_s);
+	for (size_t i = 0; i < r->thread_count; i++) {
+		struct replay_thread *thread = &r->threads[i];
+		size_t first = first_after(thread, from_s), end = first_after(thread, to_s);
+		if (thread == self || first == end)
+			continue;
+		while (end > first && thread->calls[end - 1].mid_poll)
+			end--;
+		if (first == end)
+			continue;
+		double begin_s = fmax(from_s, thread->calls[first].call->start_s);
+		double filled_s = thread->calls[end - 1].call->end_s - begin_s;
+		if (filled_s >= best_s) {
+			best_s = filled_s;
+			best = &thread->calls[end - 1];
+		}
+	}
+	return best;
+}
+
+static void fill_gap(struct replay *r, const struct replay_thread *self, struct replay_call *next,
+		     double from_s, double to_s)
+{
+	struct replay_call *other = NULL;
+	next->think_s = fmax(0, to_s - from_s);
+	if (to_s - from_s >= HANDOVER_S)
+		other = handed_over(r, self, from_s, to_s);
+	if (!other || (!other->signal && r->signal_count == SIGNALS_MAX))
+		return;
+	if (!other->signal)
+		other->signal = ++r->signal_count;
+	next->await = other->signal;
+	next->think_s = to_s - other->call->end_s;
+}
+
+/* Queries of one thing in a row, the last of which found it ready. */
+static void find_poll(struct replay_thread *thread, size_t at)
+{
+	struct replay_call *first = &thread->calls[at];
+	enum call_kind kind = first->use.kind;
+	size_t count = 1;
+	bool waiting = kind == CALL_EVENT_QUERY || kind == CALL_STREAM_QUERY;
+	while (waiting && first[count - 1].call->ready != READY_YES && at + count < thread->count &&
+	       first[count].use.kind == kind && first[count].call->event == first->call->event &&
+	       first[count].call->stream == first->call->stream)
+		count++;
+	if (!waiting || count < 2 || first[count - 1].call->ready == READY_NO)
+		return;
+	first->polls = count;
+	for (size_t i = 1; i < count; i++) {
+		first->poll_sleep_s += first[i].call->start_s - first[i - 1].call->end_s;
+		first[i - 1].mid_poll = true;
+	}
+	first->poll_sleep_s /= (double)(count - 1);
+}
+
+static void find_polls(struct replay_thread *thread)
+{
+	for (size_t i = 0; i < thread->count; i++) {
+		find_poll(thread, i);
+		i += thread->calls[i].polls ? thread->calls[i].polls - 1 : 0;
+	}
+}
+
+static void find_gaps(struct replay *r, struct replay_thread *thread, bool ends_step)
+{
+	double from_s = r->step->start_s;
+	for (size_t i = 0; i < thread->count; i++) {
+		struct replay_call *call = &thread->calls[i];
+		fill_gap(r, thread, call, from_s, call->call->start_s);
+		i += call->polls ? call->polls - 1 : 0;
+		from_s = thread->calls[i].call->end_s;
+	}
+	if (ends_step)
+		fill_gap(r, thread, &thread->calls[thread->count], from_s, r->step->end_s);
+}
+
+/* ---- items ---- */
+
+static uint16_t number_of(struct arena *arena, int64_t **handles, size_t *count, size_t *room,
+			  int64_t handle)
+{
+	size_t i = 0;
+	while (i < *count && (*handles)[i] != handle)
+		i++;
+	if (i == *count && *count < HANDLES_MAX) {
+		*handles = vec_grow(arena, *handles, *count, room, sizeof **handles);
+		(*handles)[(*count)++] = handle;
+	}
+	return (uint16_t)(i < *count ? i : 0);
+}
+
+static uint16_t stream_of(struct replay *r, int64_t handle)
+{
+	return number_of(r->arena, &r->streams.items, &r->streams.count, &r->streams.room, handle);
+}
+
+static uint16_t event_of(struct replay *r, int64_t handle)
+{
+	return number_of(r->arena, &r->events.items, &r->events.count, &r->events.room, handle);
+}
+
+/* The kind as which it is played, for want of what the recorder did not see. */
+static enum call_kind played_kind(const struct replay_call *call)
+{
+	const struct recorded_call *recorded = call->call;
+	bool waited = recorded->end_s - recorded->start_s >= WAITED_S;
+	switch (call->use.kind) {
+	case CALL_LAUNCH:
+	case CALL_MEMSET_ASYNC: /* into a graph that is being captured */
+		return recorded->gpu_s < 0 ? CALL_LIBRARY : call->use.kind;
+	case CALL_EVENT_SYNCHRONIZE:
+		return recorded->event < 0 && waited ? CALL_DEVICE_SYNCHRONIZE : call->use.kind;
+	case CALL_STREAM_SYNCHRONIZE:
+		return recorded->stream < 0 ? CALL_DEVICE_SYNCHRONIZE : call->use.kind;
+	case CALL_LIBRARY:
+	case CALL_MALLOC: /* an unknown function that started a kernel */
+		return recorded->gpu_s > 0 ? CALL_LAUNCH : call->use.kind;
+	default:
+		return call->use.kind;
+	}
+}
+
+/* Its recorded time is its own work: it waits for nothing. */
+static bool returns_by_itself(const struct cuda_call *call)
+{
+	switch (call->kind) {
+	case CALL_MEMCPY_H2D:
+	case CALL_MEMCPY_D2H:
+	case CALL_EVENT_SYNCHRONIZE:
+	case CALL_STREAM_SYNCHRONIZE:
+	case CALL_DEVICE_SYNCHRONIZE:
+	case CALL_FREE:
+		return false;
+	case CALL_MEMCPY_H2D_ASYNC:
+	case CALL_MEMCPY_D2H_ASYNC:
+		return !call->pageable;
+	default:
+		return true;
+	}
+}
+
+/* The median time of a function's calls in a thread. Names are the same where they
+ * lie at the same place (call_file_read keeps each once). */
+static double median_time_s(struct replay *r, const struct replay_thread *thread,
+			    const char *function)
+{
+	for (size_t i = 0; i < r->medians.count; i++)
+		if (r->medians.items[i].function == function &&
+		    r->medians.items[i].thread == thread)
+			return r->medians.items[i].time_s;
+	struct arena *scratch = arena_new();
+	double *times_s = ARENA_ARRAY(scratch, thread->count, double);
+	size_t count = 0;
+	for (size_t i = 0; i < thread->count; i++)
+		if (thread->calls[i].call->function == function)
+			times_s[count++] =
+				thread->calls[i].call->end_s - thread->calls[i].call->start_s;
+	struct function_median *median = VEC_PUSH(r->arena, &r->medians);
+	*median = (struct function_median){function, thread, median_of(scratch, times_s, count)};
+	arena_free(scratch);
+	return median->time_s;
+}
+
+/* As recorded, but no more than that function's median where a full launch queue
+ * may have held it. 0: as the driver's parameters say. */
+static double host_work_s(struct replay *r, const struct replay_thread *thread,
+			  const struct replay_call *call, const struct cuda_call *cuda)
+{
+	const struct recorded_call *recorded = call->call;
+	double own_s = recorded->end_s - recorded->start_s;
+	if (call->use.host == HOST_OWN)
+		return own_s * r->host_ratio;
+	if (r->params->host != CALLS_HOST_RECORDED || !returns_by_itself(cuda))
+		return 0;
+	return fmin(own_s, median_time_s(r, thread, recorded->function)) * r->host_ratio;
+}
+
+static struct cuda_call cuda_call_of(struct replay *r, const struct replay_thread *thread,
+				     const struct replay_call *call)
+{
+	const struct recorded_call *recorded = call->call;
+	struct cuda_call cuda = {.kind = played_kind(call),
+				 .arguments_B = (float)r->params->arguments_B,
+				 .label = recorded->label};
+	bool is_async = cuda.kind == CALL_MEMCPY_H2D_ASYNC || cuda.kind == CALL_MEMCPY_D2H_ASYNC;
+	bool is_copy = is_async || cuda.kind == CALL_MEMCPY_H2D || cuda.kind == CALL_MEMCPY_D2H;
+	cuda.stream = stream_of(r, recorded->stream < 0 ? STREAM_UNKNOWN : recorded->stream);
+	if (is_copy) {
+		cuda.payload_B = recorded->size_B;
+		cuda.pageable = recorded->memory == MEMORY_PAGEABLE ||
+				(recorded->memory == MEMORY_UNKNOWN && !is_async);
+	} else if (recorded->gpu_s > 0) {
+		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
+	}
+	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;
+	cuda.event = event_of(r, recorded->event < 0 ? unknown : recorded->event);
+	cuda.host_s = (float)host_work_s(r, thread, call, &cuda);
+	return cuda;
+}
+
+static void thread_items(struct replay *r, const struct replay_thread *thread,
+			 struct call_thread *program)
+{
+	VEC(struct item) items = {0};
+	for (size_t i = 0; i <= thread->count; i++) {
+		const struct replay_call *call = &thread->calls[i];
+		if (call->await)
+			*VEC_PUSH(r->arena, &items) =
+				(struct item){.kind = ITEM_AWAIT,
+					      .signal = (uint16_t)(call->await - 1),
+					      .count = 1};
+		if (call->think_s > 0)
+			*VEC_PUSH(r->arena, &items) = (struct item){
+				.kind = ITEM_THINK,
+				.work_s = call->think_s * r->params->think_ratio * r->host_ratio};
+		if (i == thread->count)
+			break;
+		struct item *item = VEC_PUSH(r->arena, &items);
+		item->kind = call->polls ? ITEM_POLL : ITEM_CALL;
+		item->work_s = call->poll_sleep_s;
+		item->call = cuda_call_of(r, thread, call);
+		i += call->polls ? call->polls - 1 : 0;
+		if (thread->calls[i].signal)
+			*VEC_PUSH(r->arena, &items) =
+				(struct item){.kind = ITEM_POST,
+					      .signal = (uint16_t)(thread->calls[i].signal - 1)};
+	}
+	*program = (struct call_thread){
+		arena_printf(r->arena, "thread %u", (unsigned)thread->recorded), items.items,
+		items.count};
+}
+
+/* ---- the program ---- */
+
+/* The step's calls by thread; the thread that ends it comes first. */
+static void gather(struct replay *r)
+{
+	const struct recorded_calls *recorded = r->recorded;
+	r->threads = ARENA_ARRAY(r->arena, recorded->thread_count + 1, struct replay_thread);
+	size_t *counts = ARENA_ARRAY(r->arena, recorded->thread_count + 1, size_t);
+	struct replay_thread **places =
+		ARENA_ARRAY(r->arena, recorded->thread_count + 1, struct replay_thread *);
+	for (size_t i = 0; i < recorded->call_count; i++)
+		counts[recorded->calls[i].thread] += in_step(r->step, &recorded->calls[i]);
+	for (uint32_t turn = 0; turn <= recorded->thread_count; turn++) {
+		uint32_t index = turn ? turn - 1 : r->step->thread;
+		if (index >= recorded->thread_count || !counts[index] || places[index])
+			continue;
+		struct replay_thread *thread = places[index] = &r->threads[r->thread_count++];
+		thread->recorded = index;
+		thread->calls = ARENA_ARRAY(r->arena, counts[index] + 1, struct replay_call);
+	}
+	for (size_t i = 0; i < recorded->call_count; i++) {
+		const struct recorded_call *call = &recorded->calls[i];
+		struct replay_thread *thread = places[call->thread];
+		if (thread && in_step(r->step, call))
+			thread->calls[thread->count++] =
+				(struct replay_call){.call = call, .use = function_use(call)};
+	}
+}
+
+struct call_stream *replay_program(struct arena *arena, const struct recorded_calls *recorded,
+				   const struct replay_step *step,
+				   const struct calls_params *params, double host_clock_Hz)
+{
+	double clock_Hz = params->clock_Hz > 0 ? params->clock_Hz : host_clock_Hz;
+	struct replay r = {.arena = arena,
+			   .params = params,
+			   .step = step,
+			   .recorded = recorded,
+			   .host_ratio = clock_Hz / REFERENCE_CLOCK_HZ};
+	gather(&r);
+	for (size_t i = 0; i < r.thread_count; i++)
+		find_polls(&r.threads[i]);
+	for (size_t i = 0; i < r.thread_count; i++)
+		find_gaps(&r, &r.threads[i], i == 0);
+	struct call_thread *threads = ARENA_ARRAY(arena, r.thread_count, struct call_thread);
+	for (size_t i = 0; i < r.thread_count; i++)
+		thread_items(&r, &r.threads[i], &threads[i]);
+	struct call_stream *program = ARENA_NEW(arena, struct call_stream);
+	*program = (struct call_stream){.threads = threads,
+					.thread_count = r.thread_count,
+					.stream_count = (uint16_t)r.streams.count,
+					.event_count = (uint16_t)r.events.count,
+					.signal_count = (uint16_t)r.signal_count,
+					.memory_B = recorded->memory_B};
+	return program;
+}

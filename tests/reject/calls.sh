@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Recorded programs on the command line: what is none, and what does not go with one.
+# (The readers themselves: tests/unit/test_call_files.c.)
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+t320='--topology t320-same-esxi --draws 0'
+
+head='{"format":"farwire-calls","version":1,"tool":"by hand"}'
+launch='{"call":"cudaLaunchKernel","start_s":0.001,"end_s":0.001005,"stream":7,"kernel_s":0.0002}'
+sync='{"call":"cudaDeviceSynchronize","start_s":0.00101,"end_s":0.0013}'
+printf '%s\n' "$head" "$launch" "$sync" '{"end":true}' >good.jsonl
+printf '%s\n' "$head" '{"step":1,"t_s":0}' "$launch" '{"end":true}' >one_mark.jsonl
+printf '%s\n' "$head" "$launch" >cut.jsonl
+head -c 120 good.jsonl >torn.jsonl
+head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
+: >empty.jsonl
+
+# shellcheck disable=SC2086 # a list of words
+{
+	expect 0 '' run $t320 --calls good.jsonl
+	expect 2 'nosuch\.jsonl: cannot be read' run $t320 --calls nosuch.jsonl
+	expect 2 'empty\.jsonl:1: is empty' run $t320 --calls empty.jsonl
+	expect 2 'cut\.jsonl:[0-9]+: the file stops without its last line' run $t320 --calls cut.jsonl
+	expect 2 'torn\.jsonl:2: is no JSON: the file ends inside a text' run $t320 --calls torn.jsonl
+	expect 2 'deep\.jsonl:1: a line that is no object' run $t320 --calls deep.jsonl
+	expect 2 'has 0 whole steps' run $t320 --calls one_mark.jsonl
+	expect 2 'fewer than calls\.step asks for' run $t320 --calls good.jsonl --set calls.step=2
+	expect 2 'either calls or model' run $t320 --calls good.jsonl --model resnet50
+	expect 2 'uses one GPU' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
+	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
+}
+verdict 'calls.run'
+
+# A case names the file beside itself; kernels twice as long take as much longer.
+mkdir cases
+cp good.jsonl cases
+printf 'case = { topology = "t320-same-esxi"; calls = "good.jsonl"; };\n' >cases/case.cfg
+step() { # arguments: microseconds of a step
+	expect 0 '' run cases/case.cfg --draws 0 --set host.*.c_states=false --format json "$@"
+	grep -A1 '"step"' "$scratch.out" | grep -oE '"value": [0-9.e-]+' | head -n 1 |
+		awk '{ printf "%.0f\n", $2 * 1e6 }'
+}
+once=$(step)
+twice=$(step --set calls.kernel=2)
+[ "$((twice - once))" = 200 ] || complain "200 us more of kernels: $once us, then $twice us"
+remote=$(step --runtime synchronous --program client)
+[ "$remote" -gt "$once" ] || complain "far from its GPU: $remote us, beside it $once us"
+verdict 'calls.case'
+
+printf '{"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaFree",\n' >torn.json
+printf '\037\213\010' >trace.json.gz
+expect 2 'torn\.json:2: is no JSON' import kineto torn.json -o x.jsonl
+expect 2 'cannot read .missing\.json' import kineto missing.json -o x.jsonl
+expect 2 'is compressed' import kineto trace.json.gz -o x.jsonl
+expect 2 "no kind is called 'kinet' \(did you mean 'kineto'" import kinet torn.json
+expect 2 'needs KIND FILE' import kineto
+expect 2 'is no trace' import kineto empty.jsonl
+[ ! -e x.jsonl ] || complain 'calls of nothing'
+verdict 'calls.import'

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading recordings: JSON token by token, call files, traces of PyTorch's
+ * profiler; what is no such thing is refused with its line. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/calls/call_file.h"
+#include "sim/calls/functions.h"
+#include "sim/calls/json_pull.h"
+#include "sim/calls/kineto.h"
+#include "tests/test.h"
+
+static struct arena *arena;
+static struct diag *diag;
+
+static void begin(void)
+{
+	arena = arena_new();
+	diag = diag_new(arena);
+}
+
+static FILE *file_of(const char *text)
+{
+	FILE *file = tmpfile();
+	fputs(text, file);
+	rewind(file);
+	return file;
+}
+
+/* ---- tokens ---- */
+
+/* Each token as a letter: { } [ ] k t n T F N, E at the end, ! after an error. */
+static const char *tokens_of(const char *text)
+{
+	static const char letters[] = "E!{}[]ktnTFN";
+	static char found[256];
+	FILE *file = file_of(text);
+	struct jp_reader *json = jp_open(arena, file);
+	size_t count = 0;
+	enum jp_token token;
+	do {
+		token = jp_next(json);
+		found[count++] = letters[token];
+	} while (token != JP_END && token != JP_ERROR && count < sizeof found - 1);
+	found[count] = '\0';
+	fclose(file);
+	return found;
+}
+
+static void tokens(void)
+{
+	begin();
+	CHECK_TEXT(tokens_of(""), "E");
+	CHECK_TEXT(tokens_of(" {\"a\": [1, -2.5e3, \"x\"], \"b\": {}, \"c\": null}\n[]"),
+		   "{k[nnt]k{}kN}[]E");
+	CHECK_TEXT(tokens_of("true false NaN"), "TFnE");
+	CHECK_TEXT(tokens_of("{\"a\" 1}"), "{!");
+	CHECK_TEXT(tokens_of("[1 2]"), "[n!");
+	CHECK_TEXT(tokens_of("[1,]"), "[n!");
+	CHECK_TEXT(tokens_of("{,}"), "{!");
+	CHECK_TEXT(tokens_of("[1}"), "[n!");
+	CHECK_TEXT(tokens_of("]"), "!");
+	CHECK_TEXT(tokens_of("[\"a"), "[!");
+	CHECK_TEXT(tokens_of("[1"), "[n!");
+	CHECK_TEXT(tokens_of("0x10"), "!");
+	CHECK_TEXT(tokens_of("nope"), "!");
+	CHECK_TEXT(tokens_of("\"\\q\""), "!");
+	CHECK_TEXT(tokens_of("\"\\ud800x\""), "!");
+	arena_free(arena);
+}
+
+static void texts_and_lines(void)
+{
+	begin();
+	FILE *file = file_of("\n{\"a\\n\\u00e9\\ud83d\\ude00\":\n 12.5}");
+	struct jp_reader *json = jp_open(arena, file);
+	CHECK(jp_next(json) == JP_OBJECT && json->line == 2);
+	CHECK(jp_next(json) == JP_KEY);
+	CHECK_TEXT(json->text, "a\n\xc3\xa9\xf0\x9f\x98\x80");
+	CHECK(jp_next(json) == JP_NUMBER && json->line == 3);
+	CHECK_NEAR(json->number, 12.5, 0);
+	CHECK(json->values_count == 1);
+	fclose(file);
+	char *large = malloc(100003); /* a text longer than is kept, nesting deeper than allowed */
+	memset(large, 'x', 100002);
+	large[0] = large[100001] = '"';
+	large[100002] = '\0';
+	json = jp_open(arena, file = file_of(large));
+	CHECK(jp_next(json) == JP_TEXT && json->text_cut && jp_next(json) == JP_END);
+	fclose(file);
+	memset(large, '[', 200);
+	large[200] = '\0';
+	json = jp_open(arena, file = file_of(large));
+	CHECK(!jp_skip(json) && json->depth <= JP_DEPTH_MAX);
+	CHECK(strstr(json->error, "too deep") != NULL);
+	fclose(file);
+	free(large);
+	arena_free(arena);
+}
+
+/* ---- call files ---- */
+
+static const struct recorded_calls *read_text(const char *text)
+{
+	char path[] = "/tmp/farwire-test-XXXXXX";
+	int fd = mkstemp(path);
+	FILE *file = fdopen(fd, "w");
+	fputs(text, file);
+	fclose(file);
+	const struct recorded_calls *recorded = call_file_read(arena, diag, path);
+	unlink(path);
+	return recorded;
+}
+
+#define HEAD "{\"format\":\"farwire-calls\",\"version\":1,\"tool\":\"t\"}\n"
+#define CALL "{\"call\":\"cudaMalloc\",\"start_s\":1,\"end_s\":2,\"size_B\":8,\"later\":[{}]}\n"
+#define END  "{\"end\":true}\n"
+
+static void refuses(const char *text, const char *said)
+{
+	begin();
+	CHECK(read_text(text) == NULL);
+	CHECK(diag_count(diag) == 1);
+	const char *error = diag_count(diag) ? diag_at(diag, 0) : "nothing";
+	if (!CHECK(strstr(error, said) != NULL))
+		printf("  no '%s' in: %s\n", said, error);
+	arena_free(arena);
+}
+
+static void bad_files(void)
+{
+	refuses("", "is empty");
+	refuses("not JSON", ":1: is no JSON");
+	refuses("{\"format\":\"farwire-samples\",\"version\":1}\n", "not of farwire-calls");
+	refuses("{\"format\":\"farwire-calls\",\"version\":2}\n", "version 2");
+	refuses(CALL END, ":1: the first line names no format");
+	refuses(HEAD CALL, "cut off");
+	refuses(HEAD CALL "{\"call\":\"cudaMalloc\",\"sta", ":3: is no JSON");
+	refuses(HEAD END, "holds no call");
+	refuses(HEAD CALL END CALL, ":4: more lines after the last");
+	refuses(HEAD HEAD CALL END, ":2: a second first line");
+	refuses(HEAD CALL "{\"end\":true,\"lines\":2}\n", "some are missing");
+	refuses(HEAD CALL "{\"end\":true,\"dropped\":9}\n", "lost 9 records");
+	refuses(HEAD "[1]\n" END, ":2: a line that is no object");
+	refuses(HEAD "{}\n" END, "neither a call, nor a step");
+	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1}\n" END, "without start_s and end_s");
+	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":2,\"end_s\":1}\n" END,
+		":2: a call that ends before it begins");
+	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":NaN,\"end_s\":1}\n" END,
+		"start_s: is no finite number");
+	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":-1,\"end_s\":1}\n" END,
+		"start_s: is out of range");
+	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call: is no text");
+	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1,\"end_s\":1,\"thread\":1e9}\n" END,
+		"thread: is out of range");
+	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"up\"}\n" END,
+		"is none of h2d");
+	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"h2d\"}\n" END,
+		"a copy without size_B");
+	refuses(HEAD "{\"step\":1}\n" END, "a step without t_s");
+}
+
+/* Sorted by thread and time; inner calls give their kernel to the outer one. */
+static void settles(void)
+{
+	begin();
+	const struct recorded_calls *recorded = read_text(
+		HEAD "{\"thread\":9,\"call\":\"cudaB\",\"start_s\":5,\"end_s\":6}\n"
+		     "{\"thread\":4,\"call\":\"cuInner\",\"start_s\":2.2,\"end_s\":2.4,"
+		     "\"stream\":3,\"kernel_s\":0.5,\"label\":\"k\"}\n"
+		     "{\"step\":2,\"t_s\":7,\"thread\":4}\n"
+		     "{\"step\":1,\"t_s\":0.5,\"thread\":9}\n"
+		     "{\"thread\":4,\"call\":\"cudaOuter\",\"start_s\":2,\"end_s\":3}\n"
+		     "{\"thread\":9,\"call\":\"cudaA\",\"start_s\":1,\"end_s\":5.000000001}\n" END);
+	CHECK(recorded && recorded->call_count == 3 && recorded->thread_count == 2);
+	if (recorded && recorded->call_count == 3) {
+		const struct recorded_call *calls = recorded->calls;
+		CHECK_TEXT(calls[0].function, "cudaA");
+		CHECK_TEXT(calls[1].function, "cudaB");
+		CHECK(calls[1].start_s >= calls[0].end_s);
+		CHECK_TEXT(calls[2].function, "cudaOuter");
+		CHECK(calls[0].thread == 0 && calls[2].thread == 1 && calls[2].stream == 3);
+		CHECK_NEAR(calls[2].gpu_s, 0.5, 0);
+		CHECK_TEXT(calls[2].label, "k");
+		CHECK(recorded->marks[0].step == 1 && recorded->marks[0].thread == 0);
+		CHECK(recorded->marks[1].step == 2 && recorded->marks[1].thread == 1);
+	}
+	arena_free(arena);
+}
+
+/* ---- functions ---- */
+
+static void functions(void)
+{
+	static const struct {
+		const char *name;
+		enum call_kind kind;
+		enum function_host host;
+	} rows[] = {
+		{"cudaLaunchKernelExC", CALL_LAUNCH, HOST_ROW},
+		{"cuLaunchKernel", CALL_LAUNCH, HOST_ROW},
+		{"cudaGraphLaunch", CALL_LAUNCH, HOST_OWN},
+		{"cudaMallocAsync", CALL_MALLOC, HOST_OWN},
+		{"cudaMalloc", CALL_MALLOC, HOST_ROW},
+		{"cuMemFree", CALL_FREE, HOST_ROW},
+		{"cudaGetDevice", CALL_GET_DEVICE, HOST_ROW},
+		{"cudaGetDeviceProperties", CALL_GET_ATTRIBUTE, HOST_ROW},
+		{"cudaStreamIsCapturing", CALL_GET_DEVICE, HOST_ROW},
+		{"cudaEventCreateWithFlags", CALL_CREATE_HANDLE, HOST_ROW},
+		{"cuCtxSynchronize", CALL_DEVICE_SYNCHRONIZE, HOST_ROW},
+		{"cuModuleLoadData", CALL_MALLOC, HOST_OWN},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		const struct recorded_call call = {.function = rows[i].name};
+		struct function_use use = function_use(&call);
+		if (!CHECK(use.kind == rows[i].kind && use.host == rows[i].host))
+			printf("  %s\n", rows[i].name);
+	}
+	CHECK(function_is_cuda("cuInit") && function_is_cuda("cudaFree"));
+	CHECK(!function_is_cuda("cublasCreate") && !function_is_cuda("cuda") &&
+	      !function_is_cuda("launch"));
+}
+
+/* ---- traces of PyTorch's profiler ---- */
+
+static const struct recorded_calls *read_kineto(const char *text)
+{
+	struct kineto_counts counts;
+	FILE *file = file_of(text);
+	const struct recorded_calls *recorded =
+		kineto_read(arena, diag, file, "trace.json", &counts);
+	fclose(file);
+	return recorded;
+}
+
+#define EVENT(cat, name, ts, dur, tid, args)                                                       \
+	"{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid           \
+	",\"ts\":17140612345678" ts ",\"dur\":" dur ",\"args\":{" args "}}"
+
+/* Times are of the year 2024 in microseconds, of which a double keeps quarters. */
+static void joins_kineto(void)
+{
+	begin();
+	const struct recorded_calls
+		*
+			recorded =
+				read_kineto("{\"deviceProperties\":[{\"id\":0,\"name\":\"GPU "
+					    "0\",\"x\":[1]},{\"name\":\"GPU 1\"}],"
+					    "\"traceEvents\":[{\"ph\":\"M\",\"name\":\"process_"
+					    "name\",\"args\":"
+					    "{\"labels\":{}}}," EVENT(
+						    "kernel", "gemm", "40.125", "30.5", "7",
+						    "\"correlation\":5,\"stream\":7,\"device\":0,"
+						    "\"grid\":[1,2,"
+						    "3]") "," EVENT("cuda_runtime",
+								    "cudaLaunchKernel", "20.001",
+								    "4.250", "11",
+								    "\"cbid\":211,\"correlation\":"
+								    "5") "," EVENT("cuda_driver",
+										   "cuLaunchKernel",
+										   "21.001", "2",
+										   "11",
+										   "\"correlation\""
+										   ":6") "," EVENT("cuda_runtime", "cudaMemcpyAsync", "30", "5", "\"loader\"", "\"correlation\":8") "," EVENT("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", "60", "9", "7", "\"correlation\":8,\"stream\":20,\"device\":1,\"bytes\":4096") "," EVENT("cuda_runtime", "cudaEventRecord",
+																																									 "32", "1", "11", "\"correlation\":9") "," EVENT("cuda_runtime", "cudaStreamWaitEvent", "34",
+																																															 "1",
+																																															 "11",
+																																															 "\"correlation\":10") "," EVENT("cuda_sync", "Stream Wait Event",
+																																																			 "34",
+																																																			 "1",
+																																																			 "20",
+																																																			 "\"correlation\":10,\"stream\":20,\"wait_on_stream\":7,"
+																																																			 "\"wait_on_cuda_event_record_corr_id\":9") "," EVENT("cpu_op",
+																																																									      "aten::mm", "10", "50", "11", "\"correlation\":5") "," EVENT("user_annotation",
+																																																																	   "ProfilerStep#3",
+																																																																	   "10",
+																																																																	   "80",
+																																																																	   "11",
+																																																																	   "") "," EVENT("gpu_user_annotation",
+																																																																			 "ProfilerStep#3", "40", "50", "7", "") "," EVENT("kernel", "orphan", "80", "1", "7", "\"correlation\":99") "]}");
+	diag_print(diag, stdout);
+	CHECK(recorded && recorded->call_count == 4 && recorded->thread_count == 2);
+	if (recorded && recorded->call_count == 4) {
+		const struct recorded_call *calls = recorded->calls; /* time zero: 10 */
+		CHECK_NEAR(calls[0].start_s, 10.001e-6, 1e-9);
+		CHECK_NEAR(calls[0].end_s, 14.251e-6, 1e-9);
+		CHECK_NEAR(calls[0].gpu_s, 30.5e-6, 1e-9);
+		CHECK_NEAR(calls[0].gpu_start_s, 30.125e-6, 1e-9);
+		CHECK_TEXT(calls[0].label, "gemm");
+		CHECK(calls[1].event == 9 && calls[1].stream == 7);
+		CHECK(calls[2].event == 9 && calls[2].stream == 20);
+		CHECK(calls[3].thread == 1 && calls[3].copy == COPY_H2D);
+		CHECK(calls[3].memory == MEMORY_PAGEABLE && calls[3].stream > 20);
+		CHECK_NEAR(calls[3].size_B, 4096, 0);
+		CHECK(recorded->mark_count == 2 && recorded->marks[0].step == 3);
+		CHECK_NEAR(recorded->marks[1].t_s, 80e-6, 1e-9);
+		CHECK_TEXT(recorded->gpu, "GPU 0");
+	}
+	arena_free(arena);
+}
+
+static void refuses_kineto(const char *text, const char *said)
+{
+	begin();
+	CHECK(read_kineto(text) == NULL);
+	const char *error = diag_count(diag) ? diag_at(diag, 0) : "nothing";
+	if (!CHECK(strstr(error, said) != NULL))
+		printf("  no '%s' in: %s\n", said, error);
+	arena_free(arena);
+}
+
+static void bad_traces(void)
+{
+	refuses_kineto("", "is no trace");
+	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na", "trace.json:2: is no JSON");
+	refuses_kineto("{\"traceEvents\":{}}", "traceEvents is no array");
+	refuses_kineto("{\"traceEvents\":[1]}", "no event");
+	refuses_kineto("{\"schemaVersion\":1}", "holds no CUDA call");
+	refuses_kineto("7", "neither an object nor an array");
+	refuses_kineto("[" EVENT("cpu_op", "aten::mm", "10", "1", "1", "") "]", "no CUDA call");
+	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "1", "1", "") "]",
+		       "nothing that the GPU did");
+	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "-1", "1", "") "]",
+		       "without a time");
+	refuses_kineto("{\"traceEvents\":[]} {}", "is no trace");
+}
+
+static const struct test tests[] = {TEST(tokens),    TEST(texts_and_lines), TEST(bad_files),
+				    TEST(settles),   TEST(functions),       TEST(joins_kineto),
+				    TEST(bad_traces)};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

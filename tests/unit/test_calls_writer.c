@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorder's writer, fed with made-up records: lines as docs/formats.md says,
+ * whatever order calls and kernels come in. */
+#include "calib/trace/calls_writer.h"
+
+#include <stdlib.h>
+
+#include "calib/trace/calls_writer.c"
+#include "calib/trace/map.c"
+#include "tests/test.h"
+
+static char *text;
+static size_t text_B;
+static struct calls_writer *writer;
+
+static void begin(void)
+{
+	writer = calls_writer_new(open_memstream(&text, &text_B), "a \"program\"", 1000);
+	CHECK(writer != NULL);
+}
+
+/* The n-th line. */
+static const char *line(int n)
+{
+	static char copy[1024];
+	const char *at = text;
+	while (n-- > 0 && at)
+		at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+	snprintf(copy, sizeof copy, "%.*s", at ? (int)strcspn(at, "\n") : 0, at ? at : "");
+	return copy;
+}
+
+static void end(uint64_t dropped)
+{
+	CHECK(calls_writer_close(writer, dropped));
+}
+
+static struct trace_call call_of(const char *function, uint32_t correlation)
+{
+	return (struct trace_call){.function = function,
+				   .start_ns = 2000,
+				   .end_ns = 6500,
+				   .correlation = correlation,
+				   .thread = 1,
+				   .stream = TRACE_NO_STREAM};
+}
+
+static struct trace_gpu kernel_of(uint32_t correlation)
+{
+	return (struct trace_gpu){.work = TRACE_KERNEL,
+				  .start_ns = 1000000001000,
+				  .end_ns = 1000000002500,
+				  .correlation = correlation,
+				  .stream = 7,
+				  .label = "k\n"};
+}
+
+#define LAUNCHED                                                                                   \
+	"{\"thread\":1,\"call\":\"cudaLaunchKernel\",\"start_s\":0.000001000,"                     \
+	"\"end_s\":0.000005500,\"stream\":7,\"kernel_s\":0.000001500,"                             \
+	"\"gpu_start_s\":1000.000000000,\"label\":\"k\\u000a\"}"
+
+static void either_order(void)
+{
+	struct trace_call call = call_of("cudaLaunchKernel_v7000", 4);
+	struct trace_gpu gpu = kernel_of(4);
+	begin();
+	calls_writer_call(writer, &call);
+	calls_writer_gpu(writer, &gpu);
+	call.correlation = gpu.correlation = 5;
+	call.function = "cudaLaunchKernel_ptsz";
+	calls_writer_gpu(writer, &gpu);
+	calls_writer_call(writer, &call);
+	call.correlation = 6; /* by the number of the call inside */
+	call.inner_correlation = gpu.correlation = 7;
+	calls_writer_call(writer, &call);
+	calls_writer_gpu(writer, &gpu);
+	call.correlation = 8;
+	call.inner_correlation = gpu.correlation = 9;
+	calls_writer_gpu(writer, &gpu);
+	calls_writer_call(writer, &call);
+	end(0);
+	CHECK(strstr(line(0), "\"version\":1,") && strstr(line(0), "a \\\"program\\\""));
+	for (int i = 1; i <= 4; i++)
+		CHECK_TEXT(line(i), LAUNCHED);
+	CHECK_TEXT(line(5),
+		   "{\"end\":true,\"lines\":4,\"memory_B\":0,\"dropped\":0,\"orphans\":0}");
+	free(text);
+}
+
+/* Launches without a kernel come at the end, kernels without a launch not at all. */
+static void left_alone(void)
+{
+	struct trace_call call = call_of("cudaLaunchKernel", 4);
+	struct trace_gpu gpu = kernel_of(40);
+	begin();
+	calls_writer_call(writer, &call);
+	calls_writer_gpu(writer, &gpu);
+	call = call_of("cuStreamQuery", 5);
+	call.ready = TRACE_READY_NO;
+	call.stream = 13;
+	calls_writer_call(writer, &call);
+	end(3);
+	CHECK(strstr(line(1), "\"cuStreamQuery\"") && strstr(line(1), "\"stream\":13"));
+	CHECK(strstr(line(1), "\"ready\":false") != NULL);
+	CHECK(strstr(line(2), "\"cudaLaunchKernel\"") && !strstr(line(2), "kernel_s"));
+	CHECK_TEXT(line(3),
+		   "{\"end\":true,\"lines\":2,\"memory_B\":0,\"dropped\":3,\"orphans\":1}");
+	free(text);
+}
+
+static void copies_events_memory(void)
+{
+	struct trace_call call = call_of("cudaMemcpyAsync_v3020", 1);
+	struct trace_gpu gpu = {.work = TRACE_COPY,
+				.start_ns = 500, /* before time zero */
+				.end_ns = 1500,
+				.size_B = 4096,
+				.correlation = 1,
+				.stream = 7,
+				.copy = "h2d",
+				.memory = "pageable"};
+	begin();
+	calls_writer_call(writer, &call);
+	calls_writer_gpu(writer, &gpu);
+	for (uint64_t handle = 100; handle < 104; handle++) {
+		call = call_of("cudaEventRecord_v3020", 0);
+		call.event = handle - handle % 2;
+		calls_writer_call(writer, &call);
+	}
+	for (int i = 0; i < 3; i++) { /* 100, 300, 200 bytes held */
+		call = call_of(i < 2 ? "cudaMalloc" : "cudaFree", 0);
+		call.address = i == 1 ? 2000 : 1000;
+		call.size_B = i == 0 ? 100 : i == 1 ? 200 : 0;
+		calls_writer_call(writer, &call);
+	}
+	calls_writer_mark(writer, 3, 1000001000, 1);
+	calls_writer_device(writer, "A GPU");
+	end(0);
+	CHECK_TEXT(line(1),
+		   "{\"thread\":1,\"call\":\"cudaMemcpyAsync\",\"start_s\":0.000001000,"
+		   "\"end_s\":0.000005500,\"stream\":7,\"copy\":\"h2d\",\"size_B\":4096,"
+		   "\"memory\":\"pageable\",\"copy_s\":0.000001000,\"gpu_start_s\":0.000000000}");
+	CHECK(strstr(line(3), "\"event\":0") && strstr(line(4), "\"event\":1"));
+	CHECK_TEXT(line(9), "{\"step\":3,\"thread\":1,\"t_s\":1.000000000}");
+	CHECK_TEXT(line(10), "{\"end\":true,\"lines\":9,\"memory_B\":300,\"dropped\":0,"
+			     "\"orphans\":0,\"gpu\":\"A GPU\"}");
+	free(text);
+}
+
+/* Many calls at once under way: none is lost or taken for another. */
+static void many(void)
+{
+	enum { COUNT = 20000 };
+	begin();
+	for (uint32_t i = 1; i <= COUNT; i++) {
+		struct trace_call call = call_of("cudaLaunchKernel", i);
+		call.start_ns = 1000 + i;
+		calls_writer_call(writer, &call);
+	}
+	for (uint32_t i = 0; i < COUNT; i++) {
+		struct trace_gpu gpu = kernel_of(1 + i * 7 % COUNT);
+		gpu.end_ns = gpu.start_ns + gpu.correlation;
+		calls_writer_gpu(writer, &gpu);
+	}
+	end(0);
+	int same = 0;
+	for (const char *at = text; (at = strstr(at, "\"start_s\":0.0000")) != NULL; at++) {
+		const char *kernel = strstr(at, "\"kernel_s\":0.0000");
+		same += kernel && strtol(at + 16, NULL, 10) == strtol(kernel + 17, NULL, 10);
+	}
+	CHECK(same == COUNT);
+	free(text);
+}
+
+static const struct test tests[] = {TEST(either_order), TEST(left_alone),
+				    TEST(copies_events_memory), TEST(many)};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

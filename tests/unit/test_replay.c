@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Recorded programs replayed. A modelled program (ResNet-50 under either
+ * framework) is played on a small world while every call it makes is recorded, as
+ * a recorder would: function, begin, end, the kernel's time. Written as a call
+ * file, read again and replayed on the same world, a step takes as long. Then
+ * what the replay makes of threads that wait for one another and of polling, added
+ * up by hand from the numbers of cuda_world.h. Runs from the root. */
+#include <unistd.h>
+
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "sim/calls/call_file.h"
+#include "sim/calls/replay.h"
+#include "sim/training/program.h"
+#include "tests/cuda_world.h"
+
+static struct world w;
+static const struct calls_params as_recorded = {
+	.kernel_ratio = 1, .think_ratio = 1, .arguments_B = 120};
+
+/* ---- recording ---- */
+
+struct recording_port {
+	struct cuda_port port;
+	struct cuda_port *below;
+	VEC(struct recorded_call) calls;
+	VEC(struct recorded_mark) marks;
+	struct {
+		size_t index; /* of the call under way */
+		call_done_fn *done;
+		void *ctx;
+		uint64_t arg;
+	} threads[8];
+};
+static struct recording_port recording;
+
+static double now_s(void)
+{
+	return s_from_ps(engine_now_ps(w.engine));
+}
+
+static void recorded_done(void *ctx, uint64_t thread, enum call_result result)
+{
+	struct recorded_call *call = &recording.calls.items[recording.threads[thread].index];
+	(void)ctx;
+	call->end_s = now_s();
+	if (strstr(call->function, "Query"))
+		call->ready = result == CALL_OK ? READY_YES : READY_NO;
+	recording.threads[thread].done(recording.threads[thread].ctx, recording.threads[thread].arg,
+				       result);
+}
+
+/* cudaMemcpyAsyncHostToDevice is no name of CUDA's. */
+static const char *function_of(enum call_kind kind)
+{
+	switch (kind) {
+	case CALL_MEMCPY_H2D:
+	case CALL_MEMCPY_D2H:
+		return "cudaMemcpy";
+	case CALL_MEMCPY_H2D_ASYNC:
+	case CALL_MEMCPY_D2H_ASYNC:
+		return "cudaMemcpyAsync";
+	case CALL_LIBRARY:
+		return "cudaLaunchHostFunc"; /* any that has its own time */
+	default:
+		return call_kind_name(kind);
+	}
+}
+
+static void recording_call(struct cuda_port *port, unsigned thread, struct cpu *core,
+			   const struct cuda_call *call, call_done_fn *done, void *ctx,
+			   uint64_t arg)
+{
+	bool to_device = call->kind == CALL_MEMCPY_H2D || call->kind == CALL_MEMCPY_H2D_ASYNC;
+	bool to_host = call->kind == CALL_MEMCPY_D2H || call->kind == CALL_MEMCPY_D2H_ASYNC;
+	bool of_event = call->kind == CALL_EVENT_RECORD || call->kind == CALL_EVENT_QUERY ||
+			call->kind == CALL_STREAM_WAIT_EVENT;
+	(void)port;
+	CHECK(thread < 8);
+	*VEC_PUSH(w.arena, &recording.calls) = (struct recorded_call){
+		.start_s = now_s(),
+		.gpu_start_s = -1,
+		.gpu_s = call->duration_s > 0   ? call->duration_s
+			 : to_device || to_host ? 0
+						: -1,
+		.size_B = call->payload_B,
+		.function = function_of(call->kind),
+		.label = call->label,
+		.stream = call->stream,
+		.event = of_event ? call->event : -1,
+		.thread = thread,
+		.copy = to_device ? COPY_H2D
+			: to_host ? COPY_D2H
+				  : COPY_NONE,
+		.memory = call->pageable ? MEMORY_PAGEABLE : MEMORY_PINNED,
+	};
+	recording.threads[thread].index = recording.calls.count - 1;
+	recording.threads[thread].done = done;
+	recording.threads[thread].ctx = ctx;
+	recording.threads[thread].arg = arg;
+	recording.below->call(recording.below, thread, core, call, recorded_done, NULL, thread);
+}
+
+/* ---- playing ---- */
+
+static bool step_done(void *ctx, struct player *player, const struct step_record *record)
+{
+	(void)ctx;
+	*VEC_PUSH(w.arena, &recording.marks) = (struct recorded_mark){
+		.t_s = s_from_ps(record->end_ps), .step = (uint32_t)player_step_count(player)};
+	return true;
+}
+
+/* The player after so many steps; recorded if asked. */
+static struct player *play(const struct call_stream *program, uint32_t steps, bool record)
+{
+	struct cuda_process *process =
+		world_process(&w, program->stream_count, program->event_count);
+	struct cuda_port *port = local_port_new(w.arena, process);
+	recording = (struct recording_port){.port = {.call = recording_call}, .below = port};
+	const struct player_spec spec = {.arena = w.arena,
+					 .engine = w.engine,
+					 .name = "client",
+					 .program = program,
+					 .port = record ? &recording.port : port,
+					 .guest = w.guest,
+					 .context = w.context,
+					 .process = process,
+					 .steps_max = steps,
+					 .step_done = record ? step_done : NULL};
+	struct player *player = player_new(&spec);
+	player_start(player);
+	world_run(&w);
+	return player;
+}
+
+static double step_s(const struct player *player, size_t index)
+{
+	const struct step_record *step = player_step_at(player, index);
+	return s_from_ps(step->end_ps - step->start_ps);
+}
+
+static const struct recorded_calls *written_and_read(struct arena *arena)
+{
+	static const char path[] = "/tmp/farwire-test-replay.jsonl";
+	struct recorded_calls recorded = {.tool = "test",
+					  .gpu = "",
+					  .calls = recording.calls.items,
+					  .call_count = recording.calls.count,
+					  .marks = recording.marks.items,
+					  .mark_count = recording.marks.count};
+	char own[64];
+	snprintf(own, sizeof own, "%s.%ld", path, (long)getpid());
+	recorded_calls_settle(arena, &recorded);
+	FILE *out = fopen(own, "w");
+	CHECK(out != NULL);
+	call_file_write(out, arena, &recorded, "a test");
+	fclose(out);
+	struct diag *diag = diag_new(arena);
+	const struct recorded_calls *read = call_file_read(arena, diag, own);
+	diag_print(diag, stdout);
+	unlink(own);
+	return read;
+}
+
+static const struct call_stream *replayed(struct arena *arena,
+					  const struct recorded_calls *recorded,
+					  const struct calls_params *params)
+{
+	struct diag *diag = diag_new(arena);
+	struct replay_step step;
+	bool found = replay_step_find(diag, (struct origin){NULL, 0}, recorded, params, &step);
+	diag_print(diag, stdout);
+	CHECK(found);
+	return replay_program(arena, recorded, &step, params, REFERENCE_CLOCK_HZ);
+}
+
+/* ---- the round trip ---- */
+
+static const struct call_stream *modelled(struct arena *arena, const char *framework, bool input)
+{
+	static const struct efficiency_params efficiency = {.peak_ratio = 1};
+	struct stack_params stack = {.dispatch_s = 5e-6,
+				     .calls_per_library_op_count = 3,
+				     .calls_per_launch_count = 1,
+				     .l2_loss = L2_LOSS_NONE,
+				     .poller = true,
+				     .poll_sleep_s = 10e-6,
+				     .real_input = input,
+				     .session_s = 300e-6,
+				     .arguments_B = 120,
+				     .library_arguments_B = 100};
+	for (size_t i = 0; i < framework_count(); i++)
+		if (strcmp(framework_at(i)->name, framework) == 0)
+			stack.framework = (int)i;
+	struct diag *diag = diag_new(arena);
+	const struct cfg_node *file = cfg_read(arena, diag, "models/networks/resnet50.cfg");
+	const struct network *network = network_read(arena, diag, file);
+	return framework_at((size_t)stack.framework)
+		->program(arena, network, 8, &stack, &w.gpu_params, &efficiency);
+}
+
+static void round_trip(const char *framework, bool input, double flops)
+{
+	enum { STEPS = 7 };
+	struct arena *arena = arena_new();
+	memset(&w, 0, sizeof w);
+	world_presets(&w);
+	w.gpu_params.fp32_flops = flops;
+	world_build(&w);
+	struct player *player = play(modelled(arena, framework, input), STEPS, true);
+	double wanted_s = step_s(player, STEPS - 1);
+	const struct recorded_calls *recorded = written_and_read(arena);
+	size_t calls_count = player_step_at(player, STEPS - 1)->calls_count;
+	world_release(&w);
+	if (!recorded)
+		return;
+	CHECK(recorded->mark_count == STEPS);
+	world_build(&w);
+	player = play(replayed(arena, recorded, &as_recorded), STEPS, false);
+	CHECK_NEAR(step_s(player, STEPS - 1), wanted_s, 0.01);
+	CHECK(player_step_at(player, STEPS - 1)->calls_count >= calls_count);
+	world_release(&w);
+	arena_free(arena);
+}
+
+/* The GPU waits for the host, and the other way round. */
+static void tensorflow_again(void)
+{
+	round_trip("tensorflow-1", false, 1e12);
+	round_trip("tensorflow-1", true, 1e12);
+	round_trip("tensorflow-1", false, 1e14);
+}
+
+static void pytorch_again(void)
+{
+	round_trip("pytorch", false, 1e12);
+	round_trip("pytorch", true, 1e12);
+	round_trip("pytorch", false, 1e14);
+}
+
+/* ---- by hand ---- */
+
+static struct recorded_call call_at(uint32_t thread, const char *function, double start_us,
+				    double end_us)
+{
+	return (struct recorded_call){.start_s = start_us * US,
+				      .end_s = end_us * US,
+				      .gpu_start_s = -1,
+				      .gpu_s = -1,
+				      .function = function,
+				      .stream = -1,
+				      .event = -1,
+				      .thread = thread};
+}
+
+static struct recorded_call launch_at(uint32_t thread, double start_us, double kernel_us)
+{
+	struct recorded_call call = call_at(thread, "cudaLaunchKernel", start_us, start_us + 5);
+	call.gpu_s = kernel_us * US;
+	call.stream = 7;
+	return call;
+}
+
+static const struct call_stream *stream_of(struct arena *arena, struct recorded_call *calls,
+					   size_t count, struct recorded_mark *marks,
+					   size_t mark_count, const struct calls_params *params)
+{
+	struct recorded_calls *recorded = ARENA_NEW(arena, struct recorded_calls);
+	*recorded = (struct recorded_calls){.tool = "",
+					    .gpu = "",
+					    .calls = calls,
+					    .call_count = count,
+					    .marks = marks,
+					    .mark_count = mark_count};
+	recorded_calls_settle(arena, recorded);
+	return replayed(arena, recorded, params);
+}
+
+/* Thread 0 launches at 10; thread 1 at 100, 150 ... 800 and, taking 10, at 880;
+ * thread 0 again at 900, when it has waited for the last of them: it goes on 10 after
+ * that one's end. Thread 1 waits for nobody: one launch of 5 is not half of its
+ * first 100. */
+static void waits_for_the_other(void)
+{
+	struct recorded_call calls[18];
+	struct recorded_mark marks[] = {{.t_s = 0, .step = 1}, {.t_s = 905 * US, .step = 2}};
+	struct arena *arena = arena_new();
+	calls[0] = launch_at(0, 10, 1);
+	for (int i = 0; i < 16; i++)
+		calls[1 + i] = launch_at(1, 100 + 50 * i, 1);
+	calls[16].start_s = 880 * US;
+	calls[16].end_s = 890 * US;
+	calls[17] = launch_at(0, 900, 1);
+	memset(&w, 0, sizeof w);
+	world_presets(&w);
+	world_build(&w);
+	const struct call_stream *program = stream_of(arena, calls, 18, marks, 2, &as_recorded);
+	struct player *player = play(program, 1, false);
+	/* A launch takes 5 here, the last one, too: 5 less than recorded. */
+	CHECK_NEAR(step_s(player, 0), 900 * US, 1e-6);
+	world_release(&w);
+	w.driver_params.launch_s = 20 * US;
+	world_build(&w);
+	player = play(program, 1, false);
+	/* Thread 1: 100, 16 calls of 20, 14 gaps of 45, one of 75: to 1125. Then 10 + 20. */
+	CHECK_NEAR(step_s(player, 0), 1155 * US, 1e-6);
+	world_release(&w);
+	arena_free(arena);
+}
+
+/* A kernel of 100 us and an event; four queries that begin 13 apart, 10 asleep, the
+ * last of which is ready. On a GPU twice as slow there are more. */
+static void polls_until_ready(void)
+{
+	struct recorded_call calls[6];
+	struct arena *arena = arena_new();
+	struct calls_params slower = as_recorded;
+	slower.kernel_ratio = 2;
+	for (int i = 0; i < 4; i++) {
+		calls[i] = call_at(0, "cudaEventQuery", 60 + 13 * i, 63 + 13 * i);
+		calls[i].event = 3;
+		calls[i].ready = i == 3 ? READY_YES : READY_NO;
+	}
+	calls[4] = launch_at(0, 0, 90);
+	calls[5] = call_at(0, "cudaEventRecord", 5, 7);
+	calls[5].event = 3;
+	calls[5].stream = 7;
+	for (int twice = 0; twice < 2; twice++) {
+		memset(&w, 0, sizeof w);
+		world_presets(&w);
+		world_build(&w);
+		const struct call_stream *program =
+			stream_of(arena, calls, 6, NULL, 0, twice ? &slower : &as_recorded);
+		struct player *player = play(program, 1, false);
+		/* The kernel starts at 5 + 4 and the event is there at 99; queries are
+		 * answered at 63, 76, 89, 102. Of 180 us: at 189, so at 193. */
+		CHECK_NEAR(step_s(player, 0), (twice ? 193 : 102) * US, 1e-6);
+		CHECK(player_step_at(player, 0)->calls_count == (twice ? 2 + 11 : 2 + 4));
+		world_release(&w);
+	}
+	arena_free(arena);
+}
+
+/* What recorders say too little of. */
+static void unknown_calls(void)
+{
+	struct recorded_call calls[] = {
+		call_at(0, "cudaGraphInstantiate", 0, 300),   /* its own time */
+		call_at(0, "cudaLaunchKernel", 310, 315),     /* into a graph: no kernel */
+		call_at(0, "cudaEventSynchronize", 320, 325), /* of an event nobody knows */
+		call_at(0, "cudaMemcpyAsync", 330, 340),
+		call_at(0, "cudaGraphLaunch", 350, 360),
+	};
+	struct arena *arena = arena_new();
+	calls[3].copy = COPY_D2D;
+	calls[3].gpu_s = calls[4].gpu_s = 50 * US;
+	memset(&w, 0, sizeof w);
+	world_presets(&w);
+	world_build(&w);
+	const struct call_stream *program = stream_of(arena, calls, 5, NULL, 0, &as_recorded);
+	const struct item *items = program->threads[0].items;
+	CHECK(program->threads[0].count == 9); /* four gaps between */
+	CHECK(items[0].call.kind == CALL_MALLOC);
+	CHECK_NEAR(items[0].call.host_s, 300 * US, 1e-6);
+	CHECK(items[2].call.kind == CALL_LIBRARY);
+	CHECK(items[4].call.kind == CALL_EVENT_SYNCHRONIZE);
+	CHECK(items[6].call.kind == CALL_MEMSET_ASYNC);
+	CHECK_NEAR(items[6].call.duration_s, 50 * US, 1e-9);
+	CHECK(items[8].call.kind == CALL_LAUNCH);
+	CHECK_NEAR(items[8].call.host_s, 10 * US, 1e-6);
+	play(program, 2, false);
+	world_release(&w);
+	arena_free(arena);
+}
+
+/* The median of three steps, another one asked for, and what cannot be. */
+static void chooses_a_step(void)
+{
+	struct recorded_call calls[] = {launch_at(0, 10, 1), launch_at(0, 110, 1),
+					launch_at(0, 310, 1)};
+	struct recorded_mark marks[] = {
+		{.t_s = 0}, {.t_s = 100 * US}, {.t_s = 300 * US}, {.t_s = 450 * US}};
+	const struct recorded_calls recorded = {.calls = calls,
+						.call_count = 3,
+						.marks = marks,
+						.mark_count = 4,
+						.thread_count = 1};
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct origin nowhere = {NULL, 0};
+	struct calls_params params = as_recorded;
+	struct replay_step step;
+	CHECK(replay_step_find(diag, nowhere, &recorded, &params, &step));
+	CHECK_NEAR(step.start_s, 300 * US, 1e-12);
+	params.step_count = 2;
+	CHECK(replay_step_find(diag, nowhere, &recorded, &params, &step));
+	CHECK_NEAR(step.start_s, 100 * US, 1e-12);
+	params.step_count = 4;
+	CHECK(!replay_step_find(diag, nowhere, &recorded, &params, &step));
+	CHECK(diag_count(diag) == 1);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(tensorflow_again),  TEST(pytorch_again), TEST(waits_for_the_other),
+	TEST(polls_until_ready), TEST(unknown_calls), TEST(chooses_a_step),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
