@@ -1,0 +1,219 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# farwire-probe over the fake device: what is planted is found, runs repeat to the
+# byte, go on after an interruption and end as they should; and over the spinning
+# one, whose forwarder is a real process.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+probe=${FARWIRE%/*}/farwire-probe-fake
+if [ ! -x "$probe" ]; then
+	echo "  no $probe"
+	exit 77
+fi
+
+# run CODE PATTERN WORDS: how it ends and what it says.
+run() {
+	wanted=$1
+	pattern=$2
+	shift 2
+	"$probe" -q "$@" >"$scratch.out" 2>"$scratch.err" </dev/null
+	code=$?
+	[ "$code" = "$wanted" ] || complain "farwire-probe-fake $*: ended with $code, not $wanted"
+	if [ -z "$pattern" ]; then
+		[ ! -s "$scratch.err" ] || complain "farwire-probe-fake $*: said $(cat "$scratch.err")"
+	else
+		grep -qE -e "$pattern" "$scratch.err" ||
+			complain "farwire-probe-fake $*: no '$pattern' in: $(cat "$scratch.err")"
+	fi
+}
+
+# The points of a recording, each with its pass: all but the anchors.
+points() {
+	grep '^{"test":' "$1" | grep -v '^{"test":"drift"' | sed 's/,"t_s":.*//' | sort
+}
+
+run 0 '' --list
+cat >"$scratch.list" <<'END'
+T0  timer
+A1  call
+A2  queue
+A3  kernel
+A4  sync
+A5  graph
+M1  copy
+M2  share
+M3  memory
+C1  gemm
+C2  pointwise
+X1  collective
+R1  forward
+V   stream
+END
+cut -c 1-14 "$scratch.out" | sed 's/ *$//' | diff - "$scratch.list" || complain '--list changed'
+verdict 'probe.lists_its_tests'
+
+all=$scratch/all.jsonl
+run 0 '' --plant tests/recorded/planted.txt -o "$all"
+tail -n 1 "$all" | grep -q '^{"end":true,"lines":[0-9]*,"elapsed_s":' || complain 'no last line'
+[ "$(grep -cv '^{.*}$' "$all")" = 0 ] || complain 'lines that are no objects'
+[ "$(tail -n 1 "$all" | sed 's/.*"lines":\([0-9]*\),.*/\1/')" = "$(wc -l <"$all")" ] ||
+	complain 'the last line does not count the lines'
+[ "$(points "$all" | wc -l)" -gt 2500 ] || complain 'less than 2500 points'
+[ -z "$(points "$all" | uniq -d)" ] || complain 'a point twice in a pass'
+tail -n 1 "$all" | sed 's/.*"elapsed_s":\([0-9]*\).*/\1/' | {
+	read -r seconds
+	[ "$seconds" -le 120 ]
+} || complain 'longer than two minutes of its clock'
+grep -q '^{"waived":"collective","why":"one GPU: NCCL' "$all" || complain 'collectives not waived'
+verdict 'probe.measures_everything'
+
+# test, words of it, words of x; planted; tolerance. Copies and products take also
+# what the model adds: 16 copies back to back start without gaps, a kernel has its
+# floor and gap.
+awk '
+function median(text, values, count, i, j, held) {
+	count = split(text, values, ",")
+	for (i = 2; i <= count; i++) {
+		held = values[i] + 0
+		for (j = i - 1; j > 0 && values[j] + 0 > held; j--)
+			values[j + 1] = values[j]
+		values[j + 1] = held
+	}
+	return (values[int((count + 1) / 2)] + values[int(count / 2) + 1]) / 2
+}
+NR == FNR {
+	if (NF == 3) { start[NR] = $1; planted[NR] = $2; tolerance[NR] = $3; rows = NR }
+	next
+}
+/^{"test"/ {
+	for (i = 1; i <= rows; i++)
+		if (index($0, start[i]) == 1) {
+			samples = $0
+			sub(/.*"samples":\[/, "", samples)
+			sub(/\].*/, "", samples)
+			value = median(samples)
+			found[i]++
+			if (value > planted[i] * (1 + tolerance[i]) || value < planted[i] * (1 - tolerance[i]))
+				printf "  %s is %g, planted was %g\n", start[i], value, planted[i]
+		}
+}
+END {
+	for (i = 1; i <= rows; i++)
+		if (found[i] != 3) printf "  %s was found %d times, not in three passes\n", start[i], found[i]
+}' - "$all" <<'END' >"$scratch.wrong"
+{"test":"call","is":{"call":"launch","stream":"idle"},"x":{"argument_B":0} 3.4e-6 0.03
+{"test":"call","is":{"call":"launch","stream":"blocked"},"x":{"argument_B":4096} 5.0384e-6 0.03
+{"test":"call","is":{"call":"get","stream":"idle"} 0.25e-6 0.04
+{"test":"call","is":{"call":"malloc","stream":"idle"} 80e-6 0.03
+{"test":"call","is":{"call":"query_pending","stream":"blocked"} 1.3e-6 0.03
+{"test":"queue","is":{},"x":{"depth":1016} 3.4e-6 0.05
+{"test":"queue","is":{},"x":{"depth":1020} 46.5e-3 0.05
+{"test":"kernel","is":{"what":"gap"} 1.4e-6 0.03
+{"test":"kernel","is":{"what":"start"} 3.1e-6 0.03
+{"test":"kernel","is":{"what":"hop"} 2.6e-6 0.03
+{"test":"kernel","is":{"what":"end"} 2.2e-6 0.05
+{"test":"kernel","is":{"what":"concurrent"},"x":{"kernels":32} 1 0.2
+{"test":"kernel","is":{"what":"concurrent"},"x":{"kernels":64} 2 0.2
+{"test":"sync","is":{"mode":"block"},"x":{"kernel_s":0.001} 23e-6 0.04
+{"test":"graph","is":{"what":"call"},"x":{"nodes":100} 25e-6 0.03
+{"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":32768} 2e-6 0.03
+{"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":65536} 8.24288e-6 0.03
+{"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":67108864} 5.3717e-3 0.03
+{"test":"copy","is":{"direction":"d2d","memory":"device","call":"async","measure":"rate"},"x":{"size_B":16777216} 53.33e-6 0.03
+{"test":"share","is":{"with":"d2h","of":"h2d"} 1.3 0.05
+{"test":"memory","is":{"kernel":"copy","level":"hbm"},"x":{"size_B":536870912} 0.77086e-3 0.04
+{"test":"gemm","is":{"type":"fp16"},"x":{"m":4096,"n":4096,"k":4096} 2.2982e-3 0.03
+END
+[ ! -s "$scratch.wrong" ] || {
+	cat "$scratch.wrong"
+	bad=1
+}
+verdict 'probe.finds_what_was_planted'
+
+few='--only call.* --only copy.h2d.* --only forward'
+# shellcheck disable=SC2086
+{
+	run 0 '' $few --seed 7 -o "$scratch/one.jsonl"
+	run 0 '' $few --seed 8 -o "$scratch/other.jsonl"
+}
+tail -n +2 "$scratch/one.jsonl" >"$scratch/one"
+# shellcheck disable=SC2086
+"$probe" -q $few --seed 7 | tail -n +2 | cmp -s - "$scratch/one" ||
+	complain 'the same seed gave other bytes'
+points "$scratch/other.jsonl" >"$scratch/other"
+points "$scratch/one.jsonl" | cmp -s - "$scratch/other" && complain 'two seeds, the same sizes'
+verdict 'probe.repeats_to_the_byte'
+
+# A failure on the way, then on with it: every point once a pass, as in one go.
+echo 'fail_after = 60000' >"$scratch/fails"
+# shellcheck disable=SC2086
+run 1 'the planted failure' $few --seed 7 --plant "$scratch/fails" -o "$scratch/torn.jsonl"
+before=$(points "$scratch/torn.jsonl" | wc -l)
+printf '{"test":"copy","is":{"dir' >>"$scratch/torn.jsonl"
+# shellcheck disable=SC2086
+run 0 '' $few --continue "$scratch/torn.jsonl"
+points "$scratch/one.jsonl" >"$scratch/points"
+[ "$before" -gt 100 ] || complain "only $before points before the failure"
+[ "$before" -lt "$(wc -l <"$scratch/points")" ] || complain 'it failed too late'
+points "$scratch/torn.jsonl" | diff - "$scratch/points" >"$scratch.diff" ||
+	complain "not the same points: $(head -n 3 "$scratch.diff")"
+[ "$(grep -cv '^{.*}$' "$scratch/torn.jsonl")" = 0 ] || complain 'a torn line stayed'
+run 0 'came to its end' --continue "$scratch/torn.jsonl"
+verdict 'probe.goes_on'
+
+run 1 'exists already' --only timer -o "$scratch/one.jsonl"
+run 1 'cannot be|No such file' --only timer -o "$scratch/no/such/folder.jsonl"
+run 2 'no test is called so' --only nothing.like.that
+run 2 'no option' --sideways 3
+run 2 'lacks its value' --seed
+run 2 'not a whole number' --seed 1.5
+run 2 'not a number' --budget no
+run 2 'no device' --device cuda
+run 2 'No such file' --continue "$scratch/none.jsonl"
+run 2 'line 1' --continue tests/recorded/planted.txt
+echo 'call.launch = fast' >"$scratch/bad"
+run 1 'bad:1: no planted parameter: call.launch' --plant "$scratch/bad"
+echo 'absent = 1' >"$scratch/absent"
+run 77 'no GPU' --plant "$scratch/absent"
+[ ! -s "$scratch.out" ] || complain 'wrote something without a GPU'
+verdict 'probe.says_what_is_wrong'
+
+echo 'noise.drift = 0.0008' >"$scratch/drift"
+run 1 'drifted by .* %' --plant "$scratch/drift" --only 'copy.*' -o "$scratch/drift.jsonl"
+tail -n 1 "$scratch/drift.jsonl" | grep -q '"call.launch":0.0[3-9]' || complain 'the drift is not told'
+verdict 'probe.fails_when_all_drifts'
+
+run 0 '' --device spin --only R1 --only V --budget 2 --passes 1 -o "$scratch/spin.jsonl"
+for words in '"transport":"shm","what":"call"' '"transport":"unix","what":"payload"' \
+	'"transport":"tcp","what":"call"' '"program":"training","place":"forwarded"' \
+	'"program":"launches","place":"local"'; do
+	grep -qF "$words" "$scratch/spin.jsonl" || complain "no $words"
+done
+# 200 kernels of 50 us are 10 ms at least, and 200 round trips of 100 us added 20.
+awk -F'"samples":' '/"program":"launches"/ && /"kernel_s":5e-05/ {
+	split($2, values, /[\[,\]]/)
+	least = /"mode":"sync"/ && /"latency_s":5e-05/ ? 0.02 : 0.01
+	if (values[2] + 0 < least) print "  too short: " $1 values[2]
+}' "$scratch/spin.jsonl" >"$scratch.wrong"
+[ ! -s "$scratch.wrong" ] || {
+	cat "$scratch.wrong"
+	bad=1
+}
+verdict 'probe.forwards_for_real'
+
+"$probe" -q --device spin --only V --budget 60 -o "$scratch/stopped.jsonl" 2>"$scratch.err" &
+pid=$!
+sleep 0.5
+kill -INT $pid 2>/dev/null
+# A shell without job control lets background jobs ignore SIGINT.
+sleep 0.1
+kill -TERM $pid 2>/dev/null
+wait $pid
+code=$?
+[ $code = 1 ] || complain "interrupted, it ended with $code"
+grep -q 'interrupted; go on with --continue' "$scratch.err" ||
+	complain "interrupted, it said $(cat "$scratch.err")"
+[ "$(grep -cv '^{.*}$' "$scratch/stopped.jsonl")" = 0 ] || complain 'a torn line'
+grep -q '"end"' "$scratch/stopped.jsonl" && complain 'an end that is none'
+verdict 'probe.can_be_stopped'
