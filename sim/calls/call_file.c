@@ -276,7 +276,10 @@ static void check_whole(struct call_reader *r)
 {
 	r->line = r->json->line;
 	if (r->json->error)
-		fail(r, arena_printf(r->arena, "is no JSON: %s", r->json->error));
+		fail(r, arena_printf(r->arena, "is no JSON: %s%s", r->json->error,
+				     r->json->values_count > 1 && feof(r->json->in)
+					     ? " (the recording was cut off)"
+					     : ""));
 	else if (!r->failed && r->json->values_count == 0)
 		fail(r, "is empty");
 	else if (!r->failed && !r->ended)

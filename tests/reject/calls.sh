@@ -24,7 +24,7 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'nosuch\.jsonl: cannot be read' run $t320 --calls nosuch.jsonl
 	expect 2 'empty\.jsonl:1: is empty' run $t320 --calls empty.jsonl
 	expect 2 'cut\.jsonl:[0-9]+: the file stops without its last line' run $t320 --calls cut.jsonl
-	expect 2 'torn\.jsonl:2: is no JSON: the file ends inside a text' run $t320 --calls torn.jsonl
+	expect 2 'torn\.jsonl:2: is no JSON: the file ends inside a text .the recording was cut off.' run $t320 --calls torn.jsonl
 	expect 2 'deep\.jsonl:1: a line that is no object' run $t320 --calls deep.jsonl
 	expect 2 'has 0 whole steps' run $t320 --calls one_mark.jsonl
 	expect 2 'fewer than calls\.step asks for' run $t320 --calls good.jsonl --set calls.step=2

@@ -137,7 +137,8 @@ static void bad_files(void)
 	refuses("{\"format\":\"farwire-calls\",\"version\":2}\n", "version 2");
 	refuses(CALL END, ":1: the first line names no format");
 	refuses(HEAD CALL, "cut off");
-	refuses(HEAD CALL "{\"call\":\"cudaMalloc\",\"sta", ":3: is no JSON");
+	refuses(HEAD CALL "{\"call\":\"cudaMalloc\",\"sta",
+		":3: is no JSON: the file ends inside a text (the recording was cut off)");
 	refuses(HEAD END, "holds no call");
 	refuses(HEAD CALL END CALL, ":4: more lines after the last");
 	refuses(HEAD HEAD CALL END, ":2: a second first line");
