@@ -434,16 +434,13 @@ static FILE *file_open(const char *path)
 	return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
-static const char *subscribe(void)
+static const char *enable(CUpti_SubscriberHandle subscriber)
 {
 	static const CUpti_ActivityKind kinds[] = {
 		CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
 		CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
 	const struct cupti *cupti = &recorder.cupti;
-	CUpti_SubscriberHandle subscriber;
-	if (cupti->cuptiSubscribe(&subscriber, called, NULL) != CUPTI_SUCCESS)
-		return "CUPTI takes one subscriber, and the program has one (another profiler?)";
 	if (cupti->cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed) !=
 	    CUPTI_SUCCESS)
 		return "CUPTI refuses activity records";
@@ -469,6 +466,9 @@ static const char *begin(void)
 	const char *wrong = cupti_open(&recorder.cupti);
 	if (wrong)
 		return wrong;
+	CUpti_SubscriberHandle subscriber;
+	if (recorder.cupti.cuptiSubscribe(&subscriber, called, NULL) != CUPTI_SUCCESS)
+		return "CUPTI takes no subscriber (another profiler has it, or there is no GPU)";
 	FILE *out = file_open(recorder.path);
 	if (!out)
 		return "the file cannot be written";
@@ -485,7 +485,7 @@ static const char *begin(void)
 		return "out of memory";
 	if (atexit(finish) != 0)
 		return "no room for an exit handler";
-	return subscribe();
+	return enable(subscriber);
 }
 
 int InitializeInjection(void)
