@@ -26,6 +26,7 @@ struct answers { /* of one draw; clients as the case lists them */
 struct draws {
 	const struct case_request *request;
 	const struct predict_options *options;
+	const struct recorded_calls *calls; /* of a recorded program: read once */
 	const struct cfg_param *params[DIMENSIONS_MAX];
 	size_t dimensions, client_count;
 	double *points; /* draws_count * dimensions */
@@ -67,6 +68,7 @@ static void draw_one(struct draws *draws, size_t index)
 	struct case_request request = *draws->request;
 	request.draws = values;
 	request.draw_count = draws->dimensions;
+	request.calls = draws->calls;
 	const struct scenario *scenario = case_read(arena, diag, &request);
 	struct answers *slot = &draws->answers[index];
 	slot->failed = true;
@@ -291,7 +293,10 @@ const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 		*broken = point.broken;
 		return NULL;
 	}
+	const struct recorded_program *recorded =
+		scenario->client_count > 0 ? scenario->clients[0].recorded : NULL;
 	struct draws draws = {.request = request,
+			      .calls = recorded ? recorded->calls : NULL,
 			      .options = options,
 			      .client_count = point.client_count,
 			      .with_ratio = true};

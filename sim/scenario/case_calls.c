@@ -47,7 +47,9 @@ void case_read_calls(struct case_reader *c)
 	struct recorded_program *program = ARENA_NEW(reader->arena, struct recorded_program);
 	struct network *network = ARENA_NEW(reader->arena, struct network);
 	program->params = params;
-	program->calls = call_file_read(reader->arena, reader->diag, calls_path(c, said));
+	program->calls = c->request->calls;
+	if (!program->calls)
+		program->calls = call_file_read(reader->arena, reader->diag, calls_path(c, said));
 	network->name = file_name(c->params->calls);
 	c->calls_network = network;
 	if (program->calls &&

@@ -181,6 +181,8 @@ struct case_request {
 	const struct draw_value *draws;
 	size_t draw_count;
 	const char *data_root;
+	/* What case.calls names, if it was read before; NULL: it is read now. */
+	const struct recorded_calls *calls;
 };
 /* NULL after errors (in diag). */
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
