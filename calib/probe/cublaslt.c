@@ -81,7 +81,8 @@ static bool find(struct cublaslt *library)
 struct cublaslt *cublaslt_open(char *why, size_t room)
 {
 	static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12",
-					    "libcublasLt.so.11", "libcublasLt.so"};
+					    "libcublasLt.so.11", "libcublasLt.so",
+					    "/usr/local/cuda/lib64/libcublasLt.so"};
 	struct cublaslt *library = calloc(1, sizeof(*library));
 	snprintf(why, room, "no cuBLASLt (libcublasLt.so.11 to 13) is found");
 	if (!library)

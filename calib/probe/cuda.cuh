@@ -26,6 +26,7 @@ struct cuda {
 	cudaStream_t capture;
 	struct mailbox *mailbox, *mailbox_there; /* here, as the GPU sees it */
 	unsigned generation, pings_count;
+	enum gpu_wait wait;
 	double offset_s; /* host's clock less the GPU's timer */
 	struct stamp *stamps, *stamps_there;
 	/* Copies: */

@@ -348,6 +348,11 @@ int forward_open(struct forwarder *forwarder, struct gpu *local,
 		return GPU_FAILED;
 	}
 	int code = choose_transport(far);
+	if (code == GPU_OK) { /* the other process opens its device */
+		far->options.mode = FORWARD_SYNC;
+		code = far_call(&far->gpu, &(struct gpu_call){.kind = GPU_GET});
+		far->options.mode = options->mode;
+	}
 	if (code != GPU_OK) {
 		snprintf(why, GPU_WHY, "%s", far->gpu.why);
 		far_close(&far->gpu);

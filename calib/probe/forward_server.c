@@ -63,8 +63,10 @@ static int do_calls(struct server *server, const struct forward_message *message
 		struct gpu_options options = *server->options;
 		options.buffer_B = FORWARD_PAYLOAD_MOST;
 		code = server->device->open(&options, &server->gpu, server->why);
-		if (code != GPU_OK)
+		if (code != GPU_OK) { /* a GPU for one process alone, say */
 			server->gpu = NULL;
+			code = GPU_WAIVED;
+		}
 	}
 	for (uint32_t i = 0; code == GPU_OK && i < message->calls_count; i++) {
 		struct forward_call record;

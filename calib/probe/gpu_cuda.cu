@@ -13,6 +13,7 @@
 #include "calib/probe/nvml.h"
 
 #define BUFFER_MOST_B  ((size_t)1 << 30)
+#define WARM_UP_S      0.5
 #define PING_TIMEOUT_S 0.5
 #define KERNEL_PINGS   16
 
@@ -224,8 +225,12 @@ static int wait_mode(struct gpu *gpu, enum gpu_wait mode)
 	static const unsigned flags[] = {cudaDeviceScheduleSpin, cudaDeviceScheduleYield,
 					 cudaDeviceScheduleBlockingSync};
 	struct cuda *cuda = (struct cuda *)gpu;
-	if (cudaSetDeviceFlags(flags[mode] | cudaDeviceMapHost) == cudaSuccess)
+	if (mode == cuda->wait)
 		return GPU_OK;
+	if (cudaSetDeviceFlags(flags[mode] | cudaDeviceMapHost) == cudaSuccess) {
+		cuda->wait = mode;
+		return GPU_OK;
+	}
 	cudaGetLastError();
 	return cuda_waive(cuda, "this driver does not change how the host waits");
 }
@@ -311,28 +316,75 @@ static int open_buffers(struct cuda *cuda, size_t size_B)
 	return GPU_FAILED;
 }
 
-static int open_context(struct cuda *cuda, size_t buffer_B)
+static int open_streams(struct cuda *cuda)
 {
-	double change_s;
-	int pools = 0;
-	cudaSetDeviceFlags(cudaDeviceScheduleSpin | cudaDeviceMapHost);
-	int code = cuda_check(cuda, cudaSetDevice(cuda->index), "cudaSetDevice");
-	if (code == GPU_OK)
-		code = cuda_check(cuda, cudaFree(NULL), "starting CUDA");
-	if (code == GPU_OK)
-		code = cuda_check(cuda,
-				  cudaStreamCreateWithFlags(&cuda->capture, cudaStreamNonBlocking),
-				  "cudaStreamCreateWithFlags");
-	if (code == GPU_OK)
-		code = open_mailbox(cuda);
-	if (code == GPU_OK)
-		code = open_buffers(cuda, buffer_B);
+	cudaStream_t stream;
+	int code =
+		cuda_check(cuda, cudaStreamCreateWithFlags(&cuda->capture, cudaStreamNonBlocking),
+			   "cudaStreamCreateWithFlags");
+	cuda->streams_made[0] = true;
+	for (int i = 1; i < GPU_STREAMS && code == GPU_OK; i++)
+		code = cuda_stream(cuda, i, &stream);
 	for (int i = 0; i < GPU_EVENTS && code == GPU_OK; i++) {
 		unsigned flags = i < GPU_EVENT_PLAIN ? cudaEventDefault : cudaEventDisableTiming;
 		code = cuda_check(cuda, cudaEventCreateWithFlags(&cuda->events[i], flags),
 				  "cudaEventCreateWithFlags");
 		cuda->events_made[i] = code == GPU_OK;
 	}
+	return code;
+}
+
+/* CUDA loads kernels when they are first launched and may wait for the GPU then,
+ * which behind a blocker takes until that gives up: so everything that is going
+ * to be there is done once before. The last of it brings the clocks up. */
+static int warm_up(struct cuda *cuda)
+{
+	struct gpu_call call;
+	memset(&call, 0, sizeof(call));
+	int code = GPU_OK;
+	for (int kind = 0; kind < 2; kind++) {
+		call.kind = kind == 0 ? GPU_LAUNCH : GPU_STAMP;
+		for (call.argument_B = 0; call.argument_B <= GPU_ARGUMENT && code == GPU_OK;
+		     call.argument_B += 64)
+			code = cuda_call(&cuda->gpu, &call);
+	}
+	call.async = true;
+	for (call.size_B = 1; call.size_B <= cuda->buffer_B && code == GPU_OK; call.size_B *= 2) {
+		call.kind = GPU_MEMSET;
+		code = cuda_call(&cuda->gpu, &call);
+		call.kind = GPU_COPY;
+		for (int direction = GPU_H2D; direction <= GPU_PEER && code == GPU_OK;
+		     direction++) {
+			call.direction = (enum gpu_direction)direction;
+			if (direction != GPU_PEER || cuda->gpus_count > 1)
+				code = cuda_call(&cuda->gpu, &call);
+			code = code == GPU_WAIVED ? GPU_OK : code;
+		}
+	}
+	if (code == GPU_OK)
+		code = cuda_finish(cuda);
+	if (code == GPU_OK)
+		code = block(&cuda->gpu, 0, WARM_UP_S);
+	if (code == GPU_OK)
+		code = cuda_finish(cuda);
+	return code;
+}
+
+static int open_context(struct cuda *cuda, size_t buffer_B)
+{
+	double change_s;
+	int pools = 0;
+	int code = cuda_check(cuda, cudaSetDevice(cuda->index), "cudaSetDevice");
+	if (code == GPU_OK)
+		cudaSetDeviceFlags(cudaDeviceScheduleSpin | cudaDeviceMapHost);
+	if (code == GPU_OK)
+		code = cuda_check(cuda, cudaFree(NULL), "starting CUDA");
+	if (code == GPU_OK)
+		code = open_mailbox(cuda);
+	if (code == GPU_OK)
+		code = open_buffers(cuda, buffer_B);
+	if (code == GPU_OK)
+		code = open_streams(cuda);
 	if (code != GPU_OK)
 		return code;
 	cudaDeviceGetAttribute(&cuda->multiprocessors_count, cudaDevAttrMultiProcessorCount,
@@ -340,8 +392,8 @@ static int open_context(struct cuda *cuda, size_t buffer_B)
 	if (cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, cuda->index) ==
 	    cudaSuccess)
 		cuda->pools = pools != 0;
-	cuda->streams_made[0] = true;
-	return sync_clocks(&cuda->gpu, &change_s);
+	code = warm_up(cuda);
+	return code == GPU_OK ? sync_clocks(&cuda->gpu, &change_s) : code;
 }
 
 static void close_cuda(struct gpu *gpu)

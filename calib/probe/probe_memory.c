@@ -10,6 +10,8 @@
 #define SPAN_S       1e-3 /* of work behind one blocker, about */
 #define SLOW_Bps     1e12 /* to guess how often that is */
 #define REPEATS_MOST 20
+/* Into one, two or three arrays of whole rows of 4 KiB. */
+#define UNIT_B 24576.0
 
 static const struct row {
 	const char *test, *kernel;
@@ -25,6 +27,7 @@ static void add_size(const struct probe *probe, struct plan *plan, const struct 
 		     const char *level, double size_B, bool held_out)
 {
 	struct plan_point point = probe_point(probe);
+	size_B = UNIT_B * fmax(1, round(size_B / UNIT_B));
 	plan_point_is(&point, "kernel", row->kernel);
 	if (level)
 		plan_point_is(&point, "level", level);
@@ -63,8 +66,7 @@ static void add_pointwise(const struct probe *probe, const struct bench *bench, 
 		for (double size_B = 0x1p14; size_B <= 0x1p28; size_B *= step) {
 			double between = 1 + (step - 1) * plan_random_part(random);
 			add_size(probe, plan, &rows[i], NULL, size_B, false);
-			add_size(probe, plan, &rows[i], NULL, 4096 * floor(size_B * between / 4096),
-				 true);
+			add_size(probe, plan, &rows[i], NULL, size_B * between, true);
 		}
 	}
 }

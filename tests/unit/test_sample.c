@@ -369,6 +369,8 @@ static void goes_on_after_any_byte(void)
 	unlink(path);
 }
 
+#define HEAD "{\"format\":\"farwire-samples\",\"version\":1,\"passes\":3}\n"
+
 static void refuses(void)
 {
 	static const char *const texts[] = {
@@ -376,8 +378,7 @@ static void refuses(void)
 		"{\"format\":\"something\",\"version\":1}\n",
 		"{\"format\":\"farwire-samples\",\"version\":2,\"passes\":3}\n",
 		"{\"format\":\"farwire-samples\",\"version\":1,\"passes\":0}\n",
-		"{\"format\":\"farwire-samples\",\"version\":1,\"passes\":3}\nno JSON at all, "
-		"yes\n",
+		HEAD "no JSON at all, yes\n",
 	};
 	static const char *const reasons[] = {"first line", "line 1", "version", "passes",
 					      "line 2"};
