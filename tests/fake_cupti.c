@@ -241,6 +241,19 @@ static void did_graph(uint32_t correlation, uint64_t start_ns)
 
 /* ---- calls ---- */
 
+/* A function's number: the first free one when it is first seen. */
+static CUpti_CallbackId id_of(const char *name)
+{
+	static const char *names[64];
+	CUpti_CallbackId id = 0;
+	pthread_mutex_lock(&lock);
+	while (names[id] && strcmp(names[id], name) != 0)
+		id++;
+	names[id] = name;
+	pthread_mutex_unlock(&lock);
+	return id;
+}
+
 static void report(CUpti_CallbackDomain domain, bool begins, const char *name, uint32_t correlation,
 		   const void *params, int result)
 {
@@ -250,7 +263,7 @@ static void report(CUpti_CallbackDomain domain, bool begins, const char *name, u
 				   .functionParams = params,
 				   .functionReturnValue = begins ? NULL : &returned,
 				   .correlationId = correlation};
-	callback(NULL, domain, 1, &data);
+	callback(NULL, domain, id_of(name), &data);
 }
 
 /* A call of the runtime with one of the driver inside. Its correlation. */

@@ -27,6 +27,9 @@
 enum { CHUNK_RECORDS = 4096, CHUNKS_DEFAULT = 256, CHUNKS_MAX = 1 << 16 };
 enum { ACTIVITY_BUFFER_B = 8 << 20, ACTIVITY_ALIGN_B = 8 };
 
+enum { FUNCTIONS_MAX = 2048 };
+struct parameters;
+
 struct record {
 	bool mark;
 	uint32_t step;
@@ -73,6 +76,8 @@ static struct recorder {
 	atomic_bool stopped;
 	atomic_ullong dropped;
 	atomic_uint steps;
+	_Atomic(const struct parameters *) parameters[2][FUNCTIONS_MAX]; /* of the driver's, the
+		runtime's functions, by CUPTI's number */
 } recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
 
 /* ---- chunks ---- */
@@ -205,14 +210,30 @@ static const struct parameters *parameters_of(const char *name)
 	return &parameters_none;
 }
 
+/* The same, looked up once for each function. */
+static const struct parameters *parameters_known(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+						 const char *name)
+{
+	if (id >= FUNCTIONS_MAX)
+		return parameters_of(name);
+	_Atomic(const struct parameters *) *known =
+		&recorder.parameters[domain == CUPTI_CB_DOMAIN_RUNTIME_API][id];
+	const struct parameters *found = atomic_load_explicit(known, memory_order_relaxed);
+	if (!found) {
+		found = parameters_of(name);
+		atomic_store_explicit(known, found, memory_order_relaxed);
+	}
+	return found;
+}
+
 static uint64_t slot(const CUpti_CallbackData *data, int index)
 {
 	return index < 0 ? 0 : ((const uint64_t *)data->functionParams)[index];
 }
 
-static void take_parameters(struct trace_call *call, const CUpti_CallbackData *data, bool fine)
+static void take_parameters(struct trace_call *call, const struct parameters *at,
+			    const CUpti_CallbackData *data, bool fine)
 {
-	const struct parameters *at = parameters_of(data->functionName);
 	uint32_t stream;
 	call->event = slot(data, at->event);
 	call->address = slot(data, at->address);
@@ -248,7 +269,8 @@ static void call_begins(struct thread *thread, const CUpti_CallbackData *data)
 	recorder.cupti.cuptiGetTimestamp(&thread->start_ns);
 }
 
-static void call_ends(struct thread *thread, const CUpti_CallbackData *data)
+static void call_ends(struct thread *thread, const struct parameters *at,
+		      const CUpti_CallbackData *data)
 {
 	if (thread->depth == 0 || --thread->depth > 0)
 		return;
@@ -261,7 +283,7 @@ static void call_ends(struct thread *thread, const CUpti_CallbackData *data)
 	recorder.cupti.cuptiGetTimestamp(&record.call.end_ns);
 	int result = data->functionReturnValue ? *(const int *)data->functionReturnValue : 0;
 	record.call.ready = ready_of(data, result);
-	take_parameters(&record.call, data, result == 0);
+	take_parameters(&record.call, at, data, result == 0);
 	thread_record(thread, &record);
 }
 
@@ -293,7 +315,10 @@ static void CUPTIAPI called(void *ctx, CUpti_CallbackDomain domain, CUpti_Callba
 	else if (((const CUpti_CallbackData *)data)->callbackSite == CUPTI_API_ENTER)
 		call_begins(thread, data);
 	else
-		call_ends(thread, data);
+		call_ends(thread,
+			  parameters_known(domain, id,
+					   ((const CUpti_CallbackData *)data)->functionName),
+			  data);
 }
 
 /* ---- what the GPU did ---- */

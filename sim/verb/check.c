@@ -6,6 +6,7 @@
 #include "calib/fit/fit.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/calls/call_file.h"
 #include "sim/verb/verbs.h"
 
 static void check_case(const struct command *command, struct diag *diag, const char *path,
@@ -18,9 +19,30 @@ static void check_case(const struct command *command, struct diag *diag, const c
 	case_read(command->arena, diag, &request);
 }
 
+/* What a replay of the file has to meet: the time of its median step. */
+static const char *check_calls(const struct command *command, struct diag *diag, const char *path)
+{
+	const struct calls_params params = {.kernel_ratio = 1, .think_ratio = 1};
+	const struct recorded_calls *recorded = call_file_read(command->arena, diag, path);
+	struct replay_step step;
+	if (!recorded ||
+	    !replay_step_find(diag, (struct origin){path, 0}, recorded, &params, &step))
+		return "recording";
+	return arena_printf(
+		command->arena, "recording: %zu calls by %u threads%s%s; %zu marked steps, %s %s",
+		recorded->call_count, (unsigned)recorded->thread_count,
+		recorded->gpu[0] ? " on " : "", recorded->gpu,
+		recorded->mark_count ? recorded->mark_count - 1 : 0,
+		step.marked ? "the median one" : "all of it",
+		quantity_format(command->arena, QUANTITY_TIME, step.end_s - step.start_s));
+}
+
 /* A file is checked as what its first group says it is. */
 static const char *check_file(const struct command *command, struct diag *diag, const char *path)
 {
+	size_t length = strlen(path);
+	if (length > 6 && strcmp(path + length - 6, ".jsonl") == 0)
+		return check_calls(command, diag, path);
 	const struct cfg_node *file = cfg_read(command->arena, diag, path);
 	if (!file)
 		return "file";
@@ -91,7 +113,8 @@ const struct verb verb_check = {
 	.name = "check",
 	.words = "FILE...",
 	.help = "reads configuration and says all that is wrong with it",
-	.examples = "  farwire check case.cfg my-topology.cfg\n",
+	.examples = "  farwire check case.cfg my-topology.cfg\n"
+		    "  farwire check calls.jsonl   # what was recorded, the time of a step\n",
 	.options = "set quiet color",
 	.words_min = 1,
 	.run = run,

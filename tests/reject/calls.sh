@@ -31,6 +31,9 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'either calls or model' run $t320 --calls good.jsonl --model resnet50
 	expect 2 'uses one GPU' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
 	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
+	expect 0 '' check good.jsonl
+	shows '2 calls by 1 threads; 0 marked steps, all of it 300 us'
+	expect 2 'cut off' check cut.jsonl
 }
 verdict 'calls.run'
 

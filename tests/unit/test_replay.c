@@ -402,9 +402,38 @@ static void chooses_a_step(void)
 	arena_free(arena);
 }
 
+/* Launches that took 4, 6 and, in a full queue, 500 us, 100 us apart; on a host of twice
+ * the reference clock a recorded second is two of work at it. */
+static void costs_as_recorded(void)
+{
+	struct recorded_call calls[] = {launch_at(0, 0, 1), launch_at(0, 104, 1),
+					launch_at(0, 210, 1)};
+	struct arena *arena = arena_new();
+	struct calls_params params = as_recorded;
+	params.host = CALLS_HOST_RECORDED;
+	calls[0].end_s = 4 * US;
+	calls[1].end_s = 110 * US;
+	calls[2].end_s = 710 * US;
+	for (int fast = 0; fast < 2; fast++) {
+		memset(&w, 0, sizeof w);
+		world_presets(&w);
+		world_build(&w);
+		params.clock_Hz = fast ? 2 * REFERENCE_CLOCK_HZ : 0;
+		const struct call_stream *program = stream_of(arena, calls, 3, NULL, 0, &params);
+		for (int i = 0; i < 3; i++) /* the median is 6 */
+			CHECK_NEAR(program->threads[0].items[2 * i].call.host_s,
+				   (i ? 6 : 4) * US * (fast ? 2 : 1), 1e-6);
+		CHECK_NEAR(program->threads[0].items[1].work_s, 100 * US * (fast ? 2 : 1), 1e-6);
+		CHECK_NEAR(step_s(play(program, 1, false), 0), 216 * US * (fast ? 2 : 1), 1e-6);
+		world_release(&w);
+	}
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
-	TEST(tensorflow_again),  TEST(pytorch_again), TEST(waits_for_the_other),
-	TEST(polls_until_ready), TEST(unknown_calls), TEST(chooses_a_step),
+	TEST(costs_as_recorded),   TEST(tensorflow_again),  TEST(pytorch_again),
+	TEST(waits_for_the_other), TEST(polls_until_ready), TEST(unknown_calls),
+	TEST(chooses_a_step),
 };
 
 int main(void)
