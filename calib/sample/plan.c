@@ -78,8 +78,29 @@ size_t plan_random_below(struct plan_random *random, size_t bound)
 	return (size_t)(plan_random_part(random) * (double)bound);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same(const struct plan_point *a, const struct plan_point *b)
+{
+	for (size_t i = 0; i < PLAN_NUMBERS; i++)
+		if (a->x[i].value < b->x[i].value || a->x[i].value > b->x[i].value ||
+		    !same_text(a->x[i].key, b->x[i].key))
+			return false;
+	for (size_t i = 0; i < PLAN_WORDS; i++)
+		if (!same_text(a->is[i].key, b->is[i].key) ||
+		    !same_text(a->is[i].value, b->is[i].value))
+			return false;
+	return same_text(a->test, b->test);
+}
+
 void plan_add(struct plan *plan, const struct plan_point *point)
 {
+	for (size_t i = 0; i < plan->count; i++)
+		if (same(&plan->points[i], point))
+			return;
 	if (plan->count == plan->room) {
 		size_t room = 2 * plan->room + 64;
 		struct plan_point *points = realloc(plan->points, room * sizeof(*points));

@@ -66,6 +66,7 @@ struct plan {
 	bool failed; /* out of memory, stays */
 };
 
+/* A point that is there already (a random size may be no other) is left out. */
 void plan_add(struct plan *plan, const struct plan_point *point);
 /* The order of a pass: `order` gets each of 0 .. count-1 once. */
 void plan_shuffle(const struct plan *plan, size_t pass, size_t *order);

@@ -208,6 +208,9 @@ static void orders(void)
 		plan_point_at(&point, "size_B", i);
 		plan_add(&plan, &point);
 	}
+	struct plan_point twice = plan.points[7];
+	twice.held_out = true;
+	plan_add(&plan, &twice); /* is there */
 	CHECK(plan.count == 100 && !plan.failed);
 	plan_shuffle(&plan, 0, first);
 	plan_shuffle(&plan, 0, again);
