@@ -96,6 +96,16 @@ double num_normal_quantile(double p)
 	return gsl_cdf_ugaussian_Pinv(p);
 }
 
+double num_normal(double x)
+{
+	return gsl_cdf_ugaussian_P(x);
+}
+
+double num_student_quantile(double p, double freedom_count)
+{
+	return gsl_cdf_tdist_Pinv(p, freedom_count);
+}
+
 /* ---- low-discrepancy points ---- */
 
 void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points)

@@ -31,8 +31,11 @@ double rng_normal(struct rng *rng);
  * from seed (Cranley-Patterson). dimensions <= 40; 0 is fine (no-op). */
 void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points);
 
-/* Inverse of the standard normal distribution. */
+/* Inverse of the standard normal distribution, and of Student's. */
 double num_normal_quantile(double p);
+double num_student_quantile(double p, double freedom_count);
+/* The standard normal distribution itself. */
+double num_normal(double x);
 
 /* Nelder-Mead (GSL nmsimplex2) inside a box: minimises f(x, ctx) over x[n],
  * starting at x with first steps step[n]; coordinates are mirrored at the

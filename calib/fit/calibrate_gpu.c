@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Calls, kernels and copies of a GPU. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "calib/fit/calibrating.h"
+#include "sim/base/arena.h"
+#include "sim/scenario/scenario.h"
+
+static const double CALLS_LIMIT = 0.05, LINKS_LIMIT = 0.03;
+/* A launch that waits for room lasts as long as the blocker in front; two copies
+ * or spins that take turns take twice as long, with some spread about that. */
+static const double BLOCKED_TIMES = 10, TURNS_TIMES = 1.5;
+/* Of sim/fabric's PCIe link: one way, and bytes of a packet besides its data. */
+static const double PCIE_LATENCY_S = 300e-9, PCIE_PAYLOAD_B = 256, PCIE_OVERHEAD_B = 24;
+static const double INLINE_B = 65536; /* below, drivers copy in other ways */
+
+/* ---- the GPU's name ---- */
+
+static double published(struct calibrating *c, const struct cfg_node *gpu, const char *key,
+			enum quantity quantity)
+{
+	const struct cfg_node *node = cfg_child(gpu, key);
+	const char *text = cfg_text(cfg_is_group(node) ? cfg_child(node, "value") : node);
+	double value = 0;
+	return text && !quantity_parse(c->arena, quantity, text, &value) ? value : 0;
+}
+
+/* "NVIDIA GeForce RTX 4090" -> "geforce-rtx-4090" */
+static const char *name_for_paths(struct arena *arena, const char *name)
+{
+	char *text = arena_strdup(arena, strncmp(name, "NVIDIA ", 7) == 0 ? name + 7 : name);
+	size_t length = 0;
+	for (const char *from = text; *from; from++) {
+		if (isalnum((unsigned char)*from))
+			text[length++] = (char)tolower((unsigned char)*from);
+		else if (length > 0 && text[length - 1] != '-')
+			text[length++] = '-';
+	}
+	while (length > 0 && text[length - 1] == '-')
+		length--;
+	text[length] = '\0';
+	return length > 0 ? text : "gpu";
+}
+
+void calibrate_gpu_name(struct calibrating *c)
+{
+	static const struct {
+		const char *text, *name;
+	} known[] = {
+#define GPU_NAME(text, name) {text, name},
+#include "calib/fit/gpu_names.def"
+#undef GPU_NAME
+	};
+	const char *name = c->recording->gpu;
+	if (!name)
+		return;
+	c->result->gpu = name_for_paths(c->arena, name);
+	size_t i = 0, count = sizeof known / sizeof known[0];
+	while (i < count && !strstr(name, known[i].text))
+		i++;
+	if (i == count || !known[i].name[0])
+		return;
+	c->result->gpu = known[i].name;
+	struct diag *quiet = diag_new(c->arena);
+	const char *path =
+		arena_printf(c->arena, "%s/topologies/gpus/%s.cfg", c->data_root, known[i].name);
+	const struct cfg_node *file = cfg_read(c->arena, quiet, path);
+	const struct cfg_node *gpu = cfg_child(file, "gpu");
+	c->peak_flops = published(c, gpu, "fp32", QUANTITY_FLOP_RATE);
+	c->peak_half_flops = published(c, gpu, "fp16", QUANTITY_FLOP_RATE);
+	c->peak_memory_Bps = published(c, gpu, "memory_bandwidth", QUANTITY_RATE);
+}
+
+/* ---- calls and kernels ---- */
+
+static void scalars(struct calibrating *c)
+{
+	static const struct {
+		const char *path, *test, *words, *other;
+	} rows[] = {
+#define SCALAR(path, test, words, other) {path, test, words, other},
+#include "calib/fit/scalars.def"
+#undef SCALAR
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct interval value;
+		const char *words = rows[i].words;
+		if (!calibrating_value(c, rows[i].test, words, &value)) {
+			words = rows[i].other;
+			if (!calibrating_value(c, rows[i].test, words, &value))
+				continue;
+		}
+		calibrating_found(c, rows[i].path, QUANTITY_TIME, value, "median of %s",
+				  calibrating_label(c, rows[i].test, words));
+	}
+}
+
+static void launch(struct calibrating *c)
+{
+	const struct recording_point *const *points;
+	const char *words = "call=launch stream=blocked";
+	if (recording_find(c->recording, c->arena, "call", words, &points) == 0)
+		words = "call=launch stream=idle";
+	const struct calibration_series *series =
+		calibrating_series(c, "call", words, "argument_B", 1, CALLS_LIMIT);
+	if (series && series->holds)
+		calibrating_found(c, "driver.launch", QUANTITY_TIME, series->start_s[0],
+				  "%s; %.3g ns more for each byte of arguments",
+				  calibrating_quality(c, series), 1e9 * series->slope[0].value);
+}
+
+/* x and values by rising x, without held-out ones. */
+static size_t steps_of(struct calibrating *c, const char *test, const char *words,
+		       const char *x_name, struct xy *steps)
+{
+	const struct recording_point *const *points;
+	size_t count = recording_find(c->recording, c->arena, test, words, &points), n = 0;
+	for (size_t i = 0; i < count && n < SEGMENTS_POINTS_MAX; i++) {
+		struct xy step = {recording_point_number(points[i], x_name, 0), points[i]->value};
+		size_t k = n++;
+		for (; k > 0 && steps[k - 1].x > step.x; k--)
+			steps[k] = steps[k - 1];
+		steps[k] = step;
+	}
+	return n;
+}
+
+/* Between two sizes of a grid lies what was looked for: they bound it. */
+static void queue_depth(struct calibrating *c)
+{
+	struct xy steps[SEGMENTS_POINTS_MAX];
+	size_t count = steps_of(c, "queue", "", "depth", steps);
+	size_t at = change_point(steps, count, BLOCKED_TIMES);
+	if (count == 0)
+		return;
+	if (at == count || at == 0) {
+		calibrating_left_out(c, "gpu.*.queue_depth",
+				     "no launch waited for room with up to %.0f in flight",
+				     steps[count - 1].x);
+		return;
+	}
+	struct interval depth = {steps[at].x, steps[at - 1].x + 1, steps[at].x};
+	calibrating_found(c, "gpu.*.queue_depth", QUANTITY_COUNT, depth,
+			  "a launch took %.3g s with %.0f in flight, %.3g s with %.0f", steps[at].y,
+			  steps[at].x, steps[at - 1].y, steps[at - 1].x);
+}
+
+static void concurrent_kernels(struct calibrating *c)
+{
+	struct xy steps[SEGMENTS_POINTS_MAX];
+	size_t count = steps_of(c, "kernel", "what=concurrent", "kernels", steps), at = 0;
+	while (at < count && steps[at].y < TURNS_TIMES)
+		at++;
+	if (count == 0 || at == 0)
+		return;
+	double most = at < count ? steps[at].x - 1 : steps[at - 1].x;
+	struct interval kernels = {steps[at - 1].x, steps[at - 1].x, most};
+	calibrating_found(c, "gpu.*.concurrent_kernels", QUANTITY_COUNT, kernels,
+			  at < count ? "%.0f kernels took %.3g times as long as one, twice as "
+				       "many took turns"
+				     : "%.0f kernels took %.3g times as long as one; more were not "
+				       "tried",
+			  steps[at - 1].x, steps[at - 1].y);
+}
+
+void calibrate_calls(struct calibrating *c)
+{
+	launch(c);
+	scalars(c);
+	queue_depth(c);
+	concurrent_kernels(c);
+}
+
+/* ---- copies ---- */
+
+static double pcie_Bps(const struct recording *recording)
+{
+	static const double transfers_Hz[] = {2.5e9, 5e9, 8e9, 16e9, 32e9};
+	int generation = (int)recording->pcie_generation_count;
+	if (generation < 1 || generation > 5 || !(recording->pcie_width_count > 0))
+		return 0;
+	double coding_ratio = generation <= 2 ? 8.0 / 10 : 128.0 / 130;
+	return transfers_Hz[generation - 1] * coding_ratio / 8 * recording->pcie_width_count *
+	       PCIE_PAYLOAD_B / (PCIE_PAYLOAD_B + PCIE_OVERHEAD_B);
+}
+
+static struct interval last_rate(const struct calibration_series *series)
+{
+	return interval_under(1, series->slope[series->segments.count - 1]);
+}
+
+static void pinned(struct calibrating *c, const struct calibration_series *to,
+		   const struct calibration_series *from)
+{
+	const char *quality = arena_printf(c->arena, "%s; %s", calibrating_quality(c, to),
+					   calibrating_quality(c, from));
+	struct interval start = interval_mean(to->start_s[0], from->start_s[0]);
+	calibrating_found(c, "dma.setup", QUANTITY_TIME, interval_plus(start, -PCIE_LATENCY_S),
+			  "small pinned copies, less %.0f ns of PCIe latency; %s",
+			  1e9 * PCIE_LATENCY_S, quality);
+	struct interval rate = interval_mean(last_rate(to), last_rate(from));
+	double wire_Bps = pcie_Bps(c->recording);
+	if (!isfinite(rate.value)) {
+		calibrating_left_out(c, "dma.efficiency", "times of copies do not grow with size");
+		return;
+	}
+	const char *rates = arena_printf(c->arena,
+					 "large pinned copies: %.4g GB/s to the GPU, "
+					 "%.4g GB/s from it",
+					 1e-9 * last_rate(to).value, 1e-9 * last_rate(from).value);
+	if (!(wire_Bps > 0))
+		calibrating_left_out(c, "dma.efficiency",
+				     "the recording does not tell the PCIe link's generation and "
+				     "width (%s)",
+				     rates);
+	else if (rate.value > wire_Bps)
+		calibrating_left_out(
+			c, "dma.efficiency", "%s: more than PCIe gen%.0f x%.0f carries", rates,
+			c->recording->pcie_generation_count, c->recording->pcie_width_count);
+	else
+		calibrating_found(c, "dma.efficiency", QUANTITY_RATIO,
+				  interval_times(rate, 1 / wire_Bps), "%s; %s", rates, quality);
+}
+
+/* Up to one chunk the core's copy and the engine's follow each other; from then on
+ * they overlap, so each byte costs less: the chunk is where the slope falls. */
+static void pageable(struct calibrating *c, const struct calibration_series *series)
+{
+	const struct segments *s = &series->segments;
+	for (size_t k = 1; k < s->count; k++) {
+		if (s->from[k] < INLINE_B || s->lines[k].slope >= 0.95 * s->lines[k - 1].slope)
+			continue;
+		size_t below = 0;
+		while (below + 1 < series->count && series->points[below + 1].x < s->from[k])
+			below++;
+		struct interval chunk = {s->from[k], series->points[below].x, s->from[k]};
+		calibrating_found(c, "dma.chunk", QUANTITY_BYTES, chunk,
+				  "pageable copies cost less for each byte from here on; %s",
+				  calibrating_quality(c, series));
+		calibrating_found(c, "dma.chunk_start", QUANTITY_TIME,
+				  interval_plus(series->start_s[k - 1], -PCIE_LATENCY_S),
+				  "start of pageable copies of one chunk; %s",
+				  calibrating_quality(c, series));
+		return;
+	}
+	calibrating_left_out(c, "dma.chunk",
+			     "no size of pageable copies from which on a byte costs less");
+}
+
+void calibrate_copies(struct calibrating *c)
+{
+	static const char *const words[] = {
+		"direction=h2d memory=pinned call=async measure=rate",
+		"direction=d2h memory=pinned call=async measure=rate",
+		"direction=h2d memory=pageable call=sync measure=rate",
+		"direction=d2h memory=pageable call=sync measure=rate",
+	};
+	const struct calibration_series *series[4];
+	struct interval share;
+	for (size_t i = 0; i < 4; i++)
+		series[i] = calibrating_series(c, "copy", words[i], "size_B", SEGMENTS_MAX,
+					       LINKS_LIMIT);
+	const struct calibration_series *to = series[0], *from = series[1];
+	to = to && to->holds ? to : NULL;
+	from = from && from->holds ? from : NULL;
+	if (to || from)
+		pinned(c, to ? to : from, from ? from : to);
+	if (series[2] && series[2]->holds)
+		pageable(c, series[2]);
+	if (calibrating_value(c, "share", "with=d2h of=h2d", &share)) {
+		double engines = share.value < TURNS_TIMES ? 2 : 1;
+		calibrating_found(c, "gpu.*.copy_engines", QUANTITY_COUNT,
+				  (struct interval){engines, engines, engines},
+				  "a copy to the GPU takes %.2f times as long beside one from it",
+				  share.value);
+	}
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the parts of a calibration share. */
+#include "calib/fit/calibrating.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+
+/* ---- intervals ---- */
+
+struct interval interval_times(struct interval interval, double factor)
+{
+	return (struct interval){interval.value * factor, interval.low * factor,
+				 interval.high * factor};
+}
+
+struct interval interval_under(double numerator, struct interval interval)
+{
+	double low = interval.low > 0 ? numerator / interval.low : INFINITY;
+	return (struct interval){numerator / interval.value, numerator / interval.high,
+				 isnan(interval.low) ? NAN : low};
+}
+
+struct interval interval_plus(struct interval interval, double more)
+{
+	return (struct interval){interval.value + more, interval.low + more, interval.high + more};
+}
+
+static struct interval combine(struct interval a, struct interval b, double factor)
+{
+	double value = a.value + factor * b.value;
+	double half = hypot((a.high - a.low) / 2, factor * (b.high - b.low) / 2);
+	return (struct interval){value, value - half, value + half};
+}
+
+struct interval interval_less(struct interval a, struct interval b)
+{
+	return combine(a, b, -1);
+}
+
+struct interval interval_mean(struct interval a, struct interval b)
+{
+	return interval_times(combine(a, b, 1), 0.5);
+}
+
+/* ---- values by pass ---- */
+
+struct pass_values pass_values_of(struct arena *arena, const struct recording_point *const *points,
+				  size_t count, size_t pass_count)
+{
+	double *values = ARENA_ARRAY(arena, count * pass_count + 1, double);
+	double *means = ARENA_ARRAY(arena, count + 1, double);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t pass = 0; pass < pass_count; pass++)
+			values[i * pass_count + pass] = NAN;
+		for (size_t k = 0; k < points[i]->passes.count; k++) {
+			const struct recording_pass *pass = &points[i]->passes.items[k];
+			if (pass->pass < pass_count)
+				values[i * pass_count + pass->pass] = pass->median;
+		}
+		means[i] = points[i]->value;
+	}
+	return (struct pass_values){count, pass_count, values, means};
+}
+
+double pass_value(const struct pass_values *values, size_t point, const struct pass_draw *draw)
+{
+	double sum = 0, count = 0;
+	for (size_t pass = 0; pass < draw->count; pass++) {
+		double value = values->values[point * values->pass_count + pass];
+		if (draw->times[pass] && !isnan(value)) {
+			sum += draw->times[pass] * value;
+			count += draw->times[pass];
+		}
+	}
+	return count > 0 ? sum / count : values->means[point];
+}
+
+static bool estimate_mean(const struct pass_draw *draw, double *out, void *ctx)
+{
+	const struct pass_values *values = ctx;
+	double sum = 0;
+	for (size_t i = 0; i < values->point_count; i++)
+		sum += pass_value(values, i, draw);
+	*out = sum / (double)values->point_count;
+	return true;
+}
+
+static struct interval_spec spec_of(const struct calibrating *c, const char *name)
+{
+	return (struct interval_spec){.pass_count = c->recording->pass_count,
+				      .confidence = CALIBRATING_CONFIDENCE,
+				      .seed = c->seed,
+				      .name = name};
+}
+
+/* Of one pass: what the order of its samples says. */
+static void interval_of_samples(const struct recording_point *const *points, size_t count,
+				struct interval *value)
+{
+	double low = 0, high = 0;
+	for (size_t i = 0; i < count; i++) {
+		low += points[i]->passes.items[0].low;
+		high += points[i]->passes.items[0].high;
+		if (points[i]->passes.items[0].sample_count < 6)
+			return;
+	}
+	value->low = low / (double)count;
+	value->high = high / (double)count;
+}
+
+bool calibrating_value(struct calibrating *c, const char *test, const char *words,
+		       struct interval *value)
+{
+	const struct recording_point *const *points;
+	size_t count = recording_find(c->recording, c->arena, test, words, &points);
+	if (count == 0)
+		return false;
+	struct pass_values values =
+		pass_values_of(c->arena, points, count, c->recording->pass_count);
+	struct interval_spec spec = spec_of(c, calibrating_label(c, test, words));
+	spec.estimate = estimate_mean;
+	spec.ctx = &values;
+	spec.output_count = 1;
+	interval_of_passes(&spec, value);
+	if (c->recording->pass_count == 1)
+		interval_of_samples(points, count, value);
+	return true;
+}
+
+/* ---- series ---- */
+
+struct series_estimate {
+	struct pass_values values;
+	struct xy *xy; /* x stays */
+	struct segments segments;
+};
+
+static bool estimate_lines(const struct pass_draw *draw, double *out, void *ctx)
+{
+	struct series_estimate *e = ctx;
+	for (size_t i = 0; i < e->values.point_count; i++)
+		e->xy[i].y = pass_value(&e->values, i, draw);
+	struct segments segments = e->segments;
+	segments_refit(e->xy, e->values.point_count, &segments);
+	for (size_t k = 0; k < segments.count; k++) {
+		out[2 * k] = segments.lines[k].start;
+		out[2 * k + 1] = segments.lines[k].slope;
+	}
+	return true;
+}
+
+/* Of one pass: the errors of the points about the line stand in for passes. */
+static void intervals_of_residuals(const struct series_estimate *e,
+				   struct calibration_series *series)
+{
+	for (size_t k = 0; k < e->segments.count; k++) {
+		double w = 0, x = 0, xx = 0, squares = 0, n = 0;
+		for (size_t i = 0; i < e->values.point_count; i++) {
+			const struct xy *at = &e->xy[i];
+			if (at->x < e->segments.from[k] ||
+			    (k + 1 < e->segments.count && at->x >= e->segments.from[k + 1]))
+				continue;
+			double weight = 1 / (at->y * at->y);
+			w += weight;
+			x += weight * at->x;
+			xx += weight * at->x * at->x;
+			squares += pow(line_at(&e->segments.lines[k], at->x) / at->y - 1, 2);
+			n++;
+		}
+		double determinant = w * xx - x * x;
+		if (n < 3 || !(determinant > 0))
+			continue;
+		double t = num_student_quantile(0.5 + CALIBRATING_CONFIDENCE / 2, n - 2) *
+			   sqrt(squares / (n - 2) / determinant);
+		double start = t * sqrt(xx), slope = t * sqrt(w);
+		series->start_s[k].low = series->start_s[k].value - start;
+		series->start_s[k].high = series->start_s[k].value + start;
+		series->slope[k].low = series->slope[k].value - slope;
+		series->slope[k].high = series->slope[k].value + slope;
+	}
+}
+
+static int by_x(const void *a, const void *b)
+{
+	double left = ((const struct calibration_point *)a)->x;
+	double right = ((const struct calibration_point *)b)->x;
+	return (left > right) - (left < right);
+}
+
+void calibrating_gate(struct calibrating *c, struct calibration_series *series)
+{
+	double errors[SEGMENTS_POINTS_MAX];
+	size_t count = 0;
+	for (size_t i = 0; i < series->count && count < SEGMENTS_POINTS_MAX; i++)
+		if (series->points[i].held_out)
+			errors[count++] =
+				fabs(series->points[i].predicted / series->points[i].y - 1);
+	series->held_out_count = count;
+	series->held_out_ratio = count ? num_quantile(errors, count, 0.5) : NAN;
+	series->holds = !(series->held_out_ratio > series->limit_ratio);
+	if (series->holds)
+		return;
+	c->result->gate_failed = true;
+	calibrating_left_out(c, series->label,
+			     "held-out points are missed by %.1f %% (median of %zu; allowed: "
+			     "%.0f %%)",
+			     100 * series->held_out_ratio, count, 100 * series->limit_ratio);
+	c->result->left_out.items[c->result->left_out.count - 1].gate = true;
+}
+
+static void fit_series(struct calibrating *c, const struct recording_point *const *fitted,
+		       size_t count, struct series_estimate *e, struct calibration_series *series)
+{
+	struct interval intervals[2 * SEGMENTS_MAX];
+	e->values = pass_values_of(c->arena, fitted, count, c->recording->pass_count);
+	struct interval_spec spec = spec_of(c, series->label);
+	spec.estimate = estimate_lines;
+	spec.ctx = e;
+	spec.output_count = 2 * e->segments.count;
+	interval_of_passes(&spec, intervals);
+	for (size_t i = 0; i < count; i++)
+		e->xy[i].y = fitted[i]->value;
+	for (size_t k = 0; k < e->segments.count; k++) {
+		series->start_s[k] = intervals[2 * k];
+		series->slope[k] = intervals[2 * k + 1];
+	}
+	if (c->recording->pass_count == 1)
+		intervals_of_residuals(e, series);
+}
+
+static int points_by_x(const struct recording_point *a, const struct recording_point *b,
+		       const char *x_name)
+{
+	double left = recording_point_number(a, x_name, 0);
+	double right = recording_point_number(b, x_name, 0);
+	return (left > right) - (left < right);
+}
+
+/* Those that are fitted, by rising x (an insertion: a few dozen); returns how many. */
+static size_t sort_points(const struct recording_point *const *points, size_t count,
+			  const char *x_name, const struct recording_point **fitted)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (points[i]->held_out || !(points[i]->value > 0) || n == SEGMENTS_POINTS_MAX)
+			continue;
+		size_t k = n++;
+		for (; k > 0 && points_by_x(fitted[k - 1], points[i], x_name) > 0; k--)
+			fitted[k] = fitted[k - 1];
+		fitted[k] = points[i];
+	}
+	return n;
+}
+
+static void fill_points(struct calibrating *c, const struct recording_point *const *points,
+			size_t count, struct calibration_series *series)
+{
+	struct calibration_point *to = ARENA_ARRAY(c->arena, count, struct calibration_point);
+	for (size_t i = 0; i < count; i++) {
+		double x = recording_point_number(points[i], series->x_name, 0);
+		to[i] = (struct calibration_point){.x = x,
+						   .y = points[i]->value,
+						   .low = points[i]->value,
+						   .high = points[i]->value,
+						   .predicted = segments_at(&series->segments, x),
+						   .held_out = points[i]->held_out};
+		for (size_t k = 0; k < points[i]->passes.count; k++) {
+			to[i].low = fmin(to[i].low, points[i]->passes.items[k].low);
+			to[i].high = fmax(to[i].high, points[i]->passes.items[k].high);
+		}
+	}
+	qsort(to, count, sizeof *to, by_x);
+	series->points = to;
+	series->count = count;
+}
+
+const struct calibration_series *calibrating_series_of(struct calibrating *c,
+						       const struct recording_point *const *points,
+						       size_t count, const char *label,
+						       const char *x_name, size_t most,
+						       double limit_ratio)
+{
+	const struct recording_point **fitted =
+		ARENA_ARRAY(c->arena, count + 1, const struct recording_point *);
+	struct series_estimate e = {0};
+	size_t n = sort_points(points, count, x_name, fitted);
+	e.xy = ARENA_ARRAY(c->arena, n + 1, struct xy);
+	for (size_t i = 0; i < n; i++)
+		e.xy[i] =
+			(struct xy){recording_point_number(fitted[i], x_name, 0), fitted[i]->value};
+	if (!segments_fit(e.xy, n, most, &e.segments)) {
+		if (count > 0)
+			calibrating_left_out(c, label,
+					     "%zu points of unlike %s and times above zero make no "
+					     "line (it takes %d)",
+					     n, x_name, SEGMENT_POINTS_MIN);
+		return NULL;
+	}
+	struct calibration_series *series = VEC_PUSH(c->arena, &c->result->series);
+	*series = (struct calibration_series){.label = label,
+					      .x_name = x_name,
+					      .limit_ratio = limit_ratio,
+					      .segments = e.segments};
+	fit_series(c, fitted, n, &e, series);
+	fill_points(c, points, count, series);
+	calibrating_gate(c, series);
+	return series;
+}
+
+const struct calibration_series *calibrating_series(struct calibrating *c, const char *test,
+						    const char *words, const char *x_name,
+						    size_t most, double limit_ratio)
+{
+	const struct recording_point *const *points;
+	size_t count = recording_find(c->recording, c->arena, test, words, &points);
+	return calibrating_series_of(c, points, count, calibrating_label(c, test, words), x_name,
+				     most, limit_ratio);
+}
+
+/* ---- results ---- */
+
+/* "copy h2d pinned": the test and the words without their keys. */
+const char *calibrating_label(struct calibrating *c, const char *test, const char *words)
+{
+	const char *label = test;
+	while (*(words += strspn(words, " "))) {
+		size_t length = strcspn(words, " ");
+		const char *value = memchr(words, '=', length);
+		value = value ? value + 1 : words;
+		label = arena_printf(c->arena, "%s %.*s", label, (int)(words + length - value),
+				     value);
+		words += length;
+	}
+	return label;
+}
+
+void calibrating_found(struct calibrating *c, const char *path, enum quantity quantity,
+		       struct interval value, const char *format, ...)
+{
+	if (strncmp(path, "gpu.*.", 6) == 0)
+		path = arena_printf(c->arena, "gpu.%s.%s", c->result->gpu, path + 6);
+	if (!(value.value > 0) || !isfinite(value.value)) {
+		calibrating_left_out(c, path, "comes out as %.3g", value.value);
+		return;
+	}
+	if (!isfinite(value.low) || !isfinite(value.high))
+		value.low = value.high = NAN;
+	value.low = isnan(value.low) ? NAN : fmax(value.low, 0);
+	if (quantity == QUANTITY_RATIO && value.value <= 1)
+		value.high = isnan(value.high) ? NAN : fmin(value.high, 1);
+	va_list args;
+	va_start(args, format);
+	struct calibrated *to = VEC_PUSH(c->arena, &c->result->parameters);
+	*to = (struct calibrated){path, quantity, value, arena_vprintf(c->arena, format, args)};
+	va_end(args);
+}
+
+void calibrating_left_out(struct calibrating *c, const char *what, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	struct calibration_left_out *to = VEC_PUSH(c->arena, &c->result->left_out);
+	*to = (struct calibration_left_out){what, arena_vprintf(c->arena, format, args), false};
+	va_end(args);
+}
+
+const char *calibrating_quality(struct calibrating *c, const struct calibration_series *series)
+{
+	const char *fitted = arena_printf(c->arena, "%s: rms error %.2f %%", series->label,
+					  100 * series->segments.rms_ratio);
+	return series->held_out_count
+		       ? arena_printf(c->arena, "%s, held out %.2f %% of %zu points", fitted,
+				      100 * series->held_out_ratio, series->held_out_count)
+		       : fitted;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calib/fit/calibration.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calib/fit/calibrating.h"
+#include "sim/base/arena.h"
+
+const struct calibration *calibration_run(struct arena *arena, struct diag *diag,
+					  const char *data_root, const struct recording *recording,
+					  uint64_t seed)
+{
+	struct calibrating c = {
+		.arena = arena, .data_root = data_root, .recording = recording, .seed = seed};
+	c.result = ARENA_NEW(arena, struct calibration);
+	c.result->recording = recording;
+	calibrate_gpu_name(&c);
+	if (c.result->gpu) {
+		calibrate_calls(&c);
+		calibrate_copies(&c);
+		calibrate_compute(&c);
+		calibrate_forwarding(&c);
+	}
+	calibrate_host(&c);
+	calibrate_collectives(&c);
+	struct calibration *result = c.result;
+	if (result->parameters.count || result->series.count)
+		return result;
+	diag_error(diag, (struct origin){recording->path, 0},
+		   "nothing in this recording says anything about a parameter (%zu points, %zu "
+		   "samples)",
+		   recording->points.count, recording->sample_count);
+	for (size_t i = 0; i < result->left_out.count; i++)
+		diag_error(diag, (struct origin){recording->path, 0}, "%s: %s",
+			   result->left_out.items[i].what, result->left_out.items[i].why);
+	return NULL;
+}
+
+const char *calibration_name(const struct calibration *calibration)
+{
+	return calibration->gpu ? calibration->gpu : "host";
+}
+
+/* ---- the profile ---- */
+
+/* A text in a file of quoted texts, and on one line. */
+static const char *plain(struct arena *arena, const char *text)
+{
+	char *copy = arena_strdup(arena, text);
+	for (char *c = copy; *c; c++)
+		if (*c == '"' || *c == '\\')
+			*c = '\'';
+		else if ((unsigned char)*c < ' ' || *c == 127)
+			*c = ' ';
+	return copy;
+}
+
+static const char *value_text(struct arena *arena, enum quantity quantity, double value)
+{
+	const char *unit = quantity_unit(quantity);
+	return arena_printf(arena, "\"%s%s%s\"", number_format(arena, 6, value), unit[0] ? " " : "",
+			    unit);
+}
+
+static void write_interval(FILE *out, struct arena *arena, enum quantity quantity,
+			   struct interval value)
+{
+	fprintf(out, "value = %s;", value_text(arena, quantity, value.value));
+	if (isnan(value.low) || isnan(value.high))
+		return;
+	fprintf(out, " low = %s; high = %s;", value_text(arena, quantity, value.low),
+		value_text(arena, quantity, value.high));
+}
+
+static void write_head(FILE *out, struct arena *arena, const struct recording *r)
+{
+	fprintf(out,
+		"# Written by `farwire fit` from a recording; not for editing.\n"
+		"# origin: measured by %s, %s, %s: %zu passes, %zu samples, %zu of them outliers "
+		"(kept), seed %.0f%s\n",
+		plain(arena, r->tool), plain(arena, r->date), plain(arena, r->mode), r->pass_count,
+		r->sample_count, r->outlier_count, r->seed_count, r->ended ? "" : "; interrupted");
+	fprintf(out, "# machine: %s, %.0f cores, Linux %s, hypervisor %s\n", plain(arena, r->cpu),
+		r->cores_count, plain(arena, r->kernel), plain(arena, r->hypervisor));
+	if (r->gpu)
+		fprintf(out, "# GPU: %s, driver %s, CUDA %s\n", plain(arena, r->gpu),
+			plain(arena, r->driver), plain(arena, r->cuda));
+	fprintf(out, "# sha256 of the recording: %s\n", r->hash);
+	fputs("# Times of the host are this machine's: leave host.clock at its default with them.\n"
+	      "# Intervals are 90 %.\n",
+	      out);
+}
+
+static void write_lines(FILE *out, struct arena *arena, const struct calibration *calibration)
+{
+	const char *comma = "";
+	fputs("# The lines behind them: time = start + x * slope, from that x on.\nlines = (\n",
+	      out);
+	for (size_t i = 0; i < calibration->series.count; i++) {
+		const struct calibration_series *series = &calibration->series.items[i];
+		for (size_t k = 0; k < series->segments.count; k++) {
+			fprintf(out, "%s\t{ of = \"%s\"; %s_from = %s;\n\t  start = { ", comma,
+				plain(arena, series->label), series->x_name,
+				number_format(arena, 9, series->segments.from[k]));
+			write_interval(out, arena, QUANTITY_TIME, series->start_s[k]);
+			fputs(" };\n\t  slope = { ", out);
+			write_interval(out, arena, QUANTITY_TIME, series->slope[k]);
+			fputs(" }; }", out);
+			comma = ",\n";
+		}
+	}
+	fputs("\n);\n", out);
+}
+
+void calibration_write(FILE *out, struct arena *arena, const struct calibration *calibration)
+{
+	write_head(out, arena, calibration->recording);
+	for (size_t i = 0; i < calibration->left_out.count; i++)
+		fprintf(out, "# left out: %s: %s\n",
+			plain(arena, calibration->left_out.items[i].what),
+			plain(arena, calibration->left_out.items[i].why));
+	for (size_t i = 0; i < calibration->recording->waived.count; i++)
+		fprintf(out, "# waived: %s: %s\n",
+			plain(arena, calibration->recording->waived.items[i].test),
+			plain(arena, calibration->recording->waived.items[i].why));
+	fputs("parameters = (\n", out);
+	for (size_t i = 0; i < calibration->parameters.count; i++) {
+		const struct calibrated *p = &calibration->parameters.items[i];
+		fprintf(out, "%s\t{ path = \"%s\";\n\t  fit = { ", i ? ",\n" : "", p->path);
+		write_interval(out, arena, p->quantity, p->value);
+		fprintf(out, "\n\t    origin = \"measured\"; note = \"%s\"; }; }",
+			plain(arena, p->note));
+	}
+	fputs("\n);\n", out);
+	write_lines(out, arena, calibration);
+}
