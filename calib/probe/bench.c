@@ -12,6 +12,12 @@ struct plan_point probe_point(const struct probe *probe)
 	return (struct plan_point){.test = probe->test, .owner = probe};
 }
 
+double bench_since_s(const struct bench *bench, struct gpu *gpu, double start_s)
+{
+	double time_s = gpu->api->now_s(gpu) - start_s - bench->clock_cost_s;
+	return time_s > 0 ? time_s : 0;
+}
+
 double bench_now_s(struct bench *bench)
 {
 	return bench->gpu->api->now_s(bench->gpu);
@@ -64,7 +70,7 @@ int bench_time(struct bench *bench, const struct gpu_call *call, double *time_s)
 {
 	double start_s = bench_now_s(bench);
 	int code = bench->gpu->api->call(bench->gpu, call);
-	*time_s = bench_now_s(bench) - start_s - bench->clock_cost_s;
+	*time_s = bench_since_s(bench, bench->gpu, start_s);
 	return bench_code(bench, bench->gpu, code);
 }
 

@@ -40,6 +40,8 @@ extern const struct probe *const probes[]; /* ends with NULL */
 /* A new point of a probe. */
 struct plan_point probe_point(const struct probe *probe);
 
+/* Since a look at the device's clock, less what looking costs; never negative. */
+double bench_since_s(const struct bench *bench, struct gpu *gpu, double start_s);
 int bench_open(struct bench *bench, struct gpu *gpu);
 double bench_now_s(struct bench *bench);
 int bench_call(struct bench *bench, const struct gpu_call *call);

@@ -96,7 +96,7 @@ static int sample_latency(struct bench *bench, const struct gpu_call *call, doub
 		code = bench_call(bench, call);
 	if (code == GPU_OK && call->async)
 		code = bench_call(bench, &(struct gpu_call){.kind = GPU_SYNC});
-	*value = bench_now_s(bench) - start_s - bench->clock_cost_s;
+	*value = bench_since_s(bench, bench->gpu, start_s);
 	return code;
 }
 
@@ -107,7 +107,7 @@ static int sample_on_host(struct bench *bench, const struct gpu_call *call, size
 	double start_s = bench_now_s(bench);
 	for (size_t i = 0; i < repeats && code == GPU_OK; i++)
 		code = bench_call(bench, call);
-	*value = (bench_now_s(bench) - start_s - bench->clock_cost_s) / (double)repeats;
+	*value = bench_since_s(bench, bench->gpu, start_s) / (double)repeats;
 	return code;
 }
 

@@ -97,7 +97,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 		code = far->api->call(far, &call);
 	if (!waits && code == GPU_OK)
 		code = far->api->call(far, &sync);
-	*value = (far->api->now_s(far) - start_s - bench->clock_cost_s) / (double)count;
+	*value = bench_since_s(bench, far, start_s) / (double)count;
 	return bench_code(bench, far, code);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A3: how a GPU's kernels follow each other and the host, by kernels that stamp
  * when they begin and end. */
+#include <math.h>
 #include <string.h>
 
 #include "calib/probe/probe.h"
@@ -64,8 +65,8 @@ static int sample_chain(struct bench *bench, bool gap, double *value)
 	return code;
 }
 
-/* From the launch's return to the kernel's begin, or from its end to the return
- * of the waiting host. */
+/* From the launch's return to the kernel's begin (none, where it is even before),
+ * or from its end to the return of the waiting host. */
 static int sample_host(struct bench *bench, bool start, double *value)
 {
 	double change_s, begin_s = 0, end_s = 0;
@@ -86,7 +87,7 @@ static int sample_host(struct bench *bench, bool start, double *value)
 	if (code == GPU_OK)
 		code = stamps(bench, 0, &begin_s, &end_s);
 	seen_s -= bench->clock_cost_s;
-	*value = start ? begin_s - seen_s : seen_s - end_s;
+	*value = fmax(0, start ? begin_s - seen_s : seen_s - end_s);
 	return code;
 }
 

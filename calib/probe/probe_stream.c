@@ -140,7 +140,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	double start_s = gpu->api->now_s(gpu);
 	int code = step(gpu, plan_point_word(point, "program"),
 			plan_point_number(point, "kernel_s", 0));
-	*value = gpu->api->now_s(gpu) - start_s - bench->clock_cost_s;
+	*value = bench_since_s(bench, gpu, start_s);
 	return bench_code(bench, gpu, code);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A4: launching a kernel and waiting for it, less the kernel's time. */
+#include <math.h>
 #include <string.h>
 
 #include "calib/probe/probe.h"
@@ -42,7 +43,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	int code = bench_call(bench, &launch);
 	if (code == GPU_OK)
 		code = bench_call(bench, &(struct gpu_call){.kind = GPU_SYNC});
-	*value = bench_now_s(bench) - start_s - bench->clock_cost_s - kernel_s;
+	*value = fmax(0, bench_since_s(bench, bench->gpu, start_s) - kernel_s);
 	return code;
 }
 
