@@ -44,6 +44,14 @@ static const struct setting settings[] = {
 };
 #define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
 
+/* Of a step. */
+static double launches_of(const char *program)
+{
+	return strcmp(program, "launches") == 0   ? LAUNCHES_COUNT
+	       : strcmp(program, "pipeline") == 0 ? ROUNDS_COUNT
+						  : LAYERS_COUNT + UPDATES_COUNT;
+}
+
 static void add_point(const struct probe *probe, struct plan *plan, const struct setting *setting,
 		      const char *place, const char *mode)
 {
@@ -56,6 +64,7 @@ static void add_point(const struct probe *probe, struct plan *plan, const struct
 	plan_point_at(&point, "latency_s", setting->latency_s);
 	plan_point_at(&point, "rate_Bps", setting->rate_Bps);
 	plan_point_at(&point, "kernel_s", setting->kernel_s);
+	plan_point_at(&point, "launches", launches_of(setting->program));
 	plan_point_at(&point, "batch", batched ? BATCH_COUNT : 1);
 	point.interval_ratio = 0.02;
 	point.held_out = true;

@@ -126,7 +126,8 @@ void plan_shuffle(const struct plan *plan, size_t pass, size_t *order)
 
 double plan_share_s(double left_s, size_t left)
 {
-	return left_s <= 0 ? 0 : SHARE_PARTS * left_s / (double)(left + SHARE_PARTS - 1);
+	double share_s = SHARE_PARTS * left_s / (double)(left + SHARE_PARTS - 1);
+	return share_s > PLAN_SHARE_LEAST_S ? share_s : PLAN_SHARE_LEAST_S;
 }
 
 void plan_free(struct plan *plan)

@@ -71,7 +71,9 @@ void plan_add(struct plan *plan, const struct plan_point *point);
 /* The order of a pass: `order` gets each of 0 .. count-1 once. */
 void plan_shuffle(const struct plan *plan, size_t pass, size_t *order);
 /* How long the next of `left` points may take if `left_s` are left: most points
- * need far less than their part, so a slow one may take four parts. */
+ * need far less than their part, so a slow one may take four parts. Enough for
+ * what takes microseconds in any case. */
+#define PLAN_SHARE_LEAST_S 2e-3
 double plan_share_s(double left_s, size_t left);
 void plan_free(struct plan *plan);
 
