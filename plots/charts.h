@@ -125,6 +125,23 @@ struct bandwidth_curve {
 struct drawing *chart_bandwidth(struct arena *arena, struct chart_text text,
 				const struct bandwidth_curve *curves, size_t count);
 
+/* A fit over what was measured: samples' medians with their 95 % intervals, the
+ * fit through them, and below by how much it misses each. Points that the fit did
+ * not see are hollow. x is logarithmic where it spans more than two decades. */
+struct fit_point {
+	double x, y_s, low_s, high_s, predicted_s;
+	bool held_out;
+};
+struct fit_view {
+	const char *x_label;
+	bool sizes;                     /* x in bytes: KiB, MiB ... */
+	bool line;                      /* the fit is a function of x alone: drawn as a line */
+	double limit_ratio;             /* that held-out points are to keep */
+	const struct fit_point *points; /* by rising x */
+	size_t count;
+};
+struct drawing *chart_fit(struct arena *arena, struct chart_text text, const struct fit_view *fit);
+
 /* Shared by the charts. */
 extern const uint32_t okabe_ito[8];
 /* 1-2-5 ticks covering [low, high]: fills ticks[max], returns how many; 0 if max

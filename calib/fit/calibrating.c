@@ -230,6 +230,11 @@ static void fit_series(struct calibrating *c, const struct recording_point *cons
 	}
 	if (c->recording->pass_count == 1)
 		intervals_of_residuals(e, series);
+	for (size_t k = 0; k < e->segments.count; k++) {
+		struct interval *parts[] = {&series->start_s[k], &series->slope[k]};
+		for (size_t i = 0; i < 2; i++) /* as the lines themselves */
+			parts[i]->low = parts[i]->low < 0 ? 0 : parts[i]->low;
+	}
 }
 
 static int points_by_x(const struct recording_point *a, const struct recording_point *b,
@@ -297,7 +302,7 @@ const struct calibration_series *calibrating_series_of(struct calibrating *c,
 			calibrating_left_out(c, label,
 					     "%zu points of unlike %s and times above zero make no "
 					     "line (it takes %d)",
-					     n, x_name, SEGMENT_POINTS_MIN);
+					     n, x_name, LINE_POINTS_MIN);
 		return NULL;
 	}
 	struct calibration_series *series = VEC_PUSH(c->arena, &c->result->series);

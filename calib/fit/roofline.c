@@ -2,12 +2,14 @@
 #include "calib/fit/roofline.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "calib/fit/segments.h"
 #include "sim/base/num.h"
 
 static const double HUBER = 1.345, SIGMA = 0.03; /* of how far products are off a roofline */
-enum { POINTS_MIN = 4, EVALUATIONS = 600, EVALUATIONS_AGAIN = 150, PARAMETERS = 3 };
+static const double UNBOUND = 50, RANGE = 8;     /* of logarithms */
+enum { POINTS_MIN = 4, EVALUATIONS = 600, EVALUATIONS_AGAIN = 80, PARAMETERS = 3 };
 
 struct roofline_fitting {
 	const struct roofline_point *points;
@@ -53,6 +55,25 @@ static struct roofline guess(const struct roofline_fitting *f)
 	return (struct roofline){1 / line.slope, start_s / line.slope, 2 * rate_Bps, f->floor_s, 0};
 }
 
+/* From `from`; leaves where it came in x and returns the loss there. */
+static double descend(struct roofline_fitting *f, const struct roofline *from, bool again,
+		      double *x)
+{
+	const double start[] = {log(from->peak_flops), log(from->half_work_flop),
+				log(from->rate_Bps)};
+	const double step[] = {again ? 0.02 : 0.2, again ? 0.05 : 0.5, again ? 0.05 : 0.5};
+	double low[PARAMETERS], high[PARAMETERS], value = 0;
+	for (size_t i = 0; i < PARAMETERS; i++) {
+		x[i] = start[i];
+		low[i] = x[i] - RANGE;
+		high[i] = x[i] + RANGE;
+	}
+	for (int round = 0; round < (again ? 1 : 2); round++)
+		value = num_minimise(loss, f, PARAMETERS, x, step, low, high, again ? 1e-4 : 1e-6,
+				     again ? EVALUATIONS_AGAIN : EVALUATIONS);
+	return value;
+}
+
 bool roofline_fit(const struct roofline_point *points, size_t count, double floor_s,
 		  const struct roofline *start, struct roofline *roofline)
 {
@@ -67,14 +88,12 @@ bool roofline_fit(const struct roofline_point *points, size_t count, double floo
 	struct roofline from = start ? *start : guess(&f);
 	if (!(isfinite(from.peak_flops) && from.peak_flops > 0))
 		return false; /* times that do not grow with work */
-	double x[] = {log(from.peak_flops), log(from.half_work_flop), log(from.rate_Bps)};
-	const double step[] = {start ? 0.02 : 0.2, start ? 0.05 : 0.5, start ? 0.05 : 0.5};
-	const double low[] = {x[0] - 5, x[1] - 10, x[2] - 5},
-		     high[] = {x[0] + 5, x[1] + 10, x[2] + 5};
-	size_t most_evaluations = start ? EVALUATIONS_AGAIN : EVALUATIONS;
-	for (int round = 0; round < (start ? 1 : 2); round++)
-		num_minimise(loss, &f, PARAMETERS, x, step, low, high, start ? 1e-4 : 1e-6,
-			     most_evaluations);
+	double x[PARAMETERS], other[PARAMETERS];
+	double least_loss = descend(&f, &from, start != NULL, x);
+	/* a second valley: nothing is bound by its bytes */
+	from.rate_Bps *= UNBOUND;
+	if (!start && descend(&f, &from, false, other) < least_loss)
+		memcpy(x, other, sizeof x);
 	*roofline = of(x, floor_s);
 	for (size_t i = 0; i < count; i++)
 		sum += pow(roofline_at(roofline, &points[i]) / points[i].time_s - 1, 2);

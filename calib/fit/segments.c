@@ -14,8 +14,8 @@ static const double HUBER = 1.345, MAD_TO_SIGMA = 1.4826;
 /* What a left-out point next to a break misses by says that there is a break, not
  * how large it is. */
 static const double LEFT_OUT_MOST = 0.25;
-/* Numerical noise of data without any. */
-static const double NOTHING = 1e-9;
+/* A segment more is not worth it where it betters left-out points by less. */
+static const double WORTH_RATIO = 1e-3, NOTHING = 1e-9;
 enum { ROUNDS = 12 };
 
 double line_at(const struct line *line, double x)
@@ -113,7 +113,7 @@ static void costs(const struct xy *points, size_t count, double *cost)
 		for (size_t j = i; j < count; j++) {
 			add(&sums, &points[j], 1);
 			struct line line = solve(&sums);
-			bool too_few = j - i + 1 < SEGMENT_POINTS_MIN;
+			bool too_few = j - i + 1 < SEGMENT_POINTS_MIN && j - i + 1 < count;
 			cost[i * count + j] = too_few ? INFINITY : squares(&sums, &line);
 		}
 	}
@@ -237,8 +237,9 @@ static size_t choose(struct arena *arena, const struct xy *points, size_t count,
 			best = k;
 	}
 	for (size_t k = 0; k < best; k++)
-		if (segments->left_out_ratio[k] <=
-		    segments->left_out_ratio[best] + segments->left_out_error_ratio[best] + NOTHING)
+		if (segments->left_out_ratio[k] <= segments->left_out_ratio[best] +
+							   segments->left_out_error_ratio[best] +
+							   WORTH_RATIO)
 			return k + 1;
 	return best + 1;
 }
@@ -265,7 +266,7 @@ bool segments_fit(const struct xy *points, size_t count, size_t most, struct seg
 {
 	*segments = (struct segments){0};
 	FW_ASSERT(count <= SEGMENTS_POINTS_MAX && most >= 1 && most <= SEGMENTS_MAX);
-	if (count < SEGMENT_POINTS_MIN || !(points[count - 1].x > points[0].x))
+	if (count < LINE_POINTS_MIN || !(points[count - 1].x > points[0].x))
 		return false;
 	struct arena *scratch = arena_new();
 	size_t wanted =

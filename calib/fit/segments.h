@@ -36,7 +36,8 @@ struct line line_robust(const struct xy *points, size_t count);
 
 enum {
 	SEGMENTS_MAX = 5,
-	SEGMENT_POINTS_MIN = 4, /* three make a line and say nothing about it */
+	LINE_POINTS_MIN = 3,
+	SEGMENT_POINTS_MIN = 4, /* where there are several: three are soon on a line */
 	SEGMENTS_POINTS_MAX = 512,
 	SEGMENTS_FOLDS = 8,
 };
@@ -52,7 +53,7 @@ struct segments {
 };
 
 /* Of points with rising x, at most SEGMENTS_POINTS_MAX. False where there are fewer
- * than SEGMENT_POINTS_MIN or all have one x. */
+ * than LINE_POINTS_MIN or all have one x. */
 bool segments_fit(const struct xy *points, size_t count, size_t most, struct segments *segments);
 /* The lines again for other points, with the segments where they are. */
 void segments_refit(const struct xy *points, size_t count, struct segments *segments);

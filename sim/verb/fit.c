@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire fit: turns fit rows into profiles. */
+/* farwire fit: turns rows of role fit, or recordings of probes, into profiles. */
 #include "calib/fit/fit.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/verb/calibration.h"
 #include "sim/verb/verbs.h"
 
 struct profile_writing {
@@ -60,6 +61,9 @@ static int run(const struct command *command)
 {
 	const char *const *names = command->words;
 	size_t count = command->word_count;
+	for (size_t i = 0; i < count; i++)
+		if (is_recording(names[i]))
+			return fit_recordings(command);
 	const char *folder =
 		strcmp(command->output, "-") == 0
 			? arena_printf(command->arena, "%s/calib/profiles", command->data_root)
@@ -96,11 +100,12 @@ static int run(const struct command *command)
 
 const struct verb verb_fit = {
 	.name = "fit",
-	.words = "[FIT...]",
-	.help = "fits parameters to measured rows of role fit; writes calib/profiles",
+	.words = "[FIT|FILE.jsonl]...",
+	.help = "fits parameters to measured rows of role fit, or to a probe's recording",
 	.examples = "  farwire fit                          # every shipped profile again\n"
-		    "  farwire fit flexdirect-1050ti -o my-folder\n",
-	.options = "output seed quiet color",
+		    "  farwire fit flexdirect-1050ti -o my-folder\n"
+		    "  farwire fit gpu.jsonl -o my-gpu.cfg --plot fits.pdf\n",
+	.options = "output plot seed quiet color",
 	.words_min = 0,
 	.run = run,
 };

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A fit over its samples, and its errors below on the same x axis. */
+#include <math.h>
+
+#include "plots/style.h"
+#include "sim/base/arena.h"
+
+static const double plot_height = 240, errors_height = 90, micro = 1e-6;
+static const double decades_most = 100, error_least = 0.01, error_most = 0.5;
+
+struct layout {
+	struct arena *arena;
+	struct drawing *drawing;
+	const struct fit_view *fit;
+	struct axis x, y, error;
+	struct area area, below;
+	bool held_out;
+};
+
+static bool shown(const struct layout *layout, const struct fit_point *point)
+{
+	return isfinite(point->x) && point->y_s > 0 && point->predicted_s > 0 &&
+	       (!layout->x.log || point->x > 0);
+}
+
+/* False when there is nothing to draw at all. */
+static bool measure(struct layout *layout)
+{
+	const struct fit_view *fit = layout->fit;
+	struct range x = {INFINITY, -INFINITY}, y = x, above_zero = x;
+	double error = error_least;
+	for (size_t i = 0; i < fit->count; i++)
+		if (fit->points[i].x > 0)
+			range_include(&above_zero, fit->points[i].x);
+	layout->x.log = above_zero.high > decades_most * above_zero.low;
+	layout->y.log = true;
+	for (size_t i = 0; i < fit->count; i++) {
+		const struct fit_point *point = &fit->points[i];
+		if (!shown(layout, point))
+			continue;
+		range_include(&x, point->x);
+		range_include(&y, point->y_s / micro);
+		range_include(&y, point->predicted_s / micro);
+		error = fmax(error, fabs(point->predicted_s / point->y_s - 1));
+		layout->held_out |= point->held_out;
+	}
+	if (x.low > x.high)
+		return false;
+	error = 1.15 * fmin(fmax(error, 1.2 * fit->limit_ratio), error_most);
+	axis_cover(&layout->x, x.low, x.high);
+	axis_cover(&layout->y, y.low, y.high);
+	layout->error = (struct axis){.low = -100 * error, .high = 100 * error};
+	return true;
+}
+
+static void place(struct layout *layout, double y)
+{
+	double left = CHART_MARGIN + 56, width = CHART_WIDTH - CHART_MARGIN - 8 - left;
+	layout->area = (struct area){left, y, width, plot_height};
+	layout->below = (struct area){left, y + plot_height + 16, width, errors_height};
+	layout->x.from = left;
+	layout->x.to = left + width;
+	layout->y.from = y + plot_height;
+	layout->y.to = y;
+	layout->error.from = layout->below.y + errors_height;
+	layout->error.to = layout->below.y;
+}
+
+static struct look point_look(bool held_out)
+{
+	return (struct look){.paint = hue(held_out ? HUE_VERMILLION : HUE_BLUE),
+			     .marker = held_out ? MARKER_DIAMOND : MARKER_CIRCLE,
+			     .hollow = held_out};
+}
+
+static void draw_curve(const struct layout *layout)
+{
+	double *points = ARENA_ARRAY(layout->arena, 2 * layout->fit->count, double);
+	size_t count = 0;
+	for (size_t i = 0; i < layout->fit->count; i++) {
+		const struct fit_point *point = &layout->fit->points[i];
+		if (!shown(layout, point))
+			continue;
+		points[2 * count] = axis_at(&layout->x, point->x);
+		points[2 * count++ + 1] = axis_at(&layout->y, point->predicted_s / micro);
+	}
+	draw_polyline(layout->drawing, points, count, ink, 1.2, DASH_SOLID);
+}
+
+static void draw_points(const struct layout *layout)
+{
+	for (size_t i = 0; i < layout->fit->count; i++) {
+		const struct fit_point *point = &layout->fit->points[i];
+		if (!shown(layout, point))
+			continue;
+		double x = axis_at(&layout->x, point->x);
+		double error = 100 * (point->predicted_s / point->y_s - 1);
+		error = fmin(fmax(error, layout->error.low), layout->error.high);
+		struct look look = point_look(point->held_out);
+		double low = fmax(point->low_s / micro, layout->y.low);
+		double high = fmin(point->high_s / micro, layout->y.high);
+		if (low > 0 && high > low)
+			draw_whisker_y(layout->drawing, x, axis_at(&layout->y, low),
+				       axis_at(&layout->y, high));
+		draw_point(layout->drawing, look, x, axis_at(&layout->y, point->y_s / micro), 5);
+		draw_point(layout->drawing, look, x, axis_at(&layout->error, error), 5);
+	}
+}
+
+static void draw_limits(const struct layout *layout)
+{
+	const double at[] = {0, 100 * layout->fit->limit_ratio, -100 * layout->fit->limit_ratio};
+	for (size_t i = 0; i < 3; i++)
+		draw_line(layout->drawing, layout->below.x, axis_at(&layout->error, at[i]),
+			  layout->below.x + layout->below.width, axis_at(&layout->error, at[i]),
+			  i ? ink_soft : ink, 0.7, i ? DASH_SHORT : DASH_SOLID);
+}
+
+static double draw_key(const struct layout *layout, double y)
+{
+	struct legend_entry entries[3];
+	size_t count = 0;
+	entries[count++] = (struct legend_entry){LEGEND_MARKER, point_look(false),
+						 "measured: mean of the passes' medians"};
+	if (layout->held_out)
+		entries[count++] = (struct legend_entry){LEGEND_MARKER, point_look(true),
+							 "measured, held out from the fit"};
+	if (layout->fit->line)
+		entries[count++] = (struct legend_entry){
+			LEGEND_LINE, {.paint = ink, .marker = MARKER_NONE}, "fit"};
+	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
+			   entries, count);
+}
+
+static void draw_x(const struct layout *layout, struct area area, const char *label)
+{
+	if (layout->fit->sizes && layout->x.log)
+		draw_axis_x_sizes(layout->drawing, layout->arena, &layout->x, area, label);
+	else
+		draw_axis_x(layout->drawing, layout->arena, &layout->x, area, label, true);
+}
+
+struct drawing *chart_fit(struct arena *arena, struct chart_text text, const struct fit_view *fit)
+{
+	struct layout layout = {.arena = arena, .fit = fit};
+	if (!measure(&layout))
+		return chart_empty(arena, text, "no points to show");
+	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
+	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
+	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, "time (µs)", true);
+	draw_axis_y(layout.drawing, arena, &layout.error, layout.below, "fit misses by (%)", true);
+	draw_x(&layout, layout.below, fit->x_label);
+	draw_limits(&layout);
+	if (fit->line)
+		draw_curve(&layout);
+	draw_points(&layout);
+	chart_end(layout.drawing, arena, text, layout.below.y + layout.below.height + 34);
+	return layout.drawing;
+}

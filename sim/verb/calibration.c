@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Profiles of recordings: `farwire fit FILE.jsonl`, and what `calibrate` shows. */
+#include "sim/verb/calibration.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "plots/charts.h"
+#include "sim/base/arena.h"
+#include "sim/base/table.h"
+
+bool is_recording(const char *word)
+{
+	size_t length = strlen(word);
+	return length > 6 && strcmp(word + length - 6, ".jsonl") == 0;
+}
+
+const struct calibration *calibration_of(const struct command *command, const char *path,
+					 int *exit_code)
+{
+	struct diag *diag = diag_new(command->arena);
+	const struct recording *recording = recording_read(command->arena, diag, path);
+	const struct calibration *calibration =
+		recording ? calibration_run(command->arena, diag, command->data_root, recording,
+					    command->seed)
+			  : NULL;
+	if (!calibration)
+		*exit_code = command_failed(diag, NULL);
+	else if (!recording->ended)
+		fprintf(stderr,
+			"farwire: %s was interrupted: what it holds is used (farwire-probe "
+			"--continue goes on)\n",
+			path);
+	return calibration;
+}
+
+struct profile_saving {
+	struct arena *arena;
+	const struct calibration *calibration;
+};
+
+static void write_profile(FILE *out, const void *ctx)
+{
+	const struct profile_saving *saving = ctx;
+	calibration_write(out, saving->arena, saving->calibration);
+}
+
+int calibration_save(const struct command *command, const struct calibration *calibration,
+		     const char *path)
+{
+	struct command to_file = *command;
+	const struct profile_saving saving = {command->arena, calibration};
+	to_file.output = path;
+	return command_write(&to_file, write_profile, &saving);
+}
+
+/* ---- for people ---- */
+
+static const char *bound_text(struct arena *arena, enum quantity quantity, double value)
+{
+	return isnan(value) ? "-" : quantity_format(arena, quantity, value);
+}
+
+void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration)
+{
+	struct table *table = table_new(arena);
+	table_column(table, "parameter", false);
+	table_column(table, "value", true);
+	table_column(table, "low", true);
+	table_column(table, "high", true);
+	for (size_t i = 0; i < calibration->parameters.count; i++) {
+		const struct calibrated *p = &calibration->parameters.items[i];
+		table_row(table);
+		table_cell(table, "%s", p->path);
+		table_cell(table, "%s", quantity_format(arena, p->quantity, p->value.value));
+		table_cell(table, "%s", bound_text(arena, p->quantity, p->value.low));
+		table_cell(table, "%s", bound_text(arena, p->quantity, p->value.high));
+	}
+	table_print(table, out);
+	const char *const *sentences;
+	size_t count = calibration_sentences(arena, calibration, &sentences);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "%s\n", sentences[i]);
+	for (size_t i = 0; i < calibration->left_out.count; i++)
+		fprintf(out, "left out: %s: %s\n", calibration->left_out.items[i].what,
+			calibration->left_out.items[i].why);
+	for (size_t i = 0; i < calibration->recording->waived.count; i++)
+		fprintf(out, "waived: %s: %s\n", calibration->recording->waived.items[i].test,
+			calibration->recording->waived.items[i].why);
+}
+
+static const char *with_interval(struct arena *arena, enum quantity quantity, struct interval value)
+{
+	const char *text = quantity_format(arena, quantity, value.value);
+	return isnan(value.low) || isnan(value.high)
+		       ? text
+		       : arena_printf(arena, "%s (%s .. %s)", text,
+				      quantity_format(arena, quantity, value.low),
+				      quantity_format(arena, quantity, value.high));
+}
+
+/* Bytes of a series by rank: what a ring would carry over its links for each byte. */
+static double bus_factor(const char *label)
+{
+	double ranks = 0;
+	const char *comma = strrchr(label, ',');
+	if (!comma || sscanf(comma, ", %lf ranks", &ranks) != 1 || ranks < 2)
+		return 0;
+	if (strstr(label, "all_reduce"))
+		return 2 * (ranks - 1) / ranks;
+	if (strstr(label, "all_gather") || strstr(label, "reduce_scatter") ||
+	    strstr(label, "alltoall"))
+		return (ranks - 1) / ranks;
+	return 1;
+}
+
+static const char *piece_text(struct arena *arena, const struct calibration_series *series,
+			      size_t k)
+{
+	const char *from = quantity_format(arena, QUANTITY_BYTES, series->segments.from[k]);
+	const char *start = with_interval(arena, QUANTITY_TIME, series->start_s[k]);
+	double factor = bus_factor(series->label);
+	struct interval slope = series->slope[k];
+	if (!(slope.value > 0))
+		return arena_printf(arena, "%s from %s up: %s, whatever the size", series->label,
+				    from, start);
+	double scale = factor > 0 ? factor : 1;
+	struct interval rate = {scale / slope.value, scale / slope.high,
+				slope.low > 0 ? scale / slope.low : NAN};
+	return arena_printf(arena, "%s from %s up: %s, then %s%s", series->label, from, start,
+			    with_interval(arena, QUANTITY_RATE, rate),
+			    factor > 0 ? " of bus bandwidth" : "");
+}
+
+size_t calibration_sentences(struct arena *arena, const struct calibration *calibration,
+			     const char *const **sentences)
+{
+	VEC(const char *) list = {0};
+	for (size_t i = 0; i < calibration->series.count; i++) {
+		const struct calibration_series *series = &calibration->series.items[i];
+		const char **slot;
+		for (size_t k = 0; k < series->segments.count; k++) {
+			if (strcmp(series->x_name, "size_B") != 0)
+				continue;
+			slot = VEC_PUSH(arena, &list);
+			*slot = piece_text(arena, series, k);
+		}
+		if (series->held_out_count == 0)
+			continue;
+		slot = VEC_PUSH(arena, &list);
+		*slot = arena_printf(arena,
+				     "%s: held-out points met within %.2f %% (median of "
+				     "%zu; allowed %.0f %%)%s",
+				     series->label, 100 * series->held_out_ratio,
+				     series->held_out_count, 100 * series->limit_ratio,
+				     series->holds ? "" : ": NOT met");
+	}
+	*sentences = list.items;
+	return list.count;
+}
+
+static struct drawing *draw_series(struct arena *arena, const struct calibration *calibration,
+				   const struct calibration_series *series)
+{
+	const struct recording *recording = calibration->recording;
+	struct fit_point *points = ARENA_ARRAY(arena, series->count, struct fit_point);
+	for (size_t i = 0; i < series->count; i++) {
+		const struct calibration_point *from = &series->points[i];
+		points[i] = (struct fit_point){from->x,    from->y,         from->low,
+					       from->high, from->predicted, from->held_out};
+	}
+	const struct fit_view fit = {.x_label = series->x_name,
+				     .sizes = strcmp(series->x_name, "size_B") == 0,
+				     .line = series->segments.count > 0,
+				     .limit_ratio = series->limit_ratio,
+				     .points = points,
+				     .count = series->count};
+	const char *caption = arena_printf(
+		arena,
+		"%s, %s, %s: %zu passes; whiskers: the passes' 95 %% intervals of their medians; "
+		"dashed: what held-out points must keep; recording %.12s",
+		recording->gpu ? recording->gpu : recording->cpu, recording->tool, recording->date,
+		recording->pass_count, recording->hash);
+	return chart_fit(arena, (struct chart_text){series->label, caption}, &fit);
+}
+
+size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
+			    const struct drawing *const **drawings)
+{
+	const struct drawing **list =
+		ARENA_ARRAY(arena, calibration->series.count + 1, const struct drawing *);
+	for (size_t i = 0; i < calibration->series.count; i++)
+		list[i] = draw_series(arena, calibration, &calibration->series.items[i]);
+	*drawings = list;
+	return calibration->series.count;
+}
+
+/* ---- fit FILE.jsonl ---- */
+
+static bool is_folder(const char *path)
+{
+	struct stat about;
+	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static const char *profile_path(const struct command *command,
+				const struct calibration *calibration)
+{
+	return is_folder(command->output)
+		       ? arena_printf(command->arena, "%s/%s.cfg", command->output,
+				      calibration_name(calibration))
+		       : command->output;
+}
+
+static int draw(const struct command *command, const struct calibration *calibration)
+{
+	const struct drawing *const *drawings;
+	size_t count = calibration_drawings(command->arena, calibration, &drawings);
+	size_t length = strlen(command->plot);
+	bool pages = length > 4 && strcmp(command->plot + length - 4, ".pdf") == 0;
+	if (count == 0)
+		return EXIT_DONE;
+	return command_draw(command, command->plot, drawings, pages ? count : 1);
+}
+
+static int fit_one(const struct command *command, const char *path)
+{
+	int code = EXIT_DONE;
+	const struct calibration *calibration = calibration_of(command, path, &code);
+	if (!calibration)
+		return code;
+	if (strcmp(command->output, "-") != 0 && !command->quiet)
+		calibration_print(stdout, command->arena, calibration);
+	code = calibration_save(command, calibration, profile_path(command, calibration));
+	if (code == EXIT_DONE && command->plot)
+		code = draw(command, calibration);
+	if (code == EXIT_DONE && calibration->gate_failed) {
+		for (size_t i = 0; i < calibration->left_out.count; i++)
+			if (calibration->left_out.items[i].gate)
+				fprintf(stderr, "farwire: %s: %s: %s\n", path,
+					calibration->left_out.items[i].what,
+					calibration->left_out.items[i].why);
+		code = EXIT_BOUND;
+	}
+	return code;
+}
+
+int fit_recordings(const struct command *command)
+{
+	for (size_t i = 0; i < command->word_count; i++)
+		if (!is_recording(command->words[i])) {
+			fprintf(stderr,
+				"farwire: fit: '%s' is no recording (.jsonl); fits of both "
+				"kinds take two commands\n",
+				command->words[i]);
+			return EXIT_USAGE;
+		}
+	if (command->word_count > 1 && !is_folder(command->output)) {
+		fprintf(stderr, "farwire: fit: several recordings make several profiles: -o is a "
+				"folder for them\n");
+		return EXIT_USAGE;
+	}
+	int worst = EXIT_DONE;
+	for (size_t i = 0; i < command->word_count; i++) {
+		int code = fit_one(command, command->words[i]);
+		if (code != EXIT_DONE && code != EXIT_BOUND)
+			return code;
+		worst = code > worst ? code : worst;
+	}
+	return worst;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What verbs say and draw of a calibration. */
+#ifndef FARWIRE_VERB_CALIBRATION_H
+#define FARWIRE_VERB_CALIBRATION_H
+
+#include "calib/fit/calibration.h"
+#include "sim/verb/verb.h"
+
+/* Whether a word of `fit` is a recording, not the name of a fit. */
+bool is_recording(const char *word);
+/* `farwire fit FILE.jsonl...`: a profile of each. */
+int fit_recordings(const struct command *command);
+
+/* Its lines and rooflines, one drawing each; returns how many. */
+size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
+			    const struct drawing *const **drawings);
+struct result_table;
+/* Parameters with their intervals; gates; what was left out. */
+void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration);
+/* "pinned copies to the GPU: 25 GB/s from 4 MiB up": what a person asks first.
+ * Sentences in arena; returns how many. */
+size_t calibration_sentences(struct arena *arena, const struct calibration *calibration,
+			     const char *const **sentences);
+/* Reads and fits one recording; NULL: *exit_code is set, all is said. */
+const struct calibration *calibration_of(const struct command *command, const char *path,
+					 int *exit_code);
+/* Writes its profile to `path`. */
+int calibration_save(const struct command *command, const struct calibration *calibration,
+		     const char *path);
+
+#endif
