@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading recordings: what is believed, what is refused, and where it says so. */
+#include "calib/fit/recording.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "tests/test.h"
+
+#define HEAD                                                                                       \
+	"{\"format\":\"farwire-samples\",\"version\":1,\"tool\":\"t\",\"date\":\"d\",\"seed\":1,"  \
+	"\"mode\":\"quick\",\"passes\":2,\"host\":{\"cpu\":\"c\",\"cores\":4,\"settings\":{}}}\n"
+#define POINT(pass, samples)                                                                       \
+	"{\"test\":\"call\",\"is\":{\"call\":\"get\",\"stream\":\"idle\"},\"x\":{\"size_B\":8},"   \
+	"\"pass\":" pass ",\"t_s\":1,\"unit\":\"s\",\"samples\":[" samples                         \
+	"],\"stop\":\"count\",\"held_out\":true}\n"
+#define END "{\"end\":true,\"lines\":3,\"elapsed_s\":1,\"drift\":{\"call\":-0.01}}\n"
+
+struct fixture {
+	struct arena *arena;
+	struct diag *diag;
+	char path[64];
+	const struct recording *recording;
+};
+
+static struct fixture read_bytes(const char *text, size_t size)
+{
+	struct fixture f = {.arena = arena_new(), .path = "/tmp/test_recording.XXXXXX"};
+	f.diag = diag_new(f.arena);
+	int file = mkstemp(f.path);
+	CHECK(file >= 0 && write(file, text, size) == (ssize_t)size);
+	close(file);
+	f.recording = recording_read(f.arena, f.diag, f.path);
+	unlink(f.path);
+	return f;
+}
+
+static struct fixture read_text(const char *text)
+{
+	return read_bytes(text, strlen(text));
+}
+
+/* What is wrong, after the file's name: ":2: ..." */
+static void refused(const char *text, const char *wanted)
+{
+	struct fixture f = read_text(text);
+	CHECK(!f.recording);
+	if (CHECK(diag_count(f.diag) > 0)) {
+		const char *message = diag_at(f.diag, 0) + strlen(f.path);
+		if (!CHECK(strstr(message, wanted) != NULL))
+			printf("  it says \"%s\", not \"%s\"\n", message, wanted);
+	}
+	arena_free(f.arena);
+}
+
+static void a_whole_recording(void)
+{
+	struct fixture f = read_text(HEAD POINT("0", "3e-6,1e-6,2e-6") POINT("1", "4e-6,6e-6") END);
+	if (CHECK(f.recording != NULL)) {
+		const struct recording_point *const *points;
+		CHECK(f.recording->ended && f.recording->pass_count == 2);
+		CHECK_TEXT(f.recording->cpu, "c");
+		CHECK_NEAR(f.recording->drift_most_ratio, 0.01, 1e-12);
+		CHECK(recording_find(f.recording, f.arena, "call", "call=get stream=idle",
+				     &points) == 1);
+		/* medians 2 us and 5 us */
+		CHECK_NEAR(points[0]->value, 3.5e-6, 1e-12);
+		CHECK(points[0]->held_out && points[0]->sample_count == 5);
+		CHECK_NEAR(recording_point_number(points[0], "size_B", 0), 8, 1e-12);
+		CHECK(recording_find(f.recording, f.arena, "call", "call=ge", &points) == 0);
+		CHECK(recording_find(f.recording, f.arena, "copy", "", &points) == 0);
+	}
+	arena_free(f.arena);
+}
+
+/* The digest of "abc" (FIPS 180-4's example) through the same door. */
+static void fingerprint(void)
+{
+	char text[HASH_TEXT_B];
+	FILE *file = tmpfile();
+	fputs("abc", file);
+	rewind(file);
+	CHECK(hash_file(file, text) == 0);
+	CHECK_TEXT(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	fclose(file);
+}
+
+/* 2 GB/s for 8 bytes: 4 ns. */
+static void rates_become_times(void)
+{
+	struct fixture f =
+		read_text(HEAD "{\"test\":\"copy\",\"is\":{},\"x\":{\"size_B\":8},\"pass\":0,"
+			       "\"unit\":\"B/s\",\"samples\":[2e9]}\n");
+	if (CHECK(f.recording != NULL)) {
+		CHECK_NEAR(f.recording->points.items[0].value, 4e-9, 1e-12);
+		CHECK(!f.recording->ended);
+	}
+	arena_free(f.arena);
+}
+
+/* Nine samples of about 1 us (median distance 10 ns) and one of 2 us: 1 us away,
+ * beyond 148 ns. */
+static void outliers_are_counted(void)
+{
+	struct fixture f = read_text(HEAD POINT(
+		"0", "1e-6,1.01e-6,0.99e-6,1.02e-6,0.98e-6,1e-6,1.01e-6,0.99e-6,1e-6,2e-6") END);
+	if (CHECK(f.recording != NULL)) {
+		CHECK(f.recording->outlier_count == 1 && f.recording->sample_count == 10);
+		CHECK_NEAR(f.recording->points.items[0].value, 1e-6, 1e-12);
+	}
+	arena_free(f.arena);
+}
+
+/* Cut off after any byte past the first point: never an error, never more than what
+ * was there. */
+static void torn_anywhere(void)
+{
+	static const char text[] = HEAD POINT("0", "1e-6,2e-6") POINT("1", "3e-6,4e-6") END;
+	size_t first = strlen(HEAD POINT("0", "1e-6,2e-6"));
+	for (size_t size = first; size < sizeof text - 1; size++) {
+		struct fixture f = read_bytes(text, size);
+		if (!CHECK(f.recording != NULL && f.recording->points.count == 1)) {
+			printf("  after %zu bytes: %s\n", size,
+			       diag_count(f.diag) ? diag_at(f.diag, 0) : "");
+			arena_free(f.arena);
+			return;
+		}
+		arena_free(f.arena);
+	}
+}
+
+static void wrong_headers(void)
+{
+	refused("", "is empty");
+	refused("\n\n", "is empty");
+	refused("hello\n", ":1: ");
+	refused("{\"format\":\"farwire-calls\",\"version\":1}\n", ":1: no recording of a probe");
+	refused("{\"format\":\"farwire-samples\",\"version\":2}\n", ":1: a recording of version 2");
+	refused("[1]\n", ":1: ");
+	refused(HEAD, "has no samples");
+	refused(HEAD END, "has no samples");
+}
+
+static void wrong_samples(void)
+{
+	refused(HEAD POINT("0", "1e-6,NaN"), ":2: sample 2 is not a finite number");
+	refused(HEAD POINT("0", "1e-6,null"), ":2: sample 2 is not a finite number");
+	refused(HEAD POINT("0", "Infinity"), ":2: sample 1 is not a finite number");
+	refused(HEAD POINT("0", "1e-6") POINT("1", "-1e-6"), ":3: sample 1 of 'call' is negative");
+	refused(HEAD POINT("0", "1e-6") POINT("0", "1e-6"), ":3: 'call': this point and pass");
+	refused(HEAD POINT("-1", "1e-6"), ":2: pass is no whole number");
+	refused(HEAD POINT("0.5", "1e-6"), ":2: pass is no whole number");
+	refused(HEAD POINT("5000", "1e-6"), ":2: pass is no whole number");
+	refused(HEAD "{\"test\":\"call\",\"is\":{},\"x\":{},\"pass\":0,\"unit\":\"s\"}\n",
+		":2: a point without \"samples\"");
+	refused(HEAD "{\"test\":\"call\",\"is\":{},\"x\":{},\"pass\":0,\"unit\":\"m\",\"samples\":["
+		     "1]}\n",
+		":2: unit is none of");
+	refused(HEAD "{\"test\":\"call\",\"is\":3}\n", ":2: is is not an object");
+	refused(HEAD "{\"what\":1}\n", ":2: a line that is neither");
+	refused(HEAD POINT("0", "1e-6") "garbage\n" END, ":3: ");
+	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: something follows");
+}
+
+/* 1 MiB and a half of samples in one line. */
+static void a_huge_line(void)
+{
+	size_t room = 3 << 19, head = strlen(HEAD);
+	char *text = malloc(room + 64);
+	CHECK(text != NULL);
+	memcpy(text, HEAD, head);
+	size_t size = head + (size_t)sprintf(text + head, "{\"why\":\"");
+	memset(text + size, 'x', room - size);
+	strcpy(text + room, "\",\"test\":\"call\"}\n");
+	refused(text, ":2: the line is longer than 1 MiB");
+	free(text);
+}
+
+static const struct test tests[] = {
+	TEST(a_whole_recording),    TEST(fingerprint),   TEST(rates_become_times),
+	TEST(outliers_are_counted), TEST(torn_anywhere), TEST(wrong_headers),
+	TEST(wrong_samples),        TEST(a_huge_line),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}

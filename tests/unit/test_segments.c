@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lines in pieces, rooflines, change points, intervals: on data whose answer is known. */
+#include "calib/fit/interval.h"
+#include "calib/fit/loggp.h"
+#include "calib/fit/roofline.h"
+#include "calib/fit/segments.h"
+#include "sim/base/num.h"
+#include "tests/test.h"
+
+/* Through (1, 3) and (3, 7): 1 + 2 x; and two more points on it. */
+static void line_through_points(void)
+{
+	const struct xy points[] = {{1, 3}, {2, 5}, {3, 7}, {10, 21}};
+	struct line line = line_fit(points, 4);
+	CHECK_NEAR(line.start, 1, 1e-12);
+	CHECK_NEAR(line.slope, 2, 1e-12);
+	CHECK_NEAR(line_at(&line, 4), 9, 1e-12);
+}
+
+/* y = 2 x - 1 would have a negative start: the best line through the origin is
+ * sum(x / y) / sum(x^2 / y^2) in relative error. With (1, 1) and (2, 3):
+ * (1 + 2/3) / (1 + 4/9) = 15/13. Falling times: flat, sum(1/y) / sum(1/y^2). */
+static void bounds_are_kept(void)
+{
+	const struct xy below[] = {{1, 1}, {2, 3}}, falling[] = {{1, 2}, {2, 1}};
+	struct line line = line_fit(below, 2);
+	CHECK(line.start <= 0 && line.start >= 0);
+	CHECK_NEAR(line.slope, 15.0 / 13, 1e-12);
+	line = line_robust(falling, 2);
+	CHECK(line.slope <= 0 && line.slope >= 0);
+	line = line_fit(falling, 2);
+	CHECK_NEAR(line.start, (0.5 + 1) / (0.25 + 1), 1e-12);
+}
+
+/* One point of nine is ten times too slow: least squares would follow it. */
+static void outliers_pull_little(void)
+{
+	struct xy points[9];
+	struct rng rng = rng_named(1, "outlier");
+	for (size_t i = 0; i < 9; i++)
+		points[i] = (struct xy){(double)(i + 1),
+					(5 + 2 * (double)(i + 1)) * (1 + 0.001 * rng_normal(&rng))};
+	points[4].y *= 10;
+	struct line line = line_robust(points, 9);
+	CHECK_NEAR(line.start, 5, 0.02);
+	CHECK_NEAR(line.slope, 2, 0.02);
+}
+
+struct piece {
+	double from, start, slope;
+};
+
+static size_t sizes_of(struct xy *points, const struct piece *pieces, size_t count, double sigma,
+		       uint64_t seed)
+{
+	size_t n = 0;
+	struct rng rng = rng_named(seed, "segments");
+	for (double x = 1; x <= 0x1p28; x *= x < 256 ? 2 : 1.4142135623730951) {
+		size_t k = count - 1;
+		while (k > 0 && x < pieces[k].from)
+			k--;
+		points[n++] = (struct xy){x, (pieces[k].start + pieces[k].slope * x) *
+						     exp(sigma * rng_normal(&rng))};
+	}
+	return n;
+}
+
+static void planted_segments(const struct piece *pieces, size_t count)
+{
+	static struct xy points[SEGMENTS_POINTS_MAX];
+	struct segments segments;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		size_t n = sizes_of(points, pieces, count, 0.002, seed);
+		CHECK(segments_fit(points, n, SEGMENTS_MAX, &segments));
+		if (!CHECK(segments.count == count))
+			continue;
+		for (size_t k = 0; k < count; k++) {
+			/* within a step of sizes, which is a factor of 1.42 */
+			if (k > 0) {
+				CHECK(segments.from[k] >= pieces[k].from / 1.42);
+				CHECK(segments.from[k] <= pieces[k].from * 1.42 * 1.42);
+			}
+			CHECK_NEAR(segments.lines[k].start, pieces[k].start,
+				   k + 1 < count ? 0.03 : 0.3);
+		}
+		CHECK_NEAR(segments.lines[count - 1].slope, pieces[count - 1].slope, 0.02);
+		CHECK(segments.rms_ratio < 0.005);
+	}
+}
+
+static void one_two_three_segments(void)
+{
+	const struct piece one[] = {{0, 6e-6, 1.1e-10}};
+	const struct piece two[] = {{0, 1.2e-6, 0}, {4096, 1.1e-6, 4.2e-11}};
+	const struct piece three[] = {
+		{0, 2e-6, 1e-11}, {65536, 6e-6, 9e-11}, {4194304, 2e-5, 1.2e-10}};
+	planted_segments(one, 1);
+	planted_segments(two, 2);
+	planted_segments(three, 3);
+}
+
+static void too_little_for_a_line(void)
+{
+	const struct xy one[] = {{64, 1e-6}}, same[] = {{64, 1e-6}, {64, 1.1e-6}, {64, 1e-6}};
+	struct segments segments;
+	CHECK(!segments_fit(one, 1, SEGMENTS_MAX, &segments));
+	CHECK(!segments_fit(same, 3, SEGMENTS_MAX, &segments));
+	CHECK(!segments_fit(one, 0, SEGMENTS_MAX, &segments));
+}
+
+static void equal_times_are_flat(void)
+{
+	struct xy points[32];
+	struct segments segments;
+	for (size_t i = 0; i < 32; i++)
+		points[i] = (struct xy){(double)(i + 1), 1e-6};
+	CHECK(segments_fit(points, 32, SEGMENTS_MAX, &segments));
+	CHECK(segments.count == 1);
+	CHECK_NEAR(segments.lines[0].start, 1e-6, 1e-12);
+	CHECK(segments.lines[0].slope < 1e-18);
+}
+
+/* A launch takes 2 us until 1024 are in flight; one stray slow one before that is
+ * no change. */
+static void change_points(void)
+{
+	const struct xy steps[] = {{16, 2},   {64, 2.1},   {256, 50},
+				   {1023, 2}, {1024, 900}, {4096, 900}};
+	CHECK(change_point(steps, 6, 10) == 4);
+	CHECK(change_point(steps, 2, 10) == 2);
+	CHECK(change_point(steps, 0, 10) == 0);
+}
+
+static void rooflines(void)
+{
+	const struct roofline planted = {15e12, 1e8, 3e11, 1.5e-6, 0};
+	struct roofline_point points[40];
+	struct rng rng = rng_named(3, "roofline");
+	for (size_t i = 0; i < 40; i++) {
+		double m = 64 * exp2(7 * rng_uniform(&rng)), n = 64 * exp2(7 * rng_uniform(&rng)),
+		       k = 16 * exp2(9 * rng_uniform(&rng));
+		points[i] = (struct roofline_point){2 * m * n * k, 4 * (m * n + n * k + m * k), 0};
+		points[i].time_s =
+			roofline_at(&planted, &points[i]) * exp(0.003 * rng_normal(&rng));
+	}
+	points[7].time_s *= 3; /* a disturbed one */
+	struct roofline roofline;
+	CHECK(roofline_fit(points, 40, 1.5e-6, NULL, &roofline));
+	CHECK_NEAR(roofline.peak_flops, 15e12, 0.02);
+	CHECK_NEAR(roofline.half_work_flop, 1e8, 0.05);
+	CHECK_NEAR(roofline.rate_Bps, 3e11, 0.02);
+	CHECK(!roofline_fit(points, 3, 0, NULL, &roofline));
+	for (size_t i = 0; i < 40; i++)
+		points[i].flop = 1e9;
+	CHECK(!roofline_fit(points, 40, 0, NULL, &roofline));
+}
+
+/* 10 messages, each 3 us after the other, the last answer 20 us after its message:
+ * (47 - 20) / 9 = 3; sent 5 us apart by a sender that needs 1 us each:
+ * (74 - 20) / 9 - 5 = 1. */
+static void trains_of_messages(void)
+{
+	CHECK_NEAR(loggp_gap_s(47, 20, 10), 3, 1e-12);
+	CHECK_NEAR(loggp_overhead_s(74, 20, 10, 5), 1, 1e-12);
+}
+
+static bool mean(const struct pass_draw *draw, double *out, void *ctx)
+{
+	const double *values = ctx;
+	double sum = 0, count = 0;
+	for (size_t i = 0; i < draw->count; i++) {
+		sum += draw->times[i] * values[i];
+		count += draw->times[i];
+	}
+	*out = sum / count;
+	return true;
+}
+
+/* 1, 2, 3: the mean is 2, its standard error 1 / sqrt(3), t(2) at 97.5 % 4.30265.
+ * Of one pass nothing can be said. */
+static void three_passes_by_student(void)
+{
+	double values[] = {1, 2, 3};
+	struct interval interval;
+	struct interval_spec spec = {mean, values, 1, 3, 0.95, 1, "three"};
+	CHECK(interval_of_passes(&spec, &interval));
+	CHECK_NEAR(interval.value, 2, 1e-12);
+	CHECK_NEAR(interval.high - 2, 4.30265 / sqrt(3), 1e-5);
+	CHECK_NEAR(2 - interval.low, 4.30265 / sqrt(3), 1e-5);
+	spec.pass_count = 1;
+	CHECK(interval_of_passes(&spec, &interval));
+	CHECK(isnan(interval.low) && isnan(interval.high));
+}
+
+/* The bootstrap of 12 passes is about as wide as t(11), and the same each time. */
+static void twelve_passes_by_bootstrap(void)
+{
+	double values[12], sum = 0, square = 0;
+	struct rng rng = rng_named(5, "twelve");
+	for (size_t i = 0; i < 12; i++) {
+		values[i] = 100 + rng_normal(&rng);
+		sum += values[i];
+		square += values[i] * values[i];
+	}
+	double error = sqrt((square - sum * sum / 12) / 11 / 12);
+	struct interval first, again;
+	const struct interval_spec spec = {mean, values, 1, 12, 0.95, 7, "twelve"};
+	CHECK(interval_of_passes(&spec, &first));
+	CHECK(interval_of_passes(&spec, &again));
+	CHECK_NEAR((first.high - first.low) / 2, 2.201 * error, 0.2);
+	CHECK(first.low >= again.low && first.low <= again.low && first.high <= again.high);
+}
+
+static const struct test tests[] = {
+	TEST(line_through_points),
+	TEST(bounds_are_kept),
+	TEST(outliers_pull_little),
+	TEST(one_two_three_segments),
+	TEST(too_little_for_a_line),
+	TEST(equal_times_are_flat),
+	TEST(change_points),
+	TEST(rooflines),
+	TEST(trains_of_messages),
+	TEST(three_passes_by_student),
+	TEST(twelve_passes_by_bootstrap),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
