@@ -7,8 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/base/vec.h"
-#include "sim/calls/functions.h"
+#include "sim/calls/replay_parts.h"
 #include "sim/host/cpu.h"
 
 static const char *const host_choices[] = {"driver", "recorded", NULL};
@@ -31,13 +30,9 @@ static const struct param_row calls_rows[] = {
 };
 const struct param_table calls_table = PARAM_TABLE("calls", struct calls_params, calls_rows);
 
-/* Shorter gaps are no waits for other threads. */
-static const double HANDOVER_S = 50e-6;
-/* Part of a gap that another thread's calls fill when it is a wait for it. */
-static const double HANDOVER_PART = 0.5;
 /* A synchronisation that took longer than that has waited for something. */
 static const double WAITED_S = 20e-6;
-enum { SIGNALS_MAX = 60000, HANDLES_MAX = 60000 };
+enum { HANDLES_MAX = 60000 };
 /* Handles that no recorder hands out: an event that nobody records, one that
  * nobody waits for, a stream of calls without a known one. */
 enum { NEVER_RECORDED = -2, NEVER_AWAITED = -3, STREAM_UNKNOWN = -1 };
@@ -114,142 +109,6 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 			return true;
 	diag_error(diag, origin, "step %u of the recording holds no call", (unsigned)mark->step);
 	return false;
-}
-
-/* ---- what waits for what ---- */
-
-struct replay_call {
-	const struct recorded_call *call;
-	struct function_use use;
-	uint32_t signal; /* posted after it, plus 1; 0: none */
-	uint32_t await;  /* waited for before it, plus 1 */
-	double think_s;  /* before it, after the wait */
-	size_t polls;    /* so many queries from here on are one poll; 0: a call */
-	bool mid_poll;   /* of a poll, but not its last query */
-	double poll_sleep_s;
-};
-
-struct replay_thread {
-	struct replay_call *calls; /* and one beyond: the end of the step */
-	size_t count;
-	uint32_t recorded;
-};
-
-struct function_median {
-	const char *function;
-	const struct replay_thread *thread;
-	double time_s;
-};
-
-struct replay {
-	struct arena *arena;
-	const struct calls_params *params;
-	const struct replay_step *step;
-	const struct recorded_calls *recorded;
-	double host_ratio; /* work at the reference clock of a recorded second */
-	struct replay_thread *threads;
-	size_t thread_count;
-	uint32_t signal_count;
-	VEC(int64_t) streams;
-	VEC(int64_t) events;
-	VEC(struct function_median) medians;
-};
-
-/* The first call that ends after t. */
-static size_t first_after(const struct replay_thread *thread, double t_s)
-{
-	size_t low = 0, high = thread->count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (thread->calls[middle].call->end_s > t_s)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-/* The last call of another thread that ends in the gap, if that thread's calls
- * fill enough of it. */
-static struct replay_call *handed_over(struct replay *r, const struct replay_thread *self,
-				       double from_s, double to_s)
-{
-	struct replay_call *best = NULL;
-	double best_s = HANDOVER_PART * (to_s - from_s);
-	for (size_t i = 0; i < r->thread_count; i++) {
-		struct replay_thread *thread = &r->threads[i];
-		size_t first = first_after(thread, from_s), end = first_after(thread, to_s);
-		if (thread == self || first == end)
-			continue;
-		while (end > first && thread->calls[end - 1].mid_poll)
-			end--;
-		if (first == end)
-			continue;
-		double begin_s = fmax(from_s, thread->calls[first].call->start_s);
-		double filled_s = thread->calls[end - 1].call->end_s - begin_s;
-		if (filled_s >= best_s) {
-			best_s = filled_s;
-			best = &thread->calls[end - 1];
-		}
-	}
-	return best;
-}
-
-static void fill_gap(struct replay *r, const struct replay_thread *self, struct replay_call *next,
-		     double from_s, double to_s)
-{
-	struct replay_call *other = NULL;
-	next->think_s = fmax(0, to_s - from_s);
-	if (to_s - from_s >= HANDOVER_S)
-		other = handed_over(r, self, from_s, to_s);
-	if (!other || (!other->signal && r->signal_count == SIGNALS_MAX))
-		return;
-	if (!other->signal)
-		other->signal = ++r->signal_count;
-	next->await = other->signal;
-	next->think_s = to_s - other->call->end_s;
-}
-
-/* Queries of one thing in a row, the last of which found it ready. */
-static void find_poll(struct replay_thread *thread, size_t at)
-{
-	struct replay_call *first = &thread->calls[at];
-	enum call_kind kind = first->use.kind;
-	size_t count = 1;
-	bool waiting = kind == CALL_EVENT_QUERY || kind == CALL_STREAM_QUERY;
-	while (waiting && first[count - 1].call->ready != READY_YES && at + count < thread->count &&
-	       first[count].use.kind == kind && first[count].call->event == first->call->event &&
-	       first[count].call->stream == first->call->stream)
-		count++;
-	if (!waiting || count < 2 || first[count - 1].call->ready == READY_NO)
-		return;
-	first->polls = count;
-	for (size_t i = 1; i < count; i++) {
-		first->poll_sleep_s += first[i].call->start_s - first[i - 1].call->end_s;
-		first[i - 1].mid_poll = true;
-	}
-	first->poll_sleep_s /= (double)(count - 1);
-}
-
-static void find_polls(struct replay_thread *thread)
-{
-	for (size_t i = 0; i < thread->count; i++) {
-		find_poll(thread, i);
-		i += thread->calls[i].polls ? thread->calls[i].polls - 1 : 0;
-	}
-}
-
-static void find_gaps(struct replay *r, struct replay_thread *thread, bool ends_step)
-{
-	double from_s = r->step->start_s;
-	for (size_t i = 0; i < thread->count; i++) {
-		struct replay_call *call = &thread->calls[i];
-		fill_gap(r, thread, call, from_s, call->call->start_s);
-		i += call->polls ? call->polls - 1 : 0;
-		from_s = thread->calls[i].call->end_s;
-	}
-	if (ends_step)
-		fill_gap(r, thread, &thread->calls[thread->count], from_s, r->step->end_s);
 }
 
 /* ---- items ---- */
@@ -376,36 +235,53 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 	return cuda;
 }
 
+struct items {
+	VEC(struct item) list;
+};
+
+static struct item *add_item(struct replay *r, struct items *items, enum item_kind kind)
+{
+	struct item *item = VEC_PUSH(r->arena, &items->list);
+	item->kind = kind;
+	return item;
+}
+
+static void add_wait(struct replay *r, struct items *items, uint32_t await)
+{
+	if (!await)
+		return;
+	struct item *item = add_item(r, items, ITEM_AWAIT);
+	item->signal = (uint16_t)(await - 1);
+	item->count = 1;
+}
+
+static void add_call(struct replay *r, struct items *items, const struct replay_thread *thread,
+		     const struct replay_call *call)
+{
+	struct item *item = add_item(r, items, call->role == ROLE_POLL ? ITEM_POLL : ITEM_CALL);
+	item->work_s = call->sleep_s;
+	item->call = cuda_call_of(r, thread, call);
+	if (call->signal)
+		add_item(r, items, ITEM_POST)->signal = (uint16_t)(call->signal - 1);
+}
+
 static void thread_items(struct replay *r, const struct replay_thread *thread,
 			 struct call_thread *program)
 {
-	VEC(struct item) items = {0};
+	struct items items = {0};
 	for (size_t i = 0; i <= thread->count; i++) {
 		const struct replay_call *call = &thread->calls[i];
-		if (call->await)
-			*VEC_PUSH(r->arena, &items) =
-				(struct item){.kind = ITEM_AWAIT,
-					      .signal = (uint16_t)(call->await - 1),
-					      .count = 1};
+		add_wait(r, &items, call->awaits[0]);
 		if (call->think_s > 0)
-			*VEC_PUSH(r->arena, &items) = (struct item){
-				.kind = ITEM_THINK,
-				.work_s = call->think_s * r->params->think_ratio * r->host_ratio};
-		if (i == thread->count)
-			break;
-		struct item *item = VEC_PUSH(r->arena, &items);
-		item->kind = call->polls ? ITEM_POLL : ITEM_CALL;
-		item->work_s = call->poll_sleep_s;
-		item->call = cuda_call_of(r, thread, call);
-		i += call->polls ? call->polls - 1 : 0;
-		if (thread->calls[i].signal)
-			*VEC_PUSH(r->arena, &items) =
-				(struct item){.kind = ITEM_POST,
-					      .signal = (uint16_t)(thread->calls[i].signal - 1)};
+			add_item(r, &items, ITEM_THINK)->work_s =
+				call->think_s * r->params->think_ratio * r->host_ratio;
+		add_wait(r, &items, call->awaits[1]);
+		if (i < thread->count && call->role != ROLE_ASKED)
+			add_call(r, &items, thread, call);
 	}
 	*program = (struct call_thread){
-		arena_printf(r->arena, "thread %u", (unsigned)thread->recorded), items.items,
-		items.count};
+		arena_printf(r->arena, "thread %u", (unsigned)thread->recorded), items.list.items,
+		items.list.count};
 }
 
 /* ---- the program ---- */
@@ -448,10 +324,7 @@ struct call_stream *replay_program(struct arena *arena, const struct recorded_ca
 			   .recorded = recorded,
 			   .host_ratio = clock_Hz / REFERENCE_CLOCK_HZ};
 	gather(&r);
-	for (size_t i = 0; i < r.thread_count; i++)
-		find_polls(&r.threads[i]);
-	for (size_t i = 0; i < r.thread_count; i++)
-		find_gaps(&r, &r.threads[i], i == 0);
+	replay_find_waits(&r);
 	struct call_thread *threads = ARENA_ARRAY(arena, r.thread_count, struct call_thread);
 	for (size_t i = 0; i < r.thread_count; i++)
 		thread_items(&r, &r.threads[i], &threads[i]);

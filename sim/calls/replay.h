@@ -10,10 +10,7 @@
  *
  * Threads that wait for one another make no CUDA calls while they do (PyTorch's
  * main thread during backward, say), so a recording shows a gap like any other.
- * It is taken for a wait where another thread's calls fill at least half of it:
- * then the thread goes on as long after the last of them as it did. Queries of
- * the same event or stream in a row, the last of which found it ready, are a
- * thread that polls: it polls until it is ready here, too.
+ * waits.c finds out who waits for whom, and who polls.
  */
 #ifndef FARWIRE_CALLS_REPLAY_H
 #define FARWIRE_CALLS_REPLAY_H

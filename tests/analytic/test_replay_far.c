@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The use of a recording: a program that was recorded beside its GPU is played far
+ * from it. A modelled program is recorded beside the GPU and the recording forwarded;
+ * the same program, forwarded itself, must take as long. So a replay has found
+ * out from times alone who waits for whom. Runs from the root. */
+#include "tests/case_points.h"
+
+#define world_run small_world_run /* the scenario's has that name, too */
+#include "tests/recording.h"
+
+static const struct settings beside = {
+	{"case.topology=t320-same-esxi", "case.server=server", TUNED}};
+static const struct settings lan = {{"case.topology=t320-same-lan", "case.server=server", TUNED}};
+
+/* Records the case's program beside its GPU. */
+static void record(struct arena *arena, const char *const *program, const char *path)
+{
+	const struct scenario *scenario = scenario_of(arena, &beside, program);
+	if (!scenario)
+		return;
+	const struct client_entry *entry = &scenario->clients[0];
+	const struct topology *topology = &scenario->topology;
+	memset(&w, 0, sizeof w);
+	world_presets(&w);
+	w.gpu_params = topology->gpus[entry->gpu].params;
+	w.host_params = topology->hosts[topology->gpus[entry->gpu].host].params;
+	w.driver_params = scenario->driver;
+	w.dma_params = scenario->dma;
+	world_build(&w);
+	play(framework_at((size_t)entry->stack->framework)
+		     ->program(arena, entry->network, (size_t)entry->batch_count, entry->stack,
+			       &w.gpu_params, entry->efficiency),
+	     9, true);
+	recording_write(arena, path);
+	world_release(&w);
+}
+
+static void far(const char *const *program, const char *runtime, double tolerance)
+{
+	struct arena *arena = arena_new();
+	char path[64];
+	snprintf(path, sizeof path, "/tmp/farwire-test-far.%ld", (long)getpid());
+	record(arena, program, path);
+	const char *const itself[] = {
+		program[0], program[1], program[2], runtime, "case.program=client", NULL};
+	const char *const replayed[] = {arena_printf(arena, "case.calls=%s", path), runtime,
+					"case.program=client", NULL};
+	double itself_s = step_of(&lan, itself), replayed_s = step_of(&lan, replayed);
+	if (!CHECK_NEAR(replayed_s, itself_s, tolerance))
+		printf("  %s, %s, %s\n", program[0], program[2], runtime);
+	unlink(path);
+	arena_free(arena);
+}
+
+static const char *const pytorch[] = {"case.stack=pytorch", "case.batch=1",
+				      "stack.real_input=false", NULL};
+static const char *const pytorch_input[] = {"case.stack=pytorch", "case.batch=1",
+					    "stack.real_input=true", NULL};
+static const char *const tensorflow[] = {"case.stack=tf-1.12", "case.batch=8",
+					 "stack.real_input=false", NULL};
+static const char *const tensorflow_input[] = {"case.stack=tf-1.12", "case.batch=8",
+					       "stack.real_input=true", NULL};
+
+static void pytorch_far(void)
+{
+	far(pytorch, "case.runtime=synchronous", 0.01);
+	far(pytorch, "case.runtime=asynchronous", 0.01);
+	far(pytorch_input, "case.runtime=asynchronous", 0.01);
+}
+
+static void tensorflow_far(void)
+{
+	far(tensorflow, "case.runtime=batched", 0.01);
+	far(tensorflow, "case.runtime=flexdirect-1.11", 0.01);
+	far(tensorflow_input, "case.runtime=synchronous", 0.01);
+}
+
+static const struct test tests[] = {TEST(pytorch_far), TEST(tensorflow_far)};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
