@@ -133,8 +133,8 @@ run: $(BUILD)/farwire
 	@$(BUILD)/farwire report $(DATASETS) $(WHAT_IFS) -o $(BUILD)/report.html \
 		--title 'What wires between GPUs and their work cost: measured, and never measured'; code=$$?; \
 	test $$code = 0 || test $$code = 3 || exit $$code; \
-	echo 'The report: $(BUILD)/report.html'; \
-	exit $$code # 3: a stated bound is broken, which the report shows, too
+	test $$code = 0 || echo 'Some stated bounds are broken, which the report shows (docs/ACCURACY.md says why).'; \
+	echo 'The report: $(BUILD)/report.html'
 
 .PHONY: test
 test: test-programs $(PROBES)
