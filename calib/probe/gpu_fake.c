@@ -317,6 +317,8 @@ static void fake_describe(struct gpu *gpu, struct gpu_facts *facts)
 		.memory_B = fake->planted.memory_B,
 		.l2_B = fake->planted.l2_B,
 		.gpus_count = fake->planted.gpus_count,
+		.pcie_generation = fake->planted.pcie_generation_count,
+		.pcie_width = fake->planted.pcie_width_count,
 	};
 	if (fake->real)
 		snprintf(facts->name, sizeof(facts->name), "Spinning CPU");
