@@ -171,12 +171,13 @@ install: $(BUILD)/farwire $(filter %/farwire-probe,$(PROBES))
 	find $(DATA) -name '*.cfg' -o -name '*.tsv' -o -name '*.md' | while read -r file; do \
 		install -D -m 644 "$$file" "$(SHARE)/farwire/$$file" || exit 1; done
 	install -D -m 644 docs/man/farwire.1 $(SHARE)/man/man1/farwire.1
+	install -D -m 644 docs/man/farwire-probe.1 $(SHARE)/man/man1/farwire-probe.1
 	install -D -m 644 tools/completion/farwire.bash $(SHARE)/bash-completion/completions/farwire
 
 .PHONY: uninstall
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/farwire $(DESTDIR)$(PREFIX)/bin/farwire-probe \
-		$(SHARE)/man/man1/farwire.1
+		$(SHARE)/man/man1/farwire.1 $(SHARE)/man/man1/farwire-probe.1
 	rm -f $(SHARE)/bash-completion/completions/farwire
 	rm -rf $(SHARE)/farwire
 
