@@ -23,7 +23,8 @@ enum category {
 	CATEGORY_KERNEL,
 	CATEGORY_COPY,
 	CATEGORY_MEMSET,
-	CATEGORY_SYNC,
+	CATEGORY_SYNC,  /* a call waited for an event or a stream */
+	CATEGORY_EVENT, /* a call recorded an event */
 	CATEGORY_OTHER,
 };
 
@@ -115,6 +116,7 @@ static enum category category_of(const char *text)
 		{"Kernel", CATEGORY_KERNEL},     {"gpu_memcpy", CATEGORY_COPY},
 		{"Memcpy", CATEGORY_COPY},       {"gpu_memset", CATEGORY_MEMSET},
 		{"Memset", CATEGORY_MEMSET},     {"cuda_sync", CATEGORY_SYNC},
+		{"cuda_event", CATEGORY_EVENT},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		if (strcmp(rows[i].name, text) == 0)
@@ -416,12 +418,17 @@ static void join_work(struct kineto *k, const struct kineto_work *work, int64_t 
 {
 	struct kineto_call *at = call_of(k, work->correlation);
 	if (!at) {
-		k->counts.orphans += work->category != CATEGORY_SYNC;
+		k->counts.orphans +=
+			work->category != CATEGORY_SYNC && work->category != CATEGORY_EVENT;
 		return;
 	}
 	struct recorded_call *call = &at->call;
 	if (work->stream >= 0)
 		call->stream = work->stream;
+	if (work->category == CATEGORY_EVENT) {
+		call->event = work->correlation; /* events go by the call that recorded them */
+		return;
+	}
 	if (work->category == CATEGORY_SYNC) {
 		struct kineto_call *record = call_of(k, work->awaited);
 		if (record) {

@@ -4,8 +4,8 @@
  * prof.export_chrome_trace writes one object whose `traceEvents` holds every
  * event of the host and the GPU, in no order. Of them count the CUDA calls
  * (cat cuda_runtime and cuda_driver), what the GPU did (kernel, gpu_memcpy,
- * gpu_memset), joined by args.correlation, what waited for which event
- * (cuda_sync, where the profiler was asked for it), and ProfilerStep#N, the
+ * gpu_memset), joined by args.correlation, what recorded and waited for which event
+ * (cuda_event and cuda_sync, where the profiler was asked for them), and ProfilerStep#N, the
  * marks of the steps. The file is read event by event; only the calls are kept.
  */
 #ifndef FARWIRE_CALLS_KINETO_H

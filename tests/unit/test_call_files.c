@@ -163,6 +163,36 @@ static void bad_files(void)
 	refuses(HEAD "{\"step\":1}\n" END, "a step without t_s");
 }
 
+/* Cut anywhere, or with any byte changed: an error or another recording, no more. */
+static void torn_files(void)
+{
+	static const char whole[] =
+		HEAD "{\"step\":1,\"t_s\":0.5,\"thread\":1}\n" CALL
+		     "{\"call\":\"cudaMemcpy\",\"start_s\":1.5e0,\"end_s\":2,\"copy\":\"h2d\","
+		     "\"size_B\":8,\"memory\":\"pinned\",\"ready\":true,\"label\":\"\\u00e9\"}\n"
+		     "{\"end\":true,\"lines\":3}\n";
+	char text[sizeof whole];
+	uint32_t random = 1;
+	begin();
+	CHECK(read_text(whole) != NULL);
+	for (size_t length = 0; length < sizeof whole - 2;
+	     length++) { /* without its newline: whole */
+		memcpy(text, whole, length);
+		text[length] = '\0';
+		if (!CHECK(read_text(text) == NULL))
+			printf("  cut after %zu bytes\n", length);
+	}
+	for (size_t i = 0; i < 4 * sizeof whole; i++) {
+		memcpy(text, whole, sizeof whole);
+		random = random * 1664525 + 1013904223;
+		text[i % (sizeof whole - 1)] = (char)(1 + (random >> 16) % 255);
+		size_t errors = diag_count(diag);
+		const struct recorded_calls *recorded = read_text(text);
+		CHECK(recorded ? recorded->call_count > 0 : diag_count(diag) == errors + 1);
+	}
+	arena_free(arena);
+}
+
 /* Sorted by thread and time; inner calls give their kernel to the outer one. */
 static void settles(void)
 {
@@ -241,49 +271,40 @@ static const struct recorded_calls *read_kineto(const char *text)
 	",\"ts\":17140612345678" ts ",\"dur\":" dur ",\"args\":{" args "}}"
 
 /* Times are of the year 2024 in microseconds, of which a double keeps quarters. */
+static const char *const trace_events[] = {
+	"{\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"labels\":{}}}",
+	EVENT("kernel", "gemm", "40.125", "30.5", "7",
+	      "\"correlation\":5,\"stream\":7,\"device\":0,\"grid\":[1,2,3]"),
+	EVENT("cuda_runtime", "cudaLaunchKernel", "20.001", "4.250", "11",
+	      "\"cbid\":211,\"correlation\":5"),
+	EVENT("cuda_driver", "cuLaunchKernel", "21.001", "2", "11", "\"correlation\":6"),
+	EVENT("cuda_runtime", "cudaMemcpyAsync", "30", "5", "\"loader\"", "\"correlation\":8"),
+	EVENT("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", "60", "9", "7",
+	      "\"correlation\":8,\"stream\":20,\"device\":1,\"bytes\":4096"),
+	EVENT("cuda_runtime", "cudaEventRecord", "32", "1", "11", "\"correlation\":9"),
+	EVENT("cuda_runtime", "cudaStreamWaitEvent", "34", "1", "11", "\"correlation\":10"),
+	EVENT("cuda_sync", "Stream Wait Event", "34", "1", "20",
+	      "\"correlation\":10,\"stream\":20,\"wait_on_stream\":7,"
+	      "\"wait_on_cuda_event_record_corr_id\":9"),
+	EVENT("cuda_runtime", "cudaEventRecord", "36", "1", "11", "\"correlation\":12"),
+	EVENT("cuda_event", "Event Record", "37", "1", "7", "\"correlation\":12,\"stream\":7"),
+	EVENT("cpu_op", "aten::mm", "10", "50", "11", "\"correlation\":5"),
+	EVENT("user_annotation", "ProfilerStep#3", "10", "80", "11", ""),
+	EVENT("gpu_user_annotation", "ProfilerStep#3", "40", "50", "7", ""),
+	EVENT("kernel", "orphan", "80", "1", "7", "\"correlation\":99"),
+};
+
 static void joins_kineto(void)
 {
 	begin();
-	const struct recorded_calls
-		*
-			recorded =
-				read_kineto("{\"deviceProperties\":[{\"id\":0,\"name\":\"GPU "
-					    "0\",\"x\":[1]},{\"name\":\"GPU 1\"}],"
-					    "\"traceEvents\":[{\"ph\":\"M\",\"name\":\"process_"
-					    "name\",\"args\":"
-					    "{\"labels\":{}}}," EVENT(
-						    "kernel", "gemm", "40.125", "30.5", "7",
-						    "\"correlation\":5,\"stream\":7,\"device\":0,"
-						    "\"grid\":[1,2,"
-						    "3]") "," EVENT("cuda_runtime",
-								    "cudaLaunchKernel", "20.001",
-								    "4.250", "11",
-								    "\"cbid\":211,\"correlation\":"
-								    "5") "," EVENT("cuda_driver",
-										   "cuLaunchKernel",
-										   "21.001", "2",
-										   "11",
-										   "\"correlation\""
-										   ":6") "," EVENT("cuda_runtime", "cudaMemcpyAsync", "30", "5", "\"loader\"", "\"correlation\":8") "," EVENT("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", "60", "9", "7", "\"correlation\":8,\"stream\":20,\"device\":1,\"bytes\":4096") "," EVENT("cuda_runtime", "cudaEventRecord",
-																																									 "32", "1", "11", "\"correlation\":9") "," EVENT("cuda_runtime", "cudaStreamWaitEvent", "34",
-																																															 "1",
-																																															 "11",
-																																															 "\"correlation\":10") "," EVENT("cuda_sync", "Stream Wait Event",
-																																																			 "34",
-																																																			 "1",
-																																																			 "20",
-																																																			 "\"correlation\":10,\"stream\":20,\"wait_on_stream\":7,"
-																																																			 "\"wait_on_cuda_event_record_corr_id\":9") "," EVENT("cpu_op",
-																																																									      "aten::mm", "10", "50", "11", "\"correlation\":5") "," EVENT("user_annotation",
-																																																																	   "ProfilerStep#3",
-																																																																	   "10",
-																																																																	   "80",
-																																																																	   "11",
-																																																																	   "") "," EVENT("gpu_user_annotation",
-																																																																			 "ProfilerStep#3", "40", "50", "7", "") "," EVENT("kernel", "orphan", "80", "1", "7", "\"correlation\":99") "]}");
+	const char *text = "{\"deviceProperties\":[{\"id\":0,\"name\":\"GPU 0\",\"x\":[1]},"
+			   "{\"name\":\"GPU 1\"}],\"traceEvents\":[";
+	for (size_t i = 0; i < sizeof trace_events / sizeof trace_events[0]; i++)
+		text = arena_printf(arena, "%s%s%s", text, i ? "," : "", trace_events[i]);
+	const struct recorded_calls *recorded = read_kineto(arena_printf(arena, "%s]}", text));
 	diag_print(diag, stdout);
-	CHECK(recorded && recorded->call_count == 4 && recorded->thread_count == 2);
-	if (recorded && recorded->call_count == 4) {
+	CHECK(recorded && recorded->call_count == 5 && recorded->thread_count == 2);
+	if (recorded && recorded->call_count == 5) {
 		const struct recorded_call *calls = recorded->calls; /* time zero: 10 */
 		CHECK_NEAR(calls[0].start_s, 10.001e-6, 1e-9);
 		CHECK_NEAR(calls[0].end_s, 14.251e-6, 1e-9);
@@ -292,9 +313,10 @@ static void joins_kineto(void)
 		CHECK_TEXT(calls[0].label, "gemm");
 		CHECK(calls[1].event == 9 && calls[1].stream == 7);
 		CHECK(calls[2].event == 9 && calls[2].stream == 20);
-		CHECK(calls[3].thread == 1 && calls[3].copy == COPY_H2D);
-		CHECK(calls[3].memory == MEMORY_PAGEABLE && calls[3].stream > 20);
-		CHECK_NEAR(calls[3].size_B, 4096, 0);
+		CHECK(calls[3].event == 12 && calls[3].stream == 7);
+		CHECK(calls[4].thread == 1 && calls[4].copy == COPY_H2D);
+		CHECK(calls[4].memory == MEMORY_PAGEABLE && calls[4].stream > 20);
+		CHECK_NEAR(calls[4].size_B, 4096, 0);
 		CHECK(recorded->mark_count == 2 && recorded->marks[0].step == 3);
 		CHECK_NEAR(recorded->marks[1].t_s, 80e-6, 1e-9);
 		CHECK_TEXT(recorded->gpu, "GPU 0");
@@ -328,9 +350,9 @@ static void bad_traces(void)
 	refuses_kineto("{\"traceEvents\":[]} {}", "is no trace");
 }
 
-static const struct test tests[] = {TEST(tokens),    TEST(texts_and_lines), TEST(bad_files),
-				    TEST(settles),   TEST(functions),       TEST(joins_kineto),
-				    TEST(bad_traces)};
+static const struct test tests[] = {TEST(tokens),       TEST(texts_and_lines), TEST(bad_files),
+				    TEST(torn_files),   TEST(settles),         TEST(functions),
+				    TEST(joins_kineto), TEST(bad_traces)};
 
 int main(void)
 {
