@@ -99,19 +99,6 @@ static const struct calibration_series *products(struct calibrating *c, const ch
 	return series;
 }
 
-/* The numbers that networks' kernels take until somebody fits them one by one. */
-static void for_networks(struct calibrating *c, const char *key, enum quantity quantity,
-			 struct interval value, const char *note)
-{
-	const char *const *names;
-	size_t count = data_names(c->arena, c->data_root, "models/networks", &names);
-	for (size_t i = 0; i < count; i++)
-		calibrating_found(c,
-				  arena_printf(c->arena, "efficiency.%s.%s.%s", c->result->gpu,
-					       names[i], key),
-				  quantity, value, "%s", note);
-}
-
 static void single_precision(struct calibrating *c, const struct calibration_series *series,
 			     const struct interval roofline[2])
 {
@@ -124,13 +111,12 @@ static void single_precision(struct calibrating *c, const struct calibration_ser
 				  "what very large products reach (the published peak is not "
 				  "known here); %s",
 				  quality);
-	for_networks(c, "peak", QUANTITY_RATIO, ratio,
-		     arena_printf(c->arena,
-				  "of matrix products (%.4g Tflop/s), for networks that "
-				  "nobody fitted; %s",
-				  1e-12 * roofline[0].value, quality));
-	for_networks(c, "half_work", QUANTITY_FLOP, roofline[1],
-		     arena_printf(c->arena, "of matrix products; %s", quality));
+	/* for all networks: kernels of one that somebody fitted have a profile of theirs */
+	calibrating_found(c, arena_printf(c->arena, "efficiency.%s.*.peak", c->result->gpu),
+			  QUANTITY_RATIO, ratio, "of matrix products: %.4g Tflop/s; %s",
+			  1e-12 * roofline[0].value, quality);
+	calibrating_found(c, arena_printf(c->arena, "efficiency.%s.*.half_work", c->result->gpu),
+			  QUANTITY_FLOP, roofline[1], "of matrix products; %s", quality);
 }
 
 static void arithmetic(struct calibrating *c, double floor_s)
