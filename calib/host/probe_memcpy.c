@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies in memory, of one thread and of two at once: each copies size_B between
+ * two blocks of its own. A round is as many copies as take some 200 us. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "calib/host/probes.h"
+#include "calib/host/stop.h"
+#include "calib/host/team.h"
+
+#define THREADS_MOST 2
+#define LEAST_B      1024.0
+#define QUICK_MOST_B ((double)(64 << 20))
+#define FULL_MOST_B  ((double)(256 << 20))
+#define ROUND_B      ((size_t)2 << 20)
+
+struct copying {
+	size_t size_B, repeats;
+	unsigned char *from[THREADS_MOST], *to[THREADS_MOST];
+	struct team *team;
+};
+
+static void add(const struct host_probe *probe, const struct host_bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	bool full = bench->full;
+	struct host_sizes sizes = host_sizes(LEAST_B, full ? FULL_MOST_B : QUICK_MOST_B,
+					     full ? 2 : 4, full ? 8 : 4, random);
+	size_t most = bench->core_count < THREADS_MOST ? bench->core_count : THREADS_MOST;
+	for (size_t threads = 1; threads <= most; threads++)
+		for (size_t i = 0; i < sizes.count; i++) {
+			struct plan_point point = host_point(probe);
+			plan_point_at(&point, "size_B", sizes.size_B[i]);
+			plan_point_at(&point, "threads", (double)threads);
+			point.held_out = sizes.held_out[i];
+			plan_add(plan, &point);
+		}
+}
+
+/* A call that the compiler cannot see through, so that no copy is left out. */
+static int copy(void *context, size_t member)
+{
+	const struct copying *copying = context;
+	void *(*volatile do_copy)(void *, const void *, size_t) = memcpy;
+	for (size_t i = 0; i < copying->repeats; i++)
+		do_copy(copying->to[member], copying->from[member], copying->size_B);
+	return HOST_OK;
+}
+
+static int begin(struct host_bench *bench, const struct plan_point *point)
+{
+	struct copying *copying = bench->own = calloc(1, sizeof(*copying));
+	size_t threads = (size_t)plan_point_number(point, "threads", 1);
+	if (!copying)
+		return host_fail(bench, HOST_FAILED, "out of memory");
+	copying->size_B = (size_t)plan_point_number(point, "size_B", LEAST_B);
+	copying->repeats = copying->size_B < ROUND_B ? ROUND_B / copying->size_B : 1;
+	for (size_t i = 0; i < threads; i++) {
+		copying->from[i] = malloc(copying->size_B);
+		copying->to[i] = malloc(copying->size_B);
+		if (!copying->from[i] || !copying->to[i])
+			return host_fail(bench, HOST_WAIVED, "not enough memory");
+		memset(copying->from[i], 1, copying->size_B);
+		memset(copying->to[i], 2, copying->size_B);
+	}
+	copying->team = team_new(threads, copy, copying);
+	return copying->team ? HOST_OK : host_fail(bench, HOST_FAILED, "no threads");
+}
+
+static int sample(struct host_bench *bench, const struct plan_point *point, double *value)
+{
+	(void)point;
+	struct copying *copying = bench->own;
+	double span_s = 0;
+	if (stop_asked())
+		return HOST_STOPPED;
+	int code = team_round(copying->team, &span_s);
+	*value = span_s / (double)copying->repeats;
+	return code;
+}
+
+static void end(struct host_bench *bench)
+{
+	struct copying *copying = bench->own;
+	if (!copying)
+		return;
+	team_free(copying->team);
+	for (size_t i = 0; i < THREADS_MOST; i++) {
+		free(copying->from[i]);
+		free(copying->to[i]);
+	}
+	free(copying);
+	bench->own = NULL;
+}
+
+const struct host_probe host_probe_memcpy = {
+	.test = "memcpy",
+	.help = "copies in memory, of one thread and of two at once",
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+	.end = end,
+};

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operating system's noise, by selfish detour (Beckman et al.: The Influence
+ * of Operating Systems on the Performance of Collective Operations at Extreme
+ * Scale, 2006; Netgauge): a thread that does nothing but look at the clock sees
+ * a gap where something else had its core.
+ *
+ *   detour  the length of each gap over 1 us, in up to period_s of looking
+ *   lost    the part of period_s that such gaps took
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "calib/host/probes.h"
+#include "calib/host/stop.h"
+#include "calib/sample/sampler.h"
+
+#define DETOUR_S      1e-6
+#define QUICK_S       1.0
+#define FULL_S        10.0
+#define WINDOW_S      0.01
+#define WINDOWS_COUNT 60
+#define DETOURS_MOST  20000
+#define LOOKS_COUNT   100000 /* between two questions whether to stop */
+
+struct noise {
+	double left_s; /* of looking */
+};
+
+static void add(const struct host_probe *probe, const struct host_bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	struct plan_point point = host_point(probe), lost = point;
+	(void)random;
+	plan_point_is(&point, "what", "detour");
+	plan_point_at(&point, "period_s", bench->full ? FULL_S : QUICK_S);
+	point.most = DETOURS_MOST;
+	plan_add(plan, &point);
+	plan_point_is(&lost, "what", "lost");
+	plan_point_at(&lost, "period_s", WINDOW_S);
+	lost.unit = "1";
+	lost.most = WINDOWS_COUNT;
+	plan_add(plan, &lost);
+}
+
+static int begin(struct host_bench *bench, const struct plan_point *point)
+{
+	struct noise *noise = bench->own = calloc(1, sizeof(*noise));
+	if (!noise)
+		return host_fail(bench, HOST_FAILED, "out of memory");
+	noise->left_s = plan_point_number(point, "period_s", QUICK_S);
+	return HOST_OK;
+}
+
+/* The next gap within left_s, and that less what has passed; 0: there is none. */
+static double next_detour_s(double *left_s)
+{
+	double start_s = sock_now_s(), last_s = start_s;
+	for (size_t looks = 1;; looks++) {
+		double now_s = sock_now_s(), gap_s = now_s - last_s;
+		last_s = now_s;
+		bool over = now_s - start_s > *left_s;
+		if (gap_s <= DETOUR_S && !over && (looks % LOOKS_COUNT != 0 || !stop_asked()))
+			continue;
+		*left_s -= now_s - start_s;
+		return gap_s > DETOUR_S ? gap_s : 0;
+	}
+}
+
+static int sample(struct host_bench *bench, const struct plan_point *point, double *value)
+{
+	struct noise *noise = bench->own;
+	if (strcmp(plan_point_word(point, "what"), "detour") == 0) {
+		*value = noise->left_s > 0 ? next_detour_s(&noise->left_s) : 0;
+		if (stop_asked())
+			return HOST_STOPPED;
+		return *value > 0 ? HOST_OK : SAMPLER_NO_MORE;
+	}
+	double left_s = WINDOW_S, lost_s = 0;
+	while (left_s > 0 && !stop_asked())
+		lost_s += next_detour_s(&left_s);
+	*value = lost_s / (WINDOW_S - left_s);
+	return stop_asked() ? HOST_STOPPED : HOST_OK;
+}
+
+static void end(struct host_bench *bench)
+{
+	free(bench->own);
+	bench->own = NULL;
+}
+
+const struct host_probe host_probe_noise = {
+	.test = "noise",
+	.help = "what the operating system takes of a core, and for how long",
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+	.end = end,
+};

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TCP as LogGP sees it. A round is PRTT(n, d, s): n messages of s bytes, their
+ * starts d and a send apart, answered by one of s bytes (Hoefler, Lichei, Rehm:
+ * Low-Overhead LogGP Parameter Assessment, 2007; Netgauge). With overhead o, gaps
+ * of messages g and of bytes G, latency L:
+ *
+ *   PRTT(1, 0, s) = 2 (L + 2 o + (s - 1) G)
+ *   PRTT(n, 0, s) = PRTT(1, 0, s) + (n - 1) max(o, g + (s - 1) G)
+ *   PRTT(n, d, s) = PRTT(1, 0, s) + (n - 1) (o + d)       for a long enough d
+ *
+ *   roundtrip  the round itself
+ *   gap        (PRTT(n, 0, s) - PRTT(1, 0, s)) / (n - 1), of neighbours in time
+ *   overhead   the sender's time in a send, d apart: what the third line gives,
+ *              looked at where it is spent
+ *   receive    the receiver's time in a receive of what is there already
+ *   stream     s bytes on each of some connections at once, answered by a byte
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calib/host/probes.h"
+#include "calib/host/stop.h"
+#include "calib/host/team.h"
+#include "calib/sample/sampler.h"
+#include "calib/sample/stats.h"
+
+#define STREAMS_MOST 4
+#define ALONE_COUNT  15
+#define GAP_COUNT    16
+#define DELAY_S      1e-3
+#define THERE_S      1.0 /* the longest wait until a message is there */
+
+struct tcp {
+	struct host_bench *bench;
+	size_t count, size_B, stream_count;
+	double delay_s;
+	int fds[STREAMS_MOST];
+	size_t fd_count;
+	unsigned char *bytes; /* of the stream of each connection */
+	double alone_s;       /* PRTT(1, 0, s), next to it in time */
+	enum sock_code broken[STREAMS_MOST];
+	struct team *team;
+};
+
+/* ---- the plan ---- */
+
+struct shape {
+	const char *what, *nagle;
+	size_t count, streams;
+	double delay_s;
+	double interval_ratio;
+};
+
+static void add_size(const struct host_probe *probe, struct plan *plan, const struct shape *shape,
+		     double size_B, bool held_out)
+{
+	struct plan_point point = host_point(probe);
+	plan_point_is(&point, "what", shape->what);
+	plan_point_is(&point, "nagle", shape->nagle);
+	plan_point_at(&point, "size_B", size_B);
+	plan_point_at(&point, "n", (double)shape->count);
+	plan_point_at(&point, "delay_s", shape->delay_s);
+	plan_point_at(&point, "streams", (double)shape->streams);
+	point.interval_ratio = shape->interval_ratio;
+	point.held_out = held_out;
+	plan_add(plan, &point);
+}
+
+static void add_sizes(const struct host_probe *probe, struct plan *plan, const struct shape *shape,
+		      const struct host_sizes *sizes)
+{
+	for (size_t i = 0; i < sizes->count; i++)
+		add_size(probe, plan, shape, sizes->size_B[i], sizes->held_out[i]);
+}
+
+static void add(const struct host_probe *probe, const struct host_bench *bench, struct plan *plan,
+		struct plan_random *random)
+{
+	const double most_B = 4 << 20, ratio = SAMPLER_RATIO_LATENCY;
+	bool full = bench->full;
+	struct host_sizes sizes = host_sizes(1, most_B, full ? 2 : 4, full ? 12 : 6, random);
+	struct host_sizes some = host_sizes(1, 65536, full ? 4 : 16, full ? 4 : 2, random);
+	struct host_sizes few = host_sizes(1, 16384, full ? 16 : 128, 0, random);
+	struct host_sizes large = host_sizes(65536, most_B, full ? 2 : 4, full ? 6 : 3, random);
+	add_sizes(probe, plan, &(struct shape){"roundtrip", "off", 1, 1, 0, ratio}, &sizes);
+	add_sizes(probe, plan, &(struct shape){"roundtrip", "off", GAP_COUNT, 1, 0, ratio}, &few);
+	add_sizes(probe, plan, &(struct shape){"roundtrip", "off", GAP_COUNT, 1, DELAY_S, ratio},
+		  &few);
+	add_sizes(probe, plan, &(struct shape){"gap", "off", GAP_COUNT, 1, 0, ratio}, &some);
+	add_sizes(probe, plan, &(struct shape){"overhead", "off", GAP_COUNT, 1, DELAY_S, ratio},
+		  &some);
+	add_sizes(probe, plan, &(struct shape){"receive", "off", 1, 1, 0, ratio}, &some);
+	for (size_t streams = 1; streams <= STREAMS_MOST; streams *= 2)
+		add_sizes(probe, plan, &(struct shape){"stream", "off", 1, streams, 0, 0}, &large);
+	/* Two small writes before a read: the second waits for what acknowledges
+	 * the first, and that for a timer of the receiver. */
+	for (size_t count = 1; count <= 2; count++) {
+		add_size(probe, plan, &(struct shape){"roundtrip", "on", count, 1, 0, ratio}, 100,
+			 false);
+		add_size(probe, plan, &(struct shape){"roundtrip", "off", count, 1, 0, ratio}, 100,
+			 false);
+	}
+}
+
+/* ---- rounds ---- */
+
+static enum sock_code round_once(const struct tcp *tcp, size_t reply_B, double *span_s)
+{
+	enum sock_code code = SOCK_OK;
+	int fd = tcp->fds[0];
+	double start_s = sock_now_s();
+	for (size_t i = 0; i < tcp->count && code == SOCK_OK; i++) {
+		if (i > 0 && tcp->delay_s > 0)
+			host_spin_until(sock_now_s() + tcp->delay_s);
+		code = sock_send(fd, tcp->bytes, tcp->size_B, PEER_WAIT_S);
+	}
+	if (code == SOCK_OK)
+		code = sock_receive(fd, tcp->bytes, reply_B, PEER_WAIT_S);
+	*span_s = sock_now_s() - start_s;
+	return code;
+}
+
+static enum sock_code sends_once(const struct tcp *tcp, double *each_s)
+{
+	enum sock_code code = SOCK_OK;
+	double spent_s = 0;
+	for (size_t i = 0; i < tcp->count && code == SOCK_OK; i++) {
+		host_spin_until(sock_now_s() + tcp->delay_s);
+		double start_s = sock_now_s();
+		code = sock_send(tcp->fds[0], tcp->bytes, tcp->size_B, PEER_WAIT_S);
+		spent_s += sock_now_s() - start_s - tcp->bench->clock_cost_s;
+	}
+	if (code == SOCK_OK)
+		code = sock_receive(tcp->fds[0], tcp->bytes, 1, PEER_WAIT_S);
+	*each_s = spent_s / (double)tcp->count;
+	return code;
+}
+
+/* Asks with a byte for size_B, waits until they are there, takes them. */
+static enum sock_code receive_once(const struct tcp *tcp, double *time_s)
+{
+	int fd = tcp->fds[0];
+	enum sock_code code = sock_send(fd, tcp->bytes, 1, PEER_WAIT_S);
+	if (code != SOCK_OK)
+		return code;
+	double late_s = sock_now_s() + THERE_S;
+	for (;;) {
+		ssize_t there = recv(fd, tcp->bytes, tcp->size_B, MSG_PEEK | MSG_DONTWAIT);
+		if (there >= (ssize_t)tcp->size_B || sock_now_s() > late_s)
+			break;
+		if (stop_asked())
+			return SOCK_STOPPED;
+	}
+	double start_s = sock_now_s();
+	code = sock_receive(fd, tcp->bytes, tcp->size_B, PEER_WAIT_S);
+	*time_s = sock_now_s() - start_s - tcp->bench->clock_cost_s;
+	return code;
+}
+
+/* A member of a stream's team. */
+static int stream_one(void *context, size_t member)
+{
+	struct tcp *tcp = context;
+	unsigned char *bytes = tcp->bytes + member * tcp->size_B;
+	enum sock_code code = sock_send(tcp->fds[member], bytes, tcp->size_B, PEER_WAIT_S);
+	if (code == SOCK_OK)
+		code = sock_receive(tcp->fds[member], bytes, 1, PEER_WAIT_S);
+	return (int)code;
+}
+
+/* ---- a point ---- */
+
+static bool is(const struct plan_point *point, const char *what)
+{
+	return strcmp(plan_point_word(point, "what"), what) == 0;
+}
+
+static int connect_one(struct tcp *tcp, const struct peer_order *order)
+{
+	int fd = peer_open(&tcp->bench->peer, false, order, tcp->bench->why);
+	if (fd < 0)
+		return stop_asked() ? HOST_STOPPED : HOST_FAILED;
+	tcp->fds[tcp->fd_count++] = fd;
+	return HOST_OK;
+}
+
+/* PRTT(1, 0, s) on a connection of its own. */
+static int measure_alone(struct tcp *tcp)
+{
+	double spans_s[ALONE_COUNT];
+	const struct peer_order order = {.count = 1, .size_B = tcp->size_B, .reply_B = tcp->size_B};
+	struct tcp alone = *tcp;
+	alone.count = 1;
+	alone.fds[0] = peer_open(&tcp->bench->peer, false, &order, tcp->bench->why);
+	if (alone.fds[0] < 0)
+		return stop_asked() ? HOST_STOPPED : HOST_FAILED;
+	enum sock_code code = SOCK_OK;
+	for (size_t i = 0; i < 2 * ALONE_COUNT && code == SOCK_OK; i++)
+		code = round_once(&alone, tcp->size_B, &spans_s[i % ALONE_COUNT]);
+	close(alone.fds[0]);
+	if (code != SOCK_OK)
+		return host_code_of(tcp->bench, code);
+	stats_sort(spans_s, ALONE_COUNT);
+	tcp->alone_s = stats_median_sorted(spans_s, ALONE_COUNT);
+	return HOST_OK;
+}
+
+static struct peer_order order_of(const struct tcp *tcp, const struct plan_point *point)
+{
+	struct peer_order order = {.count = tcp->count,
+				   .size_B = tcp->size_B,
+				   .reply_B = tcp->size_B,
+				   .nagle = strcmp(plan_point_word(point, "nagle"), "on") == 0};
+	if (is(point, "receive"))
+		order.size_B = 1;
+	if (is(point, "stream") || is(point, "overhead"))
+		order.reply_B = 1;
+	return order;
+}
+
+static int begin(struct host_bench *bench, const struct plan_point *point)
+{
+	struct tcp *tcp = bench->own = calloc(1, sizeof(*tcp));
+	if (!tcp)
+		return host_fail(bench, HOST_FAILED, "out of memory");
+	tcp->bench = bench;
+	tcp->count = (size_t)plan_point_number(point, "n", 1);
+	tcp->size_B = (size_t)plan_point_number(point, "size_B", 1);
+	tcp->stream_count = (size_t)plan_point_number(point, "streams", 1);
+	tcp->delay_s = plan_point_number(point, "delay_s", 0);
+	tcp->bytes = malloc(tcp->stream_count * tcp->size_B);
+	if (!tcp->bytes)
+		return host_fail(bench, HOST_FAILED, "out of memory");
+	memset(tcp->bytes, 1, tcp->stream_count * tcp->size_B);
+	const struct peer_order order = order_of(tcp, point);
+	int code = HOST_OK;
+	if (tcp->stream_count == 1)
+		peer_keep_apart(&bench->peer);
+	for (size_t i = 0; i < tcp->stream_count && code == HOST_OK; i++)
+		code = connect_one(tcp, &order);
+	if (code == HOST_OK && is(point, "gap"))
+		code = measure_alone(tcp);
+	if (code == HOST_OK && is(point, "stream")) {
+		tcp->team = team_new(tcp->stream_count, stream_one, tcp);
+		if (!tcp->team)
+			return host_fail(bench, HOST_FAILED, "no threads");
+	}
+	return code;
+}
+
+static int sample(struct host_bench *bench, const struct plan_point *point, double *value)
+{
+	struct tcp *tcp = bench->own;
+	enum sock_code code;
+	if (is(point, "stream")) {
+		code = (enum sock_code)team_round(tcp->team, value);
+	} else if (is(point, "overhead")) {
+		code = sends_once(tcp, value);
+	} else if (is(point, "receive")) {
+		code = receive_once(tcp, value);
+	} else {
+		code = round_once(tcp, tcp->size_B, value);
+		if (is(point, "gap"))
+			*value = (*value - tcp->alone_s) / (double)(tcp->count - 1);
+	}
+	if (*value < 0) /* of differences, when something held the shorter one up */
+		*value = 0;
+	return host_code_of(bench, code);
+}
+
+static void end(struct host_bench *bench)
+{
+	struct tcp *tcp = bench->own;
+	if (!tcp)
+		return;
+	team_free(tcp->team);
+	peer_keep_no_more(&bench->peer);
+	for (size_t i = 0; i < tcp->fd_count; i++)
+		close(tcp->fds[i]);
+	free(tcp->bytes);
+	free(tcp);
+	bench->own = NULL;
+}
+
+const struct host_probe host_probe_tcp = {
+	.test = "tcp",
+	.help = "TCP: overhead, gap and latency apart, round trips, streams, Nagle",
+	.network = true,
+	.add = add,
+	.begin = begin,
+	.sample = sample,
+	.end = end,
+};

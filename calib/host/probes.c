@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calib/host/probes.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "calib/host/stop.h"
+
+const struct host_probe *const host_probes[] = {
+#define HOST_PROBE(name) &name,
+#include "calib/host/probes.def"
+#undef HOST_PROBE
+	NULL,
+};
+
+struct plan_point host_point(const struct host_probe *probe)
+{
+	return (struct plan_point){.test = probe->test, .owner = probe};
+}
+
+static bool has(const struct host_sizes *sizes, double size_B)
+{
+	for (size_t i = 0; i < sizes->count; i++)
+		if (sizes->size_B[i] <= size_B && sizes->size_B[i] >= size_B)
+			return true;
+	return false;
+}
+
+struct host_sizes host_sizes(double least_B, double most_B, double step, size_t random_count,
+			     struct plan_random *random)
+{
+	const size_t room = sizeof((struct host_sizes){0}.size_B) / sizeof(double);
+	struct host_sizes sizes = {0};
+	for (double size_B = least_B; size_B <= most_B && sizes.count < room; size_B *= step)
+		sizes.size_B[sizes.count++] = size_B;
+	for (size_t i = 0; i < random_count && sizes.count < room; i++) {
+		double part = ((double)i + plan_random_part(random)) / (double)random_count;
+		double size_B = floor(least_B * pow(most_B / least_B, part)) + 1;
+		if (has(&sizes, size_B))
+			continue;
+		sizes.held_out[sizes.count] = true;
+		sizes.size_B[sizes.count++] = size_B;
+	}
+	return sizes;
+}
+
+int host_fail(struct host_bench *bench, int code, const char *why)
+{
+	snprintf(bench->why, sizeof(bench->why), "%s", why);
+	return code;
+}
+
+int host_code_of(struct host_bench *bench, enum sock_code code)
+{
+	if (code == SOCK_OK)
+		return HOST_OK;
+	if (code == SOCK_STOPPED || stop_asked())
+		return HOST_STOPPED;
+	return host_fail(bench, HOST_FAILED,
+			 code == SOCK_LATE ? "the server did not answer in time"
+					   : "the server ended the connection");
+}
+
+void host_spin_until(double time_s)
+{
+	while (sock_now_s() < time_s)
+		;
+}
+
+double host_clock_cost_s(void)
+{
+	double start_s = sock_now_s(), now_s = start_s;
+	for (int i = 0; i < 10000; i++)
+		now_s = sock_now_s();
+	return (now_s - start_s) / 10000;
+}
