@@ -14,6 +14,7 @@ static const double CALLS_LIMIT = 0.05, LINKS_LIMIT = 0.03;
 static const double BLOCKED_TIMES = 10, TURNS_TIMES = 1.5;
 /* Of sim/fabric's PCIe link: one way, and bytes of a packet besides its data. */
 static const double PCIE_LATENCY_S = 300e-9, PCIE_PAYLOAD_B = 256, PCIE_OVERHEAD_B = 24;
+static const double PCIE_LANES = 16, LARGE_B = 1 << 20;
 static const double INLINE_B = 65536; /* below, drivers copy in other ways */
 
 /* ---- the GPU's name ---- */
@@ -48,8 +49,9 @@ void calibrate_gpu_name(struct calibrating *c)
 {
 	static const struct {
 		const char *text, *name;
+		double pcie_generation_count;
 	} known[] = {
-#define GPU_NAME(text, name) {text, name},
+#define GPU_NAME(text, name, generation) {text, name, generation},
 #include "calib/fit/gpu_names.def"
 #undef GPU_NAME
 	};
@@ -57,11 +59,17 @@ void calibrate_gpu_name(struct calibrating *c)
 	if (!name)
 		return;
 	c->result->gpu = name_for_paths(c->arena, name);
+	c->pcie_generation_count = c->recording->pcie_generation_count;
+	c->pcie_width_count = c->recording->pcie_width_count;
 	size_t i = 0, count = sizeof known / sizeof known[0];
 	while (i < count && !strstr(name, known[i].text))
 		i++;
 	if (i == count || !known[i].name[0])
 		return;
+	if (!(c->pcie_width_count > 0)) {
+		c->pcie_generation_count = known[i].pcie_generation_count;
+		c->pcie_width_count = PCIE_LANES;
+	}
 	c->result->gpu = known[i].name;
 	struct diag *quiet = diag_new(c->arena);
 	const char *path =
@@ -175,53 +183,82 @@ void calibrate_calls(struct calibrating *c)
 
 /* ---- copies ---- */
 
-static double pcie_Bps(const struct recording *recording)
+static double pcie_Bps(const struct calibrating *c)
 {
 	static const double transfers_Hz[] = {2.5e9, 5e9, 8e9, 16e9, 32e9};
-	int generation = (int)recording->pcie_generation_count;
-	if (generation < 1 || generation > 5 || !(recording->pcie_width_count > 0))
+	int generation = (int)c->pcie_generation_count;
+	if (generation < 1 || generation > 5 || !(c->pcie_width_count > 0))
 		return 0;
 	double coding_ratio = generation <= 2 ? 8.0 / 10 : 128.0 / 130;
-	return transfers_Hz[generation - 1] * coding_ratio / 8 * recording->pcie_width_count *
+	return transfers_Hz[generation - 1] * coding_ratio / 8 * c->pcie_width_count *
 	       PCIE_PAYLOAD_B / (PCIE_PAYLOAD_B + PCIE_OVERHEAD_B);
 }
 
-static struct interval last_rate(const struct calibration_series *series)
+/* Of large copies: the last line's, or what one large size says where there is no
+ * line. False: nothing is known. */
+static bool large_rate(struct calibrating *c, const struct calibration_series *series,
+		       const char *words, struct interval *rate)
 {
-	return interval_under(1, series->slope[series->segments.count - 1]);
+	const struct recording_point *const *points;
+	struct interval time;
+	if (series) {
+		*rate = interval_under(1, series->slope[series->segments.count - 1]);
+		return series->holds && isfinite(rate->value);
+	}
+	size_t count = recording_find(c->recording, c->arena, "copy", words, &points);
+	double size_B = count == 1 ? recording_point_number(points[0], "size_B", 0) : 0;
+	if (size_B < LARGE_B || !calibrating_value(c, "copy", words, &time))
+		return false;
+	*rate = interval_under(size_B, time);
+	return true;
 }
 
-static void pinned(struct calibrating *c, const struct calibration_series *to,
-		   const struct calibration_series *from)
+static void efficiency(struct calibrating *c, const struct interval rates[2], const bool known[2])
 {
-	const char *quality = arena_printf(c->arena, "%s; %s", calibrating_quality(c, to),
-					   calibrating_quality(c, from));
-	struct interval start = interval_mean(to->start_s[0], from->start_s[0]);
-	calibrating_found(c, "dma.setup", QUANTITY_TIME, interval_plus(start, -PCIE_LATENCY_S),
-			  "small pinned copies, less %.0f ns of PCIe latency; %s",
-			  1e9 * PCIE_LATENCY_S, quality);
-	struct interval rate = interval_mean(last_rate(to), last_rate(from));
-	double wire_Bps = pcie_Bps(c->recording);
-	if (!isfinite(rate.value)) {
-		calibrating_left_out(c, "dma.efficiency", "times of copies do not grow with size");
-		return;
-	}
-	const char *rates = arena_printf(c->arena,
-					 "large pinned copies: %.4g GB/s to the GPU, "
-					 "%.4g GB/s from it",
-					 1e-9 * last_rate(to).value, 1e-9 * last_rate(from).value);
+	double wire_Bps = pcie_Bps(c);
+	struct interval rate = known[0] && known[1] ? interval_mean(rates[0], rates[1])
+			       : known[0]           ? rates[0]
+						    : rates[1];
+	const char *text = arena_printf(
+		c->arena, "large pinned copies: %.4g GB/s to the GPU, %.4g GB/s from it",
+		known[0] ? 1e-9 * rates[0].value : NAN, known[1] ? 1e-9 * rates[1].value : NAN);
+	const char *link = arena_printf(
+		c->arena, "PCIe gen%.0f x%.0f%s", c->pcie_generation_count, c->pcie_width_count,
+		c->recording->pcie_width_count > 0 ? "" : ", which the recording does not tell");
 	if (!(wire_Bps > 0))
 		calibrating_left_out(c, "dma.efficiency",
 				     "the recording does not tell the PCIe link's generation and "
 				     "width (%s)",
-				     rates);
+				     text);
 	else if (rate.value > wire_Bps)
-		calibrating_left_out(
-			c, "dma.efficiency", "%s: more than PCIe gen%.0f x%.0f carries", rates,
-			c->recording->pcie_generation_count, c->recording->pcie_width_count);
+		calibrating_left_out(c, "dma.efficiency", "%s: more than %s carries", text, link);
 	else
 		calibrating_found(c, "dma.efficiency", QUANTITY_RATIO,
-				  interval_times(rate, 1 / wire_Bps), "%s; %s", rates, quality);
+				  interval_times(rate, 1 / wire_Bps), "%s, of %s", text, link);
+}
+
+static void pinned(struct calibrating *c, const struct calibration_series *const series[2],
+		   const char *const *words)
+{
+	struct interval rates[2], starts[2];
+	bool known[2];
+	const char *quality = NULL;
+	size_t n = 0;
+	for (size_t i = 0; i < 2; i++) {
+		known[i] = large_rate(c, series[i], words[i], &rates[i]);
+		if (!series[i] || !series[i]->holds)
+			continue;
+		starts[n++] = series[i]->start_s[0];
+		quality = calibrating_quality(c, series[i]);
+	}
+	if (n > 0)
+		calibrating_found(
+			c, "dma.setup", QUANTITY_TIME,
+			interval_plus(interval_mean(starts[0], starts[n - 1]), -PCIE_LATENCY_S),
+			"small pinned copies, less %.0f ns of PCIe latency; %s",
+			1e9 * PCIE_LATENCY_S, quality);
+	if (known[0] || known[1])
+		efficiency(c, rates, known);
 }
 
 /* Up to one chunk the core's copy and the engine's follow each other; from then on
@@ -262,11 +299,7 @@ void calibrate_copies(struct calibrating *c)
 	for (size_t i = 0; i < 4; i++)
 		series[i] = calibrating_series(c, "copy", words[i], "size_B", SEGMENTS_MAX,
 					       LINKS_LIMIT);
-	const struct calibration_series *to = series[0], *from = series[1];
-	to = to && to->holds ? to : NULL;
-	from = from && from->holds ? from : NULL;
-	if (to || from)
-		pinned(c, to ? to : from, from ? from : to);
+	pinned(c, series, words);
 	if (series[2] && series[2]->holds)
 		pageable(c, series[2]);
 	if (calibrating_value(c, "share", "with=d2h of=h2d", &share)) {

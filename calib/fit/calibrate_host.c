@@ -95,6 +95,16 @@ static void rpc(struct calibrating *c)
 	}
 }
 
+/* Messages of an RDMA network, of imported logs: shown alone. */
+static void rdma(struct calibrating *c)
+{
+	static const char *const kinds[] = {"what=latency verb=write", "what=latency verb=send",
+					    "what=latency verb=read",  "what=rate verb=write",
+					    "what=rate verb=send",     "what=rate verb=read"};
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		calibrating_series(c, "rdma", kinds[i], "size_B", SEGMENTS_MAX, LINKS_LIMIT);
+}
+
 /* One reader, one request after the other: a wait, then bytes. All readers
  * together: the device's rate. A round is a block for each reader. */
 static void storage(struct calibrating *c)
@@ -150,6 +160,7 @@ void calibrate_host(struct calibrating *c)
 {
 	tcp(c);
 	rpc(c);
+	rdma(c);
 	storage(c);
 	memory(c);
 }

@@ -283,6 +283,15 @@ static void fill_points(struct calibrating *c, const struct recording_point *con
 	series->count = count;
 }
 
+/* What a point is worth that makes no line. */
+static const char *lone_rate(struct calibrating *c, const struct xy *point, const char *x_name)
+{
+	return strcmp(x_name, "size_B") == 0 && point->y > 0
+		       ? arena_printf(c->arena, ": %.4g GB/s at %.0f B", 1e-9 * point->x / point->y,
+				      point->x)
+		       : "";
+}
+
 const struct calibration_series *calibrating_series_of(struct calibrating *c,
 						       const struct recording_point *const *points,
 						       size_t count, const char *label,
@@ -301,8 +310,9 @@ const struct calibration_series *calibrating_series_of(struct calibrating *c,
 		if (count > 0)
 			calibrating_left_out(c, label,
 					     "%zu points of unlike %s and times above zero make no "
-					     "line (it takes %d)",
-					     n, x_name, LINE_POINTS_MIN);
+					     "line (it takes %d)%s",
+					     n, x_name, LINE_POINTS_MIN,
+					     n > 0 ? lone_rate(c, &e.xy[n - 1], x_name) : "");
 		return NULL;
 	}
 	struct calibration_series *series = VEC_PUSH(c->arena, &c->result->series);

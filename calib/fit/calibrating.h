@@ -15,6 +15,7 @@ struct calibrating {
 	struct calibration *result;
 	/* Published peaks of a GPU that ships; 0: not known. */
 	double peak_flops, peak_half_flops, peak_memory_Bps;
+	double pcie_generation_count, pcie_width_count; /* as recorded, else as published */
 };
 
 /* A part of the whole: GPU calls and kernels, copies, arithmetic, forwarding,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calib/fit/import.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/calls/call_file.h"
@@ -53,34 +54,60 @@ static int import_kineto(const struct command *command, FILE *in, const char *pa
 	return EXIT_DONE;
 }
 
-static const struct {
-	const char *name;
-	int (*import)(const struct command *command, FILE *in, const char *path);
-} kinds[] = {
-	{"kineto", import_kineto},
-};
-enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+/* ---- logs of benchmarks (calib/fit/import.def) ---- */
+
+static void write_samples(FILE *out, const void *ctx)
+{
+	import_write(out, ctx);
+}
+
+static int import_log(const struct command *command, const struct import_log *log, FILE *in,
+		      const char *path)
+{
+	struct diag *diag = diag_new(command->arena);
+	const struct importing *importing = import_read(command->arena, diag, log, in, path);
+	if (!importing)
+		return command_failed(diag, NULL);
+	int code = command_write(command, write_samples, importing);
+	if (code == EXIT_DONE && !command->quiet)
+		fprintf(stderr, "%zu points of %s\n", importing->points.count, log->name);
+	return code;
+}
+
+/* ---- the kinds ---- */
+
+enum { KINDS_MAX = 16 };
+
+/* Their names: kineto, then the logs. */
+static size_t kind_names(const char *names[KINDS_MAX])
+{
+	size_t count = 0;
+	names[count++] = "kineto";
+	for (size_t i = 0; import_logs[i] && count < KINDS_MAX; i++)
+		names[count++] = import_logs[i]->name;
+	return count;
+}
 
 static int unknown_kind(const char *kind)
 {
-	const char *names[KIND_COUNT];
-	for (size_t i = 0; i < KIND_COUNT; i++)
-		names[i] = kinds[i].name;
-	const char *near = diag_nearest(kind, names, KIND_COUNT);
+	const char *names[KINDS_MAX];
+	size_t count = kind_names(names);
+	const char *near = diag_nearest(kind, names, count);
 	fprintf(stderr, "farwire: import: no kind is called '%s' (%s%s%s", kind,
 		near ? "did you mean '" : "", near ? near : "", near ? "'?; " : "");
-	for (size_t i = 0; i < KIND_COUNT; i++)
-		fprintf(stderr, "%s%s", i ? ", " : "there is ", kinds[i].name);
+	for (size_t i = 0; i < count; i++)
+		fprintf(stderr, "%s%s", i ? ", " : "there is ", names[i]);
 	fprintf(stderr, ")\n");
 	return EXIT_USAGE;
 }
 
 static int run(const struct command *command)
 {
-	size_t kind = 0;
-	while (kind < KIND_COUNT && strcmp(kinds[kind].name, command->words[0]) != 0)
+	const char *names[KINDS_MAX];
+	size_t kind = 0, kind_count = kind_names(names);
+	while (kind < kind_count && strcmp(names[kind], command->words[0]) != 0)
 		kind++;
-	if (kind == KIND_COUNT)
+	if (kind == kind_count)
 		return unknown_kind(command->words[0]);
 	if (command->word_count != 2) {
 		fprintf(stderr, "farwire: import: one file at a time\n");
@@ -98,9 +125,12 @@ static int run(const struct command *command)
 		fprintf(stderr,
 			"farwire: '%s' is compressed (write gunzip -c %s | farwire import %s - -o "
 			"...)\n",
-			path, path, kinds[kind].name);
+			path, path, names[kind]);
+	else if (kind == 0)
+		code = import_kineto(command, in, from_stdin ? "standard input" : path);
 	else
-		code = kinds[kind].import(command, in, from_stdin ? "standard input" : path);
+		code = import_log(command, import_logs[kind - 1], in,
+				  from_stdin ? "standard input" : path);
 	if (!from_stdin)
 		fclose(in);
 	return code;
@@ -109,9 +139,12 @@ static int run(const struct command *command)
 const struct verb verb_import = {
 	.name = "import",
 	.words = "KIND FILE...",
-	.help = "turns other tools' recordings into farwire's: kineto (torch.profiler)",
+	.help = "turns recordings and logs of other tools into farwire's",
 	.examples = "  farwire import kineto trace.json -o calls.jsonl\n"
 		    "  gunzip -c trace.json.gz | farwire import kineto - -o calls.jsonl\n"
+		    "  farwire import nccl-tests all_reduce.log -o x.jsonl   # also nvbandwidth,\n"
+		    "                                               # perftest, iperf3\n"
+		    "  farwire fit x.jsonl -o x.cfg\n"
 		    "  farwire run --calls calls.jsonl --topology t320-same-esxi\n",
 	.options = "output quiet",
 	.words_min = 2,

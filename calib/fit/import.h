@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Logs of other tools, read as recordings.
+ *
+ * What people have measured already is worth as much as what farwire-probe would:
+ * a log of nccl-tests is points of the test "collective", one of nvbandwidth of
+ * "copy", perftest's of "rdma", iperf3's of "tcp" (docs/formats.md). A reader
+ * takes the lines of its tool and adds points; import_write() writes them as any
+ * probe would have. A log without a single row that it knows is an error, and
+ * so is a row that is none of this tool's: half-read numbers would be worse than
+ * none.
+ */
+#ifndef FARWIRE_CALIB_FIT_IMPORT_H
+#define FARWIRE_CALIB_FIT_IMPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+
+enum { IMPORT_NUMBERS = 4, IMPORT_LINE_MAX_B = 65536 };
+
+struct import_point {
+	const char *test, *words; /* "collective=all_reduce library=nccl" */
+	struct {
+		const char *key;
+		double value;
+	} x[IMPORT_NUMBERS];
+	const char *unit; /* "s" or "B/s" */
+	size_t pass;
+	VEC(double) samples;
+};
+
+struct importing {
+	struct arena *arena;
+	struct diag *diag;
+	FILE *in;
+	const char *path;
+	int line;
+	char text[IMPORT_LINE_MAX_B];
+	const char *tool, *gpu; /* gpu NULL: none named */
+	double gpu_count;
+	size_t pass_count;
+	VEC(struct import_point) points;
+};
+
+struct import_log {
+	const char *name, *help;
+	void (*read)(struct importing *importing); /* adds points, or errors to diag */
+};
+#define IMPORT_LOG(name) extern const struct import_log name;
+#include "calib/fit/import.def"
+#undef IMPORT_LOG
+
+/* The kinds, up to one that is NULL. */
+extern const struct import_log *const import_logs[];
+
+/* NULL after errors, which are in diag. */
+const struct importing *import_read(struct arena *arena, struct diag *diag,
+				    const struct import_log *log, FILE *in, const char *path);
+void import_write(FILE *out, const struct importing *importing);
+
+/* ---- for the readers ---- */
+
+/* The next line without its end; NULL at the end of the file. An error for one that is
+ * longer than IMPORT_LINE_MAX_B or holds a zero byte. */
+const char *import_line(struct importing *importing);
+void import_error(struct importing *importing, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Cuts a line at blanks, in place of a copy in arena; returns how many words, at most
+ * `most`. */
+size_t import_words(struct importing *importing, const char *line, const char **words, size_t most);
+/* A number above zero; "N/A" and zero give false, anything else is an error. */
+bool import_number(struct importing *importing, const char *word, double *value);
+struct import_point *import_point(struct importing *importing, const char *test, const char *words,
+				  size_t pass);
+void import_at(struct import_point *point, const char *key, double value);
+void import_sample(struct importing *importing, struct import_point *point, double value);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* iperf3: what a stream of TCP moves, a sample for each interval. Text
+ *
+ *   [  5]   1.00-2.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
+ *
+ * or, with several streams, the lines [SUM]; or JSON (-J), where intervals[] have a
+ * sum. Rates are decimal: Gbits are 1e9. The size of a point is the block, 128 KiB
+ * for TCP, as long as the log does not say another. */
+#include <string.h>
+
+#include "calib/fit/import.h"
+#include "sim/base/arena.h"
+#include "sim/base/units.h"
+#include "sim/calls/json_pull.h"
+
+static const double BLOCK_B = 131072, BITS = 8;
+enum { WORDS_MAX = 24 };
+
+struct state {
+	VEC(double) alone, sum; /* B/s: of single streams, of all */
+	double streams, block_B;
+	char first[16]; /* the first stream's name: "5]" */
+};
+
+/* ---- text ---- */
+
+static double unit_bits(const char *unit)
+{
+	static const struct {
+		const char *name;
+		double bits;
+	} units[] = {{"bits/sec", 1},         {"Kbits/sec", 1e3},        {"Mbits/sec", 1e6},
+		     {"Gbits/sec", 1e9},      {"Tbits/sec", 1e12},       {"KBytes/sec", 8192},
+		     {"MBytes/sec", 8388608}, {"GBytes/sec", 8589934592}};
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (strcmp(units[i].name, unit) == 0)
+			return units[i].bits;
+	return 0;
+}
+
+static void add(struct importing *importing, struct state *state, bool sum, double rate_Bps)
+{
+	double *slot = sum ? VEC_PUSH(importing->arena, &state->sum)
+			   : VEC_PUSH(importing->arena, &state->alone);
+	*slot = rate_Bps;
+}
+
+static void take_line(struct importing *importing, const char *line, struct state *state)
+{
+	const char *words[WORDS_MAX];
+	double rate;
+	size_t count = import_words(importing, line + 1, words, WORDS_MAX), at = 0;
+	bool sum = count > 0 && strncmp(words[0], "SUM]", 4) == 0;
+	while (at < count && unit_bits(words[at]) <= 0)
+		at++;
+	bool whole = count > 0 && (strcmp(words[count - 1], "sender") == 0 ||
+				   strcmp(words[count - 1], "receiver") == 0);
+	if (at == count || at == 0 || whole || strchr(line, '(')) /* "(omitted)" */
+		return;
+	if (!sum && !state->first[0])
+		snprintf(state->first, sizeof state->first, "%s", words[0]);
+	if (!sum && strcmp(words[0], state->first) != 0)
+		state->streams = state->streams < 2 ? 2 : state->streams;
+	if (import_number(importing, words[at - 1], &rate))
+		add(importing, state, sum, rate * unit_bits(words[at]) / BITS);
+}
+
+/* ---- JSON ---- */
+
+/* Inside one of intervals[]: its sum's rate. */
+static void take_interval(struct importing *importing, struct jp_reader *in, struct state *state)
+{
+	bool omitted = false;
+	double rate = 0;
+	while (jp_next(in) == JP_KEY) {
+		if (strcmp(in->text, "sum") != 0 || jp_next(in) != JP_OBJECT) {
+			if (strcmp(in->text, "sum") != 0)
+				jp_skip(in);
+			continue;
+		}
+		while (jp_next(in) == JP_KEY) {
+			bool bits = strcmp(in->text, "bits_per_second") == 0;
+			bool omit = strcmp(in->text, "omitted") == 0;
+			if (!bits && !omit) {
+				jp_skip(in);
+				continue;
+			}
+			enum jp_token token = jp_next(in);
+			omitted |= omit && token == JP_TRUE;
+			rate = bits && token == JP_NUMBER ? in->number : rate;
+		}
+	}
+	if (!omitted && rate > 0)
+		add(importing, state, true, rate / BITS);
+}
+
+static void take_intervals(struct importing *importing, struct jp_reader *in, struct state *state)
+{
+	enum jp_token token;
+	if (jp_next(in) != JP_ARRAY)
+		return;
+	while ((token = jp_next(in)) != JP_ARRAY_END && token != JP_ERROR && token != JP_END)
+		if (token == JP_OBJECT)
+			take_interval(importing, in, state);
+}
+
+static void take_start(struct jp_reader *in, struct state *state)
+{
+	if (jp_next(in) != JP_OBJECT)
+		return;
+	while (jp_next(in) == JP_KEY) {
+		if (strcmp(in->text, "test_start") != 0) {
+			jp_skip(in);
+			continue;
+		}
+		if (jp_next(in) != JP_OBJECT)
+			return;
+		while (jp_next(in) == JP_KEY) {
+			double *to = strcmp(in->text, "num_streams") == 0 ? &state->streams
+				     : strcmp(in->text, "blksize") == 0   ? &state->block_B
+									  : NULL;
+			if (!to)
+				jp_skip(in);
+			else if (jp_next(in) == JP_NUMBER)
+				*to = in->number;
+		}
+	}
+}
+
+static void read_json(struct importing *importing, struct state *state)
+{
+	struct jp_reader *in = jp_open(importing->arena, importing->in);
+	jp_next(in);
+	while (!in->error && jp_next(in) == JP_KEY) {
+		if (strcmp(in->text, "intervals") == 0)
+			take_intervals(importing, in, state);
+		else if (strcmp(in->text, "start") == 0)
+			take_start(in, state);
+		else
+			jp_skip(in);
+	}
+	importing->line = in->line;
+	if (in->error)
+		import_error(importing, "%s", in->error);
+}
+
+/* ---- both ---- */
+
+static void read_log(struct importing *importing)
+{
+	struct state state = {.streams = 1, .block_B = BLOCK_B};
+	const char *line;
+	int first = getc(importing->in);
+	ungetc(first, importing->in);
+	if (first == '{')
+		read_json(importing, &state);
+	else
+		while (diag_count(importing->diag) == 0 && (line = import_line(importing)))
+			if (line[0] == '[')
+				take_line(importing, line, &state);
+	size_t count = state.sum.count ? state.sum.count : state.alone.count;
+	const double *rates = state.sum.count ? state.sum.items : state.alone.items;
+	if (count == 0 || diag_count(importing->diag))
+		return;
+	if (!state.sum.count && state.streams > 1) {
+		import_error(importing, "several streams and no lines [SUM]");
+		return;
+	}
+	if (state.sum.count && state.alone.count) /* each interval has a line for each */
+		state.streams = (double)(state.alone.count / state.sum.count);
+	struct import_point *point = import_point(importing, "tcp", "what=stream nagle=on", 0);
+	point->unit = "B/s";
+	import_at(point, "size_B", state.block_B);
+	import_at(point, "streams", state.streams);
+	for (size_t i = 0; i < count; i++)
+		import_sample(importing, point, rates[i]);
+}
+
+const struct import_log import_iperf3 = {
+	"iperf3",
+	"expected its intervals, '[  5]   0.00-1.00   sec ...', or its JSON",
+	read_log,
+};
