@@ -42,7 +42,7 @@ LIBS = $(PKG_LIBS) -lm
 
 # ---- what there is ----
 
-SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c calib/sample/*.c))
+SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c calib/sample/*.c calib/host/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 TEST_FOLDERS := unit analytic property golden reject recorded
 TESTS := $(sort $(wildcard $(TEST_FOLDERS:%=tests/%/*.c)))

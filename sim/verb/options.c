@@ -53,6 +53,14 @@ static const struct option_row option_rows[] = {
 	{"draws", OPTION_VALUE, "N", "draws behind an interval (default 24; 0: none)"},
 	{"jobs", OPTION_VALUE, "N", "threads (default: the machine's cores)"},
 	{"color", OPTION_VALUE, "auto|always|never", "colours on a terminal"},
+	{"only", OPTION_VALUE, "TEST,TEST,...", "which measurements (default: all)"},
+	{"quick", OPTION_FLAG, NULL, "measures in a minute or two (default)"},
+	{"full", OPTION_FLAG, NULL, "measures more points, more often, in minutes"},
+	{"budget", OPTION_VALUE, "SECONDS", "how long measuring may last"},
+	{"continue", OPTION_VALUE, "FILE", "goes on with an interrupted recording"},
+	{"scratch", OPTION_VALUE, "FOLDER|FILE", "where to make a file to read, or which to read"},
+	{"server", OPTION_VALUE, "ADDRESS[:PORT]", "serves one peer's measurements of the network"},
+	{"connect", OPTION_VALUE, "ADDRESS[:PORT]", "measures the network to that server"},
 	{"quiet", OPTION_FLAG, NULL, "no messages but errors"},
 	{"plain", OPTION_FLAG, NULL, "names only, one a line"},
 };
@@ -176,6 +184,15 @@ static const struct option_row *find_option(struct parser *p, const char *name)
 	return NULL;
 }
 
+static double seconds_of(struct parser *p, const char *name, const char *value)
+{
+	char *end;
+	double number = strtod(value, &end);
+	if (end == value || *end || !(number > 0 && number <= 1e6))
+		wrong(p, "--%s %s: write seconds, more than 0 and at most 1000000", name, value);
+	return number;
+}
+
 static size_t choice_of(struct parser *p, const char *name, const char *value,
 			const char *const *choices)
 {
@@ -195,11 +212,35 @@ static const char *plot_of(struct parser *p, const char *value)
 	return value;
 }
 
+/* Those of measurements; false: it is none of them. */
+static bool take_measuring(struct parser *p, const char *name, const char *value)
+{
+	struct command *c = p->command;
+	const struct {
+		const char *name, **field;
+	} texts[] = {{"only", &c->only},
+		     {"server", &c->server},
+		     {"connect", &c->connect},
+		     {"scratch", &c->scratch},
+		     {"continue", &c->resume}};
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		if (strcmp(texts[i].name, name) == 0) {
+			*texts[i].field = value;
+			return true;
+		}
+	if (strcmp(name, "budget") != 0)
+		return false;
+	c->budget_s = seconds_of(p, name, value);
+	return true;
+}
+
 static void take_value(struct parser *p, const char *name, const char *value)
 {
 	static const char *const formats[] = {"table", "csv", "json", "jsonl", NULL};
 	static const char *const colors[] = {"auto", "always", "never", NULL};
 	struct command *c = p->command;
+	if (take_measuring(p, name, value))
+		return;
 	if (strcmp(name, "set") == 0) {
 		add_setting(p, value, "--set");
 	} else if (strcmp(name, "vary") == 0) {
@@ -244,6 +285,8 @@ static void take_option(struct parser *p, char *word)
 		return;
 	}
 	if (row->kind == OPTION_FLAG) {
+		if (strcmp(name, "full") == 0 || strcmp(name, "quick") == 0)
+			p->command->full = name[0] == 'f';
 		p->command->quiet |= strcmp(name, "quiet") == 0;
 		p->command->plain |= strcmp(name, "plain") == 0;
 		return;

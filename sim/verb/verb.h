@@ -32,6 +32,10 @@ struct command {
 	size_t draws;
 	bool draws_given;
 	unsigned jobs;
+	/* Of measurements on this machine: */
+	const char *only, *server, *connect, *scratch, *resume; /* or NULL */
+	double budget_s;                                        /* 0: not given */
+	bool full;
 	bool quiet, plain;
 	bool color, color_always; /* whether claims are green or red */
 	const char *data_root;

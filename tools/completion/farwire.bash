@@ -34,6 +34,9 @@ _farwire_value() { # completes the value of an option; 1: it takes none
 	--format) _farwire_words 'table csv json jsonl' "$current" ;;
 	--color) _farwire_words 'auto always never' "$current" ;;
 	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
+	--continue) _farwire_files jsonl "$current" ;;
+	--scratch) _farwire_files '*' "$current" ;;
+	--only) _farwire_words 'tcp rpc memcpy storage noise' "$current" ;;
 	--calls) _farwire_files jsonl "$current" ;;
 	--trace) _farwire_files json "$current" ;;
 	-o | --output)
@@ -41,7 +44,7 @@ _farwire_value() { # completes the value of an option; 1: it takes none
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		;;
 	--program | --server | --gpu | --gpus | --batch | --fraction | --copies | --set | --vary | --title | --seed | \
-		--draws | --jobs)
+		--draws | --jobs | --budget | --connect)
 		COMPREPLY=()
 		;;
 	*) return 1 ;;
@@ -87,6 +90,7 @@ _farwire() {
 		_farwire_files cfg "$current"
 		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_farwire_names datasets what-ifs cases)" -- "$current")
 		;;
+	probe) _farwire_words host "$current" ;;
 	check) _farwire_files cfg "$current" ;;
 	*)
 		_farwire_files cfg "$current"

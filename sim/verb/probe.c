@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire probe: measures this machine without its GPU; farwire-probe does that. */
+#include <stdio.h>
+#include <string.h>
+
+#include "calib/host/run.h"
+#include "sim/verb/verbs.h"
+
+static int usage(const char *why)
+{
+	fprintf(stderr, "farwire: %s\n", why);
+	return EXIT_USAGE;
+}
+
+static int run(const struct command *command)
+{
+	bool to_file = strcmp(command->output, "-") != 0;
+	if (strcmp(command->words[0], "host") != 0)
+		return usage("`farwire probe` measures `host` (the GPU is farwire-probe's, a "
+			     "program of its own)");
+	if (command->server && (command->connect || command->resume || to_file))
+		return usage("--server measures nothing itself: give it alone");
+	if (command->resume && to_file)
+		return usage("--continue says the file already: leave out -o");
+	if (command->server)
+		return host_serve(command->server, command->quiet);
+	const struct host_run_options options = {
+		.only = command->only,
+		.connect = command->connect,
+		.scratch = command->scratch,
+		.output = to_file ? command->output : NULL,
+		.resume = command->resume,
+		.full = command->full,
+		.quiet = command->quiet,
+		.seed = command->seed,
+		.budget_s = command->budget_s,
+	};
+	return host_run(&options);
+}
+
+const struct verb verb_probe = {
+	.name = "probe",
+	.words = "host",
+	.help = "measures this machine: TCP, forwarded calls, memory, storage, noise",
+	.examples = "  farwire probe host -o host.jsonl\n"
+		    "  farwire probe host --only tcp,rpc --full -o network.jsonl\n"
+		    "  farwire probe host --server 10.0.0.2              # there\n"
+		    "  farwire probe host --connect 10.0.0.2 --only tcp -o wire.jsonl\n",
+	.options = "only connect server scratch quick full budget continue output seed quiet",
+	.words_min = 1,
+	.run = run,
+};
