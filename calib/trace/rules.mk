@@ -35,9 +35,10 @@ install-trace: $(TRACE)
 	$(if $(TRACE),install -D -m 755 $(BUILD)/farwire-trace $(DESTDIR)$(PREFIX)/bin/farwire-trace)
 	$(if $(TRACE),install -D -m 755 $(BUILD)/libfarwire-trace.so \
 		$(DESTDIR)$(PREFIX)/lib/farwire/libfarwire-trace.so)
+	$(if $(TRACE),install -D -m 644 docs/man/farwire-trace.1 $(SHARE)/man/man1/farwire-trace.1)
 
 uninstall: uninstall-trace
 .PHONY: uninstall-trace
 uninstall-trace:
-	rm -f $(DESTDIR)$(PREFIX)/bin/farwire-trace
+	rm -f $(DESTDIR)$(PREFIX)/bin/farwire-trace $(SHARE)/man/man1/farwire-trace.1
 	rm -rf $(DESTDIR)$(PREFIX)/lib/farwire
