@@ -48,35 +48,46 @@ struct interval interval_mean(struct interval a, struct interval b)
 
 /* ---- values by pass ---- */
 
+static int by_value(const void *a, const void *b)
+{
+	const struct pass_entry *left = a, *right = b;
+	return left->value < right->value ? -1
+	       : left->value > right->value
+		       ? 1
+		       : (left->pass > right->pass) - (left->pass < right->pass);
+}
+
 struct pass_values pass_values_of(struct arena *arena, const struct recording_point *const *points,
 				  size_t count, size_t pass_count)
 {
-	double *values = ARENA_ARRAY(arena, count * pass_count + 1, double);
+	const struct pass_entry **entries =
+		ARENA_ARRAY(arena, count + 1, const struct pass_entry *);
+	size_t *counts = ARENA_ARRAY(arena, count + 1, size_t);
 	double *means = ARENA_ARRAY(arena, count + 1, double);
 	for (size_t i = 0; i < count; i++) {
-		for (size_t pass = 0; pass < pass_count; pass++)
-			values[i * pass_count + pass] = NAN;
-		for (size_t k = 0; k < points[i]->passes.count; k++) {
-			const struct recording_pass *pass = &points[i]->passes.items[k];
-			if (pass->pass < pass_count)
-				values[i * pass_count + pass->pass] = pass->median;
-		}
+		counts[i] = points[i]->passes.count;
+		struct pass_entry *own = ARENA_ARRAY(arena, counts[i] + 1, struct pass_entry);
+		for (size_t k = 0; k < counts[i]; k++)
+			own[k] = (struct pass_entry){points[i]->passes.items[k].median,
+						     points[i]->passes.items[k].pass};
+		qsort(own, counts[i], sizeof *own, by_value);
+		entries[i] = own;
 		means[i] = points[i]->value;
 	}
-	return (struct pass_values){count, pass_count, values, means};
+	return (struct pass_values){count, pass_count, entries, counts, means};
 }
 
 double pass_value(const struct pass_values *values, size_t point, const struct pass_draw *draw)
 {
-	double sum = 0, count = 0;
-	for (size_t pass = 0; pass < draw->count; pass++) {
-		double value = values->values[point * values->pass_count + pass];
-		if (draw->times[pass] && !isnan(value)) {
-			sum += draw->times[pass] * value;
-			count += draw->times[pass];
-		}
+	double drawn[RECORDING_PASSES_MAX];
+	size_t count = 0;
+	for (size_t k = 0; k < values->counts[point]; k++) {
+		const struct pass_entry *entry = &values->entries[point][k];
+		for (size_t i = 0; i < draw->times[entry->pass] && count < RECORDING_PASSES_MAX;
+		     i++)
+			drawn[count++] = entry->value;
 	}
-	return count > 0 ? sum / count : values->means[point];
+	return count > 0 ? passes_mean(drawn, count) : values->means[point];
 }
 
 static bool estimate_mean(const struct pass_draw *draw, double *out, void *ctx)

@@ -38,7 +38,13 @@ bool calibrating_value(struct calibrating *c, const char *test, const char *word
 /* Values of points by pass, for estimates over draws. */
 struct pass_values {
 	size_t point_count, pass_count;
-	const double *values; /* [point * pass_count + pass]; NaN: not measured */
+	/* of each point by rising value, with their passes; count < pass_count: not
+	 * measured in all */
+	const struct pass_entry {
+		double value;
+		size_t pass;
+	} *const *entries;
+	const size_t *counts;
 	const double *means;
 };
 struct pass_values pass_values_of(struct arena *arena, const struct recording_point *const *points,

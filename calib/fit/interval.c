@@ -9,6 +9,38 @@
 #include "sim/base/num.h"
 
 enum { PASSES_MAX = 1000 };
+static const double PULLED_IN = 3 * 1.4826;
+
+/* The median distance to the median: distances grow outwards on both sides, so they
+ * are merged up to their middle. */
+static double deviation(const double *sorted, size_t count, double median)
+{
+	size_t low = count / 2, high = count / 2; /* next ones: low - 1, high */
+	double distance = 0;
+	for (size_t i = 0; i <= count / 2; i++) {
+		double below = low > 0 ? median - sorted[low - 1] : INFINITY;
+		double above = high < count ? sorted[high] - median : INFINITY;
+		distance = fmin(below, above);
+		if (below <= above)
+			low--;
+		else
+			high++;
+	}
+	return distance;
+}
+
+double passes_mean(const double *sorted, size_t count)
+{
+	double median =
+		count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+	double sum = 0;
+	if (count < 3)
+		return median;
+	double most = PULLED_IN * deviation(sorted, count, median);
+	for (size_t i = 0; i < count; i++)
+		sum += fmin(fmax(sorted[i], median - most), median + most);
+	return sum / (double)count;
+}
 
 static void by_student(const struct interval_spec *spec, struct interval *intervals)
 {

@@ -32,6 +32,11 @@ enum {
 	INTERVAL_PASSES_MIN = 10, /* of a bootstrap */
 };
 
+/* What passes agree on: their mean, with those pulled in that lie further from the
+ * median than 3 x 1.4826 median absolute deviations (a pass during which something
+ * else ran). Of count > 0 values in ascending order. */
+double passes_mean(const double *sorted, size_t count);
+
 /* How often each pass counts: count entries that sum up to the number drawn. */
 struct pass_draw {
 	const unsigned char *times;

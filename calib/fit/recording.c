@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calib/fit/interval.h"
 #include "sim/base/arena.h"
-#include "sim/base/num.h"
 #include "sim/calls/json_pull.h"
 
 static const double MAD_TO_SIGMA = 1.4826, OUTLIER_SIGMAS = 10;
@@ -493,12 +493,13 @@ static void finish(struct reading *r)
 {
 	struct recording *to = r->recording;
 	size_t measured = 0;
+	double medians[RECORDING_PASSES_MAX];
 	for (size_t i = 0; i < to->points.count; i++) {
 		struct recording_point *point = &to->points.items[i];
-		double sum = 0;
 		for (size_t k = 0; k < point->passes.count; k++)
-			sum += point->passes.items[k].median;
-		point->value = sum / (double)point->passes.count;
+			medians[k] = point->passes.items[k].median;
+		qsort(medians, point->passes.count, sizeof *medians, ascending);
+		point->value = passes_mean(medians, point->passes.count);
 		to->sample_count += point->sample_count;
 		to->outlier_count += point->outlier_count;
 		measured += strcmp(point->test, "drift") != 0;

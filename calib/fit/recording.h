@@ -58,7 +58,7 @@ struct recording_point {
 	size_t number_count;
 	bool held_out;
 	VEC(struct recording_pass) passes;
-	double value; /* mean of the passes' medians */
+	double value; /* what the passes' medians agree on: passes_mean() */
 	size_t outlier_count, sample_count;
 	int line;    /* where it stands first */
 	size_t next; /* in a bucket of the reader, plus 1 */

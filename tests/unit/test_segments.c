@@ -176,6 +176,16 @@ static bool mean(const struct pass_draw *draw, double *out, void *ctx)
 	return true;
 }
 
+/* Median 5, distances 1 1 1 1 2 .. : the last one is pulled in to 5 + 3 x 1.4826. */
+static void a_disturbed_pass_pulls_little(void)
+{
+	const double calm[] = {4, 4, 5, 6, 6}, disturbed[] = {4, 4, 5, 6, 100};
+	CHECK_NEAR(passes_mean(calm, 5), 5, 1e-12);
+	CHECK_NEAR(passes_mean(disturbed, 5), (19 + 5 + 3 * 1.4826) / 5, 1e-12);
+	CHECK_NEAR(passes_mean(calm, 2), 4, 1e-12);
+	CHECK_NEAR(passes_mean(calm, 1), 4, 1e-12);
+}
+
 /* 1, 2, 3: the mean is 2, its standard error 1 / sqrt(3), t(2) at 97.5 % 4.30265.
  * Of one pass nothing can be said. */
 static void three_passes_by_student(void)
@@ -222,6 +232,7 @@ static const struct test tests[] = {
 	TEST(rooflines),
 	TEST(trains_of_messages),
 	TEST(three_passes_by_student),
+	TEST(a_disturbed_pass_pulls_little),
 	TEST(twelve_passes_by_bootstrap),
 };
 
