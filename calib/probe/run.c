@@ -13,7 +13,8 @@
 #include "calib/sample/sampler.h"
 
 #define CODE_INTERRUPTED 3
-#define WATCHDOG_S       90 /* beyond a point's time, on the real clock */
+#define WATCHDOG_S       90   /* beyond a point's time, on the real clock */
+#define OVERTIME_PART    0.05 /* a first pass takes what it takes, others end then */
 #define WAIVED_MOST      64
 
 static volatile sig_atomic_t interrupted;
@@ -127,6 +128,7 @@ struct run {
 	struct record *record;
 	struct progress progress;
 	struct drift drift;
+	bool late;    /* the time was over before the last pass was */
 	bool *waived; /* for each point */
 	struct {
 		const char *test;
@@ -262,6 +264,10 @@ static int do_pass(struct run *run, const struct plan *plan, size_t pass, size_t
 		if (drift_look(&run->drift, bench, run->record, now_s, false) != 0)
 			return complain(run, point, bench->why);
 		double left_s = progress->budget_s - (now_s - progress->start_s);
+		if (pass > 0 && left_s < -OVERTIME_PART * progress->budget_s) {
+			run->late = true;
+			break;
+		}
 		double share_s = plan_share_s(left_s, progress->count - progress->done);
 		if (do_point(run, point, pass, &run->waived[order[i]], share_s) != 0)
 			return 1;
@@ -313,8 +319,13 @@ int run_all(struct bench *bench, const struct run_options *options, const struct
 	};
 	int code = order && run.waived ? 0 : 1;
 	drift_start(&run.drift, run.progress.start_s, options->budget_s);
-	for (size_t pass = 0; pass < options->passes && code == 0; pass++)
+	for (size_t pass = 0; pass < options->passes && code == 0 && !run.late; pass++)
 		code = do_pass(&run, plan, pass, order);
+	if (run.late)
+		fprintf(stderr,
+			"farwire-probe: the time was over in pass %zu of %zu, which stays "
+			"incomplete\n",
+			run.progress.pass + 1, options->passes);
 	if (code == 0)
 		code = end_run(&run);
 	if (run.progress.terminal && !options->quiet)

@@ -184,6 +184,10 @@ run 1 'drifted by .* %' --plant "$scratch/drift" --only 'copy.*' -o "$scratch/dr
 tail -n 1 "$scratch/drift.jsonl" | grep -q '"call.launch":0.0[3-9]' || complain 'the drift is not told'
 verdict 'probe.fails_when_all_drifts'
 
+run 0 'time was over in pass [2-9] of 10' --only 'copy.*rate' --budget 10 --passes 10 -o "$scratch/late.jsonl"
+tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":true.*"elapsed_s":1[0-2]\.' || complain 'it took longer'
+verdict 'probe.keeps_to_its_time'
+
 run 0 '' --device spin --only R1 --only V --budget 2 --passes 1 -o "$scratch/spin.jsonl"
 for words in '"transport":"shm","what":"call"' '"transport":"unix","what":"payload"' \
 	'"transport":"tcp","what":"call"' '"program":"training","place":"forwarded"' \
