@@ -188,7 +188,12 @@ run 0 'time was over in pass [2-9] of 10' --only 'copy.*rate' --budget 10 --pass
 tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":true.*"elapsed_s":1[0-2]\.' || complain 'it took longer'
 verdict 'probe.keeps_to_its_time'
 
-run 0 '' --device spin --only R1 --only V --budget 2 --passes 1 -o "$scratch/spin.jsonl"
+# On the real clock of a busy machine the anchors may drift for real.
+code=0
+"$probe" -q --device spin --only R1 --only V --budget 2 --passes 1 -o "$scratch/spin.jsonl" \
+	2>"$scratch.err" || code=$?
+[ $code = 0 ] || grep -q drifted "$scratch.err" ||
+	complain "over the spinning device it ended with $code: $(cat "$scratch.err")"
 for words in '"transport":"shm","what":"call"' '"transport":"unix","what":"payload"' \
 	'"transport":"tcp","what":"call"' '"program":"training","place":"forwarded"' \
 	'"program":"launches","place":"local"'; do
