@@ -148,12 +148,18 @@ static int open_bench(struct run *run)
 
 /* ---- the recording's start ---- */
 
+static const char *server_of(const struct run *run)
+{
+	return run->options->connect ? run->options->connect : "own";
+}
+
 static void put_more(struct json *json, void *context)
 {
 	const struct run *run = context;
 	const struct sock_facts *network = &run->network;
 	if (run->address[0]) {
 		json_object(json, "network");
+		json_word(json, "server", server_of(run));
 		json_word(json, "address", run->address);
 		json_word(json, "congestion", network->congestion);
 		json_number(json, "mss_B", network->mss_B);
@@ -194,6 +200,12 @@ static int resume(struct run *run, uint64_t *seed)
 		return say("", run->record.why) + 1;
 	if (strcmp(found.tool, TOOL) != 0)
 		return say(run->options->resume, "was not recorded by `farwire probe host`") + 1;
+	char server[SOCK_WHY];
+	snprintf(server, sizeof(server), "\"network\":{\"server\":\"%.100s\"", server_of(run));
+	if (strstr(run->record.old, "\"network\":{") && !strstr(run->record.old, server))
+		return say(run->options->resume, "was measured to another server: give the same "
+						 "--connect, or none") +
+		       1;
 	*seed = found.seed;
 	run->passes = found.passes;
 	run->bench.full = strcmp(found.mode, "full") == 0;
@@ -291,13 +303,17 @@ static int complain(const struct run *run, const struct plan_point *point, const
 
 static int interrupted(const struct run *run)
 {
-	const char *file = run->options->resume ? run->options->resume : run->options->output;
+	const struct host_run_options *options = run->options;
+	const char *file = options->resume ? options->resume : options->output;
 	if (run->terminal && !run->options->quiet)
 		fputs("\r\033[K", stderr);
 	if (file)
 		fprintf(stderr,
-			"farwire: interrupted; go on with `farwire probe host --continue %s`\n",
-			file);
+			"farwire: interrupted; go on with `farwire probe host%s%s%s%s --continue "
+			"%s`\n",
+			options->only ? " --only " : "", options->only ? options->only : "",
+			options->connect ? " --connect " : "",
+			options->connect ? options->connect : "", file);
 	else
 		fputs("farwire: interrupted; written with -o FILE, it could go on\n", stderr);
 	return 1;

@@ -22,6 +22,8 @@ static int run(const struct command *command)
 		return usage("--server measures nothing itself: give it alone");
 	if (command->resume && to_file)
 		return usage("--continue says the file already: leave out -o");
+	if (command->seed >= (uint64_t)1 << 53)
+		return usage("--seed: a recording holds seeds below 9007199254740992");
 	if (command->server)
 		return host_serve(command->server, command->quiet);
 	const struct host_run_options options = {

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the host probes are made of: orders to a server, its bounds, rounds over
+ * TCP and over Unix sockets, teams of threads, plans. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "calib/host/peer.h"
+#include "calib/host/probe.h"
+#include "calib/host/stop.h"
+#include "calib/host/team.h"
+#include "tests/test.h"
+
+static void orders(void)
+{
+	char text[PEER_ORDER_B + 1] = "";
+	struct peer_order read,
+		order = {.count = 16, .size_B = PEER_SIZE_MOST_B, .reply_B = 1, .nagle = true};
+	peer_order_write(&order, text);
+	CHECK(strncmp(text, "farwire-peer 1 serve 16 67108864 1 1 ", 37) == 0);
+	CHECK(strlen(text) == PEER_ORDER_B);
+	CHECK(peer_order_read(text, &read));
+	CHECK(read.count == 16 && read.size_B == PEER_SIZE_MOST_B && read.reply_B == 1);
+	CHECK(read.nagle);
+}
+
+static void orders_refused(void)
+{
+	static const char *const wrong[] = {
+		"",
+		"GET / HTTP/1.1",
+		"farwire-peer 2 serve 1 1 1 0 ",
+		"farwire-peer 1 serve 0 1 1 0 ",
+		"farwire-peer 1 serve 1 0 1 0 ",
+		"farwire-peer 1 serve 1 1 0 0 ",
+		"farwire-peer 1 serve 1 1 1 2 ",
+		"farwire-peer 1 serve 1 1 1 ",
+		"farwire-peer 1 serve -1 1 1 0 ",
+		"farwire-peer 1 serve 1 67108865 1 0 ",
+		"farwire-peer 1 serve 65537 1 1 0 ",
+		"farwire-peer 1 serve 1 18446744073709551617 1 0 ",
+		"farwire-peer 1 serve 1 1x 1 0 ",
+	};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		char text[PEER_ORDER_B];
+		struct peer_order order;
+		memset(text, ' ', sizeof(text));
+		memcpy(text, wrong[i], strlen(wrong[i]));
+		if (!CHECK(!peer_order_read(text, &order)))
+			printf("  '%s'\n", wrong[i]);
+		CHECK(!peer_is_hello(text));
+	}
+}
+
+/* count messages of size_B are answered once, by reply_B, again and again. */
+static void rounds_over(bool over_unix)
+{
+	char why[SOCK_WHY] = "";
+	struct peer peer;
+	unsigned char bytes[5000];
+	const struct peer_order order = {.count = 3, .size_B = 1000, .reply_B = 4000};
+	memset(bytes, 7, sizeof(bytes));
+	CHECK(peer_start(&peer, why) == 0);
+	int fd = peer_open(&peer, over_unix, &order, why);
+	if (!CHECK(fd >= 0))
+		printf("  %s\n", why);
+	for (int round = 0; round < 3 && fd >= 0; round++) {
+		for (int i = 0; i < 3; i++) {
+			ssize_t early = recv(fd, bytes, 1, MSG_DONTWAIT);
+			CHECK(early < 0); /* no answer before the last */
+			CHECK(sock_send(fd, bytes, 1000, 5) == SOCK_OK);
+		}
+		CHECK(sock_receive(fd, bytes, 4000, 5) == SOCK_OK);
+	}
+	/* And no more than that: the wait is over without a byte. */
+	CHECK(sock_receive(fd, bytes, 1, 0.01) == SOCK_LATE);
+	CHECK((sock_facts(fd).mss_B > 0) == !over_unix);
+	close(fd);
+	peer_stop(&peer);
+	CHECK(peer_open(&peer, false, &order, why) < 0); /* it has gone */
+}
+
+static void rounds_over_tcp(void)
+{
+	rounds_over(false);
+}
+
+static void rounds_over_unix(void)
+{
+	rounds_over(true);
+}
+
+/* Noise, and orders beyond the bounds, end their own connection alone. */
+static void server_outlives_noise(void)
+{
+	char why[SOCK_WHY] = "", text[PEER_ORDER_B];
+	struct peer peer;
+	const struct peer_order order = {.count = 1, .size_B = 1, .reply_B = 1};
+	const struct peer_order huge = {.count = 1, .size_B = PEER_SIZE_MOST_B + 1, .reply_B = 1};
+	CHECK(peer_start(&peer, why) == 0);
+	for (int i = 0; i < 20; i++) {
+		int fd = sock_connect(&peer.address, 5, why);
+		CHECK(fd >= 0);
+		sock_prepare(fd, false);
+		memset(text, i, sizeof(text));
+		CHECK(sock_send(fd, text, sizeof(text), 5) == SOCK_OK);
+		CHECK(sock_receive(fd, text, 1, 5) == SOCK_ENDED);
+		close(fd);
+	}
+	CHECK(peer_open(&peer, false, &huge, why) < 0);
+	CHECK(strstr(why, "refused") != NULL);
+	int fd = peer_open(&peer, false, &order, why);
+	CHECK(fd >= 0);
+	CHECK(sock_send(fd, text, 1, 5) == SOCK_OK);
+	CHECK(sock_receive(fd, text, 1, 5) == SOCK_OK);
+	close(fd);
+	peer_stop(&peer);
+}
+
+static void addresses(void)
+{
+	static const struct {
+		const char *text, *name;
+	} rows[] = {
+		{"127.0.0.1", "127.0.0.1:24842"},
+		{"127.0.0.1:80", "127.0.0.1:80"},
+		{"[::1]:80", "[::1]:80"},
+		{"::1", "[::1]:24842"},
+		{"", NULL},
+		{":80", NULL},
+		{"127.0.0.1:65536", NULL},
+		{"127.0.0.1:8x", NULL},
+		{"[::1", NULL},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sock_address address;
+		char why[SOCK_WHY] = "", name[96] = "";
+		bool good = sock_parse(rows[i].text, PEER_PORT, &address, why);
+		CHECK(good == (rows[i].name != NULL));
+		CHECK((why[0] == '\0') == good);
+		if (!good || !rows[i].name)
+			continue;
+		sock_name(&address, name, sizeof(name));
+		CHECK_TEXT(name, rows[i].name);
+	}
+}
+
+static int work(void *context, size_t member)
+{
+	int *counts = context;
+	counts[member]++;
+	return member == 2 && counts[member] == 3 ? 77 : 0;
+}
+
+/* Each member works once a round; a member's code is the round's. */
+static void teams(void)
+{
+	int counts[4] = {0};
+	double span_s = -1;
+	struct team *team = team_new(4, work, counts);
+	CHECK(team_round(team, &span_s) == 0 && span_s >= 0);
+	CHECK(team_round(team, &span_s) == 0);
+	CHECK(team_round(team, &span_s) == 77);
+	for (int i = 0; i < 4; i++)
+		CHECK(counts[i] == 3);
+	team_free(team);
+}
+
+/* The same seed, the same plan; no point twice; some sizes for judging alone, and
+ * none of those among the others. */
+static void plans(void)
+{
+	struct plan plans[2] = {0};
+	struct host_bench bench = {.core_count = 2};
+	for (int full = 0; full < 2; full++) {
+		bench.full = full == 1;
+		for (int k = 0; k < 2; k++) {
+			struct plan_random random = {5};
+			plans[k].count = 0;
+			for (size_t i = 0; host_probes[i]; i++)
+				host_probes[i]->add(host_probes[i], &bench, &plans[k], &random);
+		}
+		size_t held_out = 0;
+		CHECK(plans[0].count == plans[1].count && plans[0].count > 100);
+		for (size_t i = 0; i < plans[0].count; i++) {
+			char name[256], other[256];
+			plan_point_name(&plans[0].points[i], name, sizeof(name));
+			plan_point_name(&plans[1].points[i], other, sizeof(other));
+			CHECK_TEXT(name, other);
+			held_out += plans[0].points[i].held_out;
+			for (size_t k = 0; k < i; k++) {
+				plan_point_name(&plans[0].points[k], other, sizeof(other));
+				if (!CHECK(strcmp(name, other) != 0))
+					printf("  %s twice\n", name);
+			}
+		}
+		CHECK(held_out > plans[0].count / 10 && held_out < plans[0].count / 2);
+	}
+	plan_free(&plans[0]);
+	plan_free(&plans[1]);
+}
+
+static const struct test tests[] = {
+	TEST(orders),
+	TEST(orders_refused),
+	TEST(rounds_over_tcp),
+	TEST(rounds_over_unix),
+	TEST(server_outlives_noise),
+	TEST(addresses),
+	TEST(teams),
+	TEST(plans),
+};
+
+int main(void)
+{
+	stop_catch(); /* a server that has gone is an error of the write alone */
+	return TEST_MAIN(tests);
+}
