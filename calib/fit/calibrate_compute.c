@@ -21,8 +21,11 @@ static bool estimate_roofline(const struct pass_draw *draw, double *out, void *c
 {
 	struct products *p = ctx;
 	struct roofline roofline;
+	double drawn[SEGMENTS_POINTS_MAX];
+	if (!pass_values_draw(&p->values, draw, drawn))
+		return false;
 	for (size_t i = 0; i < p->count; i++)
-		p->points[i].time_s = pass_value(&p->values, i, draw);
+		p->points[i].time_s = drawn[i];
 	if (!roofline_fit(p->points, p->count, p->whole.floor_s, &p->whole, &roofline))
 		return false;
 	out[0] = roofline.peak_flops;
@@ -148,9 +151,11 @@ struct streaming {
 static bool estimate_rate(const struct pass_draw *draw, double *out, void *ctx)
 {
 	const struct streaming *s = ctx;
-	double sum = 0;
+	double sum = 0, drawn[SEGMENTS_POINTS_MAX];
+	if (!pass_values_draw(&s->values, draw, drawn))
+		return false;
 	for (size_t i = 0; i < s->values.point_count; i++) {
-		double time_s = pass_value(&s->values, i, draw) - s->floor_s;
+		double time_s = drawn[i] - s->floor_s;
 		if (!(time_s > 0))
 			return false;
 		sum += s->sizes_B[i] / time_s;

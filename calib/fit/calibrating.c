@@ -87,7 +87,20 @@ double pass_value(const struct pass_values *values, size_t point, const struct p
 		     i++)
 			drawn[count++] = entry->value;
 	}
-	return count > 0 ? passes_mean(drawn, count) : values->means[point];
+	return count > 0 ? passes_mean(drawn, count) : NAN;
+}
+
+bool pass_values_draw(const struct pass_values *values, const struct pass_draw *draw, double *out)
+{
+	size_t missing = 0;
+	for (size_t i = 0; i < values->point_count; i++) {
+		out[i] = pass_value(values, i, draw);
+		if (isnan(out[i])) {
+			out[i] = values->means[i];
+			missing++;
+		}
+	}
+	return 2 * missing <= values->point_count;
 }
 
 static bool estimate_mean(const struct pass_draw *draw, double *out, void *ctx)
@@ -97,7 +110,7 @@ static bool estimate_mean(const struct pass_draw *draw, double *out, void *ctx)
 	for (size_t i = 0; i < values->point_count; i++)
 		sum += pass_value(values, i, draw);
 	*out = sum / (double)values->point_count;
-	return true;
+	return !isnan(sum);
 }
 
 static struct interval_spec spec_of(const struct calibrating *c, const char *name)
@@ -147,14 +160,17 @@ bool calibrating_value(struct calibrating *c, const char *test, const char *word
 struct series_estimate {
 	struct pass_values values;
 	struct xy *xy; /* x stays */
+	double *drawn;
 	struct segments segments;
 };
 
 static bool estimate_lines(const struct pass_draw *draw, double *out, void *ctx)
 {
 	struct series_estimate *e = ctx;
+	if (!pass_values_draw(&e->values, draw, e->drawn))
+		return false;
 	for (size_t i = 0; i < e->values.point_count; i++)
-		e->xy[i].y = pass_value(&e->values, i, draw);
+		e->xy[i].y = e->drawn[i];
 	struct segments segments = e->segments;
 	segments_refit(e->xy, e->values.point_count, &segments);
 	for (size_t k = 0; k < segments.count; k++) {
@@ -228,6 +244,7 @@ static void fit_series(struct calibrating *c, const struct recording_point *cons
 {
 	struct interval intervals[2 * SEGMENTS_MAX];
 	e->values = pass_values_of(c->arena, fitted, count, c->recording->pass_count);
+	e->drawn = ARENA_ARRAY(c->arena, count, double);
 	struct interval_spec spec = spec_of(c, series->label);
 	spec.estimate = estimate_lines;
 	spec.ctx = e;

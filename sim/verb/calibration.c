@@ -28,7 +28,7 @@ const struct calibration *calibration_of(const struct command *command, const ch
 			  : NULL;
 	if (!calibration)
 		*exit_code = command_failed(diag, NULL);
-	else if (!recording->ended)
+	else if (!recording->ended && !command->quiet)
 		fprintf(stderr,
 			"farwire: %s was interrupted: what it holds is used (farwire-probe "
 			"--continue goes on)\n",

@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Profiles from recordings: what was planted in the fake device is found again; a
+# committed recording gives its profile to the byte; logs of other tools become
+# recordings and lines. (The logs have their tools' form and made-up numbers: those
+# of nccl-tests are 20 us, then 20 GB/s of bus bandwidth up to 256 KiB, and from
+# there on 45 us, then 230 GB/s.)
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+data=tests/recorded/calibration
+
+# value FILE PATH: of a profile's parameter, in SI.
+value() {
+	awk -v path="\"$2\"" '$0 ~ "path = " && index($0, path) { found = 1; next }
+		found { sub(/.*value = "/, ""); print $1 + 0; exit }' "$1"
+}
+# near FILE PATH WANTED PERCENT
+near() {
+	got=$(value "$1" "$2")
+	awk -v got="$got" -v wanted="$3" -v percent="$4" 'BEGIN {
+		off = 100 * (got / wanted - 1)
+		exit !(got != "" && off < percent && off > -percent) }' ||
+		complain "$2 is '$got', not within $4 % of $3"
+}
+
+farwire fit $data/fake.jsonl -o "$scratch.cfg"
+[ "$code" = 0 ] || complain "fit: ended with $code, $(cat "$scratch.err")"
+diff "$scratch.cfg" $data/fake.cfg >"$scratch.diff" || complain "differs: $(cat "$scratch.diff")"
+farwire fit $data/fake.jsonl
+diff "$scratch.out" $data/fake.cfg >/dev/null || complain 'standard output is another profile'
+verdict 'calibration.a_recording_gives_its_profile_to_the_byte'
+
+farwire run --topology dgx1-v100 --batch 8 --profile $data/fake.cfg --draws 0 -q
+[ "$code" = 0 ] || complain "run: ended with $code, $(cat "$scratch.err")"
+farwire explain --topology dgx1-v100 --profile $data/fake.cfg driver.launch
+shows 'driver\.launch +3\.397 us +3\.381 us \.\. 3\.412 us +measured'
+verdict 'calibration.a_profile_is_used'
+
+probe=${FARWIRE%/*}/farwire-probe-fake
+if [ -x "$probe" ]; then
+	# The planted ones, with 3 % of noise and 1 % of samples 20 times as long.
+	"$probe" -q --plant tests/recorded/planted.txt -o "$scratch/planted.jsonl"
+	farwire fit "$scratch/planted.jsonl" -q -o "$scratch/planted.cfg"
+	[ "$code" = 0 ] || complain "planted: ended with $code, $(cat "$scratch.err")"
+	for row in driver.launch:3.4e-6 driver.get:0.25e-6 driver.malloc:80e-6 driver.query:1.3e-6 \
+		driver.sync_wake:2.2e-6 gpu.fake-gpu.kernel_floor:2.5e-6 \
+		gpu.fake-gpu.kernel_gap:1.4e-6 gpu.fake-gpu.launch_latency:3.1e-6; do
+		near "$scratch/planted.cfg" "${row%:*}" "${row#*:}" 3
+	done
+	near "$scratch/planted.cfg" gpu.fake-gpu.queue_depth 1020 0.01
+	near "$scratch/planted.cfg" gpu.fake-gpu.concurrent_kernels 32 0.01
+	near "$scratch/planted.cfg" gpu.fake-gpu.memory_bandwidth 7e11 2
+	near "$scratch/planted.cfg" gpu.fake-gpu.fp16 6e13 2
+	# a half-work of 2e8 flop, and what a graph takes between kernels
+	near "$scratch/planted.cfg" 'efficiency.fake-gpu.*.half_work' 2e8 6
+	verdict 'calibration.finds_planted_parameters'
+
+	# Lines: 80 ps a byte from 64 KiB on, to within a step of sizes.
+	awk '/of = "copy h2d pinned/ { from = $0; sub(/.*from = /, "", from); n++ }
+		/slope/ && n == 2 { sub(/.*value = "/, ""); print from + 0, $1; exit }' \
+		"$scratch/planted.cfg" >"$scratch.line"
+	awk '{ exit !($1 >= 32768 && $1 <= 131072 && $2 > 78.4e-12 && $2 < 81.6e-12) }' \
+		"$scratch.line" || complain "the large copies' line is $(cat "$scratch.line")"
+	verdict 'calibration.finds_planted_breaks'
+
+	# What runs ahead and what forwards, with presets (little noise).
+	"$probe" -q --passes 10 --only forward --only 'call.get*' -o "$scratch/preset.jsonl"
+	farwire fit "$scratch/preset.jsonl" -q -o "$scratch/preset.cfg"
+	near "$scratch/preset.cfg" runtime.unmarshal 1.6e-6 6
+	near "$scratch/preset.cfg" runtime.marshal_byte 0.08e-9 10
+	verdict 'calibration.takes_forwarding_apart'
+
+	# Fits of an interrupted run: the rest is used, and said.
+	head -c 300000 "$scratch/planted.jsonl" >"$scratch/torn.jsonl"
+	farwire fit "$scratch/torn.jsonl" -o "$scratch/torn.cfg"
+	[ "$code" = 0 ] || [ "$code" = 3 ] || complain "torn: ended with $code"
+	grep -q 'was interrupted' "$scratch.err" || complain "torn: $(cat "$scratch.err")"
+	verdict 'calibration.uses_an_interrupted_run'
+
+	# A held-out point that is far from the line breaks the gate: no such parameter.
+	sed '/"call":"launch","stream":"blocked"/{/"held_out":true/s/"samples":\[.*\]/"samples":[9e-5,9e-5,9e-5]/}' \
+		$data/fake.jsonl >"$scratch/off.jsonl"
+	farwire fit "$scratch/off.jsonl" -q -o "$scratch/off.cfg"
+	[ "$code" = 3 ] || complain "off: ended with $code, not 3"
+	grep -q 'held-out points are missed by' "$scratch.err" || complain "off: $(cat "$scratch.err")"
+	grep -q 'path = "driver.launch"' "$scratch/off.cfg" && complain 'off: driver.launch is there'
+	verdict 'calibration.gates'
+fi
+
+farwire import nccl-tests $data/nccl-tests.txt -o "$scratch/x.jsonl"
+farwire fit "$scratch/x.jsonl" -o "$scratch/x.cfg"
+[ "$code" = 0 ] || complain "nccl-tests: ended with $code, $(cat "$scratch.err")"
+shows '^nccl all_reduce, 4 ranks from 1 KiB up: 20\.0[0-9]* us .* then 20\.[0-9]* GB/s .* of bus bandwidth'
+shows '^nccl all_reduce, 4 ranks from 512 KiB up: 4[45]\.[0-9]* us .* then 2[23][0-9]\.[0-9]* GB/s'
+# Older releases do not say the collective by name; neither does this log.
+sed 's/^# nThread/# Collective test starting: all_gather_perf\n&/' $data/nccl-tests.txt >"$scratch/n.txt"
+farwire import nccl-tests "$scratch/n.txt"
+shows '"collective": "all_gather"'
+verdict 'calibration.imports_nccl_tests'
+
+farwire import nvbandwidth $data/nvbandwidth.txt -o "$scratch/v.jsonl"
+farwire fit "$scratch/v.jsonl" -o "$scratch/v.cfg"
+near "$scratch/v.cfg" dma.efficiency 0.965 0.1 # 55.6 GB/s of 63.02 x 256 / 280
+farwire import perftest $data/perftest.txt -o "$scratch/p.jsonl"
+farwire fit "$scratch/p.jsonl" -o "$scratch/p.cfg"
+shows '^rdma latency write from 2 B up: 1\.1'
+farwire import iperf3 $data/iperf3.txt
+shows '"samples": \[1172500000, 1176250000, 1175000000\]'
+printf '{"start":{"test_start":{"num_streams":4,"blksize":131072}},"intervals":[{"streams":[{}],"sum":{"bits_per_second":8e9,"omitted":true}},{"sum":{"bits_per_second":1.6e10,"omitted":false}}],"end":{}}' \
+	>"$scratch/i.json"
+farwire import iperf3 "$scratch/i.json"
+shows '"streams": 4}.*"samples": \[2000000000\]'
+verdict 'calibration.imports_other_logs'
+
+for plot in svg pdf png; do
+	farwire fit $data/fake.jsonl -q -o "$scratch.cfg" --plot "$scratch/fit.$plot"
+	[ "$code" = 0 ] && [ -s "$scratch/fit.$plot" ] || complain "$plot: ended with $code"
+done
+verdict 'calibration.draws'

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Recordings and logs that cannot be used: exit code 2, the line, no profile.
+# (tests/unit/test_recording.c has the rest of what a recording may not hold.)
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+mkdir folder.jsonl
+
+head='{"format":"farwire-samples","version":1,"tool":"t","date":"d","seed":1,"mode":"quick","passes":1,"host":{"cpu":"c"},"gpu":{"name":"G"}}'
+# point SIZE SAMPLES
+point() {
+	echo '{"test":"copy","is":{"direction":"h2d","memory":"pinned","call":"async","measure":"rate"},"x":{"size_B":'"$1"'},"pass":0,"t_s":1,"unit":"s","samples":['"$2"'],"stop":"count","held_out":false}'
+}
+
+expect 2 '^missing\.jsonl: cannot be read: No such file' fit missing.jsonl
+expect 2 '^folder\.jsonl: cannot be read' fit folder.jsonl
+: >empty.jsonl
+expect 2 '^empty\.jsonl: is empty' fit empty.jsonl
+echo "$head" >x.jsonl
+expect 2 '^x\.jsonl: has no samples' fit x.jsonl
+head -c 100000 /dev/urandom >noise.jsonl
+expect 2 '^noise\.jsonl:1: ' fit noise.jsonl
+{ echo "$head"; point 64 '1e-6,nan'; } >x.jsonl
+expect 2 '^x\.jsonl:2: ' fit x.jsonl
+{ echo "$head"; point 64 '-1e-6'; } >x.jsonl
+expect 2 '^x\.jsonl:2: sample 1 of .copy. is negative' fit x.jsonl
+echo "$head" | sed 's/"version":1/"version":7/' >x.jsonl
+expect 2 '^x\.jsonl:1: a recording of version 7' fit x.jsonl
+verdict 'recordings.wrong_files'
+
+{ echo "$head"; point 64 1e-6,1e-6; } >x.jsonl
+expect 2 'nothing in this recording says anything' fit x.jsonl
+{ echo "$head"; point 64 1e-6; point 64 1e-6; } >x.jsonl
+expect 2 '^x\.jsonl:3: .copy.: this point and pass were there before' fit x.jsonl
+{ echo "$head"; for size in 1 2 4 8 16 32 64 128; do point $size 0; done; } >x.jsonl
+expect 2 'nothing in this recording' fit x.jsonl
+# Times that do not grow give a start, and no bandwidth.
+{ echo "$head"; for size in 1 2 4 8 16 32 64 128; do point $size 1e-6; done; } >x.jsonl
+expect 0 '' fit x.jsonl -q
+grep -q 'dma\.efficiency"' "$scratch.out" && complain 'a bandwidth of times that are all equal'
+verdict 'recordings.too_little'
+
+expect 2 'no recording \(\.jsonl\)' fit x.jsonl v100
+expect 2 '-o is a folder' fit x.jsonl x.jsonl -o x.cfg
+expect 1 'cannot write' fit x.jsonl -q -o nowhere/x.cfg
+verdict 'recordings.wrong_words'
+
+echo hello >log
+for kind in nccl-tests nvbandwidth perftest iperf3; do
+	expect 2 "^log: no results of $kind" import $kind log
+done
+expect 2 'did you mean .iperf3.' import iperf log
+printf 'a\0b\n' >zero
+expect 2 '^zero:1: no log: a zero byte' import nccl-tests zero
+head -c 70000 /dev/zero | tr '\0' x >long
+expect 2 '^long:1: no log: a line of more' import perftest long
+cat >one-rank <<'END'
+#  Rank  0 Group  0 Pid  11 on  node device  0 [0x07] NVIDIA A100
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+        1024           256     float     sum      -1    20.50    0.05    0.00      0    20.11    0.05    0.00      0
+END
+expect 2 '^one-rank: one rank only' import nccl-tests one-rank
+{ cat one-rank; echo '   2048  12'; } >short
+expect 2 '^short:4: 2 columns' import nccl-tests short
+sed 's/20\.50/fast/' one-rank >word
+expect 2 "^word:3: 'fast' is no number" import nccl-tests word
+echo '{"intervals":[' >torn
+expect 2 '^torn:' import iperf3 torn
+verdict 'recordings.wrong_logs'
