@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire calibrate: measures this machine with all probes that it allows, fits what
+ * they recorded, and says on one page what came out. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "calib/host/run.h"
+#include "sim/base/arena.h"
+#include "sim/verb/calibration.h"
+#include "sim/verb/report.h"
+#include "sim/verb/verbs.h"
+
+extern char **environ;
+
+enum { NO_GPU = 77, PATH_MAX_B = 4096, SPAWN_FAILED = 127 };
+
+static bool is_there(const char *path)
+{
+	struct stat about;
+	return stat(path, &about) == 0;
+}
+
+/* ---- measuring ---- */
+
+/* $FARWIRE_PROBE, else the one beside this program; NULL: there is none. */
+static const char *probe_program(struct arena *arena)
+{
+	const char *given = getenv("FARWIRE_PROBE");
+	char path[PATH_MAX_B];
+	if (given)
+		return given;
+	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+	char *slash = length > 0 ? (path[length] = '\0', strrchr(path, '/')) : NULL;
+	if (!slash)
+		return NULL;
+	const char *program = arena_printf(arena, "%.*s/farwire-probe", (int)(slash - path), path);
+	return access(program, X_OK) == 0 ? program : NULL;
+}
+
+/* Runs it until it ends; the exit code. An interrupt is the probe's to handle: it
+ * keeps what it has. */
+static int run_program(const char *program, char *const *words)
+{
+	struct sigaction ignored = {.sa_handler = SIG_IGN}, before;
+	posix_spawnattr_t attributes;
+	sigset_t defaults;
+	pid_t child;
+	int status = 0;
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGINT);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigdefault(&attributes, &defaults);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	sigaction(SIGINT, &ignored, &before);
+	int error = posix_spawn(&child, program, NULL, &attributes, words, environ);
+	posix_spawnattr_destroy(&attributes);
+	if (error)
+		fprintf(stderr, "farwire: cannot run '%s': %s\n", program, strerror(error));
+	while (!error && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &before, NULL);
+	if (error)
+		return SPAWN_FAILED;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
+}
+
+/* A file that is there is gone on with. */
+static int measure_gpu(const struct command *command, const char *path)
+{
+	const char *program = probe_program(command->arena);
+	const char *words[12];
+	size_t count = 0;
+	if (!program) {
+		fprintf(stderr, "farwire: no farwire-probe beside this program (it takes nvcc to "
+				"build it): the GPU is left out\n");
+		return NO_GPU;
+	}
+	words[count++] = program;
+	words[count++] = command->full ? "--full" : "--quick";
+	words[count++] = is_there(path) ? "--continue" : "-o";
+	words[count++] = path;
+	words[count++] = "--seed";
+	words[count++] = arena_printf(command->arena, "%llu", (unsigned long long)command->seed);
+	if (command->budget_s > 0) {
+		words[count++] = "--budget";
+		words[count++] = arena_printf(command->arena, "%.9g", command->budget_s);
+	}
+	if (command->quiet)
+		words[count++] = "-q";
+	char **copy = ARENA_ARRAY(command->arena, count + 1, char *);
+	for (size_t i = 0; i < count; i++)
+		copy[i] = arena_strdup(command->arena, words[i]);
+	return run_program(program, copy);
+}
+
+static int measure_host(const struct command *command, const char *path)
+{
+	bool again = is_there(path);
+	const struct host_run_options options = {.scratch = command->scratch,
+						 .output = again ? NULL : path,
+						 .resume = again ? path : NULL,
+						 .full = command->full,
+						 .quiet = command->quiet,
+						 .seed = command->seed,
+						 .budget_s = command->budget_s};
+	return host_run(&options);
+}
+
+/* ---- the page ---- */
+
+static const struct calibrated *parameter_of(const struct calibration *calibration,
+					     const char *path)
+{
+	for (size_t i = 0; i < calibration->parameters.count; i++)
+		if (strcmp(calibration->parameters.items[i].path, path) == 0)
+			return &calibration->parameters.items[i];
+	return NULL;
+}
+
+static const char *said(struct arena *arena, enum quantity quantity, struct interval value)
+{
+	const char *text = quantity_format(arena, quantity, value.value);
+	return isnan(value.low) ? text
+				: arena_printf(arena, "%s (%s to %s)", text,
+					       quantity_format(arena, quantity, value.low),
+					       quantity_format(arena, quantity, value.high));
+}
+
+/* "launching a kernel takes 2.1 us (...); pinned copies to the GPU 25 GB/s from 4 KiB
+ * up ..." */
+static const char *answer_of(struct arena *arena, const struct calibration *calibration)
+{
+	static const struct {
+		const char *path, *words;
+	} parameters[] = {{"driver.launch", "launching a kernel takes"},
+			  {"driver.sync_wake", "waiting for one adds"},
+			  {"guest.*.send", "a small TCP send takes"},
+			  {"guest.*.receive", "receiving it"},
+			  {"host.*.copy_rate", "one core copies memory at"},
+			  {"storage.bandwidth", "storage reads at"},
+			  {"storage.latency", "with a wait of"}};
+	static const struct {
+		const char *label, *words;
+	} copies[] = {{"copy h2d pinned async rate", "pinned copies to the GPU reach"},
+		      {"copy d2h pinned async rate", "those from it"},
+		      {"copy h2d pageable sync rate", "pageable ones to it"}};
+	const char *text = "";
+	for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
+		const struct calibrated *p = parameter_of(calibration, parameters[i].path);
+		if (p)
+			text = arena_printf(arena, "%s%s%s %s", text, *text ? "; " : "",
+					    parameters[i].words,
+					    said(arena, p->quantity, p->value));
+	}
+	for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++)
+		for (size_t k = 0; k < calibration->series.count; k++) {
+			const struct calibration_series *series = &calibration->series.items[k];
+			size_t last = series->segments.count - 1;
+			if (strcmp(series->label, copies[i].label) != 0 ||
+			    !(series->slope[last].value > 0))
+				continue;
+			text = arena_printf(arena, "%s%s%s %s from %s up", text, *text ? "; " : "",
+					    copies[i].words,
+					    quantity_format(arena, QUANTITY_RATE,
+							    1 / series->slope[last].value),
+					    quantity_format(arena, QUANTITY_BYTES,
+							    series->segments.from[last]));
+		}
+	return text;
+}
+
+static void add_parameters(struct report *report, const struct calibration *calibration)
+{
+	struct report_table *table =
+		report_table(report, "Parameters and their 90 %% intervals. The profile has them.");
+	report_column(table, "parameter", COLUMN_NAME);
+	report_column(table, "value", COLUMN_NUMBER);
+	report_column(table, "low", COLUMN_NUMBER);
+	report_column(table, "high", COLUMN_NUMBER);
+	report_column(table, "from", COLUMN_TEXT);
+	for (size_t i = 0; i < calibration->parameters.count; i++) {
+		const struct calibrated *p = &calibration->parameters.items[i];
+		bool known = !isnan(p->value.low);
+		report_row(table, TONE_PLAIN);
+		report_cell(table, "%s", p->path);
+		report_cell(table, "%s",
+			    quantity_format(report->arena, p->quantity, p->value.value));
+		report_cell(table, "%s",
+			    known ? quantity_format(report->arena, p->quantity, p->value.low)
+				  : "–");
+		report_cell(table, "%s",
+			    known ? quantity_format(report->arena, p->quantity, p->value.high)
+				  : "–");
+		report_cell(table, "%s", p->note);
+	}
+}
+
+static void add_part(struct report *report, const struct calibration *calibration)
+{
+	const struct recording *recording = calibration->recording;
+	const struct drawing *const *drawings;
+	const char *const *sentences;
+	const char *answer = answer_of(report->arena, calibration);
+	report_add(report, BLOCK_PART, "%s", recording->gpu ? recording->gpu : recording->cpu);
+	report_answer(report, calibration->gate_failed, "Your machine: %s.",
+		      *answer ? answer : "what it does is in the tables below");
+	report_add(report, BLOCK_TEXT,
+		   "%zu samples in %zu passes on %s, %zu of them outliers (kept); drift over the "
+		   "run at most %.1f %%; recording %.16s.",
+		   recording->sample_count, recording->pass_count, recording->date,
+		   recording->outlier_count, 100 * recording->drift_most_ratio, recording->hash);
+	add_parameters(report, calibration);
+	for (size_t i = 0; i < calibration->left_out.count; i++)
+		report_add(report, BLOCK_TEXT, "Left out: %s: %s.",
+			   calibration->left_out.items[i].what, calibration->left_out.items[i].why);
+	for (size_t i = 0; i < recording->waived.count; i++)
+		report_add(report, BLOCK_TEXT, "Waived: %s: %s.", recording->waived.items[i].test,
+			   recording->waived.items[i].why);
+	size_t count = calibration_sentences(report->arena, calibration, &sentences);
+	report_add(report, BLOCK_FOLD, "Lines and gates");
+	for (size_t i = 0; i < count; i++)
+		report_add(report, BLOCK_TEXT, "%s.", sentences[i]);
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+	count = calibration_drawings(report->arena, calibration, &drawings);
+	for (size_t i = 0; i < count; i++)
+		report_figure(report, (struct drawing *)drawings[i],
+			      "%s: the fit over what was "
+			      "measured.",
+			      calibration->series.items[i].label);
+}
+
+static void write_page(FILE *out, const void *ctx)
+{
+	report_html(out, ctx);
+}
+
+static int save_page(const struct command *command, struct report *report, const char *path)
+{
+	struct command to_file = *command;
+	const char *message = report_images(report);
+	if (message) {
+		fprintf(stderr, "farwire: cannot draw the report: %s\n", message);
+		return EXIT_FAILED;
+	}
+	to_file.output = path;
+	return command_write(&to_file, write_page, report);
+}
+
+/* ---- the whole ---- */
+
+struct calibrating_machine {
+	const struct command *command;
+	const char *folder;
+	struct report *report;
+	size_t part_count;
+	bool gate_failed;
+};
+
+static int fit_one(struct calibrating_machine *m, const char *path)
+{
+	int code = EXIT_DONE;
+	struct arena *arena = m->command->arena;
+	const struct calibration *calibration = calibration_of(m->command, path, &code);
+	if (!calibration)
+		return code;
+	const char *profile =
+		arena_printf(arena, "%s/%s.cfg", m->folder, calibration_name(calibration));
+	code = calibration_save(m->command, calibration, profile);
+	if (code != EXIT_DONE)
+		return code;
+	if (!m->command->quiet)
+		printf("%s: %s\n  %s\n",
+		       calibration->recording->gpu ? calibration->recording->gpu
+						   : calibration->recording->cpu,
+		       answer_of(arena, calibration), profile);
+	add_part(m->report, calibration);
+	m->part_count++;
+	m->gate_failed |= calibration->gate_failed;
+	return EXIT_DONE;
+}
+
+static int measure_and_fit(struct calibrating_machine *m)
+{
+	struct arena *arena = m->command->arena;
+	const char *gpu = arena_printf(arena, "%s/gpu.jsonl", m->folder);
+	const char *host = arena_printf(arena, "%s/host.jsonl", m->folder);
+	int code = measure_gpu(m->command, gpu);
+	if (code == EXIT_DONE)
+		code = fit_one(m, gpu);
+	else if (code == NO_GPU)
+		code = EXIT_DONE;
+	else
+		fprintf(stderr,
+			"farwire: the GPU's measurement ended with %d; %s keeps what there "
+			"is, and the same command goes on\n",
+			code, gpu);
+	if (code != EXIT_DONE)
+		return EXIT_FAILED;
+	code = measure_host(m->command, host);
+	if (code != EXIT_DONE) {
+		fprintf(stderr, "farwire: %s keeps what there is, and the same command goes on\n",
+			host);
+		return code;
+	}
+	return fit_one(m, host);
+}
+
+static int run(const struct command *command)
+{
+	const char *folder = strcmp(command->output, "-") == 0 ? "calibration" : command->output;
+	if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+		fprintf(stderr, "farwire: cannot make the folder '%s': %s\n", folder,
+			strerror(errno));
+		return EXIT_FAILED;
+	}
+	struct calibrating_machine m = {.command = command, .folder = folder};
+	m.report = report_new(command->arena, "What does this machine do?",
+			      arena_printf(command->arena, "Measured and fitted by farwire %s.",
+					   FARWIRE_VERSION));
+	int code = measure_and_fit(&m);
+	if (m.part_count == 0)
+		return code == EXIT_DONE ? EXIT_FAILED : code;
+	const char *page = arena_printf(command->arena, "%s/report.html", folder);
+	int saved = save_page(command, m.report, page);
+	if (saved == EXIT_DONE && !command->quiet)
+		printf("The report: %s\n", page);
+	if (code == EXIT_DONE)
+		code = saved;
+	return code == EXIT_DONE && m.gate_failed ? EXIT_BOUND : code;
+}
+
+const struct verb verb_calibrate = {
+	.name = "calibrate",
+	.words = "",
+	.help = "measures this machine and its GPU, fits profiles, says what came out",
+	.examples = "  farwire calibrate                  # into the folder calibration/\n"
+		    "  farwire calibrate --full -o my-server\n"
+		    "  farwire run --topology dgx-h100 --profile calibration/h100-sxm5.cfg\n",
+	.options = "output quick full budget scratch seed quiet",
+	.words_min = 0,
+	.run = run,
+};
