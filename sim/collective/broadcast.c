@@ -51,6 +51,7 @@ const struct algorithm algorithm_broadcast = {
 	.name = "broadcast",
 	.help = "broadcast along the ring in pieces",
 	.collective = COLLECTIVE_BROADCAST,
+	.pipelined = true,
 	.refuse = refuse,
 	.build = build,
 	.ideal_s = ideal_s,

@@ -28,19 +28,24 @@ static double plateau_ratio(const struct library_params *lib, const struct comm_
 									     : 1;
 }
 
-static double base_s(const struct library_params *lib, const struct comm_shape *shape, bool tree,
-		     enum protocol protocol)
+static double table_base_s(const struct library_params *lib, bool tree, enum protocol protocol)
 {
 	const double table[2][PROTOCOL_COUNT] = {
 		{lib->base_ring_ll_s, lib->base_ring_ll128_s, lib->base_ring_simple_s},
 		{lib->base_tree_ll_s, lib->base_tree_ll128_s, lib->base_tree_simple_s},
 	};
-	return table[tree][protocol] * plateau_ratio(lib, shape, tree, protocol);
+	return table[tree][protocol];
 }
 
-/* The whole hop, wire included, as NCCL's model has it. */
-static double whole_hop_s(const struct library_params *lib, const struct comm_shape *shape,
-			  bool tree, enum protocol protocol, enum hop_class class)
+static double base_s(const struct library_params *lib, const struct comm_shape *shape, bool tree,
+		     enum protocol protocol)
+{
+	return table_base_s(lib, tree, protocol) * plateau_ratio(lib, shape, tree, protocol);
+}
+
+/* A hop, wire included, as NCCL's tables have it. */
+static double table_hop_s(const struct library_params *lib, bool tree, enum protocol protocol,
+			  enum hop_class class)
 {
 	const double table[2][HOP_CLASS_COUNT][PROTOCOL_COUNT] = {
 		{{lib->ring_nvlink_ll_s, lib->ring_nvlink_ll128_s, lib->ring_nvlink_simple_s},
@@ -50,7 +55,14 @@ static double whole_hop_s(const struct library_params *lib, const struct comm_sh
 		 {lib->tree_pci_ll_s, lib->tree_pci_ll128_s, lib->tree_pci_simple_s},
 		 {lib->tree_net_ll_s, lib->tree_net_ll128_s, lib->tree_net_simple_s}},
 	};
-	double hop_s = table[tree][class][protocol];
+	return table[tree][class][protocol];
+}
+
+/* ... and as its model takes it between such ranks. */
+static double whole_hop_s(const struct library_params *lib, const struct comm_shape *shape,
+			  bool tree, enum protocol protocol, enum hop_class class)
+{
+	double hop_s = table_hop_s(lib, tree, protocol, class);
 	bool across = shape->node_count > 1;
 	if (protocol == PROTOCOL_LL && class != HOP_NET && across)
 		hop_s *= lib->ll_nodes_ratio;
@@ -87,12 +99,12 @@ static double efficiency_ratio(const struct library_params *lib, enum hop_class 
 }
 
 /* Most that one thread block moves. */
-static double block_Bps(const struct library_params *lib, const struct comm_shape *shape, bool tree,
-			enum protocol protocol)
+static double block_Bps(const struct library_params *lib, bool tree, enum protocol protocol,
+			bool across)
 {
 	switch (protocol) {
 	case PROTOCOL_LL:
-		return shape->node_count > 1 ? lib->channel_ll_net_Bps : lib->channel_ll_Bps;
+		return across ? lib->channel_ll_net_Bps : lib->channel_ll_Bps;
 	case PROTOCOL_LL128:
 		return lib->channel_ll128_Bps;
 	default:
@@ -118,31 +130,35 @@ static size_t blocks_most(const struct library_params *lib, const struct comm_sh
 	return (size_t)fmax(1, fmin(2 * pairs, lib->channels_most_count));
 }
 
-/* ... and those that work on size_B: each shall have enough for its threads. */
-static size_t blocks_active(const struct library_params *lib, const struct comm_shape *shape,
-			    bool tree, enum protocol protocol, double size_B)
+/* ... and those that work on size_B: each shall have enough for its threads. Not
+ * rounded. */
+static double blocks_busy(const struct library_params *lib, const struct comm_shape *shape,
+			  bool tree, enum protocol protocol, double size_B)
 {
-	size_t most = blocks_most(lib, shape);
-	double least_B = lib->channel_least_simple_B;
+	double most = (double)blocks_most(lib, shape), least_B = lib->channel_least_simple_B;
 	if (protocol == PROTOCOL_LL)
 		least_B = lib->channel_least_ll_B * (tree ? 1 : (double)shape->rank_count);
 	else if (protocol == PROTOCOL_LL128)
 		least_B = lib->channel_least_ll128_B;
-	if (least_B <= 0 || lib->channels_count > 0 || size_B >= (double)most * least_B)
+	if (least_B <= 0 || lib->channels_count > 0)
 		return most;
-	return size_B < least_B ? 1 : (size_t)(size_B / least_B);
+	return fmax(1, fmin(most, size_B / least_B));
 }
 
+/* NCCL bounds LL by all channels, also where few have enough to work on: then it keeps
+ * to a ring with LL up to sizes at which another choice is far faster. Here those that
+ * work count. */
 static double bus_Bps(const struct library_params *lib, const struct comm_shape *shape, bool tree,
-		      enum protocol protocol)
+		      enum protocol protocol, double size_B)
 {
 	double links_Bps = least(shape->inside_Bps * efficiency_ratio(lib, shape->inside),
 				 shape->network_Bps * efficiency_ratio(lib, HOP_NET));
+	double blocks = protocol == PROTOCOL_LL ? blocks_busy(lib, shape, tree, protocol, size_B)
+						: (double)blocks_most(lib, shape);
 	links_Bps *= protocol_ratio(lib, shape, tree, protocol);
 	if (protocol == PROTOCOL_SIMPLE && !tree)
 		return links_Bps; /* the model has no bound for these blocks */
-	return least(links_Bps,
-		     (double)blocks_most(lib, shape) * block_Bps(lib, shape, tree, protocol));
+	return least(links_Bps, blocks * block_Bps(lib, tree, protocol, shape->node_count > 1));
 }
 
 /* Trees miss the model at middle sizes, and NCCL corrects for it with a table, here
@@ -184,7 +200,7 @@ static double ring_guess_s(const struct library_params *lib, const struct comm_s
 	latency_s += across * whole_hop_s(lib, shape, false, protocol, HOP_NET);
 	latency_s += base_s(lib, shape, false, protocol);
 	double part_B = collective == COLLECTIVE_BROADCAST ? size_B : size_B * steps / ranks;
-	return latency_s + part_B / bus_Bps(lib, shape, false, protocol);
+	return latency_s + part_B / bus_Bps(lib, shape, false, protocol, size_B);
 }
 
 static double tree_guess_s(const struct library_params *lib, const struct comm_shape *shape,
@@ -196,7 +212,7 @@ static double tree_guess_s(const struct library_params *lib, const struct comm_s
 			   2 * ((double)shape->rank_most - 1) * inside_s +
 			   2 * (double)ilogb((double)shape->node_count) * across_s;
 	double ratio = tree_correction_ratio(lib, protocol, size_B);
-	return latency_s + 2 * size_B / (bus_Bps(lib, shape, true, protocol) * ratio);
+	return latency_s + 2 * size_B / (bus_Bps(lib, shape, true, protocol, size_B) * ratio);
 }
 
 static bool may_use(const struct library_params *lib, const struct comm_shape *shape,
@@ -238,25 +254,36 @@ static double chunk_B(const struct library_params *lib, const struct comm_shape 
 }
 
 /* Pieces that follow each other down a tree or a chain. Threads that use LL or LL128
- * hand on each word as it comes, so pieces are small. Pieces beyond PIPELINE_MOST
- * change the time by little and cost events. */
+ * hand on each word as it comes, so pieces are small; a socket is given a whole step.
+ * Simple's chain hands on slices. Where pieces cannot travel in trains (executor.c)
+ * those beyond PIECES_MOST cost more events than they change the time. */
 static size_t pipeline_count(const struct library_params *lib, const struct comm_shape *shape,
 			     const struct collective_choice *choice, double size_B)
 {
-	enum { PIPELINE_MOST = 64 };
-	double block_B = size_B / (double)choice->block_count;
-	double piece_B = choice->protocol == PROTOCOL_LL      ? lib->piece_ll_B
-			 : choice->protocol == PROTOCOL_LL128 ? lib->piece_ll128_B
-							      : chunk_B(lib, shape, block_B);
-	return (size_t)fmin(fmax(ceil(block_B / piece_B), 1), PIPELINE_MOST);
+	enum { PIECES_MOST = 64 };
+	bool trains = choice->algorithm->pipelined && !shape->socket;
+	double block_B = size_B / (double)choice->block_count, piece_B = lib->slice_B;
+	if (choice->protocol != PROTOCOL_SIMPLE) {
+		piece_B = choice->protocol == PROTOCOL_LL ? lib->piece_ll_B : lib->piece_ll128_B;
+		if (shape->socket)
+			piece_B = fmax(piece_B, lib->step_ll_B);
+	} else if (choice->algorithm->collective != COLLECTIVE_BROADCAST) {
+		piece_B = chunk_B(lib, shape, block_B);
+	}
+	double count = fmax(ceil(block_B / piece_B), 1);
+	return (size_t)(trains ? count : fmin(count, PIECES_MOST));
 }
 
-/* What a block reaches one way on this system. */
+/* What a block reaches one way on this system. LL's bytes to a network are bounded by
+ * what its proxies do; what these do for sockets is simulated. */
 static double reached_Bps(const struct library_params *lib, const struct comm_shape *shape,
-			  const struct collective_choice *choice)
+			  bool tree, enum protocol protocol, enum hop_class class)
 {
-	/* LL across nodes is bounded by what the network's proxies do. */
-	bool across = shape->node_count > 1;
+	bool across = protocol == PROTOCOL_LL && class == HOP_NET && !shape->socket;
+	/* Words are handed on as they come; pieces for sockets are whole steps. Their block's
+	 * rate counts once, on the way to the socket. */
+	if (tree && shape->socket && protocol != PROTOCOL_SIMPLE && class != HOP_NET)
+		return 0;
 	const double ratios[PROTOCOL_COUNT] = {
 		across ? 1 : lib->block_ll_ratio,
 		lib->block_ll128_ratio,
@@ -264,9 +291,33 @@ static double reached_Bps(const struct library_params *lib, const struct comm_sh
 	};
 	const double splits[PROTOCOL_COUNT] = {lib->tree_split_ll_ratio, lib->tree_split_ll_ratio,
 					       lib->tree_split_ratio};
-	bool tree = is_tree(choice->algorithm);
-	double ratio = ratios[choice->protocol] * (tree ? splits[choice->protocol] : 1);
-	return ratio * block_Bps(lib, shape, tree, choice->protocol);
+	double ratio = ratios[protocol] * (tree ? splits[protocol] : 1);
+	return ratio * block_Bps(lib, tree, protocol, across);
+}
+
+/* What is left of a hop when a usual wire is taken away. */
+static double own_hop_s(const struct library_params *lib, enum protocol protocol,
+			enum hop_class class, double whole_s)
+{
+	const double wire_s[HOP_CLASS_COUNT] = {lib->wire_nvlink_s, lib->wire_pci_s,
+						lib->wire_net_s};
+	double scale_ratio = lib->latency_scale_ratio;
+	if (protocol == PROTOCOL_SIMPLE)
+		scale_ratio *= lib->simple_scale_ratio;
+	return fmax(0, scale_ratio * whole_s - wire_s[class]);
+}
+
+/* Of LL's bytes half are flags. That stores of 8 B do not fill links does not matter to
+ * a network, which is handed them by the step. */
+static const double LL_DATA_RATIO = 0.5;
+
+static double goodput_ratio(const struct library_params *lib, const struct comm_shape *shape,
+			    bool tree, enum protocol protocol, enum hop_class class)
+{
+	double ratio = efficiency_ratio(lib, class);
+	if (protocol == PROTOCOL_LL && class == HOP_NET)
+		return ratio * (tree ? lib->tree_ratio : 1) * LL_DATA_RATIO;
+	return ratio * protocol_ratio(lib, shape, tree, protocol);
 }
 
 /* All that follows from algorithm and protocol. */
@@ -275,28 +326,74 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 {
 	bool tree = is_tree(choice->algorithm);
 	enum protocol protocol = choice->protocol;
-	const double wire_s[HOP_CLASS_COUNT] = {lib->wire_nvlink_s, lib->wire_pci_s,
-						lib->wire_net_s};
-	size_t blocks = blocks_active(lib, shape, tree, protocol, size_B);
+	size_t blocks = (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
 	size_t lanes = shape->ring_count < blocks ? shape->ring_count : blocks;
 	choice->block_count = blocks;
 	choice->channel_count = lanes > 0 ? lanes : 1;
-	choice->channel_cap_Bps =
-		(double)blocks / (double)choice->channel_count * reached_Bps(lib, shape, choice);
 	choice->pipeline_count = pipeline_count(lib, shape, choice, size_B);
 	choice->start_s = lib->latency_scale_ratio * base_s(lib, shape, tree, protocol) +
 			  lib->start_s + (double)blocks * lib->channel_start_s;
-	double scale_ratio = lib->latency_scale_ratio;
-	if (protocol == PROTOCOL_SIMPLE)
-		scale_ratio *= lib->simple_scale_ratio;
 	for (int k = 0; k < HOP_CLASS_COUNT; k++) {
 		enum hop_class hop = (enum hop_class)k;
 		double whole_s = whole_hop_s(lib, shape, tree, protocol, hop);
 		if (protocol == PROTOCOL_LL && hop != HOP_NET && shape->node_count > 1)
 			whole_s *= lib->ll_nodes_scale_ratio;
-		choice->hop_s[k] = fmax(0, scale_ratio * whole_s - wire_s[k]);
-		choice->goodput_ratio[k] =
-			efficiency_ratio(lib, hop) * protocol_ratio(lib, shape, tree, protocol);
+		choice->hop_s[k] = own_hop_s(lib, protocol, hop, whole_s);
+		choice->goodput_ratio[k] = goodput_ratio(lib, shape, tree, protocol, hop);
+		choice->channel_cap_Bps[k] = (double)blocks / (double)choice->channel_count *
+					     reached_Bps(lib, shape, tree, protocol, hop);
+	}
+}
+
+static size_t power_of_two(double least) /* at least 1 */
+{
+	size_t power = 1;
+	while ((double)power < least)
+		power *= 2;
+	return power;
+}
+
+/* All-to-all is a group of messages from rank to rank, which NCCL posts at once. They
+ * are dealt out to channels of their own, a power of two of them, up to eight messages
+ * in a block at a time, or eight in all where the ranks have more than MESSAGES_MOST
+ * together: that bounds a run's cost, and changes latencies of more than 64 ranks alone.
+ * Small ones use LL, but for those to the network: each of these is posted by the
+ * proxy. */
+static void settle_messages(const struct library_params *lib, const struct comm_shape *shape,
+			    struct collective_choice *choice, double size_B)
+{
+	enum { BLOCK_MESSAGES = 8, MESSAGES_MOST = 4096 };
+	double ranks = (double)shape->rank_count, blocks = (double)blocks_most(lib, shape);
+	if (lib->channels_count <= 0)
+		blocks = (double)power_of_two(blocks);
+	enum protocol small = lib->protocol != CHOOSE_SIMPLE && size_B <= ranks * lib->send_ll_B
+				      ? PROTOCOL_LL
+				      : PROTOCOL_SIMPLE;
+	/* Blocks of a message, messages at once. */
+	double share = small == PROTOCOL_LL ? 1 : fmax(1, floor(blocks / ranks));
+	double at_once = fmin(ranks - 1, BLOCK_MESSAGES * blocks / share);
+	if (at_once * ranks > MESSAGES_MOST)
+		at_once = BLOCK_MESSAGES;
+	at_once = fmax(1, at_once);
+	choice->protocol = small;
+	choice->channel_count = (size_t)at_once;
+	choice->pipeline_count = 1;
+	choice->block_count = (size_t)fmin(blocks, share * at_once);
+	choice->start_s = lib->latency_scale_ratio * table_base_s(lib, false, small) +
+			  lib->start_s + (double)choice->block_count * lib->channel_start_s;
+	if (!shape->socket)
+		choice->start_s +=
+			(double)(shape->rank_count - shape->rank_most) * lib->net_overhead_s;
+	for (int k = 0; k < HOP_CLASS_COUNT; k++) {
+		enum hop_class hop = (enum hop_class)k;
+		enum protocol protocol = hop == HOP_NET ? PROTOCOL_SIMPLE : small;
+		double whole_s = table_hop_s(lib, false, protocol, hop);
+		choice->hop_s[k] = own_hop_s(lib, protocol, hop, whole_s);
+		choice->channel_cap_Bps[k] = fmin(share, blocks / at_once) *
+					     reached_Bps(lib, shape, false, protocol, hop);
+		choice->goodput_ratio[k] = efficiency_ratio(lib, hop);
+		if (protocol == PROTOCOL_LL)
+			choice->goodput_ratio[k] *= LL_DATA_RATIO;
 	}
 }
 
@@ -333,10 +430,11 @@ struct collective_choice library_choose(const struct library_params *library,
 	} else if (collective == COLLECTIVE_ALL_REDUCE) {
 		consider(library, shape, algorithm_find(library->algorithm), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_TO_ALL) {
-		/* Point-to-point messages are sent with Simple. */
 		struct library_params simple = *library;
 		simple.protocol = CHOOSE_SIMPLE;
 		consider(&simple, shape, first_of(collective), size_B, &choice);
+		settle_messages(library, shape, &choice, size_B);
+		return choice;
 	} else {
 		const struct algorithm *own = algorithm_find(library->algorithm);
 		bool fits = own && own->collective == collective;

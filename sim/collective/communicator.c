@@ -81,6 +81,7 @@ static void find_rings(struct communicator *comm)
 	const char *const *kinds = comm->socket ? socket_network : rdma_network;
 	comm->rings = (comm->library->ring_search ? rings_find : rings_in_order)(
 		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, kinds);
+	comm->rings.shape.socket = comm->socket;
 }
 
 /* Between neighbours on the first ring, and to and from servers. Other ways are

@@ -146,14 +146,14 @@ struct plan *plan_find(struct communicator *comm, enum collective collective,
 	return plan_new(comm, collective, choice);
 }
 
-/* Beyond so many messages of one collective pieces travel in trains. */
-static const double MESSAGES_MOST = 16384;
+/* Beyond so many messages of one collective, or pieces, pieces travel in trains. */
+static const double MESSAGES_MOST = 16384, PIECES_MOST = 64;
 
 double trains_make(const struct communicator *comm, struct collective_choice *choice)
 {
 	double pieces = (double)choice->pipeline_count;
 	double messages = 4 * (double)(comm->rank_count * choice->channel_count); /* of a piece */
-	double most = fmax(1, floor(MESSAGES_MOST / messages));
+	double most = fmin(PIECES_MOST, fmax(1, floor(MESSAGES_MOST / messages)));
 	/* A socket's bytes are worked on by cores as they come. */
 	if (!choice->algorithm->pipelined || comm->socket || pieces <= most)
 		return 1;

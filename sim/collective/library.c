@@ -219,6 +219,12 @@ static const struct param_row rows[] = {
 		   "a GPU's messages may leave through the memory of another, over NVLink, by the "
 		   "adapter on the receiver's rail",
 		   "NCCL 2.12 and later: PXN, on unless NCCL_PXN_DISABLE is set"),
+	PARAM_NUMBER(
+		struct library_params, send_ll_B, QUANTITY_BYTES, 0, 1e12, "16 KiB",
+		"messages from rank to rank (all-to-all) up to this size travel with LL inside "
+		"a node",
+		"NCCL 2.14 and later: NCCL_P2P_LL_THRESHOLD; over networks LL has no buffers "
+		"unless NCCL_ALLOC_P2P_NET_LL_BUFFERS is set"),
 	PARAM_NUMBER(struct library_params, slice_B, QUANTITY_BYTES, 1024, 1e12, "512 KiB",
 		     "staged pieces, and the grain at which trees pipeline",
 		     "NCCL 2.18: a buffer of 4 MiB in 8 steps"),
@@ -228,6 +234,10 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct library_params, piece_ll128_B, QUANTITY_BYTES, 120, 1e12, "1920 B",
 		     "grain at which trees pipeline with LL128, for each channel",
 		     "NCCL: a warp's 16 lines of 120 B, which it hands on by itself"),
+	PARAM_NUMBER(struct library_params, step_ll_B, QUANTITY_BYTES, 8, 1e12, "32 KiB",
+		     "least that trees with LL or LL128 hand on through sockets, or all that a "
+		     "channel has, if that is less",
+		     "NCCL: its proxy sends a step of LL's buffer, 512 threads x 8 lines x 8 B"),
 	PARAM_NUMBER(struct library_params, block_share_ratio, QUANTITY_RATIO, 0, 1, "1",
 		     "of a multiprocessor that each of a collective's thread blocks holds while it "
 		     "runs; 0: "

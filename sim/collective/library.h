@@ -84,8 +84,10 @@ struct library_params {
 	bool gpudirect;      /* NICs reach GPU memory */
 	bool gpudirect_root; /* ... also across a root complex, not below one PCIe switch alone */
 	bool pxn;            /* a GPU's messages may leave by another's adapter, over NVLink */
+	double send_ll_B;    /* messages up to this size travel with LL inside a node */
 	double slice_B;      /* staged pieces; also the grain at which trees pipeline */
 	double piece_ll_B, piece_ll128_B; /* ... with LL and LL128, for each channel */
+	double step_ll_B;                 /* ... through sockets at least */
 	/* Of a multiprocessor that each of its blocks holds, and what kernels beside them
 	 * lose of the whole GPU beyond that. */
 	double block_share_ratio, kernel_loss_ratio;
@@ -103,6 +105,7 @@ struct comm_shape {
 			       neighbours inside */
 	double network_Bps; /* goodput of a node, all its NICs; 0: one node */
 	size_t ring_count;  /* rings that share nothing (NVLink sets, NICs) */
+	bool socket;        /* between nodes through sockets */
 };
 
 struct collective_choice {
@@ -112,9 +115,9 @@ struct collective_choice {
 	size_t block_count;                   /* NCCL's channels, for reports */
 	double start_s;                       /* of each rank before its first step */
 	double hop_s[HOP_CLASS_COUNT];
-	double goodput_ratio[HOP_CLASS_COUNT]; /* protocol and efficiency, of the links' */
-	double channel_cap_Bps;                /* of a lane; 0: none */
-	double predicted_s;                    /* the library's own guess, by which it chose */
+	double goodput_ratio[HOP_CLASS_COUNT];   /* protocol and efficiency, of the links' */
+	double channel_cap_Bps[HOP_CLASS_COUNT]; /* of a lane; 0: none */
+	double predicted_s;                      /* the library's own guess, by which it chose */
 };
 struct collective_choice library_choose(const struct library_params *library,
 					const struct comm_shape *shape, enum collective collective,

@@ -316,7 +316,7 @@ static void lane_start(struct communicator *comm, struct message_state *message,
 	struct lane *lane = &message->wire->way->lanes[index];
 	const struct collective_choice *choice = &message->operation->choice;
 	lane_prepare(comm, lane, message->size_B, choice->goodput_ratio[way->class],
-		     choice->channel_cap_Bps);
+		     choice->channel_cap_Bps[way->class]);
 	struct flow_spec flow = lane->flow;
 	if (comm->library->memory_traffic_ratio > 0) {
 		double ratio = slowed_ratio(comm, way, lane->alone_Bps);

@@ -96,8 +96,12 @@ static int64_t ideal_ps(const struct comm_world *w, const struct cluster *c, dou
 		.node_of = node_of,
 		.node_count = c->node_count,
 	};
-	const struct ideal_link link = {HOP_S + LINK_S, 1 / choice.channel_cap_Bps, reduce_spB};
-	CHECK(choice.channel_count == 1 && choice.pipeline_count == c->pieces);
+	const struct ideal_link link = {HOP_S + LINK_S, 1 / choice.channel_cap_Bps[HOP_NVLINK],
+					reduce_spB};
+	if (c->collective == COLLECTIVE_ALL_TO_ALL) /* to all others at once, at most eight */
+		CHECK(choice.channel_count == (w->rank_count < 9 ? w->rank_count - 1 : 8));
+	else
+		CHECK(choice.channel_count == 1 && choice.pipeline_count == c->pieces);
 	CHECK(!c->algorithm || strcmp(choice.algorithm->name, c->algorithm) == 0);
 	return ps_from_s(choice.algorithm->ideal_s(&spec, &link));
 }
@@ -197,6 +201,19 @@ static void other_collectives(void)
 			}
 }
 
+/* 256 pieces, of which four travel as one train. */
+static void a_chain_of_many(void)
+{
+	static const size_t shapes[][2] = {{1, 8}, {16, 1}, {4, 4}};
+	for (size_t i = 0; i < 3; i++) {
+		const struct cluster c = {.node_count = shapes[i][0],
+					  .per_node = shapes[i][1],
+					  .pieces = 256,
+					  .collective = COLLECTIVE_BROADCAST};
+		exact(&c);
+	}
+}
+
 /* Pieces of a multi-ring overlap: not below the bound, and faster than one. */
 static void pieces_of_a_multi_ring(void)
 {
@@ -268,6 +285,7 @@ int main(void)
 		TEST(two_levels),
 		TEST(servers),
 		TEST(other_collectives),
+		TEST(a_chain_of_many),
 		TEST(pieces_of_a_multi_ring),
 		TEST(rings_side_by_side),
 		TEST(a_server_on_the_cpu_adds),
