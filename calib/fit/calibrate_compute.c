@@ -90,7 +90,7 @@ static const struct calibration_series *products(struct calibrating *c, const ch
 					   .ctx = &p,
 					   .output_count = 2,
 					   .pass_count = c->recording->pass_count,
-					   .confidence = CALIBRATING_CONFIDENCE,
+					   .confidence = c->confidence,
 					   .seed = c->seed,
 					   .name = label};
 	interval_of_passes(&spec, out);
@@ -191,7 +191,7 @@ static void memory(struct calibrating *c, double floor_s)
 					   .ctx = &s,
 					   .output_count = 1,
 					   .pass_count = c->recording->pass_count,
-					   .confidence = CALIBRATING_CONFIDENCE,
+					   .confidence = c->confidence,
 					   .seed = c->seed,
 					   .name = "memory"};
 	struct interval rate;

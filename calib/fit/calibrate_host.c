@@ -6,7 +6,7 @@
 #include "calib/fit/calibrating.h"
 #include "sim/base/arena.h"
 
-static const double LINKS_LIMIT = 0.03, CALLS_LIMIT = 0.05, STORAGE_LIMIT = 0.10;
+static const double LINKS_LIMIT = 0.03, CALLS_LIMIT = 0.05, STORAGE_LIMIT = 0.10, LARGE_B = 1 << 20;
 /* Of what a message takes at the receiver, sim/host's defaults for its two parts. */
 static const double RECEIVE_S = 5e-6, WAKE_S = 4e-6;
 
@@ -40,9 +40,11 @@ static void tcp(struct calibrating *c)
 {
 	static const struct recording_number single[] = {{"n", 1}, {"delay_s", 0}, {"streams", 1}};
 	const struct recording_point *const *points;
-	const struct calibration_series *overhead = calibrating_series(
-		c, "tcp", "what=overhead nagle=off", "size_B", SEGMENTS_MAX, CALLS_LIMIT);
-	size_t count = where(c, "tcp", "what=roundtrip nagle=off", single, 3, &points);
+	size_t count =
+		recording_find(c->recording, c->arena, "tcp", "what=overhead nagle=off", &points);
+	const struct calibration_series *overhead = calibrating_series_of(
+		c, points, count, "tcp overhead of a send", "size_B", SEGMENTS_MAX, CALLS_LIMIT);
+	count = where(c, "tcp", "what=roundtrip nagle=off", single, 3, &points);
 	const struct calibration_series *roundtrip = calibrating_series_of(
 		c, points, count, "tcp round trip", "size_B", SEGMENTS_MAX, CALLS_LIMIT);
 	for (double streams = 1; streams <= 4; streams *= 2) {
@@ -143,13 +145,19 @@ static void storage(struct calibrating *c)
 			  recording_point_number(best, "parallel", 1));
 }
 
+/* Of what no cache holds: staging and sockets' buffers move on. */
 static void memory(struct calibrating *c)
 {
 	static const struct recording_number one[] = {{"threads", 1}};
 	const struct recording_point *const *alone;
-	size_t n = where(c, "memcpy", "", one, 1, &alone);
+	size_t count = where(c, "memcpy", "", one, 1, &alone), n = 0;
+	const struct recording_point **large =
+		ARENA_ARRAY(c->arena, count + 1, const struct recording_point *);
+	for (size_t i = 0; i < count; i++)
+		if (recording_point_number(alone[i], "size_B", 0) >= LARGE_B)
+			large[n++] = alone[i];
 	const struct calibration_series *copy = calibrating_series_of(
-		c, alone, n, "memcpy, one thread", "size_B", SEGMENTS_MAX, CALLS_LIMIT);
+		c, large, n, "memcpy, one thread", "size_B", SEGMENTS_MAX, CALLS_LIMIT);
 	if (copy && copy->holds)
 		calibrating_found(c, "host.*.copy_rate", QUANTITY_RATE,
 				  interval_under(1, copy->slope[copy->segments.count - 1]),

@@ -116,7 +116,7 @@ static bool estimate_mean(const struct pass_draw *draw, double *out, void *ctx)
 static struct interval_spec spec_of(const struct calibrating *c, const char *name)
 {
 	return (struct interval_spec){.pass_count = c->recording->pass_count,
-				      .confidence = CALIBRATING_CONFIDENCE,
+				      .confidence = c->confidence,
 				      .seed = c->seed,
 				      .name = name};
 }
@@ -150,7 +150,7 @@ bool calibrating_value(struct calibrating *c, const char *test, const char *word
 	spec.ctx = &values;
 	spec.output_count = 1;
 	interval_of_passes(&spec, value);
-	if (c->recording->pass_count == 1)
+	if (isnan(value->low))
 		interval_of_samples(points, count, value);
 	return true;
 }
@@ -181,7 +181,7 @@ static bool estimate_lines(const struct pass_draw *draw, double *out, void *ctx)
 }
 
 /* Of one pass: the errors of the points about the line stand in for passes. */
-static void intervals_of_residuals(const struct series_estimate *e,
+static void intervals_of_residuals(const struct calibrating *c, const struct series_estimate *e,
 				   struct calibration_series *series)
 {
 	for (size_t k = 0; k < e->segments.count; k++) {
@@ -201,7 +201,7 @@ static void intervals_of_residuals(const struct series_estimate *e,
 		double determinant = w * xx - x * x;
 		if (n < 3 || !(determinant > 0))
 			continue;
-		double t = num_student_quantile(0.5 + CALIBRATING_CONFIDENCE / 2, n - 2) *
+		double t = num_student_quantile(0.5 + c->confidence / 2, n - 2) *
 			   sqrt(squares / (n - 2) / determinant);
 		double start = t * sqrt(xx), slope = t * sqrt(w);
 		series->start_s[k].low = series->start_s[k].value - start;
@@ -257,7 +257,7 @@ static void fit_series(struct calibrating *c, const struct recording_point *cons
 		series->slope[k] = intervals[2 * k + 1];
 	}
 	if (c->recording->pass_count == 1)
-		intervals_of_residuals(e, series);
+		intervals_of_residuals(c, e, series);
 	for (size_t k = 0; k < e->segments.count; k++) {
 		struct interval *parts[] = {&series->start_s[k], &series->slope[k]};
 		for (size_t i = 0; i < 2; i++) /* as the lines themselves */

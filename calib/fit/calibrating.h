@@ -5,13 +5,12 @@
 
 #include "calib/fit/calibration.h"
 
-#define CALIBRATING_CONFIDENCE 0.9 /* as cfg.h has it */
-
 struct calibrating {
 	struct arena *arena;
 	const char *data_root;
 	const struct recording *recording;
 	uint64_t seed;
+	double confidence; /* of intervals */
 	struct calibration *result;
 	/* Published peaks of a GPU that ships; 0: not known. */
 	double peak_flops, peak_half_flops, peak_memory_Bps;

@@ -7,12 +7,18 @@
 #include "calib/fit/calibrating.h"
 #include "sim/base/arena.h"
 
+/* Of intervals in files (cfg.h). */
+static const double CONFIDENCE = 0.9;
+
 const struct calibration *calibration_run(struct arena *arena, struct diag *diag,
 					  const char *data_root, const struct recording *recording,
 					  uint64_t seed)
 {
-	struct calibrating c = {
-		.arena = arena, .data_root = data_root, .recording = recording, .seed = seed};
+	struct calibrating c = {.arena = arena,
+				.data_root = data_root,
+				.recording = recording,
+				.seed = seed,
+				.confidence = CONFIDENCE};
 	c.result = ARENA_NEW(arena, struct calibration);
 	c.result->recording = recording;
 	calibrate_gpu_name(&c);

@@ -106,7 +106,7 @@ static double bus_factor(const char *label)
 {
 	double ranks = 0;
 	const char *comma = strrchr(label, ',');
-	if (!comma || sscanf(comma, ", %lf ranks", &ranks) != 1 || ranks < 2)
+	if (!comma || !strstr(comma, " ranks") || sscanf(comma, ", %lf", &ranks) != 1 || ranks < 2)
 		return 0;
 	if (strstr(label, "all_reduce"))
 		return 2 * (ranks - 1) / ranks;
