@@ -8,7 +8,7 @@
 #include "sim/base/arena.h"
 #include "sim/scenario/scenario.h"
 
-static const double GEMM_LIMIT = 0.10;
+static const double GEMM_LIMIT = 0.10, CALLS_LIMIT = 0.05;
 
 struct products {
 	struct pass_values values;
@@ -215,12 +215,26 @@ static void memory(struct calibrating *c, double floor_s)
 			  "memory_bandwidth is what streaming kernels reach");
 }
 
+/* What a kernel takes besides its work when many follow each other: its floor and
+ * the gap to the next; in a graph, the slope over its nodes. Zero: not measured. */
+static double between_s(struct calibrating *c, bool graph)
+{
+	struct interval floor, gap;
+	const struct recording_point *const *points;
+	if (graph && recording_find(c->recording, c->arena, "graph", "what=run", &points) > 0) {
+		const struct calibration_series *series =
+			calibrating_series(c, "graph", "what=run", "nodes", 1, CALLS_LIMIT);
+		if (series && series->holds)
+			return series->slope[0].value;
+	}
+	if (!calibrating_value(c, "kernel", "what=floor", &floor))
+		return 0;
+	return calibrating_value(c, "kernel", "what=gap", &gap) ? floor.value + gap.value
+								: floor.value;
+}
+
 void calibrate_compute(struct calibrating *c)
 {
-	struct interval floor;
-	double floor_s = 0;
-	if (calibrating_value(c, "kernel", "what=floor", &floor))
-		floor_s = floor.value;
-	memory(c, floor_s);
-	arithmetic(c, floor_s);
+	memory(c, between_s(c, false));
+	arithmetic(c, between_s(c, true));
 }

@@ -52,8 +52,7 @@ if [ -x "$probe" ]; then
 	near "$scratch/planted.cfg" gpu.fake-gpu.concurrent_kernels 32 0.01
 	near "$scratch/planted.cfg" gpu.fake-gpu.memory_bandwidth 7e11 2
 	near "$scratch/planted.cfg" gpu.fake-gpu.fp16 6e13 2
-	# a half-work of 2e8 flop, and what a graph takes between kernels
-	near "$scratch/planted.cfg" 'efficiency.fake-gpu.*.half_work' 2e8 6
+	near "$scratch/planted.cfg" 'efficiency.fake-gpu.*.half_work' 2e8 3
 	verdict 'calibration.finds_planted_parameters'
 
 	# Lines: 80 ps a byte from 64 KiB on, to within a step of sizes.
