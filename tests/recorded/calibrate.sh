@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# farwire calibrate over the fake GPU and this machine: recordings, profiles and a
+# page in one folder; the same command goes on, or fits again what is there. What
+# this machine's noise does to gates is not the test's business.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+probe=${FARWIRE%/*}/farwire-probe-fake
+if [ ! -x "$probe" ]; then
+	echo "  no $probe"
+	exit 77
+fi
+FARWIRE_PROBE=$probe
+export FARWIRE_PROBE
+
+out=$scratch/mine
+farwire calibrate --budget 1 -o "$out"
+[ "$code" = 0 ] || [ "$code" = 3 ] || complain "ended with $code: $(tail -n 3 "$scratch.err")"
+shows '^Fake GPU: launching a kernel takes 2\.[01][0-9.]* us'
+shows 'pinned copies to the GPU reach 2[34]\.[0-9]* GB/s from [48] KiB up'
+shows "^The report: $out/report\\.html"
+for file in gpu.jsonl host.jsonl fake-gpu.cfg host.cfg report.html; do
+	[ -s "$out/$file" ] || complain "no $file"
+done
+grep -q '<img' "$out/report.html" || complain 'a report without pictures'
+grep -q 'path = "driver.launch"' "$out/fake-gpu.cfg" || complain 'a profile without driver.launch'
+verdict 'calibrate.measures_fits_and_reports'
+
+cp "$out/fake-gpu.cfg" "$scratch/first.cfg"
+head -c 200000 "$out/gpu.jsonl" >"$out/gpu.cut" && mv "$out/gpu.cut" "$out/gpu.jsonl"
+farwire calibrate --budget 1 -q -o "$out"
+[ "$code" = 0 ] || [ "$code" = 3 ] || complain "again: ended with $code: $(tail -n 3 "$scratch.err")"
+tail -n 1 "$out/gpu.jsonl" | grep -q '^{"end":true' || complain 'it did not go on'
+verdict 'calibrate.goes_on'
+
+printf '#!/bin/sh\nexit 77\n' >"$scratch/none" && chmod +x "$scratch/none"
+printf '#!/bin/sh\nexit 1\n' >"$scratch/broken" && chmod +x "$scratch/broken"
+FARWIRE_PROBE=$scratch/none
+farwire calibrate --budget 1 -q -o "$out" # the host alone, which is there already
+[ "$code" = 0 ] || [ "$code" = 3 ] || complain "no GPU: ended with $code"
+FARWIRE_PROBE=$scratch/broken
+farwire calibrate --budget 1 -q -o "$scratch/other"
+[ "$code" = 1 ] || complain "a probe that fails: ended with $code"
+FARWIRE_PROBE=$scratch/nowhere
+farwire calibrate --budget 1 -q -o "$scratch/other"
+[ "$code" = 1 ] || complain "no such probe: ended with $code"
+expect 1 'cannot make the folder' calibrate --budget 1 -q -o "$scratch/none/x"
+verdict 'calibrate.says_what_failed'
