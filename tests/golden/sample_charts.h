@@ -444,6 +444,38 @@ static struct drawing *bandwidth_two(struct arena *arena)
 			       2);
 }
 
+/* Pinned copies in two pieces; each fifth size held out, one of them 5 % off. */
+static struct drawing *fit_copies(struct arena *arena)
+{
+	enum { SIZES = 29 };
+	struct fit_point *points = ARENA_ARRAY(arena, SIZES, struct fit_point);
+	for (size_t i = 0; i < SIZES; i++) {
+		double size_B = (double)(1ull << i);
+		double line_s = i < 12 ? 1.2e-6 : 1.1e-6 + 4.2e-11 * size_B;
+		double time_s = line_s * (i == 19 ? 0.95 : 1 + 0.004 * ((double)(i % 3) - 1));
+		points[i] = (struct fit_point){size_B,        time_s, time_s * 0.98,
+					       time_s * 1.03, line_s, i % 5 == 4};
+	}
+	const struct fit_view fit = {"size_B", true, true, 0.03, points, SIZES};
+	return chart_fit(arena, (struct chart_text){"Pinned copies to the GPU", CAPTION}, &fit);
+}
+
+/* Matrix products off a roofline: no line, for x does not say all. */
+static struct drawing *fit_products(struct arena *arena)
+{
+	enum { SHAPES = 12 };
+	struct fit_point *points = ARENA_ARRAY(arena, SHAPES, struct fit_point);
+	for (size_t i = 0; i < SHAPES; i++) {
+		double work_flop = 1e6 * (double)(i + 1);
+		double roofline_s = (work_flop + 1e8) / 15e12;
+		double time_s = roofline_s * (i % 2 ? 1.08 : 0.97);
+		points[i] =
+			(struct fit_point){work_flop, time_s, time_s, time_s, roofline_s, i == 5};
+	}
+	const struct fit_view fit = {"flop", false, false, 0.1, points, SHAPES};
+	return chart_fit(arena, (struct chart_text){"Matrix products", CAPTION}, &fit);
+}
+
 /* A ring all-reduce of four ranks, seen as its ranks: what each sends and adds,
  * the third rank being late. */
 static struct drawing *timeline_collective(struct arena *arena)
@@ -492,6 +524,8 @@ static const struct sample samples[] = {
 	{"exposed", exposed},
 	{"bandwidth", bandwidth},
 	{"bandwidth_two", bandwidth_two},
+	{"fit_copies", fit_copies},
+	{"fit_products", fit_products},
 	{"timeline_collective", timeline_collective},
 };
 

@@ -138,6 +138,16 @@ static void bandwidth_two_same(void)
 	compare("bandwidth_two");
 }
 
+static void fit_copies_same(void)
+{
+	compare("fit_copies");
+}
+
+static void fit_products_same(void)
+{
+	compare("fit_products");
+}
+
 static void timeline_collective_same(void)
 {
 	compare("timeline_collective");
@@ -163,6 +173,8 @@ static const struct test tests[] = {
 	TEST(exposed_same),
 	TEST(bandwidth_same),
 	TEST(bandwidth_two_same),
+	TEST(fit_copies_same),
+	TEST(fit_products_same),
 	TEST(timeline_collective_same),
 };
 

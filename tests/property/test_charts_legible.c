@@ -109,7 +109,13 @@ static void odd_inputs(void)
 	const struct prediction failed = {.name = "f", .reason = "no"}, idle = {.ok = true};
 	const struct prediction *const steps[] = {&failed, &idle};
 	const struct chart_axes axes = {"x", "y", true, true};
+	const struct fit_point fitted[] = {{0, 1e-6, 0, 1, 1e-6, true},
+					   {1e18, 0, 0, 0, NAN, false}};
+	const struct fit_view no_fit = {"", true, true, 0.03, fitted, 0};
+	const struct fit_view odd_fit = {"x", true, true, 0, fitted, 2};
 	const struct drawing *drawings[] = {
+		chart_fit(arena, bare, &no_fit),
+		chart_fit(arena, bare, &odd_fit),
 		chart_ratio_bars(arena, bare, NULL, 0),
 		chart_ratio_bars(arena, bare, bars, 2),
 		chart_breakdown(arena, bare, NULL, 0),
