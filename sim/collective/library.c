@@ -35,7 +35,8 @@ static const struct param_row rows[] = {
 	PARAM_WHOLE(struct library_params, servers_count, 1, 4096, "1",
 		    "shards of a parameter server", "one server, as in most examples"),
 	PARAM_BOOL(struct library_params, server_on_cpu, "true",
-		   "parameter servers keep variables in host memory (else on the first GPUs)",
+		   "parameter servers keep variables in host memory (else on the machines' GPUs, "
+		   "the first of each, then the second)",
 		   "TensorFlow: local_parameter_device=cpu by default in tf_cnn_benchmarks"),
 	BASE_ROW(base_ring_ll_s, "6.6 us", "ring, LL"),
 	BASE_ROW(base_ring_ll128_s, "14.0 us", "ring, LL128"),

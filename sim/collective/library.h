@@ -38,7 +38,7 @@ struct library_params {
 	int protocol;          /* enum protocol_choice */
 	double channels_count; /* 0: worked out from the links */
 	double servers_count;  /* shards of a parameter server */
-	bool server_on_cpu;    /* else in the memory of the first GPUs */
+	bool server_on_cpu;    /* else in the memory of the machines' GPUs */
 	/* One collective's start on each rank (launch, first synchronisation). */
 	double base_ring_ll_s, base_ring_ll128_s, base_ring_simple_s;
 	double base_tree_ll_s, base_tree_ll128_s, base_tree_simple_s;

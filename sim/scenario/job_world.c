@@ -330,7 +330,8 @@ static bool has_servers(const struct job_entry *entry)
 	return strcmp(entry->library->algorithm, "parameter_server") == 0;
 }
 
-/* Workers, then servers: one after the other on the job's machines. */
+/* Workers, then servers: one after the other on the job's machines, in each in the
+ * memory of its host, or of its first GPU, its second ... */
 static struct comm_rank *comm_ranks(struct job_world *w, const struct job_entry *entry,
 				    size_t *server_count)
 {
@@ -347,8 +348,10 @@ static struct comm_rank *comm_ranks(struct job_world *w, const struct job_entry 
 			firsts[machines++] = i;
 	}
 	for (size_t s = 0; s < *server_count; s++) {
-		size_t at = entry->library->server_on_cpu ? firsts[s % machines]
-							  : s % entry->rank_count;
+		size_t machine = s % machines, at = firsts[machine];
+		size_t end = machine + 1 < machines ? firsts[machine + 1] : entry->rank_count;
+		if (!entry->library->server_on_cpu)
+			at += s / machines % (end - at);
 		ranks[entry->rank_count + s] = ranks[at];
 		if (entry->library->server_on_cpu)
 			ranks[entry->rank_count + s].gpu = NULL;

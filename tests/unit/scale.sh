@@ -112,6 +112,16 @@ plotted scale.svg scale --collective all_reduce --gpus 2,4
 shows 'bus bandwidth'
 verdict 'sweep.of_a_collective'
 
+# Four machines: servers on their GPUs share the work of their adapters, as on their CPUs.
+expect 0 '' sweep --topology c4140-m-ethernet --model vgg16 --batch 64 --exchange tf-parameter-server \
+	--set case.gpus=16 --set library.server_on_cpu=false --vary library.servers=1,4 \
+	-q --draws 0 --format csv
+tr -d '\r' <"$scratch.out" | awk -F, '
+NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+{ step[NR] = $at["step_s"] }
+END { exit !(NR == 3 && step[3] > 0 && step[3] < 0.7 * step[2]) }' || complain "servers: $(cat "$scratch.out")"
+verdict 'sweep.of_servers_on_gpus'
+
 expect 0 '' compare job.cfg wider.cfg -q --draws 0 --format csv
 head -n 1 "$scratch.out" | grep -q 'gpus,.*to_first.*efficiency' || complain "columns: $(cat "$scratch.out")"
 expect 0 '' compare job.cfg quarter-gpu -q --draws 0 --format csv # a job and a client
