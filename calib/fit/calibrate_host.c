@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calib/fit/calibrating.h"
+#include "calib/fit/loggp.h"
 #include "sim/base/arena.h"
 
 static const double LINKS_LIMIT = 0.03, CALLS_LIMIT = 0.05, STORAGE_LIMIT = 0.10, LARGE_B = 1 << 20;
@@ -78,6 +79,54 @@ static void tcp(struct calibrating *c)
 			  interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S)), "%s", note);
 	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME,
 			  interval_times(rest, WAKE_S / (RECEIVE_S + WAKE_S)), "%s", note);
+}
+
+/* The round of n messages of size_B, delay_s apart; NaN: not measured. */
+static double round_s(struct calibrating *c, double n, double delay_s, double size_B)
+{
+	const struct recording_number numbers[] = {
+		{"n", n}, {"delay_s", delay_s}, {"size_B", size_B}};
+	const struct recording_point *const *points;
+	size_t count = where(c, "tcp", "what=roundtrip nagle=off", numbers, 3, &points);
+	return count > 0 ? points[0]->value : NAN;
+}
+
+/* Overhead, gap and latency apart, from trains of messages: not what the simulator
+ * takes, but what others publish. */
+static void loggp(struct calibrating *c)
+{
+	const struct recording_point *const *points;
+	size_t count =
+		recording_find(c->recording, c->arena, "tcp", "what=roundtrip nagle=off", &points);
+	double least_B = INFINITY, most_B = 0, n = 0, delay_s = 0;
+	for (size_t i = 0; i < count; i++) {
+		double apart_s = recording_point_number(points[i], "delay_s", 0);
+		double size_B = recording_point_number(points[i], "size_B", 0);
+		if (!(apart_s > 0))
+			continue;
+		n = recording_point_number(points[i], "n", 0);
+		delay_s = apart_s;
+		least_B = fmin(least_B, size_B);
+		most_B = fmax(most_B, size_B);
+	}
+	if (n < 2)
+		return;
+	double single_s = round_s(c, 1, 0, least_B), large_s = round_s(c, 1, 0, most_B);
+	double o = loggp_overhead_s(round_s(c, n, delay_s, least_B), single_s, n, delay_s);
+	double g = loggp_gap_s(round_s(c, n, 0, least_B), single_s, n);
+	double large_g = loggp_gap_s(round_s(c, n, 0, most_B), large_s, n);
+	double latency_s = single_s / 2 - 2 * o;
+	if (!isfinite(o + g) || !(o > 0))
+		return;
+	double byte_s = most_B > least_B ? (large_g - g) / (most_B - least_B) : NAN;
+	const char **slot = VEC_PUSH(c->arena, &c->result->remarks);
+	*slot = arena_printf(
+		c->arena,
+		"tcp as LogGP, by trains of %.0f messages: o %.3g us, g %.3g us, G %.3g "
+		"ns/B, L %s",
+		n, 1e6 * o, 1e6 * g, 1e9 * byte_s,
+		latency_s > 0 ? arena_printf(c->arena, "%.3g us", 1e6 * latency_s)
+			      : "below zero: trains were held up");
 }
 
 /* Calls over a Unix socket or TCP: shown and judged; they set no parameter, since
@@ -167,6 +216,7 @@ static void memory(struct calibrating *c)
 void calibrate_host(struct calibrating *c)
 {
 	tcp(c);
+	loggp(c);
 	rpc(c);
 	rdma(c);
 	storage(c);

@@ -58,6 +58,7 @@ struct calibration {
 	VEC(struct calibrated) parameters;
 	VEC(struct calibration_left_out) left_out;
 	VEC(struct calibration_series) series;
+	VEC(const char *) remarks; /* sentences on what no parameter stands for */
 	bool gate_failed;
 };
 

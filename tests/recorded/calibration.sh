@@ -114,6 +114,7 @@ verdict 'calibration.imports_other_logs'
 
 for plot in svg pdf png; do
 	farwire fit $data/fake.jsonl -q -o "$scratch.cfg" --plot "$scratch/fit.$plot"
-	[ "$code" = 0 ] && [ -s "$scratch/fit.$plot" ] || complain "$plot: ended with $code"
+	[ "$code" = 0 ] || complain "$plot: ended with $code"
+	[ -s "$scratch/fit.$plot" ] || complain "$plot: nothing drawn"
 done
 verdict 'calibration.draws'
