@@ -60,15 +60,27 @@ void calibrate_forwarding(struct calibrating *c)
 			  quality);
 	each = interval_times(interval_less(interval_times(each, BATCH_COUNT), sync->start_s[0]),
 			      1 / (BATCH_COUNT - 1));
-	struct interval unmarshal = interval_plus(interval_less(each, get), -INTERCEPT_S);
+	struct interval both = interval_less(each, get);
+	double intercept_s = fmin(INTERCEPT_S, both.value / 2);
+	if (!(both.value > 0)) {
+		calibrating_left_out(c, "runtime.unmarshal",
+				     "further calls of a batch cost no more than the call itself");
+		return;
+	}
+	if (intercept_s < INTERCEPT_S)
+		calibrating_found(c, "runtime.intercept", QUANTITY_TIME, interval_times(both, 0.5),
+				  "half of what each further call of a batch of %.0f costs besides "
+				  "the call itself: less than twice the default; %s",
+				  BATCH_COUNT, quality);
+	struct interval unmarshal = interval_plus(both, -intercept_s);
 	calibrating_found(c, "runtime.unmarshal", QUANTITY_TIME, unmarshal,
-			  "each further call of a batch of %.0f over shared memory, less %.1f us "
+			  "each further call of a batch of %.0f over shared memory, less %.2g us "
 			  "at the client and the call itself; %s",
-			  BATCH_COUNT, 1e6 * INTERCEPT_S, quality);
+			  BATCH_COUNT, 1e6 * intercept_s, quality);
 	struct interval marshal = {MARSHAL_S, MARSHAL_S, MARSHAL_S};
 	if (async && async->holds &&
 	    async->start_s[0].value > 1.1 * (unmarshal.value + get.value)) {
-		marshal = interval_plus(async->start_s[0], -INTERCEPT_S);
+		marshal = interval_plus(async->start_s[0], -intercept_s);
 		calibrating_found(c, "runtime.marshal", QUANTITY_TIME, marshal,
 				  "pace of calls that do not wait, which the client sets; %s",
 				  calibrating_quality(c, async));
