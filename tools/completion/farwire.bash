@@ -79,7 +79,17 @@ _farwire() {
 	fi
 	case $verb in
 	validate) _farwire_words "$(_farwire_names datasets what-ifs)" "$current" ;;
-	fit) _farwire_words "$(_farwire_names fits)" "$current" ;;
+	fit)
+		_farwire_files jsonl "$current"
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_farwire_names fits)" -- "$current")
+		;;
+	import)
+		if [ "$COMP_CWORD" -eq 2 ]; then
+			_farwire_words 'kineto nccl-tests nvbandwidth perftest iperf3' "$current"
+		else
+			_farwire_files '@(json|log|txt)' "$current"
+		fi
+		;;
 	list)
 		_farwire_words 'topologies machines networks gpus models stacks runtimes profiles datasets fits cases
 			what-ifs exchanges storages links wirings transports policies frameworks algorithms
