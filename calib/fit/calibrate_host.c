@@ -8,8 +8,9 @@
 #include "sim/base/arena.h"
 
 static const double LINKS_LIMIT = 0.03, CALLS_LIMIT = 0.05, STORAGE_LIMIT = 0.10, LARGE_B = 1 << 20;
-/* Of what a message takes at the receiver, sim/host's defaults for its two parts. */
-static const double RECEIVE_S = 5e-6, WAKE_S = 4e-6;
+/* sim/host's defaults for the parts of a message, and sim/transport's inline. */
+static const double SEND_S = 3e-6, RECEIVE_S = 5e-6, WAKE_S = 4e-6, INLINE_B = 16384;
+static const double WIRE_TIMES = 3;
 
 /* Those of a test whose numbers are the given ones; returns how many. */
 static size_t where(struct calibrating *c, const char *test, const char *words,
@@ -34,51 +35,87 @@ static size_t where(struct calibrating *c, const char *test, const char *words,
 	return n;
 }
 
-/* A round trip of one message each way is twice a send, the receiver's work and its
- * waking, with nothing on the wire of a loopback: only the sum of the last two can
- * be told, so it is parted as the defaults are. */
-static void tcp(struct calibrating *c)
+/* How often a byte of a round is paid for, one after the other: up to `inline` the
+ * sender works on the whole message, then the receiver; larger ones flow, both at
+ * once. A stream's answer is a byte. */
+static double payments(bool roundtrip, double size_B)
+{
+	return (roundtrip ? 2 : 1) * (size_B <= INLINE_B ? 2 : 1);
+}
+
+/* Rounds as the simulator has them on a wire that takes no time: one line over the
+ * bytes paid for, T = 2 (send + receive + thread_wake) + byte x bytes. */
+static const struct calibration_series *rounds(struct calibrating *c)
 {
 	static const struct recording_number single[] = {{"n", 1}, {"delay_s", 0}, {"streams", 1}};
+	static const char *const words[] = {"what=stream nagle=off", "what=roundtrip nagle=off"};
+	VEC(const struct recording_point *) list = {0};
+	for (size_t kind = 0; kind < 2; kind++) {
+		const struct recording_point *const *points;
+		size_t count = where(c, "tcp", words[kind], single, 3, &points);
+		for (size_t i = 0; i < count; i++) {
+			struct recording_point *copy = ARENA_NEW(c->arena, struct recording_point);
+			double size_B = recording_point_number(points[i], "size_B", 0);
+			*copy = *points[i];
+			copy->number_count = 1;
+			copy->x[0] = (struct recording_number){
+				"paid_B", size_B * payments(kind == 1, size_B)};
+			const struct recording_point **slot = VEC_PUSH(c->arena, &list);
+			*slot = copy;
+		}
+	}
+	return calibrating_series_of(c, list.items, list.count, "tcp rounds and streams", "paid_B",
+				     1, CALLS_LIMIT);
+}
+
+/* The fixed parts of a message: a send is seen by itself; of a round only the sum
+ * of receive and thread_wake can be told, so it is parted as the defaults are. */
+static void message_parts(struct calibrating *c, const struct calibration_series *whole,
+			  const struct calibration_series *overhead)
+{
+	struct interval sum = interval_times(whole->start_s[0], 0.5);
+	struct interval send = interval_times(sum, SEND_S / (SEND_S + RECEIVE_S + WAKE_S));
+	bool seen = overhead && overhead->start_s[0].value < sum.value;
+	if (seen)
+		send = overhead->start_s[0];
+	calibrating_found(c, "guest.*.send", QUANTITY_TIME, send, "%s; %s",
+			  seen ? "the sender's time in a small send"
+			       : "its part of half a round trip, as the defaults are parted",
+			  calibrating_quality(c, seen ? overhead : whole));
+	struct interval rest = interval_less(sum, send);
+	const char *note = arena_printf(c->arena,
+					"half a round trip less a send, and nothing for the wire: "
+					"parted as the defaults are; %s",
+					calibrating_quality(c, whole));
+	calibrating_found(c, "guest.*.receive", QUANTITY_TIME,
+			  interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S)), "%s", note);
+	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME,
+			  interval_times(rest, WAKE_S / (RECEIVE_S + WAKE_S)), "%s", note);
+}
+
+static void tcp(struct calibrating *c)
+{
 	const struct recording_point *const *points;
 	size_t count =
 		recording_find(c->recording, c->arena, "tcp", "what=overhead nagle=off", &points);
 	const struct calibration_series *overhead = calibrating_series_of(
 		c, points, count, "tcp overhead of a send", "size_B", SEGMENTS_MAX, CALLS_LIMIT);
-	count = where(c, "tcp", "what=roundtrip nagle=off", single, 3, &points);
-	const struct calibration_series *roundtrip = calibrating_series_of(
-		c, points, count, "tcp round trip", "size_B", SEGMENTS_MAX, CALLS_LIMIT);
-	for (double streams = 1; streams <= 4; streams *= 2) {
-		const struct recording_number several[] = {{"streams", streams}};
-		count = where(c, "tcp", "what=stream", several, 1, &points);
-		calibrating_series_of(
-			c, points, count,
-			arena_printf(c->arena, "tcp stream, %.0f connections", streams), "size_B",
-			SEGMENTS_MAX, LINKS_LIMIT);
-	}
-	if (!overhead || !overhead->holds)
-		return;
-	const struct segments *o = &overhead->segments;
-	calibrating_found(c, "guest.*.send", QUANTITY_TIME, overhead->start_s[0],
-			  "the sender's time in a small send; %s",
-			  calibrating_quality(c, overhead));
-	calibrating_found(
-		c, "guest.*.byte", QUANTITY_TIME_PER_BYTE, overhead->slope[o->count - 1],
-		"the sender's time for each byte of a send, packets' headers included; %s",
-		calibrating_quality(c, overhead));
-	if (!roundtrip || !roundtrip->holds)
-		return;
-	struct interval rest =
-		interval_less(interval_times(roundtrip->start_s[0], 0.5), overhead->start_s[0]);
-	const char *note =
-		arena_printf(c->arena,
-			     "half a round trip less a send (and nothing for the wire) is "
-			     "receive and thread_wake: parted as their defaults are; %s",
-			     calibrating_quality(c, roundtrip));
-	calibrating_found(c, "guest.*.receive", QUANTITY_TIME,
-			  interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S)), "%s", note);
-	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME,
-			  interval_times(rest, WAKE_S / (RECEIVE_S + WAKE_S)), "%s", note);
+	const struct calibration_series *whole = rounds(c);
+	overhead = overhead && overhead->holds ? overhead : NULL;
+	if (whole && whole->holds)
+		message_parts(c, whole, overhead);
+	/* A wire that sets the pace makes bytes dearer than the sender finds them. */
+	struct interval own = {0};
+	if (overhead)
+		own = overhead->slope[overhead->segments.count - 1];
+	bool free_wire = whole && whole->holds &&
+			 (!overhead || whole->slope[0].value < WIRE_TIMES * own.value);
+	if (free_wire || overhead)
+		calibrating_found(c, "guest.*.byte", QUANTITY_TIME_PER_BYTE,
+				  free_wire ? whole->slope[0] : own, "%s; %s",
+				  free_wire ? "bytes of rounds and streams"
+					    : "the sender's time for each byte of a send",
+				  calibrating_quality(c, free_wire ? whole : overhead));
 }
 
 /* The round of n messages of size_B, delay_s apart; NaN: not measured. */
