@@ -30,7 +30,11 @@
 #define ALONE_COUNT  15
 #define GAP_COUNT    16
 #define DELAY_S      1e-3
-#define THERE_S      1.0 /* the longest wait until a message is there */
+/* A new connection begins with small windows and buffers. */
+#define WARM_UP_S      0.1
+#define WARM_UP_ROUNDS 32
+#define WARM_UP_B      16384 /* from that size on */
+#define THERE_S        1.0   /* the longest wait until a message is there */
 
 struct tcp {
 	struct host_bench *bench;
@@ -220,6 +224,18 @@ static struct peer_order order_of(const struct tcp *tcp, const struct plan_point
 	return order;
 }
 
+static int sample(struct host_bench *bench, const struct plan_point *point, double *value);
+
+static int warm_up(struct tcp *tcp, const struct plan_point *point)
+{
+	double unused, end_s = sock_now_s() + WARM_UP_S;
+	int code = HOST_OK;
+	if (tcp->size_B >= WARM_UP_B)
+		for (int i = 0; code == HOST_OK && i < WARM_UP_ROUNDS && sock_now_s() < end_s; i++)
+			code = sample(tcp->bench, point, &unused);
+	return code;
+}
+
 static int begin(struct host_bench *bench, const struct plan_point *point)
 {
 	struct tcp *tcp = bench->own = calloc(1, sizeof(*tcp));
@@ -247,7 +263,7 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 		if (!tcp->team)
 			return host_fail(bench, HOST_FAILED, "no threads");
 	}
-	return code;
+	return code == HOST_OK ? warm_up(tcp, point) : code;
 }
 
 static int sample(struct host_bench *bench, const struct plan_point *point, double *value)

@@ -42,31 +42,56 @@ static int say(const char *what, const char *why)
 
 /* ---- what to measure ---- */
 
-/* Whether `test` stands in a list between commas. */
-static bool listed(const char *list, const char *test)
+/* The next pattern of a list between commas; false: there is no more. */
+static bool next_pattern(const char **list, char *pattern, size_t room)
 {
-	size_t length = strlen(test);
-	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-		if (strncmp(at, test, length) == 0 && (at[length] == ',' || !at[length]))
+	if (!*list)
+		return false;
+	size_t length = strcspn(*list, ",");
+	snprintf(pattern, room, "%.*s", (int)length, *list);
+	*list = (*list)[length] ? *list + length + 1 : NULL;
+	return true;
+}
+
+/* By its test, or by that and its first words: "tcp", "tcp.roundtrip", "*.off". */
+static bool matches(const char *pattern, const struct plan_point *point)
+{
+	char name[256];
+	snprintf(name, sizeof(name), "%s", point->test);
+	for (size_t i = 0; i < PLAN_WORDS && point->is[i].key; i++) {
+		size_t used = strlen(name);
+		snprintf(name + used, sizeof(name) - used, ".%s", point->is[i].value);
+	}
+	size_t length = strlen(pattern);
+	return plan_matches(pattern, name) ||
+	       (strncmp(pattern, name, length) == 0 && (!name[length] || name[length] == '.'));
+}
+
+static bool wanted(const char *only, const struct plan_point *point)
+{
+	char pattern[128];
+	if (!only)
+		return true;
+	while (next_pattern(&only, pattern, sizeof(pattern)))
+		if (matches(pattern, point))
 			return true;
 	return false;
 }
 
-/* 0, or 2 if a word of --only is no test. */
-static int check_only(const char *only)
+/* 0, or 2 if a pattern of --only is nothing's. */
+static int check_only(const char *only, const struct plan *plan)
 {
-	for (const char *at = only; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+	char pattern[128];
+	while (next_pattern(&only, pattern, sizeof(pattern))) {
 		bool known = false;
-		int length = (int)strcspn(at, ",");
-		for (size_t i = 0; host_probes[i]; i++)
-			known |= (int)strlen(host_probes[i]->test) == length &&
-				 strncmp(at, host_probes[i]->test, (size_t)length) == 0;
+		for (size_t i = 0; i < plan->count; i++)
+			known |= matches(pattern, &plan->points[i]);
 		if (known)
 			continue;
-		fprintf(stderr, "farwire: --only: '%.*s' is none of", length, at);
+		fprintf(stderr, "farwire: --only: '%s' is none of", pattern);
 		for (size_t i = 0; host_probes[i]; i++)
 			fprintf(stderr, "%s %s", i ? "," : "", host_probes[i]->test);
-		fputc('\n', stderr);
+		fputs(", nor a variant as tcp.roundtrip or '*.off'\n", stderr);
 		return 2;
 	}
 	return 0;
@@ -77,21 +102,30 @@ static int make_plan(struct run *run, uint64_t seed)
 {
 	struct plan all = {.seed = seed};
 	struct plan_random random = {seed};
+	const char *only = run->options->only;
 	run->plan = (struct plan){.seed = seed};
 	for (size_t i = 0; host_probes[i]; i++)
 		host_probes[i]->add(host_probes[i], &run->bench, &all, &random);
 	for (size_t i = 0; i < all.count; i++)
-		if (!run->options->only || listed(run->options->only, all.points[i].test))
+		if (wanted(only, &all.points[i]))
 			plan_add(&run->plan, &all.points[i]);
 	bool failed = all.failed || run->plan.failed;
+	int code = failed ? say("", "out of memory") : check_only(only, &all);
 	plan_free(&all);
-	run->waived = calloc(run->plan.count, sizeof(*run->waived));
-	return failed || !run->waived ? say("", "out of memory") : 0;
+	if (code == 0 && !(run->waived = calloc(run->plan.count, sizeof(*run->waived))))
+		code = say("", "out of memory");
+	return code;
 }
 
+/* Whether something of a test, or of the network's, is to be measured. */
 static bool wants(const struct run *run, const char *test)
 {
-	return !run->options->only || listed(run->options->only, test);
+	for (size_t i = 0; i < run->plan.count; i++) {
+		const struct host_probe *probe = run->plan.points[i].owner;
+		if (test ? strcmp(probe->test, test) == 0 : probe->network)
+			return true;
+	}
+	return false;
 }
 
 /* ---- what is measured with ---- */
@@ -119,7 +153,7 @@ static int open_network(struct run *run)
 	struct sock_address address;
 	const char *connect = run->options->connect;
 	char *why = run->bench.why;
-	if (!wants(run, "tcp") && !wants(run, "rpc"))
+	if (!wants(run, NULL))
 		return 0;
 	if (connect && !sock_parse(connect, PEER_PORT, &address, why))
 		return say("--connect", why) + 1;
@@ -133,9 +167,7 @@ static int open_network(struct run *run)
 static int open_bench(struct run *run)
 {
 	struct host_bench *bench = &run->bench;
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	const char *temporary = getenv("TMPDIR");
-	bench->core_count = cores > 0 ? (size_t)cores : 1;
 	bench->scratch = run->options->scratch       ? run->options->scratch
 			 : temporary && temporary[0] ? temporary
 						     : "/tmp";
@@ -397,9 +429,9 @@ static int run_opened(struct run *run)
 			: run->bench.full          ? HOST_FULL_S
 						   : HOST_QUICK_S;
 	if (code == 0)
-		code = open_bench(run);
-	if (code == 0)
 		code = make_plan(run, seed);
+	if (code == 0)
+		code = open_bench(run);
 	if (code == 0 && !run->options->resume)
 		code = create(run, seed);
 	return code == 0 ? do_passes(run) : code;
@@ -413,11 +445,10 @@ int host_run(const struct host_run_options *options)
 		.bench = {.full = options->full, .peer.control = -1, .file.fd = -1},
 		.passes = options->full ? HOST_FULL_PASSES : HOST_QUICK_PASSES,
 	};
-	int code = check_only(options->only);
-	if (code != 0)
-		return code;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	run.bench.core_count = cores > 0 ? (size_t)cores : 1;
 	stop_catch();
-	code = run_opened(&run);
+	int code = run_opened(&run);
 	peer_stop(&run.bench.peer);
 	if (run.bench.file.fd >= 0)
 		close(run.bench.file.fd);

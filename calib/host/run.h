@@ -14,7 +14,7 @@
 #define HOST_FULL_PASSES  10
 
 struct host_run_options {
-	const char *only;    /* "tcp,rpc": tests between commas; NULL: all */
+	const char *only;    /* "tcp.roundtrip,rpc": tests, or variants; NULL: all */
 	const char *connect; /* ADDRESS[:PORT] of a server; NULL: one of our own */
 	const char *scratch; /* folder, or the file that is read; NULL: $TMPDIR or /tmp */
 	const char *output;  /* NULL: standard output */

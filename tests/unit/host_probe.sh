@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# farwire probe host: recordings that are whole, interrupted and continued; a server
+# and its peer; words that cannot be meant.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+# A run that is asked for little; nothing on stdout.
+probe() { # wanted exit code, options
+	wanted=$1
+	shift
+	farwire probe host -q --budget 0.5 "$@"
+	[ "$code" = "$wanted" ] || complain "probe $*: ended with $code, not $wanted: $(cat "$scratch.err")"
+}
+points() {
+	grep -c '^{"test":' "$1"
+}
+whole() { # file: each point once in each pass, and an end that counts the lines
+	tail -n 1 "$1" | grep -q "^{\"end\":true,\"lines\":$(($(wc -l <"$1") - 1))," ||
+		tail -n 1 "$1" | grep -q "^{\"end\":true,\"lines\":$(wc -l <"$1")," ||
+		complain "$1: no end: $(tail -c 200 "$1")"
+	sed -nE 's/^(\{"test":.*"pass":[0-9]+).*/\1/p' "$1" | sort | uniq -d | grep . &&
+		complain "$1: points more than once in a pass"
+	[ "$(points "$1")" -gt 0 ] || complain "$1: no points"
+}
+
+probe 0 --only noise,memcpy -o one.jsonl
+whole one.jsonl
+head -n 1 one.jsonl | grep -q '"tool":"farwire probe host".*"passes":3,"host":{' || complain 'line 1'
+grep -q '"test":"tcp"' one.jsonl && complain '--only measured more'
+probe 1 --only noise -o one.jsonl
+grep -q 'exists already' "$scratch.err" || complain 'a recording was written over'
+farwire probe host -q --budget 0.2 --only noise
+[ "$(grep -c '^{"test":"noise"' "$scratch.out")" = 6 ] || complain 'standard output'
+verdict host_probe.recording
+
+# Ctrl-C in the middle, then the rest; what was measured stays as it is.
+"$FARWIRE" probe host -q --budget 20 --only '*.unix,tcp.receive' -o two.jsonl 2>stopped &
+pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	[ -s two.jsonl ] && [ "$(points two.jsonl)" -gt 2 ] && break
+	sleep 0.1
+done
+kill -TERM "$pid"
+wait "$pid"
+code=$?
+[ "$code" = 1 ] || complain "interrupted: ended with $code"
+grep -q "go on with .farwire probe host --only [*].unix,tcp.receive --continue two.jsonl" stopped ||
+	complain "interrupted: said $(cat stopped)"
+cp two.jsonl before
+printf '{"test":"rpc","is":{"tr' >>two.jsonl # a torn line
+probe 0 --only '*.unix,tcp.receive' --continue two.jsonl
+whole two.jsonl
+cmp -n "$(wc -c <before)" before two.jsonl || complain 'what was measured has changed'
+probe 0 --only '*.unix,tcp.receive' --continue two.jsonl
+[ "$(tail -n 2 two.jsonl | grep -c '"end"')" = 1 ] || complain 'a whole recording grew'
+probe 2 --connect 127.0.0.1:9 --continue two.jsonl
+verdict host_probe.continue
+
+# Two programs, as on two machines; the server ends with its peer.
+port=$((20000 + $$ % 20000))
+"$FARWIRE" probe host -q --server 127.0.0.1:$port 2>served &
+pid=$!
+sleep 0.3
+probe 0 --only tcp.receive,rpc --connect 127.0.0.1:$port -o three.jsonl
+wait "$pid" || complain "the server: $(cat served)"
+whole three.jsonl
+grep -q '"waived":"rpc","why":"a Unix socket' three.jsonl || complain 'a Unix socket between machines'
+grep -q '"network":{"server":"127.0.0.1:'$port'".*"congestion":"[a-z]*","mss_B":[1-9]' three.jsonl ||
+	complain 'line 1 does not tell the network'
+probe 1 --only tcp --connect 127.0.0.1:$port -o four.jsonl
+grep -q 'refused' "$scratch.err" || complain "no server: $(cat "$scratch.err")"
+[ ! -e four.jsonl ] || complain 'a recording without a server'
+verdict host_probe.server
+
+# No folder, no file: storage is waived, and leaves nothing behind.
+mkdir folder
+probe 0 --only storage.random --scratch folder -o five.jsonl
+whole five.jsonl
+[ -z "$(ls folder)" ] || complain "left behind: $(ls folder)"
+probe 0 --only storage.random --scratch nosuch -o six.jsonl
+grep -q '"waived":"storage","why":"nosuch: ' six.jsonl || complain 'storage without a folder'
+verdict host_probe.storage
+
+expect 2 'measures .host.' probe gpu
+expect 2 'needs host' probe
+expect 2 "'disk' is none of tcp, rpc, memcpy, storage, noise" probe host --only tcp,disk
+expect 2 'is no ADDRESS' probe host --only tcp --connect ''
+expect 2 'is no ADDRESS' probe host --server 127.0.0.1:99999
+expect 2 'give it alone' probe host --server 127.0.0.1 --connect 127.0.0.1
+expect 2 'leave out -o' probe host --continue one.jsonl -o two.jsonl
+expect 2 'more than 0' probe host --budget 0
+expect 2 'below 9007199254740992' probe host --seed 9007199254740992
+expect 2 'No such file' probe host --continue nosuch.jsonl
+echo '{"format":"farwire-samples","version":2,' >seven.jsonl
+expect 2 'another version|corrupt|first line' probe host --continue seven.jsonl
+verdict host_probe.words
