@@ -82,7 +82,6 @@ static void write_interval(FILE *out, struct arena *arena, enum quantity quantit
 static void write_head(FILE *out, struct arena *arena, const struct recording *r)
 {
 	fprintf(out,
-		"# Written by `farwire fit` from a recording; not for editing.\n"
 		"# origin: measured by %s, %s, %s: %zu passes, %zu samples, %zu of them outliers "
 		"(kept), seed %.0f%s\n",
 		plain(arena, r->tool), plain(arena, r->date), plain(arena, r->mode), r->pass_count,
@@ -93,35 +92,28 @@ static void write_head(FILE *out, struct arena *arena, const struct recording *r
 		fprintf(out, "# GPU: %s, driver %s, CUDA %s\n", plain(arena, r->gpu),
 			plain(arena, r->driver), plain(arena, r->cuda));
 	fprintf(out, "# sha256 of the recording: %s\n", r->hash);
-	fputs("# Times of the host are this machine's: leave host.clock at its default with them.\n"
-	      "# Intervals are 90 %.\n",
-	      out);
 }
 
-static void write_lines(FILE *out, struct arena *arena, const struct calibration *calibration)
+static void write_lines(FILE *out, struct arena *arena, const struct calibration *calibration,
+			const char **comma)
 {
-	const char *comma = "";
-	fputs("# The lines behind them: time = start + x * slope, from that x on.\nlines = (\n",
-	      out);
 	for (size_t i = 0; i < calibration->series.count; i++) {
 		const struct calibration_series *series = &calibration->series.items[i];
 		for (size_t k = 0; k < series->segments.count; k++) {
-			fprintf(out, "%s\t{ of = \"%s\"; %s_from = %s;\n\t  start = { ", comma,
+			fprintf(out, "%s\t{ of = \"%s\"; %s_from = %s;\n\t  start = { ", *comma,
 				plain(arena, series->label), series->x_name,
 				number_format(arena, 9, series->segments.from[k]));
 			write_interval(out, arena, QUANTITY_TIME, series->start_s[k]);
 			fputs(" };\n\t  slope = { ", out);
 			write_interval(out, arena, QUANTITY_TIME, series->slope[k]);
 			fputs(" }; }", out);
-			comma = ",\n";
+			*comma = ",\n";
 		}
 	}
-	fputs("\n);\n", out);
 }
 
-void calibration_write(FILE *out, struct arena *arena, const struct calibration *calibration)
+static void write_left_out(FILE *out, struct arena *arena, const struct calibration *calibration)
 {
-	write_head(out, arena, calibration->recording);
 	for (size_t i = 0; i < calibration->left_out.count; i++)
 		fprintf(out, "# left out: %s: %s\n",
 			plain(arena, calibration->left_out.items[i].what),
@@ -130,14 +122,41 @@ void calibration_write(FILE *out, struct arena *arena, const struct calibration 
 		fprintf(out, "# waived: %s: %s\n",
 			plain(arena, calibration->recording->waived.items[i].test),
 			plain(arena, calibration->recording->waived.items[i].why));
-	fputs("parameters = (\n", out);
+}
+
+static void write_parameters(FILE *out, struct arena *arena, const struct calibration *calibration,
+			     const char **comma)
+{
 	for (size_t i = 0; i < calibration->parameters.count; i++) {
 		const struct calibrated *p = &calibration->parameters.items[i];
-		fprintf(out, "%s\t{ path = \"%s\";\n\t  fit = { ", i ? ",\n" : "", p->path);
+		fprintf(out, "%s\t{ path = \"%s\";\n\t  fit = { ", *comma, p->path);
 		write_interval(out, arena, p->quantity, p->value);
 		fprintf(out, "\n\t    origin = \"measured\"; note = \"%s\"; }; }",
 			plain(arena, p->note));
+		*comma = ",\n";
 	}
+}
+
+void calibration_write(FILE *out, struct arena *arena,
+		       const struct calibration *const *calibrations, size_t count)
+{
+	const char *comma = "";
+	fputs("# Written by `farwire fit` from recordings; not for editing.\n", out);
+	for (size_t i = 0; i < count; i++) {
+		write_head(out, arena, calibrations[i]->recording);
+		write_left_out(out, arena, calibrations[i]);
+	}
+	fputs("# Times of the host are this machine's: leave host.clock at its default with them.\n"
+	      "# Intervals are 90 %.\n"
+	      "parameters = (\n",
+	      out);
+	for (size_t i = 0; i < count; i++)
+		write_parameters(out, arena, calibrations[i], &comma);
+	fputs("\n);\n# The lines behind them: time = start + x * slope, from that x on.\nlines = "
+	      "(\n",
+	      out);
+	comma = "";
+	for (size_t i = 0; i < count; i++)
+		write_lines(out, arena, calibrations[i], &comma);
 	fputs("\n);\n", out);
-	write_lines(out, arena, calibration);
 }

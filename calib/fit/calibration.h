@@ -68,8 +68,10 @@ const struct calibration *calibration_run(struct arena *arena, struct diag *diag
 					  const char *data_root, const struct recording *recording,
 					  uint64_t seed);
 
-/* The profile. */
-void calibration_write(FILE *out, struct arena *arena, const struct calibration *calibration);
+/* One profile of them all, a GPU's and a host's say; where two have one parameter, the later
+ * one's holds. */
+void calibration_write(FILE *out, struct arena *arena,
+		       const struct calibration *const *calibrations, size_t count);
 /* What `name` a profile of this recording would have: "h100-sxm5", "host". */
 const char *calibration_name(const struct calibration *calibration);
 

@@ -14,7 +14,7 @@ static const double SPREAD_RATIO = 0.005;
  * narrow difference finds them flat, the wide one is taken. */
 static const double WIDE_DIFFERENCE = 0.3, FLAT = 1e-3;
 static const double DIFFERENCE = 0.02, NORMAL_95 = 1.6448536269514722, TOLERANCE = 2e-4;
-enum { EVALUATIONS_MAX = 160 };
+enum { EVALUATIONS_MAX = 160, SCAN = 3 /* doublings each way */, ROUNDS = 3 };
 
 struct fitting {
 	struct arena *arena;
@@ -29,6 +29,7 @@ struct fitting {
 	size_t first, count;                  /* the stage's parameters */
 	const struct dataset_row *rows[FIT_ROWS_MAX];
 	size_t row_count;
+	double misfit_ratio; /* what the model misses by, besides the rows' own spread */
 	bool failed;
 };
 
@@ -108,9 +109,18 @@ static void residuals(struct fitting *f, double *out)
 	}
 }
 
-static double scale_of(const struct dataset_row *row)
+static double scale_of(const struct fitting *f, const struct dataset_row *row)
 {
-	return sqrt(SPREAD_RATIO * SPREAD_RATIO + row->rounding_ratio * row->rounding_ratio / 3);
+	return sqrt(SPREAD_RATIO * SPREAD_RATIO + row->rounding_ratio * row->rounding_ratio / 3 +
+		    f->misfit_ratio * f->misfit_ratio);
+}
+
+static double chi_squared_of(const struct fitting *f, const double *out)
+{
+	double sum = 0;
+	for (size_t i = 0; i < f->row_count; i++)
+		sum += pow(out[i] / scale_of(f, f->rows[i]), 2);
+	return sum;
 }
 
 static void set_values(struct fitting *f, const double *x)
@@ -122,11 +132,10 @@ static void set_values(struct fitting *f, const double *x)
 static double chi_squared(const double *x, void *ctx)
 {
 	struct fitting *f = ctx;
-	double out[FIT_ROWS_MAX], sum = 0;
+	double out[FIT_ROWS_MAX];
 	set_values(f, x);
 	residuals(f, out);
-	for (size_t i = 0; i < f->row_count; i++)
-		sum += pow(out[i] / scale_of(f->rows[i]), 2);
+	double sum = chi_squared_of(f, out);
 	if (f->progress) {
 		fputc('.', f->progress);
 		fflush(f->progress);
@@ -190,7 +199,7 @@ static void set_intervals(struct fitting *f, const double *x, double chi2)
 		if (!slopes(f, x, p, DIFFERENCE, jacobian[p]))
 			slopes(f, x, p, WIDE_DIFFERENCE, jacobian[p]);
 		for (size_t i = 0; i < f->row_count; i++)
-			jacobian[p][i] /= scale_of(f->rows[i]);
+			jacobian[p][i] /= scale_of(f, f->rows[i]);
 	}
 	set_values(f, x);
 	for (size_t p = 0; p < n; p++)
@@ -210,11 +219,11 @@ static void set_intervals(struct fitting *f, const double *x, double chi2)
 	}
 }
 
-static bool minimise(struct fitting *f, struct fit_stage_result *stage)
+/* From the start, or, for one parameter alone, from the best of starts around it: chi^2
+ * may be a staircase. */
+static double search(struct fitting *f, double *x)
 {
-	double x[FIT_PARAMETERS_MAX], step[FIT_PARAMETERS_MAX], low[FIT_PARAMETERS_MAX],
-		high[FIT_PARAMETERS_MAX];
-	double out[FIT_ROWS_MAX], squares = 0;
+	double step[FIT_PARAMETERS_MAX], low[FIT_PARAMETERS_MAX], high[FIT_PARAMETERS_MAX];
 	for (size_t i = 0; i < f->count; i++) {
 		const struct fitted_parameter *parameter = &f->result->parameters[f->first + i];
 		x[i] = log(parameter->start);
@@ -222,10 +231,48 @@ static bool minimise(struct fitting *f, struct fit_stage_result *stage)
 		low[i] = log(parameter->min);
 		high[i] = log(parameter->max);
 	}
-	double chi2 = num_minimise(chi_squared, f, f->count, x, step, low, high, TOLERANCE,
-				   EVALUATIONS_MAX);
-	set_values(f, x);
-	residuals(f, out);
+	double least = INFINITY, start = x[0];
+	for (int k = -SCAN; f->count == 1 && k <= SCAN; k++) {
+		double at = start + k * log(2);
+		double here = at > low[0] && at < high[0] ? chi_squared(&at, f) : INFINITY;
+		if (here < least) {
+			least = here;
+			x[0] = at;
+		}
+	}
+	return num_minimise(chi_squared, f, f->count, x, step, low, high, TOLERANCE,
+			    EVALUATIONS_MAX);
+}
+
+/* The misfit_ratio with which chi^2 is the degrees of freedom; 0 if it is less already. */
+static void find_misfit(struct fitting *f, const double *out)
+{
+	double freedom = (double)f->row_count - (double)f->count, low = 0, high = 10;
+	f->misfit_ratio = 0;
+	if (freedom < 1 || chi_squared_of(f, out) <= freedom)
+		return;
+	for (int i = 0; i < 50; i++) {
+		f->misfit_ratio = (low + high) / 2;
+		if (chi_squared_of(f, out) > freedom)
+			low = f->misfit_ratio;
+		else
+			high = f->misfit_ratio;
+	}
+}
+
+static bool minimise(struct fitting *f, struct fit_stage_result *stage)
+{
+	double x[FIT_PARAMETERS_MAX], out[FIT_ROWS_MAX], squares = 0, chi2 = 0;
+	f->misfit_ratio = 0;
+	for (int round = 0; round < ROUNDS; round++) {
+		chi2 = search(f, x);
+		set_values(f, x);
+		residuals(f, out);
+		if (round + 1 < ROUNDS)
+			find_misfit(f, out);
+		if (f->misfit_ratio <= 0)
+			break;
+	}
 	for (size_t i = 0; i < f->row_count; i++)
 		squares += out[i] * out[i];
 	stage->rms_ratio = sqrt(squares / (double)f->row_count);

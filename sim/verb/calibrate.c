@@ -260,6 +260,7 @@ struct calibrating_machine {
 	const struct command *command;
 	const char *folder;
 	struct report *report;
+	const struct calibration *parts[2]; /* the GPU's, the host's */
 	size_t part_count;
 	bool gate_failed;
 };
@@ -271,18 +272,13 @@ static int fit_one(struct calibrating_machine *m, const char *path)
 	const struct calibration *calibration = calibration_of(m->command, path, &code);
 	if (!calibration)
 		return code;
-	const char *profile =
-		arena_printf(arena, "%s/%s.cfg", m->folder, calibration_name(calibration));
-	code = calibration_save(m->command, calibration, profile);
-	if (code != EXIT_DONE)
-		return code;
 	if (!m->command->quiet)
-		printf("%s: %s\n  %s\n",
+		printf("%s: %s\n",
 		       calibration->recording->gpu ? calibration->recording->gpu
 						   : calibration->recording->cpu,
-		       answer_of(arena, calibration), profile);
+		       answer_of(arena, calibration));
 	add_part(m->report, calibration);
-	m->part_count++;
+	m->parts[m->part_count++] = calibration;
 	m->gate_failed |= calibration->gate_failed;
 	return EXIT_DONE;
 }
@@ -329,9 +325,12 @@ static int run(const struct command *command)
 	if (m.part_count == 0)
 		return code == EXIT_DONE ? EXIT_FAILED : code;
 	const char *page = arena_printf(command->arena, "%s/report.html", folder);
-	int saved = save_page(command, m.report, page);
+	const char *profile = arena_printf(command->arena, "%s/profile.cfg", folder);
+	int saved = calibration_save(command, m.parts, m.part_count, profile);
+	if (saved == EXIT_DONE)
+		saved = save_page(command, m.report, page);
 	if (saved == EXIT_DONE && !command->quiet)
-		printf("The report: %s\n", page);
+		printf("The profile: %s\nThe report: %s\n", profile, page);
 	if (code == EXIT_DONE)
 		code = saved;
 	return code == EXIT_DONE && m.gate_failed ? EXIT_BOUND : code;
@@ -343,7 +342,7 @@ const struct verb verb_calibrate = {
 	.help = "measures this machine and its GPU, fits profiles, says what came out",
 	.examples = "  farwire calibrate                  # into the folder calibration/\n"
 		    "  farwire calibrate --full -o my-server\n"
-		    "  farwire run --topology dgx-h100 --profile calibration/h100-sxm5.cfg\n",
+		    "  farwire run --topology dgx-h100 --profile calibration/profile.cfg\n",
 	.options = "output quick full budget scratch seed quiet",
 	.words_min = 0,
 	.run = run,

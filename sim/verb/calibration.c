@@ -38,20 +38,21 @@ const struct calibration *calibration_of(const struct command *command, const ch
 
 struct profile_saving {
 	struct arena *arena;
-	const struct calibration *calibration;
+	const struct calibration *const *calibrations;
+	size_t count;
 };
 
 static void write_profile(FILE *out, const void *ctx)
 {
 	const struct profile_saving *saving = ctx;
-	calibration_write(out, saving->arena, saving->calibration);
+	calibration_write(out, saving->arena, saving->calibrations, saving->count);
 }
 
-int calibration_save(const struct command *command, const struct calibration *calibration,
-		     const char *path)
+int calibration_save(const struct command *command, const struct calibration *const *calibrations,
+		     size_t count, const char *path)
 {
 	struct command to_file = *command;
-	const struct profile_saving saving = {command->arena, calibration};
+	const struct profile_saving saving = {command->arena, calibrations, count};
 	to_file.output = path;
 	return command_write(&to_file, write_profile, &saving);
 }
@@ -209,69 +210,75 @@ static bool is_folder(const char *path)
 	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static const char *profile_path(const struct command *command,
-				const struct calibration *calibration)
+static int draw(const struct command *command, const struct calibration *const *calibrations,
+		size_t count)
 {
-	return is_folder(command->output)
-		       ? arena_printf(command->arena, "%s/%s.cfg", command->output,
-				      calibration_name(calibration))
-		       : command->output;
-}
-
-static int draw(const struct command *command, const struct calibration *calibration)
-{
-	const struct drawing *const *drawings;
-	size_t count = calibration_drawings(command->arena, calibration, &drawings);
+	VEC(const struct drawing *) all = {0};
 	size_t length = strlen(command->plot);
 	bool pages = length > 4 && strcmp(command->plot + length - 4, ".pdf") == 0;
-	if (count == 0)
-		return EXIT_DONE;
-	return command_draw(command, command->plot, drawings, pages ? count : 1);
+	for (size_t i = 0; i < count; i++) {
+		const struct drawing *const *drawings;
+		size_t n = calibration_drawings(command->arena, calibrations[i], &drawings);
+		for (size_t k = 0; k < n; k++) {
+			const struct drawing **slot = VEC_PUSH(command->arena, &all);
+			*slot = drawings[k];
+		}
+	}
+	return all.count ? command_draw(command, command->plot, all.items, pages ? all.count : 1)
+			 : EXIT_DONE;
 }
 
-static int fit_one(const struct command *command, const char *path)
+/* EXIT_BOUND after a gate that failed, having said which. */
+static int gates(const struct calibration *calibration)
+{
+	for (size_t i = 0; i < calibration->left_out.count; i++)
+		if (calibration->left_out.items[i].gate)
+			fprintf(stderr, "farwire: %s: %s: %s\n", calibration->recording->path,
+				calibration->left_out.items[i].what,
+				calibration->left_out.items[i].why);
+	return calibration->gate_failed ? EXIT_BOUND : EXIT_DONE;
+}
+
+static int save_each(const struct command *command, const struct calibration *const *calibrations,
+		     size_t count)
 {
 	int code = EXIT_DONE;
-	const struct calibration *calibration = calibration_of(command, path, &code);
-	if (!calibration)
-		return code;
-	if (strcmp(command->output, "-") != 0 && !command->quiet)
-		calibration_print(stdout, command->arena, calibration);
-	code = calibration_save(command, calibration, profile_path(command, calibration));
-	if (code == EXIT_DONE && command->plot)
-		code = draw(command, calibration);
-	if (code == EXIT_DONE && calibration->gate_failed) {
-		for (size_t i = 0; i < calibration->left_out.count; i++)
-			if (calibration->left_out.items[i].gate)
-				fprintf(stderr, "farwire: %s: %s: %s\n", path,
-					calibration->left_out.items[i].what,
-					calibration->left_out.items[i].why);
-		code = EXIT_BOUND;
-	}
+	for (size_t i = 0; i < count && code == EXIT_DONE; i++)
+		code = calibration_save(command, &calibrations[i], 1,
+					arena_printf(command->arena, "%s/%s.cfg", command->output,
+						     calibration_name(calibrations[i])));
 	return code;
 }
 
 int fit_recordings(const struct command *command)
 {
-	for (size_t i = 0; i < command->word_count; i++)
+	size_t count = command->word_count;
+	const struct calibration **calibrations =
+		ARENA_ARRAY(command->arena, count, const struct calibration *);
+	int code = EXIT_DONE;
+	for (size_t i = 0; i < count; i++)
 		if (!is_recording(command->words[i])) {
 			fprintf(stderr,
-				"farwire: fit: '%s' is no recording (.jsonl); fits of both "
-				"kinds take two commands\n",
+				"farwire: fit: '%s' is no recording (.jsonl); fits of both kinds "
+				"take two commands\n",
 				command->words[i]);
 			return EXIT_USAGE;
 		}
-	if (command->word_count > 1 && !is_folder(command->output)) {
-		fprintf(stderr, "farwire: fit: several recordings make several profiles: -o is a "
-				"folder for them\n");
-		return EXIT_USAGE;
-	}
-	int worst = EXIT_DONE;
-	for (size_t i = 0; i < command->word_count; i++) {
-		int code = fit_one(command, command->words[i]);
-		if (code != EXIT_DONE && code != EXIT_BOUND)
+	for (size_t i = 0; i < count; i++) {
+		calibrations[i] = calibration_of(command, command->words[i], &code);
+		if (!calibrations[i])
 			return code;
-		worst = code > worst ? code : worst;
 	}
-	return worst;
+	for (size_t i = 0; i < count && strcmp(command->output, "-") != 0 && !command->quiet; i++)
+		calibration_print(stdout, command->arena, calibrations[i]);
+	code = is_folder(command->output)
+		       ? save_each(command, calibrations, count)
+		       : calibration_save(command, calibrations, count, command->output);
+	if (code == EXIT_DONE && command->plot)
+		code = draw(command, calibrations, count);
+	for (size_t i = 0; i < count && (code == EXIT_DONE || code == EXIT_BOUND); i++) {
+		int gate = gates(calibrations[i]);
+		code = gate > code ? gate : code;
+	}
+	return code;
 }

@@ -8,7 +8,7 @@
 
 /* Whether a word of `fit` is a recording, not the name of a fit. */
 bool is_recording(const char *word);
-/* `farwire fit FILE.jsonl...`: a profile of each. */
+/* `farwire fit FILE.jsonl...`: one profile of them all, or in a folder one of each. */
 int fit_recordings(const struct command *command);
 
 /* Its lines and rooflines, one drawing each; returns how many. */
@@ -24,8 +24,8 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 /* Reads and fits one recording; NULL: *exit_code is set, all is said. */
 const struct calibration *calibration_of(const struct command *command, const char *path,
 					 int *exit_code);
-/* Writes its profile to `path`. */
-int calibration_save(const struct command *command, const struct calibration *calibration,
-		     const char *path);
+/* Writes the profile of them all to `path`. */
+int calibration_save(const struct command *command, const struct calibration *const *calibrations,
+		     size_t count, const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# farwire calibrate over the fake GPU and this machine: recordings, profiles and a
+# farwire calibrate over the fake GPU and this machine: recordings, a profile and a
 # page in one folder; the same command goes on, or fits again what is there. What
 # this machine's noise does to gates is not the test's business.
 cd "$(dirname "$0")/../.." || exit 2
@@ -20,14 +20,16 @@ farwire calibrate --budget 1 -o "$out"
 shows '^Fake GPU: launching a kernel takes 2\.[01][0-9.]* us'
 shows 'pinned copies to the GPU reach 2[34]\.[0-9]* GB/s from [48] KiB up'
 shows "^The report: $out/report\\.html"
-for file in gpu.jsonl host.jsonl fake-gpu.cfg host.cfg report.html; do
+for file in gpu.jsonl host.jsonl profile.cfg report.html; do
 	[ -s "$out/$file" ] || complain "no $file"
 done
 grep -q '<img' "$out/report.html" || complain 'a report without pictures'
-grep -q 'path = "driver.launch"' "$out/fake-gpu.cfg" || complain 'a profile without driver.launch'
+grep -q 'path = "driver.launch"' "$out/profile.cfg" || complain 'a profile without driver.launch'
+[ "$(grep -c 'sha256 of the recording' "$out/profile.cfg")" = 2 ] || complain 'not both in one profile'
+"$FARWIRE" run --topology t320-same-lan --profile "$out/profile.cfg" --draws 2 -q >"$scratch.out" ||
+	complain 'the profile cannot be used'
 verdict 'calibrate.measures_fits_and_reports'
 
-cp "$out/fake-gpu.cfg" "$scratch/first.cfg"
 head -c 200000 "$out/gpu.jsonl" >"$out/gpu.cut" && mv "$out/gpu.cut" "$out/gpu.jsonl"
 farwire calibrate --budget 1 -q -o "$out"
 [ "$code" = 0 ] || [ "$code" = 3 ] || complain "again: ended with $code: $(tail -n 3 "$scratch.err")"

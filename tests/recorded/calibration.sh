@@ -141,6 +141,14 @@ awk '/"what":"(roundtrip|stream)"/ {
 	{ print }' "$scratch/host.jsonl" >"$scratch/slow.jsonl"
 farwire fit "$scratch/slow.jsonl" -q -o "$scratch/slow.cfg"
 near "$scratch/slow.cfg" 'guest.*.byte' 0.25e-9 2
+farwire fit $data/fake.jsonl "$scratch/host.jsonl" -q -o "$scratch/both.cfg"
+near "$scratch/both.cfg" driver.launch 3.397e-6 0.1
+near "$scratch/both.cfg" storage.latency 80e-6 2
+mkdir "$scratch/each"
+farwire fit $data/fake.jsonl "$scratch/host.jsonl" -q -o "$scratch/each"
+for each in fake-gpu host; do
+	[ -s "$scratch/each/$each.cfg" ] || complain "no profile of $each"
+done
 verdict 'calibration.hosts'
 
 farwire import nccl-tests $data/nccl-tests.txt -o "$scratch/x.jsonl"

@@ -43,7 +43,6 @@ grep -q 'dma\.efficiency"' "$scratch.out" && complain 'a bandwidth of times that
 verdict 'recordings.too_little'
 
 expect 2 'no recording \(\.jsonl\)' fit x.jsonl v100
-expect 2 '-o is a folder' fit x.jsonl x.jsonl -o x.cfg
 expect 1 'cannot write' fit x.jsonl -q -o nowhere/x.cfg
 verdict 'recordings.wrong_words'
 
