@@ -117,6 +117,9 @@ static double bus_factor(const char *label)
 	return 1;
 }
 
+/* Of a start: bytes that cost less in all are not worth a word. */
+static const double FLAT = 2e-3;
+
 static const char *piece_text(struct arena *arena, const struct calibration_series *series,
 			      size_t k)
 {
@@ -124,7 +127,10 @@ static const char *piece_text(struct arena *arena, const struct calibration_seri
 	const char *start = with_interval(arena, QUANTITY_TIME, series->start_s[k]);
 	double factor = bus_factor(series->label);
 	struct interval slope = series->slope[k];
-	if (!(slope.value > 0))
+	/* what the bytes add up to by the largest size of the piece */
+	double last = k + 1 < series->segments.count ? series->segments.from[k + 1]
+						     : series->points[series->count - 1].x;
+	if (!(slope.value * last > FLAT * series->start_s[k].value))
 		return arena_printf(arena, "%s from %s up: %s, whatever the size", series->label,
 				    from, start);
 	double scale = factor > 0 ? factor : 1;
