@@ -394,6 +394,8 @@ static int do_pass(struct run *run, size_t pass, size_t *order)
 		    record_has(&run->record, &run->plan.points[order[i]], pass))
 			continue;
 		double left_s = run->budget_s - (now_s - run->start_s);
+		if (left_s <= 0 && pass > 0) /* each point once, in any case */
+			return 0;
 		int code = do_point(run, order[i], pass, plan_share_s(left_s, count - run->done));
 		if (code != 0)
 			return code;

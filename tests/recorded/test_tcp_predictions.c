@@ -9,8 +9,9 @@
  * the simulator predicts round trips and streams of the sizes that are held out.
  *
  * A token bucket is no wire: a full one lets `burst` bytes pass at once, so a
- * message is there sooner by min(burst, its bytes on the wire) / rate. That is
- * known of the bucket, and taken off what the simulator says of a wire.
+ * message is there sooner by min(burst, its bytes on the wire) / rate; but round
+ * after round can be no faster than it fills up. That is known of the bucket, and
+ * taken off what the simulator says of a wire.
  *
  * $FARWIRE_TCP_RECORDINGS: a folder with other recordings than the committed ones.
  */
@@ -69,6 +70,17 @@ static const struct link_traits veth = {
 	.packet_overhead_B = 14, /* the Ethernet header, which a bucket counts */
 };
 
+/* What a bucket makes of a round over a wire: a head start for either message, but
+ * no more rounds than it fills up for. */
+static double shape(const struct place *place, double rate_Bps, double span_s, double size_B,
+		    double reply_B)
+{
+	double there_B = link_wire_B(&veth, 0, 52, size_B);
+	double back_B = link_wire_B(&veth, 0, 52, reply_B);
+	span_s -= (fmin(place->burst_B, there_B) + fmin(place->burst_B, back_B)) / rate_Bps;
+	return fmax(span_s, fmax(there_B, back_B) / rate_Bps);
+}
+
 /* The last of some rounds: by then the window is open, as after a warm-up. */
 static double simulate(const struct place *place, const double *parameters, double size_B,
 		       double reply_B)
@@ -100,10 +112,7 @@ static double simulate(const struct place *place, const double *parameters, doub
 	}
 	double span_s = net->delivered_s[2 * ROUNDS - 1] - start_s;
 	net_free(net);
-	if (!shaped)
-		return span_s;
-	return span_s - fmin(place->burst_B, link_wire_B(&veth, 0, 52, size_B)) / rate_Bps -
-	       fmin(place->burst_B, link_wire_B(&veth, 0, 52, reply_B)) / rate_Bps;
+	return shaped ? shape(place, rate_Bps, span_s, size_B, reply_B) : span_s;
 }
 
 static double error_of(const struct fitting *fitting, const double *parameters,
@@ -190,14 +199,18 @@ static void judge(const struct fitting *fitting, const double *parameters)
 /* The best of some sizes from which on a message is a flow. */
 static void fit(struct fitting *fitting, double *best)
 {
-	static const double low[FITTED] = {1, 1e-4, 0.2}, high[FITTED] = {500, 10, 10};
+	bool shaped = fitting->place->burst_B > 0;
+	const double low[FITTED] = {1, 1e-4, shaped ? 0.9 : 0.2};
+	const double high[FITTED] = {500, 10, shaped ? 1.02 : 10};
 	static const double step[FITTED] = {15, 0.1, -0.02};
 	double least = HUGE_VAL;
 	for (double inline_B = 16384; inline_B <= 262144; inline_B *= 2) {
 		double parameters[PARAMETERS] = {30, 0.2, 0.97, inline_B};
 		fitting->inline_B = inline_B;
-		double sum = num_minimise(badness, fitting, FITTED, parameters, step, low, high,
-					  1e-4, 300);
+		double sum = HUGE_VAL;
+		for (int i = 0; i < 2; i++) /* again from there: a simplex may have shrunk early */
+			sum = num_minimise(badness, fitting, FITTED, parameters, step, low, high,
+					   1e-4, 200);
 		if (sum < least)
 			memcpy(best, parameters, sizeof parameters);
 		least = fmin(least, sum);
