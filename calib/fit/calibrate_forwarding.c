@@ -13,7 +13,9 @@
  * so (n B - S) / (n - 1) is what each further call costs, and S grows with the
  * bytes of arguments by marshal_byte. Calls that do not wait follow each other at
  * the pace of the slower side: where that is slower than the server, it is the
- * client, whose marshal it tells. The rest of S is the way of two messages.
+ * client, whose marshal it tells; otherwise the client's is no more than that. The
+ * rest of S is the way of two messages, and what S is more over TCP is what TCP's
+ * way takes more.
  */
 #include <math.h>
 
@@ -23,7 +25,8 @@
 static const double CALLS_LIMIT = 0.05;
 /* Defaults of sim/remoting and sim/transport for what stays unknown. */
 static const double INTERCEPT_S = 0.2e-6, MARSHAL_S = 1e-6, REPLY_S = 0.5e-6, POST_S = 0.3e-6;
-static const double BATCH_COUNT = 64;
+static const double SEND_S = 3e-6, RECEIVE_S = 5e-6, WAKE_S = 4e-6;
+static const double BATCH_COUNT = 64, SLOWER_TIMES = 1.1;
 
 static bool batched(struct calibrating *c, struct interval *value)
 {
@@ -45,51 +48,132 @@ static bool batched(struct calibrating *c, struct interval *value)
 	return false;
 }
 
-void calibrate_forwarding(struct calibrating *c)
+/* What is known of a call so far, and what else is given. */
+struct forwarded {
+	const struct calibration_series *sync, *async; /* over shared memory */
+	struct interval get, each, marshal, way;
+	double intercept_s;
+	const char *quality;
+};
+
+/* What each further call of a batch costs. False: nothing. */
+static bool each_call(struct calibrating *c, struct forwarded *f)
 {
-	const struct calibration_series *sync = calibrating_series(
-		c, "forward", "transport=shm what=call mode=sync", "argument_B", 1, CALLS_LIMIT);
-	const struct calibration_series *async = calibrating_series(
-		c, "forward", "transport=shm what=call mode=async", "argument_B", 1, CALLS_LIMIT);
-	struct interval get, each;
-	if (!sync || !sync->holds || !calibrating_value(c, "call", "call=get", &get) ||
-	    !batched(c, &each))
-		return;
-	const char *quality = calibrating_quality(c, sync);
-	calibrating_found(c, "runtime.marshal_byte", QUANTITY_TIME_PER_BYTE, sync->slope[0], "%s",
-			  quality);
-	each = interval_times(interval_less(interval_times(each, BATCH_COUNT), sync->start_s[0]),
-			      1 / (BATCH_COUNT - 1));
-	struct interval both = interval_less(each, get);
-	double intercept_s = fmin(INTERCEPT_S, both.value / 2);
+	f->each = interval_times(
+		interval_less(interval_times(f->each, BATCH_COUNT), f->sync->start_s[0]),
+		1 / (BATCH_COUNT - 1));
+	struct interval both = interval_less(f->each, f->get);
+	f->intercept_s = fmin(INTERCEPT_S, both.value / 2);
 	if (!(both.value > 0)) {
 		calibrating_left_out(c, "runtime.unmarshal",
 				     "further calls of a batch cost no more than the call itself");
-		return;
+		return false;
 	}
-	if (intercept_s < INTERCEPT_S)
+	if (f->intercept_s < INTERCEPT_S)
 		calibrating_found(c, "runtime.intercept", QUANTITY_TIME, interval_times(both, 0.5),
 				  "half of what each further call of a batch of %.0f costs besides "
 				  "the call itself: less than twice the default; %s",
-				  BATCH_COUNT, quality);
-	struct interval unmarshal = interval_plus(both, -intercept_s);
-	calibrating_found(c, "runtime.unmarshal", QUANTITY_TIME, unmarshal,
+				  BATCH_COUNT, f->quality);
+	calibrating_found(c, "runtime.unmarshal", QUANTITY_TIME,
+			  interval_plus(both, -f->intercept_s),
 			  "each further call of a batch of %.0f over shared memory, less %.2g us "
 			  "at the client and the call itself; %s",
-			  BATCH_COUNT, 1e6 * intercept_s, quality);
-	struct interval marshal = {MARSHAL_S, MARSHAL_S, MARSHAL_S};
-	if (async && async->holds &&
-	    async->start_s[0].value > 1.1 * (unmarshal.value + get.value)) {
-		marshal = interval_plus(async->start_s[0], -intercept_s);
-		calibrating_found(c, "runtime.marshal", QUANTITY_TIME, marshal,
-				  "pace of calls that do not wait, which the client sets; %s",
-				  calibrating_quality(c, async));
-	} else {
+			  BATCH_COUNT, 1e6 * f->intercept_s, f->quality);
+	return true;
+}
+
+/* The slower side sets the pace of calls that do not wait: it is the client's, or at
+ * least no less than the client's. */
+static void marshal(struct calibrating *c, struct forwarded *f)
+{
+	f->marshal = (struct interval){MARSHAL_S, MARSHAL_S, MARSHAL_S};
+	if (!f->async || !f->async->holds)
+		return;
+	struct interval pace = f->async->start_s[0];
+	struct interval most = interval_plus(pace, -f->intercept_s);
+	bool client = pace.value > SLOWER_TIMES * (f->each.value - f->intercept_s);
+	if (!client && most.value >= MARSHAL_S) {
 		calibrating_left_out(c, "runtime.marshal",
 				     "the server sets the pace of calls that do not wait");
+		return;
 	}
-	struct interval rest = interval_less(interval_less(sync->start_s[0], each), marshal);
-	struct interval way = interval_times(interval_plus(rest, -REPLY_S), 0.5);
-	calibrating_found(c, "shm.notify", QUANTITY_TIME, interval_plus(way, -POST_S),
-			  "what is left of a call that waits, half for each way; %s", quality);
+	f->marshal = most;
+	calibrating_found(c, "runtime.marshal", QUANTITY_TIME, most,
+			  "pace of calls that do not wait, which the %s sets; %s",
+			  client ? "client" : "server (so it is at most that)",
+			  calibrating_quality(c, f->async));
+}
+
+/* What is left of a call that waits: the answer's taking apart and two ways. Where
+ * that is less than the defaults of parts, they get less. */
+static void ways(struct calibrating *c, struct forwarded *f)
+{
+	struct interval rest =
+		interval_less(interval_less(f->sync->start_s[0], f->each), f->marshal);
+	double reply_s = fmin(REPLY_S, rest.value / 3);
+	if (!(rest.value > 0)) {
+		calibrating_left_out(c, "shm.notify", "nothing is left for messages' ways");
+		return;
+	}
+	f->way = interval_times(interval_plus(rest, -reply_s), 0.5);
+	double post_s = fmin(POST_S, f->way.value / 3);
+	if (reply_s < REPLY_S)
+		calibrating_found(c, "runtime.reply", QUANTITY_TIME, interval_times(rest, 1.0 / 3),
+				  "a third of what is left of a call that waits; %s", f->quality);
+	if (post_s < POST_S)
+		calibrating_found(c, "shm.post", QUANTITY_TIME, interval_times(f->way, 1.0 / 3),
+				  "a third of a message's way; %s", f->quality);
+	calibrating_found(c, "shm.notify", QUANTITY_TIME, interval_plus(f->way, -post_s),
+			  "what is left of a call that waits, half for each way; %s", f->quality);
+}
+
+/* The same calls over TCP differ by the way alone: a send, the receiver's work and
+ * its waking. The send shows where it slows the pace. */
+static void tcp(struct calibrating *c, const struct forwarded *f)
+{
+	const struct calibration_series *sync = calibrating_series(
+		c, "forward", "transport=tcp what=call mode=sync", "argument_B", 1, CALLS_LIMIT);
+	struct interval pace;
+	if (!sync || !sync->holds || !(f->way.value > 0))
+		return;
+	struct interval more = interval_less(sync->start_s[0], f->sync->start_s[0]);
+	struct interval way = interval_plus(interval_times(more, 0.5), f->way.value);
+	struct interval send = interval_times(way, SEND_S / (SEND_S + RECEIVE_S + WAKE_S));
+	bool seen = calibrating_value(c, "forward", "transport=tcp what=call mode=async", &pace) &&
+		    f->async && pace.value > 2 * f->async->start_s[0].value &&
+		    pace.value - f->intercept_s - f->marshal.value < way.value;
+	if (seen)
+		send = interval_plus(interval_less(pace, f->marshal), -f->intercept_s);
+	struct interval rest = interval_less(way, send);
+	const char *note = arena_printf(c->arena,
+					"a forwarded call over TCP, less one over shared "
+					"memory; %s",
+					calibrating_quality(c, sync));
+	calibrating_found(c, "guest.*.send", QUANTITY_TIME, send, "%s; %s",
+			  seen ? "pace of calls that do not wait" : "parted as the defaults are",
+			  note);
+	calibrating_found(c, "guest.*.receive", QUANTITY_TIME,
+			  interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S)), "%s", note);
+	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME,
+			  interval_times(rest, WAKE_S / (RECEIVE_S + WAKE_S)), "%s", note);
+}
+
+void calibrate_forwarding(struct calibrating *c)
+{
+	struct forwarded f = {0};
+	f.sync = calibrating_series(c, "forward", "transport=shm what=call mode=sync", "argument_B",
+				    1, CALLS_LIMIT);
+	f.async = calibrating_series(c, "forward", "transport=shm what=call mode=async",
+				     "argument_B", 1, CALLS_LIMIT);
+	if (!f.sync || !f.sync->holds || !calibrating_value(c, "call", "call=get", &f.get) ||
+	    !batched(c, &f.each))
+		return;
+	f.quality = calibrating_quality(c, f.sync);
+	calibrating_found(c, "runtime.marshal_byte", QUANTITY_TIME_PER_BYTE, f.sync->slope[0], "%s",
+			  f.quality);
+	if (!each_call(c, &f))
+		return;
+	marshal(c, &f);
+	ways(c, &f);
+	tcp(c, &f);
 }

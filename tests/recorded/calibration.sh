@@ -68,6 +68,11 @@ if [ -x "$probe" ]; then
 	farwire fit "$scratch/preset.jsonl" -q -o "$scratch/preset.cfg"
 	near "$scratch/preset.cfg" runtime.unmarshal 1.6e-6 6
 	near "$scratch/preset.cfg" runtime.marshal_byte 0.08e-9 10
+	# 9 us each way over TCP, whatever its parts
+	awk '/path = "guest\.\*\.(send|receive|thread_wake)"/ { found = 1; next }
+		found { sub(/.*value = "/, ""); sum += $1; n++; found = 0 }
+		END { exit !(n == 3 && sum > 8.7e-6 && sum < 9.3e-6) }' "$scratch/preset.cfg" ||
+		complain "TCP's way: $(grep -A 1 'path = "guest' "$scratch/preset.cfg")"
 	verdict 'calibration.takes_forwarding_apart'
 
 	# Fits of an interrupted run: the rest is used, and said.
