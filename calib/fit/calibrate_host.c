@@ -10,7 +10,7 @@
 static const double LINKS_LIMIT = 0.03, CALLS_LIMIT = 0.05, STORAGE_LIMIT = 0.10, LARGE_B = 1 << 20;
 /* sim/host's defaults for the parts of a message, and sim/transport's inline. */
 static const double SEND_S = 3e-6, RECEIVE_S = 5e-6, WAKE_S = 4e-6, INLINE_B = 16384;
-static const double WIRE_TIMES = 3;
+static const double WIRE_TIMES = 3, CLEARLY = 0.5;
 
 /* Those of a test whose numbers are the given ones; returns how many. */
 static size_t where(struct calibrating *c, const char *test, const char *words,
@@ -35,37 +35,67 @@ static size_t where(struct calibrating *c, const char *test, const char *words,
 	return n;
 }
 
-/* How often a byte of a round is paid for, one after the other: up to `inline` the
- * sender works on the whole message, then the receiver; larger ones flow, both at
- * once. A stream's answer is a byte. */
-static double payments(bool roundtrip, double size_B)
+/* How often a byte of a round is paid for, one after the other. On a wire that takes no
+ * time: up to `inline` the sender works on the whole message, then the receiver; larger
+ * ones flow, both at once. On one that sets the pace: by the wire. A stream's answer
+ * is a byte. */
+static double payments(bool wire, bool roundtrip, double size_B)
 {
-	return (roundtrip ? 2 : 1) * (size_B <= INLINE_B ? 2 : 1);
+	return (roundtrip ? 2 : 1) * (!wire && size_B <= INLINE_B ? 2 : 1);
 }
 
-/* Rounds as the simulator has them on a wire that takes no time: one line over the
- * bytes paid for, T = 2 (send + receive + thread_wake) + byte x bytes. */
-static const struct calibration_series *rounds(struct calibrating *c)
+struct rounds {
+	const struct recording_point *copies[SEGMENTS_POINTS_MAX];
+	size_t count;
+	double error_ratio; /* of a line through them: mean */
+};
+
+/* Points of single rounds and streams over the bytes paid for. */
+static void paid_points(struct calibrating *c, bool wire, struct rounds *rounds)
 {
 	static const struct recording_number single[] = {{"n", 1}, {"delay_s", 0}, {"streams", 1}};
 	static const char *const words[] = {"what=stream nagle=off", "what=roundtrip nagle=off"};
-	VEC(const struct recording_point *) list = {0};
+	struct xy xy[SEGMENTS_POINTS_MAX];
+	size_t n = 0;
+	rounds->count = 0;
 	for (size_t kind = 0; kind < 2; kind++) {
 		const struct recording_point *const *points;
 		size_t count = where(c, "tcp", words[kind], single, 3, &points);
-		for (size_t i = 0; i < count; i++) {
+		for (size_t i = 0; i < count && rounds->count < SEGMENTS_POINTS_MAX; i++) {
 			struct recording_point *copy = ARENA_NEW(c->arena, struct recording_point);
 			double size_B = recording_point_number(points[i], "size_B", 0);
+			double paid_B = size_B * payments(wire, kind == 1, size_B);
 			*copy = *points[i];
 			copy->number_count = 1;
-			copy->x[0] = (struct recording_number){
-				"paid_B", size_B * payments(kind == 1, size_B)};
-			const struct recording_point **slot = VEC_PUSH(c->arena, &list);
-			*slot = copy;
+			copy->x[0] = (struct recording_number){"paid_B", paid_B};
+			rounds->copies[rounds->count++] = copy;
+			if (!copy->held_out && copy->value > 0)
+				xy[n++] = (struct xy){paid_B, copy->value};
 		}
 	}
-	return calibrating_series_of(c, list.items, list.count, "tcp rounds and streams", "paid_B",
-				     1, CALLS_LIMIT);
+	rounds->error_ratio = INFINITY;
+	if (n < LINE_POINTS_MIN)
+		return;
+	double sum = 0;
+	struct line line = line_robust(xy, n);
+	for (size_t i = 0; i < n; i++)
+		sum += fabs(line_at(&line, xy[i].x) / xy[i].y - 1);
+	rounds->error_ratio = sum / (double)n;
+}
+
+/* Rounds as the simulator has them: one line, T = 2 (send + receive + thread_wake) +
+ * byte x bytes paid for, a wire's way of paying where it is met clearly better. */
+static const struct calibration_series *rounds_of(struct calibrating *c, bool *wire)
+{
+	struct rounds free_wire, paced;
+	paid_points(c, false, &free_wire);
+	paid_points(c, true, &paced);
+	*wire = paced.error_ratio < CLEARLY * free_wire.error_ratio;
+	const struct rounds *rounds = *wire ? &paced : &free_wire;
+	return calibrating_series_of(c, rounds->copies, rounds->count,
+				     *wire ? "tcp rounds and streams, at a wire's pace"
+					   : "tcp rounds and streams",
+				     "paid_B", 1, CALLS_LIMIT);
 }
 
 /* The fixed parts of a message: a send is seen by itself; of a round only the sum
@@ -100,7 +130,8 @@ static void tcp(struct calibrating *c)
 		recording_find(c->recording, c->arena, "tcp", "what=overhead nagle=off", &points);
 	const struct calibration_series *overhead = calibrating_series_of(
 		c, points, count, "tcp overhead of a send", "size_B", SEGMENTS_MAX, CALLS_LIMIT);
-	const struct calibration_series *whole = rounds(c);
+	bool wire;
+	const struct calibration_series *whole = rounds_of(c, &wire);
 	overhead = overhead && overhead->holds ? overhead : NULL;
 	if (whole && whole->holds)
 		message_parts(c, whole, overhead);
@@ -108,7 +139,7 @@ static void tcp(struct calibrating *c)
 	struct interval own = {0};
 	if (overhead)
 		own = overhead->slope[overhead->segments.count - 1];
-	bool free_wire = whole && whole->holds &&
+	bool free_wire = whole && whole->holds && !wire &&
 			 (!overhead || whole->slope[0].value < WIRE_TIMES * own.value);
 	if (free_wire || overhead)
 		calibrating_found(c, "guest.*.byte", QUANTITY_TIME_PER_BYTE,
