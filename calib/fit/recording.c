@@ -316,6 +316,16 @@ static void summarise(struct reading *r, struct recording_point *point, struct r
 	point->sample_count += n;
 }
 
+/* Tests of two clocks, or of a whole less a part: noise may take those below zero. */
+static bool is_difference(const char *test)
+{
+	static const char *const tests[] = {"timer", "kernel", "sync"};
+	for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+		if (strcmp(test, tests[i]) == 0)
+			return true;
+	return false;
+}
+
 /* Rates become the time of the point's size, so that all fits see times. */
 static bool to_times(struct reading *r, const struct line_fields *fields)
 {
@@ -331,8 +341,7 @@ static bool to_times(struct reading *r, const struct line_fields *fields)
 		fail(r, "a rate needs the size in x: \"size_B\"");
 		return false;
 	}
-	/* a clock can run behind another; nothing else takes negative time */
-	bool any_sign = strcmp(point->test, "timer") == 0;
+	bool any_sign = is_difference(point->test);
 	for (size_t i = 0; i < r->sample_count; i++) {
 		if (r->samples[i] < 0 && !any_sign) {
 			fail(r, "sample %zu of '%s' is negative (%g)", i + 1, point->test,
