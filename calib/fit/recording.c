@@ -11,6 +11,8 @@
 #include "sim/calls/json_pull.h"
 
 static const double MAD_TO_SIGMA = 1.4826, OUTLIER_SIGMAS = 10;
+/* A look at the clock is taken off: that may leave less than nothing. */
+static const double LOOK_S = -1e-7;
 enum { BUCKETS = 4096 };
 
 struct reading {
@@ -343,7 +345,7 @@ static bool to_times(struct reading *r, const struct line_fields *fields)
 	}
 	bool any_sign = is_difference(point->test);
 	for (size_t i = 0; i < r->sample_count; i++) {
-		if (r->samples[i] < 0 && !any_sign) {
+		if (r->samples[i] < LOOK_S && !any_sign) {
 			fail(r, "sample %zu of '%s' is negative (%g)", i + 1, point->test,
 			     r->samples[i]);
 			return false;
