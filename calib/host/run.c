@@ -458,6 +458,7 @@ int host_run(const struct host_run_options *options)
 	free(run.waived);
 	if (record_close(&run.record) != 0 && code == 0)
 		code = say("", "the recording's last bytes could not be written");
+	stop_release();
 	return code;
 }
 

@@ -5,13 +5,18 @@
 #include <signal.h>
 #include <stddef.h>
 
-void stop_catch(void)
+static void mask(int how)
 {
 	sigset_t set;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	pthread_sigmask(how, &set, NULL);
+}
+
+void stop_catch(void)
+{
+	mask(SIG_BLOCK);
 	struct sigaction action = {.sa_handler = SIG_IGN};
 	sigaction(SIGPIPE, &action, NULL);
 }
@@ -21,4 +26,10 @@ bool stop_asked(void)
 	sigset_t set;
 	return sigpending(&set) == 0 &&
 	       (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1);
+}
+
+void stop_release(void)
+{
+	if (!stop_asked())
+		mask(SIG_UNBLOCK);
 }

@@ -11,5 +11,8 @@
  * of the write alone; in threads and processes begun later, too. */
 void stop_catch(void);
 bool stop_asked(void);
+/* As before, for this thread; not where the user has asked: the program is to end
+ * by itself. */
+void stop_release(void);
 
 #endif
