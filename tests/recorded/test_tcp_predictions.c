@@ -33,7 +33,7 @@ struct place {
 
 static const struct place places[] = {
 	{"100mbit", 12.5e6, 3000},
-	{"1gbit", 125e6, 10000},
+	{"1gbit", 125e6, 32000},
 	{"unlimited", 2.5e9, 0},
 };
 
