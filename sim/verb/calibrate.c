@@ -278,6 +278,10 @@ static int fit_one(struct calibrating_machine *m, const char *path)
 						   : calibration->recording->cpu,
 		       answer_of(arena, calibration));
 	add_part(m->report, calibration);
+	double error = calibration_streams(m->command, calibration, m->folder, m->report);
+	if (!isnan(error) && !m->command->quiet)
+		printf("  forwarded programs that no fit has seen: median error %.1f %%\n",
+		       100 * error);
 	m->parts[m->part_count++] = calibration;
 	m->gate_failed |= calibration->gate_failed;
 	return EXIT_DONE;

@@ -27,4 +27,11 @@ const struct calibration *calibration_of(const struct command *command, const ch
 int calibration_save(const struct command *command, const struct calibration *const *calibrations,
 		     size_t count, const char *path);
 
+/* Predicts the forwarded programs of the recording and sets them beside what was
+ * measured, in the report; writes a topology into the folder. The median error; NaN:
+ * there are none. */
+struct report;
+double calibration_streams(const struct command *command, const struct calibration *calibration,
+			   const char *folder, struct report *report);
+
 #endif
