@@ -18,6 +18,7 @@
  * way takes more.
  */
 #include <math.h>
+#include <string.h>
 
 #include "calib/fit/calibrating.h"
 #include "sim/base/arena.h"
@@ -158,6 +159,27 @@ static void tcp(struct calibrating *c, const struct forwarded *f)
 			  interval_times(rest, WAKE_S / (RECEIVE_S + WAKE_S)), "%s", note);
 }
 
+/* A payload goes over TCP whole, then to the GPU: what a byte costs more than the
+ * copy alone is TCP's, where both ends work on it at once. */
+static void payload(struct calibrating *c)
+{
+	const struct calibration_series *tcp_payload =
+		calibrating_series(c, "forward", "transport=tcp what=payload mode=sync",
+				   "payload_B", SEGMENTS_MAX, CALLS_LIMIT);
+	struct interval copy = {0};
+	for (size_t i = 0; i < c->result->series.count; i++) {
+		const struct calibration_series *series = &c->result->series.items[i];
+		if (strcmp(series->label, "copy h2d pinned async rate") == 0)
+			copy = series->slope[series->segments.count - 1];
+	}
+	if (!tcp_payload || !tcp_payload->holds || !(copy.value > 0))
+		return;
+	struct interval whole = tcp_payload->slope[tcp_payload->segments.count - 1];
+	calibrating_found(c, "guest.*.byte", QUANTITY_TIME_PER_BYTE, interval_less(whole, copy),
+			  "payloads forwarded over TCP, less the copy to the GPU; %s",
+			  calibrating_quality(c, tcp_payload));
+}
+
 void calibrate_forwarding(struct calibrating *c)
 {
 	struct forwarded f = {0};
@@ -176,4 +198,5 @@ void calibrate_forwarding(struct calibrating *c)
 	marshal(c, &f);
 	ways(c, &f);
 	tcp(c, &f);
+	payload(c);
 }

@@ -239,6 +239,9 @@ double calibration_streams(const struct command *command, const struct calibrati
 	set(&p, arena_printf(arena, "case.topology=%s", p.topology));
 	set(&p, "case.calls=the probe's program");
 	set(&p, "case.transport=tcp");
+	/* the forwarder sends a payload whole, and then copies it */
+	set(&p, "runtime.pipelined=false");
+	set(&p, "runtime.chunk=512 MiB");
 	set(&p, "case.program=client");
 	set(&p, "case.server=server");
 	set_parameters(&p);
