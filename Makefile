@@ -70,6 +70,7 @@ help:
 	@echo '                 answers the shipped what-ifs, writes build/report.html'
 	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   the same under sanitizers and with clang; the same bytes from every build'
+	@echo 'make bench       measures this machine, on which nothing else should run: predictions beside it'
 	@echo 'make install     into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
 	@echo 'make accuracy    puts what is predicted now into docs/ACCURACY.md and the README'"'"'s table'
 	@echo 'make documents   that, the tables of the what-if pages and docs/images'
@@ -143,6 +144,10 @@ test: test-programs $(PROBES)
 .PHONY: test-long
 test-long:
 	@tests/long/run
+
+.PHONY: bench
+bench: $(BUILD)/farwire $(PROBES)
+	@FARWIRE=$(BUILD)/farwire tests/bench/run
 
 .PHONY: accuracy
 accuracy: $(BUILD)/farwire

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Real TCP against the simulator's: recordings of `farwire probe host` between two
  * network namespaces whose link a token bucket holds to a known rate (made by
- * tests/long/tcp_namespaces, which says so).
+ * tests/bench/tcp_namespaces, which says so).
  *
  * Three parameters are fitted, to round trips and streams of the sizes that are
  * not held out: the work of a message (send and receive, which only their sum
