@@ -96,6 +96,8 @@ void import_sample(struct importing *importing, struct import_point *point, doub
 {
 	double *slot = VEC_PUSH(importing->arena, &point->samples);
 	*slot = value;
+	if (!isfinite(value) && diag_count(importing->diag) == 0)
+		import_error(importing, "a result that is no finite number");
 }
 
 const struct importing *import_read(struct arena *arena, struct diag *diag,

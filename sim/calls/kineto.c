@@ -14,7 +14,10 @@
 #include "sim/engine/names.h"
 
 /* Numbers of streams, events and correlations are no larger. */
-static const double NUMBER_MAX = 1 << 30;
+static const double NUMBER_MAX = 1 << 30, SIZE_MAX_B = 1e15;
+/* 30 years, and what leaves room for that after any start. */
+static const int64_t LASTS_MAX_NS = INT64_C(1000000000000000000),
+		     START_MAX_NS = INT64_MAX - LASTS_MAX_NS;
 /* Streams of different GPUs have the same numbers. */
 enum { STREAMS_OF_A_DEVICE = 1 << 20, DEVICES_MAX = 1 << 10 };
 
@@ -292,6 +295,10 @@ static bool take_event(struct kineto *k)
 		return true;
 	if (event.start_ns < 0 || event.lasts_ns < 0)
 		return fail(k, "an event without a time, or before all time");
+	if (event.start_ns > START_MAX_NS || event.lasts_ns > LASTS_MAX_NS)
+		return fail(k, "an event too late or too long for any clock");
+	if (event.size_B > SIZE_MAX_B)
+		return fail(k, "a copy of more bytes than there are");
 	event.name = names_at(k->names, (size_t)names_add(k->names, name));
 	if (mark)
 		keep_mark(k, &event);

@@ -55,6 +55,8 @@ printf 'a\0b\n' >zero
 expect 2 '^zero:1: no log: a zero byte' import nccl-tests zero
 head -c 70000 /dev/zero | tr '\0' x >long
 expect 2 '^long:1: no log: a line of more' import perftest long
+echo '{"intervals":[{"sum":{"bits_per_second":1e999}}]}' >infinite
+expect 2 '^infinite:1: a result that is no finite number' import iperf3 infinite
 cat >one-rank <<'END'
 #  Rank  0 Group  0 Pid  11 on  node device  0 [0x07] NVIDIA A100
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong

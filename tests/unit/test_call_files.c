@@ -347,6 +347,14 @@ static void bad_traces(void)
 		       "nothing that the GPU did");
 	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "-1", "1", "") "]",
 		       "without a time");
+	refuses_kineto("[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaFree\",\"tid\":1,"
+		       "\"ts\":9000000000000000,\"dur\":1}]",
+		       "too late or too long");
+	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "9000000000000000", "1", "") "]",
+		       "too late or too long");
+	refuses_kineto(
+		"[" EVENT("gpu_memcpy", "Memcpy HtoD", "10", "1", "7", "\"bytes\":1e999") "]",
+		"more bytes than there are");
 	refuses_kineto("{\"traceEvents\":[]} {}", "is no trace");
 }
 
