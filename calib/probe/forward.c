@@ -24,6 +24,9 @@ struct forwarder {
 	struct forward_server server; /* control: this process's end */
 	pid_t process;
 	uint16_t port; /* in network order */
+	/* Of all copies, used again and again; written once: pages that never were
+	 * share one page of zeros, which would always be in the cache. */
+	unsigned char *payload;
 };
 
 struct far {
@@ -34,7 +37,7 @@ struct far {
 	double free_s; /* the emulated link is taken until then */
 	unsigned char *batch;
 	size_t batch_B, batch_count;
-	unsigned char *payload;
+	unsigned char *payload; /* the forwarder's */
 };
 
 static int index_of(const char *word, const char *const *words, int count)
@@ -172,6 +175,7 @@ void forwarder_stop(struct forwarder *forwarder)
 	}
 	if (forwarder->server.in)
 		munmap(forwarder->server.in, 2 * sizeof(struct ring));
+	free(forwarder->payload);
 	free(forwarder);
 }
 
@@ -272,7 +276,6 @@ static void far_close(struct gpu *gpu)
 	else if (far->channel.socket != far->forwarder->server.control)
 		close(far->channel.socket);
 	free(far->batch);
-	free(far->payload);
 	free(far);
 }
 
@@ -326,6 +329,16 @@ static const struct gpu_api far_api = {
 	.call = far_call,
 };
 
+static unsigned char *payload_of(struct forwarder *forwarder)
+{
+	if (!forwarder->payload) {
+		forwarder->payload = malloc(FORWARD_PAYLOAD_MOST);
+		if (forwarder->payload)
+			memset(forwarder->payload, 1, FORWARD_PAYLOAD_MOST);
+	}
+	return forwarder->payload;
+}
+
 int forward_open(struct forwarder *forwarder, struct gpu *local,
 		 const struct forward_options *options, struct gpu **gpu, char *why)
 {
@@ -341,7 +354,7 @@ int forward_open(struct forwarder *forwarder, struct gpu *local,
 		far->forwarder = forwarder;
 		far->options = *options;
 		far->batch = malloc((FORWARD_BATCH_MOST + 1) * CALL_MOST_B);
-		far->payload = calloc(1, FORWARD_PAYLOAD_MOST);
+		far->payload = payload_of(forwarder);
 	}
 	if (!far || !far->batch || !far->payload) {
 		snprintf(why, GPU_WHY, "out of memory");
