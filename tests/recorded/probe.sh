@@ -213,7 +213,10 @@ verdict 'probe.forwards_for_real'
 
 "$probe" -q --device spin --only V --budget 60 -o "$scratch/stopped.jsonl" 2>"$scratch.err" &
 pid=$!
-sleep 0.5
+waited=0
+until [ -s "$scratch/stopped.jsonl" ] || [ $((waited += 1)) -gt 100 ]; do
+	sleep 0.1
+done
 kill -INT $pid 2>/dev/null
 # A shell without job control lets background jobs ignore SIGINT.
 sleep 0.1

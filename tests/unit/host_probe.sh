@@ -39,8 +39,8 @@ verdict host_probe.recording
 # Ctrl-C in the middle, then the rest; what was measured stays as it is.
 "$FARWIRE" probe host -q --budget 20 --only '*.unix,tcp.receive' -o two.jsonl 2>stopped &
 pid=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	[ -s two.jsonl ] && [ "$(points two.jsonl)" -gt 2 ] && break
+waited=0
+until { [ -s two.jsonl ] && [ "$(points two.jsonl)" -gt 2 ]; } || [ $((waited += 1)) -gt 100 ]; do
 	sleep 0.1
 done
 kill -TERM "$pid"
@@ -59,11 +59,15 @@ probe 0 --only '*.unix,tcp.receive' --continue two.jsonl
 probe 2 --connect 127.0.0.1:9 --continue two.jsonl
 verdict host_probe.continue
 
-# Two programs, as on two machines; the server ends with its peer.
-port=$((20000 + $$ % 20000))
-"$FARWIRE" probe host -q --server 127.0.0.1:$port 2>served &
+# Two programs, as on two machines; the server ends with its peer. It takes a port
+# that is free, and says which.
+"$FARWIRE" probe host --server 127.0.0.1:0 2>served &
 pid=$!
-sleep 0.3
+waited=0
+until [ -s served ] || [ $((waited += 1)) -gt 100 ]; do
+	sleep 0.1
+done
+port=$(sed -n 's/.*--connect 127\.0\.0\.1:\([0-9]*\).*/\1/p' served)
 probe 0 --only tcp.receive,rpc --connect 127.0.0.1:$port -o three.jsonl
 wait "$pid" || complain "the server: $(cat served)"
 whole three.jsonl
