@@ -238,8 +238,12 @@ static size_t bucket_of(const struct recording_point *point)
 	for (size_t i = 0; i < count; i++)
 		for (const char *c = texts[i]; *c; c++)
 			hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-	for (size_t i = 0; i < point->number_count; i++)
-		hash = (hash ^ (unsigned long long)(point->x[i].value * 4096)) * 0x100000001b3u;
+	for (size_t i = 0; i < point->number_count; i++) {
+		unsigned long long bits;
+		double value = point->x[i].value + 0.0; /* there are two zeros */
+		memcpy(&bits, &value, sizeof bits);
+		hash = (hash ^ bits ^ bits >> 32) * 0x100000001b3u;
+	}
 	return (size_t)(hash >> 20) % BUCKETS;
 }
 

@@ -79,6 +79,7 @@ int bench_span(struct bench *bench, const struct gpu_call *call, size_t repeats,
 	const struct gpu_call from = {.kind = GPU_RECORD, .stream = call->stream, .event = 0};
 	const struct gpu_call to = {.kind = GPU_RECORD, .stream = call->stream, .event = 1};
 	int code = bench->gpu->api->block(bench->gpu, call->stream, BENCH_BLOCK_S);
+	*time_s = 0;
 	if (code == GPU_OK)
 		code = bench->gpu->api->call(bench->gpu, &from);
 	for (size_t i = 0; i < repeats && code == GPU_OK; i++)

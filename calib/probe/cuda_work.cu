@@ -10,8 +10,6 @@
 
 #include "calib/probe/kernels.cuh"
 
-#define KERNEL_ROW 1024
-
 /* ---- work that the memory bounds ---- */
 
 static __device__ __forceinline__ size_t thread_index(void)

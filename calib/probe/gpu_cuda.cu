@@ -15,7 +15,6 @@
 #define BUFFER_MOST_B  ((size_t)1 << 30)
 #define WARM_UP_S      0.5
 #define PING_TIMEOUT_S 0.5
-#define KERNEL_PINGS   16
 
 static __global__ void block_kernel(const struct mailbox *mailbox, unsigned generation,
 				    nanoseconds timeout_ns)
@@ -173,6 +172,7 @@ static int sync_clocks(struct gpu *gpu, double *change_s)
 				return GPU_FAILED;
 			}
 		} while (mailbox->pong != first + i);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE); /* pong_ns is no older than pong */
 		if (seen_s - sent_s < least_s) {
 			least_s = seen_s - sent_s;
 			offset_s = 0.5 * (sent_s + seen_s) - 1e-9 * (double)mailbox->pong_ns;
