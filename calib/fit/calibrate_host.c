@@ -228,6 +228,10 @@ static void rdma(struct calibrating *c)
  * together: the device's rate. A round is a block for each reader. */
 static void storage(struct calibrating *c)
 {
+	const char *path = c->recording->storage_path;
+	const char *cached = path && strcmp(path, "cached") == 0
+				     ? "; not past the kernel's cache, which may be in it"
+				     : "";
 	static const struct recording_number alone[] = {{"parallel", 1}};
 	const struct recording_point *const *points;
 	size_t count = where(c, "storage", "what=random", alone, 1, &points);
@@ -235,8 +239,8 @@ static void storage(struct calibrating *c)
 		c, points, count, "storage random", "size_B", SEGMENTS_MAX, STORAGE_LIMIT);
 	if (random && random->holds)
 		calibrating_found(c, "storage.latency", QUANTITY_TIME, random->start_s[0],
-				  "start of random reads, one at a time; %s",
-				  calibrating_quality(c, random));
+				  "start of random reads, one at a time; %s%s",
+				  calibrating_quality(c, random), cached);
 	count = recording_find(c->recording, c->arena, "storage", "what=sequential", &points);
 	const struct recording_point *best = NULL;
 	double best_B = 0, best_Bps = 0;
@@ -257,9 +261,9 @@ static void storage(struct calibrating *c)
 		rate.high = fmax(rate.high, best_B / best->passes.items[k].low);
 	}
 	calibrating_found(c, "storage.bandwidth", QUANTITY_RATE, rate,
-			  "the fastest sequential reads: blocks of %.4g B, %.0f at a time",
+			  "the fastest sequential reads: blocks of %.4g B, %.0f at a time%s",
 			  recording_point_number(best, "size_B", 0),
-			  recording_point_number(best, "parallel", 1));
+			  recording_point_number(best, "parallel", 1), cached);
 }
 
 /* Of what no cache holds: staging and sockets' buffers move on. */

@@ -154,31 +154,33 @@ static void read_samples(struct reading *r)
 
 /* ---- line 1 ---- */
 
-static void read_machine(struct reading *r, bool gpu)
+static void read_machine(struct reading *r, char object)
 {
 	struct recording *to = r->recording;
 	const struct {
-		const char *key;
-		const char **text;
+		char object;
+		const char *key, **text;
 		double *number;
 	} fields[] = {
-		{"cpu", &to->cpu, NULL},
-		{"kernel", &to->kernel, NULL},
-		{"hypervisor", &to->hypervisor, NULL},
-		{"cores", NULL, &to->cores_count},
-		{"name", &to->gpu, NULL},
-		{"driver", &to->driver, NULL},
-		{"cuda", &to->cuda, NULL},
-		{"memory_B", NULL, &to->memory_B},
-		{"pcie_generation", NULL, &to->pcie_generation_count},
-		{"pcie_width", NULL, &to->pcie_width_count},
+		{'h', "cpu", &to->cpu, NULL},
+		{'h', "kernel", &to->kernel, NULL},
+		{'h', "hypervisor", &to->hypervisor, NULL},
+		{'h', "cores", NULL, &to->cores_count},
+		{'g', "name", &to->gpu, NULL},
+		{'g', "driver", &to->driver, NULL},
+		{'g', "cuda", &to->cuda, NULL},
+		{'g', "memory_B", NULL, &to->memory_B},
+		{'g', "pcie_generation", NULL, &to->pcie_generation_count},
+		{'g', "pcie_width", NULL, &to->pcie_width_count},
+		{'s', "path", &to->storage_path, NULL},
 	};
-	size_t first = gpu ? 4 : 0, count = gpu ? sizeof fields / sizeof fields[0] : 4;
-	if (!opens(r, JP_OBJECT, gpu ? "gpu" : "host"))
+	const size_t count = sizeof fields / sizeof fields[0];
+	if (!opens(r, JP_OBJECT, "what line 1 says of the machine"))
 		return;
 	while (next(r) == JP_KEY) {
-		size_t i = first;
-		while (i < count && strcmp(fields[i].key, r->in->text) != 0)
+		size_t i = 0;
+		while (i < count &&
+		       (fields[i].object != object || strcmp(fields[i].key, r->in->text) != 0))
 			i++;
 		if (i == count)
 			skip(r);
@@ -198,20 +200,20 @@ static void read_header(struct reading *r)
 		return;
 	while (!r->failed && next(r) == JP_KEY) {
 		const char *key = arena_strdup(r->arena, r->in->text);
-		if (strcmp(key, "format") == 0)
-			format = read_text(r, key);
+		const char **text = strcmp(key, "format") == 0 ? &format
+				    : strcmp(key, "tool") == 0 ? &to->tool
+				    : strcmp(key, "date") == 0 ? &to->date
+				    : strcmp(key, "mode") == 0 ? &to->mode
+							       : NULL;
+		if (text)
+			*text = read_text(r, key);
 		else if (strcmp(key, "version") == 0)
 			version = read_number(r, key);
-		else if (strcmp(key, "tool") == 0)
-			to->tool = read_text(r, key);
-		else if (strcmp(key, "date") == 0)
-			to->date = read_text(r, key);
-		else if (strcmp(key, "mode") == 0)
-			to->mode = read_text(r, key);
 		else if (strcmp(key, "seed") == 0)
 			to->seed_count = read_number(r, key);
-		else if (strcmp(key, "host") == 0 || strcmp(key, "gpu") == 0)
-			read_machine(r, key[0] == 'g');
+		else if (strcmp(key, "host") == 0 || strcmp(key, "gpu") == 0 ||
+			 strcmp(key, "storage") == 0)
+			read_machine(r, key[0]);
 		else
 			skip(r);
 	}
@@ -238,12 +240,9 @@ static size_t bucket_of(const struct recording_point *point)
 	for (size_t i = 0; i < count; i++)
 		for (const char *c = texts[i]; *c; c++)
 			hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-	for (size_t i = 0; i < point->number_count; i++) {
-		unsigned long long bits;
-		double value = point->x[i].value + 0.0; /* there are two zeros */
-		memcpy(&bits, &value, sizeof bits);
-		hash = (hash ^ bits ^ bits >> 32) * 0x100000001b3u;
-	}
+	for (size_t i = 0; i < point->number_count; i++)
+		hash = (hash ^ (unsigned long long)(fmin(point->x[i].value, 1e15) * 4096)) *
+		       0x100000001b3u;
 	return (size_t)(hash >> 20) % BUCKETS;
 }
 
@@ -325,11 +324,8 @@ static void summarise(struct reading *r, struct recording_point *point, struct r
 /* Tests of two clocks, or of a whole less a part: noise may take those below zero. */
 static bool is_difference(const char *test)
 {
-	static const char *const tests[] = {"timer", "kernel", "sync"};
-	for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-		if (strcmp(test, tests[i]) == 0)
-			return true;
-	return false;
+	return strcmp(test, "timer") == 0 || strcmp(test, "kernel") == 0 ||
+	       strcmp(test, "sync") == 0;
 }
 
 /* Rates become the time of the point's size, so that all fits see times. */

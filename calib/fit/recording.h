@@ -77,6 +77,7 @@ struct recording {
 	double cores_count;
 	const char *gpu; /* its name; NULL: a recording without a GPU */
 	const char *driver, *cuda;
+	const char *storage_path; /* "direct", "cached"; NULL: not told */
 	double memory_B, pcie_generation_count, pcie_width_count; /* 0: not known */
 	VEC(struct recording_point) points;
 	VEC(struct recording_waived) waived;

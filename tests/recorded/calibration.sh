@@ -159,6 +159,10 @@ farwire fit $data/fake.jsonl "$scratch/host.jsonl" -q -o "$scratch/each"
 for each in fake-gpu host; do
 	[ -s "$scratch/each/$each.cfg" ] || complain "no profile of $each"
 done
+grep -q 'past the kernel' "$scratch/host.cfg" && complain 'host: a cache that nothing told of'
+sed '1s/"host":/"storage":{"path":"cached","file_B":1},"host":/' "$scratch/host.jsonl" >"$scratch/cached.jsonl"
+farwire fit "$scratch/cached.jsonl" -q -o "$scratch/cached.cfg"
+[ "$(grep -c 'not past the kernel.s cache' "$scratch/cached.cfg")" = 2 ] || complain 'host: reads from a cache are not told'
 verdict 'calibration.hosts'
 
 farwire import nccl-tests $data/nccl-tests.txt -o "$scratch/x.jsonl"
