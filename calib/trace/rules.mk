@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # libfarwire-trace.so, the recorder of CUDA calls: built where CUPTI's headers are
 # (CUDA_HOME, or /usr/local/cuda), left out elsewhere. CUPTI itself is opened when
-# it runs.
+# it runs. For the Makefile of the whole and for the one beside this file: ROOT is
+# where calib/ lies, BUILD where what is built goes.
 CUDA_HOME ?= /usr/local/cuda
 CUPTI_H := $(firstword $(wildcard $(CUDA_HOME)/include/cupti.h \
 	$(CUDA_HOME)/extras/CUPTI/include/cupti.h))
-TRACE_SOURCES := $(sort $(wildcard calib/trace/*.c))
+TRACE_SOURCES := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/trace/*.c)))
 TRACE_OBJECTS := $(TRACE_SOURCES:%.c=$(BUILD)/%.o)
 TRACE := $(if $(CUPTI_H),$(BUILD)/libfarwire-trace.so $(BUILD)/farwire-trace)
 
@@ -20,7 +21,7 @@ $(BUILD)/libfarwire-trace.so: $(TRACE_OBJECTS)
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -shared -o $@ $^ $(LDFLAGS) -ldl
 
-$(BUILD)/farwire-trace: calib/trace/farwire-trace
+$(BUILD)/farwire-trace: $(ROOT)/calib/trace/farwire-trace
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
@@ -35,7 +36,7 @@ install-trace: $(TRACE)
 	$(if $(TRACE),install -D -m 755 $(BUILD)/farwire-trace $(DESTDIR)$(PREFIX)/bin/farwire-trace)
 	$(if $(TRACE),install -D -m 755 $(BUILD)/libfarwire-trace.so \
 		$(DESTDIR)$(PREFIX)/lib/farwire/libfarwire-trace.so)
-	$(if $(TRACE),install -D -m 644 docs/man/farwire-trace.1 $(SHARE)/man/man1/farwire-trace.1)
+	$(if $(TRACE),install -D -m 644 $(ROOT)/docs/man/farwire-trace.1 $(SHARE)/man/man1/farwire-trace.1)
 
 uninstall: uninstall-trace
 .PHONY: uninstall-trace
