@@ -40,16 +40,15 @@ static void add_memory(const struct probe *probe, const struct bench *bench, str
 		       struct plan_random *random)
 {
 	double l2_B = bench->facts.l2_B > 0 ? bench->facts.l2_B : 4e6;
-	double most_B = bench->full ? 0x1p30 : 0x1p29;
+	/* Caches keep some of what is a few times as large as they are. */
+	double least_B = exp2(ceil(log2(8 * l2_B)));
+	double most_B = fmax(bench->full ? 0x1p30 : 0x1p29, 4 * least_B);
 	(void)random;
 	for (size_t i = 0; i < ROWS_COUNT; i++) {
 		if (strcmp(rows[i].test, probe->test) != 0)
 			continue;
 		for (double size_B = 0x1p18; size_B <= l2_B / 2; size_B *= 2)
 			add_size(probe, plan, &rows[i], "l2", size_B, size_B * 2 > l2_B / 2);
-		double least_B = exp2(ceil(log2(8 * l2_B)));
-		if (least_B > most_B / 4)
-			least_B = most_B / 4;
 		for (double size_B = least_B; size_B <= most_B; size_B *= 2)
 			add_size(probe, plan, &rows[i], "hbm", size_B,
 				 size_B > least_B && size_B < most_B);

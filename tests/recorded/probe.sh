@@ -131,6 +131,13 @@ END
 }
 verdict 'probe.finds_what_was_planted'
 
+# Memory is measured well beyond any cache, however large that is.
+echo 'memory.l2 = 100e6' >"$scratch/cache"
+run 0 '' --plant "$scratch/cache" --only memory --passes 1
+awk -F'"size_B":' '/"level":"hbm"/ { count++; if ($2 + 0 < 8 * 99e6) small++ }
+	END { exit count < 9 || small > 0 }' "$scratch.out" || complain 'memory that a cache may hold'
+verdict 'probe.measures_beyond_caches'
+
 few='--only call.* --only copy.h2d.* --only forward'
 # shellcheck disable=SC2086
 {
