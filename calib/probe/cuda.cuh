@@ -44,6 +44,7 @@ struct cuda {
 	size_t work_a_B, work_b_B, work_c_B;
 	struct cublaslt *cublaslt;
 	struct nccl *nccl;
+	char nccl_why[GPU_WHY]; /* there is none: starting it again takes seconds each time */
 };
 
 /* GPU_OK, or GPU_FAILED with the reason. */

@@ -343,10 +343,14 @@ int cuda_collective(struct gpu *gpu, const struct gpu_collective *what, double *
 	struct cuda *cuda = (struct cuda *)gpu;
 	if (cuda->gpus_count < 2)
 		return cuda_waive(cuda, "one GPU: NCCL refuses two ranks on one GPU");
-	if (!cuda->nccl)
+	if (!cuda->nccl && !cuda->nccl_why[0]) {
 		cuda->nccl = nccl_open(cuda->gpus_count, cuda->gpu.why);
+		if (!cuda->nccl)
+			memcpy(cuda->nccl_why, cuda->gpu.why, GPU_WHY);
+		cudaSetDevice(cuda->index); /* it visits all */
+	}
 	if (!cuda->nccl)
-		return GPU_WAIVED;
+		return cuda_waive(cuda, cuda->nccl_why);
 	int code = nccl_run(cuda->nccl, what, time_s, cuda->gpu.why);
 	cudaSetDevice(cuda->index);
 	return code;
