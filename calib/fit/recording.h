@@ -82,7 +82,8 @@ struct recording {
 	VEC(struct recording_point) points;
 	VEC(struct recording_waived) waived;
 	bool ended;
-	double drift_most_ratio; /* over the run, of any anchor */
+	double drift_most_ratio;  /* over the run, of any anchor; more than ...: */
+#define RECORDING_DRIFT_MOST 0.03 /* nothing in it can be relied on */
 	size_t sample_count, outlier_count;
 };
 

@@ -89,6 +89,10 @@ if [ -x "$probe" ]; then
 	[ "$code" = 3 ] || complain "off: ended with $code, not 3"
 	grep -q 'held-out points are missed by' "$scratch.err" || complain "off: $(cat "$scratch.err")"
 	grep -q 'path = "driver.launch"' "$scratch/off.cfg" && complain 'off: driver.launch is there'
+	sed '$s/"call.launch":[-0-9.e]*/"call.launch":-0.041/' $data/fake.jsonl >"$scratch/drift.jsonl"
+	farwire fit "$scratch/drift.jsonl" -q -o "$scratch/drift.cfg"
+	grep -q 'drifted by 4.1 %' "$scratch.err" || complain "drift: $(cat "$scratch.err")"
+	grep -q '^# the machine drifted by 4.1 %' "$scratch/drift.cfg" || complain 'drift: not in the profile'
 	verdict 'calibration.gates'
 fi
 
