@@ -154,7 +154,7 @@ near "$scratch/slow.cfg" 'guest.*.byte' 0.25e-9 2
 farwire fit calib/measured/recorded/tcp-unlimited.jsonl -o "$scratch/tcp.cfg"
 [ "$code" = 0 ] || complain "tcp-unlimited: ended with $code, $(cat "$scratch.err")"
 shows '^tcp rounds and streams: held-out points met within [0-4]\.[0-9]* %'
-near "$scratch/tcp.cfg" 'guest.*.byte' 0.13e-9 10
+near "$scratch/tcp.cfg" 'guest.*.byte' 0.1156e-9 1
 farwire fit $data/fake.jsonl "$scratch/host.jsonl" -q -o "$scratch/both.cfg"
 near "$scratch/both.cfg" driver.launch 3.397e-6 0.1
 near "$scratch/both.cfg" storage.latency 80e-6 2
