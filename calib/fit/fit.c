@@ -14,7 +14,7 @@ static const double SPREAD_RATIO = 0.005;
  * narrow difference finds them flat, the wide one is taken. */
 static const double WIDE_DIFFERENCE = 0.3, FLAT = 1e-3;
 static const double DIFFERENCE = 0.02, NORMAL_95 = 1.6448536269514722, TOLERANCE = 2e-4;
-enum { EVALUATIONS_MAX = 160, SCAN = 3 /* doublings each way */, ROUNDS = 3 };
+enum { EVALUATIONS_MAX = 160, SCAN = 3 /* doublings each way */ };
 
 struct fitting {
 	struct arena *arena;
@@ -29,7 +29,6 @@ struct fitting {
 	size_t first, count;                  /* the stage's parameters */
 	const struct dataset_row *rows[FIT_ROWS_MAX];
 	size_t row_count;
-	double misfit_ratio; /* what the model misses by, besides the rows' own spread */
 	bool failed;
 };
 
@@ -109,18 +108,9 @@ static void residuals(struct fitting *f, double *out)
 	}
 }
 
-static double scale_of(const struct fitting *f, const struct dataset_row *row)
+static double scale_of(const struct dataset_row *row)
 {
-	return sqrt(SPREAD_RATIO * SPREAD_RATIO + row->rounding_ratio * row->rounding_ratio / 3 +
-		    f->misfit_ratio * f->misfit_ratio);
-}
-
-static double chi_squared_of(const struct fitting *f, const double *out)
-{
-	double sum = 0;
-	for (size_t i = 0; i < f->row_count; i++)
-		sum += pow(out[i] / scale_of(f, f->rows[i]), 2);
-	return sum;
+	return sqrt(SPREAD_RATIO * SPREAD_RATIO + row->rounding_ratio * row->rounding_ratio / 3);
 }
 
 static void set_values(struct fitting *f, const double *x)
@@ -132,10 +122,11 @@ static void set_values(struct fitting *f, const double *x)
 static double chi_squared(const double *x, void *ctx)
 {
 	struct fitting *f = ctx;
-	double out[FIT_ROWS_MAX];
+	double out[FIT_ROWS_MAX], sum = 0;
 	set_values(f, x);
 	residuals(f, out);
-	double sum = chi_squared_of(f, out);
+	for (size_t i = 0; i < f->row_count; i++)
+		sum += pow(out[i] / scale_of(f->rows[i]), 2);
 	if (f->progress) {
 		fputc('.', f->progress);
 		fflush(f->progress);
@@ -199,7 +190,7 @@ static void set_intervals(struct fitting *f, const double *x, double chi2)
 		if (!slopes(f, x, p, DIFFERENCE, jacobian[p]))
 			slopes(f, x, p, WIDE_DIFFERENCE, jacobian[p]);
 		for (size_t i = 0; i < f->row_count; i++)
-			jacobian[p][i] /= scale_of(f, f->rows[i]);
+			jacobian[p][i] /= scale_of(f->rows[i]);
 	}
 	set_values(f, x);
 	for (size_t p = 0; p < n; p++)
@@ -244,35 +235,12 @@ static double search(struct fitting *f, double *x)
 			    EVALUATIONS_MAX);
 }
 
-/* The misfit_ratio with which chi^2 is the degrees of freedom; 0 if it is less already. */
-static void find_misfit(struct fitting *f, const double *out)
-{
-	double freedom = (double)f->row_count - (double)f->count, low = 0, high = 10;
-	f->misfit_ratio = 0;
-	if (freedom < 1 || chi_squared_of(f, out) <= freedom)
-		return;
-	for (int i = 0; i < 50; i++) {
-		f->misfit_ratio = (low + high) / 2;
-		if (chi_squared_of(f, out) > freedom)
-			low = f->misfit_ratio;
-		else
-			high = f->misfit_ratio;
-	}
-}
-
 static bool minimise(struct fitting *f, struct fit_stage_result *stage)
 {
-	double x[FIT_PARAMETERS_MAX], out[FIT_ROWS_MAX], squares = 0, chi2 = 0;
-	f->misfit_ratio = 0;
-	for (int round = 0; round < ROUNDS; round++) {
-		chi2 = search(f, x);
-		set_values(f, x);
-		residuals(f, out);
-		if (round + 1 < ROUNDS)
-			find_misfit(f, out);
-		if (f->misfit_ratio <= 0)
-			break;
-	}
+	double x[FIT_PARAMETERS_MAX], out[FIT_ROWS_MAX], squares = 0;
+	double chi2 = search(f, x);
+	set_values(f, x);
+	residuals(f, out);
 	for (size_t i = 0; i < f->row_count; i++)
 		squares += out[i] * out[i];
 	stage->rms_ratio = sqrt(squares / (double)f->row_count);

@@ -18,11 +18,9 @@
  *   sum over rows of (ln(predicted / measured) / s)^2,
  *   s^2 = 0.005^2 + (rounding of the printed number)^2 / 3
  * (0.5 % of run-to-run spread is an assumption) by Nelder-Mead on the logarithm
- * of each parameter, starting where the file says: an old profile is not read. Where
- * rows are missed by more than their s, what the model leaves out weighs more than how
- * a number was printed: s^2 gets a term that all rows have in common, as large as makes
- * chi^2 the degrees of freedom (random effects; DerSimonian and Laird 1986), and the
- * search is made again.
+ * of each parameter, starting where the file says: an old profile is not read. A
+ * single parameter is first tried at doublings around its start, for chi^2 may be a
+ * staircase.
  * Intervals: covariance = max(1, chi^2 / degrees of freedom) (J^T J)^-1 with J
  * by central differences of 2 % (30 % where those find nothing); 90 % is 1.645 standard deviations
  * of the logarithm. Profiles are written with six significant digits, so they come again to the
