@@ -92,7 +92,7 @@ static void write_head(FILE *out, struct arena *arena, const struct recording *r
 		fprintf(out, "# GPU: %s, driver %s, CUDA %s\n", plain(arena, r->gpu),
 			plain(arena, r->driver), plain(arena, r->cuda));
 	fprintf(out, "# sha256 of the recording: %s\n", r->hash);
-	if (r->drift_most_ratio > RECORDING_DRIFT_MOST)
+	if (r->drift_most_ratio > RECORD_DRIFT_MOST)
 		fprintf(out,
 			"# the machine drifted by %.1f %% while it was measured: not to be relied "
 			"on\n",

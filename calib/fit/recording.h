@@ -14,8 +14,9 @@
  * A file is believed or not as a whole. What no probe can have written (a
  * negative time, a sample that is no number, a point measured twice in a pass, a
  * line over 1 MiB, another version) is an error with its line. One thing is no
- * error: a file without its last line, or with the last line torn, is what an
- * interrupted run leaves; what it measured counts, and `ended` is false.
+ * error: a file without its last line, with that torn, or with one that says the
+ * time was over, is what an unfinished run leaves; what it measured counts, and
+ * `ended` is false.
  */
 #ifndef FARWIRE_CALIB_FIT_RECORDING_H
 #define FARWIRE_CALIB_FIT_RECORDING_H
@@ -24,6 +25,7 @@
 #include <stddef.h>
 
 #include "calib/fit/hash.h"
+#include "calib/sample/record.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 
@@ -82,8 +84,7 @@ struct recording {
 	VEC(struct recording_point) points;
 	VEC(struct recording_waived) waived;
 	bool ended;
-	double drift_most_ratio;  /* over the run, of any anchor; more than ...: */
-#define RECORDING_DRIFT_MOST 0.03 /* nothing in it can be relied on */
+	double drift_most_ratio; /* over a sitting, of any anchor; see RECORD_DRIFT_MOST */
 	size_t sample_count, outlier_count;
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calib/host/run.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,28 +9,23 @@
 #include "calib/host/probe.h"
 #include "calib/host/stop.h"
 #include "calib/sample/record.h"
-#include "calib/sample/sampler.h"
+#include "calib/sample/run.h"
 
-#define TOOL        "farwire probe host"
-#define DEADLINE_S  10.0 /* of a point, beyond twice its share */
-#define WAIVED_MOST 16
+#define TOOL       "farwire probe host"
+#define DEADLINE_S 10.0 /* of a point, beyond twice its share */
 
-struct run {
+_Static_assert((int)HOST_WAIVED == RUN_WAIVED && (int)HOST_FAILED == RUN_FAILED &&
+		       (int)HOST_STOPPED == RUN_STOPPED,
+	       "the codes of host probes are those of a run");
+
+struct host {
 	const struct host_run_options *options;
 	struct host_bench bench;
 	struct plan plan;
 	struct record record;
-	size_t passes, pass, done;
-	double start_s, budget_s, shown_s;
-	bool terminal;
+	size_t passes;
 	struct sock_facts network;
 	char address[96];
-	bool *waived; /* for each point */
-	struct {
-		const char *test;
-		char why[SOCK_WHY];
-	} told[WAIVED_MOST];
-	size_t told_count;
 };
 
 static int say(const char *what, const char *why)
@@ -57,12 +51,8 @@ static bool next_pattern(const char **list, char *pattern, size_t room)
 static bool matches(const char *pattern, const struct plan_point *point)
 {
 	char name[256];
-	snprintf(name, sizeof(name), "%s", point->test);
-	for (size_t i = 0; i < PLAN_WORDS && point->is[i].key; i++) {
-		size_t used = strlen(name);
-		snprintf(name + used, sizeof(name) - used, ".%s", point->is[i].value);
-	}
 	size_t length = strlen(pattern);
+	plan_point_variant(point, name, sizeof(name));
 	return plan_matches(pattern, name) ||
 	       (strncmp(pattern, name, length) == 0 && (!name[length] || name[length] == '.'));
 }
@@ -98,30 +88,28 @@ static int check_only(const char *only, const struct plan *plan)
 }
 
 /* First everything, so that the random sizes do not depend on what is wanted. */
-static int make_plan(struct run *run, uint64_t seed)
+static int make_plan(struct host *host, uint64_t seed)
 {
 	struct plan all = {.seed = seed};
 	struct plan_random random = {seed};
-	const char *only = run->options->only;
-	run->plan = (struct plan){.seed = seed};
+	const char *only = host->options->only;
+	host->plan = (struct plan){.seed = seed};
 	for (size_t i = 0; host_probes[i]; i++)
-		host_probes[i]->add(host_probes[i], &run->bench, &all, &random);
+		host_probes[i]->add(host_probes[i], &host->bench, &all, &random);
 	for (size_t i = 0; i < all.count; i++)
 		if (wanted(only, &all.points[i]))
-			plan_add(&run->plan, &all.points[i]);
-	bool failed = all.failed || run->plan.failed;
+			plan_add(&host->plan, &all.points[i]);
+	bool failed = all.failed || host->plan.failed;
 	int code = failed ? say("", "out of memory") : check_only(only, &all);
 	plan_free(&all);
-	if (code == 0 && !(run->waived = calloc(run->plan.count, sizeof(*run->waived))))
-		code = say("", "out of memory");
 	return code;
 }
 
 /* Whether something of a test, or of the network's, is to be measured. */
-static bool wants(const struct run *run, const char *test)
+static bool wants(const struct host *host, const char *test)
 {
-	for (size_t i = 0; i < run->plan.count; i++) {
-		const struct host_probe *probe = run->plan.points[i].owner;
+	for (size_t i = 0; i < host->plan.count; i++) {
+		const struct host_probe *probe = host->plan.points[i].owner;
 		if (test ? strcmp(probe->test, test) == 0 : probe->network)
 			return true;
 	}
@@ -131,332 +119,222 @@ static bool wants(const struct run *run, const char *test)
 /* ---- what is measured with ---- */
 
 /* A few rounds, for what TCP then says of the connection. */
-static int look_at_network(struct run *run)
+static int look_at_network(struct host *host)
 {
-	char byte = 0, *why = run->bench.why;
+	char byte = 0, *why = host->bench.why;
 	const struct peer_order order = {.count = 1, .size_B = 1, .reply_B = 1};
-	int fd = peer_open(&run->bench.peer, false, &order, why);
+	int fd = peer_open(&host->bench.peer, false, &order, why);
 	if (fd < 0)
 		return -1;
 	for (int i = 0; i < 20; i++)
 		if (sock_send(fd, &byte, 1, PEER_WAIT_S) != SOCK_OK ||
 		    sock_receive(fd, &byte, 1, PEER_WAIT_S) != SOCK_OK)
 			break;
-	run->network = sock_facts(fd);
+	host->network = sock_facts(fd);
 	close(fd);
-	sock_name(&run->bench.peer.address, run->address, sizeof(run->address));
+	sock_name(&host->bench.peer.address, host->address, sizeof(host->address));
 	return 0;
 }
 
-static int open_network(struct run *run)
+static int open_network(struct host *host)
 {
 	struct sock_address address;
-	const char *connect = run->options->connect;
-	char *why = run->bench.why;
-	if (!wants(run, NULL))
+	const char *connect = host->options->connect;
+	char *why = host->bench.why;
+	if (!wants(host, NULL))
 		return 0;
 	if (connect && !sock_parse(connect, PEER_PORT, &address, why))
 		return say("--connect", why) + 1;
-	int code = connect ? peer_connect(&run->bench.peer, &address, why)
-			   : peer_start(&run->bench.peer, why);
+	int code = connect ? peer_connect(&host->bench.peer, &address, why)
+			   : peer_start(&host->bench.peer, why);
 	if (code == 0)
-		code = look_at_network(run);
+		code = look_at_network(host);
 	return code == 0 ? 0 : say(connect ? connect : "the server", why);
 }
 
-static int open_bench(struct run *run)
+static int open_bench(struct host *host)
 {
-	struct host_bench *bench = &run->bench;
+	struct host_bench *bench = &host->bench;
 	const char *temporary = getenv("TMPDIR");
-	bench->scratch = run->options->scratch       ? run->options->scratch
+	bench->scratch = host->options->scratch      ? host->options->scratch
 			 : temporary && temporary[0] ? temporary
 						     : "/tmp";
-	int code = open_network(run); /* first: a server of our own is a copy of all this */
+	int code = open_network(host); /* first: a server of our own is a copy of all this */
 	bench->clock_cost_s = host_clock_cost_s();
-	if (code == 0 && wants(run, "storage") && host_file_open(bench) != HOST_OK)
+	if (code == 0 && wants(host, "storage") && host_file_open(bench) != HOST_OK)
 		code = say("", "interrupted");
 	return code;
 }
 
 /* ---- the recording's start ---- */
 
-static const char *server_of(const struct run *run)
+static const char *server_of(const struct host *host)
 {
-	return run->options->connect ? run->options->connect : "own";
+	return host->options->connect ? host->options->connect : "own";
 }
 
 static void put_more(struct json *json, void *context)
 {
-	const struct run *run = context;
-	const struct sock_facts *network = &run->network;
-	if (run->address[0]) {
+	const struct host *host = context;
+	const struct sock_facts *network = &host->network;
+	if (host->address[0]) {
 		json_object(json, "network");
-		json_word(json, "server", server_of(run));
-		json_word(json, "address", run->address);
+		json_word(json, "server", server_of(host));
+		json_word(json, "address", host->address);
 		json_word(json, "congestion", network->congestion);
 		json_number(json, "mss_B", network->mss_B);
 		json_number(json, "rtt_s", network->rtt_s);
 		json_number(json, "send_buffer_B", network->send_buffer_B);
 		json_number(json, "receive_buffer_B", network->receive_buffer_B);
-		json_truth(json, "cores_apart", run->bench.peer.apart);
+		json_truth(json, "cores_apart", host->bench.peer.apart);
 		json_close(json);
 	}
-	if (run->bench.file.fd >= 0) {
+	if (host->bench.file.fd >= 0) {
 		json_object(json, "storage");
-		json_word(json, "path", run->bench.file.direct ? "direct" : "cached");
-		json_number(json, "file_B", run->bench.file.size_B);
+		json_word(json, "path", host->bench.file.direct ? "direct" : "cached");
+		json_number(json, "file_B", host->bench.file.size_B);
 		json_close(json);
 	}
 }
 
-static int create(struct run *run, uint64_t seed)
+static int create(struct host *host, uint64_t seed)
 {
 	const struct record_start start = {
 		.tool = TOOL,
-		.mode = run->bench.full ? "full" : "quick",
+		.mode = host->bench.full ? "full" : "quick",
 		.seed = seed,
-		.passes = run->passes,
+		.passes = host->passes,
 		.more = put_more,
-		.context = run,
+		.context = host,
 	};
-	if (record_create(&run->record, run->options->output, &start) == 0)
+	if (record_create(&host->record, host->options->output, &start) == 0)
 		return 0;
-	return say("", run->record.why);
+	return say("", host->record.why);
 }
 
 /* What line 1 says overrides the words: it is the same run. */
-static int resume(struct run *run, uint64_t *seed)
+static int resume(struct host *host, uint64_t *seed)
 {
 	struct record_found found;
-	if (record_continue(&run->record, run->options->resume, &found) != 0)
-		return say("", run->record.why) + 1;
+	if (record_continue(&host->record, host->options->resume, &found) != 0)
+		return say("", host->record.why) + 1;
 	if (strcmp(found.tool, TOOL) != 0)
-		return say(run->options->resume, "was not recorded by `farwire probe host`") + 1;
+		return say(host->options->resume, "was not recorded by `farwire probe host`") + 1;
 	char server[SOCK_WHY];
-	snprintf(server, sizeof(server), "\"network\":{\"server\":\"%.100s\"", server_of(run));
-	if (strstr(run->record.old, "\"network\":{") && !strstr(run->record.old, server))
-		return say(run->options->resume, "was measured to another server: give the same "
-						 "--connect, or none") +
+	snprintf(server, sizeof(server), "\"network\":{\"server\":\"%.100s\"", server_of(host));
+	if (strstr(host->record.old, "\"network\":{") && !strstr(host->record.old, server))
+		return say(host->options->resume, "was measured to another server: give the same "
+						  "--connect, or none") +
 		       1;
 	*seed = found.seed;
-	run->passes = found.passes;
-	run->bench.full = strcmp(found.mode, "full") == 0;
+	host->passes = found.passes;
+	host->bench.full = strcmp(found.mode, "full") == 0;
 	return 0;
 }
 
-/* ---- progress ---- */
+/* ---- the whole ---- */
 
-static void show(struct run *run, double now_s)
-{
-	size_t count = run->plan.count * run->passes;
-	double spent_s = now_s - run->start_s, left_s = run->budget_s - spent_s;
-	if (run->options->quiet || now_s - run->shown_s < (run->terminal ? 0.2 : 10.0))
-		return;
-	run->shown_s = now_s;
-	if (run->done > 0)
-		left_s = fmin(left_s, spent_s * (double)(count - run->done) / (double)run->done);
-	fprintf(stderr, "%sfarwire: pass %zu of %zu, %.0f %% of %zu points, %.0f s left%s",
-		run->terminal ? "\r\033[K" : "", run->pass + 1, run->passes,
-		100.0 * (double)run->done / (double)count, count, fmax(left_s, 0),
-		run->terminal ? "" : "\n");
-	fflush(stderr);
-}
-
-/* ---- one point ---- */
-
-struct one {
-	struct host_bench *bench;
-	const struct host_probe *probe;
-	const struct plan_point *point;
-};
-
-static int sample_one(void *context, double *value)
-{
-	const struct one *one = context;
-	if (stop_asked())
-		return HOST_STOPPED;
-	return one->probe->sample(one->bench, one->point, value);
-}
-
-static double now_one(void *context)
+static double now(void *context)
 {
 	(void)context;
 	return sock_now_s();
 }
 
-static int measure(struct run *run, const struct plan_point *point, double share_s,
-		   struct sampler_result *result)
+static bool stopped(void *context)
 {
-	struct one one = {&run->bench, point->owner, point};
-	const struct sampler sampler = {
-		.interval_ratio = point->interval_ratio > 0 ? point->interval_ratio : SAMPLER_RATIO,
-		.least = point->most > 0 ? point->most : SAMPLER_LEAST,
-		.most = point->most > 0 ? point->most : SAMPLER_MOST,
-		.warm_up_most = point->most > 0 ? 0 : SAMPLER_MOST / 5,
-		.share_s = share_s,
-		.deadline_s = 2 * share_s + DEADLINE_S,
-		.context = &one,
-		.sample = sample_one,
-		.now_s = now_one,
-	};
-	int code = one.probe->begin(&run->bench, point);
-	if (code == HOST_OK && sampler_run(&sampler, result) != 0)
-		code = host_fail(&run->bench, HOST_FAILED, "out of memory");
-	if (code == HOST_OK && result->stop == SAMPLER_FAILED)
-		code = result->code;
-	one.probe->end(&run->bench);
-	if (code == HOST_OK && result->count == 0)
-		code = host_fail(&run->bench, HOST_WAIVED,
-				 result->stop == SAMPLER_DEADLINE ? "no sample before its deadline"
-								  : "nothing was seen");
-	return stop_asked() ? HOST_STOPPED : code;
+	(void)context;
+	return stop_asked();
 }
 
-static int waive(struct run *run, const char *test, const char *why)
+static int begin_point(void *context, const struct plan_point *point, double deadline_s)
 {
-	for (size_t i = 0; i < run->told_count; i++)
-		if (strcmp(run->told[i].test, test) == 0 && strcmp(run->told[i].why, why) == 0)
-			return 0;
-	if (run->told_count < WAIVED_MOST) {
-		run->told[run->told_count].test = test;
-		snprintf(run->told[run->told_count++].why, SOCK_WHY, "%s", why);
-	}
-	return record_waived(&run->record, test, why);
+	struct host *host = context;
+	(void)deadline_s;
+	return ((const struct host_probe *)point->owner)->begin(&host->bench, point);
 }
 
-static int complain(const struct run *run, const struct plan_point *point, const char *why)
+static int sample_point(void *context, const struct plan_point *point, double *value)
 {
-	char name[256];
-	plan_point_name(point, name, sizeof(name));
-	if (run->terminal && !run->options->quiet)
-		fputs("\r\033[K", stderr);
-	return say(name, why);
+	struct host *host = context;
+	return ((const struct host_probe *)point->owner)->sample(&host->bench, point, value);
 }
 
-static int interrupted(const struct run *run)
+static void end_point(void *context, const struct plan_point *point)
 {
-	const struct host_run_options *options = run->options;
+	struct host *host = context;
+	((const struct host_probe *)point->owner)->end(&host->bench);
+}
+
+/* The words that go on with this run. */
+static void put_go_on(const struct host_run_options *options, char *text, size_t room)
+{
 	const char *file = options->resume ? options->resume : options->output;
-	if (run->terminal && !run->options->quiet)
-		fputs("\r\033[K", stderr);
 	if (file)
-		fprintf(stderr,
-			"farwire: interrupted; go on with `farwire probe host%s%s%s%s --continue "
-			"%s`\n",
-			options->only ? " --only " : "", options->only ? options->only : "",
-			options->connect ? " --connect " : "",
-			options->connect ? options->connect : "", file);
+		snprintf(text, room, "go on with `farwire probe host%s%s%s%s --continue %s`",
+			 options->only ? " --only " : "", options->only ? options->only : "",
+			 options->connect ? " --connect " : "",
+			 options->connect ? options->connect : "", file);
 	else
-		fputs("farwire: interrupted; written with -o FILE, it could go on\n", stderr);
-	return 1;
+		snprintf(text, room, "written with -o FILE, it could go on");
 }
 
-static int do_point(struct run *run, size_t index, size_t pass, double share_s)
+static int run_opened(struct host *host)
 {
-	const struct plan_point *point = &run->plan.points[index];
-	struct sampler_result result = {0};
-	double t_s = sock_now_s() - run->start_s;
-	int written = 0, code = measure(run, point, share_s, &result);
-	if (code == HOST_WAIVED) {
-		run->waived[index] = true;
-		written = waive(run, point->test, run->bench.why);
-	} else if (code == HOST_OK) {
-		written = record_samples(&run->record,
-					 &(struct record_samples){
-						 .point = point,
-						 .pass = pass,
-						 .t_s = t_s,
-						 .unit = point->unit ? point->unit : "s",
-						 .stop = sampler_stop_name(result.stop),
-						 .values = result.values,
-						 .count = result.count,
-					 });
-	}
-	free(result.values);
-	if (code == HOST_STOPPED)
-		return interrupted(run);
-	if (code == HOST_FAILED)
-		return complain(run, point, run->bench.why);
-	return written == 0 ? 0 : complain(run, point, run->record.why);
-}
-
-/* ---- the whole ---- */
-
-static int do_pass(struct run *run, size_t pass, size_t *order)
-{
-	size_t count = run->plan.count * run->passes;
-	run->pass = pass;
-	plan_shuffle(&run->plan, pass, order);
-	for (size_t i = 0; i < run->plan.count; i++, run->done++) {
-		double now_s = sock_now_s();
-		show(run, now_s);
-		if (run->waived[order[i]] ||
-		    record_has(&run->record, &run->plan.points[order[i]], pass))
-			continue;
-		double left_s = run->budget_s - (now_s - run->start_s);
-		if (left_s <= 0 && pass > 0) /* each point once, in any case */
-			return 0;
-		int code = do_point(run, order[i], pass, plan_share_s(left_s, count - run->done));
-		if (code != 0)
-			return code;
-	}
-	return 0;
-}
-
-static int do_passes(struct run *run)
-{
-	size_t *order = malloc(run->plan.count * sizeof(*order));
-	int code = order ? 0 : say("", "out of memory");
-	run->start_s = run->shown_s = sock_now_s();
-	run->terminal = isatty(STDERR_FILENO) == 1;
-	for (size_t pass = 0; pass < run->passes && code == 0; pass++)
-		code = do_pass(run, pass, order);
-	free(order);
-	if (code != 0)
-		return code;
-	if (run->terminal && !run->options->quiet)
-		fputs("\r\033[K", stderr);
-	if (record_end(&run->record, sock_now_s() - run->start_s, NULL, 0) != 0)
-		return say("", run->record.why);
-	return 0;
-}
-
-static int run_opened(struct run *run)
-{
-	uint64_t seed = run->options->seed;
-	int code = run->options->resume ? resume(run, &seed) : 0;
-	if (code == 0 && run->record.ended)
-		return run->options->quiet ? 0 : say(run->options->resume, "is whole already") - 1;
-	run->budget_s = run->options->budget_s > 0 ? run->options->budget_s
-			: run->bench.full          ? HOST_FULL_S
-						   : HOST_QUICK_S;
+	const struct host_run_options *options = host->options;
+	char go_on[5000];
+	const struct run_prober prober = {
+		.context = host,
+		.now_s = now,
+		.stopped = stopped,
+		.begin = begin_point,
+		.sample = sample_point,
+		.end = end_point,
+		.why = host->bench.why,
+		.deadline_s = DEADLINE_S,
+	};
+	struct run run = {
+		.prober = &prober,
+		.plan = &host->plan,
+		.record = &host->record,
+		.program = "farwire",
+		.go_on = go_on,
+	};
+	uint64_t seed = options->seed;
+	int code = options->resume ? resume(host, &seed) : 0;
+	run.quiet = options->quiet;
+	if (code == 0 && host->record.ended)
+		return run_ended(&run, options->resume);
 	if (code == 0)
-		code = make_plan(run, seed);
+		code = make_plan(host, seed);
 	if (code == 0)
-		code = open_bench(run);
-	if (code == 0 && !run->options->resume)
-		code = create(run, seed);
-	return code == 0 ? do_passes(run) : code;
+		code = open_bench(host);
+	if (code == 0 && !options->resume)
+		code = create(host, seed);
+	run.passes = host->passes;
+	run.budget_s = options->budget_s > 0 ? options->budget_s
+		       : host->bench.full    ? HOST_FULL_S
+					     : HOST_QUICK_S;
+	put_go_on(options, go_on, sizeof(go_on));
+	return code == 0 ? run_passes(&run) : code;
 }
 
 int host_run(const struct host_run_options *options)
 {
-	struct run run = {
+	struct host host = {
 		.options = options,
 		.record.file = -1,
 		.bench = {.full = options->full, .peer.control = -1, .file.fd = -1},
 		.passes = options->full ? HOST_FULL_PASSES : HOST_QUICK_PASSES,
 	};
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	run.bench.core_count = cores > 0 ? (size_t)cores : 1;
+	host.bench.core_count = cores > 0 ? (size_t)cores : 1;
 	stop_catch();
-	int code = run_opened(&run);
-	peer_stop(&run.bench.peer);
-	if (run.bench.file.fd >= 0)
-		close(run.bench.file.fd);
-	plan_free(&run.plan);
-	free(run.waived);
-	if (record_close(&run.record) != 0 && code == 0)
+	int code = run_opened(&host);
+	peer_stop(&host.bench.peer);
+	if (host.bench.file.fd >= 0)
+		close(host.bench.file.fd);
+	plan_free(&host.plan);
+	if (record_close(&host.record) != 0 && code == 0)
 		code = say("", "the recording's last bytes could not be written");
 	stop_release();
 	return code;

@@ -100,7 +100,7 @@ int drift_look(struct drift *drift, struct bench *bench, struct record *record, 
 size_t drift_judge(const struct drift *drift, struct record_drift *out)
 {
 	size_t count = 0;
-	if (drift->visits == 0)
+	if (drift->visits < DRIFT_VISITS_LEAST)
 		return 0;
 	double span_s = drift->times_s[drift->visits - 1] - drift->times_s[0];
 	for (size_t i = 0; i < DRIFT_ANCHORS; i++) {

@@ -24,7 +24,8 @@ void drift_start(struct drift *drift, double now_s, double budget_s);
 /* Measures the anchors where it is time, or at once: gpu_code. */
 int drift_look(struct drift *drift, struct bench *bench, struct record *record, double now_s,
 	       bool at_once);
-/* How much each anchor changed from the first look to the last; how many. */
+/* How much each anchor changed from the first look to the last; how many, which is none
+ * of few looks. */
 size_t drift_judge(const struct drift *drift, struct record_drift *out);
 
 #endif

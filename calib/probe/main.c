@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "calib/probe/run.h"
+#include "calib/sample/run.h"
 
 #define ONLY_MOST 16
 #define SKIPPED   77
@@ -224,8 +225,8 @@ static int probe_device(struct options *options, struct bench *bench)
 	if ((options->resume ? resume(&record, options, bench) : 0) != 0) {
 		fprintf(stderr, "farwire-probe: %s\n", record.why);
 	} else if (record.ended) {
-		fprintf(stderr, "farwire-probe: %s came to its end already\n", options->resume);
-		code = 0;
+		const struct run over = {.record = &record, .program = "farwire-probe"};
+		code = run_ended(&over, options->resume);
 	} else if (run_plan(bench, &options->run, &plan) == 0) {
 		if (plan.count == 0)
 			code = wrong("--only", "no test is called so; --list tells their names");

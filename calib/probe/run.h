@@ -8,8 +8,6 @@
 #include "calib/probe/probe.h"
 #include "calib/sample/record.h"
 
-#define RUN_DRIFT_MOST 0.03 /* over the run: more fails it */
-
 struct run_options {
 	const char *const *only; /* patterns, or none: everything */
 	size_t only_count;

@@ -44,6 +44,15 @@ void plan_point_name(const struct plan_point *point, char *text, size_t room)
 	}
 }
 
+void plan_point_variant(const struct plan_point *point, char *text, size_t room)
+{
+	snprintf(text, room, "%s", point->test);
+	for (size_t i = 0; i < PLAN_WORDS && point->is[i].key; i++) {
+		size_t used = strlen(text);
+		snprintf(text + used, room - used, ".%s", point->is[i].value);
+	}
+}
+
 const char *plan_point_word(const struct plan_point *point, const char *key)
 {
 	for (size_t i = 0; i < PLAN_WORDS && point->is[i].key; i++)

@@ -77,6 +77,8 @@ void plan_shuffle(const struct plan *plan, size_t pass, size_t *order);
 double plan_share_s(double left_s, size_t left);
 void plan_free(struct plan *plan);
 
+/* "copy.h2d.pinned": its test and all its words, for patterns. */
+void plan_point_variant(const struct plan_point *point, char *text, size_t room);
 /* Whether `text` matches a pattern of *, ? and plain characters. */
 bool plan_matches(const char *pattern, const char *text);
 

@@ -122,18 +122,17 @@ int record_waived(struct record *record, const char *test, const char *why)
 	return write_line(record);
 }
 
-int record_end(struct record *record, double elapsed_s, const struct record_drift *drift,
-	       size_t count)
+int record_end(struct record *record, const struct record_end *end)
 {
 	struct json *json = &record->json;
 	json_clear(json);
 	json_object(json, NULL);
-	json_truth(json, "end", true);
+	json_truth(json, "end", end->whole);
 	json_number(json, "lines", (double)(record->lines + 1));
-	json_number(json, "elapsed_s", elapsed_s);
+	json_number(json, "elapsed_s", end->elapsed_s);
 	json_object(json, "drift");
-	for (size_t i = 0; i < count; i++)
-		json_number(json, drift[i].anchor, drift[i].ratio);
+	for (size_t i = 0; i < end->count; i++)
+		json_number(json, end->drift[i].anchor, end->drift[i].ratio);
 	json_close(json);
 	json_close(json);
 	return write_line(record);
@@ -207,6 +206,24 @@ static int read_header(struct record *record, const char *path, const char *line
 	return 0;
 }
 
+/* What the end of a sitting says of drift: {"end":true,...,"drift":{"gemm":0.01}}. Cuts
+ * the line. */
+static void read_drift(struct record *record, char *line)
+{
+	char *at = strstr(line, "\"drift\":{");
+	at = at ? strchr(at, '{') + 1 : line + strlen(line);
+	while (*at == '"' && record->drift_count < RECORD_DRIFTS_MOST) {
+		char *name_end = strchr(at + 1, '"');
+		if (!name_end || name_end[1] != ':')
+			return;
+		char *after = name_end + 2;
+		double ratio = strtod(after, &after);
+		*name_end = '\0';
+		record->drift[record->drift_count++] = (struct record_drift){at + 1, ratio};
+		at = after + (*after == ',');
+	}
+}
+
 static int read_lines(struct record *record, const char *path, size_t size,
 		      struct record_found *found)
 {
@@ -222,13 +239,15 @@ static int read_lines(struct record *record, const char *path, size_t size,
 			snprintf(number, sizeof(number), "line %zu is corrupt", record->lines + 1);
 			return fail(record, path, number);
 		}
-		record->ended = strncmp(line, "{\"end\":", 7) == 0;
+		record->ended = strncmp(line, "{\"end\":true", 11) == 0;
 		if (record->lines == 0 && read_header(record, path, line, found) != 0)
 			return -1;
 		char *cut = strstr(line, ",\"t_s\":");
 		if (record->lines > 0 && cut && strncmp(line, "{\"test\":", 8) == 0) {
 			*cut = '\0';
 			record->done[record->done_count++] = line;
+		} else if (strncmp(line, "{\"end\":", 7) == 0) {
+			read_drift(record, line);
 		}
 		record->lines++;
 		line = newline + 1;

@@ -3,10 +3,10 @@
  *
  * Line 1 tells the machine and the settings, then comes a line for each point
  * and pass with all its samples, a line for each test that could not run and
- * why, and a last line that says the run came to its end; docs/formats.md has the
- * fields. A line is written by one write() to a file opened for appending, so
- * whatever stops the run leaves whole lines and at most one torn one, which
- * record_continue() cuts off.
+ * why, and a line that says the run, or a sitting of it, came to its end;
+ * docs/formats.md has the fields. A line is written by one write() to a file opened for appending,
+ * so whatever stops the run leaves whole lines and at most one torn one, which record_continue()
+ * cuts off.
  *
  * Functions that give an int: 0, or -1 with the reason in record->why.
  */
@@ -20,6 +20,14 @@
 #include "calib/sample/json.h"
 #include "calib/sample/plan.h"
 
+/* How much the median of something that is measured again and again changed. */
+#define RECORD_DRIFT_MOST  0.03 /* more: nothing that was measured can be relied on */
+#define RECORD_DRIFTS_MOST 8
+struct record_drift {
+	const char *anchor;
+	double ratio; /* of its median, over the whole run */
+};
+
 struct record {
 	int file;
 	bool to_stdout;
@@ -30,7 +38,9 @@ struct record {
 	char *old;         /* its bytes, lines cut apart */
 	const char **done; /* where each point and pass stands, sorted */
 	size_t done_count;
-	bool ended; /* there is nothing to go on with */
+	bool ended;                                    /* there is nothing to go on with */
+	struct record_drift drift[RECORD_DRIFTS_MOST]; /* of the sittings before */
+	size_t drift_count;
 };
 
 struct record_start {
@@ -65,12 +75,14 @@ struct record_samples {
 int record_samples(struct record *record, const struct record_samples *samples);
 int record_waived(struct record *record, const char *test, const char *why);
 
-struct record_drift {
-	const char *anchor;
-	double ratio; /* of its median, over the whole run */
+/* The last line of a sitting: true ends the recording, false leaves it unfinished. */
+struct record_end {
+	bool whole;
+	double elapsed_s;
+	const struct record_drift *drift;
+	size_t count;
 };
-int record_end(struct record *record, double elapsed_s, const struct record_drift *drift,
-	       size_t count);
+int record_end(struct record *record, const struct record_end *end);
 /* Frees everything; -1 if the file's last bytes could not be written. */
 int record_close(struct record *record);
 

@@ -114,6 +114,23 @@ static int measure_host(const struct command *command, const char *path)
 	return host_run(&options);
 }
 
+/* Whether a recording's last line ends it or, when its time was over, a sitting of it. */
+static bool has_end(const char *path)
+{
+	char tail[PATH_MAX_B] = "";
+	FILE *in = fopen(path, "rb");
+	if (!in)
+		return false;
+	if (fseek(in, 1 - (long)sizeof tail, SEEK_END) != 0)
+		rewind(in);
+	size_t length = fread(tail, 1, sizeof tail - 1, in);
+	fclose(in);
+	if (length > 0 && tail[length - 1] == '\n')
+		tail[--length] = '\0';
+	const char *newline = strrchr(tail, '\n');
+	return newline && strncmp(newline + 1, "{\"end\":", 7) == 0;
+}
+
 /* ---- the page ---- */
 
 static const struct calibrated *parameter_of(const struct calibration *calibration,
@@ -262,7 +279,7 @@ struct calibrating_machine {
 	struct report *report;
 	const struct calibration *parts[2]; /* the GPU's, the host's */
 	size_t part_count;
-	bool gate_failed;
+	bool gate_failed, unfinished;
 };
 
 static int fit_one(struct calibrating_machine *m, const char *path)
@@ -287,30 +304,32 @@ static int fit_one(struct calibrating_machine *m, const char *path)
 	return EXIT_DONE;
 }
 
+/* What was measured to the end of its time is fitted, even where that was too short or
+ * the machine drifted; `code` is that of measuring. */
+static int fit_measured(struct calibrating_machine *m, const char *path, int code)
+{
+	if (code == EXIT_FAILED && has_end(path)) {
+		m->unfinished = true;
+		code = EXIT_DONE;
+	}
+	if (code == EXIT_DONE)
+		return fit_one(m, path);
+	fprintf(stderr,
+		"farwire: measuring ended with %d; %s keeps what there is, and the same command "
+		"goes on\n",
+		code, path);
+	return EXIT_FAILED;
+}
+
 static int measure_and_fit(struct calibrating_machine *m)
 {
 	struct arena *arena = m->command->arena;
 	const char *gpu = arena_printf(arena, "%s/gpu.jsonl", m->folder);
 	const char *host = arena_printf(arena, "%s/host.jsonl", m->folder);
 	int code = measure_gpu(m->command, gpu);
-	if (code == EXIT_DONE)
-		code = fit_one(m, gpu);
-	else if (code == NO_GPU)
-		code = EXIT_DONE;
-	else
-		fprintf(stderr,
-			"farwire: the GPU's measurement ended with %d; %s keeps what there "
-			"is, and the same command goes on\n",
-			code, gpu);
-	if (code != EXIT_DONE)
-		return EXIT_FAILED;
-	code = measure_host(m->command, host);
-	if (code != EXIT_DONE) {
-		fprintf(stderr, "farwire: %s keeps what there is, and the same command goes on\n",
-			host);
+	if (code != NO_GPU && (code = fit_measured(m, gpu, code)) != EXIT_DONE)
 		return code;
-	}
-	return fit_one(m, host);
+	return fit_measured(m, host, measure_host(m->command, host));
 }
 
 static int run(const struct command *command)
@@ -336,7 +355,7 @@ static int run(const struct command *command)
 	if (saved == EXIT_DONE && !command->quiet)
 		printf("The profile: %s\nThe report: %s\n", profile, page);
 	if (code == EXIT_DONE)
-		code = saved;
+		code = m.unfinished ? EXIT_FAILED : saved;
 	return code == EXIT_DONE && m.gate_failed ? EXIT_BOUND : code;
 }
 

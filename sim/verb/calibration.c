@@ -30,14 +30,14 @@ const struct calibration *calibration_of(const struct command *command, const ch
 		*exit_code = command_failed(diag, NULL);
 	else if (!recording->ended && !command->quiet)
 		fprintf(stderr,
-			"farwire: %s was interrupted: what it holds is used (farwire-probe "
-			"--continue goes on)\n",
+			"farwire: %s was interrupted, or its time was over: what it holds is used "
+			"(--continue goes on)\n",
 			path);
-	if (calibration && recording->drift_most_ratio > RECORDING_DRIFT_MOST)
+	if (calibration && recording->drift_most_ratio > RECORD_DRIFT_MOST)
 		fprintf(stderr,
 			"farwire: %s: the machine drifted by %.1f %% while it was measured, more "
 			"than %.0f %%: measure again\n",
-			path, 100 * recording->drift_most_ratio, 100 * RECORDING_DRIFT_MOST);
+			path, 100 * recording->drift_most_ratio, 100 * RECORD_DRIFT_MOST);
 	return calibration;
 }
 

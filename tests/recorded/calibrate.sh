@@ -11,12 +11,25 @@ if [ ! -x "$probe" ]; then
 	echo "  no $probe"
 	exit 77
 fi
-FARWIRE_PROBE=$probe
+# The fake GPU has a clock of its own, whose two minutes are over in a second.
+printf '#!/bin/sh\nexec "%s" "$@" --budget 110\n' "$(cd "${probe%/*}" && pwd)/${probe##*/}" >"$scratch/probe"
+chmod +x "$scratch/probe"
+FARWIRE_PROBE=$scratch/probe
 export FARWIRE_PROBE
+
+# Done, with or without a gate that this machine breaks; or unfinished, since a second is
+# not enough for the host, and said.
+ended() { # what
+	case $code in
+	0 | 3) ;;
+	1) grep -q 'the time was over in pass' "$scratch.err" && tail -n 1 "$out/host.jsonl" | grep -q '^{"end":false' ;;
+	*) false ;;
+	esac || complain "$1: ended with $code: $(tail -n 3 "$scratch.err")"
+}
 
 out=$scratch/mine
 farwire calibrate --budget 1 -o "$out"
-[ "$code" = 0 ] || [ "$code" = 3 ] || complain "ended with $code: $(tail -n 3 "$scratch.err")"
+ended 'measuring'
 shows '^Fake GPU: launching a kernel takes 2\.[01][0-9.]* us'
 shows 'pinned copies to the GPU reach 2[34]\.[0-9]* GB/s from [48] KiB up'
 shows "^The report: $out/report\\.html"
@@ -32,8 +45,10 @@ shows 'forwarded programs that no fit has seen: median error [0-9]\.[0-9] %'
 verdict 'calibrate.measures_fits_and_reports'
 
 head -c 200000 "$out/gpu.jsonl" >"$out/gpu.cut" && mv "$out/gpu.cut" "$out/gpu.jsonl"
+host_lines=$(wc -l <"$out/host.jsonl")
 farwire calibrate --budget 1 -q -o "$out"
-[ "$code" = 0 ] || [ "$code" = 3 ] || complain "again: ended with $code: $(tail -n 3 "$scratch.err")"
+ended 'again'
+[ "$(wc -l <"$out/host.jsonl")" -gt "$host_lines" ] || complain 'the host did not go on'
 tail -n 1 "$out/gpu.jsonl" | grep -q '^{"end":true' || complain 'it did not go on'
 verdict 'calibrate.goes_on'
 
@@ -41,7 +56,7 @@ printf '#!/bin/sh\nexit 77\n' >"$scratch/none" && chmod +x "$scratch/none"
 printf '#!/bin/sh\nexit 1\n' >"$scratch/broken" && chmod +x "$scratch/broken"
 FARWIRE_PROBE=$scratch/none
 farwire calibrate --budget 1 -q -o "$out" # the host alone, which is there already
-[ "$code" = 0 ] || [ "$code" = 3 ] || complain "no GPU: ended with $code"
+ended 'no GPU'
 FARWIRE_PROBE=$scratch/broken
 farwire calibrate --budget 1 -q -o "$scratch/other"
 [ "$code" = 1 ] || complain "a probe that fails: ended with $code"

@@ -74,8 +74,9 @@ measure() { # wanted code, words
 		complain "measure $*: ended with $code, not $wanted: $(cat "$scratch.out" "$scratch.err")"
 }
 
+# The probe's 18 minutes go by on the fake's clock; all of its ten passes fit into them.
 all=$scratch/all
-measure 0 --budget 20 "$all"
+measure 0 "$all"
 shows 'probe: done, [0-9]+ s: [0-9]+ lines'
 shows 'resnet50-infer recorded: done'
 for file in program resnet50-train resnet50-infer; do
@@ -83,6 +84,11 @@ for file in program resnet50-train resnet50-infer; do
 	[ "$code" = 0 ] || complain "$file.jsonl: $(cat "$scratch.err")"
 done
 tail -n 1 "$all/probe.jsonl" | grep -q '^{"end":true' || complain 'the probe came to no end'
+tail -n 1 "$all/probe.jsonl" | sed 's/.*"elapsed_s":\([0-9]*\).*/\1/' | {
+	read -r seconds
+	[ "$seconds" -le 1134 ] # the budget and its overtime
+} || complain 'the probe took longer than its budget'
+[ "$(grep -c '"test":"queue","is":{},"x":{"depth":1024}' "$all/probe.jsonl")" = 10 ] || complain 'not ten passes'
 grep -q '"mode":"full"' "$all/probe.jsonl" || complain 'not a full recording'
 grep -q '"test":"stream"' "$all/probe.jsonl" || complain 'no forwarded programs'
 for words in train.untraced infer.untraced train.traced infer.traced; do
@@ -90,11 +96,30 @@ for words in train.untraced infer.untraced train.traced infer.traced; do
 done
 [ "$(find "$all" -type f | wc -l)" -le 8 ] || complain "more than 8 files: $(ls -A "$all")"
 cp "$all/probe.jsonl" "$scratch/before"
-measure 0 --budget 20 "$all"
+measure 0 "$all"
 [ "$(grep -c 'done, [0-9]* s: before' "$scratch.out")" = 7 ] ||
 	complain "done again: $(cat "$scratch.out")"
 cmp -s "$all/probe.jsonl" "$scratch/before" || complain 'a whole recording was changed'
 verdict 'measure.does_it_all'
+
+# What came out is fitted and reported as any recording is, and used. (Without a host's
+# second there is no page; what that ends with is not the question.)
+mkdir "$scratch/page"
+cp "$all/probe.jsonl" "$scratch/page/gpu.jsonl"
+farwire fit "$all/probe.jsonl" -o "$scratch/mine.cfg" --plot "$scratch/fits.svg"
+[ "$code" = 0 ] || complain "fit: ended with $code: $(cat "$scratch.err")"
+grep -A 1 'path = "driver.launch"' "$scratch/mine.cfg" | grep -q 'value = "2\.[01]' ||
+	complain "driver.launch is not the fake's 2.1 us: $(grep -A 1 'path = "driver.launch"' "$scratch/mine.cfg")"
+farwire run --calls "$all/resnet50-train.jsonl" --topology dgx-h100 --profile "$scratch/mine.cfg" --draws 0 -q
+[ "$code" = 0 ] || complain "replay: ended with $code: $(cat "$scratch.err")"
+farwire calibrate --budget 0.1 -o "$scratch/page"
+shows 'Fake GPU: launching a kernel takes 2\.[01]'
+shows 'forwarded programs that no fit has seen: median error [0-9]\.[0-9] %'
+for file in profile.cfg report.html; do
+	[ -s "$scratch/page/$file" ] || complain "no $file"
+done
+cmp -s "$all/probe.jsonl" "$scratch/page/gpu.jsonl" || complain 'a whole recording was measured again'
+verdict 'measure.is_fitted_and_reported'
 
 export STUB_FAILS=infer STUB_KINETO_B=17000000 STUB_REFUSES=1
 measure 1 --budget 20 "$scratch/some"
@@ -108,14 +133,14 @@ measure 0 --budget 20 "$scratch/some"
 shows 'resnet50-infer recorded: done, [0-9]+ s$'
 verdict 'measure.loses_nothing_else'
 
-# A probe that is cut off goes on with its own file, and with the time that is left.
+# A probe that is killed, or fails, goes on with its own file, and with the time that is
+# left: killed, failed, failed, whole.
 cat >"$scratch/slow" <<'END'
 #!/bin/sh
-case $* in
-*--continue*)
-	echo "$*" >"$STUB/said"
-	exec "$SLOW_PROBE" "$@"
-	;;
+echo "$*" >>"$STUB/said"
+case $*:$(wc -l <"$STUB/said") in
+*--continue*:[23]) exec "$SLOW_PROBE" --plant "$STUB/fails" "$@" ;;
+*--continue*) exec "$SLOW_PROBE" "$@" ;;
 esac
 for file; do :; done
 "$SLOW_PROBE" -q --only timer "$@"
@@ -125,16 +150,45 @@ trap 'kill $!; exit 1' TERM
 wait
 END
 chmod +x "$scratch/slow"
+echo 'fail_after = 300000' >"$scratch/fails"
 export SLOW_PROBE="$probe"
 FARWIRE_PROBE=$scratch/slow
 PYTHON=/nosuch
-measure 1 --budget 100 --time 3 "$scratch/cut"
+measure 1 --time 3 "$scratch/cut"
 shows 'probe: unfinished'
 shows 'resnet50: skipped, [0-9]+ s: no python3'
-measure 0 --budget 100 "$scratch/cut"
+for again in 1 2; do
+	lines=$(wc -l <"$scratch/cut/probe.jsonl")
+	measure 1 "$scratch/cut"
+	shows 'probe: failed, [0-9]+ s: ended with 1: .*planted failure'
+	[ "$(wc -l <"$scratch/cut/probe.jsonl")" -gt $((lines + 100)) ] || complain "no further the time $again"
+done
+measure 0 "$scratch/cut"
 shows 'probe: done'
-grep -qE -e '^--budget 9[0-9] ' "$scratch/said" || complain "went on with $(cat "$scratch/said")"
+sed -n '2p' "$scratch/said" | grep -qE -e '^--budget 107[0-9] ' || complain "went on with $(cat "$scratch/said")"
 [ ! -e "$scratch/cut/.probe_spent_s" ] || complain 'the spent time stays'
+points() { grep '^{"test":' "$1" | grep -v '^{"test":"drift"' | sed 's/,"t_s":.*//' | sort; }
+points "$all/probe.jsonl" >"$scratch/points"
+points "$scratch/cut/probe.jsonl" | cmp -s - "$scratch/points" || complain 'not the points of a run in one go'
+
+# Too little time for all passes is not too little for a recording; more of it goes on.
+FARWIRE_PROBE=$probe
+measure 0 --budget 150 "$scratch/short"
+shows 'probe: done, [0-9]+ s: .*the time was over in pass [2-9] of 10'
+measure 0 --budget 150 "$scratch/short"
+shows 'probe: done, [0-9]+ s: before'
+lines=$(wc -l <"$scratch/short/probe.jsonl")
+measure 0 --budget 180 "$scratch/short"
+[ "$(wc -l <"$scratch/short/probe.jsonl")" -gt "$lines" ] || complain 'with more time it did not go on'
+# A machine that drifted is told, each time.
+echo 'noise.drift = 0.0008' >"$scratch/drift"
+printf '#!/bin/sh\nexec "%s" --plant "%s" --only "copy.*" "$@"\n' "$probe" "$scratch/drift" >"$scratch/drifting"
+chmod +x "$scratch/drifting"
+FARWIRE_PROBE=$scratch/drifting
+measure 1 "$scratch/drifted"
+shows 'probe: failed, [0-9]+ s: ended with 1: .*drifted by'
+measure 1 "$scratch/drifted"
+shows 'probe: failed, [0-9]+ s: ended with 1: .*drifted by'
 verdict 'measure.goes_on'
 
 echo 'absent = 1' >"$scratch/absent"

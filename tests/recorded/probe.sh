@@ -166,7 +166,9 @@ points "$scratch/one.jsonl" >"$scratch/points"
 points "$scratch/torn.jsonl" | diff - "$scratch/points" >"$scratch.diff" ||
 	complain "not the same points: $(head -n 3 "$scratch.diff")"
 [ "$(grep -cv '^{.*}$' "$scratch/torn.jsonl")" = 0 ] || complain 'a torn line stayed'
-run 0 'came to its end' --continue "$scratch/torn.jsonl"
+size=$(wc -c <"$scratch/torn.jsonl")
+run 0 'came to its end already' --continue "$scratch/torn.jsonl"
+[ "$(wc -c <"$scratch/torn.jsonl")" = "$size" ] || complain 'a whole recording grew'
 verdict 'probe.goes_on'
 
 run 1 'exists already' --only timer -o "$scratch/one.jsonl"
@@ -189,10 +191,26 @@ verdict 'probe.says_what_is_wrong'
 echo 'noise.drift = 0.0008' >"$scratch/drift"
 run 1 'drifted by .* %' --plant "$scratch/drift" --only 'copy.*' -o "$scratch/drift.jsonl"
 tail -n 1 "$scratch/drift.jsonl" | grep -q '"call.launch":0.0[3-9]' || complain 'the drift is not told'
+cp "$scratch/drift.jsonl" "$scratch/drifted.jsonl"
+run 1 'drifted by .* %' --continue "$scratch/drift.jsonl"
+cmp -s "$scratch/drift.jsonl" "$scratch/drifted.jsonl" || complain 'a recording that drifted grew'
 verdict 'probe.fails_when_all_drifts'
 
-run 0 'time was over in pass [2-9] of 10' --only 'copy.*rate' --budget 10 --passes 10 -o "$scratch/late.jsonl"
-tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":true.*"elapsed_s":1[0-2]\.' || complain 'it took longer'
+# Cut by its time: unfinished, and on with it in further sittings until it is whole.
+run 1 'time was over in pass [2-9] of 10.*go on with' --only 'copy.*rate' --budget 10 --passes 10 \
+	-o "$scratch/late.jsonl"
+tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":false.*"elapsed_s":1[0-2]\.' || complain 'it took longer'
+sittings=1
+while [ $sittings -lt 20 ] && tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":false'; do
+	"$probe" -q --only 'copy.*rate' --budget 10 --continue "$scratch/late.jsonl" 2>"$scratch.err"
+	code=$?
+	sittings=$((sittings + 1))
+done
+[ $code = 0 ] || complain "the last sitting of $sittings ended with $code: $(cat "$scratch.err")"
+[ "$(grep -c '^{"end":' "$scratch/late.jsonl")" = $sittings ] || complain 'not an end for each sitting'
+[ -z "$(points "$scratch/late.jsonl" | uniq -d)" ] || complain 'sittings: a point twice in a pass'
+[ "$(points "$scratch/late.jsonl" | sed 's/.*"pass"://' | sort | uniq -c | awk '{ print $1 }' | uniq | wc -l)" = 1 ] ||
+	complain 'sittings: passes that are not alike'
 verdict 'probe.keeps_to_its_time'
 
 # On the real clock of a busy machine the anchors may drift for real.

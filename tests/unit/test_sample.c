@@ -325,7 +325,9 @@ static size_t record_whole(const char *path, char *text, size_t room)
 	CHECK(record_create(&record, path, &start) == 0);
 	for (int i = 0; i < POINTS; i++)
 		CHECK(write_point(&record, &points[i]) == 0);
-	CHECK(record_end(&record, 1.5, NULL, 0) == 0);
+	const struct record_drift drift[] = {{"launch", -0.04}, {"copy", 0.01}};
+	const struct record_end end = {.whole = true, 1.5, drift, 2};
+	CHECK(record_end(&record, &end) == 0);
 	CHECK(record_close(&record) == 0);
 	return slurp(path, text, room);
 }
@@ -354,6 +356,9 @@ static void goes_on_after_any_byte(void)
 		CHECK((code == 0) == (cut >= first));
 		if (code == 0) {
 			CHECK(record.ended == (cut == size));
+			CHECK(record.drift_count == (cut == size ? 2 : 0));
+			CHECK(cut < size || (strcmp(record.drift[0].anchor, "launch") == 0 &&
+					     record.drift[0].ratio == -0.04));
 			CHECK(found.seed == start.seed && found.passes == 3);
 			for (int i = 0; i < POINTS; i++)
 				if (!record_has(&record, &points[i], 0))
