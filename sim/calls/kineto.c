@@ -72,6 +72,8 @@ struct kineto {
 	VEC(struct kineto_call) calls;
 	VEC(struct kineto_work) works;
 	VEC(struct kineto_mark) marks;
+	size_t *cells; /* of the marks by step, open addressing: index + 1, 0 where empty */
+	size_t size;   /* of them: a power of two, at least twice the marks, or 0 */
 	struct kineto_counts counts;
 	bool failed;
 };
@@ -225,15 +227,38 @@ static int64_t whole(double number)
 	return number >= 0 && number <= NUMBER_MAX ? (int64_t)number : -1;
 }
 
+/* The cell of the mark of this step, or the empty one where it belongs. */
+static size_t *cell_of(struct kineto *k, uint32_t step)
+{
+	uint64_t hash = step * UINT64_C(0x9e3779b97f4a7c15);
+	size_t cell = (size_t)(hash >> 32) & (k->size - 1);
+	for (k->counts.looks++; k->cells[cell] && k->marks.items[k->cells[cell] - 1].step != step;
+	     k->counts.looks++)
+		cell = (cell + 1) & (k->size - 1);
+	return &k->cells[cell];
+}
+
+static void grow_cells(struct kineto *k)
+{
+	k->size = k->size ? 2 * k->size : 64;
+	k->cells = ARENA_ARRAY(k->arena, k->size, size_t);
+	for (size_t i = 0; i < k->marks.count; i++)
+		*cell_of(k, k->marks.items[i].step) = i + 1;
+}
+
+/* Each thread marks a step; the first in the file counts. */
 static void keep_mark(struct kineto *k, const struct event *event)
 {
 	static const char prefix[] = "ProfilerStep#";
 	uint32_t step = (uint32_t)strtoul(event->name + sizeof prefix - 1, NULL, 10);
-	for (size_t i = 0; i < k->marks.count; i++)
-		if (k->marks.items[i].step == step)
-			return;
+	if (2 * (k->marks.count + 1) > k->size)
+		grow_cells(k);
+	size_t *cell = cell_of(k, step);
+	if (*cell)
+		return;
 	*VEC_PUSH(k->arena, &k->marks) = (struct kineto_mark){
 		event->start_ns, event->start_ns + event->lasts_ns, step, event->thread};
+	*cell = k->marks.count;
 }
 
 static void keep_call(struct kineto *k, const struct event *event)
@@ -383,10 +408,11 @@ static int call_by_correlation(const void *a, const void *b)
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static struct kineto_call *call_of(const struct kineto *k, int64_t correlation)
+static struct kineto_call *call_of(struct kineto *k, int64_t correlation)
 {
 	size_t low = 0, high = k->calls.count;
 	while (low < high) {
+		k->counts.looks++;
 		size_t middle = (low + high) / 2;
 		if (k->calls.items[middle].correlation < correlation)
 			low = middle + 1;

@@ -20,6 +20,7 @@ struct diag;
 
 struct kineto_counts {
 	size_t events, orphans; /* of the trace; what the GPU did for no recorded call */
+	size_t looks;           /* at calls and marks, to find the one that belongs to another */
 };
 /* path: for messages. NULL after an error (in diag). */
 const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,

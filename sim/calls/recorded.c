@@ -108,6 +108,21 @@ static uint32_t place(const struct recorded_call *firsts, uint32_t count, uint32
 	return before;
 }
 
+/* The place of a thread that `firsts` has, in the order of threads; else 0. */
+static uint32_t place_of(const struct recorded_call *firsts, const uint32_t *places, uint32_t count,
+			 uint32_t thread)
+{
+	uint32_t low = 0, high = count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (firsts[middle].thread < thread)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && firsts[low].thread == thread ? places[low] : 0;
+}
+
 /* Of sorted calls. */
 static void number_threads(struct arena *arena, struct recorded_calls *recorded)
 {
@@ -125,9 +140,7 @@ static void number_threads(struct arena *arena, struct recorded_calls *recorded)
 		places[i] = place(firsts, count, i);
 	for (size_t i = 0; i < recorded->mark_count; i++) {
 		struct recorded_mark *mark = &recorded->marks[i];
-		for (thread = 0; thread < count && firsts[thread].thread != mark->thread;)
-			thread++;
-		mark->thread = thread < count ? places[thread] : 0;
+		mark->thread = place_of(firsts, places, count, mark->thread);
 	}
 	thread = 0;
 	for (size_t i = 0; i < recorded->call_count; i++) {

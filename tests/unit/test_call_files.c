@@ -324,6 +324,52 @@ static void joins_kineto(void)
 	arena_free(arena);
 }
 
+/* A trace of `events`: of four, a launch, its kernel, and a step's mark twice (from two
+ * threads), all in a bad order: the kernels backwards, the steps far apart. */
+static struct kineto_counts count_looks(size_t events)
+{
+	struct kineto_counts counts = {0};
+	FILE *file = tmpfile();
+	size_t count = events / 4;
+	begin();
+	if (!CHECK(file != NULL))
+		return counts;
+	fputs("[", file);
+	for (size_t i = 0; i < count; i++) {
+		fprintf(file,
+			"%s{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\","
+			"\"tid\":1,\"ts\":%zu,\"dur\":1,\"args\":{\"correlation\":%zu}},"
+			"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"tid\":7,\"ts\":%zu,"
+			"\"dur\":1,\"args\":{\"correlation\":%zu,\"stream\":7}}",
+			i ? "," : "", 4 * i, i, 4 * (count - i), count - 1 - i);
+		for (int thread = 1; thread <= 2; thread++)
+			fprintf(file,
+				",{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":"
+				"\"ProfilerStep#%zu\",\"tid\":%d,\"ts\":%zu,\"dur\":4}",
+				i * 65536 % 4294967291u, thread, 4 * i);
+	}
+	fputs("]", file);
+	rewind(file);
+	const struct recorded_calls *recorded =
+		kineto_read(arena, diag, file, "trace.json", &counts);
+	CHECK(recorded && recorded->call_count == count && recorded->mark_count == count + 1);
+	CHECK(counts.events == 4 * count && counts.orphans == 0);
+	fclose(file);
+	arena_free(arena);
+	return counts;
+}
+
+/* Four times the events take four times the looks, and log2(4) = 2 more for each kernel
+ * that is looked up among the calls: of 50,000 events 12,500 kernels with some 13 halvings,
+ * and marks with two looks or so. */
+static void reads_long_traces(void)
+{
+	struct kineto_counts small = count_looks(50000), large = count_looks(200000);
+	CHECK(large.events == 200000 && small.looks > 0);
+	CHECK(large.looks <= 4 * small.looks + 2 * 50000 + 1000);
+	CHECK(large.looks <= 8 * large.events);
+}
+
 static void refuses_kineto(const char *text, const char *said)
 {
 	begin();
@@ -358,9 +404,9 @@ static void bad_traces(void)
 	refuses_kineto("{\"traceEvents\":[]} {}", "is no trace");
 }
 
-static const struct test tests[] = {TEST(tokens),       TEST(texts_and_lines), TEST(bad_files),
-				    TEST(torn_files),   TEST(settles),         TEST(functions),
-				    TEST(joins_kineto), TEST(bad_traces)};
+static const struct test tests[] = {TEST(tokens),       TEST(texts_and_lines),   TEST(bad_files),
+				    TEST(torn_files),   TEST(settles),           TEST(functions),
+				    TEST(joins_kineto), TEST(reads_long_traces), TEST(bad_traces)};
 
 int main(void)
 {
