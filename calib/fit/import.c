@@ -2,11 +2,19 @@
 #include "calib/fit/import.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
+#include "sim/calls/json_pull.h"
 #include "sim/result/json.h"
+
+/* Larger is a broken number: sizes in bytes, times in seconds (11 days), rates. */
+static const double NUMBER_MAX = 1e18, TIME_MAX_S = 1e6;
+
+static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
 
 const struct import_log *const import_logs[] = {
 #define IMPORT_LOG(name) &name,
@@ -25,7 +33,9 @@ const char *import_line(struct importing *importing)
 		if (c == '\0' || length + 1 == sizeof importing->text) {
 			importing->line++;
 			import_error(importing, "no log: %s",
-				     c ? "a line of more than 64 KiB" : "a zero byte");
+				     c ? "a line of more than 64 KiB"
+				       : "a zero byte (UTF-16 becomes UTF-8 by iconv -f UTF-16 -t "
+					 "UTF-8)");
 			return NULL;
 		}
 		importing->text[length++] = (char)c;
@@ -35,8 +45,29 @@ const char *import_line(struct importing *importing)
 	if (length > 0 && importing->text[length - 1] == '\r')
 		length--;
 	importing->text[length] = '\0';
-	importing->line++;
-	return importing->text;
+	importing->torn = c == EOF;
+	bool mark = importing->line++ == 0 && strncmp(importing->text, BYTE_ORDER_MARK, 3) == 0;
+	return importing->text + (mark ? 3 : 0);
+}
+
+bool import_is_json(struct importing *importing)
+{
+	int c = getc(importing->in);
+	for (size_t i = 0; c == (unsigned char)BYTE_ORDER_MARK[i] && i < 3; i++)
+		c = getc(importing->in);
+	while (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+		importing->line += c == '\n';
+		c = getc(importing->in);
+	}
+	ungetc(c, importing->in);
+	return c == '{';
+}
+
+void import_json_end(struct importing *importing, const struct jp_reader *in)
+{
+	importing->line += in->line;
+	if (in->error)
+		import_error(importing, "%s", in->error);
 }
 
 void import_error(struct importing *importing, const char *format, ...)
@@ -72,17 +103,18 @@ bool import_number(struct importing *importing, const char *word, double *value)
 	return *value > 0;
 }
 
-struct import_point *import_point(struct importing *importing, const char *test, const char *words,
-				  size_t pass)
+struct import_point *import_point(struct importing *importing, const char *test, const char *words)
 {
+	if (importing->points.count == RECORDING_POINTS_MAX && diag_count(importing->diag) == 0)
+		import_error(importing, "more than %d points", RECORDING_POINTS_MAX);
 	struct import_point *point = VEC_PUSH(importing->arena, &importing->points);
-	*point = (struct import_point){.test = test, .words = words, .unit = "s", .pass = pass};
-	if (pass + 1 > importing->pass_count)
-		importing->pass_count = pass + 1;
+	*point = (struct import_point){
+		.test = test, .words = words, .unit = "s", .line = importing->line};
 	return point;
 }
 
-void import_at(struct import_point *point, const char *key, double value)
+void import_at(struct importing *importing, struct import_point *point, const char *key,
+	       double value)
 {
 	size_t i = 0;
 	while (point->x[i].key)
@@ -90,14 +122,66 @@ void import_at(struct import_point *point, const char *key, double value)
 	FW_ASSERT(i < IMPORT_NUMBERS);
 	point->x[i].key = key;
 	point->x[i].value = value;
+	if (!(value >= 1 && value <= NUMBER_MAX) && diag_count(importing->diag) == 0)
+		import_error(importing, "%s is %g: that cannot be", key, value);
 }
 
 void import_sample(struct importing *importing, struct import_point *point, double value)
 {
 	double *slot = VEC_PUSH(importing->arena, &point->samples);
+	bool rate = strcmp(point->unit, "B/s") == 0;
 	*slot = value;
-	if (!isfinite(value) && diag_count(importing->diag) == 0)
+	if (diag_count(importing->diag))
+		return;
+	if (!isfinite(value))
 		import_error(importing, "a result that is no finite number");
+	else if (rate ? value < 1 || value > NUMBER_MAX : value < 1e-12 || value > TIME_MAX_S)
+		import_error(importing, "a result of %g %s: that cannot be", value, point->unit);
+	else if (point->samples.count > RECORDING_SAMPLES_MAX)
+		import_error(importing, "more than %d results of one point", RECORDING_SAMPLES_MAX);
+	else if (importing->torn)
+		import_error(importing, "the log stops in this row (if that is all of it, end it "
+					"with a newline)");
+}
+
+static int by_point(const void *a, const void *b)
+{
+	const struct import_point *x = *(struct import_point *const *)a;
+	const struct import_point *y = *(struct import_point *const *)b;
+	int order = strcmp(x->test, y->test);
+	order = order ? order : strcmp(x->words, y->words);
+	for (size_t i = 0; i < IMPORT_NUMBERS && !order && x->x[i].key && y->x[i].key; i++)
+		order = (x->x[i].value > y->x[i].value) - (x->x[i].value < y->x[i].value);
+	return order ? order : (x > y) - (x < y); /* as they came: they are in one array */
+}
+
+static bool same_point(const struct import_point *x, const struct import_point *y)
+{
+	bool same = strcmp(x->test, y->test) == 0 && strcmp(x->words, y->words) == 0;
+	for (size_t i = 0; i < IMPORT_NUMBERS && same && x->x[i].key; i++)
+		same = !(x->x[i].value < y->x[i].value) && !(x->x[i].value > y->x[i].value);
+	return same;
+}
+
+static void number_passes(struct importing *importing)
+{
+	size_t count = importing->points.count;
+	struct import_point **sorted =
+		ARENA_ARRAY(importing->arena, count + 1, struct import_point *);
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &importing->points.items[i];
+	qsort(sorted, count, sizeof(struct import_point *), by_point);
+	for (size_t i = 0; i < count && diag_count(importing->diag) == 0; i++) {
+		size_t pass =
+			i > 0 && same_point(sorted[i], sorted[i - 1]) ? sorted[i - 1]->pass + 1 : 0;
+		sorted[i]->pass = pass;
+		if (pass + 1 > importing->pass_count)
+			importing->pass_count = pass + 1;
+		importing->line = sorted[i]->line;
+		if (pass == RECORDING_PASSES_MAX)
+			import_error(importing, "the same point more than %d times",
+				     RECORDING_PASSES_MAX);
+	}
 }
 
 const struct importing *import_read(struct arena *arena, struct diag *diag,
@@ -110,10 +194,14 @@ const struct importing *import_read(struct arena *arena, struct diag *diag,
 	importing->path = path;
 	importing->tool = log->name;
 	log->read(importing);
+	if (diag_count(diag) == 0 && ferror(in))
+		import_error(importing, "cannot be read any further");
 	if (diag_count(diag) == 0 && importing->points.count == 0) {
 		importing->line = 0;
 		import_error(importing, "no results of %s in it (%s)", log->name, log->help);
 	}
+	if (diag_count(diag) == 0)
+		number_passes(importing);
 	return diag_count(diag) ? NULL : importing;
 }
 

@@ -6,8 +6,9 @@
  * "copy", perftest's of "rdma", iperf3's of "tcp" (docs/formats.md). A reader
  * takes the lines of its tool and adds points; import_write() writes them as any
  * probe would have. A log without a single row that it knows is an error, and
- * so is a row that is none of this tool's: half-read numbers would be worse than
- * none.
+ * so is a row that is none of this tool's, or one that the log stops in: half-read
+ * numbers would be worse than none. A point that is there again is a further pass,
+ * so that logs of several runs can be one file.
  */
 #ifndef FARWIRE_CALIB_FIT_IMPORT_H
 #define FARWIRE_CALIB_FIT_IMPORT_H
@@ -27,7 +28,8 @@ struct import_point {
 		double value;
 	} x[IMPORT_NUMBERS];
 	const char *unit; /* "s" or "B/s" */
-	size_t pass;
+	size_t pass;      /* how often it was there before: import_read() counts */
+	int line;
 	VEC(double) samples;
 };
 
@@ -37,9 +39,9 @@ struct importing {
 	FILE *in;
 	const char *path;
 	int line;
+	bool torn; /* the last line has no end */
 	char text[IMPORT_LINE_MAX_B];
 	const char *tool, *gpu; /* gpu NULL: none named */
-	double gpu_count;
 	size_t pass_count;
 	VEC(struct import_point) points;
 };
@@ -72,9 +74,16 @@ void import_error(struct importing *importing, const char *format, ...)
 size_t import_words(struct importing *importing, const char *line, const char **words, size_t most);
 /* A number above zero; "N/A" and zero give false, anything else is an error. */
 bool import_number(struct importing *importing, const char *word, double *value);
-struct import_point *import_point(struct importing *importing, const char *test, const char *words,
-				  size_t pass);
-void import_at(struct import_point *point, const char *key, double value);
+struct import_point *import_point(struct importing *importing, const char *test, const char *words);
+/* A number above zero and below 1e18, such as a size; else an error. */
+void import_at(struct importing *importing, struct import_point *point, const char *key,
+	       double value);
+/* Another one, of which the log stops in the middle, is an error. */
 void import_sample(struct importing *importing, struct import_point *point, double value);
+/* Whether the log is JSON: its first visible character, a byte order mark aside. */
+bool import_is_json(struct importing *importing);
+/* An error, in the reader's words, and where; once the reader is through. */
+struct jp_reader;
+void import_json_end(struct importing *importing, const struct jp_reader *in);
 
 #endif

@@ -5,7 +5,8 @@
  *
  * or, with several streams, the lines [SUM]; or JSON (-J), where intervals[] have a
  * sum. Rates are decimal: Gbits are 1e9. The size of a point is the block, 128 KiB
- * for TCP, as long as the log does not say another. */
+ * for TCP, as long as the log does not say another. UDP goes at the pace that it was
+ * told, and both ways at once (--bidir) share the hosts: neither is a stream's rate. */
 #include <string.h>
 
 #include "calib/fit/import.h"
@@ -19,7 +20,9 @@ enum { WORDS_MAX = 24 };
 struct state {
 	VEC(double) alone, sum; /* B/s: of single streams, of all */
 	double streams, block_B;
-	char first[16]; /* the first stream's name: "5]" */
+	char first[16];      /* the first stream's name: "5]" */
+	int line;            /* of JSON, where the last interval ends */
+	const char *failure; /* in iperf3's words */
 };
 
 /* ---- text ---- */
@@ -53,6 +56,13 @@ static void take_line(struct importing *importing, const char *line, struct stat
 	bool sum = count > 0 && strncmp(words[0], "SUM]", 4) == 0;
 	while (at < count && unit_bits(words[at]) <= 0)
 		at++;
+	if (count > 1 && (strncmp(words[1], "[TX", 3) == 0 || strncmp(words[1], "[RX", 3) == 0 ||
+			  strstr(words[0], "][TX") || strstr(words[0], "][RX")))
+		import_error(importing, "both ways at once (measure without --bidir)");
+	else if (strstr(line, "Datagrams") || strchr(line, '%'))
+		import_error(importing, "of UDP, whose rate is what it was told (measure TCP)");
+	if (diag_count(importing->diag))
+		return;
 	bool whole = count > 0 && (strcmp(words[count - 1], "sender") == 0 ||
 				   strcmp(words[count - 1], "receiver") == 0);
 	if (at == count || at == 0 || whole || strchr(line, '(')) /* "(omitted)" */
@@ -72,13 +82,15 @@ static void take_interval(struct importing *importing, struct jp_reader *in, str
 {
 	bool omitted = false;
 	double rate = 0;
-	while (jp_next(in) == JP_KEY) {
+	while (!in->error && jp_next(in) == JP_KEY) {
+		if (strcmp(in->text, "sum_bidir_reverse") == 0)
+			in->error = "both ways at once (measure without --bidir)";
 		if (strcmp(in->text, "sum") != 0 || jp_next(in) != JP_OBJECT) {
 			if (strcmp(in->text, "sum") != 0)
 				jp_skip(in);
 			continue;
 		}
-		while (jp_next(in) == JP_KEY) {
+		while (!in->error && jp_next(in) == JP_KEY) {
 			bool bits = strcmp(in->text, "bits_per_second") == 0;
 			bool omit = strcmp(in->text, "omitted") == 0;
 			if (!bits && !omit) {
@@ -90,6 +102,7 @@ static void take_interval(struct importing *importing, struct jp_reader *in, str
 			rate = bits && token == JP_NUMBER ? in->number : rate;
 		}
 	}
+	state->line = in->line;
 	if (!omitted && rate > 0)
 		add(importing, state, true, rate / BITS);
 }
@@ -104,44 +117,58 @@ static void take_intervals(struct importing *importing, struct jp_reader *in, st
 			take_interval(importing, in, state);
 }
 
-static void take_start(struct jp_reader *in, struct state *state)
+static void take_test(struct importing *importing, struct jp_reader *in, struct state *state)
 {
 	if (jp_next(in) != JP_OBJECT)
 		return;
-	while (jp_next(in) == JP_KEY) {
-		if (strcmp(in->text, "test_start") != 0) {
+	while (!in->error && jp_next(in) == JP_KEY) {
+		double *to = strcmp(in->text, "num_streams") == 0 ? &state->streams
+			     : strcmp(in->text, "blksize") == 0   ? &state->block_B
+								  : NULL;
+		if (strcmp(in->text, "protocol") == 0) {
+			if (jp_next(in) == JP_TEXT && strcmp(in->text, "TCP") != 0)
+				in->error = arena_printf(importing->arena,
+							 "of %s, whose rate is what it was told "
+							 "(measure TCP)",
+							 in->text);
+		} else if (!to) {
 			jp_skip(in);
-			continue;
-		}
-		if (jp_next(in) != JP_OBJECT)
-			return;
-		while (jp_next(in) == JP_KEY) {
-			double *to = strcmp(in->text, "num_streams") == 0 ? &state->streams
-				     : strcmp(in->text, "blksize") == 0   ? &state->block_B
-									  : NULL;
-			if (!to)
-				jp_skip(in);
-			else if (jp_next(in) == JP_NUMBER)
-				*to = in->number;
+		} else if (jp_next(in) == JP_NUMBER) {
+			*to = in->number;
+		} else if (!in->error) {
+			in->error = "a number is expected here";
 		}
 	}
+}
+
+static void take_start(struct importing *importing, struct jp_reader *in, struct state *state)
+{
+	if (jp_next(in) != JP_OBJECT)
+		return;
+	while (!in->error && jp_next(in) == JP_KEY)
+		if (strcmp(in->text, "test_start") == 0)
+			take_test(importing, in, state);
+		else
+			jp_skip(in);
 }
 
 static void read_json(struct importing *importing, struct state *state)
 {
 	struct jp_reader *in = jp_open(importing->arena, importing->in);
 	jp_next(in);
-	while (!in->error && jp_next(in) == JP_KEY) {
+	while (!in->error && jp_next(in) == JP_KEY)
 		if (strcmp(in->text, "intervals") == 0)
 			take_intervals(importing, in, state);
 		else if (strcmp(in->text, "start") == 0)
-			take_start(in, state);
-		else
+			take_start(importing, in, state);
+		else if (strcmp(in->text, "error") != 0)
 			jp_skip(in);
-	}
-	importing->line = in->line;
-	if (in->error)
-		import_error(importing, "%s", in->error);
+		else if (jp_next(in) == JP_TEXT)
+			state->failure = arena_strdup(importing->arena, in->text);
+	if (!in->error && jp_next(in) != JP_END)
+		in->error = "more than one result in a file (import each by itself)";
+	import_json_end(importing, in);
+	importing->line = state->line;
 }
 
 /* ---- both ---- */
@@ -150,9 +177,7 @@ static void read_log(struct importing *importing)
 {
 	struct state state = {.streams = 1, .block_B = BLOCK_B};
 	const char *line;
-	int first = getc(importing->in);
-	ungetc(first, importing->in);
-	if (first == '{')
+	if (import_is_json(importing))
 		read_json(importing, &state);
 	else
 		while (diag_count(importing->diag) == 0 && (line = import_line(importing)))
@@ -160,6 +185,8 @@ static void read_log(struct importing *importing)
 				take_line(importing, line, &state);
 	size_t count = state.sum.count ? state.sum.count : state.alone.count;
 	const double *rates = state.sum.count ? state.sum.items : state.alone.items;
+	if (count == 0 && state.failure && diag_count(importing->diag) == 0)
+		import_error(importing, "iperf3 failed: %s", state.failure);
 	if (count == 0 || diag_count(importing->diag))
 		return;
 	if (!state.sum.count && state.streams > 1) {
@@ -168,10 +195,10 @@ static void read_log(struct importing *importing)
 	}
 	if (state.sum.count && state.alone.count) /* each interval has a line for each */
 		state.streams = (double)(state.alone.count / state.sum.count);
-	struct import_point *point = import_point(importing, "tcp", "what=stream nagle=on", 0);
+	struct import_point *point = import_point(importing, "tcp", "what=stream nagle=on");
 	point->unit = "B/s";
-	import_at(point, "size_B", state.block_B);
-	import_at(point, "streams", state.streams);
+	import_at(importing, point, "size_B", state.block_B);
+	import_at(importing, point, "streams", state.streams);
 	for (size_t i = 0; i < count; i++)
 		import_sample(importing, point, rates[i]);
 }

@@ -5,50 +5,134 @@
  * ... #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)
  * ... 1024           256     float     sum      -1    20.50    0.05    0.09      0    20.11 ...
  *
- * whose first columns depend on the release and the collective (no root before
- * 2.13, no redop for all_gather); the last eight are always time, algorithm and bus
- * bandwidth and errors, out of place and in place. The two become two passes: each
- * is a measurement of its own. Releases from 2.17 on say which collective it is;
- * for others the ratio of the two bandwidths says it, which for n ranks is
- * 2 (n - 1) / n of an all-reduce and (n - 1) / n of all_gather and reduce_scatter. */
+ * whose columns depend on the release, the collective and the options (no root before
+ * 2.13, no redop for all_gather; a time stamp with -T, which is two words of a row): the
+ * heading says where the two times are, out of place and in place. They become two
+ * passes: each is a measurement of its own. Releases from 2.17 on say which collective it
+ * is; for others the ratio of the two bandwidths says it, which for n ranks is
+ * 2 (n - 1) / n of an all-reduce and (n - 1) / n of all_gather and reduce_scatter. A file
+ * may hold several runs, each begins with its own '# nThread ...'. Or JSON (-J), which
+ * import_nccl_json.c reads. */
+#include "calib/fit/import_nccl.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
 
-static const double MICRO = 1e-6;
-enum { WORDS_MAX = 24, WORDS_LEAST = 11, RESULTS = 8 };
+static const double MICROS = 1e6; /* a second */
+enum { WORDS_MAX = 40, TIMES = 2 };
 
+/* One run's. */
 struct state {
 	double ranks;
 	const char *collective; /* NULL: to be told from the bandwidths */
-	bool table;             /* the header was seen */
+	bool named;             /* by the line before '# nThread' */
+	size_t first;           /* of the run's points */
+	size_t columns;         /* of a row; 0: no heading yet */
+	size_t times[TIMES], time_count;
 };
+
+/* What is known of a run at its end; its points get their names and ranks. */
+static void end_run(struct importing *importing, struct state *state)
+{
+	size_t count = importing->points.count - state->first;
+	if (count > 0 && diag_count(importing->diag) == 0 && state->ranks < 2)
+		import_error(importing, "%s: a collective has two or more (lines '#  Rank  0 ...')",
+			     state->ranks > 0 ? "one rank only" : "no ranks are listed");
+	else if (count > 0 && diag_count(importing->diag) == 0 && !state->collective)
+		import_error(importing, "the log does not tell which collective it is (nccl-tests "
+					"2.17 writes '# Collective test starting: ...': write such "
+					"a line above)");
+	if (diag_count(importing->diag) == 0)
+		import_nccl_name(importing, state->first, state->collective, state->ranks);
+	*state = (struct state){.first = importing->points.count};
+}
+
+void import_nccl_name(struct importing *importing, size_t first, const char *collective,
+		      double ranks)
+{
+	for (size_t i = first; i < importing->points.count; i++) {
+		struct import_point *point = &importing->points.items[i];
+		point->words =
+			arena_printf(importing->arena, "collective=%s library=nccl", collective);
+		import_at(importing, point, "ranks", ranks);
+	}
+}
+
+const char *import_nccl_program(struct importing *importing, const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	const char *name = slash ? slash + 1 : program;
+	size_t length = strcspn(name, " ");
+	if (length > 5 && strncmp(name + length - 5, "_perf", 5) == 0)
+		length -= 5;
+	return length ? arena_printf(importing->arena, "%.*s", (int)length, name) : NULL;
+}
+
+void import_nccl_time(struct importing *importing, double size_B, double time_us)
+{
+	/* name and ranks are filled in when they are known for sure */
+	struct import_point *point = import_point(importing, "collective", NULL);
+	import_at(importing, point, "size_B", size_B);
+	import_sample(importing, point, time_us / MICROS);
+}
+
+/* "#  Rank  0 Group  0 Pid ... device  0 [0x07] NVIDIA A100-SXM4-80GB" */
+static void take_rank(struct importing *importing, const char *line, const char *const *words,
+		      struct state *state)
+{
+	double rank = 0;
+	const char *bracket = strchr(line, ']');
+	if (!import_number(importing, words[1], &rank) && strcmp(words[1], "0") != 0)
+		return;
+	if (strcmp(words[2], "Group") == 0 && strcmp(words[3], "0") != 0)
+		import_error(importing, "several groups of ranks at once (measure without "
+					"NCCL_TESTS_SPLIT)");
+	if (rank <= 0 && state->ranks > 0)
+		end_run(importing, state);
+	state->ranks = fmax(state->ranks, rank + 1);
+	if (bracket && bracket[1] && !importing->gpu)
+		importing->gpu =
+			arena_strdup(importing->arena, bracket + 1 + strspn(bracket + 1, " "));
+}
+
+static void take_heading(struct importing *importing, const char *const *words, size_t count,
+			 struct state *state)
+{
+	state->time_count = 0;
+	state->columns = count;
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(words[i], "time") == 0 && state->time_count < TIMES)
+			state->times[state->time_count++] = i;
+		if (strcmp(words[i], "cputime") == 0)
+			import_error(importing, "times of the CPU, not of the collective (measure "
+						"without -C)");
+		state->columns += strcmp(words[i], "timestamp") == 0;
+	}
+	if (state->time_count == 0 && diag_count(importing->diag) == 0)
+		import_error(importing, "a heading without a column 'time'");
+}
 
 static void take_comment(struct importing *importing, const char *line, struct state *state)
 {
 	static const char starting[] = "Collective test starting: ";
 	const char *found = strstr(line, starting);
-	double rank;
 	const char *words[WORDS_MAX];
 	size_t count = import_words(importing, line + 1, words, WORDS_MAX);
 	if (found) {
-		const char *name = found + sizeof starting - 1;
-		size_t length = strcspn(name, " ");
-		if (length > 5 && strncmp(name + length - 5, "_perf", 5) == 0)
-			length -= 5;
-		state->collective = arena_printf(importing->arena, "%.*s", (int)length, name);
-	} else if (count > 2 && strcmp(words[0], "Rank") == 0) {
-		if (import_number(importing, words[1], &rank) || strcmp(words[1], "0") == 0)
-			state->ranks++;
-		/* "... device  0 [0x07] NVIDIA A100-SXM4-80GB" */
-		const char *bracket = strchr(line, ']');
-		if (bracket && bracket[1] && !importing->gpu)
-			importing->gpu = arena_strdup(importing->arena,
-						      bracket + 1 + strspn(bracket + 1, " "));
+		end_run(importing, state);
+		state->collective = import_nccl_program(importing, found + sizeof starting - 1);
+		state->named = true;
+	} else if (count > 0 && strcmp(words[0], "nThread") == 0) {
+		if (!state->named)
+			end_run(importing, state);
+		state->named = false;
+	} else if (count > 4 && strcmp(words[0], "Rank") == 0) {
+		take_rank(importing, line, words, state);
 	} else if (count > 2 && strcmp(words[0], "size") == 0 && strcmp(words[1], "count") == 0) {
-		state->table = true;
+		take_heading(importing, words, count, state);
 	}
 }
 
@@ -68,57 +152,58 @@ static const char *collective_of(const struct state *state, double ratio, bool r
 static void take_row(struct importing *importing, const char *line, struct state *state)
 {
 	const char *words[WORDS_MAX];
-	double size_B, algorithm, bus;
+	double size_B, algorithm, bus, time_us;
 	size_t count = import_words(importing, line, words, WORDS_MAX);
-	if (count < WORDS_LEAST || count == WORDS_MAX) {
-		import_error(importing, "%zu columns: no row of nccl-tests", count);
+	if (count != state->columns) {
+		import_error(importing, "%zu columns, where the heading has %zu", count,
+			     state->columns);
 		return;
 	}
 	if (!import_number(importing, words[0], &size_B))
 		return; /* 0 bytes: nothing to learn */
-	if (!state->collective && import_number(importing, words[count - 7], &algorithm) &&
-	    import_number(importing, words[count - 6], &bus) && bus >= 1)
+	size_t time = state->times[0];
+	if (!state->collective && time + 2 < count &&
+	    import_number(importing, words[time + 1], &algorithm) &&
+	    import_number(importing, words[time + 2], &bus) && bus >= 1)
 		state->collective =
 			collective_of(state, bus / algorithm, strcmp(words[3], "none") != 0);
-	for (size_t pass = 0; pass < 2; pass++) {
-		double time_us;
-		if (!import_number(importing, words[count - RESULTS + 4 * pass], &time_us))
-			continue;
-		/* the collective is filled in when it is known for sure */
-		struct import_point *point = import_point(importing, "collective", NULL, pass);
-		import_at(point, "size_B", size_B);
-		import_at(point, "ranks", state->ranks);
-		import_sample(importing, point, time_us * MICRO);
-	}
+	for (size_t i = 0; i < state->time_count; i++)
+		if (import_number(importing, words[state->times[i]], &time_us))
+			import_nccl_time(importing, size_B, time_us);
+}
+
+/* Behind what mpirun --tag-output and srun --label write before each line. */
+static const char *untagged(const char *line)
+{
+	size_t digits = strspn(line, "0123456789");
+	const char *tag = line[0] == '[' ? strstr(line, "]<stdout>:") : NULL;
+	if (tag)
+		line = tag + strlen("]<stdout>:");
+	else if (digits > 0 && line[digits] == ':')
+		line += digits + 1;
+	return line + strspn(line, " \t");
 }
 
 static void read_log(struct importing *importing)
 {
 	struct state state = {0};
 	const char *line;
+	if (import_is_json(importing)) {
+		import_nccl_json(importing);
+		return;
+	}
 	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
-		line += strspn(line, " \t");
+		line = untagged(line + strspn(line, " \t"));
 		if (*line == '#')
 			take_comment(importing, line, &state);
-		else if (state.table && *line >= '0' && *line <= '9')
+		else if (state.columns && *line >= '0' && *line <= '9')
 			take_row(importing, line, &state);
 	}
-	if (importing->points.count == 0 || diag_count(importing->diag))
-		return;
-	importing->line = 0;
-	if (state.ranks < 2)
-		import_error(importing, "%s: a collective has two or more (lines '#  Rank  0 ...')",
-			     state.ranks > 0 ? "one rank only" : "no ranks are listed");
-	else if (!state.collective)
-		import_error(importing, "the log does not tell which collective it is (nccl-tests "
-					"2.17 writes '# Collective test starting: ...')");
-	for (size_t i = 0; i < importing->points.count && state.collective; i++)
-		importing->points.items[i].words = arena_printf(
-			importing->arena, "collective=%s library=nccl", state.collective);
+	end_run(importing, &state);
 }
 
 const struct import_log import_nccl_tests = {
 	"nccl-tests",
-	"expected the table that all_reduce_perf and its like print",
+	"expected the table that all_reduce_perf and its like print, or their JSON",
 	read_log,
 };

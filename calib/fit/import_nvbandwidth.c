@@ -8,15 +8,21 @@
  *
  *   SUM host_to_device_memcpy_ce 111.20
  *
+ * or JSON (-j, from 0.5 on),
+ *
+ *   {"nvbandwidth": {"testcases": [{"name": "host_to_device_memcpy_ce",
+ *    "bandwidth_matrix": [["55.63", "55.57"]], ...}], ...}}
+ *
  * Each cell is a sample; GB are 1e9 bytes. The size is the tool's preset, 512 MiB
- * (--bufferSize changes it, which the text does not tell). */
+ * (--bufferSize changes it, which neither tells). */
 #include <string.h>
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
+#include "sim/calls/json_pull.h"
 
 static const double SIZE_B = 512.0 * 1024 * 1024, GIGA = 1e9;
-enum { WORDS_MAX = 80 };
+enum { WORDS_MAX = 512 };
 
 static const struct {
 	const char *test, *words;
@@ -27,27 +33,54 @@ static const struct {
 };
 enum { TESTS = sizeof tests / sizeof tests[0] };
 
+/* TESTS: none of them. */
+static size_t test_of(const char *name, size_t length)
+{
+	size_t test = 0;
+	while (test < TESTS &&
+	       (strlen(tests[test].test) != length || strncmp(name, tests[test].test, length) != 0))
+		test++;
+	return test;
+}
+
+/* A cell of the matrix; the test's first one begins a point. */
+static void take_cell(struct importing *importing, const char *word, size_t test, bool *fresh)
+{
+	double rate;
+	if (!import_number(importing, word, &rate))
+		return;
+	if (*fresh) {
+		struct import_point *point = import_point(importing, "copy", tests[test].words);
+		point->unit = "B/s";
+		import_at(importing, point, "size_B", SIZE_B);
+	}
+	*fresh = false;
+	import_sample(importing, &importing->points.items[importing->points.count - 1],
+		      rate * GIGA);
+}
+
+/* "NVIDIA H100 80GB HBM3 (00000000:01:00)" without its address. */
+static void take_gpu(struct importing *importing, const char *name)
+{
+	name += strspn(name, " ");
+	size_t length = strcspn(name, "(");
+	while (length > 0 && name[length - 1] == ' ')
+		length--;
+	if (!importing->gpu && length > 0)
+		importing->gpu = arena_printf(importing->arena, "%.*s", (int)length, name);
+}
+
+/* ---- text ---- */
+
 static void take_row(struct importing *importing, const char *line, size_t test, bool *fresh)
 {
 	const char *words[WORDS_MAX];
 	size_t count = import_words(importing, line, words, WORDS_MAX);
-	if (count < 2)
-		return;
-	if (*fresh) {
-		struct import_point *point = import_point(importing, "copy", tests[test].words, 0);
-		point->unit = "B/s";
-		import_at(point, "size_B", SIZE_B);
-	}
-	*fresh = false;
-	for (size_t i = 1; i < count; i++) {
-		double rate;
-		struct import_point *point = &importing->points.items[importing->points.count - 1];
-		if (import_number(importing, words[i], &rate))
-			import_sample(importing, point, rate * GIGA);
-	}
+	for (size_t i = 1; i < count; i++)
+		take_cell(importing, words[i], test, fresh);
 }
 
-static void read_log(struct importing *importing)
+static void read_text(struct importing *importing)
 {
 	const char *line;
 	size_t test = TESTS;
@@ -55,20 +88,17 @@ static void read_log(struct importing *importing)
 	bool fresh = false;
 	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
 		line += strspn(line, " \t");
-		const char *colon = strchr(line, ':');
-		if (strncmp(line, "Device ", 7) == 0 && colon && !importing->gpu) {
-			const char *name = colon + 1 + strspn(colon + 1, " ");
-			size_t length = strcspn(name, "(");
-			while (length > 0 && name[length - 1] == ' ')
-				length--;
-			importing->gpu = arena_printf(importing->arena, "%.*s", (int)length, name);
+		/* "Device 0: ...", of several hosts "Process 0 (host): device 0: ..." */
+		const char *device = strncmp(line, "Device ", 7) == 0    ? line
+				     : strncmp(line, "Process ", 8) == 0 ? strstr(line, ": device ")
+									 : NULL;
+		const char *colon = device ? strchr(device + 1, ':') : NULL;
+		if (colon) {
+			take_gpu(importing, colon + 1);
 		} else if (strncmp(line, "Running ", 8) == 0) {
 			size_t length = strcspn(line + 8, " ");
 			length -= length > 0 && line[7 + length] == '.';
-			for (test = 0; test < TESTS; test++)
-				if (strlen(tests[test].test) == length &&
-				    strncmp(line + 8, tests[test].test, length) == 0)
-					break;
+			test = test_of(line + 8, length);
 			header_lines = 2;
 			fresh = true;
 		} else if (!*line || strncmp(line, "SUM ", 4) == 0) {
@@ -79,12 +109,101 @@ static void read_log(struct importing *importing)
 			take_row(importing, line, test, &fresh);
 		}
 	}
+}
+
+/* ---- JSON ---- */
+
+struct cells {
+	VEC(const char *) words;
+};
+
+static void take_matrix(struct importing *importing, struct jp_reader *in, struct cells *cells)
+{
+	unsigned outside = in->depth;
+	if (jp_next(in) != JP_ARRAY)
+		return;
+	while (in->depth > outside) {
+		enum jp_token token = jp_next(in);
+		if (token == JP_ERROR)
+			return;
+		if (token != JP_TEXT && token != JP_NUMBER)
+			continue;
+		const char **slot = VEC_PUSH(importing->arena, &cells->words);
+		*slot = arena_strdup(importing->arena, in->text);
+	}
+}
+
+/* The name comes after the matrix: keys are sorted. */
+static void take_testcase(struct importing *importing, struct jp_reader *in)
+{
+	size_t test = TESTS;
+	struct cells cells = {0};
+	bool fresh = true;
+	while (!in->error && jp_next(in) == JP_KEY)
+		if (strcmp(in->text, "bandwidth_matrix") == 0)
+			take_matrix(importing, in, &cells);
+		else if (strcmp(in->text, "name") != 0)
+			jp_skip(in);
+		else if (jp_next(in) == JP_TEXT)
+			test = test_of(in->text, in->text_B);
+	importing->line = in->line;
+	for (size_t i = 0; i < cells.words.count && test < TESTS && !in->error; i++)
+		take_cell(importing, cells.words.items[i], test, &fresh);
+	importing->line = 0;
+}
+
+static void take_testcases(struct importing *importing, struct jp_reader *in)
+{
+	if (jp_next(in) != JP_ARRAY)
+		return;
+	while (jp_next(in) == JP_OBJECT && diag_count(importing->diag) == 0)
+		take_testcase(importing, in);
+}
+
+/* "GPU Device list": ["0: NVIDIA H100 80GB HBM3 (00000000:01:00)"] */
+static void take_devices(struct importing *importing, struct jp_reader *in)
+{
+	if (jp_next(in) != JP_ARRAY)
+		return;
+	for (enum jp_token token = jp_next(in); token == JP_TEXT; token = jp_next(in))
+		if (strchr(in->text, ':'))
+			take_gpu(importing, strchr(in->text, ':') + 1);
+}
+
+static void read_json(struct importing *importing)
+{
+	struct jp_reader *in = jp_open(importing->arena, importing->in);
+	jp_next(in);
+	while (!in->error && diag_count(importing->diag) == 0) {
+		if (jp_next(in) != JP_KEY)
+			break;
+		if (strcmp(in->text, "nvbandwidth") == 0)
+			jp_next(in); /* its members are read as the root's */
+		else if (strcmp(in->text, "testcases") == 0)
+			take_testcases(importing, in);
+		else if (strcmp(in->text, "GPU Device list") == 0)
+			take_devices(importing, in);
+		else
+			jp_skip(in);
+	}
+	while (!in->error && in->depth > 0)
+		jp_leave(in);
+	if (diag_count(importing->diag) == 0)
+		import_json_end(importing, in);
+}
+
+static void read_log(struct importing *importing)
+{
+	if (import_is_json(importing))
+		read_json(importing);
+	else
+		read_text(importing);
 	if (!importing->gpu)
 		importing->gpu = "unknown GPU";
 }
 
 const struct import_log import_nvbandwidth = {
 	"nvbandwidth",
-	"expected its text with 'Running host_to_device_memcpy_ce.' and a matrix",
+	"expected its text with 'Running host_to_device_memcpy_ce.' and a matrix, or its JSON",
 	read_log,
 };

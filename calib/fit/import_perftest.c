@@ -8,76 +8,116 @@
  *    #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
  *    #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec] ...
  *
- * perftest's MB are 2^20 bytes; with --report_gbits the heading says Gb/sec. A
- * latency is half a round trip, or of a read the whole. */
+ * Which columns there are depends on the release and the options (service levels, ports,
+ * CPU time); a column's name has its unit in brackets. perftest's MB, which newer ones
+ * call MiB, are 2^20 bytes; with --report_gbits the heading says Gb/sec. A latency is half
+ * a round trip, or of a read the whole. */
 #include <string.h>
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
 
-static const double MICRO = 1e-6, MEBI = 1048576, GIGABIT_B = 125e6;
-enum { WORDS_MAX = 16 };
+static const double MICROS = 1e6 /* a second */, MEBI = 1048576, GIGABIT_B = 125e6;
+enum { WORDS_MAX = 32 };
 
-enum table { TABLE_NONE, TABLE_RATE, TABLE_RATE_BITS, TABLE_LATENCY };
+/* A heading: its column of results, and of rates what 1 is in B/s. */
+struct table {
+	size_t columns, result; /* columns 0: none */
+	bool latency;
+	double scale;
+};
+
+static const struct {
+	const char *name;
+	bool latency;
+	double scale;
+} results[] = {{"t_typical[usec]", true, 0},
+	       {"t_avg[usec]", true, 0}, /* of tests that last so long, -D: no other */
+	       {"average[MB/sec]", false, MEBI},
+	       {"average[MiB/sec]", false, MEBI},
+	       {"average[Gb/sec]", false, GIGABIT_B}};
+enum { RESULTS = sizeof results / sizeof results[0] };
+
+static void take_heading(struct importing *importing, const char *line, struct table *table)
+{
+	const char *words[WORDS_MAX];
+	size_t count = import_words(importing, line, words, WORDS_MAX), best = RESULTS;
+	*table = (struct table){0};
+	for (size_t i = 0; i < count; i++) {
+		if (words[i][0] != '#' && !strchr(words[i], '[') && strcmp(words[i], "tps") != 0)
+			continue;
+		for (size_t k = 0; k < best; k++)
+			if (strcmp(words[i], results[k].name) == 0) {
+				best = k;
+				table->result = table->columns;
+			}
+		table->columns++;
+	}
+	if (best == RESULTS) {
+		import_error(importing, "a heading without t_typical[usec], t_avg[usec] or BW "
+					"average[...]: no table of perftest that is known");
+		return;
+	}
+	table->latency = results[best].latency;
+	table->scale = results[best].scale;
+}
 
 static const char *verb_of(const char *line)
 {
 	static const struct {
 		const char *title, *verb;
-	} verbs[] = {{"RDMA_Write ", "write"}, {"RDMA_Read ", "read"}, {"Send ", "send"}};
+	} verbs[] = {{"RDMA_Write ", "write"},
+		     {"RDMA_Read ", "read"},
+		     {"Send ", "send"},
+		     {"Atomic ", "atomic"}};
 	if (!strstr(line, " Test"))
 		return NULL;
 	for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
-		if (strstr(line, verbs[i].title))
+		if (strncmp(line, verbs[i].title, strlen(verbs[i].title)) == 0)
 			return verbs[i].verb;
 	return NULL;
 }
 
-static void take_row(struct importing *importing, const char *line, enum table table,
+static void take_row(struct importing *importing, const char *line, const struct table *table,
 		     const char *verb)
 {
 	const char *words[WORDS_MAX];
 	double size_B, value;
 	size_t count = import_words(importing, line, words, WORDS_MAX);
-	bool latency = table == TABLE_LATENCY;
-	if (count < (latency ? 6u : 4u)) {
-		import_error(importing, "%zu columns: no row of perftest", count);
+	if (count != table->columns) {
+		import_error(importing, "%zu columns, where the heading has %zu", count,
+			     table->columns);
 		return;
 	}
 	if (!import_number(importing, words[0], &size_B) ||
-	    !import_number(importing, words[latency ? 4 : 3], &value))
+	    !import_number(importing, words[table->result], &value))
 		return;
 	struct import_point *point =
 		import_point(importing, "rdma",
 			     arena_printf(importing->arena, "what=%s verb=%s",
-					  latency ? "latency" : "rate", verb ? verb : "unknown"),
-			     0);
-	import_at(point, "size_B", size_B);
-	if (!latency)
-		point->unit = "B/s";
-	import_sample(importing, point,
-		      value * (latency               ? MICRO
-			       : table == TABLE_RATE ? MEBI
-						     : GIGABIT_B));
+					  table->latency ? "latency" : "rate", verb));
+	point->unit = table->latency ? "s" : "B/s";
+	import_at(importing, point, "size_B", size_B);
+	import_sample(importing, point, table->latency ? value / MICROS : value * table->scale);
 }
 
 static void read_log(struct importing *importing)
 {
-	const char *line, *verb = NULL, *found;
-	enum table table = TABLE_NONE;
+	const char *line, *verb = "unknown", *found;
+	struct table table = {0};
 	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
 		line += strspn(line, " \t");
 		if ((found = verb_of(line)))
 			verb = found;
-		if (strncmp(line, "#bytes", 6) == 0)
-			table = strstr(line, "t_typical[usec]")      ? TABLE_LATENCY
-				: strstr(line, "BW average[MB/sec]") ? TABLE_RATE
-				: strstr(line, "BW average[Gb/sec]") ? TABLE_RATE_BITS
-								     : TABLE_NONE;
-		else if (table != TABLE_NONE && *line >= '0' && *line <= '9')
-			take_row(importing, line, table, verb);
+		if (found && strstr(line, "Bidirectional"))
+			import_error(importing, "a test of both ways at once, whose rate is their "
+						"sum (measure without -b)");
+		else if (strncmp(line, "#bytes", 6) == 0)
+			take_heading(importing, line, &table);
+		else if (table.columns && *line >= '0' && *line <= '9')
+			take_row(importing, line, &table, verb);
 		else if (strncmp(line, "---", 3) == 0 && importing->points.count > 0)
-			table = TABLE_NONE;
+			table.columns = 0;
 	}
 }
 

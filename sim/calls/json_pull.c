@@ -23,6 +23,12 @@ struct jp_reader *jp_open(struct arena *arena, FILE *in)
 	reader->in = in;
 	reader->line = 1;
 	reader->state = WANT_VALUE;
+	/* What some editors put before a text: the byte order mark of UTF-8. */
+	int c = getc(in);
+	if (c == 0xef && getc(in) == 0xbb)
+		c = getc(in) == 0xbf ? getc(in) : '?';
+	if (c != EOF)
+		ungetc(c, in);
 	return reader;
 }
 

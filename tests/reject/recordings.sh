@@ -62,7 +62,7 @@ cat >one-rank <<'END'
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
         1024           256     float     sum      -1    20.50    0.05    0.00      0    20.11    0.05    0.00      0
 END
-expect 2 '^one-rank: one rank only' import nccl-tests one-rank
+expect 2 '^one-rank:3: one rank only' import nccl-tests one-rank
 { cat one-rank; echo '   2048  12'; } >short
 expect 2 '^short:4: 2 columns' import nccl-tests short
 sed 's/20\.50/fast/' one-rank >word

@@ -1,0 +1,233 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Logs of nccl-tests, nvbandwidth, perftest and iperf3 in the shapes that their releases and
+# options give them (made up here, after the tools' own formats), and what no import may take.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+# samples LOG: imported as $kind, each point as "size ranks-or-streams pass sample,sample".
+samples() {
+	expect 0 '' import "$kind" "$1" -q
+	sed -n 's/^{"test".*"size_B": \([0-9]*\)\(, "[a-z]*": \([0-9]*\)\)\{0,1\}}, "pass": \([0-9]*\).*"samples": \[\([^]]*\)\].*/\1 \3 \4 \5/p' \
+		"$scratch.out" | sed 's/, /,/g; s/  / /' >got
+}
+is() { # lines that were expected
+	printf '%s\n' "$@" >wanted
+	cmp -s wanted got || complain "expected '$(tr '\n' ';' <wanted)', got '$(tr '\n' ';' <got)'"
+}
+
+kind=nccl-tests
+ranks() { # a line for each of N ranks
+	for rank in $(seq 0 $(($1 - 1))); do
+		printf '#  Rank %2d Group  0 Pid  11 on  node%d device %2d [0x07] NVIDIA A100-SXM4-40GB\n' \
+			"$rank" $((rank / 2)) $((rank % 2))
+	done
+}
+# 2.0: no groups, no root, errors as "error"; two nodes; mpirun's tags before the lines.
+{
+	echo '# nThread 1 nGpus 1 minBytes 1024 maxBytes 1048576 step: 2(factor) warmup iters: 5 iters: 20 validation: 1'
+	ranks 4 | sed 's/ Group  0//'
+	echo '#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error'
+	echo '        1024           256   float     sum    20.00    0.05    0.08  4e-07    21.00    0.05    0.07  4e-07'
+	echo '     1048576        262144    half     sum    100.0   10.49   15.73  0e+00    101.0   10.38   15.57  0e+00'
+} >old
+samples old
+is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 4 0 0.0001' '1048576 4 1 0.000101'
+grep -q '"collective": "all_reduce"' "$scratch.out" || complain 'the bandwidths say all_reduce'
+sed 's/^/[1,0]<stdout>: /' old >tagged
+samples tagged
+is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 4 0 0.0001' '1048576 4 1 0.000101'
+# 2.17 with -T and without a check; a second run with other ranks; zero bytes; N/A in place.
+new_run() {
+	echo "# Collective test starting: ${2}_perf"
+	echo '# nThread 1 nGpus 1 minBytes 0 maxBytes 64 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: 0 graph: 0'
+	ranks "$1"
+	echo '#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong           timestamp'
+	echo '#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         %Y-%m-%d %H:%M:%S'
+	echo '           0             0     float     sum      -1     9.00    0.00    0.00     N/A     9.00    0.00    0.00     N/A   2026-01-02 03:04:05'
+	echo '          64            16     float     sum      -1    10.00    0.01    0.01     N/A      N/A     N/A     N/A     N/A   2026-01-02 03:04:05'
+	echo '# Out of bounds values : 0 OK'
+}
+{ new_run 2 all_reduce && new_run 4 all_reduce && new_run 4 all_reduce && new_run 4 alltoall; } >new
+samples new
+is '64 2 0 1e-05' '64 4 0 1e-05' '64 4 1 1e-05' '64 4 0 1e-05'
+# Per-iteration columns behind each result.
+{
+	new_run 2 all_reduce | head -n 4
+	echo '# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% time algbw busbw #wrong i_min i_max i_p99 i_cv%'
+	echo '  64 16 float sum -1 10.00 0.01 0.01 0 8.0 14.0 13.0 2.0 11.00 0.01 0.01 0 8.0 14.0 13.0 2.0'
+} >each
+samples each
+is '64 2 0 1e-05' '64 2 1 1.1e-05'
+cat >json <<'END'
+{"version":2,"args":["./build/all_reduce_perf","-b","8"],"env":["A=\"b\""],"nccl_version":22703,
+"config":{"nthreads":1,"ngpus":2,"devices":[{"rank":0,"device_info":"NVIDIA H100"},{"rank":2,"device_info":"NVIDIA H100"}]},
+"results":[{"size":64,"count":16,"type":"float","out_of_place":{"time":10.5,"alg_bw":0.006,"bus_bw":0.009,"nwrong":null},
+"in_place":{"time":11.5,"nwrong":0},"actual_iterations":20},{"size":128,"out_of_place":null,"in_place":{"time":12.0}}],
+"out_of_bounds":{"count":0,"okay":"true"}}
+END
+samples json
+is '64 4 0 1.05e-05' '64 4 1 1.15e-05' '128 4 0 1.2e-05'
+farwire import nccl-tests json
+grep -q '"name": "NVIDIA H100"' "$scratch.out" || complain 'whose GPUs'
+verdict 'imports.nccl_tests'
+
+# A column less would make a count of a size; a file that stops in a number, another number.
+sed 's/^ *1024 */  /' old >x
+expect 2 '^x:7: 11 columns, where the heading has 12' import nccl-tests x
+sed 's/ time / cputime /g' new >x
+expect 2 '^x:5: times of the CPU' import nccl-tests x
+sed 's/Group  0/Group  1/' new >x
+expect 2 '^x:3: several groups' import nccl-tests x
+head -c -60 old >x
+expect 2 '^x:[78]: .*' import nccl-tests x
+head -c -1 old >x
+expect 2 '^x:8: the log stops in this row' import nccl-tests x
+sed 's/"time":10.5/"cpu_time":10.5/' json >x
+expect 2 '^x:3: times of the CPU' import nccl-tests x
+sed 's/10\.5/NaN/' json >x
+expect 2 '^x:3: ' import nccl-tests x
+sed 's/ 20\.00/ 1e-30/' old >x
+expect 2 '^x:7: a result of 1e-36 s' import nccl-tests x
+sed 's/ 1024/ 1e25/' old >x
+expect 2 '^x:7: size_B is 1e.25' import nccl-tests x
+verdict 'imports.nccl_tests_wrong'
+
+kind=nvbandwidth
+cat >v <<'END'
+nvbandwidth Version: v0.7
+Process 0 (node1): device 0: NVIDIA GB200 (00000008:01:00)
+
+Running host_to_device_memcpy_ce.
+Waived:
+Running device_to_host_memcpy_ce.
+memcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)
+           0         1
+ 0     55.00     54.00
+ 1     53.00     N/A
+
+SUM device_to_host_memcpy_ce 162.00
+MIN device_to_host_memcpy_ce 53.00
+END
+samples v
+is '536870912 0 55000000000,54000000000,53000000000'
+grep -q '"name": "NVIDIA GB200"' "$scratch.out" || complain 'whose GPU'
+printf '\357\273\277' | cat - v | sed 's/$/\r/' >crlf # as Windows has it
+samples crlf
+is '536870912 0 55000000000,54000000000,53000000000'
+cat v v >twice
+samples twice
+is '536870912 0 55000000000,54000000000,53000000000' '536870912 1 55000000000,54000000000,53000000000'
+cat >json <<'END'
+{
+   "nvbandwidth" : {
+      "CUDA Runtime Version" : 12080,
+      "GPU Device list" : [ "0: NVIDIA H100 80GB HBM3 (00000000:01:00)" ],
+      "testcases" : [
+         { "bandwidth_matrix" : [ [ "55.63", "N/A" ] ], "name" : "host_to_device_memcpy_ce", "status" : "Passed", "sum" : 55.63 },
+         { "name" : "device_to_host_memcpy_ce", "status" : "Waived" },
+         { "bandwidth_matrix" : [ [ "9.0" ] ], "name" : "host_to_device_memcpy_sm", "status" : "Passed" }
+      ],
+      "version" : "v0.7"
+   }
+}
+END
+samples json
+is '536870912 0 55630000000'
+grep -q '"name": "NVIDIA H100 80GB HBM3"' "$scratch.out" || complain 'whose GPU'
+sed 's/55\.63"/fast"/' json >x
+expect 2 "^x:6: 'fast' is no number" import nvbandwidth x
+head -n 8 json >x
+expect 2 '^x:9: ' import nvbandwidth x
+head -n 9 v | head -c -3 >x
+expect 2 '^x:9: the log stops' import nvbandwidth x
+verdict 'imports.nvbandwidth'
+
+kind=perftest
+title='                    RDMA_Write BW Test'
+{
+	echo "$title"
+	echo ' #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]'
+	echo 'Conflicting CPU frequency values detected: 800.000000 != 3295.212000. CPU Frequency is not max.'
+	echo ' 65536      5000             11000.00            10000.00		   0.160000'
+	echo '---------------------------------------------------------------------------------------'
+} >mib
+samples mib
+is '65536 0 10485760000'
+# Service levels and the CPU's part; the older heading; Gb; a second run is a second pass.
+{
+	sed 's/#bytes /#bytes #sl/; s/MiB/MB/g; s/Mpps\]/Mpps]    CPU_Util[%]/; s/^ 65536/& 3/; s/160000$/& 4.5/' mib
+	sed 's/MiB/Gb/g; s/10000\.00/80.0/' mib
+} >wide
+samples wide
+is '65536 0 10485760000' '65536 1 10000000000'
+{
+	echo '                    RDMA_Read Latency Test'
+	echo ' #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]'
+	echo ' 2       1000          1.05           4.12         1.50'
+} >old
+samples old
+is '2 0 1.5e-06'
+{
+	echo '                    Send Latency Test'
+	echo ' #bytes        #iterations       t_avg[usec]    tps average'
+	echo ' 2             100000            1.25           400000.00'
+} >long
+samples long
+is '2 0 1.25e-06'
+sed 's/RDMA_Write BW/RDMA_Write Bidirectional BW/' mib >x
+expect 2 '^x:1: a test of both ways' import perftest x
+sed 's/^ 65536 / /' mib >x
+expect 2 '^x:4: 4 columns, where the heading has 5' import perftest x
+head -n 4 mib | head -c -25 >x
+expect 2 '^x:4: ' import perftest x
+sed 's/average\[MiB/best[MiB/' mib >x
+expect 2 '^x:2: a heading without' import perftest x
+verdict 'imports.perftest'
+
+kind=iperf3
+cat >four <<'END'
+[ ID] Interval           Transfer     Bandwidth       Retr  Cwnd
+[  4]   0.00-1.00   sec   112 MBytes   940 Mbits/sec    0   1.55 MBytes       (omitted)
+[  4]   0.00-1.00   sec   112 MBytes   300 Mbits/sec    0   1.55 MBytes
+[  6]   0.00-1.00   sec   112 MBytes   500 Mbits/sec    0   1.55 MBytes
+[SUM]   0.00-1.00   sec   112 MBytes   800 Mbits/sec    0
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[SUM]   0.00-1.00   sec   112 MBytes   800 Mbits/sec    0             sender
+[SUM]   0.00-1.04   sec   112 MBytes   790 Mbits/sec                  receiver
+END
+samples four
+is '131072 2 0 100000000'
+cat >udp <<'END'
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  0.012 ms  0/91 (0%)
+END
+expect 2 '^udp:1: of UDP' import iperf3 udp
+cat >both <<'END'
+[ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5][TX-C]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
+END
+expect 2 '^both:2: both ways' import iperf3 both
+json='{"start":{"test_start":{"protocol":"TCP","num_streams":2,"blksize":65536}},"intervals":[{"sum":{"bits_per_second":8e9,"omitted":false}}],"end":{}}'
+printf '\357\273\277\n%s\n' "$json" >json
+samples json
+is '65536 2 0 1000000000'
+for change in 's/"TCP"/"UDP"/; of UDP' 's/}}\]/},"sum_bidir_reverse":{}}]/; both ways' 's/:2,/:null,/; a number is' \
+	's/:2,/:-1,/; streams is -1' 's/65536/0/; size_B is 0' 's/8e9/1e300/; a result of' \
+	's/"intervals".*/"error":"unable to connect"}/; iperf3 failed: unable to connect' 's/$/{}/; more than one'; do
+	echo "$json" | sed "${change%; *}" >x
+	expect 2 "^x(:[12])?: .*${change#*; }" import iperf3 x
+done
+echo "$json" | sed 's/"end".*/"error":"interrupt - the client has terminated"}/' >stopped
+samples stopped
+is '65536 2 0 1000000000'
+verdict 'imports.iperf3'
+
+# Windows' consoles write UTF-16.
+printf 'R\0u\0n\0' >wide
+for kind in nccl-tests nvbandwidth perftest iperf3; do
+	expect 2 '^wide:1: .*iconv' import $kind wide
+done
+verdict 'imports.encodings'
