@@ -185,6 +185,8 @@ static bool take_call(struct call_reader *r, const struct line *line)
 					    line->copy));
 	if (copy != COPY_NONE && line->size_B < 0)
 		return fail(r, "a copy without size_B");
+	if (line->size_B > floor(line->size_B))
+		return fail(r, "size_B: is no whole number of bytes");
 	*VEC_PUSH(r->arena, &r->calls) = (struct recorded_call){
 		.start_s = line->start_s,
 		.end_s = line->end_s,

@@ -293,7 +293,7 @@ static void keep_work(struct kineto *k, const struct event *event)
 		.stream = stream_of(event, event->stream),
 		.awaited = whole(event->awaited),
 		.recorded_on = stream_of(event, event->recorded_on),
-		.size_B = event->size_B > 0 ? event->size_B : 0,
+		.size_B = event->size_B > 0 ? floor(event->size_B) : 0,
 		.label = event->name,
 		.category = event->category,
 	};

@@ -226,7 +226,9 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 		cuda.payload_B = recorded->size_B;
 		cuda.pageable = recorded->memory == MEMORY_PAGEABLE ||
 				(recorded->memory == MEMORY_UNKNOWN && !is_async);
-	} else if (recorded->gpu_s > 0) {
+	} else if (recorded->gpu_s > 0 &&
+		   (cuda.kind == CALL_LAUNCH || cuda.kind == CALL_MEMSET_ASYNC)) {
+		/* not of a wait around a launch: nobody would run its kernel */
 		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
 	}
 	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;

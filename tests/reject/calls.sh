@@ -31,6 +31,15 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'either calls or model' run $t320 --calls good.jsonl --model resnet50
 	expect 2 'uses one GPU' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
 	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
+	# A wait around a launch has no kernel of its own: a step that never did its work hung.
+	around=$(echo "$sync" | sed 's/0\.00101/0/')
+	printf '%s\n' "$head" "$launch" "$around" '{"end":true}' >around.jsonl
+	expect 0 '' run $t320 --calls around.jsonl
+	copy='{"call":"cudaMemcpyAsync","start_s":0.001,"end_s":0.001005,"stream":7,"copy":"h2d","memory":"pinned","size_B":0.5,"copy_s":1e-5}'
+	printf '%s\n' "$head" "$copy" "$sync" '{"end":true}' >half.jsonl
+	expect 2 'half\.jsonl:2: size_B: is no whole number' run $t320 --calls half.jsonl
+	sed 's/0\.5,/64,/; 1s/^/\xef\xbb\xbf/; s/$/\r/' half.jsonl >marked.jsonl # as some editors save
+	expect 0 '' run $t320 --calls marked.jsonl
 	expect 0 '' check good.jsonl
 	shows '2 calls by 1 threads; 0 marked steps, all of it 300 us'
 	expect 2 'cut off' check cut.jsonl
