@@ -197,6 +197,32 @@ static void loggp(struct calibrating *c)
 			      : "below zero: trains were held up");
 }
 
+/* What streams of iperf3 moved: shown, since it is the least of the hosts, the wire and
+ * the connections' buffers, and does not say of which. */
+static void goodput(struct calibrating *c)
+{
+	const struct recording_point *const *points;
+	size_t count =
+		recording_find(c->recording, c->arena, "tcp", "what=stream nagle=on", &points);
+	for (size_t i = 0; i < count; i++) {
+		double size_B = recording_point_number(points[i], "size_B", 0);
+		double low_Bps = INFINITY, high_Bps = 0;
+		for (size_t k = 0; k < points[i]->passes.count; k++) {
+			low_Bps = fmin(low_Bps, size_B / points[i]->passes.items[k].high);
+			high_Bps = fmax(high_Bps, size_B / points[i]->passes.items[k].low);
+		}
+		const char **slot = VEC_PUSH(c->arena, &c->result->remarks);
+		*slot = arena_printf(
+			c->arena,
+			"tcp, %.0f stream(s): %s of payload (%s .. %s); a wire of Ethernet with "
+			"packets of 1,500 B carries 1538 / 1448 of that, and is at least as fast",
+			recording_point_number(points[i], "streams", 1),
+			quantity_format(c->arena, QUANTITY_RATE, size_B / points[i]->value),
+			quantity_format(c->arena, QUANTITY_RATE, low_Bps),
+			quantity_format(c->arena, QUANTITY_RATE, high_Bps));
+	}
+}
+
 /* Calls over a Unix socket or TCP: shown and judged; they set no parameter, since
  * what they cost is in tcp and forward. */
 static void rpc(struct calibrating *c)
@@ -289,6 +315,7 @@ void calibrate_host(struct calibrating *c)
 {
 	tcp(c);
 	loggp(c);
+	goodput(c);
 	rpc(c);
 	rdma(c);
 	storage(c);

@@ -31,7 +31,7 @@ const struct calibration *calibration_run(struct arena *arena, struct diag *diag
 	calibrate_host(&c);
 	calibrate_collectives(&c);
 	struct calibration *result = c.result;
-	if (result->parameters.count || result->series.count)
+	if (result->parameters.count || result->series.count || result->remarks.count)
 		return result;
 	diag_error(diag, (struct origin){recording->path, 0},
 		   "nothing in this recording says anything about a parameter (%zu points, %zu "
@@ -117,6 +117,12 @@ static void write_lines(FILE *out, struct arena *arena, const struct calibration
 	}
 }
 
+static void write_remarks(FILE *out, struct arena *arena, const struct calibration *calibration)
+{
+	for (size_t i = 0; i < calibration->remarks.count; i++)
+		fprintf(out, "# %s\n", plain(arena, calibration->remarks.items[i]));
+}
+
 static void write_left_out(FILE *out, struct arena *arena, const struct calibration *calibration)
 {
 	for (size_t i = 0; i < calibration->left_out.count; i++)
@@ -149,6 +155,7 @@ void calibration_write(FILE *out, struct arena *arena,
 	fputs("# Written by `farwire fit` from recordings; not for editing.\n", out);
 	for (size_t i = 0; i < count; i++) {
 		write_head(out, arena, calibrations[i]->recording);
+		write_remarks(out, arena, calibrations[i]);
 		write_left_out(out, arena, calibrations[i]);
 	}
 	fputs("# Times of the host are this machine's: leave host.clock at its default with them.\n"

@@ -226,14 +226,19 @@ static void add_part(struct report *report, const struct calibration *calibratio
 	const struct drawing *const *drawings;
 	const char *const *sentences;
 	const char *answer = answer_of(report->arena, calibration);
+	const char *drift =
+		recording->gpu /* only there are anchors */
+			? arena_printf(report->arena, "; drift over the run at most %.1f %%",
+				       100 * recording->drift_most_ratio)
+			: "";
 	report_add(report, BLOCK_PART, "%s", recording->gpu ? recording->gpu : recording->cpu);
 	report_answer(report, calibration->gate_failed, "Your machine: %s.",
 		      *answer ? answer : "what it does is in the tables below");
 	report_add(report, BLOCK_TEXT,
-		   "%zu samples in %zu passes on %s, %zu of them outliers (kept); drift over the "
-		   "run at most %.1f %%; recording %.16s.",
+		   "%zu samples in %zu passes on %s, %zu of them outliers (kept)%s; recording "
+		   "%.16s.",
 		   recording->sample_count, recording->pass_count, recording->date,
-		   recording->outlier_count, 100 * recording->drift_most_ratio, recording->hash);
+		   recording->outlier_count, drift, recording->hash);
 	add_parameters(report, calibration);
 	for (size_t i = 0; i < calibration->left_out.count; i++)
 		report_add(report, BLOCK_TEXT, "Left out: %s: %s.",
@@ -300,7 +305,7 @@ static int fit_one(struct calibrating_machine *m, const char *path)
 		printf("  forwarded programs that no fit has seen: median error %.1f %%\n",
 		       100 * error);
 	m->parts[m->part_count++] = calibration;
-	m->gate_failed |= calibration->gate_failed;
+	m->gate_failed |= calibration_gates(calibration) != EXIT_DONE;
 	return EXIT_DONE;
 }
 
@@ -329,6 +334,11 @@ static int measure_and_fit(struct calibrating_machine *m)
 	int code = measure_gpu(m->command, gpu);
 	if (code != NO_GPU && (code = fit_measured(m, gpu, code)) != EXIT_DONE)
 		return code;
+	if (code == NO_GPU)
+		report_add(
+			m->report, BLOCK_TEXT,
+			"No GPU was measured, since farwire-probe found none or is not there: what "
+			"follows is the host's part alone.");
 	return fit_measured(m, host, measure_host(m->command, host));
 }
 

@@ -33,6 +33,11 @@ const struct calibration *calibration_of(const struct command *command, const ch
 			"farwire: %s was interrupted, or its time was over: what it holds is used "
 			"(--continue goes on)\n",
 			path);
+	if (calibration && calibration->parameters.count == 0 && !command->quiet)
+		fprintf(stderr,
+			"farwire: %s by itself sets no parameter of the simulator: the profile has "
+			"what it says for readers alone\n",
+			path);
 	if (calibration && recording->drift_most_ratio > RECORD_DRIFT_MOST)
 		fprintf(stderr,
 			"farwire: %s: the machine drifted by %.1f %% while it was measured, more "
@@ -239,8 +244,7 @@ static int draw(const struct command *command, const struct calibration *const *
 			 : EXIT_DONE;
 }
 
-/* EXIT_BOUND after a gate that failed, having said which. */
-static int gates(const struct calibration *calibration)
+int calibration_gates(const struct calibration *calibration)
 {
 	for (size_t i = 0; i < calibration->left_out.count; i++)
 		if (calibration->left_out.items[i].gate)
@@ -248,6 +252,24 @@ static int gates(const struct calibration *calibration)
 				calibration->left_out.items[i].what,
 				calibration->left_out.items[i].why);
 	return calibration->gate_failed ? EXIT_BOUND : EXIT_DONE;
+}
+
+static bool is_another(const char *machine, const char *other)
+{
+	return strcmp(machine, "unknown") != 0 && strcmp(other, "unknown") != 0 &&
+	       strcmp(machine, other) != 0;
+}
+
+/* One profile of two machines is seldom meant. */
+static void warn_of_machines(const struct calibration *const *calibrations, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		const struct recording *a = calibrations[0]->recording;
+		const struct recording *b = calibrations[i]->recording;
+		if (is_another(a->cpu, b->cpu))
+			fprintf(stderr, "farwire: %s and %s are of two machines: %s, %s\n", a->path,
+				b->path, a->cpu, b->cpu);
+	}
 }
 
 static int save_each(const struct command *command, const struct calibration *const *calibrations,
@@ -282,13 +304,15 @@ int fit_recordings(const struct command *command)
 	}
 	for (size_t i = 0; i < count && strcmp(command->output, "-") != 0 && !command->quiet; i++)
 		calibration_print(stdout, command->arena, calibrations[i]);
-	code = is_folder(command->output)
-		       ? save_each(command, calibrations, count)
-		       : calibration_save(command, calibrations, count, command->output);
+	bool folder = is_folder(command->output);
+	if (!folder)
+		warn_of_machines(calibrations, count);
+	code = folder ? save_each(command, calibrations, count)
+		      : calibration_save(command, calibrations, count, command->output);
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, calibrations, count);
 	for (size_t i = 0; i < count && (code == EXIT_DONE || code == EXIT_BOUND); i++) {
-		int gate = gates(calibrations[i]);
+		int gate = calibration_gates(calibrations[i]);
 		code = gate > code ? gate : code;
 	}
 	return code;

@@ -23,6 +23,8 @@ size_t calibration_sentences(struct arena *arena, const struct calibration *cali
 /* Reads and fits one recording; NULL: *exit_code is set, all is said. */
 const struct calibration *calibration_of(const struct command *command, const char *path,
 					 int *exit_code);
+/* EXIT_BOUND after a gate that failed, having said which. */
+int calibration_gates(const struct calibration *calibration);
 /* Writes the profile of them all to `path`. */
 int calibration_save(const struct command *command, const struct calibration *const *calibrations,
 		     size_t count, const char *path);

@@ -192,6 +192,13 @@ printf '{"start":{"test_start":{"num_streams":4,"blksize":131072}},"intervals":[
 	>"$scratch/i.json"
 farwire import iperf3 "$scratch/i.json"
 shows '"streams": 4}.*"samples": \[2000000000\]'
+farwire import iperf3 $data/iperf3.txt -o "$scratch/i.jsonl"
+expect 0 'by itself sets no parameter' fit "$scratch/i.jsonl"
+shows '^# tcp, 1 stream.s.: 1\.17[0-9]* GB/s of payload'
+cat "$scratch/p.jsonl" >"$scratch/q.jsonl"
+sed -i 's/"cpu": "unknown"/"cpu": "A"/' "$scratch/p.jsonl"
+sed -i 's/"cpu": "unknown"/"cpu": "B"/' "$scratch/q.jsonl"
+expect 0 'are of two machines: A, B' fit "$scratch/p.jsonl" "$scratch/q.jsonl"
 verdict 'calibration.imports_other_logs'
 
 for plot in svg pdf png; do
