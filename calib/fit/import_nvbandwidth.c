@@ -29,7 +29,7 @@ static const struct {
 } tests[] = {
 	{"host_to_device_memcpy_ce", "direction=h2d memory=pinned call=async measure=rate"},
 	{"device_to_host_memcpy_ce", "direction=d2h memory=pinned call=async measure=rate"},
-	{"device_to_device_memcpy_read_ce", "direction=peer memory=device call=async measure=rate"},
+	{"device_to_device_memcpy_read_ce", "direction=peer memory=direct call=async measure=rate"},
 };
 enum { TESTS = sizeof tests / sizeof tests[0] };
 

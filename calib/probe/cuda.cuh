@@ -19,6 +19,7 @@ struct cuda {
 	struct gpu gpu;
 	int index, multiprocessors_count, gpus_count;
 	bool pools;                        /* cudaMallocAsync is there */
+	bool peer_direct;                  /* of the peer, once it is there */
 	cudaStream_t streams[GPU_STREAMS]; /* 0 is the default stream; others as needed */
 	bool streams_made[GPU_STREAMS], streams_busy[GPU_STREAMS];
 	cudaEvent_t events[GPU_EVENTS];

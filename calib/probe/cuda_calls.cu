@@ -120,8 +120,8 @@ static int call_peer(struct cuda *cuda, const struct gpu_call *call, cudaStream_
 		return cuda_waive(cuda, "one GPU: it has no peer");
 	if (!cuda->peer) {
 		cudaDeviceCanAccessPeer(&able, cuda->index, other);
-		if (able && cudaDeviceEnablePeerAccess(other, 0) != cudaSuccess)
-			cudaGetLastError();
+		cuda->peer_direct = able && cudaDeviceEnablePeerAccess(other, 0) == cudaSuccess;
+		cudaGetLastError();
 		cudaSetDevice(other);
 		cudaError_t error = cudaMalloc(&cuda->peer, cuda->buffer_B);
 		cudaSetDevice(cuda->index);

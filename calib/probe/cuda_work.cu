@@ -59,8 +59,10 @@ static __device__ __forceinline__ float warp_sum(float sum)
 	return sum;
 }
 
+/* An addition to memory a block: all go to one place, where they stand in line. */
 static __global__ void reduce_add_kernel(float *sum, const float4 *from, size_t count)
 {
+	__shared__ float parts[CUDA_THREADS / 32];
 	float part = 0;
 	for (size_t i = thread_index(); i < count; i += thread_count()) {
 		float4 v = from[i];
@@ -68,7 +70,13 @@ static __global__ void reduce_add_kernel(float *sum, const float4 *from, size_t 
 	}
 	part = warp_sum(part);
 	if (threadIdx.x % 32 == 0)
-		atomicAdd(sum, part);
+		parts[threadIdx.x / 32] = part;
+	__syncthreads();
+	if (threadIdx.x < 32) {
+		part = warp_sum(threadIdx.x < CUDA_THREADS / 32 ? parts[threadIdx.x] : 0);
+		if (threadIdx.x == 0)
+			atomicAdd(sum, part);
+	}
 }
 
 /* A warp a row. */

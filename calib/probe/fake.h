@@ -15,6 +15,7 @@ struct fake_operation {
 	int stream, event, slot, engine; /* slot, engine: -1 for none */
 	double spin_s;                   /* exact, as kernels that wait for a timer are */
 	double submitted_s, duration_s, end_s;
+	size_t argument_B;
 	bool known;
 };
 
@@ -35,6 +36,7 @@ struct fake {
 	enum gpu_wait wait;
 	struct fake_operation *operations; /* in the order of submission */
 	size_t count, room, first;
+	size_t argument_B; /* of those from the first on */
 	struct fake_stream streams[GPU_STREAMS];
 	struct {
 		double time_s;

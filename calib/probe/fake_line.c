@@ -183,7 +183,7 @@ void fake_drop_done(struct fake *fake)
 {
 	while (fake->first < fake->count && fake->operations[fake->first].known &&
 	       fake->operations[fake->first].end_s <= fake->clock_s)
-		fake->first++;
+		fake->argument_B -= fake->operations[fake->first++].argument_B;
 	if (fake->first == fake->count)
 		fake->first = fake->count = 0;
 }
@@ -201,18 +201,20 @@ static void wait_for_room(struct fake *fake)
 {
 	size_t depth = (size_t)fake->planted.depth_count;
 	fake_drop_done(fake);
-	while (fake->count - fake->first >= depth) {
-		double next_s = HUGE_VAL;
+	while (fake->count - fake->first >= depth ||
+	       (double)fake->argument_B >= fake->planted.depth_B) {
+		double next_s = HUGE_VAL, under_way_B = 0;
 		size_t under_way = 0;
 		for (size_t i = fake->first; i < fake->count; i++) {
 			const struct fake_operation *operation = &fake->operations[i];
 			if (operation->known && operation->end_s <= fake->clock_s)
 				continue;
 			under_way++;
+			under_way_B += (double)operation->argument_B;
 			if (operation->known && operation->end_s < next_s)
 				next_s = operation->end_s;
 		}
-		if (under_way < depth)
+		if (under_way < depth && under_way_B < fake->planted.depth_B)
 			return;
 		if (next_s >= HUGE_VAL)
 			fake_give_up_block(fake);
@@ -242,6 +244,7 @@ int fake_submit(struct fake *fake, struct fake_operation operation)
 	struct fake_stream *stream = &fake->streams[operation.stream];
 	operation.known = stream->open_count == 0 && know(fake, &operation);
 	stream->open_count += !operation.known;
+	fake->argument_B += operation.argument_B;
 	fake->operations[fake->count++] = operation;
 	return GPU_OK;
 }

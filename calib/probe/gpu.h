@@ -103,6 +103,7 @@ struct gpu_facts {
 	double multiprocessors_count, memory_B, l2_B, clock_Hz;
 	double pcie_generation, pcie_width; /* 0: not known */
 	double gpus_count;                  /* of the machine */
+	bool peer_direct; /* the other GPU's memory is reached, not staged through the host */
 };
 
 struct gpu;

@@ -255,6 +255,7 @@ static void describe(struct gpu *gpu, struct gpu_facts *facts)
 	facts->memory_B = (double)properties.totalGlobalMem;
 	facts->l2_B = properties.l2CacheSize;
 	facts->gpus_count = cuda->gpus_count;
+	facts->peer_direct = cuda->peer_direct;
 	if (cudaDeviceGetAttribute(&clock_kHz, cudaDevAttrClockRate, cuda->index) == cudaSuccess)
 		facts->clock_Hz = 1e3 * clock_kHz;
 	if (cudaDeviceGetPCIBusId(bus, sizeof(bus), cuda->index) == cudaSuccess)
@@ -334,6 +335,25 @@ static int open_streams(struct cuda *cuda)
 	return code;
 }
 
+/* A memset and a copy each way. */
+static int move_once(struct cuda *cuda, size_t size_B)
+{
+	struct gpu_call call;
+	memset(&call, 0, sizeof(call));
+	call.async = true;
+	call.size_B = size_B;
+	call.kind = GPU_MEMSET;
+	int code = cuda_call(&cuda->gpu, &call);
+	call.kind = GPU_COPY;
+	for (int direction = GPU_H2D; direction <= GPU_PEER && code == GPU_OK; direction++) {
+		call.direction = (enum gpu_direction)direction;
+		if (direction != GPU_PEER || cuda->gpus_count > 1)
+			code = cuda_call(&cuda->gpu, &call);
+		code = code == GPU_WAIVED ? GPU_OK : code;
+	}
+	return code;
+}
+
 /* CUDA loads kernels when they are first launched and may wait for the GPU then,
  * which behind a blocker takes until that gives up: so everything that is going
  * to be there is done once before. The last of it brings the clocks up. */
@@ -348,18 +368,10 @@ static int warm_up(struct cuda *cuda)
 		     call.argument_B += 64)
 			code = cuda_call(&cuda->gpu, &call);
 	}
-	call.async = true;
-	for (call.size_B = 1; call.size_B <= cuda->buffer_B && code == GPU_OK; call.size_B *= 2) {
-		call.kind = GPU_MEMSET;
-		code = cuda_call(&cuda->gpu, &call);
-		call.kind = GPU_COPY;
-		for (int direction = GPU_H2D; direction <= GPU_PEER && code == GPU_OK;
-		     direction++) {
-			call.direction = (enum gpu_direction)direction;
-			if (direction != GPU_PEER || cuda->gpus_count > 1)
-				code = cuda_call(&cuda->gpu, &call);
-			code = code == GPU_WAIVED ? GPU_OK : code;
-		}
+	for (size_t size_B = 1; size_B <= cuda->buffer_B && code == GPU_OK; size_B *= 2) {
+		code = move_once(cuda, size_B);
+		if (code == GPU_OK && size_B > 1) /* other kernels, where bytes are left over */
+			code = move_once(cuda, size_B - 1);
 	}
 	if (code == GPU_OK)
 		code = cuda_finish(cuda);
@@ -423,6 +435,7 @@ static void close_cuda(struct gpu *gpu)
 static int open_cuda(const struct gpu_options *options, struct gpu **gpu, char *why)
 {
 	int gpus_count = 0;
+	const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
 	cudaError_t error = cudaGetDeviceCount(&gpus_count);
 	if (error != cudaSuccess || gpus_count == 0) {
 		snprintf(why, GPU_WHY, "no GPU: %.150s",
@@ -432,6 +445,12 @@ static int open_cuda(const struct gpu_options *options, struct gpu **gpu, char *
 	if (options->index >= gpus_count) {
 		snprintf(why, GPU_WHY, "there is no GPU %d, only %d", options->index, gpus_count);
 		return GPU_WAIVED;
+	}
+	if (blocking && blocking[0] && strcmp(blocking, "0") != 0) {
+		snprintf(why, GPU_WHY,
+			 "CUDA_LAUNCH_BLOCKING is set: launches would wait for what they "
+			 "launch; unset it");
+		return GPU_FAILED;
 	}
 	struct cuda *cuda = (struct cuda *)calloc(1, sizeof(*cuda));
 	if (!cuda) {

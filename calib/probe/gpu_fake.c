@@ -32,6 +32,7 @@ static int call_launch(struct fake *fake, const struct gpu_call *call)
 					 .engine = -1,
 					 .spin_s = call->spin_s,
 					 .duration_s = planted->floor_s,
+					 .argument_B = call->argument_B,
 				 });
 }
 
@@ -317,6 +318,7 @@ static void fake_describe(struct gpu *gpu, struct gpu_facts *facts)
 		.memory_B = fake->planted.memory_B,
 		.l2_B = fake->planted.l2_B,
 		.gpus_count = fake->planted.gpus_count,
+		.peer_direct = fake->planted.gpus_count > 1 && fake->planted.peer_direct_count > 0,
 		.pcie_generation = fake->planted.pcie_generation_count,
 		.pcie_width = fake->planted.pcie_width_count,
 	};

@@ -163,8 +163,11 @@ static int print_list(void)
 
 /* ---- the recording's start ---- */
 
+/* What changes how CUDA works. */
 static void put_gpu(struct json *json, void *context)
 {
+	static const char *const variables[] = {"CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
+						"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_AUTO_BOOST"};
 	const struct gpu_facts *facts = context;
 	json_object(json, "gpu");
 	json_word(json, "name", facts->name);
@@ -180,7 +183,14 @@ static void put_gpu(struct json *json, void *context)
 	}
 	json_number(json, "clock_Hz", facts->clock_Hz);
 	json_number(json, "gpus", facts->gpus_count);
+	if (facts->gpus_count > 1)
+		json_word(json, "peer", facts->peer_direct ? "direct" : "staged");
 	json_word(json, "throttle", facts->throttle);
+	json_object(json, "environment");
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+		if (getenv(variables[i]))
+			json_word(json, variables[i], getenv(variables[i]));
+	json_close(json);
 	json_close(json);
 }
 

@@ -57,6 +57,6 @@ int bench_release(struct bench *bench);
 int bench_code(struct bench *bench, const struct gpu *gpu, int code);
 
 /* The longest that a blocker holds. */
-#define BENCH_BLOCK_S 5.0
+#define BENCH_BLOCK_S 1.0
 
 #endif

@@ -5,7 +5,11 @@
 
 #include "calib/probe/probe.h"
 
-#define CALLS_BEHIND_COUNT 200 /* then the blocker is released */
+/* Then the blocker is released. Arguments take room in the launch queue, too, and a
+ * launch without room would wait for the blocker. */
+#define CALLS_BEHIND_COUNT 200
+#define CALLS_BEHIND_LEAST 16
+#define BYTES_BEHIND_B     65536
 /* Of a process's 96 kernels for it, for each of 10 passes or 3. */
 #define FIRST_FULL_COUNT  9
 #define FIRST_QUICK_COUNT 30
@@ -133,16 +137,28 @@ static int beside(struct bench *bench, const struct row *row, enum gpu_call_kind
 	return kind == NONE ? GPU_OK : bench_call(bench, &call);
 }
 
-static int keep_blocked(struct bench *bench)
+static size_t calls_behind(size_t argument_B)
 {
+	size_t count = argument_B > 0 ? BYTES_BEHIND_B / argument_B : CALLS_BEHIND_COUNT;
+	return count > CALLS_BEHIND_COUNT   ? CALLS_BEHIND_COUNT
+	       : count < CALLS_BEHIND_LEAST ? CALLS_BEHIND_LEAST
+					    : count;
+}
+
+/* Behind the blocker is also the event that others wait for. */
+static int keep_blocked(struct bench *bench, size_t argument_B)
+{
+	const struct gpu_call record = {.kind = GPU_RECORD, .event = EVENT + 1};
 	int code = GPU_OK;
-	if (bench->count++ % CALLS_BEHIND_COUNT != 0)
+	if (bench->count++ % calls_behind(argument_B) != 0)
 		return GPU_OK;
 	if (bench->count > 1)
 		code = bench_release(bench);
 	if (code == GPU_OK)
 		code = bench_finish(bench);
-	return code == GPU_OK ? bench_block(bench) : code;
+	if (code == GPU_OK)
+		code = bench_block(bench);
+	return code == GPU_OK ? bench_call(bench, &record) : code;
 }
 
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
@@ -150,7 +166,10 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	const struct row *row = row_of(point);
 	struct gpu_call call = row->call;
 	call.argument_B = (size_t)plan_point_number(point, "argument_B", 0);
-	int code = is_blocked(point) ? keep_blocked(bench) : bench_finish(bench);
+	bool blocked = is_blocked(point);
+	if (blocked && call.kind == GPU_WAIT_EVENT)
+		call.stream = 1; /* a stream need not wait for its own events */
+	int code = blocked ? keep_blocked(bench, call.argument_B) : bench_finish(bench);
 	if (code == GPU_OK)
 		code = beside(bench, row, row->before);
 	if (code == GPU_OK)

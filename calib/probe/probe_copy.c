@@ -34,8 +34,16 @@ static const struct row rows[] = {
 	{"d2h", "pageable", "sync", "rate", COPY(GPU_D2H, true, false)},
 	{"d2d", "device", "async", "rate", COPY(GPU_D2D, false, true)},
 	{"memset", "device", "async", "rate", {.kind = GPU_MEMSET, .async = true}},
-	{"peer", "device", "async", "rate", COPY(GPU_PEER, false, true)},
+	{"peer", "direct", "async", "rate", COPY(GPU_PEER, false, true)},
+	{"peer", "staged", "async", "rate", COPY(GPU_PEER, false, true)},
 };
+
+/* A copy to a peer goes one way or the other, which the driver chose. */
+static bool is_possible(const struct row *row, const struct bench *bench)
+{
+	return row->what.direction != GPU_PEER ||
+	       (strcmp(row->memory, "direct") == 0) == bench->facts.peer_direct;
+}
 
 static void add_size(const struct probe *probe, struct plan *plan, const struct row *row,
 		     double size_B, bool held_out)
@@ -58,6 +66,8 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool latency = rows[i].measure[0] == 'l';
+		if (!is_possible(&rows[i], bench))
+			continue;
 		double most_B = bench->full ? 0x1p30 : latency ? 0x1p24 : 0x1p28;
 		for (double size_B = 1; size_B <= most_B; size_B *= 2) {
 			add_size(probe, plan, &rows[i], size_B, false);
@@ -107,6 +117,8 @@ static int sample_on_host(struct bench *bench, const struct gpu_call *call, size
 	double start_s = bench_now_s(bench);
 	for (size_t i = 0; i < repeats && code == GPU_OK; i++)
 		code = bench_call(bench, call);
+	if (code == GPU_OK)
+		code = bench_finish(bench);
 	*value = bench_since_s(bench, bench->gpu, start_s) / (double)repeats;
 	return code;
 }
@@ -120,7 +132,8 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	repeats = repeats < 2 ? 2 : repeats > REPEATS_MOST ? REPEATS_MOST : repeats;
 	if (row->measure[0] == 'l')
 		return sample_latency(bench, &call, value);
-	if (call.pageable)
+	/* Staged copies may need the host, which must not wait for a blocker then. */
+	if (call.pageable || strcmp(row->memory, "staged") == 0)
 		return sample_on_host(bench, &call, repeats, value);
 	return bench_span(bench, &call, repeats, value);
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # farwire-probe, for the Makefile of the whole and for the one beside this file.
-# ROOT is where calib/ lies, BUILD where what is built goes; objects of C files
-# come from the including Makefile's rule.
+# ROOT is where calib/ lies, BUILD where what is built goes, OBJECTS_AT where objects
+# do (each Makefile its own: their lists of headers hold its own paths); objects of C
+# files come from the including Makefile's rule.
 #
 # The machine code is for those of PROBE_GPUS that nvcc knows, and the newest of
 # them as PTX, from which drivers make code for GPUs to come.
@@ -12,9 +13,10 @@ PROBE_GPUS ?= 60 70 75 80 86 89 90
 PROBE_C := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/sample/*.c $(ROOT)/calib/probe/*.c)))
 PROBE_CU := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/probe/*.cu)))
 PROBE_CUDA_ONLY := $(addprefix calib/probe/,devices_cuda.c cublaslt.c nvml.c)
-PROBE_FAKE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PROBE_CUDA_ONLY),$(PROBE_C)))
-PROBE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out calib/probe/devices_fake.c,$(PROBE_C)))
-PROBE_CU_OBJECTS := $(PROBE_CU:%.cu=$(BUILD)/%.cu.o)
+OBJECTS_AT ?= $(BUILD)
+PROBE_FAKE_OBJECTS := $(patsubst %.c,$(OBJECTS_AT)/%.o,$(filter-out $(PROBE_CUDA_ONLY),$(PROBE_C)))
+PROBE_OBJECTS := $(patsubst %.c,$(OBJECTS_AT)/%.o,$(filter-out calib/probe/devices_fake.c,$(PROBE_C)))
+PROBE_CU_OBJECTS := $(PROBE_CU:%.cu=$(OBJECTS_AT)/%.cu.o)
 PROBE_LIBS := -lm -ldl -lrt -lpthread
 
 PROBES := $(BUILD)/farwire-probe-fake $(if $(NVCC),$(BUILD)/farwire-probe)
@@ -33,7 +35,7 @@ $(BUILD)/farwire-probe: $(PROBE_OBJECTS) $(PROBE_CU_OBJECTS)
 	@echo '  NVLINK' $@
 	$(Q)$(NVCC) -cudart static -o $@ $^ $(LINK_FLAGS:%=-Xcompiler %) $(PROBE_LIBS)
 
-$(BUILD)/%.cu.o: $(ROOT)/%.cu $(ROOT)/calib/probe/rules.mk
+$(OBJECTS_AT)/%.cu.o: $(ROOT)/%.cu $(ROOT)/calib/probe/rules.mk
 	@mkdir -p $(@D)
 	@echo '  NVCC' $@
 	$(Q)$(NVCC) $(PROBE_NVCC_FLAGS) -MMD -MF $(@:.o=.d) -c -o $@ $<

@@ -2,12 +2,13 @@
 # libfarwire-trace.so, the recorder of CUDA calls: built where CUPTI's headers are
 # (CUDA_HOME, or /usr/local/cuda), left out elsewhere. CUPTI itself is opened when
 # it runs. For the Makefile of the whole and for the one beside this file: ROOT is
-# where calib/ lies, BUILD where what is built goes.
+# where calib/ lies, BUILD where what is built goes, OBJECTS_AT where its objects do.
 CUDA_HOME ?= /usr/local/cuda
 CUPTI_H := $(firstword $(wildcard $(CUDA_HOME)/include/cupti.h \
 	$(CUDA_HOME)/extras/CUPTI/include/cupti.h))
 TRACE_SOURCES := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/trace/*.c)))
-TRACE_OBJECTS := $(TRACE_SOURCES:%.c=$(BUILD)/%.o)
+OBJECTS_AT ?= $(BUILD)
+TRACE_OBJECTS := $(TRACE_SOURCES:%.c=$(OBJECTS_AT)/%.o)
 TRACE := $(if $(CUPTI_H),$(BUILD)/libfarwire-trace.so $(BUILD)/farwire-trace)
 
 .PHONY: trace

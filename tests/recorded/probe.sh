@@ -131,6 +131,22 @@ END
 }
 verdict 'probe.finds_what_was_planted'
 
+# Large arguments fill the queue before many calls do: launches behind a blocker that last
+# long would have waited for it.
+grep '"call":"launch","stream":"blocked"' "$all" | sed 's/.*"samples":\[//; s/\].*//' | tr , '\n' |
+	awk '{ n++; if ($1 > 1e-3) late++ } END { exit n < 600 || late > 0 }' || complain 'a launch waited for its blocker'
+# A copy to a peer that the host is in the way of is called so, and not behind a blocker.
+for direct in 1 0; do
+	printf 'gpus = 2\npeer.direct = %s\n' $direct >"$scratch/peer"
+	run 0 '' --plant "$scratch/peer" --only 'copy.peer.*' --passes 1
+	word=$([ $direct = 1 ] && echo direct || echo staged)
+	grep -q "\"gpus\":2,\"peer\":\"$word\"" "$scratch.out" || complain "line 1 does not say $word"
+	[ "$(grep -c "\"direction\":\"peer\",\"memory\":\"$word\"" "$scratch.out")" = "$(grep -c '"test":"copy"' "$scratch.out")" ] ||
+		complain "peers: points that are not $word"
+	grep -q '"test":"copy"' "$scratch.out" || complain 'peers: no copies'
+done
+verdict 'probe.does_not_wait_for_its_own_blocker'
+
 # Memory is measured well beyond any cache, however large that is.
 echo 'memory.l2 = 100e6' >"$scratch/cache"
 run 0 '' --plant "$scratch/cache" --only memory --passes 1
