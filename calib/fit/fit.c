@@ -14,6 +14,8 @@ static const double SPREAD_RATIO = 0.005;
  * narrow difference finds them flat, the wide one is taken. */
 static const double WIDE_DIFFERENCE = 0.3, FLAT = 1e-3;
 static const double DIFFERENCE = 0.02, NORMAL_95 = 1.6448536269514722, TOLERANCE = 2e-4;
+/* Of offered parameters: one that moves no row by more is not felt. */
+static const double FELT = 0.01;
 enum { EVALUATIONS_MAX = 160, SCAN = 3 /* doublings each way */ };
 
 struct fitting {
@@ -29,6 +31,7 @@ struct fitting {
 	size_t first, count;                  /* the stage's parameters */
 	const struct dataset_row *rows[FIT_ROWS_MAX];
 	size_t row_count;
+	double felt[FIT_PARAMETERS_MAX]; /* by the row that feels most of it, at the answer */
 	bool failed;
 };
 
@@ -166,15 +169,18 @@ static bool slopes(struct fitting *f, const double *x, size_t parameter, double 
 		   double *out)
 {
 	double moved[FIT_PARAMETERS_MAX], up[FIT_ROWS_MAX], down[FIT_ROWS_MAX], most = 0;
+	const struct fitted_parameter *p = &f->result->parameters[f->first + parameter];
+	double above = fmin(difference, log(p->max) - x[parameter]); /* a share ends at 1 */
+	double below = fmin(difference, x[parameter] - log(p->min));
 	memcpy(moved, x, f->count * sizeof *moved);
-	moved[parameter] = x[parameter] + difference;
+	moved[parameter] = x[parameter] + above;
 	set_values(f, moved);
 	residuals(f, up);
-	moved[parameter] = x[parameter] - difference;
+	moved[parameter] = x[parameter] - below;
 	set_values(f, moved);
 	residuals(f, down);
 	for (size_t i = 0; i < f->row_count; i++) {
-		out[i] = (up[i] - down[i]) / (2 * difference);
+		out[i] = (up[i] - down[i]) / (above + below);
 		most = fmax(most, fabs(out[i]));
 	}
 	return most > FLAT;
@@ -189,8 +195,11 @@ static void set_intervals(struct fitting *f, const double *x, double chi2)
 	for (size_t p = 0; p < n; p++) {
 		if (!slopes(f, x, p, DIFFERENCE, jacobian[p]))
 			slopes(f, x, p, WIDE_DIFFERENCE, jacobian[p]);
-		for (size_t i = 0; i < f->row_count; i++)
+		f->felt[p] = 0;
+		for (size_t i = 0; i < f->row_count; i++) {
+			f->felt[p] = fmax(f->felt[p], fabs(jacobian[p][i]));
 			jacobian[p][i] /= scale_of(f->rows[i]);
+		}
 	}
 	set_values(f, x);
 	for (size_t p = 0; p < n; p++)
@@ -427,4 +436,131 @@ const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const c
 		run_stage(&f, cfg_at(stages, i), &f.result->stages[f.result->stage_count++]);
 	*broken = f.broken;
 	return diag_count(diag) || f.broken ? NULL : f.result;
+}
+
+/* ---- rows that are there already ---- */
+
+/* The most that a row feels of the parameter alone; 0: the rows' cases have none such. */
+static double felt(struct fitting *f, const struct scenario *scenario,
+		   const struct fit_offer *offer)
+{
+	const struct cfg_param *param = cfg_param_find(scenario->resolution, offer->path);
+	if (!param || param->row->kind != PARAM_KIND_NUMBER)
+		return 0;
+	double x = log(offer->start), out[FIT_ROWS_MAX], most = 0;
+	f->first = f->result->count;
+	f->count = 1;
+	f->result->parameters[f->first] = (struct fitted_parameter){.path = offer->path,
+								    .row = param->row,
+								    .start = offer->start,
+								    .min = offer->low,
+								    .max = offer->high,
+								    .value = offer->start};
+	slopes(f, &x, 0, WIDE_DIFFERENCE, out);
+	for (size_t i = 0; i < f->row_count; i++)
+		most = fmax(most, fabs(out[i]));
+	return most;
+}
+
+/* Sets the stage's parameters: the most felt ones, in the order of the offers. */
+static void choose(struct fitting *f, const struct fit_rows_request *request,
+		   const struct scenario *scenario)
+{
+	double most[FIT_TOTAL_MAX], limit = FELT;
+	size_t room = request->row_count / 2;
+	room = room < FIT_PARAMETERS_MAX ? room : FIT_PARAMETERS_MAX;
+	for (size_t i = 0; i < request->offer_count; i++)
+		most[i] = felt(f, scenario, &request->offers[i]);
+	f->first = f->count = 0;
+	for (size_t turn = 0; turn < request->offer_count; turn++) {
+		size_t above = 0;
+		for (size_t i = 0; i < request->offer_count; i++)
+			above += most[i] >= limit;
+		if (above <= room)
+			break;
+		double least = INFINITY; /* of those still in: it goes */
+		for (size_t i = 0; i < request->offer_count; i++)
+			if (most[i] >= limit)
+				least = fmin(least, most[i]);
+		limit = nextafter(least, INFINITY);
+	}
+	for (size_t i = 0; i < request->offer_count && f->count < room; i++) {
+		const struct fit_offer *offer = &request->offers[i];
+		if (most[i] < limit)
+			continue;
+		f->result->parameters[f->count++] = (struct fitted_parameter){
+			.path = offer->path,
+			.row = cfg_param_find(scenario->resolution, offer->path)->row,
+			.start = offer->start,
+			.min = offer->low,
+			.max = offer->high,
+			.value = offer->start,
+			.note = request->note};
+	}
+	f->result->count = f->count;
+}
+
+/* Takes out the least felt parameter of those of which the rows told nothing; the others
+ * start from what was found. */
+static bool drop_untold(struct fitting *f)
+{
+	struct fitted_parameter *parameters = f->result->parameters;
+	size_t worst = f->count;
+	for (size_t i = 0; i < f->count; i++) {
+		parameters[i].start = parameters[i].value;
+		if (parameters[i].low <= parameters[i].min &&
+		    parameters[i].high >= parameters[i].max &&
+		    (worst == f->count || f->felt[i] < f->felt[worst]))
+			worst = i;
+	}
+	if (worst == f->count || f->count == 1)
+		return false;
+	memmove(&parameters[worst], &parameters[worst + 1],
+		(f->count - worst - 1) * sizeof *parameters);
+	f->result->count = --f->count;
+	return true;
+}
+
+const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const char *data_root,
+				  const struct fit_rows_request *request, uint64_t seed,
+				  FILE *progress, const char **broken)
+{
+	FW_ASSERT(request->row_count <= FIT_ROWS_MAX && request->offer_count <= FIT_TOTAL_MAX);
+	*broken = NULL;
+	const struct case_request first = dataset_request(request->rows[0], data_root);
+	const struct scenario *scenario = case_read(arena, diag, &first);
+	if (!scenario)
+		return NULL;
+	struct fitting f = {.arena = arena,
+			    .diag = diag,
+			    .data_root = data_root,
+			    .seed = seed,
+			    .progress = progress};
+	f.result = ARENA_NEW(arena, struct fit_result);
+	struct fit_stage_result *stage = f.result->stages =
+		ARENA_NEW(arena, struct fit_stage_result);
+	f.stage = stage;
+	f.row_count = request->row_count;
+	memcpy(f.rows, request->rows, f.row_count * sizeof *f.rows);
+	choose(&f, request, scenario);
+	if (f.count == 0 && !f.failed)
+		diag_error(diag, (struct origin){0},
+			   "the measured times move with none of the parameters that there are");
+	*broken = f.broken;
+	if (f.count == 0 || f.failed || f.broken)
+		return NULL;
+	stage->profiles = ARENA_ARRAY(arena, 1, const char *);
+	stage->profiles[stage->profile_count++] = add_profile(&f, request->profile);
+	stage->row_count = f.row_count;
+	const char **labels = ARENA_ARRAY(arena, f.row_count, const char *);
+	for (size_t i = 0; i < f.row_count; i++)
+		labels[i] = f.rows[i]->label;
+	stage->row_labels = labels;
+	f.result->stage_count = 1;
+	bool found = minimise(&f, stage);
+	while (found && drop_untold(&f))
+		found = minimise(&f, stage);
+	stage->count = f.count;
+	*broken = f.broken;
+	return found ? f.result : NULL;
 }

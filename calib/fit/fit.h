@@ -65,6 +65,45 @@ const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const c
 				 const char *name, uint64_t seed, FILE *progress,
 				 const char **broken);
 
+/* Rows that are there already, in one stage: of the parameters offered those that the rows
+ * feel most (d ln(row) / d ln(parameter) of 0.01 and more), at most one for two rows. */
+struct fit_offer {
+	const char *path;
+	double start, low, high; /* SI */
+};
+struct fit_rows_request {
+	const struct dataset_row *const *rows;
+	size_t row_count;
+	const struct fit_offer *offers;
+	size_t offer_count;
+	const char *profile, *note;
+};
+const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const char *data_root,
+				  const struct fit_rows_request *request, uint64_t seed,
+				  FILE *progress, const char **broken);
+
+/* Times of collectives in recordings (imported logs of nccl-tests) as rows, and a library's
+ * own parameters fitted to them, on the topology and exchange that the settings name. Every
+ * third size is held out, and judges. */
+struct recording;
+struct fit_collectives_request {
+	const struct recording *const *recordings;
+	size_t recording_count;
+	const struct setting *settings;
+	size_t setting_count;
+	const char *profile;
+};
+struct collectives_fit {
+	const struct fit_result *result;
+	size_t held_out_count;
+	double held_out_ratio; /* median of |predicted / measured - 1|; NaN: none held out */
+	double limit_ratio;    /* ... that is allowed */
+};
+const struct collectives_fit *fit_collectives(struct arena *arena, struct diag *diag,
+					      const char *data_root,
+					      const struct fit_collectives_request *request,
+					      uint64_t seed, FILE *progress, const char **broken);
+
 /* Writes the profile called `profile` of the result. */
 void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *result,
 		       const char *profile, const char *fit_name);

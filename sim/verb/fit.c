@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/verb/calibration.h"
@@ -24,20 +25,20 @@ static void write_profile(FILE *out, const void *ctx)
 	fit_profile_write(out, w->command->arena, w->result, w->profile, w->fit);
 }
 
-static void print_result(struct arena *arena, const struct fit_result *result)
+static void print_result(FILE *out, struct arena *arena, const struct fit_result *result)
 {
 	for (size_t i = 0; i < result->stage_count; i++) {
 		const struct fit_stage_result *stage = &result->stages[i];
 		for (size_t k = 0; k < stage->profile_count; k++)
-			printf("%s%s", k ? ", " : "", stage->profiles[k]);
-		printf(": rms error %.2f %% on %zu rows\n", 100 * stage->rms_ratio,
-		       stage->row_count);
+			fprintf(out, "%s%s", k ? ", " : "", stage->profiles[k]);
+		fprintf(out, ": rms error %.2f %% on %zu rows\n", 100 * stage->rms_ratio,
+			stage->row_count);
 		for (size_t k = 0; k < stage->count; k++) {
 			const struct fitted_parameter *p = &result->parameters[stage->first + k];
-			printf("  %s = %s (%s .. %s)\n", p->path,
-			       quantity_format(arena, p->row->quantity, p->value),
-			       quantity_format(arena, p->row->quantity, p->low),
-			       quantity_format(arena, p->row->quantity, p->high));
+			fprintf(out, "  %s = %s (%s .. %s)\n", p->path,
+				quantity_format(arena, p->row->quantity, p->value),
+				quantity_format(arena, p->row->quantity, p->low),
+				quantity_format(arena, p->row->quantity, p->high));
 		}
 	}
 }
@@ -57,13 +58,81 @@ static int save(const struct command *command, const struct fit_result *result, 
 	return code;
 }
 
+/* ---- recordings of collectives on a topology ---- */
+
+/* "x.jsonl case.topology=dgx-a100-40": how the profile came about. */
+static const char *fit_words(const struct command *command)
+{
+	const char *words = command->words[0];
+	for (size_t i = 1; i < command->word_count; i++)
+		words = arena_printf(command->arena, "%s %s", words, command->words[i]);
+	for (size_t i = 0; i < command->setting_count; i++)
+		words = arena_printf(command->arena, "%s --set %s", words,
+				     command->settings[i].text);
+	return words;
+}
+
+static int say_collectives(const struct command *command, const struct collectives_fit *fit)
+{
+	FILE *out = strcmp(command->output, "-") == 0 ? stderr : stdout;
+	bool missed = fit->held_out_count > 0 && !(fit->held_out_ratio <= fit->limit_ratio);
+	if (!command->quiet)
+		print_result(out, command->arena, fit->result);
+	if (fit->held_out_count > 0 && (missed || !command->quiet))
+		fprintf(missed ? stderr : out,
+			"%ssizes that were held out: missed by %.1f %% (median of %zu; allowed: "
+			"%.0f %%)\n",
+			missed ? "farwire: " : "", 100 * fit->held_out_ratio, fit->held_out_count,
+			100 * fit->limit_ratio);
+	return missed ? EXIT_BOUND : EXIT_DONE;
+}
+
+static int fit_to_topology(const struct command *command)
+{
+	struct arena *arena = command->arena;
+	struct diag *diag = diag_new(arena);
+	const struct recording **recordings =
+		ARENA_ARRAY(arena, command->word_count, const struct recording *);
+	const char *broken = NULL;
+	if (command->plot) {
+		fprintf(stderr, "farwire: fit: --plot draws a recording's own lines, without a "
+				"topology (farwire sweep draws predictions)\n");
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < command->word_count; i++) {
+		recordings[i] = recording_read(arena, diag, command->words[i]);
+		if (!recordings[i])
+			return command_failed(diag, NULL);
+	}
+	const struct fit_collectives_request request = {.recordings = recordings,
+							.recording_count = command->word_count,
+							.settings = command->settings,
+							.setting_count = command->setting_count,
+							.profile = "collectives"};
+	FILE *progress = !command->quiet && isatty(STDERR_FILENO) ? stderr : NULL;
+	const struct collectives_fit *fit = fit_collectives(
+		arena, diag, command->data_root, &request, command->seed, progress, &broken);
+	if (!fit)
+		return command_failed(diag, broken);
+	const struct profile_writing w = {command, fit->result, request.profile,
+					  fit_words(command)};
+	int code = command_write(command, write_profile, &w);
+	return code == EXIT_DONE ? say_collectives(command, fit) : code;
+}
+
 static int run(const struct command *command)
 {
 	const char *const *names = command->words;
 	size_t count = command->word_count;
 	for (size_t i = 0; i < count; i++)
 		if (is_recording(names[i]))
-			return fit_recordings(command);
+			return command->setting_count ? fit_to_topology(command)
+						      : fit_recordings(command);
+	if (command->setting_count) {
+		fprintf(stderr, "farwire: fit: topologies and settings go with recordings of "
+				"collectives (FILE.jsonl); a fit's file names its own\n");
+		return EXIT_USAGE;
+	}
 	const char *folder =
 		strcmp(command->output, "-") == 0
 			? arena_printf(command->arena, "%s/calib/profiles", command->data_root)
@@ -92,7 +161,7 @@ static int run(const struct command *command)
 			return broken ? EXIT_FAILED : EXIT_USAGE;
 		}
 		if (!command->quiet)
-			print_result(command->arena, result);
+			print_result(stdout, command->arena, result);
 		code = save(command, result, names[i], folder);
 	}
 	return code;
@@ -104,8 +173,12 @@ const struct verb verb_fit = {
 	.help = "fits parameters to measured rows of role fit, or to a probe's recording",
 	.examples = "  farwire fit                          # every shipped profile again\n"
 		    "  farwire fit flexdirect-1050ti -o my-folder\n"
-		    "  farwire fit gpu.jsonl -o my-gpu.cfg --plot fits.pdf\n",
-	.options = "output plot seed quiet color",
+		    "  farwire fit gpu.jsonl -o my-gpu.cfg --plot fits.pdf\n"
+		    "  farwire import nccl-tests all_reduce.log -o nccl.jsonl\n"
+		    "  farwire fit nccl.jsonl --topology dgx-a100-40 --exchange nccl-2.18 -o "
+		    "my-nccl.cfg\n",
+	.options = "output plot seed set quiet color",
+	.settings = "topology exchange transport profile",
 	.words_min = 0,
 	.run = run,
 };

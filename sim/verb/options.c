@@ -107,12 +107,12 @@ static void usage(FILE *out)
 		     "configuration, 3 a stated bound is broken.\n");
 }
 
-static bool names(const struct verb *verb, const char *option)
+static bool names(const char *options, const char *option)
 {
-	const char *found = strstr(verb->options, option);
+	const char *found = strstr(options, option);
 	for (; found; found = strstr(found + 1, option)) {
 		char after = found[strlen(option)];
-		if ((found == verb->options || found[-1] == ' ') && (after == ' ' || after == '\0'))
+		if ((found == options || found[-1] == ' ') && (after == ' ' || after == '\0'))
 			return true;
 	}
 	return false;
@@ -120,8 +120,10 @@ static bool names(const struct verb *verb, const char *option)
 
 static bool takes(const struct verb *verb, const struct option_row *row)
 {
-	bool own = names(verb, row->name);
-	return row->kind == OPTION_CASE ? verb->cases && !own : own;
+	bool own = names(verb->options, row->name);
+	if (row->kind != OPTION_CASE)
+		return own;
+	return verb->settings ? names(verb->settings, row->name) : verb->cases && !own;
 }
 
 static void verb_help(const struct verb *verb)

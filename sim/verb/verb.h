@@ -47,8 +47,9 @@ struct verb {
 	const char *help;     /* one line */
 	const char *examples; /* for --help */
 	const char *options;  /* names of the options it takes, between blanks */
+	const char *settings; /* ... of those that stand for a case's settings; NULL: see cases */
 	size_t words_min;     /* a case may be given by --topology instead */
-	bool cases;           /* words are cases */
+	bool cases;           /* words are cases: it takes all settings of theirs */
 	int (*run)(const struct command *command);
 };
 

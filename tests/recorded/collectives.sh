@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A log of nccl-tests gives the library's parameters on a topology. The log is made of what
+# the simulator says with planted ones: they are found, with intervals that hold them, and
+# the profile reproduces the log.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+
+ranks=4
+system="--topology dgx-a100-40 --exchange nccl-2.18"
+# shellcheck disable=SC2086 # a list of words
+simulated() { # arguments: further words; size, time and bus bandwidth of each
+	farwire sweep $system --collective all_reduce --gpus $ranks --draws 0 --format csv -q \
+		--vary 'case.collective_size=4 KiB:1 GiB:log10' "$@"
+	tr -d '\r' <"$scratch.out" | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
+		NR > 1 { printf "%.0f %.9g %.9g\n", $1, $column["time_s"], $column["bus_bandwidth_Bps"] }'
+}
+as_log() {
+	echo "# nThread 1 nGpus $ranks minBytes 4096 maxBytes 1073741824 step: 4(factor) warmup iters: 5 iters: 20 validation: 1"
+	for rank in $(seq 0 $((ranks - 1))); do
+		echo "#  Rank  $rank Group  0 Pid  11 on  node device  $rank [0x07] NVIDIA A100-SXM4-40GB"
+	done
+	echo '#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong'
+	awk -v n=$ranks '{ bus = $3 / 1e9; alg = bus * n / 2 / (n - 1)
+		printf "%d %d float sum -1 %.3f %.3f %.3f 0 %.3f %.3f %.3f 0\n", $1, $1 / 4, $2 * 1e6, alg, bus, $2 * 1e6, alg, bus }'
+}
+
+simulated --set library.channel_start=2us --set library.nvlink_efficiency=0.7 >"$scratch/planted"
+as_log <"$scratch/planted" >"$scratch/log"
+farwire import nccl-tests "$scratch/log" -o "$scratch/x.jsonl"
+# shellcheck disable=SC2086
+farwire fit "$scratch/x.jsonl" $system -o "$scratch/x.cfg"
+[ "$code" = 0 ] || complain "fit: ended with $code: $(cat "$scratch.err")"
+shows '^sizes that were held out: missed by 0\.[0-9] % .median of 3'
+near() { # path, planted, allowed percent
+	awk -v path="$1" -v planted="$2" -v allowed="$3" '
+		index($0, "\"" path "\"") { found = 1 }
+		found && /value = / {
+			split($0, part, "\"")
+			exit !(part[2] + 0 > planted * (1 - allowed / 100) && part[2] + 0 < planted * (1 + allowed / 100) &&
+				part[4] + 0 <= planted * 1.001 && part[6] + 0 >= planted * 0.999)
+		}
+		END { if (!found) exit 1 }' "$scratch/x.cfg" || complain "$1: not $2, or its interval is beside it: $(cat "$scratch/x.cfg")"
+}
+near library.channel_start 2e-6 3
+near library.nvlink_efficiency 0.7 2
+verdict 'collectives.finds_planted_parameters'
+
+simulated --profile "$scratch/x.cfg" >"$scratch/again"
+paste -d' ' "$scratch/planted" "$scratch/again" | awk '
+	{ off = $5 / $2 - 1; if (off > 0.02 || off < -0.02) { print "  " $0; bad = 1 } n++ }
+	END { exit bad || n != 10 }' || complain 'the profile does not reproduce the log'
+verdict 'collectives.reproduces_the_log'
+
+# shellcheck disable=SC2086
+{
+	expect 2 'wants six or more' fit tests/recorded/calibration/fake.jsonl $system
+	expect 2 "topology 'nowhere'|nowhere" fit "$scratch/x.jsonl" --topology nowhere
+	expect 2 'gpus|GPUs' fit "$scratch/x.jsonl" --topology t320-same-lan
+	expect 2 'go with recordings' fit nccl-a100 --topology dgx-a100-40
+	expect 2 'without a topology' fit "$scratch/x.jsonl" $system --plot "$scratch/x.svg"
+}
+verdict 'collectives.says_what_is_wrong'
