@@ -166,10 +166,15 @@ static enum jp_token read_word(struct jp_reader *reader, int c)
 		enum jp_token token;
 		double number;
 	} words[] = {
-		{"true", JP_TRUE, 0},           {"false", JP_FALSE, 0},
-		{"null", JP_NULL, 0},           {"NaN", JP_NUMBER, NAN},
-		{"nan", JP_NUMBER, NAN},        {"Infinity", JP_NUMBER, INFINITY},
-		{"inf", JP_NUMBER, INFINITY},   {"-Infinity", JP_NUMBER, -INFINITY},
+		{"true", JP_TRUE, 0},
+		{"false", JP_FALSE, 0},
+		{"null", JP_NULL, 0},
+		{"NaN", JP_NUMBER, NAN},
+		{"nan", JP_NUMBER, NAN},
+		{"-nan", JP_NUMBER, NAN},
+		{"Infinity", JP_NUMBER, INFINITY},
+		{"inf", JP_NUMBER, INFINITY},
+		{"-Infinity", JP_NUMBER, -INFINITY},
 		{"-inf", JP_NUMBER, -INFINITY},
 	};
 	reader->text_B = 0;

@@ -13,8 +13,8 @@
 #include "sim/calls/json_pull.h"
 #include "sim/engine/names.h"
 
-/* Numbers of streams, events and correlations are no larger. */
-static const double NUMBER_MAX = 1 << 30, SIZE_MAX_B = 1e15;
+/* Numbers of streams, and of correlations (32 bits in CUPTI), are no larger. */
+static const double NUMBER_MAX = 1 << 30, CORRELATION_MAX = 0x1p53, SIZE_MAX_B = 1e15;
 /* 30 years, and what leaves room for that after any start. */
 static const int64_t LASTS_MAX_NS = INT64_C(1000000000000000000),
 		     START_MAX_NS = INT64_MAX - LASTS_MAX_NS;
@@ -227,6 +227,11 @@ static int64_t whole(double number)
 	return number >= 0 && number <= NUMBER_MAX ? (int64_t)number : -1;
 }
 
+static int64_t correlation_of(double number)
+{
+	return number >= 0 && number <= CORRELATION_MAX ? (int64_t)number : -1;
+}
+
 /* The cell of the mark of this step, or the empty one where it belongs. */
 static size_t *cell_of(struct kineto *k, uint32_t step)
 {
@@ -272,7 +277,7 @@ static void keep_call(struct kineto *k, const struct event *event)
 			 .thread = event->thread},
 		.start_ns = event->start_ns,
 		.lasts_ns = event->lasts_ns,
-		.correlation = whole(event->correlation),
+		.correlation = correlation_of(event->correlation),
 	};
 }
 
@@ -287,11 +292,11 @@ static int64_t stream_of(const struct event *event, double number)
 static void keep_work(struct kineto *k, const struct event *event)
 {
 	*VEC_PUSH(k->arena, &k->works) = (struct kineto_work){
-		.correlation = whole(event->correlation),
+		.correlation = correlation_of(event->correlation),
 		.start_ns = event->start_ns,
 		.lasts_ns = event->lasts_ns,
 		.stream = stream_of(event, event->stream),
-		.awaited = whole(event->awaited),
+		.awaited = correlation_of(event->awaited),
 		.recorded_on = stream_of(event, event->recorded_on),
 		.size_B = event->size_B > 0 ? floor(event->size_B) : 0,
 		.label = event->name,

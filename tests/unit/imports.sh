@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Logs of nccl-tests, nvbandwidth, perftest and iperf3 in the shapes that their releases and
+# Logs of nccl-tests, nvbandwidth, perftest and iperf3, and traces of PyTorch, in the shapes that their releases and
 # options give them (made up here, after the tools' own formats), and what no import may take.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
@@ -224,6 +224,38 @@ echo "$json" | sed 's/"end".*/"error":"interrupt - the client has terminated"}/'
 samples stopped
 is '65536 2 0 1000000000'
 verdict 'imports.iperf3'
+
+# PyTorch 1.8: its own categories, texts for threads, what is no number; 2.x: drivers' calls,
+# decimals of microseconds, correlations of a long run, steps on GPU lines as well.
+cat >k18 <<'END'
+{ "schemaVersion": 1, "computeProperties": [ {} ],
+  "traceEvents": [
+  { "ph": "X", "cat": "Operator", "name": "ProfilerStep#2", "pid": 12, "tid": "12", "ts": 1000, "dur": 300, "args": { "Device": 12, "External id": 2 } },
+  { "ph": "X", "cat": "Runtime", "name": "cudaLaunchKernel", "pid": 12, "tid": "12", "ts": 1010, "dur": 8, "args": { "cbid": 211, "correlation": 40, "external id": 7 } },
+  { "ph": "X", "cat": "Kernel", "name": "void k<float>(int)", "pid": 0, "tid": "stream 7", "ts": 1020, "dur": 50, "args": { "queued": 0, "device": 0, "stream": 7, "correlation": 40, "warps per SM": -nan, "est. achieved occupancy %": inf } },
+  { "ph": "f", "id": 40, "pid": 0, "tid": "stream 7", "ts": 1020, "cat": "async", "name": "launch", "bp": "e" },
+  { "ph": "X", "cat": "Runtime", "name": "cudaMemcpyAsync", "pid": 12, "tid": "12", "ts": 1080, "dur": 30, "args": { "correlation": 41 } },
+  { "ph": "X", "cat": "Memcpy", "name": "Memcpy DtoH (Device -> Pageable)", "pid": 0, "tid": "stream 7", "ts": 1085, "dur": 20, "args": { "stream": 7, "correlation": 41, "bytes": 4096 } }
+] }
+END
+cat >k2 <<'END'
+{ "schemaVersion": 1, "deviceProperties": [ { "id": 0, "name": "NVIDIA H100 80GB HBM3" } ], "baseTimeNanoseconds": 1727000000000000000,
+  "traceEvents": [
+  { "ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 12, "tid": 12, "ts": 6021459000000.125, "dur": 300.000, "args": { "Ev Idx": 0 } },
+  { "ph": "X", "cat": "gpu_user_annotation", "name": "ProfilerStep#2", "pid": 0, "tid": 7, "ts": 6021459000020.125, "dur": 50.000, "args": { "stream": 7 } },
+  { "ph": "X", "cat": "cuda_driver", "name": "cuLaunchKernelEx", "pid": 12, "tid": 12, "ts": 6021459000010.125, "dur": 8.000, "args": { "cbid": 652, "correlation": 4000000000 } },
+  { "ph": "X", "cat": "kernel", "name": "sm90_gemm", "pid": 0, "tid": 7, "ts": 6021459000020.125, "dur": 50.000, "args": { "device": 0, "stream": 7, "correlation": 4000000000, "blocks per SM": 1.5 } },
+  { "ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "pid": 12, "tid": 12, "ts": 6021459000080.125, "dur": 30.000, "args": { "correlation": 4000000001 } },
+  { "ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoH (Device -> Pageable)", "pid": 0, "tid": 7, "ts": 6021459000085.125, "dur": 20.000, "args": { "stream": 7, "correlation": 4000000001, "bytes": 4096 } }
+] }
+END
+for trace in k18 k2; do
+	expect 0 '' import kineto $trace -q
+	shows '"call":"cu(da)?LaunchKernel(Ex)?","start_s":0\.000010000,"end_s":0\.000018000,"stream":7,"kernel_s":0\.000050000'
+	shows '"start_s":0\.000080000,"end_s":0\.000110000,"stream":7,"copy":"d2h","memory":"pageable","size_B":4096,"copy_s":0\.000020000'
+	shows '^{"step":2,"t_s":0\.000000000'
+done
+verdict 'imports.kineto'
 
 # Windows' consoles write UTF-16.
 printf 'R\0u\0n\0' >wide
