@@ -188,6 +188,7 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 		ranks[i] = (struct job_rank){.context = gpu_context_new(gpu, name, 1),
 					     .gpu = gpu,
 					     .guest = guest,
+					     .core = guest_core(guest),
 					     .input = build_input(b, gpu, guest),
 					     .slowdown_ratio = i ? 1 : b->slowdown_ratio};
 	}

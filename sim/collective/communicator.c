@@ -67,8 +67,9 @@ static void rank_init(struct communicator *comm, size_t index)
 		return;
 	double threads = fmin(comm->library->cpu_reduce_threads_count, REDUCE_CORES_MAX);
 	rank->reduce_core_count = threads > 1 ? (size_t)threads : 1;
-	rank->reduce_cores = ARENA_ARRAY(spec->arena, rank->reduce_core_count, struct cpu *);
-	for (size_t i = 0; i < rank->reduce_core_count; i++)
+	size_t count = rank->reduce_core_count * (size_t)comm->library->at_once_count;
+	rank->reduce_cores = ARENA_ARRAY(spec->arena, count, struct cpu *);
+	for (size_t i = 0; i < count; i++)
 		rank->reduce_cores[i] = i == 0 ? rank->core : guest_core(guest);
 }
 
@@ -155,14 +156,19 @@ static struct operation *operation_take(struct communicator *comm)
 {
 	struct operation *operation = comm->free_operations;
 	if (operation) {
-		bool *arrived = operation->arrived;
-		comm->free_operations = operation->next;
-		memset(arrived, 0, comm->total_count * sizeof *arrived);
-		*operation = (struct operation){.arrived = arrived};
+		const struct operation used = *operation;
+		comm->free_operations = used.next;
+		memset(used.arrived, 0, comm->total_count * sizeof *used.arrived);
+		*operation = (struct operation){.arrived = used.arrived,
+						.steps_left = used.steps_left,
+						.started_ps = used.started_ps};
 	} else {
 		operation = ARENA_NEW(comm->spec.arena, struct operation);
 		operation->arrived = ARENA_ARRAY(comm->spec.arena, comm->total_count, bool);
+		operation->steps_left = ARENA_ARRAY(comm->spec.arena, comm->total_count, size_t);
+		operation->started_ps = ARENA_ARRAY(comm->spec.arena, comm->total_count, int64_t);
 	}
+	operation->comm = comm;
 	if (comm->next_number - comm->first_number == comm->operation_room)
 		operations_grow(comm);
 	operation->number = comm->next_number++;
@@ -194,10 +200,9 @@ const struct communicator_counters *communicator_counters(const struct communica
 
 static void rank_started(void *ctx, uint64_t rank)
 {
-	struct communicator *comm = ctx;
-	if (comm->failed)
-		return;
-	executor_start(comm, *operation_at(comm, comm->ranks[rank].number), (size_t)rank);
+	struct operation *operation = ctx;
+	if (!operation->comm->failed)
+		executor_start(operation->comm, operation, (size_t)rank);
 }
 
 /* What a collective's kernel takes of its GPU. */
@@ -221,23 +226,31 @@ static void rank_hold(struct rank_state *rank, double ratio)
 	rank->held_ratio = ratio;
 }
 
-/* Begins the rank's next collective if there is one and the rank has arrived. */
-static void rank_advance(struct communicator *comm, size_t index)
+static void rank_begin(struct communicator *comm, size_t index, struct operation *operation)
 {
 	struct rank_state *rank = &comm->ranks[index];
-	if (comm->failed || rank->running || rank->number >= comm->next_number)
-		return;
-	struct operation *operation = *operation_at(comm, rank->number);
-	if (!operation->arrived[index])
-		return;
-	rank->running = true;
+	rank->number++;
+	rank->running_count++;
 	rank_hold(rank, hold_ratio(comm, rank, &operation->choice));
-	rank->started_ps = engine_now_ps(comm->spec.engine);
+	operation->started_ps[index] = engine_now_ps(comm->spec.engine);
 	rank->last_s = 0;
 	if (operation->plan && !operation->execution)
 		operation->execution = execution_take(comm, operation);
 	engine_after(comm->spec.engine, rank->server ? 0 : ps_from_s(operation->choice.start_s),
-		     rank_started, comm, index);
+		     rank_started, operation, index);
+}
+
+/* Begins the rank's next collectives, as many as may run at once and it has arrived at. */
+static void rank_advance(struct communicator *comm, size_t index)
+{
+	struct rank_state *rank = &comm->ranks[index];
+	size_t most = (size_t)comm->library->at_once_count;
+	while (!comm->failed && rank->running_count < most && rank->number < comm->next_number) {
+		struct operation *operation = *operation_at(comm, rank->number);
+		if (!operation->arrived[index])
+			return;
+		rank_begin(comm, index, operation);
+	}
 }
 
 uint64_t communicator_begin(struct communicator *comm, const struct collective_request *request)
@@ -274,7 +287,7 @@ void communicator_arrive(struct communicator *comm, uint64_t number, size_t rank
 	rank_advance(comm, rank);
 }
 
-static void rank_trace(struct communicator *comm, size_t index, const char *label)
+static void rank_trace(struct communicator *comm, size_t index, const struct operation *operation)
 {
 	struct rank_state *rank = &comm->ranks[index];
 	struct trace *trace = engine_trace(comm->spec.engine);
@@ -287,7 +300,7 @@ static void rank_trace(struct communicator *comm, size_t index, const char *labe
 		rank->track = trace_track(trace, comm->spec.name, name);
 		rank->has_track = true;
 	}
-	trace_span(trace, rank->track, SPAN_WIRE, label, rank->started_ps,
+	trace_span(trace, rank->track, SPAN_WIRE, operation->label, operation->started_ps[index],
 		   engine_now_ps(comm->spec.engine));
 }
 
@@ -306,30 +319,33 @@ static void check_delivered(struct communicator *comm, const struct operation *o
 
 static void operation_over(struct communicator *comm, struct operation *operation)
 {
-	FW_ASSERT(operation->number == comm->first_number);
 	check_delivered(comm, operation);
 	if (operation->execution)
 		execution_give(operation->plan, operation->execution);
-	comm->first_number++;
-	operation->next = comm->free_operations;
-	comm->free_operations = operation;
+	while (comm->first_number < comm->next_number) {
+		struct operation *first = *operation_at(comm, comm->first_number);
+		if (first->over_count < comm->total_count)
+			return;
+		comm->first_number++;
+		first->next = comm->free_operations;
+		comm->free_operations = first;
+	}
 }
 
-void comm_rank_over(struct communicator *comm, size_t index)
+void comm_rank_over(struct operation *operation, size_t index)
 {
+	struct communicator *comm = operation->comm;
 	struct rank_state *rank = &comm->ranks[index];
 	if (comm->failed)
 		return;
-	struct operation *operation = *operation_at(comm, rank->number);
 	const struct collective_request request = operation->request;
-	rank_trace(comm, index, operation->label);
-	rank->running = false;
-	rank->number++;
+	rank_trace(comm, index, operation);
+	rank->running_count--;
 	bool last = ++operation->over_count == comm->total_count;
 	if (last)
 		operation_over(comm, operation);
 	rank_advance(comm, index);
-	if (!rank->running)
+	if (rank->running_count == 0)
 		rank_hold(rank, 0);
 	if (request.rank_done && !rank->server)
 		request.rank_done(request.ctx, request.arg, index);

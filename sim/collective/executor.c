@@ -11,7 +11,7 @@
 #include "sim/collective/wire.h"
 #include "sim/transport/path.h"
 
-/* Adding reads two numbers and writes one. */
+/* Adding one gradient to another reads two numbers and writes one. */
 static const double DRAM_PER_REDUCE = 3;
 
 /* ---- plans ---- */
@@ -210,9 +210,9 @@ static void followers_let(struct communicator *comm, struct operation *operation
 		step_lets(comm, operation, plan->next_steps[i], tail);
 }
 
-static void rank_over(void *ctx, uint64_t arg)
+static void rank_over(void *operation, uint64_t rank)
 {
-	comm_rank_over(ctx, (size_t)arg);
+	comm_rank_over(operation, (size_t)rank);
 }
 
 static void step_end(struct communicator *comm, struct operation *operation, uint32_t step)
@@ -221,10 +221,10 @@ static void step_end(struct communicator *comm, struct operation *operation, uin
 	size_t index = plan->schedule->steps[step].rank;
 	struct rank_state *rank = &comm->ranks[index];
 	followers_let(comm, operation, step, operation->train_count > 1);
-	if (--rank->steps_left > 0)
+	if (--operation->steps_left[index] > 0)
 		return;
 	double copy_s = rank->server ? 0 : comm->library->local_copy_ratio * rank->last_s;
-	engine_after(comm->spec.engine, ps_from_s(copy_s), rank_over, comm, index);
+	engine_after(comm->spec.engine, ps_from_s(copy_s), rank_over, operation, index);
 }
 
 static void work_over(void *ctx, uint64_t arg)
@@ -235,6 +235,40 @@ static void work_over(void *ctx, uint64_t arg)
 	uint32_t step = work->step;
 	message_give(comm, work);
 	executor_step_over(comm, operation, step);
+}
+
+/* What a server's CPU reads and writes for each byte that one worker adds: a pass over
+ * k of n gradients reads k and writes one, further passes read the sum again, and what
+ * comes behind the sum is shared out over the n - 1 additions. */
+static double reduce_traffic_ratio(const struct communicator *comm)
+{
+	double n = (double)comm->rank_count;
+	double passes = ceil((n - 1) / (comm->library->cpu_sum_inputs_count - 1));
+	return (n - 1 + 2 * passes + comm->library->cpu_after_ratio) / (n - 1);
+}
+
+/* Adding or copying in a server's host memory. */
+static void work_on_cores(struct communicator *comm, const struct operation *operation,
+			  const struct schedule_step *step, struct flow_spec *flow)
+{
+	const struct library_params *library = comm->library;
+	struct rank_state *rank = &comm->ranks[step->rank];
+	struct host *host = guest_host(rank->place.guest);
+	double core_Bps = host_params(host)->copy_rate_Bps, dram_ratio = DRAM_PER_COPY;
+	if (step->kind == STEP_REDUCE) {
+		dram_ratio = reduce_traffic_ratio(comm);
+		core_Bps = library->cpu_reduce_Bps * DRAM_PER_REDUCE / dram_ratio;
+	}
+	core_Bps /= guest_work_ratio(rank->place.guest);
+	size_t count = rank->reduce_core_count;
+	struct cpu **cores =
+		rank->reduce_cores + operation->number % (uint64_t)library->at_once_count * count;
+	flow_use_add(flow, host_dram(host), dram_ratio);
+	for (size_t i = 0; i < count; i++)
+		flow_use_add(flow, cpu_resource(cores[i]),
+			     cpu_slowdown(cores[i]) / core_Bps / (double)count);
+	if (cpu_pool(cores[0]) >= 0)
+		flow_use_add(flow, cpu_pool(cores[0]), 1 / core_Bps);
 }
 
 /* Adding or copying in host memory, or copying in a GPU's. */
@@ -252,22 +286,10 @@ static void work_start(struct communicator *comm, struct operation *operation, u
 		.ctx = comm,
 		.arg = (uint64_t)(uintptr_t)work,
 	};
-	if (rank->place.gpu) {
+	if (rank->place.gpu)
 		flow.cap = 1 / gpu_traffic_s(rank->place.gpu, 2);
-	} else {
-		struct host *host = guest_host(rank->place.guest);
-		bool reduces = step->kind == STEP_REDUCE;
-		double core_Bps = (reduces ? comm->library->cpu_reduce_Bps
-					   : host_params(host)->copy_rate_Bps) /
-				  guest_work_ratio(rank->place.guest);
-		double threads = (double)rank->reduce_core_count;
-		flow_use_add(&flow, host_dram(host), reduces ? DRAM_PER_REDUCE : DRAM_PER_COPY);
-		for (size_t i = 0; i < rank->reduce_core_count; i++)
-			flow_use_add(&flow, cpu_resource(rank->reduce_cores[i]),
-				     cpu_slowdown(rank->reduce_cores[i]) / core_Bps / threads);
-		if (cpu_pool(rank->reduce_cores[0]) >= 0)
-			flow_use_add(&flow, cpu_pool(rank->reduce_cores[0]), 1 / core_Bps);
-	}
+	else
+		work_on_cores(comm, operation, step, &flow);
 	fabric_flow_start(comm->spec.fabric, &flow);
 }
 
@@ -315,10 +337,9 @@ static void work_off(struct communicator *comm)
 void executor_start(struct communicator *comm, struct operation *operation, size_t rank)
 {
 	const struct plan *plan = operation->plan;
-	struct rank_state *state = &comm->ranks[rank];
-	state->steps_left = plan ? plan->rank_steps_count[rank] : 0;
-	if (state->steps_left == 0) {
-		engine_after(comm->spec.engine, 0, rank_over, comm, rank);
+	operation->steps_left[rank] = plan ? plan->rank_steps_count[rank] : 0;
+	if (operation->steps_left[rank] == 0) {
+		engine_after(comm->spec.engine, 0, rank_over, operation, rank);
 		return;
 	}
 	for (int tail = 0; tail <= (operation->train_count > 1); tail++)

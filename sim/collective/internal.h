@@ -53,16 +53,19 @@ struct plan {
 };
 
 struct operation {
+	struct communicator *comm;
 	struct operation *next; /* free ones */
 	uint64_t number;
 	struct collective_request request;
 	struct collective_choice choice;
 	struct plan *plan; /* NULL: nothing to do, one rank */
 	struct execution *execution;
-	double scale_ratio; /* of chunks, to the plan's */
-	double train_count; /* pieces in each chunk; 1: no trains */
-	bool *arrived;      /* by rank */
-	size_t over_count;  /* ranks */
+	double scale_ratio;  /* of chunks, to the plan's */
+	double train_count;  /* pieces in each chunk; 1: no trains */
+	bool *arrived;       /* by rank */
+	size_t *steps_left;  /* by rank */
+	int64_t *started_ps; /* by rank */
+	size_t over_count;   /* ranks */
 	uint64_t sends_count, deliveries_count;
 	double sent_B, delivered_B;
 	const char *label; /* trace */
@@ -73,17 +76,15 @@ struct rank_state {
 	bool server;
 	int gpu_node; /* -1: host memory */
 	int host_node;
-	int root_node;      /* of its GPU: the root complex, where PCIe ends */
-	size_t guest_index; /* first rank in the same guest */
-	struct cpu *core;   /* its network thread's; NULL: it needs none */
-	struct cpu **reduce_cores;
-	size_t reduce_core_count;
-	uint64_t number; /* of the collective that it is at */
-	bool running;    /* in it */
-	size_t steps_left;
-	double held_ratio; /* of its GPU, by the collective that it is in */
-	double last_s;     /* of the flow that brought its last message */
-	int64_t started_ps;
+	int root_node;             /* of its GPU: the root complex, where PCIe ends */
+	size_t guest_index;        /* first rank in the same guest */
+	struct cpu *core;          /* its network thread's; NULL: it needs none */
+	struct cpu **reduce_cores; /* those of one collective after those of another */
+	size_t reduce_core_count;  /* of each */
+	uint64_t number;           /* of the collective that it is to begin next */
+	size_t running_count;      /* those that it is in */
+	double held_ratio;         /* of its GPU, by the collective that it is in */
+	double last_s;             /* of the flow that brought its last message */
 	uint32_t track;
 	bool has_track;
 };
@@ -142,7 +143,7 @@ struct communicator {
 
 /* communicator.c */
 void comm_fail(struct communicator *comm, const char *reason);
-void comm_rank_over(struct communicator *comm, size_t rank); /* by an event of its own */
+void comm_rank_over(struct operation *operation, size_t rank); /* by an event of its own */
 
 /* executor.c */
 /* Pieces of each train, by which choice gets fewer, longer ones; 1: none. */

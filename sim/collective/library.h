@@ -79,9 +79,12 @@ struct library_params {
 	bool ring_search;        /* rings over the widest links; else ranks in their order */
 	double local_copy_ratio; /* of a rank's last chunk that is copied locally */
 	double cpu_reduce_Bps;   /* adding on a server's CPU, per core used */
-	double cpu_reduce_threads_count;
-	bool peer_to_peer;   /* GPUs of a host reach each other over PCIe */
-	bool gpudirect;      /* NICs reach GPU memory */
+	double cpu_reduce_threads_count; /* of one sum */
+	double cpu_sum_inputs_count;     /* gradients that a pass over memory adds up */
+	double cpu_after_ratio; /* bytes read and written behind the sum for each of its own */
+	double at_once_count;   /* collectives that a rank may be in at a time */
+	bool peer_to_peer;      /* GPUs of a host reach each other over PCIe */
+	bool gpudirect;         /* NICs reach GPU memory */
 	bool gpudirect_root; /* ... also across a root complex, not below one PCIe switch alone */
 	bool pxn;            /* a GPU's messages may leave by another's adapter, over NVLink */
 	double send_ll_B;    /* messages up to this size travel with LL inside a node */

@@ -243,9 +243,10 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 		return false;
 	}
 	client->run->solo_step_s = client_step_s(solo);
-	client->profile = step_profile_new(w->arena, entry->network, (size_t)entry->batch_count,
-					   entry->stack, &t->gpus[entry->gpus[0]].params,
-					   entry->efficiency, client->run->solo_step_s);
+	client->profile =
+		step_profile_new(w->arena, entry->network, (size_t)entry->batch_count, entry->stack,
+				 &t->gpus[entry->gpus[0]].params, entry->efficiency,
+				 &w->scenario->driver, client->run->solo_step_s);
 	return true;
 }
 

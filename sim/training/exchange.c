@@ -72,6 +72,14 @@ static const struct param_row exchange_rows[] = {
 	PARAM_NUMBER(struct exchange_params, gather_s, QUANTITY_TIME, 0, 10, "0 ms",
 		     "further time of a step with more than one rank",
 		     "assumption: none; fitted where scaling was measured"),
+	PARAM_BOOL(struct exchange_params, waits_for_issued, "false",
+		   "a collective waits for all kernels that its GPUs had been issued when the "
+		   "last rank's host handed over the gradient",
+		   "Horovod, PyTorch and MXNet: for the gradient's own event"),
+	PARAM_NUMBER(struct exchange_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
+		     "by which each next rank of a machine begins a step later, for each op of "
+		     "the step, at the reference clock",
+		     "assumption: each rank is a process of its own, or has threads of its own"),
 };
 const struct param_table exchange_table =
 	PARAM_TABLE("exchange", struct exchange_params, exchange_rows);

@@ -15,6 +15,12 @@
  * rank decides. `overlap = false` holds everything back until the rank's backward
  * is over.
  *
+ * waits_for_issued: the collective begins on a stream of its own behind all kernels
+ * that the GPUs had been ISSUED, not behind the gradient's alone, and issued means by
+ * the host, which is far ahead of the GPU. It is enqueued when the last rank's host
+ * comes to the gradient, and hosts of one process begin a step one after the other
+ * (stagger_s), so on the first ranks many kernels of backward stand before it.
+ *
  * What a rank does for each collective: its host launches it (launch_s, one after
  * the other), several gradients are copied into one buffer (fusion_copy_ratio),
  * it arrives, and the buffer is copied out again. A copy takes GPU time like any
@@ -47,6 +53,9 @@ struct exchange_params {
 	double gradient_element_B; /* 0: as the stack computes them (compression: 2) */
 	double noise_ratio;        /* standard deviation of a rank's compute time, each step */
 	double gather_s;           /* further time of a step with more than one rank (fitted) */
+	bool waits_for_issued;
+	double stagger_s; /* between the begins of the ranks of a machine, for each op of
+			     a step */
 };
 extern const struct param_table exchange_table;
 

@@ -41,6 +41,14 @@ static const struct param_row input_rows[] = {
 	PARAM_NUMBER(struct input_params, feed_s, QUANTITY_TIME, 0, 1, "100 us",
 		     "work of handing over a batch, at 2.4 GHz",
 		     "assumption: a few ops of the framework, some 10 us each"),
+	PARAM_BOOL(struct input_params, lockstep, "false",
+		   "decoding, copying and computing begin and end together, for all GPUs of a "
+		   "process, as ops of one call of the framework",
+		   "input pipelines run on in the background: tf.data, PyTorch's workers, DALI"),
+	PARAM_NUMBER(struct input_params, session_s, QUANTITY_TIME, 0, 1, "0 us",
+		     "work of one thread for each image of the process before each such call, at "
+		     "2.4 GHz",
+		     "assumption: the graph of a step is no larger for more images"),
 };
 const struct param_table input_table = PARAM_TABLE("input", struct input_params, input_rows);
 
@@ -54,6 +62,10 @@ struct input_process {
 	size_t threads_count; /* 0: as many as there are ranks */
 	size_t copying_count;
 	struct input *first, *last; /* ranks that wait for a thread */
+	/* In lockstep. */
+	struct input *members; /* its ranks, the last one made first */
+	bool preparing;
+	size_t under_way_count; /* stages of this session, of all members */
 };
 
 enum stage { READ, DECODE, COPY, STAGE_COUNT };
@@ -66,7 +78,8 @@ struct work {                    /* of a stage: batches, in order */
 struct input {
 	struct input_spec spec;
 	struct input_process *process;
-	struct input *next; /* that waits for a thread of the process */
+	struct input *next;        /* that waits for a thread of the process */
+	struct input *next_member; /* of the process, in lockstep */
 	struct work stages[STAGE_COUNT];
 	uint64_t asked, taken;
 	event_fn *fn; /* of who asked */
@@ -108,6 +121,8 @@ static void stage_end(struct input *input, enum stage stage, double *busy_s)
 			   "batch", work->since_ps, now_ps);
 	work->ended++;
 	*busy_s += s_from_ps(now_ps - work->since_ps);
+	if (input->spec.params->lockstep && stage != READ)
+		input->process->under_way_count--;
 }
 
 /* ---- read ---- */
@@ -270,10 +285,66 @@ static bool may_read(const struct input *input)
 	       input->stages[READ].started < input->stages[DECODE].started + READ_AHEAD;
 }
 
+/* ---- in lockstep ---- */
+
+/* A batch lies on the GPU and its rank still computes the one before; or there is
+ * nothing to decode. */
+static bool holds_up(const struct input *input)
+{
+	const struct work *stages = input->stages;
+	bool computes = stages[COPY].ended > input->taken && input->asked == input->taken;
+	return computes || (input->spec.storage && stages[READ].ended == stages[DECODE].started);
+}
+
+static void session_begin(void *ctx, uint64_t arg)
+{
+	struct input_process *process = ctx;
+	(void)arg;
+	process->preparing = false;
+	for (struct input *input = process->members; input; input = input->next_member) {
+		bool reads = input->spec.storage != NULL;
+		bool copies = !reads || input->stages[DECODE].ended > input->stages[COPY].started;
+		deliver(input);
+		process->under_way_count += (size_t)reads + (size_t)copies;
+		if (copies)
+			copy_start(input);
+		if (reads)
+			decode_start(input);
+		if (may_read(input))
+			read_start(input);
+	}
+}
+
+/* The next session begins when all that belongs to the last one is over. */
+static void session_try(struct input_process *process)
+{
+	double images_count = 0;
+	if (process->preparing || process->under_way_count > 0)
+		return;
+	for (const struct input *input = process->members; input; input = input->next_member) {
+		if (holds_up(input))
+			return;
+		images_count += input->spec.batch_count;
+	}
+	const struct input_spec *spec = &process->members->spec;
+	double work_s = spec->params->session_s * images_count * guest_work_ratio(spec->guest);
+	process->preparing = true;
+	if (work_s > 0)
+		cpu_serve(spec->core, work_s, "session", session_begin, process, 0);
+	else
+		engine_after(spec->engine, 0, session_begin, process, 0);
+}
+
 /* From the last stage to the first, so that room that one makes is seen by the
  * one before it. */
 static void advance(struct input *input)
 {
+	if (input->spec.params->lockstep) {
+		if (may_read(input))
+			read_start(input);
+		session_try(input->process);
+		return;
+	}
 	deliver(input);
 	if (may_copy(input))
 		copy_start(input);
@@ -298,6 +369,8 @@ struct input *input_new(const struct input_spec *spec)
 	input->spec.batch_B = spec->batch_B * spec->params->element_B / FP32_B;
 	input->process =
 		spec->process ? spec->process : input_process_new(spec->arena, spec->params);
+	input->next_member = input->process->members;
+	input->process->members = input;
 	if (spec->storage && !storage_reaches(spec->storage, spec->guest))
 		engine_fail(spec->engine, "%s: there is no way from its storage to '%s'",
 			    input->spec.name, guest_name(spec->guest));

@@ -15,6 +15,13 @@
  * Ranks of one host process share its copying threads (struct input_process):
  * with fewer threads than ranks they copy in turn. TensorFlow's replicated
  * training is one process for all GPUs of a machine, Horovod's one for each.
+ *
+ * LOCKSTEP: the stages are ops of the same call of the framework (session.run) that
+ * computes the step of all the process's GPUs. Then decoding the batch after next,
+ * copying the next one and computing this one begin together, and none of them goes
+ * on to another batch before all are over on all ranks of the process. In front of
+ * each such call one thread prepares it, session_s for each image: a graph that has
+ * ops of its own for each image costs that much, and every GPU waits.
  */
 #ifndef FARWIRE_TRAINING_INPUT_H
 #define FARWIRE_TRAINING_INPUT_H
@@ -36,10 +43,12 @@ struct input_params {
 				      for each rank */
 	bool one_process;          /* the ranks of a machine are one process */
 	double feed_s;             /* host work of handing over each batch */
+	bool lockstep;             /* a process's stages begin and end with its step */
+	double session_s; /* ... and this work of one thread for each image is before them */
 };
 extern const struct param_table input_table;
 
-/* A host process: ranks of one share its copying threads and its reader. */
+/* A host process: ranks of one share its copying threads, its reader, its lockstep. */
 struct input_process;
 struct input_process *input_process_new(struct arena *arena, const struct input_params *params);
 

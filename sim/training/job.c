@@ -22,6 +22,7 @@ enum part { PART_KERNEL, PART_EXPOSED, PART_INPUT, PART_STRAGGLER, PART_OTHER, P
 struct stretch {
 	const char *label;
 	double compute_s;
+	double issue_s; /* host work up to its end, from the step's begin */
 	size_t tensor_count;
 };
 
@@ -50,7 +51,9 @@ struct rank {
 	struct rng rng;
 	double factor;      /* of this step's compute time */
 	size_t begun_count; /* steps */
-	size_t next_stretch;
+	size_t place;       /* among the ranks of its machine */
+	int64_t stagger_ps; /* it begins a step that much later than the first of them */
+	size_t next_stretch, next_handed;
 	bool waits_for_input, computed, ending;
 	size_t handed_count, reduced_count; /* tensors, this step */
 	bool *reduced;                      /* by tensor */
@@ -71,6 +74,7 @@ struct job {
 	struct job_spec spec;
 	struct stretch *stretches;
 	size_t stretch_count;
+	size_t last_place;         /* of any rank */
 	struct exchange *exchange; /* NULL: one rank */
 	struct rank *ranks;
 	size_t *gathered_count; /* by tensor: steps in which all ranks had handed it over */
@@ -370,19 +374,59 @@ static void compute(struct rank *rank)
 	lane_run(&rank->compute, stretch->compute_s * rank->factor, stretch->label);
 }
 
+/* The host work of a step by which the machine's last rank is behind this one. */
+static double lead_s(const struct rank *rank)
+{
+	const struct job_spec *spec = &rank->job->spec;
+	return (double)(rank->job->last_place - rank->place) * spec->exchange->stagger_s *
+	       spec->profile->ops_count;
+}
+
+/* Whether the GPU has done what a collective of that stretch's gradients waits for:
+ * with waits_for_issued all that the rank was issued when the last one was issued the
+ * gradients. */
+static bool behind(const struct rank *rank, size_t stretch)
+{
+	const struct stretch *stretches = rank->job->stretches;
+	size_t done = rank->next_stretch;
+	if (done <= stretch)
+		return false;
+	return !rank->job->spec.exchange->waits_for_issued || done == rank->job->stretch_count ||
+	       stretches[done].issue_s > stretches[stretch].issue_s + lead_s(rank);
+}
+
 static void computed(struct rank *rank)
 {
 	struct job *job = rank->job;
-	const struct stretch *stretch = &job->stretches[rank->next_stretch++];
+	rank->next_stretch++;
 	if (job->stopped)
 		return;
 	if (rank->next_stretch < job->stretch_count)
 		compute(rank);
 	else
 		rank->computed = true;
-	if (stretch->tensor_count > 0)
-		hand_over(rank, stretch->tensor_count);
+	while (rank->next_handed < job->stretch_count && behind(rank, rank->next_handed)) {
+		size_t count = job->stretches[rank->next_handed++].tensor_count;
+		if (count > 0)
+			hand_over(rank, count);
+	}
 	try_end(rank);
+}
+
+static void issued(void *ctx, uint64_t arg)
+{
+	struct rank *rank = ctx;
+	(void)arg;
+	compute(rank);
+	note(rank);
+}
+
+static void compute_begin(struct rank *rank)
+{
+	if (rank->stagger_ps > 0)
+		engine_after(rank->job->spec.engine, rank->stagger_ps, issued, rank, 0);
+	else
+		compute(rank);
 }
 
 static void input_there(void *ctx, uint64_t arg)
@@ -390,7 +434,7 @@ static void input_there(void *ctx, uint64_t arg)
 	struct rank *rank = ctx;
 	(void)arg;
 	rank->waits_for_input = false;
-	compute(rank);
+	compute_begin(rank);
 	note(rank);
 }
 
@@ -402,7 +446,7 @@ static void step_begin(struct rank *rank)
 		noise += noise_ratio * num_normal_quantile(rng_uniform(&rank->rng));
 	rank->factor = fmax(noise, LEAST_FACTOR) * rank->spec->slowdown_ratio;
 	rank->begun_count++;
-	rank->next_stretch = 0;
+	rank->next_stretch = rank->next_handed = 0;
 	rank->computed = false;
 	rank->handed_count = rank->reduced_count = rank->first_open = 0;
 	memset(rank->reduced, 0, spec->profile->tensor_count * sizeof *rank->reduced);
@@ -410,7 +454,7 @@ static void step_begin(struct rank *rank)
 	if (rank->spec->input)
 		input_take(rank->spec->input, input_there, rank, 0);
 	else
-		compute(rank);
+		compute_begin(rank);
 }
 
 /* ---- building ---- */
@@ -431,11 +475,31 @@ static void find_stretches(struct job *job)
 		const struct step_segment *segment = &profile->segments[i];
 		open.label = segment->name;
 		open.compute_s += segment->compute_s;
+		open.issue_s += segment->issue_s;
 		open.tensor_count += segment->tensor_count;
 		if (i + 1 < profile->segment_count && (held || segment->tensor_count == 0))
 			continue;
 		job->stretches[job->stretch_count++] = open;
-		open = (struct stretch){0};
+		open = (struct stretch){.issue_s = open.issue_s};
+	}
+}
+
+/* Ranks of a machine begin one after the other. */
+static void find_places(struct job *job)
+{
+	const struct job_spec *spec = &job->spec;
+	double work_s = spec->exchange->stagger_s * spec->profile->ops_count;
+	for (size_t i = 0; work_s > 0 && i < spec->rank_count; i++) {
+		struct rank *rank = &job->ranks[i];
+		struct guest *guest = spec->ranks[i].guest;
+		for (size_t k = 0; k < i; k++)
+			rank->place += guest_host(spec->ranks[k].guest) == guest_host(guest);
+		if (rank->place > job->last_place)
+			job->last_place = rank->place;
+		if (rank->place > 0)
+			rank->stagger_ps =
+				ps_from_s((double)rank->place * work_s * guest_work_ratio(guest) *
+					  cpu_slowdown(spec->ranks[i].core));
 	}
 }
 
@@ -494,6 +558,7 @@ struct job *job_new(const struct job_spec *spec)
 	find_stretches(job);
 	for (size_t i = 0; i < spec->rank_count; i++)
 		build_rank(job, i);
+	find_places(job);
 	return job;
 }
 

@@ -15,6 +15,7 @@ struct cutter {
 	VEC(struct step_segment) segments;
 	VEC(uint32_t) tensors; /* of the graph, as their gradients become ready */
 	double open_s;         /* compute behind the last cut */
+	double open_issue_s;
 	size_t forward_count;
 };
 
@@ -25,16 +26,26 @@ static double op_s(const struct op *op, const struct stack_params *stack,
 	       (kernel_duration_s(gpu, efficiency, &op->work, stack->fp16) + gpu->kernel_gap_s);
 }
 
+/* Host work of issuing an op. */
+static double issue_s(const struct op *op, const struct stack_params *stack,
+		      const struct driver_params *driver)
+{
+	double calls = (stack->calls_per_launch_count - 1) * op->kernels +
+		       (op->library ? stack->calls_per_library_op_count : 0);
+	return stack->dispatch_s + op->kernels * driver->launch_s + calls * driver->library_s;
+}
+
 static void cut(struct cutter *c, const char *name, size_t tensor_first)
 {
 	struct step_segment *segment = VEC_PUSH(c->arena, &c->segments);
 	*segment = (struct step_segment){
 		.name = name,
 		.compute_s = c->open_s,
+		.issue_s = c->open_issue_s,
 		.tensor_first = (uint32_t)tensor_first,
 		.tensor_count = (uint32_t)(c->tensors.count - tensor_first),
 	};
-	c->open_s = 0;
+	c->open_s = c->open_issue_s = 0;
 }
 
 static void push_gradients(struct cutter *c, const struct op *op)
@@ -47,7 +58,8 @@ static void push_gradients(struct cutter *c, const struct op *op)
 
 /* A segment for the forward pass, one up to each op that completes a gradient,
  * one for what is left. */
-static void walk(struct cutter *c, const uint32_t *order, const double *ops_s)
+static void walk(struct cutter *c, const uint32_t *order, const double *ops_s,
+		 const double *issues_s)
 {
 	const char *last = "";
 	for (size_t i = 0; i < c->graph->count; i++) {
@@ -58,6 +70,7 @@ static void walk(struct cutter *c, const uint32_t *order, const double *ops_s)
 			continue;
 		}
 		c->open_s += ops_s[order[i]];
+		c->open_issue_s += issues_s[order[i]];
 		last = op->name;
 		push_gradients(c, op);
 		if (op->gradient_count > 0)
@@ -91,6 +104,7 @@ static void cluster(struct cutter *c, size_t cluster_count)
 						    .tensor_first = tensor_next};
 		for (; next < count && (last || done_s + all[next].compute_s <= end_s); next++) {
 			done_s += all[next].compute_s;
+			clusters[k].issue_s += all[next].issue_s;
 			clusters[k].name = all[next].name;
 			clusters[k].tensor_count += all[next].tensor_count;
 		}
@@ -129,16 +143,19 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 					    size_t batch, const struct stack_params *stack,
 					    const struct gpu_params *gpu,
 					    const struct efficiency_params *efficiency,
-					    double solo_step_s)
+					    const struct driver_params *driver, double solo_step_s)
 {
 	struct op_graph graph = op_graph_new(arena, network, batch, stack);
 	struct cutter c = {.arena = arena,
 			   .graph = &graph,
 			   .update_s = ARENA_ARRAY(arena, graph.tensor_count + 1, double)};
 	double *ops_s = ARENA_ARRAY(arena, graph.count, double);
-	for (size_t i = 0; i < graph.count; i++)
+	double *issues_s = ARENA_ARRAY(arena, graph.count, double);
+	for (size_t i = 0; i < graph.count; i++) {
 		ops_s[i] = op_s(&graph.ops[i], stack, gpu, efficiency);
-	walk(&c, framework_at((size_t)stack->framework)->order(arena, &graph), ops_s);
+		issues_s[i] = issue_s(&graph.ops[i], stack, driver);
+	}
+	walk(&c, framework_at((size_t)stack->framework)->order(arena, &graph), ops_s, issues_s);
 	FW_ASSERT(c.tensors.count == graph.tensor_count && c.forward_count == 1);
 	if (stack->xla_clusters_count > 0)
 		cluster(&c, (size_t)fmax(1, round(stack->xla_clusters_count)));
@@ -150,6 +167,7 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 		.forward_count = c.forward_count,
 		.tensors = tensors,
 		.tensor_count = c.tensors.count,
+		.ops_count = (double)graph.count,
 		.step_s = solo_step_s,
 		.images_count = (double)batch,
 		.element_B = stack->fp16_gradients ? 2 : 4,

@@ -12,6 +12,9 @@
  * (solo_step_s: calls, launch gaps, polls and the end of step are in it), so a
  * job of one GPU takes just that.
  *
+ * The host issues a segment's ops long before the GPU comes to them; issue_s is how
+ * long that takes it (dispatch, launches), in the same order.
+ *
  * With XLA (stack.xla_clusters_count > 0) the framework hears of gradients only
  * at the end of a cluster: backward has that many clusters of equal work, and
  * a gradient is ready when its cluster is over.
@@ -24,6 +27,7 @@
 struct step_segment {
 	const char *name; /* of the op it ends with */
 	double compute_s;
+	double issue_s;                      /* host work, at the reference clock */
 	uint32_t tensor_first, tensor_count; /* gradients ready at its end; of tensors */
 };
 struct step_tensor { /* in the order in which gradients become ready */
@@ -36,6 +40,7 @@ struct step_profile {
 	size_t segment_count, forward_count; /* the first ones are forward */
 	const struct step_tensor *tensors;
 	size_t tensor_count;
+	double ops_count;
 	double step_s; /* of all segments and updates */
 	double images_count;
 	double element_B; /* of a gradient: 2 with fp16 gradients, else 4 */
@@ -46,6 +51,6 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 					    size_t batch, const struct stack_params *stack,
 					    const struct gpu_params *gpu,
 					    const struct efficiency_params *efficiency,
-					    double solo_step_s);
+					    const struct driver_params *driver, double solo_step_s);
 
 #endif

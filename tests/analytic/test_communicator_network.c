@@ -225,11 +225,12 @@ struct server_world {
 	double threads_count;
 	size_t workers, servers;
 	double work_cost_ratio; /* in virtual machines; 0: bare machines */
+	double sum_inputs_count, after_ratio, at_once_count; /* 0: the presets */
 };
 
 /* All ports have 10 GB/s; each server is on a host of its own and has 10 kB of the
  * buffer, too little to be cut: 1 us. */
-static int64_t server_time_ps(struct server_world shape)
+static struct comm_world *server_world(struct server_world shape)
 {
 	struct comm_world *w = comm_world_new();
 	w->host_params.clock_Hz = REFERENCE_CLOCK_HZ;
@@ -238,6 +239,11 @@ static int64_t server_time_ps(struct server_world shape)
 	w->library.algorithm = "parameter_server";
 	w->library.cpu_reduce_Bps = shape.reduce_Bps;
 	w->library.cpu_reduce_threads_count = shape.threads_count;
+	w->library.cpu_after_ratio = shape.after_ratio;
+	if (shape.sum_inputs_count > 0)
+		w->library.cpu_sum_inputs_count = shape.sum_inputs_count;
+	if (shape.at_once_count > 0)
+		w->library.at_once_count = shape.at_once_count;
 	if (shape.work_cost_ratio > 0)
 		w->guest_params.kind = GUEST_VM;
 	w->guest_params.work_cost_ratio = shape.work_cost_ratio;
@@ -248,6 +254,12 @@ static int64_t server_time_ps(struct server_world shape)
 		comm_link(w, "roce", host_name(w->hosts[host]), "switch", RATE_BPS, 1e-6);
 		comm_server(w, host);
 	}
+	return w;
+}
+
+static int64_t server_time_ps(struct server_world shape)
+{
+	struct comm_world *w = server_world(shape);
 	comm_all(w, comm_make(w, "job"), ALL_REDUCE, (double)shape.servers * 10e3, 0);
 	comm_run(w);
 	int64_t done_ps = w->done_ps[0];
@@ -255,19 +267,68 @@ static int64_t server_time_ps(struct server_world shape)
 	return done_ps;
 }
 
+/* Four workers, cores that add 1 GB/s. */
+static int64_t added_ps(double threads_count, size_t servers, double work_cost_ratio)
+{
+	return server_time_ps((struct server_world){.reduce_Bps = 1e9,
+						    .threads_count = threads_count,
+						    .workers = 4,
+						    .servers = servers,
+						    .work_cost_ratio = work_cost_ratio});
+}
+
 static void workers_share_the_servers_port(void)
 {
 	/* Four pushes share a port, the server adds three times (10 us each at 1 GB/s),
 	 * and its four answers share the port back. Three links each way. */
-	CHECK_PS(server_time_ps((struct server_world){1e9, 1, 4, 1, 0}), (4 + 3 * 10 + 4 + 6) * US);
+	CHECK_PS(added_ps(1, 1, 0), (4 + 3 * 10 + 4 + 6) * US);
 	/* Four threads. */
-	CHECK_PS(server_time_ps((struct server_world){1e9, 4, 4, 1, 0}), 14 * US + 3 * 2500000);
+	CHECK_PS(added_ps(4, 1, 0), 14 * US + 3 * 2500000);
 	/* In a VM that makes half as much work again of each sum. */
-	CHECK_PS(server_time_ps((struct server_world){1e9, 1, 4, 1, 0.5}),
-		 (4 + 3 * 15 + 4 + 6) * US);
+	CHECK_PS(added_ps(1, 1, 0.5), (4 + 3 * 15 + 4 + 6) * US);
 	/* Two servers have as much each, side by side; a worker's port has twice as much
 	 * to carry, which is still less than a server's. */
-	CHECK_PS(server_time_ps((struct server_world){1e9, 1, 4, 2, 0}), (4 + 3 * 10 + 4 + 6) * US);
+	CHECK_PS(added_ps(1, 2, 0), (4 + 3 * 10 + 4 + 6) * US);
+}
+
+/* Four gradients in pairs are 3 x 3 bytes of memory for each of the sum's, 27 us; all in
+ * one pass 4 + 1; the mean and the update behind them 5 more; three of them, then the
+ * fourth and the sum 4 + 3. */
+static void sums_take_passes_over_memory(void)
+{
+	static const struct {
+		double inputs_count, after_ratio;
+		int64_t sum_us;
+	} rows[] = {{2, 0, 27}, {8, 0, 15}, {8, 5, 30}, {3, 0, 21}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		CHECK_PS(server_time_ps(
+				 (struct server_world){.reduce_Bps = 10e9 / 9,
+						       .threads_count = 1,
+						       .workers = 4,
+						       .servers = 1,
+						       .sum_inputs_count = rows[i].inputs_count,
+						       .after_ratio = rows[i].after_ratio}),
+			 (14 + rows[i].sum_us) * US);
+}
+
+/* 10 kB take 4 us of pushes, 30 of adding, 4 of answers, 6 of links; 1 kB a tenth, and
+ * the links. One behind the other, or the second, pushed behind the first, added beside
+ * it and answered long before. */
+static void several_tensors_are_added_at_once(void)
+{
+	struct server_world shape = {
+		.reduce_Bps = 1e9, .threads_count = 1, .workers = 4, .servers = 1};
+	for (int at_once = 1; at_once <= 2; at_once++) {
+		shape.at_once_count = at_once;
+		struct comm_world *w = server_world(shape);
+		struct communicator *comm = comm_make(w, "job");
+		comm_all(w, comm, ALL_REDUCE, 10e3, 0);
+		comm_all(w, comm, ALL_REDUCE, 1e3, 1);
+		comm_run(w);
+		CHECK_PS(w->done_ps[0], 44 * US);
+		CHECK_PS(w->done_ps[1], at_once == 1 ? 53800000 : 4 * US + 3800000 + 6 * US);
+		arena_free(w->arena);
+	}
 }
 
 int main(void)
@@ -282,6 +343,8 @@ int main(void)
 		TEST(staging_goes_on_beside_tcp),
 		TEST(other_shapes_open_their_own_connections),
 		TEST(workers_share_the_servers_port),
+		TEST(sums_take_passes_over_memory),
+		TEST(several_tensors_are_added_at_once),
 	};
 	return TEST_MAIN(tests);
 }

@@ -13,7 +13,8 @@ enum { RANKS_MAX = 4, STEPS = 12 };
 struct rank {
 	struct box *box;
 	struct input *input;
-	double step_s; /* the GPU's */
+	double step_s;     /* the GPU's */
+	double odd_step_s; /* ... every other one */
 	double began_s[STEPS];
 	size_t steps;
 };
@@ -29,7 +30,7 @@ struct box {
 	int root;
 	struct rank ranks[RANKS_MAX];
 	size_t rank_count;
-	double step_s;
+	double step_s, odd_step_s; /* 0: as the others */
 };
 
 static struct box *box_new(void)
@@ -84,7 +85,8 @@ static void began(void *ctx, uint64_t arg)
 	struct engine *engine = rank->box->net->engine;
 	rank->began_s[rank->steps++] = net_now_s(rank->box->net);
 	if (rank->steps < STEPS)
-		engine_after(engine, ps_from_s(rank->step_s), take, rank, 0);
+		engine_after(engine, ps_from_s(rank->steps % 2 ? rank->odd_step_s : rank->step_s),
+			     take, rank, 0);
 }
 
 static void take(void *ctx, uint64_t arg)
@@ -121,8 +123,12 @@ static void box_run_in(struct box *box, const int *guests)
 			.batch_count = 100,
 			.batch_B = 100e6,
 		};
-		box->ranks[i] =
-			(struct rank){.box = box, .input = input_new(&spec), .step_s = box->step_s};
+		box->ranks[i] = (struct rank){
+			.box = box,
+			.input = input_new(&spec),
+			.step_s = box->step_s,
+			.odd_step_s = box->odd_step_s > 0 ? box->odd_step_s : box->step_s,
+		};
 		take(&box->ranks[i], 0);
 	}
 	net_run(net);
@@ -334,13 +340,93 @@ static void prefetch_fills(void)
 	}
 }
 
+/* Decoding takes 40 ms, the GPU's steps 10 and 50 in turn. A pipeline never stops
+ * decoding: two steps in 80 ms. In lockstep nothing is made up for: 40 and 50; a longer
+ * queue is of no use. */
+static double two_steps_s(bool lockstep, double prefetch_count)
+{
+	struct box *box = box_new();
+	box->params.lockstep = lockstep;
+	box->params.prefetch_count = prefetch_count;
+	box->params.decode_s *= 4;
+	box->step_s = 10e-3;
+	box->odd_step_s = 50e-3;
+	box_run_in(box, NULL);
+	const struct rank *rank = &box->ranks[0];
+	double seconds = rank->began_s[STEPS - 1] - rank->began_s[STEPS - 3];
+	net_free(box->net);
+	return seconds;
+}
+
+static void lockstep_makes_up_for_nothing(void)
+{
+	CHECK_NEAR(two_steps_s(false, 6), 80e-3, 1e-6);
+	CHECK_NEAR(two_steps_s(true, 6), 90e-3, 1e-6);
+	CHECK_NEAR(two_steps_s(true, 1), 90e-3, 1e-6);
+}
+
+/* The first batch is read and decoded in one session, copied in the next, taken in the
+ * third: 10, then 10 for each. */
+static void lockstep_fills(void)
+{
+	struct box *box = box_new();
+	box->params.lockstep = true;
+	box_run_in(box, NULL);
+	CHECK_NEAR(box->ranks[0].began_s[0], 30e-3, 1e-7);
+	CHECK_NEAR(box->ranks[0].began_s[1], 40e-3, 1e-7);
+	net_free(box->net);
+}
+
+/* 0.1 ms for each of 100 images of a rank, by one thread, before the GPUs' 30 ms: 10 for
+ * one rank, 20 for two of one process, 10 each for processes of their own. */
+static double prepared_s(size_t rank_count, bool one_process, double session_s)
+{
+	struct box *box = box_new();
+	box->params.lockstep = true;
+	box->params.one_process = one_process;
+	box->params.session_s = session_s;
+	box->rank_count = rank_count;
+	box->step_s = 30e-3;
+	return step_of(box);
+}
+
+static void sessions_are_prepared(void)
+{
+	CHECK_NEAR(prepared_s(1, true, 0), 30e-3, 1e-7);
+	CHECK_NEAR(prepared_s(1, true, 0.1e-3), 40e-3, 1e-7);
+	CHECK_NEAR(prepared_s(2, true, 0.1e-3), 50e-3, 1e-7);
+	CHECK_NEAR(prepared_s(2, false, 0.1e-3), 40e-3, 1e-6);
+}
+
+/* Without storage a session is the copy alone, beside the GPU's step. */
+static void lockstep_from_host(void)
+{
+	struct box *box = box_new();
+	box->params.source = "host";
+	box->params.lockstep = true;
+	box->step_s = 4e-3;
+	CHECK_NEAR(step_of(box), 10e-3, 1e-9);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(slowest_binds),  TEST(hidden),         TEST(not_staged),
-		TEST(from_host),      TEST(feeding),        TEST(copy_threads),
-		TEST(shared_root),    TEST(shared_memory),  TEST(shared_cores),
-		TEST(decode_threads), TEST(prefetch_fills), TEST(smaller_elements),
+		TEST(slowest_binds),
+		TEST(hidden),
+		TEST(not_staged),
+		TEST(from_host),
+		TEST(feeding),
+		TEST(copy_threads),
+		TEST(shared_root),
+		TEST(shared_memory),
+		TEST(shared_cores),
+		TEST(decode_threads),
+		TEST(prefetch_fills),
+		TEST(smaller_elements),
+		TEST(lockstep_makes_up_for_nothing),
+		TEST(lockstep_fills),
+		TEST(sessions_are_prepared),
+		TEST(lockstep_from_host),
 	};
 	num_init();
 	return TEST_MAIN(tests);

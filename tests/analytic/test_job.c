@@ -156,6 +156,43 @@ static void framework_work_is_on_the_path(void)
 	release(&b);
 }
 
+/* The host issues forward in 1, each gradient in 0.5; rank 1 begins later by the stagger.
+ * Waiting for the gradient alone: late by that. Waiting for what is issued: by 0.4 rank 0
+ * has been issued nothing more, but by 0.6 the rest of backward, so tensor 0 leaves at 20
+ * and tensor 1 follows it. */
+static void collectives_wait_for_what_was_issued(void)
+{
+	static const struct {
+		double stagger_ms;
+		bool waits;
+		double ms;
+	} rows[] = {{0, true, 29.5},
+		    {0.6, false, 29.5 + 0.6},
+		    {0.4, true, 29.5 + 0.4},
+		    {0.6, true, 20 + 12 + 0.5}};
+	struct step_segment issued[3];
+	struct step_profile profile = hand_made;
+	for (size_t i = 0; i < 3; i++) {
+		issued[i] = segments[i];
+		issued[i].issue_s = i ? 0.5 * MS : MS;
+	}
+	profile.segments = issued;
+	profile.ops_count = 10;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct job_world b;
+		setup(&b, "per_tensor");
+		b.host_params.clock_Hz = 2.4e9;
+		b.host_params.turbo = false;
+		b.host_params.power_policy = POWER_MAX_PERFORMANCE;
+		b.profile = &profile;
+		b.exchange.waits_for_issued = rows[i].waits;
+		b.exchange.stagger_s = rows[i].stagger_ms / 10 * MS;
+		run(&b);
+		check_step(&b, 1, rows[i].ms);
+		release(&b);
+	}
+}
+
 /* ---- unequal ranks ---- */
 
 /* The slow rank: 30 + 12 + 1.5 x 1.5. The other waits 10 for it, then is 0.75
@@ -311,7 +348,9 @@ static const struct step_profile *resnet50(struct job_world *b, double clusters)
 	const struct network *network = network_read(b->arena, diag, file);
 	struct stack_params stack = {.l2_loss = L2_LOSS_NO_BATCH_NORM,
 				     .xla_clusters_count = clusters};
-	return step_profile_new(b->arena, network, 32, &stack, &b->gpu_params, &efficiency,
+	struct driver_params driver;
+	net_presets(b->arena, &driver_table, &driver);
+	return step_profile_new(b->arena, network, 32, &stack, &b->gpu_params, &efficiency, &driver,
 				200 * MS);
 }
 
@@ -347,6 +386,7 @@ int main(void)
 		TEST(fused_gradients_are_copied),
 		TEST(launching_delays),
 		TEST(framework_work_is_on_the_path),
+		TEST(collectives_wait_for_what_was_issued),
 		TEST(a_straggler_sets_the_pace),
 		TEST(noise_costs_the_mean_of_the_largest),
 		TEST(noise_repeats_by_seed),

@@ -10,7 +10,8 @@
 #include "tests/test.h"
 
 static struct arena *arena;
-static struct diag *diag; /* of the last case */
+static struct diag *diag;       /* of the last case */
+static const char *beside = ""; /* further groups of the file */
 
 static const struct scenario *read_jobs(const char *settings, const char *jobs)
 {
@@ -19,7 +20,8 @@ static const struct scenario *read_jobs(const char *settings, const char *jobs)
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!CHECK(out != NULL))
 		return NULL;
-	fprintf(out, "case = { topology = \"dgx1-v100\"; %s jobs = ( %s ); };\n", settings, jobs);
+	fprintf(out, "case = { topology = \"dgx1-v100\"; %s jobs = ( %s ); };\n%s\n", settings,
+		jobs, beside);
 	fclose(out);
 	struct case_request request = {.path = path, .data_root = data_root_find(arena)};
 	diag = diag_new(arena);
@@ -44,6 +46,29 @@ static void a_job_speaks_for_itself_alone(void)
 	CHECK_TEXT(jobs[0].input->source, "host");
 	for (size_t i = 1; i < 4; i++)
 		CHECK_TEXT(jobs[i].input->source, "gpu");
+}
+
+/* What the stack's file says of input holds for every job, the one with a source of its
+ * own too, but not against the case's own group. */
+static void a_stack_says_how_it_is_fed(void)
+{
+	static const char two[] = "{ gpus = 2; input = \"host\"; }, { gpus = 2; }";
+	const struct scenario *s = read_jobs("stack = \"tf-1.1-2017\";", two);
+	if (!CHECK(s && s->job_count == 2))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		CHECK(s->jobs[i].input->lockstep && s->jobs[i].input->one_process);
+		CHECK(s->jobs[i].input->session_s > 0);
+	}
+	beside = "input = { lockstep = false; session = \"7 us\"; };";
+	s = read_jobs("stack = \"tf-1.1-2017\";", two);
+	beside = "";
+	if (!CHECK(s && s->job_count == 2))
+		return;
+	CHECK(!s->jobs[1].input->lockstep && s->jobs[1].input->one_process);
+	CHECK_NEAR(s->jobs[1].input->session_s, 7e-6, 0);
+	s = read_jobs("stack = \"tf-1.12\";", two);
+	CHECK(s && !s->jobs[0].input->lockstep && !s->jobs[1].input->one_process);
 }
 
 /* A storage is one thing, whoever names it. */
@@ -117,13 +142,10 @@ static void shared_memory_joins_no_machines(void)
 }
 
 static const struct test tests[] = {
-	TEST(a_job_speaks_for_itself_alone),
-	TEST(jobs_meet_at_a_storage),
-	TEST(the_next_job_takes_free_gpus),
-	TEST(no_gpu_has_two_jobs),
-	TEST(jobs_take_no_runtime),
-	TEST(a_collective_has_one_job),
-	TEST(shared_memory_joins_no_machines),
+	TEST(a_job_speaks_for_itself_alone), TEST(a_stack_says_how_it_is_fed),
+	TEST(jobs_meet_at_a_storage),        TEST(the_next_job_takes_free_gpus),
+	TEST(no_gpu_has_two_jobs),           TEST(jobs_take_no_runtime),
+	TEST(a_collective_has_one_job),      TEST(shared_memory_joins_no_machines),
 };
 
 int main(void)

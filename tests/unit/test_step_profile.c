@@ -49,7 +49,9 @@ static const struct network *network_of(const char *name)
 static const struct step_profile *profile_of(const char *network, const struct stack_params *stack,
 					     const struct gpu_params *on)
 {
-	return step_profile_new(arena, network_of(network), 32, stack, on, &efficiency, STEP_S);
+	const struct driver_params driver = {.launch_s = 4e-6, .library_s = 1e-6};
+	return step_profile_new(arena, network_of(network), 32, stack, on, &efficiency, &driver,
+				STEP_S);
 }
 
 static double backward_s(const struct step_profile *profile)
@@ -125,6 +127,28 @@ static void resnet50_segments(void)
 	CHECK_NEAR(profile_of("resnet50", &stack, &gpu)->element_B, 4, 0);
 	stack.fp16_gradients = true;
 	CHECK_NEAR(profile_of("resnet50", &stack, &gpu)->element_B, 2, 0);
+}
+
+/* Issued: ReLU gradients, filters ... each op its dispatch and its launches, and a call
+ * to the library for each library op. Without launches, calls and L2 losses all of
+ * ResNet-50's 890 kernels but the updates are dispatched one by one. */
+static void issuing_adds_up(void)
+{
+	struct stack_params stack = stack_of("pytorch");
+	double sums_s[3];
+	for (int i = 0; i < 3; i++) {
+		stack.dispatch_s = i == 0 ? 1e-6 : 0;
+		stack.calls_per_launch_count = 1;
+		stack.calls_per_library_op_count = i == 2;
+		const struct step_profile *profile = profile_of("resnet50", &stack, &gpu);
+		sums_s[i] = 0;
+		for (size_t s = 0; s < profile->segment_count; s++)
+			sums_s[i] += profile->segments[s].issue_s;
+	}
+	/* 269 library ops at 1 us; kernels at 4 us, 161 of them updates. */
+	CHECK_NEAR(sums_s[2] - sums_s[1], 269e-6, 1e-12);
+	CHECK_NEAR(sums_s[1], (890 - 161) * 4e-6, 1e-12);
+	CHECK(sums_s[0] > sums_s[1]);
 }
 
 /* Breadth-first order makes other segments, but the same work before the first
@@ -297,6 +321,7 @@ int main(void)
 	static const struct test tests[] = {
 		TEST(every_network_adds_up),
 		TEST(resnet50_segments),
+		TEST(issuing_adds_up),
 		TEST(frameworks_agree_on_the_work),
 		TEST(backward_is_twice_forward),
 		TEST(gaps_count),
