@@ -118,6 +118,10 @@ static void read_numbers(struct reading *r, struct recording_point *point)
 		number->value = reading_number(r, number->key);
 		if (number->value < 0)
 			reading_fail(r, "%s is negative", number->key);
+		else if (number->value > RECORDING_NUMBER_MAX)
+			reading_fail(r, "%s is %g: that cannot be", number->key, number->value);
+		else if (strcmp(number->key, "size_B") == 0 && number->value > floor(number->value))
+			reading_fail(r, "size_B is %g: bytes are whole", number->value);
 	}
 }
 
