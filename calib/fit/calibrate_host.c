@@ -142,11 +142,13 @@ static void tcp(struct calibrating *c)
 	bool free_wire = whole && whole->holds && !wire &&
 			 (!overhead || whole->slope[0].value < WIRE_TIMES * own.value);
 	if (free_wire || overhead)
-		calibrating_found(c, "guest.*.byte", QUANTITY_TIME_PER_BYTE,
-				  free_wire ? whole->slope[0] : own, "%s; %s",
-				  free_wire ? "bytes of rounds and streams"
-					    : "the sender's time for each byte of a send",
-				  calibrating_quality(c, free_wire ? whole : overhead));
+		calibrating_found(
+			c, "guest.*.byte", QUANTITY_TIME_PER_BYTE,
+			interval_plus(free_wire ? whole->slope[0] : own, -CALIBRATING_PACKETS_spB),
+			"%s; %s",
+			free_wire ? "bytes of rounds and streams"
+				  : "the sender's time for each byte of a send",
+			calibrating_quality(c, free_wire ? whole : overhead));
 }
 
 /* The round of n messages of size_B, delay_s apart; NaN: not measured. */
