@@ -61,6 +61,13 @@ if [ -x "$probe" ]; then
 		"$scratch/planted.cfg" >"$scratch.line"
 	awk '{ exit !($1 >= 32768 && $1 <= 131072 && $2 > 78.4e-12 && $2 < 81.6e-12) }' \
 		"$scratch.line" || complain "the large copies' line is $(cat "$scratch.line")"
+	# ... and starts of 2 and 3 us
+	awk '/of = / { ours = /copy h2d pinned/ }
+		ours && /start = / { sub(/.*start = { value = "/, ""); print $1 * 1e6 }' \
+		"$scratch/planted.cfg" >"$scratch.starts"
+	tr '\n' ' ' <"$scratch.starts" |
+		awk '{ exit !(NF == 2 && $1 > 1.94 && $1 < 2.06 && $2 > 2.91 && $2 < 3.09) }' ||
+		complain "their starts are $(tr '\n' ' ' <"$scratch.starts")"
 	verdict 'calibration.finds_planted_breaks'
 
 	# What runs ahead and what forwards, with presets (little noise).
