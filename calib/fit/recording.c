@@ -278,7 +278,10 @@ const struct recording *recording_read(struct arena *arena, struct diag *diag, c
 	struct reading *r = ARENA_NEW(arena, struct reading);
 	/* ftell: a pipe cannot be read twice, once for the fingerprint */
 	if (!in || hash_file(in, recording->hash) != 0 || fseek(in, 0, SEEK_SET) != 0) {
-		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s",
+			   errno == ESPIPE
+				   ? "it is a pipe, and is read twice (write it into a file)"
+				   : strerror(errno));
 		if (in)
 			fclose(in);
 		return NULL;

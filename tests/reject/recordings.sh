@@ -16,6 +16,10 @@ point() {
 
 expect 2 '^missing\.jsonl: cannot be read: No such file' fit missing.jsonl
 expect 2 '^folder\.jsonl: cannot be read' fit folder.jsonl
+mkfifo pipe.jsonl
+echo "$head" >pipe.jsonl 2>/dev/null &
+expect 2 '^pipe\.jsonl: cannot be read: it is a pipe' fit pipe.jsonl
+wait
 : >empty.jsonl
 expect 2 '^empty\.jsonl: is empty' fit empty.jsonl
 echo "$head" >x.jsonl
