@@ -289,8 +289,9 @@ static void storage(struct calibrating *c)
 		rate.high = fmax(rate.high, best_B / best->passes.items[k].low);
 	}
 	calibrating_found(c, "storage.bandwidth", QUANTITY_RATE, rate,
-			  "the fastest sequential reads: blocks of %.4g B, %.0f at a time%s",
-			  recording_point_number(best, "size_B", 0),
+			  "the fastest sequential reads: blocks of %s, %.0f at a time%s",
+			  quantity_format(c->arena, QUANTITY_BYTES,
+					  recording_point_number(best, "size_B", 0)),
 			  recording_point_number(best, "parallel", 1), cached);
 }
 
