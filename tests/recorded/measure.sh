@@ -31,7 +31,7 @@ cat >"$scratch/python" <<'END'
 #!/bin/sh
 program=$2
 if [ "$program" = check ]; then
-	echo "$STUB/library" # PyTorch's CUPTI
+	echo "$STUB/nvidia/cuda_cupti/lib/libcupti.so.12" # PyTorch's CUPTI
 	exit "${STUB_CHECK:-0}"
 fi
 [ "$program" != "${STUB_FAILS:-}" ] || { echo 'it broke'; exit 3; }
@@ -55,9 +55,12 @@ cp "$STUB/program" "$2"
 END
 chmod +x "$scratch/python" "$scratch/nvcc" "$scratch/program"
 
-: >"$scratch/library"
+# PyTorch's libraries, as its packages lay them.
+mkdir -p "$scratch/nvidia/cuda_cupti/lib" "$scratch/nvidia/cublas/lib" "$scratch/nvidia/other/lib"
+library=$scratch/nvidia/cuda_cupti/lib/libcupti.so.12
+: >"$library"
 STUB=$scratch
-FARWIRE_TRACE_LIBRARY=$scratch/library
+FARWIRE_TRACE_LIBRARY=$library
 FARWIRE_PROBE=$probe
 FARWIRE_TRACE=$PWD/calib/trace/farwire-trace
 NVCC=$scratch/nvcc
@@ -121,6 +124,9 @@ done
 cmp -s "$all/probe.jsonl" "$scratch/page/gpu.jsonl" || complain 'a whole recording was measured again'
 verdict 'measure.is_fitted_and_reported'
 
+printf '#!/bin/sh\necho "$LD_LIBRARY_PATH" >"$STUB/libraries"\nexec "%s" "$@"\n' "$probe" >"$scratch/telling"
+chmod +x "$scratch/telling"
+FARWIRE_PROBE=$scratch/telling
 export STUB_FAILS=infer STUB_KINETO_B=17000000 STUB_REFUSES=1
 measure 1 --budget 20 "$scratch/some"
 shows 'resnet50-infer times: failed, [0-9]+ s: ended with 3: it broke'
@@ -131,6 +137,8 @@ shows 'probe: done'
 unset STUB_FAILS STUB_KINETO_B STUB_REFUSES
 measure 0 --budget 20 "$scratch/some"
 shows 'resnet50-infer recorded: done, [0-9]+ s$'
+grep -q 'cublas/lib' "$scratch/libraries" || complain "PyTorch's cuBLASLt is not offered: $(cat "$scratch/libraries")"
+grep -q 'other/lib' "$scratch/libraries" && complain 'libraries that nobody asked for'
 verdict 'measure.loses_nothing_else'
 
 # A probe that is killed, or fails, goes on with its own file, and with the time that is
