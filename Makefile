@@ -51,6 +51,7 @@ TEST_PROGRAMS := $(TESTS:%.c=$(BUILD)/%)
 DATASETS := ddl_p100 c4140_v100 nvidia_mxnet_resnet50 tensorflow_benchmarks_2017 \
 	nccl_allreduce_a100_nvswitch nccl_allreduce_2nodes closer2018_gtx1080 \
 	flexdirect_1050ti bitfusion_networks
+RECORDINGS := calib/measured/recorded/loopback-spin.jsonl
 WHAT_IFS := $(sort $(basename $(notdir $(wildcard topologies/what-ifs/*.cfg))))
 DATA := topologies models calib
 
@@ -131,7 +132,7 @@ test-programs: $(TEST_PROGRAMS) $(BUILD)/farwire
 
 .PHONY: run
 run: $(BUILD)/farwire
-	@$(BUILD)/farwire report $(DATASETS) $(WHAT_IFS) -o $(BUILD)/report.html \
+	@$(BUILD)/farwire report $(DATASETS) $(RECORDINGS) $(WHAT_IFS) -o $(BUILD)/report.html \
 		--title 'What wires between GPUs and their work cost: measured, and never measured'; code=$$?; \
 	test $$code = 0 || test $$code = 3 || exit $$code; \
 	test $$code = 0 || echo 'Some stated bounds are broken, which the report shows (docs/ACCURACY.md says why).'; \

@@ -27,7 +27,7 @@ static const double CALLS_LIMIT = 0.05;
 /* Defaults of sim/remoting and sim/transport for what stays unknown. */
 static const double INTERCEPT_S = 0.2e-6, MARSHAL_S = 1e-6, REPLY_S = 0.5e-6, POST_S = 0.3e-6;
 static const double SEND_S = 3e-6, RECEIVE_S = 5e-6, WAKE_S = 4e-6;
-static const double BATCH_COUNT = 64, SLOWER_TIMES = 1.1;
+static const double BATCH_COUNT = 64, SLOWER_TIMES = 1.1, LEAST_S = 1e-9;
 
 static bool batched(struct calibrating *c, struct interval *value)
 {
@@ -128,8 +128,17 @@ static void ways(struct calibrating *c, struct forwarded *f)
 			  "what is left of a call that waits, half for each way; %s", f->quality);
 }
 
+/* No more than `most`, nor than nothing at all. */
+static struct interval at_most(struct interval value, double most)
+{
+	most = fmax(most, LEAST_S);
+	return value.value > most ? interval_times(value, most / value.value) : value;
+}
+
 /* The same calls over TCP differ by the way alone: a send, the receiver's work and
- * its waking. The send shows where it slows the pace. */
+ * its waking. The send shows where it slows the pace. In any case no end works longer on a
+ * message than those follow each other that do not wait: what is more of the way passes
+ * while both ends are free, and only a reader that sleeps waits for it. */
 static void tcp(struct calibrating *c, const struct forwarded *f)
 {
 	const struct calibration_series *sync = calibrating_series(
@@ -140,12 +149,17 @@ static void tcp(struct calibrating *c, const struct forwarded *f)
 	struct interval more = interval_less(sync->start_s[0], f->sync->start_s[0]);
 	struct interval way = interval_plus(interval_times(more, 0.5), f->way.value);
 	struct interval send = interval_times(way, SEND_S / (SEND_S + RECEIVE_S + WAKE_S));
-	bool seen = calibrating_value(c, "forward", "transport=tcp what=call mode=async", &pace) &&
-		    f->async && pace.value > 2 * f->async->start_s[0].value &&
+	bool paced = calibrating_value(c, "forward", "transport=tcp what=call mode=async", &pace);
+	bool seen = paced && f->async && pace.value > 2 * f->async->start_s[0].value &&
 		    pace.value - f->intercept_s - f->marshal.value < way.value;
+	double most_s = paced ? pace.value - sync->start_s[0].value / BATCH_COUNT : INFINITY;
 	if (seen)
 		send = interval_plus(interval_less(pace, f->marshal), -f->intercept_s);
+	else
+		send = at_most(send, most_s - f->marshal.value - f->intercept_s);
 	struct interval rest = interval_less(way, send);
+	struct interval receive = at_most(interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S)),
+					  most_s - (f->each.value - f->intercept_s));
 	const char *note = arena_printf(c->arena,
 					"a forwarded call over TCP, less one over shared "
 					"memory; %s",
@@ -153,10 +167,9 @@ static void tcp(struct calibrating *c, const struct forwarded *f)
 	calibrating_found(c, "guest.*.send", QUANTITY_TIME, send, "%s; %s",
 			  seen ? "pace of calls that do not wait" : "parted as the defaults are",
 			  note);
-	calibrating_found(c, "guest.*.receive", QUANTITY_TIME,
-			  interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S)), "%s", note);
-	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME,
-			  interval_times(rest, WAKE_S / (RECEIVE_S + WAKE_S)), "%s", note);
+	calibrating_found(c, "guest.*.receive", QUANTITY_TIME, receive, "%s", note);
+	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME, interval_less(rest, receive),
+			  "%s", note);
 }
 
 /* A payload goes over TCP whole, then to the GPU: what a byte costs more than the
@@ -175,7 +188,8 @@ static void payload(struct calibrating *c)
 	if (!tcp_payload || !tcp_payload->holds || !(copy.value > 0))
 		return;
 	struct interval whole = tcp_payload->slope[tcp_payload->segments.count - 1];
-	calibrating_found(c, "guest.*.byte", QUANTITY_TIME_PER_BYTE, interval_less(whole, copy),
+	calibrating_found(c, "guest.*.byte", QUANTITY_TIME_PER_BYTE,
+			  interval_plus(interval_less(whole, copy), -CALIBRATING_PACKETS_spB),
 			  "payloads forwarded over TCP, less the copy to the GPU; %s",
 			  calibrating_quality(c, tcp_payload));
 }

@@ -142,11 +142,13 @@ static void tcp(struct calibrating *c)
 	bool free_wire = whole && whole->holds && !wire &&
 			 (!overhead || whole->slope[0].value < WIRE_TIMES * own.value);
 	if (free_wire || overhead)
-		calibrating_found(c, "guest.*.byte", QUANTITY_TIME_PER_BYTE,
-				  free_wire ? whole->slope[0] : own, "%s; %s",
-				  free_wire ? "bytes of rounds and streams"
-					    : "the sender's time for each byte of a send",
-				  calibrating_quality(c, free_wire ? whole : overhead));
+		calibrating_found(
+			c, "guest.*.byte", QUANTITY_TIME_PER_BYTE,
+			interval_plus(free_wire ? whole->slope[0] : own, -CALIBRATING_PACKETS_spB),
+			"%s; %s",
+			free_wire ? "bytes of rounds and streams"
+				  : "the sender's time for each byte of a send",
+			calibrating_quality(c, free_wire ? whole : overhead));
 }
 
 /* The round of n messages of size_B, delay_s apart; NaN: not measured. */
@@ -287,8 +289,9 @@ static void storage(struct calibrating *c)
 		rate.high = fmax(rate.high, best_B / best->passes.items[k].low);
 	}
 	calibrating_found(c, "storage.bandwidth", QUANTITY_RATE, rate,
-			  "the fastest sequential reads: blocks of %.4g B, %.0f at a time%s",
-			  recording_point_number(best, "size_B", 0),
+			  "the fastest sequential reads: blocks of %s, %.0f at a time%s",
+			  quantity_format(c->arena, QUANTITY_BYTES,
+					  recording_point_number(best, "size_B", 0)),
 			  recording_point_number(best, "parallel", 1), cached);
 }
 

@@ -4,6 +4,7 @@
 #define FARWIRE_CALIB_FIT_CALIBRATING_H
 
 #include "calib/fit/calibration.h"
+#include "sim/host/host.h"
 
 struct calibrating {
 	struct arena *arena;
@@ -68,6 +69,9 @@ const struct calibration_series *calibrating_series_of(struct calibrating *c,
 /* Sets held_out_ratio and holds; for rooflines, whose points are filled elsewhere. */
 void calibrating_gate(struct calibrating *c, struct calibration_series *series);
 const char *calibrating_label(struct calibrating *c, const char *test, const char *words);
+
+/* What sim/host takes for a byte of a flow besides `byte`: packet over its size. */
+#define CALIBRATING_PACKETS_spB (0.4e-6 / OFFLOAD_PACKET_B)
 
 /* ---- results ---- */
 

@@ -22,6 +22,8 @@ const struct calibration *calibration_run(struct arena *arena, struct diag *diag
 	c.result = ARENA_NEW(arena, struct calibration);
 	c.result->recording = recording;
 	calibrate_gpu_name(&c);
+	c.result->pcie_generation_count = c.pcie_generation_count;
+	c.result->pcie_width_count = c.pcie_width_count;
 	if (c.result->gpu) {
 		calibrate_calls(&c);
 		calibrate_copies(&c);

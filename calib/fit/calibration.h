@@ -55,6 +55,7 @@ struct calibration_series {
 struct calibration {
 	const struct recording *recording;
 	const char *gpu; /* as topologies/gpus/ and paths call it; NULL: none */
+	double pcie_generation_count, pcie_width_count; /* of its slot; 0: not known */
 	VEC(struct calibrated) parameters;
 	VEC(struct calibration_left_out) left_out;
 	VEC(struct calibration_series) series;

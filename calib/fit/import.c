@@ -11,9 +11,6 @@
 #include "sim/calls/json_pull.h"
 #include "sim/result/json.h"
 
-/* Larger is a broken number: sizes in bytes, times in seconds (11 days), rates. */
-static const double NUMBER_MAX = 1e18, TIME_MAX_S = 1e6;
-
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
 
 const struct import_log *const import_logs[] = {
@@ -122,7 +119,7 @@ void import_at(struct importing *importing, struct import_point *point, const ch
 	FW_ASSERT(i < IMPORT_NUMBERS);
 	point->x[i].key = key;
 	point->x[i].value = value;
-	if (!(value >= 1 && value <= NUMBER_MAX) && diag_count(importing->diag) == 0)
+	if (!(value >= 1 && value <= RECORDING_NUMBER_MAX) && diag_count(importing->diag) == 0)
 		import_error(importing, "%s is %g: that cannot be", key, value);
 }
 
@@ -135,7 +132,8 @@ void import_sample(struct importing *importing, struct import_point *point, doub
 		return;
 	if (!isfinite(value))
 		import_error(importing, "a result that is no finite number");
-	else if (rate ? value < 1 || value > NUMBER_MAX : value < 1e-12 || value > TIME_MAX_S)
+	else if (rate ? value < 1 || value > RECORDING_NUMBER_MAX
+		      : value < 1e-12 || value > RECORDING_TIME_MAX_S)
 		import_error(importing, "a result of %g %s: that cannot be", value, point->unit);
 	else if (point->samples.count > RECORDING_SAMPLES_MAX)
 		import_error(importing, "more than %d results of one point", RECORDING_SAMPLES_MAX);

@@ -118,6 +118,10 @@ static void read_numbers(struct reading *r, struct recording_point *point)
 		number->value = reading_number(r, number->key);
 		if (number->value < 0)
 			reading_fail(r, "%s is negative", number->key);
+		else if (number->value > RECORDING_NUMBER_MAX)
+			reading_fail(r, "%s is %g: that cannot be", number->key, number->value);
+		else if (strcmp(number->key, "size_B") == 0 && number->value > floor(number->value))
+			reading_fail(r, "size_B is %g: bytes are whole", number->value);
 	}
 }
 
@@ -274,7 +278,10 @@ const struct recording *recording_read(struct arena *arena, struct diag *diag, c
 	struct reading *r = ARENA_NEW(arena, struct reading);
 	/* ftell: a pipe cannot be read twice, once for the fingerprint */
 	if (!in || hash_file(in, recording->hash) != 0 || fseek(in, 0, SEEK_SET) != 0) {
-		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s",
+			   errno == ESPIPE
+				   ? "it is a pipe, and is read twice (write it into a file)"
+				   : strerror(errno));
 		if (in)
 			fclose(in);
 		return NULL;

@@ -37,6 +37,11 @@ enum {
 	RECORDING_LINE_MAX_B = 1 << 20,
 	RECORDING_POINTS_MAX = 65536,
 };
+/* Beyond these a number is broken: nothing of a computer takes a femtosecond, no recording
+ * lasts 11 days, no buffer has an exabyte. */
+#define RECORDING_TIME_MIN_S 1e-15
+#define RECORDING_TIME_MAX_S 1e6
+#define RECORDING_NUMBER_MAX 1e18
 
 struct recording_word {
 	const char *key, *value;

@@ -112,6 +112,12 @@ static bool to_times(struct reading *r, const struct line_fields *fields)
 		}
 		if (rate)
 			r->samples[i] = size_B / r->samples[i];
+		double size = fabs(r->samples[i]);
+		if (size > RECORDING_TIME_MAX_S || (size > 0 && size < RECORDING_TIME_MIN_S)) {
+			reading_fail(r, "sample %zu of '%s' comes to %g %s: that cannot be", i + 1,
+				     point->test, r->samples[i], rate ? "s" : fields->unit);
+			return false;
+		}
 	}
 	return true;
 }

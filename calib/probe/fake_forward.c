@@ -18,18 +18,27 @@ struct far_fake {
 	size_t batch_count, batch_B;
 };
 
+/* A message that `from` works on now is `to`'s after its way, or at its time of delivery on
+ * the emulated link if that is later: as the real forwarder has it. Its bytes are taken as
+ * they are made. */
+static void move(struct far_fake *far, struct fake *from, struct fake *to, double *link_s,
+		 size_t size_B)
+{
+	double deliver_s = forward_delivery_s(link_s, size_B, far->options.latency_s,
+					      far->options.rate_Bps, fake_now_s(from));
+	fake_spend(from, far->client->planted.forward_byte_spB * (double)size_B);
+	fake_advance_to(to, fake_now_s(from) + far->way_s);
+	fake_advance_to(to, deliver_s);
+}
+
 static int flush(struct far_fake *far, size_t payload_B, bool answer)
 {
 	const struct planted *planted = &far->client->planted;
 	size_t size_B = sizeof(struct forward_message) + far->batch_B + payload_B;
 	size_t answer_B = sizeof(struct forward_answer);
 	int code = GPU_OK;
-	fake_spend(far->client,
-		   planted->forward_client_s + planted->forward_byte_spB * (double)size_B);
-	double arrival_s =
-		far->way_s + forward_delivery_s(&far->to_s, size_B, far->options.latency_s,
-						far->options.rate_Bps, fake_now_s(far->client));
-	fake_advance_to(far->server, arrival_s);
+	fake_spend(far->client, planted->forward_client_s);
+	move(far, far->client, far->server, &far->to_s, size_B);
 	for (size_t i = 0; i < far->batch_count && code == GPU_OK; i++) {
 		const struct gpu_call *call = &far->batch[i];
 		fake_spend(far->server, planted->forward_server_s);
@@ -39,11 +48,7 @@ static int flush(struct far_fake *far, size_t payload_B, bool answer)
 	}
 	far->batch_count = far->batch_B = 0;
 	if (answer && code == GPU_OK) {
-		fake_advance_to(far->client,
-				far->way_s + forward_delivery_s(&far->from_s, answer_B,
-								far->options.latency_s,
-								far->options.rate_Bps,
-								fake_now_s(far->server)));
+		move(far, far->server, far->client, &far->from_s, answer_B);
 		fake_spend(far->client, planted->forward_answer_s);
 	}
 	if (code != GPU_OK)

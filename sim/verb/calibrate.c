@@ -300,10 +300,11 @@ static int fit_one(struct calibrating_machine *m, const char *path)
 						   : calibration->recording->cpu,
 		       answer_of(arena, calibration));
 	add_part(m->report, calibration);
-	double error = calibration_streams(m->command, calibration, m->folder, m->report);
-	if (!isnan(error) && !m->command->quiet)
-		printf("  forwarded programs that no fit has seen: median error %.1f %%\n",
-		       100 * error);
+	struct streams_error error = calibration_streams(m->command, calibration, m->report);
+	if (error.count > 0 && !m->command->quiet)
+		printf("  forwarded programs that no fit has seen: median error %.1f %%, largest "
+		       "%.1f %%\n",
+		       100 * error.median_ratio, 100 * error.most_ratio);
 	m->parts[m->part_count++] = calibration;
 	m->gate_failed |= calibration_gates(calibration) != EXIT_DONE;
 	return EXIT_DONE;

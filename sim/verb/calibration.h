@@ -30,10 +30,14 @@ int calibration_save(const struct command *command, const struct calibration *co
 		     size_t count, const char *path);
 
 /* Predicts the forwarded programs of the recording and sets them beside what was
- * measured, in the report; writes a topology into the folder. The median error; NaN:
- * there are none. */
+ * measured, in the report: a figure and a table. */
 struct report;
-double calibration_streams(const struct command *command, const struct calibration *calibration,
-			   const char *folder, struct report *report);
+struct streams_error {
+	size_t count; /* 0: there are none */
+	double median_ratio, most_ratio;
+};
+struct streams_error calibration_streams(const struct command *command,
+					 const struct calibration *calibration,
+					 struct report *report);
 
 #endif

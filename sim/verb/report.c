@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire report: cases and datasets on one page, the answer first. */
+/* farwire report: cases, datasets and recordings on one page, the answer first. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/verb/calibration.h"
 #include "sim/verb/chart_data.h"
 #include "sim/verb/report.h"
 #include "sim/verb/verbs.h"
@@ -17,9 +18,9 @@ static bool ends_in(const char *text, const char *ending)
 	return length >= tail && strcmp(text + length - tail, ending) == 0;
 }
 
-/* ---- cases and datasets ---- */
+/* ---- cases, datasets, recordings ---- */
 
-enum word_kind { WORD_CASE, WORD_DATASET, WORD_WRONG };
+enum word_kind { WORD_CASE, WORD_DATASET, WORD_RECORDING, WORD_WRONG };
 
 static bool is_shipped_case(const struct command *command, const char *word)
 {
@@ -31,10 +32,13 @@ static bool is_shipped_case(const struct command *command, const char *word)
 	return false;
 }
 
-/* A file says by its group what it is; any other word names a case or a dataset. */
+/* A recording by its ending; a file says by its group what it is; any other word names a case or a
+ * dataset. */
 static enum word_kind kind_of(const struct command *command, const char *word)
 {
 	struct stat status;
+	if (is_recording(word))
+		return WORD_RECORDING;
 	bool there = stat(word, &status) == 0 && S_ISREG(status.st_mode);
 	if (!there && !ends_in(word, ".cfg"))
 		return is_shipped_case(command, word) ? WORD_CASE : WORD_DATASET;
@@ -94,6 +98,8 @@ static int fill(struct report *report, const struct command *command)
 			code = report_case(report, command, i, &predictions[case_count++]);
 		else if (kind == WORD_DATASET)
 			code = report_dataset(report, command, command->words[i]);
+		else if (kind == WORD_RECORDING)
+			code = report_recording(report, command, command->words[i]);
 		if (code != EXIT_DONE)
 			return code;
 	}
@@ -170,7 +176,7 @@ static int run(const struct command *command)
 
 const struct verb verb_report = {
 	.name = "report",
-	.words = "CASE|DATASET...",
+	.words = "CASE|DATASET|FILE.jsonl...",
 	.help = "one page with the answer first: tables, plots, parameters (HTML or PDF)",
 	.examples = "  farwire report case.cfg --title 'Can we move the GPUs?' -o report.html\n"
 		    "  farwire report flexdirect_1050ti bitfusion_networks -o report.pdf\n",

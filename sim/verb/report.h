@@ -127,6 +127,7 @@ void report_job(struct report *report, const struct command *command,
 		const struct case_request *request, const struct scenario *scenario,
 		const struct prediction *prediction);
 int report_dataset(struct report *report, const struct command *command, const char *name);
+int report_recording(struct report *report, const struct command *command, const char *path);
 
 /* ---- what parts share ---- */
 

@@ -218,7 +218,7 @@ run 1 'time was over in pass [2-9] of 10.*go on with' --only 'copy.*rate' --budg
 tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":false.*"elapsed_s":1[0-2]\.' || complain 'it took longer'
 sittings=1
 while [ $sittings -lt 20 ] && tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":false'; do
-	"$probe" -q --only 'copy.*rate' --budget 10 --continue "$scratch/late.jsonl" 2>"$scratch.err"
+	"$probe" -q --only 'copy.*rate' --budget 20 --continue "$scratch/late.jsonl" 2>"$scratch.err"
 	code=$?
 	sittings=$((sittings + 1))
 done

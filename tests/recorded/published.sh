@@ -48,6 +48,52 @@ done <$facts
 [ "$rows" -ge 9 ] || complain "only $rows rows of $facts"
 verdict 'published.gpus'
 
+# Slots and NVLinks of the GPUs, in a machine of each (of the H200 none ships), and the
+# generation that a recording without one is taken for.
+links=calib/measured/facts_links.tsv
+number() { # TOPOLOGY PATTERN: the sum of whole numbers of its links
+	"$FARWIRE" explain --topology "$1" link 2>/dev/null | awk -v pattern="$2" '$1 ~ pattern { sum += $2 } END { print sum + 0 }'
+}
+while IFS="$(printf '\t')" read -r name file topology slot; do
+	said=$(awk -F'\t' -v name="$name" '$1 == name { print $6 }' $facts)
+	generation=$(echo "$said" | sed -n 's/PCIe gen\([0-9]\) x16.*/\1/p')
+	[ -n "$generation" ] || complain "$facts: no slot of $name: '$said'"
+	grep -q "\"$file\", $generation)" calib/fit/gpu_names.def || complain "$file: gpu_names.def does not say PCIe gen$generation"
+	[ -n "$topology" ] || continue
+	[ "$(number "$topology" "^link\\.$slot\\.generation\$")" = "$generation" ] || complain "$topology: $slot is not of gen$generation"
+	[ "$(number "$topology" "^link\\.$slot\\.lanes\$")" = 16 ] || complain "$topology: $slot has not 16 lanes"
+	nvlink=$(echo "$said" | sed -n 's/.*NVLink gen\([0-9]\) x\([0-9]*\).*/\1 \2/p')
+	[ "$(number "$topology" '^link\.nv0(-[0-9]+)?\.links$')" = "${nvlink#* }" ] || [ -z "$nvlink" ] ||
+		complain "$topology: gpu0 has not the NVLinks of '$said'"
+	"$FARWIRE" explain --topology "$topology" link 2>/dev/null | awk -v wanted="${nvlink% *}" \
+		'$1 ~ /^link\.nv0(-[0-9]+)?\.generation$/ && $2 != wanted { bad = 1 } END { exit bad }' ||
+		complain "$topology: NVLink is not of '$said'"
+	grep -rq "\"$file\"" topologies/*.cfg topologies/machines || complain "no machine has a $file"
+done <<'END'
+GTX 1050 Ti	gtx-1050ti	t320-same-lan	slot
+GTX 1080	gtx-1080	closer2018-gtx1080	slot0
+K80 (one die)	k80	gce-8xk80	slot0
+P100-SXM2	p100-sxm2	dgx1-p100	slot0
+P100-PCIe	p100-pcie	vm-p100-roce	slot
+V100-SXM2-16GB	v100-sxm2	dgx1-v100	slot0
+A100-SXM4-80GB	a100-sxm4-80	dgx-a100	slot0
+H100-SXM5-80GB	h100-sxm5	dgx-h100	slot0
+H200-SXM	h200-sxm
+END
+# shellcheck disable=SC2046
+set -- $(awk -F'\t' '/^NVLink links per GPU/ { gsub("/", " ", $2); print $2 }' $links)
+for topology in dgx1-p100 dgx1-v100 dgx-a100 dgx-h100; do
+	[ "$(number $topology '^link\.nv0(-[0-9]+)?\.links$')" = "$1" ] || complain "$topology: $links says $1 NVLinks"
+	shift
+done
+[ "$(number c4140-m '^link\.nv0-1\.links$')" = "$(awk -F'\t' '/^C4140-M/ { print $2 }' $links)" ] || complain 'c4140-m: nv0-1'
+# Headers of overlays, and the segmentation offload that they take away.
+# shellcheck disable=SC2046
+set -- $(awk -F'\t' '/^VXLAN/ { gsub("/", " ", $2); print $2 }' $links)
+[ "$(grep -c "tcp.encapsulation=$1 B.*offload=false" calib/measured/closer2018_gtx1080.cfg)" -ge 1 ] || complain "VXLAN: not $1 B without offload"
+grep -q "offload=false.*tcp.encapsulation=$2 B" topologies/cases/ddl-calico.cfg || complain "IPIP: not $2 B without offload"
+verdict 'published.links'
+
 # Names of recordings lead to files that are there.
 sed -nE 's/^GPU_NAME\("[^"]*", "([^"]+)", [0-9]\)$/\1/p' calib/fit/gpu_names.def >"$scratch.names"
 [ -s "$scratch.names" ] || complain 'no names'

@@ -16,6 +16,10 @@ point() {
 
 expect 2 '^missing\.jsonl: cannot be read: No such file' fit missing.jsonl
 expect 2 '^folder\.jsonl: cannot be read' fit folder.jsonl
+mkfifo pipe.jsonl
+echo "$head" >pipe.jsonl 2>/dev/null &
+expect 2 '^pipe\.jsonl: cannot be read: it is a pipe' fit pipe.jsonl
+wait
 : >empty.jsonl
 expect 2 '^empty\.jsonl: is empty' fit empty.jsonl
 echo "$head" >x.jsonl
@@ -26,6 +30,14 @@ expect 2 '^noise\.jsonl:1: ' fit noise.jsonl
 expect 2 '^x\.jsonl:2: ' fit x.jsonl
 { echo "$head"; point 64 '-1e-6'; } >x.jsonl
 expect 2 '^x\.jsonl:2: sample 1 of .copy. is negative' fit x.jsonl
+{ echo "$head"; point 64 '1e12'; } >x.jsonl
+expect 2 '^x\.jsonl:2: sample 1 of .copy. comes to 1e\+12 s' fit x.jsonl
+{ echo "$head"; point 64 '0,1e-320'; } >x.jsonl
+expect 2 '^x\.jsonl:2: sample 2 of .copy. comes to' fit x.jsonl
+{ echo "$head"; point 1e300 '1e-6'; } >x.jsonl
+expect 2 '^x\.jsonl:2: size_B is 1e\+300' fit x.jsonl
+{ echo "$head"; point 0.5 '1e-6'; } >x.jsonl
+expect 2 '^x\.jsonl:2: size_B is 0\.5: bytes are whole' fit x.jsonl
 echo "$head" | sed 's/"version":1/"version":7/' >x.jsonl
 expect 2 '^x\.jsonl:1: a recording of version 7' fit x.jsonl
 verdict 'recordings.wrong_files'

@@ -9,10 +9,11 @@ cd "$scratch" || exit 2
 
 # A run that is asked for little; nothing on stdout. Where its time is over before the last
 # pass, as on a busy machine, it ends with 1 and goes on in further sittings.
+budget=0.5
 probe() { # wanted exit code, options
 	wanted=$1
 	shift
-	farwire probe host -q --budget 0.5 "$@"
+	farwire probe host -q --budget "$budget" "$@"
 	for file; do :; done
 	sittings=1
 	while [ "$code" = 1 ] && grep -q 'the time was over in pass' "$scratch.err" &&
@@ -20,7 +21,7 @@ probe() { # wanted exit code, options
 		tail -n 1 "$file" | grep -q '^{"end":false' || complain "$file: no end of a sitting"
 		only=
 		[ "$1" != --only ] || only=$2
-		farwire probe host -q --budget 0.5 ${only:+--only "$only"} --continue "$file"
+		farwire probe host -q --budget "$budget" ${only:+--only "$only"} --continue "$file"
 		sittings=$((sittings + 1))
 	done
 	[ "$code" = "$wanted" ] || complain "probe $*: ended with $code, not $wanted: $(cat "$scratch.err")"
@@ -90,7 +91,9 @@ until [ -s served ] || [ $((waited += 1)) -gt 100 ]; do
 	sleep 0.1
 done
 port=$(sed -n 's/.*--connect 127\.0\.0\.1:\([0-9]*\).*/\1/p' served)
+budget=5 # in one sitting: the server ends with its peer
 probe 0 --only tcp.receive,rpc --connect 127.0.0.1:$port -o three.jsonl
+budget=0.5
 wait "$pid" || complain "the server: $(cat served)"
 whole three.jsonl
 grep -q '"waived":"rpc","why":"a Unix socket' three.jsonl || complain 'a Unix socket between machines'

@@ -6,6 +6,7 @@ case $FARWIRE in
 /*) ;;
 *) FARWIRE=$PWD/$FARWIRE ;;
 esac
+root=$PWD
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2
@@ -89,6 +90,15 @@ dataset = { name = "what"; title = "What if the wire were longer?"; draws = 2;
 	dimensions = ( { name = "wire"; values = ( { is = "near"; }, { is = "far"; settings = ["link.vswitch.latency=1 ms"]; } ); },
 		{ name = "batch"; setting = "case.batch"; values = ["16", "32"]; } ); };
 END
+# A probe's recording: its forwarded programs, predicted; words where it has none.
+recording() {
+	"$FARWIRE" report "$root/calib/measured/recorded/loopback-spin.jsonl" -o loopback.html &&
+		holds loopback.html 'Forwarded programs: Spinning CPU' 'Steps of 12 programs forwarded' \
+			'which set no parameter' '<img' 'a step copies' &&
+		"$FARWIRE" report "$root/tests/recorded/calibration/fake.jsonl" -o fake.html &&
+		holds fake.html 'holds no forwarded programs' &&
+		refused 2 'cannot be read' "$FARWIRE" report none.jsonl -o bad.html
+}
 beside_in_json() {
 	"$FARWIRE" validate small.cfg --draws 0 -q --format json >small.json &&
 		holds small.json '"beside": [' '"title": "asynchronous"' &&
@@ -118,6 +128,7 @@ check a_case_as_a_whole_page whole_page
 check same_input_same_bytes same_bytes
 check a_dataset_with_rows_beside_it dataset
 check a_what_if what_if
+check a_recording recording
 check rows_beside_a_dataset_in_validate beside_in_json
 check saved_results_are_drawn_again draws_again
 check refusals_leave_nothing_behind nothing_partial
