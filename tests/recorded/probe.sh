@@ -231,7 +231,8 @@ verdict 'probe.keeps_to_its_time'
 
 # On the real clock of a busy machine the anchors may drift for real.
 code=0
-"$probe" -q --device spin --only R1 --only V --budget 2 --passes 1 -o "$scratch/spin.jsonl" \
+"$probe" -q --device spin --only forward.shm.call.async --only forward.unix.payload.sync \
+	--only 'forward.tcp.call.*' --only V --budget 2 --passes 1 -o "$scratch/spin.jsonl" \
 	2>"$scratch.err" || code=$?
 [ $code = 0 ] || grep -q drifted "$scratch.err" ||
 	complain "over the spinning device it ended with $code: $(cat "$scratch.err")"
