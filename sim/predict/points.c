@@ -21,8 +21,8 @@ struct answering {
 static const struct setting *join(struct arena *arena, const struct case_request *request,
 				  const struct case_point *point)
 {
-	struct setting *all = ARENA_ARRAY(
-		arena, request->setting_count + point->setting_count + 1, struct setting);
+	struct setting *all = ARENA_ARRAY(arena, request->setting_count + point->setting_count + 1,
+					  struct setting);
 	if (request->setting_count)
 		memcpy(all, request->settings, request->setting_count * sizeof *all);
 	if (point->setting_count)

@@ -141,8 +141,10 @@ bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
 	while (length && text[length - 1] == ' ')
 		length--;
 	if (!length || sign[1] != '=') {
-		diag_error(diag, origin, "'%s' is no target (write a number >= or <= a value, "
-					 "such as 'ratio>=0.95' or 'step<=250 ms')", text);
+		diag_error(diag, origin,
+			   "'%s' is no target (write a number >= or <= a value, "
+			   "such as 'ratio>=0.95' or 'step<=250 ms')",
+			   text);
 		return false;
 	}
 	const char *name = arena_printf(arena, "%.*s", (int)length, text), *value = sign + 2;
@@ -152,9 +154,9 @@ bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
 		return false;
 	while (*value == ' ')
 		value++;
-	const char *wrong = quantity_parse(arena, target->reported->quantity,
-					   without_unit(arena, value, target->reported->unit),
-					   &target->value);
+	const char *wrong =
+		quantity_parse(arena, target->reported->quantity,
+			       without_unit(arena, value, target->reported->unit), &target->value);
 	if (wrong)
 		diag_error(diag, origin, "%s of '%s' %s", name, text, wrong);
 	else if (!(target->value > 0))

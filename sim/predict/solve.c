@@ -12,9 +12,10 @@ const double SOLVE_TOLERANCE = 1e-3;
 /* Of an interval's ends, each evaluation of which takes many runs. */
 static const double SOLVE_END_TOLERANCE = 5e-3;
 
-/* Places of the grid: so many a decade, so many altogether; of an even grid. A range
- * of whole numbers no wider than the last is looked at one by one. */
-enum { PER_DECADE = 4, GRID_MAX = 41, EVEN_GRID = 21, WHOLE_MAX = 40 };
+/* Places of the grid: so many a decade, so many altogether; of an even grid. Of whole
+ * numbers the powers of 2, which GPUs and batches come in; of a range no wider than the
+ * last, all. */
+enum { PER_DECADE = 4, GRID_MAX = 41, EVEN_GRID = 21, WHOLE_MAX = 16 };
 /* A range from 0 on: the least place but 0, as a part of the high end. */
 static const double LEAST_RATIO = 1e-6;
 
@@ -64,27 +65,38 @@ static size_t insert(double *grid, size_t count, double x)
 	return count + 1;
 }
 
-static size_t grid_of(const struct solve_problem *p, double grid[GRID_MAX + 2])
+static size_t whole_grid(const struct solve_range *range, double *grid)
 {
-	const struct solve_range *range = &p->range;
+	bool all = range->high - range->low < WHOLE_MAX;
+	size_t count = insert(grid, 0, range->low);
+	for (double x = all ? range->low : 1; x < range->high; x = all ? x + 1 : 2 * x)
+		if (x > range->low && count < GRID_MAX)
+			count = insert(grid, count, x);
+	return insert(grid, count, range->high);
+}
+
+static size_t real_grid(const struct solve_range *range, double *grid)
+{
 	size_t count = 0, places = EVEN_GRID;
 	double low = range->low, high = range->high;
 	if (range->log && low == 0) {
 		count = insert(grid, count, 0);
-		low = range->whole ? 1 : high * LEAST_RATIO;
+		low = high * LEAST_RATIO;
 	}
-	if (range->whole && high - low < WHOLE_MAX)
-		places = (size_t)(high - low) + 1;
-	else if (range->log)
-		places = (size_t)fmin(ceil(PER_DECADE * log10(high / low)) + 1, GRID_MAX);
-	bool even = !range->log || (range->whole && high - low < WHOLE_MAX);
+	if (range->log)
+		places = (size_t)fmin(ceil(PER_DECADE * log10(high / low)) + 1, GRID_MAX - 1);
 	for (size_t i = 0; i < places; i++) {
-		double t = places > 1 ? (double)i / (double)(places - 1) : 0;
-		double x = even ? low + (high - low) * t : low * pow(high / low, t);
-		x = i == 0 ? low : i + 1 == places ? high : x;
-		count = insert(grid, count, range->whole ? round(x) : x);
+		double t = (double)i / (double)(places - 1);
+		double x = range->log ? low * pow(high / low, t) : low + (high - low) * t;
+		count = insert(grid, count, i == 0 ? low : i + 1 == places ? high : x);
 	}
-	if (p->now > range->low && p->now < range->high)
+	return count;
+}
+
+static size_t grid_of(const struct solve_problem *p, double grid[GRID_MAX + 2])
+{
+	size_t count = p->range.whole ? whole_grid(&p->range, grid) : real_grid(&p->range, grid);
+	if (p->now > p->range.low && p->now < p->range.high)
 		count = insert(grid, count, p->now);
 	return count;
 }
@@ -242,20 +254,25 @@ static struct narrowing narrow(struct solver *s, size_t met, size_t missed, enum
 
 /* Where the target, seen by view, ceases to be met on the way from the crossing
  * (met, missed) of the value: back into the region for the worse end, which reaches
- * to `last`, or on, out of it, for the better end. NaN: not before `last`. */
+ * to `last`, or on, out of it, for the better end. Goes in steps of twice the length.
+ * NaN: not before `last`. */
 static double end_of(struct solver *s, size_t met, size_t missed, size_t last, enum view view)
 {
 	bool worse = view == VIEW_WORSE;
-	size_t from = worse ? met : missed, behind = worse ? missed : met;
-	bool up = from > behind;
-	for (size_t i = from, before = behind;; before = i, i = up ? i + 1 : i - 1) {
-		bool holds = margin_at(s, i, view) >= 0;
+	size_t at = worse ? met : missed, before = worse ? missed : met, step = 1;
+	bool up = at > before;
+	for (;;) {
+		bool holds = margin_at(s, at, view) >= 0;
 		if (s->ended)
 			return NAN;
 		if (holds == worse)
-			return narrow(s, worse ? i : before, worse ? before : i, view).met;
-		if (i == last)
+			return narrow(s, worse ? at : before, worse ? before : at, view).met;
+		if (at == last)
 			return NAN;
+		size_t left = up ? last - at : at - last, go = step < left ? step : left;
+		before = at;
+		at = up ? at + go : at - go;
+		step *= 2;
 	}
 }
 
@@ -263,10 +280,8 @@ static struct solve_bound bound_of(struct solver *s, size_t met, size_t missed, 
 				   size_t missed_end)
 {
 	struct narrowing n = narrow(s, met, missed, VIEW_VALUE);
-	struct solve_bound bound = {.upper = missed > met,
-				    .x = {n.met, n.met, n.met},
-				    .certain = n.met,
-				    .y = n.y};
+	struct solve_bound bound = {
+		.upper = missed > met, .x = {n.met, n.met, n.met}, .certain = n.met, .y = n.y};
 	struct solve_answer answer;
 	if (!s->problem->intervals || !evaluate(s, &n.met, 1, true, &answer))
 		return bound;
@@ -310,9 +325,10 @@ static void find_bounds(struct solver *s)
 		bool met = margin_at(s, i, VIEW_VALUE) >= 0;
 		bool next = margin_at(s, i + 1, VIEW_VALUE) >= 0;
 		if (met != next)
-			bounds[solution->bound_count++] = bound_of(
-				s, met ? i : i + 1, met ? i + 1 : i,
-				run_end(s, met ? i : i + 1, !met), run_end(s, met ? i + 1 : i, met));
+			bounds[solution->bound_count++] =
+				bound_of(s, met ? i : i + 1, met ? i + 1 : i,
+					 run_end(s, met ? i : i + 1, !met),
+					 run_end(s, met ? i + 1 : i, met));
 	}
 	solution->bounds = bounds;
 }

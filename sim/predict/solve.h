@@ -28,7 +28,7 @@ struct solve_range {
 	bool whole; /* whole numbers alone */
 };
 /* What is searched if nobody says otherwise: a thousandth to a thousand times the
- * value (whole numbers: 1 to 32 times it), inside the row's bounds; around 0 what is
+ * value (whole numbers: 1 to 8 times it), inside the row's bounds; around 0 what is
  * usual of the quantity. False where nothing is. */
 bool solve_range_of(const struct cfg_param *param, struct solve_range *range);
 /* low < high, or equal. Logarithmic where they are far apart and not negative. */

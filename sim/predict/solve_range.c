@@ -12,7 +12,7 @@ static const struct usual {
 	     {QUANTITY_FREQUENCY, 1e2, 1e10}, {QUANTITY_FLOP_RATE, 1e9, 1e16},
 	     {QUANTITY_FLOP, 1e6, 1e15},      {QUANTITY_TIME_PER_BYTE, 1e-12, 1e-7}};
 
-static const double RANGE_FACTOR = 1000, WHOLE_FACTOR = 32;
+static const double RANGE_FACTOR = 1000, WHOLE_FACTOR = 8;
 
 bool solve_range_of(const struct cfg_param *param, struct solve_range *range)
 {

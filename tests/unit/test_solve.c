@@ -277,7 +277,7 @@ static void default_ranges(void)
 	param.value = 0;
 	CHECK(solve_range_of(&param, &range) && range.low == 1e-7 && range.high == 1);
 	param = (struct cfg_param){.row = &count, .value = 8};
-	CHECK(solve_range_of(&param, &range) && range.low == 1 && range.high == 100 && range.whole);
+	CHECK(solve_range_of(&param, &range) && range.low == 1 && range.high == 64 && range.whole);
 	param = (struct cfg_param){.row = &odd, .value = 0};
 	CHECK(!solve_range_of(&param, &range));
 	CHECK(!solve_range_between(&param, 1, 3).log && solve_range_between(&param, 1, 30).log);
