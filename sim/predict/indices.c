@@ -38,21 +38,26 @@ static void moments(const struct rows *rows, const size_t *chosen, double *mean,
 /* An answer that moves by less than this part of itself does so by rounding. */
 static const double ROUNDING = 1e-12;
 
-static void estimate(const struct rows *rows, const size_t *chosen, double *first, double *total)
+enum estimator { FIRST_SALTELLI, FIRST_JANSEN, TOTAL_JANSEN, ESTIMATORS };
+
+/* [input][estimator] */
+static void estimate(const struct rows *rows, const size_t *chosen, double *out)
 {
-	double mean, variance;
+	double mean, variance, n = (double)rows->count;
 	moments(rows, chosen, &mean, &variance);
 	bool varies = variance > ROUNDING * ROUNDING * mean * mean;
-	for (size_t k = 0; k < rows->width - 2; k++) {
-		double products = 0, squares = 0;
+	for (size_t k = 0; k < rows->width - 2; k++, out += ESTIMATORS) {
+		double products = 0, to_a = 0, to_b = 0;
 		for (size_t i = 0; i < rows->count; i++) {
-			double a = at(rows, chosen[i], 0), b = at(rows, chosen[i], 1) - mean;
-			double difference = at(rows, chosen[i], k + 2) - a;
-			products += b * difference;
-			squares += difference * difference;
+			double b = at(rows, chosen[i], 1), ab = at(rows, chosen[i], k + 2);
+			double less_a = ab - at(rows, chosen[i], 0), less_b = ab - b;
+			products += (b - mean) * less_a;
+			to_a += less_a * less_a;
+			to_b += less_b * less_b;
 		}
-		first[k] = varies ? products / (double)rows->count / variance : NAN;
-		total[k] = varies ? squares / (double)rows->count / (2 * variance) : NAN;
+		out[FIRST_SALTELLI] = varies ? products / n / variance : NAN;
+		out[FIRST_JANSEN] = varies ? 1 - to_b / n / (2 * variance) : NAN;
+		out[TOTAL_JANSEN] = varies ? to_a / n / (2 * variance) : NAN;
 	}
 }
 
@@ -73,24 +78,28 @@ static struct estimate bounded(struct arena *arena, double value, const double *
 static void summarize(struct arena *arena, const struct rows *rows, uint64_t seed,
 		      struct index_estimate *indices)
 {
-	size_t inputs = rows->width - 2;
+	size_t width = (rows->width - 2) * ESTIMATORS;
 	size_t *chosen = ARENA_ARRAY(arena, rows->count + 1, size_t);
-	double *first = ARENA_ARRAY(arena, inputs, double);
-	double *total = ARENA_ARRAY(arena, inputs, double);
-	double *firsts = ARENA_ARRAY(arena, RESAMPLES * inputs, double);
-	double *totals = ARENA_ARRAY(arena, RESAMPLES * inputs, double);
+	double *value = ARENA_ARRAY(arena, width, double);
+	double *drawn = ARENA_ARRAY(arena, RESAMPLES * width, double);
 	struct rng rng = rng_named(seed, "bootstrap");
 	for (size_t i = 0; i < rows->count; i++)
 		chosen[i] = i;
-	estimate(rows, chosen, first, total);
+	estimate(rows, chosen, value);
 	for (size_t r = 0; r < RESAMPLES; r++) {
 		for (size_t i = 0; i < rows->count; i++)
 			chosen[i] = (size_t)rng_below(&rng, rows->count);
-		estimate(rows, chosen, firsts + r * inputs, totals + r * inputs);
+		estimate(rows, chosen, drawn + r * width);
 	}
-	for (size_t k = 0; k < inputs; k++)
-		indices[k] = (struct index_estimate){bounded(arena, first[k], firsts + k, inputs),
-						     bounded(arena, total[k], totals + k, inputs)};
+	for (size_t k = 0; k < rows->width - 2; k++) {
+		struct estimate of[ESTIMATORS];
+		for (size_t e = 0; e < ESTIMATORS; e++)
+			of[e] = bounded(arena, value[k * ESTIMATORS + e],
+					drawn + k * ESTIMATORS + e, width);
+		const struct estimate *a = &of[FIRST_SALTELLI], *b = &of[FIRST_JANSEN];
+		bool jansen = b->high - b->low < a->high - a->low;
+		indices[k] = (struct index_estimate){jansen ? *b : *a, of[TOTAL_JANSEN]};
+	}
 }
 
 /* Row by row: A, B, AB_1 .. AB_k. */

@@ -9,11 +9,13 @@
  * Two sample matrices A and B come from one Sobol sequence of twice the dimensions;
  * AB_i is A with column i from B. With these N (k + 2) points
  *
- *   first_i = mean(y_B (y_ABi - y_A)) / V   (Saltelli et al. 2010, Computer Physics
- *   total_i = mean((y_A - y_ABi)^2) / 2V     Communications 181, table 2; Jansen 1999)
+ *   first_i = mean(y_B (y_ABi - y_A)) / V       (Saltelli et al. 2010, Computer Physics
+ *   first_i = 1 - mean((y_B - y_ABi)^2) / 2V     Communications 181, table 2)
+ *   total_i = mean((y_A - y_ABi)^2) / 2V         (Jansen 1999, as the one before)
  *
- * with y less its mean, which first_i's error depends on. Intervals are from rows
- * drawn again with replacement.
+ * with y_B less the mean in the first, whose error grows with it. That one is good for
+ * small indices, the second for large ones: the one with the narrower interval is
+ * taken. Intervals are from rows drawn again with replacement.
  */
 #ifndef FARWIRE_PREDICT_INDICES_H
 #define FARWIRE_PREDICT_INDICES_H

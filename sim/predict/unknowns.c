@@ -16,10 +16,15 @@ bool unknown_uncertain(const struct cfg_param *param)
 	return param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;
 }
 
+/* One GPU, connection or write more is no small step from 1 to 4 of them. */
+static const double WHOLE_LEAST = 5;
+
 /* How long the simulation looks is no property of what it looks at. */
 bool unknown_scalable(const struct cfg_param *param)
 {
-	return param->row->kind == PARAM_KIND_NUMBER && param->value != 0 &&
+	if (param->row->kind != PARAM_KIND_NUMBER || param->value == 0)
+		return false;
+	return !(param->row->whole && param->value < WHOLE_LEAST) &&
 	       strcmp(param->path, "case.steps") != 0 &&
 	       strcmp(param->path, "case.steps_warmup") != 0;
 }

@@ -21,7 +21,8 @@ struct unknown {
 /* Those of the parameters that are taken, in the order of the first members. */
 size_t unknowns_of(struct arena *arena, const struct cfg_resolution *resolution,
 		   bool (*takes)(const struct cfg_param *param), const struct unknown **unknowns);
-/* Numbers with an interval; numbers that a part more or less of makes a difference. */
+/* Numbers with an interval; numbers of which there can be a little more or less: not 0,
+ * no whole ones below 5, nothing of how long the simulation looks. */
 bool unknown_uncertain(const struct cfg_param *param);
 bool unknown_scalable(const struct cfg_param *param);
 

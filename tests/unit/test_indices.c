@@ -109,7 +109,9 @@ static void quantiles_and_scales(void)
 	CHECK_NEAR(unknown_scaled(&param, 1.1), 11, 1e-12);
 	param = (struct cfg_param){.path = "a.b", .row = &whole, .value = 1, .low = 1, .high = 1};
 	CHECK(unknown_scaled(&param, 1.1) == 2 && unknown_scaled(&param, 0.9) == 1);
-	CHECK(!unknown_uncertain(&param));
+	CHECK(!unknown_uncertain(&param) && !unknown_scalable(&param));
+	param.value = 5;
+	CHECK(unknown_scalable(&param) && unknown_scaled(&param, 0.99) == 4);
 }
 
 struct packet_params {
