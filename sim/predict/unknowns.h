@@ -26,6 +26,9 @@ size_t unknowns_of(struct arena *arena, const struct cfg_resolution *resolution,
 bool unknown_uncertain(const struct cfg_param *param);
 bool unknown_scalable(const struct cfg_param *param);
 
+/* Whether two paths can mean the same, where a part "*" of either stands for any. */
+bool paths_match(const char *a, const char *b);
+
 /* The member's value at the u-quantile of its distribution: a normal on either side of
  * the value with the stated 5 and 95 % points, inside the row's bounds. */
 double unknown_quantile(const struct cfg_param *param, double u);

@@ -123,10 +123,10 @@ static const char *words(struct arena *arena, const struct asked *a)
 						       100 * a->command->vary_all_ratio)
 					: "each uncertain parameter at its 5 and 95 % point";
 	if (!found->moving_count)
-		return arena_printf(arena, "%s of %s is %s; nothing moves it (%s).\n%s",
+		return arena_printf(arena, "The %s of %s is %s; nothing moves it (%s).\n%s",
 				    a->reported->spoken, a->name, now_text(arena, a), how,
 				    effort_text(arena, a));
-	return arena_printf(arena, "%s of %s is %s. It hangs most on %s (%s).%s\n%s",
+	return arena_printf(arena, "The %s of %s is %s. It hangs most on %s (%s).%s\n%s",
 			    a->reported->spoken, a->name, now_text(arena, a),
 			    first_text(arena, a, &found->swings[0]), how, advice_text(arena, a),
 			    effort_text(arena, a));

@@ -9,6 +9,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/predict/points.h"
+#include "sim/predict/unknowns.h"
 
 struct asking { /* the simulator as a function of one number */
 	struct arena *arena;
@@ -95,7 +96,10 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 					   const struct scenario *scenario, const char *key)
 {
 	const struct origin origin = {"--for", 0};
-	const struct cfg_param *param = cfg_param_find(scenario->resolution, key);
+	const struct cfg_param *param = NULL; /* the first that is meant */
+	for (size_t i = cfg_param_count(scenario->resolution); i-- > 0;)
+		if (paths_match(key, cfg_param_at(scenario->resolution, i)->path))
+			param = cfg_param_at(scenario->resolution, i);
 	if (!param) { /* whoever reads settings knows what may be meant */
 		struct setting *settings =
 			ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
@@ -106,7 +110,7 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 			(struct setting){arena_printf(arena, "%s=1", key), origin};
 		with.settings = settings;
 		if (case_read(arena, diag, &with))
-			diag_error(diag, origin, "'%s' names no single parameter", key);
+			diag_error(diag, origin, "'%s' is no parameter", key);
 		return NULL;
 	}
 	if (param->row->kind != PARAM_KIND_NUMBER) {
@@ -145,6 +149,17 @@ static bool read_question(const struct command *command, struct diag *diag,
 	return good;
 }
 
+/* Whether the number is any, or fails for a reason. */
+static bool has_number(const struct solution *solution)
+{
+	for (size_t i = 0; i < solution->point_count; i++) {
+		const struct solve_answer *answer = &solution->points[i].answer;
+		if (!isnan(answer->y.value) || answer->reason)
+			return true;
+	}
+	return false;
+}
+
 const struct solving *solving_run(const struct command *command, const struct case_request *request,
 				  bool with_band, int *exit_code)
 {
@@ -171,7 +186,14 @@ const struct solving *solving_run(const struct command *command, const struct ca
 					      .band = with_band && command->draws > 0};
 	const char *refused;
 	solving->solution = solve(arena, &problem, &refused);
-	if (solving->solution)
+	if (solving->solution && !has_number(solving->solution))
+		diag_error(diag, (struct origin){"--target", 0}, "%s has no %s%s", solving->name,
+			   solving->target.reported->spoken,
+			   solving->target.reported->offset ==
+					   offsetof(struct prediction, training_s)
+				   ? " (set case.epochs)"
+				   : "");
+	else if (solving->solution)
 		return solving;
 	if (refused)
 		diag_error(diag, (struct origin){0}, "%s", refused);
