@@ -113,7 +113,18 @@ static void odd_inputs(void)
 					   {1e18, 0, 0, 0, NAN, false}};
 	const struct fit_view no_fit = {"", true, true, 0.03, fitted, 0};
 	const struct fit_view odd_fit = {"x", true, true, 0, fitted, 2};
+	const struct bound_view no_bound = {.axes = axes, .target = 1, .target_label = "y >= 1"};
+	const struct bound_view odd_bound = {
+		.axes = axes, .curve = curves[0], .target = 1, .target_label = "y >= 1"};
+	const struct tornado_bar flat[] = {{"fails", "0", "1", NAN, NAN}, {"flat", "", "", 5, 5}};
+	const struct tornado_view tornados[] = {
+		{"x", 5, NULL, 0}, {"x", 5, flat, 2}, {"x", NAN, flat, 2}};
 	const struct drawing *drawings[] = {
+		chart_bound(arena, bare, &no_bound),
+		chart_bound(arena, bare, &odd_bound),
+		chart_tornado(arena, bare, &tornados[0]),
+		chart_tornado(arena, bare, &tornados[1]),
+		chart_tornado(arena, bare, &tornados[2]),
 		chart_fit(arena, bare, &no_fit),
 		chart_fit(arena, bare, &odd_fit),
 		chart_ratio_bars(arena, bare, NULL, 0),
