@@ -37,7 +37,7 @@ struct command {
 	const char *const *keys;        /* --for, as given */
 	size_t key_count, sample_count; /* --samples */
 	bool samples_given;
-	double vary_all_ratio;          /* 0: not given */
+	double vary_all_ratio; /* 0: not given */
 	/* Of measurements on this machine: */
 	const char *only, *server, *connect, *scratch, *resume; /* or NULL */
 	double budget_s;                                        /* 0: not given */

@@ -113,18 +113,7 @@ static void odd_inputs(void)
 					   {1e18, 0, 0, 0, NAN, false}};
 	const struct fit_view no_fit = {"", true, true, 0.03, fitted, 0};
 	const struct fit_view odd_fit = {"x", true, true, 0, fitted, 2};
-	const struct bound_view no_bound = {.axes = axes, .target = 1, .target_label = "y >= 1"};
-	const struct bound_view odd_bound = {
-		.axes = axes, .curve = curves[0], .target = 1, .target_label = "y >= 1"};
-	const struct tornado_bar flat[] = {{"fails", "0", "1", NAN, NAN}, {"flat", "", "", 5, 5}};
-	const struct tornado_view tornados[] = {
-		{"x", 5, NULL, 0}, {"x", 5, flat, 2}, {"x", NAN, flat, 2}};
 	const struct drawing *drawings[] = {
-		chart_bound(arena, bare, &no_bound),
-		chart_bound(arena, bare, &odd_bound),
-		chart_tornado(arena, bare, &tornados[0]),
-		chart_tornado(arena, bare, &tornados[1]),
-		chart_tornado(arena, bare, &tornados[2]),
 		chart_fit(arena, bare, &no_fit),
 		chart_fit(arena, bare, &odd_fit),
 		chart_ratio_bars(arena, bare, NULL, 0),
@@ -152,6 +141,32 @@ static void odd_inputs(void)
 	};
 	for (size_t i = 0; i < sizeof drawings / sizeof *drawings; i++)
 		check_legible("odd", drawings[i], arena);
+	arena_free(arena);
+}
+
+/* Bounds and tornados of nothing, and of what fails or does not move. */
+static void odd_answers(void)
+{
+	struct arena *arena = arena_new();
+	const struct chart_text bare = {"Bare", NULL};
+	const double one = 1;
+	const struct estimate none = {NAN, NAN, NAN};
+	const struct chart_axes axes = {"x", "y", true, true};
+	const struct bound_view no_bound = {.axes = axes, .target = 1, .target_label = "y >= 1"};
+	const struct bound_view odd_bound = {.axes = axes,
+					     .curve = {"fails", &one, &none, 1},
+					     .target = 1,
+					     .target_label = "y >= 1"};
+	const struct tornado_bar flat[] = {{"fails", "0", "1", NAN, NAN}, {"flat", "", "", 5, 5}};
+	const struct tornado_view tornados[] = {
+		{"x", 5, NULL, 0}, {"x", 5, flat, 2}, {"x", NAN, flat, 2}};
+	const struct drawing *drawings[] = {
+		chart_bound(arena, bare, &no_bound),      chart_bound(arena, bare, &odd_bound),
+		chart_tornado(arena, bare, &tornados[0]), chart_tornado(arena, bare, &tornados[1]),
+		chart_tornado(arena, bare, &tornados[2]),
+	};
+	for (size_t i = 0; i < sizeof drawings / sizeof *drawings; i++)
+		check_legible("odd answer", drawings[i], arena);
 	arena_free(arena);
 }
 
