@@ -80,27 +80,44 @@ static const char *regions_text(struct arena *arena, const struct solving *s)
 	return text;
 }
 
+/* The regions that meet it with 95 % certainty: "from 19 to 34, and up to 3". */
+static const char *certain_regions(struct arena *arena, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	const char *text = "";
+	for (size_t i = 0; i < solution->bound_count; i++) {
+		const struct solve_bound *bound = &solution->bounds[i], *last = bound;
+		if (!bound->upper && i + 1 < solution->bound_count)
+			last = &solution->bounds[++i];
+		if (isnan(bound->certain) || isnan(last->certain))
+			continue;
+		text = arena_printf(arena, "%s%s%s %s%s%s", text, *text ? ", and " : "",
+				    bound->upper ? "up to" : "from",
+				    value_text(arena, s, bound->certain),
+				    last != bound  ? " to "
+				    : bound->upper ? ""
+						   : " on",
+				    last != bound ? value_text(arena, s, last->certain) : "");
+	}
+	return text;
+}
+
 /* Which values meet it with 95 % certainty. */
 static const char *certain_text(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
-	const char *text = "";
 	bool any = false;
-	for (size_t i = 0; i < solution->bound_count; i++) {
-		const struct solve_bound *bound = &solution->bounds[i];
-		if (bound->x.low == bound->x.high)
-			continue;
-		any = true;
-		if (!isnan(bound->certain))
-			text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "",
-					    value_text(arena, s, bound->certain));
-	}
+	for (size_t i = 0; i < solution->bound_count; i++)
+		any = any || solution->bounds[i].x.low < solution->bounds[i].x.high;
 	if (!any)
 		return "";
-	if (!*text)
+	const char *regions = certain_regions(arena, s);
+	if (!*regions)
 		return " No value of the range does so with 95 % certainty.";
-	return arena_printf(arena, " %s %s it with 95 %% certainty.", text,
-			    strchr(text, ',') ? "keep" : "keeps");
+	if (solution->bound_count > 1)
+		return arena_printf(arena, " With 95 %% certainty: %s.", regions);
+	return arena_printf(arena, " %s keeps it with 95 %% certainty.",
+			    value_text(arena, s, solution->bounds[0].certain));
 }
 
 /* How sure the answer is where there is no bound. */

@@ -217,7 +217,7 @@ static void spans_merge(void)
 
 static const struct test tests[] = {
 	TEST(texts_apart),       TEST(clusters_legible), TEST(odd_inputs),
-	TEST(many_gpus_legible), TEST(spans_merge),
+	TEST(many_gpus_legible), TEST(spans_merge),      TEST(odd_answers),
 };
 
 int main(void)
