@@ -74,7 +74,7 @@ help:
 	@echo 'make bench       measures this machine, on which nothing else should run: predictions beside it'
 	@echo 'make install     into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
 	@echo 'make accuracy    puts what is predicted now into docs/ACCURACY.md and the README'"'"'s table'
-	@echo 'make documents   that, the tables of the what-if pages and docs/images'
+	@echo 'make documents   that, the outputs in docs and docs/images'
 	@echo 'make tidy        the house rules: layers, sizes, licences, names (also part of make test)'
 	@echo 'make format      clang-format over all C files'
 	@echo 'make clean       removes build/ and build-*/'
@@ -157,6 +157,7 @@ accuracy: $(BUILD)/farwire
 .PHONY: documents
 documents: accuracy
 	@FARWIRE=$(BUILD)/farwire tests/analytic/what_ifs.sh --write
+	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write
 	@FARWIRE=$(BUILD)/farwire tools/images
 
 .PHONY: tidy

@@ -142,6 +142,44 @@ struct fit_view {
 };
 struct drawing *chart_fit(struct arena *arena, struct chart_text text, const struct fit_view *fit);
 
+/* A number over one parameter, the target that it is to meet, where it meets it, and
+ * the bounds of that with their 90 % intervals; crosses where the case fails. */
+struct bound_mark {
+	double x, low, high; /* low, high: infinite where the interval leaves the axis */
+	const char *label;   /* "38 us" */
+};
+struct bound_region {
+	double from, to;
+};
+struct bound_view {
+	struct chart_axes axes;
+	struct curve curve;
+	double target;
+	const char *target_label; /* "ratio >= 0.95" */
+	const struct bound_mark *marks;
+	size_t mark_count;
+	const struct bound_region *regions;
+	size_t region_count;
+};
+struct drawing *chart_bound(struct arena *arena, struct chart_text text,
+			    const struct bound_view *view);
+
+/* What moves a number most: for each cause a bar from the number with the cause at its
+ * low end to that at its high end, the number itself as a line. Bars are in the order
+ * given; those past the twelfth are one bar, their ends' distances summed. */
+struct tornado_bar {
+	const char *label, *low_label, *high_label; /* "runtime.handoff" "23.7 us" "174.7 us" */
+	double low, high;                           /* the number there; NaN: it fails */
+};
+struct tornado_view {
+	const char *x_label;
+	double value;
+	const struct tornado_bar *bars;
+	size_t count;
+};
+struct drawing *chart_tornado(struct arena *arena, struct chart_text text,
+			      const struct tornado_view *view);
+
 /* Shared by the charts. */
 extern const uint32_t okabe_ito[8];
 /* 1-2-5 ticks covering [low, high]: fills ticks[max], returns how many; 0 if max

@@ -107,3 +107,29 @@ const char *chart_bars_title(const struct prediction *const *predictions, size_t
 		return "Throughput over that of the GPUs alone";
 	}
 }
+
+/* What an axis is shown in. */
+static const struct shown {
+	enum quantity quantity;
+	double per_unit;
+	const char *unit;
+} shown[] = {{QUANTITY_TIME, 1e6, "us"},
+	     {QUANTITY_RATE, 8e-9, "Gbit/s"},
+	     {QUANTITY_BYTES, 1.0 / 1024, "KiB"},
+	     {QUANTITY_FREQUENCY, 1e-3, "kHz"}};
+
+const double *chart_values(struct arena *arena, const char *key, enum quantity quantity,
+			   const double *values, size_t count, const char **label)
+{
+	*label = key;
+	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+		if (shown[i].quantity != quantity)
+			continue;
+		double *scaled = ARENA_ARRAY(arena, count, double);
+		for (size_t k = 0; k < count; k++)
+			scaled[k] = values[k] * shown[i].per_unit;
+		*label = arena_printf(arena, "%s (%s)", key, shown[i].unit);
+		return scaled;
+	}
+	return values;
+}

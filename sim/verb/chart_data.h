@@ -27,4 +27,8 @@ struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const
 /* What those bars are, as a title. */
 const char *chart_bars_title(const struct prediction *const *predictions, size_t count);
 
+/* A parameter's values in the unit that an axis shows, and the axis's label. */
+const double *chart_values(struct arena *arena, const char *key, enum quantity quantity,
+			   const double *values, size_t count, const char **label);
+
 #endif

@@ -44,6 +44,13 @@ static const struct option_row option_rows[] = {
 	{"gpus", OPTION_VALUE, "1,2,4,...", "on how many GPUs (default: 1, 2, 4 ... to all)"},
 	{"set", OPTION_VALUE, "KEY=VALUE", "sets any parameter; repeatable"},
 	{"vary", OPTION_VALUE, "KEY=a,b,c|lo:hi:logN|lo:hi:linN", "varies a parameter; repeatable"},
+	{"target", OPTION_VALUE, "NUMBER>=VALUE", "what shall hold: 'ratio>=0.95', 'step<=250 ms'"},
+	{"of", OPTION_VALUE, "NUMBER",
+	 "which number (default: ratio, efficiency or bus bandwidth)"},
+	{"for", OPTION_VALUE, "KEY", "of which parameter; where several are meant, repeatable"},
+	{"between", OPTION_VALUE, "LO:HI", "where to search (default: around the present value)"},
+	{"samples", OPTION_VALUE, "N", "points behind each index (default 128; 0: no indices)"},
+	{"vary-all", OPTION_VALUE, "PERCENT", "moves every number by so much: elasticities"},
 	{"format", OPTION_VALUE, "table|csv|json|jsonl", "how results are written"},
 	{"output", OPTION_VALUE, "FILE", "where to (-o; whole or not at all; - is stdout)"},
 	{"plot", OPTION_VALUE, "FILE.svg|pdf|png", "draws the result"},
@@ -88,6 +95,7 @@ struct parser {
 	VEC(const char *) words;
 	VEC(struct setting) settings;
 	VEC(const char *) vary;
+	VEC(const char *) keys;
 	int argc;
 	char **argv;
 	int next;
@@ -236,12 +244,45 @@ static bool take_measuring(struct parser *p, const char *name, const char *value
 	return true;
 }
 
+static double part_of(struct parser *p, const char *name, const char *value)
+{
+	double part = 0;
+	if (quantity_parse(p->arena, QUANTITY_RATIO, value, &part) || !(part > 0 && part < 1))
+		wrong(p, "--%s %s: write a part, more than 0 and less than all, such as 10%%", name,
+		      value);
+	return part;
+}
+
+/* Those of questions about a parameter; false: it is none of them. */
+static bool take_asking(struct parser *p, const char *name, const char *value)
+{
+	struct command *c = p->command;
+	if (strcmp(name, "target") == 0) {
+		c->target = value;
+	} else if (strcmp(name, "between") == 0) {
+		c->between = value;
+	} else if (strcmp(name, "of") == 0) {
+		c->of = value;
+	} else if (strcmp(name, "for") == 0) {
+		const char **slot = VEC_PUSH(p->arena, &p->keys);
+		*slot = value;
+	} else if (strcmp(name, "samples") == 0) {
+		c->sample_count = (size_t)count_of(p, name, value, 100000);
+		c->samples_given = true;
+	} else if (strcmp(name, "vary-all") == 0) {
+		c->vary_all_ratio = part_of(p, name, value);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static void take_value(struct parser *p, const char *name, const char *value)
 {
 	static const char *const formats[] = {"table", "csv", "json", "jsonl", NULL};
 	static const char *const colors[] = {"auto", "always", "never", NULL};
 	struct command *c = p->command;
-	if (take_measuring(p, name, value))
+	if (take_measuring(p, name, value) || take_asking(p, name, value))
 		return;
 	if (strcmp(name, "set") == 0) {
 		add_setting(p, value, "--set");
@@ -401,6 +442,8 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 	c->setting_count = p.settings.count;
 	c->vary = p.vary.items;
 	c->vary_count = p.vary.count;
+	c->keys = p.keys.items;
+	c->key_count = p.keys.count;
 	c->data_root = data_root_find(arena);
 	if (!c->data_root)
 		wrong(&p, "the shipped topologies and models are not beside the program (set "

@@ -32,6 +32,12 @@ struct command {
 	size_t draws;
 	bool draws_given;
 	unsigned jobs;
+	const char *target, *between;   /* of solve, or NULL */
+	const char *of;                 /* which number sensitivity is about, or NULL */
+	const char *const *keys;        /* --for, as given */
+	size_t key_count, sample_count; /* --samples */
+	bool samples_given;
+	double vary_all_ratio; /* 0: not given */
 	/* Of measurements on this machine: */
 	const char *only, *server, *connect, *scratch, *resume; /* or NULL */
 	double budget_s;                                        /* 0: not given */

@@ -144,6 +144,32 @@ static void odd_inputs(void)
 	arena_free(arena);
 }
 
+/* Bounds and tornados of nothing, and of what fails or does not move. */
+static void odd_answers(void)
+{
+	struct arena *arena = arena_new();
+	const struct chart_text bare = {"Bare", NULL};
+	const double one = 1;
+	const struct estimate none = {NAN, NAN, NAN};
+	const struct chart_axes axes = {"x", "y", true, true};
+	const struct bound_view no_bound = {.axes = axes, .target = 1, .target_label = "y >= 1"};
+	const struct bound_view odd_bound = {.axes = axes,
+					     .curve = {"fails", &one, &none, 1},
+					     .target = 1,
+					     .target_label = "y >= 1"};
+	const struct tornado_bar flat[] = {{"fails", "0", "1", NAN, NAN}, {"flat", "", "", 5, 5}};
+	const struct tornado_view tornados[] = {
+		{"x", 5, NULL, 0}, {"x", 5, flat, 2}, {"x", NAN, flat, 2}};
+	const struct drawing *drawings[] = {
+		chart_bound(arena, bare, &no_bound),      chart_bound(arena, bare, &odd_bound),
+		chart_tornado(arena, bare, &tornados[0]), chart_tornado(arena, bare, &tornados[1]),
+		chart_tornado(arena, bare, &tornados[2]),
+	};
+	for (size_t i = 0; i < sizeof drawings / sizeof *drawings; i++)
+		check_legible("odd answer", drawings[i], arena);
+	arena_free(arena);
+}
+
 /* Any number of bars, however short on room. */
 static void many_gpus_legible(void)
 {
@@ -191,7 +217,7 @@ static void spans_merge(void)
 
 static const struct test tests[] = {
 	TEST(texts_apart),       TEST(clusters_legible), TEST(odd_inputs),
-	TEST(many_gpus_legible), TEST(spans_merge),
+	TEST(many_gpus_legible), TEST(spans_merge),      TEST(odd_answers),
 };
 
 int main(void)

@@ -30,6 +30,8 @@ offers none run --runtime no
 offers ddp run --exchange dd
 offers all_reduce sweep --collective all_r
 offers --gpus scale --gp
+offers --vary-all sensitivity --vary
+offers gpu_utilization solve case.cfg --target gpu
 offers jsonl compare --format js
 offers flexdirect_1050ti validate flex
 offers topologies list topo

@@ -32,6 +32,10 @@ _farwire_value() { # completes the value of an option; 1: it takes none
 		;;
 	--profile) _farwire_words "$(_farwire_names profiles)" "$current" ;;
 	--format) _farwire_words 'table csv json jsonl' "$current" ;;
+	--target | --of)
+		_farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization
+			training_time exposed input_wait' "$current"
+		;;
 	--color) _farwire_words 'auto always never' "$current" ;;
 	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
 	--continue) _farwire_files jsonl "$current" ;;
@@ -44,6 +48,7 @@ _farwire_value() { # completes the value of an option; 1: it takes none
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		;;
 	--program | --server | --gpu | --gpus | --batch | --fraction | --copies | --set | --vary | --title | --seed | \
+		--for | --between | --samples | --vary-all | \
 		--draws | --jobs | --budget | --connect)
 		COMPREPLY=()
 		;;
@@ -55,7 +60,7 @@ _farwire_options() { # of a verb: as its --help lists them
 	local program=${COMP_WORDS[0]}
 	command -v "$program" >/dev/null 2>&1 || program=farwire
 	echo --help
-	"$program" "$1" --help 2>/dev/null | sed -nE 's/^ +(--[a-z]+).*/\1/p'
+	"$program" "$1" --help 2>/dev/null | sed -nE 's/^ +(--[a-z-]+).*/\1/p'
 }
 
 _farwire() {

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Up to where a number meets its target: the curve with its band, the target as a
+ * line, hatched bands where it is met, and each bound with its interval. */
+#include <math.h>
+
+#include "plots/style.h"
+#include "sim/base/arena.h"
+
+static const double plot_height = 300, strip_height = 16, marks_height = 16;
+static const struct look met_look = {.paint = {0x009E73, 0.10}, .hatch = HATCH_NONE};
+
+struct layout {
+	struct arena *arena;
+	struct drawing *drawing;
+	const struct bound_view *view;
+	struct series series;
+	struct plane plane;
+	struct area area;
+	bool interval, fails;
+};
+
+/* False when there is nothing to draw at all. */
+static bool measure(struct layout *layout)
+{
+	struct range x = {INFINITY, -INFINITY}, y = {INFINITY, -INFINITY};
+	layout->plane.x.log = layout->view->axes.x_log;
+	layout->plane.y.log = layout->view->axes.y_log;
+	layout->interval = series_measure(&layout->plane, &layout->series, &x, &y);
+	for (size_t i = 0; i < layout->series.count; i++)
+		layout->fails |= series_fails(&layout->plane, &layout->series, i);
+	if (x.low > x.high)
+		return false;
+	range_include(&y, layout->view->target);
+	axis_cover(&layout->plane.x, x.low, x.high);
+	axis_cover(&layout->plane.y, y.low, y.high);
+	return true;
+}
+
+/* On the axis, or at its edge. */
+static double inside(const struct layout *layout, double x)
+{
+	const struct axis *axis = &layout->plane.x;
+	if (!(x > axis->low))
+		return axis->from;
+	return x < axis->high ? axis_at(axis, x) : axis->to;
+}
+
+static void draw_regions(const struct layout *layout)
+{
+	for (size_t i = 0; i < layout->view->region_count; i++) {
+		double from = inside(layout, layout->view->regions[i].from);
+		double to = inside(layout, layout->view->regions[i].to);
+		draw_rectangle(layout->drawing, from, layout->area.y, to - from,
+			       layout->area.height, met_look.paint);
+		draw_line(layout->drawing, from, layout->area.y, to, layout->area.y, hue(HUE_GREEN),
+			  3, DASH_SOLID); /* not by colour alone */
+	}
+}
+
+static void draw_target(const struct layout *layout)
+{
+	double y = axis_at(&layout->plane.y, layout->view->target);
+	draw_line(layout->drawing, layout->area.x, y, layout->area.x + layout->area.width, y,
+		  ink_alarm, 1.1, DASH_LONG);
+}
+
+static void draw_failures(const struct layout *layout)
+{
+	if (!layout->fails)
+		return;
+	double top = layout->area.y + layout->area.height, y = top + strip_height / 2;
+	draw_rectangle(layout->drawing, layout->area.x, top, layout->area.width, strip_height,
+		       ink_panel);
+	draw_text(layout->drawing, layout->area.x - 6, y + 3, FONT_TEXT, ANCHOR_END, ink_alarm,
+		  false, "fail");
+	for (size_t i = 0; i < layout->series.count; i++)
+		if (series_fails(&layout->plane, &layout->series, i))
+			draw_marker(layout->drawing, MARKER_CROSS,
+				    axis_at(&layout->plane.x, layout->series.x[i]), y, 6,
+				    hue(HUE_BLUE));
+}
+
+/* A line at each bound, its interval as a whisker and its value above the plot. */
+static void draw_marks(const struct layout *layout)
+{
+	double target = axis_at(&layout->plane.y, layout->view->target);
+	double free_from = -1e9;
+	for (size_t i = 0; i < layout->view->mark_count; i++) {
+		const struct bound_mark *mark = &layout->view->marks[i];
+		double x = inside(layout, mark->x);
+		double half = text_width(mark->label, FONT_TEXT, true) / 2;
+		draw_line(layout->drawing, x, layout->area.y - 3, x,
+			  layout->area.y + layout->area.height, ink, 1, DASH_SHORT);
+		if (mark->high > mark->low)
+			draw_whisker_x(layout->drawing, inside(layout, mark->low),
+				       inside(layout, mark->high), target);
+		struct look look = {.paint = ink, .marker = MARKER_DIAMOND};
+		draw_point(layout->drawing, look, x, target, 7);
+		double at = fmin(fmax(x, layout->area.x + half),
+				 layout->area.x + layout->area.width - half);
+		if (at - half < free_from + 6)
+			continue;
+		free_from = at + half;
+		draw_text(layout->drawing, at, layout->area.y - 6, FONT_TEXT, ANCHOR_MIDDLE, ink,
+			  true, "%s", mark->label);
+	}
+}
+
+static double draw_key(const struct layout *layout, double y)
+{
+	const struct bound_view *view = layout->view;
+	struct legend_entry entries[6];
+	size_t count = 0;
+	entries[count++] = (struct legend_entry){
+		LEGEND_LINE, {.paint = ink_alarm, .dash = DASH_LONG}, view->target_label};
+	if (view->region_count)
+		entries[count++] = (struct legend_entry){
+			LEGEND_BAND, {.paint = faint(hue(HUE_GREEN), 0.3)}, "met"};
+	if (layout->interval)
+		entries[count++] = (struct legend_entry){
+			LEGEND_BAND, {.paint = faint(hue(HUE_BLUE), 0.25)}, "90 % interval"};
+	if (view->mark_count)
+		entries[count++] = (struct legend_entry){LEGEND_MARKER,
+							 {.paint = ink, .marker = MARKER_DIAMOND},
+							 "bound, with its 90 % interval"};
+	if (layout->fails)
+		entries[count++] =
+			(struct legend_entry){LEGEND_MARKER,
+					      {.paint = hue(HUE_BLUE), .marker = MARKER_CROSS},
+					      "the case fails"};
+	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
+			   entries, count);
+}
+
+struct drawing *chart_bound(struct arena *arena, struct chart_text text,
+			    const struct bound_view *view)
+{
+	struct layout layout = {.arena = arena,
+				.view = view,
+				.series = {view->curve.x, view->curve.y, view->curve.count}};
+	if (!measure(&layout))
+		return chart_empty(arena, text, "no points to show");
+	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
+	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 6 + marks_height;
+	double left = CHART_MARGIN + 50;
+	layout.area = (struct area){left, y, CHART_WIDTH - CHART_MARGIN - 10 - left, plot_height};
+	layout.plane.x.from = left;
+	layout.plane.x.to = left + layout.area.width;
+	layout.plane.y.from = y + plot_height;
+	layout.plane.y.to = y;
+	struct area whole = layout.area;
+	whole.height += layout.fails ? strip_height : 0;
+	draw_regions(&layout);
+	draw_axis_y(layout.drawing, arena, &layout.plane.y, layout.area, view->axes.y_label, true);
+	draw_failures(&layout);
+	draw_axis_x(layout.drawing, arena, &layout.plane.x, whole, view->axes.x_label, false);
+	draw_series_band(layout.drawing, arena, &layout.plane, &layout.series, series_look(0));
+	draw_target(&layout);
+	draw_series_line(layout.drawing, arena, &layout.plane, &layout.series, series_look(0));
+	draw_marks(&layout);
+	chart_end(layout.drawing, arena, text, y + whole.height + 30);
+	return layout.drawing;
+}

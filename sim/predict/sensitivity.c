@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/predict/sensitivity.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+
+/* A swing of less than this part of the answer is none. */
+static const double MOVING_RATIO = 1e-6;
+
+struct finder {
+	struct arena *arena;
+	const struct sensitivity_question *question;
+	struct sensitivity *result;
+	struct swing *swings;
+	const char *broken;
+};
+
+static bool wanted(const struct sensitivity_question *question, const struct unknown *unknown)
+{
+	for (size_t k = 0; k < question->key_count; k++) {
+		if (strstr(unknown->name, question->keys[k]))
+			return true;
+		for (size_t m = 0; m < unknown->count; m++)
+			if (strstr(unknown->members[m]->path, question->keys[k]))
+				return true;
+	}
+	return question->key_count == 0;
+}
+
+static void collect(struct finder *f)
+{
+	const struct sensitivity_question *question = f->question;
+	const struct unknown *unknowns;
+	size_t count = unknowns_of(f->arena, question->resolution,
+				   question->vary_ratio > 0 ? unknown_scalable : unknown_uncertain,
+				   &unknowns);
+	f->swings = ARENA_ARRAY(f->arena, count + 1, struct swing);
+	for (size_t i = 0; i < count; i++)
+		if (wanted(question, &unknowns[i]))
+			f->swings[f->result->swing_count++].unknown = &unknowns[i];
+	f->result->swings = f->swings;
+}
+
+static double moved(const struct finder *f, const struct cfg_param *param, bool up)
+{
+	double part = f->question->vary_ratio;
+	if (part > 0)
+		return unknown_scaled(param, up ? 1 + part : 1 - part);
+	return unknown_quantile(param, up ? 0.95 : 0.05);
+}
+
+/* Answers at the points, without intervals. */
+static bool answer(struct finder *f, const struct case_point *list, size_t count,
+		   struct case_answer *answers)
+{
+	struct predict_options options = *f->question->points.options;
+	struct points points = f->question->points;
+	options.draws_count = 0;
+	points.options = &options;
+	f->result->runs += count;
+	return points_answer(f->arena, &points, list, count, answers, &f->broken);
+}
+
+static bool swing_all(struct finder *f)
+{
+	size_t count = f->result->swing_count;
+	struct case_point *list = ARENA_ARRAY(f->arena, 2 * count + 1, struct case_point);
+	struct case_answer *answers = ARENA_ARRAY(f->arena, 2 * count + 1, struct case_answer);
+	for (size_t i = 0; i < 2 * count; i++) {
+		struct swing *swing = &f->swings[i / 2];
+		const struct unknown *unknown = swing->unknown;
+		bool up = i % 2;
+		struct draw_value *draws = ARENA_ARRAY(f->arena, unknown->count, struct draw_value);
+		for (size_t m = 0; m < unknown->count; m++)
+			draws[m] = (struct draw_value){unknown->members[m]->path,
+						       moved(f, unknown->members[m], up)};
+		*(up ? &swing->high_x : &swing->low_x) = draws[0].value;
+		list[i] = (struct case_point){.draws = draws, .draw_count = unknown->count};
+	}
+	if (!answer(f, list, 2 * count, answers))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct swing *swing = &f->swings[i];
+		swing->low = answers[2 * i];
+		swing->high = answers[2 * i + 1];
+		double low = swing->low.number.value, high = swing->high.number.value;
+		bool refused = swing->low.refused || swing->high.refused;
+		swing->size = isfinite(high - low) ? fabs(high - low) : refused ? 0 : INFINITY;
+		swing->elasticity = swing->low_x != swing->high_x
+					    ? log(high / low) / log(swing->high_x / swing->low_x)
+					    : NAN;
+	}
+	return true;
+}
+
+/* Greatest first; a stable order. */
+static void sort(struct finder *f)
+{
+	double least = MOVING_RATIO * fabs(f->result->now.number.value);
+	for (size_t i = 1; i < f->result->swing_count; i++) {
+		struct swing swing = f->swings[i];
+		size_t at = i;
+		for (; at > 0 && f->swings[at - 1].size < swing.size; at--)
+			f->swings[at] = f->swings[at - 1];
+		f->swings[at] = swing;
+	}
+	while (f->result->moving_count < f->result->swing_count &&
+	       f->swings[f->result->moving_count].size > least)
+		f->result->moving_count++;
+}
+
+/* Points of the unit cube: of the first unknowns, those that are indexed. */
+static bool at_quantiles(void *ctx, const double *points, size_t count, double *answers)
+{
+	struct finder *f = ctx;
+	size_t inputs = f->result->indexed_count, members = 0;
+	struct case_point *list = ARENA_ARRAY(f->arena, count, struct case_point);
+	struct case_answer *got = ARENA_ARRAY(f->arena, count, struct case_answer);
+	for (size_t k = 0; k < inputs; k++)
+		members += f->swings[k].unknown->count;
+	for (size_t i = 0; i < count; i++) {
+		struct draw_value *draws = ARENA_ARRAY(f->arena, members, struct draw_value);
+		size_t at = 0;
+		for (size_t k = 0; k < inputs; k++) {
+			const struct unknown *unknown = f->swings[k].unknown;
+			for (size_t m = 0; m < unknown->count; m++)
+				draws[at++] = (struct draw_value){
+					unknown->members[m]->path,
+					unknown_quantile(unknown->members[m],
+							 points[i * inputs + k])};
+		}
+		list[i] = (struct case_point){.draws = draws, .draw_count = members};
+	}
+	if (!answer(f, list, count, got))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		answers[i] = got[i].number.value;
+	return true;
+}
+
+static bool index_all(struct finder *f)
+{
+	size_t moving = f->result->moving_count;
+	f->result->indexed_count =
+		moving < SENSITIVITY_INPUTS_MAX ? moving : SENSITIVITY_INPUTS_MAX;
+	if (!f->question->sample_count || f->question->vary_ratio > 0 || !moving) {
+		f->result->indexed_count = 0;
+		return true;
+	}
+	struct index_estimate indices[SENSITIVITY_INPUTS_MAX];
+	const struct indices_problem problem = {.input_count = f->result->indexed_count,
+						.sample_count = f->question->sample_count,
+						.seed = f->question->points.options->seed,
+						.evaluate = at_quantiles,
+						.ctx = f};
+	if (!indices_estimate(f->arena, &problem, indices, &f->result->failed_samples))
+		return false;
+	for (size_t k = 0; k < f->result->indexed_count; k++) {
+		f->swings[k].indexed = true;
+		f->swings[k].index = indices[k];
+	}
+	return true;
+}
+
+const struct sensitivity *sensitivity_find(struct arena *arena,
+					   const struct sensitivity_question *question,
+					   const char **broken)
+{
+	struct finder f = {.arena = arena,
+			   .question = question,
+			   .result = ARENA_NEW(arena, struct sensitivity)};
+	struct points now = question->points;
+	const struct case_point as_it_is = {0};
+	now.progress = NULL;
+	collect(&f);
+	bool good = points_answer(arena, &now, &as_it_is, 1, &f.result->now, &f.broken) &&
+		    swing_all(&f);
+	if (good) {
+		sort(&f);
+		good = index_all(&f);
+	}
+	*broken = f.broken;
+	return good ? f.result : NULL;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/verb/measures.h"
+
+#include "sim/predict/unknowns.h"
+
+static const struct measure measures[] = {
+#define MEASURE(path, words) {path, words},
+#include "sim/verb/measures.def"
+#undef MEASURE
+};
+
+size_t measure_count(void)
+{
+	return sizeof measures / sizeof measures[0];
+}
+
+const struct measure *measure_at(size_t index)
+{
+	return &measures[index];
+}
+
+const char *measure_of(const char *path)
+{
+	for (size_t i = 0; i < measure_count(); i++)
+		if (paths_match(measures[i].path, path))
+			return measures[i].words;
+	return NULL;
+}

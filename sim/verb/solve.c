@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* farwire solve: up to where a parameter may go for a target to be met. */
+#include "sim/predict/solve.h"
+
+#include <stdio.h>
+
+#include "sim/base/arena.h"
+#include "sim/verb/solving.h"
+#include "sim/verb/verbs.h"
+
+static int draw(const struct command *command, const struct solving *solving)
+{
+	struct arena *arena = command->arena;
+	const struct chart_text text = {command->title ? command->title
+						       : arena_printf(arena, "%s: %s for which %s",
+								      solving->name, solving->key,
+								      solving->target.text),
+					command_caption(command)};
+	const struct drawing *drawing = solving_chart(arena, text, solving);
+	return command_draw(command, command->plot, &drawing, 1);
+}
+
+static int run(const struct command *command)
+{
+	if (!command->target || command->key_count != 1) {
+		fprintf(stderr, "farwire: `farwire solve` needs %s\n",
+			!command->target     ? "--target, such as 'ratio>=0.95'"
+			: command->key_count ? "one --for KEY"
+					     : "--for KEY (see farwire explain CASE)");
+		return EXIT_USAGE;
+	}
+	int code = EXIT_DONE;
+	const struct case_request request = command_case(command, 0);
+	const struct solving *solving =
+		solving_run(command, &request, command->plot != NULL, &code);
+	if (!solving)
+		return code;
+	code = command_table(command, solving_table(command->arena, solving));
+	if (code == EXIT_DONE && command->plot)
+		code = draw(command, solving);
+	return code;
+}
+
+const struct verb verb_solve = {
+	.name = "solve",
+	.words = "CASE",
+	.help = "up to where a parameter may go for a target to be met, with its interval",
+	.examples = "  farwire solve case.cfg --target 'ratio>=0.95' --for link.wire.latency\n"
+		    "  farwire solve ddl-host --target 'efficiency>=0.9' --for link.eth.bandwidth "
+		    "--plot bound.svg\n"
+		    "  farwire solve dgx1-scaling --target 'efficiency>=0.95' --for case.gpus "
+		    "--between 1:64\n",
+	.options = "set target for between format output plot title seed draws jobs color quiet",
+	.words_min = 1,
+	.cases = true,
+	.run = run,
+};

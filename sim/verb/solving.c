@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/verb/solving.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/predict/points.h"
+#include "sim/predict/unknowns.h"
+
+struct asking { /* the simulator as a function of one number */
+	struct arena *arena;
+	const struct command *command;
+	const struct solving *solving;
+	const struct case_request *request;
+	const char *broken;
+};
+
+static void show_progress(size_t done, size_t count)
+{
+	fprintf(stderr, "\r%zu of %zu points%s", done, count, done == count ? "\n" : "");
+}
+
+static bool ask(void *ctx, const double *x, size_t count, bool with, struct solve_answer *answers)
+{
+	struct asking *a = ctx;
+	const struct param_row *row = a->solving->param->row;
+	const char *unit = quantity_unit(row->quantity);
+	struct predict_options options = command_predict(a->command);
+	if (!with)
+		options.draws_count = 0;
+	const struct points points = {
+		.request = a->request,
+		.options = &options,
+		.reported = a->solving->target.reported,
+		.progress = count > 1 && !a->command->quiet && isatty(STDERR_FILENO) ? show_progress
+										     : NULL};
+	struct case_point *list = ARENA_ARRAY(a->arena, count, struct case_point);
+	struct case_answer *got = ARENA_ARRAY(a->arena, count, struct case_answer);
+	struct setting *settings = ARENA_ARRAY(a->arena, count, struct setting);
+	for (size_t i = 0; i < count; i++) {
+		settings[i] = (struct setting){arena_printf(a->arena, "%s=%s%s%s", a->solving->key,
+							    number_format(a->arena, 12, x[i]),
+							    *unit ? " " : "", unit),
+					       {"--for", 0}};
+		list[i] = (struct case_point){.settings = &settings[i], .setting_count = 1};
+	}
+	if (!points_answer(a->arena, &points, list, count, got, &a->broken))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		answers[i] = (struct solve_answer){got[i].number, got[i].refused, got[i].reason};
+	return true;
+}
+
+/* "LO:HI" in the row's quantity and bounds. */
+static bool read_between(struct arena *arena, struct diag *diag, const struct cfg_param *param,
+			 const char *text, struct solve_range *range)
+{
+	const struct origin origin = {"--between", 0};
+	const char *colon = strchr(text, ':');
+	double ends[2];
+	if (!colon) {
+		diag_error(diag, origin, "'%s' is no range (write LO:HI, values with their unit)",
+			   text);
+		return false;
+	}
+	for (int i = 0; i < 2; i++) {
+		const char *word =
+			i ? colon + 1 : arena_printf(arena, "%.*s", (int)(colon - text), text);
+		const char *wrong = quantity_parse(arena, param->row->quantity, word, &ends[i]);
+		if (!wrong && (ends[i] < param->row->min || ends[i] > param->row->max))
+			wrong = arena_printf(
+				arena, "is out of range (%s to %s)",
+				quantity_format(arena, param->row->quantity, param->row->min),
+				quantity_format(arena, param->row->quantity, param->row->max));
+		if (!wrong && param->row->whole && ends[i] != floor(ends[i]))
+			wrong = "is no whole number";
+		if (wrong) {
+			diag_error(diag, origin, "%s: %s %s", param->path, word, wrong);
+			return false;
+		}
+	}
+	if (!(ends[0] < ends[1]))
+		diag_error(diag, origin, "'%s' is no range (write LO:HI, the lower end first)",
+			   text);
+	*range = solve_range_between(param, ends[0], ends[1]);
+	return ends[0] < ends[1];
+}
+
+/* The parameter that --for names, a number; NULL after errors. */
+static const struct cfg_param *find_number(struct arena *arena, struct diag *diag,
+					   const struct case_request *request,
+					   const struct scenario *scenario, const char *key)
+{
+	const struct origin origin = {"--for", 0};
+	const struct cfg_param *param = NULL; /* the first that is meant */
+	for (size_t i = cfg_param_count(scenario->resolution); i-- > 0;)
+		if (paths_match(key, cfg_param_at(scenario->resolution, i)->path))
+			param = cfg_param_at(scenario->resolution, i);
+	if (!param) { /* whoever reads settings knows what may be meant */
+		struct setting *settings =
+			ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
+		struct case_request with = *request;
+		for (size_t i = 0; i < request->setting_count; i++)
+			settings[i] = request->settings[i];
+		settings[with.setting_count++] =
+			(struct setting){arena_printf(arena, "%s=1", key), origin};
+		with.settings = settings;
+		if (case_read(arena, diag, &with))
+			diag_error(diag, origin, "'%s' is no parameter", key);
+		return NULL;
+	}
+	if (param->row->kind != PARAM_KIND_NUMBER) {
+		diag_error(diag, origin, "%s is no number (`farwire sweep` varies words)", key);
+		return NULL;
+	}
+	return param;
+}
+
+/* Reads what is asked; false after errors. */
+static bool read_question(const struct command *command, struct diag *diag,
+			  const struct case_request *request, const struct scenario *scenario,
+			  struct solving *solving)
+{
+	struct arena *arena = command->arena;
+	solving->name = scenario->name;
+	solving->key = command->keys[0];
+	bool good = target_read(arena, diag, (struct origin){"--target", 0},
+				scenario_kind(scenario), command->target, &solving->target);
+	solving->param = find_number(arena, diag, request, scenario, solving->key);
+	if (!solving->param)
+		return false;
+	if (command->between)
+		return read_between(arena, diag, solving->param, command->between,
+				    &solving->range) &&
+		       good;
+	if (!solve_range_of(solving->param, &solving->range)) {
+		diag_error(diag, (struct origin){"--for", 0},
+			   "%s: is %s, around which there is no usual range (write --between "
+			   "LO:HI)",
+			   solving->key,
+			   quantity_format(arena, solving->param->row->quantity,
+					   solving->param->value));
+		return false;
+	}
+	return good;
+}
+
+/* Whether the number is any, or fails for a reason. */
+static bool has_number(const struct solution *solution)
+{
+	for (size_t i = 0; i < solution->point_count; i++) {
+		const struct solve_answer *answer = &solution->points[i].answer;
+		if (!isnan(answer->y.value) || answer->reason)
+			return true;
+	}
+	return false;
+}
+
+const struct solving *solving_run(const struct command *command, const struct case_request *request,
+				  bool with_band, int *exit_code)
+{
+	struct arena *arena = command->arena;
+	struct diag *diag = diag_new(arena);
+	struct solving *solving = ARENA_NEW(arena, struct solving);
+	const struct scenario *scenario = case_read(arena, diag, request);
+	if (!scenario || !read_question(command, diag, request, scenario, solving)) {
+		*exit_code = command_failed(diag, NULL);
+		return NULL;
+	}
+	struct case_request known = *request;
+	if (scenario->client_count && scenario->clients[0].recorded)
+		known.calls = scenario->clients[0].recorded->calls;
+	struct asking asking = {
+		.arena = arena, .command = command, .solving = solving, .request = &known};
+	const struct solve_problem problem = {.evaluate = ask,
+					      .ctx = &asking,
+					      .range = solving->range,
+					      .now = solving->param->value,
+					      .target = solving->target.value,
+					      .at_least = solving->target.at_least,
+					      .intervals = command->draws > 0,
+					      .band = with_band && command->draws > 0};
+	const char *refused;
+	solving->solution = solve(arena, &problem, &refused);
+	if (solving->solution && !has_number(solving->solution))
+		diag_error(diag, (struct origin){"--target", 0}, "%s has no %s%s", solving->name,
+			   solving->target.reported->spoken,
+			   solving->target.reported->offset ==
+					   offsetof(struct prediction, training_s)
+				   ? " (set case.epochs)"
+				   : "");
+	else if (solving->solution)
+		return solving;
+	if (refused)
+		diag_error(diag, (struct origin){0}, "%s", refused);
+	*exit_code = command_failed(diag, asking.broken);
+	return NULL;
+}

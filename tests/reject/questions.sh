@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Questions that `solve` and `sensitivity` cannot answer: exit code 2 and why.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+cat >case.cfg <<'END'
+case = { topology = "t320-same-esxi"; program = "client"; runtime = "asynchronous"; };
+END
+
+for verb in solve sensitivity; do
+	expect 0 '' $verb --help
+	shows "^farwire $verb"
+	expect 2 "\`farwire $verb\` needs CASE" $verb
+	expect 2 'takes one CASE' $verb case.cfg case.cfg
+done
+expect 2 'needs --target' solve case.cfg --for link.vswitch.latency
+expect 2 'needs --for KEY' solve case.cfg --target 'ratio>=0.9'
+expect 2 'needs one --for KEY' solve case.cfg --target 'ratio>=0.9' --for case.batch --for case.gpus
+for target in ratio 'ratio>0.9' '>=0.9' 'ratio=0.9' 'ratio>='; do
+	expect 2 '^--target: ' solve case.cfg --target "$target" --for case.batch
+done
+expect 2 "is no target \(write a number >= or <= a value" solve case.cfg --target 'ratio' --for case.batch
+expect 2 "no number 'speed' \(a program on a GPU has ratio, images_per_s" \
+	solve case.cfg --target 'speed>=2' --for case.batch
+expect 2 "this case has no number 'speedup'" solve case.cfg --target 'speedup>=2' --for case.batch
+expect 2 "step of 'step<=250' has no unit" solve case.cfg --target 'step<=250' --for case.batch
+expect 2 "out of range" solve case.cfg --target 'ratio>=-1' --for case.batch
+expect 2 'no training time \(set case\.epochs\)' solve ddl-host --draws 0 --target 'training time<=9 h' \
+	--for case.batch --between 64:128
+verdict 'questions.targets'
+
+expect 2 "^--for: unknown parameter 'link.vswitch.latncy' \(did you mean 'link.vswitch.latency'" \
+	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latncy
+expect 2 'case\.model is no number' solve case.cfg --target 'ratio>=0.9' --for case.model
+expect 2 'unknown parameter' solve case.cfg --target 'ratio>=0.9' --for 'guest.*.nosuch'
+expect 2 'is no range \(write LO:HI, values' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8
+expect 2 'is no range \(write LO:HI, the lower' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8:2
+expect 2 'case\.batch: 0 is out of range \(1 to' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 0:2
+expect 2 'case\.batch: 2\.5 is no whole number' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 1:2.5
+expect 2 'link\.vswitch\.latency: 2 has no unit' \
+	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latency --between 1us:2
+expect 2 'wants 16 GPUs from number 0 on' solve --topology t320-same-esxi --gpus 1 --draws 0 \
+	--target 'efficiency>=0.9' --for case.gpus --between 16:17
+verdict 'questions.parameters'
+
+expect 2 "no number 'speed'" sensitivity case.cfg --of speed --vary-all 10%
+expect 2 "no uncertain parameter of .* has 'vswitch' in its name" sensitivity case.cfg --for vswitch
+expect 2 "no number of .* has 'nosuch' in its name" sensitivity case.cfg --for nosuch --vary-all 10%
+for part in 0 -1% 100% x 10us; do
+	expect 2 "^farwire: --vary-all $part: write a part" sensitivity case.cfg --vary-all "$part"
+done
+expect 2 '--samples x: write a whole number' sensitivity case.cfg --samples x
+verdict 'questions.sensitivities'

@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `farwire solve`: its bounds are where a fine sweep crosses the target, to 1 %; what it
+# says when the target is met everywhere, nowhere or not in one piece; the same bytes
+# with any number of threads.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+cat >case.cfg <<'END'
+case = { topology = "t320-same-esxi"; program = "client"; server = "server";
+	runtime = "flexdirect-1.11"; profile = "flexdirect-1050ti"; batch = 16; };
+END
+
+# The number in column $1 of the results' CSV, first row.
+cell() {
+	tr -d '\r' <"$scratch.out" | awk -F, -v name="$1" '
+	NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+	NR == 2 { print $at }'
+}
+# agrees KEY NUMBER VALUE SWEEP: a bound of KEY where NUMBER, swept over SWEEP, comes to be
+# below VALUE, between two of its points, by a straight line.
+agrees() {
+	expect 0 '' solve case.cfg -q --draws 0 --format csv --target "$2>=$3" --for "$1"
+	bound=$(cell "$1")
+	expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary "$1=$4"
+	tr -d '\r' <"$scratch.out" | awk -F, -v name="$2" -v target="$3" -v bound="$bound" '
+	NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+	{ x = $1; y = $at }
+	NR > 2 && (y >= target) != (y0 >= target) { found++; root = x0 + (x - x0) * (target - y0) / (y - y0) }
+	{ x0 = x; y0 = y }
+	END {
+		off = bound / root - 1
+		if (found == 1 && off < 0.01 && off > -0.01) exit 0
+		print "  solve says " bound ", a sweep crosses " found + 0 " times, last at " root
+		exit 1
+	}' || complain "$1 for $2 >= $3: solve and sweep disagree"
+}
+agrees link.vswitch.latency ratio 0.4 '75 us:95 us:lin21'
+agrees link.vswitch.bandwidth images_per_s 31.5 '4 MB/s:4.8 MB/s:lin21'
+expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'ratio>=0.64' --for case.batch --between 8:30
+bound=$(cell case.batch)
+expect 0 '' sweep case.cfg -q --draws 0 --format csv --vary case.batch=$((bound - 1)),"$bound"
+tr -d '\r' <"$scratch.out" | awk -F, 'NR == 2 && $5 >= 0.64 || NR == 3 && $5 < 0.64 { exit 1 }' ||
+	complain "batch $bound is not the least: $(cat "$scratch.out")"
+verdict 'solve.agrees_with_a_fine_sweep'
+
+expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=0.3' --for link.vswitch.latency --between '1us:20us'
+shows '^resnet50 .* keeps ratio >= 0\.3 everywhere from 1 us to 20 us of link\.vswitch\.latency: at worst 0\.6'
+shows '^ratio >= 0\.3 +everywhere +'
+expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=1.5' --for link.vswitch.latency --between '1us:20us'
+shows 'nowhere from 1 us to 20 us of link\.vswitch\.latency: at best 0\.65'
+expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=0.64' --for case.batch
+shows 'case\.batch from 16 to 34\. The answer is not monotone\. At 64 it fails: out of GPU memory'
+expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'step<=1 s' --for link.vswitch.loss \
+	--between 1e-5:1
+shows '^step <= 1 s,up to,0\.0'
+# what has no other value is left out
+expect 0 '' solve --topology t320-same-esxi --gpus 1 -q --draws 0 --target 'efficiency>=0.01' --for case.gpus --between 1:3
+shows 'Left out: 2 to 3 \('
+# one number in several places
+expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'ratio>=0.7' --for 'guest.*.coalescing_rate' --between 1kHz:64kHz
+shows '^ratio >= 0\.7,from,4[0-9]+'
+verdict 'solve.everywhere_nowhere_and_in_parts'
+
+for format in table csv json jsonl; do
+	for jobs in 1 3; do
+		expect 0 '' solve case.cfg -q --format $format --draws 4 --jobs $jobs --seed 7 \
+			--target 'ratio>=0.3' --for link.vswitch.latency --between '10us:300us' --plot jobs$jobs.svg
+		cp "$scratch.out" jobs$jobs.txt
+	done
+	cmp -s jobs1.txt jobs3.txt || complain "$format: --jobs 3 differs"
+	cmp -s jobs1.svg jobs3.svg || complain "$format: --jobs 3 draws another plot"
+done
+shows '"link.vswitch.latency": \{"value": [0-9e.-]+, "low": [0-9e.-]+, "high": [0-9e.-]+\}'
+verdict 'solve.threads_change_nothing'

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sobol's indices of functions whose indices are known, and which parameters are one
+ * unknown. */
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/predict/indices.h"
+#include "sim/predict/unknowns.h"
+#include "tests/test.h"
+
+static const double PI = 3.14159265358979323846;
+
+struct function {
+	double (*f)(const double *u);
+	size_t inputs, calls;
+};
+
+static bool evaluate(void *ctx, const double *points, size_t count, double *answers)
+{
+	struct function *function = ctx;
+	for (size_t i = 0; i < count; i++)
+		answers[i] = function->f(points + i * function->inputs);
+	function->calls += count;
+	return true;
+}
+
+static void indices_of(double (*f)(const double *), size_t inputs, size_t samples,
+		       struct index_estimate *indices, size_t *failed)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = f, .inputs = inputs};
+	const struct indices_problem problem = {inputs, samples, 1, evaluate, &function};
+	num_init();
+	CHECK(indices_estimate(arena, &problem, indices, failed));
+	CHECK(function.calls == samples * (inputs + 2));
+	arena_free(arena);
+}
+
+/* Ishigami and Homma (1990), x in -pi..pi: sin x1 + 7 sin^2 x2 + 0.1 x3^4 sin x1.
+ * D1 = (1 + 0.1 pi^4 / 5)^2 / 2, D2 = 49 / 8, D13 = 0.01 pi^8 (1/18 - 1/50). */
+static double ishigami(const double *u)
+{
+	double x1 = PI * (2 * u[0] - 1), x2 = PI * (2 * u[1] - 1), x3 = PI * (2 * u[2] - 1);
+	return sin(x1) + 7 * sin(x2) * sin(x2) + 0.1 * x3 * x3 * x3 * x3 * sin(x1);
+}
+
+static void with_an_interaction(void)
+{
+	struct index_estimate indices[3];
+	size_t failed;
+	double d1 = pow(1 + 0.1 * pow(PI, 4) / 5, 2) / 2, d2 = 49.0 / 8;
+	double d13 = 0.01 * pow(PI, 8) * (1.0 / 18 - 1.0 / 50), d = d1 + d2 + d13;
+	indices_of(ishigami, 3, 4096, indices, &failed);
+	const double first[] = {d1 / d, d2 / d, 0}, total[] = {(d1 + d13) / d, d2 / d, d13 / d};
+	CHECK(failed == 0);
+	for (size_t k = 0; k < 3; k++) {
+		CHECK(fabs(indices[k].first.value - first[k]) < 0.01);
+		CHECK(fabs(indices[k].total.value - total[k]) < 0.01);
+		CHECK(indices[k].first.low < indices[k].first.value);
+		CHECK(indices[k].first.value < indices[k].first.high);
+	}
+	/* fewer samples: a wider interval, which holds the truth */
+	indices_of(ishigami, 3, 256, indices, &failed);
+	CHECK(indices[1].first.high - indices[1].first.low > 0.05);
+	CHECK(indices[1].first.low < first[1] && first[1] < indices[1].first.high);
+}
+
+static double sum(const double *u) /* variances 1 : 4 : 0 */
+{
+	return 1000 + u[0] + 2 * u[1] + 0 * u[2];
+}
+static double constant(const double *u)
+{
+	return 3 + 0 * u[0];
+}
+static double failing(const double *u)
+{
+	return u[0] > 0.5 ? NAN : u[0];
+}
+
+static void sums_constants_and_failures(void)
+{
+	struct index_estimate indices[3];
+	size_t failed;
+	indices_of(sum, 3, 512, indices, &failed);
+	CHECK_NEAR(indices[0].first.value, 0.2, 0.05);
+	CHECK_NEAR(indices[1].total.value, 0.8, 0.05);
+	CHECK(fabs(indices[2].first.value) < 1e-9 && indices[2].total.value < 1e-9);
+	indices_of(constant, 1, 64, indices, &failed);
+	CHECK(isnan(indices[0].first.value) && isnan(indices[0].total.value));
+	/* a row needs three values of u0 below 0.5: A, B, AB has B's */
+	indices_of(failing, 1, 256, indices, &failed);
+	CHECK(failed > 150 && failed < 220);
+	CHECK_NEAR(indices[0].total.value, 1, 0.3);
+}
+
+static void quantiles_and_scales(void)
+{
+	const struct param_row row = {.kind = PARAM_KIND_NUMBER, .min = 0, .max = 100};
+	const struct param_row whole = {
+		.kind = PARAM_KIND_NUMBER, .min = 1, .max = 100, .whole = true};
+	struct cfg_param param = {.path = "a.b", .row = &row, .value = 10, .low = 8, .high = 16};
+	num_init();
+	CHECK_NEAR(unknown_quantile(&param, 0.5), 10, 1e-12);
+	CHECK_NEAR(unknown_quantile(&param, 0.05), 8, 1e-12);
+	CHECK_NEAR(unknown_quantile(&param, 0.95), 16, 1e-12);
+	param.high = 300; /* the row's bounds hold */
+	CHECK(unknown_quantile(&param, 0.95) == 100);
+	CHECK(unknown_uncertain(&param) && unknown_scalable(&param));
+	CHECK_NEAR(unknown_scaled(&param, 1.1), 11, 1e-12);
+	param = (struct cfg_param){.path = "a.b", .row = &whole, .value = 1, .low = 1, .high = 1};
+	CHECK(unknown_scaled(&param, 1.1) == 2 && unknown_scaled(&param, 0.9) == 1);
+	CHECK(!unknown_uncertain(&param) && !unknown_scalable(&param));
+	param.value = 5;
+	CHECK(unknown_scalable(&param) && unknown_scaled(&param, 0.99) == 4);
+}
+
+struct packet_params {
+	double cost_s, other_s;
+};
+static const struct param_row packet_rows[] = {
+	PARAM_NUMBER(struct packet_params, cost_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
+	PARAM_NUMBER(struct packet_params, other_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
+};
+static const struct param_table packet_table =
+	PARAM_TABLE("packet", struct packet_params, packet_rows);
+
+/* Defaults of one row are one unknown; a value of one's own is another. */
+static void one_unknown_in_many_places(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct cfg_resolution *resolution = cfg_resolution_new(arena);
+	const struct cfg_node *tree =
+		cfg_read_text(arena, diag, "test", "own = { cost = \"2 us\"; };\n");
+	struct packet_params params;
+	cfg_params(resolution, arena, diag, NULL, "guest.a", "guest 'a'", &packet_table, NULL, 0,
+		   &params);
+	cfg_params(resolution, arena, diag, NULL, "guest.b", "guest 'b'", &packet_table, NULL, 0,
+		   &params);
+	cfg_params(resolution, arena, diag, cfg_child(tree, "own"), "guest.c", "guest 'c'",
+		   &packet_table, NULL, 0, &params);
+	const struct unknown *unknowns;
+	size_t count = unknowns_of(arena, resolution, unknown_scalable, &unknowns);
+	CHECK(diag_count(diag) == 0 && count == 3);
+	CHECK_TEXT(unknowns[0].name, "guest.*.cost");
+	CHECK(unknowns[0].count == 2);
+	CHECK_TEXT(unknowns[1].name, "guest.*.other");
+	CHECK(unknowns[1].count == 3);
+	CHECK_TEXT(unknowns[2].name, "guest.c.cost");
+	CHECK(unknowns_of(arena, resolution, unknown_uncertain, &unknowns) == 0);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(with_an_interaction),
+	TEST(sums_constants_and_failures),
+	TEST(quantiles_and_scales),
+	TEST(one_unknown_in_many_places),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

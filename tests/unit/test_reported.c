@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of reported numbers, and targets. */
+#include "sim/base/arena.h"
+#include "sim/predict/reported.h"
+#include "tests/test.h"
+
+static const struct origin origin = {"--target", 0};
+
+static const char *name_of(enum prediction_kind kind, const char *name)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct reported *reported = reported_find(arena, diag, origin, kind, name);
+	const char *found = reported ? reported->name : NULL;
+	CHECK((found == NULL) == (diag_count(diag) == 1));
+	arena_free(arena);
+	return found;
+}
+
+static void names(void)
+{
+	CHECK_TEXT(name_of(PREDICTION_CLIENTS, "ratio"), "ratio");
+	CHECK_TEXT(name_of(PREDICTION_TRAINING, "ratio"), "efficiency");
+	CHECK_TEXT(name_of(PREDICTION_TRAINING, "Speed-up"), "speedup");
+	CHECK_TEXT(name_of(PREDICTION_CLIENTS, "images/s"), "images_per_s");
+	CHECK_TEXT(name_of(PREDICTION_TRAINING, "throughput"), "images_per_s");
+	CHECK_TEXT(name_of(PREDICTION_COLLECTIVE, "throughput"), "bus_bandwidth_Bps");
+	CHECK_TEXT(name_of(PREDICTION_COLLECTIVE, "bus bandwidth"), "bus_bandwidth_Bps");
+	CHECK_TEXT(name_of(PREDICTION_COLLECTIVE, "step"), "time_s");
+	CHECK_TEXT(name_of(PREDICTION_CLIENTS, "step_s"), "step_s");
+	CHECK_TEXT(name_of(PREDICTION_CLIENTS, "GPU busy"), "gpu_utilization");
+	CHECK_TEXT(name_of(PREDICTION_TRAINING, "training time"), "training_s");
+	CHECK_TEXT(name_of(PREDICTION_TRAINING, "input wait"), "input_wait_s");
+	CHECK(name_of(PREDICTION_COLLECTIVE, "ratio") == NULL);
+	CHECK(name_of(PREDICTION_CLIENTS, "s") == NULL);
+}
+
+static void targets(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct target t;
+	CHECK(target_read(arena, diag, origin, PREDICTION_CLIENTS, "ratio >= 95 %", &t));
+	CHECK(t.at_least && t.value == 0.95);
+	CHECK_TEXT(t.text, "ratio >= 0.95");
+	CHECK(target_read(arena, diag, origin, PREDICTION_CLIENTS, "step<=250 ms", &t));
+	CHECK(!t.at_least && t.value == 0.25);
+	CHECK(target_read(arena, diag, origin, PREDICTION_TRAINING, "images/s>=1300 images/s", &t));
+	CHECK(t.value == 1300);
+	CHECK_TEXT(t.text, "throughput >= 1300 images/s");
+	CHECK(target_read(arena, diag, origin, PREDICTION_COLLECTIVE, "throughput>=10 GB/s", &t));
+	CHECK(t.value == 1e10 && diag_count(diag) == 0);
+	CHECK(!target_read(arena, diag, origin, PREDICTION_CLIENTS, "ratio>0.95", &t));
+	CHECK(!target_read(arena, diag, origin, PREDICTION_CLIENTS, "step<=250", &t));
+	CHECK(!target_read(arena, diag, origin, PREDICTION_CLIENTS, "step<=0 s", &t));
+	CHECK(diag_count(diag) == 3);
+	arena_free(arena);
+}
+
+static void numbers_of_predictions(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct prediction p = {.ok = true,
+			       .ratio = {0.8, 0.7, 0.9},
+			       .breakdown = {{PART_INPUT, 0.25}},
+			       .breakdown_count = 1};
+	const struct reported *ratio =
+		reported_find(arena, diag, origin, PREDICTION_TRAINING, "efficiency");
+	const struct reported *wait =
+		reported_find(arena, diag, origin, PREDICTION_TRAINING, "input_wait_s");
+	CHECK(reported_of(ratio, &p).low == 0.7);
+	CHECK(reported_of(wait, &p).value == 0.25);
+	CHECK_TEXT(reported_text(arena, wait, 0.25), "250 ms");
+	p.ok = false;
+	CHECK(isnan(reported_of(ratio, &p).value) && isnan(reported_of(wait, &p).value));
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(names),
+	TEST(targets),
+	TEST(numbers_of_predictions),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bounds of functions whose crossings are known in closed form. The interval of each
+ * answer is its value times 0.9 to 1.1, unless a test says otherwise. */
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/predict/solve.h"
+#include "tests/test.h"
+
+struct function {
+	double (*f)(double x);
+	double spread; /* of the interval */
+	double refused_above;
+	size_t calls, interval_calls, calls_max; /* calls_max: 0: no end */
+};
+
+static bool evaluate(void *ctx, const double *x, size_t count, bool with,
+		     struct solve_answer *answers)
+{
+	struct function *function = ctx;
+	for (size_t i = 0; i < count; i++) {
+		double y = function->f(x[i]), spread = with ? function->spread : 0;
+		answers[i] = (struct solve_answer){.y = {y, y * (1 - spread), y * (1 + spread)},
+						   .refused = x[i] > function->refused_above,
+						   .reason = "too large"};
+	}
+	function->calls += count;
+	function->interval_calls += with ? count : 0;
+	return !function->calls_max || function->calls <= function->calls_max;
+}
+
+static struct solve_problem problem(struct function *function, double low, double high,
+				    double target)
+{
+	num_init();
+	if (function->refused_above == 0)
+		function->refused_above = INFINITY;
+	return (struct solve_problem){.evaluate = evaluate,
+				      .ctx = function,
+				      .range = {low, high, low >= 0, false},
+				      .now = NAN,
+				      .target = target,
+				      .at_least = true,
+				      .intervals = true};
+}
+
+static double reciprocal(double x) /* 1 / (1 + x) */
+{
+	return 1 / (1 + x);
+}
+
+/* 1 / (1 + x) = 0.8 at 0.25; 0.9 of it at x = 0.125, 1.1 of it at 0.375. */
+static void falling_with_an_interval(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = reciprocal, .spread = 0.1};
+	struct solve_problem p = problem(&function, 1e-4, 1e2, 0.8);
+	const char *refused;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 1 && s->met && s->bounds[0].upper);
+	CHECK_NEAR(s->bounds[0].x.value, 0.25, 2e-3);
+	CHECK(reciprocal(s->bounds[0].x.value) >= 0.8); /* the bound itself meets it */
+	CHECK_NEAR(s->bounds[0].x.low, 0.125, 6e-3);
+	CHECK_NEAR(s->bounds[0].x.high, 0.375, 6e-3);
+	CHECK(s->bounds[0].certain == s->bounds[0].x.low);
+	CHECK(function.calls < 60);
+	CHECK(function.calls == s->evaluations + s->interval_evaluations);
+	/* and halved: as many values as Brent needs, fewer than halving would */
+	p.intervals = false;
+	function.calls = function.interval_calls = 0;
+	s = solve(arena, &p, &refused);
+	CHECK_NEAR(s->bounds[0].x.value, 0.25, 2e-3);
+	CHECK(s->bounds[0].x.low == s->bounds[0].x.value && function.interval_calls == 0);
+	CHECK(function.calls <= 25 + 8);
+	arena_free(arena);
+}
+
+static double square(double x)
+{
+	return x * x;
+}
+
+/* x^2 <= 4 up to 2; its interval's high end 1.1 x^2 is 4 at 1.907, the low one at 2.108. */
+static void at_most_on_a_linear_range(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = square, .spread = 0.1};
+	struct solve_problem p = problem(&function, -1, 9, 4);
+	const char *refused;
+	p.at_least = false;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 1 && s->bounds[0].upper);
+	CHECK_NEAR(s->bounds[0].x.value, 2, 1e-3);
+	CHECK_NEAR(s->bounds[0].certain, sqrt(4 / 1.1), 5e-3);
+	CHECK_NEAR(s->bounds[0].x.high, sqrt(4 / 0.9), 5e-3);
+	/* and >= 4 from 2 on, with certainty from 2.108 on */
+	p.at_least = true;
+	s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 1 && !s->bounds[0].upper && !s->met);
+	CHECK_NEAR(s->bounds[0].x.value, 2, 1e-3);
+	CHECK(s->bounds[0].x.value >= 2);
+	CHECK_NEAR(s->bounds[0].certain, sqrt(4 / 0.9), 5e-3);
+	CHECK_NEAR(s->bounds[0].x.low, sqrt(4 / 1.1), 5e-3);
+	arena_free(arena);
+}
+
+static void everywhere_and_nowhere(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = reciprocal, .spread = 0.1};
+	struct solve_problem p = problem(&function, 0.01, 1, 0.5);
+	const char *refused;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 0 && s->met);
+	CHECK(s->points[s->worst].x == 1 && s->points[s->best].x == 0.01);
+	CHECK(s->points[s->worst].with); /* so that one can say how sure that is */
+	CHECK_NEAR(s->points[s->worst].answer.y.low, 0.45, 1e-12);
+	p.target = 2;
+	s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 0 && !s->met);
+	CHECK(s->points[s->best].x == 0.01 && s->points[s->best].with);
+	arena_free(arena);
+}
+
+static double hill(double x) /* highest at 1: exp(-ln^2 x) */
+{
+	return exp(-log(x) * log(x));
+}
+
+/* exp(-l^2) = 1/e at l = -1 and 1. */
+static void not_monotone(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = hill, .spread = 0.01};
+	struct solve_problem p = problem(&function, 1e-3, 1e3, exp(-1));
+	const char *refused;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 2 && !s->met);
+	CHECK(!s->bounds[0].upper && s->bounds[1].upper);
+	CHECK_NEAR(s->bounds[0].x.value, exp(-1), 2e-3);
+	CHECK_NEAR(s->bounds[1].x.value, exp(1), 2e-3);
+	/* 0.99 of it at l^2 = 1 + ln 0.99: inside on both sides */
+	CHECK_NEAR(s->bounds[0].certain, exp(-sqrt(1 + log(0.99))), 6e-3);
+	CHECK_NEAR(s->bounds[1].certain, exp(sqrt(1 + log(0.99))), 6e-3);
+	CHECK(s->bounds[0].x.low < s->bounds[0].x.value);
+	arena_free(arena);
+}
+
+/* A hill of 1 that is 0.8 at its worse end never is 0.9 for certain. */
+static void never_certain(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = hill, .spread = 0.2};
+	struct solve_problem p = problem(&function, 1e-3, 1e3, 0.9);
+	const char *refused;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 2);
+	CHECK(isnan(s->bounds[0].certain) && isnan(s->bounds[1].certain));
+	CHECK(s->bounds[0].x.high == INFINITY && s->bounds[1].x.low == -INFINITY);
+	arena_free(arena);
+}
+
+static double cliff(double x)
+{
+	return x <= 3 ? 1 : 0.2;
+}
+static double failing(double x)
+{
+	return x <= 3 ? 1 : NAN;
+}
+static double shelf(double x) /* 1 to 3, then falling: the target is the shelf itself */
+{
+	return x <= 3 ? 1 : 3 / x;
+}
+
+static void jumps_plateaus_and_failures(void)
+{
+	struct arena *arena = arena_new();
+	double (*const functions[])(double) = {cliff, failing, shelf};
+	for (size_t i = 0; i < 3; i++) {
+		struct function function = {.f = functions[i]};
+		struct solve_problem p = problem(&function, 1e-2, 1e2, i == 2 ? 1 : 0.5);
+		const char *refused;
+		const struct solution *s = solve(arena, &p, &refused);
+		CHECK(s->bound_count == 1);
+		CHECK_NEAR(s->bounds[0].x.value, 3, 2e-3);
+		CHECK(s->bounds[0].x.value <= 3 && s->bounds[0].certain == s->bounds[0].x.value);
+		CHECK(function.calls < 70);
+	}
+	/* what fails is worse than any number */
+	struct function function = {.f = failing};
+	struct solve_problem p = problem(&function, 1e-2, 1e2, 2);
+	const char *refused;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 0 && s->points[s->best].x <= 3 && s->points[s->worst].x > 3);
+	arena_free(arena);
+}
+
+static double inverse(double x)
+{
+	return 1 / x;
+}
+
+/* 1 / x >= 0.01 up to 100 exactly, 1 / x >= 0.0101 up to 99. */
+static void whole_numbers(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = inverse};
+	struct solve_problem p = problem(&function, 1, 1024, 0.01);
+	const char *refused;
+	p.range.whole = true;
+	p.now = 32;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 1 && s->bounds[0].x.value == 100);
+	p.target = 0.0101;
+	s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 1 && s->bounds[0].x.value == 99);
+	for (size_t i = 0; i < s->point_count; i++)
+		CHECK(s->points[i].x == floor(s->points[i].x));
+	/* few ones are looked at one by one */
+	p.range.high = 16;
+	s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 0 && s->point_count == 16);
+	/* a single one */
+	p.range.low = p.range.high = 4;
+	s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 0 && s->point_count == 1 && s->met);
+	arena_free(arena);
+}
+
+/* Values that cannot be are left out of the range, and said. */
+static void refused_values(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = inverse, .refused_above = 64};
+	struct solve_problem p = problem(&function, 1, 1024, 0.005);
+	const char *refused;
+	p.range.whole = true;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->bound_count == 0 && s->met && s->points[s->point_count - 1].x <= 64);
+	CHECK_TEXT(s->refused, "too large");
+	CHECK(s->refused_low > 64 && s->refused_high == 1024);
+	function.refused_above = 0.5;
+	CHECK(solve(arena, &p, &refused) == NULL);
+	CHECK_TEXT(refused, "too large");
+	function = (struct function){.f = inverse, .refused_above = 64, .calls_max = 5};
+	CHECK(solve(arena, &p, &refused) == NULL && refused == NULL);
+	arena_free(arena);
+}
+
+/* From 0 on, where there is no logarithm: 1 / (1 + x) >= 0.99 up to 0.0101. */
+static void a_range_from_zero(void)
+{
+	struct arena *arena = arena_new();
+	struct function function = {.f = reciprocal};
+	struct solve_problem p = problem(&function, 0, 1e3, 0.99);
+	const char *refused;
+	const struct solution *s = solve(arena, &p, &refused);
+	CHECK(s->points[0].x == 0 && s->bound_count == 1);
+	CHECK_NEAR(s->bounds[0].x.value, 1 / 0.99 - 1, 2e-3);
+	arena_free(arena);
+}
+
+static void default_ranges(void)
+{
+	const struct param_row time = {
+		.kind = PARAM_KIND_NUMBER, .quantity = QUANTITY_TIME, .min = 0, .max = 10};
+	const struct param_row count = {
+		.kind = PARAM_KIND_NUMBER, .min = 0, .max = 100, .whole = true};
+	const struct param_row odd = {.kind = PARAM_KIND_NUMBER, .min = 0, .max = 100};
+	struct cfg_param param = {.row = &time, .value = 20e-6};
+	struct solve_range range;
+	CHECK(solve_range_of(&param, &range) && range.log && !range.whole);
+	CHECK_NEAR(range.low, 20e-9, 1e-12);
+	CHECK_NEAR(range.high, 20e-3, 1e-12);
+	param.value = 1; /* the row's bound holds */
+	CHECK(solve_range_of(&param, &range) && range.high == 10);
+	param.value = 0;
+	CHECK(solve_range_of(&param, &range) && range.low == 1e-7 && range.high == 1);
+	param = (struct cfg_param){.row = &count, .value = 8};
+	CHECK(solve_range_of(&param, &range) && range.low == 1 && range.high == 64 && range.whole);
+	param = (struct cfg_param){.row = &odd, .value = 0};
+	CHECK(!solve_range_of(&param, &range));
+	CHECK(!solve_range_between(&param, 1, 3).log && solve_range_between(&param, 1, 30).log);
+	CHECK(!solve_range_between(&param, -1, 30).log);
+}
+
+static const struct test tests[] = {
+	TEST(falling_with_an_interval),
+	TEST(at_most_on_a_linear_range),
+	TEST(everywhere_and_nowhere),
+	TEST(not_monotone),
+	TEST(never_certain),
+	TEST(jumps_plateaus_and_failures),
+	TEST(whole_numbers),
+	TEST(refused_values),
+	TEST(a_range_from_zero),
+	TEST(default_ranges),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
