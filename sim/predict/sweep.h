@@ -17,6 +17,7 @@ struct sweep_axis {
 	size_t count;
 	enum quantity quantity; /* QUANTITY_COUNT for words and numbers */
 	bool log, words;
+	bool ranged; /* given as lo:hi */
 };
 
 /* from: the option that holds text, "--vary". False after errors in diag. */

@@ -82,6 +82,7 @@ static bool read_range(struct axis_reading *r, char *low_text)
 	if (!how)
 		return refuse(r, "how many values, and how spaced?");
 	*how++ = '\0';
+	axis->ranged = true;
 	axis->log = strncmp(how, "log", 3) == 0;
 	if (!axis->log && strncmp(how, "lin", 3) != 0)
 		return refuse(r, "the values are spaced 'log' or 'lin'");

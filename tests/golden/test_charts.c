@@ -153,6 +153,16 @@ static void timeline_collective_same(void)
 	compare("timeline_collective");
 }
 
+static void heat_same(void)
+{
+	compare("heat");
+}
+
+static void heat_four_same(void)
+{
+	compare("heat_four");
+}
+
 static const struct test tests[] = {
 	TEST(ratio_bars_same),
 	TEST(breakdown_ms_same),
@@ -176,6 +186,8 @@ static const struct test tests[] = {
 	TEST(fit_copies_same),
 	TEST(fit_products_same),
 	TEST(timeline_collective_same),
+	TEST(heat_same),
+	TEST(heat_four_same),
 };
 
 int main(void)
