@@ -188,8 +188,8 @@ static bool take_lines(struct opening *o, const char *text, size_t size_B, const
 
 static bool continue_file(struct opening *o)
 {
-	char *text;
-	size_t size_B, head_B, end_B;
+	char *text = NULL;
+	size_t size_B = 0, head_B, end_B;
 	const char *head = head_line(o->arena, o->head, &head_B);
 	if (!lock(o) || !read_whole(o, &text, &size_B))
 		return false;
