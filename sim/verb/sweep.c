@@ -103,8 +103,10 @@ static bool find_ranks(struct arena *arena, const struct ranks **ranks)
 	const char *message;
 	int rank, count = ranks_launched(&rank);
 	*ranks = count > 1 ? ranks_open(arena, &message) : NULL;
-	if (count == 1 || *ranks)
+	if (count == 1 || (*ranks && (*ranks)->count == count))
 		return true;
+	if (*ranks) /* a launcher that this MPI does not understand */
+		message = "the launcher is not that of the MPI of libfarwire-mpi.so";
 	if (rank == 0)
 		fprintf(stderr, "farwire: %d ranks were started, but there is no MPI: %s\n", count,
 			message);
