@@ -221,7 +221,7 @@ static void draw_plate(struct layout *layout, const struct level *level, const s
 {
 	static const double shares[] = {0.5, 0.35, 0.65, 0.2, 0.8, 0.1, 0.9};
 	double width = text_width(level->text, FONT_SMALL, false) + 6;
-	if (line->count < 4 || layout->plate_count == PLATES_MAX)
+	if (line->count < 3 || layout->plate_count == PLATES_MAX)
 		return;
 	for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
 		size_t k = (size_t)(shares[i] * (double)(line->count - 1));
