@@ -66,12 +66,13 @@ all: $(BUILD)/farwire $(PROBES)
 
 .PHONY: help
 help:
-	@echo 'make             builds build/farwire and, where there is nvcc, build/farwire-probe'
+	@echo 'make             builds build/farwire and, where there are nvcc and mpicc, what needs them'
 	@echo 'make run         installs what is missing, builds, predicts every shipped measurement,'
 	@echo '                 answers the shipped what-ifs, writes build/report.html'
 	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   the same under sanitizers and with clang; the same bytes from every build'
 	@echo 'make bench       measures this machine, on which nothing else should run: predictions beside it'
+	@echo 'make mpi         builds build/libfarwire-mpi.so where mpicc is: sweeps over many machines'
 	@echo 'make install     into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
 	@echo 'make accuracy    puts what is predicted now into docs/ACCURACY.md and the README'"'"'s table'
 	@echo 'make documents   that, the outputs in docs and docs/images'
@@ -139,8 +140,16 @@ run: $(BUILD)/farwire
 	echo 'The report: $(BUILD)/report.html'
 
 .PHONY: test
-test: test-programs $(PROBES)
+test: test-programs $(PROBES) mpi
 	@tests/run $(BUILD)
+
+# Tests of `mpirun farwire sweep` want MPI, and are skipped without it.
+.PHONY: test-mpi
+test-mpi:
+	@tools/install-deps --mpi || echo 'skipped: what needs MPI'
+ifneq (,$(filter test,$(GOALS)))
+mpi: test-mpi
+endif
 
 .PHONY: test-long
 test-long:
@@ -166,7 +175,7 @@ tidy:
 
 .PHONY: format
 format:
-	clang-format -i $$(find sim plots calib tests -name '*.[ch]')
+	clang-format -i $$(find sim plots calib mpi tests -name '*.[ch]')
 
 # ---- installing ----
 
@@ -193,6 +202,7 @@ clean:
 	rm -rf build build-*
 
 include calib/trace/rules.mk
+include mpi/rules.mk
 
 -include $(OBJECTS:.o=.d) $(BUILD)/sim/main.d $(TEST_PROGRAMS:=.d)
 .SECONDARY:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lines over one varied parameter, each with its name at its right end. Where a
+/* Lines over one varied parameter, each with its name (if any has one) at its right end. Where a
  * curve has no value because the case fails there, a cross stands in a strip
  * under the plot, one row a curve. */
 #include <math.h>
@@ -187,8 +187,9 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8;
 	double left = CHART_MARGIN + 50;
-	layout.area = (struct area){
-		left, y, CHART_WIDTH - CHART_MARGIN - layout.label_width - 52 - left, plot_height};
+	bool named = layout.label_width > 0; /* a lone curve may go without */
+	double right = CHART_MARGIN + (named ? layout.label_width + 52 : 0);
+	layout.area = (struct area){left, y, CHART_WIDTH - right - left, plot_height};
 	layout.plane.x.from = left;
 	layout.plane.x.to = left + layout.area.width;
 	layout.plane.y.from = y + plot_height;
@@ -207,7 +208,8 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 		struct series series = series_of(&curves[c]);
 		draw_series_line(layout.drawing, arena, &layout.plane, &series, series_look(c));
 	}
-	draw_labels(&layout);
+	if (named)
+		draw_labels(&layout);
 	chart_end(layout.drawing, arena, text, y + whole.height + 30);
 	return layout.drawing;
 }

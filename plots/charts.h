@@ -81,6 +81,23 @@ struct chart_axes {
 struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct chart_axes axes,
 			     const struct curve *curves, size_t count);
 
+/* An answer over two varied parameters: cells in viridis, a bar that says what the
+ * colours are, lines of equal answer with their values; cells where the case fails
+ * are hatched. Of several, small ones side by side with the same colours. */
+struct heat_map {
+	const char *label;   /* of one among several */
+	const double *x, *y; /* rising, at least two of each */
+	size_t x_count, y_count;
+	const double *z; /* row by row, a row for each y; NaN: fails there */
+};
+struct heat_axes {
+	const char *x_label, *y_label, *z_label;
+	bool x_log, y_log;
+	bool share; /* z is a part of one: lines at 50, 75, 90, 95 and 99 % */
+};
+struct drawing *chart_heat(struct arena *arena, struct chart_text text, struct heat_axes axes,
+			   const struct heat_map *maps, size_t count);
+
 /* Throughput over the number of GPUs, with the ideal line (as many times one GPU
  * alone), the 90 % band and what was measured; scaling efficiency below. Both
  * axes are logarithmic where there are more than 16 GPUs or very unlike curves. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/hash.h"
 
 enum { KEPT_COUNT = 20, WORD_MAX = 127 };
 
@@ -13,13 +14,25 @@ struct diag {
 	struct arena *arena;
 	size_t count;
 	const char *texts[KEPT_COUNT];
+	uint64_t read;
 };
 
 struct diag *diag_new(struct arena *arena)
 {
 	struct diag *diag = ARENA_NEW(arena, struct diag);
 	diag->arena = arena;
+	diag->read = HASH_START;
 	return diag;
+}
+
+void diag_reads(struct diag *diag, const void *bytes, size_t size_B)
+{
+	diag->read = hash_bytes(diag->read, bytes, size_B);
+}
+
+uint64_t diag_read(const struct diag *diag)
+{
+	return diag->read;
 }
 
 void diag_error(struct diag *diag, struct origin origin, const char *format, ...)

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct arena;
@@ -33,6 +34,10 @@ void diag_error(struct diag *diag, struct origin origin, const char *format, ...
 size_t diag_count(const struct diag *diag);
 /* The text of error index < min(count, 20), "file:line: what". */
 const char *diag_at(const struct diag *diag, size_t index);
+/* A reader says what it read, in order, so that diag_read can tell other input
+ * from this: a hash (hash.h) of all of it. */
+void diag_reads(struct diag *diag, const void *bytes, size_t size_B);
+uint64_t diag_read(const struct diag *diag);
 void diag_print(const struct diag *diag, FILE *out);
 
 /* The nearest of count candidates to word by edit distance (Damerau), or NULL

@@ -291,6 +291,17 @@ static void check_whole(struct call_reader *r)
 		fail(r, "holds no call");
 }
 
+/* Says what will be read; of a pipe, which can be read but once, nothing. */
+static void note_bytes(struct diag *diag, FILE *in)
+{
+	char block[1 << 14];
+	if (fseek(in, 0, SEEK_SET) != 0)
+		return;
+	for (size_t got; (got = fread(block, 1, sizeof block, in)) > 0;)
+		diag_reads(diag, block, got);
+	rewind(in);
+}
+
 const struct recorded_calls *call_file_read(struct arena *arena, struct diag *diag,
 					    const char *path)
 {
@@ -300,6 +311,7 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
 		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
 		return NULL;
 	}
+	note_bytes(diag, in);
 	r.json = jp_open(arena, in);
 	r.names = names_new(arena);
 	r.recorded = ARENA_NEW(arena, struct recorded_calls);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/predict/baselines.h"
 #include "sim/predict/job_point.h"
 
 static struct client_point steady(const struct client_run *run)
@@ -30,7 +31,8 @@ static struct client_point steady(const struct client_run *run)
 /* The throughput of client alone beside its GPU; that of an equal client
  * before it is taken again. */
 static double baseline_throughput(struct arena *arena, const struct scenario *scenario,
-				  size_t client, uint64_t seed, const double *known)
+				  size_t client, uint64_t seed, struct baselines *baselines,
+				  const double *known)
 {
 	const struct client_entry *entry = &scenario->clients[client];
 	for (size_t i = 0; i < client; i++) {
@@ -39,9 +41,19 @@ static double baseline_throughput(struct arena *arena, const struct scenario *sc
 		    other->server == entry->server && other->gpu == entry->gpu)
 			return known[i];
 	}
+	struct baseline_key key = {0};
+	double throughput;
+	if (baselines) {
+		key = baseline_key(arena, scenario, client, seed);
+		if (baselines_find(baselines, key, &throughput))
+			return throughput;
+	}
 	const struct scenario *baseline = scenario_baseline(arena, scenario, client);
 	struct world_outcome outcome = world_run(arena, baseline, seed, NULL);
-	return steady(&outcome.clients[0]).throughput;
+	throughput = steady(&outcome.clients[0]).throughput;
+	if (baselines)
+		baselines_add(baselines, key, throughput);
+	return throughput;
 }
 
 static bool is_local(const struct scenario *scenario)
@@ -51,14 +63,14 @@ static bool is_local(const struct scenario *scenario)
 }
 
 static void add_ratios(struct arena *arena, const struct scenario *scenario, uint64_t seed,
-		       struct point *point)
+		       struct baselines *baselines, struct point *point)
 {
 	double *known = ARENA_ARRAY(arena, point->client_count + 1, double);
 	double sum = 0;
 	for (size_t i = 0; i < point->client_count; i++) {
-		known[i] = is_local(scenario)
-				   ? point->clients[i].throughput
-				   : baseline_throughput(arena, scenario, i, seed, known);
+		known[i] = is_local(scenario) ? point->clients[i].throughput
+					      : baseline_throughput(arena, scenario, i, seed,
+								    baselines, known);
 		point->clients[i].ratio = point->clients[i].throughput / known[i];
 		sum += point->clients[i].ratio;
 	}
@@ -111,6 +123,13 @@ static bool add_up(struct arena *arena, const struct scenario *scenario, struct 
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct trace *trace)
 {
+	return predict_point_known(arena, scenario, seed, with_baseline, NULL, trace);
+}
+
+struct point predict_point_known(struct arena *arena, const struct scenario *scenario,
+				 uint64_t seed, bool with_baseline, struct baselines *baselines,
+				 struct trace *trace)
+{
 	bool jobs = scenario->job_count > 0;
 	struct point point = {
 		.throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN};
@@ -134,6 +153,6 @@ struct point predict_point(struct arena *arena, const struct scenario *scenario,
 					? point.clients[0].gpu_utilization
 					: pool_utilization(scenario, &point.outcome);
 	if (with_baseline)
-		add_ratios(arena, scenario, seed, &point);
+		add_ratios(arena, scenario, seed, baselines, &point);
 	return point;
 }

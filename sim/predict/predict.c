@@ -288,7 +288,8 @@ const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return NULL;
-	struct point point = predict_point(arena, scenario, options->seed, true, options->trace);
+	struct point point = predict_point_known(arena, scenario, options->seed, true,
+						 options->baselines, options->trace);
 	if (point.broken) {
 		*broken = point.broken;
 		return NULL;

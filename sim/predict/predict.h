@@ -15,11 +15,14 @@
 #include "sim/result/result.h"
 #include "sim/scenario/scenario.h"
 
+struct baselines;
+
 struct predict_options {
 	uint64_t seed;
-	size_t draws_count;  /* 0: no intervals (low = value = high) */
-	unsigned jobs;       /* threads for the draws; results do not depend on it */
-	struct trace *trace; /* of the point; NULL: none */
+	size_t draws_count;          /* 0: no intervals (low = value = high) */
+	unsigned jobs;               /* threads for the draws; results do not depend on it */
+	struct trace *trace;         /* of the point; NULL: none */
+	struct baselines *baselines; /* looked up and kept there (baselines.h); NULL: no */
 };
 
 /* One client's answers at a point. */
@@ -41,6 +44,10 @@ struct point {
 /* Runs scenario and, if with_baseline, each client's baseline. */
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct trace *trace);
+/* The same, with baselines that may be known already; NULL: none are kept. */
+struct point predict_point_known(struct arena *arena, const struct scenario *scenario,
+				 uint64_t seed, bool with_baseline, struct baselines *baselines,
+				 struct trace *trace);
 
 /* NULL after input errors (in diag) or a broken invariant (*broken set, else
  * NULL). A failed verdict is a prediction like any other. */

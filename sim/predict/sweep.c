@@ -1,261 +1,212 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A sweep from its check to its end: threads around a queue of points. */
 #include "sim/predict/sweep.h"
 
-#include <math.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/vec.h"
+#include "sim/base/hash.h"
+#include "sim/predict/baselines.h"
+#include "sim/predict/sweep_queue.h"
+#include "sim/predict/sweep_ranks.h"
 
-/* ---- axes ---- */
+/* Values of an axis that are read before any point is computed; of longer axes as
+ * many, evenly spread, with both ends. */
+enum { CHECKED_MAX = 256, ERRORS_MAX = 20 };
 
-/* The quantity that text is one of, and its value; false for words. */
-static bool any_quantity(struct arena *arena, const char *text, enum quantity *quantity,
-			 double *value)
+/* ---- before the first point ---- */
+
+/* Reads the case at the first values of all axes and then along each of them, so
+ * that what is wrong with a value is said at once. *read: a hash of all the
+ * files. The first reading's recorded program is read no second time. */
+static bool check_values(struct arena *arena, struct diag *diag, struct sweep_task *task,
+			 struct case_request *request, uint64_t *read)
 {
-	static const enum quantity order[] = {
-		QUANTITY_COUNT,     QUANTITY_RATIO, QUANTITY_TIME,
-		QUANTITY_BYTES,     QUANTITY_RATE,  QUANTITY_FREQUENCY,
-		QUANTITY_FLOP_RATE, QUANTITY_FLOP,  QUANTITY_TIME_PER_BYTE};
-	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
-		if (!quantity_parse(arena, order[i], text, value)) {
-			*quantity = order[i];
-			return true;
+	const struct case_request base = sweep_request(arena, task, 0);
+	const struct scenario *scenario = case_read(arena, diag, &base);
+	*read = diag_read(diag);
+	request->calls = sweep_calls(task, scenario);
+	size_t stride = task->point_count;
+	for (size_t a = 0; a < task->axis_count && diag_count(diag) == 0; a++) {
+		size_t count = task->axes[a].count;
+		size_t checked = count < CHECKED_MAX ? count : CHECKED_MAX;
+		stride /= count;
+		for (size_t i = 1; i < checked; i++) {
+			struct arena *scratch = arena_new();
+			size_t index = i * (count - 1) / (checked - 1);
+			const struct case_request one =
+				sweep_request(scratch, task, index * stride);
+			struct diag *own = diag_new(scratch);
+			case_read(scratch, own, &one);
+			*read = hash_count(*read, diag_read(own));
+			for (size_t e = 0; e < diag_count(own) && e < ERRORS_MAX; e++)
+				diag_error(diag, (struct origin){0}, "%s", diag_at(own, e));
+			arena_free(scratch);
 		}
-	return false;
-}
-
-static void add_value(struct arena *arena, struct sweep_axis *axis, const char *value_text,
-		      double value)
-{
-	const char **texts = (const char **)(void *)axis->texts;
-	double *values = (double *)(void *)axis->values;
-	texts[axis->count] = arena_printf(arena, "%s=%s", axis->key, value_text);
-	values[axis->count++] = value;
-}
-
-static bool read_range(struct arena *arena, struct sweep_axis *axis, char *low_text)
-{
-	char *high_text = strchr(low_text, ':');
-	*high_text++ = '\0';
-	char *how = strchr(high_text, ':');
-	if (!how)
-		return false;
-	*how++ = '\0';
-	double low, high;
-	enum quantity other;
-	axis->log = strncmp(how, "log", 3) == 0;
-	char *end = how;
-	size_t count = strlen(how) > 3 ? strtoul(how + 3, &end, 10) : 0;
-	if ((!axis->log && strncmp(how, "lin", 3) != 0) || *end || count < 2 ||
-	    count > POINTS_MAX || !any_quantity(arena, low_text, &axis->quantity, &low) ||
-	    !any_quantity(arena, high_text, &other, &high) || other != axis->quantity ||
-	    (axis->log && (low <= 0 || high <= 0)))
-		return false;
-	axis->texts = ARENA_ARRAY(arena, count, const char *);
-	axis->values = ARENA_ARRAY(arena, count, double);
-	for (size_t i = 0; i < count; i++) {
-		double t = (double)i / (double)(count - 1);
-		double value = axis->log ? low * pow(high / low, t) : low + (high - low) * t;
-		const char *unit = quantity_unit(axis->quantity);
-		const char *text = arena_printf(arena, "%.9g", value);
-		number_parse(text, &value); /* what is printed is what is set */
-		add_value(arena, axis,
-			  arena_printf(arena, "%s%s%s", text, unit[0] ? " " : "", unit), value);
 	}
-	return true;
+	return diag_count(diag) == 0;
 }
 
-static void read_list(struct arena *arena, struct sweep_axis *axis, char *text)
+static uint64_t hash_program(void)
 {
-	size_t count = 1;
-	for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
-		count++;
-	axis->texts = ARENA_ARRAY(arena, count, const char *);
-	axis->values = ARENA_ARRAY(arena, count, double);
-	for (char *next = text; next;) {
-		char *word = next;
-		next = strchr(word, ',');
-		if (next)
-			*next++ = '\0';
-		while (*word == ' ')
-			word++;
-		double value;
-		enum quantity quantity;
-		bool number = any_quantity(arena, word, &quantity, &value);
-		if (!number || (axis->count && quantity != axis->quantity))
-			axis->words = true;
-		else
-			axis->quantity = quantity;
-		add_value(arena, axis, word, number ? value : 0);
+	char block[1 << 14];
+	uint64_t hash = hash_text(HASH_START, FARWIRE_VERSION);
+	FILE *program = fopen("/proc/self/exe", "rb");
+	for (size_t got; program && (got = fread(block, 1, sizeof block, program)) > 0;)
+		hash = hash_bytes(hash, block, got);
+	if (program)
+		fclose(program);
+	return hash;
+}
+
+static struct journal *open_journal(struct arena *arena, struct diag *diag,
+				    struct sweep_queue *queue, uint64_t read,
+				    struct journal_reader reader, struct sweep_fault *fault)
+{
+	const struct sweep_task *task = queue->task;
+	uint64_t settings = hash_count(HASH_START, task->options.seed), axes = HASH_START;
+	settings = hash_count(settings, task->options.draws_count);
+	for (size_t i = 0; i < task->request->setting_count; i++)
+		settings = hash_text(settings, task->request->settings[i].text);
+	for (size_t a = 0; a < task->axis_count; a++) {
+		axes = hash_count(axes, task->axes[a].count);
+		for (size_t i = 0; i < task->axes[a].count; i++)
+			axes = hash_text(axes, task->axes[a].texts[i]);
 	}
-	for (size_t i = 0; i < axis->count && axis->words; i++)
-		((double *)(void *)axis->values)[i] = (double)i;
+	const struct journal_part parts[] = {{"program", "the program", hash_program()},
+					     {"files", "the files that it reads", read},
+					     {"settings", "the settings", settings},
+					     {"axes", "the axes", axes}};
+	const struct journal_head head = {task->point_count, parts, sizeof parts / sizeof parts[0]};
+	bool refused;
+	struct journal *journal =
+		journal_open(arena, diag, queue->how->journal, &head, reader, &refused);
+	fault->outside = !journal && !refused;
+	return journal;
 }
 
-bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *from, const char *text,
-		     struct sweep_axis *axis)
+static void take_kept(void *ctx, const char *line, size_t size_B)
 {
-	char *key = arena_strdup(arena, text), *value = strchr(key, '=');
-	*axis = (struct sweep_axis){.key = key, .from = from};
-	bool good = value && value != key && value[1];
-	if (good) {
-		*value++ = '\0';
-		if (strchr(value, ':'))
-			good = read_range(arena, axis, value);
-		else
-			read_list(arena, axis, value);
-	}
-	if (!good)
-		diag_error(diag, (struct origin){from, 0},
-			   "'%s' is no variation (write key=a,b,c or key=lo:hi:log20 or "
-			   "key=lo:hi:lin20, values with their unit)",
-			   text);
-	return good;
+	queue_put(ctx, line, size_B, false);
 }
 
-/* ---- points ---- */
+/* ---- the points ---- */
 
-struct sweeping {
-	struct arena *arena; /* guarded by lock, as are next, done and bad */
-	const struct case_request *request;
-	const struct predict_options *options;
-	struct sweep *sweep;
-	void (*progress)(size_t done, size_t count);
-	size_t next, done, bad; /* bad: the first point with errors, or SIZE_MAX */
-	const char **errors;    /* of the point bad */
-	size_t error_count;
-	const char *broken;
-	pthread_mutex_t lock;
-};
-
-static const char *kept(struct sweeping *s, const char *text)
-{
-	return text ? arena_strdup(s->arena, text) : NULL;
-}
-
-static void keep_errors(struct sweeping *s, size_t index, const struct diag *diag,
-			const char *broken)
-{
-	if (index >= s->bad)
-		return;
-	s->bad = index;
-	s->broken = kept(s, broken);
-	s->error_count = diag_count(diag) < 20 ? diag_count(diag) : 20;
-	s->errors = ARENA_ARRAY(s->arena, s->error_count + 1, const char *);
-	for (size_t i = 0; i < s->error_count; i++)
-		s->errors[i] = kept(s, diag_at(diag, i));
-}
-
-static void keep_point(struct sweeping *s, size_t index, const struct prediction *p)
-{
-	struct prediction *point = ARENA_NEW(s->arena, struct prediction);
-	*point = *p;
-	point->name = kept(s, p->name);
-	point->reason = kept(s, p->reason);
-	point->bottleneck = kept(s, p->bottleneck);
-	point->collective = kept(s, p->collective);
-	point->choice = kept(s, p->choice);
-	for (size_t i = 0; i < p->breakdown_count; i++)
-		point->breakdown[i].name = kept(s, p->breakdown[i].name);
-	point->clients = NULL;
-	point->links = NULL;
-	point->client_count = point->link_count = 0;
-	point->resolution = NULL;
-	s->sweep->points[index] = point;
-}
-
-static void predict_one(struct sweeping *s, size_t index)
+static void compute_one(struct sweep_queue *queue, size_t index)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
-	struct setting *settings =
-		ARENA_ARRAY(arena, s->request->setting_count + AXES_MAX, struct setting);
-	struct case_request request = *s->request;
-	struct predict_options options = *s->options;
-	if (request.setting_count)
-		memcpy(settings, s->request->settings,
-		       s->request->setting_count * sizeof *settings);
-	size_t rest = index;
-	for (size_t a = s->sweep->axis_count; a-- > 0; rest /= s->sweep->axes[a].count)
-		settings[request.setting_count++] =
-			(struct setting){s->sweep->axes[a].texts[rest % s->sweep->axes[a].count],
-					 {s->sweep->axes[a].from, 0}};
-	request.settings = settings;
-	options.jobs = 1;
-	options.trace = NULL;
-	const char *broken;
-	const struct prediction *prediction =
-		predict_case(arena, diag, &request, &options, &broken);
-	pthread_mutex_lock(&s->lock);
-	if (prediction)
-		keep_point(s, index, prediction);
-	else
-		keep_errors(s, index, diag, broken);
-	s->done++;
-	if (s->progress)
-		s->progress(s->done, s->sweep->point_count);
-	pthread_mutex_unlock(&s->lock);
+	struct sweep_result result = sweep_point(arena, diag, queue->task, index);
+	if (result.line) {
+		queue_put(queue, result.line, result.size_B, true);
+	} else {
+		const char *errors[ERRORS_MAX];
+		size_t count = 0;
+		for (; count < diag_count(diag) && count < ERRORS_MAX; count++)
+			errors[count] = diag_at(diag, count);
+		queue_put_errors(queue, index, errors, count, result.broken);
+	}
 	arena_free(arena);
 }
 
 static void *sweep_worker(void *ctx)
 {
-	struct sweeping *s = ctx;
-	for (;;) {
-		pthread_mutex_lock(&s->lock);
-		size_t index = s->next++;
-		pthread_mutex_unlock(&s->lock);
-		if (index >= s->sweep->point_count)
-			return NULL;
-		predict_one(s, index);
-	}
+	struct sweep_queue *queue = ctx;
+	size_t index;
+	while (queue_take_points(queue, 1, &index))
+		compute_one(queue, index);
+	return NULL;
 }
 
-static void run_workers(struct arena *arena, struct sweeping *s)
+static void run_workers(struct arena *arena, struct sweep_queue *queue)
 {
-	unsigned jobs = s->options->jobs ? s->options->jobs : 1, started = 0;
-	pthread_t *threads = ARENA_ARRAY(arena, jobs, pthread_t);
-	pthread_mutex_init(&s->lock, NULL);
-	while (started + 1 < jobs && pthread_create(&threads[started], NULL, sweep_worker, s) == 0)
+	unsigned jobs = queue->task->options.jobs ? queue->task->options.jobs : 1, started = 0;
+	const struct ranks *ranks = queue->how->ranks;
+	/* beside other ranks this thread serves them */
+	unsigned wanted = ranks ? jobs : jobs - 1;
+	pthread_t *threads = ARENA_ARRAY(arena, wanted + 1, pthread_t);
+	while (started < wanted &&
+	       pthread_create(&threads[started], NULL, sweep_worker, queue) == 0)
 		started++;
-	sweep_worker(s);
+	if (ranks)
+		ranks_serve(ranks, jobs, queue);
+	if (!ranks || started == 0)
+		sweep_worker(queue);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
-	pthread_mutex_destroy(&s->lock);
+}
+
+static void say_errors(struct diag *diag, const struct sweep_queue *queue,
+		       struct sweep_fault *fault)
+{
+	for (size_t i = 0; i < queue->error_count; i++)
+		diag_error(diag, (struct origin){0}, "%s", queue->errors[i]);
+	fault->broken = queue->broken;
+	if (!queue->outside)
+		return;
+	fault->outside = true;
+	diag_error(diag, (struct origin){queue->how->journal, 0}, "%s", queue->outside);
+}
+
+static void run_queue(struct arena *arena, struct diag *diag, struct sweep_queue *queue,
+		      uint64_t read, struct sweep_fault *fault)
+{
+	pthread_mutex_init(&queue->lock, NULL);
+	if (queue->how->journal)
+		queue->journal = open_journal(arena, diag, queue, read,
+					      (struct journal_reader){take_kept, queue}, fault);
+	if (!queue->how->journal || queue->journal)
+		run_workers(arena, queue);
+	else if (queue->how->ranks)
+		sweep_dismiss(queue->how->ranks, queue->task->options.jobs);
+	if (queue->journal && journal_close(queue->journal) != 0 && !queue->outside)
+		queue->outside = "its last points did not reach the disk";
+	pthread_mutex_destroy(&queue->lock);
+	say_errors(diag, queue, fault);
 }
 
 const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 			      const struct case_request *request, const struct sweep_axis *axes,
 			      size_t axis_count, const struct predict_options *options,
-			      void (*progress)(size_t done, size_t count), const char **broken)
+			      const struct sweep_how *how, struct sweep_fault *fault)
 {
 	struct sweep *sweep = ARENA_NEW(arena, struct sweep);
-	sweep->axes = axes;
-	sweep->axis_count = axis_count;
-	sweep->point_count = 1;
-	*broken = NULL;
-	for (size_t i = 0; i < axis_count; i++) {
-		if (axes[i].count > POINTS_MAX / sweep->point_count) {
-			diag_error(diag, (struct origin){axes[i].from, 0}, "more than %d points",
-				   POINTS_MAX);
-			return NULL;
-		}
-		sweep->point_count *= axes[i].count;
+	struct case_request shared = *request;
+	struct sweep_task task = {.request = &shared,
+				  .axes = axes,
+				  .axis_count = axis_count,
+				  .point_count = 1,
+				  .options = *options};
+	*fault = (struct sweep_fault){0};
+	for (size_t i = 0; i < axis_count; i++)
+		task.point_count *= axes[i].count;
+	uint64_t read = HASH_START;
+	if (!sweep_axes_check(diag, axes, axis_count) ||
+	    !check_values(arena, diag, &task, &shared, &read)) {
+		if (how->ranks)
+			sweep_dismiss(how->ranks, options->jobs);
+		return NULL;
 	}
-	struct sweeping s = {.arena = arena,
-			     .request = request,
-			     .options = options,
-			     .sweep = sweep,
-			     .progress = progress,
-			     .bad = SIZE_MAX};
-	sweep->points = ARENA_ARRAY(arena, sweep->point_count, const struct prediction *);
-	run_workers(arena, &s);
-	for (size_t i = 0; i < s.error_count; i++)
-		diag_error(diag, (struct origin){0}, "%s", s.errors[i]);
-	*broken = s.broken;
-	return s.bad == SIZE_MAX ? sweep : NULL;
+	*sweep = (struct sweep){
+		.axes = axes,
+		.axis_count = axis_count,
+		.points = ARENA_ARRAY(arena, task.point_count, const struct prediction *),
+		.point_count = task.point_count};
+	struct sweep_queue queue = {.arena = arena,
+				    .task = &task,
+				    .how = how,
+				    .points = sweep->points,
+				    .bad = SIZE_MAX};
+	task.options.baselines = baselines_new();
+	run_queue(arena, diag, &queue, read, fault);
+	baselines_free(task.options.baselines);
+	return diag_count(diag) || fault->broken ? NULL : sweep;
+}
+
+size_t sweep_axis_index(const struct sweep *sweep, size_t point, size_t axis)
+{
+	for (size_t a = sweep->axis_count; a-- > axis + 1;)
+		point /= sweep->axes[a].count;
+	return point % sweep->axes[axis].count;
 }

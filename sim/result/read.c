@@ -269,3 +269,13 @@ const struct prediction *const *predictions_read(struct arena *arena, struct dia
 	*count = predictions.list.count;
 	return predictions.list.items;
 }
+
+const struct prediction *prediction_read(struct arena *arena, const char *text, size_t size_B)
+{
+	struct reader reader = {.arena = arena, .diag = diag_new(arena)};
+	json_t *value = json_loadb(text, size_B, JSON_REJECT_DUPLICATES, NULL);
+	const struct prediction *prediction =
+		json_is_object(value) ? read_one(&reader, value) : NULL;
+	json_decref(value);
+	return reader.failed ? NULL : prediction;
+}

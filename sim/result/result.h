@@ -120,6 +120,9 @@ void predictions_write(FILE *out, enum output_format format,
 const struct prediction *const *predictions_read(struct arena *arena, struct diag *diag,
 						 const char *path, size_t *count);
 
+/* One prediction from its line of JSON Lines; NULL if it is none. */
+const struct prediction *prediction_read(struct arena *arena, const char *text, size_t size_B);
+
 /* The resolved parameters as the array "parameters" of a prediction; origin is
  * "file:line", "--set", "draw" or "default". NULL: an empty array. */
 void resolution_json(struct json_writer *json, const char *key,

@@ -8,6 +8,7 @@
 #include "plots/canvas.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/verb/progress.h"
 #include "sim/verb/verb.h"
 
 size_t command_case_count(const struct command *command)
@@ -93,22 +94,32 @@ int command_table(const struct command *command, const struct result_table *tabl
 	return command_write(command, write_table, &w);
 }
 
-static void show_progress(size_t done, size_t count)
-{
-	fprintf(stderr, "\r%zu of %zu points%s", done, count, done == count ? "\n" : "");
-}
-
 const struct sweep *command_sweep(const struct command *command, const struct case_request *request,
 				  const struct sweep_axis *axes, size_t axis_count, int *exit_code)
 {
+	return command_sweep_kept(command, request, axes, axis_count,
+				  (struct sweep_how){.journal = NULL}, exit_code);
+}
+
+const struct sweep *command_sweep_kept(const struct command *command,
+				       const struct case_request *request,
+				       const struct sweep_axis *axes, size_t axis_count,
+				       struct sweep_how how, int *exit_code)
+{
 	struct diag *diag = diag_new(command->arena);
 	const struct predict_options options = command_predict(command);
-	const char *broken = NULL;
-	bool watched = !command->quiet && isatty(STDERR_FILENO);
-	const struct sweep *sweep = sweep_run(command->arena, diag, request, axes, axis_count,
-					      &options, watched ? show_progress : NULL, &broken);
-	if (!sweep)
-		*exit_code = command_failed(diag, broken);
+	struct progress progress = progress_new("points", how.journal, command->quiet);
+	struct sweep_fault fault;
+	how.progress = progress_tell;
+	how.ctx = &progress;
+	const struct sweep *sweep =
+		sweep_run(command->arena, diag, request, axes, axis_count, &options, &how, &fault);
+	progress_end(&progress);
+	if (!sweep) {
+		*exit_code = command_failed(diag, fault.broken);
+		if (fault.outside)
+			*exit_code = EXIT_FAILED;
+	}
 	return sweep;
 }
 

@@ -308,6 +308,7 @@ static void take_value(struct parser *p, const char *name, const char *value)
 		c->draws_given = true;
 	} else if (strcmp(name, "jobs") == 0) {
 		c->jobs = (unsigned)count_of(p, name, value, 1024);
+		c->jobs_given = true;
 	} else {
 		size_t color = choice_of(p, name, value, colors);
 		c->color_always = color == 1;

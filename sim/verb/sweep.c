@@ -2,22 +2,18 @@
 /* farwire sweep: a case over a grid of parameter values. */
 #include "sim/predict/sweep.h"
 
-#include <math.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/predict/ranks.h"
 #include "sim/verb/answers.h"
-#include "sim/verb/chart_data.h"
+#include "sim/verb/sweep_figures.h"
 #include "sim/verb/verbs.h"
-
-static size_t axis_index(const struct sweep *sweep, size_t point, size_t axis)
-{
-	for (size_t a = sweep->axis_count; a-- > axis + 1;)
-		point /= sweep->axes[a].count;
-	return point % sweep->axes[axis].count;
-}
 
 static const char *axis_word(const struct sweep_axis *axis, size_t index)
 {
@@ -62,7 +58,7 @@ static const struct result_table *tabulate(struct arena *arena, const struct swe
 						 sweep->axes[a].words, false};
 	for (size_t i = 0; i < sweep->point_count; i++)
 		for (size_t a = 0; a < axes; a++) {
-			size_t index = axis_index(sweep, i, a);
+			size_t index = sweep_axis_index(sweep, i, a);
 			double value = sweep->axes[a].values[index];
 			cells[i * axes + a] = (struct result_cell){
 				axis_word(&sweep->axes[a], index), {value, value, value}};
@@ -79,157 +75,120 @@ static const struct result_table *tabulate(struct arena *arena, const struct swe
 	return answers_table(arena, &all);
 }
 
-static const double *shown_values(struct arena *arena, const struct sweep_axis *axis,
-				  const char **label)
+/* Where points are kept while they are computed: beside the output, if that is a
+ * file. */
+static const char *journal_path(const struct command *command)
 {
-	*label = axis->key;
-	if (axis->words)
-		return axis->values;
-	return chart_values(arena, axis->key, axis->quantity, axis->values, axis->count, label);
+	struct stat status;
+	bool there = stat(command->output, &status) == 0;
+	if (strcmp(command->output, "-") == 0 || (there && !S_ISREG(status.st_mode)))
+		return NULL;
+	return arena_printf(command->arena, "%s.journal", command->output);
 }
 
-/* The points along the first axis at the c-th combination of the others, and
- * what those are. */
-static const struct prediction **line_of(struct arena *arena, const struct sweep *sweep, size_t c,
-					 const char **label)
+static bool can_write(const struct command *command)
 {
-	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
-	const struct prediction **line = ARENA_ARRAY(arena, count, const struct prediction *);
-	*label = "";
-	for (size_t i = 0; i < count; i++)
-		line[i] = sweep->points[i * lines + c];
-	for (size_t a = 1; a < sweep->axis_count; a++)
-		*label = arena_printf(arena, "%s%s%s", *label, a > 1 ? ", " : "",
-				      sweep->axes[a].texts[axis_index(sweep, c, a)]);
-	return line;
+	struct output *output = output_open(command->output);
+	if (output)
+		output_abandon(output);
+	else
+		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
+			strerror(errno));
+	return output != NULL;
 }
 
-static struct chart_text text_of(const struct command *command, const char *title)
+/* The other ranks that were started; *ranks is NULL without any. */
+static bool find_ranks(struct arena *arena, const struct ranks **ranks)
 {
-	return (struct chart_text){command->title ? command->title : title,
-				   command_caption(command)};
+	const char *message;
+	int rank, count = ranks_launched(&rank);
+	*ranks = count > 1 ? ranks_open(arena, &message) : NULL;
+	if (count == 1 || (*ranks && (*ranks)->count == count))
+		return true;
+	if (*ranks) /* a launcher that this MPI does not understand */
+		message = "the launcher is not that of the MPI of libfarwire-mpi.so";
+	if (rank == 0)
+		fprintf(stderr, "farwire: %d ranks were started, but there is no MPI: %s\n", count,
+			message);
+	return false;
 }
 
-/* Of jobs over their numbers of GPUs. */
-static const struct drawing *draw_scaling(const struct command *command, const struct sweep *sweep)
+static int write_sweep(const struct command *command, const struct sweep *sweep)
 {
-	struct arena *arena = command->arena;
-	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
-	struct scaling_curve *curves = ARENA_ARRAY(arena, lines, struct scaling_curve);
-	for (size_t c = 0; c < lines; c++) {
-		const char *label;
-		const struct prediction **line = line_of(arena, sweep, c, &label);
-		curves[c] = chart_scaling_curve(arena, *label ? label : "simulated", line, count,
-						(struct measured){NULL, NULL});
+	int code = command_table(command, tabulate(command->arena, sweep));
+	if (code == EXIT_DONE && command->plot)
+		code = sweep_draw(command, sweep);
+	return code;
+}
+
+/* On the first rank, or without others. */
+static int lead(const struct command *command, struct diag *diag, const struct sweep_axis *axes,
+		const struct ranks *ranks)
+{
+	const struct case_request request = command_case(command, 0);
+	const struct sweep_how how = {.journal = journal_path(command), .ranks = ranks};
+	const struct sweep *sweep = NULL;
+	int code = diag_count(diag) ? command_failed(diag, NULL) : EXIT_DONE;
+	if (code == EXIT_DONE && !can_write(command))
+		code = EXIT_FAILED;
+	if (code == EXIT_DONE)
+		sweep = command_sweep_kept(command, &request, axes, command->vary_count, how,
+					   &code);
+	else if (ranks)
+		sweep_dismiss(ranks, command->jobs);
+	if (ranks)
+		ranks->finish();
+	if (!sweep)
+		return code;
+	code = write_sweep(command, sweep);
+	if (code == EXIT_DONE && how.journal && unlink(how.journal) != 0) {
+		fprintf(stderr, "farwire: cannot remove '%s': %s\n", how.journal, strerror(errno));
+		code = EXIT_FAILED;
 	}
-	return chart_scaling(arena, text_of(command, "Scaling"), curves, lines);
-}
-
-/* Of a collective over the size of its messages. */
-static const struct drawing *draw_bandwidth(const struct command *command,
-					    const struct sweep *sweep)
-{
-	struct arena *arena = command->arena;
-	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
-	struct bandwidth_curve *curves = ARENA_ARRAY(arena, lines, struct bandwidth_curve);
-	for (size_t c = 0; c < lines; c++) {
-		const char *label;
-		const struct prediction **line = line_of(arena, sweep, c, &label);
-		curves[c] = chart_bandwidth_curve(arena, *label ? label : "simulated", line,
-						  sweep->axes[0].values, count,
-						  (struct measured){NULL, NULL});
-	}
-	return chart_bandwidth(arena, text_of(command, "Bus bandwidth over the size"), curves,
-			       lines);
-}
-
-/* A collective has no ratio: GB/s. */
-static struct estimate drawn(const struct prediction *p, bool bandwidth)
-{
-	double scale = bandwidth ? 1e-9 : 1;
-	struct estimate number = bandwidth ? p->throughput : p->ratio;
-	if (!p->ok)
-		return (struct estimate){NAN, NAN, NAN};
-	return (struct estimate){number.value * scale, number.low * scale, number.high * scale};
-}
-
-/* Ratio over the first axis, a curve for each value of the others. */
-static const struct drawing *draw_curves(const struct command *command, const struct sweep *sweep,
-					 unsigned kinds)
-{
-	struct arena *arena = command->arena;
-	const struct sweep_axis *x = &sweep->axes[0];
-	size_t lines = sweep->point_count / x->count;
-	bool bandwidth = kinds == COLLECTIVE;
-	struct curve *curves = ARENA_ARRAY(arena, lines, struct curve);
-	struct chart_axes axes = {.y_label = bandwidth           ? "bus bandwidth (GB/s)"
-					     : kinds == TRAINING ? "scaling efficiency"
-								 : "ratio to the local GPU",
-				  .x_log = x->log};
-	const double *values = shown_values(arena, x, &axes.x_label);
-	for (size_t c = 0; c < lines; c++) {
-		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
-		const char *label;
-		const struct prediction **line = line_of(arena, sweep, c, &label);
-		for (size_t i = 0; i < x->count; i++)
-			y[i] = drawn(line[i], bandwidth);
-		curves[c] = (struct curve){label, values, y, x->count};
-	}
-	const char *title = chart_bars_title(sweep->points, sweep->point_count);
-	return chart_curves(arena, text_of(command, bandwidth ? "Bus bandwidth" : title), axes,
-			    curves, lines);
-}
-
-static int draw(const struct command *command, const struct sweep *sweep)
-{
-	unsigned kinds = prediction_kinds(sweep->points, sweep->point_count);
-	const struct sweep_axis *x = &sweep->axes[0];
-	const struct drawing *drawing =
-		kinds == TRAINING && strcmp(x->key, "case.gpus") == 0 ? draw_scaling(command, sweep)
-		: kinds == COLLECTIVE && strcmp(x->key, "case.collective_size") == 0
-			? draw_bandwidth(command, sweep)
-			: draw_curves(command, sweep, kinds);
-	return command_draw(command, command->plot, &drawing, 1);
+	return code;
 }
 
 static int run(const struct command *command)
 {
-	struct diag *diag = diag_new(command->arena);
+	struct arena *arena = command->arena;
+	struct diag *diag = diag_new(arena);
 	struct sweep_axis axes[AXES_MAX];
-	if (command->vary_count == 0 || command->vary_count > AXES_MAX) {
-		fprintf(stderr, "farwire: `farwire sweep` needs 1 to %d --vary key=...\n",
-			AXES_MAX);
+	const struct ranks *ranks;
+	if (!find_ranks(arena, &ranks))
 		return EXIT_USAGE;
-	}
-	for (size_t i = 0; i < command->vary_count; i++)
-		sweep_axis_read(command->arena, diag, "--vary", command->vary[i], &axes[i]);
-	const struct case_request request = command_case(command, 0);
+	size_t count = command->vary_count;
+	if (count == 0 || count > AXES_MAX)
+		diag_error(diag, (struct origin){0},
+			   "farwire: `farwire sweep` needs 1 to %d --vary key=...", AXES_MAX);
+	for (size_t i = 0; i < count && i < AXES_MAX; i++)
+		sweep_axis_read(arena, diag, "--vary", command->vary[i], &axes[i]);
 	struct command quick = *command; /* points alone, unless draws are asked for */
 	if (!command->draws_given)
 		quick.draws = 0;
-	if (diag_count(diag)) {
-		diag_print(diag, stderr);
-		return EXIT_USAGE;
-	}
-	int code = EXIT_DONE;
-	const struct sweep *sweep =
-		command_sweep(&quick, &request, axes, command->vary_count, &code);
-	if (!sweep)
-		return code;
-	code = command_table(command, tabulate(command->arena, sweep));
-	if (code == EXIT_DONE && command->plot)
-		code = draw(&quick, sweep);
-	return code;
+	if (ranks && !command->jobs_given)
+		quick.jobs = 1;
+	if (!ranks || ranks->rank == 0)
+		return lead(&quick, diag, axes, ranks);
+	const struct case_request request = command_case(command, 0);
+	const struct predict_options options = command_predict(&quick);
+	sweep_help(diag, &request, axes, diag_count(diag) ? 0 : count, &options, ranks);
+	ranks->finish();
+	return EXIT_DONE;
 }
 
 const struct verb verb_sweep = {
 	.name = "sweep",
 	.words = "CASE",
 	.help = "a case over a grid of parameter values (point predictions unless --draws)",
-	.examples = "  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' --plot "
-		    "curve.svg\n"
-		    "  farwire sweep nccl.cfg --vary 'case.collective_size=8 B:8 GiB:log31' --plot "
-		    "bandwidth.svg\n",
+	.examples =
+		"  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' --plot "
+		"curve.svg\n"
+		"  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log100' \\\n"
+		"      --vary 'link.wire.bandwidth=1 Gbit/s:100 Gbit/s:log100' -o grid.csv --plot "
+		"map.svg\n"
+		"  mpirun -n 64 farwire sweep case.cfg --vary ... -o grid.csv\n"
+		"  farwire sweep nccl.cfg --vary 'case.collective_size=8 B:8 GiB:log31' --plot "
+		"bandwidth.svg\n",
 	.options = "set vary format output plot title seed draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,

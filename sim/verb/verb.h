@@ -31,7 +31,8 @@ struct command {
 	uint64_t seed;
 	size_t draws;
 	bool draws_given;
-	unsigned jobs;
+	unsigned jobs; /* threads */
+	bool jobs_given;
 	const char *target, *between;   /* of solve, or NULL */
 	const char *of;                 /* which number sensitivity is about, or NULL */
 	const char *const *keys;        /* --for, as given */
@@ -87,6 +88,11 @@ int command_table(const struct command *command, const struct result_table *tabl
  * NULL: *exit_code is set. */
 const struct sweep *command_sweep(const struct command *command, const struct case_request *request,
 				  const struct sweep_axis *axes, size_t axis_count, int *exit_code);
+/* The same, keeping points or computing with others: how, but for its progress. */
+const struct sweep *command_sweep_kept(const struct command *command,
+				       const struct case_request *request,
+				       const struct sweep_axis *axes, size_t axis_count,
+				       struct sweep_how how, int *exit_code);
 /* Renders a drawing to path; 0 or an exit code, having said why. */
 struct drawing;
 int command_draw(const struct command *command, const char *path,

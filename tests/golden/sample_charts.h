@@ -546,6 +546,46 @@ static struct drawing *tornado(struct arena *arena)
 	return chart_tornado(arena, (struct chart_text){"What the ratio hangs on", CAPTION}, &view);
 }
 
+/* 1 / (1 + x / a + b / y), failing where x is longest and y least. */
+static struct heat_map heat_of(struct arena *arena, const char *label, size_t count, double b)
+{
+	double *x = ARENA_ARRAY(arena, count, double), *y = ARENA_ARRAY(arena, count, double);
+	double *z = ARENA_ARRAY(arena, count * count, double);
+	for (size_t i = 0; i < count; i++) {
+		double share = (double)i / (double)(count - 1);
+		x[i] = 2 * pow(1000, share);
+		y[i] = 1 + 99 * share;
+	}
+	for (size_t j = 0; j < count; j++)
+		for (size_t i = 0; i < count; i++)
+			z[j * count + i] =
+				i + 2 > count && j < 2 ? NAN : 1 / (1 + x[i] / 8000 + b / y[j]);
+	return (struct heat_map){label, x, y, count, count, z};
+}
+
+static struct drawing *heat(struct arena *arena)
+{
+	const struct heat_map map = heat_of(arena, "", 12, 0.4);
+	return chart_heat(
+		arena, (struct chart_text){"What is kept over latency and bandwidth", CAPTION},
+		(struct heat_axes){"link.wire.latency (us)", "link.wire.bandwidth (Gbit/s)",
+				   "ratio to the local GPU", true, false, true},
+		&map, 1);
+}
+
+static struct drawing *heat_four(struct arena *arena)
+{
+	const struct heat_map maps[] = {
+		heat_of(arena, "case.batch=8", 6, 3), heat_of(arena, "case.batch=16", 6, 2),
+		heat_of(arena, "case.batch=32", 6, 1),
+		heat_of(arena, "case.batch=64, a label far too long for the map under it", 6, 0.5)};
+	return chart_heat(
+		arena, (struct chart_text){"What is kept over latency and bandwidth", CAPTION},
+		(struct heat_axes){"link.wire.latency (us)", "link.wire.bandwidth (Gbit/s)",
+				   "bus bandwidth (GB/s)", true, false, false},
+		maps, 4);
+}
+
 struct sample {
 	const char *name;
 	struct drawing *(*draw)(struct arena *arena);
@@ -575,6 +615,8 @@ static const struct sample samples[] = {
 	{"timeline_collective", timeline_collective},
 	{"bound", bound},
 	{"tornado", tornado},
+	{"heat", heat},
+	{"heat_four", heat_four},
 };
 
 enum { SAMPLES_COUNT = sizeof samples / sizeof *samples };

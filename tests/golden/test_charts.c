@@ -163,6 +163,16 @@ static void tornado_same(void)
 	compare("tornado");
 }
 
+static void heat_same(void)
+{
+	compare("heat");
+}
+
+static void heat_four_same(void)
+{
+	compare("heat_four");
+}
+
 static const struct test tests[] = {
 	TEST(ratio_bars_same),
 	TEST(breakdown_ms_same),
@@ -188,6 +198,8 @@ static const struct test tests[] = {
 	TEST(timeline_collective_same),
 	TEST(bound_same),
 	TEST(tornado_same),
+	TEST(heat_same),
+	TEST(heat_four_same),
 };
 
 int main(void)

@@ -67,7 +67,8 @@ awk '/^    build\/farwire / || more { sub(/^ *(build\/farwire )?/, ""); more = s
 while read -r line; do
 	eval "farwire $line"
 	[ "$code" = 0 ] || complain "$line: ended with $code"
-	[ ! -s "$scratch.err" ] || complain "$line: said $(cat "$scratch.err")"
+	# but how far it is, on a slow machine
+	! grep -vE '^[0-9]+ of [0-9]+ points' "$scratch.err" || complain "$line: said that"
 	plot=$(echo "$line" | sed -nE 's/.*--plot ([^ ]+).*/\1/p')
 	[ -z "$plot" ] || cmp "$plot" "${readme%/*}/docs/images/$plot" ||
 		complain "docs/images/$plot is another one (tools/images draws it anew)"

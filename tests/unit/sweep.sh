@@ -81,6 +81,25 @@ expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q --vary ca
 [ ! -e none.csv ] || complain 'a file in spite of a bad point'
 verdict 'sweep.words_as_values'
 
+# The map is the same in whatever order values and axes are given, but that the
+# first of the two axes of numbers goes to the right.
+map() {
+	file=$1
+	shift
+	expect 0 '' sweep case.cfg -q "$@" --plot "$file"
+}
+map rising.svg --vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' \
+	--vary 'link.vswitch.bandwidth=0.1 Gbit/s,1 Gbit/s,10 Gbit/s,100 Gbit/s' --vary case.batch=8,16,512
+map mixed.svg --vary case.batch=8,16,512 --vary 'link.vswitch.latency=1 ms,10 us,1 us,0.1 ms' \
+	--vary 'link.vswitch.bandwidth=1 Gbit/s,0.1 Gbit/s,100 Gbit/s,10 Gbit/s'
+map turned.svg --vary 'link.vswitch.bandwidth=0.1 Gbit/s,1 Gbit/s,10 Gbit/s,100 Gbit/s' \
+	--vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' --vary case.batch=8,16,512
+cmp -s rising.svg mixed.svg || complain 'another order of values and axes makes another map'
+! cmp -s rising.svg turned.svg || complain 'turned, the map is the same'
+map curves.svg --vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' --vary case.batch=8,16
+map words.svg --vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' --vary case.runtime=synchronous,asynchronous
+verdict 'sweep.maps'
+
 # Where the wire between the LANs loses too much, there is no number but a
 # reason: ok up to some loss, never after it, and at 1 not even a connection.
 expect 0 '' sweep --topology t320-different-lan --program client --server server \

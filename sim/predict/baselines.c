@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/predict/baselines.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/hash.h"
+#include "sim/base/vec.h"
+#include "sim/scenario/scenario.h"
+
+enum { KEPT_MAX = 4096, BUCKETS_COUNT = 1024 };
+
+struct kept {
+	struct baseline_key key;
+	double throughput;
+	const struct kept *next;
+};
+
+struct baselines {
+	struct arena *arena;
+	pthread_mutex_t lock;
+	const struct kept *buckets[BUCKETS_COUNT];
+	size_t count;
+};
+
+struct baselines *baselines_new(void)
+{
+	struct arena *arena = arena_new();
+	struct baselines *baselines = ARENA_NEW(arena, struct baselines);
+	baselines->arena = arena;
+	pthread_mutex_init(&baselines->lock, NULL);
+	return baselines;
+}
+
+void baselines_free(struct baselines *baselines)
+{
+	if (!baselines)
+		return;
+	pthread_mutex_destroy(&baselines->lock);
+	arena_free(baselines->arena);
+}
+
+/* ---- keys ---- */
+
+struct key_text {
+	struct arena *arena;
+	VEC(char) text;
+};
+
+static void put(struct key_text *key, const void *bytes, size_t size_B)
+{
+	for (size_t i = 0; i < size_B; i++)
+		*VEC_PUSH(key->arena, &key->text) = ((const char *)bytes)[i];
+}
+
+static void put_text(struct key_text *key, const char *text)
+{
+	put(key, text, strlen(text) + 1);
+}
+
+/* What follows "<first><second>." in path, if that is one word; else NULL. */
+static const char *after(const char *path, const char *first, const char *second)
+{
+	size_t a = strlen(first), b = strlen(second);
+	if (strncmp(path, first, a) != 0 || strncmp(path + a, second, b) != 0 ||
+	    path[a + b] != '.' || strchr(path + a + b + 1, '.'))
+		return NULL;
+	return path + a + b + 1;
+}
+
+static bool is_local(const struct link_kind *kind)
+{
+	return strcmp(kind->name, "pcie") == 0 || strcmp(kind->name, "nvlink") == 0 ||
+	       strcmp(kind->name, "socket") == 0;
+}
+
+/* Whether no program beside its GPU can notice it. */
+static bool is_of_the_wire(const struct scenario *scenario, const struct client_entry *client,
+			   const char *path)
+{
+	if (after(path, "runtime", "") ||
+	    (client->transport && after(path, client->transport->name, "")))
+		return true;
+	if (strncmp(path, "link.", 5) != 0)
+		return false;
+	for (size_t i = 0; i < scenario->topology.link_count; i++) {
+		const struct link_entry *link = &scenario->topology.links[i];
+		if (!is_local(link->kind) && after(path, "link.", link->name))
+			return true;
+	}
+	return false;
+}
+
+/* What no parameter says: what the GPUs are, and what lies between them. */
+static void put_wiring(struct key_text *key, const struct topology *topology)
+{
+	for (size_t i = 0; i < topology->gpu_count; i++) {
+		const struct gpu_entry *gpu = &topology->gpus[i];
+		put_text(key, gpu->name);
+		put_text(key, gpu->profile);
+		put_text(key, gpu->like);
+		put_text(key, gpu->board ? gpu->board : "");
+	}
+	for (size_t i = 0; i < topology->link_count; i++) {
+		const struct link_entry *link = &topology->links[i];
+		if (!is_local(link->kind))
+			continue;
+		put_text(key, link->name);
+		put_text(key, link->kind->name);
+		put_text(key, link->ends[0]);
+		put_text(key, link->ends[1]);
+	}
+}
+
+struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario,
+				 size_t client, uint64_t seed)
+{
+	const struct client_entry *entry = &scenario->clients[client];
+	const uint64_t place[] = {seed, entry->server, entry->gpu};
+	struct key_text key = {.arena = arena};
+	put(&key, place, sizeof place);
+	put(&key, &entry->batch_count, sizeof entry->batch_count);
+	put_text(&key, entry->network ? entry->network->name : "");
+	put_text(&key, entry->model ? entry->model : "");
+	put_wiring(&key, &scenario->topology);
+	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
+		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
+		if (is_of_the_wire(scenario, entry, param->path))
+			continue;
+		put_text(&key, param->path);
+		put(&key, &param->value, sizeof param->value);
+		put_text(&key, param->text ? param->text : "");
+	}
+	return (struct baseline_key){key.text.items, key.text.count,
+				     hash_bytes(HASH_START, key.text.items, key.text.count)};
+}
+
+/* ---- what is kept ---- */
+
+static const struct kept *find(const struct baselines *baselines, struct baseline_key key)
+{
+	const struct kept *kept = baselines->buckets[key.hash % BUCKETS_COUNT];
+	while (kept && (kept->key.size_B != key.size_B ||
+			memcmp(kept->key.bytes, key.bytes, key.size_B) != 0))
+		kept = kept->next;
+	return kept;
+}
+
+bool baselines_find(struct baselines *baselines, struct baseline_key key, double *throughput)
+{
+	pthread_mutex_lock(&baselines->lock);
+	const struct kept *kept = find(baselines, key);
+	pthread_mutex_unlock(&baselines->lock);
+	if (kept)
+		*throughput = kept->throughput;
+	return kept != NULL;
+}
+
+void baselines_add(struct baselines *baselines, struct baseline_key key, double throughput)
+{
+	pthread_mutex_lock(&baselines->lock);
+	if (baselines->count < KEPT_MAX && !find(baselines, key)) {
+		struct kept *kept = ARENA_NEW(baselines->arena, struct kept);
+		char *bytes = arena_alloc(baselines->arena, key.size_B);
+		memcpy(bytes, key.bytes, key.size_B);
+		const struct kept **bucket = &baselines->buckets[key.hash % BUCKETS_COUNT];
+		*kept = (struct kept){{bytes, key.size_B, key.hash}, throughput, *bucket};
+		*bucket = kept;
+		baselines->count++;
+	}
+	pthread_mutex_unlock(&baselines->lock);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One point of a sweep: computed, as a line of the journal, and read from one.
+ *
+ * Every point takes the way over its line, also the one that no journal keeps:
+ * so a sweep that was resumed, or computed on many machines, has the same
+ * bytes as one that was not. Private to the sweep.
+ */
+#ifndef FARWIRE_PREDICT_SWEEP_POINT_H
+#define FARWIRE_PREDICT_SWEEP_POINT_H
+
+#include "sim/predict/sweep.h"
+
+struct sweep_task { /* what all points share */
+	const struct case_request *request;
+	const struct sweep_axis *axes;
+	size_t axis_count, point_count;
+	struct predict_options options;
+};
+
+/* The case of a point: request->settings are in arena. */
+struct case_request sweep_request(struct arena *arena, const struct sweep_task *task, size_t index);
+
+/* The recorded program that scenario, the case of a point, plays, if all points
+ * play it; else NULL. */
+const struct recorded_calls *sweep_calls(const struct sweep_task *task,
+					 const struct scenario *scenario);
+
+struct sweep_result {
+	const char *line; /* NULL: there are errors in diag, or broken */
+	size_t size_B;
+	const char *broken;
+};
+struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
+				const struct sweep_task *task, size_t index);
+
+/* NULL: no such line. */
+const struct prediction *sweep_point_read(struct arena *arena, const char *line, size_t size_B,
+					  size_t *index);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/verb/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static const double TERMINAL_EVERY_S = 0.2, LOG_EVERY_S = 10;
+
+static double now_s(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+struct progress progress_new(const char *things, const char *from, bool quiet)
+{
+	return (struct progress){
+		.things = things, .from = from, .quiet = quiet, .terminal = isatty(STDERR_FILENO)};
+}
+
+/* "8 s", "3 min 20 s", "2 h 5 min". */
+static void put_time(double seconds)
+{
+	unsigned long whole = (unsigned long)fmin(ceil(seconds), 1e9);
+	if (whole < 60)
+		fprintf(stderr, "%lu s", whole);
+	else if (whole < 3600)
+		fprintf(stderr, "%lu min %lu s", whole / 60, whole % 60);
+	else
+		fprintf(stderr, "%lu h %lu min", whole / 3600, whole % 3600 / 60);
+}
+
+/* The first thing that was done now, not before: from here on time counts. */
+static void begin(struct progress *p, size_t before, size_t count)
+{
+	p->begun = true;
+	p->began_s = p->told_s = now_s();
+	if (before > 0 && p->from)
+		fprintf(stderr, "going on after %zu of %zu %s in %s\n", before, count, p->things,
+			p->from);
+}
+
+void progress_tell(void *ctx, size_t before, size_t done, size_t count)
+{
+	struct progress *p = ctx;
+	if (p->quiet || done == before)
+		return;
+	if (!p->begun)
+		begin(p, before, count);
+	double now = now_s(), spent_s = now - p->began_s;
+	bool over = done == count;
+	if (now - p->told_s < (p->terminal ? TERMINAL_EVERY_S : LOG_EVERY_S) &&
+	    !(over && p->terminal))
+		return;
+	p->told_s = now;
+	double rate = (double)(done - before) / fmax(spent_s, 1e-9);
+	fprintf(stderr, "%s%zu of %zu %s", p->terminal ? "\r\033[K" : "", done, count, p->things);
+	if (spent_s > 0.1) {
+		fprintf(stderr, ", %.3g a second, ", rate);
+		put_time(over ? spent_s : (double)(count - done) / rate);
+		fputs(over ? "" : " left", stderr);
+	}
+	if (!p->terminal)
+		fputc('\n', stderr);
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->terminal && progress->begun)
+		fputc('\n', stderr);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What long work says of itself on stderr: how much is done, how fast it goes,
+ * how long it will take. On a terminal one line that changes, elsewhere a line
+ * every ten seconds, so that the log of a batch job stays short.
+ */
+#ifndef FARWIRE_VERB_PROGRESS_H
+#define FARWIRE_VERB_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct progress {
+	const char *things; /* "points" */
+	const char *from;   /* whose things were done before; NULL: nothing was */
+	bool quiet, terminal;
+	bool begun;
+	double began_s, told_s;
+};
+
+struct progress progress_new(const char *things, const char *from, bool quiet);
+/* before: done by an earlier run. ctx: a struct progress. */
+void progress_tell(void *ctx, size_t before, size_t done, size_t count);
+/* Ends the line of a terminal, also after an error. */
+void progress_end(struct progress *progress);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A baseline that was known is the one that would have been computed, and what the
+ * wire and the runtime are does not matter to it. */
+#include <string.h>
+
+#include "sim/predict/baselines.h"
+#include "tests/case_points.h"
+
+struct variant {
+	const char *settings[3];
+	bool same; /* baseline as without any */
+};
+static const struct variant variants[] = {
+	{{"case.fraction=1"}, true},
+	{{"link.lan-port.latency=3 us"}, true},
+	{{"link.lan-port.bandwidth=3 Gbit/s", "link.client-port.latency=7 us"}, true},
+	{{"runtime.handoff=1 us"}, true},
+	{{"tcp.streams=3"}, true},
+	{{"link.slot.lanes=4"}, false},
+	{{"host.esxi2.turbo=false"}, false},
+	{{"gpu.gtx-1050ti.memory_bandwidth=50 GB/s"}, false},
+	{{"gpu.gpu0.profile=gtx-1080"}, false},
+	{{"driver.launch=50 us"}, false},
+	{{"case.batch=8"}, false},
+	{{"case.model=alexnet"}, false},
+	{{"stack.real_input=true"}, false},
+};
+enum { VARIANTS_COUNT = sizeof variants / sizeof *variants };
+
+static const struct scenario *scenario_with(struct arena *arena, const struct variant *variant)
+{
+	const char *more[24] = {TUNED};
+	size_t count = 0;
+	while (more[count])
+		count++;
+	for (size_t i = 0; i < 3 && variant->settings[i]; i++)
+		more[count++] = variant->settings[i];
+	return scenario_of(arena, &same_lan, more);
+}
+
+static void keys_tell_apart(void)
+{
+	struct arena *arena = arena_new();
+	struct baseline_key keys[VARIANTS_COUNT];
+	for (size_t i = 0; i < VARIANTS_COUNT; i++) {
+		const struct scenario *scenario = scenario_with(arena, &variants[i]);
+		if (!scenario)
+			break;
+		keys[i] = baseline_key(arena, scenario, 0, 1);
+		bool same = keys[i].size_B == keys[0].size_B &&
+			    memcmp(keys[i].bytes, keys[0].bytes, keys[0].size_B) == 0;
+		if (!CHECK(same == variants[i].same))
+			printf("  %s\n", variants[i].settings[0]);
+	}
+	const struct scenario *scenario = scenario_with(arena, &variants[0]);
+	CHECK(scenario && baseline_key(arena, scenario, 0, 2).hash != keys[0].hash);
+	arena_free(arena);
+}
+
+/* The first goes in, all others find or add theirs. */
+static void known_is_computed(void)
+{
+	struct baselines *baselines = baselines_new();
+	for (size_t i = 0; i < VARIANTS_COUNT; i++) {
+		struct arena *arena = arena_new();
+		const struct scenario *scenario = scenario_with(arena, &variants[i]);
+		if (scenario) {
+			struct point alone = predict_point(arena, scenario, 1, true, NULL);
+			struct point known =
+				predict_point_known(arena, scenario, 1, true, baselines, NULL);
+			struct point again =
+				predict_point_known(arena, scenario, 1, true, baselines, NULL);
+			if (!CHECK(alone.ratio == known.ratio && known.ratio == again.ratio))
+				printf("  %s: %.17g, known %.17g\n", variants[i].settings[0],
+				       alone.ratio, known.ratio);
+		}
+		arena_free(arena);
+	}
+	baselines_free(baselines);
+}
+
+static const struct test tests[] = {TEST(keys_tell_apart), TEST(known_is_computed)};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Hashes against the values that their authors give. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/hash.h"
+#include "tests/test.h"
+
+/* Fowler, Noll and Vo's own test vectors. */
+static void fnv_vectors(void)
+{
+	CHECK(hash_bytes(HASH_START, "", 0) == UINT64_C(0xcbf29ce484222325));
+	CHECK(hash_bytes(HASH_START, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
+	CHECK(hash_bytes(HASH_START, "foobar", 6) == UINT64_C(0x85944171f73967e8));
+	uint64_t half = hash_bytes(HASH_START, "foo", 3);
+	CHECK(hash_bytes(half, "bar", 3) == UINT64_C(0x85944171f73967e8));
+	CHECK(hash_text(hash_text(HASH_START, "ab"), "c") !=
+	      hash_text(hash_text(HASH_START, "a"), "bc"));
+	CHECK(hash_count(HASH_START, 'a') != hash_count(HASH_START, 'a' << 8));
+}
+
+/* RFC 3720, B.4, and the check value of the catalogues. */
+static void crc32c_vectors(void)
+{
+	unsigned char bytes[32] = {0};
+	CHECK(crc32c("123456789", 9) == 0xe3069283);
+	CHECK(crc32c(bytes, 32) == 0x8a9136aa);
+	memset(bytes, 0xff, 32);
+	CHECK(crc32c(bytes, 32) == 0x62a8ab43);
+	for (int i = 0; i < 32; i++)
+		bytes[i] = (unsigned char)i;
+	CHECK(crc32c(bytes, 32) == 0x46dd794e);
+}
+
+static void what_was_read(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *one = diag_new(arena), *two = diag_new(arena), *none = diag_new(arena);
+	diag_reads(one, "a file", 6);
+	diag_reads(one, "and another", 11);
+	diag_reads(two, "a file", 6);
+	CHECK(diag_read(one) != diag_read(two));
+	diag_reads(two, "and another", 11);
+	CHECK(diag_read(one) == diag_read(two));
+	CHECK(diag_read(none) != diag_read(one));
+	arena_free(arena);
+}
+
+static const struct test tests[] = {TEST(fnv_vectors), TEST(crc32c_vectors), TEST(what_was_read)};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

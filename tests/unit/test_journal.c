@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a journal gives back after it was cut, spoilt, or is another one's. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/predict/journal.h"
+#include "tests/test.h"
+
+struct place {
+	struct arena *arena;
+	char folder[64];
+	const char *path;
+	struct journal_part parts[2];
+	char taken[256]; /* bodies, one after the other */
+	const char *message;
+	bool refused;
+};
+
+static struct place place_new(void)
+{
+	struct place place = {.arena = arena_new(),
+			      .folder = "/tmp/farwire-test-XXXXXX",
+			      .parts = {{"files", "the files", 1}, {"axes", "the axes", 2}}};
+	CHECK(mkdtemp(place.folder) != NULL);
+	place.path = arena_printf(place.arena, "%s/journal", place.folder);
+	return place;
+}
+
+static void place_free(struct place *place)
+{
+	unlink(place->path);
+	rmdir(place->folder);
+	arena_free(place->arena);
+}
+
+static void take(void *ctx, const char *line, size_t size_B)
+{
+	struct place *place = ctx;
+	size_t body_B = 0, used = strlen(place->taken);
+	const char *body = journal_body(line, size_B, &body_B);
+	CHECK(body != NULL && used + body_B < sizeof place->taken);
+	memcpy(place->taken + used, body, body_B);
+}
+
+static struct journal *open_it(struct place *place)
+{
+	const struct journal_head head = {10, place->parts, 2};
+	struct diag *diag = diag_new(place->arena);
+	memset(place->taken, 0, sizeof place->taken);
+	struct journal *journal =
+		journal_open(place->arena, diag, place->path, &head,
+			     (struct journal_reader){take, place}, &place->refused);
+	CHECK((journal == NULL) == (diag_count(diag) == 1));
+	place->message = journal ? "" : diag_at(diag, 0);
+	return journal;
+}
+
+static void add(struct place *place, struct journal *journal, const char *body)
+{
+	size_t size_B;
+	const char *line = journal_line(place->arena, body, &size_B);
+	CHECK(journal_add(journal, line, size_B) == 0);
+}
+
+/* A journal with "\"a\":1" and "\"b\":2". */
+static void fill(struct place *place)
+{
+	struct journal *journal = open_it(place);
+	add(place, journal, "\"a\":1");
+	add(place, journal, "\"b\":2");
+	CHECK(journal_close(journal) == 0);
+}
+
+static long size_of(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 ? (long)status.st_size : -1;
+}
+
+static void gives_back(void)
+{
+	struct place place = place_new();
+	fill(&place);
+	struct journal *journal = open_it(&place);
+	CHECK(strcmp(place.taken, "\"a\":1\"b\":2") == 0);
+	add(&place, journal, "\"c\":3");
+	journal_close(journal);
+	journal_close(open_it(&place));
+	CHECK(strcmp(place.taken, "\"a\":1\"b\":2\"c\":3") == 0);
+	place_free(&place);
+}
+
+/* Cut anywhere, it gives all whole lines, and what is added then is whole. */
+static void cut_anywhere(void)
+{
+	struct place place = place_new();
+	fill(&place);
+	long whole = size_of(place.path), line;
+	line = (long)strlen("{\"crc\":\"12345678\",\"a\":1}\n");
+	for (long cut = whole; cut >= 0; cut--) {
+		unlink(place.path);
+		fill(&place);
+		CHECK(truncate(place.path, cut) == 0);
+		struct journal *journal = open_it(&place);
+		const char *wanted = cut >= whole          ? "\"a\":1\"b\":2"
+				     : cut >= whole - line ? "\"a\":1"
+							   : "";
+		if (!CHECK(journal && strcmp(place.taken, wanted) == 0))
+			printf("  cut at %ld of %ld: %s%s\n", cut, whole, place.taken,
+			       place.message);
+		if (!journal)
+			continue;
+		add(&place, journal, "\"c\":3");
+		journal_close(journal);
+		journal_close(open_it(&place));
+		CHECK(strcmp(place.taken, arena_printf(place.arena, "%s\"c\":3", wanted)) == 0);
+	}
+	place_free(&place);
+}
+
+/* A bit that flipped costs its line alone; zeroes at the end cost nothing. */
+static void spoilt(void)
+{
+	struct place place = place_new();
+	fill(&place);
+	long whole = size_of(place.path), line = (long)strlen("{\"crc\":\"12345678\",\"a\":1}\n");
+	FILE *file = fopen(place.path, "r+");
+	fseek(file, whole - line - 3, SEEK_SET); /* the 1 of "a":1 */
+	fputc('7', file);
+	fclose(file);
+	CHECK(truncate(place.path, whole + 100) == 0);
+	struct journal *journal = open_it(&place);
+	CHECK(strcmp(place.taken, "\"b\":2") == 0);
+	CHECK(size_of(place.path) == whole);
+	journal_close(journal);
+	place_free(&place);
+}
+
+static void another_sweep(void)
+{
+	struct place place = place_new();
+	fill(&place);
+	place.parts[1].hash++;
+	CHECK(open_it(&place) == NULL && place.refused);
+	CHECK(strstr(place.message, "journal of another sweep: the axes differ") != NULL);
+	place.parts[0].hash++;
+	CHECK(open_it(&place) == NULL);
+	CHECK(strstr(place.message, "the files and the axes differ") != NULL);
+	place_free(&place);
+}
+
+static void no_journal(void)
+{
+	static const char *const texts[] = {"x", "a,b\n1,2\n", "{\"crc\":\"", "\n", "{}\n"};
+	struct place place = place_new();
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		FILE *file = fopen(place.path, "w");
+		fputs(texts[i], file);
+		fclose(file);
+		struct journal *journal = open_it(&place);
+		bool torn = i == 2; /* as a first line begins */
+		CHECK((journal != NULL) == torn);
+		CHECK(torn || (place.refused && strstr(place.message, "no journal") != NULL));
+		CHECK(torn || size_of(place.path) == (long)strlen(texts[i]));
+		if (journal)
+			journal_close(journal);
+	}
+	unlink(place.path);
+	place.path = arena_printf(place.arena, "%s/no/journal", place.folder);
+	CHECK(open_it(&place) == NULL && !place.refused);
+	CHECK(strstr(place.message, "No such file or directory") != NULL);
+	place_free(&place);
+}
+
+static void one_at_a_time(void)
+{
+	struct place place = place_new();
+	struct journal *journal = open_it(&place);
+	pid_t child = fork();
+	if (child == 0) {
+		struct journal *second = open_it(&place);
+		_exit(!second && place.refused && strstr(place.message, "another farwire") ? 0 : 1);
+	}
+	int status = 0;
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	journal_close(journal);
+	place_free(&place);
+}
+
+static const struct test tests[] = {TEST(gives_back),    TEST(cut_anywhere), TEST(spoilt),
+				    TEST(another_sweep), TEST(no_journal),   TEST(one_at_a_time)};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
