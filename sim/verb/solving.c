@@ -9,7 +9,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/predict/points.h"
-#include "sim/predict/unknowns.h"
+#include "sim/predict/knobs.h"
 
 struct asking { /* the simulator as a function of one number */
 	struct arena *arena;

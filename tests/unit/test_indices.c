@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sobol's indices of functions whose indices are known, and which parameters are one
- * unknown. */
+ * knob. */
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/predict/indices.h"
-#include "sim/predict/unknowns.h"
+#include "sim/predict/knobs.h"
 #include "tests/test.h"
 
 static const double PI = 3.14159265358979323846;
@@ -99,33 +99,41 @@ static void quantiles_and_scales(void)
 	const struct param_row whole = {
 		.kind = PARAM_KIND_NUMBER, .min = 1, .max = 100, .whole = true};
 	struct cfg_param param = {.path = "a.b", .row = &row, .value = 10, .low = 8, .high = 16};
+	struct cfg_param other = {.path = "c", .row = &row, .value = 10, .low = 5, .high = 300};
+	const struct cfg_param *const members[] = {&param}, *const others[] = {&other};
+	const struct knob items[] = {{"a.b", members, 1}, {"c", others, 1}};
+	const struct knobs knobs = {items, 2, 2};
+	struct draw_value values[2];
 	num_init();
-	CHECK_NEAR(unknown_quantile(&param, 0.5), 10, 1e-12);
-	CHECK_NEAR(unknown_quantile(&param, 0.05), 8, 1e-12);
-	CHECK_NEAR(unknown_quantile(&param, 0.95), 16, 1e-12);
-	param.high = 300; /* the row's bounds hold */
-	CHECK(unknown_quantile(&param, 0.95) == 100);
-	CHECK(unknown_uncertain(&param) && unknown_scalable(&param));
-	CHECK_NEAR(unknown_scaled(&param, 1.1), 11, 1e-12);
-	param = (struct cfg_param){.path = "a.b", .row = &whole, .value = 1, .low = 1, .high = 1};
-	CHECK(unknown_scaled(&param, 1.1) == 2 && unknown_scaled(&param, 0.9) == 1);
-	CHECK(!unknown_uncertain(&param) && !unknown_scalable(&param));
-	param.value = 5;
-	CHECK(unknown_scalable(&param) && unknown_scaled(&param, 0.99) == 4);
+	CHECK(knobs_draw(&knobs, (const double[]){0.5, 0.5}, values) == 0);
+	CHECK(knobs_draw(&knobs, (const double[]){0.05, 0.5}, values) == 1);
+	CHECK_NEAR(values[0].value, 8, 1e-12);
+	CHECK(knobs_draw(&knobs, (const double[]){0.95, 0.95}, values) == 2);
+	CHECK_NEAR(values[0].value, 16, 1e-12);
+	CHECK_TEXT(values[1].path, "c");
+	CHECK(values[1].value == 100); /* the row's bound holds */
+	CHECK_NEAR(knob_scaled(&param, 1.1), 11, 1e-12);
+	param = (struct cfg_param){.path = "a.b", .row = &whole, .value = 5};
+	CHECK(knob_scaled(&param, 1.01) == 6 && knob_scaled(&param, 0.99) == 4);
+	param.value = 1;
+	CHECK(knob_scaled(&param, 0.9) == 1);
+	CHECK(paths_match("guest.*.a", "guest.b.a") && !paths_match("guest.*", "guest.b.a"));
+	CHECK(!paths_match("guest.*.a", "host.b.a") && paths_match("guest.b.a", "guest.*.a"));
 }
 
 struct packet_params {
-	double cost_s, other_s;
+	double cost_s, other_s, count_count;
 };
 static const struct param_row packet_rows[] = {
 	PARAM_NUMBER(struct packet_params, cost_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
 	PARAM_NUMBER(struct packet_params, other_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
+	PARAM_WHOLE(struct packet_params, count_count, 0, 100, "4", "", ""), /* too few */
 };
 static const struct param_table packet_table =
 	PARAM_TABLE("packet", struct packet_params, packet_rows);
 
-/* Defaults of one row are one unknown; a value of one's own is another. */
-static void one_unknown_in_many_places(void)
+/* Defaults of one row are one knob; a value of one's own is another. */
+static void one_knob_in_many_places(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -139,15 +147,15 @@ static void one_unknown_in_many_places(void)
 		   &params);
 	cfg_params(resolution, arena, diag, cfg_child(tree, "own"), "guest.c", "guest 'c'",
 		   &packet_table, NULL, 0, &params);
-	const struct unknown *unknowns;
-	size_t count = unknowns_of(arena, resolution, unknown_scalable, &unknowns);
-	CHECK(diag_count(diag) == 0 && count == 3);
-	CHECK_TEXT(unknowns[0].name, "guest.*.cost");
-	CHECK(unknowns[0].count == 2);
-	CHECK_TEXT(unknowns[1].name, "guest.*.other");
-	CHECK(unknowns[1].count == 3);
-	CHECK_TEXT(unknowns[2].name, "guest.c.cost");
-	CHECK(unknowns_of(arena, resolution, unknown_uncertain, &unknowns) == 0);
+	const struct scenario scenario = {.resolution = resolution};
+	const struct knobs knobs = knobs_scalable(arena, &scenario);
+	CHECK(diag_count(diag) == 0 && knobs.count == 3 && knobs.member_count == 6);
+	CHECK_TEXT(knobs.items[0].name, "guest.*.cost");
+	CHECK(knobs.items[0].count == 2);
+	CHECK_TEXT(knobs.items[1].name, "guest.*.other");
+	CHECK(knobs.items[1].count == 3);
+	CHECK_TEXT(knobs.items[2].name, "guest.c.cost");
+	CHECK(knobs_uncertain(arena, &scenario).count == 0);
 	arena_free(arena);
 }
 
@@ -155,7 +163,7 @@ static const struct test tests[] = {
 	TEST(with_an_interaction),
 	TEST(sums_constants_and_failures),
 	TEST(quantiles_and_scales),
-	TEST(one_unknown_in_many_places),
+	TEST(one_knob_in_many_places),
 };
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/predict/unknowns.h"
+#include "sim/predict/knobs.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 /* 5 and 95 % points of the standard normal. */
 static const double NORMAL_95 = 1.6448536269514722;
 
-bool unknown_uncertain(const struct cfg_param *param)
+static bool is_uncertain(const struct cfg_param *param)
 {
 	return param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;
 }
@@ -20,7 +20,7 @@ bool unknown_uncertain(const struct cfg_param *param)
 static const double WHOLE_LEAST = 5;
 
 /* How long the simulation looks is no property of what it looks at. */
-bool unknown_scalable(const struct cfg_param *param)
+static bool is_scalable(const struct cfg_param *param)
 {
 	if (param->row->kind != PARAM_KIND_NUMBER || param->value == 0)
 		return false;
@@ -29,14 +29,14 @@ bool unknown_scalable(const struct cfg_param *param)
 	       strcmp(param->path, "case.steps_warmup") != 0;
 }
 
-double unknown_quantile(const struct cfg_param *param, double u)
+static double quantile(const struct cfg_param *param, double u)
 {
 	double z = num_normal_quantile(u);
 	double side = z < 0 ? param->value - param->low : param->high - param->value;
 	return fmin(fmax(param->value + z / NORMAL_95 * side, param->row->min), param->row->max);
 }
 
-double unknown_scaled(const struct cfg_param *param, double factor)
+double knob_scaled(const struct cfg_param *param, double factor)
 {
 	double value = param->value * factor;
 	if (param->row->whole) {
@@ -68,7 +68,7 @@ static bool same_place(const struct origin *a, const struct origin *b)
 	return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
-static bool same_unknown(const struct cfg_param *a, const struct cfg_param *b)
+static bool same_knob(const struct cfg_param *a, const struct cfg_param *b)
 {
 	return a->row == b->row && same_place(&a->origin, &b->origin);
 }
@@ -89,12 +89,14 @@ static const char *common(struct arena *arena, const char *a, const char *b)
 	}
 }
 
-size_t unknowns_of(struct arena *arena, const struct cfg_resolution *resolution,
-		   bool (*takes)(const struct cfg_param *param), const struct unknown **unknowns)
+/* Those of the parameters that are taken. */
+static struct knobs collect(struct arena *arena, const struct cfg_resolution *resolution,
+			    bool (*takes)(const struct cfg_param *param))
 {
-	size_t count = cfg_param_count(resolution), found = 0;
-	struct unknown *all = ARENA_ARRAY(arena, count + 1, struct unknown);
+	size_t count = cfg_param_count(resolution);
+	struct knob *items = ARENA_ARRAY(arena, count + 1, struct knob);
 	bool *seen = ARENA_ARRAY(arena, count + 1, bool);
+	struct knobs knobs = {.items = items};
 	for (size_t i = 0; i < count; i++) {
 		const struct cfg_param *first = cfg_param_at(resolution, i);
 		if (seen[i] || !takes(first))
@@ -103,7 +105,7 @@ size_t unknowns_of(struct arena *arena, const struct cfg_resolution *resolution,
 		const char *name = first->path;
 		for (size_t k = i; k < count; k++) {
 			const struct cfg_param *param = cfg_param_at(resolution, k);
-			if (seen[k] || !takes(param) || !same_unknown(first, param))
+			if (seen[k] || !takes(param) || !same_knob(first, param))
 				continue;
 			seen[k] = true;
 			const struct cfg_param **slot = VEC_PUSH(arena, &members);
@@ -111,8 +113,29 @@ size_t unknowns_of(struct arena *arena, const struct cfg_resolution *resolution,
 			if (k > i)
 				name = common(arena, name, param->path);
 		}
-		all[found++] = (struct unknown){name, members.items, members.count};
+		items[knobs.count++] = (struct knob){name, members.items, members.count};
+		knobs.member_count += members.count;
 	}
-	*unknowns = all;
-	return found;
+	return knobs;
+}
+
+struct knobs knobs_uncertain(struct arena *arena, const struct scenario *scenario)
+{
+	return collect(arena, scenario->resolution, is_uncertain);
+}
+
+struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario)
+{
+	return collect(arena, scenario->resolution, is_scalable);
+}
+
+size_t knobs_draw(const struct knobs *knobs, const double *u, struct draw_value *values)
+{
+	size_t count = 0;
+	for (size_t k = 0; k < knobs->count; k++)
+		for (size_t m = 0; u[k] != 0.5 && m < knobs->items[k].count; m++) {
+			const struct cfg_param *param = knobs->items[k].members[m];
+			values[count++] = (struct draw_value){param->path, quantile(param, u[k])};
+		}
+	return count;
 }
