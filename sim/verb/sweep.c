@@ -79,13 +79,30 @@ static const struct result_table *tabulate(struct arena *arena, const struct swe
 	return answers_table(arena, &all);
 }
 
+/* What an axis is shown in. */
+static const struct shown {
+	enum quantity quantity;
+	double per_unit;
+	const char *unit;
+} shown[] = {{QUANTITY_TIME, 1e6, "us"},
+	     {QUANTITY_RATE, 8e-9, "Gbit/s"},
+	     {QUANTITY_BYTES, 1.0 / 1024, "KiB"},
+	     {QUANTITY_FREQUENCY, 1e-3, "kHz"}};
+
 static const double *shown_values(struct arena *arena, const struct sweep_axis *axis,
 				  const char **label)
 {
 	*label = axis->key;
-	if (axis->words)
-		return axis->values;
-	return chart_values(arena, axis->key, axis->quantity, axis->values, axis->count, label);
+	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+		if (shown[i].quantity != axis->quantity || axis->words)
+			continue;
+		double *values = ARENA_ARRAY(arena, axis->count, double);
+		for (size_t k = 0; k < axis->count; k++)
+			values[k] = axis->values[k] * shown[i].per_unit;
+		*label = arena_printf(arena, "%s (%s)", axis->key, shown[i].unit);
+		return values;
+	}
+	return axis->values;
 }
 
 /* The points along the first axis at the c-th combination of the others, and
