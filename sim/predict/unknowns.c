@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/predict/unknowns.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+
+enum { SOBOL_DIMENSIONS = 40 };
+/* Correlations of -1 and 1 are written with six digits. */
+static const double PIVOT_LEAST = 1e-6;
+
+/* ---- which there are ---- */
+
+static bool is_one(const struct cfg_param *a, const struct cfg_param *b)
+{
+	if (a->row != b->row || a->prior != b->prior || a->value != b->value || a->low != b->low ||
+	    a->high != b->high || !a->origin.file != !b->origin.file)
+		return false;
+	return !a->origin.file ||
+	       (a->origin.line == b->origin.line && strcmp(a->origin.file, b->origin.file) == 0);
+}
+
+/* Adds the parameters that vary and whose intervals are their own, or their classes'. */
+static void add(struct arena *arena, struct unknowns *unknowns, const struct scenario *scenario,
+		bool own)
+{
+	size_t count = cfg_param_count(scenario->resolution), first = unknowns->count;
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
+		if (!cfg_param_varies(param) || own != (param->prior == PRIOR_NONE))
+			continue;
+		size_t k = first;
+		while (k < unknowns->count && !is_one(unknowns->items[k].params[0], param))
+			k++;
+		struct unknown *unknown = &unknowns->items[k];
+		if (k == unknowns->count) {
+			unknown->params = ARENA_ARRAY(arena, count - i, const struct cfg_param *);
+			unknowns->count++;
+		}
+		unknown->params[unknown->count++] = param;
+		unknowns->param_count++;
+	}
+}
+
+static size_t find(const struct unknowns *unknowns, const char *path)
+{
+	for (size_t i = 0; i < unknowns->own_count; i++)
+		for (size_t k = 0; k < unknowns->items[i].count; k++)
+			if (strcmp(unknowns->items[i].params[k]->path, path) == 0)
+				return i;
+	return SIZE_MAX;
+}
+
+/* Cholesky's root of the correlations, in place. */
+static void take_root(double *matrix, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j <= i; j++) {
+			double sum = matrix[i * n + j];
+			for (size_t k = 0; k < j; k++)
+				sum -= matrix[i * n + k] * matrix[j * n + k];
+			matrix[i * n + j] =
+				i == j ? sqrt(fmax(sum, PIVOT_LEAST)) : sum / matrix[j * n + j];
+		}
+}
+
+static void correlate(struct arena *arena, struct unknowns *unknowns)
+{
+	size_t n = unknowns->own_count;
+	unknowns->root = ARENA_ARRAY(arena, n * n + 1, double);
+	for (size_t i = 0; i < n; i++) {
+		const struct cfg_param *param = unknowns->items[i].params[0];
+		unknowns->root[i * n + i] = 1;
+		for (size_t k = 0; k < param->correlation_count; k++) {
+			size_t j = find(unknowns, param->correlations[k].path);
+			if (j == SIZE_MAX || j == i)
+				continue;
+			unknowns->root[i * n + j] = param->correlations[k].ratio;
+			unknowns->root[j * n + i] = param->correlations[k].ratio;
+		}
+	}
+	take_root(unknowns->root, n);
+}
+
+struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario)
+{
+	struct unknowns unknowns = {.error = scenario->error};
+	unknowns.items =
+		ARENA_ARRAY(arena, cfg_param_count(scenario->resolution) + 1, struct unknown);
+	add(arena, &unknowns, scenario, true);
+	unknowns.own_count = unknowns.count;
+	add(arena, &unknowns, scenario, false);
+	correlate(arena, &unknowns);
+	return unknowns;
+}
+
+/* ---- points ---- */
+
+/* Each of as many equal slices of (0, 1) once, in an order of the dimension's own. */
+static void hypercube(struct arena *arena, const char *name, uint64_t seed, size_t count,
+		      size_t stride, double *points)
+{
+	struct rng rng = rng_named(seed, arena_printf(arena, "draws of %s", name));
+	for (size_t i = 0; i < count; i++) {
+		size_t k = rng_below(&rng, i + 1);
+		points[i * stride] = points[k * stride];
+		points[k * stride] = (double)i;
+	}
+	for (size_t i = 0; i < count; i++)
+		points[i * stride] = (points[i * stride] + rng_uniform(&rng)) / (double)count;
+}
+
+double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, size_t draws_count,
+			uint64_t seed)
+{
+	size_t all = unknowns->count + 1, sobol = all < SOBOL_DIMENSIONS ? all : SOBOL_DIMENSIONS;
+	double *points = ARENA_ARRAY(arena, draws_count * all + 1, double);
+	double *first = ARENA_ARRAY(arena, draws_count * sobol + 1, double);
+	num_sobol(draws_count, sobol, seed, first);
+	for (size_t i = 0; i < draws_count; i++)
+		memcpy(&points[i * all], &first[i * sobol], sobol * sizeof *points);
+	for (size_t d = sobol; d < all; d++)
+		hypercube(arena, unknowns->items[d - 1].params[0]->path, seed, draws_count, all,
+			  &points[d]);
+	return points;
+}
+
+/* ---- a draw ---- */
+
+static double student(double u, double freedom_count)
+{
+	return freedom_count > 0 ? num_student_quantile(u, freedom_count) : num_normal_quantile(u);
+}
+
+/* At a part `part` of the way from the value to the end of its own interval: +-1 are the
+ * ends. Ends without a place on the row's scale are approached in a straight line. */
+static double own_value(const struct cfg_param *param, double part)
+{
+	const struct param_row *row = param->row;
+	double end = part < 0 ? param->low : param->high;
+	double distance = param_distance(row, param->value, end);
+	if (isfinite(distance))
+		return param_moved(row, param->value, part * distance);
+	double value = param->value + fabs(part) * (end - param->value);
+	return fmin(fmax(row->whole ? round(value) : value, row->min), row->max);
+}
+
+double unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const double *point,
+		     struct draw_value *values)
+{
+	size_t n = unknowns->own_count, at = 0;
+	double *normal = ARENA_ARRAY(arena, n + 1, double);
+	const double ends = num_normal_quantile(0.95);
+	for (size_t i = 0; i < n; i++)
+		normal[i] = num_normal_quantile(point[1 + i]);
+	for (size_t i = 0; i < unknowns->count; i++) {
+		const struct cfg_param *param = unknowns->items[i].params[0];
+		double value;
+		if (i < n) {
+			double z = 0;
+			for (size_t k = 0; k <= i; k++)
+				z += unknowns->root[i * n + k] * normal[k];
+			double freedom = param->freedom_count;
+			value = own_value(param,
+					  student(num_normal(z), freedom) / student(0.95, freedom));
+		} else {
+			double part = num_normal_quantile(point[1 + i]) / ends;
+			value = param_moved(param->row, param->value,
+					    part * log(prior_factor(param->prior)));
+		}
+		for (size_t k = 0; k < unknowns->items[i].count; k++)
+			values[at++] =
+				(struct draw_value){unknowns->items[i].params[k]->path, value};
+	}
+	const struct cfg_param *error = unknowns->error;
+	return error ? exp(error->value * student(point[0], error->freedom_count)) : 1;
+}
