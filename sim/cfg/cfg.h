@@ -14,7 +14,9 @@
  *
  * origin is one of "published", "derived", "measured", "fitted", "assumption". Fits
  * say more: freedom = 3 where three rows to spare say how wide the interval is (its ends are
- * then Student's), and correlated = ( { path = "stack.dispatch"; by = -0.9; } ).
+ * then Student's), correlated = ( { path = "stack.dispatch"; by = -0.9; } ), and follows, a
+ * list of the same kind: what the fit took as given, and by how much the value would move if that
+ * did.
  *
  * A cost that comes without an interval has the prior of its row's class (sim/base/param.h);
  * origin = "assumption" makes that class the widest. interval = 0 says that there is
@@ -79,7 +81,7 @@ enum cfg_source { /* who says so, weakest first */
 
 struct cfg_correlation {
 	const char *path; /* of the other parameter */
-	double ratio;     /* of the two on their scales (param_moved), -1 to 1 */
+	double ratio;     /* correlation, or move for move, on their scales (param_moved) */
 };
 
 /* A resolved parameter, for explain, results and draws. */
@@ -95,6 +97,8 @@ struct cfg_param {
 	double freedom_count; /* degrees of freedom behind it; 0: its width is known */
 	const struct cfg_correlation *correlations; /* with others of the same fit */
 	size_t correlation_count;
+	const struct cfg_correlation *follows; /* what it was fitted beside */
+	size_t follow_count;
 	const char *status; /* "published" "derived" "measured" "fitted"
 			       "assumption" "default" "given" */
 	const char *note;   /* of the group; of a default its source; never NULL */

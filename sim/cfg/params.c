@@ -238,38 +238,48 @@ static void read_status(struct reading *reading, const struct cfg_node *group)
 		reading->param.note = arena_strdup(reading->arena, cfg_text(note));
 }
 
-/* What fits say of an interval: freedom and correlated. */
-static void read_spread(struct reading *reading, const struct cfg_node *group)
+/* A list of { path; by } into *items; by from -most to most. */
+static void read_others(struct reading *reading, const struct cfg_node *group, const char *key,
+			double most, const struct cfg_correlation **items, size_t *count)
 {
-	struct cfg_param *param = &reading->param;
 	struct arena *keep = cfg_resolution_arena(reading->resolution);
-	const struct cfg_node *freedom = cfg_child(group, "freedom");
-	const struct cfg_node *list = cfg_child(group, "correlated");
-	if (freedom && (!cfg_number(freedom, &param->freedom_count) || !(param->freedom_count > 0)))
-		REFUSE(reading, cfg_origin(freedom), ".freedom", "is no number above 0 (write 3)");
+	const struct cfg_node *list = cfg_child(group, key);
 	if (!list)
 		return;
 	struct cfg_correlation *to = ARENA_ARRAY(keep, cfg_count(list) + 1, struct cfg_correlation);
 	for (size_t i = 0; i < cfg_count(list); i++) {
 		const char *path = cfg_text(cfg_child(cfg_at(list, i), "path"));
 		const struct cfg_node *by = cfg_child(cfg_at(list, i), "by");
-		if (!path || !by || !cfg_number(by, &to[i].ratio) || !(fabs(to[i].ratio) <= 1)) {
-			REFUSE(reading, cfg_origin(list), ".correlated",
-			       "holds groups of a path and a number from -1 to 1 (write "
-			       "( { path = \"runtime.handoff\"; by = -0.9; } ))");
+		if (!path || !by || !cfg_number(by, &to[i].ratio) || !(fabs(to[i].ratio) <= most)) {
+			REFUSE(reading, cfg_origin(list), arena_printf(reading->arena, ".%s", key),
+			       "holds groups of a path and a number from -%g to %g (write "
+			       "( { path = \"runtime.handoff\"; by = -0.9; } ))",
+			       most, most);
 			return;
 		}
 		to[i].path = arena_strdup(keep, path);
 	}
-	param->correlations = to;
-	param->correlation_count = cfg_count(list);
+	*items = to;
+	*count = cfg_count(list);
+}
+
+/* What fits say of an interval: freedom, correlated, follows. */
+static void read_spread(struct reading *reading, const struct cfg_node *group)
+{
+	struct cfg_param *param = &reading->param;
+	const struct cfg_node *freedom = cfg_child(group, "freedom");
+	if (freedom && (!cfg_number(freedom, &param->freedom_count) || !(param->freedom_count > 0)))
+		REFUSE(reading, cfg_origin(freedom), ".freedom", "is no number above 0 (write 3)");
+	read_others(reading, group, "correlated", 1, &param->correlations,
+		    &param->correlation_count);
+	read_others(reading, group, "follows", 1000, &param->follows, &param->follow_count);
 }
 
 /* { value = ...; low = ...; high = ...; origin = ...; note = ...; } */
 static void read_group(struct reading *reading, const struct cfg_node *group)
 {
-	static const char *const keys[] = {"value",  "low",  "high",    "interval",
-					   "origin", "note", "freedom", "correlated"};
+	static const char *const keys[] = {"value", "low",     "high",       "interval", "origin",
+					   "note",  "freedom", "correlated", "follows"};
 	struct cfg_param *param = &reading->param;
 	const char *about = arena_printf(reading->arena, "%s: %s: ", reading->thing, reading->key);
 	for (size_t i = 0; i < cfg_count(group); i++)
@@ -348,7 +358,7 @@ static void read_setting(struct reading *reading, const struct cfg_setting *sett
 	param->low = param->high = param->value;
 	param->prior = PRIOR_NONE;
 	param->freedom_count = 0;
-	param->correlation_count = 0;
+	param->correlation_count = param->follow_count = 0;
 }
 
 static void read_draw(struct reading *reading, double value)

@@ -134,42 +134,95 @@ static double student(double u, double freedom_count)
 	return freedom_count > 0 ? num_student_quantile(u, freedom_count) : num_normal_quantile(u);
 }
 
-/* At a part `part` of the way from the value to the end of its own interval: +-1 are the
- * ends. Ends without a place on the row's scale are approached in a straight line. */
-static double own_value(const struct cfg_param *param, double part)
+double unknown_deviation(const struct unknown *unknown)
 {
+	const struct cfg_param *param = unknown->params[0];
+	double distance = param_distance(param->row, param->value, param->high);
+	return isfinite(distance) ? distance / student(0.95, param->freedom_count) : 0;
+}
+
+enum draw_state { UNKNOWN, BEGUN, KNOWN };
+
+/* A draw taking shape. */
+struct draw {
+	const struct unknowns *unknowns;
+	const double
+		*parts; /* of the way from value to the end of the interval: +-1 are the ends */
+	double *moves;  /* on the rows' scales, with what they follow */
+	enum draw_state *states;
+};
+
+static size_t find_any(const struct unknowns *unknowns, const char *path)
+{
+	for (size_t i = 0; i < unknowns->count; i++)
+		for (size_t k = 0; k < unknowns->items[i].count; k++)
+			if (strcmp(unknowns->items[i].params[k]->path, path) == 0)
+				return i;
+	return SIZE_MAX;
+}
+
+/* Moves of what is followed come first; a circle of them is cut. */
+static double move_of(struct draw *draw, size_t index)
+{
+	const struct cfg_param *param = draw->unknowns->items[index].params[0];
+	if (draw->states[index] != UNKNOWN)
+		return draw->states[index] == KNOWN ? draw->moves[index] : 0;
+	draw->states[index] = BEGUN;
+	double part = draw->parts[index];
+	double distance =
+		param_distance(param->row, param->value, part < 0 ? param->low : param->high);
+	double move = isfinite(distance) ? part * distance : 0;
+	for (size_t k = 0; k < param->follow_count; k++) {
+		size_t other = find_any(draw->unknowns, param->follows[k].path);
+		if (other != SIZE_MAX)
+			move += param->follows[k].ratio * move_of(draw, other);
+	}
+	draw->moves[index] = move;
+	draw->states[index] = KNOWN;
+	return move;
+}
+
+/* Ends without a place on the row's scale are approached in a straight line. */
+static double value_of(struct draw *draw, size_t index)
+{
+	const struct cfg_param *param = draw->unknowns->items[index].params[0];
 	const struct param_row *row = param->row;
-	double end = part < 0 ? param->low : param->high;
-	double distance = param_distance(row, param->value, end);
-	if (isfinite(distance))
-		return param_moved(row, param->value, part * distance);
+	double part = draw->parts[index], end = part < 0 ? param->low : param->high;
+	if (isfinite(param_distance(row, param->value, end)))
+		return param_moved(row, param->value, move_of(draw, index));
 	double value = param->value + fabs(part) * (end - param->value);
 	return fmin(fmax(row->whole ? round(value) : value, row->min), row->max);
+}
+
+static double *parts_of(struct arena *arena, const struct unknowns *unknowns, const double *point)
+{
+	size_t n = unknowns->own_count;
+	double *parts = ARENA_ARRAY(arena, unknowns->count + 1, double);
+	double *normal = ARENA_ARRAY(arena, unknowns->count + 1, double);
+	for (size_t i = 0; i < unknowns->count; i++)
+		normal[i] = num_normal_quantile(point[1 + i]);
+	for (size_t i = 0; i < n; i++) {
+		double freedom = unknowns->items[i].params[0]->freedom_count, z = 0;
+		for (size_t k = 0; k <= i; k++)
+			z += unknowns->root[i * n + k] * normal[k];
+		parts[i] = freedom > 0 ? student(num_normal(z), freedom) / student(0.95, freedom)
+				       : z / student(0.95, 0);
+	}
+	for (size_t i = n; i < unknowns->count; i++)
+		parts[i] = normal[i] / student(0.95, 0);
+	return parts;
 }
 
 double unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const double *point,
 		     struct draw_value *values)
 {
-	size_t n = unknowns->own_count, at = 0;
-	double *normal = ARENA_ARRAY(arena, n + 1, double);
-	const double ends = num_normal_quantile(0.95);
-	for (size_t i = 0; i < n; i++)
-		normal[i] = num_normal_quantile(point[1 + i]);
+	size_t at = 0;
+	struct draw draw = {.unknowns = unknowns,
+			    .parts = parts_of(arena, unknowns, point),
+			    .moves = ARENA_ARRAY(arena, unknowns->count + 1, double)};
+	draw.states = ARENA_ARRAY(arena, unknowns->count + 1, enum draw_state);
 	for (size_t i = 0; i < unknowns->count; i++) {
-		const struct cfg_param *param = unknowns->items[i].params[0];
-		double value;
-		if (i < n) {
-			double z = 0;
-			for (size_t k = 0; k <= i; k++)
-				z += unknowns->root[i * n + k] * normal[k];
-			double freedom = param->freedom_count;
-			value = own_value(param,
-					  student(num_normal(z), freedom) / student(0.95, freedom));
-		} else {
-			double part = num_normal_quantile(point[1 + i]) / ends;
-			value = param_moved(param->row, param->value,
-					    part * log(prior_factor(param->prior)));
-		}
+		double value = value_of(&draw, i);
 		for (size_t k = 0; k < unknowns->items[i].count; k++)
 			values[at++] =
 				(struct draw_value){unknowns->items[i].params[k]->path, value};

@@ -27,6 +27,8 @@ struct unknowns {
 	const struct cfg_param *error; /* the model's own; NULL: none */
 };
 
+/* About a standard deviation, upwards, on its row's scale; 0: it has no place on it. */
+double unknown_deviation(const struct unknown *unknown);
 struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario);
 /* Points to draw at, for dimensions: 1 + count of them, row by row: Sobol's as far as those go
  * (40), a Latin hypercube behind, each in (0, 1). */

@@ -17,6 +17,7 @@ verdict 'profiles.come_again_to_the_byte'
 
 for profile in calib/profiles/*.cfg; do
 	name=$(basename "$profile" .cfg)
+	[ "$name" = model-error ] && continue # what all of them leave over
 	grep -lE "profile = .*\"$name\"" calib/fit/*.cfg >"$scratch.fits" ||
 		complain "$profile: no file of calib/fit/ names it"
 done
