@@ -153,7 +153,7 @@ void fit_errors_write(FILE *out, const struct model_errors *errors)
 		const struct kind_error *kind = &errors->kinds[k];
 		fprintf(out,
 			"%s\t# %zu measurements, %.4g of them to spare, root mean square %.2f %%\n"
-			"\t{ path = \"%s\";\n\t  fit = { value = \"%.6g\"; freedom = %.6g; "
+			"\t{ path = \"%s\";\n\t  fit = { value = \"%.6g\"; freedom = %.4g; "
 			"origin = \"derived\"; note = \"residuals of rows of role fit\"; }; }",
 			k ? ",\n" : "", kind->measurement_count, kind->spare_count,
 			kind->spare_count > 0 ? 100 * kind->own_ratio : 0.0,
