@@ -205,6 +205,17 @@ static void list_fitted(struct fitting *f, struct givens *givens, size_t row)
 		}
 }
 
+/* What the fit sets is known there, whatever it shares a default with. */
+static void leave_out_current(const struct fitting *f, const struct dataset_row *row,
+			      struct unknown *unknown)
+{
+	size_t kept = 0;
+	for (size_t k = 0; k < unknown->count; k++)
+		if (!is_current(f, row, unknown->params[k]->path))
+			unknown->params[kept++] = unknown->params[k];
+	unknown->count = kept;
+}
+
 static void list_unknown(struct fitting *f, struct givens *givens, size_t row)
 {
 	const struct case_request request = dataset_request(f->rows[row], f->data_root);
@@ -214,10 +225,11 @@ static void list_unknown(struct fitting *f, struct givens *givens, size_t row)
 		return; /* which predictions have complained of */
 	givens->of_row[row] = unknowns_of(f->arena, scenario);
 	for (size_t i = 0; i < givens->of_row[row].count; i++) {
-		const struct cfg_param *param = givens->of_row[row].items[i].params[0];
-		double by = unknown_deviation(&givens->of_row[row].items[i]);
-		if (by > 0 && !is_current(f, f->rows[row], param->path) &&
-		    !is_listed(givens, param->path))
+		struct unknown *unknown = &givens->of_row[row].items[i];
+		double by = unknown_deviation(unknown);
+		leave_out_current(f, f->rows[row], unknown);
+		const struct cfg_param *param = unknown->count ? unknown->params[0] : NULL;
+		if (by > 0 && param && !is_listed(givens, param->path))
 			*VEC_PUSH(f->arena, &givens->all) =
 				(struct given){param->path, by, param->row, param->value, false};
 	}
@@ -237,7 +249,7 @@ static double response(struct fitting *f, const struct givens *givens, const str
 	}
 	for (size_t i = 0; i < unknowns->count; i++) {
 		const struct unknown *unknown = &unknowns->items[i];
-		if (strcmp(unknown->params[0]->path, given->path) != 0)
+		if (unknown->count == 0 || strcmp(unknown->params[0]->path, given->path) != 0)
 			continue;
 		struct draw_value *more = ARENA_ARRAY(f->arena, unknown->count, struct draw_value);
 		for (size_t k = 0; k < unknown->count; k++)

@@ -4,7 +4,8 @@
  * Simple: their 28 us for a hop held the time of a chunk, which later releases, and the
  * rows here, leave out. The library chooses by them, so they are settings; that
  * a system may differ from them is in latency_scale, simple_scale, ll_nodes_scale and
- * block_*, which are costs. */
+ * block_*, which are costs. wire_* says how much of them is the wire that is simulated: what a
+ * link takes more or less belongs to the link. */
 
 #include <string.h>
 
@@ -68,14 +69,14 @@ static const struct param_row rows[] = {
 	HOP_ROW(tree_net_ll128_s, "8.5 us", "tree, network, LL128"),
 	PARAM_NUMBER(struct library_params, tree_net_simple_s, QUANTITY_TIME, 0, 1, "14.0 us",
 		     "latency of a hop: tree, network, Simple", LATER ", hwLat"),
-	COST_ASSUMED(
+	PARAM_NUMBER(
 		struct library_params, wire_nvlink_s, QUANTITY_TIME, 0, 1, "1 us",
 		"latency of the wire that a hop over NVLink contains",
 		"assumption: two nvlink links at their default latency, a switch between them"),
-	COST_ASSUMED(struct library_params, wire_pci_s, QUANTITY_TIME, 0, 1, "0.6 us",
+	PARAM_NUMBER(struct library_params, wire_pci_s, QUANTITY_TIME, 0, 1, "0.6 us",
 		     "latency of the wire that a hop over PCIe contains",
 		     "assumption: two pcie links at their default latency"),
-	COST_ASSUMED(struct library_params, wire_net_s, QUANTITY_TIME, 0, 1, "1.5 us",
+	PARAM_NUMBER(struct library_params, wire_net_s, QUANTITY_TIME, 0, 1, "1.5 us",
 		     "latency of the wire that a hop over a network contains",
 		     "assumption: InfiniBand through a switch (two links of 0.4 us) and a PCIe "
 		     "link at each end"),

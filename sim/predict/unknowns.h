@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is not known of a case, and draws of it (docs/models/intervals.md).
  *
- * An UNKNOWN is one number that nobody knows: parameters of the same row and place of
- * origin are wrong together, as those of eight GPUs of a kind, and are one unknown. A
+ * An UNKNOWN is one number that nobody knows: parameters of the same row, value and file
+ * (or default) are wrong together, as those of eight GPUs of a kind, and are one unknown. A
  * parameter with an interval of its own is drawn from that, on the scale of its row
  * (param_moved), Student's where few rows are behind it; parameters of one fit are drawn
  * together with their correlations (a Gaussian copula), and follow what the fit took as

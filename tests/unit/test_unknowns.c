@@ -41,13 +41,18 @@ static struct fixture begin(void)
 	return f;
 }
 
-static void add(struct fixture *f, const char *prefix, const char *text)
+static void add_from(struct fixture *f, const char *prefix, const char *file, const char *text)
 {
 	struct thing thing;
-	const struct cfg_node *node = text ? cfg_read_text(f->arena, f->diag, prefix, text) : NULL;
+	const struct cfg_node *node = text ? cfg_read_text(f->arena, f->diag, file, text) : NULL;
 	CHECK(cfg_params(f->resolution, f->arena, f->diag, node, prefix, prefix, &table, NULL, 0,
 			 &thing));
 	diag_print(f->diag, stdout);
+}
+
+static void add(struct fixture *f, const char *prefix, const char *text)
+{
+	add_from(f, prefix, prefix, text);
 }
 
 static void draw(struct fixture *f)
@@ -146,6 +151,12 @@ static void one_place_is_one_unknown(void)
 		same += a[i] == c[i];
 	}
 	CHECK(same == 0);
+	/* on two lines of one file: the same guess, but for another value */
+	add_from(&f, "d", "machine.cfg", "latency = \"3 us\";");
+	add_from(&f, "e", "machine.cfg", "\n\nlatency = \"3 us\";");
+	add_from(&f, "g", "machine.cfg", "latency = \"2 us\";");
+	f.unknowns = unknowns_of(f.arena, &f.scenario);
+	CHECK(f.unknowns.param_count == 18 && f.unknowns.count == 6);
 	arena_free(f.arena);
 }
 
