@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "calib/fit/fit.h"
+#include "calib/fit/fitting.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,27 +10,8 @@
 
 /* Run-to-run spread of a throughput that a source does not state. */
 static const double SPREAD_RATIO = 0.005;
-/* A step of a job can be tied to a cycle, and then answers in stairs: where the
- * narrow difference finds them flat, the wide one is taken. */
-static const double WIDE_DIFFERENCE = 0.3, FLAT = 1e-3;
-static const double DIFFERENCE = 0.02, NORMAL_95 = 1.6448536269514722, TOLERANCE = 2e-4;
+static const double TOLERANCE = 2e-4;
 enum { EVALUATIONS_MAX = 160, SCAN = 3 /* doublings each way */ };
-
-struct fitting {
-	struct arena *arena;
-	struct diag *diag;
-	const char *data_root;
-	uint64_t seed;
-	FILE *progress;
-	const char *broken;
-	struct fit_result *result;
-	const struct fit_stage_result *stage; /* at work */
-	const struct cfg_node *with;          /* further profiles that it sees; NULL: none */
-	size_t first, count;                  /* the stage's parameters */
-	const struct dataset_row *rows[FIT_ROWS_MAX];
-	size_t row_count;
-	bool failed;
-};
 
 static bool holds(const struct fit_stage_result *stage, const char *profile)
 {
@@ -67,9 +48,8 @@ static bool sees(const struct fitting *f, const struct dataset_row *row,
 	return false;
 }
 
-/* The parameters that a row sees, the stage's own last, at their values. */
-static size_t current_values(const struct fitting *f, const struct dataset_row *row,
-			     struct draw_value *draws)
+size_t fitting_values(const struct fitting *f, const struct dataset_row *row,
+		      struct draw_value *draws)
 {
 	const struct fit_result *result = f->result;
 	size_t count = 0;
@@ -84,36 +64,43 @@ static size_t current_values(const struct fitting *f, const struct dataset_row *
 	return count;
 }
 
-/* ln(predicted / measured) of each row with the parameters' current values. */
-static void residuals(struct fitting *f, double *out)
+double fitting_residual(struct fitting *f, size_t row, const struct draw_value *more,
+			size_t more_count)
 {
-	struct draw_value draws[FIT_TOTAL_MAX];
-	for (size_t i = 0; i < f->row_count; i++) {
-		struct arena *scratch = arena_new();
-		struct diag *diag = diag_new(scratch);
-		const char *broken = NULL;
-		size_t draw_count = current_values(f, f->rows[i], draws);
-		double value = dataset_point(scratch, diag, f->rows[i], f->data_root, draws,
-					     draw_count, f->seed, &broken);
-		if (broken && !f->broken)
-			f->broken = arena_strdup(f->arena, broken);
-		/* a failure is far from any measurement */
-		out[i] = isfinite(value) && value > 0 ? log(value / f->rows[i]->measured) : 5;
-		if (diag_count(diag) && !f->failed) {
-			f->failed = true;
-			for (size_t k = 0; k < diag_count(diag) && k < 20; k++)
-				diag_error(f->diag, (struct origin){0}, "%s", diag_at(diag, k));
-		}
-		arena_free(scratch);
+	struct arena *scratch = arena_new();
+	struct diag *diag = diag_new(scratch);
+	const char *broken = NULL;
+	struct draw_value *draws =
+		ARENA_ARRAY(scratch, FIT_TOTAL_MAX + more_count, struct draw_value);
+	size_t count = fitting_values(f, f->rows[row], draws);
+	if (more_count)
+		memcpy(&draws[count], more, more_count * sizeof *more);
+	double value = dataset_point(scratch, diag, f->rows[row], f->data_root, draws,
+				     count + more_count, f->seed, &broken);
+	if (broken && !f->broken)
+		f->broken = arena_strdup(f->arena, broken);
+	if (diag_count(diag) && !f->failed) {
+		f->failed = true;
+		for (size_t k = 0; k < diag_count(diag) && k < 20; k++)
+			diag_error(f->diag, (struct origin){0}, "%s", diag_at(diag, k));
 	}
+	arena_free(scratch);
+	/* a failure is far from any measurement */
+	return isfinite(value) && value > 0 ? log(value / f->rows[row]->measured) : 5;
 }
 
-static double scale_of(const struct dataset_row *row)
+void fitting_residuals(struct fitting *f, double *out)
+{
+	for (size_t i = 0; i < f->row_count; i++)
+		out[i] = fitting_residual(f, i, NULL, 0);
+}
+
+double fitting_scale(const struct dataset_row *row)
 {
 	return sqrt(SPREAD_RATIO * SPREAD_RATIO + row->rounding_ratio * row->rounding_ratio / 3);
 }
 
-static void set_values(struct fitting *f, const double *x)
+void fitting_set(struct fitting *f, const double *x)
 {
 	for (size_t i = 0; i < f->count; i++)
 		f->result->parameters[f->first + i].value = exp(x[i]);
@@ -123,10 +110,10 @@ static double chi_squared(const double *x, void *ctx)
 {
 	struct fitting *f = ctx;
 	double out[FIT_ROWS_MAX], sum = 0;
-	set_values(f, x);
-	residuals(f, out);
+	fitting_set(f, x);
+	fitting_residuals(f, out);
 	for (size_t i = 0; i < f->row_count; i++)
-		sum += pow(out[i] / scale_of(f->rows[i]), 2);
+		sum += pow(out[i] / fitting_scale(f->rows[i]), 2);
 	if (f->progress) {
 		fputc('.', f->progress);
 		fflush(f->progress);
@@ -134,85 +121,9 @@ static double chi_squared(const double *x, void *ctx)
 	return sum;
 }
 
-/* Inverts the symmetric matrix a[n * n] in place by Gauss-Jordan; false if singular. */
-static bool invert(double *a, size_t n)
-{
-	double inverse[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX] = {0};
-	for (size_t i = 0; i < n; i++)
-		inverse[i * n + i] = 1;
-	for (size_t i = 0; i < n; i++) {
-		double pivot = a[i * n + i];
-		if (!(fabs(pivot) > 1e-12))
-			return false;
-		for (size_t k = 0; k < n; k++) {
-			a[i * n + k] /= pivot;
-			inverse[i * n + k] /= pivot;
-		}
-		for (size_t row = 0; row < n; row++) {
-			double factor = a[row * n + i];
-			for (size_t k = 0; k < n && row != i; k++) {
-				a[row * n + k] -= factor * a[i * n + k];
-				inverse[row * n + k] -= factor * inverse[i * n + k];
-			}
-		}
-	}
-	memcpy(a, inverse, n * n * sizeof *a);
-	return true;
-}
-
-/* d ln(predicted) / d ln(parameter) of each row, over +-difference; whether any is
- * more than next to nothing. */
-static bool slopes(struct fitting *f, const double *x, size_t parameter, double difference,
-		   double *out)
-{
-	double moved[FIT_PARAMETERS_MAX], up[FIT_ROWS_MAX], down[FIT_ROWS_MAX], most = 0;
-	memcpy(moved, x, f->count * sizeof *moved);
-	moved[parameter] = x[parameter] + difference;
-	set_values(f, moved);
-	residuals(f, up);
-	moved[parameter] = x[parameter] - difference;
-	set_values(f, moved);
-	residuals(f, down);
-	for (size_t i = 0; i < f->row_count; i++) {
-		out[i] = (up[i] - down[i]) / (2 * difference);
-		most = fmax(most, fabs(out[i]));
-	}
-	return most > FLAT;
-}
-
-/* Sets low and high of the stage's parameters around x. */
-static void set_intervals(struct fitting *f, const double *x, double chi2)
-{
-	double jacobian[FIT_PARAMETERS_MAX][FIT_ROWS_MAX];
-	double normal[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX];
-	size_t n = f->count;
-	for (size_t p = 0; p < n; p++) {
-		if (!slopes(f, x, p, DIFFERENCE, jacobian[p]))
-			slopes(f, x, p, WIDE_DIFFERENCE, jacobian[p]);
-		for (size_t i = 0; i < f->row_count; i++)
-			jacobian[p][i] /= scale_of(f->rows[i]);
-	}
-	set_values(f, x);
-	for (size_t p = 0; p < n; p++)
-		for (size_t q = 0; q < n; q++) {
-			normal[p * n + q] = 0;
-			for (size_t i = 0; i < f->row_count; i++)
-				normal[p * n + q] += jacobian[p][i] * jacobian[q][i];
-		}
-	double inflation = f->row_count > n ? fmax(1, chi2 / (double)(f->row_count - n)) : 1;
-	bool known = invert(normal, n);
-	for (size_t p = 0; p < n; p++) {
-		struct fitted_parameter *parameter = &f->result->parameters[f->first + p];
-		double deviation =
-			known ? sqrt(fmax(0, normal[p * n + p]) * inflation) * NORMAL_95 : INFINITY;
-		parameter->low = fmax(parameter->min, parameter->value * exp(-deviation));
-		parameter->high = fmin(parameter->max, parameter->value * exp(deviation));
-	}
-}
-
 /* From the start, or, for one parameter alone, from the best of starts around it: chi^2
  * may be a staircase. */
-static double search(struct fitting *f, double *x)
+static void search(struct fitting *f, double *x)
 {
 	double step[FIT_PARAMETERS_MAX], low[FIT_PARAMETERS_MAX], high[FIT_PARAMETERS_MAX];
 	for (size_t i = 0; i < f->count; i++) {
@@ -231,20 +142,19 @@ static double search(struct fitting *f, double *x)
 			x[0] = at;
 		}
 	}
-	return num_minimise(chi_squared, f, f->count, x, step, low, high, TOLERANCE,
-			    EVALUATIONS_MAX);
+	num_minimise(chi_squared, f, f->count, x, step, low, high, TOLERANCE, EVALUATIONS_MAX);
 }
 
 static bool minimise(struct fitting *f, struct fit_stage_result *stage)
 {
 	double x[FIT_PARAMETERS_MAX], out[FIT_ROWS_MAX], squares = 0;
-	double chi2 = search(f, x);
-	set_values(f, x);
-	residuals(f, out);
+	search(f, x);
+	fitting_set(f, x);
+	fitting_residuals(f, out);
 	for (size_t i = 0; i < f->row_count; i++)
 		squares += out[i] * out[i];
 	stage->rms_ratio = sqrt(squares / (double)f->row_count);
-	set_intervals(f, x, chi2);
+	spread_set(f, x);
 	if (f->progress)
 		fputc('\n', f->progress);
 	return !f->failed && !f->broken;
@@ -396,6 +306,9 @@ static void run_stage(struct fitting *f, const struct cfg_node *node,
 	for (size_t i = 0; i < f->row_count; i++)
 		labels[i] = f->rows[i]->label;
 	stage->row_labels = labels;
+	stage->rows = ARENA_ARRAY(f->arena, f->row_count, const struct dataset_row *);
+	memcpy(stage->rows, f->rows, f->row_count * sizeof *stage->rows);
+	stage->leverage = ARENA_ARRAY(f->arena, f->row_count, double);
 	if (f->progress)
 		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profiles[0], f->count,
 			f->row_count);
