@@ -5,16 +5,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/num.h"
 #include "sim/base/vec.h"
-
-/* 5 and 95 % points of the standard normal. */
-static const double NORMAL_95 = 1.6448536269514722;
-
-static bool is_uncertain(const struct cfg_param *param)
-{
-	return param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;
-}
 
 /* One GPU, connection or write more is no small step from 1 to 4 of them. */
 static const double WHOLE_LEAST = 5;
@@ -27,13 +18,6 @@ static bool is_scalable(const struct cfg_param *param)
 	return !(param->row->whole && param->value < WHOLE_LEAST) &&
 	       strcmp(param->path, "case.steps") != 0 &&
 	       strcmp(param->path, "case.steps_warmup") != 0;
-}
-
-static double quantile(const struct cfg_param *param, double u)
-{
-	double z = num_normal_quantile(u);
-	double side = z < 0 ? param->value - param->low : param->high - param->value;
-	return fmin(fmax(param->value + z / NORMAL_95 * side, param->row->min), param->row->max);
 }
 
 double knob_scaled(const struct cfg_param *param, double factor)
@@ -121,7 +105,17 @@ static struct knobs collect(struct arena *arena, const struct cfg_resolution *re
 
 struct knobs knobs_uncertain(struct arena *arena, const struct scenario *scenario)
 {
-	return collect(arena, scenario->resolution, is_uncertain);
+	struct unknowns *unknowns = ARENA_NEW(arena, struct unknowns);
+	*unknowns = unknowns_of(arena, scenario);
+	struct knob *items = ARENA_ARRAY(arena, unknowns->count + 1, struct knob);
+	for (size_t i = 0; i < unknowns->count; i++) {
+		const struct unknown *unknown = &unknowns->items[i];
+		const char *name = unknown->params[0]->path;
+		for (size_t m = 1; m < unknown->count; m++)
+			name = common(arena, name, unknown->params[m]->path);
+		items[i] = (struct knob){name, unknown->params, unknown->count};
+	}
+	return (struct knobs){items, unknowns->count, unknowns->param_count, unknowns};
 }
 
 struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario)
@@ -129,13 +123,12 @@ struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario
 	return collect(arena, scenario->resolution, is_scalable);
 }
 
-size_t knobs_draw(const struct knobs *knobs, const double *u, struct draw_value *values)
+void knobs_draw(struct arena *arena, const struct knobs *knobs, const double *u,
+		struct draw_value *values)
 {
-	size_t count = 0;
+	double *point = ARENA_ARRAY(arena, knobs->count + 1, double);
+	point[0] = 0.5; /* the model's own error */
 	for (size_t k = 0; k < knobs->count; k++)
-		for (size_t m = 0; u[k] != 0.5 && m < knobs->items[k].count; m++) {
-			const struct cfg_param *param = knobs->items[k].members[m];
-			values[count++] = (struct draw_value){param->path, quantile(param, u[k])};
-		}
-	return count;
+		point[1 + k] = u[k];
+	unknowns_draw(arena, knobs->unknowns, point, values);
 }

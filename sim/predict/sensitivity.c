@@ -53,8 +53,8 @@ static struct case_point drawn(struct finder *f, const struct swing *swings, con
 		all[k] = 0.5;
 	for (size_t k = 0; k < count; k++)
 		all[swings[k].knob - f->knobs.items] = u[k];
-	size_t draw_count = knobs_draw(&f->knobs, all, draws);
-	return (struct case_point){.draws = draws, .draw_count = draw_count};
+	knobs_draw(f->arena, &f->knobs, all, draws);
+	return (struct case_point){.draws = draws, .draw_count = f->knobs.member_count};
 }
 
 static struct case_point scaled(struct finder *f, const struct swing *swing, double factor)

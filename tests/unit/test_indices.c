@@ -93,26 +93,14 @@ static void sums_constants_and_failures(void)
 	CHECK_NEAR(indices[0].total.value, 1, 0.3);
 }
 
-static void quantiles_and_scales(void)
+static void scales_and_paths(void)
 {
 	const struct param_row row = {.kind = PARAM_KIND_NUMBER, .min = 0, .max = 100};
 	const struct param_row whole = {
 		.kind = PARAM_KIND_NUMBER, .min = 1, .max = 100, .whole = true};
-	struct cfg_param param = {.path = "a.b", .row = &row, .value = 10, .low = 8, .high = 16};
-	struct cfg_param other = {.path = "c", .row = &row, .value = 10, .low = 5, .high = 300};
-	const struct cfg_param *const members[] = {&param}, *const others[] = {&other};
-	const struct knob items[] = {{"a.b", members, 1}, {"c", others, 1}};
-	const struct knobs knobs = {items, 2, 2};
-	struct draw_value values[2];
-	num_init();
-	CHECK(knobs_draw(&knobs, (const double[]){0.5, 0.5}, values) == 0);
-	CHECK(knobs_draw(&knobs, (const double[]){0.05, 0.5}, values) == 1);
-	CHECK_NEAR(values[0].value, 8, 1e-12);
-	CHECK(knobs_draw(&knobs, (const double[]){0.95, 0.95}, values) == 2);
-	CHECK_NEAR(values[0].value, 16, 1e-12);
-	CHECK_TEXT(values[1].path, "c");
-	CHECK(values[1].value == 100); /* the row's bound holds */
+	struct cfg_param param = {.path = "a.b", .row = &row, .value = 10};
 	CHECK_NEAR(knob_scaled(&param, 1.1), 11, 1e-12);
+	CHECK(knob_scaled(&param, 11) == 100); /* the row's bound holds */
 	param = (struct cfg_param){.path = "a.b", .row = &whole, .value = 5};
 	CHECK(knob_scaled(&param, 1.01) == 6 && knob_scaled(&param, 0.99) == 4);
 	param.value = 1;
@@ -125,7 +113,7 @@ struct packet_params {
 	double cost_s, other_s, count_count;
 };
 static const struct param_row packet_rows[] = {
-	PARAM_NUMBER(struct packet_params, cost_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
+	COST_ASSUMED(struct packet_params, cost_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
 	PARAM_NUMBER(struct packet_params, other_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
 	PARAM_WHOLE(struct packet_params, count_count, 0, 100, "4", "", ""), /* too few */
 };
@@ -155,14 +143,22 @@ static void one_knob_in_many_places(void)
 	CHECK_TEXT(knobs.items[1].name, "guest.*.other");
 	CHECK(knobs.items[1].count == 3);
 	CHECK_TEXT(knobs.items[2].name, "guest.c.cost");
-	CHECK(knobs_uncertain(arena, &scenario).count == 0);
+	/* What is not known is what draws vary: costs of one row, value and file. */
+	const struct knobs uncertain = knobs_uncertain(arena, &scenario);
+	CHECK(uncertain.count == 2 && uncertain.member_count == 3);
+	CHECK_TEXT(uncertain.items[0].name, "guest.*.cost");
+	struct draw_value values[3];
+	knobs_draw(arena, &uncertain, (const double[]){0.95, 0.5}, values);
+	CHECK_NEAR(values[0].value, 1e-6 * prior_factor(PRIOR_ASSUMED), 1e-9);
+	CHECK(values[1].value == values[0].value);
+	CHECK_NEAR(values[2].value, 2e-6, 1e-12);
 	arena_free(arena);
 }
 
 static const struct test tests[] = {
 	TEST(with_an_interaction),
 	TEST(sums_constants_and_failures),
-	TEST(quantiles_and_scales),
+	TEST(scales_and_paths),
 	TEST(one_knob_in_many_places),
 };
 
