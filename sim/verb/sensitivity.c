@@ -303,7 +303,7 @@ static int run(const struct command *given)
 		return command_failed(diag, NULL);
 	if (scenario->client_count && scenario->clients[0].recorded)
 		request.calls = scenario->clients[0].recorded->calls;
-	enum prediction_kind kind = scenario_kind(scenario);
+	enum prediction_kind kind = reported_kind(scenario);
 	struct asked asked = {.name = scenario->name, .command = command};
 	asked.reported = reported_find(command->arena, diag, (struct origin){"--of", 0}, kind,
 				       command->of ? command->of : reported_main(kind));

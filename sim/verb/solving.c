@@ -129,7 +129,7 @@ static bool read_question(const struct command *command, struct diag *diag,
 	solving->name = scenario->name;
 	solving->key = command->keys[0];
 	bool good = target_read(arena, diag, (struct origin){"--target", 0},
-				scenario_kind(scenario), command->target, &solving->target);
+				reported_kind(scenario), command->target, &solving->target);
 	solving->param = find_number(arena, diag, request, scenario, solving->key);
 	if (!solving->param)
 		return false;
