@@ -8,6 +8,8 @@
 
 /* A swing of less than this part of the answer is none. */
 static const double MOVING_RATIO = 1e-6;
+/* Swings of less than this part of the greatest have indices next to 0. */
+static const double INDEXED_RATIO = 0.01;
 
 struct finder {
 	struct arena *arena;
@@ -151,13 +153,18 @@ static bool at_quantiles(void *ctx, const double *points, size_t count, double *
 
 static bool index_all(struct finder *f)
 {
-	size_t moving = f->result->moving_count;
-	f->result->indexed_count =
-		moving < SENSITIVITY_INPUTS_MAX ? moving : SENSITIVITY_INPUTS_MAX;
-	if (!f->question->sample_count || f->question->vary_ratio > 0 || !moving) {
-		f->result->indexed_count = 0;
+	double greatest = 0;
+	for (size_t i = f->result->moving_count; i-- > 0;)
+		if (isfinite(f->swings[i].size))
+			greatest = f->swings[i].size;
+	if (!f->question->sample_count || f->question->vary_ratio > 0)
 		return true;
-	}
+	while (f->result->indexed_count < f->result->moving_count &&
+	       f->result->indexed_count < SENSITIVITY_INPUTS_MAX &&
+	       f->swings[f->result->indexed_count].size >= INDEXED_RATIO * greatest)
+		f->result->indexed_count++;
+	if (!f->result->indexed_count)
+		return true;
 	struct index_estimate indices[SENSITIVITY_INPUTS_MAX];
 	const struct indices_problem problem = {.input_count = f->result->indexed_count,
 						.sample_count = f->question->sample_count,

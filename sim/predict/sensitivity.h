@@ -3,8 +3,8 @@
  *
  * One at a time: each uncertain knob (knobs.h) is put to its 5 and its 95 % point, all
  * else at its value; the answer's way between the two is the knob's SWING. Then, of
- * those that move the answer at all, Sobol's indices (indices.h), at most
- * SENSITIVITY_INPUTS_MAX of the greatest swings; the others stay at their values.
+ * those with a hundredth of the greatest swing or more, at most SENSITIVITY_INPUTS_MAX,
+ * Sobol's indices (indices.h); the others stay at their values.
  *
  * Where nothing is uncertain, or the question is which knob to turn, every number is
  * moved by the same part of itself instead: ELASTICITIES, by how many percent the
