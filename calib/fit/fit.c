@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "calib/fit/fit.h"
+#include "calib/fit/fitting.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,30 +10,8 @@
 
 /* Run-to-run spread of a throughput that a source does not state. */
 static const double SPREAD_RATIO = 0.005;
-/* A step of a job can be tied to a cycle, and then answers in stairs: where the
- * narrow difference finds them flat, the wide one is taken. */
-static const double WIDE_DIFFERENCE = 0.3, FLAT = 1e-3;
-static const double DIFFERENCE = 0.02, NORMAL_95 = 1.6448536269514722, TOLERANCE = 2e-4;
-/* Of offered parameters: one that moves no row by more is not felt. */
-static const double FELT = 0.01;
+static const double TOLERANCE = 2e-4;
 enum { EVALUATIONS_MAX = 160, SCAN = 3 /* doublings each way */ };
-
-struct fitting {
-	struct arena *arena;
-	struct diag *diag;
-	const char *data_root;
-	uint64_t seed;
-	FILE *progress;
-	const char *broken;
-	struct fit_result *result;
-	const struct fit_stage_result *stage; /* at work */
-	const struct cfg_node *with;          /* further profiles that it sees; NULL: none */
-	size_t first, count;                  /* the stage's parameters */
-	const struct dataset_row *rows[FIT_ROWS_MAX];
-	size_t row_count;
-	double felt[FIT_PARAMETERS_MAX]; /* by the row that feels most of it, at the answer */
-	bool failed;
-};
 
 static bool holds(const struct fit_stage_result *stage, const char *profile)
 {
@@ -70,9 +48,8 @@ static bool sees(const struct fitting *f, const struct dataset_row *row,
 	return false;
 }
 
-/* The parameters that a row sees, the stage's own last, at their values. */
-static size_t current_values(const struct fitting *f, const struct dataset_row *row,
-			     struct draw_value *draws)
+size_t fitting_values(const struct fitting *f, const struct dataset_row *row,
+		      struct draw_value *draws)
 {
 	const struct fit_result *result = f->result;
 	size_t count = 0;
@@ -87,36 +64,43 @@ static size_t current_values(const struct fitting *f, const struct dataset_row *
 	return count;
 }
 
-/* ln(predicted / measured) of each row with the parameters' current values. */
-static void residuals(struct fitting *f, double *out)
+double fitting_residual(struct fitting *f, size_t row, const struct draw_value *more,
+			size_t more_count)
 {
-	struct draw_value draws[FIT_TOTAL_MAX];
-	for (size_t i = 0; i < f->row_count; i++) {
-		struct arena *scratch = arena_new();
-		struct diag *diag = diag_new(scratch);
-		const char *broken = NULL;
-		size_t draw_count = current_values(f, f->rows[i], draws);
-		double value = dataset_point(scratch, diag, f->rows[i], f->data_root, draws,
-					     draw_count, f->seed, &broken);
-		if (broken && !f->broken)
-			f->broken = arena_strdup(f->arena, broken);
-		/* a failure is far from any measurement */
-		out[i] = isfinite(value) && value > 0 ? log(value / f->rows[i]->measured) : 5;
-		if (diag_count(diag) && !f->failed) {
-			f->failed = true;
-			for (size_t k = 0; k < diag_count(diag) && k < 20; k++)
-				diag_error(f->diag, (struct origin){0}, "%s", diag_at(diag, k));
-		}
-		arena_free(scratch);
+	struct arena *scratch = arena_new();
+	struct diag *diag = diag_new(scratch);
+	const char *broken = NULL;
+	struct draw_value *draws =
+		ARENA_ARRAY(scratch, FIT_TOTAL_MAX + more_count, struct draw_value);
+	size_t count = fitting_values(f, f->rows[row], draws);
+	if (more_count)
+		memcpy(&draws[count], more, more_count * sizeof *more);
+	double value = dataset_point(scratch, diag, f->rows[row], f->data_root, draws,
+				     count + more_count, f->seed, &broken);
+	if (broken && !f->broken)
+		f->broken = arena_strdup(f->arena, broken);
+	if (diag_count(diag) && !f->failed) {
+		f->failed = true;
+		for (size_t k = 0; k < diag_count(diag) && k < 20; k++)
+			diag_error(f->diag, (struct origin){0}, "%s", diag_at(diag, k));
 	}
+	arena_free(scratch);
+	/* a failure is far from any measurement */
+	return isfinite(value) && value > 0 ? log(value / f->rows[row]->measured) : 5;
 }
 
-static double scale_of(const struct dataset_row *row)
+void fitting_residuals(struct fitting *f, double *out)
+{
+	for (size_t i = 0; i < f->row_count; i++)
+		out[i] = fitting_residual(f, i, NULL, 0);
+}
+
+double fitting_scale(const struct dataset_row *row)
 {
 	return sqrt(SPREAD_RATIO * SPREAD_RATIO + row->rounding_ratio * row->rounding_ratio / 3);
 }
 
-static void set_values(struct fitting *f, const double *x)
+void fitting_set(struct fitting *f, const double *x)
 {
 	for (size_t i = 0; i < f->count; i++)
 		f->result->parameters[f->first + i].value = exp(x[i]);
@@ -126,10 +110,10 @@ static double chi_squared(const double *x, void *ctx)
 {
 	struct fitting *f = ctx;
 	double out[FIT_ROWS_MAX], sum = 0;
-	set_values(f, x);
-	residuals(f, out);
+	fitting_set(f, x);
+	fitting_residuals(f, out);
 	for (size_t i = 0; i < f->row_count; i++)
-		sum += pow(out[i] / scale_of(f->rows[i]), 2);
+		sum += pow(out[i] / fitting_scale(f->rows[i]), 2);
 	if (f->progress) {
 		fputc('.', f->progress);
 		fflush(f->progress);
@@ -137,91 +121,9 @@ static double chi_squared(const double *x, void *ctx)
 	return sum;
 }
 
-/* Inverts the symmetric matrix a[n * n] in place by Gauss-Jordan; false if singular. */
-static bool invert(double *a, size_t n)
-{
-	double inverse[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX] = {0};
-	for (size_t i = 0; i < n; i++)
-		inverse[i * n + i] = 1;
-	for (size_t i = 0; i < n; i++) {
-		double pivot = a[i * n + i];
-		if (!(fabs(pivot) > 1e-12))
-			return false;
-		for (size_t k = 0; k < n; k++) {
-			a[i * n + k] /= pivot;
-			inverse[i * n + k] /= pivot;
-		}
-		for (size_t row = 0; row < n; row++) {
-			double factor = a[row * n + i];
-			for (size_t k = 0; k < n && row != i; k++) {
-				a[row * n + k] -= factor * a[i * n + k];
-				inverse[row * n + k] -= factor * inverse[i * n + k];
-			}
-		}
-	}
-	memcpy(a, inverse, n * n * sizeof *a);
-	return true;
-}
-
-/* d ln(predicted) / d ln(parameter) of each row, over +-difference; whether any is
- * more than next to nothing. */
-static bool slopes(struct fitting *f, const double *x, size_t parameter, double difference,
-		   double *out)
-{
-	double moved[FIT_PARAMETERS_MAX], up[FIT_ROWS_MAX], down[FIT_ROWS_MAX], most = 0;
-	const struct fitted_parameter *p = &f->result->parameters[f->first + parameter];
-	double above = fmin(difference, log(p->max) - x[parameter]); /* a share ends at 1 */
-	double below = fmin(difference, x[parameter] - log(p->min));
-	memcpy(moved, x, f->count * sizeof *moved);
-	moved[parameter] = x[parameter] + above;
-	set_values(f, moved);
-	residuals(f, up);
-	moved[parameter] = x[parameter] - below;
-	set_values(f, moved);
-	residuals(f, down);
-	for (size_t i = 0; i < f->row_count; i++) {
-		out[i] = (up[i] - down[i]) / (above + below);
-		most = fmax(most, fabs(out[i]));
-	}
-	return most > FLAT;
-}
-
-/* Sets low and high of the stage's parameters around x. */
-static void set_intervals(struct fitting *f, const double *x, double chi2)
-{
-	double jacobian[FIT_PARAMETERS_MAX][FIT_ROWS_MAX];
-	double normal[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX];
-	size_t n = f->count;
-	for (size_t p = 0; p < n; p++) {
-		if (!slopes(f, x, p, DIFFERENCE, jacobian[p]))
-			slopes(f, x, p, WIDE_DIFFERENCE, jacobian[p]);
-		f->felt[p] = 0;
-		for (size_t i = 0; i < f->row_count; i++) {
-			f->felt[p] = fmax(f->felt[p], fabs(jacobian[p][i]));
-			jacobian[p][i] /= scale_of(f->rows[i]);
-		}
-	}
-	set_values(f, x);
-	for (size_t p = 0; p < n; p++)
-		for (size_t q = 0; q < n; q++) {
-			normal[p * n + q] = 0;
-			for (size_t i = 0; i < f->row_count; i++)
-				normal[p * n + q] += jacobian[p][i] * jacobian[q][i];
-		}
-	double inflation = f->row_count > n ? fmax(1, chi2 / (double)(f->row_count - n)) : 1;
-	bool known = invert(normal, n);
-	for (size_t p = 0; p < n; p++) {
-		struct fitted_parameter *parameter = &f->result->parameters[f->first + p];
-		double deviation =
-			known ? sqrt(fmax(0, normal[p * n + p]) * inflation) * NORMAL_95 : INFINITY;
-		parameter->low = fmax(parameter->min, parameter->value * exp(-deviation));
-		parameter->high = fmin(parameter->max, parameter->value * exp(deviation));
-	}
-}
-
 /* From the start, or, for one parameter alone, from the best of starts around it: chi^2
  * may be a staircase. */
-static double search(struct fitting *f, double *x)
+static void search(struct fitting *f, double *x)
 {
 	double step[FIT_PARAMETERS_MAX], low[FIT_PARAMETERS_MAX], high[FIT_PARAMETERS_MAX];
 	for (size_t i = 0; i < f->count; i++) {
@@ -240,20 +142,19 @@ static double search(struct fitting *f, double *x)
 			x[0] = at;
 		}
 	}
-	return num_minimise(chi_squared, f, f->count, x, step, low, high, TOLERANCE,
-			    EVALUATIONS_MAX);
+	num_minimise(chi_squared, f, f->count, x, step, low, high, TOLERANCE, EVALUATIONS_MAX);
 }
 
-static bool minimise(struct fitting *f, struct fit_stage_result *stage)
+bool fitting_minimise(struct fitting *f, struct fit_stage_result *stage)
 {
 	double x[FIT_PARAMETERS_MAX], out[FIT_ROWS_MAX], squares = 0;
-	double chi2 = search(f, x);
-	set_values(f, x);
-	residuals(f, out);
+	search(f, x);
+	fitting_set(f, x);
+	fitting_residuals(f, out);
 	for (size_t i = 0; i < f->row_count; i++)
 		squares += out[i] * out[i];
 	stage->rms_ratio = sqrt(squares / (double)f->row_count);
-	set_intervals(f, x, chi2);
+	spread_set(f, x);
 	if (f->progress)
 		fputc('\n', f->progress);
 	return !f->failed && !f->broken;
@@ -354,7 +255,7 @@ static void read_rows(struct fitting *f, const struct cfg_node *stage)
 			   "fit: no row of role fit has these texts in its label");
 }
 
-static const char *add_profile(struct fitting *f, const char *name)
+const char *fitting_add_profile(struct fitting *f, const char *name)
 {
 	struct fit_result *result = f->result;
 	for (size_t i = 0; i < result->profile_count; i++)
@@ -379,7 +280,7 @@ static void read_profiles(struct fitting *f, const struct cfg_node *node,
 				   FIT_PROFILES_MAX);
 			return;
 		}
-		stage->profiles[stage->profile_count++] = add_profile(f, name);
+		stage->profiles[stage->profile_count++] = fitting_add_profile(f, name);
 	}
 }
 
@@ -405,10 +306,13 @@ static void run_stage(struct fitting *f, const struct cfg_node *node,
 	for (size_t i = 0; i < f->row_count; i++)
 		labels[i] = f->rows[i]->label;
 	stage->row_labels = labels;
+	stage->rows = ARENA_ARRAY(f->arena, f->row_count, const struct dataset_row *);
+	memcpy(stage->rows, f->rows, f->row_count * sizeof *stage->rows);
+	stage->leverage = ARENA_ARRAY(f->arena, f->row_count, double);
 	if (f->progress)
 		fprintf(f->progress, "%s: %zu parameters, %zu rows ", stage->profiles[0], f->count,
 			f->row_count);
-	minimise(f, stage);
+	fitting_minimise(f, stage);
 }
 
 const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const char *data_root,
@@ -436,131 +340,4 @@ const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const c
 		run_stage(&f, cfg_at(stages, i), &f.result->stages[f.result->stage_count++]);
 	*broken = f.broken;
 	return diag_count(diag) || f.broken ? NULL : f.result;
-}
-
-/* ---- rows that are there already ---- */
-
-/* The most that a row feels of the parameter alone; 0: the rows' cases have none such. */
-static double felt(struct fitting *f, const struct scenario *scenario,
-		   const struct fit_offer *offer)
-{
-	const struct cfg_param *param = cfg_param_find(scenario->resolution, offer->path);
-	if (!param || param->row->kind != PARAM_KIND_NUMBER)
-		return 0;
-	double x = log(offer->start), out[FIT_ROWS_MAX], most = 0;
-	f->first = f->result->count;
-	f->count = 1;
-	f->result->parameters[f->first] = (struct fitted_parameter){.path = offer->path,
-								    .row = param->row,
-								    .start = offer->start,
-								    .min = offer->low,
-								    .max = offer->high,
-								    .value = offer->start};
-	slopes(f, &x, 0, WIDE_DIFFERENCE, out);
-	for (size_t i = 0; i < f->row_count; i++)
-		most = fmax(most, fabs(out[i]));
-	return most;
-}
-
-/* Sets the stage's parameters: the most felt ones, in the order of the offers. */
-static void choose(struct fitting *f, const struct fit_rows_request *request,
-		   const struct scenario *scenario)
-{
-	double most[FIT_TOTAL_MAX], limit = FELT;
-	size_t room = request->row_count / 2;
-	room = room < FIT_PARAMETERS_MAX ? room : FIT_PARAMETERS_MAX;
-	for (size_t i = 0; i < request->offer_count; i++)
-		most[i] = felt(f, scenario, &request->offers[i]);
-	f->first = f->count = 0;
-	for (size_t turn = 0; turn < request->offer_count; turn++) {
-		size_t above = 0;
-		for (size_t i = 0; i < request->offer_count; i++)
-			above += most[i] >= limit;
-		if (above <= room)
-			break;
-		double least = INFINITY; /* of those still in: it goes */
-		for (size_t i = 0; i < request->offer_count; i++)
-			if (most[i] >= limit)
-				least = fmin(least, most[i]);
-		limit = nextafter(least, INFINITY);
-	}
-	for (size_t i = 0; i < request->offer_count && f->count < room; i++) {
-		const struct fit_offer *offer = &request->offers[i];
-		if (most[i] < limit)
-			continue;
-		f->result->parameters[f->count++] = (struct fitted_parameter){
-			.path = offer->path,
-			.row = cfg_param_find(scenario->resolution, offer->path)->row,
-			.start = offer->start,
-			.min = offer->low,
-			.max = offer->high,
-			.value = offer->start,
-			.note = request->note};
-	}
-	f->result->count = f->count;
-}
-
-/* Takes out the least felt parameter of those of which the rows told nothing; the others
- * start from what was found. */
-static bool drop_untold(struct fitting *f)
-{
-	struct fitted_parameter *parameters = f->result->parameters;
-	size_t worst = f->count;
-	for (size_t i = 0; i < f->count; i++) {
-		parameters[i].start = parameters[i].value;
-		if (parameters[i].low <= parameters[i].min &&
-		    parameters[i].high >= parameters[i].max &&
-		    (worst == f->count || f->felt[i] < f->felt[worst]))
-			worst = i;
-	}
-	if (worst == f->count || f->count == 1)
-		return false;
-	memmove(&parameters[worst], &parameters[worst + 1],
-		(f->count - worst - 1) * sizeof *parameters);
-	f->result->count = --f->count;
-	return true;
-}
-
-const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const char *data_root,
-				  const struct fit_rows_request *request, uint64_t seed,
-				  FILE *progress, const char **broken)
-{
-	FW_ASSERT(request->row_count <= FIT_ROWS_MAX && request->offer_count <= FIT_TOTAL_MAX);
-	*broken = NULL;
-	const struct case_request first = dataset_request(request->rows[0], data_root);
-	const struct scenario *scenario = case_read(arena, diag, &first);
-	if (!scenario)
-		return NULL;
-	struct fitting f = {.arena = arena,
-			    .diag = diag,
-			    .data_root = data_root,
-			    .seed = seed,
-			    .progress = progress};
-	f.result = ARENA_NEW(arena, struct fit_result);
-	struct fit_stage_result *stage = f.result->stages =
-		ARENA_NEW(arena, struct fit_stage_result);
-	f.stage = stage;
-	f.row_count = request->row_count;
-	memcpy(f.rows, request->rows, f.row_count * sizeof *f.rows);
-	choose(&f, request, scenario);
-	if (f.count == 0 && !f.failed)
-		diag_error(diag, (struct origin){0},
-			   "the measured times move with none of the parameters that there are");
-	*broken = f.broken;
-	if (f.count == 0 || f.failed || f.broken)
-		return NULL;
-	stage->profiles = ARENA_ARRAY(arena, 1, const char *);
-	stage->profiles[stage->profile_count++] = add_profile(&f, request->profile);
-	stage->row_count = f.row_count;
-	const char **labels = ARENA_ARRAY(arena, f.row_count, const char *);
-	for (size_t i = 0; i < f.row_count; i++)
-		labels[i] = f.rows[i]->label;
-	stage->row_labels = labels;
-	f.result->stage_count = 1;
-	bool found = minimise(&f, stage);
-	while (found && drop_untold(&f))
-		found = minimise(&f, stage);
-	stage->count = f.count;
-	*broken = f.broken;
-	return found ? f.result : NULL;
 }

@@ -21,10 +21,13 @@
  * of each parameter, starting where the file says: an old profile is not read. A
  * single parameter is first tried at doublings around its start, for chi^2 may be a
  * staircase.
- * Intervals: covariance = max(1, chi^2 / degrees of freedom) (J^T J)^-1 with J
- * by central differences of 2 % (30 % where those find nothing); 90 % is 1.645 standard deviations
- * of the logarithm. Profiles are written with six significant digits, so they come again to the
- * byte.
+ * Intervals: covariance = (J^T J)^-1 with J by central differences of 2 % (30 % where those
+ * find nothing), of the rows that the parameters move at all. Where chi^2 says that rows
+ * are further off than their spread, by more than chance in n rows beyond the parameters, the
+ * covariance is that much larger, and the interval Student's with n degrees of freedom.
+ * Correlations are written with it, and what the fit took as given: by how much a parameter
+ * follows if another cost were larger (docs/models/intervals.md). Profiles are written with six
+ * significant digits, so they come again to the byte.
  */
 #ifndef FARWIRE_CALIB_FIT_FIT_H
 #define FARWIRE_CALIB_FIT_FIT_H
@@ -38,6 +41,10 @@ struct fitted_parameter {
 	const struct param_row *row; /* quantity and bounds */
 	double start, min, max;      /* SI */
 	double value, low, high;     /* the answer */
+	double freedom_count;        /* of Student's t; 0: normal */
+	const double *correlations;  /* with the stage's parameters before this one */
+	const struct cfg_correlation *follows;
+	size_t follow_count;
 	const char *note;
 };
 
@@ -48,6 +55,8 @@ struct fit_stage_result {
 	size_t row_count;
 	double rms_ratio; /* of ln(predicted / measured) */
 	const char *const *row_labels;
+	const struct dataset_row **rows;
+	double *leverage; /* of each row: the share of it that parameters took up, 0 to 1 */
 };
 
 struct fit_result {

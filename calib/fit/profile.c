@@ -14,6 +14,25 @@ static const char *value_text(struct arena *arena, const struct fitted_parameter
 		       : arena_printf(arena, "\"%.6g\"", value);
 }
 
+/* freedom, correlated, follows: what there is of them. */
+static void write_spread(FILE *out, const struct fit_result *result,
+			 const struct fit_stage_result *stage, size_t index)
+{
+	const struct fitted_parameter *p = &result->parameters[stage->first + index];
+	const char *lead = "\n\t    correlated = ( ";
+	if (p->freedom_count > 0)
+		fprintf(out, " freedom = %.6g;", p->freedom_count);
+	for (size_t k = 0; k < index; k++, lead = ",\n\t\t")
+		fprintf(out, "%s{ path = \"%s\"; by = %.6g; }", lead,
+			result->parameters[stage->first + k].path, p->correlations[k]);
+	fputs(index ? " );" : "", out);
+	lead = "\n\t    follows = ( ";
+	for (size_t k = 0; k < p->follow_count; k++, lead = ",\n\t\t")
+		fprintf(out, "%s{ path = \"%s\"; by = %.3g; }", lead, p->follows[k].path,
+			p->follows[k].ratio);
+	fputs(p->follow_count ? " );" : "", out);
+}
+
 static void write_stage(FILE *out, struct arena *arena, const struct fit_result *result,
 			const struct fit_stage_result *stage, bool *first)
 {
@@ -24,12 +43,11 @@ static void write_stage(FILE *out, struct arena *arena, const struct fit_result 
 	fputs("\n", out);
 	for (size_t i = 0; i < stage->count; i++) {
 		const struct fitted_parameter *p = &result->parameters[stage->first + i];
-		fprintf(out,
-			"%s\t{ path = \"%s\";\n\t  fit = { value = %s; low = %s; high = %s;\n\t    "
-			"origin = \"fitted\"; "
-			"note = \"%s\"; }; }",
+		fprintf(out, "%s\t{ path = \"%s\";\n\t  fit = { value = %s; low = %s; high = %s;",
 			i ? ",\n" : "", p->path, value_text(arena, p, p->value),
-			value_text(arena, p, p->low), value_text(arena, p, p->high), p->note);
+			value_text(arena, p, p->low), value_text(arena, p, p->high));
+		write_spread(out, result, stage, i);
+		fprintf(out, "\n\t    origin = \"fitted\"; note = \"%s\"; }; }", p->note);
 	}
 	*first = false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/base/param.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/diag.h"
@@ -24,4 +25,49 @@ void param_key(const struct param_row *row, char *key, size_t size)
 	FW_ASSERT(length < size);
 	memcpy(key, row->field, length);
 	key[length] = '\0';
+}
+
+const char *prior_name(enum prior prior)
+{
+	static const char *const names[] = {"none", "data sheet", "published", "assumed"};
+	return names[prior];
+}
+
+/* Reasons: docs/models/intervals.md. */
+double prior_factor(enum prior prior)
+{
+	static const double factors[] = {1, 1.05, 1.25, 1.7};
+	return factors[prior];
+}
+
+static bool has_odds(const struct param_row *row)
+{
+	return row->quantity == QUANTITY_RATIO && row->max == 1 && row->min >= 0;
+}
+
+static double place(const struct param_row *row, double value)
+{
+	return has_odds(row) ? log(value) - log1p(-value) : log(value);
+}
+
+double param_moved(const struct param_row *row, double value, double by)
+{
+	double at = value > 0 ? place(row, value) : INFINITY;
+	if (!isfinite(at))
+		return value;
+	double moved = value * exp(by);
+	if (has_odds(row)) {
+		double odds = value / (1 - value) * exp(by);
+		moved = isfinite(odds) ? odds / (1 + odds) : 1;
+	}
+	moved = fmin(fmax(moved, row->min), row->max);
+	return row->whole ? fmin(fmax(round(moved), row->min), row->max) : moved;
+}
+
+double param_distance(const struct param_row *row, double from, double to)
+{
+	if (!(from > 0) || !(to > 0))
+		return INFINITY;
+	double distance = fabs(place(row, to) - place(row, from));
+	return isfinite(distance) ? distance : INFINITY;
 }

@@ -18,6 +18,14 @@
  *
  * The key in a file is the field's name without the unit suffix: rto_min.
  * param_key derives it.
+ *
+ * A number is a SETTING or a COST. A setting was chosen by somebody (a batch, a buffer,
+ * a protocol's constant, the peak that an efficiency is a part of) and is exact. A cost
+ * is nature's (a latency, what a call takes, a rate that is reached), and however
+ * good the source, another machine has another: its row names the class of the prior
+ * from which the draws of an interval take it. PARAM_NUMBER declares a setting,
+ * COST_PRINTED, COST_SOURCED and COST_ASSUMED a cost whose number is in a data sheet,
+ * was published of another system, or is an assumption (docs/models/intervals.md).
  */
 #ifndef FARWIRE_BASE_PARAM_H
 #define FARWIRE_BASE_PARAM_H
@@ -34,6 +42,16 @@ enum param_kind {
 	PARAM_KIND_CHOICE, /* int, an index into choices */
 };
 
+enum prior {
+	PRIOR_NONE, /* a setting: exact */
+	PRIOR_DATASHEET,
+	PRIOR_PUBLISHED, /* measured, of other hardware or another version */
+	PRIOR_ASSUMED,
+};
+const char *prior_name(enum prior prior); /* "assumed" */
+/* By what the ends of its 90 % interval are above and below the value. */
+double prior_factor(enum prior prior);
+
 struct param_row {
 	const char *field; /* C name, with the unit as its last word */
 	enum param_kind kind;
@@ -41,6 +59,7 @@ struct param_row {
 	size_t offset;
 	double min, max;            /* SI, inclusive; of numbers */
 	bool whole;                 /* no fractions; of counts */
+	enum prior prior;           /* of costs */
 	const char *preset;         /* default as text; NULL: must be given */
 	const char *const *choices; /* NULL-terminated, of choices */
 	const char *help;
@@ -54,12 +73,16 @@ struct param_table {
 	size_t count;
 };
 
-#define PARAM_NUMBER(type, field_, quantity_, min_, max_, preset_, help_, source_)                 \
+#define PARAM_PRIOR(prior_, type, field_, quantity_, min_, max_, preset_, help_, source_)          \
 	{                                                                                          \
 		.field = #field_, .kind = PARAM_KIND_NUMBER, .quantity = quantity_,                \
-		.offset = offsetof(type, field_), .min = min_, .max = max_, .preset = preset_,     \
-		.help = help_, .source = source_                                                   \
+		.offset = offsetof(type, field_), .min = min_, .max = max_, .prior = prior_,       \
+		.preset = preset_, .help = help_, .source = source_                                \
 	}
+#define PARAM_NUMBER(...) PARAM_PRIOR(PRIOR_NONE, __VA_ARGS__)
+#define COST_PRINTED(...) PARAM_PRIOR(PRIOR_DATASHEET, __VA_ARGS__)
+#define COST_SOURCED(...) PARAM_PRIOR(PRIOR_PUBLISHED, __VA_ARGS__)
+#define COST_ASSUMED(...) PARAM_PRIOR(PRIOR_ASSUMED, __VA_ARGS__)
 /* A count of things that do not come in parts: cores, images, retries. */
 #define PARAM_WHOLE(type, field_, min_, max_, preset_, help_, source_)                             \
 	{                                                                                          \
@@ -91,5 +114,13 @@ struct param_table {
 /* Writes the row's key into key[size]: the field without its unit suffix
  * (_s _B _Bps _flop _flops _Hz _ratio _count _spB). */
 void param_key(const struct param_row *row, char *key, size_t size);
+
+/* Uncertain numbers are moved on a scale on which they cannot leave their bounds: the
+ * logarithm, of ratios that end at 1 that of the odds (value / (1 - value)).
+ * param_moved is value, moved by `by` on that scale, within the row's bounds and whole
+ * where the row says so; param_distance how far `to` is from `from`. What has no place on
+ * it (zero, or one of a ratio that ends there) stays, and its distance is infinite. */
+double param_moved(const struct param_row *row, double value, double by);
+double param_distance(const struct param_row *row, double from, double to);
 
 #endif

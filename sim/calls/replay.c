@@ -24,7 +24,7 @@ static const struct param_row calls_rows[] = {
 		     "what calls cost their thread: the driver's parameters, or as recorded", ""),
 	PARAM_WHOLE(struct calls_params, step_count, 0, 1e9, "0",
 		    "which of the recorded steps, from 1 on; 0: the median one", ""),
-	PARAM_NUMBER(struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
+	COST_ASSUMED(struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
 		     "marshalled arguments of a recorded call, which recorders do not see",
 		     "assumption: as of a framework's launches"),
 };

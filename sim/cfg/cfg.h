@@ -12,7 +12,15 @@
  *   handoff = { value = "71 us"; low = "66 us"; high = "77 us";
  *                    origin = "fitted"; note = "same_esxi rows of ..."; };
  *
- * origin is one of "published", "derived", "measured", "fitted", "assumption".
+ * origin is one of "published", "derived", "measured", "fitted", "assumption". Fits
+ * say more: freedom = 3 where three rows to spare say how wide the interval is (its ends are
+ * then Student's), correlated = ( { path = "stack.dispatch"; by = -0.9; } ), and follows, a
+ * list of the same kind: what the fit took as given, and by how much the value would move if that
+ * did.
+ *
+ * A cost that comes without an interval has the prior of its row's class (sim/base/param.h);
+ * origin = "assumption" makes that class the widest. interval = 0 says that there is
+ * none. What cfg_override sets is exact.
  *
  * A typed parameter has a path, "<prefix>.<key>" (runtime.handoff), by
  * which --set, draws and `explain` name it. Reading a group into a struct
@@ -71,6 +79,11 @@ enum cfg_source { /* who says so, weakest first */
 		  CFG_SOURCE_DRAW, /* a draw of an interval */
 };
 
+struct cfg_correlation {
+	const char *path; /* of the other parameter */
+	double ratio;     /* correlation, or move for move, on their scales (param_moved) */
+};
+
 /* A resolved parameter, for explain, results and draws. */
 struct cfg_param {
 	const char *path; /* "runtime.handoff" */
@@ -80,10 +93,18 @@ struct cfg_param {
 	double value;         /* SI; of numbers, and 0/1 of bools, index of choices */
 	const char *text;     /* of texts and choices, else NULL */
 	double low, high;     /* 90 % interval; equal to value where none */
-	const char *status;   /* "published" "derived" "measured" "fitted"
-				 "assumption" "default" "given" */
-	const char *note;     /* of the group; of a default its source; never NULL */
+	enum prior prior;     /* the class whose interval that is; PRIOR_NONE: its own */
+	double freedom_count; /* degrees of freedom behind it; 0: its width is known */
+	const struct cfg_correlation *correlations; /* with others of the same fit */
+	size_t correlation_count;
+	const struct cfg_correlation *follows; /* what it was fitted beside */
+	size_t follow_count;
+	const char *status; /* "published" "derived" "measured" "fitted"
+			       "assumption" "default" "given" */
+	const char *note;   /* of the group; of a default its source; never NULL */
 };
+/* A number with an interval, its own or its class's: what draws vary. */
+bool cfg_param_varies(const struct cfg_param *param);
 
 /* Overrides and the record of what was resolved: one for each reading of a
  * case. */

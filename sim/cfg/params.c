@@ -19,6 +19,7 @@ struct reading {
 	const struct param_row *row;
 	char key[KEY_SIZE];
 	struct cfg_param param; /* taking shape */
+	bool own_interval;      /* that is said, if only that there is none */
 	bool ok;
 };
 
@@ -191,6 +192,7 @@ static void read_bounds(struct reading *reading, const struct cfg_node *group)
 	const char *none = NULL;
 	if (!low && !high && !interval)
 		return;
+	reading->own_interval = true;
 	if (reading->row->kind != PARAM_KIND_NUMBER) {
 		REFUSE(reading, cfg_origin(group), "", "is no number and has no interval");
 		return;
@@ -236,10 +238,48 @@ static void read_status(struct reading *reading, const struct cfg_node *group)
 		reading->param.note = arena_strdup(reading->arena, cfg_text(note));
 }
 
+/* A list of { path; by } into *items; by from -most to most. */
+static void read_others(struct reading *reading, const struct cfg_node *group, const char *key,
+			double most, const struct cfg_correlation **items, size_t *count)
+{
+	struct arena *keep = cfg_resolution_arena(reading->resolution);
+	const struct cfg_node *list = cfg_child(group, key);
+	if (!list)
+		return;
+	struct cfg_correlation *to = ARENA_ARRAY(keep, cfg_count(list) + 1, struct cfg_correlation);
+	for (size_t i = 0; i < cfg_count(list); i++) {
+		const char *path = cfg_text(cfg_child(cfg_at(list, i), "path"));
+		const struct cfg_node *by = cfg_child(cfg_at(list, i), "by");
+		if (!path || !by || !cfg_number(by, &to[i].ratio) || !(fabs(to[i].ratio) <= most)) {
+			REFUSE(reading, cfg_origin(list), arena_printf(reading->arena, ".%s", key),
+			       "holds groups of a path and a number from -%g to %g (write "
+			       "( { path = \"runtime.handoff\"; by = -0.9; } ))",
+			       most, most);
+			return;
+		}
+		to[i].path = arena_strdup(keep, path);
+	}
+	*items = to;
+	*count = cfg_count(list);
+}
+
+/* What fits say of an interval: freedom, correlated, follows. */
+static void read_spread(struct reading *reading, const struct cfg_node *group)
+{
+	struct cfg_param *param = &reading->param;
+	const struct cfg_node *freedom = cfg_child(group, "freedom");
+	if (freedom && (!cfg_number(freedom, &param->freedom_count) || !(param->freedom_count > 0)))
+		REFUSE(reading, cfg_origin(freedom), ".freedom", "is no number above 0 (write 3)");
+	read_others(reading, group, "correlated", 1, &param->correlations,
+		    &param->correlation_count);
+	read_others(reading, group, "follows", 1000, &param->follows, &param->follow_count);
+}
+
 /* { value = ...; low = ...; high = ...; origin = ...; note = ...; } */
 static void read_group(struct reading *reading, const struct cfg_node *group)
 {
-	static const char *const keys[] = {"value", "low", "high", "interval", "origin", "note"};
+	static const char *const keys[] = {"value", "low",     "high",       "interval", "origin",
+					   "note",  "freedom", "correlated", "follows"};
 	struct cfg_param *param = &reading->param;
 	const char *about = arena_printf(reading->arena, "%s: %s: ", reading->thing, reading->key);
 	for (size_t i = 0; i < cfg_count(group); i++)
@@ -258,6 +298,7 @@ static void read_group(struct reading *reading, const struct cfg_node *group)
 		return;
 	param->low = param->high = param->value;
 	read_bounds(reading, group);
+	read_spread(reading, group);
 }
 
 /* ---- one row ---- */
@@ -288,6 +329,18 @@ static void read_file(struct reading *reading, const struct cfg_node *node)
 	}
 }
 
+/* A cost without an interval of its own has its class's. */
+static void apply_prior(struct reading *reading)
+{
+	struct cfg_param *param = &reading->param;
+	if (param->row->prior == PRIOR_NONE || reading->own_interval)
+		return;
+	param->prior = strcmp(param->status, "assumption") == 0 ? PRIOR_ASSUMED : param->row->prior;
+	double by = log(prior_factor(param->prior));
+	param->low = param_moved(param->row, param->value, -by);
+	param->high = param_moved(param->row, param->value, by);
+}
+
 static void read_setting(struct reading *reading, const struct cfg_setting *setting)
 {
 	struct cfg_param *param = &reading->param;
@@ -303,6 +356,9 @@ static void read_setting(struct reading *reading, const struct cfg_setting *sett
 			   setting->text, wrong);
 	}
 	param->low = param->high = param->value;
+	param->prior = PRIOR_NONE;
+	param->freedom_count = 0;
+	param->correlation_count = param->follow_count = 0;
 }
 
 static void read_draw(struct reading *reading, double value)
@@ -377,6 +433,8 @@ static bool read_row(struct reading *reading, const struct cfg_node *group, stru
 		read_preset(reading, table);
 	if (node)
 		read_file(reading, node);
+	if ((node || reading->row->preset) && reading->ok)
+		apply_prior(reading);
 	if (setting)
 		read_setting(reading, setting);
 	if (!node && !setting && !reading->row->preset)

@@ -150,6 +150,11 @@ void cfg_resolution_record(struct cfg_resolution *resolution, const struct cfg_p
 	*VEC_PUSH(resolution->arena, &resolution->params) = *param;
 }
 
+bool cfg_param_varies(const struct cfg_param *param)
+{
+	return param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;
+}
+
 size_t cfg_param_count(const struct cfg_resolution *resolution)
 {
 	return resolution->params.count;

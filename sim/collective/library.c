@@ -2,7 +2,10 @@
 /* The parameters of a collective library, as rows. NCCL's constants are those of
  * its tuning model, src/graph/tuning.cc, of 2.18 to 2.22, which agree but for trees with
  * Simple: their 28 us for a hop held the time of a chunk, which later releases, and the
- * rows here, leave out. */
+ * rows here, leave out. The library chooses by them, so they are settings; that
+ * a system may differ from them is in latency_scale, simple_scale, ll_nodes_scale and
+ * block_*, which are costs. wire_* says how much of them is the wire that is simulated: what a
+ * link takes more or less belongs to the link. */
 
 #include <string.h>
 
@@ -77,31 +80,31 @@ static const struct param_row rows[] = {
 		     "latency of the wire that a hop over a network contains",
 		     "assumption: InfiniBand through a switch (two links of 0.4 us) and a PCIe "
 		     "link at each end"),
-	PARAM_NUMBER(struct library_params, latency_scale_ratio, QUANTITY_RATIO, 0.01, 100, "1",
+	COST_SOURCED(struct library_params, latency_scale_ratio, QUANTITY_RATIO, 0.01, 100, "1",
 		     "all of NCCL's latencies on this system over those of its model",
 		     "assumption: 1, the systems that NCCL was tuned on"),
-	PARAM_NUMBER(
+	COST_SOURCED(
 		struct library_params, simple_scale_ratio, QUANTITY_RATIO, 0.01, 100, "1",
 		"hops with Simple on this system over those of the model, beyond latency_scale",
 		"assumption: 1, the systems that NCCL was tuned on"),
-	PARAM_NUMBER(struct library_params, ll_nodes_scale_ratio, QUANTITY_RATIO, 0.01, 100, "1",
+	COST_SOURCED(struct library_params, ll_nodes_scale_ratio, QUANTITY_RATIO, 0.01, 100, "1",
 		     "hops with LL inside a node on this system over those of the model, beyond "
 		     "latency_scale and ll_nodes, when there are several nodes",
 		     "assumption: 1, the systems that NCCL was tuned on"),
-	PARAM_NUMBER(struct library_params, start_s, QUANTITY_TIME, 0, 1, "0 us",
+	COST_ASSUMED(struct library_params, start_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "further cost of a collective on each rank: group launch, events",
 		     "assumption: none"),
-	PARAM_NUMBER(struct library_params, channel_start_s, QUANTITY_TIME, 0, 1, "0 us",
+	COST_ASSUMED(struct library_params, channel_start_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "further cost of a collective for each active channel", "assumption: none"),
-	PARAM_NUMBER(struct library_params, nvlink_efficiency_ratio, QUANTITY_RATIO, 0.01, 1,
+	COST_SOURCED(struct library_params, nvlink_efficiency_ratio, QUANTITY_RATIO, 0.01, 1,
 		     "0.85", "of NVLink's goodput that the library reaches",
 		     "NCCL 2.18, src/graph/topo.h: 20 GB/s for a V100's or an A100's link, of "
 		     "23.5 after framing"),
-	PARAM_NUMBER(struct library_params, pci_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.83",
+	COST_SOURCED(struct library_params, pci_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.83",
 		     "of PCIe's goodput that the library reaches",
 		     "NCCL 2.18, src/graph/topo.h: 12 GB/s for generation 3 x16, of 14.4 after "
 		     "framing"),
-	PARAM_NUMBER(struct library_params, net_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.97",
+	COST_ASSUMED(struct library_params, net_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.97",
 		     "of the network's goodput that the library reaches",
 		     "assumption: NCCL takes an adapter's rate as it is; 96.6 of 99.4 Gbit/s by "
 		     "ib_write_bw over EDR (NVIDIA forum 273376)"),
@@ -123,39 +126,39 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct library_params, channel_ll_net_Bps, QUANTITY_RATE, 1e6, 1e13,
 		     "1.4 GB/s", "... with LL across nodes, which hands its bytes to a CPU thread",
 		     TUNING ", llMaxBws: 22.5 GB/s for two nodes, over 16 channels"),
-	PARAM_NUMBER(struct library_params, block_ll_ratio, QUANTITY_RATIO, 0.01, 10, "1",
+	COST_SOURCED(struct library_params, block_ll_ratio, QUANTITY_RATIO, 0.01, 10, "1",
 		     "of what the library takes a channel to move, what this system reaches: LL, "
 		     "inside a "
 		     "node",
 		     "assumption: 1, the systems that NCCL was tuned on"),
-	PARAM_NUMBER(struct library_params, block_ll128_ratio, QUANTITY_RATIO, 0.01, 10, "1",
+	COST_SOURCED(struct library_params, block_ll128_ratio, QUANTITY_RATIO, 0.01, 10, "1",
 		     "of what the library takes a channel to move, what this system reaches: LL128",
 		     "assumption: 1, the systems that NCCL was tuned on"),
-	PARAM_NUMBER(
+	COST_SOURCED(
 		struct library_params, block_simple_ratio, QUANTITY_RATIO, 0.01, 10, "1",
 		"of what the library takes a channel to move, what this system reaches: Simple",
 		"assumption: 1, the systems that NCCL was tuned on"),
-	PARAM_NUMBER(struct library_params, tree_split_ratio, QUANTITY_RATIO, 0.01, 1, "0.5",
+	COST_SOURCED(struct library_params, tree_split_ratio, QUANTITY_RATIO, 0.01, 1, "0.5",
 		     "of a block's rate, each way, in a tree, whose threads it splits between "
 		     "reduction (up) and broadcast (down): Simple",
 		     "NCCL 2.8, src/collectives/device/all_reduce.h"),
-	PARAM_NUMBER(struct library_params, tree_split_ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.3",
+	COST_SOURCED(struct library_params, tree_split_ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.3",
 		     "... with LL and LL128, of the way that has fewer threads",
 		     "NCCL 2.8, src/collectives/device/all_reduce.h: 70 % up, 30 % down"),
-	PARAM_NUMBER(struct library_params, tree_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
+	COST_SOURCED(struct library_params, tree_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
 		     "of the links' goodput that trees reach", TUNING),
 	PARAM_NUMBER(struct library_params, ll128_goodput_ratio, QUANTITY_RATIO, 0.01, 1, "0.92",
 		     "of the links' goodput that LL128 reaches",
 		     TUNING ": 0.92, of 120 data bytes in 128"),
-	PARAM_NUMBER(struct library_params, ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.25",
+	COST_SOURCED(struct library_params, ll_ratio, QUANTITY_RATIO, 0.01, 1, "0.25",
 		     "of the links' goodput that LL reaches: half of its bytes are flags, and "
 		     "stores of 8 B do not fill links",
 		     TUNING ": a quarter of the bus bandwidth"),
-	PARAM_NUMBER(struct library_params, ll128_alone_ratio, QUANTITY_RATIO, 0.01, 1, "0.7",
+	COST_SOURCED(struct library_params, ll128_alone_ratio, QUANTITY_RATIO, 0.01, 1, "0.7",
 		     "of the links' goodput that LL128 reaches where a node has one rank, whose "
 		     "GPU sends and receives through one adapter",
 		     TUNING),
-	PARAM_NUMBER(struct library_params, ll128_tree_ratio, QUANTITY_RATIO, 0.01, 1, "0.778",
+	COST_SOURCED(struct library_params, ll128_tree_ratio, QUANTITY_RATIO, 0.01, 1, "0.778",
 		     "of the links' goodput that LL128 reaches in a tree inside one node",
 		     TUNING ": 7/9"),
 	PARAM_CHOICE(struct library_params, tree_correction, tree_corrections, "2.18",
@@ -165,7 +168,7 @@ static const struct param_row rows[] = {
 		     "hops of LL inside a node take this many times as long when there are several "
 		     "nodes",
 		     TUNING),
-	PARAM_NUMBER(struct library_params, net_overhead_s, QUANTITY_TIME, 0, 1, "1 us",
+	COST_SOURCED(struct library_params, net_overhead_s, QUANTITY_TIME, 0, 1, "1 us",
 		     "posting a message to the network, which each hop of a ring waits for when "
 		     "there are several nodes (Simple: three times)",
 		     TUNING ", getNetOverhead: 1 us, on AMD's processors 2 us"),
@@ -198,10 +201,10 @@ static const struct param_row rows[] = {
 	PARAM_BOOL(struct library_params, ring_search, "true",
 		   "rings are laid over the widest links (else the ranks in their order)",
 		   "NCCL 2.0 and later"),
-	PARAM_NUMBER(struct library_params, local_copy_ratio, QUANTITY_RATIO, 0, 10, "0",
+	COST_ASSUMED(struct library_params, local_copy_ratio, QUANTITY_RATIO, 0, 10, "0",
 		     "of a rank's last chunk that is copied within its memory at the end",
 		     "assumption: none, since the last receive stores where it should"),
-	PARAM_NUMBER(struct library_params, cpu_reduce_Bps, QUANTITY_RATE, 1e6, 1e13, "4 GB/s",
+	COST_ASSUMED(struct library_params, cpu_reduce_Bps, QUANTITY_RATE, 1e6, 1e13, "4 GB/s",
 		     "bytes that a core adds to a sum, on a parameter server's CPU",
 		     "assumption: two reads and a write of a core's 12 GB/s of memory"),
 	PARAM_WHOLE(struct library_params, cpu_reduce_threads_count, 1, 1024, "8",
@@ -255,7 +258,7 @@ static const struct param_row rows[] = {
 		     "runs; 0: "
 		     "copy engines move the bytes",
 		     "NCCL: a block of some 500 threads for each channel, one on a multiprocessor"),
-	PARAM_NUMBER(struct library_params, kernel_loss_ratio, QUANTITY_RATIO, 0, 0.95, "0",
+	COST_ASSUMED(struct library_params, kernel_loss_ratio, QUANTITY_RATIO, 0, 0.95, "0",
 		     "of a GPU that kernels beside a collective lose beyond its blocks and its "
 		     "memory traffic",
 		     "assumption: none; where a library is found to take more, it is fitted"),

@@ -7,11 +7,12 @@
 #include "sim/transport/dma.h"
 
 #define DRIVER_ROW(field_, preset_, help_, source_)                                                \
-	PARAM_NUMBER(struct driver_params, field_, QUANTITY_TIME, 0, 1, preset_, help_, source_)
+	COST_ASSUMED(struct driver_params, field_, QUANTITY_TIME, 0, 1, preset_, help_, source_)
 
 static const struct param_row driver_rows[] = {
-	DRIVER_ROW(launch_s, "4.5 us", "launching a kernel",
-		   "stackoverflow.com/questions/53970187: 4 to 5 us a launch"),
+	COST_SOURCED(struct driver_params, launch_s, QUANTITY_TIME, 0, 1, "4.5 us",
+		     "launching a kernel",
+		     "stackoverflow.com/questions/53970187: 4 to 5 us a launch"),
 	DRIVER_ROW(copy_s, "6 us", "starting a copy",
 		   "assumption: a launch and the look-up of the host memory's registration"),
 	DRIVER_ROW(memset_s, "4.5 us", "starting a memset", "assumption: as a launch"),

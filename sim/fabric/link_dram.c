@@ -9,9 +9,9 @@ struct dram_params {
 };
 
 static const struct param_row rows[] = {
-	PARAM_NUMBER(struct dram_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "76.8 GB/s",
+	COST_SOURCED(struct dram_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "76.8 GB/s",
 		     "rate of each direction", "JEDEC DDR4-2400: four channels of 19.2 GB/s"),
-	PARAM_NUMBER(struct dram_params, latency_s, QUANTITY_TIME, 0, 1, "90 ns", "one way",
+	COST_ASSUMED(struct dram_params, latency_s, QUANTITY_TIME, 0, 1, "90 ns", "one way",
 		     "assumption: a load that misses all caches, DDR4 servers"),
 };
 

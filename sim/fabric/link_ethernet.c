@@ -28,16 +28,16 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct ethernet_params, packet_overhead_B, QUANTITY_BYTES, 0, 512, "38 B",
 		     "bytes on the wire around an IP packet (42 B with a VLAN tag)",
 		     "IEEE 802.3: preamble 8, MAC 14, FCS 4, gap 12"),
-	PARAM_NUMBER(struct ethernet_params, latency_s, QUANTITY_TIME, 0, 10, "1 us",
+	COST_ASSUMED(struct ethernet_params, latency_s, QUANTITY_TIME, 0, 10, "1 us",
 		     "one way: NIC, cable, and the switch at the far end",
 		     "assumption: a data centre switch of 0.5 us, NIC and cable as much again"),
-	PARAM_NUMBER(struct ethernet_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+	COST_ASSUMED(struct ethernet_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "chance that a packet is lost, first end to second",
 		     "assumption: a sound link in a machine room loses nothing"),
-	PARAM_NUMBER(struct ethernet_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+	COST_ASSUMED(struct ethernet_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "chance that a packet is lost on the way back",
 		     "assumption: a sound link in a machine room loses nothing"),
-	PARAM_NUMBER(
+	COST_ASSUMED(
 		struct ethernet_params, unmoderated_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		"that chance, first end to second, when the receiving host's NIC interrupts for "
 		"every packet (moderation off); 0: the same",

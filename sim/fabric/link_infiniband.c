@@ -24,10 +24,10 @@ static const struct param_row rows[] = {
 		     "bytes of a packet besides its data (66 B with a GRH)",
 		     "InfiniBand Architecture Specification, volume 1: LRH 8, BTH 12, ICRC 4, "
 		     "VCRC 2"),
-	PARAM_NUMBER(struct infiniband_params, latency_s, QUANTITY_TIME, 0, 10, "400 ns",
+	COST_ASSUMED(struct infiniband_params, latency_s, QUANTITY_TIME, 0, 10, "400 ns",
 		     "one way: adapter, cable, and the switch at the far end",
 		     "assumption: a switch of 0.1 us, an adapter of 0.3 us"),
-	PARAM_NUMBER(struct infiniband_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+	COST_ASSUMED(struct infiniband_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "chance that a packet is lost, either way",
 		     "InfiniBand's flow control by credits: nothing is dropped"),
 };

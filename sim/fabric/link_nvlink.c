@@ -28,7 +28,7 @@ static const struct param_row rows[] = {
 		     "bytes of a packet besides its data",
 		     "Foley and Danskin, IEEE Micro 37(2), 2017: one header flit; assumed for "
 		     "later generations"),
-	PARAM_NUMBER(struct nvlink_params, latency_s, QUANTITY_TIME, 0, 1, "500 ns",
+	COST_ASSUMED(struct nvlink_params, latency_s, QUANTITY_TIME, 0, 1, "500 ns",
 		     "one way, a switch at the far end included",
 		     "assumption: between a cross-GPU load of some 1 us and half of it"),
 };

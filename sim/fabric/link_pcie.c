@@ -32,10 +32,10 @@ static const struct param_row rows[] = {
 		     "bytes of a TLP besides its data",
 		     "Intel AN 708: 20 to 28 B; 24 B with a 12 B header and ECRC, or a "
 		     "16 B one without"),
-	PARAM_NUMBER(struct pcie_params, latency_s, QUANTITY_TIME, 0, 1, "300 ns",
+	COST_ASSUMED(struct pcie_params, latency_s, QUANTITY_TIME, 0, 1, "300 ns",
 		     "one way, root complex and switches included",
 		     "assumption: a register read of about 0.6 to 1 us is two crossings"),
-	PARAM_NUMBER(struct pcie_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "1",
+	COST_ASSUMED(struct pcie_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "1",
 		     "what link-layer packets and credits leave",
 		     "assumption: 1; what a copy engine reaches belongs to dma"),
 };

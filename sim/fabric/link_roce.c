@@ -26,13 +26,13 @@ static const struct param_row rows[] = {
 		     "bytes of a packet besides its data",
 		     "IEEE 802.3 and IBTA annex A17 (RoCEv2): Ethernet 38, IP 20, UDP 8, BTH 12, "
 		     "ICRC 4"),
-	PARAM_NUMBER(struct roce_params, latency_s, QUANTITY_TIME, 0, 10, "500 ns",
+	COST_ASSUMED(struct roce_params, latency_s, QUANTITY_TIME, 0, 10, "500 ns",
 		     "one way: adapter, cable, and the switch at the far end",
 		     "assumption: a cut-through switch of 0.2 us, an adapter of 0.3 us"),
-	PARAM_NUMBER(struct roce_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+	COST_ASSUMED(struct roce_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "chance that a packet is lost, first end to second",
 		     "assumption: pauses (PFC) keep buffers from overflowing"),
-	PARAM_NUMBER(struct roce_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+	COST_ASSUMED(struct roce_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
 		     "chance that a packet is lost on the way back",
 		     "assumption: pauses (PFC) keep buffers from overflowing"),
 };

@@ -11,9 +11,9 @@ struct shm_params {
 };
 
 static const struct param_row rows[] = {
-	PARAM_NUMBER(struct shm_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "8 GB/s",
+	COST_ASSUMED(struct shm_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "8 GB/s",
 		     "rate of each direction", "assumption: one core copying, DDR4 servers"),
-	PARAM_NUMBER(
+	COST_ASSUMED(
 		struct shm_params, latency_s, QUANTITY_TIME, 0, 1, "200 ns", "one way",
 		"assumption: a cache line handed over between cores, some 50 to 100 ns, twice"),
 };

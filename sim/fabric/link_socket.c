@@ -21,7 +21,7 @@ static const struct param_row rows[] = {
 		     "bytes of a packet besides its data",
 		     "Intel, An Introduction to the QuickPath Interconnect, 2009: one header flit "
 		     "with 8 B to 8 data flits"),
-	PARAM_NUMBER(struct socket_params, latency_s, QUANTITY_TIME, 0, 1, "60 ns", "one way",
+	COST_ASSUMED(struct socket_params, latency_s, QUANTITY_TIME, 0, 1, "60 ns", "one way",
 		     "assumption: remote memory answers some 50 to 70 ns later than local"),
 };
 

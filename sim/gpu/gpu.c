@@ -17,18 +17,18 @@ static const struct param_row gpu_rows[] = {
 		     "peak bandwidth of the GPU's memory", "the GPU's data sheet"),
 	PARAM_NUMBER(struct gpu_params, memory_B, QUANTITY_BYTES, 1, 1e15, NULL,
 		     "size of the GPU's memory", "the GPU's data sheet"),
-	PARAM_NUMBER(struct gpu_params, memory_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.8",
+	COST_SOURCED(struct gpu_params, memory_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.8",
 		     "part of the peak bandwidth that streaming kernels reach",
 		     "BabelStream (Deakin et al. 2018): some 70 % (K80, P100) to 90 % (V100) of "
 		     "the data sheet's bandwidth"),
-	PARAM_NUMBER(struct gpu_params, kernel_floor_s, QUANTITY_TIME, 0, 1, "2 us",
+	COST_ASSUMED(struct gpu_params, kernel_floor_s, QUANTITY_TIME, 0, 1, "2 us",
 		     "added to every kernel: starting and draining its blocks",
 		     "assumption: profilers show about 2 us for kernels that do nothing"),
-	PARAM_NUMBER(struct gpu_params, kernel_gap_s, QUANTITY_TIME, 0, 1, "1 us",
+	COST_SOURCED(struct gpu_params, kernel_gap_s, QUANTITY_TIME, 0, 1, "1 us",
 		     "from the end of an operation to the next kernel of its stream",
 		     "NVIDIA blog 'Getting Started with CUDA Graphs' (2019; figures from memory), "
 		     "V100: 3.8 us from kernel to kernel, of which it runs 2.9 us"),
-	PARAM_NUMBER(struct gpu_params, launch_latency_s, QUANTITY_TIME, 0, 1, "2.5 us",
+	COST_SOURCED(struct gpu_params, launch_latency_s, QUANTITY_TIME, 0, 1, "2.5 us",
 		     "least time from a kernel's submission to its start",
 		     "the CUDA Graphs post (see kernel_gap): 9.6 us for launch, 2.9 us of kernel "
 		     "and synchronise; what the host's share (about 3 us to launch, 1 us to "
@@ -49,21 +49,21 @@ static const struct param_row gpu_rows[] = {
 	PARAM_NUMBER(struct gpu_params, slice_s, QUANTITY_TIME, 1e-6, 10, "2 ms",
 		     "time slice of a tenant while others are busy",
 		     "NVIDIA vGPU software user guide: 2 ms where at most 8 vGPUs share a GPU"),
-	PARAM_NUMBER(struct gpu_params, switch_s, QUANTITY_TIME, 0, 1, "100 us",
+	COST_ASSUMED(struct gpu_params, switch_s, QUANTITY_TIME, 0, 1, "100 us",
 		     "GPU time lost at each change of tenant",
 		     "assumption: saving and restoring registers and shared memory (some 10 MB) "
 		     "at memory bandwidth, and the scheduler"),
-	PARAM_NUMBER(struct gpu_params, board_ratio, QUANTITY_RATIO, 0.1, 1, "1",
+	COST_ASSUMED(struct gpu_params, board_ratio, QUANTITY_RATIO, 0.1, 1, "1",
 		     "part of its speed that a GPU keeps while the others of its board compute",
 		     "assumption: boards of one GPU share their power with nobody"),
 };
 const struct param_table gpu_table = PARAM_TABLE("gpu", struct gpu_params, gpu_rows);
 
 static const struct param_row efficiency_rows[] = {
-	PARAM_NUMBER(struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0.001, 10, "0.6",
+	COST_ASSUMED(struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0.001, 10, "0.6",
 		     "part of the peak arithmetic that a very large kernel reaches",
 		     "assumption: to be fitted to a measured one-GPU rate"),
-	PARAM_NUMBER(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
+	COST_ASSUMED(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
 		     "work of a kernel at which half of that is reached",
 		     "assumption: to be fitted to one-GPU rates at two batch sizes"),
 };

@@ -22,23 +22,23 @@ static const struct param_row host_rows[] = {
 		   "assumption: off unless a case says so"),
 	PARAM_CHOICE(struct host_params, power_policy, power_policies, "balanced",
 		     "power policy of the host", "VMware: ESXi's default power policy is Balanced"),
-	PARAM_NUMBER(struct host_params, balanced_clock_ratio, QUANTITY_RATIO, 0.1, 1, "1",
+	COST_ASSUMED(struct host_params, balanced_clock_ratio, QUANTITY_RATIO, 0.1, 1, "1",
 		     "clock under the balanced policy as a part of the base clock",
 		     "assumption: a loaded core is raised to its base clock"),
 	PARAM_BOOL(struct host_params, c_states, "true", "idle cores sleep (C1E, C6)",
 		   "servers' firmware default"),
-	PARAM_NUMBER(struct host_params, c1e_exit_s, QUANTITY_TIME, 0, 1e-2, "10 us",
+	COST_SOURCED(struct host_params, c1e_exit_s, QUANTITY_TIME, 0, 1e-2, "10 us",
 		     "time to leave C1E", IVY_TOWN),
 	PARAM_NUMBER(struct host_params, c1e_residency_s, QUANTITY_TIME, 0, 1, "80 us",
 		     "idle time from which a core is in C1E", IVY_TOWN),
-	PARAM_NUMBER(struct host_params, c6_exit_s, QUANTITY_TIME, 0, 1e-2, "82 us",
+	COST_SOURCED(struct host_params, c6_exit_s, QUANTITY_TIME, 0, 1e-2, "82 us",
 		     "time to leave C6", IVY_TOWN),
 	PARAM_NUMBER(struct host_params, c6_residency_s, QUANTITY_TIME, 0, 1, "300 us",
 		     "idle time from which a core is in C6", IVY_TOWN),
-	PARAM_NUMBER(struct host_params, dram_bandwidth_Bps, QUANTITY_RATE, 1e6, 1e14, "38.4 GB/s",
+	COST_SOURCED(struct host_params, dram_bandwidth_Bps, QUANTITY_RATE, 1e6, 1e14, "38.4 GB/s",
 		     "memory bandwidth of the host",
 		     "Intel ARK: Xeon E5-2440 v2, three channels of DDR3-1600"),
-	PARAM_NUMBER(
+	COST_ASSUMED(
 		struct host_params, copy_rate_Bps, QUANTITY_RATE, 1e6, 1e12, "6 GB/s",
 		"bytes a second that one core copies at the reference clock",
 		"assumption: half of a pinned copy on PCIe gen3 x16, where pageable copies lie"),
@@ -48,7 +48,7 @@ static const struct param_row host_rows[] = {
 		     "8 kHz", "most interrupts a second of the physical NIC",
 		     "Linux e1000 documentation: InterruptThrottleRate 8000; evan-jones "
 		     "ethernet-latency: 125 us round trip with throttling"),
-	PARAM_NUMBER(
+	COST_SOURCED(
 		struct host_params, oversubscription_cost_ratio, QUANTITY_RATIO, 0, 10, "4 %",
 		"further work while more threads of a pool want to run than it has cores",
 		"derived: Linux runs a thread for 0.75 ms x (1 + log2 of 4 cores) = 2.25 ms "

@@ -7,10 +7,10 @@
 #include "sim/base/diag.h"
 
 static const struct param_row storage_rows[] = {
-	PARAM_NUMBER(struct storage_params, bandwidth_Bps, QUANTITY_RATE, 1e3, 1e14, "540 MB/s",
+	COST_PRINTED(struct storage_params, bandwidth_Bps, QUANTITY_RATE, 1e3, 1e14, "540 MB/s",
 		     "bytes a second of the device or service, all readers together",
 		     "Samsung SSD 860 EVO data sheet: 550 MB/s sequential read (SATA 6 Gb/s)"),
-	PARAM_NUMBER(
+	COST_SOURCED(
 		struct storage_params, latency_s, QUANTITY_TIME, 0, 10, "100 us",
 		"wait for the first byte of a request",
 		"Samsung SSD 860 EVO data sheet: 10,000 random reads a second at queue depth 1"),
@@ -29,7 +29,7 @@ static const struct param_row storage_rows[] = {
 	PARAM_BOOL(struct storage_params, shared, "false",
 		   "one for all machines, as it is with a node; otherwise each has its own",
 		   "assumption: a local disk"),
-	PARAM_NUMBER(struct storage_params, client_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
+	COST_ASSUMED(struct storage_params, client_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
 		     "work of the reading side for each byte, at 2.4 GHz, beyond the copy out of "
 		     "the page cache",
 		     "assumption: none for a file system in the kernel"),

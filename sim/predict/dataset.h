@@ -203,8 +203,12 @@ struct claim_outcome {
 struct error_summary {
 	size_t count;
 	double median_abs, mean_abs, max_abs, geomean_abs;
-	double coverage;   /* share of measured values inside their interval; NaN: no draws */
-	const char *worst; /* label of the row with the largest error */
+	/* Of 90 % intervals; NaN: no draws. */
+	double coverage;          /* share of measured values inside theirs */
+	double median_half_width; /* relative to the predicted value */
+	double interval_score;    /* mean of Gneiting and Raftery's (2007), equation 43, relative
+				     to the measured value: width, and 20 times what misses it */
+	const char *worst;        /* label of the row with the largest error */
 };
 struct group_summary { /* of test rows */
 	const char *name;
@@ -230,6 +234,10 @@ const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag 
 					       const struct dataset *dataset, const char *data_root,
 					       const struct predict_options *options,
 					       const char **broken);
+/* Errors of all rows of a role in several datasets together. */
+struct error_summary datasets_summary(struct arena *arena,
+				      const struct dataset_outcome *const *outcomes, size_t count,
+				      enum row_role role);
 /* The case of a row, to be read or predicted. */
 struct case_request dataset_request(const struct dataset_row *row, const char *data_root);
 /* The row's number from runs at a point (for fits): with draws, no intervals.

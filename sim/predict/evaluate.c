@@ -26,42 +26,89 @@ static double error_of(const struct row_outcome *row, const struct selection *se
 	return selection->linear ? r->linear / r->measured - 1 : row->error;
 }
 
-static struct error_summary summarize(struct arena *arena, const struct dataset_outcome *outcome,
+/* What a 90 % interval costs that is this wide and misses by so much. */
+static double score_of(const struct row_outcome *row)
+{
+	const double alpha = 0.1;
+	double x = row->row->measured, low = row->predicted.low, high = row->predicted.high;
+	double missed = fmax(0, low - x) + fmax(0, x - high);
+	return (high - low + 2 / alpha * missed) / x;
+}
+
+/* A summary taking shape; room for as many rows as there may be. */
+struct summing {
+	struct error_summary summary;
+	double *errors, *half_widths;
+	double logs, sum, covered, score, most;
+	bool drawn; /* else there are no intervals */
+};
+
+static void add_row(struct summing *s, const struct row_outcome *row, double error)
+{
+	const struct estimate *p = &row->predicted;
+	s->half_widths[s->summary.count] = (p->high - p->low) / 2 / p->value;
+	s->errors[s->summary.count++] = fabs(error);
+	s->sum += fabs(error);
+	s->logs += fabs(log1p(error));
+	s->drawn = s->drawn || row->prediction->draws_count > 0;
+	s->covered += row->row->measured >= p->low && row->row->measured <= p->high;
+	s->score += score_of(row);
+	if (fabs(error) > s->most) {
+		s->most = fabs(error);
+		s->summary.worst = row->row->label;
+	}
+}
+
+static struct error_summary summarize(struct arena *arena,
+				      const struct dataset_outcome *const *outcomes, size_t count,
 				      struct selection selection)
 {
-	struct error_summary summary = {.median_abs = NAN,
+	size_t rows = 0;
+	for (size_t i = 0; i < count; i++)
+		rows += outcomes[i]->dataset->row_count;
+	struct summing s = {.summary = {.median_abs = NAN,
 					.mean_abs = NAN,
 					.max_abs = NAN,
 					.geomean_abs = NAN,
-					.coverage = NAN};
-	double *errors = ARENA_ARRAY(arena, outcome->dataset->row_count + 1, double);
-	double logs = 0, sum = 0, covered = 0, most = -1;
-	bool drawn = false; /* else there are no intervals */
-	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
-		const struct row_outcome *row = &outcome->rows[i];
-		double error = error_of(row, &selection);
-		if (!isfinite(error))
-			continue;
-		errors[summary.count++] = fabs(error);
-		sum += fabs(error);
-		logs += fabs(log1p(error));
-		drawn = drawn || row->prediction->draws_count > 0;
-		covered += row->row->measured >= row->predicted.low &&
-			   row->row->measured <= row->predicted.high;
-		if (fabs(error) > most) {
-			most = fabs(error);
-			summary.worst = row->row->label;
+					.coverage = NAN,
+					.median_half_width = NAN,
+					.interval_score = NAN},
+			    .errors = ARENA_ARRAY(arena, rows + 1, double),
+			    .half_widths = ARENA_ARRAY(arena, rows + 1, double),
+			    .most = -1};
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < outcomes[i]->dataset->row_count; k++) {
+			double error = error_of(&outcomes[i]->rows[k], &selection);
+			if (isfinite(error))
+				add_row(&s, &outcomes[i]->rows[k], error);
 		}
+	if (s.summary.count == 0)
+		return s.summary;
+	double n = (double)s.summary.count;
+	s.summary.median_abs = num_quantile(s.errors, s.summary.count, 0.5);
+	s.summary.mean_abs = s.sum / n;
+	s.summary.max_abs = s.most;
+	s.summary.geomean_abs = expm1(s.logs / n);
+	if (s.drawn && !selection.linear) {
+		s.summary.coverage = s.covered / n;
+		s.summary.median_half_width = num_quantile(s.half_widths, s.summary.count, 0.5);
+		s.summary.interval_score = s.score / n;
 	}
-	if (summary.count == 0)
-		return summary;
-	double n = (double)summary.count;
-	summary.median_abs = num_quantile(errors, summary.count, 0.5);
-	summary.mean_abs = sum / n;
-	summary.max_abs = most;
-	summary.geomean_abs = expm1(logs / n);
-	summary.coverage = drawn && !selection.linear ? covered / n : NAN;
-	return summary;
+	return s.summary;
+}
+
+struct error_summary datasets_summary(struct arena *arena,
+				      const struct dataset_outcome *const *outcomes, size_t count,
+				      enum row_role role)
+{
+	return summarize(arena, outcomes, count, (struct selection){role, NULL, false});
+}
+
+static struct error_summary summarize_one(struct arena *arena,
+					  const struct dataset_outcome *outcome,
+					  struct selection selection)
+{
+	return summarize(arena, &outcome, 1, selection);
 }
 
 /* Test rows by their group, in the order in which the groups first come. */
@@ -78,8 +125,8 @@ static void summarize_groups(struct arena *arena, struct dataset_outcome *outcom
 			continue;
 		struct group_summary *group = &outcome->groups[outcome->group_count++];
 		group->name = row->group;
-		group->test =
-			summarize(arena, outcome, (struct selection){ROLE_TEST, row->group, false});
+		group->test = summarize_one(arena, outcome,
+					    (struct selection){ROLE_TEST, row->group, false});
 	}
 }
 
@@ -288,9 +335,9 @@ static void sum_up(struct arena *arena, struct dataset_outcome *outcome)
 							   !outcome->rows[i].prediction->ok);
 		outcome->verdict_agree_count += row->failure && outcome->rows[i].agrees;
 	}
-	outcome->fit = summarize(arena, outcome, (struct selection){ROLE_FIT, NULL, false});
-	outcome->test = summarize(arena, outcome, (struct selection){ROLE_TEST, NULL, false});
-	outcome->linear = summarize(arena, outcome, (struct selection){ROLE_TEST, NULL, true});
+	outcome->fit = summarize_one(arena, outcome, (struct selection){ROLE_FIT, NULL, false});
+	outcome->test = summarize_one(arena, outcome, (struct selection){ROLE_TEST, NULL, false});
+	outcome->linear = summarize_one(arena, outcome, (struct selection){ROLE_TEST, NULL, true});
 	summarize_groups(arena, outcome);
 	outcome->fitted = collect_fitted(arena, outcome, &outcome->fitted_count);
 	claims_judge(arena, dataset, outcome->rows, outcome->claims);

@@ -4,9 +4,8 @@
  * A POINT is one run of the world with given parameters: the mean over its
  * steady steps, and the same for each client alone beside its GPU (the
  * baseline of its ratio). A PREDICTION is the point with every parameter at its
- * value, and an interval from draws: every number with an interval of its own
- * is drawn (Sobol points, a fixed seed; a normal on either side of the value
- * with the stated 5 and 95 % points), the point is computed again, and the 5
+ * value, and an interval from draws: whatever is not known is drawn (sim/predict/unknowns.h,
+ * a fixed seed), the point is computed again with other noise, and the 5
  * and 95 % quantiles of the answers bound the 90 % interval.
  */
 #ifndef FARWIRE_PREDICT_PREDICT_H

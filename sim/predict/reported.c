@@ -35,7 +35,7 @@ static const struct reported reported_rows[] = {
 };
 enum { REPORTED_COUNT = sizeof reported_rows / sizeof reported_rows[0] };
 
-enum prediction_kind scenario_kind(const struct scenario *scenario)
+enum prediction_kind reported_kind(const struct scenario *scenario)
 {
 	if (scenario->collective >= 0 && scenario->job_count > 0)
 		return PREDICTION_COLLECTIVE;

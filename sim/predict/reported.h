@@ -24,7 +24,7 @@ struct reported {
 };
 
 /* What the case will be a prediction of. */
-enum prediction_kind scenario_kind(const struct scenario *scenario);
+enum prediction_kind reported_kind(const struct scenario *scenario);
 
 /* Blanks, - and _ are the same in names, a unit at their end may be left out. NULL
  * after an error at origin, which lists what there is. */

@@ -8,22 +8,25 @@
 
 /* A swing of less than this part of the answer is none. */
 static const double MOVING_RATIO = 1e-6;
+/* Swings of less than this part of the greatest have indices next to 0. */
+static const double INDEXED_RATIO = 0.01;
 
 struct finder {
 	struct arena *arena;
 	const struct sensitivity_question *question;
 	struct sensitivity *result;
+	struct knobs knobs;
 	struct swing *swings;
 	const char *broken;
 };
 
-static bool wanted(const struct sensitivity_question *question, const struct unknown *unknown)
+static bool wanted(const struct sensitivity_question *question, const struct knob *knob)
 {
 	for (size_t k = 0; k < question->key_count; k++) {
-		if (strstr(unknown->name, question->keys[k]))
+		if (strstr(knob->name, question->keys[k]))
 			return true;
-		for (size_t m = 0; m < unknown->count; m++)
-			if (strstr(unknown->members[m]->path, question->keys[k]))
+		for (size_t m = 0; m < knob->count; m++)
+			if (strstr(knob->members[m]->path, question->keys[k]))
 				return true;
 	}
 	return question->key_count == 0;
@@ -32,23 +35,50 @@ static bool wanted(const struct sensitivity_question *question, const struct unk
 static void collect(struct finder *f)
 {
 	const struct sensitivity_question *question = f->question;
-	const struct unknown *unknowns;
-	size_t count = unknowns_of(f->arena, question->resolution,
-				   question->vary_ratio > 0 ? unknown_scalable : unknown_uncertain,
-				   &unknowns);
-	f->swings = ARENA_ARRAY(f->arena, count + 1, struct swing);
-	for (size_t i = 0; i < count; i++)
-		if (wanted(question, &unknowns[i]))
-			f->swings[f->result->swing_count++].unknown = &unknowns[i];
+	f->knobs = question->vary_ratio > 0 ? knobs_scalable(f->arena, question->scenario)
+					    : knobs_uncertain(f->arena, question->scenario);
+	f->swings = ARENA_ARRAY(f->arena, f->knobs.count + 1, struct swing);
+	for (size_t i = 0; i < f->knobs.count; i++)
+		if (wanted(question, &f->knobs.items[i]))
+			f->swings[f->result->swing_count++].knob = &f->knobs.items[i];
 	f->result->swings = f->swings;
 }
 
-static double moved(const struct finder *f, const struct cfg_param *param, bool up)
+/* All knobs at their values but the first `count` swings', which are at u[count]. */
+static struct case_point drawn(struct finder *f, const struct swing *swings, const double *u,
+			       size_t count)
 {
-	double part = f->question->vary_ratio;
-	if (part > 0)
-		return unknown_scaled(param, up ? 1 + part : 1 - part);
-	return unknown_quantile(param, up ? 0.95 : 0.05);
+	double *all = ARENA_ARRAY(f->arena, f->knobs.count + 1, double);
+	struct draw_value *draws =
+		ARENA_ARRAY(f->arena, f->knobs.member_count + 1, struct draw_value);
+	for (size_t k = 0; k < f->knobs.count; k++)
+		all[k] = 0.5;
+	for (size_t k = 0; k < count; k++)
+		all[swings[k].knob - f->knobs.items] = u[k];
+	knobs_draw(f->arena, &f->knobs, all, draws);
+	return (struct case_point){.draws = draws, .draw_count = f->knobs.member_count};
+}
+
+static struct case_point scaled(struct finder *f, const struct swing *swing, double factor)
+{
+	size_t count = swing->knob->count;
+	struct draw_value *draws = ARENA_ARRAY(f->arena, count, struct draw_value);
+	for (size_t m = 0; m < count; m++)
+		draws[m] = (struct draw_value){swing->knob->members[m]->path,
+					       knob_scaled(swing->knob->members[m], factor)};
+	return (struct case_point){.draws = draws, .draw_count = count};
+}
+
+/* The swing's knob at its low or high end, all others as they are. */
+static struct case_point end_of(struct finder *f, const struct swing *swing, bool up, double *x)
+{
+	double part = f->question->vary_ratio, u = up ? 0.95 : 0.05;
+	struct case_point point =
+		part > 0 ? scaled(f, swing, up ? 1 + part : 1 - part) : drawn(f, swing, &u, 1);
+	for (size_t i = 0; i < point.draw_count; i++)
+		if (strcmp(point.draws[i].path, swing->knob->members[0]->path) == 0)
+			*x = point.draws[i].value;
+	return point;
 }
 
 /* Answers at the points, without intervals. */
@@ -70,14 +100,8 @@ static bool swing_all(struct finder *f)
 	struct case_answer *answers = ARENA_ARRAY(f->arena, 2 * count + 1, struct case_answer);
 	for (size_t i = 0; i < 2 * count; i++) {
 		struct swing *swing = &f->swings[i / 2];
-		const struct unknown *unknown = swing->unknown;
 		bool up = i % 2;
-		struct draw_value *draws = ARENA_ARRAY(f->arena, unknown->count, struct draw_value);
-		for (size_t m = 0; m < unknown->count; m++)
-			draws[m] = (struct draw_value){unknown->members[m]->path,
-						       moved(f, unknown->members[m], up)};
-		*(up ? &swing->high_x : &swing->low_x) = draws[0].value;
-		list[i] = (struct case_point){.draws = draws, .draw_count = unknown->count};
+		list[i] = end_of(f, swing, up, up ? &swing->high_x : &swing->low_x);
 	}
 	if (!answer(f, list, 2 * count, answers))
 		return false;
@@ -111,28 +135,15 @@ static void sort(struct finder *f)
 		f->result->moving_count++;
 }
 
-/* Points of the unit cube: of the first unknowns, those that are indexed. */
+/* Points of the unit cube: of the knobs of the first swings, those that are indexed. */
 static bool at_quantiles(void *ctx, const double *points, size_t count, double *answers)
 {
 	struct finder *f = ctx;
-	size_t inputs = f->result->indexed_count, members = 0;
+	size_t inputs = f->result->indexed_count;
 	struct case_point *list = ARENA_ARRAY(f->arena, count, struct case_point);
 	struct case_answer *got = ARENA_ARRAY(f->arena, count, struct case_answer);
-	for (size_t k = 0; k < inputs; k++)
-		members += f->swings[k].unknown->count;
-	for (size_t i = 0; i < count; i++) {
-		struct draw_value *draws = ARENA_ARRAY(f->arena, members, struct draw_value);
-		size_t at = 0;
-		for (size_t k = 0; k < inputs; k++) {
-			const struct unknown *unknown = f->swings[k].unknown;
-			for (size_t m = 0; m < unknown->count; m++)
-				draws[at++] = (struct draw_value){
-					unknown->members[m]->path,
-					unknown_quantile(unknown->members[m],
-							 points[i * inputs + k])};
-		}
-		list[i] = (struct case_point){.draws = draws, .draw_count = members};
-	}
+	for (size_t i = 0; i < count; i++)
+		list[i] = drawn(f, f->swings, &points[i * inputs], inputs);
 	if (!answer(f, list, count, got))
 		return false;
 	for (size_t i = 0; i < count; i++)
@@ -142,13 +153,18 @@ static bool at_quantiles(void *ctx, const double *points, size_t count, double *
 
 static bool index_all(struct finder *f)
 {
-	size_t moving = f->result->moving_count;
-	f->result->indexed_count =
-		moving < SENSITIVITY_INPUTS_MAX ? moving : SENSITIVITY_INPUTS_MAX;
-	if (!f->question->sample_count || f->question->vary_ratio > 0 || !moving) {
-		f->result->indexed_count = 0;
+	double greatest = 0;
+	for (size_t i = f->result->moving_count; i-- > 0;)
+		if (isfinite(f->swings[i].size))
+			greatest = f->swings[i].size;
+	if (!f->question->sample_count || f->question->vary_ratio > 0)
 		return true;
-	}
+	while (f->result->indexed_count < f->result->moving_count &&
+	       f->result->indexed_count < SENSITIVITY_INPUTS_MAX &&
+	       f->swings[f->result->indexed_count].size >= INDEXED_RATIO * greatest)
+		f->result->indexed_count++;
+	if (!f->result->indexed_count)
+		return true;
 	struct index_estimate indices[SENSITIVITY_INPUTS_MAX];
 	const struct indices_problem problem = {.input_count = f->result->indexed_count,
 						.sample_count = f->question->sample_count,

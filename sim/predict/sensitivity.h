@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which parameters an answer hangs on.
  *
- * One at a time: each unknown (unknowns.h) is put to its 5 and its 95 % point, all
- * else at its value; the answer's way between the two is the unknown's SWING. Then, of
- * those that move the answer at all, Sobol's indices (indices.h), at most
- * SENSITIVITY_INPUTS_MAX of the greatest swings; the others stay at their values.
+ * One at a time: each uncertain knob (knobs.h) is put to its 5 and its 95 % point, all
+ * else at its value; the answer's way between the two is the knob's SWING. Then, of
+ * those with a hundredth of the greatest swing or more, at most SENSITIVITY_INPUTS_MAX,
+ * Sobol's indices (indices.h); the others stay at their values.
  *
  * Where nothing is uncertain, or the question is which knob to turn, every number is
  * moved by the same part of itself instead: ELASTICITIES, by how many percent the
@@ -15,12 +15,12 @@
 
 #include "sim/predict/indices.h"
 #include "sim/predict/points.h"
-#include "sim/predict/unknowns.h"
+#include "sim/predict/knobs.h"
 
 enum { SENSITIVITY_INPUTS_MAX = 12 };
 
 struct swing {
-	const struct unknown *unknown;
+	const struct knob *knob;
 	double low_x, high_x;         /* of its first member */
 	struct case_answer low, high; /* the answers there */
 	double size;                  /* their difference; INFINITY: one of them fails */
@@ -30,7 +30,7 @@ struct swing {
 };
 struct sensitivity_question {
 	struct points points; /* options->draws_count: of the answer's own interval */
-	const struct cfg_resolution *resolution;
+	const struct scenario *scenario;
 	double vary_ratio;              /* 0: to the ends of intervals */
 	const char *const *keys;        /* parameters whose path has one of these; none: all */
 	size_t key_count, sample_count; /* 0: no indices */

@@ -6,113 +6,229 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/base/vec.h"
 
-/* 5 and 95 % points of the standard normal. */
-static const double NORMAL_95 = 1.6448536269514722;
+enum { SOBOL_DIMENSIONS = 40 };
+/* Correlations of -1 and 1 are written with six digits. */
+static const double PIVOT_LEAST = 1e-6;
 
-bool unknown_uncertain(const struct cfg_param *param)
+/* ---- which there are ---- */
+
+/* Whether two numbers are one guess, said in one file or built in. Not the line decides: a
+ * machine's eight slots are alike wherever they are written, and drawn apart, the
+ * shortest of them would draw all routes to itself. */
+static bool is_one(const struct cfg_param *a, const struct cfg_param *b)
 {
-	return param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;
-}
-
-/* One GPU, connection or write more is no small step from 1 to 4 of them. */
-static const double WHOLE_LEAST = 5;
-
-/* How long the simulation looks is no property of what it looks at. */
-bool unknown_scalable(const struct cfg_param *param)
-{
-	if (param->row->kind != PARAM_KIND_NUMBER || param->value == 0)
+	if (a->row != b->row || a->prior != b->prior || a->value != b->value || a->low != b->low ||
+	    a->high != b->high || !a->origin.file != !b->origin.file)
 		return false;
-	return !(param->row->whole && param->value < WHOLE_LEAST) &&
-	       strcmp(param->path, "case.steps") != 0 &&
-	       strcmp(param->path, "case.steps_warmup") != 0;
+	return !a->origin.file || strcmp(a->origin.file, b->origin.file) == 0;
 }
 
-double unknown_quantile(const struct cfg_param *param, double u)
+/* Adds the parameters that vary and whose intervals are their own, or their classes'. */
+static void add(struct arena *arena, struct unknowns *unknowns, const struct scenario *scenario,
+		bool own)
 {
-	double z = num_normal_quantile(u);
-	double side = z < 0 ? param->value - param->low : param->high - param->value;
-	return fmin(fmax(param->value + z / NORMAL_95 * side, param->row->min), param->row->max);
-}
-
-double unknown_scaled(const struct cfg_param *param, double factor)
-{
-	double value = param->value * factor;
-	if (param->row->whole) {
-		value = round(value);
-		if (value == param->value)
-			value += factor < 1 ? -1 : 1;
-	}
-	return fmin(fmax(value, param->row->min), param->row->max);
-}
-
-bool paths_match(const char *a, const char *b)
-{
-	for (;;) {
-		size_t in_a = strcspn(a, "."), in_b = strcspn(b, ".");
-		bool any = (in_a == 1 && *a == '*') || (in_b == 1 && *b == '*');
-		if (!any && (in_a != in_b || memcmp(a, b, in_a) != 0))
-			return false;
-		if (!a[in_a] || !b[in_b])
-			return !a[in_a] && !b[in_b];
-		a += in_a + 1;
-		b += in_b + 1;
-	}
-}
-
-static bool same_place(const struct origin *a, const struct origin *b)
-{
-	if (!a->file || !b->file)
-		return a->file == b->file;
-	return a->line == b->line && strcmp(a->file, b->file) == 0;
-}
-
-static bool same_unknown(const struct cfg_param *a, const struct cfg_param *b)
-{
-	return a->row == b->row && same_place(&a->origin, &b->origin);
-}
-
-/* "*" for each part between dots in which the two differ. */
-static const char *common(struct arena *arena, const char *a, const char *b)
-{
-	const char *text = "";
-	for (;;) {
-		size_t in_a = strcspn(a, "."), in_b = strcspn(b, ".");
-		bool same = in_a == in_b && memcmp(a, b, in_a) == 0;
-		text = arena_printf(arena, "%s%.*s", text, same ? (int)in_a : 1, same ? a : "*");
-		if (!a[in_a] || !b[in_b])
-			return text;
-		text = arena_printf(arena, "%s.", text);
-		a += in_a + 1;
-		b += in_b + 1;
-	}
-}
-
-size_t unknowns_of(struct arena *arena, const struct cfg_resolution *resolution,
-		   bool (*takes)(const struct cfg_param *param), const struct unknown **unknowns)
-{
-	size_t count = cfg_param_count(resolution), found = 0;
-	struct unknown *all = ARENA_ARRAY(arena, count + 1, struct unknown);
-	bool *seen = ARENA_ARRAY(arena, count + 1, bool);
+	size_t count = cfg_param_count(scenario->resolution), first = unknowns->count;
 	for (size_t i = 0; i < count; i++) {
-		const struct cfg_param *first = cfg_param_at(resolution, i);
-		if (seen[i] || !takes(first))
+		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
+		if (!cfg_param_varies(param) || own != (param->prior == PRIOR_NONE))
 			continue;
-		VEC(const struct cfg_param *) members = {0};
-		const char *name = first->path;
-		for (size_t k = i; k < count; k++) {
-			const struct cfg_param *param = cfg_param_at(resolution, k);
-			if (seen[k] || !takes(param) || !same_unknown(first, param))
-				continue;
-			seen[k] = true;
-			const struct cfg_param **slot = VEC_PUSH(arena, &members);
-			*slot = param;
-			if (k > i)
-				name = common(arena, name, param->path);
+		size_t k = first;
+		while (k < unknowns->count && !is_one(unknowns->items[k].params[0], param))
+			k++;
+		struct unknown *unknown = &unknowns->items[k];
+		if (k == unknowns->count) {
+			unknown->params = ARENA_ARRAY(arena, count - i, const struct cfg_param *);
+			unknowns->count++;
 		}
-		all[found++] = (struct unknown){name, members.items, members.count};
+		unknown->params[unknown->count++] = param;
+		unknowns->param_count++;
 	}
-	*unknowns = all;
-	return found;
+}
+
+static size_t find(const struct unknowns *unknowns, const char *path)
+{
+	for (size_t i = 0; i < unknowns->own_count; i++)
+		for (size_t k = 0; k < unknowns->items[i].count; k++)
+			if (strcmp(unknowns->items[i].params[k]->path, path) == 0)
+				return i;
+	return SIZE_MAX;
+}
+
+/* Cholesky's root of the correlations, in place. */
+static void take_root(double *matrix, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j <= i; j++) {
+			double sum = matrix[i * n + j];
+			for (size_t k = 0; k < j; k++)
+				sum -= matrix[i * n + k] * matrix[j * n + k];
+			matrix[i * n + j] =
+				i == j ? sqrt(fmax(sum, PIVOT_LEAST)) : sum / matrix[j * n + j];
+		}
+}
+
+static void correlate(struct arena *arena, struct unknowns *unknowns)
+{
+	size_t n = unknowns->own_count;
+	unknowns->root = ARENA_ARRAY(arena, n * n + 1, double);
+	for (size_t i = 0; i < n; i++) {
+		const struct cfg_param *param = unknowns->items[i].params[0];
+		unknowns->root[i * n + i] = 1;
+		for (size_t k = 0; k < param->correlation_count; k++) {
+			size_t j = find(unknowns, param->correlations[k].path);
+			if (j == SIZE_MAX || j == i)
+				continue;
+			unknowns->root[i * n + j] = param->correlations[k].ratio;
+			unknowns->root[j * n + i] = param->correlations[k].ratio;
+		}
+	}
+	take_root(unknowns->root, n);
+}
+
+struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario)
+{
+	struct unknowns unknowns = {.error = scenario->error};
+	unknowns.items =
+		ARENA_ARRAY(arena, cfg_param_count(scenario->resolution) + 1, struct unknown);
+	add(arena, &unknowns, scenario, true);
+	unknowns.own_count = unknowns.count;
+	add(arena, &unknowns, scenario, false);
+	correlate(arena, &unknowns);
+	return unknowns;
+}
+
+/* ---- points ---- */
+
+/* Each of as many equal slices of (0, 1) once, in an order of the dimension's own. */
+static void hypercube(struct arena *arena, const char *name, uint64_t seed, size_t count,
+		      size_t stride, double *points)
+{
+	struct rng rng = rng_named(seed, arena_printf(arena, "draws of %s", name));
+	for (size_t i = 0; i < count; i++) {
+		size_t k = rng_below(&rng, i + 1);
+		points[i * stride] = points[k * stride];
+		points[k * stride] = (double)i;
+	}
+	for (size_t i = 0; i < count; i++)
+		points[i * stride] = (points[i * stride] + rng_uniform(&rng)) / (double)count;
+}
+
+double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, size_t draws_count,
+			uint64_t seed)
+{
+	size_t all = unknowns->count + 1, sobol = all < SOBOL_DIMENSIONS ? all : SOBOL_DIMENSIONS;
+	double *points = ARENA_ARRAY(arena, draws_count * all + 1, double);
+	double *first = ARENA_ARRAY(arena, draws_count * sobol + 1, double);
+	num_sobol(draws_count, sobol, seed, first);
+	for (size_t i = 0; i < draws_count; i++)
+		memcpy(&points[i * all], &first[i * sobol], sobol * sizeof *points);
+	for (size_t d = sobol; d < all; d++)
+		hypercube(arena, unknowns->items[d - 1].params[0]->path, seed, draws_count, all,
+			  &points[d]);
+	return points;
+}
+
+/* ---- a draw ---- */
+
+static double student(double u, double freedom_count)
+{
+	return freedom_count > 0 ? num_student_quantile(u, freedom_count) : num_normal_quantile(u);
+}
+
+double unknown_deviation(const struct unknown *unknown)
+{
+	const struct cfg_param *param = unknown->params[0];
+	double distance = param_distance(param->row, param->value, param->high);
+	return isfinite(distance) ? distance / student(0.95, param->freedom_count) : 0;
+}
+
+enum draw_state { UNKNOWN, BEGUN, KNOWN };
+
+/* A draw taking shape. */
+struct draw {
+	const struct unknowns *unknowns;
+	const double
+		*parts; /* of the way from value to the end of the interval: +-1 are the ends */
+	double *moves;  /* on the rows' scales, with what they follow */
+	enum draw_state *states;
+};
+
+static size_t find_any(const struct unknowns *unknowns, const char *path)
+{
+	for (size_t i = 0; i < unknowns->count; i++)
+		for (size_t k = 0; k < unknowns->items[i].count; k++)
+			if (strcmp(unknowns->items[i].params[k]->path, path) == 0)
+				return i;
+	return SIZE_MAX;
+}
+
+/* Moves of what is followed come first; a circle of them is cut. */
+static double move_of(struct draw *draw, size_t index)
+{
+	const struct cfg_param *param = draw->unknowns->items[index].params[0];
+	if (draw->states[index] != UNKNOWN)
+		return draw->states[index] == KNOWN ? draw->moves[index] : 0;
+	draw->states[index] = BEGUN;
+	double part = draw->parts[index];
+	double distance =
+		param_distance(param->row, param->value, part < 0 ? param->low : param->high);
+	double move = isfinite(distance) ? part * distance : 0;
+	for (size_t k = 0; k < param->follow_count; k++) {
+		size_t other = find_any(draw->unknowns, param->follows[k].path);
+		if (other != SIZE_MAX)
+			move += param->follows[k].ratio * move_of(draw, other);
+	}
+	draw->moves[index] = move;
+	draw->states[index] = KNOWN;
+	return move;
+}
+
+/* Ends without a place on the row's scale are approached in a straight line. */
+static double value_of(struct draw *draw, size_t index)
+{
+	const struct cfg_param *param = draw->unknowns->items[index].params[0];
+	const struct param_row *row = param->row;
+	double part = draw->parts[index], end = part < 0 ? param->low : param->high;
+	if (isfinite(param_distance(row, param->value, end)))
+		return param_moved(row, param->value, move_of(draw, index));
+	double value = param->value + fabs(part) * (end - param->value);
+	return fmin(fmax(row->whole ? round(value) : value, row->min), row->max);
+}
+
+static double *parts_of(struct arena *arena, const struct unknowns *unknowns, const double *point)
+{
+	size_t n = unknowns->own_count;
+	double *parts = ARENA_ARRAY(arena, unknowns->count + 1, double);
+	double *normal = ARENA_ARRAY(arena, unknowns->count + 1, double);
+	for (size_t i = 0; i < unknowns->count; i++)
+		normal[i] = num_normal_quantile(point[1 + i]);
+	for (size_t i = 0; i < n; i++) {
+		double freedom = unknowns->items[i].params[0]->freedom_count, z = 0;
+		for (size_t k = 0; k <= i; k++)
+			z += unknowns->root[i * n + k] * normal[k];
+		parts[i] = freedom > 0 ? student(num_normal(z), freedom) / student(0.95, freedom)
+				       : z / student(0.95, 0);
+	}
+	for (size_t i = n; i < unknowns->count; i++)
+		parts[i] = normal[i] / student(0.95, 0);
+	return parts;
+}
+
+double unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const double *point,
+		     struct draw_value *values)
+{
+	size_t at = 0;
+	struct draw draw = {.unknowns = unknowns,
+			    .parts = parts_of(arena, unknowns, point),
+			    .moves = ARENA_ARRAY(arena, unknowns->count + 1, double)};
+	draw.states = ARENA_ARRAY(arena, unknowns->count + 1, enum draw_state);
+	for (size_t i = 0; i < unknowns->count; i++) {
+		double value = value_of(&draw, i);
+		for (size_t k = 0; k < unknowns->items[i].count; k++)
+			values[at++] =
+				(struct draw_value){unknowns->items[i].params[k]->path, value};
+	}
+	const struct cfg_param *error = unknowns->error;
+	return error ? exp(error->value * student(point[0], error->freedom_count)) : 1;
 }

@@ -1,38 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a case does not know for sure: its parameters with an interval.
+/* What is not known of a case, and draws of it (docs/models/intervals.md).
  *
- * A parameter of the same row said in the same place is the same UNKNOWN wherever it
- * is: if the cost of a packet is uncertain, then it is so for all guests at once, and
- * not for each on its own. Its members move together, each within its own interval.
+ * An UNKNOWN is one number that nobody knows: parameters of the same row, value and file
+ * (or default) are wrong together, as those of eight GPUs of a kind, and are one unknown. A
+ * parameter with an interval of its own is drawn from that, on the scale of its row
+ * (param_moved), Student's where few rows are behind it; parameters of one fit are drawn
+ * together with their correlations (a Gaussian copula), and follow what the fit took as
+ * given. A cost without one has the prior of its class. The first dimension is the
+ * model's own error.
  */
 #ifndef FARWIRE_PREDICT_UNKNOWNS_H
 #define FARWIRE_PREDICT_UNKNOWNS_H
 
-#include "sim/cfg/cfg.h"
-
-struct arena;
+#include "sim/scenario/scenario.h"
 
 struct unknown {
-	const char *name; /* "runtime.handoff"; of several "guest.*.packet" */
-	const struct cfg_param *const *members;
+	const struct cfg_param **params; /* the first stands for all */
 	size_t count;
 };
 
-/* Those of the parameters that are taken, in the order of the first members. */
-size_t unknowns_of(struct arena *arena, const struct cfg_resolution *resolution,
-		   bool (*takes)(const struct cfg_param *param), const struct unknown **unknowns);
-/* Numbers with an interval; numbers of which there can be a little more or less: not 0,
- * no whole ones below 5, nothing of how long the simulation looks. */
-bool unknown_uncertain(const struct cfg_param *param);
-bool unknown_scalable(const struct cfg_param *param);
+struct unknowns {
+	struct unknown *items; /* own intervals, then priors */
+	size_t count, own_count;
+	size_t param_count;            /* of all of them */
+	double *root;                  /* own_count^2: of their correlations, lower triangle */
+	const struct cfg_param *error; /* the model's own; NULL: none */
+};
 
-/* Whether two paths can mean the same, where a part "*" of either stands for any. */
-bool paths_match(const char *a, const char *b);
-
-/* The member's value at the u-quantile of its distribution: a normal on either side of
- * the value with the stated 5 and 95 % points, inside the row's bounds. */
-double unknown_quantile(const struct cfg_param *param, double u);
-/* The value times factor, inside the row's bounds; a whole number differs by 1 at least. */
-double unknown_scaled(const struct cfg_param *param, double factor);
+/* About a standard deviation, upwards, on its row's scale; 0: it has no place on it. */
+double unknown_deviation(const struct unknown *unknown);
+struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario);
+/* Points to draw at, for dimensions: 1 + count of them, row by row: Sobol's as far as those go
+ * (40), a Latin hypercube behind, each in (0, 1). */
+double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, size_t draws_count,
+			uint64_t seed);
+/* Sets values[param_count] at a point, in SI, and returns the factor of the model's error. */
+double unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const double *point,
+		     struct draw_value *values);
 
 #endif

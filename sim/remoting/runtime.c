@@ -42,6 +42,10 @@ const char *call_class_name(enum call_class call_class)
 	PARAM_NUMBER(struct runtime_params, field, QUANTITY_BYTES, min, max, preset, help, source)
 #define TIME(field, min, max, preset, help, source)                                                \
 	PARAM_NUMBER(struct runtime_params, field, QUANTITY_TIME, min, max, preset, help, source)
+#define COST(field, most, preset, help, source)                                                    \
+	COST_ASSUMED(struct runtime_params, field, QUANTITY_TIME, 0, most, preset, help, source)
+#define HEADER(field, preset, help, source)                                                        \
+	COST_ASSUMED(struct runtime_params, field, QUANTITY_BYTES, 0, 1e6, preset, help, source)
 #define SWITCH(field, preset, help, source)                                                        \
 	PARAM_BOOL(struct runtime_params, field, preset, help, source)
 
@@ -58,24 +62,24 @@ static const struct param_row rows[] = {
 	COUNT(outstanding_count, 0, 1e9, "0",
 	      "async calls in flight on a connection before the client waits; 0: no limit",
 	      "no limit"),
-	BYTES(request_header_B, 0, 1e6, "64 B", "bytes of a request besides its arguments",
-	      "assumption: call number, sizes, session and record marks of an ONC RPC header "
-	      "(RFC 5531), rounded up"),
-	BYTES(reply_header_B, 0, 1e6, "64 B", "bytes of an answer besides its payload",
-	      "assumption: as the request's"),
-	TIME(intercept_s, 0, 1, "0.2 us", "interposing a call at the client",
+	HEADER(request_header_B, "64 B", "bytes of a request besides its arguments",
+	       "assumption: call number, sizes, session and record marks of an ONC RPC header "
+	       "(RFC 5531), rounded up"),
+	HEADER(reply_header_B, "64 B", "bytes of an answer besides its payload",
+	       "assumption: as the request's"),
+	COST(intercept_s, 1, "0.2 us", "interposing a call at the client",
 	     "assumption: two table look-ups and a lock, some 500 cycles"),
-	TIME(marshal_s, 0, 1, "1 us", "marshalling and dispatching a message",
+	COST(marshal_s, 1, "1 us", "marshalling and dispatching a message",
 	     "assumption: some 2,400 cycles"),
-	PARAM_NUMBER(struct runtime_params, marshal_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-3,
+	COST_ASSUMED(struct runtime_params, marshal_byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-3,
 		     "0.1 ns/B", "marshalling a byte of arguments",
 		     "assumption: a copy at 10 GB/s, one core's memcpy"),
-	TIME(unmarshal_s, 0, 1, "1 us", "taking a call apart and dispatching it at the server",
+	COST(unmarshal_s, 1, "1 us", "taking a call apart and dispatching it at the server",
 	     "assumption: as marshalling"),
-	TIME(handoff_s, 0, 10, "0 s",
+	COST(handoff_s, 10, "0 s",
 	     "handing an answered call between the server's threads, where messages wake them",
 	     "assumption: none; fitted where a measured runtime shows it"),
-	TIME(reply_s, 0, 1, "0.5 us", "taking an answer apart at the client",
+	COST(reply_s, 1, "0.5 us", "taking an answer apart at the client",
 	     "assumption: half of marshalling, there are no arguments"),
 	BYTES(chunk_B, 256, 1e9, "256 KiB", "chunk of a bulk copy",
 	      "MVAPICH2 user guide, MV2_CUDA_BLOCK_SIZE: default 262144"),

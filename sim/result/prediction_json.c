@@ -65,6 +65,7 @@ static void put_parameter(struct json_writer *json, const struct cfg_param *para
 	if (number) {
 		jw_real(json, "low", param->low);
 		jw_real(json, "high", param->high);
+		jw_text(json, "prior", param->prior ? prior_name(param->prior) : NULL);
 	}
 	jw_text(json, "status", param->status);
 	jw_text(json, "note", param->note);
@@ -153,6 +154,7 @@ void prediction_json(struct json_writer *json, const struct prediction *predicti
 	jw_count(json, "seed", prediction->seed);
 	jw_text(json, "version", FARWIRE_VERSION);
 	jw_count(json, "draws", prediction->draws_count);
+	jw_count(json, "failed_draws", prediction->failed_draws_count);
 	put_count(json, "calls", ok, prediction->calls_count);
 	put_count(json, "polls", ok, prediction->polls_count);
 	jw_real(json, "retransmission_timeouts", ok ? prediction->retransmission_timeouts : NAN);

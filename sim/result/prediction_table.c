@@ -344,8 +344,14 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	if (prediction->draws_count > 0)
 		fprintf(out, "%zu draws (in brackets: 90 %% intervals)", prediction->draws_count);
 	else
-		fputs("no intervals (--draws 0, or no parameter has one)", out);
+		fputs("no intervals (--draws 0)", out);
 	fputs(", farwire " FARWIRE_VERSION "\n", out);
+	if (prediction->failed_draws_count > 0)
+		fprintf(out,
+			"%zu of the draws fail, and count as nothing: a low end of 0 says that "
+			"more than "
+			"1 in 20 does\n",
+			prediction->failed_draws_count);
 	guessed_rates(out, prediction);
 }
 

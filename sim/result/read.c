@@ -157,6 +157,7 @@ static const struct prediction *read_one(struct reader *reader, json_t *object)
 	prediction->events_count = count_of(reader, object, "events");
 	prediction->seed = count_of(reader, object, "seed");
 	prediction->draws_count = (size_t)count_of(reader, object, "draws");
+	prediction->failed_draws_count = (size_t)count_of(reader, object, "failed_draws");
 	prediction->calls_count = count_of(reader, object, "calls");
 	prediction->polls_count = count_of(reader, object, "polls");
 	prediction->retransmission_timeouts = real_of(reader, object, "retransmission_timeouts");

@@ -87,6 +87,7 @@ struct prediction {
 	const struct cfg_resolution *resolution;
 	uint64_t seed;
 	size_t draws_count;
+	size_t failed_draws_count; /* of these: counted as no throughput at all */
 };
 
 /* Seconds of a step that go into the part of that name; 0 if it has none. */

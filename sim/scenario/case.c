@@ -105,8 +105,7 @@ const struct cfg_node *case_group(struct case_reader *c, struct origin origin, c
 
 /* A fitted profile: a list `parameters` of groups with a path and a value. They
  * stand in for what files say, and give way to settings. */
-static void apply_parameters(struct case_reader *c, const struct cfg_node *list,
-			     const char *profile)
+void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile)
 {
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const struct cfg_node *group = cfg_at(list, i);
@@ -126,10 +125,11 @@ static void apply_profile(struct case_reader *c)
 {
 	const struct cfg_node *file;
 	if (c->params->profile[0])
-		apply_parameters(c,
-				 case_group(c, case_said(c, "case.profile"), "calib/profiles",
-					    "profile", c->params->profile, "parameters", &file),
-				 c->params->profile);
+		case_apply_parameters(c,
+				      case_group(c, case_said(c, "case.profile"), "calib/profiles",
+						 "profile", c->params->profile, "parameters",
+						 &file),
+				      c->params->profile);
 }
 
 /* What was fitted of a GPU lies in a profile of its name, if there is one. */
@@ -147,7 +147,7 @@ static void apply_gpu_profiles(struct case_reader *c)
 					reader->arena, reader->diag,
 					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",
 						     reader->root, names[i]));
-				apply_parameters(c, cfg_child(file, "parameters"), names[i]);
+				case_apply_parameters(c, cfg_child(file, "parameters"), names[i]);
 				break;
 			}
 }
@@ -501,6 +501,7 @@ static void read_world(struct case_reader *c)
 	const struct cfg_node *file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	if (!file)
 		return;
+	case_apply_error_profile(c);
 	apply_profile(c);
 	if (case_is_job(c))
 		case_jobs_want(c);
@@ -525,6 +526,7 @@ static void read_world(struct case_reader *c)
 		case_read_jobs(c);
 	else
 		read_clients(c);
+	case_read_error(c);
 }
 
 static const char *case_name(const struct case_reader *c)
@@ -572,6 +574,8 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 	read_world(&c);
 	if (diag_count(diag) == 0)
 		cfg_resolution_finish(c.reader.resolution, diag);
+	c.scenario->error =
+		cfg_param_find(c.reader.resolution, case_kind_path(scenario_kind(c.scenario)));
 	return diag_count(diag) ? NULL : c.scenario;
 }
 

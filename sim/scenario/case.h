@@ -51,4 +51,10 @@ bool case_is_job(const struct case_reader *c);
 void case_jobs_want(struct case_reader *c);
 void case_read_jobs(struct case_reader *c);
 
+/* Sets what a profile's list of parameters says. */
+void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile);
+/* The model's own error: what fits found, and, when all is read, the parameter. */
+void case_apply_error_profile(struct case_reader *c);
+void case_read_error(struct case_reader *c);
+
 #endif

@@ -150,6 +150,7 @@ struct scenario {
 	double steps_warmup_count, steps_count; /* steps to leave out, most to measure */
 	const struct case_params *params;
 	const struct cfg_resolution *resolution; /* every parameter */
+	const struct cfg_param *error;           /* the model's own, of its kind of case */
 };
 
 /* Where shipped data lies: <root>/topologies, models, calib. The environment's
@@ -187,6 +188,21 @@ struct case_request {
 /* NULL after errors (in diag). */
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request);
+
+/* Kinds of cases, of which the model is wrong in ways of their own. */
+enum case_kind {
+	CASE_LOCAL,     /* one GPU, its program beside it */
+	CASE_FORWARDED, /* calls over a network */
+	CASE_TRAINING,  /* one program on several GPUs */
+	CASE_COLLECTIVE,
+	CASE_KIND_COUNT,
+};
+enum case_kind scenario_kind(const struct scenario *scenario);
+/* The parameter that says how wrong: "error.training", in the profile MODEL_ERROR, which
+ * every case sees. */
+#define MODEL_ERROR "model-error"
+const char *case_kind_path(enum case_kind kind);
+const struct param_row *case_kind_row(enum case_kind kind);
 
 /* What a client's ratio is taken to: it alone, run beside its GPU with the local
  * driver and all of the GPU. Shares everything else with scenario. */

@@ -30,7 +30,7 @@ static const struct param_row rows[] = {
 	PARAM_WHOLE(struct dragonfly_params, global_cables_count, 1, 1e4, "1",
 		    "cables between two groups, for each port of a machine",
 		    "Kim et al., ISCA 2008: one in the largest dragonfly"),
-	PARAM_NUMBER(struct dragonfly_params, global_latency_s, QUANTITY_TIME, 0, 1, "1 us",
+	COST_ASSUMED(struct dragonfly_params, global_latency_s, QUANTITY_TIME, 0, 1, "1 us",
 		     "by which a cable between groups takes longer than link.network, one way",
 		     "assumption: it must be over link.network's latency for minimal ways; 100 m "
 		     "of fibre take 0.5 us"),

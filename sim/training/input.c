@@ -13,7 +13,7 @@ static const struct param_row input_rows[] = {
 	PARAM_NUMBER(struct input_params, image_B, QUANTITY_BYTES, 1, 1e12, "115 kB",
 		     "bytes of an encoded image, mean",
 		     "derived: ILSVRC2012_img_train.tar, 147,897,477,120 B of 1,281,167 images"),
-	PARAM_NUMBER(struct input_params, decode_s, QUANTITY_TIME, 0, 10, "4 ms",
+	COST_ASSUMED(struct input_params, decode_s, QUANTITY_TIME, 0, 10, "4 ms",
 		     "work of decoding, cropping and resizing an image, one core at 2.4 GHz",
 		     "assumption: tf.image decodes 689 ImageNet JPEGs a second on a core of a Xeon "
 		     "8581C (arXiv 2605.08731), so 2.4 ms at 2.4 GHz; cropping, resizing and "
@@ -38,7 +38,7 @@ static const struct param_row input_rows[] = {
 	PARAM_BOOL(struct input_params, one_process, "false",
 		   "one process for all GPUs of a machine, not one for each",
 		   "Horovod: one process a GPU; TensorFlow's own replication: one a machine"),
-	PARAM_NUMBER(struct input_params, feed_s, QUANTITY_TIME, 0, 1, "100 us",
+	COST_ASSUMED(struct input_params, feed_s, QUANTITY_TIME, 0, 1, "100 us",
 		     "work of handing over a batch, at 2.4 GHz",
 		     "assumption: a few ops of the framework, some 10 us each"),
 	PARAM_BOOL(struct input_params, lockstep, "false",

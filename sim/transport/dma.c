@@ -8,16 +8,16 @@
 #include "sim/transport/path.h"
 
 static const struct param_row dma_rows[] = {
-	PARAM_NUMBER(struct dma_params, setup_s, QUANTITY_TIME, 0, 1e-2, "1.5 us",
+	COST_ASSUMED(struct dma_params, setup_s, QUANTITY_TIME, 0, 1e-2, "1.5 us",
 		     "a copy engine's start of a copy",
 		     "assumption: fetching the command and the first read across PCIe"),
-	PARAM_NUMBER(struct dma_params, chunk_B, QUANTITY_BYTES, 4096, 1e12, "512 KiB",
+	COST_ASSUMED(struct dma_params, chunk_B, QUANTITY_BYTES, 4096, 1e12, "512 KiB",
 		     "pinned staging buffer of pageable copies, one of two",
 		     "assumption: drivers stage in buffers of 64 KiB to a few MiB"),
-	PARAM_NUMBER(struct dma_params, chunk_start_s, QUANTITY_TIME, 0, 1e-2, "5 us",
+	COST_ASSUMED(struct dma_params, chunk_start_s, QUANTITY_TIME, 0, 1e-2, "5 us",
 		     "cost of each staged chunk",
 		     "assumption: the engine's start and a look at its end"),
-	PARAM_NUMBER(struct dma_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "87 %",
+	COST_SOURCED(struct dma_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "87 %",
 		     "part of the PCIe route's goodput that an engine reaches",
 		     "derived: gearshifft pull request 82, P100 on gen3 x16: 12.15 and 12.89 GB/s "
 		     "of 14.4 GB/s after packets' headers"),

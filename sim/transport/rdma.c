@@ -17,10 +17,10 @@
 #define PACKET_B 4096.0
 
 static const struct param_row rdma_rows[] = {
-	PARAM_NUMBER(struct rdma_params, post_s, QUANTITY_TIME, 0, 1e-3, "0.3 us",
+	COST_ASSUMED(struct rdma_params, post_s, QUANTITY_TIME, 0, 1e-3, "0.3 us",
 		     "posting a work request, at 2.4 GHz",
 		     "assumption: descriptor, doorbell and the NIC's fetch of it"),
-	PARAM_NUMBER(struct rdma_params, completion_s, QUANTITY_TIME, 0, 1e-3, "0.4 us",
+	COST_ASSUMED(struct rdma_params, completion_s, QUANTITY_TIME, 0, 1e-3, "0.4 us",
 		     "finding and handling a completion, at 2.4 GHz",
 		     "assumption: with post and a switch it gives the 1.5 to 2 us one way that "
 		     "vendors state"),
@@ -32,7 +32,7 @@ static const struct param_row rdma_rows[] = {
 		     "assumption: MPI and UCX libraries switch between some KiB and some tens"),
 	PARAM_WHOLE(struct rdma_params, queue_count, 1, 65536, "128", "outstanding work requests",
 		    "assumption: a common queue depth"),
-	PARAM_NUMBER(struct rdma_params, message_rate_Hz, QUANTITY_FREQUENCY, 1, 1e12, "10 MHz",
+	COST_ASSUMED(struct rdma_params, message_rate_Hz, QUANTITY_FREQUENCY, 1, 1e12, "10 MHz",
 		     "most messages a second of one connection",
 		     "assumption: one queue pair of a NIC of 2015 to 2019"),
 	PARAM_NUMBER(struct rdma_params, timeout_s, QUANTITY_TIME, 0, 3600, "67.1 ms",

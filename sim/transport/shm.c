@@ -10,10 +10,10 @@
 #include "sim/transport/path.h"
 
 static const struct param_row shm_rows[] = {
-	PARAM_NUMBER(struct shm_params, post_s, QUANTITY_TIME, 0, 1e-3, "0.3 us",
+	COST_ASSUMED(struct shm_params, post_s, QUANTITY_TIME, 0, 1e-3, "0.3 us",
 		     "taking a slot of the ring, at 2.4 GHz",
 		     "assumption: some cache misses between two cores"),
-	PARAM_NUMBER(struct shm_params, notify_s, QUANTITY_TIME, 0, 1e-3, "0.7 us",
+	COST_ASSUMED(struct shm_params, notify_s, QUANTITY_TIME, 0, 1e-3, "0.7 us",
 		     "until the polling receiver has the message, at 2.4 GHz",
 		     "assumption: some cache misses and the dispatch of the reader"),
 	PARAM_NUMBER(struct shm_params, inline_B, QUANTITY_BYTES, 0, 1e12, "16 KiB",

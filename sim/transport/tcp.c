@@ -30,7 +30,7 @@ static const struct param_row tcp_rows[] = {
 	PARAM_NUMBER(struct tcp_params, encapsulation_B, QUANTITY_BYTES, 0, 1000, "0 B",
 		     "header of an overlay in each packet: VXLAN 50 B, IPIP 20 B",
 		     "RFC 7348 and RFC 2003; Calico and flannel MTU documentation"),
-	PARAM_NUMBER(struct tcp_params, encapsulation_packet_s, QUANTITY_TIME, 0, 1e-3, "0.5 us",
+	COST_ASSUMED(struct tcp_params, encapsulation_packet_s, QUANTITY_TIME, 0, 1e-3, "0.5 us",
 		     "an overlay's work for each packet, either side, at 2.4 GHz",
 		     "assumption: a second pass through the stack, bridge and filter"),
 	PARAM_WHOLE(struct tcp_params, writes_per_message_count, 1, 64, "1",

@@ -31,10 +31,22 @@ static const char *value_of(struct arena *arena, const struct cfg_param *param, 
 
 static const char *interval_of(struct arena *arena, const struct cfg_param *param)
 {
-	if (param->row->kind != PARAM_KIND_NUMBER || !(param->low < param->high))
+	if (!cfg_param_varies(param))
 		return "";
 	return arena_printf(arena, "%s .. %s", value_of(arena, param, param->low),
 			    value_of(arena, param, param->high));
+}
+
+/* Who says that the interval is that wide. */
+static const char *spread_of(struct arena *arena, const struct cfg_param *param)
+{
+	if (!cfg_param_varies(param))
+		return "";
+	if (param->prior)
+		return arena_printf(arena, "prior: %s", prior_name(param->prior));
+	return param->freedom_count > 0
+		       ? arena_printf(arena, "%s, t of %g", param->status, param->freedom_count)
+		       : param->status;
 }
 
 static const char *origin_of(struct arena *arena, const struct cfg_param *param)
@@ -51,9 +63,9 @@ static void write_table(FILE *out, const void *ctx)
 	const struct explanation *e = ctx;
 	struct arena *arena = e->command->arena;
 	struct table *table = table_new(arena);
-	static const char *const titles[] = {"parameter", "value",  "90 % interval",
-					     "status",    "origin", "note"};
-	for (size_t i = 0; i < 6; i++)
+	static const char *const titles[] = {
+		"parameter", "value", "90 % interval", "interval from", "status", "origin", "note"};
+	for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
 		table_column(table, titles[i], i == 1);
 	for (size_t i = 0; i < e->params.count; i++) {
 		const struct cfg_param *p = e->params.items[i];
@@ -61,6 +73,7 @@ static void write_table(FILE *out, const void *ctx)
 		table_cell(table, "%s", p->path);
 		table_cell(table, "%s", value_of(arena, p, p->value));
 		table_cell(table, "%s", interval_of(arena, p));
+		table_cell(table, "%s", spread_of(arena, p));
 		table_cell(table, "%s", p->status);
 		table_cell(table, "%s", origin_of(arena, p));
 		table_cell(table, "%s", p->note);
@@ -88,6 +101,7 @@ static void write_json(FILE *out, const void *ctx)
 			jw_text(&json, "value", p->text);
 		jw_real(&json, "low", number ? p->low : NAN);
 		jw_real(&json, "high", number ? p->high : NAN);
+		jw_text(&json, "prior", p->prior ? prior_name(p->prior) : NULL);
 		jw_text(&json, "unit", number ? quantity_unit(p->row->quantity) : "");
 		jw_text(&json, "status", p->status);
 		jw_text(&json, "origin", origin_of(e->command->arena, p));

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire fit: turns rows of role fit, or recordings of probes, into profiles. */
-#include "calib/fit/fit.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "calib/fit/errors.h"
 #include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -120,6 +119,45 @@ static int fit_to_topology(const struct command *command)
 	return code == EXIT_DONE ? say_collectives(command, fit) : code;
 }
 
+static void write_errors(FILE *out, const void *ctx)
+{
+	fit_errors_write(out, ctx);
+}
+
+/* After every shipped fit: what they leave over. */
+static int save_errors(const struct command *command, const struct fit_result *const *results,
+		       size_t count, const char *folder)
+{
+	struct diag *diag = diag_new(command->arena);
+	const char *broken;
+	const struct model_errors *errors = fit_errors(command->arena, diag, command->data_root,
+						       results, count, command->seed, &broken);
+	if (!errors)
+		return command_failed(diag, broken);
+	for (size_t k = 0; k < CASE_KIND_COUNT && !command->quiet; k++)
+		printf("%s: %.2f %%, %.3g of %zu measurements to spare\n",
+		       case_kind_path((enum case_kind)k), 100 * errors->kinds[k].error_ratio,
+		       errors->kinds[k].spare_count, errors->kinds[k].measurement_count);
+	struct command to_file = *command;
+	to_file.output = arena_printf(command->arena, "%s/" MODEL_ERROR ".cfg", folder);
+	return command_write(&to_file, write_errors, errors);
+}
+
+/* Of one fit; NULL: *code says how to end. */
+static const struct fit_result *fit_one(const struct command *command, const char *name, int *code)
+{
+	struct diag *diag = diag_new(command->arena);
+	const char *broken;
+	FILE *progress = !command->quiet && isatty(STDERR_FILENO) ? stderr : NULL;
+	const struct fit_result *result = fit_run(command->arena, diag, command->data_root, name,
+						  command->seed, progress, &broken);
+	if (!result)
+		*code = command_failed(diag, broken);
+	else if (!command->quiet)
+		print_result(stdout, command->arena, result);
+	return result;
+}
+
 static int run(const struct command *command)
 {
 	const char *const *names = command->words;
@@ -137,7 +175,8 @@ static int run(const struct command *command)
 		strcmp(command->output, "-") == 0
 			? arena_printf(command->arena, "%s/calib/profiles", command->data_root)
 			: command->output;
-	if (count == 0)
+	bool all = count == 0;
+	if (all)
 		count = data_names(command->arena, command->data_root, "calib/fit", &names);
 	/* better known before the long work */
 	if (access(folder, W_OK | X_OK) != 0) {
@@ -146,25 +185,14 @@ static int run(const struct command *command)
 		return EXIT_FAILED;
 	}
 	int code = EXIT_DONE;
+	const struct fit_result **results =
+		ARENA_ARRAY(command->arena, count + 1, const struct fit_result *);
 	for (size_t i = 0; i < count && code == EXIT_DONE; i++) {
-		struct diag *diag = diag_new(command->arena);
-		const char *broken;
-		FILE *progress = !command->quiet && isatty(STDERR_FILENO) ? stderr : NULL;
-		const struct fit_result *result =
-			fit_run(command->arena, diag, command->data_root, names[i], command->seed,
-				progress, &broken);
-		if (!result) {
-			diag_print(diag, stderr);
-			if (broken)
-				fprintf(stderr, "farwire: the simulation broke an invariant: %s\n",
-					broken);
-			return broken ? EXIT_FAILED : EXIT_USAGE;
-		}
-		if (!command->quiet)
-			print_result(stdout, command->arena, result);
-		code = save(command, result, names[i], folder);
+		results[i] = fit_one(command, names[i], &code);
+		if (results[i])
+			code = save(command, results[i], names[i], folder);
 	}
-	return code;
+	return all && code == EXIT_DONE ? save_errors(command, results, count, folder) : code;
 }
 
 const struct verb verb_fit = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/verb/measures.h"
 
-#include "sim/predict/unknowns.h"
+#include "sim/predict/knobs.h"
 
 static const struct measure measures[] = {
 #define MEASURE(path, words) {path, words},

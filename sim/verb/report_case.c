@@ -111,7 +111,7 @@ static void report_clients(struct report *report, const struct command *command,
 
 static bool is_uncertain(const struct cfg_param *param)
 {
-	return param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;
+	return cfg_param_varies(param) && param->prior == PRIOR_NONE;
 }
 
 /* Whether the input crosses the wire decides more than most, chosen or not. */
@@ -135,7 +135,9 @@ static void parameters(struct report *report, const struct command *command,
 			report_parameter_add(table, command, cfg_param_at(resolution, i));
 	if (uncertain)
 		table = report_parameters(
-			report, "Parameters with an interval of their own: what the draws vary.");
+			report,
+			"Parameters with an interval of their own. The draws vary them, and "
+			"those below with a prior.");
 	for (size_t i = 0; i < count; i++)
 		if (is_uncertain(cfg_param_at(resolution, i)))
 			report_parameter_add(table, command, cfg_param_at(resolution, i));

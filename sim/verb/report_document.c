@@ -91,7 +91,7 @@ struct report_table *report_quantities(struct report *report, const struct predi
 			? arena_printf(
 				  report->arena, "with 90 %% intervals from %zu draws (seed %llu)",
 				  prediction->draws_count, (unsigned long long)prediction->seed)
-			: "without intervals (--draws 0, or no parameter has one)";
+			: "without intervals (--draws 0)";
 	struct report_table *table = report_table(report, "The prediction, %s.", draws);
 	report_column(table, "quantity", COLUMN_TEXT);
 	report_column(table, "value", COLUMN_NUMBER);

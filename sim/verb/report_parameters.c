@@ -52,7 +52,7 @@ void report_parameter_add(struct report_table *table, const struct command *comm
 			  const struct cfg_param *param)
 {
 	struct arena *arena = table->arena;
-	bool interval = param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;
+	bool interval = cfg_param_varies(param);
 	report_row(table, TONE_PLAIN);
 	report_cell(table, "%s", param->path);
 	report_cell(table, "%s", value_text(arena, param, param->value));
@@ -60,7 +60,8 @@ void report_parameter_add(struct report_table *table, const struct command *comm
 		    interval ? arena_printf(arena, "%s to %s", value_text(arena, param, param->low),
 					    value_text(arena, param, param->high))
 			     : "");
-	report_cell(table, "%s", param->status);
+	report_cell(table, "%s%s%s", param->status, param->prior ? "; prior: " : "",
+		    param->prior ? prior_name(param->prior) : "");
 	report_cell(table, "%s", origin_text(command, param));
 	report_cell(table, "%s", param->note);
 }

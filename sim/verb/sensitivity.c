@@ -24,7 +24,7 @@ struct asked {
 
 static const struct cfg_param *first_of(const struct swing *swing)
 {
-	return swing->unknown->members[0];
+	return swing->knob->members[0];
 }
 
 static const char *value_text(struct arena *arena, const struct swing *swing, double value)
@@ -69,9 +69,9 @@ static const char *signed_text(struct arena *arena, double value)
 static const char *first_text(struct arena *arena, const struct asked *a, const struct swing *swing)
 {
 	if (is_elastic(a) && isfinite(swing->elasticity))
-		return arena_printf(arena, "%s: 1 %% more of it makes %s %%", swing->unknown->name,
+		return arena_printf(arena, "%s: 1 %% more of it makes %s %%", swing->knob->name,
 				    signed_text(arena, swing->elasticity));
-	return arena_printf(arena, "%s: at %s it is %s, at %s %s", swing->unknown->name,
+	return arena_printf(arena, "%s: at %s it is %s, at %s %s", swing->knob->name,
 			    value_text(arena, swing, swing->low_x), end_text(arena, a, &swing->low),
 			    value_text(arena, swing, swing->high_x),
 			    end_text(arena, a, &swing->high));
@@ -86,15 +86,14 @@ static const char *advice_text(struct arena *arena, const struct asked *a)
 	for (size_t i = 1; i < a->found->indexed_count; i++)
 		if (a->found->swings[i].index.first.value > leader->index.first.value)
 			leader = &a->found->swings[i];
-	const char *share = "", *how = measure_of(leader->unknown->name);
+	const char *share = "", *how = measure_of(leader->knob->name);
 	if (leader->indexed && leader->index.first.value > 0)
 		share = arena_printf(arena, ", which makes %.0f %% (%.0f to %.0f) of the variance",
 				     100 * fmin(leader->index.first.value, 1),
 				     100 * fmax(leader->index.first.low, 0),
 				     100 * fmin(leader->index.first.high, 1));
-	return arena_printf(arena, "\nKnowing %s%s, would narrow it most: %s.",
-			    leader->unknown->name, share,
-			    how ? how : "nothing that ships measures it");
+	return arena_printf(arena, "\nKnowing %s%s, would narrow it most: %s.", leader->knob->name,
+			    share, how ? how : "nothing that ships measures it");
 }
 
 static const char *effort_text(struct arena *arena, const struct asked *a)
@@ -145,7 +144,7 @@ static void fill_row(struct arena *arena, const struct asked *a, const struct sw
 		     struct result_cell *cells)
 {
 	const struct index_estimate *index = &swing->index;
-	cells[PARAMETER].text = swing->unknown->name;
+	cells[PARAMETER].text = swing->knob->name;
 	cells[VALUE].text = value_text(arena, swing, first_of(swing)->value);
 	cells[LOW].text = value_text(arena, swing, swing->low_x);
 	cells[HIGH].text = value_text(arena, swing, swing->high_x);
@@ -155,7 +154,7 @@ static void fill_row(struct arena *arena, const struct asked *a, const struct sw
 		cells[FIRST].number = exactly(swing->elasticity);
 		return;
 	}
-	const char *how = measure_of(swing->unknown->name);
+	const char *how = measure_of(swing->knob->name);
 	cells[FIRST].number = swing->indexed ? index->first : exactly(NAN);
 	cells[TOTAL].number = swing->indexed ? index->total : exactly(NAN);
 	cells[MEASURE].text = how ? how : "-";
@@ -214,7 +213,7 @@ static int draw(const struct asked *a)
 	for (size_t i = 0; i < count; i++) {
 		const struct swing *swing = &a->found->swings[i];
 		bars[i] = (struct tornado_bar){
-			swing->unknown->name, value_text(arena, swing, swing->low_x),
+			swing->knob->name, value_text(arena, swing, swing->low_x),
 			value_text(arena, swing, swing->high_x), swing->low.number.value * per_unit,
 			swing->high.number.value * per_unit};
 	}
@@ -260,7 +259,7 @@ static int refuse(const struct asked *a)
 }
 
 static int answer(struct asked *a, const struct case_request *request,
-		  const struct cfg_resolution *resolution)
+		  const struct scenario *scenario)
 {
 	const struct command *command = a->command;
 	const struct predict_options options = command_predict(command);
@@ -270,7 +269,7 @@ static int answer(struct asked *a, const struct case_request *request,
 			   .options = &options,
 			   .reported = a->reported,
 			   .progress = watched ? show_progress : NULL},
-		.resolution = resolution,
+		.scenario = scenario,
 		.vary_ratio = command->vary_all_ratio,
 		.keys = command->keys,
 		.key_count = command->key_count,
@@ -304,13 +303,13 @@ static int run(const struct command *given)
 		return command_failed(diag, NULL);
 	if (scenario->client_count && scenario->clients[0].recorded)
 		request.calls = scenario->clients[0].recorded->calls;
-	enum prediction_kind kind = scenario_kind(scenario);
+	enum prediction_kind kind = reported_kind(scenario);
 	struct asked asked = {.name = scenario->name, .command = command};
 	asked.reported = reported_find(command->arena, diag, (struct origin){"--of", 0}, kind,
 				       command->of ? command->of : reported_main(kind));
 	if (!asked.reported)
 		return command_failed(diag, NULL);
-	return answer(&asked, &request, scenario->resolution);
+	return answer(&asked, &request, scenario);
 }
 
 const struct verb verb_sensitivity = {

@@ -9,7 +9,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/predict/points.h"
-#include "sim/predict/unknowns.h"
+#include "sim/predict/knobs.h"
 
 struct asking { /* the simulator as a function of one number */
 	struct arena *arena;
@@ -129,7 +129,7 @@ static bool read_question(const struct command *command, struct diag *diag,
 	solving->name = scenario->name;
 	solving->key = command->keys[0];
 	bool good = target_read(arena, diag, (struct origin){"--target", 0},
-				scenario_kind(scenario), command->target, &solving->target);
+				reported_kind(scenario), command->target, &solving->target);
 	solving->param = find_number(arena, diag, request, scenario, solving->key);
 	if (!solving->param)
 		return false;

@@ -100,7 +100,10 @@ static void summary_line(FILE *out, const char *what, const struct error_summary
 		what, summary->count, 100 * summary->median_abs, 100 * summary->max_abs,
 		100 * summary->mean_abs, 100 * summary->geomean_abs);
 	if (isfinite(summary->coverage))
-		fprintf(out, ", 90 %% intervals cover %.0f %%", 100 * summary->coverage);
+		fprintf(out,
+			", 90 %% intervals cover %.0f %%, median half-width %.1f %%, score %.3f",
+			100 * summary->coverage, 100 * summary->median_half_width,
+			summary->interval_score);
 	fprintf(out, "\n");
 }
 
@@ -223,6 +226,14 @@ static void write_table(FILE *out, const void *ctx)
 		fputs(i ? "\n" : "", out);
 		validation_print(out, v->command->arena, v->outcomes[i], colored(v->command));
 	}
+	if (v->count < 2)
+		return;
+	fprintf(out, "\nall %zu datasets\n", v->count);
+	for (size_t k = 0; k < 2; k++) {
+		const struct error_summary all = datasets_summary(
+			v->command->arena, v->outcomes, v->count, k ? ROLE_TEST : ROLE_FIT);
+		summary_line(out, k ? "test rows" : "fit rows", &all);
+	}
 }
 
 /* ---- JSON ---- */
@@ -247,6 +258,8 @@ static void json_summary(struct json_writer *json, const char *key,
 	jw_real(json, "max_abs_error", summary->max_abs);
 	jw_real(json, "geomean_abs_error", summary->geomean_abs);
 	jw_real(json, "coverage", summary->coverage);
+	jw_real(json, "median_half_width", summary->median_half_width);
+	jw_real(json, "interval_score", summary->interval_score);
 	jw_text(json, "worst", summary->worst);
 	jw_close(json);
 }
@@ -379,6 +392,13 @@ static void write_json(FILE *out, const void *ctx)
 		json_fitted(&json, outcome);
 		json_beside(&json, outcome);
 		jw_close(&json);
+	}
+	jw_close(&json);
+	jw_open(&json, "all", '{');
+	for (size_t k = 0; k < 2; k++) {
+		const struct error_summary all = datasets_summary(
+			v->command->arena, v->outcomes, v->count, k ? ROLE_FIT : ROLE_TEST);
+		json_summary(&json, k ? "fit" : "test", &all);
 	}
 	jw_close(&json);
 	jw_close(&json);

@@ -6,17 +6,18 @@
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
-farwire fit flexdirect-1050ti v100 mxnet tf-2017 -q -o "$scratch"
+farwire fit flexdirect-1050ti v100 mxnet -q -o "$scratch"
 [ "$code" = 0 ] || complain "fit: ended with $code, $(cat "$scratch.err")"
 for profile in "$scratch"/*.cfg; do
 	diff "$profile" "calib/profiles/${profile##*/}" >"$scratch.diff" ||
 		complain "${profile##*/} differs (< fitted now, > calib/profiles): $(cat "$scratch.diff")"
 done
-[ "$(find "$scratch" -name '*.cfg' | wc -l)" -ge 8 ] || complain 'fewer than eight profiles'
+[ "$(find "$scratch" -name '*.cfg' | wc -l)" -ge 7 ] || complain 'fewer than seven profiles'
 verdict 'profiles.come_again_to_the_byte'
 
 for profile in calib/profiles/*.cfg; do
 	name=$(basename "$profile" .cfg)
+	[ "$name" = model-error ] && continue # what all of them leave over
 	grep -lE "profile = .*\"$name\"" calib/fit/*.cfg >"$scratch.fits" ||
 		complain "$profile: no file of calib/fit/ names it"
 done

@@ -46,7 +46,7 @@ expect 2 'wants 16 GPUs from number 0 on' solve --topology t320-same-esxi --gpus
 verdict 'questions.parameters'
 
 expect 2 "no number 'speed'" sensitivity case.cfg --of speed --vary-all 10%
-expect 2 "no uncertain parameter of .* has 'vswitch' in its name" sensitivity case.cfg --for vswitch
+expect 2 "no uncertain parameter of .* has 'nosuch' in its name" sensitivity case.cfg --for nosuch
 expect 2 "no number of .* has 'nosuch' in its name" sensitivity case.cfg --for nosuch --vary-all 10%
 for part in 0 -1% 100% x 10us; do
 	expect 2 "^farwire: --vary-all $part: write a part" sensitivity case.cfg --vary-all "$part"

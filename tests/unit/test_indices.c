@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sobol's indices of functions whose indices are known, and which parameters are one
- * unknown. */
+ * knob. */
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/predict/indices.h"
-#include "sim/predict/unknowns.h"
+#include "sim/predict/knobs.h"
 #include "tests/test.h"
 
 static const double PI = 3.14159265358979323846;
@@ -93,39 +93,35 @@ static void sums_constants_and_failures(void)
 	CHECK_NEAR(indices[0].total.value, 1, 0.3);
 }
 
-static void quantiles_and_scales(void)
+static void scales_and_paths(void)
 {
 	const struct param_row row = {.kind = PARAM_KIND_NUMBER, .min = 0, .max = 100};
 	const struct param_row whole = {
 		.kind = PARAM_KIND_NUMBER, .min = 1, .max = 100, .whole = true};
-	struct cfg_param param = {.path = "a.b", .row = &row, .value = 10, .low = 8, .high = 16};
-	num_init();
-	CHECK_NEAR(unknown_quantile(&param, 0.5), 10, 1e-12);
-	CHECK_NEAR(unknown_quantile(&param, 0.05), 8, 1e-12);
-	CHECK_NEAR(unknown_quantile(&param, 0.95), 16, 1e-12);
-	param.high = 300; /* the row's bounds hold */
-	CHECK(unknown_quantile(&param, 0.95) == 100);
-	CHECK(unknown_uncertain(&param) && unknown_scalable(&param));
-	CHECK_NEAR(unknown_scaled(&param, 1.1), 11, 1e-12);
-	param = (struct cfg_param){.path = "a.b", .row = &whole, .value = 1, .low = 1, .high = 1};
-	CHECK(unknown_scaled(&param, 1.1) == 2 && unknown_scaled(&param, 0.9) == 1);
-	CHECK(!unknown_uncertain(&param) && !unknown_scalable(&param));
-	param.value = 5;
-	CHECK(unknown_scalable(&param) && unknown_scaled(&param, 0.99) == 4);
+	struct cfg_param param = {.path = "a.b", .row = &row, .value = 10};
+	CHECK_NEAR(knob_scaled(&param, 1.1), 11, 1e-12);
+	CHECK(knob_scaled(&param, 11) == 100); /* the row's bound holds */
+	param = (struct cfg_param){.path = "a.b", .row = &whole, .value = 5};
+	CHECK(knob_scaled(&param, 1.01) == 6 && knob_scaled(&param, 0.99) == 4);
+	param.value = 1;
+	CHECK(knob_scaled(&param, 0.9) == 1);
+	CHECK(paths_match("guest.*.a", "guest.b.a") && !paths_match("guest.*", "guest.b.a"));
+	CHECK(!paths_match("guest.*.a", "host.b.a") && paths_match("guest.b.a", "guest.*.a"));
 }
 
 struct packet_params {
-	double cost_s, other_s;
+	double cost_s, other_s, count_count;
 };
 static const struct param_row packet_rows[] = {
-	PARAM_NUMBER(struct packet_params, cost_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
+	COST_ASSUMED(struct packet_params, cost_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
 	PARAM_NUMBER(struct packet_params, other_s, QUANTITY_TIME, 0, 1, "1 us", "", ""),
+	PARAM_WHOLE(struct packet_params, count_count, 0, 100, "4", "", ""), /* too few */
 };
 static const struct param_table packet_table =
 	PARAM_TABLE("packet", struct packet_params, packet_rows);
 
-/* Defaults of one row are one unknown; a value of one's own is another. */
-static void one_unknown_in_many_places(void)
+/* Defaults of one row are one knob; a value of one's own is another. */
+static void one_knob_in_many_places(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -139,23 +135,31 @@ static void one_unknown_in_many_places(void)
 		   &params);
 	cfg_params(resolution, arena, diag, cfg_child(tree, "own"), "guest.c", "guest 'c'",
 		   &packet_table, NULL, 0, &params);
-	const struct unknown *unknowns;
-	size_t count = unknowns_of(arena, resolution, unknown_scalable, &unknowns);
-	CHECK(diag_count(diag) == 0 && count == 3);
-	CHECK_TEXT(unknowns[0].name, "guest.*.cost");
-	CHECK(unknowns[0].count == 2);
-	CHECK_TEXT(unknowns[1].name, "guest.*.other");
-	CHECK(unknowns[1].count == 3);
-	CHECK_TEXT(unknowns[2].name, "guest.c.cost");
-	CHECK(unknowns_of(arena, resolution, unknown_uncertain, &unknowns) == 0);
+	const struct scenario scenario = {.resolution = resolution};
+	const struct knobs knobs = knobs_scalable(arena, &scenario);
+	CHECK(diag_count(diag) == 0 && knobs.count == 3 && knobs.member_count == 6);
+	CHECK_TEXT(knobs.items[0].name, "guest.*.cost");
+	CHECK(knobs.items[0].count == 2);
+	CHECK_TEXT(knobs.items[1].name, "guest.*.other");
+	CHECK(knobs.items[1].count == 3);
+	CHECK_TEXT(knobs.items[2].name, "guest.c.cost");
+	/* What is not known is what draws vary: costs of one row, value and file. */
+	const struct knobs uncertain = knobs_uncertain(arena, &scenario);
+	CHECK(uncertain.count == 2 && uncertain.member_count == 3);
+	CHECK_TEXT(uncertain.items[0].name, "guest.*.cost");
+	struct draw_value values[3];
+	knobs_draw(arena, &uncertain, (const double[]){0.95, 0.5}, values);
+	CHECK_NEAR(values[0].value, 1e-6 * prior_factor(PRIOR_ASSUMED), 1e-9);
+	CHECK(values[1].value == values[0].value);
+	CHECK_NEAR(values[2].value, 2e-6, 1e-12);
 	arena_free(arena);
 }
 
 static const struct test tests[] = {
 	TEST(with_an_interaction),
 	TEST(sums_constants_and_failures),
-	TEST(quantiles_and_scales),
-	TEST(one_unknown_in_many_places),
+	TEST(scales_and_paths),
+	TEST(one_knob_in_many_places),
 };
 
 int main(void)

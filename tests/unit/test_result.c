@@ -58,7 +58,8 @@ static struct prediction sample(void)
 				   .retransmission_timeouts = 0.1,
 				   .connect_s = 0.001,
 				   .seed = 1,
-				   .draws_count = 64};
+				   .draws_count = 64,
+				   .failed_draws_count = 3};
 }
 
 /* JSON written with ' in place of ". */
@@ -87,7 +88,8 @@ static void json_lines(void)
 		"'gpu_utilization': {'value': 0.5, 'low': 0.5, 'high': 0.5, 'unit': ''}, "
 		"'breakdown': {'kernel': 0.375, 'call issue': 0.125}, 'bottleneck': 'network', "
 		"'events': 12345678901, 'parameters': [], 'seed': 1, "
-		"'version': '" FARWIRE_VERSION "', 'draws': 64, 'calls': 7, 'polls': 3, "
+		"'version': '" FARWIRE_VERSION
+		"', 'draws': 64, 'failed_draws': 3, 'calls': 7, 'polls': 3, "
 		"'retransmission_timeouts': 0.1, 'connect': 0.001, %s"
 		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
@@ -117,7 +119,8 @@ static void failed_verdict_has_nulls(void)
 		"'gpu_utilization': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 		"'breakdown': {'kernel': null, 'call issue': null}, 'bottleneck': 'network', "
 		"'events': 12345678901, 'parameters': [], 'seed': 1, "
-		"'version': '" FARWIRE_VERSION "', 'draws': 64, 'calls': null, 'polls': null, "
+		"'version': '" FARWIRE_VERSION
+		"', 'draws': 64, 'failed_draws': 3, 'calls': null, 'polls': null, "
 		"'retransmission_timeouts': null, 'connect': null, %s'clients': [], 'links': []}\n";
 	struct arena *arena = arena_new();
 	struct capture capture;
@@ -285,6 +288,7 @@ static void table_for_people(void)
 	CHECK(strstr(text, "75.0 %") != NULL); /* the kernels' share: 0.375 of 0.5 */
 	CHECK(strstr(text, "wire client>server") != NULL);
 	CHECK(strstr(text, "64 draws") != NULL);
+	CHECK(strstr(text, "3 of the draws fail") != NULL);
 	CHECK(strstr(text, "nan") == NULL);
 	free(capture.text);
 

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calib/fit/errors.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+
+/* Steps 2 and 4 of the rule. */
+static const double SPARE_LEAST = 0.02, COMMON_ROWS = 3;
+
+struct measurement {
+	const char *table; /* the file that it stands in */
+	double measured;
+	enum case_kind kind;
+	double squares; /* of the residuals of its rows */
+	size_t row_count;
+	double leverage;
+};
+
+struct collecting {
+	struct arena *arena;
+	struct diag *diag;
+	const char *data_root;
+	uint64_t seed;
+	const char **broken;
+	VEC(struct measurement) all;
+};
+
+static struct measurement *measurement_of(struct collecting *c, const struct dataset_row *row,
+					  enum case_kind kind)
+{
+	for (size_t i = 0; i < c->all.count; i++) {
+		struct measurement *m = &c->all.items[i];
+		if (m->kind == kind && m->measured == row->measured &&
+		    strcmp(m->table, row->origin.file) == 0)
+			return m;
+	}
+	struct measurement *added = VEC_PUSH(c->arena, &c->all);
+	*added = (struct measurement){
+		.table = row->origin.file, .measured = row->measured, .kind = kind};
+	return added;
+}
+
+/* Of the row's case; false after errors. */
+static bool kind_of(struct collecting *c, const struct dataset_row *row, enum case_kind *kind)
+{
+	struct arena *scratch = arena_new();
+	struct diag *diag = diag_new(scratch);
+	const struct case_request request = dataset_request(row, c->data_root);
+	const struct scenario *scenario = case_read(scratch, diag, &request);
+	if (scenario)
+		*kind = scenario_kind(scenario);
+	for (size_t i = 0; i < diag_count(diag); i++)
+		diag_error(c->diag, (struct origin){0}, "%s", diag_at(diag, i));
+	arena_free(scratch);
+	return scenario != NULL;
+}
+
+static void add_row(struct collecting *c, const struct dataset_row *row)
+{
+	enum case_kind kind;
+	if (!kind_of(c, row, &kind))
+		return;
+	struct arena *scratch = arena_new();
+	struct diag *diag = diag_new(scratch);
+	double value = dataset_point(scratch, diag, row, c->data_root, NULL, 0, c->seed, c->broken);
+	arena_free(scratch);
+	if (!isfinite(value) || !(value > 0))
+		return; /* a verdict has no residual */
+	struct measurement *measurement = measurement_of(c, row, kind);
+	measurement->squares += pow(log(value / row->measured), 2);
+	measurement->row_count++;
+}
+
+static void add_datasets(struct collecting *c)
+{
+	const char *const *names;
+	size_t count = data_names(c->arena, c->data_root, "calib/measured", &names);
+	for (size_t i = 0; i < count; i++) {
+		const struct dataset *dataset =
+			dataset_read(c->arena, c->diag, c->data_root, names[i], NULL, 0);
+		for (size_t k = 0; dataset && k < dataset->row_count; k++)
+			if (dataset->rows[k].role == ROLE_FIT &&
+			    isfinite(dataset->rows[k].measured))
+				add_row(c, &dataset->rows[k]);
+	}
+}
+
+static void add_leverages(struct collecting *c, const struct fit_stage_result *stage)
+{
+	for (size_t i = 0; i < stage->row_count; i++) {
+		enum case_kind kind;
+		if (!kind_of(c, stage->rows[i], &kind))
+			return;
+		struct measurement *measurement = measurement_of(c, stage->rows[i], kind);
+		measurement->leverage = fmin(1, measurement->leverage + stage->leverage[i]);
+	}
+}
+
+static void sum_up(const struct collecting *c, struct model_errors *errors)
+{
+	double squares[CASE_KIND_COUNT] = {0}, all = 0, spare = 0;
+	for (size_t i = 0; i < c->all.count; i++) {
+		const struct measurement *m = &c->all.items[i];
+		double left = 1 - m->leverage;
+		if (left < SPARE_LEAST || m->row_count == 0)
+			continue;
+		errors->kinds[m->kind].measurement_count++;
+		errors->kinds[m->kind].spare_count += left;
+		squares[m->kind] += m->squares / (double)m->row_count / left;
+	}
+	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
+		all += squares[k];
+		spare += errors->kinds[k].spare_count;
+	}
+	double common = spare > 0 ? all / spare : 0;
+	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
+		struct kind_error *kind = &errors->kinds[k];
+		kind->freedom_count = kind->spare_count + COMMON_ROWS;
+		kind->own_ratio = sqrt(squares[k] / kind->spare_count);
+		kind->error_ratio = sqrt((squares[k] + COMMON_ROWS * common) / kind->freedom_count);
+	}
+}
+
+const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const char *data_root,
+				      const struct fit_result *const *results, size_t count,
+				      uint64_t seed, const char **broken)
+{
+	struct collecting c = {.arena = arena,
+			       .diag = diag,
+			       .data_root = data_root,
+			       .seed = seed,
+			       .broken = broken};
+	struct model_errors *errors = ARENA_NEW(arena, struct model_errors);
+	*broken = NULL;
+	add_datasets(&c);
+	for (size_t i = 0; i < count && diag_count(diag) == 0; i++)
+		for (size_t k = 0; k < results[i]->stage_count; k++)
+			add_leverages(&c, &results[i]->stages[k]);
+	sum_up(&c, errors);
+	return diag_count(diag) || *broken ? NULL : errors;
+}
+
+void fit_errors_write(FILE *out, const struct model_errors *errors)
+{
+	fputs("# Written by `farwire fit`; not for editing. What the fits leave over on rows of "
+	      "role "
+	      "fit alone.\nparameters = (\n",
+	      out);
+	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
+		const struct kind_error *kind = &errors->kinds[k];
+		fprintf(out,
+			"%s\t# %zu measurements, %.4g of them to spare, root mean square %.2f %%\n"
+			"\t{ path = \"%s\";\n\t  fit = { value = \"%.6g\"; freedom = %.4g; "
+			"origin = \"derived\"; note = \"residuals of rows of role fit\"; }; }",
+			k ? ",\n" : "", kind->measurement_count, kind->spare_count,
+			kind->spare_count > 0 ? 100 * kind->own_ratio : 0.0,
+			case_kind_path((enum case_kind)k), kind->error_ratio, kind->freedom_count);
+	}
+	fputs("\n);\n", out);
+}

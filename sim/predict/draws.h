@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A case predicted again and again with other values of what is not known.
+ *
+ * Draws run on several threads; which thread runs which changes nothing, for each has
+ * its own point and its own noise (the seed and its number). A draw may fail, as when
+ * a network comes out so lossy that a connection breaks: it counts as nothing coming
+ * through, so that the low end of a throughput is 0 where 1 in 20 fails.
+ */
+#ifndef FARWIRE_PREDICT_DRAWS_H
+#define FARWIRE_PREDICT_DRAWS_H
+
+#include "sim/predict/predict.h"
+#include "sim/predict/unknowns.h"
+
+struct draw_answers {
+	struct client_point all, *clients; /* NaN where it failed */
+	bool failed;
+};
+
+struct draws {
+	size_t count; /* 0: no intervals */
+	size_t failed_count;
+	struct draw_answers *answers;
+};
+
+/* As many as the options say, of a case whose point did not fail. */
+struct draws draws_run(struct arena *arena, const struct case_request *request,
+		       const struct predict_options *options, const struct scenario *scenario,
+		       const struct point *point);
+
+/* value with the 5 and 95 % points of the draws; of the field at offset in struct
+ * client_point, of a client or (client < 0) of the whole case. */
+struct estimate draws_interval(struct arena *arena, const struct draws *draws, double value,
+			       long client, size_t offset);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How wrong the model itself is, by kind of case (docs/models/intervals.md). */
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/scenario/case.h"
+
+struct error_params {
+	double local_ratio, forwarded_ratio, training_ratio, collective_ratio;
+};
+#define ERROR_ROW(field_, what_)                                                                   \
+	PARAM_NUMBER(struct error_params, field_, QUANTITY_RATIO, 0, 1, "5 %",                     \
+		     "standard deviation of the model's own relative error: " what_,               \
+		     "assumption: where no fits have said (calib/profiles/model-error.cfg)")
+static const struct param_row error_rows[CASE_KIND_COUNT] = {
+	[CASE_LOCAL] = ERROR_ROW(local_ratio, "one GPU beside its program"),
+	[CASE_FORWARDED] = ERROR_ROW(forwarded_ratio, "forwarded calls"),
+	[CASE_TRAINING] = ERROR_ROW(training_ratio, "training on several GPUs"),
+	[CASE_COLLECTIVE] = ERROR_ROW(collective_ratio, "a collective alone"),
+};
+
+const struct param_row *case_kind_row(enum case_kind kind)
+{
+	return &error_rows[kind];
+}
+
+const char *case_kind_path(enum case_kind kind)
+{
+	static const char *const paths[CASE_KIND_COUNT] = {"error.local", "error.forwarded",
+							   "error.training", "error.collective"};
+	return paths[kind];
+}
+
+enum case_kind scenario_kind(const struct scenario *scenario)
+{
+	if (scenario->job_count > 0 && scenario->collective >= 0)
+		return CASE_COLLECTIVE;
+	for (size_t i = 0; i < scenario->job_count; i++)
+		if (scenario->jobs[i].rank_count > 1)
+			return CASE_TRAINING;
+	for (size_t i = 0; i < scenario->client_count; i++)
+		if (scenario->clients[i].runtime)
+			return CASE_FORWARDED;
+	return CASE_LOCAL;
+}
+
+void case_read_error(struct case_reader *c)
+{
+	struct reader *reader = &c->reader;
+	const struct param_table table = {.name = "error",
+					  .size = sizeof(struct error_params),
+					  .rows = &error_rows[scenario_kind(c->scenario)],
+					  .count = 1};
+	struct error_params params;
+	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, "error", "error", &table,
+		   NULL, 0, &params);
+}
+
+void case_apply_error_profile(struct case_reader *c)
+{
+	struct reader *reader = &c->reader;
+	const char *path =
+		arena_printf(reader->arena, "%s/calib/profiles/" MODEL_ERROR ".cfg", reader->root);
+	if (access(path, R_OK) != 0)
+		return; /* the defaults stand */
+	const struct cfg_node *file = cfg_read(reader->arena, reader->diag, path);
+	case_apply_parameters(c, cfg_child(file, "parameters"), MODEL_ERROR);
+}

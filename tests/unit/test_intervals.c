@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Intervals of whole predictions. */
+#include "tests/case_points.h"
+
+enum { DRAWS = 100, SETTINGS_MAX = 128 };
+
+struct request {
+	struct arena *arena;
+	struct setting settings[SETTINGS_MAX];
+	size_t count;
+};
+
+static struct request request_of(struct arena *arena, const struct settings *base)
+{
+	struct request request = {.arena = arena};
+	num_init();
+	for (size_t i = 0; base->texts[i]; i++)
+		request.settings[request.count++].text = base->texts[i];
+	return request;
+}
+
+static void set(struct request *request, const char *text)
+{
+	request->settings[request->count++].text = text;
+}
+
+static const struct prediction *predicted(const struct request *request, size_t draws,
+					  unsigned jobs)
+{
+	struct diag *diag = diag_new(request->arena);
+	const struct case_request asked = {.settings = request->settings,
+					   .setting_count = request->count,
+					   .data_root = data_root_find(request->arena)};
+	const struct predict_options options = {.seed = 3, .draws_count = draws, .jobs = jobs};
+	const char *broken;
+	const struct prediction *prediction =
+		predict_case(request->arena, diag, &asked, &options, &broken);
+	diag_print(diag, stdout);
+	CHECK(prediction != NULL);
+	return prediction;
+}
+
+/* Sets every number that would be drawn to its value: exact from then on. */
+static void make_exact(struct request *request)
+{
+	const struct prediction *p = predicted(request, 0, 1);
+	for (size_t i = 0; p && i < cfg_param_count(p->resolution); i++) {
+		const struct cfg_param *param = cfg_param_at(p->resolution, i);
+		if (cfg_param_varies(param))
+			set(request,
+			    arena_printf(request->arena, "%s=%.17g %s", param->path, param->value,
+					 quantity_unit(param->row->quantity)));
+	}
+}
+
+/* Only the model errs, by 10 %: the ends of throughput are exp(-+0.1645) of it, the step's the
+ * other way, and the program beside its GPU keeps its ratio of 1. */
+static void a_planted_error_has_its_quantiles(void)
+{
+	struct arena *arena = arena_new();
+	struct request request = request_of(arena, &beside_gpu);
+	make_exact(&request);
+	set(&request, "error.local=0.1");
+	const struct prediction *p = predicted(&request, DRAWS, 2);
+	CHECK(p->draws_count == DRAWS && p->failed_draws_count == 0);
+	CHECK_NEAR(p->throughput.high / p->throughput.value, exp(0.16449), 0.02);
+	CHECK_NEAR(p->throughput.low / p->throughput.value, exp(-0.16449), 0.02);
+	CHECK_NEAR(p->step_s.high / p->step_s.value, exp(0.16449), 0.02);
+	CHECK(p->ratio.low == 1 && p->ratio.high == 1);
+	CHECK(p->gpu_utilization.high == 1 && p->gpu_utilization.low < 0.9);
+	arena_free(arena);
+}
+
+static void nothing_unknown_is_no_interval(void)
+{
+	struct arena *arena = arena_new();
+	struct request request = request_of(arena, &beside_gpu);
+	make_exact(&request);
+	set(&request, "error.local=0");
+	const struct prediction *p = predicted(&request, 8, 1);
+	CHECK(p->draws_count == 8);
+	CHECK(p->throughput.low == p->throughput.value &&
+	      p->throughput.high == p->throughput.value);
+	arena_free(arena);
+}
+
+/* Costs of the calls, the GPU's peak: all that is not known widens what is exact without. */
+static void a_parameter_is_seen(void)
+{
+	struct arena *arena = arena_new();
+	struct request request = request_of(arena, &beside_gpu);
+	set(&request, "error.local=0");
+	const struct prediction *free_of = predicted(&request, 24, 1);
+	make_exact(&request);
+	set(&request, "error.local=0");
+	const struct prediction *exact = predicted(&request, 24, 1);
+	CHECK(free_of->throughput.value == exact->throughput.value);
+	CHECK(free_of->throughput.high > 1.005 * free_of->throughput.value);
+	arena_free(arena);
+}
+
+static void threads_change_nothing(void)
+{
+	struct arena *arena = arena_new();
+	struct request request = request_of(arena, &same_esxi);
+	const struct prediction *one = predicted(&request, 7, 1),
+				*three = predicted(&request, 7, 3);
+	const struct estimate pairs[][2] = {{one->throughput, three->throughput},
+					    {one->ratio, three->ratio},
+					    {one->step_s, three->step_s},
+					    {one->gpu_utilization, three->gpu_utilization}};
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		CHECK(pairs[i][0].low == pairs[i][1].low && pairs[i][0].high == pairs[i][1].high);
+		CHECK(pairs[i][0].low < pairs[i][0].high);
+	}
+	arena_free(arena);
+}
+
+/* The context's own memory is an assumption, 128 MiB x/÷ 1.7: where the GPU has next to nothing
+ * more than what is needed, some draws find too little. */
+static void failed_draws_are_counted(void)
+{
+	struct arena *arena = arena_new();
+	bool some = false;
+	for (int MiB = 2000; MiB <= 4000 && !some; MiB += 40) {
+		struct request request = request_of(arena, &beside_gpu);
+		set(&request, arena_printf(arena, "gpu.gtx-1050ti.memory=%d MiB", MiB));
+		const struct prediction *p = predicted(&request, 0, 1);
+		if (!p->ok)
+			continue;
+		p = predicted(&request, 24, 1);
+		some = true;
+		CHECK(p->failed_draws_count > 1 && p->failed_draws_count < 24);
+		CHECK(p->throughput.low == 0 && p->throughput.high > p->throughput.value);
+		CHECK(isfinite(p->step_s.high) && p->step_s.high > 0);
+	}
+	CHECK(some);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(a_planted_error_has_its_quantiles),
+	TEST(nothing_unknown_is_no_interval),
+	TEST(a_parameter_is_seen),
+	TEST(threads_change_nothing),
+	TEST(failed_draws_are_counted),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What draws of a planted set of parameters look like. */
+#include <stdlib.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/predict/unknowns.h"
+#include "tests/test.h"
+
+enum { DRAWS = 4096 };
+
+struct thing {
+	double latency_s, floor_s, share_ratio, clusters_count, peak_ratio, batch_count;
+};
+static const struct param_row rows[] = {
+	COST_ASSUMED(struct thing, latency_s, QUANTITY_TIME, 0, 10, "4 us", "", "assumption: x"),
+	COST_SOURCED(struct thing, floor_s, QUANTITY_TIME, 0, 10, "0 s", "", "somebody"),
+	COST_SOURCED(struct thing, share_ratio, QUANTITY_RATIO, 0, 1, "80 %", "", "somebody"),
+	PARAM_WHOLE(struct thing, clusters_count, 0, 1000, "1", "", "a choice"),
+	COST_ASSUMED(struct thing, peak_ratio, QUANTITY_RATIO, 0, 10, "0.6", "", "assumption: y"),
+	PARAM_NUMBER(struct thing, batch_count, QUANTITY_COUNT, 1, 1e6, "32", "", "a choice"),
+};
+static const struct param_table table = PARAM_TABLE("thing", struct thing, rows);
+
+struct fixture {
+	struct arena *arena;
+	struct diag *diag;
+	struct cfg_resolution *resolution;
+	struct scenario scenario;
+	struct unknowns unknowns;
+	struct draw_value *values; /* DRAWS times unknowns.param_count */
+};
+
+static struct fixture begin(void)
+{
+	struct fixture f = {.arena = arena_new()};
+	num_init();
+	f.diag = diag_new(f.arena);
+	f.resolution = cfg_resolution_new(f.arena);
+	f.scenario.resolution = f.resolution;
+	return f;
+}
+
+static void add_from(struct fixture *f, const char *prefix, const char *file, const char *text)
+{
+	struct thing thing;
+	const struct cfg_node *node = text ? cfg_read_text(f->arena, f->diag, file, text) : NULL;
+	CHECK(cfg_params(f->resolution, f->arena, f->diag, node, prefix, prefix, &table, NULL, 0,
+			 &thing));
+	diag_print(f->diag, stdout);
+}
+
+static void add(struct fixture *f, const char *prefix, const char *text)
+{
+	add_from(f, prefix, prefix, text);
+}
+
+static void draw(struct fixture *f)
+{
+	f->unknowns = unknowns_of(f->arena, &f->scenario);
+	size_t all = f->unknowns.count + 1;
+	const double *points = unknowns_points(f->arena, &f->unknowns, DRAWS, 7);
+	f->values = ARENA_ARRAY(f->arena, DRAWS * f->unknowns.param_count, struct draw_value);
+	for (size_t i = 0; i < DRAWS; i++)
+		CHECK(unknowns_draw(f->arena, &f->unknowns, &points[i * all],
+				    &f->values[i * f->unknowns.param_count]) > 0);
+}
+
+/* The drawn values of a path; NULL if it is not drawn. */
+static double *drawn(const struct fixture *f, const char *path)
+{
+	size_t n = f->unknowns.param_count, k = 0;
+	while (k < n && strcmp(f->values[k].path, path) != 0)
+		k++;
+	double *values = k < n ? ARENA_ARRAY(f->arena, DRAWS, double) : NULL;
+	for (size_t i = 0; values && i < DRAWS; i++)
+		values[i] = f->values[i * n + k].value;
+	return values;
+}
+
+static void check_points(const struct fixture *f, const char *path, double low, double middle,
+			 double high)
+{
+	double *values = drawn(f, path);
+	if (!CHECK(values != NULL))
+		return;
+	CHECK_NEAR(num_quantile(values, DRAWS, 0.05), low, 0.01);
+	CHECK_NEAR(num_quantile(values, DRAWS, 0.5), middle, 0.01);
+	CHECK_NEAR(num_quantile(values, DRAWS, 0.95), high, 0.01);
+}
+
+/* 4 us x/÷ 1.7; the odds of 80 % are 4, x/÷ 1.25 they are 3.2 and 5. */
+static void priors_have_their_classes_ends(void)
+{
+	struct fixture f = begin();
+	add(&f, "a", NULL);
+	draw(&f);
+	CHECK(f.unknowns.count == 3 && f.unknowns.own_count == 0);
+	check_points(&f, "a.latency", 4e-6 / 1.7, 4e-6, 4e-6 * 1.7);
+	check_points(&f, "a.share", 3.2 / 4.2, 0.8, 5.0 / 6);
+	CHECK(drawn(&f, "a.floor") == NULL); /* zero stays zero */
+	CHECK(drawn(&f, "a.batch") == NULL); /* a setting */
+	arena_free(f.arena);
+}
+
+static void what_files_say_goes_before_the_class(void)
+{
+	struct fixture f = begin();
+	add(&f, "a",
+	    "latency = { value = \"1 us\"; interval = 0.0; };\n"
+	    "share = { value = 0.5; origin = \"assumption\"; };\n"
+	    "clusters = { value = 1; low = 1; high = 3; };\n"
+	    "peak = { value = 1.0; low = 0.5; high = 3.0; };");
+	draw(&f);
+	CHECK(drawn(&f, "a.latency") == NULL);
+	check_points(&f, "a.share", 1 / 2.7, 0.5, 1.7 / 2.7);
+	/* both sides have their own width */
+	check_points(&f, "a.peak", 0.5, 1, 3);
+	double *clusters = drawn(&f, "a.clusters");
+	for (size_t i = 0; clusters && i < DRAWS; i++)
+		CHECK(clusters[i] == floor(clusters[i]) && clusters[i] >= 1);
+	CHECK(clusters && num_quantile(clusters, DRAWS, 0.95) == 3);
+	arena_free(f.arena);
+}
+
+static void what_is_set_is_exact(void)
+{
+	struct fixture f = begin();
+	cfg_override(f.resolution, f.diag, (struct origin){"--set", 0}, "a.latency=4 us");
+	cfg_override(f.resolution, f.diag, (struct origin){"--set", 0}, "*.peak=0.6");
+	add(&f, "a", "peak = { value = 1.0; low = 0.5; high = 3.0; };");
+	draw(&f);
+	CHECK(drawn(&f, "a.latency") == NULL && drawn(&f, "a.peak") == NULL);
+	CHECK(drawn(&f, "a.share") != NULL);
+	arena_free(f.arena);
+}
+
+static void one_place_is_one_unknown(void)
+{
+	struct fixture f = begin();
+	add(&f, "a", NULL);
+	add(&f, "b", NULL);
+	add(&f, "c", "latency = \"4 us\";"); /* said elsewhere: another unknown */
+	draw(&f);
+	CHECK(f.unknowns.param_count == 9 && f.unknowns.count == 4);
+	double *a = drawn(&f, "a.latency"), *b = drawn(&f, "b.latency"),
+	       *c = drawn(&f, "c.latency");
+	size_t same = 0;
+	for (size_t i = 0; a && b && c && i < DRAWS; i++) {
+		CHECK(a[i] == b[i]);
+		same += a[i] == c[i];
+	}
+	CHECK(same == 0);
+	/* on two lines of one file: the same guess, but for another value */
+	add_from(&f, "d", "machine.cfg", "latency = \"3 us\";");
+	add_from(&f, "e", "machine.cfg", "\n\nlatency = \"3 us\";");
+	add_from(&f, "g", "machine.cfg", "latency = \"2 us\";");
+	f.unknowns = unknowns_of(f.arena, &f.scenario);
+	CHECK(f.unknowns.param_count == 18 && f.unknowns.count == 6);
+	arena_free(f.arena);
+}
+
+static double correlation(const double *a, const double *b)
+{
+	double sum_a = 0, sum_b = 0, aa = 0, bb = 0, ab = 0;
+	for (size_t i = 0; i < DRAWS; i++) {
+		sum_a += log(a[i]) / DRAWS;
+		sum_b += log(b[i]) / DRAWS;
+	}
+	for (size_t i = 0; i < DRAWS; i++) {
+		double x = log(a[i]) - sum_a, y = log(b[i]) - sum_b;
+		aa += x * x;
+		bb += y * y;
+		ab += x * y;
+	}
+	return ab / sqrt(aa * bb);
+}
+
+static void fits_are_drawn_together(void)
+{
+	struct fixture f = begin();
+	add(&f, "a",
+	    "latency = { value = \"1 us\"; low = \"0.5 us\"; high = \"2 us\"; };\n"
+	    "peak = { value = 1.0; low = 0.8; high = 1.25;\n"
+	    "  correlated = ( { path = \"a.latency\"; by = -0.8; }, { path = \"a.none\"; by = 0.5; "
+	    "} ); };");
+	draw(&f);
+	check_points(&f, "a.latency", 5e-7, 1e-6, 2e-6);
+	check_points(&f, "a.peak", 0.8, 1, 1.25);
+	CHECK_NEAR(correlation(drawn(&f, "a.latency"), drawn(&f, "a.peak")), -0.8, 0.02);
+	arena_free(f.arena);
+}
+
+/* Student's with 2 degrees of freedom: its 95 % point is 2.920, its 99 % point 6.965. */
+static void few_rows_have_long_tails(void)
+{
+	struct fixture f = begin();
+	add(&f, "a", "peak = { value = 1.0; low = 0.8; high = 1.25; freedom = 2; };");
+	draw(&f);
+	check_points(&f, "a.peak", 0.8, 1, 1.25);
+	double *peak = drawn(&f, "a.peak");
+	CHECK_NEAR(log(num_quantile(peak, DRAWS, 0.99)) / log(1.25), 6.965 / 2.920, 0.05);
+	arena_free(f.arena);
+}
+
+/* peak moves by -0.5 for each move of latency: ln's ends are hypot(ln 1.25, 0.5 ln 1.7). */
+static void fits_follow_what_they_were_made_beside(void)
+{
+	struct fixture f = begin();
+	add(&f, "a",
+	    "peak = { value = 1.0; low = 0.8; high = 1.25;\n"
+	    "  follows = ( { path = \"a.latency\"; by = -0.5; } ); };");
+	draw(&f);
+	double own = log(1.25), given = 0.5 * log(1.7), ends = hypot(own, given);
+	check_points(&f, "a.peak", exp(-ends), 1, exp(ends));
+	CHECK_NEAR(correlation(drawn(&f, "a.latency"), drawn(&f, "a.peak")), -given / ends, 0.03);
+	arena_free(f.arena);
+}
+
+/* ln(factor) / sigma is Student's with 3 degrees of freedom: 95 % point 2.353. */
+static void the_model_errs(void)
+{
+	struct fixture f = begin();
+	double factors[DRAWS];
+	const struct cfg_param error = {.value = 0.1, .freedom_count = 3};
+	f.scenario.error = &error;
+	f.unknowns = unknowns_of(f.arena, &f.scenario);
+	const double *points = unknowns_points(f.arena, &f.unknowns, DRAWS, 7);
+	for (size_t i = 0; i < DRAWS; i++)
+		factors[i] = unknowns_draw(f.arena, &f.unknowns, &points[i], NULL);
+	CHECK_NEAR(num_quantile(factors, DRAWS, 0.95), exp(0.2353), 0.005);
+	CHECK_NEAR(num_quantile(factors, DRAWS, 0.05), exp(-0.2353), 0.005);
+	arena_free(f.arena);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+	return (left > right) - (left < right);
+}
+
+/* Behind 40 dimensions of Sobol's: each slice of 1/24 once. */
+static void many_dimensions_are_stratified(void)
+{
+	enum { THINGS = 16, FEW = 24 };
+	struct fixture f = begin();
+	for (int i = 0; i < THINGS; i++)
+		add(&f, arena_printf(f.arena, "thing%d", i),
+		    arena_printf(f.arena, "%*slatency = \"4 us\"; share = 0.5; peak = 0.5;", i,
+				 ""));
+	f.unknowns = unknowns_of(f.arena, &f.scenario);
+	size_t all = f.unknowns.count + 1;
+	CHECK(all == 3 * THINGS + 1);
+	const double *points = unknowns_points(f.arena, &f.unknowns, FEW, 7);
+	for (size_t d = 40; d < all; d++) {
+		double column[FEW];
+		for (size_t i = 0; i < FEW; i++)
+			column[i] = points[i * all + d];
+		qsort(column, FEW, sizeof column[0], ascending);
+		for (size_t i = 0; i < FEW; i++)
+			CHECK(column[i] > (double)i / FEW && column[i] < (double)(i + 1) / FEW);
+	}
+	CHECK(points[40] != points[41]);
+	arena_free(f.arena);
+}
+
+static void wrong_spreads_are_refused(void)
+{
+	static const char *const texts[] = {
+		"peak = { value = 1.0; freedom = 0; };",
+		"peak = { value = 1.0; correlated = ( { path = \"a.b\"; by = 1.5; } ); };",
+		"peak = { value = 1.0; follows = ( { by = 1.5; } ); };",
+	};
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		struct fixture f = begin();
+		struct thing thing;
+		const struct cfg_node *node = cfg_read_text(f.arena, f.diag, "t.cfg", texts[i]);
+		CHECK(!cfg_params(f.resolution, f.arena, f.diag, node, "a", "a", &table, NULL, 0,
+				  &thing));
+		CHECK(diag_count(f.diag) == 1);
+		arena_free(f.arena);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(priors_have_their_classes_ends),
+	TEST(what_files_say_goes_before_the_class),
+	TEST(what_is_set_is_exact),
+	TEST(one_place_is_one_unknown),
+	TEST(fits_are_drawn_together),
+	TEST(few_rows_have_long_tails),
+	TEST(fits_follow_what_they_were_made_beside),
+	TEST(the_model_errs),
+	TEST(many_dimensions_are_stratified),
+	TEST(wrong_spreads_are_refused),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
