@@ -22,9 +22,10 @@
  * single parameter is first tried at doublings around its start, for chi^2 may be a
  * staircase.
  * Intervals: covariance = (J^T J)^-1 with J by central differences of 2 % (30 % where those
- * find nothing), of the rows that the parameters move at all. Where chi^2 says that rows
- * are further off than their spread, by more than chance in n rows beyond the parameters, the
- * covariance is that much larger, and the interval Student's with n degrees of freedom.
+ * find nothing), of the rows that the parameters move at all. By how much rows are further off
+ * than they scatter goes into the model's own error (errors.h). A fit of somebody's own rows
+ * (fit_rows) has none: there chi^2 over the n rows beyond the parameters, where it is above
+ * 1, makes the covariance that much larger, and the interval Student's with n degrees of freedom.
  * Correlations are written with it, and what the fit took as given: by how much a parameter
  * follows if another cost were larger (docs/models/intervals.md). Profiles are written with six
  * significant digits, so they come again to the byte.

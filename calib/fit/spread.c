@@ -112,11 +112,15 @@ static void linearise(struct fitting *f, const double *x, struct spread *spread)
 	spread->known = invert(spread->inverse, n);
 }
 
-/* chi^2 over degrees of freedom where rows are further off than they scatter; then
- * *freedom is set, else 0. */
+/* Of a fit that stands alone, chi^2 over degrees of freedom where rows are further off than
+ * they scatter; then *freedom is set, else 0. What shipped fits miss by is in the model's own
+ * error (errors.h), and is not counted here as well. */
 static double inflation_of(const struct fitting *f, const struct spread *spread, double *freedom)
 {
 	double chi2 = 0, rows = 0;
+	*freedom = 0;
+	if (!f->alone)
+		return 1;
 	for (size_t i = 0; i < f->row_count; i++)
 		if (spread->moved[i]) {
 			chi2 += pow(spread->residuals[i] / fitting_scale(f->rows[i]), 2);
