@@ -119,7 +119,8 @@ static inline void setup(struct job_world *b, const char *policy)
 	net_presets(b->arena, &exchange_table, &b->exchange);
 	b->exchange.policy = (int)policy_of(policy);
 	b->exchange.noise_ratio = b->exchange.launch_s = b->exchange.fusion_copy_ratio = 0;
-	b->exchange.cycle_late_s = 0;
+	b->exchange.announce = ANNOUNCE_COMPUTED;
+	b->exchange.cycle_late_s = b->exchange.copy_launch_s = b->exchange.callback_s = 0;
 	b->exchange.negotiation_s = b->exchange.cached_negotiation_s = 0;
 }
 

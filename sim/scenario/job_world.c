@@ -243,9 +243,13 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 		return false;
 	}
 	client->run->solo_step_s = client_step_s(solo);
+	const struct step_host host = {
+		.driver = &w->scenario->driver,
+		.work_ratio = guest_alone_s(w->system.guests[entry->guests[0]], 1),
+	};
 	client->profile = step_profile_new(w->arena, entry->network, (size_t)entry->batch_count,
 					   entry->stack, &t->gpus[entry->gpus[0]].params,
-					   entry->efficiency, client->run->solo_step_s);
+					   entry->efficiency, &host, client->run->solo_step_s);
 	return true;
 }
 

@@ -11,14 +11,21 @@
  *                   those are fused in buffers of at most fusion_B
  *   ddp             PyTorch: buckets of bucket_B in the order of readiness, the
  *                   first one smaller; a bucket is reduced when it is full on a rank
- * A rank ARRIVES at a collective when its gradients are ready, so the slowest
+ * A rank ARRIVES at a collective when its gradients are computed, so the slowest
  * rank decides. `overlap = false` holds everything back until the rank's backward
  * is over.
  *
+ * ANNOUNCE says when the exchange hears of a gradient: when the op that makes it has been
+ * ISSUED, as executors do that take a GPU op for done when it is enqueued, or when
+ * the GPU has COMPUTED it. The host's part (negotiation, launching) begins then; the GPU's
+ * part waits for the gradients in any case.
+ *
  * What a rank does for each collective: its host launches it (launch_s, one after
- * the other), several gradients are copied into one buffer (fusion_copy_ratio),
+ * the other), several gradients are copied into one buffer (fusion_copy_ratio, by
+ * Horovod with a launch of copy_launch_s for each),
  * it arrives, and the buffer is copied out again. A copy takes GPU time like any
- * kernel.
+ * kernel. The framework hears of the end callback_s later and issues the updates
+ * then; where they are ordered on the GPU alone (updates_in_stream) it does not wait.
  * A file models/exchanges/x.cfg has a group `exchange` with these keys, a group
  * `library` (sim/collective/library.h), and may have groups tcp or rdma.
  */
@@ -30,8 +37,11 @@
 #include "sim/engine/engine.h"
 #include "sim/training/step_profile.h"
 
+enum announce { ANNOUNCE_ISSUED, ANNOUNCE_COMPUTED };
+
 struct exchange_params {
-	int policy; /* index into the exchanges */
+	int policy;   /* index into the exchanges */
+	int announce; /* enum announce */
 	bool overlap;
 	double fusion_B, cycle_s;        /* horovod */
 	double cycle_late_s;             /* its sleep ends that much late */
@@ -41,6 +51,8 @@ struct exchange_params {
 	double cached_negotiation_s; /* ... for each rank and cycle, when every tensor is known */
 	bool response_cache;
 	double launch_s;           /* host work that begins a collective on each rank */
+	double copy_launch_s;      /* ... that begins a gradient's copy into the buffer, or out */
+	double callback_s;         /* end of a collective on the GPU to the framework's hearing */
 	double fusion_copy_ratio;  /* GPU memory traffic for each byte copied into a buffer of
 				      several gradients, and again out of it: 2 */
 	double tensor_s;           /* framework's work for each tensor, on the rank's path */
@@ -73,12 +85,16 @@ struct exchange_host { /* what a policy may use; of the job */
 struct exchange;
 struct exchange_policy {
 	const char *name, *help;
-	bool whole; /* nothing before backward is over, whatever overlap says */
+	bool whole;             /* nothing before backward is over, whatever overlap says */
+	bool updates_in_stream; /* they wait on the GPU, for all gradients; the host for none */
 	struct exchange *(*new)(const struct exchange_host *host);
-	/* Gradients [first, first + count) are ready on rank, which hands over each
+	/* Gradients [first, first + count) are announced on rank, which announces each
 	 * step's in order; the first ones begin its next step. */
+	void (*announced)(struct exchange *exchange, size_t rank, size_t first, size_t count);
+	/* They are computed: announced before. */
 	void (*ready)(struct exchange *exchange, size_t rank, size_t first, size_t count);
 };
+void exchange_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);
 /* Time in which a collective that all ranks had arrived at was under way. */
 int64_t exchange_collective_ps(const struct exchange *exchange);
