@@ -20,9 +20,12 @@ static bool is_crowded(const struct core_pool *pool)
 	return pool->threads_count > pool->cores_count + ROUNDING;
 }
 
+/* A thread that wants to run a part of the time costs that part. */
 static double pool_capacity(const struct core_pool *pool, const struct host *host)
 {
-	double useful = is_crowded(pool) ? 1 / (1 + host->params->oversubscription_cost_ratio) : 1;
+	double excess = fmin(fmax(pool->threads_count - pool->cores_count, 0), 1);
+	double useful = 1 / (1 + host->params->oversubscription_cost_ratio *
+					 (is_crowded(pool) ? excess : 0));
 	return pool->cores_count * core_speed(host) * useful;
 }
 
