@@ -312,8 +312,8 @@ static const struct step_profile *resnet50(struct job_world *b, double clusters)
 	const struct network *network = network_read(b->arena, diag, file);
 	struct stack_params stack = {.l2_loss = L2_LOSS_NO_BATCH_NORM,
 				     .xla_clusters_count = clusters};
-	return step_profile_new(b->arena, network, 32, &stack, &b->gpu_params, &efficiency,
-				NULL, 200 * MS);
+	return step_profile_new(b->arena, network, 32, &stack, &b->gpu_params, &efficiency, NULL,
+				200 * MS);
 }
 
 /* The same step time, but gradients heard of at the end of backward. */
