@@ -15,8 +15,9 @@
  *                       never answered before, all of the above too
  *   then                the answers one after the other, on each rank for itself: it
  *                       waits until the GPU has computed ALL gradients of an answer
- *                       (announced when issued: it looks, and sleeps between looks),
- *                       then launches copies and collective
+ *                       (announced when issued: it looks and sleeps, until it has
+ *                       slept after a look that found all), then launches copies and
+ *                       collective
  *
  * While a thread waits it takes part in no cycle: what is announced meanwhile is
  * answered together.
@@ -34,9 +35,10 @@ struct answer {
 
 /* A rank's background thread. */
 struct performer {
-	size_t at;       /* the answer it performs */
-	size_t computed; /* tensors, this step */
-	bool busy;       /* launches, or wakes to do so */
+	size_t at;        /* the answer it performs */
+	size_t computed;  /* tensors, this step */
+	bool busy;        /* launches, or sleeps before it does so */
+	int64_t since_ps; /* it has been performing that answer */
 };
 
 struct horovod {
@@ -51,7 +53,7 @@ struct horovod {
 	struct answer *answers; /* of this cycle */
 	size_t answer_count, performing_count;
 	struct performer *performers;
-	int64_t look_ps;           /* from a gradient's end to the thread's seeing it */
+	int64_t look_ps;           /* from one look to the next; 0: it need not look */
 	int64_t cycle_ps, idle_ps; /* a cycle's least length; work of one without requests */
 	int64_t begin_ps, next_ps; /* of the last cycle that was simulated, and after it */
 	bool pending;              /* a cycle is to come or at work */
@@ -97,6 +99,7 @@ static void performed(void *ctx, uint64_t rank)
 	struct horovod *h = ctx;
 	h->performers[rank].busy = false;
 	h->performers[rank].at++;
+	h->performers[rank].since_ps = engine_now_ps(h->base.host.engine);
 	perform(h, (size_t)rank);
 }
 
@@ -124,10 +127,14 @@ static void perform(struct horovod *h, size_t rank)
 	if (performer->computed < h->answers[performer->at].end)
 		return;
 	performer->busy = true;
-	if (h->look_ps > 0)
-		engine_after(h->base.host.engine, h->look_ps, launch, h, rank);
-	else
+	if (h->look_ps > 0) {
+		int64_t waited_ps = engine_now_ps(h->base.host.engine) - performer->since_ps;
+		int64_t looks = (waited_ps + h->look_ps - 1) / h->look_ps;
+		engine_at(h->base.host.engine, performer->since_ps + (looks + 1) * h->look_ps,
+			  launch, h, rank);
+	} else {
 		launch(h, rank);
+	}
 }
 
 static void push_answer(struct horovod *h, size_t first, size_t count)
@@ -169,6 +176,7 @@ static void answer(void *ctx, uint64_t end)
 	h->performing_count = h->base.host.rank_count;
 	for (size_t rank = 0; rank < h->base.host.rank_count; rank++) {
 		h->performers[rank].at = 0;
+		h->performers[rank].since_ps = engine_now_ps(h->base.host.engine);
 		perform(h, rank);
 	}
 }
