@@ -30,7 +30,7 @@
 
 struct answer {
 	struct bundle *bundle;
-	size_t end; /* of its tensors */
+	size_t end, count; /* of its tensors */
 };
 
 /* A rank's background thread. */
@@ -46,8 +46,9 @@ struct horovod {
 	uint32_t *announced_count; /* by tensor: ranks that have announced it, this step */
 	uint32_t *computed_count;  /* ... that have computed it */
 	bool *known;               /* by tensor: answered once */
-	/* Of this step: tensors announced on all ranks, those answered, those computed. */
-	size_t complete_count, answered_count, gathered_count;
+	/* Of this step: tensors announced on all ranks, those answered, those computed on all, of
+	 * which the job has been told. */
+	size_t complete_count, answered_count, gathered_count, told_count;
 	/* Since the last cycle began; unknown: these need the coordinator. */
 	size_t requests_count, unknown_count;
 	struct answer *answers; /* of this cycle */
@@ -89,6 +90,7 @@ static void cycle_over(struct horovod *h)
 	if (h->next_ps < h->begin_ps + h->cycle_ps)
 		h->next_ps = h->begin_ps + h->cycle_ps;
 	h->pending = false;
+	h->answer_count = 0;
 	wake(h);
 }
 
@@ -142,7 +144,7 @@ static void push_answer(struct horovod *h, size_t first, size_t count)
 	for (size_t t = first; t < first + count; t++)
 		h->known[t] = true;
 	h->answers[h->answer_count++] =
-		(struct answer){bundle_begin(&h->base, first, count), first + count};
+		(struct answer){bundle_begin(&h->base, first, count), first + count, count};
 }
 
 /* Fuses tensors [first, end) in order; a tensor larger than the buffer goes alone. */
@@ -209,22 +211,35 @@ static void horovod_announced(struct exchange *exchange, size_t rank, size_t fir
 	wake(h);
 }
 
+/* Tensors of one answer go together: none is gathered before all are. */
+static void tell_gathered(struct horovod *h)
+{
+	const struct exchange_host *host = &h->base.host;
+	size_t count = h->gathered_count, told_count = h->told_count;
+	for (size_t i = 0; i < h->answer_count; i++) {
+		size_t first = h->answers[i].end - h->answers[i].count;
+		if (count > first && count < h->answers[i].end)
+			count = first;
+	}
+	if (count > told_count) {
+		h->told_count = count;
+		host->gathered(host->ctx, told_count, count - told_count);
+	}
+	if (h->told_count == host->profile->tensor_count) { /* nobody is in the next step yet */
+		h->gathered_count = h->told_count = 0;
+		memset(h->computed_count, 0,
+		       host->profile->tensor_count * sizeof *h->computed_count);
+	}
+}
+
 static void horovod_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
 	struct horovod *h = (struct horovod *)exchange;
 	struct performer *performer = &h->performers[rank];
-	size_t gathered_count = h->gathered_count,
-	       tensor_count = exchange->host.profile->tensor_count;
 	for (size_t t = first; t < first + count; t++)
 		if (++h->computed_count[t] == exchange->host.rank_count)
 			h->gathered_count = t + 1;
-	if (h->gathered_count > gathered_count)
-		exchange->host.gathered(exchange->host.ctx, gathered_count,
-					h->gathered_count - gathered_count);
-	if (h->gathered_count == tensor_count) { /* nobody is in the next step yet */
-		h->gathered_count = 0;
-		memset(h->computed_count, 0, tensor_count * sizeof *h->computed_count);
-	}
+	tell_gathered(h);
 	bool waits = h->performing_count > 0 && !performer->busy &&
 		     performer->at < h->answer_count &&
 		     performer->computed < h->answers[performer->at].end;

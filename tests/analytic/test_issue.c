@@ -228,6 +228,21 @@ static void a_waiting_thread_misses_cycles(void)
 	}
 }
 
+/* One rank computes until 30, the other one waits for it from 20 on, also with tensor 0,
+ * which both have had since 21: it goes with tensor 1. */
+static void a_buffer_waits_for_the_slowest(void)
+{
+	struct step_profile profile;
+	struct job_world b;
+	setup_horovod(&b, &profile);
+	b.slowdown_ratio = 1.5;
+	run(&b);
+	check_step(&b, 0, 30 + 12 + 1.5 * 1.5);
+	CHECK_NEAR(step_of(&b, 0)->straggler_s, 10.0 / 2 * MS, 1e-9);
+	CHECK_NEAR(step_of(&b, 0)->exposed_s, 12 * MS, 1e-9);
+	release(&b);
+}
+
 /* Two copies into the buffer are launched before the collective, two out of it after: 0.1
  * each, 0.3 for the collective. */
 static void copies_are_launched_one_by_one(void)
@@ -328,6 +343,7 @@ int main(void)
 		TEST(threads_share_too_few_cores),
 		TEST(a_buffer_waits_for_all_its_gradients),
 		TEST(a_waiting_thread_misses_cycles),
+		TEST(a_buffer_waits_for_the_slowest),
 		TEST(copies_are_launched_one_by_one),
 		TEST(a_stream_does_one_buffer_after_the_other),
 		TEST(launching_hides_behind_the_gpu),
