@@ -53,6 +53,7 @@ struct job_world {
 	struct exchange_params exchange;
 	const struct step_profile *profile;
 	size_t rank_count, job_count, step_count;
+	size_t server_count;                 /* in host memory: 0 or 1 */
 	double round_trip_s, slowdown_ratio; /* of the first rank */
 	uint64_t seed;
 	bool traced;
@@ -119,7 +120,8 @@ static inline void setup(struct job_world *b, const char *policy)
 	net_presets(b->arena, &exchange_table, &b->exchange);
 	b->exchange.policy = (int)policy_of(policy);
 	b->exchange.noise_ratio = b->exchange.launch_s = b->exchange.fusion_copy_ratio = 0;
-	b->exchange.cycle_late_s = 0;
+	b->exchange.announce = ANNOUNCE_COMPUTED;
+	b->exchange.cycle_late_s = b->exchange.copy_launch_s = b->exchange.callback_s = 0;
 	b->exchange.negotiation_s = b->exchange.cached_negotiation_s = 0;
 }
 
@@ -180,7 +182,7 @@ static inline struct input *build_input(struct job_world *b, struct gpu *gpu, st
 static inline void build_job(struct job_world *b, size_t index, struct guest *guest)
 {
 	const char *name = arena_printf(b->arena, "job%zu", index);
-	struct comm_rank places[RANKS_MAX] = {0};
+	struct comm_rank places[RANKS_MAX + 1] = {0};
 	struct job_rank ranks[RANKS_MAX] = {0};
 	for (size_t i = 0; i < b->rank_count; i++) {
 		struct gpu *gpu = b->gpus[index * b->rank_count + i];
@@ -192,6 +194,7 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 					     .input = build_input(b, gpu, guest),
 					     .slowdown_ratio = i ? 1 : b->slowdown_ratio};
 	}
+	places[b->rank_count].guest = guest;
 	const struct communicator_spec comm = {.arena = b->arena,
 					       .engine = b->engine,
 					       .fabric = b->fabric,
@@ -199,6 +202,7 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 					       .library = &b->library,
 					       .ranks = places,
 					       .rank_count = b->rank_count,
+					       .server_count = b->server_count,
 					       .seed = b->seed,
 					       .failed = comm_failed};
 	b->comm[index] = b->rank_count > 1 ? communicator_new(&comm) : NULL;

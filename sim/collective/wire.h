@@ -11,7 +11,7 @@
 
 #include "sim/collective/internal.h"
 
-enum { LANE_ROUTES_MAX = 6, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2 };
+enum { LANE_ROUTES_MAX = 8, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2 };
 
 struct lane {
 	const struct route *routes[LANE_ROUTES_MAX];

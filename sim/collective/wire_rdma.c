@@ -4,7 +4,10 @@
  * With gpudirect a NIC reaches GPU memory over PCIe (in a VM, whose IOMMU keeps
  * peers apart, by the root complex), if the library lets it across a root complex
  * or both are below common PCIe switches; without, or where there is no such
- * route, each slice is copied through the host's memory at both ends. */
+ * route, each slice is copied through the host's memory at both ends: that beside the
+ * GPU's processor, for the library binds its threads there before it allocates (NCCL
+ * init.cc, setCpuAffinity). An adapter at another processor reaches it by the link
+ * between the sockets. */
 #include <math.h>
 
 #include "sim/collective/wire.h"
@@ -112,6 +115,26 @@ static bool reach_rail(struct communicator *comm, struct lane *lane, const struc
 	       lane_route(comm, lane, via->gpu_node, out, inside_kinds);
 }
 
+/* From a node of the rank to its adapter `by` (or back): from memory that a copy of the rank's GPU
+ * is staged in by the root complex that this memory is beside. */
+static bool to_adapter(struct communicator *comm, struct lane *lane, const struct rank_state *rank,
+		       int node, int by)
+{
+	if (node != rank->host_node || !rank->place.gpu || rank->root_node == node)
+		return lane_route(comm, lane, node, by, inside_kinds);
+	return lane_route(comm, lane, node, rank->root_node, inside_kinds) &&
+	       lane_route(comm, lane, rank->root_node, by, inside_kinds);
+}
+
+static bool from_adapter(struct communicator *comm, struct lane *lane,
+			 const struct rank_state *rank, int by, int node)
+{
+	if (node != rank->host_node || !rank->place.gpu || rank->root_node == node)
+		return lane_route(comm, lane, by, node, inside_kinds);
+	return lane_route(comm, lane, by, rank->root_node, inside_kinds) &&
+	       lane_route(comm, lane, rank->root_node, node, inside_kinds);
+}
+
 /* The network's part: to the receiver's own adapter, on its rail if the sender can, else
  * by the sender's own; or, where they have none, by the shortest route. Gives the route
  * that crosses the network. */
@@ -128,12 +151,12 @@ static const struct route *add_network(struct communicator *comm, struct lane *l
 		*lane = before;
 		int by = own ? out : rail;
 		if (by < 0 || in < 0 ||
-		    !(own ? lane_route(comm, lane, from, by, inside_kinds)
+		    !(own ? to_adapter(comm, lane, &comm->ranks[way->from], from, by)
 			  : reach_rail(comm, lane, way, by)))
 			continue;
 		size_t crossing = lane->route_count;
 		if (lane_route(comm, lane, by, in, outside_kinds) &&
-		    lane_route(comm, lane, in, to, inside_kinds))
+		    from_adapter(comm, lane, &comm->ranks[way->to], in, to))
 			return lane->routes[crossing];
 	}
 	*lane = before;

@@ -163,6 +163,11 @@ void guest_work_flow(struct guest *guest, double work_s, double threads_count,
  * they no longer do. */
 double guest_threads_begin(struct guest *guest, double threads_count);
 void guest_threads_end(struct guest *guest, double begun_count);
+/* More of its threads, or of its pool's, want to run than there are cores for. */
+bool guest_is_crowded(struct guest *guest);
+/* What work_s (at the reference clock, as on the bare machine) takes one of its
+ * threads that has a core to itself. */
+double guest_alone_s(struct guest *guest, double work_s);
 /* Adds work_s seconds of work for each unit of a flow that has another measure,
  * done by at most so many threads: its uses, and its cap. */
 void guest_work_add(struct guest *guest, double work_s, double threads_count,

@@ -52,6 +52,7 @@ struct guest {
 	bool settled;
 	struct core_pool *pool; /* the host's or its own; NULL until settled */
 	int quota;              /* resource that holds it to its virtual CPUs; -1: none */
+	double threads_count;   /* of its own that want to run */
 	struct line physical, own;
 	uint64_t interrupts_count;
 	struct reception *free;

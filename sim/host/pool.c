@@ -6,17 +6,26 @@
 #include "sim/base/diag.h"
 #include "sim/host/internal.h"
 
+/* Counts of threads are sums of parts of one: what rounding makes of them. */
+static const double ROUNDING = 1e-9;
+
 /* What a core does in a second, in seconds at the reference clock. */
 static double core_speed(const struct host *host)
 {
 	return host->clock_Hz / REFERENCE_CLOCK_HZ;
 }
 
+static bool is_crowded(const struct core_pool *pool)
+{
+	return pool->threads_count > pool->cores_count + ROUNDING;
+}
+
+/* A thread that wants to run a part of the time costs that part. */
 static double pool_capacity(const struct core_pool *pool, const struct host *host)
 {
-	double useful = pool->threads_count > pool->cores_count
-				? 1 / (1 + host->params->oversubscription_cost_ratio)
-				: 1;
+	double excess = fmin(fmax(pool->threads_count - pool->cores_count, 0), 1);
+	double useful = 1 / (1 + host->params->oversubscription_cost_ratio *
+					 (is_crowded(pool) ? excess : 0));
 	return pool->cores_count * core_speed(host) * useful;
 }
 
@@ -120,6 +129,7 @@ double guest_threads_begin(struct guest *guest, double threads_count)
 {
 	double begun = threads_running(guest, threads_count);
 	guest->pool->threads_count += begun;
+	guest->threads_count += begun;
 	pool_update(guest->pool, guest->host);
 	return begun;
 }
@@ -127,6 +137,19 @@ double guest_threads_begin(struct guest *guest, double threads_count)
 void guest_threads_end(struct guest *guest, double begun_count)
 {
 	guest->pool->threads_count -= begun_count;
-	FW_ASSERT(guest->pool->threads_count >= 0);
+	guest->threads_count -= begun_count;
+	FW_ASSERT(guest->pool->threads_count >= -ROUNDING && guest->threads_count >= -ROUNDING);
 	pool_update(guest->pool, guest->host);
+}
+
+bool guest_is_crowded(struct guest *guest)
+{
+	guest_settle(guest);
+	return is_crowded(guest->pool) ||
+	       guest->threads_count > (double)guest->vcpu_count + ROUNDING;
+}
+
+double guest_alone_s(struct guest *guest, double work_s)
+{
+	return work_s * guest_work_ratio(guest) / core_speed(guest->host);
 }

@@ -219,6 +219,7 @@ static bool alike(const struct topology *t, const struct job_entry *a, const str
 	const struct host_entry *hosts[] = {&t->hosts[gpus[0]->host], &t->hosts[gpus[1]->host]};
 	return a->network == b->network && a->batch_count == b->batch_count &&
 	       a->efficiency == b->efficiency &&
+	       memcmp(a->stack, b->stack, sizeof *a->stack) == 0 &&
 	       memcmp(&gpus[0]->params, &gpus[1]->params, sizeof gpus[0]->params) == 0 &&
 	       memcmp(&guests[0]->params, &guests[1]->params, sizeof guests[0]->params) == 0 &&
 	       memcmp(&hosts[0]->params, &hosts[1]->params, sizeof hosts[0]->params) == 0;
@@ -243,10 +244,13 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 		return false;
 	}
 	client->run->solo_step_s = client_step_s(solo);
-	client->profile =
-		step_profile_new(w->arena, entry->network, (size_t)entry->batch_count, entry->stack,
-				 &t->gpus[entry->gpus[0]].params, entry->efficiency,
-				 &w->scenario->driver, client->run->solo_step_s);
+	const struct step_host host = {
+		.driver = &w->scenario->driver,
+		.work_ratio = guest_alone_s(w->system.guests[entry->guests[0]], 1),
+	};
+	client->profile = step_profile_new(w->arena, entry->network, (size_t)entry->batch_count,
+					   entry->stack, &t->gpus[entry->gpus[0]].params,
+					   entry->efficiency, &host, client->run->solo_step_s);
 	return true;
 }
 

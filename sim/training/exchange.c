@@ -12,6 +12,9 @@ static const struct exchange_policy *const policies[] = {
 /* The names again, for the choice row; test_step_profile checks that they agree. */
 static const char *const policy_names[] = {"after_backward", "per_tensor", "horovod", "ddp", NULL};
 
+/* In the order of enum announce. */
+static const char *const announce_names[] = {"issued", "computed", NULL};
+
 size_t exchange_policy_count(void)
 {
 	return sizeof policies / sizeof policies[0];
@@ -27,6 +30,10 @@ static const struct param_row exchange_rows[] = {
 		struct exchange_params, policy, policy_names, "horovod",
 		"when which gradients are reduced together",
 		"assumption: what most training code of 2018 to 2020 on several machines used"),
+	PARAM_CHOICE(struct exchange_params, announce, announce_names, "issued",
+		     "when the exchange hears of a gradient",
+		     "issued: TensorFlow and PyTorch take a GPU op for done when it is enqueued; "
+		     "computed: MXNet's engine waits for the stream behind each op"),
 	PARAM_BOOL(struct exchange_params, overlap, "true",
 		   "gradients are exchanged while backward goes on",
 		   "Horovod, PyTorch DDP and TensorFlow hand over each gradient when it is ready"),
@@ -56,6 +63,13 @@ static const struct param_row exchange_rows[] = {
 	COST_ASSUMED(struct exchange_params, launch_s, QUANTITY_TIME, 0, 1, "10 us",
 		     "host work that begins a collective on a rank",
 		     "assumption: a launch of NCCL's kernel, two events, a stream's wait"),
+	PARAM_NUMBER(struct exchange_params, copy_launch_s, QUANTITY_TIME, 0, 1, "6 us",
+		     "host work that begins a gradient's copy into Horovod's fusion buffer, or out",
+		     "driver.copy; Horovod up to 0.20 makes a cudaMemcpyAsync for each"),
+	PARAM_NUMBER(struct exchange_params, callback_s, QUANTITY_TIME, 0, 1, "30 us",
+		     "end of a collective on the GPU to the framework's hearing of it",
+		     "assumption: an interrupt and a thread that wakes (Horovod: an event with "
+		     "blocking sync, a finalizer thread; TensorFlow's NCCL: the event poller)"),
 	PARAM_NUMBER(struct exchange_params, fusion_copy_ratio, QUANTITY_RATIO, 0, 100, "2",
 		     "GPU memory traffic for each byte copied into a buffer of several "
 		     "gradients, and again out of it",
@@ -73,13 +87,14 @@ static const struct param_row exchange_rows[] = {
 		     "further time of a step with more than one rank",
 		     "assumption: none; fitted where scaling was measured"),
 	PARAM_BOOL(struct exchange_params, waits_for_issued, "false",
-		   "a collective waits for all kernels that its GPUs had been issued when the "
-		   "last rank's host handed over the gradient",
+		   "with announce = issued, a collective waits for all kernels that its GPUs have "
+		   "been issued when the last rank's host comes to the gradient",
 		   "Horovod, PyTorch and MXNet: for the gradient's own event"),
-	PARAM_NUMBER(struct exchange_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "by which each next rank of a machine begins a step later, for each op of "
-		     "the step, at the reference clock",
-		     "assumption: each rank is a process of its own, or has threads of its own"),
+	PARAM_NUMBER(
+		struct exchange_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
+		"work of starting a rank's step, for each op of it, at 2.4 GHz: one thread "
+		"starts the ranks of a guest in turn, when all may begin; 0: each starts itself",
+		"assumption: each rank is a process of its own, or has threads of its own"),
 };
 const struct param_table exchange_table =
 	PARAM_TABLE("exchange", struct exchange_params, exchange_rows);

@@ -15,5 +15,6 @@ const struct exchange_policy exchange_after_backward = {
 	.help = "all gradients in one collective when backward is over (IBM DDL)",
 	.whole = true,
 	.new = after_backward_new,
+	.announced = planned_announced,
 	.ready = planned_ready,
 };

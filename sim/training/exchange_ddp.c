@@ -24,6 +24,8 @@ static struct exchange *ddp_new(const struct exchange_host *host)
 const struct exchange_policy exchange_ddp = {
 	.name = "ddp",
 	.help = "PyTorch's buckets in the order of readiness, each when it is full",
+	.updates_in_stream = true,
 	.new = ddp_new,
+	.announced = planned_announced,
 	.ready = planned_ready,
 };

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Horovod: a background thread on each rank wakes every cycle and tells the
- * coordinator (rank 0) which tensors have become ready there; those that are ready
- * on all ranks are answered, fused in order up to fusion_B, and launched.
+ * coordinator (rank 0) which tensors have been announced there; those that are announced
+ * on all ranks are answered, fused in order up to fusion_B.
  *
  * A cycle's exchange of messages is collective, so the threads of all ranks go
  * through cycles together and one clock stands for all. A cycle begins cycle_s
- * (and what a sleeping thread wakes late) after the one before began, or when its work is over if
- * that is later:
+ * (and what a sleeping thread wakes late) after the one before began, or when its work
+ * is over on the last rank if that is later:
  *
  *   no response cache   a round trip (requests in, answers out), and the
  *                       coordinator's negotiation_s for each request of a rank
  *   response cache      a round trip (a bit vector reduced over all ranks), and
  *                       cached_negotiation_s a rank; if there are requests of tensors
  *                       never answered before, all of the above too
- *   then                launch_s for each answer
+ *   then                the answers one after the other, on each rank for itself: it
+ *                       waits until the GPU has computed ALL gradients of an answer
+ *                       (announced when issued: it looks and sleeps, until it has
+ *                       slept after a look that found all), then launches copies and
+ *                       collective
  *
+ * While a thread waits it takes part in no cycle: what is announced meanwhile is
+ * answered together.
  * Cycles in which there is nothing new are not simulated one by one.
  */
 #include <string.h>
@@ -22,14 +28,33 @@
 #include "sim/base/arena.h"
 #include "sim/training/exchange_parts.h"
 
+struct answer {
+	struct bundle *bundle;
+	size_t end, count; /* of its tensors */
+};
+
+/* A rank's background thread. */
+struct performer {
+	size_t at;        /* the answer it performs */
+	size_t computed;  /* tensors, this step */
+	bool busy;        /* launches, or sleeps before it does so */
+	int64_t since_ps; /* it has been performing that answer */
+};
+
 struct horovod {
 	struct exchange base;
-	uint32_t *ready_count; /* by tensor: ranks that have it, this step */
-	bool *known;           /* by tensor: answered once */
-	/* Of this step: tensors ready on all ranks, and those answered. */
-	size_t complete_count, answered_count;
+	uint32_t *announced_count; /* by tensor: ranks that have announced it, this step */
+	uint32_t *computed_count;  /* ... that have computed it */
+	bool *known;               /* by tensor: answered once */
+	/* Of this step: tensors announced on all ranks, those answered, those computed on all, of
+	 * which the job has been told. */
+	size_t complete_count, answered_count, gathered_count, told_count;
 	/* Since the last cycle began; unknown: these need the coordinator. */
 	size_t requests_count, unknown_count;
+	struct answer *answers; /* of this cycle */
+	size_t answer_count, performing_count;
+	struct performer *performers;
+	int64_t look_ps;           /* from one look to the next; 0: it need not look */
 	int64_t cycle_ps, idle_ps; /* a cycle's least length; work of one without requests */
 	int64_t begin_ps, next_ps; /* of the last cycle that was simulated, and after it */
 	bool pending;              /* a cycle is to come or at work */
@@ -59,19 +84,72 @@ static void wake(struct horovod *h)
 	engine_at(h->base.host.engine, at_ps > now_ps ? at_ps : now_ps, cycle, h, 0);
 }
 
-static void launch(struct horovod *h, size_t first, size_t count)
+static void cycle_over(struct horovod *h)
 {
-	struct bundle *bundle = bundle_begin(&h->base, first, count);
+	h->next_ps = engine_now_ps(h->base.host.engine);
+	if (h->next_ps < h->begin_ps + h->cycle_ps)
+		h->next_ps = h->begin_ps + h->cycle_ps;
+	h->pending = false;
+	h->answer_count = 0;
+	wake(h);
+}
+
+static void perform(struct horovod *h, size_t rank);
+
+static void performed(void *ctx, uint64_t rank)
+{
+	struct horovod *h = ctx;
+	h->performers[rank].busy = false;
+	h->performers[rank].at++;
+	h->performers[rank].since_ps = engine_now_ps(h->base.host.engine);
+	perform(h, (size_t)rank);
+}
+
+static void launch(void *ctx, uint64_t rank)
+{
+	struct horovod *h = ctx;
+	struct bundle *bundle = h->answers[h->performers[rank].at].bundle;
+	struct launch times = exchange_launch(&h->base, (size_t)rank, bundle->count);
+	bundle_join(bundle, (size_t)rank, times.launched_ps);
+	if (times.free_ps > engine_now_ps(h->base.host.engine))
+		engine_at(h->base.host.engine, times.free_ps, performed, h, rank);
+	else
+		performed(h, rank);
+}
+
+/* The rank's next answer, if its gradients are there; else this is called again. */
+static void perform(struct horovod *h, size_t rank)
+{
+	struct performer *performer = &h->performers[rank];
+	if (performer->at == h->answer_count) {
+		if (--h->performing_count == 0)
+			cycle_over(h);
+		return;
+	}
+	if (performer->computed < h->answers[performer->at].end)
+		return;
+	performer->busy = true;
+	if (h->look_ps > 0) {
+		int64_t waited_ps = engine_now_ps(h->base.host.engine) - performer->since_ps;
+		int64_t looks = (waited_ps + h->look_ps - 1) / h->look_ps;
+		engine_at(h->base.host.engine, performer->since_ps + (looks + 1) * h->look_ps,
+			  launch, h, rank);
+	} else {
+		launch(h, rank);
+	}
+}
+
+static void push_answer(struct horovod *h, size_t first, size_t count)
+{
 	for (size_t t = first; t < first + count; t++)
 		h->known[t] = true;
-	for (size_t rank = 0; rank < h->base.host.rank_count; rank++)
-		bundle_join(bundle, rank);
+	h->answers[h->answer_count++] =
+		(struct answer){bundle_begin(&h->base, first, count), first + count, count};
 }
 
 /* Fuses tensors [first, end) in order; a tensor larger than the buffer goes alone. */
-static size_t fuse_and_launch(struct horovod *h, size_t first, size_t end)
+static void fuse(struct horovod *h, size_t first, size_t end)
 {
-	size_t answers_count = 0;
 	while (first < end) {
 		double size_B = exchange_tensor_B(&h->base.host, first);
 		size_t next = first + 1;
@@ -80,11 +158,9 @@ static size_t fuse_and_launch(struct horovod *h, size_t first, size_t end)
 			if (size_B > h->base.host.params->fusion_B)
 				break;
 		}
-		launch(h, first, next - first);
-		answers_count++;
+		push_answer(h, first, next - first);
 		first = next;
 	}
-	return answers_count;
 }
 
 /* Negotiation is over: `end` tensors were complete when the cycle began. */
@@ -95,15 +171,16 @@ static void answer(void *ctx, uint64_t end)
 	h->answered_count = (size_t)end;
 	if (h->answered_count == tensor_count) { /* nobody is in the next step yet */
 		h->answered_count = h->complete_count = 0;
-		memset(h->ready_count, 0, tensor_count * sizeof *h->ready_count);
+		memset(h->announced_count, 0, tensor_count * sizeof *h->announced_count);
 	}
-	size_t answers_count = fuse_and_launch(h, first, (size_t)end);
-	h->next_ps =
-		engine_now_ps(h->base.host.engine) + (int64_t)answers_count * h->base.launch_ps;
-	if (h->next_ps < h->begin_ps + h->cycle_ps)
-		h->next_ps = h->begin_ps + h->cycle_ps;
-	h->pending = false;
-	wake(h);
+	h->answer_count = 0;
+	fuse(h, first, (size_t)end);
+	h->performing_count = h->base.host.rank_count;
+	for (size_t rank = 0; rank < h->base.host.rank_count; rank++) {
+		h->performers[rank].at = 0;
+		h->performers[rank].since_ps = engine_now_ps(h->base.host.engine);
+		perform(h, rank);
+	}
 }
 
 static void cycle(void *ctx, uint64_t arg)
@@ -119,29 +196,70 @@ static void cycle(void *ctx, uint64_t arg)
 	engine_after(host->engine, ps_from_s(work_s), answer, h, h->complete_count);
 }
 
-static void horovod_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
+static void horovod_announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
 	struct horovod *h = (struct horovod *)exchange;
-	size_t complete_count = h->complete_count;
-	(void)rank;
+	if (first == 0)
+		h->performers[rank].computed = 0;
 	for (size_t t = first; t < first + count; t++) {
 		h->requests_count++;
 		if (!exchange->host.params->response_cache || !h->known[t])
 			h->unknown_count++;
-		if (++h->ready_count[t] == exchange->host.rank_count)
+		if (++h->announced_count[t] == exchange->host.rank_count)
 			h->complete_count = t + 1;
 	}
-	if (h->complete_count > complete_count)
-		exchange->host.gathered(exchange->host.ctx, complete_count,
-					h->complete_count - complete_count);
 	wake(h);
+}
+
+/* Tensors of one answer go together: none is gathered before all are. */
+static void tell_gathered(struct horovod *h)
+{
+	const struct exchange_host *host = &h->base.host;
+	size_t count = h->gathered_count, told_count = h->told_count;
+	for (size_t i = 0; i < h->answer_count; i++) {
+		size_t first = h->answers[i].end - h->answers[i].count;
+		if (count > first && count < h->answers[i].end)
+			count = first;
+	}
+	if (count > told_count) {
+		h->told_count = count;
+		host->gathered(host->ctx, told_count, count - told_count);
+	}
+	if (h->told_count == host->profile->tensor_count) { /* nobody is in the next step yet */
+		h->gathered_count = h->told_count = 0;
+		memset(h->computed_count, 0,
+		       host->profile->tensor_count * sizeof *h->computed_count);
+	}
+}
+
+static void horovod_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
+{
+	struct horovod *h = (struct horovod *)exchange;
+	struct performer *performer = &h->performers[rank];
+	for (size_t t = first; t < first + count; t++)
+		if (++h->computed_count[t] == exchange->host.rank_count)
+			h->gathered_count = t + 1;
+	tell_gathered(h);
+	bool waits = h->performing_count > 0 && !performer->busy &&
+		     performer->at < h->answer_count &&
+		     performer->computed < h->answers[performer->at].end;
+	performer->computed = first + count;
+	if (waits)
+		perform(h, rank);
 }
 
 static struct exchange *horovod_new(const struct exchange_host *host)
 {
 	struct horovod *h = ARENA_NEW(host->arena, struct horovod);
 	exchange_init(&h->base, &exchange_horovod, host);
-	h->ready_count = ARENA_ARRAY(host->arena, host->profile->tensor_count, uint32_t);
+	h->base.one_stream = true;
+	h->base.copy_launch_ps = ps_from_s(host->params->copy_launch_s);
+	h->announced_count = ARENA_ARRAY(host->arena, host->profile->tensor_count, uint32_t);
+	h->computed_count = ARENA_ARRAY(host->arena, host->profile->tensor_count, uint32_t);
+	h->answers = ARENA_ARRAY(host->arena, host->profile->tensor_count, struct answer);
+	h->performers = ARENA_ARRAY(host->arena, host->rank_count, struct performer);
+	if (host->params->announce == ANNOUNCE_ISSUED)
+		h->look_ps = ps_from_s(host->params->cycle_late_s);
 	h->known = ARENA_ARRAY(host->arena, host->profile->tensor_count, bool);
 	h->cycle_ps = ps_from_s(host->params->cycle_s + host->params->cycle_late_s);
 	h->idle_ps = ps_from_s(round_trip_s(h));
@@ -154,5 +272,6 @@ const struct exchange_policy exchange_horovod = {
 	.help = "a background thread's cycles, negotiation of what is ready everywhere, a fusion "
 		"buffer",
 	.new = horovod_new,
+	.announced = horovod_announced,
 	.ready = horovod_ready,
 };

@@ -13,6 +13,13 @@ void exchange_init(struct exchange *exchange, const struct exchange_policy *poli
 	exchange->host = *host;
 	exchange->launch_ps = ps_from_s(host->params->launch_s);
 	exchange->launcher_free_ps = ARENA_ARRAY(host->arena, host->rank_count, int64_t);
+	exchange->launched_count = ARENA_ARRAY(host->arena, host->rank_count, size_t);
+	exchange->over_count = ARENA_ARRAY(host->arena, host->rank_count, size_t);
+}
+
+void exchange_announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
+{
+	exchange->policy->announced(exchange, rank, first, count);
 }
 
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)
@@ -35,13 +42,42 @@ int64_t exchange_collective_ps(const struct exchange *exchange)
 	return exchange->under_way_ps + running_ps;
 }
 
-/* In rank's GPU memory, its copies of the bundle made. */
-static void bundle_reduced(void *ctx, uint64_t rank)
+static void bundle_arrive(void *ctx, uint64_t rank)
 {
 	struct bundle *bundle = ctx;
 	struct exchange *exchange = bundle->exchange;
+	if (++bundle->arrived_count == exchange->host.rank_count &&
+	    exchange->under_way_count++ == 0)
+		exchange->under_way_since_ps = engine_now_ps(exchange->host.engine);
+	communicator_arrive(exchange->host.comm, bundle->number, (size_t)rank);
+}
+
+static void bundle_copy_in(struct bundle *bundle, uint64_t rank)
+{
+	const struct exchange_host *host = &bundle->exchange->host;
+	host->copy(host->ctx, (size_t)rank, bundle->copy_B, bundle_arrive, bundle, rank);
+}
+
+static void bundle_launched(void *ctx, uint64_t rank)
+{
+	struct bundle *bundle = ctx;
+	struct exchange *exchange = bundle->exchange;
+	exchange->launched_count[rank]++;
+	if (!exchange->one_stream || exchange->over_count[rank] == bundle->index)
+		bundle_copy_in(bundle, rank);
+}
+
+/* In rank's GPU memory, its copies of the bundle made. */
+static void bundle_reduced(void *ctx, uint64_t rank)
+{
+	struct bundle *bundle = ctx, *following = bundle->following;
+	struct exchange *exchange = bundle->exchange;
 	size_t first = bundle->first, count = bundle->count;
+	if (++exchange->over_count[rank] < exchange->launched_count[rank] && exchange->one_stream)
+		bundle_copy_in(following, rank);
 	if (++bundle->reduced_count == exchange->host.rank_count) {
+		if (exchange->last == bundle)
+			exchange->last = NULL;
 		bundle->next = exchange->free;
 		exchange->free = bundle;
 	}
@@ -66,7 +102,13 @@ struct bundle *bundle_begin(struct exchange *exchange, size_t first, size_t coun
 		exchange->free = bundle->next;
 	else
 		bundle = ARENA_NEW(exchange->host.arena, struct bundle);
-	*bundle = (struct bundle){.exchange = exchange, .first = first, .count = count};
+	*bundle = (struct bundle){.exchange = exchange,
+				  .first = first,
+				  .count = count,
+				  .index = exchange->begun_count++};
+	if (exchange->last)
+		exchange->last->following = bundle;
+	exchange->last = bundle;
 	for (size_t t = first; t < first + count; t++)
 		bundle->size_B += exchange_tensor_B(&exchange->host, t);
 	bundle->copy_B = count > 1 ? bundle->size_B : 0;
@@ -81,33 +123,24 @@ struct bundle *bundle_begin(struct exchange *exchange, size_t first, size_t coun
 	return bundle;
 }
 
-static void bundle_arrive(void *ctx, uint64_t rank)
+struct launch exchange_launch(struct exchange *exchange, size_t rank, size_t count)
 {
-	struct bundle *bundle = ctx;
-	struct exchange *exchange = bundle->exchange;
-	if (++bundle->arrived_count == exchange->host.rank_count &&
-	    exchange->under_way_count++ == 0)
-		exchange->under_way_since_ps = engine_now_ps(exchange->host.engine);
-	communicator_arrive(exchange->host.comm, bundle->number, (size_t)rank);
-}
-
-static void bundle_launched(void *ctx, uint64_t rank)
-{
-	struct bundle *bundle = ctx;
-	const struct exchange_host *host = &bundle->exchange->host;
-	host->copy(host->ctx, (size_t)rank, bundle->copy_B, bundle_arrive, bundle, rank);
-}
-
-void bundle_join(struct bundle *bundle, size_t rank)
-{
-	struct exchange *exchange = bundle->exchange;
 	int64_t now_ps = engine_now_ps(exchange->host.engine);
 	int64_t *free_ps = &exchange->launcher_free_ps[rank];
+	int64_t copies_ps = count > 1 ? (int64_t)count * exchange->copy_launch_ps : 0;
+	struct launch launch = {.launched_ps = (*free_ps > now_ps ? *free_ps : now_ps) + copies_ps +
+					       exchange->launch_ps};
+	launch.free_ps = *free_ps = launch.launched_ps + copies_ps;
+	return launch;
+}
+
+void bundle_join(struct bundle *bundle, size_t rank, int64_t launched_ps)
+{
+	struct exchange *exchange = bundle->exchange;
 	FW_ASSERT(bundle->joined_count < exchange->host.rank_count);
 	bundle->joined_count++;
-	*free_ps = (*free_ps > now_ps ? *free_ps : now_ps) + exchange->launch_ps;
-	if (*free_ps > now_ps)
-		engine_at(exchange->host.engine, *free_ps, bundle_launched, bundle, rank);
+	if (launched_ps > engine_now_ps(exchange->host.engine))
+		engine_at(exchange->host.engine, launched_ps, bundle_launched, bundle, rank);
 	else
 		bundle_launched(bundle, rank);
 }
@@ -120,6 +153,8 @@ struct planned {
 	size_t count;
 	struct bundle **open; /* those that some ranks have joined and some not */
 	size_t *next;         /* by rank: the bundle it joins next */
+	size_t *next_launch;  /* ... that it launches next */
+	int64_t *launched_ps; /* by rank and bundle */
 };
 
 struct exchange *planned_new(const struct exchange_policy *policy, const struct exchange_host *host,
@@ -132,6 +167,8 @@ struct exchange *planned_new(const struct exchange_policy *policy, const struct 
 	planned->count = count;
 	planned->open = ARENA_ARRAY(host->arena, count, struct bundle *);
 	planned->next = ARENA_ARRAY(host->arena, host->rank_count, size_t);
+	planned->next_launch = ARENA_ARRAY(host->arena, host->rank_count, size_t);
+	planned->launched_ps = ARENA_ARRAY(host->arena, host->rank_count * count, int64_t);
 	return &planned->base;
 }
 
@@ -147,7 +184,21 @@ static void join(struct planned *planned, size_t index, size_t rank)
 		planned->open[index] = NULL;
 		exchange->host.gathered(exchange->host.ctx, first, count);
 	}
-	bundle_join(bundle, rank);
+	bundle_join(bundle, rank, planned->launched_ps[rank * planned->count + index]);
+}
+
+/* Launches what is whole; on the GPU it waits for its gradients. */
+void planned_announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
+{
+	struct planned *planned = (struct planned *)exchange;
+	size_t announced = first + count, *next = &planned->next_launch[rank];
+	for (; *next < planned->count && planned->ends[*next] <= announced; (*next)++) {
+		size_t begin = *next ? planned->ends[*next - 1] : 0;
+		planned->launched_ps[rank * planned->count + *next] =
+			exchange_launch(exchange, rank, planned->ends[*next] - begin).launched_ps;
+	}
+	if (*next == planned->count)
+		*next = 0;
 }
 
 void planned_ready(struct exchange *exchange, size_t rank, size_t first, size_t count)

@@ -17,5 +17,6 @@ const struct exchange_policy exchange_per_tensor = {
 	.help = "each gradient alone as soon as it is ready (TensorFlow's replicated variables, "
 		"parameter servers)",
 	.new = per_tensor_new,
+	.announced = planned_announced,
 	.ready = planned_ready,
 };

@@ -394,6 +394,11 @@ const struct input_counters *input_counters(const struct input *input)
 	return &input->counters;
 }
 
+bool input_is_lockstep(const struct input *input)
+{
+	return input->spec.params->lockstep;
+}
+
 const char *input_slowest(const struct input *input)
 {
 	const struct input_counters *counters = &input->counters;

@@ -1,89 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank has three LANES on its GPU, each a stream with at most one kernel:
- * compute (a step's stretches one after the other), updates (all that are due, in
- * one), and copies for the exchange. Where its time goes is one PART at any
- * moment, so that the parts add up to the picosecond. */
 #include "sim/training/job.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/base/num.h"
-#include "sim/base/vec.h"
 #include "sim/engine/trace.h"
-
-#define LEAST_FACTOR 0.5 /* of a rank's compute time, however the noise falls */
-
-enum part { PART_KERNEL, PART_EXPOSED, PART_INPUT, PART_STRAGGLER, PART_OTHER, PART_COUNT };
-
-/* Segments up to the next gradients, as one kernel. */
-struct stretch {
-	const char *label;
-	double compute_s;
-	double issue_s; /* host work up to its end, from the step's begin */
-	size_t tensor_count;
-};
-
-struct rank;
-
-struct lane {
-	struct rank *rank;
-	struct gpu_stream *stream;
-	struct gpu_op op;
-	bool busy;
-	void (*then)(struct rank *rank);
-};
-
-struct copy { /* waits for its turn on the copies' lane */
-	double duration_s;
-	event_fn *fn;
-	void *ctx;
-	uint64_t arg;
-	struct copy *next;
-};
-
-struct rank {
-	struct job *job;
-	size_t index;
-	const struct job_rank *spec;
-	struct rng rng;
-	double factor;      /* of this step's compute time */
-	size_t begun_count; /* steps */
-	size_t place;       /* among the ranks of its machine */
-	int64_t stagger_ps; /* it begins a step that much later than the first of them */
-	size_t next_stretch, next_handed;
-	bool waits_for_input, computed, ending;
-	size_t handed_count, reduced_count; /* tensors, this step */
-	bool *reduced;                      /* by tensor */
-	size_t first_open;                  /* tensor that is not reduced */
-	double update_due_s;
-	int64_t framework_free_ps; /* its thread that hands over gradients */
-	struct lane compute, update, copies;
-	struct copy *copy_first, *copy_last;
-	size_t running_count; /* kernels */
-	enum part part;
-	int64_t part_since_ps, counted_ps; /* begun; counted in spent_ps up to */
-	int64_t spent_ps[PART_COUNT];      /* since the last record */
-	double busy_before_s;
-	uint32_t track;
-};
-
-struct job {
-	struct job_spec spec;
-	struct stretch *stretches;
-	size_t stretch_count;
-	size_t last_place;         /* of any rank */
-	struct exchange *exchange; /* NULL: one rank */
-	struct rank *ranks;
-	size_t *gathered_count; /* by tensor: steps in which all ranks had handed it over */
-	size_t ended_count;     /* ranks that have ended the step */
-	bool stopped;
-	int64_t recorded_ps, collective_before_ps;
-	struct copy *free_copies;
-	VEC(struct job_step) steps;
-};
+#include "sim/training/job_internal.h"
 
 /* ---- where the time goes ---- */
 
@@ -108,7 +31,7 @@ static void count_part(struct rank *rank, int64_t now_ps)
 	rank->counted_ps = now_ps;
 }
 
-static void note(struct rank *rank)
+void rank_note(struct rank *rank)
 {
 	static const char *const waits[PART_COUNT] = {
 		[PART_EXPOSED] = "wait for gradients",
@@ -180,59 +103,9 @@ static void record(struct job *job)
 	job->collective_before_ps = collective_ps;
 }
 
-/* ---- lanes ---- */
-
-static void lane_over(void *ctx, uint64_t arg)
+bool job_rank_ended(struct rank *rank)
 {
-	struct lane *lane = ctx;
-	(void)arg;
-	lane->busy = false;
-	lane->rank->running_count--;
-	lane->then(lane->rank);
-	note(lane->rank);
-}
-
-static void lane_submit(void *ctx, uint64_t arg)
-{
-	struct lane *lane = ctx;
-	(void)arg;
-	if (gpu_has_room(lane->rank->spec->context))
-		gpu_submit(lane->stream, &lane->op);
-	else
-		gpu_when_room(lane->rank->spec->context, lane_submit, lane, 0);
-}
-
-static void lane_run(struct lane *lane, double duration_s, const char *label)
-{
-	FW_ASSERT(!lane->busy);
-	lane->busy = true;
-	lane->rank->running_count++;
-	lane->op = (struct gpu_op){.kind = GPU_OP_KERNEL,
-				   .label = label,
-				   .duration_s = duration_s,
-				   .continued = true,
-				   .done = lane_over,
-				   .ctx = lane};
-	lane_submit(lane, 0);
-}
-
-static void lane_init(struct lane *lane, struct rank *rank, const char *name,
-		      void (*then)(struct rank *rank))
-{
-	*lane = (struct lane){
-		.rank = rank, .stream = gpu_stream_new(rank->spec->context, name), .then = then};
-}
-
-/* ---- a step's end ---- */
-
-static void step_begin(struct rank *rank);
-
-static void step_end(void *ctx, uint64_t arg)
-{
-	struct rank *rank = ctx;
 	struct job *job = rank->job;
-	(void)arg;
-	rank->ending = false;
 	if (++job->ended_count == job->spec.rank_count) {
 		job->ended_count = 0;
 		record(job);
@@ -240,33 +113,7 @@ static void step_end(void *ctx, uint64_t arg)
 					 &job->steps.items[job->steps.count - 1]))
 			job->stopped = true;
 	}
-	if (!job->stopped)
-		step_begin(rank);
-	note(rank);
-}
-
-static void try_end(struct rank *rank)
-{
-	struct job *job = rank->job;
-	if (!rank->computed || rank->reduced_count < job->spec.profile->tensor_count ||
-	    rank->update.busy || rank->update_due_s > 0 || rank->ending)
-		return;
-	rank->ending = true;
-	if (job->exchange && job->spec.exchange->gather_s > 0)
-		engine_after(job->spec.engine, ps_from_s(job->spec.exchange->gather_s), step_end,
-			     rank, 0);
-	else
-		step_end(rank, 0);
-}
-
-static void update(struct rank *rank)
-{
-	double due_s = rank->update_due_s;
-	if (!rank->update.busy && due_s > 0) {
-		rank->update_due_s = 0;
-		lane_run(&rank->update, due_s, "update");
-	}
-	try_end(rank);
+	return !job->stopped;
 }
 
 /* ---- what the exchange asks for ---- */
@@ -274,18 +121,7 @@ static void update(struct rank *rank)
 static void reduced(void *ctx, size_t index, size_t first, size_t count)
 {
 	struct job *job = ctx;
-	struct rank *rank = &job->ranks[index];
-	size_t tensor_count = job->spec.profile->tensor_count;
-	for (size_t t = first; t < first + count; t++) {
-		FW_ASSERT(!rank->reduced[t]);
-		rank->reduced[t] = true;
-		rank->update_due_s += job->spec.profile->tensors[t].update_s * rank->factor;
-	}
-	rank->reduced_count += count;
-	while (rank->first_open < tensor_count && rank->reduced[rank->first_open])
-		rank->first_open++;
-	update(rank);
-	note(rank);
+	rank_reduced(&job->ranks[index], first, count);
 }
 
 static void gathered(void *ctx, size_t first, size_t count)
@@ -294,167 +130,14 @@ static void gathered(void *ctx, size_t first, size_t count)
 	for (size_t t = first; t < first + count; t++)
 		job->gathered_count[t]++;
 	for (size_t i = 0; i < job->spec.rank_count; i++)
-		note(&job->ranks[i]);
+		rank_note(&job->ranks[i]);
 }
 
-static void copy_next(struct rank *rank)
-{
-	struct copy *copy = rank->copy_first;
-	if (!copy || rank->copies.busy)
-		return;
-	lane_run(&rank->copies, copy->duration_s, "fusion buffer");
-}
-
-static void copy_over(struct rank *rank)
-{
-	struct copy *copy = rank->copy_first, over = *copy;
-	rank->copy_first = copy->next;
-	copy->next = rank->job->free_copies;
-	rank->job->free_copies = copy;
-	over.fn(over.ctx, over.arg);
-	copy_next(rank);
-}
-
-static void copy_in_turn(void *ctx, size_t index, double size_B, event_fn *fn, void *fn_ctx,
-			 uint64_t fn_arg)
+static void copy(void *ctx, size_t index, double size_B, event_fn *fn, void *fn_ctx,
+		 uint64_t fn_arg)
 {
 	struct job *job = ctx;
-	struct rank *rank = &job->ranks[index];
-	double duration_s =
-		job->spec.exchange->fusion_copy_ratio * gpu_traffic_s(rank->spec->gpu, size_B);
-	if (duration_s <= 0 && !rank->copy_first) {
-		fn(fn_ctx, fn_arg);
-		return;
-	}
-	struct copy *copy = job->free_copies;
-	if (copy)
-		job->free_copies = copy->next;
-	else
-		copy = ARENA_NEW(job->spec.arena, struct copy);
-	*copy = (struct copy){.duration_s = duration_s, .fn = fn, .ctx = fn_ctx, .arg = fn_arg};
-	if (rank->copy_first)
-		rank->copy_last->next = copy;
-	else
-		rank->copy_first = copy;
-	rank->copy_last = copy;
-	copy_next(rank);
-	note(rank);
-}
-
-/* ---- computing ---- */
-
-static void handed(void *ctx, uint64_t count)
-{
-	struct rank *rank = ctx;
-	size_t first = rank->handed_count;
-	rank->handed_count += (size_t)count;
-	exchange_ready(rank->job->exchange, rank->index, first, (size_t)count);
-	note(rank);
-}
-
-static void hand_over(struct rank *rank, size_t count)
-{
-	struct job *job = rank->job;
-	if (!job->exchange) {
-		reduced(job, rank->index, rank->handed_count, count);
-		return;
-	}
-	int64_t now_ps = engine_now_ps(job->spec.engine), *free_ps = &rank->framework_free_ps;
-	*free_ps = (*free_ps > now_ps ? *free_ps : now_ps) +
-		   ps_from_s(job->spec.exchange->tensor_s * (double)count);
-	if (*free_ps > now_ps)
-		engine_at(job->spec.engine, *free_ps, handed, rank, count);
-	else
-		handed(rank, count);
-}
-
-static void compute(struct rank *rank)
-{
-	const struct stretch *stretch = &rank->job->stretches[rank->next_stretch];
-	lane_run(&rank->compute, stretch->compute_s * rank->factor, stretch->label);
-}
-
-/* The host work of a step by which the machine's last rank is behind this one. */
-static double lead_s(const struct rank *rank)
-{
-	const struct job_spec *spec = &rank->job->spec;
-	return (double)(rank->job->last_place - rank->place) * spec->exchange->stagger_s *
-	       spec->profile->ops_count;
-}
-
-/* Whether the GPU has done what a collective of that stretch's gradients waits for:
- * with waits_for_issued all that the rank was issued when the last one was issued the
- * gradients. */
-static bool behind(const struct rank *rank, size_t stretch)
-{
-	const struct stretch *stretches = rank->job->stretches;
-	size_t done = rank->next_stretch;
-	if (done <= stretch)
-		return false;
-	return !rank->job->spec.exchange->waits_for_issued || done == rank->job->stretch_count ||
-	       stretches[done].issue_s > stretches[stretch].issue_s + lead_s(rank);
-}
-
-static void computed(struct rank *rank)
-{
-	struct job *job = rank->job;
-	rank->next_stretch++;
-	if (job->stopped)
-		return;
-	if (rank->next_stretch < job->stretch_count)
-		compute(rank);
-	else
-		rank->computed = true;
-	while (rank->next_handed < job->stretch_count && behind(rank, rank->next_handed)) {
-		size_t count = job->stretches[rank->next_handed++].tensor_count;
-		if (count > 0)
-			hand_over(rank, count);
-	}
-	try_end(rank);
-}
-
-static void issued(void *ctx, uint64_t arg)
-{
-	struct rank *rank = ctx;
-	(void)arg;
-	compute(rank);
-	note(rank);
-}
-
-static void compute_begin(struct rank *rank)
-{
-	if (rank->stagger_ps > 0)
-		engine_after(rank->job->spec.engine, rank->stagger_ps, issued, rank, 0);
-	else
-		compute(rank);
-}
-
-static void input_there(void *ctx, uint64_t arg)
-{
-	struct rank *rank = ctx;
-	(void)arg;
-	rank->waits_for_input = false;
-	compute_begin(rank);
-	note(rank);
-}
-
-static void step_begin(struct rank *rank)
-{
-	const struct job_spec *spec = &rank->job->spec;
-	double noise_ratio = spec->exchange->noise_ratio, noise = 1;
-	if (noise_ratio > 0)
-		noise += noise_ratio * num_normal_quantile(rng_uniform(&rank->rng));
-	rank->factor = fmax(noise, LEAST_FACTOR) * rank->spec->slowdown_ratio;
-	rank->begun_count++;
-	rank->next_stretch = rank->next_handed = 0;
-	rank->computed = false;
-	rank->handed_count = rank->reduced_count = rank->first_open = 0;
-	memset(rank->reduced, 0, spec->profile->tensor_count * sizeof *rank->reduced);
-	rank->waits_for_input = rank->spec->input != NULL;
-	if (rank->spec->input)
-		input_take(rank->spec->input, input_there, rank, 0);
-	else
-		compute_begin(rank);
+	rank_copy(&job->ranks[index], size_B, fn, fn_ctx, fn_arg);
 }
 
 /* ---- building ---- */
@@ -465,63 +148,48 @@ static bool held_back(const struct job_spec *spec)
 	       exchange_policy_at((size_t)spec->exchange->policy)->whole;
 }
 
+static bool issuing_costs(const struct step_profile *profile)
+{
+	double sum_s = profile->begin_host_s;
+	for (size_t i = 0; i < profile->segment_count; i++)
+		sum_s += profile->segments[i].host_s;
+	return sum_s > 0;
+}
+
+static struct stretch update_stretch(const struct step_profile *profile)
+{
+	struct stretch updates = {.label = "update"};
+	for (size_t i = 0; i < profile->tensor_count; i++) {
+		updates.compute_s += profile->tensors[i].update_s;
+		updates.host_s += profile->tensors[i].update_host_s;
+		updates.last_s = profile->tensors[i].update_s;
+	}
+	return updates;
+}
+
 static void find_stretches(struct job *job)
 {
 	const struct step_profile *profile = job->spec.profile;
-	bool held = held_back(&job->spec);
+	bool held = held_back(&job->spec), costs = issuing_costs(profile);
 	struct stretch open = {0};
-	job->stretches = ARENA_ARRAY(job->spec.arena, profile->segment_count, struct stretch);
+	job->stretches = ARENA_ARRAY(job->spec.arena, profile->segment_count + 1, struct stretch);
 	for (size_t i = 0; i < profile->segment_count; i++) {
 		const struct step_segment *segment = &profile->segments[i];
+		bool last = i + 1 == profile->segment_count;
 		open.label = segment->name;
 		open.compute_s += segment->compute_s;
-		open.issue_s += segment->issue_s;
-		open.tensor_count += segment->tensor_count;
-		if (i + 1 < profile->segment_count && (held || segment->tensor_count == 0))
+		open.host_s += segment->host_s;
+		open.last_s = segment->last_s;
+		open.tensor_count = held ? (last ? profile->tensor_count : 0)
+					 : open.tensor_count + segment->tensor_count;
+		if (!last && !costs && open.tensor_count == 0)
 			continue;
 		job->stretches[job->stretch_count++] = open;
-		open = (struct stretch){.issue_s = open.issue_s};
+		open = (struct stretch){0};
 	}
-}
-
-/* Ranks of a machine begin one after the other. */
-static void find_places(struct job *job)
-{
-	const struct job_spec *spec = &job->spec;
-	double work_s = spec->exchange->stagger_s * spec->profile->ops_count;
-	for (size_t i = 0; work_s > 0 && i < spec->rank_count; i++) {
-		struct rank *rank = &job->ranks[i];
-		struct guest *guest = spec->ranks[i].guest;
-		for (size_t k = 0; k < i; k++)
-			rank->place += guest_host(spec->ranks[k].guest) == guest_host(guest);
-		if (rank->place > job->last_place)
-			job->last_place = rank->place;
-		if (rank->place > 0)
-			rank->stagger_ps =
-				ps_from_s((double)rank->place * work_s * guest_work_ratio(guest) *
-					  cpu_slowdown(spec->ranks[i].core));
-	}
-}
-
-static void build_rank(struct job *job, size_t index)
-{
-	const struct job_spec *spec = &job->spec;
-	struct rank *rank = &job->ranks[index];
-	const char *name = arena_printf(spec->arena, "%s rank %zu", spec->name, index);
-	*rank = (struct rank){
-		.job = job,
-		.index = index,
-		.spec = &spec->ranks[index],
-		.rng = rng_named(spec->seed, name),
-		.reduced = ARENA_ARRAY(spec->arena, spec->profile->tensor_count + 1, bool),
-		.part = PART_OTHER,
-	};
-	lane_init(&rank->compute, rank, "compute", computed);
-	lane_init(&rank->update, rank, "update", update);
-	lane_init(&rank->copies, rank, "fusion", copy_over);
-	if (engine_trace(spec->engine))
-		rank->track = trace_track(engine_trace(spec->engine), spec->name,
-					  arena_printf(spec->arena, "rank %zu", index));
+	job->computed_count = job->stretch_count;
+	if (!job->issued_updates)
+		job->stretches[job->stretch_count++] = update_stretch(profile);
 }
 
 static void build_exchange(struct job *job)
@@ -535,7 +203,7 @@ static void build_exchange(struct job *job)
 		.comm = spec->comm,
 		.rank_count = spec->rank_count,
 		.network_round_trip_s = spec->network_round_trip_s,
-		.copy = copy_in_turn,
+		.copy = copy,
 		.gathered = gathered,
 		.reduced = reduced,
 		.ctx = job,
@@ -548,17 +216,27 @@ struct job *job_new(const struct job_spec *spec)
 {
 	struct job *job = ARENA_NEW(spec->arena, struct job);
 	struct job_rank *ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct job_rank);
+	bool issued = spec->exchange->announce == ANNOUNCE_ISSUED;
 	FW_ASSERT(spec->rank_count > 0 && spec->profile->segment_count > 0);
 	memcpy(ranks, spec->ranks, spec->rank_count * sizeof *ranks);
 	job->spec = *spec;
 	job->spec.ranks = ranks;
 	job->spec.name = arena_strdup(spec->arena, spec->name);
+	job->announces = issued && !held_back(spec);
+	job->issued_updates =
+		spec->rank_count > 1 &&
+		!exchange_policy_at((size_t)spec->exchange->policy)->updates_in_stream;
+	/* A host that waits for reduced gradients is not ahead, unless an engine issues each
+	 * op when what it takes is there. */
+	job->ahead = spec->profile->ahead && !(job->issued_updates && issued);
 	job->gathered_count = ARENA_ARRAY(spec->arena, spec->profile->tensor_count + 1, size_t);
 	job->ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct rank);
 	find_stretches(job);
+	if (job->announces && spec->exchange->waits_for_issued)
+		job->issued_count = ARENA_ARRAY(spec->arena, job->stretch_count, size_t);
 	for (size_t i = 0; i < spec->rank_count; i++)
-		build_rank(job, i);
-	find_places(job);
+		rank_init(&job->ranks[i], job, i);
+	processes_find(job);
 	return job;
 }
 
@@ -573,8 +251,10 @@ static void start(void *ctx, uint64_t arg)
 		struct rank *rank = &job->ranks[i];
 		rank->part_since_ps = rank->counted_ps = job->recorded_ps;
 		rank->busy_before_s = gpu_context_busy_s(rank->spec->context);
-		step_begin(rank);
-		note(rank);
+		if (job->spec.profile->poller_ratio > 0)
+			guest_threads_begin(rank->spec->guest, job->spec.profile->poller_ratio);
+		rank_step_begin(rank);
+		rank_note(rank);
 	}
 }
 

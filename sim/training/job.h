@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A data-parallel training job: ranks that step together.
  *
- * Each rank: waits for its input, computes its segments on its GPU (as flows on
- * the GPU's compute engine, so other tenants and the collective library's kernels
- * slow it), hands gradients to the exchange, updates each variable when its
- * gradient is reduced, and begins the next step when all is updated. Ranks are
- * tied by the collectives alone: the slowest decides.
+ * Each rank: issues its segments by a thread on its guest's cores, waits for its input,
+ * computes what has been issued on its GPU (as flows on the GPU's compute engine, so
+ * other tenants and the collective library's kernels slow it), hands gradients to the
+ * exchange, updates each variable when its gradient is reduced and the update has been
+ * issued, and begins the next step when all is updated. Ranks are tied by the collectives
+ * alone: the slowest decides.
  * A rank's compute time varies by step (exchange.noise_ratio, normal, never
  * under half; named random streams) and by its own slowdown (a straggler).
  */

@@ -60,13 +60,15 @@ static uint32_t set_elementwise(struct builder *b, uint32_t op, double output_B)
 	return op;
 }
 
-/* Gradients of all tensors of a layer are complete behind op. */
+/* Gradients of the tensors of a layer are complete behind op, but those to which weight
+ * decay's part is added. */
 static void set_gradients(struct builder *b, uint32_t op, size_t layer)
 {
-	uint32_t count = (uint32_t)b->network->layers[layer].tensor_count;
-	uint32_t *tensors = ARENA_ARRAY(b->arena, count + 1, uint32_t);
-	for (uint32_t t = 0; t < count; t++)
-		tensors[t] = b->first_tensor[layer] + t;
+	uint32_t all = (uint32_t)b->network->layers[layer].tensor_count, count = 0;
+	uint32_t *tensors = ARENA_ARRAY(b->arena, all + 1, uint32_t);
+	for (uint32_t t = 0; t < all; t++)
+		if (b->decay[b->first_tensor[layer] + t] == NONE)
+			tensors[count++] = b->first_tensor[layer] + t;
 	b->ops.items[op].gradients = tensors;
 	b->ops.items[op].gradient_count = count;
 }
@@ -219,26 +221,33 @@ static void receive_gradient(struct builder *b, size_t layer, uint32_t op)
 		size_B);
 }
 
-static uint32_t update_op(struct builder *b, const struct layer *layer, const char *what,
+static uint32_t tensor_op(struct builder *b, const struct layer *layer, const char *what,
 			  uint32_t number, double passes, const uint32_t *inputs,
 			  uint32_t input_count)
 {
 	double size_B = b->tensors[number].elements_count * b->element_B;
-	uint32_t op = add_op(b, op_name(b, layer, what), false, 1, 0, passes * size_B, inputs,
-			     input_count);
-	b->ops.items[op].update_of = number;
-	return set_elementwise(b, op, size_B);
+	return set_elementwise(b,
+			       add_op(b, op_name(b, layer, what), false, 1, 0, passes * size_B,
+				      inputs, input_count),
+			       size_B);
 }
 
-/* Adds weight decay's part to a tensor's gradient and updates the tensor. */
+/* Adds weight decay's part, which is of the loss, to a tensor's gradient, and updates the
+ * tensor. */
 static void update_tensor(struct builder *b, const struct layer *layer, uint32_t number,
 			  uint32_t gradient)
 {
-	if (b->decay[number] != NONE)
-		gradient = update_op(b, layer, ".grad_add", number, 3,
+	if (b->decay[number] != NONE) {
+		uint32_t *tensor = ARENA_NEW(b->arena, uint32_t);
+		*tensor = number;
+		gradient = tensor_op(b, layer, ".grad_add", number, 3,
 				     (uint32_t[]){gradient, b->decay[number]}, 2);
-	update_op(b, layer, ".update", number, 3 + 2 * b->stack->optimiser_copies_count, &gradient,
-		  1);
+		b->ops.items[gradient].gradients = tensor;
+		b->ops.items[gradient].gradient_count = 1;
+	}
+	uint32_t update = tensor_op(b, layer, ".update", number,
+				    3 + 2 * b->stack->optimiser_copies_count, &gradient, 1);
+	b->ops.items[update].update_of = number;
 }
 
 static double backward_passes(enum layer_op op)

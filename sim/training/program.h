@@ -50,6 +50,7 @@ struct op_graph;
 struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
+	bool ahead; /* begins to issue the next step without waiting for the GPU */
 	/* The ops of a graph in the order in which it issues them. */
 	const uint32_t *(*order)(struct arena *arena, const struct op_graph *graph);
 	/* Builds the call stream of one step. */

@@ -63,6 +63,7 @@ static const struct call_stream *program(struct arena *arena, const struct netwo
 const struct framework framework_pytorch = {
 	.name = "pytorch",
 	.help = "PyTorch: program order from one thread, run-ahead across steps",
+	.ahead = true,
 	.order = program_order,
 	.program = program,
 };

@@ -109,6 +109,31 @@ static void each_gpu_has_its_own_adapter(void)
 	arena_free(w->arena);
 }
 
+/* GPUs at the second processor, adapters at the first: copies are staged beside the second
+ * one and cross the link between the sockets, which halves the rate. */
+static void staged_copies_cross_the_sockets(void)
+{
+	struct comm_world *w = comm_world_new();
+	w->transport = "rdma";
+	w->library.gpudirect = false;
+	w->library.slice_B = 1000;
+	for (size_t m = 0; m < 2; m++) {
+		size_t host = comm_host(w);
+		const char *memory = host_name(w->hosts[host]);
+		const char *near = arena_printf(w->arena, "near%zu", m);
+		const char *far = arena_printf(w->arena, "far%zu", m);
+		const char *nic = arena_printf(w->arena, "nic%zu", m);
+		comm_link(w, "socket", memory, near, 1e15, 90e-9);
+		comm_link(w, "socket", memory, far, 1e15, 90e-9);
+		comm_link(w, "socket", near, far, RATE_BPS / 2, 60e-9);
+		comm_link(w, "pcie", far, gpu_name(w->gpus[comm_gpu(w, host)]), 1e15, 0);
+		comm_link(w, "pcie", near, nic, 1e15, 0);
+		comm_link(w, "infiniband", nic, "switch", RATE_BPS, 0);
+	}
+	CHECK_NEAR((double)ring_time_ps(w, 2), 2.0 * 2 * CHUNK_PS, 0.02);
+	arena_free(w->arena);
+}
+
 /* A virtual NIC is in the way at both ends. */
 static void virtual_adapters_add_their_latency(void)
 {
@@ -336,6 +361,7 @@ int main(void)
 	static const struct test tests[] = {
 		TEST(staging_costs_slices_and_memory),
 		TEST(staged_where_adapters_are_the_guests),
+		TEST(staged_copies_cross_the_sockets),
 		TEST(each_gpu_has_its_own_adapter),
 		TEST(virtual_adapters_add_their_latency),
 		TEST(lost_packets_take_of_the_rate),

@@ -3,38 +3,38 @@
  * step in tests/job_world.h. */
 #include "tests/job_world.h"
 
-/* Cycles every 5 from the start. Step 1: tensor 0 is ready at 14, sent from 15 to
- * 19; its update takes 2 beside backward, which ends at 21; tensor 1 waits until
- * 25, is there at 33. Step 2 begins at 33.5: ready at 47.5, sent from 50 to 54;
- * tensor 1 ready at 53.5, sent from 55 to 63. */
+/* Cycles every 5.5 from the start. Step 1: tensor 0 is ready at 14, sent from 16.5 to
+ * 20.5; backward ends at 20, the update takes 1 behind it; tensor 1 waits until 22, is
+ * there at 30. Step 2 begins at 30.5: ready at 44.5, sent from 49.5 to 53.5; tensor 1
+ * ready at 50.5, sent from 55 to 63. */
 static void horovod_waits_for_a_cycle(void)
 {
 	struct job_world b;
 	setup(&b, "horovod");
+	b.exchange.cycle_s = 5.5 * MS;
 	run(&b);
-	check_step(&b, 0, 33.5);
-	check_step(&b, 1, 30);
-	CHECK_NEAR(step_of(&b, 0)->exposed_s, 12 * MS, 1e-9);
+	check_step(&b, 0, 30.5);
+	check_step(&b, 1, 33);
+	CHECK_NEAR(step_of(&b, 0)->exposed_s, 9 * MS, 1e-9);
 	release(&b);
 }
 
-/* The sleep of a cycle of 4.8 ends 0.2 late: the same cycles of 5. */
+/* The sleep of a cycle of 5.3 ends 0.2 late: the same cycles of 5.5. */
 static void a_sleeping_thread_wakes_late(void)
 {
 	struct job_world b;
 	setup(&b, "horovod");
-	b.exchange.cycle_s = 4.8 * MS;
+	b.exchange.cycle_s = 5.3 * MS;
 	b.exchange.cycle_late_s = 0.2 * MS;
 	run(&b);
-	check_step(&b, 0, 33.5);
-	check_step(&b, 1, 30);
+	check_step(&b, 0, 30.5);
+	check_step(&b, 1, 33);
 	release(&b);
 }
 
 /* Without a cache: a round trip of 0.5 and 0.1 for each of two ranks' requests;
- * then 0.3 to launch. Cycles begin at 14.7 (tensor 0: sent from 15.7 to 19.7, when
- * 0.3 of backward is left: both share the GPU until 20.3), 19.6 and 24.5 (tensor 1:
- * sent from 25.5 to 33.5). */
+ * then 0.3 to launch. Cycles begin at 14.7 (tensor 0: sent from 15.7 to 19.7), 19.6 and,
+ * backward being over at 20, 24.5 (tensor 1: sent from 25.5 to 33.5). */
 static void horovod_negotiates(void)
 {
 	struct job_world b;

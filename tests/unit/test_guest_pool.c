@@ -138,6 +138,31 @@ static void oversubscribed(void)
 	net_free(net);
 }
 
+/* Half a thread more than cores costs half of switching; a guest's threads crowd those who share
+ * its cores, and nobody on a pinned guest's. */
+static void crowded(void)
+{
+	struct net *net = pool_net();
+	net->host_params.oversubscription_cost_ratio = 0.25;
+	net->guest_params[1].vcpus_count = 1;
+	net->guest_params[1].pinned = true;
+	net_build(net);
+	int pool = guest_pool(net->guest[0]), own = guest_pool(net->guest[1]);
+	double three = guest_threads_begin(net->guest[0], 3);
+	double one = guest_threads_begin(net->guest[1], 1);
+	CHECK(pool != own && !guest_is_crowded(net->guest[0]) && !guest_is_crowded(net->guest[1]));
+	double half = guest_threads_begin(net->guest[0], 0.5);
+	CHECK(guest_is_crowded(net->guest[0]) && !guest_is_crowded(net->guest[1]));
+	CHECK_NEAR(fabric_capacity(net->fabric, pool), 3 * 2 / 1.125, 1e-12);
+	CHECK_NEAR(fabric_capacity(net->fabric, own), 2, 1e-12);
+	guest_threads_end(net->guest[0], half);
+	guest_threads_end(net->guest[0], three);
+	guest_threads_end(net->guest[1], one);
+	CHECK_NEAR(fabric_capacity(net->fabric, pool), 6, 1e-12);
+	CHECK_NEAR(guest_alone_s(net->guest[0], 1), 0.5, 1e-12);
+	net_free(net);
+}
+
 /* A virtual machine's work costs more; a container's does not. */
 static void virtual_machine(void)
 {
@@ -185,8 +210,8 @@ static void copying_thread(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(threads),        TEST(sharing),         TEST(pinning),        TEST(reserved),
-		TEST(oversubscribed), TEST(virtual_machine), TEST(copying_thread),
+		TEST(threads),        TEST(sharing), TEST(pinning),         TEST(reserved),
+		TEST(oversubscribed), TEST(crowded), TEST(virtual_machine), TEST(copying_thread),
 	};
 	num_init();
 	return TEST_MAIN(tests);

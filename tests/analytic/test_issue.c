@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The host of a job: issuing, announcing gradients that are issued, updates that the
+ * host issues. All times in comments are ms, of the step in tests/job_world.h with the host
+ * work below. Runs from the root. */
+#include "sim/base/diag.h"
+#include "sim/cfg/cfg.h"
+#include "tests/job_world.h"
+
+/* Issuing: 1 before the step, 2 forward, 1 and 1 backward. The last kernel of forward takes 0.5,
+ * backward's are one kernel each. */
+static struct step_segment issued_segments[] = {
+	{.name = "forward", .compute_s = 10 * MS, .host_s = 2 * MS, .last_s = 0.5 * MS},
+	{.name = "b", .compute_s = 4 * MS, .host_s = 1 * MS, .last_s = 4 * MS, .tensor_count = 1},
+	{.name = "a",
+	 .compute_s = 6 * MS,
+	 .host_s = 1 * MS,
+	 .last_s = 6 * MS,
+	 .tensor_first = 1,
+	 .tensor_count = 1},
+};
+
+static struct step_profile with_host(double forward_host_s)
+{
+	struct step_profile profile = hand_made;
+	issued_segments[0].host_s = forward_host_s;
+	profile.segments = issued_segments;
+	profile.begin_host_s = 1 * MS;
+	return profile;
+}
+
+/* ---- one GPU ---- */
+
+/* The GPU begins when forward is begun to be issued, at 1; everything else is issued by 5. */
+static void the_host_is_ahead_of_the_gpu(void)
+{
+	struct step_profile profile = with_host(2 * MS);
+	struct job_world b;
+	setup(&b, "horovod");
+	b.rank_count = 1;
+	b.profile = &profile;
+	run(&b);
+	for (size_t i = 0; i < STEPS; i++) {
+		check_step(&b, i, 1 + 21.5);
+		CHECK_NEAR(step_of(&b, i)->other_s, 1 * MS, 1e-9);
+	}
+	release(&b);
+}
+
+/* Forward is issued at 21: its last kernel ends at 21.5, the GPU having waited from 10.5; the
+ * next one is there at 22. */
+static void a_slow_host_holds_up_the_gpu(void)
+{
+	struct step_profile profile = with_host(20 * MS);
+	struct job_world b;
+	setup(&b, "horovod");
+	b.rank_count = 1;
+	b.profile = &profile;
+	run(&b);
+	check_step(&b, 1, 22 + 10 + 1.5);
+	CHECK_NEAR(step_of(&b, 1)->other_s, 12 * MS, 1e-9);
+	release(&b);
+}
+
+/* A virtual machine makes 1.5 of 1, and 30 of 20: forward is issued at 31.5, the next
+ * kernel at 33. */
+static void a_virtual_machine_issues_slower(void)
+{
+	struct step_profile profile = with_host(20 * MS);
+	struct job_world b;
+	setup(&b, "horovod");
+	b.rank_count = 1;
+	b.profile = &profile;
+	b.guest_params.kind = GUEST_VM;
+	b.guest_params.work_cost_ratio = 0.5;
+	run(&b);
+	check_step(&b, 1, 33 + 10 + 1.5);
+	release(&b);
+}
+
+/* A host that need not wait issues the next step while the GPU does this one; one that
+ * is slower than the GPU sets the pace: 1 + 30 + 1 + 1. */
+static void a_host_runs_ahead_across_steps(void)
+{
+	struct step_profile profile = with_host(2 * MS);
+	struct job_world b;
+	setup(&b, "ddp");
+	profile.ahead = true;
+	b.rank_count = 1;
+	b.profile = &profile;
+	run(&b);
+	check_step(&b, 0, 22.5);
+	check_step(&b, 1, 21.5);
+	release(&b);
+	profile = with_host(30 * MS);
+	profile.ahead = true;
+	setup(&b, "ddp");
+	b.rank_count = 1;
+	b.profile = &profile;
+	run(&b);
+	check_step(&b, 1, 33);
+	release(&b);
+}
+
+static const struct step_profile *resnet50(struct job_world *b, size_t framework, double clusters,
+					   const struct step_host *host)
+{
+	static const struct efficiency_params efficiency = {.peak_ratio = 0.6};
+	struct diag *diag = diag_new(b->arena);
+	const struct cfg_node *file = cfg_read(b->arena, diag, "models/networks/resnet50.cfg");
+	const struct network *network = network_read(b->arena, diag, file);
+	struct stack_params stack = {.framework = (int)framework,
+				     .dispatch_s = 5e-6,
+				     .calls_per_launch_count = 1,
+				     .calls_per_library_op_count = 3,
+				     .session_s = 300e-6,
+				     .l2_loss = L2_LOSS_ALL,
+				     .xla_clusters_count = clusters};
+	return step_profile_new(b->arena, network, 32, &stack, &b->gpu_params, &efficiency, host,
+				200 * MS);
+}
+
+/* A job of one GPU takes the step of a GPU alone, whoever waits for whom: the second
+ * host takes 0.2 s of work to issue a step, or nearly. */
+static void one_gpu_takes_its_step(void)
+{
+	struct driver_params driver = {.launch_s = 4.5e-6, .library_s = 0.3e-6, .query_s = 1e-6};
+	for (size_t f = 0; f < framework_count(); f++)
+		for (int slow = 0; slow < 2; slow++)
+			for (int clusters = 0; clusters < 2; clusters++) {
+				struct job_world b;
+				setup(&b, "horovod");
+				struct step_host host = {&driver, slow ? 8 : 1};
+				b.host_params.clock_Hz = 2.4e9 / host.work_ratio;
+				b.rank_count = 1;
+				b.profile = resnet50(&b, f, clusters, &host);
+				CHECK(b.profile->segment_count > 1);
+				run(&b);
+				/* Each piece rounds to the picosecond. */
+				double off_ps = step_ms(&b, 2) * 1e9 - 200 * 1e9;
+				if (!CHECK(fabs(off_ps) < 400))
+					printf("    %zu %d %d: %g ps off\n", f, slow, clusters,
+					       off_ps);
+				release(&b);
+			}
+}
+
+/* ---- sharing cores ---- */
+
+/* Two threads on one core, each half as fast, and 4 % for switching between them: both
+ * have 24 to issue in the time of 2 x 24 x 1.04, less what the first piece of the first thread
+ * gains, which had the core to itself as it began, and the last one of the second. */
+static void threads_share_too_few_cores(void)
+{
+	enum { PIECES = 23 };
+	struct step_segment pieces[PIECES];
+	struct step_profile profile = hand_made;
+	for (int i = 0; i < PIECES; i++)
+		pieces[i] = (struct step_segment){.name = "piece",
+						  .compute_s = 0.02 * MS,
+						  .last_s = 0.02 * MS,
+						  .host_s = 1 * MS};
+	pieces[PIECES - 1].tensor_count = 2;
+	profile.segments = pieces;
+	profile.segment_count = PIECES;
+	profile.begin_host_s = 1 * MS;
+	for (int cores = 1; cores <= 2; cores++) {
+		struct job_world b;
+		setup(&b, "after_backward");
+		b.host_params.cores_count = cores;
+		b.profile = &profile;
+		run(&b);
+		double issuing_ms = step_ms(&b, 1) - 0.02 - 12 - 1.5;
+		if (cores == 2)
+			CHECK_NEAR(issuing_ms, 24, 1e-9);
+		else
+			CHECK(issuing_ms > 47 && issuing_ms <= 48 * 1.04);
+		release(&b);
+	}
+}
+
+/* ---- gradients that are announced when issued ---- */
+
+static void setup_horovod(struct job_world *b, struct step_profile *profile)
+{
+	*profile = with_host(2 * MS);
+	profile->begin_host_s = 0;
+	setup(b, "horovod");
+	b->profile = profile;
+	b->exchange.announce = ANNOUNCE_ISSUED;
+}
+
+/* Both gradients are issued at 4 and answered at 5, in one buffer, which waits for the second
+ * one: 20, sent until 32. Announced when computed, they go apart: 14 (15) and 20 (20). In
+ * two buffers the first is sent from 14 to 18, though the thread waits for the second. */
+static void a_buffer_waits_for_all_its_gradients(void)
+{
+	for (int small = 0; small < 2; small++) {
+		struct step_profile profile;
+		struct job_world b;
+		setup_horovod(&b, &profile);
+		b.exchange.fusion_B = small ? 11.9e6 : 12e6;
+		run(&b);
+		CHECK(communicator_counters(b.comm[0])->collectives_count ==
+		      (small ? 2 * STEPS : STEPS));
+		check_step(&b, 0, small ? 28.5 : 20 + 12 + 1.5);
+		release(&b);
+	}
+}
+
+/* A cycle at 3.5 finds tensor 0, which was issued at 3. It is answered at 4.5, and the thread
+ * waits for it until 14. The cycle that it begins then finds tensor 1, issued at 4: answered
+ * at 15, sent from 20 to 28. Looking for what is computed takes up to 0.1 more. */
+static void a_waiting_thread_misses_cycles(void)
+{
+	for (int late = 0; late < 2; late++) {
+		struct step_profile profile;
+		struct job_world b;
+		setup_horovod(&b, &profile);
+		b.step_count = 1;
+		b.exchange.cycle_s = (late ? 3.4 : 3.5) * MS;
+		b.exchange.cycle_late_s = (late ? 0.1 : 0) * MS;
+		b.round_trip_s = 1 * MS;
+		b.exchange.response_cache = false;
+		run(&b);
+		check_step(&b, 0, 28.5 + (late ? 0.1 : 0));
+		CHECK(communicator_counters(b.comm[0])->collectives_count == 2);
+		release(&b);
+	}
+}
+
+/* One rank computes until 30, the other one waits for it from 20 on, also with tensor 0,
+ * which both have had since 21: it goes with tensor 1. */
+static void a_buffer_waits_for_the_slowest(void)
+{
+	struct step_profile profile;
+	struct job_world b;
+	setup_horovod(&b, &profile);
+	b.slowdown_ratio = 1.5;
+	run(&b);
+	check_step(&b, 0, 30 + 12 + 1.5 * 1.5);
+	CHECK_NEAR(step_of(&b, 0)->straggler_s, 10.0 / 2 * MS, 1e-9);
+	CHECK_NEAR(step_of(&b, 0)->exposed_s, 12 * MS, 1e-9);
+	release(&b);
+}
+
+/* Two copies into the buffer are launched before the collective, two out of it after: 0.1
+ * each, 0.3 for the collective. */
+static void copies_are_launched_one_by_one(void)
+{
+	struct step_profile profile;
+	struct job_world b;
+	setup_horovod(&b, &profile);
+	b.exchange.copy_launch_s = 0.1 * MS;
+	b.exchange.launch_s = 0.3 * MS;
+	run(&b);
+	check_step(&b, 0, 20 + 0.2 + 0.3 + 12 + 1.5);
+	release(&b);
+}
+
+/* Four gradients of 3 MB at 20, two in each of two buffers of 6 MB. Copies take 0.15: in
+ * until 20.15, sent until 26.15, out until 26.3; only then the second one's, for they share a
+ * stream and a buffer: 26.45, 32.45, 32.6. */
+static void a_stream_does_one_buffer_after_the_other(void)
+{
+	static const struct step_segment one[] = {
+		{.name = "a", .compute_s = 20 * MS, .tensor_count = 4}};
+	static const struct step_tensor quarters[] = {
+		{.name = "a", .elements_count = 0.75e6},
+		{.name = "b", .elements_count = 0.75e6},
+		{.name = "c", .elements_count = 0.75e6},
+		{.name = "d", .elements_count = 0.75e6},
+	};
+	struct step_profile profile = hand_made;
+	struct job_world b;
+	profile.segments = one;
+	profile.segment_count = 1;
+	profile.tensors = quarters;
+	profile.tensor_count = 4;
+	setup(&b, "horovod");
+	b.profile = &profile;
+	b.exchange.cycle_s = 20.5 * MS;
+	b.exchange.fusion_B = 6e6;
+	b.exchange.fusion_copy_ratio = 2;
+	run(&b);
+	check_step(&b, 0, 20.5 + 2 * (0.15 + 6 + 0.15));
+	release(&b);
+}
+
+/* A collective that is launched when its gradient is issued does not wait for that: 20
+ * to 28 as if launching cost nothing. */
+static void launching_hides_behind_the_gpu(void)
+{
+	for (int issued = 0; issued < 2; issued++) {
+		struct step_profile profile = with_host(2 * MS);
+		struct job_world b;
+		setup(&b, "per_tensor");
+		profile.begin_host_s = 0;
+		b.profile = &profile;
+		b.exchange.launch_s = 0.25 * MS;
+		b.exchange.announce = issued ? ANNOUNCE_ISSUED : ANNOUNCE_COMPUTED;
+		run(&b);
+		check_step(&b, 0, 28.5 + (issued ? 0 : 0.25));
+		release(&b);
+	}
+}
+
+/* ---- ranks of one process ---- */
+
+/* The host issues forward in 1, each gradient in 0.5. */
+static struct step_profile quick_host(void)
+{
+	static struct step_segment quick[3];
+	struct step_profile profile = hand_made;
+	for (size_t i = 0; i < 3; i++) {
+		quick[i] = issued_segments[i];
+		quick[i].host_s = i ? 0.5 * MS : 1 * MS;
+	}
+	profile.segments = quick;
+	profile.ops_count = 10;
+	return profile;
+}
+
+/* Rank 1 begins to issue later by the stagger. Waiting for the gradient alone: late by
+ * that. Waiting for what is issued: it comes to tensor 0 at 1.5 and the stagger; rank 0
+ * has been issued nothing more by 1.9, but by 2.1 the rest of backward, issued at 2, so tensor
+ * 0 leaves at 20 and tensor 1 follows it. */
+static void collectives_wait_for_what_was_issued(void)
+{
+	static const struct {
+		double stagger_ms;
+		bool waits;
+		double ms;
+	} rows[] = {{0, true, 28.5},
+		    {0.6, false, 28.5 + 0.6},
+		    {0.4, true, 28.5 + 0.4},
+		    {0.6, true, 20 + 12 + 0.5}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct step_profile profile = quick_host();
+		struct job_world b;
+		setup(&b, "per_tensor");
+		b.profile = &profile;
+		b.exchange.announce = ANNOUNCE_ISSUED;
+		b.exchange.waits_for_issued = rows[i].waits;
+		b.exchange.stagger_s = rows[i].stagger_ms / 10 * MS;
+		run(&b);
+		check_step(&b, 1, rows[i].ms);
+		release(&b);
+	}
+}
+
+/* Rank 0 is slow to compute, not to issue: at 1.5 both have issued tensor 0 and no more. It is
+ * computed at 21 there, sent until 25; tensor 1 from 30 on. */
+static void a_slow_gpu_is_not_a_late_host(void)
+{
+	for (int waits = 0; waits < 2; waits++) {
+		struct step_profile profile = quick_host();
+		struct job_world b;
+		setup(&b, "per_tensor");
+		b.profile = &profile;
+		b.slowdown_ratio = 1.5;
+		b.exchange.announce = ANNOUNCE_ISSUED;
+		b.exchange.waits_for_issued = waits;
+		run(&b);
+		check_step(&b, 0, 30 + 8 + 1.5 * 0.5);
+		release(&b);
+	}
+}
+
+/* One thread starts three ranks: the last one begins 1.2 late. A ring of three takes 4/3 as
+ * long: tensor 1 from 21.2 on. */
+static void one_thread_starts_all_ranks(void)
+{
+	struct step_profile profile = quick_host();
+	struct job_world b;
+	setup(&b, "per_tensor");
+	b.rank_count = 3;
+	b.profile = &profile;
+	b.exchange.stagger_s = 0.06 * MS;
+	run(&b);
+	for (size_t i = 0; i < STEPS; i++)
+		check_step(&b, i, 20 + 2 * 0.6 + 8 * 4 / 3.0 + 0.5);
+	release(&b);
+}
+
+/* A session is prepared for 2, then delivers the batch and issues: 1 before the first
+ * kernel. Copying the next batch hides. */
+static void a_lockstep_step_is_issued_behind_its_session(void)
+{
+	struct step_profile profile = with_host(2 * MS);
+	struct job_world b;
+	setup(&b, "horovod");
+	b.rank_count = 1;
+	b.profile = &profile;
+	b.host_params.clock_Hz = 2.4e9;
+	b.host_params.turbo = false;
+	b.host_params.power_policy = POWER_MAX_PERFORMANCE;
+	b.host_params.c6_exit_s = b.host_params.c1e_exit_s = 0;
+	b.input_B = 2e6;
+	b.input.lockstep = true;
+	b.input.session_s = 2 * MS / profile.images_count;
+	run(&b);
+	check_step(&b, 2, 2 + 1 + 21.5);
+	CHECK_NEAR(step_of(&b, 2)->input_s, 2 * MS, 1e-9);
+	CHECK_NEAR(step_of(&b, 2)->other_s, 1 * MS, 1e-9);
+	release(&b);
+}
+
+/* ---- updates ---- */
+
+/* Reduced at 32, heard of at 32.3, both updates issued at 32.7. PyTorch's DDP orders them
+ * on the GPU alone: 33.5. */
+static void updates_are_issued_when_heard_of(void)
+{
+	static const struct step_tensor slow_tensors[] = {
+		{.name = "b", .elements_count = 1e6, .update_s = 1 * MS, .update_host_s = 0.2 * MS},
+		{.name = "a",
+		 .elements_count = 2e6,
+		 .update_s = 0.5 * MS,
+		 .update_host_s = 0.2 * MS},
+	};
+	for (int ddp = 0; ddp < 2; ddp++) {
+		struct step_profile profile = with_host(2 * MS);
+		struct job_world b;
+		setup(&b, ddp ? "ddp" : "after_backward");
+		profile.begin_host_s = 0;
+		profile.tensors = slow_tensors;
+		b.profile = &profile;
+		b.exchange.first_bucket_B = 12e6;
+		b.exchange.callback_s = 0.3 * MS;
+		run(&b);
+		check_step(&b, 1, 20 + 12 + (ddp ? 0 : 0.3 + 0.4) + 1.5);
+		release(&b);
+	}
+}
+
+/* A server adds 10 kB in 10 and, beside them, 1 kB in 1. The second gradient is there at 21
+ * and updated in 0.5 while the first one is added, which takes until 30 and is updated in 1;
+ * pushes and answers, at 2 GB/s, take 5 us each. One after the other the second would be there at
+ * 31 and updated behind the first. */
+static void updates_follow_as_sums_end(void)
+{
+	static const struct step_segment one[] = {
+		{.name = "a", .compute_s = 20 * MS, .tensor_count = 2}};
+	static const struct step_tensor unlike[] = {
+		{.name = "a", .elements_count = 2500, .update_s = 1 * MS},
+		{.name = "b", .elements_count = 250, .update_s = 0.5 * MS},
+	};
+	struct step_profile profile = hand_made;
+	profile.segments = one;
+	profile.segment_count = 1;
+	profile.tensors = unlike;
+	for (int at_once = 1; at_once <= 2; at_once++) {
+		struct job_world b;
+		setup(&b, "per_tensor");
+		b.profile = &profile;
+		b.server_count = 1;
+		b.library.algorithm = "parameter_server";
+		b.library.cpu_reduce_Bps = 1e6;
+		b.library.cpu_reduce_threads_count = 1;
+		b.library.at_once_count = at_once;
+		run(&b);
+		for (size_t i = 0; i < STEPS; i++) {
+			CHECK_NEAR(step_ms(&b, i), at_once == 1 ? 31.5 : 31, 1e-3);
+			CHECK_NEAR(step_of(&b, i)->kernel_s, 21.5 * MS, 1e-9);
+		}
+		release(&b);
+	}
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		TEST(the_host_is_ahead_of_the_gpu),
+		TEST(a_slow_host_holds_up_the_gpu),
+		TEST(a_virtual_machine_issues_slower),
+		TEST(a_host_runs_ahead_across_steps),
+		TEST(one_gpu_takes_its_step),
+		TEST(threads_share_too_few_cores),
+		TEST(a_buffer_waits_for_all_its_gradients),
+		TEST(a_waiting_thread_misses_cycles),
+		TEST(a_buffer_waits_for_the_slowest),
+		TEST(copies_are_launched_one_by_one),
+		TEST(a_stream_does_one_buffer_after_the_other),
+		TEST(launching_hides_behind_the_gpu),
+		TEST(collectives_wait_for_what_was_issued),
+		TEST(a_slow_gpu_is_not_a_late_host),
+		TEST(one_thread_starts_all_ranks),
+		TEST(a_lockstep_step_is_issued_behind_its_session),
+		TEST(updates_are_issued_when_heard_of),
+		TEST(updates_follow_as_sums_end),
+	};
+	num_init();
+	return TEST_MAIN(tests);
+}
