@@ -63,10 +63,10 @@ static const struct param_row exchange_rows[] = {
 	COST_ASSUMED(struct exchange_params, launch_s, QUANTITY_TIME, 0, 1, "10 us",
 		     "host work that begins a collective on a rank",
 		     "assumption: a launch of NCCL's kernel, two events, a stream's wait"),
-	PARAM_NUMBER(struct exchange_params, copy_launch_s, QUANTITY_TIME, 0, 1, "6 us",
+	COST_SOURCED(struct exchange_params, copy_launch_s, QUANTITY_TIME, 0, 1, "6 us",
 		     "host work that begins a gradient's copy into Horovod's fusion buffer, or out",
 		     "driver.copy; Horovod up to 0.20 makes a cudaMemcpyAsync for each"),
-	PARAM_NUMBER(struct exchange_params, callback_s, QUANTITY_TIME, 0, 1, "30 us",
+	COST_ASSUMED(struct exchange_params, callback_s, QUANTITY_TIME, 0, 1, "30 us",
 		     "end of a collective on the GPU to the framework's hearing of it",
 		     "assumption: an interrupt and a thread that wakes (Horovod: an event with "
 		     "blocking sync, a finalizer thread; TensorFlow's NCCL: the event poller)"),
@@ -90,7 +90,7 @@ static const struct param_row exchange_rows[] = {
 		   "with announce = issued, a collective waits for all kernels that its GPUs have "
 		   "been issued when the last rank's host comes to the gradient",
 		   "Horovod, PyTorch and MXNet: for the gradient's own event"),
-	PARAM_NUMBER(
+	COST_ASSUMED(
 		struct exchange_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
 		"work of starting a rank's step, for each op of it, at 2.4 GHz: one thread "
 		"starts the ranks of a guest in turn, when all may begin; 0: each starts itself",

@@ -45,7 +45,7 @@ static const struct param_row input_rows[] = {
 		   "decoding, copying and computing begin and end together, for all GPUs of a "
 		   "process, as ops of one call of the framework",
 		   "input pipelines run on in the background: tf.data, PyTorch's workers, DALI"),
-	PARAM_NUMBER(struct input_params, session_s, QUANTITY_TIME, 0, 1, "0 us",
+	COST_ASSUMED(struct input_params, session_s, QUANTITY_TIME, 0, 1, "0 us",
 		     "work of one thread for each image of the process before each such call, at "
 		     "2.4 GHz",
 		     "assumption: the graph of a step is no larger for more images"),
