@@ -7,6 +7,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdalign.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -133,6 +134,15 @@ double fabric_busy_s(struct fabric *fabric, int index)
 
 /* ---- a flow on its resources ---- */
 
+void fabric_flow_limit_set(struct fabric *fabric, struct flow *flow, int limit)
+{
+	if (flow->limit != LIMIT_OWN)
+		fabric->resources.items[flow->limit].limit_count--;
+	flow->limit = limit;
+	if (limit != LIMIT_OWN)
+		fabric->resources.items[limit].limit_count++;
+}
+
 static void attach(struct fabric *fabric, struct flow *flow, const struct flow_use *given)
 {
 	struct resource *resource = resource_at(fabric, given->resource);
@@ -149,9 +159,11 @@ static void attach(struct fabric *fabric, struct flow *flow, const struct flow_u
 		resource->busy_since_ps = engine_now_ps(fabric->engine);
 }
 
-/* Takes the flow, which has moved `moved` units, off its resources. */
+/* Takes the flow, which has moved `moved` units, off its resources. Where it limited
+ * nobody but itself, nobody's rate changes. */
 static void detach(struct fabric *fabric, struct flow *flow, double moved)
 {
+	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
@@ -167,7 +179,7 @@ static void detach(struct fabric *fabric, struct flow *flow, double moved)
 		if (--resource->flow_count == 0)
 			resource->busy_ps +=
 				engine_now_ps(fabric->engine) - resource->busy_since_ps;
-		else
+		else if (resource->limit_count > 0)
 			mark_dirty(fabric, use->resource);
 	}
 }
@@ -193,22 +205,35 @@ static double rate_alone(const struct fabric *fabric, const struct flow *flow)
 
 /* ---- slots ---- */
 
-static struct flow *flow_take(struct fabric *fabric)
+/* Flows of a class lie in blocks, each with room for as many uses. */
+static void flow_block_add(struct fabric *fabric, uint32_t class)
 {
-	if (fabric->flow_free == 0) {
-		struct flow *block = ARENA_ARRAY(fabric->arena, FLOWS_PER_BLOCK, struct flow);
-		FW_ASSERT(fabric->flows.count < UINT32_MAX - FLOWS_PER_BLOCK);
-		uint32_t first = (uint32_t)fabric->flows.count;
-		for (uint32_t i = 0; i < FLOWS_PER_BLOCK; i++) {
-			block[i].slot = first + i;
-			block[i].serial = 1;
-			block[i].free_next = i + 1 < FLOWS_PER_BLOCK ? first + i + 2 : 0;
-			*VEC_PUSH(fabric->arena, &fabric->flows) = &block[i];
-		}
-		fabric->flow_free = first + 1;
+	size_t size = sizeof(struct flow) + ((size_t)2 << class) * sizeof(struct use);
+	size = (size + alignof(struct flow) - 1) / alignof(struct flow) * alignof(struct flow);
+	unsigned char *block = arena_array(fabric->arena, FLOWS_PER_BLOCK, size);
+	FW_ASSERT(fabric->flows.count < UINT32_MAX - FLOWS_PER_BLOCK);
+	uint32_t first = (uint32_t)fabric->flows.count;
+	for (uint32_t i = 0; i < FLOWS_PER_BLOCK; i++) {
+		struct flow *flow = (void *)(block + i * size);
+		flow->slot = first + i;
+		flow->serial = 1;
+		flow->class = class;
+		flow->limit = LIMIT_OWN;
+		flow->free_next = i + 1 < FLOWS_PER_BLOCK ? first + i + 2 : 0;
+		*VEC_PUSH(fabric->arena, &fabric->flows) = flow;
 	}
-	struct flow *flow = fabric->flows.items[fabric->flow_free - 1];
-	fabric->flow_free = flow->free_next;
+	fabric->flow_free[class] = first + 1;
+}
+
+static struct flow *flow_take(struct fabric *fabric, size_t use_count)
+{
+	uint32_t class = 0;
+	while ((size_t)2 << class < use_count)
+		class ++;
+	if (fabric->flow_free[class] == 0)
+		flow_block_add(fabric, class);
+	struct flow *flow = fabric->flows.items[fabric->flow_free[class] - 1];
+	fabric->flow_free[class] = flow->free_next;
 	flow->active = true;
 	flow->order = fabric->flows_started++;
 	flow->previous = fabric->last;
@@ -235,8 +260,8 @@ static void flow_give_back(struct fabric *fabric, struct flow *flow)
 	fabric->active_count--;
 	flow->active = false;
 	flow->serial = flow->serial == UINT32_MAX ? 1 : flow->serial + 1;
-	flow->free_next = fabric->flow_free;
-	fabric->flow_free = flow->slot + 1;
+	flow->free_next = fabric->flow_free[flow->class];
+	fabric->flow_free[flow->class] = flow->slot + 1;
 }
 
 static struct flow *flow_find(const struct fabric *fabric, struct flow_id id)
@@ -294,10 +319,14 @@ void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 /* The flow is new, or its cap is. */
 static void flow_changed(struct fabric *fabric, struct flow *flow)
 {
-	if (is_alone(fabric, flow))
+	if (is_alone(fabric, flow)) {
+		fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 		fabric_flow_rate_set(fabric, flow, rate_alone(fabric, flow));
-	else
-		mark_dirty(fabric, flow->uses[0].resource);
+		return;
+	}
+	for (size_t i = 0; i < flow->use_count; i++)
+		if (fabric->resources.items[flow->uses[i].resource].flow_count > 1)
+			mark_dirty(fabric, flow->uses[i].resource);
 }
 
 struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *spec)
@@ -306,7 +335,7 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	FW_ASSERT(spec->cap >= 0 && spec->weight >= 0 && isfinite(spec->weight));
 	FW_ASSERT(spec->use_count <= FLOW_USES_MAX);
 	FW_ASSERT(spec->use_count > 0 || spec->cap > 0);
-	struct flow *flow = flow_take(fabric);
+	struct flow *flow = flow_take(fabric, spec->use_count);
 	flow->size = flow->remaining = spec->size;
 	flow->rate = 0;
 	flow->cap = spec->cap > 0 ? spec->cap : INFINITY;

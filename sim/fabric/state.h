@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the files of this folder share: the fabric's inside.
  *
- * flow.c keeps resources and flows and their accounts, solve.c finds rates,
- * check.c finds them again in another way, topology.c keeps nodes and links,
- * route.c finds ways and counts wire bytes.
+ * flow.c keeps resources and flows and their accounts, solve.c finds out how far
+ * a change reaches, fill.c finds the rates there, check.c finds all of them again
+ * in another way, topology.c keeps nodes and links, route.c finds ways and counts
+ * wire bytes.
  *
  * Each flow carries its uses; a resource's uses form a list in the order in
- * which their flows started. Every sum over flows runs in that order, so rates
- * are the same numbers whichever change caused the solution.
+ * which their flows started. Every sum over flows that a rate comes from runs in
+ * that order, so rates are the same numbers whichever change caused the solution.
  */
 #ifndef FARWIRE_FABRIC_STATE_H
 #define FARWIRE_FABRIC_STATE_H
@@ -25,11 +26,23 @@ struct use {
 	int resource;
 };
 
+enum { LIMIT_OWN = -1, FLOW_CLASSES = 5 };
+
 struct flow {
-	double size, remaining; /* remaining at updated_ps */
-	double rate;            /* since updated_ps; 0: not solved yet */
-	double cap;             /* INFINITY: none */
+	double rate; /* since updated_ps; 0: not solved yet */
 	double weight;
+	double cap;     /* INFINITY: none */
+	double bound;   /* solver: no rate above it */
+	double solved;  /* solver: the rate that it found */
+	uint64_t epoch; /* solver: the solution that last met it */
+	int limit;      /* the full resource that holds its rate down; LIMIT_OWN: its cap, or
+			   a resource that it has alone */
+	int limit_next; /* solver: with the rate that it found */
+	bool fixed;     /* solver: the rate is found */
+	bool active;
+	uint32_t use_count;
+
+	double size, remaining; /* remaining at updated_ps */
 	int64_t updated_ps, end_ps;
 	struct event_id end;
 	event_fn *done;
@@ -38,29 +51,41 @@ struct flow {
 	uint64_t order;               /* of starting */
 	struct flow *previous, *next; /* active flows, by start */
 	uint32_t slot, serial;
-	uint32_t free_next; /* next free slot, plus 1 */
-	bool active;
-	bool fixed;     /* solver: its rate is found */
-	double bound;   /* solver: the cap, or what a resource that it has alone lets */
-	double solved;  /* solver: that rate */
-	uint64_t epoch; /* solver: the solution that last met it */
-	size_t use_count;
-	struct use uses[FLOW_USES_MAX];
+	uint32_t free_next; /* next free slot of its class, plus 1 */
+	uint32_t class;     /* room for 2 << class uses */
+	struct use uses[];
 };
 
 struct resource {
 	double capacity, capacity_most;
 	struct use *first, *last;
 	size_t flow_count;
-	double carried; /* by flows that are over */
+	size_t limit_count; /* flows that it limits: above 0, it is full */
+	double carried;     /* by flows that are over */
 	int64_t busy_ps, busy_since_ps;
 	bool dirty;
 	/* solver */
-	uint64_t epoch;
-	bool touched;   /* left and demand are out of date */
-	double left;    /* capacity that fixed flows leave */
-	double demand;  /* sum of a * weight over flows not fixed */
-	size_t waiting; /* flows not fixed */
+	bool touched;      /* left and demand are carried along, not summed afresh */
+	uint64_t epoch;    /* the solution that opened it */
+	uint64_t round;    /* the filling after which its load was looked at */
+	double left;       /* capacity that fixed flows leave */
+	double demand;     /* sum of a * weight over flows not fixed */
+	double demand_all; /* ... over all flows */
+	size_t waiting;    /* flows not fixed */
+};
+
+/* A heap by key, least first, of numbers of things. */
+struct ranked {
+	double key;
+	size_t item;
+};
+struct ranking {
+	VEC(struct ranked) heap;
+};
+
+struct changed {
+	uint64_t order;
+	struct flow *flow;
 };
 
 struct link {
@@ -90,16 +115,23 @@ struct fabric {
 	VEC(int) dirty;
 	bool solve_due; /* an event at this instant will solve */
 
-	VEC(struct flow *) flows; /* by slot */
-	uint32_t flow_free;       /* first free slot, plus 1 */
+	VEC(struct flow *) flows;         /* by slot */
+	uint32_t flow_free[FLOW_CLASSES]; /* first free slot of the class, plus 1 */
 	uint64_t flows_started;
 	struct flow *first, *last; /* active */
 	size_t active_count;
 
-	uint64_t epoch;
-	VEC(struct flow *) component; /* scratch of the solver: flows not fixed */
-	VEC(struct flow *) changed;   /* ... that get another rate */
-	VEC(int) affected;
+	/* scratch of the solver */
+	uint64_t epoch, round;
+	VEC(int) open;                 /* resources all of whose flows are free */
+	VEC(struct flow *) free_flows; /* ... which are these */
+	size_t waiting;                /* of them, not fixed */
+	VEC(struct changed) changed;   /* of them, those that get another rate */
+	VEC(struct changed) sorting;
+	struct ranking levels; /* open resources that have waiting flows */
+	struct ranking bounds; /* free flows that are bounded */
+	VEC(int) least;        /* resources taken from levels: the next to be full */
+	VEC(struct ranked) aside;
 
 	struct names *node_names, *link_names;
 	VEC(struct link) links;
@@ -109,10 +141,14 @@ struct fabric {
 	size_t route_chain_count;
 };
 
+/* Max-min rates of free_flows on the open resources: solved, limit_next, changed. */
+void fabric_fill(struct fabric *fabric);
 /* Solves what is dirty, now. */
 void fabric_settle(struct fabric *fabric);
 /* Gives an active flow another rate from now on and moves its end. */
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
+
+void fabric_flow_limit_set(struct fabric *fabric, struct flow *flow, int limit);
 
 /* Ways may have changed. */
 void fabric_routes_forget(struct fabric *fabric);
