@@ -61,17 +61,23 @@ static struct ranked take_first(struct ranking *ranking)
 
 /* ---- resources ---- */
 
-static void measure(struct resource *resource)
+static void measure(const struct fabric *fabric, struct resource *resource)
 {
-	resource->left = resource->capacity;
-	resource->demand = 0;
-	resource->touched = false;
-	for (const struct use *use = resource->first; use; use = use->next) {
-		if (use->flow->fixed)
-			resource->left -= use->per_unit * use->flow->solved;
+	const struct share *shares = fabric->shares.items;
+	double left = resource->capacity, demand = 0;
+	for (size_t i = 0; i < resource->users.count; i++) {
+		const struct user *user = &resource->users.items[i];
+		if (user->slot == NO_FLOW)
+			continue;
+		const struct share *share = &shares[user->slot];
+		if (share->solved > 0)
+			left -= user->per_unit * share->solved;
 		else
-			resource->demand += use->per_unit * use->flow->weight;
+			demand += user->per_unit * share->weight;
 	}
+	resource->left = left;
+	resource->demand = demand;
+	resource->touched = false;
 }
 
 /* Its level is not below this. */
@@ -88,10 +94,11 @@ static void rank_level(struct fabric *fabric, int index)
 		rank(fabric, &fabric->levels, level_floor(resource), (size_t)index);
 }
 
-static void fix(struct fabric *fabric, struct flow *flow, double rate, int limit)
+static void fix(struct fabric *fabric, uint32_t slot, double rate, int limit)
 {
-	flow->fixed = true;
-	flow->solved = rate;
+	struct share *share = &fabric->shares.items[slot];
+	struct flow *flow = fabric->flows.items[slot];
+	share->solved = rate;
 	flow->limit_next = limit;
 	fabric->waiting--;
 	for (size_t u = 0; u < flow->use_count; u++) {
@@ -100,12 +107,12 @@ static void fix(struct fabric *fabric, struct flow *flow, double rate, int limit
 		if (resource->epoch != fabric->epoch)
 			continue;
 		resource->left -= use->per_unit * rate;
-		resource->demand -= use->per_unit * flow->weight;
+		resource->demand -= use->per_unit * share->weight;
 		resource->waiting--;
 		resource->touched = true;
 	}
-	if (fabs(rate - flow->rate) > noise_ratio * flow->rate)
-		*VEC_PUSH(fabric->arena, &fabric->changed) = (struct changed){flow->order, flow};
+	if (fabs(rate - share->rate) > noise_ratio * share->rate)
+		*VEC_PUSH(fabric->arena, &fabric->changed) = (struct changed){flow->order, slot};
 }
 
 /* ---- filling ---- */
@@ -117,11 +124,13 @@ static size_t fix_bound(struct fabric *fabric, double level)
 	size_t before = fabric->waiting;
 	while (bounds->heap.count > 0 && bounds->heap.items[0].key <= level * (1 + tie_ratio)) {
 		struct ranked first = take_first(bounds);
-		struct flow *flow = fabric->free_flows.items[first.item];
-		if (flow->fixed)
+		uint32_t slot = (uint32_t)first.item;
+		const struct share *share = &fabric->shares.items[slot];
+		const struct flow *flow = fabric->flows.items[slot];
+		if (share->solved > 0)
 			continue;
-		if (flow->bound <= flow->weight * level)
-			fix(fabric, flow, flow->bound, flow->limit_next);
+		if (flow->bound <= share->weight * level)
+			fix(fabric, slot, flow->bound, flow->limit_next);
 		else
 			*VEC_PUSH(fabric->arena, &fabric->aside) = first;
 	}
@@ -152,7 +161,7 @@ static double find_least(struct fabric *fabric, double level_before)
 				rank_level(fabric, index);
 				continue;
 			}
-			measure(resource);
+			measure(fabric, resource);
 		}
 		least = fmin(least, resource->left / resource->demand);
 		*VEC_PUSH(fabric->arena, &fabric->least) = index;
@@ -174,16 +183,20 @@ static void fix_on_full(struct fabric *fabric, double level)
 		}
 	}
 	for (size_t i = 0; i < full; i++) {
-		struct use *use = fabric->resources.items[least[i]].first;
-		for (; use; use = use->next)
-			if (!use->flow->fixed)
-				fix(fabric, use->flow, use->flow->weight * level, least[i]);
+		const struct resource *resource = &fabric->resources.items[least[i]];
+		for (size_t j = 0; j < resource->users.count; j++) {
+			uint32_t slot = resource->users.items[j].slot;
+			if (slot == NO_FLOW || fabric->shares.items[slot].solved > 0)
+				continue;
+			fix(fabric, slot, fabric->shares.items[slot].weight * level, least[i]);
+		}
 	}
 }
 
 /* The most that a free flow can get by what is not open. */
 static void set_bound(const struct fabric *fabric, struct flow *flow)
 {
+	const struct share *share = &fabric->shares.items[flow->slot];
 	double bound = flow->cap;
 	flow->limit_next = LIMIT_OWN;
 	for (size_t u = 0; u < flow->use_count; u++) {
@@ -193,9 +206,9 @@ static void set_bound(const struct fabric *fabric, struct flow *flow)
 			continue;
 		if (resource->flow_count == 1) {
 			bound = fmin(bound, resource->capacity / use->per_unit);
-		} else if (use->resource == flow->limit && flow->rate < bound) {
-			bound = flow->rate;
-			flow->limit_next = flow->limit;
+		} else if (use->resource == share->limit && share->rate < bound) {
+			bound = share->rate;
+			flow->limit_next = share->limit;
 		}
 	}
 	flow->bound = bound;
@@ -208,15 +221,17 @@ static void prepare(struct fabric *fabric)
 	fabric->bounds.heap.count = 0;
 	fabric->waiting = fabric->free_flows.count;
 	for (size_t i = 0; i < fabric->free_flows.count; i++) {
-		struct flow *flow = fabric->free_flows.items[i];
-		flow->fixed = false;
+		uint32_t slot = fabric->free_flows.items[i];
+		struct flow *flow = fabric->flows.items[slot];
+		struct share *share = &fabric->shares.items[slot];
+		share->solved = 0;
 		set_bound(fabric, flow);
 		if (flow->bound < INFINITY)
-			rank(fabric, &fabric->bounds, flow->bound / flow->weight, i);
+			rank(fabric, &fabric->bounds, flow->bound / share->weight, slot);
 	}
 	for (size_t i = 0; i < fabric->open.count; i++) {
 		struct resource *resource = &fabric->resources.items[fabric->open.items[i]];
-		measure(resource);
+		measure(fabric, resource);
 		resource->demand_all = resource->demand;
 		resource->waiting = resource->flow_count;
 		rank_level(fabric, fabric->open.items[i]);

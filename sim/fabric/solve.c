@@ -8,7 +8,8 @@
  *
  * The resources that changed are OPEN: all their flows are free, and get new rates
  * by filling (fill.c). A free flow whose limit is not open is bounded by its present
- * rate. Then the border, the other resources of flows whose rate is another now:
+ * rate. A free flow whose limit is open will move, so what else it fills is opened at
+ * once. Then the border, the other resources of flows whose rate is another now:
  * one that limits somebody is no longer sure to be full, or to be fair; one that
  * limits nobody may have become too full. Those are opened as well, and all is
  * filled again, until nothing is left to open. What was not reached has kept its
@@ -31,21 +32,37 @@ static void open_resource(struct fabric *fabric, int index)
 	*VEC_PUSH(fabric->arena, &fabric->open) = index;
 }
 
-/* The flows of the open resources from number `from` on are free; what is dirty
- * of theirs is opened. */
+/* A free flow opens what is dirty of its resources; if its limit is open, so that its
+ * rate will hardly stay, also what is full. */
+static void open_for(struct fabric *fabric, const struct flow *flow, bool moves)
+{
+	for (size_t u = 0; u < flow->use_count; u++) {
+		int index = flow->uses[u].resource;
+		const struct resource *resource = &fabric->resources.items[index];
+		if (resource->dirty ||
+		    (moves && resource->limit_count > 0 && resource->flow_count > 1))
+			open_resource(fabric, index);
+	}
+}
+
+/* The flows of the open resources from number `from` on are free. */
 static void free_flows(struct fabric *fabric, size_t from)
 {
 	for (size_t i = from; i < fabric->open.count; i++) {
 		int index = fabric->open.items[i];
-		for (struct use *use = fabric->resources.items[index].first; use; use = use->next) {
-			struct flow *flow = use->flow;
-			if (flow->epoch == fabric->epoch)
+		const struct resource *resource = &fabric->resources.items[index];
+		for (size_t j = 0; j < resource->users.count; j++) {
+			uint32_t slot = resource->users.items[j].slot;
+			if (slot == NO_FLOW)
 				continue;
-			flow->epoch = fabric->epoch;
-			*VEC_PUSH(fabric->arena, &fabric->free_flows) = flow;
-			for (size_t u = 0; u < flow->use_count; u++)
-				if (fabric->resources.items[flow->uses[u].resource].dirty)
-					open_resource(fabric, flow->uses[u].resource);
+			struct share *share = &fabric->shares.items[slot];
+			bool met = share->epoch == fabric->epoch, moves = share->limit == index;
+			if (!met) {
+				share->epoch = fabric->epoch;
+				*VEC_PUSH(fabric->arena, &fabric->free_flows) = slot;
+			}
+			if (!met || moves)
+				open_for(fabric, fabric->flows.items[slot], moves);
 		}
 	}
 }
@@ -54,9 +71,13 @@ static void free_flows(struct fabric *fabric, size_t from)
 static bool is_overloaded(const struct fabric *fabric, const struct resource *resource)
 {
 	double load = 0;
-	for (const struct use *use = resource->first; use; use = use->next) {
-		const struct flow *flow = use->flow;
-		load += use->per_unit * (flow->epoch == fabric->epoch ? flow->solved : flow->rate);
+	for (size_t i = 0; i < resource->users.count; i++) {
+		const struct user *user = &resource->users.items[i];
+		if (user->slot == NO_FLOW)
+			continue;
+		const struct share *share = &fabric->shares.items[user->slot];
+		load += user->per_unit *
+			(share->epoch == fabric->epoch ? share->solved : share->rate);
 	}
 	return load > resource->capacity * (1 - near_full_ratio);
 }
@@ -65,7 +86,10 @@ static void open_border(struct fabric *fabric)
 {
 	fabric->round++;
 	for (size_t i = 0; i < fabric->changed.count; i++) {
-		const struct flow *flow = fabric->changed.items[i].flow;
+		uint32_t slot = fabric->changed.items[i].slot;
+		const struct flow *flow = fabric->flows.items[slot];
+		const struct share *share = &fabric->shares.items[slot];
+		bool rises = share->solved > share->rate;
 		for (size_t u = 0; u < flow->use_count; u++) {
 			int index = flow->uses[u].resource;
 			struct resource *resource = &fabric->resources.items[index];
@@ -73,7 +97,7 @@ static void open_border(struct fabric *fabric)
 			    resource->round == fabric->round)
 				continue;
 			if (resource->limit_count == 0) {
-				if (flow->solved <= flow->rate)
+				if (!rises)
 					continue;
 				resource->round = fabric->round;
 				if (!is_overloaded(fabric, resource))
@@ -124,9 +148,19 @@ static void sort_changed(struct fabric *fabric)
 	}
 }
 
+static void forget_epochs(struct fabric *fabric)
+{
+	for (size_t i = 0; i < fabric->shares.count; i++)
+		fabric->shares.items[i].epoch = 0;
+	for (size_t i = 0; i < fabric->resources.count; i++)
+		fabric->resources.items[i].epoch = 0;
+	fabric->epoch = 1;
+}
+
 static void solve_from(struct fabric *fabric, int start)
 {
-	fabric->epoch++;
+	if (++fabric->epoch == 0)
+		forget_epochs(fabric);
 	fabric->free_flows.count = 0;
 	fabric->open.count = 0;
 	open_resource(fabric, start);
@@ -137,14 +171,15 @@ static void solve_from(struct fabric *fabric, int start)
 		open_border(fabric);
 	}
 	for (size_t i = 0; i < fabric->free_flows.count; i++) {
-		struct flow *flow = fabric->free_flows.items[i];
-		if (flow->limit != flow->limit_next)
+		const struct flow *flow = fabric->flows.items[fabric->free_flows.items[i]];
+		if (fabric->shares.items[flow->slot].limit != flow->limit_next)
 			fabric_flow_limit_set(fabric, flow, flow->limit_next);
 	}
 	sort_changed(fabric);
 	for (size_t i = 0; i < fabric->changed.count; i++) {
-		struct flow *flow = fabric->changed.items[i].flow;
-		fabric_flow_rate_set(fabric, flow, flow->solved);
+		uint32_t slot = fabric->changed.items[i].slot;
+		fabric_flow_rate_set(fabric, fabric->flows.items[slot],
+				     fabric->shares.items[slot].solved);
 	}
 }
 

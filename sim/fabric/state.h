@@ -6,8 +6,8 @@
  * in another way, topology.c keeps nodes and links, route.c finds ways and counts
  * wire bytes.
  *
- * Each flow carries its uses; a resource's uses form a list in the order in
- * which their flows started. Every sum over flows that a rate comes from runs in
+ * Each flow carries its uses; a resource lists its users in the order in which
+ * they started. Every sum over flows that a rate comes from runs in
  * that order, so rates are the same numbers whichever change caused the solution.
  */
 #ifndef FARWIRE_FABRIC_STATE_H
@@ -17,32 +17,39 @@
 #include "sim/engine/names.h"
 #include "sim/fabric/fabric.h"
 
-struct flow;
+enum { LIMIT_OWN = -1, FLOW_CLASSES = 5 };
+#define NO_FLOW UINT32_MAX
 
+/* A resource of a flow. */
 struct use {
-	struct flow *flow;
-	struct use *previous, *next; /* on the same resource, by start */
 	double per_unit;
 	int resource;
+	uint32_t place; /* among the resource's users */
 };
 
-enum { LIMIT_OWN = -1, FLOW_CLASSES = 5 };
+/* A flow of a resource. */
+struct user {
+	double per_unit;
+	uint32_t slot; /* NO_FLOW: it is over */
+};
 
-struct flow {
-	double rate; /* since updated_ps; 0: not solved yet */
+/* What the solver reads of flows again and again, by slot, in little memory. */
+struct share {
 	double weight;
-	double cap;     /* INFINITY: none */
-	double bound;   /* solver: no rate above it */
-	double solved;  /* solver: the rate that it found */
-	uint64_t epoch; /* solver: the solution that last met it */
+	double rate;    /* 0: not solved yet */
+	double solved;  /* solver: the rate that it found; 0: none yet */
+	uint32_t epoch; /* solver: the solution that last met it */
 	int limit;      /* the full resource that holds its rate down; LIMIT_OWN: its cap, or
 			   a resource that it has alone */
+};
+
+struct flow {
+	double cap;     /* INFINITY: none */
+	double bound;   /* solver: no rate above it */
 	int limit_next; /* solver: with the rate that it found */
-	bool fixed;     /* solver: the rate is found */
 	bool active;
 	uint32_t use_count;
-
-	double size, remaining; /* remaining at updated_ps */
+	double size, remaining; /* remaining at updated_ps, when it got its rate */
 	int64_t updated_ps, end_ps;
 	struct event_id end;
 	event_fn *done;
@@ -57,21 +64,23 @@ struct flow {
 };
 
 struct resource {
-	double capacity, capacity_most;
-	struct use *first, *last;
-	size_t flow_count;
-	size_t limit_count; /* flows that it limits: above 0, it is full */
-	double carried;     /* by flows that are over */
-	int64_t busy_ps, busy_since_ps;
-	bool dirty;
+	double capacity;
 	/* solver */
-	bool touched;      /* left and demand are carried along, not summed afresh */
-	uint64_t epoch;    /* the solution that opened it */
-	uint64_t round;    /* the filling after which its load was looked at */
 	double left;       /* capacity that fixed flows leave */
 	double demand;     /* sum of a * weight over flows not fixed */
 	double demand_all; /* ... over all flows */
-	size_t waiting;    /* flows not fixed */
+	uint32_t waiting;  /* flows not fixed */
+	uint32_t epoch;    /* the solution that opened it */
+	uint64_t round;    /* the filling after which its load was looked at */
+	uint32_t flow_count;
+	uint32_t limit_count; /* flows that it limits: above 0, it is full */
+	bool touched;         /* left and demand are carried along, not summed afresh */
+	bool dirty;
+
+	VEC(struct user) users; /* by start, some of them over */
+	double capacity_most;
+	double carried; /* by flows that are over */
+	int64_t busy_ps, busy_since_ps;
 };
 
 /* A heap by key, least first, of numbers of things. */
@@ -85,7 +94,7 @@ struct ranking {
 
 struct changed {
 	uint64_t order;
-	struct flow *flow;
+	uint32_t slot;
 };
 
 struct link {
@@ -116,17 +125,19 @@ struct fabric {
 	bool solve_due; /* an event at this instant will solve */
 
 	VEC(struct flow *) flows;         /* by slot */
+	VEC(struct share) shares;         /* by slot */
 	uint32_t flow_free[FLOW_CLASSES]; /* first free slot of the class, plus 1 */
 	uint64_t flows_started;
 	struct flow *first, *last; /* active */
 	size_t active_count;
 
 	/* scratch of the solver */
-	uint64_t epoch, round;
-	VEC(int) open;                 /* resources all of whose flows are free */
-	VEC(struct flow *) free_flows; /* ... which are these */
-	size_t waiting;                /* of them, not fixed */
-	VEC(struct changed) changed;   /* of them, those that get another rate */
+	uint32_t epoch;
+	uint64_t round;
+	VEC(int) open;               /* resources all of whose flows are free */
+	VEC(uint32_t) free_flows;    /* ... which are these, by slot */
+	size_t waiting;              /* of them, not fixed */
+	VEC(struct changed) changed; /* of them, those that get another rate */
 	VEC(struct changed) sorting;
 	struct ranking levels; /* open resources that have waiting flows */
 	struct ranking bounds; /* free flows that are bounded */
@@ -148,7 +159,7 @@ void fabric_settle(struct fabric *fabric);
 /* Gives an active flow another rate from now on and moves its end. */
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
 
-void fabric_flow_limit_set(struct fabric *fabric, struct flow *flow, int limit);
+void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit);
 
 /* Ways may have changed. */
 void fabric_routes_forget(struct fabric *fabric);

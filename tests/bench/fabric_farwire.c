@@ -4,7 +4,8 @@
  *   ring N JITTER    100 MB all-reduced by N ranks on a star of 10 Gb/s links: a rank
  *                    sends its next chunk when one has come, JITTER 1: up to 10 us later
  *   alltoall N       every host of the star sends 1 MB to every other, all at once
- *   churn FLOWS SPAN that many flows at any time on a fat tree of 1,024 hosts, each
+ *   churn FLOWS SPAN CHANGES
+ *                    that many flows at any time on a fat tree of 1,024 hosts, each
  *                    ending gives way to another; SPAN hosts in a row are a job, which
  *                    keeps to itself
  * Prints: seconds, messages or changes, the simulated time in seconds, peak memory.
@@ -148,7 +149,7 @@ static int run_all_to_all(size_t hosts)
 
 /* ---- churn on a fat tree (Al-Fares et al., 2008: k = 16) ---- */
 
-enum { PORTS = 16, HALF = PORTS / 2, HOSTS = PORTS * HALF * HALF, CHURN_MAX = 1000 };
+enum { PORTS = 16, HALF = PORTS / 2, HOSTS = PORTS * HALF * HALF };
 
 struct tree {
 	struct world world;
@@ -156,7 +157,7 @@ struct tree {
 	/* [0]: up, [1]: down; a host's, an edge switch's by aggregation switch of its
 	 * pod, an aggregation switch's by core switch */
 	int host[2][HOSTS], edge[2][HOSTS], core[2][HOSTS];
-	uint64_t changes;
+	uint64_t changes, changes_max;
 	bool churning;
 };
 
@@ -193,14 +194,15 @@ static void tree_add_flow(void *ctx, uint64_t arg)
 	spec.ctx = tree;
 	spec.arg = 0;
 	fabric_flow_start(tree->world.fabric, &spec);
-	if (tree->churning && ++tree->changes == CHURN_MAX)
+	if (tree->churning && ++tree->changes == tree->changes_max)
 		engine_stop(tree->world.engine);
 }
 
-static int run_churn(size_t flows, size_t span)
+static int run_churn(size_t flows, size_t span, uint64_t changes)
 {
 	static struct tree tree;
 	tree.span = span;
+	tree.changes_max = changes;
 	world_open(&tree.world);
 	for (size_t i = 0; i < HOSTS; i++) {
 		for (int way = 0; way < 2; way++) {
@@ -222,11 +224,12 @@ int main(int argc, char **argv)
 {
 	size_t size = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 	size_t more = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
+	uint64_t changes = argc > 4 ? strtoull(argv[4], NULL, 10) : 100;
 	if (size > 1 && strcmp(argv[1], "ring") == 0)
 		return run_ring(size, more > 0);
 	if (size > 1 && strcmp(argv[1], "alltoall") == 0)
 		return run_all_to_all(size);
 	if (size > 0 && more > 1 && strcmp(argv[1], "churn") == 0)
-		return run_churn(size, more);
+		return run_churn(size, more, changes);
 	return 2;
 }
