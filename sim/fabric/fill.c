@@ -24,8 +24,7 @@
 #include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
-static const double tie_ratio = 1e-12;   /* levels that differ by less are one */
-static const double noise_ratio = 1e-14; /* a change of rate below this is rounding */
+static const double tie_ratio = 1e-12; /* levels that differ by less are one */
 /* More than rounding can move a sum of a million flows that is carried along, and more
  * than a tie. */
 static const double slack_ratio = 1e-9;
@@ -111,7 +110,7 @@ static void fix(struct fabric *fabric, uint32_t slot, double rate, int limit)
 		resource->waiting--;
 		resource->touched = true;
 	}
-	if (fabs(rate - share->rate) > noise_ratio * share->rate)
+	if (fabs(rate - share->rate) > rate_noise_ratio * share->rate)
 		*VEC_PUSH(fabric->arena, &fabric->changed) = (struct changed){flow->order, slot};
 }
 
@@ -186,6 +185,9 @@ static void fix_on_full(struct fabric *fabric, double level)
 		const struct resource *resource = &fabric->resources.items[least[i]];
 		for (size_t j = 0; j < resource->users.count; j++) {
 			uint32_t slot = resource->users.items[j].slot;
+			if (j + FETCH_AHEAD < resource->users.count &&
+			    resource->users.items[j + FETCH_AHEAD].slot != NO_FLOW)
+				fabric_fetch(fabric, resource->users.items[j + FETCH_AHEAD].slot);
 			if (slot == NO_FLOW || fabric->shares.items[slot].solved > 0)
 				continue;
 			fix(fabric, slot, fabric->shares.items[slot].weight * level, least[i]);
@@ -222,6 +224,8 @@ static void prepare(struct fabric *fabric)
 	fabric->waiting = fabric->free_flows.count;
 	for (size_t i = 0; i < fabric->free_flows.count; i++) {
 		uint32_t slot = fabric->free_flows.items[i];
+		if (i + FETCH_AHEAD < fabric->free_flows.count)
+			fabric_fetch(fabric, fabric->free_flows.items[i + FETCH_AHEAD]);
 		struct flow *flow = fabric->flows.items[slot];
 		struct share *share = &fabric->shares.items[slot];
 		share->solved = 0;

@@ -349,14 +349,22 @@ void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 	flow->end = engine_at(fabric->engine, end_ps, flow_ended, fabric, flow->slot);
 }
 
+bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
+{
+	if (!is_alone(fabric, flow))
+		return false;
+	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
+	double rate = rate_alone(fabric, flow), before = fabric->shares.items[flow->slot].rate;
+	if (fabs(rate - before) > rate_noise_ratio * before)
+		fabric_flow_rate_set(fabric, flow, rate);
+	return true;
+}
+
 /* The flow is new, or its cap is. */
 static void flow_changed(struct fabric *fabric, struct flow *flow)
 {
-	if (is_alone(fabric, flow)) {
-		fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
-		fabric_flow_rate_set(fabric, flow, rate_alone(fabric, flow));
+	if (fabric_flow_settle_alone(fabric, flow))
 		return;
-	}
 	for (size_t i = 0; i < flow->use_count; i++)
 		if (fabric->resources.items[flow->uses[i].resource].flow_count > 1)
 			mark_dirty(fabric, flow->uses[i].resource);

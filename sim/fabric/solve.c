@@ -53,6 +53,9 @@ static void free_flows(struct fabric *fabric, size_t from)
 		const struct resource *resource = &fabric->resources.items[index];
 		for (size_t j = 0; j < resource->users.count; j++) {
 			uint32_t slot = resource->users.items[j].slot;
+			if (j + FETCH_AHEAD < resource->users.count &&
+			    resource->users.items[j + FETCH_AHEAD].slot != NO_FLOW)
+				fabric_fetch(fabric, resource->users.items[j + FETCH_AHEAD].slot);
 			if (slot == NO_FLOW)
 				continue;
 			struct share *share = &fabric->shares.items[slot];
@@ -183,11 +186,22 @@ static void solve_from(struct fabric *fabric, int start)
 	}
 }
 
+/* Most changes leave a flow that meets nobody any more. */
+static bool settle_alone(struct fabric *fabric, struct resource *resource)
+{
+	if (resource->flow_count != 1)
+		return false;
+	uint32_t slot = resource->users.items[resource->users.count - 1].slot;
+	resource->dirty = false;
+	return fabric_flow_settle_alone(fabric, fabric->flows.items[slot]);
+}
+
 void fabric_settle(struct fabric *fabric)
 {
 	for (size_t i = 0; i < fabric->dirty.count; i++) {
 		int index = fabric->dirty.items[i];
-		if (fabric->resources.items[index].dirty) /* else solved with one before it */
+		struct resource *resource = &fabric->resources.items[index];
+		if (resource->dirty && !settle_alone(fabric, resource))
 			solve_from(fabric, index);
 	}
 	fabric->dirty.count = 0;

@@ -17,6 +17,9 @@
 #include "sim/engine/names.h"
 #include "sim/fabric/fabric.h"
 
+/* A change of rate below this is rounding. */
+static const double rate_noise_ratio = 1e-14;
+
 enum { LIMIT_OWN = -1, FLOW_CLASSES = 5 };
 #define NO_FLOW UINT32_MAX
 
@@ -44,22 +47,23 @@ struct share {
 };
 
 struct flow {
-	double cap;     /* INFINITY: none */
-	double bound;   /* solver: no rate above it */
-	int limit_next; /* solver: with the rate that it found */
-	bool active;
-	uint32_t use_count;
 	double size, remaining; /* remaining at updated_ps, when it got its rate */
 	int64_t updated_ps, end_ps;
 	struct event_id end;
 	event_fn *done;
 	void *ctx;
 	uint64_t arg;
-	uint64_t order;               /* of starting */
 	struct flow *previous, *next; /* active flows, by start */
 	uint32_t slot, serial;
 	uint32_t free_next; /* next free slot of its class, plus 1 */
 	uint32_t class;     /* room for 2 << class uses */
+	bool active;
+	/* What the solver reads lies together. */
+	uint32_t use_count;
+	int limit_next; /* solver: with the rate that it found */
+	uint64_t order; /* of starting */
+	double cap;     /* INFINITY: none */
+	double bound;   /* solver: no rate above it */
 	struct use uses[];
 };
 
@@ -82,6 +86,10 @@ struct resource {
 	double carried; /* by flows that are over */
 	int64_t busy_ps, busy_since_ps;
 };
+
+/* How many flows ahead of the one that is read the next one is fetched: with a hundred
+ * thousand of them, memory is what the solver waits for. */
+enum { FETCH_AHEAD = 8 };
 
 /* A heap by key, least first, of numbers of things. */
 struct ranked {
@@ -152,6 +160,13 @@ struct fabric {
 	size_t route_chain_count;
 };
 
+static inline void fabric_fetch(const struct fabric *fabric, uint32_t slot)
+{
+	const char *flow = (const char *)fabric->flows.items[slot];
+	__builtin_prefetch(flow + offsetof(struct flow, use_count));
+	__builtin_prefetch(flow + offsetof(struct flow, uses) + 48);
+}
+
 /* Max-min rates of free_flows on the open resources: solved, limit_next, changed. */
 void fabric_fill(struct fabric *fabric);
 /* Solves what is dirty, now. */
@@ -159,6 +174,8 @@ void fabric_settle(struct fabric *fabric);
 /* Gives an active flow another rate from now on and moves its end. */
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
 
+/* A flow that meets nobody gets its rate without the solver; false if it meets some. */
+bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
 void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit);
 
 /* Ways may have changed. */
