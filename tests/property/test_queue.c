@@ -132,14 +132,19 @@ static void burst(struct pair *pair, unsigned bits)
 		add(pair, time_ps);
 }
 
-/* Peeking opens a bucket; what is added then may lie before it. */
+/* Many pending close together but far ahead: peeking opens their bucket and files them
+ * anew; what is added then lies before them. */
 static void peek_and_add(struct pair *pair)
 {
 	if (pair->plain.live_count == 0)
 		return;
-	int64_t next_ps = queue_next_ps(pair->queue);
-	int64_t gap_ps = next_ps - pair->now_ps;
-	for (uint64_t i = rng_below(&pair->rng, 100); i > 0 && pair->added < EVENTS_MAX; i--)
+	plain_clean(&pair->plain);
+	int64_t next_ps = pair->plain.heap[0].time_ps;
+	uint64_t width = (uint64_t)1 << rng_below(&pair->rng, 20);
+	for (int i = 0; i < 100 && next_ps < INT64_MAX / 2 && pair->added < EVENTS_MAX; i++)
+		add(pair, next_ps + (int64_t)rng_below(&pair->rng, width));
+	int64_t gap_ps = queue_next_ps(pair->queue) - pair->now_ps;
+	for (uint64_t i = rng_below(&pair->rng, 200); i > 0 && pair->added < EVENTS_MAX; i--)
 		add(pair, pair->now_ps + (int64_t)rng_below(&pair->rng, (uint64_t)gap_ps + 1));
 }
 
