@@ -71,7 +71,8 @@ help:
 	@echo '                 answers the shipped what-ifs, writes build/report.html'
 	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   the same under sanitizers and with clang; the same bytes from every build'
-	@echo 'make bench       measures this machine, on which nothing else should run: predictions beside it'
+	@echo 'make bench       measures this machine, on which nothing else should run: the core beside others,'
+	@echo '                 predictions beside TCP'
 	@echo 'make mpi         builds build/libfarwire-mpi.so where mpicc is: sweeps over many machines'
 	@echo 'make install     into PREFIX (/usr/local), under DESTDIR if given; make uninstall removes it'
 	@echo 'make accuracy    puts what is predicted now into docs/ACCURACY.md and the README'"'"'s table'
@@ -126,6 +127,25 @@ $(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libfarwire.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
 
+# What farwire is timed beside, where this machine has it; only for the bench.
+CXX_FLAGS := -std=c++17 -O2 -g -Wall -Wextra -Werror -I.
+BENCHES := queue_farwire fabric_farwire
+PEERS := $(if $(shell command -v g++ 2>/dev/null),queue_std \
+	$(if $(wildcard /usr/include/simgrid/s4u.hpp),fabric_simgrid))
+BENCH_PROGRAMS := $(BENCHES:%=$(BUILD)/tests/bench/%) $(PEERS:%=$(BUILD)/tests/bench/%)
+
+$(BENCHES:%=$(BUILD)/tests/bench/%): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libfarwire.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+$(PEERS:%=$(BUILD)/tests/bench/%): $(BUILD)/%: %.cc
+	@mkdir -p $(@D)
+	$(call say,CXX )
+	$(Q)g++ $(CXX_FLAGS) -MMD -MP -MF $@.d -o $@ $< $(if $(filter %simgrid,$@),-lsimgrid)
+
+.PHONY: bench-programs
+bench-programs: $(BENCH_PROGRAMS)
+
 .PHONY: test-programs
 test-programs: $(TEST_PROGRAMS) $(BUILD)/farwire
 
@@ -156,7 +176,7 @@ test-long:
 	@tests/long/run
 
 .PHONY: bench
-bench: $(BUILD)/farwire $(PROBES)
+bench: $(BUILD)/farwire $(PROBES) bench-programs
 	@FARWIRE=$(BUILD)/farwire tests/bench/run
 
 .PHONY: accuracy
@@ -204,6 +224,6 @@ clean:
 include calib/trace/rules.mk
 include mpi/rules.mk
 
--include $(OBJECTS:.o=.d) $(BUILD)/sim/main.d $(TEST_PROGRAMS:=.d)
+-include $(OBJECTS:.o=.d) $(BUILD)/sim/main.d $(TEST_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d)
 .SECONDARY:
 .DELETE_ON_ERROR:

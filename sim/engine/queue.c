@@ -1,16 +1,62 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Three parts hold the pending events:
+ *
+ *   SLOTS  what each event calls, and a serial. An event's id is a slot and the
+ *          serial that it has now.
+ *   FRONT  nodes (time, slot, serial) of all events before front_end, sorted.
+ *   WHEEL  the nodes of all others, unsorted, in buckets.
+ *
+ * The wheel reads a time as a number of LEVELS digits of DIGIT_BITS bits. A node
+ * lies on the level of the highest digit in which its time differs from `base`,
+ * in the bucket of its own digit there. So all of a lower level comes before all
+ * of a higher one, and on a level the lesser digit comes first: the next bucket
+ * is the first bit of a map. To open it: if its nodes fit into one chunk, they are
+ * sorted into the front; if they are more, base becomes their least time and they
+ * are filed anew, on lower levels, whose buckets are all empty then. A node can
+ * only sink, through at most LEVELS levels; bits that all nodes share cost nothing.
+ *
+ *   time 0x2f7, base 0x2c1:  the digits are 2, f, 7; they differ in the second:
+ *   level 1, bucket f. When it is opened with base 0x2f4: level 0, bucket 7.
+ *
+ * Why the order of adding survives without a number for it: nodes of one time lie
+ * in one bucket, later ones behind earlier ones; filing anew keeps their order and
+ * goes to empty buckets; and the front takes a node behind all of its time.
+ *
+ * Events that are added before front_end are inserted into the front. Where those
+ * become many, the front spills back into the wheel, on lower levels than it came
+ * from.
+ */
 #include "sim/engine/queue.h"
+
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 
-enum { ARITY = 4 };
+enum {
+	DIGIT_BITS = 6,
+	DIGITS = 1 << DIGIT_BITS,
+	LEVELS = (63 + DIGIT_BITS - 1) / DIGIT_BITS,
+	CHUNK_NODES = 31, /* with its head, 512 bytes */
+	CHUNKS_PER_BLOCK = 16,
+	FRONT_MANY = 64, /* inserting into more is slow */
+	VOID_MANY = 1024,
+};
 
 struct node {
 	int64_t time_ps;
-	uint64_t sequence;
-	uint32_t slot;
+	uint32_t slot, serial; /* void if the slot's serial is another */
+};
+
+struct chunk {
+	struct chunk *next;
+	size_t count;
+	struct node nodes[CHUNK_NODES];
+};
+
+struct bucket {
+	struct chunk *first, *last;
 };
 
 struct slot {
@@ -18,15 +64,24 @@ struct slot {
 	void *ctx;
 	uint64_t arg;
 	uint32_t serial; /* never 0 */
-	uint32_t place;  /* in the heap while pending; else the next free slot, plus 1 */
+	uint32_t free;   /* the next free slot, plus 1 */
 };
 
 struct queue {
 	struct arena *arena;
-	VEC(struct node) heap;
+	size_t count;           /* events pending */
+	size_t void_count;      /* nodes of cancelled events */
+	int64_t floor_ps;       /* time of the last event taken */
+	VEC(struct node) front; /* from `head` on, by time */
+	size_t head;
+	uint64_t front_end; /* no node of the wheel is before it */
+	uint64_t base;
+	uint32_t levels;       /* bit: the level holds nodes */
+	uint64_t maps[LEVELS]; /* bit: the bucket does */
+	struct bucket buckets[LEVELS][DIGITS];
+	struct chunk *chunk_free;
 	VEC(struct slot) slots;
-	uint32_t free; /* first free slot, plus 1 */
-	uint64_t sequence;
+	uint32_t slot_free; /* first free slot, plus 1 */
 };
 
 struct queue *queue_new(struct arena *arena)
@@ -36,105 +91,237 @@ struct queue *queue_new(struct arena *arena)
 	return queue;
 }
 
-static bool earlier(const struct node *a, const struct node *b)
-{
-	return a->time_ps < b->time_ps || (a->time_ps == b->time_ps && a->sequence < b->sequence);
-}
-
-static void put(struct queue *queue, size_t place, const struct node *node)
-{
-	queue->heap.items[place] = *node;
-	queue->slots.items[node->slot].place = (uint32_t)place;
-}
-
-/* Moves parents that are later than (time_ps, sequence) down from place; the
- * place that is left for it. A node handed over by its address would be written
- * and read again at once in pieces of other sizes, which processors wait for. */
-static size_t sift_up(struct queue *queue, size_t place, int64_t time_ps, uint64_t sequence)
-{
-	while (place > 0) {
-		size_t parent = (place - 1) / ARITY;
-		const struct node *above = &queue->heap.items[parent];
-		if (above->time_ps < time_ps ||
-		    (above->time_ps == time_ps && above->sequence < sequence))
-			break;
-		put(queue, place, &queue->heap.items[parent]);
-		place = parent;
-	}
-	return place;
-}
-
-static size_t sift_down(struct queue *queue, size_t place, const struct node *node)
-{
-	const struct node *heap = queue->heap.items;
-	size_t count = queue->heap.count;
-	for (;;) {
-		size_t first = place * ARITY + 1;
-		size_t end = first + ARITY < count ? first + ARITY : count;
-		size_t least = first;
-		if (first >= count)
-			break;
-		for (size_t i = first + 1; i < end; i++)
-			if (earlier(&heap[i], &heap[least]))
-				least = i;
-		if (!earlier(&heap[least], node))
-			break;
-		put(queue, place, &heap[least]);
-		place = least;
-	}
-	return place;
-}
+/* ---- slots ---- */
 
 static uint32_t slot_take(struct queue *queue)
 {
-	if (queue->free > 0) {
-		uint32_t index = queue->free - 1;
-		queue->free = queue->slots.items[index].place;
+	if (queue->slot_free > 0) {
+		uint32_t index = queue->slot_free - 1;
+		queue->slot_free = queue->slots.items[index].free;
 		return index;
 	}
 	FW_ASSERT(queue->slots.count < UINT32_MAX - 1);
-	struct slot *slot = VEC_PUSH(queue->arena, &queue->slots);
-	slot->serial = 1;
+	VEC_PUSH(queue->arena, &queue->slots)->serial = 1;
 	return (uint32_t)(queue->slots.count - 1);
 }
 
+/* A slot that has had every serial rests for ever. */
 static void slot_release(struct queue *queue, uint32_t index)
 {
 	struct slot *slot = &queue->slots.items[index];
-	slot->serial = slot->serial == UINT32_MAX ? 1 : slot->serial + 1;
-	slot->place = queue->free;
-	queue->free = index + 1;
+	if (++slot->serial == UINT32_MAX)
+		return;
+	slot->free = queue->slot_free;
+	queue->slot_free = index + 1;
 }
+
+static bool is_void(const struct queue *queue, struct node node)
+{
+	return queue->slots.items[node.slot].serial != node.serial;
+}
+
+/* ---- the wheel ---- */
+
+static struct chunk *chunk_take(struct queue *queue)
+{
+	if (!queue->chunk_free) {
+		struct chunk *block = ARENA_ARRAY(queue->arena, CHUNKS_PER_BLOCK, struct chunk);
+		for (size_t i = 0; i < CHUNKS_PER_BLOCK; i++) {
+			block[i].next = queue->chunk_free;
+			queue->chunk_free = &block[i];
+		}
+	}
+	struct chunk *chunk = queue->chunk_free;
+	queue->chunk_free = chunk->next;
+	chunk->next = NULL;
+	chunk->count = 0;
+	return chunk;
+}
+
+/* Returns the next one of its bucket. */
+static struct chunk *chunk_release(struct queue *queue, struct chunk *chunk)
+{
+	struct chunk *next = chunk->next;
+	chunk->next = queue->chunk_free;
+	queue->chunk_free = chunk;
+	return next;
+}
+
+static void file(struct queue *queue, struct node node)
+{
+	uint64_t differs = ((uint64_t)node.time_ps ^ queue->base) | 1;
+	unsigned level = (63u - (unsigned)__builtin_clzll(differs)) / DIGIT_BITS;
+	unsigned digit = (unsigned)(node.time_ps >> level * DIGIT_BITS) % DIGITS;
+	struct bucket *bucket = &queue->buckets[level][digit];
+	struct chunk *last = bucket->last;
+	if (!last) {
+		last = bucket->first = bucket->last = chunk_take(queue);
+		queue->maps[level] |= (uint64_t)1 << digit;
+		queue->levels |= 1u << level;
+	} else if (last->count == CHUNK_NODES) {
+		last = last->next = bucket->last = chunk_take(queue);
+	}
+	last->nodes[last->count++] = node;
+}
+
+/* Empties a bucket; the list of its chunks. */
+static struct chunk *bucket_take(struct queue *queue, unsigned level, unsigned digit)
+{
+	struct bucket *bucket = &queue->buckets[level][digit];
+	struct chunk *chunks = bucket->first;
+	*bucket = (struct bucket){0};
+	queue->maps[level] &= ~((uint64_t)1 << digit);
+	if (queue->maps[level] == 0)
+		queue->levels &= ~(1u << level);
+	return chunks;
+}
+
+static void file_again(struct queue *queue, struct chunk *chunks)
+{
+	int64_t least_ps = INT64_MAX;
+	for (const struct chunk *chunk = chunks; chunk; chunk = chunk->next)
+		for (size_t i = 0; i < chunk->count; i++)
+			if (chunk->nodes[i].time_ps < least_ps)
+				least_ps = chunk->nodes[i].time_ps;
+	queue->base = queue->front_end = (uint64_t)least_ps;
+	while (chunks) {
+		for (size_t i = 0; i < chunks->count; i++)
+			file(queue, chunks->nodes[i]);
+		chunks = chunk_release(queue, chunks);
+	}
+}
+
+/* ---- the front ---- */
+
+/* Room for more nodes, over those that are taken if they are half of all. */
+static void front_grow(struct queue *queue)
+{
+	size_t left = queue->front.count - queue->head;
+	if (queue->head > left) {
+		memmove(queue->front.items, queue->front.items + queue->head,
+			left * sizeof *queue->front.items);
+		queue->front.count = left;
+		queue->head = 0;
+	} else {
+		(void)VEC_PUSH(queue->arena, &queue->front);
+		queue->front.count--;
+	}
+}
+
+/* Behind all nodes up to its time. */
+static void front_insert(struct queue *queue, struct node node)
+{
+	if (queue->front.count == queue->front.room)
+		front_grow(queue);
+	queue->front.count++;
+	struct node *nodes = queue->front.items;
+	size_t place = queue->front.count - 1;
+	for (; place > queue->head && nodes[place - 1].time_ps > node.time_ps; place--)
+		nodes[place] = nodes[place - 1];
+	nodes[place] = node;
+}
+
+static void front_clear(struct queue *queue)
+{
+	queue->head = queue->front.count = 0;
+}
+
+/* Files the front in the wheel. What is there already was filed with a base that
+ * shares its higher digits with floor_ps. */
+static void front_spill(struct queue *queue)
+{
+	queue->base = queue->front_end = (uint64_t)queue->floor_ps;
+	for (size_t i = queue->head; i < queue->front.count; i++)
+		file(queue, queue->front.items[i]);
+	front_clear(queue);
+}
+
+/* Sorts the next bucket into the empty front, unless it has to be filed again. */
+static void open_bucket(struct queue *queue)
+{
+	FW_ASSERT(queue->levels != 0);
+	unsigned level = (unsigned)__builtin_ctz(queue->levels);
+	unsigned digit = (unsigned)__builtin_ctzll(queue->maps[level]);
+	struct chunk *chunks = bucket_take(queue, level, digit);
+	if (chunks->next && level > 0) {
+		file_again(queue, chunks);
+		return;
+	}
+	uint64_t width = (uint64_t)1 << level * DIGIT_BITS;
+	queue->base = (queue->base & ~(width * DIGITS - 1)) | digit * width;
+	queue->front_end = queue->base + width;
+	while (chunks) {
+		for (size_t i = 0; i < chunks->count; i++) {
+			front_insert(queue, chunks->nodes[i]);
+			__builtin_prefetch(&queue->slots.items[chunks->nodes[i].slot]);
+		}
+		chunks = chunk_release(queue, chunks);
+	}
+}
+
+/* Brings the earliest event to the head of the front. */
+static struct node first_node(struct queue *queue)
+{
+	FW_ASSERT(queue->count > 0);
+	for (;;) {
+		for (; queue->head < queue->front.count; queue->head++) {
+			struct node node = queue->front.items[queue->head];
+			if (!is_void(queue, node))
+				return node;
+			queue->void_count--;
+		}
+		front_clear(queue);
+		open_bucket(queue);
+	}
+}
+
+/* ---- cancelled events ---- */
+
+static void drop_void_nodes(struct queue *queue)
+{
+	size_t left = 0;
+	for (size_t i = queue->head; i < queue->front.count; i++)
+		if (!is_void(queue, queue->front.items[i]))
+			queue->front.items[left++] = queue->front.items[i];
+	queue->front.count = left;
+	queue->head = 0;
+	for (unsigned level = 0; level < LEVELS; level++) {
+		for (uint64_t map = queue->maps[level]; map; map &= map - 1) {
+			struct chunk *chunks =
+				bucket_take(queue, level, (unsigned)__builtin_ctzll(map));
+			while (chunks) {
+				for (size_t i = 0; i < chunks->count; i++)
+					if (!is_void(queue, chunks->nodes[i]))
+						file(queue, chunks->nodes[i]);
+				chunks = chunk_release(queue, chunks);
+			}
+		}
+	}
+	queue->void_count = 0;
+}
+
+/* ---- what others call ---- */
 
 struct event_id queue_add(struct queue *queue, const struct event *event)
 {
+	FW_ASSERT(event->time_ps >= queue->floor_ps);
 	uint32_t index = slot_take(queue);
 	struct slot *slot = &queue->slots.items[index];
 	slot->fn = event->fn;
 	slot->ctx = event->ctx;
 	slot->arg = event->arg;
-	if (queue->heap.count == queue->heap.room)
-		(void)VEC_PUSH(queue->arena, &queue->heap);
-	else
-		queue->heap.count++;
-	uint64_t sequence = queue->sequence++;
-	size_t place = sift_up(queue, queue->heap.count - 1, event->time_ps, sequence);
-	queue->heap.items[place] = (struct node){event->time_ps, sequence, index};
-	slot->place = (uint32_t)place;
-	return (struct event_id){index, slot->serial};
-}
-
-/* Takes the node at place out of the heap; its slot stays as it is. */
-static void heap_remove(struct queue *queue, size_t place)
-{
-	struct node last = queue->heap.items[--queue->heap.count];
-	if (place == queue->heap.count)
-		return;
-	if (place > 0 && earlier(&last, &queue->heap.items[(place - 1) / ARITY]))
-		place = sift_up(queue, place, last.time_ps, last.sequence);
-	else
-		place = sift_down(queue, place, &last);
-	put(queue, place, &last);
+	struct node node = {event->time_ps, index, slot->serial};
+	queue->count++;
+	if ((uint64_t)node.time_ps >= queue->front_end) {
+		file(queue, node);
+	} else {
+		front_insert(queue, node);
+		if (queue->front.count - queue->head > FRONT_MANY &&
+		    (uint64_t)queue->floor_ps >= queue->base &&
+		    (uint64_t)queue->floor_ps + 1 < queue->front_end)
+			front_spill(queue);
+	}
+	return (struct event_id){index, node.serial};
 }
 
 bool queue_cancel(struct queue *queue, struct event_id id)
@@ -142,29 +329,32 @@ bool queue_cancel(struct queue *queue, struct event_id id)
 	if (id.serial == 0 || id.slot >= queue->slots.count ||
 	    queue->slots.items[id.slot].serial != id.serial)
 		return false;
-	heap_remove(queue, queue->slots.items[id.slot].place);
 	slot_release(queue, id.slot);
+	queue->count--;
+	queue->void_count++;
+	if (queue->void_count > queue->count + VOID_MANY)
+		drop_void_nodes(queue);
 	return true;
 }
 
 size_t queue_count(const struct queue *queue)
 {
-	return queue->heap.count;
+	return queue->count;
 }
 
-int64_t queue_next_ps(const struct queue *queue)
+int64_t queue_next_ps(struct queue *queue)
 {
-	FW_ASSERT(queue->heap.count > 0);
-	return queue->heap.items[0].time_ps;
+	return first_node(queue).time_ps;
 }
 
 struct event queue_take(struct queue *queue)
 {
-	FW_ASSERT(queue->heap.count > 0);
-	struct node node = queue->heap.items[0];
+	struct node node = first_node(queue);
 	const struct slot *slot = &queue->slots.items[node.slot];
 	struct event event = {node.time_ps, slot->fn, slot->ctx, slot->arg};
-	heap_remove(queue, 0);
+	queue->floor_ps = node.time_ps;
+	queue->head++;
+	queue->count--;
 	slot_release(queue, node.slot);
 	return event;
 }

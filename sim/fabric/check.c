@@ -13,7 +13,7 @@ static const double full_ratio = 1e-13; /* of its capacity left: full */
 
 struct trial {
 	const struct flow *flow;
-	double rate;
+	double weight, rate;
 	bool grows;
 };
 
@@ -33,7 +33,7 @@ static void find_growth(struct filling *filling)
 		const struct trial *trial = &filling->trials[i];
 		for (size_t u = 0; trial->grows && u < trial->flow->use_count; u++)
 			filling->growth[trial->flow->uses[u].resource] +=
-				trial->flow->uses[u].per_unit * trial->flow->weight;
+				trial->flow->uses[u].per_unit * trial->weight;
 	}
 }
 
@@ -47,15 +47,16 @@ static double find_rise(const struct filling *filling)
 	for (size_t i = 0; i < filling->count; i++) {
 		const struct trial *trial = &filling->trials[i];
 		if (trial->grows)
-			rise = fmin(rise, trial->flow->cap / trial->flow->weight - filling->level);
+			rise = fmin(rise, trial->flow->cap / trial->weight - filling->level);
 	}
 	return fmax(0, rise);
 }
 
 static bool is_stopped(const struct fabric *fabric, const struct filling *filling,
-		       const struct flow *flow, double rise)
+		       const struct trial *trial, double rise)
 {
-	if (filling->level * flow->weight >= flow->cap * (1 - full_ratio))
+	const struct flow *flow = trial->flow;
+	if (filling->level * trial->weight >= flow->cap * (1 - full_ratio))
 		return true;
 	for (size_t u = 0; u < flow->use_count; u++) {
 		int r = flow->uses[u].resource;
@@ -80,10 +81,10 @@ static void fill(const struct fabric *fabric, struct filling *filling)
 		size_t stopped = 0;
 		for (size_t i = 0; i < filling->count; i++) {
 			struct trial *trial = &filling->trials[i];
-			if (!trial->grows || !is_stopped(fabric, filling, trial->flow, rise))
+			if (!trial->grows || !is_stopped(fabric, filling, trial, rise))
 				continue;
 			trial->grows = false;
-			trial->rate = fmin(trial->flow->cap, trial->flow->weight * filling->level);
+			trial->rate = fmin(trial->flow->cap, trial->weight * filling->level);
 			stopped++;
 		}
 		FW_ASSERT(stopped > 0);
@@ -99,10 +100,11 @@ static void compare(struct fabric *fabric, const struct trial *trial)
 		alone = fmin(alone, fabric->resources.items[flow->uses[u].resource].capacity /
 					    flow->uses[u].per_unit);
 	/* The second term: a small rest of a large capacity is known no better. */
-	double allowed = slack_ratio * fmax(flow->rate, trial->rate) + 1e-3 * slack_ratio * alone;
-	if (fabs(flow->rate - trial->rate) > allowed)
+	double rate = fabric->shares.items[flow->slot].rate;
+	double allowed = slack_ratio * fmax(rate, trial->rate) + 1e-3 * slack_ratio * alone;
+	if (fabs(rate - trial->rate) > allowed)
 		engine_fail(fabric->engine, "flow %llu has rate %.12g, its fair share is %.12g",
-			    (unsigned long long)flow->order, flow->rate, trial->rate);
+			    (unsigned long long)flow->order, rate, trial->rate);
 }
 
 static void check_loads(struct fabric *fabric)
@@ -110,8 +112,11 @@ static void check_loads(struct fabric *fabric)
 	for (size_t r = 0; r < fabric->resources.count; r++) {
 		const struct resource *resource = &fabric->resources.items[r];
 		double load = 0;
-		for (const struct use *use = resource->first; use; use = use->next)
-			load += use->per_unit * use->flow->rate;
+		for (size_t i = 0; i < resource->users.count; i++) {
+			const struct user *user = &resource->users.items[i];
+			if (user->slot != NO_FLOW)
+				load += user->per_unit * fabric->shares.items[user->slot].rate;
+		}
 		if (load > resource->capacity * (1 + slack_ratio))
 			engine_fail(fabric->engine, "resource '%s' carries %.12g of %.12g",
 				    names_at(fabric->resource_names, r), load, resource->capacity);
@@ -129,7 +134,8 @@ void fabric_check(struct fabric *fabric)
 		.resource_count = fabric->resources.count,
 	};
 	for (const struct flow *flow = fabric->first; flow; flow = flow->next)
-		filling.trials[filling.count++] = (struct trial){flow, 0, true};
+		filling.trials[filling.count++] =
+			(struct trial){flow, fabric->shares.items[flow->slot].weight, 0, true};
 	FW_ASSERT(filling.count == fabric->active_count);
 	for (size_t r = 0; r < filling.resource_count; r++)
 		filling.left[r] = fabric->resources.items[r].capacity;

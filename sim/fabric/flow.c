@@ -7,6 +7,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdalign.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -105,20 +106,25 @@ size_t fabric_flows_on(const struct fabric *fabric, int index)
 	return resource_at(fabric, index)->flow_count;
 }
 
-/* What is left of a flow's size at time now_ps. */
-static double remaining_at(const struct flow *flow, int64_t now_ps)
+/* What is left of a flow's size by now. */
+static double remaining_at(const struct fabric *fabric, const struct flow *flow)
 {
-	double left = flow->remaining - flow->rate * s_from_ps(now_ps - flow->updated_ps);
+	int64_t spent_ps = engine_now_ps(fabric->engine) - flow->updated_ps;
+	double left = flow->remaining - fabric->shares.items[flow->slot].rate * s_from_ps(spent_ps);
 	return left > flow->size * residue_ratio ? left : 0;
 }
 
 double fabric_carried(struct fabric *fabric, int index)
 {
 	const struct resource *resource = resource_at(fabric, index);
-	int64_t now_ps = engine_now_ps(fabric->engine);
 	double carried = resource->carried;
-	for (const struct use *use = resource->first; use; use = use->next)
-		carried += use->per_unit * (use->flow->size - remaining_at(use->flow, now_ps));
+	for (size_t i = 0; i < resource->users.count; i++) {
+		const struct user *user = &resource->users.items[i];
+		if (user->slot == NO_FLOW)
+			continue;
+		const struct flow *flow = fabric->flows.items[user->slot];
+		carried += user->per_unit * (flow->size - remaining_at(fabric, flow));
+	}
 	return carried;
 }
 
@@ -133,41 +139,80 @@ double fabric_busy_s(struct fabric *fabric, int index)
 
 /* ---- a flow on its resources ---- */
 
+void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit)
+{
+	struct share *share = &fabric->shares.items[flow->slot];
+	if (share->limit != LIMIT_OWN)
+		fabric->resources.items[share->limit].limit_count--;
+	share->limit = limit;
+	if (limit != LIMIT_OWN)
+		fabric->resources.items[limit].limit_count++;
+}
+
 static void attach(struct fabric *fabric, struct flow *flow, const struct flow_use *given)
 {
 	struct resource *resource = resource_at(fabric, given->resource);
 	FW_ASSERT(given->per_unit > 0 && isfinite(given->per_unit));
-	FW_ASSERT(!resource->last || resource->last->flow != flow); /* no resource twice */
-	struct use *use = &flow->uses[flow->use_count++];
-	*use = (struct use){flow, resource->last, NULL, given->per_unit, given->resource};
-	if (resource->last)
-		resource->last->next = use;
-	else
-		resource->first = use;
-	resource->last = use;
+	size_t place = resource->users.count;
+	FW_ASSERT(place == 0 || resource->users.items[place - 1].slot != flow->slot);
+	FW_ASSERT(place < UINT32_MAX);
+	*VEC_PUSH(fabric->arena, &resource->users) = (struct user){given->per_unit, flow->slot};
+	flow->uses[flow->use_count++] =
+		(struct use){given->per_unit, given->resource, (uint32_t)place};
 	if (resource->flow_count++ == 0)
 		resource->busy_since_ps = engine_now_ps(fabric->engine);
 }
 
-/* Takes the flow, which has moved `moved` units, off its resources. */
+static struct use *use_of(struct flow *flow, int resource)
+{
+	struct use *use = flow->uses;
+	while (use->resource != resource)
+		use++;
+	return use;
+}
+
+/* Takes out the users that are over. */
+static void close_ranks(struct fabric *fabric, int index)
+{
+	struct resource *resource = &fabric->resources.items[index];
+	struct user *users = resource->users.items;
+	uint32_t left = 0;
+	for (size_t i = 0; i < resource->users.count; i++) {
+		if (users[i].slot == NO_FLOW)
+			continue;
+		use_of(fabric->flows.items[users[i].slot], index)->place = left;
+		users[left++] = users[i];
+	}
+	resource->users.count = left;
+}
+
+static void drop_user(struct fabric *fabric, const struct use *use)
+{
+	enum { FEW = 4 };
+	struct resource *resource = &fabric->resources.items[use->resource];
+	struct user *users = resource->users.items;
+	users[use->place].slot = NO_FLOW;
+	resource->flow_count--;
+	while (resource->users.count > 0 && users[resource->users.count - 1].slot == NO_FLOW)
+		resource->users.count--;
+	if (resource->users.count > 2 * (size_t)resource->flow_count + FEW)
+		close_ranks(fabric, use->resource);
+}
+
+/* Takes the flow, which has moved `moved` units, off its resources. Where it limited
+ * nobody but itself, nobody's rate changes. */
 static void detach(struct fabric *fabric, struct flow *flow, double moved)
 {
+	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
-		if (use->previous)
-			use->previous->next = use->next;
-		else
-			resource->first = use->next;
-		if (use->next)
-			use->next->previous = use->previous;
-		else
-			resource->last = use->previous;
+		drop_user(fabric, use);
 		resource->carried += use->per_unit * moved;
-		if (--resource->flow_count == 0)
+		if (resource->flow_count == 0)
 			resource->busy_ps +=
 				engine_now_ps(fabric->engine) - resource->busy_since_ps;
-		else
+		else if (resource->limit_count > 0)
 			mark_dirty(fabric, use->resource);
 	}
 }
@@ -193,22 +238,35 @@ static double rate_alone(const struct fabric *fabric, const struct flow *flow)
 
 /* ---- slots ---- */
 
-static struct flow *flow_take(struct fabric *fabric)
+/* Flows of a class lie in blocks, each with room for as many uses. */
+static void flow_block_add(struct fabric *fabric, uint32_t class)
 {
-	if (fabric->flow_free == 0) {
-		struct flow *block = ARENA_ARRAY(fabric->arena, FLOWS_PER_BLOCK, struct flow);
-		FW_ASSERT(fabric->flows.count < UINT32_MAX - FLOWS_PER_BLOCK);
-		uint32_t first = (uint32_t)fabric->flows.count;
-		for (uint32_t i = 0; i < FLOWS_PER_BLOCK; i++) {
-			block[i].slot = first + i;
-			block[i].serial = 1;
-			block[i].free_next = i + 1 < FLOWS_PER_BLOCK ? first + i + 2 : 0;
-			*VEC_PUSH(fabric->arena, &fabric->flows) = &block[i];
-		}
-		fabric->flow_free = first + 1;
+	size_t size = sizeof(struct flow) + ((size_t)2 << class) * sizeof(struct use);
+	size = (size + alignof(struct flow) - 1) / alignof(struct flow) * alignof(struct flow);
+	unsigned char *block = arena_array(fabric->arena, FLOWS_PER_BLOCK, size);
+	FW_ASSERT(fabric->flows.count < UINT32_MAX - FLOWS_PER_BLOCK);
+	uint32_t first = (uint32_t)fabric->flows.count;
+	for (uint32_t i = 0; i < FLOWS_PER_BLOCK; i++) {
+		struct flow *flow = (void *)(block + i * size);
+		flow->slot = first + i;
+		flow->serial = 1;
+		flow->class = class;
+		flow->free_next = i + 1 < FLOWS_PER_BLOCK ? first + i + 2 : 0;
+		*VEC_PUSH(fabric->arena, &fabric->flows) = flow;
+		VEC_PUSH(fabric->arena, &fabric->shares)->limit = LIMIT_OWN;
 	}
-	struct flow *flow = fabric->flows.items[fabric->flow_free - 1];
-	fabric->flow_free = flow->free_next;
+	fabric->flow_free[class] = first + 1;
+}
+
+static struct flow *flow_take(struct fabric *fabric, size_t use_count)
+{
+	uint32_t class = 0;
+	while ((size_t)2 << class < use_count)
+		class ++;
+	if (fabric->flow_free[class] == 0)
+		flow_block_add(fabric, class);
+	struct flow *flow = fabric->flows.items[fabric->flow_free[class] - 1];
+	fabric->flow_free[class] = flow->free_next;
 	flow->active = true;
 	flow->order = fabric->flows_started++;
 	flow->previous = fabric->last;
@@ -235,8 +293,8 @@ static void flow_give_back(struct fabric *fabric, struct flow *flow)
 	fabric->active_count--;
 	flow->active = false;
 	flow->serial = flow->serial == UINT32_MAX ? 1 : flow->serial + 1;
-	flow->free_next = fabric->flow_free;
-	fabric->flow_free = flow->slot + 1;
+	flow->free_next = fabric->flow_free[flow->class];
+	fabric->flow_free[flow->class] = flow->slot + 1;
 }
 
 static struct flow *flow_find(const struct fabric *fabric, struct flow_id id)
@@ -277,9 +335,9 @@ void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
 	FW_ASSERT(rate > 0 && isfinite(rate));
-	flow->remaining = remaining_at(flow, now_ps);
+	flow->remaining = remaining_at(fabric, flow);
 	flow->updated_ps = now_ps;
-	flow->rate = rate;
+	fabric->shares.items[flow->slot].rate = rate;
 	int64_t delay_ps = flow->remaining > 0 ? duration_ps(flow->remaining, rate) : 0;
 	int64_t end_ps = delay_ps < INT64_MAX - now_ps ? now_ps + delay_ps : INT64_MAX;
 	if (flow->end.serial != 0) {
@@ -291,13 +349,25 @@ void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 	flow->end = engine_at(fabric->engine, end_ps, flow_ended, fabric, flow->slot);
 }
 
+bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
+{
+	if (!is_alone(fabric, flow))
+		return false;
+	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
+	double rate = rate_alone(fabric, flow), before = fabric->shares.items[flow->slot].rate;
+	if (fabs(rate - before) > rate_noise_ratio * before)
+		fabric_flow_rate_set(fabric, flow, rate);
+	return true;
+}
+
 /* The flow is new, or its cap is. */
 static void flow_changed(struct fabric *fabric, struct flow *flow)
 {
-	if (is_alone(fabric, flow))
-		fabric_flow_rate_set(fabric, flow, rate_alone(fabric, flow));
-	else
-		mark_dirty(fabric, flow->uses[0].resource);
+	if (fabric_flow_settle_alone(fabric, flow))
+		return;
+	for (size_t i = 0; i < flow->use_count; i++)
+		if (fabric->resources.items[flow->uses[i].resource].flow_count > 1)
+			mark_dirty(fabric, flow->uses[i].resource);
 }
 
 struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *spec)
@@ -306,11 +376,12 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	FW_ASSERT(spec->cap >= 0 && spec->weight >= 0 && isfinite(spec->weight));
 	FW_ASSERT(spec->use_count <= FLOW_USES_MAX);
 	FW_ASSERT(spec->use_count > 0 || spec->cap > 0);
-	struct flow *flow = flow_take(fabric);
+	struct flow *flow = flow_take(fabric, spec->use_count);
 	flow->size = flow->remaining = spec->size;
-	flow->rate = 0;
+	struct share *share = &fabric->shares.items[flow->slot];
+	share->rate = 0;
+	share->weight = spec->weight > 0 ? spec->weight : 1;
 	flow->cap = spec->cap > 0 ? spec->cap : INFINITY;
-	flow->weight = spec->weight > 0 ? spec->weight : 1;
 	flow->updated_ps = engine_now_ps(fabric->engine);
 	flow->end = (struct event_id){0};
 	flow->done = spec->done;
@@ -344,7 +415,7 @@ bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id)
 	if (!flow)
 		return false;
 	engine_cancel(fabric->engine, flow->end);
-	double left = remaining_at(flow, engine_now_ps(fabric->engine));
+	double left = remaining_at(fabric, flow);
 	detach(fabric, flow, flow->size - left);
 	flow_give_back(fabric, flow);
 	return true;
@@ -354,7 +425,7 @@ double fabric_flow_rate(struct fabric *fabric, struct flow_id id)
 {
 	fabric_settle(fabric);
 	const struct flow *flow = flow_find(fabric, id);
-	return flow ? flow->rate : 0;
+	return flow ? fabric->shares.items[flow->slot].rate : 0;
 }
 
 size_t fabric_flow_count(const struct fabric *fabric)

@@ -1,204 +1,208 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Weighted max-min rates with caps, by progressive filling.
+/* How far a change reaches.
  *
- * Think of one level that rises for all flows at once; flow f gets weight(f)
- * times the level until its cap or a full resource fixes it. Resource r is
- * full at the level
+ * In a max-min solution each flow is held down by its own bound or by one full
+ * resource, its LIMIT, on which no flow has a higher level (rate over weight). If
+ * this holds for every flow, the rates are the solution: there is only one. So
+ * after a change it is enough to find new rates near it and to look at the border.
  *
- *   (C(r) - sum over fixed f of a(f, r) x(f)) / sum over others of a(f, r) weight(f)
+ * The resources that changed are OPEN: all their flows are free, and get new rates
+ * by filling (fill.c). A free flow whose limit is not open is bounded by its present
+ * rate. A free flow whose limit is open will move, so what else it fills is opened at
+ * once. Then the border, the other resources of flows whose rate is another now:
+ * one that limits somebody is no longer sure to be full, or to be fair; one that
+ * limits nobody may have become too full. Those are opened as well, and all is
+ * filled again, until nothing is left to open. What was not reached has kept its
+ * limits, and these their flows and rates.
  *
- * The least of these levels is the next bottleneck. Flows whose cap lies below
- * it are fixed first (all of them: fixing one can only raise the levels of the
- * others); if there are none, the flows of the full resources are fixed at it.
- * Sums are taken afresh over a resource's flows in their order of starting
- * instead of being carried along: no rounding builds up.
- *
- * Only the component of flows and resources that a change reaches is solved. A
- * resource that carries one flow alone is a cap of that flow and joins nothing.
+ * A resource that carries one flow alone is a bound of that flow and joins nothing.
  */
-#include <math.h>
-
-#include "sim/base/diag.h"
+#include "sim/base/arena.h"
 #include "sim/fabric/state.h"
 
-static const double tie_ratio = 1e-12;   /* levels that differ by less are one */
-static const double noise_ratio = 1e-14; /* a change of rate below this is rounding */
+static const double near_full_ratio = 1e-9; /* of its capacity left: opened to be sure */
 
-static void reach_resource(struct fabric *fabric, int index)
+static void open_resource(struct fabric *fabric, int index)
 {
 	struct resource *resource = &fabric->resources.items[index];
 	resource->dirty = false;
 	if (resource->epoch == fabric->epoch)
 		return;
 	resource->epoch = fabric->epoch;
-	resource->touched = true;
-	*VEC_PUSH(fabric->arena, &fabric->affected) = index;
+	*VEC_PUSH(fabric->arena, &fabric->open) = index;
 }
 
-/* Shell sort by order of starting (gaps of Ciura, 2001, continued by 2.25): in
- * place, and quick on the sorted stretches that collecting yields. */
-static void sort_by_start(struct flow **flows, size_t count)
+/* A free flow opens what is dirty of its resources; if its limit is open, so that its
+ * rate will hardly stay, also what is full. */
+static void open_for(struct fabric *fabric, const struct flow *flow, bool moves)
 {
-	static const size_t gaps[] = {19930, 8858, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
-	for (size_t g = 0; g < sizeof gaps / sizeof gaps[0]; g++) {
-		size_t gap = gaps[g];
-		for (size_t i = gap; i < count; i++) {
-			struct flow *flow = flows[i];
-			size_t j = i;
-			for (; j >= gap && flows[j - gap]->order > flow->order; j -= gap)
-				flows[j] = flows[j - gap];
-			flows[j] = flow;
-		}
+	for (size_t u = 0; u < flow->use_count; u++) {
+		int index = flow->uses[u].resource;
+		const struct resource *resource = &fabric->resources.items[index];
+		if (resource->dirty ||
+		    (moves && resource->limit_count > 0 && resource->flow_count > 1))
+			open_resource(fabric, index);
 	}
 }
 
-/* ... by a flow that uses it. */
-static void reach_use(struct fabric *fabric, struct flow *flow, const struct use *use)
+/* The flows of the open resources from number `from` on are free. */
+static void free_flows(struct fabric *fabric, size_t from)
 {
-	struct resource *resource = &fabric->resources.items[use->resource];
-	if (resource->flow_count > 1) {
-		reach_resource(fabric, use->resource);
-		return;
-	}
-	resource->dirty = false;
-	flow->bound = fmin(flow->bound, resource->capacity / use->per_unit);
-}
-
-/* Gathers the flows and resources connected with a resource. */
-static void collect(struct fabric *fabric, int start)
-{
-	fabric->epoch++;
-	fabric->component.count = 0;
-	fabric->affected.count = 0;
-	reach_resource(fabric, start);
-	for (size_t i = 0; i < fabric->affected.count; i++) {
-		int index = fabric->affected.items[i];
-		for (struct use *use = fabric->resources.items[index].first; use; use = use->next) {
-			struct flow *flow = use->flow;
-			if (flow->epoch == fabric->epoch)
+	for (size_t i = from; i < fabric->open.count; i++) {
+		int index = fabric->open.items[i];
+		const struct resource *resource = &fabric->resources.items[index];
+		for (size_t j = 0; j < resource->users.count; j++) {
+			uint32_t slot = resource->users.items[j].slot;
+			if (j + FETCH_AHEAD < resource->users.count &&
+			    resource->users.items[j + FETCH_AHEAD].slot != NO_FLOW)
+				fabric_fetch(fabric, resource->users.items[j + FETCH_AHEAD].slot);
+			if (slot == NO_FLOW)
 				continue;
-			flow->epoch = fabric->epoch;
-			flow->fixed = false;
-			flow->bound = flow->cap;
-			*VEC_PUSH(fabric->arena, &fabric->component) = flow;
-			for (size_t u = 0; u < flow->use_count; u++)
-				reach_use(fabric, flow, &flow->uses[u]);
-		}
-	}
-}
-
-static void measure(struct resource *resource)
-{
-	resource->left = resource->capacity;
-	resource->demand = 0;
-	resource->waiting = 0;
-	resource->touched = false;
-	for (const struct use *use = resource->first; use; use = use->next) {
-		if (use->flow->fixed) {
-			resource->left -= use->per_unit * use->flow->solved;
-		} else {
-			resource->demand += use->per_unit * use->flow->weight;
-			resource->waiting++;
-		}
-	}
-}
-
-/* The level at which the next resource is full. Those whose flows are all fixed are
- * done with. */
-static double next_level(struct fabric *fabric)
-{
-	double least = INFINITY;
-	int *affected = fabric->affected.items;
-	size_t left = 0;
-	for (size_t i = 0; i < fabric->affected.count; i++) {
-		struct resource *resource = &fabric->resources.items[affected[i]];
-		if (resource->touched)
-			measure(resource);
-		if (resource->waiting == 0)
-			continue;
-		affected[left++] = affected[i];
-		double level = resource->left / resource->demand;
-		least = level < least ? level : least;
-	}
-	fabric->affected.count = left;
-	return least;
-}
-
-static void fix(struct fabric *fabric, struct flow *flow, double rate)
-{
-	flow->fixed = true;
-	for (size_t u = 0; u < flow->use_count; u++)
-		fabric->resources.items[flow->uses[u].resource].touched = true;
-	flow->solved = rate;
-	if (fabs(rate - flow->rate) > noise_ratio * flow->rate)
-		*VEC_PUSH(fabric->arena, &fabric->changed) = flow;
-}
-
-/* Flows that are fixed by now leave the component. */
-static size_t fix_bound(struct fabric *fabric, double level)
-{
-	struct flow **component = fabric->component.items;
-	size_t count = 0, left = 0;
-	for (size_t i = 0; i < fabric->component.count; i++) {
-		struct flow *flow = component[i];
-		if (flow->fixed)
-			continue;
-		if (flow->bound <= flow->weight * level) {
-			fix(fabric, flow, flow->bound);
-			count++;
-		} else {
-			component[left++] = flow;
-		}
-	}
-	fabric->component.count = left;
-	return count;
-}
-
-static size_t fix_on_full(struct fabric *fabric, double level)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < fabric->affected.count; i++) {
-		struct resource *resource = &fabric->resources.items[fabric->affected.items[i]];
-		if (resource->waiting == 0 ||
-		    resource->left > resource->demand * level * (1 + tie_ratio))
-			continue;
-		for (struct use *use = resource->first; use; use = use->next) {
-			if (!use->flow->fixed) {
-				fix(fabric, use->flow, use->flow->weight * level);
-				count++;
+			struct share *share = &fabric->shares.items[slot];
+			bool met = share->epoch == fabric->epoch, moves = share->limit == index;
+			if (!met) {
+				share->epoch = fabric->epoch;
+				*VEC_PUSH(fabric->arena, &fabric->free_flows) = slot;
 			}
+			if (!met || moves)
+				open_for(fabric, fabric->flows.items[slot], moves);
 		}
 	}
-	return count;
 }
 
-static void solve_component(struct fabric *fabric)
+/* With the rates just found. */
+static bool is_overloaded(const struct fabric *fabric, const struct resource *resource)
 {
-	size_t waiting = fabric->component.count;
-	double level = 0; /* rises only: what is left may round below it */
-	while (waiting > 0) {
-		level = fmax(level, next_level(fabric));
-		size_t fixed = fix_bound(fabric, level);
-		if (fixed == 0)
-			fixed = fix_on_full(fabric, level);
-		FW_ASSERT(fixed > 0);
-		waiting -= fixed;
+	double load = 0;
+	for (size_t i = 0; i < resource->users.count; i++) {
+		const struct user *user = &resource->users.items[i];
+		if (user->slot == NO_FLOW)
+			continue;
+		const struct share *share = &fabric->shares.items[user->slot];
+		load += user->per_unit *
+			(share->epoch == fabric->epoch ? share->solved : share->rate);
 	}
-	sort_by_start(fabric->changed.items, fabric->changed.count);
-	for (size_t i = 0; i < fabric->changed.count; i++)
-		fabric_flow_rate_set(fabric, fabric->changed.items[i],
-				     fabric->changed.items[i]->solved);
-	fabric->changed.count = 0;
+	return load > resource->capacity * (1 - near_full_ratio);
+}
+
+static void open_border(struct fabric *fabric)
+{
+	fabric->round++;
+	for (size_t i = 0; i < fabric->changed.count; i++) {
+		uint32_t slot = fabric->changed.items[i].slot;
+		const struct flow *flow = fabric->flows.items[slot];
+		const struct share *share = &fabric->shares.items[slot];
+		bool rises = share->solved > share->rate;
+		for (size_t u = 0; u < flow->use_count; u++) {
+			int index = flow->uses[u].resource;
+			struct resource *resource = &fabric->resources.items[index];
+			if (resource->epoch == fabric->epoch || resource->flow_count == 1 ||
+			    resource->round == fabric->round)
+				continue;
+			if (resource->limit_count == 0) {
+				if (!rises)
+					continue;
+				resource->round = fabric->round;
+				if (!is_overloaded(fabric, resource))
+					continue;
+			}
+			open_resource(fabric, index);
+		}
+	}
+}
+
+/* By order of starting: a byte of it at a time, the lowest first. Few are sorted
+ * where they are. */
+static void sort_changed(struct fabric *fabric)
+{
+	enum { FEW = 64, DIGITS = 256 };
+	struct changed *from = fabric->changed.items;
+	size_t count = fabric->changed.count;
+	uint64_t differ = 0;
+	for (size_t i = 1; i < count && count <= FEW; i++) {
+		struct changed one = from[i];
+		size_t j = i;
+		for (; j > 0 && from[j - 1].order > one.order; j--)
+			from[j] = from[j - 1];
+		from[j] = one;
+	}
+	for (size_t i = 0; i < count; i++)
+		differ |= from[i].order ^ from[0].order;
+	for (unsigned shift = 0; count > FEW && shift < 64 && differ >> shift; shift += 8) {
+		size_t starts[DIGITS + 1] = {0};
+		if (fabric->sorting.room < fabric->changed.room) {
+			fabric->sorting.room = fabric->changed.room;
+			fabric->sorting.items =
+				ARENA_ARRAY(fabric->arena, fabric->changed.room, struct changed);
+		}
+		struct changed *to = fabric->sorting.items;
+		from = fabric->changed.items;
+		for (size_t i = 0; i < count; i++)
+			starts[(from[i].order >> shift) % DIGITS + 1]++;
+		for (size_t d = 0; d < DIGITS; d++)
+			starts[d + 1] += starts[d];
+		for (size_t i = 0; i < count; i++)
+			to[starts[(from[i].order >> shift) % DIGITS]++] = from[i];
+		size_t room = fabric->sorting.room;
+		fabric->sorting.items = from;
+		fabric->sorting.room = fabric->changed.room;
+		fabric->changed.items = to;
+		fabric->changed.room = room;
+	}
+}
+
+static void forget_epochs(struct fabric *fabric)
+{
+	for (size_t i = 0; i < fabric->shares.count; i++)
+		fabric->shares.items[i].epoch = 0;
+	for (size_t i = 0; i < fabric->resources.count; i++)
+		fabric->resources.items[i].epoch = 0;
+	fabric->epoch = 1;
+}
+
+static void solve_from(struct fabric *fabric, int start)
+{
+	if (++fabric->epoch == 0)
+		forget_epochs(fabric);
+	fabric->free_flows.count = 0;
+	fabric->open.count = 0;
+	open_resource(fabric, start);
+	for (size_t opened = 0; opened < fabric->open.count;) {
+		free_flows(fabric, opened);
+		opened = fabric->open.count;
+		fabric_fill(fabric);
+		open_border(fabric);
+	}
+	for (size_t i = 0; i < fabric->free_flows.count; i++) {
+		const struct flow *flow = fabric->flows.items[fabric->free_flows.items[i]];
+		if (fabric->shares.items[flow->slot].limit != flow->limit_next)
+			fabric_flow_limit_set(fabric, flow, flow->limit_next);
+	}
+	sort_changed(fabric);
+	for (size_t i = 0; i < fabric->changed.count; i++) {
+		uint32_t slot = fabric->changed.items[i].slot;
+		fabric_flow_rate_set(fabric, fabric->flows.items[slot],
+				     fabric->shares.items[slot].solved);
+	}
+}
+
+/* Most changes leave a flow that meets nobody any more. */
+static bool settle_alone(struct fabric *fabric, struct resource *resource)
+{
+	if (resource->flow_count != 1)
+		return false;
+	uint32_t slot = resource->users.items[resource->users.count - 1].slot;
+	resource->dirty = false;
+	return fabric_flow_settle_alone(fabric, fabric->flows.items[slot]);
 }
 
 void fabric_settle(struct fabric *fabric)
 {
 	for (size_t i = 0; i < fabric->dirty.count; i++) {
 		int index = fabric->dirty.items[i];
-		if (!fabric->resources.items[index].dirty)
-			continue; /* solved with one before it */
-		collect(fabric, index);
-		solve_component(fabric);
+		struct resource *resource = &fabric->resources.items[index];
+		if (resource->dirty && !settle_alone(fabric, resource))
+			solve_from(fabric, index);
 	}
 	fabric->dirty.count = 0;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the files of this folder share: the fabric's inside.
  *
- * flow.c keeps resources and flows and their accounts, solve.c finds rates,
- * check.c finds them again in another way, topology.c keeps nodes and links,
- * route.c finds ways and counts wire bytes.
+ * flow.c keeps resources and flows and their accounts, solve.c finds out how far
+ * a change reaches, fill.c finds the rates there, check.c finds all of them again
+ * in another way, topology.c keeps nodes and links, route.c finds ways and counts
+ * wire bytes.
  *
- * Each flow carries its uses; a resource's uses form a list in the order in
- * which their flows started. Every sum over flows runs in that order, so rates
- * are the same numbers whichever change caused the solution.
+ * Each flow carries its uses; a resource lists its users in the order in which
+ * they started. Every sum over flows that a rate comes from runs in
+ * that order, so rates are the same numbers whichever change caused the solution.
  */
 #ifndef FARWIRE_FABRIC_STATE_H
 #define FARWIRE_FABRIC_STATE_H
@@ -16,51 +17,92 @@
 #include "sim/engine/names.h"
 #include "sim/fabric/fabric.h"
 
-struct flow;
+/* A change of rate below this is rounding. */
+static const double rate_noise_ratio = 1e-14;
 
+enum { LIMIT_OWN = -1, FLOW_CLASSES = 5 };
+#define NO_FLOW UINT32_MAX
+
+/* A resource of a flow. */
 struct use {
-	struct flow *flow;
-	struct use *previous, *next; /* on the same resource, by start */
 	double per_unit;
 	int resource;
+	uint32_t place; /* among the resource's users */
+};
+
+/* A flow of a resource. */
+struct user {
+	double per_unit;
+	uint32_t slot; /* NO_FLOW: it is over */
+};
+
+/* What the solver reads of flows again and again, by slot, in little memory. */
+struct share {
+	double weight;
+	double rate;    /* 0: not solved yet */
+	double solved;  /* solver: the rate that it found; 0: none yet */
+	uint32_t epoch; /* solver: the solution that last met it */
+	int limit;      /* the full resource that holds its rate down; LIMIT_OWN: its cap, or
+			   a resource that it has alone */
 };
 
 struct flow {
-	double size, remaining; /* remaining at updated_ps */
-	double rate;            /* since updated_ps; 0: not solved yet */
-	double cap;             /* INFINITY: none */
-	double weight;
+	double size, remaining; /* remaining at updated_ps, when it got its rate */
 	int64_t updated_ps, end_ps;
 	struct event_id end;
 	event_fn *done;
 	void *ctx;
 	uint64_t arg;
-	uint64_t order;               /* of starting */
 	struct flow *previous, *next; /* active flows, by start */
 	uint32_t slot, serial;
-	uint32_t free_next; /* next free slot, plus 1 */
+	uint32_t free_next; /* next free slot of its class, plus 1 */
+	uint32_t class;     /* room for 2 << class uses */
 	bool active;
-	bool fixed;     /* solver: its rate is found */
-	double bound;   /* solver: the cap, or what a resource that it has alone lets */
-	double solved;  /* solver: that rate */
-	uint64_t epoch; /* solver: the solution that last met it */
-	size_t use_count;
-	struct use uses[FLOW_USES_MAX];
+	/* What the solver reads lies together. */
+	uint32_t use_count;
+	int limit_next; /* solver: with the rate that it found */
+	uint64_t order; /* of starting */
+	double cap;     /* INFINITY: none */
+	double bound;   /* solver: no rate above it */
+	struct use uses[];
 };
 
 struct resource {
-	double capacity, capacity_most;
-	struct use *first, *last;
-	size_t flow_count;
+	double capacity;
+	/* solver */
+	double left;       /* capacity that fixed flows leave */
+	double demand;     /* sum of a * weight over flows not fixed */
+	double demand_all; /* ... over all flows */
+	uint32_t waiting;  /* flows not fixed */
+	uint32_t epoch;    /* the solution that opened it */
+	uint64_t round;    /* the filling after which its load was looked at */
+	uint32_t flow_count;
+	uint32_t limit_count; /* flows that it limits: above 0, it is full */
+	bool touched;         /* left and demand are carried along, not summed afresh */
+	bool dirty;
+
+	VEC(struct user) users; /* by start, some of them over */
+	double capacity_most;
 	double carried; /* by flows that are over */
 	int64_t busy_ps, busy_since_ps;
-	bool dirty;
-	/* solver */
-	uint64_t epoch;
-	bool touched;   /* left and demand are out of date */
-	double left;    /* capacity that fixed flows leave */
-	double demand;  /* sum of a * weight over flows not fixed */
-	size_t waiting; /* flows not fixed */
+};
+
+/* How many flows ahead of the one that is read the next one is fetched: with a hundred
+ * thousand of them, memory is what the solver waits for. */
+enum { FETCH_AHEAD = 8 };
+
+/* A heap by key, least first, of numbers of things. */
+struct ranked {
+	double key;
+	size_t item;
+};
+struct ranking {
+	VEC(struct ranked) heap;
+};
+
+struct changed {
+	uint64_t order;
+	uint32_t slot;
 };
 
 struct link {
@@ -90,16 +132,25 @@ struct fabric {
 	VEC(int) dirty;
 	bool solve_due; /* an event at this instant will solve */
 
-	VEC(struct flow *) flows; /* by slot */
-	uint32_t flow_free;       /* first free slot, plus 1 */
+	VEC(struct flow *) flows;         /* by slot */
+	VEC(struct share) shares;         /* by slot */
+	uint32_t flow_free[FLOW_CLASSES]; /* first free slot of the class, plus 1 */
 	uint64_t flows_started;
 	struct flow *first, *last; /* active */
 	size_t active_count;
 
-	uint64_t epoch;
-	VEC(struct flow *) component; /* scratch of the solver: flows not fixed */
-	VEC(struct flow *) changed;   /* ... that get another rate */
-	VEC(int) affected;
+	/* scratch of the solver */
+	uint32_t epoch;
+	uint64_t round;
+	VEC(int) open;               /* resources all of whose flows are free */
+	VEC(uint32_t) free_flows;    /* ... which are these, by slot */
+	size_t waiting;              /* of them, not fixed */
+	VEC(struct changed) changed; /* of them, those that get another rate */
+	VEC(struct changed) sorting;
+	struct ranking levels; /* open resources that have waiting flows */
+	struct ranking bounds; /* free flows that are bounded */
+	VEC(int) least;        /* resources taken from levels: the next to be full */
+	VEC(struct ranked) aside;
 
 	struct names *node_names, *link_names;
 	VEC(struct link) links;
@@ -109,10 +160,23 @@ struct fabric {
 	size_t route_chain_count;
 };
 
+static inline void fabric_fetch(const struct fabric *fabric, uint32_t slot)
+{
+	const char *flow = (const char *)fabric->flows.items[slot];
+	__builtin_prefetch(flow + offsetof(struct flow, use_count));
+	__builtin_prefetch(flow + offsetof(struct flow, uses) + 48);
+}
+
+/* Max-min rates of free_flows on the open resources: solved, limit_next, changed. */
+void fabric_fill(struct fabric *fabric);
 /* Solves what is dirty, now. */
 void fabric_settle(struct fabric *fabric);
 /* Gives an active flow another rate from now on and moves its end. */
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
+
+/* A flow that meets nobody gets its rate without the solver; false if it meets some. */
+bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
+void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit);
 
 /* Ways may have changed. */
 void fabric_routes_forget(struct fabric *fabric);

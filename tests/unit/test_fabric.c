@@ -79,6 +79,35 @@ static void flows_take_no_memory_once_warm(void)
 	arena_free(arena);
 }
 
+/* All at once between 100 hosts: of their flow, its two uses, its end and what the
+ * solver keeps, room to grow included: docs/PERFORMANCE.md. */
+static void a_flow_takes_little_memory(void)
+{
+	enum { HOSTS = 100 };
+	struct arena *arena = arena_new();
+	struct engine *engine = engine_new(arena, NULL);
+	struct fabric *fabric = fabric_new(arena, engine);
+	int up[HOSTS], down[HOSTS];
+	for (int i = 0; i < HOSTS; i++) {
+		up[i] = fabric_resource_add(fabric, arena_printf(arena, "up%d", i), 100);
+		down[i] = fabric_resource_add(fabric, arena_printf(arena, "down%d", i), 100);
+	}
+	size_t before_B = arena_used_B(arena), ended = 0;
+	for (int i = 0; i < HOSTS * HOSTS; i++) {
+		struct flow_spec spec = {
+			.size = 1, .use_count = 2, .done = count_up, .ctx = &ended};
+		spec.uses[0] = (struct flow_use){up[i / HOSTS], 1};
+		spec.uses[1] = (struct flow_use){down[i % HOSTS], 1};
+		fabric_flow_start(fabric, &spec);
+	}
+	CHECK(engine_run(engine) == ENGINE_DRAINED);
+	CHECK(ended == HOSTS * HOSTS);
+	/* A hundred flows of one byte on each link of 100 bytes/s. */
+	CHECK(engine_now_ps(engine) == PS_PER_S);
+	CHECK(arena_used_B(arena) - before_B < 700 * ended);
+	arena_free(arena);
+}
+
 /* ---- routes ---- */
 
 struct map {
@@ -489,6 +518,7 @@ static void network_rates(void)
 static const struct test tests[] = {
 	TEST(stale_flow_ids_do_nothing),
 	TEST(flows_take_no_memory_once_warm),
+	TEST(a_flow_takes_little_memory),
 	TEST(the_least_latency_wins),
 	TEST(fewer_hops_win_among_equal_latencies),
 	TEST(names_decide_among_equals_the_same_both_ways),

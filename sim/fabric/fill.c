@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Weighted max-min rates with bounds, by progressive filling.
+ *
+ * Think of one level that rises for all free flows at once; flow f gets weight(f)
+ * times the level until its bound or a full resource fixes it. Resource r is
+ * full at the level
+ *
+ *   (C(r) - sum over fixed f of a(f, r) x(f)) / sum over others of a(f, r) weight(f)
+ *
+ * The least of these levels is the next bottleneck. Flows whose bound lies below
+ * it are fixed first (all of them: fixing one can only raise the levels of the
+ * others); if there are none, the flows of the full resources are fixed at it.
+ *
+ * A level that becomes a rate is summed afresh over the resource's flows in their
+ * order of starting, so no rounding builds up. To do that for every resource at
+ * every step would cost most of the time. So both sums are also carried along as
+ * flows are fixed, which tells a level but for a rounding, hence a value that it
+ * cannot lie below. Levels only rise. A heap of those values, each of which may
+ * be an old one, finds the few resources whose level may be the least; these alone
+ * are measured afresh. Bounds lie in a heap of their own.
+ */
+#include <math.h>
+
+#include "sim/base/diag.h"
+#include "sim/fabric/state.h"
+
+static const double tie_ratio = 1e-12; /* levels that differ by less are one */
+/* More than rounding can move a sum of a million flows that is carried along, and more
+ * than a tie. */
+static const double slack_ratio = 1e-9;
+
+/* ---- heaps ---- */
+
+static void rank(struct fabric *fabric, struct ranking *ranking, double key, size_t item)
+{
+	(void)VEC_PUSH(fabric->arena, &ranking->heap);
+	struct ranked *heap = ranking->heap.items;
+	size_t at = ranking->heap.count - 1;
+	for (; at > 0 && heap[(at - 1) / 2].key > key; at = (at - 1) / 2)
+		heap[at] = heap[(at - 1) / 2];
+	heap[at] = (struct ranked){key, item};
+}
+
+static struct ranked take_first(struct ranking *ranking)
+{
+	struct ranked *heap = ranking->heap.items;
+	struct ranked first = heap[0], last = heap[--ranking->heap.count];
+	size_t count = ranking->heap.count, at = 0;
+	for (size_t child = 1; child < count; child = 2 * at + 1) {
+		if (child + 1 < count && heap[child + 1].key < heap[child].key)
+			child++;
+		if (heap[child].key >= last.key)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = last;
+	return first;
+}
+
+/* ---- resources ---- */
+
+static void measure(const struct fabric *fabric, struct resource *resource)
+{
+	const struct share *shares = fabric->shares.items;
+	double left = resource->capacity, demand = 0;
+	for (size_t i = 0; i < resource->users.count; i++) {
+		const struct user *user = &resource->users.items[i];
+		if (user->slot == NO_FLOW)
+			continue;
+		const struct share *share = &shares[user->slot];
+		if (share->solved > 0)
+			left -= user->per_unit * share->solved;
+		else
+			demand += user->per_unit * share->weight;
+	}
+	resource->left = left;
+	resource->demand = demand;
+	resource->touched = false;
+}
+
+/* Its level is not below this. */
+static double level_floor(const struct resource *resource)
+{
+	return (resource->left - slack_ratio * resource->capacity) /
+	       (resource->demand + slack_ratio * resource->demand_all);
+}
+
+static void rank_level(struct fabric *fabric, int index)
+{
+	const struct resource *resource = &fabric->resources.items[index];
+	if (resource->waiting > 0)
+		rank(fabric, &fabric->levels, level_floor(resource), (size_t)index);
+}
+
+static void fix(struct fabric *fabric, uint32_t slot, double rate, int limit)
+{
+	struct share *share = &fabric->shares.items[slot];
+	struct flow *flow = fabric->flows.items[slot];
+	share->solved = rate;
+	flow->limit_next = limit;
+	fabric->waiting--;
+	for (size_t u = 0; u < flow->use_count; u++) {
+		const struct use *use = &flow->uses[u];
+		struct resource *resource = &fabric->resources.items[use->resource];
+		if (resource->epoch != fabric->epoch)
+			continue;
+		resource->left -= use->per_unit * rate;
+		resource->demand -= use->per_unit * share->weight;
+		resource->waiting--;
+		resource->touched = true;
+	}
+	if (fabs(rate - share->rate) > rate_noise_ratio * share->rate)
+		*VEC_PUSH(fabric->arena, &fabric->changed) = (struct changed){flow->order, slot};
+}
+
+/* ---- filling ---- */
+
+/* How many flows there are whose bound lies below the level. */
+static size_t fix_bound(struct fabric *fabric, double level)
+{
+	struct ranking *bounds = &fabric->bounds;
+	size_t before = fabric->waiting;
+	while (bounds->heap.count > 0 && bounds->heap.items[0].key <= level * (1 + tie_ratio)) {
+		struct ranked first = take_first(bounds);
+		uint32_t slot = (uint32_t)first.item;
+		const struct share *share = &fabric->shares.items[slot];
+		const struct flow *flow = fabric->flows.items[slot];
+		if (share->solved > 0)
+			continue;
+		if (flow->bound <= share->weight * level)
+			fix(fabric, slot, flow->bound, flow->limit_next);
+		else
+			*VEC_PUSH(fabric->arena, &fabric->aside) = first;
+	}
+	for (size_t i = 0; i < fabric->aside.count; i++)
+		rank(fabric, bounds, fabric->aside.items[i].key, fabric->aside.items[i].item);
+	fabric->aside.count = 0;
+	return before - fabric->waiting;
+}
+
+/* The least level of all. It, those that tie with it and those that tie with
+ * level_before go from the ranking to fabric->least, measured. */
+static double find_least(struct fabric *fabric, double level_before)
+{
+	struct ranking *levels = &fabric->levels;
+	double least = INFINITY;
+	fabric->least.count = 0;
+	while (levels->heap.count > 0 &&
+	       levels->heap.items[0].key <= fmax(least, level_before) * (1 + tie_ratio)) {
+		int index = (int)take_first(levels).item;
+		struct resource *resource = &fabric->resources.items[index];
+		if (resource->waiting == 0)
+			continue;
+		if (resource->touched) {
+			double floor = level_floor(resource);
+			bool first = levels->heap.count == 0 || floor <= levels->heap.items[0].key;
+			/* Bounds below all levels need no exact one. */
+			if (!first || (fabric->least.count == 0 && fix_bound(fabric, floor) > 0)) {
+				rank_level(fabric, index);
+				continue;
+			}
+			measure(fabric, resource);
+		}
+		least = fmin(least, resource->left / resource->demand);
+		*VEC_PUSH(fabric->arena, &fabric->least) = index;
+	}
+	return least;
+}
+
+static void fix_on_full(struct fabric *fabric, double level)
+{
+	/* Which are full is said by their sums before any of these flows is fixed. */
+	size_t full = 0;
+	int *least = fabric->least.items;
+	for (size_t i = 0; i < fabric->least.count; i++) {
+		int index = least[i];
+		const struct resource *resource = &fabric->resources.items[index];
+		if (resource->left <= resource->demand * level * (1 + tie_ratio)) {
+			least[i] = least[full];
+			least[full++] = index;
+		}
+	}
+	for (size_t i = 0; i < full; i++) {
+		const struct resource *resource = &fabric->resources.items[least[i]];
+		for (size_t j = 0; j < resource->users.count; j++) {
+			uint32_t slot = resource->users.items[j].slot;
+			if (j + FETCH_AHEAD < resource->users.count &&
+			    resource->users.items[j + FETCH_AHEAD].slot != NO_FLOW)
+				fabric_fetch(fabric, resource->users.items[j + FETCH_AHEAD].slot);
+			if (slot == NO_FLOW || fabric->shares.items[slot].solved > 0)
+				continue;
+			fix(fabric, slot, fabric->shares.items[slot].weight * level, least[i]);
+		}
+	}
+}
+
+/* The most that a free flow can get by what is not open. */
+static void set_bound(const struct fabric *fabric, struct flow *flow)
+{
+	const struct share *share = &fabric->shares.items[flow->slot];
+	double bound = flow->cap;
+	flow->limit_next = LIMIT_OWN;
+	for (size_t u = 0; u < flow->use_count; u++) {
+		const struct use *use = &flow->uses[u];
+		const struct resource *resource = &fabric->resources.items[use->resource];
+		if (resource->epoch == fabric->epoch)
+			continue;
+		if (resource->flow_count == 1) {
+			bound = fmin(bound, resource->capacity / use->per_unit);
+		} else if (use->resource == share->limit && share->rate < bound) {
+			bound = share->rate;
+			flow->limit_next = share->limit;
+		}
+	}
+	flow->bound = bound;
+}
+
+static void prepare(struct fabric *fabric)
+{
+	fabric->changed.count = 0;
+	fabric->levels.heap.count = 0;
+	fabric->bounds.heap.count = 0;
+	fabric->waiting = fabric->free_flows.count;
+	for (size_t i = 0; i < fabric->free_flows.count; i++) {
+		uint32_t slot = fabric->free_flows.items[i];
+		if (i + FETCH_AHEAD < fabric->free_flows.count)
+			fabric_fetch(fabric, fabric->free_flows.items[i + FETCH_AHEAD]);
+		struct flow *flow = fabric->flows.items[slot];
+		struct share *share = &fabric->shares.items[slot];
+		share->solved = 0;
+		set_bound(fabric, flow);
+		if (flow->bound < INFINITY)
+			rank(fabric, &fabric->bounds, flow->bound / share->weight, slot);
+	}
+	for (size_t i = 0; i < fabric->open.count; i++) {
+		struct resource *resource = &fabric->resources.items[fabric->open.items[i]];
+		measure(fabric, resource);
+		resource->demand_all = resource->demand;
+		resource->waiting = resource->flow_count;
+		rank_level(fabric, fabric->open.items[i]);
+	}
+}
+
+void fabric_fill(struct fabric *fabric)
+{
+	prepare(fabric);
+	double level = 0; /* rises only: what is left may round below it */
+	while (fabric->waiting > 0) {
+		size_t waiting = fabric->waiting;
+		double least = find_least(fabric, level);
+		if (fabric->waiting == 0)
+			break;
+		level = fmax(level, least);
+		if (fix_bound(fabric, level) == 0)
+			fix_on_full(fabric, level);
+		for (size_t i = 0; i < fabric->least.count; i++)
+			rank_level(fabric, fabric->least.items[i]);
+		FW_ASSERT(fabric->waiting < waiting);
+	}
+}
