@@ -123,6 +123,7 @@ const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const 
 	for (size_t i = 0; i < f.row_count; i++)
 		labels[i] = f.rows[i]->label;
 	stage->row_labels = labels;
+	stage->leverage = ARENA_ARRAY(arena, f.row_count, double);
 	f.result->stage_count = 1;
 	bool found = fitting_minimise(&f, stage);
 	while (found && drop_untold(&f))

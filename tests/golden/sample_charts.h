@@ -13,6 +13,8 @@
 
 #define CAPTION "invented numbers for a test · seed 1 · 64 draws · farwire 0.1.0"
 
+#include "tests/golden/sample_searches.h"
+
 static struct drawing *ratio_bars(struct arena *arena)
 {
 	static const struct ratio_bar bars[] = {
@@ -498,92 +500,6 @@ static struct drawing *timeline_collective(struct arena *arena)
 	}
 	return chart_timeline(arena, (struct chart_text){"A ring all-reduce, rank 2 late", CAPTION},
 			      trace, 0, 380 * us);
-}
-
-/* Two bounds, one with an interval that leaves the axis, and a failing end. */
-static struct drawing *bound(struct arena *arena)
-{
-	static const double x[] = {0.1, 0.5, 1, 5, 10, 50, 83.9, 200, 1000, 5000};
-	static const struct estimate y[] = {{0.31, 0.3, 0.32}, {0.5, 0.48, 0.52}, {0.66, 0.6, 0.7},
-					    {0.67, 0.61, 0.7}, {0.67, 0.6, 0.7},  {0.6, 0.45, 0.65},
-					    {0.5, 0.38, 0.58}, {0.2, 0.18, 0.23}, {0.1, 0.09, 0.12},
-					    {NAN, NAN, NAN}};
-	static const struct bound_mark marks[] = {{0.5, 0.4, 0.6, "500 ns"},
-						  {83.9, -INFINITY, 120, "83.9 us"}};
-	static const struct bound_region region = {0.5, 83.9};
-	const struct bound_view view = {.axes = {"link.wire.latency (us)", "ratio", true, false},
-					.curve = {"", x, y, sizeof x / sizeof *x},
-					.target = 0.5,
-					.target_label = "ratio >= 0.5",
-					.marks = marks,
-					.mark_count = 2,
-					.regions = &region,
-					.region_count = 1};
-	return chart_bound(arena, (struct chart_text){"Where a GPU keeps half", CAPTION}, &view);
-}
-
-/* Ends on both sides, on one side, one that fails, and more bars than there is room. */
-static struct drawing *tornado(struct arena *arena)
-{
-	static const struct tornado_bar bars[] = {
-		{"guest.*.coalescing_rate", "0 Hz", "8 kHz", NAN, 0.7},
-		{"runtime.handoff", "23.7 us", "174.7 us", 0.655, 0.527},
-		{"efficiency.gtx-1050ti.resnet50.half_work", "678.2 Mflop", "977.9 Mflop", 0.62,
-		 0.69},
-		{"stack.calls_per_library_op", "1.38", "2.23", 0.68, 0.621},
-		{"hump", "1 us", "3 us", 0.63, 0.62},
-		{"one end", "1 us", "3 us", 0.654, 0.67},
-		{"a", "1", "2", 0.65, 0.66},
-		{"b", "1", "2", 0.66, 0.65},
-		{"c", "1", "2", 0.652, 0.657},
-		{"d", "1", "2", 0.653, 0.656},
-		{"e", "1", "2", 0.654, 0.6545},
-		{"f", "1", "2", 0.654, 0.6545},
-		{"g", "1", "2", 0.651, 0.657},
-		{"h", "1", "2", 0.650, 0.652},
-	};
-	const struct tornado_view view = {"ratio", 0.654, bars, sizeof bars / sizeof *bars};
-	return chart_tornado(arena, (struct chart_text){"What the ratio hangs on", CAPTION}, &view);
-}
-
-/* 1 / (1 + x / a + b / y), failing where x is longest and y least. */
-static struct heat_map heat_of(struct arena *arena, const char *label, size_t count, double b)
-{
-	double *x = ARENA_ARRAY(arena, count, double), *y = ARENA_ARRAY(arena, count, double);
-	double *z = ARENA_ARRAY(arena, count * count, double);
-	for (size_t i = 0; i < count; i++) {
-		double share = (double)i / (double)(count - 1);
-		x[i] = 2 * pow(1000, share);
-		y[i] = 1 + 99 * share;
-	}
-	for (size_t j = 0; j < count; j++)
-		for (size_t i = 0; i < count; i++)
-			z[j * count + i] =
-				i + 2 > count && j < 2 ? NAN : 1 / (1 + x[i] / 8000 + b / y[j]);
-	return (struct heat_map){label, x, y, count, count, z};
-}
-
-static struct drawing *heat(struct arena *arena)
-{
-	const struct heat_map map = heat_of(arena, "", 12, 0.4);
-	return chart_heat(
-		arena, (struct chart_text){"What is kept over latency and bandwidth", CAPTION},
-		(struct heat_axes){"link.wire.latency (us)", "link.wire.bandwidth (Gbit/s)",
-				   "ratio to the local GPU", true, false, true},
-		&map, 1);
-}
-
-static struct drawing *heat_four(struct arena *arena)
-{
-	const struct heat_map maps[] = {
-		heat_of(arena, "case.batch=8", 6, 3), heat_of(arena, "case.batch=16", 6, 2),
-		heat_of(arena, "case.batch=32", 6, 1),
-		heat_of(arena, "case.batch=64, a label far too long for the map under it", 6, 0.5)};
-	return chart_heat(
-		arena, (struct chart_text){"What is kept over latency and bandwidth", CAPTION},
-		(struct heat_axes){"link.wire.latency (us)", "link.wire.bandwidth (Gbit/s)",
-				   "bus bandwidth (GB/s)", true, false, false},
-		maps, 4);
 }
 
 struct sample {

@@ -37,8 +37,8 @@ tr -d '\r' <"$scratch.out" | awk -F, 'NR > 1 && $1 !~ /^link\./ { exit 1 }' || c
 verdict 'sensitivity.answers_are_what_run_says'
 
 expect 0 '' sensitivity case.cfg -q --draws 0 --samples 16 --of step
-shows '^The step of resnet50 .* hangs most on runtime\.handoff: at [0-9.]+ us'
-shows '^Knowing runtime\.handoff, which makes [0-9]+ % \([0-9]+ to [0-9]+\) of the variance'
+shows '^The step of resnet50 .* hangs most on stack\.calls_per_library_op: at [0-9.]+ it is'
+shows '^Knowing stack\.calls_per_library_op, which makes [0-9]+ % \([0-9]+ to [0-9]+\) of the variance'
 shows 'Indices of the first [0-9]+, from 16 samples'
 for format in table csv json jsonl; do
 	for jobs in 1 3; do
