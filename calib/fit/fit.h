@@ -37,6 +37,14 @@
 
 enum { FIT_PARAMETERS_MAX = 6, FIT_TOTAL_MAX = 64, FIT_ROWS_MAX = 64, FIT_PROFILES_MAX = 16 };
 
+/* By how much a parameter moves, on its scale, for each unit by which another does on its
+ * own (docs/models/intervals.md). */
+struct fitted_follow {
+	const char *path;
+	double by_ratio;
+	size_t earlier; /* the other's index, if an earlier stage found it; else SIZE_MAX */
+};
+
 struct fitted_parameter {
 	const char *path;
 	const struct param_row *row; /* quantity and bounds */
@@ -44,7 +52,7 @@ struct fitted_parameter {
 	double value, low, high;     /* the answer */
 	double freedom_count;        /* of Student's t; 0: normal */
 	const double *correlations;  /* with the stage's parameters before this one */
-	const struct cfg_correlation *follows;
+	const struct fitted_follow *follows;
 	size_t follow_count;
 	const char *note;
 };

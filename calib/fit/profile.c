@@ -14,9 +14,37 @@ static const char *value_text(struct arena *arena, const struct fitted_parameter
 		       : arena_printf(arena, "\"%.6g\"", value);
 }
 
+static bool holds(const struct fit_stage_result *stage, const char *profile)
+{
+	for (size_t i = 0; i < stage->profile_count; i++)
+		if (strcmp(stage->profiles[i], profile) == 0)
+			return true;
+	return false;
+}
+
+/* Whether a case with that profile sees what is followed, and not the profile's own of that
+ * name. */
+static bool is_seen(const struct fit_result *result, const struct fitted_follow *follow,
+		    const char *profile)
+{
+	bool own = false;
+	for (size_t i = 0; i < result->stage_count; i++) {
+		const struct fit_stage_result *stage = &result->stages[i];
+		for (size_t k = stage->first; k < stage->first + stage->count; k++) {
+			if (!holds(stage, profile) ||
+			    strcmp(result->parameters[k].path, follow->path) != 0)
+				continue;
+			if (k == follow->earlier)
+				return true;
+			own = true;
+		}
+	}
+	return !own;
+}
+
 /* freedom, correlated, follows: what there is of them. */
 static void write_spread(FILE *out, const struct fit_result *result,
-			 const struct fit_stage_result *stage, size_t index)
+			 const struct fit_stage_result *stage, size_t index, const char *profile)
 {
 	const struct fitted_parameter *p = &result->parameters[stage->first + index];
 	const char *lead = "\n\t    correlated = ( ";
@@ -27,14 +55,21 @@ static void write_spread(FILE *out, const struct fit_result *result,
 			result->parameters[stage->first + k].path, p->correlations[k]);
 	fputs(index ? " );" : "", out);
 	lead = "\n\t    follows = ( ";
-	for (size_t k = 0; k < p->follow_count; k++, lead = ",\n\t\t")
-		fprintf(out, "%s{ path = \"%s\"; by = %.3g; }", lead, p->follows[k].path,
-			p->follows[k].ratio);
-	fputs(p->follow_count ? " );" : "", out);
+	bool any = false;
+	for (size_t k = 0; k < p->follow_count; k++) {
+		const struct fitted_follow *follow = &p->follows[k];
+		if (!is_seen(result, follow, profile))
+			continue;
+		fprintf(out, "%s{ path = \"%s\"; by = %.3g; }", lead, follow->path,
+			follow->by_ratio);
+		lead = ",\n\t\t";
+		any = true;
+	}
+	fputs(any ? " );" : "", out);
 }
 
 static void write_stage(FILE *out, struct arena *arena, const struct fit_result *result,
-			const struct fit_stage_result *stage, bool *first)
+			const struct fit_stage_result *stage, const char *profile, bool *first)
 {
 	fprintf(out, "%s\t# %zu parameters on %zu rows, rms error %.2f %%:", *first ? "" : ",\n",
 		stage->count, stage->row_count, 100 * stage->rms_ratio);
@@ -46,7 +81,7 @@ static void write_stage(FILE *out, struct arena *arena, const struct fit_result 
 		fprintf(out, "%s\t{ path = \"%s\";\n\t  fit = { value = %s; low = %s; high = %s;",
 			i ? ",\n" : "", p->path, value_text(arena, p, p->value),
 			value_text(arena, p, p->low), value_text(arena, p, p->high));
-		write_spread(out, result, stage, i);
+		write_spread(out, result, stage, i, profile);
 		fprintf(out, "\n\t    origin = \"fitted\"; note = \"%s\"; }; }", p->note);
 	}
 	*first = false;
@@ -62,8 +97,7 @@ void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *
 	fputs("parameters = (\n", out);
 	bool first = true;
 	for (size_t i = 0; i < result->stage_count; i++)
-		for (size_t k = 0; k < result->stages[i].profile_count; k++)
-			if (strcmp(result->stages[i].profiles[k], profile) == 0)
-				write_stage(out, arena, result, &result->stages[i], &first);
+		if (holds(&result->stages[i], profile))
+			write_stage(out, arena, result, &result->stages[i], profile, &first);
 	fputs("\n);\n", out);
 }

@@ -176,30 +176,32 @@ struct given {
 	const char *path;
 	double by; /* a standard deviation, on its scale */
 	const struct param_row *row;
-	double value; /* of earlier stages' parameters */
-	bool fitted;
+	double value;   /* of earlier stages' parameters */
+	size_t earlier; /* the index of one; else SIZE_MAX */
 };
 struct givens {
 	VEC(struct given) all;
 	struct unknowns of_row[FIT_ROWS_MAX];
 };
 
-static bool is_listed(const struct givens *givens, const char *path)
+static bool is_listed(const struct givens *givens, const char *path, size_t earlier)
 {
 	for (size_t i = 0; i < givens->all.count; i++)
-		if (strcmp(givens->all.items[i].path, path) == 0)
+		if (givens->all.items[i].earlier == earlier &&
+		    strcmp(givens->all.items[i].path, path) == 0)
 			return true;
 	return false;
 }
 
-static bool is_current(const struct fitting *f, const struct dataset_row *row, const char *path)
+/* The value at which the row sees the parameter; NaN: fits have set none. */
+static double current(const struct fitting *f, const struct dataset_row *row, const char *path)
 {
 	struct draw_value draws[FIT_TOTAL_MAX];
 	size_t count = fitting_values(f, row, draws);
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(draws[i].path, path) == 0)
-			return true;
-	return false;
+			return draws[i].value;
+	return NAN;
 }
 
 static void list_fitted(struct fitting *f, struct givens *givens, size_t row)
@@ -210,7 +212,7 @@ static void list_fitted(struct fitting *f, struct givens *givens, size_t row)
 		for (size_t k = 0; k < f->first; k++) {
 			const struct fitted_parameter *p = &f->result->parameters[k];
 			if (strcmp(p->path, draws[i].path) != 0 || p->value != draws[i].value ||
-			    is_listed(givens, p->path))
+			    is_listed(givens, p->path, k))
 				continue;
 			double by = param_distance(p->row, p->value, p->high);
 			double ends = p->freedom_count > 0
@@ -218,7 +220,7 @@ static void list_fitted(struct fitting *f, struct givens *givens, size_t row)
 					      : num_normal_quantile(0.95);
 			if (isfinite(by) && by > 0)
 				*VEC_PUSH(f->arena, &givens->all) =
-					(struct given){p->path, by / ends, p->row, p->value, true};
+					(struct given){p->path, by / ends, p->row, p->value, k};
 		}
 }
 
@@ -228,7 +230,7 @@ static void leave_out_current(const struct fitting *f, const struct dataset_row 
 {
 	size_t kept = 0;
 	for (size_t k = 0; k < unknown->count; k++)
-		if (!is_current(f, row, unknown->params[k]->path))
+		if (isnan(current(f, row, unknown->params[k]->path)))
 			unknown->params[kept++] = unknown->params[k];
 	unknown->count = kept;
 }
@@ -246,9 +248,9 @@ static void list_unknown(struct fitting *f, struct givens *givens, size_t row)
 		double by = unknown_deviation(unknown);
 		leave_out_current(f, f->rows[row], unknown);
 		const struct cfg_param *param = unknown->count ? unknown->params[0] : NULL;
-		if (by > 0 && param && !is_listed(givens, param->path))
+		if (by > 0 && param && !is_listed(givens, param->path, SIZE_MAX))
 			*VEC_PUSH(f->arena, &givens->all) =
-				(struct given){param->path, by, param->row, param->value, false};
+				(struct given){param->path, by, param->row, param->value, SIZE_MAX};
 	}
 }
 
@@ -257,8 +259,9 @@ static double response(struct fitting *f, const struct givens *givens, const str
 		       size_t row, double residual)
 {
 	const struct unknowns *unknowns = &givens->of_row[row];
-	if (given->fitted) {
-		if (!is_current(f, f->rows[row], given->path))
+	if (given->earlier != SIZE_MAX) {
+		/* other stages may have fitted their own of that name */
+		if (current(f, f->rows[row], given->path) != given->value)
 			return 0;
 		const struct draw_value more = {given->path,
 						param_moved(given->row, given->value, given->by)};
@@ -306,7 +309,7 @@ static void follow(struct fitting *f, const struct spread *spread, const struct 
 
 static void set_follows(struct fitting *f, const struct spread *spread)
 {
-	VEC(struct cfg_correlation) follows[FIT_PARAMETERS_MAX] = {0};
+	VEC(struct fitted_follow) follows[FIT_PARAMETERS_MAX] = {0};
 	struct givens givens = {0};
 	double by[FIT_PARAMETERS_MAX];
 	for (size_t i = 0; i < f->row_count; i++)
@@ -320,7 +323,7 @@ static void set_follows(struct fitting *f, const struct spread *spread)
 		for (size_t p = 0; p < f->count; p++)
 			if (fabs(by[p] * given->by) >= WORTH_RATIO)
 				*VEC_PUSH(f->arena, &follows[p]) =
-					(struct cfg_correlation){given->path, by[p]};
+					(struct fitted_follow){given->path, by[p], given->earlier};
 	}
 	for (size_t p = 0; p < f->count; p++) {
 		f->result->parameters[f->first + p].follows = follows[p].items;
