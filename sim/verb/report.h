@@ -126,10 +126,34 @@ int report_case(struct report *report, const struct command *command, size_t wor
 void report_job(struct report *report, const struct command *command,
 		const struct case_request *request, const struct scenario *scenario,
 		const struct prediction *prediction);
+/* The same case over the values of --vary. */
+int report_sweep(struct report *report, const struct command *command, size_t word);
 int report_dataset(struct report *report, const struct command *command, const char *name);
 int report_recording(struct report *report, const struct command *command, const char *path);
 
 /* ---- what parts share ---- */
+
+/* What is kept is worth a word down to there, as on the contours of maps. */
+#define KEPT_RATIO 0.95
+/* A wire inside a machine, not a network. */
+bool link_is_inside(const struct link_entry *link);
+
+/* Which of several predictions makes the most, and how many times each other. */
+void report_comparison(struct report *report, const struct prediction *const *predictions,
+		       size_t count);
+/* A sentence: up to which round trip one forwarded program keeps KEPT_RATIO of its GPU, by
+ * point predictions; "" of other cases, and where that would take long. */
+const char *report_keeps(struct arena *arena, const struct command *command,
+			 const struct case_request *request, const struct scenario *scenario,
+			 const struct prediction *prediction);
+/* The uncertain parameters that move the answer the most, one at a time; nothing where
+ * that would be long. */
+void report_hangs_on(struct report *report, const struct command *command,
+		     const struct case_request *request, const struct scenario *scenario,
+		     const struct prediction *prediction);
+/* What a case chooses, its uncertain parameters, and all of them, folded. */
+void report_rests_on(struct report *report, const struct command *command,
+		     const struct cfg_resolution *resolution);
 
 /* A path below the shipped data's folder as it stands there, others as they are. */
 const char *shown_path(const struct command *command, const char *path);
