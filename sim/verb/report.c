@@ -81,8 +81,7 @@ static const char *title_of(const struct command *command, unsigned kinds)
 		return "How does this training scale?";
 	if (kinds == PREDICTION_COLLECTIVE)
 		return "How fast is this collective?";
-	return command->word_count > 1 ? "What wires between GPUs and their work cost: predictions"
-				       : "What does a GPU at the far end of this wire cost?";
+	return "What does a GPU at the far end of this wire cost?";
 }
 
 /* A sweep of each case. */
@@ -119,9 +118,14 @@ static int fill(struct report *report, const struct command *command)
 		if (code != EXIT_DONE)
 			return code;
 	}
-	report->title = title_of(command, prediction_kinds(predictions, case_count));
-	if (case_count > 1)
+	report->title = case_count > 1 && !command->title
+				? "Which of these cases is the fastest?"
+				: title_of(command, prediction_kinds(predictions, case_count));
+	if (case_count > 1) {
+		size_t before = report->blocks.count;
 		compare(report, command, predictions, case_count);
+		report_to_front(report, before);
+	}
 	return EXIT_DONE;
 }
 

@@ -81,6 +81,8 @@ struct report {
 #define REPORT_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 struct report *report_new(struct arena *arena, const char *title, const char *by);
+/* Moves the blocks from items[first] on before all others: the answer comes first. */
+void report_to_front(struct report *report, size_t first);
 void report_add(struct report *report, enum block_kind kind, const char *format, ...)
 	REPORT_PRINTF(3, 4);
 void report_answer(struct report *report, bool alarm, const char *format, ...) REPORT_PRINTF(3, 4);

@@ -20,8 +20,12 @@ struct swept {
 static const char *axis_text(const struct swept *s, size_t axis, size_t index)
 {
 	const struct sweep_axis *a = &s->sweep->axes[axis];
-	return a->words ? a->texts[index] + strlen(a->key) + 1
-			: quantity_format(s->arena, a->quantity, a->values[index]);
+	if (a->words)
+		return a->texts[index] + strlen(a->key) + 1;
+	if (a->quantity == QUANTITY_RATE) /* as on the drawing's axes */
+		return arena_printf(s->arena, "%s Gbit/s",
+				    number_format(s->arena, 4, 8e-9 * a->values[index]));
+	return quantity_format(s->arena, a->quantity, a->values[index]);
 }
 
 /* "link.wire.latency = 1 us, case.batch = 16": where a point lies, from that axis on. */
@@ -262,6 +266,25 @@ static void points_table(struct report *report, const struct command *command,
 	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
 
+/* What all points share; where the case is none without the axes, their first values. */
+static const struct scenario *base_of(struct arena *arena, const struct case_request *request,
+				      const struct sweep *sweep)
+{
+	const struct scenario *scenario = case_read(arena, diag_new(arena), request);
+	struct case_request with = *request;
+	struct setting *settings =
+		ARENA_ARRAY(arena, request->setting_count + AXES_MAX, struct setting);
+	if (scenario)
+		return scenario;
+	for (size_t i = 0; i < request->setting_count; i++)
+		settings[i] = request->settings[i];
+	for (size_t a = 0; a < sweep->axis_count; a++)
+		settings[with.setting_count++] =
+			(struct setting){sweep->axes[a].texts[0], {"--vary", 0}};
+	with.settings = settings;
+	return case_read(arena, diag_new(arena), &with);
+}
+
 int report_sweep(struct report *report, const struct command *command, size_t word)
 {
 	struct arena *arena = report->arena;
@@ -280,8 +303,7 @@ int report_sweep(struct report *report, const struct command *command, size_t wo
 	if (!sweep)
 		return code;
 	struct swept s = {arena, sweep, prediction_kinds(sweep->points, sweep->point_count)};
-	/* what all points share; where the case is none without the axes, the first point's */
-	const struct scenario *scenario = case_read(arena, diag, &request);
+	const struct scenario *scenario = base_of(arena, &request, sweep);
 	const char *name = scenario ? scenario->name : sweep->points[0]->name;
 	report_add(report, BLOCK_PART, "%s", name);
 	answer(report, &s);

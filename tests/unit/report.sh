@@ -91,7 +91,8 @@ winner() {
 		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "to_first") at = i }
 		NR == 3 { printf "%.3g times far.", $at }')
 	"$FARWIRE" report far.cfg near.cfg --draws 0 -q -o two.html &&
-		holds two.html 'Of 2 cases near is the fastest, with ' "$times"
+		holds two.html 'Of 2 cases near is the fastest, with ' "$times" '<h1>Which of these' &&
+		[ "$(grep '<h2' two.html | head -n 1 | grep -c 'beside each other')" = 1 ]
 }
 # One figure and a row for each point; the ends of the range are those of the table.
 swept() {
