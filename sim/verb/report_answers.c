@@ -57,9 +57,8 @@ static const char *keeps_words(struct arena *arena, const struct solving *s,
 	const struct solve_point *last = &solution->points[solution->point_count - 1];
 	if (!solution->bound_count && solution->met)
 		return arena_printf(arena,
-				    " Over a round trip of up to %s on link %s (now %s) it keeps "
-				    "%s",
-				    round_trip(arena, last->x), wire->name, now, kept);
+				    " It keeps %s over any round trip on link %s up to %s (now %s)",
+				    kept, wire->name, round_trip(arena, last->x), now);
 	if (!solution->bound_count && !isnan(best->answer.y.value))
 		return arena_printf(
 			arena,

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The outputs in the pages below are what their commands print.
+# The outputs in a page are what its commands print.
 #
-#   tests/recorded/questions.sh            compares
-#   tests/recorded/questions.sh --write    puts the outputs into the pages, after a change
-#                                          that is meant
+#   tests/recorded/questions.sh [PAGE...]            compares (default: docs/questions.md)
+#   tests/recorded/questions.sh --write [PAGE...]    puts the outputs into the pages, after a
+#                                                    change that is meant
 #
 # Each block of ```sh is a command, the block behind it its output. The program is
 # $FARWIRE, or build/farwire. Plots are drawn and thrown away: tools/images keeps them.
@@ -42,8 +42,11 @@ run_commands() {
 	}
 }
 
+mode=compare
+[ "${1-}" != --write ] || { mode=write && shift; }
+[ $# -gt 0 ] || set -- docs/questions.md
 failed=0
-for page in docs/questions.md docs/recipes.md; do
+for page; do
 	name=questions.$(basename "$page" .md)
 	run_commands "$page" || {
 		echo "FAIL $name"
@@ -63,12 +66,12 @@ for page in docs/questions.md docs/recipes.md; do
 	inside == 3 && !/^```/ { next }
 	inside == 3 { inside = 0 }
 	{ print }' "$page" >"$work/page"
-	if [ "${1-}" = --write ]; then
+	if [ $mode = write ]; then
 		cat "$work/page" >"$page"
 	elif diff "$page" "$work/page"; then
 		echo "ok $name"
 	else
-		echo "FAIL $name: tests/recorded/questions.sh --write puts the new outputs into $page"
+		echo "FAIL $name: tests/recorded/questions.sh --write $page puts the new outputs into it"
 	fi
 done
 exit $failed

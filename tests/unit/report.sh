@@ -80,6 +80,8 @@ keeps() {
 	"$FARWIRE" report "$@" --program client -o keeps.html && holds keeps.html "$(cat wanted)" &&
 		"$FARWIRE" report "$@" --program client --batch 16 -o not.html &&
 		holds not.html 'No round trip on link client-port is short enough' &&
+		"$FARWIRE" report "$@" --program client --runtime batched -o any.html &&
+		holds any.html 'over any round trip on link client-port up to 2 ms (now 2 us)' &&
 		"$FARWIRE" report --topology t320-same-esxi --runtime none --draws 0 -q -o local.html &&
 		! grep -q 'round trip of' local.html
 }
