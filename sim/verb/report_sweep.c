@@ -181,15 +181,15 @@ static void answer(struct report *report, const struct swept *s)
 		return;
 	}
 	const char *range = "";
-	if (low < count && low != high)
+	if (low < count && number_of(s, high) - number_of(s, low) > 0.0005 * number_of(s, high))
 		range = arena_printf(s->arena, ", %s goes from %s (%s) to %s (%s)", what(s),
 				     number_words(s, low), place(s, low, 0), number_words(s, high),
 				     place(s, high, 0));
 	else if (low < count)
 		range = arena_printf(s->arena, ", %s is %s everywhere", what(s),
 				     number_words(s, low));
-	report_answer(report, false, "Over %s%s.%s%s%s", axes_words(s), range, kept_words(s),
-		      causes_words(s),
+	report_answer(report, false, "Over %s%s.%s%s%s", axes_words(s), range,
+		      low < count ? kept_words(s) : "", causes_words(s),
 		      failed ? arena_printf(s->arena, " %zu of %zu points do not run (%s: %s).",
 					    failed, count, place(s, why, 0),
 					    s->sweep->points[why]->reason)
