@@ -186,7 +186,7 @@ accuracy: $(BUILD)/farwire
 .PHONY: documents
 documents: accuracy
 	@FARWIRE=$(BUILD)/farwire tests/analytic/what_ifs.sh --write
-	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write
+	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write docs/questions.md docs/recipes.md
 	@FARWIRE=$(BUILD)/farwire tools/images
 
 .PHONY: tidy

@@ -133,3 +133,26 @@ const double *chart_values(struct arena *arena, const char *key, enum quantity q
 	}
 	return values;
 }
+
+struct drawing *chart_swings(struct arena *arena, struct chart_text text,
+			     const struct reported *reported, const struct sensitivity *found)
+{
+	size_t count = found->moving_count;
+	struct tornado_bar *bars = ARENA_ARRAY(arena, count + 1, struct tornado_bar);
+	const char *label;
+	const double one = 1;
+	double per_unit =
+		*chart_values(arena, reported->spoken, reported->quantity, &one, 1, &label);
+	if (reported->unit)
+		label = arena_printf(arena, "%s (%s)", reported->spoken, reported->unit);
+	for (size_t i = 0; i < count; i++) {
+		const struct swing *swing = &found->swings[i];
+		enum quantity quantity = swing->knob->members[0]->row->quantity;
+		bars[i] = (struct tornado_bar){
+			swing->knob->name, quantity_format(arena, quantity, swing->low_x),
+			quantity_format(arena, quantity, swing->high_x),
+			swing->low.number.value * per_unit, swing->high.number.value * per_unit};
+	}
+	const struct tornado_view view = {label, found->now.number.value * per_unit, bars, count};
+	return chart_tornado(arena, text, &view);
+}

@@ -4,6 +4,7 @@
 #define FARWIRE_VERB_CHART_DATA_H
 
 #include "plots/charts.h"
+#include "sim/predict/sensitivity.h"
 
 /* What was measured of the same cases, or none of it: NULL. */
 struct measured {
@@ -26,6 +27,10 @@ struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const
 			     size_t count);
 /* What those bars are, as a title. */
 const char *chart_bars_title(const struct prediction *const *predictions, size_t count);
+
+/* The parameters that move a number, one at a time. */
+struct drawing *chart_swings(struct arena *arena, struct chart_text text,
+			     const struct reported *reported, const struct sensitivity *found);
 
 /* A parameter's values in the unit that an axis shows, and the axis's label. */
 const double *chart_values(struct arena *arena, const char *key, enum quantity quantity,

@@ -41,6 +41,7 @@ static const char style[] =
 	"tr.soft td{color:var(--soft)}\n"
 	"figure{margin:1.2rem 0 .6rem}\n"
 	"figure img{display:block;max-width:100%;height:auto;margin:0 auto}\n"
+	"@media screen and (max-width:44em){figure{overflow-x:auto}figure img{max-width:none}}\n"
 	"figcaption{color:var(--soft);font-size:.86rem;margin-top:.3rem}\n"
 	"figcaption b{color:var(--ink)}\n"
 	"details{margin:.3rem 0 1rem}\n"

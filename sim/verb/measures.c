@@ -3,7 +3,7 @@
 
 #include "sim/predict/knobs.h"
 
-static const struct measure measures[] = {
+static const struct measure_row measures[] = {
 #define MEASURE(path, words) {path, words},
 #include "sim/verb/measures.def"
 #undef MEASURE
@@ -14,7 +14,7 @@ size_t measure_count(void)
 	return sizeof measures / sizeof measures[0];
 }
 
-const struct measure *measure_at(size_t index)
+const struct measure_row *measure_at(size_t index)
 {
 	return &measures[index];
 }

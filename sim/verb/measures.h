@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct measure {
+struct measure_row {
 	const char *path, *words;
 };
 size_t measure_count(void);
-const struct measure *measure_at(size_t index);
+const struct measure_row *measure_at(size_t index);
 /* NULL: nothing that ships measures it. */
 const char *measure_of(const char *path);
 

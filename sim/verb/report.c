@@ -63,7 +63,7 @@ static void compare(struct report *report, const struct command *command,
 {
 	struct chart_text text = {chart_bars_title(predictions, count), command_caption(command)};
 	report_add(report, BLOCK_PART, "The cases beside each other");
-	report_answer(report, false, "%zu cases. %s.", count, text.title);
+	report_comparison(report, predictions, count);
 	report_figure(report,
 		      chart_ratio_bars(report->arena, text,
 				       chart_bars(report->arena, predictions, count), count),
@@ -81,8 +81,23 @@ static const char *title_of(const struct command *command, unsigned kinds)
 		return "How does this training scale?";
 	if (kinds == PREDICTION_COLLECTIVE)
 		return "How fast is this collective?";
-	return command->word_count > 1 ? "What wires between GPUs and their work cost: predictions"
-				       : "What does a GPU at the far end of this wire cost?";
+	return "What does a GPU at the far end of this wire cost?";
+}
+
+/* A sweep of each case. */
+static int fill_sweeps(struct report *report, const struct command *command)
+{
+	report->title = command->title ? command->title : "What changes it, and by how much?";
+	for (size_t i = 0; i < command_case_count(command); i++) {
+		if (command->word_count && kind_of(command, command->words[i]) != WORD_CASE) {
+			fprintf(stderr, "farwire: --vary: '%s' is no case\n", command->words[i]);
+			return EXIT_USAGE;
+		}
+		int code = report_sweep(report, command, i);
+		if (code != EXIT_DONE)
+			return code;
+	}
+	return EXIT_DONE;
 }
 
 static int fill(struct report *report, const struct command *command)
@@ -103,9 +118,14 @@ static int fill(struct report *report, const struct command *command)
 		if (code != EXIT_DONE)
 			return code;
 	}
-	report->title = title_of(command, prediction_kinds(predictions, case_count));
-	if (case_count > 1)
+	report->title = case_count > 1 && !command->title
+				? "Which of these cases is the fastest?"
+				: title_of(command, prediction_kinds(predictions, case_count));
+	if (case_count > 1) {
+		size_t before = report->blocks.count;
 		compare(report, command, predictions, case_count);
+		report_to_front(report, before);
+	}
 	return EXIT_DONE;
 }
 
@@ -165,10 +185,14 @@ static int run(const struct command *command)
 	}
 	if (!is_writable(command))
 		return EXIT_FAILED;
+	struct command asked = *command;
+	if (command->vary_count && !command->draws_given) /* as in `farwire sweep` */
+		asked.draws = 0;
+	command = &asked;
 	struct report *report = report_new(
 		command->arena, title_of(command, 0),
 		arena_printf(command->arena, "Predicted by %s.", command_caption(command)));
-	int code = fill(report, command);
+	int code = command->vary_count ? fill_sweeps(report, command) : fill(report, command);
 	if (code == EXIT_DONE)
 		code = save(report, command, pdf);
 	return code == EXIT_DONE && report->bound_broken ? EXIT_BOUND : code;
@@ -179,8 +203,10 @@ const struct verb verb_report = {
 	.words = "CASE|DATASET|FILE.jsonl...",
 	.help = "one page with the answer first: tables, plots, parameters (HTML or PDF)",
 	.examples = "  farwire report case.cfg --title 'Can we move the GPUs?' -o report.html\n"
+		    "  farwire report case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' -o "
+		    "sweep.html\n"
 		    "  farwire report flexdirect_1050ti bitfusion_networks -o report.pdf\n",
-	.options = "set output title seed draws jobs color quiet",
+	.options = "set vary output title seed draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,
 	.run = run,

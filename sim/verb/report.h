@@ -81,6 +81,8 @@ struct report {
 #define REPORT_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 struct report *report_new(struct arena *arena, const char *title, const char *by);
+/* Moves the blocks from items[first] on before all others: the answer comes first. */
+void report_to_front(struct report *report, size_t first);
 void report_add(struct report *report, enum block_kind kind, const char *format, ...)
 	REPORT_PRINTF(3, 4);
 void report_answer(struct report *report, bool alarm, const char *format, ...) REPORT_PRINTF(3, 4);
@@ -126,10 +128,34 @@ int report_case(struct report *report, const struct command *command, size_t wor
 void report_job(struct report *report, const struct command *command,
 		const struct case_request *request, const struct scenario *scenario,
 		const struct prediction *prediction);
+/* The same case over the values of --vary. */
+int report_sweep(struct report *report, const struct command *command, size_t word);
 int report_dataset(struct report *report, const struct command *command, const char *name);
 int report_recording(struct report *report, const struct command *command, const char *path);
 
 /* ---- what parts share ---- */
+
+/* What is kept is worth a word down to there, as on the contours of maps. */
+#define KEPT_RATIO 0.95
+/* A wire inside a machine, not a network. */
+bool link_is_inside(const struct link_entry *link);
+
+/* Which of several predictions makes the most, and how many times each other. */
+void report_comparison(struct report *report, const struct prediction *const *predictions,
+		       size_t count);
+/* A sentence: up to which round trip one forwarded program keeps KEPT_RATIO of its GPU, by
+ * point predictions; "" of other cases, and where that would take long. */
+const char *report_keeps(struct arena *arena, const struct command *command,
+			 const struct case_request *request, const struct scenario *scenario,
+			 const struct prediction *prediction);
+/* The uncertain parameters that move the answer the most, one at a time; nothing where
+ * that would be long. */
+void report_hangs_on(struct report *report, const struct command *command,
+		     const struct case_request *request, const struct scenario *scenario,
+		     const struct prediction *prediction);
+/* What a case chooses, its uncertain parameters, and all of them, folded. */
+void report_rests_on(struct report *report, const struct command *command,
+		     const struct cfg_resolution *resolution);
 
 /* A path below the shipped data's folder as it stands there, others as they are. */
 const char *shown_path(const struct command *command, const char *path);

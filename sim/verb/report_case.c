@@ -23,7 +23,7 @@ static const char *subject(struct arena *arena, const struct scenario *scenario)
 }
 
 static void answer(struct report *report, const struct scenario *scenario,
-		   const struct prediction *p)
+		   const struct prediction *p, const char *keeps)
 {
 	struct arena *arena = report->arena;
 	const char *who = subject(arena, scenario);
@@ -50,8 +50,9 @@ static void answer(struct report *report, const struct scenario *scenario,
 		report_answer(
 			report, false,
 			"%s keeps %s of the local GPU's throughput: %s images/s instead of %s. "
-			"%s",
-			who, percent_words(arena, p->ratio), rate, figures(arena, alone, 3), binds);
+			"%s%s",
+			who, percent_words(arena, p->ratio), rate, figures(arena, alone, 3), binds,
+			keeps);
 	}
 }
 
@@ -98,54 +99,16 @@ static void clients_table(struct report *report, const struct prediction *p)
 }
 
 static void report_clients(struct report *report, const struct command *command,
-			   const struct scenario *scenario, const struct prediction *p)
+			   const struct case_request *request, const struct scenario *scenario,
+			   const struct prediction *p)
 {
-	answer(report, scenario, p);
+	answer(report, scenario, p, report_keeps(report->arena, command, request, scenario, p));
 	if (p->ok)
 		prediction_table(report, p);
 	if (p->client_count > 1)
 		clients_table(report, p);
 	if (p->ok)
 		report_breakdown(report, command, &p, 1);
-}
-
-static bool is_uncertain(const struct cfg_param *param)
-{
-	return cfg_param_varies(param) && param->prior == PRIOR_NONE;
-}
-
-/* Whether the input crosses the wire decides more than most, chosen or not. */
-static bool is_chosen(const struct cfg_param *param)
-{
-	bool empty = param->text && !param->text[0];
-	return (strncmp(param->path, "case.", 5) == 0 && !empty) ||
-	       param->source == CFG_SOURCE_SET || strcmp(param->path, "stack.real_input") == 0;
-}
-
-static void parameters(struct report *report, const struct command *command,
-		       const struct cfg_resolution *resolution)
-{
-	size_t count = cfg_param_count(resolution), uncertain = 0;
-	for (size_t i = 0; i < count; i++)
-		uncertain += is_uncertain(cfg_param_at(resolution, i));
-	report_add(report, BLOCK_HEADING, "What the answer rests on");
-	struct report_table *table = report_parameters(report, "What this case chooses.");
-	for (size_t i = 0; i < count; i++)
-		if (is_chosen(cfg_param_at(resolution, i)))
-			report_parameter_add(table, command, cfg_param_at(resolution, i));
-	if (uncertain)
-		table = report_parameters(
-			report,
-			"Parameters with an interval of their own. The draws vary them, and "
-			"those below with a prior.");
-	for (size_t i = 0; i < count; i++)
-		if (is_uncertain(cfg_param_at(resolution, i)))
-			report_parameter_add(table, command, cfg_param_at(resolution, i));
-	report_add(report, BLOCK_FOLD, "All %zu parameters", count);
-	table = report_parameters(report, "Every parameter of the case.");
-	for (size_t i = 0; i < count; i++)
-		report_parameter_add(table, command, cfg_param_at(resolution, i));
-	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
 
 int report_case(struct report *report, const struct command *command, size_t word,
@@ -166,13 +129,14 @@ int report_case(struct report *report, const struct command *command, size_t wor
 	if (scenario->job_count > 0)
 		report_job(report, command, &request, scenario, p);
 	else
-		report_clients(report, command, scenario, p);
+		report_clients(report, command, &request, scenario, p);
+	report_hangs_on(report, command, &request, scenario, p);
 	report_topology(report, command, scenario, p, p->name);
 	if (p->ok)
 		report_timeline(report, command, scenario,
 				p->client_count > 1 ? arena_printf(report->arena, "%s: %s", p->name,
 								   p->clients[0].name)
 						    : p->name);
-	parameters(report, command, p->resolution);
+	report_rests_on(report, command, p->resolution);
 	return EXIT_DONE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The document: adding blocks, and numbers as people write them. */
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/verb/report.h"
@@ -10,6 +11,16 @@ struct report *report_new(struct arena *arena, const char *title, const char *by
 	struct report *report = ARENA_NEW(arena, struct report);
 	*report = (struct report){.arena = arena, .title = title, .by = by};
 	return report;
+}
+
+void report_to_front(struct report *report, size_t first)
+{
+	size_t count = report->blocks.count - first;
+	struct block *blocks = report->blocks.items;
+	struct block *moved = ARENA_ARRAY(report->arena, count + 1, struct block);
+	memcpy(moved, blocks + first, count * sizeof *moved);
+	memmove(blocks + count, blocks, first * sizeof *blocks);
+	memcpy(blocks, moved, count * sizeof *moved);
 }
 
 static struct block *add(struct report *report, enum block_kind kind, const char *text)

@@ -65,3 +65,44 @@ void report_parameter_add(struct report_table *table, const struct command *comm
 	report_cell(table, "%s", origin_text(command, param));
 	report_cell(table, "%s", param->note);
 }
+
+/* ---- those of a case ---- */
+
+static bool is_uncertain(const struct cfg_param *param)
+{
+	return cfg_param_varies(param) && param->prior == PRIOR_NONE;
+}
+
+/* Whether the input crosses the wire decides more than most, chosen or not. */
+static bool is_chosen(const struct cfg_param *param)
+{
+	bool empty = param->text && !param->text[0];
+	return (strncmp(param->path, "case.", 5) == 0 && !empty) ||
+	       param->source == CFG_SOURCE_SET || strcmp(param->path, "stack.real_input") == 0;
+}
+
+void report_rests_on(struct report *report, const struct command *command,
+		     const struct cfg_resolution *resolution)
+{
+	size_t count = cfg_param_count(resolution), uncertain = 0;
+	for (size_t i = 0; i < count; i++)
+		uncertain += is_uncertain(cfg_param_at(resolution, i));
+	report_add(report, BLOCK_HEADING, "What the answer rests on");
+	struct report_table *table = report_parameters(report, "What this case chooses.");
+	for (size_t i = 0; i < count; i++)
+		if (is_chosen(cfg_param_at(resolution, i)))
+			report_parameter_add(table, command, cfg_param_at(resolution, i));
+	if (uncertain)
+		table = report_parameters(
+			report,
+			"Parameters with an interval of their own. The draws vary them, and "
+			"those below with a prior.");
+	for (size_t i = 0; i < count; i++)
+		if (is_uncertain(cfg_param_at(resolution, i)))
+			report_parameter_add(table, command, cfg_param_at(resolution, i));
+	report_add(report, BLOCK_FOLD, "All %zu parameters", count);
+	table = report_parameters(report, "Every parameter of the case.");
+	for (size_t i = 0; i < count; i++)
+		report_parameter_add(table, command, cfg_param_at(resolution, i));
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+}

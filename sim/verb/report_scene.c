@@ -208,14 +208,21 @@ static struct diagram_node *diagram_nodes(struct arena *arena, const struct scen
 
 /* ---- links ---- */
 
+bool link_is_inside(const struct link_entry *link)
+{
+	static const char *const inside[] = {"pcie", "nvlink", "socket", "dram", "shm"};
+	for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)
+		if (strcmp(link->kind->name, inside[i]) == 0)
+			return true;
+	return false;
+}
+
 /* As networks are spoken of: bits for them, bytes inside a machine. */
 static const char *rate_text(struct arena *arena, const struct link_entry *link, int direction)
 {
-	static const char *const inside[] = {"pcie", "nvlink", "socket", "dram", "shm"};
 	double rate_Bps = link->traits.capacity_Bps[direction];
-	for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)
-		if (strcmp(link->kind->name, inside[i]) == 0)
-			return quantity_format(arena, QUANTITY_RATE, rate_Bps);
+	if (link_is_inside(link))
+		return quantity_format(arena, QUANTITY_RATE, rate_Bps);
 	return arena_printf(arena, "%s Gbit/s", number_format(arena, 4, 8e-9 * rate_Bps));
 }
 

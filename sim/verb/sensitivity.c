@@ -202,23 +202,6 @@ static int draw(const struct asked *a)
 {
 	const struct command *command = a->command;
 	struct arena *arena = command->arena;
-	size_t count = a->found->moving_count;
-	struct tornado_bar *bars = ARENA_ARRAY(arena, count + 1, struct tornado_bar);
-	const char *label;
-	const double one = 1;
-	double per_unit =
-		*chart_values(arena, a->reported->spoken, a->reported->quantity, &one, 1, &label);
-	if (a->reported->unit)
-		label = arena_printf(arena, "%s (%s)", a->reported->spoken, a->reported->unit);
-	for (size_t i = 0; i < count; i++) {
-		const struct swing *swing = &a->found->swings[i];
-		bars[i] = (struct tornado_bar){
-			swing->knob->name, value_text(arena, swing, swing->low_x),
-			value_text(arena, swing, swing->high_x), swing->low.number.value * per_unit,
-			swing->high.number.value * per_unit};
-	}
-	const struct tornado_view view = {label, a->found->now.number.value * per_unit, bars,
-					  count};
 	const struct chart_text text = {
 		command->title ? command->title
 			       : arena_printf(arena, "What the %s of %s hangs on",
@@ -229,7 +212,7 @@ static int draw(const struct asked *a)
 						    100 * command->vary_all_ratio)
 				     : "each parameter at its 5 and 95 % point, the others at "
 				       "their values")};
-	const struct drawing *drawing = chart_tornado(arena, text, &view);
+	const struct drawing *drawing = chart_swings(arena, text, a->reported, a->found);
 	return command_draw(command, command->plot, &drawing, 1);
 }
 

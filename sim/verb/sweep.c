@@ -11,69 +11,8 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/predict/ranks.h"
-#include "sim/verb/answers.h"
 #include "sim/verb/sweep_figures.h"
 #include "sim/verb/verbs.h"
-
-static const char *axis_word(const struct sweep_axis *axis, size_t index)
-{
-	return axis->texts[index] + strlen(axis->key) + 1;
-}
-
-static const struct result_table *tabulate(struct arena *arena, const struct sweep *sweep)
-{
-	static const struct answer_column answers[] = {
-		{{"images_per_s", QUANTITY_COUNT, false, true},
-		 ANSWER_THROUGHPUT,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"bus_bandwidth_Bps", QUANTITY_RATE, false, true},
-		 ANSWER_THROUGHPUT,
-		 COLLECTIVE,
-		 false},
-		{{"ratio", QUANTITY_RATIO, false, true}, ANSWER_RATIO, CLIENTS, false},
-		{{"speedup", QUANTITY_RATIO, false, true}, ANSWER_SPEEDUP, TRAINING, false},
-		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
-		{{"step_s", QUANTITY_TIME, false, true}, ANSWER_STEP, CLIENTS | TRAINING, false},
-		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
-		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
-		{{"input_wait_s", QUANTITY_TIME, false, false}, ANSWER_INPUT, TRAINING, false},
-		{{"gpu_utilization", QUANTITY_RATIO, false, true},
-		 ANSWER_UTILIZATION,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"choice", QUANTITY_COUNT, true, false}, ANSWER_CHOICE, COLLECTIVE, false},
-		{{"bottleneck", QUANTITY_COUNT, true, false},
-		 ANSWER_BOTTLENECK,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
-	};
-	size_t axes = sweep->axis_count;
-	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
-	struct result_cell *cells =
-		ARENA_ARRAY(arena, axes * sweep->point_count, struct result_cell);
-	for (size_t a = 0; a < axes; a++)
-		lead[a] = (struct result_column){sweep->axes[a].key, sweep->axes[a].quantity,
-						 sweep->axes[a].words, false};
-	for (size_t i = 0; i < sweep->point_count; i++)
-		for (size_t a = 0; a < axes; a++) {
-			size_t index = sweep_axis_index(sweep, i, a);
-			double value = sweep->axes[a].values[index];
-			cells[i * axes + a] = (struct result_cell){
-				axis_word(&sweep->axes[a], index), {value, value, value}};
-		}
-	const struct answers all = {.name = "sweep",
-				    .title = "Sweep",
-				    .predictions = sweep->points,
-				    .count = sweep->point_count,
-				    .columns = answers,
-				    .column_count = sizeof answers / sizeof answers[0],
-				    .lead = lead,
-				    .lead_cells = cells,
-				    .lead_count = axes};
-	return answers_table(arena, &all);
-}
 
 /* Where points are kept while they are computed: beside the output, if that is a
  * file. */
@@ -115,7 +54,7 @@ static bool find_ranks(struct arena *arena, const struct ranks **ranks)
 
 static int write_sweep(const struct command *command, const struct sweep *sweep)
 {
-	int code = command_table(command, tabulate(command->arena, sweep));
+	int code = command_table(command, sweep_table(command->arena, sweep));
 	if (code == EXIT_DONE && command->plot)
 		code = sweep_draw(command, sweep);
 	return code;

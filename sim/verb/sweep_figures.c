@@ -8,6 +8,70 @@
 #include "sim/verb/answers.h"
 #include "sim/verb/chart_data.h"
 
+/* ---- the table ---- */
+
+static const char *axis_word(const struct sweep_axis *axis, size_t index)
+{
+	return axis->texts[index] + strlen(axis->key) + 1;
+}
+
+const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
+{
+	static const struct answer_column answers[] = {
+		{{"images_per_s", QUANTITY_COUNT, false, true},
+		 ANSWER_THROUGHPUT,
+		 CLIENTS | TRAINING,
+		 false},
+		{{"bus_bandwidth_Bps", QUANTITY_RATE, false, true},
+		 ANSWER_THROUGHPUT,
+		 COLLECTIVE,
+		 false},
+		{{"ratio", QUANTITY_RATIO, false, true}, ANSWER_RATIO, CLIENTS, false},
+		{{"speedup", QUANTITY_RATIO, false, true}, ANSWER_SPEEDUP, TRAINING, false},
+		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
+		{{"step_s", QUANTITY_TIME, false, true}, ANSWER_STEP, CLIENTS | TRAINING, false},
+		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
+		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
+		{{"input_wait_s", QUANTITY_TIME, false, false}, ANSWER_INPUT, TRAINING, false},
+		{{"gpu_utilization", QUANTITY_RATIO, false, true},
+		 ANSWER_UTILIZATION,
+		 CLIENTS | TRAINING,
+		 false},
+		{{"choice", QUANTITY_COUNT, true, false}, ANSWER_CHOICE, COLLECTIVE, false},
+		{{"bottleneck", QUANTITY_COUNT, true, false},
+		 ANSWER_BOTTLENECK,
+		 CLIENTS | TRAINING,
+		 false},
+		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
+	};
+	size_t axes = sweep->axis_count;
+	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
+	struct result_cell *cells =
+		ARENA_ARRAY(arena, axes * sweep->point_count, struct result_cell);
+	for (size_t a = 0; a < axes; a++)
+		lead[a] = (struct result_column){sweep->axes[a].key, sweep->axes[a].quantity,
+						 sweep->axes[a].words, false};
+	for (size_t i = 0; i < sweep->point_count; i++)
+		for (size_t a = 0; a < axes; a++) {
+			size_t index = sweep_axis_index(sweep, i, a);
+			double value = sweep->axes[a].values[index];
+			cells[i * axes + a] = (struct result_cell){
+				axis_word(&sweep->axes[a], index), {value, value, value}};
+		}
+	const struct answers all = {.name = "sweep",
+				    .title = "Sweep",
+				    .predictions = sweep->points,
+				    .count = sweep->point_count,
+				    .columns = answers,
+				    .column_count = sizeof answers / sizeof answers[0],
+				    .lead = lead,
+				    .lead_cells = cells,
+				    .lead_count = axes};
+	return answers_table(arena, &all);
+}
+
+/* ---- charts ---- */
+
 static const double *shown_values(struct arena *arena, const struct sweep_axis *axis,
 				  const char **label)
 {
@@ -40,7 +104,7 @@ static struct chart_text text_of(const struct command *command, const char *titl
 }
 
 /* Of jobs over their numbers of GPUs. */
-static const struct drawing *draw_scaling(const struct command *command, const struct sweep *sweep)
+static struct drawing *draw_scaling(const struct command *command, const struct sweep *sweep)
 {
 	struct arena *arena = command->arena;
 	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
@@ -55,8 +119,7 @@ static const struct drawing *draw_scaling(const struct command *command, const s
 }
 
 /* Of a collective over the size of its messages. */
-static const struct drawing *draw_bandwidth(const struct command *command,
-					    const struct sweep *sweep)
+static struct drawing *draw_bandwidth(const struct command *command, const struct sweep *sweep)
 {
 	struct arena *arena = command->arena;
 	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
@@ -103,8 +166,8 @@ static bool is_log(const struct sweep_axis *axis)
 }
 
 /* Ratio over the first axis, a curve for each value of the others. */
-static const struct drawing *draw_curves(const struct command *command, const struct sweep *sweep,
-					 unsigned kinds)
+static struct drawing *draw_curves(const struct command *command, const struct sweep *sweep,
+				   unsigned kinds)
 {
 	struct arena *arena = command->arena;
 	const struct sweep_axis *x = &sweep->axes[0];
@@ -203,8 +266,8 @@ static const char *map_label(struct arena *arena, const struct sweep *sweep,
 	return label;
 }
 
-static const struct drawing *draw_maps(const struct command *command, const struct sweep *sweep,
-				       const struct side sides[2], unsigned kinds)
+static struct drawing *draw_maps(const struct command *command, const struct sweep *sweep,
+				 const struct side sides[2], unsigned kinds)
 {
 	struct arena *arena = command->arena;
 	const struct side *x = &sides[0], *y = &sides[1];
@@ -239,16 +302,22 @@ static const struct drawing *draw_maps(const struct command *command, const stru
 	return chart_heat(arena, text_of(command, title), axes, maps, count);
 }
 
-int sweep_draw(const struct command *command, const struct sweep *sweep)
+struct drawing *sweep_chart(const struct command *command, const struct sweep *sweep)
 {
 	unsigned kinds = prediction_kinds(sweep->points, sweep->point_count);
 	const struct sweep_axis *x = &sweep->axes[0];
 	struct side sides[2];
-	const struct drawing *drawing =
-		kinds == TRAINING && strcmp(x->key, "case.gpus") == 0 ? draw_scaling(command, sweep)
-		: kinds == COLLECTIVE && strcmp(x->key, "case.collective_size") == 0
-			? draw_bandwidth(command, sweep)
-		: find_sides(command->arena, sweep, sides) ? draw_maps(command, sweep, sides, kinds)
-							   : draw_curves(command, sweep, kinds);
+	if (kinds == TRAINING && strcmp(x->key, "case.gpus") == 0)
+		return draw_scaling(command, sweep);
+	if (kinds == COLLECTIVE && strcmp(x->key, "case.collective_size") == 0)
+		return draw_bandwidth(command, sweep);
+	if (find_sides(command->arena, sweep, sides))
+		return draw_maps(command, sweep, sides, kinds);
+	return draw_curves(command, sweep, kinds);
+}
+
+int sweep_draw(const struct command *command, const struct sweep *sweep)
+{
+	const struct drawing *drawing = sweep_chart(command, sweep);
 	return command_draw(command, command->plot, &drawing, 1);
 }

@@ -61,15 +61,55 @@ whole_page() {
 	"$FARWIRE" report 'a&b.cfg' --draws 2 --title 'Is <it> "slow"?' -o case.html &&
 		holds case.html '<h1>Is &lt;it&gt; &quot;slow&quot;?</h1>' '</html>' \
 			'&lt;i&gt;16&lt;/i&gt; &amp; more' 'a&amp;b.cfg:1' 'calib/profiles/flexdirect-1050ti.cfg:' \
-			"of the local GPU&#39;s throughput" 'runtime.handoff' &&
-		[ "$(grep -c 'src="data:image/svg+xml;base64,' case.html)" = 4 ] &&
+			"of the local GPU&#39;s throughput" 'runtime.handoff' 'What the answer hangs on' &&
+		[ "$(grep -c 'src="data:image/svg+xml;base64,' case.html)" = 5 ] &&
 		! grep -E '<script|<i>|href="[^#]|src="[^d]|url\(|@import' case.html
 }
 same_bytes() {
 	"$FARWIRE" report 'a&b.cfg' --draws 2 --jobs 1 --title 'Is <it> "slow"?' -o again.html &&
-		cmp case.html again.html && "$FARWIRE" report 'a&b.cfg' --draws 2 -o 1.pdf &&
-		"$FARWIRE" report 'a&b.cfg' --draws 2 --jobs 3 -o 2.pdf && cmp 1.pdf 2.pdf &&
+		cmp case.html again.html && "$FARWIRE" report 'a&b.cfg' --draws 0 -o 1.pdf &&
+		"$FARWIRE" report 'a&b.cfg' --draws 0 --jobs 3 -o 2.pdf && cmp 1.pdf 2.pdf &&
 		[ "$(head -c 5 1.pdf)" = %PDF- ]
+}
+# The round trip that would keep 95 % is twice the latency that `solve` finds; a case that
+# its slots bind has none, and a local program has no wire.
+keeps() {
+	set -- --topology vm-p100-vmxnet3 --runtime flexdirect-1.11 --batch 64 --draws 0 -q
+	"$FARWIRE" solve "$@" --program client --target 'ratio>=0.95' --for link.client-port.latency --format csv |
+		awk -F, 'NR == 2 { printf "of up to %.4g us on link client-port (now 2 us) keeps\n", 2e6 * $3 }' >wanted
+	"$FARWIRE" report "$@" --program client -o keeps.html && holds keeps.html "$(cat wanted)" &&
+		"$FARWIRE" report "$@" --program client --batch 16 -o not.html &&
+		holds not.html 'No round trip on link client-port is short enough' &&
+		"$FARWIRE" report "$@" --program client --runtime batched -o any.html &&
+		holds any.html 'over any round trip on link client-port up to 2 ms (now 2 us)' &&
+		"$FARWIRE" report --topology t320-same-esxi --runtime none --draws 0 -q -o local.html &&
+		! grep -q 'round trip of' local.html
+}
+# The winner and by how much: the same case on a longer wire loses, whichever is named first.
+winner() {
+	sed 's/name = "[^"]*"/name = "near"/' 'a&b.cfg' >near.cfg
+	sed 's/name = "[^"]*"/name = "far"/; s/batch = 16;/batch = 16; settings = ["link.vswitch.latency=1 ms"];/' 'a&b.cfg' >far.cfg
+	times=$("$FARWIRE" compare far.cfg near.cfg --draws 0 -q --format csv | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == "to_first") at = i }
+		NR == 3 { printf "%.3g times far.", $at }')
+	"$FARWIRE" report far.cfg near.cfg --draws 0 -q -o two.html &&
+		holds two.html 'Of 2 cases near is the fastest, with ' "$times" '<h1>Which of these' &&
+		[ "$(grep '<h2' two.html | head -n 1 | grep -c 'beside each other')" = 1 ]
+}
+# One figure and a row for each point; the ends of the range are those of the table.
+swept() {
+	set -- 'a&b.cfg' --vary 'link.vswitch.latency=2 us,20 us,1 ms' --vary case.runtime=asynchronous,flexdirect-1.11 -q
+	"$FARWIRE" report "$@" -o sweep.html && "$FARWIRE" sweep "$@" --format csv >sweep.csv &&
+		holds sweep.html 'Over link.vswitch.latency (2 us, 20 us, 1 ms) and case.runtime (asynchronous, flexdirect-1.11)' \
+			'link.vswitch.latency = 1 ms, case.runtime = flexdirect-1.11' 'case.runtime = asynchronous: everywhere' \
+			'case.runtime = flexdirect-1.11: nowhere' 'Points without intervals' 'The numbers: 6 points' &&
+		[ "$(grep -c 'src="data:image/svg+xml;base64,' sweep.html)" = 1 ] &&
+		[ "$(grep -c '^<tr><td class="n">' sweep.html)" = 6 ] &&
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ratio") at = i }
+			NR == 7 { printf "goes from %.3g", 100 * $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
+		"$FARWIRE" report "$@" --draws 2 -o sweep.pdf && [ "$(head -c 5 sweep.pdf)" = %PDF- ] &&
+		refused 2 'is no case' "$FARWIRE" report small.cfg --vary case.batch=1,2 -o bad.html &&
+		refused 2 'link.none.latency' "$FARWIRE" report 'a&b.cfg' --vary 'link.none.latency=1 us,2 us' -o bad.html
 }
 dataset() {
 	"$FARWIRE" report small.cfg --draws 0 -q -o small.html &&
@@ -126,6 +166,9 @@ nothing_partial() {
 echo 'other = {};' >bad.cfg
 check a_case_as_a_whole_page whole_page
 check same_input_same_bytes same_bytes
+check the_round_trip_that_keeps_most keeps
+check the_winner_of_several winner
+check a_sweep_as_a_page swept
 check a_dataset_with_rows_beside_it dataset
 check a_what_if what_if
 check a_recording recording

@@ -139,10 +139,10 @@ verdict 'compare.of_jobs'
 farwire report job.cfg -q --draws 2 -o job.html
 [ "$code" = 0 ] || complain "report: $(cat "$scratch.err")"
 for text in 'How does this training scale?' 'times one GPU alone' 'of ideal scaling' \
-	'2 epochs of 1281167 images take' 'What more GPUs bring' 'The collective library on these wires'; do
+	'2 epochs of 1281167 images take' 'What more GPUs bring' 'What the answer hangs on' 'The collective library on these wires'; do
 	sed 's/\xc2\xa0/ /g' job.html | grep -qF "$text" || complain "no '$text' in the report"
 done
-[ "$(grep -c 'src="data:image/svg+xml;base64,' job.html)" = 6 ] || complain 'figures are missing'
+[ "$(grep -c 'src="data:image/svg+xml;base64,' job.html)" = 7 ] || complain 'figures are missing'
 farwire report job.cfg -q --draws 0 --collective all_reduce -o collective.html
 [ "$code" = 0 ] || complain "report: $(cat "$scratch.err")"
 grep -qF 'a bus bandwidth of' collective.html || complain 'no bandwidth in the report'
