@@ -106,6 +106,11 @@ double num_student_quantile(double p, double freedom_count)
 	return gsl_cdf_tdist_Pinv(p, freedom_count);
 }
 
+double num_student(double x, double freedom_count)
+{
+	return freedom_count > 0 ? gsl_cdf_tdist_P(x, freedom_count) : num_normal(x);
+}
+
 /* ---- low-discrepancy points ---- */
 
 void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points)

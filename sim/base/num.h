@@ -34,6 +34,8 @@ void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points);
 /* Inverse of the standard normal distribution, and of Student's. */
 double num_normal_quantile(double p);
 double num_student_quantile(double p, double freedom_count);
+/* The share of Student's t below x; freedom_count 0: of the normal. */
+double num_student(double x, double freedom_count);
 /* The standard normal distribution itself. */
 double num_normal(double x);
 

@@ -16,36 +16,20 @@ struct drawing {
 	const double *points;
 	struct draws *draws;
 	size_t client_count, next; /* guarded by lock */
-	bool ratio_is_one;
 	pthread_mutex_t lock;
 };
 
-/* The model's error makes everything faster or slower, its clients alike. */
-static struct client_point off_by(const struct drawing *d, struct client_point point, double factor)
-{
-	point.throughput *= factor;
-	point.step_s /= factor;
-	if (!d->ratio_is_one)
-		point.ratio *= factor;
-	point.gpu_utilization = fmin(1, point.gpu_utilization * factor);
-	return point;
-}
-
-static void keep(const struct drawing *d, const struct point *point, double factor,
-		 struct draw_answers *slot)
+static void keep(const struct drawing *d, const struct point *point, struct draw_answers *slot)
 {
 	slot->failed = point->failed || point->broken;
 	if (point->broken)
 		return;
-	for (size_t i = 0; i < d->client_count; i++)
-		slot->clients[i] = off_by(d, point->clients[i], factor);
+	memcpy(slot->clients, point->clients, d->client_count * sizeof *slot->clients);
 	if (!point->failed)
-		slot->all = off_by(d,
-				   (struct client_point){.throughput = point->throughput,
-							 .step_s = point->step_s,
-							 .ratio = point->ratio,
-							 .gpu_utilization = point->gpu_utilization},
-				   factor);
+		slot->all = (struct client_point){.throughput = point->throughput,
+						  .step_s = point->step_s,
+						  .ratio = point->ratio,
+						  .gpu_utilization = point->gpu_utilization};
 }
 
 static void draw_one(struct drawing *d, size_t index)
@@ -54,8 +38,7 @@ static void draw_one(struct drawing *d, size_t index)
 	struct diag *diag = diag_new(arena);
 	struct draw_value *values =
 		ARENA_ARRAY(arena, d->unknowns.param_count + 1, struct draw_value);
-	double factor = unknowns_draw(arena, &d->unknowns,
-				      &d->points[index * (d->unknowns.count + 1)], values);
+	unknowns_draw(arena, &d->unknowns, &d->points[index * d->unknowns.count], values);
 	struct case_request request = *d->request;
 	request.draws = values;
 	request.draw_count = d->unknowns.param_count;
@@ -64,7 +47,7 @@ static void draw_one(struct drawing *d, size_t index)
 	if (scenario) {
 		struct point point =
 			predict_point(arena, scenario, d->options->seed + index + 1, true, NULL);
-		keep(d, &point, factor, &d->draws->answers[index]);
+		keep(d, &point, &d->draws->answers[index]);
 	}
 	arena_free(arena);
 }
@@ -112,8 +95,9 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 			    .calls = recorded ? recorded->calls : NULL,
 			    .unknowns = unknowns_of(arena, scenario),
 			    .draws = &draws,
-			    .client_count = point->client_count,
-			    .ratio_is_one = scenario_kind(scenario) == CASE_LOCAL};
+			    .client_count = point->client_count};
+	draws.error = d.unknowns.error;
+	draws.ratio_is_one = scenario_kind(scenario) == CASE_LOCAL;
 	draws.answers = ARENA_ARRAY(arena, draws.count + 1, struct draw_answers);
 	for (size_t i = 0; i < draws.count; i++) {
 		draws.answers[i] = (struct draw_answers){.all = failed, .failed = true};
@@ -138,6 +122,63 @@ static double quantile(double *values, size_t count, double q)
 	return num_quantile(values, count, fmin(fmax(at, 0), 1));
 }
 
+/* ---- the model's own error ---- */
+
+struct mixture {
+	const double *values; /* 0: nothing comes through, whatever the model errs by */
+	size_t count;
+	double error_ratio, freedom_count;
+};
+
+static double share_below(const struct mixture *m, double logarithm)
+{
+	double sum = 0;
+	for (size_t i = 0; i < m->count; i++)
+		sum += m->values[i] > 0
+			       ? num_student((logarithm - log(m->values[i])) / m->error_ratio,
+					     m->freedom_count)
+			       : 1;
+	return sum / (double)m->count;
+}
+
+/* By halving, to 1e-6 of the value. */
+static double mixture_quantile(const struct mixture *m, double q)
+{
+	const double far = 40, near = 1e-6; /* standard deviations; of the logarithm */
+	double low = INFINITY, high = -INFINITY, zeros = 0;
+	for (size_t i = 0; i < m->count; i++) {
+		zeros += m->values[i] <= 0;
+		if (m->values[i] > 0) {
+			low = fmin(low, log(m->values[i]));
+			high = fmax(high, log(m->values[i]));
+		}
+	}
+	if (zeros >= q * (double)m->count)
+		return 0;
+	low -= far * m->error_ratio;
+	high += far * m->error_ratio;
+	while (high - low > near) {
+		double middle = (low + high) / 2;
+		if (share_below(m, middle) < q)
+			low = middle;
+		else
+			high = middle;
+	}
+	return exp((low + high) / 2);
+}
+
+/* Of the draws as they are, or with the model's error around each. */
+static double end_of(const struct draws *draws, double *values, size_t count, size_t offset,
+		     double q)
+{
+	bool certain = draws->ratio_is_one && offset == offsetof(struct client_point, ratio);
+	if (!draws->error || draws->error->value <= 0 || certain)
+		return quantile(values, count, q);
+	const struct mixture m = {values, count, draws->error->value, draws->error->freedom_count};
+	double end = mixture_quantile(&m, q);
+	return offset == offsetof(struct client_point, gpu_utilization) ? fmin(1, end) : end;
+}
+
 struct estimate draws_interval(struct arena *arena, const struct draws *draws, double value,
 			       long client, size_t offset)
 {
@@ -155,7 +196,7 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	}
 	if (count == 0 || !isfinite(value))
 		return estimate;
-	estimate.low = fmin(value, quantile(values, count, 0.05));
-	estimate.high = fmax(value, quantile(values, count, 0.95));
+	estimate.low = fmin(value, end_of(draws, values, count, offset, 0.05));
+	estimate.high = fmax(value, end_of(draws, values, count, offset, 0.95));
 	return estimate;
 }

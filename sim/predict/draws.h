@@ -21,6 +21,8 @@ struct draws {
 	size_t count; /* 0: no intervals */
 	size_t failed_count;
 	struct draw_answers *answers;
+	const struct cfg_param *error; /* the model's own; NULL: none */
+	bool ratio_is_one;             /* whatever the model errs by */
 };
 
 /* As many as the options say, of a case whose point did not fail. */
@@ -28,8 +30,10 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 		       const struct predict_options *options, const struct scenario *scenario,
 		       const struct point *point);
 
-/* value with the 5 and 95 % points of the draws; of the field at offset in struct
- * client_point, of a client or (client < 0) of the whole case. */
+/* value with its 5 and 95 % points; of the field at offset in struct client_point, of a
+ * client or (client < 0) of the whole case. The model's own error is a factor whose
+ * logarithm is Student's: around each draw lies its distribution, and the points are those of
+ * their mean. Of utilisations 1 is the most. */
 struct estimate draws_interval(struct arena *arena, const struct draws *draws, double value,
 			       long client, size_t offset);
 

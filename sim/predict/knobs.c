@@ -126,9 +126,5 @@ struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario
 void knobs_draw(struct arena *arena, const struct knobs *knobs, const double *u,
 		struct draw_value *values)
 {
-	double *point = ARENA_ARRAY(arena, knobs->count + 1, double);
-	point[0] = 0.5; /* the model's own error */
-	for (size_t k = 0; k < knobs->count; k++)
-		point[1 + k] = u[k];
-	unknowns_draw(arena, knobs->unknowns, point, values);
+	unknowns_draw(arena, knobs->unknowns, u, values);
 }

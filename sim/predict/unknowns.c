@@ -117,14 +117,14 @@ static void hypercube(struct arena *arena, const char *name, uint64_t seed, size
 double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, size_t draws_count,
 			uint64_t seed)
 {
-	size_t all = unknowns->count + 1, sobol = all < SOBOL_DIMENSIONS ? all : SOBOL_DIMENSIONS;
+	size_t all = unknowns->count, sobol = all < SOBOL_DIMENSIONS ? all : SOBOL_DIMENSIONS;
 	double *points = ARENA_ARRAY(arena, draws_count * all + 1, double);
 	double *first = ARENA_ARRAY(arena, draws_count * sobol + 1, double);
 	num_sobol(draws_count, sobol, seed, first);
 	for (size_t i = 0; i < draws_count; i++)
 		memcpy(&points[i * all], &first[i * sobol], sobol * sizeof *points);
 	for (size_t d = sobol; d < all; d++)
-		hypercube(arena, unknowns->items[d - 1].params[0]->path, seed, draws_count, all,
+		hypercube(arena, unknowns->items[d].params[0]->path, seed, draws_count, all,
 			  &points[d]);
 	return points;
 }
@@ -202,7 +202,7 @@ static double *parts_of(struct arena *arena, const struct unknowns *unknowns, co
 	double *parts = ARENA_ARRAY(arena, unknowns->count + 1, double);
 	double *normal = ARENA_ARRAY(arena, unknowns->count + 1, double);
 	for (size_t i = 0; i < unknowns->count; i++)
-		normal[i] = num_normal_quantile(point[1 + i]);
+		normal[i] = num_normal_quantile(point[i]);
 	for (size_t i = 0; i < n; i++) {
 		double freedom = unknowns->items[i].params[0]->freedom_count, z = 0;
 		for (size_t k = 0; k <= i; k++)
@@ -215,8 +215,8 @@ static double *parts_of(struct arena *arena, const struct unknowns *unknowns, co
 	return parts;
 }
 
-double unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const double *point,
-		     struct draw_value *values)
+void unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const double *point,
+		   struct draw_value *values)
 {
 	size_t at = 0;
 	struct draw draw = {.unknowns = unknowns,
@@ -229,6 +229,4 @@ double unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const
 			values[at++] =
 				(struct draw_value){unknowns->items[i].params[k]->path, value};
 	}
-	const struct cfg_param *error = unknowns->error;
-	return error ? exp(error->value * student(point[0], error->freedom_count)) : 1;
 }

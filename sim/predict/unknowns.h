@@ -6,8 +6,8 @@
  * parameter with an interval of its own is drawn from that, on the scale of its row
  * (param_moved), Student's where few rows are behind it; parameters of one fit are drawn
  * together with their correlations (a Gaussian copula), and follow what the fit took as
- * given. A cost without one has the prior of its class. The first dimension is the
- * model's own error.
+ * given. A cost without one has the prior of its class. The model's own error is not
+ * drawn: draws_interval adds it.
  */
 #ifndef FARWIRE_PREDICT_UNKNOWNS_H
 #define FARWIRE_PREDICT_UNKNOWNS_H
@@ -30,12 +30,12 @@ struct unknowns {
 /* About a standard deviation, upwards, on its row's scale; 0: it has no place on it. */
 double unknown_deviation(const struct unknown *unknown);
 struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario);
-/* Points to draw at, for dimensions: 1 + count of them, row by row: Sobol's as far as those go
+/* Points to draw at, for dimensions: count of them, row by row: Sobol's as far as those go
  * (40), a Latin hypercube behind, each in (0, 1). */
 double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, size_t draws_count,
 			uint64_t seed);
-/* Sets values[param_count] at a point, in SI, and returns the factor of the model's error. */
-double unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const double *point,
-		     struct draw_value *values);
+/* Sets values[param_count] at a point, in SI. */
+void unknowns_draw(struct arena *arena, const struct unknowns *unknowns, const double *point,
+		   struct draw_value *values);
 
 #endif

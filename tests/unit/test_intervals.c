@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Intervals of whole predictions. */
+#include "sim/predict/draws.h"
 #include "tests/case_points.h"
 
 enum { DRAWS = 100, SETTINGS_MAX = 128 };
@@ -68,6 +69,35 @@ static void a_planted_error_has_its_quantiles(void)
 	CHECK_NEAR(p->step_s.high / p->step_s.value, exp(0.16449), 0.02);
 	CHECK(p->ratio.low == 1 && p->ratio.high == 1);
 	CHECK(p->gpu_utilization.high == 1 && p->gpu_utilization.low < 0.9);
+	arena_free(arena);
+}
+
+/* Around two draws, 1 and 2, Student's with 3 degrees of freedom (95 % point 2.353) times 0.01:
+ * the lower end is that of which 10 % of the first's lie below (10 % point -1.638), the upper
+ * one alike; a draw that fails is more than 1 in 20, so then nothing may come through. */
+static void the_models_error_lies_around_each_draw(void)
+{
+	struct arena *arena = arena_new();
+	const struct cfg_param error = {.value = 0.01, .freedom_count = 3};
+	struct draw_answers answers[] = {{.all = {.throughput = 1, .ratio = 1}},
+					 {.all = {.throughput = 2, .ratio = 1}},
+					 {.all = {.throughput = NAN, .ratio = NAN}}};
+	struct draws draws = {.count = 1, .answers = answers, .error = &error};
+	struct estimate e =
+		draws_interval(arena, &draws, 1, -1, offsetof(struct client_point, throughput));
+	CHECK_NEAR(e.low, exp(-0.02353), 2e-5);
+	CHECK_NEAR(e.high, exp(0.02353), 2e-5);
+	draws.count = 2;
+	e = draws_interval(arena, &draws, 1, -1, offsetof(struct client_point, throughput));
+	CHECK_NEAR(e.low, exp(-0.01638), 2e-5);
+	CHECK_NEAR(e.high, 2 * exp(0.01638), 4e-5);
+	draws.count = 3;
+	e = draws_interval(arena, &draws, 1, -1, offsetof(struct client_point, throughput));
+	CHECK(e.low == 0);
+	draws.count = 2;
+	draws.ratio_is_one = true;
+	e = draws_interval(arena, &draws, 1, -1, offsetof(struct client_point, ratio));
+	CHECK(e.low == 1 && e.high == 1);
 	arena_free(arena);
 }
 
@@ -140,6 +170,7 @@ static void failed_draws_are_counted(void)
 
 static const struct test tests[] = {
 	TEST(a_planted_error_has_its_quantiles),
+	TEST(the_models_error_lies_around_each_draw),
 	TEST(nothing_unknown_is_no_interval),
 	TEST(a_parameter_is_seen),
 	TEST(threads_change_nothing),
