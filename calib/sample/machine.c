@@ -69,6 +69,13 @@ static void put_hypervisor(struct json *json)
 	json_word(json, "hypervisor", name ? name : inside ? "unknown" : "none");
 }
 
+void machine_cpu(char *name, size_t room)
+{
+	if (!cpu_field("model name", "Model", name, room) &&
+	    !cpu_field("CPU implementer", "Hardware", name, room))
+		snprintf(name, room, "unknown");
+}
+
 void machine_write(struct json *json, const char *key)
 {
 	static const struct {
@@ -92,9 +99,7 @@ void machine_write(struct json *json, const char *key)
 	char text[512];
 	struct utsname kernel;
 	json_object(json, key);
-	if (!cpu_field("model name", "Model", text, sizeof(text)) &&
-	    !cpu_field("CPU implementer", "Hardware", text, sizeof(text)))
-		snprintf(text, sizeof(text), "unknown");
+	machine_cpu(text, sizeof(text));
 	json_word(json, "cpu", text);
 	json_number(json, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
 	if (uname(&kernel) == 0) {

@@ -7,9 +7,13 @@
 #ifndef FARWIRE_CALIB_MACHINE_H
 #define FARWIRE_CALIB_MACHINE_H
 
+#include <stddef.h>
+
 struct json;
 
 /* {"cpu", "cores", "kernel", "hypervisor", "settings": {...}} under `key`. */
 void machine_write(struct json *json, const char *key);
+/* The processor's name, as "cpu" holds it; "unknown" where it cannot be read. */
+void machine_cpu(char *name, size_t room);
 
 #endif

@@ -187,6 +187,29 @@ static void field_word(const char *line, const char *key, char *word, size_t roo
 	snprintf(word, room, "%.*s", (int)(length < room ? length : room - 1), value);
 }
 
+static bool field_whole(const char *line, const char *key, unsigned long long *value)
+{
+	const char *text = field(line, key);
+	char *end;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && (*end == ',' || *end == '}') && errno == 0;
+}
+
+/* Points of two machines in one recording would be a profile of neither. */
+static int same_machine(struct record *record, const char *path, const char *line)
+{
+	char here[128], there[128];
+	const char *host = strstr(line, "\"host\":{");
+	machine_cpu(here, sizeof(here));
+	field_word(host ? host : "", "cpu", there, sizeof(there));
+	if (!there[0] || strcmp(here, there) == 0)
+		return 0;
+	snprintf(record->why, sizeof(record->why),
+		 "%.80s: was measured on \"%.50s\", this machine is \"%.50s\"", path, there, here);
+	return -1;
+}
+
 static int read_header(struct record *record, const char *path, const char *line,
 		       struct record_found *found)
 {
@@ -199,11 +222,14 @@ static int read_header(struct record *record, const char *path, const char *line
 	field_word(line, "mode", found->mode, sizeof(found->mode));
 	const char *gpu = strstr(line, "\"gpu\":{");
 	field_word(gpu ? gpu : "", "name", found->device, sizeof(found->device));
-	found->seed = strtoull(field(line, "seed"), NULL, 10);
-	found->passes = (size_t)strtoul(field(line, "passes"), NULL, 10);
-	if (found->passes == 0 || found->passes > 1000)
+	unsigned long long passes = 0, seed = 0;
+	if (!field_whole(line, "passes", &passes) || passes == 0 || passes > 1000)
 		return fail(record, path, "line 1 tells no sensible number of passes");
-	return 0;
+	if (!field_whole(line, "seed", &seed))
+		return fail(record, path, "line 1 tells no seed");
+	found->seed = seed;
+	found->passes = (size_t)passes;
+	return same_machine(record, path, line);
 }
 
 /* What the end of a sitting says of drift: {"end":true,...,"drift":{"gemm":0.01}}. Cuts

@@ -125,4 +125,8 @@ expect 2 'below 9007199254740992' probe host --seed 9007199254740992
 expect 2 'No such file' probe host --continue nosuch.jsonl
 echo '{"format":"farwire-samples","version":2,' >seven.jsonl
 expect 2 'another version|corrupt|first line' probe host --continue seven.jsonl
+for wrong in 's/"cpu":"[^"]*"/"cpu":"Another"/' 's/"seed":[0-9]*/"seed":-1/' 's/"passes":[0-9]*/"passes":1e9/'; do
+	sed "1$wrong" one.jsonl >eight.jsonl
+	expect 2 'was measured on "Another", this machine is|tells no' probe host --continue eight.jsonl
+done
 verdict host_probe.words
