@@ -88,6 +88,17 @@ static void write_table(FILE *out, const void *ctx)
 	result_table_write(out, w->format, w->table);
 }
 
+bool command_can_write(const struct command *command)
+{
+	struct output *output = output_open(command->output);
+	if (output)
+		output_abandon(output);
+	else
+		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
+			strerror(errno));
+	return output != NULL;
+}
+
 int command_table(const struct command *command, const struct result_table *table)
 {
 	const struct table_writing w = {command->format, table};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire report: cases, datasets and recordings on one page, the answer first. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -162,18 +161,6 @@ static int save(struct report *report, const struct command *command, bool pdf)
 	return EXIT_FAILED;
 }
 
-/* Said before the work, not after it. */
-static bool is_writable(const struct command *command)
-{
-	struct output *output = output_open(command->output);
-	if (output)
-		output_abandon(output);
-	else
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
-			strerror(errno));
-	return output != NULL;
-}
-
 static int run(const struct command *command)
 {
 	bool pdf = ends_in(command->output, ".pdf");
@@ -183,7 +170,7 @@ static int run(const struct command *command)
 			command->output);
 		return EXIT_USAGE;
 	}
-	if (!is_writable(command))
+	if (!command_can_write(command))
 		return EXIT_FAILED;
 	struct command asked = *command;
 	if (command->vary_count && !command->draws_given) /* as in `farwire sweep` */

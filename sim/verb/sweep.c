@@ -25,17 +25,6 @@ static const char *journal_path(const struct command *command)
 	return arena_printf(command->arena, "%s.journal", command->output);
 }
 
-static bool can_write(const struct command *command)
-{
-	struct output *output = output_open(command->output);
-	if (output)
-		output_abandon(output);
-	else
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
-			strerror(errno));
-	return output != NULL;
-}
-
 /* The other ranks that were started; *ranks is NULL without any. */
 static bool find_ranks(struct arena *arena, const struct ranks **ranks)
 {
@@ -68,7 +57,7 @@ static int lead(const struct command *command, struct diag *diag, const struct s
 	const struct sweep_how how = {.journal = journal_path(command), .ranks = ranks};
 	const struct sweep *sweep = NULL;
 	int code = diag_count(diag) ? command_failed(diag, NULL) : EXIT_DONE;
-	if (code == EXIT_DONE && !can_write(command))
+	if (code == EXIT_DONE && !command_can_write(command))
 		code = EXIT_FAILED;
 	if (code == EXIT_DONE)
 		sweep = command_sweep_kept(command, &request, axes, command->vary_count, how,
