@@ -377,7 +377,8 @@ static void goes_on_after_any_byte(void)
 	unlink(path);
 }
 
-#define HEAD "{\"format\":\"farwire-samples\",\"version\":1,\"passes\":3}\n"
+#define START "{\"format\":\"farwire-samples\",\"version\":1,"
+#define HEAD  START "\"seed\":1,\"passes\":3}\n"
 
 static void refuses(void)
 {
@@ -386,10 +387,13 @@ static void refuses(void)
 		"{\"format\":\"something\",\"version\":1}\n",
 		"{\"format\":\"farwire-samples\",\"version\":2,\"passes\":3}\n",
 		"{\"format\":\"farwire-samples\",\"version\":1,\"passes\":0}\n",
+		START "\"seed\":1,\"passes\":1e9}\n",
+		START "\"seed\":-1,\"passes\":3}\n",
+		START "\"seed\":1,\"passes\":3,\"host\":{\"cpu\":\"No Such\"}}\n",
 		HEAD "no JSON at all, yes\n",
 	};
-	static const char *const reasons[] = {"first line", "line 1", "version", "passes",
-					      "line 2"};
+	static const char *const reasons[] = {"first line", "line 1",  "version",         "passes",
+					      "passes",     "no seed", "this machine is", "line 2"};
 	char path[] = "/tmp/farwire-test-XXXXXX";
 	int file = mkstemp(path);
 	close(file);
