@@ -14,6 +14,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/hash.h"
+#include "sim/result/result.h"
 
 /* {"crc":"01234567", */
 enum { CRC_AT = 8, BODY_AT = 18, SYNC_S = 3 };
@@ -119,20 +120,6 @@ static bool read_whole(struct opening *o, char **text, size_t *size_B)
 	return true;
 }
 
-static int write_whole(int fd, const char *text, size_t size_B)
-{
-	while (size_B > 0) {
-		ssize_t written_B = write(fd, text, size_B);
-		if (written_B < 0 && errno == EINTR)
-			continue;
-		if (written_B < 0)
-			return -1;
-		text += written_B;
-		size_B -= (size_t)written_B;
-	}
-	return 0;
-}
-
 /* Some file systems know no such thing and say EINVAL. */
 static int sync_data(int fd)
 {
@@ -198,7 +185,7 @@ static bool continue_file(struct opening *o)
 	if (!ok)
 		return false;
 	if (ftruncate(o->fd, (off_t)end_B) != 0 ||
-	    (end_B == 0 && (write_whole(o->fd, head, head_B) != 0 || sync_data(o->fd) != 0)))
+	    (end_B == 0 && (output_write_whole(o->fd, head, head_B) != 0 || sync_data(o->fd) != 0)))
 		return fail(o, "cannot be written");
 	return true;
 }
@@ -230,7 +217,7 @@ struct journal *journal_open(struct arena *arena, struct diag *diag, const char 
 
 int journal_add(struct journal *journal, const char *line, size_t size_B)
 {
-	if (write_whole(journal->fd, line, size_B) != 0)
+	if (output_write_whole(journal->fd, line, size_B) != 0)
 		return -1;
 	time_t now_s = time(NULL);
 	if (now_s - journal->synced_s < SYNC_S)

@@ -93,7 +93,7 @@ FILE *output_file(struct output *output)
 	return output->file;
 }
 
-static int write_whole(int fd, const char *text, size_t size_B)
+int output_write_whole(int fd, const char *text, size_t size_B)
 {
 	while (size_B > 0) {
 		ssize_t written_B = write(fd, text, size_B);
@@ -133,7 +133,7 @@ static int replace_target(const struct output *output)
 	int answer = -1;
 	if (fd >= 0) {
 		struct stat status;
-		answer = write_whole(fd, output->text, output->size_B);
+		answer = output_write_whole(fd, output->text, output->size_B);
 		if (answer == 0 && stat(output->path, &status) == 0)
 			answer = fchmod(fd, status.st_mode & 07777);
 		/* Some file systems know no fsync and say EINVAL. */
@@ -164,7 +164,7 @@ static int write_in_place(const struct output *output)
 	int fd = open(output->path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	int answer = write_whole(fd, output->text, output->size_B);
+	int answer = output_write_whole(fd, output->text, output->size_B);
 	int kept = errno;
 	if (close(fd) != 0 && answer == 0)
 		return -1;
@@ -176,7 +176,7 @@ static int write_stdout(const struct output *output)
 {
 	if (fflush(stdout) != 0)
 		return -1;
-	return write_whole(STDOUT_FILENO, output->text, output->size_B);
+	return output_write_whole(STDOUT_FILENO, output->text, output->size_B);
 }
 
 int output_commit(struct output *output)

@@ -165,6 +165,8 @@ void trace_write(FILE *out, const struct trace *trace);
  * first of all: otherwise the signal ends the program without a word. */
 struct output;
 struct output *output_open(const char *path);
+/* All of it, through interruptions; -1 with errno set. */
+int output_write_whole(int fd, const char *text, size_t size_B);
 FILE *output_file(struct output *output);
 /* 0, or -1 with errno after an error anywhere on the way (disk full, closed
  * pipe): then nothing is left behind. Frees output either way. */
