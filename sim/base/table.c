@@ -3,10 +3,14 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
+
+/* Characters: fewer make a ladder of single words. */
+enum { LAST_WIDTH_LEAST = 30 };
 
 struct column {
 	const char *title;
@@ -24,6 +28,7 @@ struct table {
 	struct arena *arena;
 	VEC(struct column) columns;
 	VEC(struct row) rows;
+	size_t line_width; /* beyond which the last column is broken; 0: nowhere */
 };
 
 struct table *table_new(struct arena *arena)
@@ -78,10 +83,65 @@ void table_rule(struct table *table)
 	VEC_PUSH(table->arena, &table->rows)->rule = true;
 }
 
+void table_line_width(struct table *table, size_t width)
+{
+	table->line_width = width;
+}
+
 static void put(FILE *out, char c, size_t count)
 {
 	while (count--)
 		putc(c, out);
+}
+
+/* Words of text that fit into width characters, at least one; what is left. */
+static const char *put_words(FILE *out, const char *text, size_t width)
+{
+	const char *end = text, *next = text;
+	size_t used = 0;
+	while (*next) {
+		const char *word = next + strspn(next, " ");
+		size_t bytes = strcspn(word, " "), before = used;
+		for (const char *at = next; at < word + bytes; at++)
+			used += ((unsigned char)*at & 0xc0) != 0x80;
+		if (before > 0 && used > width)
+			break;
+		next = end = word + bytes;
+	}
+	fwrite(text, 1, (size_t)(end - text), out);
+	return end + strspn(end, " ");
+}
+
+/* The last column's text, broken between words: further lines begin below it. */
+static void put_broken(FILE *out, const char *text, size_t indent, size_t width)
+{
+	for (;;) {
+		text = put_words(out, text, width);
+		if (!*text)
+			return;
+		putc('\n', out);
+		put(out, ' ', indent);
+	}
+}
+
+/* Characters before the last column. */
+static size_t last_indent(const struct table *table)
+{
+	size_t indent = 0;
+	for (size_t i = 0; i + 1 < table->columns.count; i++)
+		indent += table->columns.items[i].width + 2;
+	return indent;
+}
+
+/* Characters that the last column has. */
+static size_t last_width(const struct table *table)
+{
+	size_t width = table->columns.items[table->columns.count - 1].width;
+	size_t indent = last_indent(table);
+	if (table->line_width == 0 || indent + width <= table->line_width)
+		return width;
+	return table->line_width > indent + LAST_WIDTH_LEAST ? table->line_width - indent
+							     : LAST_WIDTH_LEAST;
 }
 
 /* Two blanks between columns, none at the end of a line. */
@@ -93,9 +153,13 @@ static void print_line(const struct table *table, const char *const *cells, FILE
 		const char *text = cells[i] ? cells[i] : "";
 		size_t gap = i ? 2 : 0, pad = column->width - width_of(text);
 		owed += gap + (column->right ? pad : 0);
+		bool broken = !column->right && i + 1 == table->columns.count;
 		if (*text) {
 			put(out, ' ', owed);
-			fputs(text, out);
+			if (broken)
+				put_broken(out, text, last_indent(table), last_width(table));
+			else
+				fputs(text, out);
 			owed = 0;
 		}
 		if (!column->right)
@@ -106,10 +170,7 @@ static void print_line(const struct table *table, const char *const *cells, FILE
 
 static void print_rule(const struct table *table, FILE *out)
 {
-	size_t width = 0;
-	for (size_t i = 0; i < table->columns.count; i++)
-		width += table->columns.items[i].width + (i ? 2 : 0);
-	put(out, '-', width);
+	put(out, '-', last_indent(table) + last_width(table));
 	putc('\n', out);
 }
 

@@ -18,6 +18,9 @@ void table_row(struct table *table);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A rule between the rows before and after. */
 void table_rule(struct table *table);
+/* Lines are to have so many characters at most: a last column of text is broken
+ * between words and goes on below its beginning. Not called: nothing is broken. */
+void table_line_width(struct table *table, size_t width);
 void table_print(const struct table *table, FILE *out);
 
 #endif

@@ -2,12 +2,15 @@
 /* farwire list: what ships, a line each. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
 #include "sim/scenario/wiring.h"
 #include "sim/verb/verbs.h"
+
+enum { LINE_WIDTH = 100 };
 
 /* Files of a folder, and built-in tables. */
 static const struct folder {
@@ -184,6 +187,8 @@ static bool wanted(const struct command *command, const char *name, size_t *know
 static int run(const struct command *command)
 {
 	struct table *table = table_new(command->arena);
+	if (isatty(STDOUT_FILENO)) /* grep sees whole lines */
+		table_line_width(table, LINE_WIDTH);
 	table_column(table, "what", false);
 	table_column(table, "name", false);
 	table_column(table, "", false);

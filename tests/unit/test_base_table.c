@@ -47,7 +47,34 @@ static void columns_align(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(columns_align)};
+/* The last column has 50 - 6 = 44 characters, of which its lines need 44, 44 and 11. A word that is
+ * longer than that stays whole. */
+static void last_column_breaks(void)
+{
+	struct arena *arena = arena_new();
+	struct table *table = table_new(arena);
+	table_line_width(table, 50);
+	table_column(table, "name", false);
+	table_column(table, "", false);
+	table_row(table);
+	table_cell(table, "ring");
+	table_cell(table, "twelve bytes and eleven and so on, 44 in all "
+			  "which are followed by 41 \xc2\xb5s of text, as many as ever fit");
+	table_row(table);
+	table_cell(table, "tree");
+	table_cell(table, "0123456789012345678901234567890123456789012345678901234567 end");
+	CHECK_TEXT(printed(arena, table),
+		   "name\n"
+		   "--------------------------------------------------\n"
+		   "ring  twelve bytes and eleven and so on, 44 in all\n"
+		   "      which are followed by 41 \xc2\xb5s of text, as many\n"
+		   "      as ever fit\n"
+		   "tree  0123456789012345678901234567890123456789012345678901234567\n"
+		   "      end\n");
+	arena_free(arena);
+}
+
+static const struct test tests[] = {TEST(columns_align), TEST(last_column_breaks)};
 
 int main(void)
 {
