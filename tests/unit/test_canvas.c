@@ -124,6 +124,61 @@ static void renders_each_format(void)
 	arena_free(arena);
 }
 
+static const char *as_svg(struct arena *arena, const struct drawing *drawing)
+{
+	const char *message = NULL;
+	size_t size = 0;
+	unsigned char *svg = image_render(arena, IMAGE_SVG, &drawing, 1, &size, &message);
+	return svg ? arena_printf(arena, "%.*s", (int)size, (const char *)svg) : "";
+}
+
+/* Texts stay texts, as wide as the table says: "a<b" at 10 is 6.13 + 8.38 + 6.35. */
+static void svg_shapes(void)
+{
+	struct arena *arena = arena_new();
+	struct drawing *drawing = drawing_new(arena, 100, 50.5);
+	draw_rectangle(drawing, 1, 2.25, 3, 1.0 / 3, half_red);
+	draw_line(drawing, 0, -0.001, 10, 10, black, 0.5, DASH_LONG);
+	draw_marker(drawing, MARKER_PLUS, 5, 5, 2, black);
+	draw_text(drawing, 5, 6, 10, ANCHOR_END, black, true, "%s", "");
+	draw_text(drawing, 5, 6, 10, ANCHOR_START, black, false, "a<b");
+	draw_text_up(drawing, 5, 6, 7, ANCHOR_MIDDLE, black, "x  &\xE9\x01>");
+	CHECK_TEXT(as_svg(arena, drawing),
+		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100pt\" height=\"50.5pt\" "
+		   "viewBox=\"0 0 100 50.5\" font-family=\"DejaVu Sans,Verdana,sans-serif\" "
+		   "fill=\"none\" stroke-linejoin=\"round\">\n"
+		   "<rect x=\"0\" y=\"0\" width=\"100\" height=\"50.5\" fill=\"#ffffff\"/>\n"
+		   "<rect x=\"1\" y=\"2.25\" width=\"3\" height=\"0.33\" fill=\"#ff0000\" "
+		   "fill-opacity=\"0.5\"/>\n"
+		   "<path d=\"M0 0L10 10\" stroke=\"#000000\" stroke-width=\"0.5\" "
+		   "stroke-dasharray=\"6 3\"/>\n"
+		   "<path d=\"M4 5L6 5M5 4L5 6\" stroke=\"#000000\" stroke-width=\"0.5\"/>\n"
+		   "<text x=\"5\" y=\"6\" font-size=\"10\" textLength=\"20.86\" "
+		   "lengthAdjust=\"spacingAndGlyphs\" fill=\"#000000\">a&lt;b</text>\n"
+		   "<text x=\"5\" y=\"6\" transform=\"rotate(-90 5 6)\" font-size=\"7\" "
+		   "text-anchor=\"middle\" textLength=\"19.92\" lengthAdjust=\"spacingAndGlyphs\" "
+		   "fill=\"#000000\">x \xC2\xA0&amp;\xEF\xBF\xBD\xEF\xBF\xBD&gt;</text>\n"
+		   "</svg>\n");
+	arena_free(arena);
+}
+
+/* Lines x + y = k 4 sqrt 2 inside a square of 8: k = 1 and 2, of which the second crosses the
+ * far half; dots that would pass the edge are left out. */
+static void svg_hatches(void)
+{
+	struct arena *arena = arena_new();
+	struct drawing *drawing = drawing_new(arena, 20, 20);
+	draw_hatch(drawing, 0, 0, 8, 8, HATCH_RISING, black);
+	draw_hatch(drawing, 0, 0, 5, 5, HATCH_LEVEL, black);
+	draw_hatch(drawing, 0, 0, 6, 6, HATCH_DOTS, black);
+	const char *svg = as_svg(arena, drawing);
+	CHECK(strstr(svg, "d=\"M0 5.66L5.66 0M3.31 8L8 3.31\"") != NULL);
+	CHECK(strstr(svg, "d=\"M0 0h5M0 3h5\"") != NULL);
+	CHECK(strstr(svg, "d=\"M0 0.5h1M4 0.5h1M2 4.5h1\"") != NULL);
+	arena_free(arena);
+}
+
 static size_t count_text(const unsigned char *bytes, size_t size, const char *word)
 {
 	size_t length = strlen(word), count = 0;
@@ -268,6 +323,7 @@ static void axes(void)
 static const struct test tests[] = {
 	TEST(display_list),       TEST(copies_its_input),
 	TEST(formats_by_ending),  TEST(renders_each_format),
+	TEST(svg_shapes),         TEST(svg_hatches),
 	TEST(same_bytes_again),   TEST(pages_of_a_pdf),
 	TEST(says_why_it_cannot), TEST(widths),
 	TEST(texts_that_fit),     TEST(numbers),
