@@ -171,13 +171,14 @@ void report_hangs_on(struct report *report, const struct command *command,
 			     command_caption(command))};
 	report_add(report, BLOCK_HEADING, "What the answer hangs on");
 	report_add(
-		report, BLOCK_TEXT, "Most on %s: with it at %s the %s is %s, at %s %s.%s%s%s",
+		report, BLOCK_TEXT, "Most on %s: with it at %s the %s is %s, at %s %s.%s%s%s%s",
 		first->name,
 		quantity_format(arena, first->members[0]->row->quantity, found->swings[0].low_x),
 		reported->spoken, answer_text(arena, reported, &found->swings[0].low),
 		quantity_format(arena, first->members[0]->row->quantity, found->swings[0].high_x),
 		answer_text(arena, reported, &found->swings[0].high),
-		how ? " It is known better after: " : "", how ? how : "", how ? "." : "");
+		how ? " It is known better after: " : "", how ? how : "", how ? "." : "",
+		model_error_words(arena, scenario, reported, reported_of(reported, p)));
 	report_figure(report, chart_swings(arena, text, reported, found),
 		      "The %s of %s with one uncertain parameter at a time at the ends of its "
 		      "interval, widest first. The model's own error is not among them.",

@@ -5,6 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/verb/chart_data.h"
 #include "sim/verb/report.h"
 #include "sim/verb/sweep_figures.h"
 
@@ -89,15 +90,18 @@ static const char *what(const struct swept *s)
 
 /* ---- where 95 % is kept ---- */
 
-/* Along the first axis at the c-th combination of the others: "up to 38 us". */
+/* Along the first axis at the c-th combination of the others: "up to 38 us, no more at 50 us".
+ * Between two values of a sweep nothing is known. */
 static const char *kept_along(const struct swept *s, size_t c)
 {
 	const struct sweep_axis *axis = &s->sweep->axes[0];
+	const size_t *order =
+		order_rising(s->arena, axis->words ? NULL : axis->values, axis->count);
 	size_t lines = s->sweep->point_count / axis->count, kept = 0, changes = 0;
 	size_t first = 0, last = 0;
 	bool before = false;
 	for (size_t i = 0; i < axis->count; i++) {
-		bool met = number_of(s, i * lines + c) >= KEPT_RATIO;
+		bool met = number_of(s, order[i] * lines + c) >= KEPT_RATIO;
 		changes += i > 0 && met != before;
 		first = met && !kept ? i : first;
 		last = met ? i : last;
@@ -109,8 +113,10 @@ static const char *kept_along(const struct swept *s, size_t c)
 	if (changes > 1 || axis->words)
 		return arena_printf(s->arena, "at %zu of %zu values", kept, axis->count);
 	if (first == 0)
-		return arena_printf(s->arena, "up to %s", axis_text(s, 0, last));
-	return arena_printf(s->arena, "from %s on", axis_text(s, 0, first));
+		return arena_printf(s->arena, "up to %s, no more at %s",
+				    axis_text(s, 0, order[last]), axis_text(s, 0, order[last + 1]));
+	return arena_printf(s->arena, "from %s on, not yet at %s", axis_text(s, 0, order[first]),
+			    axis_text(s, 0, order[first - 1]));
 }
 
 static const char *kept_words(const struct swept *s)
