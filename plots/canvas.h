@@ -76,6 +76,8 @@ void draw_marker(struct drawing *drawing, enum marker marker, double x, double y
 void draw_text(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 	       struct paint fill, bool bold, const char *format, ...)
 	__attribute__((format(printf, 8, 9)));
+/* The shapes of another drawing, its corner at x, y. */
+void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner);
 /* Turned 90 degrees to the left, for y axes. */
 void draw_text_up(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 		  struct paint fill, const char *text);

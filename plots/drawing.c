@@ -143,6 +143,21 @@ void draw_text_up(struct drawing *drawing, double x, double y, double size, enum
 	shape->text = arena_strdup(drawing->arena, text);
 }
 
+void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner)
+{
+	FW_ASSERT(isfinite(x) && isfinite(y) && inner != drawing);
+	for (size_t i = 0; i < inner->shapes.count; i++) {
+		struct shape *shape = VEC_PUSH(drawing->arena, &drawing->shapes);
+		*shape = inner->shapes.items[i];
+		shape->at[0] += x;
+		shape->at[1] += y;
+		double *points = ARENA_ARRAY(drawing->arena, 2 * shape->point_count, double);
+		for (size_t k = 0; k < 2 * shape->point_count; k++)
+			points[k] = shape->points[k] + (k % 2 ? y : x);
+		shape->points = points;
+	}
+}
+
 const struct marker_outline *marker_outline(enum marker marker)
 {
 	/* Those of equal area look equal. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report as pages: texts and tables flow down pages in the proportions of A4,
- * a figure has a page of its own. Folded parts are printed like the rest, since
+/* A report as pages: texts, tables and figures flow down pages in the proportions of
+ * A4. Folded parts are printed like the rest, since
  * paper does not unfold. */
 #include <math.h>
 #include <string.h>
@@ -265,18 +265,49 @@ static void put_table(struct press *press, const struct block *block)
 
 /* ---- the rest ---- */
 
+/* With its caption; a figure too large for a page has one of its own size. */
+static double figure_height(const struct block *block)
+{
+	return drawing_height(block->drawing) + 34;
+}
+
+static bool is_too_large(const struct block *block)
+{
+	return drawing_width(block->drawing) > page_width ||
+	       margin + figure_height(block) > page_height - foot - 12;
+}
+
 static void put_figure(struct press *press, const struct block *block)
 {
 	struct drawing *drawing = block->drawing;
 	double height = drawing_height(drawing);
-	drawing_resize(drawing, fmax(page_width, drawing_width(drawing)),
-		       fmax(page_height, height + 90));
-	*VEC_PUSH(press->arena, &press->pages) = drawing;
-	press->page = drawing; /* the table of its numbers follows below */
-	press->y = height + 4;
+	if (is_too_large(block)) {
+		drawing_resize(drawing, fmax(page_width, drawing_width(drawing)),
+			       fmax(page_height, height + 90));
+		*VEC_PUSH(press->arena, &press->pages) = drawing;
+		press->page = drawing; /* the table of its numbers follows below */
+		press->y = height + 4;
+	} else {
+		need(press, figure_height(block));
+		draw_drawing(press->page, 0, press->y, drawing);
+		press->y += height + 4;
+	}
 	put_text(press,
 		 arena_printf(press->arena, "Figure %zu. %s", ++press->figure_count, block->text),
 		 text_size - 1, false, soft, 0);
+	press->y += 10;
+}
+
+/* A heading stays with what is below it. */
+static void put_heading(struct press *press, const struct block *block, const struct block *next)
+{
+	bool figure = next && next->kind == BLOCK_FIGURE;
+	if (figure && is_too_large(next))
+		return; /* that has a page and a title of its own */
+	need(press, figure ? fmin(figure_height(next) + 30, page_height - margin - foot - 12) : 60);
+	press->y += page_begun(press) ? 8 : 0;
+	put_text(press, block->text, text_size + 1, true, ink, 0);
+	press->y += 3;
 }
 
 static void put_title(struct press *press)
@@ -305,8 +336,6 @@ static void put_title(struct press *press)
 
 static void put_block(struct press *press, const struct block *block, const struct block *next)
 {
-	if (block->kind == BLOCK_HEADING && next && next->kind == BLOCK_FIGURE)
-		return; /* it has a page and a title of its own */
 	switch (block->kind) {
 	case BLOCK_PART:
 		if (press->part_count++ > 0)
@@ -320,10 +349,7 @@ static void put_block(struct press *press, const struct block *block, const stru
 		break;
 	case BLOCK_HEADING:
 	case BLOCK_FOLD:
-		need(press, 60);
-		press->y += page_begun(press) ? 8 : 0;
-		put_text(press, block->text, text_size + 1, true, ink, 0);
-		press->y += 3;
+		put_heading(press, block, next);
 		break;
 	case BLOCK_TEXT:
 		put_text(press, block->text, text_size, false, ink, 0);
