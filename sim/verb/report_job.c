@@ -50,7 +50,8 @@ static const char *step_words(struct arena *arena, const struct prediction *p)
 		const char *part, *words;
 	} parts[] = {{PART_EXPOSED, "exchanging gradients with nothing to compute meanwhile"},
 		     {PART_STRAGGLER, "waiting for the slowest rank"},
-		     {PART_INPUT, "waiting for input"}};
+		     {PART_INPUT, "waiting for input"},
+		     {PART_OTHER, "waiting for the framework's work on the host"}};
 	const char *text = "";
 	for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
 		double seconds = prediction_part_s(p, parts[k].part);

@@ -264,8 +264,40 @@ static void texts_that_fit(void)
 	CHECK(text_wrap(arena, "in all 4 GiB", 10, false, 50, 3, lines) == 2); /* a unit stays */
 	CHECK_TEXT(lines[0], "in all");
 	CHECK_TEXT(lines[1], "4 GiB");
+	/* digits at the end of a word are no number with a unit behind */
+	CHECK(text_wrap(arena, "c10 gpus=4 batch", 10, false, 60, 3, lines) == 2);
+	CHECK_TEXT(lines[0], "c10 gpus=4");
 	CHECK(text_wrap(arena, "same_lan", 10, false, 40, 3, lines) == 2);
 	CHECK_TEXT(lines[0], "same_");
+	arena_free(arena);
+}
+
+/* Labels of the worst points, however long and wherever they are, stay on the page with their
+ * error. */
+static void parity_labels_stay_inside(void)
+{
+	struct arena *arena = arena_new();
+	const char *label = "c10 model=resnet50 gpus=8 machines=4 batch_per_gpu=128 network=calico";
+	const struct parity_point points[] = {
+		{label, 100, {80, 80, 80}, true},
+		{label, 1000, {1130, 1130, 1130}, true},
+		{label, 5000, {4000, 4000, 4000}, true},
+	};
+	char *text = printed(chart_parity(arena, (struct chart_text){"t", "c"}, points, 3));
+	size_t found = 0;
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		double x, y, size;
+		char *said = strchr(line, '"');
+		if (!strstr(line, "start \"c10") ||
+		    sscanf(line, "text %lf %lf %lf", &x, &y, &size) != 3)
+			continue;
+		said[strlen(said) - 1] = '\0';
+		CHECK(x >= 0 && x + text_width(said + 1, size, false) <= CHART_WIDTH);
+		CHECK(strstr(said, "…  −20.0 %") || strstr(said, "…  +13.0 %"));
+		found++;
+	}
+	CHECK(found == 3);
+	free(text);
 	arena_free(arena);
 }
 
@@ -321,13 +353,21 @@ static void axes(void)
 }
 
 static const struct test tests[] = {
-	TEST(display_list),       TEST(copies_its_input),
-	TEST(formats_by_ending),  TEST(renders_each_format),
-	TEST(svg_shapes),         TEST(svg_hatches),
-	TEST(same_bytes_again),   TEST(pages_of_a_pdf),
-	TEST(says_why_it_cannot), TEST(widths),
-	TEST(texts_that_fit),     TEST(numbers),
-	TEST(ticks_cover),        TEST(axes),
+	TEST(display_list),
+	TEST(copies_its_input),
+	TEST(formats_by_ending),
+	TEST(renders_each_format),
+	TEST(svg_shapes),
+	TEST(svg_hatches),
+	TEST(same_bytes_again),
+	TEST(pages_of_a_pdf),
+	TEST(says_why_it_cannot),
+	TEST(widths),
+	TEST(texts_that_fit),
+	TEST(parity_labels_stay_inside),
+	TEST(numbers),
+	TEST(ticks_cover),
+	TEST(axes),
 };
 
 int main(void)
