@@ -265,7 +265,7 @@ static void texts_that_fit(void)
 	CHECK_TEXT(lines[0], "in all");
 	CHECK_TEXT(lines[1], "4 GiB");
 	/* digits at the end of a word are no number with a unit behind */
-	CHECK(text_wrap(arena, "c10 gpus=4 batch", 10, false, 60, 3, lines) == 2);
+	CHECK(text_wrap(arena, "c10 gpus=4 batch", 10, false, 70, 3, lines) == 2);
 	CHECK_TEXT(lines[0], "c10 gpus=4");
 	CHECK(text_wrap(arena, "same_lan", 10, false, 40, 3, lines) == 2);
 	CHECK_TEXT(lines[0], "same_");
