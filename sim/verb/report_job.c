@@ -9,6 +9,7 @@
 #include "sim/verb/chart_data.h"
 #include "sim/verb/report.h"
 #include "sim/verb/scaling.h"
+#include "sim/verb/sweep_figures.h"
 
 /* ---- the answer ---- */
 
@@ -276,6 +277,7 @@ static void collectives(struct report *report, const struct command *command,
 						  : " All gradients of a step at once would go by ",
 		      p->collective || !p->choice ? "" : p->choice,
 		      p->collective || !p->choice ? "" : ".");
+	report_results(report, sweep_table(arena, sweep), false, "The numbers of this figure");
 }
 
 void report_job(struct report *report, const struct command *command,

@@ -202,75 +202,7 @@ static void answer(struct report *report, const struct swept *s)
 			     : "");
 }
 
-/* ---- the table ---- */
-
-static void fill_row(struct report_table *table, const struct result_table *result,
-		     const struct result_cell *cells, bool intervals)
-{
-	struct arena *arena = table->arena;
-	for (size_t k = 0; k < result->column_count; k++) {
-		const struct result_column *column = &result->columns[k];
-		struct estimate number = cells[k].number;
-		if (column->text) {
-			report_cell(table, "%s", cells[k].text ? cells[k].text : "–");
-			continue;
-		}
-		report_cell(table, "%s",
-			    isfinite(number.value)
-				    ? quantity_format(arena, column->quantity, number.value)
-				    : "–");
-		if (column->interval && intervals)
-			report_cell(table, "%s",
-				    has_interval(number)
-					    ? arena_printf(arena, "%s to %s",
-							   quantity_format(arena, column->quantity,
-									   number.low),
-							   quantity_format(arena, column->quantity,
-									   number.high))
-					    : "");
-	}
-}
-
-/* "step_s" -> "step": the unit stands with each number; keys stay as they are typed. */
-static const char *heading(struct arena *arena, const struct result_column *column)
-{
-	static const char *const units[] = {"_s", "_Bps"};
-	char *text = arena_strdup(arena, column->name);
-	if (strchr(text, '.'))
-		return text;
-	if (strcmp(text, "images_per_s") == 0)
-		return "images/s";
-	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-		char *end = text + strlen(text) - strlen(units[i]);
-		if (end > text && strcmp(end, units[i]) == 0)
-			*end = '\0';
-	}
-	for (char *at = text; *at; at++)
-		*at = *at == '_' ? ' ' : *at;
-	return text;
-}
-
-static void points_table(struct report *report, const struct command *command,
-			 const struct sweep *sweep)
-{
-	const struct result_table *result = sweep_table(report->arena, sweep);
-	report_add(report, BLOCK_FOLD, "The numbers: %zu points", sweep->point_count);
-	struct report_table *table =
-		report_table(report, "Every point%s.", command->draws ? "" : ", without intervals");
-	for (size_t k = 0; k < result->column_count; k++) {
-		const struct result_column *column = &result->columns[k];
-		report_column(table, heading(report->arena, column),
-			      column->text ? COLUMN_TEXT : COLUMN_NUMBER);
-		if (column->interval && command->draws)
-			report_column(table, "90 %", COLUMN_NUMBER);
-	}
-	for (size_t i = 0; i < sweep->point_count; i++) {
-		report_row(table, sweep->points[i]->ok ? TONE_PLAIN : TONE_ALARM);
-		fill_row(table, result, &result->cells[i * result->column_count],
-			 command->draws > 0);
-	}
-	report_add(report, BLOCK_UNFOLD, "%s", "");
-}
+/* ---- the part ---- */
 
 /* What all points share; where the case is none without the axes, their first values. */
 static const struct scenario *base_of(struct arena *arena, const struct case_request *request,
@@ -320,7 +252,8 @@ int report_sweep(struct report *report, const struct command *command, size_t wo
 		      name, axes_words(&s),
 		      command->draws ? "" : " Points without intervals (--draws N gives them).");
 	if (sweep->point_count <= ROWS_MAX)
-		points_table(report, command, sweep);
+		report_results(report, sweep_table(arena, sweep), command->draws > 0,
+			       arena_printf(arena, "The numbers: %zu points", sweep->point_count));
 	if (scenario)
 		report_rests_on(report, command, scenario->resolution);
 	return EXIT_DONE;
