@@ -93,8 +93,9 @@ const char *report_keeps(struct arena *arena, const struct command *command,
 	asked.quiet = true;
 	const struct solving *s = solving_run(&asked, request, false, &code);
 	const char *words = s ? keeps_words(arena, s, wire, p->ratio.value) : NULL;
-	return words ? arena_printf(arena, "%s (%zu point predictions).", words,
-				    s->solution->evaluations)
+	return words ? arena_printf(arena,
+				    "%s (%zu point predictions; farwire solve gives the interval).",
+				    words, s->solution->evaluations)
 		     : "";
 }
 
