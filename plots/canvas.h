@@ -2,16 +2,16 @@
 /* A drawing as a list of plain shapes, and the canvases that show it.
  *
  * Charts append lines, rectangles, markers and texts to a DRAWING; a canvas
- * renders it: cairo to SVG, PDF or PNG (canvas_cairo.c, the one door to
- * cairo), or text (canvas_text.c), which golden tests compare, since a display
- * list does not change with fonts and cairo versions. Coordinates are points
+ * renders it: to SVG (canvas_svg.c), to PDF or PNG with cairo (canvas_cairo.c, the
+ * one door to it), or to text (canvas_text.c), which golden tests compare, since a
+ * display list does not change with fonts and cairo versions. Coordinates are points
  * (1/72 inch), origin at the top left; a text's y is its baseline. Every
  * coordinate must be finite (asserted): a chart decides what a NaN looks like.
  *
  * Layout measures texts with text_width, which knows the advance widths of the
  * plot font (DejaVu Sans) by a table that is compiled in. So a drawing is the
- * same on every machine, also where the font is missing; the cairo canvas then
- * squeezes the substitute's texts into the widths that the layout reckoned with.
+ * same on every machine, also where the font is missing; the canvases then
+ * fit the substitute's texts into the widths that the layout reckoned with.
  */
 #ifndef FARWIRE_PLOTS_CANVAS_H
 #define FARWIRE_PLOTS_CANVAS_H
@@ -76,6 +76,8 @@ void draw_marker(struct drawing *drawing, enum marker marker, double x, double y
 void draw_text(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 	       struct paint fill, bool bold, const char *format, ...)
 	__attribute__((format(printf, 8, 9)));
+/* The shapes of another drawing, its corner at x, y. */
+void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner);
 /* Turned 90 degrees to the left, for y axes. */
 void draw_text_up(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 		  struct paint fill, const char *text);

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The one door to cairo.
- *
- * An SVG made here must not be pasted into an HTML page beside another one:
- * cairo numbers its glyphs from zero in every file, so two of them in one
- * document show each other's letters. Embed them as data URIs.
- */
+/* The one door to cairo: PDF and PNG. */
 #include <cairo-pdf.h>
-#include <cairo-svg.h>
 #include <cairo.h>
 #include <math.h>
 #include <string.h>
@@ -15,9 +9,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 
-#define PLOT_FONT        "DejaVu Sans"
 #define PIXELS_PER_POINT 2.0
-#define HATCH_STEP       4.0
 /* A PDF records when it was made; the same drawing must give the same bytes. */
 #define PDF_DATE "2000-01-01T00:00:00Z"
 
@@ -106,21 +98,21 @@ static void draw_pattern(cairo_t *cairo, const struct shape *shape)
 	cairo_save(cairo);
 	cairo_rectangle(cairo, at[0], at[1], at[2], at[3]);
 	cairo_clip(cairo);
-	cairo_set_line_width(cairo, 0.6);
+	cairo_set_line_width(cairo, HATCH_LINE);
 	enum hatch hatch = (enum hatch)shape->style;
 	if (hatch == HATCH_RISING || hatch == HATCH_CROSSED)
 		hatch_slants(cairo, at, 1);
 	if (hatch == HATCH_FALLING || hatch == HATCH_CROSSED)
 		hatch_slants(cairo, at, -1);
 	if (hatch == HATCH_LEVEL)
-		for (double k = ceil(at[1] / 3); k * 3 <= at[1] + at[3]; k++) {
-			cairo_move_to(cairo, at[0], k * 3);
-			cairo_line_to(cairo, at[0] + at[2], k * 3);
+		for (double k = ceil(at[1] / HATCH_PITCH); k * HATCH_PITCH <= at[1] + at[3]; k++) {
+			cairo_move_to(cairo, at[0], k * HATCH_PITCH);
+			cairo_line_to(cairo, at[0] + at[2], k * HATCH_PITCH);
 		}
 	if (hatch == HATCH_UPRIGHT)
-		for (double k = ceil(at[0] / 3); k * 3 <= at[0] + at[2]; k++) {
-			cairo_move_to(cairo, k * 3, at[1]);
-			cairo_line_to(cairo, k * 3, at[1] + at[3]);
+		for (double k = ceil(at[0] / HATCH_PITCH); k * HATCH_PITCH <= at[0] + at[2]; k++) {
+			cairo_move_to(cairo, k * HATCH_PITCH, at[1]);
+			cairo_line_to(cairo, k * HATCH_PITCH, at[1] + at[3]);
 		}
 	cairo_stroke(cairo);
 	if (hatch == HATCH_DOTS)
@@ -130,20 +122,6 @@ static void draw_pattern(cairo_t *cairo, const struct shape *shape)
 
 static void draw_sign(cairo_t *cairo, const struct shape *shape)
 {
-	/* Corners in units of half the size; those of equal area look equal. */
-	static const double square[] = {-.85, -.85, .85, -.85, .85, .85, -.85, .85};
-	static const double triangle[] = {0, -1.1, 1.05, .75, -1.05, .75};
-	static const double diamond[] = {0, -1.25, 1.1, 0, 0, 1.25, -1.1, 0};
-	static const double cross[] = {-.85, -.85, .85, .85, -.85, .85, .85, -.85};
-	static const double plus[] = {-1, 0, 1, 0, 0, -1, 0, 1};
-	static const struct {
-		const double *points;
-		size_t count;
-	} signs[] = {[MARKER_SQUARE] = {square, 4},
-		     [MARKER_TRIANGLE] = {triangle, 3},
-		     [MARKER_DIAMOND] = {diamond, 4},
-		     [MARKER_CROSS] = {cross, 4},
-		     [MARKER_PLUS] = {plus, 4}};
 	double half = shape->at[2] / 2;
 	enum marker marker = (enum marker)shape->style;
 	cairo_new_path(cairo);
@@ -152,15 +130,15 @@ static void draw_sign(cairo_t *cairo, const struct shape *shape)
 		cairo_fill(cairo);
 		return;
 	}
-	bool strokes = marker == MARKER_CROSS || marker == MARKER_PLUS;
-	for (size_t i = 0; i < signs[marker].count; i++) {
-		if (strokes && i % 2 == 0)
+	const struct marker_outline *outline = marker_outline(marker);
+	for (size_t i = 0; i < outline->count; i++) {
+		if (outline->strokes && i % 2 == 0)
 			cairo_new_sub_path(cairo);
-		cairo_line_to(cairo, shape->at[0] + half * signs[marker].points[2 * i],
-			      shape->at[1] + half * signs[marker].points[2 * i + 1]);
+		cairo_line_to(cairo, shape->at[0] + half * outline->points[2 * i],
+			      shape->at[1] + half * outline->points[2 * i + 1]);
 	}
-	if (strokes) {
-		cairo_set_line_width(cairo, shape->at[2] * 0.25);
+	if (outline->strokes) {
+		cairo_set_line_width(cairo, shape->at[2] * MARKER_STROKE);
 		cairo_stroke(cairo);
 	} else {
 		cairo_fill(cairo);
@@ -271,10 +249,7 @@ static cairo_surface_t *surface_new(enum image_format format, const struct drawi
 {
 	cairo_surface_t *surface = NULL;
 	switch (format) {
-	case IMAGE_SVG:
-		surface = cairo_svg_surface_create_for_stream(write_bytes, bytes, drawing->width,
-							      drawing->height);
-		cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PT);
+	case IMAGE_SVG: /* has a canvas of its own */
 		break;
 	case IMAGE_PDF:
 		surface = cairo_pdf_surface_create_for_stream(write_bytes, bytes, drawing->width,
@@ -293,43 +268,13 @@ static cairo_surface_t *surface_new(enum image_format format, const struct drawi
 	return surface;
 }
 
-/* cairo names an SVG's groups by a counter of the whole process ("surface6"):
- * counted again from 1 in each file, in the order of their appearance. */
-static void renumber_surfaces(struct bytes *svg)
-{
-	static const char word[] = "surface";
-	enum { LENGTH = sizeof word - 1, KNOWN_MAX = 64 };
-	unsigned long known[KNOWN_MAX];
-	size_t known_count = 0;
-	struct bytes out = {.arena = svg->arena};
-	const unsigned char *text = svg->buffer.items;
-	for (size_t i = 0; i < svg->buffer.count;) {
-		size_t end = i + LENGTH;
-		unsigned long number = 0;
-		if (end < svg->buffer.count && memcmp(text + i, word, LENGTH) == 0)
-			while (end < svg->buffer.count && text[end] >= '0' && text[end] <= '9')
-				number = 10 * number + (unsigned long)(text[end++] - '0');
-		if (number == 0) {
-			write_bytes(&out, text + i++, 1);
-			continue;
-		}
-		size_t at = 0;
-		while (at < known_count && known[at] != number)
-			at++;
-		if (at == known_count && known_count < KNOWN_MAX)
-			known[known_count++] = number;
-		const char *renamed = arena_printf(svg->arena, "%s%zu", word, at + 1);
-		write_bytes(&out, (const unsigned char *)renamed, (unsigned)strlen(renamed));
-		i = end;
-	}
-	svg->buffer = out.buffer;
-}
-
 unsigned char *image_render(struct arena *arena, enum image_format format,
 			    const struct drawing *const *drawings, size_t count, size_t *size,
 			    const char **message)
 {
 	FW_ASSERT(count >= 1 && (count == 1 || format == IMAGE_PDF));
+	if (format == IMAGE_SVG)
+		return svg_image(arena, drawings[0], size);
 	struct bytes bytes = {.arena = arena};
 	cairo_surface_t *surface = surface_new(format, drawings[0], &bytes);
 	cairo_t *cairo = cairo_create(surface);
@@ -353,8 +298,6 @@ unsigned char *image_render(struct arena *arena, enum image_format format,
 		*message = cairo_status_to_string(status);
 		return NULL;
 	}
-	if (format == IMAGE_SVG)
-		renumber_surfaces(&bytes);
 	*size = bytes.buffer.count;
 	return bytes.buffer.items;
 }

@@ -120,11 +120,8 @@ static void draw_stack(struct layout *layout, const struct prediction *predictio
 
 static void draw_row(struct layout *layout, const struct prediction *prediction, double y)
 {
-	const char *lines[2];
-	size_t count = text_wrap(layout->arena, prediction->name, FONT_TEXT, false,
-				 layout->label_width, 2, lines);
-	draw_lines(layout->drawing, layout->area.x - 8, y, FONT_TEXT, ANCHOR_END, ink, false, lines,
-		   count);
+	draw_row_label(layout->drawing, layout->arena, layout->area.x - 8, y, prediction->name,
+		       layout->label_width);
 	if (!prediction->ok)
 		draw_failure(layout->drawing, layout->arena, layout->area.x, y, bar_height,
 			     layout->area.width + 50,

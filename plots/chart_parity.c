@@ -192,8 +192,7 @@ static int conflicts(const struct layout *layout, struct box box, const struct b
 			axis_at(&layout->error, percent(point->predicted.low, point->measured));
 		sum += !apart(box, (struct box){x - 2, top, x + 2, end});
 	}
-	sum += 8 * (box.left < layout->errors.x + 2) + 8 * (box.top < layout->errors.y + 1) +
-	       8 * (box.right > layout->errors.x + side - 2) +
+	sum += 8 * (box.top < layout->errors.y + 1) +
 	       8 * (box.bottom > layout->errors.y + side - 1);
 	return sum;
 }
@@ -202,13 +201,14 @@ static int conflicts(const struct layout *layout, struct box box, const struct b
 static struct box best_box(const struct layout *layout, double x, double y, double width,
 			   const struct box *labels, size_t count)
 {
-	static const double heights[] = {0, 12, 20, 30, 42, 56};
+	static const double heights[] = {0, 12, 20, 30, 42, 56, 72, 90, 110};
 	const double starts[] = {9, -width / 2, -9 - width};
+	double first = layout->errors.x + 2, last = layout->errors.x + side - 2 - width;
 	struct box best = {0, 0, 0, 0};
 	double least = INFINITY;
 	for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
 		for (int place = 0; place < 6; place++) {
-			double left = x + starts[place / 2];
+			double left = fmax(first, fmin(x + starts[place / 2], last));
 			double top = y - 4.5 + (place % 2 ? heights[i] : -heights[i]);
 			struct box box = {left, top, left + width, top + 9};
 			double cost = conflicts(layout, box, labels, count) + heights[i] / 50;
@@ -241,9 +241,12 @@ static void draw_worst(const struct layout *layout)
 		double x = axis_at(&layout->measured_right, point->measured);
 		double error = percent(point->predicted.value, point->measured);
 		double y = axis_at(&layout->error, error);
-		const char *text = arena_printf(layout->arena, "%s  %s%.1f %%", point->label,
-						error < 0 ? "−" : "+", fabs(error));
-		text = text_fit(layout->arena, text, FONT_SMALL, false, side - 30);
+		const char *off = arena_printf(layout->arena, "  %s%.1f %%", error < 0 ? "−" : "+",
+					       fabs(error));
+		double room = side - 30 - text_width(off, FONT_SMALL, false);
+		const char *text = arena_printf(
+			layout->arena, "%s%s",
+			text_fit(layout->arena, point->label, FONT_SMALL, false, room), off);
 		double width = text_width(text, FONT_SMALL, false);
 		labels[i] = best_box(layout, x, y, width, labels, i);
 		draw_leader(layout, x, y, labels[i]);

@@ -96,10 +96,8 @@ static void draw_bars(const struct layout *layout, const struct ratio_bar *bars,
 static void draw_row(const struct layout *layout, const struct ratio_bar *bar, double y)
 {
 	struct drawing *drawing = layout->drawing;
-	const char *lines[2];
-	size_t count = text_wrap(layout->arena, bar->label, FONT_TEXT, false, layout->label_width,
-				 2, lines);
-	draw_lines(drawing, layout->area.x - 8, y, FONT_TEXT, ANCHOR_END, ink, false, lines, count);
+	draw_row_label(drawing, layout->arena, layout->area.x - 8, y, bar->label,
+		       layout->label_width);
 	/* A mark would hide a whisker as narrow as itself. */
 	double apart = isfinite(bar->measured) && !bar->failed ? 3.6 : 0;
 	if (bar->failed) {

@@ -106,7 +106,7 @@ static void place_tracks(struct layout *layout, double y)
 		layout->group_width = fmax(layout->group_width,
 					   text_width(group_of(layout, i), FONT_SMALL, true));
 	}
-	layout->name_width = fmin(layout->name_width, 100);
+	layout->name_width = fmin(layout->name_width, 140);
 	layout->group_width = fmin(layout->group_width, 90);
 	layout->area.x = CHART_MARGIN + layout->group_width + 10 + layout->name_width + 6;
 	layout->columns =

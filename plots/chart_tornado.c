@@ -100,11 +100,8 @@ static void draw_end(const struct layout *layout, double end, const char *label,
 
 static void draw_row(const struct layout *layout, const struct tornado_bar *bar, double y)
 {
-	const char *lines[2];
-	size_t count = text_wrap(layout->arena, bar->label, FONT_TEXT, false, layout->label_width,
-				 2, lines);
-	draw_lines(layout->drawing, layout->area.x - 8, y, FONT_TEXT, ANCHOR_END, ink, false, lines,
-		   count);
+	draw_row_label(layout->drawing, layout->arena, layout->area.x - 8, y, bar->label,
+		       layout->label_width);
 	bool apart = (bar->low - layout->value) * (bar->high - layout->value) < 0;
 	bool falling = bar->low > layout->value || bar->high < layout->value;
 	double shift = apart ? 0 : bar_height / 4 + 1.5;

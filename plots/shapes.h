@@ -36,10 +36,29 @@ struct shape {
 	const char *text;
 };
 
+/* What all canvases draw alike. */
+#define PLOT_FONT     "DejaVu Sans"
+#define HATCH_STEP    4.0 /* between slanted lines, and between dots */
+#define HATCH_PITCH   3.0 /* between level or upright lines */
+#define HATCH_LINE    0.6
+#define MARKER_STROKE 0.25 /* of the marker's size */
+
+/* Corners, in units of half the size; `strokes`: two lines, else filled. */
+struct marker_outline {
+	const double *points; /* x, y pairs */
+	size_t count;
+	bool strokes;
+};
+/* Of all markers but MARKER_NONE and MARKER_CIRCLE. */
+const struct marker_outline *marker_outline(enum marker marker);
+
 struct drawing {
 	struct arena *arena;
 	double width, height;
 	VEC(struct shape) shapes;
 };
+
+/* The drawing as an SVG file, in memory of the arena. */
+unsigned char *svg_image(struct arena *arena, const struct drawing *drawing, size_t *size);
 
 #endif

@@ -21,6 +21,7 @@ struct arena;
 #define FONT_TITLE   11.0
 #define FONT_TEXT    8.5
 #define FONT_SMALL   7.5
+#define FONT_LABEL   7.0 /* of what a row is called, where that is long */
 
 enum { /* places in okabe_ito */
        HUE_BLACK,
@@ -52,6 +53,10 @@ size_t text_wrap(struct arena *arena, const char *text, double size, bool bold, 
 /* Draws such lines; y is the middle of the block. */
 void draw_lines(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 		struct paint fill, bool bold, const char *const *lines, size_t count);
+/* What a row is called, to the left of x: in two lines no wider than width, or in three smaller
+ * ones; y is the middle. */
+void draw_row_label(struct drawing *drawing, struct arena *arena, double x, double y,
+		    const char *text, double width);
 /* A number with about so many significant digits, a real minus sign, and no
  * exponent below 1e6: "0.974" "142.3" "−2.5" "2·10⁷". */
 const char *number_text(struct arena *arena, double value, int digits);

@@ -87,6 +87,16 @@ const char *text_fit(struct arena *arena, const char *text, double size, bool bo
 	return arena_printf(arena, "%.*s…", (int)bytes, text);
 }
 
+/* Whether the blank at text[at] parts a number from its unit: "4 GiB", not "gpus=4 batch". */
+static bool before_unit(const char *text, size_t at)
+{
+	size_t start = at;
+	while (start > 0 && text[start - 1] != ' ')
+		start--;
+	bool number = start < at && strspn(text + start, "0123456789.") >= at - start;
+	return number && (isalpha((unsigned char)text[at + 1]) || text[at + 1] == '%');
+}
+
 /* How many bytes of text make the next line: up to the last place to break that
  * fits; at least one character. A number stays with its unit. */
 static size_t line_length(const char *text, double size, bool bold, double width)
@@ -94,9 +104,7 @@ static size_t line_length(const char *text, double size, bool bold, double width
 	size_t best = 0, bytes = 0;
 	while (text[bytes]) {
 		size_t next = bytes + character_length(text + bytes);
-		bool unit = bytes > 0 && isdigit((unsigned char)text[bytes - 1]) &&
-			    (isalpha((unsigned char)text[next]) || text[next] == '%');
-		if (text[bytes] == ' ' && bytes > 0 && (!unit || best == 0))
+		if (text[bytes] == ' ' && bytes > 0 && (best == 0 || !before_unit(text, bytes)))
 			best = bytes;
 		if (prefix_width(text, next, size, bold) > width && bytes > 0)
 			return best > 0 ? best : bytes;
@@ -133,6 +141,20 @@ void draw_lines(struct drawing *drawing, double x, double y, double size, enum t
 	for (size_t i = 0; i < count; i++)
 		draw_text(drawing, x, baseline + pitch * (double)i, size, anchor, fill, bold, "%s",
 			  lines[i]);
+}
+
+void draw_row_label(struct drawing *drawing, struct arena *arena, double x, double y,
+		    const char *text, double width)
+{
+	enum { FEW = 2, MANY = 3 };
+	const char *lines[MANY + 1];
+	double size = FONT_TEXT;
+	size_t count = text_wrap(arena, text, size, false, width, FEW + 1, lines);
+	if (count > FEW) {
+		size = FONT_LABEL;
+		count = text_wrap(arena, text, size, false, width, MANY, lines);
+	}
+	draw_lines(drawing, x, y, size, ANCHOR_END, ink, false, lines, count);
 }
 
 static const char *superscript(struct arena *arena, int exponent)

@@ -35,20 +35,28 @@ uint64_t diag_read(const struct diag *diag)
 	return diag->read;
 }
 
+static bool is_said(const struct diag *diag, const char *text)
+{
+	for (size_t i = 0; i < diag->count && i < KEPT_COUNT; i++)
+		if (strcmp(diag->texts[i], text) == 0)
+			return true;
+	return false;
+}
+
 void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
 {
-	if (diag->count++ >= KEPT_COUNT)
-		return;
 	va_list args;
 	va_start(args, format);
-	const char *what = arena_vprintf(diag->arena, format, args);
+	const char *text = arena_vprintf(diag->arena, format, args);
 	va_end(args);
-	const char *text = what;
 	if (origin.file && origin.line > 0)
-		text = arena_printf(diag->arena, "%s:%d: %s", origin.file, origin.line, what);
+		text = arena_printf(diag->arena, "%s:%d: %s", origin.file, origin.line, text);
 	else if (origin.file)
-		text = arena_printf(diag->arena, "%s: %s", origin.file, what);
-	diag->texts[diag->count - 1] = text;
+		text = arena_printf(diag->arena, "%s: %s", origin.file, text);
+	if (is_said(diag, text))
+		return;
+	if (diag->count++ < KEPT_COUNT)
+		diag->texts[diag->count - 1] = text;
 }
 
 size_t diag_count(const struct diag *diag)

@@ -30,7 +30,8 @@ struct diag;
 struct diag *diag_new(struct arena *arena);
 void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Errors seen, also those past the twentieth, which are counted only. */
+/* Errors seen, also those past the twentieth, which are counted only. What was said already, of the
+ * same place, counts once. */
 size_t diag_count(const struct diag *diag);
 /* The text of error index < min(count, 20), "file:line: what". */
 const char *diag_at(const struct diag *diag, size_t index);

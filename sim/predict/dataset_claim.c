@@ -64,6 +64,27 @@ static void read_words(struct dataset_reader *r, const struct cfg_node *list, st
 	claim->word_count = count;
 }
 
+/* A claim about rows that are not there would be broken for ever. */
+static void need_row(struct dataset_reader *r, const struct cfg_node *node,
+		     const struct claim *claim)
+{
+	const char *words = "";
+	for (size_t i = 0; i < r->dataset->row_count; i++) {
+		size_t k = 0;
+		while (k < claim->word_count &&
+		       label_has(r->dataset->rows[i].label, claim->words[k]))
+			k++;
+		if (k == claim->word_count)
+			return;
+	}
+	for (size_t k = 0; k < claim->word_count; k++)
+		words = arena_printf(r->arena, "%s%s'%s'", words, k ? ", " : "", claim->words[k]);
+	if (r->dataset->row_count)
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: no row's label has %s (a label is '%s')", words,
+			   r->dataset->rows[0].label);
+}
+
 static void need_number(struct dataset_reader *r, const struct cfg_node *node, const char *key,
 			double *value)
 {
@@ -101,6 +122,7 @@ static struct claim read_claim(struct dataset_reader *r, const struct cfg_node *
 	dataset_read_place(r, cfg_child(node, "where"), claim.where_at);
 	dataset_read_place(r, cfg_child(node, "over"), claim.over_at);
 	read_words(r, cfg_child(node, "rows"), &claim);
+	need_row(r, cfg_child(node, "rows"), &claim);
 	read_comparison(r, node, kind, &claim);
 	return claim;
 }

@@ -420,7 +420,7 @@ void dataset_read_table(struct dataset_reader *r, const char *table)
 	if (!r->tsv)
 		return;
 	check_columns(r);
-	for (size_t line = 0; line < r->tsv->row_count && diag_count(r->diag) == 0; line++) {
+	for (size_t line = 0; line < r->tsv->row_count; line++) {
 		if (!is_wanted(r, line))
 			continue;
 		if (wide)

@@ -179,6 +179,17 @@ static double end_of(const struct draws *draws, double *values, size_t count, si
 	return offset == offsetof(struct client_point, gpu_utilization) ? fmin(1, end) : end;
 }
 
+struct estimate error_alone(const struct cfg_param *error, double value)
+{
+	if (!error || !(error->value > 0))
+		return (struct estimate){value, value, value};
+	double deviations = error->freedom_count > 0
+				    ? num_student_quantile(0.95, error->freedom_count)
+				    : num_normal_quantile(0.95);
+	double factor = exp(deviations * error->value);
+	return (struct estimate){value, value / factor, value * factor};
+}
+
 struct estimate draws_interval(struct arena *arena, const struct draws *draws, double value,
 			       long client, size_t offset)
 {

@@ -37,4 +37,8 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 struct estimate draws_interval(struct arena *arena, const struct draws *draws, double value,
 			       long client, size_t offset);
 
+/* What the model's own error alone makes of a value: its 5 and 95 % points. The value itself
+ * where there is none (NULL). */
+struct estimate error_alone(const struct cfg_param *error, double value);
+
 #endif

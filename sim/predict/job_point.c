@@ -119,7 +119,8 @@ static void break_down(const struct point *point, struct prediction *prediction)
 						      "straggler", "other"};
 	static const char *const causes[PART_COUNT] = {
 		"the GPUs' kernels", "input: storage, decoding or copies",
-		"exchange of gradients that nothing hides", "the slowest rank", "other"};
+		"exchange of gradients that nothing hides", "the slowest rank",
+		"the framework's work on the host"};
 	double parts[PART_COUNT] = {0}, span = 0;
 	size_t largest = KERNEL;
 	for (size_t i = 0; i < point->outcome.job_count; i++)

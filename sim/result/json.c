@@ -5,24 +5,7 @@
 #include <stdlib.h>
 
 #include "sim/base/diag.h"
-
-/* The length of the UTF-8 character at text, or 0 if it is none (a stray byte,
- * an overlong form, a surrogate, past U+10FFFF). */
-static int utf8_length(const unsigned char *text)
-{
-	if (text[0] < 0x80)
-		return 1;
-	int length = text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2;
-	if (text[0] < 0xC2 || text[0] > 0xF4)
-		return 0;
-	for (int i = 1; i < length; i++)
-		if ((text[i] & 0xC0) != 0x80)
-			return 0;
-	if ((text[0] == 0xE0 && text[1] < 0xA0) || (text[0] == 0xED && text[1] > 0x9F) ||
-	    (text[0] == 0xF0 && text[1] < 0x90) || (text[0] == 0xF4 && text[1] > 0x8F))
-		return 0;
-	return length;
-}
+#include "sim/base/utf8.h"
 
 static void put_escaped(FILE *out, unsigned char byte)
 {
@@ -49,11 +32,11 @@ void jw_string(FILE *out, const char *text)
 {
 	fputc('"', out);
 	for (const unsigned char *at = (const unsigned char *)text; *at;) {
-		int length = utf8_length(at);
+		size_t length = utf8_length(at);
 		if (length == 1)
 			put_escaped(out, *at);
 		else if (length > 1)
-			fwrite(at, 1, (size_t)length, out);
+			fwrite(at, 1, length, out);
 		else
 			fputs("\\ufffd", out);
 		at += length ? length : 1;

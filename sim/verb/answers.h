@@ -57,6 +57,10 @@ struct answers {
 };
 const struct result_table *answers_table(struct arena *arena, const struct answers *answers);
 
+/* Cases beside each other, the first one as 1: what `compare` prints. */
+const struct result_table *
+comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count);
+
 /* Quotient of two throughputs; the bounds pair the worst with the best, since
  * the draws of different cases are not the same worlds. NaN for predictions of
  * which one counts images and the other bytes, and failed ones. */

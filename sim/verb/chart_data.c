@@ -9,13 +9,12 @@
 
 static const struct estimate none = {NAN, NAN, NAN};
 
-/* Indices by rising key; equal keys stay as they are. */
-static size_t *sorted(struct arena *arena, const double *keys, size_t count)
+size_t *order_rising(struct arena *arena, const double *keys, size_t count)
 {
 	size_t *order = ARENA_ARRAY(arena, count + 1, size_t);
 	for (size_t i = 0; i < count; i++) {
 		size_t at = i;
-		for (; at > 0 && keys[order[at - 1]] > keys[i]; at--)
+		for (; at > 0 && keys && keys[order[at - 1]] > keys[i]; at--)
 			order[at] = order[at - 1];
 		order[at] = i;
 	}
@@ -37,7 +36,7 @@ struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
 	double *gpus = ARENA_ARRAY(arena, count + 1, double);
 	for (size_t i = 0; i < count; i++)
 		gpus[i] = (double)predictions[i]->gpu_count;
-	const size_t *order = sorted(arena, gpus, count);
+	const size_t *order = order_rising(arena, gpus, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[order[i]];
 		double value = measured.values ? measured.values[order[i]] : NAN;
@@ -67,7 +66,7 @@ struct bandwidth_curve chart_bandwidth_curve(struct arena *arena, const char *la
 					     struct measured measured)
 {
 	struct bandwidth_point *points = ARENA_ARRAY(arena, count + 1, struct bandwidth_point);
-	const size_t *order = sorted(arena, sizes_B, count);
+	const size_t *order = order_rising(arena, sizes_B, count);
 	for (size_t i = 0; i < count; i++) {
 		size_t k = order[i];
 		points[i] = (struct bandwidth_point){sizes_B[k], throughput_of(predictions[k]),

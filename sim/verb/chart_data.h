@@ -6,6 +6,9 @@
 #include "plots/charts.h"
 #include "sim/predict/sensitivity.h"
 
+/* Indices by rising key; equal ones, and all without keys (NULL), stay as they are. */
+size_t *order_rising(struct arena *arena, const double *keys, size_t count);
+
 /* What was measured of the same cases, or none of it: NULL. */
 struct measured {
 	const double *values; /* of throughput; NaN: none */

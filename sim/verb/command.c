@@ -161,6 +161,16 @@ int command_draw(const struct command *command, const char *path,
 	return EXIT_FAILED;
 }
 
+/* Whether the values of --vary stand in place of this setting. */
+static bool is_varied(const struct command *command, const char *setting)
+{
+	size_t length = strcspn(setting, "=") + 1;
+	for (size_t i = 0; i < command->vary_count; i++)
+		if (strncmp(command->vary[i], setting, length) == 0)
+			return true;
+	return false;
+}
+
 const char *command_caption(const struct command *command)
 {
 	const char *draws = command->draws
@@ -169,8 +179,9 @@ const char *command_caption(const struct command *command)
 				    : "no intervals";
 	const char *settings = "";
 	for (size_t i = 0; i < command->setting_count; i++)
-		settings =
-			arena_printf(command->arena, "%s, %s", settings, command->settings[i].text);
+		if (!is_varied(command, command->settings[i].text))
+			settings = arena_printf(command->arena, "%s, %s", settings,
+						command->settings[i].text);
 	return arena_printf(command->arena, "farwire %s, seed %llu, %s%s", FARWIRE_VERSION,
 			    (unsigned long long)command->seed, draws, settings);
 }

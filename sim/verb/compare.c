@@ -8,8 +8,8 @@
 #include "sim/verb/answers.h"
 #include "sim/verb/verbs.h"
 
-static const struct result_table *
-tabulate(struct arena *arena, const struct prediction *const *predictions, size_t count)
+const struct result_table *
+comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
 {
 	static const struct answer_column columns[] = {
 		{{"case", QUANTITY_COUNT, true, false}, ANSWER_NAME, ALL_KINDS, false},
@@ -72,7 +72,7 @@ static int run(const struct command *command)
 	if (!predictions)
 		return code;
 	size_t count = command_case_count(command);
-	code = command_table(command, tabulate(command->arena, predictions, count));
+	code = command_table(command, comparison_table(command->arena, predictions, count));
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, predictions, count);
 	return code;

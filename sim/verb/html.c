@@ -33,6 +33,7 @@ static const char style[] =
 	"thead th{border-bottom:1.5px solid var(--ink);vertical-align:bottom;font-weight:600}\n"
 	"th.n,td.n{text-align:right}\n"
 	"td.n,td.k{white-space:nowrap}\n"
+	"td:not([class]):not([colspan]){min-width:7em}\n"
 	"tr.group th{background:var(--panel);padding-top:.5rem}\n"
 	"tr.sum td{color:var(--soft);font-style:italic}\n"
 	"tr.alarm td{color:var(--alarm)}\n"
@@ -57,6 +58,7 @@ static const char style[] =
 	"thead{display:table-header-group}\n"
 	".wide{overflow:visible}\n"
 	"table{font-size:7.8pt}\n"
+	"td:not([class]):not([colspan]){min-width:0}\n"
 	"th,td{padding:.15rem .4rem}\n"
 	"a{color:inherit;text-decoration:none}\n"
 	"details{display:none}}\n";

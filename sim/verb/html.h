@@ -3,9 +3,9 @@
  *
  * Everything that comes from outside passes html_text, which escapes it, so a
  * file name or a label can hold anything. Pictures are data URIs in <img>, never
- * markup of the page: the ids that cairo gives to glyphs are the same in every
- * SVG and would clash in one document. A page refers to nothing outside itself
- * and runs nothing.
+ * markup of the page: no style or id of one reaches the other, and a reader draws
+ * only those that are in sight. A page refers to nothing outside itself and runs
+ * nothing.
  */
 #ifndef FARWIRE_VERB_HTML_H
 #define FARWIRE_VERB_HTML_H

@@ -6,6 +6,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/verb/answers.h"
 #include "sim/verb/calibration.h"
 #include "sim/verb/chart_data.h"
 #include "sim/verb/report.h"
@@ -67,6 +68,8 @@ static void compare(struct report *report, const struct command *command,
 		      chart_ratio_bars(report->arena, text,
 				       chart_bars(report->arena, predictions, count), count),
 		      "%s, as predicted. The dashed line is 95 %%.", text.title);
+	report_results(report, comparison_table(report->arena, predictions, count),
+		       command->draws > 0, "The numbers of this figure");
 }
 
 /* The question, unless the command says it; kinds of the predicted cases. */

@@ -140,6 +140,9 @@ int report_recording(struct report *report, const struct command *command, const
 /* A wire inside a machine, not a network. */
 bool link_is_inside(const struct link_entry *link);
 
+/* A verb's table, folded under a line that says what it is. */
+void report_results(struct report *report, const struct result_table *result, bool intervals,
+		    const char *summary);
 /* Which of several predictions makes the most, and how many times each other. */
 void report_comparison(struct report *report, const struct prediction *const *predictions,
 		       size_t count);

@@ -93,8 +93,9 @@ const char *report_keeps(struct arena *arena, const struct command *command,
 	asked.quiet = true;
 	const struct solving *s = solving_run(&asked, request, false, &code);
 	const char *words = s ? keeps_words(arena, s, wire, p->ratio.value) : NULL;
-	return words ? arena_printf(arena, "%s (%zu point predictions).", words,
-				    s->solution->evaluations)
+	return words ? arena_printf(arena,
+				    "%s (%zu point predictions; farwire solve gives the interval).",
+				    words, s->solution->evaluations)
 		     : "";
 }
 
@@ -171,13 +172,14 @@ void report_hangs_on(struct report *report, const struct command *command,
 			     command_caption(command))};
 	report_add(report, BLOCK_HEADING, "What the answer hangs on");
 	report_add(
-		report, BLOCK_TEXT, "Most on %s: with it at %s the %s is %s, at %s %s.%s%s%s",
+		report, BLOCK_TEXT, "Most on %s: with it at %s the %s is %s, at %s %s.%s%s%s%s",
 		first->name,
 		quantity_format(arena, first->members[0]->row->quantity, found->swings[0].low_x),
 		reported->spoken, answer_text(arena, reported, &found->swings[0].low),
 		quantity_format(arena, first->members[0]->row->quantity, found->swings[0].high_x),
 		answer_text(arena, reported, &found->swings[0].high),
-		how ? " It is known better after: " : "", how ? how : "", how ? "." : "");
+		how ? " It is known better after: " : "", how ? how : "", how ? "." : "",
+		model_error_words(arena, scenario, reported, reported_of(reported, p)));
 	report_figure(report, chart_swings(arena, text, reported, found),
 		      "The %s of %s with one uncertain parameter at a time at the ends of its "
 		      "interval, widest first. The model's own error is not among them.",

@@ -9,6 +9,7 @@
 #include "sim/verb/chart_data.h"
 #include "sim/verb/report.h"
 #include "sim/verb/scaling.h"
+#include "sim/verb/sweep_figures.h"
 
 /* ---- the answer ---- */
 
@@ -50,7 +51,8 @@ static const char *step_words(struct arena *arena, const struct prediction *p)
 		const char *part, *words;
 	} parts[] = {{PART_EXPOSED, "exchanging gradients with nothing to compute meanwhile"},
 		     {PART_STRAGGLER, "waiting for the slowest rank"},
-		     {PART_INPUT, "waiting for input"}};
+		     {PART_INPUT, "waiting for input"},
+		     {PART_OTHER, "waiting for the framework's work on the host"}};
 	const char *text = "";
 	for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
 		double seconds = prediction_part_s(p, parts[k].part);
@@ -275,6 +277,7 @@ static void collectives(struct report *report, const struct command *command,
 						  : " All gradients of a step at once would go by ",
 		      p->collective || !p->choice ? "" : p->choice,
 		      p->collective || !p->choice ? "" : ".");
+	report_results(report, sweep_table(arena, sweep), false, "The numbers of this figure");
 }
 
 void report_job(struct report *report, const struct command *command,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report as pages: texts and tables flow down pages in the proportions of A4,
- * a figure has a page of its own. Folded parts are printed like the rest, since
+/* A report as pages: texts, tables and figures flow down pages in the proportions of
+ * A4. Folded parts are printed like the rest, since
  * paper does not unfold. */
 #include <math.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 static const double page_width = 720, page_height = 1018;
 static const double margin = 40, foot = 34;
 static const double text_size = 10, cell_size = 7.6, cell_pad = 5, row_pad = 2.2;
+static const double text_least = 40; /* of a column that may break */
 static const double leading = 1.35;
 
 static const struct paint ink = {0x1B1F23, 1}, soft = {0x57606A, 1}, rule = {0xD0D7DE, 1};
@@ -130,46 +131,81 @@ struct layout {
 	double *lefts;
 };
 
-static double natural_width(const struct report_table *table, size_t column)
+/* The widest of a text's words; of all of it, where it must not break. */
+static double text_needs(struct arena *arena, const char *text, bool bold, bool words)
 {
-	double width = text_width(table->columns.items[column].title, cell_size, true);
+	double widest = 0;
+	if (!words)
+		return text_width(text, cell_size, bold);
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		const char *word = arena_printf(arena, "%.*s", (int)length, text);
+		widest = fmax(widest, text_width(word, cell_size, bold));
+		text += length + (text[length] == ' ');
+	}
+	return widest;
+}
+
+static double column_needs(struct arena *arena, const struct report_table *table, size_t column,
+			   bool words)
+{
+	double width = text_needs(arena, table->columns.items[column].title, true, words);
 	for (size_t i = 0; i < table->rows.count; i++) {
 		const struct report_row *row = &table->rows.items[i];
 		bool spans = column + 1 == row->cells.count && column + 1 < table->columns.count;
 		if (column < row->cells.count && !spans)
-			width = fmax(width,
-				     text_width(row->cells.items[column], cell_size, column == 0));
+			width = fmax(width, text_needs(arena, row->cells.items[column], column == 0,
+						       words));
 	}
 	return width + 2 * cell_pad;
 }
 
-/* Columns as wide as they ask for; if that is too much, those of texts give
- * way, the widest first. */
-static struct layout lay_out(struct press *press, const struct report_table *table)
+/* Lets columns wider than some width give way down to it, the widest first, none below its
+ * least; as far as the sum wants. */
+static double give_way(double *widths, const double *least, size_t count, double room)
 {
-	size_t count = table->columns.count;
-	struct layout layout = {table, ARENA_ARRAY(press->arena, count + 1, double),
-				ARENA_ARRAY(press->arena, count + 1, double)};
-	double room = page_width - 2 * margin, sum = 0, low = 40, high = room;
-	for (size_t i = 0; i < count; i++)
-		sum += layout.widths[i] = natural_width(table, i);
-	for (int pass = 0; pass < 40 && sum > room; pass++) {
+	double low = 0, high = room, sum = 0;
+	for (int pass = 0; pass < 40; pass++) {
 		double most = (low + high) / 2, total = 0;
 		for (size_t i = 0; i < count; i++)
-			total += table->columns.items[i].kind == COLUMN_TEXT
-					 ? fmin(layout.widths[i], most)
-					 : layout.widths[i];
+			total += fmin(widths[i], fmax(most, least[i]));
 		if (total > room)
 			high = most;
 		else
 			low = most;
 	}
+	for (size_t i = 0; i < count; i++)
+		sum += widths[i] = fmin(widths[i], fmax(low, least[i]));
+	return sum;
+}
+
+/* Columns as wide as they ask for; if that is too much, those of texts give
+ * way, then all, down to their widest words. */
+static struct layout lay_out(struct press *press, const struct report_table *table)
+{
+	size_t count = table->columns.count;
+	struct layout layout = {table, ARENA_ARRAY(press->arena, count + 1, double),
+				ARENA_ARRAY(press->arena, count + 1, double)};
+	struct arena *scratch = arena_new();
+	double *least = ARENA_ARRAY(scratch, count + 1, double);
+	double room = page_width - 2 * margin, sum = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (sum > room && table->columns.items[i].kind == COLUMN_TEXT)
-			layout.widths[i] = fmin(layout.widths[i], low);
-		layout.lefts[i] = i == 0 ? margin : layout.lefts[i - 1] + layout.widths[i - 1];
+		sum += layout.widths[i] = column_needs(scratch, table, i, false);
+		least[i] =
+			table->columns.items[i].kind == COLUMN_TEXT ? text_least : layout.widths[i];
 	}
+	if (sum > room)
+		sum = give_way(layout.widths, least, count, room);
+	for (size_t i = 0; i < count && sum > room; i++) {
+		layout.widths[i] = column_needs(scratch, table, i, false);
+		least[i] = column_needs(scratch, table, i, true);
+	}
+	if (sum > room)
+		give_way(layout.widths, least, count, room);
+	for (size_t i = 0; i < count; i++)
+		layout.lefts[i] = i == 0 ? margin : layout.lefts[i - 1] + layout.widths[i - 1];
 	layout.lefts[count] = count ? layout.lefts[count - 1] + layout.widths[count - 1] : margin;
+	arena_free(scratch);
 	return layout;
 }
 
@@ -265,18 +301,49 @@ static void put_table(struct press *press, const struct block *block)
 
 /* ---- the rest ---- */
 
+/* With its caption; a figure too large for a page has one of its own size. */
+static double figure_height(const struct block *block)
+{
+	return drawing_height(block->drawing) + 34;
+}
+
+static bool is_too_large(const struct block *block)
+{
+	return drawing_width(block->drawing) > page_width ||
+	       margin + figure_height(block) > page_height - foot - 12;
+}
+
 static void put_figure(struct press *press, const struct block *block)
 {
 	struct drawing *drawing = block->drawing;
 	double height = drawing_height(drawing);
-	drawing_resize(drawing, fmax(page_width, drawing_width(drawing)),
-		       fmax(page_height, height + 90));
-	*VEC_PUSH(press->arena, &press->pages) = drawing;
-	press->page = drawing; /* the table of its numbers follows below */
-	press->y = height + 4;
+	if (is_too_large(block)) {
+		drawing_resize(drawing, fmax(page_width, drawing_width(drawing)),
+			       fmax(page_height, height + 90));
+		*VEC_PUSH(press->arena, &press->pages) = drawing;
+		press->page = drawing; /* the table of its numbers follows below */
+		press->y = height + 4;
+	} else {
+		need(press, figure_height(block));
+		draw_drawing(press->page, 0, press->y, drawing);
+		press->y += height + 4;
+	}
 	put_text(press,
 		 arena_printf(press->arena, "Figure %zu. %s", ++press->figure_count, block->text),
 		 text_size - 1, false, soft, 0);
+	press->y += 10;
+}
+
+/* A heading stays with what is below it. */
+static void put_heading(struct press *press, const struct block *block, const struct block *next)
+{
+	bool figure = next && next->kind == BLOCK_FIGURE;
+	if (figure && is_too_large(next))
+		return; /* that has a page and a title of its own */
+	need(press, figure ? fmin(figure_height(next) + 30, page_height - margin - foot - 12) : 60);
+	press->y += page_begun(press) ? 8 : 0;
+	put_text(press, block->text, text_size + 1, true, ink, 0);
+	press->y += 3;
 }
 
 static void put_title(struct press *press)
@@ -305,8 +372,6 @@ static void put_title(struct press *press)
 
 static void put_block(struct press *press, const struct block *block, const struct block *next)
 {
-	if (block->kind == BLOCK_HEADING && next && next->kind == BLOCK_FIGURE)
-		return; /* it has a page and a title of its own */
 	switch (block->kind) {
 	case BLOCK_PART:
 		if (press->part_count++ > 0)
@@ -320,10 +385,7 @@ static void put_block(struct press *press, const struct block *block, const stru
 		break;
 	case BLOCK_HEADING:
 	case BLOCK_FOLD:
-		need(press, 60);
-		press->y += page_begun(press) ? 8 : 0;
-		put_text(press, block->text, text_size + 1, true, ink, 0);
-		press->y += 3;
+		put_heading(press, block, next);
 		break;
 	case BLOCK_TEXT:
 		put_text(press, block->text, text_size, false, ink, 0);

@@ -5,6 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/verb/chart_data.h"
 #include "sim/verb/report.h"
 #include "sim/verb/sweep_figures.h"
 
@@ -89,15 +90,18 @@ static const char *what(const struct swept *s)
 
 /* ---- where 95 % is kept ---- */
 
-/* Along the first axis at the c-th combination of the others: "up to 38 us". */
+/* Along the first axis at the c-th combination of the others: "up to 38 us, no more at 50 us".
+ * Between two values of a sweep nothing is known. */
 static const char *kept_along(const struct swept *s, size_t c)
 {
 	const struct sweep_axis *axis = &s->sweep->axes[0];
+	const size_t *order =
+		order_rising(s->arena, axis->words ? NULL : axis->values, axis->count);
 	size_t lines = s->sweep->point_count / axis->count, kept = 0, changes = 0;
 	size_t first = 0, last = 0;
 	bool before = false;
 	for (size_t i = 0; i < axis->count; i++) {
-		bool met = number_of(s, i * lines + c) >= KEPT_RATIO;
+		bool met = number_of(s, order[i] * lines + c) >= KEPT_RATIO;
 		changes += i > 0 && met != before;
 		first = met && !kept ? i : first;
 		last = met ? i : last;
@@ -109,8 +113,10 @@ static const char *kept_along(const struct swept *s, size_t c)
 	if (changes > 1 || axis->words)
 		return arena_printf(s->arena, "at %zu of %zu values", kept, axis->count);
 	if (first == 0)
-		return arena_printf(s->arena, "up to %s", axis_text(s, 0, last));
-	return arena_printf(s->arena, "from %s on", axis_text(s, 0, first));
+		return arena_printf(s->arena, "up to %s, no more at %s",
+				    axis_text(s, 0, order[last]), axis_text(s, 0, order[last + 1]));
+	return arena_printf(s->arena, "from %s on, not yet at %s", axis_text(s, 0, order[first]),
+			    axis_text(s, 0, order[first - 1]));
 }
 
 static const char *kept_words(const struct swept *s)
@@ -196,75 +202,7 @@ static void answer(struct report *report, const struct swept *s)
 			     : "");
 }
 
-/* ---- the table ---- */
-
-static void fill_row(struct report_table *table, const struct result_table *result,
-		     const struct result_cell *cells, bool intervals)
-{
-	struct arena *arena = table->arena;
-	for (size_t k = 0; k < result->column_count; k++) {
-		const struct result_column *column = &result->columns[k];
-		struct estimate number = cells[k].number;
-		if (column->text) {
-			report_cell(table, "%s", cells[k].text ? cells[k].text : "–");
-			continue;
-		}
-		report_cell(table, "%s",
-			    isfinite(number.value)
-				    ? quantity_format(arena, column->quantity, number.value)
-				    : "–");
-		if (column->interval && intervals)
-			report_cell(table, "%s",
-				    has_interval(number)
-					    ? arena_printf(arena, "%s to %s",
-							   quantity_format(arena, column->quantity,
-									   number.low),
-							   quantity_format(arena, column->quantity,
-									   number.high))
-					    : "");
-	}
-}
-
-/* "step_s" -> "step": the unit stands with each number; keys stay as they are typed. */
-static const char *heading(struct arena *arena, const struct result_column *column)
-{
-	static const char *const units[] = {"_s", "_Bps"};
-	char *text = arena_strdup(arena, column->name);
-	if (strchr(text, '.'))
-		return text;
-	if (strcmp(text, "images_per_s") == 0)
-		return "images/s";
-	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-		char *end = text + strlen(text) - strlen(units[i]);
-		if (end > text && strcmp(end, units[i]) == 0)
-			*end = '\0';
-	}
-	for (char *at = text; *at; at++)
-		*at = *at == '_' ? ' ' : *at;
-	return text;
-}
-
-static void points_table(struct report *report, const struct command *command,
-			 const struct sweep *sweep)
-{
-	const struct result_table *result = sweep_table(report->arena, sweep);
-	report_add(report, BLOCK_FOLD, "The numbers: %zu points", sweep->point_count);
-	struct report_table *table =
-		report_table(report, "Every point%s.", command->draws ? "" : ", without intervals");
-	for (size_t k = 0; k < result->column_count; k++) {
-		const struct result_column *column = &result->columns[k];
-		report_column(table, heading(report->arena, column),
-			      column->text ? COLUMN_TEXT : COLUMN_NUMBER);
-		if (column->interval && command->draws)
-			report_column(table, "90 %", COLUMN_NUMBER);
-	}
-	for (size_t i = 0; i < sweep->point_count; i++) {
-		report_row(table, sweep->points[i]->ok ? TONE_PLAIN : TONE_ALARM);
-		fill_row(table, result, &result->cells[i * result->column_count],
-			 command->draws > 0);
-	}
-	report_add(report, BLOCK_UNFOLD, "%s", "");
-}
+/* ---- the part ---- */
 
 /* What all points share; where the case is none without the axes, their first values. */
 static const struct scenario *base_of(struct arena *arena, const struct case_request *request,
@@ -314,7 +252,8 @@ int report_sweep(struct report *report, const struct command *command, size_t wo
 		      name, axes_words(&s),
 		      command->draws ? "" : " Points without intervals (--draws N gives them).");
 	if (sweep->point_count <= ROWS_MAX)
-		points_table(report, command, sweep);
+		report_results(report, sweep_table(arena, sweep), command->draws > 0,
+			       arena_printf(arena, "The numbers: %zu points", sweep->point_count));
 	if (scenario)
 		report_rests_on(report, command, scenario->resolution);
 	return EXIT_DONE;

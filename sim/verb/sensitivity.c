@@ -17,6 +17,7 @@ enum { SAMPLES = 128 };
 
 struct asked {
 	const char *name; /* of the case */
+	const struct scenario *scenario;
 	const struct reported *reported;
 	const struct command *command;
 	const struct sensitivity *found;
@@ -88,12 +89,16 @@ static const char *advice_text(struct arena *arena, const struct asked *a)
 			leader = &a->found->swings[i];
 	const char *share = "", *how = measure_of(leader->knob->name);
 	if (leader->indexed && leader->index.first.value > 0)
-		share = arena_printf(arena, ", which makes %.0f %% (%.0f to %.0f) of the variance",
+		share = arena_printf(arena,
+				     ", which makes %.0f %% (%.0f to %.0f) of the variance "
+				     "that parameters make",
 				     100 * fmin(leader->index.first.value, 1),
 				     100 * fmax(leader->index.first.low, 0),
 				     100 * fmin(leader->index.first.high, 1));
-	return arena_printf(arena, "\nKnowing %s%s, would narrow it most: %s.", leader->knob->name,
-			    share, how ? how : "nothing that ships measures it");
+	return arena_printf(
+		arena, "\nKnowing %s%s, would narrow it most: %s.%s", leader->knob->name, share,
+		how ? how : "nothing that ships measures it",
+		model_error_words(arena, a->scenario, a->reported, a->found->now.number));
 }
 
 static const char *effort_text(struct arena *arena, const struct asked *a)
@@ -287,7 +292,7 @@ static int run(const struct command *given)
 	if (scenario->client_count && scenario->clients[0].recorded)
 		request.calls = scenario->clients[0].recorded->calls;
 	enum prediction_kind kind = reported_kind(scenario);
-	struct asked asked = {.name = scenario->name, .command = command};
+	struct asked asked = {.name = scenario->name, .scenario = scenario, .command = command};
 	asked.reported = reported_find(command->arena, diag, (struct origin){"--of", 0}, kind,
 				       command->of ? command->of : reported_main(kind));
 	if (!asked.reported)

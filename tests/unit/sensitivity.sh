@@ -38,7 +38,7 @@ verdict 'sensitivity.answers_are_what_run_says'
 
 expect 0 '' sensitivity case.cfg -q --draws 0 --samples 16 --of step
 shows '^The step of resnet50 .* hangs most on stack\.calls_per_library_op: at [0-9.]+ it is'
-shows '^Knowing stack\.calls_per_library_op, which makes [0-9]+ % \([0-9]+ to [0-9]+\) of the variance'
+shows '^Knowing stack\.calls_per_library_op, which makes [0-9]+ % \([0-9]+ to [0-9]+\) of the variance that parameters make'
 shows 'Indices of the first [0-9]+, from 16 samples'
 for format in table csv json jsonl; do
 	for jobs in 1 3; do

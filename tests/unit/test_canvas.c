@@ -124,6 +124,61 @@ static void renders_each_format(void)
 	arena_free(arena);
 }
 
+static const char *as_svg(struct arena *arena, const struct drawing *drawing)
+{
+	const char *message = NULL;
+	size_t size = 0;
+	unsigned char *svg = image_render(arena, IMAGE_SVG, &drawing, 1, &size, &message);
+	return svg ? arena_printf(arena, "%.*s", (int)size, (const char *)svg) : "";
+}
+
+/* Texts stay texts, as wide as the table says: "a<b" at 10 is 6.13 + 8.38 + 6.35. */
+static void svg_shapes(void)
+{
+	struct arena *arena = arena_new();
+	struct drawing *drawing = drawing_new(arena, 100, 50.5);
+	draw_rectangle(drawing, 1, 2.25, 3, 1.0 / 3, half_red);
+	draw_line(drawing, 0, -0.001, 10, 10, black, 0.5, DASH_LONG);
+	draw_marker(drawing, MARKER_PLUS, 5, 5, 2, black);
+	draw_text(drawing, 5, 6, 10, ANCHOR_END, black, true, "%s", "");
+	draw_text(drawing, 5, 6, 10, ANCHOR_START, black, false, "a<b");
+	draw_text_up(drawing, 5, 6, 7, ANCHOR_MIDDLE, black, "x  &\xE9\x01>");
+	CHECK_TEXT(as_svg(arena, drawing),
+		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100pt\" height=\"50.5pt\" "
+		   "viewBox=\"0 0 100 50.5\" font-family=\"DejaVu Sans,Verdana,sans-serif\" "
+		   "fill=\"none\" stroke-linejoin=\"round\">\n"
+		   "<rect x=\"0\" y=\"0\" width=\"100\" height=\"50.5\" fill=\"#ffffff\"/>\n"
+		   "<rect x=\"1\" y=\"2.25\" width=\"3\" height=\"0.33\" fill=\"#ff0000\" "
+		   "fill-opacity=\"0.5\"/>\n"
+		   "<path d=\"M0 0L10 10\" stroke=\"#000000\" stroke-width=\"0.5\" "
+		   "stroke-dasharray=\"6 3\"/>\n"
+		   "<path d=\"M4 5L6 5M5 4L5 6\" stroke=\"#000000\" stroke-width=\"0.5\"/>\n"
+		   "<text x=\"5\" y=\"6\" font-size=\"10\" textLength=\"20.86\" "
+		   "lengthAdjust=\"spacingAndGlyphs\" fill=\"#000000\">a&lt;b</text>\n"
+		   "<text x=\"5\" y=\"6\" transform=\"rotate(-90 5 6)\" font-size=\"7\" "
+		   "text-anchor=\"middle\" textLength=\"19.92\" lengthAdjust=\"spacingAndGlyphs\" "
+		   "fill=\"#000000\">x \xC2\xA0&amp;\xEF\xBF\xBD\xEF\xBF\xBD&gt;</text>\n"
+		   "</svg>\n");
+	arena_free(arena);
+}
+
+/* Lines x + y = k 4 sqrt 2 inside a square of 8: k = 1 and 2, of which the second crosses the
+ * far half; dots that would pass the edge are left out. */
+static void svg_hatches(void)
+{
+	struct arena *arena = arena_new();
+	struct drawing *drawing = drawing_new(arena, 20, 20);
+	draw_hatch(drawing, 0, 0, 8, 8, HATCH_RISING, black);
+	draw_hatch(drawing, 0, 0, 5, 5, HATCH_LEVEL, black);
+	draw_hatch(drawing, 0, 0, 6, 6, HATCH_DOTS, black);
+	const char *svg = as_svg(arena, drawing);
+	CHECK(strstr(svg, "d=\"M0 5.66L5.66 0M3.31 8L8 3.31\"") != NULL);
+	CHECK(strstr(svg, "d=\"M0 0h5M0 3h5\"") != NULL);
+	CHECK(strstr(svg, "d=\"M0 0.5h1M4 0.5h1M2 4.5h1\"") != NULL);
+	arena_free(arena);
+}
+
 static size_t count_text(const unsigned char *bytes, size_t size, const char *word)
 {
 	size_t length = strlen(word), count = 0;
@@ -209,8 +264,40 @@ static void texts_that_fit(void)
 	CHECK(text_wrap(arena, "in all 4 GiB", 10, false, 50, 3, lines) == 2); /* a unit stays */
 	CHECK_TEXT(lines[0], "in all");
 	CHECK_TEXT(lines[1], "4 GiB");
+	/* digits at the end of a word are no number with a unit behind */
+	CHECK(text_wrap(arena, "c10 gpus=4 batch", 10, false, 70, 3, lines) == 2);
+	CHECK_TEXT(lines[0], "c10 gpus=4");
 	CHECK(text_wrap(arena, "same_lan", 10, false, 40, 3, lines) == 2);
 	CHECK_TEXT(lines[0], "same_");
+	arena_free(arena);
+}
+
+/* Labels of the worst points, however long and wherever they are, stay on the page with their
+ * error. */
+static void parity_labels_stay_inside(void)
+{
+	struct arena *arena = arena_new();
+	const char *label = "c10 model=resnet50 gpus=8 machines=4 batch_per_gpu=128 network=calico";
+	const struct parity_point points[] = {
+		{label, 100, {80, 80, 80}, true},
+		{label, 1000, {1130, 1130, 1130}, true},
+		{label, 5000, {4000, 4000, 4000}, true},
+	};
+	char *text = printed(chart_parity(arena, (struct chart_text){"t", "c"}, points, 3));
+	size_t found = 0;
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		double x, y, size;
+		char *said = strchr(line, '"');
+		if (!strstr(line, "start \"c10") ||
+		    sscanf(line, "text %lf %lf %lf", &x, &y, &size) != 3)
+			continue;
+		said[strlen(said) - 1] = '\0';
+		CHECK(x >= 0 && x + text_width(said + 1, size, false) <= CHART_WIDTH);
+		CHECK(strstr(said, "…  −20.0 %") || strstr(said, "…  +13.0 %"));
+		found++;
+	}
+	CHECK(found == 3);
+	free(text);
 	arena_free(arena);
 }
 
@@ -266,12 +353,21 @@ static void axes(void)
 }
 
 static const struct test tests[] = {
-	TEST(display_list),       TEST(copies_its_input),
-	TEST(formats_by_ending),  TEST(renders_each_format),
-	TEST(same_bytes_again),   TEST(pages_of_a_pdf),
-	TEST(says_why_it_cannot), TEST(widths),
-	TEST(texts_that_fit),     TEST(numbers),
-	TEST(ticks_cover),        TEST(axes),
+	TEST(display_list),
+	TEST(copies_its_input),
+	TEST(formats_by_ending),
+	TEST(renders_each_format),
+	TEST(svg_shapes),
+	TEST(svg_hatches),
+	TEST(same_bytes_again),
+	TEST(pages_of_a_pdf),
+	TEST(says_why_it_cannot),
+	TEST(widths),
+	TEST(texts_that_fit),
+	TEST(parity_labels_stay_inside),
+	TEST(numbers),
+	TEST(ticks_cover),
+	TEST(axes),
 };
 
 int main(void)

@@ -170,7 +170,7 @@ static size_t pages_of(const unsigned char *pdf, size_t size)
 	return count;
 }
 
-/* A long table goes on over pages; the figure has one of its own. */
+/* A long table goes on over pages; a short one is on a page with its figure. */
 static void pdf_has_pages(void)
 {
 	struct arena *arena = arena_new();
@@ -182,9 +182,34 @@ static void pdf_has_pages(void)
 	CHECK(pdf && same && more && message == NULL);
 	CHECK(size > 8 && memcmp(pdf, "%PDF-", 5) == 0);
 	CHECK(size == again && memcmp(pdf, same, size) == 0);
-	CHECK(pages_of(pdf, size) == 2);
+	CHECK(pages_of(pdf, size) == 1);
 	CHECK(pages_of(more, longer) > 3);
 	arena_free(arena);
+}
+
+/* Of so many figures alone, each so high. */
+static size_t pages_of_figures(size_t count, double height)
+{
+	struct arena *arena = arena_new();
+	struct report *report = report_new(arena, "figures", "by");
+	const char *message = NULL;
+	size_t size = 0;
+	for (size_t i = 0; i < count; i++)
+		report_figure(report, drawing_new(arena, 700, height), "figure");
+	const unsigned char *pdf = report_pdf(report, &size, &message);
+	size_t pages = pdf ? pages_of(pdf, size) : 0;
+	arena_free(arena);
+	return pages;
+}
+
+/* A page has room for 972 points: three of 250 (and the title) fit, of 600 one, and one of 2000
+ * has a page of its own size behind the title's. */
+static void figures_share_pages(void)
+{
+	CHECK(pages_of_figures(3, 250) == 1);
+	CHECK(pages_of_figures(4, 250) == 2);
+	CHECK(pages_of_figures(3, 600) == 3);
+	CHECK(pages_of_figures(1, 2000) == 2);
 }
 
 static const struct test tests[] = {
@@ -194,6 +219,7 @@ static const struct test tests[] = {
 	TEST(page_holds_all_itself),
 	TEST(several_parts_begin_with_their_answers),
 	TEST(pdf_has_pages),
+	TEST(figures_share_pages),
 };
 
 int main(void)

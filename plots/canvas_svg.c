@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SVG, an element for each shape, with texts as texts: a page of many figures stays
+ * small, their words can be searched and read aloud, and the bytes hang on no
+ * library and no font. cairo's SVG draws every letter as a curve and defines the
+ * letters in each file again.
+ *
+ * A text has the width that the layout reckoned with (textLength), whichever font
+ * the reader has. Numbers have two decimals, a hundredth of a point.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/shapes.h"
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/utf8.h"
+
+/* ---- attributes ---- */
+
+/* "-0.5" "12.25" "7", as short as two decimals go. */
+static void put_number(FILE *out, double value)
+{
+	char text[64];
+	int length = snprintf(text, sizeof text, "%.2f", value);
+	FW_ASSERT(length > 3 && (size_t)length < sizeof text);
+	while (text[length - 1] == '0')
+		length--;
+	if (text[length - 1] == '.')
+		length--;
+	text[length] = '\0';
+	fputs(strcmp(text, "-0") == 0 ? "0" : text, out);
+}
+
+static void put_attribute(FILE *out, const char *name, double value)
+{
+	fprintf(out, " %s=\"", name);
+	put_number(out, value);
+	fputc('"', out);
+}
+
+/* name: "fill" or "stroke" */
+static void put_paint(FILE *out, const char *name, struct paint paint)
+{
+	fprintf(out, " %s=\"#%06x\"", name, (unsigned)paint.rgb);
+	if (paint.alpha < 1)
+		fprintf(out, " %s-opacity=\"%.3g\"", name, paint.alpha);
+}
+
+static void put_point(FILE *out, char letter, double x, double y)
+{
+	fputc(letter, out);
+	put_number(out, x);
+	fputc(' ', out);
+	put_number(out, y);
+}
+
+/* What XML has no room for becomes U+FFFD: control characters, broken UTF-8, U+FFFE and
+ * U+FFFF. */
+static bool is_allowed(const unsigned char *at, size_t length)
+{
+	bool control = *at < 32 || *at == 127;
+	return length > 0 && !control &&
+	       !(length == 3 && memcmp(at, "\xEF\xBF", 2) == 0 && at[2] > 0xBD);
+}
+
+static void put_escaped(FILE *out, const char *text)
+{
+	const unsigned char *start = (const unsigned char *)text, *at = start;
+	while (*at) {
+		size_t length = utf8_length(at);
+		if (!is_allowed(at, length))
+			fputs(UTF8_REPLACEMENT, out);
+		else if (*at == ' ' && (at == start || at[-1] == ' '))
+			fputs("\xC2\xA0", out); /* readers would make one of several blanks */
+		else if (*at == '&')
+			fputs("&amp;", out);
+		else if (*at == '<')
+			fputs("&lt;", out);
+		else if (*at == '>')
+			fputs("&gt;", out);
+		else
+			fwrite(at, 1, length, out);
+		at += length ? length : 1;
+	}
+}
+
+/* ---- shapes ---- */
+
+static void put_rectangle(FILE *out, const double *at)
+{
+	fputs("<rect", out);
+	put_attribute(out, "x", at[0]);
+	put_attribute(out, "y", at[1]);
+	put_attribute(out, "width", at[2]);
+	put_attribute(out, "height", at[3]);
+}
+
+static void put_points(FILE *out, const struct shape *shape)
+{
+	fputs("<path d=\"", out);
+	for (size_t i = 0; i < shape->point_count; i++)
+		put_point(out, i ? 'L' : 'M', shape->points[2 * i], shape->points[2 * i + 1]);
+}
+
+static void put_stroke_points(FILE *out, const struct shape *shape)
+{
+	static const char *const dashes[] = {
+		[DASH_LONG] = "6 3", [DASH_SHORT] = "3 2.5", [DASH_DOT] = "1 2"};
+	put_points(out, shape);
+	fputc('"', out);
+	put_paint(out, "stroke", shape->paint);
+	put_attribute(out, "stroke-width", shape->at[4]);
+	if (shape->style != DASH_SOLID)
+		fprintf(out, " stroke-dasharray=\"%s\"", dashes[shape->style]);
+	fputs("/>\n", out);
+}
+
+/* Where the line x + sign y = c crosses the rectangle `at`. */
+static void put_slant(FILE *out, const double *at, double sign, double c)
+{
+	double top = c - sign * at[1], bottom = c - sign * (at[1] + at[3]);
+	double left = fmax(at[0], fmin(top, bottom));
+	double right = fmin(at[0] + at[2], fmax(top, bottom));
+	if (left >= right)
+		return;
+	put_point(out, 'M', left, sign * (c - left));
+	put_point(out, 'L', right, sign * (c - right));
+}
+
+static void put_slants(FILE *out, const double *at, double sign)
+{
+	double step = HATCH_STEP * sqrt(2);
+	double low = at[0] + fmin(sign * at[1], sign * (at[1] + at[3]));
+	double high = at[0] + at[2] + fmax(sign * at[1], sign * (at[1] + at[3]));
+	for (double k = ceil(low / step); k * step <= high; k++)
+		put_slant(out, at, sign, k * step);
+}
+
+static void put_level_lines(FILE *out, const double *at)
+{
+	for (double k = ceil(at[1] / HATCH_PITCH); k * HATCH_PITCH <= at[1] + at[3]; k++) {
+		put_point(out, 'M', at[0], k * HATCH_PITCH);
+		fputc('h', out);
+		put_number(out, at[2]);
+	}
+}
+
+static void put_upright_lines(FILE *out, const double *at)
+{
+	for (double k = ceil(at[0] / HATCH_PITCH); k * HATCH_PITCH <= at[0] + at[2]; k++) {
+		put_point(out, 'M', k * HATCH_PITCH, at[1]);
+		fputc('v', out);
+		put_number(out, at[3]);
+	}
+}
+
+/* A dot is a line as long as it is wide; those that would pass the rectangle are left out. */
+static void put_dots(FILE *out, const double *at)
+{
+	for (double j = ceil(at[1] / HATCH_STEP); j * HATCH_STEP + 1 <= at[1] + at[3]; j++)
+		for (double i = floor(at[0] / HATCH_STEP); i * HATCH_STEP <= at[0] + at[2]; i++) {
+			double x = i * HATCH_STEP + fmod(fabs(j), 2) * HATCH_STEP / 2;
+			if (x < at[0] || x + 1 > at[0] + at[2])
+				continue;
+			put_point(out, 'M', x, j * HATCH_STEP + 0.5);
+			fputs("h1", out);
+		}
+}
+
+static void put_hatch(FILE *out, const struct shape *shape)
+{
+	enum hatch hatch = (enum hatch)shape->style;
+	fputs("<path d=\"", out);
+	if (hatch == HATCH_RISING || hatch == HATCH_CROSSED)
+		put_slants(out, shape->at, 1);
+	if (hatch == HATCH_FALLING || hatch == HATCH_CROSSED)
+		put_slants(out, shape->at, -1);
+	if (hatch == HATCH_LEVEL)
+		put_level_lines(out, shape->at);
+	if (hatch == HATCH_UPRIGHT)
+		put_upright_lines(out, shape->at);
+	if (hatch == HATCH_DOTS)
+		put_dots(out, shape->at);
+	fputc('"', out);
+	put_paint(out, "stroke", shape->paint);
+	put_attribute(out, "stroke-width", hatch == HATCH_DOTS ? 1 : HATCH_LINE);
+	fputs("/>\n", out);
+}
+
+static void put_marker(FILE *out, const struct shape *shape)
+{
+	double half = shape->at[2] / 2;
+	enum marker marker = (enum marker)shape->style;
+	if (marker == MARKER_CIRCLE) {
+		fputs("<circle", out);
+		put_attribute(out, "cx", shape->at[0]);
+		put_attribute(out, "cy", shape->at[1]);
+		put_attribute(out, "r", half);
+		put_paint(out, "fill", shape->paint);
+		fputs("/>\n", out);
+		return;
+	}
+	const struct marker_outline *outline = marker_outline(marker);
+	fputs("<path d=\"", out);
+	for (size_t i = 0; i < outline->count; i++)
+		put_point(out, i == 0 || (outline->strokes && i % 2 == 0) ? 'M' : 'L',
+			  shape->at[0] + half * outline->points[2 * i],
+			  shape->at[1] + half * outline->points[2 * i + 1]);
+	fputs(outline->strokes ? "\"" : "z\"", out);
+	put_paint(out, outline->strokes ? "stroke" : "fill", shape->paint);
+	if (outline->strokes)
+		put_attribute(out, "stroke-width", shape->at[2] * MARKER_STROKE);
+	fputs("/>\n", out);
+}
+
+static void put_text(FILE *out, const struct shape *shape)
+{
+	static const char *const anchors[] = {
+		[ANCHOR_START] = "start", [ANCHOR_MIDDLE] = "middle", [ANCHOR_END] = "end"};
+	double width = text_width(shape->text, shape->at[2], shape->bold);
+	if (!*shape->text)
+		return;
+	fputs("<text", out);
+	put_attribute(out, "x", shape->at[0]);
+	put_attribute(out, "y", shape->at[1]);
+	if (shape->kind == SHAPE_TEXT_UP) {
+		fputs(" transform=\"rotate(-90", out);
+		put_point(out, ' ', shape->at[0], shape->at[1]);
+		fputs(")\"", out);
+	}
+	put_attribute(out, "font-size", shape->at[2]);
+	if (shape->bold)
+		fputs(" font-weight=\"bold\"", out);
+	if (shape->style != ANCHOR_START)
+		fprintf(out, " text-anchor=\"%s\"", anchors[shape->style]);
+	if (width > 0) {
+		put_attribute(out, "textLength", width);
+		fputs(" lengthAdjust=\"spacingAndGlyphs\"", out);
+	}
+	put_paint(out, "fill", shape->paint);
+	fputc('>', out);
+	put_escaped(out, shape->text);
+	fputs("</text>\n", out);
+}
+
+static void put_box(FILE *out, const struct shape *shape)
+{
+	put_rectangle(out, shape->at);
+	if (shape->kind == SHAPE_BOX)
+		put_attribute(out, "rx", fmin(shape->at[5], fmin(shape->at[2], shape->at[3]) / 2));
+	if (shape->kind != SHAPE_FRAME)
+		put_paint(out, "fill", shape->paint);
+	if (shape->kind != SHAPE_RECTANGLE) {
+		put_paint(out, "stroke", shape->kind == SHAPE_BOX ? shape->stroke : shape->paint);
+		put_attribute(out, "stroke-width", shape->at[4]);
+	}
+	fputs("/>\n", out);
+}
+
+static void put_polygon(FILE *out, const struct shape *shape)
+{
+	put_points(out, shape);
+	fputs("z\"", out);
+	put_paint(out, "fill", shape->paint);
+	fputs("/>\n", out);
+}
+
+static void put_shape(FILE *out, const struct shape *shape)
+{
+	switch (shape->kind) {
+	case SHAPE_RECTANGLE:
+	case SHAPE_FRAME:
+	case SHAPE_BOX:
+		put_box(out, shape);
+		break;
+	case SHAPE_HATCH:
+		put_hatch(out, shape);
+		break;
+	case SHAPE_LINE:
+	case SHAPE_POLYLINE:
+		put_stroke_points(out, shape);
+		break;
+	case SHAPE_POLYGON:
+		put_polygon(out, shape);
+		break;
+	case SHAPE_MARKER:
+		put_marker(out, shape);
+		break;
+	case SHAPE_TEXT:
+	case SHAPE_TEXT_UP:
+		put_text(out, shape);
+		break;
+	}
+}
+
+static void put_drawing(FILE *out, const struct drawing *drawing)
+{
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
+	      "xmlns=\"http://www.w3.org/2000/svg\"",
+	      out);
+	fputs(" width=\"", out);
+	put_number(out, drawing->width);
+	fputs("pt\" height=\"", out);
+	put_number(out, drawing->height);
+	fputs("pt\" viewBox=\"0 0", out);
+	put_point(out, ' ', drawing->width, drawing->height);
+	fputs("\" font-family=\"" PLOT_FONT ",Verdana,sans-serif\" fill=\"none\" "
+	      "stroke-linejoin=\"round\">\n",
+	      out);
+	put_rectangle(out, (const double[]){0, 0, drawing->width, drawing->height});
+	fputs(" fill=\"#ffffff\"/>\n", out);
+	for (size_t i = 0; i < drawing->shapes.count; i++)
+		put_shape(out, &drawing->shapes.items[i]);
+	fputs("</svg>\n", out);
+}
+
+unsigned char *svg_image(struct arena *arena, const struct drawing *drawing, size_t *size)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	FW_ASSERT(out);
+	put_drawing(out, drawing);
+	FW_ASSERT(fclose(out) == 0);
+	unsigned char *bytes = arena_alloc(arena, length);
+	memcpy(bytes, text, length);
+	free(text);
+	*size = length;
+	return bytes;
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A dataset of one's own: the example of docs/datasets.md is predicted as it stands there; a
+# broken claim ends with 3, wrong files with 2 and all their errors, each with its place.
+cd "$(dirname "$0")/../.." || exit 2
+page=$PWD/docs/datasets.md
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+block() { # the first block of that language
+	awk -v begin="\`\`\`$1" '$0 == begin { inside = 1; next } /^```/ && inside { exit } inside' "$page"
+}
+block tsv >lab.tsv
+block cfg >lab.cfg
+
+expect 0 '' check lab.cfg
+expect 0 '' validate lab.cfg --draws 2 -q
+shows '^roce batch=64 +test +218'
+shows '^test rows: 3, median'
+shows '^holds *: +RoCE keeps the GPU busy'
+mkdir elsewhere
+(cd elsewhere && "$FARWIRE" validate ../lab.cfg --draws 2 -q) >elsewhere.txt
+cmp -s elsewhere.txt "$scratch.out" || complain 'another folder, another answer'
+expect 3 '' validate lab.cfg --draws 0 -q --set link.client-port.latency=10ms
+shows '^BROKEN: RoCE keeps the GPU busy .*roce batch=64'
+farwire report lab.cfg --draws 0 -q -o lab.html --set link.client-port.latency=10ms
+[ "$code" = 3 ] || complain "report of a broken claim: $code"
+verdict 'datasets.example_of_the_docs'
+
+refuse() { # what sed does to lab.cfg, then the error
+	sed "$1" lab.cfg >wrong.cfg
+	expect 2 "$2" validate wrong.cfg --draws 0 -q
+}
+refuse 's/value = "images_per_s"/value = "images_per_sec"/' "^wrong.cfg:1: .*no column 'images_per_sec' \(did you mean 'images_per_s'"
+[ "$(wc -l <"$scratch.err")" = 1 ] || complain "said more than once: $(cat "$scratch.err")"
+refuse 's/claims = /clams = /' "^wrong.cfg:16: unknown key 'clams' \(did you mean 'claims'"
+refuse 's/\["roce"\]/["net=roce"]/' "^wrong.cfg:17: .*no row's label has 'net=roce' \(a label is '10g batch=32'"
+printf 'net\tbatch\timages_per_s\trole\n10g\t32\t19x5\ttest\nslow\t64\t215\ttest\nroce\t64\t200\ttestt\n' >lab.tsv
+for error in "^lab.tsv:2: dataset: '19x5' is no positive number" "^lab.tsv:3: .*'net' says 'slow'" "^lab.tsv:4: .*role 'testt'"; do
+	expect 2 "$error" validate lab.cfg --draws 0 -q
+done
+printf 'net\tbatch\timages_per_s\trole\nroce\t64\n' >lab.tsv
+expect 2 '^lab.tsv:2: 2 cells where the header names 4' validate lab.cfg --draws 0 -q
+verdict 'datasets.errors_have_places'
