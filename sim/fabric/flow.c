@@ -340,13 +340,17 @@ void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 	fabric->shares.items[flow->slot].rate = rate;
 	int64_t delay_ps = flow->remaining > 0 ? duration_ps(flow->remaining, rate) : 0;
 	int64_t end_ps = delay_ps < INT64_MAX - now_ps ? now_ps + delay_ps : INT64_MAX;
-	if (flow->end.serial != 0) {
-		if (flow->end_ps == end_ps)
-			return;
+	if (flow->end.serial != 0 && flow->end_ps != end_ps) {
 		engine_cancel(fabric->engine, flow->end);
+		flow->end.serial = 0;
 	}
 	flow->end_ps = end_ps;
-	flow->end = engine_at(fabric->engine, end_ps, flow_ended, fabric, flow->slot);
+}
+
+void fabric_flow_end_add(struct fabric *fabric, struct flow *flow)
+{
+	if (flow->end.serial == 0)
+		flow->end = engine_at(fabric->engine, flow->end_ps, flow_ended, fabric, flow->slot);
 }
 
 bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
@@ -357,6 +361,7 @@ bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
 	double rate = rate_alone(fabric, flow), before = fabric->shares.items[flow->slot].rate;
 	if (fabs(rate - before) > rate_noise_ratio * before)
 		fabric_flow_rate_set(fabric, flow, rate);
+	fabric_flow_end_add(fabric, flow);
 	return true;
 }
 

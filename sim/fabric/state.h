@@ -49,7 +49,7 @@ struct share {
 struct flow {
 	double size, remaining; /* remaining at updated_ps, when it got its rate */
 	int64_t updated_ps, end_ps;
-	struct event_id end;
+	struct event_id end; /* {0}: another flow of its bundle ends first (bundle.c) */
 	event_fn *done;
 	void *ctx;
 	uint64_t arg;
@@ -171,11 +171,15 @@ static inline void fabric_fetch(const struct fabric *fabric, uint32_t slot)
 void fabric_fill(struct fabric *fabric);
 /* Solves what is dirty, now. */
 void fabric_settle(struct fabric *fabric);
-/* Gives an active flow another rate from now on and moves its end. */
+/* Gives an active flow another rate from now on, hence another end, whose event is yet
+ * to be added. */
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
+void fabric_flow_end_add(struct fabric *fabric, struct flow *flow);
 
 /* A flow that meets nobody gets its rate without the solver; false if it meets some. */
 bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
+/* So do those of its bundle (bundle.c); false if it has none. */
+bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow);
 void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit);
 
 /* Ways may have changed. */
