@@ -34,11 +34,6 @@ int64_t ps_from_s(double seconds)
 	return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
-double s_from_ps(int64_t picoseconds)
-{
-	return (double)picoseconds / (double)PS_PER_S;
-}
-
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits)
 {
 	struct engine *engine = ARENA_NEW(arena, struct engine);
@@ -95,11 +90,10 @@ enum engine_end engine_run(struct engine *engine)
 			return ENGINE_DRAINED;
 		if (limits->events_max > 0 && engine->events >= limits->events_max)
 			return ENGINE_EVENTS;
-		int64_t next_ps = queue_next_ps(engine->queue);
-		if (limits->time_max_ps > 0 && next_ps > limits->time_max_ps)
+		if (limits->time_max_ps > 0 && queue_next_ps(engine->queue) > limits->time_max_ps)
 			return ENGINE_TIME;
-		FW_ASSERT(next_ps >= engine->now_ps);
 		struct event event = queue_take(engine->queue);
+		FW_ASSERT(event.time_ps >= engine->now_ps);
 		engine->now_ps = event.time_ps;
 		engine->events++;
 		event.fn(event.ctx, event.arg);

@@ -30,7 +30,10 @@ struct trace;
 
 /* Seconds to picoseconds, saturating at +-2^62. */
 int64_t ps_from_s(double seconds);
-double s_from_ps(int64_t picoseconds);
+static inline double s_from_ps(int64_t picoseconds)
+{
+	return (double)picoseconds / (double)PS_PER_S;
+}
 
 struct event_id { /* {0} is never a pending event */
 	uint32_t slot;

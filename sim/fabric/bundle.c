@@ -21,11 +21,13 @@ enum { FLOWS_MOST = 32 }; /* more are for the heaps */
 struct bundle {
 	int shared[FLOW_USES_MAX]; /* resources */
 	size_t shared_count;
-	struct flow *flows[FLOWS_MOST]; /* by start */
+	double left[FLOW_USES_MAX], demand[FLOW_USES_MAX]; /* of each: as in fill.c */
+	struct flow *flows[FLOWS_MOST];                    /* by start */
 	size_t flow_count;
 	double bound[FLOWS_MOST];
 	double rate[FLOWS_MOST]; /* 0: not found yet */
 	size_t waiting;          /* flows without one */
+	bool bounded;            /* some flow is */
 	double level;
 	int full; /* the resource that is full at the level */
 };
@@ -34,20 +36,22 @@ struct bundle {
  * bundle share, in the same order. */
 static bool join(const struct fabric *fabric, struct bundle *bundle, struct flow *flow)
 {
-	double bound = flow->cap;
+	double bound = flow->cap, weight = fabric->shares.items[flow->slot].weight;
 	size_t shared = 0;
 	for (size_t u = 0; u < flow->use_count; u++) {
 		const struct use *use = &flow->uses[u];
 		const struct resource *resource = &fabric->resources.items[use->resource];
 		if (resource->flow_count == 1) {
-			bound = fmin(bound, resource->capacity / use->per_unit);
+			double most = resource->capacity / use->per_unit;
+			bound = most < bound ? most : bound;
 			continue;
 		}
 		if (shared == bundle->shared_count || bundle->shared[shared] != use->resource)
 			return false;
-		shared++;
+		bundle->demand[shared++] += use->per_unit * weight;
 	}
 	bundle->bound[bundle->flow_count] = bound;
+	bundle->bounded = bundle->bounded || bound < INFINITY;
 	bundle->rate[bundle->flow_count] = 0;
 	bundle->flows[bundle->flow_count++] = flow;
 	return shared == bundle->shared_count;
@@ -66,23 +70,35 @@ static bool gather(const struct fabric *fabric, struct bundle *bundle, const str
 			first = resource;
 		if (resource->flow_count != first->flow_count || resource->flow_count > FLOWS_MOST)
 			return false;
+		bundle->left[bundle->shared_count] = resource->capacity;
+		bundle->demand[bundle->shared_count] = 0;
 		bundle->shared[bundle->shared_count++] = flow->uses[u].resource;
 	}
+	bundle->bounded = false;
 	for (size_t i = 0; i < first->users.count; i++) {
 		uint32_t slot = first->users.items[i].slot;
 		if (slot != NO_FLOW && !join(fabric, bundle, fabric->flows.items[slot]))
 			return false;
 	}
 	bundle->waiting = bundle->flow_count;
-	bundle->level = 0;
-	bundle->full = bundle->shared[0];
 	return true;
 }
 
-/* The least level of the shared resources, with the flows fixed so far. */
-static void raise_level(const struct fabric *fabric, struct bundle *bundle)
+/* To the least of the shared resources. It rises only: what is left may round below it. */
+static void raise_level(struct bundle *bundle)
 {
-	double least = INFINITY;
+	size_t least = 0;
+	for (size_t s = 1; s < bundle->shared_count; s++)
+		if (bundle->left[s] / bundle->demand[s] < bundle->left[least] / bundle->demand[least])
+			least = s;
+	double level = bundle->left[least] / bundle->demand[least];
+	bundle->level = level > bundle->level ? level : bundle->level;
+	bundle->full = bundle->shared[least];
+}
+
+/* What the flows fixed so far leave, and the others demand. */
+static void sum_again(const struct fabric *fabric, struct bundle *bundle)
+{
 	for (size_t s = 0; s < bundle->shared_count; s++) {
 		const struct resource *resource = &fabric->resources.items[bundle->shared[s]];
 		const struct user *user = resource->users.items;
@@ -95,13 +111,9 @@ static void raise_level(const struct fabric *fabric, struct bundle *bundle)
 			else
 				demand += user->per_unit * fabric->shares.items[user->slot].weight;
 		}
-		if (left / demand < least) {
-			least = left / demand;
-			bundle->full = bundle->shared[s];
-		}
+		bundle->left[s] = left;
+		bundle->demand[s] = demand;
 	}
-	if (least > bundle->level) /* it rises only: what is left may round below it */
-		bundle->level = least;
 }
 
 /* Fixes the flows whose bound lies below the level. */
@@ -149,9 +161,12 @@ bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow)
 	struct bundle bundle;
 	if (!gather(fabric, &bundle, flow))
 		return false;
-	do
-		raise_level(fabric, &bundle);
-	while (fix_bounded(fabric, &bundle) > 0 && bundle.waiting > 0);
+	bundle.level = 0;
+	raise_level(&bundle);
+	while (bundle.bounded && fix_bounded(fabric, &bundle) > 0 && bundle.waiting > 0) {
+		sum_again(fabric, &bundle);
+		raise_level(&bundle);
+	}
 	for (size_t s = 0; s < bundle.shared_count; s++)
 		fabric->resources.items[bundle.shared[s]].dirty = false;
 	set_rates(fabric, &bundle);

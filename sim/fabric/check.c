@@ -133,9 +133,11 @@ void fabric_check(struct fabric *fabric)
 		.growth = ARENA_ARRAY(scratch, fabric->resources.count, double),
 		.resource_count = fabric->resources.count,
 	};
-	for (const struct flow *flow = fabric->first; flow; flow = flow->next)
-		filling.trials[filling.count++] =
-			(struct trial){flow, fabric->shares.items[flow->slot].weight, 0, true};
+	for (size_t slot = 0; slot < fabric->flows.count; slot++)
+		if (fabric->flows.items[slot]->active)
+			filling.trials[filling.count++] =
+				(struct trial){fabric->flows.items[slot],
+					       fabric->shares.items[slot].weight, 0, true};
 	FW_ASSERT(filling.count == fabric->active_count);
 	for (size_t r = 0; r < filling.resource_count; r++)
 		filling.left[r] = fabric->resources.items[r].capacity;

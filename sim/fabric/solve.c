@@ -196,10 +196,7 @@ static bool settle_simple(struct fabric *fabric, struct resource *resource)
 	}
 	uint32_t slot = resource->users.items[resource->users.count - 1].slot;
 	struct flow *flow = fabric->flows.items[slot];
-	if (!fabric_flow_settle_alone(fabric, flow) && !fabric_bundle_settle(fabric, flow))
-		return false;
-	resource->dirty = false;
-	return true;
+	return fabric_flow_settle_alone(fabric, flow) || fabric_bundle_settle(fabric, flow);
 }
 
 void fabric_settle(struct fabric *fabric)

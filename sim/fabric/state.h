@@ -53,7 +53,6 @@ struct flow {
 	event_fn *done;
 	void *ctx;
 	uint64_t arg;
-	struct flow *previous, *next; /* active flows, by start */
 	uint32_t slot, serial;
 	uint32_t free_next; /* next free slot of its class, plus 1 */
 	uint32_t class;     /* room for 2 << class uses */
@@ -68,23 +67,25 @@ struct flow {
 };
 
 struct resource {
+	/* What a start or an end reads and writes: a cache line. */
 	double capacity;
+	VEC(struct user) users; /* by start, some of them over */
+	uint32_t flow_count;
+	uint32_t limit_count; /* flows that it limits: above 0, it is full */
+	uint32_t epoch;       /* solver: the solution that opened it */
+	bool touched;         /* solver: left and demand are carried along, not summed afresh */
+	bool dirty;
+	int64_t busy_since_ps;
+	double carried; /* by flows that are over */
+
+	int64_t busy_ps;
+	double capacity_most;
 	/* solver */
 	double left;       /* capacity that fixed flows leave */
 	double demand;     /* sum of a * weight over flows not fixed */
 	double demand_all; /* ... over all flows */
-	uint32_t waiting;  /* flows not fixed */
-	uint32_t epoch;    /* the solution that opened it */
 	uint64_t round;    /* the filling after which its load was looked at */
-	uint32_t flow_count;
-	uint32_t limit_count; /* flows that it limits: above 0, it is full */
-	bool touched;         /* left and demand are carried along, not summed afresh */
-	bool dirty;
-
-	VEC(struct user) users; /* by start, some of them over */
-	double capacity_most;
-	double carried; /* by flows that are over */
-	int64_t busy_ps, busy_since_ps;
+	uint32_t waiting;  /* flows not fixed */
 };
 
 /* How many flows ahead of the one that is read the next one is fetched: with a hundred
@@ -136,7 +137,6 @@ struct fabric {
 	VEC(struct share) shares;         /* by slot */
 	uint32_t flow_free[FLOW_CLASSES]; /* first free slot of the class, plus 1 */
 	uint64_t flows_started;
-	struct flow *first, *last; /* active */
 	size_t active_count;
 
 	/* scratch of the solver */
