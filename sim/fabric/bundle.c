@@ -9,6 +9,10 @@
  * least level (fill.c says what that is) fixes the flows whose bound lies below it;
  * sum up again what is left, until all flows are fixed.
  *
+ * Of the flows that a full resource holds down only those that end first have an event:
+ * their end gives the others another rate, hence another end. One that keeps its rate all
+ * the same, as when somebody takes the place of what ended, gets its event then.
+ *
  * The sums run over the flows in their order of starting, as those of fill.c do, so
  * both find the same numbers.
  */

@@ -196,7 +196,10 @@ static bool settle_simple(struct fabric *fabric, struct resource *resource)
 	}
 	uint32_t slot = resource->users.items[resource->users.count - 1].slot;
 	struct flow *flow = fabric->flows.items[slot];
-	return fabric_flow_settle_alone(fabric, flow) || fabric_bundle_settle(fabric, flow);
+	if (!fabric_flow_settle_alone(fabric, flow) && !fabric_bundle_settle(fabric, flow))
+		return false;
+	resource->dirty = false;
+	return true;
 }
 
 void fabric_settle(struct fabric *fabric)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the files of this folder share: the fabric's inside.
  *
- * flow.c keeps resources and flows and their accounts, solve.c finds out how far
- * a change reaches, fill.c finds the rates there, check.c finds all of them again
- * in another way, topology.c keeps nodes and links, route.c finds ways and counts
- * wire bytes.
+ * flow.c keeps resources and flows and their accounts, bundle.c solves the simplest
+ * changes, which are most, solve.c finds out how far any other one reaches and fill.c
+ * the rates there, check.c finds all of them again in another way, topology.c keeps
+ * nodes and links, route.c finds ways and counts wire bytes.
  *
  * Each flow carries its uses; a resource lists its users in the order in which
  * they started. Every sum over flows that a rate comes from runs in
