@@ -11,6 +11,7 @@
 struct engine {
 	struct arena *arena;
 	struct queue *queue;
+	struct event soon; /* if it has a function: before all in the queue */
 	struct engine_limits limits;
 	int64_t now_ps;
 	uint64_t events; /* begun so far: the running one's number */
@@ -32,11 +33,6 @@ int64_t ps_from_s(double seconds)
 	int64_t whole = (int64_t)ps;
 	double rest = ps - (double)whole;
 	return whole + (rest >= 0.5) - (rest <= -0.5);
-}
-
-double s_from_ps(int64_t picoseconds)
-{
-	return (double)picoseconds / (double)PS_PER_S;
 }
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits)
@@ -76,6 +72,16 @@ struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *
 	return engine_at(engine, engine->now_ps + delay_ps, fn, ctx, arg);
 }
 
+void engine_soon(struct engine *engine, event_fn *fn, void *ctx, uint64_t arg)
+{
+	struct event event = {engine->now_ps, fn, ctx, arg};
+	FW_ASSERT(fn);
+	if (!engine->soon.fn && queue_none_due(engine->queue, engine->now_ps))
+		engine->soon = event;
+	else
+		queue_add(engine->queue, &event);
+}
+
 bool engine_cancel(struct engine *engine, struct event_id id)
 {
 	return queue_cancel(engine->queue, id);
@@ -91,15 +97,21 @@ enum engine_end engine_run(struct engine *engine)
 			engine->stopped = false;
 			return ENGINE_STOPPED;
 		}
-		if (queue_count(engine->queue) == 0)
+		if (queue_count(engine->queue) == 0 && !engine->soon.fn)
 			return ENGINE_DRAINED;
 		if (limits->events_max > 0 && engine->events >= limits->events_max)
 			return ENGINE_EVENTS;
-		int64_t next_ps = queue_next_ps(engine->queue);
-		if (limits->time_max_ps > 0 && next_ps > limits->time_max_ps)
+		if (engine->soon.fn) {
+			struct event soon = engine->soon;
+			engine->soon.fn = NULL;
+			engine->events++;
+			soon.fn(soon.ctx, soon.arg);
+			continue;
+		}
+		if (limits->time_max_ps > 0 && queue_next_ps(engine->queue) > limits->time_max_ps)
 			return ENGINE_TIME;
-		FW_ASSERT(next_ps >= engine->now_ps);
 		struct event event = queue_take(engine->queue);
+		FW_ASSERT(event.time_ps >= engine->now_ps);
 		engine->now_ps = event.time_ps;
 		engine->events++;
 		event.fn(event.ctx, event.arg);

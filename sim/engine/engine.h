@@ -30,7 +30,10 @@ struct trace;
 
 /* Seconds to picoseconds, saturating at +-2^62. */
 int64_t ps_from_s(double seconds);
-double s_from_ps(int64_t picoseconds);
+static inline double s_from_ps(int64_t picoseconds)
+{
+	return (double)picoseconds / (double)PS_PER_S;
+}
 
 struct event_id { /* {0} is never a pending event */
 	uint32_t slot;
@@ -63,6 +66,9 @@ struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, 
 /* delay_ps >= 0 from now. */
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
 			     uint64_t arg);
+/* At this instant, behind all that is due now: engine_after(0) for what is never
+ * cancelled, which mostly need not go through the queue. */
+void engine_soon(struct engine *engine, event_fn *fn, void *ctx, uint64_t arg);
 /* True if it was pending and is now gone; false if it ran or was cancelled. */
 bool engine_cancel(struct engine *engine, struct event_id id);
 

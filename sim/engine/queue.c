@@ -147,20 +147,30 @@ static struct chunk *chunk_release(struct queue *queue, struct chunk *chunk)
 	return next;
 }
 
+/* The bucket's last chunk is full, or missing. */
+static __attribute__((noinline)) struct chunk *bucket_extend(struct queue *queue, unsigned level,
+							     unsigned digit)
+{
+	struct bucket *bucket = &queue->buckets[level][digit];
+	struct chunk *chunk = chunk_take(queue);
+	if (bucket->last) {
+		bucket->last->next = chunk;
+	} else {
+		bucket->first = chunk;
+		queue->maps[level] |= (uint64_t)1 << digit;
+		queue->levels |= 1u << level;
+	}
+	return bucket->last = chunk;
+}
+
 static void file(struct queue *queue, struct node node)
 {
 	uint64_t differs = ((uint64_t)node.time_ps ^ queue->base) | 1;
 	unsigned level = (63u - (unsigned)__builtin_clzll(differs)) / DIGIT_BITS;
 	unsigned digit = (unsigned)(node.time_ps >> level * DIGIT_BITS) % DIGITS;
-	struct bucket *bucket = &queue->buckets[level][digit];
-	struct chunk *last = bucket->last;
-	if (!last) {
-		last = bucket->first = bucket->last = chunk_take(queue);
-		queue->maps[level] |= (uint64_t)1 << digit;
-		queue->levels |= 1u << level;
-	} else if (last->count == CHUNK_NODES) {
-		last = last->next = bucket->last = chunk_take(queue);
-	}
+	struct chunk *last = queue->buckets[level][digit].last;
+	if (!last || last->count == CHUNK_NODES)
+		last = bucket_extend(queue, level, digit);
 	last->nodes[last->count++] = node;
 }
 
@@ -208,9 +218,15 @@ static void front_grow(struct queue *queue)
 	}
 }
 
-/* Behind all nodes up to its time. */
+/* Behind all nodes up to its time; before all others there is room where taken ones
+ * were. */
 static void front_insert(struct queue *queue, struct node node)
 {
+	if (queue->head > 0 && queue->head < queue->front.count &&
+	    node.time_ps < queue->front.items[queue->head].time_ps) {
+		queue->front.items[--queue->head] = node;
+		return;
+	}
 	if (queue->front.count == queue->front.room)
 		front_grow(queue);
 	queue->front.count++;
@@ -237,7 +253,7 @@ static void front_spill(struct queue *queue)
 }
 
 /* Sorts the next bucket into the empty front, unless it has to be filed again. */
-static void open_bucket(struct queue *queue)
+static __attribute__((noinline)) void open_bucket(struct queue *queue)
 {
 	FW_ASSERT(queue->levels != 0);
 	unsigned level = (unsigned)__builtin_ctz(queue->levels);
@@ -259,7 +275,7 @@ static void open_bucket(struct queue *queue)
 	}
 }
 
-/* Brings the earliest event to the head of the front. */
+/* The earliest event, which is now the head of the front. */
 static struct node first_node(struct queue *queue)
 {
 	FW_ASSERT(queue->count > 0);
@@ -340,6 +356,13 @@ bool queue_cancel(struct queue *queue, struct event_id id)
 size_t queue_count(const struct queue *queue)
 {
 	return queue->count;
+}
+
+bool queue_none_due(const struct queue *queue, int64_t now_ps)
+{
+	if (queue->head < queue->front.count)
+		return queue->front.items[queue->head].time_ps > now_ps;
+	return queue->count == 0 || queue->front_end > (uint64_t)now_ps;
 }
 
 int64_t queue_next_ps(struct queue *queue)

@@ -65,7 +65,7 @@ static void mark_dirty(struct fabric *fabric, int index)
 	*VEC_PUSH(fabric->arena, &fabric->dirty) = index;
 	if (!fabric->solve_due) {
 		fabric->solve_due = true;
-		engine_after(fabric->engine, 0, solve_event, fabric, 0);
+		engine_soon(fabric->engine, solve_event, fabric, 0);
 	}
 }
 
@@ -217,20 +217,16 @@ static void detach(struct fabric *fabric, struct flow *flow, double moved)
 	}
 }
 
-static bool is_alone(const struct fabric *fabric, const struct flow *flow)
-{
-	for (size_t i = 0; i < flow->use_count; i++)
-		if (fabric->resources.items[flow->uses[i].resource].flow_count > 1)
-			return false;
-	return true;
-}
-
+/* What it can have alone; 0: it meets others. */
 static double rate_alone(const struct fabric *fabric, const struct flow *flow)
 {
 	double rate = flow->cap;
 	for (size_t i = 0; i < flow->use_count; i++) {
 		const struct use *use = &flow->uses[i];
-		double most = fabric->resources.items[use->resource].capacity / use->per_unit;
+		const struct resource *resource = &fabric->resources.items[use->resource];
+		if (resource->flow_count > 1)
+			return 0;
+		double most = resource->capacity / use->per_unit;
 		rate = most < rate ? most : rate;
 	}
 	return rate;
@@ -269,27 +265,12 @@ static struct flow *flow_take(struct fabric *fabric, size_t use_count)
 	fabric->flow_free[class] = flow->free_next;
 	flow->active = true;
 	flow->order = fabric->flows_started++;
-	flow->previous = fabric->last;
-	flow->next = NULL;
-	if (fabric->last)
-		fabric->last->next = flow;
-	else
-		fabric->first = flow;
-	fabric->last = flow;
 	fabric->active_count++;
 	return flow;
 }
 
 static void flow_give_back(struct fabric *fabric, struct flow *flow)
 {
-	if (flow->previous)
-		flow->previous->next = flow->next;
-	else
-		fabric->first = flow->next;
-	if (flow->next)
-		flow->next->previous = flow->previous;
-	else
-		fabric->last = flow->previous;
 	fabric->active_count--;
 	flow->active = false;
 	flow->serial = flow->serial == UINT32_MAX ? 1 : flow->serial + 1;
@@ -325,10 +306,12 @@ static void flow_ended(void *ctx, uint64_t arg)
 static int64_t duration_ps(double size, double rate)
 {
 	double ps = size / rate * (double)PS_PER_S;
-	double whole = ceil(ps - ps * 8 * DBL_EPSILON);
-	if (whole < 1)
-		return 1;
-	return whole < (double)delay_max_ps ? (int64_t)whole : delay_max_ps;
+	ps -= ps * 8 * DBL_EPSILON;
+	if (ps > (double)delay_max_ps)
+		return delay_max_ps;
+	int64_t whole = (int64_t)ps; /* ceil(ps), without the call */
+	whole += (double)whole < ps;
+	return whole < 1 ? 1 : whole;
 }
 
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
@@ -340,23 +323,30 @@ void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 	fabric->shares.items[flow->slot].rate = rate;
 	int64_t delay_ps = flow->remaining > 0 ? duration_ps(flow->remaining, rate) : 0;
 	int64_t end_ps = delay_ps < INT64_MAX - now_ps ? now_ps + delay_ps : INT64_MAX;
-	if (flow->end.serial != 0) {
-		if (flow->end_ps == end_ps)
-			return;
+	if (flow->end.serial != 0 && flow->end_ps != end_ps) {
 		engine_cancel(fabric->engine, flow->end);
+		flow->end.serial = 0;
 	}
 	flow->end_ps = end_ps;
-	flow->end = engine_at(fabric->engine, end_ps, flow_ended, fabric, flow->slot);
+}
+
+void fabric_flow_end_add(struct fabric *fabric, struct flow *flow)
+{
+	if (flow->end.serial == 0)
+		flow->end = engine_at(fabric->engine, flow->end_ps, flow_ended, fabric, flow->slot);
 }
 
 bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
 {
-	if (!is_alone(fabric, flow))
-		return false;
-	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	double rate = rate_alone(fabric, flow), before = fabric->shares.items[flow->slot].rate;
+	if (rate == 0)
+		return false;
+	for (size_t i = 0; i < flow->use_count; i++)
+		fabric->resources.items[flow->uses[i].resource].dirty = false;
+	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	if (fabs(rate - before) > rate_noise_ratio * before)
 		fabric_flow_rate_set(fabric, flow, rate);
+	fabric_flow_end_add(fabric, flow);
 	return true;
 }
 

@@ -181,19 +181,25 @@ static void solve_from(struct fabric *fabric, int start)
 	sort_changed(fabric);
 	for (size_t i = 0; i < fabric->changed.count; i++) {
 		uint32_t slot = fabric->changed.items[i].slot;
-		fabric_flow_rate_set(fabric, fabric->flows.items[slot],
-				     fabric->shares.items[slot].solved);
+		struct flow *flow = fabric->flows.items[slot];
+		fabric_flow_rate_set(fabric, flow, fabric->shares.items[slot].solved);
+		fabric_flow_end_add(fabric, flow);
 	}
 }
 
-/* Most changes leave a flow that meets nobody any more. */
-static bool settle_alone(struct fabric *fabric, struct resource *resource)
+/* Most changes leave a flow that meets nobody any more, or a bundle. */
+static bool settle_simple(struct fabric *fabric, struct resource *resource)
 {
-	if (resource->flow_count != 1)
-		return false;
+	if (resource->flow_count == 0) {
+		resource->dirty = false;
+		return true;
+	}
 	uint32_t slot = resource->users.items[resource->users.count - 1].slot;
+	struct flow *flow = fabric->flows.items[slot];
+	if (!fabric_flow_settle_alone(fabric, flow) && !fabric_bundle_settle(fabric, flow))
+		return false;
 	resource->dirty = false;
-	return fabric_flow_settle_alone(fabric, fabric->flows.items[slot]);
+	return true;
 }
 
 void fabric_settle(struct fabric *fabric)
@@ -201,7 +207,7 @@ void fabric_settle(struct fabric *fabric)
 	for (size_t i = 0; i < fabric->dirty.count; i++) {
 		int index = fabric->dirty.items[i];
 		struct resource *resource = &fabric->resources.items[index];
-		if (resource->dirty && !settle_alone(fabric, resource))
+		if (resource->dirty && !settle_simple(fabric, resource))
 			solve_from(fabric, index);
 	}
 	fabric->dirty.count = 0;

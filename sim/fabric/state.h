@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the files of this folder share: the fabric's inside.
  *
- * flow.c keeps resources and flows and their accounts, solve.c finds out how far
- * a change reaches, fill.c finds the rates there, check.c finds all of them again
- * in another way, topology.c keeps nodes and links, route.c finds ways and counts
- * wire bytes.
+ * flow.c keeps resources and flows and their accounts, bundle.c solves the simplest
+ * changes, which are most, solve.c finds out how far any other one reaches and fill.c
+ * the rates there, check.c finds all of them again in another way, topology.c keeps
+ * nodes and links, route.c finds ways and counts wire bytes.
  *
  * Each flow carries its uses; a resource lists its users in the order in which
  * they started. Every sum over flows that a rate comes from runs in
@@ -49,11 +49,10 @@ struct share {
 struct flow {
 	double size, remaining; /* remaining at updated_ps, when it got its rate */
 	int64_t updated_ps, end_ps;
-	struct event_id end;
+	struct event_id end; /* {0}: another flow of its bundle ends first (bundle.c) */
 	event_fn *done;
 	void *ctx;
 	uint64_t arg;
-	struct flow *previous, *next; /* active flows, by start */
 	uint32_t slot, serial;
 	uint32_t free_next; /* next free slot of its class, plus 1 */
 	uint32_t class;     /* room for 2 << class uses */
@@ -68,23 +67,25 @@ struct flow {
 };
 
 struct resource {
+	/* What a start or an end reads and writes: a cache line. */
 	double capacity;
+	VEC(struct user) users; /* by start, some of them over */
+	uint32_t flow_count;
+	uint32_t limit_count; /* flows that it limits: above 0, it is full */
+	uint32_t epoch;       /* solver: the solution that opened it */
+	bool touched;         /* solver: left and demand are carried along, not summed afresh */
+	bool dirty;
+	int64_t busy_since_ps;
+	double carried; /* by flows that are over */
+
+	int64_t busy_ps;
+	double capacity_most;
 	/* solver */
 	double left;       /* capacity that fixed flows leave */
 	double demand;     /* sum of a * weight over flows not fixed */
 	double demand_all; /* ... over all flows */
-	uint32_t waiting;  /* flows not fixed */
-	uint32_t epoch;    /* the solution that opened it */
 	uint64_t round;    /* the filling after which its load was looked at */
-	uint32_t flow_count;
-	uint32_t limit_count; /* flows that it limits: above 0, it is full */
-	bool touched;         /* left and demand are carried along, not summed afresh */
-	bool dirty;
-
-	VEC(struct user) users; /* by start, some of them over */
-	double capacity_most;
-	double carried; /* by flows that are over */
-	int64_t busy_ps, busy_since_ps;
+	uint32_t waiting;  /* flows not fixed */
 };
 
 /* How many flows ahead of the one that is read the next one is fetched: with a hundred
@@ -136,7 +137,6 @@ struct fabric {
 	VEC(struct share) shares;         /* by slot */
 	uint32_t flow_free[FLOW_CLASSES]; /* first free slot of the class, plus 1 */
 	uint64_t flows_started;
-	struct flow *first, *last; /* active */
 	size_t active_count;
 
 	/* scratch of the solver */
@@ -171,11 +171,15 @@ static inline void fabric_fetch(const struct fabric *fabric, uint32_t slot)
 void fabric_fill(struct fabric *fabric);
 /* Solves what is dirty, now. */
 void fabric_settle(struct fabric *fabric);
-/* Gives an active flow another rate from now on and moves its end. */
+/* Gives an active flow another rate from now on, hence another end, whose event is yet
+ * to be added. */
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
+void fabric_flow_end_add(struct fabric *fabric, struct flow *flow);
 
 /* A flow that meets nobody gets its rate without the solver; false if it meets some. */
 bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
+/* So do those of its bundle (bundle.c); false if it has none. */
+bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow);
 void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit);
 
 /* Ways may have changed. */

@@ -57,6 +57,60 @@ static void time_orders_then_insertion(void)
 	arena_free(arena);
 }
 
+/* Notes 10 x arg, and soon what comes behind it. */
+static void note_and_more(void *ctx, uint64_t arg)
+{
+	struct log *log = ctx;
+	note(ctx, 10 * arg);
+	engine_soon(log->engine, note, ctx, 10 * arg + 1);
+	engine_after(log->engine, 0, note, ctx, 10 * arg + 2);
+	engine_soon(log->engine, note, ctx, 10 * arg + 3);
+	engine_after(log->engine, 1, note, ctx, 10 * arg + 9);
+}
+
+/* Soon is as if it were added for now: behind what is pending for now, before what is added after
+ * it. */
+static void soon_is_now_in_order(void)
+{
+	struct arena *arena = arena_new();
+	struct engine_limits limits = {.events_max = 6};
+	struct log log = {.engine = engine_new(arena, &limits)};
+	engine_soon(log.engine, note, &log, 5);
+	engine_at(log.engine, 10, note_and_more, &log, 1);
+	engine_at(log.engine, 10, note, &log, 7);
+	CHECK(engine_run(log.engine) == ENGINE_EVENTS);
+	static const uint64_t busy[] = {5, 10, 7, 11, 12, 13};
+	CHECK(log.count == 6);
+	for (size_t i = 0; i < 6; i++)
+		CHECK(log.args[i] == busy[i]);
+	arena_free(arena);
+
+	/* Nothing else at that time; the run may end between the two. */
+	arena = arena_new();
+	limits.events_max = 2;
+	log = (struct log){.engine = engine_new(arena, &limits)};
+	engine_at(log.engine, 10, note_and_more, &log, 2);
+	engine_at(log.engine, 30, note, &log, 7);
+	CHECK(engine_run(log.engine) == ENGINE_EVENTS);
+	CHECK(log.count == 2 && log.args[0] == 20 && log.args[1] == 21);
+	arena_free(arena);
+
+	/* It is pending like any other: it runs at its time, and alone. */
+	arena = arena_new();
+	log = (struct log){.engine = engine_new(arena, NULL)};
+	engine_at(log.engine, 10, note_and_more, &log, 3);
+	CHECK(engine_run(log.engine) == ENGINE_DRAINED);
+	static const uint64_t alone[] = {30, 31, 32, 33, 39};
+	static const int64_t times_ps[] = {10, 10, 10, 10, 11};
+	CHECK(log.count == 5 && engine_events_count(log.engine) == 5);
+	for (size_t i = 0; i < 5; i++)
+		CHECK(log.args[i] == alone[i] && log.times_ps[i] == times_ps[i]);
+	engine_soon(log.engine, note, &log, 40);
+	CHECK(engine_run(log.engine) == ENGINE_DRAINED);
+	CHECK(log.count == 6 && log.args[5] == 40 && log.times_ps[5] == 11);
+	arena_free(arena);
+}
+
 static void events_add_events(void)
 {
 	struct arena *arena = arena_new();
@@ -238,6 +292,7 @@ static void names_are_numbered_as_they_come(void)
 
 static const struct test tests[] = {
 	TEST(time_orders_then_insertion),
+	TEST(soon_is_now_in_order),
 	TEST(events_add_events),
 	TEST(cancelled_events_do_not_run),
 	TEST(many_stay_sorted),

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Flows that all meet on the same resources.
+ *
+ * Most flows that share at all are a BUNDLE: they have the same shared resources, and
+ * nobody else is on these. Messages of one pair of hosts, clients of one GPU, senders
+ * to one host: whatever else such a flow uses, it has alone, as a bound. A bundle is a
+ * component of its own, so a change in it reaches nothing else, and its rates come
+ * without the sets and heaps of the general solver: sum up each shared resource; the
+ * least level (fill.c says what that is) fixes the flows whose bound lies below it;
+ * sum up again what is left, until all flows are fixed.
+ *
+ * Of the flows that a full resource holds down only those that end first have an event:
+ * their end gives the others another rate, hence another end. One that keeps its rate all
+ * the same, as when somebody takes the place of what ended, gets its event then.
+ *
+ * The sums run over the flows in their order of starting, as those of fill.c do, so
+ * both find the same numbers.
+ */
+#include <math.h>
+
+#include "sim/fabric/state.h"
+
+enum { FLOWS_MOST = 32 }; /* more are for the heaps */
+
+struct bundle {
+	int shared[FLOW_USES_MAX]; /* resources */
+	size_t shared_count;
+	double left[FLOW_USES_MAX], demand[FLOW_USES_MAX]; /* of each: as in fill.c */
+	struct flow *flows[FLOWS_MOST];                    /* by start */
+	size_t flow_count;
+	double bound[FLOWS_MOST];
+	double rate[FLOWS_MOST]; /* 0: not found yet */
+	size_t waiting;          /* flows without one */
+	bool bounded;            /* some flow is */
+	double level;
+	int full; /* the resource that is full at the level */
+};
+
+/* What the flow has alone bounds it; false if what it shares is not what others of the
+ * bundle share, in the same order. */
+static bool join(const struct fabric *fabric, struct bundle *bundle, struct flow *flow)
+{
+	double bound = flow->cap, weight = fabric->shares.items[flow->slot].weight;
+	size_t shared = 0;
+	for (size_t u = 0; u < flow->use_count; u++) {
+		const struct use *use = &flow->uses[u];
+		const struct resource *resource = &fabric->resources.items[use->resource];
+		if (resource->flow_count == 1) {
+			double most = resource->capacity / use->per_unit;
+			bound = most < bound ? most : bound;
+			continue;
+		}
+		if (shared == bundle->shared_count || bundle->shared[shared] != use->resource)
+			return false;
+		bundle->demand[shared++] += use->per_unit * weight;
+	}
+	bundle->bound[bundle->flow_count] = bound;
+	bundle->bounded = bundle->bounded || bound < INFINITY;
+	bundle->rate[bundle->flow_count] = 0;
+	bundle->flows[bundle->flow_count++] = flow;
+	return shared == bundle->shared_count;
+}
+
+/* The bundle of the flow, which meets others; false if it has none, or a large one. */
+static bool gather(const struct fabric *fabric, struct bundle *bundle, const struct flow *flow)
+{
+	const struct resource *first = NULL;
+	bundle->shared_count = bundle->flow_count = 0;
+	for (size_t u = 0; u < flow->use_count; u++) {
+		const struct resource *resource = &fabric->resources.items[flow->uses[u].resource];
+		if (resource->flow_count == 1)
+			continue;
+		if (!first)
+			first = resource;
+		if (resource->flow_count != first->flow_count || resource->flow_count > FLOWS_MOST)
+			return false;
+		bundle->left[bundle->shared_count] = resource->capacity;
+		bundle->demand[bundle->shared_count] = 0;
+		bundle->shared[bundle->shared_count++] = flow->uses[u].resource;
+	}
+	bundle->bounded = false;
+	for (size_t i = 0; i < first->users.count; i++) {
+		uint32_t slot = first->users.items[i].slot;
+		if (slot != NO_FLOW && !join(fabric, bundle, fabric->flows.items[slot]))
+			return false;
+	}
+	bundle->waiting = bundle->flow_count;
+	return true;
+}
+
+/* To the least of the shared resources. It rises only: what is left may round below it. */
+static void raise_level(struct bundle *bundle)
+{
+	size_t least = 0;
+	for (size_t s = 1; s < bundle->shared_count; s++)
+		if (bundle->left[s] / bundle->demand[s] < bundle->left[least] / bundle->demand[least])
+			least = s;
+	double level = bundle->left[least] / bundle->demand[least];
+	bundle->level = level > bundle->level ? level : bundle->level;
+	bundle->full = bundle->shared[least];
+}
+
+/* What the flows fixed so far leave, and the others demand. */
+static void sum_again(const struct fabric *fabric, struct bundle *bundle)
+{
+	for (size_t s = 0; s < bundle->shared_count; s++) {
+		const struct resource *resource = &fabric->resources.items[bundle->shared[s]];
+		const struct user *user = resource->users.items;
+		double left = resource->capacity, demand = 0;
+		for (size_t i = 0; i < bundle->flow_count; i++, user++) {
+			while (user->slot == NO_FLOW)
+				user++;
+			if (bundle->rate[i] > 0)
+				left -= user->per_unit * bundle->rate[i];
+			else
+				demand += user->per_unit * fabric->shares.items[user->slot].weight;
+		}
+		bundle->left[s] = left;
+		bundle->demand[s] = demand;
+	}
+}
+
+/* Fixes the flows whose bound lies below the level. */
+static size_t fix_bounded(const struct fabric *fabric, struct bundle *bundle)
+{
+	size_t before = bundle->waiting;
+	for (size_t i = 0; i < bundle->flow_count; i++) {
+		double weight = fabric->shares.items[bundle->flows[i]->slot].weight;
+		if (bundle->rate[i] > 0 || bundle->bound[i] > weight * bundle->level)
+			continue;
+		bundle->rate[i] = bundle->bound[i];
+		bundle->waiting--;
+	}
+	return before - bundle->waiting;
+}
+
+static void set_rates(struct fabric *fabric, const struct bundle *bundle)
+{
+	int64_t first_ps = INT64_MAX;
+	for (size_t i = 0; i < bundle->flow_count; i++) {
+		struct flow *flow = bundle->flows[i];
+		const struct share *share = &fabric->shares.items[flow->slot];
+		double rate = bundle->rate[i];
+		int limit = LIMIT_OWN;
+		if (rate == 0) {
+			rate = share->weight * bundle->level;
+			limit = bundle->full;
+		}
+		if (limit != share->limit)
+			fabric_flow_limit_set(fabric, flow, limit);
+		if (fabs(rate - share->rate) > rate_noise_ratio * share->rate)
+			fabric_flow_rate_set(fabric, flow, rate);
+		if (flow->end_ps < first_ps)
+			first_ps = flow->end_ps;
+	}
+	for (size_t i = 0; i < bundle->flow_count; i++) {
+		struct flow *flow = bundle->flows[i];
+		if (flow->end_ps == first_ps || bundle->rate[i] > 0)
+			fabric_flow_end_add(fabric, flow);
+	}
+}
+
+bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow)
+{
+	struct bundle bundle;
+	if (!gather(fabric, &bundle, flow))
+		return false;
+	bundle.level = 0;
+	raise_level(&bundle);
+	while (bundle.bounded && fix_bounded(fabric, &bundle) > 0 && bundle.waiting > 0) {
+		sum_again(fabric, &bundle);
+		raise_level(&bundle);
+	}
+	for (size_t s = 0; s < bundle.shared_count; s++)
+		fabric->resources.items[bundle.shared[s]].dirty = false;
+	set_rates(fabric, &bundle);
+	return true;
+}
