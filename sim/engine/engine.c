@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Most events are the next to run when they are added: the work on a call is over
+ * before anything else happens. Such an event waits in `soon` in place of the queue,
+ * if it was added without an id. All events of the queue come after it: those that
+ * were there when it came are later, and those that came since are no earlier or
+ * else are looked at first. So it can go to the queue again, to make room for an
+ * earlier one, as long as the queue has nothing of its time. */
 #include "sim/engine/engine.h"
 
-#include <math.h>
 #include <stdarg.h>
 
 #include "sim/base/arena.h"
@@ -9,49 +14,30 @@
 #include "sim/engine/queue.h"
 
 struct engine {
+	struct engine_clock clock; /* first */
 	struct arena *arena;
 	struct queue *queue;
 	struct engine_limits limits;
-	int64_t now_ps;
 	uint64_t events; /* begun so far: the running one's number */
 	bool stopped;
 	const char *failure;
-	struct trace *trace;
+	struct event soon; /* fn NULL: none */
+	/* No event of the queue is before next_ps; next_exact: one is at it, or there is
+	 * none (INT64_MAX), unless it was cancelled. */
+	int64_t next_ps;
+	bool next_exact;
 };
-
-int64_t ps_from_s(double seconds)
-{
-	const int64_t most_ps = (int64_t)1 << 62;
-	double ps = seconds * (double)PS_PER_S;
-	FW_ASSERT(!isnan(ps));
-	if (ps >= (double)most_ps)
-		return most_ps;
-	if (ps <= -(double)most_ps)
-		return -most_ps;
-	/* llround(ps), without the call: this is most of what an event computes */
-	int64_t whole = (int64_t)ps;
-	double rest = ps - (double)whole;
-	return whole + (rest >= 0.5) - (rest <= -0.5);
-}
-
-double s_from_ps(int64_t picoseconds)
-{
-	return (double)picoseconds / (double)PS_PER_S;
-}
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits)
 {
 	struct engine *engine = ARENA_NEW(arena, struct engine);
 	engine->arena = arena;
 	engine->queue = queue_new(arena);
+	engine->next_ps = INT64_MAX;
+	engine->next_exact = true;
 	if (limits)
 		engine->limits = *limits;
 	return engine;
-}
-
-int64_t engine_now_ps(const struct engine *engine)
-{
-	return engine->now_ps;
 }
 
 uint64_t engine_events_count(const struct engine *engine)
@@ -59,26 +45,87 @@ uint64_t engine_events_count(const struct engine *engine)
 	return engine->events;
 }
 
+static void next_find(struct engine *engine)
+{
+	engine->next_ps =
+		queue_count(engine->queue) > 0 ? queue_next_ps(engine->queue) : INT64_MAX;
+	engine->next_exact = true;
+}
+
+static struct event_id enqueue(struct engine *engine, const struct event *event)
+{
+	if (event->time_ps < engine->next_ps)
+		engine->next_ps = event->time_ps;
+	return queue_add(engine->queue, event);
+}
+
 struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
 			  uint64_t arg)
 {
-	FW_ASSERT(time_ps >= engine->now_ps);
+	FW_ASSERT(time_ps >= engine->clock.now_ps);
 	FW_ASSERT(fn);
-	struct event event = {time_ps, fn, ctx, arg};
-	return queue_add(engine->queue, &event);
+	return enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
 }
 
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
 			     uint64_t arg)
 {
 	FW_ASSERT(delay_ps >= 0);
-	FW_ASSERT(delay_ps <= INT64_MAX - engine->now_ps);
-	return engine_at(engine, engine->now_ps + delay_ps, fn, ctx, arg);
+	FW_ASSERT(delay_ps <= INT64_MAX - engine->clock.now_ps);
+	return engine_at(engine, engine->clock.now_ps + delay_ps, fn, ctx, arg);
+}
+
+void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg)
+{
+	FW_ASSERT(time_ps >= engine->clock.now_ps);
+	FW_ASSERT(fn);
+	struct event event = {time_ps, fn, ctx, arg};
+	if (time_ps >= engine->next_ps && !engine->next_exact)
+		next_find(engine);
+	bool earliest = time_ps < engine->next_ps;
+	if (engine->soon.fn) /* it has to make room, if the queue can take it */
+		earliest = time_ps < engine->soon.time_ps && engine->soon.time_ps < engine->next_ps;
+	if (!earliest) {
+		enqueue(engine, &event);
+		return;
+	}
+	if (engine->soon.fn)
+		enqueue(engine, &engine->soon);
+	engine->soon = event;
+}
+
+void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx, uint64_t arg)
+{
+	FW_ASSERT(delay_ps >= 0);
+	FW_ASSERT(delay_ps <= INT64_MAX - engine->clock.now_ps);
+	engine_do_at(engine, engine->clock.now_ps + delay_ps, fn, ctx, arg);
 }
 
 bool engine_cancel(struct engine *engine, struct event_id id)
 {
 	return queue_cancel(engine->queue, id);
+}
+
+/* Time of the event to run next; INT64_MAX: none. After it, *is_soon says where it is. */
+static int64_t earliest_ps(struct engine *engine, bool *is_soon)
+{
+	*is_soon = engine->soon.fn && engine->soon.time_ps <= engine->next_ps;
+	if (*is_soon)
+		return engine->soon.time_ps;
+	next_find(engine); /* what was found may be cancelled */
+	*is_soon = engine->soon.fn && engine->soon.time_ps <= engine->next_ps;
+	return *is_soon ? engine->soon.time_ps : engine->next_ps;
+}
+
+static struct event take(struct engine *engine, bool is_soon)
+{
+	if (is_soon) {
+		struct event event = engine->soon;
+		engine->soon.fn = NULL;
+		return event;
+	}
+	engine->next_exact = false;
+	return queue_take(engine->queue);
 }
 
 enum engine_end engine_run(struct engine *engine)
@@ -91,16 +138,17 @@ enum engine_end engine_run(struct engine *engine)
 			engine->stopped = false;
 			return ENGINE_STOPPED;
 		}
-		if (queue_count(engine->queue) == 0)
+		bool is_soon;
+		int64_t next_ps = earliest_ps(engine, &is_soon);
+		if (!is_soon && queue_count(engine->queue) == 0)
 			return ENGINE_DRAINED;
 		if (limits->events_max > 0 && engine->events >= limits->events_max)
 			return ENGINE_EVENTS;
-		int64_t next_ps = queue_next_ps(engine->queue);
 		if (limits->time_max_ps > 0 && next_ps > limits->time_max_ps)
 			return ENGINE_TIME;
-		FW_ASSERT(next_ps >= engine->now_ps);
-		struct event event = queue_take(engine->queue);
-		engine->now_ps = event.time_ps;
+		FW_ASSERT(next_ps >= engine->clock.now_ps);
+		struct event event = take(engine, is_soon);
+		engine->clock.now_ps = event.time_ps;
 		engine->events++;
 		event.fn(event.ctx, event.arg);
 	}
@@ -120,7 +168,7 @@ void engine_fail(struct engine *engine, const char *format, ...)
 	const char *what = arena_vprintf(engine->arena, format, args);
 	va_end(args);
 	engine->failure =
-		arena_printf(engine->arena, "at %.6f s (event %llu): %s", s_from_ps(engine->now_ps),
+		arena_printf(engine->arena, "at %.6f s (event %llu): %s", s_from_ps(engine->clock.now_ps),
 			     (unsigned long long)engine->events, what);
 }
 
@@ -131,10 +179,5 @@ const char *engine_failure(const struct engine *engine)
 
 void engine_trace_set(struct engine *engine, struct trace *trace)
 {
-	engine->trace = trace;
-}
-
-struct trace *engine_trace(const struct engine *engine)
-{
-	return engine->trace;
+	engine->clock.trace = trace;
 }

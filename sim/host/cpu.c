@@ -59,12 +59,17 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 	return cpu;
 }
 
+static bool sleeps(const struct cpu *cpu)
+{
+	return !cpu->spinning && (cpu->spec.idle_count > 0 || cpu->spec.wake_s > 0);
+}
+
 /* Time to leave the deepest idle state that was reached, and to be scheduled
  * again: 0 if the core was at work until now. */
 static double wake_up_s(struct cpu *cpu)
 {
 	const struct cpu_spec *spec = &cpu->spec;
-	if (cpu->spinning || (spec->idle_count == 0 && spec->wake_s <= 0))
+	if (!sleeps(cpu))
 		return 0;
 	if (fabric_flows_on(cpu->fabric, cpu->resource) > 0)
 		return 0;
@@ -97,9 +102,9 @@ static void item_start(struct cpu *cpu, double wake_s)
 	bool shared = fabric_flows_on(cpu->fabric, cpu->resource) > 0;
 	halve(cpu, shared);
 	cpu->serving = true;
-	cpu->started_ps = engine_now_ps(cpu->engine) + ps_from_s(wake_s);
+	cpu->started_ps = engine_now_ps(cpu->engine) + (wake_s > 0 ? ps_from_s(wake_s) : 0);
 	double taken_s = shared ? item->work_s / SHARE_UNDER_CONTENTION : item->work_s;
-	engine_at(cpu->engine, cpu->started_ps + ps_from_s(taken_s), item_done, cpu, 0);
+	engine_do_at(cpu->engine, cpu->started_ps + ps_from_s(taken_s), item_done, cpu, 0);
 }
 
 static void item_trace(struct cpu *cpu, const char *label)
@@ -129,7 +134,8 @@ static void item_done(void *ctx, uint64_t arg)
 	} else {
 		halve(cpu, false);
 		cpu->idle_since_ps = engine_now_ps(cpu->engine);
-		cpu->flows_busy_s = fabric_busy_s(cpu->fabric, cpu->resource);
+		if (sleeps(cpu))
+			cpu->flows_busy_s = fabric_busy_s(cpu->fabric, cpu->resource);
 	}
 	item.fn(item.ctx, item.arg);
 }

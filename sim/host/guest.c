@@ -251,7 +251,7 @@ static void reception_raise(void *ctx, uint64_t arg)
 	int64_t now_ps = engine_now_ps(engine);
 	int64_t fires_ps = line_raise(&guest->own, now_ps, &guest->interrupts_count);
 	if (fires_ps > now_ps)
-		engine_at(engine, fires_ps, reception_work, reception, 0);
+		engine_do_at(engine, fires_ps, reception_work, reception, 0);
 	else
 		reception_work(reception, 0);
 }
@@ -269,7 +269,7 @@ void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, dou
 	int64_t now_ps = engine_now_ps(engine);
 	int64_t fires_ps = physical_nic ? line_raise(&guest->physical, now_ps, NULL) : now_ps;
 	if (fires_ps > now_ps)
-		engine_at(engine, fires_ps, reception_raise, reception, 0);
+		engine_do_at(engine, fires_ps, reception_raise, reception, 0);
 	else
 		reception_raise(reception, 0);
 }

@@ -80,6 +80,7 @@ struct tcp_direction {
 	double written_B, drained_B;
 	bool draining;
 	struct flow_id flow;
+	struct kept_flows plain_flows; /* of whole writes, not slowed by windows or cores */
 	size_t receiving_count; /* arrived, not delivered yet */
 
 	/* windows, of each stream */
