@@ -19,7 +19,7 @@ struct engine {
 	struct queue *queue;
 	struct engine_limits limits;
 	uint64_t events; /* begun so far: the running one's number */
-	bool stopped;
+	bool stopped; /* by engine_stop, or by a failure */
 	const char *failure;
 	struct event soon; /* fn NULL: none */
 	/* No event of the queue is before next_ps; next_exact: one is at it, or there is
@@ -83,7 +83,7 @@ void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ct
 	if (time_ps >= engine->next_ps && !engine->next_exact)
 		next_find(engine);
 	bool earliest = time_ps < engine->next_ps;
-	if (engine->soon.fn) /* it has to make room, if the queue can take it */
+	if (engine->soon.fn && earliest) /* it has to make room, if the queue can take it */
 		earliest = time_ps < engine->soon.time_ps && engine->soon.time_ps < engine->next_ps;
 	if (!earliest) {
 		enqueue(engine, &event);
@@ -106,52 +106,52 @@ bool engine_cancel(struct engine *engine, struct event_id id)
 	return queue_cancel(engine->queue, id);
 }
 
-/* Time of the event to run next; INT64_MAX: none. After it, *is_soon says where it is. */
-static int64_t earliest_ps(struct engine *engine, bool *is_soon)
+/* The event to run next is `soon`. What was found of the queue may be cancelled. */
+static bool is_soon(struct engine *engine)
 {
-	*is_soon = engine->soon.fn && engine->soon.time_ps <= engine->next_ps;
-	if (*is_soon)
-		return engine->soon.time_ps;
-	next_find(engine); /* what was found may be cancelled */
-	*is_soon = engine->soon.fn && engine->soon.time_ps <= engine->next_ps;
-	return *is_soon ? engine->soon.time_ps : engine->next_ps;
+	if (!engine->soon.fn)
+		return false;
+	if (engine->soon.time_ps > engine->next_ps)
+		next_find(engine);
+	return engine->soon.time_ps <= engine->next_ps;
 }
 
-static struct event take(struct engine *engine, bool is_soon)
+static enum engine_end end_of(struct engine *engine)
 {
-	if (is_soon) {
-		struct event event = engine->soon;
-		engine->soon.fn = NULL;
-		return event;
-	}
-	engine->next_exact = false;
-	return queue_take(engine->queue);
+	if (engine->failure)
+		return ENGINE_FAILED;
+	engine->stopped = false;
+	return ENGINE_STOPPED;
 }
 
 enum engine_end engine_run(struct engine *engine)
 {
 	const struct engine_limits *limits = &engine->limits;
-	for (;;) {
-		if (engine->failure)
-			return ENGINE_FAILED;
-		if (engine->stopped) {
-			engine->stopped = false;
-			return ENGINE_STOPPED;
-		}
-		bool is_soon;
-		int64_t next_ps = earliest_ps(engine, &is_soon);
-		if (!is_soon && queue_count(engine->queue) == 0)
+	uint64_t events_max = limits->events_max > 0 ? limits->events_max : UINT64_MAX;
+	int64_t time_max_ps = limits->time_max_ps > 0 ? limits->time_max_ps : INT64_MAX;
+	while (!engine->stopped) {
+		bool soon = is_soon(engine);
+		if (!soon && queue_count(engine->queue) == 0)
 			return ENGINE_DRAINED;
-		if (limits->events_max > 0 && engine->events >= limits->events_max)
+		if (engine->events >= events_max)
 			return ENGINE_EVENTS;
-		if (limits->time_max_ps > 0 && next_ps > limits->time_max_ps)
+		if ((soon ? engine->soon.time_ps : queue_next_ps(engine->queue)) > time_max_ps)
 			return ENGINE_TIME;
-		FW_ASSERT(next_ps >= engine->clock.now_ps);
-		struct event event = take(engine, is_soon);
+		struct event event;
+		if (soon) {
+			event = engine->soon;
+			engine->soon.fn = NULL;
+		} else {
+			event = queue_take(engine->queue);
+			engine->next_ps = event.time_ps;
+			engine->next_exact = false;
+		}
+		FW_ASSERT(event.time_ps >= engine->clock.now_ps);
 		engine->clock.now_ps = event.time_ps;
 		engine->events++;
 		event.fn(event.ctx, event.arg);
 	}
+	return end_of(engine);
 }
 
 void engine_stop(struct engine *engine)
@@ -163,6 +163,7 @@ void engine_fail(struct engine *engine, const char *format, ...)
 {
 	if (engine->failure)
 		return;
+	engine->stopped = true;
 	va_list args;
 	va_start(args, format);
 	const char *what = arena_vprintf(engine->arena, format, args);
