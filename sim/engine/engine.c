@@ -79,19 +79,22 @@ void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ct
 {
 	FW_ASSERT(time_ps >= engine->clock.now_ps);
 	FW_ASSERT(fn);
-	struct event event = {time_ps, fn, ctx, arg};
+	struct event *soon = &engine->soon;
 	if (time_ps >= engine->next_ps && !engine->next_exact)
 		next_find(engine);
 	bool earliest = time_ps < engine->next_ps;
-	if (engine->soon.fn && earliest) /* it has to make room, if the queue can take it */
-		earliest = time_ps < engine->soon.time_ps && engine->soon.time_ps < engine->next_ps;
+	if (soon->fn && earliest) /* it has to make room, if the queue can take it */
+		earliest = time_ps < soon->time_ps && soon->time_ps < engine->next_ps;
 	if (!earliest) {
-		enqueue(engine, &event);
+		enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
 		return;
 	}
-	if (engine->soon.fn)
-		enqueue(engine, &engine->soon);
-	engine->soon = event;
+	if (soon->fn)
+		enqueue(engine, soon);
+	soon->time_ps = time_ps;
+	soon->fn = fn;
+	soon->ctx = ctx;
+	soon->arg = arg;
 }
 
 void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx, uint64_t arg)
@@ -124,6 +127,32 @@ static enum engine_end end_of(struct engine *engine)
 	return ENGINE_STOPPED;
 }
 
+static void begin(struct engine *engine, int64_t time_ps)
+{
+	FW_ASSERT(time_ps >= engine->clock.now_ps);
+	engine->clock.now_ps = time_ps;
+	engine->events++;
+}
+
+/* Field by field: a copy of what was just written, in larger parts than it was written
+ * in, waits until it is in the cache, which takes as long as all else here. */
+static void run_soon(struct engine *engine)
+{
+	event_fn *fn = engine->soon.fn;
+	engine->soon.fn = NULL;
+	begin(engine, engine->soon.time_ps);
+	fn(engine->soon.ctx, engine->soon.arg);
+}
+
+static void run_next(struct engine *engine)
+{
+	struct event event = queue_take(engine->queue);
+	engine->next_ps = event.time_ps;
+	engine->next_exact = false;
+	begin(engine, event.time_ps);
+	event.fn(event.ctx, event.arg);
+}
+
 enum engine_end engine_run(struct engine *engine)
 {
 	const struct engine_limits *limits = &engine->limits;
@@ -137,19 +166,10 @@ enum engine_end engine_run(struct engine *engine)
 			return ENGINE_EVENTS;
 		if ((soon ? engine->soon.time_ps : queue_next_ps(engine->queue)) > time_max_ps)
 			return ENGINE_TIME;
-		struct event event;
-		if (soon) {
-			event = engine->soon;
-			engine->soon.fn = NULL;
-		} else {
-			event = queue_take(engine->queue);
-			engine->next_ps = event.time_ps;
-			engine->next_exact = false;
-		}
-		FW_ASSERT(event.time_ps >= engine->clock.now_ps);
-		engine->clock.now_ps = event.time_ps;
-		engine->events++;
-		event.fn(event.ctx, event.arg);
+		if (soon)
+			run_soon(engine);
+		else
+			run_next(engine);
 	}
 	return end_of(engine);
 }

@@ -165,15 +165,19 @@ void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, 
 	       uint64_t arg)
 {
 	FW_ASSERT(work_s >= 0 && fn != NULL);
-	struct item item = {work_s * cpu->slowdown, label, fn, ctx, arg};
-	if (!cpu->serving) {
-		cpu->running = item;
-		item_start(cpu, wake_up_s(cpu));
-		return;
+	struct item *item = &cpu->running;
+	if (cpu->serving) {
+		if (cpu->count == cpu->room)
+			ring_grow(cpu);
+		item = &cpu->items[(cpu->first + cpu->count++) & (cpu->room - 1)];
 	}
-	if (cpu->count == cpu->room)
-		ring_grow(cpu);
-	cpu->items[(cpu->first + cpu->count++) & (cpu->room - 1)] = item;
+	item->work_s = work_s * cpu->slowdown;
+	item->label = label;
+	item->fn = fn;
+	item->ctx = ctx;
+	item->arg = arg;
+	if (!cpu->serving)
+		item_start(cpu, wake_up_s(cpu));
 }
 
 void cpu_spin(struct cpu *cpu)

@@ -250,16 +250,18 @@ static void delivered(void *ctx, uint64_t arg)
 	struct tcp_write *write = ctx;
 	struct tcp_direction *direction = write->direction;
 	struct tcp_connection *connection = direction->connection;
-	struct message message = write->message;
-	bool last = write->last;
+	const struct message *message = &write->message;
+	event_fn *fn = message->delivered;
+	void *fn_ctx = message->ctx;
+	uint64_t fn_arg = message->arg;
 	direction->receiving_count--;
 	write->next = connection->free;
 	connection->free = write;
-	if (connection->failed || !last)
+	if (connection->failed || !write->last)
 		return;
-	connection->counters.payload_delivered_B[direction->index] += message.size_B;
-	if (message.delivered)
-		message.delivered(message.ctx, message.arg);
+	connection->counters.payload_delivered_B[direction->index] += message->size_B;
+	if (fn)
+		fn(fn_ctx, fn_arg);
 }
 
 void tcp_pass_on(struct tcp_write *write)
