@@ -15,7 +15,7 @@ static void note_idle(struct player_thread *thread, enum thread_time kind, int64
 {
 	struct player *player = thread->player;
 
-	if (thread->index != 0 || !player->spec.context)
+	if (thread->index != 0 || !player->spec.context || spent_ps == 0)
 		return;
 	double busy_s = gpu_context_busy_s(player->spec.context);
 	double idle_s = s_from_ps(spent_ps) - (busy_s - player->busy_noted_s);

@@ -436,6 +436,7 @@ static void keep_alive_due(void *ctx, uint64_t arg)
 	struct remote_call *call = call_take(client);
 	call->channel = channel;
 	call->core = channel->client_core;
+	call->call = (struct cuda_call){0};
 	call->class = CLASS_POLL;
 	call->answered = true;
 	call->probe = true;

@@ -155,6 +155,7 @@ struct remote_client {
 
 void call_push(struct call_list *list, struct remote_call *call);
 struct remote_call *call_pop(struct call_list *list);
+/* Set is all that does not come from the program: see port_call. */
 struct remote_call *call_take(struct remote_client *client);
 void call_drop(struct remote_call *call);
 struct packet *packet_take(struct channel *channel, enum packet_kind kind);

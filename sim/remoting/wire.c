@@ -54,7 +54,14 @@ struct remote_call *call_take(struct remote_client *client)
 		client->free_calls = call->next;
 	else
 		call = ARENA_NEW(client->arena, struct remote_call);
-	*call = (struct remote_call){0};
+	call->probe = call->holds_all_streams = call->copying = call->sending = false;
+	call->timeout_ps = 0;
+	call->result = CALL_OK;
+	call->after = NULL;
+	call->after_serial = call->serial = 0;
+	call->held_stream = 0;
+	call->held_fetch = call->fetch = 0;
+	call->copied_B = call->sent_B = call->released_B = 0;
 	return call;
 }
 
@@ -76,7 +83,15 @@ struct packet *packet_take(struct channel *channel, enum packet_kind kind)
 		client->free_packets = packet->next;
 	else
 		packet = ARENA_NEW(client->arena, struct packet);
-	*packet = (struct packet){.channel = channel, .kind = kind, .holds = 2};
+	packet->next = NULL;
+	packet->channel = channel;
+	packet->kind = kind;
+	packet->holds = 2;
+	packet->calls.head = packet->calls.tail = NULL;
+	packet->call = packet->waiter = NULL;
+	packet->size_B = packet->payload_B = 0;
+	packet->first = packet->last = packet->staged = false;
+	packet->executed_count = 0;
 	return packet;
 }
 

@@ -55,11 +55,16 @@ struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
 	return (struct flow_id){0, 0};
 }
 
-struct flow_spec *kept_flow(struct arena *arena, struct kept_flows *kept, double size_B)
+size_t kept_place(double size_B)
 {
 	uint64_t bits;
 	memcpy(&bits, &size_B, sizeof bits);
-	struct flow_spec **place = &kept->flows[bits * 0x9E3779B97F4A7C15u >> 32 & (FLOWS_KEPT - 1)];
+	return bits * 0x9E3779B97F4A7C15u >> 32 & (KEPT - 1);
+}
+
+struct flow_spec *kept_flow(struct arena *arena, struct kept_flows *kept, double size_B)
+{
+	struct flow_spec **place = &kept->flows[kept_place(size_B)];
 	if (!*place)
 		*place = ARENA_NEW(arena, struct flow_spec);
 	return *place;

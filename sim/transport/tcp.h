@@ -63,6 +63,10 @@ struct tcp_ack { /* bytes that will be known to have arrived at that time */
 	double size_B;
 };
 
+struct tcp_cost { /* of a write */
+	double size_B, packets, send_s, receive_s;
+};
+
 struct tcp_writes { /* a FIFO */
 	struct tcp_write *head, *tail;
 };
@@ -73,6 +77,8 @@ struct tcp_direction {
 	struct path path;
 	double header_B, mss_B, piece_B;
 	double send_packet_B, receive_packet_B; /* as the CPUs see packets */
+
+	struct tcp_cost costs[KEPT];
 
 	/* queue */
 	struct tcp_writes queue;
