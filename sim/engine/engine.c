@@ -23,7 +23,7 @@ struct engine {
 	const char *failure;
 	struct event soon; /* fn NULL: none */
 	/* No event of the queue is before next_ps; next_exact: one is at it, or there is
-	 * none (INT64_MAX), unless it was cancelled. */
+	 * none (INT64_MAX). */
 	int64_t next_ps;
 	bool next_exact;
 };
@@ -80,11 +80,11 @@ void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ct
 	FW_ASSERT(time_ps >= engine->clock.now_ps);
 	FW_ASSERT(fn);
 	struct event *soon = &engine->soon;
-	if (time_ps >= engine->next_ps && !engine->next_exact)
+	bool earliest = !soon->fn || time_ps < soon->time_ps;
+	if (earliest && time_ps >= engine->next_ps && !engine->next_exact)
 		next_find(engine);
-	bool earliest = time_ps < engine->next_ps;
-	if (soon->fn && earliest) /* it has to make room, if the queue can take it */
-		earliest = time_ps < soon->time_ps && soon->time_ps < engine->next_ps;
+	if (earliest) /* where one is, it has to make room, if the queue can take it */
+		earliest = (soon->fn ? soon->time_ps : time_ps) < engine->next_ps;
 	if (!earliest) {
 		enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
 		return;
@@ -106,17 +106,21 @@ void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void
 
 bool engine_cancel(struct engine *engine, struct event_id id)
 {
-	return queue_cancel(engine->queue, id);
+	if (!queue_cancel(engine->queue, id))
+		return false;
+	engine->next_exact = false;
+	return true;
 }
 
-/* The event to run next is `soon`. What was found of the queue may be cancelled. */
+/* The event to run next is `soon`; else next_ps is exact. */
 static bool is_soon(struct engine *engine)
 {
-	if (!engine->soon.fn)
-		return false;
-	if (engine->soon.time_ps > engine->next_ps)
+	const struct event *soon = &engine->soon;
+	if (soon->fn && soon->time_ps <= engine->next_ps)
+		return true;
+	if (!engine->next_exact)
 		next_find(engine);
-	return engine->soon.time_ps <= engine->next_ps;
+	return soon->fn && soon->time_ps <= engine->next_ps;
 }
 
 static enum engine_end end_of(struct engine *engine)
@@ -160,11 +164,12 @@ enum engine_end engine_run(struct engine *engine)
 	int64_t time_max_ps = limits->time_max_ps > 0 ? limits->time_max_ps : INT64_MAX;
 	while (!engine->stopped) {
 		bool soon = is_soon(engine);
-		if (!soon && queue_count(engine->queue) == 0)
+		int64_t next_ps = soon ? engine->soon.time_ps : engine->next_ps;
+		if (next_ps == INT64_MAX && !soon && queue_count(engine->queue) == 0)
 			return ENGINE_DRAINED;
 		if (engine->events >= events_max)
 			return ENGINE_EVENTS;
-		if ((soon ? engine->soon.time_ps : queue_next_ps(engine->queue)) > time_max_ps)
+		if (next_ps > time_max_ps)
 			return ENGINE_TIME;
 		if (soon)
 			run_soon(engine);

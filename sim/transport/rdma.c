@@ -358,12 +358,12 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 		connection->free = message->next;
 	else
 		message = ARENA_NEW(connection->spec.arena, struct rdma_message);
-	*message = (struct rdma_message){
-		.direction = direction,
-		.message = *given,
-		.size_B = fmax(given->size_B, 1),
-		.eager = given->size_B <= connection->params->eager_B,
-	};
+	message->direction = direction;
+	message->message = *given;
+	message->size_B = fmax(given->size_B, 1);
+	message->eager = given->size_B <= connection->params->eager_B;
+	message->ready = false;
+	message->failures = 0;
 	message->packets = ceil(message->size_B / direction->packet_B);
 	message->sending = message->packets;
 	connection->counters.payload_sent_B[from] += given->size_B;
@@ -438,15 +438,17 @@ static void delivered(void *ctx, uint64_t arg)
 	(void)arg;
 	struct rdma_message *message = ctx;
 	struct rdma_connection *connection = message->direction->connection;
-	struct message given = message->message;
-	int index = message->direction->index;
+	const struct message *given = &message->message;
+	event_fn *fn = given->delivered;
+	void *fn_ctx = given->ctx;
+	uint64_t fn_arg = given->arg;
 	message->next = connection->free;
 	connection->free = message;
 	if (connection->failed)
 		return;
-	connection->counters.payload_delivered_B[index] += given.size_B;
-	if (given.delivered)
-		given.delivered(given.ctx, given.arg);
+	connection->counters.payload_delivered_B[message->direction->index] += given->size_B;
+	if (fn)
+		fn(fn_ctx, fn_arg);
 }
 
 static void arrived(void *ctx, uint64_t arg)

@@ -149,11 +149,9 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 		connection->free = message->next;
 	else
 		message = ARENA_NEW(connection->spec.arena, struct shm_message);
-	*message = (struct shm_message){
-		.direction = &connection->directions[from],
-		.message = *given,
-		.size_B = fmax(given->size_B, 1),
-	};
+	message->direction = &connection->directions[from];
+	message->message = *given;
+	message->size_B = fmax(given->size_B, 1);
 	connection->counters.payload_sent_B[from] += given->size_B;
 	connection->counters.messages_count[from]++;
 	const struct connection_end *end = &connection->spec.ends[from];
@@ -170,12 +168,15 @@ static void delivered(void *ctx, uint64_t arg)
 	(void)arg;
 	struct shm_message *message = ctx;
 	struct shm_connection *connection = message->direction->connection;
-	struct message given = message->message;
-	connection->counters.payload_delivered_B[message->direction->index] += given.size_B;
+	const struct message *given = &message->message;
+	event_fn *fn = given->delivered;
+	void *fn_ctx = given->ctx;
+	uint64_t fn_arg = given->arg;
+	connection->counters.payload_delivered_B[message->direction->index] += given->size_B;
 	message->next = connection->free;
 	connection->free = message;
-	if (given.delivered)
-		given.delivered(given.ctx, given.arg);
+	if (fn)
+		fn(fn_ctx, fn_arg);
 }
 
 static void seen(void *ctx, uint64_t arg)
