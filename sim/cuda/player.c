@@ -70,8 +70,8 @@ static void thread_call_done(void *ctx, uint64_t arg, enum call_result result)
 	if (item->kind == ITEM_POLL && result == CALL_NOT_READY) {
 		int64_t sleep_ps = ps_from_s(item->work_s);
 
-		engine_do_after(thread->player->spec.engine, sleep_ps > 0 ? sleep_ps : 1, poll_again,
-			     thread, 0);
+		engine_do_after(thread->player->spec.engine, sleep_ps > 0 ? sleep_ps : 1,
+				poll_again, thread, 0);
 		return;
 	}
 	thread->in_call = false;

@@ -19,7 +19,7 @@ struct engine {
 	struct queue *queue;
 	struct engine_limits limits;
 	uint64_t events; /* begun so far: the running one's number */
-	bool stopped; /* by engine_stop, or by a failure */
+	bool stopped;    /* by engine_stop, or by a failure */
 	const char *failure;
 	struct event soon; /* fn NULL: none */
 	/* No event of the queue is before next_ps; next_exact: one is at it, or there is
@@ -47,8 +47,7 @@ uint64_t engine_events_count(const struct engine *engine)
 
 static void next_find(struct engine *engine)
 {
-	engine->next_ps =
-		queue_count(engine->queue) > 0 ? queue_next_ps(engine->queue) : INT64_MAX;
+	engine->next_ps = queue_count(engine->queue) > 0 ? queue_next_ps(engine->queue) : INT64_MAX;
 	engine->next_exact = true;
 }
 
@@ -193,9 +192,9 @@ void engine_fail(struct engine *engine, const char *format, ...)
 	va_start(args, format);
 	const char *what = arena_vprintf(engine->arena, format, args);
 	va_end(args);
-	engine->failure =
-		arena_printf(engine->arena, "at %.6f s (event %llu): %s", s_from_ps(engine->clock.now_ps),
-			     (unsigned long long)engine->events, what);
+	engine->failure = arena_printf(engine->arena, "at %.6f s (event %llu): %s",
+				       s_from_ps(engine->clock.now_ps),
+				       (unsigned long long)engine->events, what);
 }
 
 const char *engine_failure(const struct engine *engine)

@@ -27,8 +27,8 @@ struct cpu {
 	int resource, pool;
 	double slowdown;
 	bool spinning;
-	bool serving;       /* `running` */
-	bool halved;        /* the flows' part of the core is cut */
+	bool serving; /* `running` */
+	bool halved;  /* the flows' part of the core is cut */
 	struct item running;
 	struct item *items; /* that wait, a ring: room is a power of two */
 	size_t room, first, count;

@@ -215,8 +215,8 @@ static void copied(void *ctx, uint64_t arg)
 	direction->copying = false;
 	if (!is_inline(message))
 		accept(message);
-	engine_do_after(direction->connection->spec.engine, ps_from_s(direction->path.latency_s), seen,
-		     message, 0);
+	engine_do_after(direction->connection->spec.engine, ps_from_s(direction->path.latency_s),
+			seen, message, 0);
 	pump(direction);
 }
 

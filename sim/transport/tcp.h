@@ -87,7 +87,7 @@ struct tcp_direction {
 	bool draining;
 	struct flow_id flow;
 	struct kept_flows plain_flows; /* of whole writes, not slowed by windows or cores */
-	size_t receiving_count; /* arrived, not delivered yet */
+	size_t receiving_count;        /* arrived, not delivered yet */
 
 	/* windows, of each stream */
 	double cwnd_B, ssthresh_B, window_max_B;

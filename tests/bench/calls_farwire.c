@@ -22,7 +22,7 @@ static int by_value(const void *a, const void *b)
 static uint64_t forwarded_count(const struct client_run *run)
 {
 	uint64_t count = 0;
-	for (int class = 0; class < CLASS_COUNT; class++)
+	for (int class = 0; class < CLASS_COUNT; class ++)
 		if (class != CLASS_LOCAL)
 			count += run->remote.calls_count[class];
 	return count;

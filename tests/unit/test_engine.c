@@ -236,6 +236,88 @@ static void names_are_numbered_as_they_come(void)
 	arena_free(arena);
 }
 
+/* ---- events without ids ---- */
+
+enum { STORM_EVENTS = 20000, STORM_TIMERS = 8 };
+
+struct storm {
+	struct engine *engine;
+	bool without_ids;
+	uint64_t random, made;
+	struct event_id timers[STORM_TIMERS];
+	uint64_t order; /* hash of who ran when */
+};
+
+static uint64_t storm_random(struct storm *storm, uint64_t below)
+{
+	storm->random ^= storm->random << 13;
+	storm->random ^= storm->random >> 7;
+	storm->random ^= storm->random << 17;
+	return storm->random % below;
+}
+
+/* Each event adds up to two, often for one and the same time, some of them far away,
+ * and sets or cancels timers. */
+static void storm_event(void *ctx, uint64_t arg)
+{
+	struct storm *storm = ctx;
+	uint64_t now = (uint64_t)engine_now_ps(storm->engine);
+	storm->order = (storm->order ^ arg ^ now << 20) * 0x9E3779B97F4A7C15u;
+	storm->order ^= storm->order >> 29;
+	for (uint64_t i = storm_random(storm, 3); i > 0 && storm->made < STORM_EVENTS; i--) {
+		int64_t delay_ps = (int64_t)storm_random(storm, 4);
+		if (storm_random(storm, 10) == 0)
+			delay_ps *= 1000;
+		if (storm->without_ids)
+			engine_do_after(storm->engine, delay_ps, storm_event, storm, storm->made++);
+		else
+			engine_after(storm->engine, delay_ps, storm_event, storm, storm->made++);
+	}
+	struct event_id *timer = &storm->timers[storm_random(storm, STORM_TIMERS)];
+	bool cancelled = engine_cancel(storm->engine, *timer);
+	storm->order += cancelled;
+	if (storm->made < STORM_EVENTS)
+		*timer = engine_after(storm->engine, (int64_t)storm_random(storm, 40), storm_event,
+				      storm, storm->made++);
+}
+
+static struct storm storm_run(bool without_ids)
+{
+	struct arena *arena = arena_new();
+	struct storm storm = {
+		.engine = engine_new(arena, NULL), .without_ids = without_ids, .random = 88172645};
+	for (int i = 0; i < 10; i++)
+		engine_at(storm.engine, i, storm_event, &storm, storm.made++);
+	CHECK(engine_run(storm.engine) == ENGINE_DRAINED);
+	CHECK(storm.made == STORM_EVENTS);
+	storm.random = engine_events_count(storm.engine);
+	arena_free(arena);
+	return storm;
+}
+
+/* They need not go through the queue, which nobody may notice. */
+static void events_without_ids_run_in_the_same_order(void)
+{
+	struct storm with = storm_run(false), without = storm_run(true);
+	CHECK(with.order == without.order);
+	CHECK(with.random == without.random); /* how many ran */
+}
+
+static void no_event_is_lost_at_a_limit(void)
+{
+	struct arena *arena = arena_new();
+	const struct engine_limits limits = {.time_max_ps = 20};
+	struct log log = {.engine = engine_new(arena, &limits)};
+	engine_do_at(log.engine, 30, note, &log, 1);
+	CHECK(engine_run(log.engine) == ENGINE_TIME);
+	engine_do_at(log.engine, 10, note, &log, 2);
+	engine_do_at(log.engine, 10, note, &log, 3);
+	CHECK(engine_run(log.engine) == ENGINE_TIME);
+	CHECK(log.count == 2 && log.args[0] == 2 && log.args[1] == 3);
+	CHECK(engine_now_ps(log.engine) == 10);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(time_orders_then_insertion),
 	TEST(events_add_events),
@@ -248,6 +330,8 @@ static const struct test tests[] = {
 	TEST(a_trace_keeps_spans_on_tracks),
 	TEST(no_trace_records_nothing),
 	TEST(names_are_numbered_as_they_come),
+	TEST(events_without_ids_run_in_the_same_order),
+	TEST(no_event_is_lost_at_a_limit),
 };
 
 int main(void)
