@@ -238,7 +238,7 @@ static void names_are_numbered_as_they_come(void)
 
 /* ---- events without ids ---- */
 
-enum { STORM_EVENTS = 20000, STORM_TIMERS = 8 };
+enum { STORM_SEEDS = 5000, STORM_EVENTS = 50000, STORM_TIMERS = 4 };
 
 struct storm {
 	struct engine *engine;
@@ -256,29 +256,29 @@ static uint64_t storm_random(struct storm *storm, uint64_t below)
 	return storm->random % below;
 }
 
-/* Each event adds up to two, often for one and the same time, some of them far away,
- * and sets or cancels timers. */
+/* Each event adds up to two, often for one and the same time, and sets and cancels
+ * timers. */
 static void storm_event(void *ctx, uint64_t arg)
 {
 	struct storm *storm = ctx;
 	uint64_t now = (uint64_t)engine_now_ps(storm->engine);
 	storm->order = (storm->order ^ arg ^ now << 20) * 0x9E3779B97F4A7C15u;
 	storm->order ^= storm->order >> 29;
-	for (uint64_t i = storm_random(storm, 3); i > 0 && storm->made < STORM_EVENTS; i--) {
-		int64_t delay_ps = (int64_t)storm_random(storm, 4);
-		if (storm_random(storm, 10) == 0)
-			delay_ps *= 1000;
+	uint64_t added = storm_random(storm, 6) / 2; /* 0, 1 or 2; fewer than one survives */
+	added -= added > 0 && storm_random(storm, 3) == 0;
+	for (; added > 0 && storm->made < STORM_EVENTS; added--) {
+		int64_t delay_ps = (int64_t)storm_random(storm, 6);
 		if (storm->without_ids)
 			engine_do_after(storm->engine, delay_ps, storm_event, storm, storm->made++);
 		else
 			engine_after(storm->engine, delay_ps, storm_event, storm, storm->made++);
 	}
+	if (storm_random(storm, 5) > 0 || storm->made >= STORM_EVENTS)
+		return;
 	struct event_id *timer = &storm->timers[storm_random(storm, STORM_TIMERS)];
-	bool cancelled = engine_cancel(storm->engine, *timer);
-	storm->order += cancelled;
-	if (storm->made < STORM_EVENTS)
-		*timer = engine_after(storm->engine, (int64_t)storm_random(storm, 40), storm_event,
-				      storm, storm->made++);
+	storm->order += engine_cancel(storm->engine, *timer);
+	*timer = engine_after(storm->engine, (int64_t)storm_random(storm, 6), storm_event, storm,
+			      storm->made++);
 }
 
 static struct storm storm_run(bool without_ids)
@@ -286,10 +286,10 @@ static struct storm storm_run(bool without_ids)
 	struct arena *arena = arena_new();
 	struct storm storm = {
 		.engine = engine_new(arena, NULL), .without_ids = without_ids, .random = 88172645};
-	for (int i = 0; i < 10; i++)
-		engine_at(storm.engine, i, storm_event, &storm, storm.made++);
+	for (int i = 0; i < STORM_SEEDS; i++)
+		engine_at(storm.engine, (int64_t)30 * i, storm_event, &storm, storm.made++);
 	CHECK(engine_run(storm.engine) == ENGINE_DRAINED);
-	CHECK(storm.made == STORM_EVENTS);
+	CHECK(storm.made > 2 * STORM_SEEDS);
 	storm.random = engine_events_count(storm.engine);
 	arena_free(arena);
 	return storm;
