@@ -126,11 +126,13 @@ static struct gpu_stream *call_stream_of(const struct call_state *state)
 
 static void call_return(struct call_state *state, enum call_result result)
 {
-	struct call_state returned = *state;
+	call_done_fn *done = state->done;
+	void *ctx = state->ctx;
+	uint64_t arg = state->arg;
 
 	state->next = state->process->free_calls;
 	state->process->free_calls = state;
-	returned.done(returned.ctx, returned.arg, result);
+	done(ctx, arg, result);
 }
 
 static void call_woken(void *ctx, uint64_t arg)
@@ -233,42 +235,41 @@ static bool waits_for_copy(const struct cuda_call *call)
 	}
 }
 
-static struct gpu_op call_op(struct call_state *state)
+static void call_op(struct call_state *state, struct gpu_op *op)
 {
 	const struct cuda_call *call = &state->call;
-	struct gpu_op op = {.label = call->label};
 
+	op->label = call->label;
 	switch (call->kind) {
 	case CALL_MEMCPY_H2D:
 	case CALL_MEMCPY_D2H:
 	case CALL_MEMCPY_H2D_ASYNC:
 	case CALL_MEMCPY_D2H_ASYNC:
-		op.kind = GPU_OP_COPY;
-		op.direction = is_copy_to_device(call->kind) ? COPY_TO_DEVICE : COPY_TO_HOST;
-		op.start = copy_start;
-		op.start_ctx = copy_job_new(state);
+		op->kind = GPU_OP_COPY;
+		op->direction = is_copy_to_device(call->kind) ? COPY_TO_DEVICE : COPY_TO_HOST;
+		op->start = copy_start;
+		op->start_ctx = copy_job_new(state);
 		break;
 	case CALL_EVENT_RECORD:
-		op.kind = GPU_OP_RECORD;
-		op.event = cuda_process_event(state->process, call->event);
+		op->kind = GPU_OP_RECORD;
+		op->event = cuda_process_event(state->process, call->event);
 		break;
 	case CALL_STREAM_WAIT_EVENT:
-		op.kind = GPU_OP_WAIT;
-		op.event = cuda_process_event(state->process, call->event);
+		op->kind = GPU_OP_WAIT;
+		op->event = cuda_process_event(state->process, call->event);
 		break;
 	default: /* launch, memset */
-		op.kind = GPU_OP_KERNEL;
-		op.duration_s = call->duration_s;
+		op->kind = GPU_OP_KERNEL;
+		op->duration_s = call->duration_s;
 		break;
 	}
-	return op;
 }
 
 static void call_submit(void *ctx, uint64_t arg)
 {
 	struct call_state *state = ctx;
 	struct gpu_context *context = state->process->spec.context;
-	struct gpu_op op;
+	struct gpu_op op = {0};
 	bool waits = waits_for_copy(&state->call);
 
 	(void)arg;
@@ -276,7 +277,7 @@ static void call_submit(void *ctx, uint64_t arg)
 		gpu_when_room(context, call_submit, state, 0);
 		return;
 	}
-	op = call_op(state);
+	call_op(state, &op);
 	if (waits) {
 		op.done = call_gpu_done;
 		op.ctx = state;
@@ -362,14 +363,12 @@ void driver_call(struct cuda_process *process, struct cpu *core, const struct cu
 		process->free_calls = state->next;
 	else
 		state = ARENA_NEW(process->spec.arena, struct call_state);
-	*state = (struct call_state){
-		.process = process,
-		.core = core,
-		.call = *call,
-		.done = done,
-		.ctx = ctx,
-		.arg = arg,
-	};
+	state->process = process;
+	state->core = core;
+	state->call = *call;
+	state->done = done;
+	state->ctx = ctx;
+	state->arg = arg;
 	cost_s = *(const double *)(const void *)(params + call_rules[call->kind].cost_offset);
 	if (call->host_s > 0)
 		cost_s = (double)call->host_s;

@@ -15,7 +15,7 @@ static void note_idle(struct player_thread *thread, enum thread_time kind, int64
 {
 	struct player *player = thread->player;
 
-	if (thread->index != 0 || !player->spec.context)
+	if (thread->index != 0 || !player->spec.context || spent_ps == 0)
 		return;
 	double busy_s = gpu_context_busy_s(player->spec.context);
 	double idle_s = s_from_ps(spent_ps) - (busy_s - player->busy_noted_s);
@@ -70,8 +70,8 @@ static void thread_call_done(void *ctx, uint64_t arg, enum call_result result)
 	if (item->kind == ITEM_POLL && result == CALL_NOT_READY) {
 		int64_t sleep_ps = ps_from_s(item->work_s);
 
-		engine_after(thread->player->spec.engine, sleep_ps > 0 ? sleep_ps : 1, poll_again,
-			     thread, 0);
+		engine_do_after(thread->player->spec.engine, sleep_ps > 0 ? sleep_ps : 1,
+				poll_again, thread, 0);
 		return;
 	}
 	thread->in_call = false;
@@ -104,7 +104,7 @@ static void signal_post(struct player *player, uint16_t index)
 			continue;
 		}
 		*link = thread->next_waiting;
-		engine_after(player->spec.engine, 0, thread_woken, thread, 0);
+		engine_do_after(player->spec.engine, 0, thread_woken, thread, 0);
 	}
 }
 

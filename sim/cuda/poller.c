@@ -48,8 +48,9 @@ static void poller_query(struct player *player)
 		return;
 	}
 	if (poller->at == poller->count) {
-		engine_after(player->spec.engine, ps_from_s(player->spec.program->poller.sleep_s),
-			     poller_sweep, player, 0);
+		engine_do_after(player->spec.engine,
+				ps_from_s(player->spec.program->poller.sleep_s), poller_sweep,
+				player, 0);
 		return;
 	}
 	poller->query.event = poller->watches[poller->at].event;

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Most events are the next to run when they are added: the work on a call is over
+ * before anything else happens. Such an event waits in `soon` in place of the queue,
+ * if it was added without an id. All events of the queue come after it: those that
+ * were there when it came are later, and those that came since are no earlier or
+ * else are looked at first. So it can go to the queue again, to make room for an
+ * earlier one, as long as the queue has nothing of its time. */
 #include "sim/engine/engine.h"
 
-#include <math.h>
 #include <stdarg.h>
 
 #include "sim/base/arena.h"
@@ -9,45 +14,30 @@
 #include "sim/engine/queue.h"
 
 struct engine {
+	struct engine_clock clock; /* first */
 	struct arena *arena;
 	struct queue *queue;
-	struct event soon; /* if it has a function: before all in the queue */
 	struct engine_limits limits;
-	int64_t now_ps;
 	uint64_t events; /* begun so far: the running one's number */
-	bool stopped;
+	bool stopped;    /* by engine_stop, or by a failure */
 	const char *failure;
-	struct trace *trace;
+	struct event soon; /* fn NULL: none */
+	/* No event of the queue is before next_ps; next_exact: one is at it, or there is
+	 * none (INT64_MAX). */
+	int64_t next_ps;
+	bool next_exact;
 };
-
-int64_t ps_from_s(double seconds)
-{
-	const int64_t most_ps = (int64_t)1 << 62;
-	double ps = seconds * (double)PS_PER_S;
-	FW_ASSERT(!isnan(ps));
-	if (ps >= (double)most_ps)
-		return most_ps;
-	if (ps <= -(double)most_ps)
-		return -most_ps;
-	/* llround(ps), without the call: this is most of what an event computes */
-	int64_t whole = (int64_t)ps;
-	double rest = ps - (double)whole;
-	return whole + (rest >= 0.5) - (rest <= -0.5);
-}
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits)
 {
 	struct engine *engine = ARENA_NEW(arena, struct engine);
 	engine->arena = arena;
 	engine->queue = queue_new(arena);
+	engine->next_ps = INT64_MAX;
+	engine->next_exact = true;
 	if (limits)
 		engine->limits = *limits;
 	return engine;
-}
-
-int64_t engine_now_ps(const struct engine *engine)
-{
-	return engine->now_ps;
 }
 
 uint64_t engine_events_count(const struct engine *engine)
@@ -55,67 +45,137 @@ uint64_t engine_events_count(const struct engine *engine)
 	return engine->events;
 }
 
+static void next_find(struct engine *engine)
+{
+	engine->next_ps = queue_count(engine->queue) > 0 ? queue_next_ps(engine->queue) : INT64_MAX;
+	engine->next_exact = true;
+}
+
+static struct event_id enqueue(struct engine *engine, const struct event *event)
+{
+	if (event->time_ps < engine->next_ps)
+		engine->next_ps = event->time_ps;
+	return queue_add(engine->queue, event);
+}
+
 struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
 			  uint64_t arg)
 {
-	FW_ASSERT(time_ps >= engine->now_ps);
+	FW_ASSERT(time_ps >= engine->clock.now_ps);
 	FW_ASSERT(fn);
-	struct event event = {time_ps, fn, ctx, arg};
-	return queue_add(engine->queue, &event);
+	return enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
 }
 
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
 			     uint64_t arg)
 {
 	FW_ASSERT(delay_ps >= 0);
-	FW_ASSERT(delay_ps <= INT64_MAX - engine->now_ps);
-	return engine_at(engine, engine->now_ps + delay_ps, fn, ctx, arg);
+	FW_ASSERT(delay_ps <= INT64_MAX - engine->clock.now_ps);
+	return engine_at(engine, engine->clock.now_ps + delay_ps, fn, ctx, arg);
 }
 
-void engine_soon(struct engine *engine, event_fn *fn, void *ctx, uint64_t arg)
+void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg)
 {
-	struct event event = {engine->now_ps, fn, ctx, arg};
+	FW_ASSERT(time_ps >= engine->clock.now_ps);
 	FW_ASSERT(fn);
-	if (!engine->soon.fn && queue_none_due(engine->queue, engine->now_ps))
-		engine->soon = event;
-	else
-		queue_add(engine->queue, &event);
+	struct event *soon = &engine->soon;
+	bool earliest = !soon->fn || time_ps < soon->time_ps;
+	if (earliest && time_ps >= engine->next_ps && !engine->next_exact)
+		next_find(engine);
+	if (earliest) /* where one is, it has to make room, if the queue can take it */
+		earliest = (soon->fn ? soon->time_ps : time_ps) < engine->next_ps;
+	if (!earliest) {
+		enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
+		return;
+	}
+	if (soon->fn)
+		enqueue(engine, soon);
+	soon->time_ps = time_ps;
+	soon->fn = fn;
+	soon->ctx = ctx;
+	soon->arg = arg;
+}
+
+void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx, uint64_t arg)
+{
+	FW_ASSERT(delay_ps >= 0);
+	FW_ASSERT(delay_ps <= INT64_MAX - engine->clock.now_ps);
+	engine_do_at(engine, engine->clock.now_ps + delay_ps, fn, ctx, arg);
 }
 
 bool engine_cancel(struct engine *engine, struct event_id id)
 {
-	return queue_cancel(engine->queue, id);
+	if (!queue_cancel(engine->queue, id))
+		return false;
+	engine->next_exact = false;
+	return true;
+}
+
+/* The event to run next is `soon`; else next_ps is exact. */
+static bool is_soon(struct engine *engine)
+{
+	const struct event *soon = &engine->soon;
+	if (soon->fn && soon->time_ps <= engine->next_ps)
+		return true;
+	if (!engine->next_exact)
+		next_find(engine);
+	return soon->fn && soon->time_ps <= engine->next_ps;
+}
+
+static enum engine_end end_of(struct engine *engine)
+{
+	if (engine->failure)
+		return ENGINE_FAILED;
+	engine->stopped = false;
+	return ENGINE_STOPPED;
+}
+
+static void begin(struct engine *engine, int64_t time_ps)
+{
+	FW_ASSERT(time_ps >= engine->clock.now_ps);
+	engine->clock.now_ps = time_ps;
+	engine->events++;
+}
+
+/* Field by field: a copy of what was just written, in larger parts than it was written
+ * in, waits until it is in the cache, which takes as long as all else here. */
+static void run_soon(struct engine *engine)
+{
+	event_fn *fn = engine->soon.fn;
+	engine->soon.fn = NULL;
+	begin(engine, engine->soon.time_ps);
+	fn(engine->soon.ctx, engine->soon.arg);
+}
+
+static void run_next(struct engine *engine)
+{
+	struct event event = queue_take(engine->queue);
+	engine->next_ps = event.time_ps;
+	engine->next_exact = false;
+	begin(engine, event.time_ps);
+	event.fn(event.ctx, event.arg);
 }
 
 enum engine_end engine_run(struct engine *engine)
 {
 	const struct engine_limits *limits = &engine->limits;
-	for (;;) {
-		if (engine->failure)
-			return ENGINE_FAILED;
-		if (engine->stopped) {
-			engine->stopped = false;
-			return ENGINE_STOPPED;
-		}
-		if (queue_count(engine->queue) == 0 && !engine->soon.fn)
+	uint64_t events_max = limits->events_max > 0 ? limits->events_max : UINT64_MAX;
+	int64_t time_max_ps = limits->time_max_ps > 0 ? limits->time_max_ps : INT64_MAX;
+	while (!engine->stopped) {
+		bool soon = is_soon(engine);
+		int64_t next_ps = soon ? engine->soon.time_ps : engine->next_ps;
+		if (next_ps == INT64_MAX && !soon && queue_count(engine->queue) == 0)
 			return ENGINE_DRAINED;
-		if (limits->events_max > 0 && engine->events >= limits->events_max)
+		if (engine->events >= events_max)
 			return ENGINE_EVENTS;
-		if (engine->soon.fn) {
-			struct event soon = engine->soon;
-			engine->soon.fn = NULL;
-			engine->events++;
-			soon.fn(soon.ctx, soon.arg);
-			continue;
-		}
-		if (limits->time_max_ps > 0 && queue_next_ps(engine->queue) > limits->time_max_ps)
+		if (next_ps > time_max_ps)
 			return ENGINE_TIME;
-		struct event event = queue_take(engine->queue);
-		FW_ASSERT(event.time_ps >= engine->now_ps);
-		engine->now_ps = event.time_ps;
-		engine->events++;
-		event.fn(event.ctx, event.arg);
+		if (soon)
+			run_soon(engine);
+		else
+			run_next(engine);
 	}
+	return end_of(engine);
 }
 
 void engine_stop(struct engine *engine)
@@ -127,13 +187,14 @@ void engine_fail(struct engine *engine, const char *format, ...)
 {
 	if (engine->failure)
 		return;
+	engine->stopped = true;
 	va_list args;
 	va_start(args, format);
 	const char *what = arena_vprintf(engine->arena, format, args);
 	va_end(args);
-	engine->failure =
-		arena_printf(engine->arena, "at %.6f s (event %llu): %s", s_from_ps(engine->now_ps),
-			     (unsigned long long)engine->events, what);
+	engine->failure = arena_printf(engine->arena, "at %.6f s (event %llu): %s",
+				       s_from_ps(engine->clock.now_ps),
+				       (unsigned long long)engine->events, what);
 }
 
 const char *engine_failure(const struct engine *engine)
@@ -143,10 +204,5 @@ const char *engine_failure(const struct engine *engine)
 
 void engine_trace_set(struct engine *engine, struct trace *trace)
 {
-	engine->trace = trace;
-}
-
-struct trace *engine_trace(const struct engine *engine)
-{
-	return engine->trace;
+	engine->clock.trace = trace;
 }

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/diag.h"
+
 struct arena;
 struct engine;
 struct trace;
@@ -29,7 +31,20 @@ struct trace;
 #define PS_PER_S 1000000000000LL
 
 /* Seconds to picoseconds, saturating at +-2^62. */
-int64_t ps_from_s(double seconds);
+static inline int64_t ps_from_s(double seconds)
+{
+	const double most_ps = (double)((int64_t)1 << 62);
+	double ps = seconds * (double)PS_PER_S;
+	if (!(ps < most_ps && ps > -most_ps)) {
+		FW_ASSERT(ps >= most_ps || ps <= -most_ps); /* else it is not a number */
+		return ps > 0 ? (int64_t)1 << 62 : -((int64_t)1 << 62);
+	}
+	/* llround(ps), without the call: this is most of what an event computes */
+	int64_t whole = (int64_t)ps;
+	double rest = ps - (double)whole;
+	return whole + (rest >= 0.5) - (rest <= -0.5);
+}
+
 static inline double s_from_ps(int64_t picoseconds)
 {
 	return (double)picoseconds / (double)PS_PER_S;
@@ -57,7 +72,19 @@ enum engine_end {
 };
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits);
-int64_t engine_now_ps(const struct engine *engine);
+
+/* What every event reads of an engine: its first member, for the functions here
+ * alone. */
+struct engine_clock {
+	int64_t now_ps;
+	struct trace *trace;
+};
+
+static inline int64_t engine_now_ps(const struct engine *engine)
+{
+	return ((const struct engine_clock *)engine)->now_ps;
+}
+
 uint64_t engine_events_count(const struct engine *engine);
 
 /* Adds an event. time_ps >= now (asserted). */
@@ -66,9 +93,10 @@ struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, 
 /* delay_ps >= 0 from now. */
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
 			     uint64_t arg);
-/* At this instant, behind all that is due now: engine_after(0) for what is never
- * cancelled, which mostly need not go through the queue. */
-void engine_soon(struct engine *engine, event_fn *fn, void *ctx, uint64_t arg);
+/* The same for events that nobody will cancel, which is faster. */
+void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg);
+void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
+		     uint64_t arg);
 /* True if it was pending and is now gone; false if it ran or was cancelled. */
 bool engine_cancel(struct engine *engine, struct event_id id);
 
@@ -82,6 +110,9 @@ const char *engine_failure(const struct engine *engine); /* NULL: none */
 
 /* The optional append-only trace; NULL (the default) records nothing. */
 void engine_trace_set(struct engine *engine, struct trace *trace);
-struct trace *engine_trace(const struct engine *engine);
+static inline struct trace *engine_trace(const struct engine *engine)
+{
+	return ((const struct engine_clock *)engine)->trace;
+}
 
 #endif

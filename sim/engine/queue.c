@@ -358,13 +358,6 @@ size_t queue_count(const struct queue *queue)
 	return queue->count;
 }
 
-bool queue_none_due(const struct queue *queue, int64_t now_ps)
-{
-	if (queue->head < queue->front.count)
-		return queue->front.items[queue->head].time_ps > now_ps;
-	return queue->count == 0 || queue->front_end > (uint64_t)now_ps;
-}
-
 int64_t queue_next_ps(struct queue *queue)
 {
 	return first_node(queue).time_ps;

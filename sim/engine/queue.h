@@ -33,8 +33,6 @@ struct event_id queue_add(struct queue *queue, const struct event *event);
 /* True if it was pending and is now gone. */
 bool queue_cancel(struct queue *queue, struct event_id id);
 size_t queue_count(const struct queue *queue);
-/* Nothing is pending up to now, for sure; now_ps is the time of the last event taken. */
-bool queue_none_due(const struct queue *queue, int64_t now_ps);
 /* Time of the earliest event; count > 0. */
 int64_t queue_next_ps(struct queue *queue);
 /* Takes the earliest event out; count > 0. */

@@ -65,7 +65,7 @@ static void mark_dirty(struct fabric *fabric, int index)
 	*VEC_PUSH(fabric->arena, &fabric->dirty) = index;
 	if (!fabric->solve_due) {
 		fabric->solve_due = true;
-		engine_soon(fabric->engine, solve_event, fabric, 0);
+		engine_do_after(fabric->engine, 0, solve_event, fabric, 0);
 	}
 }
 

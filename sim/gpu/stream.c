@@ -119,7 +119,7 @@ static void kernel_run(struct gpu_stream *stream)
 	int64_t now_ps = engine_now_ps(gpu->engine);
 	double duration_s = stream->first->op.duration_s;
 	double slowed_ratio = gpu->competing_count > 1 ? gpu->slicing_ratio : 1;
-	struct flow_spec flow = {.use_count = 3, .done = kernel_over, .ctx = stream};
+	struct flow_spec flow; /* its uses are many, of which few are set */
 
 	stream->start_ps = now_ps;
 	busy_clock_begin(&gpu->busy, now_ps);
@@ -129,6 +129,11 @@ static void kernel_run(struct gpu_stream *stream)
 		return;
 	}
 	flow.size = duration_s * slowed_ratio;
+	flow.cap = flow.weight = 0;
+	flow.done = kernel_over;
+	flow.ctx = stream;
+	flow.arg = 0;
+	flow.use_count = 3;
 	flow.uses[0] = (struct flow_use){gpu->compute, 1};
 	flow.uses[1] = (struct flow_use){context->share, 1};
 	flow.uses[2] = (struct flow_use){context->work, 1 / slowed_ratio};
@@ -188,7 +193,7 @@ static void kernel_begin(struct gpu_stream *stream)
 	if (stream->completed_count > 0 && stream->last_end_ps + gpu->kernel_gap_ps > start_ps)
 		start_ps = stream->last_end_ps + gpu->kernel_gap_ps;
 	if (start_ps > engine_now_ps(gpu->engine))
-		engine_at(gpu->engine, start_ps, kernel_due, stream, 0);
+		engine_do_at(gpu->engine, start_ps, kernel_due, stream, 0);
 	else
 		kernel_due(stream, 0);
 }

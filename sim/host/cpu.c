@@ -27,9 +27,10 @@ struct cpu {
 	int resource, pool;
 	double slowdown;
 	bool spinning;
-	bool serving;       /* the item at `first` is running */
-	bool halved;        /* the flows' part of the core is cut */
-	struct item *items; /* a ring: room is a power of two */
+	bool serving; /* `running` */
+	bool halved;  /* the flows' part of the core is cut */
+	struct item running;
+	struct item *items; /* that wait, a ring: room is a power of two */
 	size_t room, first, count;
 	int64_t started_ps;    /* of the running item, wake-up over */
 	int64_t idle_since_ps; /* meaningful while not serving */
@@ -59,12 +60,17 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 	return cpu;
 }
 
+static bool sleeps(const struct cpu *cpu)
+{
+	return !cpu->spinning && (cpu->spec.idle_count > 0 || cpu->spec.wake_s > 0);
+}
+
 /* Time to leave the deepest idle state that was reached, and to be scheduled
  * again: 0 if the core was at work until now. */
 static double wake_up_s(struct cpu *cpu)
 {
 	const struct cpu_spec *spec = &cpu->spec;
-	if (cpu->spinning || (spec->idle_count == 0 && spec->wake_s <= 0))
+	if (!sleeps(cpu))
 		return 0;
 	if (fabric_flows_on(cpu->fabric, cpu->resource) > 0)
 		return 0;
@@ -82,24 +88,25 @@ static double wake_up_s(struct cpu *cpu)
 
 static void halve(struct cpu *cpu, bool halved)
 {
-	if (cpu->halved == halved)
-		return;
 	cpu->halved = halved;
 	fabric_capacity_set(cpu->fabric, cpu->resource, halved ? SHARE_UNDER_CONTENTION : 1);
 }
 
 static void item_done(void *ctx, uint64_t arg);
 
-/* Starts the item at the head, wake_s from now. */
+/* Starts `running`, wake_s from now. */
 static void item_start(struct cpu *cpu, double wake_s)
 {
-	const struct item *item = &cpu->items[cpu->first];
 	bool shared = fabric_flows_on(cpu->fabric, cpu->resource) > 0;
-	halve(cpu, shared);
+	if (shared != cpu->halved)
+		halve(cpu, shared);
 	cpu->serving = true;
-	cpu->started_ps = engine_now_ps(cpu->engine) + ps_from_s(wake_s);
-	double taken_s = shared ? item->work_s / SHARE_UNDER_CONTENTION : item->work_s;
-	engine_at(cpu->engine, cpu->started_ps + ps_from_s(taken_s), item_done, cpu, 0);
+	cpu->started_ps = engine_now_ps(cpu->engine);
+	if (wake_s > 0)
+		cpu->started_ps += ps_from_s(wake_s);
+	double work_s = cpu->running.work_s;
+	double taken_s = shared ? work_s / SHARE_UNDER_CONTENTION : work_s;
+	engine_do_at(cpu->engine, cpu->started_ps + ps_from_s(taken_s), item_done, cpu, 0);
 }
 
 static void item_trace(struct cpu *cpu, const char *label)
@@ -114,24 +121,34 @@ static void item_trace(struct cpu *cpu, const char *label)
 	trace_span(trace, cpu->track, SPAN_CPU, label, cpu->started_ps, engine_now_ps(cpu->engine));
 }
 
+static void core_rests(struct cpu *cpu)
+{
+	if (cpu->halved)
+		halve(cpu, false);
+	cpu->idle_since_ps = engine_now_ps(cpu->engine);
+	if (sleeps(cpu))
+		cpu->flows_busy_s = fabric_busy_s(cpu->fabric, cpu->resource);
+}
+
 static void item_done(void *ctx, uint64_t arg)
 {
 	(void)arg;
 	struct cpu *cpu = ctx;
-	struct item item = cpu->items[cpu->first];
-	cpu->first = (cpu->first + 1) & (cpu->room - 1);
-	cpu->count--;
+	event_fn *fn = cpu->running.fn;
+	void *fn_ctx = cpu->running.ctx;
+	uint64_t fn_arg = cpu->running.arg;
 	cpu->serving = false;
-	cpu->busy_s += item.work_s;
-	item_trace(cpu, item.label);
+	cpu->busy_s += cpu->running.work_s;
+	item_trace(cpu, cpu->running.label);
 	if (cpu->count > 0) {
+		cpu->running = cpu->items[cpu->first];
+		cpu->first = (cpu->first + 1) & (cpu->room - 1);
+		cpu->count--;
 		item_start(cpu, 0);
 	} else {
-		halve(cpu, false);
-		cpu->idle_since_ps = engine_now_ps(cpu->engine);
-		cpu->flows_busy_s = fabric_busy_s(cpu->fabric, cpu->resource);
+		core_rests(cpu);
 	}
-	item.fn(item.ctx, item.arg);
+	fn(fn_ctx, fn_arg);
 }
 
 static void ring_grow(struct cpu *cpu)
@@ -148,11 +165,17 @@ void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, 
 	       uint64_t arg)
 {
 	FW_ASSERT(work_s >= 0 && fn != NULL);
-	if (cpu->count == cpu->room)
-		ring_grow(cpu);
-	cpu->items[(cpu->first + cpu->count) & (cpu->room - 1)] =
-		(struct item){work_s * cpu->slowdown, label, fn, ctx, arg};
-	cpu->count++;
+	struct item *item = &cpu->running;
+	if (cpu->serving) {
+		if (cpu->count == cpu->room)
+			ring_grow(cpu);
+		item = &cpu->items[(cpu->first + cpu->count++) & (cpu->room - 1)];
+	}
+	item->work_s = work_s * cpu->slowdown;
+	item->label = label;
+	item->fn = fn;
+	item->ctx = ctx;
+	item->arg = arg;
 	if (!cpu->serving)
 		item_start(cpu, wake_up_s(cpu));
 }

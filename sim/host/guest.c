@@ -235,10 +235,16 @@ static void reception_work(void *ctx, uint64_t arg)
 	(void)arg;
 	struct reception *reception = ctx;
 	struct guest *guest = reception->guest;
-	struct reception taken = *reception;
 	reception->next = guest->free;
 	guest->free = reception;
-	cpu_serve(taken.core, taken.work_s, "receive", taken.fn, taken.ctx, taken.arg);
+	cpu_serve(reception->core, reception->work_s, "receive", reception->fn, reception->ctx,
+		  reception->arg);
+}
+
+/* When the guest's interrupt for what reaches it now fires. */
+static int64_t own_fires_ps(struct guest *guest, int64_t now_ps)
+{
+	return line_raise(&guest->own, now_ps, &guest->interrupts_count);
 }
 
 /* The message has reached what raises the guest's interrupt. */
@@ -246,12 +252,11 @@ static void reception_raise(void *ctx, uint64_t arg)
 {
 	(void)arg;
 	struct reception *reception = ctx;
-	struct guest *guest = reception->guest;
-	struct engine *engine = guest->host->engine;
+	struct engine *engine = reception->guest->host->engine;
 	int64_t now_ps = engine_now_ps(engine);
-	int64_t fires_ps = line_raise(&guest->own, now_ps, &guest->interrupts_count);
+	int64_t fires_ps = own_fires_ps(reception->guest, now_ps);
 	if (fires_ps > now_ps)
-		engine_at(engine, fires_ps, reception_work, reception, 0);
+		engine_do_at(engine, fires_ps, reception_work, reception, 0);
 	else
 		reception_work(reception, 0);
 }
@@ -259,19 +264,22 @@ static void reception_raise(void *ctx, uint64_t arg)
 void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, double work_s,
 		   event_fn *fn, void *ctx, uint64_t arg)
 {
+	struct engine *engine = guest->host->engine;
+	int64_t now_ps = engine_now_ps(engine);
+	int64_t raised_ps = physical_nic ? line_raise(&guest->physical, now_ps, NULL) : now_ps;
+	int64_t fires_ps = raised_ps > now_ps ? raised_ps : own_fires_ps(guest, now_ps);
+	if (fires_ps <= now_ps) {
+		cpu_serve(core, work_s, "receive", fn, ctx, arg);
+		return;
+	}
 	struct reception *reception = guest->free;
 	if (reception)
 		guest->free = reception->next;
 	else
 		reception = ARENA_NEW(guest->host->arena, struct reception);
 	*reception = (struct reception){NULL, guest, core, work_s, fn, ctx, arg};
-	struct engine *engine = guest->host->engine;
-	int64_t now_ps = engine_now_ps(engine);
-	int64_t fires_ps = physical_nic ? line_raise(&guest->physical, now_ps, NULL) : now_ps;
-	if (fires_ps > now_ps)
-		engine_at(engine, fires_ps, reception_raise, reception, 0);
-	else
-		reception_raise(reception, 0);
+	event_fn *next = raised_ps > now_ps ? reception_raise : reception_work;
+	engine_do_at(engine, fires_ps, next, reception, 0);
 }
 
 uint64_t guest_interrupts_count(const struct guest *guest)

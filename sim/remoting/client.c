@@ -54,6 +54,7 @@ struct remote_client *remote_client_new(const struct remote_spec *spec)
 	client->policy = policy_at((size_t)spec->params->policy);
 	client->arena = spec->arena;
 	client->engine = spec->engine;
+	client->timeout_ps = ps_from_s(spec->params->call_timeout_s);
 	client->channel_count = (size_t)spec->params->connections_count;
 	FW_ASSERT(client->channel_count > 0);
 	client->channels = ARENA_ARRAY(spec->arena, client->channel_count, struct channel);
@@ -134,6 +135,7 @@ void remote_close(struct remote_client *client)
 {
 	client->closed = true;
 	engine_cancel(client->engine, client->connect_timeout);
+	engine_cancel(client->engine, client->timeout_timer);
 	for (size_t i = 0; i < client->channel_count; i++)
 		engine_cancel(client->engine, client->channels[i].keep_alive_timer);
 }
@@ -212,7 +214,7 @@ static void answer_take(struct remote_call *call)
 void call_answered(struct remote_call *call)
 {
 	struct remote_client *client = call->channel->client;
-	engine_cancel(client->engine, call->timeout);
+	call_timeout_disarm(call);
 	call->channel->waiting_count--;
 	if (call->probe)
 		call_drop(call);
@@ -434,6 +436,7 @@ static void keep_alive_due(void *ctx, uint64_t arg)
 	struct remote_call *call = call_take(client);
 	call->channel = channel;
 	call->core = channel->client_core;
+	call->call = (struct cuda_call){0};
 	call->class = CLASS_POLL;
 	call->answered = true;
 	call->probe = true;

@@ -36,7 +36,9 @@ struct remote_call {
 	void *ctx;
 	uint64_t arg;
 	int64_t start_ps;
-	struct event_id timeout;
+	/* Among the calls that may time out, by when. */
+	struct remote_call *timed_before, *timed_after;
+	int64_t timeout_ps; /* 0: not among them */
 	enum call_result result;
 	/* Order between connections: a call on an event comes after its record. */
 	const struct channel *after;
@@ -136,6 +138,10 @@ struct remote_client {
 	uint64_t connected_arg;
 	bool failed, closed;
 	bool attributes_known;
+	int64_t timeout_ps; /* that a call may take; 0: any time */
+	struct remote_call *timed_first, *timed_last;
+	bool timeout_due; /* the timer runs, until the first call's timeout at the latest */
+	struct event_id timeout_timer;
 	struct remote_call *free_calls;
 	struct packet *free_packets;
 	VEC(struct event_state) events;
@@ -149,6 +155,7 @@ struct remote_client {
 
 void call_push(struct call_list *list, struct remote_call *call);
 struct remote_call *call_pop(struct call_list *list);
+/* Set is all that does not come from the program: see port_call. */
 struct remote_call *call_take(struct remote_client *client);
 void call_drop(struct remote_call *call);
 struct packet *packet_take(struct channel *channel, enum packet_kind kind);
@@ -169,7 +176,9 @@ void channel_flush(struct channel *channel);
 /* A credit for one more call in flight: false puts the call in the queue, and
  * call_credited continues it later. */
 bool credit_take(struct remote_call *call);
+/* From now on the call may time out, if it is answered; and no longer. */
 void call_timeout_arm(struct remote_call *call);
+void call_timeout_disarm(struct remote_call *call);
 /* From the server: then, with ctx = channel, when accepted; may be NULL. */
 void server_post(struct packet *packet);
 

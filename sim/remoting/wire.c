@@ -54,7 +54,14 @@ struct remote_call *call_take(struct remote_client *client)
 		client->free_calls = call->next;
 	else
 		call = ARENA_NEW(client->arena, struct remote_call);
-	*call = (struct remote_call){0};
+	call->probe = call->holds_all_streams = call->copying = call->sending = false;
+	call->timeout_ps = 0;
+	call->result = CALL_OK;
+	call->after = NULL;
+	call->after_serial = call->serial = 0;
+	call->held_stream = 0;
+	call->held_fetch = call->fetch = 0;
+	call->copied_B = call->sent_B = call->released_B = 0;
 	return call;
 }
 
@@ -76,7 +83,15 @@ struct packet *packet_take(struct channel *channel, enum packet_kind kind)
 		client->free_packets = packet->next;
 	else
 		packet = ARENA_NEW(client->arena, struct packet);
-	*packet = (struct packet){.channel = channel, .kind = kind, .holds = 2};
+	packet->next = NULL;
+	packet->channel = channel;
+	packet->kind = kind;
+	packet->holds = 2;
+	packet->calls.head = packet->calls.tail = NULL;
+	packet->call = packet->waiter = NULL;
+	packet->size_B = packet->payload_B = 0;
+	packet->first = packet->last = packet->staged = false;
+	packet->executed_count = 0;
 	return packet;
 }
 
@@ -289,13 +304,23 @@ bool credit_take(struct remote_call *call)
 	return false;
 }
 
-static void call_timed_out(void *ctx, uint64_t arg)
+/* One timer for all calls, since all wait for the same time: it runs until the first
+ * one's timeout, or too short, for one that has its answer by then. */
+
+static void timeout_due(void *ctx, uint64_t arg);
+
+static void timeout_wait(struct remote_client *client)
 {
-	(void)arg;
-	struct remote_call *call = ctx;
-	struct remote_client *client = call->channel->client;
-	if (client->failed)
+	if (client->timeout_due || !client->timed_first)
 		return;
+	client->timeout_due = true;
+	client->timeout_timer =
+		engine_at(client->engine, client->timed_first->timeout_ps, timeout_due, client, 0);
+}
+
+static void call_timed_out(const struct remote_call *call)
+{
+	struct remote_client *client = call->channel->client;
 	const char *after =
 		quantity_format(client->arena, QUANTITY_TIME, client->params->call_timeout_s);
 	const char *name = call->probe ? "a keep-alive probe" : call_kind_name(call->call.kind);
@@ -303,12 +328,49 @@ static void call_timed_out(void *ctx, uint64_t arg)
 					 name, after));
 }
 
+static void timeout_due(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct remote_client *client = ctx;
+	client->timeout_due = false;
+	if (client->failed)
+		return;
+	const struct remote_call *first = client->timed_first;
+	if (first && first->timeout_ps <= engine_now_ps(client->engine))
+		call_timed_out(first);
+	else
+		timeout_wait(client);
+}
+
+void call_timeout_disarm(struct remote_call *call)
+{
+	struct remote_client *client = call->channel->client;
+	if (call->timeout_ps == 0)
+		return;
+	call->timeout_ps = 0;
+	if (call->timed_before)
+		call->timed_before->timed_after = call->timed_after;
+	else
+		client->timed_first = call->timed_after;
+	if (call->timed_after)
+		call->timed_after->timed_before = call->timed_before;
+	else
+		client->timed_last = call->timed_before;
+}
+
 void call_timeout_arm(struct remote_call *call)
 {
 	struct remote_client *client = call->channel->client;
-	engine_cancel(client->engine, call->timeout);
-	if (call->answered && client->params->call_timeout_s > 0)
-		call->timeout =
-			engine_after(client->engine, ps_from_s(client->params->call_timeout_s),
-				     call_timed_out, call, 0);
+	call_timeout_disarm(call);
+	if (!call->answered || client->timeout_ps == 0)
+		return;
+	call->timeout_ps = engine_now_ps(client->engine) + client->timeout_ps;
+	call->timed_before = client->timed_last;
+	call->timed_after = NULL;
+	if (client->timed_last)
+		client->timed_last->timed_after = call;
+	else
+		client->timed_first = call;
+	client->timed_last = call;
+	timeout_wait(client);
 }

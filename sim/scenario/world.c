@@ -158,7 +158,8 @@ static bool repeats(const struct client *client, size_t first)
 		       (alone ? REPEATS : REPEATS_BESIDE) * step_s(client, count - 1);
 }
 
-/* The mean's standard error is small. */
+/* The mean's standard error is small: of the time that a step's work takes, since
+ * where a program is ahead of the GPU, its steps begin and end anywhere in it. */
 static bool is_settled(const struct client *client, size_t first)
 {
 	size_t count = player_step_count(client->player);
@@ -166,8 +167,9 @@ static bool is_settled(const struct client *client, size_t first)
 	if (count - first < STEPS_TO_SETTLE || too_few_losses(client))
 		return false;
 	for (size_t i = first; i < count; i++) {
-		sum += step_s(client, i);
-		squares += step_s(client, i) * step_s(client, i);
+		double work_s = step_s(client, i) / step_work(client, i); /* INFINITY: none */
+		sum += work_s;
+		squares += work_s * work_s;
 	}
 	double variance = fmax(0, squares / n - (sum / n) * (sum / n)) * n / (n - 1);
 	return sqrt(variance / n) <= SETTLED * sum / n;

@@ -2,7 +2,9 @@
 #include "sim/transport/path.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "sim/base/arena.h"
 #include "sim/base/diag.h"
 
 bool path_find(const struct connection_spec *spec, int from, const char *const *kinds,
@@ -51,4 +53,19 @@ struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
 		return fabric_flow_start(fabric, flow);
 	engine_after(engine, 0, flow->done, flow->ctx, flow->arg);
 	return (struct flow_id){0, 0};
+}
+
+size_t kept_place(double size_B)
+{
+	uint64_t bits;
+	memcpy(&bits, &size_B, sizeof bits);
+	return bits * 0x9E3779B97F4A7C15u >> 32 & (KEPT - 1);
+}
+
+struct flow_spec *kept_flow(struct arena *arena, struct kept_flows *kept, double size_B)
+{
+	struct flow_spec **place = &kept->flows[kept_place(size_B)];
+	if (!*place)
+		*place = ARENA_NEW(arena, struct flow_spec);
+	return *place;
 }

@@ -34,4 +34,18 @@ double flow_alone(const struct fabric *fabric, const struct flow_spec *flow);
 struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
 			  const struct flow_spec *flow);
 
+/* Messages of a few sizes come again and again, and what they cost follows from their
+ * sizes: what was worked out for one is kept until another size needs its place. */
+enum { KEPT = 16 };
+size_t kept_place(double size_B); /* < KEPT */
+
+/* Flows that are kept like this: what a message takes of each link for a byte follows
+ * from its packets. */
+struct kept_flows {
+	struct flow_spec *flows[KEPT]; /* NULL until used */
+};
+/* The place of flows of that size, which is the caller's to fill if what lies there is
+ * of another size (0 at first). */
+struct flow_spec *kept_flow(struct arena *arena, struct kept_flows *kept, double size_B);
+
 #endif

@@ -73,6 +73,7 @@ struct rdma_direction {
 	bool pump_due;
 	int64_t next_ps; /* the message rate lets the next one start */
 	struct flow_id flow;
+	struct kept_flows flows;
 	struct loss loss, fate;
 	uint32_t track;
 	bool track_known;
@@ -357,12 +358,12 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 		connection->free = message->next;
 	else
 		message = ARENA_NEW(connection->spec.arena, struct rdma_message);
-	*message = (struct rdma_message){
-		.direction = direction,
-		.message = *given,
-		.size_B = fmax(given->size_B, 1),
-		.eager = given->size_B <= connection->params->eager_B,
-	};
+	message->direction = direction;
+	message->message = *given;
+	message->size_B = fmax(given->size_B, 1);
+	message->eager = given->size_B <= connection->params->eager_B;
+	message->ready = false;
+	message->failures = 0;
 	message->packets = ceil(message->size_B / direction->packet_B);
 	message->sending = message->packets;
 	connection->counters.payload_sent_B[from] += given->size_B;
@@ -388,20 +389,21 @@ static void transmit(void *ctx, uint64_t arg)
 		return;
 	double p = direction->loss.p;
 	double packets = p >= 1 ? 1 : message->sending; /* no more comes of the rest */
-	struct flow_spec flow = {
-		.size = fmin(message->size_B, packets * direction->packet_B),
-		.done = transmitted,
-		.ctx = direction,
-	};
-	route_uses(connection->spec.fabric, path->route, 0, flow.size, &flow);
-	flow_use_add(&flow, host_dram(guest_host(path->from.guest)), DRAM_PER_DMA);
-	flow_use_add(&flow, host_dram(guest_host(path->to.guest)), DRAM_PER_DMA);
-	double alone = flow_alone(connection->spec.fabric, &flow);
-	if (p > 0 && packets > DRAWN_PACKETS) {
-		double window = fmax(alone * connection->rtt_s / direction->packet_B, 1);
-		flow.cap = alone * rdma_go_back_n_ratio(p, window);
+	double size_B = fmin(message->size_B, packets * direction->packet_B);
+	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
+	if (flow->size != size_B) {
+		*flow = (struct flow_spec){.size = size_B, .done = transmitted, .ctx = direction};
+		route_uses(connection->spec.fabric, path->route, 0, size_B, flow);
+		flow_use_add(flow, host_dram(guest_host(path->from.guest)), DRAM_PER_DMA);
+		flow_use_add(flow, host_dram(guest_host(path->to.guest)), DRAM_PER_DMA);
 	}
-	direction->flow = fabric_flow_start(connection->spec.fabric, &flow);
+	flow->cap = 0;
+	if (p > 0 && packets > DRAWN_PACKETS) {
+		double alone = flow_alone(connection->spec.fabric, flow);
+		double window = fmax(alone * connection->rtt_s / direction->packet_B, 1);
+		flow->cap = alone * rdma_go_back_n_ratio(p, window);
+	}
+	direction->flow = fabric_flow_start(connection->spec.fabric, flow);
 }
 
 static void pump_again(void *ctx, uint64_t arg)
@@ -422,7 +424,7 @@ static void pump(struct rdma_direction *direction)
 		return;
 	if (now_ps < direction->next_ps) {
 		direction->pump_due = true;
-		engine_at(engine, direction->next_ps, pump_again, direction, 0);
+		engine_do_at(engine, direction->next_ps, pump_again, direction, 0);
 		return;
 	}
 	direction->busy = true;
@@ -436,15 +438,17 @@ static void delivered(void *ctx, uint64_t arg)
 	(void)arg;
 	struct rdma_message *message = ctx;
 	struct rdma_connection *connection = message->direction->connection;
-	struct message given = message->message;
-	int index = message->direction->index;
+	const struct message *given = &message->message;
+	event_fn *fn = given->delivered;
+	void *fn_ctx = given->ctx;
+	uint64_t fn_arg = given->arg;
 	message->next = connection->free;
 	connection->free = message;
 	if (connection->failed)
 		return;
-	connection->counters.payload_delivered_B[index] += given.size_B;
-	if (given.delivered)
-		given.delivered(given.ctx, given.arg);
+	connection->counters.payload_delivered_B[message->direction->index] += given->size_B;
+	if (fn)
+		fn(fn_ctx, fn_arg);
 }
 
 static void arrived(void *ctx, uint64_t arg)
@@ -480,7 +484,7 @@ static void head_finish(struct rdma_direction *direction)
 	direction->busy = false;
 	direction->done_count++;
 	writers_accept(direction);
-	engine_after(engine, ps_from_s(direction->path.latency_s), arrived, message, 0);
+	engine_do_after(engine, ps_from_s(direction->path.latency_s), arrived, message, 0);
 	pump(direction);
 }
 

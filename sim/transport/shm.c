@@ -35,6 +35,7 @@ struct shm_direction {
 	int index;
 	struct path path;
 	struct shm_message *head, *tail;
+	struct kept_flows flows;
 	bool copying;
 	uint32_t track;
 	bool track_known;
@@ -105,18 +106,23 @@ static void pump(struct shm_direction *direction)
 	struct shm_message *message = direction->head;
 	if (direction->copying || !message)
 		return;
-	struct fabric *fabric = direction->connection->spec.fabric;
+	struct shm_connection *connection = direction->connection;
+	struct fabric *fabric = connection->spec.fabric;
 	const struct connection_end *from = &direction->path.from;
-	struct flow_spec flow = {.size = message->size_B, .done = copied, .ctx = direction};
-	route_uses(fabric, direction->path.route, 0, flow.size, &flow);
-	if (!is_inline(message)) {
-		flow_use_add(&flow, cpu_resource(from->core),
-			     copy_spB(from) * cpu_slowdown(from->core));
-		flow_use_add(&flow, host_dram(guest_host(from->guest)), DRAM_PER_COPY);
+	double size_B = message->size_B;
+	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
+	if (flow->size != size_B) {
+		*flow = (struct flow_spec){.size = size_B, .done = copied, .ctx = direction};
+		route_uses(fabric, direction->path.route, 0, size_B, flow);
+		if (!is_inline(message)) {
+			flow_use_add(flow, cpu_resource(from->core),
+				     copy_spB(from) * cpu_slowdown(from->core));
+			flow_use_add(flow, host_dram(guest_host(from->guest)), DRAM_PER_COPY);
+		}
 	}
 	direction->copying = true;
-	message->started_ps = engine_now_ps(direction->connection->spec.engine);
-	flow_start(direction->connection->spec.engine, fabric, &flow);
+	message->started_ps = engine_now_ps(connection->spec.engine);
+	flow_start(connection->spec.engine, fabric, flow);
 }
 
 static void posted(void *ctx, uint64_t arg)
@@ -143,11 +149,9 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 		connection->free = message->next;
 	else
 		message = ARENA_NEW(connection->spec.arena, struct shm_message);
-	*message = (struct shm_message){
-		.direction = &connection->directions[from],
-		.message = *given,
-		.size_B = fmax(given->size_B, 1),
-	};
+	message->direction = &connection->directions[from];
+	message->message = *given;
+	message->size_B = fmax(given->size_B, 1);
 	connection->counters.payload_sent_B[from] += given->size_B;
 	connection->counters.messages_count[from]++;
 	const struct connection_end *end = &connection->spec.ends[from];
@@ -164,12 +168,15 @@ static void delivered(void *ctx, uint64_t arg)
 	(void)arg;
 	struct shm_message *message = ctx;
 	struct shm_connection *connection = message->direction->connection;
-	struct message given = message->message;
-	connection->counters.payload_delivered_B[message->direction->index] += given.size_B;
+	const struct message *given = &message->message;
+	event_fn *fn = given->delivered;
+	void *fn_ctx = given->ctx;
+	uint64_t fn_arg = given->arg;
+	connection->counters.payload_delivered_B[message->direction->index] += given->size_B;
 	message->next = connection->free;
 	connection->free = message;
-	if (given.delivered)
-		given.delivered(given.ctx, given.arg);
+	if (fn)
+		fn(fn_ctx, fn_arg);
 }
 
 static void seen(void *ctx, uint64_t arg)
@@ -208,8 +215,8 @@ static void copied(void *ctx, uint64_t arg)
 	direction->copying = false;
 	if (!is_inline(message))
 		accept(message);
-	engine_after(direction->connection->spec.engine, ps_from_s(direction->path.latency_s), seen,
-		     message, 0);
+	engine_do_after(direction->connection->spec.engine, ps_from_s(direction->path.latency_s),
+			seen, message, 0);
 	pump(direction);
 }
 

@@ -179,13 +179,19 @@ static struct connection *tcp_new(const struct connection_spec *spec)
 
 /* ---- sending ---- */
 
-static struct tcp_write *write_take(struct tcp_connection *connection)
+/* All but its message and place in the stream. */
+static struct tcp_write *write_take(struct tcp_direction *direction)
 {
+	struct tcp_connection *connection = direction->connection;
 	struct tcp_write *write = connection->free;
-	if (!write)
-		return ARENA_NEW(connection->spec.arena, struct tcp_write);
-	connection->free = write->next;
-	*write = (struct tcp_write){0};
+	if (write)
+		connection->free = write->next;
+	else
+		write = ARENA_NEW(connection->spec.arena, struct tcp_write);
+	write->direction = direction;
+	write->drained_B = 0;
+	write->bulk = write->accepted = write->arrived = false;
+	write->lost = write->after_lost = write->repaired = 0;
 	return write;
 }
 
@@ -218,6 +224,20 @@ static double receive_work_s(const struct tcp_direction *direction, double size_
 	return guest_receive_work_s(guest, packets, size_B) + overlay_s(direction, packets);
 }
 
+/* What a write of that size costs, which the last writes tell if they were alike. */
+static const struct tcp_cost *cost_of(struct tcp_direction *direction, double size_B)
+{
+	struct tcp_cost *cost = &direction->costs[kept_place(size_B)];
+	if (cost->size_B != size_B)
+		*cost = (struct tcp_cost){
+			.size_B = size_B,
+			.packets = fmax(ceil(size_B / direction->mss_B), 1),
+			.send_s = send_work_s(direction, size_B),
+			.receive_s = receive_work_s(direction, size_B),
+		};
+	return cost;
+}
+
 static void tcp_send(struct connection *base, int from, const struct message *message)
 {
 	struct tcp_connection *connection = (struct tcp_connection *)base;
@@ -229,16 +249,14 @@ static void tcp_send(struct connection *base, int from, const struct message *me
 	connection->counters.messages_count[from]++;
 	int parts = (int)connection->params->writes_per_message_count;
 	double part_B = fmax(message->size_B / parts, 1);
+	const struct tcp_cost *cost = cost_of(direction, part_B);
 	for (int i = 0; i < parts; i++) {
-		struct tcp_write *write = write_take(connection);
-		write->direction = direction;
+		struct tcp_write *write = write_take(direction);
 		write->last = i == parts - 1;
-		if (write->last)
-			write->message = *message;
+		write->message = write->last ? *message : (struct message){0};
 		write->size_B = part_B;
-		write->packets = fmax(ceil(part_B / direction->mss_B), 1);
-		cpu_serve(direction->path.from.core, send_work_s(direction, part_B), "send",
-			  tcp_written, write, 0);
+		write->packets = cost->packets;
+		cpu_serve(direction->path.from.core, cost->send_s, "send", tcp_written, write, 0);
 	}
 }
 
@@ -250,16 +268,18 @@ static void delivered(void *ctx, uint64_t arg)
 	struct tcp_write *write = ctx;
 	struct tcp_direction *direction = write->direction;
 	struct tcp_connection *connection = direction->connection;
-	struct message message = write->message;
-	bool last = write->last;
+	const struct message *message = &write->message;
+	event_fn *fn = message->delivered;
+	void *fn_ctx = message->ctx;
+	uint64_t fn_arg = message->arg;
 	direction->receiving_count--;
 	write->next = connection->free;
 	connection->free = write;
-	if (connection->failed || !last)
+	if (connection->failed || !write->last)
 		return;
-	connection->counters.payload_delivered_B[direction->index] += message.size_B;
-	if (message.delivered)
-		message.delivered(message.ctx, message.arg);
+	connection->counters.payload_delivered_B[direction->index] += message->size_B;
+	if (fn)
+		fn(fn_ctx, fn_arg);
 }
 
 void tcp_pass_on(struct tcp_write *write)
@@ -267,7 +287,7 @@ void tcp_pass_on(struct tcp_write *write)
 	struct tcp_direction *direction = write->direction;
 	const struct connection_end *to = &direction->path.to;
 	tcp_nagle_arrived(direction, write->size_B);
-	double work_s = receive_work_s(direction, write->size_B);
+	double work_s = cost_of(direction, write->size_B)->receive_s;
 	/* The reader sleeps only when it has nothing left to read. */
 	if (direction->receiving_count++ == 0)
 		work_s += guest_params(to->guest)->thread_wake_s;

@@ -63,6 +63,10 @@ struct tcp_ack { /* bytes that will be known to have arrived at that time */
 	double size_B;
 };
 
+struct tcp_cost { /* of a write */
+	double size_B, packets, send_s, receive_s;
+};
+
 struct tcp_writes { /* a FIFO */
 	struct tcp_write *head, *tail;
 };
@@ -74,13 +78,16 @@ struct tcp_direction {
 	double header_B, mss_B, piece_B;
 	double send_packet_B, receive_packet_B; /* as the CPUs see packets */
 
+	struct tcp_cost costs[KEPT];
+
 	/* queue */
 	struct tcp_writes queue;
 	struct tcp_write *unaccepted; /* first in the queue */
 	double written_B, drained_B;
 	bool draining;
 	struct flow_id flow;
-	size_t receiving_count; /* arrived, not delivered yet */
+	struct kept_flows plain_flows; /* of whole writes, not slowed by windows or cores */
+	size_t receiving_count;        /* arrived, not delivered yet */
 
 	/* windows, of each stream */
 	double cwnd_B, ssthresh_B, window_max_B;

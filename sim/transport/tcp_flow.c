@@ -64,27 +64,40 @@ static void end_uses(const struct tcp_direction *direction, int index, double pa
 
 static void piece_done(void *ctx, uint64_t arg);
 
+static void describe_piece(const struct tcp_direction *direction, const struct tcp_write *write,
+			   double size_B, double cap, struct flow_spec *flow)
+{
+	const struct tcp_connection *connection = direction->connection;
+	*flow = (struct flow_spec){
+		.size = size_B,
+		.weight = connection->params->streams_count,
+		.cap = cap,
+		.done = piece_done,
+		.ctx = (void *)direction,
+	};
+	route_uses(connection->spec.fabric, direction->path.route, direction->header_B, size_B,
+		   flow);
+	if (write->size_B > connection->params->inline_B) {
+		end_uses(direction, direction->index, direction->send_packet_B, flow);
+		end_uses(direction, 1 - direction->index, direction->receive_packet_B, flow);
+	}
+}
+
 static void piece_start(struct tcp_direction *direction, struct tcp_write *write)
 {
 	struct tcp_connection *connection = direction->connection;
-	const struct path *path = &direction->path;
-	double left_B = write->size_B - write->drained_B;
-	struct flow_spec flow = {
-		.size = fmin(left_B, direction->piece_B),
-		.weight = connection->params->streams_count,
-		.cap = tcp_cap(direction, write),
-		.done = piece_done,
-		.ctx = direction,
-	};
-	route_uses(connection->spec.fabric, path->route, direction->header_B, flow.size, &flow);
-	if (write->size_B > connection->params->inline_B) {
-		end_uses(direction, direction->index, direction->send_packet_B, &flow);
-		end_uses(direction, 1 - direction->index, direction->receive_packet_B, &flow);
-	}
+	double size_B = fmin(write->size_B - write->drained_B, direction->piece_B);
+	double cap = tcp_cap(direction, write);
+	struct flow_spec described, *flow = &described;
+	bool plain = cap <= 0 && size_B >= write->size_B && size_B <= connection->params->inline_B;
+	if (plain)
+		flow = kept_flow(connection->spec.arena, &direction->plain_flows, size_B);
+	if (!plain || flow->size != size_B)
+		describe_piece(direction, write, size_B, cap, flow);
 	if (write->drained_B <= 0)
 		write->started_ps = tcp_now_ps(direction);
 	direction->draining = true;
-	direction->flow = flow_start(connection->spec.engine, connection->spec.fabric, &flow);
+	direction->flow = flow_start(connection->spec.engine, connection->spec.fabric, flow);
 	if (write->bulk)
 		tcp_growth_start(direction);
 }

@@ -229,7 +229,7 @@ void tcp_left(struct tcp_write *write)
 	struct tcp_direction *direction = write->direction;
 	int64_t latency_ps = ps_from_s(direction->path.latency_s);
 	if (direction->loss.p <= 0) {
-		engine_after(tcp_engine(direction), latency_ps, arrive_whole, write, 0);
+		engine_do_after(tcp_engine(direction), latency_ps, arrive_whole, write, 0);
 		return;
 	}
 	double drawn = write->packets;
@@ -245,5 +245,5 @@ void tcp_left(struct tcp_write *write)
 		write->after_lost = count - first - write->lost;
 	direction->connection->counters.losses_count += write->lost;
 	tcp_push(&direction->air, write);
-	engine_after(tcp_engine(direction), latency_ps, arrive, write, 0);
+	engine_do_after(tcp_engine(direction), latency_ps, arrive, write, 0);
 }

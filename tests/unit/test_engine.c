@@ -62,9 +62,9 @@ static void note_and_more(void *ctx, uint64_t arg)
 {
 	struct log *log = ctx;
 	note(ctx, 10 * arg);
-	engine_soon(log->engine, note, ctx, 10 * arg + 1);
+	engine_do_after(log->engine, 0, note, ctx, 10 * arg + 1);
 	engine_after(log->engine, 0, note, ctx, 10 * arg + 2);
-	engine_soon(log->engine, note, ctx, 10 * arg + 3);
+	engine_do_after(log->engine, 0, note, ctx, 10 * arg + 3);
 	engine_after(log->engine, 1, note, ctx, 10 * arg + 9);
 }
 
@@ -75,7 +75,7 @@ static void soon_is_now_in_order(void)
 	struct arena *arena = arena_new();
 	struct engine_limits limits = {.events_max = 6};
 	struct log log = {.engine = engine_new(arena, &limits)};
-	engine_soon(log.engine, note, &log, 5);
+	engine_do_after(log.engine, 0, note, &log, 5);
 	engine_at(log.engine, 10, note_and_more, &log, 1);
 	engine_at(log.engine, 10, note, &log, 7);
 	CHECK(engine_run(log.engine) == ENGINE_EVENTS);
@@ -105,7 +105,7 @@ static void soon_is_now_in_order(void)
 	CHECK(log.count == 5 && engine_events_count(log.engine) == 5);
 	for (size_t i = 0; i < 5; i++)
 		CHECK(log.args[i] == alone[i] && log.times_ps[i] == times_ps[i]);
-	engine_soon(log.engine, note, &log, 40);
+	engine_do_after(log.engine, 0, note, &log, 40);
 	CHECK(engine_run(log.engine) == ENGINE_DRAINED);
 	CHECK(log.count == 6 && log.args[5] == 40 && log.times_ps[5] == 11);
 	arena_free(arena);
@@ -290,6 +290,88 @@ static void names_are_numbered_as_they_come(void)
 	arena_free(arena);
 }
 
+/* ---- events without ids ---- */
+
+enum { STORM_SEEDS = 5000, STORM_EVENTS = 50000, STORM_TIMERS = 4 };
+
+struct storm {
+	struct engine *engine;
+	bool without_ids;
+	uint64_t random, made;
+	struct event_id timers[STORM_TIMERS];
+	uint64_t order; /* hash of who ran when */
+};
+
+static uint64_t storm_random(struct storm *storm, uint64_t below)
+{
+	storm->random ^= storm->random << 13;
+	storm->random ^= storm->random >> 7;
+	storm->random ^= storm->random << 17;
+	return storm->random % below;
+}
+
+/* Each event adds up to two, often for one and the same time, and sets and cancels
+ * timers. */
+static void storm_event(void *ctx, uint64_t arg)
+{
+	struct storm *storm = ctx;
+	uint64_t now = (uint64_t)engine_now_ps(storm->engine);
+	storm->order = (storm->order ^ arg ^ now << 20) * 0x9E3779B97F4A7C15u;
+	storm->order ^= storm->order >> 29;
+	uint64_t added = storm_random(storm, 6) / 2; /* 0, 1 or 2; fewer than one survives */
+	added -= added > 0 && storm_random(storm, 3) == 0;
+	for (; added > 0 && storm->made < STORM_EVENTS; added--) {
+		int64_t delay_ps = (int64_t)storm_random(storm, 6);
+		if (storm->without_ids)
+			engine_do_after(storm->engine, delay_ps, storm_event, storm, storm->made++);
+		else
+			engine_after(storm->engine, delay_ps, storm_event, storm, storm->made++);
+	}
+	if (storm_random(storm, 5) > 0 || storm->made >= STORM_EVENTS)
+		return;
+	struct event_id *timer = &storm->timers[storm_random(storm, STORM_TIMERS)];
+	storm->order += engine_cancel(storm->engine, *timer);
+	*timer = engine_after(storm->engine, (int64_t)storm_random(storm, 6), storm_event, storm,
+			      storm->made++);
+}
+
+static struct storm storm_run(bool without_ids)
+{
+	struct arena *arena = arena_new();
+	struct storm storm = {
+		.engine = engine_new(arena, NULL), .without_ids = without_ids, .random = 88172645};
+	for (int i = 0; i < STORM_SEEDS; i++)
+		engine_at(storm.engine, (int64_t)30 * i, storm_event, &storm, storm.made++);
+	CHECK(engine_run(storm.engine) == ENGINE_DRAINED);
+	CHECK(storm.made > 2 * STORM_SEEDS);
+	storm.random = engine_events_count(storm.engine);
+	arena_free(arena);
+	return storm;
+}
+
+/* They need not go through the queue, which nobody may notice. */
+static void events_without_ids_run_in_the_same_order(void)
+{
+	struct storm with = storm_run(false), without = storm_run(true);
+	CHECK(with.order == without.order);
+	CHECK(with.random == without.random); /* how many ran */
+}
+
+static void no_event_is_lost_at_a_limit(void)
+{
+	struct arena *arena = arena_new();
+	const struct engine_limits limits = {.time_max_ps = 20};
+	struct log log = {.engine = engine_new(arena, &limits)};
+	engine_do_at(log.engine, 30, note, &log, 1);
+	CHECK(engine_run(log.engine) == ENGINE_TIME);
+	engine_do_at(log.engine, 10, note, &log, 2);
+	engine_do_at(log.engine, 10, note, &log, 3);
+	CHECK(engine_run(log.engine) == ENGINE_TIME);
+	CHECK(log.count == 2 && log.args[0] == 2 && log.args[1] == 3);
+	CHECK(engine_now_ps(log.engine) == 10);
+	arena_free(arena);
+}
+
 static const struct test tests[] = {
 	TEST(time_orders_then_insertion),
 	TEST(soon_is_now_in_order),
@@ -303,6 +385,8 @@ static const struct test tests[] = {
 	TEST(a_trace_keeps_spans_on_tracks),
 	TEST(no_trace_records_nothing),
 	TEST(names_are_numbered_as_they_come),
+	TEST(events_without_ids_run_in_the_same_order),
+	TEST(no_event_is_lost_at_a_limit),
 };
 
 int main(void)
