@@ -38,7 +38,8 @@ struct way {
 	double hop_count; /* of the library's hops: 2 through a buffer between */
 	struct lane lanes[WAY_LANES_MAX];
 	size_t lane_count;
-	bool socket; /* and a connection */
+	double least_s, least_spB; /* no message takes less: its lanes' latency and slowest link */
+	bool socket;               /* and a connection */
 };
 
 struct socket {

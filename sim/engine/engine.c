@@ -62,8 +62,12 @@ uint64_t engine_events_count(const struct engine *engine)
 struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
 			  uint64_t arg)
 {
-	FW_ASSERT(time_ps >= engine->now_ps);
 	FW_ASSERT(fn);
+	if (time_ps < engine->now_ps) {
+		engine_fail(engine, "something was to happen %.12f s ago",
+			    s_from_ps(engine->now_ps - time_ps));
+		return (struct event_id){0};
+	}
 	struct event event = {time_ps, fn, ctx, arg};
 	return queue_add(engine->queue, &event);
 }
@@ -71,7 +75,6 @@ struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, 
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
 			     uint64_t arg)
 {
-	FW_ASSERT(delay_ps >= 0);
 	FW_ASSERT(delay_ps <= INT64_MAX - engine->now_ps);
 	return engine_at(engine, engine->now_ps + delay_ps, fn, ctx, arg);
 }
@@ -120,8 +123,8 @@ void engine_fail(struct engine *engine, const char *format, ...)
 	const char *what = arena_vprintf(engine->arena, format, args);
 	va_end(args);
 	engine->failure =
-		arena_printf(engine->arena, "at %.6f s (event %llu): %s", s_from_ps(engine->now_ps),
-			     (unsigned long long)engine->events, what);
+		arena_printf(engine->arena, "at %.12f s (event %llu): %s",
+			     s_from_ps(engine->now_ps), (unsigned long long)engine->events, what);
 }
 
 const char *engine_failure(const struct engine *engine)

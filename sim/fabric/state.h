@@ -3,8 +3,8 @@
  *
  * flow.c keeps resources and flows and their accounts, solve.c finds out how far
  * a change reaches, fill.c finds the rates there, check.c finds all of them again
- * in another way, topology.c keeps nodes and links, route.c finds ways and counts
- * wire bytes.
+ * in another way, account.c checks what must hold of every run, topology.c keeps nodes and links,
+ * route.c finds ways and counts wire bytes.
  *
  * Each flow carries its uses; a resource lists its users in the order in which
  * they started. Every sum over flows that a rate comes from runs in
@@ -48,7 +48,7 @@ struct share {
 
 struct flow {
 	double size, remaining; /* remaining at updated_ps, when it got its rate */
-	int64_t updated_ps, end_ps;
+	int64_t started_ps, updated_ps, end_ps;
 	struct event_id end;
 	event_fn *done;
 	void *ctx;
@@ -83,7 +83,8 @@ struct resource {
 
 	VEC(struct user) users; /* by start, some of them over */
 	double capacity_most;
-	double carried; /* by flows that are over */
+	double carried;   /* by flows that are over */
+	double delivered; /* of messages, by who sent them */
 	int64_t busy_ps, busy_since_ps;
 };
 
@@ -135,7 +136,7 @@ struct fabric {
 	VEC(struct flow *) flows;         /* by slot */
 	VEC(struct share) shares;         /* by slot */
 	uint32_t flow_free[FLOW_CLASSES]; /* first free slot of the class, plus 1 */
-	uint64_t flows_started;
+	uint64_t flows_started, flows_over;
 	struct flow *first, *last; /* active */
 	size_t active_count;
 
@@ -177,6 +178,12 @@ void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 /* A flow that meets nobody gets its rate without the solver; false if it meets some. */
 bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
 void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit);
+
+/* What must hold of a flow that is over, ended or cancelled, having moved so much, and is
+ * still on its resources; of its new rate; of a resource that its last flow has left. */
+void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved);
+void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, double rate);
+void fabric_resource_check(const struct fabric *fabric, int resource);
 
 /* Ways may have changed. */
 void fabric_routes_forget(struct fabric *fabric);

@@ -180,37 +180,6 @@ static void repeat(void *ctx, uint64_t arg)
 
 /* ---- building ---- */
 
-static struct scenario *solo_scenario(struct arena *arena, const struct scenario *scenario,
-				      const struct job_entry *entry)
-{
-	struct scenario *solo = ARENA_NEW(arena, struct scenario);
-	struct client_entry *client = ARENA_NEW(arena, struct client_entry);
-	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
-	*stack = *entry->stack;
-	stack->real_input = false; /* input pipelines are the job's */
-	*client = (struct client_entry){
-		.name = entry->name,
-		.origin = entry->origin,
-		.guest = entry->guests[0],
-		.server = entry->guests[0],
-		.gpu = entry->gpus[0],
-		.fraction_ratio = 1,
-		.batch_count = entry->batch_count,
-		.model = entry->model,
-		.network = entry->network,
-		.stack = stack,
-		.efficiency = entry->efficiency,
-		.guest_work = true,
-	};
-	*solo = *scenario;
-	solo->jobs = NULL;
-	solo->job_count = 0;
-	solo->clients = client;
-	solo->client_count = 1;
-	solo->steps_warmup_count = 1;
-	return solo;
-}
-
 /* Whether a step of b's first GPU alone takes what one of a's takes. */
 static bool alike(const struct topology *t, const struct job_entry *a, const struct job_entry *b)
 {
@@ -237,10 +206,12 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 			return true;
 		}
 	struct world_outcome outcome =
-		world_run(w->arena, solo_scenario(w->arena, w->scenario, entry), w->seed, NULL);
+		world_run(w->arena, scenario_job_solo(w->arena, w->scenario, entry), w->seed, NULL);
 	const struct client_run *solo = &outcome.clients[0];
-	if (solo->failed) {
-		job_failed(client, solo->reason);
+	if (outcome.broken)
+		engine_fail(w->system.engine, "one GPU alone: %s", outcome.broken);
+	if (solo->failed || outcome.broken) {
+		job_failed(client, solo->failed ? solo->reason : outcome.broken);
 		return false;
 	}
 	client->run->solo_step_s = client_step_s(solo);
@@ -555,6 +526,22 @@ static void read_jobs(struct job_world *w, const struct world_outcome *outcome)
 	}
 }
 
+/* What the first unfinished job waits for; at a limit of the run all of them have failed. */
+static const char *unfinished(struct job_world *w, bool limit)
+{
+	const char *first = NULL;
+	for (struct job_client *c = w->clients + w->scenario->job_count; c-- > w->clients;) {
+		if (c->over)
+			continue;
+		first = arena_printf(w->arena, "job '%s' waits: %s", c->entry->name,
+				     c->job ? job_waiting(c->job, w->arena)
+					    : communicator_waiting(c->comm, w->arena));
+		if (limit)
+			job_failed(c, system_no_end(&w->system, first));
+	}
+	return first;
+}
+
 struct world_outcome job_world_run(struct arena *arena, const struct scenario *scenario,
 				   uint64_t seed, struct trace *trace)
 {
@@ -579,19 +566,9 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 	}
 	enum engine_end end =
 		w->over_count < scenario->job_count ? engine_run(w->system.engine) : ENGINE_DRAINED;
-	for (size_t i = 0; (end == ENGINE_EVENTS || end == ENGINE_TIME) && i < scenario->job_count;
-	     i++)
-		if (!w->clients[i].over)
-			job_failed(&w->clients[i], system_no_end(&w->system));
-	system_check(&w->system, end, w->over_count < scenario->job_count, &outcome);
+	const char *waiting = unfinished(w, end == ENGINE_EVENTS || end == ENGINE_TIME);
 	system_read(&w->system, &outcome);
+	system_check(&w->system, end, waiting, &outcome);
 	read_jobs(w, &outcome);
 	return outcome;
-}
-
-double job_run_step_s(const struct job_run *run)
-{
-	const struct job_step *first = &run->steps[run->steady_first];
-	const struct job_step *last = first + run->steady_count - 1;
-	return s_from_ps(last->end_ps - first->start_ps) / (double)run->steady_count;
 }

@@ -385,12 +385,20 @@ static void read_clients(const struct world *w, struct world_outcome *outcome)
 	}
 }
 
-/* Clients that have no answer when the run ends at a limit. */
-static void unfinished(struct world *w)
+/* What the first unfinished client waits for; at a limit of the run all of them have failed. */
+static const char *unfinished(struct world *w, bool limit)
 {
-	for (size_t i = 0; i < w->scenario->client_count; i++)
-		if (!w->clients[i].over)
-			client_failed(&w->clients[i], system_no_end(&w->system));
+	const char *first = NULL;
+	for (struct client *c = w->clients + w->scenario->client_count; c-- > w->clients;) {
+		if (c->over)
+			continue;
+		first = arena_printf(w->arena, "client '%s' waits: %s%s%s", c->entry->name,
+				     player_waiting(c->player, w->arena), c->remote ? "; " : "",
+				     c->remote ? remote_waiting(c->remote, w->arena) : "");
+		if (limit)
+			client_failed(c, system_no_end(&w->system, first));
+	}
+	return first;
 }
 
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
@@ -413,10 +421,9 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 	}
 	enum engine_end end = w->over_count < scenario->client_count ? engine_run(w->system.engine)
 								     : ENGINE_DRAINED;
-	if (end == ENGINE_EVENTS || end == ENGINE_TIME)
-		unfinished(w);
-	system_check(&w->system, end, w->over_count < scenario->client_count, &outcome);
+	const char *waiting = unfinished(w, end == ENGINE_EVENTS || end == ENGINE_TIME);
 	system_read(&w->system, &outcome);
+	system_check(&w->system, end, waiting, &outcome);
 	read_clients(w, &outcome);
 	return outcome;
 }

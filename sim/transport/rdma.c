@@ -58,7 +58,7 @@ struct rdma_message {
 	bool eager;
 	bool ready;        /* may be sent: posted, and the rendezvous is over */
 	uint64_t failures; /* transmissions in a row that moved nothing */
-	int64_t started_ps;
+	int64_t sent_ps, started_ps;
 };
 
 struct rdma_direction {
@@ -362,6 +362,7 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 		.message = *given,
 		.size_B = fmax(given->size_B, 1),
 		.eager = given->size_B <= connection->params->eager_B,
+		.sent_ps = engine_now_ps(connection->spec.engine),
 	};
 	message->packets = ceil(message->size_B / direction->packet_B);
 	message->sending = message->packets;
@@ -438,11 +439,13 @@ static void delivered(void *ctx, uint64_t arg)
 	struct rdma_connection *connection = message->direction->connection;
 	struct message given = message->message;
 	int index = message->direction->index;
+	int64_t sent_ps = message->sent_ps;
 	message->next = connection->free;
 	connection->free = message;
 	if (connection->failed)
 		return;
-	connection->counters.payload_delivered_B[index] += given.size_B;
+	path_delivered(&connection->spec, &connection->directions[index].path, index, given.size_B,
+		       sent_ps, &connection->counters);
 	if (given.delivered)
 		given.delivered(given.ctx, given.arg);
 }

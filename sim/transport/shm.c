@@ -27,7 +27,7 @@ struct shm_message {
 	struct shm_direction *direction;
 	struct message message;
 	double size_B;
-	int64_t started_ps;
+	int64_t sent_ps, started_ps;
 };
 
 struct shm_direction {
@@ -147,6 +147,7 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 		.direction = &connection->directions[from],
 		.message = *given,
 		.size_B = fmax(given->size_B, 1),
+		.sent_ps = engine_now_ps(connection->spec.engine),
 	};
 	connection->counters.payload_sent_B[from] += given->size_B;
 	connection->counters.messages_count[from]++;
@@ -165,7 +166,9 @@ static void delivered(void *ctx, uint64_t arg)
 	struct shm_message *message = ctx;
 	struct shm_connection *connection = message->direction->connection;
 	struct message given = message->message;
-	connection->counters.payload_delivered_B[message->direction->index] += given.size_B;
+	const struct shm_direction *direction = message->direction;
+	path_delivered(&connection->spec, &direction->path, direction->index, given.size_B,
+		       message->sent_ps, &connection->counters);
 	message->next = connection->free;
 	connection->free = message;
 	if (given.delivered)

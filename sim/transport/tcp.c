@@ -235,6 +235,7 @@ static void tcp_send(struct connection *base, int from, const struct message *me
 		write->last = i == parts - 1;
 		if (write->last)
 			write->message = *message;
+		write->sent_ps = tcp_now_ps(direction);
 		write->size_B = part_B;
 		write->packets = fmax(ceil(part_B / direction->mss_B), 1);
 		cpu_serve(direction->path.from.core, send_work_s(direction, part_B), "send",
@@ -251,13 +252,15 @@ static void delivered(void *ctx, uint64_t arg)
 	struct tcp_direction *direction = write->direction;
 	struct tcp_connection *connection = direction->connection;
 	struct message message = write->message;
+	int64_t sent_ps = write->sent_ps;
 	bool last = write->last;
 	direction->receiving_count--;
 	write->next = connection->free;
 	connection->free = write;
 	if (connection->failed || !last)
 		return;
-	connection->counters.payload_delivered_B[direction->index] += message.size_B;
+	path_delivered(&connection->spec, &direction->path, direction->index, message.size_B,
+		       sent_ps, &connection->counters);
 	if (message.delivered)
 		message.delivered(message.ctx, message.arg);
 }

@@ -59,7 +59,7 @@ struct message {
 
 struct connection_counters {
 	double payload_sent_B[2], payload_delivered_B[2]; /* by direction; [0] from end 0 */
-	uint64_t messages_count[2];
+	uint64_t messages_count[2], delivered_count[2];
 	uint64_t losses_count;   /* packets lost */
 	uint64_t timeouts_count; /* retransmission timeouts */
 	uint64_t fast_retransmits_count;
