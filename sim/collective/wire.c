@@ -130,8 +130,21 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 		return NULL;
 	}
 	way_bound(comm, way);
+	way->before = comm->last_way;
+	comm->last_way = way;
 	*place = way;
 	return way;
+}
+
+void communicator_account(const struct communicator *comm)
+{
+	for (const struct way *way = comm->last_way; way; way = way->before)
+		for (size_t i = 0; i < way->lane_count; i++)
+			for (size_t k = 0; k < way->lanes[i].route_count; k++)
+				fabric_delivered(comm->spec.fabric, way->lanes[i].routes[k],
+						 way->delivered_B);
+	for (const struct socket *socket = comm->first_socket; socket; socket = socket->next)
+		connection_account(socket->connection, comm->spec.fabric);
 }
 
 struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t channel)
@@ -187,16 +200,13 @@ static double copy_like_s(const struct communicator *comm, const struct message_
 	return message->flow_s / message->operation->train_count;
 }
 
-/* Its links have carried it, and it is not there before they can have done that. */
+/* It is not there before its links can have carried it. */
 static void check_message(const struct communicator *comm, const struct message_state *message)
 {
-	const struct way *way = message->wire->way;
+	struct way *way = message->wire->way;
+	way->delivered_B += message->size_B;
 	double taken_s = s_from_ps(engine_now_ps(comm->spec.engine) - message->started_ps);
 	double least_s = way->least_s + message->size_B * way->least_spB;
-	for (size_t i = 0; i < way->lane_count; i++)
-		for (size_t k = 0; k < way->lanes[i].route_count; k++)
-			fabric_delivered(comm->spec.fabric, way->lanes[i].routes[k],
-					 message->size_B);
 	if (taken_s < least_s * (1 - slack_ratio) - slack_s)
 		engine_fail(
 			comm->spec.engine,

@@ -40,36 +40,22 @@ void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, dou
 
 void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved)
 {
-	int64_t now_ps = engine_now_ps(fabric->engine);
-	double rate = fabric->shares.items[flow->slot].rate;
-	double since_s = s_from_ps(now_ps - flow->updated_ps + slack_ps);
-	double could = flow->size - flow->remaining + rate * since_s;
-	if (moved > allowed(could))
+	/* for each flow that ends: as little work as it takes */
+	int64_t now_ps = engine_now_ps(fabric->engine) + slack_ps;
+	double since_s = (double)(now_ps - flow->updated_ps) * (1 / (double)PS_PER_S);
+	double life_s = (double)(now_ps - flow->started_ps) * (1 / (double)PS_PER_S);
+	double could =
+		flow->size - flow->remaining + fabric->shares.items[flow->slot].rate * since_s;
+	double least = moved * (1 - slack_ratio);
+	if (least > could)
 		flow_fails(fabric, flow, moved, "more than its rates make", NULL, could);
-	double life_s = s_from_ps(now_ps - flow->started_ps + slack_ps);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		const struct use *use = &flow->uses[i];
 		double most = fabric->resources.items[use->resource].capacity_most * life_s;
-		if (use->per_unit * moved > allowed(most))
+		if (use->per_unit * least > most)
 			flow_fails(fabric, flow, moved, "more than alone on",
 				   name_of(fabric, use->resource), most / use->per_unit);
 	}
-}
-
-static void check_load(const struct fabric *fabric, int index, double carried, int64_t busy_ps)
-{
-	const struct resource *resource = &fabric->resources.items[index];
-	if (carried > allowed(resource->capacity_most * s_from_ps(busy_ps + slack_ps)))
-		engine_fail(fabric->engine,
-			    "'%s' of %.17g units a second has carried %.17g in %.12f s of use",
-			    name_of(fabric, index), resource->capacity_most, carried,
-			    s_from_ps(busy_ps));
-}
-
-void fabric_resource_check(const struct fabric *fabric, int index)
-{
-	const struct resource *resource = &fabric->resources.items[index];
-	check_load(fabric, index, resource->carried, resource->busy_ps);
 }
 
 void fabric_delivered(struct fabric *fabric, const struct route *route, double size_B)
@@ -89,7 +75,11 @@ static void account_resource(struct fabric *fabric, int index)
 	size_t user_count = 0;
 	if (resource->flow_count > 0)
 		busy_ps += now_ps - resource->busy_since_ps;
-	check_load(fabric, index, carried, busy_ps);
+	if (carried > allowed(resource->capacity_most * s_from_ps(busy_ps + slack_ps)))
+		engine_fail(fabric->engine,
+			    "'%s' of %.17g units a second has carried %.17g in %.12f s of use",
+			    name_of(fabric, index), resource->capacity_most, carried,
+			    s_from_ps(busy_ps));
 	if (busy_ps < 0 || busy_ps > now_ps)
 		engine_fail(fabric->engine, "'%s' was in use for %.12f s of %.12f s",
 			    name_of(fabric, index), s_from_ps(busy_ps), s_from_ps(now_ps));

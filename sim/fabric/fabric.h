@@ -158,7 +158,7 @@ void route_uses(const struct fabric *fabric, const struct route *route, double h
 
 /* ---- checks ---- */
 
-/* A message of size_B was delivered that had crossed the route: each of its links must
+/* Messages of size_B were delivered that had crossed the route: each of its links must
  * have carried that (fabric_account). */
 void fabric_delivered(struct fabric *fabric, const struct route *route, double size_B);
 

@@ -210,13 +210,11 @@ static void detach(struct fabric *fabric, struct flow *flow, double moved)
 		struct resource *resource = &fabric->resources.items[use->resource];
 		drop_user(fabric, use);
 		resource->carried += use->per_unit * moved;
-		if (resource->flow_count == 0) {
+		if (resource->flow_count == 0)
 			resource->busy_ps +=
 				engine_now_ps(fabric->engine) - resource->busy_since_ps;
-			fabric_resource_check(fabric, use->resource);
-		} else if (resource->limit_count > 0) {
+		else if (resource->limit_count > 0)
 			mark_dirty(fabric, use->resource);
-		}
 	}
 }
 

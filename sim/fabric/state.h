@@ -180,10 +180,9 @@ bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
 void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit);
 
 /* What must hold of a flow that is over, ended or cancelled, having moved so much, and is
- * still on its resources; of its new rate; of a resource that its last flow has left. */
+ * still on its resources; of its new rate. */
 void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved);
 void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, double rate);
-void fabric_resource_check(const struct fabric *fabric, int resource);
 
 /* Ways may have changed. */
 void fabric_routes_forget(struct fabric *fabric);

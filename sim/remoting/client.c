@@ -445,6 +445,12 @@ static void keep_alive_due(void *ctx, uint64_t arg)
 
 /* ---- counters ---- */
 
+void remote_account(const struct remote_client *client)
+{
+	for (size_t i = 0; i < client->channel_count; i++)
+		connection_account(client->channels[i].connection, client->spec.fabric);
+}
+
 const char *remote_waiting(const struct remote_client *client, struct arena *arena)
 {
 	uint64_t sent = 0, delivered = 0;

@@ -568,6 +568,9 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 		w->over_count < scenario->job_count ? engine_run(w->system.engine) : ENGINE_DRAINED;
 	const char *waiting = unfinished(w, end == ENGINE_EVENTS || end == ENGINE_TIME);
 	system_read(&w->system, &outcome);
+	for (size_t i = 0; i < scenario->job_count; i++)
+		if (w->clients[i].comm)
+			communicator_account(w->clients[i].comm);
 	system_check(&w->system, end, waiting, &outcome);
 	read_jobs(w, &outcome);
 	return outcome;

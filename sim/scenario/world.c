@@ -423,6 +423,9 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 								     : ENGINE_DRAINED;
 	const char *waiting = unfinished(w, end == ENGINE_EVENTS || end == ENGINE_TIME);
 	system_read(&w->system, &outcome);
+	for (size_t i = 0; i < scenario->client_count; i++)
+		if (w->clients[i].remote)
+			remote_account(w->clients[i].remote);
 	system_check(&w->system, end, waiting, &outcome);
 	read_clients(w, &outcome);
 	return outcome;

@@ -31,7 +31,6 @@ void path_delivered(const struct connection_spec *spec, const struct path *path,
 	double least_s = path->latency_s + size_B * path->least_spB;
 	counters->payload_delivered_B[index] += size_B;
 	counters->delivered_count[index]++;
-	fabric_delivered(spec->fabric, path->route, size_B);
 	if (taken_s < least_s * (1 - slack_ratio) - slack_s)
 		engine_fail(spec->engine,
 			    "%s: a message of %.17g bytes was there after %.12f s, its way takes "

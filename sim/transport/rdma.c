@@ -256,8 +256,10 @@ static struct connection *rdma_new(const struct connection_spec *spec)
 		if (!carries || !path_find(spec, i, rdma_links, &connection->directions[i].path))
 			return NULL;
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		direction_init(connection, i);
+		connection->connection.routes[i] = connection->directions[i].path.route;
+	}
 	connection->rtt_s =
 		connection->directions[0].path.latency_s + connection->directions[1].path.latency_s;
 	return &connection->connection;

@@ -62,6 +62,7 @@ static struct connection *shm_new(const struct connection_spec *spec)
 		if (!path_find(spec, i, shm_links, &direction->path))
 			return NULL;
 		direction->path.latency_s = direction->path.route->latency_s; /* no NIC here */
+		connection->connection.routes[i] = direction->path.route;
 		direction->connection = connection;
 		direction->index = i;
 		direction->track_name = arena_printf(spec->arena, "%s: %s > %s", spec->name,

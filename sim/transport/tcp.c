@@ -162,6 +162,7 @@ static struct connection *tcp_new(const struct connection_spec *spec)
 	for (int i = 0; i < 2; i++) {
 		if (!path_find(spec, i, tcp_links, &connection->directions[i].path))
 			return NULL;
+		connection->connection.routes[i] = connection->directions[i].path.route;
 	}
 	connection->rtt_s = connection->directions[0].path.latency_s +
 			    connection->directions[1].path.latency_s + ack_s(&spec->ends[0]) +

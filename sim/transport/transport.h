@@ -90,9 +90,12 @@ struct connection *connection_new(const struct transport_kind *kind,
 void connection_open(struct connection *connection, event_fn *fn, void *ctx, uint64_t arg);
 void connection_send(struct connection *connection, int from, const struct message *message);
 const struct connection_counters *connection_counters(const struct connection *connection);
+/* Tells the fabric what was delivered, once, at the end of a run (fabric_delivered). */
+void connection_account(const struct connection *connection, struct fabric *fabric);
 /* Every connection struct begins with this. */
 struct connection {
 	const struct transport_kind *kind;
+	const struct route *routes[2]; /* by direction */
 };
 
 size_t transport_kind_count(void);
