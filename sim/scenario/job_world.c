@@ -5,6 +5,7 @@
  * client (world.c); the job then has that step's segments on each GPU, its communicator, its input.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -199,8 +200,9 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 {
 	const struct job_entry *entry = client->entry;
 	const struct topology *t = &w->scenario->topology;
-	for (struct job_client *other = w->clients; other != client; other++)
-		if (other->profile && alike(t, other->entry, entry)) {
+	for (struct job_client *other = w->clients; other != w->clients + w->scenario->job_count;
+	     other++)
+		if (other != client && other->profile && alike(t, other->entry, entry)) {
 			client->profile = other->profile;
 			client->run->solo_step_s = other->run->solo_step_s;
 			return true;
@@ -542,6 +544,32 @@ static const char *unfinished(struct job_world *w, bool limit)
 	return first;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	const struct job_client *const *left = a, *const *right = b;
+	return strcmp((*left)->entry->name, (*right)->entry->name);
+}
+
+/* In the order of their names, so that a file's order decides nothing. */
+static void build_jobs(struct job_world *w, struct job_run *runs)
+{
+	size_t count = w->scenario->job_count;
+	struct job_client **order = ARENA_ARRAY(w->arena, count, struct job_client *);
+	w->clients = ARENA_ARRAY(w->arena, count, struct job_client);
+	for (size_t i = 0; i < count; i++) {
+		runs[i].entry = &w->scenario->jobs[i];
+		w->clients[i] =
+			(struct job_client){.world = w, .entry = runs[i].entry, .run = &runs[i]};
+		order[i] = &w->clients[i];
+	}
+	qsort(order, count, sizeof *order, by_name);
+	for (size_t i = 0; i < count; i++) {
+		(w->scenario->collective >= 0 ? build_benchmark : build_job)(w, order[i]);
+		if (!order[i]->run->failed)
+			begin(w, order[i]);
+	}
+}
+
 struct world_outcome job_world_run(struct arena *arena, const struct scenario *scenario,
 				   uint64_t seed, struct trace *trace)
 {
@@ -551,19 +579,7 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 	struct world_outcome outcome = {
 		.jobs = ARENA_ARRAY(arena, scenario->job_count, struct job_run),
 		.job_count = scenario->job_count};
-	w->clients = ARENA_ARRAY(arena, scenario->job_count, struct job_client);
-	for (size_t i = 0; i < scenario->job_count; i++) {
-		struct job_client *client = &w->clients[i];
-		outcome.jobs[i].entry = &scenario->jobs[i];
-		*client = (struct job_client){
-			.world = w, .entry = &scenario->jobs[i], .run = &outcome.jobs[i]};
-		if (scenario->collective >= 0)
-			build_benchmark(w, client);
-		else
-			build_job(w, client);
-		if (!client->run->failed)
-			begin(w, client);
-	}
+	build_jobs(w, outcome.jobs);
 	enum engine_end end =
 		w->over_count < scenario->job_count ? engine_run(w->system.engine) : ENGINE_DRAINED;
 	const char *waiting = unfinished(w, end == ENGINE_EVENTS || end == ENGINE_TIME);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A scenario -> a world of hosts, links, GPUs and clients, run to its end. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -401,6 +402,30 @@ static const char *unfinished(struct world *w, bool limit)
 	return first;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	const struct client *const *left = a, *const *right = b;
+	return strcmp((*left)->entry->name, (*right)->entry->name);
+}
+
+/* In the order of their names, so that a file's order decides nothing: who is built first
+ * gets the first core of a server, and goes first in a tie. */
+static void build_clients(struct world *w, struct client_run *runs)
+{
+	size_t count = w->scenario->client_count;
+	struct client **order = ARENA_ARRAY(w->arena, count + 1, struct client *);
+	w->clients = ARENA_ARRAY(w->arena, count + 1, struct client);
+	for (size_t i = 0; i < count; i++) {
+		runs[i].entry = &w->scenario->clients[i];
+		w->clients[i] =
+			(struct client){.world = w, .entry = runs[i].entry, .run = &runs[i]};
+		order[i] = &w->clients[i];
+	}
+	qsort(order, count, sizeof *order, by_name);
+	for (size_t i = 0; i < count; i++)
+		build_client(w, order[i]);
+}
+
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace)
 {
@@ -412,13 +437,7 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 	struct world_outcome outcome = {
 		.clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client_run),
 		.client_count = scenario->client_count};
-	w->clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client);
-	for (size_t i = 0; i < scenario->client_count; i++) {
-		outcome.clients[i].entry = &scenario->clients[i];
-		w->clients[i] = (struct client){
-			.world = w, .entry = &scenario->clients[i], .run = &outcome.clients[i]};
-		build_client(w, &w->clients[i]);
-	}
+	build_clients(w, outcome.clients);
 	enum engine_end end = w->over_count < scenario->client_count ? engine_run(w->system.engine)
 								     : ENGINE_DRAINED;
 	const char *waiting = unfinished(w, end == ENGINE_EVENTS || end == ENGINE_TIME);
