@@ -129,9 +129,9 @@ $(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libfarwire.a
 
 # What farwire is timed beside, where this machine has it; only for the bench.
 CXX_FLAGS := -std=c++17 -O2 -g -Wall -Wextra -Werror -I.
-BENCHES := queue_farwire fabric_farwire calls_farwire
+BENCHES := queue_farwire fabric_farwire calls_farwire flows_farwire
 PEERS := $(if $(shell command -v g++ 2>/dev/null),queue_std \
-	$(if $(wildcard /usr/include/simgrid/s4u.hpp),fabric_simgrid))
+	$(if $(wildcard /usr/include/simgrid/s4u.hpp),fabric_simgrid flows_simgrid))
 BENCH_PROGRAMS := $(BENCHES:%=$(BUILD)/tests/bench/%) $(PEERS:%=$(BUILD)/tests/bench/%)
 
 $(BENCHES:%=$(BUILD)/tests/bench/%): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libfarwire.a

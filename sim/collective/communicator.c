@@ -196,6 +196,25 @@ const struct communicator_counters *communicator_counters(const struct communica
 	return &comm->counters;
 }
 
+const char *communicator_waiting(const struct communicator *comm, struct arena *arena)
+{
+	if (comm->opening_count > 0)
+		return arena_printf(arena, "%zu connections that do not open", comm->opening_count);
+	if (comm->first_number == comm->next_number)
+		return "no collective under way";
+	const struct operation *operation = *operation_at(comm, comm->first_number);
+	size_t there = 0;
+	for (size_t i = 0; i < comm->rank_count; i++)
+		there += operation->arrived[i];
+	return arena_printf(arena,
+			    "%s %llu: %zu of %zu ranks there, %zu done, %llu of %llu "
+			    "messages delivered",
+			    collective_name(operation->request.collective),
+			    (unsigned long long)operation->number, there, comm->rank_count,
+			    operation->over_count, (unsigned long long)operation->deliveries_count,
+			    (unsigned long long)operation->sends_count);
+}
+
 /* ---- a rank's way through them ---- */
 
 static void rank_started(void *ctx, uint64_t rank)

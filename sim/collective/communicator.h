@@ -80,4 +80,10 @@ const struct communicator_counters *communicator_counters(const struct communica
 const char *communicator_choice_text(struct communicator *comm, enum collective collective,
 				     double size_B);
 
+/* Tells the fabric what its messages have carried, once, at the end of a run. */
+void communicator_account(const struct communicator *comm);
+/* "all_reduce 3: 4 of 8 ranks there, 1 done, 5 of 9 messages delivered": the first
+ * collective that is not over. */
+const char *communicator_waiting(const struct communicator *comm, struct arena *arena);
+
 #endif

@@ -133,6 +133,7 @@ struct communicator {
 
 	bool *nvlink_switch; /* by fabric node: joins NVLinks and nothing else */
 	struct pairs ways, wires, sockets;
+	struct way *last_way;
 	struct socket *first_socket, *last_socket;
 	bool opened; /* sockets that are made from now on open at once */
 	size_t opening_count;

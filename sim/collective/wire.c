@@ -7,6 +7,9 @@
 #include "sim/base/diag.h"
 #include "sim/transport/path.h"
 
+/* Sums may miss that; each duration on the way is rounded to a picosecond. */
+static const double slack_ratio = 1e-9, slack_s = 1e-11;
+
 /* A way to the host's memory; NVLink where a CPU has it. */
 static const char *const up_kinds[] = {"pcie", "socket", NULL};
 static const char *const up_kinds_nvlink[] = {"pcie", "socket", "nvlink", NULL};
@@ -85,6 +88,17 @@ static void lane_prepare(struct communicator *comm, struct lane *lane, double si
 
 /* ---- ways and wires ---- */
 
+static void way_bound(const struct communicator *comm, struct way *way)
+{
+	for (size_t i = 0; i < way->lane_count; i++) {
+		const struct lane *lane = &way->lanes[i];
+		way->least_s += lane->latency_s;
+		for (size_t k = 0; k < lane->route_count; k++)
+			way->least_spB = fmax(way->least_spB,
+					      route_least_spB(comm->spec.fabric, lane->routes[k]));
+	}
+}
+
 static const char *rank_name(const struct rank_state *rank)
 {
 	return rank->place.gpu ? gpu_name(rank->place.gpu) : guest_name(rank->place.guest);
@@ -115,8 +129,22 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 					     rank_name(b), over));
 		return NULL;
 	}
+	way_bound(comm, way);
+	way->before = comm->last_way;
+	comm->last_way = way;
 	*place = way;
 	return way;
+}
+
+void communicator_account(const struct communicator *comm)
+{
+	for (const struct way *way = comm->last_way; way; way = way->before)
+		for (size_t i = 0; i < way->lane_count; i++)
+			for (size_t k = 0; k < way->lanes[i].route_count; k++)
+				fabric_delivered(comm->spec.fabric, way->lanes[i].routes[k],
+						 way->delivered_B);
+	for (const struct socket *socket = comm->first_socket; socket; socket = socket->next)
+		connection_account(socket->connection, comm->spec.fabric);
 }
 
 struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t channel)
@@ -172,12 +200,28 @@ static double copy_like_s(const struct communicator *comm, const struct message_
 	return message->flow_s / message->operation->train_count;
 }
 
+/* It is not there before its links can have carried it. */
+static void check_message(const struct communicator *comm, const struct message_state *message)
+{
+	struct way *way = message->wire->way;
+	way->delivered_B += message->size_B;
+	double taken_s = s_from_ps(engine_now_ps(comm->spec.engine) - message->started_ps);
+	double least_s = way->least_s + message->size_B * way->least_spB;
+	if (taken_s < least_s * (1 - slack_ratio) - slack_s)
+		engine_fail(
+			comm->spec.engine,
+			"%s: %.17g bytes from rank %zu to %zu were there after %.12f s, the way "
+			"takes %.12f s",
+			comm->spec.name, message->size_B, way->from, way->to, taken_s, least_s);
+}
+
 static void delivered(void *ctx, uint64_t arg)
 {
 	struct communicator *comm = ctx;
 	struct message_state *message = (struct message_state *)(uintptr_t)arg;
 	struct operation *operation = message->operation;
 	uint32_t step = message->step;
+	check_message(comm, message);
 	if (message->head.serial != 0 && engine_cancel(comm->spec.engine, message->head))
 		executor_head_over(comm, operation, step);
 	comm->ranks[message->wire->way->to].last_s = copy_like_s(comm, message);

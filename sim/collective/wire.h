@@ -33,12 +33,15 @@ struct lane {
 };
 
 struct way {
-	size_t from, to; /* ranks */
+	struct way *before; /* of the communicator, in the order of finding */
+	double delivered_B; /* all in all */
+	size_t from, to;    /* ranks */
 	enum hop_class class;
 	double hop_count; /* of the library's hops: 2 through a buffer between */
 	struct lane lanes[WAY_LANES_MAX];
 	size_t lane_count;
-	bool socket; /* and a connection */
+	double least_s, least_spB; /* no message takes less: its lanes' latency and slowest link */
+	bool socket;               /* and a connection */
 };
 
 struct socket {

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/cuda/player.h"
 
+#include <math.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 #include "sim/cuda/player_internal.h"
+
+/* What sums of a step's parts in seconds may miss, of the time since the start. */
+static const double slack_ratio = 1e-9;
 
 /* ---- threads ---- */
 
@@ -188,6 +193,29 @@ static void records_reserve(struct player *player)
 				   &player->records_room, sizeof *player->records);
 }
 
+/* Thread 0's time and the GPU's each add up to the step: the one to the picosecond, the
+ * other, which is in seconds, but for rounding. */
+static void check_step(const struct player *player, const struct player_thread *first)
+{
+	const struct step_record *record = &player->records[player->step];
+	int64_t step_ps = record->end_ps - record->start_ps, parts_ps = 0;
+	double step_s = s_from_ps(step_ps), parts_s = record->gpu_busy_s;
+	for (int kind = 0; kind < TIME_KIND_COUNT; kind++) {
+		parts_ps += first->spent_ps[kind];
+		parts_s += record->gpu_idle_s[kind];
+	}
+	if (parts_ps != step_ps)
+		engine_fail(player->spec.engine, "%s: step %u of %.12f s is %.12f s in its parts",
+			    player->spec.name, player->step, step_s, s_from_ps(parts_ps));
+	if (player->spec.context &&
+	    (record->gpu_busy_s < 0 ||
+	     fabs(parts_s - step_s) > slack_ratio * s_from_ps(record->end_ps)))
+		engine_fail(player->spec.engine,
+			    "%s: the GPU's step %u of %.12f s is %.12f s in its parts, %.12f s at "
+			    "work",
+			    player->spec.name, player->step, step_s, parts_s, record->gpu_busy_s);
+}
+
 static void step_end(struct player *player)
 {
 	const struct player_spec *spec = &player->spec;
@@ -206,6 +234,7 @@ static void step_end(struct player *player)
 		record->gpu_busy_s = gpu_context_busy_s(spec->context) - player->busy_before_s;
 		record->work_ps = gpu_context_work_ps(spec->context) - player->work_before_ps;
 	}
+	check_step(player, first);
 	player->step++;
 	player->pause_ps = 0;
 	goes_on = !spec->step_done || spec->step_done(spec->ctx, player, record);
@@ -345,6 +374,34 @@ const struct step_record *player_step_at(const struct player *player, size_t ind
 {
 	FW_ASSERT(index < player->step);
 	return &player->records[index];
+}
+
+static const char *item_name(const struct item *item)
+{
+	switch (item->kind) {
+	case ITEM_CALL:
+	case ITEM_POLL:
+		return call_kind_name(item->call.kind);
+	case ITEM_AWAIT:
+		return "the wait for a signal";
+	default:
+		return "work of its own";
+	}
+}
+
+const char *player_waiting(const struct player *player, struct arena *arena)
+{
+	for (size_t i = 0; player->threads_left > 0 && i < player->spec.program->thread_count;
+	     i++) {
+		const struct player_thread *thread = &player->threads[i];
+		const struct call_thread *program = thread->program;
+		if (thread->at > 0 && (thread->at < program->count || thread->in_call))
+			return arena_printf(arena, "step %u, thread '%s' at %s, item %zu of %zu",
+					    player->step, program->name,
+					    item_name(&program->items[thread->at - 1]), thread->at,
+					    program->count);
+	}
+	return arena_printf(arena, "step %u, which has not begun or ends", player->step);
 }
 
 void player_span(struct player *player, struct player_track *track, enum span_kind kind,

@@ -102,4 +102,7 @@ void player_pause(struct player *player, int64_t pause_ps);
 size_t player_step_count(const struct player *player);
 const struct step_record *player_step_at(const struct player *player, size_t index);
 
+/* "thread 'main' at cudaMemcpy, item 12 of 40": what a step that is not over waits for. */
+const char *player_waiting(const struct player *player, struct arena *arena);
+
 #endif

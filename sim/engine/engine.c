@@ -58,26 +58,36 @@ static struct event_id enqueue(struct engine *engine, const struct event *event)
 	return queue_add(engine->queue, event);
 }
 
+/* Then it has failed. */
+static bool is_past(struct engine *engine, int64_t time_ps)
+{
+	int64_t late_ps = engine->clock.now_ps - time_ps;
+	if (late_ps > 0)
+		engine_fail(engine, "something was to happen %.12f s ago", s_from_ps(late_ps));
+	return late_ps > 0;
+}
+
 struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
 			  uint64_t arg)
 {
-	FW_ASSERT(time_ps >= engine->clock.now_ps);
 	FW_ASSERT(fn);
+	if (is_past(engine, time_ps))
+		return (struct event_id){0};
 	return enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
 }
 
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
 			     uint64_t arg)
 {
-	FW_ASSERT(delay_ps >= 0);
 	FW_ASSERT(delay_ps <= INT64_MAX - engine->clock.now_ps);
 	return engine_at(engine, engine->clock.now_ps + delay_ps, fn, ctx, arg);
 }
 
 void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg)
 {
-	FW_ASSERT(time_ps >= engine->clock.now_ps);
 	FW_ASSERT(fn);
+	if (is_past(engine, time_ps))
+		return;
 	struct event *soon = &engine->soon;
 	bool earliest = !soon->fn || time_ps < soon->time_ps;
 	if (earliest && time_ps >= engine->next_ps && !engine->next_exact)
@@ -98,7 +108,6 @@ void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ct
 
 void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx, uint64_t arg)
 {
-	FW_ASSERT(delay_ps >= 0);
 	FW_ASSERT(delay_ps <= INT64_MAX - engine->clock.now_ps);
 	engine_do_at(engine, engine->clock.now_ps + delay_ps, fn, ctx, arg);
 }
@@ -192,7 +201,7 @@ void engine_fail(struct engine *engine, const char *format, ...)
 	va_start(args, format);
 	const char *what = arena_vprintf(engine->arena, format, args);
 	va_end(args);
-	engine->failure = arena_printf(engine->arena, "at %.6f s (event %llu): %s",
+	engine->failure = arena_printf(engine->arena, "at %.12f s (event %llu): %s",
 				       s_from_ps(engine->clock.now_ps),
 				       (unsigned long long)engine->events, what);
 }

@@ -148,6 +148,8 @@ const struct route *fabric_route(struct fabric *fabric, int from, int to, const 
  *   wire = crossing + ceil(crossing / its packet_payload) overhead.     */
 double link_wire_B(const struct link_traits *traits, double mtu_B, double header_B,
 		   double payload_B);
+/* Seconds for a byte of payload alone on the route's slowest link, headers apart; 0: none. */
+double route_least_spB(const struct fabric *fabric, const struct route *route);
 double route_packets(const struct route *route, double header_B, double payload_B);
 
 /* Adds the hops of route to spec->uses with their framing. */
@@ -155,6 +157,22 @@ void route_uses(const struct fabric *fabric, const struct route *route, double h
 		double payload_B, struct flow_spec *spec);
 
 /* ---- checks ---- */
+
+/* Messages of size_B were delivered that had crossed the route: each of its links must
+ * have carried that (fabric_account). */
+void fabric_delivered(struct fabric *fabric, const struct route *route, double size_B);
+
+/* What must hold at any time of every run, else engine_fail; a pass over resources and
+ * active flows, for the ends of windows and runs:
+ *   - no resource has carried more than its capacity in the time it was in use, nor been
+ *     in use for longer than there was time;
+ *   - links have carried all that was delivered over them;
+ *   - each flow that was started is over, or will be: none is forgotten.
+ * What can be told when a flow ends is checked then: it has moved its size, at no more
+ * than its cap, and not faster than any of its resources could have alone. */
+void fabric_account(struct fabric *fabric);
+/* "3 flows, the first over 'wire a>b', 'h.dram'" in arena; NULL: none is active. */
+const char *fabric_unfinished(const struct fabric *fabric, struct arena *arena);
 
 /* Compares the current rates with an independent solution from scratch and
  * every resource's load with its capacity (relative slack 1e-9); calls

@@ -203,6 +203,7 @@ static void drop_user(struct fabric *fabric, const struct use *use)
  * nobody but itself, nobody's rate changes. */
 static void detach(struct fabric *fabric, struct flow *flow, double moved)
 {
+	fabric_flow_check(fabric, flow, moved);
 	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
@@ -272,6 +273,7 @@ static struct flow *flow_take(struct fabric *fabric, size_t use_count)
 static void flow_give_back(struct fabric *fabric, struct flow *flow)
 {
 	fabric->active_count--;
+	fabric->flows_over++;
 	flow->active = false;
 	flow->serial = flow->serial == UINT32_MAX ? 1 : flow->serial + 1;
 	flow->free_next = fabric->flow_free[flow->class];
@@ -318,6 +320,8 @@ void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
 	FW_ASSERT(rate > 0 && isfinite(rate));
+	if (rate > flow->cap)
+		fabric_rate_check(fabric, flow, rate);
 	flow->remaining = remaining_at(fabric, flow);
 	flow->updated_ps = now_ps;
 	fabric->shares.items[flow->slot].rate = rate;
@@ -372,7 +376,7 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	share->rate = 0;
 	share->weight = spec->weight > 0 ? spec->weight : 1;
 	flow->cap = spec->cap > 0 ? spec->cap : INFINITY;
-	flow->updated_ps = engine_now_ps(fabric->engine);
+	flow->started_ps = flow->updated_ps = engine_now_ps(fabric->engine);
 	flow->end = (struct event_id){0};
 	flow->done = spec->done;
 	flow->ctx = spec->ctx;

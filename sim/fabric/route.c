@@ -326,6 +326,17 @@ double link_wire_B(const struct link_traits *traits, double mtu_B, double header
 	       packets_of(most_B, header_B, payload_B) * (header_B + traits->packet_overhead_B);
 }
 
+double route_least_spB(const struct fabric *fabric, const struct route *route)
+{
+	double least_spB = 0;
+	for (size_t i = 0; i < route->count; i++) {
+		struct hop hop = route->hops[i];
+		const struct link *link = &fabric->links.items[hop.link];
+		least_spB = fmax(least_spB, 1 / link->traits.capacity_Bps[hop.direction]);
+	}
+	return least_spB;
+}
+
 double route_packets(const struct route *route, double header_B, double payload_B)
 {
 	FW_ASSERT(payload_B >= 0 && header_B >= 0);

@@ -3,8 +3,9 @@
  *
  * flow.c keeps resources and flows and their accounts, bundle.c solves the simplest
  * changes, which are most, solve.c finds out how far any other one reaches and fill.c
- * the rates there, check.c finds all of them again in another way, topology.c keeps
- * nodes and links, route.c finds ways and counts wire bytes.
+ * the rates there, check.c finds all of them again in another way, account.c checks
+ * what must hold of every run, topology.c keeps nodes and links, route.c finds ways and
+ * counts wire bytes.
  *
  * Each flow carries its uses; a resource lists its users in the order in which
  * they started. Every sum over flows that a rate comes from runs in
@@ -48,7 +49,7 @@ struct share {
 
 struct flow {
 	double size, remaining; /* remaining at updated_ps, when it got its rate */
-	int64_t updated_ps, end_ps;
+	int64_t started_ps, updated_ps, end_ps;
 	struct event_id end; /* {0}: another flow of its bundle ends first (bundle.c) */
 	event_fn *done;
 	void *ctx;
@@ -79,6 +80,7 @@ struct resource {
 	double carried; /* by flows that are over */
 
 	int64_t busy_ps;
+	double delivered; /* of messages, by who sent them */
 	double capacity_most;
 	/* solver */
 	double left;       /* capacity that fixed flows leave */
@@ -136,7 +138,7 @@ struct fabric {
 	VEC(struct flow *) flows;         /* by slot */
 	VEC(struct share) shares;         /* by slot */
 	uint32_t flow_free[FLOW_CLASSES]; /* first free slot of the class, plus 1 */
-	uint64_t flows_started;
+	uint64_t flows_started, flows_over;
 	size_t active_count;
 
 	/* scratch of the solver */
@@ -181,6 +183,11 @@ bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
 /* So do those of its bundle (bundle.c); false if it has none. */
 bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow);
 void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit);
+
+/* What must hold of a flow that is over, ended or cancelled, having moved so much, and is
+ * still on its resources; of its new rate. */
+void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved);
+void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, double rate);
 
 /* Ways may have changed. */
 void fabric_routes_forget(struct fabric *fabric);

@@ -53,6 +53,11 @@ static const struct param_row gpu_rows[] = {
 		     "GPU time lost at each change of tenant",
 		     "assumption: saving and restoring registers and shared memory (some 10 MB) "
 		     "at memory bandwidth, and the scheduler"),
+	PARAM_NUMBER(
+		struct gpu_params, traffic_lump_s, QUANTITY_TIME, 0, 1, "10 us",
+		"others' traffic in its memory takes time from its kernels in lumps of so much",
+		"assumption: a step of the calculation, some kernels long; messages are many "
+		"and small"),
 	COST_ASSUMED(struct gpu_params, board_ratio, QUANTITY_RATIO, 0.1, 1, "1",
 		     "part of its speed that a GPU keeps while the others of its board compute",
 		     "assumption: boards of one GPU share their power with nobody"),
@@ -156,7 +161,7 @@ void gpu_traffic_add(struct gpu *gpu, double size_B)
 	if (!gpu_is_computing(gpu))
 		return;
 	gpu->traffic_s += gpu_traffic_s(gpu, size_B);
-	if (gpu->traffic_s < GPU_TRAFFIC_LUMP_S)
+	if (gpu->traffic_s < gpu->params->traffic_lump_s || gpu->traffic_s <= 0)
 		return;
 	flow.size = gpu->traffic_s;
 	flow.uses[0] = (struct flow_use){gpu->compute, 1};

@@ -52,6 +52,7 @@ struct gpu_params {
 	double concurrent_kernels_count;
 	double multiprocessors_count;
 	double slice_s, switch_s; /* time slices of tenants */
+	double traffic_lump_s;    /* of others' traffic in its memory, taken from kernels at once */
 	double board_ratio;       /* of its speed that it keeps while its board is busy */
 };
 extern const struct param_table gpu_table;
@@ -96,9 +97,8 @@ double gpu_blocks_ratio(const struct gpu *gpu, double block_count);
 void gpu_board_set(struct gpu *gpu, int resource);
 /* GPU-seconds that size_B of traffic in the GPU's memory take from kernels. */
 double gpu_traffic_s(const struct gpu *gpu, double size_B);
-/* Takes them if kernels run now, from whatever runs when GPU_TRAFFIC_LUMP_S have
+/* Takes them if kernels run now, from whatever runs when traffic_lump_s of them have
  * come together: traffic comes in many small messages. */
-#define GPU_TRAFFIC_LUMP_S 10e-6
 void gpu_traffic_add(struct gpu *gpu, double size_B);
 /* At least one kernel runs. */
 bool gpu_is_computing(const struct gpu *gpu);

@@ -7,8 +7,10 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
+#include "sim/predict/reproduce.h"
 
 struct drawing {
+	struct arena *arena; /* guarded by lock */
 	const struct case_request *request;
 	const struct predict_options *options;
 	const struct recorded_calls *calls; /* of a recorded program: read once */
@@ -21,15 +23,20 @@ struct drawing {
 
 static void keep(const struct drawing *d, const struct point *point, struct draw_answers *slot)
 {
-	slot->failed = point->failed || point->broken;
-	if (point->broken)
-		return;
+	slot->failed = point->failed;
 	memcpy(slot->clients, point->clients, d->client_count * sizeof *slot->clients);
 	if (!point->failed)
 		slot->all = (struct client_point){.throughput = point->throughput,
 						  .step_s = point->step_s,
 						  .ratio = point->ratio,
 						  .gpu_utilization = point->gpu_utilization};
+}
+
+static void keep_broken(struct drawing *d, const char *broken, struct draw_answers *slot)
+{
+	pthread_mutex_lock(&d->lock);
+	slot->broken = arena_strdup(d->arena, broken);
+	pthread_mutex_unlock(&d->lock);
 }
 
 static void draw_one(struct drawing *d, size_t index)
@@ -45,9 +52,13 @@ static void draw_one(struct drawing *d, size_t index)
 	request.calls = d->calls;
 	const struct scenario *scenario = case_read(arena, diag, &request);
 	if (scenario) {
-		struct point point =
-			predict_point(arena, scenario, d->options->seed + index + 1, true, NULL);
-		keep(d, &point, &d->draws->answers[index]);
+		uint64_t seed = d->options->seed + index + 1;
+		struct point point = predict_point(arena, scenario, seed, true, NULL);
+		if (point.broken)
+			keep_broken(d, reproducible(arena, &request, scenario, seed, point.broken),
+				    &d->draws->answers[index]);
+		else
+			keep(d, &point, &d->draws->answers[index]);
 	}
 	arena_free(arena);
 }
@@ -90,7 +101,8 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 	struct draws draws = {.count = options->draws_count};
 	const struct recorded_program *recorded =
 		scenario->client_count > 0 ? scenario->clients[0].recorded : NULL;
-	struct drawing d = {.request = request,
+	struct drawing d = {.arena = arena,
+			    .request = request,
 			    .options = options,
 			    .calls = recorded ? recorded->calls : NULL,
 			    .unknowns = unknowns_of(arena, scenario),
@@ -110,6 +122,8 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 	run_workers(arena, &d);
 	for (size_t i = 0; i < draws.count; i++)
 		draws.failed_count += draws.answers[i].failed;
+	for (size_t i = draws.count; i-- > 0;)
+		draws.broken = draws.answers[i].broken ? draws.answers[i].broken : draws.broken;
 	return draws;
 }
 

@@ -15,11 +15,13 @@
 struct draw_answers {
 	struct client_point all, *clients; /* NaN where it failed */
 	bool failed;
+	const char *broken; /* an invariant; NULL: none */
 };
 
 struct draws {
 	size_t count; /* 0: no intervals */
 	size_t failed_count;
+	const char *broken; /* that of the first draw that has one */
 	struct draw_answers *answers;
 	const struct cfg_param *error; /* the model's own; NULL: none */
 	bool ratio_is_one;             /* whatever the model errs by */

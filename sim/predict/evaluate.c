@@ -7,6 +7,7 @@
 #include "sim/base/num.h"
 #include "sim/base/vec.h"
 #include "sim/predict/dataset.h"
+#include "sim/predict/reproduce.h"
 
 /* ---- errors ---- */
 
@@ -281,7 +282,7 @@ static double point_of(struct arena *arena, struct diag *diag, const struct data
 	bool baseline = row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP;
 	struct point point = predict_point(arena, scenario, seed, baseline, NULL);
 	if (point.broken && !*broken)
-		*broken = point.broken;
+		*broken = reproducible(arena, request, scenario, seed, point.broken);
 	return point.broken || point.failed ? NAN : point_value(diag, row, scenario, &point);
 }
 

@@ -54,6 +54,8 @@ void job_add_ratios(struct arena *arena, const struct scenario *scenario, uint64
 		if (!is_alone(scenario)) {
 			const struct scenario *baseline = scenario_job_baseline(arena, scenario, i);
 			struct world_outcome outcome = world_run(arena, baseline, seed, NULL);
+			if (outcome.broken)
+				point->broken = outcome.broken;
 			alone = job_steady(baseline, &outcome, &outcome.jobs[0]).throughput;
 		}
 		point->clients[i].ratio =

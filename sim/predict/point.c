@@ -32,7 +32,7 @@ static struct client_point steady(const struct client_run *run)
  * before it is taken again. */
 static double baseline_throughput(struct arena *arena, const struct scenario *scenario,
 				  size_t client, uint64_t seed, struct baselines *baselines,
-				  const double *known)
+				  const double *known, const char **broken)
 {
 	const struct client_entry *entry = &scenario->clients[client];
 	for (size_t i = 0; i < client; i++) {
@@ -51,7 +51,9 @@ static double baseline_throughput(struct arena *arena, const struct scenario *sc
 	const struct scenario *baseline = scenario_baseline(arena, scenario, client);
 	struct world_outcome outcome = world_run(arena, baseline, seed, NULL);
 	throughput = steady(&outcome.clients[0]).throughput;
-	if (baselines)
+	if (outcome.broken)
+		*broken = outcome.broken;
+	else if (baselines)
 		baselines_add(baselines, key, throughput);
 	return throughput;
 }
@@ -68,9 +70,10 @@ static void add_ratios(struct arena *arena, const struct scenario *scenario, uin
 	double *known = ARENA_ARRAY(arena, point->client_count + 1, double);
 	double sum = 0;
 	for (size_t i = 0; i < point->client_count; i++) {
-		known[i] = is_local(scenario) ? point->clients[i].throughput
-					      : baseline_throughput(arena, scenario, i, seed,
-								    baselines, known);
+		known[i] = is_local(scenario)
+				   ? point->clients[i].throughput
+				   : baseline_throughput(arena, scenario, i, seed, baselines, known,
+							 &point->broken);
 		point->clients[i].ratio = point->clients[i].throughput / known[i];
 		sum += point->clients[i].ratio;
 	}

@@ -6,6 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/predict/draws.h"
 #include "sim/predict/job_point.h"
+#include "sim/predict/reproduce.h"
 
 /* What sums of a step's parts may miss of it. */
 static const double ROUNDING = 1e-9;
@@ -159,11 +160,15 @@ const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 	struct point point = predict_point_known(arena, scenario, options->seed, true,
 						 options->baselines, options->trace);
 	if (point.broken) {
-		*broken = point.broken;
+		*broken = reproducible(arena, request, scenario, options->seed, point.broken);
 		return NULL;
 	}
 	struct draws draws = {0};
 	if (!point.failed && options->draws_count)
 		draws = draws_run(arena, request, options, scenario, &point);
+	if (draws.broken) {
+		*broken = draws.broken;
+		return NULL;
+	}
 	return summarize(arena, scenario, &point, &draws, options->seed);
 }

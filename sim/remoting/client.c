@@ -448,6 +448,28 @@ static void keep_alive_due(void *ctx, uint64_t arg)
 
 /* ---- counters ---- */
 
+void remote_account(const struct remote_client *client)
+{
+	for (size_t i = 0; i < client->channel_count; i++)
+		connection_account(client->channels[i].connection, client->spec.fabric);
+}
+
+const char *remote_waiting(const struct remote_client *client, struct arena *arena)
+{
+	uint64_t sent = 0, delivered = 0;
+	size_t waiting = 0;
+	for (size_t i = 0; i < client->channel_count; i++) {
+		const struct connection_counters *wire =
+			connection_counters(client->channels[i].connection);
+		waiting += client->channels[i].waiting_count;
+		sent += wire->messages_count[0] + wire->messages_count[1];
+		delivered += wire->delivered_count[0] + wire->delivered_count[1];
+	}
+	return arena_printf(
+		arena, "%zu calls without an answer, %llu of %llu messages not delivered", waiting,
+		(unsigned long long)(sent - delivered), (unsigned long long)sent);
+}
+
 struct remote_counters remote_counters(const struct remote_client *client)
 {
 	struct remote_counters counters = client->counters;

@@ -119,5 +119,9 @@ struct remote_counters {
 	double stalled_s;
 };
 struct remote_counters remote_counters(const struct remote_client *client);
+/* Tells the fabric what its messages have carried, once, at the end of a run. */
+void remote_account(const struct remote_client *client);
+/* "3 calls without an answer, 2 of 17 messages not delivered": what is under way. */
+const char *remote_waiting(const struct remote_client *client, struct arena *arena);
 
 #endif

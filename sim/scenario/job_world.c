@@ -5,6 +5,7 @@
  * client (world.c); the job then has that step's segments on each GPU, its communicator, its input.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -180,37 +181,6 @@ static void repeat(void *ctx, uint64_t arg)
 
 /* ---- building ---- */
 
-static struct scenario *solo_scenario(struct arena *arena, const struct scenario *scenario,
-				      const struct job_entry *entry)
-{
-	struct scenario *solo = ARENA_NEW(arena, struct scenario);
-	struct client_entry *client = ARENA_NEW(arena, struct client_entry);
-	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
-	*stack = *entry->stack;
-	stack->real_input = false; /* input pipelines are the job's */
-	*client = (struct client_entry){
-		.name = entry->name,
-		.origin = entry->origin,
-		.guest = entry->guests[0],
-		.server = entry->guests[0],
-		.gpu = entry->gpus[0],
-		.fraction_ratio = 1,
-		.batch_count = entry->batch_count,
-		.model = entry->model,
-		.network = entry->network,
-		.stack = stack,
-		.efficiency = entry->efficiency,
-		.guest_work = true,
-	};
-	*solo = *scenario;
-	solo->jobs = NULL;
-	solo->job_count = 0;
-	solo->clients = client;
-	solo->client_count = 1;
-	solo->steps_warmup_count = 1;
-	return solo;
-}
-
 /* Whether a step of b's first GPU alone takes what one of a's takes. */
 static bool alike(const struct topology *t, const struct job_entry *a, const struct job_entry *b)
 {
@@ -230,17 +200,20 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 {
 	const struct job_entry *entry = client->entry;
 	const struct topology *t = &w->scenario->topology;
-	for (struct job_client *other = w->clients; other != client; other++)
-		if (other->profile && alike(t, other->entry, entry)) {
+	for (struct job_client *other = w->clients; other != w->clients + w->scenario->job_count;
+	     other++)
+		if (other != client && other->profile && alike(t, other->entry, entry)) {
 			client->profile = other->profile;
 			client->run->solo_step_s = other->run->solo_step_s;
 			return true;
 		}
 	struct world_outcome outcome =
-		world_run(w->arena, solo_scenario(w->arena, w->scenario, entry), w->seed, NULL);
+		world_run(w->arena, scenario_job_solo(w->arena, w->scenario, entry), w->seed, NULL);
 	const struct client_run *solo = &outcome.clients[0];
-	if (solo->failed) {
-		job_failed(client, solo->reason);
+	if (outcome.broken)
+		engine_fail(w->system.engine, "one GPU alone: %s", outcome.broken);
+	if (solo->failed || outcome.broken) {
+		job_failed(client, solo->failed ? solo->reason : outcome.broken);
 		return false;
 	}
 	client->run->solo_step_s = client_step_s(solo);
@@ -555,6 +528,48 @@ static void read_jobs(struct job_world *w, const struct world_outcome *outcome)
 	}
 }
 
+/* What the first unfinished job waits for; at a limit of the run all of them have failed. */
+static const char *unfinished(struct job_world *w, bool limit)
+{
+	const char *first = NULL;
+	for (struct job_client *c = w->clients + w->scenario->job_count; c-- > w->clients;) {
+		if (c->over)
+			continue;
+		first = arena_printf(w->arena, "job '%s' waits: %s", c->entry->name,
+				     c->job ? job_waiting(c->job, w->arena)
+					    : communicator_waiting(c->comm, w->arena));
+		if (limit)
+			job_failed(c, system_no_end(&w->system, first));
+	}
+	return first;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct job_client *const *left = a, *const *right = b;
+	return strcmp((*left)->entry->name, (*right)->entry->name);
+}
+
+/* In the order of their names, so that a file's order decides nothing. */
+static void build_jobs(struct job_world *w, struct job_run *runs)
+{
+	size_t count = w->scenario->job_count;
+	struct job_client **order = ARENA_ARRAY(w->arena, count, struct job_client *);
+	w->clients = ARENA_ARRAY(w->arena, count, struct job_client);
+	for (size_t i = 0; i < count; i++) {
+		runs[i].entry = &w->scenario->jobs[i];
+		w->clients[i] =
+			(struct job_client){.world = w, .entry = runs[i].entry, .run = &runs[i]};
+		order[i] = &w->clients[i];
+	}
+	qsort(order, count, sizeof *order, by_name);
+	for (size_t i = 0; i < count; i++) {
+		(w->scenario->collective >= 0 ? build_benchmark : build_job)(w, order[i]);
+		if (!order[i]->run->failed)
+			begin(w, order[i]);
+	}
+}
+
 struct world_outcome job_world_run(struct arena *arena, const struct scenario *scenario,
 				   uint64_t seed, struct trace *trace)
 {
@@ -564,34 +579,15 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 	struct world_outcome outcome = {
 		.jobs = ARENA_ARRAY(arena, scenario->job_count, struct job_run),
 		.job_count = scenario->job_count};
-	w->clients = ARENA_ARRAY(arena, scenario->job_count, struct job_client);
-	for (size_t i = 0; i < scenario->job_count; i++) {
-		struct job_client *client = &w->clients[i];
-		outcome.jobs[i].entry = &scenario->jobs[i];
-		*client = (struct job_client){
-			.world = w, .entry = &scenario->jobs[i], .run = &outcome.jobs[i]};
-		if (scenario->collective >= 0)
-			build_benchmark(w, client);
-		else
-			build_job(w, client);
-		if (!client->run->failed)
-			begin(w, client);
-	}
+	build_jobs(w, outcome.jobs);
 	enum engine_end end =
 		w->over_count < scenario->job_count ? engine_run(w->system.engine) : ENGINE_DRAINED;
-	for (size_t i = 0; (end == ENGINE_EVENTS || end == ENGINE_TIME) && i < scenario->job_count;
-	     i++)
-		if (!w->clients[i].over)
-			job_failed(&w->clients[i], system_no_end(&w->system));
-	system_check(&w->system, end, w->over_count < scenario->job_count, &outcome);
+	const char *waiting = unfinished(w, end == ENGINE_EVENTS || end == ENGINE_TIME);
 	system_read(&w->system, &outcome);
+	for (size_t i = 0; i < scenario->job_count; i++)
+		if (w->clients[i].comm)
+			communicator_account(w->clients[i].comm);
+	system_check(&w->system, end, waiting, &outcome);
 	read_jobs(w, &outcome);
 	return outcome;
-}
-
-double job_run_step_s(const struct job_run *run)
-{
-	const struct job_step *first = &run->steps[run->steady_first];
-	const struct job_step *last = first + run->steady_count - 1;
-	return s_from_ps(last->end_ps - first->start_ps) / (double)run->steady_count;
 }

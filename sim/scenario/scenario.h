@@ -264,6 +264,9 @@ double job_run_step_s(const struct job_run *run);
 /* A job of the scenario on its first GPU alone, nothing else in the system. */
 const struct scenario *scenario_job_baseline(struct arena *arena, const struct scenario *scenario,
 					     size_t job);
+/* The program of a rank on the job's first GPU alone, its input apart: what a step does there. */
+const struct scenario *scenario_job_solo(struct arena *arena, const struct scenario *scenario,
+					 const struct job_entry *entry);
 /* Builds the world in arena, runs it, reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);

@@ -5,6 +5,9 @@
 
 #include "sim/base/arena.h"
 
+/* Sums may miss that. */
+static const double slack_ratio = 1e-9;
+
 static void build_nodes(struct system *s)
 {
 	const struct topology *t = s->topology;
@@ -153,28 +156,50 @@ void system_read(struct system *s, struct world_outcome *outcome)
 	}
 }
 
-void system_check(struct system *s, enum engine_end end, bool unfinished,
-		  struct world_outcome *outcome)
+/* Nothing was at work for longer than the window, no link carried more than it could. */
+static void check_utilisations(struct system *s, const struct world_outcome *outcome)
 {
-	if (end == ENGINE_FAILED)
-		outcome->broken = engine_failure(s->engine);
-	else if (end == ENGINE_DRAINED && unfinished)
-		outcome->broken = "a program waits for something that will never happen";
-	double now_s = s_from_ps(engine_now_ps(s->engine));
-	for (size_t i = 0; i < fabric_resource_count(s->fabric) && !outcome->broken; i++) {
-		double carried = fabric_carried(s->fabric, (int)i);
-		if (carried > fabric_capacity_most(s->fabric, (int)i) * (now_s * (1 + 1e-6) + 1e-6))
-			outcome->broken = arena_printf(
-				s->arena,
-				"resource '%s' carried %.17g units in %.17g s, above its capacity",
-				fabric_resource_name(s->fabric, (int)i), carried, now_s);
+	double most_s = outcome->window_s * (1 + slack_ratio) + slack_ratio * outcome->end_s;
+	for (size_t i = 0; i < s->topology->gpu_count; i++)
+		if (outcome->gpu_busy_s[i] < 0 || outcome->gpu_busy_s[i] > most_s)
+			engine_fail(s->engine, "GPU '%s' was at work for %.12f s of %.12f s",
+				    s->topology->gpus[i].name, outcome->gpu_busy_s[i],
+				    outcome->window_s);
+	for (size_t i = 0; i < outcome->link_count; i++) {
+		const struct link_use *use = &outcome->links[i];
+		double slack_B = slack_ratio * use->carried_B;
+		if (use->window_B < -slack_B ||
+		    use->window_B > use->capacity_Bps * most_s + slack_B)
+			engine_fail(s->engine,
+				    "'%s' of %.17g bytes a second carried %.17g in %.12f s",
+				    use->link, use->capacity_Bps, use->window_B, outcome->window_s);
 	}
 }
 
-const char *system_no_end(struct system *s)
+void system_check(struct system *s, enum engine_end end, const char *waiting,
+		  struct world_outcome *outcome)
+{
+	if (end == ENGINE_DRAINED && waiting) {
+		const char *flows = fabric_unfinished(s->fabric, s->arena);
+		engine_fail(s->engine, "nothing is left to happen, but %s%s%s", waiting,
+			    flows ? "; " : "", flows ? flows : "");
+	}
+	fabric_account(s->fabric);
+	check_utilisations(s, outcome);
+	outcome->broken = engine_failure(s->engine);
+}
+
+const char *system_no_end(struct system *s, const char *waiting)
 {
 	return arena_printf(s->arena,
-			    "no end in sight after %llu events and %.3g s of simulated time",
+			    "no end in sight after %llu events and %.3g s of simulated time: %s",
 			    (unsigned long long)engine_events_count(s->engine),
-			    s_from_ps(engine_now_ps(s->engine)));
+			    s_from_ps(engine_now_ps(s->engine)), waiting);
+}
+
+double job_run_step_s(const struct job_run *run)
+{
+	const struct job_step *first = &run->steps[run->steady_first];
+	const struct job_step *last = first + run->steady_count - 1;
+	return s_from_ps(last->end_ps - first->start_ps) / (double)run->steady_count;
 }

@@ -29,12 +29,12 @@ void system_build(struct system *system, struct arena *arena, const struct topol
 void system_window_open(struct system *system);
 /* Fills what does not depend on clients or jobs. */
 void system_read(struct system *system, struct world_outcome *outcome);
-/* What must hold of every run: sets outcome->broken. unfinished: somebody still
- * waits though nothing is left to happen. */
-void system_check(struct system *system, enum engine_end end, bool unfinished,
+/* What must hold of every run, when it has been read: sets outcome->broken. waiting: what
+ * somebody who has not ended waits for; NULL: all have. */
+void system_check(struct system *system, enum engine_end end, const char *waiting,
 		  struct world_outcome *outcome);
 /* The reason to give when a run ends at a limit. */
-const char *system_no_end(struct system *system);
+const char *system_no_end(struct system *system, const char *waiting);
 
 /* Runs the jobs of a scenario (its job_count > 0). */
 struct world_outcome job_world_run(struct arena *arena, const struct scenario *scenario,

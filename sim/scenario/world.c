@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A scenario -> a world of hosts, links, GPUs and clients, run to its end. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -387,12 +388,44 @@ static void read_clients(const struct world *w, struct world_outcome *outcome)
 	}
 }
 
-/* Clients that have no answer when the run ends at a limit. */
-static void unfinished(struct world *w)
+/* What the first unfinished client waits for; at a limit of the run all of them have failed. */
+static const char *unfinished(struct world *w, bool limit)
 {
-	for (size_t i = 0; i < w->scenario->client_count; i++)
-		if (!w->clients[i].over)
-			client_failed(&w->clients[i], system_no_end(&w->system));
+	const char *first = NULL;
+	for (struct client *c = w->clients + w->scenario->client_count; c-- > w->clients;) {
+		if (c->over)
+			continue;
+		first = arena_printf(w->arena, "client '%s' waits: %s%s%s", c->entry->name,
+				     player_waiting(c->player, w->arena), c->remote ? "; " : "",
+				     c->remote ? remote_waiting(c->remote, w->arena) : "");
+		if (limit)
+			client_failed(c, system_no_end(&w->system, first));
+	}
+	return first;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct client *const *left = a, *const *right = b;
+	return strcmp((*left)->entry->name, (*right)->entry->name);
+}
+
+/* In the order of their names, so that a file's order decides nothing: who is built first
+ * gets the first core of a server, and goes first in a tie. */
+static void build_clients(struct world *w, struct client_run *runs)
+{
+	size_t count = w->scenario->client_count;
+	struct client **order = ARENA_ARRAY(w->arena, count + 1, struct client *);
+	w->clients = ARENA_ARRAY(w->arena, count + 1, struct client);
+	for (size_t i = 0; i < count; i++) {
+		runs[i].entry = &w->scenario->clients[i];
+		w->clients[i] =
+			(struct client){.world = w, .entry = runs[i].entry, .run = &runs[i]};
+		order[i] = &w->clients[i];
+	}
+	qsort(order, count, sizeof *order, by_name);
+	for (size_t i = 0; i < count; i++)
+		build_client(w, order[i]);
 }
 
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
@@ -406,19 +439,15 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 	struct world_outcome outcome = {
 		.clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client_run),
 		.client_count = scenario->client_count};
-	w->clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client);
-	for (size_t i = 0; i < scenario->client_count; i++) {
-		outcome.clients[i].entry = &scenario->clients[i];
-		w->clients[i] = (struct client){
-			.world = w, .entry = &scenario->clients[i], .run = &outcome.clients[i]};
-		build_client(w, &w->clients[i]);
-	}
+	build_clients(w, outcome.clients);
 	enum engine_end end = w->over_count < scenario->client_count ? engine_run(w->system.engine)
 								     : ENGINE_DRAINED;
-	if (end == ENGINE_EVENTS || end == ENGINE_TIME)
-		unfinished(w);
-	system_check(&w->system, end, w->over_count < scenario->client_count, &outcome);
+	const char *waiting = unfinished(w, end == ENGINE_EVENTS || end == ENGINE_TIME);
 	system_read(&w->system, &outcome);
+	for (size_t i = 0; i < scenario->client_count; i++)
+		if (w->clients[i].remote)
+			remote_account(w->clients[i].remote);
+	system_check(&w->system, end, waiting, &outcome);
 	read_clients(w, &outcome);
 	return outcome;
 }

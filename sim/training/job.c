@@ -69,6 +69,23 @@ static void count_late_input(struct job *job)
 	}
 }
 
+/* Where the rank's time went adds up to the step, to the picosecond. */
+static void check_parts(const struct rank *rank, int64_t step_ps)
+{
+	const struct job_spec *spec = &rank->job->spec;
+	int64_t parts_ps = 0;
+	bool negative = false;
+	for (int k = 0; k < PART_COUNT; k++) {
+		parts_ps += rank->spent_ps[k];
+		negative = negative || rank->spent_ps[k] < 0;
+	}
+	if (parts_ps != step_ps || negative)
+		engine_fail(spec->engine,
+			    "%s rank %zu: step %zu of %.12f s is %.12f s in its parts", spec->name,
+			    rank->index, rank->job->steps.count, s_from_ps(step_ps),
+			    s_from_ps(parts_ps));
+}
+
 /* All ranks have ended a step. */
 static void record(struct job *job)
 {
@@ -79,6 +96,7 @@ static void record(struct job *job)
 	count_late_input(job);
 	for (size_t i = 0; i < job->spec.rank_count; i++) {
 		struct rank *rank = &job->ranks[i];
+		check_parts(rank, now_ps - job->recorded_ps);
 		double rank_busy_s = gpu_context_busy_s(rank->spec->context);
 		for (int k = 0; k < PART_COUNT; k++)
 			sums_ps[k] += rank->spent_ps[k];
@@ -271,4 +289,22 @@ size_t job_step_count(const struct job *job)
 const struct job_step *job_step_at(const struct job *job, size_t index)
 {
 	return &job->steps.items[index];
+}
+
+const char *job_waiting(const struct job *job, struct arena *arena)
+{
+	const struct rank *last = &job->ranks[0];
+	for (size_t i = 1; i < job->spec.rank_count; i++)
+		if (job->ranks[i].begun_count < last->begun_count ||
+		    (job->ranks[i].begun_count == last->begun_count &&
+		     job->ranks[i].next_stretch < last->next_stretch))
+			last = &job->ranks[i];
+	return arena_printf(
+		arena,
+		"step %zu: rank %zu%s has computed %zu of %zu stretches and updates, %zu "
+		"of %zu gradients are reduced; %s",
+		job->steps.count, last->index,
+		last->waits_for_input ? ", which waits for input," : "", last->next_stretch,
+		job->stretch_count, last->reduced_count, job->spec.profile->tensor_count,
+		job->spec.comm ? communicator_waiting(job->spec.comm, arena) : "no other ranks");
 }

@@ -61,4 +61,7 @@ void job_start(struct job *job); /* by an event at now */
 size_t job_step_count(const struct job *job);
 const struct job_step *job_step_at(const struct job *job, size_t index);
 
+/* "step 4: rank 2 has computed 3 of 5 stretches, ...": what the last rank waits for. */
+const char *job_waiting(const struct job *job, struct arena *arena);
+
 #endif

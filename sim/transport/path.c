@@ -7,6 +7,9 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 
+/* Sums of sizes may miss that; each duration on the way is rounded to a picosecond. */
+static const double slack_ratio = 1e-9, slack_s = 1e-11;
+
 bool path_find(const struct connection_spec *spec, int from, const char *const *kinds,
 	       struct path *path)
 {
@@ -19,7 +22,31 @@ bool path_find(const struct connection_spec *spec, int from, const char *const *
 	if (route->count > 0)
 		latency_s += guest_vnic_latency_s(a.guest) + guest_vnic_latency_s(b.guest);
 	*path = (struct path){.route = route, .from = a, .to = b, .latency_s = latency_s};
+	path->least_spB = route_least_spB(spec->fabric, route);
 	return true;
+}
+
+void path_delivered(const struct connection_spec *spec, const struct path *path, int index,
+		    double size_B, int64_t sent_ps, struct connection_counters *counters)
+{
+	double taken_s = s_from_ps(engine_now_ps(spec->engine) - sent_ps);
+	double least_s = path->latency_s + size_B * path->least_spB;
+	counters->payload_delivered_B[index] += size_B;
+	counters->delivered_count[index]++;
+	if (taken_s < least_s * (1 - slack_ratio) - slack_s)
+		engine_fail(spec->engine,
+			    "%s: a message of %.17g bytes was there after %.12f s, its way takes "
+			    "%.12f s",
+			    spec->name, size_B, taken_s, least_s);
+	if (counters->delivered_count[index] > counters->messages_count[index] ||
+	    counters->payload_delivered_B[index] >
+		    counters->payload_sent_B[index] * (1 + slack_ratio))
+		engine_fail(spec->engine,
+			    "%s: %llu messages of %.17g bytes delivered, %llu of %.17g sent",
+			    spec->name, (unsigned long long)counters->delivered_count[index],
+			    counters->payload_delivered_B[index],
+			    (unsigned long long)counters->messages_count[index],
+			    counters->payload_sent_B[index]);
 }
 
 void flow_use_add(struct flow_spec *flow, int resource, double per_unit)

@@ -17,12 +17,19 @@ struct path {
 	const struct route *route;
 	struct connection_end from, to;
 	double latency_s; /* the links' and both virtual NICs' */
+	double least_spB; /* a byte of payload on its slowest link */
 };
 
 /* The way from end `from` to the other; false if there is none over links of
  * those kinds. */
 bool path_find(const struct connection_spec *spec, int from, const char *const *kinds,
 	       struct path *path);
+
+/* Counts a message of size_B, given to the transport at sent_ps, as delivered over the path
+ * of direction `index`. What must hold of it, else engine_fail: it was sent, and before
+ * latency and bandwidth allow it is not there. */
+void path_delivered(const struct connection_spec *spec, const struct path *path, int index,
+		    double size_B, int64_t sent_ps, struct connection_counters *counters);
 
 /* Adds per_unit of resource to the flow's uses, to the use that it may already
  * have of it. */

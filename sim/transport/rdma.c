@@ -58,7 +58,7 @@ struct rdma_message {
 	bool eager;
 	bool ready;        /* may be sent: posted, and the rendezvous is over */
 	uint64_t failures; /* transmissions in a row that moved nothing */
-	int64_t started_ps;
+	int64_t sent_ps, started_ps;
 };
 
 struct rdma_direction {
@@ -257,8 +257,10 @@ static struct connection *rdma_new(const struct connection_spec *spec)
 		if (!carries || !path_find(spec, i, rdma_links, &connection->directions[i].path))
 			return NULL;
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		direction_init(connection, i);
+		connection->connection.routes[i] = connection->directions[i].path.route;
+	}
 	connection->rtt_s =
 		connection->directions[0].path.latency_s + connection->directions[1].path.latency_s;
 	return &connection->connection;
@@ -364,6 +366,7 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 	message->eager = given->size_B <= connection->params->eager_B;
 	message->ready = false;
 	message->failures = 0;
+	message->sent_ps = engine_now_ps(connection->spec.engine);
 	message->packets = ceil(message->size_B / direction->packet_B);
 	message->sending = message->packets;
 	connection->counters.payload_sent_B[from] += given->size_B;
@@ -446,7 +449,8 @@ static void delivered(void *ctx, uint64_t arg)
 	connection->free = message;
 	if (connection->failed)
 		return;
-	connection->counters.payload_delivered_B[message->direction->index] += given->size_B;
+	path_delivered(&connection->spec, &message->direction->path, message->direction->index,
+		       given->size_B, message->sent_ps, &connection->counters);
 	if (fn)
 		fn(fn_ctx, fn_arg);
 }

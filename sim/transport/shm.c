@@ -27,7 +27,7 @@ struct shm_message {
 	struct shm_direction *direction;
 	struct message message;
 	double size_B;
-	int64_t started_ps;
+	int64_t sent_ps, started_ps;
 };
 
 struct shm_direction {
@@ -63,6 +63,7 @@ static struct connection *shm_new(const struct connection_spec *spec)
 		if (!path_find(spec, i, shm_links, &direction->path))
 			return NULL;
 		direction->path.latency_s = direction->path.route->latency_s; /* no NIC here */
+		connection->connection.routes[i] = direction->path.route;
 		direction->connection = connection;
 		direction->index = i;
 		direction->track_name = arena_printf(spec->arena, "%s: %s > %s", spec->name,
@@ -152,6 +153,7 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 	message->direction = &connection->directions[from];
 	message->message = *given;
 	message->size_B = fmax(given->size_B, 1);
+	message->sent_ps = engine_now_ps(connection->spec.engine);
 	connection->counters.payload_sent_B[from] += given->size_B;
 	connection->counters.messages_count[from]++;
 	const struct connection_end *end = &connection->spec.ends[from];
@@ -172,7 +174,8 @@ static void delivered(void *ctx, uint64_t arg)
 	event_fn *fn = given->delivered;
 	void *fn_ctx = given->ctx;
 	uint64_t fn_arg = given->arg;
-	connection->counters.payload_delivered_B[message->direction->index] += given->size_B;
+	path_delivered(&connection->spec, &message->direction->path, message->direction->index,
+		       given->size_B, message->sent_ps, &connection->counters);
 	message->next = connection->free;
 	connection->free = message;
 	if (fn)

@@ -162,6 +162,7 @@ static struct connection *tcp_new(const struct connection_spec *spec)
 	for (int i = 0; i < 2; i++) {
 		if (!path_find(spec, i, tcp_links, &connection->directions[i].path))
 			return NULL;
+		connection->connection.routes[i] = connection->directions[i].path.route;
 	}
 	connection->rtt_s = connection->directions[0].path.latency_s +
 			    connection->directions[1].path.latency_s + ack_s(&spec->ends[0]) +
@@ -254,6 +255,7 @@ static void tcp_send(struct connection *base, int from, const struct message *me
 		struct tcp_write *write = write_take(direction);
 		write->last = i == parts - 1;
 		write->message = write->last ? *message : (struct message){0};
+		write->sent_ps = tcp_now_ps(direction);
 		write->size_B = part_B;
 		write->packets = cost->packets;
 		cpu_serve(direction->path.from.core, cost->send_s, "send", tcp_written, write, 0);
@@ -277,7 +279,8 @@ static void delivered(void *ctx, uint64_t arg)
 	connection->free = write;
 	if (connection->failed || !write->last)
 		return;
-	connection->counters.payload_delivered_B[direction->index] += message->size_B;
+	path_delivered(&connection->spec, &direction->path, direction->index, message->size_B,
+		       write->sent_ps, &connection->counters);
 	if (fn)
 		fn(fn_ctx, fn_arg);
 }

@@ -51,6 +51,7 @@ struct tcp_write {
 	double packets;
 	bool bulk; /* larger than the window when it started */
 	bool accepted;
+	int64_t sent_ps; /* its message, by the program */
 	int64_t started_ps, left_ps, arrived_ps;
 	bool arrived;        /* at the receiver's TCP, apart from lost packets */
 	uint64_t lost;       /* packets lost and not repaired yet */

@@ -55,6 +55,15 @@ void connection_send(struct connection *connection, int from, const struct messa
 	connection->kind->send(connection, from, message);
 }
 
+void connection_account(const struct connection *connection, struct fabric *fabric)
+{
+	const struct connection_counters *counters = connection_counters(connection);
+	for (int i = 0; i < 2; i++)
+		if (connection->routes[i])
+			fabric_delivered(fabric, connection->routes[i],
+					 counters->payload_delivered_B[i]);
+}
+
 const struct connection_counters *connection_counters(const struct connection *connection)
 {
 	return connection->kind->counters(connection);

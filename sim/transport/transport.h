@@ -59,7 +59,7 @@ struct message {
 
 struct connection_counters {
 	double payload_sent_B[2], payload_delivered_B[2]; /* by direction; [0] from end 0 */
-	uint64_t messages_count[2];
+	uint64_t messages_count[2], delivered_count[2];
 	uint64_t losses_count;   /* packets lost */
 	uint64_t timeouts_count; /* retransmission timeouts */
 	uint64_t fast_retransmits_count;
@@ -90,9 +90,12 @@ struct connection *connection_new(const struct transport_kind *kind,
 void connection_open(struct connection *connection, event_fn *fn, void *ctx, uint64_t arg);
 void connection_send(struct connection *connection, int from, const struct message *message);
 const struct connection_counters *connection_counters(const struct connection *connection);
+/* Tells the fabric what was delivered, once, at the end of a run (fabric_delivered). */
+void connection_account(const struct connection *connection, struct fabric *fabric);
 /* Every connection struct begins with this. */
 struct connection {
 	const struct transport_kind *kind;
+	const struct route *routes[2]; /* by direction */
 };
 
 size_t transport_kind_count(void);

@@ -3,6 +3,7 @@
  * step in tests/job_world.h. Runs from the root. */
 #include "sim/base/diag.h"
 #include "sim/cfg/cfg.h"
+#include "sim/training/job_internal.h"
 #include "tests/job_world.h"
 
 /* ---- computing and exchange ---- */
@@ -335,6 +336,41 @@ static void xla_loses_overlap(void)
 	CHECK(exposed_s[2] > 0.1 && exposed_s[2] < 0.11);
 }
 
+/* ---- what every run checks ---- */
+
+static void plant_part(void *ctx, uint64_t arg)
+{
+	struct job_world *b = ctx;
+	b->job[0]->ranks[1].spent_ps[PART_KERNEL] += (int64_t)arg;
+}
+
+static bool goes_on(void *ctx, struct job *job, const struct job_step *step)
+{
+	(void)ctx;
+	(void)job;
+	return step->kernel_s > 0;
+}
+
+/* A picosecond too much in the second step of rank 1. */
+static void a_steps_parts_add_up_to_the_picosecond(void)
+{
+	struct job_world b;
+	setup(&b, "ddp");
+	b.engine = engine_new(b.arena, NULL);
+	b.fabric = fabric_new(b.arena, b.engine);
+	struct host *host = host_new(b.arena, b.engine, b.fabric, "host", &b.host_params);
+	struct guest *guest =
+		guest_new(host, "os", fabric_node_find(b.fabric, "host"), &b.guest_params);
+	build_wires(&b);
+	build_job(&b, 0, guest);
+	b.job[0]->spec.step_done = goes_on;
+	engine_at(b.engine, 40000000000, plant_part, &b, 1);
+	CHECK(engine_run(b.engine) == ENGINE_FAILED);
+	CHECK(strstr(engine_failure(b.engine), "job0 rank 1: step 1 of ") != NULL);
+	CHECK(job_step_count(b.job[0]) == 2);
+	release(&b);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -357,6 +393,7 @@ int main(void)
 		TEST(a_short_launch_queue_loses_nothing),
 		TEST(waits_are_traced),
 		TEST(xla_loses_overlap),
+		TEST(a_steps_parts_add_up_to_the_picosecond),
 	};
 	num_init();
 	return TEST_MAIN(tests);

@@ -228,7 +228,7 @@ static void the_first_failure_is_kept(void)
 	engine_at(log.engine, 1234567000001, note, &log, 0);
 	CHECK(engine_failure(log.engine) == NULL);
 	CHECK(engine_run(log.engine) == ENGINE_FAILED);
-	CHECK_TEXT(engine_failure(log.engine), "at 1.234567 s (event 2): 7 bytes lost");
+	CHECK_TEXT(engine_failure(log.engine), "at 1.234567000000 s (event 2): 7 bytes lost");
 	CHECK(log.count == 1);
 	CHECK(engine_run(log.engine) == ENGINE_FAILED); /* and stays so */
 	arena_free(arena);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Expected times are added up by hand from the numbers of cuda_world.h. */
+#include "sim/cuda/player_internal.h"
 #include "sim/engine/trace.h"
 #include "tests/cuda_world.h"
 
@@ -436,6 +437,54 @@ static void a_guest_adds_to_thinking(void)
 	}
 }
 
+static struct player *planted;
+
+static void plant_time(void *ctx, uint64_t arg)
+{
+	(void)ctx;
+	planted->threads[0].spent_ps[TIME_THINK] += (int64_t)arg;
+}
+
+static void plant_idle(void *ctx, uint64_t arg)
+{
+	(void)ctx;
+	planted->records[0].gpu_idle_s[TIME_THINK] += (double)arg * US;
+}
+
+/* Thread 0 thinks for 20 us; a picosecond more, or a microsecond of an idle GPU. */
+static void parts_that_do_not_add_up_stop_the_run(void)
+{
+	static const struct item items[] = {THINK(20), THINK(20)};
+	static const struct call_thread thread = {"main", items, COUNT(items)};
+	static const struct call_stream program = {.threads = &thread, .thread_count = 1};
+	static event_fn *const plants[] = {plant_time, plant_idle};
+	static const char *const words[] = {
+		"client: step 0 of 0.000040000000 s is 0.000040000001 s in its parts",
+		"client: the GPU's step 0 of 0.000040000000 s is 0.000041000000 s in its parts"};
+	for (int i = 0; i < 2; i++) {
+		setup();
+		world_build(&w);
+		slow = (struct slow_port){.port = {.call = slow_call}};
+		stop_after = 0;
+		const struct player_spec spec = {.arena = w.arena,
+						 .engine = w.engine,
+						 .name = "client",
+						 .program = &program,
+						 .port = &slow.port,
+						 .guest = w.guest,
+						 .context = w.context,
+						 .steps_max = 1};
+		planted = player_new(&spec);
+		CHECK_TEXT(player_waiting(planted, w.arena), "step 0, which has not begun or ends");
+		player_start(planted);
+		engine_at(w.engine, 30000000, plants[i], NULL, 1);
+		CHECK(engine_run(w.engine) == ENGINE_FAILED);
+		if (!CHECK(strstr(engine_failure(w.engine), words[i]) != NULL))
+			printf("  %s\n", engine_failure(w.engine));
+		world_release(&w);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(threads_hand_over_by_signals),
 	TEST(a_player_can_be_stopped),
@@ -448,6 +497,7 @@ static const struct test tests[] = {
 	TEST(threads_leave_their_traces),
 	TEST(a_pause_lies_between_steps),
 	TEST(a_guest_adds_to_thinking),
+	TEST(parts_that_do_not_add_up_stop_the_run),
 };
 
 int main(void)

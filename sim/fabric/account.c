@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What must hold of every run: see fabric_account. A failure says which flow and
+ * resource it was. */
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/fabric/state.h"
+
+/* Sums of many products may miss that; ends are rounded to a picosecond. */
+static const double slack_ratio = 1e-9;
+static const int64_t slack_ps = 2;
+
+static const char *name_of(const struct fabric *fabric, int resource)
+{
+	return names_at(fabric->resource_names, (size_t)resource);
+}
+
+static double allowed(double amount)
+{
+	return amount * (1 + slack_ratio);
+}
+
+static void flow_fails(const struct fabric *fabric, const struct flow *flow, double moved,
+		       const char *what, const char *resource, double most)
+{
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	engine_fail(
+		fabric->engine,
+		"flow %llu, started %.12f s ago, has moved %.17g of %.17g units: %s%s%s (%.17g)",
+		(unsigned long long)flow->order, s_from_ps(now_ps - flow->started_ps), moved,
+		flow->size, what, resource ? " " : "", resource ? resource : "", most);
+}
+
+void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, double rate)
+{
+	if (rate > allowed(flow->cap))
+		flow_fails(fabric, flow, flow->size - flow->remaining, "above its cap", NULL, rate);
+}
+
+void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved)
+{
+	/* for each flow that ends: as little work as it takes */
+	int64_t now_ps = engine_now_ps(fabric->engine) + slack_ps;
+	double since_s = (double)(now_ps - flow->updated_ps) * (1 / (double)PS_PER_S);
+	double life_s = (double)(now_ps - flow->started_ps) * (1 / (double)PS_PER_S);
+	double could =
+		flow->size - flow->remaining + fabric->shares.items[flow->slot].rate * since_s;
+	double least = moved * (1 - slack_ratio);
+	if (least > could)
+		flow_fails(fabric, flow, moved, "more than its rates make", NULL, could);
+	for (size_t i = 0; i < flow->use_count; i++) {
+		const struct use *use = &flow->uses[i];
+		double most = fabric->resources.items[use->resource].capacity_most * life_s;
+		if (use->per_unit * least > most)
+			flow_fails(fabric, flow, moved, "more than alone on",
+				   name_of(fabric, use->resource), most / use->per_unit);
+	}
+}
+
+void fabric_delivered(struct fabric *fabric, const struct route *route, double size_B)
+{
+	for (size_t i = 0; i < route->count; i++) {
+		struct hop hop = route->hops[i];
+		int resource = fabric_link_resource(fabric, hop.link, hop.direction);
+		fabric->resources.items[resource].delivered += size_B;
+	}
+}
+
+static void account_resource(struct fabric *fabric, int index)
+{
+	const struct resource *resource = &fabric->resources.items[index];
+	int64_t now_ps = engine_now_ps(fabric->engine), busy_ps = resource->busy_ps;
+	double carried = fabric_carried(fabric, index);
+	size_t user_count = 0;
+	if (resource->flow_count > 0)
+		busy_ps += now_ps - resource->busy_since_ps;
+	if (carried > allowed(resource->capacity_most * s_from_ps(busy_ps + slack_ps)))
+		engine_fail(fabric->engine,
+			    "'%s' of %.17g units a second has carried %.17g in %.12f s of use",
+			    name_of(fabric, index), resource->capacity_most, carried,
+			    s_from_ps(busy_ps));
+	if (busy_ps < 0 || busy_ps > now_ps)
+		engine_fail(fabric->engine, "'%s' was in use for %.12f s of %.12f s",
+			    name_of(fabric, index), s_from_ps(busy_ps), s_from_ps(now_ps));
+	if (resource->delivered > allowed(carried))
+		engine_fail(fabric->engine, "'%s' has carried %.17g bytes of %.17g delivered",
+			    name_of(fabric, index), carried, resource->delivered);
+	for (size_t i = 0; i < resource->users.count; i++)
+		user_count += resource->users.items[i].slot != NO_FLOW;
+	if (user_count != resource->flow_count)
+		engine_fail(fabric->engine, "'%s' has %zu flows of %zu", name_of(fabric, index),
+			    user_count, (size_t)resource->flow_count);
+}
+
+/* It has an event, or one that shares with it has (bundle.c). */
+static bool will_end(const struct fabric *fabric, const struct flow *flow)
+{
+	int limit = fabric->shares.items[flow->slot].limit;
+	if (flow->end.serial != 0 || limit < 0)
+		return flow->end.serial != 0;
+	const struct resource *resource = &fabric->resources.items[limit];
+	for (size_t i = 0; i < resource->users.count; i++) {
+		uint32_t slot = resource->users.items[i].slot;
+		if (slot != NO_FLOW && fabric->flows.items[slot]->end.serial != 0)
+			return true;
+	}
+	return false;
+}
+
+void fabric_account(struct fabric *fabric)
+{
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	size_t active_count = 0;
+	for (size_t i = 0; i < fabric->resources.count; i++)
+		account_resource(fabric, (int)i);
+	for (size_t slot = 0; slot < fabric->flows.count; slot++) {
+		const struct flow *flow = fabric->flows.items[slot];
+		if (!flow->active)
+			continue;
+		active_count++;
+		bool ends = flow->end_ps >= now_ps && will_end(fabric, flow);
+		if (!ends && !fabric->solve_due)
+			flow_fails(fabric, flow, flow->size - flow->remaining, "it will never end",
+				   NULL, 0);
+	}
+	if (active_count != fabric->active_count ||
+	    fabric->flows_started != fabric->flows_over + active_count)
+		engine_fail(fabric->engine, "of %llu flows %llu are over and %zu are not",
+			    (unsigned long long)fabric->flows_started,
+			    (unsigned long long)fabric->flows_over, active_count);
+}
+
+const char *fabric_unfinished(const struct fabric *fabric, struct arena *arena)
+{
+	const struct flow *flow = NULL;
+	const char *text = "";
+	for (size_t slot = 0; slot < fabric->flows.count; slot++) {
+		const struct flow *other = fabric->flows.items[slot];
+		if (other->active && (!flow || other->order < flow->order))
+			flow = other;
+	}
+	if (!flow)
+		return NULL;
+	for (size_t i = 0; i < flow->use_count; i++)
+		text = arena_printf(arena, "%s%s'%s'", text, i > 0 ? ", " : " over ",
+				    name_of(fabric, flow->uses[i].resource));
+	return arena_printf(arena, "%zu flow%s, the first of %.6g units%s", fabric->active_count,
+			    fabric->active_count == 1 ? "" : "s", flow->size, text);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How to see a run once more.
+ *
+ * Where an invariant breaks, the message is of use to whoever can repeat the run: it
+ * ends with the version, and the command that runs the same point with the same seed
+ * and the exact values of whatever was drawn, in quotes that a shell takes.
+ */
+#ifndef FARWIRE_PREDICT_REPRODUCE_H
+#define FARWIRE_PREDICT_REPRODUCE_H
+
+#include "sim/scenario/scenario.h"
+
+/* scenario is what was read for the request.
+ * "what (farwire 0.1.0: farwire run 'case.cfg' --seed 3 --draws 0 --set ...)", one line. */
+const char *reproducible(struct arena *arena, const struct case_request *request,
+			 const struct scenario *scenario, uint64_t seed, const char *what);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Random cases (tests/random_case.h) run to an end, without a broken invariant, and
+ *   - not faster than the work of their bottleneck and one message's way allow;
+ *   - in twice the time when every time is twice as long and every rate half as high
+ *     (tests/scaled_case.h);
+ *   - to the same bytes in whatever order a file lists hosts, guests, GPUs, links,
+ *     clients and settings. */
+#include "tests/random_case.h"
+#include "tests/scaled_case.h"
+
+enum { CASES = 8 };
+/* Ends are rounded to picoseconds. Where who comes first turns on one, so among programs that
+ * meet, interrupts in step with calls or an exchange's cycles, results differ by more. */
+static const double scaled_alone = 1e-6, scaled_together = 0.05;
+
+/* The work of all kernels of a step, in seconds of a GPU to itself. */
+static double work_s(struct arena *arena, const struct scenario *scenario,
+		     const struct client_entry *client)
+{
+	const struct call_stream *program =
+		framework_at((size_t)client->stack->framework)
+			->program(arena, client->network, (size_t)client->batch_count,
+				  client->stack, &scenario->topology.gpus[client->gpu].params,
+				  client->efficiency);
+	double sum_s = 0;
+	for (size_t t = 0; t < program->thread_count; t++)
+		for (size_t i = 0; i < program->threads[t].count; i++)
+			if (program->threads[t].items[i].kind == ITEM_CALL)
+				sum_s += program->threads[t].items[i].call.duration_s;
+	return sum_s;
+}
+
+/* A GPU does no more than a second of work in a second, for each client and for all of
+ * its clients together; these are means over steps of which the window cuts the last. */
+static bool gpus_do_no_more_than_they_can(struct arena *arena, const struct scenario *scenario,
+					  const struct point *point)
+{
+	static const double cut_ratio = 0.02;
+	bool good = true;
+	for (size_t gpu = 0; gpu < scenario->topology.gpu_count; gpu++) {
+		double load = 0;
+		for (size_t i = 0; i < scenario->client_count; i++) {
+			const struct client_entry *client = &scenario->clients[i];
+			double least_s = work_s(arena, scenario, client);
+			if (client->gpu != gpu)
+				continue;
+			load += least_s / point->clients[i].step_s;
+			good = good && point->clients[i].step_s >= least_s * (1 - 1e-9);
+		}
+		if (load > 1 + cut_ratio || !good)
+			printf("  GPU %zu does %.6g s of work in a second\n", gpu, load);
+		good = good && load <= 1 + cut_ratio;
+	}
+	return good;
+}
+
+/* Bytes that must cross the slowest machine's link, whatever the algorithm: all that it has
+ * goes out (all-reduce), or all that one has goes out or comes in (broadcast), or the parts
+ * of the n - 1 others; and once the latency of the farthest machine. */
+static bool collectives_take_what_they_must(const struct random_case *c,
+					    const struct scenario *scenario,
+					    const struct point *point)
+{
+	double n = (double)c->server_count, rate_Bps = INFINITY, latency_s = 0;
+	for (size_t i = 0; i < scenario->topology.link_count; i++) {
+		const struct link_entry *link = &scenario->topology.links[i];
+		if (strstr(link->name, "-port")) {
+			rate_Bps = fmin(rate_Bps, link->traits.capacity_Bps[0]);
+			latency_s = fmax(latency_s, link->traits.latency_s);
+		}
+	}
+	bool parts = scenario->collective == COLLECTIVE_ALL_GATHER ||
+		     scenario->collective == COLLECTIVE_REDUCE_SCATTER;
+	double part = parts ? (n - 1) / n : 1;
+	double least_s = part * scenario->collective_size_B / rate_Bps + latency_s;
+	if (point->clients[0].step_s < least_s)
+		printf("  it took %.9g s, and needs %.9g s\n", point->clients[0].step_s, least_s);
+	return point->clients[0].step_s >= least_s;
+}
+
+static bool runs_to_an_end(struct arena *arena, uint64_t seed)
+{
+	struct random_case c = random_case(arena, seed);
+	const struct scenario *scenario = random_case_read(&c, NULL, 0);
+	if (!scenario)
+		return false;
+	struct point point = predict_point(arena, scenario, 1, true, NULL);
+	if (point.broken || point.failed)
+		printf("  %s\n", point.broken ? point.broken : point.reason);
+	if (point.broken || point.failed)
+		return !point.broken;
+	if (c.collective)
+		return collectives_take_what_they_must(&c, scenario, &point);
+	/* of a job no GPU does better than alone, but for what noise of 0.5 % makes */
+	return c.job ? point.ratio <= 1.02 : gpus_do_no_more_than_they_can(arena, scenario, &point);
+}
+
+static bool scales(struct arena *arena, uint64_t seed)
+{
+	struct random_case c = random_case(arena, seed);
+	const struct scenario *scenario = random_case_read(&c, NULL, 0);
+	if (!scenario)
+		return false;
+	size_t draw_count;
+	const struct draw_value *draws = scaled_draws(arena, scenario, &draw_count);
+	const struct scenario *slow = random_case_read(&c, draws, draw_count);
+	if (!slow)
+		return false;
+	scale_links(slow);
+	bool alone = c.collective || (scenario->client_count == 1 && !c.moderated);
+	return is_scaled(arena, scenario, slow, alone ? scaled_alone : scaled_together);
+}
+
+/* The answer of the client or job of that name. */
+static double step_s(const struct scenario *scenario, const struct point *point, const char *name)
+{
+	for (size_t i = 0; i < point->client_count; i++) {
+		const char *its = scenario->job_count > 0 ? scenario->jobs[i].name
+							  : scenario->clients[i].name;
+		if (strcmp(its, name) == 0)
+			return point->clients[i].step_s;
+	}
+	return NAN;
+}
+
+static bool order_does_not_matter(struct arena *arena, uint64_t seed)
+{
+	struct random_case c = random_case(arena, seed);
+	const struct scenario *scenario = random_case_read(&c, NULL, 0);
+	random_case_shuffle(&c, seed);
+	const struct scenario *shuffled = random_case_read(&c, NULL, 0);
+	if (!scenario || !shuffled)
+		return false;
+	struct point one = predict_point(arena, scenario, 1, false, NULL);
+	struct point two = predict_point(arena, shuffled, 1, false, NULL);
+	bool same = !one.broken && !two.broken && one.failed == two.failed;
+	for (size_t i = 0; i < one.client_count; i++) {
+		const char *name = scenario->job_count > 0 ? scenario->jobs[i].name
+							   : scenario->clients[i].name;
+		double a = one.clients[i].step_s, b = step_s(shuffled, &two, name);
+		if (!one.failed && memcmp(&a, &b, sizeof a) != 0) {
+			printf("  %s: %.17g s, in another order %.17g s\n", name, a, b);
+			same = false;
+		}
+	}
+	return same;
+}
+
+static void for_all(bool (*property)(struct arena *arena, uint64_t seed))
+{
+	for (uint64_t seed = seeds_first(); seed < seeds_first() + seeds_count(CASES); seed++) {
+		struct arena *arena = arena_new();
+		if (!CHECK(property(arena, seed))) {
+			struct random_case c = random_case(arena, seed);
+			random_case_print(&c, seed);
+		}
+		arena_free(arena);
+	}
+}
+
+static void all_run_to_an_end(void)
+{
+	for_all(runs_to_an_end);
+}
+
+static void twice_the_time(void)
+{
+	for_all(scales);
+}
+
+static void any_order(void)
+{
+	for_all(order_does_not_matter);
+}
+
+static const struct test tests[] = {
+	TEST(all_run_to_an_end),
+	TEST(twice_the_time),
+	TEST(any_order),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}

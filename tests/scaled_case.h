@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A case with every time twice as long and every rate half as high: every result must be
+ * twice as long, for nothing in the simulator knows how long a second is.
+ *
+ * What is scaled is what rows say is a time, a time per byte, a rate, a rate of flops or
+ * a frequency, and what links are made of (latency, capacity). Cores' clocks stay: work
+ * is in seconds at a reference clock, which would have to be halved with them. Sizes,
+ * counts and ratios stay, so losses fall on the same packets. */
+#ifndef FARWIRE_TESTS_SCALED_CASE_H
+#define FARWIRE_TESTS_SCALED_CASE_H
+
+#include "sim/base/arena.h"
+#include "sim/predict/predict.h"
+#include "tests/test.h"
+
+static inline double scale_of(const struct cfg_param *param)
+{
+	const struct param_row *row = param->row;
+	if (row->kind != PARAM_KIND_NUMBER || strncmp(param->path, "link.", 5) == 0 ||
+	    strstr(row->field, "clock_Hz"))
+		return 1;
+	switch (row->quantity) {
+	case QUANTITY_TIME:
+	case QUANTITY_TIME_PER_BYTE:
+		return 2;
+	case QUANTITY_RATE:
+	case QUANTITY_FREQUENCY:
+	case QUANTITY_FLOP_RATE:
+		return 0.5;
+	default:
+		return 1;
+	}
+}
+
+/* The parameters of the case, scaled, to read it with; and then scale_links. */
+static inline const struct draw_value *
+scaled_draws(struct arena *arena, const struct scenario *scenario, size_t *draw_count)
+{
+	size_t count = cfg_param_count(scenario->resolution);
+	struct draw_value *draws = ARENA_ARRAY(arena, count + 1, struct draw_value);
+	*draw_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
+		double value = param->value * scale_of(param);
+		if (value < param->value || value > param->value)
+			draws[(*draw_count)++] = (struct draw_value){param->path, value};
+	}
+	return draws;
+}
+
+static inline void scale_links(const struct scenario *scenario)
+{
+	for (size_t i = 0; i < scenario->topology.link_count; i++) {
+		struct link_traits *traits =
+			(struct link_traits *)&scenario->topology.links[i].traits;
+		traits->latency_s *= 2;
+		traits->capacity_Bps[0] /= 2;
+		traits->capacity_Bps[1] /= 2;
+	}
+}
+
+/* Both run; every step of the second takes twice as long, within tolerance. */
+static inline bool is_scaled(struct arena *arena, const struct scenario *scenario,
+			     const struct scenario *slow, double tolerance)
+{
+	struct point one = predict_point(arena, scenario, 1, false, NULL);
+	struct point two = predict_point(arena, slow, 1, false, NULL);
+	bool good = !one.broken && !two.broken && one.failed == two.failed;
+	for (size_t i = 0; i < one.client_count && good && !one.failed; i++) {
+		double a = one.clients[i].step_s, b = two.clients[i].step_s;
+		if (fabs(b - 2 * a) > tolerance * 2 * a) {
+			printf("  %.12g s, at half the speed %.12g s: off by %g\n", a, b,
+			       b / a / 2 - 1);
+			good = false;
+		}
+	}
+	return good;
+}
+
+#endif

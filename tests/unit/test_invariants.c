@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What every run checks, broken on purpose: each wrong value that is planted here stops
+ * the run with the simulated time, the event and a sentence that names the thing. */
+#include "sim/base/diag.h"
+#include "sim/collective/wire.h"
+#include "sim/fabric/state.h"
+#include "sim/transport/path.h"
+#include "tests/comm_world.h"
+
+static bool holds(const char *failure, const char *part)
+{
+	if (failure && strstr(failure, part))
+		return true;
+	printf("  '%s' is not in: %s\n", part, failure ? failure : "(no failure)");
+	return false;
+}
+#define STOPPED_BY(engine, part) CHECK(holds(engine_failure(engine), part))
+
+/* ---- a flow of 100 units over a wire of 10 a second, from 0 to 10 s ---- */
+
+struct system {
+	struct arena *arena;
+	struct engine *engine;
+	struct fabric *fabric;
+	int wire;
+	struct flow_id id;
+	size_t done_count;
+};
+
+static void flow_done(void *ctx, uint64_t arg)
+{
+	struct system *s = ctx;
+	s->done_count += arg;
+}
+
+static void open_system(struct system *s)
+{
+	*s = (struct system){.arena = arena_new()};
+	s->engine = engine_new(s->arena, NULL);
+	s->fabric = fabric_new(s->arena, s->engine);
+	s->wire = fabric_resource_add(s->fabric, "wire", 10);
+	const struct flow_spec spec = {.size = 100,
+				       .uses = {{s->wire, 1}},
+				       .use_count = 1,
+				       .done = flow_done,
+				       .ctx = s,
+				       .arg = 1};
+	s->id = fabric_flow_start(s->fabric, &spec);
+}
+
+static struct flow *flow_of(const struct system *s)
+{
+	return s->fabric->flows.items[s->id.slot];
+}
+
+static struct resource *wire_of(const struct system *s)
+{
+	return &s->fabric->resources.items[s->wire];
+}
+
+static void plant_rate(void *ctx, uint64_t arg)
+{
+	struct system *s = ctx;
+	(void)arg;
+	s->fabric->shares.items[s->id.slot].rate = 9;
+}
+
+static void plant_start(void *ctx, uint64_t arg)
+{
+	struct system *s = ctx;
+	(void)arg;
+	flow_of(s)->started_ps = engine_now_ps(s->engine);
+}
+
+static void plant_late_event(void *ctx, uint64_t arg)
+{
+	struct system *s = ctx;
+	engine_at(s->engine, engine_now_ps(s->engine) - 3, plant_start, s, arg);
+}
+
+static void plant_negative_delay(void *ctx, uint64_t arg)
+{
+	struct system *s = ctx;
+	engine_after(s->engine, -2000000, plant_start, s, arg);
+}
+
+static void plant_high_rate(void *ctx, uint64_t arg)
+{
+	struct system *s = ctx;
+	(void)arg;
+	flow_of(s)->cap = 4;
+	fabric_flow_rate_set(s->fabric, flow_of(s), 5);
+}
+
+static void stop_here(void *ctx, uint64_t arg)
+{
+	struct system *s = ctx;
+	(void)arg;
+	engine_stop(s->engine);
+}
+
+static void check_stop(event_fn *plant, const char *what)
+{
+	struct system s;
+	open_system(&s);
+	engine_at(s.engine, 4 * PS_PER_S, plant, &s, 0);
+	CHECK(engine_run(s.engine) == ENGINE_FAILED);
+	STOPPED_BY(s.engine, what);
+	arena_free(s.arena);
+}
+
+static void time_does_not_run_back(void)
+{
+	check_stop(plant_late_event,
+		   "at 4.000000000000 s (event 1): something was to happen 0.000000000003 s ago");
+	check_stop(plant_negative_delay, "something was to happen 0.000002000000 s ago");
+}
+
+/* It had moved 40 of 100 units at 4 s, and does 54 in the next 6 s by the planted rate; or
+ * is said to have begun at 4 s, when 60 are the most that it could have moved. */
+static void a_flow_moves_its_size_and_no_faster_than_alone(void)
+{
+	check_stop(plant_rate, "at 10.000000000000 s (event 2): flow 0, started 10.000000000000 s "
+			       "ago, has moved 100 of 100 units: more than its rates make (90");
+	check_stop(plant_start, "has moved 100 of 100 units: more than alone on wire (60");
+	check_stop(plant_high_rate, "above its cap (5)");
+}
+
+static void run_to_4_s(struct system *s)
+{
+	open_system(s);
+	engine_at(s->engine, 4 * PS_PER_S, stop_here, s, 0);
+	CHECK(engine_run(s->engine) == ENGINE_STOPPED);
+	fabric_account(s->fabric);
+	CHECK(engine_failure(s->engine) == NULL);
+}
+
+static void check_account(struct system *s, const char *what)
+{
+	fabric_account(s->fabric);
+	STOPPED_BY(s->engine, what);
+	arena_free(s->arena);
+}
+
+static void the_accounts_of_links_and_flows(void)
+{
+	struct system s;
+	run_to_4_s(&s); /* 40 of 40 units that it could; one more is too much */
+	wire_of(&s)->carried = 1;
+	check_account(&s, "at 4.000000000000 s (event 1): 'wire' of 10 units a second has carried "
+			  "41 in 4.000000000000 s of use");
+	run_to_4_s(&s);
+	wire_of(&s)->busy_ps = 1;
+	check_account(&s, "'wire' was in use for 4.000000000001 s of 4.000000000000 s");
+	run_to_4_s(&s);
+	wire_of(&s)->delivered = 40.5;
+	check_account(&s, "'wire' has carried 40 bytes of 40.5 delivered");
+	run_to_4_s(&s);
+	wire_of(&s)->flow_count = 2;
+	check_account(&s, "'wire' has 1 flows of 2");
+	run_to_4_s(&s);
+	s.fabric->flows_over = 1;
+	check_account(&s, "of 1 flows 1 are over and 1 are not");
+	run_to_4_s(&s);
+	engine_cancel(s.engine, flow_of(&s)->end);
+	flow_of(&s)->end = (struct event_id){0};
+	CHECK_TEXT(fabric_unfinished(s.fabric, s.arena),
+		   "1 flow, the first of 100 units over 'wire'");
+	check_account(&s, "it will never end");
+}
+
+static void what_is_over_is_accounted_for(void)
+{
+	struct system s;
+	open_system(&s);
+	CHECK(engine_run(s.engine) == ENGINE_DRAINED);
+	CHECK(s.done_count == 1);
+	CHECK(fabric_unfinished(s.fabric, s.arena) == NULL);
+	fabric_account(s.fabric);
+	CHECK(engine_failure(s.engine) == NULL);
+	arena_free(s.arena);
+}
+
+/* ---- messages ---- */
+
+static struct net *connected(const char *transport)
+{
+	struct net *net = net_new();
+	if (strcmp(transport, "shm") == 0)
+		net->link_kind = "shm";
+	else if (strcmp(transport, "rdma") == 0)
+		net->link_kind = "infiniband";
+	net->link.latency_s = 2e-6;
+	void *params = arena_array(net->arena, 1, TRANSPORT_PARAMS_SIZE_MAX);
+	net_presets(net->arena, transport_kind_find(transport)->table, params);
+	net_build(net);
+	net_connect(net, transport, params);
+	if (CHECK(net->connection != NULL))
+		net_run(net);
+	return net;
+}
+
+static const char *const transports[] = {"tcp", "rdma", "shm"};
+
+/* 1 MB takes 2 us and 1 ms at least; what was delivered, the wire carried. */
+static void messages_of_every_transport_are_counted(void)
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct net *net = connected(transports[i]);
+		for (uint64_t k = 0; k < 10; k++)
+			net_send(net, (int)(k % 2), 1e5 * (double)k, k);
+		net_run(net);
+		const struct connection_counters *counters = connection_counters(net->connection);
+		for (int k = 0; k < 2; k++) {
+			CHECK(counters->delivered_count[k] == 5);
+			CHECK(counters->messages_count[k] == 5);
+			CHECK_NEAR(counters->payload_delivered_B[k], k ? 2.5e6 : 2e6, 1e-12);
+		}
+		connection_account(net->connection, net->fabric);
+		fabric_account(net->fabric);
+		CHECK(engine_failure(net->engine) == NULL);
+		connection_account(net->connection, net->fabric); /* as if all came twice */
+		fabric_account(net->fabric);
+		STOPPED_BY(net->engine, "delivered");
+		net_free(net);
+	}
+}
+
+static void a_message_that_nobody_sent_is_caught(void)
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct net *net = connected(transports[i]);
+		struct connection_counters *counters =
+			(struct connection_counters *)connection_counters(net->connection);
+		net_send(net, 0, 1e6, 0);
+		counters->messages_count[0] = 0;
+		CHECK(engine_run(net->engine) == ENGINE_FAILED);
+		STOPPED_BY(net->engine, "a>b: 1 messages of 1000000 bytes delivered, 0 of 1000000 "
+					"sent");
+		net_free(net);
+		net = connected(transports[i]);
+		counters = (struct connection_counters *)connection_counters(net->connection);
+		net_send(net, 0, 1e6, 0);
+		counters->payload_sent_B[0] -= 1;
+		CHECK(engine_run(net->engine) == ENGINE_FAILED);
+		STOPPED_BY(net->engine, "a>b: 1 messages of 1000000 bytes delivered, 1 of 999999 "
+					"sent");
+		net_free(net);
+	}
+}
+
+static void a_message_that_comes_too_early_is_caught(void)
+{
+	struct net *net = connected("shm");
+	struct path path = {.route = fabric_route(net->fabric, guest_node(net->guest[0]),
+						  guest_node(net->guest[1]), NULL),
+			    .latency_s = 2e-6,
+			    .least_spB = 1e-9};
+	const struct connection_spec spec = {
+		.engine = net->engine, .fabric = net->fabric, .name = "a>b"};
+	struct connection_counters counters = {.messages_count = {2}, .payload_sent_B = {2e6}};
+	int64_t now_ps = engine_now_ps(net->engine);
+	CHECK_NEAR(route_least_spB(net->fabric, path.route), 1e-9, 1e-15);
+	path_delivered(&spec, &path, 0, 1e6, now_ps - 1002000000, &counters);
+	CHECK(engine_failure(net->engine) == NULL);
+	path_delivered(&spec, &path, 0, 1e6, now_ps - 1001000000, &counters);
+	STOPPED_BY(net->engine, "a>b: a message of 1000000 bytes was there after 0.001001000000 s, "
+				"its way takes 0.001002000000 s");
+	net_free(net);
+}
+
+/* ---- collectives ---- */
+
+static struct comm_world *two_ranks(void)
+{
+	struct comm_world *w = comm_world_new();
+	comm_star(w, 2, 1e9, 2e-6);
+	w->comm = comm_make(w, "pair");
+	return w;
+}
+
+static void plant_bytes(void *ctx, uint64_t arg)
+{
+	struct comm_world *w = ctx;
+	(*w->comm->operations)->delivered_B += (double)arg;
+}
+
+static void plant_latency(void *ctx, uint64_t arg)
+{
+	struct comm_world *w = ctx;
+	w->comm->last_way->least_s = (double)arg;
+}
+
+/* 2 MB by two ranks: each sends 1 MB twice. */
+static void bytes_and_times_of_collectives(void)
+{
+	struct comm_world *w = two_ranks();
+	comm_all(w, w->comm, COLLECTIVE_ALL_REDUCE, 2e6, 0);
+	engine_run(w->engine);
+	communicator_account(w->comm);
+	fabric_account(w->fabric);
+	CHECK(engine_failure(w->engine) == NULL);
+	communicator_account(w->comm); /* as if all came twice */
+	fabric_account(w->fabric);
+	STOPPED_BY(w->engine, "has carried 2000000 bytes of 4000000 delivered");
+	arena_free(w->arena);
+
+	w = two_ranks();
+	comm_all(w, w->comm, COLLECTIVE_ALL_REDUCE, 2e6, 0);
+	engine_at(w->engine, 1500000000, plant_bytes, w, 5);
+	CHECK(engine_run(w->engine) == ENGINE_FAILED);
+	STOPPED_BY(w->engine, "pair: 4000000 bytes of 4 messages sent, 4000005 of 4 delivered");
+	arena_free(w->arena);
+
+	w = two_ranks();
+	comm_all(w, w->comm, COLLECTIVE_ALL_REDUCE, 2e6, 0);
+	engine_at(w->engine, 500000000, plant_latency, w, 1);
+	CHECK(engine_run(w->engine) == ENGINE_FAILED);
+	STOPPED_BY(w->engine, "pair: 1000000 bytes from rank");
+	STOPPED_BY(w->engine, "were there after 0.001002000000 s, the way takes 1.001000000000 s");
+	arena_free(w->arena);
+}
+
+static void a_collective_that_waits_is_named(void)
+{
+	struct comm_world *w = two_ranks();
+	CHECK_TEXT(communicator_waiting(w->comm, w->arena), "no collective under way");
+	uint64_t number = comm_begin(w, w->comm, COLLECTIVE_ALL_REDUCE, 2e6, 0);
+	communicator_arrive(w->comm, number, 1);
+	CHECK(engine_run(w->engine) == ENGINE_DRAINED);
+	CHECK_TEXT(communicator_waiting(w->comm, w->arena),
+		   "all_reduce 0: 1 of 2 ranks there, 0 done, 1 of 1 messages delivered");
+	arena_free(w->arena);
+}
+
+static const struct test tests[] = {
+	TEST(time_does_not_run_back),
+	TEST(a_flow_moves_its_size_and_no_faster_than_alone),
+	TEST(the_accounts_of_links_and_flows),
+	TEST(what_is_over_is_accounted_for),
+	TEST(messages_of_every_transport_are_counted),
+	TEST(a_message_that_nobody_sent_is_caught),
+	TEST(a_message_that_comes_too_early_is_caught),
+	TEST(bytes_and_times_of_collectives),
+	TEST(a_collective_that_waits_is_named),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
