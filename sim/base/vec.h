@@ -26,10 +26,9 @@ struct arena;
 void *vec_grow(struct arena *arena, void *items, size_t count, size_t *room, size_t item_size);
 
 #define VEC_PUSH(arena, vec)                                                                       \
-	((vec)->items = (vec)->count < (vec)->room                                                 \
-				? (vec)->items                                                     \
-				: vec_grow((arena), (vec)->items, (vec)->count, &(vec)->room,      \
-					   sizeof *(vec)->items),                                  \
+	((vec)->items = (vec)->count < (vec)->room ? (vec)->items                                  \
+						   : vec_grow((arena), (vec)->items, (vec)->count, \
+							      &(vec)->room, sizeof *(vec)->items), \
 	 &(vec)->items[(vec)->count++])
 
 #endif

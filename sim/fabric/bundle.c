@@ -93,7 +93,8 @@ static void raise_level(struct bundle *bundle)
 {
 	size_t least = 0;
 	for (size_t s = 1; s < bundle->shared_count; s++)
-		if (bundle->left[s] / bundle->demand[s] < bundle->left[least] / bundle->demand[least])
+		if (bundle->left[s] / bundle->demand[s] <
+		    bundle->left[least] / bundle->demand[least])
 			least = s;
 	double level = bundle->left[least] / bundle->demand[least];
 	bundle->level = level > bundle->level ? level : bundle->level;
