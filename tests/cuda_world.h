@@ -62,6 +62,7 @@ static inline void world_presets(struct world *world)
 		.queue_depth_count = 1024,
 		.concurrent_kernels_count = 128,
 		.slice_s = 2e-3,
+		.traffic_lump_s = 10 * US,
 	};
 	world->host_params = (struct host_params){
 		.cores_count = 8,
