@@ -571,6 +571,7 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 	c.scenario->resolution = c.reader.resolution;
 	c.scenario->steps_warmup_count = c.params->steps_warmup_count;
 	c.scenario->steps_count = c.params->steps_count;
+	c.scenario->events_max = request->events_max ? request->events_max : RUN_EVENTS_MAX;
 	read_world(&c);
 	if (diag_count(diag) == 0)
 		cfg_resolution_finish(c.reader.resolution, diag);
