@@ -43,11 +43,15 @@ void diag_error(struct diag *diag, struct origin origin, const char *format, ...
 	va_start(args, format);
 	const char *what = arena_vprintf(diag->arena, format, args);
 	va_end(args);
-	const char *text = what;
+	char *text;
 	if (origin.file && origin.line > 0)
 		text = arena_printf(diag->arena, "%s:%d: %s", origin.file, origin.line, what);
-	else if (origin.file)
-		text = arena_printf(diag->arena, "%s: %s", origin.file, what);
+	else
+		text = arena_printf(diag->arena, "%s%s%s", origin.file ? origin.file : "",
+				    origin.file ? ": " : "", what);
+	for (char *c = text; *c; c++) /* what input says must not command the terminal */
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
 	diag->texts[diag->count - 1] = text;
 }
 

@@ -132,7 +132,8 @@ static bool read_list(struct axis_reading *r, char *text)
 	for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
 		count++;
 	if (count > LISTED_MAX)
-		return refuse(r, arena_printf(r->arena, "a list has at most %d values", LISTED_MAX));
+		return refuse(r,
+			      arena_printf(r->arena, "a list has at most %d values", LISTED_MAX));
 	axis->texts = ARENA_ARRAY(r->arena, count, const char *);
 	axis->values = ARENA_ARRAY(r->arena, count, double);
 	for (char *next = text; next;) {

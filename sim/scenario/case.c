@@ -5,6 +5,8 @@
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
+enum { CLIENTS_MAX = 10000 };
+
 static const struct param_row case_rows[] = {
 	PARAM_TEXT(struct case_params, topology, NULL, "machines and wires: a file of topologies/",
 		   ""),
@@ -433,6 +435,11 @@ static void read_clients(struct case_reader *c)
 		return;
 	}
 	size_t count = listed * copies;
+	if (count > CLIENTS_MAX) {
+		diag_error(reader->diag, case_said(c, "case.copies"),
+			   "case: %zu clients; there may be %d", count, CLIENTS_MAX);
+		return;
+	}
 	struct client_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct client_entry);
 	c->scenario->clients = clients;
 	for (size_t i = 0; i < count; i++) {

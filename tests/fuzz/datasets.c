@@ -16,7 +16,8 @@ FUZZ_TARGET(data, size_B)
 	FUZZ_CHECK_ANSWER(dataset, diag);
 	for (size_t i = 0; dataset && i < dataset->row_count; i++) {
 		const struct dataset_row *row = &dataset->rows[i];
-		FUZZ_CHECK(row->label && !isinf(row->measured));
+		FUZZ_CHECK(row->label && !(row->measured <= 0) && !isinf(row->measured));
+		FUZZ_CHECK(!isinf(row->linear));
 		for (size_t k = 0; k < row->setting_count; k++)
 			FUZZ_CHECK(row->settings[k].text != NULL);
 	}

@@ -47,8 +47,19 @@ static inline void fuzz_check(bool holds, const char *what, int line)
 }
 #define FUZZ_CHECK(condition) fuzz_check((condition), #condition, __LINE__)
 
+/* Whether errors, if there are some, are each a line that a terminal may show. */
+static inline bool fuzz_readable(const struct diag *diag)
+{
+	for (size_t i = 0; i < diag_count(diag) && i < 20; i++)
+		for (const char *c = diag_at(diag, i); *c; c++)
+			if ((unsigned char)*c < ' ' || *c == 0x7f)
+				return false;
+	return true;
+}
+
 /* NULL came with an error, anything else without one. */
-#define FUZZ_CHECK_ANSWER(answer, diag) FUZZ_CHECK(((answer) == NULL) == (diag_count(diag) > 0))
+#define FUZZ_CHECK_ANSWER(answer, diag)                                                            \
+	FUZZ_CHECK(((answer) == NULL) == (diag_count(diag) > 0) && fuzz_readable(diag))
 
 #define FUZZ_TARGET(data, size_B)                                                                  \
 	static void fuzz_one(const uint8_t *data, size_t size_B);                                  \
