@@ -15,7 +15,8 @@ struct bytes {
 	const uint8_t *at, *end;
 };
 
-/* 0 to below - 1; 0 once there are no bytes left. */
+/* 0 to below - 1; 0 once there are no bytes left. At most one take in a statement: in which
+ * order a call's arguments are worked out is the compiler's choice. */
 static unsigned take(struct bytes *bytes, unsigned below)
 {
 	return bytes->at < bytes->end ? *bytes->at++ % below : 0;
@@ -43,10 +44,11 @@ static void put_link(FILE *out, struct bytes *bytes, unsigned number, const char
 		number ? ",\n" : "", number, kind, a, b);
 	bool wire = strcmp(kind, "ethernet") == 0 || strcmp(kind, "infiniband") == 0 ||
 		    strcmp(kind, "roce") == 0;
-	if (wire)
-		fprintf(out, " bandwidth = \"%s\"; latency = \"%s\";",
-			PICK(bytes, "1 Gbit/s", "100 Gbit/s", "1 kB/s", "1 TB/s"),
-			PICK(bytes, "5 us", "0 s", "50 ms", "1 s"));
+	if (wire) {
+		fprintf(out, " bandwidth = \"%s\";",
+			PICK(bytes, "1 Gbit/s", "100 Gbit/s", "1 kB/s", "1 TB/s"));
+		fprintf(out, " latency = \"%s\";", PICK(bytes, "5 us", "0 s", "50 ms", "1 s"));
+	}
 	if (strcmp(kind, "ethernet") == 0)
 		fprintf(out, " loss = %s;", PICK(bytes, "0.0", "0.001", "0.3", "1.0", "0.999999"));
 	fputs(" }", out);
@@ -115,14 +117,14 @@ static struct nodes put_topology(FILE *out, struct arena *arena, struct bytes *b
 /* A cluster of the tiny machines. */
 static void put_cluster(FILE *out, struct bytes *bytes)
 {
-	fprintf(out,
-		"topology = { name = \"own\"; cluster = { machine = \"m\"; count = %u; network = "
-		"{ kind = \"%s\"; link = { kind = \"%s\"; bandwidth = \"%s\"; }; }; %s }; };\n",
-		take(bytes, 4) ? 0 : take(bytes, 5),
-		PICK(bytes, "switch", "cable", "fat_tree", "torus", "dragonfly", "rail_optimised"),
-		PICK(bytes, "ethernet", "infiniband", "roce"),
-		PICK(bytes, "10 Gbit/s", "1 MB/s", "1 TB/s"),
-		take(bytes, 2) ? "servers = [\"fs\"];" : "");
+	bool counted = take(bytes, 4) == 0;
+	fprintf(out, "topology = { name = \"own\"; cluster = { machine = \"m\"; count = %u;",
+		counted ? take(bytes, 5) : 0);
+	fprintf(out, " network = { kind = \"%s\";",
+		PICK(bytes, "switch", "cable", "fat_tree", "torus", "dragonfly", "rail_optimised"));
+	fprintf(out, " link = { kind = \"%s\";", PICK(bytes, "ethernet", "infiniband", "roce"));
+	fprintf(out, " bandwidth = \"%s\"; }; };", PICK(bytes, "10 Gbit/s", "1 MB/s", "1 TB/s"));
+	fprintf(out, "%s }; };\n", take(bytes, 2) ? " servers = [\"fs\"];" : "");
 }
 
 /* ---- what runs on it ---- */
@@ -130,18 +132,19 @@ static void put_cluster(FILE *out, struct bytes *bytes)
 static void put_programs(FILE *out, struct bytes *bytes, const struct nodes *nodes)
 {
 	bool remote = take(bytes, 4) > 0;
-	fprintf(out, "stack = \"%s\"; batch = %s;", PICK(bytes, "s", "p"),
-		PICK(bytes, "8", "1", "1000"));
-	if (remote)
-		fprintf(out,
-			" runtime = \"r\"; transport = \"%s\"; settings = "
-			"[\"runtime.policy=%s\"];",
-			PICK(bytes, "tcp", "rdma", "shm", "auto"),
+	fprintf(out, "stack = \"%s\";", PICK(bytes, "s", "p"));
+	fprintf(out, " batch = %s;", PICK(bytes, "8", "1", "1000"));
+	if (remote) {
+		fprintf(out, " runtime = \"r\"; transport = \"%s\";",
+			PICK(bytes, "tcp", "rdma", "shm", "auto"));
+		fprintf(out, " settings = [\"runtime.policy=%s\"];",
 			PICK(bytes, "synchronous", "batched", "asynchronous", "flexdirect"));
+	}
 	fputs(" clients = (", out);
 	for (unsigned i = 0, count = 1 + take(bytes, 3); i < count; i++) {
-		fprintf(out, "%s{ name = \"c%u\"; gpu = \"g%u\"; fraction = %s;", i ? ", " : "", i,
-			take(bytes, nodes->gpu_count), PICK(bytes, "0.3", "1.0", "0.001"));
+		fprintf(out, "%s{ name = \"c%u\";", i ? ", " : "", i);
+		fprintf(out, " gpu = \"g%u\";", take(bytes, nodes->gpu_count));
+		fprintf(out, " fraction = %s;", PICK(bytes, "0.3", "1.0", "0.001"));
 		if (remote)
 			fprintf(out, " program = \"v%u\";", take(bytes, nodes->guest_count));
 		fputs(" }", out);
@@ -149,35 +152,41 @@ static void put_programs(FILE *out, struct bytes *bytes, const struct nodes *nod
 	fputs(" );", out);
 }
 
+static void put_collective(FILE *out, struct bytes *bytes, unsigned gpu_count)
+{
+	fprintf(out, " gpus = %u;", gpu_count > 1 ? 2 + take(bytes, gpu_count - 1) : 1);
+	fprintf(out, " collective = \"%s\";",
+		PICK(bytes, "all_reduce", "all_gather", "reduce_scatter", "broadcast",
+		     "all_to_all"));
+	fprintf(out, " collective_size = \"%s\";", PICK(bytes, "1 MiB", "1 B", "1 PB", "4095 B"));
+}
+
 static void put_job(FILE *out, struct bytes *bytes, unsigned gpu_count)
 {
-	static const char *const collectives[] = {"all_reduce", "all_gather", "reduce_scatter",
-						  "broadcast", "all_to_all"};
-	fprintf(out, "stack = \"%s\"; batch = %s; exchange = \"e\"; transport = \"%s\";",
-		PICK(bytes, "p", "s"), PICK(bytes, "8", "1", "1000"),
-		PICK(bytes, "auto", "tcp", "rdma", "shm"));
+	fprintf(out, "exchange = \"e\"; stack = \"%s\";", PICK(bytes, "p", "s"));
+	fprintf(out, " batch = %s;", PICK(bytes, "8", "1", "1000"));
+	fprintf(out, " transport = \"%s\";", PICK(bytes, "auto", "tcp", "rdma", "shm"));
 	fprintf(out, " settings = [\"exchange.policy=%s\"];",
 		PICK(bytes, "ddp", "horovod", "after_backward", "per_tensor"));
 	unsigned kind = take(bytes, 3);
-	if (kind == 0)
+	if (kind == 0) {
 		fprintf(out, " gpus = %u;", 1 + take(bytes, gpu_count));
-	else if (kind == 1)
-		fprintf(out,
-			" jobs = ( { name = \"x\"; gpus = %u; }, { name = \"y\"; gpus = %u; } );",
-			1 + take(bytes, gpu_count / 2 + 1), 1 + take(bytes, gpu_count / 2 + 1));
-	else
-		fprintf(out, " gpus = %u; collective = \"%s\"; collective_size = \"%s\";",
-			gpu_count > 1 ? 2 + take(bytes, gpu_count - 1) : 1,
-			pick(bytes, collectives, 5), PICK(bytes, "1 MiB", "1 B", "1 PB", "4095 B"));
+	} else if (kind == 1) {
+		fprintf(out, " jobs = ( { name = \"x\"; gpus = %u; },",
+			1 + take(bytes, gpu_count / 2 + 1));
+		fprintf(out, " { name = \"y\"; gpus = %u; } );",
+			1 + take(bytes, gpu_count / 2 + 1));
+	} else {
+		put_collective(out, bytes, gpu_count);
+	}
 }
 
 /* nodes NULL: a cluster, which has as many GPUs as the case wants. */
 static void put_case(FILE *out, struct bytes *bytes, const struct nodes *nodes, bool job)
 {
-	fprintf(out,
-		"case = { topology = \"own.cfg\"; model = \"tiny\"; steps = %u; "
-		"steps_warmup = %u; ",
-		1 + take(bytes, 4), take(bytes, 2));
+	fprintf(out, "case = { topology = \"own.cfg\"; model = \"tiny\"; steps = %u;",
+		1 + take(bytes, 4));
+	fprintf(out, " steps_warmup = %u; ", take(bytes, 2));
 	if (job)
 		put_job(out, bytes, nodes ? nodes->gpu_count : 8);
 	else
@@ -211,7 +220,8 @@ static double edge(const struct cfg_param *param, unsigned which)
 				0x1p31,
 				0x1p63,
 				1e308,
-				5e-324};
+				5e-324,
+				1e-3};
 	double value = edges[which % (sizeof edges / sizeof edges[0])];
 	value = fmin(fmax(value, row->min), fmin(row->max, 1e308));
 	if (row->whole)
@@ -244,7 +254,8 @@ static size_t take_settings(struct arena *arena, struct bytes *bytes,
 {
 	size_t count = 0;
 	for (unsigned tries = take(bytes, SETTINGS_MAX + 1); tries > 0; tries--) {
-		unsigned index = take(bytes, 256) * 256 + take(bytes, 256);
+		unsigned index = take(bytes, 256) * 256;
+		index += take(bytes, 256);
 		const struct cfg_param *param =
 			cfg_param_at(resolution, index % cfg_param_count(resolution));
 		const char *text = setting_of(arena, param, take(bytes, 24));
@@ -303,7 +314,8 @@ static const char *write_case(struct arena *arena, struct bytes *bytes)
 {
 	char *text = NULL;
 	size_t size_B = 0;
-	bool job = take(bytes, 2) == 1, cluster = job && take(bytes, 4) > 0;
+	bool job = take(bytes, 2) == 1;
+	bool cluster = job && take(bytes, 4) > 0;
 	FILE *out = open_memstream(&text, &size_B);
 	struct nodes nodes = {0};
 	FUZZ_CHECK(out != NULL);
