@@ -5,8 +5,6 @@
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
-enum { CLIENTS_MAX = 10000 };
-
 static const struct param_row case_rows[] = {
 	PARAM_TEXT(struct case_params, topology, NULL, "machines and wires: a file of topologies/",
 		   ""),
@@ -412,14 +410,14 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 
 static bool name_is_free(struct case_reader *c, const struct client_entry *client)
 {
-	for (const struct client_entry *other = c->scenario->clients; other != client; other++)
-		if (strcmp(other->name, client->name) == 0) {
-			diag_error(c->reader.diag, client->origin,
-				   "client '%s': the name is taken (names of clients are unique)",
-				   client->name);
-			return false;
-		}
-	return true;
+	const struct client_entry *other = c->scenario->clients;
+	while (other != client && strcmp(other->name, client->name) != 0)
+		other++;
+	if (other != client)
+		diag_error(c->reader.diag, client->origin,
+			   "client '%s': the name is taken (names of clients are unique)",
+			   client->name);
+	return other == client;
 }
 
 static void read_clients(struct case_reader *c)
@@ -429,9 +427,9 @@ static void read_clients(struct case_reader *c)
 	const struct cfg_node *list = cfg_child(c->group, "clients");
 	size_t listed = list ? cfg_count(list) : 1, copies = (size_t)c->params->copies_count;
 	if (list && (!cfg_is_list(list) || listed == 0)) {
-		diag_error(reader->diag, cfg_origin(list),
-			   "case: clients must be a list of groups (write clients = ( { batch = "
-			   "64; } ))");
+		diag_error(
+			reader->diag, cfg_origin(list),
+			"case: clients is a list of groups (write clients = ( { batch = 64; } ))");
 		return;
 	}
 	size_t count = listed * copies;
@@ -560,10 +558,10 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 	static const char *const sections[] = {"case", "driver", "dma", "input", "calls"};
 	struct case_reader c = {
 		.reader = {.arena = arena, .diag = diag, .root = request->data_root},
-		.request = request};
+		.request = request,
+		.params = ARENA_NEW(arena, struct case_params),
+		.scenario = ARENA_NEW(arena, struct scenario)};
 	c.reader.resolution = cfg_resolution_new(arena);
-	c.scenario = ARENA_NEW(arena, struct scenario);
-	c.params = ARENA_NEW(arena, struct case_params);
 	if (!read_file(&c))
 		return NULL;
 	if (c.file)

@@ -5,6 +5,8 @@
 
 #include "sim/scenario/read.h"
 
+enum { CLIENTS_MAX = 10000 };
+
 struct case_reader {
 	struct reader reader;
 	const struct case_request *request;
