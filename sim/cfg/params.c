@@ -53,7 +53,7 @@ static bool is_rate(enum quantity quantity)
 
 static const char *check_range(struct arena *arena, const struct param_row *row, double value)
 {
-	if (is_rate(row->quantity) && value > 0 && value < RATE_LEAST)
+	if (is_rate(row->quantity) && row->min <= 0 && value > 0 && value < RATE_LEAST)
 		return arena_printf(arena, "is too small (write %s, or at least %s)",
 				    quantity_format(arena, row->quantity, 0),
 				    quantity_format(arena, row->quantity, RATE_LEAST));

@@ -427,15 +427,14 @@ static void read_clients(struct case_reader *c)
 	const struct cfg_node *list = cfg_child(c->group, "clients");
 	size_t listed = list ? cfg_count(list) : 1, copies = (size_t)c->params->copies_count;
 	if (list && (!cfg_is_list(list) || listed == 0)) {
-		diag_error(
-			reader->diag, cfg_origin(list),
-			"case: clients is a list of groups (write clients = ( { batch = 64; } ))");
+		diag_error(reader->diag, cfg_origin(list),
+			   "case: clients must be a list of groups (write clients = ( { batch = "
+			   "64; } ))");
 		return;
 	}
 	size_t count = listed * copies;
 	if (count > CLIENTS_MAX) {
-		diag_error(reader->diag, case_said(c, "case.copies"),
-			   "case: %zu clients; there may be %d", count, CLIENTS_MAX);
+		diag_error(reader->diag, case_said(c, "case.copies"), "case: over 10000 clients");
 		return;
 	}
 	struct client_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct client_entry);
