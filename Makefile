@@ -23,7 +23,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # ---- flags ----
 
-VARIANTS := release debug fast asan tsan
+VARIANTS := release debug fast asan tsan fuzz
 ifeq (,$(filter $(VARIANT),$(VARIANTS)))
 $(error VARIANT=$(VARIANT) is none of: $(VARIANTS))
 endif
@@ -32,6 +32,11 @@ FLAGS_debug := -O0 -g3
 FLAGS_fast := -O3 -g
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_tsan := -O1 -g -fsanitize=thread
+# No comparison in a run leads back to the bytes of a file: they are traced in readers alone.
+RUNNING := sim/engine/% sim/fabric/% sim/host/% sim/transport/% sim/gpu/% sim/cuda/% \
+	sim/remoting/% sim/collective/% sim/training/%
+FLAGS_fuzz = $(FLAGS_asan) -O2 -fsanitize=fuzzer-no-link -DFARWIRE_LIBFUZZER \
+	$(if $(filter $(RUNNING),$<),-fno-sanitize-coverage=trace-cmp)
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 WERROR := -Werror
 # The user's CFLAGS and LDFLAGS come after these, so that they win.
@@ -44,7 +49,7 @@ LIBS = $(PKG_LIBS) -lm
 
 SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c calib/sample/*.c calib/host/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
-TEST_FOLDERS := unit analytic property golden reject recorded
+TEST_FOLDERS := unit analytic property golden reject recorded fuzz
 TESTS := $(sort $(wildcard $(TEST_FOLDERS:%=tests/%/*.c)))
 TEST_PROGRAMS := $(TESTS:%.c=$(BUILD)/%)
 # What the report of `make run` shows: measurements, then what nobody measured.
@@ -71,6 +76,7 @@ help:
 	@echo '                 answers the shipped what-ifs, writes build/report.html'
 	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   the same under sanitizers and with clang; the same bytes from every build'
+	@echo 'make fuzz        invents inputs for every reader, FUZZ_S seconds (60) each; wants clang'
 	@echo 'make bench       measures this machine, on which nothing else should run: the core beside others,'
 	@echo '                 predictions beside TCP'
 	@echo 'make mpi         builds build/libfarwire-mpi.so where mpicc is: sweeps over many machines'
@@ -81,7 +87,7 @@ help:
 	@echo 'make format      clang-format over all C files'
 	@echo 'make clean       removes build/ and build-*/'
 	@echo
-	@echo 'VARIANT=release|debug|fast|asan|tsan   each in a folder of its own'
+	@echo 'VARIANT=release|debug|fast|asan|tsan|fuzz   each in a folder of its own'
 	@echo 'CC=clang BUILD=build-clang             another compiler, beside'
 	@echo 'CFLAGS=... LDFLAGS=...                 added after the own flags'
 	@echo 'WERROR=                                warnings stay warnings;  V=1  shows the commands'
@@ -89,7 +95,7 @@ help:
 # ---- set-up ----
 
 GOALS := $(or $(MAKECMDGOALS),all)
-NO_BUILD := help clean format tidy test-long uninstall
+NO_BUILD := help clean format tidy test-long uninstall fuzz
 ifneq (,$(filter-out $(NO_BUILD),$(GOALS)))
 include $(BUILD)/config.mk
 endif
@@ -126,6 +132,15 @@ $(BUILD)/%.o: %.c $(BUILD)/config.mk
 $(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libfarwire.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+# The same sources as the tests of tests/fuzz, with libFuzzer's main in place of replaying.
+FUZZ_PROGRAMS := $(patsubst %,$(BUILD)/%_fuzzer,$(basename $(wildcard tests/fuzz/*.c)))
+$(FUZZ_PROGRAMS): $(BUILD)/%_fuzzer: $(BUILD)/%.o $(BUILD)/libfarwire.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LINK_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDFLAGS) $(LIBS)
+
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ_PROGRAMS)
 
 # What farwire is timed beside, where this machine has it; only for the bench.
 CXX_FLAGS := -std=c++17 -O2 -g -Wall -Wextra -Werror -I.
@@ -174,6 +189,11 @@ endif
 .PHONY: test-long
 test-long:
 	@tests/long/run
+
+.PHONY: fuzz
+fuzz:
+	@$(MAKE) --no-print-directory CC=clang BUILD=build-fuzz VARIANT=fuzz NVCC= fuzz-programs
+	@tests/fuzz/run build-fuzz
 
 .PHONY: bench
 bench: $(BUILD)/farwire $(PROBES) bench-programs

@@ -11,6 +11,8 @@
 #include "calib/sample/stats.h"
 #include "sim/base/arena.h"
 
+static const size_t MEMORY_MAX_B = (size_t)8 << 30;
+
 /* ---- line 1 ---- */
 
 static void read_machine(struct reading *r, char object)
@@ -157,7 +159,9 @@ static void read_fields(struct reading *r, struct line_fields *fields)
 {
 	while (!r->failed && reading_next(r) == JP_KEY) {
 		const char *key = arena_strdup(r->arena, r->in->text);
-		if (strcmp(key, "test") == 0)
+		if (arena_used_B(r->arena) > MEMORY_MAX_B)
+			reading_fail(r, "takes more than 8 GiB of memory to read");
+		else if (strcmp(key, "test") == 0)
 			fields->point.test = reading_text(r, key);
 		else if (strcmp(key, "is") == 0)
 			read_words(r, &fields->point);

@@ -45,18 +45,26 @@ static bool is_said(const struct diag *diag, const char *text)
 
 void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
 {
+	if (diag->count >= KEPT_COUNT) {
+		diag->count++;
+		return;
+	}
 	va_list args;
 	va_start(args, format);
-	const char *text = arena_vprintf(diag->arena, format, args);
+	const char *what = arena_vprintf(diag->arena, format, args);
 	va_end(args);
+	char *text;
 	if (origin.file && origin.line > 0)
-		text = arena_printf(diag->arena, "%s:%d: %s", origin.file, origin.line, text);
-	else if (origin.file)
-		text = arena_printf(diag->arena, "%s: %s", origin.file, text);
+		text = arena_printf(diag->arena, "%s:%d: %s", origin.file, origin.line, what);
+	else
+		text = arena_printf(diag->arena, "%s%s%s", origin.file ? origin.file : "",
+				    origin.file ? ": " : "", what);
+	for (char *c = text; *c; c++) /* what input says must not command the terminal */
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
 	if (is_said(diag, text))
 		return;
-	if (diag->count++ < KEPT_COUNT)
-		diag->texts[diag->count - 1] = text;
+	diag->texts[diag->count++] = text;
 }
 
 size_t diag_count(const struct diag *diag)

@@ -33,7 +33,8 @@ void diag_error(struct diag *diag, struct origin origin, const char *format, ...
 /* Errors seen, also those past the twentieth, which are counted only. What was said already, of the
  * same place, counts once. */
 size_t diag_count(const struct diag *diag);
-/* The text of error index < min(count, 20), "file:line: what". */
+/* The text of error index < min(count, 20), "file:line: what": one line without control
+ * characters, whatever it quotes. */
 const char *diag_at(const struct diag *diag, size_t index);
 /* A reader says what it read, in order, so that diag_read can tell other input
  * from this: a hash (hash.h) of all of it. */

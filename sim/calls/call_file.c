@@ -117,6 +117,8 @@ static bool take_number_key(struct call_reader *r, const char *key, struct line 
 /* What a key stands for; keys of later versions, and those of no use, are passed over. */
 static bool take_key(struct call_reader *r, struct line *line)
 {
+	if (arena_used_B(r->arena) > RECORDED_MEMORY_MAX_B)
+		return fail(r, RECORDED_TOO_LARGE);
 	const char *key = kept_text(r, r->json->text);
 	const struct {
 		const char *key;

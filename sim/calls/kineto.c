@@ -314,6 +314,8 @@ static bool take_event(struct kineto *k)
 			      .awaited = -1,
 			      .recorded_on = -1};
 	enum jp_token token;
+	if (arena_used_B(k->arena) > RECORDED_MEMORY_MAX_B)
+		return fail(k, RECORDED_TOO_LARGE);
 	k->counts.events++;
 	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json))
 		if (!take_key(k, &event, name))

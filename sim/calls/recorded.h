@@ -52,6 +52,10 @@ struct recorded_calls {
 	uint32_t thread_count;
 };
 
+/* The memory that reading one may take: of 20 million calls. */
+#define RECORDED_MEMORY_MAX_B ((size_t)8 << 30)
+#define RECORDED_TOO_LARGE    "takes more than 8 GiB of memory to read (record fewer steps)"
+
 /* Sorts, and leaves out calls that lie inside another one of their thread: what
  * such a call did on the GPU is its outer call's. Numbers threads 0, 1 ... in the order
  * of their first call. */

@@ -41,8 +41,22 @@ static const char *range_text(struct arena *arena, const struct param_row *row)
 	return arena_printf(arena, "%s from %s to %s", noun, low, high);
 }
 
+/* What is not 0 (which often stands for something else) but next to it is a slip, and what
+ * divides by it overflows. Of rates a thousandth a second is the least. */
+static double least_of(enum quantity quantity)
+{
+	bool rate = quantity == QUANTITY_RATE || quantity == QUANTITY_FLOP_RATE ||
+		    quantity == QUANTITY_FREQUENCY;
+	return rate ? 1e-3 : 1e-30;
+}
+
 static const char *check_range(struct arena *arena, const struct param_row *row, double value)
 {
+	double least = least_of(row->quantity);
+	if (row->min <= 0 && value > 0 && value < least)
+		return arena_printf(arena, "is too small (write %s, or at least %s)",
+				    quantity_format(arena, row->quantity, 0),
+				    quantity_format(arena, row->quantity, least));
 	if (!(value >= row->min && value <= row->max))
 		return arena_printf(arena, "is out of range (write %s)", range_text(arena, row));
 	if (row->whole && value != floor(value))

@@ -14,6 +14,7 @@ enum {
 	NESTING_MAX = 64,
 	NAMES_MAX = 1024, /* in one group; libconfig's search is linear */
 	TEXT_MAX_B = 16 * 1024 * 1024,
+	WORDS_MAX = 1000000, /* names, numbers, texts: a few hundred bytes of memory each */
 };
 
 struct named {
@@ -41,7 +42,7 @@ struct scan {
 	struct cfg_source_text *source;
 	VEC(struct bracket) brackets;
 	char last; /* last byte that is neither blank nor comment; 'a': a word */
-	size_t includes;
+	size_t includes, words;
 	bool lost; /* an error after which the rest would only confuse */
 };
 
@@ -397,7 +398,10 @@ static void scan_next(struct scan *scan, struct file *file)
 {
 	const char *at = file->at;
 	bool sign = *at == '-' || *at == '+' || *at == '.';
-	if (*at == '#' || (at[0] == '/' && at[1] == '/'))
+	bool word = *at == '"' || is_letter(*at) || is_digit(*at) || strchr("{([", *at);
+	if (word && ++scan->words > WORDS_MAX)
+		FATAL(scan, here(file), "more than %d names and values", WORDS_MAX);
+	else if (*at == '#' || (at[0] == '/' && at[1] == '/'))
 		scan_line_comment(scan, file);
 	else if (at[0] == '/' && at[1] == '*')
 		scan_block_comment(scan, file);

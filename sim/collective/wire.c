@@ -60,6 +60,14 @@ static bool fits_a_flow(const struct way *way)
 	return true;
 }
 
+static bool loses_all(const struct way *way)
+{
+	for (size_t i = 0; i < way->lane_count; i++)
+		if (way->lanes[i].rate_ratio <= 0)
+			return true;
+	return false;
+}
+
 /* Works out the flow of a message of size_B. */
 static void lane_prepare(struct communicator *comm, struct lane *lane, double size_B,
 			 double goodput_ratio, double cap_Bps)
@@ -121,12 +129,15 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 		found = way_socket(comm, way);
 	else if (comm->spec.transport)
 		found = way_rdma(comm, way);
-	if (!found || !fits_a_flow(way)) {
+	const char *wrong = !found              ? "no way"
+			    : !fits_a_flow(way) ? "too long a way"
+			    : loses_all(way)    ? "every packet is lost on the way"
+						: NULL;
+	if (wrong) {
 		const char *over = inside || !comm->spec.transport ? "PCIe or NVLink"
 								   : comm->spec.transport->name;
 		comm_fail(comm, arena_printf(comm->spec.arena, "%s from '%s' to '%s' over %s",
-					     found ? "too long a way" : "no way", rank_name(a),
-					     rank_name(b), over));
+					     wrong, rank_name(a), rank_name(b), over));
 		return NULL;
 	}
 	way_bound(comm, way);

@@ -193,8 +193,14 @@ void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensio
 	if (diag_count(r->diag))
 		return;
 	size_t combinations = 1, count = 0;
-	for (size_t d = 0; d < r->dataset->dimension_count; d++)
+	for (size_t d = 0; d < r->dataset->dimension_count; d++) {
 		combinations *= r->dataset->dimensions[d].value_count;
+		if (combinations > DATASET_ROWS_MAX) {
+			diag_error(r->diag, cfg_origin(dimensions),
+				   "dataset: more than %d combinations", DATASET_ROWS_MAX);
+			return;
+		}
+	}
 	struct dataset_row *rows = ARENA_ARRAY(r->arena, combinations + 1, struct dataset_row);
 	for (size_t i = 0; i < combinations && diag_count(r->diag) == 0; i++) {
 		rows[count] = grid_row(r, i, measure);

@@ -25,6 +25,8 @@ struct dataset_reader {
 
 typedef VEC(struct setting) settings_vec;
 
+enum { DATASET_ROWS_MAX = 100000 };
+
 /* A text of the group, or NULL. */
 const char *dataset_text(const struct cfg_node *group, const char *key);
 /* The same; "" and an error if it is missing. */

@@ -84,7 +84,8 @@ static void check_columns(struct dataset_reader *r)
 		cfg_only(r->diag, cfg_at(columns, i), known, sizeof known / sizeof known[0]);
 }
 
-/* How many rows a line becomes, by the `each` of what explains its words. */
+/* How many rows a line becomes, by the `each` of what explains its words; 0 if they are too
+ * many. */
 static size_t variant_count(struct dataset_reader *r, size_t line)
 {
 	const struct cfg_node *columns = cfg_child(r->node, "columns");
@@ -95,6 +96,8 @@ static size_t variant_count(struct dataset_reader *r, size_t line)
 			words ? explained(r, cfg_at(columns, i), words) : NULL;
 		const struct cfg_node *each = cfg_child(match, "each");
 		count *= each && cfg_count(each) ? cfg_count(each) : 1;
+		if (count > DATASET_ROWS_MAX)
+			return 0;
 	}
 	return count;
 }
@@ -306,6 +309,9 @@ static void read_value(struct dataset_reader *r, const struct making *m, const c
 	} else if (number_parse(cell, &value) && value > 0) {
 		out->measured = value * scale_of(r, quantity, out->measure);
 		out->rounding_ratio = rounding(cell, value);
+		if (!(out->measured > 0 && isfinite(out->measured)))
+			diag_error(r->diag, origin, "dataset: '%s', scaled, is no positive number",
+				   cell);
 	} else if (out->role == ROLE_REPORT && is_range(r->arena, cell)) {
 		out->measured_text = cell;
 	} else {
@@ -364,7 +370,12 @@ static void make_row(struct dataset_reader *r, struct making m, rows_vec *rows)
 static void make_variants(struct dataset_reader *r, struct making m, rows_vec *rows)
 {
 	size_t count = variant_count(r, m.line);
-	for (m.variant = 0; m.variant < count; m.variant++)
+	if (count == 0 || rows->count + count > DATASET_ROWS_MAX) {
+		diag_error(r->diag, line_origin(r, m.line), "dataset: more than %d rows",
+			   DATASET_ROWS_MAX);
+		return;
+	}
+	for (m.variant = 0; m.variant < count && diag_count(r->diag) == 0; m.variant++)
 		make_row(r, m, rows);
 }
 
@@ -383,7 +394,8 @@ static void make_wide(struct dataset_reader *r, size_t line, rows_vec *rows)
 	for (size_t c = 0; c < r->tsv->column_count; c++) {
 		const char *column = r->tsv->columns[c];
 		size_t before = rows->count;
-		if (strncmp(column, prefix, length) != 0 || !number_parse(column + length, &number))
+		if (strncmp(column, prefix, length) != 0 ||
+		    !number_parse(column + length, &number) || number <= 0)
 			continue;
 		found++;
 		make_variants(r,

@@ -18,6 +18,7 @@
 
 /* {"crc":"01234567", */
 enum { CRC_AT = 8, BODY_AT = 18, SYNC_S = 3 };
+static const long long FILE_MAX_B = 16LL << 30; /* a million points take 3 GB */
 
 struct journal {
 	int fd;
@@ -101,6 +102,8 @@ static bool read_whole(struct opening *o, char **text, size_t *size_B)
 		return fail(o, "cannot be read");
 	if (!S_ISREG(status.st_mode))
 		return refuse(o, "is no file: the journal of a sweep cannot be kept there");
+	if (status.st_size > FILE_MAX_B)
+		return refuse(o, "is larger than 16 GiB: no journal of a sweep is");
 	char *bytes = malloc((size_t)status.st_size + 1);
 	size_t count_B = 0;
 	while (bytes && count_B < (size_t)status.st_size) {

@@ -7,6 +7,8 @@
 #include "sim/base/arena.h"
 #include "sim/predict/sweep.h"
 
+enum { LISTED_MAX = 10000 }; /* each is compared with all before it */
+
 struct axis_reading {
 	struct arena *arena;
 	struct diag *diag;
@@ -100,6 +102,8 @@ static bool read_range(struct axis_reading *r, char *low_text)
 		return refuse(r, "it does not rise");
 	if (axis->log && low <= 0)
 		return refuse(r, "a logarithmic range begins above 0");
+	if (!isfinite(axis->log ? high / low : high - low))
+		return refuse(r, "its ends are too far apart");
 	add_spaced(r, low, high, count);
 	return true;
 }
@@ -127,6 +131,9 @@ static bool read_list(struct axis_reading *r, char *text)
 	size_t count = 1;
 	for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
 		count++;
+	if (count > LISTED_MAX)
+		return refuse(r,
+			      arena_printf(r->arena, "a list has at most %d values", LISTED_MAX));
 	axis->texts = ARENA_ARRAY(r->arena, count, const char *);
 	axis->values = ARENA_ARRAY(r->arena, count, double);
 	for (char *next = text; next;) {

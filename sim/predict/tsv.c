@@ -17,6 +17,7 @@ struct tsv_reader {
 	VEC(const char *) cells;
 	VEC(const char *) columns;
 	VEC(int) lines;
+	size_t read_B;
 };
 
 /* The next cell of *text, cut off there; NULL at the line's end. */
@@ -52,6 +53,31 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 			   cells, r->columns.count);
 }
 
+/* The next line into line[LINE_MAX_B], without its end; false at the end of the file or
+ * after an error. */
+static bool next_line(struct tsv_reader *r, FILE *file, char *line, int number)
+{
+	size_t length = 0;
+	int c;
+	while ((c = getc(file)) != EOF && c != '\n') {
+		if (c == '\0' || length + 1 == LINE_MAX_B) {
+			diag_error(r->diag, (struct origin){r->tsv->path, number}, "%s",
+				   c ? "a line of more than 64 KiB"
+				     : "is not a text file (it holds a zero byte)");
+			return false;
+		}
+		line[length++] = (char)c;
+	}
+	r->read_B += length + 1;
+	if (r->read_B > FILE_MAX_B) {
+		diag_error(r->diag, (struct origin){r->tsv->path, number}, "is larger than 64 MiB");
+		return false;
+	}
+	line[length] = '\0';
+	line[strcspn(line, "\r")] = '\0';
+	return c != EOF || length > 0;
+}
+
 const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *path)
 {
 	struct tsv_reader r = {.arena = arena, .diag = diag, .tsv = ARENA_NEW(arena, struct tsv)};
@@ -63,12 +89,10 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 		return NULL;
 	}
 	char *line = arena_alloc(arena, LINE_MAX_B);
-	for (int number = 1; fgets(line, LINE_MAX_B, file) && diag_count(diag) == before;
-	     number++) {
-		line[strcspn(line, "\r\n")] = '\0';
+	for (int number = 1; diag_count(diag) == before && next_line(&r, file, line, number);
+	     number++)
 		if (line[0] && line[0] != '#')
 			take_line(&r, line, number);
-	}
 	if (ferror(file))
 		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
 	fclose(file);

@@ -174,7 +174,10 @@ static const struct prediction *read_one(struct reader *reader, json_t *object)
 	return prediction;
 }
 
-/* The whole file, NUL-terminated; NULL with errno. */
+/* A thousand predictions with all their parameters. */
+enum { FILE_MAX_B = 256 << 20 };
+
+/* The whole file, NUL-terminated; NULL with errno, EFBIG past FILE_MAX_B. */
 static char *read_text(struct arena *arena, const char *path, size_t *size_B)
 {
 	FILE *file = fopen(path, "rb");
@@ -185,7 +188,7 @@ static char *read_text(struct arena *arena, const char *path, size_t *size_B)
 	char *text = malloc(room_B);
 	while (text) {
 		count_B += fread(text + count_B, 1, room_B - count_B, file);
-		if (count_B < room_B)
+		if (count_B < room_B || count_B > FILE_MAX_B)
 			break;
 		room_B *= 2;
 		char *larger = realloc(text, room_B);
@@ -193,7 +196,7 @@ static char *read_text(struct arena *arena, const char *path, size_t *size_B)
 			free(text);
 		text = larger;
 	}
-	int error = ferror(file) ? errno : 0;
+	int error = ferror(file) ? errno : count_B > FILE_MAX_B ? EFBIG : 0;
 	fclose(file);
 	char *copy = text && !error ? arena_alloc(arena, count_B + 1) : NULL;
 	if (copy)
@@ -253,7 +256,9 @@ const struct prediction *const *predictions_read(struct arena *arena, struct dia
 	size_t size_B;
 	const char *text = read_text(arena, path, &size_B);
 	if (!text) {
-		diag_error(diag, reader.origin, "cannot be read: %s", strerror(errno));
+		diag_error(diag, reader.origin, "%s%s",
+			   errno == EFBIG ? "is larger than 256 MiB" : "cannot be read: ",
+			   errno == EFBIG ? "" : strerror(errno));
 		return NULL;
 	}
 	reader.origin.line = 1;

@@ -410,14 +410,14 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 
 static bool name_is_free(struct case_reader *c, const struct client_entry *client)
 {
-	for (const struct client_entry *other = c->scenario->clients; other != client; other++)
-		if (strcmp(other->name, client->name) == 0) {
-			diag_error(c->reader.diag, client->origin,
-				   "client '%s': the name is taken (names of clients are unique)",
-				   client->name);
-			return false;
-		}
-	return true;
+	const struct client_entry *other = c->scenario->clients;
+	while (other != client && strcmp(other->name, client->name) != 0)
+		other++;
+	if (other != client)
+		diag_error(c->reader.diag, client->origin,
+			   "client '%s': the name is taken (names of clients are unique)",
+			   client->name);
+	return other == client;
 }
 
 static void read_clients(struct case_reader *c)
@@ -433,6 +433,10 @@ static void read_clients(struct case_reader *c)
 		return;
 	}
 	size_t count = listed * copies;
+	if (count > CLIENTS_MAX) {
+		diag_error(reader->diag, case_said(c, "case.copies"), "case: over 10000 clients");
+		return;
+	}
 	struct client_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct client_entry);
 	c->scenario->clients = clients;
 	for (size_t i = 0; i < count; i++) {
@@ -553,10 +557,10 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 	static const char *const sections[] = {"case", "driver", "dma", "input", "calls"};
 	struct case_reader c = {
 		.reader = {.arena = arena, .diag = diag, .root = request->data_root},
-		.request = request};
+		.request = request,
+		.params = ARENA_NEW(arena, struct case_params),
+		.scenario = ARENA_NEW(arena, struct scenario)};
 	c.reader.resolution = cfg_resolution_new(arena);
-	c.scenario = ARENA_NEW(arena, struct scenario);
-	c.params = ARENA_NEW(arena, struct case_params);
 	if (!read_file(&c))
 		return NULL;
 	if (c.file)
@@ -571,6 +575,7 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 	c.scenario->resolution = c.reader.resolution;
 	c.scenario->steps_warmup_count = c.params->steps_warmup_count;
 	c.scenario->steps_count = c.params->steps_count;
+	c.scenario->events_max = request->events_max ? request->events_max : RUN_EVENTS_MAX;
 	read_world(&c);
 	if (diag_count(diag) == 0)
 		cfg_resolution_finish(c.reader.resolution, diag);

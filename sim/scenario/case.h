@@ -5,6 +5,9 @@
 
 #include "sim/scenario/read.h"
 
+enum { CLIENTS_MAX = 10000 };
+_Static_assert(CLIENTS_MAX == 10000, "a message says 10000");
+
 struct case_reader {
 	struct reader reader;
 	const struct case_request *request;

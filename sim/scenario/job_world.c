@@ -575,7 +575,7 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 {
 	struct job_world *w = ARENA_NEW(arena, struct job_world);
 	*w = (struct job_world){.arena = arena, .scenario = scenario, .seed = seed};
-	system_build(&w->system, arena, &scenario->topology, trace);
+	system_build(&w->system, arena, scenario, trace);
 	struct world_outcome outcome = {
 		.jobs = ARENA_ARRAY(arena, scenario->job_count, struct job_run),
 		.job_count = scenario->job_count};

@@ -148,6 +148,7 @@ struct scenario {
 	struct driver_params driver;
 	struct dma_params dma;
 	double steps_warmup_count, steps_count; /* steps to leave out, most to measure */
+	uint64_t events_max;                    /* of a run: who is not done by then has failed */
 	const struct case_params *params;
 	const struct cfg_resolution *resolution; /* every parameter */
 	const struct cfg_param *error;           /* the model's own, of its kind of case */
@@ -184,7 +185,11 @@ struct case_request {
 	const char *data_root;
 	/* What case.calls names, if it was read before; NULL: it is read now. */
 	const struct recorded_calls *calls;
+	uint64_t events_max; /* of each run; 0: RUN_EVENTS_MAX */
 };
+/* No honest case needs as many: 64 V100 training take 10^6. A run that reaches them (half
+ * a minute), or RUN_TIME_MAX_S of simulated time, ends with a failed verdict that says so. */
+enum { RUN_EVENTS_MAX = 100000000, RUN_TIME_MAX_S = 2000000 };
 /* NULL after errors (in diag). */
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request);

@@ -106,11 +106,12 @@ static int link_resource(const struct system *s, size_t index)
 	return fabric_link_resource(s->fabric, (int)(index / 2), (int)(index % 2));
 }
 
-void system_build(struct system *s, struct arena *arena, const struct topology *topology,
+void system_build(struct system *s, struct arena *arena, const struct scenario *scenario,
 		  struct trace *trace)
 {
-	static const struct engine_limits limits = {.events_max = 100000000,
-						    .time_max_ps = 2000000 * PS_PER_S};
+	const struct topology *topology = &scenario->topology;
+	const struct engine_limits limits = {.events_max = scenario->events_max,
+					     .time_max_ps = RUN_TIME_MAX_S * PS_PER_S};
 	*s = (struct system){.arena = arena, .topology = topology};
 	s->engine = engine_new(arena, &limits);
 	engine_trace_set(s->engine, trace);

@@ -24,7 +24,7 @@ struct system {
 };
 
 /* trace may be NULL. */
-void system_build(struct system *system, struct arena *arena, const struct topology *topology,
+void system_build(struct system *system, struct arena *arena, const struct scenario *scenario,
 		  struct trace *trace);
 void system_window_open(struct system *system);
 /* Fills what does not depend on clients or jobs. */

@@ -435,7 +435,7 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 		return job_world_run(arena, scenario, seed, trace);
 	struct world *w = ARENA_NEW(arena, struct world);
 	*w = (struct world){.arena = arena, .scenario = scenario, .seed = seed};
-	system_build(&w->system, arena, &scenario->topology, trace);
+	system_build(&w->system, arena, scenario, trace);
 	struct world_outcome outcome = {
 		.clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client_run),
 		.client_count = scenario->client_count};

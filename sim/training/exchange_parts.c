@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/exchange_parts.h"
 
+#include <math.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 
@@ -30,8 +32,9 @@ void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t
 double exchange_tensor_B(const struct exchange_host *host, size_t tensor)
 {
 	double element_B = host->params->gradient_element_B;
-	return host->profile->tensors[tensor].elements_count *
-	       (element_B > 0 ? element_B : host->profile->element_B);
+	/* a byte at least: what is cut into pieces must not vanish */
+	return fmax(1, host->profile->tensors[tensor].elements_count *
+			       (element_B > 0 ? element_B : host->profile->element_B));
 }
 
 int64_t exchange_collective_ps(const struct exchange *exchange)

@@ -29,6 +29,11 @@ shows ' ok$'
 fails 'out of GPU memory: resnet50 at batch 100000' --topology vm-p100-roce --batch 1e5
 verdict 'verdicts.a_model_that_does_not_fit'
 
+fails "every packet is lost on the way from 'n0.gpu[0-9]' to 'n1.gpu[0-9]' over rdma" \
+	--topology dgx1-v100 --collective all_reduce --gpus 16 --set link.network.loss=1
+fails "every packet is lost on the way" --topology dgx1-v100 --gpus 16 --set link.network.loss=1
+verdict 'verdicts.a_link_that_loses_everything'
+
 cat >apart.cfg <<'END'
 topology = {
 	name = "apart";

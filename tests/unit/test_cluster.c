@@ -31,7 +31,7 @@ static const struct scenario *read_case(const char *const *settings)
 static struct system *build(const struct scenario *scenario)
 {
 	struct system *system = ARENA_NEW(arena, struct system);
-	system_build(system, arena, &scenario->topology, NULL);
+	system_build(system, arena, scenario, NULL);
 	return system;
 }
 

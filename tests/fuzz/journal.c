@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Journals of sweeps. The first byte: 1 puts the right first line before the rest, 2 gives
+ * each line a checksum that is right (no mutation would find it). */
+#include "sim/predict/journal.h"
+
+#include "sim/predict/sweep_queue.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { POINTS = 8 };
+
+static const struct journal_part parts[] = {{"files", "the files", 1}, {"axes", "the axes", 2}};
+static const char head_body[] = "\"format\":\"farwire-sweep\",\"version\":1,\"points\":8,"
+				"\"files\":\"0000000000000001\",\"axes\":\"0000000000000002\"";
+
+static void put_body(struct arena *arena, FILE *out, const char *body)
+{
+	size_t line_B;
+	const char *line = journal_line(arena, body, &line_B);
+	size_t again_B;
+	FUZZ_CHECK(journal_body(line, line_B, &again_B) && again_B == strlen(body));
+	fwrite(line, 1, line_B, out);
+}
+
+static const char *journal_of(struct arena *arena, const uint8_t *data, size_t size_B)
+{
+	char *text = NULL, *rest = fuzz_text(arena, data + 1, size_B - 1);
+	size_t text_B = 0;
+	FILE *out = open_memstream(&text, &text_B);
+	FUZZ_CHECK(out != NULL);
+	if (data[0] & 1)
+		put_body(arena, out, head_body);
+	if (data[0] & 2)
+		for (char *end; (end = strchr(rest, '\n')); rest = end + 1) {
+			*end = '\0';
+			put_body(arena, out, rest);
+		}
+	else
+		fwrite(data + 1, 1, size_B - 1, out);
+	FUZZ_CHECK(fclose(out) == 0);
+	const char *path = fuzz_file(arena, "journal", text, text_B);
+	free(text);
+	return path;
+}
+
+static void take(void *ctx, const char *line, size_t size_B)
+{
+	queue_put(ctx, line, size_B, false);
+}
+
+FUZZ_TARGET(data, size_B)
+{
+	if (size_B == 0)
+		return;
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct sweep_task task = {.point_count = POINTS};
+	const struct sweep_how how = {0};
+	const struct prediction *points[POINTS] = {0};
+	struct sweep_queue queue = {
+		.arena = arena, .task = &task, .how = &how, .points = points, .bad = SIZE_MAX};
+	pthread_mutex_init(&queue.lock, NULL);
+	const struct journal_head head = {POINTS, parts, 2};
+	bool refused = false;
+	struct journal *journal = journal_open(arena, diag, journal_of(arena, data, size_B), &head,
+					       (struct journal_reader){take, &queue}, &refused);
+	FUZZ_CHECK_ANSWER(journal, diag);
+	FUZZ_CHECK(journal ? !refused : refused);
+	size_t kept = 0;
+	for (size_t i = 0; i < POINTS; i++)
+		kept += points[i] != NULL;
+	FUZZ_CHECK(kept == queue.before);
+	if (journal)
+		FUZZ_CHECK(journal_close(journal) == 0);
+	pthread_mutex_destroy(&queue.lock);
+	arena_free(arena);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PyTorch's traces: refused, or a program as a call file holds it. */
+#include "sim/calls/kineto.h"
+#include "tests/fuzz/recorded_calls.h"
+
+FUZZ_TARGET(data, size_B)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct kineto_counts counts = {0};
+	FILE *in = fuzz_open(data, size_B);
+	const struct recorded_calls *recorded = kineto_read(arena, diag, in, "trace", &counts);
+	fclose(in);
+	FUZZ_CHECK_ANSWER(recorded, diag);
+	if (recorded)
+		check_recorded(arena, recorded);
+	arena_free(arena);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Logs of other tools, the first byte says of which. What is taken becomes a recording that
+ * reads back. */
+#include "calib/fit/import.h"
+#include "calib/fit/recording.h"
+#include "tests/fuzz/fuzz.h"
+
+static void check_reads_back(struct arena *arena, const struct importing *importing)
+{
+	char *text = NULL;
+	size_t size_B = 0;
+	FILE *out = open_memstream(&text, &size_B);
+	FUZZ_CHECK(out != NULL);
+	import_write(out, importing);
+	FUZZ_CHECK(fclose(out) == 0);
+	struct diag *diag = diag_new(arena);
+	const struct recording *recording =
+		recording_read(arena, diag, fuzz_file(arena, "x.jsonl", text, size_B));
+	free(text);
+	diag_print(diag, stdout);
+	FUZZ_CHECK(recording && recording->ended);
+	FUZZ_CHECK(recording->points.count <= importing->points.count);
+}
+
+FUZZ_TARGET(data, size_B)
+{
+	size_t kinds = 0;
+	while (import_logs[kinds])
+		kinds++;
+	if (size_B == 0)
+		return;
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	FILE *in = fuzz_open(data + 1, size_B - 1);
+	const struct importing *importing =
+		import_read(arena, diag, import_logs[data[0] % kinds], in, "log");
+	fclose(in);
+	FUZZ_CHECK_ANSWER(importing, diag);
+	if (importing)
+		check_reads_back(arena, importing);
+	arena_free(arena);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What must hold of any recorded program that a reader takes: it is in order, reads back from
+ * its own file, and becomes a call stream. */
+#ifndef FARWIRE_TESTS_FUZZ_RECORDED_CALLS_H
+#define FARWIRE_TESTS_FUZZ_RECORDED_CALLS_H
+
+#include <math.h>
+
+#include "sim/calls/call_file.h"
+#include "sim/calls/replay.h"
+#include "tests/fuzz/fuzz.h"
+
+static inline void check_order(const struct recorded_calls *recorded)
+{
+	for (size_t i = 0; i < recorded->call_count; i++) {
+		const struct recorded_call *call = &recorded->calls[i], *before = call - (i > 0);
+		FUZZ_CHECK(isfinite(call->start_s) && call->start_s <= call->end_s);
+		FUZZ_CHECK(isfinite(call->end_s) && call->size_B >= 0 && call->function);
+		FUZZ_CHECK(call->thread < recorded->thread_count);
+		FUZZ_CHECK(before->thread < call->thread ||
+			   (before->thread == call->thread && before->start_s <= call->start_s));
+	}
+	for (size_t i = 1; i < recorded->mark_count; i++)
+		FUZZ_CHECK(recorded->marks[i - 1].t_s <= recorded->marks[i].t_s);
+}
+
+static inline void check_reads_back(struct arena *arena, const struct recorded_calls *recorded)
+{
+	char *text = NULL;
+	size_t size_B = 0;
+	FILE *out = open_memstream(&text, &size_B);
+	FUZZ_CHECK(out != NULL);
+	call_file_write(out, arena, recorded, "fuzz");
+	FUZZ_CHECK(fclose(out) == 0);
+	struct diag *diag = diag_new(arena);
+	const struct recorded_calls *again =
+		call_file_read(arena, diag, fuzz_file(arena, "again.jsonl", text, size_B));
+	free(text);
+	diag_print(diag, stdout);
+	FUZZ_CHECK(again && again->call_count == recorded->call_count);
+	FUZZ_CHECK(again->mark_count == recorded->mark_count);
+}
+
+static inline void check_replay(struct arena *arena, const struct recorded_calls *recorded)
+{
+	const struct calls_params params = {
+		.kernel_ratio = 1, .think_ratio = 1, .arguments_B = 120};
+	struct replay_step step;
+	struct diag *diag = diag_new(arena);
+	if (!replay_step_find(diag, (struct origin){0}, recorded, &params, &step))
+		return;
+	const struct call_stream *stream = replay_program(arena, recorded, &step, &params, 2e9);
+	FUZZ_CHECK(stream != NULL);
+	for (size_t t = 0; t < stream->thread_count; t++)
+		for (size_t i = 0; i < stream->threads[t].count; i++)
+			if (stream->threads[t].items[i].kind == ITEM_CALL)
+				FUZZ_CHECK(stream->threads[t].items[i].call.duration_s >= 0);
+}
+
+static inline void check_recorded(struct arena *arena, const struct recorded_calls *recorded)
+{
+	check_order(recorded);
+	check_reads_back(arena, recorded);
+	check_replay(arena, recorded);
+}
+
+#endif

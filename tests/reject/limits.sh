@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every reader has a limit and says so: input that is too large, too deep or at the edge of
+# numbers ends with a message and exit code 2, soon and in bounded memory.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+# shellcheck disable=SC3045 # dash and bash know -v; 3 GiB of address space are not all used
+(ulimit -v 3000000) 2>/dev/null && ulimit -v 3000000
+
+# repeated COUNT TEXT
+repeated() {
+	awk -v count="$1" -v text="$2" 'BEGIN { for (i = 0; i < count; i++) printf "%s", text }'
+}
+
+{ printf 'case = { topology = '; repeated 100000 '('; } >x.cfg
+expect 2 '^x\.cfg:1: groups and lists nest deeper than 64' run x.cfg
+{ printf 'case = { settings = ('; repeated 1200000 '1,'; printf '1); };\n'; } >x.cfg
+expect 2 '^x\.cfg:1: more than 1000000 names and values' run x.cfg
+awk 'BEGIN { print "case = {"; for (i = 0; i < 1100; i++) print "a" i " = 1;"; print "};" }' >x.cfg
+expect 2 '^x\.cfg:1026: more than 1024 settings in one group' run x.cfg
+{ echo 'case = {'; repeated 1100000 '# 16 bytes long
+'; } >x.cfg
+expect 2 '^x\.cfg: is larger than 16 MiB' run x.cfg
+for i in $(seq 1 20); do
+	echo "@include \"deep$((i + 1)).cfg\"" >"deep$i.cfg"
+done
+expect 2 '^deep[0-9]*\.cfg:1: @include "deep[0-9]*\.cfg": more than 16 files deep' run deep1.cfg
+: >empty.cfg
+repeated 1100 '@include "empty.cfg"
+' >x.cfg
+expect 2 'more than 1000 includes' run x.cfg
+{ repeated 1700 '# 13 bytes...'; echo; } >wide.cfg
+repeated 999 '@include "wide.cfg"
+' >x.cfg
+expect 2 'more than 16 MiB with all includes' run x.cfg
+ln -s /dev/zero endless.cfg
+expect 2 '^endless\.cfg: is larger than 16 MiB' run endless.cfg
+verdict limits.configurations
+
+# 100,000 lines that are read in full, then each with its place.
+awk 'BEGIN {
+	print "case = { topology = \"t320-same-esxi\"; batch = 8; model = \"alexnet\"; };"
+	for (g = 0; g < 100; g++) {
+		print "g" g " = {"
+		for (i = 0; i < 998; i++) print "\tk" i " = \"v\"; # a setting"
+		print "};"
+	}
+}' >long.cfg
+expect 2 "^long\.cfg:2: unknown key 'g0'" run long.cfg
+[ "$(wc -l <"$scratch.err")" -le 22 ] || complain 'more than 21 lines of errors'
+repeated 100000 '# a line
+' >long.cfg
+echo 'case = { topology = "t320-same-esxi"; model = "alexnet"; };' >>long.cfg
+expect 0 '' run long.cfg -q --draws 0
+verdict limits.long_configurations
+
+{ printf '{"format":"farwire-calls","x":'; repeated 100000 '['; } >x.jsonl
+expect 2 '^x\.jsonl:1: is no JSON: is nested too deep' run --topology t320-same-esxi --calls x.jsonl
+expect 2 'nested too deep' fit x.jsonl
+expect 2 'nested too deep' import kineto x.jsonl
+expect 2 '^x\.jsonl:1: ' import iperf3 x.jsonl
+{ printf '[{"case":"x","y":'; repeated 100000 '['; } >x.json
+expect 2 '^x\.json:1: is no JSON: maximum parsing depth reached' plot x.json -o x.svg
+truncate -s 300M x.json
+expect 2 '^x\.json: is larger than 256 MiB' plot x.json -o x.svg
+rm x.json
+{ printf '{"format":"farwire-samples","tool":"'; repeated 2000000 x; echo '"}'; } >x.jsonl
+expect 2 '^x\.jsonl:1: the line is longer than 1 MiB' fit x.jsonl
+repeated 70000 x >x.log
+expect 2 '^x\.log:1: no log: a line of more than 64 KiB' import perftest x.log
+verdict limits.recordings_and_results
+
+dataset() {
+	printf 'dataset = { name = "x"; title = "t"; source = "s"; %s };\n' "$1" >x.cfg
+}
+dataset 'table = "x.tsv"; value = "v"; role = "test"; label = ["v"];'
+{ printf 'v\n'; repeated 70000 1; echo; } >x.tsv
+expect 2 '^\./x\.tsv:2: a line of more than 64 KiB|^x\.tsv:2: a line of more than 64 KiB' validate x.cfg
+printf 'v\n1\000\n' >x.tsv
+expect 2 'x\.tsv:2: is not a text file' validate x.cfg
+{ echo v; repeated 8000000 '# 15 bytes long
+'; } >x.tsv
+expect 2 'x\.tsv:[0-9]+: is larger than 64 MiB' validate x.cfg
+rm x.tsv
+values=$(awk 'BEGIN { for (i = 0; i < 400; i++) printf "%s\"%d\"", i ? ", " : "", i + 1 }')
+dataset "case = \"c4140-infiniband\"; dimensions = (
+	{ name = \"a\"; setting = \"case.batch\"; values = [$values]; },
+	{ name = \"b\"; setting = \"case.gpus\"; values = [$values]; } );"
+expect 2 '^x\.cfg:[0-9]+: dataset: more than 100000 combinations' validate x.cfg
+list=$(awk 'BEGIN { for (i = 0; i < 10001; i++) printf "%s%d", i ? "," : "", i + 1 }')
+expect 2 'a list has at most 10000 values' sweep c4140-infiniband --vary "case.batch=$list"
+expect 2 'a range has 2 to 1000000 values' sweep c4140-infiniband --vary case.batch=1:9:lin1000001
+expect 2 'its ends are too far apart' sweep c4140-infiniband --vary case.batch=-1e308:1e308:lin3
+expect 2 'more than 1000000 points' sweep c4140-infiniband --vary case.batch=1:2:lin1001 \
+	--vary case.gpus=1:2:lin1000
+many=$(awk 'BEGIN { for (i = 0; i < 10; i++) printf "%s{ batch = 8; }", i ? ", " : "" }')
+echo "case = { topology = \"gpu-pool\"; runtime = \"batched\"; program = \"spread\"; copies = 4096;
+	clients = ( $many ); };" >x.cfg
+expect 2 'case: over 10000 clients' run x.cfg
+verdict limits.tables_and_grids
+
+echo 'case = { topology = "t320-same-lan"; };' >t320.cfg
+# Numbers at their edges: a result, or an error; never a crash, a hang, or NaN in a result.
+for value in 0 -0 1 -1 2147483647 2147483648 4294967296 9223372036854775807 9223372036854775808 \
+	1e18 1e308 1e309 1e-308 5e-324 NaN nan inf -inf Infinity 0x10 '' ' ' 1e 1..2 1,5 ١; do
+	for setting in 'case.batch=' 'case.steps=' 'case.gpus=' 'link.vswitch.latency= us' \
+		'link.vswitch.bandwidth= Gbit/s' 'link.vswitch.loss=' 'runtime.intercept= s'; do
+		key=${setting%%=*}
+		farwire run --topology t320-same-esxi --model alexnet --runtime batched --draws 0 -q \
+			--set case.steps=1 --set "$key=$value${setting#*=}"
+		case $code in
+		0) [ -s "$scratch.out" ] || complain "$key=$value: no result" ;;
+		2) [ -s "$scratch.err" ] || complain "$key=$value: refused without a word" ;;
+		*) complain "$key=$value: ended with $code: $(head -n 1 "$scratch.err")" ;;
+		esac
+		! grep -qiE '[^a-z](nan|inf)[^a-z]' "$scratch.out" ||
+			complain "$key=$value: a number that is none in the result"
+	done
+done
+expect 2 'reverse_bandwidth = "1e-9 B/s" is too small \(write 0 B/s, or at least 0\.001 B/s\)' \
+	run t320.cfg --set 'link.client-port.reverse_bandwidth=1e-9 B/s'
+verdict limits.numbers_at_the_edges
+
+# What input says does not command the terminal.
+printf 'case = { topology = "a\033[31mb\007"; };\n' >x.cfg
+expect 2 "topology 'a \[31mb ' is not there" run x.cfg
+expect 2 '^--set: ' run c4140-infiniband --set "$(printf 'case.\033[2J=1')"
+! grep -q "$(printf '\033')" "$scratch.err" || complain 'an escape sequence in a message'
+verdict limits.control_characters
