@@ -148,22 +148,65 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	return p;
 }
 
-const struct prediction *predict_case(struct arena *arena, struct diag *diag,
-				      const struct case_request *request,
-				      const struct predict_options *options, const char **broken)
+static const char *kept_text(struct arena *arena, const char *text)
 {
-	*broken = NULL;
+	return text ? arena_strdup(arena, text) : NULL;
+}
+
+/* What is left of a prediction when its worlds and files are gone. */
+static const struct prediction *keep(struct arena *arena, const struct prediction *made)
+{
+	struct prediction *p = ARENA_NEW(arena, struct prediction);
+	*p = *made;
+	p->name = kept_text(arena, made->name);
+	p->reason = kept_text(arena, made->reason);
+	p->collective = kept_text(arena, made->collective);
+	p->choice = kept_text(arena, made->choice);
+	p->clients = ARENA_ARRAY(arena, made->client_count, struct client_prediction);
+	for (size_t i = 0; i < made->client_count; i++) {
+		p->clients[i] = made->clients[i];
+		p->clients[i].name = kept_text(arena, made->clients[i].name);
+		p->clients[i].gpu = kept_text(arena, made->clients[i].gpu);
+		p->clients[i].reason = kept_text(arena, made->clients[i].reason);
+	}
+	p->links = ARENA_ARRAY(arena, made->link_count, struct link_prediction);
+	for (size_t i = 0; i < made->link_count; i++) {
+		p->links[i] = made->links[i];
+		p->links[i].name = kept_text(arena, made->links[i].name);
+	}
+	p->resolution = cfg_resolution_copy(arena, made->resolution);
+	return p;
+}
+
+static const struct prediction *predict(struct arena *arena, struct diag *diag,
+					const struct case_request *request,
+					const struct predict_options *options, const char **broken)
+{
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return NULL;
 	struct point point = predict_point_known(arena, scenario, options->seed, true,
 						 options->baselines, options->trace);
-	if (point.broken) {
-		*broken = point.broken;
+	*broken = point.broken;
+	if (point.broken)
 		return NULL;
-	}
 	struct draws draws = {0};
 	if (!point.failed && options->draws_count)
 		draws = draws_run(arena, request, options, scenario, &point);
 	return summarize(arena, scenario, &point, &draws, options->seed);
+}
+
+const struct prediction *predict_case(struct arena *arena, struct diag *diag,
+				      const struct case_request *request,
+				      const struct predict_options *options, const char **broken)
+{
+	*broken = NULL;
+	if (options->trace) /* its spans have the world's names */
+		return predict(arena, diag, request, options, broken);
+	struct arena *scratch = arena_new();
+	const struct prediction *made = predict(scratch, diag, request, options, broken);
+	const struct prediction *prediction = made ? keep(arena, made) : NULL;
+	*broken = kept_text(arena, *broken);
+	arena_free(scratch);
+	return prediction;
 }
