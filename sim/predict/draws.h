@@ -37,4 +37,10 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 struct estimate draws_interval(struct arena *arena, const struct draws *draws, double value,
 			       long client, size_t offset);
 
+/* a's throughput over b's: the quotients draw by draw, since cases draw alike what they have in
+ * common (unknowns.h), of the draws in which b ran. The models' own errors are two, unless a
+ * and b are the same case. Without draws of both, as many and from one seed, as if the two
+ * intervals had nothing in common. */
+struct estimate draws_quotient(const struct prediction *a, const struct prediction *b);
+
 #endif

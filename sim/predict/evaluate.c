@@ -7,6 +7,7 @@
 #include "sim/base/num.h"
 #include "sim/base/vec.h"
 #include "sim/predict/dataset.h"
+#include "sim/predict/draws.h"
 
 /* ---- errors ---- */
 
@@ -196,15 +197,6 @@ static bool judged_client(struct diag *diag, const struct dataset_row *row,
 	return false;
 }
 
-/* a / b; both ends of the interval as if the two did not vary together. */
-static struct estimate quotient(struct estimate a, struct estimate b)
-{
-	double value = a.value / b.value;
-	double below = hypot(log(a.value / a.low), log(b.high / b.value));
-	double above = hypot(log(a.high / a.value), log(b.value / b.low));
-	return (struct estimate){value, value * exp(-below), value * exp(above)};
-}
-
 static struct estimate measured_by(const struct dataset_row *row, const struct prediction *p,
 				   const struct client_prediction *client,
 				   const struct prediction *reference)
@@ -217,8 +209,7 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 	case MEASURE_TIME:
 		return client ? client->step_s : p->step_s;
 	case MEASURE_GAIN:
-		return p->ok && reference->ok ? quotient(p->throughput, reference->throughput)
-					      : UNKNOWN;
+		return p->ok && reference->ok ? draws_quotient(p, reference) : UNKNOWN;
 	default:
 		return client ? client->throughput : p->throughput;
 	}

@@ -117,6 +117,14 @@ static void summarize_breakdown(const struct world_outcome *outcome, struct pred
 	prediction->bottleneck = names[largest];
 }
 
+static const double *drawn_throughputs(struct arena *arena, const struct draws *draws)
+{
+	double *values = ARENA_ARRAY(arena, draws->count, double);
+	for (size_t i = 0; i < draws->count; i++)
+		values[i] = draws->answers[i].failed ? 0 : draws->answers[i].all.throughput;
+	return draws->count ? values : NULL;
+}
+
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
 				    const struct point *point, const struct draws *draws,
 				    uint64_t seed)
@@ -134,6 +142,11 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->seed = seed;
 	p->draws_count = draws->count;
 	p->failed_draws_count = draws->failed_count;
+	p->drawn_throughputs = drawn_throughputs(arena, draws);
+	if (draws->error) {
+		p->error_ratio = draws->error->value;
+		p->error_freedom_count = draws->error->freedom_count;
+	}
 	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
 	p->bottleneck = point->failed ? NULL : "";
 	summarize_clients(arena, scenario, point, draws, p);
@@ -173,6 +186,11 @@ static const struct prediction *keep(struct arena *arena, const struct predictio
 	for (size_t i = 0; i < made->link_count; i++) {
 		p->links[i] = made->links[i];
 		p->links[i].name = kept_text(arena, made->links[i].name);
+	}
+	if (made->drawn_throughputs) {
+		double *drawn = ARENA_ARRAY(arena, made->draws_count, double);
+		memcpy(drawn, made->drawn_throughputs, made->draws_count * sizeof *drawn);
+		p->drawn_throughputs = drawn;
 	}
 	p->resolution = cfg_resolution_copy(arena, made->resolution);
 	return p;

@@ -57,8 +57,7 @@ struct answers {
 };
 const struct result_table *answers_table(struct arena *arena, const struct answers *answers);
 
-/* Quotient of two throughputs; the bounds pair the worst with the best, since
- * the draws of different cases are not the same worlds. NaN for predictions of
+/* Quotient of two throughputs, draw by draw (sim/predict/draws.h). NaN for predictions of
  * which one counts images and the other bytes, and failed ones. */
 struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b);
 
