@@ -46,7 +46,8 @@ static void draw_one(struct drawing *d, size_t index)
 	const struct scenario *scenario = case_read(arena, diag, &request);
 	if (scenario) {
 		struct point point =
-			predict_point(arena, scenario, d->options->seed + index + 1, true, NULL);
+			predict_point_known(arena, scenario, d->options->seed + index + 1, true,
+					    d->options->baselines, NULL);
 		keep(d, &point, &d->draws->answers[index]);
 	}
 	arena_free(arena);

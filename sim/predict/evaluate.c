@@ -264,13 +264,14 @@ static double point_value(struct diag *diag, const struct dataset_row *row,
 }
 
 static double point_of(struct arena *arena, struct diag *diag, const struct dataset_row *row,
-		       const struct case_request *request, uint64_t seed, const char **broken)
+		       const struct case_request *request, uint64_t seed,
+		       struct baselines *baselines, const char **broken)
 {
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return NAN;
 	bool baseline = row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP;
-	struct point point = predict_point(arena, scenario, seed, baseline, NULL);
+	struct point point = predict_point_known(arena, scenario, seed, baseline, baselines, NULL);
 	if (point.broken && !*broken)
 		*broken = point.broken;
 	return point.broken || point.failed ? NAN : point_value(diag, row, scenario, &point);
@@ -278,17 +279,17 @@ static double point_of(struct arena *arena, struct diag *diag, const struct data
 
 double dataset_point(struct arena *arena, struct diag *diag, const struct dataset_row *row,
 		     const char *data_root, const struct draw_value *draws, size_t draw_count,
-		     uint64_t seed, const char **broken)
+		     uint64_t seed, struct baselines *baselines, const char **broken)
 {
 	struct case_request request = dataset_request(row, data_root);
 	request.draws = draws;
 	request.draw_count = draw_count;
-	double value = point_of(arena, diag, row, &request, seed, broken);
+	double value = point_of(arena, diag, row, &request, seed, baselines, broken);
 	if (row->measure != MEASURE_GAIN || !isfinite(value))
 		return value;
 	request.settings = row->reference;
 	request.setting_count = row->reference_count;
-	return value / point_of(arena, diag, row, &request, seed, broken);
+	return value / point_of(arena, diag, row, &request, seed, baselines, broken);
 }
 
 /* ---- all rows ---- */
