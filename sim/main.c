@@ -20,8 +20,10 @@ int main(int argc, char **argv)
 	struct arena *arena = arena_new();
 	int code;
 	const struct command *command = command_parse(arena, argc - 1, argv + 1, &code);
-	if (command)
+	if (command) {
 		code = command->verb->run(command);
+		baselines_free(command->baselines);
+	}
 	arena_free(arena);
 	if (fflush(stdout) != 0 && code == EXIT_DONE) {
 		if (errno != EPIPE)

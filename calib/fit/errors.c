@@ -65,7 +65,8 @@ static void add_row(struct collecting *c, const struct dataset_row *row)
 		return;
 	struct arena *scratch = arena_new();
 	struct diag *diag = diag_new(scratch);
-	double value = dataset_point(scratch, diag, row, c->data_root, NULL, 0, c->seed, c->broken);
+	double value =
+		dataset_point(scratch, diag, row, c->data_root, NULL, 0, c->seed, NULL, c->broken);
 	arena_free(scratch);
 	if (!isfinite(value) || !(value > 0))
 		return; /* a verdict has no residual */

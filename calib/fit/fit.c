@@ -76,7 +76,7 @@ double fitting_residual(struct fitting *f, size_t row, const struct draw_value *
 	if (more_count)
 		memcpy(&draws[count], more, more_count * sizeof *more);
 	double value = dataset_point(scratch, diag, f->rows[row], f->data_root, draws,
-				     count + more_count, f->seed, &broken);
+				     count + more_count, f->seed, f->baselines, &broken);
 	if (broken && !f->broken)
 		f->broken = arena_strdup(f->arena, broken);
 	if (diag_count(diag) && !f->failed) {
@@ -333,11 +333,13 @@ const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const c
 			    .diag = diag,
 			    .data_root = data_root,
 			    .seed = seed,
-			    .progress = progress};
+			    .progress = progress,
+			    .baselines = baselines_new()};
 	f.result = ARENA_NEW(arena, struct fit_result);
 	f.result->stages = ARENA_ARRAY(arena, cfg_count(stages), struct fit_stage_result);
 	for (size_t i = 0; i < cfg_count(stages) && diag_count(diag) == 0 && !f.broken; i++)
 		run_stage(&f, cfg_at(stages, i), &f.result->stages[f.result->stage_count++]);
+	baselines_free(f.baselines);
 	*broken = f.broken;
 	return diag_count(diag) || f.broken ? NULL : f.result;
 }

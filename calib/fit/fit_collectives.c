@@ -149,7 +149,7 @@ static double held_out_ratio(struct arena *arena, struct diag *diag, const char 
 	for (size_t i = 0; i < count; i++) {
 		const struct dataset_row *row = rows->held_out.items[i];
 		double value = dataset_point(arena, diag, row, data_root, draws, result->count,
-					     seed, broken);
+					     seed, NULL, broken);
 		errors[i] = isfinite(value) ? fabs(value / row->measured - 1) : INFINITY;
 	}
 	if (count == 0)

@@ -102,7 +102,8 @@ const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const 
 			    .data_root = data_root,
 			    .seed = seed,
 			    .progress = progress,
-			    .alone = true};
+			    .alone = true,
+			    .baselines = baselines_new()};
 	f.result = ARENA_NEW(arena, struct fit_result);
 	struct fit_stage_result *stage = f.result->stages =
 		ARENA_NEW(arena, struct fit_stage_result);
@@ -114,8 +115,10 @@ const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const 
 		diag_error(diag, (struct origin){0},
 			   "the measured times move with none of the parameters that there are");
 	*broken = f.broken;
-	if (f.count == 0 || f.failed || f.broken)
+	if (f.count == 0 || f.failed || f.broken) {
+		baselines_free(f.baselines);
 		return NULL;
+	}
 	stage->profiles = ARENA_ARRAY(arena, 1, const char *);
 	stage->profiles[stage->profile_count++] = fitting_add_profile(&f, request->profile);
 	stage->row_count = f.row_count;
@@ -128,6 +131,7 @@ const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const 
 	bool found = fitting_minimise(&f, stage);
 	while (found && drop_untold(&f))
 		found = fitting_minimise(&f, stage);
+	baselines_free(f.baselines);
 	stage->count = f.count;
 	*broken = f.broken;
 	return found ? f.result : NULL;

@@ -5,6 +5,7 @@
 #define FARWIRE_CALIB_FIT_FITTING_H
 
 #include "calib/fit/fit.h"
+#include "sim/predict/baselines.h"
 #include "sim/predict/unknowns.h"
 
 struct fitting {
@@ -23,6 +24,7 @@ struct fitting {
 	double felt[FIT_PARAMETERS_MAX]; /* by the row that feels most of it, at the answer */
 	bool alone; /* what it took as given is nobody else's: nothing is written of it */
 	bool failed;
+	struct baselines *baselines; /* what its predictions share */
 };
 
 /* ln(predicted / measured) of a row with the parameters' current values, but those that

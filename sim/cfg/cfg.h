@@ -146,6 +146,10 @@ const char *cfg_override_text(struct cfg_resolution *resolution, const char *pat
  * known path as a suggestion. */
 void cfg_resolution_finish(struct cfg_resolution *resolution, struct diag *diag);
 
+/* The record alone, in arena: to outlive the files that it came from. */
+const struct cfg_resolution *cfg_resolution_copy(struct arena *arena,
+						 const struct cfg_resolution *resolution);
+
 size_t cfg_param_count(const struct cfg_resolution *resolution);
 const struct cfg_param *cfg_param_at(const struct cfg_resolution *resolution, size_t index);
 const struct cfg_param *cfg_param_find(const struct cfg_resolution *resolution, const char *path);

@@ -150,6 +150,57 @@ void cfg_resolution_record(struct cfg_resolution *resolution, const struct cfg_p
 	*VEC_PUSH(resolution->arena, &resolution->params) = *param;
 }
 
+/* Neighbours often have the same text: their file's name. */
+struct copying {
+	struct arena *arena;
+	const char *text, *copy; /* the last one */
+};
+
+static const char *copy_text(struct copying *c, const char *text)
+{
+	if (!text)
+		return NULL;
+	if (!c->text || strcmp(text, c->text) != 0) {
+		c->text = text;
+		c->copy = arena_strdup(c->arena, text);
+	}
+	return c->copy;
+}
+
+static const struct cfg_correlation *
+copy_correlations(struct arena *arena, const struct cfg_correlation *items, size_t count)
+{
+	struct cfg_correlation *copies = ARENA_ARRAY(arena, count, struct cfg_correlation);
+	for (size_t i = 0; i < count; i++)
+		copies[i] = (struct cfg_correlation){arena_strdup(arena, items[i].path),
+						     items[i].ratio};
+	return count ? copies : NULL;
+}
+
+const struct cfg_resolution *cfg_resolution_copy(struct arena *arena,
+						 const struct cfg_resolution *resolution)
+{
+	struct cfg_resolution *copy = cfg_resolution_new(arena);
+	struct copying files = {.arena = arena}, notes = files;
+	size_t count = resolution->params.count;
+	copy->params.items = ARENA_ARRAY(arena, count, struct cfg_param);
+	copy->params.count = copy->params.room = count;
+	for (size_t i = 0; i < count; i++) {
+		struct cfg_param *param = &copy->params.items[i];
+		*param = resolution->params.items[i];
+		param->path = arena_strdup(arena, param->path);
+		param->origin.file = copy_text(&files, param->origin.file);
+		if (param->text)
+			param->text = arena_strdup(arena, param->text);
+		if (param->note != param->row->source)
+			param->note = copy_text(&notes, param->note);
+		param->correlations =
+			copy_correlations(arena, param->correlations, param->correlation_count);
+		param->follows = copy_correlations(arena, param->follows, param->follow_count);
+	}
+	return copy;
+}
+
 bool cfg_param_varies(const struct cfg_param *param)
 {
 	return param->row->kind == PARAM_KIND_NUMBER && param->low < param->high;

@@ -14,12 +14,12 @@ enum { KEPT_MAX = 4096, BUCKETS_COUNT = 1024 };
 
 struct kept {
 	struct baseline_key key;
-	double throughput;
+	double value;
 	const struct kept *next;
 };
 
 struct baselines {
-	struct arena *arena;
+	struct arena *arena, *kept;
 	pthread_mutex_t lock;
 	const struct kept *buckets[BUCKETS_COUNT];
 	size_t count;
@@ -30,6 +30,7 @@ struct baselines *baselines_new(void)
 	struct arena *arena = arena_new();
 	struct baselines *baselines = ARENA_NEW(arena, struct baselines);
 	baselines->arena = arena;
+	baselines->kept = arena_new();
 	pthread_mutex_init(&baselines->lock, NULL);
 	return baselines;
 }
@@ -39,6 +40,7 @@ void baselines_free(struct baselines *baselines)
 	if (!baselines)
 		return;
 	pthread_mutex_destroy(&baselines->lock);
+	arena_free(baselines->kept);
 	arena_free(baselines->arena);
 }
 
@@ -76,13 +78,8 @@ static bool is_local(const struct link_kind *kind)
 	       strcmp(kind->name, "socket") == 0;
 }
 
-/* Whether no program beside its GPU can notice it. */
-static bool is_of_the_wire(const struct scenario *scenario, const struct client_entry *client,
-			   const char *path)
+static bool is_of_a_wire(const struct scenario *scenario, const char *path)
 {
-	if (after(path, "runtime", "") ||
-	    (client->transport && after(path, client->transport->name, "")))
-		return true;
 	if (strncmp(path, "link.", 5) != 0)
 		return false;
 	for (size_t i = 0; i < scenario->topology.link_count; i++) {
@@ -91,6 +88,28 @@ static bool is_of_the_wire(const struct scenario *scenario, const struct client_
 			return true;
 	}
 	return false;
+}
+
+/* Whether no program beside its GPU can notice it. */
+static bool is_far_from_client(const struct scenario *scenario, const void *ctx, const char *path)
+{
+	const struct client_entry *client = ctx;
+	return after(path, "runtime", "") ||
+	       (client->transport && after(path, client->transport->name, "")) ||
+	       is_of_a_wire(scenario, path);
+}
+
+/* Whether no step of one GPU can notice it, fed by itself and with nobody to exchange with. */
+static bool is_far_from_solo(const struct scenario *scenario, const void *ctx, const char *path)
+{
+	static const char *const groups[] = {"exchange", "library", "input", "storage", "error"};
+	const struct job_entry *job = ctx;
+	for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+		if (after(path, groups[i], ""))
+			return true;
+	return strcmp(path, "case.gpus") == 0 || strcmp(path, "case.exchange") == 0 ||
+	       (job->transport && after(path, job->transport->name, "")) ||
+	       is_of_a_wire(scenario, path);
 }
 
 /* What no parameter says: what the GPUs are, and what lies between them. */
@@ -114,27 +133,53 @@ static void put_wiring(struct key_text *key, const struct topology *topology)
 	}
 }
 
+/* Of a path its hash: at its place among the others that is enough. */
+static struct baseline_key finish(struct key_text *key, const struct scenario *scenario,
+				  bool (*is_far)(const struct scenario *scenario, const void *ctx,
+						 const char *path),
+				  const void *ctx)
+{
+	put_wiring(key, &scenario->topology);
+	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
+		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
+		if (is_far(scenario, ctx, param->path))
+			continue;
+		uint64_t path = hash_text(HASH_START, param->path);
+		put(key, &path, sizeof path);
+		put(key, &param->value, sizeof param->value);
+		put_text(key, param->text ? param->text : "");
+	}
+	return (struct baseline_key){key->text.items, key->text.count,
+				     hash_bytes(HASH_START, key->text.items, key->text.count)};
+}
+
 struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario,
 				 size_t client, uint64_t seed)
 {
 	const struct client_entry *entry = &scenario->clients[client];
 	const uint64_t place[] = {seed, entry->server, entry->gpu};
 	struct key_text key = {.arena = arena};
+	put_text(&key, "client");
 	put(&key, place, sizeof place);
 	put(&key, &entry->batch_count, sizeof entry->batch_count);
 	put_text(&key, entry->network ? entry->network->name : "");
 	put_text(&key, entry->model ? entry->model : "");
-	put_wiring(&key, &scenario->topology);
-	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
-		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
-		if (is_of_the_wire(scenario, entry, param->path))
-			continue;
-		put_text(&key, param->path);
-		put(&key, &param->value, sizeof param->value);
-		put_text(&key, param->text ? param->text : "");
-	}
-	return (struct baseline_key){key.text.items, key.text.count,
-				     hash_bytes(HASH_START, key.text.items, key.text.count)};
+	return finish(&key, scenario, is_far_from_client, entry);
+}
+
+struct baseline_key baseline_solo_key(struct arena *arena, const struct scenario *scenario,
+				      uint64_t seed)
+{
+	const struct job_entry *entry = &scenario->jobs[0];
+	const uint64_t place[] = {seed, entry->guests[0], entry->gpus[0]};
+	struct key_text key = {.arena = arena};
+	put_text(&key, "solo");
+	put(&key, place, sizeof place);
+	put(&key, &entry->batch_count, sizeof entry->batch_count);
+	put_text(&key, entry->name);
+	put_text(&key, entry->network->name);
+	put_text(&key, entry->model ? entry->model : "");
+	return finish(&key, scenario, is_far_from_solo, entry);
 }
 
 /* ---- what is kept ---- */
@@ -148,25 +193,36 @@ static const struct kept *find(const struct baselines *baselines, struct baselin
 	return kept;
 }
 
-bool baselines_find(struct baselines *baselines, struct baseline_key key, double *throughput)
+bool baselines_find(struct baselines *baselines, struct baseline_key key, double *value)
 {
 	pthread_mutex_lock(&baselines->lock);
 	const struct kept *kept = find(baselines, key);
-	pthread_mutex_unlock(&baselines->lock);
 	if (kept)
-		*throughput = kept->throughput;
+		*value = kept->value;
+	pthread_mutex_unlock(&baselines->lock);
 	return kept != NULL;
 }
 
-void baselines_add(struct baselines *baselines, struct baseline_key key, double throughput)
+/* Of a search's points few come again: what is full begins anew. */
+static void forget(struct baselines *baselines)
+{
+	arena_free(baselines->kept);
+	baselines->kept = arena_new();
+	memset(baselines->buckets, 0, sizeof baselines->buckets);
+	baselines->count = 0;
+}
+
+void baselines_add(struct baselines *baselines, struct baseline_key key, double value)
 {
 	pthread_mutex_lock(&baselines->lock);
-	if (baselines->count < KEPT_MAX && !find(baselines, key)) {
-		struct kept *kept = ARENA_NEW(baselines->arena, struct kept);
-		char *bytes = arena_alloc(baselines->arena, key.size_B);
+	if (baselines->count == KEPT_MAX)
+		forget(baselines);
+	if (!find(baselines, key)) {
+		struct kept *kept = ARENA_NEW(baselines->kept, struct kept);
+		char *bytes = arena_alloc(baselines->kept, key.size_B);
 		memcpy(bytes, key.bytes, key.size_B);
 		const struct kept **bucket = &baselines->buckets[key.hash % BUCKETS_COUNT];
-		*kept = (struct kept){{bytes, key.size_B, key.hash}, throughput, *bucket};
+		*kept = (struct kept){{bytes, key.size_B, key.hash}, value, *bucket};
 		*bucket = kept;
 		baselines->count++;
 	}

@@ -3,12 +3,15 @@
  *
  * A client's ratio is taken to the same program alone beside its GPU. That run
  * uses neither the runtime nor any network: over a sweep of the wire it is the
- * same run again and again, a quarter of the work. Here it is kept under all
- * that it can depend on: every resolved parameter of the case, with its exact
- * value, but those of the runtime, of its transport and of links that a local
- * driver's copies cannot take (all but PCIe, NVLink and sockets' links); the
- * client's place; the seed. So what comes out is never another number than
- * without. Files do not change while a sweep reads them.
+ * same run again and again, a quarter of the work. A job begins with the step of
+ * one GPU alone, simulated call by call, which knows neither exchange nor wires:
+ * the same on any number of GPUs. Here both are kept, under all that they can
+ * depend on: every resolved parameter of the case, with its exact value, but
+ * those of the runtime, of its transport and of links that a local driver's
+ * copies cannot take (all but PCIe, NVLink and sockets' links), of a job's also
+ * those of exchange, library, input and storage; the place; the seed. So what
+ * comes out is never another number than without. Files do not change while
+ * they are kept.
  */
 #ifndef FARWIRE_PREDICT_BASELINES_H
 #define FARWIRE_PREDICT_BASELINES_H
@@ -29,11 +32,14 @@ struct baseline_key {
 	size_t size_B;
 	uint64_t hash;
 };
-/* In arena. */
+/* Both in arena. */
 struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario,
 				 size_t client, uint64_t seed);
-bool baselines_find(struct baselines *baselines, struct baseline_key key, double *throughput);
-/* Keeps a copy of the key; of a few thousand keys, then of no more. */
-void baselines_add(struct baselines *baselines, struct baseline_key key, double throughput);
+/* Of the scenario's only job: what world_run says of it as solo_step_s. */
+struct baseline_key baseline_solo_key(struct arena *arena, const struct scenario *scenario,
+				      uint64_t seed);
+bool baselines_find(struct baselines *baselines, struct baseline_key key, double *value);
+/* Keeps a copy of the key; of the last few thousand. */
+void baselines_add(struct baselines *baselines, struct baseline_key key, double value);
 
 #endif

@@ -241,11 +241,11 @@ struct error_summary datasets_summary(struct arena *arena,
 /* The case of a row, to be read or predicted. */
 struct case_request dataset_request(const struct dataset_row *row, const char *data_root);
 /* The row's number from runs at a point (for fits): with draws, no intervals.
- * NaN if it failed, or after errors in diag; *broken as predict_case, untouched
- * where nothing is. */
+ * baselines as of predict_point_known. NaN if it failed, or after errors in diag; *broken as
+ * predict_case, untouched where nothing is. */
 double dataset_point(struct arena *arena, struct diag *diag, const struct dataset_row *row,
 		     const char *data_root, const struct draw_value *draws, size_t draw_count,
-		     uint64_t seed, const char **broken);
+		     uint64_t seed, struct baselines *baselines, const char **broken);
 void claims_judge(struct arena *arena, const struct dataset *dataset,
 		  const struct row_outcome *rows, struct claim_outcome *outcomes);
 

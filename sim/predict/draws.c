@@ -53,7 +53,8 @@ static void draw_one(struct drawing *d, size_t index)
 	const struct scenario *scenario = case_read(arena, diag, &request);
 	if (scenario) {
 		uint64_t seed = d->options->seed + index + 1;
-		struct point point = predict_point(arena, scenario, seed, true, NULL);
+		struct point point = predict_point_known(arena, scenario, seed, true,
+							 d->options->baselines, NULL);
 		if (point.broken)
 			keep_broken(d, reproducible(arena, &request, scenario, seed, point.broken),
 				    &d->draws->answers[index]);
@@ -181,16 +182,16 @@ static double mixture_quantile(const struct mixture *m, double q)
 	return exp((low + high) / 2);
 }
 
-/* Of the draws as they are, or with the model's error around each. */
-static double end_of(const struct draws *draws, double *values, size_t count, size_t offset,
-		     double q)
+/* Of the values as they are, or with the model's error around each. */
+static double end_of(const struct mixture *m, double *values, double q)
 {
-	bool certain = draws->ratio_is_one && offset == offsetof(struct client_point, ratio);
-	if (!draws->error || draws->error->value <= 0 || certain)
-		return quantile(values, count, q);
-	const struct mixture m = {values, count, draws->error->value, draws->error->freedom_count};
-	double end = mixture_quantile(&m, q);
-	return offset == offsetof(struct client_point, gpu_utilization) ? fmin(1, end) : end;
+	return m->error_ratio > 0 ? mixture_quantile(m, q) : quantile(values, m->count, q);
+}
+
+static struct estimate interval_of(double value, double *values, const struct mixture *m)
+{
+	return (struct estimate){value, fmin(value, end_of(m, values, 0.05)),
+				 fmax(value, end_of(m, values, 0.95))};
 }
 
 struct estimate error_alone(const struct cfg_param *error, double value)
@@ -221,7 +222,71 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	}
 	if (count == 0 || !isfinite(value))
 		return estimate;
-	estimate.low = fmin(value, end_of(draws, values, count, offset, 0.05));
-	estimate.high = fmax(value, end_of(draws, values, count, offset, 0.95));
+	bool certain = draws->ratio_is_one && offset == offsetof(struct client_point, ratio);
+	struct mixture m = {.values = values, .count = count};
+	if (draws->error && !certain) {
+		m.error_ratio = draws->error->value;
+		m.freedom_count = draws->error->freedom_count;
+	}
+	estimate = interval_of(value, values, &m);
+	if (m.error_ratio > 0 && offset == offsetof(struct client_point, gpu_utilization))
+		estimate.high = fmax(value, fmin(1, estimate.high));
+	return estimate;
+}
+
+/* ---- quotients ---- */
+
+static bool is_same(const struct cfg_resolution *a, const struct cfg_resolution *b)
+{
+	size_t count = a ? cfg_param_count(a) : 0;
+	bool same = a && b && count == cfg_param_count(b);
+	for (size_t i = 0; same && i < count; i++) {
+		const struct cfg_param *x = cfg_param_at(a, i), *y = cfg_param_at(b, i);
+		same = x->value == y->value && strcmp(x->path, y->path) == 0 &&
+		       strcmp(x->text ? x->text : "", y->text ? y->text : "") == 0;
+	}
+	return same;
+}
+
+/* Two errors as one: squares add up; degrees of freedom as Welch and Satterthwaite have them. */
+static void add_errors(const struct prediction *a, const struct prediction *b, struct mixture *m)
+{
+	double squares_a = a->error_ratio * a->error_ratio,
+	       squares_b = b->error_ratio * b->error_ratio, squares = squares_a + squares_b;
+	double spread = 0;
+	if (a->error_freedom_count > 0)
+		spread += squares_a * squares_a / a->error_freedom_count;
+	if (b->error_freedom_count > 0)
+		spread += squares_b * squares_b / b->error_freedom_count;
+	m->error_ratio = sqrt(squares);
+	m->freedom_count = spread > 0 ? squares * squares / spread : 0;
+}
+
+static struct estimate quotient_apart(struct estimate a, struct estimate b)
+{
+	double value = a.value / b.value;
+	double below = hypot(log(a.value / a.low), log(b.high / b.value));
+	double above = hypot(log(a.high / a.value), log(b.value / b.low));
+	return (struct estimate){value, value * exp(-below), value * exp(above)};
+}
+
+struct estimate draws_quotient(const struct prediction *a, const struct prediction *b)
+{
+	double value = a->throughput.value / b->throughput.value;
+	if (!a->drawn_throughputs || !b->drawn_throughputs || a->seed != b->seed ||
+	    a->draws_count != b->draws_count)
+		return quotient_apart(a->throughput, b->throughput);
+	struct arena *scratch = arena_new();
+	double *values = ARENA_ARRAY(scratch, a->draws_count, double);
+	struct mixture m = {.values = values};
+	for (size_t i = 0; i < a->draws_count; i++)
+		if (b->drawn_throughputs[i] > 0)
+			values[m.count++] = a->drawn_throughputs[i] / b->drawn_throughputs[i];
+	if (!is_same(a->resolution, b->resolution))
+		add_errors(a, b, &m);
+	struct estimate estimate = {value, value, value};
+	if (m.count > 0)
+		estimate = interval_of(value, values, &m);
+	arena_free(scratch);
 	return estimate;
 }

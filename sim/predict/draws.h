@@ -43,4 +43,10 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
  * where there is none (NULL). */
 struct estimate error_alone(const struct cfg_param *error, double value);
 
+/* a's throughput over b's: the quotients draw by draw, since cases draw alike what they have in
+ * common (unknowns.h), of the draws in which b ran. The models' own errors are two, unless a
+ * and b are the same case. Without draws of both, as many and from one seed, as if the two
+ * intervals had nothing in common. */
+struct estimate draws_quotient(const struct prediction *a, const struct prediction *b);
+
 #endif

@@ -7,6 +7,7 @@
 #include "sim/base/num.h"
 #include "sim/base/vec.h"
 #include "sim/predict/dataset.h"
+#include "sim/predict/draws.h"
 #include "sim/predict/reproduce.h"
 
 /* ---- errors ---- */
@@ -197,15 +198,6 @@ static bool judged_client(struct diag *diag, const struct dataset_row *row,
 	return false;
 }
 
-/* a / b; both ends of the interval as if the two did not vary together. */
-static struct estimate quotient(struct estimate a, struct estimate b)
-{
-	double value = a.value / b.value;
-	double below = hypot(log(a.value / a.low), log(b.high / b.value));
-	double above = hypot(log(a.high / a.value), log(b.value / b.low));
-	return (struct estimate){value, value * exp(-below), value * exp(above)};
-}
-
 static struct estimate measured_by(const struct dataset_row *row, const struct prediction *p,
 				   const struct client_prediction *client,
 				   const struct prediction *reference)
@@ -218,8 +210,7 @@ static struct estimate measured_by(const struct dataset_row *row, const struct p
 	case MEASURE_TIME:
 		return client ? client->step_s : p->step_s;
 	case MEASURE_GAIN:
-		return p->ok && reference->ok ? quotient(p->throughput, reference->throughput)
-					      : UNKNOWN;
+		return p->ok && reference->ok ? draws_quotient(p, reference) : UNKNOWN;
 	default:
 		return client ? client->throughput : p->throughput;
 	}
@@ -274,13 +265,14 @@ static double point_value(struct diag *diag, const struct dataset_row *row,
 }
 
 static double point_of(struct arena *arena, struct diag *diag, const struct dataset_row *row,
-		       const struct case_request *request, uint64_t seed, const char **broken)
+		       const struct case_request *request, uint64_t seed,
+		       struct baselines *baselines, const char **broken)
 {
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return NAN;
 	bool baseline = row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP;
-	struct point point = predict_point(arena, scenario, seed, baseline, NULL);
+	struct point point = predict_point_known(arena, scenario, seed, baseline, baselines, NULL);
 	if (point.broken && !*broken)
 		*broken = reproducible(arena, request, scenario, seed, point.broken);
 	return point.broken || point.failed ? NAN : point_value(diag, row, scenario, &point);
@@ -288,17 +280,17 @@ static double point_of(struct arena *arena, struct diag *diag, const struct data
 
 double dataset_point(struct arena *arena, struct diag *diag, const struct dataset_row *row,
 		     const char *data_root, const struct draw_value *draws, size_t draw_count,
-		     uint64_t seed, const char **broken)
+		     uint64_t seed, struct baselines *baselines, const char **broken)
 {
 	struct case_request request = dataset_request(row, data_root);
 	request.draws = draws;
 	request.draw_count = draw_count;
-	double value = point_of(arena, diag, row, &request, seed, broken);
+	double value = point_of(arena, diag, row, &request, seed, baselines, broken);
 	if (row->measure != MEASURE_GAIN || !isfinite(value))
 		return value;
 	request.settings = row->reference;
 	request.setting_count = row->reference_count;
-	return value / point_of(arena, diag, row, &request, seed, broken);
+	return value / point_of(arena, diag, row, &request, seed, baselines, broken);
 }
 
 /* ---- all rows ---- */

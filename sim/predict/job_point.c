@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "sim/base/arena.h"
+#include "sim/predict/baselines.h"
 
 static double busy_ratio(const struct world_outcome *outcome, const struct job_entry *entry)
 {
@@ -43,12 +44,42 @@ static bool is_alone(const struct scenario *scenario)
 	       !(scenario->jobs[0].straggler_ratio > 1);
 }
 
+/* The scenario, whose only job is known to take that for a step on one GPU alone. */
+static const struct scenario *with_solo(struct arena *arena, const struct scenario *scenario,
+					double solo_step_s)
+{
+	struct scenario *known = ARENA_NEW(arena, struct scenario);
+	struct job_entry *job = ARENA_NEW(arena, struct job_entry);
+	*job = scenario->jobs[0];
+	job->solo_step_s = solo_step_s;
+	*known = *scenario;
+	known->jobs = job;
+	return known;
+}
+
+struct world_outcome job_run_known(struct arena *arena, const struct scenario *scenario,
+				   uint64_t seed, struct baselines *baselines, struct trace *trace)
+{
+	if (!baselines || scenario->job_count > 1 || scenario->collective >= 0)
+		return world_run(arena, scenario, seed, trace);
+	struct baseline_key key = baseline_solo_key(arena, scenario, seed);
+	double solo_step_s;
+	if (baselines_find(baselines, key, &solo_step_s))
+		return world_run(arena, with_solo(arena, scenario, solo_step_s), seed, trace);
+	struct world_outcome outcome = world_run(arena, scenario, seed, trace);
+	if (outcome.jobs[0].solo_step_s > 0)
+		baselines_add(baselines, key, outcome.jobs[0].solo_step_s);
+	return outcome;
+}
+
 void job_add_ratios(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 		    struct point *point)
 {
 	double sum = 0;
 	if (scenario->collective >= 0)
 		return;
+	if (scenario->job_count == 1)
+		scenario = with_solo(arena, scenario, point->outcome.jobs[0].solo_step_s);
 	for (size_t i = 0; i < scenario->job_count; i++) {
 		double alone = point->clients[i].throughput;
 		if (!is_alone(scenario)) {

@@ -5,6 +5,9 @@
 
 #include "sim/predict/predict.h"
 
+/* world_run, but for a step of one GPU alone that baselines may know; NULL: none are kept. */
+struct world_outcome job_run_known(struct arena *arena, const struct scenario *scenario,
+				   uint64_t seed, struct baselines *baselines, struct trace *trace);
 /* Throughput (of a collective: bus bandwidth, B/s), step and utilisation of a
  * job's steady steps; its ratio is NaN. */
 struct client_point job_steady(const struct scenario *scenario, const struct world_outcome *outcome,

@@ -136,7 +136,8 @@ struct point predict_point_known(struct arena *arena, const struct scenario *sce
 	bool jobs = scenario->job_count > 0;
 	struct point point = {
 		.throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN};
-	point.outcome = world_run(arena, scenario, seed, trace);
+	point.outcome = jobs ? job_run_known(arena, scenario, seed, baselines, trace)
+			     : world_run(arena, scenario, seed, trace);
 	point.broken = point.outcome.broken;
 	point.client_count = jobs ? scenario->job_count : scenario->client_count;
 	point.clients = ARENA_ARRAY(arena, point.client_count + 1, struct client_point);

@@ -118,6 +118,14 @@ static void summarize_breakdown(const struct world_outcome *outcome, struct pred
 	prediction->bottleneck = names[largest];
 }
 
+static const double *drawn_throughputs(struct arena *arena, const struct draws *draws)
+{
+	double *values = ARENA_ARRAY(arena, draws->count, double);
+	for (size_t i = 0; i < draws->count; i++)
+		values[i] = draws->answers[i].failed ? 0 : draws->answers[i].all.throughput;
+	return draws->count ? values : NULL;
+}
+
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
 				    const struct point *point, const struct draws *draws,
 				    uint64_t seed)
@@ -135,6 +143,11 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->seed = seed;
 	p->draws_count = draws->count;
 	p->failed_draws_count = draws->failed_count;
+	p->drawn_throughputs = drawn_throughputs(arena, draws);
+	if (draws->error) {
+		p->error_ratio = draws->error->value;
+		p->error_freedom_count = draws->error->freedom_count;
+	}
 	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
 	p->bottleneck = point->failed ? NULL : "";
 	summarize_clients(arena, scenario, point, draws, p);
@@ -149,11 +162,45 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	return p;
 }
 
-const struct prediction *predict_case(struct arena *arena, struct diag *diag,
-				      const struct case_request *request,
-				      const struct predict_options *options, const char **broken)
+static const char *kept_text(struct arena *arena, const char *text)
 {
-	*broken = NULL;
+	return text ? arena_strdup(arena, text) : NULL;
+}
+
+/* What is left of a prediction when its worlds and files are gone. */
+static const struct prediction *keep(struct arena *arena, const struct prediction *made)
+{
+	struct prediction *p = ARENA_NEW(arena, struct prediction);
+	*p = *made;
+	p->name = kept_text(arena, made->name);
+	p->reason = kept_text(arena, made->reason);
+	p->collective = kept_text(arena, made->collective);
+	p->choice = kept_text(arena, made->choice);
+	p->clients = ARENA_ARRAY(arena, made->client_count, struct client_prediction);
+	for (size_t i = 0; i < made->client_count; i++) {
+		p->clients[i] = made->clients[i];
+		p->clients[i].name = kept_text(arena, made->clients[i].name);
+		p->clients[i].gpu = kept_text(arena, made->clients[i].gpu);
+		p->clients[i].reason = kept_text(arena, made->clients[i].reason);
+	}
+	p->links = ARENA_ARRAY(arena, made->link_count, struct link_prediction);
+	for (size_t i = 0; i < made->link_count; i++) {
+		p->links[i] = made->links[i];
+		p->links[i].name = kept_text(arena, made->links[i].name);
+	}
+	if (made->drawn_throughputs) {
+		double *drawn = ARENA_ARRAY(arena, made->draws_count, double);
+		memcpy(drawn, made->drawn_throughputs, made->draws_count * sizeof *drawn);
+		p->drawn_throughputs = drawn;
+	}
+	p->resolution = cfg_resolution_copy(arena, made->resolution);
+	return p;
+}
+
+static const struct prediction *predict(struct arena *arena, struct diag *diag,
+					const struct case_request *request,
+					const struct predict_options *options, const char **broken)
+{
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return NULL;
@@ -171,4 +218,19 @@ const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 		return NULL;
 	}
 	return summarize(arena, scenario, &point, &draws, options->seed);
+}
+
+const struct prediction *predict_case(struct arena *arena, struct diag *diag,
+				      const struct case_request *request,
+				      const struct predict_options *options, const char **broken)
+{
+	*broken = NULL;
+	if (options->trace) /* its spans have the world's names */
+		return predict(arena, diag, request, options, broken);
+	struct arena *scratch = arena_new();
+	const struct prediction *made = predict(scratch, diag, request, options, broken);
+	const struct prediction *prediction = made ? keep(arena, made) : NULL;
+	*broken = kept_text(arena, *broken);
+	arena_free(scratch);
+	return prediction;
 }

@@ -48,7 +48,8 @@ struct point predict_point_known(struct arena *arena, const struct scenario *sce
 				 uint64_t seed, bool with_baseline, struct baselines *baselines,
 				 struct trace *trace);
 
-/* NULL after input errors (in diag) or a broken invariant (*broken set, else
+/* Nothing of the runs stays in arena but the prediction, unless they are traced.
+ * NULL after input errors (in diag) or a broken invariant (*broken set, else
  * NULL). A failed verdict is a prediction like any other. */
 const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 				      const struct case_request *request,

@@ -7,7 +7,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"
-#include "sim/predict/baselines.h"
 #include "sim/predict/sweep_queue.h"
 #include "sim/predict/sweep_ranks.h"
 
@@ -198,9 +197,7 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 				    .how = how,
 				    .points = sweep->points,
 				    .bad = SIZE_MAX};
-	task.options.baselines = baselines_new();
 	run_queue(arena, diag, &queue, read, fault);
-	baselines_free(task.options.baselines);
 	return diag_count(diag) || fault->broken ? NULL : sweep;
 }
 

@@ -8,7 +8,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/predict/baselines.h"
 
 enum tag {
 	TAG_WANT = 1, /* to the first: more points, please */
@@ -172,7 +171,6 @@ void sweep_help(struct diag *diag, const struct case_request *request,
 		shared.calls = sweep_calls(&task, case_read(arena, diag, &first));
 	}
 	struct helping h = {.ranks = ranks, .task = &task, .diag = diag};
-	task.options.baselines = baselines_new();
 	pthread_mutex_init(&h.lock, NULL);
 	while (started + 1 < jobs && pthread_create(&threads[started], NULL, help_worker, &h) == 0)
 		started++;
@@ -181,6 +179,5 @@ void sweep_help(struct diag *diag, const struct case_request *request,
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	pthread_mutex_destroy(&h.lock);
-	baselines_free(task.options.baselines);
 	arena_free(arena);
 }

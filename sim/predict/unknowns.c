@@ -7,7 +7,6 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 
-enum { SOBOL_DIMENSIONS = 40 };
 /* Correlations of -1 and 1 are written with six digits. */
 static const double PIVOT_LEAST = 1e-6;
 
@@ -100,9 +99,23 @@ struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario
 
 /* ---- points ---- */
 
-/* Each of as many equal slices of (0, 1) once, in an order of the dimension's own. */
-static void hypercube(struct arena *arena, const char *name, uint64_t seed, size_t count,
-		      size_t stride, double *points)
+/* What is_one compares, of a file its name alone: an unknown of another case that has the
+ * same name is the same guess. */
+static const char *name_of(struct arena *arena, const struct cfg_param *param)
+{
+	enum { KEY_SIZE = 80 };
+	char key[KEY_SIZE];
+	const char *file = param->origin.file ? param->origin.file : "";
+	const char *slash = strrchr(file, '/');
+	param_key(param->row, key, sizeof key);
+	return arena_printf(arena, "%.*s.%s = %.17g (%.17g to %.17g, %d) %s",
+			    (int)strcspn(param->path, "."), param->path, key, param->value,
+			    param->low, param->high, (int)param->prior, slash ? slash + 1 : file);
+}
+
+/* Each of as many equal slices of (0, 1) once, in an order of the name's own. */
+static void slices(struct arena *arena, const char *name, uint64_t seed, size_t count,
+		   size_t stride, double *points)
 {
 	struct rng rng = rng_named(seed, arena_printf(arena, "draws of %s", name));
 	for (size_t i = 0; i < count; i++) {
@@ -117,15 +130,17 @@ static void hypercube(struct arena *arena, const char *name, uint64_t seed, size
 double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, size_t draws_count,
 			uint64_t seed)
 {
-	size_t all = unknowns->count, sobol = all < SOBOL_DIMENSIONS ? all : SOBOL_DIMENSIONS;
+	size_t all = unknowns->count;
 	double *points = ARENA_ARRAY(arena, draws_count * all + 1, double);
-	double *first = ARENA_ARRAY(arena, draws_count * sobol + 1, double);
-	num_sobol(draws_count, sobol, seed, first);
-	for (size_t i = 0; i < draws_count; i++)
-		memcpy(&points[i * all], &first[i * sobol], sobol * sizeof *points);
-	for (size_t d = sobol; d < all; d++)
-		hypercube(arena, unknowns->items[d].params[0]->path, seed, draws_count, all,
-			  &points[d]);
+	const char **names = ARENA_ARRAY(arena, all + 1, const char *);
+	for (size_t d = 0; d < all; d++) {
+		names[d] = name_of(arena, unknowns->items[d].params[0]);
+		size_t before = 0; /* of other files of that name */
+		for (size_t i = 0; i < d; i++)
+			before += strcmp(names[i], names[d]) == 0;
+		slices(arena, arena_printf(arena, "%s %zu", names[d], before), seed, draws_count,
+		       all, &points[d]);
+	}
 	return points;
 }
 

@@ -30,8 +30,9 @@ struct unknowns {
 /* About a standard deviation, upwards, on its row's scale; 0: it has no place on it. */
 double unknown_deviation(const struct unknown *unknown);
 struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario);
-/* Points to draw at, for dimensions: count of them, row by row: Sobol's as far as those go
- * (40), a Latin hypercube behind, each in (0, 1). */
+/* Points to draw at, each in (0, 1): count of them, row by row, a Latin hypercube. Every
+ * unknown's column comes from the seed and from what it is (row, value, interval, file), so
+ * that cases draw alike what they have in common. */
 double *unknowns_points(struct arena *arena, const struct unknowns *unknowns, size_t draws_count,
 			uint64_t seed);
 /* Sets values[param_count] at a point, in SI. */

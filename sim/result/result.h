@@ -88,6 +88,10 @@ struct prediction {
 	uint64_t seed;
 	size_t draws_count;
 	size_t failed_draws_count; /* of these: counted as no throughput at all */
+	/* For quotients of predictions: each draw's, 0 where it failed (NULL: there are none, or
+	 * this was read from a file), and by what the model itself errs. */
+	const double *drawn_throughputs;
+	double error_ratio, error_freedom_count;
 };
 
 /* Seconds of a step that go into the part of that name; 0 if it has none. */

@@ -195,6 +195,21 @@ static bool alike(const struct topology *t, const struct job_entry *a, const str
 	       memcmp(&hosts[0]->params, &hosts[1]->params, sizeof hosts[0]->params) == 0;
 }
 
+static bool run_solo(struct job_world *w, struct job_client *client)
+{
+	struct world_outcome outcome = world_run(
+		w->arena, scenario_job_solo(w->arena, w->scenario, client->entry), w->seed, NULL);
+	const struct client_run *solo = &outcome.clients[0];
+	if (outcome.broken)
+		engine_fail(w->system.engine, "one GPU alone: %s", outcome.broken);
+	if (solo->failed || outcome.broken) {
+		job_failed(client, solo->failed ? solo->reason : outcome.broken);
+		return false;
+	}
+	client->run->solo_step_s = client_step_s(solo);
+	return true;
+}
+
 /* The step of one GPU alone, call by call, in the job's guest; or that of an equal job. */
 static bool find_profile(struct job_world *w, struct job_client *client)
 {
@@ -207,16 +222,9 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 			client->run->solo_step_s = other->run->solo_step_s;
 			return true;
 		}
-	struct world_outcome outcome =
-		world_run(w->arena, scenario_job_solo(w->arena, w->scenario, entry), w->seed, NULL);
-	const struct client_run *solo = &outcome.clients[0];
-	if (outcome.broken)
-		engine_fail(w->system.engine, "one GPU alone: %s", outcome.broken);
-	if (solo->failed || outcome.broken) {
-		job_failed(client, solo->failed ? solo->reason : outcome.broken);
+	client->run->solo_step_s = entry->solo_step_s;
+	if (entry->solo_step_s <= 0 && !run_solo(w, client))
 		return false;
-	}
-	client->run->solo_step_s = client_step_s(solo);
 	const struct step_host host = {
 		.driver = &w->scenario->driver,
 		.work_ratio = guest_alone_s(w->system.guests[entry->guests[0]], 1),

@@ -134,6 +134,7 @@ struct job_entry {
 	const struct input_params *input;
 	const struct storage_params *storage; /* NULL: its input is synthetic */
 	double straggler_ratio;
+	double solo_step_s; /* what job_run says of an equal job; 0: found out by a run of its own */
 };
 
 struct scenario {
@@ -245,7 +246,7 @@ struct job_run { /* what came out for one job */
 	size_t steady_first, steady_count; /* those that began in the window */
 	struct communicator_counters comm;
 	const char *choice; /* of the library, for all gradients or the collective; NULL: one GPU */
-	double solo_step_s; /* of one GPU alone, without exchange and input */
+	double solo_step_s; /* of one GPU alone, without exchange and input; 0: none */
 };
 /* The window begins when every client has its warm-up steps behind it and the
  * GPU keeps up with it (a host that runs ahead issues its first steps faster than

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "sim/base/arena.h"
+#include "sim/predict/draws.h"
 
 static const struct estimate none = {NAN, NAN, NAN};
 
@@ -17,11 +18,7 @@ struct estimate throughput_quotient(const struct prediction *a, const struct pre
 	bool bytes = prediction_kind(a) == PREDICTION_COLLECTIVE;
 	if (!a->ok || !b->ok || bytes != (prediction_kind(b) == PREDICTION_COLLECTIVE))
 		return none;
-	if (a == b)
-		return exactly(1);
-	return (struct estimate){a->throughput.value / b->throughput.value,
-				 a->throughput.low / b->throughput.high,
-				 a->throughput.high / b->throughput.low};
+	return a == b ? exactly(1) : draws_quotient(a, b);
 }
 
 static struct estimate number_of(const struct prediction *p, enum answer answer,

@@ -61,8 +61,7 @@ const struct result_table *answers_table(struct arena *arena, const struct answe
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count);
 
-/* Quotient of two throughputs; the bounds pair the worst with the best, since
- * the draws of different cases are not the same worlds. NaN for predictions of
+/* Quotient of two throughputs, draw by draw (sim/predict/draws.h). NaN for predictions of
  * which one counts images and the other bytes, and failed ones. */
 struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b);
 

@@ -26,8 +26,10 @@ struct case_request command_case(const struct command *command, size_t index)
 
 struct predict_options command_predict(const struct command *command)
 {
-	return (struct predict_options){
-		.seed = command->seed, .draws_count = command->draws, .jobs = command->jobs};
+	return (struct predict_options){.seed = command->seed,
+					.draws_count = command->draws,
+					.jobs = command->jobs,
+					.baselines = command->baselines};
 }
 
 int command_failed(const struct diag *diag, const char *broken)

@@ -452,5 +452,8 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 	check_words(&p);
 	for (size_t i = 0; c->verb->cases && c->data_root && i < p.words.count; i++)
 		p.words.items[i] = shipped_case(c, p.words.items[i]);
-	return p.wrong ? NULL : c;
+	if (p.wrong)
+		return NULL;
+	c->baselines = baselines_new();
+	return c;
 }

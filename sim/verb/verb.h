@@ -9,6 +9,7 @@
 #ifndef FARWIRE_VERB_VERB_H
 #define FARWIRE_VERB_VERB_H
 
+#include "sim/predict/baselines.h"
 #include "sim/predict/sweep.h"
 
 enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BOUND = 3 };
@@ -46,6 +47,7 @@ struct command {
 	bool quiet, plain;
 	bool color, color_always; /* whether claims are green or red */
 	const char *data_root;
+	struct baselines *baselines; /* what predictions share; whoever parsed frees them */
 };
 
 struct verb {

@@ -79,7 +79,69 @@ static void known_is_computed(void)
 	baselines_free(baselines);
 }
 
-static const struct test tests[] = {TEST(keys_tell_apart), TEST(known_is_computed)};
+/* ---- jobs: the step of one GPU alone ---- */
+
+static const struct settings job = {{"case.topology=dgx1-v100-ethernet", "case.model=alexnet",
+				     "case.batch=16", "case.gpus=16", "case.steps=2"}};
+static const struct variant job_variants[] = {
+	{{"case.straggler=1"}, true},
+	{{"case.gpus=9"}, true},
+	{{"case.exchange=ddp"}, true},
+	{{"exchange.fusion=1 MiB"}, true},
+	{{"library.kernel_loss=0.1"}, true},
+	{{"input.source=sata-ssd-raid0"}, true},
+	{{"link.*.latency=9 us"}, false}, /* of PCIe, too */
+	{{"gpu.*.memory_bandwidth=500 GB/s"}, false},
+	{{"driver.launch=50 us"}, false},
+	{{"stack.dispatch=50 us"}, false},
+	{{"case.batch=8"}, false},
+	{{"case.model=googlenet"}, false},
+};
+enum { JOB_VARIANTS_COUNT = sizeof job_variants / sizeof *job_variants };
+
+static void solo_keys_tell_apart(void)
+{
+	struct arena *arena = arena_new();
+	struct baseline_key first = {0};
+	for (size_t i = 0; i < JOB_VARIANTS_COUNT; i++) {
+		const struct scenario *scenario = scenario_of(
+			arena, &job, (const char *[]){job_variants[i].settings[0], NULL});
+		if (!scenario)
+			break;
+		struct baseline_key key = baseline_solo_key(arena, scenario, 1);
+		first = i == 0 ? key : first;
+		bool same = key.size_B == first.size_B &&
+			    memcmp(key.bytes, first.bytes, first.size_B) == 0;
+		if (!CHECK(same == job_variants[i].same))
+			printf("  %s\n", job_variants[i].settings[0]);
+	}
+	arena_free(arena);
+}
+
+static void a_known_solo_is_computed(void)
+{
+	struct baselines *baselines = baselines_new();
+	for (size_t i = 0; i < JOB_VARIANTS_COUNT; i++) {
+		struct arena *arena = arena_new();
+		const struct scenario *scenario = scenario_of(
+			arena, &job, (const char *[]){job_variants[i].settings[0], NULL});
+		if (scenario) {
+			struct point alone = predict_point(arena, scenario, 1, true, NULL);
+			for (int k = 0; k < 2; k++) {
+				struct point known = predict_point_known(arena, scenario, 1, true,
+									 baselines, NULL);
+				if (!CHECK(alone.ratio == known.ratio &&
+					   alone.step_s == known.step_s))
+					printf("  %s\n", job_variants[i].settings[0]);
+			}
+		}
+		arena_free(arena);
+	}
+	baselines_free(baselines);
+}
+
+static const struct test tests[] = {TEST(keys_tell_apart), TEST(known_is_computed),
+				    TEST(solo_keys_tell_apart), TEST(a_known_solo_is_computed)};
 
 int main(void)
 {

@@ -86,7 +86,7 @@ static double predict(size_t index, double peak, double gap_s)
 	const struct dataset *own =
 		dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), &none, 1);
 	return own ? dataset_point(arena, diag, &own->rows[index], data_root_find(arena), draws,
-				   gap_s > 0 ? 2 : 1, 1, &broken)
+				   gap_s > 0 ? 2 : 1, 1, NULL, &broken)
 		   : NAN;
 }
 

@@ -129,6 +129,58 @@ static void a_parameter_is_seen(void)
 	arena_free(arena);
 }
 
+/* Both sides scale with one number: half, whatever it is. Each with an error of 0.1 of its own,
+ * Student's with 4 degrees of freedom: 0.1 sqrt(2) times the 95 % point of 8, 1.8595. A draw in
+ * which the dividend fails is 0, and one in which the divisor does says nothing. */
+static void quotients_are_of_each_draw(void)
+{
+	double half[] = {1, 2, 4, 8}, whole[] = {2, 4, 8, 16};
+	struct prediction a = {.throughput = {3, 1, 8},
+			       .draws_count = 4,
+			       .drawn_throughputs = half},
+			  b = {.throughput = {6, 2, 16},
+			       .draws_count = 4,
+			       .drawn_throughputs = whole};
+	struct estimate q = draws_quotient(&a, &b);
+	CHECK(q.value == 0.5 && q.low == 0.5 && q.high == 0.5);
+	a.error_ratio = b.error_ratio = 0.1;
+	a.error_freedom_count = b.error_freedom_count = 4;
+	q = draws_quotient(&a, &b);
+	CHECK_NEAR(q.low, 0.5 * exp(-0.1 * sqrt(2) * 1.8595), 1e-5);
+	CHECK_NEAR(q.high, 0.5 * exp(0.1 * sqrt(2) * 1.8595), 1e-5);
+	a.error_ratio = b.error_ratio = 0;
+	whole[3] = 0;
+	CHECK(draws_quotient(&a, &b).low == 0.5);
+	half[0] = 0;
+	CHECK(draws_quotient(&a, &b).low == 0 && draws_quotient(&a, &b).high == 0.5);
+}
+
+/* A GPU at half its speed over the same at all of it: what the prediction calls efficiency, since
+ * that is the quotient of each draw with one GPU alone. A case over itself is 1, whatever the
+ * model errs by. */
+static void a_quotient_is_the_ratio_to_the_same_baseline(void)
+{
+	static const struct settings one_gpu = {
+		{"case.topology=dgx1-v100", "case.model=alexnet", "case.batch=64", "case.gpus=1"}};
+	struct arena *arena = arena_new();
+	struct request request = request_of(arena, &one_gpu);
+	const struct prediction *alone = predicted(&request, 24, 2);
+	const struct prediction *again = predicted(&request, 24, 1);
+	struct estimate same = draws_quotient(again, alone);
+	CHECK(same.low == 1 && same.value == 1 && same.high == 1);
+	CHECK(alone->throughput.low < 0.99 * alone->throughput.high);
+	set(&request, "error.local=0");
+	alone = predicted(&request, 24, 2);
+	set(&request, "case.straggler=2");
+	const struct prediction *half = predicted(&request, 24, 2);
+	struct estimate quotient = draws_quotient(half, alone);
+	CHECK_NEAR(quotient.value, half->ratio.value, 1e-12);
+	CHECK_NEAR(quotient.low, half->ratio.low, 1e-12);
+	CHECK_NEAR(quotient.high, half->ratio.high, 1e-12);
+	CHECK(quotient.high / quotient.low < 0.5 * half->throughput.high / half->throughput.low);
+	arena_free(arena);
+}
+
 static void threads_change_nothing(void)
 {
 	struct arena *arena = arena_new();
@@ -173,6 +225,8 @@ static const struct test tests[] = {
 	TEST(the_models_error_lies_around_each_draw),
 	TEST(nothing_unknown_is_no_interval),
 	TEST(a_parameter_is_seen),
+	TEST(quotients_are_of_each_draw),
+	TEST(a_quotient_is_the_ratio_to_the_same_baseline),
 	TEST(threads_change_nothing),
 	TEST(failed_draws_are_counted),
 };

@@ -223,7 +223,7 @@ static int ascending(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Behind 40 dimensions of Sobol's: each slice of 1/24 once. */
+/* Each slice of 1/24 once. */
 static void many_dimensions_are_stratified(void)
 {
 	enum { THINGS = 16, FEW = 24 };
@@ -236,7 +236,7 @@ static void many_dimensions_are_stratified(void)
 	size_t all = f.unknowns.count;
 	CHECK(all == 3 * THINGS);
 	const double *points = unknowns_points(f.arena, &f.unknowns, FEW, 7);
-	for (size_t d = 40; d < all; d++) {
+	for (size_t d = 0; d < all; d++) {
 		double column[FEW];
 		for (size_t i = 0; i < FEW; i++)
 			column[i] = points[i * all + d];
@@ -244,7 +244,42 @@ static void many_dimensions_are_stratified(void)
 		for (size_t i = 0; i < FEW; i++)
 			CHECK(column[i] > (double)i / FEW && column[i] < (double)(i + 1) / FEW);
 	}
-	CHECK(points[40] != points[41]);
+	CHECK(points[0] != points[1]);
+	arena_free(f.arena);
+}
+
+/* Whatever else a case has, and in which folder its files lie. */
+static void cases_draw_alike_what_they_have_in_common(void)
+{
+	struct fixture f = begin(), g = begin();
+	add_from(&f, "a", "/here/machine.cfg", "latency = \"3 us\"; share = 0.5; peak = 0.3;");
+	add_from(&g, "x", "other.cfg", "latency = \"3 us\"; share = 0.5;");
+	add_from(&g, "a", "/there/machine.cfg", "latency = \"3 us\"; share = 0.6;");
+	draw(&f);
+	draw(&g);
+	double *latency = drawn(&f, "a.latency"), *same_latency = drawn(&g, "a.latency"),
+	       *other_latency = drawn(&g, "x.latency"), *share = drawn(&f, "a.share"),
+	       *other_share = drawn(&g, "a.share");
+	size_t same = 0;
+	for (size_t i = 0; i < DRAWS; i++) {
+		CHECK(latency[i] == same_latency[i]);
+		same += latency[i] == other_latency[i];         /* of another file */
+		same += share[i] / 0.5 == other_share[i] / 0.6; /* another value */
+	}
+	CHECK(same == 0);
+	CHECK_NEAR(correlation(latency, other_latency), 0, 0.06);
+	arena_free(f.arena);
+	arena_free(g.arena);
+}
+
+/* Of two folders' files of one name, a case that has both draws two numbers. */
+static void files_of_one_name_are_two(void)
+{
+	struct fixture f = begin();
+	add_from(&f, "a", "/here/machine.cfg", "latency = \"3 us\";");
+	add_from(&f, "b", "/there/machine.cfg", "latency = \"3 us\";");
+	draw(&f);
+	CHECK_NEAR(correlation(drawn(&f, "a.latency"), drawn(&f, "b.latency")), 0, 0.06);
 	arena_free(f.arena);
 }
 
@@ -275,6 +310,8 @@ static const struct test tests[] = {
 	TEST(few_rows_have_long_tails),
 	TEST(fits_follow_what_they_were_made_beside),
 	TEST(many_dimensions_are_stratified),
+	TEST(cases_draw_alike_what_they_have_in_common),
+	TEST(files_of_one_name_are_two),
 	TEST(wrong_spreads_are_refused),
 };
 
