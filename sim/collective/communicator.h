@@ -20,6 +20,7 @@
 #ifndef FARWIRE_COLLECTIVE_COMMUNICATOR_H
 #define FARWIRE_COLLECTIVE_COMMUNICATOR_H
 
+#include "sim/collective/fold.h"
 #include "sim/collective/library.h"
 #include "sim/gpu/gpu.h"
 #include "sim/host/host.h"
@@ -49,6 +50,11 @@ struct communicator_spec {
 	uint64_t seed;
 	connection_failed_fn *failed; /* no route, a connection given up */
 	void *failed_ctx;
+	/* Machines that are alike are simulated once: ranks are then the simulated ones, all of
+	 * them workers on GPUs, rdma the transport. NULL: all are simulated. */
+	const struct fold *fold;
+	const double *copies; /* by resource: those for which it stands */
+	int top_node;         /* the network's topmost switch */
 };
 /* NULL if there is no way between two ranks: failed has been called. */
 struct communicator *communicator_new(const struct communicator_spec *spec);

@@ -57,9 +57,21 @@ static bool fits_a_flow(const struct way *way)
 	return true;
 }
 
+/* One flow stands for those of all machines like the sender's, one resource for all like it:
+ * each of them carries so many of these flows. */
+static void charge_for_all(const struct communicator *comm, const struct way *way,
+			   struct flow_spec *flow)
+{
+	const double *copies = comm->spec.copies;
+	for (size_t i = 0; i < flow->use_count; i++) {
+		double count = copies[flow->uses[i].resource];
+		flow->uses[i].per_unit *= comm->ranks[way->from].count / count;
+	}
+}
+
 /* Works out the flow of a message of size_B. */
-static void lane_prepare(struct communicator *comm, struct lane *lane, double size_B,
-			 double goodput_ratio, double cap_Bps)
+static void lane_prepare(struct communicator *comm, const struct way *way, struct lane *lane,
+			 double size_B, double goodput_ratio, double cap_Bps)
 {
 	struct flow_spec *flow = &lane->flow;
 	double ratio = goodput_ratio * lane->rate_ratio;
@@ -81,6 +93,8 @@ static void lane_prepare(struct communicator *comm, struct lane *lane, double si
 	for (size_t i = 0; i < flow->use_count; i++)
 		flow->uses[i].per_unit /= ratio;
 	lane->alone_Bps = flow_alone(comm->spec.fabric, flow);
+	if (comm->spec.fold)
+		charge_for_all(comm, way, flow);
 }
 
 /* ---- ways and wires ---- */
@@ -92,15 +106,20 @@ static const char *rank_name(const struct rank_state *rank)
 
 struct way *way_find(struct communicator *comm, size_t from, size_t to)
 {
-	const struct rank_state *a = &comm->ranks[from], *b = &comm->ranks[to];
+	const struct fold *fold = comm->spec.fold;
+	size_t stand_in = fold ? fold_stand_in(fold, to) : to;
+	const struct rank_state *a = &comm->ranks[from], *b = &comm->ranks[stand_in];
 	void **place = pairs_at(comm->spec.arena, &comm->ways, from, to, 0);
 	if (*place)
 		return *place;
 	struct way *way = ARENA_NEW(comm->spec.arena, struct way);
-	*way = (struct way){.from = from, .to = to, .hop_count = 1};
+	*way = (struct way){.from = from, .to = stand_in, .hop_count = 1};
+	if (fold)
+		way->meets = (size_t)fold_level(fold, a->machine, fold->machine_of[to]);
 	for (size_t i = 0; i < WAY_LANES_MAX; i++)
 		way->lanes[i].rate_ratio = 1;
-	bool inside = a->host_node == b->host_node, found = false;
+	bool inside = fold ? way->meets == FOLD_INSIDE : a->host_node == b->host_node;
+	bool found = false;
 	if (inside)
 		found = way_inside(comm, way);
 	else if (comm->socket)
@@ -139,6 +158,42 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 	}
 	*place = wire;
 	return wire;
+}
+
+/* ---- ways for others ---- */
+
+/* The switches of the network on the way up to the topmost. */
+static size_t switches_above(struct communicator *comm, int from, const char *const *kinds,
+			     int switches[SWITCHES_MOST])
+{
+	const struct route *route =
+		fabric_route(comm->spec.fabric, from, comm->spec.top_node, kinds);
+	size_t count = 0;
+	for (size_t i = 0; route && i < route->count; i++) {
+		int nodes[2], link = route->hops[i].link;
+		fabric_link_nodes(comm->spec.fabric, link, &nodes[0], &nodes[1]);
+		if (fabric_link_traits(comm->spec.fabric, link)->own_packets)
+			continue;
+		FW_ASSERT(count < SWITCHES_MOST);
+		switches[count++] = nodes[1 - route->hops[i].direction];
+	}
+	return count;
+}
+
+bool lane_across(struct communicator *comm, struct lane *lane, const struct way *way, int from,
+		 int to, const char *const *kinds)
+{
+	int above[2][SWITCHES_MOST];
+	if (way->meets == 0)
+		return lane_route(comm, lane, from, to, kinds);
+	size_t count = switches_above(comm, from, kinds, above[0]);
+	if (count == 0 || count != switches_above(comm, to, kinds, above[1]))
+		return false;
+	size_t at = way->meets < count ? way->meets - 1 : count - 1;
+	while (at + 1 < count && above[0][at] != above[1][at])
+		at++;
+	return lane_route(comm, lane, from, above[0][at], kinds) &&
+	       lane_route(comm, lane, above[0][at], to, kinds);
 }
 
 /* ---- a message ---- */
@@ -181,7 +236,7 @@ static void delivered(void *ctx, uint64_t arg)
 	if (message->head.serial != 0 && engine_cancel(comm->spec.engine, message->head))
 		executor_head_over(comm, operation, step);
 	comm->ranks[message->wire->way->to].last_s = copy_like_s(comm, message);
-	comm->counters.delivered_B += message->size_B;
+	comm->counters.delivered_B += message->size_B * comm->ranks[message->wire->way->from].count;
 	operation->delivered_B += message->size_B;
 	operation->deliveries_count++;
 	message_give(comm, message);
@@ -315,7 +370,7 @@ static void lane_start(struct communicator *comm, struct message_state *message,
 	const struct way *way = message->wire->way;
 	struct lane *lane = &message->wire->way->lanes[index];
 	const struct collective_choice *choice = &message->operation->choice;
-	lane_prepare(comm, lane, message->size_B, choice->goodput_ratio[way->class],
+	lane_prepare(comm, way, lane, message->size_B, choice->goodput_ratio[way->class],
 		     choice->channel_cap_Bps[way->class]);
 	struct flow_spec flow = lane->flow;
 	if (comm->library->memory_traffic_ratio > 0) {
@@ -384,10 +439,11 @@ struct message_state *wire_send(struct communicator *comm, struct operation *ope
 	message->size_B = schedule->chunk_B[schedule->steps[step].chunk] * operation->scale_ratio;
 	operation->sends_count++;
 	operation->sent_B += message->size_B;
-	comm->counters.sends_count++;
-	comm->counters.sent_B += message->size_B;
+	double count = comm->ranks[wire->way->from].count;
+	comm->counters.sends_count += (uint64_t)count;
+	comm->counters.sent_B += message->size_B * count;
 	if (wire->way->class == HOP_NET)
-		comm->counters.network_B += message->size_B;
+		comm->counters.network_B += message->size_B * count;
 	if (wire->head)
 		wire->tail->next = message;
 	else

@@ -11,7 +11,7 @@
 
 #include "sim/collective/internal.h"
 
-enum { LANE_ROUTES_MAX = 8, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2 };
+enum { LANE_ROUTES_MAX = 8, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2, SWITCHES_MOST = 4 };
 
 struct lane {
 	const struct route *routes[LANE_ROUTES_MAX];
@@ -33,7 +33,10 @@ struct lane {
 };
 
 struct way {
-	size_t from, to; /* ranks */
+	size_t from, to; /* simulated ranks */
+	/* At which of the switches above both their ways meet, 1: leaves; 0: the receiver itself
+	 * is simulated. */
+	size_t meets;
 	enum hop_class class;
 	double hop_count; /* of the library's hops: 2 through a buffer between */
 	struct lane lanes[WAY_LANES_MAX];
@@ -59,7 +62,8 @@ struct wire {
 	struct wire *next; /* of the socket */
 };
 
-/* NULL after a failure: there is no way. */
+/* From a simulated rank to any, for which another may stand. NULL after a failure: there is
+ * no way. */
 struct way *way_find(struct communicator *comm, size_t from, size_t to);
 struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t channel);
 /* Puts a step's message into its wire. */
@@ -79,6 +83,11 @@ void lane_memory(struct lane *lane, struct host *host, double dram_per_B);
 /* From a GPU rank up to its host, or down. */
 bool lane_to_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);
 bool lane_from_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);
+
+/* Over the network, for machines that stand for others by the switch where the real ones'
+ * ways meet. */
+bool lane_across(struct communicator *comm, struct lane *lane, const struct way *way, int from,
+		 int to, const char *const *kinds);
 
 bool way_inside(struct communicator *comm, struct way *way); /* wire_device.c */
 bool way_rdma(struct communicator *comm, struct way *way);   /* wire_rdma.c */
