@@ -305,9 +305,10 @@ static void rank_trace(struct communicator *comm, size_t index, const struct ope
 	if (!trace)
 		return;
 	if (!rank->has_track) {
-		const char *name = rank->server ? arena_printf(comm->spec.arena, "server %zu",
-							       index - comm->rank_count)
-						: arena_printf(comm->spec.arena, "rank %zu", index);
+		const char *name = rank->server
+					   ? arena_printf(comm->spec.arena, "server %zu",
+							  index - comm->rank_count)
+					   : arena_printf(comm->spec.arena, "rank %zu", rank->real);
 		rank->track = trace_track(trace, comm->spec.name, name);
 		rank->has_track = true;
 	}

@@ -82,6 +82,10 @@ struct communicator_counters {
 	double network_B;           /* of these, between hosts */
 };
 const struct communicator_counters *communicator_counters(const struct communicator *comm);
+/* The algorithm that is chosen for such a collective, and what its schedule is made for. */
+const struct algorithm *communicator_plays(const struct communicator *comm,
+					   enum collective collective, double size_B,
+					   struct algorithm_spec *spec);
 /* What was chosen for such a collective, for reports: "ring, Simple, 16 channels". */
 const char *communicator_choice_text(struct communicator *comm, enum collective collective,
 				     double size_B);

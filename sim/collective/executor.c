@@ -114,11 +114,10 @@ static bool plan_wires(struct communicator *comm, struct plan *plan)
 	return true;
 }
 
-static struct plan *plan_new(struct communicator *comm, enum collective collective,
-			     const struct collective_choice *choice)
+static struct algorithm_spec plan_spec(const struct communicator *comm,
+				       const struct collective_choice *choice)
 {
-	struct arena *arena = comm->spec.arena;
-	const struct algorithm_spec spec = {
+	return (struct algorithm_spec){
 		.rank_count = comm->all_count,
 		.size_B = PLAN_SIZE_B,
 		.channel_count = choice->channel_count,
@@ -128,8 +127,26 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 		.node_count = comm->rings.shape.node_count,
 		.order = choice->channel_count <= comm->rings.shape.ring_count ? comm->rings.order
 									       : NULL,
-		.fold = comm->spec.fold,
 	};
+}
+
+const struct algorithm *communicator_plays(const struct communicator *comm,
+					   enum collective collective, double size_B,
+					   struct algorithm_spec *spec)
+{
+	struct collective_choice choice =
+		library_choose(comm->library, &comm->rings.shape, collective, size_B);
+	choice.pipeline_count = 1; /* pieces do all the same */
+	*spec = plan_spec(comm, &choice);
+	return choice.algorithm;
+}
+
+static struct plan *plan_new(struct communicator *comm, enum collective collective,
+			     const struct collective_choice *choice)
+{
+	struct arena *arena = comm->spec.arena;
+	struct algorithm_spec spec = plan_spec(comm, choice);
+	spec.fold = comm->spec.fold;
 	const char *refused = choice->algorithm->refuse ? choice->algorithm->refuse(&spec) : NULL;
 	if (refused) {
 		comm_fail(comm, arena_printf(arena, "%s: %s", choice->algorithm->name, refused));

@@ -129,9 +129,8 @@ static void begin(struct arena *arena, struct fold *fold)
 {
 	fold->colours = ARENA_ARRAY(arena, fold->machine_count, uint64_t);
 	for (size_t m = 0; m < fold->machine_count; m++)
-		fold->colours[m] =
-			fold_mix(fold_mix(0, fold->kind_of[m]),
-				 fold->first_rank[m + 1] - fold->first_rank[m]);
+		fold->colours[m] = fold_mix(fold_mix(0, fold->kind_of[m]),
+					    fold->first_rank[m + 1] - fold->first_rank[m]);
 }
 
 void fold_by_kind(struct arena *arena, struct fold *fold)

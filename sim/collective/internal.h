@@ -81,10 +81,10 @@ struct operation {
 struct rank_state {
 	struct comm_rank place;
 	bool server;
-	size_t real;     /* its number among all ranks */
+	size_t real;      /* its number among all ranks */
 	uint32_t machine; /* of all */
-	double count;    /* ranks for which it stands, itself among them */
-	int gpu_node; /* -1: host memory */
+	double count;     /* ranks for which it stands, itself among them */
+	int gpu_node;     /* -1: host memory */
 	int host_node;
 	int root_node;             /* of its GPU: the root complex, where PCIe ends */
 	size_t guest_index;        /* first rank in the same guest */

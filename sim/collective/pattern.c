@@ -90,9 +90,9 @@ static void lap_folded(struct schedule_builder *builder, const struct pattern_ri
 {
 	size_t count = ring->count;
 	for (size_t p = 0; p < count && count > 1; p++) {
-		ring->sends[p] = schedule_send(builder, ring->ranks[p],
-					       ring->ranks[(p + 1) % count], ring->chunk,
-					       ring->channel, &ring->last[ring->ranks[p]], 1);
+		ring->sends[p] =
+			schedule_send(builder, ring->ranks[p], ring->ranks[(p + 1) % count],
+				      ring->chunk, ring->channel, &ring->last[ring->ranks[p]], 1);
 		schedule_repeat(builder, ring->sends[p], count - 1, ring->span);
 	}
 	for (size_t p = 0; p < count && count > 1; p++) {

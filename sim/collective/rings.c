@@ -472,7 +472,8 @@ static void unfold(struct arena *arena, const struct fold *fold, struct rings *r
 
 static struct rings find_with(struct arena *arena, struct fabric *fabric,
 			      const struct ring_place *ranks, size_t rank_count,
-			      const char *const *network_kinds, const struct fold *fold, bool search)
+			      const char *const *network_kinds, const struct fold *fold,
+			      bool search)
 {
 	struct finder finder = {
 		.arena = arena,

@@ -51,9 +51,9 @@ struct schedule_builder {
 	 * of a rank that is not simulated means that of its stand-in. */
 	const struct fold *fold;
 	unsigned number_bits;
-	uint32_t *counts;                  /* by rank: steps */
-	VEC(struct schedule_loop) loops;   /* by step that is kept */
-	VEC(uint32_t) numbers;             /* ... its number */
+	uint32_t *counts;                /* by rank: steps */
+	VEC(struct schedule_loop) loops; /* by step that is kept */
+	VEC(uint32_t) numbers;           /* ... its number */
 };
 
 struct schedule_builder *schedule_builder_new(struct arena *arena, enum collective collective,

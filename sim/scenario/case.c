@@ -4,7 +4,9 @@
 
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
+#include "sim/scenario/fold.h"
 
+static const char *const symmetry_choices[] = {"auto", "on", "off", NULL};
 static const struct param_row case_rows[] = {
 	PARAM_TEXT(struct case_params, topology, NULL, "machines and wires: a file of topologies/",
 		   ""),
@@ -53,6 +55,10 @@ static const struct param_row case_rows[] = {
 		    "passes over the images, for the time of a whole training", ""),
 	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167", "images of a pass",
 		    "ImageNet 2012's training set"),
+	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",
+		     "machines that are alike are simulated once: auto, in jobs of 1024 GPUs or "
+		     "more; on, off. What comes out is the same",
+		     ""),
 	PARAM_TEXT(struct case_params, collective, "",
 		   "a collective alone, repeated as nccl-tests does; empty: training", ""),
 	PARAM_NUMBER(struct case_params, collective_size_B, QUANTITY_BYTES, 1, 1e15, "64 MiB",
@@ -503,8 +509,10 @@ static void read_world(struct case_reader *c)
 		return;
 	case_apply_error_profile(c);
 	apply_profile(c);
-	if (case_is_job(c))
+	if (case_is_job(c)) {
 		case_jobs_want(c);
+		reader->may_fold &= fold_is_wanted(c->params, c->job_count, reader->gpus_wanted);
+	}
 	read_topology(reader, file, path, &c->scenario->topology);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : find_stack(c);
 	apply_gpu_profiles(c);
@@ -546,37 +554,50 @@ static const char *case_name(const struct case_reader *c)
 			    params->batch_count);
 }
 
-const struct scenario *case_read(struct arena *arena, struct diag *diag,
-				 const struct case_request *request)
+/* Reads it all; of the reader, whether and how machines are folded is given. */
+static const struct scenario *read_all(struct case_reader *c)
 {
 	static const char *const also[] = {"name", "clients", "jobs", "settings"};
 	static const char *const sections[] = {"case", "driver", "dma", "input", "calls"};
-	struct case_reader c = {
-		.reader = {.arena = arena, .diag = diag, .root = request->data_root},
-		.request = request};
-	c.reader.resolution = cfg_resolution_new(arena);
-	c.scenario = ARENA_NEW(arena, struct scenario);
-	c.params = ARENA_NEW(arena, struct case_params);
-	if (!read_file(&c))
+	struct arena *arena = c->reader.arena;
+	struct diag *diag = c->reader.diag;
+	c->reader.resolution = cfg_resolution_new(arena);
+	c->scenario = ARENA_NEW(arena, struct scenario);
+	c->params = ARENA_NEW(arena, struct case_params);
+	if (!read_file(c))
 		return NULL;
-	if (c.file)
-		cfg_only(diag, c.file, sections, sizeof sections / sizeof sections[0]);
-	apply_settings(&c);
-	if (!cfg_params(c.reader.resolution, arena, diag, c.group, "case", "case", &case_table,
-			also, sizeof also / sizeof also[0], c.params))
+	if (c->file)
+		cfg_only(diag, c->file, sections, sizeof sections / sizeof sections[0]);
+	apply_settings(c);
+	if (!cfg_params(c->reader.resolution, arena, diag, c->group, "case", "case", &case_table,
+			also, sizeof also / sizeof also[0], c->params))
 		return NULL;
-	c.scenario->name = case_name(&c);
-	c.scenario->path = request->path;
-	c.scenario->params = c.params;
-	c.scenario->resolution = c.reader.resolution;
-	c.scenario->steps_warmup_count = c.params->steps_warmup_count;
-	c.scenario->steps_count = c.params->steps_count;
-	read_world(&c);
+	c->scenario->name = case_name(c);
+	c->scenario->path = c->request->path;
+	c->scenario->params = c->params;
+	c->scenario->resolution = c->reader.resolution;
+	c->scenario->steps_warmup_count = c->params->steps_warmup_count;
+	c->scenario->steps_count = c->params->steps_count;
+	read_world(c);
 	if (diag_count(diag) == 0)
-		cfg_resolution_finish(c.reader.resolution, diag);
-	c.scenario->error =
-		cfg_param_find(c.reader.resolution, case_kind_path(scenario_kind(c.scenario)));
-	return diag_count(diag) ? NULL : c.scenario;
+		cfg_resolution_finish(c->reader.resolution, diag);
+	c->scenario->error =
+		cfg_param_find(c->reader.resolution, case_kind_path(scenario_kind(c->scenario)));
+	return diag_count(diag) ? NULL : c->scenario;
+}
+
+const struct scenario *case_read(struct arena *arena, struct diag *diag,
+				 const struct case_request *request)
+{
+	const struct reader reader = {.arena = arena, .diag = diag, .root = request->data_root};
+	struct case_reader look = {.reader = reader, .request = request};
+	look.reader.may_fold = true;
+	const struct scenario *scenario = read_all(&look);
+	if (!scenario || !look.reader.fold)
+		return scenario;
+	struct case_reader c = {.reader = reader, .request = request};
+	c.reader.fold = fold_machines(arena, scenario, look.reader.fold);
+	return read_all(&c);
 }
 
 const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,

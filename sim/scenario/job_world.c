@@ -174,7 +174,7 @@ static void repeat(void *ctx, uint64_t arg)
 		.ctx = client,
 	};
 	uint64_t number = communicator_begin(client->comm, &request);
-	for (size_t i = 0; i < client->entry->rank_count; i++)
+	for (size_t i = 0; i < client->entry->simulated_count; i++)
 		communicator_arrive(client->comm, number, i);
 }
 
@@ -343,9 +343,9 @@ static struct comm_rank *comm_ranks(struct job_world *w, const struct job_entry 
 	const struct topology *t = &w->scenario->topology;
 	*server_count = has_servers(entry) ? (size_t)fmax(1, entry->library->servers_count) : 0;
 	struct comm_rank *ranks =
-		ARENA_ARRAY(w->arena, entry->rank_count + *server_count, struct comm_rank);
-	size_t *firsts = ARENA_ARRAY(w->arena, entry->rank_count, size_t), machines = 0;
-	for (size_t i = 0; i < entry->rank_count; i++) {
+		ARENA_ARRAY(w->arena, entry->simulated_count + *server_count, struct comm_rank);
+	size_t *firsts = ARENA_ARRAY(w->arena, entry->simulated_count, size_t), machines = 0;
+	for (size_t i = 0; i < entry->simulated_count; i++) {
 		ranks[i] = (struct comm_rank){.gpu = w->system.gpus[entry->gpus[i]],
 					      .guest = w->system.guests[entry->guests[i]]};
 		if (i == 0 ||
@@ -354,12 +354,12 @@ static struct comm_rank *comm_ranks(struct job_world *w, const struct job_entry 
 	}
 	for (size_t s = 0; s < *server_count; s++) {
 		size_t machine = s % machines, at = firsts[machine];
-		size_t end = machine + 1 < machines ? firsts[machine + 1] : entry->rank_count;
+		size_t end = machine + 1 < machines ? firsts[machine + 1] : entry->simulated_count;
 		if (!entry->library->server_on_cpu)
 			at += s / machines % (end - at);
-		ranks[entry->rank_count + s] = ranks[at];
+		ranks[entry->simulated_count + s] = ranks[at];
 		if (entry->library->server_on_cpu)
-			ranks[entry->rank_count + s].gpu = NULL;
+			ranks[entry->simulated_count + s].gpu = NULL;
 	}
 	return ranks;
 }
@@ -373,12 +373,15 @@ static bool build_communicator(struct job_world *w, struct job_client *client)
 		.fabric = w->system.fabric,
 		.name = entry->name,
 		.library = entry->library,
-		.rank_count = entry->rank_count,
+		.rank_count = entry->simulated_count,
 		.transport = entry->transport,
 		.transport_params = entry->transport_params,
 		.seed = w->seed,
 		.failed = job_failed,
 		.failed_ctx = client,
+		.fold = w->system.topology->fold,
+		.copies = w->system.copies,
+		.top_node = w->system.top_node,
 	};
 	if (entry->rank_count == 1 && !has_servers(entry))
 		return true;

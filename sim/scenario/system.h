@@ -17,6 +17,9 @@ struct system {
 	struct gpu **gpus;
 	bool lossy;        /* some link loses packets */
 	size_t link_count; /* directions */
+	/* By resource that machines bring along: those for which it stands; NULL: itself. */
+	double *copies;
+	int top_node; /* the network's topmost switch, of folded topologies */
 	/* The window over which everything is measured. */
 	bool open;
 	int64_t opened_ps;
