@@ -42,14 +42,22 @@ double collective_bus_ratio(enum collective collective, size_t rank_count)
 
 /* ---- building ---- */
 
+/* What comes before a step, as far as it goes back, in terms of colours. */
+struct seen_step {
+	uint64_t label;
+	uint32_t rank;
+};
+
 struct schedule_builder {
 	struct arena *arena;
 	struct schedule schedule;
 	VEC(struct schedule_step) steps;
 	VEC(uint32_t) after;
-	/* Of a folded one. A step is known by its rank and its number there, so that a step
-	 * of a rank that is not simulated means that of its stand-in. */
-	const struct fold *fold;
+	const struct fold *fold; /* NULL: it is not folded */
+	/* While sorts are sought: a step is known by its place here. */
+	VEC(struct seen_step) seen;
+	/* Then: by its rank and its number there, so that a step of a rank that is not
+	 * simulated means that of its stand-in. */
 	unsigned number_bits;
 	uint32_t *counts;                /* by rank: steps */
 	VEC(struct schedule_loop) loops; /* by step that is kept */
@@ -113,34 +121,36 @@ static uint32_t folded_number(const struct schedule_builder *builder, uint32_t s
 	return step & (uint32_t)(((uint64_t)1 << builder->number_bits) - 1);
 }
 
-/* What the rank sees of another one, or of a step of it. */
-static void look(const struct schedule_builder *builder, size_t rank, size_t other, uint64_t what)
+/* What a rank sees of another one, in a label. */
+static uint64_t look(const struct schedule_builder *builder, uint64_t label, size_t rank,
+		     size_t other)
 {
 	const struct fold *fold = builder->fold;
-	uint64_t *signature = &fold->signatures[rank];
 	uint32_t own = fold->machine_of[rank], machine = fold->machine_of[other];
-	*signature = fold_mix(*signature, fold->colours[machine]);
-	*signature = fold_mix(*signature, (other - fold->first_rank[machine]) * 4 +
-						  (uint64_t)fold_level(fold, own, machine));
-	*signature = fold_mix(*signature, what);
+	label = fold_mix(label, fold->colours[machine]);
+	return fold_mix(label, (other - fold->first_rank[machine]) * 4 +
+				       (uint64_t)fold_level(fold, own, machine));
 }
 
-static void count_step(struct schedule_builder *builder, const struct schedule_step *step,
-		       const uint32_t *after, size_t after_count)
+static uint32_t see(struct schedule_builder *builder, const struct schedule_step *step,
+		    const uint32_t *after, size_t after_count)
 {
-	uint64_t *signature = &builder->fold->signatures[step->rank], size;
+	uint64_t *signature = &builder->fold->signatures[step->rank], size, label;
 	memcpy(&size, &builder->schedule.chunk_B[step->chunk], sizeof size);
-	*signature = fold_mix(*signature, size);
-	*signature = fold_mix(*signature, (uint64_t)step->kind << 16 | step->channel);
+	label = fold_mix(size, (uint64_t)step->kind << 16 | step->channel);
 	if (step->kind == STEP_SEND)
-		look(builder, step->rank, step->peer, 0);
-	if (step->source != NO_STEP)
-		look(builder, step->rank, folded_rank(builder, step->source),
-		     folded_number(builder, step->source));
-	for (size_t i = 0; i < after_count; i++)
-		if (after[i] != NO_STEP)
-			look(builder, step->rank, folded_rank(builder, after[i]),
-			     folded_number(builder, after[i]));
+		label = look(builder, label, step->rank, step->peer);
+	for (size_t i = 0; i <= after_count; i++) {
+		uint32_t before = i < after_count ? after[i] : step->source;
+		if (before == NO_STEP)
+			continue;
+		const struct seen_step *seen = &builder->seen.items[before];
+		label = fold_mix(look(builder, label, step->rank, seen->rank), seen->label);
+	}
+	*signature = fold_mix(*signature, label);
+	FW_ASSERT(builder->seen.count < NO_STEP);
+	*VEC_PUSH(builder->arena, &builder->seen) = (struct seen_step){label, step->rank};
+	return (uint32_t)builder->seen.count - 1;
 }
 
 static void keep(struct schedule_builder *builder, struct schedule_step step, const uint32_t *after,
@@ -161,12 +171,12 @@ static void keep(struct schedule_builder *builder, struct schedule_step step, co
 static uint32_t add_folded(struct schedule_builder *builder, struct schedule_step step,
 			   const uint32_t *after, size_t after_count)
 {
+	if (builder->fold->signatures)
+		return see(builder, &step, after, after_count);
 	uint32_t number = builder->counts[step.rank];
 	FW_ASSERT(((uint64_t)number + 1) >> builder->number_bits == 0);
 	uint32_t id = (uint32_t)((uint64_t)step.rank << builder->number_bits) | number;
-	if (builder->fold->signatures)
-		count_step(builder, &step, after, after_count);
-	else if (fold_is_simulated(builder->fold, step.rank))
+	if (fold_is_simulated(builder->fold, step.rank))
 		keep(builder, step, after, after_count);
 	builder->counts[step.rank]++;
 	return id;
@@ -175,13 +185,13 @@ static uint32_t add_folded(struct schedule_builder *builder, struct schedule_ste
 void schedule_repeat(struct schedule_builder *builder, uint32_t step, size_t rounds, size_t span)
 {
 	const struct fold *fold = builder->fold;
-	uint32_t rank = folded_rank(builder, step);
 	if (fold->signatures) {
-		uint64_t *signature = &fold->signatures[rank];
-		*signature = fold_mix(fold_mix(*signature, rounds), span);
+		struct seen_step *seen = &builder->seen.items[step];
+		seen->label = fold_mix(fold_mix(seen->label, rounds), span);
+		fold->signatures[seen->rank] = fold_mix(fold->signatures[seen->rank], seen->label);
 		return;
 	}
-	if (!fold_is_simulated(fold, rank))
+	if (!fold_is_simulated(fold, folded_rank(builder, step)))
 		return;
 	/* The one that was added last. */
 	builder->loops.items[builder->loops.count - 1] =
@@ -217,7 +227,9 @@ static void find_steps(struct schedule_builder *builder)
 	}
 	arena_free(scratch);
 	builder->schedule.rank_count = fold->simulated_count;
-	builder->schedule.loops = builder->loops.items;
+	for (size_t i = 0; i < builder->loops.count; i++)
+		if (builder->loops.items[i].rounds > 0)
+			builder->schedule.loops = builder->loops.items;
 }
 
 /* ---- steps ---- */

@@ -72,7 +72,7 @@ struct schedule {
 	const double *chunk_B;             /* size of each chunk */
 	const struct schedule_step *steps; /* every step behind all it comes after */
 	const uint32_t *after;
-	/* Of a folded one: ranks are the simulated ones, peers any. By step; else NULL. */
+	/* Of a folded one ranks are the simulated ones, peers any. By step; NULL: no loops. */
 	const struct schedule_loop *loops;
 };
 

@@ -41,7 +41,7 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1", "steps left out", ""),
 	PARAM_WHOLE(struct case_params, steps_count, 1, 100000, "16",
 		    "most steps to measure; fewer when they repeat", ""),
-	PARAM_WHOLE(struct case_params, gpus_count, 0, 16384, "0",
+	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
 		    "GPUs of a data-parallel training job; 0: programs that use one GPU each", ""),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
 		    "GPUs that a job uses in each machine; 0: all", ""),

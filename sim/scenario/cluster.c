@@ -17,7 +17,7 @@ static const struct param_row cluster_rows[] = {
 	PARAM_TEXT(struct cluster_params, machine, NULL,
 		   "what its machines are: a file of topologies/machines/ with a group machine",
 		   ""),
-	PARAM_WHOLE(struct cluster_params, count_count, 0, 65536, "0",
+	PARAM_WHOLE(struct cluster_params, count_count, 0, 131072, "0",
 		    "machines; 0: as many as the case's jobs need",
 		    "assumption: no machine is idle"),
 	PARAM_WHOLE(struct cluster_params, ports_count, 0, 1024, "0",
