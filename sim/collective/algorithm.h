@@ -65,6 +65,7 @@ struct algorithm {
 
 size_t algorithm_count(void);
 const struct algorithm *algorithm_at(size_t index);
-const struct algorithm *algorithm_find(const char *name); /* or NULL */
+const struct algorithm *algorithm_find(const char *name);  /* or NULL */
+uint64_t algorithm_bit(const struct algorithm *algorithm); /* in a set of them */
 
 #endif

@@ -147,6 +147,14 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 	struct arena *arena = comm->spec.arena;
 	struct algorithm_spec spec = plan_spec(comm, choice);
 	spec.fold = comm->spec.fold;
+	if (spec.fold && !(spec.fold->algorithms & algorithm_bit(choice->algorithm))) {
+		comm_fail(comm,
+			  arena_printf(arena,
+				       "machines are not alike for %s, which the library chose "
+				       "after all (write case.symmetry = \"off\")",
+				       choice->algorithm->name));
+		return NULL;
+	}
 	const char *refused = choice->algorithm->refuse ? choice->algorithm->refuse(&spec) : NULL;
 	if (refused) {
 		comm_fail(comm, arena_printf(arena, "%s: %s", choice->algorithm->name, refused));

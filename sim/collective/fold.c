@@ -18,6 +18,38 @@ enum fold_level fold_level(const struct fold *fold, size_t a, size_t b)
 	return fold->pod_of[leaf_a] == fold->pod_of[leaf_b] ? FOLD_POD : FOLD_TOP;
 }
 
+/* The switches of the network on the way up to the topmost. */
+enum { SWITCHES_MOST = 4 };
+
+static size_t switches_above(struct fabric *fabric, int top, int from, const char *const *kinds,
+			     int switches[SWITCHES_MOST])
+{
+	const struct route *route = fabric_route(fabric, from, top, kinds);
+	size_t count = 0;
+	for (size_t i = 0; route && i < route->count; i++) {
+		int nodes[2], link = route->hops[i].link;
+		fabric_link_nodes(fabric, link, &nodes[0], &nodes[1]);
+		if (fabric_link_traits(fabric, link)->own_packets)
+			continue;
+		FW_ASSERT(count < SWITCHES_MOST);
+		switches[count++] = nodes[1 - route->hops[i].direction];
+	}
+	return count;
+}
+
+int fold_meeting(struct fabric *fabric, int top, int from, int to, enum fold_level level,
+		 const char *const *kinds)
+{
+	int above[2][SWITCHES_MOST];
+	size_t count = switches_above(fabric, top, from, kinds, above[0]);
+	if (count == 0 || count != switches_above(fabric, top, to, kinds, above[1]))
+		return -1;
+	size_t at = (size_t)level < count ? (size_t)level - 1 : count - 1;
+	while (at + 1 < count && above[0][at] != above[1][at])
+		at++;
+	return above[0][at];
+}
+
 /* ---- who stands for whom ---- */
 
 /* By colour, least first; of one colour by number. */
@@ -176,6 +208,9 @@ bool fold_find(struct arena *arena, struct fold *fold, const struct fold_use *us
 	struct arena *scratch = arena_new();
 	size_t before = 0, now;
 	begin(scratch, fold);
+	fold->algorithms = 0;
+	for (size_t i = 0; i < use_count; i++)
+		fold->algorithms |= algorithm_bit(uses[i].algorithm);
 	fold->signatures = ARENA_ARRAY(scratch, fold->rank_count, uint64_t);
 	now = count_colours(fold->colours, fold->machine_count);
 	while (now > before && now <= sorts_most) {

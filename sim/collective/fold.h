@@ -23,7 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct arena;
+#include "sim/fabric/fabric.h"
+
 struct algorithm;
 struct algorithm_spec;
 
@@ -46,6 +47,7 @@ struct fold {
 	size_t sort_count;         /* machines that are simulated */
 	size_t simulated_count;    /* ranks that are simulated */
 	uint32_t *rank_of;         /* by simulated rank */
+	uint64_t algorithms;       /* whose schedules the sorts are good for: a bit for each */
 	/* While sorts are sought: by machine, by rank; else NULL. */
 	uint64_t *colours, *signatures;
 };
@@ -53,6 +55,10 @@ struct fold {
 /* How far up two machines' ways meet. */
 enum fold_level { FOLD_INSIDE, FOLD_LEAF, FOLD_POD, FOLD_TOP };
 enum fold_level fold_level(const struct fold *fold, size_t machine_a, size_t machine_b);
+/* Of simulated nodes that stand for real ones whose ways meet that far up, above
+ * FOLD_INSIDE: the switch; -1: there is no way. top: the topmost one. */
+int fold_meeting(struct fabric *fabric, int top, int from, int to, enum fold_level level,
+		 const char *const *kinds);
 
 /* The simulated rank that stands for a rank. */
 static inline uint32_t fold_stand_in(const struct fold *fold, size_t rank)

@@ -115,7 +115,7 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 	struct way *way = ARENA_NEW(comm->spec.arena, struct way);
 	*way = (struct way){.from = from, .to = stand_in, .hop_count = 1};
 	if (fold)
-		way->meets = (size_t)fold_level(fold, a->machine, fold->machine_of[to]);
+		way->meets = fold_level(fold, a->machine, fold->machine_of[to]);
 	for (size_t i = 0; i < WAY_LANES_MAX; i++)
 		way->lanes[i].rate_ratio = 1;
 	bool inside = fold ? way->meets == FOLD_INSIDE : a->host_node == b->host_node;
@@ -162,38 +162,14 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 
 /* ---- ways for others ---- */
 
-/* The switches of the network on the way up to the topmost. */
-static size_t switches_above(struct communicator *comm, int from, const char *const *kinds,
-			     int switches[SWITCHES_MOST])
-{
-	const struct route *route =
-		fabric_route(comm->spec.fabric, from, comm->spec.top_node, kinds);
-	size_t count = 0;
-	for (size_t i = 0; route && i < route->count; i++) {
-		int nodes[2], link = route->hops[i].link;
-		fabric_link_nodes(comm->spec.fabric, link, &nodes[0], &nodes[1]);
-		if (fabric_link_traits(comm->spec.fabric, link)->own_packets)
-			continue;
-		FW_ASSERT(count < SWITCHES_MOST);
-		switches[count++] = nodes[1 - route->hops[i].direction];
-	}
-	return count;
-}
-
 bool lane_across(struct communicator *comm, struct lane *lane, const struct way *way, int from,
 		 int to, const char *const *kinds)
 {
-	int above[2][SWITCHES_MOST];
-	if (way->meets == 0)
+	if (way->meets == FOLD_INSIDE)
 		return lane_route(comm, lane, from, to, kinds);
-	size_t count = switches_above(comm, from, kinds, above[0]);
-	if (count == 0 || count != switches_above(comm, to, kinds, above[1]))
-		return false;
-	size_t at = way->meets < count ? way->meets - 1 : count - 1;
-	while (at + 1 < count && above[0][at] != above[1][at])
-		at++;
-	return lane_route(comm, lane, from, above[0][at], kinds) &&
-	       lane_route(comm, lane, above[0][at], to, kinds);
+	int at = fold_meeting(comm->spec.fabric, comm->spec.top_node, from, to, way->meets, kinds);
+	return at >= 0 && lane_route(comm, lane, from, at, kinds) &&
+	       lane_route(comm, lane, at, to, kinds);
 }
 
 /* ---- a message ---- */

@@ -11,7 +11,7 @@
 
 #include "sim/collective/internal.h"
 
-enum { LANE_ROUTES_MAX = 8, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2, SWITCHES_MOST = 4 };
+enum { LANE_ROUTES_MAX = 8, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2 };
 
 struct lane {
 	const struct route *routes[LANE_ROUTES_MAX];
@@ -33,10 +33,8 @@ struct lane {
 };
 
 struct way {
-	size_t from, to; /* simulated ranks */
-	/* At which of the switches above both their ways meet, 1: leaves; 0: the receiver itself
-	 * is simulated. */
-	size_t meets;
+	size_t from, to;       /* simulated ranks */
+	enum fold_level meets; /* where those for which both stand do; FOLD_INSIDE: they are all */
 	enum hop_class class;
 	double hop_count; /* of the library's hops: 2 through a buffer between */
 	struct lane lanes[WAY_LANES_MAX];

@@ -390,16 +390,38 @@ static bool build_communicator(struct job_world *w, struct job_client *client)
 	return client->comm != NULL;
 }
 
+/* The last rank, or who stands for it. */
+static size_t farthest(const struct job_world *w, const struct job_entry *entry)
+{
+	const struct fold *fold = w->system.topology->fold;
+	return fold ? fold_stand_in(fold, entry->rank_count - 1) : entry->rank_count - 1;
+}
+
+static double route_latency_s(struct job_world *w, int from, int to)
+{
+	const struct route *route = fabric_route(w->system.fabric, from, to, NULL);
+	return route && from != to ? route->latency_s : 0;
+}
+
+/* From the first machine to the last one, by the switch at which their ways meet. */
+static double folded_latency_s(struct job_world *w, int from, int to)
+{
+	const struct fold *fold = w->system.topology->fold;
+	int at = fold_meeting(w->system.fabric, w->system.top_node, from, to,
+			      fold_level(fold, 0, fold->machine_count - 1), NULL);
+	return route_latency_s(w, from, at) + route_latency_s(w, at, to);
+}
+
 /* A short message from the first rank to the last and back: wires, sockets, wake-ups. */
 static double round_trip_s(struct job_world *w, const struct job_entry *entry)
 {
 	struct guest *a = w->system.guests[entry->guests[0]];
-	struct guest *b = w->system.guests[entry->guests[entry->rank_count - 1]];
-	const struct route *route =
-		fabric_route(w->system.fabric, guest_node(a), guest_node(b), NULL);
-	double wire_s = route && a != b ? route->latency_s + guest_vnic_latency_s(a) +
-						  guest_vnic_latency_s(b)
-					: 0;
+	struct guest *b = w->system.guests[entry->guests[farthest(w, entry)]];
+	double latency_s = w->system.topology->fold
+				   ? folded_latency_s(w, guest_node(a), guest_node(b))
+				   : route_latency_s(w, guest_node(a), guest_node(b));
+	double wire_s =
+		latency_s > 0 ? latency_s + guest_vnic_latency_s(a) + guest_vnic_latency_s(b) : 0;
 	double work_s = guest_send_work_s(a, 1, 0) + guest_receive_work_s(b, 1, 0) +
 			guest_params(b)->thread_wake_s;
 	return 2 * (wire_s + work_s);
@@ -425,7 +447,7 @@ static bool build_ranks(struct job_world *w, struct job_client *client, struct j
 {
 	const struct job_entry *entry = client->entry;
 	struct rank_reader reader = {0};
-	for (size_t i = 0; i < entry->rank_count; i++) {
+	for (size_t i = 0; i < entry->simulated_count; i++) {
 		struct gpu *gpu = w->system.gpus[entry->gpus[i]];
 		struct guest *guest = w->system.guests[entry->guests[i]];
 		const char *name = arena_printf(w->arena, "%s.%zu", entry->name, i);
@@ -456,12 +478,24 @@ static bool build_ranks(struct job_world *w, struct job_client *client, struct j
 	return true;
 }
 
+/* Ranks for which each stands; NULL: itself. */
+static const uint32_t *copies_of(struct job_world *w, const struct job_entry *entry)
+{
+	const struct fold *fold = w->system.topology->fold;
+	if (!fold)
+		return NULL;
+	uint32_t *copies = ARENA_ARRAY(w->arena, entry->simulated_count, uint32_t);
+	for (size_t i = 0; i < entry->simulated_count; i++)
+		copies[i] = fold_count(fold, i);
+	return copies;
+}
+
 static void build_job(struct job_world *w, struct job_client *client)
 {
 	const struct job_entry *entry = client->entry;
 	if (!find_profile(w, client) || !build_communicator(w, client))
 		return;
-	struct job_rank *ranks = ARENA_ARRAY(w->arena, entry->rank_count, struct job_rank);
+	struct job_rank *ranks = ARENA_ARRAY(w->arena, entry->simulated_count, struct job_rank);
 	if (!build_ranks(w, client, ranks))
 		return;
 	const struct job_spec spec = {
@@ -473,7 +507,9 @@ static void build_job(struct job_world *w, struct job_client *client)
 		.exchange = entry->exchange,
 		.comm = client->comm,
 		.ranks = ranks,
-		.rank_count = entry->rank_count,
+		.rank_count = entry->simulated_count,
+		.copies = copies_of(w, entry),
+		.all_count = entry->rank_count,
 		.network_round_trip_s = round_trip_s(w, entry),
 		.seed = w->seed,
 		.step_done = job_step_done,

@@ -45,7 +45,8 @@ static void add_rank(struct site *site, int gpu, int host)
 
 static struct rings found(struct site *site)
 {
-	return rings_find(site->arena, site->fabric, site->ranks, site->rank_count, infiniband, NULL);
+	return rings_find(site->arena, site->fabric, site->ranks, site->rank_count, infiniband,
+			  NULL);
 }
 
 /* Links of 25 GB/s between the GPUs of a DGX-1 with V100s (NVIDIA's DGX-1 with Tesla
@@ -151,14 +152,16 @@ static void in_order_leaves_nvlink(void)
 	int adapters[4];
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, true, adapters);
-	struct rings eight = rings_in_order(site.arena, site.fabric, site.ranks, 8, infiniband, NULL);
+	struct rings eight =
+		rings_in_order(site.arena, site.fabric, site.ranks, 8, infiniband, NULL);
 	CHECK(eight.shape.ring_count == 1);
 	CHECK(eight.shape.inside == HOP_PCI);
 	CHECK_NEAR(eight.shape.inside_Bps, 12e9, 1e-9);
 	for (uint32_t i = 0; i < 8; i++)
 		CHECK(eight.order[i] == i);
 	/* Four of them are a ring of one link. */
-	struct rings four = rings_in_order(site.arena, site.fabric, site.ranks, 4, infiniband, NULL);
+	struct rings four =
+		rings_in_order(site.arena, site.fabric, site.ranks, 4, infiniband, NULL);
 	CHECK(four.shape.inside == HOP_NVLINK);
 	CHECK_NEAR(four.shape.inside_Bps, 20e9, 1e-9);
 	arena_free(site.arena);
