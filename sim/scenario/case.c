@@ -158,54 +158,6 @@ static void apply_gpu_profiles(struct case_reader *c)
 			}
 }
 
-/* How a stack feeds its GPUs: a group `input` of its file stands in for what the case's
- * own leaves open. */
-static void apply_stack_input(struct case_reader *c, const struct cfg_node *group)
-{
-	enum { KEY_SIZE = 80 };
-	struct reader *reader = &c->reader;
-	const struct cfg_node *own = cfg_child(c->file, "input");
-	const char **keys = ARENA_ARRAY(reader->arena, input_table.count, const char *);
-	for (size_t i = 0; i < input_table.count; i++) {
-		char key[KEY_SIZE];
-		param_key(&input_table.rows[i], key, sizeof key);
-		keys[i] = arena_strdup(reader->arena, key);
-		const struct cfg_node *value = cfg_child(group, key);
-		if (!value || cfg_child(own, key))
-			continue;
-		cfg_override_node(reader->resolution, arena_printf(reader->arena, "input.%s", key),
-				  value);
-		cfg_override_node(reader->resolution,
-				  arena_printf(reader->arena, "input.*.%s", key), value);
-	}
-	if (group)
-		cfg_only(reader->diag, group, keys, input_table.count);
-}
-
-/* The group `stack` of its file; NULL: there is none, which has been said. */
-static const struct cfg_node *find_stack(struct case_reader *c)
-{
-	static const char *const known[] = {"stack", "input"};
-	const struct cfg_node *file;
-	const struct cfg_node *node = case_group(c, case_said(c, "case.stack"), "models/stacks",
-						 "stack", c->params->stack, "stack", &file);
-	if (!file)
-		return NULL;
-	cfg_only(c->reader.diag, file, known, sizeof known / sizeof known[0]);
-	apply_stack_input(c, cfg_child(file, "input"));
-	return node;
-}
-
-static void read_stack(struct case_reader *c, const struct cfg_node *node)
-{
-	struct stack_params *stack = ARENA_NEW(c->reader.arena, struct stack_params);
-	if (node)
-		cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag, node, "stack",
-			   arena_printf(c->reader.arena, "stack '%s'", c->params->stack),
-			   &stack_table, NULL, 0, stack);
-	c->stack = stack;
-}
-
 static const char *transport_name(const struct case_reader *c)
 {
 	const struct topology *topology = &c->scenario->topology;
@@ -514,13 +466,13 @@ static void read_world(struct case_reader *c)
 		reader->may_fold &= fold_is_wanted(c->params, c->job_count, reader->gpus_wanted);
 	}
 	read_topology(reader, file, path, &c->scenario->topology);
-	const struct cfg_node *stack = c->params->calls[0] ? NULL : find_stack(c);
+	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
 	apply_gpu_profiles(c);
 	apply_profile(c); /* the last word: it outranks what is known of a GPU in general */
 	if (c->params->calls[0])
 		case_read_calls(c);
 	else
-		read_stack(c, stack);
+		case_read_stack(c, stack);
 	if (!case_is_job(c))
 		read_runtime(c);
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"),

@@ -246,7 +246,8 @@ static void as_all_that_train(void)
 }
 
 static const struct draw star = {
-	.topology = "topology = { name = \"star\"; cluster = { machine = \"dgx-h100\"; network = { "
+	.topology = "topology = { name = \"star\"; cluster = { machine = \"dgx-h100\"; ports = 1; "
+		    "network = { "
 		    "kind = \"switch\"; link = { kind = \"infiniband\"; bandwidth = \"100 "
 		    "Gbit/s\"; }; }; }; };\n",
 	.gpus = 256,
