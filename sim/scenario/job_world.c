@@ -390,38 +390,17 @@ static bool build_communicator(struct job_world *w, struct job_client *client)
 	return client->comm != NULL;
 }
 
-/* The last rank, or who stands for it. */
-static size_t farthest(const struct job_world *w, const struct job_entry *entry)
-{
-	const struct fold *fold = w->system.topology->fold;
-	return fold ? fold_stand_in(fold, entry->rank_count - 1) : entry->rank_count - 1;
-}
-
-static double route_latency_s(struct job_world *w, int from, int to)
-{
-	const struct route *route = fabric_route(w->system.fabric, from, to, NULL);
-	return route && from != to ? route->latency_s : 0;
-}
-
-/* From the first machine to the last one, by the switch at which their ways meet. */
-static double folded_latency_s(struct job_world *w, int from, int to)
-{
-	const struct fold *fold = w->system.topology->fold;
-	int at = fold_meeting(w->system.fabric, w->system.top_node, from, to,
-			      fold_level(fold, 0, fold->machine_count - 1), NULL);
-	return route_latency_s(w, from, at) + route_latency_s(w, at, to);
-}
-
 /* A short message from the first rank to the last and back: wires, sockets, wake-ups. */
 static double round_trip_s(struct job_world *w, const struct job_entry *entry)
 {
 	struct guest *a = w->system.guests[entry->guests[0]];
-	struct guest *b = w->system.guests[entry->guests[farthest(w, entry)]];
-	double latency_s = w->system.topology->fold
-				   ? folded_latency_s(w, guest_node(a), guest_node(b))
-				   : route_latency_s(w, guest_node(a), guest_node(b));
-	double wire_s =
-		latency_s > 0 ? latency_s + guest_vnic_latency_s(a) + guest_vnic_latency_s(b) : 0;
+	const struct fold *fold = w->system.topology->fold;
+	size_t last = fold ? fold_stand_in(fold, entry->rank_count - 1) : entry->rank_count - 1;
+	struct guest *b = w->system.guests[entry->guests[last]];
+	double latency_s = system_latency_s(&w->system, guest_node(a), guest_node(b));
+	double wire_s = (fold || a != b) && latency_s >= 0
+				? latency_s + guest_vnic_latency_s(a) + guest_vnic_latency_s(b)
+				: 0;
 	double work_s = guest_send_work_s(a, 1, 0) + guest_receive_work_s(b, 1, 0) +
 			guest_params(b)->thread_wake_s;
 	return 2 * (wire_s + work_s);

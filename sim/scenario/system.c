@@ -141,6 +141,20 @@ void system_build(struct system *s, struct arena *arena, const struct topology *
 	s->link_before_B = ARENA_ARRAY(arena, s->link_count + 1, double);
 }
 
+double system_latency_s(struct system *s, int first, int last)
+{
+	const struct fold *fold = s->topology->fold;
+	if (fold) {
+		enum fold_level level = fold_level(fold, 0, fold->machine_count - 1);
+		int at = fold_meeting(s->fabric, s->top_node, first, last, level, NULL);
+		return at < 0 ? -1
+			      : fabric_route(s->fabric, first, at, NULL)->latency_s +
+					fabric_route(s->fabric, at, last, NULL)->latency_s;
+	}
+	const struct route *route = fabric_route(s->fabric, first, last, NULL);
+	return route ? route->latency_s : -1;
+}
+
 void system_window_open(struct system *s)
 {
 	s->open = true;
