@@ -155,6 +155,16 @@ static void settle(struct arena *arena, struct fold *fold)
 			fold->rank_of[fold_stand_in(fold, r)] = r;
 }
 
+const uint32_t *fold_counts(struct arena *arena, const struct fold *fold)
+{
+	if (!fold)
+		return NULL;
+	uint32_t *counts = ARENA_ARRAY(arena, fold->simulated_count, uint32_t);
+	for (size_t i = 0; i < fold->simulated_count; i++)
+		counts[i] = fold_count(fold, i);
+	return counts;
+}
+
 /* ---- colours ---- */
 
 static void begin(struct arena *arena, struct fold *fold)

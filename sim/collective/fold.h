@@ -77,6 +77,8 @@ static inline uint32_t fold_count(const struct fold *fold, size_t simulated)
 {
 	return fold->count_of[fold->machine_of[fold->rank_of[simulated]]];
 }
+/* ... of all of them; NULL if fold is. */
+const uint32_t *fold_counts(struct arena *arena, const struct fold *fold);
 
 /* One machine of each kind stands for all of it: to find out what a library makes of
  * them. The fields down to pod_count are given. */

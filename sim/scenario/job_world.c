@@ -457,18 +457,6 @@ static bool build_ranks(struct job_world *w, struct job_client *client, struct j
 	return true;
 }
 
-/* Ranks for which each stands; NULL: itself. */
-static const uint32_t *copies_of(struct job_world *w, const struct job_entry *entry)
-{
-	const struct fold *fold = w->system.topology->fold;
-	if (!fold)
-		return NULL;
-	uint32_t *copies = ARENA_ARRAY(w->arena, entry->simulated_count, uint32_t);
-	for (size_t i = 0; i < entry->simulated_count; i++)
-		copies[i] = fold_count(fold, i);
-	return copies;
-}
-
 static void build_job(struct job_world *w, struct job_client *client)
 {
 	const struct job_entry *entry = client->entry;
@@ -487,7 +475,7 @@ static void build_job(struct job_world *w, struct job_client *client)
 		.comm = client->comm,
 		.ranks = ranks,
 		.rank_count = entry->simulated_count,
-		.copies = copies_of(w, entry),
+		.copies = fold_counts(w->arena, w->system.topology->fold),
 		.all_count = entry->rank_count,
 		.network_round_trip_s = round_trip_s(w, entry),
 		.seed = w->seed,
