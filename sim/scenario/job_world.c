@@ -398,9 +398,8 @@ static double round_trip_s(struct job_world *w, const struct job_entry *entry)
 	size_t last = fold ? fold_stand_in(fold, entry->rank_count - 1) : entry->rank_count - 1;
 	struct guest *b = w->system.guests[entry->guests[last]];
 	double latency_s = system_latency_s(&w->system, guest_node(a), guest_node(b));
-	double wire_s = (fold || a != b) && latency_s >= 0
-				? latency_s + guest_vnic_latency_s(a) + guest_vnic_latency_s(b)
-				: 0;
+	double vnics_s = guest_vnic_latency_s(a) + guest_vnic_latency_s(b);
+	double wire_s = (fold || a != b) && latency_s >= 0 ? latency_s + vnics_s : 0;
 	double work_s = guest_send_work_s(a, 1, 0) + guest_receive_work_s(b, 1, 0) +
 			guest_params(b)->thread_wake_s;
 	return 2 * (wire_s + work_s);
@@ -593,11 +592,4 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 	system_read(&w->system, &outcome);
 	read_jobs(w, &outcome);
 	return outcome;
-}
-
-double job_run_step_s(const struct job_run *run)
-{
-	const struct job_step *first = &run->steps[run->steady_first];
-	const struct job_step *last = first + run->steady_count - 1;
-	return s_from_ps(last->end_ps - first->start_ps) / (double)run->steady_count;
 }
