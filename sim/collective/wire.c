@@ -20,6 +20,7 @@ bool lane_route(struct communicator *comm, struct lane *lane, int from, int to,
 	if (!route)
 		return false;
 	FW_ASSERT(lane->route_count < LANE_ROUTES_MAX);
+	lane->far_routes[lane->route_count] = lane->far;
 	lane->routes[lane->route_count++] = route;
 	lane->latency_s += route->latency_s;
 	return true;
@@ -28,6 +29,7 @@ bool lane_route(struct communicator *comm, struct lane *lane, int from, int to,
 void lane_memory(struct lane *lane, struct host *host, double dram_per_B)
 {
 	FW_ASSERT(lane->host_count < LANE_HOSTS_MAX);
+	lane->far_hosts[lane->host_count] = lane->far;
 	lane->hosts[lane->host_count] = host;
 	lane->dram_per_B[lane->host_count++] = dram_per_B;
 }
@@ -55,6 +57,22 @@ static bool fits_a_flow(const struct way *way)
 			return false;
 	}
 	return true;
+}
+
+/* What one end has for the flow, if it had it alone. */
+static double end_alone_Bps(const struct communicator *comm, const struct lane *lane, double ratio,
+			    bool far)
+{
+	struct flow_spec flow = {.size = lane->flow.size, .cap = lane->flow.cap};
+	for (size_t i = 0; i < lane->route_count; i++)
+		if (lane->far_routes[i] == far)
+			route_uses(comm->spec.fabric, lane->routes[i], 0, flow.size, &flow);
+	for (size_t i = 0; i < lane->host_count; i++)
+		if (lane->far_hosts[i] == far)
+			flow_use_add(&flow, host_dram(lane->hosts[i]), lane->dram_per_B[i]);
+	for (size_t i = 0; i < flow.use_count; i++)
+		flow.uses[i].per_unit /= ratio;
+	return flow_alone(comm->spec.fabric, &flow);
 }
 
 /* One flow stands for those of all machines like the sender's, one resource for all like it:
@@ -93,8 +111,12 @@ static void lane_prepare(struct communicator *comm, const struct way *way, struc
 	for (size_t i = 0; i < flow->use_count; i++)
 		flow->uses[i].per_unit /= ratio;
 	lane->alone_Bps = flow_alone(comm->spec.fabric, flow);
-	if (comm->spec.fold)
-		charge_for_all(comm, way, flow);
+	if (!comm->spec.fold)
+		return;
+	if (way->meets != FOLD_INSIDE)
+		lane->alone_Bps = fmin(end_alone_Bps(comm, lane, ratio, false),
+				       end_alone_Bps(comm, lane, ratio, true));
+	charge_for_all(comm, way, flow);
 }
 
 /* ---- ways and wires ---- */
@@ -168,8 +190,10 @@ bool lane_across(struct communicator *comm, struct lane *lane, const struct way 
 	if (way->meets == FOLD_INSIDE)
 		return lane_route(comm, lane, from, to, kinds);
 	int at = fold_meeting(comm->spec.fabric, comm->spec.top_node, from, to, way->meets, kinds);
-	return at >= 0 && lane_route(comm, lane, from, at, kinds) &&
-	       lane_route(comm, lane, at, to, kinds);
+	if (at < 0 || !lane_route(comm, lane, from, at, kinds))
+		return false;
+	lane->far = true;
+	return lane_route(comm, lane, at, to, kinds);
 }
 
 /* ---- a message ---- */

@@ -19,6 +19,9 @@ struct lane {
 	struct host *hosts[LANE_HOSTS_MAX]; /* whose memory it crosses */
 	double dram_per_B[LANE_HOSTS_MAX];
 	size_t host_count;
+	/* Where the receiver stands for another machine, which may be the sender's own stand-in:
+	 * what is added from now on is the receiver's; what has been. */
+	bool far, far_routes[LANE_ROUTES_MAX], far_hosts[LANE_HOSTS_MAX];
 	struct cpu *core; /* that copies; NULL: none */
 	double core_spB;
 	double cap_Bps;      /* of a copy inside one GPU's memory; 0: none */

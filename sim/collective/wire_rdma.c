@@ -37,6 +37,7 @@ static bool add_end(struct communicator *comm, struct lane *lane, const struct r
 		    enum attach attach, bool sends)
 {
 	struct host *host = guest_host(rank->place.guest);
+	lane->far = !sends;
 	if (!rank->place.gpu) {
 		lane_memory(lane, host, DRAM_PER_DMA);
 		return true;

@@ -68,6 +68,8 @@ static struct draw draw_case(struct arena *arena, struct rng *rng, bool mixed)
 	d.collective = plain ? "all_reduce" : others[rng_below(rng, 4)];
 	d.algorithm = plain ? algorithms[rng_below(rng, 6)] : "auto";
 	d.size_B = exp2(8 + 18 * rng_uniform(rng));
+	/* With and without adapters that reach GPUs. */
+	d.exchange = rng_below(rng, 3) == 0 ? "ddl" : "nccl-2.18";
 	const char *ports = kind == 1 ? "" : "ports = 2;";
 	const char *network = draw_network(arena, rng);
 	const char *of = arena_printf(arena, "machine = \"%s\"; %s", machines[kind], ports);
