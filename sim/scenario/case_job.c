@@ -93,6 +93,7 @@ void case_jobs_want(struct case_reader *c)
 						    : c->params->gpus_per_machine_count);
 		bool said = own->first_gpu_count >= 0;
 		job->first_gpu = said ? (size_t)own->first_gpu_count : 0;
+		reader->may_fold &= job->first_gpu == 0;
 		next = (said ? job->first_gpu : next) + job->gpu_count;
 		if (next > reader->gpus_wanted)
 			reader->gpus_wanted = next;

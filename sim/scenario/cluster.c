@@ -216,6 +216,8 @@ static void join_places(struct cluster *cluster, const struct wiring_kind *kind,
 			const struct link_entry *wire, struct origin origin)
 {
 	struct reader *reader = cluster->build->reader;
+	if (reader->fold && !kind->group)
+		return; /* all machines will be read */
 	struct cabling cabling = {.build = cluster->build,
 				  .origin = origin,
 				  .wire = wire,
