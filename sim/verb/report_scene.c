@@ -83,7 +83,7 @@ static const char *guest_role(const struct scenario *scenario, size_t guest)
 		servers += scenario->clients[i].runtime && scenario->clients[i].server == guest;
 	}
 	for (size_t i = 0; i < scenario->job_count; i++)
-		for (size_t k = 0; k < scenario->jobs[i].rank_count; k++)
+		for (size_t k = 0; k < scenario->jobs[i].simulated_count; k++)
 			if (scenario->jobs[i].guests[k] == guest)
 				return ": ranks";
 	return programs && servers ? ": program, server"
