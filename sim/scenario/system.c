@@ -164,7 +164,9 @@ void system_check(struct system *s, enum engine_end end, bool unfinished,
 	double now_s = s_from_ps(engine_now_ps(s->engine));
 	for (size_t i = 0; i < fabric_resource_count(s->fabric) && !outcome->broken; i++) {
 		double carried = fabric_carried(s->fabric, (int)i);
-		if (carried > fabric_capacity_most(s->fabric, (int)i) * (now_s * (1 + 1e-6) + 1e-6))
+		double could =
+			fabric_capacity_most(s->fabric, (int)i) * (now_s * (1 + 1e-6) + 1e-6);
+		if (carried > could + fabric_carried_rounding(s->fabric, (int)i))
 			outcome->broken = arena_printf(
 				s->arena,
 				"resource '%s' carried %.17g units in %.17g s, above its capacity",
