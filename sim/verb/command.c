@@ -38,6 +38,22 @@ int command_failed(const struct diag *diag, const char *broken)
 	return broken ? EXIT_FAILED : EXIT_USAGE;
 }
 
+static bool can_write(const char *path)
+{
+	struct output *output = output_open(path);
+	if (output)
+		output_abandon(output);
+	else
+		fprintf(stderr, "farwire: cannot write '%s': %s\n", path, strerror(errno));
+	return output != NULL;
+}
+
+bool command_can_write(const struct command *command)
+{
+	return can_write(command->output) && (!command->plot || can_write(command->plot)) &&
+	       (!command->trace || can_write(command->trace));
+}
+
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code)
 {
@@ -45,6 +61,9 @@ const struct prediction **command_predictions(const struct command *command, str
 	const struct prediction **predictions =
 		ARENA_ARRAY(command->arena, count, const struct prediction *);
 	struct predict_options options = command_predict(command);
+	*exit_code = EXIT_FAILED;
+	if (!command_can_write(command))
+		return NULL;
 	for (size_t i = 0; i < count; i++) {
 		struct diag *diag = diag_new(command->arena);
 		struct case_request request = command_case(command, i);
@@ -86,17 +105,6 @@ static void write_table(FILE *out, const void *ctx)
 {
 	const struct table_writing *w = ctx;
 	result_table_write(out, w->format, w->table);
-}
-
-bool command_can_write(const struct command *command)
-{
-	struct output *output = output_open(command->output);
-	if (output)
-		output_abandon(output);
-	else
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
-			strerror(errno));
-	return output != NULL;
 }
 
 int command_table(const struct command *command, const struct result_table *table)

@@ -57,7 +57,7 @@ static const struct option_row option_rows[] = {
 	{"trace", OPTION_VALUE, "FILE.json", "writes a timeline for Perfetto"},
 	{"title", OPTION_VALUE, "TEXT", "the question, for reports and plots"},
 	{"seed", OPTION_VALUE, "N", "seed of losses and draws (default 1)"},
-	{"draws", OPTION_VALUE, "N", "draws behind an interval (default 24; 0: none)"},
+	{"draws", OPTION_VALUE, "N", "draws behind an interval (default 24, of sweeps 0: none)"},
 	{"jobs", OPTION_VALUE, "N", "threads (default: the machine's cores)"},
 	{"color", OPTION_VALUE, "auto|always|never", "colours on a terminal"},
 	{"only", OPTION_VALUE, "TEST,TEST,...", "which measurements (default: all)"},
@@ -109,7 +109,7 @@ static void usage(FILE *out)
 		"...\n\n",
 		FARWIRE_VERSION);
 	for (size_t i = 0; i < verb_count(); i++)
-		fprintf(out, "  %-10s %-14s %s\n", verbs[i]->name, verbs[i]->words, verbs[i]->help);
+		fprintf(out, "  %-11s %-14s %s\n", verbs[i]->name, verbs[i]->words, verbs[i]->help);
 	fprintf(out, "\n`farwire VERB --help` says more. Exit: 0 done, 1 the simulation failed, 2 "
 		     "bad usage or\n"
 		     "configuration, 3 a stated bound is broken.\n");
