@@ -344,7 +344,7 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	if (prediction->draws_count > 0)
 		fprintf(out, "%zu draws (in brackets: 90 %% intervals)", prediction->draws_count);
 	else
-		fputs("no intervals (--draws 0)", out);
+		fputs(prediction->ok ? "no intervals (--draws 0)" : "no intervals", out);
 	fputs(", farwire " FARWIRE_VERSION "\n", out);
 	if (prediction->failed_draws_count > 0)
 		fprintf(out,
