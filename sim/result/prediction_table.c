@@ -276,7 +276,7 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 	struct table *table = table_new(scratch);
 	table_column(table, "link", false);
 	table_column(table, "busy", true);
-	table_column(table, "carried", true);
+	table_column(table, "carried in all", true);
 	for (size_t i = 0; i < count; i++) {
 		struct estimate busy = {shown[i]->utilization, NAN, NAN};
 		table_row(table);

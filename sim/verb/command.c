@@ -169,6 +169,20 @@ int command_draw(const struct command *command, const char *path,
 	return EXIT_FAILED;
 }
 
+/* Whether a later setting, or an axis, has the key of this one. */
+static bool is_overridden(const struct command *command, size_t index)
+{
+	const char *text = command->settings[index].text;
+	size_t key = strcspn(text, "=") + 1;
+	for (size_t i = index + 1; i < command->setting_count; i++)
+		if (strncmp(command->settings[i].text, text, key) == 0)
+			return true;
+	for (size_t i = 0; i < command->vary_count; i++)
+		if (strncmp(command->vary[i], text, key) == 0)
+			return true;
+	return false;
+}
+
 const char *command_caption(const struct command *command)
 {
 	const char *draws = command->draws
@@ -177,8 +191,9 @@ const char *command_caption(const struct command *command)
 				    : "no intervals";
 	const char *settings = "";
 	for (size_t i = 0; i < command->setting_count; i++)
-		settings =
-			arena_printf(command->arena, "%s, %s", settings, command->settings[i].text);
+		if (!is_overridden(command, i))
+			settings = arena_printf(command->arena, "%s, %s", settings,
+						command->settings[i].text);
 	return arena_printf(command->arena, "farwire %s, seed %llu, %s%s", FARWIRE_VERSION,
 			    (unsigned long long)command->seed, draws, settings);
 }
