@@ -273,7 +273,7 @@ static void links_table(struct report *report, const struct view *view,
 	report_column(table, "rate", COLUMN_NUMBER);
 	report_column(table, "latency", COLUMN_NUMBER);
 	report_column(table, "loss", COLUMN_NUMBER);
-	report_column(table, "carried", COLUMN_NUMBER);
+	report_column(table, "carried in all", COLUMN_NUMBER);
 	report_column(table, "busy (%)", COLUMN_NUMBER);
 	for (size_t i = 0; i < t->link_count; i++)
 		for (int way = 0; way < 2 && view->links[i]; way++)
