@@ -227,9 +227,8 @@ static bool alike(const struct topology *t, const struct job_entry *a, const str
 
 static bool run_solo(struct job_world *w, struct job_client *client)
 {
-	struct world_outcome outcome = world_run(
-		w->arena, solo_scenario(w->arena, w->scenario, client->entry), w->seed, NULL);
-	const struct client_run *solo = &outcome.clients[0];
+	const struct scenario *scenario = solo_scenario(w->arena, w->scenario, client->entry);
+	const struct client_run *solo = world_run(w->arena, scenario, w->seed, NULL).clients;
 	if (solo->failed) {
 		job_failed(client, solo->reason);
 		return false;

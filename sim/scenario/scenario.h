@@ -134,7 +134,8 @@ struct job_entry {
 	const struct input_params *input;
 	const struct storage_params *storage; /* NULL: its input is synthetic */
 	double straggler_ratio;
-	double solo_step_s; /* what job_run says of an equal job; 0: found out by a run of its own */
+	double solo_step_s; /* what job_run says of an equal job; 0: found out by a run of its own
+			     */
 };
 
 struct scenario {
