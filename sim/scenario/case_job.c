@@ -5,6 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
+#include "sim/scenario/system.h"
 
 /* What one job of a list may say of itself; "" and 0: as the case says. */
 struct job_params {
@@ -464,4 +465,35 @@ const struct scenario *scenario_job_baseline(struct arena *arena, const struct s
 	baseline->jobs = alone;
 	baseline->job_count = 1;
 	return baseline;
+}
+
+const struct scenario *scenario_job_solo(struct arena *arena, const struct scenario *scenario,
+					 const struct job_entry *entry)
+{
+	struct scenario *solo = ARENA_NEW(arena, struct scenario);
+	struct client_entry *client = ARENA_NEW(arena, struct client_entry);
+	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
+	*stack = *entry->stack;
+	stack->real_input = false; /* input pipelines are the job's */
+	*client = (struct client_entry){
+		.name = entry->name,
+		.origin = entry->origin,
+		.guest = entry->guests[0],
+		.server = entry->guests[0],
+		.gpu = entry->gpus[0],
+		.fraction_ratio = 1,
+		.batch_count = entry->batch_count,
+		.model = entry->model,
+		.network = entry->network,
+		.stack = stack,
+		.efficiency = entry->efficiency,
+		.guest_work = true,
+	};
+	*solo = *scenario;
+	solo->jobs = NULL;
+	solo->job_count = 0;
+	solo->clients = client;
+	solo->client_count = 1;
+	solo->steps_warmup_count = 1;
+	return solo;
 }

@@ -180,37 +180,6 @@ static void repeat(void *ctx, uint64_t arg)
 
 /* ---- building ---- */
 
-static struct scenario *solo_scenario(struct arena *arena, const struct scenario *scenario,
-				      const struct job_entry *entry)
-{
-	struct scenario *solo = ARENA_NEW(arena, struct scenario);
-	struct client_entry *client = ARENA_NEW(arena, struct client_entry);
-	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
-	*stack = *entry->stack;
-	stack->real_input = false; /* input pipelines are the job's */
-	*client = (struct client_entry){
-		.name = entry->name,
-		.origin = entry->origin,
-		.guest = entry->guests[0],
-		.server = entry->guests[0],
-		.gpu = entry->gpus[0],
-		.fraction_ratio = 1,
-		.batch_count = entry->batch_count,
-		.model = entry->model,
-		.network = entry->network,
-		.stack = stack,
-		.efficiency = entry->efficiency,
-		.guest_work = true,
-	};
-	*solo = *scenario;
-	solo->jobs = NULL;
-	solo->job_count = 0;
-	solo->clients = client;
-	solo->client_count = 1;
-	solo->steps_warmup_count = 1;
-	return solo;
-}
-
 /* Whether a step of b's first GPU alone takes what one of a's takes. */
 static bool alike(const struct topology *t, const struct job_entry *a, const struct job_entry *b)
 {
@@ -227,7 +196,7 @@ static bool alike(const struct topology *t, const struct job_entry *a, const str
 
 static bool run_solo(struct job_world *w, struct job_client *client)
 {
-	const struct scenario *scenario = solo_scenario(w->arena, w->scenario, client->entry);
+	const struct scenario *scenario = scenario_job_solo(w->arena, w->scenario, client->entry);
 	const struct client_run *solo = world_run(w->arena, scenario, w->seed, NULL).clients;
 	if (solo->failed) {
 		job_failed(client, solo->reason);

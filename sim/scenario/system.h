@@ -39,5 +39,8 @@ const char *system_no_end(struct system *system);
 /* Runs the jobs of a scenario (its job_count > 0). */
 struct world_outcome job_world_run(struct arena *arena, const struct scenario *scenario,
 				   uint64_t seed, struct trace *trace);
+/* A step of the job on its first GPU as the program of one client: no input, no exchange. */
+const struct scenario *scenario_job_solo(struct arena *arena, const struct scenario *scenario,
+					 const struct job_entry *entry);
 
 #endif
