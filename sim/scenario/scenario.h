@@ -145,7 +145,8 @@ struct job_entry {
 	const struct input_params *input;
 	const struct storage_params *storage; /* NULL: its input is synthetic */
 	double straggler_ratio;
-	double solo_step_s; /* what job_run says of an equal job; 0: found out by a run of its own */
+	double solo_step_s; /* what job_run says of an equal job; 0: found out by a run of its own
+			     */
 };
 
 struct scenario {
@@ -261,7 +262,8 @@ struct job_run { /* what came out for one job */
 };
 /* The window begins when every client has its warm-up steps behind it and the
  * GPU keeps up with it (a host that runs ahead issues its first steps faster than
- * any GPU can do them), and ends when every client's steps in it are steady. */
+ * any GPU can do them), and ends when their steps in it are steady; of several clients or
+ * jobs the last of the windows is meant (sim/scenario/steady.h). */
 struct world_outcome {
 	struct client_run *clients;
 	size_t client_count;
