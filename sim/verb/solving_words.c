@@ -266,7 +266,7 @@ static void fill_row(struct arena *arena, const struct solving *s, struct result
 	(void)arena;
 	cells[TARGET].text = s->target.text;
 	cells[HOLDS].text = bound           ? (bound->upper ? "up to" : "from")
-			    : solution->met ? "everywhere"
+			    : solution->met ? (solution->hole_count ? "in parts" : "everywhere")
 					    : "nowhere";
 	cells[KEY].number = exactly(extreme->x);
 	if (bound) {
