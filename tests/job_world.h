@@ -215,6 +215,7 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 				      .comm = b->comm[index],
 				      .ranks = ranks,
 				      .rank_count = b->rank_count,
+				      .all_count = b->rank_count,
 				      .network_round_trip_s = b->round_trip_s,
 				      .seed = b->seed,
 				      .step_done = step_done,

@@ -30,3 +30,11 @@ const struct algorithm *algorithm_find(const char *name)
 			return algorithms[i];
 	return NULL;
 }
+
+uint64_t algorithm_bit(const struct algorithm *algorithm)
+{
+	size_t i = 0;
+	while (algorithms[i] != algorithm)
+		i++;
+	return (uint64_t)1 << i;
+}

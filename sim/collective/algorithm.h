@@ -37,6 +37,7 @@ struct algorithm_spec {
 	const uint32_t *node_of; /* NULL: all in one */
 	size_t node_count;
 	const uint32_t *order;
+	const struct fold *fold; /* what is built of it; NULL: all */
 };
 
 struct ideal_link { /* of every wire */
@@ -53,6 +54,8 @@ struct algorithm {
 	/* Its pieces follow each other on the same wires, and each step needs what others
 	 * did to its own chunk alone: so pieces may travel in trains (internal.h). */
 	bool pipelined;
+	/* Making its schedule costs, if it is folded, in proportion to the ranks. */
+	bool folds;
 	/* NULL, or why this shape cannot be done (static text), as "the number of
 	 * ranks must be a power of two". */
 	const char *(*refuse)(const struct algorithm_spec *spec);
@@ -62,6 +65,7 @@ struct algorithm {
 
 size_t algorithm_count(void);
 const struct algorithm *algorithm_at(size_t index);
-const struct algorithm *algorithm_find(const char *name); /* or NULL */
+const struct algorithm *algorithm_find(const char *name);  /* or NULL */
+uint64_t algorithm_bit(const struct algorithm *algorithm); /* in a set of them */
 
 #endif

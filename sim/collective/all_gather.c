@@ -20,6 +20,7 @@ const struct algorithm algorithm_all_gather = {
 	.name = "all_gather",
 	.help = "all-gather round a ring: each rank's part goes to all",
 	.collective = COLLECTIVE_ALL_GATHER,
+	.folds = true,
 	.refuse = pattern_any,
 	.build = build,
 	.ideal_s = ideal_s,

@@ -35,6 +35,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	struct schedule_builder *builder =
 		schedule_builder_new(arena, COLLECTIVE_ALL_TO_ALL, n, spec->channel_count, n * n,
 				     pattern_cut(arena, n * n, spec->size_B * (double)n));
+	schedule_fold(builder, spec->fold);
 	schedule_reserve(builder, n + 2 * n * (n - 1), 2 * n * (n - 1));
 	uint32_t *last = pattern_last(arena, spec->channel_count * n * 2);
 	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);

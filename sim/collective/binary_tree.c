@@ -37,6 +37,7 @@ const struct algorithm algorithm_binary_tree = {
 	.help = "all-reduce up a binary tree of ranks and down again, pipelined",
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.pipelined = true,
+	.folds = true,
 	.refuse = pattern_any,
 	.build = build,
 	.ideal_s = ideal_s,

@@ -17,6 +17,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	size_t n = spec->rank_count, root_at = 0;
 	struct schedule_builder *builder = schedule_builder_new(
 		arena, COLLECTIVE_BROADCAST, n, 1, 1, pattern_cut(arena, 1, spec->size_B));
+	schedule_fold(builder, spec->fold);
 	uint32_t *last = pattern_last(arena, n);
 	while (pattern_rank(spec, 0, root_at) != spec->root)
 		root_at++;
@@ -43,6 +44,7 @@ const struct algorithm algorithm_binomial_tree = {
 	.name = "binomial_tree",
 	.help = "broadcast in rounds, in each of which twice as many have it",
 	.collective = COLLECTIVE_BROADCAST,
+	.folds = true,
 	.refuse = refuse,
 	.build = build,
 	.ideal_s = ideal_s,

@@ -27,6 +27,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	struct schedule_builder *builder = schedule_builder_new(
 		arena, COLLECTIVE_BROADCAST, spec->rank_count, spec->channel_count, chunk_count,
 		pattern_cut(arena, chunk_count, spec->size_B));
+	schedule_fold(builder, spec->fold);
 	size_t step_count = 2 * chunk_count * (spec->rank_count - 1);
 	schedule_reserve(builder, step_count, step_count);
 	for (size_t channel = 0; channel < spec->channel_count; channel++) {
@@ -52,6 +53,7 @@ const struct algorithm algorithm_broadcast = {
 	.help = "broadcast along the ring in pieces",
 	.collective = COLLECTIVE_BROADCAST,
 	.pipelined = true,
+	.folds = true,
 	.refuse = refuse,
 	.build = build,
 	.ideal_s = ideal_s,

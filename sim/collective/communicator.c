@@ -53,6 +53,8 @@ static void rank_init(struct communicator *comm, size_t index)
 	struct guest *guest = spec->ranks[index].guest;
 	rank->place = spec->ranks[index];
 	rank->server = index >= comm->rank_count;
+	rank->real = spec->fold ? spec->fold->rank_of[index] : index;
+	rank->count = spec->fold ? fold_count(spec->fold, index) : 1;
 	rank->gpu_node = rank->place.gpu ? gpu_node(rank->place.gpu) : -1;
 	rank->host_node = fabric_node_find(spec->fabric, host_name(guest_host(guest)));
 	rank->root_node = rank->host_node;
@@ -81,18 +83,26 @@ static void find_rings(struct communicator *comm)
 		places[i] = (struct ring_place){comm->ranks[i].gpu_node, comm->ranks[i].host_node};
 	const char *const *kinds = comm->socket ? socket_network : rdma_network;
 	comm->rings = (comm->library->ring_search ? rings_find : rings_in_order)(
-		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, kinds);
+		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, kinds,
+		comm->spec.fold);
 	comm->rings.shape.socket = comm->socket;
+	for (size_t i = 0; i < comm->rank_count; i++)
+		comm->ranks[i].machine = comm->rings.node_of[comm->ranks[i].real];
 }
 
 /* Between neighbours on the first ring, and to and from servers. Other ways are
  * found when a schedule has need of them. */
 static bool ways_are_there(struct communicator *comm)
 {
-	size_t count = comm->rank_count;
-	for (size_t i = 0; i < count && count > 1; i++)
-		if (!way_find(comm, comm->rings.order[i], comm->rings.order[(i + 1) % count]))
+	const struct fold *fold = comm->spec.fold;
+	size_t count = comm->rank_count, all = comm->all_count;
+	for (size_t i = 0; i < all && all > 1; i++) {
+		size_t from = comm->rings.order[i], to = comm->rings.order[(i + 1) % all];
+		if (fold && !fold_is_simulated(fold, from))
+			continue;
+		if (!way_find(comm, fold ? fold_stand_in(fold, from) : from, to))
 			return false;
+	}
 	for (size_t s = count; s < comm->total_count; s++)
 		for (size_t i = 0; i < count; i++)
 			if (!way_find(comm, i, s) || !way_find(comm, s, i))
@@ -109,6 +119,7 @@ struct communicator *communicator_new(const struct communicator_spec *spec)
 	comm->library = spec->library;
 	comm->rank_count = spec->rank_count;
 	comm->total_count = spec->rank_count + spec->server_count;
+	comm->all_count = spec->fold ? spec->fold->rank_count : spec->rank_count;
 	comm->socket = spec->transport && strcmp(spec->transport->name, "tcp") == 0;
 	comm->ranks = ARENA_ARRAY(spec->arena, comm->total_count, struct rank_state);
 	for (size_t i = 0; i < comm->total_count; i++)
@@ -121,7 +132,7 @@ struct communicator *communicator_new(const struct communicator_spec *spec)
 
 static bool has_steps(const struct communicator *comm)
 {
-	return comm->total_count > 1;
+	return comm->all_count + comm->spec.server_count > 1;
 }
 
 void communicator_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t arg)
@@ -313,9 +324,10 @@ static void rank_trace(struct communicator *comm, size_t index, const struct ope
 	if (!trace)
 		return;
 	if (!rank->has_track) {
-		const char *name = rank->server ? arena_printf(comm->spec.arena, "server %zu",
-							       index - comm->rank_count)
-						: arena_printf(comm->spec.arena, "rank %zu", index);
+		const char *name = rank->server
+					   ? arena_printf(comm->spec.arena, "server %zu",
+							  index - comm->rank_count)
+					   : arena_printf(comm->spec.arena, "rank %zu", rank->real);
 		rank->track = trace_track(trace, comm->spec.name, name);
 		rank->has_track = true;
 	}

@@ -20,6 +20,7 @@
 #ifndef FARWIRE_COLLECTIVE_COMMUNICATOR_H
 #define FARWIRE_COLLECTIVE_COMMUNICATOR_H
 
+#include "sim/collective/fold.h"
 #include "sim/collective/library.h"
 #include "sim/gpu/gpu.h"
 #include "sim/host/host.h"
@@ -49,6 +50,11 @@ struct communicator_spec {
 	uint64_t seed;
 	connection_failed_fn *failed; /* no route, a connection given up */
 	void *failed_ctx;
+	/* Machines that are alike are simulated once: ranks are then the simulated ones, all of
+	 * them workers on GPUs, rdma the transport. NULL: all are simulated. */
+	const struct fold *fold;
+	const double *copies; /* by resource: those for which it stands */
+	int top_node;         /* the network's topmost switch */
 };
 /* NULL if there is no way between two ranks: failed has been called. */
 struct communicator *communicator_new(const struct communicator_spec *spec);
@@ -76,6 +82,10 @@ struct communicator_counters {
 	double network_B;           /* of these, between hosts */
 };
 const struct communicator_counters *communicator_counters(const struct communicator *comm);
+/* The algorithm that is chosen for such a collective, and what its schedule is made for. */
+const struct algorithm *communicator_plays(const struct communicator *comm,
+					   enum collective collective, double size_B,
+					   struct algorithm_spec *spec);
 /* What was chosen for such a collective, for reports: "ring, Simple, 16 channels". */
 const char *communicator_choice_text(struct communicator *comm, enum collective collective,
 				     double size_B);

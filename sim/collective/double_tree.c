@@ -78,6 +78,7 @@ const struct algorithm algorithm_double_tree = {
 	.help = "all-reduce over two complementary trees of nodes, half each (NCCL's tree)",
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.pipelined = true,
+	.folds = true,
 	.refuse = pattern_any,
 	.build = build,
 	.ideal_s = ideal_s,

@@ -33,6 +33,16 @@ static void counts_to_firsts(uint32_t *firsts, size_t count)
 		firsts[i + 1] += firsts[i];
 }
 
+static bool is_loop(const struct schedule *schedule, size_t step)
+{
+	return schedule->loops && schedule->loops[step].rounds > 0;
+}
+
+static bool is_carried(const struct schedule *schedule, size_t step)
+{
+	return is_loop(schedule, step) && schedule->loops[step].carried != NO_STEP;
+}
+
 static void plan_followers(struct plan *plan, struct arena *arena)
 {
 	const struct schedule *schedule = plan->schedule;
@@ -45,6 +55,8 @@ static void plan_followers(struct plan *plan, struct arena *arena)
 			firsts[schedule->after[step->after_first + i] + 2]++;
 		if (step->source != NO_STEP)
 			firsts[step->source + 2]++;
+		if (is_carried(schedule, s))
+			firsts[schedule->loops[s].carried + 2]++;
 	}
 	counts_to_firsts(firsts + 1, count);
 	plan->next_steps = ARENA_ARRAY(arena, firsts[count + 1] + 1, uint32_t);
@@ -56,6 +68,8 @@ static void plan_followers(struct plan *plan, struct arena *arena)
 		}
 		if (step->source != NO_STEP)
 			plan->next_steps[firsts[step->source + 1]++] = (uint32_t)s;
+		if (is_carried(schedule, s))
+			plan->next_steps[firsts[schedule->loops[s].carried + 1]++] = (uint32_t)s;
 	}
 	plan->next_first = firsts;
 }
@@ -71,7 +85,8 @@ static void plan_starts(struct plan *plan, struct arena *arena, size_t rank_coun
 		bool starts = waits_for_start(schedule, step);
 		FW_ASSERT(step->rank < rank_count);
 		plan->rank_steps_count[step->rank]++;
-		plan->missing[s] = step->after_count + (step->source != NO_STEP) + starts;
+		bool sourced = step->source != NO_STEP && !is_loop(schedule, s);
+		plan->missing[s] = step->after_count + sourced + starts;
 		firsts[step->rank + 2] += starts;
 	}
 	counts_to_firsts(firsts + 1, rank_count);
@@ -99,12 +114,11 @@ static bool plan_wires(struct communicator *comm, struct plan *plan)
 	return true;
 }
 
-static struct plan *plan_new(struct communicator *comm, enum collective collective,
-			     const struct collective_choice *choice)
+static struct algorithm_spec plan_spec(const struct communicator *comm,
+				       const struct collective_choice *choice)
 {
-	struct arena *arena = comm->spec.arena;
-	const struct algorithm_spec spec = {
-		.rank_count = comm->rank_count,
+	return (struct algorithm_spec){
+		.rank_count = comm->all_count,
 		.size_B = PLAN_SIZE_B,
 		.channel_count = choice->channel_count,
 		.pipeline_count = choice->pipeline_count,
@@ -114,6 +128,33 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 		.order = choice->channel_count <= comm->rings.shape.ring_count ? comm->rings.order
 									       : NULL,
 	};
+}
+
+const struct algorithm *communicator_plays(const struct communicator *comm,
+					   enum collective collective, double size_B,
+					   struct algorithm_spec *spec)
+{
+	struct collective_choice choice =
+		library_choose(comm->library, &comm->rings.shape, collective, size_B);
+	choice.pipeline_count = 1; /* pieces do all the same */
+	*spec = plan_spec(comm, &choice);
+	return choice.algorithm;
+}
+
+static struct plan *plan_new(struct communicator *comm, enum collective collective,
+			     const struct collective_choice *choice)
+{
+	struct arena *arena = comm->spec.arena;
+	struct algorithm_spec spec = plan_spec(comm, choice);
+	spec.fold = comm->spec.fold;
+	if (spec.fold && !(spec.fold->algorithms & algorithm_bit(choice->algorithm))) {
+		comm_fail(comm,
+			  arena_printf(arena,
+				       "machines are not alike for %s, which the library chose "
+				       "after all (write case.symmetry = \"off\")",
+				       choice->algorithm->name));
+		return NULL;
+	}
 	const char *refused = choice->algorithm->refuse ? choice->algorithm->refuse(&spec) : NULL;
 	if (refused) {
 		comm_fail(comm, arena_printf(arena, "%s: %s", choice->algorithm->name, refused));
@@ -152,13 +193,24 @@ static const double MESSAGES_MOST = 16384, PIECES_MOST = 64;
 double trains_make(const struct communicator *comm, struct collective_choice *choice)
 {
 	double pieces = (double)choice->pipeline_count;
-	double messages = 4 * (double)(comm->rank_count * choice->channel_count); /* of a piece */
+	double messages = 4 * (double)(comm->all_count * choice->channel_count); /* of a piece */
 	double most = fmin(PIECES_MOST, fmax(1, floor(MESSAGES_MOST / messages)));
 	/* A socket's bytes are worked on by cores as they come. */
 	if (!choice->algorithm->pipelined || comm->socket || pieces <= most)
 		return 1;
 	choice->pipeline_count = (size_t)most;
 	return pieces / most;
+}
+
+/* What comes after the same round of another step may begin its first at once. */
+static void loops_begin(const struct schedule *schedule, struct execution *execution,
+			struct arena *arena)
+{
+	size_t count = schedule->step_count;
+	if (!execution->loops)
+		execution->loops = ARENA_ARRAY(arena, count + 1, struct loop_state);
+	for (size_t s = 0; s < count; s++)
+		execution->loops[s] = (struct loop_state){.due = is_carried(schedule, s)};
 }
 
 struct execution *execution_take(struct communicator *comm, const struct operation *operation)
@@ -174,6 +226,8 @@ struct execution *execution_take(struct communicator *comm, const struct operati
 		execution->missing = ARENA_ARRAY(arena, count + 1, uint32_t);
 	}
 	memcpy(execution->missing, plan->missing, count * sizeof *plan->missing);
+	if (plan->schedule->loops)
+		loops_begin(plan->schedule, execution, arena);
 	if (operation->train_count <= 1)
 		return execution;
 	if (!execution->trains) {
@@ -202,6 +256,38 @@ static void step_lets(struct communicator *comm, struct operation *operation, ui
 			(struct ready_step){operation, step, tail};
 }
 
+/* All rounds that may begin. */
+static void loop_try(struct communicator *comm, struct operation *operation, uint32_t step)
+{
+	struct loop_state *loop = &operation->execution->loops[step];
+	for (; operation->execution->missing[step] == 0 && loop->due > 0; loop->due--)
+		*VEC_PUSH(comm->spec.arena, &comm->ready) =
+			(struct ready_step){operation, step, false};
+}
+
+/* A round of a step of a folded schedule is over, the last one if it is no loop. */
+static void followers_let_folded(struct communicator *comm, struct operation *operation,
+				 uint32_t step, bool last)
+{
+	const struct plan *plan = operation->plan;
+	const struct schedule *schedule = plan->schedule;
+	struct execution *execution = operation->execution;
+	for (uint32_t i = plan->next_first[step]; i < plan->next_first[step + 1]; i++) {
+		uint32_t next = plan->next_steps[i];
+		bool carries = is_carried(schedule, next) && schedule->loops[next].carried == step;
+		if (!is_loop(schedule, next)) {
+			if (last)
+				step_lets(comm, operation, next, false);
+			continue;
+		}
+		if (schedule->steps[next].source == step || (carries && !last))
+			execution->loops[next].due++;
+		else if (!carries && last)
+			execution->missing[next]--;
+		loop_try(comm, operation, next);
+	}
+}
+
 static void followers_let(struct communicator *comm, struct operation *operation, uint32_t step,
 			  bool tail)
 {
@@ -220,8 +306,16 @@ static void step_end(struct communicator *comm, struct operation *operation, uin
 	const struct plan *plan = operation->plan;
 	size_t index = plan->schedule->steps[step].rank;
 	struct rank_state *rank = &comm->ranks[index];
-	followers_let(comm, operation, step, operation->train_count > 1);
-	if (--operation->steps_left[index] > 0)
+	bool last = true;
+	if (plan->schedule->loops) {
+		if (is_loop(plan->schedule, step))
+			last = ++operation->execution->loops[step].over ==
+			       plan->schedule->loops[step].rounds;
+		followers_let_folded(comm, operation, step, last);
+	} else {
+		followers_let(comm, operation, step, operation->train_count > 1);
+	}
+	if (!last || --operation->steps_left[index] > 0)
 		return;
 	double copy_s = rank->server ? 0 : comm->library->local_copy_ratio * rank->last_s;
 	engine_after(comm->spec.engine, ps_from_s(copy_s), rank_over, operation, index);
@@ -297,8 +391,12 @@ static void step_begin(struct communicator *comm, struct operation *operation, u
 {
 	const struct schedule_step *step = &operation->plan->schedule->steps[index];
 	bool host = !comm->ranks[step->rank].place.gpu;
+	uint32_t span = is_loop(operation->plan->schedule, index)
+				? operation->plan->schedule->loops[index].span
+				: 1;
 	if (step->kind == STEP_SEND)
-		wire_send(comm, operation, index);
+		for (uint32_t i = 0; i < span; i++)
+			wire_send(comm, operation, index);
 	else if ((step->kind == STEP_REDUCE && host) || step->source == NO_STEP)
 		work_start(comm, operation, index);
 	else
@@ -334,6 +432,17 @@ static void work_off(struct communicator *comm)
 	comm->ready.count = 0;
 }
 
+static void step_starts(struct communicator *comm, struct operation *operation, uint32_t step,
+			bool tail)
+{
+	if (is_loop(operation->plan->schedule, step)) {
+		operation->execution->missing[step]--;
+		loop_try(comm, operation, step);
+	} else {
+		step_lets(comm, operation, step, tail);
+	}
+}
+
 void executor_start(struct communicator *comm, struct operation *operation, size_t rank)
 {
 	const struct plan *plan = operation->plan;
@@ -344,7 +453,7 @@ void executor_start(struct communicator *comm, struct operation *operation, size
 	}
 	for (int tail = 0; tail <= (operation->train_count > 1); tail++)
 		for (uint32_t i = plan->first_first[rank]; i < plan->first_first[rank + 1]; i++)
-			step_lets(comm, operation, plan->first_steps[i], tail);
+			step_starts(comm, operation, plan->first_steps[i], tail);
 	work_off(comm);
 }
 
@@ -358,7 +467,11 @@ void executor_head_over(struct communicator *comm, struct operation *operation, 
 
 void executor_step_over(struct communicator *comm, struct operation *operation, uint32_t step)
 {
+	const struct schedule *schedule = operation->plan->schedule;
 	if (comm->failed)
+		return;
+	if (is_loop(schedule, step) &&
+	    ++operation->execution->loops[step].arrived % schedule->loops[step].span != 0)
 		return;
 	step_end(comm, operation, step);
 	work_off(comm);

@@ -63,6 +63,7 @@ const struct schedule *grid_build(struct arena *arena, const struct algorithm_sp
 	struct schedule_builder *builder =
 		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count,
 				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
+	schedule_fold(builder, spec->fold);
 	/* As many chunks of as many ranks as a flat ring moves. */
 	schedule_reserve(builder, 4 * chunk_count * (n - 1), 4 * chunk_count * (n - 1));
 	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);

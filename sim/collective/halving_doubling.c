@@ -96,6 +96,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	struct schedule_builder *builder =
 		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count,
 				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
+	schedule_fold(builder, spec->fold);
 	size_t send_count = spec->channel_count * 2 * power * (power - 1 + folded);
 	schedule_reserve(builder, 2 * send_count, 2 * send_count);
 	uint32_t *sends = ARENA_ARRAY(arena, n * power, uint32_t);

@@ -20,6 +20,7 @@ const struct algorithm algorithm_hierarchical = {
 	.name = "hierarchical",
 	.help = "all-reduce inside nodes and across them in three phases (Horovod's)",
 	.collective = COLLECTIVE_ALL_REDUCE,
+	.folds = true,
 	.refuse = grid_refuse,
 	.build = build,
 	.ideal_s = ideal_s,

@@ -31,12 +31,19 @@
 /* Schedules are built for this size and their chunks scaled to the wanted one. */
 #define PLAN_SIZE_B 1073741824.0
 
+struct loop_state {
+	uint32_t due;     /* rounds that may begin when nothing else is missing */
+	uint32_t over;    /* rounds */
+	uint64_t arrived; /* messages */
+};
+
 struct execution {
 	struct execution *next; /* free ones of a plan */
 	uint32_t *missing;      /* by step: what it waits for, of trains their heads */
 	/* Of trains, else NULL: their tails, and the sends that have begun. */
 	uint32_t *missing_tails;
 	struct message_state **trains;
+	struct loop_state *loops; /* of a folded schedule, else NULL */
 };
 
 struct plan {
@@ -74,7 +81,10 @@ struct operation {
 struct rank_state {
 	struct comm_rank place;
 	bool server;
-	int gpu_node; /* -1: host memory */
+	size_t real;      /* its number among all ranks */
+	uint32_t machine; /* of all */
+	double count;     /* ranks for which it stands, itself among them */
+	int gpu_node;     /* -1: host memory */
 	int host_node;
 	int root_node;             /* of its GPU: the root complex, where PCIe ends */
 	size_t guest_index;        /* first rank in the same guest */
@@ -117,6 +127,7 @@ struct communicator {
 	const struct library_params *library;
 	struct rank_state *ranks; /* workers, then servers */
 	size_t rank_count, total_count;
+	size_t all_count; /* workers, with those for which others stand */
 	struct rings rings;
 	bool socket; /* the transport goes through the guests' sockets */
 	bool failed;

@@ -57,6 +57,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	struct schedule_builder *builder =
 		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count,
 				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
+	schedule_fold(builder, spec->fold);
 	schedule_reserve(builder, 4 * chunk_count * (n - 1), 4 * chunk_count * (n - 1));
 	uint32_t *leaders = ARENA_ARRAY(arena, m, uint32_t);
 	uint32_t *sends = ARENA_ARRAY(arena, part_count, uint32_t);

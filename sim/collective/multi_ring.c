@@ -32,6 +32,7 @@ const struct algorithm algorithm_multi_ring = {
 	.name = "multi_ring",
 	.help = "all-reduce on rings inside nodes and rings across them, pipelined (DDL's)",
 	.collective = COLLECTIVE_ALL_REDUCE,
+	.folds = true,
 	.refuse = grid_refuse,
 	.build = build,
 	.ideal_s = ideal_s,

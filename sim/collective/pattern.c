@@ -84,9 +84,33 @@ struct pattern_nodes pattern_nodes(struct arena *arena, const struct algorithm_s
 
 /* ---- rings ---- */
 
+/* All rounds of a lap are one: chunks are of one size. */
+static void lap_folded(struct schedule_builder *builder, const struct pattern_ring *ring,
+		       bool reduces)
+{
+	size_t count = ring->count;
+	for (size_t p = 0; p < count && count > 1; p++) {
+		ring->sends[p] =
+			schedule_send(builder, ring->ranks[p], ring->ranks[(p + 1) % count],
+				      ring->chunk, ring->channel, &ring->last[ring->ranks[p]], 1);
+		schedule_repeat(builder, ring->sends[p], count - 1, ring->span);
+	}
+	for (size_t p = 0; p < count && count > 1; p++) {
+		uint32_t *last = &ring->last[ring->ranks[p]];
+		*last = (reduces ? schedule_reduce : schedule_copy)(
+			builder, ring->ranks[p], ring->chunk, ring->channel,
+			ring->sends[(p + count - 1) % count], last, 1);
+		schedule_repeat(builder, *last, count - 1, ring->span);
+	}
+}
+
 void pattern_lap(struct schedule_builder *builder, const struct pattern_ring *ring, bool reduces)
 {
 	size_t count = ring->count, span = ring->span;
+	if (schedule_is_folded(builder)) {
+		lap_folded(builder, ring, reduces);
+		return;
+	}
 	for (size_t step = 0; step + 1 < count; step++) {
 		for (size_t p = 0; p < count; p++) {
 			size_t owner = (p + 2 * count - step - (reduces ? 1 : 0)) % count;
@@ -118,6 +142,7 @@ const struct schedule *pattern_rings(struct arena *arena, const struct algorithm
 	struct schedule_builder *builder =
 		schedule_builder_new(arena, collective, n, spec->channel_count, chunk_count,
 				     pattern_cut(arena, chunk_count, spec->size_B));
+	schedule_fold(builder, spec->fold);
 	size_t lap_count = (size_t)reduces + (size_t)gathers;
 	size_t step_count = 2 * lap_count * spec->channel_count * n * (n - 1);
 	schedule_reserve(builder, step_count, step_count);
@@ -235,6 +260,7 @@ pattern_trees(struct arena *arena, const struct algorithm_spec *spec, size_t cha
 	struct schedule_builder *builder =
 		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, spec->rank_count, channel_count,
 				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
+	schedule_fold(builder, spec->fold);
 	size_t step_count = 4 * chunk_count * (spec->rank_count - 1);
 	schedule_reserve(builder, step_count, step_count);
 	for (size_t channel = 0; channel < channel_count; channel++) {

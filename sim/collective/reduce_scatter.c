@@ -20,6 +20,7 @@ const struct algorithm algorithm_reduce_scatter = {
 	.name = "reduce_scatter",
 	.help = "reduce-scatter round a ring: each rank ends with the sum of its part",
 	.collective = COLLECTIVE_REDUCE_SCATTER,
+	.folds = true,
 	.refuse = pattern_any,
 	.build = build,
 	.ideal_s = ideal_s,

@@ -23,6 +23,7 @@ const struct algorithm algorithm_ring = {
 	.name = "ring",
 	.help = "all-reduce round a ring of all ranks, twice",
 	.collective = COLLECTIVE_ALL_REDUCE,
+	.folds = true,
 	.refuse = pattern_any,
 	.build = build,
 	.ideal_s = ideal_s,

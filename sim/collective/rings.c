@@ -44,6 +44,7 @@ struct finder {
 	struct fabric *fabric;
 	const char *const *network_kinds;
 	bool search;
+	bool across; /* there is more than one machine, if only of this sort */
 	struct machine *machines;
 	size_t machine_count;
 	uint32_t *node_of;
@@ -295,7 +296,7 @@ static void study(struct finder *finder, size_t m)
 	machine->like = m;
 	machine->inner = node_rings_find(finder->scratch, finder->fabric, machine->places,
 					 machine->count, finder->search);
-	if (finder->machine_count > 1)
+	if (finder->across)
 		find_adapters(finder, machine);
 }
 
@@ -427,16 +428,17 @@ static struct rings find(struct finder *finder, const struct ring_place *ranks, 
 	finder->node_of = ARENA_ARRAY(finder->arena, rank_count, uint32_t);
 	group_ranks(finder, ranks, rank_count);
 	give_links(finder);
+	finder->across |= finder->machine_count > 1;
 	for (size_t m = 0; m < finder->machine_count; m++)
 		study(finder, m);
 	write_adapters(finder, rank_count);
 	struct comm_shape shape = shape_of(finder, rank_count);
-	if (finder->machine_count > 1)
+	if (finder->across)
 		shape.ring_count = lanes_across(finder, shape.inside_Bps, shape.network_Bps);
 	else
 		shape.ring_count = finder->machines[0].inner.ring_count;
 	uint32_t *order = ARENA_ARRAY(finder->arena, shape.ring_count * rank_count, uint32_t);
-	if (finder->machine_count > 1)
+	if (finder->across)
 		write_across(finder, shape.ring_count, rank_count, order);
 	else
 		write_alone(&finder->machines[0], order);
@@ -448,9 +450,30 @@ static struct rings find(struct finder *finder, const struct ring_place *ranks, 
 	};
 }
 
+/* From the simulated ranks to all. */
+static void unfold(struct arena *arena, const struct fold *fold, struct rings *rings)
+{
+	size_t simulated = fold->simulated_count, count = fold->rank_count;
+	uint32_t *order = ARENA_ARRAY(arena, rings->shape.ring_count * count, uint32_t);
+	uint32_t *next = order;
+	for (size_t ring = 0; ring < rings->shape.ring_count; ring++)
+		for (size_t m = 0; m < fold->machine_count; m++) {
+			uint32_t first = fold->first_simulated[fold->like[m]];
+			uint32_t ranks = fold->first_rank[m + 1] - fold->first_rank[m];
+			const uint32_t *known = rings->order + ring * simulated + first;
+			for (uint32_t i = 0; i < ranks; i++)
+				*next++ = fold->first_rank[m] + (known[i] - first);
+		}
+	rings->order = order;
+	rings->node_of = fold->machine_of;
+	rings->shape.rank_count = count;
+	rings->shape.node_count = fold->machine_count;
+}
+
 static struct rings find_with(struct arena *arena, struct fabric *fabric,
 			      const struct ring_place *ranks, size_t rank_count,
-			      const char *const *network_kinds, bool search)
+			      const char *const *network_kinds, const struct fold *fold,
+			      bool search)
 {
 	struct finder finder = {
 		.arena = arena,
@@ -458,21 +481,25 @@ static struct rings find_with(struct arena *arena, struct fabric *fabric,
 		.fabric = fabric,
 		.network_kinds = network_kinds,
 		.search = search,
+		.across = fold && fold->machine_count > 1,
 	};
 	struct rings rings = find(&finder, ranks, rank_count);
 	arena_free(finder.scratch);
+	if (fold)
+		unfold(arena, fold, &rings);
 	return rings;
 }
 
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
-			size_t rank_count, const char *const *network_kinds)
+			size_t rank_count, const char *const *network_kinds,
+			const struct fold *fold)
 {
-	return find_with(arena, fabric, ranks, rank_count, network_kinds, true);
+	return find_with(arena, fabric, ranks, rank_count, network_kinds, fold, true);
 }
 
 struct rings rings_in_order(struct arena *arena, struct fabric *fabric,
 			    const struct ring_place *ranks, size_t rank_count,
-			    const char *const *network_kinds)
+			    const char *const *network_kinds, const struct fold *fold)
 {
-	return find_with(arena, fabric, ranks, rank_count, network_kinds, false);
+	return find_with(arena, fabric, ranks, rank_count, network_kinds, fold, false);
 }

@@ -11,6 +11,7 @@
 #ifndef FARWIRE_COLLECTIVE_RINGS_H
 #define FARWIRE_COLLECTIVE_RINGS_H
 
+#include "sim/collective/fold.h"
 #include "sim/collective/library.h"
 #include "sim/fabric/fabric.h"
 
@@ -25,13 +26,15 @@ struct rings {
 	 * near ones dealt out in turn, as NCCL does; -1: one machine, or none. */
 	const int *adapter_of;
 };
-/* kinds: the links a network between hosts may have (NULL-terminated). */
+/* fold: ranks are the simulated ones, and order and node_of those of all, for whom they stand;
+ * NULL: ranks are all. kinds: the links a network between hosts may have (NULL-terminated). */
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
-			size_t rank_count, const char *const *network_kinds);
+			size_t rank_count, const char *const *network_kinds,
+			const struct fold *fold);
 /* The same for a library that does not search (ring_search false): one ring, the
  * ranks of each node in their order, whatever links them. */
 struct rings rings_in_order(struct arena *arena, struct fabric *fabric,
 			    const struct ring_place *ranks, size_t rank_count,
-			    const char *const *network_kinds);
+			    const char *const *network_kinds, const struct fold *fold);
 
 #endif

@@ -6,6 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
+#include "sim/collective/fold.h"
 
 const char *collective_name(enum collective collective)
 {
@@ -41,11 +42,26 @@ double collective_bus_ratio(enum collective collective, size_t rank_count)
 
 /* ---- building ---- */
 
+/* What comes before a step, as far as it goes back, in terms of colours. */
+struct seen_step {
+	uint64_t label;
+	uint32_t rank;
+};
+
 struct schedule_builder {
 	struct arena *arena;
 	struct schedule schedule;
 	VEC(struct schedule_step) steps;
 	VEC(uint32_t) after;
+	const struct fold *fold; /* NULL: it is not folded */
+	/* While sorts are sought: a step is known by its place here. */
+	VEC(struct seen_step) seen;
+	/* Then: by its rank and its number there, so that a step of a rank that is not
+	 * simulated means that of its stand-in. */
+	unsigned number_bits;
+	uint32_t *counts;                /* by rank: steps */
+	VEC(struct schedule_loop) loops; /* by step that is kept */
+	VEC(uint32_t) numbers;           /* ... its number */
 };
 
 struct schedule_builder *schedule_builder_new(struct arena *arena, enum collective collective,
@@ -67,11 +83,156 @@ struct schedule_builder *schedule_builder_new(struct arena *arena, enum collecti
 void schedule_reserve(struct schedule_builder *builder, size_t step_count, size_t after_count)
 {
 	FW_ASSERT(builder->steps.count == 0);
+	if (builder->fold)
+		return;
 	builder->steps.items = ARENA_ARRAY(builder->arena, step_count, struct schedule_step);
 	builder->steps.room = step_count;
 	builder->after.items = ARENA_ARRAY(builder->arena, after_count, uint32_t);
 	builder->after.room = after_count;
 }
+
+/* ---- folded ---- */
+
+void schedule_fold(struct schedule_builder *builder, const struct fold *fold)
+{
+	if (!fold)
+		return;
+	FW_ASSERT(builder->steps.count == 0);
+	FW_ASSERT(fold->rank_count == builder->schedule.rank_count);
+	builder->fold = fold;
+	builder->number_bits = 32;
+	while (fold->rank_count > (size_t)1 << (32 - builder->number_bits))
+		builder->number_bits--;
+	builder->counts = ARENA_ARRAY(builder->arena, fold->rank_count, uint32_t);
+}
+
+bool schedule_is_folded(const struct schedule_builder *builder)
+{
+	return builder->fold != NULL;
+}
+
+static uint32_t folded_rank(const struct schedule_builder *builder, uint32_t step)
+{
+	return (uint32_t)((uint64_t)step >> builder->number_bits);
+}
+
+static uint32_t folded_number(const struct schedule_builder *builder, uint32_t step)
+{
+	return step & (uint32_t)(((uint64_t)1 << builder->number_bits) - 1);
+}
+
+/* What a rank sees of another one, in a label. */
+static uint64_t look(const struct schedule_builder *builder, uint64_t label, size_t rank,
+		     size_t other)
+{
+	const struct fold *fold = builder->fold;
+	uint32_t own = fold->machine_of[rank], machine = fold->machine_of[other];
+	label = fold_mix(label, fold->colours[machine]);
+	return fold_mix(label, (other - fold->first_rank[machine]) * 4 +
+				       (uint64_t)fold_level(fold, own, machine));
+}
+
+static uint32_t see(struct schedule_builder *builder, const struct schedule_step *step,
+		    const uint32_t *after, size_t after_count)
+{
+	uint64_t *signature = &builder->fold->signatures[step->rank], size, label;
+	memcpy(&size, &builder->schedule.chunk_B[step->chunk], sizeof size);
+	label = fold_mix(size, (uint64_t)step->kind << 16 | step->channel);
+	if (step->kind == STEP_SEND)
+		label = look(builder, label, step->rank, step->peer);
+	for (size_t i = 0; i <= after_count; i++) {
+		uint32_t before = i < after_count ? after[i] : step->source;
+		if (before == NO_STEP)
+			continue;
+		const struct seen_step *seen = &builder->seen.items[before];
+		label = fold_mix(look(builder, label, step->rank, seen->rank), seen->label);
+	}
+	*signature = fold_mix(*signature, label);
+	FW_ASSERT(builder->seen.count < NO_STEP);
+	*VEC_PUSH(builder->arena, &builder->seen) = (struct seen_step){label, step->rank};
+	return (uint32_t)builder->seen.count - 1;
+}
+
+static void keep(struct schedule_builder *builder, struct schedule_step step, const uint32_t *after,
+		 size_t after_count)
+{
+	step.after_first = (uint32_t)builder->after.count;
+	for (size_t i = 0; i < after_count; i++)
+		if (after[i] != NO_STEP) {
+			*VEC_PUSH(builder->arena, &builder->after) = after[i];
+			step.after_count++;
+		}
+	*VEC_PUSH(builder->arena, &builder->numbers) = builder->counts[step.rank];
+	step.rank = fold_stand_in(builder->fold, step.rank);
+	*VEC_PUSH(builder->arena, &builder->steps) = step;
+	*VEC_PUSH(builder->arena, &builder->loops) = (struct schedule_loop){0};
+}
+
+static uint32_t add_folded(struct schedule_builder *builder, struct schedule_step step,
+			   const uint32_t *after, size_t after_count)
+{
+	if (builder->fold->signatures)
+		return see(builder, &step, after, after_count);
+	uint32_t number = builder->counts[step.rank];
+	FW_ASSERT(((uint64_t)number + 1) >> builder->number_bits == 0);
+	uint32_t id = (uint32_t)((uint64_t)step.rank << builder->number_bits) | number;
+	if (fold_is_simulated(builder->fold, step.rank))
+		keep(builder, step, after, after_count);
+	builder->counts[step.rank]++;
+	return id;
+}
+
+void schedule_repeat(struct schedule_builder *builder, uint32_t step, size_t rounds, size_t span)
+{
+	const struct fold *fold = builder->fold;
+	if (fold->signatures) {
+		struct seen_step *seen = &builder->seen.items[step];
+		seen->label = fold_mix(fold_mix(seen->label, rounds), span);
+		fold->signatures[seen->rank] = fold_mix(fold->signatures[seen->rank], seen->label);
+		return;
+	}
+	if (!fold_is_simulated(fold, folded_rank(builder, step)))
+		return;
+	/* The one that was added last. */
+	builder->loops.items[builder->loops.count - 1] =
+		(struct schedule_loop){(uint32_t)rounds, (uint32_t)span, NO_STEP};
+}
+
+/* From ids to places in the array. */
+static void find_steps(struct schedule_builder *builder)
+{
+	const struct fold *fold = builder->fold;
+	struct arena *scratch = arena_new();
+	uint32_t *firsts = ARENA_ARRAY(scratch, fold->simulated_count + 1, uint32_t);
+	uint32_t *places = ARENA_ARRAY(scratch, builder->steps.count + 1, uint32_t);
+	for (size_t i = 0; i < fold->simulated_count; i++)
+		firsts[i + 1] = firsts[i] + builder->counts[fold->rank_of[i]];
+	for (size_t i = 0; i < builder->steps.count; i++)
+		places[firsts[builder->steps.items[i].rank] + builder->numbers.items[i]] =
+			(uint32_t)i;
+	for (size_t i = 0; i < builder->after.count; i++) {
+		uint32_t *id = &builder->after.items[i];
+		uint32_t stand_in = fold_stand_in(fold, folded_rank(builder, *id));
+		*id = places[firsts[stand_in] + folded_number(builder, *id)];
+	}
+	for (size_t i = 0; i < builder->steps.count; i++) {
+		struct schedule_step *step = &builder->steps.items[i];
+		struct schedule_loop *loop = &builder->loops.items[i];
+		if (loop->rounds > 0 && step->kind == STEP_SEND)
+			loop->carried = places[firsts[step->rank] + builder->numbers.items[i] + 1];
+		if (step->source == NO_STEP)
+			continue;
+		uint32_t stand_in = fold_stand_in(fold, folded_rank(builder, step->source));
+		step->source = places[firsts[stand_in] + folded_number(builder, step->source)];
+	}
+	arena_free(scratch);
+	builder->schedule.rank_count = fold->simulated_count;
+	for (size_t i = 0; i < builder->loops.count; i++)
+		if (builder->loops.items[i].rounds > 0)
+			builder->schedule.loops = builder->loops.items;
+}
+
+/* ---- steps ---- */
 
 static uint32_t add(struct schedule_builder *builder, struct schedule_step step,
 		    const uint32_t *after, size_t after_count)
@@ -81,6 +242,8 @@ static uint32_t add(struct schedule_builder *builder, struct schedule_step step,
 	FW_ASSERT(index < NO_STEP);
 	FW_ASSERT(step.rank < schedule->rank_count && step.chunk < schedule->chunk_count &&
 		  step.channel < schedule->channel_count);
+	if (builder->fold)
+		return add_folded(builder, step, after, after_count);
 	FW_ASSERT(builder->after.count + after_count < UINT32_MAX);
 	step.after_first = (uint32_t)builder->after.count;
 	for (size_t i = 0; i < after_count; i++) {
@@ -111,7 +274,7 @@ uint32_t schedule_send(struct schedule_builder *builder, size_t rank, size_t pee
 static uint32_t take(struct schedule_builder *builder, struct schedule_step step,
 		     const uint32_t *after, size_t after_count)
 {
-	FW_ASSERT(step.source == NO_STEP || step.source < builder->steps.count);
+	FW_ASSERT(builder->fold || step.source == NO_STEP || step.source < builder->steps.count);
 	return add(builder, step, after, after_count);
 }
 
@@ -142,6 +305,8 @@ uint32_t schedule_copy(struct schedule_builder *builder, size_t rank, size_t chu
 
 const struct schedule *schedule_finish(struct schedule_builder *builder)
 {
+	if (builder->fold && !builder->fold->signatures)
+		find_steps(builder);
 	builder->schedule.steps = builder->steps.items;
 	builder->schedule.step_count = builder->steps.count;
 	builder->schedule.after = builder->after.items;

@@ -47,6 +47,15 @@ enum step_kind { STEP_SEND, STEP_REDUCE, STEP_COPY };
 
 #define NO_STEP UINT32_MAX
 
+/* A step that is done again and again, of a folded schedule (fold.h). Of a send: `rounds`
+ * times it sends `span` chunks one behind the other; each round but the first comes
+ * after the same round of `carried`, a reduction or copy of its own rank that has as many
+ * and takes, each time, all that its source sent. Others come after the last round. */
+struct schedule_loop {
+	uint32_t rounds; /* 0: no loop */
+	uint32_t span, carried;
+};
+
 struct schedule_step {
 	uint8_t kind; /* enum step_kind */
 	uint16_t channel;
@@ -63,12 +72,22 @@ struct schedule {
 	const double *chunk_B;             /* size of each chunk */
 	const struct schedule_step *steps; /* every step behind all it comes after */
 	const uint32_t *after;
+	/* Of a folded one ranks are the simulated ones, peers any. By step; NULL: no loops. */
+	const struct schedule_loop *loops;
 };
 
+struct fold;
 struct schedule_builder;
 struct schedule_builder *schedule_builder_new(struct arena *arena, enum collective collective,
 					      size_t rank_count, size_t channel_count,
 					      size_t chunk_count, const double *chunk_B);
+/* The schedule is only counted while the fold's sorts are sought, else only the simulated
+ * ranks' steps are kept. NULL: nothing is folded. Before the first step. */
+void schedule_fold(struct schedule_builder *builder, const struct fold *fold);
+bool schedule_is_folded(const struct schedule_builder *builder);
+/* Of a folded schedule: the send that was added, and the reduction or copy that its rank
+ * adds next, are a loop; and so is the latter. */
+void schedule_repeat(struct schedule_builder *builder, uint32_t step, size_t rounds, size_t span);
 /* Room for so many steps and edges in all, so that large schedules are built
  * without growing. Optional, before the first step. */
 void schedule_reserve(struct schedule_builder *builder, size_t step_count, size_t after_count);

@@ -23,6 +23,7 @@ bool lane_route(struct communicator *comm, struct lane *lane, int from, int to,
 	if (!route)
 		return false;
 	FW_ASSERT(lane->route_count < LANE_ROUTES_MAX);
+	lane->far_routes[lane->route_count] = lane->far;
 	lane->routes[lane->route_count++] = route;
 	lane->latency_s += route->latency_s;
 	return true;
@@ -31,6 +32,7 @@ bool lane_route(struct communicator *comm, struct lane *lane, int from, int to,
 void lane_memory(struct lane *lane, struct host *host, double dram_per_B)
 {
 	FW_ASSERT(lane->host_count < LANE_HOSTS_MAX);
+	lane->far_hosts[lane->host_count] = lane->far;
 	lane->hosts[lane->host_count] = host;
 	lane->dram_per_B[lane->host_count++] = dram_per_B;
 }
@@ -68,9 +70,37 @@ static bool loses_all(const struct way *way)
 	return false;
 }
 
+/* What one end has for the flow, if it had it alone. */
+static double end_alone_Bps(const struct communicator *comm, const struct lane *lane, double ratio,
+			    bool far)
+{
+	struct flow_spec flow = {.size = lane->flow.size, .cap = lane->flow.cap};
+	for (size_t i = 0; i < lane->route_count; i++)
+		if (lane->far_routes[i] == far)
+			route_uses(comm->spec.fabric, lane->routes[i], 0, flow.size, &flow);
+	for (size_t i = 0; i < lane->host_count; i++)
+		if (lane->far_hosts[i] == far)
+			flow_use_add(&flow, host_dram(lane->hosts[i]), lane->dram_per_B[i]);
+	for (size_t i = 0; i < flow.use_count; i++)
+		flow.uses[i].per_unit /= ratio;
+	return flow_alone(comm->spec.fabric, &flow);
+}
+
+/* One flow stands for those of all machines like the sender's, one resource for all like it:
+ * each of them carries so many of these flows. */
+static void charge_for_all(const struct communicator *comm, const struct way *way,
+			   struct flow_spec *flow)
+{
+	const double *copies = comm->spec.copies;
+	for (size_t i = 0; i < flow->use_count; i++) {
+		double count = copies[flow->uses[i].resource];
+		flow->uses[i].per_unit *= comm->ranks[way->from].count / count;
+	}
+}
+
 /* Works out the flow of a message of size_B. */
-static void lane_prepare(struct communicator *comm, struct lane *lane, double size_B,
-			 double goodput_ratio, double cap_Bps)
+static void lane_prepare(struct communicator *comm, const struct way *way, struct lane *lane,
+			 double size_B, double goodput_ratio, double cap_Bps)
 {
 	struct flow_spec *flow = &lane->flow;
 	double ratio = goodput_ratio * lane->rate_ratio;
@@ -92,6 +122,12 @@ static void lane_prepare(struct communicator *comm, struct lane *lane, double si
 	for (size_t i = 0; i < flow->use_count; i++)
 		flow->uses[i].per_unit /= ratio;
 	lane->alone_Bps = flow_alone(comm->spec.fabric, flow);
+	if (!comm->spec.fold)
+		return;
+	if (way->meets != FOLD_INSIDE)
+		lane->alone_Bps = fmin(end_alone_Bps(comm, lane, ratio, false),
+				       end_alone_Bps(comm, lane, ratio, true));
+	charge_for_all(comm, way, flow);
 }
 
 /* ---- ways and wires ---- */
@@ -114,15 +150,20 @@ static const char *rank_name(const struct rank_state *rank)
 
 struct way *way_find(struct communicator *comm, size_t from, size_t to)
 {
-	const struct rank_state *a = &comm->ranks[from], *b = &comm->ranks[to];
+	const struct fold *fold = comm->spec.fold;
+	size_t stand_in = fold ? fold_stand_in(fold, to) : to;
+	const struct rank_state *a = &comm->ranks[from], *b = &comm->ranks[stand_in];
 	void **place = pairs_at(comm->spec.arena, &comm->ways, from, to, 0);
 	if (*place)
 		return *place;
 	struct way *way = ARENA_NEW(comm->spec.arena, struct way);
-	*way = (struct way){.from = from, .to = to, .hop_count = 1};
+	*way = (struct way){.from = from, .to = stand_in, .hop_count = 1};
+	if (fold)
+		way->meets = fold_level(fold, a->machine, fold->machine_of[to]);
 	for (size_t i = 0; i < WAY_LANES_MAX; i++)
 		way->lanes[i].rate_ratio = 1;
-	bool inside = a->host_node == b->host_node, found = false;
+	bool inside = fold ? way->meets == FOLD_INSIDE : a->host_node == b->host_node;
+	bool found = false;
 	if (inside)
 		found = way_inside(comm, way);
 	else if (comm->socket)
@@ -178,6 +219,20 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 	}
 	*place = wire;
 	return wire;
+}
+
+/* ---- ways for others ---- */
+
+bool lane_across(struct communicator *comm, struct lane *lane, const struct way *way, int from,
+		 int to, const char *const *kinds)
+{
+	if (way->meets == FOLD_INSIDE)
+		return lane_route(comm, lane, from, to, kinds);
+	int at = fold_meeting(comm->spec.fabric, comm->spec.top_node, from, to, way->meets, kinds);
+	if (at < 0 || !lane_route(comm, lane, from, at, kinds))
+		return false;
+	lane->far = true;
+	return lane_route(comm, lane, at, to, kinds);
 }
 
 /* ---- a message ---- */
@@ -236,7 +291,7 @@ static void delivered(void *ctx, uint64_t arg)
 	if (message->head.serial != 0 && engine_cancel(comm->spec.engine, message->head))
 		executor_head_over(comm, operation, step);
 	comm->ranks[message->wire->way->to].last_s = copy_like_s(comm, message);
-	comm->counters.delivered_B += message->size_B;
+	comm->counters.delivered_B += message->size_B * comm->ranks[message->wire->way->from].count;
 	operation->delivered_B += message->size_B;
 	operation->deliveries_count++;
 	message_give(comm, message);
@@ -370,7 +425,7 @@ static void lane_start(struct communicator *comm, struct message_state *message,
 	const struct way *way = message->wire->way;
 	struct lane *lane = &message->wire->way->lanes[index];
 	const struct collective_choice *choice = &message->operation->choice;
-	lane_prepare(comm, lane, message->size_B, choice->goodput_ratio[way->class],
+	lane_prepare(comm, way, lane, message->size_B, choice->goodput_ratio[way->class],
 		     choice->channel_cap_Bps[way->class]);
 	struct flow_spec flow = lane->flow;
 	if (comm->library->memory_traffic_ratio > 0) {
@@ -439,10 +494,11 @@ struct message_state *wire_send(struct communicator *comm, struct operation *ope
 	message->size_B = schedule->chunk_B[schedule->steps[step].chunk] * operation->scale_ratio;
 	operation->sends_count++;
 	operation->sent_B += message->size_B;
-	comm->counters.sends_count++;
-	comm->counters.sent_B += message->size_B;
+	double count = comm->ranks[wire->way->from].count;
+	comm->counters.sends_count += (uint64_t)count;
+	comm->counters.sent_B += message->size_B * count;
 	if (wire->way->class == HOP_NET)
-		comm->counters.network_B += message->size_B;
+		comm->counters.network_B += message->size_B * count;
 	if (wire->head)
 		wire->tail->next = message;
 	else

@@ -19,6 +19,9 @@ struct lane {
 	struct host *hosts[LANE_HOSTS_MAX]; /* whose memory it crosses */
 	double dram_per_B[LANE_HOSTS_MAX];
 	size_t host_count;
+	/* Where the receiver stands for another machine, which may be the sender's own stand-in:
+	 * what is added from now on is the receiver's; what has been. */
+	bool far, far_routes[LANE_ROUTES_MAX], far_hosts[LANE_HOSTS_MAX];
 	struct cpu *core; /* that copies; NULL: none */
 	double core_spB;
 	double cap_Bps;      /* of a copy inside one GPU's memory; 0: none */
@@ -33,9 +36,10 @@ struct lane {
 };
 
 struct way {
-	struct way *before; /* of the communicator, in the order of finding */
-	double delivered_B; /* all in all */
-	size_t from, to;    /* ranks */
+	struct way *before;    /* of the communicator, in the order of finding */
+	double delivered_B;    /* all in all */
+	size_t from, to;       /* simulated ranks */
+	enum fold_level meets; /* where those for which both stand do; FOLD_INSIDE: they are all */
 	enum hop_class class;
 	double hop_count; /* of the library's hops: 2 through a buffer between */
 	struct lane lanes[WAY_LANES_MAX];
@@ -62,7 +66,8 @@ struct wire {
 	struct wire *next; /* of the socket */
 };
 
-/* NULL after a failure: there is no way. */
+/* From a simulated rank to any, for which another may stand. NULL after a failure: there is
+ * no way. */
 struct way *way_find(struct communicator *comm, size_t from, size_t to);
 struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t channel);
 /* Puts a step's message into its wire. */
@@ -82,6 +87,11 @@ void lane_memory(struct lane *lane, struct host *host, double dram_per_B);
 /* From a GPU rank up to its host, or down. */
 bool lane_to_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);
 bool lane_from_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);
+
+/* Over the network, for machines that stand for others by the switch where the real ones'
+ * ways meet. */
+bool lane_across(struct communicator *comm, struct lane *lane, const struct way *way, int from,
+		 int to, const char *const *kinds);
 
 bool way_inside(struct communicator *comm, struct way *way); /* wire_device.c */
 bool way_rdma(struct communicator *comm, struct way *way);   /* wire_rdma.c */

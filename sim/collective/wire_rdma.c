@@ -37,6 +37,7 @@ static bool add_end(struct communicator *comm, struct lane *lane, const struct r
 		    enum attach attach, bool sends)
 {
 	struct host *host = guest_host(rank->place.guest);
+	lane->far = !sends;
 	if (!rank->place.gpu) {
 		lane_memory(lane, host, DRAM_PER_DMA);
 		return true;
@@ -93,12 +94,12 @@ static bool direct_allowed(const struct communicator *comm, const struct rank_st
  * alike, their adapters are on the same rail. */
 static size_t counterpart(const struct communicator *comm, size_t from, size_t to)
 {
-	const uint32_t *node_of = comm->rings.node_of;
+	const struct rank_state *ranks = comm->ranks;
 	size_t place = 0;
 	for (size_t r = 0; r < to; r++)
-		place += node_of[r] == node_of[to];
+		place += ranks[r].machine == ranks[to].machine;
 	for (size_t r = 0; r < comm->rank_count; r++)
-		if (node_of[r] == node_of[from] && place-- == 0)
+		if (ranks[r].machine == ranks[from].machine && place-- == 0)
 			return r;
 	return from;
 }
@@ -155,12 +156,12 @@ static const struct route *add_network(struct communicator *comm, struct lane *l
 			  : reach_rail(comm, lane, way, by)))
 			continue;
 		size_t crossing = lane->route_count;
-		if (lane_route(comm, lane, by, in, outside_kinds) &&
+		if (lane_across(comm, lane, way, by, in, outside_kinds) &&
 		    from_adapter(comm, lane, &comm->ranks[way->to], in, to))
 			return lane->routes[crossing];
 	}
 	*lane = before;
-	return lane_route(comm, lane, from, to, rdma_kinds) ? lane->routes[0] : NULL;
+	return lane_across(comm, lane, way, from, to, rdma_kinds) ? lane->routes[0] : NULL;
 }
 
 bool way_rdma(struct communicator *comm, struct way *way)

@@ -75,7 +75,8 @@ static void account_resource(struct fabric *fabric, int index)
 	size_t user_count = 0;
 	if (resource->flow_count > 0)
 		busy_ps += now_ps - resource->busy_since_ps;
-	if (carried > allowed(resource->capacity_most * s_from_ps(busy_ps + slack_ps)))
+	double could = allowed(resource->capacity_most * s_from_ps(busy_ps + slack_ps));
+	if (carried > could + fabric_carried_rounding(fabric, index))
 		engine_fail(fabric->engine,
 			    "'%s' of %.17g units a second has carried %.17g in %.12f s of use",
 			    name_of(fabric, index), resource->capacity_most, carried,

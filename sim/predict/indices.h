@@ -6,16 +6,18 @@
  * if all others were known, so it counts what the input does together with others.
  * For an answer that is a sum, both are the same and add up to 1.
  *
- * Two sample matrices A and B come from one Sobol sequence of twice the dimensions;
- * AB_i is A with column i from B. With these N (k + 2) points
+ * Half of the samples, A, and the other half, B, are pairs from one Sobol sequence of
+ * twice the dimensions; AB_i is A with column i from B, BA_i is B with column i from A.
+ * With these N (k + 1) points (Azzini, Mara and Rosati 2021, Environmental Modelling &
+ * Software 144),
  *
- *   first_i = mean(y_B (y_ABi - y_A)) / V       (Saltelli et al. 2010, Computer Physics
- *   first_i = 1 - mean((y_B - y_ABi)^2) / 2V     Communications 181, table 2)
- *   total_i = mean((y_A - y_ABi)^2) / 2V         (Jansen 1999, as the one before)
+ *   first_i = 2 sum((y_BA_i - y_B) (y_A - y_AB_i)) / D
+ *   total_i = sum((y_BA_i - y_B)^2 + (y_A - y_AB_i)^2) / D
+ *   D       = sum((y_A - y_B)^2 + (y_AB_i - y_BA_i)^2)
  *
- * with y_B less the mean in the first, whose error grows with it. That one is good for
- * small indices, the second for large ones: the one with the narrower interval is
- * taken. Intervals are from rows drawn again with replacement.
+ * No first-order index is above its total one, and of a sum both are the same with any
+ * samples, which estimators from A, B and AB_i alone miss by their noise. Intervals are
+ * from pairs drawn again with replacement.
  */
 #ifndef FARWIRE_PREDICT_INDICES_H
 #define FARWIRE_PREDICT_INDICES_H
@@ -31,14 +33,15 @@ struct index_estimate {
 };
 struct indices_problem {
 	size_t input_count;  /* at most INDICES_INPUTS_MAX */
-	size_t sample_count; /* N */
+	size_t sample_count; /* N, rounded up to an even number */
 	uint64_t seed;
 	/* Answers at points of the unit cube, [count][input_count]; NaN: it fails
 	 * there. False ends the estimation. */
 	bool (*evaluate)(void *ctx, const double *points, size_t count, double *answers);
 	void *ctx;
 };
-/* One for each input. *failed: rows left out because something fails in them. False
+/* One for each input. *failed: samples left out because something fails in
+ * their pair. False
  * where evaluate ended it. */
 bool indices_estimate(struct arena *arena, const struct indices_problem *problem,
 		      struct index_estimate *indices, size_t *failed);

@@ -6,11 +6,14 @@
 #include "sim/base/arena.h"
 #include "sim/predict/baselines.h"
 
-static double busy_ratio(const struct world_outcome *outcome, const struct job_entry *entry)
+static double busy_ratio(const struct scenario *scenario, const struct world_outcome *outcome,
+			 const struct job_entry *entry)
 {
 	double busy_s = 0;
-	for (size_t i = 0; i < entry->rank_count; i++)
-		busy_s += outcome->gpu_busy_s[entry->gpus[i]];
+	const struct fold *fold = scenario->topology.fold;
+	for (size_t i = 0; i < entry->simulated_count; i++)
+		busy_s += outcome->gpu_busy_s[entry->gpus[i]] *
+			  (fold ? (double)fold_count(fold, i) : 1);
 	return busy_s / (double)entry->rank_count / outcome->window_s;
 }
 
@@ -28,7 +31,7 @@ struct client_point job_steady(const struct scenario *scenario, const struct wor
 	if (run->failed)
 		return point;
 	point.step_s = job_run_step_s(run);
-	point.gpu_utilization = busy_ratio(outcome, entry);
+	point.gpu_utilization = busy_ratio(scenario, outcome, entry);
 	point.throughput =
 		scenario->collective < 0
 			? ranks * entry->batch_count / point.step_s

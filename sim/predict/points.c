@@ -54,7 +54,7 @@ static void answer_one(struct answering *a, size_t index)
 	a->answers[index] = answer;
 	a->done++;
 	if (a->points->progress)
-		a->points->progress(a->done, a->count);
+		a->points->progress(a->points->ctx, 0, a->done, a->count);
 	pthread_mutex_unlock(&a->lock);
 	arena_free(arena);
 }

@@ -27,7 +27,8 @@ struct points {
 	const struct case_request *request;
 	const struct predict_options *options; /* draws_count: of each point's interval */
 	const struct reported *reported;
-	void (*progress)(size_t done, size_t count); /* or NULL */
+	void (*progress)(void *ctx, size_t before, size_t done, size_t count); /* or NULL */
+	void *ctx;
 };
 
 /* False after a broken invariant, *broken. */

@@ -281,11 +281,12 @@ static struct solve_bound bound_of(struct solver *s, size_t met, size_t missed, 
 {
 	struct narrowing n = narrow(s, met, missed, VIEW_VALUE);
 	struct solve_bound bound = {
-		.upper = missed > met, .x = {n.met, n.met, n.met}, .certain = n.met, .y = n.y};
+		.upper = missed > met, .x = {n.met, n.met, n.met}, .certain = NAN, .y = n.y};
 	struct solve_answer answer;
 	if (!s->problem->intervals || !evaluate(s, &n.met, 1, true, &answer))
 		return bound;
 	bound.y = answer.y;
+	bound.certain = n.met;
 	if (!(answer.y.low < answer.y.high))
 		return bound;
 	double certain = end_of(s, met, missed, met_end, VIEW_WORSE);

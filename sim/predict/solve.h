@@ -63,7 +63,7 @@ struct solve_bound {
 	struct estimate x; /* the last value that meets the target; its 90 % interval, an
 			      infinity where it leaves the region or the range */
 	double certain;    /* the end of the interval that meets it with 95 % certainty; NaN:
-			      nowhere in this region */
+			      nowhere in this region, or without intervals */
 	struct estimate y; /* the answer at x */
 };
 struct solution {

@@ -276,7 +276,7 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 	struct table *table = table_new(scratch);
 	table_column(table, "link", false);
 	table_column(table, "busy", true);
-	table_column(table, "carried", true);
+	table_column(table, "carried in all", true);
 	for (size_t i = 0; i < count; i++) {
 		struct estimate busy = {shown[i]->utilization, NAN, NAN};
 		table_row(table);
@@ -344,7 +344,7 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	if (prediction->draws_count > 0)
 		fprintf(out, "%zu draws (in brackets: 90 %% intervals)", prediction->draws_count);
 	else
-		fputs("no intervals (--draws 0)", out);
+		fputs(prediction->ok ? "no intervals (--draws 0)" : "no intervals", out);
 	fputs(", farwire " FARWIRE_VERSION "\n", out);
 	if (prediction->failed_draws_count > 0)
 		fprintf(out,

@@ -4,7 +4,9 @@
 
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
+#include "sim/scenario/fold.h"
 
+static const char *const symmetry_choices[] = {"auto", "on", "off", NULL};
 static const struct param_row case_rows[] = {
 	PARAM_TEXT(struct case_params, topology, NULL, "machines and wires: a file of topologies/",
 		   ""),
@@ -39,7 +41,7 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1", "steps left out", ""),
 	PARAM_WHOLE(struct case_params, steps_count, 1, 100000, "16",
 		    "most steps to measure; fewer when they repeat", ""),
-	PARAM_WHOLE(struct case_params, gpus_count, 0, 16384, "0",
+	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
 		    "GPUs of a data-parallel training job; 0: programs that use one GPU each", ""),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
 		    "GPUs that a job uses in each machine; 0: all", ""),
@@ -53,6 +55,10 @@ static const struct param_row case_rows[] = {
 		    "passes over the images, for the time of a whole training", ""),
 	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167", "images of a pass",
 		    "ImageNet 2012's training set"),
+	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",
+		     "machines that are alike are simulated once: auto, in jobs of 1024 GPUs or "
+		     "more; on, off. What comes out is the same",
+		     ""),
 	PARAM_TEXT(struct case_params, collective, "",
 		   "a collective alone, repeated as nccl-tests does; empty: training", ""),
 	PARAM_NUMBER(struct case_params, collective_size_B, QUANTITY_BYTES, 1, 1e15, "64 MiB",
@@ -150,54 +156,6 @@ static void apply_gpu_profiles(struct case_reader *c)
 				case_apply_parameters(c, cfg_child(file, "parameters"), names[i]);
 				break;
 			}
-}
-
-/* How a stack feeds its GPUs: a group `input` of its file stands in for what the case's
- * own leaves open. */
-static void apply_stack_input(struct case_reader *c, const struct cfg_node *group)
-{
-	enum { KEY_SIZE = 80 };
-	struct reader *reader = &c->reader;
-	const struct cfg_node *own = cfg_child(c->file, "input");
-	const char **keys = ARENA_ARRAY(reader->arena, input_table.count, const char *);
-	for (size_t i = 0; i < input_table.count; i++) {
-		char key[KEY_SIZE];
-		param_key(&input_table.rows[i], key, sizeof key);
-		keys[i] = arena_strdup(reader->arena, key);
-		const struct cfg_node *value = cfg_child(group, key);
-		if (!value || cfg_child(own, key))
-			continue;
-		cfg_override_node(reader->resolution, arena_printf(reader->arena, "input.%s", key),
-				  value);
-		cfg_override_node(reader->resolution,
-				  arena_printf(reader->arena, "input.*.%s", key), value);
-	}
-	if (group)
-		cfg_only(reader->diag, group, keys, input_table.count);
-}
-
-/* The group `stack` of its file; NULL: there is none, which has been said. */
-static const struct cfg_node *find_stack(struct case_reader *c)
-{
-	static const char *const known[] = {"stack", "input"};
-	const struct cfg_node *file;
-	const struct cfg_node *node = case_group(c, case_said(c, "case.stack"), "models/stacks",
-						 "stack", c->params->stack, "stack", &file);
-	if (!file)
-		return NULL;
-	cfg_only(c->reader.diag, file, known, sizeof known / sizeof known[0]);
-	apply_stack_input(c, cfg_child(file, "input"));
-	return node;
-}
-
-static void read_stack(struct case_reader *c, const struct cfg_node *node)
-{
-	struct stack_params *stack = ARENA_NEW(c->reader.arena, struct stack_params);
-	if (node)
-		cfg_params(c->reader.resolution, c->reader.arena, c->reader.diag, node, "stack",
-			   arena_printf(c->reader.arena, "stack '%s'", c->params->stack),
-			   &stack_table, NULL, 0, stack);
-	c->stack = stack;
 }
 
 static const char *transport_name(const struct case_reader *c)
@@ -507,16 +465,18 @@ static void read_world(struct case_reader *c)
 		return;
 	case_apply_error_profile(c);
 	apply_profile(c);
-	if (case_is_job(c))
+	if (case_is_job(c)) {
 		case_jobs_want(c);
+		reader->may_fold &= fold_is_wanted(c->params, c->job_count, reader->gpus_wanted);
+	}
 	read_topology(reader, file, path, &c->scenario->topology);
-	const struct cfg_node *stack = c->params->calls[0] ? NULL : find_stack(c);
+	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
 	apply_gpu_profiles(c);
 	apply_profile(c); /* the last word: it outranks what is known of a GPU in general */
 	if (c->params->calls[0])
 		case_read_calls(c);
 	else
-		read_stack(c, stack);
+		case_read_stack(c, stack);
 	if (!case_is_job(c))
 		read_runtime(c);
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"),
@@ -550,38 +510,51 @@ static const char *case_name(const struct case_reader *c)
 			    params->batch_count);
 }
 
-const struct scenario *case_read(struct arena *arena, struct diag *diag,
-				 const struct case_request *request)
+/* Reads it all; of the reader, whether and how machines are folded is given. */
+static const struct scenario *read_all(struct case_reader *c)
 {
 	static const char *const also[] = {"name", "clients", "jobs", "settings"};
 	static const char *const sections[] = {"case", "driver", "dma", "input", "calls"};
-	struct case_reader c = {
-		.reader = {.arena = arena, .diag = diag, .root = request->data_root},
-		.request = request,
-		.params = ARENA_NEW(arena, struct case_params),
-		.scenario = ARENA_NEW(arena, struct scenario)};
-	c.reader.resolution = cfg_resolution_new(arena);
-	if (!read_file(&c))
+	struct arena *arena = c->reader.arena;
+	struct diag *diag = c->reader.diag;
+	c->reader.resolution = cfg_resolution_new(arena);
+	c->scenario = ARENA_NEW(arena, struct scenario);
+	c->params = ARENA_NEW(arena, struct case_params);
+	if (!read_file(c))
 		return NULL;
-	if (c.file)
-		cfg_only(diag, c.file, sections, sizeof sections / sizeof sections[0]);
-	apply_settings(&c);
-	if (!cfg_params(c.reader.resolution, arena, diag, c.group, "case", "case", &case_table,
-			also, sizeof also / sizeof also[0], c.params))
+	if (c->file)
+		cfg_only(diag, c->file, sections, sizeof sections / sizeof sections[0]);
+	apply_settings(c);
+	if (!cfg_params(c->reader.resolution, arena, diag, c->group, "case", "case", &case_table,
+			also, sizeof also / sizeof also[0], c->params))
 		return NULL;
-	c.scenario->name = case_name(&c);
-	c.scenario->path = request->path;
-	c.scenario->params = c.params;
-	c.scenario->resolution = c.reader.resolution;
-	c.scenario->steps_warmup_count = c.params->steps_warmup_count;
-	c.scenario->steps_count = c.params->steps_count;
-	c.scenario->events_max = request->events_max ? request->events_max : RUN_EVENTS_MAX;
-	read_world(&c);
+	c->scenario->name = case_name(c);
+	c->scenario->path = c->request->path;
+	c->scenario->params = c->params;
+	c->scenario->resolution = c->reader.resolution;
+	c->scenario->steps_warmup_count = c->params->steps_warmup_count;
+	c->scenario->steps_count = c->params->steps_count;
+	c->scenario->events_max = c->request->events_max ? c->request->events_max : RUN_EVENTS_MAX;
+	read_world(c);
 	if (diag_count(diag) == 0)
-		cfg_resolution_finish(c.reader.resolution, diag);
-	c.scenario->error =
-		cfg_param_find(c.reader.resolution, case_kind_path(scenario_kind(c.scenario)));
-	return diag_count(diag) ? NULL : c.scenario;
+		cfg_resolution_finish(c->reader.resolution, diag);
+	c->scenario->error =
+		cfg_param_find(c->reader.resolution, case_kind_path(scenario_kind(c->scenario)));
+	return diag_count(diag) ? NULL : c->scenario;
+}
+
+const struct scenario *case_read(struct arena *arena, struct diag *diag,
+				 const struct case_request *request)
+{
+	const struct reader reader = {.arena = arena, .diag = diag, .root = request->data_root};
+	struct case_reader look = {.reader = reader, .request = request};
+	look.reader.may_fold = true;
+	const struct scenario *scenario = read_all(&look);
+	if (!scenario || !look.reader.fold)
+		return scenario;
+	struct case_reader c = {.reader = reader, .request = request};
+	c.reader.fold = fold_machines(arena, scenario, look.reader.fold);
+	return read_all(&c);
 }
 
 const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,

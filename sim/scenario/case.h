@@ -41,6 +41,11 @@ const struct efficiency_params *case_efficiency(struct case_reader *c, const cha
 /* The first guest on a host; SIZE_MAX if there is none. */
 size_t case_first_guest(const struct topology *topology, size_t host);
 
+/* The group `stack` of its file, whose group `input` is heeded from then on (case_stack.c);
+ * NULL: there is none, which has been said. */
+const struct cfg_node *case_find_stack(struct case_reader *c);
+void case_read_stack(struct case_reader *c, const struct cfg_node *node);
+
 /* A recorded program in place of network and stack (case_calls.c). */
 void case_read_calls(struct case_reader *c);
 /* batch_count, model: what the client says of itself; 0, "": nothing. */

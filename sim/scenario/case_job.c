@@ -17,7 +17,7 @@ static const struct param_row job_rows[] = {
 	PARAM_TEXT(struct job_params, exchange, "", "how it exchanges gradients", ""),
 	PARAM_TEXT(struct job_params, input, "", "where its input comes from, as input.source", ""),
 	PARAM_WHOLE(struct job_params, batch_count, 0, 1e6, "0", "images of a step, per GPU", ""),
-	PARAM_WHOLE(struct job_params, gpus_count, 0, 16384, "0", "its GPUs", ""),
+	PARAM_WHOLE(struct job_params, gpus_count, 0, 131072, "0", "its GPUs", ""),
 	PARAM_WHOLE(struct job_params, first_gpu_count, -1, 1e6, "-1",
 		    "number of its first GPU, from 0; -1: the next after the job before", ""),
 	PARAM_WHOLE(struct job_params, gpus_per_machine_count, 0, 1024, "0",
@@ -93,6 +93,7 @@ void case_jobs_want(struct case_reader *c)
 						    : c->params->gpus_per_machine_count);
 		bool said = own->first_gpu_count >= 0;
 		job->first_gpu = said ? (size_t)own->first_gpu_count : 0;
+		reader->may_fold &= job->first_gpu == 0;
 		next = (said ? job->first_gpu : next) + job->gpu_count;
 		if (next > reader->gpus_wanted)
 			reader->gpus_wanted = next;
@@ -125,7 +126,7 @@ static const struct job_entry *holder(const struct case_reader *c, const struct 
 				      size_t gpu)
 {
 	for (const struct job_entry *entry = c->scenario->jobs; entry != end; entry++)
-		for (size_t r = 0; r < entry->rank_count; r++)
+		for (size_t r = 0; r < entry->simulated_count; r++)
 			if (entry->gpus[r] == gpu)
 				return entry;
 	return NULL;
@@ -138,10 +139,12 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 	const struct topology *topology = &c->scenario->topology;
 	const char *guest = job->own.guest[0] ? job->own.guest : c->params->guest;
 	struct origin origin = job->own.guest[0] ? job->origin : case_said(c, "case.guest");
-	size_t *gpus = ARENA_ARRAY(c->reader.arena, job->gpu_count, size_t);
-	size_t *guests = ARENA_ARRAY(c->reader.arena, job->gpu_count, size_t);
+	const struct fold *fold = topology->fold; /* the job is alone and has all machines */
+	size_t wanted = fold ? fold->simulated_count : job->gpu_count;
+	size_t *gpus = ARENA_ARRAY(c->reader.arena, wanted, size_t);
+	size_t *guests = ARENA_ARRAY(c->reader.arena, wanted, size_t);
 	size_t count = 0, taken = 0;
-	for (size_t i = job->first_gpu; i < topology->gpu_count && count < job->gpu_count; i++) {
+	for (size_t i = job->first_gpu; i < topology->gpu_count && count < wanted; i++) {
 		size_t host = topology->gpus[i].host;
 		if (i > job->first_gpu && host != topology->gpus[i - 1].host)
 			taken = 0;
@@ -167,7 +170,7 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 		taken++;
 		count++;
 	}
-	if (count < job->gpu_count) {
+	if (count < wanted) {
 		diag_error(c->reader.diag, job->origin,
 			   "job '%s' wants %zu GPUs from number %zu on; topology '%s' has %zu, %zu "
 			   "of them free%s",
@@ -178,7 +181,8 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 	}
 	entry->gpus = gpus;
 	entry->guests = guests;
-	entry->rank_count = count;
+	entry->rank_count = job->gpu_count;
+	entry->simulated_count = count;
 	return true;
 }
 
@@ -293,7 +297,7 @@ static void read_model(struct case_reader *c, const struct job_said *job, struct
 	const struct topology *topology = &c->scenario->topology;
 	const char *profile = topology->gpus[entry->gpus[0]].profile;
 	const char *like = topology->gpus[entry->gpus[0]].like;
-	for (size_t i = 1; i < entry->rank_count; i++)
+	for (size_t i = 1; i < entry->simulated_count; i++)
 		if (strcmp(topology->gpus[entry->gpus[i]].profile, profile) != 0) {
 			diag_error(c->reader.diag, job->origin,
 				   "job '%s': its GPUs are of several kinds ('%s' and '%s')",
@@ -364,7 +368,7 @@ static void check_transport(struct case_reader *c, const struct job_entry *entry
 {
 	const struct topology *topology = &c->scenario->topology;
 	size_t first = topology->gpus[entry->gpus[0]].host;
-	size_t last = topology->gpus[entry->gpus[entry->rank_count - 1]].host;
+	size_t last = topology->gpus[entry->gpus[entry->simulated_count - 1]].host;
 	if (c->transport && first != last && strcmp(c->transport->name, "shm") == 0)
 		diag_error(c->reader.diag, case_said(c, "case.transport"),
 			   "job '%s' is on several machines, which shared memory does not join "
@@ -459,7 +463,8 @@ const struct scenario *scenario_job_baseline(struct arena *arena, const struct s
 	struct job_entry *alone = ARENA_NEW(arena, struct job_entry);
 	*baseline = *scenario;
 	*alone = scenario->jobs[job];
-	alone->rank_count = 1;
+	alone->rank_count = alone->simulated_count = 1;
+	baseline->topology.fold = NULL; /* its machine stands for itself */
 	alone->straggler_ratio = 1;
 	baseline->jobs = alone;
 	baseline->job_count = 1;

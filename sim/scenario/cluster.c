@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/scenario/fold.h"
 #include "sim/scenario/wiring.h"
 
 struct cluster_params { /* one kind of machine */
@@ -16,7 +17,7 @@ static const struct param_row cluster_rows[] = {
 	PARAM_TEXT(struct cluster_params, machine, NULL,
 		   "what its machines are: a file of topologies/machines/ with a group machine",
 		   ""),
-	PARAM_WHOLE(struct cluster_params, count_count, 0, 65536, "0",
+	PARAM_WHOLE(struct cluster_params, count_count, 0, 131072, "0",
 		    "machines; 0: as many as the case's jobs need",
 		    "assumption: no machine is idle"),
 	PARAM_WHOLE(struct cluster_params, ports_count, 0, 1024, "0",
@@ -26,20 +27,34 @@ static const struct param_row cluster_rows[] = {
 static const struct param_table cluster_table =
 	PARAM_TABLE("cluster", struct cluster_params, cluster_rows);
 
+struct kind { /* machines of one kind */
+	const struct machine *machine;
+	const char *name;
+	struct origin origin;
+	size_t count, ports;
+};
+
 struct cluster {
 	struct topology_build *build;
 	const struct cfg_node *node;
+	VEC(struct kind) kinds;
 	VEC(struct place) places;
 	size_t gpus_missing; /* of what the jobs want */
 };
 
 /* ---- machines ---- */
 
-static size_t machines_wanted(struct cluster *cluster, const struct machine *machine)
+/* GPUs of it that jobs use. */
+static size_t gpus_used(const struct cluster *cluster, const struct machine *machine)
 {
 	size_t has = machine->build->gpus.count;
 	size_t most = cluster->build->reader->gpus_per_machine_wanted;
-	size_t use = most && most < has ? most : has;
+	return most && most < has ? most : has;
+}
+
+static size_t machines_wanted(struct cluster *cluster, const struct machine *machine)
+{
+	size_t use = gpus_used(cluster, machine);
 	size_t count = use ? (cluster->gpus_missing + use - 1) / use : 0;
 	return count ? count : 1;
 }
@@ -61,16 +76,54 @@ static void add_machines(struct cluster *cluster, const struct machine *machine,
 	}
 	if (params->ports_count > 0)
 		ports = (size_t)params->ports_count;
-	for (size_t i = 0; i < count; i++) {
-		const char *copy = arena_printf(arena, "%s%zu", name, i);
-		const char **nodes = ARENA_ARRAY(arena, ports + 1, const char *);
-		for (size_t p = 0; p < ports; p++)
-			nodes[p] = machine_node(build, copy, machine->ports.items[p]);
-		machine_add(build, machine, cfg_origin(group), copy);
-		*VEC_PUSH(arena, &cluster->places) = (struct place){copy, nodes, ports};
-	}
+	*VEC_PUSH(arena, &cluster->kinds) =
+		(struct kind){machine, name, cfg_origin(group), count, ports};
 	size_t gpus = count * machine->build->gpus.count;
 	cluster->gpus_missing -= gpus < cluster->gpus_missing ? gpus : cluster->gpus_missing;
+}
+
+static void add_copy(struct cluster *cluster, const struct kind *kind, size_t number, double copies)
+{
+	struct topology_build *build = cluster->build;
+	struct arena *arena = build->reader->arena;
+	const char *copy = arena_printf(arena, "%s%zu", kind->name, number);
+	const char **nodes = ARENA_ARRAY(arena, kind->ports + 1, const char *);
+	for (size_t p = 0; p < kind->ports; p++)
+		nodes[p] = machine_node(build, copy, kind->machine->ports.items[p]);
+	machine_add(build, kind->machine, kind->origin, copy, copies);
+	*VEC_PUSH(arena, &cluster->places) = (struct place){copy, nodes, kind->ports, copies};
+}
+
+/* One of each kind stands for all. */
+static void fold_kinds(struct cluster *cluster)
+{
+	struct reader *reader = cluster->build->reader;
+	struct fold_kind *kinds =
+		ARENA_ARRAY(reader->arena, cluster->kinds.count + 1, struct fold_kind);
+	for (size_t k = 0; k < cluster->kinds.count; k++) {
+		const struct kind *kind = &cluster->kinds.items[k];
+		kinds[k] = (struct fold_kind){kind->count, gpus_used(cluster, kind->machine)};
+	}
+	reader->fold =
+		fold_of_kinds(reader->arena, kinds, cluster->kinds.count, reader->gpus_wanted);
+}
+
+/* Those that stand for themselves or for others. */
+static void add_copies(struct cluster *cluster)
+{
+	const struct reader *reader = cluster->build->reader;
+	size_t machine = 0;
+	for (size_t k = 0; k < cluster->kinds.count; k++) {
+		const struct kind *kind = &cluster->kinds.items[k];
+		for (size_t i = 0; i < kind->count; i++, machine++) {
+			double copies = reader->fold ? reader->fold->count_of[machine] : 1;
+			if (copies > 0)
+				add_copy(cluster, kind, i, copies);
+			else
+				*VEC_PUSH(reader->arena, &cluster->places) =
+					(struct place){.port_count = kind->ports};
+		}
+	}
 }
 
 static void read_machines(struct cluster *cluster, const struct cfg_node *group, const char *name,
@@ -110,7 +163,7 @@ static void read_servers(struct cluster *cluster)
 		const char **port = ARENA_ARRAY(arena, 1, const char *);
 		port[0] = name;
 		*VEC_PUSH(arena, &build->switches) = name;
-		*VEC_PUSH(arena, &cluster->places) = (struct place){name, port, 1};
+		*VEC_PUSH(arena, &cluster->places) = (struct place){name, port, 1, 1};
 	}
 }
 
@@ -137,15 +190,40 @@ static const struct wiring_kind *wiring_of(struct topology_build *build,
 	return kind;
 }
 
+/* For the fold that is to be found. */
+static void note_groups(const struct cabling *cabling, const struct wiring_kind *kind,
+			const void *params, struct reader *reader)
+{
+	struct fold *fold = reader->fold;
+	uint32_t *leaf_of = ARENA_ARRAY(reader->arena, fold->machine_count, uint32_t);
+	for (size_t m = 0; m < fold->machine_count; m++) {
+		struct wiring_group group =
+			kind->group(params, m, cabling->place_count, cabling->port_most);
+		leaf_of[m] = (uint32_t)group.leaf;
+		fold->leaf_count = group.leaf + 1;
+		fold->pod_count = group.pod + 1;
+	}
+	uint32_t *pod_of = ARENA_ARRAY(reader->arena, fold->leaf_count, uint32_t);
+	for (size_t m = 0; m < fold->machine_count; m++)
+		pod_of[leaf_of[m]] =
+			(uint32_t)kind->group(params, m, cabling->place_count, cabling->port_most)
+				.pod;
+	fold->leaf_of = leaf_of;
+	fold->pod_of = pod_of;
+}
+
 static void join_places(struct cluster *cluster, const struct wiring_kind *kind, const void *params,
 			const struct link_entry *wire, struct origin origin)
 {
 	struct reader *reader = cluster->build->reader;
+	if (reader->fold && !kind->group)
+		return; /* all machines will be read */
 	struct cabling cabling = {.build = cluster->build,
 				  .origin = origin,
 				  .wire = wire,
 				  .places = cluster->places.items,
-				  .place_count = cluster->places.count};
+				  .place_count = cluster->places.count,
+				  .fold = reader->may_fold ? NULL : reader->fold};
 	for (size_t i = 0; i < cabling.place_count; i++) {
 		if (cabling.places[i].port_count > cabling.port_most)
 			cabling.port_most = cabling.places[i].port_count;
@@ -159,6 +237,11 @@ static void join_places(struct cluster *cluster, const struct wiring_kind *kind,
 	const char *wrong = kind->join(&cabling, params);
 	if (wrong)
 		diag_error(reader->diag, origin, "network: %s", wrong);
+	if (wrong || !reader->fold || !kind->group || !cabling.top)
+		return;
+	reader->top = cabling_node(&cabling, cabling.top);
+	if (reader->may_fold)
+		note_groups(&cabling, kind, params, reader);
 }
 
 static void read_network(struct cluster *cluster, const struct cfg_node *group)
@@ -258,6 +341,9 @@ void cluster_read(struct topology_build *build, const struct cfg_node *node)
 	read_kinds(&cluster);
 	if (diag_count(reader->diag) > errors)
 		return;
+	if (reader->may_fold)
+		fold_kinds(&cluster);
+	add_copies(&cluster);
 	read_servers(&cluster);
 	const struct cfg_node *group = network_group(&cluster);
 	if (group)

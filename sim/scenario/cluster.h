@@ -33,9 +33,9 @@ const struct machine *machine_read(struct topology_build *build, struct origin o
 				   const char *name, const char *path, const char *tag);
 /* The name in a copy of what the template calls name. */
 const char *machine_node(struct topology_build *build, const char *copy, const char *name);
-/* Adds a copy called name. */
+/* Adds a copy called name, that stands for so many. */
 void machine_add(struct topology_build *build, const struct machine *machine, struct origin origin,
-		 const char *name);
+		 const char *name, double copies);
 
 /* Adds what the group `cluster` of a topology says. */
 void cluster_read(struct topology_build *build, const struct cfg_node *cluster);

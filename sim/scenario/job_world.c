@@ -175,7 +175,7 @@ static void repeat(void *ctx, uint64_t arg)
 		.ctx = client,
 	};
 	uint64_t number = communicator_begin(client->comm, &request);
-	for (size_t i = 0; i < client->entry->rank_count; i++)
+	for (size_t i = 0; i < client->entry->simulated_count; i++)
 		communicator_arrive(client->comm, number, i);
 }
 
@@ -324,9 +324,9 @@ static struct comm_rank *comm_ranks(struct job_world *w, const struct job_entry 
 	const struct topology *t = &w->scenario->topology;
 	*server_count = has_servers(entry) ? (size_t)fmax(1, entry->library->servers_count) : 0;
 	struct comm_rank *ranks =
-		ARENA_ARRAY(w->arena, entry->rank_count + *server_count, struct comm_rank);
-	size_t *firsts = ARENA_ARRAY(w->arena, entry->rank_count, size_t), machines = 0;
-	for (size_t i = 0; i < entry->rank_count; i++) {
+		ARENA_ARRAY(w->arena, entry->simulated_count + *server_count, struct comm_rank);
+	size_t *firsts = ARENA_ARRAY(w->arena, entry->simulated_count, size_t), machines = 0;
+	for (size_t i = 0; i < entry->simulated_count; i++) {
 		ranks[i] = (struct comm_rank){.gpu = w->system.gpus[entry->gpus[i]],
 					      .guest = w->system.guests[entry->guests[i]]};
 		if (i == 0 ||
@@ -335,12 +335,12 @@ static struct comm_rank *comm_ranks(struct job_world *w, const struct job_entry 
 	}
 	for (size_t s = 0; s < *server_count; s++) {
 		size_t machine = s % machines, at = firsts[machine];
-		size_t end = machine + 1 < machines ? firsts[machine + 1] : entry->rank_count;
+		size_t end = machine + 1 < machines ? firsts[machine + 1] : entry->simulated_count;
 		if (!entry->library->server_on_cpu)
 			at += s / machines % (end - at);
-		ranks[entry->rank_count + s] = ranks[at];
+		ranks[entry->simulated_count + s] = ranks[at];
 		if (entry->library->server_on_cpu)
-			ranks[entry->rank_count + s].gpu = NULL;
+			ranks[entry->simulated_count + s].gpu = NULL;
 	}
 	return ranks;
 }
@@ -354,12 +354,15 @@ static bool build_communicator(struct job_world *w, struct job_client *client)
 		.fabric = w->system.fabric,
 		.name = entry->name,
 		.library = entry->library,
-		.rank_count = entry->rank_count,
+		.rank_count = entry->simulated_count,
 		.transport = entry->transport,
 		.transport_params = entry->transport_params,
 		.seed = w->seed,
 		.failed = job_failed,
 		.failed_ctx = client,
+		.fold = w->system.topology->fold,
+		.copies = w->system.copies,
+		.top_node = w->system.top_node,
 	};
 	if (entry->rank_count == 1 && !has_servers(entry))
 		return true;
@@ -372,12 +375,12 @@ static bool build_communicator(struct job_world *w, struct job_client *client)
 static double round_trip_s(struct job_world *w, const struct job_entry *entry)
 {
 	struct guest *a = w->system.guests[entry->guests[0]];
-	struct guest *b = w->system.guests[entry->guests[entry->rank_count - 1]];
-	const struct route *route =
-		fabric_route(w->system.fabric, guest_node(a), guest_node(b), NULL);
-	double wire_s = route && a != b ? route->latency_s + guest_vnic_latency_s(a) +
-						  guest_vnic_latency_s(b)
-					: 0;
+	const struct fold *fold = w->system.topology->fold;
+	size_t last = fold ? fold_stand_in(fold, entry->rank_count - 1) : entry->rank_count - 1;
+	struct guest *b = w->system.guests[entry->guests[last]];
+	double latency_s = system_latency_s(&w->system, guest_node(a), guest_node(b));
+	double vnics_s = guest_vnic_latency_s(a) + guest_vnic_latency_s(b);
+	double wire_s = (fold || a != b) && latency_s >= 0 ? latency_s + vnics_s : 0;
 	double work_s = guest_send_work_s(a, 1, 0) + guest_receive_work_s(b, 1, 0) +
 			guest_params(b)->thread_wake_s;
 	return 2 * (wire_s + work_s);
@@ -403,7 +406,7 @@ static bool build_ranks(struct job_world *w, struct job_client *client, struct j
 {
 	const struct job_entry *entry = client->entry;
 	struct rank_reader reader = {0};
-	for (size_t i = 0; i < entry->rank_count; i++) {
+	for (size_t i = 0; i < entry->simulated_count; i++) {
 		struct gpu *gpu = w->system.gpus[entry->gpus[i]];
 		struct guest *guest = w->system.guests[entry->guests[i]];
 		const char *name = arena_printf(w->arena, "%s.%zu", entry->name, i);
@@ -439,7 +442,7 @@ static void build_job(struct job_world *w, struct job_client *client)
 	const struct job_entry *entry = client->entry;
 	if (!find_profile(w, client) || !build_communicator(w, client))
 		return;
-	struct job_rank *ranks = ARENA_ARRAY(w->arena, entry->rank_count, struct job_rank);
+	struct job_rank *ranks = ARENA_ARRAY(w->arena, entry->simulated_count, struct job_rank);
 	if (!build_ranks(w, client, ranks))
 		return;
 	const struct job_spec spec = {
@@ -451,7 +454,9 @@ static void build_job(struct job_world *w, struct job_client *client)
 		.exchange = entry->exchange,
 		.comm = client->comm,
 		.ranks = ranks,
-		.rank_count = entry->rank_count,
+		.rank_count = entry->simulated_count,
+		.copies = fold_counts(w->arena, w->system.topology->fold),
+		.all_count = entry->rank_count,
 		.network_round_trip_s = round_trip_s(w, entry),
 		.seed = w->seed,
 		.step_done = job_step_done,

@@ -122,7 +122,7 @@ const char *machine_node(struct topology_build *build, const char *copy, const c
 }
 
 void machine_add(struct topology_build *build, const struct machine *machine, struct origin origin,
-		 const char *name)
+		 const char *name, double copies)
 {
 	const struct topology_build *own = machine->build;
 	struct arena *arena = build->reader->arena;
@@ -156,6 +156,7 @@ void machine_add(struct topology_build *build, const struct machine *machine, st
 		link->name = machine_node(build, name, link->name);
 		link->ends[0] = machine_node(build, name, link->ends[0]);
 		link->ends[1] = machine_node(build, name, link->ends[1]);
+		link->copies_count = copies;
 		topology_name(build, origin, "link", link->name, false);
 	}
 }

@@ -21,6 +21,10 @@
 #include "sim/training/job.h"
 #include "sim/transport/dma.h"
 
+/* Whether machines that are alike are simulated once (sim/collective/fold.h): in large
+ * jobs, wherever they are found, never. What comes out is the same. */
+enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
+
 /* What a case says (group `case`, or flags). Texts are names; "" where the
  * default is worked out as the help says. */
 struct case_params {
@@ -37,6 +41,7 @@ struct case_params {
 					      there; "": its first one */
 	double straggler_ratio;            /* the first rank computes that much slower: 1 */
 	double epochs_count, images_count; /* for the time of a whole training */
+	int symmetry;                      /* enum symmetry */
 	/* A collective alone, repeated, as nccl-tests does: "" or its name. */
 	const char *collective;
 	double collective_size_B;
@@ -69,6 +74,7 @@ struct gpu_entry {
 struct link_entry {
 	const char *name;
 	struct origin origin;
+	double copies_count; /* links for which it stands (topology.fold); 0: itself */
 	const struct link_kind *kind;
 	const char *ends[2]; /* node names */
 	struct link_traits traits;
@@ -86,6 +92,10 @@ struct topology {
 	size_t switch_count;
 	const struct link_entry *links;
 	size_t link_count;
+	/* Of the cluster's machines only those are there that stand for others; hosts are they, in
+	 * their order. NULL: all are. And the network's topmost switch. */
+	const struct fold *fold;
+	const char *top;
 };
 
 /* A program that was recorded (sim/calls). */
@@ -120,9 +130,10 @@ struct client_entry {
 struct job_entry {
 	const char *name;
 	struct origin origin;
-	const size_t *gpus, *guests; /* by rank: of the topology */
 	size_t rank_count;
-	double batch_count; /* of each rank */
+	const size_t *gpus, *guests; /* by rank that is simulated: of the topology */
+	size_t simulated_count;      /* rank_count, unless some stand for others */
+	double batch_count;          /* of each rank */
 	const char *model;
 	const struct network *network;
 	const struct stack_params *stack;

@@ -106,6 +106,25 @@ static int link_resource(const struct system *s, size_t index)
 	return fabric_link_resource(s->fabric, (int)(index / 2), (int)(index % 2));
 }
 
+/* What is not of the network or a machine (shared storage ...) stands for itself. */
+static void count_copies(struct system *s)
+{
+	const struct topology *t = s->topology;
+	size_t count = fabric_resource_count(s->fabric), host = 0;
+	s->copies = ARENA_ARRAY(s->arena, count, double);
+	s->top_node = t->top ? fabric_node_find(s->fabric, t->top) : -1;
+	for (size_t i = 0; i < count; i++)
+		s->copies[i] = 1;
+	for (size_t m = 0; m < t->fold->machine_count; m++)
+		if (t->fold->count_of[m] > 0)
+			s->copies[host_dram(s->hosts[host++])] = t->fold->count_of[m];
+	for (size_t i = 0; i < t->link_count; i++)
+		for (int direction = 0; direction < 2; direction++)
+			if (t->links[i].copies_count > 0)
+				s->copies[fabric_link_resource(s->fabric, (int)i, direction)] =
+					t->links[i].copies_count;
+}
+
 void system_build(struct system *s, struct arena *arena, const struct scenario *scenario,
 		  struct trace *trace)
 {
@@ -119,9 +138,25 @@ void system_build(struct system *s, struct arena *arena, const struct scenario *
 	build_nodes(s);
 	build_boards(s);
 	build_links(s);
+	if (topology->fold)
+		count_copies(s);
 	s->link_count = 2 * fabric_link_count(s->fabric);
 	s->gpu_before_s = ARENA_ARRAY(arena, topology->gpu_count + 1, double);
 	s->link_before_B = ARENA_ARRAY(arena, s->link_count + 1, double);
+}
+
+double system_latency_s(struct system *s, int first, int last)
+{
+	const struct fold *fold = s->topology->fold;
+	if (fold) {
+		enum fold_level level = fold_level(fold, 0, fold->machine_count - 1);
+		int at = fold_meeting(s->fabric, s->top_node, first, last, level, NULL);
+		return at < 0 ? -1
+			      : fabric_route(s->fabric, first, at, NULL)->latency_s +
+					fabric_route(s->fabric, at, last, NULL)->latency_s;
+	}
+	const struct route *route = fabric_route(s->fabric, first, last, NULL);
+	return route ? route->latency_s : -1;
 }
 
 void system_window_open(struct system *s)

@@ -17,6 +17,9 @@ struct system {
 	struct gpu **gpus;
 	bool lossy;        /* some link loses packets */
 	size_t link_count; /* directions */
+	/* By resource that machines bring along: those for which it stands; NULL: itself. */
+	double *copies;
+	int top_node; /* the network's topmost switch, of folded topologies */
 	/* The window over which everything is measured. */
 	bool open;
 	int64_t opened_ps;
@@ -26,6 +29,9 @@ struct system {
 /* trace may be NULL. */
 void system_build(struct system *system, struct arena *arena, const struct scenario *scenario,
 		  struct trace *trace);
+/* Of links from a node of the first machine to one of the last, or of who stands for it; -1:
+ * there is no way. */
+double system_latency_s(struct system *system, int first, int last);
 void system_window_open(struct system *system);
 /* Fills what does not depend on clients or jobs. */
 void system_read(struct system *system, struct world_outcome *outcome);

@@ -374,6 +374,9 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 	topology->help = cfg_text(cfg_child(node, "help"));
 	if (!topology->name)
 		topology->name = path;
+	static const char *const others[] = {"hosts", "guests", "gpus", "switches", "links"};
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+		reader->may_fold &= !cfg_child(node, others[i]);
 	struct gpu_profiles profiles = {0};
 	struct topology_build *build = topology_build_new(reader, path, &profiles);
 	read_hosts(build, node);
@@ -384,4 +387,6 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 		cluster_read(build, cfg_child(node, "cluster"));
 	topology_read_links(build, node); /* they may end at nodes of the cluster */
 	take_build(build, topology);
+	topology->fold = reader->fold;
+	topology->top = reader->top;
 }

@@ -19,14 +19,16 @@
 
 #include <stddef.h>
 
+#include "sim/collective/fold.h"
 #include "sim/scenario/topology.h"
 
 enum { WIRING_PARAMS_SIZE_MAX = 128 };
 
 struct place { /* a machine of the cluster, or a server of one port */
 	const char *name;
-	const char *const *ports; /* nodes */
+	const char *const *ports; /* nodes; NULL: not there */
 	size_t port_count;
+	double copies; /* places for which it stands */
 };
 
 struct cabling {
@@ -36,6 +38,15 @@ struct cabling {
 	const struct place *places;
 	size_t place_count;
 	size_t port_most; /* ports of a place */
+	/* Places of machines for which others stand are not there (no ports): nor are their
+	 * cables, nor switches above these alone. NULL: all are there. */
+	const struct fold *fold;
+	const char *top; /* set by a join: the topmost switch; NULL: there is none */
+};
+
+/* In a tree of switches, at which leaf a place is and in which pod. */
+struct wiring_group {
+	size_t leaf, pod;
 };
 
 struct wiring_kind {
@@ -44,6 +55,9 @@ struct wiring_kind {
 	const struct param_table *table; /* table->size <= WIRING_PARAMS_SIZE_MAX */
 	/* Joins the places. NULL, or why they cannot be. */
 	const char *(*join)(struct cabling *cabling, const void *params);
+	/* NULL: the wiring is no tree. */
+	struct wiring_group (*group)(const void *params, size_t place, size_t place_count,
+				     size_t port_most);
 };
 
 size_t wiring_kind_count(void);
@@ -54,6 +68,8 @@ const struct wiring_kind *wiring_kind_find(const char *name); /* or NULL */
 
 #define WIRING_TEXT(cabling, ...) arena_printf((cabling)->build->reader->arena, __VA_ARGS__)
 
+/* The node of a switch of that name. */
+const char *cabling_node(const struct cabling *cabling, const char *name);
 /* Adds a switch; its name is that of the node without "fabric.". */
 const char *cabling_switch(struct cabling *cabling, const char *name);
 /* A cable from a port of a place to a switch. */
@@ -63,6 +79,12 @@ void cabling_ports(struct cabling *cabling, size_t place, const char *to);
 /* `cables` cables between two switches, each longer by further_s than a port's. */
 void cabling_trunk(struct cabling *cabling, const char *a, const char *b, double cables,
 		   double further_s);
+/* Whether any of the places is there. */
+bool cabling_has(const struct cabling *cabling, size_t first, size_t end);
+/* The trunk that was added last is that of a leaf, or a pod: it stands for those of all
+ * like it. */
+void cabling_trunk_of_leaf(struct cabling *cabling, size_t leaf);
+void cabling_trunk_of_pod(struct cabling *cabling, size_t pod);
 /* A cable from port to port. */
 void cabling_direct(struct cabling *cabling, size_t place_a, size_t place_b, size_t port);
 

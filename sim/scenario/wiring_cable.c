@@ -31,4 +31,4 @@ static const char *join(struct cabling *cabling, const void *params)
 	return NULL;
 }
 
-const struct wiring_kind wiring_cable = {"cable", "two machines back to back", &table, join};
+const struct wiring_kind wiring_cable = {"cable", "two machines back to back", &table, join, NULL};

@@ -87,4 +87,4 @@ static const char *join(struct cabling *cabling, const void *params)
 }
 
 const struct wiring_kind wiring_dragonfly = {
-	"dragonfly", "groups of routers, all joined inside and to each other", &table, join};
+	"dragonfly", "groups of routers, all joined inside and to each other", &table, join, NULL};

@@ -36,28 +36,44 @@ static const struct param_row rows[] = {
 };
 static const struct param_table table = PARAM_TABLE("fat_tree", struct fat_tree_params, rows);
 
-/* The spine above a leaf, with its way to the core. */
-static const char *spine_of(struct cabling *cabling, const struct fat_tree_params *wiring,
-			    size_t leaf, size_t leaf_count, double uplinks)
+static size_t leaves_per_pod(const struct fat_tree_params *wiring, size_t leaf_count)
 {
 	size_t per_pod = (size_t)wiring->leaves_per_pod_count;
-	if (per_pod == 0 || leaf_count <= per_pod)
-		return leaf == 0 ? cabling_switch(cabling, "spine") : "spine";
-	const char *pod = WIRING_TEXT(cabling, "pod%zu", leaf / per_pod);
-	if (leaf % per_pod == 0) {
-		if (leaf == 0)
-			cabling_switch(cabling, "core");
-		cabling_switch(cabling, pod);
-		cabling_trunk(cabling, pod, "core",
-			      uplinks * (double)per_pod / wiring->core_oversubscription_ratio, 0);
+	return per_pod == 0 || per_pod > leaf_count ? leaf_count : per_pod;
+}
+
+/* The spine above a leaf, with its way to the core if it is a new one. */
+static const char *spine_of(struct cabling *cabling, const struct fat_tree_params *wiring,
+			    size_t leaf, size_t leaf_count, double uplinks, size_t *pod_before)
+{
+	size_t per_pod = leaves_per_pod(wiring, leaf_count), pod = leaf / per_pod;
+	bool first = *pod_before == SIZE_MAX, new = pod != *pod_before;
+	*pod_before = pod;
+	if (per_pod == leaf_count) {
+		cabling->top = "spine";
+		return first ? cabling_switch(cabling, "spine") : "spine";
 	}
-	return pod;
+	const char *name = WIRING_TEXT(cabling, "pod%zu", pod);
+	if (first)
+		cabling->top = cabling_switch(cabling, "core");
+	if (new) {
+		cabling_switch(cabling, name);
+		cabling_trunk(cabling, name, "core",
+			      uplinks * (double)per_pod / wiring->core_oversubscription_ratio, 0);
+		cabling_trunk_of_pod(cabling, pod);
+	}
+	return name;
+}
+
+static size_t places_per_leaf(const struct fat_tree_params *wiring, size_t port_most)
+{
+	return (size_t)wiring->ports_per_leaf_count / port_most;
 }
 
 static const char *join(struct cabling *cabling, const void *params)
 {
 	const struct fat_tree_params *wiring = params;
-	size_t per_leaf = (size_t)wiring->ports_per_leaf_count / cabling->port_most;
+	size_t per_leaf = places_per_leaf(wiring, cabling->port_most);
 	if (per_leaf == 0)
 		return WIRING_TEXT(cabling, "a leaf of %.0f ports has no room for a machine of %zu",
 				   wiring->ports_per_leaf_count, cabling->port_most);
@@ -67,19 +83,34 @@ static const char *join(struct cabling *cabling, const void *params)
 			cabling, "%zu machines need %zu leaves of %zu machines, there are %.0f",
 			cabling->place_count, leaf_count, per_leaf, wiring->leaves_count);
 	double uplinks = (double)(per_leaf * cabling->port_most) / wiring->oversubscription_ratio;
+	size_t pod = SIZE_MAX;
+	cabling->top = "leaf0";
 	for (size_t leaf = 0; leaf < leaf_count; leaf++) {
+		if (!cabling_has(cabling, leaf * per_leaf, (leaf + 1) * per_leaf))
+			continue;
 		const char *name = WIRING_TEXT(cabling, "leaf%zu", leaf);
 		cabling_switch(cabling, name);
 		for (size_t i = leaf * per_leaf;
 		     i < (leaf + 1) * per_leaf && i < cabling->place_count; i++)
 			cabling_ports(cabling, i, name);
-		if (leaf_count > 1)
-			cabling_trunk(cabling, name,
-				      spine_of(cabling, wiring, leaf, leaf_count, uplinks), uplinks,
-				      0);
+		if (leaf_count == 1)
+			break;
+		cabling_trunk(cabling, name,
+			      spine_of(cabling, wiring, leaf, leaf_count, uplinks, &pod), uplinks,
+			      0);
+		cabling_trunk_of_leaf(cabling, leaf);
 	}
 	return NULL;
 }
 
+static struct wiring_group group(const void *params, size_t place, size_t place_count,
+				 size_t port_most)
+{
+	const struct fat_tree_params *wiring = params;
+	size_t per_leaf = places_per_leaf(wiring, port_most), leaf = place / per_leaf;
+	size_t leaf_count = (place_count + per_leaf - 1) / per_leaf;
+	return (struct wiring_group){leaf, leaf / leaves_per_pod(wiring, leaf_count)};
+}
+
 const struct wiring_kind wiring_fat_tree = {
-	"fat_tree", "leaves, spine and perhaps core, with oversubscription", &table, join};
+	"fat_tree", "leaves, spine and perhaps core, with oversubscription", &table, join, group};

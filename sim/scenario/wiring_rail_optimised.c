@@ -29,23 +29,37 @@ static const char *join(struct cabling *cabling, const void *params)
 	size_t per_leaf = (size_t)wiring->ports_per_leaf_count;
 	size_t units = (cabling->place_count + per_leaf - 1) / per_leaf;
 	size_t full = units > 1 ? per_leaf : cabling->place_count;
+	cabling->top = "rail0.0";
 	if (units * cabling->port_most > 1)
-		cabling_switch(cabling, "spine");
+		cabling->top = cabling_switch(cabling, "spine");
 	for (size_t unit = 0; unit < units; unit++)
 		for (size_t rail = 0; rail < cabling->port_most; rail++) {
+			if (!cabling_has(cabling, unit * per_leaf, (unit + 1) * per_leaf))
+				break;
 			const char *leaf = WIRING_TEXT(cabling, "rail%zu.%zu", rail, unit);
 			cabling_switch(cabling, leaf);
 			for (size_t i = unit * per_leaf;
 			     i < (unit + 1) * per_leaf && i < cabling->place_count; i++)
 				if (rail < cabling->places[i].port_count)
 					cabling_port(cabling, i, rail, leaf);
-			if (units * cabling->port_most > 1)
-				cabling_trunk(cabling, leaf, "spine",
-					      (double)full / wiring->oversubscription_ratio, 0);
+			if (units * cabling->port_most == 1)
+				break;
+			cabling_trunk(cabling, leaf, "spine",
+				      (double)full / wiring->oversubscription_ratio, 0);
+			cabling_trunk_of_leaf(cabling, unit);
 		}
 	return NULL;
 }
 
+/* The leaves of a unit, one for each rail, count as one: they hold the same machines. */
+static struct wiring_group group(const void *params, size_t place, size_t place_count,
+				 size_t port_most)
+{
+	const struct rail_params *wiring = params;
+	(void)place_count, (void)port_most;
+	return (struct wiring_group){place / (size_t)wiring->ports_per_leaf_count, 0};
+}
+
 const struct wiring_kind wiring_rail_optimised = {
 	"rail_optimised", "the k-th port of every machine at leaf k, leaves at a spine", &table,
-	join};
+	join, group};

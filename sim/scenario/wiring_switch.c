@@ -27,7 +27,16 @@ static const char *join(struct cabling *cabling, const void *params)
 	const char *crossbar = cabling_switch(cabling, "switch");
 	for (size_t i = 0; i < cabling->place_count; i++)
 		cabling_ports(cabling, i, crossbar);
+	cabling->top = crossbar;
 	return NULL;
 }
 
-const struct wiring_kind wiring_switch = {"switch", "one switch for all ports", &table, join};
+static struct wiring_group group(const void *params, size_t place, size_t place_count,
+				 size_t port_most)
+{
+	(void)params, (void)place, (void)place_count, (void)port_most;
+	return (struct wiring_group){0, 0};
+}
+
+const struct wiring_kind wiring_switch = {"switch", "one switch for all ports", &table, join,
+					  group};

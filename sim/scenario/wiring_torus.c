@@ -63,4 +63,4 @@ static const char *join(struct cabling *cabling, const void *params)
 }
 
 const struct wiring_kind wiring_torus = {
-	"torus", "a router at each machine, joined to its neighbours", &table, join};
+	"torus", "a router at each machine, joined to its neighbours", &table, join, NULL};

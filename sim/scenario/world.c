@@ -261,6 +261,26 @@ static struct cuda_process *build_process(struct world *w, struct client *client
 	return NULL;
 }
 
+/* What a file most often lacks where there is no route: a link of the guest's own. */
+static const char *unlinked(struct world *w, const struct client_entry *entry)
+{
+	const struct topology *t = &w->scenario->topology;
+	const size_t ends[] = {entry->guest, entry->server};
+	for (size_t e = 0; e < 2; e++) {
+		const char *guest = t->guests[ends[e]].name;
+		bool linked = false;
+		for (size_t i = 0; i < t->link_count; i++)
+			linked = linked || strcmp(t->links[i].ends[0], guest) == 0 ||
+				 strcmp(t->links[i].ends[1], guest) == 0;
+		if (!linked)
+			return arena_printf(w->arena,
+					    " (no link ends at '%s': those of a network end at "
+					    "guests, not at their hosts)",
+					    guest);
+	}
+	return "";
+}
+
 static struct cuda_port *build_port(struct world *w, struct client *client)
 {
 	const struct client_entry *entry = client->entry;
@@ -284,10 +304,10 @@ static struct cuda_port *build_port(struct world *w, struct client *client)
 	client->remote = remote_client_new(&spec);
 	if (client->remote)
 		return remote_port(client->remote);
-	client_failed(client, arena_printf(w->arena, "no route from '%s' to '%s' for %s",
+	client_failed(client, arena_printf(w->arena, "no route from '%s' to '%s' for %s%s",
 					   guest_name(w->system.guests[entry->guest]),
 					   guest_name(w->system.guests[entry->server]),
-					   entry->transport->name));
+					   entry->transport->name, unlinked(w, entry)));
 	return NULL;
 }
 

@@ -80,6 +80,9 @@ struct exchange_host { /* what a policy may use; of the job */
 	const struct step_profile *profile;
 	struct communicator *comm;
 	size_t rank_count;
+	/* Ranks for which each stands (sim/collective/fold.h; NULL: itself), and all of them. */
+	const uint32_t *copies;
+	size_t all_count;
 	double network_round_trip_s; /* of a small message between the farthest ranks */
 	/* Copies size_B in rank's GPU memory, behind what it copied before, then fn;
 	 * 0 B: in its turn, at no cost, maybe within the call. */

@@ -67,7 +67,7 @@ static double round_trip_s(const struct horovod *h)
 	const struct exchange_params *params = h->base.host.params;
 	return h->base.host.network_round_trip_s +
 	       (params->response_cache
-			? params->cached_negotiation_s * (double)h->base.host.rank_count
+			? params->cached_negotiation_s * (double)h->base.host.all_count
 			: 0);
 }
 
@@ -199,12 +199,13 @@ static void cycle(void *ctx, uint64_t arg)
 static void horovod_announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
 	struct horovod *h = (struct horovod *)exchange;
+	size_t copies = exchange->host.copies ? exchange->host.copies[rank] : 1;
 	if (first == 0)
 		h->performers[rank].computed = 0;
 	for (size_t t = first; t < first + count; t++) {
 		h->requests_count++;
 		if (!exchange->host.params->response_cache || !h->known[t])
-			h->unknown_count++;
+			h->unknown_count += copies;
 		if (++h->announced_count[t] == exchange->host.rank_count)
 			h->complete_count = t + 1;
 	}

@@ -90,7 +90,7 @@ static void check_parts(const struct rank *rank, int64_t step_ps)
 static void record(struct job *job)
 {
 	int64_t now_ps = engine_now_ps(job->spec.engine), sums_ps[PART_COUNT] = {0};
-	double busy_s = 0, n = (double)job->spec.rank_count;
+	double busy_s = 0, n = (double)job->spec.all_count;
 	for (size_t i = 0; i < job->spec.rank_count; i++)
 		count_part(&job->ranks[i], now_ps);
 	count_late_input(job);
@@ -98,10 +98,11 @@ static void record(struct job *job)
 		struct rank *rank = &job->ranks[i];
 		check_parts(rank, now_ps - job->recorded_ps);
 		double rank_busy_s = gpu_context_busy_s(rank->spec->context);
+		uint32_t copies = job->spec.copies ? job->spec.copies[i] : 1;
 		for (int k = 0; k < PART_COUNT; k++)
-			sums_ps[k] += rank->spent_ps[k];
+			sums_ps[k] += rank->spent_ps[k] * copies;
 		memset(rank->spent_ps, 0, sizeof rank->spent_ps);
-		busy_s += rank_busy_s - rank->busy_before_s;
+		busy_s += (rank_busy_s - rank->busy_before_s) * copies;
 		rank->busy_before_s = rank_busy_s;
 	}
 	int64_t collective_ps = job->exchange ? exchange_collective_ps(job->exchange) : 0;
@@ -162,7 +163,7 @@ static void copy(void *ctx, size_t index, double size_B, event_fn *fn, void *fn_
 
 static bool held_back(const struct job_spec *spec)
 {
-	return spec->rank_count == 1 || !spec->exchange->overlap ||
+	return spec->all_count == 1 || !spec->exchange->overlap ||
 	       exchange_policy_at((size_t)spec->exchange->policy)->whole;
 }
 
@@ -220,6 +221,8 @@ static void build_exchange(struct job *job)
 		.profile = spec->profile,
 		.comm = spec->comm,
 		.rank_count = spec->rank_count,
+		.copies = spec->copies,
+		.all_count = spec->all_count,
 		.network_round_trip_s = spec->network_round_trip_s,
 		.copy = copy,
 		.gathered = gathered,
@@ -242,7 +245,7 @@ struct job *job_new(const struct job_spec *spec)
 	job->spec.name = arena_strdup(spec->arena, spec->name);
 	job->announces = issued && !held_back(spec);
 	job->issued_updates =
-		spec->rank_count > 1 &&
+		spec->all_count > 1 &&
 		!exchange_policy_at((size_t)spec->exchange->policy)->updates_in_stream;
 	/* A host that waits for reduced gradients is not ahead, unless an engine issues each
 	 * op when what it takes is there. */
@@ -263,7 +266,7 @@ static void start(void *ctx, uint64_t arg)
 	struct job *job = ctx;
 	(void)arg;
 	job->recorded_ps = engine_now_ps(job->spec.engine);
-	if (job->spec.rank_count > 1)
+	if (job->spec.all_count > 1)
 		build_exchange(job);
 	for (size_t i = 0; i < job->spec.rank_count; i++) {
 		struct rank *rank = &job->ranks[i];

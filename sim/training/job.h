@@ -50,6 +50,9 @@ struct job_spec {
 	struct communicator *comm; /* NULL: one rank, nothing to exchange */
 	const struct job_rank *ranks;
 	size_t rank_count;
+	/* Ranks for which each stands (sim/collective/fold.h; NULL: itself), and all of them. */
+	const uint32_t *copies;
+	size_t all_count;
 	double network_round_trip_s;
 	uint64_t seed;
 	/* Called when all ranks have ended a step; false stops the job. */

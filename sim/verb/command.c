@@ -40,6 +40,22 @@ int command_failed(const struct diag *diag, const char *broken)
 	return broken ? EXIT_FAILED : EXIT_USAGE;
 }
 
+static bool can_write(const char *path)
+{
+	struct output *output = output_open(path);
+	if (output)
+		output_abandon(output);
+	else
+		fprintf(stderr, "farwire: cannot write '%s': %s\n", path, strerror(errno));
+	return output != NULL;
+}
+
+bool command_can_write(const struct command *command)
+{
+	return can_write(command->output) && (!command->plot || can_write(command->plot)) &&
+	       (!command->trace || can_write(command->trace));
+}
+
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code)
 {
@@ -47,6 +63,9 @@ const struct prediction **command_predictions(const struct command *command, str
 	const struct prediction **predictions =
 		ARENA_ARRAY(command->arena, count, const struct prediction *);
 	struct predict_options options = command_predict(command);
+	*exit_code = EXIT_FAILED;
+	if (!command_can_write(command))
+		return NULL;
 	for (size_t i = 0; i < count; i++) {
 		struct diag *diag = diag_new(command->arena);
 		struct case_request request = command_case(command, i);
@@ -88,17 +107,6 @@ static void write_table(FILE *out, const void *ctx)
 {
 	const struct table_writing *w = ctx;
 	result_table_write(out, w->format, w->table);
-}
-
-bool command_can_write(const struct command *command)
-{
-	struct output *output = output_open(command->output);
-	if (output)
-		output_abandon(output);
-	else
-		fprintf(stderr, "farwire: cannot write '%s': %s\n", command->output,
-			strerror(errno));
-	return output != NULL;
 }
 
 int command_table(const struct command *command, const struct result_table *table)
@@ -163,12 +171,16 @@ int command_draw(const struct command *command, const char *path,
 	return EXIT_FAILED;
 }
 
-/* Whether the values of --vary stand in place of this setting. */
-static bool is_varied(const struct command *command, const char *setting)
+/* Whether a later setting, or an axis, has the key of this one. */
+static bool is_overridden(const struct command *command, size_t index)
 {
-	size_t length = strcspn(setting, "=") + 1;
+	const char *text = command->settings[index].text;
+	size_t key = strcspn(text, "=") + 1;
+	for (size_t i = index + 1; i < command->setting_count; i++)
+		if (strncmp(command->settings[i].text, text, key) == 0)
+			return true;
 	for (size_t i = 0; i < command->vary_count; i++)
-		if (strncmp(command->vary[i], setting, length) == 0)
+		if (strncmp(command->vary[i], text, key) == 0)
 			return true;
 	return false;
 }
@@ -181,7 +193,7 @@ const char *command_caption(const struct command *command)
 				    : "no intervals";
 	const char *settings = "";
 	for (size_t i = 0; i < command->setting_count; i++)
-		if (!is_varied(command, command->settings[i].text))
+		if (!is_overridden(command, i))
 			settings = arena_printf(command->arena, "%s, %s", settings,
 						command->settings[i].text);
 	return arena_printf(command->arena, "farwire %s, seed %llu, %s%s", FARWIRE_VERSION,

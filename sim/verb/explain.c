@@ -14,6 +14,7 @@
 
 struct explanation {
 	const struct command *command;
+	const struct fold *fold; /* of the case; NULL: all machines are simulated */
 	VEC(const struct cfg_param *) params;
 };
 
@@ -81,6 +82,10 @@ static void write_table(FILE *out, const void *ctx)
 	table_print(table, out);
 	if (e->params.count == 1)
 		fprintf(out, "\n%s: %s\n", e->params.items[0]->path, e->params.items[0]->row->help);
+	if (e->fold)
+		fprintf(out,
+			"\n%zu machines of %zu sorts: one of each is simulated (case.symmetry)\n",
+			e->fold->machine_count, e->fold->sort_count);
 }
 
 static void write_json(FILE *out, const void *ctx)
@@ -138,7 +143,7 @@ static int explain(const struct command *command, const char *path, const char *
 		diag_print(diag, stderr);
 		return EXIT_USAGE;
 	}
-	struct explanation e = {.command = command};
+	struct explanation e = {.command = command, .fold = scenario->topology.fold};
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
 		bool wanted = key_count == 0;

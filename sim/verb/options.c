@@ -57,7 +57,7 @@ static const struct option_row option_rows[] = {
 	{"trace", OPTION_VALUE, "FILE.json", "writes a timeline for Perfetto"},
 	{"title", OPTION_VALUE, "TEXT", "the question, for reports and plots"},
 	{"seed", OPTION_VALUE, "N", "seed of losses and draws (default 1)"},
-	{"draws", OPTION_VALUE, "N", "draws behind an interval (default 24; 0: none)"},
+	{"draws", OPTION_VALUE, "N", "draws behind an interval (default 24, of sweeps 0: none)"},
 	{"jobs", OPTION_VALUE, "N", "threads (default: the machine's cores)"},
 	{"color", OPTION_VALUE, "auto|always|never", "colours on a terminal"},
 	{"only", OPTION_VALUE, "TEST,TEST,...", "which measurements (default: all)"},
@@ -109,7 +109,7 @@ static void usage(FILE *out)
 		"...\n\n",
 		FARWIRE_VERSION);
 	for (size_t i = 0; i < verb_count(); i++)
-		fprintf(out, "  %-10s %-14s %s\n", verbs[i]->name, verbs[i]->words, verbs[i]->help);
+		fprintf(out, "  %-11s %-14s %s\n", verbs[i]->name, verbs[i]->words, verbs[i]->help);
 	fprintf(out, "\n`farwire VERB --help` says more. Exit: 0 done, 1 the simulation failed, 2 "
 		     "bad usage or\n"
 		     "configuration, 3 a stated bound is broken.\n");
@@ -393,12 +393,39 @@ static const char *shipped_case(const struct command *c, const char *word)
 	return access(path, R_OK) == 0 ? path : word;
 }
 
+static bool has_topology(const struct command *c)
+{
+	for (size_t i = 0; i < c->setting_count; i++)
+		if (strncmp(c->settings[i].text, "case.topology=", 14) == 0)
+			return true;
+	return false;
+}
+
+/* Complains of a name under which no case ships, where the word must be a case: with a
+ * topology those of explain are keys. */
+static void check_case(struct parser *p, const char *word)
+{
+	const struct command *c = p->command;
+	bool cases_alone = strspn(c->verb->words, "CASE. ") == strlen(c->verb->words);
+	bool case_first = strncmp(c->verb->words, "CASE ", 5) == 0 && word == p->words.items[0];
+	if (!(cases_alone || (case_first && !has_topology(c))) || strpbrk(word, "/.") ||
+	    access(word, F_OK) == 0)
+		return;
+	if (access(arena_printf(p->arena, "%s/topologies/%s.cfg", c->data_root, word), R_OK) == 0) {
+		wrong(p, "'%s' is a topology, no case (write --topology %s)", word, word);
+		return;
+	}
+	struct diag *diag = diag_new(p->arena);
+	data_path(p->arena, diag, (struct origin){"farwire", 0}, c->data_root, "topologies/cases",
+		  "case", word, NULL);
+	diag_print(diag, stderr);
+	p->wrong = true;
+}
+
 static void check_words(struct parser *p)
 {
 	const struct command *c = p->command;
-	bool topology = false;
-	for (size_t i = 0; i < c->setting_count; i++)
-		topology |= strncmp(c->settings[i].text, "case.topology=", 14) == 0;
+	bool topology = has_topology(c);
 	bool flags = c->verb->cases && c->verb->words_min == 1; /* may stand for the case */
 	if (c->word_count < c->verb->words_min && !(flags && topology))
 		wrong(p, "`farwire %s` needs %s%s", c->verb->name, c->verb->words,
@@ -450,8 +477,10 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 		wrong(&p, "the shipped topologies and models are not beside the program (set "
 			  "FARWIRE_DATA to their folder)");
 	check_words(&p);
-	for (size_t i = 0; c->verb->cases && c->data_root && i < p.words.count; i++)
+	for (size_t i = 0; c->verb->cases && c->data_root && i < p.words.count; i++) {
 		p.words.items[i] = shipped_case(c, p.words.items[i]);
+		check_case(&p, p.words.items[i]);
+	}
 	if (p.wrong)
 		return NULL;
 	c->baselines = baselines_new();

@@ -36,8 +36,10 @@ static void put_time(double seconds)
 /* The first thing that was done now, not before: from here on time counts. */
 static void begin(struct progress *p, size_t before, size_t count)
 {
+	p->began_s = now_s();
+	if (!p->begun)
+		p->told_s = p->began_s;
 	p->begun = true;
-	p->began_s = p->told_s = now_s();
 	if (before > 0 && p->from)
 		fprintf(stderr, "going on after %zu of %zu %s in %s\n", before, count, p->things,
 			p->from);
@@ -48,8 +50,9 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 	struct progress *p = ctx;
 	if (p->quiet || done == before)
 		return;
-	if (!p->begun)
+	if (!p->begun || done < p->done)
 		begin(p, before, count);
+	p->done = done;
 	double now = now_s(), spent_s = now - p->began_s;
 	bool over = done == count;
 	if (now - p->told_s < (p->terminal ? TERMINAL_EVERY_S : LOG_EVERY_S) &&

@@ -14,11 +14,13 @@ struct progress {
 	const char *from;   /* whose things were done before; NULL: nothing was */
 	bool quiet, terminal;
 	bool begun;
+	size_t done; /* of them, when last told */
 	double began_s, told_s;
 };
 
 struct progress progress_new(const char *things, const char *from, bool quiet);
-/* before: done by an earlier run. ctx: a struct progress. */
+/* before: done by an earlier run. Where fewer are done than before, others have begun.
+ * ctx: a struct progress. */
 void progress_tell(void *ctx, size_t before, size_t done, size_t count);
 /* Ends the line of a terminal, also after an error. */
 void progress_end(struct progress *progress);

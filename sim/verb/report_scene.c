@@ -83,7 +83,7 @@ static const char *guest_role(const struct scenario *scenario, size_t guest)
 		servers += scenario->clients[i].runtime && scenario->clients[i].server == guest;
 	}
 	for (size_t i = 0; i < scenario->job_count; i++)
-		for (size_t k = 0; k < scenario->jobs[i].rank_count; k++)
+		for (size_t k = 0; k < scenario->jobs[i].simulated_count; k++)
 			if (scenario->jobs[i].guests[k] == guest)
 				return ": ranks";
 	return programs && servers ? ": program, server"
@@ -273,7 +273,7 @@ static void links_table(struct report *report, const struct view *view,
 	report_column(table, "rate", COLUMN_NUMBER);
 	report_column(table, "latency", COLUMN_NUMBER);
 	report_column(table, "loss", COLUMN_NUMBER);
-	report_column(table, "carried", COLUMN_NUMBER);
+	report_column(table, "carried in all", COLUMN_NUMBER);
 	report_column(table, "busy (%)", COLUMN_NUMBER);
 	for (size_t i = 0; i < t->link_count; i++)
 		for (int way = 0; way < 2 && view->links[i]; way++)

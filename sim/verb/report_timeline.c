@@ -193,7 +193,7 @@ static const struct trace *first_ranks(struct arena *arena, const struct scenari
 {
 	const struct job_entry *job = &scenario->jobs[0];
 	const char *gpus[RANKS_SHOWN];
-	if (job->rank_count <= RANKS_SHOWN)
+	if (job->simulated_count <= RANKS_SHOWN)
 		return trace;
 	struct trace *kept = trace_new(arena);
 	for (int k = 0; k < RANKS_SHOWN; k++) {

@@ -61,6 +61,8 @@ static int draw(const struct command *command, const struct scaling *scaling)
 
 static int run(const struct command *command)
 {
+	if (!command_can_write(command))
+		return EXIT_FAILED;
 	int code = EXIT_DONE;
 	const struct case_request request = command_case(command, 0);
 	const struct scaling *scaling = scaling_run(command, &request, command->gpus, &code);

@@ -4,13 +4,13 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/verb/chart_data.h"
 #include "sim/verb/measures.h"
+#include "sim/verb/progress.h"
 #include "sim/verb/verbs.h"
 
 enum { SAMPLES = 128 };
@@ -223,11 +223,6 @@ static int draw(const struct asked *a)
 
 /* ---- the verb ---- */
 
-static void show_progress(size_t done, size_t count)
-{
-	fprintf(stderr, "\r%zu of %zu points%s", done, count, done == count ? "\n" : "");
-}
-
 /* Nothing to vary. */
 static int refuse(const struct asked *a)
 {
@@ -251,19 +246,20 @@ static int answer(struct asked *a, const struct case_request *request,
 {
 	const struct command *command = a->command;
 	const struct predict_options options = command_predict(command);
-	bool watched = !command->quiet && isatty(STDERR_FILENO);
-	const struct sensitivity_question question = {
-		.points = {.request = request,
-			   .options = &options,
-			   .reported = a->reported,
-			   .progress = watched ? show_progress : NULL},
-		.scenario = scenario,
-		.vary_ratio = command->vary_all_ratio,
-		.keys = command->keys,
-		.key_count = command->key_count,
-		.sample_count = command->sample_count};
+	struct progress progress = progress_new("points", NULL, command->quiet);
+	const struct sensitivity_question question = {.points = {.request = request,
+								 .options = &options,
+								 .reported = a->reported,
+								 .progress = progress_tell,
+								 .ctx = &progress},
+						      .scenario = scenario,
+						      .vary_ratio = command->vary_all_ratio,
+						      .keys = command->keys,
+						      .key_count = command->key_count,
+						      .sample_count = command->sample_count};
 	const char *broken;
 	a->found = sensitivity_find(command->arena, &question, &broken);
+	progress_end(&progress);
 	if (!a->found)
 		return command_failed(diag_new(command->arena), broken);
 	if (!a->found->swing_count)
@@ -285,6 +281,8 @@ static int run(const struct command *given)
 	*command = *given;
 	if (!command->samples_given)
 		command->sample_count = SAMPLES;
+	if (!command_can_write(command))
+		return EXIT_FAILED;
 	struct case_request request = command_case(command, 0);
 	const struct scenario *scenario = case_read(command->arena, diag, &request);
 	if (!scenario)

@@ -29,6 +29,8 @@ static int run(const struct command *command)
 					     : "--for KEY (see farwire explain CASE)");
 		return EXIT_USAGE;
 	}
+	if (!command_can_write(command))
+		return EXIT_FAILED;
 	int code = EXIT_DONE;
 	const struct case_request request = command_case(command, 0);
 	const struct solving *solving =
@@ -45,11 +47,12 @@ const struct verb verb_solve = {
 	.name = "solve",
 	.words = "CASE",
 	.help = "up to where a parameter may go for a target to be met, with its interval",
-	.examples = "  farwire solve case.cfg --target 'ratio>=0.95' --for link.wire.latency\n"
-		    "  farwire solve ddl-host --target 'efficiency>=0.9' --for link.eth.bandwidth "
-		    "--plot bound.svg\n"
-		    "  farwire solve dgx1-scaling --target 'efficiency>=0.95' --for case.gpus "
-		    "--between 1:64\n",
+	.examples =
+		"  farwire solve case.cfg --target 'ratio>=0.95' --for link.wire.latency\n"
+		"  farwire solve ddl-host --target 'efficiency>=0.9' --for link.network.bandwidth "
+		"--plot bound.svg\n"
+		"  farwire solve dgx1-scaling --target 'efficiency>=0.95' --for case.gpus "
+		"--between 1:64\n",
 	.options = "set target for between format output plot title seed draws jobs color quiet",
 	.words_min = 1,
 	.cases = true,

@@ -4,25 +4,21 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/predict/points.h"
 #include "sim/predict/knobs.h"
+#include "sim/verb/progress.h"
 
 struct asking { /* the simulator as a function of one number */
 	struct arena *arena;
 	const struct command *command;
 	const struct solving *solving;
 	const struct case_request *request;
+	struct progress progress;
 	const char *broken;
 };
-
-static void show_progress(size_t done, size_t count)
-{
-	fprintf(stderr, "\r%zu of %zu points%s", done, count, done == count ? "\n" : "");
-}
 
 static bool ask(void *ctx, const double *x, size_t count, bool with, struct solve_answer *answers)
 {
@@ -32,12 +28,11 @@ static bool ask(void *ctx, const double *x, size_t count, bool with, struct solv
 	struct predict_options options = command_predict(a->command);
 	if (!with)
 		options.draws_count = 0;
-	const struct points points = {
-		.request = a->request,
-		.options = &options,
-		.reported = a->solving->target.reported,
-		.progress = count > 1 && !a->command->quiet && isatty(STDERR_FILENO) ? show_progress
-										     : NULL};
+	const struct points points = {.request = a->request,
+				      .options = &options,
+				      .reported = a->solving->target.reported,
+				      .progress = count > 1 ? progress_tell : NULL,
+				      .ctx = &a->progress};
 	struct case_point *list = ARENA_ARRAY(a->arena, count, struct case_point);
 	struct case_answer *got = ARENA_ARRAY(a->arena, count, struct case_answer);
 	struct setting *settings = ARENA_ARRAY(a->arena, count, struct setting);
@@ -174,8 +169,11 @@ const struct solving *solving_run(const struct command *command, const struct ca
 	struct case_request known = *request;
 	if (scenario->client_count && scenario->clients[0].recorded)
 		known.calls = scenario->clients[0].recorded->calls;
-	struct asking asking = {
-		.arena = arena, .command = command, .solving = solving, .request = &known};
+	struct asking asking = {.arena = arena,
+				.command = command,
+				.solving = solving,
+				.request = &known,
+				.progress = progress_new("points", NULL, command->quiet)};
 	const struct solve_problem problem = {.evaluate = ask,
 					      .ctx = &asking,
 					      .range = solving->range,
@@ -186,6 +184,7 @@ const struct solving *solving_run(const struct command *command, const struct ca
 					      .band = with_band && command->draws > 0};
 	const char *refused;
 	solving->solution = solve(arena, &problem, &refused);
+	progress_end(&asking.progress);
 	if (solving->solution && !has_number(solving->solution))
 		diag_error(diag, (struct origin){"--target", 0}, "%s has no %s%s", solving->name,
 			   solving->target.reported->spoken,

@@ -485,6 +485,8 @@ static int draw(const struct validation *v)
 
 static int run(const struct command *command)
 {
+	if (!command_can_write(command))
+		return EXIT_FAILED;
 	int code = EXIT_DONE;
 	struct validation v = {.command = command};
 	v.outcomes = command_validate(command, &v.count, &code);

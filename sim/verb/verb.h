@@ -84,7 +84,7 @@ const struct prediction **command_predictions(const struct command *command, str
 /* Writes through `write` to command->output, whole or not at all. */
 int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
 		  const void *ctx);
-/* Whether command->output can be written, said before the work and not after it. */
+/* Whether output, plot and trace can be written, said before the work, not after it. */
 bool command_can_write(const struct command *command);
 /* Writes a table in the command's format. */
 int command_table(const struct command *command, const struct result_table *table);

@@ -71,6 +71,9 @@ expect 2 "^--set: guest 'client' is not on the host of GPU 'gpu0'" \
 expect 2 "^--program: .*no runtime to forward its calls" run --topology t320-same-lan --program client
 expect 2 "dataset 'flexdirect_1050t' is not there \(did you mean 'flexdirect_1050ti'\?" \
 	validate flexdirect_1050t
+expect 2 "case 'pool-8-on4' is not there \(did you mean 'pool-8-on-4'\?" run pool-8-on4
+expect 2 "case 'pool-8-on4' is not there \(did you mean 'pool-8-on-4'\?" explain pool-8-on4 tcp
+expect 2 "'t320-same-esxi' is a topology, no case \(write --topology" compare case.cfg t320-same-esxi
 expect 2 "fit 'p10' is not there \(did you mean 'p100'\?" fit p10
 expect 2 "no parameter 'runtime.nosuch'" explain case.cfg runtime.nosuch
 verdict 'command_line.names_that_are_not_there'

@@ -28,8 +28,18 @@ only() {
 	expect 1 "cannot write ''" $one -o ''
 	expect 1 "cannot write 'case.cfg/x': Not a directory" $one -o case.cfg/x
 	only
-	expect 1 "cannot write 'no-folder/x.svg': No such file" $one --plot no-folder/x.svg
+	# said before the work, with which its results would be lost
 	expect 1 "cannot write 'no-folder/x.json': No such file" $one --trace no-folder/x.json
+	only
+	for verb in run 'compare case.cfg' scale 'sweep --vary case.batch=8,16' \
+		"solve --target ratio>=0.9 --for case.batch" sensitivity; do
+		expect 1 "cannot write 'no-folder/x.svg': No such file" $verb case.cfg -q \
+			--draws 0 --plot no-folder/x.svg
+		only
+	done
+	expect 1 "cannot write 'no-folder/x.svg': No such file" validate flexdirect_1050ti -q \
+		--draws 0 --plot no-folder/x.svg
+	only
 	expect 1 "cannot write into the folder 'no-folder': No such file" fit -q -o no-folder
 }
 verdict 'output.folders_that_are_not_there'

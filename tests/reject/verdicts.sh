@@ -43,7 +43,7 @@ topology = {
 	links = ( { name = "slot"; kind = "pcie"; ends = ["far", "gpu0"]; } );
 };
 END
-fails "no route from 'client' to 'server' for tcp" \
+fails "no route from 'client' to 'server' for tcp .no link ends at 'client': those of a network end at guests" \
 	--topology apart.cfg --program client --runtime asynchronous --batch 8
 sed '/links/d' apart.cfg >bare.cfg
 fails "no route from host 'far' to GPU 'gpu0'" --topology bare.cfg --batch 8

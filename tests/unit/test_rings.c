@@ -45,7 +45,8 @@ static void add_rank(struct site *site, int gpu, int host)
 
 static struct rings found(struct site *site)
 {
-	return rings_find(site->arena, site->fabric, site->ranks, site->rank_count, infiniband);
+	return rings_find(site->arena, site->fabric, site->ranks, site->rank_count, infiniband,
+			  NULL);
 }
 
 /* Links of 25 GB/s between the GPUs of a DGX-1 with V100s (NVIDIA's DGX-1 with Tesla
@@ -151,14 +152,16 @@ static void in_order_leaves_nvlink(void)
 	int adapters[4];
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, true, adapters);
-	struct rings eight = rings_in_order(site.arena, site.fabric, site.ranks, 8, infiniband);
+	struct rings eight =
+		rings_in_order(site.arena, site.fabric, site.ranks, 8, infiniband, NULL);
 	CHECK(eight.shape.ring_count == 1);
 	CHECK(eight.shape.inside == HOP_PCI);
 	CHECK_NEAR(eight.shape.inside_Bps, 12e9, 1e-9);
 	for (uint32_t i = 0; i < 8; i++)
 		CHECK(eight.order[i] == i);
 	/* Four of them are a ring of one link. */
-	struct rings four = rings_in_order(site.arena, site.fabric, site.ranks, 4, infiniband);
+	struct rings four =
+		rings_in_order(site.arena, site.fabric, site.ranks, 4, infiniband, NULL);
 	CHECK(four.shape.inside == HOP_NVLINK);
 	CHECK_NEAR(four.shape.inside_Bps, 20e9, 1e-9);
 	arena_free(site.arena);
@@ -173,15 +176,15 @@ static void fewer_gpus_use_what_joins_them(void)
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, false, adapters);
 	struct ring_place pair[] = {site.ranks[0], site.ranks[3]};
-	struct rings two = rings_find(site.arena, site.fabric, pair, 2, infiniband);
+	struct rings two = rings_find(site.arena, site.fabric, pair, 2, infiniband, NULL);
 	CHECK(two.shape.ring_count == 1);
 	CHECK_NEAR(two.shape.inside_Bps, 50e9, 1e-9);
-	struct rings three = rings_find(site.arena, site.fabric, site.ranks, 3, infiniband);
+	struct rings three = rings_find(site.arena, site.fabric, site.ranks, 3, infiniband, NULL);
 	CHECK(three.shape.ring_count == 2);
 	CHECK_NEAR(three.shape.inside_Bps, 50e9, 1e-9);
 	/* 0 and 5 share no link. */
 	struct ring_place far[] = {site.ranks[0], site.ranks[5]};
-	struct rings over_pcie = rings_find(site.arena, site.fabric, far, 2, infiniband);
+	struct rings over_pcie = rings_find(site.arena, site.fabric, far, 2, infiniband, NULL);
 	CHECK(over_pcie.shape.inside == HOP_PCI);
 	CHECK_NEAR(over_pcie.shape.inside_Bps, 12e9, 1e-9);
 	arena_free(site.arena);
@@ -333,7 +336,7 @@ static void sockets_have_one_adapter(void)
 	static const char *const kinds[] = {"ethernet", "infiniband", NULL};
 	struct site site;
 	open_cluster(&site, 2);
-	struct rings rings = rings_find(site.arena, site.fabric, site.ranks, 16, kinds);
+	struct rings rings = rings_find(site.arena, site.fabric, site.ranks, 16, kinds, NULL);
 	CHECK(rings.shape.ring_count == 1);
 	CHECK_NEAR(rings.shape.network_Bps, 10e9, 1e-9);
 	for (size_t i = 1; i < 8; i++)

@@ -68,6 +68,7 @@ static void falling_with_an_interval(void)
 	p.intervals = false;
 	function.calls = function.interval_calls = 0;
 	s = solve(arena, &p, &refused);
+	CHECK(isnan(s->bounds[0].certain)); /* nothing is known of it */
 	CHECK_NEAR(s->bounds[0].x.value, 0.25, 2e-3);
 	CHECK(s->bounds[0].x.low == s->bounds[0].x.value && function.interval_calls == 0);
 	CHECK(function.calls <= 25 + 8);

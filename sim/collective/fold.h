@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Machines that are alike are simulated once.
+ *
+ * All ranks of a job stand in MACHINES, these at leaves, leaves in pods. Two machines
+ * are ALIKE when everything that can ever reach them is: they are of one kind, the k-th
+ * rank of each does the same steps in the same order with peers that stand at the
+ * same place of machines that are alike, the same number of levels up, and their leaf
+ * and pod hold equally many machines of each sort. What is alike at the start of a
+ * simulation then stays so: of each sort one machine is simulated and stands for all
+ * (docs/models/symmetry.md).
+ *
+ * Sorts are found by colours (the coarsest equitable partition): all machines of a kind
+ * begin with one colour; each round mixes into it what the machine sees, the colours of
+ * its peers; until a round finds no more of them than the one before. A round is the
+ * algorithm's own schedule, which is counted instead of kept (schedule.c), so what
+ * an algorithm does is said once. Anything that is different, a slow machine, the last
+ * leaf that is not full, spreads by that as far as it matters.
+ */
+#ifndef FARWIRE_COLLECTIVE_FOLD_H
+#define FARWIRE_COLLECTIVE_FOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/fabric/fabric.h"
+
+struct algorithm;
+struct algorithm_spec;
+
+struct fold {
+	size_t rank_count, machine_count;
+	const uint32_t *machine_of; /* by rank; those of a machine follow each other */
+	const uint32_t *first_rank; /* by machine; one more of them */
+	const uint32_t *kind_of;    /* by machine */
+	const uint32_t *leaf_of;    /* by machine */
+	const uint32_t *pod_of;     /* by leaf */
+	size_t leaf_count, pod_count;
+	/* Who stands for a machine: the first one like it below the first leaf like its own in
+	 * the first pod like its own. */
+	uint32_t *like;            /* by machine */
+	uint32_t *first_simulated; /* by machine that stands for others: its first rank among
+				      those that are simulated */
+	uint32_t *count_of;        /* by machine: of those for which it stands; 0: none */
+	uint32_t *leaf_count_of;   /* by leaf of such a machine: leaves like it */
+	uint32_t *pod_count_of;    /* by pod of such a leaf */
+	size_t sort_count;         /* machines that are simulated */
+	size_t simulated_count;    /* ranks that are simulated */
+	uint32_t *rank_of;         /* by simulated rank */
+	uint64_t algorithms;       /* whose schedules the sorts are good for: a bit for each */
+	/* While sorts are sought: by machine, by rank; else NULL. */
+	uint64_t *colours, *signatures;
+};
+
+/* How far up two machines' ways meet. */
+enum fold_level { FOLD_INSIDE, FOLD_LEAF, FOLD_POD, FOLD_TOP };
+enum fold_level fold_level(const struct fold *fold, size_t machine_a, size_t machine_b);
+/* Of simulated nodes that stand for real ones whose ways meet that far up, above
+ * FOLD_INSIDE: the switch; -1: there is no way. top: the topmost one. */
+int fold_meeting(struct fabric *fabric, int top, int from, int to, enum fold_level level,
+		 const char *const *kinds);
+
+/* The simulated rank that stands for a rank. */
+static inline uint32_t fold_stand_in(const struct fold *fold, size_t rank)
+{
+	uint32_t machine = fold->machine_of[rank];
+	return fold->first_simulated[fold->like[machine]] +
+	       ((uint32_t)rank - fold->first_rank[machine]);
+}
+static inline bool fold_is_simulated(const struct fold *fold, size_t rank)
+{
+	uint32_t machine = fold->machine_of[rank];
+	return fold->like[machine] == machine;
+}
+/* Machines for which that of a simulated rank stands. */
+static inline uint32_t fold_count(const struct fold *fold, size_t simulated)
+{
+	return fold->count_of[fold->machine_of[fold->rank_of[simulated]]];
+}
+/* ... of all of them; NULL if fold is. */
+const uint32_t *fold_counts(struct arena *arena, const struct fold *fold);
+
+/* One machine of each kind stands for all of it: to find out what a library makes of
+ * them. The fields down to pod_count are given. */
+void fold_by_kind(struct arena *arena, struct fold *fold);
+/* Sorts with which all of these schedules can be played; false if there would be more than
+ * sorts_most. `specs` have no fold. */
+struct fold_use {
+	const struct algorithm *algorithm;
+	const struct algorithm_spec *spec;
+};
+bool fold_find(struct arena *arena, struct fold *fold, const struct fold_use *uses,
+	       size_t use_count, size_t sorts_most);
+
+/* Mixes a value into a hash. */
+static inline uint64_t fold_mix(uint64_t hash, uint64_t value)
+{
+	/* The finaliser of splitmix64 (Steele, Lea and Flood 2014). */
+	uint64_t x = hash * 0x9E3779B97F4A7C15u + value + 0x632BE59BD9B4E019u;
+	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+	x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+	return x ^ x >> 31;
+}
+
+#endif

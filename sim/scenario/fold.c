@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/scenario/fold.h"
+
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/scenario/system.h"
+
+/* Jobs of fewer GPUs are folded on demand alone; ranks whose schedules, if an algorithm's
+ * making them costs more than in proportion, are made; machines of which one shall stand for
+ * two at least. */
+enum { AUTO_LEAST = 1024, COSTLY_MOST = 512, ALIKE_LEAST = 2 };
+/* Algorithms of a library, bytes of a gradient's element. */
+enum { USES_MOST = 8, ELEMENT_MOST_B = 8 };
+
+bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted)
+{
+	bool large = gpus_wanted >= AUTO_LEAST || params->symmetry == SYMMETRY_ON;
+	return params->symmetry != SYMMETRY_OFF && large && job_count == 1 && gpus_wanted > 1;
+}
+
+struct fold *fold_of_kinds(struct arena *arena, const struct fold_kind *kinds, size_t kind_count,
+			   size_t rank_count)
+{
+	struct fold *fold = ARENA_NEW(arena, struct fold);
+	size_t count = 0, rank = 0, machine = 0;
+	for (size_t k = 0; k < kind_count; k++)
+		count += kinds[k].machine_count;
+	uint32_t *machine_of = ARENA_ARRAY(arena, rank_count, uint32_t);
+	uint32_t *first_rank = ARENA_ARRAY(arena, count + 1, uint32_t);
+	uint32_t *kind_of = ARENA_ARRAY(arena, count, uint32_t);
+	for (size_t k = 0; k < kind_count; k++)
+		for (size_t i = 0; i < kinds[k].machine_count; i++) {
+			kind_of[machine] = (uint32_t)k;
+			first_rank[machine] = (uint32_t)rank;
+			for (size_t r = 0; r < kinds[k].gpu_count && rank < rank_count; r++)
+				machine_of[rank++] = (uint32_t)machine;
+			if (rank == first_rank[machine])
+				return NULL;
+			machine++;
+		}
+	first_rank[machine] = (uint32_t)rank;
+	if (rank < rank_count)
+		return NULL;
+	*fold = (struct fold){
+		.rank_count = rank_count,
+		.machine_count = count,
+		.machine_of = machine_of,
+		.first_rank = first_rank,
+		.kind_of = kind_of,
+		.leaf_of = ARENA_ARRAY(arena, count, uint32_t),
+		.pod_of = ARENA_ARRAY(arena, 1, uint32_t),
+		.leaf_count = 1,
+		.pod_count = 1,
+	};
+	fold_by_kind(arena, fold);
+	return fold;
+}
+
+static bool is_lossless(const struct topology *topology)
+{
+	for (size_t i = 0; i < topology->link_count; i++)
+		for (int direction = 0; direction < 2; direction++)
+			if (topology->links[i].traits.loss_ratio[direction] > 0 ||
+			    topology->links[i].traits.unmoderated_loss_ratio[direction] > 0)
+				return false;
+	return true;
+}
+
+static bool can_fold(const struct scenario *scenario)
+{
+	const struct job_entry *entry = &scenario->jobs[0];
+	/* Chance is each rank's own, and a server that all read from is no link. */
+	bool chance = scenario->collective < 0 && entry->exchange->noise_ratio > 0;
+	bool shared = entry->storage && storage_is_shared(entry->storage);
+	return scenario->topology.top && entry->transport && !chance && !shared &&
+	       strcmp(entry->transport->name, "rdma") == 0 &&
+	       strcmp(entry->library->algorithm, "parameter_server") != 0 &&
+	       is_lossless(&scenario->topology);
+}
+
+/* A communicator of one machine of each kind: how the library sees all of them. */
+static struct communicator *look(struct arena *arena, const struct scenario *scenario,
+				 struct system *system)
+{
+	const struct job_entry *entry = &scenario->jobs[0];
+	system_build(system, arena, scenario, NULL);
+	struct comm_rank *ranks = ARENA_ARRAY(arena, entry->simulated_count, struct comm_rank);
+	for (size_t i = 0; i < entry->simulated_count; i++)
+		ranks[i] = (struct comm_rank){.gpu = system->gpus[entry->gpus[i]],
+					      .guest = system->guests[entry->guests[i]]};
+	const struct communicator_spec spec = {
+		.arena = arena,
+		.engine = system->engine,
+		.fabric = system->fabric,
+		.name = entry->name,
+		.library = entry->library,
+		.ranks = ranks,
+		.rank_count = entry->simulated_count,
+		.transport = entry->transport,
+		.transport_params = entry->transport_params,
+		.fold = scenario->topology.fold,
+		.copies = system->copies,
+		.top_node = system->top_node,
+	};
+	return communicator_new(&spec);
+}
+
+/* What a job plays: its collective, or an all-reduce of any number of its gradients. Of an
+ * algorithm that has more channels for large ones these, of which the others are a part. */
+struct repertoire {
+	struct fold_use uses[USES_MOST];
+	struct algorithm_spec specs[USES_MOST];
+	size_t count;
+};
+
+static void plays(const struct communicator *comm, enum collective collective, double size_B,
+		  struct repertoire *repertoire)
+{
+	struct algorithm_spec spec;
+	const struct algorithm *algorithm = communicator_plays(comm, collective, size_B, &spec);
+	size_t i = 0;
+	while (i < repertoire->count && repertoire->uses[i].algorithm != algorithm)
+		i++;
+	FW_ASSERT(i < USES_MOST);
+	if (i == repertoire->count)
+		repertoire->count++;
+	else if (repertoire->specs[i].channel_count >= spec.channel_count)
+		return;
+	repertoire->specs[i] = spec;
+	repertoire->uses[i] = (struct fold_use){algorithm, &repertoire->specs[i]};
+}
+
+static void plays_all(const struct scenario *scenario, const struct communicator *comm,
+		      struct repertoire *repertoire)
+{
+	static const double finer = 1.05;
+	const struct job_entry *entry = &scenario->jobs[0];
+	if (scenario->collective >= 0) {
+		plays(comm, (enum collective)scenario->collective, scenario->collective_size_B,
+		      repertoire);
+		return;
+	}
+	double most_B = ELEMENT_MOST_B * entry->network->parameters_count;
+	for (double size_B = 1; size_B < most_B * finer; size_B *= finer)
+		plays(comm, COLLECTIVE_ALL_REDUCE, size_B, repertoire);
+}
+
+static bool find_sorts(struct arena *arena, const struct scenario *scenario,
+		       struct communicator *comm, struct fold *fold)
+{
+	struct repertoire repertoire = {.count = 0};
+	plays_all(scenario, comm, &repertoire);
+	for (size_t i = 0; i < repertoire.count; i++) {
+		const struct algorithm *algorithm = repertoire.uses[i].algorithm;
+		if (!algorithm->folds && fold->rank_count > COSTLY_MOST)
+			return false;
+		if (algorithm->refuse && algorithm->refuse(&repertoire.specs[i]))
+			return false; /* the full simulation says so */
+	}
+	return fold_find(arena, fold, repertoire.uses, repertoire.count,
+			 fold->machine_count / ALIKE_LEAST);
+}
+
+/* Its machine is like no other. */
+static void mark_straggler(struct arena *arena, const struct scenario *scenario, struct fold *fold)
+{
+	if (scenario->collective >= 0 || !(scenario->jobs[0].straggler_ratio > 1))
+		return;
+	uint32_t *kind_of = ARENA_ARRAY(arena, fold->machine_count, uint32_t);
+	memcpy(kind_of, fold->kind_of, fold->machine_count * sizeof *kind_of);
+	kind_of[0] = UINT32_MAX;
+	fold->kind_of = kind_of;
+}
+
+struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
+			   struct fold *by_kind)
+{
+	struct arena *scratch = arena_new();
+	struct system system;
+	struct fold *fold = ARENA_NEW(arena, struct fold);
+	bool found = false;
+	*fold = *by_kind;
+	mark_straggler(arena, scenario, fold);
+	if (can_fold(scenario)) {
+		struct communicator *comm = look(scratch, scenario, &system);
+		found = comm && find_sorts(arena, scenario, comm, fold);
+	}
+	arena_free(scratch);
+	return found ? fold : NULL;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A simulation of the machines that stand for others gives what that of all gives, to the
+ * picosecond: random machines, networks, sizes and algorithms, and everything that may
+ * break the symmetry: leaves and pods that are not full, machines of which some use fewer
+ * GPUs, other machines among them. `test_symmetry N` tries N of each. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/num.h"
+#include "sim/base/units.h"
+#include "sim/scenario/scenario.h"
+#include "tests/test.h"
+
+static size_t tries = 5;
+
+struct draw {
+	const char *topology; /* its text */
+	size_t gpus, per_machine;
+	const char *collective, *algorithm;
+	double size_B;
+	/* Of training, collective is "". */
+	const char *exchange, *input;
+	double straggler_ratio;
+};
+
+static const char *const algorithms[] = {"ring",        "hierarchical", "binary_tree",
+					 "double_tree", "leader_ring",  "multi_ring"};
+static const char *const others[] = {"all_gather", "reduce_scatter", "broadcast", "all_to_all"};
+
+static const char *draw_network(struct arena *arena, struct rng *rng)
+{
+	static const char link[] = "link = { kind = \"infiniband\"; bandwidth = \"100 Gbit/s\"; };";
+	unsigned ports = 2 << rng_below(rng, 3);
+	double over = 1 + (double)rng_below(rng, 4);
+	switch (rng_below(rng, 4)) {
+	case 0:
+		return arena_printf(arena, "kind = \"switch\"; %s", link);
+	case 1:
+		return arena_printf(arena,
+				    "kind = \"rail_optimised\"; ports_per_leaf = %u; "
+				    "oversubscription = %g; %s",
+				    ports, over, link);
+	case 2:
+		return arena_printf(arena,
+				    "kind = \"fat_tree\"; ports_per_leaf = %u; "
+				    "oversubscription = %g; %s",
+				    ports, over, link);
+	default:
+		return arena_printf(arena,
+				    "kind = \"fat_tree\"; ports_per_leaf = %u; leaves_per_pod = 2; "
+				    "oversubscription = %g; core_oversubscription = 2; %s",
+				    ports, over, link);
+	}
+}
+
+static struct draw draw_case(struct arena *arena, struct rng *rng, bool mixed)
+{
+	static const char *const machines[] = {"dgx1-v100", "c4140-m", "dgx-h100"};
+	static const size_t has[] = {8, 4, 8};
+	size_t kind = (size_t)rng_below(rng, 3);
+	size_t per = (size_t)1 << rng_below(rng, 4), count = 2 + (size_t)rng_below(rng, 7);
+	struct draw d = {.per_machine = per < has[kind] ? per : has[kind]};
+	d.gpus = count * d.per_machine - (rng_below(rng, 4) == 0 && d.per_machine > 1 ? 1 : 0);
+	bool plain = rng_below(rng, 4) > 0;
+	d.collective = plain ? "all_reduce" : others[rng_below(rng, 4)];
+	d.algorithm = plain ? algorithms[rng_below(rng, 6)] : "auto";
+	d.size_B = exp2(8 + 18 * rng_uniform(rng));
+	/* With and without adapters that reach GPUs. */
+	d.exchange = rng_below(rng, 3) == 0 ? "ddl" : "nccl-2.18";
+	const char *ports = kind == 1 ? "" : "ports = 2;";
+	const char *network = draw_network(arena, rng);
+	const char *of = arena_printf(arena, "machine = \"%s\"; %s", machines[kind], ports);
+	size_t first = count / 2;
+	/* The same GPU in two machines of which one has a faster way to its network. */
+	if (mixed && kind < 2 && first > 0)
+		of = arena_printf(arena,
+				  "machines = ( { name = \"a\"; machine = \"dgx1-v100\"; count = "
+				  "%zu; ports = 1; }, { name = \"b\"; machine = \"c4140-m\"; count "
+				  "= %zu; } );",
+				  first, count - first);
+	if (mixed && d.per_machine > 4)
+		d.per_machine = 4;
+	d.topology = arena_printf(
+		arena,
+		"topology = { name = \"drawn\"; cluster = { %s network = { %s }; servers = "
+		"[\"file-server\"]; }; };\n",
+		of, network);
+	if (mixed)
+		d.gpus = count * d.per_machine;
+	return d;
+}
+
+/* Training instead of the collective. */
+static void draw_training(struct rng *rng, struct draw *d)
+{
+	static const char *const exchanges[] = {"ddp", "horovod-0.19", "horovod-2018", "mxnet-nccl",
+						"ddl"};
+	static const char *const plays[] = {"ring", "hierarchical", "binary_tree", "auto"};
+	d->collective = "";
+	d->exchange = exchanges[rng_below(rng, 5)];
+	d->algorithm = plays[rng_below(rng, 4)];
+	d->input = rng_below(rng, 3) == 0 ? "host" : "gpu";
+	d->straggler_ratio = rng_below(rng, 4) == 0 ? 1.1 : 1;
+}
+
+static const struct scenario *read_case(struct arena *arena, const struct draw *d, const char *path,
+					const char *symmetry)
+{
+	const char *texts[] = {
+		arena_printf(arena, "case.topology=%s", path),
+		arena_printf(arena, "case.gpus=%zu", d->gpus),
+		arena_printf(arena, "case.gpus_per_machine=%zu", d->per_machine),
+		arena_printf(arena, "case.collective=%s", d->collective),
+		arena_printf(arena, "case.collective_size=%.0f B", fmax(1, d->size_B)),
+		arena_printf(arena, "library.algorithm=%s", d->algorithm),
+		arena_printf(arena, "case.exchange=%s", d->exchange ? d->exchange : "nccl-2.18"),
+		arena_printf(arena, "case.straggler=%g", fmax(1, d->straggler_ratio)),
+		"exchange.noise=0",
+		arena_printf(arena, "input.source=%s", d->input ? d->input : "gpu"),
+		"case.steps=4",
+		"case.transport=rdma",
+		arena_printf(arena, "case.symmetry=%s", symmetry),
+	};
+	struct setting settings[sizeof texts / sizeof texts[0]];
+	size_t count = sizeof texts / sizeof texts[0];
+	for (size_t i = 0; i < count; i++)
+		settings[i] = (struct setting){texts[i], {"test", 0}};
+	struct case_request request = {
+		.settings = settings, .setting_count = count, .data_root = data_root_find(arena)};
+	struct diag *diag = diag_new(arena);
+	const struct scenario *scenario = case_read(arena, diag, &request);
+	if (!CHECK(scenario != NULL))
+		diag_print(diag, stdout);
+	return scenario;
+}
+
+static const struct link_use *link_of(const struct world_outcome *outcome, const char *name)
+{
+	for (size_t i = 0; i < outcome->link_count; i++)
+		if (strcmp(outcome->links[i].link, name) == 0)
+			return &outcome->links[i];
+	return NULL;
+}
+
+static void compare(const struct world_outcome *whole, const struct world_outcome *folded)
+{
+	const struct job_run *a = &whole->jobs[0], *b = &folded->jobs[0];
+	CHECK(!whole->broken && !folded->broken);
+	CHECK(a->failed == b->failed);
+	CHECK(a->step_count == b->step_count);
+	for (size_t i = 0; i < a->step_count && i < b->step_count; i++) {
+		CHECK(a->steps[i].start_ps == b->steps[i].start_ps);
+		CHECK(a->steps[i].end_ps == b->steps[i].end_ps);
+	}
+	for (size_t i = 0; i < a->step_count && i < b->step_count; i++) {
+		const struct job_step *x = &a->steps[i], *y = &b->steps[i];
+		CHECK_NEAR(y->collective_s, x->collective_s, 1e-12);
+		CHECK_NEAR(y->gpu_busy_s, x->gpu_busy_s, 1e-9);
+		CHECK_NEAR(y->kernel_s, x->kernel_s, 1e-12);
+		CHECK_NEAR(y->exposed_s, x->exposed_s, 1e-12);
+		CHECK_NEAR(y->input_s, x->input_s, 1e-12);
+		CHECK_NEAR(y->straggler_s, x->straggler_s, 1e-12);
+		CHECK_NEAR(y->other_s, x->other_s, 1e-12);
+	}
+	CHECK(a->comm.sends_count == b->comm.sends_count);
+	CHECK_NEAR(b->comm.sent_B, a->comm.sent_B, 1e-9);
+	CHECK_NEAR(b->comm.delivered_B, a->comm.delivered_B, 1e-9);
+	CHECK_NEAR(b->comm.network_B, a->comm.network_B, 1e-9);
+	for (size_t i = 0; i < folded->link_count; i++) {
+		const struct link_use *own = &folded->links[i];
+		const struct link_use *same = link_of(whole, own->link);
+		if (!CHECK(same != NULL))
+			continue;
+		CHECK_NEAR(own->carried_B, same->carried_B, 1e-9);
+		CHECK_NEAR(own->window_B, same->window_B, 1e-9);
+		CHECK_NEAR(own->busy_s, same->busy_s, 1e-9);
+	}
+}
+
+/* How many machines were not simulated. */
+static size_t try(struct rng *rng, bool mixed, const struct draw *given)
+{
+	struct arena *arena = arena_new();
+	struct draw d = given ? *given : draw_case(arena, rng, mixed);
+	char folder[] = "/tmp/farwire-symmetry-XXXXXX";
+	CHECK(mkdtemp(folder) != NULL);
+	const char *path = arena_printf(arena, "%s/drawn.cfg", folder);
+	FILE *out = fopen(path, "w");
+	int failures = test_failures;
+	size_t spared = 0;
+	if (CHECK(out != NULL)) {
+		fputs(d.topology, out);
+		fclose(out);
+		const struct scenario *whole = read_case(arena, &d, path, "off");
+		const struct scenario *folded = read_case(arena, &d, path, "on");
+		if (whole && folded) {
+			struct world_outcome a = world_run(arena, whole, 1, NULL);
+			struct world_outcome b = world_run(arena, folded, 1, NULL);
+			compare(&a, &b);
+			CHECK(!whole->topology.fold);
+			spared = whole->topology.host_count - folded->topology.host_count;
+		}
+		unlink(path);
+		rmdir(folder);
+	}
+	if (test_failures > failures)
+		printf("  %s  %zu GPUs, %zu a machine, %s by %s of %.0f B; %s, input %s, "
+		       "straggler %g\n",
+		       d.topology, d.gpus, d.per_machine, d.collective, d.algorithm, d.size_B,
+		       d.exchange ? d.exchange : "", d.input ? d.input : "", d.straggler_ratio);
+	arena_free(arena);
+	return spared;
+}
+
+static void as_all_of_them(void)
+{
+	struct rng rng = rng_named(1, "symmetry");
+	size_t folded = 0;
+	for (size_t i = 0; i < tries; i++)
+		folded += try(&rng, false, NULL) > 0;
+	CHECK(folded > 0);
+}
+
+/* Round a ring the border between two kinds tells all machines apart; in a tree few. */
+static void as_all_of_several_kinds(void)
+{
+	struct rng rng = rng_named(2, "symmetry");
+	for (size_t i = 0; i < tries; i++)
+		try(&rng, true, NULL);
+}
+
+static void as_all_that_train(void)
+{
+	struct rng rng = rng_named(3, "symmetry");
+	size_t folded = 0;
+	for (size_t i = 0; i < tries; i++) {
+		struct arena *arena = arena_new();
+		struct draw d = draw_case(arena, &rng, false);
+		draw_training(&rng, &d);
+		folded += try(NULL, false, &d) > 0;
+		arena_free(arena);
+	}
+	CHECK(folded > 0);
+}
+
+static const struct draw star = {
+	.topology = "topology = { name = \"star\"; cluster = { machine = \"dgx-h100\"; ports = 1; "
+		    "network = { "
+		    "kind = \"switch\"; link = { kind = \"infiniband\"; bandwidth = \"100 "
+		    "Gbit/s\"; }; }; }; };\n",
+	.gpus = 256,
+	.per_machine = 8,
+	.collective = "all_reduce",
+	.algorithm = "hierarchical",
+	.size_B = 1e7,
+};
+
+/* On a star one machine of 32 stands for all; a ring and its two halves. */
+static void one_stands_for_all(void)
+{
+	CHECK(try(NULL, false, &star) == 31);
+	struct draw d = star;
+	d.gpus = 64;
+	d.per_machine = 1;
+	d.algorithm = "ring";
+	CHECK(try(NULL, false, &d) == 63);
+	d.collective = "all_gather";
+	d.algorithm = "auto";
+	CHECK(try(NULL, false, &d) == 63);
+}
+
+/* A binary tree of 127 machines has as many sorts as levels. With one more, all on the way
+ * from that one to the root, 8, are each of a sort of their own, and so is each level below
+ * what hangs off that way: 6 + 5 + ... + 1. */
+static void a_tree_has_its_levels(void)
+{
+	struct draw d = star;
+	d.gpus = 127;
+	d.per_machine = 1;
+	d.algorithm = "binary_tree";
+	CHECK(try(NULL, false, &d) == 127 - 7);
+	d.gpus = 128;
+	CHECK(try(NULL, false, &d) == 128 - (8 + 21));
+}
+
+/* The two trees of the double tree say of each machine where it is. */
+static void a_double_tree_has_no_symmetry(void)
+{
+	struct draw d = star;
+	d.gpus = 16;
+	d.per_machine = 1;
+	d.algorithm = "double_tree";
+	CHECK(try(NULL, false, &d) == 0);
+}
+
+static const struct test tests[] = {
+	TEST(one_stands_for_all),
+	TEST(a_tree_has_its_levels),
+	TEST(a_double_tree_has_no_symmetry),
+	TEST(as_all_of_them),
+	TEST(as_all_of_several_kinds),
+	TEST(as_all_that_train),
+};
+
+int main(int argc, char **argv)
+{
+	num_init();
+	if (argc > 1)
+		tries = (size_t)strtoul(argv[1], NULL, 10);
+	return TEST_MAIN(tests);
+}
