@@ -78,6 +78,7 @@ help:
 	@echo '                 answers the shipped what-ifs, writes build/report.html'
 	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   the same under sanitizers and with clang; the same bytes from every build'
+	@echo 'make coverage    how many lines the tests run, by folder'
 	@echo 'make fuzz        invents inputs for every reader, FUZZ_S seconds (60) each; wants clang'
 	@echo 'make bench       measures this machine, on which nothing else should run: the core beside others,'
 	@echo '                 predictions beside TCP'
@@ -89,7 +90,7 @@ help:
 	@echo 'make format      clang-format over all C files'
 	@echo 'make clean       removes build/ and build-*/'
 	@echo
-	@echo 'VARIANT=release|debug|fast|asan|tsan|fuzz   each in a folder of its own'
+	@echo 'VARIANT=release|debug|fast|asan|tsan|coverage|fuzz   each in a folder of its own'
 	@echo 'CC=clang BUILD=build-clang             another compiler, beside'
 	@echo 'CFLAGS=... LDFLAGS=...                 added after the own flags'
 	@echo 'WERROR=                                warnings stay warnings;  V=1  shows the commands'
@@ -97,7 +98,7 @@ help:
 # ---- set-up ----
 
 GOALS := $(or $(MAKECMDGOALS),all)
-NO_BUILD := help clean format tidy test-long uninstall fuzz
+NO_BUILD := help clean format tidy test-long uninstall fuzz coverage
 ifneq (,$(filter-out $(NO_BUILD),$(GOALS)))
 include $(BUILD)/config.mk
 endif
@@ -191,6 +192,11 @@ endif
 .PHONY: test-long
 test-long:
 	@tests/long/run
+
+.PHONY: coverage
+coverage:
+	@$(MAKE) --no-print-directory VARIANT=coverage test-programs mpi
+	@tests/long/lines build-coverage
 
 .PHONY: fuzz
 fuzz:

@@ -193,8 +193,10 @@ static void read_log(struct importing *importing)
 		import_error(importing, "several streams and no lines [SUM]");
 		return;
 	}
-	if (state.sum.count && state.alone.count) /* each interval has a line for each */
-		state.streams = (double)(state.alone.count / state.sum.count);
+	if (state.sum.count && state.alone.count) { /* each interval has a line for each */
+		size_t lines = state.alone.count / state.sum.count;
+		state.streams = (double)lines;
+	}
 	struct import_point *point = import_point(importing, "tcp", "what=stream nagle=on");
 	point->unit = "B/s";
 	import_at(importing, point, "size_B", state.block_B);

@@ -50,7 +50,8 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	size_t n = spec->rank_count, k = spec->channel_count;
-	return (double)((n - 1 + k - 1) / k) *
+	size_t rounds = (n - 1 + k - 1) / k;
+	return (double)rounds *
 	       pattern_message_s(link, spec->size_B / (double)n, 1, false);
 }
 

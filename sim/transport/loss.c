@@ -9,10 +9,10 @@
 
 static void shuffle(struct loss *loss)
 {
-	for (uint8_t i = 0; i < LOSS_STRATA; i++) {
-		uint8_t other = (uint8_t)rng_below(&loss->rng, i + 1u);
+	for (unsigned i = 0; i < LOSS_STRATA; i++) {
+		uint8_t other = (uint8_t)rng_below(&loss->rng, i + 1);
 		loss->order[i] = loss->order[other];
-		loss->order[other] = i;
+		loss->order[other] = (uint8_t)i;
 	}
 	loss->used = 0;
 }
