@@ -40,8 +40,11 @@ static const struct param_row case_rows[] = {
 		     "share of its GPU that a client may use", ""),
 	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1", "how many such clients", ""),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1", "steps left out", ""),
-	PARAM_WHOLE(struct case_params, steps_count, 1, 100000, "16",
-		    "most steps to measure; fewer when they repeat", ""),
+	PARAM_WHOLE(
+		struct case_params, steps_count, 0, 100000, "0",
+		"most steps to measure, of several programs the slowest one's; fewer when they "
+		"repeat or settle; 0: 16, of several programs 128 or what 20 million events bring",
+		""),
 	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
 		    "GPUs of a data-parallel training job; 0: programs that use one GPU each", ""),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",

@@ -10,7 +10,8 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/base/vec.h"
+#include "sim/scenario/job_inputs.h"
+#include "sim/scenario/steady.h"
 #include "sim/scenario/system.h"
 
 /* Steps left out at least: the first fills queues, the second meets them full. */
@@ -32,19 +33,14 @@ struct job_client {
 	struct job_step *repetitions;
 };
 
-struct storage_place {
-	const struct storage_params *params;
-	size_t host; /* whose it is, or who met it first */
-	struct storage *storage;
-};
-
 struct job_world {
 	struct arena *arena;
 	const struct scenario *scenario;
 	struct system system;
 	struct job_client *clients;
-	VEC(struct storage_place) storages;
-	unsigned reader_count;
+	struct steady steady;            /* of several jobs */
+	struct steady_program *programs; /* room for them */
+	struct job_inputs inputs;
 	size_t warm_count, over_count;
 	uint64_t seed;
 };
@@ -60,6 +56,11 @@ static double step_s(const struct job_client *client, size_t index)
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
+static struct steady_step step_time(const void *client, size_t index)
+{
+	return (struct steady_step){step_s(client, index), 1};
+}
+
 /* ---- from warm-up to the end, as for clients ---- */
 
 static void job_warm(struct job_client *client)
@@ -68,8 +69,10 @@ static void job_warm(struct job_client *client)
 	if (client->warm)
 		return;
 	client->warm = true;
-	if (++w->warm_count == w->scenario->job_count)
-		system_window_open(&w->system);
+	if (++w->warm_count < w->scenario->job_count)
+		return;
+	system_window_open(&w->system);
+	w->steady = steady_begin(w->scenario, engine_events_count(w->system.engine), step_time);
 }
 
 static void job_over(struct job_client *client)
@@ -101,39 +104,66 @@ static size_t window_first(struct job_client *client)
 	return client->first;
 }
 
-/* Two equal steps where no chance decides, a mean that has settled, or all that were asked for. */
+/* Whose steps are never equal. */
+static bool is_noisy(const struct job_client *client)
+{
+	return client->world->system.lossy ||
+	       (client->job && client->entry->exchange->noise_ratio > 0);
+}
+
+/* A job alone: two equal steps where no chance decides, a mean that has settled, or all that were
+ * asked for. */
 static bool is_steady(struct job_client *client)
 {
 	size_t first = window_first(client), count = client->step_count - first;
-	bool noisy = client->world->system.lossy ||
-		     (client->job && client->entry->exchange->noise_ratio > 0);
-	double sum = 0, squares = 0, n = (double)count;
 	double events = (double)engine_events_count(client->world->system.engine);
 	double settled = SETTLED * fmax(1, events / (double)client->step_count / EVENTS_LARGE);
-	if (count >= (size_t)client->world->scenario->steps_count)
+	if (count >= steady_steps_most(client->world->scenario))
 		return true;
-	if (!noisy && count >= 2 &&
+	if (!is_noisy(client) && count >= 2 &&
 	    fabs(step_s(client, client->step_count - 1) - step_s(client, client->step_count - 2)) <=
 		    REPEATS * step_s(client, client->step_count - 1))
 		return true;
-	if (count < STEPS_TO_SETTLE)
-		return false;
-	for (size_t i = first; i < client->step_count; i++) {
-		sum += step_s(client, i);
-		squares += step_s(client, i) * step_s(client, i);
+	return count >= STEPS_TO_SETTLE &&
+	       steady_mean_settled(step_time, client, first, count, settled);
+}
+
+/* Several jobs end together, or their window begins anew. */
+static void judge(struct job_world *w)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < w->scenario->job_count; i++) {
+		struct job_client *client = &w->clients[i];
+		if (client->over)
+			continue;
+		size_t first = window_first(client), steps = client->step_count - first;
+		w->programs[count++] = (struct steady_program){
+			.of = client,
+			.first = first,
+			.count = steps,
+			.has_worked = steps > 0,
+			.in_doubt = is_noisy(client) && steps < STEPS_TO_SETTLE,
+		};
 	}
-	double variance = fmax(0, squares / n - (sum / n) * (sum / n)) * n / (n - 1);
-	return sqrt(variance / n) <= settled * sum / n;
+	enum steady_verdict verdict =
+		steady_judge(&w->steady, w->programs, count, engine_events_count(w->system.engine));
+	if (verdict == STEADY_OPEN_ANEW)
+		system_window_open(&w->system);
+	for (size_t i = 0; verdict == STEADY_OVER && i < w->scenario->job_count; i++)
+		job_over(&w->clients[i]);
 }
 
 /* False when the whole run is over. */
 static bool step_over(struct job_client *client)
 {
-	const struct job_world *w = client->world;
+	struct job_world *w = client->world;
+	bool alone = w->scenario->job_count == 1;
 	size_t warm = (size_t)fmax(w->scenario->steps_warmup_count, WARM_STEPS);
 	client->step_count++;
-	if (client->warm && is_steady(client))
+	if (alone && client->warm && is_steady(client))
 		job_over(client);
+	if (!alone && w->system.open)
+		judge(w);
 	if (client->step_count >= warm)
 		job_warm(client);
 	return w->over_count < w->scenario->job_count;
@@ -233,82 +263,6 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 					   entry->stack, &t->gpus[entry->gpus[0]].params,
 					   entry->efficiency, &host, client->run->solo_step_s);
 	return true;
-}
-
-static const char *const host_links[] = {"pcie", "nvlink", "socket", NULL};
-
-/* What reads for a rank: ranks of one process share copying threads and reader. */
-struct rank_reader {
-	size_t host;
-	struct storage *storage;
-	struct input_process *process;
-	unsigned number;
-};
-
-static struct input *build_input(struct job_world *w, struct job_client *client, size_t rank,
-				 const struct rank_reader *reader, struct cpu *core)
-{
-	const struct job_entry *entry = client->entry;
-	const char *host = w->scenario->topology.hosts[reader->host].name;
-	const struct input_spec spec = {
-		.arena = w->arena,
-		.engine = w->system.engine,
-		.fabric = w->system.fabric,
-		.name = arena_printf(w->arena, "%s input %zu", entry->name, rank),
-		.params = entry->input,
-		.process = reader->process,
-		.storage = reader->storage,
-		.reader = reader->number,
-		.guest = w->system.guests[entry->guests[rank]],
-		.core = core,
-		.dma = &w->scenario->dma,
-		.to_device =
-			fabric_route(w->system.fabric, fabric_node_find(w->system.fabric, host),
-				     gpu_node(w->system.gpus[entry->gpus[rank]]), host_links),
-		.batch_count = entry->batch_count,
-		.batch_B = client->profile->input_B,
-	};
-	return input_new(&spec);
-}
-
-/* A storage that is not shared is each machine's own; jobs meet on both. */
-static struct storage *storage_of(struct job_world *w, const struct job_entry *entry, size_t host)
-{
-	if (!entry->storage)
-		return NULL;
-	bool shared = storage_is_shared(entry->storage);
-	for (size_t i = 0; i < w->storages.count; i++) {
-		const struct storage_place *place = &w->storages.items[i];
-		if (place->params == entry->storage && (shared || place->host == host))
-			return place->storage;
-	}
-	const char *source = entry->input->source;
-	struct storage_place *place = VEC_PUSH(w->arena, &w->storages);
-	*place = (struct storage_place){
-		.params = entry->storage,
-		.host = host,
-		.storage = storage_new(
-			w->arena, w->system.engine, w->system.fabric,
-			shared ? arena_printf(w->arena, "%s.%zu", source, w->storages.count)
-			       : arena_printf(w->arena, "%s.%s.%zu",
-					      w->scenario->topology.hosts[host].name, source,
-					      w->storages.count),
-			entry->storage)};
-	return place->storage;
-}
-
-/* The reader of a rank whose machine is host; `before` is that of the rank before. */
-static struct rank_reader reader_of(struct job_world *w, const struct job_entry *entry, size_t host,
-				    bool first, struct rank_reader before)
-{
-	if (!first && entry->input->one_process && before.host == host)
-		return before;
-	return (struct rank_reader){.host = host,
-				    .storage = storage_of(w, entry, host),
-				    .process = entry->input->one_process
-						       ? input_process_new(w->arena, entry->input)
-						       : NULL,
-				    .number = w->reader_count++};
 }
 
 static bool has_servers(const struct job_entry *entry)
@@ -422,8 +376,8 @@ static bool build_ranks(struct job_world *w, struct job_client *client, struct j
 			return false;
 		if (strcmp(entry->input->source, "gpu") == 0)
 			continue;
-		reader = reader_of(w, entry, w->scenario->topology.gpus[entry->gpus[i]].host,
-				   i == 0, reader);
+		size_t host = w->scenario->topology.gpus[entry->gpus[i]].host;
+		reader = job_inputs_reader(&w->inputs, entry, host, i > 0 ? &reader : NULL);
 		if (reader.storage && !storage_reaches(reader.storage, guest)) {
 			job_failed(client,
 				   arena_printf(w->arena, "no route from '%s' to storage '%s'%s%s",
@@ -432,7 +386,8 @@ static bool build_ranks(struct job_world *w, struct job_client *client, struct j
 						entry->storage->node));
 			return false;
 		}
-		ranks[i].input = build_input(w, client, i, &reader, core);
+		ranks[i].input = job_inputs_build(&w->inputs, w->scenario, entry, i, &reader, core,
+						  client->profile->input_B);
 	}
 	return true;
 }
@@ -480,7 +435,7 @@ static void build_benchmark(struct job_world *w, struct job_client *client)
 	if (!build_communicator(w, client))
 		return;
 	client->repetitions =
-		ARENA_ARRAY(w->arena, warm + (size_t)scenario->steps_count + 2, struct job_step);
+		ARENA_ARRAY(w->arena, warm + steady_steps_most(scenario) + 2, struct job_step);
 	client->run->choice = communicator_choice_text(
 		client->comm, (enum collective)scenario->collective, scenario->collective_size_B);
 }
@@ -569,6 +524,7 @@ static void build_jobs(struct job_world *w, struct job_run *runs)
 	size_t count = w->scenario->job_count;
 	struct job_client **order = ARENA_ARRAY(w->arena, count, struct job_client *);
 	w->clients = ARENA_ARRAY(w->arena, count, struct job_client);
+	w->programs = ARENA_ARRAY(w->arena, count, struct steady_program);
 	for (size_t i = 0; i < count; i++) {
 		runs[i].entry = &w->scenario->jobs[i];
 		w->clients[i] =
@@ -592,6 +548,7 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 	struct world_outcome outcome = {
 		.jobs = ARENA_ARRAY(arena, scenario->job_count, struct job_run),
 		.job_count = scenario->job_count};
+	w->inputs.system = &w->system;
 	build_jobs(w, outcome.jobs);
 	enum engine_end end =
 		w->over_count < scenario->job_count ? engine_run(w->system.engine) : ENGINE_DRAINED;

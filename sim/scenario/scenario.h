@@ -265,7 +265,8 @@ struct job_run { /* what came out for one job */
 };
 /* The window begins when every client has its warm-up steps behind it and the
  * GPU keeps up with it (a host that runs ahead issues its first steps faster than
- * any GPU can do them), and ends when every client's steps in it are steady. */
+ * any GPU can do them), and ends when their steps in it are steady; of several clients or
+ * jobs the last of the windows is meant (sim/scenario/steady.h). */
 struct world_outcome {
 	struct client_run *clients;
 	size_t client_count;

@@ -6,11 +6,12 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
+#include "sim/scenario/steady.h"
 #include "sim/scenario/system.h"
 
-/* Relative difference of steps that are the same, alone and beside others, and
- * relative standard error at which their mean has settled. */
-static const double REPEATS = 1e-4, REPEATS_BESIDE = 1e-3, SETTLED = 0.004;
+/* Of a program alone: relative difference of steps that are the same, and relative
+ * standard error at which their mean has settled. */
+static const double REPEATS = 1e-4, SETTLED = 0.004;
 /* The last: a round of the loss process (sim/transport/loss.h). */
 enum { STEPS_TO_SETTLE = 6, LOSSES_TO_SETTLE = 16 };
 /* Part of a step's work that the GPU must do in the time of a step to keep up with
@@ -38,6 +39,8 @@ struct world {
 	const struct scenario *scenario;
 	struct system system;
 	struct client *clients;
+	struct steady steady;            /* of several clients */
+	struct steady_program *programs; /* room for them */
 	size_t warm_count, over_count;
 	uint64_t seed;
 };
@@ -49,7 +52,8 @@ struct world {
  * launch queue, faster than any GPU can do them. In a pool it then pauses for a
  * random part of a step, since tenants do not begin together and nothing but
  * chance sets their phases. When the last client is warm the WINDOW opens, over
- * which everything is measured; it closes when every client is steady in it.
+ * which everything is measured; it closes when the client is steady in it. What
+ * steady means for several is in sim/scenario/steady.h.
  */
 
 static void window_open(struct world *w)
@@ -60,6 +64,24 @@ static void window_open(struct world *w)
 			w->clients[i].before = remote_counters(w->clients[i].remote);
 }
 
+static double step_s(const struct client *client, size_t index)
+{
+	const struct step_record *step = player_step_at(client->player, index);
+	return s_from_ps(step->end_ps - step->start_ps);
+}
+
+/* What the GPU did in a step, in steps of the program. */
+static double step_work(const struct client *client, size_t index)
+{
+	const struct step_record *step = player_step_at(client->player, index);
+	return client->work_ps > 0 ? (double)step->work_ps / (double)client->work_ps : 1;
+}
+
+static struct steady_step work_time(const void *client, size_t index)
+{
+	return (struct steady_step){step_s(client, index), step_work(client, index)};
+}
+
 static void client_warm(void *ctx, uint64_t arg)
 {
 	struct client *client = ctx;
@@ -68,8 +90,10 @@ static void client_warm(void *ctx, uint64_t arg)
 	if (client->warm)
 		return;
 	client->warm = true;
-	if (++w->warm_count == w->scenario->client_count)
-		window_open(w);
+	if (++w->warm_count < w->scenario->client_count)
+		return;
+	window_open(w);
+	w->steady = steady_begin(w->scenario, engine_events_count(w->system.engine), work_time);
 }
 
 static void client_over(struct client *client)
@@ -90,19 +114,6 @@ static void client_failed(void *ctx, const char *reason)
 	client->run->reason = reason;
 	client_over(client);
 	client_warm(client, 0);
-}
-
-static double step_s(const struct client *client, size_t index)
-{
-	const struct step_record *step = player_step_at(client->player, index);
-	return s_from_ps(step->end_ps - step->start_ps);
-}
-
-/* What the GPU did in a step, in steps of the program. */
-static double step_work(const struct client *client, size_t index)
-{
-	const struct step_record *step = player_step_at(client->player, index);
-	return client->work_ps > 0 ? (double)step->work_ps / (double)client->work_ps : 1;
 }
 
 static double work_since(const struct client *client, size_t first)
@@ -146,49 +157,68 @@ static bool too_few_losses(const struct client *client)
 	return may_lose(client) && remote_counters(client->remote).losses_count < LOSSES_TO_SETTLE;
 }
 
-/* The last two steps took the same. Alone, one of them may be the warm-up's. */
-static bool repeats(const struct client *client, size_t first)
+/* The last two steps took the same; one of them may be the warm-up's. */
+static bool repeats(const struct client *client)
 {
 	size_t count = player_step_count(client->player);
-	bool alone = client->world->scenario->client_count == 1;
-	if (alone)
-		first = 0;
-	return !may_lose(client) && count >= first + 2 && step_work(client, count - 1) >= KEPT_UP &&
+	return !may_lose(client) && count >= 2 && step_work(client, count - 1) >= KEPT_UP &&
 	       step_work(client, count - 2) >= KEPT_UP &&
 	       fabs(step_s(client, count - 2) - step_s(client, count - 1)) <=
-		       (alone ? REPEATS : REPEATS_BESIDE) * step_s(client, count - 1);
+		       REPEATS * step_s(client, count - 1);
 }
 
-/* The mean's standard error is small: of the time that a step's work takes, since
- * where a program is ahead of the GPU, its steps begin and end anywhere in it. */
+/* Of the time that a step's work takes, since where a program is ahead of the GPU, its
+ * steps begin and end anywhere in it. */
 static bool is_settled(const struct client *client, size_t first)
 {
-	size_t count = player_step_count(client->player);
-	double sum = 0, squares = 0, n = (double)(count - first);
-	if (count - first < STEPS_TO_SETTLE || too_few_losses(client))
-		return false;
-	for (size_t i = first; i < count; i++) {
-		double work_s = step_s(client, i) / step_work(client, i); /* INFINITY: none */
-		sum += work_s;
-		squares += work_s * work_s;
-	}
-	double variance = fmax(0, squares / n - (sum / n) * (sum / n)) * n / (n - 1);
-	return sqrt(variance / n) <= SETTLED * sum / n;
+	size_t count = player_step_count(client->player) - first;
+	return count >= STEPS_TO_SETTLE && !too_few_losses(client) &&
+	       steady_mean_settled(work_time, client, first, count, SETTLED);
 }
 
-/* Steady: the last two steps are equal, or the mean has settled, or there are as
- * many steps as were asked for; the GPU must have done a step's work meanwhile,
- * and several where it does not keep up. */
-static bool is_steady(struct client *client)
+/* The GPU has done a step's work since, and several where it does not keep up. */
+static bool has_worked(const struct client *client, size_t first)
 {
-	size_t first = window_first(client), count = player_step_count(client->player);
+	size_t count = player_step_count(client->player);
 	if (count == first)
 		return false;
 	bool kept_up = step_work(client, count - 1) >= KEPT_UP;
-	if (work_since(client, first) < (kept_up ? KEPT_UP : WORK_OF_UNEQUALS))
-		return false;
-	return count - first >= (size_t)client->world->scenario->steps_count ||
-	       repeats(client, first) || is_settled(client, first);
+	return work_since(client, first) >= (kept_up ? KEPT_UP : WORK_OF_UNEQUALS);
+}
+
+/* Alone: the last two steps are equal, or the mean has settled, or there are as many
+ * steps as were asked for. */
+static bool is_steady(struct client *client)
+{
+	size_t first = window_first(client), count = player_step_count(client->player);
+	return has_worked(client, first) &&
+	       (count - first >= steady_steps_most(client->world->scenario) || repeats(client) ||
+		is_settled(client, first));
+}
+
+/* Several clients end together, or their window begins anew. */
+static void judge(struct world *w)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < w->scenario->client_count; i++) {
+		struct client *client = &w->clients[i];
+		if (client->over)
+			continue;
+		size_t first = window_first(client);
+		w->programs[count++] = (struct steady_program){
+			.of = client,
+			.first = first,
+			.count = player_step_count(client->player) - first,
+			.has_worked = has_worked(client, first),
+			.in_doubt = too_few_losses(client),
+		};
+	}
+	enum steady_verdict verdict =
+		steady_judge(&w->steady, w->programs, count, engine_events_count(w->system.engine));
+	if (verdict == STEADY_OPEN_ANEW)
+		window_open(w);
+	for (size_t i = 0; verdict == STEADY_OVER && i < w->scenario->client_count; i++)
+		client_over(&w->clients[i]);
 }
 
 /* In a pool: where in its step the others find this client. */
@@ -209,13 +239,16 @@ static bool step_done(void *ctx, struct player *player, const struct step_record
 	struct client *client = ctx;
 	struct world *w = client->world;
 	(void)player;
-	if (client->warm && is_steady(client))
+	bool alone = w->scenario->client_count == 1;
+	if (alone && client->warm && is_steady(client))
 		client_over(client);
+	if (!alone && w->system.open)
+		judge(w);
 	if (!client->warm && !client->paused && is_warmed_up(client)) {
-		if (w->scenario->client_count > 1)
-			pause_for_phase(client, record);
-		else
+		if (alone)
 			client_warm(client, 0);
+		else
+			pause_for_phase(client, record);
 	}
 	return w->over_count < w->scenario->client_count;
 }
@@ -437,6 +470,7 @@ static void build_clients(struct world *w, struct client_run *runs)
 	size_t count = w->scenario->client_count;
 	struct client **order = ARENA_ARRAY(w->arena, count + 1, struct client *);
 	w->clients = ARENA_ARRAY(w->arena, count + 1, struct client);
+	w->programs = ARENA_ARRAY(w->arena, count + 1, struct steady_program);
 	for (size_t i = 0; i < count; i++) {
 		runs[i].entry = &w->scenario->clients[i];
 		w->clients[i] =

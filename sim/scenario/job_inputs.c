@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/scenario/job_inputs.h"
+#include "sim/base/arena.h"
+
+struct storage_place {
+	const struct storage_params *params;
+	size_t host; /* whose it is, or who met it first */
+	struct storage *storage;
+};
+
+/* A storage that is not shared is each machine's own; jobs meet on both. */
+static struct storage *storage_of(struct job_inputs *inputs, const struct job_entry *entry,
+				  size_t host)
+{
+	if (!entry->storage)
+		return NULL;
+	const struct system *s = inputs->system;
+	bool shared = storage_is_shared(entry->storage);
+	for (size_t i = 0; i < inputs->storages.count; i++) {
+		const struct storage_place *place = &inputs->storages.items[i];
+		if (place->params == entry->storage && (shared || place->host == host))
+			return place->storage;
+	}
+	const char *source = entry->input->source;
+	struct storage_place *place = VEC_PUSH(s->arena, &inputs->storages);
+	*place = (struct storage_place){
+		.params = entry->storage,
+		.host = host,
+		.storage = storage_new(
+			s->arena, s->engine, s->fabric,
+			shared ? arena_printf(s->arena, "%s.%zu", source, inputs->storages.count)
+			       : arena_printf(s->arena, "%s.%s.%zu", s->topology->hosts[host].name,
+					      source, inputs->storages.count),
+			entry->storage)};
+	return place->storage;
+}
+
+struct rank_reader job_inputs_reader(struct job_inputs *inputs, const struct job_entry *entry,
+				     size_t host, const struct rank_reader *before)
+{
+	if (before && entry->input->one_process && before->host == host)
+		return *before;
+	return (struct rank_reader){
+		.host = host,
+		.storage = storage_of(inputs, entry, host),
+		.process = entry->input->one_process
+				   ? input_process_new(inputs->system->arena, entry->input)
+				   : NULL,
+		.number = inputs->reader_count++};
+}
+
+struct input *job_inputs_build(struct job_inputs *inputs, const struct scenario *scenario,
+			       const struct job_entry *entry, size_t rank,
+			       const struct rank_reader *reader, struct cpu *core, double batch_B)
+{
+	static const char *const host_links[] = {"pcie", "nvlink", "socket", NULL};
+	const struct system *s = inputs->system;
+	const char *host = s->topology->hosts[reader->host].name;
+	const struct input_spec spec = {
+		.arena = s->arena,
+		.engine = s->engine,
+		.fabric = s->fabric,
+		.name = arena_printf(s->arena, "%s input %zu", entry->name, rank),
+		.params = entry->input,
+		.process = reader->process,
+		.storage = reader->storage,
+		.reader = reader->number,
+		.guest = s->guests[entry->guests[rank]],
+		.core = core,
+		.dma = &scenario->dma,
+		.to_device = fabric_route(s->fabric, fabric_node_find(s->fabric, host),
+					  gpu_node(s->gpus[entry->gpus[rank]]), host_links),
+		.batch_count = entry->batch_count,
+		.batch_B = batch_B,
+	};
+	return input_new(&spec);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the ranks of a system's jobs read their input with: storages, on which jobs meet,
+ * readers and copying threads. */
+#ifndef FARWIRE_SCENARIO_JOB_INPUTS_H
+#define FARWIRE_SCENARIO_JOB_INPUTS_H
+
+#include "sim/base/vec.h"
+#include "sim/scenario/system.h"
+
+struct storage_place;
+
+/* What reads for a rank: ranks of one process share copying threads and reader. */
+struct rank_reader {
+	size_t host;
+	struct storage *storage; /* NULL: none */
+	struct input_process *process;
+	unsigned number;
+};
+
+struct job_inputs {
+	struct system *system;
+	VEC(struct storage_place) storages;
+	unsigned reader_count;
+};
+
+/* The reader of a rank whose machine is host; `before` is that of the rank before, NULL:
+ * it is the first. */
+struct rank_reader job_inputs_reader(struct job_inputs *inputs, const struct job_entry *entry,
+				     size_t host, const struct rank_reader *before);
+/* batch_B: of a step, to the GPU. */
+struct input *job_inputs_build(struct job_inputs *inputs, const struct scenario *scenario,
+			       const struct job_entry *entry, size_t rank,
+			       const struct rank_reader *reader, struct cpu *core, double batch_B);
+
+#endif
