@@ -19,7 +19,7 @@ static const struct param_row job_rows[] = {
 	PARAM_TEXT(struct job_params, input, "", "where its input comes from, as input.source", ""),
 	PARAM_WHOLE(struct job_params, batch_count, 0, 1e6, "0", "images of a step, per GPU", ""),
 	PARAM_WHOLE(struct job_params, gpus_count, 0, 131072, "0", "its GPUs", ""),
-	PARAM_WHOLE(struct job_params, first_gpu_count, -1, 1e6, "-1",
+	PARAM_WHOLE(struct job_params, first_gpu_count, -1, 131071, "-1",
 		    "number of its first GPU, from 0; -1: the next after the job before", ""),
 	PARAM_WHOLE(struct job_params, gpus_per_machine_count, 0, 1024, "0",
 		    "GPUs that it uses in each machine; 0: all", ""),

@@ -80,9 +80,10 @@ static void unmoderated_loss(const struct topology *t, const struct link_entry *
 			     struct link_traits *traits)
 {
 	for (size_t direction = 0; direction < 2; direction++) {
+		if (traits->unmoderated_loss_ratio[direction] <= 0)
+			continue;
 		const struct host_params *receiver = host_at(t, link->ends[1 - direction]);
-		if (receiver && !receiver->nic_moderation &&
-		    traits->unmoderated_loss_ratio[direction] > 0)
+		if (receiver && !receiver->nic_moderation)
 			traits->loss_ratio[direction] = traits->unmoderated_loss_ratio[direction];
 	}
 }
