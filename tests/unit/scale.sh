@@ -136,6 +136,12 @@ farwire plot a.json b.json --plot both.svg
 [ "$code" = 0 ] && [ -s both.svg ] || complain "plot: $(cat "$scratch.err")"
 verdict 'compare.of_jobs'
 
+farwire run ddl-roce-100 -q --draws 0
+grep -q '^gradients travel between machines by rdma (case.transport)' "$scratch.out" || complain 'run does not name the transport'
+farwire explain --topology vm-p100-roce --program client --runtime asynchronous case.transport
+grep -q '^case\.transport: auto is tcp here' "$scratch.out" || complain "explain does not say what auto is: $(cat "$scratch.out")"
+verdict 'run.names_the_transport'
+
 farwire report job.cfg -q --draws 2 -o job.html
 [ "$code" = 0 ] || complain "report: $(cat "$scratch.err")"
 for text in 'How does this training scale?' 'times one GPU alone' 'of ideal scaling' \

@@ -2,6 +2,7 @@
 /* Cases: who wins where a parameter is said twice, clients and where they go,
  * what is refused with which words, and what becomes a verdict. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sim/base/arena.h"
@@ -447,6 +448,35 @@ static void a_full_gpu_turns_the_last_away(void)
 		   "GB, GPU 'gpu1' has 17.18 GB for it and its neighbours");
 }
 
+/* Forwarded calls go by TCP on any wire, gradients by RDMA where there is some; within a
+ * machine nothing travels. */
+static void what_auto_takes_for_transport(void)
+{
+	static const struct {
+		const char *text, *name;
+	} cases[] = {
+		{"case.topology=vm-p100-roce case.program=client case.runtime=asynchronous", "tcp"},
+		{"case.topology=vm-p100-roce case.program=client case.runtime=asynchronous "
+		 "case.transport=rdma",
+		 "rdma"},
+		{"case.topology=vm-p100-roce", NULL},
+		{"case.topology=dgx-a100 case.gpus=16", "rdma"},
+		{"case.topology=dgx-a100 case.gpus=16 case.transport=tcp", "tcp"},
+		{"case.topology=dgx1-v100-ethernet case.gpus=16", "tcp"},
+		{"case.topology=dgx-a100 case.gpus=8", NULL},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *settings[5] = {NULL};
+		char *text = arena_strdup(arena, cases[i].text);
+		size_t count = 0;
+		for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+			settings[count++] = word;
+		const struct scenario *scenario = good(read_with(NULL, settings, NULL, 0));
+		const char *name = scenario ? scenario_transport(scenario) : NULL;
+		CHECK(cases[i].name ? name && strcmp(name, cases[i].name) == 0 : !name);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(the_later_word_wins),
 	TEST(the_case_speaks_before_the_command_line),
@@ -464,6 +494,7 @@ static const struct test tests[] = {
 	TEST(clients_that_are_no_list),
 	TEST(what_a_prediction_can_say_is_a_verdict),
 	TEST(a_full_gpu_turns_the_last_away),
+	TEST(what_auto_takes_for_transport),
 };
 
 int main(void)
