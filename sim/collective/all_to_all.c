@@ -51,8 +51,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 {
 	size_t n = spec->rank_count, k = spec->channel_count;
 	size_t rounds = (n - 1 + k - 1) / k;
-	return (double)rounds *
-	       pattern_message_s(link, spec->size_B / (double)n, 1, false);
+	return (double)rounds * pattern_message_s(link, spec->size_B / (double)n, 1, false);
 }
 
 const struct algorithm algorithm_all_to_all = {
