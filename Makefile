@@ -23,7 +23,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # ---- flags ----
 
-VARIANTS := release debug fast asan tsan fuzz
+VARIANTS := release debug fast asan tsan coverage fuzz
 ifeq (,$(filter $(VARIANT),$(VARIANTS)))
 $(error VARIANT=$(VARIANT) is none of: $(VARIANTS))
 endif
@@ -32,6 +32,8 @@ FLAGS_debug := -O0 -g3
 FLAGS_fast := -O3 -g
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_tsan := -O1 -g -fsanitize=thread
+# Threads count, too, and what is counted of several programs adds up.
+FLAGS_coverage := -O1 -g --coverage -fprofile-update=atomic
 # No comparison in a run leads back to the bytes of a file: they are traced in readers alone.
 RUNNING := sim/engine/% sim/fabric/% sim/host/% sim/transport/% sim/gpu/% sim/cuda/% \
 	sim/remoting/% sim/collective/% sim/training/%
@@ -42,7 +44,7 @@ WERROR := -Werror
 # The user's CFLAGS and LDFLAGS come after these, so that they win.
 FLAGS = -std=c17 -D_POSIX_C_SOURCE=200809L -I. -ffp-contract=off -pthread \
 	$(WARNINGS) $(WERROR) $(FLAGS_$(VARIANT)) $(PKG_CFLAGS)
-LINK_FLAGS = -pthread $(filter -fsanitize=%,$(FLAGS_$(VARIANT)))
+LINK_FLAGS = -pthread $(filter -fsanitize=% --coverage,$(FLAGS_$(VARIANT)))
 LIBS = $(PKG_LIBS) -lm
 
 # ---- what there is ----

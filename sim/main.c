@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* argv -> one verb -> exit code. */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,8 +12,18 @@
 #include "sim/base/num.h"
 #include "sim/verb/verb.h"
 
+/* Where a standard stream is closed, the next file that is opened would take its place, and
+ * messages would go into it. What is read here cannot be written, as what is closed. */
+static void streams_hold(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+			exit(EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+	streams_hold();
 	setlocale(LC_ALL, "C");
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are write errors */
 	signal(SIGXFSZ, SIG_IGN);

@@ -194,7 +194,8 @@ void communicator_account(const struct communicator *comm)
 		for (size_t i = 0; i < way->lane_count; i++)
 			for (size_t k = 0; k < way->lanes[i].route_count; k++)
 				fabric_delivered(comm->spec.fabric, way->lanes[i].routes[k],
-						 way->delivered_B);
+						 way->delivered_B * comm->ranks[way->from].count,
+						 comm->spec.copies);
 	for (const struct socket *socket = comm->first_socket; socket; socket = socket->next)
 		connection_account(socket->connection, comm->spec.fabric);
 }

@@ -58,12 +58,14 @@ void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, dou
 	}
 }
 
-void fabric_delivered(struct fabric *fabric, const struct route *route, double size_B)
+void fabric_delivered(struct fabric *fabric, const struct route *route, double size_B,
+		      const double *copies)
 {
 	for (size_t i = 0; i < route->count; i++) {
 		struct hop hop = route->hops[i];
 		int resource = fabric_link_resource(fabric, hop.link, hop.direction);
-		fabric->resources.items[resource].delivered += size_B;
+		fabric->resources.items[resource].delivered +=
+			copies ? size_B / copies[resource] : size_B;
 	}
 }
 

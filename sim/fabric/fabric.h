@@ -162,8 +162,10 @@ void route_uses(const struct fabric *fabric, const struct route *route, double h
 /* ---- checks ---- */
 
 /* Messages of size_B were delivered that had crossed the route: each of its links must
- * have carried that (fabric_account). */
-void fabric_delivered(struct fabric *fabric, const struct route *route, double size_B);
+ * have carried that (fabric_account). copies[r]: resources for which r stands, of which each
+ * has carried its part; NULL: 1. */
+void fabric_delivered(struct fabric *fabric, const struct route *route, double size_B,
+		      const double *copies);
 
 /* What must hold at any time of every run, else engine_fail; a pass over resources and
  * active flows, for the ends of windows and runs:

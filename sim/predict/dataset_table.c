@@ -375,7 +375,8 @@ static void make_variants(struct dataset_reader *r, struct making m, rows_vec *r
 			   DATASET_ROWS_MAX);
 		return;
 	}
-	for (m.variant = 0; m.variant < count && diag_count(r->diag) == 0; m.variant++)
+	size_t before = diag_count(r->diag); /* a line's errors are told once */
+	for (m.variant = 0; m.variant < count && diag_count(r->diag) == before; m.variant++)
 		make_row(r, m, rows);
 }
 

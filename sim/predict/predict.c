@@ -148,6 +148,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 		p->error_ratio = draws->error->value;
 		p->error_freedom_count = draws->error->freedom_count;
 	}
+	p->transport = scenario_transport(scenario);
 	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
 	p->bottleneck = point->failed ? NULL : "";
 	summarize_clients(arena, scenario, point, draws, p);
@@ -176,6 +177,7 @@ static const struct prediction *keep(struct arena *arena, const struct predictio
 	p->reason = kept_text(arena, made->reason);
 	p->collective = kept_text(arena, made->collective);
 	p->choice = kept_text(arena, made->choice);
+	p->transport = kept_text(arena, made->transport);
 	p->clients = ARENA_ARRAY(arena, made->client_count, struct client_prediction);
 	for (size_t i = 0; i < made->client_count; i++) {
 		p->clients[i] = made->clients[i];

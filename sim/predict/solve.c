@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
+#include "sim/base/vec.h"
 
 const double SOLVE_TOLERANCE = 1e-3;
 /* Of an interval's ends, each evaluation of which takes many runs. */
@@ -27,7 +28,8 @@ struct solver {
 	const struct solve_problem *problem;
 	struct solution *solution;
 	struct solve_point *points;
-	bool ended; /* by evaluate */
+	VEC(struct solve_point) missing; /* off the grid */
+	bool ended;                      /* by evaluate */
 };
 
 /* How far the target is met; -INFINITY where it fails. */
@@ -49,6 +51,18 @@ static bool evaluate(struct solver *s, const double *x, size_t count, bool with,
 	s->solution->interval_evaluations += with ? count : 0;
 	s->ended = !s->problem->evaluate(s->problem->ctx, x, count, with, answers);
 	return !s->ended;
+}
+
+/* At a place off the grid. */
+static struct solve_answer evaluate_one(struct solver *s, double x, bool with)
+{
+	struct solve_answer answer = {.y = {NAN, NAN, NAN}};
+	if (evaluate(s, &x, 1, with, &answer) &&
+	    !(margin_of(s->problem, VIEW_VALUE, &answer.y) >= 0)) {
+		struct solve_point *point = VEC_PUSH(s->arena, &s->missing);
+		*point = (struct solve_point){x, answer, with};
+	}
+	return answer;
 }
 
 /* ---- the grid ---- */
@@ -166,9 +180,7 @@ static bool is_narrow(const struct narrowing *n)
 /* Evaluates a place between the two, which takes the place of one of them. */
 static double narrow_at(struct narrowing *n, double at)
 {
-	struct solve_answer answer = {.y = {NAN, NAN, NAN}};
-	double x = place_of(n, at);
-	evaluate(n->s, &x, 1, n->view != VIEW_VALUE, &answer);
+	struct solve_answer answer = evaluate_one(n->s, place_of(n, at), n->view != VIEW_VALUE);
 	double margin = margin_of(n->s->problem, n->view, &answer.y);
 	if (margin >= 0) {
 		n->met = at;
@@ -301,6 +313,67 @@ static struct solve_bound bound_of(struct solver *s, size_t met, size_t missed, 
 	return bound;
 }
 
+/* ---- holes ---- */
+
+/* The whole number next to one that meets the target, on the side where it is met, too.
+ * What the grid has is known. */
+static void try_next(struct solver *s, double x, double step)
+{
+	const struct solution *solution = s->solution;
+	for (size_t i = 0; i < solution->point_count; i++)
+		if (solution->points[i].x == x + step)
+			return;
+	if (x + step > solution->points[0].x &&
+	    x + step < solution->points[solution->point_count - 1].x)
+		evaluate_one(s, x + step, false);
+}
+
+static void try_inside(struct solver *s)
+{
+	const struct solution *solution = s->solution;
+	if (!s->problem->range.whole)
+		return;
+	for (size_t i = 0; i < solution->bound_count; i++)
+		try_next(s, solution->bounds[i].x.value, solution->bounds[i].upper ? -1 : 1);
+	if (!solution->bound_count && solution->met) /* by all of the grid */
+		try_next(s, solution->points[solution->point_count - 1].x, -1);
+}
+
+/* Whether the bounds say that x meets the target. */
+static bool is_inside(const struct solution *solution, double x)
+{
+	bool met = solution->met;
+	for (size_t i = 0; i < solution->bound_count; i++) {
+		const struct solve_bound *bound = &solution->bounds[i];
+		if (bound->upper ? x > bound->x.value : x >= bound->x.value)
+			met = !bound->upper;
+	}
+	return met;
+}
+
+static void find_holes(struct solver *s)
+{
+	struct solution *solution = s->solution;
+	try_inside(s);
+	struct solve_point *holes = ARENA_ARRAY(s->arena, s->missing.count + 1, struct solve_point);
+	size_t count = 0;
+	for (size_t i = 0; i < s->missing.count; i++) {
+		const struct solve_point *point = &s->missing.items[i];
+		size_t at = count;
+		if (!is_inside(solution, point->x))
+			continue;
+		while (at > 0 && holes[at - 1].x >= point->x)
+			at--;
+		if (at < count && holes[at].x == point->x)
+			continue;
+		memmove(&holes[at + 1], &holes[at], (count - at) * sizeof *holes);
+		holes[at] = *point;
+		count++;
+	}
+	solution->holes = holes;
+	solution->hole_count = count;
+}
+
 /* ---- all of it ---- */
 
 /* The last point of the run of points that meet or miss the target like i, upwards
@@ -361,6 +434,7 @@ const struct solution *solve(struct arena *arena, const struct solve_problem *pr
 	}
 	s.solution->met = margin_at(&s, 0, VIEW_VALUE) >= 0;
 	find_bounds(&s);
+	find_holes(&s);
 	find_extremes(&s);
 	return s.ended ? NULL : s.solution;
 }

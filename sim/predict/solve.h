@@ -7,7 +7,9 @@
  * is met and missed: none, one, or several such CROSSINGS, where the answer is not
  * monotone. Each is then narrowed by Brent's method (by halving where an end fails,
  * and over whole numbers) to TOLERANCE, and the end that meets the target is the
- * BOUND. Between two neighbours of the grid the answer is taken to cross at most once.
+ * BOUND. Between two neighbours of the grid the answer is taken to cross at most once;
+ * of whole numbers, which may take turns (odd ones fail), the next one inside is tried
+ * as well, and what contradicts the answer is a HOLE in it.
  *
  * The number has a 90 % interval of its own, and with it the bound: it is sought
  * again where the worse end of the interval crosses (up to there the target is met
@@ -75,7 +77,11 @@ struct solution {
 	size_t best, worst;               /* points; failed ones are worst, and best if all are */
 	const char *refused;              /* why values were left out, or NULL: none was */
 	double refused_low, refused_high; /* the least and largest of these */
-	size_t evaluations;               /* of values, and of intervals */
+	/* Values that miss the target, or fail, in between of those that meet it, by rising x.
+	 * Not all there may be: those that were tried. */
+	const struct solve_point *holes;
+	size_t hole_count;
+	size_t evaluations; /* of values, and of intervals */
 	size_t interval_evaluations;
 };
 /* The relative width to which bounds are narrowed. */

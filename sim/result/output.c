@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -123,7 +124,7 @@ static int temporary_open(const char *path, char *name, size_t size)
 	return -1;
 }
 
-static int replace_target(const struct output *output)
+static int write_and_rename(const struct output *output)
 {
 	size_t size = strlen(output->path) + 64;
 	char *name = malloc(size);
@@ -155,6 +156,22 @@ static int replace_target(const struct output *output)
 	}
 	int kept = errno;
 	free(name);
+	errno = kept;
+	return answer;
+}
+
+/* A signal that ends the program waits until the target is there and nothing else is. */
+static int replace_target(const struct output *output)
+{
+	sigset_t held, before;
+	sigemptyset(&held);
+	sigaddset(&held, SIGHUP);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigprocmask(SIG_BLOCK, &held, &before);
+	int answer = write_and_rename(output);
+	int kept = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = kept;
 	return answer;
 }

@@ -159,6 +159,7 @@ void prediction_json(struct json_writer *json, const struct prediction *predicti
 	put_count(json, "polls", ok, prediction->polls_count);
 	jw_real(json, "retransmission_timeouts", ok ? prediction->retransmission_timeouts : NAN);
 	jw_real(json, "connect", ok ? prediction->connect_s : NAN);
+	jw_text(json, "transport", prediction->transport);
 	put_job(json, prediction);
 	put_clients(json, prediction);
 	put_links(json, prediction);

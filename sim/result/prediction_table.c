@@ -339,6 +339,12 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 			prediction->calls_count, prediction->polls_count,
 			prediction->retransmission_timeouts,
 			quantity_format(scratch, QUANTITY_TIME, prediction->connect_s));
+	if (prediction->transport)
+		fprintf(out, "%s travel%s by %s (case.transport)\n",
+			prediction->gpu_count == 0 ? "calls"
+			: prediction->collective   ? "messages"
+						   : "gradients",
+			prediction->gpu_count ? " between machines" : "", prediction->transport);
 	fprintf(out, "%" PRIu64 " events, seed %" PRIu64 ", ", prediction->events_count,
 		prediction->seed);
 	if (prediction->draws_count > 0)

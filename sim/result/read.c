@@ -162,6 +162,7 @@ static const struct prediction *read_one(struct reader *reader, json_t *object)
 	prediction->polls_count = count_of(reader, object, "polls");
 	prediction->retransmission_timeouts = real_of(reader, object, "retransmission_timeouts");
 	prediction->connect_s = real_of(reader, object, "connect");
+	prediction->transport = text_of(reader, object, "transport", false);
 	prediction->gpu_count = (size_t)count_of(reader, object, "gpus");
 	prediction->speedup = later_estimate_of(reader, object, "speedup");
 	prediction->training_s = later_estimate_of(reader, object, "training");

@@ -84,6 +84,8 @@ struct prediction {
 	uint64_t calls_count, polls_count; /* of a step */
 	double retransmission_timeouts;    /* a step */
 	double connect_s;
+	const char *transport; /* of forwarded calls, or of gradients between machines; NULL: none
+				  travel */
 	const struct cfg_resolution *resolution;
 	uint64_t seed;
 	size_t draws_count;
@@ -142,7 +144,8 @@ struct result_column {
 	bool interval; /* cells carry low and high: name_low, name_high in CSV */
 };
 struct result_cell {
-	const char *text;       /* of text columns; NULL: not available */
+	const char *text;       /* of text columns; NULL: not available. In CSV also in place of a
+				   number that is not available */
 	struct estimate number; /* of the others; NaN: not available */
 };
 struct result_table {

@@ -79,7 +79,10 @@ static void write_csv(FILE *out, const struct result_table *table)
 				csv_field(&csv, cell->text);
 				continue;
 			}
-			csv_number(&csv, cell->number.value);
+			if (cell->text && isnan(cell->number.value))
+				csv_field(&csv, cell->text);
+			else
+				csv_number(&csv, cell->number.value);
 			if (column->interval) {
 				csv_number(&csv, cell->number.low);
 				csv_number(&csv, cell->number.high);

@@ -21,8 +21,9 @@ static const struct param_row case_rows[] = {
 	PARAM_TEXT(
 		struct case_params, transport, "auto",
 		"how calls and gradients travel between hosts: tcp, rdma, shm; auto: tcp, but rdma "
-		"for jobs on InfiniBand or RoCE",
-		""),
+		"for the gradients of jobs on InfiniBand or RoCE",
+		"assumption: runtimes forward calls by sockets unless told otherwise, and "
+		"collective libraries take RDMA where they find it"),
 	PARAM_TEXT(struct case_params, profile, "",
 		   "fitted parameters: a file of calib/profiles/; empty: none", ""),
 	PARAM_TEXT(struct case_params, program, "",
@@ -171,6 +172,21 @@ static const char *transport_name(const struct case_reader *c)
 		    strcmp(topology->links[i].kind->name, "roce") == 0)
 			return "rdma";
 	return "tcp";
+}
+
+const char *scenario_transport(const struct scenario *scenario)
+{
+	for (size_t i = 0; i < scenario->client_count; i++)
+		if (scenario->clients[i].runtime)
+			return scenario->clients[i].transport->name;
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		const struct job_entry *job = &scenario->jobs[i];
+		const struct gpu_entry *gpus = scenario->topology.gpus;
+		for (size_t r = 1; r < job->simulated_count; r++)
+			if (gpus[job->gpus[r]].host != gpus[job->gpus[0]].host)
+				return job->transport->name;
+	}
+	return NULL;
 }
 
 void case_transport(struct case_reader *c, const struct cfg_node *file)

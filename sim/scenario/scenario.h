@@ -203,6 +203,9 @@ struct case_request {
 /* No honest case needs as many: 64 V100 training take 10^6. A run that reaches them (half
  * a minute), or RUN_TIME_MAX_S of simulated time, ends with a failed verdict that says so. */
 enum { RUN_EVENTS_MAX = 100000000, RUN_TIME_MAX_S = 2000000 };
+/* The name of the transport by which calls are forwarded, or gradients travel between
+ * hosts: what `auto` became. NULL: nothing travels. */
+const char *scenario_transport(const struct scenario *scenario);
 /* NULL after errors (in diag). */
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request);

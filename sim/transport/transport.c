@@ -61,7 +61,7 @@ void connection_account(const struct connection *connection, struct fabric *fabr
 	for (int i = 0; i < 2; i++)
 		if (connection->routes[i])
 			fabric_delivered(fabric, connection->routes[i],
-					 counters->payload_delivered_B[i]);
+					 counters->payload_delivered_B[i], NULL);
 }
 
 const struct connection_counters *connection_counters(const struct connection *connection)

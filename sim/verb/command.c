@@ -185,8 +185,23 @@ static bool is_overridden(const struct command *command, size_t index)
 	return false;
 }
 
+/* "ddl-host" of a path; NULL without a case, or with several. */
+static const char *case_word(const struct command *command)
+{
+	if (!command->verb->cases || command->word_count != 1)
+		return NULL;
+	const char *word = command->words[0], *slash = strrchr(word, '/');
+	size_t length;
+	word = slash ? slash + 1 : word;
+	length = strlen(word);
+	if (length > 4 && strcmp(word + length - 4, ".cfg") == 0)
+		length -= 4;
+	return arena_printf(command->arena, "%.*s", (int)length, word);
+}
+
 const char *command_caption(const struct command *command)
 {
+	const char *word = case_word(command);
 	const char *draws = command->draws
 				    ? arena_printf(command->arena, "90 %% intervals from %zu draws",
 						   command->draws)
@@ -196,6 +211,7 @@ const char *command_caption(const struct command *command)
 		if (!is_overridden(command, i))
 			settings = arena_printf(command->arena, "%s, %s", settings,
 						command->settings[i].text);
-	return arena_printf(command->arena, "farwire %s, seed %llu, %s%s", FARWIRE_VERSION,
-			    (unsigned long long)command->seed, draws, settings);
+	return arena_printf(command->arena, "farwire %s%s%s, seed %llu, %s%s", FARWIRE_VERSION,
+			    word ? ", " : "", word ? word : "", (unsigned long long)command->seed,
+			    draws, settings);
 }

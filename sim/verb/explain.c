@@ -15,6 +15,7 @@
 struct explanation {
 	const struct command *command;
 	const struct fold *fold; /* of the case; NULL: all machines are simulated */
+	const char *transport;   /* scenario_transport */
 	VEC(const struct cfg_param *) params;
 };
 
@@ -80,6 +81,10 @@ static void write_table(FILE *out, const void *ctx)
 		table_cell(table, "%s", p->note);
 	}
 	table_print(table, out);
+	for (size_t i = 0; i < e->params.count && e->transport; i++)
+		if (strcmp(e->params.items[i]->path, "case.transport") == 0 &&
+		    strcmp(e->params.items[i]->text, "auto") == 0)
+			fprintf(out, "\ncase.transport: auto is %s here\n", e->transport);
 	if (e->params.count == 1)
 		fprintf(out, "\n%s: %s\n", e->params.items[0]->path, e->params.items[0]->row->help);
 	if (e->fold)
@@ -143,7 +148,9 @@ static int explain(const struct command *command, const char *path, const char *
 		diag_print(diag, stderr);
 		return EXIT_USAGE;
 	}
-	struct explanation e = {.command = command, .fold = scenario->topology.fold};
+	struct explanation e = {.command = command,
+				.fold = scenario->topology.fold,
+				.transport = scenario_transport(scenario)};
 	for (size_t i = 0; i < cfg_param_count(scenario->resolution); i++) {
 		const struct cfg_param *param = cfg_param_at(scenario->resolution, i);
 		bool wanted = key_count == 0;

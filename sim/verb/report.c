@@ -6,6 +6,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/vec.h"
 #include "sim/verb/answers.h"
 #include "sim/verb/calibration.h"
 #include "sim/verb/chart_data.h"
@@ -22,14 +23,29 @@ static bool ends_in(const char *text, const char *ending)
 
 enum word_kind { WORD_CASE, WORD_DATASET, WORD_RECORDING, WORD_WRONG };
 
-static bool is_shipped_case(const struct command *command, const char *word)
+/* Of a word that is no file, so no case either: cases that ship were named by their paths. A
+ * dataset, or something close to what ships. */
+static enum word_kind shipped_kind(const struct command *command, const char *word)
 {
-	const char *const *names;
-	size_t count = data_names(command->arena, command->data_root, "topologies/cases", &names);
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(names[i], word) == 0)
-			return true;
-	return false;
+	static const char *const folders[] = {"calib/measured", "topologies/what-ifs",
+					      "topologies/cases"};
+	VEC(const char *) all = {0};
+	for (size_t f = 0; f < sizeof folders / sizeof folders[0]; f++) {
+		const char *const *names;
+		size_t count = data_names(command->arena, command->data_root, folders[f], &names);
+		for (size_t i = 0; i < count; i++) {
+			if (f < 2 && strcmp(names[i], word) == 0)
+				return WORD_DATASET;
+			*VEC_PUSH(command->arena, &all) = names[i];
+		}
+	}
+	const char *near = diag_nearest(word, all.items, all.count);
+	fprintf(stderr,
+		"farwire: '%s' is no case and no dataset (%s%s%s a file of your own ends in "
+		".cfg)\n",
+		word, near ? "did you mean '" : "`farwire list` shows what ships;",
+		near ? near : "", near ? "'?" : "");
+	return WORD_WRONG;
 }
 
 /* A recording by its ending; a file says by its group what it is; any other word names a case or a
@@ -41,7 +57,7 @@ static enum word_kind kind_of(const struct command *command, const char *word)
 		return WORD_RECORDING;
 	bool there = stat(word, &status) == 0 && S_ISREG(status.st_mode);
 	if (!there && !ends_in(word, ".cfg"))
-		return is_shipped_case(command, word) ? WORD_CASE : WORD_DATASET;
+		return shipped_kind(command, word);
 	struct diag *diag = diag_new(command->arena);
 	const struct cfg_node *file = cfg_read(command->arena, diag, word);
 	if (file && cfg_child(file, "dataset"))
@@ -91,10 +107,12 @@ static int fill_sweeps(struct report *report, const struct command *command)
 {
 	report->title = command->title ? command->title : "What changes it, and by how much?";
 	for (size_t i = 0; i < command_case_count(command); i++) {
-		if (command->word_count && kind_of(command, command->words[i]) != WORD_CASE) {
+		enum word_kind kind =
+			command->word_count ? kind_of(command, command->words[i]) : WORD_CASE;
+		if (kind == WORD_DATASET || kind == WORD_RECORDING)
 			fprintf(stderr, "farwire: --vary: '%s' is no case\n", command->words[i]);
+		if (kind != WORD_CASE)
 			return EXIT_USAGE;
-		}
 		int code = report_sweep(report, command, i);
 		if (code != EXIT_DONE)
 			return code;

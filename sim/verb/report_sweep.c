@@ -113,8 +113,10 @@ static const char *kept_along(const struct swept *s, size_t c)
 	if (changes > 1 || axis->words)
 		return arena_printf(s->arena, "at %zu of %zu values", kept, axis->count);
 	if (first == 0)
-		return arena_printf(s->arena, "up to %s, no more at %s",
-				    axis_text(s, 0, order[last]), axis_text(s, 0, order[last + 1]));
+		return arena_printf(s->arena, "up to %s, %s at %s", axis_text(s, 0, order[last]),
+				    isnan(number_of(s, order[last + 1] * lines + c)) ? "failing"
+										     : "no more",
+				    axis_text(s, 0, order[last + 1]));
 	return arena_printf(s->arena, "from %s on, not yet at %s", axis_text(s, 0, order[first]),
 			    axis_text(s, 0, order[first - 1]));
 }

@@ -144,6 +144,15 @@ static bool read_question(const struct command *command, struct diag *diag,
 	return good;
 }
 
+/* Without epochs there is no time of them all, unless they are what is sought. */
+static bool lacks_epochs(const struct scenario *scenario, const struct solving *solving)
+{
+	const struct reported *reported = solving->target.reported;
+	return !reported->part && reported->offset == offsetof(struct prediction, training_s) &&
+	       !(scenario->params->epochs_count > 0) &&
+	       strcmp(solving->param->path, "case.epochs") != 0;
+}
+
 /* Whether the number is any, or fails for a reason. */
 static bool has_number(const struct solution *solution)
 {
@@ -163,6 +172,12 @@ const struct solving *solving_run(const struct command *command, const struct ca
 	struct solving *solving = ARENA_NEW(arena, struct solving);
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario || !read_question(command, diag, request, scenario, solving)) {
+		*exit_code = command_failed(diag, NULL);
+		return NULL;
+	}
+	if (lacks_epochs(scenario, solving)) {
+		diag_error(diag, (struct origin){"--target", 0}, "%s has no %s (set case.epochs)",
+			   solving->name, solving->target.reported->spoken);
 		*exit_code = command_failed(diag, NULL);
 		return NULL;
 	}
@@ -186,12 +201,8 @@ const struct solving *solving_run(const struct command *command, const struct ca
 	solving->solution = solve(arena, &problem, &refused);
 	progress_end(&asking.progress);
 	if (solving->solution && !has_number(solving->solution))
-		diag_error(diag, (struct origin){"--target", 0}, "%s has no %s%s", solving->name,
-			   solving->target.reported->spoken,
-			   solving->target.reported->offset ==
-					   offsetof(struct prediction, training_s)
-				   ? " (set case.epochs)"
-				   : "");
+		diag_error(diag, (struct origin){"--target", 0}, "%s has no %s", solving->name,
+			   solving->target.reported->spoken);
 	else if (solving->solution)
 		return solving;
 	if (refused)

@@ -37,20 +37,31 @@ static const struct solve_point *last_point(const struct solving *s)
 	return &s->solution->points[s->solution->point_count - 1];
 }
 
-/* " (34 us to 44 us)": its 90 % interval, which may leave the range. */
+/* Its 90 % interval; an infinity where it leaves the range, unless no value is out there. */
+static struct estimate interval_of(const struct solving *s, const struct solve_bound *bound)
+{
+	const struct param_row *row = s->param->row;
+	struct estimate x = bound->x;
+	if (!isfinite(x.low) && first_point(s)->x <= row->min)
+		x.low = row->min;
+	if (!isfinite(x.high) && last_point(s)->x >= row->max)
+		x.high = row->max;
+	return x;
+}
+
+/* " (34 us to 44 us)" */
 static const char *interval_text(struct arena *arena, const struct solving *s,
 				 const struct solve_bound *bound)
 {
-	if (!(bound->x.low < bound->x.high))
+	const struct estimate x = interval_of(s, bound);
+	if (!(x.low < x.high))
 		return "";
-	const char *low =
-		isfinite(bound->x.low)
-			? value_text(arena, s, bound->x.low)
-			: arena_printf(arena, "below %s", value_text(arena, s, first_point(s)->x));
-	const char *high =
-		isfinite(bound->x.high)
-			? value_text(arena, s, bound->x.high)
-			: arena_printf(arena, "over %s", value_text(arena, s, last_point(s)->x));
+	const char *low = isfinite(x.low) ? value_text(arena, s, x.low)
+					  : arena_printf(arena, "below %s",
+							 value_text(arena, s, first_point(s)->x));
+	const char *high = isfinite(x.high) ? value_text(arena, s, x.high)
+					    : arena_printf(arena, "over %s",
+							   value_text(arena, s, last_point(s)->x));
 	return arena_printf(arena, " (%s to %s)", low, high);
 }
 
@@ -142,12 +153,11 @@ static const char *same_everywhere(struct arena *arena, const struct solving *s)
 	const char *from = value_text(arena, s, first_point(s)->x);
 	const char *to = value_text(arena, s, last_point(s)->x);
 	if (solution->met)
-		return arena_printf(arena,
-				    "%s keeps %s everywhere from %s to %s of %s: at worst %s, at "
-				    "%s%s",
-				    s->name, s->target.text, from, to, s->key,
-				    answer_text(arena, s, worst->answer.y),
-				    value_text(arena, s, worst->x), surely(s, worst));
+		return arena_printf(
+			arena, "%s keeps %s %sfrom %s to %s of %s: at worst %s, at %s%s", s->name,
+			s->target.text, solution->hole_count ? "" : "everywhere ", from, to, s->key,
+			answer_text(arena, s, worst->answer.y), value_text(arena, s, worst->x),
+			surely(s, worst));
 	if (isnan(best->answer.y.value))
 		return arena_printf(arena, "%s fails everywhere from %s to %s of %s (%s).", s->name,
 				    from, to, s->key, best->answer.reason);
@@ -167,6 +177,29 @@ static const char *failure_text(struct arena *arena, const struct solving *s)
 					    value_text(arena, s, solution->points[i].x),
 					    solution->points[i].answer.reason);
 	return "";
+}
+
+/* " Of the values tried, 27 and 29 fail: ...": inside of what the answer claims. */
+static const char *holes_text(struct arena *arena, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	const struct solve_point *first = &solution->holes[0];
+	size_t count = solution->hole_count;
+	const char *list = "";
+	if (!count)
+		return "";
+	for (size_t i = 0; i < count; i++)
+		list = arena_printf(arena, "%s%s%s", list,
+				    i == 0          ? ""
+				    : i + 1 < count ? ", "
+						    : " and ",
+				    value_text(arena, s, solution->holes[i].x));
+	if (isnan(first->answer.y.value))
+		return arena_printf(arena, " Of the values tried, %s %s: %s.", list,
+				    count == 1 ? "fails" : "fail", first->answer.reason);
+	return arena_printf(arena, " Of the values tried, %s %s: %s at %s.", list,
+			    count == 1 ? "misses it" : "miss it",
+			    answer_text(arena, s, first->answer.y), value_text(arena, s, first->x));
 }
 
 /* What was searched, and how. */
@@ -200,13 +233,14 @@ static const char *search_text(struct arena *arena, const struct solving *s)
 const char *solving_words(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
+	bool monotone = solution->bound_count <= 1 && !solution->hole_count;
+	const char *pieces = monotone ? "" : " The answer is not monotone.";
 	if (!solution->bound_count)
-		return arena_printf(arena, "%s\n%s", same_everywhere(arena, s),
-				    search_text(arena, s));
-	return arena_printf(arena, "%s keeps %s with %s %s.%s%s%s\n%s", s->name, s->target.text,
-			    s->key, regions_text(arena, s), certain_text(arena, s),
-			    solution->bound_count > 1 ? " The answer is not monotone." : "",
-			    failure_text(arena, s), search_text(arena, s));
+		return arena_printf(arena, "%s%s%s\n%s", same_everywhere(arena, s), pieces,
+				    holes_text(arena, s), search_text(arena, s));
+	return arena_printf(arena, "%s keeps %s with %s %s.%s%s%s%s\n%s", s->name, s->target.text,
+			    s->key, regions_text(arena, s), certain_text(arena, s), pieces,
+			    holes_text(arena, s), failure_text(arena, s), search_text(arena, s));
 }
 
 /* ---- table ---- */
@@ -232,11 +266,13 @@ static void fill_row(struct arena *arena, const struct solving *s, struct result
 	(void)arena;
 	cells[TARGET].text = s->target.text;
 	cells[HOLDS].text = bound           ? (bound->upper ? "up to" : "from")
-			    : solution->met ? "everywhere"
+			    : solution->met ? (solution->hole_count ? "in parts" : "everywhere")
 					    : "nowhere";
-	cells[KEY].number = bound ? (struct estimate){bound->x.value, or_none(bound->x.low),
-						      or_none(bound->x.high)}
-				  : exactly(extreme->x);
+	cells[KEY].number = exactly(extreme->x);
+	if (bound) {
+		const struct estimate x = interval_of(s, bound);
+		cells[KEY].number = (struct estimate){x.value, or_none(x.low), or_none(x.high)};
+	}
 	cells[CERTAIN].number = exactly(bound ? bound->certain : NAN);
 	cells[ANSWER].number = bound ? bound->y : extreme->answer.y;
 	cells[FROM].number = exactly(first_point(s)->x);

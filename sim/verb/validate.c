@@ -439,6 +439,8 @@ static void write_csv(FILE *out, const void *ctx)
 			cell[0].text = v->outcomes[i]->dataset->name;
 			cell[1].text = row->row->label;
 			cell[2].text = row_role_name(row->row->role);
+			cell[3].text =
+				row->row->failure ? row->row->failure : row->row->measured_text;
 			cell[3].number = (struct estimate){row->row->measured, row->row->measured,
 							   row->row->measured};
 			cell[4].number = row->predicted;

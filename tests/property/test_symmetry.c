@@ -33,7 +33,7 @@ static const char *const others[] = {"all_gather", "reduce_scatter", "broadcast"
 static const char *draw_network(struct arena *arena, struct rng *rng)
 {
 	static const char link[] = "link = { kind = \"infiniband\"; bandwidth = \"100 Gbit/s\"; };";
-	unsigned ports = 2 << rng_below(rng, 3);
+	unsigned ports = 2u << rng_below(rng, 3);
 	double over = 1 + (double)rng_below(rng, 4);
 	switch (rng_below(rng, 4)) {
 	case 0:

@@ -160,6 +160,7 @@ draws_again() {
 nothing_partial() {
 	refused 2 'is no case and no dataset' "$FARWIRE" report bad.cfg -o bad.html &&
 		refused 2 'did you mean' "$FARWIRE" report flexdirect_1050t -q -o bad.html &&
+		refused 2 "did you mean 'pool-8-on-4'" "$FARWIRE" report pool-8-on4 -q -o bad.html &&
 		refused 2 'must end in .html or .pdf' "$FARWIRE" report 'a&b.cfg' -o bad.txt &&
 		refused 2 'needs CASE|DATASET' "$FARWIRE" report -o bad.html &&
 		refused 1 'cannot write' "$FARWIRE" report 'a&b.cfg' -o none/bad.html &&

@@ -61,7 +61,23 @@ shows 'Left out: 2 to 3 \('
 # one number in several places
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'ratio>=0.7' --for 'guest.*.coalescing_rate' --between 1kHz:64kHz
 shows '^ratio >= 0\.7,from,4[0-9]+'
+# whole numbers that take turns
+hierarchical='solve ddl-host -q --draws 0 --for case.gpus --set library.algorithm=hierarchical'
+expect 0 '' $hierarchical --target 'speedup>=20'
+shows 'from 26 on\. The answer is not monotone\. Of the values tried, 27 fails: .*equally many ranks'
+expect 0 '' $hierarchical --target 'throughput>=1000' --between 8:64
+shows 'keeps throughput >= 1000 images/s from 8 to 64 of .* not monotone\. Of the values tried, 63 fails: '
+shows '^throughput >= 1000 images/s +in parts '
 verdict 'solve.everywhere_nowhere_and_in_parts'
+
+# nothing is computed for a number that the case cannot have
+expect 2 'no training time \(set case\.epochs\)' solve ddl-host --target 'training_time<=1 h' --for link.network.bandwidth --draws 1000
+expect 0 '' solve ddl-host -q --draws 0 --target 'training_time<=3000 s' --for case.epochs
+shows 'case\.epochs up to 3\.'
+# an interval ends where the parameter does
+expect 0 '' solve ddl-calico -q --draws 4 --target 'efficiency>=0.62' --for tcp.streams --between 1:8
+shows 'tcp\.streams from 2 \(1 to [2-8]\) on\.'
+verdict 'solve.at_once_and_within_bounds'
 
 for format in table csv json jsonl; do
 	for jobs in 1 3; do

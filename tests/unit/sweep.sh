@@ -98,6 +98,8 @@ cmp -s rising.svg mixed.svg || complain 'another order of values and axes makes 
 ! cmp -s rising.svg turned.svg || complain 'turned, the map is the same'
 map curves.svg --vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' --vary case.batch=8,16
 map words.svg --vary 'link.vswitch.latency=1 us,10 us,0.1 ms,1 ms' --vary case.runtime=synchronous,asynchronous
+expect 0 '' sweep ddl-host -q --vary case.gpus=1,2 --plot named.svg
+grep -q 'farwire [0-9.]*, ddl-host, seed 1' named.svg || complain 'the plot does not name its case'
 verdict 'sweep.maps'
 
 # Where the wire between the LANs loses too much, there is no number but a

@@ -49,7 +49,7 @@ static struct world_outcome read_system(struct system *s, struct arena *arena,
 					const struct scenario *scenario)
 {
 	struct world_outcome outcome = {0};
-	system_build(s, arena, &scenario->topology, NULL);
+	system_build(s, arena, scenario, NULL);
 	system_window_open(s);
 	system_read(s, &outcome);
 	outcome.end_s = outcome.window_s = 2;

@@ -57,6 +57,7 @@ static struct prediction sample(void)
 				   .polls_count = 3,
 				   .retransmission_timeouts = 0.1,
 				   .connect_s = 0.001,
+				   .transport = "tcp",
 				   .seed = 1,
 				   .draws_count = 64,
 				   .failed_draws_count = 3};
@@ -90,7 +91,7 @@ static void json_lines(void)
 		"'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': 7, 'polls': 3, "
-		"'retransmission_timeouts': 0.1, 'connect': 0.001, %s"
+		"'retransmission_timeouts': 0.1, 'connect': 0.001, 'transport': 'tcp', %s"
 		"'clients': [{'client': 'trainer', 'gpu': 'gpu0', 'verdict': 'ok', 'reason': null, "
 		"'throughput': {'value': 36.5, 'low': 36, 'high': 37, 'unit': 'images/s'}, "
 		"'step': {'value': 0.5, 'low': 0.25, 'high': 0.75, 'unit': 's'}, "
@@ -121,12 +122,14 @@ static void failed_verdict_has_nulls(void)
 		"'events': 12345678901, 'parameters': [], 'seed': 1, "
 		"'version': '" FARWIRE_VERSION
 		"', 'draws': 64, 'failed_draws': 3, 'calls': null, 'polls': null, "
-		"'retransmission_timeouts': null, 'connect': null, %s'clients': [], 'links': []}\n";
+		"'retransmission_timeouts': null, 'connect': null, 'transport': null, %s'clients': "
+		"[], 'links': []}\n";
 	struct arena *arena = arena_new();
 	struct capture capture;
 	struct prediction prediction = sample();
 	prediction.ok = false;
 	prediction.reason = "connection timeout";
+	prediction.transport = NULL;
 	prediction.client_count = prediction.link_count = 0;
 	const struct prediction *list[] = {&prediction};
 	capture_begin(&capture);

@@ -228,6 +228,46 @@ static void whole_numbers(void)
 	arena_free(arena);
 }
 
+static double odd_fail(double x) /* but x if it is even */
+{
+	return fmod(x, 2) == 0 ? x : NAN;
+}
+static double odd_halve(double x)
+{
+	return fmod(x, 2) == 0 ? x : x / 2;
+}
+
+/* x >= 26 from 26 on, of even ones: 27 contradicts it; so does 63 what all powers of 2 keep. */
+static void holes_among_whole_numbers(void)
+{
+	struct arena *arena = arena_new();
+	double (*const functions[])(double) = {odd_fail, odd_halve};
+	for (size_t i = 0; i < 2; i++) {
+		struct function function = {.f = functions[i]};
+		struct solve_problem p = problem(&function, 2, 64, 26);
+		const char *refused;
+		p.range.whole = true;
+		const struct solution *s = solve(arena, &p, &refused);
+		CHECK(s->bound_count == 1 && s->bounds[0].x.value == 26);
+		CHECK(s->hole_count == 1 && s->holes[0].x == 27);
+		CHECK(isnan(s->holes[0].answer.y.value) == (i == 0));
+		p.range.low = 32;
+		s = solve(arena, &p, &refused);
+		CHECK(s->bound_count == 0 && s->met && s->hole_count == (i == 0));
+		CHECK(i > 0 || s->holes[0].x == 63);
+		p.target = 128; /* met nowhere: there is nothing to contradict */
+		s = solve(arena, &p, &refused);
+		CHECK(s->bound_count == 0 && !s->met && s->hole_count == 0);
+	}
+	/* the next one inside meets it as well */
+	struct function function = {.f = inverse};
+	struct solve_problem p = problem(&function, 1, 1024, 0.01);
+	const char *refused;
+	p.range.whole = true;
+	CHECK(solve(arena, &p, &refused)->hole_count == 0);
+	arena_free(arena);
+}
+
 /* Values that cannot be are left out of the range, and said. */
 static void refused_values(void)
 {
@@ -293,6 +333,7 @@ static const struct test tests[] = {
 	TEST(never_certain),
 	TEST(jumps_plateaus_and_failures),
 	TEST(whole_numbers),
+	TEST(holes_among_whole_numbers),
 	TEST(refused_values),
 	TEST(a_range_from_zero),
 	TEST(default_ranges),

@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What happens to a run from outside: signals, streams that are closed, a disk that fills up,
+# files cut short, folders in place of files, a locale with decimal commas, links that lose any
+# part of their packets. Ended by a signal, a program leaves no file but a sweep's journal.
+cd "$(dirname "$0")/../.." || exit 2
+profiles=$PWD/calib/profiles
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+printf 'case = { topology = "t320-same-esxi"; batch = 8; };\n' >case.cfg
+
+set -- sweep ddl-host --format csv --jobs 2 --vary case.batch=8:64:lin57 --draws 2
+# Starts the sweep and sends a signal when its journal holds some points.
+interrupt() { # signal, exit code, words
+	signal=$1
+	wanted=$2
+	shift 2
+	mkdir "$signal"
+	env --default-signal=INT,TERM "$FARWIRE" "$@" -q -o "$signal/x.csv" >"$scratch.out" 2>&1 &
+	while kill -0 $! && ! [ "$(wc -l <"$signal/x.csv.journal")" -gt 3 ]; do sleep 0.01; done
+	kill -s "$signal" $!
+	wait $!
+	ended=$?
+	[ $ended = "$wanted" ] || complain "$signal: ended with $ended"
+	[ "$(ls "$signal")" = x.csv.journal ] || complain "$signal: left $(ls "$signal")"
+	[ ! -s "$scratch.out" ] || complain "$signal: wrote $(head -n 1 "$scratch.out")"
+} 2>/dev/null
+interrupt INT 130 "$@"
+interrupt TERM 143 "$@"
+verdict faults.signals
+
+# What is said goes nowhere, not into the journal that took the number of a closed stream.
+"$FARWIRE" "$@" -o TERM/x.csv 2>&- &
+while kill -0 $! && ! grep -q '"going on' TERM/x.csv.journal && [ "$(wc -l <TERM/x.csv.journal)" -lt 30 ]; do
+	sleep 0.01
+done 2>/dev/null
+kill -9 $! 2>/dev/null
+wait $! 2>/dev/null
+if grep -v '^{' TERM/x.csv.journal; then complain 'messages in the journal'; fi
+set -- sweep case.cfg --format csv --vary 'link.vswitch.latency=1 us:1 ms:log9'
+"$FARWIRE" "$@" -o whole.csv 2>whole.err || complain 'the sweep failed'
+"$FARWIRE" "$@" -o closed.csv <&- >&- 2>&- || complain 'streams that are closed: the sweep failed'
+cmp -s whole.csv closed.csv || complain 'streams that are closed change the result'
+code=0
+"$FARWIRE" run case.cfg -q --draws 0 >&- 2>"$scratch.err" || code=$?
+[ $code = 1 ] || complain "nowhere to write to: ended with $code"
+grep -q 'cannot write' "$scratch.err" || complain "nowhere to write to: said $(cat "$scratch.err")"
+if command -v setsid >/dev/null; then
+	setsid "$FARWIRE" "$@" -o lonely.csv 2>lonely.err </dev/null
+	cmp -s whole.csv lonely.csv || complain 'no terminal: another result'
+	sed s/lonely/whole/ lonely.err | cmp -s - whole.err || complain "no terminal: said $(cat lonely.err)"
+fi
+verdict faults.closed_streams
+
+# A real file system of 16 KiB, where one may be mounted.
+cat >disk.sh <<'END'
+mkdir disk && mount -t tmpfs -o size=16k none disk || exit 77
+echo 'of before' >disk/old.html
+"$FARWIRE" report case.cfg -q --draws 0 -o disk/old.html 2>said
+[ $? = 1 ] && grep -q "cannot write 'disk/old.html': No space left" said || echo "report: $(cat said)"
+[ "$(cat disk/old.html)" = 'of before' ] && [ "$(ls -A disk)" = old.html ] || echo "left $(ls -A disk)"
+"$FARWIRE" sweep case.cfg -q --vary 'link.vswitch.latency=1 us:1 ms:log400' -o disk/x.csv 2>said
+[ $? = 1 ] && grep -q 'disk/x.csv.journal: cannot be written: No space left' said || echo "sweep: $(cat said)"
+[ ! -e disk/x.csv ] || echo 'a result of half a sweep'
+END
+FARWIRE=$FARWIRE unshare -rm sh disk.sh >disk.out 2>/dev/null
+if [ $? = 77 ] || ! grep -q . disk.out && [ ! -e said ]; then
+	echo '  skipped: a small disk, which cannot be mounted here'
+else
+	[ ! -s disk.out ] || complain "$(cat disk.out)"
+	verdict faults.a_small_disk
+fi
+
+# Cut anywhere, a profile is an error with its place, or what was cut off said nothing.
+set -- run case.cfg --runtime flexdirect-1.11 --program client --server server --draws 0 -q --format json
+"$FARWIRE" "$@" --profile flexdirect-1050ti >whole.json || complain 'the whole profile is no good'
+profile=$profiles/flexdirect-1050ti.cfg
+size=$(wc -c <"$profile")
+for part in 1 2 5 10 17 29 41 50 63 75 88 96 99; do
+	head -c $((size * part / 100)) "$profile" >cut.cfg
+	farwire "$@" --profile ./cut.cfg
+	[ $code = 2 ] && grep -qE '^(--profile: )?(\./)?cut\.cfg' "$scratch.err" ||
+		complain "$part % of a profile: ended with $code: $(head -n 1 "$scratch.err")"
+done
+cp "$profile" cut.cfg
+expect 0 '' "$@" --profile ./cut.cfg
+verdict faults.a_profile_cut_short
+
+mkdir folder
+expect 2 'is a directory' run folder
+expect 2 '^--profile: .*folder. is not there' run case.cfg --profile ./folder
+expect 2 '^folder.*cannot be read' run case.cfg --calls folder
+expect 2 "^fit 'folder' is not there" fit folder
+expect 2 '^folder: cannot be read' import perftest folder
+expect 2 '^folder: cannot be read: Is a directory' plot folder -o x.svg
+echo '@include "folder"' >include.cfg
+expect 2 'is a directory' run include.cfg
+echo 'dataset = { name = "x"; title = "t"; source = "s"; table = "folder"; value = "v"; label = ["v"]; };' >set.cfg
+expect 2 'folder: cannot be read: Is a directory' validate set.cfg
+mkdir x.csv.journal
+farwire sweep case.cfg -q --vary case.batch=8,16 -o x.csv
+[ "$code" -gt 0 ] && [ ! -e x.csv ] && grep -q 'x\.csv\.journal' "$scratch.err" ||
+	complain "a folder in place of a journal: $code, $(cat "$scratch.err")"
+verdict faults.folders_in_place_of_files
+
+if command -v localedef >/dev/null && mkdir locales &&
+	localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 2>/dev/null &&
+	[ "$(LOCPATH=$PWD/locales LC_ALL=de_DE.UTF-8 /usr/bin/printf %.1f 1,5)" = 1,5 ]; then
+	set -- --set 'link.vswitch.latency=1.5 us' --draws 2 --seed 3 -q
+	for words in 'run case.cfg' 'run case.cfg --format json' 'explain case.cfg' \
+		'sweep case.cfg --vary link.vswitch.latency=1us:9us:log3 --format csv' \
+		'report case.cfg -o /dev/stdout'; do
+		case $words in explain*) set -- ;; sweep*) set -- --draws 2 -q ;; esac
+		# shellcheck disable=SC2086 # words of a command
+		LC_ALL=C "$FARWIRE" $words "$@" >c.out 2>&1
+		# shellcheck disable=SC2086
+		LOCPATH=$PWD/locales LC_ALL=de_DE.UTF-8 "$FARWIRE" $words "$@" >de.out 2>&1
+		cmp -s c.out de.out || complain "$words: decimal commas: $(diff c.out de.out | head -n 3)"
+	done
+	verdict faults.decimal_commas
+else
+	echo '  skipped: no localedef, or no de_DE'
+fi
+
+# Any rate of loss, to a result or to a verdict that says why not.
+for runtime in flexdirect-1.11 asynchronous; do
+	for loss in 0 1e-12 1e-6 1e-3 0.01 0.1 0.5 0.9 0.99 0.999999 1; do
+		farwire run case.cfg --program client --server server --runtime $runtime --draws 0 -q \
+			--set case.steps=1 --set "link.vswitch.loss=$loss"
+		[ "$code" -le 1 ] && [ -s "$scratch.out" ] || complain "$runtime, loss $loss: ended with $code"
+	done
+done
+verdict faults.any_rate_of_loss
