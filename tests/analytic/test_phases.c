@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Programs that meet find their places beside each other, from whatever phases they began
+ * (sim/scenario/steady.h).
+ *
+ * Two programs with real input, on one GPU: when they have settled, each copies while the
+ * other computes. Until then they lose up to 2 % by meeting, which is no part of the answer.
+ */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/num.h"
+#include "sim/predict/predict.h"
+#include "tests/test.h"
+
+static struct arena *arena;
+
+/* more: one more setting. */
+static struct point run(uint64_t seed, const char *more)
+{
+	const struct setting settings[] = {
+		{"case.topology=gpu-pool", {"test", 0}},
+		{"case.runtime=asynchronous", {"test", 0}},
+		{"case.program=spread", {"test", 0}},
+		{"case.gpu=gpu1", {"test", 0}},
+		{"stack.real_input=true", {"test", 0}},
+		{"case.copies=2", {"test", 0}},
+		{more, {"test", 0}},
+	};
+	struct diag *diag = diag_new(arena);
+	struct case_request request = {.settings = settings,
+				       .setting_count = sizeof settings / sizeof *settings,
+				       .data_root = data_root_find(arena)};
+	const struct scenario *scenario = case_read(arena, diag, &request);
+	struct point point = {.failed = true};
+	if (scenario)
+		point = predict_point(arena, scenario, seed, false, NULL);
+	diag_print(diag, stdout);
+	CHECK(scenario && !point.failed && !point.broken);
+	return point;
+}
+
+/* What comes of it is the same as after forty more steps that do not count. */
+static void any_phases_end_in_the_same(void)
+{
+	double late = run(2, "case.steps_warmup=40").throughput;
+
+	for (uint64_t seed = 1; seed <= 4; seed++)
+		CHECK_NEAR(run(seed, "case.steps=0").throughput, late, 0.005);
+}
+
+static void no_more_steps_than_asked_for(void)
+{
+	struct point point = run(1, "case.steps=3");
+
+	for (size_t i = 0; i < 2; i++)
+		CHECK(point.outcome.clients[i].steady_count <= 3);
+}
+
+static const struct test tests[] = {
+	TEST(any_phases_end_in_the_same),
+	TEST(no_more_steps_than_asked_for),
+};
+
+int main(void)
+{
+	num_init();
+	arena = arena_new();
+	int code = TEST_MAIN(tests);
+	arena_free(arena);
+	return code;
+}
