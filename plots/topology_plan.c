@@ -186,7 +186,7 @@ static void find_levels(struct arena *arena, struct plan *plan)
 			int level = 1;
 			for (size_t j = 0; j < count; j++) {
 				bool placed = stack[j].order < order ||
-					      (stack[j].order == order && j < i);
+					      (j < i && stack[j].order == order);
 				if (placed && stack[j].low <= stack[i].high &&
 				    stack[i].low <= stack[j].high && *stack[j].level >= level)
 					level = *stack[j].level + 1;

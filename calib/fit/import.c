@@ -50,7 +50,7 @@ const char *import_line(struct importing *importing)
 bool import_is_json(struct importing *importing)
 {
 	int c = getc(importing->in);
-	for (size_t i = 0; c == (unsigned char)BYTE_ORDER_MARK[i] && i < 3; i++)
+	for (size_t i = 0; i < 3 && c == (unsigned char)BYTE_ORDER_MARK[i]; i++)
 		c = getc(importing->in);
 	while (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
 		importing->line += c == '\n';

@@ -15,7 +15,7 @@ static const double PULLED_IN = 3 * 1.4826;
  * are merged up to their middle. */
 static double deviation(const double *sorted, size_t count, double median)
 {
-	size_t low = count / 2, high = count / 2; /* next ones: low - 1, high */
+	size_t low = count / 2, high = low; /* next ones: low - 1, high */
 	double distance = 0;
 	for (size_t i = 0; i <= count / 2; i++) {
 		double below = low > 0 ? median - sorted[low - 1] : INFINITY;
