@@ -7,6 +7,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
+#include "sim/predict/baselines.h"
 #include "sim/predict/predict.h"
 #include "sim/predict/reproduce.h"
 #include "sim/scenario/system.h"
@@ -200,8 +201,10 @@ static void a_broken_run_writes_nothing(void)
 	const struct command *command = command_parse(arena, argc, argv, &code);
 	remove("/tmp/farwire-broken.json");
 	plant_tcp(0);
-	if (CHECK(command != NULL))
+	if (CHECK(command != NULL)) {
 		CHECK(command->verb->run(command) == EXIT_FAILED);
+		baselines_free(command->baselines);
+	}
 	restore_tcp();
 	CHECK(access("/tmp/farwire-broken.json", F_OK) != 0);
 	arena_free(arena);
