@@ -13,7 +13,8 @@
 #include "sim/verb/verb.h"
 
 /* Where a standard stream is closed, the next file that is opened would take its place, and
- * messages would go into it. What is read here cannot be written, as what is closed. */
+ * messages would go into it. What holds it is for reading alone: writing fails, as to a closed one.
+ */
 static void streams_hold(void)
 {
 	for (int fd = 0; fd <= 2; fd++)

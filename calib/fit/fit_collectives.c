@@ -12,6 +12,7 @@
 
 #include "calib/fit/fit.h"
 #include "calib/fit/recording.h"
+#include "calib/sample/stats.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
 
@@ -130,12 +131,6 @@ static void deal(struct arena *arena, const struct fit_collectives_request *requ
 	}
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-	return (left > right) - (left < right);
-}
-
 static double held_out_ratio(struct arena *arena, struct diag *diag, const char *data_root,
 			     const struct rows *rows, const struct fit_result *result,
 			     uint64_t seed, const char **broken)
@@ -154,8 +149,8 @@ static double held_out_ratio(struct arena *arena, struct diag *diag, const char 
 	}
 	if (count == 0)
 		return NAN;
-	qsort(errors, count, sizeof *errors, ascending);
-	return count % 2 ? errors[count / 2] : (errors[count / 2 - 1] + errors[count / 2]) / 2;
+	stats_sort(errors, count);
+	return stats_median_sorted(errors, count);
 }
 
 const struct collectives_fit *fit_collectives(struct arena *arena, struct diag *diag,

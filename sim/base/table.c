@@ -39,12 +39,17 @@ struct table *table_new(struct arena *arena)
 }
 
 /* Characters of UTF-8 text: all bytes but the continuations. */
+static size_t characters(const char *text, size_t bytes)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < bytes; i++)
+		count += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return count;
+}
+
 static size_t width_of(const char *text)
 {
-	size_t width = 0;
-	for (; *text; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80;
-	return width;
+	return characters(text, strlen(text));
 }
 
 void table_column(struct table *table, const char *title, bool right)
@@ -97,16 +102,12 @@ static void put(FILE *out, char c, size_t count)
 /* Words of text that fit into width characters, at least one; what is left. */
 static const char *put_words(FILE *out, const char *text, size_t width)
 {
-	const char *end = text, *next = text;
-	size_t used = 0;
-	while (*next) {
-		const char *word = next + strspn(next, " ");
-		size_t bytes = strcspn(word, " "), before = used;
-		for (const char *at = next; at < word + bytes; at++)
-			used += ((unsigned char)*at & 0xc0) != 0x80;
-		if (before > 0 && used > width)
+	const char *end = text;
+	while (*end) {
+		const char *word = end + strspn(end, " "), *next = word + strcspn(word, " ");
+		if (end > text && characters(text, (size_t)(next - text)) > width)
 			break;
-		next = end = word + bytes;
+		end = next;
 	}
 	fwrite(text, 1, (size_t)(end - text), out);
 	return end + strspn(end, " ");

@@ -87,10 +87,10 @@ static inline int64_t engine_now_ps(const struct engine *engine)
 
 uint64_t engine_events_count(const struct engine *engine);
 
-/* Adds an event. time_ps >= now (asserted). */
+/* Adds an event. Of a time that is over the run fails, and the id is {0}. */
 struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
 			  uint64_t arg);
-/* delay_ps >= 0 from now. */
+/* delay_ps from now. */
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
 			     uint64_t arg);
 /* The same for events that nobody will cancel, which is faster. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What must hold of every run: see fabric_account. A failure says which flow and
  * resource it was. */
-#include <math.h>
+#include <float.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -69,6 +69,19 @@ void fabric_delivered(struct fabric *fabric, const struct route *route, double s
 	}
 }
 
+/* By how much rounding may move what it has carried: what a flow of 10^15 bytes has left is
+ * known to a tenth of a byte. */
+static double carried_rounding(const struct fabric *fabric, const struct resource *resource)
+{
+	double carried = resource->carried;
+	for (size_t i = 0; i < resource->users.count; i++) {
+		const struct user *user = &resource->users.items[i];
+		if (user->slot != NO_FLOW)
+			carried += user->per_unit * fabric->flows.items[user->slot]->size;
+	}
+	return 4 * DBL_EPSILON * carried;
+}
+
 static void account_resource(struct fabric *fabric, int index)
 {
 	const struct resource *resource = &fabric->resources.items[index];
@@ -78,7 +91,7 @@ static void account_resource(struct fabric *fabric, int index)
 	if (resource->flow_count > 0)
 		busy_ps += now_ps - resource->busy_since_ps;
 	double could = allowed(resource->capacity_most * s_from_ps(busy_ps + slack_ps));
-	if (carried > could + fabric_carried_rounding(fabric, index))
+	if (carried > could + carried_rounding(fabric, resource))
 		engine_fail(fabric->engine,
 			    "'%s' of %.17g units a second has carried %.17g in %.12f s of use",
 			    name_of(fabric, index), resource->capacity_most, carried,

@@ -49,9 +49,6 @@ size_t fabric_resource_count(const struct fabric *fabric);
 const char *fabric_resource_name(const struct fabric *fabric, int resource);
 /* Units that have passed since the start (integrated up to now). */
 double fabric_carried(struct fabric *fabric, int resource);
-/* By how much rounding may move that: what a flow of 10^15 bytes has left is known to a tenth
- * of a byte. */
-double fabric_carried_rounding(const struct fabric *fabric, int resource);
 /* Seconds since the start in which at least one flow used it. */
 double fabric_busy_s(struct fabric *fabric, int resource);
 size_t fabric_flows_on(const struct fabric *fabric, int resource);

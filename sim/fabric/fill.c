@@ -110,6 +110,7 @@ static void fix(struct fabric *fabric, uint32_t slot, double rate, int limit)
 		resource->waiting--;
 		resource->touched = true;
 	}
+	/* Without an event for its end it relied on a bundle, which may be none any more. */
 	if (fabs(rate - share->rate) > rate_noise_ratio * share->rate || flow->end.serial == 0)
 		*VEC_PUSH(fabric->arena, &fabric->changed) = (struct changed){flow->order, slot};
 }

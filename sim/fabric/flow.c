@@ -114,18 +114,6 @@ static double remaining_at(const struct fabric *fabric, const struct flow *flow)
 	return left > flow->size * residue_ratio ? left : 0;
 }
 
-double fabric_carried_rounding(const struct fabric *fabric, int index)
-{
-	const struct resource *resource = resource_at(fabric, index);
-	double carried = resource->carried;
-	for (size_t i = 0; i < resource->users.count; i++) {
-		const struct user *user = &resource->users.items[i];
-		if (user->slot != NO_FLOW)
-			carried += user->per_unit * fabric->flows.items[user->slot]->size;
-	}
-	return 4 * DBL_EPSILON * carried;
-}
-
 double fabric_carried(struct fabric *fabric, int index)
 {
 	const struct resource *resource = resource_at(fabric, index);

@@ -64,7 +64,7 @@ static void end_uses(const struct tcp_direction *direction, int index, double pa
 
 static void piece_done(void *ctx, uint64_t arg);
 
-static void describe_piece(const struct tcp_direction *direction, const struct tcp_write *write,
+static void describe_piece(struct tcp_direction *direction, const struct tcp_write *write,
 			   double size_B, double cap, struct flow_spec *flow)
 {
 	const struct tcp_connection *connection = direction->connection;
@@ -73,7 +73,7 @@ static void describe_piece(const struct tcp_direction *direction, const struct t
 		.weight = connection->params->streams_count,
 		.cap = cap,
 		.done = piece_done,
-		.ctx = (void *)direction,
+		.ctx = direction,
 	};
 	route_uses(connection->spec.fabric, direction->path.route, direction->header_B, size_B,
 		   flow);

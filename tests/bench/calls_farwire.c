@@ -13,12 +13,6 @@
 #include "sim/scenario/scenario.h"
 #include "tests/bench/clock.h"
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static uint64_t forwarded_count(const struct client_run *run)
 {
 	uint64_t count = 0;
@@ -64,12 +58,11 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s\n", outcome.broken ? outcome.broken : run->reason);
 			return 1;
 		}
-		if (i + 1 == repeats) {
-			qsort(seconds, repeats, sizeof *seconds, by_value);
+		if (i + 1 == repeats)
 			printf("%.6g %" PRIu64 " %.12g %.0f %zu %" PRIu64 " %.4g\n",
-			       seconds[repeats / 2], forwarded_count(run), client_step_s(run),
-			       clock_peak_B(), run->step_count, outcome.events_count, read_s);
-		}
+			       num_quantile(seconds, repeats, 0.5), forwarded_count(run),
+			       client_step_s(run), clock_peak_B(), run->step_count,
+			       outcome.events_count, read_s);
 		arena_free(world);
 	}
 	arena_free(arena);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ring and the all-to-all of fabric_farwire.c on SimGrid, by its public S4U
- * interface: its flow model CM02 without cross traffic, all factors 1. */
-#include <simgrid/s4u.hpp>
-
+ * interface. */
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -13,8 +11,7 @@
 
 #include "tests/bench/clock.h"
 #include "tests/bench/jitter.h"
-
-namespace sg4 = simgrid::s4u;
+#include "tests/bench/simgrid.h"
 
 namespace {
 
@@ -76,10 +73,7 @@ int main(int argc, char **argv)
 {
 	int engine_argc = 1;
 	sg4::Engine engine(&engine_argc, argv);
-	for (const char *setting :
-	     {"network/model:CM02", "network/crosstraffic:0", "network/bandwidth-factor:1",
-	      "network/latency-factor:1", "network/weight-S:0"})
-		sg4::Engine::set_config(setting);
+	set_plain_sharing();
 	size_t count = argc > 2 ? strtoull(argv[2], nullptr, 10) : 0;
 	if (count < 2)
 		return 2;

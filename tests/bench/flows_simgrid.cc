@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* flows_simgrid SEED: when each flow of the set of that seed ends, by SimGrid's flow model
- * CM02 without latencies, cross traffic and factors, a line for each. */
-#include <simgrid/s4u.hpp>
-
+/* flows_simgrid SEED: when each flow of the set of that seed ends, by SimGrid
+ * (simgrid.h) without latencies, a line for each. */
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "tests/bench/flow_set.h"
-
-namespace sg4 = simgrid::s4u;
+#include "tests/bench/simgrid.h"
 
 namespace
 {
@@ -73,10 +70,7 @@ int main(int argc, char **argv)
 {
 	int engine_argc = 1;
 	sg4::Engine engine(&engine_argc, argv);
-	for (const char *setting :
-	     {"network/model:CM02", "network/crosstraffic:0", "network/bandwidth-factor:1",
-	      "network/latency-factor:1", "network/weight-S:0"})
-		sg4::Engine::set_config(setting);
+	set_plain_sharing();
 	set_draw(&set, argc > 1 ? strtoull(argv[1], nullptr, 10) : 1);
 	build();
 	for (size_t i = 0; i < SET_FLOWS; i++) {

@@ -114,14 +114,21 @@ static inline const char *fuzz_path(struct arena *arena, const char *name)
 	return arena_printf(arena, "%s/%s", fuzz_folder, name);
 }
 
+/* Such a file, to be written. */
+static inline FILE *fuzz_create(struct arena *arena, const char *name)
+{
+	FILE *file = fopen(fuzz_path(arena, name), "wb");
+	FUZZ_CHECK(file != NULL);
+	return file;
+}
+
 /* Writes such a file. */
 static inline const char *fuzz_file(struct arena *arena, const char *name, const void *data,
 				    size_t size_B)
 {
-	const char *path = fuzz_path(arena, name);
-	FILE *file = fopen(path, "wb");
-	FUZZ_CHECK(file && fwrite(data, 1, size_B, file) == size_B && fclose(file) == 0);
-	return path;
+	FILE *file = fuzz_create(arena, name);
+	FUZZ_CHECK(fwrite(data, 1, size_B, file) == size_B && fclose(file) == 0);
+	return fuzz_path(arena, name);
 }
 
 /* The bytes as a file that is open. */

@@ -3,7 +3,7 @@
 #include "sim/calls/json_pull.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Tokens from in to its end; skip: whole values at depth 0, else one by one. */
+/* Reads to the end; skip: values at depth 0 as a whole, else token by token. */
 static struct jp_reader *read_all(struct arena *arena, const uint8_t *data, size_t size_B,
 				  bool skip)
 {

@@ -38,6 +38,11 @@ static const struct scenario *scenario_with(struct arena *arena, const struct va
 	return scenario_of(arena, &same_lan, more);
 }
 
+static bool is_same(struct baseline_key a, struct baseline_key b)
+{
+	return a.size_B == b.size_B && memcmp(a.bytes, b.bytes, b.size_B) == 0;
+}
+
 static void keys_tell_apart(void)
 {
 	struct arena *arena = arena_new();
@@ -47,9 +52,7 @@ static void keys_tell_apart(void)
 		if (!scenario)
 			break;
 		keys[i] = baseline_key(arena, scenario, 0, 1);
-		bool same = keys[i].size_B == keys[0].size_B &&
-			    memcmp(keys[i].bytes, keys[0].bytes, keys[0].size_B) == 0;
-		if (!CHECK(same == variants[i].same))
+		if (!CHECK(is_same(keys[i], keys[0]) == variants[i].same))
 			printf("  %s\n", variants[i].settings[0]);
 	}
 	const struct scenario *scenario = scenario_with(arena, &variants[0]);
@@ -57,23 +60,26 @@ static void keys_tell_apart(void)
 	arena_free(arena);
 }
 
-/* The first goes in, all others find or add theirs. */
+/* The first time it goes in or finds that of another case, the second it is found. */
+static void check_known(struct baselines *baselines, struct arena *arena,
+			const struct scenario *scenario, const char *name)
+{
+	struct point alone = predict_point(arena, scenario, 1, true, NULL);
+	for (int i = 0; i < 2; i++) {
+		struct point known = predict_point_known(arena, scenario, 1, true, baselines, NULL);
+		if (!CHECK(alone.ratio == known.ratio && alone.step_s == known.step_s))
+			printf("  %s: %.17g, known %.17g\n", name, alone.ratio, known.ratio);
+	}
+}
+
 static void known_is_computed(void)
 {
 	struct baselines *baselines = baselines_new();
 	for (size_t i = 0; i < VARIANTS_COUNT; i++) {
 		struct arena *arena = arena_new();
 		const struct scenario *scenario = scenario_with(arena, &variants[i]);
-		if (scenario) {
-			struct point alone = predict_point(arena, scenario, 1, true, NULL);
-			struct point known =
-				predict_point_known(arena, scenario, 1, true, baselines, NULL);
-			struct point again =
-				predict_point_known(arena, scenario, 1, true, baselines, NULL);
-			if (!CHECK(alone.ratio == known.ratio && known.ratio == again.ratio))
-				printf("  %s: %.17g, known %.17g\n", variants[i].settings[0],
-				       alone.ratio, known.ratio);
-		}
+		if (scenario)
+			check_known(baselines, arena, scenario, variants[i].settings[0]);
 		arena_free(arena);
 	}
 	baselines_free(baselines);
@@ -110,9 +116,7 @@ static void solo_keys_tell_apart(void)
 			break;
 		struct baseline_key key = baseline_solo_key(arena, scenario, 1);
 		first = i == 0 ? key : first;
-		bool same = key.size_B == first.size_B &&
-			    memcmp(key.bytes, first.bytes, first.size_B) == 0;
-		if (!CHECK(same == job_variants[i].same))
+		if (!CHECK(is_same(key, first) == job_variants[i].same))
 			printf("  %s\n", job_variants[i].settings[0]);
 	}
 	arena_free(arena);
@@ -125,16 +129,8 @@ static void a_known_solo_is_computed(void)
 		struct arena *arena = arena_new();
 		const struct scenario *scenario = scenario_of(
 			arena, &job, (const char *[]){job_variants[i].settings[0], NULL});
-		if (scenario) {
-			struct point alone = predict_point(arena, scenario, 1, true, NULL);
-			for (int k = 0; k < 2; k++) {
-				struct point known = predict_point_known(arena, scenario, 1, true,
-									 baselines, NULL);
-				if (!CHECK(alone.ratio == known.ratio &&
-					   alone.step_s == known.step_s))
-					printf("  %s\n", job_variants[i].settings[0]);
-			}
-		}
+		if (scenario)
+			check_known(baselines, arena, scenario, job_variants[i].settings[0]);
 		arena_free(arena);
 	}
 	baselines_free(baselines);

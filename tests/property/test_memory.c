@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a run takes of memory: nothing while events run, once it is warm, but a record of
  * each step; and of a rank no more than docs/PERFORMANCE.md says. */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
-#include "sim/scenario/scenario.h"
-#include "tests/test.h"
+#include "tests/case_points.h"
 
 /* Of a step, as lists double: some 20,000 events, each of which would take 16 at least. */
 static const double STEP_MOST_B = 1024;
@@ -16,19 +12,6 @@ struct used {
 	double run_B;
 	uint64_t events;
 };
-
-static const struct scenario *read_settings(struct arena *arena, const char *const *settings)
-{
-	struct setting list[8];
-	struct case_request request = {.settings = list, .data_root = data_root_find(arena)};
-	struct diag *diag = diag_new(arena);
-	for (; *settings; settings++)
-		list[request.setting_count++] = (struct setting){*settings, {"--set", 0}};
-	const struct scenario *scenario = case_read(arena, diag, &request);
-	diag_print(diag, stdout);
-	CHECK(scenario != NULL);
-	return scenario;
-}
 
 /* The same case again, with that many steps before those that count. */
 static struct used run(const struct scenario *scenario, double warmup_count)
@@ -54,7 +37,7 @@ static struct used run(const struct scenario *scenario, double warmup_count)
 static void check_warm(const char *const *settings)
 {
 	struct arena *arena = arena_new();
-	const struct scenario *scenario = read_settings(arena, settings);
+	const struct scenario *scenario = scenario_of(arena, &(struct settings){0}, settings);
 	if (scenario) {
 		struct used once = run(scenario, 6), twice = run(scenario, 12);
 		double steps = (double)(twice.steps - once.steps);
@@ -84,14 +67,13 @@ static void training_takes_no_memory_once_warm(void)
 
 static void a_rank_takes_little_memory(void)
 {
+	static const struct settings job = {{"case.topology=dgx1-v100-roce", "case.transport=rdma",
+					     "case.exchange=horovod-0.19"}};
 	double run_B[2];
 	for (int i = 0; i < 2; i++) {
 		struct arena *arena = arena_new();
-		const struct scenario *scenario = read_settings(
-			arena,
-			(const char *const[]){"case.topology=dgx1-v100-roce", "case.transport=rdma",
-					      "case.exchange=horovod-0.19",
-					      i ? "case.gpus=32" : "case.gpus=16", NULL});
+		const struct scenario *scenario = scenario_of(
+			arena, &job, (const char *[]){i ? "case.gpus=32" : "case.gpus=16", NULL});
 		run_B[i] = scenario ? run(scenario, 2).run_B : 0;
 		arena_free(arena);
 	}
@@ -107,6 +89,5 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	num_init();
 	return TEST_MAIN(tests);
 }

@@ -4,15 +4,9 @@
  * break the symmetry: leaves and pods that are not full, machines of which some use fewer
  * GPUs, other machines among them. `test_symmetry N` tries N of each. */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
-#include "sim/base/units.h"
-#include "sim/scenario/scenario.h"
-#include "tests/test.h"
+#include "tests/case_points.h"
 
 static size_t tries = 5;
 
@@ -21,8 +15,7 @@ struct draw {
 	size_t gpus, per_machine;
 	const char *collective, *algorithm;
 	double size_B;
-	/* Of training, collective is "". */
-	const char *exchange, *input;
+	const char *exchange, *input; /* of training, collective is "" */
 	double straggler_ratio;
 };
 
@@ -62,7 +55,9 @@ static struct draw draw_case(struct arena *arena, struct rng *rng, bool mixed)
 	static const size_t has[] = {8, 4, 8};
 	size_t kind = (size_t)rng_below(rng, 3);
 	size_t per = (size_t)1 << rng_below(rng, 4), count = 2 + (size_t)rng_below(rng, 7);
-	struct draw d = {.per_machine = per < has[kind] ? per : has[kind]};
+	struct draw d = {.per_machine = per < has[kind] ? per : has[kind],
+			 .input = "gpu",
+			 .straggler_ratio = 1};
 	d.gpus = count * d.per_machine - (rng_below(rng, 4) == 0 && d.per_machine > 1 ? 1 : 0);
 	bool plain = rng_below(rng, 4) > 0;
 	d.collective = plain ? "all_reduce" : others[rng_below(rng, 4)];
@@ -114,27 +109,18 @@ static const struct scenario *read_case(struct arena *arena, const struct draw *
 		arena_printf(arena, "case.gpus=%zu", d->gpus),
 		arena_printf(arena, "case.gpus_per_machine=%zu", d->per_machine),
 		arena_printf(arena, "case.collective=%s", d->collective),
-		arena_printf(arena, "case.collective_size=%.0f B", fmax(1, d->size_B)),
+		arena_printf(arena, "case.collective_size=%.0f B", d->size_B),
 		arena_printf(arena, "library.algorithm=%s", d->algorithm),
-		arena_printf(arena, "case.exchange=%s", d->exchange ? d->exchange : "nccl-2.18"),
-		arena_printf(arena, "case.straggler=%g", fmax(1, d->straggler_ratio)),
+		arena_printf(arena, "case.exchange=%s", d->exchange),
+		arena_printf(arena, "case.straggler=%g", d->straggler_ratio),
 		"exchange.noise=0",
-		arena_printf(arena, "input.source=%s", d->input ? d->input : "gpu"),
+		arena_printf(arena, "input.source=%s", d->input),
 		"case.steps=4",
 		"case.transport=rdma",
 		arena_printf(arena, "case.symmetry=%s", symmetry),
+		NULL,
 	};
-	struct setting settings[sizeof texts / sizeof texts[0]];
-	size_t count = sizeof texts / sizeof texts[0];
-	for (size_t i = 0; i < count; i++)
-		settings[i] = (struct setting){texts[i], {"test", 0}};
-	struct case_request request = {
-		.settings = settings, .setting_count = count, .data_root = data_root_find(arena)};
-	struct diag *diag = diag_new(arena);
-	const struct scenario *scenario = case_read(arena, diag, &request);
-	if (!CHECK(scenario != NULL))
-		diag_print(diag, stdout);
-	return scenario;
+	return scenario_of(arena, &(struct settings){0}, texts);
 }
 
 static const struct link_use *link_of(const struct world_outcome *outcome, const char *name)
@@ -181,10 +167,9 @@ static void compare(const struct world_outcome *whole, const struct world_outcom
 }
 
 /* How many machines were not simulated. */
-static size_t try(struct rng *rng, bool mixed, const struct draw *given)
+static size_t try(const struct draw *d)
 {
 	struct arena *arena = arena_new();
-	struct draw d = given ? *given : draw_case(arena, rng, mixed);
 	char folder[] = "/tmp/farwire-symmetry-XXXXXX";
 	CHECK(mkdtemp(folder) != NULL);
 	const char *path = arena_printf(arena, "%s/drawn.cfg", folder);
@@ -192,10 +177,10 @@ static size_t try(struct rng *rng, bool mixed, const struct draw *given)
 	int failures = test_failures;
 	size_t spared = 0;
 	if (CHECK(out != NULL)) {
-		fputs(d.topology, out);
+		fputs(d->topology, out);
 		fclose(out);
-		const struct scenario *whole = read_case(arena, &d, path, "off");
-		const struct scenario *folded = read_case(arena, &d, path, "on");
+		const struct scenario *whole = read_case(arena, d, path, "off");
+		const struct scenario *folded = read_case(arena, d, path, "on");
 		if (whole && folded) {
 			struct world_outcome a = world_run(arena, whole, 1, NULL);
 			struct world_outcome b = world_run(arena, folded, 1, NULL);
@@ -209,41 +194,42 @@ static size_t try(struct rng *rng, bool mixed, const struct draw *given)
 	if (test_failures > failures)
 		printf("  %s  %zu GPUs, %zu a machine, %s by %s of %.0f B; %s, input %s, "
 		       "straggler %g\n",
-		       d.topology, d.gpus, d.per_machine, d.collective, d.algorithm, d.size_B,
-		       d.exchange ? d.exchange : "", d.input ? d.input : "", d.straggler_ratio);
+		       d->topology, d->gpus, d->per_machine, d->collective, d->algorithm, d->size_B,
+		       d->exchange, d->input, d->straggler_ratio);
 	arena_free(arena);
 	return spared;
 }
 
+/* How many of the cases drawn had machines that were not simulated. */
+static size_t try_some(uint64_t seed, bool mixed, bool training)
+{
+	struct rng rng = rng_named(seed, "symmetry");
+	size_t folded = 0;
+	for (size_t i = 0; i < tries; i++) {
+		struct arena *arena = arena_new();
+		struct draw d = draw_case(arena, &rng, mixed);
+		if (training)
+			draw_training(&rng, &d);
+		folded += try(&d) > 0;
+		arena_free(arena);
+	}
+	return folded;
+}
+
 static void as_all_of_them(void)
 {
-	struct rng rng = rng_named(1, "symmetry");
-	size_t folded = 0;
-	for (size_t i = 0; i < tries; i++)
-		folded += try(&rng, false, NULL) > 0;
-	CHECK(folded > 0);
+	CHECK(try_some(1, false, false) > 0);
 }
 
 /* Round a ring the border between two kinds tells all machines apart; in a tree few. */
 static void as_all_of_several_kinds(void)
 {
-	struct rng rng = rng_named(2, "symmetry");
-	for (size_t i = 0; i < tries; i++)
-		try(&rng, true, NULL);
+	try_some(2, true, false);
 }
 
 static void as_all_that_train(void)
 {
-	struct rng rng = rng_named(3, "symmetry");
-	size_t folded = 0;
-	for (size_t i = 0; i < tries; i++) {
-		struct arena *arena = arena_new();
-		struct draw d = draw_case(arena, &rng, false);
-		draw_training(&rng, &d);
-		folded += try(NULL, false, &d) > 0;
-		arena_free(arena);
-	}
-	CHECK(folded > 0);
+	CHECK(try_some(3, false, true) > 0);
 }
 
 static const struct draw star = {
@@ -256,20 +242,23 @@ static const struct draw star = {
 	.collective = "all_reduce",
 	.algorithm = "hierarchical",
 	.size_B = 1e7,
+	.exchange = "nccl-2.18",
+	.input = "gpu",
+	.straggler_ratio = 1,
 };
 
 /* On a star one machine of 32 stands for all; a ring and its two halves. */
 static void one_stands_for_all(void)
 {
-	CHECK(try(NULL, false, &star) == 31);
+	CHECK(try(&star) == 31);
 	struct draw d = star;
 	d.gpus = 64;
 	d.per_machine = 1;
 	d.algorithm = "ring";
-	CHECK(try(NULL, false, &d) == 63);
+	CHECK(try(&d) == 63);
 	d.collective = "all_gather";
 	d.algorithm = "auto";
-	CHECK(try(NULL, false, &d) == 63);
+	CHECK(try(&d) == 63);
 }
 
 /* A binary tree of 127 machines has as many sorts as levels. With one more, all on the way
@@ -281,9 +270,9 @@ static void a_tree_has_its_levels(void)
 	d.gpus = 127;
 	d.per_machine = 1;
 	d.algorithm = "binary_tree";
-	CHECK(try(NULL, false, &d) == 127 - 7);
+	CHECK(try(&d) == 127 - 7);
 	d.gpus = 128;
-	CHECK(try(NULL, false, &d) == 128 - (8 + 21));
+	CHECK(try(&d) == 128 - (8 + 21));
 }
 
 /* The two trees of the double tree say of each machine where it is. */
@@ -293,7 +282,7 @@ static void a_double_tree_has_no_symmetry(void)
 	d.gpus = 16;
 	d.per_machine = 1;
 	d.algorithm = "double_tree";
-	CHECK(try(NULL, false, &d) == 0);
+	CHECK(try(&d) == 0);
 }
 
 static const struct test tests[] = {
