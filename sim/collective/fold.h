@@ -55,8 +55,8 @@ struct fold {
 /* How far up two machines' ways meet. */
 enum fold_level { FOLD_INSIDE, FOLD_LEAF, FOLD_POD, FOLD_TOP };
 enum fold_level fold_level(const struct fold *fold, size_t machine_a, size_t machine_b);
-/* Of simulated nodes that stand for real ones whose ways meet that far up, above
- * FOLD_INSIDE: the switch; -1: there is no way. top: the topmost one. */
+/* The switch where the ways of two real machines meet, so far up (above FOLD_INSIDE): from and
+ * to are nodes of those that stand for them, top is the topmost switch. -1: there is no way. */
 int fold_meeting(struct fabric *fabric, int top, int from, int to, enum fold_level level,
 		 const char *const *kinds);
 

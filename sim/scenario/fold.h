@@ -6,9 +6,9 @@
  * and these say which machines are alike. The second time the cluster has one of each
  * sort. Nothing is ever built of the size of the whole but small tables.
  *
- * Folded is a collective alone, over rdma, on machines of a cluster whose network is a tree
- * of switches. Where something else is asked for, or too few are alike, all is
- * simulated, as ever.
+ * Folded is a single job, training without chance or a collective alone, over rdma, on
+ * machines of a cluster whose network is a tree of switches that lose nothing. Where
+ * something else is asked for, or too few are alike, all is simulated.
  */
 #ifndef FARWIRE_SCENARIO_FOLD_H
 #define FARWIRE_SCENARIO_FOLD_H
