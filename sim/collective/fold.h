@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/hash.h"
 #include "sim/fabric/fabric.h"
 
 struct algorithm;
@@ -95,11 +96,7 @@ bool fold_find(struct arena *arena, struct fold *fold, const struct fold_use *us
 /* Mixes a value into a hash. */
 static inline uint64_t fold_mix(uint64_t hash, uint64_t value)
 {
-	/* The finaliser of splitmix64 (Steele, Lea and Flood 2014). */
-	uint64_t x = hash * 0x9E3779B97F4A7C15u + value + 0x632BE59BD9B4E019u;
-	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-	x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-	return x ^ x >> 31;
+	return hash_spread(hash * 0x9E3779B97F4A7C15u + value + 0x632BE59BD9B4E019u);
 }
 
 #endif
