@@ -144,9 +144,9 @@ void draw_row_label(struct drawing *drawing, struct arena *arena, double x, doub
 		    const char *text, double width)
 {
 	enum { FEW = 2, MANY = 3 };
-	const char *lines[MANY + 1];
+	const char *lines[MANY];
 	double size = FONT_TEXT;
-	size_t count = text_wrap(arena, text, size, false, width, FEW + 1, lines);
+	size_t count = text_wrap(arena, text, size, false, width, MANY, lines);
 	if (count > FEW) {
 		size = FONT_LABEL;
 		count = text_wrap(arena, text, size, false, width, MANY, lines);
