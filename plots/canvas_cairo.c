@@ -28,14 +28,6 @@ static void set_paint(cairo_t *cairo, struct paint paint)
 			      paint.alpha);
 }
 
-static void set_dash(cairo_t *cairo, enum dash dash)
-{
-	static const double patterns[][2] = {
-		[DASH_LONG] = {6, 3}, [DASH_SHORT] = {3, 2.5}, [DASH_DOT] = {1, 2}};
-	cairo_set_dash(cairo, patterns[dash == DASH_SOLID ? DASH_LONG : dash],
-		       dash == DASH_SOLID ? 0 : 2, 0);
-}
-
 static void path(cairo_t *cairo, const double *points, size_t count)
 {
 	cairo_new_path(cairo);
@@ -46,10 +38,11 @@ static void path(cairo_t *cairo, const double *points, size_t count)
 static void stroke_points(cairo_t *cairo, const struct shape *shape)
 {
 	path(cairo, shape->points, shape->point_count);
-	set_dash(cairo, (enum dash)shape->style);
+	if (shape->style != DASH_SOLID)
+		cairo_set_dash(cairo, dash_lengths((enum dash)shape->style), 2, 0);
 	cairo_set_line_width(cairo, shape->at[4]);
 	cairo_stroke(cairo);
-	set_dash(cairo, DASH_SOLID);
+	cairo_set_dash(cairo, NULL, 0, 0);
 }
 
 static void draw_round_box(cairo_t *cairo, const struct shape *shape)
@@ -70,54 +63,18 @@ static void draw_round_box(cairo_t *cairo, const struct shape *shape)
 	cairo_stroke(cairo);
 }
 
-static void hatch_slants(cairo_t *cairo, const double *at, double sign)
+static void add_line(void *ctx, const double *ends)
 {
-	/* Lines x + sign y = k step * sqrt 2 that touch the rectangle. */
-	double step = HATCH_STEP * sqrt(2);
-	double low = at[0] + fmin(sign * at[1], sign * (at[1] + at[3]));
-	double high = at[0] + at[2] + fmax(sign * at[1], sign * (at[1] + at[3]));
-	for (double k = ceil(low / step); k * step <= high; k++) {
-		cairo_move_to(cairo, k * step - sign * at[1], at[1]);
-		cairo_line_to(cairo, k * step - sign * (at[1] + at[3]), at[1] + at[3]);
-	}
-}
-
-static void hatch_dots(cairo_t *cairo, const double *at)
-{
-	for (double j = floor(at[1] / HATCH_STEP); j * HATCH_STEP <= at[1] + at[3]; j++)
-		for (double i = floor(at[0] / HATCH_STEP); i * HATCH_STEP <= at[0] + at[2]; i++) {
-			double odd = fmod(fabs(j), 2) * HATCH_STEP / 2;
-			cairo_rectangle(cairo, i * HATCH_STEP + odd, j * HATCH_STEP, 1, 1);
-		}
-	cairo_fill(cairo);
+	cairo_t *cairo = ctx;
+	cairo_move_to(cairo, ends[0], ends[1]);
+	cairo_line_to(cairo, ends[2], ends[3]);
 }
 
 static void draw_pattern(cairo_t *cairo, const struct shape *shape)
 {
-	const double *at = shape->at;
-	cairo_save(cairo);
-	cairo_rectangle(cairo, at[0], at[1], at[2], at[3]);
-	cairo_clip(cairo);
-	cairo_set_line_width(cairo, HATCH_LINE);
-	enum hatch hatch = (enum hatch)shape->style;
-	if (hatch == HATCH_RISING || hatch == HATCH_CROSSED)
-		hatch_slants(cairo, at, 1);
-	if (hatch == HATCH_FALLING || hatch == HATCH_CROSSED)
-		hatch_slants(cairo, at, -1);
-	if (hatch == HATCH_LEVEL)
-		for (double k = ceil(at[1] / HATCH_PITCH); k * HATCH_PITCH <= at[1] + at[3]; k++) {
-			cairo_move_to(cairo, at[0], k * HATCH_PITCH);
-			cairo_line_to(cairo, at[0] + at[2], k * HATCH_PITCH);
-		}
-	if (hatch == HATCH_UPRIGHT)
-		for (double k = ceil(at[0] / HATCH_PITCH); k * HATCH_PITCH <= at[0] + at[2]; k++) {
-			cairo_move_to(cairo, k * HATCH_PITCH, at[1]);
-			cairo_line_to(cairo, k * HATCH_PITCH, at[1] + at[3]);
-		}
+	cairo_new_path(cairo);
+	cairo_set_line_width(cairo, hatch_lines(shape, add_line, cairo));
 	cairo_stroke(cairo);
-	if (hatch == HATCH_DOTS)
-		hatch_dots(cairo, at);
-	cairo_restore(cairo);
 }
 
 static void draw_sign(cairo_t *cairo, const struct shape *shape)

@@ -105,86 +105,37 @@ static void put_points(FILE *out, const struct shape *shape)
 
 static void put_stroke_points(FILE *out, const struct shape *shape)
 {
-	static const char *const dashes[] = {
-		[DASH_LONG] = "6 3", [DASH_SHORT] = "3 2.5", [DASH_DOT] = "1 2"};
 	put_points(out, shape);
 	fputc('"', out);
 	put_paint(out, "stroke", shape->paint);
 	put_attribute(out, "stroke-width", shape->at[4]);
-	if (shape->style != DASH_SOLID)
-		fprintf(out, " stroke-dasharray=\"%s\"", dashes[shape->style]);
+	if (shape->style != DASH_SOLID) {
+		const double *lengths = dash_lengths((enum dash)shape->style);
+		fprintf(out, " stroke-dasharray=\"%g %g\"", lengths[0], lengths[1]);
+	}
 	fputs("/>\n", out);
 }
 
-/* Where the line x + sign y = c crosses the rectangle `at`. */
-static void put_slant(FILE *out, const double *at, double sign, double c)
+static void put_hatch_line(void *ctx, const double *ends)
 {
-	double top = c - sign * at[1], bottom = c - sign * (at[1] + at[3]);
-	double left = fmax(at[0], fmin(top, bottom));
-	double right = fmin(at[0] + at[2], fmax(top, bottom));
-	if (left >= right)
+	FILE *out = ctx;
+	bool level = ends[1] == ends[3], upright = ends[0] == ends[2];
+	put_point(out, 'M', ends[0], ends[1]);
+	if (!level && !upright) {
+		put_point(out, 'L', ends[2], ends[3]);
 		return;
-	put_point(out, 'M', left, sign * (c - left));
-	put_point(out, 'L', right, sign * (c - right));
-}
-
-static void put_slants(FILE *out, const double *at, double sign)
-{
-	double step = HATCH_STEP * sqrt(2);
-	double low = at[0] + fmin(sign * at[1], sign * (at[1] + at[3]));
-	double high = at[0] + at[2] + fmax(sign * at[1], sign * (at[1] + at[3]));
-	for (double k = ceil(low / step); k * step <= high; k++)
-		put_slant(out, at, sign, k * step);
-}
-
-static void put_level_lines(FILE *out, const double *at)
-{
-	for (double k = ceil(at[1] / HATCH_PITCH); k * HATCH_PITCH <= at[1] + at[3]; k++) {
-		put_point(out, 'M', at[0], k * HATCH_PITCH);
-		fputc('h', out);
-		put_number(out, at[2]);
 	}
-}
-
-static void put_upright_lines(FILE *out, const double *at)
-{
-	for (double k = ceil(at[0] / HATCH_PITCH); k * HATCH_PITCH <= at[0] + at[2]; k++) {
-		put_point(out, 'M', k * HATCH_PITCH, at[1]);
-		fputc('v', out);
-		put_number(out, at[3]);
-	}
-}
-
-/* A dot is a line as long as it is wide; those that would pass the rectangle are left out. */
-static void put_dots(FILE *out, const double *at)
-{
-	for (double j = ceil(at[1] / HATCH_STEP); j * HATCH_STEP + 1 <= at[1] + at[3]; j++)
-		for (double i = floor(at[0] / HATCH_STEP); i * HATCH_STEP <= at[0] + at[2]; i++) {
-			double x = i * HATCH_STEP + fmod(fabs(j), 2) * HATCH_STEP / 2;
-			if (x < at[0] || x + 1 > at[0] + at[2])
-				continue;
-			put_point(out, 'M', x, j * HATCH_STEP + 0.5);
-			fputs("h1", out);
-		}
+	fputc(level ? 'h' : 'v', out);
+	put_number(out, level ? ends[2] - ends[0] : ends[3] - ends[1]);
 }
 
 static void put_hatch(FILE *out, const struct shape *shape)
 {
-	enum hatch hatch = (enum hatch)shape->style;
 	fputs("<path d=\"", out);
-	if (hatch == HATCH_RISING || hatch == HATCH_CROSSED)
-		put_slants(out, shape->at, 1);
-	if (hatch == HATCH_FALLING || hatch == HATCH_CROSSED)
-		put_slants(out, shape->at, -1);
-	if (hatch == HATCH_LEVEL)
-		put_level_lines(out, shape->at);
-	if (hatch == HATCH_UPRIGHT)
-		put_upright_lines(out, shape->at);
-	if (hatch == HATCH_DOTS)
-		put_dots(out, shape->at);
+	double width = hatch_lines(shape, put_hatch_line, out);
 	fputc('"', out);
 	put_paint(out, "stroke", shape->paint);
-	put_attribute(out, "stroke-width", hatch == HATCH_DOTS ? 1 : HATCH_LINE);
+	put_attribute(out, "stroke-width", width);
 	fputs("/>\n", out);
 }
 

@@ -158,23 +158,6 @@ void draw_drawing(struct drawing *drawing, double x, double y, const struct draw
 	}
 }
 
-const struct marker_outline *marker_outline(enum marker marker)
-{
-	/* Those of equal area look equal. */
-	static const double square[] = {-.85, -.85, .85, -.85, .85, .85, -.85, .85};
-	static const double triangle[] = {0, -1.1, 1.05, .75, -1.05, .75};
-	static const double diamond[] = {0, -1.25, 1.1, 0, 0, 1.25, -1.1, 0};
-	static const double cross[] = {-.85, -.85, .85, .85, -.85, .85, .85, -.85};
-	static const double plus[] = {-1, 0, 1, 0, 0, -1, 0, 1};
-	static const struct marker_outline outlines[] = {[MARKER_SQUARE] = {square, 4, false},
-							 [MARKER_TRIANGLE] = {triangle, 3, false},
-							 [MARKER_DIAMOND] = {diamond, 4, false},
-							 [MARKER_CROSS] = {cross, 4, true},
-							 [MARKER_PLUS] = {plus, 4, true}};
-	FW_ASSERT(marker >= MARKER_SQUARE && marker <= MARKER_PLUS);
-	return &outlines[marker];
-}
-
 bool image_format_of(const char *path, enum image_format *format)
 {
 	static const char *const endings[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a drawing is made of: private to drawing.c and the canvases.
+/* What a drawing is made of, and what all canvases draw alike: private to drawing.c and the
+ * canvases.
  *
  * A shape is one of the draw_ functions' calls, kept in the order drawn. `at`
  * holds its numbers in the order of that function's arguments; the fields that
@@ -36,11 +37,7 @@ struct shape {
 	const char *text;
 };
 
-/* What all canvases draw alike. */
 #define PLOT_FONT     "DejaVu Sans"
-#define HATCH_STEP    4.0 /* between slanted lines, and between dots */
-#define HATCH_PITCH   3.0 /* between level or upright lines */
-#define HATCH_LINE    0.6
 #define MARKER_STROKE 0.25 /* of the marker's size */
 
 /* Corners, in units of half the size; `strokes`: two lines, else filled. */
@@ -51,6 +48,14 @@ struct marker_outline {
 };
 /* Of all markers but MARKER_NONE and MARKER_CIRCLE. */
 const struct marker_outline *marker_outline(enum marker marker);
+
+/* Of a line that is not DASH_SOLID: of a dash, of the gap behind it. */
+const double *dash_lengths(enum dash dash);
+
+/* Calls line for each line of a hatch, cut off at its rectangle, and answers with their width.
+ * ends: x, y of one end and of the other. */
+typedef void hatch_line(void *ctx, const double *ends);
+double hatch_lines(const struct shape *shape, hatch_line *line, void *ctx);
 
 struct drawing {
 	struct arena *arena;

@@ -6,6 +6,7 @@
 
 #include "plots/style.h"
 #include "sim/base/arena.h"
+#include "sim/base/utf8.h"
 
 /* Advance widths of DejaVu Sans 2.37, Book and Bold, ASCII 32..126, in
  * thousandths of the font size. */
@@ -27,12 +28,8 @@ static const short widths[2][95] = {
 /* The bytes of the UTF-8 character at text (1 for a broken one). */
 static size_t character_length(const char *text)
 {
-	unsigned char first = (unsigned char)text[0];
-	size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
-	for (size_t i = 1; i < length; i++)
-		if (((unsigned char)text[i] & 0xC0) != 0x80)
-			return 1;
-	return length;
+	size_t length = utf8_length((const unsigned char *)text);
+	return length ? length : 1;
 }
 
 static double character_width(const char *text, size_t length, bool bold)
@@ -147,9 +144,9 @@ void draw_row_label(struct drawing *drawing, struct arena *arena, double x, doub
 		    const char *text, double width)
 {
 	enum { FEW = 2, MANY = 3 };
-	const char *lines[MANY + 1];
+	const char *lines[MANY];
 	double size = FONT_TEXT;
-	size_t count = text_wrap(arena, text, size, false, width, FEW + 1, lines);
+	size_t count = text_wrap(arena, text, size, false, width, MANY, lines);
 	if (count > FEW) {
 		size = FONT_LABEL;
 		count = text_wrap(arena, text, size, false, width, MANY, lines);

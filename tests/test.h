@@ -66,6 +66,19 @@ static inline bool test_text(const char *a, const char *b, const char *what, con
 }
 #define CHECK_TEXT(a, b) test_text((a), (b), #a, __FILE__, __LINE__)
 
+static inline bool test_part(const char *text, const char *part, const char *what, const char *file,
+			     int line)
+{
+	bool found = text && strstr(text, part);
+	if (!found) {
+		test_failures++;
+		printf("  %s:%d: \"%s\" is not in %s,\n    \"%s\"\n", file, line, part, what,
+		       text ? text : "(null)");
+	}
+	return found;
+}
+#define CHECK_PART(text, part) test_part((text), (part), #text, __FILE__, __LINE__)
+
 static inline int test_main(const char *file, const struct test *tests, size_t count)
 {
 	const char *slash = strrchr(file, '/');

@@ -13,6 +13,7 @@
 #include <gsl/gsl_roots.h>
 
 #include "sim/base/diag.h"
+#include "sim/base/hash.h"
 
 void num_init(void)
 {
@@ -24,25 +25,13 @@ void num_init(void)
 /* Steele, Lea, Flood (2014): splitmix64. */
 static uint64_t splitmix64(uint64_t *state)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
-/* FNV-1a, 64 bits. */
-static uint64_t hash_name(const char *name)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-	return hash;
+	return hash_spread(*state += 0x9e3779b97f4a7c15u);
 }
 
 struct rng rng_named(uint64_t seed, const char *name)
 {
 	/* the seed is spread first, so that seed and name cannot cancel out */
-	uint64_t state = splitmix64(&seed) ^ hash_name(name);
+	uint64_t state = splitmix64(&seed) ^ hash_bytes(HASH_START, name, strlen(name));
 	struct rng rng;
 	for (size_t i = 0; i < 4; i++)
 		rng.state[i] = splitmix64(&state);

@@ -230,6 +230,7 @@ struct execution *execution_take(struct communicator *comm, const struct operati
 		loops_begin(plan->schedule, execution, arena);
 	if (operation->train_count <= 1)
 		return execution;
+	FW_ASSERT(!plan->schedule->loops); /* rings are not pipelined */
 	if (!execution->trains) {
 		execution->missing_tails = ARENA_ARRAY(arena, count + 1, uint32_t);
 		execution->trains = ARENA_ARRAY(arena, count + 1, struct message_state *);

@@ -140,11 +140,11 @@ static void settle(struct arena *arena, struct fold *fold)
 		machine_may[m] = fold->leaf_count_of[fold->leaf_of[m]] > 0;
 	pick(scratch, fold->colours, fold->machine_count, machine_may, fold->like, fold->count_of);
 	arena_free(scratch);
-	fold->sort_count = fold->simulated_count = 0;
+	fold->class_count = fold->simulated_count = 0;
 	for (size_t m = 0; m < fold->machine_count; m++) {
 		if (fold->count_of[m] == 0)
 			continue;
-		fold->sort_count++;
+		fold->class_count++;
 		fold->first_simulated[m] = (uint32_t)fold->simulated_count;
 		fold->simulated_count += fold->first_rank[m + 1] - fold->first_rank[m];
 	}
@@ -213,7 +213,7 @@ static void look_at_groups(struct fold *fold)
 }
 
 bool fold_find(struct arena *arena, struct fold *fold, const struct fold_use *uses,
-	       size_t use_count, size_t sorts_most)
+	       size_t use_count, size_t classes_most)
 {
 	struct arena *scratch = arena_new();
 	size_t before = 0, now;
@@ -223,7 +223,7 @@ bool fold_find(struct arena *arena, struct fold *fold, const struct fold_use *us
 		fold->algorithms |= algorithm_bit(uses[i].algorithm);
 	fold->signatures = ARENA_ARRAY(scratch, fold->rank_count, uint64_t);
 	now = count_colours(fold->colours, fold->machine_count);
-	while (now > before && now <= sorts_most) {
+	while (now > before && now <= classes_most) {
 		before = now;
 		memset(fold->signatures, 0, fold->rank_count * sizeof *fold->signatures);
 		look_at_peers(fold, uses, use_count);
@@ -231,9 +231,9 @@ bool fold_find(struct arena *arena, struct fold *fold, const struct fold_use *us
 		now = count_colours(fold->colours, fold->machine_count);
 	}
 	fold->signatures = NULL;
-	if (now <= sorts_most)
+	if (now <= classes_most)
 		settle(arena, fold);
 	fold->colours = NULL;
 	arena_free(scratch);
-	return now <= sorts_most;
+	return now <= classes_most;
 }

@@ -44,7 +44,7 @@ struct finder {
 	struct fabric *fabric;
 	const char *const *network_kinds;
 	bool search;
-	bool across; /* there is more than one machine, if only of this sort */
+	bool across; /* there is more than one machine, if only of this class */
 	struct machine *machines;
 	size_t machine_count;
 	uint32_t *node_of;

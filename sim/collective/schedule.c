@@ -54,7 +54,7 @@ struct schedule_builder {
 	VEC(struct schedule_step) steps;
 	VEC(uint32_t) after;
 	const struct fold *fold; /* NULL: it is not folded */
-	/* While sorts are sought: a step is known by its place here. */
+	/* While classes are sought: a step is known by its place here. */
 	VEC(struct seen_step) seen;
 	/* Then: by its rank and its number there, so that a step of a rank that is not
 	 * simulated means that of its stand-in. */

@@ -81,7 +81,7 @@ struct schedule_builder;
 struct schedule_builder *schedule_builder_new(struct arena *arena, enum collective collective,
 					      size_t rank_count, size_t channel_count,
 					      size_t chunk_count, const double *chunk_B);
-/* The schedule is only counted while the fold's sorts are sought, else only the simulated
+/* The schedule is only counted while the fold's classes are sought, else only the simulated
  * ranks' steps are kept. NULL: nothing is folded. Before the first step. */
 void schedule_fold(struct schedule_builder *builder, const struct fold *fold);
 bool schedule_is_folded(const struct schedule_builder *builder);

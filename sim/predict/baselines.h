@@ -10,8 +10,9 @@
  * those of the runtime, of its transport and of links that a local driver's
  * copies cannot take (all but PCIe, NVLink and sockets' links), of a job's also
  * those of exchange, library, input and storage; the place; the seed. So what
- * comes out is never another number than without. Files do not change while
- * they are kept.
+ * comes out is never another number than without. (Of all GPUs and links that a
+ * cluster has, too: with other machines it is another key.) Files do not change
+ * while they are kept.
  */
 #ifndef FARWIRE_PREDICT_BASELINES_H
 #define FARWIRE_PREDICT_BASELINES_H

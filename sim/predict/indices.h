@@ -40,9 +40,8 @@ struct indices_problem {
 	bool (*evaluate)(void *ctx, const double *points, size_t count, double *answers);
 	void *ctx;
 };
-/* One for each input. *failed: samples left out because something fails in
- * their pair. False
- * where evaluate ended it. */
+/* One for each input. *failed: samples left out because something fails in their pair.
+ * False where evaluate ended it. */
 bool indices_estimate(struct arena *arena, const struct indices_problem *problem,
 		      struct index_estimate *indices, size_t *failed);
 

@@ -292,12 +292,13 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 			prediction->link_count);
 }
 
-/* Kernel times that nobody fitted: absolute rates are guesses then. */
+/* Kernel times that nobody fitted: absolute rates are guesses then, but of a collective, which
+ * has no kernels. */
 static void guessed_rates(FILE *out, const struct prediction *prediction)
 {
 	static const char prefix[] = "efficiency.", key[] = ".peak";
 	size_t count = prediction->resolution ? cfg_param_count(prediction->resolution) : 0;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && !prediction->collective; i++) {
 		const struct cfg_param *param = cfg_param_at(prediction->resolution, i);
 		const char *last = strrchr(param->path, '.');
 		if (strncmp(param->path, prefix, strlen(prefix)) == 0 && strcmp(last, key) == 0 &&

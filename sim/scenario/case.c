@@ -181,10 +181,13 @@ const char *scenario_transport(const struct scenario *scenario)
 			return scenario->clients[i].transport->name;
 	for (size_t i = 0; i < scenario->job_count; i++) {
 		const struct job_entry *job = &scenario->jobs[i];
-		const struct gpu_entry *gpus = scenario->topology.gpus;
+		const struct topology *topology = &scenario->topology;
+		bool across = topology->fold && topology->fold->machine_count > 1;
 		for (size_t r = 1; r < job->simulated_count; r++)
-			if (gpus[job->gpus[r]].host != gpus[job->gpus[0]].host)
-				return job->transport->name;
+			across |= topology->gpus[job->gpus[r]].host !=
+				  topology->gpus[job->gpus[0]].host;
+		if (across)
+			return job->transport->name;
 	}
 	return NULL;
 }
@@ -411,7 +414,8 @@ static void read_clients(struct case_reader *c)
 	}
 	size_t count = listed * copies;
 	if (count > CLIENTS_MAX) {
-		diag_error(reader->diag, case_said(c, "case.copies"), "case: over 10000 clients");
+		diag_error(reader->diag, case_said(c, "case.copies"), "case: over %d clients",
+			   CLIENTS_MAX);
 		return;
 	}
 	struct client_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct client_entry);

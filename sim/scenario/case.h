@@ -6,7 +6,6 @@
 #include "sim/scenario/read.h"
 
 enum { CLIENTS_MAX = 10000 };
-_Static_assert(CLIENTS_MAX == 10000, "a message says 10000");
 
 struct case_reader {
 	struct reader reader;

@@ -147,8 +147,8 @@ static void plays_all(const struct scenario *scenario, const struct communicator
 		plays(comm, COLLECTIVE_ALL_REDUCE, size_B, repertoire);
 }
 
-static bool find_sorts(struct arena *arena, const struct scenario *scenario,
-		       struct communicator *comm, struct fold *fold)
+static bool find_classes(struct arena *arena, const struct scenario *scenario,
+			 struct communicator *comm, struct fold *fold)
 {
 	struct repertoire repertoire = {.count = 0};
 	plays_all(scenario, comm, &repertoire);
@@ -185,7 +185,7 @@ struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 	mark_straggler(arena, scenario, fold);
 	if (can_fold(scenario)) {
 		struct communicator *comm = look(scratch, scenario, &system);
-		found = comm && find_sorts(arena, scenario, comm, fold);
+		found = comm && find_classes(arena, scenario, comm, fold);
 	}
 	arena_free(scratch);
 	return found ? fold : NULL;

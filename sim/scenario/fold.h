@@ -4,11 +4,11 @@
  * A case is read twice. The first time its cluster has one machine of each kind; that
  * says what the library makes of such machines, hence which schedules they will play,
  * and these say which machines are alike. The second time the cluster has one of each
- * sort. Nothing is ever built of the size of the whole but small tables.
+ * class. Nothing is ever built of the size of the whole but small tables.
  *
- * Folded is a collective alone, over rdma, on machines of a cluster whose network is a tree
- * of switches. Where something else is asked for, or too few are alike, all is
- * simulated, as ever.
+ * Folded is a single job, training without chance or a collective alone, over rdma, on
+ * machines of a cluster whose network is a tree of switches that lose nothing. Where
+ * something else is asked for, or too few are alike, all is simulated.
  */
 #ifndef FARWIRE_SCENARIO_FOLD_H
 #define FARWIRE_SCENARIO_FOLD_H
@@ -27,7 +27,7 @@ struct fold_kind {
 struct fold *fold_of_kinds(struct arena *arena, const struct fold_kind *kinds, size_t kind_count,
 			   size_t rank_count);
 
-/* The sorts of the case's machines, read with such a fold. NULL: not worth it. */
+/* The classes of the case's machines, read with such a fold. NULL: not worth it. */
 struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 			   struct fold *by_kind);
 

@@ -561,3 +561,10 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 	read_jobs(w, &outcome);
 	return outcome;
 }
+
+double job_run_step_s(const struct job_run *run)
+{
+	const struct job_step *first = &run->steps[run->steady_first];
+	const struct job_step *last = first + run->steady_count - 1;
+	return s_from_ps(last->end_ps - first->start_ps) / (double)run->steady_count;
+}

@@ -13,9 +13,9 @@ struct reader {
 	const char *root;
 	/* What the jobs of a case need, for clusters that say count = 0; 0: one machine. */
 	size_t gpus_wanted, gpus_per_machine_wanted;
-	/* A cluster of jobs' machines may be read with one of each kind, for a look at the
-	 * case; fold then says so, and top what it is below. Else it is read with those that
-	 * stand for others in fold; NULL: with all. */
+	/* may_fold: this is a look at the case, for which a cluster is read with one machine of
+	 * each kind; that sets fold, and top to the topmost switch. Else it is read with the
+	 * machines that stand for others in fold; NULL: with all. */
 	bool may_fold;
 	struct fold *fold;
 	const char *top;

@@ -92,8 +92,8 @@ struct topology {
 	size_t switch_count;
 	const struct link_entry *links;
 	size_t link_count;
-	/* Of the cluster's machines only those are there that stand for others; hosts are they, in
-	 * their order. NULL: all are. And the network's topmost switch. */
+	/* With a fold, the hosts are those of the cluster's machines that stand for others, in
+	 * their order, and top is the network's topmost switch. NULL: all machines are there. */
 	const struct fold *fold;
 	const char *top;
 };

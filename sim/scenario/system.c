@@ -233,10 +233,3 @@ const char *system_no_end(struct system *s, const char *waiting)
 			    (unsigned long long)engine_events_count(s->engine),
 			    s_from_ps(engine_now_ps(s->engine)), waiting);
 }
-
-double job_run_step_s(const struct job_run *run)
-{
-	const struct job_step *first = &run->steps[run->steady_first];
-	const struct job_step *last = first + run->steady_count - 1;
-	return s_from_ps(last->end_ps - first->start_ps) / (double)run->steady_count;
-}

@@ -89,8 +89,9 @@ static void write_table(FILE *out, const void *ctx)
 		fprintf(out, "\n%s: %s\n", e->params.items[0]->path, e->params.items[0]->row->help);
 	if (e->fold)
 		fprintf(out,
-			"\n%zu machines of %zu sorts: one of each is simulated (case.symmetry)\n",
-			e->fold->machine_count, e->fold->sort_count);
+			"\n%zu machines of %zu class%s: one of each is simulated (case.symmetry)\n",
+			e->fold->machine_count, e->fold->class_count,
+			e->fold->class_count == 1 ? "" : "es");
 }
 
 static void write_json(FILE *out, const void *ctx)

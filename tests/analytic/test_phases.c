@@ -5,36 +5,23 @@
  * Two programs with real input, on one GPU: when they have settled, each copies while the
  * other computes. Until then they lose up to 2 % by meeting, which is no part of the answer.
  */
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
-#include "sim/predict/predict.h"
-#include "tests/test.h"
+#include "tests/case_points.h"
 
 static struct arena *arena;
+
+static const struct settings two_on_one = {{"case.topology=gpu-pool", "case.runtime=asynchronous",
+					    "case.program=spread", "case.gpu=gpu1",
+					    "stack.real_input=true", "case.copies=2"}};
 
 /* more: one more setting. */
 static struct point run(uint64_t seed, const char *more)
 {
-	const struct setting settings[] = {
-		{"case.topology=gpu-pool", {"test", 0}},
-		{"case.runtime=asynchronous", {"test", 0}},
-		{"case.program=spread", {"test", 0}},
-		{"case.gpu=gpu1", {"test", 0}},
-		{"stack.real_input=true", {"test", 0}},
-		{"case.copies=2", {"test", 0}},
-		{more, {"test", 0}},
-	};
-	struct diag *diag = diag_new(arena);
-	struct case_request request = {.settings = settings,
-				       .setting_count = sizeof settings / sizeof *settings,
-				       .data_root = data_root_find(arena)};
-	const struct scenario *scenario = case_read(arena, diag, &request);
+	const struct scenario *scenario =
+		scenario_of(arena, &two_on_one, (const char *const[]){more, NULL});
 	struct point point = {.failed = true};
 	if (scenario)
 		point = predict_point(arena, scenario, seed, false, NULL);
-	diag_print(diag, stdout);
-	CHECK(scenario && !point.failed && !point.broken);
+	CHECK(!point.failed && !point.broken);
 	return point;
 }
 

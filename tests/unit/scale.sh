@@ -142,6 +142,12 @@ farwire explain --topology vm-p100-roce --program client --runtime asynchronous 
 grep -q '^case\.transport: auto is tcp here' "$scratch.out" || complain "explain does not say what auto is: $(cat "$scratch.out")"
 verdict 'run.names_the_transport'
 
+expect 0 '' run --topology dgx-h100 --gpus 2 -q --draws 0
+shows '^images/s are a guess: no measured rate behind efficiency\.h100-sxm5'
+expect 0 '' run --topology dgx-h100 --gpus 2 --exchange nccl-2.18 --collective all_reduce -q --draws 0
+! grep -q 'images/s' "$scratch.out" || complain 'a collective has images/s'
+verdict 'run.guesses_are_said'
+
 farwire report job.cfg -q --draws 2 -o job.html
 [ "$code" = 0 ] || complain "report: $(cat "$scratch.err")"
 for text in 'How does this training scale?' 'times one GPU alone' 'of ideal scaling' \

@@ -50,7 +50,7 @@ verdict shipped.names_are_unique
 # How many machines are simulated is said where some stand for others, and only there.
 expect 0 '' explain --topology dgx-h100 --gpus 65536 --collective all_reduce \
 	--exchange nccl-2.18 --set library.algorithm=ring case.symmetry
-grep -q '^8192 machines of 32 sorts' "$scratch.out" || complain "no word on sorts: $(cat "$scratch.out")"
+grep -q '^8192 machines of 32 classes' "$scratch.out" || complain "no word on classes: $(cat "$scratch.out")"
 expect 0 '' explain --topology dgx-h100 --gpus 64 --collective all_reduce --exchange nccl-2.18 case.symmetry
-! grep -q sorts "$scratch.out" || complain "64 GPUs are folded: $(cat "$scratch.out")"
+! grep -q classes "$scratch.out" || complain "64 GPUs are folded: $(cat "$scratch.out")"
 verdict shipped.alike_are_counted

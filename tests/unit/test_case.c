@@ -464,9 +464,13 @@ static void what_auto_takes_for_transport(void)
 		{"case.topology=dgx-a100 case.gpus=16 case.transport=tcp", "tcp"},
 		{"case.topology=dgx1-v100-ethernet case.gpus=16", "tcp"},
 		{"case.topology=dgx-a100 case.gpus=8", NULL},
+		/* one machine is simulated and stands for both */
+		{"case.topology=dgx2 case.gpus=32 case.collective=all_reduce "
+		 "case.exchange=nccl-2.8 library.algorithm=ring case.symmetry=on",
+		 "rdma"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		const char *settings[5] = {NULL};
+		const char *settings[8] = {NULL};
 		char *text = arena_strdup(arena, cases[i].text);
 		size_t count = 0;
 		for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
