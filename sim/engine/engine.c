@@ -17,15 +17,11 @@ struct engine {
 	struct engine_clock clock; /* first */
 	struct arena *arena;
 	struct queue *queue;
-	struct engine_limits limits;
-	uint64_t events; /* begun so far: the running one's number */
-	bool stopped;    /* by engine_stop, or by a failure */
+	struct engine_limits limits; /* what has none has the greatest */
+	uint64_t events;             /* begun so far: the running one's number */
+	bool stopped;                /* by engine_stop, or by a failure */
+	bool next_exact; /* an event of the queue is at next_ps, or it has none (INT64_MAX) */
 	const char *failure;
-	struct event soon; /* fn NULL: none */
-	/* No event of the queue is before next_ps; next_exact: one is at it, or there is
-	 * none (INT64_MAX). */
-	int64_t next_ps;
-	bool next_exact;
 };
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits)
@@ -33,10 +29,14 @@ struct engine *engine_new(struct arena *arena, const struct engine_limits *limit
 	struct engine *engine = ARENA_NEW(arena, struct engine);
 	engine->arena = arena;
 	engine->queue = queue_new(arena);
-	engine->next_ps = INT64_MAX;
+	engine->clock.next_ps = INT64_MAX;
 	engine->next_exact = true;
 	if (limits)
 		engine->limits = *limits;
+	if (engine->limits.events_max == 0)
+		engine->limits.events_max = UINT64_MAX;
+	if (engine->limits.time_max_ps <= 0)
+		engine->limits.time_max_ps = INT64_MAX;
 	return engine;
 }
 
@@ -47,14 +47,15 @@ uint64_t engine_events_count(const struct engine *engine)
 
 static void next_find(struct engine *engine)
 {
-	engine->next_ps = queue_count(engine->queue) > 0 ? queue_next_ps(engine->queue) : INT64_MAX;
+	engine->clock.next_ps =
+		queue_count(engine->queue) > 0 ? queue_next_ps(engine->queue) : INT64_MAX;
 	engine->next_exact = true;
 }
 
 static struct event_id enqueue(struct engine *engine, const struct event *event)
 {
-	if (event->time_ps < engine->next_ps)
-		engine->next_ps = event->time_ps;
+	if (event->time_ps < engine->clock.next_ps)
+		engine->clock.next_ps = event->time_ps;
 	return queue_add(engine->queue, event);
 }
 
@@ -83,33 +84,28 @@ struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *
 	return engine_at(engine, engine->clock.now_ps + delay_ps, fn, ctx, arg);
 }
 
-void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg)
+void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg)
 {
+	struct engine_clock *clock = &engine->clock;
 	FW_ASSERT(fn);
 	if (is_past(engine, time_ps))
 		return;
-	struct event *soon = &engine->soon;
-	bool earliest = !soon->fn || time_ps < soon->time_ps;
-	if (earliest && time_ps >= engine->next_ps && !engine->next_exact)
+	bool earliest = !clock->soon || time_ps < clock->soon_ps;
+	if (earliest && time_ps >= clock->next_ps && !engine->next_exact)
 		next_find(engine);
 	if (earliest) /* where one is, it has to make room, if the queue can take it */
-		earliest = (soon->fn ? soon->time_ps : time_ps) < engine->next_ps;
+		earliest = (clock->soon ? clock->soon_ps : time_ps) < clock->next_ps;
 	if (!earliest) {
 		enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
 		return;
 	}
-	if (soon->fn)
-		enqueue(engine, soon);
-	soon->time_ps = time_ps;
-	soon->fn = fn;
-	soon->ctx = ctx;
-	soon->arg = arg;
-}
-
-void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx, uint64_t arg)
-{
-	FW_ASSERT(delay_ps <= INT64_MAX - engine->clock.now_ps);
-	engine_do_at(engine, engine->clock.now_ps + delay_ps, fn, ctx, arg);
+	if (clock->soon)
+		enqueue(engine, &(struct event){clock->soon_ps, clock->soon, clock->soon_ctx,
+						clock->soon_arg});
+	clock->soon_ps = time_ps;
+	clock->soon = fn;
+	clock->soon_ctx = ctx;
+	clock->soon_arg = arg;
 }
 
 bool engine_cancel(struct engine *engine, struct event_id id)
@@ -123,12 +119,12 @@ bool engine_cancel(struct engine *engine, struct event_id id)
 /* The event to run next is `soon`; else next_ps is exact. */
 static bool is_soon(struct engine *engine)
 {
-	const struct event *soon = &engine->soon;
-	if (soon->fn && soon->time_ps <= engine->next_ps)
+	const struct engine_clock *clock = &engine->clock;
+	if (clock->soon && clock->soon_ps <= clock->next_ps)
 		return true;
 	if (!engine->next_exact)
 		next_find(engine);
-	return soon->fn && soon->time_ps <= engine->next_ps;
+	return clock->soon && clock->soon_ps <= clock->next_ps;
 }
 
 static enum engine_end end_of(struct engine *engine)
@@ -146,20 +142,34 @@ static void begin(struct engine *engine, int64_t time_ps)
 	engine->events++;
 }
 
+bool engine_pass(struct engine *engine, int64_t time_ps)
+{
+	const struct engine_limits *limits = &engine->limits;
+	if (limits->no_passing || engine->stopped || engine->clock.soon ||
+	    engine->events >= limits->events_max || time_ps > limits->time_max_ps)
+		return false;
+	if (time_ps >= engine->clock.next_ps && !engine->next_exact)
+		next_find(engine);
+	if (time_ps >= engine->clock.next_ps || time_ps < engine->clock.now_ps)
+		return false;
+	begin(engine, time_ps);
+	return true;
+}
+
 /* Field by field: a copy of what was just written, in larger parts than it was written
  * in, waits until it is in the cache, which takes as long as all else here. */
 static void run_soon(struct engine *engine)
 {
-	event_fn *fn = engine->soon.fn;
-	engine->soon.fn = NULL;
-	begin(engine, engine->soon.time_ps);
-	fn(engine->soon.ctx, engine->soon.arg);
+	event_fn *fn = engine->clock.soon;
+	engine->clock.soon = NULL;
+	begin(engine, engine->clock.soon_ps);
+	fn(engine->clock.soon_ctx, engine->clock.soon_arg);
 }
 
 static void run_next(struct engine *engine)
 {
 	struct event event = queue_take(engine->queue);
-	engine->next_ps = event.time_ps;
+	engine->clock.next_ps = event.time_ps;
 	engine->next_exact = false;
 	begin(engine, event.time_ps);
 	event.fn(event.ctx, event.arg);
@@ -168,16 +178,14 @@ static void run_next(struct engine *engine)
 enum engine_end engine_run(struct engine *engine)
 {
 	const struct engine_limits *limits = &engine->limits;
-	uint64_t events_max = limits->events_max > 0 ? limits->events_max : UINT64_MAX;
-	int64_t time_max_ps = limits->time_max_ps > 0 ? limits->time_max_ps : INT64_MAX;
 	while (!engine->stopped) {
 		bool soon = is_soon(engine);
-		int64_t next_ps = soon ? engine->soon.time_ps : engine->next_ps;
+		int64_t next_ps = soon ? engine->clock.soon_ps : engine->clock.next_ps;
 		if (next_ps == INT64_MAX && !soon && queue_count(engine->queue) == 0)
 			return ENGINE_DRAINED;
-		if (engine->events >= events_max)
+		if (engine->events >= limits->events_max)
 			return ENGINE_EVENTS;
-		if (next_ps > time_max_ps)
+		if (next_ps > limits->time_max_ps)
 			return ENGINE_TIME;
 		if (soon)
 			run_soon(engine);

@@ -61,6 +61,7 @@ typedef void event_fn(void *ctx, uint64_t arg);
 struct engine_limits {
 	uint64_t events_max; /* 0: none */
 	int64_t time_max_ps; /* 0: none */
+	bool no_passing;     /* each event by itself: what engine_pass is to be equal to */
 };
 
 enum engine_end {
@@ -73,11 +74,16 @@ enum engine_end {
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits);
 
-/* What every event reads of an engine: its first member, for the functions here
- * alone. */
+/* What every event reads of an engine: its first member, for the functions here alone. */
 struct engine_clock {
 	int64_t now_ps;
 	struct trace *trace;
+	/* The event that comes before all that are in the queue (engine.c). */
+	int64_t soon_ps;
+	event_fn *soon; /* NULL: none */
+	void *soon_ctx;
+	uint64_t soon_arg;
+	int64_t next_ps; /* no event of the queue is before it */
 };
 
 static inline int64_t engine_now_ps(const struct engine *engine)
@@ -93,10 +99,37 @@ struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, 
 /* delay_ps >= 0 from now. */
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
 			     uint64_t arg);
+void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
+		      uint64_t arg);
+
 /* The same for events that nobody will cancel, which is faster. */
-void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg);
-void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
-		     uint64_t arg);
+static inline void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
+				uint64_t arg)
+{
+	struct engine_clock *clock = (struct engine_clock *)engine;
+	if (clock->soon || time_ps >= clock->next_ps || time_ps < clock->now_ps) {
+		engine_do_at_any(engine, time_ps, fn, ctx, arg);
+		return;
+	}
+	FW_ASSERT(fn);
+	clock->soon_ps = time_ps;
+	clock->soon = fn;
+	clock->soon_ctx = ctx;
+	clock->soon_arg = arg;
+}
+
+static inline void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
+				   uint64_t arg)
+{
+	FW_ASSERT(delay_ps <= INT64_MAX - engine_now_ps(engine));
+	engine_do_at(engine, engine_now_ps(engine) + delay_ps, fn, ctx, arg);
+}
+
+/* In place of adding an event as the last thing that the running one does: if nothing
+ * else is to happen up to time_ps, it is that time now, the event counts as begun, and
+ * the caller goes on with what it was for. Else false, and the caller adds it. */
+bool engine_pass(struct engine *engine, int64_t time_ps);
+
 /* True if it was pending and is now gone; false if it ran or was cancelled. */
 bool engine_cancel(struct engine *engine, struct event_id id);
 

@@ -162,6 +162,7 @@ void tcp_open(struct connection *connection, event_fn *fn, void *ctx, uint64_t a
 
 /* tcp_flow.c */
 void tcp_written(void *ctx, uint64_t arg); /* ctx: a write whose socket call is done */
+/* Starts what may leave: the last thing that an event does. */
 void tcp_pump(struct tcp_direction *direction);
 
 /* tcp_rate.c */
