@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Most events are the next to run when they are added: the work on a call is over
- * before anything else happens. Such an event waits in `soon` in place of the queue,
- * if it was added without an id. All events of the queue come after it: those that
- * were there when it came are later, and those that came since are no earlier or
- * else are looked at first. So it can go to the queue again, to make room for an
- * earlier one, as long as the queue has nothing of its time. */
+/* Most events are among the next few to run when they are added: the work on a call is
+ * over before much else happens. If they were added without an id they wait in `soon`, a
+ * few events in order, in place of the queue. What is there comes before all of the
+ * queue that is of its time: an event goes there only if the queue has nothing up to its
+ * time, so what the queue has of its time was added later. */
 #include "sim/engine/engine.h"
 
 #include <stdarg.h>
@@ -30,6 +29,8 @@ struct engine *engine_new(struct arena *arena, const struct engine_limits *limit
 	engine->arena = arena;
 	engine->queue = queue_new(arena);
 	engine->clock.next_ps = INT64_MAX;
+	engine->clock.soon_last = &engine->clock.soon[0];
+	engine->clock.soon[0].time_ps = INT64_MAX;
 	engine->next_exact = true;
 	if (limits)
 		engine->limits = *limits;
@@ -87,25 +88,18 @@ struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *
 void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg)
 {
 	struct engine_clock *clock = &engine->clock;
-	FW_ASSERT(fn);
 	if (is_past(engine, time_ps))
 		return;
-	bool earliest = !clock->soon || time_ps < clock->soon_ps;
-	if (earliest && time_ps >= clock->next_ps && !engine->next_exact)
+	if (time_ps >= clock->next_ps && !engine->next_exact)
 		next_find(engine);
-	if (earliest) /* where one is, it has to make room, if the queue can take it */
-		earliest = (clock->soon ? clock->soon_ps : time_ps) < clock->next_ps;
-	if (!earliest) {
+	if (time_ps >= clock->next_ps || clock->soon_last == &clock->soon[SOON_MOST]) {
 		enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
 		return;
 	}
-	if (clock->soon)
-		enqueue(engine, &(struct event){clock->soon_ps, clock->soon, clock->soon_ctx,
-						clock->soon_arg});
-	clock->soon_ps = time_ps;
-	clock->soon = fn;
-	clock->soon_ctx = ctx;
-	clock->soon_arg = arg;
+	struct soon_event *place = ++clock->soon_last;
+	for (; place[-1].time_ps <= time_ps; place--)
+		place[0] = place[-1];
+	*place = (struct soon_event){time_ps, fn, ctx, arg};
 }
 
 bool engine_cancel(struct engine *engine, struct event_id id)
@@ -116,15 +110,14 @@ bool engine_cancel(struct engine *engine, struct event_id id)
 	return true;
 }
 
-/* The event to run next is `soon`; else next_ps is exact. */
-static bool is_soon(struct engine *engine)
+/* Whether the event to run next is in the queue, or there is none at all: then next_ps
+ * is exact. */
+static bool is_queued(struct engine *engine)
 {
 	const struct engine_clock *clock = &engine->clock;
-	if (clock->soon && clock->soon_ps <= clock->next_ps)
-		return true;
-	if (!engine->next_exact)
+	if (clock->soon_last->time_ps > clock->next_ps && !engine->next_exact)
 		next_find(engine);
-	return clock->soon && clock->soon_ps <= clock->next_ps;
+	return clock->soon_last->time_ps > clock->next_ps || clock->soon_last == &clock->soon[0];
 }
 
 static enum engine_end end_of(struct engine *engine)
@@ -137,7 +130,6 @@ static enum engine_end end_of(struct engine *engine)
 
 static void begin(struct engine *engine, int64_t time_ps)
 {
-	FW_ASSERT(time_ps >= engine->clock.now_ps);
 	engine->clock.now_ps = time_ps;
 	engine->events++;
 }
@@ -145,12 +137,13 @@ static void begin(struct engine *engine, int64_t time_ps)
 bool engine_pass(struct engine *engine, int64_t time_ps)
 {
 	const struct engine_limits *limits = &engine->limits;
-	if (limits->no_passing || engine->stopped || engine->clock.soon ||
-	    engine->events >= limits->events_max || time_ps > limits->time_max_ps)
+	const struct engine_clock *clock = &engine->clock;
+	if (time_ps >= clock->soon_last->time_ps || time_ps < clock->now_ps)
 		return false;
-	if (time_ps >= engine->clock.next_ps && !engine->next_exact)
+	if (time_ps >= clock->next_ps && !engine->next_exact)
 		next_find(engine);
-	if (time_ps >= engine->clock.next_ps || time_ps < engine->clock.now_ps)
+	if (time_ps >= clock->next_ps || engine->stopped || limits->no_passing ||
+	    engine->events >= limits->events_max || time_ps > limits->time_max_ps)
 		return false;
 	begin(engine, time_ps);
 	return true;
@@ -160,10 +153,9 @@ bool engine_pass(struct engine *engine, int64_t time_ps)
  * in, waits until it is in the cache, which takes as long as all else here. */
 static void run_soon(struct engine *engine)
 {
-	event_fn *fn = engine->clock.soon;
-	engine->clock.soon = NULL;
-	begin(engine, engine->clock.soon_ps);
-	fn(engine->clock.soon_ctx, engine->clock.soon_arg);
+	const struct soon_event *event = engine->clock.soon_last--;
+	begin(engine, event->time_ps);
+	event->fn(event->ctx, event->arg);
 }
 
 static void run_next(struct engine *engine)
@@ -171,6 +163,7 @@ static void run_next(struct engine *engine)
 	struct event event = queue_take(engine->queue);
 	engine->clock.next_ps = event.time_ps;
 	engine->next_exact = false;
+	FW_ASSERT(event.time_ps >= engine->clock.now_ps);
 	begin(engine, event.time_ps);
 	event.fn(event.ctx, event.arg);
 }
@@ -178,19 +171,19 @@ static void run_next(struct engine *engine)
 enum engine_end engine_run(struct engine *engine)
 {
 	const struct engine_limits *limits = &engine->limits;
+	const struct engine_clock *clock = &engine->clock;
 	while (!engine->stopped) {
-		bool soon = is_soon(engine);
-		int64_t next_ps = soon ? engine->clock.soon_ps : engine->clock.next_ps;
-		if (next_ps == INT64_MAX && !soon && queue_count(engine->queue) == 0)
+		bool queued = is_queued(engine);
+		if (queued && clock->next_ps == INT64_MAX && queue_count(engine->queue) == 0)
 			return ENGINE_DRAINED;
 		if (engine->events >= limits->events_max)
 			return ENGINE_EVENTS;
-		if (next_ps > limits->time_max_ps)
+		if ((queued ? clock->next_ps : clock->soon_last->time_ps) > limits->time_max_ps)
 			return ENGINE_TIME;
-		if (soon)
-			run_soon(engine);
-		else
+		if (queued)
 			run_next(engine);
+		else
+			run_soon(engine);
 	}
 	return end_of(engine);
 }

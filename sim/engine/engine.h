@@ -74,16 +74,22 @@ enum engine_end {
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits);
 
+enum { SOON_MOST = 4 };
+
+struct soon_event {
+	int64_t time_ps;
+	event_fn *fn;
+	void *ctx;
+	uint64_t arg;
+};
+
 /* What every event reads of an engine: its first member, for the functions here alone. */
 struct engine_clock {
 	int64_t now_ps;
 	struct trace *trace;
-	/* The event that comes before all that are in the queue (engine.c). */
-	int64_t soon_ps;
-	event_fn *soon; /* NULL: none */
-	void *soon_ctx;
-	uint64_t soon_arg;
 	int64_t next_ps; /* no event of the queue is before it */
+	/* The last is the first to come; [0] stands for none, at INT64_MAX. */
+	struct soon_event soon[1 + SOON_MOST], *soon_last;
 };
 
 static inline int64_t engine_now_ps(const struct engine *engine)
@@ -102,20 +108,26 @@ struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *
 void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
 		      uint64_t arg);
 
+void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
+		      uint64_t arg);
+
 /* The same for events that nobody will cancel, which is faster. */
 static inline void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
 				uint64_t arg)
 {
 	struct engine_clock *clock = (struct engine_clock *)engine;
-	if (clock->soon || time_ps >= clock->next_ps || time_ps < clock->now_ps) {
+	struct soon_event *first = clock->soon_last;
+	FW_ASSERT(fn);
+	if (time_ps >= first->time_ps || time_ps >= clock->next_ps || time_ps < clock->now_ps ||
+	    first == &clock->soon[SOON_MOST]) {
 		engine_do_at_any(engine, time_ps, fn, ctx, arg);
 		return;
 	}
-	FW_ASSERT(fn);
-	clock->soon_ps = time_ps;
-	clock->soon = fn;
-	clock->soon_ctx = ctx;
-	clock->soon_arg = arg;
+	clock->soon_last = first + 1;
+	first[1].time_ps = time_ps; /* field by field: engine.c */
+	first[1].fn = fn;
+	first[1].ctx = ctx;
+	first[1].arg = arg;
 }
 
 static inline void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,

@@ -24,11 +24,13 @@ struct cpu {
 	int resource, pool;
 	bool sleeps; /* when idle */
 	bool spinning;
-	bool serving; /* `running` */
-	bool halved;  /* the flows' part of the core is cut */
+	bool halved; /* the flows' part of the core is cut */
 	bool track_known;
 	uint32_t track;
 	double slowdown;
+	/* Apart from the flags that are read together: a word of which a part was just
+	 * written waits until that is in the cache. */
+	uint64_t serving; /* `running` */
 	struct item running;
 	size_t room, first, count; /* of items */
 	struct item *items;        /* that wait, a ring: room is a power of two */
@@ -92,21 +94,36 @@ static __attribute__((noinline)) void halve(struct cpu *cpu, bool halved)
 
 static void item_done(void *ctx, uint64_t arg);
 
-/* Starts `running`. */
-static inline void item_start(struct cpu *cpu)
+static inline void item_start_at(struct cpu *cpu, int64_t start_ps, double work_s)
 {
-	int64_t now_ps = engine_now_ps(cpu->engine);
+	cpu->serving = true;
+	cpu->started_ps = start_ps;
+	engine_do_at(cpu->engine, start_ps + ps_from_s(work_s), item_done, cpu, 0);
+}
+
+static __attribute__((noinline)) void item_start_any(struct cpu *cpu)
+{
+	int64_t start_ps = engine_now_ps(cpu->engine);
 	bool shared = fabric_flows_on(cpu->fabric, cpu->resource) > 0;
 	double work_s = cpu->running.work_s;
 	if (shared != cpu->halved)
 		halve(cpu, shared);
 	if (shared)
 		work_s /= SHARE_UNDER_CONTENTION;
-	else if (cpu->sleeps && cpu->idle_since_ps < now_ps)
-		now_ps += ps_from_s(wake_up_s(cpu));
-	cpu->serving = true;
-	cpu->started_ps = now_ps;
-	engine_do_at(cpu->engine, now_ps + ps_from_s(work_s), item_done, cpu, 0);
+	else if (cpu->sleeps && cpu->idle_since_ps < start_ps)
+		start_ps += ps_from_s(wake_up_s(cpu));
+	item_start_at(cpu, start_ps, work_s);
+}
+
+/* Starts `running`. */
+static inline void item_start(struct cpu *cpu)
+{
+	int64_t now_ps = engine_now_ps(cpu->engine);
+	bool slept = cpu->sleeps && cpu->idle_since_ps < now_ps;
+	if (slept || cpu->halved || fabric_flows_on(cpu->fabric, cpu->resource) > 0)
+		item_start_any(cpu);
+	else
+		item_start_at(cpu, now_ps, cpu->running.work_s);
 }
 
 static __attribute__((noinline)) void item_trace(struct cpu *cpu)

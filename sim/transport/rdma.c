@@ -361,8 +361,8 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 	else
 		message = ARENA_NEW(connection->spec.arena, struct rdma_message);
 	message->direction = direction;
-	message->message = *given;
-	message->size_B = fmax(given->size_B, 1);
+	message_copy(&message->message, given);
+	message->size_B = given->size_B > 1 ? given->size_B : 1;
 	message->eager = given->size_B <= connection->params->eager_B;
 	message->ready = false;
 	message->failures = 0;
@@ -377,77 +377,6 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 }
 
 /* ---- on the wire ---- */
-
-static void transmitted(void *ctx, uint64_t arg);
-
-/* The packets of the head that are still to be sent. */
-static const struct flow_spec *flow_of(struct rdma_direction *direction)
-{
-	struct rdma_connection *connection = direction->connection;
-	const struct rdma_message *message = direction->head;
-	const struct path *path = &direction->path;
-	double p = direction->loss.p;
-	double packets = p >= 1 ? 1 : message->sending; /* no more comes of the rest */
-	double size_B = fmin(message->size_B, packets * direction->packet_B);
-	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
-	if (flow->size != size_B) {
-		*flow = (struct flow_spec){.size = size_B, .done = transmitted, .ctx = direction};
-		route_uses(connection->spec.fabric, path->route, 0, size_B, flow);
-		flow_use_add(flow, host_dram(guest_host(path->from.guest)), DRAM_PER_DMA);
-		flow_use_add(flow, host_dram(guest_host(path->to.guest)), DRAM_PER_DMA);
-	}
-	flow->cap = 0;
-	if (p > 0 && packets > DRAWN_PACKETS) {
-		double alone = flow_alone(connection->spec.fabric, flow);
-		double window = fmax(alone * connection->rtt_s / direction->packet_B, 1);
-		flow->cap = alone * rdma_go_back_n_ratio(p, window);
-	}
-	return flow;
-}
-
-static void transmit_again(void *ctx, uint64_t arg)
-{
-	(void)arg;
-	struct rdma_direction *direction = ctx;
-	struct rdma_connection *connection = direction->connection;
-	if (!connection->failed)
-		direction->flow = fabric_flow_start(connection->spec.fabric, flow_of(direction));
-}
-
-static void pump_again(void *ctx, uint64_t arg)
-{
-	(void)arg;
-	struct rdma_direction *direction = ctx;
-	direction->pump_due = false;
-	pump(direction);
-}
-
-static void head_over(struct rdma_direction *direction);
-
-/* The last thing that an event does. */
-static void pump(struct rdma_direction *direction)
-{
-	struct rdma_connection *connection = direction->connection;
-	struct engine *engine = connection->spec.engine;
-	while (!direction->busy && !direction->pump_due && direction->head &&
-	       direction->head->ready && !connection->failed) {
-		int64_t now_ps = engine_now_ps(engine);
-		if (now_ps < direction->next_ps) {
-			direction->pump_due = true;
-			engine_do_at(engine, direction->next_ps, pump_again, direction, 0);
-			return;
-		}
-		direction->busy = true;
-		direction->head->started_ps = now_ps;
-		direction->next_ps = now_ps + direction->message_ps;
-		const struct flow_spec *flow = flow_of(direction);
-		if (direction->loss.p > 0 || !fabric_flow_pass(connection->spec.fabric, flow)) {
-			direction->flow = fabric_flow_start(connection->spec.fabric, flow);
-			return;
-		}
-		head_over(direction);
-	}
-}
 
 static void delivered(void *ctx, uint64_t arg)
 {
@@ -508,6 +437,75 @@ static void head_over(struct rdma_direction *direction)
 		arrived(message, 0);
 	else
 		engine_do_at(engine, there_ps, arrived, message, 0);
+}
+
+static void transmitted(void *ctx, uint64_t arg);
+
+/* The packets of the head that are still to be sent. */
+static const struct flow_spec *flow_of(struct rdma_direction *direction)
+{
+	struct rdma_connection *connection = direction->connection;
+	const struct rdma_message *message = direction->head;
+	const struct path *path = &direction->path;
+	double p = direction->loss.p;
+	double packets = p >= 1 ? 1 : message->sending; /* no more comes of the rest */
+	double size_B = fmin(message->size_B, packets * direction->packet_B);
+	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
+	if (flow->size != size_B) {
+		*flow = (struct flow_spec){.size = size_B, .done = transmitted, .ctx = direction};
+		route_uses(connection->spec.fabric, path->route, 0, size_B, flow);
+		flow_use_add(flow, host_dram(guest_host(path->from.guest)), DRAM_PER_DMA);
+		flow_use_add(flow, host_dram(guest_host(path->to.guest)), DRAM_PER_DMA);
+	}
+	flow->cap = 0;
+	if (p > 0 && packets > DRAWN_PACKETS) {
+		double alone = flow_alone(connection->spec.fabric, flow);
+		double window = fmax(alone * connection->rtt_s / direction->packet_B, 1);
+		flow->cap = alone * rdma_go_back_n_ratio(p, window);
+	}
+	return flow;
+}
+
+static void transmit_again(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_direction *direction = ctx;
+	struct fabric *fabric = direction->connection->spec.fabric;
+	if (!direction->connection->failed)
+		direction->flow = fabric_flow_start(fabric, flow_of(direction));
+}
+
+static void pump_again(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_direction *direction = ctx;
+	direction->pump_due = false;
+	pump(direction);
+}
+
+/* The last thing that an event does. */
+static void pump(struct rdma_direction *direction)
+{
+	struct rdma_connection *connection = direction->connection;
+	struct engine *engine = connection->spec.engine;
+	while (!direction->busy && !direction->pump_due && direction->head &&
+	       direction->head->ready && !connection->failed) {
+		int64_t now_ps = engine_now_ps(engine);
+		if (now_ps < direction->next_ps) {
+			direction->pump_due = true;
+			engine_do_at(engine, direction->next_ps, pump_again, direction, 0);
+			return;
+		}
+		direction->busy = true;
+		direction->head->started_ps = now_ps;
+		direction->next_ps = now_ps + direction->message_ps;
+		const struct flow_spec *flow = flow_of(direction);
+		if (direction->loss.p > 0 || !fabric_flow_pass(connection->spec.fabric, flow)) {
+			direction->flow = fabric_flow_start(connection->spec.fabric, flow);
+			return;
+		}
+		head_over(direction);
+	}
 }
 
 /* `count` packets were drawn, `lost` of them lost, the first at index first:

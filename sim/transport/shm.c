@@ -204,8 +204,8 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 	else
 		message = ARENA_NEW(connection->spec.arena, struct shm_message);
 	message->direction = &connection->directions[from];
-	message->message = *given;
-	message->size_B = fmax(given->size_B, 1);
+	message_copy(&message->message, given);
+	message->size_B = given->size_B > 1 ? given->size_B : 1;
 	message->sent_ps = engine_now_ps(connection->spec.engine);
 	connection->counters.payload_sent_B[from] += given->size_B;
 	connection->counters.messages_count[from]++;

@@ -251,10 +251,11 @@ static void tcp_send(struct connection *base, int from, const struct message *me
 	int parts = (int)connection->params->writes_per_message_count;
 	double part_B = fmax(message->size_B / parts, 1);
 	const struct tcp_cost *cost = cost_of(direction, part_B);
+	static const struct message part = {0};
 	for (int i = 0; i < parts; i++) {
 		struct tcp_write *write = write_take(direction);
 		write->last = i == parts - 1;
-		write->message = write->last ? *message : (struct message){0};
+		message_copy(&write->message, write->last ? message : &part);
 		write->sent_ps = tcp_now_ps(direction);
 		write->size_B = part_B;
 		write->packets = cost->packets;
