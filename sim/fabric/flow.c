@@ -24,6 +24,7 @@ struct fabric *fabric_new(struct arena *arena, struct engine *engine)
 	struct fabric *fabric = ARENA_NEW(arena, struct fabric);
 	fabric->arena = arena;
 	fabric->engine = engine;
+	fabric->capacity_changes = 1;
 	fabric->resource_names = names_new(arena);
 	fabric->node_names = names_new(arena);
 	fabric->link_names = names_new(arena);
@@ -75,6 +76,7 @@ void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
 	FW_ASSERT(capacity > 0 && isfinite(capacity));
 	if (capacity == resource->capacity)
 		return;
+	fabric->capacity_changes++;
 	resource->capacity = capacity;
 	resource->capacity_most = fmax(resource->capacity_most, capacity);
 	if (resource->flow_count > 0)

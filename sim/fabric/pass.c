@@ -8,30 +8,37 @@
 #include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
-/* The rate that the flow has alone; 0: it would meet others. */
-static double rate_of(const struct fabric *fabric, const struct flow_spec *spec)
+static bool meets_nobody(const struct fabric *fabric, const struct flow_spec *spec)
+{
+	for (size_t i = 0; i < spec->use_count; i++)
+		if (fabric->resources.items[spec->uses[i].resource].flow_count > 0)
+			return false;
+	return true;
+}
+
+static int64_t alone_ps(const struct fabric *fabric, const struct flow_spec *spec)
 {
 	double rate = spec->cap > 0 ? spec->cap : INFINITY;
 	for (size_t i = 0; i < spec->use_count; i++) {
 		const struct flow_use *use = &spec->uses[i];
-		const struct resource *resource = &fabric->resources.items[use->resource];
-		if (resource->flow_count > 0)
-			return 0;
-		double most = resource->capacity / use->per_unit;
+		double most = fabric->resources.items[use->resource].capacity / use->per_unit;
 		rate = most < rate ? most : rate;
 	}
-	return rate;
+	FW_ASSERT(spec->size > 0 && rate > 0 && isfinite(rate));
+	return fabric_duration_ps(spec->size, rate);
 }
 
-bool fabric_flow_pass(struct fabric *fabric, const struct flow_spec *spec)
+bool fabric_flow_pass(struct fabric *fabric, struct flow_spec *spec)
 {
-	double rate = rate_of(fabric, spec);
-	if (rate == 0)
+	if (!meets_nobody(fabric, spec))
 		return false;
-	FW_ASSERT(spec->size > 0 && isfinite(rate));
-	int64_t start_ps = engine_now_ps(fabric->engine);
-	int64_t taken_ps = fabric_duration_ps(spec->size, rate);
-	if (taken_ps > INT64_MAX - start_ps || !engine_pass(fabric->engine, start_ps + taken_ps))
+	if (spec->alone_changes != fabric->capacity_changes) {
+		spec->alone_ps = alone_ps(fabric, spec);
+		spec->alone_changes = fabric->capacity_changes;
+	}
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	if (spec->alone_ps > INT64_MAX - now_ps ||
+	    !engine_pass(fabric->engine, now_ps + spec->alone_ps))
 		return false;
 	fabric->flows_started++;
 	fabric->flows_over++;
@@ -39,7 +46,7 @@ bool fabric_flow_pass(struct fabric *fabric, const struct flow_spec *spec)
 		const struct flow_use *use = &spec->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
 		resource->carried += use->per_unit * spec->size;
-		resource->busy_ps += taken_ps;
+		resource->busy_ps += spec->alone_ps;
 	}
 	return true;
 }

@@ -134,7 +134,8 @@ struct fabric {
 	struct names *resource_names;
 	VEC(struct resource) resources;
 	VEC(int) dirty;
-	bool solve_due; /* an event at this instant will solve */
+	bool solve_due;            /* an event at this instant will solve */
+	uint64_t capacity_changes; /* and 1 */
 
 	VEC(struct flow *) flows;         /* by slot */
 	VEC(struct share) shares;         /* by slot */

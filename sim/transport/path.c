@@ -89,7 +89,7 @@ struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
 	return (struct flow_id){0, 0};
 }
 
-bool flow_pass(struct engine *engine, struct fabric *fabric, const struct flow_spec *flow)
+bool flow_pass(struct engine *engine, struct fabric *fabric, struct flow_spec *flow)
 {
 	if (flow->use_count > 0 || flow->cap > 0)
 		return fabric_flow_pass(fabric, flow);

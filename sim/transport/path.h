@@ -45,7 +45,7 @@ struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
 			  const struct flow_spec *flow);
 /* In place of that, as the last thing that an event does: true if it is over at once
  * (fabric_flow_pass). */
-bool flow_pass(struct engine *engine, struct fabric *fabric, const struct flow_spec *flow);
+bool flow_pass(struct engine *engine, struct fabric *fabric, struct flow_spec *flow);
 
 /* Messages of a few sizes come again and again, and what they cost follows from their
  * sizes: what was worked out for one is kept until another size needs its place. */

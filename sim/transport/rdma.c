@@ -442,7 +442,7 @@ static void head_over(struct rdma_direction *direction)
 static void transmitted(void *ctx, uint64_t arg);
 
 /* The packets of the head that are still to be sent. */
-static const struct flow_spec *flow_of(struct rdma_direction *direction)
+static struct flow_spec *flow_of(struct rdma_direction *direction)
 {
 	struct rdma_connection *connection = direction->connection;
 	const struct rdma_message *message = direction->head;
@@ -499,7 +499,7 @@ static void pump(struct rdma_direction *direction)
 		direction->busy = true;
 		direction->head->started_ps = now_ps;
 		direction->next_ps = now_ps + direction->message_ps;
-		const struct flow_spec *flow = flow_of(direction);
+		struct flow_spec *flow = flow_of(direction);
 		if (direction->loss.p > 0 || !fabric_flow_pass(connection->spec.fabric, flow)) {
 			direction->flow = fabric_flow_start(connection->spec.fabric, flow);
 			return;

@@ -102,8 +102,7 @@ static void accept(const struct shm_message *message)
 
 static void copied(void *ctx, uint64_t arg);
 
-static const struct flow_spec *flow_of(struct shm_direction *direction,
-				       const struct shm_message *message)
+static struct flow_spec *flow_of(struct shm_direction *direction, const struct shm_message *message)
 {
 	struct shm_connection *connection = direction->connection;
 	const struct connection_end *from = &direction->path.from;
@@ -161,7 +160,7 @@ static void pump(struct shm_direction *direction)
 {
 	const struct connection_spec *spec = &direction->connection->spec;
 	while (direction->head && !direction->copying) {
-		const struct flow_spec *flow = flow_of(direction, direction->head);
+		struct flow_spec *flow = flow_of(direction, direction->head);
 		direction->copying = true;
 		direction->head->started_ps = engine_now_ps(spec->engine);
 		if (!flow_pass(spec->engine, spec->fabric, flow)) {

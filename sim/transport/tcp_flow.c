@@ -89,7 +89,8 @@ static bool piece_start(struct tcp_direction *direction, struct tcp_write *write
 	struct tcp_connection *connection = direction->connection;
 	struct engine *engine = connection->spec.engine;
 	struct fabric *fabric = connection->spec.fabric;
-	double size_B = fmin(write->size_B - write->drained_B, direction->piece_B);
+	double size_B = write->size_B - write->drained_B;
+	size_B = size_B < direction->piece_B ? size_B : direction->piece_B;
 	double cap = tcp_cap(direction, write);
 	struct flow_spec described, *flow = &described;
 	bool plain = cap <= 0 && size_B >= write->size_B && size_B <= connection->params->inline_B;
