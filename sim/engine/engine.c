@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Most events are the next to run when they are added: the work on a call is over
- * before anything else happens. Such an event waits in `soon` in place of the queue,
- * if it was added without an id. All events of the queue come after it: those that
- * were there when it came are later, and those that came since are no earlier or
- * else are looked at first. So it can go to the queue again, to make room for an
- * earlier one, as long as the queue has nothing of its time. */
+/* Most events are among the next few to run when they are added: the work on a call is
+ * over before much else happens. If they were added without an id they wait in `soon`, a
+ * few events in order, in place of the queue. What is there comes before all of the
+ * queue that is of its time: an event goes there only if the queue has nothing up to its
+ * time, so what the queue has of its time was added later. */
 #include "sim/engine/engine.h"
 
 #include <stdarg.h>
@@ -17,15 +16,11 @@ struct engine {
 	struct engine_clock clock; /* first */
 	struct arena *arena;
 	struct queue *queue;
-	struct engine_limits limits;
-	uint64_t events; /* begun so far: the running one's number */
-	bool stopped;    /* by engine_stop, or by a failure */
+	struct engine_limits limits; /* what has none has the greatest */
+	uint64_t events;             /* begun so far: the running one's number */
+	bool stopped;                /* by engine_stop, or by a failure */
+	bool next_exact; /* an event of the queue is at next_ps, or it has none (INT64_MAX) */
 	const char *failure;
-	struct event soon; /* fn NULL: none */
-	/* No event of the queue is before next_ps; next_exact: one is at it, or there is
-	 * none (INT64_MAX). */
-	int64_t next_ps;
-	bool next_exact;
 };
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits)
@@ -33,10 +28,16 @@ struct engine *engine_new(struct arena *arena, const struct engine_limits *limit
 	struct engine *engine = ARENA_NEW(arena, struct engine);
 	engine->arena = arena;
 	engine->queue = queue_new(arena);
-	engine->next_ps = INT64_MAX;
+	engine->clock.next_ps = INT64_MAX;
+	engine->clock.soon_last = &engine->clock.soon[0];
+	engine->clock.soon[0].time_ps = INT64_MAX;
 	engine->next_exact = true;
 	if (limits)
 		engine->limits = *limits;
+	if (engine->limits.events_max == 0)
+		engine->limits.events_max = UINT64_MAX;
+	if (engine->limits.time_max_ps <= 0)
+		engine->limits.time_max_ps = INT64_MAX;
 	return engine;
 }
 
@@ -47,14 +48,15 @@ uint64_t engine_events_count(const struct engine *engine)
 
 static void next_find(struct engine *engine)
 {
-	engine->next_ps = queue_count(engine->queue) > 0 ? queue_next_ps(engine->queue) : INT64_MAX;
+	engine->clock.next_ps =
+		queue_count(engine->queue) > 0 ? queue_next_ps(engine->queue) : INT64_MAX;
 	engine->next_exact = true;
 }
 
 static struct event_id enqueue(struct engine *engine, const struct event *event)
 {
-	if (event->time_ps < engine->next_ps)
-		engine->next_ps = event->time_ps;
+	if (event->time_ps < engine->clock.next_ps)
+		engine->clock.next_ps = event->time_ps;
 	return queue_add(engine->queue, event);
 }
 
@@ -83,33 +85,21 @@ struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *
 	return engine_at(engine, engine->clock.now_ps + delay_ps, fn, ctx, arg);
 }
 
-void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg)
+void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg)
 {
-	FW_ASSERT(fn);
+	struct engine_clock *clock = &engine->clock;
 	if (is_past(engine, time_ps))
 		return;
-	struct event *soon = &engine->soon;
-	bool earliest = !soon->fn || time_ps < soon->time_ps;
-	if (earliest && time_ps >= engine->next_ps && !engine->next_exact)
+	if (time_ps >= clock->next_ps && !engine->next_exact)
 		next_find(engine);
-	if (earliest) /* where one is, it has to make room, if the queue can take it */
-		earliest = (soon->fn ? soon->time_ps : time_ps) < engine->next_ps;
-	if (!earliest) {
+	if (time_ps >= clock->next_ps || clock->soon_last == &clock->soon[SOON_MOST]) {
 		enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
 		return;
 	}
-	if (soon->fn)
-		enqueue(engine, soon);
-	soon->time_ps = time_ps;
-	soon->fn = fn;
-	soon->ctx = ctx;
-	soon->arg = arg;
-}
-
-void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx, uint64_t arg)
-{
-	FW_ASSERT(delay_ps <= INT64_MAX - engine->clock.now_ps);
-	engine_do_at(engine, engine->clock.now_ps + delay_ps, fn, ctx, arg);
+	struct soon_event *place = ++clock->soon_last;
+	for (; place[-1].time_ps <= time_ps; place--)
+		place[0] = place[-1];
+	*place = (struct soon_event){time_ps, fn, ctx, arg};
 }
 
 bool engine_cancel(struct engine *engine, struct event_id id)
@@ -120,15 +110,14 @@ bool engine_cancel(struct engine *engine, struct event_id id)
 	return true;
 }
 
-/* The event to run next is `soon`; else next_ps is exact. */
-static bool is_soon(struct engine *engine)
+/* Whether the event to run next is in the queue, or there is none at all: then next_ps
+ * is exact. */
+static bool is_queued(struct engine *engine)
 {
-	const struct event *soon = &engine->soon;
-	if (soon->fn && soon->time_ps <= engine->next_ps)
-		return true;
-	if (!engine->next_exact)
+	const struct engine_clock *clock = &engine->clock;
+	if (clock->soon_last->time_ps > clock->next_ps && !engine->next_exact)
 		next_find(engine);
-	return soon->fn && soon->time_ps <= engine->next_ps;
+	return clock->soon_last->time_ps > clock->next_ps || clock->soon_last == &clock->soon[0];
 }
 
 static enum engine_end end_of(struct engine *engine)
@@ -141,26 +130,40 @@ static enum engine_end end_of(struct engine *engine)
 
 static void begin(struct engine *engine, int64_t time_ps)
 {
-	FW_ASSERT(time_ps >= engine->clock.now_ps);
 	engine->clock.now_ps = time_ps;
 	engine->events++;
+}
+
+bool engine_pass(struct engine *engine, int64_t time_ps)
+{
+	const struct engine_limits *limits = &engine->limits;
+	const struct engine_clock *clock = &engine->clock;
+	if (time_ps >= clock->soon_last->time_ps || time_ps < clock->now_ps)
+		return false;
+	if (time_ps >= clock->next_ps && !engine->next_exact)
+		next_find(engine);
+	if (time_ps >= clock->next_ps || engine->stopped || limits->no_passing ||
+	    engine->events >= limits->events_max || time_ps > limits->time_max_ps)
+		return false;
+	begin(engine, time_ps);
+	return true;
 }
 
 /* Field by field: a copy of what was just written, in larger parts than it was written
  * in, waits until it is in the cache, which takes as long as all else here. */
 static void run_soon(struct engine *engine)
 {
-	event_fn *fn = engine->soon.fn;
-	engine->soon.fn = NULL;
-	begin(engine, engine->soon.time_ps);
-	fn(engine->soon.ctx, engine->soon.arg);
+	const struct soon_event *event = engine->clock.soon_last--;
+	begin(engine, event->time_ps);
+	event->fn(event->ctx, event->arg);
 }
 
 static void run_next(struct engine *engine)
 {
 	struct event event = queue_take(engine->queue);
-	engine->next_ps = event.time_ps;
+	engine->clock.next_ps = event.time_ps;
 	engine->next_exact = false;
+	FW_ASSERT(event.time_ps >= engine->clock.now_ps);
 	begin(engine, event.time_ps);
 	event.fn(event.ctx, event.arg);
 }
@@ -168,21 +171,19 @@ static void run_next(struct engine *engine)
 enum engine_end engine_run(struct engine *engine)
 {
 	const struct engine_limits *limits = &engine->limits;
-	uint64_t events_max = limits->events_max > 0 ? limits->events_max : UINT64_MAX;
-	int64_t time_max_ps = limits->time_max_ps > 0 ? limits->time_max_ps : INT64_MAX;
+	const struct engine_clock *clock = &engine->clock;
 	while (!engine->stopped) {
-		bool soon = is_soon(engine);
-		int64_t next_ps = soon ? engine->soon.time_ps : engine->next_ps;
-		if (next_ps == INT64_MAX && !soon && queue_count(engine->queue) == 0)
+		bool queued = is_queued(engine);
+		if (queued && clock->next_ps == INT64_MAX && queue_count(engine->queue) == 0)
 			return ENGINE_DRAINED;
-		if (engine->events >= events_max)
+		if (engine->events >= limits->events_max)
 			return ENGINE_EVENTS;
-		if (next_ps > time_max_ps)
+		if ((queued ? clock->next_ps : clock->soon_last->time_ps) > limits->time_max_ps)
 			return ENGINE_TIME;
-		if (soon)
-			run_soon(engine);
-		else
+		if (queued)
 			run_next(engine);
+		else
+			run_soon(engine);
 	}
 	return end_of(engine);
 }

@@ -61,6 +61,7 @@ typedef void event_fn(void *ctx, uint64_t arg);
 struct engine_limits {
 	uint64_t events_max; /* 0: none */
 	int64_t time_max_ps; /* 0: none */
+	bool no_passing;     /* each event by itself: what engine_pass is to be equal to */
 };
 
 enum engine_end {
@@ -73,11 +74,22 @@ enum engine_end {
 
 struct engine *engine_new(struct arena *arena, const struct engine_limits *limits);
 
-/* What every event reads of an engine: its first member, for the functions here
- * alone. */
+enum { SOON_MOST = 4 };
+
+struct soon_event {
+	int64_t time_ps;
+	event_fn *fn;
+	void *ctx;
+	uint64_t arg;
+};
+
+/* What every event reads of an engine: its first member, for the functions here alone. */
 struct engine_clock {
 	int64_t now_ps;
 	struct trace *trace;
+	int64_t next_ps; /* no event of the queue is before it */
+	/* The last is the first to come; [0] stands for none, at INT64_MAX. */
+	struct soon_event soon[1 + SOON_MOST], *soon_last;
 };
 
 static inline int64_t engine_now_ps(const struct engine *engine)
@@ -93,10 +105,43 @@ struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, 
 /* delay_ps from now. */
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
 			     uint64_t arg);
+void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
+		      uint64_t arg);
+
+void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
+		      uint64_t arg);
+
 /* The same for events that nobody will cancel, which is faster. */
-void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx, uint64_t arg);
-void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
-		     uint64_t arg);
+static inline void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
+				uint64_t arg)
+{
+	struct engine_clock *clock = (struct engine_clock *)engine;
+	struct soon_event *first = clock->soon_last;
+	FW_ASSERT(fn);
+	if (time_ps >= first->time_ps || time_ps >= clock->next_ps || time_ps < clock->now_ps ||
+	    first == &clock->soon[SOON_MOST]) {
+		engine_do_at_any(engine, time_ps, fn, ctx, arg);
+		return;
+	}
+	clock->soon_last = first + 1;
+	first[1].time_ps = time_ps; /* field by field: engine.c */
+	first[1].fn = fn;
+	first[1].ctx = ctx;
+	first[1].arg = arg;
+}
+
+static inline void engine_do_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
+				   uint64_t arg)
+{
+	FW_ASSERT(delay_ps <= INT64_MAX - engine_now_ps(engine));
+	engine_do_at(engine, engine_now_ps(engine) + delay_ps, fn, ctx, arg);
+}
+
+/* In place of adding an event as the last thing that the running one does: if nothing
+ * else is to happen up to time_ps, it is that time now, the event counts as begun, and
+ * the caller goes on with what it was for. Else false, and the caller adds it. */
+bool engine_pass(struct engine *engine, int64_t time_ps);
+
 /* True if it was pending and is now gone; false if it ran or was cancelled. */
 bool engine_cancel(struct engine *engine, struct event_id id);
 

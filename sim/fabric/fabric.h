@@ -71,6 +71,9 @@ struct flow_spec {
 	event_fn *done;                      /* called once, when the last unit has entered */
 	void *ctx;
 	uint64_t arg;
+	/* Of fabric_flow_pass: what it takes alone, after so many changes of capacities. */
+	int64_t alone_ps;
+	uint64_t alone_changes; /* 0: not known */
 };
 
 struct flow_id { /* {0} is never an active flow */
@@ -79,6 +82,10 @@ struct flow_id { /* {0} is never an active flow */
 };
 
 struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *spec);
+/* In place of that, as the last thing that an event does: if the flow meets nobody and
+ * nothing else is to happen until it ends, it is over now, at its end, and true is
+ * returned in place of a call of done (engine_pass). */
+bool fabric_flow_pass(struct fabric *fabric, struct flow_spec *spec);
 /* Changes the cap of an active flow (0: none); false if it has ended. */
 bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap);
 /* Ends it without calling done; false if it has ended. */

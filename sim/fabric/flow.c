@@ -24,6 +24,7 @@ struct fabric *fabric_new(struct arena *arena, struct engine *engine)
 	struct fabric *fabric = ARENA_NEW(arena, struct fabric);
 	fabric->arena = arena;
 	fabric->engine = engine;
+	fabric->capacity_changes = 1;
 	fabric->resource_names = names_new(arena);
 	fabric->node_names = names_new(arena);
 	fabric->link_names = names_new(arena);
@@ -75,6 +76,7 @@ void fabric_capacity_set(struct fabric *fabric, int index, double capacity)
 	FW_ASSERT(capacity > 0 && isfinite(capacity));
 	if (capacity == resource->capacity)
 		return;
+	fabric->capacity_changes++;
 	resource->capacity = capacity;
 	resource->capacity_most = fmax(resource->capacity_most, capacity);
 	if (resource->flow_count > 0)
@@ -303,9 +305,7 @@ static void flow_ended(void *ctx, uint64_t arg)
 		done(done_ctx, done_arg);
 }
 
-/* Size over rate, rounded up to a picosecond; a quotient that only rounding
- * puts above a whole number is that number. */
-static int64_t duration_ps(double size, double rate)
+int64_t fabric_duration_ps(double size, double rate)
 {
 	double ps = size / rate * (double)PS_PER_S;
 	ps -= ps * 8 * DBL_EPSILON;
@@ -325,7 +325,7 @@ void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 	flow->remaining = remaining_at(fabric, flow);
 	flow->updated_ps = now_ps;
 	fabric->shares.items[flow->slot].rate = rate;
-	int64_t delay_ps = flow->remaining > 0 ? duration_ps(flow->remaining, rate) : 0;
+	int64_t delay_ps = flow->remaining > 0 ? fabric_duration_ps(flow->remaining, rate) : 0;
 	int64_t end_ps = delay_ps < INT64_MAX - now_ps ? now_ps + delay_ps : INT64_MAX;
 	if (flow->end.serial != 0 && flow->end_ps != end_ps) {
 		engine_cancel(fabric->engine, flow->end);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the files of this folder share: the fabric's inside.
  *
- * flow.c keeps resources and flows and their accounts, bundle.c solves the simplest
+ * flow.c keeps resources and flows and their accounts, pass.c has flows that are over
+ * before anybody could meet them, bundle.c solves the simplest
  * changes, which are most, solve.c finds out how far any other one reaches and fill.c
  * the rates there, check.c finds all of them again in another way, account.c checks
  * what must hold of every run, topology.c keeps nodes and links, route.c finds ways and
@@ -133,7 +134,8 @@ struct fabric {
 	struct names *resource_names;
 	VEC(struct resource) resources;
 	VEC(int) dirty;
-	bool solve_due; /* an event at this instant will solve */
+	bool solve_due;            /* an event at this instant will solve */
+	uint64_t capacity_changes; /* and 1 */
 
 	VEC(struct flow *) flows;         /* by slot */
 	VEC(struct share) shares;         /* by slot */
@@ -173,6 +175,9 @@ static inline void fabric_fetch(const struct fabric *fabric, uint32_t slot)
 void fabric_fill(struct fabric *fabric);
 /* Solves what is dirty, now. */
 void fabric_settle(struct fabric *fabric);
+/* Size over rate, rounded up to a picosecond; a quotient that only rounding
+ * puts above a whole number is that number. */
+int64_t fabric_duration_ps(double size, double rate);
 /* Gives an active flow another rate from now on, hence another end, whose event is yet
  * to be added. */
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);

@@ -19,26 +19,34 @@ struct item {
 };
 
 struct cpu {
-	struct arena *arena;
 	struct engine *engine;
 	struct fabric *fabric;
-	struct cpu_spec spec;
-	const char *group, *short_name, *name;
 	int resource, pool;
-	double slowdown;
+	bool sleeps; /* when idle */
 	bool spinning;
-	bool serving; /* `running` */
-	bool halved;  /* the flows' part of the core is cut */
-	struct item running;
-	struct item *items; /* that wait, a ring: room is a power of two */
-	size_t room, first, count;
-	int64_t started_ps;    /* of the running item, wake-up over */
-	int64_t idle_since_ps; /* meaningful while not serving */
-	double flows_busy_s;   /* fabric_busy_s at idle_since_ps */
-	double busy_s;
+	bool halved; /* the flows' part of the core is cut */
 	bool track_known;
 	uint32_t track;
+	double slowdown;
+	/* Apart from the flags that are read together: a word of which a part was just
+	 * written waits until that is in the cache. */
+	uint64_t serving; /* `running` */
+	struct item running;
+	size_t room, first, count; /* of items */
+	struct item *items;        /* that wait, a ring: room is a power of two */
+	double busy_s;
+	int64_t started_ps;    /* of the running item, wake-up over */
+	int64_t idle_since_ps; /* meaningful while not serving */
+	double flows_busy_s;   /* fabric_busy_s at idle_since_ps; of cores that sleep */
+	struct cpu_spec spec;
+	struct arena *arena;
+	const char *group, *short_name, *name;
 };
+
+static void sleeps_set(struct cpu *cpu)
+{
+	cpu->sleeps = !cpu->spinning && (cpu->spec.idle_count > 0 || cpu->spec.wake_s > 0);
+}
 
 struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
 		    const char *group, const char *name, const struct cpu_spec *spec)
@@ -57,23 +65,15 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 	cpu->slowdown = REFERENCE_CLOCK_HZ / spec->clock_Hz;
 	cpu->room = 8;
 	cpu->items = ARENA_ARRAY(arena, cpu->room, struct item);
+	sleeps_set(cpu);
 	return cpu;
 }
 
-static bool sleeps(const struct cpu *cpu)
-{
-	return !cpu->spinning && (cpu->spec.idle_count > 0 || cpu->spec.wake_s > 0);
-}
-
 /* Time to leave the deepest idle state that was reached, and to be scheduled
- * again: 0 if the core was at work until now. */
-static double wake_up_s(struct cpu *cpu)
+ * again. No flows are on the core, and it was not at work until now. */
+static __attribute__((noinline)) double wake_up_s(struct cpu *cpu)
 {
 	const struct cpu_spec *spec = &cpu->spec;
-	if (!sleeps(cpu))
-		return 0;
-	if (fabric_flows_on(cpu->fabric, cpu->resource) > 0)
-		return 0;
 	double idle_s = s_from_ps(engine_now_ps(cpu->engine) - cpu->idle_since_ps);
 	idle_s -= fabric_busy_s(cpu->fabric, cpu->resource) - cpu->flows_busy_s;
 	if (idle_s < 1e-12)
@@ -86,7 +86,7 @@ static double wake_up_s(struct cpu *cpu)
 	return exit_s + spec->wake_s;
 }
 
-static void halve(struct cpu *cpu, bool halved)
+static __attribute__((noinline)) void halve(struct cpu *cpu, bool halved)
 {
 	cpu->halved = halved;
 	fabric_capacity_set(cpu->fabric, cpu->resource, halved ? SHARE_UNDER_CONTENTION : 1);
@@ -94,25 +94,43 @@ static void halve(struct cpu *cpu, bool halved)
 
 static void item_done(void *ctx, uint64_t arg);
 
-/* Starts `running`, wake_s from now. */
-static void item_start(struct cpu *cpu, double wake_s)
+static inline void item_start_at(struct cpu *cpu, int64_t start_ps, double work_s)
 {
-	bool shared = fabric_flows_on(cpu->fabric, cpu->resource) > 0;
-	if (shared != cpu->halved)
-		halve(cpu, shared);
 	cpu->serving = true;
-	cpu->started_ps = engine_now_ps(cpu->engine);
-	if (wake_s > 0)
-		cpu->started_ps += ps_from_s(wake_s);
-	double work_s = cpu->running.work_s;
-	double taken_s = shared ? work_s / SHARE_UNDER_CONTENTION : work_s;
-	engine_do_at(cpu->engine, cpu->started_ps + ps_from_s(taken_s), item_done, cpu, 0);
+	cpu->started_ps = start_ps;
+	engine_do_at(cpu->engine, start_ps + ps_from_s(work_s), item_done, cpu, 0);
 }
 
-static void item_trace(struct cpu *cpu, const char *label)
+static __attribute__((noinline)) void item_start_any(struct cpu *cpu)
+{
+	int64_t start_ps = engine_now_ps(cpu->engine);
+	bool shared = fabric_flows_on(cpu->fabric, cpu->resource) > 0;
+	double work_s = cpu->running.work_s;
+	if (shared != cpu->halved)
+		halve(cpu, shared);
+	if (shared)
+		work_s /= SHARE_UNDER_CONTENTION;
+	else if (cpu->sleeps && cpu->idle_since_ps < start_ps)
+		start_ps += ps_from_s(wake_up_s(cpu));
+	item_start_at(cpu, start_ps, work_s);
+}
+
+/* Starts `running`. */
+static inline void item_start(struct cpu *cpu)
+{
+	int64_t now_ps = engine_now_ps(cpu->engine);
+	bool slept = cpu->sleeps && cpu->idle_since_ps < now_ps;
+	if (slept || cpu->halved || fabric_flows_on(cpu->fabric, cpu->resource) > 0)
+		item_start_any(cpu);
+	else
+		item_start_at(cpu, now_ps, cpu->running.work_s);
+}
+
+static __attribute__((noinline)) void item_trace(struct cpu *cpu)
 {
 	struct trace *trace = engine_trace(cpu->engine);
-	if (!trace || !label)
+	const char *label = cpu->running.label;
+	if (!label)
 		return;
 	if (!cpu->track_known) {
 		cpu->track = trace_track(trace, cpu->group, cpu->short_name);
@@ -121,74 +139,108 @@ static void item_trace(struct cpu *cpu, const char *label)
 	trace_span(trace, cpu->track, SPAN_CPU, label, cpu->started_ps, engine_now_ps(cpu->engine));
 }
 
+/* Starts the first that waits. */
+static __attribute__((noinline)) void item_next(struct cpu *cpu)
+{
+	cpu->running = cpu->items[cpu->first];
+	cpu->first = (cpu->first + 1) & (cpu->room - 1);
+	cpu->count--;
+	item_start(cpu);
+}
+
 static void core_rests(struct cpu *cpu)
 {
 	if (cpu->halved)
 		halve(cpu, false);
-	cpu->idle_since_ps = engine_now_ps(cpu->engine);
-	if (sleeps(cpu))
+	if (cpu->sleeps)
 		cpu->flows_busy_s = fabric_busy_s(cpu->fabric, cpu->resource);
 }
 
+static inline void item_over(struct cpu *cpu)
+{
+	cpu->serving = false;
+	cpu->busy_s += cpu->running.work_s;
+	cpu->idle_since_ps = engine_now_ps(cpu->engine);
+}
+
+static __attribute__((noinline)) void item_done_any(struct cpu *cpu)
+{
+	event_fn *fn = cpu->running.fn;
+	void *fn_ctx = cpu->running.ctx;
+	uint64_t fn_arg = cpu->running.arg;
+	item_over(cpu);
+	if (engine_trace(cpu->engine))
+		item_trace(cpu);
+	if (cpu->count > 0)
+		item_next(cpu);
+	else
+		core_rests(cpu);
+	fn(fn_ctx, fn_arg);
+}
+
+/* Where nothing waits and there is nothing to note, as is mostly so, next to nothing is to be done.
+ */
 static void item_done(void *ctx, uint64_t arg)
 {
 	(void)arg;
 	struct cpu *cpu = ctx;
-	event_fn *fn = cpu->running.fn;
-	void *fn_ctx = cpu->running.ctx;
-	uint64_t fn_arg = cpu->running.arg;
-	cpu->serving = false;
-	cpu->busy_s += cpu->running.work_s;
-	item_trace(cpu, cpu->running.label);
-	if (cpu->count > 0) {
-		cpu->running = cpu->items[cpu->first];
-		cpu->first = (cpu->first + 1) & (cpu->room - 1);
-		cpu->count--;
-		item_start(cpu, 0);
-	} else {
-		core_rests(cpu);
+	if (cpu->count > 0 || cpu->halved || cpu->sleeps || engine_trace(cpu->engine)) {
+		item_done_any(cpu);
+		return;
 	}
-	fn(fn_ctx, fn_arg);
+	item_over(cpu);
+	cpu->running.fn(cpu->running.ctx, cpu->running.arg);
 }
 
-static void ring_grow(struct cpu *cpu)
+static inline void item_set(struct item *item, double work_s, const char *label, event_fn *fn,
+			    void *ctx, uint64_t arg)
 {
-	struct item *items = ARENA_ARRAY(cpu->arena, cpu->room * 2, struct item);
-	for (size_t i = 0; i < cpu->count; i++)
-		items[i] = cpu->items[(cpu->first + i) & (cpu->room - 1)];
-	cpu->items = items;
-	cpu->room *= 2;
-	cpu->first = 0;
+	item->work_s = work_s;
+	item->label = label;
+	item->fn = fn;
+	item->ctx = ctx;
+	item->arg = arg;
+}
+
+static __attribute__((noinline)) void item_wait(struct cpu *cpu, double work_s, const char *label,
+						event_fn *fn, void *ctx, uint64_t arg)
+{
+	if (cpu->count == cpu->room) {
+		struct item *items = ARENA_ARRAY(cpu->arena, cpu->room * 2, struct item);
+		for (size_t i = 0; i < cpu->count; i++)
+			items[i] = cpu->items[(cpu->first + i) & (cpu->room - 1)];
+		cpu->items = items;
+		cpu->room *= 2;
+		cpu->first = 0;
+	}
+	item_set(&cpu->items[(cpu->first + cpu->count++) & (cpu->room - 1)], work_s, label, fn, ctx,
+		 arg);
 }
 
 void cpu_serve(struct cpu *cpu, double work_s, const char *label, event_fn *fn, void *ctx,
 	       uint64_t arg)
 {
 	FW_ASSERT(work_s >= 0 && fn != NULL);
-	struct item *item = &cpu->running;
+	work_s *= cpu->slowdown;
 	if (cpu->serving) {
-		if (cpu->count == cpu->room)
-			ring_grow(cpu);
-		item = &cpu->items[(cpu->first + cpu->count++) & (cpu->room - 1)];
+		item_wait(cpu, work_s, label, fn, ctx, arg);
+	} else {
+		item_set(&cpu->running, work_s, label, fn, ctx, arg);
+		item_start(cpu);
 	}
-	item->work_s = work_s * cpu->slowdown;
-	item->label = label;
-	item->fn = fn;
-	item->ctx = ctx;
-	item->arg = arg;
-	if (!cpu->serving)
-		item_start(cpu, wake_up_s(cpu));
 }
 
 void cpu_spin(struct cpu *cpu)
 {
 	cpu->spinning = true;
+	sleeps_set(cpu);
 }
 
 void cpu_wake_raise(struct cpu *cpu, double wake_s)
 {
 	if (wake_s > cpu->spec.wake_s)
 		cpu->spec.wake_s = wake_s;
+	sleeps_set(cpu);
 }
 
 double cpu_slowdown(const struct cpu *cpu)

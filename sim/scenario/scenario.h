@@ -162,6 +162,7 @@ struct scenario {
 	struct dma_params dma;
 	double steps_warmup_count, steps_count; /* steps to leave out, most to measure */
 	uint64_t events_max;                    /* of a run: who is not done by then has failed */
+	bool no_passing; /* each event by itself, which changes nothing but the time it takes */
 	const struct case_params *params;
 	const struct cfg_resolution *resolution; /* every parameter */
 	const struct cfg_param *error;           /* the model's own, of its kind of case */

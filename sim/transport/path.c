@@ -10,6 +10,12 @@
 /* Sums of sizes may miss that; each duration on the way is rounded to a picosecond. */
 static const double slack_ratio = 1e-9, slack_s = 1e-11;
 
+void path_latency_set(struct path *path, double latency_s)
+{
+	path->latency_s = latency_s;
+	path->latency_ps = ps_from_s(latency_s);
+}
+
 bool path_find(const struct connection_spec *spec, int from, const char *const *kinds,
 	       struct path *path)
 {
@@ -21,7 +27,8 @@ bool path_find(const struct connection_spec *spec, int from, const char *const *
 	double latency_s = route->latency_s;
 	if (route->count > 0)
 		latency_s += guest_vnic_latency_s(a.guest) + guest_vnic_latency_s(b.guest);
-	*path = (struct path){.route = route, .from = a, .to = b, .latency_s = latency_s};
+	*path = (struct path){.route = route, .from = a, .to = b};
+	path_latency_set(path, latency_s);
 	path->least_spB = route_least_spB(spec->fabric, route);
 	return true;
 }
@@ -78,8 +85,15 @@ struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
 {
 	if (flow->use_count > 0 || flow->cap > 0)
 		return fabric_flow_start(fabric, flow);
-	engine_after(engine, 0, flow->done, flow->ctx, flow->arg);
+	engine_do_after(engine, 0, flow->done, flow->ctx, flow->arg);
 	return (struct flow_id){0, 0};
+}
+
+bool flow_pass(struct engine *engine, struct fabric *fabric, struct flow_spec *flow)
+{
+	if (flow->use_count > 0 || flow->cap > 0)
+		return fabric_flow_pass(fabric, flow);
+	return engine_pass(engine, engine_now_ps(engine));
 }
 
 size_t kept_place(double size_B)

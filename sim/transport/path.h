@@ -17,6 +17,7 @@ struct path {
 	const struct route *route;
 	struct connection_end from, to;
 	double latency_s; /* the links' and both virtual NICs' */
+	int64_t latency_ps;
 	double least_spB; /* a byte of payload on its slowest link */
 };
 
@@ -24,6 +25,8 @@ struct path {
  * those kinds. */
 bool path_find(const struct connection_spec *spec, int from, const char *const *kinds,
 	       struct path *path);
+
+void path_latency_set(struct path *path, double latency_s);
 
 /* Counts a message of size_B, given to the transport at sent_ps, as delivered over the path
  * of direction `index`. What must hold of it, else engine_fail: it was sent, and before
@@ -40,6 +43,9 @@ double flow_alone(const struct fabric *fabric, const struct flow_spec *flow);
  * event at once and returns {0}. */
 struct flow_id flow_start(struct engine *engine, struct fabric *fabric,
 			  const struct flow_spec *flow);
+/* In place of that, as the last thing that an event does: true if it is over at once
+ * (fabric_flow_pass). */
+bool flow_pass(struct engine *engine, struct fabric *fabric, struct flow_spec *flow);
 
 /* Messages of a few sizes come again and again, and what they cost follows from their
  * sizes: what was worked out for one is kept until another size needs its place. */

@@ -71,7 +71,8 @@ struct rdma_direction {
 	uint64_t posted_count, accepted_count, done_count;
 	bool busy;
 	bool pump_due;
-	int64_t next_ps; /* the message rate lets the next one start */
+	int64_t message_ps; /* least from one start to the next */
+	int64_t next_ps;    /* start of the next one at the earliest */
 	struct flow_id flow;
 	struct kept_flows flows;
 	struct loss loss, fate;
@@ -123,8 +124,6 @@ static void retries_over(void *ctx, uint64_t arg)
 }
 
 /* ---- making and opening ---- */
-
-static struct connection *rdma_new(const struct connection_spec *spec);
 
 /* Work at the end that finds a completion; then fn. */
 static void complete(const struct rdma_connection *connection, const struct connection_end *end,
@@ -234,6 +233,7 @@ static void direction_init(struct rdma_connection *connection, int index)
 	direction->connection = connection;
 	direction->index = index;
 	direction->packet_B = path->route->mtu_B > 0 ? path->route->mtu_B : PACKET_B;
+	direction->message_ps = ps_from_s(1 / params->message_rate_Hz);
 	direction->loss = loss_new(path->route->loss_ratio, spec->seed,
 				   arena_printf(spec->arena, "%s/loss %d", spec->name, index));
 	direction->fate =
@@ -361,8 +361,8 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 	else
 		message = ARENA_NEW(connection->spec.arena, struct rdma_message);
 	message->direction = direction;
-	message->message = *given;
-	message->size_B = fmax(given->size_B, 1);
+	message_copy(&message->message, given);
+	message->size_B = given->size_B > 1 ? given->size_B : 1;
 	message->eager = given->size_B <= connection->params->eager_B;
 	message->ready = false;
 	message->failures = 0;
@@ -377,64 +377,6 @@ static void rdma_send(struct connection *base, int from, const struct message *g
 }
 
 /* ---- on the wire ---- */
-
-static void transmitted(void *ctx, uint64_t arg);
-
-/* Sends the packets of the head that are still to be sent. */
-static void transmit(void *ctx, uint64_t arg)
-{
-	(void)arg;
-	struct rdma_direction *direction = ctx;
-	struct rdma_connection *connection = direction->connection;
-	const struct rdma_message *message = direction->head;
-	const struct path *path = &direction->path;
-	if (connection->failed)
-		return;
-	double p = direction->loss.p;
-	double packets = p >= 1 ? 1 : message->sending; /* no more comes of the rest */
-	double size_B = fmin(message->size_B, packets * direction->packet_B);
-	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
-	if (flow->size != size_B) {
-		*flow = (struct flow_spec){.size = size_B, .done = transmitted, .ctx = direction};
-		route_uses(connection->spec.fabric, path->route, 0, size_B, flow);
-		flow_use_add(flow, host_dram(guest_host(path->from.guest)), DRAM_PER_DMA);
-		flow_use_add(flow, host_dram(guest_host(path->to.guest)), DRAM_PER_DMA);
-	}
-	flow->cap = 0;
-	if (p > 0 && packets > DRAWN_PACKETS) {
-		double alone = flow_alone(connection->spec.fabric, flow);
-		double window = fmax(alone * connection->rtt_s / direction->packet_B, 1);
-		flow->cap = alone * rdma_go_back_n_ratio(p, window);
-	}
-	direction->flow = fabric_flow_start(connection->spec.fabric, flow);
-}
-
-static void pump_again(void *ctx, uint64_t arg)
-{
-	(void)arg;
-	struct rdma_direction *direction = ctx;
-	direction->pump_due = false;
-	pump(direction);
-}
-
-static void pump(struct rdma_direction *direction)
-{
-	struct rdma_connection *connection = direction->connection;
-	struct engine *engine = connection->spec.engine;
-	int64_t now_ps = engine_now_ps(engine);
-	if (direction->busy || direction->pump_due || !direction->head || !direction->head->ready ||
-	    connection->failed)
-		return;
-	if (now_ps < direction->next_ps) {
-		direction->pump_due = true;
-		engine_do_at(engine, direction->next_ps, pump_again, direction, 0);
-		return;
-	}
-	direction->busy = true;
-	direction->head->started_ps = now_ps;
-	direction->next_ps = now_ps + ps_from_s(1 / connection->params->message_rate_Hz);
-	transmit(direction, 0);
-}
 
 static void delivered(void *ctx, uint64_t arg)
 {
@@ -463,10 +405,10 @@ static void arrived(void *ctx, uint64_t arg)
 	complete(message->direction->connection, to, copy_s(to, message), delivered, message);
 }
 
-static void head_trace(struct rdma_direction *direction, enum span_kind kind, int64_t start_ps,
-		       int64_t end_ps)
+static void head_trace(struct rdma_direction *direction)
 {
-	struct trace *trace = engine_trace(direction->connection->spec.engine);
+	struct engine *engine = direction->connection->spec.engine;
+	struct trace *trace = engine_trace(engine);
 	if (!trace)
 		return;
 	if (!direction->track_known) {
@@ -474,22 +416,96 @@ static void head_trace(struct rdma_direction *direction, enum span_kind kind, in
 		direction->track_known = true;
 	}
 	const char *label = direction->head->message.label;
-	trace_span(trace, direction->track, kind, label ? label : "message", start_ps, end_ps);
+	trace_span(trace, direction->track, SPAN_WIRE, label ? label : "message",
+		   direction->head->started_ps, engine_now_ps(engine));
 }
 
-static void head_finish(struct rdma_direction *direction)
+/* All packets of the head have left. */
+static void head_over(struct rdma_direction *direction)
 {
 	struct engine *engine = direction->connection->spec.engine;
 	struct rdma_message *message = direction->head;
-	head_trace(direction, SPAN_WIRE, message->started_ps, engine_now_ps(engine));
+	head_trace(direction);
 	direction->head = message->next;
 	if (!direction->head)
 		direction->tail = NULL;
 	direction->busy = false;
 	direction->done_count++;
 	writers_accept(direction);
-	engine_do_after(engine, ps_from_s(direction->path.latency_s), arrived, message, 0);
+	int64_t there_ps = engine_now_ps(engine) + direction->path.latency_ps;
+	if (!direction->head && engine_pass(engine, there_ps))
+		arrived(message, 0);
+	else
+		engine_do_at(engine, there_ps, arrived, message, 0);
+}
+
+static void transmitted(void *ctx, uint64_t arg);
+
+/* The packets of the head that are still to be sent. */
+static struct flow_spec *flow_of(struct rdma_direction *direction)
+{
+	struct rdma_connection *connection = direction->connection;
+	const struct rdma_message *message = direction->head;
+	const struct path *path = &direction->path;
+	double p = direction->loss.p;
+	double packets = p >= 1 ? 1 : message->sending; /* no more comes of the rest */
+	double size_B = fmin(message->size_B, packets * direction->packet_B);
+	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
+	if (flow->size != size_B) {
+		*flow = (struct flow_spec){.size = size_B, .done = transmitted, .ctx = direction};
+		route_uses(connection->spec.fabric, path->route, 0, size_B, flow);
+		flow_use_add(flow, host_dram(guest_host(path->from.guest)), DRAM_PER_DMA);
+		flow_use_add(flow, host_dram(guest_host(path->to.guest)), DRAM_PER_DMA);
+	}
+	flow->cap = 0;
+	if (p > 0 && packets > DRAWN_PACKETS) {
+		double alone = flow_alone(connection->spec.fabric, flow);
+		double window = fmax(alone * connection->rtt_s / direction->packet_B, 1);
+		flow->cap = alone * rdma_go_back_n_ratio(p, window);
+	}
+	return flow;
+}
+
+static void transmit_again(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_direction *direction = ctx;
+	struct fabric *fabric = direction->connection->spec.fabric;
+	if (!direction->connection->failed)
+		direction->flow = fabric_flow_start(fabric, flow_of(direction));
+}
+
+static void pump_again(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_direction *direction = ctx;
+	direction->pump_due = false;
 	pump(direction);
+}
+
+/* The last thing that an event does. */
+static void pump(struct rdma_direction *direction)
+{
+	struct rdma_connection *connection = direction->connection;
+	struct engine *engine = connection->spec.engine;
+	while (!direction->busy && !direction->pump_due && direction->head &&
+	       direction->head->ready && !connection->failed) {
+		int64_t now_ps = engine_now_ps(engine);
+		if (now_ps < direction->next_ps) {
+			direction->pump_due = true;
+			engine_do_at(engine, direction->next_ps, pump_again, direction, 0);
+			return;
+		}
+		direction->busy = true;
+		direction->head->started_ps = now_ps;
+		direction->next_ps = now_ps + direction->message_ps;
+		struct flow_spec *flow = flow_of(direction);
+		if (direction->loss.p > 0 || !fabric_flow_pass(connection->spec.fabric, flow)) {
+			direction->flow = fabric_flow_start(connection->spec.fabric, flow);
+			return;
+		}
+		head_over(direction);
+	}
 }
 
 /* `count` packets were drawn, `lost` of them lost, the first at index first:
@@ -514,7 +530,7 @@ static void go_back(struct rdma_direction *direction, uint64_t count, uint64_t l
 		connection->counters.timeouts_count++;
 	connection->counters.stalled_s += wait_s;
 	message->sending = (double)(count - first);
-	engine_after(connection->spec.engine, ps_from_s(wait_s), transmit, direction, 0);
+	engine_after(connection->spec.engine, ps_from_s(wait_s), transmit_again, direction, 0);
 }
 
 /* Some packet in the middle of a long message is lost at every try. */
@@ -526,17 +542,10 @@ static bool middle_given_up(struct rdma_direction *direction, double packets)
 	return loss_uniform(&direction->fate) < any;
 }
 
-static void transmitted(void *ctx, uint64_t arg)
+/* True if packets of the head were lost on the way, and it is not over yet. */
+static bool head_lost(struct rdma_direction *direction)
 {
-	(void)arg;
-	struct rdma_direction *direction = ctx;
 	struct rdma_connection *connection = direction->connection;
-	if (connection->failed)
-		return;
-	if (direction->loss.p <= 0) {
-		head_finish(direction);
-		return;
-	}
 	double drawn = direction->head->sending;
 	if (drawn > DRAWN_PACKETS) {
 		double tries = connection->params->retries_count + 1;
@@ -547,7 +556,7 @@ static void transmitted(void *ctx, uint64_t arg)
 			engine_after(connection->spec.engine,
 				     ps_from_s(tries * connection->params->timeout_s), retries_over,
 				     connection, 0);
-			return;
+			return true;
 		}
 		drawn = TAIL_PACKETS;
 	}
@@ -556,8 +565,17 @@ static void transmitted(void *ctx, uint64_t arg)
 	connection->counters.losses_count += lost;
 	if (lost > 0)
 		go_back(direction, count, lost, first);
-	else
-		head_finish(direction);
+	return lost > 0;
+}
+
+static void transmitted(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct rdma_direction *direction = ctx;
+	if (direction->connection->failed || (direction->loss.p > 0 && head_lost(direction)))
+		return;
+	head_over(direction);
+	pump(direction);
 }
 
 static const struct connection_counters *rdma_counters(const struct connection *base)

@@ -62,7 +62,7 @@ static struct connection *shm_new(const struct connection_spec *spec)
 		struct shm_direction *direction = &connection->directions[i];
 		if (!path_find(spec, i, shm_links, &direction->path))
 			return NULL;
-		direction->path.latency_s = direction->path.route->latency_s; /* no NIC here */
+		path_latency_set(&direction->path, direction->path.route->latency_s); /* no NIC */
 		connection->connection.routes[i] = direction->path.route;
 		direction->connection = connection;
 		direction->index = i;
@@ -102,28 +102,80 @@ static void accept(const struct shm_message *message)
 
 static void copied(void *ctx, uint64_t arg);
 
-static void pump(struct shm_direction *direction)
+static struct flow_spec *flow_of(struct shm_direction *direction, const struct shm_message *message)
 {
-	struct shm_message *message = direction->head;
-	if (direction->copying || !message)
-		return;
 	struct shm_connection *connection = direction->connection;
-	struct fabric *fabric = connection->spec.fabric;
 	const struct connection_end *from = &direction->path.from;
 	double size_B = message->size_B;
 	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
-	if (flow->size != size_B) {
-		*flow = (struct flow_spec){.size = size_B, .done = copied, .ctx = direction};
-		route_uses(fabric, direction->path.route, 0, size_B, flow);
-		if (!is_inline(message)) {
-			flow_use_add(flow, cpu_resource(from->core),
-				     copy_spB(from) * cpu_slowdown(from->core));
-			flow_use_add(flow, host_dram(guest_host(from->guest)), DRAM_PER_COPY);
-		}
+	if (flow->size == size_B)
+		return flow;
+	*flow = (struct flow_spec){.size = size_B, .done = copied, .ctx = direction};
+	route_uses(connection->spec.fabric, direction->path.route, 0, size_B, flow);
+	if (!is_inline(message)) {
+		flow_use_add(flow, cpu_resource(from->core),
+			     copy_spB(from) * cpu_slowdown(from->core));
+		flow_use_add(flow, host_dram(guest_host(from->guest)), DRAM_PER_COPY);
 	}
-	direction->copying = true;
-	message->started_ps = engine_now_ps(connection->spec.engine);
-	flow_start(connection->spec.engine, fabric, flow);
+	return flow;
+}
+
+static void copy_trace(struct shm_direction *direction, const struct shm_message *message)
+{
+	struct engine *engine = direction->connection->spec.engine;
+	struct trace *trace = engine_trace(engine);
+	if (!trace)
+		return;
+	if (!direction->track_known) {
+		direction->track = trace_track(trace, "wire", direction->track_name);
+		direction->track_known = true;
+	}
+	const char *label = message->message.label;
+	trace_span(trace, direction->track, SPAN_WIRE, label ? label : "message",
+		   message->started_ps, engine_now_ps(engine));
+}
+
+static void seen(void *ctx, uint64_t arg);
+
+static void head_copied(struct shm_direction *direction)
+{
+	struct engine *engine = direction->connection->spec.engine;
+	struct shm_message *message = direction->head;
+	copy_trace(direction, message);
+	direction->head = message->next;
+	if (!direction->head)
+		direction->tail = NULL;
+	direction->copying = false;
+	if (!is_inline(message))
+		accept(message);
+	int64_t seen_ps = engine_now_ps(engine) + direction->path.latency_ps;
+	if (!direction->head && engine_pass(engine, seen_ps))
+		seen(message, 0);
+	else
+		engine_do_at(engine, seen_ps, seen, message, 0);
+}
+
+/* The last thing that an event does. */
+static void pump(struct shm_direction *direction)
+{
+	const struct connection_spec *spec = &direction->connection->spec;
+	while (direction->head && !direction->copying) {
+		struct flow_spec *flow = flow_of(direction, direction->head);
+		direction->copying = true;
+		direction->head->started_ps = engine_now_ps(spec->engine);
+		if (!flow_pass(spec->engine, spec->fabric, flow)) {
+			flow_start(spec->engine, spec->fabric, flow);
+			return;
+		}
+		head_copied(direction);
+	}
+}
+
+static void copied(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	head_copied(ctx);
+	pump(ctx);
 }
 
 static void posted(void *ctx, uint64_t arg)
@@ -151,8 +203,8 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 	else
 		message = ARENA_NEW(connection->spec.arena, struct shm_message);
 	message->direction = &connection->directions[from];
-	message->message = *given;
-	message->size_B = fmax(given->size_B, 1);
+	message_copy(&message->message, given);
+	message->size_B = given->size_B > 1 ? given->size_B : 1;
 	message->sent_ps = engine_now_ps(connection->spec.engine);
 	connection->counters.payload_sent_B[from] += given->size_B;
 	connection->counters.messages_count[from]++;
@@ -189,38 +241,6 @@ static void seen(void *ctx, uint64_t arg)
 	cpu_serve(message->direction->path.to.core,
 		  message->direction->connection->params->notify_s, "notify", delivered, message,
 		  0);
-}
-
-static void copy_trace(struct shm_direction *direction, const struct shm_message *message)
-{
-	struct engine *engine = direction->connection->spec.engine;
-	struct trace *trace = engine_trace(engine);
-	if (!trace)
-		return;
-	if (!direction->track_known) {
-		direction->track = trace_track(trace, "wire", direction->track_name);
-		direction->track_known = true;
-	}
-	const char *label = message->message.label;
-	trace_span(trace, direction->track, SPAN_WIRE, label ? label : "message",
-		   message->started_ps, engine_now_ps(engine));
-}
-
-static void copied(void *ctx, uint64_t arg)
-{
-	(void)arg;
-	struct shm_direction *direction = ctx;
-	struct shm_message *message = direction->head;
-	copy_trace(direction, message);
-	direction->head = message->next;
-	if (!direction->head)
-		direction->tail = NULL;
-	direction->copying = false;
-	if (!is_inline(message))
-		accept(message);
-	engine_do_after(direction->connection->spec.engine, ps_from_s(direction->path.latency_s),
-			seen, message, 0);
-	pump(direction);
 }
 
 static const struct connection_counters *shm_counters(const struct connection *base)

@@ -59,16 +59,6 @@ static const struct param_row tcp_rows[] = {
 };
 static const struct param_table tcp_table = PARAM_TABLE("tcp", struct tcp_params, tcp_rows);
 
-int64_t tcp_now_ps(const struct tcp_direction *direction)
-{
-	return engine_now_ps(direction->connection->spec.engine);
-}
-
-struct engine *tcp_engine(const struct tcp_direction *direction)
-{
-	return direction->connection->spec.engine;
-}
-
 void tcp_push(struct tcp_writes *writes, struct tcp_write *write)
 {
 	write->next = NULL;
@@ -170,6 +160,9 @@ static struct connection *tcp_new(const struct connection_spec *spec)
 	/* Linux: smoothed round trip plus at least rto_min for its variance. */
 	connection->rto_s = fmin(connection->rtt_s + connection->params->rto_min_s,
 				 connection->params->rto_max_s);
+	connection->rtt_ps = ps_from_s(connection->rtt_s);
+	connection->rto_ps = ps_from_s(connection->rto_s);
+	connection->parts_count = (int)connection->params->writes_per_message_count;
 	spread_streams(connection);
 	for (int i = 0; i < 2; i++) {
 		direction_init(connection, i);
@@ -248,16 +241,19 @@ static void tcp_send(struct connection *base, int from, const struct message *me
 	struct tcp_direction *direction = &connection->directions[from];
 	connection->counters.payload_sent_B[from] += message->size_B;
 	connection->counters.messages_count[from]++;
-	int parts = (int)connection->params->writes_per_message_count;
-	double part_B = fmax(message->size_B / parts, 1);
+	int parts = connection->parts_count;
+	double part_B = parts > 1 ? message->size_B / parts : message->size_B;
+	part_B = part_B > 1 ? part_B : 1;
 	const struct tcp_cost *cost = cost_of(direction, part_B);
+	static const struct message part = {0};
 	for (int i = 0; i < parts; i++) {
 		struct tcp_write *write = write_take(direction);
 		write->last = i == parts - 1;
-		write->message = write->last ? *message : (struct message){0};
+		message_copy(&write->message, write->last ? message : &part);
 		write->sent_ps = tcp_now_ps(direction);
 		write->size_B = part_B;
 		write->packets = cost->packets;
+		write->receive_s = cost->receive_s;
 		cpu_serve(direction->path.from.core, cost->send_s, "send", tcp_written, write, 0);
 	}
 }
@@ -290,7 +286,7 @@ void tcp_pass_on(struct tcp_write *write)
 	struct tcp_direction *direction = write->direction;
 	const struct connection_end *to = &direction->path.to;
 	tcp_nagle_arrived(direction, write->size_B);
-	double work_s = cost_of(direction, write->size_B)->receive_s;
+	double work_s = write->receive_s;
 	/* The reader sleeps only when it has nothing left to read. */
 	if (direction->receiving_count++ == 0)
 		work_s += guest_params(to->guest)->thread_wake_s;

@@ -49,7 +49,8 @@ struct tcp_write {
 	double end_B;     /* its last byte's place in the direction's stream */
 	double drained_B; /* have left */
 	double packets;
-	bool bulk; /* larger than the window when it started */
+	double receive_s; /* work of the receiver */
+	bool bulk;        /* larger than the window when it started */
 	bool accepted;
 	int64_t sent_ps; /* its message, by the program */
 	int64_t started_ps, left_ps, arrived_ps;
@@ -137,6 +138,8 @@ struct tcp_connection {
 	struct tcp_direction directions[2];
 	struct connection_counters counters;
 	double rtt_s, rto_s;
+	int64_t rtt_ps, rto_ps;
+	int parts_count; /* writes of a message */
 	struct tcp_write *free;
 	bool established, failed;
 	/* open */
@@ -154,14 +157,21 @@ void tcp_push(struct tcp_writes *writes, struct tcp_write *write);
 struct tcp_write *tcp_pop(struct tcp_writes *writes);
 void tcp_trace(struct tcp_direction *direction, int kind, const char *label, int64_t start_ps,
 	       int64_t end_ps);
-int64_t tcp_now_ps(const struct tcp_direction *direction);
-struct engine *tcp_engine(const struct tcp_direction *direction);
+static inline struct engine *tcp_engine(const struct tcp_direction *direction)
+{
+	return direction->connection->spec.engine;
+}
+static inline int64_t tcp_now_ps(const struct tcp_direction *direction)
+{
+	return engine_now_ps(tcp_engine(direction));
+}
 
 /* tcp_open.c */
 void tcp_open(struct connection *connection, event_fn *fn, void *ctx, uint64_t arg);
 
 /* tcp_flow.c */
 void tcp_written(void *ctx, uint64_t arg); /* ctx: a write whose socket call is done */
+/* Starts what may leave: the last thing that an event does. */
 void tcp_pump(struct tcp_direction *direction);
 
 /* tcp_rate.c */

@@ -83,10 +83,14 @@ static void describe_piece(struct tcp_direction *direction, const struct tcp_wri
 	}
 }
 
-static void piece_start(struct tcp_direction *direction, struct tcp_write *write)
+/* True if it is over at once, as short writes are while nobody else does anything. */
+static bool piece_start(struct tcp_direction *direction, struct tcp_write *write)
 {
 	struct tcp_connection *connection = direction->connection;
-	double size_B = fmin(write->size_B - write->drained_B, direction->piece_B);
+	struct engine *engine = connection->spec.engine;
+	struct fabric *fabric = connection->spec.fabric;
+	double size_B = write->size_B - write->drained_B;
+	size_B = size_B < direction->piece_B ? size_B : direction->piece_B;
 	double cap = tcp_cap(direction, write);
 	struct flow_spec described, *flow = &described;
 	bool plain = cap <= 0 && size_B >= write->size_B && size_B <= connection->params->inline_B;
@@ -97,18 +101,17 @@ static void piece_start(struct tcp_direction *direction, struct tcp_write *write
 	if (write->drained_B <= 0)
 		write->started_ps = tcp_now_ps(direction);
 	direction->draining = true;
-	direction->flow = flow_start(connection->spec.engine, connection->spec.fabric, flow);
+	if (plain && flow_pass(engine, fabric, flow))
+		return true;
+	direction->flow = flow_start(engine, fabric, flow);
 	if (write->bulk)
 		tcp_growth_start(direction);
+	return false;
 }
 
-static void piece_done(void *ctx, uint64_t arg)
+static void piece_over(struct tcp_direction *direction)
 {
-	(void)arg;
-	struct tcp_direction *direction = ctx;
 	struct tcp_write *write = direction->queue.head;
-	if (direction->connection->failed)
-		return;
 	double left_B = write->size_B - write->drained_B;
 	bool whole = left_B <= direction->piece_B;
 	write->drained_B = whole ? write->size_B : write->drained_B + direction->piece_B;
@@ -117,25 +120,36 @@ static void piece_done(void *ctx, uint64_t arg)
 	direction->sent = true;
 	direction->last_sent_ps = tcp_now_ps(direction);
 	writers_accept(direction);
-	if (whole) {
-		tcp_pop(&direction->queue);
-		write->left_ps = tcp_now_ps(direction);
-		tcp_trace(direction, SPAN_WIRE, write->message.label, write->started_ps,
-			  write->left_ps);
-		tcp_window_sent(direction, write);
-		tcp_nagle_sent(direction);
-		tcp_left(write);
-	}
+	if (!whole)
+		return;
+	tcp_pop(&direction->queue);
+	write->left_ps = tcp_now_ps(direction);
+	tcp_trace(direction, SPAN_WIRE, write->message.label, write->started_ps, write->left_ps);
+	tcp_window_sent(direction, write);
+	tcp_nagle_sent(direction);
+	tcp_left(write);
+}
+
+static void piece_done(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	struct tcp_direction *direction = ctx;
+	if (direction->connection->failed)
+		return;
+	piece_over(direction);
 	tcp_pump(direction);
 }
 
 void tcp_pump(struct tcp_direction *direction)
 {
 	struct tcp_write *write = direction->queue.head;
-	if (direction->draining || !write || direction->connection->failed)
-		return;
-	if (write->drained_B <= 0 &&
-	    (!tcp_nagle_admits(direction) || !tcp_window_admits(direction, write)))
-		return;
-	piece_start(direction, write);
+	while (write && !direction->draining && !direction->connection->failed) {
+		if (write->drained_B <= 0 &&
+		    (!tcp_nagle_admits(direction) || !tcp_window_admits(direction, write)))
+			return;
+		if (!piece_start(direction, write))
+			return;
+		piece_over(direction);
+		write = direction->queue.head;
+	}
 }

@@ -227,9 +227,13 @@ static bool bulk_given_up(struct tcp_write *write)
 void tcp_left(struct tcp_write *write)
 {
 	struct tcp_direction *direction = write->direction;
-	int64_t latency_ps = ps_from_s(direction->path.latency_s);
+	int64_t there_ps = tcp_now_ps(direction) + direction->path.latency_ps;
 	if (direction->loss.p <= 0) {
-		engine_do_after(tcp_engine(direction), latency_ps, arrive_whole, write, 0);
+		bool last = !direction->queue.head; /* nothing else is done now */
+		if (last && engine_pass(tcp_engine(direction), there_ps))
+			arrive_whole(write, 0);
+		else
+			engine_do_at(tcp_engine(direction), there_ps, arrive_whole, write, 0);
 		return;
 	}
 	double drawn = write->packets;
@@ -245,5 +249,5 @@ void tcp_left(struct tcp_write *write)
 		write->after_lost = count - first - write->lost;
 	direction->connection->counters.losses_count += write->lost;
 	tcp_push(&direction->air, write);
-	engine_do_after(tcp_engine(direction), latency_ps, arrive, write, 0);
+	engine_do_at(tcp_engine(direction), there_ps, arrive, write, 0);
 }

@@ -27,7 +27,8 @@ void tcp_window_init(struct tcp_direction *direction)
 
 static double stream_window_B(const struct tcp_direction *direction)
 {
-	return fmin(direction->cwnd_B, direction->window_max_B);
+	return direction->cwnd_B < direction->window_max_B ? direction->cwnd_B
+							   : direction->window_max_B;
 }
 
 double tcp_window_B(const struct tcp_direction *direction)
@@ -96,8 +97,7 @@ static void idle_restart(struct tcp_direction *direction)
 {
 	double initial_B = direction->connection->params->initial_window_count * direction->mss_B;
 	int64_t idle_ps = tcp_now_ps(direction) - direction->last_sent_ps;
-	if (direction->sent && direction->ack_count == 0 &&
-	    idle_ps > ps_from_s(direction->connection->rto_s))
+	if (direction->sent && direction->ack_count == 0 && idle_ps > direction->connection->rto_ps)
 		direction->cwnd_B = fmin(direction->cwnd_B, initial_B);
 }
 
@@ -132,7 +132,7 @@ void tcp_window_sent(struct tcp_direction *direction, const struct tcp_write *wr
 {
 	if (write->bulk || direction->connection->rtt_s <= 0)
 		return;
-	int64_t at_ps = tcp_now_ps(direction) + ps_from_s(direction->connection->rtt_s);
+	int64_t at_ps = tcp_now_ps(direction) + direction->connection->rtt_ps;
 	ack_push(direction, (struct tcp_ack){at_ps, write->size_B});
 }
 
@@ -186,8 +186,7 @@ void tcp_growth_start(struct tcp_direction *direction)
 	if (direction->growth_due || direction->cwnd_B >= direction->window_max_B)
 		return;
 	direction->growth_due = true;
-	engine_after(tcp_engine(direction), ps_from_s(direction->connection->rtt_s), growth,
-		     direction, 0);
+	engine_after(tcp_engine(direction), direction->connection->rtt_ps, growth, direction, 0);
 }
 
 /* ---- losses ---- */

@@ -57,6 +57,17 @@ struct message {
 	const char *label; /* trace; borrowed, may be NULL */
 };
 
+/* Field by field: parts that were just written, read in larger ones, wait for the cache. */
+static inline void message_copy(struct message *to, const struct message *from)
+{
+	to->size_B = from->size_B;
+	to->accepted = from->accepted;
+	to->delivered = from->delivered;
+	to->ctx = from->ctx;
+	to->arg = from->arg;
+	to->label = from->label;
+}
+
 struct connection_counters {
 	double payload_sent_B[2], payload_delivered_B[2]; /* by direction; [0] from end 0 */
 	uint64_t messages_count[2], delivered_count[2];

@@ -111,6 +111,53 @@ static void soon_is_now_in_order(void)
 	arena_free(arena);
 }
 
+struct passer {
+	struct log *log;
+	int64_t to_ps;
+	bool passed;
+};
+
+static void pass_and_note(void *ctx, uint64_t arg)
+{
+	struct passer *passer = ctx;
+	passer->passed = engine_pass(passer->log->engine, passer->to_ps);
+	note(passer->log, arg);
+}
+
+/* At 10 ps, while one without an id is pending for 30 ps and one with an id for 40, of
+ * which one at 20 was cancelled. */
+static struct passer pass_to(int64_t to_ps, const struct engine_limits *limits, struct log *log)
+{
+	struct arena *arena = arena_new();
+	*log = (struct log){.engine = engine_new(arena, limits)};
+	struct passer passer = {.log = log, .to_ps = to_ps};
+	engine_cancel(log->engine, engine_at(log->engine, 20, note, log, 1));
+	engine_do_at(log->engine, 30, note, log, 2);
+	engine_at(log->engine, 40, note, log, 3);
+	engine_at(log->engine, 10, pass_and_note, &passer, 4);
+	engine_run(log->engine);
+	CHECK(engine_events_count(log->engine) == log->count + (passer.passed ? 1 : 0));
+	arena_free(arena);
+	return passer;
+}
+
+/* Only what lies before all else can be passed to, and it counts as an event. */
+static void passing_stops_at_the_next(void)
+{
+	struct log log;
+	CHECK(pass_to(29, NULL, &log).passed && log.times_ps[0] == 29 && log.count == 3);
+	CHECK(pass_to(10, NULL, &log).passed && log.times_ps[0] == 10);
+	CHECK(!pass_to(30, NULL, &log).passed && log.times_ps[0] == 10);
+	CHECK(!pass_to(40, NULL, &log).passed);
+	CHECK(!pass_to(9, NULL, &log).passed);
+	struct engine_limits limits = {.events_max = 1};
+	CHECK(!pass_to(29, &limits, &log).passed);
+	limits = (struct engine_limits){.time_max_ps = 28};
+	CHECK(!pass_to(29, &limits, &log).passed && log.count == 1);
+	limits = (struct engine_limits){.no_passing = true};
+	CHECK(!pass_to(29, &limits, &log).passed && log.count == 3);
+}
+
 static void events_add_events(void)
 {
 	struct arena *arena = arena_new();
@@ -375,6 +422,7 @@ static void no_event_is_lost_at_a_limit(void)
 static const struct test tests[] = {
 	TEST(time_orders_then_insertion),
 	TEST(soon_is_now_in_order),
+	TEST(passing_stops_at_the_next),
 	TEST(events_add_events),
 	TEST(cancelled_events_do_not_run),
 	TEST(many_stay_sorted),

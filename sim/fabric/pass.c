@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Flows that are over before anything else happens: the short messages of programs that
+ * wait for each other. Nobody can meet such a flow, cancel it or look at it, so it needs
+ * no place among the flows and no event, and leaves in the accounts what it would have
+ * left as one of them. */
+#include <math.h>
+
+#include "sim/base/diag.h"
+#include "sim/fabric/state.h"
+
+static bool meets_nobody(const struct fabric *fabric, const struct flow_spec *spec)
+{
+	for (size_t i = 0; i < spec->use_count; i++)
+		if (fabric->resources.items[spec->uses[i].resource].flow_count > 0)
+			return false;
+	return true;
+}
+
+static int64_t alone_ps(const struct fabric *fabric, const struct flow_spec *spec)
+{
+	double rate = spec->cap > 0 ? spec->cap : INFINITY;
+	for (size_t i = 0; i < spec->use_count; i++) {
+		const struct flow_use *use = &spec->uses[i];
+		double most = fabric->resources.items[use->resource].capacity / use->per_unit;
+		rate = most < rate ? most : rate;
+	}
+	FW_ASSERT(spec->size > 0 && rate > 0 && isfinite(rate));
+	return fabric_duration_ps(spec->size, rate);
+}
+
+bool fabric_flow_pass(struct fabric *fabric, struct flow_spec *spec)
+{
+	if (!meets_nobody(fabric, spec))
+		return false;
+	if (spec->alone_changes != fabric->capacity_changes) {
+		spec->alone_ps = alone_ps(fabric, spec);
+		spec->alone_changes = fabric->capacity_changes;
+	}
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	if (spec->alone_ps > INT64_MAX - now_ps ||
+	    !engine_pass(fabric->engine, now_ps + spec->alone_ps))
+		return false;
+	fabric->flows_started++;
+	fabric->flows_over++;
+	for (size_t i = 0; i < spec->use_count; i++) {
+		const struct flow_use *use = &spec->uses[i];
+		struct resource *resource = &fabric->resources.items[use->resource];
+		resource->carried += use->per_unit * spec->size;
+		resource->busy_ps += spec->alone_ps;
+	}
+	return true;
+}
