@@ -51,10 +51,11 @@ void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, dou
 		flow_fails(fabric, flow, moved, "more than its rates make", NULL, could);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		const struct use *use = &flow->uses[i];
-		double most = fabric->resources.items[use->resource].capacity_most * life_s;
-		if (use->per_unit * least > most)
+		const struct resource *resource = &fabric->resources.items[use->resource];
+		double alone = use->per_unit * least, most = resource->capacity_most;
+		if (alone > resource->capacity * life_s && alone > most * life_s)
 			flow_fails(fabric, flow, moved, "more than alone on",
-				   name_of(fabric, use->resource), most / use->per_unit);
+				   name_of(fabric, use->resource), most * life_s / use->per_unit);
 	}
 }
 
@@ -72,11 +73,10 @@ void fabric_delivered(struct fabric *fabric, const struct route *route, double s
 static void account_resource(struct fabric *fabric, int index)
 {
 	const struct resource *resource = &fabric->resources.items[index];
-	int64_t now_ps = engine_now_ps(fabric->engine), busy_ps = resource->busy_ps;
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	int64_t busy_ps = fabric_busy_ps(fabric, resource);
 	double carried = fabric_carried(fabric, index);
 	size_t user_count = 0;
-	if (resource->flow_count > 0)
-		busy_ps += now_ps - resource->busy_since_ps;
 	double could = allowed(resource->capacity_most * s_from_ps(busy_ps + slack_ps));
 	if (carried > could + fabric_carried_rounding(fabric, index))
 		engine_fail(fabric->engine,

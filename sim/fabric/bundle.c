@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Flows that all meet on the same resources.
+/* The simplest changes: a flow that meets nobody, and flows that all meet on the same
+ * resources.
  *
  * Most flows that share at all are a BUNDLE: they have the same shared resources, and
  * nobody else is on these. Messages of one pair of hosts, clients of one GPU, senders
@@ -16,9 +17,12 @@
  * The sums run over the flows in their order of starting, as those of fill.c do, so
  * both find the same numbers.
  */
+#include <float.h>
 #include <math.h>
 
 #include "sim/fabric/state.h"
+
+static const int64_t delay_max_ps = (int64_t)1 << 62;
 
 enum { FLOWS_MOST = 32 }; /* more are for the heaps */
 
@@ -36,6 +40,68 @@ struct bundle {
 	int full; /* the resource that is full at the level */
 };
 
+/* ---- a rate and its end ---- */
+
+/* Size over rate, rounded up to a picosecond; a quotient that only rounding
+ * puts above a whole number is that number. */
+static int64_t duration_ps(double size, double rate)
+{
+	double ps = size / rate * (double)PS_PER_S;
+	ps -= ps * 8 * DBL_EPSILON;
+	if (ps > (double)delay_max_ps)
+		return delay_max_ps;
+	int64_t whole = (int64_t)ps; /* ceil(ps), without the call */
+	whole += (double)whole < ps;
+	return whole < 1 ? 1 : whole;
+}
+
+void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
+{
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	FW_ASSERT(rate > 0 && isfinite(rate));
+	if (rate > flow->cap)
+		fabric_rate_check(fabric, flow, rate);
+	if (flow->updated_ps != now_ps) {
+		flow->remaining = fabric_flow_remaining(fabric, flow);
+		flow->updated_ps = now_ps;
+	}
+	fabric->shares.items[flow->slot].rate = rate;
+	int64_t delay_ps = flow->remaining > 0 ? duration_ps(flow->remaining, rate) : 0;
+	int64_t end_ps = delay_ps < INT64_MAX - now_ps ? now_ps + delay_ps : INT64_MAX;
+	if (flow->end.serial != 0 && flow->end_ps != end_ps) {
+		engine_cancel(fabric->engine, flow->end);
+		flow->end.serial = 0;
+	}
+	flow->end_ps = end_ps;
+}
+
+void fabric_flow_end_add(struct fabric *fabric, struct flow *flow)
+{
+	if (flow->end.serial == 0)
+		flow->end = engine_at(fabric->engine, flow->end_ps, fabric_flow_ended, fabric,
+				      flow->slot);
+}
+
+/* ---- alone ---- */
+
+void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
+{
+	double rate = flow->cap, before = fabric->shares.items[flow->slot].rate;
+	for (size_t i = 0; i < flow->use_count; i++) {
+		const struct use *use = &flow->uses[i];
+		struct resource *resource = &fabric->resources.items[use->resource];
+		double most = resource->capacity / use->per_unit;
+		rate = most < rate ? most : rate;
+		resource->dirty = false;
+	}
+	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
+	if (fabs(rate - before) > rate_noise_ratio * before)
+		fabric_flow_rate_set(fabric, flow, rate);
+	fabric_flow_end_add(fabric, flow);
+}
+
+/* ---- a bundle ---- */
+
 /* What the flow has alone bounds it; false if what it shares is not what others of the
  * bundle share, in the same order. */
 static bool join(const struct fabric *fabric, struct bundle *bundle, struct flow *flow)
@@ -44,15 +110,15 @@ static bool join(const struct fabric *fabric, struct bundle *bundle, struct flow
 	size_t shared = 0;
 	for (size_t u = 0; u < flow->use_count; u++) {
 		const struct use *use = &flow->uses[u];
-		const struct resource *resource = &fabric->resources.items[use->resource];
-		if (resource->flow_count == 1) {
-			double most = resource->capacity / use->per_unit;
-			bound = most < bound ? most : bound;
+		if (shared < bundle->shared_count && bundle->shared[shared] == use->resource) {
+			bundle->demand[shared++] += use->per_unit * weight;
 			continue;
 		}
-		if (shared == bundle->shared_count || bundle->shared[shared] != use->resource)
+		const struct resource *resource = &fabric->resources.items[use->resource];
+		if (resource->flow_count > 1)
 			return false;
-		bundle->demand[shared++] += use->per_unit * weight;
+		double most = resource->capacity / use->per_unit;
+		bound = most < bound ? most : bound;
 	}
 	bundle->bound[bundle->flow_count] = bound;
 	bundle->bounded = bundle->bounded || bound < INFINITY;
