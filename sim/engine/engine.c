@@ -51,11 +51,12 @@ static void next_find(struct engine *engine)
 	engine->next_exact = true;
 }
 
-static struct event_id enqueue(struct engine *engine, const struct event *event)
+static struct event_id enqueue(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
+			       uint64_t arg)
 {
-	if (event->time_ps < engine->next_ps)
-		engine->next_ps = event->time_ps;
-	return queue_add(engine->queue, event);
+	if (time_ps < engine->next_ps)
+		engine->next_ps = time_ps;
+	return queue_add(engine->queue, time_ps, fn, ctx, arg);
 }
 
 /* Then it has failed. */
@@ -73,7 +74,7 @@ struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, 
 	FW_ASSERT(fn);
 	if (is_past(engine, time_ps))
 		return (struct event_id){0};
-	return enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
+	return enqueue(engine, time_ps, fn, ctx, arg);
 }
 
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
@@ -95,11 +96,11 @@ void engine_do_at(struct engine *engine, int64_t time_ps, event_fn *fn, void *ct
 	if (earliest) /* where one is, it has to make room, if the queue can take it */
 		earliest = (soon->fn ? soon->time_ps : time_ps) < engine->next_ps;
 	if (!earliest) {
-		enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
+		enqueue(engine, time_ps, fn, ctx, arg);
 		return;
 	}
 	if (soon->fn)
-		enqueue(engine, soon);
+		enqueue(engine, soon->time_ps, soon->fn, soon->ctx, soon->arg);
 	soon->time_ps = time_ps;
 	soon->fn = fn;
 	soon->ctx = ctx;

@@ -58,7 +58,7 @@ static int64_t duration_ps(double size, double rate)
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
-	FW_ASSERT(rate > 0 && isfinite(rate));
+	FW_ASSERT(rate > 0 && rate < INFINITY);
 	if (rate > flow->cap)
 		fabric_rate_check(fabric, flow, rate);
 	if (flow->updated_ps != now_ps) {

@@ -40,7 +40,7 @@ int fabric_resource_add(struct fabric *fabric, const char *name, double capacity
 
 static struct resource *resource_at(const struct fabric *fabric, int index)
 {
-	FW_ASSERT(index >= 0 && (size_t)index < fabric->resources.count);
+	FW_ASSERT((size_t)index < fabric->resources.count); /* nor is it negative */
 	return &fabric->resources.items[index];
 }
 
@@ -135,18 +135,23 @@ double fabric_busy_s(struct fabric *fabric, int index)
 
 /* ---- a flow on its resources ---- */
 
-static void attach(struct fabric *fabric, struct flow *flow, const struct flow_use *given)
+/* False if nobody else is on it. */
+static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_use *given)
 {
 	struct resource *resource = resource_at(fabric, given->resource);
-	FW_ASSERT(given->per_unit > 0 && isfinite(given->per_unit));
+	FW_ASSERT(given->per_unit > 0 && given->per_unit < INFINITY);
 	size_t place = resource->users.count;
 	FW_ASSERT(place == 0 || resource->users.items[place - 1].slot != flow->slot);
 	FW_ASSERT(place < UINT32_MAX);
 	*VEC_PUSH(fabric->arena, &resource->users) = (struct user){given->per_unit, flow->slot};
 	flow->uses[flow->use_count++] =
 		(struct use){given->per_unit, given->resource, (uint32_t)place};
-	if (resource->flow_count++ == 0)
+	if (resource->flow_count++ == 0) {
 		resource->busy_ps -= engine_now_ps(fabric->engine);
+		return false;
+	}
+	mark_dirty(fabric, given->resource);
+	return true;
 }
 
 static struct use *use_of(struct flow *flow, int resource)
@@ -189,18 +194,26 @@ static void drop_user(struct fabric *fabric, const struct use *use)
  * nobody but itself, nobody's rate changes. */
 static void detach(struct fabric *fabric, struct flow *flow, double moved)
 {
-	fabric_flow_check(fabric, flow, moved);
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	double least = moved * (1 - account_slack_ratio);
+	double life_s = fabric_account_s(now_ps - flow->started_ps);
+	double since_s = fabric_account_s(now_ps - flow->updated_ps);
+	const struct share *share = &fabric->shares.items[flow->slot];
+	bool wrong = least > flow->size - flow->remaining + share->rate * since_s;
 	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
 		drop_user(fabric, use);
 		resource->carried += use->per_unit * moved;
+		wrong |= use->per_unit * least > resource->capacity * life_s;
 		if (resource->flow_count == 0)
-			resource->busy_ps += engine_now_ps(fabric->engine);
+			resource->busy_ps += now_ps;
 		else if (resource->limit_count > 0)
 			mark_dirty(fabric, use->resource);
 	}
+	if (wrong) /* or capacities were larger once */
+		fabric_flow_check(fabric, flow, moved);
 }
 
 /* ---- slots ---- */
@@ -273,25 +286,10 @@ void fabric_flow_ended(void *ctx, uint64_t arg)
 		done(done_ctx, done_arg);
 }
 
-/* The flow is new, or its cap is. */
-static void flow_changed(struct fabric *fabric, struct flow *flow)
-{
-	bool meets = false;
-	for (size_t i = 0; i < flow->use_count; i++) {
-		int index = flow->uses[i].resource;
-		if (fabric->resources.items[index].flow_count == 1)
-			continue;
-		meets = true;
-		mark_dirty(fabric, index);
-	}
-	if (!meets)
-		fabric_flow_settle_alone(fabric, flow);
-}
-
 struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *spec)
 {
-	FW_ASSERT(spec->size > 0 && isfinite(spec->size));
-	FW_ASSERT(spec->cap >= 0 && spec->weight >= 0 && isfinite(spec->weight));
+	FW_ASSERT(spec->size > 0 && spec->size < INFINITY);
+	FW_ASSERT(spec->cap >= 0 && spec->weight >= 0 && spec->weight < INFINITY);
 	FW_ASSERT(spec->use_count <= FLOW_USES_MAX);
 	FW_ASSERT(spec->use_count > 0 || spec->cap > 0);
 	struct flow *flow = flow_take(fabric, spec->use_count);
@@ -306,9 +304,11 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	flow->ctx = spec->ctx;
 	flow->arg = spec->arg;
 	flow->use_count = 0;
+	bool meets = false;
 	for (size_t i = 0; i < spec->use_count; i++)
-		attach(fabric, flow, &spec->uses[i]);
-	flow_changed(fabric, flow);
+		meets |= attach(fabric, flow, &spec->uses[i]);
+	if (!meets)
+		fabric_flow_settle_alone(fabric, flow);
 	return (struct flow_id){flow->slot, flow->serial};
 }
 
@@ -322,7 +322,15 @@ bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap)
 	double cap_new = cap > 0 ? cap : INFINITY;
 	if (cap_new != flow->cap) {
 		flow->cap = cap_new;
-		flow_changed(fabric, flow);
+		bool meets = false;
+		for (size_t i = 0; i < flow->use_count; i++) {
+			if (fabric->resources.items[flow->uses[i].resource].flow_count == 1)
+				continue;
+			mark_dirty(fabric, flow->uses[i].resource);
+			meets = true;
+		}
+		if (!meets)
+			fabric_flow_settle_alone(fabric, flow);
 	}
 	return true;
 }

@@ -22,6 +22,10 @@
 static const double rate_noise_ratio = 1e-14;
 /* Less than this part of a flow's size is the rounding of sums. */
 static const double residue_ratio = 1e-12;
+/* What must hold of every run (account.c) may be missed by this: sums of many products, and
+ * ends, which are rounded to a picosecond. */
+static const double account_slack_ratio = 1e-9;
+static const int64_t account_slack_ps = 2;
 
 enum { LIMIT_OWN = -1, FLOW_CLASSES = 5 };
 #define NO_FLOW UINT32_MAX
@@ -165,6 +169,12 @@ struct fabric {
 
 /* ---- what is done for each message: here, for the compiler ---- */
 
+/* A flow may have had so long, for the checks (account.c). */
+static inline double fabric_account_s(int64_t lasted_ps)
+{
+	return (double)(lasted_ps + account_slack_ps) * (1 / (double)PS_PER_S);
+}
+
 /* Seconds in use come from it. */
 static inline int64_t fabric_busy_ps(const struct fabric *fabric, const struct resource *resource)
 {
@@ -212,8 +222,8 @@ bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow);
 /* The event at a flow's end. */
 void fabric_flow_ended(void *fabric, uint64_t slot);
 
-/* What must hold of a flow that is over, ended or cancelled, having moved so much, and is
- * still on its resources; of its new rate. */
+/* What must hold of a flow that is over, ended or cancelled, having moved so much; of its new
+ * rate. */
 void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved);
 void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, double rate);
 
