@@ -93,16 +93,20 @@ struct queue *queue_new(struct arena *arena)
 
 /* ---- slots ---- */
 
-static uint32_t slot_take(struct queue *queue)
+static __attribute__((noinline)) void slot_add(struct queue *queue)
 {
-	if (queue->slot_free > 0) {
-		uint32_t index = queue->slot_free - 1;
-		queue->slot_free = queue->slots.items[index].free;
-		return index;
-	}
 	FW_ASSERT(queue->slots.count < UINT32_MAX - 1);
 	VEC_PUSH(queue->arena, &queue->slots)->serial = 1;
-	return (uint32_t)(queue->slots.count - 1);
+	queue->slot_free = (uint32_t)queue->slots.count;
+}
+
+static inline uint32_t slot_take(struct queue *queue)
+{
+	if (queue->slot_free == 0)
+		slot_add(queue);
+	uint32_t index = queue->slot_free - 1;
+	queue->slot_free = queue->slots.items[index].free;
+	return index;
 }
 
 /* A slot that has had every serial rests for ever. */
@@ -258,6 +262,15 @@ static void front_spill(struct queue *queue)
 	front_clear(queue);
 }
 
+static __attribute__((noinline)) void front_add(struct queue *queue, struct node node)
+{
+	front_insert(queue, node);
+	if (queue->front.count - queue->head > FRONT_MANY &&
+	    (uint64_t)queue->floor_ps >= queue->base &&
+	    (uint64_t)queue->floor_ps + 1 < queue->front_end)
+		front_spill(queue);
+}
+
 /* Sorts the next bucket into the empty front, unless it has to be filed again. */
 static __attribute__((noinline)) void open_bucket(struct queue *queue)
 {
@@ -275,9 +288,9 @@ static __attribute__((noinline)) void open_bucket(struct queue *queue)
 	size_t count = 0;
 	while (chunks) {
 		while (queue->front.room < count + chunks->count)
-			queue->front.items = vec_grow(queue->arena, queue->front.items,
-						      queue->front.room, &queue->front.room,
-						      sizeof(struct node));
+			queue->front.items =
+				vec_grow(queue->arena, queue->front.items, queue->front.room,
+					 &queue->front.room, sizeof(struct node));
 		for (size_t i = 0; i < chunks->count; i++) {
 			place_last(queue->front.items, count++, chunks->nodes[i]);
 			__builtin_prefetch(&queue->slots.items[chunks->nodes[i].slot]);
@@ -351,15 +364,10 @@ struct event_id queue_add(struct queue *queue, int64_t time_ps, event_fn *fn, vo
 	slot->arg = arg;
 	struct node node = {time_ps, index, slot->serial};
 	queue->count++;
-	if ((uint64_t)node.time_ps >= queue->front_end) {
+	if ((uint64_t)time_ps >= queue->front_end)
 		file(queue, node);
-	} else {
-		front_insert(queue, node);
-		if (queue->front.count - queue->head > FRONT_MANY &&
-		    (uint64_t)queue->floor_ps >= queue->base &&
-		    (uint64_t)queue->floor_ps + 1 < queue->front_end)
-			front_spill(queue);
-	}
+	else
+		front_add(queue, node);
 	return (struct event_id){index, node.serial};
 }
 

@@ -217,13 +217,12 @@ static void held_events_take_no_memory_once_warm(void)
 	struct rng rng = rng_named(1, "hold");
 	enum { PENDING = 50000 };
 	for (uint64_t i = 0; i < PENDING; i++)
-		queue_add(queue,
-			  &(struct event){(int64_t)rng_below(&rng, 1000000), nothing, NULL, i});
+		queue_add(queue, (int64_t)rng_below(&rng, 1000000), nothing, NULL, i);
 	size_t warm_B = 0;
 	for (int i = 0; i < 400000; i++) {
 		struct event event = queue_take(queue);
 		event.time_ps += (int64_t)rng_below(&rng, 1000000);
-		queue_add(queue, &event);
+		queue_add(queue, event.time_ps, event.fn, event.ctx, event.arg);
 		if (i == 200000)
 			warm_B = arena_used_B(arena);
 	}
