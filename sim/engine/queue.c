@@ -394,6 +394,16 @@ int64_t queue_next_ps(struct queue *queue)
 	return first_node(queue).time_ps;
 }
 
+/* What the next event will read first: while this one runs, it comes into the cache. */
+static inline void fetch_context(const struct queue *queue, uint32_t slot)
+{
+	enum { LINE_B = 64 };
+	uintptr_t at = (uintptr_t)queue->slots.items[slot].ctx;
+	__builtin_prefetch((const void *)at);
+	__builtin_prefetch((const void *)(at + LINE_B));
+	__builtin_prefetch((const void *)(at + 2 * LINE_B));
+}
+
 struct event queue_take(struct queue *queue)
 {
 	struct node node = first_node(queue);
@@ -403,5 +413,7 @@ struct event queue_take(struct queue *queue)
 	queue->head++;
 	queue->count--;
 	slot_release(queue, node.slot);
+	if (queue->head < queue->front.count)
+		fetch_context(queue, queue->front.items[queue->head].slot);
 	return event;
 }

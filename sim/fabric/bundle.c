@@ -78,8 +78,8 @@ void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
 void fabric_flow_end_add(struct fabric *fabric, struct flow *flow)
 {
 	if (flow->end.serial == 0)
-		flow->end = engine_at(fabric->engine, flow->end_ps, fabric_flow_ended, fabric,
-				      flow->slot);
+		flow->end = engine_at(fabric->engine, flow->end_ps, fabric_flow_ended, flow,
+				      (uintptr_t)fabric);
 }
 
 /* ---- alone ---- */
@@ -157,14 +157,16 @@ static bool gather(const struct fabric *fabric, struct bundle *bundle, const str
 /* To the least of the shared resources. It rises only: what is left may round below it. */
 static void raise_level(struct bundle *bundle)
 {
-	size_t least = 0;
-	for (size_t s = 1; s < bundle->shared_count; s++)
-		if (bundle->left[s] / bundle->demand[s] <
-		    bundle->left[least] / bundle->demand[least])
-			least = s;
-	double level = bundle->left[least] / bundle->demand[least];
-	bundle->level = level > bundle->level ? level : bundle->level;
-	bundle->full = bundle->shared[least];
+	double least = bundle->left[0] / bundle->demand[0];
+	bundle->full = bundle->shared[0];
+	for (size_t s = 1; s < bundle->shared_count; s++) {
+		double level = bundle->left[s] / bundle->demand[s];
+		if (level < least) {
+			least = level;
+			bundle->full = bundle->shared[s];
+		}
+	}
+	bundle->level = least > bundle->level ? least : bundle->level;
 }
 
 /* What the flows fixed so far leave, and the others demand. */

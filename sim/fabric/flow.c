@@ -275,8 +275,8 @@ static struct flow *flow_find(const struct fabric *fabric, struct flow_id id)
 
 void fabric_flow_ended(void *ctx, uint64_t arg)
 {
-	struct fabric *fabric = ctx;
-	struct flow *flow = fabric->flows.items[arg];
+	struct flow *flow = ctx;
+	struct fabric *fabric = (struct fabric *)(uintptr_t)arg;
 	event_fn *done = flow->done;
 	void *done_ctx = flow->ctx;
 	uint64_t done_arg = flow->arg;
