@@ -87,12 +87,17 @@ void fabric_flow_end_add(struct fabric *fabric, struct flow *flow)
 void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
 {
 	double rate = flow->cap, before = fabric->shares.items[flow->slot].rate;
+	double capacity = 0, per_unit = 0;
 	for (size_t i = 0; i < flow->use_count; i++) {
 		const struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
-		double most = resource->capacity / use->per_unit;
-		rate = most < rate ? most : rate;
 		resource->dirty = false;
+		if (resource->capacity == capacity && use->per_unit == per_unit)
+			continue; /* as the link before */
+		capacity = resource->capacity;
+		per_unit = use->per_unit;
+		double most = capacity / per_unit;
+		rate = most < rate ? most : rate;
 	}
 	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	if (fabs(rate - before) > rate_noise_ratio * before)
