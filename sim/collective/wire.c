@@ -428,23 +428,26 @@ static void lane_start(struct communicator *comm, struct message_state *message,
 	const struct collective_choice *choice = &message->operation->choice;
 	lane_prepare(comm, way, lane, message->size_B, choice->goodput_ratio[way->class],
 		     choice->channel_cap_Bps[way->class]);
-	struct flow_spec flow = lane->flow;
-	if (comm->library->memory_traffic_ratio > 0) {
-		double ratio = slowed_ratio(comm, way, lane->alone_Bps);
-		if (ratio > 1)
-			use_more(&flow, ratio);
+	struct flow_spec *flow = &lane->flow, slowed;
+	double ratio = comm->library->memory_traffic_ratio > 0
+			       ? slowed_ratio(comm, way, lane->alone_Bps)
+			       : 1;
+	if (ratio > 1) {
+		slowed = lane->flow;
+		flow = &slowed;
+		use_more(flow, ratio);
 	}
-	flow.done = lane->leaves ? flow_left : flow_arrived;
+	flow->done = lane->leaves ? flow_left : flow_arrived;
 	if (message->operation->train_count > 1) {
 		FW_ASSERT(way->lane_count == 1 && lane->leaves && !way->socket);
-		flow.done = train_flowed;
+		flow->done = train_flowed;
 		train_start(comm, message, lane);
 	}
-	flow.ctx = comm;
-	flow.arg = (uint64_t)(uintptr_t)message;
+	flow->ctx = comm;
+	flow->arg = (uint64_t)(uintptr_t)message;
 	message->leaving += lane->leaves;
 	message->arriving++;
-	flow_start(comm->spec.engine, comm->spec.fabric, &flow);
+	flow_start(comm->spec.engine, comm->spec.fabric, flow);
 }
 
 static void message_start(struct communicator *comm, struct message_state *message)

@@ -404,13 +404,11 @@ const char *player_waiting(const struct player *player, struct arena *arena)
 	return arena_printf(arena, "step %u, which has not begun or ends", player->step);
 }
 
-void player_span(struct player *player, struct player_track *track, enum span_kind kind,
-		 const char *name, int64_t start_ps)
+void player_span_add(struct player *player, struct player_track *track, enum span_kind kind,
+		     const char *name, int64_t start_ps)
 {
 	struct trace *trace = engine_trace(player->spec.engine);
 
-	if (!trace)
-		return;
 	if (!track->known) {
 		track->number = trace_track(trace, player->spec.name, track->name);
 		track->known = true;

@@ -76,7 +76,14 @@ void poller_watch(struct player *player, uint16_t event, uint16_t signal, uint32
  * was watched still lasts. */
 void player_watch_done(struct player *player, uint16_t signal, uint32_t step);
 
-void player_span(struct player *player, struct player_track *track, enum span_kind kind,
-		 const char *name, int64_t start_ps);
+void player_span_add(struct player *player, struct player_track *track, enum span_kind kind,
+		     const char *name, int64_t start_ps);
+/* If there is a trace, from start_ps to now. */
+static inline void player_span(struct player *player, struct player_track *track,
+			       enum span_kind kind, const char *name, int64_t start_ps)
+{
+	if (engine_trace(player->spec.engine))
+		player_span_add(player, track, kind, name, start_ps);
+}
 
 #endif

@@ -53,11 +53,12 @@ static void next_find(struct engine *engine)
 	engine->next_exact = true;
 }
 
-static struct event_id enqueue(struct engine *engine, const struct event *event)
+static struct event_id enqueue(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
+			       uint64_t arg)
 {
-	if (event->time_ps < engine->clock.next_ps)
-		engine->clock.next_ps = event->time_ps;
-	return queue_add(engine->queue, event);
+	if (time_ps < engine->clock.next_ps)
+		engine->clock.next_ps = time_ps;
+	return queue_add(engine->queue, time_ps, fn, ctx, arg);
 }
 
 /* Then it has failed. */
@@ -75,7 +76,7 @@ struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, 
 	FW_ASSERT(fn);
 	if (is_past(engine, time_ps))
 		return (struct event_id){0};
-	return enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
+	return enqueue(engine, time_ps, fn, ctx, arg);
 }
 
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
@@ -93,7 +94,7 @@ void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void
 	if (time_ps >= clock->next_ps && !engine->next_exact)
 		next_find(engine);
 	if (time_ps >= clock->next_ps || clock->soon_last == &clock->soon[SOON_MOST]) {
-		enqueue(engine, &(struct event){time_ps, fn, ctx, arg});
+		enqueue(engine, time_ps, fn, ctx, arg);
 		return;
 	}
 	struct soon_event *place = ++clock->soon_last;

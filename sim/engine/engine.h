@@ -105,9 +105,7 @@ struct event_id engine_at(struct engine *engine, int64_t time_ps, event_fn *fn, 
 /* delay_ps from now. */
 struct event_id engine_after(struct engine *engine, int64_t delay_ps, event_fn *fn, void *ctx,
 			     uint64_t arg);
-void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
-		      uint64_t arg);
-
+/* The rest of engine_do_at. */
 void engine_do_at_any(struct engine *engine, int64_t time_ps, event_fn *fn, void *ctx,
 		      uint64_t arg);
 

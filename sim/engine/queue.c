@@ -93,16 +93,20 @@ struct queue *queue_new(struct arena *arena)
 
 /* ---- slots ---- */
 
-static uint32_t slot_take(struct queue *queue)
+static __attribute__((noinline)) void slot_add(struct queue *queue)
 {
-	if (queue->slot_free > 0) {
-		uint32_t index = queue->slot_free - 1;
-		queue->slot_free = queue->slots.items[index].free;
-		return index;
-	}
 	FW_ASSERT(queue->slots.count < UINT32_MAX - 1);
 	VEC_PUSH(queue->arena, &queue->slots)->serial = 1;
-	return (uint32_t)(queue->slots.count - 1);
+	queue->slot_free = (uint32_t)queue->slots.count;
+}
+
+static inline uint32_t slot_take(struct queue *queue)
+{
+	if (queue->slot_free == 0)
+		slot_add(queue);
+	uint32_t index = queue->slot_free - 1;
+	queue->slot_free = queue->slots.items[index].free;
+	return index;
 }
 
 /* A slot that has had every serial rests for ever. */
@@ -148,8 +152,8 @@ static struct chunk *chunk_release(struct queue *queue, struct chunk *chunk)
 }
 
 /* The bucket's last chunk is full, or missing. */
-static __attribute__((noinline)) struct chunk *bucket_extend(struct queue *queue, unsigned level,
-							     unsigned digit)
+static __attribute__((noinline)) void file_in_chunk(struct queue *queue, unsigned level,
+						    unsigned digit, struct node node)
 {
 	struct bucket *bucket = &queue->buckets[level][digit];
 	struct chunk *chunk = chunk_take(queue);
@@ -160,18 +164,20 @@ static __attribute__((noinline)) struct chunk *bucket_extend(struct queue *queue
 		queue->maps[level] |= (uint64_t)1 << digit;
 		queue->levels |= 1u << level;
 	}
-	return bucket->last = chunk;
+	bucket->last = chunk;
+	chunk->nodes[chunk->count++] = node;
 }
 
-static void file(struct queue *queue, struct node node)
+static inline void file(struct queue *queue, struct node node)
 {
 	uint64_t differs = ((uint64_t)node.time_ps ^ queue->base) | 1;
 	unsigned level = (63u - (unsigned)__builtin_clzll(differs)) / DIGIT_BITS;
 	unsigned digit = (unsigned)(node.time_ps >> level * DIGIT_BITS) % DIGITS;
 	struct chunk *last = queue->buckets[level][digit].last;
-	if (!last || last->count == CHUNK_NODES)
-		last = bucket_extend(queue, level, digit);
-	last->nodes[last->count++] = node;
+	if (last && last->count < CHUNK_NODES)
+		last->nodes[last->count++] = node;
+	else
+		file_in_chunk(queue, level, digit, node);
 }
 
 /* Empties a bucket; the list of its chunks. */
@@ -218,6 +224,14 @@ static void front_grow(struct queue *queue)
 	}
 }
 
+/* Among so many, sorted, behind all up to its time. */
+static inline void place_last(struct node *nodes, size_t count, struct node node)
+{
+	for (; count > 0 && nodes[count - 1].time_ps > node.time_ps; count--)
+		nodes[count] = nodes[count - 1];
+	nodes[count] = node;
+}
+
 /* Behind all nodes up to its time; before all others there is room where taken ones
  * were. */
 static void front_insert(struct queue *queue, struct node node)
@@ -229,12 +243,8 @@ static void front_insert(struct queue *queue, struct node node)
 	}
 	if (queue->front.count == queue->front.room)
 		front_grow(queue);
+	place_last(queue->front.items + queue->head, queue->front.count - queue->head, node);
 	queue->front.count++;
-	struct node *nodes = queue->front.items;
-	size_t place = queue->front.count - 1;
-	for (; place > queue->head && nodes[place - 1].time_ps > node.time_ps; place--)
-		nodes[place] = nodes[place - 1];
-	nodes[place] = node;
 }
 
 static void front_clear(struct queue *queue)
@@ -252,6 +262,15 @@ static void front_spill(struct queue *queue)
 	front_clear(queue);
 }
 
+static __attribute__((noinline)) void front_add(struct queue *queue, struct node node)
+{
+	front_insert(queue, node);
+	if (queue->front.count - queue->head > FRONT_MANY &&
+	    (uint64_t)queue->floor_ps >= queue->base &&
+	    (uint64_t)queue->floor_ps + 1 < queue->front_end)
+		front_spill(queue);
+}
+
 /* Sorts the next bucket into the empty front, unless it has to be filed again. */
 static __attribute__((noinline)) void open_bucket(struct queue *queue)
 {
@@ -266,17 +285,22 @@ static __attribute__((noinline)) void open_bucket(struct queue *queue)
 	uint64_t width = (uint64_t)1 << level * DIGIT_BITS;
 	queue->base = (queue->base & ~(width * DIGITS - 1)) | digit * width;
 	queue->front_end = queue->base + width;
+	size_t count = 0;
 	while (chunks) {
+		while (queue->front.room < count + chunks->count)
+			queue->front.items =
+				vec_grow(queue->arena, queue->front.items, queue->front.room,
+					 &queue->front.room, sizeof(struct node));
 		for (size_t i = 0; i < chunks->count; i++) {
-			front_insert(queue, chunks->nodes[i]);
+			place_last(queue->front.items, count++, chunks->nodes[i]);
 			__builtin_prefetch(&queue->slots.items[chunks->nodes[i].slot]);
 		}
 		chunks = chunk_release(queue, chunks);
 	}
+	queue->front.count = count;
 }
 
-/* The earliest event, which is now the head of the front. */
-static struct node first_node(struct queue *queue)
+static __attribute__((noinline)) struct node first_node_find(struct queue *queue)
 {
 	FW_ASSERT(queue->count > 0);
 	for (;;) {
@@ -289,6 +313,17 @@ static struct node first_node(struct queue *queue)
 		front_clear(queue);
 		open_bucket(queue);
 	}
+}
+
+/* The earliest event, which is now the head of the front. */
+static inline struct node first_node(struct queue *queue)
+{
+	if (queue->head < queue->front.count) {
+		struct node node = queue->front.items[queue->head];
+		if (!is_void(queue, node))
+			return node;
+	}
+	return first_node_find(queue);
 }
 
 /* ---- cancelled events ---- */
@@ -318,25 +353,21 @@ static void drop_void_nodes(struct queue *queue)
 
 /* ---- what others call ---- */
 
-struct event_id queue_add(struct queue *queue, const struct event *event)
+struct event_id queue_add(struct queue *queue, int64_t time_ps, event_fn *fn, void *ctx,
+			  uint64_t arg)
 {
-	FW_ASSERT(event->time_ps >= queue->floor_ps);
+	FW_ASSERT(time_ps >= queue->floor_ps);
 	uint32_t index = slot_take(queue);
 	struct slot *slot = &queue->slots.items[index];
-	slot->fn = event->fn;
-	slot->ctx = event->ctx;
-	slot->arg = event->arg;
-	struct node node = {event->time_ps, index, slot->serial};
+	slot->fn = fn;
+	slot->ctx = ctx;
+	slot->arg = arg;
+	struct node node = {time_ps, index, slot->serial};
 	queue->count++;
-	if ((uint64_t)node.time_ps >= queue->front_end) {
+	if ((uint64_t)time_ps >= queue->front_end)
 		file(queue, node);
-	} else {
-		front_insert(queue, node);
-		if (queue->front.count - queue->head > FRONT_MANY &&
-		    (uint64_t)queue->floor_ps >= queue->base &&
-		    (uint64_t)queue->floor_ps + 1 < queue->front_end)
-			front_spill(queue);
-	}
+	else
+		front_add(queue, node);
 	return (struct event_id){index, node.serial};
 }
 
@@ -363,6 +394,16 @@ int64_t queue_next_ps(struct queue *queue)
 	return first_node(queue).time_ps;
 }
 
+/* What the next event will read first: while this one runs, it comes into the cache. */
+static inline void fetch_context(const struct queue *queue, uint32_t slot)
+{
+	enum { LINE_B = 64 };
+	uintptr_t at = (uintptr_t)queue->slots.items[slot].ctx;
+	__builtin_prefetch((const void *)at);
+	__builtin_prefetch((const void *)(at + LINE_B));
+	__builtin_prefetch((const void *)(at + 2 * LINE_B));
+}
+
 struct event queue_take(struct queue *queue)
 {
 	struct node node = first_node(queue);
@@ -372,5 +413,7 @@ struct event queue_take(struct queue *queue)
 	queue->head++;
 	queue->count--;
 	slot_release(queue, node.slot);
+	if (queue->head < queue->front.count)
+		fetch_context(queue, queue->front.items[queue->head].slot);
 	return event;
 }

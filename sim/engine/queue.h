@@ -29,7 +29,8 @@ struct event {
 
 struct queue *queue_new(struct arena *arena);
 /* Not before the last event taken, nor before 0 (asserted). */
-struct event_id queue_add(struct queue *queue, const struct event *event);
+struct event_id queue_add(struct queue *queue, int64_t time_ps, event_fn *fn, void *ctx,
+			  uint64_t arg);
 /* True if it was pending and is now gone. */
 bool queue_cancel(struct queue *queue, struct event_id id);
 size_t queue_count(const struct queue *queue);

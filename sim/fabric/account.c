@@ -7,10 +7,6 @@
 #include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
-/* Sums of many products may miss that; ends are rounded to a picosecond. */
-static const double slack_ratio = 1e-9;
-static const int64_t slack_ps = 2;
-
 static const char *name_of(const struct fabric *fabric, int resource)
 {
 	return names_at(fabric->resource_names, (size_t)resource);
@@ -18,7 +14,7 @@ static const char *name_of(const struct fabric *fabric, int resource)
 
 static double allowed(double amount)
 {
-	return amount * (1 + slack_ratio);
+	return amount * (1 + account_slack_ratio);
 }
 
 static void flow_fails(const struct fabric *fabric, const struct flow *flow, double moved,
@@ -40,18 +36,18 @@ void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, dou
 
 void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved)
 {
-	/* for each flow that ends: as little work as it takes */
-	int64_t now_ps = engine_now_ps(fabric->engine) + slack_ps;
-	double since_s = (double)(now_ps - flow->updated_ps) * (1 / (double)PS_PER_S);
-	double life_s = (double)(now_ps - flow->started_ps) * (1 / (double)PS_PER_S);
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	double since_s = fabric_account_s(now_ps - flow->updated_ps);
+	double life_s = fabric_account_s(now_ps - flow->started_ps);
 	double could =
 		flow->size - flow->remaining + fabric->shares.items[flow->slot].rate * since_s;
-	double least = moved * (1 - slack_ratio);
+	double least = moved * (1 - account_slack_ratio);
 	if (least > could)
 		flow_fails(fabric, flow, moved, "more than its rates make", NULL, could);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		const struct use *use = &flow->uses[i];
-		double most = fabric->resources.items[use->resource].capacity_most * life_s;
+		const struct resource *resource = &fabric->resources.items[use->resource];
+		double most = resource->capacity_most * life_s;
 		if (use->per_unit * least > most)
 			flow_fails(fabric, flow, moved, "more than alone on",
 				   name_of(fabric, use->resource), most / use->per_unit);
@@ -85,12 +81,11 @@ static double carried_rounding(const struct fabric *fabric, const struct resourc
 static void account_resource(struct fabric *fabric, int index)
 {
 	const struct resource *resource = &fabric->resources.items[index];
-	int64_t now_ps = engine_now_ps(fabric->engine), busy_ps = resource->busy_ps;
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	int64_t busy_ps = fabric_busy_ps(fabric, resource);
 	double carried = fabric_carried(fabric, index);
 	size_t user_count = 0;
-	if (resource->flow_count > 0)
-		busy_ps += now_ps - resource->busy_since_ps;
-	double could = allowed(resource->capacity_most * s_from_ps(busy_ps + slack_ps));
+	double could = allowed(resource->capacity_most * s_from_ps(busy_ps + account_slack_ps));
 	if (carried > could + carried_rounding(fabric, resource))
 		engine_fail(fabric->engine,
 			    "'%s' of %.17g units a second has carried %.17g in %.12f s of use",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Flows that all meet on the same resources.
+/* The simplest changes: a flow that meets nobody, and flows that all meet on the same
+ * resources.
  *
  * Most flows that share at all are a BUNDLE: they have the same shared resources, and
  * nobody else is on these. Messages of one pair of hosts, clients of one GPU, senders
@@ -16,9 +17,12 @@
  * The sums run over the flows in their order of starting, as those of fill.c do, so
  * both find the same numbers.
  */
+#include <float.h>
 #include <math.h>
 
 #include "sim/fabric/state.h"
+
+static const int64_t delay_max_ps = (int64_t)1 << 62;
 
 enum { FLOWS_MOST = 32 }; /* more are for the heaps */
 
@@ -36,6 +40,71 @@ struct bundle {
 	int full; /* the resource that is full at the level */
 };
 
+/* ---- a rate and its end ---- */
+
+int64_t fabric_duration_ps(double size, double rate)
+{
+	double ps = size / rate * (double)PS_PER_S;
+	ps -= ps * 8 * DBL_EPSILON;
+	if (ps > (double)delay_max_ps)
+		return delay_max_ps;
+	int64_t whole = (int64_t)ps; /* ceil(ps), without the call */
+	whole += (double)whole < ps;
+	return whole < 1 ? 1 : whole;
+}
+
+void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
+{
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	FW_ASSERT(rate > 0 && rate < INFINITY);
+	if (rate > flow->cap)
+		fabric_rate_check(fabric, flow, rate);
+	if (flow->updated_ps != now_ps) {
+		flow->remaining = fabric_flow_remaining(fabric, flow);
+		flow->updated_ps = now_ps;
+	}
+	fabric->shares.items[flow->slot].rate = rate;
+	int64_t delay_ps = flow->remaining > 0 ? fabric_duration_ps(flow->remaining, rate) : 0;
+	int64_t end_ps = delay_ps < INT64_MAX - now_ps ? now_ps + delay_ps : INT64_MAX;
+	if (flow->end.serial != 0 && flow->end_ps != end_ps) {
+		engine_cancel(fabric->engine, flow->end);
+		flow->end.serial = 0;
+	}
+	flow->end_ps = end_ps;
+}
+
+void fabric_flow_end_add(struct fabric *fabric, struct flow *flow)
+{
+	if (flow->end.serial == 0)
+		flow->end = engine_at(fabric->engine, flow->end_ps, fabric_flow_ended, flow,
+				      (uintptr_t)fabric);
+}
+
+/* ---- alone ---- */
+
+void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
+{
+	double rate = flow->cap, before = fabric->shares.items[flow->slot].rate;
+	double capacity = 0, per_unit = 0;
+	for (size_t i = 0; i < flow->use_count; i++) {
+		const struct use *use = &flow->uses[i];
+		struct resource *resource = &fabric->resources.items[use->resource];
+		resource->dirty = false;
+		if (resource->capacity == capacity && use->per_unit == per_unit)
+			continue; /* as the link before */
+		capacity = resource->capacity;
+		per_unit = use->per_unit;
+		double most = capacity / per_unit;
+		rate = most < rate ? most : rate;
+	}
+	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
+	if (fabs(rate - before) > rate_noise_ratio * before)
+		fabric_flow_rate_set(fabric, flow, rate);
+	fabric_flow_end_add(fabric, flow);
+}
+
+/* ---- a bundle ---- */
+
 /* What the flow has alone bounds it; false if what it shares is not what others of the
  * bundle share, in the same order. */
 static bool join(const struct fabric *fabric, struct bundle *bundle, struct flow *flow)
@@ -44,15 +113,15 @@ static bool join(const struct fabric *fabric, struct bundle *bundle, struct flow
 	size_t shared = 0;
 	for (size_t u = 0; u < flow->use_count; u++) {
 		const struct use *use = &flow->uses[u];
-		const struct resource *resource = &fabric->resources.items[use->resource];
-		if (resource->flow_count == 1) {
-			double most = resource->capacity / use->per_unit;
-			bound = most < bound ? most : bound;
+		if (shared < bundle->shared_count && bundle->shared[shared] == use->resource) {
+			bundle->demand[shared++] += use->per_unit * weight;
 			continue;
 		}
-		if (shared == bundle->shared_count || bundle->shared[shared] != use->resource)
+		const struct resource *resource = &fabric->resources.items[use->resource];
+		if (resource->flow_count > 1)
 			return false;
-		bundle->demand[shared++] += use->per_unit * weight;
+		double most = resource->capacity / use->per_unit;
+		bound = most < bound ? most : bound;
 	}
 	bundle->bound[bundle->flow_count] = bound;
 	bundle->bounded = bundle->bounded || bound < INFINITY;
@@ -91,14 +160,16 @@ static bool gather(const struct fabric *fabric, struct bundle *bundle, const str
 /* To the least of the shared resources. It rises only: what is left may round below it. */
 static void raise_level(struct bundle *bundle)
 {
-	size_t least = 0;
-	for (size_t s = 1; s < bundle->shared_count; s++)
-		if (bundle->left[s] / bundle->demand[s] <
-		    bundle->left[least] / bundle->demand[least])
-			least = s;
-	double level = bundle->left[least] / bundle->demand[least];
-	bundle->level = level > bundle->level ? level : bundle->level;
-	bundle->full = bundle->shared[least];
+	double least = bundle->left[0] / bundle->demand[0];
+	bundle->full = bundle->shared[0];
+	for (size_t s = 1; s < bundle->shared_count; s++) {
+		double level = bundle->left[s] / bundle->demand[s];
+		if (level < least) {
+			least = level;
+			bundle->full = bundle->shared[s];
+		}
+	}
+	bundle->level = least > bundle->level ? least : bundle->level;
 }
 
 /* What the flows fixed so far leave, and the others demand. */

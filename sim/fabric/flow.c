@@ -13,10 +13,6 @@
 #include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
-/* Less than this part of a flow's size is the rounding of sums. */
-static const double residue_ratio = 1e-12;
-static const int64_t delay_max_ps = (int64_t)1 << 62;
-
 enum { FLOWS_PER_BLOCK = 16 };
 
 struct fabric *fabric_new(struct arena *arena, struct engine *engine)
@@ -45,7 +41,7 @@ int fabric_resource_add(struct fabric *fabric, const char *name, double capacity
 
 static struct resource *resource_at(const struct fabric *fabric, int index)
 {
-	FW_ASSERT(index >= 0 && (size_t)index < fabric->resources.count);
+	FW_ASSERT((size_t)index < fabric->resources.count); /* nor is it negative */
 	return &fabric->resources.items[index];
 }
 
@@ -108,14 +104,6 @@ size_t fabric_flows_on(const struct fabric *fabric, int index)
 	return resource_at(fabric, index)->flow_count;
 }
 
-/* What is left of a flow's size by now. */
-static double remaining_at(const struct fabric *fabric, const struct flow *flow)
-{
-	int64_t spent_ps = engine_now_ps(fabric->engine) - flow->updated_ps;
-	double left = flow->remaining - fabric->shares.items[flow->slot].rate * s_from_ps(spent_ps);
-	return left > flow->size * residue_ratio ? left : 0;
-}
-
 double fabric_carried(struct fabric *fabric, int index)
 {
 	const struct resource *resource = resource_at(fabric, index);
@@ -125,44 +113,35 @@ double fabric_carried(struct fabric *fabric, int index)
 		if (user->slot == NO_FLOW)
 			continue;
 		const struct flow *flow = fabric->flows.items[user->slot];
-		carried += user->per_unit * (flow->size - remaining_at(fabric, flow));
+		carried += user->per_unit * (flow->size - fabric_flow_remaining(fabric, flow));
 	}
 	return carried;
 }
 
 double fabric_busy_s(struct fabric *fabric, int index)
 {
-	const struct resource *resource = resource_at(fabric, index);
-	int64_t busy_ps = resource->busy_ps;
-	if (resource->flow_count > 0)
-		busy_ps += engine_now_ps(fabric->engine) - resource->busy_since_ps;
-	return s_from_ps(busy_ps);
+	return s_from_ps(fabric_busy_ps(fabric, resource_at(fabric, index)));
 }
 
 /* ---- a flow on its resources ---- */
 
-void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit)
-{
-	struct share *share = &fabric->shares.items[flow->slot];
-	if (share->limit != LIMIT_OWN)
-		fabric->resources.items[share->limit].limit_count--;
-	share->limit = limit;
-	if (limit != LIMIT_OWN)
-		fabric->resources.items[limit].limit_count++;
-}
-
-static void attach(struct fabric *fabric, struct flow *flow, const struct flow_use *given)
+/* False if nobody else is on it. */
+static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_use *given)
 {
 	struct resource *resource = resource_at(fabric, given->resource);
-	FW_ASSERT(given->per_unit > 0 && isfinite(given->per_unit));
+	FW_ASSERT(given->per_unit > 0 && given->per_unit < INFINITY);
 	size_t place = resource->users.count;
 	FW_ASSERT(place == 0 || resource->users.items[place - 1].slot != flow->slot);
 	FW_ASSERT(place < UINT32_MAX);
 	*VEC_PUSH(fabric->arena, &resource->users) = (struct user){given->per_unit, flow->slot};
 	flow->uses[flow->use_count++] =
 		(struct use){given->per_unit, given->resource, (uint32_t)place};
-	if (resource->flow_count++ == 0)
-		resource->busy_since_ps = engine_now_ps(fabric->engine);
+	if (resource->flow_count++ == 0) {
+		resource->busy_ps -= engine_now_ps(fabric->engine);
+		return false;
+	}
+	mark_dirty(fabric, given->resource);
+	return true;
 }
 
 static struct use *use_of(struct flow *flow, int resource)
@@ -205,34 +184,26 @@ static void drop_user(struct fabric *fabric, const struct use *use)
  * nobody but itself, nobody's rate changes. */
 static void detach(struct fabric *fabric, struct flow *flow, double moved)
 {
-	fabric_flow_check(fabric, flow, moved);
+	int64_t now_ps = engine_now_ps(fabric->engine);
+	double least = moved * (1 - account_slack_ratio);
+	double life_s = fabric_account_s(now_ps - flow->started_ps);
+	double since_s = fabric_account_s(now_ps - flow->updated_ps);
+	const struct share *share = &fabric->shares.items[flow->slot];
+	bool wrong = least > flow->size - flow->remaining + share->rate * since_s;
 	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		struct use *use = &flow->uses[i];
 		struct resource *resource = &fabric->resources.items[use->resource];
 		drop_user(fabric, use);
 		resource->carried += use->per_unit * moved;
+		wrong |= use->per_unit * least > resource->capacity * life_s;
 		if (resource->flow_count == 0)
-			resource->busy_ps +=
-				engine_now_ps(fabric->engine) - resource->busy_since_ps;
+			resource->busy_ps += now_ps;
 		else if (resource->limit_count > 0)
 			mark_dirty(fabric, use->resource);
 	}
-}
-
-/* What it can have alone; 0: it meets others. */
-static double rate_alone(const struct fabric *fabric, const struct flow *flow)
-{
-	double rate = flow->cap;
-	for (size_t i = 0; i < flow->use_count; i++) {
-		const struct use *use = &flow->uses[i];
-		const struct resource *resource = &fabric->resources.items[use->resource];
-		if (resource->flow_count > 1)
-			return 0;
-		double most = resource->capacity / use->per_unit;
-		rate = most < rate ? most : rate;
-	}
-	return rate;
+	if (wrong) /* or capacities were larger once */
+		fabric_flow_check(fabric, flow, moved);
 }
 
 /* ---- slots ---- */
@@ -292,10 +263,10 @@ static struct flow *flow_find(const struct fabric *fabric, struct flow_id id)
 
 /* ---- the life of a flow ---- */
 
-static void flow_ended(void *ctx, uint64_t arg)
+void fabric_flow_ended(void *ctx, uint64_t arg)
 {
-	struct fabric *fabric = ctx;
-	struct flow *flow = fabric->flows.items[arg];
+	struct flow *flow = ctx;
+	struct fabric *fabric = (struct fabric *)(uintptr_t)arg;
 	event_fn *done = flow->done;
 	void *done_ctx = flow->ctx;
 	uint64_t done_arg = flow->arg;
@@ -305,69 +276,10 @@ static void flow_ended(void *ctx, uint64_t arg)
 		done(done_ctx, done_arg);
 }
 
-int64_t fabric_duration_ps(double size, double rate)
-{
-	double ps = size / rate * (double)PS_PER_S;
-	ps -= ps * 8 * DBL_EPSILON;
-	if (ps > (double)delay_max_ps)
-		return delay_max_ps;
-	int64_t whole = (int64_t)ps; /* ceil(ps), without the call */
-	whole += (double)whole < ps;
-	return whole < 1 ? 1 : whole;
-}
-
-void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate)
-{
-	int64_t now_ps = engine_now_ps(fabric->engine);
-	FW_ASSERT(rate > 0 && isfinite(rate));
-	if (rate > flow->cap)
-		fabric_rate_check(fabric, flow, rate);
-	flow->remaining = remaining_at(fabric, flow);
-	flow->updated_ps = now_ps;
-	fabric->shares.items[flow->slot].rate = rate;
-	int64_t delay_ps = flow->remaining > 0 ? fabric_duration_ps(flow->remaining, rate) : 0;
-	int64_t end_ps = delay_ps < INT64_MAX - now_ps ? now_ps + delay_ps : INT64_MAX;
-	if (flow->end.serial != 0 && flow->end_ps != end_ps) {
-		engine_cancel(fabric->engine, flow->end);
-		flow->end.serial = 0;
-	}
-	flow->end_ps = end_ps;
-}
-
-void fabric_flow_end_add(struct fabric *fabric, struct flow *flow)
-{
-	if (flow->end.serial == 0)
-		flow->end = engine_at(fabric->engine, flow->end_ps, flow_ended, fabric, flow->slot);
-}
-
-bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
-{
-	double rate = rate_alone(fabric, flow), before = fabric->shares.items[flow->slot].rate;
-	if (rate == 0)
-		return false;
-	for (size_t i = 0; i < flow->use_count; i++)
-		fabric->resources.items[flow->uses[i].resource].dirty = false;
-	fabric_flow_limit_set(fabric, flow, LIMIT_OWN);
-	if (fabs(rate - before) > rate_noise_ratio * before)
-		fabric_flow_rate_set(fabric, flow, rate);
-	fabric_flow_end_add(fabric, flow);
-	return true;
-}
-
-/* The flow is new, or its cap is. */
-static void flow_changed(struct fabric *fabric, struct flow *flow)
-{
-	if (fabric_flow_settle_alone(fabric, flow))
-		return;
-	for (size_t i = 0; i < flow->use_count; i++)
-		if (fabric->resources.items[flow->uses[i].resource].flow_count > 1)
-			mark_dirty(fabric, flow->uses[i].resource);
-}
-
 struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *spec)
 {
-	FW_ASSERT(spec->size > 0 && isfinite(spec->size));
-	FW_ASSERT(spec->cap >= 0 && spec->weight >= 0 && isfinite(spec->weight));
+	FW_ASSERT(spec->size > 0 && spec->size < INFINITY);
+	FW_ASSERT(spec->cap >= 0 && spec->weight >= 0 && spec->weight < INFINITY);
 	FW_ASSERT(spec->use_count <= FLOW_USES_MAX);
 	FW_ASSERT(spec->use_count > 0 || spec->cap > 0);
 	struct flow *flow = flow_take(fabric, spec->use_count);
@@ -382,9 +294,11 @@ struct flow_id fabric_flow_start(struct fabric *fabric, const struct flow_spec *
 	flow->ctx = spec->ctx;
 	flow->arg = spec->arg;
 	flow->use_count = 0;
+	bool meets = false;
 	for (size_t i = 0; i < spec->use_count; i++)
-		attach(fabric, flow, &spec->uses[i]);
-	flow_changed(fabric, flow);
+		meets |= attach(fabric, flow, &spec->uses[i]);
+	if (!meets)
+		fabric_flow_settle_alone(fabric, flow);
 	return (struct flow_id){flow->slot, flow->serial};
 }
 
@@ -398,7 +312,15 @@ bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap)
 	double cap_new = cap > 0 ? cap : INFINITY;
 	if (cap_new != flow->cap) {
 		flow->cap = cap_new;
-		flow_changed(fabric, flow);
+		bool meets = false;
+		for (size_t i = 0; i < flow->use_count; i++) {
+			if (fabric->resources.items[flow->uses[i].resource].flow_count == 1)
+				continue;
+			mark_dirty(fabric, flow->uses[i].resource);
+			meets = true;
+		}
+		if (!meets)
+			fabric_flow_settle_alone(fabric, flow);
 	}
 	return true;
 }
@@ -409,7 +331,7 @@ bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id)
 	if (!flow)
 		return false;
 	engine_cancel(fabric->engine, flow->end);
-	double left = remaining_at(fabric, flow);
+	double left = fabric_flow_remaining(fabric, flow);
 	detach(fabric, flow, flow->size - left);
 	flow_give_back(fabric, flow);
 	return true;

@@ -187,6 +187,15 @@ static void solve_from(struct fabric *fabric, int start)
 	}
 }
 
+static bool meets_nobody(const struct fabric *fabric, const struct flow *flow)
+{
+	size_t alone = 0;
+	while (alone < flow->use_count &&
+	       fabric->resources.items[flow->uses[alone].resource].flow_count == 1)
+		alone++;
+	return alone == flow->use_count;
+}
+
 /* Most changes leave a flow that meets nobody any more, or a bundle. */
 static bool settle_simple(struct fabric *fabric, struct resource *resource)
 {
@@ -196,7 +205,9 @@ static bool settle_simple(struct fabric *fabric, struct resource *resource)
 	}
 	uint32_t slot = resource->users.items[resource->users.count - 1].slot;
 	struct flow *flow = fabric->flows.items[slot];
-	if (!fabric_flow_settle_alone(fabric, flow) && !fabric_bundle_settle(fabric, flow))
+	if (resource->flow_count == 1 && meets_nobody(fabric, flow))
+		fabric_flow_settle_alone(fabric, flow);
+	else if (!fabric_bundle_settle(fabric, flow))
 		return false;
 	resource->dirty = false;
 	return true;

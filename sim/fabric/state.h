@@ -21,6 +21,12 @@
 
 /* A change of rate below this is rounding. */
 static const double rate_noise_ratio = 1e-14;
+/* Less than this part of a flow's size is the rounding of sums. */
+static const double residue_ratio = 1e-12;
+/* What must hold of every run (account.c) may be missed by this: sums of many products, and
+ * ends, which are rounded to a picosecond. */
+static const double account_slack_ratio = 1e-9;
+static const int64_t account_slack_ps = 2;
 
 enum { LIMIT_OWN = -1, FLOW_CLASSES = 5 };
 #define NO_FLOW UINT32_MAX
@@ -77,10 +83,9 @@ struct resource {
 	uint32_t epoch;       /* solver: the solution that opened it */
 	bool touched;         /* solver: left and demand are carried along, not summed afresh */
 	bool dirty;
-	int64_t busy_since_ps;
-	double carried; /* by flows that are over */
+	int64_t busy_ps; /* in use: less the time at which that began */
+	double carried;  /* by flows that are over */
 
-	int64_t busy_ps;
 	double delivered; /* of messages, by who sent them */
 	double capacity_most;
 	/* solver */
@@ -164,6 +169,38 @@ struct fabric {
 	size_t route_chain_count;
 };
 
+/* ---- what is done for each message: here, for the compiler ---- */
+
+/* A flow may have had so long, for the checks (account.c). */
+static inline double fabric_account_s(int64_t lasted_ps)
+{
+	return (double)(lasted_ps + account_slack_ps) * (1 / (double)PS_PER_S);
+}
+
+/* Seconds in use come from it. */
+static inline int64_t fabric_busy_ps(const struct fabric *fabric, const struct resource *resource)
+{
+	return resource->busy_ps + (resource->flow_count > 0 ? engine_now_ps(fabric->engine) : 0);
+}
+
+/* What is left of a flow's size by now. */
+static inline double fabric_flow_remaining(const struct fabric *fabric, const struct flow *flow)
+{
+	int64_t spent_ps = engine_now_ps(fabric->engine) - flow->updated_ps;
+	double left = flow->remaining - fabric->shares.items[flow->slot].rate * s_from_ps(spent_ps);
+	return left > flow->size * residue_ratio ? left : 0;
+}
+
+static inline void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit)
+{
+	struct share *share = &fabric->shares.items[flow->slot];
+	if (share->limit != LIMIT_OWN)
+		fabric->resources.items[share->limit].limit_count--;
+	share->limit = limit;
+	if (limit != LIMIT_OWN)
+		fabric->resources.items[limit].limit_count++;
+}
+
 static inline void fabric_fetch(const struct fabric *fabric, uint32_t slot)
 {
 	const char *flow = (const char *)fabric->flows.items[slot];
@@ -183,14 +220,15 @@ int64_t fabric_duration_ps(double size, double rate);
 void fabric_flow_rate_set(struct fabric *fabric, struct flow *flow, double rate);
 void fabric_flow_end_add(struct fabric *fabric, struct flow *flow);
 
-/* A flow that meets nobody gets its rate without the solver; false if it meets some. */
-bool fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
-/* So do those of its bundle (bundle.c); false if it has none. */
+/* The rate of a flow that meets nobody, found without the solver. */
+void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow);
+/* So are those of the bundle of one that meets others (bundle.c); false if it has none. */
 bool fabric_bundle_settle(struct fabric *fabric, const struct flow *flow);
-void fabric_flow_limit_set(struct fabric *fabric, const struct flow *flow, int limit);
+/* The event at a flow's end. */
+void fabric_flow_ended(void *fabric, uint64_t slot);
 
-/* What must hold of a flow that is over, ended or cancelled, having moved so much, and is
- * still on its resources; of its new rate. */
+/* What must hold of a flow that is over, ended or cancelled, having moved so much; of its new
+ * rate. */
 void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved);
 void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, double rate);
 

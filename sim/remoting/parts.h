@@ -17,6 +17,7 @@
 #ifndef FARWIRE_REMOTING_PARTS_H
 #define FARWIRE_REMOTING_PARTS_H
 
+#include "sim/base/diag.h"
 #include "sim/base/vec.h"
 #include "sim/remoting/remoting.h"
 
@@ -153,13 +154,50 @@ struct remote_client {
 
 /* ---- lists and pools (wire.c) ---- */
 
-void call_push(struct call_list *list, struct remote_call *call);
-struct remote_call *call_pop(struct call_list *list);
+static inline void call_push(struct call_list *list, struct remote_call *call)
+{
+	call->next = NULL;
+	if (list->tail)
+		list->tail->next = call;
+	else
+		list->head = call;
+	list->tail = call;
+}
+
+static inline struct remote_call *call_pop(struct call_list *list)
+{
+	struct remote_call *call = list->head;
+	if (!call)
+		return NULL;
+	list->head = call->next;
+	if (!list->head)
+		list->tail = NULL;
+	call->next = NULL;
+	return call;
+}
+
 /* Set is all that does not come from the program: see port_call. */
 struct remote_call *call_take(struct remote_client *client);
-void call_drop(struct remote_call *call);
+static inline void call_drop(struct remote_call *call)
+{
+	FW_ASSERT(call->holds > 0);
+	if (--call->holds > 0)
+		return;
+	struct remote_client *client = call->channel->client;
+	call->next = client->free_calls;
+	client->free_calls = call;
+}
+
 struct packet *packet_take(struct channel *channel, enum packet_kind kind);
-void packet_drop(struct packet *packet);
+static inline void packet_drop(struct packet *packet)
+{
+	FW_ASSERT(packet->holds > 0);
+	if (--packet->holds > 0)
+		return;
+	struct remote_client *client = packet->channel->client;
+	packet->next = client->free_packets;
+	client->free_packets = packet;
+}
 
 /* ---- wire.c ---- */
 

@@ -3,28 +3,6 @@
 #include "sim/base/diag.h"
 #include "sim/remoting/parts.h"
 
-void call_push(struct call_list *list, struct remote_call *call)
-{
-	call->next = NULL;
-	if (list->tail)
-		list->tail->next = call;
-	else
-		list->head = call;
-	list->tail = call;
-}
-
-struct remote_call *call_pop(struct call_list *list)
-{
-	struct remote_call *call = list->head;
-	if (!call)
-		return NULL;
-	list->head = call->next;
-	if (!list->head)
-		list->tail = NULL;
-	call->next = NULL;
-	return call;
-}
-
 static void packet_push(struct packet_list *list, struct packet *packet)
 {
 	packet->next = NULL;
@@ -65,16 +43,6 @@ struct remote_call *call_take(struct remote_client *client)
 	return call;
 }
 
-void call_drop(struct remote_call *call)
-{
-	FW_ASSERT(call->holds > 0);
-	if (--call->holds > 0)
-		return;
-	struct remote_client *client = call->channel->client;
-	call->next = client->free_calls;
-	client->free_calls = call;
-}
-
 struct packet *packet_take(struct channel *channel, enum packet_kind kind)
 {
 	struct remote_client *client = channel->client;
@@ -93,16 +61,6 @@ struct packet *packet_take(struct channel *channel, enum packet_kind kind)
 	packet->first = packet->last = packet->staged = false;
 	packet->executed_count = 0;
 	return packet;
-}
-
-void packet_drop(struct packet *packet)
-{
-	FW_ASSERT(packet->holds > 0);
-	if (--packet->holds > 0)
-		return;
-	struct remote_client *client = packet->channel->client;
-	packet->next = client->free_packets;
-	client->free_packets = packet;
 }
 
 void remote_fail(struct remote_client *client, const char *reason)
@@ -172,8 +130,10 @@ struct packet *channel_packet(struct channel *channel, enum packet_kind kind)
 	channel->buffer = (struct call_list){NULL, NULL};
 	channel->buffer_count = 0;
 	channel->buffer_B = 0;
-	engine_cancel(channel->client->engine, channel->batch_timer);
-	channel->batch_timer = (struct event_id){0, 0};
+	if (channel->batch_timer.serial != 0) {
+		engine_cancel(channel->client->engine, channel->batch_timer);
+		channel->batch_timer = (struct event_id){0, 0};
+	}
 	return packet;
 }
 

@@ -447,8 +447,7 @@ static struct flow_spec *flow_of(struct rdma_direction *direction)
 	struct rdma_connection *connection = direction->connection;
 	const struct rdma_message *message = direction->head;
 	const struct path *path = &direction->path;
-	double p = direction->loss.p;
-	double packets = p >= 1 ? 1 : message->sending; /* no more comes of the rest */
+	double p = direction->loss.p, packets = p >= 1 ? 1 : message->sending; /* no more come */
 	double size_B = fmin(message->size_B, packets * direction->packet_B);
 	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
 	if (flow->size != size_B) {
@@ -470,9 +469,9 @@ static void transmit_again(void *ctx, uint64_t arg)
 {
 	(void)arg;
 	struct rdma_direction *direction = ctx;
-	struct fabric *fabric = direction->connection->spec.fabric;
 	if (!direction->connection->failed)
-		direction->flow = fabric_flow_start(fabric, flow_of(direction));
+		direction->flow =
+			fabric_flow_start(direction->connection->spec.fabric, flow_of(direction));
 }
 
 static void pump_again(void *ctx, uint64_t arg)

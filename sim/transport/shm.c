@@ -35,6 +35,7 @@ struct shm_direction {
 	int index;
 	struct path path;
 	struct shm_message *head, *tail;
+	double copy_spB; /* one core's copying, at the reference clock */
 	struct kept_flows flows;
 	bool copying;
 	uint32_t track;
@@ -64,6 +65,8 @@ static struct connection *shm_new(const struct connection_spec *spec)
 			return NULL;
 		path_latency_set(&direction->path, direction->path.route->latency_s); /* no NIC */
 		connection->connection.routes[i] = direction->path.route;
+		direction->copy_spB =
+			1 / host_params(guest_host(spec->ends[i].guest))->copy_rate_Bps;
 		direction->connection = connection;
 		direction->index = i;
 		direction->track_name = arena_printf(spec->arena, "%s: %s > %s", spec->name,
@@ -89,11 +92,6 @@ static bool is_inline(const struct shm_message *message)
 	return message->size_B <= message->direction->connection->params->inline_B;
 }
 
-static double copy_spB(const struct connection_end *end)
-{
-	return 1 / host_params(guest_host(end->guest))->copy_rate_Bps;
-}
-
 static void accept(const struct shm_message *message)
 {
 	if (message->message.accepted)
@@ -114,7 +112,7 @@ static struct flow_spec *flow_of(struct shm_direction *direction, const struct s
 	route_uses(connection->spec.fabric, direction->path.route, 0, size_B, flow);
 	if (!is_inline(message)) {
 		flow_use_add(flow, cpu_resource(from->core),
-			     copy_spB(from) * cpu_slowdown(from->core));
+			     direction->copy_spB * cpu_slowdown(from->core));
 		flow_use_add(flow, host_dram(guest_host(from->guest)), DRAM_PER_COPY);
 	}
 	return flow;
@@ -208,11 +206,10 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 	message->sent_ps = engine_now_ps(connection->spec.engine);
 	connection->counters.payload_sent_B[from] += given->size_B;
 	connection->counters.messages_count[from]++;
-	const struct connection_end *end = &connection->spec.ends[from];
 	double work_s = connection->params->post_s;
 	if (is_inline(message))
-		work_s += given->size_B * copy_spB(end);
-	cpu_serve(end->core, work_s, "post", posted, message, 0);
+		work_s += given->size_B * message->direction->copy_spB;
+	cpu_serve(message->direction->path.from.core, work_s, "post", posted, message, 0);
 }
 
 /* ---- taking out ---- */

@@ -10,8 +10,7 @@ static int64_t now_ps;
 
 static uint64_t pending_add(int64_t time_ps, work_fn *fn, void *ctx, uint64_t arg)
 {
-	struct event event = {time_ps, fn, ctx, arg};
-	struct event_id id = queue_add(queue, &event);
+	struct event_id id = queue_add(queue, time_ps, fn, ctx, arg);
 	return (uint64_t)id.serial << 32 | id.slot;
 }
 

@@ -82,8 +82,7 @@ static void nothing(void *ctx, uint64_t arg)
 
 static void add(struct pair *pair, int64_t time_ps)
 {
-	struct event event = {time_ps, nothing, pair, pair->added};
-	pair->plain.ids[pair->added] = queue_add(pair->queue, &event);
+	pair->plain.ids[pair->added] = queue_add(pair->queue, time_ps, nothing, pair, pair->added);
 	plain_add(&pair->plain, time_ps, pair->added++);
 }
 
@@ -197,8 +196,8 @@ static void cancelled_timers_take_no_room(void)
 	for (uint64_t i = 0; i < 200000; i++) {
 		int64_t now_ps = (int64_t)i * 1000;
 		queue_cancel(queue, timer);
-		timer = queue_add(queue, &(struct event){now_ps + 1000000000000, nothing, NULL, i});
-		queue_add(queue, &(struct event){now_ps + 1000, nothing, NULL, i});
+		timer = queue_add(queue, now_ps + 1000000000000, nothing, NULL, i);
+		queue_add(queue, now_ps + 1000, nothing, NULL, i);
 		struct event event = queue_take(queue);
 		CHECK(event.time_ps == now_ps + 1000 && event.arg == i);
 		if (i == 20000)
@@ -218,13 +217,12 @@ static void held_events_take_no_memory_once_warm(void)
 	struct rng rng = rng_named(1, "hold");
 	enum { PENDING = 50000 };
 	for (uint64_t i = 0; i < PENDING; i++)
-		queue_add(queue,
-			  &(struct event){(int64_t)rng_below(&rng, 1000000), nothing, NULL, i});
+		queue_add(queue, (int64_t)rng_below(&rng, 1000000), nothing, NULL, i);
 	size_t warm_B = 0;
 	for (int i = 0; i < 400000; i++) {
 		struct event event = queue_take(queue);
 		event.time_ps += (int64_t)rng_below(&rng, 1000000);
-		queue_add(queue, &event);
+		queue_add(queue, event.time_ps, event.fn, event.ctx, event.arg);
 		if (i == 200000)
 			warm_B = arena_used_B(arena);
 	}
