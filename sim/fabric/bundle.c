@@ -18,6 +18,7 @@
  */
 #include <math.h>
 
+#include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
 enum { FLOWS_MOST = 32 }; /* more are for the heaps */
@@ -79,6 +80,7 @@ static bool gather(const struct fabric *fabric, struct bundle *bundle, const str
 		bundle->shared[bundle->shared_count++] = flow->uses[u].resource;
 	}
 	bundle->bounded = false;
+	FW_ASSERT(first);
 	for (size_t i = 0; i < first->users.count; i++) {
 		uint32_t slot = first->users.items[i].slot;
 		if (slot != NO_FLOW && !join(fabric, bundle, fabric->flows.items[slot]))
