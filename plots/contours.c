@@ -66,9 +66,9 @@ static void march(struct tracing *t, size_t i, size_t j)
 static void crossing(const struct tracing *t, size_t side, double *point)
 {
 	const struct contour_grid *g = t->grid;
-	const size_t points = g->x_count * g->y_count;
+	const size_t across = g->x_count, points = across * g->y_count;
 	bool upright = side >= points;
-	size_t i = side % points % g->x_count, j = side % points / g->x_count;
+	size_t at = side - (upright ? points : 0), j = at / across, i = at - j * across;
 	size_t i2 = i + !upright, j2 = j + upright;
 	double from = height(g, i, j), to = height(g, i2, j2);
 	double share = (t->level - from) / (to - from);
@@ -107,7 +107,10 @@ size_t contours_find(struct arena *arena, const struct contour_grid *grid, doubl
 			    .grid = grid,
 			    .level = level,
 			    .side_count = 2 * grid->x_count * grid->y_count};
-	t.sides = ARENA_ARRAY(arena, t.side_count + 1, struct side);
+	*contours = NULL;
+	if (grid->x_count < 2 || grid->y_count < 2)
+		return 0; /* not one square */
+	t.sides = ARENA_ARRAY(arena, t.side_count, struct side);
 	for (size_t j = 0; j + 1 < grid->y_count; j++)
 		for (size_t i = 0; i + 1 < grid->x_count; i++)
 			march(&t, i, j);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/base/num.h"
 #include "sim/base/vec.h"
 
@@ -126,6 +127,7 @@ static double chi_squared(const double *x, void *ctx)
 static void search(struct fitting *f, double *x)
 {
 	double step[FIT_PARAMETERS_MAX], low[FIT_PARAMETERS_MAX], high[FIT_PARAMETERS_MAX];
+	FW_ASSERT(f->count > 0);
 	for (size_t i = 0; i < f->count; i++) {
 		const struct fitted_parameter *parameter = &f->result->parameters[f->first + i];
 		x[i] = log(parameter->start);

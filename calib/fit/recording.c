@@ -36,6 +36,7 @@ static void read_machine(struct reading *r, char object)
 		{'s', "path", &to->storage_path, NULL},
 	};
 	const size_t count = sizeof fields / sizeof fields[0];
+	FW_ASSERT(to);
 	if (!reading_opens(r, JP_OBJECT, "what line 1 says of the machine"))
 		return;
 	while (reading_next(r) == JP_KEY) {
@@ -57,6 +58,7 @@ static void read_header(struct reading *r)
 	struct recording *to = r->recording;
 	const char *format = "";
 	double version = 0;
+	FW_ASSERT(to);
 	if (reading_next(r) != JP_OBJECT)
 		return;
 	while (!r->failed && reading_next(r) == JP_KEY) {

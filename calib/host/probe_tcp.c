@@ -281,7 +281,8 @@ static int sample(struct host_bench *bench, const struct plan_point *point, doub
 		if (is(point, "gap"))
 			*value = (*value - tcp->alone_s) / (double)(tcp->count - 1);
 	}
-	if (*value < 0) /* of differences, when something held the shorter one up */
+	/* of differences, when something held the shorter one up */
+	if (code == SOCK_OK && *value < 0)
 		*value = 0;
 	return host_code_of(bench, code);
 }

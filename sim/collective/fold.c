@@ -41,6 +41,7 @@ int fold_meeting(struct fabric *fabric, int top, int from, int to, enum fold_lev
 		 const char *const *kinds)
 {
 	int above[2][SWITCHES_MOST];
+	FW_ASSERT(level > FOLD_INSIDE);
 	size_t count = switches_above(fabric, top, from, kinds, above[0]);
 	if (count == 0 || count != switches_above(fabric, top, to, kinds, above[1]))
 		return -1;

@@ -107,6 +107,7 @@ static void lap_folded(struct schedule_builder *builder, const struct pattern_ri
 void pattern_lap(struct schedule_builder *builder, const struct pattern_ring *ring, bool reduces)
 {
 	size_t count = ring->count, span = ring->span;
+	FW_ASSERT(ring->ranks);
 	if (schedule_is_folded(builder)) {
 		lap_folded(builder, ring, reduces);
 		return;

@@ -20,6 +20,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
 static const int64_t delay_max_ps = (int64_t)1 << 62;
@@ -148,6 +149,7 @@ static bool gather(const struct fabric *fabric, struct bundle *bundle, const str
 		bundle->shared[bundle->shared_count++] = flow->uses[u].resource;
 	}
 	bundle->bounded = false;
+	FW_ASSERT(first);
 	for (size_t i = 0; i < first->users.count; i++) {
 		uint32_t slot = first->users.items[i].slot;
 		if (slot != NO_FLOW && !join(fabric, bundle, fabric->flows.items[slot]))

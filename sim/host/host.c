@@ -114,6 +114,7 @@ static struct host_core *core_next(struct host *host)
 		if (!best || core->bound_count < best->bound_count)
 			best = core;
 	}
+	FW_ASSERT(best);
 	best->bound_count++;
 	if (!best->cpu)
 		best->cpu = core_make(host, (size_t)(best - host->cores));

@@ -60,6 +60,10 @@ static int target_check(struct output *output, const char *path)
 			errno = EISDIR;
 		if (errno != ENOENT || length == 0)
 			return -1;
+		if (lstat(path, &status) == 0) { /* a link to nowhere would be replaced */
+			errno = ENOENT;
+			return -1;
+		}
 		output->path = strdup(path);
 	}
 	if (!output->path || output->special)

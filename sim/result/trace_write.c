@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/base/vec.h"
 #include "sim/engine/trace.h"
 #include "sim/result/result.h"
@@ -63,6 +64,7 @@ static size_t lane_of(struct layout *layout, struct arena *scratch, const struct
 	size_t last = 0;
 	for (; *link; number++) {
 		last = *link;
+		FW_ASSERT(layout->lanes.items);
 		if (lane_takes(&layout->lanes.items[last - 1], span))
 			break;
 		link = &layout->lanes.items[last - 1].next;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/base/diag.h"
 #include "sim/base/num.h"
 #include "sim/scenario/job_inputs.h"
 #include "sim/scenario/steady.h"
@@ -287,6 +288,7 @@ static struct comm_rank *comm_ranks(struct job_world *w, const struct job_entry 
 		    t->gpus[entry->gpus[i]].host != t->gpus[entry->gpus[firsts[machines - 1]]].host)
 			firsts[machines++] = i;
 	}
+	FW_ASSERT(machines > 0);
 	for (size_t s = 0; s < *server_count; s++) {
 		size_t machine = s % machines, at = firsts[machine];
 		size_t end = machine + 1 < machines ? firsts[machine + 1] : entry->simulated_count;

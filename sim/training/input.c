@@ -319,6 +319,7 @@ static void session_begin(void *ctx, uint64_t arg)
 static void session_try(struct input_process *process)
 {
 	double images_count = 0;
+	FW_ASSERT(process->members);
 	if (process->preparing || process->under_way_count > 0)
 		return;
 	for (const struct input *input = process->members; input; input = input->next_member) {

@@ -264,7 +264,7 @@ static size_t find_line(const struct reader *reader, const char *name)
 	return no_line;
 }
 
-static bool unknown_from(struct reader *reader, const struct cfg_node *node, size_t index,
+static void unknown_from(struct reader *reader, const struct cfg_node *node, size_t index,
 			 const char *text)
 {
 	const char **names = ARENA_ARRAY(reader->arena, index, const char *);
@@ -280,7 +280,6 @@ static bool unknown_from(struct reader *reader, const struct cfg_node *node, siz
 		"layer '%s': from '%s' names no layer (%s%s%swrite the name of an earlier layer)",
 		reader->lines[index].name, text, near ? "did you mean '" : "", near ? near : "",
 		near ? "'? " : "");
-	return false;
 }
 
 /* The earlier line that node names. Returns false after an error. */
@@ -298,8 +297,10 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 		return false;
 	}
 	found = find_line(reader, text);
-	if (found == no_line)
-		return unknown_from(reader, node, index, text);
+	if (found == no_line) {
+		unknown_from(reader, node, index, text);
+		return false;
+	}
 	if (found >= index) {
 		diag_error(reader->diag, cfg_origin(node),
 			   "layer '%s': from '%s' is %s; a layer takes only from earlier ones, so "

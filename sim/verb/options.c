@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "plots/canvas.h"
@@ -430,8 +431,38 @@ static void check_words(struct parser *p)
 	if (c->word_count < c->verb->words_min && !(flags && topology))
 		wrong(p, "`farwire %s` needs %s%s", c->verb->name, c->verb->words,
 		      flags ? " or --topology NAME (see farwire list topologies)" : "");
-	if (c->word_count > 1 && !strstr(c->verb->words, "..."))
+	if (c->word_count > 0 && !*c->verb->words)
+		wrong(p, "`farwire %s` takes no words, such as '%s'", c->verb->name, c->words[0]);
+	else if (c->word_count > 1 && !strstr(c->verb->words, "..."))
 		wrong(p, "`farwire %s` takes one %s", c->verb->name, c->verb->words);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	if (stat(a, &x) != 0 || stat(b, &y) != 0)
+		return strcmp(a, b) == 0;
+	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Nothing that was asked for, or is read, is lost under another output. */
+static void check_outputs(struct parser *p)
+{
+	const struct command *c = p->command;
+	const char *const paths[] = {c->output, c->plot, c->trace};
+	const char *const options[] = {"--output", "--plot", "--trace"};
+	for (size_t i = 0; i < 3; i++) {
+		if (!paths[i] || strcmp(paths[i], "-") == 0)
+			continue;
+		for (size_t k = 0; k < i; k++)
+			if (paths[k] && is_same_file(paths[i], paths[k]))
+				wrong(p, "%s and %s are both '%s' (write two names)", options[k],
+				      options[i], paths[i]);
+		for (size_t k = 0; k < c->word_count; k++)
+			if (access(c->words[k], F_OK) == 0 && is_same_file(paths[i], c->words[k]))
+				wrong(p, "%s %s would be written over what is read there",
+				      options[i], paths[i]);
+	}
 }
 
 const struct command *command_parse(struct arena *arena, int argc, char **argv, int *exit_code)
@@ -477,6 +508,7 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 		wrong(&p, "the shipped topologies and models are not beside the program (set "
 			  "FARWIRE_DATA to their folder)");
 	check_words(&p);
+	check_outputs(&p);
 	for (size_t i = 0; c->verb->cases && c->data_root && i < p.words.count; i++) {
 		p.words.items[i] = shipped_case(c, p.words.items[i]);
 		check_case(&p, p.words.items[i]);

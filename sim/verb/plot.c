@@ -40,6 +40,7 @@ static int read_all(const struct command *command, predictions_vec *all)
 
 static const char *caption_of(const struct command *command, const predictions_vec *all)
 {
+	FW_ASSERT(all->count > 0); /* a file without any is an error */
 	const struct prediction *first = all->items[0];
 	const char *files = "";
 	for (size_t i = 0; i < command->word_count; i++)

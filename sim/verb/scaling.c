@@ -78,6 +78,7 @@ const struct scaling *scaling_run(const struct command *command, const struct ca
 		*exit_code = command_failed(diag, NULL);
 		return NULL;
 	}
+	FW_ASSERT(scenario);
 	const struct sweep *sweep = command_sweep(command, request, axis, 1, exit_code);
 	struct scaling *scaling = ARENA_NEW(arena, struct scaling);
 	if (!sweep)

@@ -28,7 +28,7 @@ static const char *journal_path(const struct command *command)
 /* The other ranks that were started; *ranks is NULL without any. */
 static bool find_ranks(struct arena *arena, const struct ranks **ranks)
 {
-	const char *message;
+	const char *message = "";
 	int rank, count = ranks_launched(&rank);
 	*ranks = count > 1 ? ranks_open(arena, &message) : NULL;
 	if (count == 1 || (*ranks && (*ranks)->count == count))

@@ -47,6 +47,7 @@ expect 2 'needs CASE\.\.\. or --topology NAME' run
 expect 2 'needs CASE CASE' compare case.cfg
 expect 2 'needs CASE or --topology' sweep --vary case.batch=1,2
 expect 2 'takes one CASE' sweep case.cfg case.cfg --vary case.batch=1,2
+expect 2 "`farwire calibrate` takes no words, such as 'my-server'" calibrate my-server
 expect 2 'needs FILE' check
 expect 2 'needs RESULT' plot
 expect 2 'list knows topologies' list topology

@@ -28,6 +28,22 @@ interrupt() { # signal, exit code, words
 } 2>/dev/null
 interrupt INT 130 "$@"
 interrupt TERM 143 "$@"
+# Other verbs have nothing to keep, and leave nothing.
+mkdir ended
+for words in 'run ddl-host --draws 20000 --format json -o ended/x.json --trace ended/t.json --plot ended/p.svg' \
+	'validate ddl_p100 --draws 2000 --format csv -o ended/x.csv' 'report ddl-host --draws 20000 -o ended/x.html' \
+	'sensitivity ddl-host --samples 20000 --format csv -o ended/x.csv' 'fit flexdirect-1050ti -o ended'; do
+	for signal in TERM HUP; do
+		# shellcheck disable=SC2086 # words of a command
+		"$FARWIRE" $words -q >"$scratch.out" 2>&1 &
+		sleep 0.2
+		kill -s $signal $!
+		wait $!
+		ended=$?
+		[ $ended = 143 ] || [ $ended = 129 ] || complain "$words: $signal: ended with $ended"
+		[ -z "$(ls -A ended)" ] && [ ! -s "$scratch.out" ] || complain "$words: $signal: left $(ls -A ended)"
+	done
+done 2>/dev/null
 verdict faults.signals
 
 # What is said goes nowhere, not into the journal that took the number of a closed stream.

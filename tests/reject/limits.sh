@@ -72,6 +72,18 @@ repeated 70000 x >x.log
 expect 2 '^x\.log:1: no log: a line of more than 64 KiB' import perftest x.log
 verdict limits.recordings_and_results
 
+# A file of holes, where the file system knows them: 16 GiB without a block. (What 8 GiB of
+# memory hold is in tests/unit/test_recording.c and test_call_files.c.)
+if truncate -s 17G x.csv.journal 2>/dev/null; then
+	expect 2 '^x\.csv\.journal: is larger than 16 GiB: no journal of a sweep is' \
+		sweep c4140-infiniband --vary case.batch=8,16 -o x.csv
+	[ "$(stat -c %s x.csv.journal)" = 18253611008 ] || complain 'the journal was changed'
+	mv x.csv.journal x.jsonl
+	expect 2 'x\.jsonl: is no recording' probe host --continue x.jsonl
+	verdict limits.files_of_gibibytes
+fi
+rm -f x.csv.journal x.jsonl
+
 dataset() {
 	printf 'dataset = { name = "x"; title = "t"; source = "s"; %s };\n' "$1" >x.cfg
 }

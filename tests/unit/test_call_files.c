@@ -10,6 +10,7 @@
 #include "sim/calls/functions.h"
 #include "sim/calls/json_pull.h"
 #include "sim/calls/kineto.h"
+#include "tests/much_memory.h"
 #include "tests/test.h"
 
 static struct arena *arena;
@@ -404,9 +405,30 @@ static void bad_traces(void)
 	refuses_kineto("{\"traceEvents\":[]} {}", "is no trace");
 }
 
+/* Just below 8 GiB they are read, beyond they are not. */
+static void much_memory(void)
+{
+	static const char trace[] =
+		"[" EVENT("cuda_runtime", "cudaLaunchKernel", "20", "4", "11",
+			  "\"correlation\":5") "," EVENT("kernel", "gemm", "40", "30", "7",
+							 "\"correlation\":5,\"stream\":7") "]";
+	for (size_t i = 0; i < 4; i++) {
+		size_t beyond = i & 1;
+		begin();
+		if (much_memory_used(arena, ((size_t)8 << 30) - (beyond ? 0 : 4 << 20))) {
+			bool there = i < 2 ? read_text(HEAD CALL END) : read_kineto(trace);
+			CHECK(there == !beyond && diag_count(diag) == beyond);
+			if (beyond && CHECK(diag_count(diag) > 0))
+				CHECK(strstr(diag_at(diag, 0), ":1: " RECORDED_TOO_LARGE));
+		}
+		arena_free(arena);
+	}
+}
+
 static const struct test tests[] = {TEST(tokens),       TEST(texts_and_lines),   TEST(bad_files),
 				    TEST(torn_files),   TEST(settles),           TEST(functions),
-				    TEST(joins_kineto), TEST(reads_long_traces), TEST(bad_traces)};
+				    TEST(joins_kineto), TEST(reads_long_traces), TEST(bad_traces),
+				    TEST(much_memory)};
 
 int main(void)
 {

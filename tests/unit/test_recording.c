@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
+#include "tests/much_memory.h"
 #include "tests/test.h"
 
 #define HEAD                                                                                       \
@@ -25,15 +26,26 @@ struct fixture {
 	const struct recording *recording;
 };
 
-static struct fixture read_bytes(const char *text, size_t size)
+static struct fixture begin(void)
 {
 	struct fixture f = {.arena = arena_new(), .path = "/tmp/test_recording.XXXXXX"};
 	f.diag = diag_new(f.arena);
-	int file = mkstemp(f.path);
+	return f;
+}
+
+static void read_into(struct fixture *f, const char *text, size_t size)
+{
+	int file = mkstemp(f->path);
 	CHECK(file >= 0 && write(file, text, size) == (ssize_t)size);
 	close(file);
-	f.recording = recording_read(f.arena, f.diag, f.path);
-	unlink(f.path);
+	f->recording = recording_read(f->arena, f->diag, f->path);
+	unlink(f->path);
+}
+
+static struct fixture read_bytes(const char *text, size_t size)
+{
+	struct fixture f = begin();
+	read_into(&f, text, size);
 	return f;
 }
 
@@ -175,6 +187,24 @@ static void wrong_samples(void)
 	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: something follows");
 }
 
+/* Just below 8 GiB it is read, beyond it is not. */
+static void much_memory(void)
+{
+	static const char text[] = HEAD POINT("0", "1e-6,2e-6") POINT("1", "1e-6,2e-6") END;
+	for (int beyond = 0; beyond < 2; beyond++) {
+		struct fixture f = begin();
+		if (much_memory_used(f.arena, ((size_t)8 << 30) - (beyond ? 0 : 4 << 20))) {
+			read_into(&f, text, sizeof text - 1);
+			CHECK((f.recording != NULL) == !beyond &&
+			      (int)diag_count(f.diag) == beyond);
+			if (beyond && CHECK(diag_count(f.diag) > 0))
+				CHECK(strstr(diag_at(f.diag, 0),
+					     ":2: takes more than 8 GiB of memory to read"));
+		}
+		arena_free(f.arena);
+	}
+}
+
 /* 1 MiB and a half of samples in one line. */
 static void a_huge_line(void)
 {
@@ -194,7 +224,7 @@ static const struct test tests[] = {
 	TEST(rates_become_times),   TEST(differences_may_be_negative),
 	TEST(outliers_are_counted), TEST(torn_anywhere),
 	TEST(wrong_headers),        TEST(wrong_samples),
-	TEST(a_huge_line),
+	TEST(a_huge_line),          TEST(much_memory),
 };
 
 int main(void)
