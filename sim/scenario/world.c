@@ -344,13 +344,18 @@ static struct cuda_port *build_port(struct world *w, struct client *client)
 	return NULL;
 }
 
+/* Of all its calls; no more than time there is, for those that will never end. */
 static int64_t work_of(const struct call_stream *program)
 {
 	int64_t work_ps = 0;
 	for (size_t t = 0; t < program->thread_count; t++)
 		for (size_t i = 0; i < program->threads[t].count; i++)
-			if (program->threads[t].items[i].kind == ITEM_CALL)
-				work_ps += ps_from_s(program->threads[t].items[i].call.duration_s);
+			if (program->threads[t].items[i].kind == ITEM_CALL) {
+				double duration_s = program->threads[t].items[i].call.duration_s;
+				int64_t left_ps = INT64_MAX - work_ps;
+				int64_t call_ps = ps_from_s(duration_s);
+				work_ps += call_ps < left_ps ? call_ps : left_ps;
+			}
 	return work_ps;
 }
 

@@ -255,15 +255,16 @@ static size_t take_settings(struct arena *arena, struct bytes *bytes,
 			    const struct case_request *request, struct setting *settings)
 {
 	size_t count = 0;
-	unsigned tries = take(bytes, 2 * SETTINGS_MAX);
-	if (tries < SETTINGS_MAX)
+	unsigned tries = take(bytes, 256);
+	tries = tries < 128 ? tries % (SETTINGS_MAX + 1) : 0;
+	if (tries == 0)
 		return 0;
 	struct diag *diag = diag_new(arena);
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return 0;
 	const struct cfg_resolution *resolution = scenario->resolution;
-	for (; tries >= SETTINGS_MAX; tries--) {
+	for (; tries > 0; tries--) {
 		unsigned index = take(bytes, 256) * 256;
 		index += take(bytes, 256);
 		const struct cfg_param *param =
@@ -371,7 +372,7 @@ FUZZ_TARGET(data, size_B)
 	options.seed += take(&bytes, 256);
 	struct case_request request = {.data_root = tiny_root(arena),
 				       .settings = settings,
-				       .events_max = lot % 8 == 1 ? EVENTS_MAX : EVENTS_FEW};
+				       .events_max = lot % 8 == 0 ? EVENTS_MAX : EVENTS_FEW};
 	request.path = write_case(arena, &bytes);
 	request.setting_count = take_settings(arena, &bytes, &request, settings);
 	const char *broken = NULL;
