@@ -39,9 +39,10 @@ RUNNING := sim/engine/% sim/fabric/% sim/host/% sim/transport/% sim/gpu/% sim/cu
 	sim/remoting/% sim/collective/% sim/training/%
 FLAGS_fuzz = $(FLAGS_asan) -O2 -fsanitize=fuzzer-no-link -DFARWIRE_LIBFUZZER \
 	$(if $(filter $(RUNNING),$<),-fno-sanitize-coverage=trace-cmp)
-# For worlds: several times as many a second. What UBSan finds, assertions and broken
+# For worlds: several times as many a second. Numbers that overflow, assertions and broken
 # invariants still end them; what ASan finds does not.
-FLAGS_fuzz-fast := -O2 -g -fsanitize=fuzzer-no-link,undefined -fsanitize-trap=undefined \
+ARITHMETIC := -fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,float-cast-overflow
+FLAGS_fuzz-fast := -O2 -g -fsanitize=fuzzer-no-link $(ARITHMETIC) -fsanitize-trap=undefined \
 	-fno-sanitize-coverage=trace-cmp -DFARWIRE_LIBFUZZER
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 WERROR := -Werror
