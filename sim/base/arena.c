@@ -117,14 +117,22 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 	FW_ASSERT(format);
 	va_list again;
 	va_copy(again, args);
-	int length = vsnprintf(NULL, 0, format, args);
+	/* where it mostly fits, it is formatted once */
+	struct block *block = arena->last;
+	size_t room = block ? block->size_B - block->used_B : 0;
+	char *text = room ? (char *)block->bytes + block->used_B : NULL;
+	int length = vsnprintf(text, room, format, args);
 	if (length < 0)
 		out_of_memory(); /* of the C library, or a text past INT_MAX */
 	size_t size = (size_t)length + 1;
-	char *text = arena_alloc(arena, size);
-	vsnprintf(text, size, format, again);
+	char *kept = arena_alloc(arena, size);
+	if (kept != text) {
+		if (room)
+			memset(text, 0, size < room ? size : room);
+		vsnprintf(kept, size, format, again);
+	}
 	va_end(again);
-	return text;
+	return kept;
 }
 
 char *arena_printf(struct arena *arena, const char *format, ...)

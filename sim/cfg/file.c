@@ -17,9 +17,11 @@ static const char *reason(struct arena *scratch, int error)
 	return arena_printf(scratch, "cannot be read: %s", text);
 }
 
-static const char *read_all(struct arena *scratch, FILE *in, const char **wrong)
+/* likely_B: what its folder says of its size; it may hold more or less. */
+static const char *read_all(struct arena *scratch, FILE *in, size_t likely_B, const char **wrong)
 {
-	VEC(char) text = {0};
+	size_t room = likely_B + 2; /* one to see that it ends, one for the zero */
+	VEC(char) text = {arena_alloc(scratch, room), 0, room};
 	for (;;) {
 		VEC_PUSH(scratch, &text);
 		text.count--; /* room for one byte more, which may end the text */
@@ -44,6 +46,11 @@ static const char *read_all(struct arena *scratch, FILE *in, const char **wrong)
 	return text.items;
 }
 
+static size_t likely_size(const struct stat *status)
+{
+	return status->st_size > 0 && status->st_size <= FILE_MAX_B ? (size_t)status->st_size : 0;
+}
+
 const char *cfg_file_load(struct arena *scratch, const char *path,
 			  struct cfg_file_identity *identity, const char **wrong)
 {
@@ -61,7 +68,7 @@ const char *cfg_file_load(struct arena *scratch, const char *path,
 	} else {
 		identity->device = (unsigned long long)status.st_dev;
 		identity->node = (unsigned long long)status.st_ino;
-		text = read_all(scratch, in, wrong);
+		text = read_all(scratch, in, likely_size(&status), wrong);
 	}
 	fclose(in);
 	return text;

@@ -410,14 +410,24 @@ static void store(const struct cfg_param *param, void *params)
 	}
 }
 
+static const char *path_of(struct arena *arena, const char *prefix, const char *key)
+{
+	size_t before = prefix ? strlen(prefix) : 0, size = strlen(key) + 1;
+	char *path = arena_alloc(arena, before + (before > 0) + size);
+	if (before) {
+		memcpy(path, prefix, before);
+		path[before++] = '.';
+	}
+	memcpy(path + before, key, size);
+	return path;
+}
+
 /* Before anything is read: a value that keeps callers safe after errors. */
 static void begin_param(struct reading *reading, const char *prefix)
 {
 	const struct param_row *row = reading->row;
-	struct arena *keep = cfg_resolution_arena(reading->resolution);
 	reading->param = (struct cfg_param){
-		.path = prefix && *prefix ? arena_printf(keep, "%s.%s", prefix, reading->key)
-					  : arena_strdup(keep, reading->key),
+		.path = path_of(cfg_resolution_arena(reading->resolution), prefix, reading->key),
 		.row = row,
 		.source = CFG_SOURCE_DEFAULT,
 		.text = row->kind == PARAM_KIND_TEXT     ? ""
@@ -461,25 +471,40 @@ static bool read_row(struct reading *reading, const struct cfg_node *group, stru
 	return reading->ok;
 }
 
-/* Children of node that are neither a row's key nor among also. */
-static bool check_names(struct arena *arena, struct diag *diag, const struct cfg_node *node,
-			const char *thing, const struct param_table *table, const char *const *also,
-			size_t also_count)
+static bool is_known(const char *name, const struct param_table *table, const char *const *also,
+		     size_t also_count)
 {
-	const char **known = ARENA_ARRAY(arena, table->count + also_count, const char *);
+	char key[KEY_SIZE];
+	size_t length = strlen(name);
 	for (size_t i = 0; i < table->count; i++) {
-		char *key = arena_alloc(arena, KEY_SIZE);
+		if (strncmp(table->rows[i].field, name, length) != 0)
+			continue; /* a field begins with its key */
+		param_key(&table->rows[i], key, sizeof key);
+		if (strcmp(key, name) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < also_count; i++)
+		if (strcmp(also[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* An error for a child of a group that is neither a row's key nor among also. */
+static void refuse_name(struct diag *diag, const struct cfg_node *child, const char *thing,
+			const struct param_table *table, const char *const *also, size_t also_count)
+{
+	struct arena *scratch = arena_new();
+	const char **known = ARENA_ARRAY(scratch, table->count + also_count, const char *);
+	for (size_t i = 0; i < table->count; i++) {
+		char *key = arena_alloc(scratch, KEY_SIZE);
 		param_key(&table->rows[i], key, KEY_SIZE);
 		known[i] = key;
 	}
 	for (size_t i = 0; i < also_count; i++)
 		known[table->count + i] = also[i];
-	const char *about = arena_printf(arena, "%s: ", thing);
-	bool ok = true;
-	for (size_t i = 0; i < cfg_count(node); i++)
-		ok &= cfg_known_name(diag, cfg_at(node, i), about, known,
-				     table->count + also_count);
-	return ok;
+	cfg_known_name(diag, child, arena_printf(scratch, "%s: ", thing), known,
+		       table->count + also_count);
+	arena_free(scratch);
 }
 
 bool cfg_params(struct cfg_resolution *resolution, struct arena *arena, struct diag *diag,
@@ -496,7 +521,11 @@ bool cfg_params(struct cfg_resolution *resolution, struct arena *arena, struct d
 		node = NULL;
 		diag = diag_new(scratch); /* what follows from that goes unsaid */
 	}
-	ok &= check_names(scratch, diag, node, thing, table, also, also_count);
+	for (size_t i = 0; i < cfg_count(node); i++)
+		if (!is_known(cfg_name(cfg_at(node, i)), table, also, also_count)) {
+			refuse_name(diag, cfg_at(node, i), thing, table, also, also_count);
+			ok = false;
+		}
 	for (size_t i = 0; i < table->count; i++) {
 		struct reading reading = {.resolution = resolution,
 					  .arena = arena,

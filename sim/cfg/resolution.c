@@ -11,7 +11,8 @@ enum override_kind { OVERRIDE_SETTING, OVERRIDE_NODE, OVERRIDE_DRAW };
 
 struct override {
 	enum override_kind kind;
-	const char *path;            /* "*" stands for any part between dots */
+	const char *path;
+	bool pattern;                /* "*" in path stands for any part between dots */
 	struct cfg_setting setting;  /* of --set */
 	const struct cfg_node *node; /* of a profile */
 	double value;                /* of a draw */
@@ -53,6 +54,11 @@ static const char *trimmed(struct arena *arena, const char *text, size_t length)
 	return arena_printf(arena, "%.*s", (int)length, text);
 }
 
+static bool is_pattern(const char *path)
+{
+	return strchr(path, '*') != NULL;
+}
+
 void cfg_override(struct cfg_resolution *resolution, struct diag *diag, struct origin origin,
 		  const char *assignment)
 {
@@ -67,6 +73,7 @@ void cfg_override(struct cfg_resolution *resolution, struct diag *diag, struct o
 	}
 	*VEC_PUSH(arena, &resolution->overrides) = (struct override){
 		.path = path,
+		.pattern = is_pattern(path),
 		.setting = {trimmed(arena, equals + 1, strlen(equals + 1)), origin},
 	};
 }
@@ -75,6 +82,7 @@ void cfg_override_draw(struct cfg_resolution *resolution, const char *path, doub
 {
 	*VEC_PUSH(resolution->arena, &resolution->overrides) = (struct override){
 		.path = arena_strdup(resolution->arena, path),
+		.pattern = is_pattern(path),
 		.value = value,
 		.kind = OVERRIDE_DRAW,
 	};
@@ -85,6 +93,7 @@ void cfg_override_node(struct cfg_resolution *resolution, const char *path,
 {
 	*VEC_PUSH(resolution->arena, &resolution->overrides) = (struct override){
 		.path = arena_strdup(resolution->arena, path),
+		.pattern = is_pattern(path),
 		.node = value,
 		.kind = OVERRIDE_NODE,
 	};
@@ -105,13 +114,19 @@ static bool path_matches(const char *pattern, const char *path)
 	}
 }
 
+static bool is_meant(const struct override *override, const char *path)
+{
+	return override->pattern ? path_matches(override->path, path)
+				 : strcmp(override->path, path) == 0;
+}
+
 static const struct override *take(struct cfg_resolution *resolution, const char *path,
 				   enum override_kind kind)
 {
 	const struct override *last = NULL;
 	for (size_t i = 0; i < resolution->overrides.count; i++) {
 		struct override *override = &resolution->overrides.items[i];
-		if (override->kind != kind || !path_matches(override->path, path))
+		if (override->kind != kind || !is_meant(override, path))
 			continue;
 		override->used = true;
 		last = override;

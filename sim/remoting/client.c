@@ -470,6 +470,14 @@ const char *remote_waiting(const struct remote_client *client, struct arena *are
 		(unsigned long long)(sent - delivered), (unsigned long long)sent);
 }
 
+size_t remote_batched_count(const struct remote_client *client)
+{
+	size_t batched_count = 0;
+	for (size_t i = 0; i < client->channel_count; i++)
+		batched_count += client->channels[i].buffer_count;
+	return batched_count;
+}
+
 struct remote_counters remote_counters(const struct remote_client *client)
 {
 	struct remote_counters counters = client->counters;

@@ -123,5 +123,7 @@ struct remote_counters remote_counters(const struct remote_client *client);
 void remote_account(const struct remote_client *client);
 /* "3 calls without an answer, 2 of 17 messages not delivered": what is under way. */
 const char *remote_waiting(const struct remote_client *client, struct arena *arena);
+/* Asynchronous calls in batches that have not been sent. */
+size_t remote_batched_count(const struct remote_client *client);
 
 #endif

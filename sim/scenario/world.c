@@ -344,13 +344,18 @@ static struct cuda_port *build_port(struct world *w, struct client *client)
 	return NULL;
 }
 
+/* Of all its calls; no more than time there is, for those that will never end. */
 static int64_t work_of(const struct call_stream *program)
 {
 	int64_t work_ps = 0;
 	for (size_t t = 0; t < program->thread_count; t++)
 		for (size_t i = 0; i < program->threads[t].count; i++)
-			if (program->threads[t].items[i].kind == ITEM_CALL)
-				work_ps += ps_from_s(program->threads[t].items[i].call.duration_s);
+			if (program->threads[t].items[i].kind == ITEM_CALL) {
+				double duration_s = program->threads[t].items[i].call.duration_s;
+				int64_t left_ps = INT64_MAX - work_ps;
+				int64_t call_ps = ps_from_s(duration_s);
+				work_ps += call_ps < left_ps ? call_ps : left_ps;
+			}
 	return work_ps;
 }
 
@@ -441,12 +446,26 @@ static void read_clients(const struct world *w, struct world_outcome *outcome)
 	}
 }
 
-/* What the first unfinished client waits for; at a limit of the run all of them have failed. */
-static const char *unfinished(struct world *w, bool limit)
+/* Without a limit to their age, calls may wait for more that never come. */
+static bool waits_for_batch(struct client *client)
 {
+	size_t batched_count = client->remote ? remote_batched_count(client->remote) : 0;
+	if (batched_count > 0)
+		client_failed(client,
+			      arena_printf(client->world->arena,
+					   "waits for calls in a batch that is not full (%zu), "
+					   "and with runtime.batch_wait = 0 no age sends it",
+					   batched_count));
+	return batched_count > 0;
+}
+
+/* What the first unfinished client waits for; at a limit of the run all of them have failed. */
+static const char *unfinished(struct world *w, enum engine_end end)
+{
+	bool limit = end == ENGINE_EVENTS || end == ENGINE_TIME;
 	const char *first = NULL;
 	for (struct client *c = w->clients + w->scenario->client_count; c-- > w->clients;) {
-		if (c->over)
+		if (c->over || (end == ENGINE_DRAINED && waits_for_batch(c)))
 			continue;
 		first = arena_printf(w->arena, "client '%s' waits: %s%s%s", c->entry->name,
 				     player_waiting(c->player, w->arena), c->remote ? "; " : "",
@@ -496,7 +515,7 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 	build_clients(w, outcome.clients);
 	enum engine_end end = w->over_count < scenario->client_count ? engine_run(w->system.engine)
 								     : ENGINE_DRAINED;
-	const char *waiting = unfinished(w, end == ENGINE_EVENTS || end == ENGINE_TIME);
+	const char *waiting = unfinished(w, end);
 	system_read(&w->system, &outcome);
 	for (size_t i = 0; i < scenario->client_count; i++)
 		if (w->clients[i].remote)

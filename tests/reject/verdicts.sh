@@ -58,6 +58,12 @@ fails 'connection timeout: no connection to server within 5 s' \
 	--set 'link.*.loss=1' --set 'runtime.connect_timeout=5 s'
 verdict 'verdicts.a_wire_that_lets_nothing_through'
 
+fails 'waits for calls in a batch that is not full .[0-9]+., and with runtime.batch_wait = 0' \
+	--topology t320-same-lan --program client --runtime asynchronous --stack pytorch --batch 8 \
+	--set runtime.batch=4096 --set 'runtime.batch_wait=0 s' --set stack.poller=false \
+	--set stack.real_input=true --set runtime.outstanding=0
+verdict 'verdicts.a_batch_that_never_fills'
+
 # Months a step: longer than the simulator follows anything.
 fails 'no end in sight after' --topology t320-same-lan --stack pytorch --model vgg16 --batch 16 \
 	--set 'gpu.*.fp32=1 MFLOP/s'

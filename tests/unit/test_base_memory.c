@@ -47,6 +47,24 @@ static void texts_are_copies(void)
 	arena_free(arena);
 }
 
+/* They are tried in the block being filled, which then is as zero as before. */
+static void long_texts_leave_no_trace(void)
+{
+	for (int length = 8000; length < 40000; length += 8000) {
+		struct arena *arena = arena_new();
+		arena_strdup(arena, "first");
+		const char *text = arena_printf(arena, "%0*d", length, 7);
+		CHECK(strlen(text) == (size_t)length && text[0] == '0' && text[length - 1] == '7');
+		bool zero = true;
+		for (int i = 0; i < 2000; i++) {
+			const char *byte = arena_alloc(arena, 1);
+			zero = zero && *byte == 0;
+		}
+		CHECK(zero);
+		arena_free(arena);
+	}
+}
+
 static void vectors_grow(void)
 {
 	struct arena *arena = arena_new();
@@ -122,6 +140,7 @@ static const struct test tests[] = {
 	TEST(memory_is_zeroed_aligned_and_apart),
 	TEST(used_bytes_add_up),
 	TEST(texts_are_copies),
+	TEST(long_texts_leave_no_trace),
 	TEST(vectors_grow),
 	TEST(errors_carry_their_place),
 	TEST(twenty_errors_are_kept),
