@@ -119,8 +119,12 @@ void import_at(struct importing *importing, struct import_point *point, const ch
 	FW_ASSERT(i < IMPORT_NUMBERS);
 	point->x[i].key = key;
 	point->x[i].value = value;
-	if (!(value >= 1 && value <= RECORDING_NUMBER_MAX) && diag_count(importing->diag) == 0)
+	if (diag_count(importing->diag))
+		return;
+	if (!(value >= 1 && value <= RECORDING_NUMBER_MAX))
 		import_error(importing, "%s is %g: that cannot be", key, value);
+	else if (strcmp(key, "size_B") == 0 && value > floor(value))
+		import_error(importing, "size_B is %g: bytes are whole", value);
 }
 
 void import_sample(struct importing *importing, struct import_point *point, double value)

@@ -93,6 +93,8 @@ sed 's/ 20\.00/ 1e-30/' old >x
 expect 2 '^x:7: a result of 1e-36 s' import nccl-tests x
 sed 's/ 1024/ 1e25/' old >x
 expect 2 '^x:7: size_B is 1e.25' import nccl-tests x
+sed 's/ 1024/ 6.4/' old >x
+expect 2 '^x:7: size_B is 6.4: bytes are whole' import nccl-tests x
 verdict 'imports.nccl_tests_wrong'
 
 kind=nvbandwidth
