@@ -119,7 +119,8 @@ void import_at(struct importing *importing, struct import_point *point, const ch
 	FW_ASSERT(i < IMPORT_NUMBERS);
 	point->x[i].key = key;
 	point->x[i].value = value;
-	if (!(value >= 1 && value <= RECORDING_NUMBER_MAX) && diag_count(importing->diag) == 0)
+	bool counts = value >= 1 && value <= RECORDING_NUMBER_MAX && value == floor(value);
+	if (!counts && diag_count(importing->diag) == 0)
 		import_error(importing, "%s is %g: that cannot be", key, value);
 }
 

@@ -75,7 +75,7 @@ size_t import_words(struct importing *importing, const char *line, const char **
 /* A number above zero; "N/A" and zero give false, anything else is an error. */
 bool import_number(struct importing *importing, const char *word, double *value);
 struct import_point *import_point(struct importing *importing, const char *test, const char *words);
-/* A number above zero and below 1e18, such as a size; else an error. */
+/* A whole number above zero and below 1e18, such as a size; else an error. */
 void import_at(struct importing *importing, struct import_point *point, const char *key,
 	       double value);
 /* Another one, of which the log stops in the middle, is an error. */
