@@ -86,10 +86,29 @@ static void check_parts(const struct rank *rank, int64_t step_ps)
 			    s_from_ps(parts_ps));
 }
 
+/* Time of many ranks: of 100,000 a minute and a half is more than 2^63 picoseconds. */
+struct rank_time {
+	int64_t whole_s, rest_ps;
+};
+
+static void rank_time_add(struct rank_time *sum, int64_t time_ps, uint32_t copies)
+{
+	sum->whole_s += time_ps / PS_PER_S * copies;
+	sum->rest_ps += time_ps % PS_PER_S * copies;
+}
+
+static double rank_time_s(const struct rank_time *sum)
+{
+	const int64_t exact_s = INT64_MAX / PS_PER_S / 2;
+	return sum->whole_s < exact_s ? s_from_ps(sum->whole_s * PS_PER_S + sum->rest_ps)
+				      : (double)sum->whole_s + s_from_ps(sum->rest_ps);
+}
+
 /* All ranks have ended a step. */
 static void record(struct job *job)
 {
-	int64_t now_ps = engine_now_ps(job->spec.engine), sums_ps[PART_COUNT] = {0};
+	int64_t now_ps = engine_now_ps(job->spec.engine);
+	struct rank_time sums[PART_COUNT] = {{0, 0}};
 	double busy_s = 0, n = (double)job->spec.all_count;
 	for (size_t i = 0; i < job->spec.rank_count; i++)
 		count_part(&job->ranks[i], now_ps);
@@ -100,7 +119,7 @@ static void record(struct job *job)
 		double rank_busy_s = gpu_context_busy_s(rank->spec->context);
 		uint32_t copies = job->spec.copies ? job->spec.copies[i] : 1;
 		for (int k = 0; k < PART_COUNT; k++)
-			sums_ps[k] += rank->spent_ps[k] * copies;
+			rank_time_add(&sums[k], rank->spent_ps[k], copies);
 		memset(rank->spent_ps, 0, sizeof rank->spent_ps);
 		busy_s += (rank_busy_s - rank->busy_before_s) * copies;
 		rank->busy_before_s = rank_busy_s;
@@ -112,11 +131,11 @@ static void record(struct job *job)
 		.end_ps = now_ps,
 		.collective_s = s_from_ps(collective_ps - job->collective_before_ps),
 		.gpu_busy_s = busy_s / n,
-		.kernel_s = s_from_ps(sums_ps[PART_KERNEL]) / n,
-		.exposed_s = s_from_ps(sums_ps[PART_EXPOSED]) / n,
-		.input_s = s_from_ps(sums_ps[PART_INPUT]) / n,
-		.straggler_s = s_from_ps(sums_ps[PART_STRAGGLER]) / n,
-		.other_s = s_from_ps(sums_ps[PART_OTHER]) / n,
+		.kernel_s = rank_time_s(&sums[PART_KERNEL]) / n,
+		.exposed_s = rank_time_s(&sums[PART_EXPOSED]) / n,
+		.input_s = rank_time_s(&sums[PART_INPUT]) / n,
+		.straggler_s = rank_time_s(&sums[PART_STRAGGLER]) / n,
+		.other_s = rank_time_s(&sums[PART_OTHER]) / n,
 	};
 	job->recorded_ps = now_ps;
 	job->collective_before_ps = collective_ps;
