@@ -247,21 +247,13 @@ const struct efficiency_params *case_efficiency(struct case_reader *c, const cha
 	return efficiency;
 }
 
-size_t case_first_guest(const struct topology *topology, size_t host)
-{
-	for (size_t i = 0; i < topology->guest_count; i++)
-		if (topology->guests[i].host == host)
-			return i;
-	return SIZE_MAX;
-}
-
 /* server: in front of the GPUs on its host; the first guest of other hosts. */
 static bool fronts_a_gpu(const struct topology *topology, size_t guest, size_t server)
 {
 	for (size_t i = 0; i < topology->gpu_count; i++) {
 		size_t host = topology->gpus[i].host;
 		bool same = topology->guests[server].host == host;
-		if (guest == (same ? server : case_first_guest(topology, host)))
+		if (guest == (same ? server : topology->hosts[host].first_guest))
 			return true;
 	}
 	return false;
@@ -321,7 +313,7 @@ static bool place(struct case_reader *c, struct client_entry *client,
 	struct origin program_origin =
 		own->program[0] ? client->origin : case_said(c, "case.program");
 	client->server = server[0] ? find_guest(c, server_origin, "server guest", server)
-				   : case_first_guest(topology, topology->gpus[client->gpu].host);
+				   : topology->hosts[topology->gpus[client->gpu].host].first_guest;
 	if (client->server == SIZE_MAX) {
 		if (!server[0])
 			diag_error(c->reader.diag, server_origin,

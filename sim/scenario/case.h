@@ -37,8 +37,6 @@ void case_transport(struct case_reader *c, const struct cfg_node *file);
 const struct network *case_network(struct case_reader *c, struct origin origin, const char *name);
 const struct efficiency_params *case_efficiency(struct case_reader *c, const char *gpu,
 						const char *model);
-/* The first guest on a host; SIZE_MAX if there is none. */
-size_t case_first_guest(const struct topology *topology, size_t host);
 
 /* The group `stack` of its file, whose group `input` is heeded from then on (case_stack.c);
  * NULL: there is none, which has been said. */

@@ -110,26 +110,31 @@ void case_jobs_want(struct case_reader *c)
  * generated cluster; SIZE_MAX if there is none. */
 static size_t guest_on(const struct topology *topology, size_t host, const char *name)
 {
-	if (!name[0])
-		return case_first_guest(topology, host);
-	for (size_t i = 0; i < topology->guest_count; i++) {
-		const char *dot = strchr(topology->guests[i].name, '.');
-		if (topology->guests[i].host == host &&
-		    (strcmp(topology->guests[i].name, name) == 0 ||
-		     (dot && strcmp(dot + 1, name) == 0)))
-			return i;
+	size_t i = topology->hosts[host].first_guest;
+	for (; name[0] && i != SIZE_MAX; i = topology->guests[i].next_guest) {
+		const char *own = topology->guests[i].name, *dot = strchr(own, '.');
+		if (strcmp(own, name) == 0 || (dot && strcmp(dot + 1, name) == 0))
+			break;
 	}
-	return SIZE_MAX;
+	return i;
 }
 
 /* The job that holds that GPU, among those before `end`; NULL: none. */
 static const struct job_entry *holder(const struct case_reader *c, const struct job_entry *end,
 				      size_t gpu)
 {
-	for (const struct job_entry *entry = c->scenario->jobs; entry != end; entry++)
-		for (size_t r = 0; r < entry->simulated_count; r++)
-			if (entry->gpus[r] == gpu)
-				return entry;
+	for (const struct job_entry *entry = c->scenario->jobs; entry != end; entry++) {
+		size_t from = 0, to = entry->simulated_count; /* its GPUs ascend */
+		while (from < to) {
+			size_t middle = from + (to - from) / 2;
+			if (entry->gpus[middle] < gpu)
+				from = middle + 1;
+			else
+				to = middle;
+		}
+		if (from < entry->simulated_count && entry->gpus[from] == gpu)
+			return entry;
+	}
 	return NULL;
 }
 

@@ -51,6 +51,7 @@ extern const struct param_table case_table;
 struct host_entry {
 	const char *name;
 	struct origin origin;
+	size_t first_guest; /* on it; SIZE_MAX: none */
 	struct host_params params;
 };
 
@@ -58,6 +59,7 @@ struct guest_entry {
 	const char *name;
 	struct origin origin;
 	size_t host;
+	size_t next_guest; /* on its host; SIZE_MAX: it is the last */
 	struct guest_params params;
 };
 

@@ -344,8 +344,23 @@ void topology_read_links(struct topology_build *build, const struct cfg_node *no
 	}
 }
 
+static void list_guests(const struct topology_build *build)
+{
+	struct host_entry *hosts = build->hosts.items;
+	struct guest_entry *guests = build->guests.items;
+	for (size_t i = 0; i < build->hosts.count; i++)
+		hosts[i].first_guest = SIZE_MAX;
+	for (size_t i = build->guests.count; i-- > 0;) {
+		if (guests[i].host >= build->hosts.count)
+			continue; /* there is none: after errors */
+		guests[i].next_guest = hosts[guests[i].host].first_guest;
+		hosts[guests[i].host].first_guest = i;
+	}
+}
+
 static void take_build(const struct topology_build *build, struct topology *topology)
 {
+	list_guests(build);
 	topology->hosts = build->hosts.items;
 	topology->host_count = build->hosts.count;
 	topology->guests = build->guests.items;
