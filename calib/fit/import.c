@@ -134,10 +134,11 @@ void import_sample(struct importing *importing, struct import_point *point, doub
 	*slot = value;
 	if (diag_count(importing->diag))
 		return;
+	FW_ASSERT(!rate || strcmp(point->x[0].key, "size_B") == 0);
+	double time_s = rate ? point->x[0].value / value : value;
 	if (!isfinite(value))
 		import_error(importing, "a result that is no finite number");
-	else if (rate ? value < 1 || value > RECORDING_NUMBER_MAX
-		      : value < 1e-12 || value > RECORDING_TIME_MAX_S)
+	else if (value <= 0 || time_s < 1e-12 || time_s > RECORDING_TIME_MAX_S)
 		import_error(importing, "a result of %g %s: that cannot be", value, point->unit);
 	else if (point->samples.count > RECORDING_SAMPLES_MAX)
 		import_error(importing, "more than %d results of one point", RECORDING_SAMPLES_MAX);

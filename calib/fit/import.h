@@ -78,7 +78,8 @@ struct import_point *import_point(struct importing *importing, const char *test,
 /* A number above zero and below 1e18, such as a size; else an error. */
 void import_at(struct importing *importing, struct import_point *point, const char *key,
 	       double value);
-/* Another one, of which the log stops in the middle, is an error. */
+/* A time, or a rate at which the point's size_B, told before, was moved. Another one, of which
+ * the log stops in the middle, is an error. */
 void import_sample(struct importing *importing, struct import_point *point, double value);
 /* Whether the log is JSON: its first visible character, a byte order mark aside. */
 bool import_is_json(struct importing *importing);
