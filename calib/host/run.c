@@ -355,5 +355,7 @@ int host_serve(const char *text, bool quiet)
 		fprintf(stderr,
 			"farwire: serves one peer: `farwire probe host --connect %s` there\n",
 			name);
-	return peer_serve(listener, -1, why) == 0 ? 0 : say("", why);
+	int code = peer_serve(listener, -1, why) == 0 ? 0 : say("", why);
+	stop_release();
+	return code;
 }

@@ -30,6 +30,5 @@ bool stop_asked(void)
 
 void stop_release(void)
 {
-	if (!stop_asked())
-		mask(SIG_UNBLOCK);
+	mask(SIG_UNBLOCK);
 }

@@ -11,8 +11,8 @@
  * of the write alone; in threads and processes begun later, too. */
 void stop_catch(void);
 bool stop_asked(void);
-/* As before, for this thread; not where the user has asked: the program is to end
- * by itself. */
+/* As before, for this thread: a signal that waits takes effect now, as a rule the
+ * program's end. */
 void stop_release(void);
 
 #endif

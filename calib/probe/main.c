@@ -310,5 +310,7 @@ int main(int count, char **words)
 		options.run.budget_s = options.full ? FULL_S : QUICK_S;
 	options.gpu.buffer_B = options.full ? FULL_B : QUICK_B;
 	run_catch_signals();
-	return open_device(&options);
+	code = open_device(&options);
+	run_end_by_signal();
+	return code;
 }

@@ -11,12 +11,11 @@
 
 #define WATCHDOG_S 90 /* beyond a point's time, on the real clock */
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted; /* by this signal; 0: by none */
 
 static void on_signal(int number)
 {
-	(void)number;
-	interrupted = 1;
+	interrupted = number;
 }
 
 /* The device or a library hangs where no deadline of ours reaches. */
@@ -39,6 +38,14 @@ void run_catch_signals(void)
 	sigaction(SIGALRM, &action, NULL);
 	action.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &action, NULL);
+}
+
+void run_end_by_signal(void)
+{
+	if (interrupted == 0)
+		return;
+	signal(interrupted, SIG_DFL);
+	raise(interrupted);
 }
 
 /* ---- the plan ---- */
@@ -94,7 +101,7 @@ static double now(void *context)
 static bool stopped(void *context)
 {
 	(void)context;
-	return interrupted;
+	return interrupted != 0;
 }
 
 static int begin_point(void *context, const struct plan_point *point, double deadline_s)

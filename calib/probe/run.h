@@ -22,7 +22,9 @@ int run_plan(const struct bench *bench, const struct run_options *options, struc
 /* 0, or 1 after an error, an interruption or too much drift; it says which. */
 int run_all(struct bench *bench, const struct run_options *options, const struct plan *plan,
 	    struct record *record);
-/* SIGINT and SIGTERM end a run after the sample under way. */
+/* From now on SIGINT and SIGTERM end a run after the sample under way. */
 void run_catch_signals(void);
+/* Ends the program by the signal that ended the run, if one did: with all closed. */
+void run_end_by_signal(void);
 
 #endif

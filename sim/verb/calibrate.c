@@ -46,7 +46,7 @@ static const char *probe_program(struct arena *arena)
 }
 
 /* Runs it until it ends; the exit code. An interrupt is the probe's to handle: it
- * keeps what it has. */
+ * keeps what it has and ends by it, and so does this program. */
 static int run_program(const char *program, char *const *words)
 {
 	struct sigaction ignored = {.sa_handler = SIG_IGN}, before;
@@ -69,6 +69,8 @@ static int run_program(const char *program, char *const *words)
 	sigaction(SIGINT, &before, NULL);
 	if (error)
 		return SPAWN_FAILED;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
+		raise(SIGINT);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 

@@ -58,7 +58,7 @@ done
 kill -TERM "$pid"
 wait "$pid"
 code=$?
-[ "$code" = 1 ] || complain "interrupted: ended with $code"
+[ "$code" = 143 ] || complain "interrupted: ended with $code"
 grep -q "go on with .farwire probe host --only [*].unix,tcp.receive --continue two.jsonl" stopped ||
 	complain "interrupted: said $(cat stopped)"
 cp two.jsonl before
