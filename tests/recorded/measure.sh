@@ -178,6 +178,27 @@ points() { grep -E '^{"test":"(call|timer)"' "$1" | grep -v '^{"test":"drift"' |
 points "$all/probe.jsonl" >"$scratch/points"
 points "$scratch/cut/probe.jsonl" | cmp -s - "$scratch/points" || complain 'not the points of a run in one go'
 
+# Told to end, it does so at once, and what it runs before it.
+cat >"$scratch/waiting" <<'END'
+#!/bin/sh
+sleep 60 &
+trap 'kill $!; : >"$STUB/ended"; exit 143' TERM
+: >"$STUB/begun"
+wait
+END
+chmod +x "$scratch/waiting"
+FARWIRE_PROBE=$scratch/waiting calib/measure "$scratch/told" >"$scratch.out" 2>"$scratch.err" &
+pid=$!
+waited=0
+until [ -e "$scratch/begun" ] || [ $((waited += 1)) -gt 100 ]; do sleep 0.1; done
+kill -TERM $pid
+begun_s=$(date +%s)
+wait $pid
+code=$?
+[ "$code" = 143 ] || complain "told to end, it ended with $code"
+[ $(($(date +%s) - begun_s)) -lt 30 ] || complain 'told to end, it waited for what it ran'
+[ -e "$scratch/ended" ] || complain 'what it ran was not told to end'
+
 # Too little time for all passes is not too little for a recording; more of it goes on.
 printf '#!/bin/sh\nexec "%s" --only "copy.h2d.*" "$@"\n' "$probe" >"$scratch/few"
 chmod +x "$scratch/few"
