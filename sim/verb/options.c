@@ -437,12 +437,41 @@ static void check_words(struct parser *p)
 		wrong(p, "`farwire %s` takes one %s", c->verb->name, c->verb->words);
 }
 
-static bool is_same_file(const char *a, const char *b)
+/* The status of the folder that a path lies in; the name there. NULL: no such folder. */
+static const char *folder_status(struct arena *arena, const char *path, struct stat *status)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder =
+		slash ? arena_printf(arena, "%.*s", (int)(slash + 1 - path), path) : ".";
+	return stat(folder, status) == 0 ? (slash ? slash + 1 : path) : NULL;
+}
+
+/* Also of files that are still to be. */
+static bool is_same_file(struct arena *arena, const char *a, const char *b)
 {
 	struct stat x, y;
-	if (stat(a, &x) != 0 || stat(b, &y) != 0)
-		return strcmp(a, b) == 0;
-	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	if (stat(a, &x) == 0)
+		return stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+		       x.st_ino == y.st_ino;
+	const char *name_a = folder_status(arena, a, &x), *name_b = folder_status(arena, b, &y);
+	return name_a && name_b && strcmp(name_a, name_b) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* What a setting is set to: a file, if it is one that names one. */
+static const char *set_to(struct arena *arena, const char *setting)
+{
+	const char *value = strchr(setting, '=');
+	if (!value)
+		return "";
+	value += 1 + strspn(value + 1, " \"");
+	return arena_printf(arena, "%.*s", (int)strcspn(value, "\""), value);
+}
+
+static void check_not_read(struct parser *p, const char *option, const char *path, const char *read)
+{
+	if (access(read, F_OK) == 0 && is_same_file(p->arena, path, read))
+		wrong(p, "%s %s would be written over what is read there", option, path);
 }
 
 /* Nothing that was asked for, or is read, is lost under another output. */
@@ -455,13 +484,14 @@ static void check_outputs(struct parser *p)
 		if (!paths[i] || strcmp(paths[i], "-") == 0)
 			continue;
 		for (size_t k = 0; k < i; k++)
-			if (paths[k] && is_same_file(paths[i], paths[k]))
+			if (paths[k] && is_same_file(p->arena, paths[i], paths[k]))
 				wrong(p, "%s and %s are both '%s' (write two names)", options[k],
 				      options[i], paths[i]);
 		for (size_t k = 0; k < c->word_count; k++)
-			if (access(c->words[k], F_OK) == 0 && is_same_file(paths[i], c->words[k]))
-				wrong(p, "%s %s would be written over what is read there",
-				      options[i], paths[i]);
+			check_not_read(p, options[i], paths[i], c->words[k]);
+		for (size_t k = 0; k < c->setting_count; k++)
+			check_not_read(p, options[i], paths[i],
+				       set_to(p->arena, c->settings[k].text));
 	}
 }
 

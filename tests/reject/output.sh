@@ -90,6 +90,7 @@ verdict 'output.a_good_file'
 
 # What is read, or written by another option, is not written over; nor a link to nowhere.
 cp case.cfg kept.cfg
+echo '# nothing fitted' >profile.cfg
 ln -s kept.cfg other-name.cfg
 ln -s nowhere.json dangling.json
 # shellcheck disable=SC2086
@@ -97,14 +98,17 @@ ln -s nowhere.json dangling.json
 	expect 2 '^farwire: --output case.cfg would be written over what is read there' $one -o case.cfg
 	expect 2 'would be written over what is read there' run kept.cfg -q --draws 0 -o ./other-name.cfg
 	expect 2 '^farwire: --output and --plot are both .x.svg. \(write two names\)' $one -o x.svg --plot x.svg
+	expect 2 '^farwire: --output and --plot are both .x.svg.' $one -o ./x.svg --plot x.svg
 	expect 2 '^farwire: --output and --trace are both' $one -o target.json --trace ./target.json
+	expect 2 'would be written over what is read there' $one --profile ./profile.cfg -o profile.cfg
+	expect 2 'would be written over what is read there' $one --set 'case.profile = "profile.cfg"' -o profile.cfg
 	expect 1 "cannot write 'dangling.json': No such file" $one -o dangling.json
 }
-cmp -s case.cfg kept.cfg && [ ! -e x.svg ] || complain 'the case is written over'
+cmp -s case.cfg kept.cfg && grep -q '^# nothing' profile.cfg && [ ! -e x.svg ] || complain 'the case is written over'
 [ -L dangling.json ] && [ ! -e nowhere.json ] || complain 'a link to nowhere is replaced'
 farwire run case.cfg -q --draws 0 -o target.json --trace trace.json --format json
 [ "$code" = 0 ] && [ -s trace.json ] || complain "two outputs: ended with $code"
-rm -f kept.cfg other-name.cfg dangling.json trace.json
+rm -f kept.cfg profile.cfg other-name.cfg dangling.json trace.json
 verdict 'output.nothing_under_another'
 
 # A reader that has seen enough: no word, and no signal.
