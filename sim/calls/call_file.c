@@ -293,15 +293,19 @@ static void check_whole(struct call_reader *r)
 		fail(r, "holds no call");
 }
 
-/* Says what will be read; of a pipe, which can be read but once, nothing. */
-static void note_bytes(struct diag *diag, FILE *in)
+/* Says what will be read; of a pipe, which can be read but once, nothing. False: errno
+ * says why it cannot be read. */
+static bool note_bytes(struct diag *diag, FILE *in)
 {
 	char block[1 << 14];
 	if (fseek(in, 0, SEEK_SET) != 0)
-		return;
+		return true;
 	for (size_t got; (got = fread(block, 1, sizeof block, in)) > 0;)
 		diag_reads(diag, block, got);
+	if (ferror(in))
+		return false;
 	rewind(in);
+	return true;
 }
 
 const struct recorded_calls *call_file_read(struct arena *arena, struct diag *diag,
@@ -309,11 +313,12 @@ const struct recorded_calls *call_file_read(struct arena *arena, struct diag *di
 {
 	struct call_reader r = {.arena = arena, .diag = diag, .path = path};
 	FILE *in = fopen(path, "rb");
-	if (!in) {
+	if (!in || !note_bytes(diag, in)) {
 		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		if (in)
+			fclose(in);
 		return NULL;
 	}
-	note_bytes(diag, in);
 	r.json = jp_open(arena, in);
 	r.names = names_new(arena);
 	r.recorded = ARENA_NEW(arena, struct recorded_calls);

@@ -126,6 +126,8 @@ static int run(const struct command *command)
 			"farwire: '%s' is compressed (write gunzip -c %s | farwire import %s - -o "
 			"...)\n",
 			path, path, names[kind]);
+	else if (ferror(in))
+		fprintf(stderr, "farwire: cannot read '%s': %s\n", path, strerror(errno));
 	else if (kind == 0)
 		code = import_kineto(command, in, from_stdin ? "standard input" : path);
 	else
