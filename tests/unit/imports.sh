@@ -95,6 +95,17 @@ sed 's/ 1024/ 1e25/' old >x
 expect 2 '^x:7: size_B is 1e.25' import nccl-tests x
 sed 's/ 1024/ 6.4/' old >x
 expect 2 '^x:7: size_B is 6.4: bytes are whole' import nccl-tests x
+sed 's/ time / spent /g; s/ time / spent /g' old >x
+expect 2 "^x:6: a heading without a column 'time'" import nccl-tests x
+# Rates of no collective: 0.05 and 0.01 of the same time.
+sed 's/^\( *[0-9]* *[0-9]* *[a-z]* *[a-z]* *[0-9.]*\) .*/\1 0.05 0.01 0 9.0 0.05 0.01 0/' old >x
+expect 2 '^x(:[0-9]+)?: the log does not tell which collective it is \(nccl-tests .*write such a line above' import nccl-tests x
+sed 's/"args":[^]]*\],//' json >x
+expect 2 '^x(:[0-9]+)?: which collective it is, is not said \("args"\)' import nccl-tests x
+sed 's/,{"rank":2[^}]*}//; s/"ngpus":2/"ngpus":1/' json >x
+expect 2 '^x(:[0-9]+)?: one rank only: a collective has two or more' import nccl-tests x
+sed 's/"out_of_place":null/"out_of_place":7/' json >x
+expect 2 '^x:4: an object is expected here' import nccl-tests x
 verdict 'imports.nccl_tests_wrong'
 
 kind=nvbandwidth
@@ -212,6 +223,11 @@ cat >both <<'END'
 [  5][TX-C]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 END
 expect 2 '^both:2: both ways' import iperf3 both
+cat >two <<'END'
+[  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
+[  7]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
+END
+expect 2 '^two(:2)?: several streams and no lines \[SUM\]' import iperf3 two
 json='{"start":{"test_start":{"protocol":"TCP","num_streams":2,"blksize":65536}},"intervals":[{"sum":{"bits_per_second":8e9,"omitted":false}}],"end":{}}'
 printf '\357\273\277\n%s\n' "$json" >json
 samples json

@@ -162,6 +162,7 @@ static void bad_files(void)
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"h2d\"}\n" END,
 		"a copy without size_B");
 	refuses(HEAD "{\"step\":1}\n" END, "a step without t_s");
+	refuses(HEAD CALL "{\"end\":1}\n", ":3: end: is neither true nor false");
 }
 
 /* Cut anywhere, or with any byte changed: an error or another recording, no more. */
@@ -403,6 +404,36 @@ static void bad_traces(void)
 		"[" EVENT("gpu_memcpy", "Memcpy HtoD", "10", "1", "7", "\"bytes\":1e999") "]",
 		"more bytes than there are");
 	refuses_kineto("{\"traceEvents\":[]} {}", "is no trace");
+	refuses_kineto("{\"deviceProperties\":[{\"name\":\n1}],\"traceEvents\":[]}",
+		       "trace.json:2: deviceProperties: a name that is no text");
+}
+
+/* 4096 threads are read, one more is not. */
+static void many_threads(void)
+{
+	for (size_t count = 4096; count <= 4097; count++) {
+		char *text = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&text, &size);
+		fputs("[" EVENT("kernel", "gemm", "40", "30", "7",
+				"\"correlation\":5,\"stream\":7"),
+		      out);
+		for (size_t i = 0; i < count; i++)
+			fprintf(out,
+				",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+				"\"cudaLaunchKernel\","
+				"\"tid\":%zu,\"ts\":20,\"dur\":4,\"args\":{\"correlation\":5}}",
+				i);
+		fputs("]", out);
+		fclose(out);
+		begin();
+		bool there = read_kineto(text) != NULL;
+		CHECK(there == (count == 4096));
+		if (!there && CHECK(diag_count(diag) > 0))
+			CHECK_PART(diag_at(diag, 0), "trace.json:1: has more than 4096 threads");
+		free(text);
+		arena_free(arena);
+	}
 }
 
 /* Just below 8 GiB they are read, beyond they are not. */
@@ -428,7 +459,7 @@ static void much_memory(void)
 static const struct test tests[] = {TEST(tokens),       TEST(texts_and_lines),   TEST(bad_files),
 				    TEST(torn_files),   TEST(settles),           TEST(functions),
 				    TEST(joins_kineto), TEST(reads_long_traces), TEST(bad_traces),
-				    TEST(much_memory)};
+				    TEST(much_memory),  TEST(many_threads)};
 
 int main(void)
 {
