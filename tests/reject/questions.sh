@@ -53,3 +53,18 @@ for part in 0 -1% 100% x 10us; do
 done
 expect 2 '--samples x: write a whole number' sensitivity case.cfg --samples x
 verdict 'questions.sensitivities'
+
+# vary WRONG WHY
+vary() {
+	expect 2 "^--vary: '$1' is no variation \(write key=a,b,c or key=lo:hi:log20 .*\): $2" \
+		sweep case.cfg -q --vary "$1"
+}
+vary 'case.batch=1:2' 'how many values, and how spaced\?$'
+vary 'case.batch=1:2:exp5' "the values are spaced 'log' or 'lin'$"
+vary 'case.batch=1:2:lin1' 'a range has 2 to 1000000 values$'
+vary 'case.batch=1:2 us:lin5' 'its ends are different quantities$'
+vary 'case.batch=2:1:lin5' 'it does not rise$'
+vary 'case.batch=0:2:log5' 'a logarithmic range begins above 0$'
+vary 'case.batch=1e-308:1e308:log5' 'its ends are too far apart$'
+vary 'case.batch=1:2:lin5,9' 'a range has 2'
+verdict 'questions.variations'

@@ -67,6 +67,11 @@ static void tokens(void)
 	CHECK_TEXT(tokens_of("[1"), "[n!");
 	CHECK_TEXT(tokens_of("0x10"), "!");
 	CHECK_TEXT(tokens_of("nope"), "!");
+	CHECK_TEXT(tokens_of("[1 2 3]"), "[n!");
+	CHECK_TEXT(tokens_of("{x\"a\": 2}"), "{!");
+	CHECK_TEXT(
+		tokens_of("1111111111111111111111111111111111111111111111111111111111111111111111"),
+		"!");
 	CHECK_TEXT(tokens_of("\"\\q\""), "!");
 	CHECK_TEXT(tokens_of("\"\\ud800x\""), "!");
 	arena_free(arena);

@@ -192,6 +192,7 @@ static void wrong_samples(void)
 	refused(HEAD "{\"what\":1}\n", ":2: a line that is neither");
 	refused(HEAD POINT("0", "1e-6") "garbage\n" END, ":3: ");
 	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: something follows");
+	refused(HEAD "{\"test\":3}\n", ":2: test is not a text");
 	refused(HEAD "[1]\n", ":2: a line is one object, {...}");
 	refused(HEAD "{\"test\":\"call\",\"x\":{\"n\":-1}}\n", ":2: n is negative");
 	refused(HEAD "{\"test\":\"call\",\"pass\":\"0\"}\n", ":2: pass is not a finite number");
