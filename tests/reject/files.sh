@@ -128,4 +128,18 @@ verdict 'files.twenty_errors_and_a_count'
 
 expect 2 '^case\.cfg:2: ' check own.cfg case.cfg missing.cfg
 grep -q '^missing\.cfg: ' "$scratch.err" || complain 'check: stops at the first bad file'
+expect 2 '^none\.cfg: holds none of the groups case, topology, machine' check none.cfg
+expect 0 '' check "$FARWIRE_DATA/models/runtimes/synchronous.cfg"
+shows 'synchronous\.cfg: a good runtime'
+expect 2 "case 'nosuch\.cfg' cannot be read: there is no such file" explain nosuch.cfg
 verdict 'files.check_goes_on'
+
+# The program alone, without what lies beside it.
+cp "$FARWIRE" alone
+(
+	unset FARWIRE_DATA
+	./alone run case.cfg
+) >alone.out 2>alone.err && complain 'runs without its data'
+grep -q 'not beside the program (set FARWIRE_DATA to their folder)' alone.err ||
+	complain "alone it says $(cat alone.err)"
+verdict 'files.no_shipped_data'

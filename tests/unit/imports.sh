@@ -72,6 +72,8 @@ samples json
 is '64 4 0 1.05e-05' '64 4 1 1.15e-05' '128 4 0 1.2e-05'
 farwire import nccl-tests json
 grep -q '"name": "NVIDIA H100"' "$scratch.out" || complain 'whose GPUs'
+farwire import nccl-tests old
+grep -q '^4 points of nccl-tests' "$scratch.err" || complain "of a log it said $(cat "$scratch.err")"
 verdict 'imports.nccl_tests'
 
 # A column less would make a count of a size; a file that stops in a number, another number.
@@ -256,6 +258,11 @@ cat >k18 <<'END'
   { "ph": "X", "cat": "Memcpy", "name": "Memcpy DtoH (Device -> Pageable)", "pid": 0, "tid": "stream 7", "ts": 1085, "dur": 20, "args": { "stream": 7, "correlation": 41, "bytes": 4096 } }
 ] }
 END
+# A kernel whose call is not there, and the points of a log: said without -q.
+sed 's/"correlation": 40, "warps/"correlation": 99, "warps/' k18 >orphan
+farwire import kineto orphan
+grep -q '^1 kernels and copies have no call in the trace, and are left out' "$scratch.err" ||
+	complain "of an orphan it said $(cat "$scratch.err")"
 cat >k2 <<'END'
 { "schemaVersion": 1, "deviceProperties": [ { "id": 0, "name": "NVIDIA H100 80GB HBM3" } ], "baseTimeNanoseconds": 1727000000000000000,
   "traceEvents": [
