@@ -68,7 +68,7 @@ static void tokens(void)
 	CHECK_TEXT(tokens_of("0x10"), "!");
 	CHECK_TEXT(tokens_of("nope"), "!");
 	CHECK_TEXT(tokens_of("[1 2 3]"), "[n!");
-	CHECK_TEXT(tokens_of("{x\"a\": 2}"), "{!");
+	CHECK_TEXT(tokens_of("{xa\": 2}"), "{!");
 	CHECK_TEXT(
 		tokens_of("1111111111111111111111111111111111111111111111111111111111111111111111"),
 		"!");
