@@ -43,6 +43,12 @@ static struct measurement *measurement_of(struct collecting *c, const struct dat
 	return added;
 }
 
+static void take_errors(struct collecting *c, const struct diag *diag)
+{
+	for (size_t i = 0; i < diag_count(diag) && i < 20; i++)
+		diag_error(c->diag, (struct origin){0}, "%s", diag_at(diag, i));
+}
+
 /* Of the row's case; false after errors. */
 static bool kind_of(struct collecting *c, const struct dataset_row *row, enum case_kind *kind)
 {
@@ -52,8 +58,7 @@ static bool kind_of(struct collecting *c, const struct dataset_row *row, enum ca
 	const struct scenario *scenario = case_read(scratch, diag, &request);
 	if (scenario)
 		*kind = scenario_kind(scenario);
-	for (size_t i = 0; i < diag_count(diag); i++)
-		diag_error(c->diag, (struct origin){0}, "%s", diag_at(diag, i));
+	take_errors(c, diag);
 	arena_free(scratch);
 	return scenario != NULL;
 }
@@ -67,6 +72,7 @@ static void add_row(struct collecting *c, const struct dataset_row *row)
 	struct diag *diag = diag_new(scratch);
 	double value =
 		dataset_point(scratch, diag, row, c->data_root, NULL, 0, c->seed, NULL, c->broken);
+	take_errors(c, diag);
 	arena_free(scratch);
 	if (!isfinite(value) || !(value > 0))
 		return; /* a verdict has no residual */

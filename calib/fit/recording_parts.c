@@ -54,10 +54,7 @@ bool reading_flag(struct reading *r, const char *what)
 
 bool reading_skip(struct reading *r)
 {
-	bool fine = jp_skip(r->in);
-	if (ftell(r->in->in) - r->start_B > RECORDING_LINE_MAX_B)
-		reading_fail(r, "the line is longer than 1 MiB: no recording");
-	return fine && !r->failed;
+	return jp_skip(r->in) && !r->failed;
 }
 
 bool reading_opens(struct reading *r, enum jp_token bracket, const char *what)

@@ -556,7 +556,8 @@ const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag,
 	else if (k.works.count == 0)
 		fail(&k, "holds nothing that the GPU did (profile with ProfilerActivity.CUDA)");
 	else if (names_count(k.threads) > RECORDED_THREADS_MAX)
-		fail(&k, "has too many threads");
+		fail(&k, arena_printf(arena, "has more than %d threads", RECORDED_THREADS_MAX));
+	const struct recorded_calls *recorded = k.failed ? NULL : join(&k);
 	*counts = k.counts;
-	return k.failed ? NULL : join(&k);
+	return recorded;
 }

@@ -107,7 +107,10 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 	for (size_t i = 0; i < recorded->call_count; i++)
 		if (in_step(step, &recorded->calls[i]))
 			return true;
-	diag_error(diag, origin, "step %u of the recording holds no call", (unsigned)mark->step);
+	diag_error(diag, origin,
+		   "step %u of the recording holds no call (write another calls.step, counted "
+		   "from 1)",
+		   (unsigned)mark->step);
 	return false;
 }
 

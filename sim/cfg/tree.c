@@ -103,10 +103,6 @@ static void report(struct arena *scratch, struct diag *diag, const struct cfg_so
 			   "( ... ) for a mixed list)");
 		return;
 	}
-	if (what && strcmp(what, "syntax error") != 0) {
-		diag_error(diag, origin, "%s", what);
-		return;
-	}
 	const char *near = line_text(scratch, source->text.items, line > 0 ? (unsigned)line : 1);
 	diag_error(diag, origin,
 		   "syntax error at or before `%s` (write name = value; for settings, { ... } for "

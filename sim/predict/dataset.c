@@ -220,7 +220,9 @@ static void read_dataset(struct dataset_reader *r)
 	else if (dimensions)
 		dataset_read_grid(r, dimensions);
 	else
-		diag_error(r->diag, cfg_origin(r->node), "dataset: it needs a table or dimensions");
+		diag_error(r->diag, cfg_origin(r->node),
+			   "dataset: it needs a table or dimensions (write table = \"x.tsv\", "
+			   "or dimensions = ( { name = ...; values = ...; } ))");
 	for (size_t i = 0; i < dataset->row_count; i++)
 		dataset->mixed =
 			dataset->mixed || dataset->rows[i].measure != dataset->rows[0].measure;

@@ -58,7 +58,8 @@ static void read_dimensions(struct dataset_reader *r, const struct cfg_node *lis
 							out, value_count};
 		if (value_count == 0)
 			diag_error(r->diag, cfg_origin(cfg_at(list, i)),
-				   "dataset: a dimension needs values");
+				   "dataset: a dimension needs values (write values = ( { is = "
+				   "\"few\"; settings = [\"case.gpus=2\"]; } ))");
 	}
 	r->dataset->dimensions = dimensions;
 	r->dataset->dimension_count = count;

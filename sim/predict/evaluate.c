@@ -179,6 +179,13 @@ static struct case_request reference_request(const struct dataset_row *row, cons
 
 static const struct estimate UNKNOWN = {NAN, NAN, NAN};
 
+static void unknown_judge(struct diag *diag, const struct dataset_row *row, const char *first)
+{
+	diag_error(diag, row->origin,
+		   "dataset: the case of '%s' has no job or client '%s' (write judge = \"%s\")",
+		   row->label, row->judge, first);
+}
+
 /* The line of a prediction that the row judges; NULL: all of it. False, with an
  * error, if there is none of that name. */
 static bool judged_client(struct diag *diag, const struct dataset_row *row,
@@ -193,8 +200,7 @@ static bool judged_client(struct diag *diag, const struct dataset_row *row,
 			*client = &prediction->clients[i];
 			return true;
 		}
-	diag_error(diag, row->origin, "dataset: the case of '%s' has no job or client '%s'",
-		   row->label, row->judge);
+	unknown_judge(diag, row, prediction->clients[0].name);
 	return false;
 }
 
@@ -245,9 +251,12 @@ static double point_value(struct diag *diag, const struct dataset_row *row,
 		if (strcmp(scenario->job_count ? scenario->jobs[i].name : scenario->clients[i].name,
 			   row->judge) == 0)
 			judged = i;
-	if (row->judge && point->client_count > 1 && judged == SIZE_MAX)
-		diag_error(diag, row->origin, "dataset: the case of '%s' has no job or client '%s'",
-			   row->label, row->judge);
+	if (row->judge && point->client_count > 1 && judged == SIZE_MAX) {
+		unknown_judge(diag, row,
+			      scenario->job_count ? scenario->jobs[0].name
+						  : scenario->clients[0].name);
+		return NAN;
+	}
 	const struct client_point *client = judged < SIZE_MAX ? &point->clients[judged] : NULL;
 	double ratio = client ? client->ratio : point->ratio;
 	switch (row->measure) {

@@ -101,7 +101,8 @@ static bool read_whole(struct opening *o, char **text, size_t *size_B)
 	if (fstat(o->fd, &status) != 0)
 		return fail(o, "cannot be read");
 	if (!S_ISREG(status.st_mode))
-		return refuse(o, "is no file: the journal of a sweep cannot be kept there");
+		return refuse(o, "is no file: the journal of a sweep cannot be kept there "
+				 "(write another -o)");
 	if (status.st_size > FILE_MAX_B)
 		return refuse(o, "is larger than 16 GiB: no journal of a sweep is");
 	char *bytes = malloc((size_t)status.st_size + 1);

@@ -108,7 +108,7 @@ const struct cfg_node *case_group(struct case_reader *c, struct origin origin, c
 	*file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	const struct cfg_node *node = *file ? cfg_child(*file, group) : NULL;
 	if (*file && !node)
-		diag_error(reader->diag, cfg_origin(*file), "%s '%s': no group `%s = { ... }`",
+		diag_error(reader->diag, cfg_origin(*file), "%s '%s': there is no `%s = ...` in it",
 			   what, name, group);
 	return node;
 }
@@ -317,8 +317,10 @@ static bool place(struct case_reader *c, struct client_entry *client,
 	if (client->server == SIZE_MAX) {
 		if (!server[0])
 			diag_error(c->reader.diag, server_origin,
-				   "no guest runs on the host of GPU '%s'",
-				   topology->gpus[client->gpu].name);
+				   "no guest runs on the host of GPU '%s' (write guests = ( { name "
+				   "= ...; host = \"%s\"; } ) into the topology)",
+				   topology->gpus[client->gpu].name,
+				   topology->hosts[topology->gpus[client->gpu].host].name);
 		return false;
 	}
 	if (topology->guests[client->server].host != topology->gpus[client->gpu].host) {
@@ -335,8 +337,9 @@ static bool place(struct case_reader *c, struct client_entry *client,
 	client->guest = spread ? spread_guest(topology, client->server, copy)
 			       : find_guest(c, program_origin, "program's guest", program);
 	if (client->guest == SIZE_MAX && spread)
-		diag_error(c->reader.diag, program_origin,
-			   "program = \"spread\": every guest has a GPU");
+		diag_error(
+			c->reader.diag, program_origin,
+			"program = \"spread\": every guest has a GPU (write the name of a guest)");
 	if (client->guest != SIZE_MAX && client->guest != client->server && !c->runtime)
 		diag_error(c->reader.diag, program_origin,
 			   "the program runs in guest '%s' and its GPU is behind '%s', "

@@ -138,6 +138,21 @@ static const struct job_entry *holder(const struct case_reader *c, const struct 
 	return NULL;
 }
 
+static void no_guest(struct case_reader *c, struct origin origin, const struct job_said *job,
+		     const struct host_entry *host, const char *guest)
+{
+	if (host->first_guest == SIZE_MAX)
+		diag_error(c->reader.diag, origin,
+			   "job '%s': machine '%s' has no guest (write guests = ( { name = ...; "
+			   "host = \"%s\"; } ) into the topology)",
+			   job->name, host->name, host->name);
+	else
+		diag_error(c->reader.diag, origin,
+			   "job '%s': machine '%s' has no guest '%s' (write guest = \"%s\")",
+			   job->name, host->name, guest,
+			   c->scenario->topology.guests[host->first_guest].name);
+}
+
 /* Takes free GPUs from the job's first on, at most per_machine of each machine: jobs
  * of few GPUs a machine meet on the machines. */
 static bool place(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
@@ -168,9 +183,7 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 		gpus[count] = i;
 		guests[count] = guest_on(topology, host, guest);
 		if (guests[count] == SIZE_MAX) {
-			diag_error(c->reader.diag, origin,
-				   "job '%s': machine '%s' has no guest '%s'", job->name,
-				   topology->hosts[host].name, guest[0] ? guest : "at all");
+			no_guest(c, origin, job, &topology->hosts[host], guest);
 			return false;
 		}
 		taken++;
@@ -306,7 +319,8 @@ static void read_model(struct case_reader *c, const struct job_said *job, struct
 	for (size_t i = 1; i < entry->simulated_count; i++)
 		if (strcmp(topology->gpus[entry->gpus[i]].profile, profile) != 0) {
 			diag_error(c->reader.diag, job->origin,
-				   "job '%s': its GPUs are of several kinds ('%s' and '%s')",
+				   "job '%s': its GPUs are of several kinds ('%s' and '%s'; write "
+				   "first_gpu and gpus so that they are of one)",
 				   job->name, profile, topology->gpus[entry->gpus[i]].profile);
 			return;
 		}
@@ -459,7 +473,8 @@ void case_read_jobs(struct case_reader *c)
 			   "case: a collective alone has one job, not %zu", c->job_count);
 	if (cfg_child(c->group, "clients"))
 		diag_error(c->reader.diag, cfg_origin(cfg_child(c->group, "clients")),
-			   "case: it has training jobs, so it cannot have clients");
+			   "case: it has training jobs, so it cannot have clients (write each as a "
+			   "case of its own)");
 }
 
 const struct scenario *scenario_job_baseline(struct arena *arena, const struct scenario *scenario,

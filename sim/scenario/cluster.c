@@ -281,8 +281,10 @@ static const struct cfg_node *network_group(struct cluster *cluster)
 	const char *name = said ? said : cfg_text(node);
 	if (!name || strcmp(name, "none") == 0) {
 		if (node && !name)
-			diag_error(reader->diag, cfg_origin(node),
-				   "cluster: network is neither a name nor a group");
+			diag_error(
+				reader->diag, cfg_origin(node),
+				"cluster: network is neither a name nor a group (write network = "
+				"\"infiniband-edr\")");
 		else if (cluster->places.count > 1)
 			diag_error(reader->diag, cfg_origin(cluster->node),
 				   "cluster: nothing joins its %zu machines (write network = "

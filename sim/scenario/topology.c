@@ -279,8 +279,9 @@ static void read_ends(struct topology_build *build, const struct cfg_node *group
 			   near ? near : "", near ? "'?)" : "");
 	}
 	if (strcmp(link->ends[0], link->ends[1]) == 0 && link->ends[0][0] != '?')
-		diag_error(diag, cfg_origin(ends), "link '%s': both ends are '%s'", link->name,
-			   link->ends[0]);
+		diag_error(diag, cfg_origin(ends),
+			   "link '%s': both ends are '%s' (write the names of two nodes)",
+			   link->name, link->ends[0]);
 }
 
 /* --set link.wire.kind=roce stands in for what the file says. */

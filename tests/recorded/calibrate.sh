@@ -63,5 +63,7 @@ farwire calibrate --budget 1 -q -o "$scratch/other"
 FARWIRE_PROBE=$scratch/nowhere
 farwire calibrate --budget 1 -q -o "$scratch/other"
 [ "$code" = 1 ] || complain "no such probe: ended with $code"
+grep -q "^farwire: cannot run '.*/nowhere': No such file" "$scratch.err" ||
+	complain "no such probe: $(cat "$scratch.err")"
 expect 1 'cannot make the folder' calibrate --budget 1 -q -o "$scratch/none/x"
 verdict 'calibrate.says_what_failed'

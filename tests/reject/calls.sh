@@ -27,6 +27,8 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'torn\.jsonl:2: is no JSON: the file ends inside a text .the recording was cut off.' run $t320 --calls torn.jsonl
 	expect 2 'deep\.jsonl:1: a line that is no object' run $t320 --calls deep.jsonl
 	expect 2 'has 0 whole steps' run $t320 --calls one_mark.jsonl
+	printf '%s\n' "$head" '{"step":4,"t_s":0}' '{"step":5,"t_s":0.0005}' "$launch" "$sync" '{"end":true}' >idle.jsonl
+	expect 2 '^--calls: step 4 of the recording holds no call .write another calls\.step' run $t320 --calls idle.jsonl
 	expect 2 'fewer than calls\.step asks for' run $t320 --calls good.jsonl --set calls.step=2
 	expect 2 'either calls or model' run $t320 --calls good.jsonl --model resnet50
 	expect 2 'uses one GPU' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
@@ -45,6 +47,13 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'cut off' check cut.jsonl
 }
 verdict 'calls.run'
+
+cat >both.cfg <<'END'
+case = { topology = "t320-same-esxi"; calls = "good.jsonl"; runtime = "synchronous";
+	clients = ( { name = "a"; model = "alexnet"; } ); };
+END
+expect 2 "^both\.cfg:2: client 'a': either calls or model, not both" run both.cfg --draws 0
+verdict 'calls.either_or'
 
 # A case names the file beside itself; kernels twice as long take as much longer.
 mkdir cases

@@ -78,10 +78,22 @@ s/"box.cfg"/"dgx1-v10"/|^own\.cfg:3: machine 'dgx1-v10' is not there \(did you m
 s/"box.cfg"/"t320"/|t320\.cfg: machine 't320': no group .machine
 s/"files"/"n1"/|^own\.cfg:4: server 'n1': the name is taken
 s/name = "own"/hosts = ( { name = "n0"; } )/|^own\.cfg:3: host 'n0': the name is taken
+s/"files"/1/|^own\.cfg:4: cluster: servers holds names \(write servers = \["file-server"\]\)
+s/machine = "box.cfg"; count = 3;/machines = { name = "a"; };/|^own\.cfg:3: cluster: machines must be a list \(write machines = \( \{ name = \.\.\.; machine
 END
 cluster_of 's/network = {.*/network = "ethernet-11"; };/; /link = /d'
 # shellcheck disable=SC2086
 expect 2 "^own\.cfg:5: network 'ethernet-11' is not there \(did you mean 'ethernet-1" $own
+cluster_of 's/network = {.*/network = 1; };/; /link = /d'
+# shellcheck disable=SC2086
+expect 2 '^own\.cfg:5: cluster: network is neither a name nor a group \(write network = "infiniband-edr"\)' $own
+printf 'x = 1;\n' >none.cfg
+cluster_of 's/network = {.*/network = "none.cfg"; };/; /link = /d'
+# shellcheck disable=SC2086
+expect 2 "none\.cfg: network 'none\.cfg': no group \`wiring = \{ \.\.\. \}\`" $own
+printf 'topology = { name = "own"; cluster = 3; };\n' >own.cfg
+# shellcheck disable=SC2086
+expect 2 '^own\.cfg:1: topology: cluster is not a group \(write cluster = \{ machine = \.\.\.; \}\)' $own
 cluster_of '/servers/d; s/network = {.*/};/; /link = /d'
 # shellcheck disable=SC2086
 expect 2 '^own\.cfg:3: cluster: nothing joins its 3 machines' $own

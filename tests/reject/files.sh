@@ -77,6 +77,7 @@ topology_of 's/lanes/lane/'
 expect 2 "^own\.cfg:6: link 'slot': unknown key 'lane' \(did you mean 'lanes'\?\)" $own
 verdict 'files.unknown_keys'
 
+printf 'x = 1;\n' >none.cfg
 # what is wrong, in own.cfg by sed; where and what is said of it
 # shellcheck disable=SC2086
 while IFS='|' read -r edit message; do
@@ -99,6 +100,15 @@ s/"far", "gpu0"/"far", "gpu9"/|^own\.cfg:6: link 'slot': no host, guest, gpu or 
 s/host = "far"; profile/host = "fra"; profile/|^own\.cfg:5: host 'fra' is not there \(did you mean 'far'
 s/gtx-1050ti/gtx-1050t/|^own\.cfg:5: GPU profile 'gtx-1050t' is not there \(did you mean 'gtx-1050ti'
 s/name = "server"/name = "client"/|^own\.cfg:4: guest 'client': the name is taken
+s/hosts = .*/hosts = { name = "near"; };/|^own\.cfg:3: topology: hosts must be a list \(write hosts = \( \{ name
+s/hosts = .*//|^own\.cfg:4: host 'near' is not there \(the topology has none\)
+s/hosts =/switches = [1]; hosts =/|^own\.cfg:3: topology: switches holds names \(write switches = \["tor"\]\)
+s/"far", "gpu0"/"far", "far"/|^own\.cfg:6: link 'slot': both ends are 'far' \(write the names of two nodes\)
+s/, "gpu0"\]/]/|^own\.cfg:6: link 'slot': it needs two ends \(write ends = \["a", "b"\]\)
+s/kind = "pcie"; //|^own\.cfg:6: link: kind is missing \(write kind = "\.\.\."\)
+s/name = "slot"; //|^own\.cfg:6: link: name is missing \(write name = "\.\.\."\)
+s/gtx-1050ti/none.cfg/|none\.cfg: GPU profile 'none\.cfg': no group `gpu = \{ \.\.\. \}`
+s/^topology/toplogy/|^own\.cfg: no group `topology = \{ \.\.\. \}`
 END
 verdict 'files.wrong_values_of_a_topology'
 
@@ -118,4 +128,18 @@ verdict 'files.twenty_errors_and_a_count'
 
 expect 2 '^case\.cfg:2: ' check own.cfg case.cfg missing.cfg
 grep -q '^missing\.cfg: ' "$scratch.err" || complain 'check: stops at the first bad file'
+expect 2 '^none\.cfg: holds none of the groups case, topology, machine' check none.cfg
+expect 0 '' check "$FARWIRE_DATA/models/runtimes/synchronous.cfg"
+shows 'synchronous\.cfg: a good runtime'
+expect 2 "case 'nosuch\.cfg' cannot be read: there is no such file" explain nosuch.cfg
 verdict 'files.check_goes_on'
+
+# The program alone, without what lies beside it.
+cp "$FARWIRE" alone
+(
+	unset FARWIRE_DATA
+	./alone run case.cfg
+) >alone.out 2>alone.err && complain 'runs without its data'
+grep -q 'not beside the program (set FARWIRE_DATA to their folder)' alone.err ||
+	complain "alone it says $(cat alone.err)"
+verdict 'files.no_shipped_data'

@@ -70,6 +70,22 @@ rm x.json
 expect 2 '^x\.jsonl:1: the line is longer than 1 MiB' fit x.jsonl
 repeated 70000 x >x.log
 expect 2 '^x\.log:1: no log: a line of more than 64 KiB' import perftest x.log
+# Rows of nccl-tests: each of a size of its own, or all of one; intervals of iperf3.
+rows() {
+	echo '# Collective test starting: all_reduce_perf'
+	echo '#  Rank  0 Group  0 Pid  11 on  node device  0 [0x07] NVIDIA A100'
+	echo '#  Rank  1 Group  0 Pid  11 on  node device  1 [0x07] NVIDIA A100'
+	echo '#       size         count      type   redop    root     time   algbw   busbw #wrong'
+	awk -v count="$1" -v step="$2" 'BEGIN { for (i = 0; i < count; i++)
+		print 1024 + step * i, 256, "float", "sum", -1, "20.50", "0.05", "0.05", 0 }'
+}
+rows 65537 1 >x.log
+expect 2 '^x\.log:65541: more than 65536 points' import nccl-tests x.log
+rows 1001 0 >x.log
+expect 2 '^x\.log:1005: the same point more than 1000 times' import nccl-tests x.log
+repeated 65537 '[  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
+' >x.log
+expect 2 '^x\.log(:[0-9]+)?: more than 65536 results of one point' import iperf3 x.log
 verdict limits.recordings_and_results
 
 # A file of holes, where the file system knows them: 16 GiB without a block. (What 8 GiB of

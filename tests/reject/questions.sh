@@ -52,4 +52,32 @@ for part in 0 -1% 100% x 10us; do
 	expect 2 "^farwire: --vary-all $part: write a part" sensitivity case.cfg --vary-all "$part"
 done
 expect 2 '--samples x: write a whole number' sensitivity case.cfg --samples x
+expect 2 'has no ratio: out of GPU memory: resnet50 at batch 64' \
+	sensitivity --topology t320-same-esxi --batch 64 --draws 0 -q --vary-all 10% --for link.vswitch
 verdict 'questions.sensitivities'
+expect 2 '^--gpus: has 2 jobs \(scale takes a case with one; compare shows' scale dgx1-two-jobs --gpus 1,2
+expect 2 '^--gpus: numbers of GPUs are whole, from 1 \(write --gpus 1,2' scale --topology dgx1-v100 --gpus 0,1
+expect 2 '^farwire: at most 6 --vary$' report case.cfg -q --draws 0 -o x.html --vary a=1,2 --vary b=1,2 \
+	--vary c=1,2 --vary d=1,2 --vary e=1,2 --vary f=1,2 --vary g=1,2
+printf 'dataset = { name = "x"; title = "t"; source = "s"; role = "test"; table = "x.tsv"; value = "v"; label = ["v"];
+	settings = ["case.topology=t320-same-esxi", "case.batch=64"]; };\n' >x.cfg
+printf 'v\nFAIL:memory\n' >x.tsv
+farwire validate x.cfg --draws 0 -q --plot x.svg
+{ [ "$code" = 2 ] && grep -q '^farwire: --plot: these datasets have no measured numbers' "$scratch.err"; } ||
+	complain "a plot of a failure: ended with $code, $(cat "$scratch.err")"
+verdict 'questions.without_an_answer'
+
+# vary WRONG WHY
+vary() {
+	expect 2 "^--vary: '$1' is no variation \(write key=a,b,c or key=lo:hi:log20 .*\): $2" \
+		sweep case.cfg -q --vary "$1"
+}
+vary 'case.batch=1:2' 'how many values, and how spaced\?$'
+vary 'case.batch=1:2:exp5' "the values are spaced 'log' or 'lin'$"
+vary 'case.batch=1:2:lin1' 'a range has 2 to 1000000 values$'
+vary 'case.batch=1:2 us:lin5' 'its ends are different quantities$'
+vary 'case.batch=2:1:lin5' 'it does not rise$'
+vary 'case.batch=0:2:log5' 'a logarithmic range begins above 0$'
+vary 'case.batch=1e-308:1e308:log5' 'its ends are too far apart$'
+vary 'case.batch=1:2:lin5,9' 'a range has 2'
+verdict 'questions.variations'

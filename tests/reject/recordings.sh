@@ -63,6 +63,7 @@ for kind in nccl-tests nvbandwidth perftest iperf3; do
 	expect 2 "^log: no results of $kind" import $kind log
 done
 expect 2 'did you mean .iperf3.' import iperf log
+expect 2 '^farwire: import: one file at a time' import iperf3 log log
 printf 'a\0b\n' >zero
 expect 2 '^zero:1: no log: a zero byte' import nccl-tests zero
 head -c 70000 /dev/zero | tr '\0' x >long

@@ -22,6 +22,15 @@ echo '[{"case": 5}]' >bad.json
 expect 2 "^bad\.json:1: prediction 1, 'case': is no text" plot bad.json -o x.svg
 sed 's/"verdict": "ok"/"verdict": "good"/' good.json >bad.json
 expect 2 "^bad\.json:[0-9]+: prediction 1, 'verdict'" plot bad.json -o x.svg
+# what the result says, by sed; what is said of it
+while IFS='|' read -r edit message; do
+	sed "$edit" good.json >bad.json
+	expect 2 "^bad\.json:[0-9]+: prediction 1, $message" plot bad.json -o x.svg
+done <<'END'
+s/"throughput": {/"throughput": 3, "was": {/|'throughput': is missing, or no \{value, low, high\}$
+s/"throughput": {"value": [^,]*/"throughput": {"value": "fast"/|'value': is no number$
+s/"seed": [0-9]*/"seed": -1/|'seed': is no count$
+END
 expect 2 'needs to know where to draw' plot good.json
 expect 2 'must end in \.svg, \.pdf or \.png' plot good.json -o x.gif
 expect 1 "cannot write 'no-folder/x.svg'" plot good.json -o no-folder/x.svg

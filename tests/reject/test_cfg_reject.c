@@ -71,6 +71,9 @@ static void syntax(void)
 		{"a = 1;\nb 2;\n", "t.cfg:2: syntax error at or before `b 2;` (write name = value; "
 				   "for settings, { ... "
 				   "} for groups, ( a, b ) for lists)"},
+		{"value = \"\"value",
+		 "t.cfg:1: syntax error at or before `value = \"\"value` (write name = value; for "
+		 "settings, { ... } for groups, ( a, b ) for lists)"},
 		{"a = [ 1, \"x\" ];",
 		 "t.cfg:1: the elements of an array [ ] must be of one type (write ( ... ) for a "
 		 "mixed list)"},

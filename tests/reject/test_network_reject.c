@@ -180,6 +180,14 @@ static void files_without_a_network(void)
 {
 	contains("", "there is no network in this file");
 	contains("network = 3;", "there is no network in this file");
+	contains("network = {\nimage = 8; channels = 3; classes = 2; source = \"s\"; };",
+		 "n.cfg:1: network: has no name (write name = \"resnet50\")");
+	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; };",
+		 "n.cfg:1: network: does not say where it comes from (write source = \"He");
+	contains("network = { name = \"n\"; channels = 3; classes = 2; source = \"s\"; };",
+		 "n.cfg:1: network: has no image (write image = 224)");
+	contains("network = { name = \"n\"; image = 8; channels = 3; source = \"s\"; };",
+		 "n.cfg:1: network: has no classes (write classes = 1000)");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\"; "
 		 "};",
 		 "network: has no layers");

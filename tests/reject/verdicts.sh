@@ -67,7 +67,27 @@ verdict 'verdicts.a_batch_that_never_fills'
 # Months a step: longer than the simulator follows anything.
 fails 'no end in sight after' --topology t320-same-lan --stack pytorch --model vgg16 --batch 16 \
 	--set 'gpu.*.fp32=1 MFLOP/s'
+fails 'no end in sight after .*job .job0. waits' --topology dgx1-v100 --gpus 16 --model alexnet \
+	--set 'link.network.bandwidth=1 B/s'
 verdict 'verdicts.a_step_without_end'
+
+# A machine without a way to the server that its job reads from; two without one to each other.
+cat >alone.cfg <<'END'
+topology = {
+	name = "alone";
+	hosts = ( { name = "a"; }, { name = "b"; } );
+	guests = ( { name = "one"; host = "a"; }, { name = "two"; host = "b"; } );
+	gpus = ( { name = "gpu0"; host = "a"; profile = "gtx-1080"; },
+		{ name = "gpu1"; host = "b"; profile = "gtx-1080"; } );
+	switches = ["file-server"];
+	links = ( { name = "slot0"; kind = "pcie"; ends = ["a", "gpu0"]; },
+		{ name = "slot1"; kind = "pcie"; ends = ["b", "gpu1"]; } );
+};
+END
+fails "no route from 'one' to storage 'nfs' at file-server" --topology alone.cfg --model alexnet \
+	--set case.gpus=1 --set input.source=nfs
+fails "no way from 'gpu0' to 'gpu1' over tcp" --topology alone.cfg --model alexnet --gpus 2 --transport tcp
+verdict 'verdicts.a_job_without_a_way'
 
 # The verdict of one case does not hide the numbers of another.
 printf 'case = { topology = "t320-same-esxi"; batch = 64; };\n' >large.cfg

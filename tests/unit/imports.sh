@@ -72,6 +72,8 @@ samples json
 is '64 4 0 1.05e-05' '64 4 1 1.15e-05' '128 4 0 1.2e-05'
 farwire import nccl-tests json
 grep -q '"name": "NVIDIA H100"' "$scratch.out" || complain 'whose GPUs'
+farwire import nccl-tests old
+grep -q '^4 points of nccl-tests' "$scratch.err" || complain "of a log it said $(cat "$scratch.err")"
 verdict 'imports.nccl_tests'
 
 # A column less would make a count of a size; a file that stops in a number, another number.
@@ -95,6 +97,17 @@ sed 's/ 1024/ 1e25/' old >x
 expect 2 '^x:7: size_B is 1e.25' import nccl-tests x
 sed 's/ 1024/ 6.4/' old >x
 expect 2 '^x:7: size_B is 6.4: bytes are whole' import nccl-tests x
+sed 's/ time / spent /g; s/ time / spent /g' old >x
+expect 2 "^x:6: a heading without a column 'time'" import nccl-tests x
+# Rates of no collective: 0.05 and 0.01 of the same time.
+sed 's/^\( *[0-9]* *[0-9]* *[a-z]* *[a-z]* *[0-9.]*\) .*/\1 0.05 0.01 0 9.0 0.05 0.01 0/' old >x
+expect 2 '^x(:[0-9]+)?: the log does not tell which collective it is \(nccl-tests .*write such a line above' import nccl-tests x
+sed 's/"args":[^]]*\],//' json >x
+expect 2 '^x(:[0-9]+)?: which collective it is, is not said \("args"\)' import nccl-tests x
+sed 's/,{"rank":2[^}]*}//; s/"ngpus":2/"ngpus":1/' json >x
+expect 2 '^x(:[0-9]+)?: one rank only: a collective has two or more' import nccl-tests x
+sed 's/"out_of_place":null/"out_of_place":7/' json >x
+expect 2 '^x:4: an object is expected here' import nccl-tests x
 verdict 'imports.nccl_tests_wrong'
 
 kind=nvbandwidth
@@ -212,6 +225,11 @@ cat >both <<'END'
 [  5][TX-C]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 END
 expect 2 '^both:2: both ways' import iperf3 both
+cat >two <<'END'
+[  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
+[  7]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
+END
+expect 2 '^two(:2)?: several streams and no lines \[SUM\]' import iperf3 two
 json='{"start":{"test_start":{"protocol":"TCP","num_streams":2,"blksize":65536}},"intervals":[{"sum":{"bits_per_second":8e9,"omitted":false}}],"end":{}}'
 printf '\357\273\277\n%s\n' "$json" >json
 samples json
@@ -240,6 +258,11 @@ cat >k18 <<'END'
   { "ph": "X", "cat": "Memcpy", "name": "Memcpy DtoH (Device -> Pageable)", "pid": 0, "tid": "stream 7", "ts": 1085, "dur": 20, "args": { "stream": 7, "correlation": 41, "bytes": 4096 } }
 ] }
 END
+# A kernel whose call is not there, and the points of a log: said without -q.
+sed 's/"correlation": 40, "warps/"correlation": 99, "warps/' k18 >orphan
+farwire import kineto orphan
+grep -q '^1 kernels and copies have no call in the trace, and are left out' "$scratch.err" ||
+	complain "of an orphan it said $(cat "$scratch.err")"
 cat >k2 <<'END'
 { "schemaVersion": 1, "deviceProperties": [ { "id": 0, "name": "NVIDIA H100 80GB HBM3" } ], "baseTimeNanoseconds": 1727000000000000000,
   "traceEvents": [

@@ -72,6 +72,9 @@ echo precious >grid.csv.journal
 expect 2 'grid.csv.journal: is no journal of a sweep' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
 [ "$(cat grid.csv.journal)" = precious ] || complain 'a foreign file was touched'
 rm grid.csv.journal
+ln -s /dev/zero grid.csv.journal
+expect 2 '^grid\.csv\.journal: is no file: .* \(write another -o\)' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
+rm grid.csv.journal
 expect 1 "cannot write 'no/grid.csv': No such file" sweep case.cfg -q -o no/grid.csv --vary case.batch=8,16
 farwire sweep case.cfg -q -o /dev/null --vary case.batch=8,16
 [ "$code" = 0 ] && [ ! -e /dev/null.journal ] || complain 'a journal beside a device'

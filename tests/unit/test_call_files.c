@@ -67,6 +67,11 @@ static void tokens(void)
 	CHECK_TEXT(tokens_of("[1"), "[n!");
 	CHECK_TEXT(tokens_of("0x10"), "!");
 	CHECK_TEXT(tokens_of("nope"), "!");
+	CHECK_TEXT(tokens_of("[1 2 3]"), "[n!");
+	CHECK_TEXT(tokens_of("{xa\": 2}"), "{!");
+	CHECK_TEXT(
+		tokens_of("1111111111111111111111111111111111111111111111111111111111111111111111"),
+		"!");
 	CHECK_TEXT(tokens_of("\"\\q\""), "!");
 	CHECK_TEXT(tokens_of("\"\\ud800x\""), "!");
 	arena_free(arena);
@@ -162,6 +167,7 @@ static void bad_files(void)
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"h2d\"}\n" END,
 		"a copy without size_B");
 	refuses(HEAD "{\"step\":1}\n" END, "a step without t_s");
+	refuses(HEAD CALL "{\"end\":1}\n", ":3: end: is neither true nor false");
 }
 
 /* Cut anywhere, or with any byte changed: an error or another recording, no more. */
@@ -362,12 +368,12 @@ static struct kineto_counts count_looks(size_t events)
 
 /* Four times the events take four times the looks, and log2(4) = 2 more for each kernel
  * that is looked up among the calls: of 50,000 events 12,500 kernels with some 13 halvings,
- * and marks with two looks or so. */
+ * and marks with two to four looks, by how full their table is. */
 static void reads_long_traces(void)
 {
 	struct kineto_counts small = count_looks(50000), large = count_looks(200000);
 	CHECK(large.events == 200000 && small.looks > 0);
-	CHECK(large.looks <= 4 * small.looks + 2 * 50000 + 1000);
+	CHECK(large.looks <= 4 * small.looks + 2 * 50000 + 10000);
 	CHECK(large.looks <= 8 * large.events);
 }
 
@@ -403,6 +409,36 @@ static void bad_traces(void)
 		"[" EVENT("gpu_memcpy", "Memcpy HtoD", "10", "1", "7", "\"bytes\":1e999") "]",
 		"more bytes than there are");
 	refuses_kineto("{\"traceEvents\":[]} {}", "is no trace");
+	refuses_kineto("{\"deviceProperties\":[{\"name\":\n1}],\"traceEvents\":[]}",
+		       "trace.json:2: deviceProperties: a name that is no text");
+}
+
+/* 4096 threads are read, one more is not. */
+static void many_threads(void)
+{
+	for (size_t count = 4096; count <= 4097; count++) {
+		char *text = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&text, &size);
+		fputs("[" EVENT("kernel", "gemm", "40", "30", "7",
+				"\"correlation\":5,\"stream\":7"),
+		      out);
+		for (size_t i = 0; i < count; i++)
+			fprintf(out,
+				",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+				"\"cudaLaunchKernel\","
+				"\"tid\":%zu,\"ts\":20,\"dur\":4,\"args\":{\"correlation\":5}}",
+				i);
+		fputs("]", out);
+		fclose(out);
+		begin();
+		bool there = read_kineto(text) != NULL;
+		CHECK(there == (count == 4096));
+		if (!there && CHECK(diag_count(diag) > 0))
+			CHECK_PART(diag_at(diag, 0), "trace.json:1: has more than 4096 threads");
+		free(text);
+		arena_free(arena);
+	}
 }
 
 /* Just below 8 GiB they are read, beyond they are not. */
@@ -428,7 +464,7 @@ static void much_memory(void)
 static const struct test tests[] = {TEST(tokens),       TEST(texts_and_lines),   TEST(bad_files),
 				    TEST(torn_files),   TEST(settles),           TEST(functions),
 				    TEST(joins_kineto), TEST(reads_long_traces), TEST(bad_traces),
-				    TEST(much_memory)};
+				    TEST(much_memory),  TEST(many_threads)};
 
 int main(void)
 {

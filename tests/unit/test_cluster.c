@@ -362,6 +362,40 @@ static void a_thousand_gpus_are_read_at_once(void)
 	CHECK(read_s < 0.5 && ways_s < 1.5);
 }
 
+/* One machine stands for four: not where chance, a shared server or what travels over cores
+ * makes them unlike. */
+static void only_like_machines_are_folded(void)
+{
+#define FOLDING                                                                                    \
+	"case.topology=dgx2", "case.gpus=64", "case.exchange=nccl-2.8", "library.algorithm=ring",  \
+		"case.symmetry=on", "exchange.noise=0", "case.transport=rdma"
+	static const char *const unlike[] = {
+		"exchange.noise=0.01", "library.algorithm=parameter_server",
+		"case.transport=tcp",  "input.source=s3fs",
+		"case.symmetry=off",
+	};
+	const struct scenario *folded = READ(FOLDING);
+	CHECK(folded && folded->topology.fold && folded->topology.host_count < 4);
+	folded = READ(FOLDING, "input.source=nvme");
+	CHECK(folded && folded->topology.fold);
+	for (size_t i = 0; i < sizeof unlike / sizeof unlike[0]; i++) {
+		const struct scenario *scenario = READ(FOLDING, unlike[i]);
+		if (!CHECK(scenario && !scenario->topology.fold &&
+			   scenario->topology.host_count == 4))
+			printf("  folded in spite of %s\n", unlike[i]);
+	}
+	/* More ranks than the machines have GPUs are no fold but an error. */
+	const struct setting few[] = {{"case.topology=dgx2", {"--set", 0}},
+				      {"case.gpus=64", {"--set", 0}},
+				      {"case.symmetry=on", {"--set", 0}},
+				      {"cluster.count=2", {"--set", 0}}};
+	const struct case_request request = {
+		.settings = few, .setting_count = 4, .data_root = data_root_find(arena)};
+	diag = diag_new(arena);
+	CHECK(!case_read(arena, diag, &request) && diag_count(diag) > 0);
+	CHECK_PART(diag_at(diag, 0), "wants 64 GPUs");
+}
+
 static const struct test tests[] = {
 	TEST(as_many_machines_as_the_job_needs),
 	TEST(parameters_are_read_once),
@@ -378,6 +412,7 @@ static const struct test tests[] = {
 	TEST(a_cable_joins_port_to_port),
 	TEST(every_wiring_describes_itself),
 	TEST(a_thousand_gpus_are_read_at_once),
+	TEST(only_like_machines_are_folded),
 };
 
 int main(void)

@@ -29,7 +29,7 @@ static void write_file(const char *name, const char *text)
 }
 
 /* A dataset whose group holds text, beside a table.tsv with these lines. */
-static const struct dataset *read_own(const char *table, const char *text)
+static const struct dataset *read_with(const char *table, const char *text, size_t extra_count)
 {
 	static const struct setting extra = {"case.seed_of_test=1", {"--set", 0}};
 	write_file("table.tsv", table);
@@ -39,11 +39,16 @@ static const struct dataset *read_own(const char *table, const char *text)
 			     "dataset = { name = \"own\"; title = \"t\"; source = \"s\";\n%s\n};\n",
 			     text));
 	diag = diag_new(arena);
-	const struct dataset *dataset =
-		dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), &extra, 1);
+	const struct dataset *dataset = dataset_read(arena, diag, data_root_find(arena),
+						     path_of("own.cfg"), &extra, extra_count);
 	remove(path_of("table.tsv"));
 	remove(path_of("own.cfg"));
 	return dataset;
+}
+
+static const struct dataset *read_own(const char *table, const char *text)
+{
+	return read_with(table, text, 1);
 }
 
 static const struct dataset *good(const struct dataset *dataset)
@@ -53,9 +58,9 @@ static const struct dataset *good(const struct dataset *dataset)
 	return dataset;
 }
 
-static void check_refused(const struct dataset *dataset, const char *part)
+static void check_refused(const void *result, const char *part)
 {
-	CHECK(dataset == NULL && diag_count(diag) > 0);
+	CHECK(result == NULL && diag_count(diag) > 0);
 	if (diag_count(diag) > 0 && !CHECK(strstr(diag_at(diag, 0), part) != NULL))
 		printf("  said: %s\n", diag_at(diag, 0));
 }
@@ -221,6 +226,28 @@ static void wrong_tables_are_refused(void)
 		      "column 'model' is no number here");
 	check_refused(read_own(wide_table, WIDE "wide = { prefix = \"gpus_\"; fit_upto = 1; };"),
 		      "setting is missing");
+	check_refused(read_own(table, TALL "settings = [8];"),
+		      "own.cfg:2: dataset: settings are texts (write [\"case.batch=32\"])");
+	check_refused(read_own("a\tb\tv\nx\t1\t1e308\n",
+			       TALL "quantity = \"time\"; value_unit = \"min\";"),
+		      "table.tsv:2: dataset: '1e308', scaled, is no positive number");
+	check_refused(read_own("a\tb\tv\nx\tmuch\t5\n", TALL "utilization = \"b\";"),
+		      "table.tsv:2: dataset: 'much' is no utilisation (a number or NA)");
+	check_refused(read_own("# nothing else\n", TALL),
+		      "table.tsv: holds no rows (a header line");
+	check_refused(read_own("a\tb\tv\nx\t1\n", TALL),
+		      "table.tsv:2: 2 cells where the header names 3 columns");
+}
+
+/* One more than there may be. */
+static void rows_have_a_limit(void)
+{
+	enum { LINES = 100001 };
+	char *table = arena_alloc(arena, 8 * (LINES + 1)), *end = table;
+	end += sprintf(end, "a\tb\tv\n");
+	for (size_t i = 0; i < LINES; i++)
+		end += sprintf(end, "x\t1\t5\n");
+	check_refused(read_own(table, TALL), "table.tsv:100002: dataset: more than 100000 rows");
 }
 
 /* ---- grids and claims ---- */
@@ -394,6 +421,62 @@ static void wrong_claims_are_refused(void)
 	check_refused(read_own("", GRID "also = ( { whre = { }; } );"), "unknown key 'whre'");
 }
 
+static void wrong_datasets_are_refused(void)
+{
+	check_refused(read_own("", "role = \"fit\";"), "own.cfg:1: dataset: it needs a table or "
+						       "dimensions (write table = \"x.tsv\"");
+	check_refused(read_own("", GRID "draws = 1001;"),
+		      "own.cfg:2: dataset: draws is a number from 0 to 1000");
+	check_refused(read_own("", GRID "draws = -1;"), "draws is a number from 0");
+	check_refused(read_own("", GRID "draws = \"few\";"), "draws is a number from 0");
+	diag = diag_new(arena);
+	write_file("own.cfg", "data = { };\n");
+	check_refused(dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), NULL, 0),
+		      "own.cfg: no group `dataset = { ... }`");
+	remove(path_of("own.cfg"));
+}
+
+/* Two programs, and a judge that is neither: where the row is judged, and where it is fitted. */
+static void an_unknown_judge_is_refused(void)
+{
+	static const struct predict_options options = {.draws_count = 0};
+	static const char said[] = "table.tsv:2: dataset: the case of 'x b=1' has no job or client "
+				   "'nobody' (write judge = \"";
+	const char *root = data_root_find(arena), *broken = NULL;
+	const struct dataset *own = good(
+		read_with("a\tb\tv\nx\t1\t5\n",
+			  TALL "judge = \"nobody\"; settings = [\"case.topology=gpu-pool\", "
+			       "\"case.model=alexnet\", \"case.copies=2\", \"case.gpu=spread\"];",
+			  0));
+	if (!own)
+		return;
+	check_refused(dataset_evaluate(arena, diag, own, root, &options, &broken), said);
+	diag = diag_new(arena);
+	double value = dataset_point(arena, diag, &own->rows[0], root, NULL, 0, 1, NULL, &broken);
+	check_refused(isnan(value) ? NULL : own, said);
+}
+
+static void wrong_grids_are_refused(void)
+{
+	check_refused(
+		read_own("", "dimensions = ( { name = \"a\"; setting = \"k\"; values = [1]; } );"),
+		"own.cfg:2: dataset: values of a dimension with a setting are texts "
+		"(write [\"1\", \"2\"])");
+	check_refused(read_own("", "dimensions = ( { name = \"a\"; setting = \"k\"; } );"),
+		      "own.cfg:2: dataset: a dimension needs values (write values = (");
+	check_refused(read_own("", "quantity = \"gain\"; dimensions = ( { name = \"a\"; setting = "
+				   "\"k\"; values = [\"1\"]; } );"),
+		      "own.cfg:1: dataset: a grid has no gains (claims relate its rows with");
+	const char *many = "";
+	for (size_t i = 0; i <= DIMENSIONS_OF_GRID_MAX; i++)
+		many = arena_printf(arena,
+				    "%s%s{ name = \"d%zu\"; setting = \"k\"; values = [\"1\"]; }",
+				    many, i ? ", " : "", i);
+	check_refused(read_own("", arena_printf(arena, "dimensions = ( %s );", many)),
+		      arena_printf(arena, "own.cfg:2: dataset: more than %d dimensions",
+				   DIMENSIONS_OF_GRID_MAX));
+}
+
 /* ---- the whole ---- */
 
 /* Two stacks on each of two GPUs, a rate fitted for each, under two paths. Without draws
@@ -414,11 +497,13 @@ static void each_fitted_number_counts(void)
 }
 
 static const struct test tests[] = {
-	TEST(wide_columns_are_rows),    TEST(quantities),
-	TEST(words_stand_for_settings), TEST(labels_are_matched_by_whole_words),
-	TEST(wrong_tables_are_refused), TEST(grids_skip_and_add),
-	TEST(claims_of_each_kind),      TEST(claims_about_nothing),
-	TEST(wrong_claims_are_refused), TEST(each_fitted_number_counts),
+	TEST(wide_columns_are_rows),       TEST(quantities),
+	TEST(words_stand_for_settings),    TEST(labels_are_matched_by_whole_words),
+	TEST(wrong_tables_are_refused),    TEST(grids_skip_and_add),
+	TEST(claims_of_each_kind),         TEST(claims_about_nothing),
+	TEST(wrong_claims_are_refused),    TEST(wrong_datasets_are_refused),
+	TEST(an_unknown_judge_is_refused), TEST(wrong_grids_are_refused),
+	TEST(rows_have_a_limit),           TEST(each_fitted_number_counts),
 };
 
 int main(void)

@@ -135,6 +135,38 @@ static void check_account(struct system *s, const char *what)
 	arena_free(s->arena);
 }
 
+/* fabric_check, of what is wrong at 4 s. */
+static void check_rates(event_fn *plant, const char *what)
+{
+	struct system s;
+	run_to_4_s(&s);
+	fabric_check(s.fabric);
+	CHECK(engine_failure(s.engine) == NULL);
+	plant(&s, 0);
+	fabric_check(s.fabric);
+	STOPPED_BY(s.engine, what);
+	arena_free(s.arena);
+}
+
+static void plant_double_use(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	wire_of(ctx)->users.items[0].per_unit = 2;
+}
+
+static void plant_no_end(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	flow_of(ctx)->end.serial = 0;
+}
+
+static void rates_are_fair_shares(void)
+{
+	check_rates(plant_rate, "flow 0 has rate 9, its fair share is 10");
+	check_rates(plant_double_use, "resource 'wire' carries 20 of 10");
+	check_rates(plant_no_end, "flow 0 waits for none to end");
+}
+
 static void the_accounts_of_links_and_flows(void)
 {
 	struct system s;
@@ -332,6 +364,7 @@ static void a_collective_that_waits_is_named(void)
 static const struct test tests[] = {
 	TEST(time_does_not_run_back),
 	TEST(a_flow_moves_its_size_and_no_faster_than_alone),
+	TEST(rates_are_fair_shares),
 	TEST(the_accounts_of_links_and_flows),
 	TEST(what_is_over_is_accounted_for),
 	TEST(messages_of_every_transport_are_counted),

@@ -197,6 +197,26 @@ static void any_loss_ends(void)
 	}
 }
 
+/* Without retries the first packet that is lost ends the connection. */
+static void retries_end(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	net->link.loss_ratio[0] = net->link.loss_ratio[1] = 0.5;
+	params.retries_count = 0;
+	params.connect_retries_count = 100;
+	net_build(net);
+	net_connect(net, "rdma", &params);
+	net_run(net);
+	CHECK(net->opened_s > 0);
+	for (uint64_t i = 0; i < 50; i++)
+		net_send(net, 0, 100, i);
+	net_run(net);
+	CHECK(net->delivered_count < 50);
+	CHECK_TEXT(net->reason, "connection lost: no acknowledgement after 0 retries");
+	net_free(net);
+}
+
 static void needs_rdma_links(void)
 {
 	struct rdma_params params;
@@ -235,10 +255,10 @@ static void shared_memory(void)
 }
 
 static const struct test tests[] = {
-	TEST(short_message),    TEST(eager_copies),    TEST(rendezvous_does_not_copy),
-	TEST(virtual_nics),     TEST(interrupts_wake), TEST(message_rate),
-	TEST(queue_is_bounded), TEST(go_back_n),       TEST(any_loss_ends),
-	TEST(needs_rdma_links), TEST(shared_memory),
+	TEST(short_message),    TEST(eager_copies),     TEST(rendezvous_does_not_copy),
+	TEST(virtual_nics),     TEST(interrupts_wake),  TEST(message_rate),
+	TEST(queue_is_bounded), TEST(go_back_n),        TEST(any_loss_ends),
+	TEST(retries_end),      TEST(needs_rdma_links), TEST(shared_memory),
 };
 
 int main(void)

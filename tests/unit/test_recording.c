@@ -19,6 +19,13 @@
 	"],\"stop\":\"count\",\"held_out\":true}\n"
 #define END "{\"end\":true,\"lines\":3,\"elapsed_s\":1,\"drift\":{\"call\":-0.01}}\n"
 
+#define NINE(value)                                                                                \
+	"\"a\":" value ",\"b\":" value ",\"c\":" value ",\"d\":" value ",\"e\":" value             \
+	",\"f\":" value ",\"g\":" value ",\"h\":" value ",\"i\":" value
+#define RATE(x, samples)                                                                           \
+	"{\"test\":\"copy\",\"is\":{},\"x\":{" x                                                   \
+	"},\"pass\":0,\"unit\":\"B/s\",\"samples\":[" samples "]}\n"
+
 struct fixture {
 	struct arena *arena;
 	struct diag *diag;
@@ -185,6 +192,42 @@ static void wrong_samples(void)
 	refused(HEAD "{\"what\":1}\n", ":2: a line that is neither");
 	refused(HEAD POINT("0", "1e-6") "garbage\n" END, ":3: ");
 	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: something follows");
+	refused(HEAD "{\"test\":3}\n", ":2: test is not a text");
+	refused(HEAD "[1]\n", ":2: a line is one object, {...}");
+	refused(HEAD "{\"test\":\"call\",\"x\":{\"n\":-1}}\n", ":2: n is negative");
+	refused(HEAD "{\"test\":\"call\",\"pass\":\"0\"}\n", ":2: pass is not a finite number");
+	refused(HEAD "{\"test\":\"call\",\"held_out\":0}\n",
+		":2: held_out is neither true nor false");
+	refused(HEAD "{\"test\":\"call\",\"is\":{" NINE("\"w\"") "}}\n",
+		":2: a point has at most 8 words");
+	refused(HEAD "{\"test\":\"call\",\"x\":{" NINE("1") "}}\n",
+		":2: a point has at most 8 numbers");
+	refused(HEAD RATE("", "1e9"), ":2: a rate needs the size in x: \"size_B\"");
+	refused(HEAD RATE("\"size_B\":64", "1e9,0"), ":2: sample 2 of 'copy' is a rate of zero");
+}
+
+/* `count` times what is written of each index, after the header and `begin`. */
+static void refused_many(const char *begin, const char *each, size_t count, const char *wanted)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	fprintf(out, "%s%s", HEAD, begin);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, each, i);
+	fclose(out);
+	refused(text, wanted);
+	free(text);
+}
+
+static void too_many(void)
+{
+	refused_many("{\"test\":\"call\",\"samples\":[0", ",%zu", 65536,
+		     ":2: more than 65536 samples");
+	refused_many("",
+		     "{\"test\":\"call\",\"x\":{\"n\":%zu},\"pass\":0,\"unit\":\"s\","
+		     "\"samples\":[1]}\n",
+		     65537, ":65538: more than 65536 points");
 }
 
 /* Just below 8 GiB it is read, beyond it is not. */
@@ -205,26 +248,38 @@ static void much_memory(void)
 	}
 }
 
-/* 1 MiB and a half of samples in one line. */
-static void a_huge_line(void)
+/* 1 MiB and a half in one line, which nothing but its length is wrong with. */
+static void huge_line_of(const char *key)
 {
 	size_t room = 3 << 19, head = strlen(HEAD);
 	char *text = malloc(room + 64);
 	CHECK(text != NULL);
 	memcpy(text, HEAD, head);
-	size_t size = head + (size_t)sprintf(text + head, "{\"why\":\"");
+	size_t size = head + (size_t)sprintf(text + head, "{\"%s\":\"", key);
 	memset(text + size, 'x', room - size);
 	strcpy(text + room, "\",\"test\":\"call\"}\n");
 	refused(text, ":2: the line is longer than 1 MiB");
 	free(text);
 }
 
+static void a_huge_line(void)
+{
+	huge_line_of("why");
+	huge_line_of("nobody_reads_this");
+}
+
 static const struct test tests[] = {
-	TEST(a_whole_recording),    TEST(fingerprint),
-	TEST(rates_become_times),   TEST(differences_may_be_negative),
-	TEST(outliers_are_counted), TEST(torn_anywhere),
-	TEST(wrong_headers),        TEST(wrong_samples),
-	TEST(a_huge_line),          TEST(much_memory),
+	TEST(a_whole_recording),
+	TEST(fingerprint),
+	TEST(rates_become_times),
+	TEST(differences_may_be_negative),
+	TEST(outliers_are_counted),
+	TEST(torn_anywhere),
+	TEST(wrong_headers),
+	TEST(wrong_samples),
+	TEST(too_many),
+	TEST(a_huge_line),
+	TEST(much_memory),
 };
 
 int main(void)

@@ -9,6 +9,7 @@
 #include "calib/sample/json.h"
 #include "calib/sample/plan.h"
 #include "calib/sample/record.h"
+#include "calib/sample/run.h"
 #include "calib/sample/sampler.h"
 #include "calib/sample/stats.h"
 #include "tests/test.h"
@@ -391,9 +392,11 @@ static void refuses(void)
 		START "\"seed\":-1,\"passes\":3}\n",
 		START "\"seed\":1,\"passes\":3,\"host\":{\"cpu\":\"No Such\"}}\n",
 		HEAD "no JSON at all, yes\n",
+		"{\"x\":" HEAD,
 	};
-	static const char *const reasons[] = {"first line", "line 1",  "version",         "passes",
-					      "passes",     "no seed", "this machine is", "line 2"};
+	static const char *const reasons[] = {"first line",      "line 1", "version",
+					      "passes",          "passes", "no seed",
+					      "this machine is", "line 2", "line 1"};
 	char path[] = "/tmp/farwire-test-XXXXXX";
 	int file = mkstemp(path);
 	close(file);
@@ -413,6 +416,97 @@ static void refuses(void)
 	unlink(path);
 }
 
+/* ---- runs ---- */
+
+/* Its clock moves by step_s a look; points from fails_from on fail, or no point has a sample. */
+struct fake {
+	double now_s, step_s;
+	int begun, fails_from;
+	bool nothing;
+};
+
+static double fake_now_s(void *context)
+{
+	struct fake *fake = context;
+	return fake->now_s += fake->step_s;
+}
+
+static bool fake_stopped(void *context)
+{
+	(void)context;
+	return false;
+}
+
+static int fake_begin(void *context, const struct plan_point *point, double deadline_s)
+{
+	struct fake *fake = context;
+	(void)point;
+	(void)deadline_s;
+	return ++fake->begun >= fake->fails_from ? RUN_FAILED : RUN_OK;
+}
+
+static int fake_sample(void *context, const struct plan_point *point, double *value)
+{
+	(void)point;
+	*value = 1e-6;
+	return ((struct fake *)context)->nothing ? SAMPLER_NO_MORE : 0;
+}
+
+static void fake_end(void *context, const struct plan_point *point)
+{
+	(void)context;
+	(void)point;
+}
+
+/* What run_passes gives; the recording's text. */
+static int run_fake(struct fake *fake, char *text, size_t room)
+{
+	char path[] = "/tmp/farwire-test-XXXXXX";
+	struct plan_point points[POINTS];
+	struct record record;
+	const struct plan plan = {.points = points, .count = POINTS};
+	const struct run_prober prober = {.context = fake,
+					  .now_s = fake_now_s,
+					  .stopped = fake_stopped,
+					  .begin = fake_begin,
+					  .sample = fake_sample,
+					  .end = fake_end,
+					  .why = "it broke"};
+	const struct run run = {.prober = &prober,
+				.plan = &plan,
+				.record = &record,
+				.program = "test",
+				.go_on = "",
+				.passes = 1,
+				.budget_s = 10,
+				.quiet = true};
+	make_points(points);
+	close(mkstemp(path));
+	unlink(path);
+	CHECK(record_create(&record, path, &start) == 0);
+	int code = run_passes(&run);
+	CHECK(record_close(&record) == 0);
+	text[slurp(path, text, room - 1)] = '\0';
+	unlink(path);
+	return code;
+}
+
+/* Nothing follows a point that failed; one without a sample is waived with the reason. */
+static void runs_say_what_is_missing(void)
+{
+	static char text[65536];
+	struct fake fake = {.step_s = 1e-6, .fails_from = 3};
+	CHECK(run_fake(&fake, text, sizeof text) == 1 && fake.begun == 3);
+	CHECK(strstr(text, "\"test\":") && !strstr(text, "\"end\""));
+	fake = (struct fake){.step_s = 1e-6, .fails_from = 100, .nothing = true};
+	CHECK(run_fake(&fake, text, sizeof text) == 0 && fake.begun == POINTS);
+	CHECK_PART(text, "{\"waived\":\"copy\",\"why\":\"nothing is left to measure\"}");
+	CHECK(!strstr(text, "\"test\":"));
+	fake = (struct fake){.step_s = 1000, .fails_from = 100};
+	CHECK(run_fake(&fake, text, sizeof text) == 0);
+	CHECK_PART(text, "{\"waived\":\"copy\",\"why\":\"no sample before its deadline\"}");
+}
+
 static const struct test tests[] = {
 	TEST(intervals_of_medians),
 	TEST(robust_numbers),
@@ -425,6 +519,7 @@ static const struct test tests[] = {
 	TEST(writes_json),
 	TEST(goes_on_after_any_byte),
 	TEST(refuses),
+	TEST(runs_say_what_is_missing),
 };
 
 int main(void)

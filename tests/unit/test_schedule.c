@@ -109,6 +109,62 @@ static void wrong_ones_are_told(void)
 	arena_free(arena);
 }
 
+/* What no builder makes: another step in a good exchange. */
+static void broken_steps_are_told(void)
+{
+	static const uint32_t later[] = {3};
+	static const struct {
+		size_t index;
+		struct schedule_step step;
+		const char *said;
+	} broken[] = {
+		{2,
+		 {STEP_REDUCE, 0, 2, 0, 0, 0, 0, 0},
+		 "step 2 (rank 2, reduce of chunk 0): is out of range"},
+		{2,
+		 {STEP_REDUCE, 0, 1, 0, 1, 0, 0, 0},
+		 "step 2 (rank 1, reduce of chunk 1): is out of range"},
+		{2,
+		 {STEP_REDUCE, 1, 1, 0, 0, 0, 0, 0},
+		 "step 2 (rank 1, reduce of chunk 0): is out of range"},
+		{2,
+		 {STEP_COPY + 1, 0, 1, 0, 0, 0, 0, 0},
+		 "step 2 (rank 1, ? of chunk 0): is out of range"},
+		{2,
+		 {STEP_REDUCE, 0, 1, 0, 0, 0, 0, 1},
+		 "step 2 (rank 1, reduce of chunk 0): comes before what it comes after"},
+		{2,
+		 {STEP_REDUCE, 0, 1, 0, 0, 3, 0, 0},
+		 "step 2 (rank 1, reduce of chunk 0): comes before its source"},
+		{2,
+		 {STEP_REDUCE, 0, 1, 0, 0, NO_STEP, 0, 0},
+		 "step 2 (rank 1, reduce of chunk 0): adds nothing"},
+		{0,
+		 {STEP_SEND, 0, 0, 0, 0, 0, 0, 0},
+		 "step 0 (rank 0, send of chunk 0): goes nowhere"},
+		{0,
+		 {STEP_SEND, 0, 0, 2, 0, 0, 0, 0},
+		 "step 0 (rank 0, send of chunk 0): goes nowhere"},
+	};
+	struct arena *arena = arena_new();
+	uint32_t sends[2];
+	struct schedule_builder *builder = two_ranks(arena, sends);
+	schedule_reduce(builder, 1, 0, 0, sends[0], NULL, 0);
+	schedule_reduce(builder, 0, 0, 0, sends[1], NULL, 0);
+	struct schedule schedule = *schedule_finish(builder);
+	CHECK(schedule.step_count == 4 && !schedule_meaning(arena, &schedule, 2, NULL, NULL));
+	struct schedule_step good[4], steps[4];
+	memcpy(good, schedule.steps, sizeof good);
+	schedule.steps = steps;
+	schedule.after = later;
+	for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+		memcpy(steps, good, sizeof good);
+		steps[broken[i].index] = broken[i].step;
+		CHECK_TEXT(schedule_meaning(arena, &schedule, 2, NULL, NULL), broken[i].said);
+	}
+	arena_free(arena);
+}
+
 static void who_has_nothing_sends_nothing(void)
 {
 	struct arena *arena = arena_new();
@@ -258,6 +314,7 @@ static const struct test tests[] = {
 	TEST(refusals),
 	TEST(two_ranks_exchange),
 	TEST(wrong_ones_are_told),
+	TEST(broken_steps_are_told),
 	TEST(who_has_nothing_sends_nothing),
 	TEST(a_ring_goes_in_its_order),
 	TEST(halves_then_quarters),

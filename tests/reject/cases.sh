@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Cases that cannot be: jobs, placements and profiles that do not fit what they name. Each
+# with its place and what to write instead.
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cd "$scratch" || exit 2
+
+# Two kinds of GPUs, one behind a guest and one in a host without any.
+cat >own.cfg <<'END'
+topology = {
+	name = "own";
+	hosts = ( { name = "near"; }, { name = "far"; } );
+	guests = ( { name = "guest"; host = "near"; } );
+	gpus = ( { name = "gpu0"; host = "near"; profile = "gtx-1080"; },
+		{ name = "gpu1"; host = "near"; profile = "k80"; },
+		{ name = "gpu2"; host = "far"; profile = "k80"; } );
+	links = ( { name = "slot0"; kind = "pcie"; ends = ["near", "gpu0"]; },
+		{ name = "slot1"; kind = "pcie"; ends = ["near", "gpu1"]; },
+		{ name = "slot2"; kind = "pcie"; ends = ["far", "gpu2"]; } );
+};
+END
+printf 'x = 1;\n' >none.cfg
+printf '# none\nparameters = ( { path = "runtime.intercept"; } );\n' >unfit.cfg
+
+# what the case says; what is said of it
+while IFS='|' read -r text message; do
+	printf 'case = {\n\t%s\n};\n' "$text" >case.cfg
+	expect 2 "$message" run case.cfg --draws 0
+done <<'END'
+topology = "dgx1-v100"; jobs = 4;|^case\.cfg:2: case: jobs must be a list of groups \(write jobs = \( \{ gpus = 4; \} \)\)
+topology = "dgx1-v100"; jobs = ( );|^case\.cfg:2: case: jobs must be a list of groups
+topology = "dgx1-v100"; jobs = ( { name = "a"; }, { name = "a"; } );|^case\.cfg:2: job 'a': the name is taken \(names of jobs are unique\)
+topology = "dgx1-v100"; gpus = 2; guest = "nowhere";|^case\.cfg:2: job 'job0': machine '[a-z0-9.-]+' has no guest 'nowhere' \(write guest = "
+topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=broadcast"];|^case\.cfg:2: library: 'broadcast' makes no all.reduce \(`farwire list algorithms`
+topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=rong"];|^case\.cfg:2: library: no algorithm is called 'rong' \(did you mean 'ring'\?
+topology = "dgx1-v100"; gpus = 2; collective = "all_reduc";|^case\.cfg:2: case: no collective is called 'all_reduc' \(did you mean 'all_reduce'\?
+topology = "dgx1-v100"; jobs = ( { gpus = 2; } ); clients = ( { } );|^case\.cfg:2: case: it has training jobs, so it cannot have clients \(write
+topology = "own.cfg"; gpus = 2;|^case\.cfg:[12]: job 'job0': its GPUs are of several kinds \('gtx-1080' and 'k80'; write first_gpu
+topology = "own.cfg"; gpu = "gpu2";|^case\.cfg:[12]: no guest runs on the host of GPU 'gpu2' \(write guests = \( \{ name = .*; host = "far"; \} \) into the topology
+topology = "own.cfg"; jobs = ( { gpus = 1; first_gpu = 2; }, { gpus = 1; } );|^case\.cfg:[12]: job 'job0': machine 'far' has no guest \(write guests = \(
+topology = "own.cfg"; program = "spread"; runtime = "synchronous";|^case\.cfg:2: program = "spread": every guest has a GPU \(write the name of a guest\)
+topology = "t320-same-esxi"; settings = [1];|^case\.cfg:2: case: settings holds texts \(write settings = \["host
+topology = "t320-same-esxi"; profile = "none.cfg";|none\.cfg: profile 'none\.cfg': there is no `parameters = \.\.\.` in it
+topology = "t320-same-esxi"; runtime = "none.cfg";|none\.cfg: runtime 'none\.cfg': there is no `runtime = \.\.\.` in it
+topology = "t320-same-esxi"; profile = "unfit.cfg";|unfit\.cfg:2: profile 'unfit\.cfg': an entry needs path and fit \(write \{ path =
+END
+verdict 'cases.jobs_places_and_profiles'
