@@ -29,9 +29,9 @@ static void write_file(const char *name, const char *text)
 }
 
 /* A dataset whose group holds text, beside a table.tsv with these lines. */
-static const struct dataset *read_own(const char *table, const char *text)
+static const struct dataset *read_with(const char *table, const char *text,
+				       const struct setting *extra, size_t extra_count)
 {
-	static const struct setting extra = {"case.seed_of_test=1", {"--set", 0}};
 	write_file("table.tsv", table);
 	write_file(
 		"own.cfg",
@@ -39,11 +39,17 @@ static const struct dataset *read_own(const char *table, const char *text)
 			     "dataset = { name = \"own\"; title = \"t\"; source = \"s\";\n%s\n};\n",
 			     text));
 	diag = diag_new(arena);
-	const struct dataset *dataset =
-		dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), &extra, 1);
+	const struct dataset *dataset = dataset_read(arena, diag, data_root_find(arena),
+						     path_of("own.cfg"), extra, extra_count);
 	remove(path_of("table.tsv"));
 	remove(path_of("own.cfg"));
 	return dataset;
+}
+
+static const struct dataset *read_own(const char *table, const char *text)
+{
+	static const struct setting extra = {"case.seed_of_test=1", {"--set", 0}};
+	return read_with(table, text, &extra, 1);
 }
 
 static const struct dataset *good(const struct dataset *dataset)
@@ -429,14 +435,15 @@ static void gains_errors_and_scores(void)
 {
 	static const struct predict_options options = {.draws_count = 8, .seed = 1, .jobs = 1};
 	const char *root = data_root_find(arena), *broken = NULL;
-	const struct dataset *dataset = good(read_own(
+	const struct dataset *dataset = good(read_with(
 		"what\tvalue\tbatch\nrate\t20\t4\ngain\t1.5\t8\n",
 		"table = \"table.tsv\"; value = \"value\"; role = \"test\"; label = [\"what\"];"
 		"settings = [\"case.topology=t320-same-esxi\", \"case.runtime=none\", "
 		"\"case.server=server\", \"case.model=resnet50\"];"
 		"columns = ( { column = \"batch\"; setting = \"case.batch\"; } );"
 		"quantity_column = \"what\"; quantities = ( { is = \"rate\"; },"
-		"{ is = \"gain\"; quantity = \"gain\"; reference = [\"case.batch=4\"]; } );"));
+		"{ is = \"gain\"; quantity = \"gain\"; reference = [\"case.batch=4\"]; } );",
+		NULL, 0));
 	const struct dataset_outcome *outcome =
 		dataset ? dataset_evaluate(arena, diag, dataset, root, &options, &broken) : NULL;
 	if (!CHECK(outcome != NULL && !broken))
