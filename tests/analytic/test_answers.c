@@ -156,6 +156,57 @@ static void epochs_last_longest_at_the_least_rate(void)
 	arena_free(arena);
 }
 
+/* Fed by a file system far away: then a wait for input is named as such. */
+static void a_wait_for_input_is_no_exchange(void)
+{
+	static const struct settings fed = {
+		{"case.topology=c10-p100", "case.gpus=2", "case.batch=128", "case.stack=tf-1.5",
+		 "case.profile=ddl-c10-s3fs", "case.exchange=ddl", "case.transport=tcp",
+		 "case.guest=os", "input.source=s3fs"}};
+	struct arena *arena = arena_new();
+	struct point point = POINT(arena, fed, "case.gpus=2");
+	const struct job_run *run = &point.outcome.jobs[0];
+	const struct prediction *p = prediction_of(arena, &fed, 0);
+	double count = (double)run->steady_count;
+	double input_s = sum_of(run, offsetof(struct job_step, input_s)) / count;
+	CHECK(input_s > 0.01 * point.step_s);
+	if (p) {
+		CHECK_NEAR(part_s(p, "input wait"), input_s, 1e-12);
+		CHECK_NEAR(part_s(p, "kernel") + part_s(p, "input wait") +
+				   part_s(p, "collective exposed") + part_s(p, "straggler") +
+				   part_s(p, "other"),
+			   p->step_s.value, 1e-9);
+	}
+	arena_free(arena);
+}
+
+/* The gradients of ResNet-50, S = 25,557,032 of 4 B, go to four servers on four machines, a
+ * quarter to each. A machine sends three quarters of S for each of its two workers, and as a server
+ * its quarter to the six workers of others: 3 S, and gets as much. */
+static void servers_are_spread_over_machines(void)
+{
+	static const struct settings served = {
+		{"case.topology=c10-p100", "case.gpus=8", "case.batch=64", "case.model=resnet50",
+		 "case.stack=tf-1.4", "case.profile=ddl-c10-host", "case.exchange=ddl",
+		 "case.transport=tcp", "case.guest=os", "library.algorithm=parameter_server",
+		 "library.servers=4", "exchange.noise=0"}};
+	const double gradients_B = 4 * 25557032.0;
+	struct arena *arena = arena_new();
+	struct point point = POINT(arena, served, "case.steps=2");
+	size_t wires = 0;
+	for (size_t i = 0; i < point.outcome.link_count; i++) {
+		const struct link_use *use = &point.outcome.links[i];
+		double steps = (double)point.outcome.jobs[0].step_count;
+		if (use->capacity_Bps != 1.25e9 || use->carried_B <= 0)
+			continue;
+		wires++;
+		CHECK(use->carried_B >= 3 * gradients_B * steps);
+		CHECK(use->carried_B <= 3 * gradients_B * steps * 1.1);
+	}
+	CHECK(wires == 8);
+	arena_free(arena);
+}
+
 /* ---- several jobs, several programs ---- */
 
 static const char two_unlike[] =
@@ -166,14 +217,14 @@ static const char two_unlike[] =
 	"jobs = ( { name = \"one\"; gpus = 1; first_gpu = 0; },\n"
 	"{ name = \"two\"; gpus = 2; first_gpu = 2; batch = 32; } ); };\n";
 
-static struct point two_jobs(struct arena *arena)
+static struct point point_of_text(struct arena *arena, const char *text, size_t size)
 {
 	char path[] = "/tmp/farwire-answers-XXXXXX";
 	int file = mkstemp(path);
 	struct point point = {.failed = true};
 	if (!CHECK(file >= 0))
 		return point;
-	CHECK(write(file, two_unlike, sizeof two_unlike - 1) == (ssize_t)sizeof two_unlike - 1);
+	CHECK(write(file, text, size) == (ssize_t)size);
 	close(file);
 	struct diag *diag = diag_new(arena);
 	const struct case_request request = {.path = path, .data_root = data_root_find(arena)};
@@ -196,7 +247,7 @@ static void each_job_has_its_own_baseline(void)
 		 "exchange.noise=0", "input.source=gpu"}};
 	static const char *const batches[] = {"case.batch=64", "case.batch=32"};
 	struct arena *arena = arena_new();
-	struct point point = two_jobs(arena);
+	struct point point = point_of_text(arena, two_unlike, sizeof two_unlike - 1);
 	for (size_t i = 0; i < 2 && !point.failed; i++) {
 		struct point own = POINT(arena, alone, batches[i]);
 		double ranks = (double)(i + 1);
@@ -209,6 +260,26 @@ static void each_job_has_its_own_baseline(void)
 		const struct job_run *jobs = point.outcome.jobs;
 		CHECK(fabs(s_from_ps(jobs[0].steps[0].start_ps - jobs[1].steps[0].start_ps)) >
 		      1e-3 * jobs[0].solo_step_s);
+	}
+	arena_free(arena);
+}
+
+/* Equal programs on unlike GPUs: each is compared with itself beside its own. */
+static void each_program_has_its_own_baseline(void)
+{
+	static const char text[] =
+		"case = { name = \"two GPUs\"; topology = \"gpu-pool\"; runtime = "
+		"\"asynchronous\"; transport = \"tcp\"; model = \"resnet50\"; batch = 8;\n"
+		"settings = [\"gpu.gpu2.profile=gtx-1080\"];\n"
+		"clients = ( { name = \"one\"; program = \"client1\"; gpu = \"gpu1\"; },\n"
+		"{ name = \"two\"; program = \"client2\"; gpu = \"gpu2\"; } ); };\n";
+	struct arena *arena = arena_new();
+	struct point point = point_of_text(arena, text, sizeof text - 1);
+	if (!point.failed) {
+		double first = point.clients[0].throughput / point.clients[0].ratio;
+		double second = point.clients[1].throughput / point.clients[1].ratio;
+		CHECK(first > 1.3 * second);
+		CHECK(point.clients[1].ratio <= 1 + 1e-9);
 	}
 	arena_free(arena);
 }
@@ -232,6 +303,13 @@ static void programs_of_a_pool_are_out_of_step(void)
 		for (size_t k = 0; k < i; k++)
 			CHECK(runs[i].steps[runs[i].steady_first].start_ps !=
 			      runs[k].steps[runs[k].steady_first].start_ps);
+	/* The first step that counts is the first that began in the window. */
+	int64_t opened_ps = ps_from_s(point.outcome.end_s - point.outcome.window_s);
+	for (size_t i = 0; i < point.client_count; i++) {
+		const struct step_record *first = &runs[i].steps[runs[i].steady_first];
+		CHECK(first->start_ps >= opened_ps - 1);
+		CHECK(runs[i].steady_first > 0 && first[-1].start_ps < opened_ps);
+	}
 	arena_free(arena);
 }
 
@@ -241,7 +319,10 @@ static const struct test tests[] = {
 	TEST(a_step_is_the_mean_of_its_window),
 	TEST(a_link_is_used_by_what_the_window_carries),
 	TEST(epochs_last_longest_at_the_least_rate),
+	TEST(a_wait_for_input_is_no_exchange),
+	TEST(servers_are_spread_over_machines),
 	TEST(each_job_has_its_own_baseline),
+	TEST(each_program_has_its_own_baseline),
 	TEST(programs_of_a_pool_are_out_of_step),
 };
 
