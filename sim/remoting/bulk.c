@@ -11,8 +11,13 @@
  * when its message ends; what is left for the driver is the order of the
  * stream: a mark of no duration in it, or a wait for it.
  */
+#include <math.h>
+
 #include "sim/base/diag.h"
 #include "sim/remoting/parts.h"
+
+/* What sums of chunks may miss. */
+static const double slack_ratio = 1e-9;
 
 bool is_upload(const struct remote_call *call)
 {
@@ -35,6 +40,16 @@ static double chunk_size_B(const struct remote_call *call, double left_B)
 {
 	double chunk_B = params_of(call)->chunk_B;
 	return left_B < chunk_B ? left_B : chunk_B;
+}
+
+void chunk_come(struct remote_call *call, const struct packet *packet)
+{
+	double payload_B = call->call.payload_B;
+	call->come_B += packet->payload_B;
+	if (packet->last && fabs(call->come_B - payload_B) > slack_ratio * payload_B)
+		engine_fail(call->channel->client->engine,
+			    "%s: of a copy of %.17g bytes %.17g came", call->channel->name,
+			    payload_B, call->come_B);
 }
 
 static void driver_copy(struct remote_call *call, enum call_kind kind, double size_B,
@@ -129,6 +144,7 @@ static void chunk_staged(void *ctx, uint64_t arg, enum call_result result)
 		return;
 	struct packet *packet = channel->serving;
 	struct remote_call *call = packet->call;
+	chunk_come(call, packet);
 	if (params_of(call)->pipelined)
 		server_executed(channel);
 	if (packet->last && call->answered) {

@@ -246,6 +246,7 @@ static void fetch_over(struct remote_call *call)
 void data_received(struct packet *packet)
 {
 	struct remote_call *call = packet->call;
+	chunk_come(call, packet);
 	if (packet->last && call->answered)
 		call_answered(call);
 	else if (packet->last)

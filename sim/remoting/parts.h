@@ -53,6 +53,7 @@ struct remote_call {
 	/* Progress of a copy. */
 	double unsent_B;                     /* to the device: left at the client */
 	double copied_B, sent_B, released_B; /* to the host, at the server */
+	double come_B;                       /* either way, where it goes to */
 	bool copying, sending;
 };
 
@@ -245,6 +246,8 @@ void server_reply(struct remote_call *call);
 
 bool is_upload(const struct remote_call *call);
 bool is_download(const struct remote_call *call);
+/* At either end: the chunk has come; with the last one all bytes must have. */
+void chunk_come(struct remote_call *call, const struct packet *packet);
 /* Client: the thread has marshalled the copy, or its next chunk. */
 void chunk_ready(void *ctx, uint64_t arg);
 void chunk_send(struct remote_call *call);

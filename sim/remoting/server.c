@@ -5,9 +5,19 @@
 
 static void order_check(struct remote_client *client);
 
+/* A connection's calls are executed in the order of sending, each once. */
+static void check_place(const struct channel *channel, const struct remote_call *call)
+{
+	if (call->serial != channel->executed_serial + 1)
+		engine_fail(channel->client->engine, "%s: call %llu is executed behind call %llu",
+			    channel->name, (unsigned long long)call->serial,
+			    (unsigned long long)channel->executed_serial);
+}
+
 static void executed(struct channel *channel, const struct remote_call *call)
 {
 	struct remote_client *client = channel->client;
+	check_place(channel, call);
 	channel->executed_serial = call->serial;
 	const char *name = call->call.label ? call->call.label : call_kind_name(call->call.kind);
 	trace_span(engine_trace(client->engine), channel->track, SPAN_CALL,

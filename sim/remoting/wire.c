@@ -39,7 +39,7 @@ struct remote_call *call_take(struct remote_client *client)
 	call->after_serial = call->serial = 0;
 	call->held_stream = 0;
 	call->held_fetch = call->fetch = 0;
-	call->copied_B = call->sent_B = call->released_B = 0;
+	call->copied_B = call->sent_B = call->released_B = call->come_B = 0;
 	return call;
 }
 

@@ -272,6 +272,32 @@ static void memory_bandwidth_is_shared_with_kernels(void)
 	arena_free(w->arena);
 }
 
+/* Both ends of a message want their GPU's memory: one to whose receiver computes takes 1.2
+ * times as long, too. */
+static void a_busy_receiver_slows_messages(void)
+{
+	for (size_t busy = 0; busy < 3; busy++) {
+		struct comm_world *w = comm_world_new();
+		w->library.memory_traffic_ratio = 2;
+		comm_star(w, 2, RATE_BPS, 0);
+		struct kernel kernel = {.world = w};
+		struct gpu_op op = {.kind = GPU_OP_KERNEL,
+				    .duration_s = 10e-3,
+				    .continued = true,
+				    .done = kernel_over,
+				    .ctx = &kernel};
+		if (busy < 2)
+			gpu_submit(gpu_stream_new(gpu_context_new(w->gpus[busy], "tenant", 1),
+						  "stream"),
+				   &op);
+		w->library.algorithm = "binomial_tree";
+		comm_all(w, comm_make(w, "job"), COLLECTIVE_BROADCAST, CHUNK_B, 0);
+		comm_run(w);
+		CHECK_NEAR(SECONDS(w->done_ps[0]), busy < 2 ? 120e-6 : 100e-6, 1e-9);
+		arena_free(w->arena);
+	}
+}
+
 /* ---- the same again ---- */
 
 static int64_t mesh_time_ps(bool backwards)
@@ -314,6 +340,7 @@ int main(void)
 		TEST(nvlink_does_not_lead_through_a_gpu),
 		TEST(its_kernels_hold_multiprocessors),
 		TEST(memory_bandwidth_is_shared_with_kernels),
+		TEST(a_busy_receiver_slows_messages),
 		TEST(the_order_of_links_changes_nothing),
 	};
 	return TEST_MAIN(tests);

@@ -64,6 +64,17 @@ static void staging_costs_slices_and_memory(void)
 	CHECK_PS(rdma_time_ps(false, 20e9), 6 * ((6 + 4 + 20) * US + 2 * CHUNK_PS));
 }
 
+/* Of a link's bytes half are the library's: each chunk takes twice as long. */
+static void what_a_library_reaches_of_a_link(void)
+{
+	struct comm_world *w = comm_world_new();
+	w->library.gpudirect = true;
+	w->library.net_efficiency_ratio = 0.5;
+	rdma_hosts(w, 4);
+	CHECK_PS(ring_time_ps(w, 4), 6 * ((6 + 4) * US + 2 * CHUNK_PS));
+	arena_free(w->arena);
+}
+
 static void staged_where_adapters_are_the_guests(void)
 {
 	/* The network ends at the guest, which has no PCIe: no way for a GPU. */
@@ -360,6 +371,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		TEST(staging_costs_slices_and_memory),
+		TEST(what_a_library_reaches_of_a_link),
 		TEST(staged_where_adapters_are_the_guests),
 		TEST(staged_copies_cross_the_sockets),
 		TEST(each_gpu_has_its_own_adapter),

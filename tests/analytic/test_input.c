@@ -169,6 +169,16 @@ static void slowest_binds(void)
 	}
 }
 
+/* Threads that decode no more crowd nobody: four of four cores every 40 ms, and crowding would
+ * cost all that a core does. */
+static void decoding_threads_end(void)
+{
+	struct box *box = box_new();
+	box->net->host_params.oversubscription_cost_ratio = 1;
+	box->params.decode_s *= 4;
+	CHECK_NEAR(step_of(box), 40e-3, 1e-7);
+}
+
 /* A GPU that needs longer than each stage never waits, to the picosecond: steps of
  * 10.001 ms beside stages of 10 ms each. */
 static void hidden(void)
@@ -412,6 +422,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		TEST(slowest_binds),
+		TEST(decoding_threads_end),
 		TEST(hidden),
 		TEST(not_staged),
 		TEST(from_host),

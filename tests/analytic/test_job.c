@@ -145,6 +145,21 @@ static void launching_delays(void)
 	release(&b);
 }
 
+/* Handing over takes 8: tensor 0, ready at 14, until 22, its ring until 26; tensor 1, ready at
+ * 20, is handed over behind it, until 30; its ring until 38, 0.5 more. So it is where launching
+ * takes as long. */
+static void what_is_still_busy_is_waited_for(void)
+{
+	for (int launches = 0; launches < 2; launches++) {
+		struct job_world b;
+		setup(&b, "per_tensor");
+		*(launches ? &b.exchange.launch_s : &b.exchange.tensor_s) = 8 * MS;
+		run(&b);
+		check_step(&b, 1, 38.5);
+		release(&b);
+	}
+}
+
 /* Handing over takes 1 for each of two tensors, then the collective; 3 at the end. */
 static void framework_work_is_on_the_path(void)
 {
@@ -384,6 +399,7 @@ int main(void)
 		TEST(fused_gradients_are_copied),
 		TEST(launching_delays),
 		TEST(framework_work_is_on_the_path),
+		TEST(what_is_still_busy_is_waited_for),
 		TEST(a_straggler_sets_the_pace),
 		TEST(noise_costs_the_mean_of_the_largest),
 		TEST(noise_repeats_by_seed),

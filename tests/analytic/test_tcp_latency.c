@@ -207,10 +207,78 @@ static void nagle_gathers(void)
 	net_free(net);
 }
 
+struct sending {
+	struct net *net;
+	int from;
+	double size_B;
+};
+
+static void send_later(void *ctx, uint64_t arg)
+{
+	const struct sending *sending = ctx;
+	net_send(sending->net, sending->from, sending->size_B, arg);
+}
+
+/* The answer at 20 ms carries the acknowledgement that was delayed until 40. What comes at 30 ms
+ * is acknowledged 40 ms after it has come, at 70, and what waits for that goes then. */
+static void an_acknowledgement_that_was_carried_is_not_due(void)
+{
+	struct net *net = net_new();
+	net->link.latency_s = 10e-6;
+	net->link.packet_payload_B = 1500;
+	struct tcp_params params = tcp_defaults(net);
+	params.nagle = true;
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	double start_s = net_now_s(net);
+	struct sending out = {net, 0, 100}, back = {net, 1, 100};
+	static const double at_s[] = {0, 20e-3, 30e-3, 31e-3};
+	for (uint64_t i = 0; i < 4; i++)
+		engine_at(net->engine, ps_from_s(start_s + at_s[i]), send_later,
+			  i == 1 ? &back : &out, i);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[2] - start_s, 30e-3 + 10.1e-6, 1e-4);
+	CHECK_NEAR(net->delivered_s[3] - start_s, 70e-3 + 30.304e-6, 1e-6);
+	net_free(net);
+}
+
+/* 100 B behind one segment wait for its acknowledgement, which is delayed; behind two they go
+ * after a round trip. */
+static void two_segments_are_acknowledged_at_once(void)
+{
+	for (int segments = 1; segments <= 2; segments++) {
+		struct net *net = net_new();
+		net->link.latency_s = 10e-6;
+		net->link.packet_payload_B = 1500;
+		struct tcp_params params = tcp_defaults(net);
+		params.nagle = true;
+		net_build(net);
+		net_connect(net, "tcp", &params);
+		net_run(net);
+		double start_s = net_now_s(net), wire_s = segments * 1500e-9 + 152e-9;
+		net_send(net, 0, 1448 * segments, 0);
+		net_send(net, 0, 100, 1);
+		net_run(net);
+		CHECK_NEAR(net->delivered_s[1] - start_s,
+			   (segments == 1 ? 40e-3 : 0) + 30e-6 + wire_s, 1e-6);
+		net_free(net);
+	}
+}
+
 static const struct test tests[] = {
-	TEST(one_byte_there_and_back), TEST(loopback),          TEST(coalescing_paces_ping_pong),
-	TEST(halted_virtual_cpus),     TEST(sleeping_cores),    TEST(moderation_paces_ping_pong),
-	TEST(write_write_read_stalls), TEST(nagle_and_answers), TEST(nagle_gathers),
+	TEST(an_acknowledgement_that_was_carried_is_not_due),
+	TEST(two_segments_are_acknowledged_at_once),
+
+	TEST(one_byte_there_and_back),
+	TEST(loopback),
+	TEST(coalescing_paces_ping_pong),
+	TEST(halted_virtual_cpus),
+	TEST(sleeping_cores),
+	TEST(moderation_paces_ping_pong),
+	TEST(write_write_read_stalls),
+	TEST(nagle_and_answers),
+	TEST(nagle_gathers),
 };
 
 int main(void)

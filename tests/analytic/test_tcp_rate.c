@@ -219,7 +219,65 @@ static void loss_bounds_a_transfer(void)
 	net_free(net);
 }
 
+/* What a receiver works before it acknowledges is part of the round trip: 65536 B in 10 ms and
+ * its 10. The last byte comes 5 ms after it has left, and is worked on once more. */
+static void a_slow_receiver_lengthens_the_round_trip(void)
+{
+	struct net *net = net_new();
+	net->link.latency_s = 5e-3;
+	net->guest_params[1].receive_s = 10e-3;
+	struct tcp_params params = tcp_defaults(net);
+	params.receive_buffer_B = 65536;
+	params.initial_window_count = 1000;
+	open(net, &params);
+	double rate = 6553600 / (transfer_s(net, 6553600, 0) - 15e-3);
+	CHECK_NEAR(rate, 65536 / 20e-3, 1e-3);
+	net_free(net);
+}
+
+/* 1 ns/B of a core: four streams are worked on by four cores at either end, a quarter of the
+ * bytes each. */
+static void streams_have_cores_of_their_own(void)
+{
+	struct net *net = net_new();
+	net->link.capacity_Bps[0] = net->link.capacity_Bps[1] = 1e10;
+	net->host_params.cores_count = 8;
+	net->host_params.dram_bandwidth_Bps = 1e12;
+	net->guest_params[0].byte_spB = net->guest_params[1].byte_spB = 1e-9;
+	struct tcp_params params = tcp_defaults(net);
+	params.streams_count = 4;
+	open(net, &params);
+	CHECK_NEAR(1e8 / transfer_s(net, 1e8, 0), 4e9, 1e-6);
+	net_free(net);
+}
+
+/* RFC 5681: half of the window is the threshold either way; a fast retransmission goes on from
+ * there, a timeout from one segment (and two are the least threshold). */
+static void losses_halve_the_window(void)
+{
+	struct net *net = net_new();
+	net->link.packet_payload_B = 1500;
+	struct tcp_params params = tcp_defaults(net);
+	params.initial_window_count = 40;
+	open(net, &params);
+	struct tcp_connection *connection = (struct tcp_connection *)net->connection;
+	struct tcp_direction *direction = &connection->directions[0];
+	tcp_window_fast_retransmit(direction);
+	CHECK_NEAR(direction->ssthresh_B, 20 * 1448, 1e-12);
+	CHECK_NEAR(direction->cwnd_B, 20 * 1448, 1e-12);
+	tcp_window_timeout(direction);
+	CHECK_NEAR(direction->ssthresh_B, 10 * 1448, 1e-12);
+	CHECK_NEAR(direction->cwnd_B, 1448, 1e-12);
+	tcp_window_timeout(direction);
+	CHECK_NEAR(direction->ssthresh_B, 2 * 1448, 1e-12);
+	net_free(net);
+}
+
 static const struct test tests[] = {
+	TEST(a_slow_receiver_lengthens_the_round_trip),
+	TEST(streams_have_cores_of_their_own),
+	TEST(losses_halve_the_window),
+
 	TEST(gigabit_goodput),
 	TEST(window_over_round_trip),
 	TEST(slow_start_doubles),

@@ -9,6 +9,7 @@
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
 #include "sim/predict/predict.h"
+#include "sim/scenario/system.h"
 #include "tests/test.h"
 
 static struct arena *arena;
@@ -481,7 +482,57 @@ static void what_auto_takes_for_transport(void)
 	}
 }
 
+/* One of two machines that are alike; nobody where one of the two has a straggler, or each rank
+ * draws a noise of its own. */
+static void who_stands_for_others(void)
+{
+	static const struct {
+		const char *setting;
+		size_t class_count; /* 0: nobody */
+	} cases[] = {
+		{"exchange.noise=0", 1}, {"case.straggler=1.5", 0}, {"exchange.noise=0.01", 0}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *settings[] = {
+			"case.topology=dgx2", "case.gpus=32",           "case.model=resnet50",
+			"case.batch=32",      "library.algorithm=ring", "case.symmetry=on",
+			"exchange.noise=0",   cases[i].setting,         NULL};
+		const struct scenario *scenario = good(read_with(NULL, settings, NULL, 0));
+		const struct fold *fold = scenario ? scenario->topology.fold : NULL;
+		CHECK((fold ? fold->class_count : 0) == cases[i].class_count);
+	}
+}
+
+/* "lan-port" goes from the switch to the server: a NIC there without moderation loses more, one
+ * at the other end does not. */
+static void receivers_without_moderation_lose_more(void)
+{
+	for (int receiver = 0; receiver < 2; receiver++) {
+		const char *settings[] = {"case.topology=t320-same-lan",
+					  "case.model=resnet50",
+					  "case.runtime=asynchronous",
+					  "case.program=client",
+					  "link.*.unmoderated_loss=0.5",
+					  receiver ? "host.esxi2.nic_moderation=false"
+						   : "host.esxi1.nic_moderation=false",
+					  NULL};
+		const struct scenario *scenario = good(read_with(NULL, settings, NULL, 0));
+		struct system system;
+		if (!scenario)
+			return;
+		system_build(&system, arena, scenario, NULL);
+		for (int link = 0; (size_t)link < fabric_link_count(system.fabric); link++) {
+			const char *name = fabric_link_name(system.fabric, link);
+			bool loses = receiver && strcmp(name, "lan-port") == 0;
+			const struct link_traits *traits = fabric_link_traits(system.fabric, link);
+			CHECK_NEAR(1 - traits->loss_ratio[0], loses ? 0.5 : 1, 1e-12);
+			CHECK_NEAR(1 - traits->loss_ratio[1], 1, 1e-12);
+		}
+	}
+}
+
 static const struct test tests[] = {
+	TEST(who_stands_for_others),
+	TEST(receivers_without_moderation_lose_more),
 	TEST(the_later_word_wins),
 	TEST(the_case_speaks_before_the_command_line),
 	TEST(a_star_is_any_name),

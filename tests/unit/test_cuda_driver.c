@@ -214,6 +214,19 @@ static void synchronous_copies_return_when_done(void)
 	world_release(&w);
 }
 
+/* 1 MB there and 2 MB back, each on its own direction of the slot. */
+static void copies_use_the_link_in_their_direction(void)
+{
+	setup();
+	build();
+	SCRIPT({.kind = CALL_MEMCPY_H2D, .payload_B = 1e6},
+	       {.kind = CALL_MEMCPY_D2H, .payload_B = 2e6});
+	for (int direction = 0; direction < 2; direction++)
+		CHECK_NEAR(fabric_carried(w.fabric, fabric_link_resource(w.fabric, 0, direction)),
+			   1e6 * (direction + 1), 1e-9);
+	world_release(&w);
+}
+
 static void an_asynchronous_copy_overlaps_a_kernel(void)
 {
 	setup();
@@ -309,6 +322,7 @@ static const struct test tests[] = {
 	TEST(launches_block_when_the_queue_is_full),
 	TEST(run_ahead_is_bounded_by_the_queue),
 	TEST(synchronous_copies_return_when_done),
+	TEST(copies_use_the_link_in_their_direction),
 	TEST(an_asynchronous_copy_overlaps_a_kernel),
 	TEST(pageable_copies_hold_their_caller),
 	TEST(two_threads_two_streams),

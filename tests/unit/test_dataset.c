@@ -29,9 +29,9 @@ static void write_file(const char *name, const char *text)
 }
 
 /* A dataset whose group holds text, beside a table.tsv with these lines. */
-static const struct dataset *read_with(const char *table, const char *text, size_t extra_count)
+static const struct dataset *read_with(const char *table, const char *text,
+				       const struct setting *extra, size_t extra_count)
 {
-	static const struct setting extra = {"case.seed_of_test=1", {"--set", 0}};
 	write_file("table.tsv", table);
 	write_file(
 		"own.cfg",
@@ -40,7 +40,7 @@ static const struct dataset *read_with(const char *table, const char *text, size
 			     text));
 	diag = diag_new(arena);
 	const struct dataset *dataset = dataset_read(arena, diag, data_root_find(arena),
-						     path_of("own.cfg"), &extra, extra_count);
+						     path_of("own.cfg"), extra, extra_count);
 	remove(path_of("table.tsv"));
 	remove(path_of("own.cfg"));
 	return dataset;
@@ -48,7 +48,8 @@ static const struct dataset *read_with(const char *table, const char *text, size
 
 static const struct dataset *read_own(const char *table, const char *text)
 {
-	return read_with(table, text, 1);
+	static const struct setting extra = {"case.seed_of_test=1", {"--set", 0}};
+	return read_with(table, text, &extra, 1);
 }
 
 static const struct dataset *good(const struct dataset *dataset)
@@ -366,6 +367,15 @@ static void claims_of_each_kind(void)
 	}
 }
 
+/* What stays does not rise. */
+static void a_tie_is_no_rise(void)
+{
+	static const double stays[] = {100, 70, 98, 70, 90, 80};
+	CHECK(!holds(stays,
+		     "kind = \"rises\"; dimension = \"place\"; where = { load = \"beside\"; };",
+		     NULL));
+}
+
 /* A reference is not judged against itself, and what nothing was said about is
  * no claim. */
 static void claims_about_nothing(void)
@@ -447,7 +457,7 @@ static void an_unknown_judge_is_refused(void)
 		read_with("a\tb\tv\nx\t1\t5\n",
 			  TALL "judge = \"nobody\"; settings = [\"case.topology=gpu-pool\", "
 			       "\"case.model=alexnet\", \"case.copies=2\", \"case.gpu=spread\"];",
-			  0));
+			  NULL, 0));
 	if (!own)
 		return;
 	check_refused(dataset_evaluate(arena, diag, own, root, &options, &broken), said);
@@ -496,14 +506,51 @@ static void each_fitted_number_counts(void)
 	CHECK(outcome->test.count == 12 && isnan(outcome->test.coverage));
 }
 
+/* A gain is the throughput of the row's case over that of its reference; an error is relative to
+ * what was measured; a 90 % interval costs its width, and 20 times by how much it misses, in
+ * parts of what was measured (Gneiting, Raftery 2007). */
+static void gains_errors_and_scores(void)
+{
+	static const struct predict_options options = {.draws_count = 8, .seed = 1, .jobs = 1};
+	const char *root = data_root_find(arena), *broken = NULL;
+	const struct dataset *dataset = good(read_with(
+		"what\tvalue\tbatch\nrate\t20\t4\ngain\t1.5\t8\n",
+		"table = \"table.tsv\"; value = \"value\"; role = \"test\"; label = [\"what\"];"
+		"settings = [\"case.topology=t320-same-esxi\", \"case.runtime=none\", "
+		"\"case.server=server\", \"case.model=resnet50\"];"
+		"columns = ( { column = \"batch\"; setting = \"case.batch\"; } );"
+		"quantity_column = \"what\"; quantities = ( { is = \"rate\"; },"
+		"{ is = \"gain\"; quantity = \"gain\"; reference = [\"case.batch=4\"]; } );",
+		NULL, 0));
+	const struct dataset_outcome *outcome =
+		dataset ? dataset_evaluate(arena, diag, dataset, root, &options, &broken) : NULL;
+	if (!CHECK(outcome != NULL && !broken))
+		return;
+	const struct row_outcome *rate = &outcome->rows[0], *gain = &outcome->rows[1];
+	CHECK_NEAR(gain->predicted.value,
+		   gain->prediction->throughput.value / rate->prediction->throughput.value, 1e-12);
+	CHECK(gain->predicted.value > 1.01);
+	double score = 0;
+	for (size_t i = 0; i < 2; i++) {
+		const struct estimate *p = &outcome->rows[i].predicted;
+		double x = outcome->rows[i].row->measured;
+		double missed = x < p->low ? p->low - x : x > p->high ? x - p->high : 0;
+		CHECK_NEAR(outcome->rows[i].error, (p->value - x) / x, 1e-12);
+		score += (p->high - p->low + 20 * missed) / x / 2;
+		CHECK(missed > 0);
+	}
+	CHECK_NEAR(outcome->test.interval_score, score, 1e-12);
+}
+
 static const struct test tests[] = {
-	TEST(wide_columns_are_rows),       TEST(quantities),
-	TEST(words_stand_for_settings),    TEST(labels_are_matched_by_whole_words),
-	TEST(wrong_tables_are_refused),    TEST(grids_skip_and_add),
-	TEST(claims_of_each_kind),         TEST(claims_about_nothing),
-	TEST(wrong_claims_are_refused),    TEST(wrong_datasets_are_refused),
-	TEST(an_unknown_judge_is_refused), TEST(wrong_grids_are_refused),
-	TEST(rows_have_a_limit),           TEST(each_fitted_number_counts),
+	TEST(wide_columns_are_rows),      TEST(quantities),
+	TEST(words_stand_for_settings),   TEST(labels_are_matched_by_whole_words),
+	TEST(wrong_tables_are_refused),   TEST(grids_skip_and_add),
+	TEST(claims_of_each_kind),        TEST(a_tie_is_no_rise),
+	TEST(claims_about_nothing),       TEST(wrong_claims_are_refused),
+	TEST(wrong_datasets_are_refused), TEST(an_unknown_judge_is_refused),
+	TEST(wrong_grids_are_refused),    TEST(rows_have_a_limit),
+	TEST(each_fitted_number_counts),  TEST(gains_errors_and_scores),
 };
 
 int main(void)

@@ -10,10 +10,11 @@ struct gpu_box {
 	const struct route *routes[2]; /* to the device, from it */
 };
 
-static struct gpu_box box_new(void)
+static struct gpu_box box_with(double clock_Hz)
 {
 	struct gpu_box box = {.net = net_new()};
 	struct net *net = box.net;
+	net->host_params.clock_Hz = clock_Hz;
 	net->host_params.copy_rate_Bps = 5e9;
 	net->host_params.dram_bandwidth_Bps = 100e9;
 	net_build(net);
@@ -28,6 +29,11 @@ static struct gpu_box box_new(void)
 	box.params = (struct dma_params){
 		.setup_s = 2e-6, .chunk_B = 1e6, .chunk_start_s = 0, .efficiency_ratio = 1};
 	return box;
+}
+
+static struct gpu_box box_new(void)
+{
+	return box_with(REFERENCE_CLOCK_HZ);
 }
 
 static void copy(struct gpu_box *box, double size_B, bool to_device, bool pageable, uint64_t arg)
@@ -141,8 +147,23 @@ static void states_are_pooled(void)
 	net_free(box.net);
 }
 
+/* At half of the clock a core stages a chunk in 400 us: ten, and the last move. */
+static void slow_cores_stage_slowly(void)
+{
+	struct gpu_box box = box_with(REFERENCE_CLOCK_HZ / 2);
+	CHECK_NEAR(copy_s(&box, 10e6, true, true), 4102.5e-6, 1e-9);
+	CHECK_NEAR(copy_s(&box, 10e6, true, false), 1002.5e-6, 1e-9);
+	net_free(box.net);
+}
+
 static const struct test tests[] = {
-	TEST(pinned), TEST(pageable), TEST(two_buffers), TEST(sharing), TEST(states_are_pooled),
+	TEST(slow_cores_stage_slowly),
+
+	TEST(pinned),
+	TEST(pageable),
+	TEST(two_buffers),
+	TEST(sharing),
+	TEST(states_are_pooled),
 };
 
 int main(void)

@@ -141,6 +141,19 @@ static struct passer pass_to(int64_t to_ps, const struct engine_limits *limits, 
 	return passer;
 }
 
+/* Whether an event at 10 ps passes to `to_ps`, while one with an id is due at next_ps. */
+static bool queued_before(int64_t to_ps, int64_t next_ps)
+{
+	struct arena *arena = arena_new();
+	struct log log = {.engine = engine_new(arena, NULL)};
+	struct passer passer = {.log = &log, .to_ps = to_ps};
+	engine_at(log.engine, next_ps, note, &log, 1);
+	engine_at(log.engine, 10, pass_and_note, &passer, 2);
+	engine_run(log.engine);
+	arena_free(arena);
+	return passer.passed;
+}
+
 /* Only what lies before all else can be passed to, and it counts as an event. */
 static void passing_stops_at_the_next(void)
 {
@@ -149,6 +162,7 @@ static void passing_stops_at_the_next(void)
 	CHECK(pass_to(10, NULL, &log).passed && log.times_ps[0] == 10);
 	CHECK(!pass_to(30, NULL, &log).passed && log.times_ps[0] == 10);
 	CHECK(!pass_to(40, NULL, &log).passed);
+	CHECK(queued_before(30, 31) && !queued_before(30, 30) && !queued_before(30, 29));
 	CHECK(!pass_to(9, NULL, &log).passed);
 	struct engine_limits limits = {.events_max = 1};
 	CHECK(!pass_to(29, &limits, &log).passed);

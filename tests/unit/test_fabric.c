@@ -37,6 +37,43 @@ static void stale_flow_ids_do_nothing(void)
 	arena_free(arena);
 }
 
+struct passing {
+	struct engine *engine;
+	struct fabric *fabric;
+	int link;
+	int64_t took_ps[3];
+};
+
+static void pass_three_times(void *ctx, uint64_t arg)
+{
+	struct passing *passing = ctx;
+	struct flow_spec spec = {.size = 1000, .uses = {{passing->link, 1}}, .use_count = 1};
+	(void)arg;
+	for (int i = 0; i < 3; i++) {
+		int64_t before_ps = engine_now_ps(passing->engine);
+		if (i == 2)
+			fabric_capacity_set(passing->fabric, passing->link, 0.5e9);
+		CHECK(fabric_flow_pass(passing->fabric, &spec));
+		passing->took_ps[i] = engine_now_ps(passing->engine) - before_ps;
+	}
+}
+
+/* 1000 B at 1 GB/s, again, and at half of it. */
+static void what_passes_sees_a_new_capacity(void)
+{
+	struct arena *arena = arena_new();
+	struct passing passing = {.engine = engine_new(arena, NULL)};
+	passing.fabric = fabric_new(arena, passing.engine);
+	passing.link = fabric_resource_add(passing.fabric, "link", 1e9);
+	engine_at(passing.engine, 5, pass_three_times, &passing, 0);
+	CHECK(engine_run(passing.engine) == ENGINE_DRAINED);
+	CHECK(passing.took_ps[0] == 1000000 && passing.took_ps[1] == 1000000);
+	CHECK(passing.took_ps[2] == 2000000);
+	fabric_account(passing.fabric);
+	CHECK(engine_failure(passing.engine) == NULL);
+	arena_free(arena);
+}
+
 struct chain {
 	struct fabric *fabric;
 	struct flow_spec spec;
@@ -172,6 +209,18 @@ static void the_least_latency_wins(void)
 	CHECK_NEAR(route->loss_ratio, 1 - 0.9 * 0.5, 1e-12);
 	CHECK(route->mtu_B == 1500);
 	CHECK(!route->physical_nic);
+	for (double mtu_B = 9000; mtu_B > 500; mtu_B -= 8000) { /* the least counts */
+		const char *end = mtu_B > 1500 ? "jumbo" : "dwarf";
+		struct link_traits traits = {.capacity_Bps = {1e9, 1e9}, .packet_payload_B = mtu_B};
+		double least_B = mtu_B > 1500 ? 1500 : mtu_B;
+		fabric_link_add(map.fabric, end, "ethernet", node(&map, "b"), node(&map, end),
+				&traits);
+		CHECK(fabric_route(map.fabric, node(&map, "a"), node(&map, end), NULL)->mtu_B ==
+		      least_B);
+		CHECK(fabric_route(map.fabric, node(&map, end), node(&map, "a"), NULL)->mtu_B ==
+		      least_B);
+	}
+	route = fabric_route(map.fabric, node(&map, "a"), node(&map, "b"), NULL);
 	CHECK(route == fabric_route(map.fabric, node(&map, "a"), node(&map, "b"), NULL));
 	arena_free(map.arena);
 }
@@ -516,6 +565,7 @@ static void network_rates(void)
 }
 
 static const struct test tests[] = {
+	TEST(what_passes_sees_a_new_capacity),
 	TEST(stale_flow_ids_do_nothing),
 	TEST(flows_take_no_memory_once_warm),
 	TEST(a_flow_takes_little_memory),

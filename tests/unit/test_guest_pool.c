@@ -207,11 +207,33 @@ static void copying_thread(void)
 	net_free(net);
 }
 
+/* Of four cores a guest has two: two works of two threads each share them, though two cores
+ * more are free. */
+static void a_guest_has_no_more_than_its_virtual_cpus(void)
+{
+	struct net *net = pool_net();
+	net->guest_params[0].vcpus_count = 2;
+	net_build(net);
+	work(net, 0, 8, 2, 0);
+	work(net, 0, 8, 2, 1);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0], 4, 1e-9);
+	CHECK_NEAR(net->delivered_s[1], 4, 1e-9);
+	net_free(net);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(threads),        TEST(sharing), TEST(pinning),         TEST(reserved),
-		TEST(oversubscribed), TEST(crowded), TEST(virtual_machine), TEST(copying_thread),
+		TEST(a_guest_has_no_more_than_its_virtual_cpus),
+		TEST(threads),
+		TEST(sharing),
+		TEST(pinning),
+		TEST(reserved),
+		TEST(oversubscribed),
+		TEST(crowded),
+		TEST(virtual_machine),
+		TEST(copying_thread),
 	};
 	num_init();
 	return TEST_MAIN(tests);

@@ -296,7 +296,28 @@ static void virtual_cpu_wakes(void)
 	}
 }
 
+/* A flow that uses a core keeps it awake: it ends at 100 us, so at 110 the core has been idle
+ * for 10, not 110, and the state of 80 us is not reached. */
+static void a_flow_keeps_its_core_awake(void)
+{
+	struct net *net = net_new();
+	const struct cpu_spec spec = {
+		.clock_Hz = REFERENCE_CLOCK_HZ, .idle = {{80e-6, 50e-6}}, .idle_count = 1};
+	struct later later = {net, core_of(net, &spec)};
+	struct flow_spec flow = {.size = 100, .done = net_delivered, .ctx = net, .arg = 0};
+	flow.uses[0] = (struct flow_use){cpu_resource(later.core), 1e-6};
+	flow.use_count = 1;
+	fabric_flow_start(net->fabric, &flow);
+	engine_at(net->engine, ps_from_s(110e-6), serve_later, &later, 1);
+	net_run(net);
+	CHECK_NEAR(net->delivered_s[0], 100e-6, 1e-9);
+	CHECK_NEAR(net->delivered_s[1], 120e-6, 1e-9);
+	net_free(net);
+}
+
 static const struct test tests[] = {
+	TEST(a_flow_keeps_its_core_awake),
+
 	TEST(service_in_order),
 	TEST(long_queue),
 	TEST(service_and_flow_share),

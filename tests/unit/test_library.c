@@ -293,7 +293,28 @@ static void wrong_parameters_are_told(void)
 	CHECK(library_wrong(&library));
 }
 
+/* Each block has 2 us of its own at the start; a call's time grows with its size by 2 (n - 1) / n
+ * over the bus of an all-reduce, by 1 over that of a broadcast. */
+static void starts_and_slopes(void)
+{
+	struct library_params library = defaults();
+	library.protocol = CHOOSE_SIMPLE;
+	library.channel_start_s = 2e-6;
+	struct collective_choice small = all_reduce(&library, &one_node, 8),
+				 large = all_reduce(&library, &one_node, 1e9);
+	CHECK(small.block_count == 1 && large.block_count > 8);
+	CHECK_NEAR(large.start_s - small.start_s, 2e-6 * (double)(large.block_count - 1), 1e-9);
+	library.algorithm = "ring";
+	double sum_s = all_reduce(&library, &one_node, 2e9).predicted_s -
+		       all_reduce(&library, &one_node, 1e9).predicted_s;
+	double send_s = library_choose(&library, &one_node, COLLECTIVE_BROADCAST, 2e9).predicted_s -
+			library_choose(&library, &one_node, COLLECTIVE_BROADCAST, 1e9).predicted_s;
+	CHECK_NEAR(sum_s / send_s, 2.0 * 7 / 8, 1e-6);
+}
+
 static const struct test tests[] = {
+	TEST(starts_and_slopes),
+
 	TEST(protocols_by_size),          TEST(a_small_message_by_hand),
 	TEST(a_large_message_by_hand),    TEST(trees_for_many_nodes),
 	TEST(ll128_needs_nvlink),         TEST(guesses_grow_with_size),

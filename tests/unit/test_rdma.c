@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/transport/loss.h"
+#include "sim/transport/path.h"
 #include "sim/transport/rdma.h"
 #include "sim/transport/shm.h"
 #include "tests/net.h"
@@ -254,11 +256,81 @@ static void shared_memory(void)
 	net_free(net);
 }
 
+/* Each host's memory is crossed once: at 5 GB/s of it that binds. */
+static void both_memories_are_crossed_once(void)
+{
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	net->host_params.dram_bandwidth_Bps = 5e9;
+	params.post_s = params.completion_s = 0;
+	CHECK_NEAR(1e9 / one_way_s(net, &params, 1e9), 5e9 / DRAM_PER_DMA, 1e-3);
+	for (int i = 0; i < 2; i++)
+		CHECK_NEAR(fabric_carried(net->fabric, host_dram(net->host[i])), 1e9 * DRAM_PER_DMA,
+			   1e-6);
+	net_free(net);
+}
+
+static void send_eight(void *ctx, uint64_t arg)
+{
+	net_send(ctx, 0, 8 * 4096, arg);
+}
+
+/* Eight packets at a time at a loss of a tenth, beside the same stream of losses: all from the
+ * first lost one on are sent again, a round trip after they have left if anything came behind
+ * it, else after the NIC's timeout. */
+static void short_messages_go_back(void)
+{
+	enum { COUNT = 100 };
+	const double p = 0.1;
+	struct rdma_params params;
+	struct net *net = rdma_net(&params);
+	net->link.loss_ratio[0] = p;
+	net->host_params.copy_rate_Bps = 1e18;
+	params.post_s = params.completion_s = 0;
+	params.eager_B = 1e9;
+	net_build(net);
+	net_connect(net, "rdma", &params);
+	net_run(net);
+	double start_s = net_now_s(net);
+	for (uint64_t i = 0; i < COUNT; i++)
+		engine_at(net->engine, ps_from_s(start_s + 10.0 * (double)i), send_eight, net, i);
+	net_run(net);
+	struct loss loss = loss_new(p, 1, "a>b/loss 0");
+	uint64_t first, resent = 0;
+	while (loss_take(&loss, 1, &first) > 0) /* the connection's request */
+		continue;
+	for (uint64_t i = 0; i < COUNT; i++) {
+		double expected_s = 1e-6;
+		for (uint64_t left = 8; left > 0;) {
+			uint64_t lost = loss_take(&loss, left, &first);
+			expected_s += (double)left * 4096 / GOODPUT;
+			if (lost == 0)
+				break;
+			expected_s += left - first > lost ? 2e-6 : 67.1e-3;
+			left -= first;
+			resent++;
+		}
+		CHECK_NEAR(net->delivered_s[i] - start_s - 10.0 * (double)i, expected_s, 1e-6);
+	}
+	CHECK(resent > 50);
+	net_free(net);
+}
+
 static const struct test tests[] = {
-	TEST(short_message),    TEST(eager_copies),     TEST(rendezvous_does_not_copy),
-	TEST(virtual_nics),     TEST(interrupts_wake),  TEST(message_rate),
-	TEST(queue_is_bounded), TEST(go_back_n),        TEST(any_loss_ends),
-	TEST(retries_end),      TEST(needs_rdma_links), TEST(shared_memory),
+	TEST(short_message),
+	TEST(eager_copies),
+	TEST(rendezvous_does_not_copy),
+	TEST(virtual_nics),
+	TEST(interrupts_wake),
+	TEST(message_rate),
+	TEST(queue_is_bounded),
+	TEST(go_back_n),
+	TEST(short_messages_go_back),
+	TEST(any_loss_ends),
+	TEST(retries_end),
+	TEST(needs_rdma_links),
+	TEST(shared_memory),
+	TEST(both_memories_are_crossed_once),
 };
 
 int main(void)

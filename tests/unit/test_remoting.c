@@ -230,6 +230,24 @@ static void draining_blocks_its_connection(void)
 	}
 }
 
+/* Three threads call at once, and a wire on which a request takes 10: the answers come in the
+ * order of the calls. */
+static void requests_wait_in_line(void)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "synchronous");
+	w.line.rate_Bps = 1e7;
+	remote_world_build(&w);
+	for (size_t i = 0; i < 3; i++)
+		script_add(&w.scripts[i], 0.1 * (double)i, CALL_GET_ATTRIBUTE);
+	remote_world_run(&w);
+	CHECK(w.failures_count == 0);
+	for (size_t i = 1; i < 3; i++)
+		CHECK(w.scripts[i].calls[0].complete_ps >=
+		      w.scripts[i - 1].calls[0].complete_ps + ps_from_s(10 * US));
+	remote_world_release(&w);
+}
+
 /* 20 launches keep connection 0 busy until 151.35, its record is executed 4
  * later. The query overtakes them on connection 1 and has to wait: it sees the
  * record, which is not complete. */
@@ -433,6 +451,7 @@ static const struct test tests[] = {
 	TEST(outstanding_calls_are_limited),
 	TEST(a_waiting_call_sends_the_batch),
 	TEST(draining_blocks_its_connection),
+	TEST(requests_wait_in_line),
 	TEST(queries_follow_their_record),
 	TEST(answers_are_cached_and_handles_shadowed),
 	TEST(a_full_launch_queue_blocks_the_connection),

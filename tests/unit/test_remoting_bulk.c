@@ -173,7 +173,8 @@ static void answers_wait_for_fetched_bytes(void)
 	w.runtime.connections_count = 3;
 	remote_world_build(&w);
 	add_copy(&w, 0, CALL_MEMCPY_D2H_ASYNC, 40000);
-	script_add(&w.scripts[1], 6, CALL_STREAM_SYNCHRONIZE);
+	w.scripts[0].calls[0].call.stream = 1; /* a device's synchronise is of all */
+	script_add(&w.scripts[1], 6, CALL_STREAM_SYNCHRONIZE)->stream = 1;
 	script_add(&w.scripts[2], 8, CALL_DEVICE_SYNCHRONIZE);
 	script_add(&w.scripts[2], 100, CALL_STREAM_SYNCHRONIZE); /* nothing to hold */
 	remote_world_run(&w);
@@ -318,7 +319,23 @@ static void every_byte_arrives_by_shared_memory(void)
 	every_byte_arrives("shm", "shm");
 }
 
+/* Ten chunks: each has a header, the first the call's arguments as well. */
+static void arguments_go_once(void)
+{
+	struct remote_world w;
+	presets(&w, "asynchronous");
+	remote_world_build(&w);
+	add_copy(&w, 0, CALL_MEMCPY_H2D, 10000);
+	w.scripts[0].calls[0].call.arguments_B = 24;
+	remote_world_run(&w);
+	CHECK_NEAR(remote_counters(w.remote).sent_B, 10000 + 10 * 100 + 24, 1e-12);
+	CHECK_NEAR(remote_counters(w.remote).received_B, 50, 1e-12);
+	remote_world_release(&w);
+}
+
 static const struct test tests[] = {
+	TEST(arguments_go_once),
+
 	TEST(upload_is_pipelined),
 	TEST(async_upload_returns_when_accepted),
 	TEST(upload_stops_and_goes),

@@ -220,7 +220,29 @@ static void spans_are_traced(void)
 	net_free(net);
 }
 
+/* Two streams have two buffers: the third message waits until the first has left. */
+static void each_stream_has_a_send_buffer(void)
+{
+	struct net *net = net_new();
+	net->link.capacity_Bps[0] = 1e6;
+	struct tcp_params params = tcp_defaults(net);
+	params.send_buffer_B = 65536;
+	params.streams_count = 2;
+	net_build(net);
+	net_connect(net, "tcp", &params);
+	net_run(net);
+	double start_s = net_now_s(net);
+	for (uint64_t i = 0; i < 3; i++)
+		net_send(net, 0, 65536, i);
+	net_run(net);
+	CHECK_NEAR(1 + net->accepted_s[1] - start_s, 1, 1e-6);
+	CHECK_NEAR(net->accepted_s[2] - start_s, 65536e-6, 5e-3);
+	net_free(net);
+}
+
 static const struct test tests[] = {
+	TEST(each_stream_has_a_send_buffer),
+
 	TEST(kinds),
 	TEST(no_route),
 	TEST(no_room_beside_headers),

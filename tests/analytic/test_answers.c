@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From runs to answers: what a prediction says is worked out once more from the steps and
+ * links of its run, by hand from the numbers of draws. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sim/predict/draws.h"
+#include "tests/case_points.h"
+
+/* ---- draws ---- */
+
+/* 39 values: a further one falls below the second with a chance of 2 in 40, 5 %, and above the
+ * last but one alike. */
+static void five_per_cent_of_forty_is_two(void)
+{
+	enum { COUNT = 39 };
+	struct arena *arena = arena_new();
+	struct draw_answers answers[COUNT];
+	for (size_t i = 0; i < COUNT; i++) /* 17 and 39 have no divisor in common */
+		answers[i] =
+			(struct draw_answers){.all = {.throughput = (double)(1 + i * 17 % COUNT)}};
+	const struct draws draws = {.count = COUNT, .answers = answers};
+	struct estimate e =
+		draws_interval(arena, &draws, 20, -1, offsetof(struct client_point, throughput));
+	CHECK(e.value == 20);
+	CHECK_NEAR(e.low, 2, 1e-12);
+	CHECK_NEAR(e.high, 38, 1e-12);
+	arena_free(arena);
+}
+
+/* 4 (from 4/2 to 4 * 8) over 1 (from 1/4 to 2), which have nothing in common: the least is a's
+ * least over b's most, of whose two factors of 2 the logarithms' squares add up to a factor of
+ * 2^sqrt(2); the greatest has 8 and 4, 2^sqrt(13). */
+static void quotients_of_strangers(void)
+{
+	const struct prediction a = {.throughput = {4, 2, 32}}, b = {.throughput = {1, 0.25, 2}};
+	struct estimate q = draws_quotient(&a, &b);
+	CHECK(q.value == 4);
+	CHECK_NEAR(q.low, 4 / pow(2, sqrt(2)), 1e-12);
+	CHECK_NEAR(q.high, 4 * pow(2, sqrt(13)), 1e-12);
+}
+
+/* ---- one job ---- */
+
+#define DDL                                                                                        \
+	"case.topology=c10-p100", "case.gpus=8", "case.batch=128", "case.stack=tf-1.4",            \
+		"case.profile=ddl-c10-host", "case.exchange=ddl", "case.transport=tcp",            \
+		"case.guest=os", "case.epochs=2"
+static const struct settings ddl = {{DDL}};
+
+static const struct prediction *prediction_of(struct arena *arena, const struct settings *of,
+					      size_t draws_count)
+{
+	struct setting settings[16];
+	size_t count = 0;
+	for (; of->texts[count]; count++)
+		settings[count] = (struct setting){.text = of->texts[count]};
+	const struct case_request request = {
+		.settings = settings, .setting_count = count, .data_root = data_root_find(arena)};
+	const struct predict_options options = {.seed = 1, .draws_count = draws_count, .jobs = 1};
+	const char *broken;
+	const struct prediction *p =
+		predict_case(arena, diag_new(arena), &request, &options, &broken);
+	CHECK(p != NULL && p->ok);
+	return p;
+}
+
+static double sum_of(const struct job_run *run, size_t offset)
+{
+	double sum = 0;
+	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++)
+		sum += *(const double *)(const void *)((const char *)&run->steps[i] + offset);
+	return sum;
+}
+
+static double lasted_s(const struct job_run *run)
+{
+	int64_t sum_ps = 0;
+	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++)
+		sum_ps += run->steps[i].end_ps - run->steps[i].start_ps;
+	return s_from_ps(sum_ps);
+}
+
+static double part_s(const struct prediction *p, const char *name)
+{
+	return prediction_part_s(p, name);
+}
+
+/* A step, its parts and its collectives are the means of those of the window. */
+static void a_step_is_the_mean_of_its_window(void)
+{
+	struct arena *arena = arena_new();
+	struct point point = POINT(arena, ddl, "case.steps=6");
+	const struct job_run *run = &point.outcome.jobs[0];
+	double count = (double)run->steady_count;
+	CHECK(run->steady_count >= 2);
+	CHECK_NEAR(point.clients[0].step_s * count, lasted_s(run), 1e-12);
+	CHECK_NEAR(point.throughput, 8 * 128 * count / lasted_s(run), 1e-12);
+	const struct settings six = {{DDL, "case.steps=6"}};
+	const struct prediction *p = prediction_of(arena, &six, 0);
+	if (!p)
+		return;
+	CHECK(p->step_s.value == point.step_s);
+	CHECK_NEAR(p->communication_s, sum_of(run, offsetof(struct job_step, collective_s)) / count,
+		   1e-12);
+	CHECK(p->communication_s < p->step_s.value);
+	static const struct {
+		const char *name;
+		size_t offset;
+	} parts[] = {{"kernel", offsetof(struct job_step, kernel_s)},
+		     {"input wait", offsetof(struct job_step, input_s)},
+		     {"collective exposed", offsetof(struct job_step, exposed_s)},
+		     {"straggler", offsetof(struct job_step, straggler_s)},
+		     {"other", offsetof(struct job_step, other_s)}};
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		CHECK(fabs(part_s(p, parts[i].name) - sum_of(run, parts[i].offset) / count) <=
+		      1e-12);
+	arena_free(arena);
+}
+
+/* Every repetition of a collective carries the same bytes, so a window of some of them the
+ * same part of all: at the link's rate these would take that part of the window. */
+static void a_link_is_used_by_what_the_window_carries(void)
+{
+	static const struct settings collective = {{"case.topology=c10-p100", "case.gpus=8",
+						    "case.exchange=nccl-2.8", "case.transport=tcp",
+						    "case.guest=os", "case.collective=all_reduce",
+						    "case.collective_size=8 MiB", "case.steps=5"}};
+	struct arena *arena = arena_new();
+	struct point point = POINT(arena, collective, "case.steps=5");
+	const struct job_run *run = &point.outcome.jobs[0];
+	const struct prediction *p = prediction_of(arena, &collective, 0);
+	double part = (double)run->steady_count / (double)run->step_count;
+	size_t used = 0;
+	CHECK(p && p->link_count == point.outcome.link_count);
+	for (size_t i = 0; p && i < p->link_count; i++) {
+		const struct link_use *use = &point.outcome.links[i];
+		double expected = use->carried_B * part / use->capacity_Bps / lasted_s(run);
+		CHECK(fabs(p->links[i].utilization - expected) <= 1e-9);
+		used += expected > 0.01;
+	}
+	CHECK(used > 0 && part < 1);
+	arena_free(arena);
+}
+
+/* Two epochs of 1,281,167 images last longest at the least throughput. */
+static void epochs_last_longest_at_the_least_rate(void)
+{
+	struct arena *arena = arena_new();
+	const struct prediction *p = prediction_of(arena, &ddl, 8);
+	if (p) {
+		CHECK(p->throughput.low < p->throughput.high);
+		CHECK_NEAR(p->training_s.low, 2 * 1281167 / p->throughput.high, 1e-12);
+		CHECK_NEAR(p->training_s.high, 2 * 1281167 / p->throughput.low, 1e-12);
+	}
+	arena_free(arena);
+}
+
+/* Fed by a file system far away: then a wait for input is named as such. */
+static void a_wait_for_input_is_no_exchange(void)
+{
+	static const struct settings fed = {
+		{"case.topology=c10-p100", "case.gpus=2", "case.batch=128", "case.stack=tf-1.5",
+		 "case.profile=ddl-c10-s3fs", "case.exchange=ddl", "case.transport=tcp",
+		 "case.guest=os", "input.source=s3fs"}};
+	struct arena *arena = arena_new();
+	struct point point = POINT(arena, fed, "case.gpus=2");
+	const struct job_run *run = &point.outcome.jobs[0];
+	const struct prediction *p = prediction_of(arena, &fed, 0);
+	double count = (double)run->steady_count;
+	double input_s = sum_of(run, offsetof(struct job_step, input_s)) / count;
+	CHECK(input_s > 0.01 * point.step_s);
+	if (p) {
+		CHECK_NEAR(part_s(p, "input wait"), input_s, 1e-12);
+		CHECK_NEAR(part_s(p, "kernel") + part_s(p, "input wait") +
+				   part_s(p, "collective exposed") + part_s(p, "straggler") +
+				   part_s(p, "other"),
+			   p->step_s.value, 1e-9);
+	}
+	arena_free(arena);
+}
+
+/* The gradients of ResNet-50, S = 25,557,032 of 4 B, go to four servers on four machines, a
+ * quarter to each. A machine sends three quarters of S for each of its two workers, and as a server
+ * its quarter to the six workers of others: 3 S, and gets as much. */
+static void servers_are_spread_over_machines(void)
+{
+	static const struct settings served = {
+		{"case.topology=c10-p100", "case.gpus=8", "case.batch=64", "case.model=resnet50",
+		 "case.stack=tf-1.4", "case.profile=ddl-c10-host", "case.exchange=ddl",
+		 "case.transport=tcp", "case.guest=os", "library.algorithm=parameter_server",
+		 "library.servers=4", "exchange.noise=0"}};
+	const double gradients_B = 4 * 25557032.0;
+	struct arena *arena = arena_new();
+	struct point point = POINT(arena, served, "case.steps=2");
+	size_t wires = 0;
+	for (size_t i = 0; i < point.outcome.link_count; i++) {
+		const struct link_use *use = &point.outcome.links[i];
+		double steps = (double)point.outcome.jobs[0].step_count;
+		if (use->capacity_Bps != 1.25e9 || use->carried_B <= 0)
+			continue;
+		wires++;
+		CHECK(use->carried_B >= 3 * gradients_B * steps);
+		CHECK(use->carried_B <= 3 * gradients_B * steps * 1.1);
+	}
+	CHECK(wires == 8);
+	arena_free(arena);
+}
+
+/* ---- several jobs, several programs ---- */
+
+static const char two_unlike[] =
+	"case = { name = \"two unlike\"; topology = \"dgx1-p100\"; stack = \"tf-1.1-2017\";\n"
+	"model = \"alexnet_tf\"; batch = 64; profile = \"tf-2017-nccl1\";\n"
+	"exchange = \"tf-replicated-nccl1\"; settings = [\"exchange.noise=0\", "
+	"\"input.source=gpu\"];\n"
+	"jobs = ( { name = \"one\"; gpus = 1; first_gpu = 0; },\n"
+	"{ name = \"two\"; gpus = 2; first_gpu = 2; batch = 32; } ); };\n";
+
+static struct point point_of_text(struct arena *arena, const char *text, size_t size)
+{
+	char path[] = "/tmp/farwire-answers-XXXXXX";
+	int file = mkstemp(path);
+	struct point point = {.failed = true};
+	if (!CHECK(file >= 0))
+		return point;
+	CHECK(write(file, text, size) == (ssize_t)size);
+	close(file);
+	struct diag *diag = diag_new(arena);
+	const struct case_request request = {.path = path, .data_root = data_root_find(arena)};
+	const struct scenario *scenario = case_read(arena, diag, &request);
+	remove(path);
+	diag_print(diag, stdout);
+	if (CHECK(scenario != NULL))
+		point = predict_point(arena, scenario, 1, true, NULL);
+	CHECK(!point.broken && !point.failed);
+	return point;
+}
+
+/* Each job is compared with one GPU on which its own batch is trained, for each of its GPUs; and
+ * they begin at moments of their own. */
+static void each_job_has_its_own_baseline(void)
+{
+	static const struct settings alone = {
+		{"case.topology=dgx1-p100", "case.stack=tf-1.1-2017", "case.model=alexnet_tf",
+		 "case.profile=tf-2017-nccl1", "case.exchange=tf-replicated-nccl1", "case.gpus=1",
+		 "exchange.noise=0", "input.source=gpu"}};
+	static const char *const batches[] = {"case.batch=64", "case.batch=32"};
+	struct arena *arena = arena_new();
+	struct point point = point_of_text(arena, two_unlike, sizeof two_unlike - 1);
+	for (size_t i = 0; i < 2 && !point.failed; i++) {
+		struct point own = POINT(arena, alone, batches[i]);
+		double ranks = (double)(i + 1);
+		CHECK_NEAR(point.outcome.jobs[i].solo_step_s, own.outcome.jobs[0].solo_step_s,
+			   1e-9);
+		CHECK_NEAR(point.clients[i].ratio,
+			   point.clients[i].throughput / own.throughput / ranks, 1e-9);
+	}
+	if (!point.failed) {
+		const struct job_run *jobs = point.outcome.jobs;
+		CHECK(fabs(s_from_ps(jobs[0].steps[0].start_ps - jobs[1].steps[0].start_ps)) >
+		      1e-3 * jobs[0].solo_step_s);
+	}
+	arena_free(arena);
+}
+
+/* Equal programs on unlike GPUs: each is compared with itself beside its own. */
+static void each_program_has_its_own_baseline(void)
+{
+	static const char text[] =
+		"case = { name = \"two GPUs\"; topology = \"gpu-pool\"; runtime = "
+		"\"asynchronous\"; transport = \"tcp\"; model = \"resnet50\"; batch = 8;\n"
+		"settings = [\"gpu.gpu2.profile=gtx-1080\"];\n"
+		"clients = ( { name = \"one\"; program = \"client1\"; gpu = \"gpu1\"; },\n"
+		"{ name = \"two\"; program = \"client2\"; gpu = \"gpu2\"; } ); };\n";
+	struct arena *arena = arena_new();
+	struct point point = point_of_text(arena, text, sizeof text - 1);
+	if (!point.failed) {
+		double first = point.clients[0].throughput / point.clients[0].ratio;
+		double second = point.clients[1].throughput / point.clients[1].ratio;
+		CHECK(first > 1.3 * second);
+		CHECK(point.clients[1].ratio <= 1 + 1e-9);
+	}
+	arena_free(arena);
+}
+
+/* Equal programs of a pool are at places of their own in their steps when it is looked at. */
+static void programs_of_a_pool_are_out_of_step(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const char *root = data_root_find(arena);
+	const struct case_request request = {
+		.path = arena_printf(arena, "%s/topologies/cases/vgpu-8-on-4.cfg", root),
+		.data_root = root};
+	const struct scenario *scenario = case_read(arena, diag, &request);
+	diag_print(diag, stdout);
+	if (!CHECK(scenario != NULL))
+		return;
+	struct point point = predict_point(arena, scenario, 1, false, NULL);
+	const struct client_run *runs = point.outcome.clients;
+	for (size_t i = 0; i < point.client_count; i++)
+		for (size_t k = 0; k < i; k++)
+			CHECK(runs[i].steps[runs[i].steady_first].start_ps !=
+			      runs[k].steps[runs[k].steady_first].start_ps);
+	/* The first step that counts is the first that began in the window. */
+	int64_t opened_ps = ps_from_s(point.outcome.end_s - point.outcome.window_s);
+	for (size_t i = 0; i < point.client_count; i++) {
+		const struct step_record *first = &runs[i].steps[runs[i].steady_first];
+		CHECK(first->start_ps >= opened_ps - 1);
+		CHECK(runs[i].steady_first > 0 && first[-1].start_ps < opened_ps);
+	}
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(five_per_cent_of_forty_is_two),
+	TEST(quotients_of_strangers),
+	TEST(a_step_is_the_mean_of_its_window),
+	TEST(a_link_is_used_by_what_the_window_carries),
+	TEST(epochs_last_longest_at_the_least_rate),
+	TEST(a_wait_for_input_is_no_exchange),
+	TEST(servers_are_spread_over_machines),
+	TEST(each_job_has_its_own_baseline),
+	TEST(each_program_has_its_own_baseline),
+	TEST(programs_of_a_pool_are_out_of_step),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}

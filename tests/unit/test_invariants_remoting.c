@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What every run checks of forwarded calls, broken on purpose: a call that is lost or comes
+ * out of its turn, a copy of which not all bytes come. */
+#include "sim/base/num.h"
+#include "sim/remoting/parts.h"
+#include "tests/remoting_world.h"
+
+/* Calls issued at 0, 1.35 ... us are executed from 11.35 us on; a copy of ten chunks takes
+ * 89.5 us. The break is planted at 30 us. */
+static const double PLANTED_AT_S = 30e-6;
+
+static void skip_a_call(void *ctx, uint64_t arg)
+{
+	struct remote_world *w = ctx;
+	(void)arg;
+	w->remote->channels[0].executed_serial--;
+}
+
+static void lose_a_byte(void *ctx, uint64_t arg)
+{
+	struct remote_world *w = ctx;
+	(void)arg;
+	w->remote->timed_first->come_B--;
+}
+
+static void check_broken(enum call_kind kind, size_t count, event_fn *plant, const char *what)
+{
+	struct remote_world w;
+	remote_world_presets(&w, "asynchronous");
+	remote_world_build(&w);
+	for (size_t i = 0; i < count; i++)
+		script_add(&w.scripts[0], 0, kind)->payload_B = 10000;
+	if (plant)
+		engine_at(w.world.engine, ps_from_s(PLANTED_AT_S), plant, &w, 0);
+	remote_connect(w.remote, remote_world_begin, &w, 0);
+	engine_run(w.world.engine);
+	const char *broken = engine_failure(w.world.engine);
+	if (plant)
+		CHECK_PART(broken ? broken : "", what);
+	else
+		CHECK(broken == NULL);
+	remote_world_release(&w);
+}
+
+static void a_call_out_of_its_turn_is_caught(void)
+{
+	check_broken(CALL_LAUNCH, 20, NULL, "");
+	check_broken(CALL_LAUNCH, 20, skip_a_call, "is executed behind call");
+}
+
+static void a_copy_of_which_bytes_are_lost_is_caught(void)
+{
+	check_broken(CALL_MEMCPY_H2D, 1, NULL, "");
+	check_broken(CALL_MEMCPY_H2D, 1, lose_a_byte, "a copy of 10000 bytes 9999 came");
+	check_broken(CALL_MEMCPY_D2H, 1, NULL, "");
+	check_broken(CALL_MEMCPY_D2H, 1, lose_a_byte, "a copy of 10000 bytes 9999 came");
+}
+
+static const struct test tests[] = {
+	TEST(a_call_out_of_its_turn_is_caught),
+	TEST(a_copy_of_which_bytes_are_lost_is_caught),
+};
+
+int main(void)
+{
+	num_init();
+	return TEST_MAIN(tests);
+}
