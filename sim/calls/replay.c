@@ -37,6 +37,37 @@ enum { HANDLES_MAX = 60000 };
  * nobody waits for, a stream of calls without a known one. */
 enum { NEVER_RECORDED = -2, NEVER_AWAITED = -3, STREAM_UNKNOWN = -1 };
 
+/* ---- handles ---- */
+
+/* The cell that holds the handle, or the empty one where it belongs. */
+static size_t cell_of(const struct handles *handles, int64_t handle)
+{
+	size_t cell = (uint64_t)handle * 0x9e3779b97f4a7c15u >> 32 & (handles->size - 1);
+	while (handles->cells[cell] && handles->list.items[handles->cells[cell] - 1] != handle)
+		cell = (cell + 1) & (handles->size - 1);
+	return cell;
+}
+
+static void rehash(struct arena *arena, struct handles *handles)
+{
+	handles->size = handles->size ? 2 * handles->size : 16;
+	handles->cells = ARENA_ARRAY(arena, handles->size, uint32_t);
+	for (size_t i = 0; i < handles->list.count; i++)
+		handles->cells[cell_of(handles, handles->list.items[i])] = (uint32_t)i + 1;
+}
+
+static uint32_t handle_number(struct arena *arena, struct handles *handles, int64_t handle)
+{
+	if (2 * handles->list.count >= handles->size)
+		rehash(arena, handles);
+	uint32_t *cell = &handles->cells[cell_of(handles, handle)];
+	if (*cell == 0) {
+		*VEC_PUSH(arena, &handles->list) = handle;
+		*cell = (uint32_t)handles->list.count;
+	}
+	return *cell - 1;
+}
+
 /* ---- which step ---- */
 
 static int by_number(const void *a, const void *b)
@@ -86,6 +117,30 @@ static bool in_step(const struct replay_step *step, const struct recorded_call *
 	       (call->start_s < step->end_s || (!step->marked && call->start_s <= step->end_s));
 }
 
+static bool handles_fit(struct diag *diag, struct origin origin,
+			const struct recorded_calls *recorded, const struct replay_step *step)
+{
+	struct arena *scratch = arena_new();
+	struct handles streams = {0}, events = {0};
+	for (size_t i = 0; i < recorded->call_count; i++) {
+		const struct recorded_call *call = &recorded->calls[i];
+		if (in_step(step, call)) {
+			handle_number(scratch, &streams, call->stream);
+			handle_number(scratch, &events, call->event);
+		}
+	}
+	const char *many = streams.list.count > HANDLES_MAX  ? "streams"
+			   : events.list.count > HANDLES_MAX ? "events"
+							     : NULL;
+	if (many)
+		diag_error(diag, origin,
+			   "a step of the recording uses more than %d %s (mark shorter steps, or "
+			   "record less)",
+			   HANDLES_MAX, many);
+	arena_free(scratch);
+	return !many;
+}
+
 bool replay_step_find(struct diag *diag, struct origin origin,
 		      const struct recorded_calls *recorded, const struct calls_params *params,
 		      struct replay_step *step)
@@ -100,13 +155,13 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 		return false;
 	}
 	if (recorded->mark_count == 0)
-		return whole_recording(recorded, step);
+		return whole_recording(recorded, step) && handles_fit(diag, origin, recorded, step);
 	size_t index = wanted ? wanted - 1 : median_step(recorded);
 	const struct recorded_mark *mark = &recorded->marks[index];
 	*step = (struct replay_step){mark->t_s, mark[1].t_s, mark->thread, mark->step, true};
 	for (size_t i = 0; i < recorded->call_count; i++)
 		if (in_step(step, &recorded->calls[i]))
-			return true;
+			return handles_fit(diag, origin, recorded, step);
 	diag_error(diag, origin,
 		   "step %u of the recording holds no call (write another calls.step, counted "
 		   "from 1)",
@@ -116,27 +171,14 @@ bool replay_step_find(struct diag *diag, struct origin origin,
 
 /* ---- items ---- */
 
-static uint16_t number_of(struct arena *arena, int64_t **handles, size_t *count, size_t *room,
-			  int64_t handle)
-{
-	size_t i = 0;
-	while (i < *count && (*handles)[i] != handle)
-		i++;
-	if (i == *count && *count < HANDLES_MAX) {
-		*handles = vec_grow(arena, *handles, *count, room, sizeof **handles);
-		(*handles)[(*count)++] = handle;
-	}
-	return (uint16_t)(i < *count ? i : 0);
-}
-
 static uint16_t stream_of(struct replay *r, int64_t handle)
 {
-	return number_of(r->arena, &r->streams.items, &r->streams.count, &r->streams.room, handle);
+	return (uint16_t)handle_number(r->arena, &r->streams, handle);
 }
 
 static uint16_t event_of(struct replay *r, int64_t handle)
 {
-	return number_of(r->arena, &r->events.items, &r->events.count, &r->events.room, handle);
+	return (uint16_t)handle_number(r->arena, &r->events, handle);
 }
 
 /* The kind as which it is played, for want of what the recorder did not see. */
@@ -256,7 +298,7 @@ static void add_wait(struct replay *r, struct items *items, uint32_t await)
 	if (!await)
 		return;
 	struct item *item = add_item(r, items, ITEM_AWAIT);
-	item->signal = (uint16_t)(await - 1);
+	item->signal = await - 1;
 	item->count = 1;
 }
 
@@ -267,7 +309,7 @@ static void add_call(struct replay *r, struct items *items, const struct replay_
 	item->work_s = call->sleep_s;
 	item->call = cuda_call_of(r, thread, call);
 	if (call->signal)
-		add_item(r, items, ITEM_POST)->signal = (uint16_t)(call->signal - 1);
+		add_item(r, items, ITEM_POST)->signal = call->signal - 1;
 }
 
 static void thread_items(struct replay *r, const struct replay_thread *thread,
@@ -336,9 +378,9 @@ struct call_stream *replay_program(struct arena *arena, const struct recorded_ca
 	struct call_stream *program = ARENA_NEW(arena, struct call_stream);
 	*program = (struct call_stream){.threads = threads,
 					.thread_count = r.thread_count,
-					.stream_count = (uint16_t)r.streams.count,
-					.event_count = (uint16_t)r.events.count,
-					.signal_count = (uint16_t)r.signal_count,
+					.stream_count = (uint16_t)r.streams.list.count,
+					.event_count = (uint16_t)r.events.list.count,
+					.signal_count = r.signal_count,
 					.memory_B = recorded->memory_B};
 	return program;
 }

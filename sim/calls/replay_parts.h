@@ -32,6 +32,13 @@ struct replay_thread {
 	uint32_t recorded; /* its number there */
 };
 
+/* Streams or events, numbered 0, 1 ... as they come. */
+struct handles {
+	VEC(int64_t) list;
+	uint32_t *cells; /* open addressing: number + 1, 0 where empty */
+	size_t size;     /* a power of two, twice the count at least */
+};
+
 struct function_median {
 	const char *function;
 	const struct replay_thread *thread;
@@ -47,8 +54,7 @@ struct replay {
 	struct replay_thread *threads;
 	size_t thread_count;
 	uint32_t signal_count;
-	VEC(int64_t) streams;
-	VEC(int64_t) events;
+	struct handles streams, events;
 	VEC(struct function_median) medians;
 };
 

@@ -21,7 +21,6 @@ static const double HANDOVER_S = 50e-6;
 static const double HANDOVER_PART = 0.5;
 /* Between two queries, where none was repeated. */
 static const double SLEEP_S = 10e-6;
-enum { SIGNALS_MAX = 60000 };
 
 /* ---- polls ---- */
 
@@ -94,16 +93,13 @@ static void find_polls(struct replay_thread *thread)
 
 /* ---- waits ---- */
 
-/* Makes `waiting` wait for the end of `other`. False: too many waits already. */
-static bool wait_for(struct replay *r, struct replay_call *waiting, int which,
+/* Makes `waiting` wait for the end of `other`. */
+static void wait_for(struct replay *r, struct replay_call *waiting, int which,
 		     struct replay_call *other)
 {
-	if (!other->signal && r->signal_count == SIGNALS_MAX)
-		return false;
 	if (!other->signal)
 		other->signal = ++r->signal_count;
 	waiting->awaits[which] = other->signal;
-	return true;
 }
 
 struct record { /* of an event */
@@ -111,9 +107,11 @@ struct record { /* of an event */
 	const struct replay_thread *thread;
 };
 
-static int by_end(const void *a, const void *b)
+static int by_event_and_end(const void *a, const void *b)
 {
 	const struct record *x = a, *y = b;
+	if (x->call->call->event != y->call->call->event)
+		return x->call->call->event < y->call->call->event ? -1 : 1;
 	if (x->call->call->end_s < y->call->call->end_s ||
 	    x->call->call->end_s > y->call->call->end_s)
 		return x->call->call->end_s < y->call->call->end_s ? -1 : 1;
@@ -127,14 +125,13 @@ static const struct record *latest_record(const struct record *records, size_t c
 	size_t low = 0, high = count;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		if (records[middle].call->call->end_s <= t_s)
+		const struct recorded_call *call = records[middle].call->call;
+		if (call->event < event || (call->event == event && call->end_s <= t_s))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	while (low > 0 && records[low - 1].call->call->event != event)
-		low--;
-	return low > 0 ? &records[low - 1] : NULL;
+	return low > 0 && records[low - 1].call->call->event == event ? &records[low - 1] : NULL;
 }
 
 static bool uses_event(const struct replay_call *call)
@@ -157,7 +154,7 @@ static void find_records(struct replay *r)
 		}
 	if (records.count == 0)
 		return;
-	qsort(records.items, records.count, sizeof *records.items, by_end);
+	qsort(records.items, records.count, sizeof *records.items, by_event_and_end);
 	for (size_t t = 0; t < r->thread_count; t++)
 		for (size_t i = 0; i < r->threads[t].count; i++) {
 			struct replay_call *call = &r->threads[t].calls[i];
@@ -219,8 +216,10 @@ static void fill_gap(struct replay *r, const struct replay_thread *self, struct 
 	next->think_s = fmax(0, to_s - from_s);
 	if (to_s - from_s >= HANDOVER_S)
 		other = handed_over(r, self, from_s, to_s);
-	if (other && wait_for(r, next, 0, other))
-		next->think_s = to_s - other->call->end_s;
+	if (!other)
+		return;
+	wait_for(r, next, 0, other);
+	next->think_s = to_s - other->call->end_s;
 }
 
 /* Between the queries of polls, which may overlap, there are no gaps but sleep. */

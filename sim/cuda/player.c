@@ -95,7 +95,7 @@ static void thread_woken(void *ctx, uint64_t arg)
 
 /* ---- signals and watches ---- */
 
-static void signal_post(struct player *player, uint16_t index)
+static void signal_post(struct player *player, uint32_t index)
 {
 	struct signal *signal = &player->signals[index];
 	struct player_thread **link = &signal->waiting;
@@ -129,7 +129,7 @@ static bool signal_await(struct player_thread *thread, const struct item *item)
 	return true;
 }
 
-void player_watch_done(struct player *player, uint16_t signal, uint32_t step)
+void player_watch_done(struct player *player, uint32_t signal, uint32_t step)
 {
 	if (step == player->step && !player->stopped)
 		signal_post(player, signal);
@@ -138,7 +138,7 @@ void player_watch_done(struct player *player, uint16_t signal, uint32_t step)
 /* arg: step and signal. */
 static void watched_event_reached(void *ctx, uint64_t arg)
 {
-	player_watch_done(ctx, (uint16_t)(arg & 0xffff), (uint32_t)(arg >> 16));
+	player_watch_done(ctx, (uint32_t)arg, (uint32_t)(arg >> 32));
 }
 
 static void watch_begin(struct player *player, const struct item *item)
@@ -153,7 +153,7 @@ static void watch_begin(struct player *player, const struct item *item)
 	FW_ASSERT(process != NULL);
 	gpu_when_event(cuda_process_context(process), cuda_process_event(process, event),
 		       player->records_counts[event], watched_event_reached, player,
-		       (uint64_t)player->step << 16 | item->signal);
+		       (uint64_t)player->step << 32 | item->signal);
 }
 
 /* ---- steps ---- */

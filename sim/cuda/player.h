@@ -34,8 +34,7 @@ enum item_kind {
 
 struct item {
 	enum item_kind kind;
-	uint16_t signal;
-	uint32_t count;
+	uint32_t signal, count;
 	double work_s;
 	struct cuda_call call;
 };
@@ -54,7 +53,8 @@ struct poller_params {
 struct call_stream {
 	const struct call_thread *threads;
 	size_t thread_count;
-	uint16_t stream_count, event_count, signal_count;
+	uint16_t stream_count, event_count;
+	uint32_t signal_count;
 	struct poller_params poller; /* its thread index is thread_count */
 	double memory_B;             /* GPU memory a process takes */
 	double images_count;         /* work units a step */

@@ -36,7 +36,8 @@ struct signal {
 
 /* An event that the poller looks after. */
 struct watch {
-	uint16_t event, signal;
+	uint16_t event;
+	uint32_t signal;
 	uint32_t step; /* in which it was watched */
 };
 
@@ -70,11 +71,11 @@ struct player {
 };
 
 void poller_init(struct player *player);
-void poller_watch(struct player *player, uint16_t event, uint16_t signal, uint32_t step);
+void poller_watch(struct player *player, uint16_t event, uint32_t signal, uint32_t step);
 
 /* A watched event was seen complete: posts its signal if the step in which it
  * was watched still lasts. */
-void player_watch_done(struct player *player, uint16_t signal, uint32_t step);
+void player_watch_done(struct player *player, uint32_t signal, uint32_t step);
 
 void player_span_add(struct player *player, struct player_track *track, enum span_kind kind,
 		     const char *name, int64_t start_ps);

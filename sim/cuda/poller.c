@@ -78,7 +78,7 @@ void poller_init(struct player *player)
 	poller->track.name = "poller";
 }
 
-void poller_watch(struct player *player, uint16_t event, uint16_t signal, uint32_t step)
+void poller_watch(struct player *player, uint16_t event, uint32_t signal, uint32_t step)
 {
 	struct poller *poller = &player->poller;
 

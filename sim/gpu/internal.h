@@ -88,7 +88,7 @@ struct gpu_context {
 	struct stream_queue ready; /* streams whose kernel waits for a slot */
 	struct waiter_queue room;
 	struct queued_op *free_ops;
-	struct gpu_stream *streams; /* linked by next_stream */
+	struct gpu_stream *streams, *last_stream; /* linked by next_stream */
 };
 
 struct gpu_stream {

@@ -382,13 +382,14 @@ static void stream_head_over(struct gpu_stream *stream)
 struct gpu_stream *gpu_stream_new(struct gpu_context *context, const char *name)
 {
 	struct gpu_stream *stream = ARENA_NEW(context->gpu->arena, struct gpu_stream);
-	struct gpu_stream **link = &context->streams;
 
 	stream->context = context;
 	stream->name = arena_strdup(context->gpu->arena, name);
-	while (*link)
-		link = &(*link)->next_stream;
-	*link = stream;
+	if (context->last_stream)
+		context->last_stream->next_stream = stream;
+	else
+		context->streams = stream;
+	context->last_stream = stream;
 	return stream;
 }
 

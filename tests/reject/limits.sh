@@ -61,6 +61,23 @@ expect 2 '^x\.jsonl:1: is no JSON: is nested too deep' run --topology t320-same-
 expect 2 'nested too deep' fit x.jsonl
 expect 2 'nested too deep' import kineto x.jsonl
 expect 2 '^x\.jsonl:1: ' import iperf3 x.jsonl
+# Of streams and events 60000 are told apart.
+handles() { # count, call, its handle
+	awk -v count="$1" -v call="$2" -v handle="$3" 'BEGIN {
+		print "{\"format\":\"farwire-calls\",\"version\":1}"
+		for (i = 0; i < count; i++)
+			printf "{\"call\":\"%s\",\"thread\":0,\"start_s\":%d,\"end_s\":%d.5,\"%s\":%d}\n", call, i, i, handle, i
+		printf "{\"end\":true,\"lines\":%d}\n", count
+	}'
+}
+for of in 'cudaEventRecord event' 'cudaStreamSynchronize stream'; do
+	# shellcheck disable=SC2086
+	handles 60000 $of >x.jsonl
+	expect 0 '' run --topology t320-same-esxi --calls x.jsonl --draws 0
+	# shellcheck disable=SC2086
+	handles 60001 $of >x.jsonl
+	expect 2 "^--calls: a step of the recording uses more than 60000 ${of##* }s \(mark shorter" run --topology t320-same-esxi --calls x.jsonl
+done
 { printf '[{"case":"x","y":'; repeated 100000 '['; } >x.json
 expect 2 '^x\.json:1: is no JSON: maximum parsing depth reached' plot x.json -o x.svg
 truncate -s 300M x.json
