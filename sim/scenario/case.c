@@ -495,8 +495,10 @@ static void read_world(struct case_reader *c)
 		case_read_calls(c);
 	else
 		case_read_stack(c, stack);
-	if (!case_is_job(c))
+	if (!case_is_job(c)) {
 		read_runtime(c);
+		case_refuse_training(c);
+	}
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"),
 		   "driver", "driver", &driver_table, NULL, 0, &c->scenario->driver);
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "dma"),

@@ -55,6 +55,8 @@ bool case_is_job(const struct case_reader *c);
  * they need. */
 void case_jobs_want(struct case_reader *c);
 void case_read_jobs(struct case_reader *c);
+/* Of other cases: what they say that only a job heeds is an error. */
+void case_refuse_training(struct case_reader *c);
 
 /* Sets what a profile's list of parameters says. */
 void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile);

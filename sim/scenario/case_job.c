@@ -458,6 +458,22 @@ static void refuse_remoting(struct case_reader *c)
 				   keys[i].key);
 }
 
+void case_refuse_training(struct case_reader *c)
+{
+	static const char *const keys[] = {
+		"case.gpus_per_machine", "case.exchange", "case.guest",          "case.straggler",
+		"case.epochs",           "case.symmetry", "case.collective_size"};
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		const struct cfg_param *param = cfg_param_find(c->reader.resolution, keys[i]);
+		if (param && param->origin.file)
+			diag_error(
+				c->reader.diag, param->origin,
+				"case: %s is for training jobs and collectives (write case.gpus, "
+				"or --gpus, for a job)",
+				keys[i]);
+	}
+}
+
 void case_read_jobs(struct case_reader *c)
 {
 	refuse_remoting(c);

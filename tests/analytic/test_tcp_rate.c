@@ -274,10 +274,6 @@ static void losses_halve_the_window(void)
 }
 
 static const struct test tests[] = {
-	TEST(a_slow_receiver_lengthens_the_round_trip),
-	TEST(streams_have_cores_of_their_own),
-	TEST(losses_halve_the_window),
-
 	TEST(gigabit_goodput),
 	TEST(window_over_round_trip),
 	TEST(slow_start_doubles),
@@ -288,6 +284,9 @@ static const struct test tests[] = {
 	TEST(overlay_takes_offload_away),
 	TEST(loss_bounds_the_rate),
 	TEST(loss_bounds_a_transfer),
+	TEST(a_slow_receiver_lengthens_the_round_trip),
+	TEST(streams_have_cores_of_their_own),
+	TEST(losses_halve_the_window),
 };
 
 int main(void)

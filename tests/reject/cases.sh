@@ -37,6 +37,8 @@ topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=broadcast"];|^c
 topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=rong"];|^case\.cfg:2: library: no algorithm is called 'rong' \(did you mean 'ring'\?
 topology = "dgx1-v100"; gpus = 2; collective = "all_reduc";|^case\.cfg:2: case: no collective is called 'all_reduc' \(did you mean 'all_reduce'\?
 topology = "dgx1-v100"; jobs = ( { gpus = 2; } ); clients = ( { } );|^case\.cfg:2: case: it has training jobs, so it cannot have clients \(write
+topology = "t320-same-esxi"; straggler = 1.1;|^case\.cfg:2: case: case\.straggler is for training jobs and collectives \(write case\.gpus
+topology = "t320-same-esxi"; settings = ["case.exchange=ddl"];|^case\.cfg:2: case: case\.exchange is for training jobs
 topology = "own.cfg"; gpus = 2;|^case\.cfg:[12]: job 'job0': its GPUs are of several kinds \('gtx-1080' and 'k80'; write first_gpu
 topology = "own.cfg"; gpu = "gpu2";|^case\.cfg:[12]: no guest runs on the host of GPU 'gpu2' \(write guests = \( \{ name = .*; host = "far"; \} \) into the topology
 topology = "own.cfg"; jobs = ( { gpus = 1; first_gpu = 2; }, { gpus = 1; } );|^case\.cfg:[12]: job 'job0': machine 'far' has no guest \(write guests = \(

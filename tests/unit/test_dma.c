@@ -157,13 +157,8 @@ static void slow_cores_stage_slowly(void)
 }
 
 static const struct test tests[] = {
-	TEST(slow_cores_stage_slowly),
-
-	TEST(pinned),
-	TEST(pageable),
-	TEST(two_buffers),
-	TEST(sharing),
-	TEST(states_are_pooled),
+	TEST(pinned),  TEST(pageable),          TEST(two_buffers),
+	TEST(sharing), TEST(states_are_pooled), TEST(slow_cores_stage_slowly),
 };
 
 int main(void)

@@ -313,15 +313,13 @@ static void starts_and_slopes(void)
 }
 
 static const struct test tests[] = {
-	TEST(starts_and_slopes),
-
 	TEST(protocols_by_size),          TEST(a_small_message_by_hand),
 	TEST(a_large_message_by_hand),    TEST(trees_for_many_nodes),
 	TEST(ll128_needs_nvlink),         TEST(guesses_grow_with_size),
 	TEST(what_is_fixed_is_honoured),  TEST(a_system_may_be_slower_than_the_model),
 	TEST(across_nodes_by_hand),       TEST(ll128_in_a_tree_by_hand),
 	TEST(wrong_parameters_are_told),  TEST(messages_are_posted_at_once),
-	TEST(pieces_of_chains_and_trees),
+	TEST(pieces_of_chains_and_trees), TEST(starts_and_slopes),
 };
 
 int main(void)

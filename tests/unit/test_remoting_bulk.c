@@ -334,8 +334,6 @@ static void arguments_go_once(void)
 }
 
 static const struct test tests[] = {
-	TEST(arguments_go_once),
-
 	TEST(upload_is_pipelined),
 	TEST(async_upload_returns_when_accepted),
 	TEST(upload_stops_and_goes),
@@ -352,6 +350,7 @@ static const struct test tests[] = {
 	TEST(every_byte_arrives_by_tcp),
 	TEST(every_byte_arrives_by_rdma),
 	TEST(every_byte_arrives_by_shared_memory),
+	TEST(arguments_go_once),
 };
 
 int main(void)

@@ -241,8 +241,6 @@ static void each_stream_has_a_send_buffer(void)
 }
 
 static const struct test tests[] = {
-	TEST(each_stream_has_a_send_buffer),
-
 	TEST(kinds),
 	TEST(no_route),
 	TEST(no_room_beside_headers),
@@ -251,6 +249,7 @@ static const struct test tests[] = {
 	TEST(any_loss_ends),
 	TEST(loss_costs_time),
 	TEST(spans_are_traced),
+	TEST(each_stream_has_a_send_buffer),
 };
 
 int main(void)
