@@ -214,9 +214,11 @@ double guest_flow_spB(const struct guest *guest, double packet_B)
 	return params->byte_spB + (params->packet_s + filters_packet_s(params)) / packet_B;
 }
 
-/* When the line's interrupt for something that arrives now fires. */
-static int64_t line_raise(struct line *line, int64_t now_ps, uint64_t *count)
+/* When the line's interrupt for something that arrives now fires. held: not before an event
+ * of that time, since it is later, or others were there before that may still wait for it. */
+static int64_t line_raise(struct line *line, int64_t now_ps, uint64_t *count, bool *held)
 {
+	*held = true;
 	if (line->raised && line->last_ps >= now_ps)
 		return line->last_ps;
 	int64_t fires_ps = now_ps;
@@ -226,6 +228,7 @@ static int64_t line_raise(struct line *line, int64_t now_ps, uint64_t *count)
 	line->raised = true;
 	if (count)
 		(*count)++;
+	*held = fires_ps > now_ps;
 	return fires_ps;
 }
 
@@ -241,10 +244,9 @@ static void reception_work(void *ctx, uint64_t arg)
 		  reception->arg);
 }
 
-/* When the guest's interrupt for what reaches it now fires. */
-static int64_t own_fires_ps(struct guest *guest, int64_t now_ps)
+static int64_t own_raise(struct guest *guest, int64_t now_ps, bool *held)
 {
-	return line_raise(&guest->own, now_ps, &guest->interrupts_count);
+	return line_raise(&guest->own, now_ps, &guest->interrupts_count, held);
 }
 
 /* The message has reached what raises the guest's interrupt. */
@@ -253,9 +255,9 @@ static void reception_raise(void *ctx, uint64_t arg)
 	(void)arg;
 	struct reception *reception = ctx;
 	struct engine *engine = reception->guest->host->engine;
-	int64_t now_ps = engine_now_ps(engine);
-	int64_t fires_ps = own_fires_ps(reception->guest, now_ps);
-	if (fires_ps > now_ps)
+	bool held;
+	int64_t fires_ps = own_raise(reception->guest, engine_now_ps(engine), &held);
+	if (held)
 		engine_do_at(engine, fires_ps, reception_work, reception, 0);
 	else
 		reception_work(reception, 0);
@@ -265,10 +267,16 @@ void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, dou
 		   event_fn *fn, void *ctx, uint64_t arg)
 {
 	struct engine *engine = guest->host->engine;
-	int64_t now_ps = engine_now_ps(engine);
-	int64_t raised_ps = physical_nic ? line_raise(&guest->physical, now_ps, NULL) : now_ps;
-	int64_t fires_ps = raised_ps > now_ps ? raised_ps : own_fires_ps(guest, now_ps);
-	if (fires_ps <= now_ps) {
+	int64_t now_ps = engine_now_ps(engine), fires_ps = now_ps;
+	event_fn *next = reception_raise;
+	bool held = false;
+	if (physical_nic)
+		fires_ps = line_raise(&guest->physical, now_ps, NULL, &held);
+	if (!held) {
+		next = reception_work;
+		fires_ps = own_raise(guest, now_ps, &held);
+	}
+	if (!held) {
 		cpu_serve(core, work_s, "receive", fn, ctx, arg);
 		return;
 	}
@@ -278,7 +286,6 @@ void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, dou
 	else
 		reception = ARENA_NEW(guest->host->arena, struct reception);
 	*reception = (struct reception){NULL, guest, core, work_s, fn, ctx, arg};
-	event_fn *next = raised_ps > now_ps ? reception_raise : reception_work;
 	engine_do_at(engine, fires_ps, next, reception, 0);
 }
 
