@@ -45,7 +45,7 @@ static struct measurement *measurement_of(struct collecting *c, const struct dat
 
 static void take_errors(struct collecting *c, const struct diag *diag)
 {
-	for (size_t i = 0; i < diag_count(diag) && i < 20; i++)
+	for (size_t i = 0; i < diag_count(diag) && i < DIAG_KEPT; i++)
 		diag_error(c->diag, (struct origin){0}, "%s", diag_at(diag, i));
 }
 

@@ -8,12 +8,12 @@
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"
 
-enum { KEPT_COUNT = 20, WORD_MAX = 127 };
+enum { WORD_MAX = 127 };
 
 struct diag {
 	struct arena *arena;
 	size_t count;
-	const char *texts[KEPT_COUNT];
+	const char *texts[DIAG_KEPT];
 	uint64_t read;
 };
 
@@ -37,7 +37,7 @@ uint64_t diag_read(const struct diag *diag)
 
 static bool is_said(const struct diag *diag, const char *text)
 {
-	for (size_t i = 0; i < diag->count && i < KEPT_COUNT; i++)
+	for (size_t i = 0; i < diag->count && i < DIAG_KEPT; i++)
 		if (strcmp(diag->texts[i], text) == 0)
 			return true;
 	return false;
@@ -45,7 +45,7 @@ static bool is_said(const struct diag *diag, const char *text)
 
 void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
 {
-	if (diag->count >= KEPT_COUNT) {
+	if (diag->count >= DIAG_KEPT) {
 		diag->count++;
 		return;
 	}
@@ -74,13 +74,13 @@ size_t diag_count(const struct diag *diag)
 
 const char *diag_at(const struct diag *diag, size_t index)
 {
-	FW_ASSERT(index < diag->count && index < KEPT_COUNT);
+	FW_ASSERT(index < diag->count && index < DIAG_KEPT);
 	return diag->texts[index];
 }
 
 void diag_print(const struct diag *diag, FILE *out)
 {
-	size_t kept = diag->count < KEPT_COUNT ? diag->count : KEPT_COUNT;
+	size_t kept = diag->count < DIAG_KEPT ? diag->count : DIAG_KEPT;
 	for (size_t i = 0; i < kept; i++)
 		fprintf(out, "%s\n", diag->texts[i]);
 	if (diag->count > kept)

@@ -27,13 +27,16 @@ struct origin {
 
 struct diag;
 
+/* Errors whose texts are kept. */
+enum { DIAG_KEPT = 20 };
+
 struct diag *diag_new(struct arena *arena);
 void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Errors seen, also those past the twentieth, which are counted only. What was said already, of the
  * same place, counts once. */
 size_t diag_count(const struct diag *diag);
-/* The text of error index < min(count, 20), "file:line: what": one line without control
+/* The text of error index < min(count, DIAG_KEPT), "file:line: what": one line without control
  * characters, whatever it quotes. */
 const char *diag_at(const struct diag *diag, size_t index);
 /* A reader says what it read, in order, so that diag_read can tell other input

@@ -185,18 +185,26 @@ static void nagle_and_answers(void)
 	net_free(net);
 }
 
-/* Three messages at once with Nagle: the first leaves; the others wait for the
- * delayed acknowledgement and go together. */
-static void nagle_gathers(void)
+/* A connection with Nagle's algorithm over 10 us. */
+static struct net *nagle_net(struct tcp_params *params)
 {
 	struct net *net = net_new();
 	net->link.latency_s = 10e-6;
 	net->link.packet_payload_B = 1500;
-	struct tcp_params params = tcp_defaults(net);
-	params.nagle = true;
+	*params = tcp_defaults(net);
+	params->nagle = true;
 	net_build(net);
-	net_connect(net, "tcp", &params);
+	net_connect(net, "tcp", params);
 	net_run(net);
+	return net;
+}
+
+/* Three messages at once with Nagle: the first leaves; the others wait for the
+ * delayed acknowledgement and go together. */
+static void nagle_gathers(void)
+{
+	struct tcp_params params;
+	struct net *net = nagle_net(&params);
 	double start_s = net_now_s(net);
 	for (uint64_t i = 0; i < 3; i++)
 		net_send(net, 0, 100, i);
@@ -223,14 +231,8 @@ static void send_later(void *ctx, uint64_t arg)
  * is acknowledged 40 ms after it has come, at 70, and what waits for that goes then. */
 static void an_acknowledgement_that_was_carried_is_not_due(void)
 {
-	struct net *net = net_new();
-	net->link.latency_s = 10e-6;
-	net->link.packet_payload_B = 1500;
-	struct tcp_params params = tcp_defaults(net);
-	params.nagle = true;
-	net_build(net);
-	net_connect(net, "tcp", &params);
-	net_run(net);
+	struct tcp_params params;
+	struct net *net = nagle_net(&params);
 	double start_s = net_now_s(net);
 	struct sending out = {net, 0, 100}, back = {net, 1, 100};
 	static const double at_s[] = {0, 20e-3, 30e-3, 31e-3};
@@ -248,14 +250,8 @@ static void an_acknowledgement_that_was_carried_is_not_due(void)
 static void two_segments_are_acknowledged_at_once(void)
 {
 	for (int segments = 1; segments <= 2; segments++) {
-		struct net *net = net_new();
-		net->link.latency_s = 10e-6;
-		net->link.packet_payload_B = 1500;
-		struct tcp_params params = tcp_defaults(net);
-		params.nagle = true;
-		net_build(net);
-		net_connect(net, "tcp", &params);
-		net_run(net);
+		struct tcp_params params;
+		struct net *net = nagle_net(&params);
 		double start_s = net_now_s(net), wire_s = segments * 1500e-9 + 152e-9;
 		net_send(net, 0, 1448 * segments, 0);
 		net_send(net, 0, 100, 1);
