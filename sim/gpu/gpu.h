@@ -119,6 +119,7 @@ enum gpu_op_kind {
 	GPU_OP_COPY,   /* copy, run by the caller: see start; COPY_ON_DEVICE: as a kernel */
 	GPU_OP_RECORD, /* event */
 	GPU_OP_WAIT,   /* event: the stream waits until it is recorded */
+	GPU_OP_PEERS,  /* a collective or a message, which the caller carries out: see start */
 };
 
 /* An event object; all zero at first. */
@@ -144,6 +145,8 @@ struct gpu_op {
 	 * stream's turn, start(start_ctx, start_arg, stream) is called; whoever
 	 * provides it moves the bytes and calls gpu_copy_finished(stream) by a
 	 * later event (never from within start). */
+	/* GPU_OP_PEERS: start is called when it is the stream's turn, and a later event calls
+	 * gpu_peers_finished(stream). */
 	void (*start)(void *ctx, uint64_t arg, struct gpu_stream *stream);
 	void *start_ctx;
 	uint64_t start_arg;
@@ -162,6 +165,8 @@ void gpu_when_room(struct gpu_context *context, event_fn *fn, void *ctx, uint64_
 void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op);
 /* The stream's running copy is over. */
 void gpu_copy_finished(struct gpu_stream *stream);
+/* The stream's running GPU_OP_PEERS is over. */
+void gpu_peers_finished(struct gpu_stream *stream);
 /* Calls fn once when everything submitted so far to the stream (NULL: to all
  * streams of the context) is complete; by an event of now if it already is. */
 void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream, event_fn *fn, void *ctx,

@@ -231,7 +231,7 @@ static void fused_step(struct report *report, const struct command *command,
 		nothing(report, label, run->reason);
 		return;
 	}
-	const struct fused_step *step = &run->steps[run->step_count - 1];
+	const struct step_record *step = &run->steps[run->step_count - 1];
 	const struct window window = {
 		step->start_ps, step->end_ps,
 		arena_printf(arena, "One steady %s of %s", collective ? "repetition" : "step",

@@ -31,7 +31,7 @@ struct job_client {
 	bool warm, over;
 	/* of a collective's benchmark */
 	int64_t begun_ps;
-	struct fused_step *repetitions;
+	struct step_record *repetitions;
 };
 
 struct job_world {
@@ -47,7 +47,7 @@ struct job_world {
 	uint64_t seed;
 };
 
-static const struct fused_step *step_at(const struct job_client *client, size_t index)
+static const struct step_record *step_at(const struct job_client *client, size_t index)
 {
 	return client->repetitions ? &client->repetitions[index]
 				   : fused_step_at(client->job, index);
@@ -55,7 +55,7 @@ static const struct fused_step *step_at(const struct job_client *client, size_t 
 
 static double step_s(const struct job_client *client, size_t index)
 {
-	const struct fused_step *step = step_at(client, index);
+	const struct step_record *step = step_at(client, index);
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
@@ -172,7 +172,7 @@ static bool step_over(struct job_client *client)
 	return w->over_count < w->scenario->job_count;
 }
 
-static bool job_step_done(void *ctx, struct fused *job, const struct fused_step *step)
+static bool job_step_done(void *ctx, struct fused *job, const struct step_record *step)
 {
 	(void)job;
 	(void)step;
@@ -188,7 +188,7 @@ static void repetition_done(void *ctx, uint64_t arg)
 	struct job_client *client = ctx;
 	(void)arg;
 	client->repetitions[client->step_count] =
-		(struct fused_step){.start_ps = client->begun_ps,
+		(struct step_record){.start_ps = client->begun_ps,
 				    .end_ps = engine_now_ps(client->world->system.engine)};
 	if (step_over(client))
 		repeat(client, 0);
@@ -439,7 +439,7 @@ static void build_benchmark(struct job_world *w, struct job_client *client)
 	if (!build_communicator(w, client))
 		return;
 	client->repetitions =
-		ARENA_ARRAY(w->arena, warm + steady_steps_most(&w->limits) + 2, struct fused_step);
+		ARENA_ARRAY(w->arena, warm + steady_steps_most(&w->limits) + 2, struct step_record);
 	client->run->choice = communicator_choice_text(
 		client->comm, (enum collective)scenario->collective, scenario->collective_size_B);
 }
@@ -483,8 +483,8 @@ static void read_jobs(struct job_world *w, const struct world_outcome *outcome)
 	for (size_t i = 0; i < w->scenario->job_count; i++) {
 		struct job_client *client = &w->clients[i];
 		struct job_run *run = client->run;
-		struct fused_step *steps =
-			ARENA_ARRAY(w->arena, client->step_count + 1, struct fused_step);
+		struct step_record *steps =
+			ARENA_ARRAY(w->arena, client->step_count + 1, struct step_record);
 		for (size_t k = 0; k < client->step_count; k++)
 			steps[k] = *step_at(client, k);
 		run->steps = steps;
@@ -571,7 +571,7 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 
 double job_run_step_s(const struct job_run *run)
 {
-	const struct fused_step *first = &run->steps[run->steady_first];
-	const struct fused_step *last = first + run->steady_count - 1;
+	const struct step_record *first = &run->steps[run->steady_first];
+	const struct step_record *last = first + run->steady_count - 1;
 	return s_from_ps(last->end_ps - first->start_ps) / (double)run->steady_count;
 }

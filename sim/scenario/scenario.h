@@ -259,7 +259,7 @@ struct job_run { /* what came out for one job */
 	const struct job_entry *entry;
 	bool failed;
 	const char *reason;             /* of a failure */
-	const struct fused_step *steps; /* all of them; of a collective its repetitions */
+	const struct step_record *steps; /* all of them; of a collective its repetitions */
 	size_t step_count;
 	size_t steady_first, steady_count; /* those that began in the window */
 	struct communicator_counters comm;
