@@ -275,6 +275,12 @@ const char *protocol_name(enum protocol protocol)
 	return names[protocol];
 }
 
+bool library_has_servers(const struct library_params *library)
+{
+	const struct algorithm *algorithm = algorithm_find(library->algorithm);
+	return algorithm && algorithm->servers;
+}
+
 const char *library_wrong(const struct library_params *library)
 {
 	const struct algorithm *algorithm = algorithm_find(library->algorithm);
