@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Charts of a dataset's rows, for `validate` and `report`. */
-#ifndef FARWIRE_VERB_DATASET_CHARTS_H
-#define FARWIRE_VERB_DATASET_CHARTS_H
+#ifndef FARWIRE_REPORT_DATASET_CHARTS_H
+#define FARWIRE_REPORT_DATASET_CHARTS_H
 
 #include "plots/charts.h"
 #include "sim/predict/dataset.h"

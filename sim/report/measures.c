@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/verb/measures.h"
+#include "sim/report/measures.h"
 
 #include "sim/base/arena.h"
 #include "sim/predict/draws.h"
@@ -7,7 +7,7 @@
 
 static const struct measure_row measures[] = {
 #define MEASURE(path, words) {path, words},
-#include "sim/verb/measures.def"
+#include "sim/report/measures.def"
 #undef MEASURE
 };
 

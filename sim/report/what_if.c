@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/verb/report_dataset.h"
+#include "sim/report/dataset.h"
 
 /* "pods on Calico: 220 to 1 067; ...": each value of the first dimension. */
 static const char *ranges(const struct part *part)

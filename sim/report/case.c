@@ -5,7 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/verb/report.h"
+#include "sim/report/report.h"
 
 /* "resnet50, batch 16, over t320-same-esxi (flexdirect-1.11, tcp)" */
 static const char *subject(struct arena *arena, const struct scenario *scenario)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/verb/report.h"
+#include "sim/report/report.h"
 
 static void fill_row(struct report_table *table, const struct result_table *result,
 		     const struct result_cell *cells, bool intervals)

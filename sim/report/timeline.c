@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/verb/report.h"
+#include "sim/report/report.h"
 
 static void tracks_table(struct report *report, const struct trace *trace, int64_t from_ps,
 			 int64_t to_ps)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What comes of a sweep: its table, and its drawing: curves over one axis, a map over two. */
-#ifndef FARWIRE_VERB_SWEEP_FIGURES_H
-#define FARWIRE_VERB_SWEEP_FIGURES_H
+#ifndef FARWIRE_REPORT_SWEEP_FIGURES_H
+#define FARWIRE_REPORT_SWEEP_FIGURES_H
 
 #include "sim/verb/verb.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/verb/report.h"
+#include "sim/report/report.h"
 
 const char *shown_path(const struct command *command, const char *path)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/verb/report.h"
+#include "sim/report/report.h"
 
 struct report *report_new(struct arena *arena, const char *title, const char *by)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/verb/sweep_figures.h"
+#include "sim/report/sweep_figures.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/verb/answers.h"
-#include "sim/verb/chart_data.h"
+#include "sim/report/answers.h"
+#include "sim/report/chart_data.h"
 
 /* ---- the table ---- */
 

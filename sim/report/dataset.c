@@ -6,8 +6,8 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/verb/dataset_charts.h"
-#include "sim/verb/report_dataset.h"
+#include "sim/report/dataset_charts.h"
+#include "sim/report/dataset.h"
 #include "sim/verb/validation.h"
 
 bool part_is_grid(const struct part *part)

@@ -12,7 +12,7 @@
 #include "sim/base/num.h"
 #include "sim/calls/recorded.h"
 #include "sim/verb/calibration.h"
-#include "sim/verb/report.h"
+#include "sim/report/report.h"
 
 enum { STEPS = 3, SETTINGS_MAX = 64 };
 

@@ -5,7 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/verb/calibration.h"
-#include "sim/verb/report.h"
+#include "sim/report/report.h"
 
 int report_recording(struct report *report, const struct command *command, const char *path)
 {

@@ -6,10 +6,10 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/predict/knobs.h"
-#include "sim/verb/answers.h"
-#include "sim/verb/chart_data.h"
-#include "sim/verb/measures.h"
-#include "sim/verb/report.h"
+#include "sim/report/answers.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/measures.h"
+#include "sim/report/report.h"
 #include "sim/verb/solving.h"
 
 /* A page must not take longer than its reader waits: events of all runs of a search together,

@@ -6,8 +6,8 @@
  * collective alone), so a verb lists all columns that it knows and those stay
  * that any of its predictions has.
  */
-#ifndef FARWIRE_VERB_ANSWERS_H
-#define FARWIRE_VERB_ANSWERS_H
+#ifndef FARWIRE_REPORT_ANSWERS_H
+#define FARWIRE_REPORT_ANSWERS_H
 
 #include "sim/result/result.h"
 

@@ -6,10 +6,10 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/verb/chart_data.h"
-#include "sim/verb/report.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/report.h"
 #include "sim/verb/scaling.h"
-#include "sim/verb/sweep_figures.h"
+#include "sim/report/sweep_figures.h"
 
 /* ---- the answer ---- */
 

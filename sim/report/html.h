@@ -7,8 +7,8 @@
  * only those that are in sight. A page refers to nothing outside itself and runs
  * nothing.
  */
-#ifndef FARWIRE_VERB_HTML_H
-#define FARWIRE_VERB_HTML_H
+#ifndef FARWIRE_REPORT_HTML_H
+#define FARWIRE_REPORT_HTML_H
 
 #include <stddef.h>
 #include <stdio.h>

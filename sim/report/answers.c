@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/verb/answers.h"
+#include "sim/report/answers.h"
 
 #include <math.h>
 

@@ -9,8 +9,8 @@
  * What stands between report_fold and report_unfold is for who wants to know
  * more: the numbers behind a figure, all parameters. A page shows it on demand.
  */
-#ifndef FARWIRE_VERB_REPORT_H
-#define FARWIRE_VERB_REPORT_H
+#ifndef FARWIRE_REPORT_REPORT_H
+#define FARWIRE_REPORT_REPORT_H
 
 #include "plots/charts.h"
 #include "sim/base/vec.h"

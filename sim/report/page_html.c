@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A report as one HTML page. */
 #include "sim/base/arena.h"
-#include "sim/verb/html.h"
-#include "sim/verb/report.h"
+#include "sim/report/html.h"
+#include "sim/report/report.h"
 
 /* Pictures are drawn in points, pages reckon in pixels. */
 static const double px_per_pt = 96.0 / 72.0;

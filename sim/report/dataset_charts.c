@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/verb/dataset_charts.h"
+#include "sim/report/dataset_charts.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
-#include "sim/verb/chart_data.h"
+#include "sim/report/chart_data.h"
 
 enum { LINES_A_CHART = 5 };
 

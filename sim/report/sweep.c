@@ -5,9 +5,9 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/verb/chart_data.h"
-#include "sim/verb/report.h"
-#include "sim/verb/sweep_figures.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/report.h"
+#include "sim/report/sweep_figures.h"
 
 /* More rows are for a file: farwire sweep --format csv. */
 enum { LINES_MAX = 6, CAUSES_MAX = 4, ROWS_MAX = 2000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predictions as what charts draw. */
-#ifndef FARWIRE_VERB_CHART_DATA_H
-#define FARWIRE_VERB_CHART_DATA_H
+#ifndef FARWIRE_REPORT_CHART_DATA_H
+#define FARWIRE_REPORT_CHART_DATA_H
 
 #include "plots/charts.h"
 #include "sim/predict/sensitivity.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/verb/chart_data.h"
+#include "sim/report/chart_data.h"
 #include "sim/verb/solving.h"
 
 static const char *value_text(struct arena *arena, const struct solving *s, double x)

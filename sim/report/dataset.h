@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What report_dataset.c (tables), report_what_if.c and report_dataset_figures.c share. */
-#ifndef FARWIRE_VERB_REPORT_DATASET_H
-#define FARWIRE_VERB_REPORT_DATASET_H
+#ifndef FARWIRE_REPORT_DATASET_H
+#define FARWIRE_REPORT_DATASET_H
 
-#include "sim/verb/report.h"
+#include "sim/report/report.h"
 
 struct part {
 	struct report *report;

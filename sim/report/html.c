@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/verb/html.h"
+#include "sim/report/html.h"
 
 #include <stdint.h>
 

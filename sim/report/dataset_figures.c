@@ -5,8 +5,8 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/verb/dataset_charts.h"
-#include "sim/verb/report_dataset.h"
+#include "sim/report/dataset_charts.h"
+#include "sim/report/dataset.h"
 
 static const struct cfg_param *param_of(const struct row_outcome *row, const char *path)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/verb/chart_data.h"
+#include "sim/report/chart_data.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/verb/answers.h"
+#include "sim/report/answers.h"
 
 static const struct estimate none = {NAN, NAN, NAN};
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/verb/report.h"
+#include "sim/report/report.h"
 
 static struct chart_text chart_text(const struct command *command, const char *title)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which calibration would narrow a parameter: measures.def, by path; and what none narrows. */
-#ifndef FARWIRE_VERB_MEASURES_H
-#define FARWIRE_VERB_MEASURES_H
+#ifndef FARWIRE_REPORT_MEASURES_H
+#define FARWIRE_REPORT_MEASURES_H
 
 #include "sim/predict/reported.h"
 
