@@ -13,8 +13,8 @@
 #define FARWIRE_TESTS_CUDA_WORLD_H
 
 #include "sim/base/arena.h"
-#include "sim/cuda/player.h"
 #include "sim/fabric/link.h"
+#include "sim/workload/player.h"
 #include "sim/transport/dma.h"
 #include "tests/test.h"
 
