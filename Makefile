@@ -84,7 +84,8 @@ help:
 	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   the same under sanitizers and with clang; the same bytes from every build'
 	@echo 'make coverage    how many lines the tests run, by folder'
-	@echo 'make fuzz        invents inputs for every reader, FUZZ_S seconds (60) each; wants clang'
+	@echo 'make fuzz        invents inputs for every reader, FUZZ_S seconds (60) each, and adds those'
+	@echo '                 that reach new code to tests/fuzz/corpus; wants clang'
 	@echo 'make bench       measures this machine, on which nothing else should run: the core beside others,'
 	@echo '                 predictions beside TCP'
 	@echo 'make mpi         builds build/libfarwire-mpi.so where mpicc is: sweeps over many machines'
@@ -206,7 +207,7 @@ coverage:
 .PHONY: fuzz
 fuzz:
 	@$(MAKE) --no-print-directory CC=clang BUILD=build-fuzz VARIANT=fuzz NVCC= fuzz-programs
-	@tests/fuzz/run build-fuzz
+	@tests/fuzz/run build-fuzz && tests/fuzz/run build-fuzz --merge
 
 .PHONY: bench
 bench: $(BUILD)/farwire $(PROBES) bench-programs

@@ -2,7 +2,7 @@
 /* farwire scale: a training job, or a collective, on more and more GPUs. */
 #include "plots/charts.h"
 #include "sim/base/arena.h"
-#include "sim/verb/answers.h"
+#include "sim/report/answers.h"
 #include "sim/verb/scaling.h"
 #include "sim/verb/verbs.h"
 

@@ -6,7 +6,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/verb/chart_data.h"
+#include "sim/report/chart_data.h"
 
 /* least, twice that ... and most itself. */
 static const char *doubling(struct arena *arena, size_t least, size_t most)
