@@ -99,8 +99,6 @@ struct library_params {
 extern const struct param_table library_table;
 /* Whether its algorithm has servers beside the ranks. */
 bool library_has_servers(const struct library_params *library);
-/* NULL, or what is wrong with the parameters together (static text). */
-const char *library_wrong(const struct library_params *library);
 
 /* What the library knows of the ranks when it chooses. */
 struct comm_shape {
