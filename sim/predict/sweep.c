@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"
+#include "sim/engine/names.h"
 #include "sim/predict/sweep_queue.h"
 #include "sim/predict/sweep_ranks.h"
 
@@ -196,7 +197,8 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 				    .task = &task,
 				    .how = how,
 				    .points = sweep->points,
-				    .bad = SIZE_MAX};
+				    .bad = SIZE_MAX,
+				    .texts = names_new(arena)};
 	run_queue(arena, diag, &queue, read, fault);
 	return diag_count(diag) || fault->broken ? NULL : sweep;
 }
