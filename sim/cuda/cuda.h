@@ -92,8 +92,8 @@ struct cuda_process_spec {
 	const struct dma_params *dma;
 	uint16_t stream_count, event_count;
 	const struct route *to_device, *to_host; /* guest node <-> gpu node */
-	struct cuda_peers *peers; /* NULL: the program calls none */
-	size_t member;            /* which of the job's GPUs this one is */
+	struct cuda_peers *peers;                /* NULL: the program calls none */
+	size_t member;                           /* which of the job's GPUs this one is */
 };
 struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec);
 struct gpu_context *cuda_process_context(struct cuda_process *process);

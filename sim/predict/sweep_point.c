@@ -31,8 +31,8 @@ const struct recorded_calls *sweep_calls(const struct sweep_task *task,
 	for (size_t a = 0; a < task->axis_count; a++)
 		if (strcmp(task->axes[a].key, "case.calls") == 0)
 			return NULL;
-	bool plays = scenario && scenario->client_count > 0 && scenario->clients[0].recorded;
-	return plays ? scenario->clients[0].recorded->calls : NULL;
+	bool plays = scenario && scenario->job_count > 0 && scenario->jobs[0].recorded;
+	return plays ? scenario->jobs[0].recorded->calls : NULL;
 }
 
 /* A prediction without clients, links and parameters, as one line of JSON. */
@@ -40,9 +40,9 @@ static const char *prediction_text(struct arena *arena, const struct prediction 
 {
 	struct prediction bare = *prediction;
 	const struct prediction *list = &bare;
-	bare.clients = NULL;
+	bare.jobs = NULL;
 	bare.links = NULL;
-	bare.client_count = bare.link_count = 0;
+	bare.job_count = bare.link_count = 0;
 	bare.resolution = NULL;
 	char *text = NULL;
 	size_t size_B = 0;

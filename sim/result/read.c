@@ -116,8 +116,8 @@ static void *read_list(struct reader *reader, const json_t *list, struct fields 
 static void read_lists(struct reader *reader, json_t *object, struct prediction *prediction)
 {
 	read_breakdown(reader, object, prediction);
-	prediction->clients = read_list(reader, json_object_get(object, "clients"), client_fields,
-					sizeof *prediction->clients, &prediction->client_count);
+	prediction->jobs = read_list(reader, json_object_get(object, "clients"), client_fields,
+				     sizeof *prediction->jobs, &prediction->job_count);
 	prediction->links = read_list(reader, json_object_get(object, "links"), link_fields,
 				      sizeof *prediction->links, &prediction->link_count);
 }

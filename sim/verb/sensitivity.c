@@ -287,8 +287,8 @@ static int run(const struct command *given)
 	const struct scenario *scenario = case_read(command->arena, diag, &request);
 	if (!scenario)
 		return command_failed(diag, NULL);
-	if (scenario->client_count && scenario->clients[0].recorded)
-		request.calls = scenario->clients[0].recorded->calls;
+	if (scenario->job_count && scenario->jobs[0].recorded)
+		request.calls = scenario->jobs[0].recorded->calls;
 	enum prediction_kind kind = reported_kind(scenario);
 	struct asked asked = {.name = scenario->name, .scenario = scenario, .command = command};
 	asked.reported = reported_find(command->arena, diag, (struct origin){"--of", 0}, kind,

@@ -182,8 +182,8 @@ const struct solving *solving_run(const struct command *command, const struct ca
 		return NULL;
 	}
 	struct case_request known = *request;
-	if (scenario->client_count && scenario->clients[0].recorded)
-		known.calls = scenario->clients[0].recorded->calls;
+	if (scenario->job_count && scenario->jobs[0].recorded)
+		known.calls = scenario->jobs[0].recorded->calls;
 	struct asking asking = {.arena = arena,
 				.command = command,
 				.solving = solving,

@@ -134,9 +134,8 @@ static void repetition_done(void *ctx, uint64_t arg)
 {
 	struct ranks_job *r = ctx;
 	(void)arg;
-	r->repetitions[r->job.step_count] =
-		(struct step_record){.start_ps = r->begun_ps,
-				     .end_ps = engine_now_ps(r->job.workload->engine)};
+	r->repetitions[r->job.step_count] = (struct step_record){
+		.start_ps = r->begun_ps, .end_ps = engine_now_ps(r->job.workload->engine)};
 	if (job_step_over(&r->job))
 		repeat(r, 0);
 }
@@ -177,7 +176,7 @@ void collective_job_begin(struct job *job, const struct collective_spec *spec)
 	size_t warm = (size_t)(w->warmup_count > WARM_STEPS ? w->warmup_count : WARM_STEPS);
 	r->collective = *spec;
 	r->comm = spec->comm;
-	r->repetitions = ARENA_ARRAY(w->arena, warm + steady_steps_most(&w->limits) + 2,
-				     struct step_record);
+	r->repetitions =
+		ARENA_ARRAY(w->arena, warm + steady_steps_most(&w->limits) + 2, struct step_record);
 	begin(r, 0, open_collective);
 }

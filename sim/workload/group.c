@@ -132,12 +132,13 @@ static void differs(struct group *group, const struct operation *operation, size
 	const struct communicator_spec *spec = &group->spec.comm;
 	if (!spec->failed)
 		return;
-	spec->failed(spec->failed_ctx,
-		     arena_printf(spec->arena,
-				  "GPU %zu of the job calls %s of %.0f B where its peer called %s of "
-				  "%.0f B",
-				  member, call_kind_name(call->kind), call->payload_B,
-				  call_kind_name(operation->kind), operation->size_B));
+	spec->failed(
+		spec->failed_ctx,
+		arena_printf(spec->arena,
+			     "GPU %zu of the job calls %s of %.0f B where its peer called %s of "
+			     "%.0f B",
+			     member, call_kind_name(call->kind), call->payload_B,
+			     call_kind_name(operation->kind), operation->size_B));
 }
 
 static uint64_t join(struct cuda_peers *peers, size_t member, const struct cuda_call *call)
@@ -203,8 +204,7 @@ static bool find_pairs(struct group *group, const struct program *program, size_
 			const struct item *item = &program->threads[t].items[i];
 			size_t own = first_member + item->call.device, peer = item->call.peer;
 			bool sends = item->call.kind == CALL_SEND;
-			if (item->kind != ITEM_CALL ||
-			    (!sends && item->call.kind != CALL_RECEIVE))
+			if (item->kind != ITEM_CALL || (!sends && item->call.kind != CALL_RECEIVE))
 				continue;
 			FW_ASSERT(peer < group->member_count && peer != own);
 			if (!pair_init(group, sends ? own : peer, sends ? peer : own))

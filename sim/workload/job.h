@@ -101,7 +101,7 @@ struct workload {
 	uint64_t seed;
 	double warmup_count; /* steps to leave out */
 	struct steady_limits limits;
-	bool lossy;                      /* some link loses packets */
+	bool lossy;                       /* some link loses packets */
 	void (*window_opened)(void *ctx); /* also when it opens anew */
 	void *ctx;
 	struct job **jobs; /* limits.program_count of them, each set before it starts */

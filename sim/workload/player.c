@@ -342,8 +342,7 @@ static void check_program(const struct player_spec *spec)
 	const struct program *program = spec->program;
 
 	FW_ASSERT(program->thread_count > 0);
-	FW_ASSERT(spec->device_count == 0 ||
-		  spec->device_count == program_device_count(program));
+	FW_ASSERT(spec->device_count == 0 || spec->device_count == program_device_count(program));
 	for (size_t t = 0; t < program->thread_count; t++) {
 		for (size_t i = 0; i < program->threads[t].count; i++) {
 			const struct item *item = &program->threads[t].items[i];

@@ -25,7 +25,7 @@ struct player_spec {
 	 * events are watched. device_count = 0: the GPU's times are reported as 0. */
 	struct cuda_process *const *processes;
 	size_t device_count;
-	uint32_t steps_max;           /* 0: as many as step_done lets it */
+	uint32_t steps_max; /* 0: as many as step_done lets it */
 	/* Called after each step; returns false to stop this player. */
 	bool (*step_done)(void *ctx, struct player *player, const struct step_record *record);
 	void *ctx;

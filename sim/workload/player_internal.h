@@ -66,12 +66,12 @@ struct player {
 	uint64_t *records_counts;    /* by event: records issued since the start */
 	struct step_record *records; /* always one further than the steps that are over */
 	size_t records_room;
-	uint32_t step;       /* the current one; steps that are over */
-	size_t threads_left; /* not at the end of their lists */
-	int64_t pause_ps;    /* before the next step */
+	uint32_t step;              /* the current one; steps that are over */
+	size_t threads_left;        /* not at the end of their lists */
+	int64_t pause_ps;           /* before the next step */
 	struct device_times before; /* when the step began */
 	int64_t work_before_ps;
-	struct device_times noted;  /* when thread 0 last changed what it does */
+	struct device_times noted; /* when thread 0 last changed what it does */
 	bool stopped;
 	struct poller poller;
 };

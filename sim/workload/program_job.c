@@ -347,11 +347,10 @@ static struct cuda_port *build_port(struct program_job *p, const struct rank *ra
 	device->remote = remote_client_new(&spec);
 	if (device->remote)
 		return remote_port(device->remote);
-	job_failed(&p->job,
-		   arena_printf(w->arena, "no route from '%s' to '%s' for %s%s",
-				guest_name(rank->place->guest), guest_name(place->server),
-				p->spec.transport->name,
-				unlinked(p, rank->place->guest, place->server)));
+	job_failed(&p->job, arena_printf(w->arena, "no route from '%s' to '%s' for %s%s",
+					 guest_name(rank->place->guest), guest_name(place->server),
+					 p->spec.transport->name,
+					 unlinked(p, rank->place->guest, place->server)));
 	return NULL;
 }
 
@@ -380,9 +379,9 @@ static bool build_process(struct program_job *p, const struct rank *rank, struct
 		device->process = cuda_process_new(&spec);
 		return true;
 	}
-	job_failed(&p->job, arena_printf(w->arena, "no route from host '%s' to GPU '%s'",
-					 host_name(guest_host(place->server)),
-					 gpu_name(place->gpu)));
+	job_failed(&p->job,
+		   arena_printf(w->arena, "no route from host '%s' to GPU '%s'",
+				host_name(guest_host(place->server)), gpu_name(place->gpu)));
 	return false;
 }
 

@@ -10,7 +10,8 @@ enum thread_time { TIME_THINK, TIME_CALL, TIME_WAIT, TIME_KIND_COUNT };
 
 struct step_record {
 	int64_t start_ps, end_ps;
-	double gpu_busy_s; /* time in which the rank's GPUs computed; mean over them and the ranks */
+	double gpu_busy_s; /* time in which the rank's GPUs computed; mean over them and the ranks
+			    */
 
 	/* Of programs that are played call by call (player.h), the mean over the ranks. */
 	int64_t mark_ps;                    /* of the last ITEM_STEP_MARK; end_ps where none */
@@ -28,10 +29,10 @@ struct step_record {
 
 	/* Of fused steps (fused.h), the mean over the ranks; with exposed_s these four add up to
 	 * the step. */
-	double kernel_s;    /* computing */
-	double input_s;     /* waiting for input, or for a rank whose input came later */
-	double straggler_s; /* waiting for gradients that another rank has not handed over yet */
-	double other_s;     /* host work of the framework */
+	double kernel_s;     /* computing */
+	double input_s;      /* waiting for input, or for a rank whose input came later */
+	double straggler_s;  /* waiting for gradients that another rank has not handed over yet */
+	double other_s;      /* host work of the framework */
 	double collective_s; /* in which a collective that all ranks had arrived at was under way,
 				hidden behind kernels or not */
 };
