@@ -7,10 +7,10 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
-#include "sim/verb/answers.h"
+#include "sim/report/answers.h"
 #include "sim/verb/calibration.h"
-#include "sim/verb/chart_data.h"
-#include "sim/verb/report.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/report.h"
 #include "sim/verb/verbs.h"
 
 static bool ends_in(const char *text, const char *ending)

@@ -8,8 +8,8 @@
 #include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/verb/chart_data.h"
-#include "sim/verb/measures.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/measures.h"
 #include "sim/verb/verbs.h"
 
 struct asked {

@@ -9,7 +9,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/analysis/ranks.h"
-#include "sim/verb/sweep_figures.h"
+#include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"
 
 /* Where points are kept while they are computed: beside the output, if that is a

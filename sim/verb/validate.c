@@ -9,7 +9,7 @@
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
 #include "sim/base/vec.h"
-#include "sim/verb/dataset_charts.h"
+#include "sim/report/dataset_charts.h"
 #include "sim/verb/validation.h"
 #include "sim/verb/verbs.h"
 

@@ -2,8 +2,8 @@
 /* The document of reports and its two writers, without a simulation. */
 
 #include "sim/base/arena.h"
-#include "sim/verb/html.h"
-#include "sim/verb/report.h"
+#include "sim/report/html.h"
+#include "sim/report/report.h"
 #include "tests/test.h"
 
 /* What write puts into a file, as text. */
