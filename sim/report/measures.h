@@ -3,7 +3,7 @@
 #ifndef FARWIRE_REPORT_MEASURES_H
 #define FARWIRE_REPORT_MEASURES_H
 
-#include "sim/predict/reported.h"
+#include "sim/analysis/reported.h"
 
 struct measure_row {
 	const char *path, *words;
