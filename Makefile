@@ -36,7 +36,7 @@ FLAGS_tsan := -O1 -g -fsanitize=thread
 FLAGS_coverage := -O1 -g --coverage -fprofile-update=atomic
 # No comparison in a run leads back to the bytes of a file: they are traced in readers alone.
 RUNNING := sim/engine/% sim/fabric/% sim/host/% sim/transport/% sim/gpu/% sim/cuda/% \
-	sim/remoting/% sim/collective/% sim/training/%
+	sim/remoting/% sim/collective/% sim/training/% sim/workload/%
 FLAGS_fuzz = $(FLAGS_asan) -O2 -fsanitize=fuzzer-no-link -DFARWIRE_LIBFUZZER \
 	$(if $(filter $(RUNNING),$<),-fno-sanitize-coverage=trace-cmp)
 # For worlds: several times as many a second. Numbers that overflow, assertions and broken

@@ -13,7 +13,7 @@
 #define FARWIRE_TESTS_CUDA_WORLD_H
 
 #include "sim/base/arena.h"
-#include "sim/cuda/player.h"
+#include "sim/workload/player.h"
 #include "sim/transport/dma.h"
 #include "tests/test.h"
 

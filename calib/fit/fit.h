@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fitting simulator parameters to measured rows.
  *
- * A fit file (calib/fit/x.cfg) says which parameters are fitted to which rows,
+ * A fit file (calib/fits/x.cfg) says which parameters are fitted to which rows,
  * in stages:
  *
  *   fit = { stages = (

@@ -8,7 +8,7 @@
 #include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
-#include "sim/calls/json_pull.h"
+#include "sim/traces/json_pull.h"
 #include "sim/result/json.h"
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";

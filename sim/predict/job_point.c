@@ -117,7 +117,7 @@ static void add_parts(const struct job_run *run, double share, double parts[PART
 {
 	double count = (double)run->steady_count;
 	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++) {
-		const struct job_step *step = &run->steps[i];
+		const struct fused_step *step = &run->steps[i];
 		parts[KERNEL] += share * step->kernel_s / count;
 		parts[INPUT] += share * step->input_s / count;
 		parts[EXPOSED] += share * step->exposed_s / count;

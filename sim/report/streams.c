@@ -10,7 +10,7 @@
 #include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/calls/recorded.h"
+#include "sim/traces/recorded.h"
 #include "sim/verb/calibration.h"
 #include "sim/report/report.h"
 
@@ -18,14 +18,14 @@ enum { STEPS = 3, SETTINGS_MAX = 64 };
 
 /* ---- the programs, as docs/calibration.md has them ---- */
 
-struct program {
+struct played {
 	struct arena *arena;
 	VEC(struct recorded_call) calls;
 	double kernel_s, floor_s, t_s;
 	bool waits; /* each call for its answer; else copies from the GPU alone */
 };
 
-static struct recorded_call *add(struct program *p, const char *function)
+static struct recorded_call *add(struct played *p, const char *function)
 {
 	struct recorded_call *call = VEC_PUSH(p->arena, &p->calls);
 	*call = (struct recorded_call){.start_s = p->t_s,
@@ -38,13 +38,13 @@ static struct recorded_call *add(struct program *p, const char *function)
 	return call;
 }
 
-static void launches(struct program *p, size_t count, double part)
+static void launches(struct played *p, size_t count, double part)
 {
 	for (size_t i = 0; i < count; i++)
 		add(p, "cudaLaunchKernel")->gpu_s = part * p->kernel_s + p->floor_s;
 }
 
-static void copy(struct program *p, enum recorded_copy way, double size_B)
+static void copy(struct played *p, enum recorded_copy way, double size_B)
 {
 	bool waits = p->waits || way == COPY_D2H;
 	struct recorded_call *call = add(p, waits ? "cudaMemcpy" : "cudaMemcpyAsync");
@@ -54,7 +54,7 @@ static void copy(struct program *p, enum recorded_copy way, double size_B)
 }
 
 /* False: no such program. */
-static bool step_of(struct program *p, const char *name)
+static bool step_of(struct played *p, const char *name)
 {
 	if (strcmp(name, "launches") == 0) {
 		launches(p, 200, 1);
@@ -79,7 +79,7 @@ static bool step_of(struct program *p, const char *name)
 	return true;
 }
 
-static const struct recorded_calls *program_of(const char *name, struct program p)
+static const struct recorded_calls *program_of(const char *name, struct played p)
 {
 	struct arena *arena = p.arena;
 	struct recorded_calls *recorded = ARENA_NEW(arena, struct recorded_calls);
@@ -185,7 +185,7 @@ static bool predict(struct predicting *p, struct stream *stream)
 	struct diag *diag = diag_new(arena);
 	set_stream(p, stream);
 	const struct recorded_calls *calls =
-		program_of(stream->program, (struct program){
+		program_of(stream->program, (struct played){
 						    .arena = arena,
 						    .kernel_s = stream->kernel_s,
 						    .floor_s = p->floor_s,

@@ -218,9 +218,9 @@ static const struct trace *first_ranks(struct arena *arena, const struct scenari
 }
 
 /* Its trace groups are the job's ranks, with their collectives, and their GPUs. */
-static void job_step(struct report *report, const struct command *command,
-		     const struct job_run *run, const struct trace *trace, bool collective,
-		     const char *label)
+static void fused_step(struct report *report, const struct command *command,
+		       const struct job_run *run, const struct trace *trace, bool collective,
+		       const char *label)
 {
 	struct arena *arena = report->arena;
 	size_t ranks = run->entry->rank_count;
@@ -231,7 +231,7 @@ static void job_step(struct report *report, const struct command *command,
 		nothing(report, label, run->reason);
 		return;
 	}
-	const struct job_step *step = &run->steps[run->step_count - 1];
+	const struct fused_step *step = &run->steps[run->step_count - 1];
 	const struct window window = {
 		step->start_ps, step->end_ps,
 		arena_printf(arena, "One steady %s of %s", collective ? "repetition" : "step",
@@ -256,8 +256,8 @@ void report_timeline(struct report *report, const struct command *command,
 	if (outcome.broken)
 		nothing(report, label, outcome.broken);
 	else if (scenario->job_count > 0)
-		job_step(report, command, &outcome.jobs[0], first_ranks(scratch, scenario, trace),
-			 scenario->collective >= 0, label);
+		fused_step(report, command, &outcome.jobs[0], first_ranks(scratch, scenario, trace),
+			   scenario->collective >= 0, label);
 	else
 		client_step(report, command, scenario, &outcome.clients[0],
 			    first_client(scratch, scenario, trace), label);

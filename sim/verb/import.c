@@ -7,8 +7,8 @@
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/calls/call_file.h"
-#include "sim/calls/kineto.h"
+#include "sim/traces/call_file.h"
+#include "sim/traces/kineto.h"
 #include "sim/verb/verbs.h"
 
 struct calls_writing {

@@ -25,7 +25,7 @@ static const struct folder {
 	{"runtimes", "models/runtimes", "runtime"},
 	{"profiles", "calib/profiles", "parameters"},
 	{"datasets", "calib/measured", "dataset"},
-	{"fits", "calib/fit", "fit"},
+	{"fits", "calib/fits", "fit"},
 	{"cases", "topologies/cases", "case"},
 	{"what-ifs", "topologies/what-ifs", "dataset"},
 	{"exchanges", "models/exchanges", "exchange"},

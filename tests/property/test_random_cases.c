@@ -17,7 +17,7 @@ static const double scaled_alone = 1e-6, scaled_together = 0.05;
 static double work_s(struct arena *arena, const struct scenario *scenario,
 		     const struct client_entry *client)
 {
-	const struct call_stream *program =
+	const struct program *program =
 		framework_at((size_t)client->stack->framework)
 			->program(arena, client->network, (size_t)client->batch_count,
 				  client->stack, &scenario->topology.gpus[client->gpu].params,
