@@ -7,6 +7,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"
+#include "sim/engine/names.h"
 #include "sim/analysis/sweep_queue.h"
 #include "sim/analysis/sweep_ranks.h"
 
@@ -189,8 +190,11 @@ const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 		.axis_count = request->axis_count,
 		.points = ARENA_ARRAY(arena, task.point_count, const struct prediction *),
 		.point_count = task.point_count};
-	struct sweep_queue queue = {
-		.arena = arena, .task = &task, .points = sweep->points, .bad = SIZE_MAX};
+	struct sweep_queue queue = {.arena = arena,
+				    .task = &task,
+				    .points = sweep->points,
+				    .bad = SIZE_MAX,
+				    .texts = names_new(arena)};
 	run_queue(arena, diag, &queue, read, fault);
 	return diag_count(diag) || fault->broken ? NULL : sweep;
 }

@@ -39,34 +39,6 @@ size_t queue_share(struct sweep_queue *queue, size_t takers)
 	return share < 1 ? 1 : share > SHARE_MAX ? SHARE_MAX : share;
 }
 
-/* Most texts are the same for all points. */
-static const char *kept(struct sweep_queue *queue, const char *text)
-{
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < queue->text_count; i++)
-		if (strcmp(queue->texts[i], text) == 0)
-			return queue->texts[i];
-	const char *copy = arena_strdup(queue->arena, text);
-	if (queue->text_count < TEXTS_MAX)
-		queue->texts[queue->text_count++] = copy;
-	return copy;
-}
-
-static void keep_point(struct sweep_queue *queue, size_t index, const struct prediction *p)
-{
-	struct prediction *point = ARENA_NEW(queue->arena, struct prediction);
-	*point = *p;
-	point->name = kept(queue, p->name);
-	point->reason = kept(queue, p->reason);
-	point->bottleneck = kept(queue, p->bottleneck);
-	point->collective = kept(queue, p->collective);
-	point->choice = kept(queue, p->choice);
-	for (size_t i = 0; i < p->breakdown_count; i++)
-		point->breakdown[i].name = kept(queue, p->breakdown[i].name);
-	queue->points[index] = point;
-}
-
 void queue_put(struct sweep_queue *queue, const char *line, size_t size_B, bool computed)
 {
 	struct arena *scratch = arena_new();
@@ -74,7 +46,7 @@ void queue_put(struct sweep_queue *queue, const char *line, size_t size_B, bool 
 	const struct prediction *point = sweep_point_read(scratch, line, size_B, &index);
 	pthread_mutex_lock(&queue->lock);
 	if (point && index < queue->task->point_count && !queue->points[index]) {
-		keep_point(queue, index, point);
+		queue->points[index] = prediction_copy(queue->arena, queue->texts, point);
 		queue->done++;
 		if (!computed)
 			queue->before++;

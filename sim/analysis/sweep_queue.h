@@ -11,8 +11,6 @@
 #include "sim/analysis/journal.h"
 #include "sim/analysis/sweep_point.h"
 
-enum { TEXTS_MAX = 64 };
-
 struct sweep_queue {
 	struct arena *arena;
 	const struct sweep_task *task;
@@ -23,9 +21,8 @@ struct sweep_queue {
 	const char **errors; /* of it */
 	size_t error_count;
 	const char *broken;
-	const char *outside;          /* what the file system refused; ends the sweep */
-	const char *texts[TEXTS_MAX]; /* those that points share */
-	size_t text_count;
+	const char *outside; /* what the file system refused; ends the sweep */
+	struct names *texts; /* that points share */
 	pthread_mutex_t lock;
 };
 

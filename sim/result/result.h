@@ -18,6 +18,7 @@
 
 struct arena;
 struct diag;
+struct names;
 struct trace;
 struct cfg_resolution;
 
@@ -69,7 +70,7 @@ struct prediction {
 	struct estimate speedup;         /* throughput over that of one GPU alone */
 	struct estimate training_s;      /* of all epochs */
 	double communication_s;          /* of a step: in which a collective was under way,
-					    hidden behind kernels or not; 0: not known */
+					    hidden behind kernels or not; NaN: not known */
 	const char *collective;          /* of a benchmark: "all_reduce, 1 MiB"; else NULL */
 	const char *choice;              /* what the collective library chose, or NULL */
 	struct estimate gpu_utilization; /* mean over the GPUs in use */
@@ -95,6 +96,11 @@ struct prediction {
 	const double *drawn_throughputs;
 	double error_ratio, error_freedom_count;
 };
+
+/* A copy that needs nothing of the original. Equal texts are kept once if texts are given, for
+ * many copies in one arena. */
+const struct prediction *prediction_copy(struct arena *arena, struct names *texts,
+					 const struct prediction *prediction);
 
 /* Seconds of a step that go into the part of that name; 0 if it has none. */
 double prediction_part_s(const struct prediction *prediction, const char *name);

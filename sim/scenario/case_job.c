@@ -215,10 +215,9 @@ static const char *prefix(struct case_reader *c, const char *what, const struct 
 }
 
 /* Gradients are all-reduced; a collective alone may have an algorithm of its own. */
-static bool algorithm_fits(struct case_reader *c, const struct job_said *job, const char *name)
+static bool algorithm_fits(struct case_reader *c, struct origin origin, const char *name)
 {
 	struct reader *reader = &c->reader;
-	struct origin origin = case_said(c, prefix(c, "library.algorithm", job, false));
 	const struct algorithm *algorithm = algorithm_find(name);
 	int asked = c->scenario->collective;
 	if (strcmp(name, "auto") == 0)
@@ -245,6 +244,23 @@ static bool algorithm_fits(struct case_reader *c, const struct job_said *job, co
 	return false;
 }
 
+/* Checks the parameters of a library that exclude each other; path is their group. */
+static bool library_fits(struct case_reader *c, const char *path,
+			 const struct library_params *library)
+{
+	struct arena *arena = c->reader.arena;
+	if (!algorithm_fits(c, case_said(c, arena_printf(arena, "%s.algorithm", path)),
+			    library->algorithm))
+		return false;
+	if (library->protocol != CHOOSE_LL128 || library->ll128)
+		return true;
+	diag_error(c->reader.diag, case_said(c, arena_printf(arena, "%s.protocol", path)),
+		   "%s.protocol is ll128, but %s.ll128 is false (write %s.ll128=true, or another "
+		   "protocol: auto, ll, simple)",
+		   path, path, path);
+	return false;
+}
+
 static bool read_exchange(struct case_reader *c, const struct job_said *job,
 			  struct job_entry *entry, const char *name, bool own)
 {
@@ -263,11 +279,12 @@ static bool read_exchange(struct case_reader *c, const struct job_said *job,
 	bool fine = cfg_params(reader->resolution, reader->arena, reader->diag, node,
 			       prefix(c, "exchange", job, own), thing, &exchange_table, NULL, 0,
 			       exchange);
+	const char *path = prefix(c, "library", job, own);
 	fine &= cfg_params(reader->resolution, reader->arena, reader->diag,
-			   cfg_child(file, "library"), prefix(c, "library", job, own),
+			   cfg_child(file, "library"), path,
 			   arena_printf(reader->arena, "library of exchange '%s'", name),
 			   &library_table, NULL, 0, library);
-	fine = fine && algorithm_fits(c, job, library->algorithm);
+	fine = fine && library_fits(c, path, library);
 	if (!c->transport)
 		case_transport(c, file);
 	entry->exchange = exchange;

@@ -148,7 +148,7 @@ static struct prediction sample_job(bool collective)
 	p.ratio = collective ? (struct estimate){NAN, NAN, NAN} : (struct estimate){0.9, 0.8, 1};
 	p.speedup = collective ? p.ratio : (struct estimate){7.2, 6.4, 8};
 	p.training_s = collective ? p.ratio : (struct estimate){7200, 7000, 7500};
-	p.communication_s = collective ? 0 : 0.25;
+	p.communication_s = collective ? NAN : 0.25;
 	p.collective = collective ? "all_reduce, 1 MiB" : NULL;
 	p.choice = "ring, LL128, 24 channels";
 	p.throughput = collective ? (struct estimate){2e11, 1.5e11, 2.5e11} : p.throughput;
