@@ -7,9 +7,9 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/hash.h"
+#include "sim/engine/names.h"
 #include "sim/analysis/sweep_queue.h"
 #include "sim/analysis/sweep_ranks.h"
-#include "sim/engine/names.h"
 
 /* Values of an axis that are read before any point is computed; of longer axes as
  * many, evenly spread, with both ends. */

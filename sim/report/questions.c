@@ -34,7 +34,7 @@ static const struct link_entry *wire_of(const struct scenario *scenario, const s
 	double most_B = 0;
 	for (size_t i = 0; i < t->link_count && p->link_count == 2 * t->link_count; i++) {
 		double carried_B = p->links[2 * i].carried_B + p->links[2 * i + 1].carried_B;
-		if (link_is_inside(&t->links[i]) || !(carried_B > most_B))
+		if (t->links[i].kind->inside_host || !(carried_B > most_B))
 			continue;
 		wire = &t->links[i];
 		most_B = carried_B;
