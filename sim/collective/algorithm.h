@@ -47,10 +47,16 @@ struct ideal_link { /* of every wire */
 	double reduce_spB;
 };
 
+/* The model by which libraries predict an algorithm's time (choose.c). */
+enum cost_model { COST_RING, COST_TREE };
+
 struct algorithm {
 	const char *name; /* "ring" */
 	const char *help;
 	enum collective collective;
+	enum cost_model cost;
+	bool automatic; /* libraries choose among such ones by themselves */
+	bool servers;   /* it has ranks that are servers, beside the workers */
 	/* Its pieces follow each other on the same wires, and each step needs what others
 	 * did to its own chunk alone: so pieces may travel in trains (internal.h). */
 	bool pipelined;

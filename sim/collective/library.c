@@ -272,3 +272,9 @@ const char *protocol_name(enum protocol protocol)
 	static const char *const names[PROTOCOL_COUNT] = {"LL", "LL128", "Simple"};
 	return names[protocol];
 }
+
+bool library_has_servers(const struct library_params *library)
+{
+	const struct algorithm *algorithm = algorithm_find(library->algorithm);
+	return algorithm && algorithm->servers;
+}

@@ -111,15 +111,29 @@ struct link_traits {
 	bool own_packets;
 };
 
+struct link_kind; /* sim/fabric/link.h */
+
+/* What may cross a link, a bit each. Of a route: its links each carry one of them. */
+enum traffic {
+	TRAFFIC_ANY = 0,     /* of a route: over whatever links there are */
+	TRAFFIC_COPIES = 1,  /* reads and writes of a host's and its devices' memory */
+	TRAFFIC_PEERS = 2,   /* ... of other GPUs' memory, over links of the GPUs' own */
+	TRAFFIC_SOCKETS = 4, /* TCP/IP */
+	TRAFFIC_RDMA = 8,
+	TRAFFIC_SHARED = 16, /* messages in memory that two guests of a host share */
+	/* With others, of a route: only links that leave hosts. */
+	TRAFFIC_BETWEEN_HOSTS = 32,
+};
+
 int fabric_node_add(struct fabric *fabric, const char *name);        /* unique */
 int fabric_node_find(const struct fabric *fabric, const char *name); /* or -1 */
 size_t fabric_node_count(const struct fabric *fabric);
 const char *fabric_node_name(const struct fabric *fabric, int node);
-int fabric_link_add(struct fabric *fabric, const char *name, const char *kind_name, int node_a,
-		    int node_b, const struct link_traits *traits);
+int fabric_link_add(struct fabric *fabric, const char *name, const struct link_kind *kind,
+		    int node_a, int node_b, const struct link_traits *traits);
 size_t fabric_link_count(const struct fabric *fabric);
 const char *fabric_link_name(const struct fabric *fabric, int link);
-const char *fabric_link_kind(const struct fabric *fabric, int link);
+const struct link_kind *fabric_link_kind(const struct fabric *fabric, int link);
 const struct link_traits *fabric_link_traits(const struct fabric *fabric, int link);
 void fabric_link_nodes(const struct fabric *fabric, int link, int *node_a, int *node_b);
 /* The resource of a link's direction (0: a to b). */
@@ -141,9 +155,9 @@ struct route {
 };
 
 /* The route, found once and kept; NULL if there is none. from == to gives an
- * empty route. Only links whose kind is in kinds (NULL-terminated; NULL: any)
- * are taken. Back from `to` to `from` goes over the same links. */
-const struct route *fabric_route(struct fabric *fabric, int from, int to, const char *const *kinds);
+ * empty route. Only links that carry some of the traffic (enum traffic) are taken.
+ * Back from `to` to `from` goes over the same links. */
+const struct route *fabric_route(struct fabric *fabric, int from, int to, unsigned traffic);
 
 /* Bytes on link for `payload_B` bytes of a message that travels in packets
  * with header_B bytes of headers of their own inside each packet (TCP/IP: 52,

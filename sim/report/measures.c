@@ -3,7 +3,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/predict/draws.h"
-#include "sim/predict/knobs.h"
+#include "sim/analysis/knobs.h"
 
 static const struct {
 	const char *path, *words;

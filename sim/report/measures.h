@@ -3,7 +3,7 @@
 #ifndef FARWIRE_REPORT_MEASURES_H
 #define FARWIRE_REPORT_MEASURES_H
 
-#include "sim/predict/reported.h"
+#include "sim/analysis/reported.h"
 
 /* NULL: nothing that ships measures it. */
 const char *measure_of(const char *path);

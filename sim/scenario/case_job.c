@@ -406,7 +406,7 @@ static void check_transport(struct case_reader *c, const struct job_entry *entry
 	const struct topology *topology = &c->scenario->topology;
 	size_t first = topology->gpus[entry->gpus[0]].host;
 	size_t last = topology->gpus[entry->gpus[entry->simulated_count - 1]].host;
-	if (c->transport && first != last && strcmp(c->transport->name, "shm") == 0)
+	if (c->transport && first != last && c->transport->one_host)
 		diag_error(c->reader.diag, case_said(c, "case.transport"),
 			   "job '%s' is on several machines, which shared memory does not join "
 			   "(write transport = \"tcp\", \"rdma\" or \"auto\")",

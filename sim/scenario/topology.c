@@ -406,3 +406,11 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 	topology->fold = reader->fold;
 	topology->top = reader->top;
 }
+
+bool topology_has_network(const struct topology *topology, unsigned traffic)
+{
+	for (size_t i = 0; i < topology->link_count; i++)
+		if (link_carries(topology->links[i].kind, traffic | TRAFFIC_BETWEEN_HOSTS))
+			return true;
+	return false;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Input pipelines against their slowest stage, by hand. */
+#include "sim/fabric/link.h"
 #include "sim/training/input.h"
 #include "tests/net.h"
 
@@ -67,13 +68,13 @@ static const struct route *to_gpu(struct box *box, size_t rank)
 		struct link_traits port = {.capacity_Bps = {box->shared_Bps, box->shared_Bps},
 					   .own_packets = true};
 		box->root = fabric_node_add(fabric, "root");
-		fabric_link_add(fabric, "port", "pcie", host, box->root, &port);
+		fabric_link_add(fabric, "port", link_kind_find("pcie"), host, box->root, &port);
 	}
 	const char *name = arena_printf(box->net->arena, "gpu%zu", rank);
 	int gpu = fabric_node_add(fabric, name);
-	fabric_link_add(fabric, arena_printf(box->net->arena, "slot%zu", rank), "pcie",
-			box->shared_Bps > 0 ? box->root : host, gpu, &slot);
-	return fabric_route(fabric, host, gpu, NULL);
+	fabric_link_add(fabric, arena_printf(box->net->arena, "slot%zu", rank),
+			link_kind_find("pcie"), box->shared_Bps > 0 ? box->root : host, gpu, &slot);
+	return fabric_route(fabric, host, gpu, TRAFFIC_ANY);
 }
 
 static void take(void *ctx, uint64_t arg);

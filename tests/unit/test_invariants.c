@@ -279,7 +279,7 @@ static void a_message_that_comes_too_early_is_caught(void)
 {
 	struct net *net = connected("shm");
 	struct path path = {.route = fabric_route(net->fabric, guest_node(net->guest[0]),
-						  guest_node(net->guest[1]), NULL),
+						  guest_node(net->guest[1]), TRAFFIC_ANY),
 			    .latency_s = 2e-6,
 			    .least_spB = 1e-9};
 	const struct connection_spec spec = {
