@@ -241,6 +241,7 @@ const struct dataset_outcome *dataset_validate(struct arena *arena, struct diag 
 					       const char **broken);
 
 /* Predicts every row. NULL after input errors or a broken invariant (*broken). */
+/* exported: tests predict datasets with options of their own */
 const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag,
 					       const struct dataset *dataset, const char *data_root,
 					       const struct predict_options *options,
