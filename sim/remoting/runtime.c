@@ -9,16 +9,6 @@ static const struct registry_row policy_rows[] = {
 };
 const struct registry policy_registry = REGISTRY("policy of remoting", "policies", policy_rows);
 
-const char *call_class_name(enum call_class call_class)
-{
-	static const char *const names[CLASS_COUNT] = {
-		[CLASS_LOCAL] = "local",       [CLASS_ASYNC] = "async", [CLASS_SYNC] = "sync",
-		[CLASS_DRAINING] = "draining", [CLASS_POLL] = "poll",   [CLASS_BULK] = "bulk",
-	};
-	FW_ASSERT(call_class < CLASS_COUNT);
-	return names[call_class];
-}
-
 #define COUNT(field, min, max, preset, help, source)                                               \
 	PARAM_WHOLE(struct runtime_params, field, min, max, preset, help, source)
 #define BYTES(field, min, max, preset, help, source)                                               \

@@ -261,7 +261,6 @@ static bool take_asking(struct parser *p, const char *name, const char *value)
 		*slot = value;
 	} else if (strcmp(name, "samples") == 0) {
 		c->sample_count = (size_t)count_of(p, name, value, 100000);
-		c->samples_given = true;
 	} else if (strcmp(name, "vary-all") == 0) {
 		c->vary_all_ratio = part_of(p, name, value);
 	} else {
@@ -508,6 +507,7 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 			      .output = "-",
 			      .seed = 1,
 			      .draws = 24,
+			      .sample_count = 128,
 			      .jobs = cores > 0 ? (unsigned)cores : 1,
 			      .color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR")};
 	c->verb = find_verb(argv[0]);
@@ -523,6 +523,8 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 	c->setting_count = p.settings.count;
 	c->vary = p.vary.items;
 	c->vary_count = p.vary.count;
+	if (c->vary_count && !c->draws_given)
+		c->draws = 0; /* of many points, intervals are computed where they are asked for */
 	c->keys = p.keys.items;
 	c->key_count = p.keys.count;
 	c->data_root = data_root_find(arena);

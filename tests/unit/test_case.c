@@ -405,7 +405,7 @@ static void check_verdict(const struct scenario *scenario, const char *reason)
 {
 	if (!good(scenario))
 		return;
-	struct point point = predict_point(arena, scenario, 1, true, NULL);
+	struct point point = predict_point(arena, scenario, 1, true, NULL, NULL);
 	CHECK(point.failed && point.broken == NULL);
 	CHECK_TEXT(point.reason, reason);
 	CHECK(isnan(point.throughput) && isnan(point.ratio));
@@ -441,7 +441,7 @@ static void a_full_gpu_turns_the_last_away(void)
 					     "case.copies=3", "stack.poller=false"));
 	if (!s)
 		return;
-	struct point point = predict_point(arena, s, 1, true, NULL);
+	struct point point = predict_point(arena, s, 1, true, NULL, NULL);
 	CHECK(point.failed && isnan(point.throughput));
 	CHECK(!point.clients[0].failed && !point.clients[1].failed && point.clients[2].failed);
 	CHECK(point.clients[0].throughput > 0);
