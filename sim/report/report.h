@@ -14,7 +14,7 @@
 
 #include "plots/charts.h"
 #include "sim/base/vec.h"
-#include "sim/predict/dataset.h"
+#include "sim/analysis/dataset.h"
 #include "sim/verb/verb.h"
 
 /* ---- the document ---- */

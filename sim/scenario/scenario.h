@@ -222,7 +222,6 @@ bool scenario_has_gpus(const struct scenario *scenario);
  * every case sees. */
 #define MODEL_ERROR "model-error"
 const char *case_kind_path(enum case_kind kind);
-const struct param_row *case_kind_row(enum case_kind kind);
 
 struct link_use {
 	const char *link;                       /* resource name */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
-#include "sim/predict/sweep_queue.h"
+#include "sim/analysis/sweep_queue.h"
 #include "sim/result/field.h"
 
 static const char *json_of(struct arena *arena, const struct prediction *prediction)
@@ -83,10 +83,9 @@ static void point_of_a_sweep_keeps_its_texts(void)
 		"\"bottleneck\":\"network\",\"transport\":\"tcp\"}";
 	struct arena *arena = arena_new();
 	const struct sweep_task task = {.point_count = 1};
-	const struct sweep_how how = {0};
 	const struct prediction *points[1] = {0};
 	struct sweep_queue queue = {
-		.arena = arena, .task = &task, .how = &how, .points = points, .bad = SIZE_MAX};
+		.arena = arena, .task = &task, .points = points, .bad = SIZE_MAX};
 	pthread_mutex_init(&queue.lock, NULL);
 	size_t size_B = 0;
 	const char *line = journal_line(arena, body, &size_B);
