@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* libfarwire-mpi.so: sim/predict/ranks.h by MPI. Errors of MPI end all ranks, as
+/* libfarwire-mpi.so: sim/analysis/ranks.h by MPI. Errors of MPI end all ranks, as
  * is MPI's own custom. */
 #include <mpi.h>
 #include <stddef.h>
 
-#include "sim/predict/ranks.h"
+#include "sim/analysis/ranks.h"
 
 static void send(int to, int tag, const char *bytes, size_t size_B)
 {

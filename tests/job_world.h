@@ -13,6 +13,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/engine/trace.h"
+#include "sim/fabric/link.h"
 #include "sim/workload/fused.h"
 #include "tests/net.h"
 
@@ -149,15 +150,17 @@ static inline void build_wires(struct job_world *b)
 	int even = fabric_node_add(b->fabric, "even"), odd = even;
 	if (b->shared_wire) {
 		odd = fabric_node_add(b->fabric, "odd");
-		fabric_link_add(b->fabric, "between", "nvlink", even, odd, &wire);
+		fabric_link_add(b->fabric, "between", link_kind_find("nvlink"), even, odd, &wire);
 	}
 	for (size_t i = 0; i < b->rank_count * b->job_count; i++) {
 		const char *name = arena_printf(b->arena, "gpu%zu", i);
 		int node = fabric_node_add(b->fabric, name);
-		fabric_link_add(b->fabric, arena_printf(b->arena, "port%zu", i), "nvlink", node,
-				i % 2 ? odd : even, b->shared_wire ? &wide : &wire);
-		fabric_link_add(b->fabric, arena_printf(b->arena, "slot%zu", i), "pcie",
-				fabric_node_find(b->fabric, "host"), node, &slot);
+		fabric_link_add(b->fabric, arena_printf(b->arena, "port%zu", i),
+				link_kind_find("nvlink"), node, i % 2 ? odd : even,
+				b->shared_wire ? &wide : &wire);
+		fabric_link_add(b->fabric, arena_printf(b->arena, "slot%zu", i),
+				link_kind_find("pcie"), fabric_node_find(b->fabric, "host"), node,
+				&slot);
 		b->gpus[i] = gpu_new(b->arena, b->engine, b->fabric, name, node, &b->gpu_params);
 	}
 }
@@ -173,7 +176,7 @@ static inline struct input *build_input(struct job_world *b, struct gpu *gpu, st
 		.guest = guest,
 		.core = guest_core(guest),
 		.dma = &b->dma,
-		.to_device = fabric_route(b->fabric, guest_node(guest), gpu_node(gpu), NULL),
+		.to_device = fabric_route(b->fabric, guest_node(guest), gpu_node(gpu), TRAFFIC_ANY),
 		.batch_count = b->profile->images_count,
 		.batch_B = b->input_B};
 	return b->input_B > 0 ? input_new(&spec) : NULL;

@@ -4,7 +4,7 @@
 #define FARWIRE_REPORT_CHART_DATA_H
 
 #include "plots/charts.h"
-#include "sim/predict/sensitivity.h"
+#include "sim/analysis/sensitivity.h"
 
 /* Indices by rising key; equal ones, and all without keys (NULL), stay as they are. */
 size_t *order_rising(struct arena *arena, const double *keys, size_t count);

@@ -10,7 +10,7 @@
 #include "sim/report/dataset.h"
 #include "sim/verb/validation.h"
 
-bool part_is_grid(const struct part *part)
+static bool part_is_grid(const struct part *part)
 {
 	return part->dataset->dimension_count > 0;
 }
@@ -430,17 +430,15 @@ static void besides(const struct part *part)
 
 int report_dataset(struct report *report, const struct command *command, const char *name)
 {
-	size_t count;
 	int code = EXIT_DONE;
 	struct command one = *command;
+	const struct dataset_outcome *outcome = command_validate(command, name, &code);
+	if (!outcome)
+		return code;
 	one.words = &name;
 	one.word_count = 1;
-	const struct dataset_outcome **outcomes = command_validate(&one, &count, &code);
-	if (!outcomes)
-		return code;
-	if (outcomes[0]->dataset->draws < one.draws && !one.draws_given)
-		one.draws = outcomes[0]->dataset->draws; /* captions say so, too */
-	struct part part = {report, &one, report->arena, outcomes[0], outcomes[0]->dataset};
+	one.draws = outcome->draws_count; /* captions say so, too */
+	struct part part = {report, &one, report->arena, outcome, outcome->dataset};
 	report_add(report, BLOCK_PART, "%s", part.dataset->title);
 	if (part.dataset->what_if) {
 		report_what_if(&part);

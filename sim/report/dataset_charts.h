@@ -4,7 +4,7 @@
 #define FARWIRE_REPORT_DATASET_CHARTS_H
 
 #include "plots/charts.h"
-#include "sim/predict/dataset.h"
+#include "sim/analysis/dataset.h"
 
 /* How people see a measure: "images/s", "us"; the number times the scale is in it. */
 struct shown_unit {

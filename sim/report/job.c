@@ -8,7 +8,7 @@
 #include "sim/base/diag.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/report.h"
-#include "sim/verb/scaling.h"
+#include "sim/report/scaling_charts.h"
 #include "sim/report/sweep_figures.h"
 
 /* ---- the answer ---- */
@@ -218,10 +218,19 @@ static void scaling_table(struct report *report, const struct scaling *scaling)
 static void scaling(struct report *report, const struct command *command,
 		    const struct case_request *request, const struct prediction *p)
 {
-	int code;
-	const struct scaling *found = scaling_run(command, request, NULL, &code);
-	if (!found)
-		return; /* it said why; the case itself stands above */
+	struct diag *diag = diag_new(report->arena);
+	struct progress progress = progress_new("points", NULL, command->quiet);
+	const struct scaling_request asked = {.input = {.request = *request,
+							.options = command_predict(command),
+							.watch = {progress_tell, &progress}},
+					      .gpus = {NULL, {"--gpus", 0}}};
+	struct sweep_fault fault;
+	const struct scaling *found = scaling_run(report->arena, diag, &asked, &fault);
+	progress_end(&progress);
+	if (!found) {
+		command_sweep_failed(diag, fault);
+		return; /* the case itself stands above */
+	}
 	struct chart_text text = {arena_printf(report->arena, "Scaling of %s", p->name),
 				  command_caption(command)};
 	report_add(report, BLOCK_HEADING, "What more GPUs bring, and what they cost");
@@ -245,21 +254,26 @@ static void collectives(struct report *report, const struct command *command,
 			const struct case_request *request, const struct prediction *p)
 {
 	struct arena *arena = report->arena;
-	struct command quick = *command;
-	struct case_request alone = *request;
 	struct sweep_axis axis;
+	struct command quick = *command;
+	struct sweep_request grid = {
+		.input = {.request = *request, .options = command_predict(command)},
+		.axes = &axis,
+		.axis_count = 1};
+	struct case_request *alone = &grid.input.request;
 	struct setting *settings = ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
 	int code;
 	for (size_t i = 0; i < request->setting_count; i++)
 		settings[i] = request->settings[i];
-	settings[alone.setting_count++] =
+	settings[alone->setting_count++] =
 		(struct setting){"case.collective=all_reduce", {"report", 0}};
-	alone.settings = settings;
+	alone->settings = settings;
 	quick.draws = 0;
+	grid.input.options.draws_count = 0;
 	if (!sweep_axis_read(arena, diag_new(arena), "report",
 			     "case.collective_size=1 KiB:512 MiB:log20", &axis))
 		return;
-	const struct sweep *sweep = command_sweep(&quick, &alone, &axis, 1, &code);
+	const struct sweep *sweep = command_sweep(command, grid, &code);
 	if (!sweep)
 		return;
 	const char *label = p->collective ? "simulated" : "all-reduce, simulated";

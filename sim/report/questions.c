@@ -5,12 +5,12 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/predict/knobs.h"
+#include "sim/analysis/knobs.h"
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/measures.h"
 #include "sim/report/report.h"
-#include "sim/verb/solving.h"
+#include "sim/report/solving_words.h"
 
 /* A page must not take longer than its reader waits: events of all runs of a search together,
  * for about 3 s on two cores. Those of jobs, whose flows share wires, cost a few of others. */
@@ -34,7 +34,7 @@ static const struct link_entry *wire_of(const struct scenario *scenario, const s
 	double most_B = 0;
 	for (size_t i = 0; i < t->link_count && p->link_count == 2 * t->link_count; i++) {
 		double carried_B = p->links[2 * i].carried_B + p->links[2 * i + 1].carried_B;
-		if (link_is_inside(&t->links[i]) || !(carried_B > most_B))
+		if (t->links[i].kind->inside_host || !(carried_B > most_B))
 			continue;
 		wire = &t->links[i];
 		most_B = carried_B;
@@ -83,15 +83,16 @@ const char *report_keeps(struct arena *arena, const struct command *command,
 	    is_long(scenario, p, SOLVE_RUNS))
 		return "";
 	const char *key = arena_printf(arena, "link.%s.latency", wire->name);
-	struct command asked = *command;
-	int code;
-	asked.target = arena_printf(arena, "ratio>=%g", KEPT_RATIO);
-	asked.keys = &key;
-	asked.key_count = 1;
-	asked.between = NULL;
-	asked.draws = 0;
-	asked.quiet = true;
-	const struct solving *s = solving_run(&asked, request, false, &code);
+	struct solving_request asked = {
+		.input = {.request = *request, .options = command_predict(command)},
+		.target = {arena_printf(arena, "ratio>=%g", KEPT_RATIO), {"report", 0}},
+		.key = {key, {"report", 0}}};
+	asked.input.options.draws_count = 0;
+	struct diag *diag = diag_new(arena);
+	const char *broken;
+	const struct solving *s = solving_run(arena, diag, &asked, &broken);
+	if (!s)
+		command_failed(diag, broken);
 	const char *words = s ? keeps_words(arena, s, wire, p->ratio.value) : NULL;
 	return words ? arena_printf(arena,
 				    "%s (%zu point predictions; farwire solve gives the interval).",
@@ -145,23 +146,14 @@ void report_hangs_on(struct report *report, const struct command *command,
 	double runs = 2 * (double)knobs_uncertain(arena, scenario).count;
 	if (!p->ok || !p->draws_count || !(runs > 0) || is_long(scenario, p, runs))
 		return;
-	enum prediction_kind kind = reported_kind(scenario);
-	struct predict_options options = command_predict(command);
-	struct case_request known = *request;
-	if (scenario->client_count && scenario->clients[0].recorded)
-		known.calls = scenario->clients[0].recorded->calls;
-	options.draws_count = 0;
-	const struct sensitivity_question question = {
-		.points = {.request = &known,
-			   .options = &options,
-			   .reported = reported_find(arena, diag_new(arena), (struct origin){0},
-						     kind, reported_main(kind))},
-		.scenario = scenario};
+	struct sensitivity_request asked = {
+		.input = {.request = *request, .options = command_predict(command)}};
+	asked.input.options.draws_count = 0;
 	const char *broken;
-	const struct reported *reported = question.points.reported;
-	const struct sensitivity *found = sensitivity_find(arena, &question, &broken);
+	const struct sensitivity *found = sensitivity_find(arena, diag_new(arena), &asked, &broken);
 	if (!found || !found->moving_count || isnan(found->now.number.value))
 		return; /* nothing moves it, or it has no such number */
+	const struct reported *reported = found->reported;
 	const struct knob *first = found->swings[0].knob;
 	const char *how = measure_of(first->name);
 	struct chart_text text = {

@@ -14,7 +14,7 @@
 
 #include "plots/charts.h"
 #include "sim/base/vec.h"
-#include "sim/predict/dataset.h"
+#include "sim/analysis/dataset.h"
 #include "sim/verb/verb.h"
 
 /* ---- the document ---- */
@@ -137,8 +137,6 @@ int report_recording(struct report *report, const struct command *command, const
 
 /* What is kept is worth a word down to there, as on the contours of maps. */
 #define KEPT_RATIO 0.95
-/* A wire inside a machine, not a network. */
-bool link_is_inside(const struct link_entry *link);
 
 /* A verb's table, folded under a line that says what it is. */
 void report_results(struct report *report, const struct result_table *result, bool intervals,

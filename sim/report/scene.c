@@ -208,20 +208,11 @@ static struct diagram_node *diagram_nodes(struct arena *arena, const struct scen
 
 /* ---- links ---- */
 
-bool link_is_inside(const struct link_entry *link)
-{
-	static const char *const inside[] = {"pcie", "nvlink", "socket", "dram", "shm"};
-	for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)
-		if (strcmp(link->kind->name, inside[i]) == 0)
-			return true;
-	return false;
-}
-
 /* As networks are spoken of: bits for them, bytes inside a machine. */
 static const char *rate_text(struct arena *arena, const struct link_entry *link, int direction)
 {
 	double rate_Bps = link->traits.capacity_Bps[direction];
-	if (link_is_inside(link))
+	if (link->kind->inside_host)
 		return quantity_format(arena, QUANTITY_RATE, rate_Bps);
 	return arena_printf(arena, "%s Gbit/s", number_format(arena, 4, 8e-9 * rate_Bps));
 }

@@ -239,7 +239,11 @@ int report_sweep(struct report *report, const struct command *command, size_t wo
 	if (diag_count(diag))
 		return command_failed(diag, NULL);
 	const struct sweep *sweep =
-		command_sweep(command, &request, axes, command->vary_count, &code);
+		command_sweep(command,
+			      (struct sweep_request){.input = command_input(command, word, NULL),
+						     .axes = axes,
+						     .axis_count = command->vary_count},
+			      &code);
 	if (!sweep)
 		return code;
 	struct swept s = {arena, sweep, prediction_kinds(sweep->points, sweep->point_count)};

@@ -268,18 +268,15 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 	return true;
 }
 
-static bool has_servers(const struct job_entry *entry)
-{
-	return strcmp(entry->library->algorithm, "parameter_server") == 0;
-}
-
 /* Workers, then servers: one after the other on the job's machines, in each in the
  * memory of its host, or of its first GPU, its second ... */
 static struct comm_rank *comm_ranks(struct job_world *w, const struct job_entry *entry,
 				    size_t *server_count)
 {
 	const struct topology *t = &w->scenario->topology;
-	*server_count = has_servers(entry) ? (size_t)fmax(1, entry->library->servers_count) : 0;
+	*server_count = library_has_servers(entry->library)
+				? (size_t)fmax(1, entry->library->servers_count)
+				: 0;
 	struct comm_rank *ranks =
 		ARENA_ARRAY(w->arena, entry->simulated_count + *server_count, struct comm_rank);
 	size_t *firsts = ARENA_ARRAY(w->arena, entry->simulated_count, size_t), machines = 0;
@@ -322,7 +319,7 @@ static bool build_communicator(struct job_world *w, struct job_client *client)
 		.copies = w->system.copies,
 		.top_node = w->system.top_node,
 	};
-	if (entry->rank_count == 1 && !has_servers(entry))
+	if (entry->rank_count == 1 && !library_has_servers(entry->library))
 		return true;
 	spec.ranks = comm_ranks(w, entry, &spec.server_count);
 	client->comm = communicator_new(&spec);

@@ -268,7 +268,6 @@ static void start_player(void *ctx, uint64_t arg)
 static struct cuda_process *build_process(struct world *w, struct client *client,
 					  const struct program *program)
 {
-	static const char *const pcie[] = {"pcie", "nvlink", "socket", NULL};
 	const struct client_entry *entry = client->entry;
 	const struct topology *t = &w->scenario->topology;
 	int host = fabric_node_find(w->system.fabric, t->hosts[t->gpus[entry->gpu].host].name);
@@ -284,8 +283,10 @@ static struct cuda_process *build_process(struct world *w, struct client *client
 		.dma = &w->scenario->dma,
 		.stream_count = program->stream_count,
 		.event_count = program->event_count,
-		.to_device = fabric_route(w->system.fabric, host, gpu, pcie),
-		.to_host = fabric_route(w->system.fabric, gpu, host, pcie),
+		.to_device =
+			fabric_route(w->system.fabric, host, gpu, TRAFFIC_COPIES | TRAFFIC_PEERS),
+		.to_host =
+			fabric_route(w->system.fabric, gpu, host, TRAFFIC_COPIES | TRAFFIC_PEERS),
 	};
 	if (spec.to_device && spec.to_host)
 		return cuda_process_new(&spec);

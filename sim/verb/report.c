@@ -193,10 +193,6 @@ static int run(const struct command *command)
 	}
 	if (!command_can_write(command))
 		return EXIT_FAILED;
-	struct command asked = *command;
-	if (command->vary_count && !command->draws_given) /* as in `farwire sweep` */
-		asked.draws = 0;
-	command = &asked;
 	struct report *report = report_new(
 		command->arena, title_of(command, 0),
 		arena_printf(command->arena, "Predicted by %s.", command_caption(command)));
