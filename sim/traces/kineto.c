@@ -10,7 +10,7 @@
 #include "sim/base/vec.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
-#include "sim/traces/json_pull.h"
+#include "sim/json/pull.h"
 #include "sim/engine/names.h"
 
 /* Numbers of streams, and of correlations (32 bits in CUPTI), are no larger. */
