@@ -8,7 +8,7 @@
 #include "sim/base/diag.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/report.h"
-#include "sim/verb/scaling.h"
+#include "sim/report/scaling_charts.h"
 #include "sim/report/sweep_figures.h"
 
 /* ---- the answer ---- */

@@ -10,7 +10,7 @@
 #include "sim/report/chart_data.h"
 #include "sim/report/measures.h"
 #include "sim/report/report.h"
-#include "sim/verb/solving.h"
+#include "sim/report/solving_words.h"
 
 /* A page must not take longer than its reader waits: events of all runs of a search together,
  * for about 3 s on two cores. Those of jobs, whose flows share wires, cost a few of others. */

@@ -4,7 +4,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/report/answers.h"
-#include "sim/verb/scaling.h"
+#include "sim/report/scaling_charts.h"
 #include "sim/verb/verbs.h"
 
 static const struct result_table *tabulate(struct arena *arena, const struct scaling *scaling)

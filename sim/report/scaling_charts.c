@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/verb/scaling.h"
+#include "sim/report/scaling_charts.h"
 
 #include "sim/base/arena.h"
 #include "sim/report/chart_data.h"

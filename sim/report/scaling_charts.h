@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Charts of a case on more and more GPUs. */
-#ifndef FARWIRE_VERB_SCALING_H
-#define FARWIRE_VERB_SCALING_H
+#ifndef FARWIRE_REPORT_SCALING_CHARTS_H
+#define FARWIRE_REPORT_SCALING_CHARTS_H
 
 #include "plots/charts.h"
 #include "sim/analysis/scaling.h"
