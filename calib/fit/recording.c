@@ -216,7 +216,7 @@ static void read_line(struct reading *r)
 static void torn_or_wrong(struct reading *r)
 {
 	if (!r->failed && !(r->in->torn && r->header_seen))
-		reading_fail(r, "%s%s", r->in->error ? r->in->error : "is no JSON",
+		reading_fail(r, "%s%s", r->in->error ? r->in->error : "is not JSON",
 			     r->header_seen ? "" : " (the first line of a recording is missing)");
 }
 

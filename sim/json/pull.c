@@ -14,9 +14,9 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 
-/* The longest word is a number; each byte becomes at most that many. */
+/* A longer word is an error. The chunk leaves room for the largest change of a byte. */
 enum { CHUNK_B = 1 << 14, WORD_MAX_B = 64 };
-/* A number that nobody writes stands for NaN, which yajl refuses. */
+/* yajl refuses NaN; this number stands for it. */
 #define NOT_A_NUMBER "0.0e-0999"
 
 struct token {

@@ -12,7 +12,7 @@
  *
  * key is NULL inside an array and at the top. Numbers are written with the
  * fewest digits that read back as the same double; NaN and infinities are
- * null, and so is a NULL text. Bytes that are no UTF-8 become U+FFFD, since a
+ * null, and so is a NULL text. Bytes that are not UTF-8 become U+FFFD, since a
  * file name may hold anything and JSON may not. Errors of the file are left to
  * its owner (output_commit).
  */

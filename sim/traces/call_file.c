@@ -280,7 +280,7 @@ static void check_whole(struct call_reader *r)
 {
 	r->line = r->json->line;
 	if (r->json->error)
-		fail(r, arena_printf(r->arena, "is no JSON: %s%s", r->json->error,
+		fail(r, arena_printf(r->arena, "is not JSON: %s%s", r->json->error,
 				     r->json->values_count > 1 && r->json->torn
 					     ? " (the recording was cut off)"
 					     : ""));

@@ -139,13 +139,13 @@ static void refuses(const char *text, const char *said)
 static void bad_files(void)
 {
 	refuses("", "is empty");
-	refuses("not JSON", ":1: is no JSON");
+	refuses("not JSON", ":1: is not JSON");
 	refuses("{\"format\":\"farwire-samples\",\"version\":1}\n", "not of farwire-calls");
 	refuses("{\"format\":\"farwire-calls\",\"version\":2}\n", "version 2");
 	refuses(CALL END, ":1: the first line names no format");
 	refuses(HEAD CALL, "cut off");
 	refuses(HEAD CALL "{\"call\":\"cudaMalloc\",\"sta",
-		":3: is no JSON: the file ends inside a text (the recording was cut off)");
+		":3: is not JSON: the file ends inside a text (the recording was cut off)");
 	refuses(HEAD END, "holds no call");
 	refuses(HEAD CALL END CALL, ":4: more lines after the last");
 	refuses(HEAD HEAD CALL END, ":2: a second first line");
@@ -391,7 +391,7 @@ static void refuses_kineto(const char *text, const char *said)
 static void bad_traces(void)
 {
 	refuses_kineto("", "is no trace");
-	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na", "trace.json:2: is no JSON");
+	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na", "trace.json:2: is not JSON");
 	refuses_kineto("{\"traceEvents\":{}}", "traceEvents is no array");
 	refuses_kineto("{\"traceEvents\":[1]}", "no event");
 	refuses_kineto("{\"schemaVersion\":1}", "holds no CUDA call");
