@@ -115,7 +115,6 @@ unsigned prediction_kinds(const struct prediction *const *predictions, size_t co
 
 /* A long time and its interval as people say it: "45.0 min", "2.00 h (1.94..2.08)",
  * "3.10 days"; "-" for NaN. */
-const char *duration_text(struct arena *arena, struct estimate time_s);
 
 enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
 
@@ -138,8 +137,6 @@ const struct prediction *prediction_read(struct arena *arena, const char *text, 
 
 /* The resolved parameters as the array "parameters" of a prediction; origin is
  * "file:line", "--set", "draw" or "default". NULL: an empty array. */
-void resolution_json(struct json_writer *json, const char *key,
-		     const struct cfg_resolution *resolution);
 
 /* ---- result tables ---- */
 
