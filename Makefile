@@ -13,7 +13,7 @@ CC := gcc
 endif
 PREFIX ?= /usr/local
 DESTDIR ?=
-PKGS := libconfig gsl cairo jansson nettle
+PKGS := libconfig gsl cairo jansson yajl nettle
 
 .DEFAULT_GOAL := all
 ifeq ($(MAKELEVEL),0) # a -j of the command line wins

@@ -10,7 +10,7 @@
 #include "sim/report/dataset.h"
 #include "sim/verb/validation.h"
 
-bool part_is_grid(const struct part *part)
+static bool part_is_grid(const struct part *part)
 {
 	return part->dataset->dimension_count > 0;
 }

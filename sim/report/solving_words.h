@@ -6,8 +6,6 @@
 #include "plots/charts.h"
 #include "sim/analysis/solving.h"
 
-/* The answer in sentences. */
-const char *solving_words(struct arena *arena, const struct solving *solving);
 const struct result_table *solving_table(struct arena *arena, const struct solving *solving);
 struct drawing *solving_chart(struct arena *arena, struct chart_text text,
 			      const struct solving *solving);

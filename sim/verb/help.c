@@ -39,8 +39,10 @@ void verb_help_print(struct arena *arena, const struct verb *verb)
 		const struct option *option = option_at(i);
 		if (!option_taken(verb, option))
 			continue;
-		printf("  --%s%s%s\n      %s%s\n", option->name, option->value ? " " : "",
-		       option->value ? option->value : "", option->help,
+		if (option->letter)
+			printf("  -%c,", option->letter);
+		printf("%s--%s%s%s\n      %s%s\n", option->letter ? " " : "  ", option->name,
+		       option->value ? " " : "", option->value ? option->value : "", option->help,
 		       default_text(arena, verb, option));
 	}
 	printf("\nExamples:\n%s", verb->examples);

@@ -14,21 +14,12 @@
 #include "sim/verb/parser.h"
 #include "sim/verb/verbs.h"
 
-static const struct verb *const verbs[] = {
-#define VERB(name) &name,
+static const struct registry_row verb_rows[] = {
+#define VERB(name) REGISTRY_ROW(name),
 #include "sim/verb/verbs.def"
 #undef VERB
 };
-
-size_t verb_count(void)
-{
-	return sizeof verbs / sizeof verbs[0];
-}
-
-const struct verb *verb_at(size_t index)
-{
-	return verbs[index];
-}
+const struct registry verb_registry = REGISTRY("verb", "verbs", verb_rows);
 
 void wrong(struct parser *p, const char *format, ...)
 {
@@ -221,15 +212,13 @@ static void set_defaults(struct parser *p)
 
 /* ---- the line ---- */
 
-static const struct verb *find_verb(const char *name)
+static const struct verb *find_verb(struct arena *arena, const char *name)
 {
-	const char *names[64];
-	for (size_t i = 0; i < verb_count(); i++) {
-		if (strcmp(verbs[i]->name, name) == 0)
-			return verbs[i];
-		names[i] = verbs[i]->name;
-	}
-	const char *near = diag_nearest(name, names, verb_count());
+	const struct verb *verb = verb_find(name);
+	if (verb)
+		return verb;
+	const char *near =
+		diag_nearest(name, registry_names(arena, &verb_registry, NULL), verb_count());
 	fprintf(stderr, "farwire: there is no verb '%s'%s%s%s (see farwire --help)\n", name,
 		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	return NULL;
@@ -284,7 +273,7 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 	struct command *c = ARENA_NEW(arena, struct command);
 	*c = (struct command){.arena = arena, .jobs = cores > 0 ? (uint64_t)cores : 1};
 	struct parser p = {.arena = arena, .command = c, .argc = argc, .argv = argv, .next = 1};
-	c->verb = find_verb(argv[0]);
+	c->verb = find_verb(arena, argv[0]);
 	if (!c->verb)
 		return NULL;
 	if (!parse_words(&p)) {

@@ -56,7 +56,7 @@ _farwire_options() { # of a verb: as its --help lists them
 	local program=${COMP_WORDS[0]}
 	command -v "$program" >/dev/null 2>&1 || program=farwire
 	echo --help
-	"$program" "$1" --help 2>/dev/null | sed -nE 's/^ +(--[a-z-]+).*/\1/p'
+	"$program" "$1" --help 2>/dev/null | sed -nE 's/^ +(-[a-z], )?(--[a-z-]+).*/\2/p'
 }
 
 _farwire() {
