@@ -15,28 +15,28 @@ repeated() {
 }
 
 { printf 'case = { topology = '; repeated 100000 '('; } >x.cfg
-expect 2 '^x\.cfg:1: groups and lists nest deeper than 64' run x.cfg
+expect 2 '^x\.cfg:1: groups and lists are nested deeper than 64 \(nest fewer\)' run x.cfg
 { printf 'case = { settings = ('; repeated 1200000 '1,'; printf '1); };\n'; } >x.cfg
-expect 2 '^x\.cfg:1: more than 1000000 names and values' run x.cfg
+expect 2 '^x\.cfg:1: more than 1000000 names and values in all files \(use smaller files\)' run x.cfg
 awk 'BEGIN { print "case = {"; for (i = 0; i < 1100; i++) print "a" i " = 1;"; print "};" }' >x.cfg
-expect 2 '^x\.cfg:1026: more than 1024 settings in one group' run x.cfg
+expect 2 '^x\.cfg:1026: more than 1024 settings in one group \(divide it into several groups\)' run x.cfg
 { echo 'case = {'; repeated 1100000 '# 16 bytes long
 '; } >x.cfg
-expect 2 '^x\.cfg: is larger than 16 MiB' run x.cfg
+expect 2 '^x\.cfg: is larger than 16 MiB \(split it with @include\)' run x.cfg
 for i in $(seq 1 20); do
 	echo "@include \"deep$((i + 1)).cfg\"" >"deep$i.cfg"
 done
-expect 2 '^deep[0-9]*\.cfg:1: @include "deep[0-9]*\.cfg": more than 16 files deep' run deep1.cfg
+expect 2 '^deep[0-9]*\.cfg:1: @include "deep[0-9]*\.cfg": it is nested more than 16 files deep \(include it from a higher file\)' run deep1.cfg
 : >empty.cfg
 repeated 1100 '@include "empty.cfg"
 ' >x.cfg
-expect 2 'more than 1000 includes' run x.cfg
+expect 2 'it is the 1001st include \(use at most 1000\)' run x.cfg
 { repeated 1700 '# 13 bytes...'; echo; } >wide.cfg
 repeated 999 '@include "wide.cfg"
 ' >x.cfg
-expect 2 'more than 16 MiB with all includes' run x.cfg
+expect 2 'more than 16 MiB with all includes \(use smaller files\)' run x.cfg
 ln -s /dev/zero endless.cfg
-expect 2 '^endless\.cfg: is larger than 16 MiB' run endless.cfg
+expect 2 '^endless\.cfg: is larger than 16 MiB \(split it with @include\)' run endless.cfg
 verdict limits.configurations
 
 # 100,000 lines that are read in full, then each with its place.
