@@ -198,7 +198,7 @@ run 2 'no device' --device cuda
 run 2 'No such file' --continue "$scratch/none.jsonl"
 run 2 'line 1' --continue tests/recorded/planted.txt
 echo 'call.launch = fast' >"$scratch/bad"
-run 1 'bad:1: no planted parameter: call.launch' --plant "$scratch/bad"
+run 1 'bad:1: not a planted parameter: call.launch' --plant "$scratch/bad"
 echo 'absent = 1' >"$scratch/absent"
 run 77 'no GPU' --plant "$scratch/absent"
 [ ! -s "$scratch.out" ] || complain 'wrote something without a GPU'
@@ -213,7 +213,7 @@ cmp -s "$scratch/drift.jsonl" "$scratch/drifted.jsonl" || complain 'a recording 
 verdict 'probe.fails_when_all_drifts'
 
 # Cut by its time: unfinished, and on with it in further sittings until it is whole.
-run 1 'time was over in pass [2-9] of 10.*go on with' --only 'copy.*rate' --budget 10 --passes 10 \
+run 1 'time limit was reached in pass [2-9] of 10.*continue with' --only 'copy.*rate' --budget 10 --passes 10 \
 	-o "$scratch/late.jsonl"
 tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":false.*"elapsed_s":1[0-2]\.' || complain 'it took longer'
 sittings=1
@@ -263,7 +263,7 @@ kill -INT $pid
 wait $pid
 code=$?
 [ $code = 130 ] || complain "interrupted, it ended with $code"
-grep -q 'interrupted; go on with --continue' "$scratch.err" ||
+grep -q 'interrupted; continue with --continue' "$scratch.err" ||
 	complain "interrupted, it said $(cat "$scratch.err")"
 [ "$(grep -cv '^{.*}$' "$scratch/stopped.jsonl")" = 0 ] || complain 'a torn line'
 grep -q '"end"' "$scratch/stopped.jsonl" && complain 'an end that is none'

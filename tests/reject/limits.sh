@@ -112,7 +112,7 @@ if truncate -s 17G x.csv.journal 2>/dev/null; then
 		sweep c4140-infiniband --vary case.batch=8,16 -o x.csv
 	[ "$(stat -c %s x.csv.journal)" = 18253611008 ] || complain 'the journal was changed'
 	mv x.csv.journal x.jsonl
-	expect 2 'x\.jsonl: is no recording' probe host --continue x.jsonl
+	expect 2 'x\.jsonl: is not a recording \(give the file of an earlier run\)' probe host --continue x.jsonl
 	verdict limits.files_of_gibibytes
 fi
 rm -f x.csv.journal x.jsonl
