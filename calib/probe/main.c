@@ -218,7 +218,7 @@ static int resume(struct record *record, struct options *options, const struct b
 	    strcmp(found.device, bench->facts.name) != 0) {
 		snprintf(
 			record->why, sizeof(record->why),
-			"%.60s: was recorded by %.30s on \"%.60s\", but this machine has \"%.60s\"",
+			"%.60s: was recorded by %.30s on \"%.60s\", but this machine has \"%.50s\"",
 			options->resume, found.tool, found.device, bench->facts.name);
 		return -1;
 	}
