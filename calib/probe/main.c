@@ -241,7 +241,7 @@ static int probe_device(struct options *options, struct bench *bench)
 		code = run_ended(&over, options->resume);
 	} else if (run_plan(bench, &options->run, &plan) == 0) {
 		if (plan.count == 0)
-			code = wrong("--only", "matches no test (see --list)");
+			code = wrong("--only", "matches no test of --list");
 		else if (!options->resume && create(&record, options, bench) != 0)
 			fprintf(stderr, "farwire-probe: %s\n", record.why);
 		else

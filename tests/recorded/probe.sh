@@ -65,7 +65,7 @@ tail -n 1 "$all" | sed 's/.*"elapsed_s":\([0-9]*\).*/\1/' | {
 	read -r seconds
 	[ "$seconds" -le 120 ]
 } || complain 'longer than two minutes of its clock'
-grep -q '^{"waived":"collective","why":"one GPU: NCCL' "$all" || complain 'collectives not waived'
+grep -q '^{"waived":"collective","why":"there is only one GPU, and NCCL' "$all" || complain 'collectives not waived'
 verdict 'probe.measures_everything'
 
 # test, words of it, words of x; planted; tolerance. Copies and products take also
@@ -183,18 +183,18 @@ points "$scratch/torn.jsonl" | diff - "$scratch/points" >"$scratch.diff" ||
 	complain "not the same points: $(head -n 3 "$scratch.diff")"
 [ "$(grep -cv '^{.*}$' "$scratch/torn.jsonl")" = 0 ] || complain 'a torn line stayed'
 size=$(wc -c <"$scratch/torn.jsonl")
-run 0 'came to its end already' --continue "$scratch/torn.jsonl"
+run 0 'is complete already' --continue "$scratch/torn.jsonl"
 [ "$(wc -c <"$scratch/torn.jsonl")" = "$size" ] || complain 'a whole recording grew'
 verdict 'probe.goes_on'
 
 run 1 'exists already' --only timer -o "$scratch/one.jsonl"
 run 1 'cannot be|No such file' --only timer -o "$scratch/no/such/folder.jsonl"
-run 2 'no test is called so' --only nothing.like.that
-run 2 'no option' --sideways 3
+run 2 'matches no test' --only nothing.like.that
+run 2 'not an option' --sideways 3
 run 2 'lacks its value' --seed
 run 2 'not a whole number' --seed 1.5
 run 2 'not a number' --budget no
-run 2 'no device' --device cuda
+run 2 'not a device' --device cuda
 run 2 'No such file' --continue "$scratch/none.jsonl"
 run 2 'line 1' --continue tests/recorded/planted.txt
 echo 'call.launch = fast' >"$scratch/bad"

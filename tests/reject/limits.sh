@@ -86,7 +86,7 @@ rm x.json
 { printf '{"format":"farwire-samples","tool":"'; repeated 2000000 x; echo '"}'; } >x.jsonl
 expect 2 '^x\.jsonl:1: the line is longer than 1 MiB' fit x.jsonl
 repeated 70000 x >x.log
-expect 2 '^x\.log:1: no log: a line of more than 64 KiB' import perftest x.log
+expect 2 '^x\.log:1: not a log: a line has more than 64 KiB' import perftest x.log
 # Rows of nccl-tests: each of a size of its own, or all of one; intervals of iperf3.
 rows() {
 	echo '# Collective test starting: all_reduce_perf'
@@ -99,7 +99,7 @@ rows() {
 rows 65537 1 >x.log
 expect 2 '^x\.log:65541: more than 65536 points' import nccl-tests x.log
 rows 1001 0 >x.log
-expect 2 '^x\.log:1005: the same point more than 1000 times' import nccl-tests x.log
+expect 2 '^x\.log:1005: the same point occurs more than 1000 times' import nccl-tests x.log
 repeated 65537 '[  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 ' >x.log
 expect 2 '^x\.log(:[0-9]+)?: more than 65536 results of one point' import iperf3 x.log

@@ -37,7 +37,7 @@ expect 2 '^x\.jsonl:2: sample 2 of .copy. comes to' fit x.jsonl
 { echo "$head"; point 1e300 '1e-6'; } >x.jsonl
 expect 2 '^x\.jsonl:2: size_B is 1e\+300' fit x.jsonl
 { echo "$head"; point 0.5 '1e-6'; } >x.jsonl
-expect 2 '^x\.jsonl:2: size_B is 0\.5: bytes are whole' fit x.jsonl
+expect 2 '^x\.jsonl:2: size_B is 0\.5, but bytes must be whole' fit x.jsonl
 echo "$head" | sed 's/"version":1/"version":7/' >x.jsonl
 expect 2 '^x\.jsonl:1: a recording of version 7' fit x.jsonl
 verdict 'recordings.wrong_files'
@@ -69,7 +69,7 @@ expect 2 '^zero:1: no log: a zero byte' import nccl-tests zero
 head -c 70000 /dev/zero | tr '\0' x >long
 expect 2 '^long:1: no log: a line of more' import perftest long
 echo '{"intervals":[{"sum":{"bits_per_second":1e999}}]}' >infinite
-expect 2 '^infinite:1: a result that is no finite number' import iperf3 infinite
+expect 2 '^infinite:1: a result is not a finite number' import iperf3 infinite
 cat >one-rank <<'END'
 #  Rank  0 Group  0 Pid  11 on  node device  0 [0x07] NVIDIA A100
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong

@@ -78,7 +78,7 @@ verdict 'imports.nccl_tests'
 
 # A column less would make a count of a size; a file that stops in a number, another number.
 sed 's/^ *1024 */  /' old >x
-expect 2 '^x:7: 11 columns, where the heading has 12' import nccl-tests x
+expect 2 '^x:7: the row has 11 columns, but the heading has 12' import nccl-tests x
 sed 's/ time / cputime /g' new >x
 expect 2 '^x:5: times of the CPU' import nccl-tests x
 sed 's/Group  0/Group  1/' new >x
@@ -96,14 +96,14 @@ expect 2 '^x:7: a result of 1e-36 s' import nccl-tests x
 sed 's/ 1024/ 1e25/' old >x
 expect 2 '^x:7: size_B is 1e.25' import nccl-tests x
 sed 's/ 1024/ 6.4/' old >x
-expect 2 '^x:7: size_B is 6.4: bytes are whole' import nccl-tests x
+expect 2 '^x:7: size_B is 6.4, but bytes must be whole' import nccl-tests x
 sed 's/ time / spent /g; s/ time / spent /g' old >x
-expect 2 "^x:6: a heading without a column 'time'" import nccl-tests x
+expect 2 "^x:6: the heading has no column 'time'" import nccl-tests x
 # Rates of no collective: 0.05 and 0.01 of the same time.
 sed 's/^\( *[0-9]* *[0-9]* *[a-z]* *[a-z]* *[0-9.]*\) .*/\1 0.05 0.01 0 9.0 0.05 0.01 0/' old >x
 expect 2 '^x(:[0-9]+)?: the log does not tell which collective it is \(nccl-tests .*write such a line above' import nccl-tests x
 sed 's/"args":[^]]*\],//' json >x
-expect 2 '^x(:[0-9]+)?: which collective it is, is not said \("args"\)' import nccl-tests x
+expect 2 '^x(:[0-9]+)?: the log does not name the collective \("args"\)' import nccl-tests x
 sed 's/,{"rank":2[^}]*}//; s/"ngpus":2/"ngpus":1/' json >x
 expect 2 '^x(:[0-9]+)?: one rank only: a collective has two or more' import nccl-tests x
 sed 's/"out_of_place":null/"out_of_place":7/' json >x
@@ -195,7 +195,7 @@ is '2 0 1.25e-06'
 sed 's/RDMA_Write BW/RDMA_Write Bidirectional BW/' mib >x
 expect 2 '^x:1: a test of both ways' import perftest x
 sed 's/^ 65536 / /' mib >x
-expect 2 '^x:4: 4 columns, where the heading has 5' import perftest x
+expect 2 '^x:4: the row has 4 columns, but the heading has 5' import perftest x
 head -n 4 mib | head -c -25 >x
 expect 2 '^x:4: ' import perftest x
 sed 's/average\[MiB/best[MiB/' mib >x
@@ -229,7 +229,7 @@ cat >two <<'END'
 [  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 [  7]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 END
-expect 2 '^two(:2)?: several streams and no lines \[SUM\]' import iperf3 two
+expect 2 '^two(:2)?: there are several streams but no lines \[SUM\]' import iperf3 two
 json='{"start":{"test_start":{"protocol":"TCP","num_streams":2,"blksize":65536}},"intervals":[{"sum":{"bits_per_second":8e9,"omitted":false}}],"end":{}}'
 printf '\357\273\277\n%s\n' "$json" >json
 samples json

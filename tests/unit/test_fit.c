@@ -193,7 +193,7 @@ static void wrong_fits_are_refused(void)
 		      "unknown key 'witth'");
 	check_said(run_file("fit = { };\n"), "fit.cfg: no list of stages in a group `fit = {");
 	check_refused("{ dataset = \"d\"; }",
-		      "fit.cfg:1: fit: profile is missing here (write profile = \"...\")");
+		      "fit.cfg:1: fit: profile is missing (write profile = \"...\")");
 	check_refused(arena_printf(arena,
 				   "{ profile = \"p\"; dataset = \"%s\"; rows = [\"a\"];\n"
 				   "note = \"n\"; parameters = ( ); }",

@@ -193,7 +193,7 @@ static void wrong_samples(void)
 	refused(HEAD POINT("0", "1e-6") "garbage\n" END, ":3: ");
 	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: something follows");
 	refused(HEAD "{\"test\":3}\n", ":2: test is not a text");
-	refused(HEAD "[1]\n", ":2: a line is one object, {...}");
+	refused(HEAD "[1]\n", ":2: a line must be one object, {...}");
 	refused(HEAD "{\"test\":\"call\",\"x\":{\"n\":-1}}\n", ":2: n is negative");
 	refused(HEAD "{\"test\":\"call\",\"pass\":\"0\"}\n", ":2: pass is not a finite number");
 	refused(HEAD "{\"test\":\"call\",\"held_out\":0}\n",
@@ -202,7 +202,7 @@ static void wrong_samples(void)
 		":2: a point has at most 8 words");
 	refused(HEAD "{\"test\":\"call\",\"x\":{" NINE("1") "}}\n",
 		":2: a point has at most 8 numbers");
-	refused(HEAD RATE("", "1e9"), ":2: a rate needs the size in x: \"size_B\"");
+	refused(HEAD RATE("", "1e9"), ":2: a rate needs the size in \"x\": {\"size_B\": ...}");
 	refused(HEAD RATE("\"size_B\":64", "1e9,0"), ":2: sample 2 of 'copy' is a rate of zero");
 }
 
@@ -242,7 +242,7 @@ static void much_memory(void)
 			      (int)diag_count(f.diag) == beyond);
 			if (beyond && CHECK(diag_count(f.diag) > 0))
 				CHECK(strstr(diag_at(f.diag, 0),
-					     ":2: takes more than 8 GiB of memory to read"));
+					     ":2: reading needs more than 8 GiB of memory"));
 		}
 		arena_free(f.arena);
 	}
