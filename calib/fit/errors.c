@@ -152,9 +152,8 @@ const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, co
 
 void fit_errors_write(FILE *out, const struct model_errors *errors)
 {
-	fputs("# Written by `farwire fit`; not for editing. What the fits leave over on rows of "
-	      "role "
-	      "fit alone.\nparameters = (\n",
+	fputs("# Written by `farwire fit`; do not edit. Residuals of the fits on "
+	      "rows of role fit.\nparameters = (\n",
 	      out);
 	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
 		const struct kind_error *kind = &errors->kinds[k];

@@ -91,8 +91,7 @@ void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *
 		       const char *profile, const char *fit_name)
 {
 	fprintf(out,
-		"# Written by `farwire fit %s`; not for editing. Fitted on rows of role fit "
-		"alone.\n",
+		"# Written by `farwire fit %s`; do not edit. Fitted only on rows of role fit.\n",
 		fit_name);
 	fputs("parameters = (\n", out);
 	bool first = true;

@@ -166,8 +166,8 @@ static void wrong_headers(void)
 	refused("", "is empty");
 	refused("\n\n", "is empty");
 	refused("hello\n", ":1: ");
-	refused("{\"format\":\"farwire-calls\",\"version\":1}\n", ":1: no recording of a probe");
-	refused("{\"format\":\"farwire-samples\",\"version\":2}\n", ":1: a recording of version 2");
+	refused("{\"format\":\"farwire-calls\",\"version\":1}\n", ":1: not a recording of a probe");
+	refused("{\"format\":\"farwire-samples\",\"version\":2}\n", ":1: version 2 is not supported");
 	refused("[1]\n", ":1: ");
 	refused(HEAD, "has no samples");
 	refused(HEAD END, "has no samples");
@@ -180,18 +180,18 @@ static void wrong_samples(void)
 	refused(HEAD POINT("0", "Infinity"), ":2: sample 1 is not a finite number");
 	refused(HEAD POINT("0", "1e-6") POINT("1", "-1e-6"), ":3: sample 1 of 'call' is negative");
 	refused(HEAD POINT("0", "1e-6") POINT("0", "1e-6"), ":3: 'call': this point and pass");
-	refused(HEAD POINT("-1", "1e-6"), ":2: pass is no whole number");
-	refused(HEAD POINT("0.5", "1e-6"), ":2: pass is no whole number");
-	refused(HEAD POINT("5000", "1e-6"), ":2: pass is no whole number");
+	refused(HEAD POINT("-1", "1e-6"), ":2: pass must be a whole number");
+	refused(HEAD POINT("0.5", "1e-6"), ":2: pass must be a whole number");
+	refused(HEAD POINT("5000", "1e-6"), ":2: pass must be a whole number");
 	refused(HEAD "{\"test\":\"call\",\"is\":{},\"x\":{},\"pass\":0,\"unit\":\"s\"}\n",
 		":2: a point without \"samples\"");
 	refused(HEAD "{\"test\":\"call\",\"is\":{},\"x\":{},\"pass\":0,\"unit\":\"m\",\"samples\":["
 		     "1]}\n",
-		":2: unit is none of");
+		":2: unit must be one of");
 	refused(HEAD "{\"test\":\"call\",\"is\":3}\n", ":2: is is not an object");
-	refused(HEAD "{\"what\":1}\n", ":2: a line that is neither");
+	refused(HEAD "{\"what\":1}\n", ":2: the line has neither");
 	refused(HEAD POINT("0", "1e-6") "garbage\n" END, ":3: ");
-	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: something follows");
+	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: a line follows");
 	refused(HEAD "{\"test\":3}\n", ":2: test is not a text");
 	refused(HEAD "[1]\n", ":2: a line must be one object, {...}");
 	refused(HEAD "{\"test\":\"call\",\"x\":{\"n\":-1}}\n", ":2: n is negative");
