@@ -36,7 +36,7 @@ FLAGS_tsan := -O1 -g -fsanitize=thread
 FLAGS_coverage := -O1 -g --coverage -fprofile-update=atomic
 # No comparison in a run leads back to the bytes of a file: they are traced in readers alone.
 RUNNING := sim/engine/% sim/fabric/% sim/host/% sim/transport/% sim/gpu/% sim/cuda/% \
-	sim/remoting/% sim/collective/% sim/training/%
+	sim/remoting/% sim/collective/% sim/training/% sim/workload/%
 FLAGS_fuzz = $(FLAGS_asan) -O2 -fsanitize=fuzzer-no-link -DFARWIRE_LIBFUZZER \
 	$(if $(filter $(RUNNING),$<),-fno-sanitize-coverage=trace-cmp)
 # For worlds: several times as many a second. Numbers that overflow, assertions and broken
@@ -84,7 +84,8 @@ help:
 	@echo 'make test        installs what is missing, builds and runs the tests (a minute or two)'
 	@echo 'make test-long   the same under sanitizers and with clang; the same bytes from every build'
 	@echo 'make coverage    how many lines the tests run, by folder'
-	@echo 'make fuzz        invents inputs for every reader, FUZZ_S seconds (60) each; wants clang'
+	@echo 'make fuzz        invents inputs for every reader, FUZZ_S seconds (60) each, and adds those'
+	@echo '                 that reach new code to tests/fuzz/corpus; wants clang'
 	@echo 'make bench       measures this machine, on which nothing else should run: the core beside others,'
 	@echo '                 predictions beside TCP'
 	@echo 'make mpi         builds build/libfarwire-mpi.so where mpicc is: sweeps over many machines'
@@ -206,7 +207,7 @@ coverage:
 .PHONY: fuzz
 fuzz:
 	@$(MAKE) --no-print-directory CC=clang BUILD=build-fuzz VARIANT=fuzz NVCC= fuzz-programs
-	@tests/fuzz/run build-fuzz
+	@tests/fuzz/run build-fuzz && tests/fuzz/run build-fuzz --merge
 
 .PHONY: bench
 bench: $(BUILD)/farwire $(PROBES) bench-programs

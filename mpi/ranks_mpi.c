@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* libfarwire-mpi.so implements sim/predict/ranks.h with MPI. An error of MPI ends all ranks, which
+/* libfarwire-mpi.so implements sim/analysis/ranks.h with MPI. An error of MPI ends all ranks, which
  * is MPI's default. */
 #include <mpi.h>
 #include <stddef.h>
 
-#include "sim/predict/ranks.h"
+#include "sim/analysis/ranks.h"
 
 static void send(int to, int tag, const char *bytes, size_t size_B)
 {

@@ -2,11 +2,11 @@
 /* A drawing as a list of simple shapes, and the canvases that render it.
  *
  * Charts append lines, rectangles, markers and texts to a drawing. A canvas renders it:
- * canvas_svg.c to SVG, canvas_cairo.c (the only file that uses cairo) to PDF or PNG, and
- * canvas_text.c to text. Golden tests compare the text, because it does not depend on fonts and
- * cairo versions. Coordinates are points (1/72 inch) with the origin at the top left; the y of a
- * text is its baseline. Every coordinate must be finite (asserted), so a chart must decide how to
- * show a NaN.
+ * canvas_svg.c to SVG, and canvas_cairo.c (the only file that uses cairo) to PDF or PNG. Golden
+ * tests compare the list of shapes, because it does not depend on fonts and cairo versions
+ * (tests/drawing_print.h). Coordinates are points (1/72 inch) with the origin at the top left; the
+ * y of a text is its baseline. Every coordinate must be finite (asserted), so a chart must decide
+ * how to show a NaN.
  *
  * Layout measures texts with text_width, which has a compiled-in table of the advance widths of the
  * plot font (DejaVu Sans). So a drawing is the same on every machine, even without the font. The
@@ -92,7 +92,5 @@ unsigned char *image_render(struct arena *arena, enum image_format format,
 			    const char **message);
 /* Returns the width of a text (UTF-8) in points, from the compiled-in table. */
 double text_width(const char *text, double size, bool bold);
-/* Prints the list of shapes, one per line with 2 decimals, for golden tests. */
-void drawing_print(const struct drawing *drawing, FILE *out);
 
 #endif

@@ -199,8 +199,6 @@ struct tornado_view {
 struct drawing *chart_tornado(struct arena *arena, struct chart_text text,
 			      const struct tornado_view *view);
 
-/* ---- shared by the charts ---- */
-extern const uint32_t okabe_ito[8];
 /* Computes ticks at multiples of 1, 2 or 5 that cover [low, high]. Fills ticks[max] and returns
  * their number. Returns 0 if max is below 3 (a range around zero needs three) or a bound is not
  * finite. */

@@ -121,7 +121,6 @@ void range_include(struct range *range, double value);
  * the plane's kind of axes. */
 bool series_shown(const struct plane *plane, const struct series *series, size_t i);
 bool series_fails(const struct plane *plane, const struct series *series, size_t i);
-bool series_interval(const struct plane *plane, const struct series *series, size_t i);
 /* Extends the ranges by everything that will be drawn. Returns true if any point has an interval.
  */
 bool series_measure(const struct plane *plane, const struct series *series, struct range *x,

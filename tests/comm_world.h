@@ -7,6 +7,7 @@
 #define FARWIRE_TESTS_COMM_WORLD_H
 
 #include "sim/collective/communicator.h"
+#include "sim/fabric/link.h"
 #include "tests/net.h"
 
 enum { COMM_HOSTS_MAX = 128, COMM_RANKS_MAX = 1024, COMM_LOG = 64 };
@@ -138,9 +139,9 @@ static inline int comm_link(struct comm_world *w, const char *kind, const char *
 	for (size_t i = 0; i < 2; i++)
 		if (fabric_node_find(w->fabric, names[i]) < 0)
 			fabric_node_add(w->fabric, names[i]);
-	return fabric_link_add(w->fabric, arena_printf(w->arena, "%s-%s", a, b), kind,
-			       fabric_node_find(w->fabric, a), fabric_node_find(w->fabric, b),
-			       &traits);
+	return fabric_link_add(w->fabric, arena_printf(w->arena, "%s-%s", a, b),
+			       link_kind_find(kind), fabric_node_find(w->fabric, a),
+			       fabric_node_find(w->fabric, b), &traits);
 }
 
 /* GPUs of one host round an NVLink switch; two links of latency_s / 2 between. */

@@ -13,7 +13,8 @@
 #define FARWIRE_TESTS_CUDA_WORLD_H
 
 #include "sim/base/arena.h"
-#include "sim/cuda/player.h"
+#include "sim/fabric/link.h"
+#include "sim/workload/player.h"
 #include "sim/transport/dma.h"
 #include "tests/test.h"
 
@@ -102,7 +103,7 @@ static inline void world_build(struct world *world)
 	world->fabric = fabric_new(world->arena, world->engine);
 	host_node = fabric_node_add(world->fabric, "host");
 	gpu_node = fabric_node_add(world->fabric, "gpu0");
-	fabric_link_add(world->fabric, "slot", "pcie", host_node, gpu_node, &pcie);
+	fabric_link_add(world->fabric, "slot", link_kind_find("pcie"), host_node, gpu_node, &pcie);
 	world->host =
 		host_new(world->arena, world->engine, world->fabric, "host", &world->host_params);
 	world->guest = guest_new(world->host, "guest", host_node, &world->guest_params);
@@ -132,8 +133,8 @@ static inline struct cuda_process *world_process(struct world *world, uint16_t s
 		.dma = &world->dma_params,
 		.stream_count = stream_count,
 		.event_count = event_count,
-		.to_device = fabric_route(world->fabric, host_node, node, NULL),
-		.to_host = fabric_route(world->fabric, node, host_node, NULL),
+		.to_device = fabric_route(world->fabric, host_node, node, TRAFFIC_ANY),
+		.to_host = fabric_route(world->fabric, node, host_node, TRAFFIC_ANY),
 	};
 
 	return cuda_process_new(&spec);

@@ -13,7 +13,8 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/engine/trace.h"
-#include "sim/training/job.h"
+#include "sim/fabric/link.h"
+#include "sim/workload/fused.h"
 #include "tests/net.h"
 
 #define MS 1e-3
@@ -63,7 +64,7 @@ struct job_world {
 	bool shared_wire; /* even and odd GPUs on a switch each, one link between */
 	struct gpu *gpus[RANKS_MAX * JOBS_MAX];
 	struct communicator *comm[JOBS_MAX];
-	struct job *job[JOBS_MAX];
+	struct fused *job[JOBS_MAX];
 };
 
 static inline size_t policy_of(const char *name)
@@ -131,14 +132,14 @@ static inline void comm_failed(void *ctx, const char *reason)
 	CHECK_TEXT(reason, "no failure");
 }
 
-static inline bool step_done(void *ctx, struct job *job, const struct job_step *step)
+static inline bool step_done(void *ctx, struct fused *job, const struct fused_step *step)
 {
 	const struct job_world *b = ctx;
 	double parts_s = step->kernel_s + step->exposed_s + step->input_s + step->straggler_s +
 			 step->other_s;
 	CHECK_NEAR(parts_s, s_from_ps(step->end_ps - step->start_ps), 1e-12);
 	CHECK(step->gpu_busy_s <= step->kernel_s * (1 + 1e-12));
-	return job_step_count(job) < b->step_count;
+	return fused_step_count(job) < b->step_count;
 }
 
 static inline void build_wires(struct job_world *b)
@@ -149,15 +150,17 @@ static inline void build_wires(struct job_world *b)
 	int even = fabric_node_add(b->fabric, "even"), odd = even;
 	if (b->shared_wire) {
 		odd = fabric_node_add(b->fabric, "odd");
-		fabric_link_add(b->fabric, "between", "nvlink", even, odd, &wire);
+		fabric_link_add(b->fabric, "between", link_kind_find("nvlink"), even, odd, &wire);
 	}
 	for (size_t i = 0; i < b->rank_count * b->job_count; i++) {
 		const char *name = arena_printf(b->arena, "gpu%zu", i);
 		int node = fabric_node_add(b->fabric, name);
-		fabric_link_add(b->fabric, arena_printf(b->arena, "port%zu", i), "nvlink", node,
-				i % 2 ? odd : even, b->shared_wire ? &wide : &wire);
-		fabric_link_add(b->fabric, arena_printf(b->arena, "slot%zu", i), "pcie",
-				fabric_node_find(b->fabric, "host"), node, &slot);
+		fabric_link_add(b->fabric, arena_printf(b->arena, "port%zu", i),
+				link_kind_find("nvlink"), node, i % 2 ? odd : even,
+				b->shared_wire ? &wide : &wire);
+		fabric_link_add(b->fabric, arena_printf(b->arena, "slot%zu", i),
+				link_kind_find("pcie"), fabric_node_find(b->fabric, "host"), node,
+				&slot);
 		b->gpus[i] = gpu_new(b->arena, b->engine, b->fabric, name, node, &b->gpu_params);
 	}
 }
@@ -173,7 +176,7 @@ static inline struct input *build_input(struct job_world *b, struct gpu *gpu, st
 		.guest = guest,
 		.core = guest_core(guest),
 		.dma = &b->dma,
-		.to_device = fabric_route(b->fabric, guest_node(guest), gpu_node(gpu), NULL),
+		.to_device = fabric_route(b->fabric, guest_node(guest), gpu_node(gpu), TRAFFIC_ANY),
 		.batch_count = b->profile->images_count,
 		.batch_B = b->input_B};
 	return b->input_B > 0 ? input_new(&spec) : NULL;
@@ -183,16 +186,16 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 {
 	const char *name = arena_printf(b->arena, "job%zu", index);
 	struct comm_rank places[RANKS_MAX + 1] = {0};
-	struct job_rank ranks[RANKS_MAX] = {0};
+	struct fused_rank ranks[RANKS_MAX] = {0};
 	for (size_t i = 0; i < b->rank_count; i++) {
 		struct gpu *gpu = b->gpus[index * b->rank_count + i];
 		places[i] = (struct comm_rank){.gpu = gpu, .guest = guest};
-		ranks[i] = (struct job_rank){.context = gpu_context_new(gpu, name, 1),
-					     .gpu = gpu,
-					     .guest = guest,
-					     .core = guest_core(guest),
-					     .input = build_input(b, gpu, guest),
-					     .slowdown_ratio = i ? 1 : b->slowdown_ratio};
+		ranks[i] = (struct fused_rank){.context = gpu_context_new(gpu, name, 1),
+					       .gpu = gpu,
+					       .guest = guest,
+					       .core = guest_core(guest),
+					       .input = build_input(b, gpu, guest),
+					       .slowdown_ratio = i ? 1 : b->slowdown_ratio};
 	}
 	places[b->rank_count].guest = guest;
 	const struct communicator_spec comm = {.arena = b->arena,
@@ -206,22 +209,22 @@ static inline void build_job(struct job_world *b, size_t index, struct guest *gu
 					       .seed = b->seed,
 					       .failed = comm_failed};
 	b->comm[index] = b->rank_count > 1 ? communicator_new(&comm) : NULL;
-	const struct job_spec spec = {.arena = b->arena,
-				      .engine = b->engine,
-				      .fabric = b->fabric,
-				      .name = name,
-				      .profile = b->profile,
-				      .exchange = &b->exchange,
-				      .comm = b->comm[index],
-				      .ranks = ranks,
-				      .rank_count = b->rank_count,
-				      .all_count = b->rank_count,
-				      .network_round_trip_s = b->round_trip_s,
-				      .seed = b->seed,
-				      .step_done = step_done,
-				      .ctx = b};
-	b->job[index] = job_new(&spec);
-	job_start(b->job[index]);
+	const struct fused_spec spec = {.arena = b->arena,
+					.engine = b->engine,
+					.fabric = b->fabric,
+					.name = name,
+					.profile = b->profile,
+					.exchange = &b->exchange,
+					.comm = b->comm[index],
+					.ranks = ranks,
+					.rank_count = b->rank_count,
+					.all_count = b->rank_count,
+					.network_round_trip_s = b->round_trip_s,
+					.seed = b->seed,
+					.step_done = step_done,
+					.ctx = b};
+	b->job[index] = fused_new(&spec);
+	fused_start(b->job[index]);
 }
 
 static inline void run(struct job_world *b)
@@ -238,7 +241,7 @@ static inline void run(struct job_world *b)
 		build_job(b, i, guest);
 	CHECK(engine_run(b->engine) == ENGINE_DRAINED);
 	for (size_t i = 0; i < b->job_count; i++)
-		CHECK(job_step_count(b->job[i]) == b->step_count);
+		CHECK(fused_step_count(b->job[i]) == b->step_count);
 }
 
 static inline void release(struct job_world *b)
@@ -246,9 +249,9 @@ static inline void release(struct job_world *b)
 	arena_free(b->arena);
 }
 
-static inline const struct job_step *step_of(const struct job_world *b, size_t index)
+static inline const struct fused_step *step_of(const struct job_world *b, size_t index)
 {
-	return job_step_at(b->job[0], index);
+	return fused_step_at(b->job[0], index);
 }
 
 static inline double step_ms(const struct job_world *b, size_t index)
@@ -258,7 +261,7 @@ static inline double step_ms(const struct job_world *b, size_t index)
 
 static inline void check_step(const struct job_world *b, size_t index, double ms)
 {
-	const struct job_step *step = step_of(b, index);
+	const struct fused_step *step = step_of(b, index);
 	double off_ps = (double)(step->end_ps - step->start_ps) - ms * 1e9;
 	if (!CHECK(fabs(off_ps) <= (double)SLACK_PS))
 		printf("    step %zu took %.12g ms, not %.12g\n", index, step_ms(b, index), ms);

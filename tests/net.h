@@ -10,7 +10,7 @@
 #include "sim/base/num.h"
 #include "sim/base/param.h"
 #include "sim/engine/engine.h"
-#include "sim/fabric/fabric.h"
+#include "sim/fabric/link.h"
 #include "sim/host/host.h"
 #include "sim/transport/transport.h"
 #include "tests/test.h"
@@ -34,7 +34,7 @@ static inline void net_presets(struct arena *arena, const struct param_table *ta
 			*(bool *)field = strcmp(row->preset, "true") == 0;
 			break;
 		case PARAM_KIND_CHOICE:
-			while (strcmp(row->choices[choice], row->preset) != 0)
+			while (strcmp(param_choices(arena, row)[choice], row->preset) != 0)
 				choice++;
 			memcpy(field, &choice, sizeof choice);
 			break;
@@ -118,8 +118,8 @@ static inline void net_build(struct net *net)
 		net->core[i] = guest_core(net->guest[i]);
 	}
 	if (!net->one_node)
-		fabric_link_add(net->fabric, "wire", net->link_kind, guest_node(net->guest[0]),
-				guest_node(net->guest[1]), &net->link);
+		fabric_link_add(net->fabric, "wire", link_kind_find(net->link_kind),
+				guest_node(net->guest[0]), guest_node(net->guest[1]), &net->link);
 }
 
 static inline void net_failed(void *ctx, const char *reason)

@@ -8,8 +8,8 @@
 
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
-#include "sim/calls/call_file.h"
-#include "sim/calls/replay.h"
+#include "sim/traces/call_file.h"
+#include "sim/traces/replay.h"
 #include "tests/cuda_world.h"
 
 static struct world w;
@@ -104,7 +104,7 @@ static bool step_done(void *ctx, struct player *player, const struct step_record
 }
 
 /* The player after so many steps; recorded if asked. */
-static struct player *play(const struct call_stream *program, uint32_t steps, bool record)
+static struct player *play(const struct program *program, uint32_t steps, bool record)
 {
 	struct cuda_process *process =
 		world_process(&w, program->stream_count, program->event_count);

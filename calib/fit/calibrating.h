@@ -49,8 +49,6 @@ struct pass_values {
 };
 struct pass_values pass_values_of(struct arena *arena, const struct recording_point *const *points,
 				  size_t count, size_t pass_count);
-/* Returns NaN if the point was not measured in any pass of the draw. */
-double pass_value(const struct pass_values *values, size_t point, const struct pass_draw *draw);
 /* Stores the values of all points. A point that was not measured in these passes gets its overall
  * value. Returns false if that affects more than half of the points. */
 bool pass_values_draw(const struct pass_values *values, const struct pass_draw *draw, double *out);

@@ -325,8 +325,8 @@ const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const c
 				 const char **broken)
 {
 	*broken = NULL;
-	const char *path = data_path(arena, diag, (struct origin){0}, data_root, "calib/fit", "fit",
-				     name, NULL);
+	const char *path = data_path(arena, diag, (struct origin){0}, data_root, "calib/fits",
+				     "fit", name, NULL);
 	const struct cfg_node *file = path ? cfg_read(arena, diag, path) : NULL;
 	const struct cfg_node *stages = cfg_child(cfg_child(file, "fit"), "stages");
 	if (file && !stages)

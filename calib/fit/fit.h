@@ -35,7 +35,7 @@
 #ifndef FARWIRE_CALIB_FIT_FIT_H
 #define FARWIRE_CALIB_FIT_FIT_H
 
-#include "sim/predict/dataset.h"
+#include "sim/analysis/dataset.h"
 
 enum { FIT_PARAMETERS_MAX = 6, FIT_TOTAL_MAX = 64, FIT_ROWS_MAX = 64, FIT_PROFILES_MAX = 16 };
 

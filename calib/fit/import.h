@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads logs of other tools as recordings.
+/* Reads files of other tools.
+ *
+ * An importer reads a file of one tool and can then write its content in a format of farwire. Most
+ * importers read logs of benchmarks as recordings; these have `log` in place of `read`.
  *
  * An existing measurement is as useful as one of farwire-probe. A log of nccl-tests gives points of
  * the test "collective", one of nvbandwidth of "copy", one of perftest of "rdma", and one of iperf3
  * of "tcp" (docs/formats.md). A reader recognises the lines of its tool and adds points;
- * import_write() writes them in the format of a probe. It is an error if a log has no recognised
- * row, a row of another tool, or an incomplete row, because partly read numbers would be worse than
- * none. A repeated point counts as another pass, so that logs of several runs can be joined into
- * one file.
+ * import_log_write() writes them in the format of a probe. It is an error if a log has no
+ * recognised row, a row of another tool, or an incomplete row, because partly read numbers would be
+ * worse than none. A repeated point counts as another pass, so that logs of several runs can be
+ * joined into one file.
  */
 #ifndef FARWIRE_CALIB_FIT_IMPORT_H
 #define FARWIRE_CALIB_FIT_IMPORT_H
@@ -16,6 +19,7 @@
 #include <stdio.h>
 
 #include "sim/base/diag.h"
+#include "sim/base/registry.h"
 #include "sim/base/vec.h"
 
 enum { IMPORT_NUMBERS = 4, IMPORT_LINE_MAX_B = 65536 };
@@ -45,21 +49,36 @@ struct importing {
 	VEC(struct import_point) points;
 };
 
-struct import_log {
-	const char *name, *help;
-	void (*read)(struct importing *importing); /* adds points, or errors to diag */
+struct imported {
+	void (*write)(FILE *out, const void *ctx);
+	const void *ctx;
+	const char *said; /* summary of the content, for the user */
 };
-#define IMPORT_LOG(name) extern const struct import_log name;
+
+struct importer {
+	const char *name, *help;
+	/* For logs: `expected` describes the content for errors; `log` adds points, or errors to
+	 * diag. */
+	const char *expected;
+	void (*log)(struct importing *importing);
+	/* For other files; NULL for logs. */
+	bool (*read)(struct arena *arena, struct diag *diag, FILE *in, const char *path,
+		     struct imported *imported);
+};
+REGISTRY_OF(struct importer, importer);
+
+#define IMPORTER(name) extern const struct importer name;
 #include "calib/fit/import.def"
-#undef IMPORT_LOG
+#undef IMPORTER
 
-/* The kinds of logs, terminated by NULL. */
-extern const struct import_log *const import_logs[];
-
-/* Returns NULL after errors, which are in diag. */
-const struct importing *import_read(struct arena *arena, struct diag *diag,
-				    const struct import_log *log, FILE *in, const char *path);
-void import_write(FILE *out, const struct importing *importing);
+/* Returns NULL after errors, which are in diag. Messages call the file path. */
+const struct importing *import_log_read(struct arena *arena, struct diag *diag,
+					const struct importer *importer, FILE *in,
+					const char *path);
+void import_log_write(FILE *out, const struct importing *importing);
+/* Returns false after errors, which are in diag. */
+bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
+		 const char *path, struct imported *imported);
 
 /* ---- for the readers ---- */
 

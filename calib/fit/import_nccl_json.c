@@ -12,7 +12,7 @@
 
 #include "calib/fit/import_nccl.h"
 #include "sim/base/arena.h"
-#include "sim/calls/json_pull.h"
+#include "sim/traces/json_pull.h"
 
 struct state {
 	const char *collective;

@@ -7,7 +7,7 @@
 #define FARWIRE_CALIB_FIT_RECORDING_PARTS_H
 
 #include "calib/fit/recording.h"
-#include "sim/calls/json_pull.h"
+#include "sim/traces/json_pull.h"
 
 enum { RECORDING_BUCKETS = 4096 };
 

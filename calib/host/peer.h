@@ -34,8 +34,6 @@ struct peer_order {
 	size_t count, size_B, reply_B;
 	bool nagle;
 };
-/* Writes for example "farwire-peer 1 serve 16 1024 1 0", padded with blanks. */
-void peer_order_write(const struct peer_order *order, char text[PEER_ORDER_B]);
 /* Returns false if the text is not an order or exceeds the limits. */
 bool peer_order_read(const char text[PEER_ORDER_B], struct peer_order *order);
 /* Returns true for the first message of the control connection over TCP. */

@@ -18,7 +18,6 @@ struct stats_interval {
 void stats_sort(double *values, size_t count);
 /* For count > 0 values in ascending order. */
 double stats_median_sorted(const double *sorted, size_t count);
-double stats_quantile_sorted(const double *sorted, size_t count, double part);
 /* Returns an interval that contains the median with at least 95 % probability, for six or more
  * values. For fewer values it is the range of all values, with a lower probability. */
 struct stats_interval stats_median_interval(const double *sorted, size_t count);

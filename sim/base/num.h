@@ -24,7 +24,6 @@ struct rng {
 struct rng rng_named(uint64_t seed, const char *name);
 double rng_uniform(struct rng *rng); /* in (0, 1), both ends excluded */
 uint64_t rng_below(struct rng *rng, uint64_t n);
-double rng_normal(struct rng *rng);
 
 /* Fills points[count * dimensions], row by row, with a Sobol sequence in (0, 1). The sequence is
  * GSL's, which starts after the origin. It is shifted modulo 1 by a random vector drawn from seed

@@ -35,6 +35,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sim/base/registry.h"
 #include "sim/base/units.h"
 
 enum param_kind {
@@ -65,6 +66,7 @@ struct param_row {
 	enum prior prior;           /* costs only */
 	const char *preset;         /* default as text; NULL if the user must give a value */
 	const char *const *choices; /* choices only: names, terminated by NULL */
+	const struct registry *kinds;
 	const char *help;
 	const char *source; /* where the default comes from, or "assumption: ..." with the reason */
 };
@@ -108,6 +110,12 @@ struct param_table {
 		.field = #field_, .kind = PARAM_KIND_CHOICE, .offset = offsetof(type, field_),     \
 		.choices = choices_, .preset = preset_, .help = help_, .source = source_           \
 	}
+/* A choice among the names of a registry's kinds. */
+#define PARAM_NAMED(type, field_, kinds_, preset_, help_, source_)                                 \
+	{                                                                                          \
+		.field = #field_, .kind = PARAM_KIND_CHOICE, .offset = offsetof(type, field_),     \
+		.kinds = kinds_, .preset = preset_, .help = help_, .source = source_               \
+	}
 #define PARAM_TABLE(name_, type, rows_)                                                            \
 	{                                                                                          \
 		.name = name_, .size = sizeof(type), .rows = rows_,                                \
@@ -117,6 +125,8 @@ struct param_table {
 /* Writes the row's key into key[size]. The key is the field's name without its unit suffix (_s _B
  * _Bps _flop _flops _Hz _ratio _count _spB). */
 void param_key(const struct param_row *row, char *key, size_t size);
+/* Names of a choice, then NULL. */
+const char *const *param_choices(struct arena *arena, const struct param_row *row);
 
 /* Uncertain numbers are varied on a scale on which they cannot leave their bounds. The scale is the
  * logarithm of the value. For a ratio with the upper bound 1 it is the logarithm of the odds, value

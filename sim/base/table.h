@@ -17,8 +17,6 @@ void table_column(struct table *table, const char *title, bool right);
  * at the end of a row are blank. Texts are copied. */
 void table_row(struct table *table);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a horizontal line between the rows before and after it. */
-void table_rule(struct table *table);
 /* Limits lines to width characters: a long text in the last column is broken between words and
  * continues below its beginning. Without this call nothing is broken. */
 void table_line_width(struct table *table, size_t width);

@@ -20,6 +20,7 @@
 #ifndef FARWIRE_COLLECTIVE_ALGORITHM_H
 #define FARWIRE_COLLECTIVE_ALGORITHM_H
 
+#include "sim/base/registry.h"
 #include "sim/collective/schedule.h"
 
 /* What a schedule is made for. Ranks 0..rank_count-1 are workers; a parameter
@@ -47,10 +48,16 @@ struct ideal_link { /* of every wire */
 	double reduce_spB;
 };
 
+/* The model by which libraries predict an algorithm's time (choose.c). */
+enum cost_model { COST_RING, COST_TREE };
+
 struct algorithm {
 	const char *name; /* "ring" */
 	const char *help;
 	enum collective collective;
+	enum cost_model cost;
+	bool automatic; /* libraries choose among such ones by themselves */
+	bool servers;   /* it has ranks that are servers, beside the workers */
 	/* Its pieces follow each other on the same wires, and each step needs what others
 	 * did to its own chunk alone: so pieces may travel in trains (internal.h). */
 	bool pipelined;
@@ -63,9 +70,7 @@ struct algorithm {
 	double (*ideal_s)(const struct algorithm_spec *spec, const struct ideal_link *link);
 };
 
-size_t algorithm_count(void);
-const struct algorithm *algorithm_at(size_t index);
-const struct algorithm *algorithm_find(const char *name);  /* or NULL */
+REGISTRY_OF(struct algorithm, algorithm);
 uint64_t algorithm_bit(const struct algorithm *algorithm); /* in a set of them */
 
 #endif

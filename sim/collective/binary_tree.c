@@ -35,6 +35,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 const struct algorithm algorithm_binary_tree = {
 	.name = "binary_tree",
 	.help = "all-reduce up a binary tree of ranks and down again, pipelined",
+	.cost = COST_TREE,
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.pipelined = true,
 	.folds = true,

@@ -43,6 +43,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 const struct algorithm algorithm_binomial_tree = {
 	.name = "binomial_tree",
 	.help = "broadcast in rounds, in each of which twice as many have it",
+	.cost = COST_TREE,
 	.collective = COLLECTIVE_BROADCAST,
 	.folds = true,
 	.refuse = refuse,

@@ -224,11 +224,6 @@ static bool may_use(const struct library_params *lib, const struct comm_shape *s
 	return protocol != PROTOCOL_LL128 || (lib->ll128 && shape->inside == HOP_NVLINK);
 }
 
-static bool is_tree(const struct algorithm *algorithm)
-{
-	return strstr(algorithm->name, "tree") != NULL;
-}
-
 static const struct algorithm *first_of(enum collective collective)
 {
 	for (size_t i = 0; i < algorithm_count(); i++)
@@ -324,7 +319,7 @@ static double goodput_ratio(const struct library_params *lib, const struct comm_
 static void settle(const struct library_params *lib, const struct comm_shape *shape,
 		   struct collective_choice *choice, double size_B)
 {
-	bool tree = is_tree(choice->algorithm);
+	bool tree = choice->algorithm->cost == COST_TREE;
 	enum protocol protocol = choice->protocol;
 	size_t blocks = (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
 	size_t lanes = shape->ring_count < blocks ? shape->ring_count : blocks;
@@ -402,7 +397,7 @@ static void consider(const struct library_params *lib, const struct comm_shape *
 		     const struct algorithm *algorithm, double size_B,
 		     struct collective_choice *choice)
 {
-	bool tree = is_tree(algorithm);
+	bool tree = algorithm->cost == COST_TREE;
 	for (int p = 0; p < PROTOCOL_COUNT; p++) {
 		enum protocol protocol = (enum protocol)p;
 		if (!may_use(lib, shape, protocol))
@@ -425,8 +420,9 @@ struct collective_choice library_choose(const struct library_params *library,
 	FW_ASSERT(shape->rank_count > 0 && shape->node_count > 0 && size_B > 0);
 	struct collective_choice choice = {.algorithm = NULL};
 	if (collective == COLLECTIVE_ALL_REDUCE && strcmp(library->algorithm, "auto") == 0) {
-		consider(library, shape, algorithm_find("ring"), size_B, &choice);
-		consider(library, shape, algorithm_find("double_tree"), size_B, &choice);
+		for (size_t i = 0; i < algorithm_count(); i++)
+			if (algorithm_at(i)->automatic)
+				consider(library, shape, algorithm_at(i), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_REDUCE) {
 		consider(library, shape, algorithm_find(library->algorithm), size_B, &choice);
 	} else if (collective == COLLECTIVE_ALL_TO_ALL) {

@@ -8,7 +8,7 @@
 #include "sim/base/diag.h"
 #include "sim/collective/wire.h"
 #include "sim/engine/trace.h"
-#include "sim/fabric/fabric.h"
+#include "sim/fabric/link.h"
 
 enum { OPERATION_ROOM_FIRST = 16 };
 /* A flow of an addition has room for no more; more threads add no rate. */
@@ -16,9 +16,6 @@ enum { REDUCE_CORES_MAX = 16 };
 /* The all-reduce whose connections communicator_open opens; what others need is
  * opened when they are asked for. */
 static const double OPENING_B = 67108864;
-
-static const char *const socket_network[] = {"ethernet", "roce", "infiniband", NULL};
-static const char *const rdma_network[] = {"infiniband", "roce", NULL};
 
 void comm_fail(struct communicator *comm, const char *reason)
 {
@@ -35,14 +32,13 @@ void comm_fail(struct communicator *comm, const char *reason)
  * or the processor there whose memory is across a socket link. */
 static int root_of(struct fabric *fabric, int gpu_node, int host_node)
 {
-	static const char *const kinds[] = {"pcie", "socket", NULL};
-	const struct route *route = fabric_route(fabric, gpu_node, host_node, kinds);
+	const struct route *route = fabric_route(fabric, gpu_node, host_node, TRAFFIC_COPIES);
 	if (!route || route->count < 2)
 		return host_node;
 	struct hop last = route->hops[route->count - 1];
 	int nodes[2];
 	fabric_link_nodes(fabric, last.link, &nodes[0], &nodes[1]);
-	bool memory = strcmp(fabric_link_kind(fabric, last.link), "socket") == 0;
+	bool memory = fabric_link_kind(fabric, last.link)->joins_processors;
 	return memory ? nodes[last.direction] : host_node;
 }
 
@@ -81,9 +77,9 @@ static void find_rings(struct communicator *comm)
 		ARENA_ARRAY(comm->spec.arena, comm->rank_count, struct ring_place);
 	for (size_t i = 0; i < comm->rank_count; i++)
 		places[i] = (struct ring_place){comm->ranks[i].gpu_node, comm->ranks[i].host_node};
-	const char *const *kinds = comm->socket ? socket_network : rdma_network;
+	unsigned traffic = comm->socket ? TRAFFIC_SOCKETS : TRAFFIC_RDMA;
 	comm->rings = (comm->library->ring_search ? rings_find : rings_in_order)(
-		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, kinds,
+		comm->spec.arena, comm->spec.fabric, places, comm->rank_count, traffic,
 		comm->spec.fold);
 	comm->rings.shape.socket = comm->socket;
 	for (size_t i = 0; i < comm->rank_count; i++)
@@ -120,7 +116,7 @@ struct communicator *communicator_new(const struct communicator_spec *spec)
 	comm->rank_count = spec->rank_count;
 	comm->total_count = spec->rank_count + spec->server_count;
 	comm->all_count = spec->fold ? spec->fold->rank_count : spec->rank_count;
-	comm->socket = spec->transport && strcmp(spec->transport->name, "tcp") == 0;
+	comm->socket = spec->transport && spec->transport->sockets;
 	comm->ranks = ARENA_ARRAY(spec->arena, comm->total_count, struct rank_state);
 	for (size_t i = 0; i < comm->total_count; i++)
 		rank_init(comm, i);

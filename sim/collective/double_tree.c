@@ -76,6 +76,8 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 const struct algorithm algorithm_double_tree = {
 	.name = "double_tree",
 	.help = "all-reduce over two complementary trees of nodes, half each (NCCL's tree)",
+	.automatic = true,
+	.cost = COST_TREE,
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.pipelined = true,
 	.folds = true,

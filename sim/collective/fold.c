@@ -7,6 +7,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/collective/algorithm.h"
+#include "sim/fabric/link.h"
 
 enum fold_level fold_level(const struct fold *fold, size_t a, size_t b)
 {
@@ -21,15 +22,15 @@ enum fold_level fold_level(const struct fold *fold, size_t a, size_t b)
 /* The switches of the network on the way up to the topmost. */
 enum { SWITCHES_MOST = 4 };
 
-static size_t switches_above(struct fabric *fabric, int top, int from, const char *const *kinds,
+static size_t switches_above(struct fabric *fabric, int top, int from, unsigned traffic,
 			     int switches[SWITCHES_MOST])
 {
-	const struct route *route = fabric_route(fabric, from, top, kinds);
+	const struct route *route = fabric_route(fabric, from, top, traffic);
 	size_t count = 0;
 	for (size_t i = 0; route && i < route->count; i++) {
 		int nodes[2], link = route->hops[i].link;
 		fabric_link_nodes(fabric, link, &nodes[0], &nodes[1]);
-		if (fabric_link_traits(fabric, link)->own_packets)
+		if (fabric_link_kind(fabric, link)->inside_host)
 			continue;
 		FW_ASSERT(count < SWITCHES_MOST);
 		switches[count++] = nodes[1 - route->hops[i].direction];
@@ -38,12 +39,12 @@ static size_t switches_above(struct fabric *fabric, int top, int from, const cha
 }
 
 int fold_meeting(struct fabric *fabric, int top, int from, int to, enum fold_level level,
-		 const char *const *kinds)
+		 unsigned traffic)
 {
 	int above[2][SWITCHES_MOST];
 	FW_ASSERT(level > FOLD_INSIDE);
-	size_t count = switches_above(fabric, top, from, kinds, above[0]);
-	if (count == 0 || count != switches_above(fabric, top, to, kinds, above[1]))
+	size_t count = switches_above(fabric, top, from, traffic, above[0]);
+	if (count == 0 || count != switches_above(fabric, top, to, traffic, above[1]))
 		return -1;
 	size_t at = (size_t)level < count ? (size_t)level - 1 : count - 1;
 	while (at + 1 < count && above[0][at] != above[1][at])

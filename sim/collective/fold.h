@@ -59,7 +59,7 @@ enum fold_level fold_level(const struct fold *fold, size_t machine_a, size_t mac
 /* The switch where the ways of two real machines meet, so far up (above FOLD_INSIDE): from and
  * to are nodes of those that stand for them, top is the topmost switch. -1: there is no way. */
 int fold_meeting(struct fabric *fabric, int top, int from, int to, enum fold_level level,
-		 const char *const *kinds);
+		 unsigned traffic);
 
 /* The simulated rank that stands for a rank. */
 static inline uint32_t fold_stand_in(const struct fold *fold, size_t rank)

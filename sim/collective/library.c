@@ -7,8 +7,6 @@
  * block_*, which are costs. wire_* says how much of them is the wire that is simulated: what a
  * link takes more or less belongs to the link. */
 
-#include <string.h>
-
 #include "sim/collective/library.h"
 
 #define TUNING "NCCL 2.20, src/graph/tuning.cc"
@@ -275,14 +273,8 @@ const char *protocol_name(enum protocol protocol)
 	return names[protocol];
 }
 
-const char *library_wrong(const struct library_params *library)
+bool library_has_servers(const struct library_params *library)
 {
 	const struct algorithm *algorithm = algorithm_find(library->algorithm);
-	if (strcmp(library->algorithm, "auto") != 0 && !algorithm)
-		return "no such algorithm (auto, or a name from farwire list algorithms)";
-	if (algorithm && algorithm->collective != COLLECTIVE_ALL_REDUCE)
-		return "algorithm is that of all-reduce; this one does another collective";
-	if (library->protocol == CHOOSE_LL128 && !library->ll128)
-		return "protocol is ll128, but ll128 is false";
-	return NULL;
+	return algorithm && algorithm->servers;
 }

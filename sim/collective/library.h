@@ -97,8 +97,8 @@ struct library_params {
 	double memory_traffic_ratio; /* bytes of GPU memory for each byte sent */
 };
 extern const struct param_table library_table;
-/* NULL, or what is wrong with the parameters together (static text). */
-const char *library_wrong(const struct library_params *library);
+/* Whether its algorithm has servers beside the ranks. */
+bool library_has_servers(const struct library_params *library);
 
 /* What the library knows of the ranks when it chooses. */
 struct comm_shape {

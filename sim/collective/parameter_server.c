@@ -74,6 +74,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 const struct algorithm algorithm_parameter_server = {
 	.name = "parameter_server",
 	.help = "all-reduce by servers that add what workers push and answer to all",
+	.servers = true,
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.refuse = refuse,
 	.build = build,

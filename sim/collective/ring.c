@@ -22,6 +22,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 const struct algorithm algorithm_ring = {
 	.name = "ring",
 	.help = "all-reduce round a ring of all ranks, twice",
+	.automatic = true,
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.folds = true,
 	.refuse = pattern_any,

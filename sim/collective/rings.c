@@ -14,6 +14,7 @@
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 #include "sim/collective/rings_node.h"
+#include "sim/fabric/link.h"
 
 struct adapter {
 	int node;
@@ -42,7 +43,7 @@ struct machine {
 struct finder {
 	struct arena *arena, *scratch;
 	struct fabric *fabric;
-	const char *const *network_kinds;
+	unsigned traffic; /* that networks must carry */
 	bool search;
 	bool across; /* there is more than one machine, if only of this class */
 	struct machine *machines;
@@ -55,11 +56,8 @@ struct finder {
 
 static bool is_network(const struct finder *finder, int link)
 {
-	const char *kind = fabric_link_kind(finder->fabric, link);
-	for (const char *const *k = finder->network_kinds; k && *k; k++)
-		if (strcmp(*k, kind) == 0)
-			return true;
-	return false;
+	return link_carries(fabric_link_kind(finder->fabric, link),
+			    finder->traffic | TRAFFIC_BETWEEN_HOSTS);
 }
 
 /* ---- machines ---- */
@@ -153,8 +151,7 @@ static bool link_like(const struct finder *finder, const struct machine *a, int 
 	/* A network's link needs only its inner end alike. */
 	bool ends = is_network(finder, link_a) ? b0 - a0 == offset || b1 - a1 == offset
 					       : b0 - a0 == offset && b1 - a1 == offset;
-	return ends &&
-	       strcmp(fabric_link_kind(fabric, link_a), fabric_link_kind(fabric, link_b)) == 0 &&
+	return ends && fabric_link_kind(fabric, link_a) == fabric_link_kind(fabric, link_b) &&
 	       traits_like(traits_a, traits_b);
 }
 
@@ -176,18 +173,6 @@ static bool machine_like(const struct finder *finder, const struct machine *a,
 }
 
 /* ---- adapters ---- */
-
-static const char *const inside_kinds[] = {"pcie", "socket", NULL};
-
-/* Sockets leave from the host; what may go over other networks alone leaves from
- * GPUs by itself. */
-static bool over_sockets(const struct finder *finder)
-{
-	for (const char *const *k = finder->network_kinds; k && *k; k++)
-		if (strcmp(*k, "ethernet") == 0)
-			return true;
-	return false;
-}
 
 /* The ends of the network's links that are in the machine. */
 static void list_adapters(struct finder *finder, struct machine *machine)
@@ -223,7 +208,7 @@ static size_t nearest_adapter(struct finder *finder, const struct machine *machi
 	for (size_t k = 0; k < machine->adapters.count; k++) {
 		const struct adapter *adapter = &machine->adapters.items[k];
 		const struct route *route =
-			fabric_route(finder->fabric, from, adapter->node, inside_kinds);
+			fabric_route(finder->fabric, from, adapter->node, TRAFFIC_COPIES);
 		if (!route)
 			continue;
 		int64_t farther_ps = 0;
@@ -241,7 +226,8 @@ static size_t nearest_adapter(struct finder *finder, const struct machine *machi
 
 static void find_adapters(struct finder *finder, struct machine *machine)
 {
-	bool sockets = over_sockets(finder);
+	/* Sockets leave from the host, RDMA from GPUs by itself. */
+	bool sockets = finder->traffic & TRAFFIC_SOCKETS;
 	size_t used = 0;
 	list_adapters(finder, machine);
 	machine->adapter = ARENA_ARRAY(finder->scratch, machine->count, uint32_t);
@@ -471,15 +457,14 @@ static void unfold(struct arena *arena, const struct fold *fold, struct rings *r
 }
 
 static struct rings find_with(struct arena *arena, struct fabric *fabric,
-			      const struct ring_place *ranks, size_t rank_count,
-			      const char *const *network_kinds, const struct fold *fold,
-			      bool search)
+			      const struct ring_place *ranks, size_t rank_count, unsigned traffic,
+			      const struct fold *fold, bool search)
 {
 	struct finder finder = {
 		.arena = arena,
 		.scratch = arena_new(),
 		.fabric = fabric,
-		.network_kinds = network_kinds,
+		.traffic = traffic,
 		.search = search,
 		.across = fold && fold->machine_count > 1,
 	};
@@ -491,15 +476,14 @@ static struct rings find_with(struct arena *arena, struct fabric *fabric,
 }
 
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
-			size_t rank_count, const char *const *network_kinds,
-			const struct fold *fold)
+			size_t rank_count, unsigned traffic, const struct fold *fold)
 {
-	return find_with(arena, fabric, ranks, rank_count, network_kinds, fold, true);
+	return find_with(arena, fabric, ranks, rank_count, traffic, fold, true);
 }
 
 struct rings rings_in_order(struct arena *arena, struct fabric *fabric,
-			    const struct ring_place *ranks, size_t rank_count,
-			    const char *const *network_kinds, const struct fold *fold)
+			    const struct ring_place *ranks, size_t rank_count, unsigned traffic,
+			    const struct fold *fold)
 {
-	return find_with(arena, fabric, ranks, rank_count, network_kinds, fold, false);
+	return find_with(arena, fabric, ranks, rank_count, traffic, fold, false);
 }

@@ -27,14 +27,13 @@ struct rings {
 	const int *adapter_of;
 };
 /* fold: ranks are the simulated ones, and order and node_of those of all, for whom they stand;
- * NULL: ranks are all. kinds: the links a network between hosts may have (NULL-terminated). */
+ * NULL: ranks are all. traffic: what networks between hosts must carry. */
 struct rings rings_find(struct arena *arena, struct fabric *fabric, const struct ring_place *ranks,
-			size_t rank_count, const char *const *network_kinds,
-			const struct fold *fold);
+			size_t rank_count, unsigned traffic, const struct fold *fold);
 /* The same for a library that does not search (ring_search false): one ring, the
  * ranks of each node in their order, whatever links them. */
 struct rings rings_in_order(struct arena *arena, struct fabric *fabric,
-			    const struct ring_place *ranks, size_t rank_count,
-			    const char *const *network_kinds, const struct fold *fold);
+			    const struct ring_place *ranks, size_t rank_count, unsigned traffic,
+			    const struct fold *fold);
 
 #endif

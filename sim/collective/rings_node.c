@@ -5,6 +5,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/collective/rings_node.h"
+#include "sim/fabric/link.h"
 
 /* Larger meshes do not exist, and searching them would take for ever. */
 enum { MESH_MOST = 16, CYCLES_MOST = 4096, CHOSEN_MOST = 32, TRIES_MOST = 200000 };
@@ -46,7 +47,7 @@ int ring_place_node(const struct ring_place *place)
 
 static bool is_nvlink(const struct fabric *fabric, int link)
 {
-	return strcmp(fabric_link_kind(fabric, link), "nvlink") == 0;
+	return link_carries(fabric_link_kind(fabric, link), TRAFFIC_PEERS);
 }
 
 /* A node of which all links are NVLinks: GPUs and CPUs have others, too. */
@@ -246,8 +247,6 @@ static bool find_mesh(struct arena *arena, const struct node_links *links, struc
 
 /* ---- a tree of PCIe ---- */
 
-static const char *const inside_kinds[] = {"pcie", "socket", NULL};
-
 /* Smaller is nearer. */
 struct distance {
 	double nvlink_Bps, latency_s;
@@ -258,7 +257,7 @@ static struct distance distance(struct fabric *fabric, const struct ring_place *
 				const struct node_links *links, size_t a, size_t b)
 {
 	const struct route *route = fabric_route(fabric, ring_place_node(&ranks[a]),
-						 ring_place_node(&ranks[b]), inside_kinds);
+						 ring_place_node(&ranks[b]), TRAFFIC_COPIES);
 	struct distance d = {0, route ? route->latency_s : INFINITY, route ? route->count : 0};
 	if (links->count <= MESH_MOST)
 		d.nvlink_Bps = links->nvlink_Bps[a][b];
@@ -335,7 +334,7 @@ static void judge(struct fabric *fabric, const struct ring_place *ranks,
 		if (pair_Bps <= 0) {
 			const struct route *route =
 				fabric_route(fabric, ring_place_node(&ranks[a]),
-					     ring_place_node(&ranks[b]), inside_kinds);
+					     ring_place_node(&ranks[b]), TRAFFIC_COPIES);
 			rings->inside = HOP_PCI;
 			pair_Bps = route ? route_goodput_Bps(fabric, route) : 0;
 		}

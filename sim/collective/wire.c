@@ -10,16 +10,11 @@
 /* Sums may miss that; each duration on the way is rounded to a picosecond. */
 static const double slack_ratio = 1e-9, slack_s = 1e-11;
 
-/* A way to the host's memory; NVLink where a CPU has it. */
-static const char *const up_kinds[] = {"pcie", "socket", NULL};
-static const char *const up_kinds_nvlink[] = {"pcie", "socket", "nvlink", NULL};
-
 /* ---- lanes ---- */
 
-bool lane_route(struct communicator *comm, struct lane *lane, int from, int to,
-		const char *const *kinds)
+bool lane_route(struct communicator *comm, struct lane *lane, int from, int to, unsigned traffic)
 {
-	const struct route *route = fabric_route(comm->spec.fabric, from, to, kinds);
+	const struct route *route = fabric_route(comm->spec.fabric, from, to, traffic);
 	if (!route)
 		return false;
 	FW_ASSERT(lane->route_count < LANE_ROUTES_MAX);
@@ -37,16 +32,19 @@ void lane_memory(struct lane *lane, struct host *host, double dram_per_B)
 	lane->dram_per_B[lane->host_count++] = dram_per_B;
 }
 
+/* NVLink only where the CPU has no other link to the GPU. */
 bool lane_to_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank)
 {
-	return lane_route(comm, lane, rank->gpu_node, rank->host_node, up_kinds) ||
-	       lane_route(comm, lane, rank->gpu_node, rank->host_node, up_kinds_nvlink);
+	return lane_route(comm, lane, rank->gpu_node, rank->host_node, TRAFFIC_COPIES) ||
+	       lane_route(comm, lane, rank->gpu_node, rank->host_node,
+			  TRAFFIC_COPIES | TRAFFIC_PEERS);
 }
 
 bool lane_from_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank)
 {
-	return lane_route(comm, lane, rank->host_node, rank->gpu_node, up_kinds) ||
-	       lane_route(comm, lane, rank->host_node, rank->gpu_node, up_kinds_nvlink);
+	return lane_route(comm, lane, rank->host_node, rank->gpu_node, TRAFFIC_COPIES) ||
+	       lane_route(comm, lane, rank->host_node, rank->gpu_node,
+			  TRAFFIC_COPIES | TRAFFIC_PEERS);
 }
 
 /* Uses that a lane may need besides its links': two memories and a core. */
@@ -225,15 +223,16 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 /* ---- ways for others ---- */
 
 bool lane_across(struct communicator *comm, struct lane *lane, const struct way *way, int from,
-		 int to, const char *const *kinds)
+		 int to, unsigned traffic)
 {
 	if (way->meets == FOLD_INSIDE)
-		return lane_route(comm, lane, from, to, kinds);
-	int at = fold_meeting(comm->spec.fabric, comm->spec.top_node, from, to, way->meets, kinds);
-	if (at < 0 || !lane_route(comm, lane, from, at, kinds))
+		return lane_route(comm, lane, from, to, traffic);
+	int at =
+		fold_meeting(comm->spec.fabric, comm->spec.top_node, from, to, way->meets, traffic);
+	if (at < 0 || !lane_route(comm, lane, from, at, traffic))
 		return false;
 	lane->far = true;
-	return lane_route(comm, lane, at, to, kinds);
+	return lane_route(comm, lane, at, to, traffic);
 }
 
 /* ---- a message ---- */

@@ -80,8 +80,7 @@ void wire_pump(struct communicator *comm, struct wire *wire);
 
 /* ---- for the files of ways: false if there is no route ---- */
 
-bool lane_route(struct communicator *comm, struct lane *lane, int from, int to,
-		const char *const *kinds);
+bool lane_route(struct communicator *comm, struct lane *lane, int from, int to, unsigned traffic);
 bool lane_nvlink(struct communicator *comm, struct lane *lane, int from, int to);
 void lane_memory(struct lane *lane, struct host *host, double dram_per_B);
 /* From a GPU rank up to its host, or down. */
@@ -91,7 +90,7 @@ bool lane_from_host(struct communicator *comm, struct lane *lane, const struct r
 /* Over the network, for machines that stand for others by the switch where the real ones'
  * ways meet. */
 bool lane_across(struct communicator *comm, struct lane *lane, const struct way *way, int from,
-		 int to, const char *const *kinds);
+		 int to, unsigned traffic);
 
 bool way_inside(struct communicator *comm, struct way *way); /* wire_device.c */
 bool way_rdma(struct communicator *comm, struct way *way);   /* wire_rdma.c */

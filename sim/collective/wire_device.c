@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ways inside a host: NVLink, PCIe from GPU to GPU, or host memory. */
-#include <string.h>
-
 #include "sim/base/arena.h"
 #include "sim/collective/wire.h"
+#include "sim/fabric/link.h"
 #include "sim/transport/path.h"
-
-static const char *const nvlink_kinds[] = {"nvlink", NULL};
-static const char *const pcie_kinds[] = {"pcie", "socket", NULL};
 
 /* Marks the nodes that join NVLinks and nothing else. GPUs do not forward what
  * is not theirs; switches do. */
@@ -19,7 +15,7 @@ static void find_nvlink_switches(struct communicator *comm)
 	comm->nvlink_switch = ARENA_ARRAY(comm->spec.arena, count, bool);
 	for (int link = 0; (size_t)link < fabric_link_count(fabric); link++) {
 		int nodes[2];
-		bool nvlink = strcmp(fabric_link_kind(fabric, link), "nvlink") == 0;
+		bool nvlink = link_carries(fabric_link_kind(fabric, link), TRAFFIC_PEERS);
 		fabric_link_nodes(fabric, link, &nodes[0], &nodes[1]);
 		for (int i = 0; i < 2; i++)
 			*(nvlink ? &comm->nvlink_switch[nodes[i]] : &others[nodes[i]]) = true;
@@ -30,7 +26,7 @@ static void find_nvlink_switches(struct communicator *comm)
 
 bool lane_nvlink(struct communicator *comm, struct lane *lane, int from, int to)
 {
-	const struct route *route = fabric_route(comm->spec.fabric, from, to, nvlink_kinds);
+	const struct route *route = fabric_route(comm->spec.fabric, from, to, TRAFFIC_PEERS);
 	if (!route)
 		return false;
 	if (!comm->nvlink_switch)
@@ -41,7 +37,7 @@ bool lane_nvlink(struct communicator *comm, struct lane *lane, int from, int to)
 		if (!comm->nvlink_switch[nodes[1 - route->hops[i].direction]])
 			return false;
 	}
-	return lane_route(comm, lane, from, to, nvlink_kinds);
+	return lane_route(comm, lane, from, to, TRAFFIC_PEERS);
 }
 
 static bool is_virtual(const struct rank_state *rank)
@@ -66,12 +62,12 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct lane
 	 * complex and down again. */
 	bool virtual = is_virtual(a) || is_virtual(b);
 	if (comm->library->peer_to_peer && !virtual &&
-	    lane_route(comm, lane, a->gpu_node, b->gpu_node, pcie_kinds))
+	    lane_route(comm, lane, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
 	if (comm->library->peer_to_peer && virtual &&
-	    lane_route(comm, lane, a->gpu_node, a->root_node, pcie_kinds) &&
-	    lane_route(comm, lane, a->root_node, b->root_node, pcie_kinds) &&
-	    lane_route(comm, lane, b->root_node, b->gpu_node, pcie_kinds))
+	    lane_route(comm, lane, a->gpu_node, a->root_node, TRAFFIC_COPIES) &&
+	    lane_route(comm, lane, a->root_node, b->root_node, TRAFFIC_COPIES) &&
+	    lane_route(comm, lane, b->root_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
 	*lane = (struct lane){.rate_ratio = 1, .leaves = true};
 	if (!lane_to_host(comm, lane, a) || !lane_from_host(comm, lane, b))

@@ -14,9 +14,6 @@
 #include "sim/transport/path.h"
 #include "sim/transport/rdma.h"
 
-static const char *const rdma_kinds[] = {"pcie", "socket", "infiniband", "roce", NULL};
-static const char *const inside_kinds[] = {"pcie", "socket", NULL};
-static const char *const outside_kinds[] = {"infiniband", "roce", NULL};
 /* On a route without packets: the largest path MTU. */
 static const double PACKET_B = 4096;
 
@@ -44,8 +41,8 @@ static bool add_end(struct communicator *comm, struct lane *lane, const struct r
 	}
 	int node = attach_node(comm, rank, attach);
 	if (comm->library->gpudirect && attach == ATTACH_DEVICE)
-		return sends ? lane_route(comm, lane, rank->gpu_node, node, rdma_kinds)
-			     : lane_route(comm, lane, node, rank->gpu_node, rdma_kinds);
+		return sends ? lane_route(comm, lane, rank->gpu_node, node, TRAFFIC_RDMA)
+			     : lane_route(comm, lane, node, rank->gpu_node, TRAFFIC_RDMA);
 	if (!(sends ? lane_to_host(comm, lane, rank) : lane_from_host(comm, lane, rank)))
 		return false;
 	lane_memory(lane, host, 2 * DRAM_PER_DMA);
@@ -113,7 +110,7 @@ static bool reach_rail(struct communicator *comm, struct lane *lane, const struc
 	const struct rank_state *via = &comm->ranks[counterpart(comm, way->from, way->to)];
 	return comm->library->gpudirect && comm->library->pxn && via->gpu_node >= 0 &&
 	       lane_nvlink(comm, lane, a->gpu_node, via->gpu_node) &&
-	       lane_route(comm, lane, via->gpu_node, out, inside_kinds);
+	       lane_route(comm, lane, via->gpu_node, out, TRAFFIC_COPIES);
 }
 
 /* From a node of the rank to its adapter `by` (or back): from memory that a copy of the rank's GPU
@@ -122,18 +119,18 @@ static bool to_adapter(struct communicator *comm, struct lane *lane, const struc
 		       int node, int by)
 {
 	if (node != rank->host_node || !rank->place.gpu || rank->root_node == node)
-		return lane_route(comm, lane, node, by, inside_kinds);
-	return lane_route(comm, lane, node, rank->root_node, inside_kinds) &&
-	       lane_route(comm, lane, rank->root_node, by, inside_kinds);
+		return lane_route(comm, lane, node, by, TRAFFIC_COPIES);
+	return lane_route(comm, lane, node, rank->root_node, TRAFFIC_COPIES) &&
+	       lane_route(comm, lane, rank->root_node, by, TRAFFIC_COPIES);
 }
 
 static bool from_adapter(struct communicator *comm, struct lane *lane,
 			 const struct rank_state *rank, int by, int node)
 {
 	if (node != rank->host_node || !rank->place.gpu || rank->root_node == node)
-		return lane_route(comm, lane, by, node, inside_kinds);
-	return lane_route(comm, lane, by, rank->root_node, inside_kinds) &&
-	       lane_route(comm, lane, rank->root_node, node, inside_kinds);
+		return lane_route(comm, lane, by, node, TRAFFIC_COPIES);
+	return lane_route(comm, lane, by, rank->root_node, TRAFFIC_COPIES) &&
+	       lane_route(comm, lane, rank->root_node, node, TRAFFIC_COPIES);
 }
 
 /* The network's part: to the receiver's own adapter, on its rail if the sender can, else
@@ -156,12 +153,12 @@ static const struct route *add_network(struct communicator *comm, struct lane *l
 			  : reach_rail(comm, lane, way, by)))
 			continue;
 		size_t crossing = lane->route_count;
-		if (lane_across(comm, lane, way, by, in, outside_kinds) &&
+		if (lane_across(comm, lane, way, by, in, TRAFFIC_RDMA | TRAFFIC_BETWEEN_HOSTS) &&
 		    from_adapter(comm, lane, &comm->ranks[way->to], in, to))
 			return lane->routes[crossing];
 	}
 	*lane = before;
-	return lane_across(comm, lane, way, from, to, rdma_kinds) ? lane->routes[0] : NULL;
+	return lane_across(comm, lane, way, from, to, TRAFFIC_RDMA) ? lane->routes[0] : NULL;
 }
 
 bool way_rdma(struct communicator *comm, struct way *way)

@@ -16,7 +16,7 @@ bool way_socket(struct communicator *comm, struct way *way)
 	int guests[] = {guest_node(a->place.guest), guest_node(b->place.guest)};
 	way->class = HOP_NET;
 	way->socket = true;
-	if (!fabric_route(comm->spec.fabric, guests[0], guests[1], comm->spec.transport->links))
+	if (!fabric_route(comm->spec.fabric, guests[0], guests[1], comm->spec.transport->traffic))
 		return false;
 	if (a->place.gpu) {
 		struct lane *lane = &way->lanes[way->lane_count++];

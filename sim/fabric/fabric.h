@@ -44,7 +44,6 @@ struct fabric *fabric_new(struct arena *arena, struct engine *engine);
 int fabric_resource_add(struct fabric *fabric, const char *name, double capacity);
 void fabric_capacity_set(struct fabric *fabric, int resource, double capacity);
 double fabric_capacity(const struct fabric *fabric, int resource);
-double fabric_capacity_most(const struct fabric *fabric, int resource); /* it ever had */
 size_t fabric_resource_count(const struct fabric *fabric);
 const char *fabric_resource_name(const struct fabric *fabric, int resource);
 /* Units that have passed since the start (integrated up to now). */
@@ -91,7 +90,8 @@ bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap);
 /* Ends it without calling done; false if it has ended. */
 bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id);
 double fabric_flow_rate(struct fabric *fabric, struct flow_id id); /* 0: ended */
-size_t fabric_flow_count(const struct fabric *fabric);             /* active */
+/* exported: tests count the flows that are left */
+size_t fabric_flow_count(const struct fabric *fabric); /* active */
 
 /* ---- topology ---- */
 
@@ -111,15 +111,29 @@ struct link_traits {
 	bool own_packets;
 };
 
+struct link_kind; /* sim/fabric/link.h */
+
+/* What may cross a link, a bit each. Of a route: its links each carry one of them. */
+enum traffic {
+	TRAFFIC_ANY = 0,     /* of a route: over whatever links there are */
+	TRAFFIC_COPIES = 1,  /* reads and writes of a host's and its devices' memory */
+	TRAFFIC_PEERS = 2,   /* ... of other GPUs' memory, over links of the GPUs' own */
+	TRAFFIC_SOCKETS = 4, /* TCP/IP */
+	TRAFFIC_RDMA = 8,
+	TRAFFIC_SHARED = 16, /* messages in memory that two guests of a host share */
+	/* With others, of a route: only links that leave hosts. */
+	TRAFFIC_BETWEEN_HOSTS = 32,
+};
+
 int fabric_node_add(struct fabric *fabric, const char *name);        /* unique */
 int fabric_node_find(const struct fabric *fabric, const char *name); /* or -1 */
 size_t fabric_node_count(const struct fabric *fabric);
 const char *fabric_node_name(const struct fabric *fabric, int node);
-int fabric_link_add(struct fabric *fabric, const char *name, const char *kind_name, int node_a,
-		    int node_b, const struct link_traits *traits);
+int fabric_link_add(struct fabric *fabric, const char *name, const struct link_kind *kind,
+		    int node_a, int node_b, const struct link_traits *traits);
 size_t fabric_link_count(const struct fabric *fabric);
 const char *fabric_link_name(const struct fabric *fabric, int link);
-const char *fabric_link_kind(const struct fabric *fabric, int link);
+const struct link_kind *fabric_link_kind(const struct fabric *fabric, int link);
 const struct link_traits *fabric_link_traits(const struct fabric *fabric, int link);
 void fabric_link_nodes(const struct fabric *fabric, int link, int *node_a, int *node_b);
 /* The resource of a link's direction (0: a to b). */
@@ -141,9 +155,9 @@ struct route {
 };
 
 /* The route, found once and kept; NULL if there is none. from == to gives an
- * empty route. Only links whose kind is in kinds (NULL-terminated; NULL: any)
- * are taken. Back from `to` to `from` goes over the same links. */
-const struct route *fabric_route(struct fabric *fabric, int from, int to, const char *const *kinds);
+ * empty route. Only links that carry some of the traffic (enum traffic) are taken.
+ * Back from `to` to `from` goes over the same links. */
+const struct route *fabric_route(struct fabric *fabric, int from, int to, unsigned traffic);
 
 /* Bytes on link for `payload_B` bytes of a message that travels in packets
  * with header_B bytes of headers of their own inside each packet (TCP/IP: 52,
@@ -157,7 +171,6 @@ double link_wire_B(const struct link_traits *traits, double mtu_B, double header
 		   double payload_B);
 /* Seconds for a byte of payload alone on the route's slowest link, headers apart; 0: none. */
 double route_least_spB(const struct fabric *fabric, const struct route *route);
-double route_packets(const struct route *route, double header_B, double payload_B);
 
 /* Adds the hops of route to spec->uses with their framing. */
 void route_uses(const struct fabric *fabric, const struct route *route, double header_B,
@@ -182,10 +195,5 @@ void fabric_delivered(struct fabric *fabric, const struct route *route, double s
 void fabric_account(struct fabric *fabric);
 /* "3 flows, the first over 'wire a>b', 'h.dram'" in arena; NULL: none is active. */
 const char *fabric_unfinished(const struct fabric *fabric, struct arena *arena);
-
-/* Compares the current rates with an independent solution from scratch and
- * every resource's load with its capacity (relative slack 1e-9); calls
- * engine_fail on a difference. For tests and debug builds. */
-void fabric_check(struct fabric *fabric);
 
 #endif

@@ -27,4 +27,10 @@ static const char *traits(const void *params, struct link_traits *out)
 	return NULL;
 }
 
-const struct link_kind link_dram = {"dram", "a host's memory, seen as a link", &table, traits};
+const struct link_kind link_dram = {
+	.name = "dram",
+	.help = "a host's memory, seen as a link",
+	.inside_host = true,
+	.table = &table,
+	.traits = traits,
+};

@@ -66,5 +66,10 @@ static const char *traits(const void *params, struct link_traits *out)
 	return NULL;
 }
 
-const struct link_kind link_ethernet = {"ethernet", "Ethernet cable, switch port or virtual switch",
-					&table, traits};
+const struct link_kind link_ethernet = {
+	.name = "ethernet",
+	.help = "Ethernet cable, switch port or virtual switch",
+	.carries = TRAFFIC_SOCKETS,
+	.table = &table,
+	.traits = traits,
+};

@@ -48,5 +48,10 @@ static const char *traits(const void *params, struct link_traits *out)
 	return NULL;
 }
 
-const struct link_kind link_infiniband = {"infiniband", "InfiniBand cable or switch port", &table,
-					  traits};
+const struct link_kind link_infiniband = {
+	.name = "infiniband",
+	.help = "InfiniBand cable or switch port",
+	.carries = TRAFFIC_SOCKETS | TRAFFIC_RDMA,
+	.table = &table,
+	.traits = traits,
+};

@@ -56,5 +56,11 @@ static const char *traits(const void *params, struct link_traits *out)
 	return NULL;
 }
 
-const struct link_kind link_nvlink = {"nvlink", "NVLink bundle between GPUs, or to an NVSwitch",
-				      &table, traits};
+const struct link_kind link_nvlink = {
+	.name = "nvlink",
+	.help = "NVLink bundle between GPUs, or to an NVSwitch",
+	.inside_host = true,
+	.carries = TRAFFIC_PEERS,
+	.table = &table,
+	.traits = traits,
+};

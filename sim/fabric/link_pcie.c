@@ -64,5 +64,11 @@ static const char *traits(const void *params, struct link_traits *out)
 	return NULL;
 }
 
-const struct link_kind link_pcie = {"pcie", "PCI Express slot, switch port or root port", &table,
-				    traits};
+const struct link_kind link_pcie = {
+	.name = "pcie",
+	.help = "PCI Express slot, switch port or root port",
+	.inside_host = true,
+	.carries = TRAFFIC_COPIES | TRAFFIC_SOCKETS | TRAFFIC_RDMA,
+	.table = &table,
+	.traits = traits,
+};

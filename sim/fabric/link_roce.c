@@ -55,4 +55,10 @@ static const char *traits(const void *params, struct link_traits *out)
 	return NULL;
 }
 
-const struct link_kind link_roce = {"roce", "RDMA over Ethernet (RoCEv2)", &table, traits};
+const struct link_kind link_roce = {
+	.name = "roce",
+	.help = "RDMA over Ethernet (RoCEv2)",
+	.carries = TRAFFIC_SOCKETS | TRAFFIC_RDMA,
+	.table = &table,
+	.traits = traits,
+};

@@ -30,5 +30,11 @@ static const char *traits(const void *params, struct link_traits *out)
 	return NULL;
 }
 
-const struct link_kind link_shm = {"shm", "memory shared by two programs on one host", &table,
-				   traits};
+const struct link_kind link_shm = {
+	.name = "shm",
+	.help = "memory shared by two programs on one host",
+	.inside_host = true,
+	.carries = TRAFFIC_SHARED,
+	.table = &table,
+	.traits = traits,
+};

@@ -41,4 +41,11 @@ static const char *traits(const void *params, struct link_traits *out)
 }
 
 const struct link_kind link_socket = {
-	"socket", "link between the CPU sockets of one host (QPI, UPI)", &table, traits};
+	.name = "socket",
+	.help = "link between the CPU sockets of one host (QPI, UPI)",
+	.inside_host = true,
+	.joins_processors = true,
+	.carries = TRAFFIC_COPIES | TRAFFIC_SOCKETS | TRAFFIC_RDMA,
+	.table = &table,
+	.traits = traits,
+};

@@ -7,17 +7,17 @@
  * first is taken, read from the end whose node has the lesser name: there and
  * back take the same links.
  *
- * A machine's insides are no thoroughfare: an adapter does not forward from the
- * network into PCIe and out again. So links that cut packets of their own (PCIe,
- * NVLink, the socket link) are taken in the machines of the two ends alone; only
- * where there is no such way, anywhere. In a cluster this also keeps the search
- * out of all other machines.
+ * The inside of a host is not a thoroughfare: an adapter does not forward from the
+ * network into PCIe and out again. So links inside hosts are taken only in the hosts
+ * of the two ends, and elsewhere only if there is no such route. In a cluster this
+ * also keeps the search out of all other hosts.
  */
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/fabric/link.h"
 #include "sim/fabric/state.h"
 
 struct label { /* the best known way from the start to a node */
@@ -35,7 +35,7 @@ struct candidate { /* a node to settle, or an old label of one */
 
 struct search {
 	const struct fabric *fabric;
-	const char *const *kinds;
+	unsigned traffic;
 	struct label *labels; /* by node */
 	bool *inside;         /* by node: in an end's machine; NULL: any will do */
 	VEC(struct candidate) heap;
@@ -50,16 +50,6 @@ static int hop_from(const struct fabric *fabric, struct hop hop)
 static int hop_to(const struct fabric *fabric, struct hop hop)
 {
 	return fabric->links.items[hop.link].nodes[1 - hop.direction];
-}
-
-static bool kind_is_in(const char *kind, const char *const *kinds)
-{
-	if (!kinds)
-		return true;
-	for (; *kinds; kinds++)
-		if (strcmp(*kinds, kind) == 0)
-			return true;
-	return false;
 }
 
 /* Order of two ways of as many hops by their link names from the start on. */
@@ -108,7 +98,7 @@ static struct candidate heap_take(struct search *search)
 	return first;
 }
 
-/* Marks what can be reached from node over links with packets of their own. */
+/* Marks what can be reached from node over links inside a host. */
 static void mark_inside(struct search *search, int node)
 {
 	const struct fabric *fabric = search->fabric;
@@ -120,7 +110,7 @@ static void mark_inside(struct search *search, int node)
 		for (size_t i = 0; i < adjacency->hops.count; i++) {
 			struct hop hop = adjacency->hops.items[i];
 			int to = hop_to(fabric, hop);
-			if (search->inside[to] || !fabric->links.items[hop.link].traits.own_packets)
+			if (search->inside[to] || !fabric->links.items[hop.link].kind->inside_host)
 				continue;
 			search->inside[to] = true;
 			*VEC_PUSH(search->scratch, &open) = to;
@@ -131,10 +121,10 @@ static void mark_inside(struct search *search, int node)
 static bool may_take(const struct search *search, struct hop hop)
 {
 	const struct link *link = &search->fabric->links.items[hop.link];
-	if (search->inside && link->traits.own_packets &&
+	if (search->inside && link->kind->inside_host &&
 	    !search->inside[hop_from(search->fabric, hop)])
 		return false;
-	return kind_is_in(link->kind, search->kinds);
+	return link_carries(link->kind, search->traffic);
 }
 
 static void relax(struct search *search, struct hop hop)
@@ -207,12 +197,11 @@ static void add_up(const struct fabric *fabric, struct route *route)
 	route->loss_ratio = 1 - arrives;
 }
 
-static const struct route *find_route(struct fabric *fabric, int from, int to,
-				      const char *const *kinds)
+static const struct route *find_route(struct fabric *fabric, int from, int to, unsigned traffic)
 {
 	bool turned = strcmp(fabric_node_name(fabric, from), fabric_node_name(fabric, to)) > 0;
 	int start = turned ? to : from, end = turned ? from : to;
-	struct search search = {.fabric = fabric, .kinds = kinds, .scratch = arena_new()};
+	struct search search = {.fabric = fabric, .traffic = traffic, .scratch = arena_new()};
 	struct route *route = NULL;
 	if (find_proper_way(&search, start, end)) {
 		route = ARENA_NEW(fabric->arena, struct route);
@@ -232,29 +221,6 @@ static const struct route *find_route(struct fabric *fabric, int from, int to,
 	}
 	arena_free(search.scratch);
 	return route;
-}
-
-static bool kinds_equal(const char *const *a, const char *const *b)
-{
-	if (!a || !b)
-		return a == b;
-	for (; *a && *b; a++, b++)
-		if (strcmp(*a, *b) != 0)
-			return false;
-	return *a == *b; /* both NULL */
-}
-
-static const char *const *copy_kinds(struct arena *arena, const char *const *kinds)
-{
-	if (!kinds)
-		return NULL;
-	size_t count = 0;
-	while (kinds[count])
-		count++;
-	const char **copy = ARENA_ARRAY(arena, count + 1, const char *);
-	for (size_t i = 0; i < count; i++)
-		copy[i] = arena_strdup(arena, kinds[i]);
-	return copy;
 }
 
 /* Of a route from and to those nodes: where its chain begins. */
@@ -285,7 +251,7 @@ void fabric_routes_forget(struct fabric *fabric)
 		fabric->route_chains[i] = 0;
 }
 
-const struct route *fabric_route(struct fabric *fabric, int from, int to, const char *const *kinds)
+const struct route *fabric_route(struct fabric *fabric, int from, int to, unsigned traffic)
 {
 	FW_ASSERT(from >= 0 && (size_t)from < fabric->nodes.count);
 	FW_ASSERT(to >= 0 && (size_t)to < fabric->nodes.count);
@@ -293,12 +259,12 @@ const struct route *fabric_route(struct fabric *fabric, int from, int to, const 
 	size_t *chain = &fabric->route_chains[chain_of(fabric, from, to)];
 	for (size_t i = *chain; i; i = fabric->routes.items[i - 1].next) {
 		const struct cached_route *cached = &fabric->routes.items[i - 1];
-		if (cached->from == from && cached->to == to && kinds_equal(cached->kinds, kinds))
+		if (cached->from == from && cached->to == to && cached->traffic == traffic)
 			return cached->route;
 	}
-	const struct route *route = find_route(fabric, from, to, kinds);
+	const struct route *route = find_route(fabric, from, to, traffic);
 	*VEC_PUSH(fabric->arena, &fabric->routes) =
-		(struct cached_route){from, to, copy_kinds(fabric->arena, kinds), route, *chain};
+		(struct cached_route){from, to, traffic, route, *chain};
 	*chain = fabric->routes.count;
 	return route;
 }
@@ -335,12 +301,6 @@ double route_least_spB(const struct fabric *fabric, const struct route *route)
 		least_spB = fmax(least_spB, 1 / link->traits.capacity_Bps[hop.direction]);
 	}
 	return least_spB;
-}
-
-double route_packets(const struct route *route, double header_B, double payload_B)
-{
-	FW_ASSERT(payload_B >= 0 && header_B >= 0);
-	return packets_of(route->mtu_B, header_B, payload_B);
 }
 
 void route_uses(const struct fabric *fabric, const struct route *route, double header_B,

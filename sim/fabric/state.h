@@ -115,7 +115,7 @@ struct changed {
 };
 
 struct link {
-	const char *kind;
+	const struct link_kind *kind;
 	struct link_traits traits;
 	int nodes[2];
 	int resources[2];
@@ -127,7 +127,7 @@ struct adjacency {
 
 struct cached_route {
 	int from, to;
-	const char *const *kinds;  /* NULL: any */
+	unsigned traffic;
 	const struct route *route; /* NULL: there is none */
 	size_t next;               /* in its chain, plus 1 */
 };

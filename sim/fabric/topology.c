@@ -39,15 +39,15 @@ static void check_traits(const struct link_traits *traits)
 		FW_ASSERT(traits->loss_ratio[i] >= 0 && traits->loss_ratio[i] <= 1);
 }
 
-int fabric_link_add(struct fabric *fabric, const char *name, const char *kind_name, int node_a,
-		    int node_b, const struct link_traits *traits)
+int fabric_link_add(struct fabric *fabric, const char *name, const struct link_kind *kind,
+		    int node_a, int node_b, const struct link_traits *traits)
 {
-	FW_ASSERT(node_a != node_b);
+	FW_ASSERT(kind && node_a != node_b);
 	check_traits(traits);
 	int index = names_add(fabric->link_names, name);
 	FW_ASSERT((size_t)index == fabric->links.count); /* the name is new */
 	struct link *link = VEC_PUSH(fabric->arena, &fabric->links);
-	link->kind = arena_strdup(fabric->arena, kind_name);
+	link->kind = kind;
 	link->traits = *traits;
 	link->nodes[0] = node_a;
 	link->nodes[1] = node_b;
@@ -82,7 +82,7 @@ const char *fabric_link_name(const struct fabric *fabric, int link)
 	return names_at(fabric->link_names, (size_t)link);
 }
 
-const char *fabric_link_kind(const struct fabric *fabric, int link)
+const struct link_kind *fabric_link_kind(const struct fabric *fabric, int link)
 {
 	return link_at(fabric, link)->kind;
 }

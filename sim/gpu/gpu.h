@@ -83,8 +83,6 @@ const struct gpu_params *gpu_params(const struct gpu *gpu);
 const char *gpu_name(const struct gpu *gpu);
 int gpu_node(const struct gpu *gpu);
 
-/* The resource of the compute engine, in GPU-seconds. */
-int gpu_compute(const struct gpu *gpu);
 /* Reserves a part of the compute engine, which kernels then cannot use; a negative ratio returns
  * it. At least GPU_COMPUTE_LEFT of the engine stays available to kernels. */
 #define GPU_COMPUTE_LEFT 0.05
@@ -105,8 +103,6 @@ bool gpu_is_computing(const struct gpu *gpu);
 
 /* Creates a context. fraction is in (0, 1]; name is unique on the GPU. */
 struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fraction_ratio);
-/* Changes the fraction, also while kernels run. */
-void gpu_context_fraction_set(struct gpu_context *context, double fraction_ratio);
 /* Allocates memory, or frees it if size_B is negative. Returns false and allocates nothing if it
  * does not fit. The fraction of a tenant also limits its memory. */
 bool gpu_memory_take(struct gpu_context *context, double size_B);
@@ -177,6 +173,7 @@ void gpu_when_event(struct gpu_context *context, struct gpu_event *event, uint64
  * utilisation that nvidia-smi reports. */
 double gpu_busy_s(struct gpu *gpu);
 double gpu_context_busy_s(struct gpu_context *context);
+/* exported: tests count the kernels that ran */
 uint64_t gpu_kernels_count(const struct gpu_context *context);
 /* Sum of the nominal durations of the tenant's kernels, without slowdown by sharing. A running
  * kernel counts as far as it has progressed. */

@@ -68,8 +68,7 @@ void cpu_pool_set(struct cpu *cpu, int resource);
 int cpu_pool(const struct cpu *cpu);
 /* Seconds of service so far, as work at this core's clock. Wake-ups are not included, nor flows,
  * which fabric_carried counts. */
+/* exported: tests check the time that a core is charged */
 double cpu_busy_s(const struct cpu *cpu);
-/* "<group>.<name>", which is also the name of the core's resource. */
-const char *cpu_name(const struct cpu *cpu);
 
 #endif

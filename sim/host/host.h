@@ -136,14 +136,14 @@ double guest_flow_spB(const struct guest *guest, double packet_B);
  * Messages that arrive while an interrupt is pending share it. */
 void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, double work_s,
 		   event_fn *fn, void *ctx, uint64_t arg);
-/* Number of interrupts so far, for counters and tests. */
-uint64_t guest_interrupts_count(const struct guest *guest);
 
 /* ---- work of many threads ---- */
-
 /* The guest's pool: a resource in core-seconds at the reference clock per second. */
+
+/* exported: tests check the load of a guest's cores */
 int guest_pool(struct guest *guest);
 /* Number of the guest's threads that can run at once. */
+/* exported: tests derive it by hand */
 double guest_threads_count(struct guest *guest);
 /* Ratio of CPU work in this guest to the same work on the bare machine. */
 double guest_work_ratio(const struct guest *guest);

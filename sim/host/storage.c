@@ -101,7 +101,7 @@ static const struct route *route_to(const struct storage *storage, const struct 
 {
 	if (storage->node < 0)
 		return NULL;
-	return fabric_route(storage->fabric, storage->node, guest_node(guest), NULL);
+	return fabric_route(storage->fabric, storage->node, guest_node(guest), TRAFFIC_ANY);
 }
 
 bool storage_reaches(struct storage *storage, const struct guest *guest)

@@ -72,10 +72,10 @@ static const char *after(const char *path, const char *first, const char *second
 	return path + a + b + 1;
 }
 
+/* Whether a program beside its GPU can use it. */
 static bool is_local(const struct link_kind *kind)
 {
-	return strcmp(kind->name, "pcie") == 0 || strcmp(kind->name, "nvlink") == 0 ||
-	       strcmp(kind->name, "socket") == 0;
+	return link_carries(kind, TRAFFIC_COPIES | TRAFFIC_PEERS);
 }
 
 static bool is_of_a_wire(const struct scenario *scenario, const char *path)

@@ -117,7 +117,7 @@ static void add_parts(const struct job_run *run, double share, double parts[PART
 {
 	double count = (double)run->steady_count;
 	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++) {
-		const struct job_step *step = &run->steps[i];
+		const struct fused_step *step = &run->steps[i];
 		parts[KERNEL] += share * step->kernel_s / count;
 		parts[INPUT] += share * step->input_s / count;
 		parts[EXPOSED] += share * step->exposed_s / count;
@@ -138,6 +138,7 @@ static const char *size_text(struct arena *arena, double size_B)
 	return arena_printf(arena, "%.0f %s", size_B, units[unit]);
 }
 
+/* NaN: not known. */
 static double communication_s(const struct world_outcome *outcome)
 {
 	double sum_s = 0;
@@ -146,7 +147,7 @@ static double communication_s(const struct world_outcome *outcome)
 		for (size_t k = run->steady_first; k < run->steady_first + run->steady_count; k++)
 			sum_s += run->steps[k].collective_s / (double)run->steady_count;
 	}
-	return sum_s / (double)outcome->job_count;
+	return sum_s > 0 ? sum_s / (double)outcome->job_count : NAN;
 }
 
 static void break_down(const struct point *point, struct prediction *prediction)

@@ -150,6 +150,7 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	}
 	p->transport = scenario_transport(scenario);
 	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
+	p->communication_s = NAN;
 	p->bottleneck = point->failed ? NULL : "";
 	summarize_clients(arena, scenario, point, draws, p);
 	summarize_links(arena, &point->outcome, p);
@@ -163,42 +164,6 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	return p;
 }
 
-static const char *kept_text(struct arena *arena, const char *text)
-{
-	return text ? arena_strdup(arena, text) : NULL;
-}
-
-/* What is left of a prediction when its worlds and files are gone. */
-static const struct prediction *keep(struct arena *arena, const struct prediction *made)
-{
-	struct prediction *p = ARENA_NEW(arena, struct prediction);
-	*p = *made;
-	p->name = kept_text(arena, made->name);
-	p->reason = kept_text(arena, made->reason);
-	p->collective = kept_text(arena, made->collective);
-	p->choice = kept_text(arena, made->choice);
-	p->transport = kept_text(arena, made->transport);
-	p->clients = ARENA_ARRAY(arena, made->client_count, struct client_prediction);
-	for (size_t i = 0; i < made->client_count; i++) {
-		p->clients[i] = made->clients[i];
-		p->clients[i].name = kept_text(arena, made->clients[i].name);
-		p->clients[i].gpu = kept_text(arena, made->clients[i].gpu);
-		p->clients[i].reason = kept_text(arena, made->clients[i].reason);
-	}
-	p->links = ARENA_ARRAY(arena, made->link_count, struct link_prediction);
-	for (size_t i = 0; i < made->link_count; i++) {
-		p->links[i] = made->links[i];
-		p->links[i].name = kept_text(arena, made->links[i].name);
-	}
-	if (made->drawn_throughputs) {
-		double *drawn = ARENA_ARRAY(arena, made->draws_count, double);
-		memcpy(drawn, made->drawn_throughputs, made->draws_count * sizeof *drawn);
-		p->drawn_throughputs = drawn;
-	}
-	p->resolution = cfg_resolution_copy(arena, made->resolution);
-	return p;
-}
-
 static const struct prediction *predict(struct arena *arena, struct diag *diag,
 					const struct case_request *request,
 					const struct predict_options *options, const char **broken)
@@ -206,8 +171,8 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return NULL;
-	struct point point = predict_point_known(arena, scenario, options->seed, true,
-						 options->baselines, options->trace);
+	struct point point = predict_point(arena, scenario, options->seed, true, options->baselines,
+					   options->trace);
 	if (point.broken) {
 		*broken = reproducible(arena, request, scenario, options->seed, point.broken);
 		return NULL;
@@ -231,8 +196,9 @@ const struct prediction *predict_case(struct arena *arena, struct diag *diag,
 		return predict(arena, diag, request, options, broken);
 	struct arena *scratch = arena_new();
 	const struct prediction *made = predict(scratch, diag, request, options, broken);
-	const struct prediction *prediction = made ? keep(arena, made) : NULL;
-	*broken = kept_text(arena, *broken);
+	const struct prediction *prediction = made ? prediction_copy(arena, NULL, made) : NULL;
+	if (*broken)
+		*broken = arena_strdup(arena, *broken);
 	arena_free(scratch);
 	return prediction;
 }

@@ -137,7 +137,7 @@ struct remote_client {
 	event_fn *connected;
 	void *connected_ctx;
 	uint64_t connected_arg;
-	bool failed, closed;
+	bool failed;
 	bool attributes_known;
 	int64_t timeout_ps; /* time limit of a call; 0: none */
 	struct remote_call *timed_first, *timed_last;

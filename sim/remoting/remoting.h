@@ -35,7 +35,6 @@ enum call_class {
 	CLASS_BULK,
 	CLASS_COUNT,
 };
-const char *call_class_name(enum call_class call_class);
 
 /* Two fields must differ in more than their unit, because a key is the name without its unit (batch
  * and batch_wait, reply and reply_header). */
@@ -77,8 +76,7 @@ struct policy {
 	enum call_class (*classify)(const struct runtime_params *params,
 				    const struct cuda_call *call);
 };
-size_t policy_count(void);
-const struct policy *policy_at(size_t index);
+REGISTRY_OF(struct policy, policy);
 
 struct remote_client;
 struct remote_spec {
@@ -100,16 +98,8 @@ struct remote_spec {
  * and server. */
 struct remote_client *remote_client_new(const struct remote_spec *spec);
 struct cuda_port *remote_port(struct remote_client *client);
-/* Returns the core on which the connection of that thread does its network work. A thread that
- * sends from another core would cause an additional wake-up. Returns NULL for threads beyond the
- * number of connections, which may use any core. */
-struct cpu *remote_core(const struct remote_client *client, unsigned thread);
 /* Opens the connections and then calls fn. */
 void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint64_t arg);
-
-/* Declares that the program has ended: keep-alive probes stop, so that the engine can run out of
- * events. Needed only with keep_alive_s > 0. */
-void remote_close(struct remote_client *client);
 
 struct remote_counters {
 	uint64_t calls_count[CLASS_COUNT];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/result/field.h"
 #include "sim/result/write.h"
 
 /* The names of breakdown parts in all predictions, in order of appearance: a
@@ -40,41 +41,16 @@ static double part_s(const struct prediction *prediction, const char *name)
 
 static void put_header(struct csv *csv, struct arena *scratch, struct part_names names)
 {
-	static const char *const fixed[] = {"case",
-					    "verdict",
-					    "reason",
-					    "throughput_images_per_s",
-					    "throughput_images_per_s_low",
-					    "throughput_images_per_s_high",
-					    "step_s",
-					    "step_s_low",
-					    "step_s_high",
-					    "ratio",
-					    "ratio_low",
-					    "ratio_high",
-					    "gpu_utilization",
-					    "gpu_utilization_low",
-					    "gpu_utilization_high",
-					    "bottleneck",
-					    "events",
-					    "seed",
-					    "version",
-					    "draws",
-					    "gpus",
-					    "speedup",
-					    "speedup_low",
-					    "speedup_high",
-					    "training_s",
-					    "training_s_low",
-					    "training_s_high",
-					    "communication_s",
-					    "collective",
-					    "bus_bandwidth_Bps",
-					    "bus_bandwidth_Bps_low",
-					    "bus_bandwidth_Bps_high",
-					    "choice"};
-	for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
-		csv_field(csv, fixed[i]);
+	for (size_t i = 0; i < prediction_fields.count; i++) {
+		const struct field *field = &prediction_fields.rows[i];
+		if (!field->csv)
+			continue;
+		csv_field(csv, field->csv);
+		if (field->type == FIELD_ESTIMATE) {
+			csv_field(csv, arena_printf(scratch, "%s_low", field->csv));
+			csv_field(csv, arena_printf(scratch, "%s_high", field->csv));
+		}
+	}
 	for (size_t i = 0; i < names.count; i++) {
 		char *name = arena_printf(scratch, "%s_s", names.items[i]);
 		for (char *at = name; *at; at++)
@@ -85,35 +61,44 @@ static void put_header(struct csv *csv, struct arena *scratch, struct part_names
 	csv_line(csv);
 }
 
-static void put_estimate(struct csv *csv, bool ok, struct estimate estimate)
+static void put_estimate(struct csv *csv, struct estimate estimate)
 {
-	csv_number(csv, ok ? estimate.value : NAN);
-	csv_number(csv, ok ? estimate.low : NAN);
-	csv_number(csv, ok ? estimate.high : NAN);
+	csv_number(csv, estimate.value);
+	csv_number(csv, estimate.low);
+	csv_number(csv, estimate.high);
 }
 
 static void put_count(struct csv *csv, uint64_t count)
 {
-	char text[24];
-	snprintf(text, sizeof text, "%" PRIu64, count);
-	csv_field(csv, text);
+	csv_field(csv, NULL);
+	fprintf(csv->out, "%" PRIu64, count);
 }
 
-/* What only jobs have: empty of anything else. */
-static void put_job(struct csv *csv, const struct prediction *prediction)
+static void put_field(struct csv *csv, const struct field *field, const struct record *record)
 {
-	bool job = prediction->gpu_count > 0, ok = job && prediction->ok;
-	bool known = ok && prediction->communication_s > 0;
-	if (job)
-		put_count(csv, prediction->gpu_count);
-	else
-		csv_field(csv, NULL);
-	put_estimate(csv, ok, prediction->speedup);
-	put_estimate(csv, ok, prediction->training_s);
-	csv_number(csv, known ? prediction->communication_s : NAN);
-	csv_field(csv, prediction->collective);
-	put_estimate(csv, ok && prediction->collective, prediction->throughput);
-	csv_field(csv, prediction->choice);
+	switch (field->type) {
+	case FIELD_VERDICT:
+		csv_field(csv, record->ok ? "ok" : "fail");
+		break;
+	case FIELD_COUNT:
+		if (field_is_filled(field, record))
+			put_count(csv, field_count(field, record));
+		else
+			csv_field(csv, NULL);
+		break;
+	case FIELD_NUMBER:
+		csv_number(csv, field_number(field, record));
+		break;
+	case FIELD_ESTIMATE:
+		put_estimate(csv, field_estimate(field, record));
+		break;
+	case FIELD_VERSION:
+		csv_field(csv, FARWIRE_VERSION);
+		break;
+	default:
+		csv_field(csv, field_text(field, record));
+		break;
+	}
 }
 
 void predictions_csv(FILE *out, const struct prediction *const *predictions, size_t count)
@@ -124,22 +109,13 @@ void predictions_csv(FILE *out, const struct prediction *const *predictions, siz
 	put_header(&csv, scratch, names);
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *prediction = predictions[i];
-		bool ok = prediction->ok;
-		csv_field(&csv, prediction->name);
-		csv_field(&csv, ok ? "ok" : "fail");
-		csv_field(&csv, ok ? NULL : prediction->reason);
-		put_estimate(&csv, ok && !prediction->collective, prediction->throughput);
-		put_estimate(&csv, ok, prediction->step_s);
-		put_estimate(&csv, ok, prediction->ratio);
-		put_estimate(&csv, ok, prediction->gpu_utilization);
-		csv_field(&csv, prediction->bottleneck);
-		put_count(&csv, prediction->events_count);
-		put_count(&csv, prediction->seed);
-		csv_field(&csv, FARWIRE_VERSION);
-		put_count(&csv, prediction->draws_count);
-		put_job(&csv, prediction);
+		const struct record record = {prediction, prediction->ok,
+					      prediction_kind(prediction)};
+		for (size_t k = 0; k < prediction_fields.count; k++)
+			if (prediction_fields.rows[k].csv)
+				put_field(&csv, &prediction_fields.rows[k], &record);
 		for (size_t k = 0; k < names.count; k++)
-			csv_number(&csv, ok ? part_s(prediction, names.items[k]) : NAN);
+			csv_number(&csv, prediction->ok ? part_s(prediction, names.items[k]) : NAN);
 		csv_line(&csv);
 	}
 	arena_free(scratch);

@@ -3,31 +3,8 @@
 
 #include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
+#include "sim/result/field.h"
 #include "sim/result/write.h"
-
-static const struct estimate not_available = {NAN, NAN, NAN};
-
-static void put_estimate(struct json_writer *json, const char *key, struct estimate estimate,
-			 const char *unit)
-{
-	jw_open_flat(json, key, '{');
-	jw_real(json, "value", estimate.value);
-	jw_real(json, "low", estimate.low);
-	jw_real(json, "high", estimate.high);
-	jw_text(json, "unit", unit);
-	jw_close(json);
-}
-
-/* The four numbers that a prediction and each of its clients have. */
-static void put_numbers(struct json_writer *json, bool ok, const char *unit,
-			struct estimate throughput, struct estimate step_s, struct estimate ratio,
-			struct estimate utilization)
-{
-	put_estimate(json, "throughput", ok ? throughput : not_available, unit);
-	put_estimate(json, "step", ok ? step_s : not_available, "s");
-	put_estimate(json, "ratio", ok ? ratio : not_available, "");
-	put_estimate(json, "gpu_utilization", ok ? utilization : not_available, "");
-}
 
 static void put_origin(struct json_writer *json, const struct cfg_param *param)
 {
@@ -72,8 +49,8 @@ static void put_parameter(struct json_writer *json, const struct cfg_param *para
 	jw_close(json);
 }
 
-void resolution_json(struct json_writer *json, const char *key,
-		     const struct cfg_resolution *resolution)
+static void resolution_json(struct json_writer *json, const char *key,
+			    const struct cfg_resolution *resolution)
 {
 	jw_open(json, key, '[');
 	size_t count = resolution ? cfg_param_count(resolution) : 0;
@@ -82,86 +59,110 @@ void resolution_json(struct json_writer *json, const char *key,
 	jw_close(json);
 }
 
-static void put_count(struct json_writer *json, const char *key, bool ok, uint64_t count)
+static void put_estimate(struct json_writer *json, const char *key, struct estimate estimate,
+			 const char *unit)
 {
-	if (ok)
-		jw_count(json, key, count);
-	else
-		jw_null(json, key);
+	jw_open_flat(json, key, '{');
+	jw_real(json, "value", estimate.value);
+	jw_real(json, "low", estimate.low);
+	jw_real(json, "high", estimate.high);
+	jw_text(json, "unit", unit);
+	jw_close(json);
 }
 
-static void put_clients(struct json_writer *json, const struct prediction *prediction)
+static void put_breakdown(struct json_writer *json, const char *key,
+			  const struct prediction *prediction)
 {
-	jw_open(json, "clients", '[');
+	jw_open_flat(json, key, '{');
+	for (size_t i = 0; i < prediction->breakdown_count; i++)
+		jw_real(json, prediction->breakdown[i].name,
+			prediction->ok ? prediction->breakdown[i].seconds : NAN);
+	jw_close(json);
+}
+
+static void put_fields(struct json_writer *json, struct fields fields, const struct record *record);
+
+static void put_clients(struct json_writer *json, const char *key,
+			const struct prediction *prediction)
+{
+	jw_open(json, key, '[');
 	for (size_t i = 0; i < prediction->client_count; i++) {
 		const struct client_prediction *client = &prediction->clients[i];
 		jw_open(json, NULL, '{');
-		jw_text(json, "client", client->name);
-		jw_text(json, "gpu", client->gpu);
-		jw_text(json, "verdict", client->ok ? "ok" : "fail");
-		jw_text(json, "reason", client->ok ? NULL : client->reason);
-		put_numbers(json, client->ok, "images/s", client->throughput, client->step_s,
-			    client->ratio, client->gpu_utilization);
+		put_fields(json, client_fields,
+			   &(struct record){client, client->ok, PREDICTION_CLIENTS});
 		jw_close(json);
 	}
 	jw_close(json);
 }
 
-static void put_links(struct json_writer *json, const struct prediction *prediction)
+static void put_links(struct json_writer *json, const char *key,
+		      const struct prediction *prediction)
 {
-	jw_open(json, "links", '[');
+	jw_open(json, key, '[');
 	for (size_t i = 0; i < prediction->link_count; i++) {
-		const struct link_prediction *link = &prediction->links[i];
 		jw_open_flat(json, NULL, '{');
-		jw_text(json, "link", link->name);
-		jw_real(json, "utilization", prediction->ok ? link->utilization : NAN);
-		jw_real(json, "carried_B", prediction->ok ? link->carried_B : NAN);
+		put_fields(json, link_fields,
+			   &(struct record){&prediction->links[i], prediction->ok,
+					    PREDICTION_CLIENTS});
 		jw_close(json);
 	}
 	jw_close(json);
 }
 
-/* What only jobs have: null of anything else. */
-static void put_job(struct json_writer *json, const struct prediction *prediction)
+static void put_field(struct json_writer *json, const struct field *field,
+		      const struct record *record)
 {
-	bool job = prediction->gpu_count > 0, ok = job && prediction->ok;
-	put_count(json, "gpus", job, prediction->gpu_count);
-	put_estimate(json, "speedup", ok ? prediction->speedup : not_available, "");
-	put_estimate(json, "training", ok ? prediction->training_s : not_available, "s");
-	jw_real(json, "communication",
-		ok && prediction->communication_s > 0 ? prediction->communication_s : NAN);
-	jw_text(json, "collective", prediction->collective);
-	jw_text(json, "choice", prediction->choice);
+	switch (field->type) {
+	case FIELD_TEXT:
+		jw_text(json, field->json, field_text(field, record));
+		break;
+	case FIELD_VERDICT:
+		jw_text(json, field->json, record->ok ? "ok" : "fail");
+		break;
+	case FIELD_COUNT:
+		if (field_is_filled(field, record))
+			jw_count(json, field->json, field_count(field, record));
+		else
+			jw_null(json, field->json);
+		break;
+	case FIELD_NUMBER:
+		jw_real(json, field->json, field_number(field, record));
+		break;
+	case FIELD_ESTIMATE:
+		put_estimate(json, field->json, field_estimate(field, record),
+			     field_unit(field, record));
+		break;
+	case FIELD_VERSION:
+		jw_text(json, field->json, FARWIRE_VERSION);
+		break;
+	case FIELD_BREAKDOWN:
+		put_breakdown(json, field->json, record->at);
+		break;
+	case FIELD_PARAMETERS:
+		resolution_json(json, field->json,
+				((const struct prediction *)record->at)->resolution);
+		break;
+	case FIELD_CLIENTS:
+		put_clients(json, field->json, record->at);
+		break;
+	case FIELD_LINKS:
+		put_links(json, field->json, record->at);
+		break;
+	}
+}
+
+static void put_fields(struct json_writer *json, struct fields fields, const struct record *record)
+{
+	for (size_t i = 0; i < fields.count; i++)
+		if (fields.rows[i].json)
+			put_field(json, &fields.rows[i], record);
 }
 
 void prediction_json(struct json_writer *json, const struct prediction *prediction)
 {
-	bool ok = prediction->ok;
 	jw_open(json, NULL, '{');
-	jw_text(json, "case", prediction->name);
-	jw_text(json, "verdict", ok ? "ok" : "fail");
-	jw_text(json, "reason", ok ? NULL : prediction->reason);
-	put_numbers(json, ok, prediction->collective ? "B/s" : "images/s", prediction->throughput,
-		    prediction->step_s, prediction->ratio, prediction->gpu_utilization);
-	jw_open_flat(json, "breakdown", '{');
-	for (size_t i = 0; i < prediction->breakdown_count; i++)
-		jw_real(json, prediction->breakdown[i].name,
-			ok ? prediction->breakdown[i].seconds : NAN);
-	jw_close(json);
-	jw_text(json, "bottleneck", prediction->bottleneck);
-	jw_count(json, "events", prediction->events_count);
-	resolution_json(json, "parameters", prediction->resolution);
-	jw_count(json, "seed", prediction->seed);
-	jw_text(json, "version", FARWIRE_VERSION);
-	jw_count(json, "draws", prediction->draws_count);
-	jw_count(json, "failed_draws", prediction->failed_draws_count);
-	put_count(json, "calls", ok, prediction->calls_count);
-	put_count(json, "polls", ok, prediction->polls_count);
-	jw_real(json, "retransmission_timeouts", ok ? prediction->retransmission_timeouts : NAN);
-	jw_real(json, "connect", ok ? prediction->connect_s : NAN);
-	jw_text(json, "transport", prediction->transport);
-	put_job(json, prediction);
-	put_clients(json, prediction);
-	put_links(json, prediction);
+	put_fields(json, prediction_fields,
+		   &(struct record){prediction, prediction->ok, prediction_kind(prediction)});
 	jw_close(json);
 }

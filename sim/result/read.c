@@ -9,7 +9,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
-#include "sim/result/result.h"
+#include "sim/result/field.h"
 
 struct reader {
 	struct arena *arena;
@@ -61,23 +61,18 @@ static uint64_t count_of(struct reader *reader, const json_t *object, const char
 	return 0;
 }
 
-static struct estimate estimate_of(struct reader *reader, const json_t *object, const char *key)
+/* Results of older versions lack what is not needed. */
+static struct estimate estimate_of(struct reader *reader, const json_t *object, const char *key,
+				   bool needed)
 {
 	const json_t *value = json_object_get(object, key);
-	if (!json_is_object(value)) {
+	if (json_is_object(value))
+		return (struct estimate){real_of(reader, value, "value"),
+					 real_of(reader, value, "low"),
+					 real_of(reader, value, "high")};
+	if (needed || value)
 		complain(reader, key, "is missing, or no {value, low, high}");
-		return (struct estimate){NAN, NAN, NAN};
-	}
-	return (struct estimate){real_of(reader, value, "value"), real_of(reader, value, "low"),
-				 real_of(reader, value, "high")};
-}
-
-/* The same, but nothing is no mistake: results of older versions. */
-static struct estimate later_estimate_of(struct reader *reader, const json_t *object,
-					 const char *key)
-{
-	return json_object_get(object, key) ? estimate_of(reader, object, key)
-					    : (struct estimate){NAN, NAN, NAN};
+	return (struct estimate){NAN, NAN, NAN};
 }
 
 static bool verdict_of(struct reader *reader, const json_t *object)
@@ -105,73 +100,69 @@ static void read_breakdown(struct reader *reader, json_t *object, struct predict
 	}
 }
 
-static void read_clients(struct reader *reader, const json_t *list, struct prediction *prediction)
+static void read_fields(struct reader *reader, const json_t *object, struct fields fields,
+			void *record);
+
+static void *read_list(struct reader *reader, const json_t *list, struct fields fields,
+		       size_t size_B, size_t *count)
 {
-	prediction->client_count = json_array_size(list);
-	prediction->clients =
-		ARENA_ARRAY(reader->arena, prediction->client_count, struct client_prediction);
-	for (size_t i = 0; i < prediction->client_count; i++) {
-		const json_t *object = json_array_get(list, i);
-		prediction->clients[i] = (struct client_prediction){
-			.name = text_of(reader, object, "client", true),
-			.gpu = text_of(reader, object, "gpu", false),
-			.ok = verdict_of(reader, object),
-			.reason = text_of(reader, object, "reason", false),
-			.throughput = estimate_of(reader, object, "throughput"),
-			.ratio = estimate_of(reader, object, "ratio"),
-			.step_s = estimate_of(reader, object, "step"),
-			.gpu_utilization = estimate_of(reader, object, "gpu_utilization"),
-		};
+	*count = json_array_size(list);
+	char *records = arena_array(reader->arena, *count, size_B);
+	for (size_t i = 0; i < *count; i++)
+		read_fields(reader, json_array_get(list, i), fields, records + i * size_B);
+	return records;
+}
+
+static void read_lists(struct reader *reader, json_t *object, struct prediction *prediction)
+{
+	read_breakdown(reader, object, prediction);
+	prediction->clients = read_list(reader, json_object_get(object, "clients"), client_fields,
+					sizeof *prediction->clients, &prediction->client_count);
+	prediction->links = read_list(reader, json_object_get(object, "links"), link_fields,
+				      sizeof *prediction->links, &prediction->link_count);
+}
+
+static void read_field(struct reader *reader, const json_t *object, const struct field *field,
+		       void *to)
+{
+	switch (field->type) {
+	case FIELD_TEXT:
+		*(const char **)to = text_of(reader, object, field->json, field->needed);
+		break;
+	case FIELD_VERDICT:
+		*(bool *)to = verdict_of(reader, object);
+		break;
+	case FIELD_COUNT:
+		*(uint64_t *)to = count_of(reader, object, field->json);
+		break;
+	case FIELD_NUMBER:
+		*(double *)to = real_of(reader, object, field->json);
+		break;
+	case FIELD_ESTIMATE:
+		*(struct estimate *)to = estimate_of(reader, object, field->json, field->needed);
+		break;
+	default: /* the version is not used, the parameters stay behind */
+		break;
 	}
 }
 
-static void read_links(struct reader *reader, const json_t *list, struct prediction *prediction)
+static void read_fields(struct reader *reader, const json_t *object, struct fields fields,
+			void *record)
 {
-	prediction->link_count = json_array_size(list);
-	prediction->links =
-		ARENA_ARRAY(reader->arena, prediction->link_count, struct link_prediction);
-	for (size_t i = 0; i < prediction->link_count; i++) {
-		const json_t *object = json_array_get(list, i);
-		prediction->links[i] = (struct link_prediction){
-			.name = text_of(reader, object, "link", true),
-			.utilization = real_of(reader, object, "utilization"),
-			.carried_B = real_of(reader, object, "carried_B"),
-		};
-	}
+	for (size_t i = 0; i < fields.count; i++)
+		if (fields.rows[i].json)
+			read_field(reader, object, &fields.rows[i],
+				   (char *)record + fields.rows[i].offset);
 }
 
 static const struct prediction *read_one(struct reader *reader, json_t *object)
 {
 	struct prediction *prediction = ARENA_NEW(reader->arena, struct prediction);
-	prediction->name = text_of(reader, object, "case", true);
-	if (!prediction->name) /* something else altogether: one message is enough */
+	/* something else altogether: one message is enough */
+	if (!text_of(reader, object, prediction_fields.rows[0].json, true))
 		return prediction;
-	prediction->ok = verdict_of(reader, object);
-	prediction->reason = text_of(reader, object, "reason", false);
-	prediction->throughput = estimate_of(reader, object, "throughput");
-	prediction->step_s = estimate_of(reader, object, "step");
-	prediction->ratio = estimate_of(reader, object, "ratio");
-	prediction->gpu_utilization = estimate_of(reader, object, "gpu_utilization");
-	read_breakdown(reader, object, prediction);
-	prediction->bottleneck = text_of(reader, object, "bottleneck", false);
-	prediction->events_count = count_of(reader, object, "events");
-	prediction->seed = count_of(reader, object, "seed");
-	prediction->draws_count = (size_t)count_of(reader, object, "draws");
-	prediction->failed_draws_count = (size_t)count_of(reader, object, "failed_draws");
-	prediction->calls_count = count_of(reader, object, "calls");
-	prediction->polls_count = count_of(reader, object, "polls");
-	prediction->retransmission_timeouts = real_of(reader, object, "retransmission_timeouts");
-	prediction->connect_s = real_of(reader, object, "connect");
-	prediction->transport = text_of(reader, object, "transport", false);
-	prediction->gpu_count = (size_t)count_of(reader, object, "gpus");
-	prediction->speedup = later_estimate_of(reader, object, "speedup");
-	prediction->training_s = later_estimate_of(reader, object, "training");
-	double communication_s = real_of(reader, object, "communication");
-	prediction->communication_s = isfinite(communication_s) ? communication_s : 0;
-	prediction->collective = text_of(reader, object, "collective", false);
-	prediction->choice = text_of(reader, object, "choice", false);
-	read_clients(reader, json_object_get(object, "clients"), prediction);
-	read_links(reader, json_object_get(object, "links"), prediction);
+	read_fields(reader, object, prediction_fields, prediction);
+	read_lists(reader, object, prediction);
 	return prediction;
 }
 

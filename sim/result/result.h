@@ -18,6 +18,7 @@
 
 struct arena;
 struct diag;
+struct names;
 struct trace;
 struct cfg_resolution;
 
@@ -69,7 +70,7 @@ struct prediction {
 	struct estimate speedup;         /* throughput over that of one GPU alone */
 	struct estimate training_s;      /* of all epochs */
 	double communication_s;          /* of a step: in which a collective was under way,
-					    hidden behind kernels or not; 0: not known */
+					    hidden behind kernels or not; NaN: not known */
 	const char *collective;          /* of a benchmark: "all_reduce, 1 MiB"; else NULL */
 	const char *choice;              /* what the collective library chose, or NULL */
 	struct estimate gpu_utilization; /* mean over the GPUs in use */
@@ -96,6 +97,11 @@ struct prediction {
 	double error_ratio, error_freedom_count;
 };
 
+/* A copy that needs nothing of the original. Equal texts are kept once if texts are given, for
+ * many copies in one arena. */
+const struct prediction *prediction_copy(struct arena *arena, struct names *texts,
+					 const struct prediction *prediction);
+
 /* Seconds of a step that go into the part of that name; 0 if it has none. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
 enum prediction_kind { /* bits, for sets of them */
@@ -109,7 +115,6 @@ unsigned prediction_kinds(const struct prediction *const *predictions, size_t co
 
 /* A long time and its interval as people say it: "45.0 min", "2.00 h (1.94..2.08)",
  * "3.10 days"; "-" for NaN. */
-const char *duration_text(struct arena *arena, struct estimate time_s);
 
 enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
 
@@ -132,8 +137,6 @@ const struct prediction *prediction_read(struct arena *arena, const char *text, 
 
 /* The resolved parameters as the array "parameters" of a prediction; origin is
  * "file:line", "--set", "draw" or "default". NULL: an empty array. */
-void resolution_json(struct json_writer *json, const char *key,
-		     const struct cfg_resolution *resolution);
 
 /* ---- result tables ---- */
 

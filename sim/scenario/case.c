@@ -162,16 +162,17 @@ static void apply_gpu_profiles(struct case_reader *c)
 			}
 }
 
-static const char *transport_name(const struct case_reader *c)
+/* The default is the first of the list, and for jobs a direct one where it has a network. */
+static const struct transport_kind *find_transport(const struct case_reader *c)
 {
-	const struct topology *topology = &c->scenario->topology;
 	if (strcmp(c->params->transport, "auto") != 0)
-		return c->params->transport;
-	for (size_t i = 0; case_is_job(c) && i < topology->link_count; i++)
-		if (strcmp(topology->links[i].kind->name, "infiniband") == 0 ||
-		    strcmp(topology->links[i].kind->name, "roce") == 0)
-			return "rdma";
-	return "tcp";
+		return transport_kind_find(c->params->transport);
+	for (size_t i = 0; case_is_job(c) && i < transport_kind_count(); i++) {
+		const struct transport_kind *kind = transport_kind_at(i);
+		if (kind->direct && topology_has_network(&c->scenario->topology, kind->traffic))
+			return kind;
+	}
+	return transport_kind_at(0);
 }
 
 const char *scenario_transport(const struct scenario *scenario)
@@ -195,11 +196,11 @@ const char *scenario_transport(const struct scenario *scenario)
 void case_transport(struct case_reader *c, const struct cfg_node *file)
 {
 	struct reader *reader = &c->reader;
-	c->transport = transport_kind_find(transport_name(c));
+	c->transport = find_transport(c);
 	if (!c->transport) {
-		diag_error(reader->diag, case_said(c, "case.transport"),
-			   "case: no transport is called '%s' (write tcp, rdma, shm or auto)",
-			   c->params->transport);
+		diag_error(reader->diag, case_said(c, "case.transport"), "case: %s",
+			   registry_unknown(reader->arena, &transport_kind_registry,
+					    c->params->transport, "auto"));
 		return;
 	}
 	void *params = arena_alloc(reader->arena, TRANSPORT_PARAMS_SIZE_MAX);

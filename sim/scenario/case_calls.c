@@ -4,7 +4,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/calls/call_file.h"
+#include "sim/traces/call_file.h"
 #include "sim/scenario/case.h"
 
 /* A file that the case file names lies beside it. */

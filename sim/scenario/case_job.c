@@ -215,10 +215,9 @@ static const char *prefix(struct case_reader *c, const char *what, const struct 
 }
 
 /* Gradients are all-reduced; a collective alone may have an algorithm of its own. */
-static bool algorithm_fits(struct case_reader *c, const struct job_said *job, const char *name)
+static bool algorithm_fits(struct case_reader *c, struct origin origin, const char *name)
 {
 	struct reader *reader = &c->reader;
-	struct origin origin = case_said(c, prefix(c, "library.algorithm", job, false));
 	const struct algorithm *algorithm = algorithm_find(name);
 	int asked = c->scenario->collective;
 	if (strcmp(name, "auto") == 0)
@@ -234,14 +233,25 @@ static bool algorithm_fits(struct case_reader *c, const struct job_said *job, co
 						     : (enum collective)asked));
 		return false;
 	}
-	const char **names = ARENA_ARRAY(reader->arena, algorithm_count() + 1, const char *);
-	for (size_t i = 0; i < algorithm_count(); i++)
-		names[i] = algorithm_at(i)->name;
-	const char *near = diag_nearest(name, names, algorithm_count());
-	diag_error(reader->diag, origin,
-		   "library: no algorithm is called '%s' (did you mean '%s'? `farwire list "
-		   "algorithms` shows them)",
-		   name, near ? near : "auto");
+	diag_error(reader->diag, origin, "library: %s",
+		   registry_unknown(reader->arena, &algorithm_registry, name, "auto"));
+	return false;
+}
+
+/* Checks the parameters of a library that exclude each other; path is their group. */
+static bool library_fits(struct case_reader *c, const char *path,
+			 const struct library_params *library)
+{
+	struct arena *arena = c->reader.arena;
+	if (!algorithm_fits(c, case_said(c, arena_printf(arena, "%s.algorithm", path)),
+			    library->algorithm))
+		return false;
+	if (library->protocol != CHOOSE_LL128 || library->ll128)
+		return true;
+	diag_error(c->reader.diag, case_said(c, arena_printf(arena, "%s.protocol", path)),
+		   "%s.protocol is ll128, but %s.ll128 is false (write %s.ll128=true, or another "
+		   "protocol: auto, ll, simple)",
+		   path, path, path);
 	return false;
 }
 
@@ -255,19 +265,26 @@ static bool read_exchange(struct case_reader *c, const struct job_said *job,
 			   "exchange", name, "exchange", &file);
 	if (!node)
 		return false;
-	static const char *const known[] = {"exchange", "library", "tcp", "rdma"};
-	cfg_only(reader->diag, file, known, sizeof known / sizeof known[0]);
+	const char **known = ARENA_ARRAY(reader->arena, 2 + transport_kind_count(), const char *);
+	size_t known_count = 0;
+	known[known_count++] = "exchange";
+	known[known_count++] = "library";
+	for (size_t i = 0; i < transport_kind_count(); i++)
+		if (!transport_kind_at(i)->one_host)
+			known[known_count++] = transport_kind_at(i)->name;
+	cfg_only(reader->diag, file, known, known_count);
 	struct exchange_params *exchange = ARENA_NEW(reader->arena, struct exchange_params);
 	struct library_params *library = ARENA_NEW(reader->arena, struct library_params);
 	const char *thing = arena_printf(reader->arena, "exchange '%s'", name);
 	bool fine = cfg_params(reader->resolution, reader->arena, reader->diag, node,
 			       prefix(c, "exchange", job, own), thing, &exchange_table, NULL, 0,
 			       exchange);
+	const char *path = prefix(c, "library", job, own);
 	fine &= cfg_params(reader->resolution, reader->arena, reader->diag,
-			   cfg_child(file, "library"), prefix(c, "library", job, own),
+			   cfg_child(file, "library"), path,
 			   arena_printf(reader->arena, "library of exchange '%s'", name),
 			   &library_table, NULL, 0, library);
-	fine = fine && algorithm_fits(c, job, library->algorithm);
+	fine = fine && library_fits(c, path, library);
 	if (!c->transport)
 		case_transport(c, file);
 	entry->exchange = exchange;
@@ -389,10 +406,10 @@ static void check_transport(struct case_reader *c, const struct job_entry *entry
 	const struct topology *topology = &c->scenario->topology;
 	size_t first = topology->gpus[entry->gpus[0]].host;
 	size_t last = topology->gpus[entry->gpus[entry->simulated_count - 1]].host;
-	if (c->transport && first != last && strcmp(c->transport->name, "shm") == 0)
+	if (c->transport && first != last && c->transport->one_host)
 		diag_error(c->reader.diag, case_said(c, "case.transport"),
 			   "job '%s' is on several machines, which shared memory does not join "
-			   "(write transport = \"tcp\", \"rdma\" or \"auto\")",
+			   "(write transport = \"auto\")",
 			   entry->name);
 }
 

@@ -75,8 +75,7 @@ static bool can_fold(const struct scenario *scenario)
 	bool chance = scenario->collective < 0 && entry->exchange->noise_ratio > 0;
 	bool shared = entry->storage && storage_is_shared(entry->storage);
 	return scenario->topology.top && entry->transport && !chance && !shared &&
-	       strcmp(entry->transport->name, "rdma") == 0 &&
-	       strcmp(entry->library->algorithm, "parameter_server") != 0 &&
+	       entry->transport->direct && !library_has_servers(entry->library) &&
 	       is_lossless(&scenario->topology);
 }
 

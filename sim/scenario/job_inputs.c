@@ -53,7 +53,6 @@ struct input *job_inputs_build(struct job_inputs *inputs, const struct scenario 
 			       const struct job_entry *entry, size_t rank,
 			       const struct rank_reader *reader, struct cpu *core, double batch_B)
 {
-	static const char *const host_links[] = {"pcie", "nvlink", "socket", NULL};
 	const struct system *s = inputs->system;
 	const char *host = s->topology->hosts[reader->host].name;
 	const struct input_spec spec = {
@@ -69,7 +68,8 @@ struct input *job_inputs_build(struct job_inputs *inputs, const struct scenario 
 		.core = core,
 		.dma = &scenario->dma,
 		.to_device = fabric_route(s->fabric, fabric_node_find(s->fabric, host),
-					  gpu_node(s->gpus[entry->gpus[rank]]), host_links),
+					  gpu_node(s->gpus[entry->gpus[rank]]),
+					  TRAFFIC_COPIES | TRAFFIC_PEERS),
 		.batch_count = entry->batch_count,
 		.batch_B = batch_B,
 	};

@@ -12,7 +12,7 @@
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
 #include "sim/scenario/job_inputs.h"
-#include "sim/scenario/steady.h"
+#include "sim/workload/steady.h"
 #include "sim/scenario/system.h"
 
 /* Steps left out at least: the first fills queues, the second meets them full. */
@@ -26,12 +26,12 @@ struct job_client {
 	struct job_run *run;
 	const struct step_profile *profile;
 	struct communicator *comm;
-	struct job *job;
+	struct fused *job;
 	size_t step_count, first;
 	bool warm, over;
 	/* of a collective's benchmark */
 	int64_t begun_ps;
-	struct job_step *repetitions;
+	struct fused_step *repetitions;
 };
 
 struct job_world {
@@ -39,6 +39,7 @@ struct job_world {
 	const struct scenario *scenario;
 	struct system system;
 	struct job_client *clients;
+	struct steady_limits limits;
 	struct steady steady;            /* of several jobs */
 	struct steady_program *programs; /* room for them */
 	struct job_inputs inputs;
@@ -46,14 +47,15 @@ struct job_world {
 	uint64_t seed;
 };
 
-static const struct job_step *step_at(const struct job_client *client, size_t index)
+static const struct fused_step *step_at(const struct job_client *client, size_t index)
 {
-	return client->repetitions ? &client->repetitions[index] : job_step_at(client->job, index);
+	return client->repetitions ? &client->repetitions[index]
+				   : fused_step_at(client->job, index);
 }
 
 static double step_s(const struct job_client *client, size_t index)
 {
-	const struct job_step *step = step_at(client, index);
+	const struct fused_step *step = step_at(client, index);
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
@@ -73,7 +75,7 @@ static void job_warm(struct job_client *client)
 	if (++w->warm_count < w->scenario->job_count)
 		return;
 	system_window_open(&w->system);
-	w->steady = steady_begin(w->scenario, engine_events_count(w->system.engine), step_time);
+	w->steady = steady_begin(&w->limits, engine_events_count(w->system.engine), step_time);
 }
 
 static void job_over(struct job_client *client)
@@ -119,7 +121,7 @@ static bool is_steady(struct job_client *client)
 	size_t first = window_first(client), count = client->step_count - first;
 	double events = (double)engine_events_count(client->world->system.engine);
 	double settled = SETTLED * fmax(1, events / (double)client->step_count / EVENTS_LARGE);
-	if (count >= steady_steps_most(client->world->scenario))
+	if (count >= steady_steps_most(&client->world->limits))
 		return true;
 	if (!is_noisy(client) && count >= 2 &&
 	    fabs(step_s(client, client->step_count - 1) - step_s(client, client->step_count - 2)) <=
@@ -170,7 +172,7 @@ static bool step_over(struct job_client *client)
 	return w->over_count < w->scenario->job_count;
 }
 
-static bool job_step_done(void *ctx, struct job *job, const struct job_step *step)
+static bool job_step_done(void *ctx, struct fused *job, const struct fused_step *step)
 {
 	(void)job;
 	(void)step;
@@ -186,8 +188,8 @@ static void repetition_done(void *ctx, uint64_t arg)
 	struct job_client *client = ctx;
 	(void)arg;
 	client->repetitions[client->step_count] =
-		(struct job_step){.start_ps = client->begun_ps,
-				  .end_ps = engine_now_ps(client->world->system.engine)};
+		(struct fused_step){.start_ps = client->begun_ps,
+				    .end_ps = engine_now_ps(client->world->system.engine)};
 	if (step_over(client))
 		repeat(client, 0);
 }
@@ -266,18 +268,15 @@ static bool find_profile(struct job_world *w, struct job_client *client)
 	return true;
 }
 
-static bool has_servers(const struct job_entry *entry)
-{
-	return strcmp(entry->library->algorithm, "parameter_server") == 0;
-}
-
 /* Workers, then servers: one after the other on the job's machines, in each in the
  * memory of its host, or of its first GPU, its second ... */
 static struct comm_rank *comm_ranks(struct job_world *w, const struct job_entry *entry,
 				    size_t *server_count)
 {
 	const struct topology *t = &w->scenario->topology;
-	*server_count = has_servers(entry) ? (size_t)fmax(1, entry->library->servers_count) : 0;
+	*server_count = library_has_servers(entry->library)
+				? (size_t)fmax(1, entry->library->servers_count)
+				: 0;
 	struct comm_rank *ranks =
 		ARENA_ARRAY(w->arena, entry->simulated_count + *server_count, struct comm_rank);
 	size_t *firsts = ARENA_ARRAY(w->arena, entry->simulated_count, size_t), machines = 0;
@@ -320,7 +319,7 @@ static bool build_communicator(struct job_world *w, struct job_client *client)
 		.copies = w->system.copies,
 		.top_node = w->system.top_node,
 	};
-	if (entry->rank_count == 1 && !has_servers(entry))
+	if (entry->rank_count == 1 && !library_has_servers(entry->library))
 		return true;
 	spec.ranks = comm_ranks(w, entry, &spec.server_count);
 	client->comm = communicator_new(&spec);
@@ -358,7 +357,7 @@ static bool memory_fits(struct job_world *w, struct job_client *client, size_t r
 	return false;
 }
 
-static bool build_ranks(struct job_world *w, struct job_client *client, struct job_rank *ranks)
+static bool build_ranks(struct job_world *w, struct job_client *client, struct fused_rank *ranks)
 {
 	const struct job_entry *entry = client->entry;
 	struct rank_reader reader = {0};
@@ -367,7 +366,7 @@ static bool build_ranks(struct job_world *w, struct job_client *client, struct j
 		struct guest *guest = w->system.guests[entry->guests[i]];
 		const char *name = arena_printf(w->arena, "%s.%zu", entry->name, i);
 		struct cpu *core = guest_core(guest);
-		ranks[i] = (struct job_rank){
+		ranks[i] = (struct fused_rank){
 			.context = gpu_context_new(gpu, name, 1),
 			.gpu = gpu,
 			.guest = guest,
@@ -399,10 +398,10 @@ static void build_job(struct job_world *w, struct job_client *client)
 	const struct job_entry *entry = client->entry;
 	if (!find_profile(w, client) || !build_communicator(w, client))
 		return;
-	struct job_rank *ranks = ARENA_ARRAY(w->arena, entry->simulated_count, struct job_rank);
+	struct fused_rank *ranks = ARENA_ARRAY(w->arena, entry->simulated_count, struct fused_rank);
 	if (!build_ranks(w, client, ranks))
 		return;
-	const struct job_spec spec = {
+	const struct fused_spec spec = {
 		.arena = w->arena,
 		.engine = w->system.engine,
 		.fabric = w->system.fabric,
@@ -419,7 +418,7 @@ static void build_job(struct job_world *w, struct job_client *client)
 		.step_done = job_step_done,
 		.ctx = client,
 	};
-	client->job = job_new(&spec);
+	client->job = fused_new(&spec);
 	if (client->comm)
 		client->run->choice = communicator_choice_text(client->comm, COLLECTIVE_ALL_REDUCE,
 							       entry->network->parameters_count *
@@ -437,7 +436,7 @@ static void build_benchmark(struct job_world *w, struct job_client *client)
 	if (!build_communicator(w, client))
 		return;
 	client->repetitions =
-		ARENA_ARRAY(w->arena, warm + steady_steps_most(scenario) + 2, struct job_step);
+		ARENA_ARRAY(w->arena, warm + steady_steps_most(&w->limits) + 2, struct fused_step);
 	client->run->choice = communicator_choice_text(
 		client->comm, (enum collective)scenario->collective, scenario->collective_size_B);
 }
@@ -449,7 +448,7 @@ static void start_job(void *ctx, uint64_t arg)
 	if (client->repetitions)
 		repeat(client, 0);
 	else
-		job_start(client->job);
+		fused_start(client->job);
 }
 
 static void open_job(void *ctx, uint64_t arg)
@@ -481,8 +480,8 @@ static void read_jobs(struct job_world *w, const struct world_outcome *outcome)
 	for (size_t i = 0; i < w->scenario->job_count; i++) {
 		struct job_client *client = &w->clients[i];
 		struct job_run *run = client->run;
-		struct job_step *steps =
-			ARENA_ARRAY(w->arena, client->step_count + 1, struct job_step);
+		struct fused_step *steps =
+			ARENA_ARRAY(w->arena, client->step_count + 1, struct fused_step);
 		for (size_t k = 0; k < client->step_count; k++)
 			steps[k] = *step_at(client, k);
 		run->steps = steps;
@@ -506,7 +505,7 @@ static const char *unfinished(struct job_world *w, bool limit)
 		if (c->over)
 			continue;
 		first = arena_printf(w->arena, "job '%s' waits: %s", c->entry->name,
-				     c->job ? job_waiting(c->job, w->arena)
+				     c->job ? fused_waiting(c->job, w->arena)
 					    : communicator_waiting(c->comm, w->arena));
 		if (limit)
 			job_failed(c, system_no_end(&w->system, first));
@@ -545,7 +544,10 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 				   uint64_t seed, struct trace *trace)
 {
 	struct job_world *w = ARENA_NEW(arena, struct job_world);
-	*w = (struct job_world){.arena = arena, .scenario = scenario, .seed = seed};
+	*w = (struct job_world){.arena = arena,
+				.scenario = scenario,
+				.seed = seed,
+				.limits = {scenario->steps_count, scenario->job_count}};
 	system_build(&w->system, arena, scenario, trace);
 	struct world_outcome outcome = {
 		.jobs = ARENA_ARRAY(arena, scenario->job_count, struct job_run),
@@ -566,7 +568,7 @@ struct world_outcome job_world_run(struct arena *arena, const struct scenario *s
 
 double job_run_step_s(const struct job_run *run)
 {
-	const struct job_step *first = &run->steps[run->steady_first];
-	const struct job_step *last = first + run->steady_count - 1;
+	const struct fused_step *first = &run->steps[run->steady_first];
+	const struct fused_step *last = first + run->steady_count - 1;
 	return s_from_ps(last->end_ps - first->start_ps) / (double)run->steady_count;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/fabric/link_kinds.h"
 #include "sim/scenario/cluster.h"
 
 static void read_ports(struct topology_build *build, const struct cfg_node *group,
@@ -55,7 +56,7 @@ static void join_guests(struct topology_build *build)
 		*VEC_PUSH(arena, &build->links) = (struct link_entry){
 			.name = arena_printf(arena, "%s-host", guest),
 			.origin = build->guests.items[i].origin,
-			.kind = link_kind_find("socket"),
+			.kind = &link_socket,
 			.ends = {guest, "host"},
 			.traits = {.capacity_Bps = {memory_Bps, memory_Bps}, .own_packets = true},
 		};

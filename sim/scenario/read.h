@@ -24,6 +24,8 @@ struct reader {
 /* Fills *topology; errors are in diag. */
 void read_topology(struct reader *reader, const struct cfg_node *file, const char *path,
 		   struct topology *topology);
+/* Whether it has links between hosts that carry that traffic (enum traffic). */
+bool topology_has_network(const struct topology *topology, unsigned traffic);
 
 /* Index of the entry of that name among count structs of `size` bytes, each
  * beginning with its name; SIZE_MAX after an error with a suggestion. */

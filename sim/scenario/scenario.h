@@ -12,13 +12,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/calls/replay.h"
+#include "sim/traces/replay.h"
 #include "sim/cfg/cfg.h"
-#include "sim/cuda/player.h"
+#include "sim/workload/player.h"
 #include "sim/engine/trace.h"
 #include "sim/fabric/link.h"
 #include "sim/remoting/remoting.h"
-#include "sim/training/job.h"
+#include "sim/workload/fused.h"
 #include "sim/transport/dma.h"
 
 /* Whether machines that are alike are simulated once (sim/collective/fold.h): in large
@@ -226,7 +226,6 @@ enum case_kind scenario_kind(const struct scenario *scenario);
  * every case sees. */
 #define MODEL_ERROR "model-error"
 const char *case_kind_path(enum case_kind kind);
-const struct param_row *case_kind_row(enum case_kind kind);
 
 /* What a client's ratio is taken to: it alone, run beside its GPU with the local
  * driver and all of the GPU. Shares everything else with scenario. */
@@ -258,8 +257,8 @@ struct link_use {
 struct job_run { /* what came out for one job */
 	const struct job_entry *entry;
 	bool failed;
-	const char *reason;           /* of a failure */
-	const struct job_step *steps; /* all of them; of a collective its repetitions */
+	const char *reason;             /* of a failure */
+	const struct fused_step *steps; /* all of them; of a collective its repetitions */
 	size_t step_count;
 	size_t steady_first, steady_count; /* those that began in the window */
 	struct communicator_counters comm;
@@ -269,7 +268,7 @@ struct job_run { /* what came out for one job */
 /* The window begins when every client has its warm-up steps behind it and the
  * GPU keeps up with it (a host that runs ahead issues its first steps faster than
  * any GPU can do them), and ends when their steps in it are steady; of several clients or
- * jobs the last of the windows is meant (sim/scenario/steady.h). */
+ * jobs the last of the windows is meant (sim/workload/steady.h). */
 struct world_outcome {
 	struct client_run *clients;
 	size_t client_count;

@@ -96,7 +96,7 @@ static void build_links(struct system *s)
 		struct link_traits traits = link->traits;
 		unmoderated_loss(t, link, &traits);
 		s->lossy = s->lossy || traits.loss_ratio[0] > 0 || traits.loss_ratio[1] > 0;
-		fabric_link_add(s->fabric, link->name, link->kind->name,
+		fabric_link_add(s->fabric, link->name, link->kind,
 				fabric_node_find(s->fabric, link->ends[0]),
 				fabric_node_find(s->fabric, link->ends[1]), &traits);
 	}
@@ -152,12 +152,12 @@ double system_latency_s(struct system *s, int first, int last)
 	const struct fold *fold = s->topology->fold;
 	if (fold) {
 		enum fold_level level = fold_level(fold, 0, fold->machine_count - 1);
-		int at = fold_meeting(s->fabric, s->top_node, first, last, level, NULL);
+		int at = fold_meeting(s->fabric, s->top_node, first, last, level, TRAFFIC_ANY);
 		return at < 0 ? -1
-			      : fabric_route(s->fabric, first, at, NULL)->latency_s +
-					fabric_route(s->fabric, at, last, NULL)->latency_s;
+			      : fabric_route(s->fabric, first, at, TRAFFIC_ANY)->latency_s +
+					fabric_route(s->fabric, at, last, TRAFFIC_ANY)->latency_s;
 	}
-	const struct route *route = fabric_route(s->fabric, first, last, NULL);
+	const struct route *route = fabric_route(s->fabric, first, last, TRAFFIC_ANY);
 	return route ? route->latency_s : -1;
 }
 

@@ -6,7 +6,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/scenario/steady.h"
+#include "sim/workload/steady.h"
 #include "sim/scenario/system.h"
 
 /* Of a program alone: relative difference of steps that are the same, and relative
@@ -39,6 +39,7 @@ struct world {
 	const struct scenario *scenario;
 	struct system system;
 	struct client *clients;
+	struct steady_limits limits;
 	struct steady steady;            /* of several clients */
 	struct steady_program *programs; /* room for them */
 	size_t warm_count, over_count;
@@ -53,7 +54,7 @@ struct world {
  * random part of a step, since tenants do not begin together and nothing but
  * chance sets their phases. When the last client is warm the WINDOW opens, over
  * which everything is measured; it closes when the client is steady in it. What
- * steady means for several is in sim/scenario/steady.h.
+ * steady means for several is in sim/workload/steady.h.
  */
 
 static void window_open(struct world *w)
@@ -93,7 +94,7 @@ static void client_warm(void *ctx, uint64_t arg)
 	if (++w->warm_count < w->scenario->client_count)
 		return;
 	window_open(w);
-	w->steady = steady_begin(w->scenario, engine_events_count(w->system.engine), work_time);
+	w->steady = steady_begin(&w->limits, engine_events_count(w->system.engine), work_time);
 }
 
 static void client_over(struct client *client)
@@ -192,7 +193,7 @@ static bool is_steady(struct client *client)
 {
 	size_t first = window_first(client), count = player_step_count(client->player);
 	return has_worked(client, first) &&
-	       (count - first >= steady_steps_most(client->world->scenario) || repeats(client) ||
+	       (count - first >= steady_steps_most(&client->world->limits) || repeats(client) ||
 		is_settled(client, first));
 }
 
@@ -265,9 +266,8 @@ static void start_player(void *ctx, uint64_t arg)
 }
 
 static struct cuda_process *build_process(struct world *w, struct client *client,
-					  const struct call_stream *program)
+					  const struct program *program)
 {
-	static const char *const pcie[] = {"pcie", "nvlink", "socket", NULL};
 	const struct client_entry *entry = client->entry;
 	const struct topology *t = &w->scenario->topology;
 	int host = fabric_node_find(w->system.fabric, t->hosts[t->gpus[entry->gpu].host].name);
@@ -283,8 +283,10 @@ static struct cuda_process *build_process(struct world *w, struct client *client
 		.dma = &w->scenario->dma,
 		.stream_count = program->stream_count,
 		.event_count = program->event_count,
-		.to_device = fabric_route(w->system.fabric, host, gpu, pcie),
-		.to_host = fabric_route(w->system.fabric, gpu, host, pcie),
+		.to_device =
+			fabric_route(w->system.fabric, host, gpu, TRAFFIC_COPIES | TRAFFIC_PEERS),
+		.to_host =
+			fabric_route(w->system.fabric, gpu, host, TRAFFIC_COPIES | TRAFFIC_PEERS),
 	};
 	if (spec.to_device && spec.to_host)
 		return cuda_process_new(&spec);
@@ -345,7 +347,7 @@ static struct cuda_port *build_port(struct world *w, struct client *client)
 }
 
 /* Of all its calls; no more than time there is, for those that will never end. */
-static int64_t work_of(const struct call_stream *program)
+static int64_t work_of(const struct program *program)
 {
 	int64_t work_ps = 0;
 	for (size_t t = 0; t < program->thread_count; t++)
@@ -359,14 +361,13 @@ static int64_t work_of(const struct call_stream *program)
 	return work_ps;
 }
 
-static const struct call_stream *build_program(struct world *w, const struct client_entry *entry)
+static const struct program *build_program(struct world *w, const struct client_entry *entry)
 {
 	const struct recorded_program *recorded = entry->recorded;
 	if (recorded) {
 		struct host *host = guest_host(w->system.guests[entry->guest]);
-		struct call_stream *program =
-			replay_program(w->arena, recorded->calls, &recorded->step, recorded->params,
-				       host_clock_Hz(host));
+		struct program *program = replay_program(w->arena, recorded->calls, &recorded->step,
+							 recorded->params, host_clock_Hz(host));
 		program->images_count = entry->batch_count;
 		return program;
 	}
@@ -379,7 +380,7 @@ static void build_client(struct world *w, struct client *client)
 {
 	const struct client_entry *entry = client->entry;
 	const struct gpu_params *gpu = &w->scenario->topology.gpus[entry->gpu].params;
-	const struct call_stream *program = build_program(w, entry);
+	const struct program *program = build_program(w, entry);
 	client->work_ps = work_of(program);
 	client->context =
 		gpu_context_new(w->system.gpus[entry->gpu], entry->name, entry->fraction_ratio);
@@ -507,7 +508,10 @@ struct world_outcome world_run(struct arena *arena, const struct scenario *scena
 	if (scenario->job_count > 0)
 		return job_world_run(arena, scenario, seed, trace);
 	struct world *w = ARENA_NEW(arena, struct world);
-	*w = (struct world){.arena = arena, .scenario = scenario, .seed = seed};
+	*w = (struct world){.arena = arena,
+			    .scenario = scenario,
+			    .seed = seed,
+			    .limits = {scenario->steps_count, scenario->client_count}};
 	system_build(&w->system, arena, scenario, trace);
 	struct world_outcome outcome = {
 		.clients = ARENA_ARRAY(arena, scenario->client_count + 1, struct client_run),

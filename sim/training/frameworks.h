@@ -3,7 +3,7 @@
 #ifndef FARWIRE_TRAINING_FRAMEWORKS_H
 #define FARWIRE_TRAINING_FRAMEWORKS_H
 
-#include "sim/training/program.h"
+#include "sim/training/framework.h"
 
 #define FRAMEWORK(name) extern const struct framework name;
 #include "sim/training/frameworks.def"

@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/training/program.h"
+#include "sim/training/framework.h"
 
 #define NO_TENSOR UINT32_MAX
 

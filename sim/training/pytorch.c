@@ -24,10 +24,10 @@ static const uint32_t *program_order(struct arena *arena, const struct op_graph 
 	return order;
 }
 
-static const struct call_stream *program(struct arena *arena, const struct network *network,
-					 size_t batch, const struct stack_params *stack,
-					 const struct gpu_params *gpu,
-					 const struct efficiency_params *efficiency)
+static const struct program *program(struct arena *arena, const struct network *network,
+				     size_t batch, const struct stack_params *stack,
+				     const struct gpu_params *gpu,
+				     const struct efficiency_params *efficiency)
 {
 	struct op_graph graph = op_graph_new(arena, network, batch, stack);
 	struct issuer main_thread = {
@@ -45,8 +45,8 @@ static const struct call_stream *program(struct arena *arena, const struct netwo
 	}
 	threads[0] = (struct call_thread){"main", main_thread.items.items, main_thread.items.count};
 	threads[1] = (struct call_thread){"pin memory", input.items.items, input.items.count};
-	struct call_stream *stream = ARENA_NEW(arena, struct call_stream);
-	*stream = (struct call_stream){
+	struct program *stream = ARENA_NEW(arena, struct program);
+	*stream = (struct program){
 		.threads = threads,
 		.thread_count = stack->real_input ? 2 : 1,
 		.stream_count = STREAM_COUNT,

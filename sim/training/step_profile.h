@@ -24,7 +24,7 @@
 #ifndef FARWIRE_TRAINING_STEP_PROFILE_H
 #define FARWIRE_TRAINING_STEP_PROFILE_H
 
-#include "sim/training/program.h"
+#include "sim/training/framework.h"
 
 enum { PIECE_KERNELS = 64 };
 

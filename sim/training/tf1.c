@@ -116,10 +116,10 @@ static struct call_thread input_thread(struct issuer *issuer, const struct netwo
 	return (struct call_thread){"input", issuer->items.items, issuer->items.count};
 }
 
-static const struct call_stream *program(struct arena *arena, const struct network *network,
-					 size_t batch, const struct stack_params *stack,
-					 const struct gpu_params *gpu,
-					 const struct efficiency_params *efficiency)
+static const struct program *program(struct arena *arena, const struct network *network,
+				     size_t batch, const struct stack_params *stack,
+				     const struct gpu_params *gpu,
+				     const struct efficiency_params *efficiency)
 {
 	struct op_graph graph = op_graph_new(arena, network, batch, stack);
 	struct issuer executor = {
@@ -129,8 +129,8 @@ static const struct call_stream *program(struct arena *arena, const struct netwo
 	threads[0] = executor_thread(&executor, &graph);
 	if (stack->real_input)
 		threads[1] = input_thread(&input, network, batch);
-	struct call_stream *stream = ARENA_NEW(arena, struct call_stream);
-	*stream = (struct call_stream){
+	struct program *stream = ARENA_NEW(arena, struct program);
+	*stream = (struct program){
 		.threads = threads,
 		.thread_count = stack->real_input ? 2 : 1,
 		.stream_count = STREAM_COUNT,

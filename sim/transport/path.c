@@ -16,12 +16,11 @@ void path_latency_set(struct path *path, double latency_s)
 	path->latency_ps = ps_from_s(latency_s);
 }
 
-bool path_find(const struct connection_spec *spec, int from, const char *const *kinds,
-	       struct path *path)
+bool path_find(const struct connection_spec *spec, int from, unsigned traffic, struct path *path)
 {
 	struct connection_end a = spec->ends[from], b = spec->ends[1 - from];
 	const struct route *route =
-		fabric_route(spec->fabric, guest_node(a.guest), guest_node(b.guest), kinds);
+		fabric_route(spec->fabric, guest_node(a.guest), guest_node(b.guest), traffic);
 	if (!route)
 		return false;
 	double latency_s = route->latency_s;

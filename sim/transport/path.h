@@ -21,10 +21,9 @@ struct path {
 	double least_spB; /* a byte of payload on its slowest link */
 };
 
-/* The way from end `from` to the other; false if there is none over links of
- * those kinds. */
-bool path_find(const struct connection_spec *spec, int from, const char *const *kinds,
-	       struct path *path);
+/* The way from end `from` to the other; false if there is none over links that carry the
+ * traffic. */
+bool path_find(const struct connection_spec *spec, int from, unsigned traffic, struct path *path);
 
 void path_latency_set(struct path *path, double latency_s);
 

@@ -245,8 +245,6 @@ static void direction_init(struct rdma_connection *connection, int index)
 		cpu_spin(path->to.core);
 }
 
-static const char *const rdma_links[] = {"infiniband", "roce", "pcie", "socket", NULL};
-
 static struct connection *rdma_new(const struct connection_spec *spec)
 {
 	struct rdma_connection *connection = ARENA_NEW(spec->arena, struct rdma_connection);
@@ -254,7 +252,7 @@ static struct connection *rdma_new(const struct connection_spec *spec)
 	connection->params = spec->params;
 	for (int i = 0; i < 2; i++) {
 		bool carries = guest_params(spec->ends[i].guest)->vnic != VNIC_VMXNET3;
-		if (!carries || !path_find(spec, i, rdma_links, &connection->directions[i].path))
+		if (!carries || !path_find(spec, i, TRAFFIC_RDMA, &connection->directions[i].path))
 			return NULL;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -592,7 +590,8 @@ const struct transport_kind transport_rdma = {
 	.help = "RDMA over InfiniBand or RoCE: zero copy above the eager size",
 	.table = &rdma_table,
 	.wakes = rdma_wakes,
-	.links = rdma_links,
+	.traffic = TRAFFIC_RDMA,
+	.direct = true,
 	.new = rdma_new,
 	.open = rdma_open,
 	.send = rdma_send,

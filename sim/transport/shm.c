@@ -52,8 +52,6 @@ struct shm_connection {
 	struct shm_message *free;
 };
 
-static const char *const shm_links[] = {"shm", NULL};
-
 static struct connection *shm_new(const struct connection_spec *spec)
 {
 	struct shm_connection *connection = ARENA_NEW(spec->arena, struct shm_connection);
@@ -61,7 +59,7 @@ static struct connection *shm_new(const struct connection_spec *spec)
 	connection->params = spec->params;
 	for (int i = 0; i < 2; i++) {
 		struct shm_direction *direction = &connection->directions[i];
-		if (!path_find(spec, i, shm_links, &direction->path))
+		if (!path_find(spec, i, TRAFFIC_SHARED, &direction->path))
 			return NULL;
 		path_latency_set(&direction->path, direction->path.route->latency_s); /* no NIC */
 		connection->connection.routes[i] = direction->path.route;
@@ -249,7 +247,8 @@ const struct transport_kind transport_shm = {
 	.name = "shm",
 	.help = "shared memory between guests of one host, polled",
 	.table = &shm_table,
-	.links = shm_links,
+	.traffic = TRAFFIC_SHARED,
+	.one_host = true,
 	.new = shm_new,
 	.open = shm_open,
 	.send = shm_send,

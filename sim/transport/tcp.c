@@ -129,7 +129,6 @@ static double ack_s(const struct connection_end *end)
 }
 
 /* IP over InfiniBand too; PCIe and sockets inside a host on the way to a NIC. */
-static const char *const tcp_links[] = {"ethernet", "roce", "infiniband", "pcie", "socket", NULL};
 
 /* The first stream is worked on by the end's own core, each further one by the
  * guest's next: receiving NICs spread connections over cores by a hash of their
@@ -150,7 +149,7 @@ static struct connection *tcp_new(const struct connection_spec *spec)
 	connection->spec = *spec;
 	connection->params = spec->params;
 	for (int i = 0; i < 2; i++) {
-		if (!path_find(spec, i, tcp_links, &connection->directions[i].path))
+		if (!path_find(spec, i, TRAFFIC_SOCKETS, &connection->directions[i].path))
 			return NULL;
 		connection->connection.routes[i] = connection->directions[i].path.route;
 	}
@@ -331,7 +330,8 @@ const struct transport_kind transport_tcp = {
 	.help = "TCP/IP, in overlays too",
 	.table = &tcp_table,
 	.wakes = tcp_wakes,
-	.links = tcp_links,
+	.traffic = TRAFFIC_SOCKETS,
+	.sockets = true,
 	.new = tcp_new,
 	.open = tcp_open,
 	.send = tcp_send,

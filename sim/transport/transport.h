@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "sim/base/param.h"
+#include "sim/base/registry.h"
 #include "sim/fabric/fabric.h"
 #include "sim/host/host.h"
 
@@ -85,8 +86,11 @@ struct transport_kind {
 	const struct param_table *table; /* size <= TRANSPORT_PARAMS_SIZE_MAX */
 	/* Whether a message wakes a thread that sleeps; NULL: never, threads poll. */
 	bool (*wakes)(const void *params);
-	/* NULL-terminated names of link kinds it can cross; NULL: any. */
-	const char *const *links;
+	unsigned traffic; /* enum traffic: links that carry it can be crossed */
+	/* Between GPUs' hosts: messages go through connections of the guests, which the
+	 * hosts' memory stages; or NICs read and write memory by themselves. */
+	bool sockets, direct;
+	bool one_host; /* its two ends are on one host */
 	/* NULL if there is no route between the ends. */
 	struct connection *(*new)(const struct connection_spec *spec);
 	/* Establishes it, then calls fn (or failed). */
@@ -109,8 +113,6 @@ struct connection {
 	const struct route *routes[2]; /* by direction */
 };
 
-size_t transport_kind_count(void);
-const struct transport_kind *transport_kind_at(size_t index);
-const struct transport_kind *transport_kind_find(const char *name);
+REGISTRY_OF(struct transport_kind, transport_kind);
 
 #endif

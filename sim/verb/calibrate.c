@@ -15,7 +15,7 @@
 #include "calib/host/run.h"
 #include "sim/base/arena.h"
 #include "sim/verb/calibration.h"
-#include "sim/verb/report.h"
+#include "sim/report/report.h"
 #include "sim/verb/verbs.h"
 
 extern char **environ;

@@ -15,7 +15,6 @@ int fit_recordings(const struct command *command);
 size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
 			    const struct drawing *const **drawings);
 /* Parameters with their intervals; gates; what was left out. */
-void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration);
 /* "pinned copies to the GPU: 25 GB/s from 4 MiB up": what a person asks first.
  * Sentences in arena; returns how many. */
 size_t calibration_sentences(struct arena *arena, const struct calibration *calibration,

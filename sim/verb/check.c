@@ -6,7 +6,7 @@
 #include "calib/fit/fit.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/calls/call_file.h"
+#include "sim/traces/call_file.h"
 #include "sim/verb/verbs.h"
 
 static void check_case(const struct command *command, struct diag *diag, const char *path,

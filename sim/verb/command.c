@@ -8,7 +8,6 @@
 #include "plots/canvas.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/verb/progress.h"
 #include "sim/verb/verb.h"
 
 size_t command_case_count(const struct command *command)
@@ -30,6 +29,14 @@ struct predict_options command_predict(const struct command *command)
 					.draws_count = command->draws,
 					.jobs = command->jobs,
 					.baselines = command->baselines};
+}
+
+struct analysis_input command_input(const struct command *command, size_t index,
+				    struct progress *progress)
+{
+	return (struct analysis_input){.request = command_case(command, index),
+				       .options = command_predict(command),
+				       .watch = {progress ? progress_tell : NULL, progress}};
 }
 
 int command_failed(const struct diag *diag, const char *broken)
@@ -115,32 +122,23 @@ int command_table(const struct command *command, const struct result_table *tabl
 	return command_write(command, write_table, &w);
 }
 
-const struct sweep *command_sweep(const struct command *command, const struct case_request *request,
-				  const struct sweep_axis *axes, size_t axis_count, int *exit_code)
+int command_sweep_failed(const struct diag *diag, struct sweep_fault fault)
 {
-	return command_sweep_kept(command, request, axes, axis_count,
-				  (struct sweep_how){.journal = NULL}, exit_code);
+	int code = command_failed(diag, fault.broken);
+	return fault.outside ? EXIT_FAILED : code;
 }
 
-const struct sweep *command_sweep_kept(const struct command *command,
-				       const struct case_request *request,
-				       const struct sweep_axis *axes, size_t axis_count,
-				       struct sweep_how how, int *exit_code)
+const struct sweep *command_sweep(const struct command *command, struct sweep_request request,
+				  int *exit_code)
 {
 	struct diag *diag = diag_new(command->arena);
-	const struct predict_options options = command_predict(command);
-	struct progress progress = progress_new("points", how.journal, command->quiet);
+	struct progress progress = progress_new("points", request.journal, command->quiet);
 	struct sweep_fault fault;
-	how.progress = progress_tell;
-	how.ctx = &progress;
-	const struct sweep *sweep =
-		sweep_run(command->arena, diag, request, axes, axis_count, &options, &how, &fault);
+	request.input.watch = (struct watch){progress_tell, &progress};
+	const struct sweep *sweep = sweep_run(command->arena, diag, &request, &fault);
 	progress_end(&progress);
-	if (!sweep) {
-		*exit_code = command_failed(diag, fault.broken);
-		if (fault.outside)
-			*exit_code = EXIT_FAILED;
-	}
+	if (!sweep)
+		*exit_code = command_sweep_failed(diag, fault);
 	return sweep;
 }
 

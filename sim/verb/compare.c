@@ -5,7 +5,7 @@
 
 #include "plots/charts.h"
 #include "sim/base/arena.h"
-#include "sim/verb/answers.h"
+#include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
 
 const struct result_table *

@@ -177,7 +177,7 @@ static int run(const struct command *command)
 			: command->output;
 	bool all = count == 0;
 	if (all)
-		count = data_names(command->arena, command->data_root, "calib/fit", &names);
+		count = data_names(command->arena, command->data_root, "calib/fits", &names);
 	/* better known before the long work */
 	if (access(folder, W_OK | X_OK) != 0) {
 		fprintf(stderr, "farwire: cannot write into the folder '%s': %s\n", folder,

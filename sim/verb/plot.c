@@ -6,7 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
-#include "sim/verb/chart_data.h"
+#include "sim/report/chart_data.h"
 #include "sim/verb/verbs.h"
 
 typedef VEC(const struct prediction *) predictions_vec;

@@ -7,10 +7,10 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
-#include "sim/verb/answers.h"
+#include "sim/report/answers.h"
 #include "sim/verb/calibration.h"
-#include "sim/verb/chart_data.h"
-#include "sim/verb/report.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/report.h"
 #include "sim/verb/verbs.h"
 
 static bool ends_in(const char *text, const char *ending)
@@ -193,10 +193,6 @@ static int run(const struct command *command)
 	}
 	if (!command_can_write(command))
 		return EXIT_FAILED;
-	struct command asked = *command;
-	if (command->vary_count && !command->draws_given) /* as in `farwire sweep` */
-		asked.draws = 0;
-	command = &asked;
 	struct report *report = report_new(
 		command->arena, title_of(command, 0),
 		arena_printf(command->arena, "Predicted by %s.", command_caption(command)));

@@ -2,8 +2,9 @@
 /* farwire scale: a training job, or a collective, on more and more GPUs. */
 #include "plots/charts.h"
 #include "sim/base/arena.h"
-#include "sim/verb/answers.h"
-#include "sim/verb/scaling.h"
+#include "sim/base/diag.h"
+#include "sim/report/answers.h"
+#include "sim/report/scaling_charts.h"
 #include "sim/verb/verbs.h"
 
 static const struct result_table *tabulate(struct arena *arena, const struct scaling *scaling)
@@ -63,12 +64,16 @@ static int run(const struct command *command)
 {
 	if (!command_can_write(command))
 		return EXIT_FAILED;
-	int code = EXIT_DONE;
-	const struct case_request request = command_case(command, 0);
-	const struct scaling *scaling = scaling_run(command, &request, command->gpus, &code);
+	struct progress progress = progress_new("points", NULL, command->quiet);
+	const struct scaling_request request = {.input = command_input(command, 0, &progress),
+						.gpus = {command->gpus, {"--gpus", 0}}};
+	struct diag *diag = diag_new(command->arena);
+	struct sweep_fault fault;
+	const struct scaling *scaling = scaling_run(command->arena, diag, &request, &fault);
+	progress_end(&progress);
 	if (!scaling)
-		return code;
-	code = command_table(command, tabulate(command->arena, scaling));
+		return command_sweep_failed(diag, fault);
+	int code = command_table(command, tabulate(command->arena, scaling));
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, scaling);
 	return code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire sensitivity: which parameters an answer hangs on. */
-#include "sim/predict/sensitivity.h"
+#include "sim/analysis/sensitivity.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,12 +8,9 @@
 #include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/verb/chart_data.h"
-#include "sim/verb/measures.h"
-#include "sim/verb/progress.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/measures.h"
 #include "sim/verb/verbs.h"
-
-enum { SAMPLES = 128 };
 
 struct asked {
 	const char *name; /* of the case */
@@ -241,61 +238,37 @@ static int refuse(const struct asked *a)
 	return EXIT_USAGE;
 }
 
-static int answer(struct asked *a, const struct case_request *request,
-		  const struct scenario *scenario)
+static int run(const struct command *command)
 {
-	const struct command *command = a->command;
-	const struct predict_options options = command_predict(command);
-	struct progress progress = progress_new("points", NULL, command->quiet);
-	const struct sensitivity_question question = {.points = {.request = request,
-								 .options = &options,
-								 .reported = a->reported,
-								 .progress = progress_tell,
-								 .ctx = &progress},
-						      .scenario = scenario,
-						      .vary_ratio = command->vary_all_ratio,
-						      .keys = command->keys,
-						      .key_count = command->key_count,
-						      .sample_count = command->sample_count};
-	const char *broken;
-	a->found = sensitivity_find(command->arena, &question, &broken);
-	progress_end(&progress);
-	if (!a->found)
-		return command_failed(diag_new(command->arena), broken);
-	if (!a->found->swing_count)
-		return refuse(a);
-	if (isnan(a->found->now.number.value)) {
-		fprintf(stderr, "farwire: %s has no %s%s%s\n", a->name, a->reported->spoken,
-			a->found->now.reason ? ": " : "",
-			a->found->now.reason ? a->found->now.reason : "");
-		return EXIT_USAGE;
-	}
-	int code = command_table(command, tabulate(command->arena, a));
-	return code == EXIT_DONE && command->plot ? draw(a) : code;
-}
-
-static int run(const struct command *given)
-{
-	struct command *command = ARENA_NEW(given->arena, struct command);
-	struct diag *diag = diag_new(given->arena);
-	*command = *given;
-	if (!command->samples_given)
-		command->sample_count = SAMPLES;
 	if (!command_can_write(command))
 		return EXIT_FAILED;
-	struct case_request request = command_case(command, 0);
-	const struct scenario *scenario = case_read(command->arena, diag, &request);
-	if (!scenario)
-		return command_failed(diag, NULL);
-	if (scenario->client_count && scenario->clients[0].recorded)
-		request.calls = scenario->clients[0].recorded->calls;
-	enum prediction_kind kind = reported_kind(scenario);
-	struct asked asked = {.name = scenario->name, .scenario = scenario, .command = command};
-	asked.reported = reported_find(command->arena, diag, (struct origin){"--of", 0}, kind,
-				       command->of ? command->of : reported_main(kind));
-	if (!asked.reported)
-		return command_failed(diag, NULL);
-	return answer(&asked, &request, scenario);
+	struct progress progress = progress_new("points", NULL, command->quiet);
+	const struct sensitivity_request request = {.input = command_input(command, 0, &progress),
+						    .number = {command->of, {"--of", 0}},
+						    .vary_ratio = command->vary_all_ratio,
+						    .keys = command->keys,
+						    .key_count = command->key_count,
+						    .sample_count = command->sample_count};
+	struct diag *diag = diag_new(command->arena);
+	const char *broken;
+	const struct sensitivity *found = sensitivity_find(command->arena, diag, &request, &broken);
+	progress_end(&progress);
+	if (!found)
+		return command_failed(diag, broken);
+	const struct asked asked = {.name = found->scenario->name,
+				    .scenario = found->scenario,
+				    .reported = found->reported,
+				    .command = command,
+				    .found = found};
+	if (!found->swing_count)
+		return refuse(&asked);
+	if (isnan(found->now.number.value)) {
+		fprintf(stderr, "farwire: %s has no %s%s%s\n", asked.name, asked.reported->spoken,
+			found->now.reason ? ": " : "", found->now.reason ? found->now.reason : "");
+		return EXIT_USAGE;
+	}
+	int code = command_table(command, tabulate(command->arena, &asked));
+	return code == EXIT_DONE && command->plot ? draw(&asked) : code;
 }
 
 const struct verb verb_sensitivity = {

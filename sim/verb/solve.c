@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire solve: up to where a parameter may go for a target to be met. */
-#include "sim/predict/solve.h"
-
 #include <stdio.h>
 
 #include "sim/base/arena.h"
-#include "sim/verb/solving.h"
+#include "sim/base/diag.h"
+#include "sim/report/solving_words.h"
 #include "sim/verb/verbs.h"
 
 static int draw(const struct command *command, const struct solving *solving)
@@ -31,13 +30,19 @@ static int run(const struct command *command)
 	}
 	if (!command_can_write(command))
 		return EXIT_FAILED;
-	int code = EXIT_DONE;
-	const struct case_request request = command_case(command, 0);
-	const struct solving *solving =
-		solving_run(command, &request, command->plot != NULL, &code);
+	struct progress progress = progress_new("points", NULL, command->quiet);
+	const struct solving_request request = {.input = command_input(command, 0, &progress),
+						.target = {command->target, {"--target", 0}},
+						.key = {command->keys[0], {"--for", 0}},
+						.between = {command->between, {"--between", 0}},
+						.band = command->plot};
+	struct diag *diag = diag_new(command->arena);
+	const char *broken;
+	const struct solving *solving = solving_run(command->arena, diag, &request, &broken);
+	progress_end(&progress);
 	if (!solving)
-		return code;
-	code = command_table(command, solving_table(command->arena, solving));
+		return command_failed(diag, broken);
+	int code = command_table(command, solving_table(command->arena, solving));
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, solving);
 	return code;

@@ -24,7 +24,6 @@ struct solving {
 const struct solving *solving_run(const struct command *command, const struct case_request *request,
 				  bool with_band, int *exit_code);
 /* The answer in sentences. */
-const char *solving_words(struct arena *arena, const struct solving *solving);
 const struct result_table *solving_table(struct arena *arena, const struct solving *solving);
 struct drawing *solving_chart(struct arena *arena, struct chart_text text,
 			      const struct solving *solving);

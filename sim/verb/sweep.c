@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* farwire sweep: a case over a grid of parameter values. */
-#include "sim/predict/sweep.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +8,8 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/predict/ranks.h"
-#include "sim/verb/sweep_figures.h"
+#include "sim/analysis/ranks.h"
+#include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"
 
 /* Where points are kept while they are computed: beside the output, if that is a
@@ -50,27 +48,25 @@ static int write_sweep(const struct command *command, const struct sweep *sweep)
 }
 
 /* On the first rank, or without others. */
-static int lead(const struct command *command, struct diag *diag, const struct sweep_axis *axes,
-		const struct ranks *ranks)
+static int lead(const struct command *command, struct diag *diag,
+		const struct sweep_request *request)
 {
-	const struct case_request request = command_case(command, 0);
-	const struct sweep_how how = {.journal = journal_path(command), .ranks = ranks};
 	const struct sweep *sweep = NULL;
 	int code = diag_count(diag) ? command_failed(diag, NULL) : EXIT_DONE;
 	if (code == EXIT_DONE && !command_can_write(command))
 		code = EXIT_FAILED;
 	if (code == EXIT_DONE)
-		sweep = command_sweep_kept(command, &request, axes, command->vary_count, how,
-					   &code);
-	else if (ranks)
-		sweep_dismiss(ranks, command->jobs);
-	if (ranks)
-		ranks->finish();
+		sweep = command_sweep(command, *request, &code);
+	else if (request->ranks)
+		sweep_dismiss(request->ranks, request->input.options.jobs);
+	if (request->ranks)
+		request->ranks->finish();
 	if (!sweep)
 		return code;
 	code = write_sweep(command, sweep);
-	if (code == EXIT_DONE && how.journal && unlink(how.journal) != 0) {
-		fprintf(stderr, "farwire: cannot remove '%s': %s\n", how.journal, strerror(errno));
+	if (code == EXIT_DONE && request->journal && unlink(request->journal) != 0) {
+		fprintf(stderr, "farwire: cannot remove '%s': %s\n", request->journal,
+			strerror(errno));
 		code = EXIT_FAILED;
 	}
 	return code;
@@ -78,29 +74,28 @@ static int lead(const struct command *command, struct diag *diag, const struct s
 
 static int run(const struct command *command)
 {
-	struct arena *arena = command->arena;
-	struct diag *diag = diag_new(arena);
+	struct diag *diag = diag_new(command->arena);
 	struct sweep_axis axes[AXES_MAX];
-	const struct ranks *ranks;
-	if (!find_ranks(arena, &ranks))
+	struct sweep_request request = {.input = command_input(command, 0, NULL),
+					.axes = axes,
+					.axis_count = command->vary_count,
+					.journal = journal_path(command)};
+	if (!find_ranks(command->arena, &request.ranks))
 		return EXIT_USAGE;
 	size_t count = command->vary_count;
 	if (count == 0 || count > AXES_MAX)
 		diag_error(diag, (struct origin){0},
 			   "farwire: `farwire sweep` needs 1 to %d --vary key=...", AXES_MAX);
 	for (size_t i = 0; i < count && i < AXES_MAX; i++)
-		sweep_axis_read(arena, diag, "--vary", command->vary[i], &axes[i]);
-	struct command quick = *command; /* points alone, unless draws are asked for */
-	if (!command->draws_given)
-		quick.draws = 0;
-	if (ranks && !command->jobs_given)
-		quick.jobs = 1;
-	if (!ranks || ranks->rank == 0)
-		return lead(&quick, diag, axes, ranks);
-	const struct case_request request = command_case(command, 0);
-	const struct predict_options options = command_predict(&quick);
-	sweep_help(diag, &request, axes, diag_count(diag) ? 0 : count, &options, ranks);
-	ranks->finish();
+		sweep_axis_read(command->arena, diag, "--vary", command->vary[i], &axes[i]);
+	if (request.ranks && !command->jobs_given)
+		request.input.options.jobs = 1;
+	if (!request.ranks || request.ranks->rank == 0)
+		return lead(command, diag, &request);
+	if (diag_count(diag))
+		request.axis_count = 0;
+	sweep_help(diag, &request);
+	request.ranks->finish();
 	return EXIT_DONE;
 }
 

@@ -9,39 +9,29 @@
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
 #include "sim/base/vec.h"
-#include "sim/verb/dataset_charts.h"
+#include "sim/report/dataset_charts.h"
 #include "sim/verb/validation.h"
 #include "sim/verb/verbs.h"
 
-const struct dataset_outcome **command_validate(const struct command *command, size_t *count,
-						int *exit_code)
+const struct dataset_outcome *command_validate(const struct command *command, const char *name,
+					       int *exit_code)
 {
-	const char *const *names = command->words;
-	*count = command->word_count;
-	if (*count == 0)
-		*count = data_names(command->arena, command->data_root, "calib/measured", &names);
-	const struct dataset_outcome **outcomes =
-		ARENA_ARRAY(command->arena, *count, const struct dataset_outcome *);
-	for (size_t i = 0; i < *count; i++) {
-		struct predict_options options = command_predict(command);
-		struct diag *diag = diag_new(command->arena);
-		const char *broken = NULL;
-		if (!command->quiet)
-			fprintf(stderr, "farwire: predicting %s\n", names[i]);
-		const struct dataset *dataset =
-			dataset_read(command->arena, diag, command->data_root, names[i],
-				     command->settings, command->setting_count);
-		if (dataset && dataset->draws < options.draws_count && !command->draws_given)
-			options.draws_count = dataset->draws;
-		outcomes[i] = dataset ? dataset_evaluate(command->arena, diag, dataset,
-							 command->data_root, &options, &broken)
-				      : NULL;
-		if (outcomes[i])
-			continue;
+	struct diag *diag = diag_new(command->arena);
+	const struct validation_request request = {
+		.name = name,
+		.input = {.request = {.settings = command->settings,
+				      .setting_count = command->setting_count,
+				      .data_root = command->data_root},
+			  .options = command_predict(command)},
+		.draws_given = command->draws_given};
+	const char *broken;
+	if (!command->quiet)
+		fprintf(stderr, "farwire: predicting %s\n", name);
+	const struct dataset_outcome *outcome =
+		dataset_validate(command->arena, diag, &request, &broken);
+	if (!outcome)
 		*exit_code = command_failed(diag, broken);
-		return NULL;
-	}
-	return outcomes;
+	return outcome;
 }
 
 /* ---- for people ---- */
@@ -490,10 +480,18 @@ static int run(const struct command *command)
 	if (!command_can_write(command))
 		return EXIT_FAILED;
 	int code = EXIT_DONE;
-	struct validation v = {.command = command};
-	v.outcomes = command_validate(command, &v.count, &code);
-	if (!v.outcomes)
-		return code;
+	const char *const *names = command->words;
+	size_t count = command->word_count;
+	if (count == 0)
+		count = data_names(command->arena, command->data_root, "calib/measured", &names);
+	const struct dataset_outcome **outcomes =
+		ARENA_ARRAY(command->arena, count, const struct dataset_outcome *);
+	for (size_t i = 0; i < count; i++) {
+		outcomes[i] = command_validate(command, names[i], &code);
+		if (!outcomes[i])
+			return code;
+	}
+	const struct validation v = {command, outcomes, count};
 	code = command_write(command,
 			     command->format == FORMAT_TABLE ? write_table
 			     : command->format == FORMAT_CSV ? write_csv

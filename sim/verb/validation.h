@@ -4,14 +4,14 @@
 #define FARWIRE_VERB_VALIDATION_H
 
 #include "plots/charts.h"
-#include "sim/predict/dataset.h"
+#include "sim/analysis/dataset.h"
 #include "sim/result/json.h"
 #include "sim/verb/verb.h"
 
-/* The command's datasets (none named: all that ship), evaluated. NULL:
- * *exit_code says how to end, errors are printed. */
-const struct dataset_outcome **command_validate(const struct command *command, size_t *count,
-						int *exit_code);
+/* Evaluates a dataset under the command's settings. NULL: *exit_code says how to end, errors are
+ * printed. */
+const struct dataset_outcome *command_validate(const struct command *command, const char *name,
+					       int *exit_code);
 
 /* The table of one dataset with its errors, claims and fitted parameters. */
 void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,

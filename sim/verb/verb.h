@@ -9,8 +9,9 @@
 #ifndef FARWIRE_VERB_VERB_H
 #define FARWIRE_VERB_VERB_H
 
+#include "sim/analysis/sweep.h"
 #include "sim/predict/baselines.h"
-#include "sim/predict/sweep.h"
+#include "sim/verb/progress.h"
 
 enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BOUND = 3 };
 
@@ -38,8 +39,7 @@ struct command {
 	const char *of;                 /* which number sensitivity is about, or NULL */
 	const char *const *keys;        /* --for, as given */
 	size_t key_count, sample_count; /* --samples */
-	bool samples_given;
-	double vary_all_ratio; /* 0: not given */
+	double vary_all_ratio;          /* 0: not given */
 	/* Of measurements on this machine: */
 	const char *only, *server, *connect, *scratch, *resume; /* or NULL */
 	double budget_s;                                        /* 0: not given */
@@ -62,8 +62,7 @@ struct verb {
 	int (*run)(const struct command *command);
 };
 
-size_t verb_count(void);
-const struct verb *verb_at(size_t index);
+REGISTRY_OF(struct verb, verb);
 
 /* Parses argv (without the program's name). NULL: *exit_code says how to end
  * (0 after --help). */
@@ -76,6 +75,9 @@ struct case_request command_case(const struct command *command, size_t index);
 /* Cases of the command: its words, or 1 for the flags alone. */
 size_t command_case_count(const struct command *command);
 struct predict_options command_predict(const struct command *command);
+/* What an analysis of that case takes; progress, which may be NULL, is told of points. */
+struct analysis_input command_input(const struct command *command, size_t index,
+				    struct progress *progress);
 /* Says why there is no prediction; the exit code. */
 int command_failed(const struct diag *diag, const char *broken);
 /* Predicts all cases; prints errors. NULL: *exit_code is set. */
@@ -88,15 +90,11 @@ int command_write(const struct command *command, void (*write)(FILE *out, const 
 bool command_can_write(const struct command *command);
 /* Writes a table in the command's format. */
 int command_table(const struct command *command, const struct result_table *table);
-/* Predicts every point of a grid, with progress on a terminal; prints errors.
- * NULL: *exit_code is set. */
-const struct sweep *command_sweep(const struct command *command, const struct case_request *request,
-				  const struct sweep_axis *axes, size_t axis_count, int *exit_code);
-/* The same, keeping points or computing with others: how, but for its progress. */
-const struct sweep *command_sweep_kept(const struct command *command,
-				       const struct case_request *request,
-				       const struct sweep_axis *axes, size_t axis_count,
-				       struct sweep_how how, int *exit_code);
+/* Predicts every point of a grid; prints progress and errors. NULL: *exit_code is set. */
+const struct sweep *command_sweep(const struct command *command, struct sweep_request request,
+				  int *exit_code);
+/* Prints why there is no sweep; the exit code. */
+int command_sweep_failed(const struct diag *diag, struct sweep_fault fault);
 /* Renders a drawing to path; 0 or an exit code, having said why. */
 struct drawing;
 int command_draw(const struct command *command, const char *path,

@@ -101,17 +101,17 @@ static void a_step_is_the_mean_of_its_window(void)
 	if (!p)
 		return;
 	CHECK(p->step_s.value == point.step_s);
-	CHECK_NEAR(p->communication_s, sum_of(run, offsetof(struct job_step, collective_s)) / count,
-		   1e-12);
+	CHECK_NEAR(p->communication_s,
+		   sum_of(run, offsetof(struct fused_step, collective_s)) / count, 1e-12);
 	CHECK(p->communication_s < p->step_s.value);
 	static const struct {
 		const char *name;
 		size_t offset;
-	} parts[] = {{"kernel", offsetof(struct job_step, kernel_s)},
-		     {"input wait", offsetof(struct job_step, input_s)},
-		     {"collective exposed", offsetof(struct job_step, exposed_s)},
-		     {"straggler", offsetof(struct job_step, straggler_s)},
-		     {"other", offsetof(struct job_step, other_s)}};
+	} parts[] = {{"kernel", offsetof(struct fused_step, kernel_s)},
+		     {"input wait", offsetof(struct fused_step, input_s)},
+		     {"collective exposed", offsetof(struct fused_step, exposed_s)},
+		     {"straggler", offsetof(struct fused_step, straggler_s)},
+		     {"other", offsetof(struct fused_step, other_s)}};
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		CHECK(fabs(part_s(p, parts[i].name) - sum_of(run, parts[i].offset) / count) <=
 		      1e-12);
@@ -168,7 +168,7 @@ static void a_wait_for_input_is_no_exchange(void)
 	const struct job_run *run = &point.outcome.jobs[0];
 	const struct prediction *p = prediction_of(arena, &fed, 0);
 	double count = (double)run->steady_count;
-	double input_s = sum_of(run, offsetof(struct job_step, input_s)) / count;
+	double input_s = sum_of(run, offsetof(struct fused_step, input_s)) / count;
 	CHECK(input_s > 0.01 * point.step_s);
 	if (p) {
 		CHECK_NEAR(part_s(p, "input wait"), input_s, 1e-12);
@@ -232,7 +232,7 @@ static struct point point_of_text(struct arena *arena, const char *text, size_t 
 	remove(path);
 	diag_print(diag, stdout);
 	if (CHECK(scenario != NULL))
-		point = predict_point(arena, scenario, 1, true, NULL);
+		point = predict_point(arena, scenario, 1, true, NULL, NULL);
 	CHECK(!point.broken && !point.failed);
 	return point;
 }
@@ -297,7 +297,7 @@ static void programs_of_a_pool_are_out_of_step(void)
 	diag_print(diag, stdout);
 	if (!CHECK(scenario != NULL))
 		return;
-	struct point point = predict_point(arena, scenario, 1, false, NULL);
+	struct point point = predict_point(arena, scenario, 1, false, NULL, NULL);
 	const struct client_run *runs = point.outcome.clients;
 	for (size_t i = 0; i < point.client_count; i++)
 		for (size_t k = 0; k < i; k++)

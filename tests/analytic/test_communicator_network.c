@@ -170,8 +170,9 @@ static void lost_packets_take_of_the_rate(void)
 					   .latency_s = 4e-6,
 					   .packet_payload_B = 4096,
 					   .loss_ratio = {0.01, 0.01}};
-	fabric_link_add(w->fabric, "cable", "roce", fabric_node_find(w->fabric, "h0"),
-			fabric_node_find(w->fabric, "h1"), &traits);
+	fabric_link_add(w->fabric, "cable", link_kind_find("roce"),
+			fabric_node_find(w->fabric, "h0"), fabric_node_find(w->fabric, "h1"),
+			&traits);
 	double window = RATE_BPS * 8e-6 / 4096;
 	double ratio = 0.99 / (0.99 + 0.01 * window);
 	CHECK_NEAR(s_from_ps(ring_time_ps(w, 2)), 2 * (4e-6 + 100e-6 / ratio), 1e-8);
@@ -208,9 +209,9 @@ static double tcp_time_s(struct comm_world *w, size_t count, double slot_Bps, do
 		size_t host = comm_host(w), gpu = comm_gpu(w, host);
 		comm_link(w, "pcie", gpu_name(w->gpus[gpu]), host_name(w->hosts[host]), slot_Bps,
 			  1e-6);
-		fabric_link_add(w->fabric, arena_printf(w->arena, "port %zu", i), "ethernet",
-				guest_node(w->guests[host]), fabric_node_find(w->fabric, "switch"),
-				&traits);
+		fabric_link_add(w->fabric, arena_printf(w->arena, "port %zu", i),
+				link_kind_find("ethernet"), guest_node(w->guests[host]),
+				fabric_node_find(w->fabric, "switch"), &traits);
 	}
 	w->comm = comm_make(w, "job");
 	struct tcp_start start = {w, count, size_B};

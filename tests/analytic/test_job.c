@@ -3,7 +3,7 @@
  * step in tests/job_world.h. Runs from the root. */
 #include "sim/base/diag.h"
 #include "sim/cfg/cfg.h"
-#include "sim/training/job_internal.h"
+#include "sim/workload/fused_internal.h"
 #include "tests/job_world.h"
 
 /* ---- computing and exchange ---- */
@@ -359,7 +359,7 @@ static void plant_part(void *ctx, uint64_t arg)
 	b->job[0]->ranks[1].spent_ps[PART_KERNEL] += (int64_t)arg;
 }
 
-static bool goes_on(void *ctx, struct job *job, const struct job_step *step)
+static bool goes_on(void *ctx, struct fused *job, const struct fused_step *step)
 {
 	(void)ctx;
 	(void)job;
@@ -382,7 +382,7 @@ static void a_steps_parts_add_up_to_the_picosecond(void)
 	engine_at(b.engine, 40000000000, plant_part, &b, 1);
 	CHECK(engine_run(b.engine) == ENGINE_FAILED);
 	CHECK_PART(engine_failure(b.engine), "job0 rank 1: step 1 of ");
-	CHECK(job_step_count(b.job[0]) == 2);
+	CHECK(fused_step_count(b.job[0]) == 2);
 	release(&b);
 }
 

@@ -15,7 +15,7 @@
  * No thread, core, connection or poller is in this; the simulation has them all.
  */
 
-#include "sim/training/program.h"
+#include "sim/training/framework.h"
 #include "tests/case_points.h"
 
 #define SLOT_S 250e-6

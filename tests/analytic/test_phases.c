@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs that meet find their places beside each other, from whatever phases they began
- * (sim/scenario/steady.h).
+ * (sim/workload/steady.h).
  *
  * Two programs with real input, on one GPU: when they have settled, each copies while the
  * other computes. Until then they lose up to 2 % by meeting, which is no part of the answer.
@@ -20,7 +20,7 @@ static struct point run(uint64_t seed, const char *more)
 		scenario_of(arena, &two_on_one, (const char *const[]){more, NULL});
 	struct point point = {.failed = true};
 	if (scenario)
-		point = predict_point(arena, scenario, seed, false, NULL);
+		point = predict_point(arena, scenario, seed, false, NULL, NULL);
 	CHECK(!point.failed && !point.broken);
 	return point;
 }

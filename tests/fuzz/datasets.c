@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Datasets: the file, then, after a line "---", the table that it may name, table.tsv. */
-#include "sim/predict/dataset.h"
+#include "sim/analysis/dataset.h"
 #include "tests/fuzz/tiny_root.h"
 
 #include <math.h>

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A fuzz target: bytes that nobody checked go in, a promise must hold.
+/* A fuzz target is a function that gets bytes that nobody checked and must keep a promise.
  *
- *   FUZZ_TARGET(data, size_B) { ... FUZZ_CHECK(what must hold); ... }
+ *   FUZZ_TARGET(data, size_B) { ... FUZZ_CHECK(condition that must hold); ... }
  *
  * One source makes two programs. With clang and -DFARWIRE_LIBFUZZER (`make fuzz`) libFuzzer
  * invents inputs and keeps those that reach new code. Without it, with any compiler, the
- * program replays tests/fuzz/corpus/<target>/, which is how `make test` guards every bug that
- * was found once: a crash, a broken promise, a sanitizer's report or a time-out is a failed
- * test, and the last file that it names is the input.
+ * program replays the inputs in tests/fuzz/corpus/TARGET.tar. `make test` does so and guards every
+ * bug that was found once: a crash, a broken promise, a sanitizer's report or a time-out is a
+ * failed test, and the last name that the program prints is the input.
  *
- * Readers of files get them from a folder in memory where there is one (/dev/shm).
+ * An archive is a plain tar. This lists the inputs of a target, and this prints one of them:
+ *
+ *   tar tf tests/fuzz/corpus/json.tar
+ *   tar xOf tests/fuzz/corpus/json.tar NAME
+ *
+ * Readers of files get the bytes in a folder in memory where there is one (/dev/shm).
  */
 #ifndef FARWIRE_TESTS_FUZZ_H
 #define FARWIRE_TESTS_FUZZ_H
@@ -26,7 +31,6 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
-#include "sim/base/vec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_B);
 
@@ -155,52 +159,76 @@ static inline char *fuzz_part(char **text)
 
 #ifndef FARWIRE_LIBFUZZER
 
-static inline int fuzz_by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static inline bool fuzz_replay(const char *path)
+/* Reads a file as a whole; the caller frees what it returns, which is NULL on an error. */
+static inline uint8_t *fuzz_read(const char *path, size_t *size_B)
 {
 	struct stat status;
 	FILE *file = fopen(path, "rb");
 	if (!file || fstat(fileno(file), &status) != 0)
-		return false;
-	/* of its own size, so that a sanitizer sees a step past its end */
-	uint8_t *bytes = malloc((size_t)status.st_size + (status.st_size == 0));
-	size_t size_B = bytes ? fread(bytes, 1, (size_t)status.st_size, file) : 0;
+		return NULL;
+	uint8_t *bytes = malloc((size_t)status.st_size + 1);
+	*size_B = bytes ? fread(bytes, 1, (size_t)status.st_size, file) : 0;
 	fclose(file);
-	printf("  %s\n", path);
-	fflush(stdout);
-	LLVMFuzzerTestOneInput(bytes, size_B);
-	free(bytes);
-	return true;
+	return bytes;
 }
 
-/* fuzz/units [FILE...]: these, or else the corpus of that name. */
+/* The bytes are copied to memory of their own size, so that a sanitizer sees reads past the end. */
+static inline void fuzz_replay(const char *name, const uint8_t *bytes, size_t size_B)
+{
+	uint8_t *own = malloc(size_B + (size_B == 0));
+	FUZZ_CHECK(own != NULL);
+	memcpy(own, bytes, size_B);
+	printf("  %s\n", name);
+	fflush(stdout);
+	LLVMFuzzerTestOneInput(own, size_B);
+	free(own);
+}
+
+/* Replays the files of a ustar archive in their order, or only prints their names. Returns
+ * whether the archive is whole and holds a file: a header of 512 bytes has the name at 0 and
+ * the size in octal at 124, the content follows, padded to 512 bytes, and a zero block ends it. */
+static inline bool fuzz_replay_archive(const char *path, bool only_names)
+{
+	enum { BLOCK_B = 512, SIZE_AT = 124, MAGIC_AT = 257 };
+	size_t archive_B = 0, at = 0, count = 0, size_B = 0;
+	uint8_t *archive = fuzz_read(path, &archive_B);
+	for (; at + BLOCK_B <= archive_B && archive[at]; count++) {
+		const char *header = (const char *)archive + at;
+		size_B = strtoul(header + SIZE_AT, NULL, 8);
+		if (memcmp(header + MAGIC_AT, "ustar", 5) != 0 || size_B > archive_B - at - BLOCK_B)
+			break;
+		if (only_names)
+			printf("%s\n", header);
+		else
+			fuzz_replay(header, archive + at + BLOCK_B, size_B);
+		at += BLOCK_B + (size_B + BLOCK_B - 1) / BLOCK_B * BLOCK_B;
+	}
+	bool whole = count > 0 && at + BLOCK_B <= archive_B && !archive[at];
+	free(archive);
+	return whole;
+}
+
+/* fuzz/units [--list | FILE...]: replays these files or else the corpus of that name, or prints
+ * the names of the corpus. */
 int main(int argc, char **argv)
 {
 	const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
-	struct arena *arena = arena_new();
-	VEC(char *) paths = {0};
+	bool only_names = argc > 1 && strcmp(argv[1], "--list") == 0, fine = true;
+	char corpus[256];
+	snprintf(corpus, sizeof corpus, "tests/fuzz/corpus/%s.tar", name);
 	num_init();
-	for (int i = 1; i < argc; i++)
-		*VEC_PUSH(arena, &paths) = argv[i];
-	const char *corpus = arena_printf(arena, "tests/fuzz/corpus/%s", name);
-	DIR *folder = argc == 1 ? opendir(corpus) : NULL;
-	for (struct dirent *entry; folder && (entry = readdir(folder));)
-		if (entry->d_name[0] != '.')
-			*VEC_PUSH(arena, &paths) =
-				arena_printf(arena, "%s/%s", corpus, entry->d_name);
-	if (folder)
-		closedir(folder);
-	if (paths.count > 0)
-		qsort(paths.items, paths.count, sizeof *paths.items, fuzz_by_name);
-	bool fine = paths.count > 0;
-	for (size_t i = 0; i < paths.count && fine; i++)
-		fine = fuzz_replay(paths.items[i]);
-	printf("%s fuzz.%s\n", fine ? "ok" : "FAIL", name);
-	arena_free(arena);
+	if (argc == 1 || only_names)
+		fine = fuzz_replay_archive(corpus, only_names);
+	for (int i = 1; i < argc && !only_names && fine; i++) {
+		size_t size_B = 0;
+		uint8_t *bytes = fuzz_read(argv[i], &size_B);
+		fine = bytes != NULL;
+		if (fine)
+			fuzz_replay(argv[i], bytes, size_B);
+		free(bytes);
+	}
+	if (!only_names || !fine)
+		printf("%s fuzz.%s\n", fine ? "ok" : "FAIL", name);
 	return !fine;
 }
 

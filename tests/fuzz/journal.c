@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Journals of sweeps. The first byte: 1 puts the right first line before the rest, 2 gives
  * each line a checksum that is right (no mutation would find it). */
-#include "sim/predict/journal.h"
+#include "sim/analysis/journal.h"
 
-#include "sim/predict/sweep_queue.h"
+#include "sim/analysis/sweep_queue.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { POINTS = 8 };
@@ -50,10 +50,9 @@ FUZZ_TARGET(data, size_B)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	const struct sweep_task task = {.point_count = POINTS};
-	const struct sweep_how how = {0};
 	const struct prediction *points[POINTS] = {0};
 	struct sweep_queue queue = {
-		.arena = arena, .task = &task, .how = &how, .points = points, .bad = SIZE_MAX};
+		.arena = arena, .task = &task, .points = points, .bad = SIZE_MAX};
 	pthread_mutex_init(&queue.lock, NULL);
 	const struct journal_head head = {POINTS, parts, 2};
 	bool refused = false;

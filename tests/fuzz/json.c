@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The pull reader of JSON: skipping is the same as reading, and it ends. */
-#include "sim/calls/json_pull.h"
+#include "sim/traces/json_pull.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Reads to the end; skip: values at depth 0 as a whole, else token by token. */

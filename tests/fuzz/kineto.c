@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PyTorch's traces: refused, or a program as a call file holds it. */
-#include "sim/calls/kineto.h"
+#include "sim/traces/kineto.h"
 #include "tests/fuzz/recorded_calls.h"
 
 FUZZ_TARGET(data, size_B)

@@ -2,7 +2,7 @@
 /* What --set and --vary are given, a line each; the first part, up to a line "---", is a file
  * with the group that they override. */
 #include "sim/cfg/cfg.h"
-#include "sim/predict/sweep.h"
+#include "sim/analysis/sweep.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

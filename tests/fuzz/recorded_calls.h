@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "sim/calls/call_file.h"
-#include "sim/calls/replay.h"
+#include "sim/traces/call_file.h"
+#include "sim/traces/replay.h"
 #include "tests/fuzz/fuzz.h"
 
 static inline void check_order(const struct recorded_calls *recorded)
@@ -45,7 +45,7 @@ static inline void check_replay(struct arena *arena, const struct recorded_calls
 	struct diag *diag = diag_new(arena);
 	if (!replay_step_find(diag, (struct origin){0}, recorded, &params, &step))
 		return;
-	const struct call_stream *stream = replay_program(arena, recorded, &step, &params, 2e9);
+	const struct program *stream = replay_program(arena, recorded, &step, &params, 2e9);
 	FUZZ_CHECK(stream != NULL);
 	for (size_t t = 0; t < stream->thread_count; t++)
 		for (size_t i = 0; i < stream->threads[t].count; i++)

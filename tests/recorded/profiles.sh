@@ -18,7 +18,7 @@ verdict 'profiles.come_again_to_the_byte'
 for profile in calib/profiles/*.cfg; do
 	name=$(basename "$profile" .cfg)
 	[ "$name" = model-error ] && continue # what all of them leave over
-	grep -lE "profile = .*\"$name\"" calib/fit/*.cfg >"$scratch.fits" ||
-		complain "$profile: no file of calib/fit/ names it"
+	grep -lE "profile = .*\"$name\"" calib/fits/*.cfg >"$scratch.fits" ||
+		complain "$profile: no file of calib/fits/ names it"
 done
 verdict 'profiles.each_is_from_a_fit'

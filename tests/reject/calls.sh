@@ -76,7 +76,7 @@ printf '\037\213\010' >trace.json.gz
 expect 2 'torn\.json:2: is no JSON' import kineto torn.json -o x.jsonl
 expect 2 'cannot read .missing\.json' import kineto missing.json -o x.jsonl
 expect 2 'is compressed' import kineto trace.json.gz -o x.jsonl
-expect 2 "no kind is called 'kinet' \(did you mean 'kineto'" import kinet torn.json
+expect 2 "no importer is called 'kinet' \(did you mean 'kineto'" import kinet torn.json
 expect 2 'needs KIND FILE' import kineto
 expect 2 'is no trace' import kineto empty.jsonl
 [ ! -e x.jsonl ] || complain 'calls of nothing'

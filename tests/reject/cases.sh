@@ -35,6 +35,7 @@ topology = "dgx1-v100"; jobs = ( { name = "a"; }, { name = "a"; } );|^case\.cfg:
 topology = "dgx1-v100"; gpus = 2; guest = "nowhere";|^case\.cfg:2: job 'job0': machine '[a-z0-9.-]+' has no guest 'nowhere' \(write guest = "
 topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=broadcast"];|^case\.cfg:2: library: 'broadcast' makes no all.reduce \(`farwire list algorithms`
 topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=rong"];|^case\.cfg:2: library: no algorithm is called 'rong' \(did you mean 'ring'\?
+topology = "dgx1-v100"; gpus = 2; settings = ["library.protocol=ll128", "library.ll128=false"];|^case\.cfg:2: library\.protocol is ll128, but library\.ll128 is false \(write library\.ll128=true, or
 topology = "dgx1-v100"; gpus = 2; collective = "all_reduc";|^case\.cfg:2: case: no collective is called 'all_reduc' \(did you mean 'all_reduce'\?
 topology = "dgx1-v100"; jobs = ( { gpus = 2; } ); clients = ( { } );|^case\.cfg:2: case: it has training jobs, so it cannot have clients \(write
 topology = "t320-same-esxi"; straggler = 1.1;|^case\.cfg:2: case: case\.straggler is for training jobs and collectives \(write case\.gpus
@@ -49,3 +50,14 @@ topology = "t320-same-esxi"; runtime = "none.cfg";|none\.cfg: runtime 'none\.cfg
 topology = "t320-same-esxi"; profile = "unfit.cfg";|unfit\.cfg:2: profile 'unfit\.cfg': an entry needs path and fit \(write \{ path =
 END
 verdict 'cases.jobs_places_and_profiles'
+
+# A protocol that the library lacks is refused wherever its parameters come from.
+printf 'case = { topology = "dgx1-v100"; gpus = 2; collective = "all_reduce"; };\n' >good.cfg
+printf 'exchange = { policy = "ddp"; };\nlibrary = {\n\tprotocol = "ll128"; ll128 = false; };\n' >own.cfg
+lacks='library\.protocol is ll128, but library\.ll128 is false'
+set -- --set library.protocol=ll128 --set library.ll128=false
+expect 2 "^--set: $lacks" run good.cfg "$@"
+expect 2 "^--set: $lacks" explain good.cfg "$@"
+expect 2 "$lacks" sweep good.cfg --vary library.protocol=ll128,simple --set library.ll128=false
+expect 2 "^own\.cfg:3: $lacks" run good.cfg --exchange own.cfg
+verdict 'cases.a_protocol_that_the_library_lacks_is_refused'

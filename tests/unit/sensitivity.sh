@@ -54,7 +54,7 @@ verdict 'sensitivity.indices_and_threads'
 # Each pattern of measures.def is of a parameter, and each test that it names is one.
 expect 0 '' list parameters
 awk 'NR > 2 { print $1 "." $2 }' "$scratch.out" >known.txt
-sed -nE 's/^MEASURE\("([^"]+)".*/\1/p' "$source/sim/verb/measures.def" >patterns.txt
+sed -nE 's/^MEASURE\("([^"]+)".*/\1/p' "$source/sim/report/measures.def" >patterns.txt
 [ "$(wc -l <patterns.txt)" -gt 20 ] || complain 'no patterns'
 while read -r pattern; do
 	first=${pattern%%.*} # what it is of; its own name is last
@@ -62,10 +62,10 @@ while read -r pattern; do
 	regex=$(echo "${pattern##*.}" | sed 's/\*/.+/')
 	grep -qE "^$first\.$regex$" known.txt || complain "measures.def: no parameter is like '$pattern'"
 done <patterns.txt
-grep -o 'farwire-probe --only [a-z]*' "$source/sim/verb/measures.def" | sort -u | while read -r _ _ test; do
+grep -o 'farwire-probe --only [a-z]*' "$source/sim/report/measures.def" | sort -u | while read -r _ _ test; do
 	grep -q "^PROBE($test)" "$source/calib/probe/probes.def" || echo "  no probe '$test'"
 done >wrong.txt
-grep -o 'probe host --only [a-z]*' "$source/sim/verb/measures.def" | sort -u | while read -r _ _ _ test; do
+grep -o 'probe host --only [a-z]*' "$source/sim/report/measures.def" | sort -u | while read -r _ _ _ test; do
 	grep -q "^HOST_PROBE(host_probe_$test)" "$source/calib/host/probes.def" || echo "  no host probe '$test'"
 done >>wrong.txt
 [ ! -s wrong.txt ] || complain "$(cat wrong.txt)"

@@ -6,10 +6,10 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/calls/call_file.h"
-#include "sim/calls/functions.h"
-#include "sim/calls/json_pull.h"
-#include "sim/calls/kineto.h"
+#include "sim/traces/call_file.h"
+#include "sim/traces/functions.h"
+#include "sim/traces/json_pull.h"
+#include "sim/traces/kineto.h"
 #include "tests/much_memory.h"
 #include "tests/test.h"
 

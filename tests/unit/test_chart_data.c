@@ -3,8 +3,8 @@
 #include "tests/test.h"
 
 #include "sim/base/arena.h"
-#include "sim/verb/answers.h"
-#include "sim/verb/chart_data.h"
+#include "sim/report/answers.h"
+#include "sim/report/chart_data.h"
 
 static struct prediction job(size_t gpus, double images_per_s, double alone)
 {

@@ -38,11 +38,10 @@ static struct system *build(const struct scenario *scenario)
 /* The links of the way that RDMA takes, in order. */
 static const char *way(struct system *system, const char *from, const char *to)
 {
-	static const char *const kinds[] = {"pcie", "socket", "infiniband", "roce", NULL};
 	int a = fabric_node_find(system->fabric, from), b = fabric_node_find(system->fabric, to);
 	if (!CHECK(a >= 0 && b >= 0))
 		return "?";
-	const struct route *route = fabric_route(system->fabric, a, b, kinds);
+	const struct route *route = fabric_route(system->fabric, a, b, TRAFFIC_RDMA);
 	const char *text = "";
 	for (size_t i = 0; route && i < route->count; i++)
 		text = arena_printf(arena, "%s%s%s", text, i ? " " : "",
@@ -107,7 +106,6 @@ static void parameters_are_read_once(void)
 /* A guest's messages cross the host's PCIe, where the GPUs' copies are. */
 static void guests_share_their_hosts_slots(void)
 {
-	static const char *const tcp[] = {"ethernet", "pcie", "socket", NULL};
 	const struct scenario *s = READ("case.topology=closer2018-gtx1080", "case.gpus=4",
 					"case.transport=tcp", "case.guest=vm");
 	if (!s)
@@ -115,7 +113,7 @@ static void guests_share_their_hosts_slots(void)
 	struct system *system = build(s);
 	const struct route *route =
 		fabric_route(system->fabric, fabric_node_find(system->fabric, "n0.vm"),
-			     fabric_node_find(system->fabric, "n1.os"), tcp);
+			     fabric_node_find(system->fabric, "n1.os"), TRAFFIC_SOCKETS);
 	static const char *const expected[] = {"n0.vm-host",     "n0.chipset", "fabric.n0.nic0",
 					       "fabric.n1.nic0", "n1.chipset", "n1.os-host"};
 	if (!CHECK(route && route->count == 6))
@@ -202,7 +200,7 @@ static void oversubscription_divides_the_bisection(void)
 						 arena_printf(arena, "n%d.nic0", i)),
 				fabric_node_find(system->fabric,
 						 arena_printf(arena, "n%d.nic0", i + 18)),
-				NULL);
+				TRAFFIC_ANY);
 			for (size_t h = 0; h < route->count; h++)
 				flow.uses[flow.use_count++] = (struct flow_use){
 					fabric_link_resource(system->fabric, route->hops[h].link,

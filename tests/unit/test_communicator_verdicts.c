@@ -58,7 +58,7 @@ static void a_connection_that_fails_fails_it(void)
 		size_t host = comm_host(w), gpu = comm_gpu(w, host);
 		comm_link(w, "pcie", gpu_name(w->gpus[gpu]), host_name(w->hosts[host]), 1e9, 0);
 	}
-	fabric_link_add(w->fabric, "cable", "ethernet", guest_node(w->guests[0]),
+	fabric_link_add(w->fabric, "cable", link_kind_find("ethernet"), guest_node(w->guests[0]),
 			guest_node(w->guests[1]), &traits);
 	struct communicator *comm = comm_make(w, "job");
 	communicator_open(comm, comm_opened, w, 0);

@@ -7,7 +7,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
-#include "sim/predict/dataset.h"
+#include "sim/analysis/dataset.h"
 #include "tests/test.h"
 
 static struct arena *arena;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/fabric/link.h"
 #include "sim/transport/dma.h"
 #include "tests/net.h"
 
@@ -22,9 +23,9 @@ static struct gpu_box box_with(double clock_Hz)
 	int gpu = fabric_node_add(net->fabric, "gpu");
 	struct link_traits pcie = {
 		.capacity_Bps = {10e9, 10e9}, .latency_s = 0.5e-6, .own_packets = true};
-	fabric_link_add(net->fabric, "slot", "pcie", host, gpu, &pcie);
-	box.routes[0] = fabric_route(net->fabric, host, gpu, NULL);
-	box.routes[1] = fabric_route(net->fabric, gpu, host, NULL);
+	fabric_link_add(net->fabric, "slot", link_kind_find("pcie"), host, gpu, &pcie);
+	box.routes[0] = fabric_route(net->fabric, host, gpu, TRAFFIC_ANY);
+	box.routes[1] = fabric_route(net->fabric, gpu, host, TRAFFIC_ANY);
 	net_presets(net->arena, &dma_table, &box.params);
 	box.params = (struct dma_params){
 		.setup_s = 2e-6, .chunk_B = 1e6, .chunk_start_s = 0, .efficiency_ratio = 1};

@@ -191,7 +191,8 @@ static void wrong_fits_are_refused(void)
 	check_refused(stage("(\"p\", 2)", "", "a", efficiency, in_ratio), "a list of names");
 	check_refused(stage("\"p\"", "witth = [\"q\"];", "a", efficiency, in_ratio),
 		      "unknown key 'witth'");
-	check_said(run_file("fit = { };\n"), "fit.cfg: the file has no list of stages (write fit = {");
+	check_said(run_file("fit = { };\n"),
+		   "fit.cfg: the file has no list of stages (write fit = {");
 	check_refused("{ dataset = \"d\"; }",
 		      "fit.cfg:1: fit: profile is missing (write profile = \"...\")");
 	check_refused(arena_printf(arena,

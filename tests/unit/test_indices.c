@@ -3,8 +3,8 @@
  * knob. */
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/predict/indices.h"
-#include "sim/predict/knobs.h"
+#include "sim/analysis/indices.h"
+#include "sim/analysis/knobs.h"
 #include "tests/test.h"
 
 static const double PI = 3.14159265358979323846;

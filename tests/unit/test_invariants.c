@@ -6,6 +6,7 @@
 #include "sim/fabric/state.h"
 #include "sim/transport/path.h"
 #include "tests/comm_world.h"
+#include "tests/fabric_check.h"
 
 #define STOPPED_BY(engine, part) CHECK_PART(engine_failure(engine), part)
 
@@ -278,7 +279,7 @@ static void a_message_that_comes_too_early_is_caught(void)
 {
 	struct net *net = connected("shm");
 	struct path path = {.route = fabric_route(net->fabric, guest_node(net->guest[0]),
-						  guest_node(net->guest[1]), NULL),
+						  guest_node(net->guest[1]), TRAFFIC_ANY),
 			    .latency_s = 2e-6,
 			    .least_spB = 1e-9};
 	const struct connection_spec spec = {

@@ -10,7 +10,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/predict/journal.h"
+#include "sim/analysis/journal.h"
 #include "tests/test.h"
 
 struct place {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Expected times are added up by hand from the numbers of cuda_world.h. */
-#include "sim/cuda/player_internal.h"
+#include "sim/workload/player_internal.h"
 #include "sim/engine/trace.h"
 #include "tests/cuda_world.h"
 
@@ -63,7 +63,7 @@ static bool step_done(void *ctx, struct player *player, const struct step_record
 	return steps_seen != stop_after;
 }
 
-static struct player *play(const struct call_stream *program, struct cuda_port *port,
+static struct player *play(const struct program *program, struct cuda_port *port,
 			   struct cuda_process *process, uint32_t steps_max)
 {
 	struct player_spec spec = {
@@ -89,14 +89,13 @@ static struct player *play(const struct call_stream *program, struct cuda_port *
 	return player;
 }
 
-static struct player *play_slow(const struct call_stream *program, int64_t takes_ps,
-				uint32_t steps_max)
+static struct player *play_slow(const struct program *program, int64_t takes_ps, uint32_t steps_max)
 {
 	slow = (struct slow_port){.port = {.call = slow_call}, .takes_ps = takes_ps};
 	return play(program, &slow.port, NULL, steps_max);
 }
 
-static struct player *play_locally(const struct call_stream *program, uint32_t steps_max)
+static struct player *play_locally(const struct program *program, uint32_t steps_max)
 {
 	struct cuda_process *process =
 		world_process(&w, program->stream_count, program->event_count);
@@ -149,7 +148,7 @@ static const struct item main_items[] = {
 static const struct item helper_items[] = {THINK(20), POST(0), THINK(20), POST(0), THINK(30)};
 static const struct call_thread two_threads[] = {{"main", main_items, COUNT(main_items)},
 						 {"helper", helper_items, COUNT(helper_items)}};
-static const struct call_stream two_thread_program = {
+static const struct program two_thread_program = {
 	.threads = two_threads, .thread_count = 2, .signal_count = 1};
 
 static void threads_hand_over_by_signals(void)
@@ -193,7 +192,7 @@ static void calls_may_return_at_once(void)
 	enum { CALLS = 300000 };
 	struct item *items;
 	struct call_thread thread = {.name = "main", .count = CALLS + 1};
-	struct call_stream program = {.threads = &thread, .thread_count = 1};
+	struct program program = {.threads = &thread, .thread_count = 1};
 	struct player *player;
 
 	setup();
@@ -215,7 +214,7 @@ static void gpu_time_is_counted_by_step(void)
 {
 	static const struct item items[] = {LAUNCH(100), CALL(CALL_DEVICE_SYNCHRONIZE)};
 	static const struct call_thread thread = {"main", items, COUNT(items)};
-	static const struct call_stream program = {
+	static const struct program program = {
 		.threads = &thread, .thread_count = 1, .stream_count = 1};
 	struct player *player;
 
@@ -243,12 +242,12 @@ static const struct call_thread watch_thread = {"main", watch_items, COUNT(watch
 
 static void polls_follow_from_time_and_round_trip(void)
 {
-	static const struct call_stream program = {.threads = &watch_thread,
-						   .thread_count = 1,
-						   .stream_count = 1,
-						   .event_count = 1,
-						   .signal_count = 1,
-						   .poller = {true, 10 * US}};
+	static const struct program program = {.threads = &watch_thread,
+					       .thread_count = 1,
+					       .stream_count = 1,
+					       .event_count = 1,
+					       .signal_count = 1,
+					       .poller = {true, 10 * US}};
 	struct player *player;
 
 	setup();
@@ -269,11 +268,11 @@ static void polls_follow_from_time_and_round_trip(void)
 /* Without a poller the signal comes with the kernel's end, and no call asks. */
 static void without_a_poller_a_watch_costs_nothing(void)
 {
-	static const struct call_stream program = {.threads = &watch_thread,
-						   .thread_count = 1,
-						   .stream_count = 1,
-						   .event_count = 1,
-						   .signal_count = 1};
+	static const struct program program = {.threads = &watch_thread,
+					       .thread_count = 1,
+					       .stream_count = 1,
+					       .event_count = 1,
+					       .signal_count = 1};
 	struct player *player;
 
 	setup();
@@ -304,12 +303,12 @@ static void a_sweep_asks_for_every_pending_event(void)
 		AWAIT(1, 1),
 	};
 	static const struct call_thread thread = {"main", items, COUNT(items)};
-	static const struct call_stream program = {.threads = &thread,
-						   .thread_count = 1,
-						   .stream_count = 2,
-						   .event_count = 2,
-						   .signal_count = 2,
-						   .poller = {true, 10 * US}};
+	static const struct program program = {.threads = &thread,
+					       .thread_count = 1,
+					       .stream_count = 2,
+					       .event_count = 2,
+					       .signal_count = 2,
+					       .poller = {true, 10 * US}};
 	const struct step_record *record;
 
 	setup();
@@ -345,11 +344,11 @@ static void late_watches_do_not_leak_into_the_next_step(void)
 		AWAIT(0, 1),
 	};
 	static const struct call_thread thread = {"main", items, COUNT(items)};
-	static const struct call_stream program = {.threads = &thread,
-						   .thread_count = 1,
-						   .stream_count = 2,
-						   .event_count = 2,
-						   .signal_count = 1};
+	static const struct program program = {.threads = &thread,
+					       .thread_count = 1,
+					       .stream_count = 2,
+					       .event_count = 2,
+					       .signal_count = 1};
 	struct player *player;
 
 	setup();
@@ -398,7 +397,7 @@ static void a_pause_lies_between_steps(void)
 {
 	static const struct item items[] = {THINK(5)};
 	static const struct call_thread thread = {"main", items, 1};
-	static const struct call_stream program = {.threads = &thread, .thread_count = 1};
+	static const struct program program = {.threads = &thread, .thread_count = 1};
 	struct player *player;
 
 	setup();
@@ -422,7 +421,7 @@ static void a_guest_adds_to_thinking(void)
 {
 	static const struct item items[] = {THINK(20)};
 	static const struct call_thread thread = {"main", items, 1};
-	static const struct call_stream program = {.threads = &thread, .thread_count = 1};
+	static const struct program program = {.threads = &thread, .thread_count = 1};
 
 	for (int guest_work = 0; guest_work <= 1; guest_work++) {
 		setup();
@@ -456,7 +455,7 @@ static void parts_that_do_not_add_up_stop_the_run(void)
 {
 	static const struct item items[] = {THINK(20), THINK(20)};
 	static const struct call_thread thread = {"main", items, COUNT(items)};
-	static const struct call_stream program = {.threads = &thread, .thread_count = 1};
+	static const struct program program = {.threads = &thread, .thread_count = 1};
 	static event_fn *const plants[] = {plant_time, plant_idle};
 	static const char *const words[] = {
 		"client: step 0 of 0.000040000000 s is 0.000040000001 s in its parts",

@@ -12,7 +12,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
-#include "sim/training/program.h"
+#include "sim/training/framework.h"
 #include "tests/test.h"
 
 enum {
@@ -218,8 +218,8 @@ static void inputs_come_before(void)
 
 /* ---- programs ---- */
 
-static const struct call_stream *program_of(const struct stack_params *stack, const char *network,
-					    size_t batch)
+static const struct program *program_of(const struct stack_params *stack, const char *network,
+					size_t batch)
 {
 	return framework_at((size_t)stack->framework)
 		->program(arena, network_of(network), batch, stack, &gpu, &efficiency);
@@ -279,7 +279,7 @@ static size_t issued_order(const struct call_thread *thread, const struct op_gra
 static void calls_of_a_tensorflow_step(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
-	const struct call_stream *program = program_of(&stack, "resnet50", 32);
+	const struct program *program = program_of(&stack, "resnet50", 32);
 	const struct call_thread *thread = &program->threads[0];
 
 	CHECK(program->thread_count == 1);
@@ -305,7 +305,7 @@ static void calls_of_a_tensorflow_step(void)
 static void tensorflow_issues_breadth_first(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
-	const struct call_stream *program = program_of(&stack, "resnet50", 32);
+	const struct program *program = program_of(&stack, "resnet50", 32);
 	struct op_graph graph = graph_of(L2_LOSS_ALL);
 	uint32_t *order = ARENA_ARRAY(arena, graph.count, uint32_t);
 	uint32_t *place = ARENA_ARRAY(arena, graph.count, uint32_t);
@@ -334,7 +334,7 @@ static void tensorflow_issues_breadth_first(void)
 static void weight_decay_comes_first(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
-	const struct call_stream *program = program_of(&stack, "resnet50", 32);
+	const struct program *program = program_of(&stack, "resnet50", 32);
 	const struct call_thread *thread = &program->threads[0];
 	size_t second = 0, early = 0;
 
@@ -358,7 +358,7 @@ static void pytorch_issues_in_program_order(void)
 {
 	struct stack_params stack = stack_of("pytorch");
 	stack.l2_loss = L2_LOSS_NONE;
-	const struct call_stream *program = program_of(&stack, "resnet50", 32);
+	const struct program *program = program_of(&stack, "resnet50", 32);
 	const struct call_thread *thread = &program->threads[0];
 	struct op_graph graph = graph_of(L2_LOSS_NONE);
 	uint32_t *order = ARENA_ARRAY(arena, graph.count, uint32_t);
@@ -429,7 +429,7 @@ static void check_input(const char *framework, const char *network, double side)
 {
 	struct stack_params stack = stack_of(framework);
 	stack.real_input = true;
-	const struct call_stream *program = program_of(&stack, network, 48);
+	const struct program *program = program_of(&stack, network, 48);
 
 	if (!CHECK(program->thread_count == 2))
 		return;
@@ -475,25 +475,6 @@ static void launches_carry_durations(void)
 	CHECK_NEAR(thread->items[i].call.arguments_B, 120, 0);
 }
 
-/* ---- names ---- */
-
-static void names_agree_with_the_list(void)
-{
-	const struct param_row *row = NULL;
-	size_t count = 0;
-
-	for (size_t i = 0; i < stack_table.count; i++)
-		if (strcmp(stack_table.rows[i].field, "framework") == 0)
-			row = &stack_table.rows[i];
-	if (!CHECK(row && row->choices))
-		return;
-	while (row->choices[count])
-		count++;
-	CHECK(count == framework_count());
-	for (size_t i = 0; i < count && i < framework_count(); i++)
-		CHECK_TEXT(row->choices[i], framework_at(i)->name);
-}
-
 static const struct test tests[] = {
 	TEST(ops_of_resnet50),
 	TEST(l2_losses),
@@ -509,7 +490,6 @@ static const struct test tests[] = {
 	TEST(further_events_are_watched),
 	TEST(real_input_has_a_thread),
 	TEST(launches_carry_durations),
-	TEST(names_agree_with_the_list),
 };
 
 int main(void)

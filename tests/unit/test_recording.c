@@ -167,7 +167,8 @@ static void wrong_headers(void)
 	refused("\n\n", "is empty");
 	refused("hello\n", ":1: ");
 	refused("{\"format\":\"farwire-calls\",\"version\":1}\n", ":1: not a recording of a probe");
-	refused("{\"format\":\"farwire-samples\",\"version\":2}\n", ":1: version 2 is not supported");
+	refused("{\"format\":\"farwire-samples\",\"version\":2}\n",
+		":1: version 2 is not supported");
 	refused("[1]\n", ":1: ");
 	refused(HEAD, "has no samples");
 	refused(HEAD END, "has no samples");

@@ -263,7 +263,7 @@ static void every_byte_arrives(const char *transport, const char *link)
 		.packet_payload_B = 1500,
 		.packet_overhead_B = 38,
 	};
-	fabric_link_add(w.world.fabric, "wire", link, guest_node(w.client),
+	fabric_link_add(w.world.fabric, "wire", link_kind_find(link), guest_node(w.client),
 			guest_node(w.world.guest), &traits);
 	const struct remote_spec spec = {
 		.arena = w.remote_arena,

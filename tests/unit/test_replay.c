@@ -5,7 +5,7 @@
  * file, read again and replayed on the same world, a step takes as long. Then
  * what the replay makes of threads that wait for one another and of polling, added
  * up by hand from the numbers of cuda_world.h. Runs from the root. */
-#include "sim/training/program.h"
+#include "sim/training/framework.h"
 #include "tests/recording.h"
 
 static const struct calls_params as_recorded = {
@@ -31,9 +31,8 @@ static const struct recorded_calls *written_and_read(struct arena *arena)
 	return read;
 }
 
-static const struct call_stream *replayed(struct arena *arena,
-					  const struct recorded_calls *recorded,
-					  const struct calls_params *params)
+static const struct program *replayed(struct arena *arena, const struct recorded_calls *recorded,
+				      const struct calls_params *params)
 {
 	struct diag *diag = diag_new(arena);
 	struct replay_step step;
@@ -45,7 +44,7 @@ static const struct call_stream *replayed(struct arena *arena,
 
 /* ---- the round trip ---- */
 
-static const struct call_stream *modelled(struct arena *arena, const char *framework, bool input)
+static const struct program *modelled(struct arena *arena, const char *framework, bool input)
 {
 	static const struct efficiency_params efficiency = {.peak_ratio = 1};
 	struct stack_params stack = {.dispatch_s = 5e-6,
@@ -130,9 +129,9 @@ static struct recorded_call launch_at(uint32_t thread, double start_us, double k
 	return call;
 }
 
-static const struct call_stream *stream_of(struct arena *arena, struct recorded_call *calls,
-					   size_t count, struct recorded_mark *marks,
-					   size_t mark_count, const struct calls_params *params)
+static const struct program *stream_of(struct arena *arena, struct recorded_call *calls,
+				       size_t count, struct recorded_mark *marks, size_t mark_count,
+				       const struct calls_params *params)
 {
 	struct recorded_calls *recorded = ARENA_NEW(arena, struct recorded_calls);
 	*recorded = (struct recorded_calls){.tool = "",
@@ -163,7 +162,7 @@ static void waits_for_the_other(void)
 	memset(&w, 0, sizeof w);
 	world_presets(&w);
 	world_build(&w);
-	const struct call_stream *program = stream_of(arena, calls, 18, marks, 2, &as_recorded);
+	const struct program *program = stream_of(arena, calls, 18, marks, 2, &as_recorded);
 	struct player *player = play(program, 1, false);
 	/* A launch takes 5 here, the last one, too: 5 less than recorded. */
 	CHECK_NEAR(step_s(player, 0), 900 * US, 1e-6);
@@ -198,7 +197,7 @@ static void polls_until_ready(void)
 		memset(&w, 0, sizeof w);
 		world_presets(&w);
 		world_build(&w);
-		const struct call_stream *program =
+		const struct program *program =
 			stream_of(arena, calls, 6, NULL, 0, twice ? &slower : &as_recorded);
 		struct player *player = play(program, 1, false);
 		/* The kernel starts at 5 + 4 and the event is there at 99; queries are
@@ -226,7 +225,7 @@ static void unknown_calls(void)
 	memset(&w, 0, sizeof w);
 	world_presets(&w);
 	world_build(&w);
-	const struct call_stream *program = stream_of(arena, calls, 5, NULL, 0, &as_recorded);
+	const struct program *program = stream_of(arena, calls, 5, NULL, 0, &as_recorded);
 	const struct item *items = program->threads[0].items;
 	CHECK(program->threads[0].count == 9); /* four gaps between */
 	CHECK(items[0].call.kind == CALL_MALLOC);
@@ -287,7 +286,7 @@ static void costs_as_recorded(void)
 		world_presets(&w);
 		world_build(&w);
 		params.clock_Hz = fast ? 2 * REFERENCE_CLOCK_HZ : 0;
-		const struct call_stream *program = stream_of(arena, calls, 3, NULL, 0, &params);
+		const struct program *program = stream_of(arena, calls, 3, NULL, 0, &params);
 		for (int i = 0; i < 3; i++) /* the median is 6 */
 			CHECK_NEAR(program->threads[0].items[2 * i].call.host_s,
 				   (i ? 6 : 4) * US * (fast ? 2 : 1), 1e-6);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names of reported numbers, and targets. */
 #include "sim/base/arena.h"
-#include "sim/predict/reported.h"
+#include "sim/analysis/reported.h"
 #include "tests/test.h"
 
 static const struct origin origin = {"--target", 0};

@@ -2,9 +2,8 @@
 /* Rings over topologies whose rings can be counted by hand. */
 #include "sim/base/arena.h"
 #include "sim/collective/rings.h"
+#include "sim/fabric/link.h"
 #include "tests/test.h"
-
-static const char *const infiniband[] = {"infiniband", NULL};
 
 struct site {
 	struct arena *arena;
@@ -29,7 +28,7 @@ static void join(struct site *site, const char *kind, int a, int b, double capac
 	};
 	const char *name =
 		arena_printf(site->arena, "%s%zu", kind, fabric_link_count(site->fabric));
-	fabric_link_add(site->fabric, name, kind, a, b, &traits);
+	fabric_link_add(site->fabric, name, link_kind_find(kind), a, b, &traits);
 }
 
 static int node(struct site *site, const char *what)
@@ -45,7 +44,7 @@ static void add_rank(struct site *site, int gpu, int host)
 
 static struct rings found(struct site *site)
 {
-	return rings_find(site->arena, site->fabric, site->ranks, site->rank_count, infiniband,
+	return rings_find(site->arena, site->fabric, site->ranks, site->rank_count, TRAFFIC_RDMA,
 			  NULL);
 }
 
@@ -153,7 +152,7 @@ static void in_order_leaves_nvlink(void)
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, true, adapters);
 	struct rings eight =
-		rings_in_order(site.arena, site.fabric, site.ranks, 8, infiniband, NULL);
+		rings_in_order(site.arena, site.fabric, site.ranks, 8, TRAFFIC_RDMA, NULL);
 	CHECK(eight.shape.ring_count == 1);
 	CHECK(eight.shape.inside == HOP_PCI);
 	CHECK_NEAR(eight.shape.inside_Bps, 12e9, 1e-9);
@@ -161,7 +160,7 @@ static void in_order_leaves_nvlink(void)
 		CHECK(eight.order[i] == i);
 	/* Four of them are a ring of one link. */
 	struct rings four =
-		rings_in_order(site.arena, site.fabric, site.ranks, 4, infiniband, NULL);
+		rings_in_order(site.arena, site.fabric, site.ranks, 4, TRAFFIC_RDMA, NULL);
 	CHECK(four.shape.inside == HOP_NVLINK);
 	CHECK_NEAR(four.shape.inside_Bps, 20e9, 1e-9);
 	arena_free(site.arena);
@@ -176,15 +175,15 @@ static void fewer_gpus_use_what_joins_them(void)
 	site_open(&site);
 	add_machine(&site, 8, hybrid_mesh, false, adapters);
 	struct ring_place pair[] = {site.ranks[0], site.ranks[3]};
-	struct rings two = rings_find(site.arena, site.fabric, pair, 2, infiniband, NULL);
+	struct rings two = rings_find(site.arena, site.fabric, pair, 2, TRAFFIC_RDMA, NULL);
 	CHECK(two.shape.ring_count == 1);
 	CHECK_NEAR(two.shape.inside_Bps, 50e9, 1e-9);
-	struct rings three = rings_find(site.arena, site.fabric, site.ranks, 3, infiniband, NULL);
+	struct rings three = rings_find(site.arena, site.fabric, site.ranks, 3, TRAFFIC_RDMA, NULL);
 	CHECK(three.shape.ring_count == 2);
 	CHECK_NEAR(three.shape.inside_Bps, 50e9, 1e-9);
 	/* 0 and 5 share no link. */
 	struct ring_place far[] = {site.ranks[0], site.ranks[5]};
-	struct rings over_pcie = rings_find(site.arena, site.fabric, far, 2, infiniband, NULL);
+	struct rings over_pcie = rings_find(site.arena, site.fabric, far, 2, TRAFFIC_RDMA, NULL);
 	CHECK(over_pcie.shape.inside == HOP_PCI);
 	CHECK_NEAR(over_pcie.shape.inside_Bps, 12e9, 1e-9);
 	arena_free(site.arena);
@@ -333,10 +332,10 @@ static void equally_near_adapters_are_dealt_out(void)
 /* Sockets leave from the host, by one adapter, whatever GPUs there are. */
 static void sockets_have_one_adapter(void)
 {
-	static const char *const kinds[] = {"ethernet", "infiniband", NULL};
 	struct site site;
 	open_cluster(&site, 2);
-	struct rings rings = rings_find(site.arena, site.fabric, site.ranks, 16, kinds, NULL);
+	struct rings rings =
+		rings_find(site.arena, site.fabric, site.ranks, 16, TRAFFIC_SOCKETS, NULL);
 	CHECK(rings.shape.ring_count == 1);
 	CHECK_NEAR(rings.shape.network_Bps, 10e9, 1e-9);
 	for (size_t i = 1; i < 8; i++)

@@ -3,7 +3,7 @@
  * answer is its value times 0.9 to 1.1, unless a test says otherwise. */
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
-#include "sim/predict/solve.h"
+#include "sim/analysis/solve.h"
 #include "tests/test.h"
 
 struct function {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* When programs that meet are steady, on steps made up. */
-#include "sim/scenario/scenario.h"
-#include "sim/scenario/steady.h"
+#include "sim/workload/steady.h"
 #include "tests/test.h"
 
 enum { PROGRAMS_MAX = 2 };
@@ -28,9 +27,8 @@ static struct end end_of(const struct made_up *made, size_t program_count, doubl
 			 uint64_t events_of_step)
 {
 	enum { STEPS_MAX = 2000 };
-	const struct scenario scenario = {.client_count = program_count,
-					  .steps_count = steps_count};
-	struct steady steady = steady_begin(&scenario, 7, step_of);
+	const struct steady_limits limits = {steps_count, program_count};
+	struct steady steady = steady_begin(&limits, 7, step_of);
 	struct steady_program programs[PROGRAMS_MAX] = {0};
 	uint64_t events = 7;
 	for (size_t i = 0; i < program_count; i++)

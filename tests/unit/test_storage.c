@@ -177,7 +177,7 @@ static void server_shares_link(void)
 	disk_build(&disk);
 	struct net *net = disk.net;
 	const struct route *route = fabric_route(net->fabric, guest_node(net->guest[1]),
-						 guest_node(net->guest[0]), NULL);
+						 guest_node(net->guest[0]), TRAFFIC_ANY);
 	struct flow_spec other = {.size = 10e6, .done = net_delivered, .ctx = net, .arg = 1};
 	route_uses(net->fabric, route, 0, 10e6, &other);
 	fabric_flow_start(net->fabric, &other);

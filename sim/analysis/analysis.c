@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/analysis.h"
+
+struct analysis_input analysis_with_calls(struct analysis_input input,
+					  const struct scenario *scenario)
+{
+	if (scenario && scenario->client_count && scenario->clients[0].recorded)
+		input.request.calls = scenario->clients[0].recorded->calls;
+	return input;
+}

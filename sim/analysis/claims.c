@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bounds and orderings that a source states, judged on predictions. A number
+ * that could not be predicted is NaN and keeps no claim. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/analysis/dataset.h"
+
+struct judging {
+	const struct dataset *dataset;
+	const struct claim *claim;
+	const struct row_outcome *rows;
+};
+
+static bool matches(const struct judging *j, const struct dataset_row *row)
+{
+	for (size_t d = 0; d < j->dataset->dimension_count; d++)
+		if (j->claim->where_at[d] != SIZE_MAX && j->claim->where_at[d] != row->at[d])
+			return false;
+	for (size_t i = 0; i < j->claim->word_count; i++)
+		if (!label_has(row->label, j->claim->words[i]))
+			return false;
+	return row->judged;
+}
+
+/* The row at[], with `value` along dimension; NULL if the grid skips it. */
+static const struct row_outcome *row_at(const struct judging *j, const size_t *at, size_t dimension,
+					size_t value)
+{
+	for (size_t i = 0; i < j->dataset->row_count; i++) {
+		bool same = true;
+		for (size_t d = 0; d < j->dataset->dimension_count; d++)
+			same = same && j->rows[i].row->at[d] == (d == dimension ? value : at[d]);
+		if (same)
+			return &j->rows[i];
+	}
+	return NULL;
+}
+
+/* The row that differs from row in the claim's dimension alone. */
+static const struct row_outcome *sibling(const struct judging *j, const struct row_outcome *row,
+					 size_t value)
+{
+	return row_at(j, row->row->at, j->claim->dimension, value);
+}
+
+/* What row's number is taken relative to; row itself if it is that. */
+static const struct row_outcome *reference_of(const struct judging *j,
+					      const struct row_outcome *row)
+{
+	size_t at[DIMENSIONS_OF_GRID_MAX];
+	for (size_t d = 0; d < DIMENSIONS_OF_GRID_MAX; d++)
+		at[d] = j->claim->over_at[d] == SIZE_MAX ? row->row->at[d] : j->claim->over_at[d];
+	return row_at(j, at, SIZE_MAX, 0);
+}
+
+static double own_number(const struct claim *claim, const struct row_outcome *row)
+{
+	if (!row->prediction->ok)
+		return NAN;
+	if (claim->kind == CLAIM_UTILIZATION)
+		return row->prediction->gpu_utilization.value;
+	if (claim->part)
+		return prediction_part_s(row->prediction, claim->part) /
+		       row->prediction->step_s.value;
+	return claim->time ? row->step_s : row->predicted.value;
+}
+
+static double number(const struct judging *j, const struct row_outcome *row)
+{
+	if (!j->claim->over)
+		return own_number(j->claim, row);
+	const struct row_outcome *reference = reference_of(j, row);
+	return reference ? own_number(j->claim, row) / own_number(j->claim, reference) : NAN;
+}
+
+/* Whether row's number is above (sign +1) or below (-1) all its siblings'. */
+static bool is_extreme(const struct judging *j, const struct row_outcome *row, double sign)
+{
+	const struct grid_dimension *d = &j->dataset->dimensions[j->claim->dimension];
+	for (size_t v = 0; v < d->value_count; v++) {
+		const struct row_outcome *other = sibling(j, row, v);
+		if (v != j->claim->value && other && other->row->judged &&
+		    !(sign * number(j, row) > sign * number(j, other)))
+			return false;
+	}
+	return true;
+}
+
+static bool rises(const struct judging *j, const struct row_outcome *row)
+{
+	size_t next = row->row->at[j->claim->dimension] + 1;
+	if (next >= j->dataset->dimensions[j->claim->dimension].value_count)
+		return true;
+	const struct row_outcome *after = sibling(j, row, next);
+	return !after || !after->row->judged || number(j, after) > number(j, row);
+}
+
+/* A row at `value` against its sibling at `than`. */
+static bool compares(const struct judging *j, const struct row_outcome *row)
+{
+	const struct row_outcome *other = sibling(j, row, j->claim->than);
+	double a = number(j, row), b = number(j, other);
+	switch (j->claim->kind) {
+	case CLAIM_WITHIN:
+		return fabs(a - b) <= j->claim->slack;
+	case CLAIM_OUTGROWS:
+		return j->claim->share * (a - 1) > b - 1;
+	default:
+		return a > b;
+	}
+}
+
+/* Whether the claim holds where row is concerned; *counts tells whether it is. */
+static bool holds_at(const struct judging *j, const struct row_outcome *row, bool *counts)
+{
+	const struct claim *claim = j->claim;
+	double value = number(j, row);
+	size_t at = row->row->at[claim->dimension];
+	switch (claim->kind) {
+	case CLAIM_RANGE:
+		return value >= claim->low && value <= claim->high;
+	case CLAIM_FIRST:
+	case CLAIM_LAST:
+		*counts = at == claim->value;
+		return !*counts || is_extreme(j, row, claim->kind == CLAIM_FIRST ? 1 : -1);
+	case CLAIM_GREATER:
+	case CLAIM_WITHIN:
+	case CLAIM_OUTGROWS:
+		*counts = (at == claim->value && sibling(j, row, claim->than)) ||
+			  (at == claim->than && sibling(j, row, claim->value));
+		return !*counts || at == claim->than || compares(j, row);
+	case CLAIM_RISES:
+		return rises(j, row);
+	case CLAIM_UTILIZATION:
+		break;
+	}
+	*counts = isfinite(value) && isfinite(row->row->utilization_max);
+	return !*counts || row->row->utilization_max >= value - claim->slack;
+}
+
+static struct claim_outcome judge(struct arena *arena, const struct judging *j)
+{
+	struct claim_outcome outcome = {
+		.claim = j->claim,
+		.holds = true,
+		.values = ARENA_ARRAY(arena, j->dataset->row_count + 1, double)};
+	for (size_t i = 0; i < j->dataset->row_count; i++) {
+		const struct row_outcome *row = &j->rows[i];
+		bool counts = true;
+		if (!matches(j, row->row))
+			continue;
+		if (j->claim->over && reference_of(j, row) == row && j->claim->kind == CLAIM_RANGE)
+			continue; /* 1 by definition */
+		bool holds = holds_at(j, row, &counts);
+		if (!holds && outcome.holds)
+			outcome.broken_at = row->row->label;
+		outcome.holds = outcome.holds && holds;
+		if (counts)
+			outcome.values[outcome.value_count++] = number(j, row);
+	}
+	if (outcome.value_count == 0)
+		outcome.holds = false; /* a claim about nothing is not shown */
+	return outcome;
+}
+
+void claims_judge(struct arena *arena, const struct dataset *dataset,
+		  const struct row_outcome *rows, struct claim_outcome *outcomes)
+{
+	for (size_t i = 0; i < dataset->claim_count; i++) {
+		const struct judging judging = {dataset, &dataset->claims[i], rows};
+		outcomes[i] = judge(arena, &judging);
+	}
+}

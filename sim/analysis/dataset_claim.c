@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading what a source claims. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/analysis/dataset_read.h"
+
+static const struct claim_word {
+	const char *name;
+	enum claim_kind kind;
+	bool dimension, value, than; /* what it needs */
+} kinds[] = {
+	{"range", CLAIM_RANGE, false, false, false},
+	{"first", CLAIM_FIRST, true, true, false},
+	{"last", CLAIM_LAST, true, true, false},
+	{"greater", CLAIM_GREATER, true, true, true},
+	{"rises", CLAIM_RISES, true, false, false},
+	{"within", CLAIM_WITHIN, true, true, true},
+	{"outgrows", CLAIM_OUTGROWS, true, true, true},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+
+static const struct claim_word *kind_of(struct dataset_reader *r, const struct cfg_node *node)
+{
+	const char *name = dataset_need(r, node, "kind");
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (strcmp(kinds[i].name, name) == 0)
+			return &kinds[i];
+	diag_error(r->diag, cfg_origin(node),
+		   "dataset: no kind of claim is called '%s' (range, first, last, greater, rises, "
+		   "within, outgrows)",
+		   name);
+	return &kinds[0];
+}
+
+/* dimension, value, than: those that the kind needs. */
+static void read_comparison(struct dataset_reader *r, const struct cfg_node *node,
+			    const struct claim_word *kind, struct claim *claim)
+{
+	if (!kind->dimension)
+		return;
+	if (!r->dataset->dimension_count || !dataset_text(node, "dimension")) {
+		diag_error(r->diag, cfg_origin(node), "dataset: this claim needs a dimension");
+		return;
+	}
+	size_t d = dataset_find_dimension(r, node, dataset_text(node, "dimension"));
+	if (d == SIZE_MAX)
+		return;
+	claim->dimension = d;
+	if (kind->value)
+		claim->value = dataset_find_value(r, node, d, dataset_need(r, node, "value"));
+	if (kind->than)
+		claim->than = dataset_find_value(r, node, d, dataset_need(r, node, "than"));
+}
+
+static void read_words(struct dataset_reader *r, const struct cfg_node *list, struct claim *claim)
+{
+	size_t count = list ? cfg_count(list) : 0;
+	const char **words = ARENA_ARRAY(r->arena, count + 1, const char *);
+	for (size_t i = 0; i < count; i++)
+		words[i] = cfg_text(cfg_at(list, i)) ? cfg_text(cfg_at(list, i)) : "";
+	claim->words = words;
+	claim->word_count = count;
+}
+
+/* A claim about rows that are not there would be broken for ever. */
+static void need_row(struct dataset_reader *r, const struct cfg_node *node,
+		     const struct claim *claim)
+{
+	const char *words = "";
+	for (size_t i = 0; i < r->dataset->row_count; i++) {
+		size_t k = 0;
+		while (k < claim->word_count &&
+		       label_has(r->dataset->rows[i].label, claim->words[k]))
+			k++;
+		if (k == claim->word_count)
+			return;
+	}
+	for (size_t k = 0; k < claim->word_count; k++)
+		words = arena_printf(r->arena, "%s%s'%s'", words, k ? ", " : "", claim->words[k]);
+	if (r->dataset->row_count)
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: no row's label has %s (a label is '%s')", words,
+			   r->dataset->rows[0].label);
+}
+
+static void need_number(struct dataset_reader *r, const struct cfg_node *node, const char *key,
+			double *value)
+{
+	if (!cfg_number(cfg_child(node, key), value))
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: this claim needs a number %s (write %s = 0.05)", key, key);
+}
+
+static struct claim read_claim(struct dataset_reader *r, const struct cfg_node *node)
+{
+	static const char *const known[] = {"claim", "kind",  "dimension", "value",   "than",
+					    "where", "over",  "part",      "low",     "high",
+					    "slack", "share", "rows",      "quantity"};
+	const struct claim_word *kind = kind_of(r, node);
+	struct claim claim = {.kind = kind->kind,
+			      .text = dataset_need(r, node, "claim"),
+			      .part = dataset_text(node, "part"),
+			      .over = cfg_child(node, "over") != NULL,
+			      .time = dataset_measure(r, node, "quantity", MEASURE_COUNT) ==
+				      MEASURE_TIME,
+			      .low = -INFINITY,
+			      .high = INFINITY};
+	cfg_only(r->diag, node, known, sizeof known / sizeof known[0]);
+	if (cfg_child(node, "quantity") && !claim.time)
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: a claim is about the dataset's quantity or \"time\"");
+	bool low = cfg_number(cfg_child(node, "low"), &claim.low);
+	bool high = cfg_number(cfg_child(node, "high"), &claim.high);
+	if (kind->kind == CLAIM_RANGE && !low && !high)
+		diag_error(r->diag, cfg_origin(node), "dataset: this claim needs low or high");
+	if (kind->kind == CLAIM_WITHIN)
+		need_number(r, node, "slack", &claim.slack);
+	if (kind->kind == CLAIM_OUTGROWS)
+		need_number(r, node, "share", &claim.share);
+	dataset_read_place(r, cfg_child(node, "where"), claim.where_at);
+	dataset_read_place(r, cfg_child(node, "over"), claim.over_at);
+	read_words(r, cfg_child(node, "rows"), &claim);
+	need_row(r, cfg_child(node, "rows"), &claim);
+	read_comparison(r, node, kind, &claim);
+	return claim;
+}
+
+void dataset_read_claims(struct dataset_reader *r, const struct claim *own, size_t own_count)
+{
+	const struct cfg_node *list = cfg_child(r->node, "claims");
+	size_t count = list ? cfg_count(list) : 0;
+	struct claim *claims = ARENA_ARRAY(r->arena, own_count + count + 1, struct claim);
+	for (size_t i = 0; i < own_count; i++) {
+		claims[i] = own[i];
+		dataset_read_place(r, NULL, claims[i].where_at);
+		dataset_read_place(r, NULL, claims[i].over_at);
+	}
+	for (size_t i = 0; i < count; i++)
+		claims[own_count + i] = read_claim(r, cfg_at(list, i));
+	r->dataset->claims = claims;
+	r->dataset->claim_count = own_count + count;
+}

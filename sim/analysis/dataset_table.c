@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of a table as cases. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/analysis/dataset_read.h"
+
+/* One row to be made: of which line, which column, which of its variants. */
+struct making {
+	size_t line;
+	const char *value;       /* the column of the measured number */
+	const char *wide_number; /* "8" of gpus_8; NULL: the table is not wide */
+	size_t variant;          /* counts through the `each` of all columns */
+	settings_vec settings;
+	const char *label, *case_path;
+	const char *role; /* of a variant with its own; NULL: as the row's */
+};
+
+typedef VEC(struct dataset_row) rows_vec;
+
+static struct origin line_origin(const struct dataset_reader *r, size_t line)
+{
+	return (struct origin){r->tsv->path, r->tsv->lines[line]};
+}
+
+static const char *cell_of(struct dataset_reader *r, struct origin origin, size_t line,
+			   const char *column)
+{
+	size_t index = tsv_column(r->tsv, column);
+	if (index != SIZE_MAX)
+		return r->tsv->cells[line * r->tsv->column_count + index];
+	const char *near = diag_nearest(column, r->tsv->columns, r->tsv->column_count);
+	diag_error(r->diag, origin, "dataset: %s has no column '%s'%s%s%s", r->tsv->path, column,
+		   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+	return NULL;
+}
+
+static bool is_absent(const char *cell)
+{
+	return strcmp(cell, "NA") == 0;
+}
+
+/* ---- columns to settings ---- */
+
+/* The words of an entry of `columns`: of one column, or of several with blanks
+ * between them. NULL after an error. */
+static const char *words_of(struct dataset_reader *r, const struct cfg_node *entry, size_t line)
+{
+	const struct cfg_node *list = cfg_child(entry, "columns");
+	if (!list)
+		return cell_of(r, cfg_origin(entry), line, dataset_need(r, entry, "column"));
+	const char *words = "";
+	for (size_t i = 0; i < cfg_count(list); i++) {
+		const char *name = cfg_text(cfg_at(list, i));
+		const char *cell = cell_of(r, cfg_origin(list), line, name ? name : "");
+		if (!cell)
+			return NULL;
+		words = i ? arena_printf(r->arena, "%s %s", words, cell) : cell;
+	}
+	return words;
+}
+
+/* The value of the list that explains these words, or NULL. */
+static const struct cfg_node *explained(struct dataset_reader *r, const struct cfg_node *entry,
+					const char *words)
+{
+	static const char *const known[] = {"is", "settings", "case", "each"};
+	const struct cfg_node *values = cfg_child(entry, "values"), *match = NULL;
+	for (size_t i = 0; values && i < cfg_count(values); i++) {
+		cfg_only(r->diag, cfg_at(values, i), known, 4);
+		if (strcmp(dataset_need(r, cfg_at(values, i), "is"), words) == 0)
+			match = cfg_at(values, i);
+	}
+	return match;
+}
+
+static void check_columns(struct dataset_reader *r)
+{
+	static const char *const known[] = {"column", "columns", "setting",
+					    "unit",   "values",  "otherwise"};
+	const struct cfg_node *columns = cfg_child(r->node, "columns");
+	for (size_t i = 0; columns && i < cfg_count(columns); i++)
+		cfg_only(r->diag, cfg_at(columns, i), known, sizeof known / sizeof known[0]);
+}
+
+/* How many rows a line becomes, by the `each` of what explains its words; 0 if they are too
+ * many. */
+static size_t variant_count(struct dataset_reader *r, size_t line)
+{
+	const struct cfg_node *columns = cfg_child(r->node, "columns");
+	size_t count = 1;
+	for (size_t i = 0; columns && i < cfg_count(columns); i++) {
+		const char *words = words_of(r, cfg_at(columns, i), line);
+		const struct cfg_node *match =
+			words ? explained(r, cfg_at(columns, i), words) : NULL;
+		const struct cfg_node *each = cfg_child(match, "each");
+		count *= each && cfg_count(each) ? cfg_count(each) : 1;
+		if (count > DATASET_ROWS_MAX)
+			return 0;
+	}
+	return count;
+}
+
+/* Adds what a value, or one of its variants, stands for. */
+static void add_meaning(struct dataset_reader *r, struct making *m, const struct cfg_node *value)
+{
+	dataset_add_settings(r, &m->settings, cfg_child(value, "settings"));
+	const char *path = dataset_case(r, value);
+	m->case_path = path ? path : m->case_path;
+}
+
+/* "path=words", with the unit that the entry says the column is in. */
+static void add_setting(struct dataset_reader *r, struct making *m, const struct cfg_node *entry,
+			const char *words)
+{
+	const char *unit = dataset_text(entry, "unit");
+	struct setting *setting = VEC_PUSH(r->arena, &m->settings);
+	*setting = (struct setting){arena_printf(r->arena, "%s=%s%s%s",
+						 dataset_need(r, entry, "setting"), words,
+						 unit ? " " : "", unit ? unit : ""),
+				    line_origin(r, m->line)};
+}
+
+static void add_column(struct dataset_reader *r, struct making *m, const struct cfg_node *entry,
+		       size_t *variant)
+{
+	const char *words = words_of(r, entry, m->line);
+	const struct cfg_node *match = words ? explained(r, entry, words) : NULL;
+	const struct cfg_node *each = cfg_child(match, "each");
+	const struct cfg_node *otherwise = cfg_child(entry, "otherwise");
+	if (!words)
+		return;
+	if (match) {
+		add_meaning(r, m, match);
+	} else if (cfg_child(entry, "setting")) {
+		add_setting(r, m, entry, words);
+	} else if (otherwise) {
+		dataset_add_settings(r, &m->settings, otherwise);
+	} else {
+		diag_error(r->diag, line_origin(r, m->line),
+			   "dataset: column '%s' says '%s', which %s does not explain (add "
+			   "{ is = \"%s\"; settings = [...]; })",
+			   dataset_text(entry, "column") ? dataset_text(entry, "column") : "...",
+			   words, r->dataset->path, words);
+	}
+	if (each && cfg_count(each)) {
+		const struct cfg_node *one = cfg_at(each, *variant % cfg_count(each));
+		*variant /= cfg_count(each);
+		add_meaning(r, m, one);
+		m->role = dataset_text(one, "role");
+		m->label =
+			arena_printf(r->arena, "%s (as %s)", m->label, dataset_need(r, one, "is"));
+	}
+}
+
+static void add_columns(struct dataset_reader *r, struct making *m)
+{
+	const struct cfg_node *columns = cfg_child(r->node, "columns");
+	size_t variant = m->variant;
+	for (size_t i = 0; columns && i < cfg_count(columns); i++)
+		add_column(r, m, cfg_at(columns, i), &variant);
+	const struct cfg_node *wide = cfg_child(r->node, "wide");
+	if (m->wide_number) {
+		struct setting *setting = VEC_PUSH(r->arena, &m->settings);
+		*setting = (struct setting){arena_printf(r->arena, "%s=%s",
+							 dataset_need(r, wide, "setting"),
+							 m->wide_number),
+					    line_origin(r, m->line)};
+	}
+}
+
+/* ---- which rows, called what, for what ---- */
+
+static bool is_wanted(struct dataset_reader *r, size_t line)
+{
+	const struct cfg_node *where = cfg_child(r->node, "where");
+	for (size_t i = 0; where && i < cfg_count(where); i++) {
+		const char *cell = cell_of(r, cfg_origin(where), line,
+					   dataset_need(r, cfg_at(where, i), "column"));
+		if (!cell || strcmp(cell, dataset_need(r, cfg_at(where, i), "is")) != 0)
+			return false;
+	}
+	return true;
+}
+
+static const char *label_of(struct dataset_reader *r, const struct making *m)
+{
+	const struct cfg_node *label = cfg_child(r->node, "label");
+	const char *text = "";
+	for (size_t i = 0; label && i < cfg_count(label); i++) {
+		const char *column = cfg_text(cfg_at(label, i));
+		const char *cell = column ? cell_of(r, cfg_origin(label), m->line, column) : NULL;
+		if (!cell)
+			return text;
+		text = i == 0 ? cell : arena_printf(r->arena, "%s %s=%s", text, column, cell);
+	}
+	if (!m->wide_number)
+		return text;
+	size_t length = strlen(m->value) - strlen(m->wide_number);
+	while (length && m->value[length - 1] == '_')
+		length--;
+	return arena_printf(r->arena, "%s %.*s=%s", text, (int)length, m->value, m->wide_number);
+}
+
+/* A number of the group `wide`, or of the column that it names. */
+static bool fit_upto(struct dataset_reader *r, size_t line, double *upto)
+{
+	const struct cfg_node *wide = cfg_child(r->node, "wide");
+	const char *column = dataset_text(wide, "fit_upto_column");
+	const char *cell = column ? cell_of(r, cfg_origin(wide), line, column) : NULL;
+	if (!column)
+		return cfg_number(cfg_child(wide, "fit_upto"), upto);
+	if (cell && number_parse(cell, upto))
+		return true;
+	diag_error(r->diag, line_origin(r, line), "dataset: column '%s' is no number here", column);
+	return false;
+}
+
+static enum row_role role_of(struct dataset_reader *r, const struct making *m)
+{
+	double upto, number;
+	if (!m->role && m->wide_number && fit_upto(r, m->line, &upto) &&
+	    number_parse(m->wide_number, &number))
+		return number <= upto ? ROLE_FIT : ROLE_TEST;
+	const char *column = dataset_text(r->node, "role_column");
+	const char *role = m->role  ? m->role
+			   : column ? cell_of(r, cfg_origin(r->node), m->line, column)
+				    : dataset_need(r, r->node, "role");
+	for (int i = 0; role && i < 3; i++)
+		if (strcmp(role, row_role_name((enum row_role)i)) == 0)
+			return (enum row_role)i;
+	if (role)
+		diag_error(r->diag, line_origin(r, m->line),
+			   "dataset: role '%s' is none of fit, test, report", role);
+	return ROLE_REPORT;
+}
+
+/* ---- the measured number ---- */
+
+/* What the row measures: of the dataset, or of the word in quantity_column. NULL
+ * after an error. */
+static const struct cfg_node *quantity_node(struct dataset_reader *r, size_t line)
+{
+	static const char *const known[] = {"is", "quantity", "scale", "reference"};
+	const char *column = dataset_text(r->node, "quantity_column");
+	const struct cfg_node *list = cfg_child(r->node, "quantities"), *match = NULL;
+	const char *cell = column ? cell_of(r, cfg_origin(r->node), line, column) : NULL;
+	if (!column)
+		return r->node;
+	for (size_t i = 0; cell && list && i < cfg_count(list); i++) {
+		cfg_only(r->diag, cfg_at(list, i), known, 4);
+		if (strcmp(dataset_need(r, cfg_at(list, i), "is"), cell) == 0)
+			match = cfg_at(list, i);
+	}
+	if (cell && !match)
+		diag_error(r->diag, line_origin(r, line),
+			   "dataset: column '%s' says '%s', which `quantities` does not explain "
+			   "(add { is = \"%s\"; quantity = \"...\"; })",
+			   column, cell, cell);
+	return match;
+}
+
+/* What a number of the table is multiplied by: value_unit in SI, scale. */
+static double scale_of(struct dataset_reader *r, const struct cfg_node *quantity,
+		       enum measure measure)
+{
+	double scale = 1, unit = 1;
+	cfg_number(cfg_child(quantity, "scale"), &scale);
+	const char *name = dataset_text(r->node, "value_unit");
+	if (name && measure == MEASURE_TIME) {
+		const char *wrong = quantity_parse(r->arena, QUANTITY_TIME,
+						   arena_printf(r->arena, "1 %s", name), &unit);
+		if (wrong)
+			diag_error(r->diag, cfg_origin(cfg_child(r->node, "value_unit")),
+				   "dataset: value_unit %s", wrong);
+	}
+	return scale * unit;
+}
+
+/* Half a unit of the last printed digit, relative: "2.9" is 0.05 / 2.9. */
+static double rounding(const char *text, double value)
+{
+	const char *point = strchr(text, '.');
+	return 0.5 * pow(10, point ? -(double)strlen(point + 1) : 0) / value;
+}
+
+/* "1.01..1.08" */
+static bool is_range(struct arena *arena, const char *cell)
+{
+	double low, high;
+	const char *dots = strstr(cell, "..");
+	return dots && number_parse(arena_printf(arena, "%.*s", (int)(dots - cell), cell), &low) &&
+	       number_parse(dots + 2, &high) && low <= high;
+}
+
+static void read_value(struct dataset_reader *r, const struct making *m, const char *cell,
+		       struct dataset_row *out)
+{
+	struct origin origin = line_origin(r, m->line);
+	const struct cfg_node *quantity = quantity_node(r, m->line);
+	double value;
+	out->measured = out->linear = NAN;
+	if (!quantity)
+		return;
+	out->measure = dataset_measure(r, quantity, "quantity", MEASURE_THROUGHPUT);
+	if (strncmp(cell, "FAIL", 4) == 0) {
+		out->failure = cell;
+	} else if (number_parse(cell, &value) && value > 0) {
+		out->measured = value * scale_of(r, quantity, out->measure);
+		out->rounding_ratio = rounding(cell, value);
+		if (!(out->measured > 0 && isfinite(out->measured)))
+			diag_error(r->diag, origin, "dataset: '%s', scaled, is no positive number",
+				   cell);
+	} else if (out->role == ROLE_REPORT && is_range(r->arena, cell)) {
+		out->measured_text = cell;
+	} else {
+		diag_error(r->diag, origin,
+			   "dataset: '%s' is no positive number and no FAIL:reason", cell);
+	}
+	if (out->measure != MEASURE_GAIN)
+		return;
+	if (cfg_child(quantity, "reference"))
+		dataset_set_reference(r, cfg_child(quantity, "reference"), out);
+	else
+		diag_error(r->diag, cfg_origin(quantity),
+			   "dataset: a gain needs reference (the settings of the other case)");
+}
+
+static void read_utilization(struct dataset_reader *r, const struct making *m,
+			     struct dataset_row *out)
+{
+	const char *column = dataset_text(r->node, "utilization");
+	const char *bound = column ? cell_of(r, cfg_origin(r->node), m->line, column) : NULL;
+	out->utilization_max = NAN;
+	if (bound && !is_absent(bound) && !number_parse(bound, &out->utilization_max))
+		diag_error(r->diag, line_origin(r, m->line),
+			   "dataset: '%s' is no utilisation (a number or NA)", bound);
+}
+
+/* ---- rows ---- */
+
+static void make_row(struct dataset_reader *r, struct making m, rows_vec *rows)
+{
+	const char *cell = cell_of(r, cfg_origin(r->node), m.line, m.value);
+	if (!cell || is_absent(cell))
+		return;
+	const char *group = dataset_text(r->node, "group");
+	const char *word = group ? cell_of(r, cfg_origin(r->node), m.line, group) : NULL;
+	m.label = label_of(r, &m);
+	m.case_path = dataset_case(r, r->node);
+	dataset_add_settings(r, &m.settings, cfg_child(r->node, "settings"));
+	add_columns(r, &m);
+	dataset_add_extra(r, &m.settings);
+	struct dataset_row *out = VEC_PUSH(r->arena, rows);
+	*out = (struct dataset_row){.label = m.label,
+				    .role = role_of(r, &m),
+				    .judged = true,
+				    .origin = line_origin(r, m.line),
+				    .group = word ? arena_printf(r->arena, "%s=%s", group, word)
+						  : NULL,
+				    .case_path = m.case_path,
+				    .judge = dataset_text(r->node, "judge"),
+				    .settings = m.settings.items,
+				    .setting_count = m.settings.count};
+	read_value(r, &m, cell, out);
+	read_utilization(r, &m, out);
+}
+
+static void make_variants(struct dataset_reader *r, struct making m, rows_vec *rows)
+{
+	size_t count = variant_count(r, m.line);
+	if (count == 0 || rows->count + count > DATASET_ROWS_MAX) {
+		diag_error(r->diag, line_origin(r, m.line), "dataset: more than %d rows",
+			   DATASET_ROWS_MAX);
+		return;
+	}
+	size_t before = diag_count(r->diag); /* a line's errors are told once */
+	for (m.variant = 0; m.variant < count && diag_count(r->diag) == before; m.variant++)
+		make_row(r, m, rows);
+}
+
+/* The columns prefix1, prefix2 ... of a line, each a row; ideal scaling starts
+ * from the first of them. */
+static void make_wide(struct dataset_reader *r, size_t line, rows_vec *rows)
+{
+	static const char *const known[] = {"prefix", "setting", "fit_upto", "fit_upto_column"};
+	const struct cfg_node *wide = cfg_child(r->node, "wide");
+	const char *prefix = dataset_need(r, wide, "prefix");
+	size_t length = strlen(prefix), base = SIZE_MAX, found = 0;
+	double number, base_number = 0;
+	bool linear = false;
+	cfg_bool(cfg_child(r->node, "linear"), &linear);
+	cfg_only(r->diag, wide, known, 4);
+	for (size_t c = 0; c < r->tsv->column_count; c++) {
+		const char *column = r->tsv->columns[c];
+		size_t before = rows->count;
+		if (strncmp(column, prefix, length) != 0 ||
+		    !number_parse(column + length, &number) || number <= 0)
+			continue;
+		found++;
+		make_variants(r,
+			      (struct making){.line = line,
+					      .value = column,
+					      .wide_number = column + length},
+			      rows);
+		if (base == SIZE_MAX && rows->count > before) {
+			base = before;
+			base_number = number;
+		}
+		for (size_t i = before; linear && base != SIZE_MAX && i < rows->count; i++)
+			rows->items[i].linear = rows->items[base].measured * number / base_number;
+	}
+	if (!found)
+		diag_error(r->diag, cfg_origin(wide), "dataset: %s has no columns '%s1' ...",
+			   r->tsv->path, prefix);
+}
+
+static const char *table_path(struct dataset_reader *r, const char *table)
+{
+	const char *slash = strrchr(r->dataset->path, '/');
+	int folder = slash ? (int)(slash - r->dataset->path) + 1 : 0;
+	return table[0] == '/' ? table
+			       : arena_printf(r->arena, "%.*s%s", folder, r->dataset->path, table);
+}
+
+void dataset_read_table(struct dataset_reader *r, const char *table)
+{
+	bool wide = cfg_child(r->node, "wide") != NULL;
+	rows_vec rows = {0};
+	r->tsv = tsv_read(r->arena, r->diag, table_path(r, table));
+	const char *value = wide ? NULL : dataset_need(r, r->node, "value");
+	if (!r->tsv)
+		return;
+	check_columns(r);
+	for (size_t line = 0; line < r->tsv->row_count; line++) {
+		if (!is_wanted(r, line))
+			continue;
+		if (wide)
+			make_wide(r, line, &rows);
+		else
+			make_variants(r, (struct making){.line = line, .value = value}, &rows);
+	}
+	r->dataset->rows = rows.items;
+	r->dataset->row_count = rows.count;
+	struct claim busy = {.kind = CLAIM_UTILIZATION,
+			     .text = "mean GPU utilisation not above the highest one seen"};
+	bool bound = dataset_text(r->node, "utilization") &&
+		     cfg_number(cfg_child(r->node, "utilization_slack"), &busy.slack);
+	dataset_read_claims(r, &busy, bound);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Predicting every row of a dataset and summing up the errors. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/base/vec.h"
+#include "sim/analysis/dataset.h"
+#include "sim/predict/draws.h"
+#include "sim/predict/reproduce.h"
+
+/* ---- errors ---- */
+
+/* Which rows' errors are summed up. */
+struct selection {
+	enum row_role role;
+	const char *group; /* NULL: all */
+	bool linear;       /* ideal scaling's errors in place of the prediction's */
+};
+
+static double error_of(const struct row_outcome *row, const struct selection *selection)
+{
+	const struct dataset_row *r = row->row;
+	if (r->role != selection->role ||
+	    (selection->group && strcmp(selection->group, r->group) != 0))
+		return NAN;
+	return selection->linear ? r->linear / r->measured - 1 : row->error;
+}
+
+/* What a 90 % interval costs that is this wide and misses by so much. */
+static double score_of(const struct row_outcome *row)
+{
+	const double alpha = 0.1;
+	double x = row->row->measured, low = row->predicted.low, high = row->predicted.high;
+	double missed = fmax(0, low - x) + fmax(0, x - high);
+	return (high - low + 2 / alpha * missed) / x;
+}
+
+/* A summary taking shape; room for as many rows as there may be. */
+struct summing {
+	struct error_summary summary;
+	double *errors, *half_widths;
+	double logs, sum, covered, score, most;
+	bool drawn; /* else there are no intervals */
+};
+
+static void add_row(struct summing *s, const struct row_outcome *row, double error)
+{
+	const struct estimate *p = &row->predicted;
+	s->half_widths[s->summary.count] = (p->high - p->low) / 2 / p->value;
+	s->errors[s->summary.count++] = fabs(error);
+	s->sum += fabs(error);
+	s->logs += fabs(log1p(error));
+	s->drawn = s->drawn || row->prediction->draws_count > 0;
+	s->covered += row->row->measured >= p->low && row->row->measured <= p->high;
+	s->score += score_of(row);
+	if (fabs(error) > s->most) {
+		s->most = fabs(error);
+		s->summary.worst = row->row->label;
+	}
+}
+
+static struct error_summary summarize(struct arena *arena,
+				      const struct dataset_outcome *const *outcomes, size_t count,
+				      struct selection selection)
+{
+	size_t rows = 0;
+	for (size_t i = 0; i < count; i++)
+		rows += outcomes[i]->dataset->row_count;
+	struct summing s = {.summary = {.median_abs = NAN,
+					.mean_abs = NAN,
+					.max_abs = NAN,
+					.geomean_abs = NAN,
+					.coverage = NAN,
+					.median_half_width = NAN,
+					.interval_score = NAN},
+			    .errors = ARENA_ARRAY(arena, rows + 1, double),
+			    .half_widths = ARENA_ARRAY(arena, rows + 1, double),
+			    .most = -1};
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < outcomes[i]->dataset->row_count; k++) {
+			double error = error_of(&outcomes[i]->rows[k], &selection);
+			if (isfinite(error))
+				add_row(&s, &outcomes[i]->rows[k], error);
+		}
+	if (s.summary.count == 0)
+		return s.summary;
+	double n = (double)s.summary.count;
+	s.summary.median_abs = num_quantile(s.errors, s.summary.count, 0.5);
+	s.summary.mean_abs = s.sum / n;
+	s.summary.max_abs = s.most;
+	s.summary.geomean_abs = expm1(s.logs / n);
+	if (s.drawn && !selection.linear) {
+		s.summary.coverage = s.covered / n;
+		s.summary.median_half_width = num_quantile(s.half_widths, s.summary.count, 0.5);
+		s.summary.interval_score = s.score / n;
+	}
+	return s.summary;
+}
+
+struct error_summary datasets_summary(struct arena *arena,
+				      const struct dataset_outcome *const *outcomes, size_t count,
+				      enum row_role role)
+{
+	return summarize(arena, outcomes, count, (struct selection){role, NULL, false});
+}
+
+static struct error_summary summarize_one(struct arena *arena,
+					  const struct dataset_outcome *outcome,
+					  struct selection selection)
+{
+	return summarize(arena, &outcome, 1, selection);
+}
+
+/* Test rows by their group, in the order in which the groups first come. */
+static void summarize_groups(struct arena *arena, struct dataset_outcome *outcome)
+{
+	size_t count = outcome->dataset->row_count;
+	outcome->groups = ARENA_ARRAY(arena, count + 1, struct group_summary);
+	for (size_t i = 0; i < count; i++) {
+		const struct dataset_row *row = outcome->rows[i].row;
+		bool known = !row->group || row->role != ROLE_TEST;
+		for (size_t k = 0; k < outcome->group_count && !known; k++)
+			known = strcmp(outcome->groups[k].name, row->group) == 0;
+		if (known)
+			continue;
+		struct group_summary *group = &outcome->groups[outcome->group_count++];
+		group->name = row->group;
+		group->test = summarize_one(arena, outcome,
+					    (struct selection){ROLE_TEST, row->group, false});
+	}
+}
+
+/* Profiles may each have a value of their own for one parameter: as many fitted numbers. */
+static bool same_number(const struct cfg_param *a, const struct cfg_param *b)
+{
+	return strcmp(a->path, b->path) == 0 && a->value == b->value;
+}
+
+static const struct cfg_param **collect_fitted(struct arena *arena,
+					       const struct dataset_outcome *outcome, size_t *count)
+{
+	VEC(const struct cfg_param *) fitted = {0};
+	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
+		const struct cfg_resolution *resolution = outcome->rows[i].prediction->resolution;
+		for (size_t k = 0; k < cfg_param_count(resolution); k++) {
+			const struct cfg_param *param = cfg_param_at(resolution, k);
+			bool known = strcmp(param->status, "fitted") != 0;
+			for (size_t f = 0; f < fitted.count && !known; f++)
+				known = same_number(fitted.items[f], param);
+			if (!known) {
+				const struct cfg_param **slot = VEC_PUSH(arena, &fitted);
+				*slot = param;
+			}
+		}
+	}
+	*count = fitted.count;
+	return fitted.items;
+}
+
+/* ---- what a row measures ---- */
+
+struct case_request dataset_request(const struct dataset_row *row, const char *data_root)
+{
+	return (struct case_request){.path = row->case_path,
+				     .settings = row->settings,
+				     .setting_count = row->setting_count,
+				     .data_root = data_root};
+}
+
+static struct case_request reference_request(const struct dataset_row *row, const char *data_root)
+{
+	struct case_request request = dataset_request(row, data_root);
+	request.settings = row->reference;
+	request.setting_count = row->reference_count;
+	return request;
+}
+
+static const struct estimate UNKNOWN = {NAN, NAN, NAN};
+
+static void unknown_judge(struct diag *diag, const struct dataset_row *row, const char *first)
+{
+	diag_error(diag, row->origin,
+		   "dataset: the case of '%s' has no job or client '%s' (write judge = \"%s\")",
+		   row->label, row->judge, first);
+}
+
+/* The line of a prediction that the row judges; NULL: all of it. False, with an
+ * error, if there is none of that name. */
+static bool judged_client(struct diag *diag, const struct dataset_row *row,
+			  const struct prediction *prediction,
+			  const struct client_prediction **client)
+{
+	*client = NULL;
+	if (!row->judge || prediction->client_count < 2)
+		return true;
+	for (size_t i = 0; i < prediction->client_count; i++)
+		if (strcmp(prediction->clients[i].name, row->judge) == 0) {
+			*client = &prediction->clients[i];
+			return true;
+		}
+	unknown_judge(diag, row, prediction->clients[0].name);
+	return false;
+}
+
+static struct estimate measured_by(const struct dataset_row *row, const struct prediction *p,
+				   const struct client_prediction *client,
+				   const struct prediction *reference)
+{
+	switch (row->measure) {
+	case MEASURE_RATIO:
+		return client ? client->ratio : p->ratio;
+	case MEASURE_SPEEDUP:
+		return client ? UNKNOWN : p->speedup;
+	case MEASURE_TIME:
+		return client ? client->step_s : p->step_s;
+	case MEASURE_GAIN:
+		return p->ok && reference->ok ? draws_quotient(p, reference) : UNKNOWN;
+	default:
+		return client ? client->throughput : p->throughput;
+	}
+}
+
+static bool judge_row(struct diag *diag, const struct dataset_row *row,
+		      const struct prediction *prediction, const struct prediction *reference,
+		      struct row_outcome *outcome)
+{
+	const struct client_prediction *client;
+	*outcome = (struct row_outcome){
+		.row = row, .prediction = prediction, .reference = reference, .error = NAN};
+	if (!judged_client(diag, row, prediction, &client))
+		return false;
+	outcome->predicted = measured_by(row, prediction, client, reference);
+	outcome->step_s = client ? client->step_s.value : prediction->step_s.value;
+	if (row->failure)
+		outcome->agrees = !prediction->ok;
+	else if (prediction->ok)
+		outcome->error = outcome->predicted.value / row->measured - 1;
+	return true;
+}
+
+/* ---- one point, for fits ---- */
+
+/* What a run at a point says of the row, without its reference. */
+static double point_value(struct diag *diag, const struct dataset_row *row,
+			  const struct scenario *scenario, const struct point *point)
+{
+	size_t judged = SIZE_MAX;
+	for (size_t i = 0; row->judge && point->client_count > 1 && i < point->client_count; i++)
+		if (strcmp(scenario->job_count ? scenario->jobs[i].name : scenario->clients[i].name,
+			   row->judge) == 0)
+			judged = i;
+	if (row->judge && point->client_count > 1 && judged == SIZE_MAX) {
+		unknown_judge(diag, row,
+			      scenario->job_count ? scenario->jobs[0].name
+						  : scenario->clients[0].name);
+		return NAN;
+	}
+	const struct client_point *client = judged < SIZE_MAX ? &point->clients[judged] : NULL;
+	double ratio = client ? client->ratio : point->ratio;
+	switch (row->measure) {
+	case MEASURE_RATIO:
+		return ratio;
+	case MEASURE_SPEEDUP:
+		return scenario->job_count
+			       ? ratio * (double)scenario->jobs[client ? judged : 0].rank_count
+			       : ratio;
+	case MEASURE_TIME:
+		return client ? client->step_s : point->step_s;
+	default:
+		return client ? client->throughput : point->throughput;
+	}
+}
+
+static double point_of(struct arena *arena, struct diag *diag, const struct dataset_row *row,
+		       const struct case_request *request, uint64_t seed,
+		       struct baselines *baselines, const char **broken)
+{
+	const struct scenario *scenario = case_read(arena, diag, request);
+	if (!scenario)
+		return NAN;
+	bool baseline = row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP;
+	struct point point = predict_point(arena, scenario, seed, baseline, baselines, NULL);
+	if (point.broken && !*broken)
+		*broken = reproducible(arena, request, scenario, seed, point.broken);
+	return point.broken || point.failed ? NAN : point_value(diag, row, scenario, &point);
+}
+
+double dataset_point(struct arena *arena, struct diag *diag, const struct dataset_row *row,
+		     const char *data_root, const struct draw_value *draws, size_t draw_count,
+		     uint64_t seed, struct baselines *baselines, const char **broken)
+{
+	struct case_request request = dataset_request(row, data_root);
+	request.draws = draws;
+	request.draw_count = draw_count;
+	double value = point_of(arena, diag, row, &request, seed, baselines, broken);
+	if (row->measure != MEASURE_GAIN || !isfinite(value))
+		return value;
+	request.settings = row->reference;
+	request.setting_count = row->reference_count;
+	return value / point_of(arena, diag, row, &request, seed, baselines, broken);
+}
+
+/* ---- all rows ---- */
+
+/* Predicts count rows; false after an error. */
+static bool predict_rows(struct arena *arena, struct diag *diag, const struct dataset *dataset,
+			 const struct dataset_row *rows, const char *data_root,
+			 const struct predict_options *options, const char **broken,
+			 struct row_outcome *outcomes)
+{
+	for (size_t i = 0; i < dataset->row_count; i++) {
+		struct case_request request = dataset_request(&rows[i], data_root);
+		const struct prediction *prediction =
+			predict_case(arena, diag, &request, options, broken);
+		const struct prediction *reference = NULL;
+		if (prediction && rows[i].measure == MEASURE_GAIN) {
+			request = reference_request(&rows[i], data_root);
+			reference = predict_case(arena, diag, &request, options, broken);
+			prediction = reference ? prediction : NULL;
+		}
+		if (!prediction || !judge_row(diag, &rows[i], prediction, reference, &outcomes[i]))
+			return false;
+	}
+	return true;
+}
+
+static void sum_up(struct arena *arena, struct dataset_outcome *outcome)
+{
+	const struct dataset *dataset = outcome->dataset;
+	for (size_t i = 0; i < dataset->row_count; i++) {
+		const struct dataset_row *row = &dataset->rows[i];
+		outcome->fit_row_count += row->role == ROLE_FIT;
+		/* what was measured and is predicted to fail has no error, but counts */
+		outcome->verdict_count += row->failure || (isfinite(row->measured) &&
+							   !outcome->rows[i].prediction->ok);
+		outcome->verdict_agree_count += row->failure && outcome->rows[i].agrees;
+	}
+	outcome->fit = summarize_one(arena, outcome, (struct selection){ROLE_FIT, NULL, false});
+	outcome->test = summarize_one(arena, outcome, (struct selection){ROLE_TEST, NULL, false});
+	outcome->linear = summarize_one(arena, outcome, (struct selection){ROLE_TEST, NULL, true});
+	summarize_groups(arena, outcome);
+	outcome->fitted = collect_fitted(arena, outcome, &outcome->fitted_count);
+	claims_judge(arena, dataset, outcome->rows, outcome->claims);
+	for (size_t i = 0; i < dataset->claim_count; i++)
+		outcome->bounds_hold = outcome->bounds_hold && outcome->claims[i].holds;
+}
+
+const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag,
+					       const struct dataset *dataset, const char *data_root,
+					       const struct predict_options *options,
+					       const char **broken)
+{
+	struct dataset_outcome *outcome = ARENA_NEW(arena, struct dataset_outcome);
+	outcome->dataset = dataset;
+	outcome->rows = ARENA_ARRAY(arena, dataset->row_count + 1, struct row_outcome);
+	outcome->beside = ARENA_ARRAY(arena, dataset->beside_count + 1, struct row_outcome *);
+	outcome->claims = ARENA_ARRAY(arena, dataset->claim_count + 1, struct claim_outcome);
+	outcome->draws_count = options->draws_count;
+	outcome->bounds_hold = true;
+	if (!predict_rows(arena, diag, dataset, dataset->rows, data_root, options, broken,
+			  outcome->rows))
+		return NULL;
+	for (size_t i = 0; i < dataset->beside_count; i++) {
+		/* shown, not judged: points are enough */
+		struct predict_options points = *options;
+		points.draws_count = 0;
+		outcome->beside[i] = ARENA_ARRAY(arena, dataset->row_count + 1, struct row_outcome);
+		if (!predict_rows(arena, diag, dataset, dataset->beside[i].rows, data_root, &points,
+				  broken, outcome->beside[i]))
+			return NULL;
+	}
+	sum_up(arena, outcome);
+	return outcome;
+}
+
+const struct dataset_outcome *dataset_validate(struct arena *arena, struct diag *diag,
+					       const struct validation_request *request,
+					       const char **broken)
+{
+	const struct case_request *shared = &request->input.request;
+	struct predict_options options = request->input.options;
+	const struct dataset *dataset = dataset_read(arena, diag, shared->data_root, request->name,
+						     shared->settings, shared->setting_count);
+	*broken = NULL;
+	if (!dataset)
+		return NULL;
+	if (dataset->draws < options.draws_count && !request->draws_given)
+		options.draws_count = dataset->draws;
+	return dataset_evaluate(arena, diag, dataset, shared->data_root, &options, broken);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/hash.h"
+#include "sim/result/result.h"
+
+/* {"crc":"01234567", */
+enum { CRC_AT = 8, BODY_AT = 18, SYNC_S = 3 };
+static const long long FILE_MAX_B = 16LL << 30; /* a million points take 3 GB */
+
+struct journal {
+	int fd;
+	time_t synced_s;
+};
+
+/* ---- lines ---- */
+
+char *journal_line(struct arena *arena, const char *body, size_t *size_B)
+{
+	char *line = arena_printf(arena, "{\"crc\":\"%08" PRIx32 "\",%s}\n",
+				  crc32c(body, strlen(body)), body);
+	*size_B = strlen(line);
+	return line;
+}
+
+const char *journal_body(const char *line, size_t size_B, size_t *body_B)
+{
+	if (size_B > 0 && line[size_B - 1] == '\n')
+		size_B--;
+	if (size_B < BODY_AT + 1 || memcmp(line, "{\"crc\":\"", CRC_AT) != 0 ||
+	    memcmp(line + BODY_AT - 2, "\",", 2) != 0 || line[size_B - 1] != '}')
+		return NULL;
+	char digits[9] = {0}, *end;
+	memcpy(digits, line + CRC_AT, 8);
+	uint32_t crc = (uint32_t)strtoul(digits, &end, 16);
+	*body_B = size_B - BODY_AT - 1;
+	return *end == '\0' && crc == crc32c(line + BODY_AT, *body_B) ? line + BODY_AT : NULL;
+}
+
+static char *head_line(struct arena *arena, const struct journal_head *head, size_t *size_B)
+{
+	char *body =
+		arena_printf(arena, "\"format\":\"farwire-sweep\",\"version\":1,\"points\":%zu",
+			     head->point_count);
+	for (size_t i = 0; i < head->part_count; i++)
+		body = arena_printf(arena, "%s,\"%s\":\"%016" PRIx64 "\"", body,
+				    head->parts[i].name, head->parts[i].hash);
+	return journal_line(arena, body, size_B);
+}
+
+/* ---- opening ---- */
+
+struct opening {
+	struct arena *arena;
+	struct diag *diag;
+	struct origin origin;
+	const struct journal_head *head;
+	struct journal_reader reader;
+	int fd;
+	bool refused;
+};
+
+static bool fail(struct opening *o, const char *what)
+{
+	diag_error(o->diag, o->origin, "%s: %s", what, strerror(errno));
+	return false;
+}
+
+static bool refuse(struct opening *o, const char *why)
+{
+	o->refused = true;
+	diag_error(o->diag, o->origin, "%s", why);
+	return false;
+}
+
+static bool lock(struct opening *o)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	if (fcntl(o->fd, F_SETLK, &whole) == 0)
+		return true;
+	if (errno != EACCES && errno != EAGAIN)
+		return true; /* a file system without locks: the user's care */
+	return refuse(o, "another farwire is at work on this sweep");
+}
+
+static bool read_whole(struct opening *o, char **text, size_t *size_B)
+{
+	struct stat status;
+	if (fstat(o->fd, &status) != 0)
+		return fail(o, "cannot be read");
+	if (!S_ISREG(status.st_mode))
+		return refuse(o, "is no file: the journal of a sweep cannot be kept there "
+				 "(write another -o)");
+	if (status.st_size > FILE_MAX_B)
+		return refuse(o, "is larger than 16 GiB: no journal of a sweep is");
+	char *bytes = malloc((size_t)status.st_size + 1);
+	size_t count_B = 0;
+	while (bytes && count_B < (size_t)status.st_size) {
+		ssize_t got_B = read(o->fd, bytes + count_B, (size_t)status.st_size - count_B);
+		if (got_B < 0 && errno == EINTR)
+			continue;
+		if (got_B <= 0)
+			break;
+		count_B += (size_t)got_B;
+	}
+	if (!bytes || count_B < (size_t)status.st_size) {
+		free(bytes);
+		return fail(o, "cannot be read");
+	}
+	*text = bytes;
+	*size_B = count_B;
+	return true;
+}
+
+/* Some file systems know no such thing and say EINVAL. */
+static int sync_data(int fd)
+{
+	return fdatasync(fd) == 0 || errno == EINVAL ? 0 : -1;
+}
+
+/* The first line is another one than ours: which part differs? */
+static bool refuse_other(struct opening *o, const char *line, size_t size_B)
+{
+	size_t body_B;
+	const char *body = journal_body(line, size_B, &body_B);
+	if (!body || strncmp(body, "\"format\":\"farwire-sweep\",", 25) != 0)
+		return refuse(o, "is no journal of a sweep (move it away, or write another -o)");
+	const char *text = arena_printf(o->arena, "%.*s", (int)body_B, body);
+	const char *differs = "";
+	for (size_t i = 0; i < o->head->part_count; i++) {
+		const struct journal_part *part = &o->head->parts[i];
+		if (!strstr(text, arena_printf(o->arena, "\"%s\":\"%016" PRIx64 "\"", part->name,
+					       part->hash)))
+			differs = arena_printf(o->arena, "%s%s%s", differs, *differs ? " and " : "",
+					       part->what);
+	}
+	return refuse(o, arena_printf(o->arena,
+				      "is the journal of another sweep: %s differ (remove it to "
+				      "begin anew, or write another -o)",
+				      *differs ? differs : "the points"));
+}
+
+/* Takes the lines of text; *end_B: where the last whole one ends. */
+static bool take_lines(struct opening *o, const char *text, size_t size_B, const char *head,
+		       size_t head_B, size_t *end_B)
+{
+	*end_B = 0;
+	const char *end = memchr(text, '\n', size_B);
+	if (!end) { /* killed while it wrote the first one, if that is what it is */
+		bool torn = size_B < head_B && memcmp(text, head, size_B) == 0;
+		return torn || refuse_other(o, text, size_B);
+	}
+	size_t line_B = (size_t)(end + 1 - text);
+	if (line_B != head_B || memcmp(text, head, head_B) != 0)
+		return refuse_other(o, text, line_B);
+	for (const char *line = end + 1;; line = end + 1) {
+		*end_B = (size_t)(line - text);
+		end = memchr(line, '\n', size_B - *end_B);
+		if (!end)
+			return true;
+		size_t body_B;
+		line_B = (size_t)(end + 1 - line);
+		if (journal_body(line, line_B, &body_B))
+			o->reader.take(o->reader.ctx, line, line_B);
+	}
+}
+
+static bool continue_file(struct opening *o)
+{
+	char *text = NULL;
+	size_t size_B = 0, head_B, end_B;
+	const char *head = head_line(o->arena, o->head, &head_B);
+	if (!lock(o) || !read_whole(o, &text, &size_B))
+		return false;
+	bool ok = take_lines(o, text, size_B, head, head_B, &end_B);
+	free(text);
+	if (!ok)
+		return false;
+	if (ftruncate(o->fd, (off_t)end_B) != 0 ||
+	    (end_B == 0 && (output_write_whole(o->fd, head, head_B) != 0 || sync_data(o->fd) != 0)))
+		return fail(o, "cannot be written");
+	return true;
+}
+
+struct journal *journal_open(struct arena *arena, struct diag *diag, const char *path,
+			     const struct journal_head *head, struct journal_reader reader,
+			     bool *refused)
+{
+	struct opening o = {.arena = arena,
+			    .diag = diag,
+			    .origin = {path, 0},
+			    .head = head,
+			    .reader = reader,
+			    .fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
+	struct journal *journal = NULL;
+	if (o.fd < 0) {
+		fail(&o, "cannot be written");
+	} else if (continue_file(&o)) {
+		journal = ARENA_NEW(arena, struct journal);
+		*journal = (struct journal){o.fd, time(NULL)};
+	} else {
+		close(o.fd);
+	}
+	*refused = o.refused;
+	return journal;
+}
+
+/* ---- going on ---- */
+
+int journal_add(struct journal *journal, const char *line, size_t size_B)
+{
+	if (output_write_whole(journal->fd, line, size_B) != 0)
+		return -1;
+	time_t now_s = time(NULL);
+	if (now_s - journal->synced_s < SYNC_S)
+		return 0;
+	journal->synced_s = now_s;
+	return sync_data(journal->fd);
+}
+
+int journal_close(struct journal *journal)
+{
+	int answer = sync_data(journal->fd);
+	int kept = errno;
+	if (close(journal->fd) != 0 && answer == 0)
+		return -1;
+	errno = kept;
+	return answer;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/knobs.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+
+/* One GPU, connection or write more is no small step from 1 to 4 of them. */
+static const double WHOLE_LEAST = 5;
+
+/* How long the simulation looks is no property of what it looks at. */
+static bool is_scalable(const struct cfg_param *param)
+{
+	if (param->row->kind != PARAM_KIND_NUMBER || param->value == 0)
+		return false;
+	return !(param->row->whole && param->value < WHOLE_LEAST) &&
+	       strcmp(param->path, "case.steps") != 0 &&
+	       strcmp(param->path, "case.steps_warmup") != 0;
+}
+
+double knob_scaled(const struct cfg_param *param, double factor)
+{
+	double value = param->value * factor;
+	if (param->row->whole) {
+		value = round(value);
+		if (value == param->value)
+			value += factor < 1 ? -1 : 1;
+	}
+	return fmin(fmax(value, param->row->min), param->row->max);
+}
+
+bool paths_match(const char *a, const char *b)
+{
+	for (;;) {
+		size_t in_a = strcspn(a, "."), in_b = strcspn(b, ".");
+		bool any = (in_a == 1 && *a == '*') || (in_b == 1 && *b == '*');
+		if (!any && (in_a != in_b || memcmp(a, b, in_a) != 0))
+			return false;
+		if (!a[in_a] || !b[in_b])
+			return !a[in_a] && !b[in_b];
+		a += in_a + 1;
+		b += in_b + 1;
+	}
+}
+
+static bool same_place(const struct origin *a, const struct origin *b)
+{
+	if (!a->file || !b->file)
+		return a->file == b->file;
+	return a->line == b->line && strcmp(a->file, b->file) == 0;
+}
+
+static bool same_knob(const struct cfg_param *a, const struct cfg_param *b)
+{
+	return a->row == b->row && same_place(&a->origin, &b->origin);
+}
+
+/* "*" for each part between dots in which the two differ. */
+static const char *common(struct arena *arena, const char *a, const char *b)
+{
+	const char *text = "";
+	for (;;) {
+		size_t in_a = strcspn(a, "."), in_b = strcspn(b, ".");
+		bool same = in_a == in_b && memcmp(a, b, in_a) == 0;
+		text = arena_printf(arena, "%s%.*s", text, same ? (int)in_a : 1, same ? a : "*");
+		if (!a[in_a] || !b[in_b])
+			return text;
+		text = arena_printf(arena, "%s.", text);
+		a += in_a + 1;
+		b += in_b + 1;
+	}
+}
+
+/* Those of the parameters that are taken. */
+static struct knobs collect(struct arena *arena, const struct cfg_resolution *resolution,
+			    bool (*takes)(const struct cfg_param *param))
+{
+	size_t count = cfg_param_count(resolution);
+	struct knob *items = ARENA_ARRAY(arena, count + 1, struct knob);
+	bool *seen = ARENA_ARRAY(arena, count + 1, bool);
+	struct knobs knobs = {.items = items};
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_param *first = cfg_param_at(resolution, i);
+		if (seen[i] || !takes(first))
+			continue;
+		VEC(const struct cfg_param *) members = {0};
+		const char *name = first->path;
+		for (size_t k = i; k < count; k++) {
+			const struct cfg_param *param = cfg_param_at(resolution, k);
+			if (seen[k] || !takes(param) || !same_knob(first, param))
+				continue;
+			seen[k] = true;
+			const struct cfg_param **slot = VEC_PUSH(arena, &members);
+			*slot = param;
+			if (k > i)
+				name = common(arena, name, param->path);
+		}
+		items[knobs.count++] = (struct knob){name, members.items, members.count};
+		knobs.member_count += members.count;
+	}
+	return knobs;
+}
+
+struct knobs knobs_uncertain(struct arena *arena, const struct scenario *scenario)
+{
+	struct unknowns *unknowns = ARENA_NEW(arena, struct unknowns);
+	*unknowns = unknowns_of(arena, scenario);
+	struct knob *items = ARENA_ARRAY(arena, unknowns->count + 1, struct knob);
+	for (size_t i = 0; i < unknowns->count; i++) {
+		const struct unknown *unknown = &unknowns->items[i];
+		const char *name = unknown->params[0]->path;
+		for (size_t m = 1; m < unknown->count; m++)
+			name = common(arena, name, unknown->params[m]->path);
+		items[i] = (struct knob){name, unknown->params, unknown->count};
+	}
+	return (struct knobs){items, unknowns->count, unknowns->param_count, unknowns};
+}
+
+struct knobs knobs_scalable(struct arena *arena, const struct scenario *scenario)
+{
+	return collect(arena, scenario->resolution, is_scalable);
+}
+
+void knobs_draw(struct arena *arena, const struct knobs *knobs, const double *u,
+		struct draw_value *values)
+{
+	unknowns_draw(arena, knobs->unknowns, u, values);
+}

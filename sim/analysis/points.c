@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/points.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+
+struct answering {
+	struct arena *arena; /* guarded by lock, as are next, done and broken */
+	const struct points *points;
+	const struct case_point *list;
+	struct case_answer *answers;
+	struct predict_options options;
+	struct watch watch;
+	size_t count, next, done;
+	const char *broken;
+	pthread_mutex_t lock;
+};
+
+static const struct setting *join(struct arena *arena, const struct case_request *request,
+				  const struct case_point *point)
+{
+	struct setting *all = ARENA_ARRAY(arena, request->setting_count + point->setting_count + 1,
+					  struct setting);
+	if (request->setting_count)
+		memcpy(all, request->settings, request->setting_count * sizeof *all);
+	if (point->setting_count)
+		memcpy(all + request->setting_count, point->settings,
+		       point->setting_count * sizeof *all);
+	return all;
+}
+
+static void answer_one(struct answering *a, size_t index)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct case_point *point = &a->list[index];
+	struct case_request request = a->points->input.request;
+	request.settings = join(arena, &a->points->input.request, point);
+	request.setting_count += point->setting_count;
+	request.draws = point->draws;
+	request.draw_count = point->draw_count;
+	const char *broken;
+	const struct prediction *p = predict_case(arena, diag, &request, &a->options, &broken);
+	struct case_answer answer = {.number = {NAN, NAN, NAN}, .refused = !p};
+	if (p)
+		answer.number = reported_of(a->points->reported, p);
+	const char *reason = p ? p->reason : diag_count(diag) ? diag_at(diag, 0) : NULL;
+	pthread_mutex_lock(&a->lock);
+	if (broken && !a->broken)
+		a->broken = arena_strdup(a->arena, broken);
+	answer.reason = reason ? arena_strdup(a->arena, reason) : NULL;
+	a->answers[index] = answer;
+	a->done++;
+	if (a->watch.tell)
+		a->watch.tell(a->watch.ctx, 0, a->done, a->count);
+	pthread_mutex_unlock(&a->lock);
+	arena_free(arena);
+}
+
+static void *answer_worker(void *ctx)
+{
+	struct answering *a = ctx;
+	for (;;) {
+		pthread_mutex_lock(&a->lock);
+		size_t index = a->next++;
+		pthread_mutex_unlock(&a->lock);
+		if (index >= a->count)
+			return NULL;
+		answer_one(a, index);
+	}
+}
+
+bool points_answer(struct arena *arena, const struct points *points, const struct case_point *list,
+		   size_t count, struct case_answer *answers, const char **broken)
+{
+	unsigned jobs = points->input.options.jobs, started = 0;
+	jobs = jobs ? jobs : 1;
+	struct answering a = {.arena = arena,
+			      .points = points,
+			      .list = list,
+			      .answers = answers,
+			      .options = points->input.options,
+			      .watch = points->input.watch,
+			      .count = count};
+	a.options.trace = NULL;
+	a.options.jobs = count > 1 ? 1 : jobs; /* a lone point's draws are what can be shared out */
+	pthread_t *threads = ARENA_ARRAY(arena, jobs, pthread_t);
+	pthread_mutex_init(&a.lock, NULL);
+	while (started + 1 < jobs && started + 1 < count &&
+	       pthread_create(&threads[started], NULL, answer_worker, &a) == 0)
+		started++;
+	answer_worker(&a);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	pthread_mutex_destroy(&a.lock);
+	*broken = a.broken;
+	return !a.broken;
+}

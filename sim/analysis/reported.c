@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/reported.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/param.h"
+
+enum {
+	CLIENTS = PREDICTION_CLIENTS,
+	TRAINING = PREDICTION_TRAINING,
+	COLLECTIVE = PREDICTION_COLLECTIVE,
+};
+
+#define NUMBER(field) offsetof(struct prediction, field), NULL
+static const struct reported reported_rows[] = {
+	{"ratio", "to_local", "ratio", QUANTITY_RATIO, NULL, CLIENTS, NUMBER(ratio)},
+	{"efficiency", "ratio", "efficiency", QUANTITY_RATIO, NULL, TRAINING, NUMBER(ratio)},
+	{"speedup", "speed_up", "speed-up", QUANTITY_RATIO, NULL, TRAINING, NUMBER(speedup)},
+	{"images_per_s", "throughput", "throughput", QUANTITY_COUNT, "images/s", CLIENTS | TRAINING,
+	 NUMBER(throughput)},
+	{"bus_bandwidth_Bps", "throughput", "bus bandwidth", QUANTITY_RATE, NULL, COLLECTIVE,
+	 NUMBER(throughput)},
+	{"step_s", NULL, "step", QUANTITY_TIME, NULL, CLIENTS | TRAINING, NUMBER(step_s)},
+	{"time_s", "step", "time", QUANTITY_TIME, NULL, COLLECTIVE, NUMBER(step_s)},
+	{"gpu_utilization", "gpu_busy", "GPU utilisation", QUANTITY_RATIO, NULL, CLIENTS | TRAINING,
+	 NUMBER(gpu_utilization)},
+	{"training_s", "training_time", "training time", QUANTITY_TIME, NULL, TRAINING,
+	 NUMBER(training_s)},
+	{"exposed_s", NULL, "exposed exchange", QUANTITY_TIME, NULL, TRAINING, 0, PART_EXPOSED},
+	{"input_wait_s", NULL, "input wait", QUANTITY_TIME, NULL, TRAINING, 0, PART_INPUT},
+};
+enum { REPORTED_COUNT = sizeof reported_rows / sizeof reported_rows[0] };
+
+enum prediction_kind reported_kind(const struct scenario *scenario)
+{
+	if (scenario->collective >= 0 && scenario->job_count > 0)
+		return PREDICTION_COLLECTIVE;
+	return scenario->job_count > 0 ? PREDICTION_TRAINING : PREDICTION_CLIENTS;
+}
+
+/* Small letters, _ for blanks, - and /, no unit at the end. */
+static const char *plain_name(struct arena *arena, const char *name, size_t length)
+{
+	char *text = arena_printf(arena, "%.*s", (int)length, name);
+	for (char *at = text; *at; at++)
+		*at = strchr(" -/", *at) ? '_' : (char)tolower((unsigned char)*at);
+	size_t rest = strlen(text);
+	static const char *const units[] = {"_per_s", "_bps", "_s"};
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+		size_t size = strlen(units[i]);
+		if (rest > size && strcmp(text + rest - size, units[i]) == 0) {
+			text[rest - size] = '\0';
+			break;
+		}
+	}
+	return text;
+}
+
+static bool is_named(struct arena *arena, const struct reported *row, const char *plain)
+{
+	return strcmp(plain_name(arena, row->name, strlen(row->name)), plain) == 0 ||
+	       (row->also && strcmp(plain_name(arena, row->also, strlen(row->also)), plain) == 0);
+}
+
+const struct reported *reported_find(struct arena *arena, struct diag *diag, struct origin origin,
+				     enum prediction_kind kind, const char *name)
+{
+	const char *plain = plain_name(arena, name, strlen(name)), *list = "";
+	bool other = false;
+	for (size_t i = 0; i < REPORTED_COUNT; i++) {
+		const struct reported *row = &reported_rows[i];
+		bool here = row->kinds & (unsigned)kind;
+		if (is_named(arena, row, plain)) {
+			if (here)
+				return row;
+			other = true;
+		}
+		if (here)
+			list = arena_printf(arena, "%s%s%s", list, *list ? ", " : "", row->name);
+	}
+	diag_error(diag, origin, "%s '%s' (%s has %s)",
+		   other ? "this case has no number" : "there is no number", name,
+		   kind == PREDICTION_COLLECTIVE ? "a collective"
+		   : kind == PREDICTION_TRAINING ? "a training job"
+						 : "a program on a GPU",
+		   list);
+	return NULL;
+}
+
+const char *reported_main(enum prediction_kind kind)
+{
+	return kind == PREDICTION_COLLECTIVE ? "bus_bandwidth_Bps"
+	       : kind == PREDICTION_TRAINING ? "efficiency"
+					     : "ratio";
+}
+
+struct estimate reported_of(const struct reported *reported, const struct prediction *prediction)
+{
+	struct estimate estimate = {NAN, NAN, NAN};
+	if (!prediction->ok)
+		return estimate;
+	if (!reported->part)
+		return *(const struct estimate *)(const void *)((const char *)prediction +
+								reported->offset);
+	double seconds = prediction_part_s(prediction, reported->part);
+	return (struct estimate){seconds, seconds, seconds};
+}
+
+const char *reported_text(struct arena *arena, const struct reported *reported, double value)
+{
+	if (isnan(value))
+		return "-";
+	const char *text = reported->quantity == QUANTITY_RATIO
+				   ? arena_printf(arena, "%.4g", value)
+				   : quantity_format(arena, reported->quantity, value);
+	if (reported->quantity == QUANTITY_COUNT)
+		text = arena_printf(arena, "%.4g", value);
+	return reported->unit ? arena_printf(arena, "%s %s", text, reported->unit) : text;
+}
+
+/* The value's text without the unit of a count behind it. */
+static const char *without_unit(struct arena *arena, const char *text, const char *unit)
+{
+	size_t length = strlen(text), size = unit ? strlen(unit) : 0;
+	if (size && length > size && strcmp(text + length - size, unit) == 0)
+		length -= size;
+	while (length && text[length - 1] == ' ')
+		length--;
+	return arena_printf(arena, "%.*s", (int)length, text);
+}
+
+bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
+		 enum prediction_kind kind, const char *text, struct target *target)
+{
+	const char *sign = strpbrk(text, "<>");
+	size_t length = sign ? (size_t)(sign - text) : 0;
+	while (length && text[length - 1] == ' ')
+		length--;
+	if (!length || sign[1] != '=') {
+		diag_error(diag, origin,
+			   "'%s' is no target (write a number >= or <= a value, "
+			   "such as 'ratio>=0.95' or 'step<=250 ms')",
+			   text);
+		return false;
+	}
+	const char *name = arena_printf(arena, "%.*s", (int)length, text), *value = sign + 2;
+	*target = (struct target){.at_least = *sign == '>'};
+	target->reported = reported_find(arena, diag, origin, kind, name);
+	if (!target->reported)
+		return false;
+	while (*value == ' ')
+		value++;
+	const char *wrong =
+		quantity_parse(arena, target->reported->quantity,
+			       without_unit(arena, value, target->reported->unit), &target->value);
+	if (wrong)
+		diag_error(diag, origin, "%s of '%s' %s", name, text, wrong);
+	else if (!(target->value > 0))
+		diag_error(diag, origin, "%s of '%s' is out of range (write more than 0)", name,
+			   text);
+	target->text = arena_printf(arena, "%s %s %s", target->reported->spoken,
+				    target->at_least ? ">=" : "<=",
+				    reported_text(arena, target->reported, target->value));
+	return !wrong && target->value > 0;
+}

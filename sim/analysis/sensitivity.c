@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/sensitivity.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+
+/* A swing of less than this part of the answer is none. */
+static const double MOVING_RATIO = 1e-6;
+/* Swings of less than this part of the greatest have indices next to 0. */
+static const double INDEXED_RATIO = 0.01;
+
+struct finder {
+	struct arena *arena;
+	const struct sensitivity_request *request;
+	struct analysis_input input; /* the request's, with the recorded program */
+	struct sensitivity *result;
+	struct knobs knobs;
+	struct swing *swings;
+	const char *broken;
+};
+
+static bool wanted(const struct sensitivity_request *request, const struct knob *knob)
+{
+	for (size_t k = 0; k < request->key_count; k++) {
+		if (strstr(knob->name, request->keys[k]))
+			return true;
+		for (size_t m = 0; m < knob->count; m++)
+			if (strstr(knob->members[m]->path, request->keys[k]))
+				return true;
+	}
+	return request->key_count == 0;
+}
+
+static void collect(struct finder *f)
+{
+	const struct sensitivity_request *request = f->request;
+	f->knobs = request->vary_ratio > 0 ? knobs_scalable(f->arena, f->result->scenario)
+					   : knobs_uncertain(f->arena, f->result->scenario);
+	f->swings = ARENA_ARRAY(f->arena, f->knobs.count + 1, struct swing);
+	for (size_t i = 0; i < f->knobs.count; i++)
+		if (wanted(request, &f->knobs.items[i]))
+			f->swings[f->result->swing_count++].knob = &f->knobs.items[i];
+	f->result->swings = f->swings;
+}
+
+/* All knobs at their values but the first `count` swings', which are at u[count]. */
+static struct case_point drawn(struct finder *f, const struct swing *swings, const double *u,
+			       size_t count)
+{
+	double *all = ARENA_ARRAY(f->arena, f->knobs.count + 1, double);
+	struct draw_value *draws =
+		ARENA_ARRAY(f->arena, f->knobs.member_count + 1, struct draw_value);
+	for (size_t k = 0; k < f->knobs.count; k++)
+		all[k] = 0.5;
+	for (size_t k = 0; k < count; k++)
+		all[swings[k].knob - f->knobs.items] = u[k];
+	knobs_draw(f->arena, &f->knobs, all, draws);
+	return (struct case_point){.draws = draws, .draw_count = f->knobs.member_count};
+}
+
+static struct case_point scaled(struct finder *f, const struct swing *swing, double factor)
+{
+	size_t count = swing->knob->count;
+	struct draw_value *draws = ARENA_ARRAY(f->arena, count, struct draw_value);
+	for (size_t m = 0; m < count; m++)
+		draws[m] = (struct draw_value){swing->knob->members[m]->path,
+					       knob_scaled(swing->knob->members[m], factor)};
+	return (struct case_point){.draws = draws, .draw_count = count};
+}
+
+/* The swing's knob at its low or high end, all others as they are. */
+static struct case_point end_of(struct finder *f, const struct swing *swing, bool up, double *x)
+{
+	double part = f->request->vary_ratio, u = up ? 0.95 : 0.05;
+	struct case_point point =
+		part > 0 ? scaled(f, swing, up ? 1 + part : 1 - part) : drawn(f, swing, &u, 1);
+	for (size_t i = 0; i < point.draw_count; i++)
+		if (strcmp(point.draws[i].path, swing->knob->members[0]->path) == 0)
+			*x = point.draws[i].value;
+	return point;
+}
+
+/* Answers at the points, without intervals. */
+static bool answer(struct finder *f, const struct case_point *list, size_t count,
+		   struct case_answer *answers)
+{
+	struct points points = {f->input, f->result->reported};
+	points.input.options.draws_count = 0;
+	f->result->runs += count;
+	return points_answer(f->arena, &points, list, count, answers, &f->broken);
+}
+
+static bool swing_all(struct finder *f)
+{
+	size_t count = f->result->swing_count;
+	struct case_point *list = ARENA_ARRAY(f->arena, 2 * count + 1, struct case_point);
+	struct case_answer *answers = ARENA_ARRAY(f->arena, 2 * count + 1, struct case_answer);
+	for (size_t i = 0; i < 2 * count; i++) {
+		struct swing *swing = &f->swings[i / 2];
+		bool up = i % 2;
+		list[i] = end_of(f, swing, up, up ? &swing->high_x : &swing->low_x);
+	}
+	if (!answer(f, list, 2 * count, answers))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct swing *swing = &f->swings[i];
+		swing->low = answers[2 * i];
+		swing->high = answers[2 * i + 1];
+		double low = swing->low.number.value, high = swing->high.number.value;
+		bool refused = swing->low.refused || swing->high.refused;
+		swing->size = isfinite(high - low) ? fabs(high - low) : refused ? 0 : INFINITY;
+		swing->elasticity = swing->low_x != swing->high_x
+					    ? log(high / low) / log(swing->high_x / swing->low_x)
+					    : NAN;
+	}
+	return true;
+}
+
+/* Greatest first; a stable order. */
+static void sort(struct finder *f)
+{
+	double least = MOVING_RATIO * fabs(f->result->now.number.value);
+	for (size_t i = 1; i < f->result->swing_count; i++) {
+		struct swing swing = f->swings[i];
+		size_t at = i;
+		for (; at > 0 && f->swings[at - 1].size < swing.size; at--)
+			f->swings[at] = f->swings[at - 1];
+		f->swings[at] = swing;
+	}
+	while (f->result->moving_count < f->result->swing_count &&
+	       f->swings[f->result->moving_count].size > least)
+		f->result->moving_count++;
+}
+
+/* Points of the unit cube: of the knobs of the first swings, those that are indexed. */
+static bool at_quantiles(void *ctx, const double *points, size_t count, double *answers)
+{
+	struct finder *f = ctx;
+	size_t inputs = f->result->indexed_count;
+	struct case_point *list = ARENA_ARRAY(f->arena, count, struct case_point);
+	struct case_answer *got = ARENA_ARRAY(f->arena, count, struct case_answer);
+	for (size_t i = 0; i < count; i++)
+		list[i] = drawn(f, f->swings, &points[i * inputs], inputs);
+	if (!answer(f, list, count, got))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		answers[i] = got[i].number.value;
+	return true;
+}
+
+static bool index_all(struct finder *f)
+{
+	double greatest = 0;
+	for (size_t i = f->result->moving_count; i-- > 0;)
+		if (isfinite(f->swings[i].size))
+			greatest = f->swings[i].size;
+	if (!f->request->sample_count || f->request->vary_ratio > 0)
+		return true;
+	while (f->result->indexed_count < f->result->moving_count &&
+	       f->result->indexed_count < SENSITIVITY_INPUTS_MAX &&
+	       f->swings[f->result->indexed_count].size >= INDEXED_RATIO * greatest)
+		f->result->indexed_count++;
+	if (!f->result->indexed_count)
+		return true;
+	struct index_estimate indices[SENSITIVITY_INPUTS_MAX];
+	const struct indices_problem problem = {.input_count = f->result->indexed_count,
+						.sample_count = f->request->sample_count,
+						.seed = f->input.options.seed,
+						.evaluate = at_quantiles,
+						.ctx = f};
+	if (!indices_estimate(f->arena, &problem, indices, &f->result->failed_samples))
+		return false;
+	for (size_t k = 0; k < f->result->indexed_count; k++) {
+		f->swings[k].indexed = true;
+		f->swings[k].index = indices[k];
+	}
+	return true;
+}
+
+/* Reads the case and which of its numbers is the answer; false after errors. */
+static bool read_request(struct finder *f, struct diag *diag)
+{
+	const struct setting *number = &f->request->number;
+	const struct scenario *scenario = case_read(f->arena, diag, &f->request->input.request);
+	if (!scenario)
+		return false;
+	enum prediction_kind kind = reported_kind(scenario);
+	f->input = analysis_with_calls(f->request->input, scenario);
+	f->result->scenario = scenario;
+	f->result->reported = reported_find(f->arena, diag, number->origin, kind,
+					    number->text ? number->text : reported_main(kind));
+	return f->result->reported;
+}
+
+const struct sensitivity *sensitivity_find(struct arena *arena, struct diag *diag,
+					   const struct sensitivity_request *request,
+					   const char **broken)
+{
+	struct finder f = {
+		.arena = arena, .request = request, .result = ARENA_NEW(arena, struct sensitivity)};
+	const struct case_point as_it_is = {0};
+	*broken = NULL;
+	if (!read_request(&f, diag))
+		return NULL;
+	struct points now = {f.input, f.result->reported};
+	now.input.watch.tell = NULL;
+	collect(&f);
+	bool good = points_answer(arena, &now, &as_it_is, 1, &f.result->now, &f.broken) &&
+		    swing_all(&f);
+	if (good) {
+		sort(&f);
+		good = index_all(&f);
+	}
+	*broken = f.broken;
+	return good ? f.result : NULL;
+}

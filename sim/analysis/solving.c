@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/solving.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/analysis/points.h"
+#include "sim/analysis/knobs.h"
+
+struct asking { /* the simulator as a function of one number */
+	struct arena *arena;
+	const struct solving *solving;
+	struct origin origin; /* of the parameter's settings */
+	struct analysis_input input;
+	const char *broken;
+};
+
+static bool ask(void *ctx, const double *x, size_t count, bool with, struct solve_answer *answers)
+{
+	struct asking *a = ctx;
+	const struct param_row *row = a->solving->param->row;
+	const char *unit = quantity_unit(row->quantity);
+	struct points points = {a->input, a->solving->target.reported};
+	if (!with)
+		points.input.options.draws_count = 0;
+	if (count < 2)
+		points.input.watch.tell = NULL;
+	struct case_point *list = ARENA_ARRAY(a->arena, count, struct case_point);
+	struct case_answer *got = ARENA_ARRAY(a->arena, count, struct case_answer);
+	struct setting *settings = ARENA_ARRAY(a->arena, count, struct setting);
+	for (size_t i = 0; i < count; i++) {
+		settings[i] = (struct setting){arena_printf(a->arena, "%s=%s%s%s", a->solving->key,
+							    number_format(a->arena, 12, x[i]),
+							    *unit ? " " : "", unit),
+					       a->origin};
+		list[i] = (struct case_point){.settings = &settings[i], .setting_count = 1};
+	}
+	if (!points_answer(a->arena, &points, list, count, got, &a->broken))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		answers[i] = (struct solve_answer){got[i].number, got[i].refused, got[i].reason};
+	return true;
+}
+
+/* "LO:HI" in the row's quantity and bounds. */
+static bool read_between(struct arena *arena, struct diag *diag, const struct cfg_param *param,
+			 const struct setting *between, struct solve_range *range)
+{
+	const struct origin origin = between->origin;
+	const char *text = between->text, *colon = strchr(text, ':');
+	double ends[2];
+	if (!colon) {
+		diag_error(diag, origin, "'%s' is no range (write LO:HI, values with their unit)",
+			   text);
+		return false;
+	}
+	for (int i = 0; i < 2; i++) {
+		const char *word =
+			i ? colon + 1 : arena_printf(arena, "%.*s", (int)(colon - text), text);
+		const char *wrong = quantity_parse(arena, param->row->quantity, word, &ends[i]);
+		if (!wrong && (ends[i] < param->row->min || ends[i] > param->row->max))
+			wrong = arena_printf(
+				arena, "is out of range (%s to %s)",
+				quantity_format(arena, param->row->quantity, param->row->min),
+				quantity_format(arena, param->row->quantity, param->row->max));
+		if (!wrong && param->row->whole && ends[i] != floor(ends[i]))
+			wrong = "is no whole number";
+		if (wrong) {
+			diag_error(diag, origin, "%s: %s %s", param->path, word, wrong);
+			return false;
+		}
+	}
+	if (!(ends[0] < ends[1]))
+		diag_error(diag, origin, "'%s' is no range (write LO:HI, the lower end first)",
+			   text);
+	*range = solve_range_between(param, ends[0], ends[1]);
+	return ends[0] < ends[1];
+}
+
+/* The parameter that the key names, a number; NULL after errors. */
+static const struct cfg_param *find_number(struct arena *arena, struct diag *diag,
+					   const struct case_request *request,
+					   const struct scenario *scenario,
+					   const struct setting *named)
+{
+	const struct origin origin = named->origin;
+	const char *key = named->text;
+	const struct cfg_param *param = NULL; /* the first that is meant */
+	for (size_t i = cfg_param_count(scenario->resolution); i-- > 0;)
+		if (paths_match(key, cfg_param_at(scenario->resolution, i)->path))
+			param = cfg_param_at(scenario->resolution, i);
+	if (!param) { /* whoever reads settings knows what may be meant */
+		struct setting *settings =
+			ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
+		struct case_request with = *request;
+		for (size_t i = 0; i < request->setting_count; i++)
+			settings[i] = request->settings[i];
+		settings[with.setting_count++] =
+			(struct setting){arena_printf(arena, "%s=1", key), origin};
+		with.settings = settings;
+		if (case_read(arena, diag, &with))
+			diag_error(diag, origin, "'%s' is no parameter", key);
+		return NULL;
+	}
+	if (param->row->kind != PARAM_KIND_NUMBER) {
+		diag_error(diag, origin, "%s is no number (`farwire sweep` varies words)", key);
+		return NULL;
+	}
+	return param;
+}
+
+/* Reads what is asked; false after errors. */
+static bool read_question(struct arena *arena, struct diag *diag,
+			  const struct solving_request *request, const struct scenario *scenario,
+			  struct solving *solving)
+{
+	solving->name = scenario->name;
+	solving->key = request->key.text;
+	bool good = target_read(arena, diag, request->target.origin, reported_kind(scenario),
+				request->target.text, &solving->target);
+	solving->param = find_number(arena, diag, &request->input.request, scenario, &request->key);
+	if (!solving->param)
+		return false;
+	if (request->between.text)
+		return read_between(arena, diag, solving->param, &request->between,
+				    &solving->range) &&
+		       good;
+	if (!solve_range_of(solving->param, &solving->range)) {
+		diag_error(diag, request->key.origin,
+			   "%s: is %s, around which there is no usual range (write --between "
+			   "LO:HI)",
+			   solving->key,
+			   quantity_format(arena, solving->param->row->quantity,
+					   solving->param->value));
+		return false;
+	}
+	return good;
+}
+
+/* Without epochs there is no time of them all, unless they are what is sought. */
+static bool lacks_epochs(const struct scenario *scenario, const struct solving *solving)
+{
+	const struct reported *reported = solving->target.reported;
+	return !reported->part && reported->offset == offsetof(struct prediction, training_s) &&
+	       !(scenario->params->epochs_count > 0) &&
+	       strcmp(solving->param->path, "case.epochs") != 0;
+}
+
+/* Whether the number is any, or fails for a reason. */
+static bool has_number(const struct solution *solution)
+{
+	for (size_t i = 0; i < solution->point_count; i++) {
+		const struct solve_answer *answer = &solution->points[i].answer;
+		if (!isnan(answer->y.value) || answer->reason)
+			return true;
+	}
+	return false;
+}
+
+const struct solving *solving_run(struct arena *arena, struct diag *diag,
+				  const struct solving_request *request, const char **broken)
+{
+	struct solving *solving = ARENA_NEW(arena, struct solving);
+	const struct scenario *scenario = case_read(arena, diag, &request->input.request);
+	*broken = NULL;
+	if (!scenario || !read_question(arena, diag, request, scenario, solving))
+		return NULL;
+	const struct origin origin = request->target.origin;
+	const char *spoken = solving->target.reported->spoken;
+	if (lacks_epochs(scenario, solving)) {
+		diag_error(diag, origin, "%s has no %s (set case.epochs)", solving->name, spoken);
+		return NULL;
+	}
+	struct asking asking = {.arena = arena,
+				.solving = solving,
+				.origin = request->key.origin,
+				.input = analysis_with_calls(request->input, scenario)};
+	bool intervals = request->input.options.draws_count > 0;
+	const struct solve_problem problem = {.evaluate = ask,
+					      .ctx = &asking,
+					      .range = solving->range,
+					      .now = solving->param->value,
+					      .target = solving->target.value,
+					      .at_least = solving->target.at_least,
+					      .intervals = intervals,
+					      .band = request->band && intervals};
+	const char *refused;
+	solving->solution = solve(arena, &problem, &refused);
+	*broken = asking.broken;
+	if (solving->solution && has_number(solving->solution))
+		return solving;
+	if (solving->solution)
+		diag_error(diag, origin, "%s has no %s", solving->name, spoken);
+	if (refused)
+		diag_error(diag, (struct origin){0}, "%s", refused);
+	return NULL;
+}

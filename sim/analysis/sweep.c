@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A sweep from its check to its end: threads around a queue of points. */
+#include "sim/analysis/sweep.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/hash.h"
+#include "sim/engine/names.h"
+#include "sim/analysis/sweep_queue.h"
+#include "sim/analysis/sweep_ranks.h"
+
+/* Values of an axis that are read before any point is computed; of longer axes as
+ * many, evenly spread, with both ends. */
+enum { CHECKED_MAX = 256, ERRORS_MAX = 20 };
+
+/* ---- before the first point ---- */
+
+/* Reads the case at the first values of all axes and then along each of them, so
+ * that what is wrong with a value is said at once. *read: a hash of all the
+ * files. The first reading's recorded program is read no second time. */
+static bool check_values(struct arena *arena, struct diag *diag, struct sweep_task *task,
+			 uint64_t *read)
+{
+	const struct case_request base = sweep_point_case(arena, task, 0);
+	const struct scenario *scenario = case_read(arena, diag, &base);
+	*read = diag_read(diag);
+	sweep_keep_calls(task, scenario);
+	size_t stride = task->point_count;
+	for (size_t a = 0; a < task->asked.axis_count && diag_count(diag) == 0; a++) {
+		size_t count = task->asked.axes[a].count;
+		size_t checked = count < CHECKED_MAX ? count : CHECKED_MAX;
+		stride /= count;
+		for (size_t i = 1; i < checked; i++) {
+			struct arena *scratch = arena_new();
+			size_t index = i * (count - 1) / (checked - 1);
+			const struct case_request one =
+				sweep_point_case(scratch, task, index * stride);
+			struct diag *own = diag_new(scratch);
+			case_read(scratch, own, &one);
+			*read = hash_count(*read, diag_read(own));
+			for (size_t e = 0; e < diag_count(own) && e < ERRORS_MAX; e++)
+				diag_error(diag, (struct origin){0}, "%s", diag_at(own, e));
+			arena_free(scratch);
+		}
+	}
+	return diag_count(diag) == 0;
+}
+
+static uint64_t hash_program(void)
+{
+	char block[1 << 14];
+	uint64_t hash = hash_text(HASH_START, FARWIRE_VERSION);
+	FILE *program = fopen("/proc/self/exe", "rb");
+	for (size_t got; program && (got = fread(block, 1, sizeof block, program)) > 0;)
+		hash = hash_bytes(hash, block, got);
+	if (program)
+		fclose(program);
+	return hash;
+}
+
+static struct journal *open_journal(struct arena *arena, struct diag *diag,
+				    struct sweep_queue *queue, uint64_t read,
+				    struct journal_reader reader, struct sweep_fault *fault)
+{
+	const struct sweep_request *asked = &queue->task->asked;
+	const struct analysis_input *input = &asked->input;
+	uint64_t settings = hash_count(HASH_START, input->options.seed), axes = HASH_START;
+	settings = hash_count(settings, input->options.draws_count);
+	for (size_t i = 0; i < input->request.setting_count; i++)
+		settings = hash_text(settings, input->request.settings[i].text);
+	for (size_t a = 0; a < asked->axis_count; a++) {
+		axes = hash_count(axes, asked->axes[a].count);
+		for (size_t i = 0; i < asked->axes[a].count; i++)
+			axes = hash_text(axes, asked->axes[a].texts[i]);
+	}
+	const struct journal_part parts[] = {{"program", "the program", hash_program()},
+					     {"files", "the files that it reads", read},
+					     {"settings", "the settings", settings},
+					     {"axes", "the axes", axes}};
+	const struct journal_head head = {queue->task->point_count, parts,
+					  sizeof parts / sizeof parts[0]};
+	bool refused;
+	struct journal *journal =
+		journal_open(arena, diag, asked->journal, &head, reader, &refused);
+	fault->outside = !journal && !refused;
+	return journal;
+}
+
+static void take_kept(void *ctx, const char *line, size_t size_B)
+{
+	queue_put(ctx, line, size_B, false);
+}
+
+/* ---- the points ---- */
+
+static void compute_one(struct sweep_queue *queue, size_t index)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct sweep_result result = sweep_point(arena, diag, queue->task, index);
+	if (result.line) {
+		queue_put(queue, result.line, result.size_B, true);
+	} else {
+		const char *errors[ERRORS_MAX];
+		size_t count = 0;
+		for (; count < diag_count(diag) && count < ERRORS_MAX; count++)
+			errors[count] = diag_at(diag, count);
+		queue_put_errors(queue, index, errors, count, result.broken);
+	}
+	arena_free(arena);
+}
+
+static void *sweep_worker(void *ctx)
+{
+	struct sweep_queue *queue = ctx;
+	size_t index;
+	while (queue_take_points(queue, 1, &index))
+		compute_one(queue, index);
+	return NULL;
+}
+
+static void run_workers(struct arena *arena, struct sweep_queue *queue)
+{
+	const struct ranks *ranks = queue->task->asked.ranks;
+	unsigned jobs = queue->task->asked.input.options.jobs, started = 0;
+	jobs = jobs ? jobs : 1;
+	/* beside other ranks this thread serves them */
+	unsigned wanted = ranks ? jobs : jobs - 1;
+	pthread_t *threads = ARENA_ARRAY(arena, wanted + 1, pthread_t);
+	while (started < wanted &&
+	       pthread_create(&threads[started], NULL, sweep_worker, queue) == 0)
+		started++;
+	if (ranks)
+		ranks_serve(ranks, jobs, queue);
+	if (!ranks || started == 0)
+		sweep_worker(queue);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void say_errors(struct diag *diag, const struct sweep_queue *queue,
+		       struct sweep_fault *fault)
+{
+	for (size_t i = 0; i < queue->error_count; i++)
+		diag_error(diag, (struct origin){0}, "%s", queue->errors[i]);
+	fault->broken = queue->broken;
+	if (!queue->outside)
+		return;
+	fault->outside = true;
+	diag_error(diag, (struct origin){queue->task->asked.journal, 0}, "%s", queue->outside);
+}
+
+static void run_queue(struct arena *arena, struct diag *diag, struct sweep_queue *queue,
+		      uint64_t read, struct sweep_fault *fault)
+{
+	const struct sweep_request *asked = &queue->task->asked;
+	pthread_mutex_init(&queue->lock, NULL);
+	if (asked->journal)
+		queue->journal = open_journal(arena, diag, queue, read,
+					      (struct journal_reader){take_kept, queue}, fault);
+	if (!asked->journal || queue->journal)
+		run_workers(arena, queue);
+	else if (asked->ranks)
+		sweep_dismiss(asked->ranks, asked->input.options.jobs);
+	if (queue->journal && journal_close(queue->journal) != 0 && !queue->outside)
+		queue->outside = "its last points did not reach the disk";
+	pthread_mutex_destroy(&queue->lock);
+	say_errors(diag, queue, fault);
+}
+
+const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
+			      const struct sweep_request *request, struct sweep_fault *fault)
+{
+	struct sweep *sweep = ARENA_NEW(arena, struct sweep);
+	struct sweep_task task = {*request, 1};
+	*fault = (struct sweep_fault){0};
+	for (size_t i = 0; i < request->axis_count; i++)
+		task.point_count *= request->axes[i].count;
+	uint64_t read = HASH_START;
+	if (!sweep_axes_check(diag, request->axes, request->axis_count) ||
+	    !check_values(arena, diag, &task, &read)) {
+		if (request->ranks)
+			sweep_dismiss(request->ranks, request->input.options.jobs);
+		return NULL;
+	}
+	*sweep = (struct sweep){
+		.axes = request->axes,
+		.axis_count = request->axis_count,
+		.points = ARENA_ARRAY(arena, task.point_count, const struct prediction *),
+		.point_count = task.point_count};
+	struct sweep_queue queue = {.arena = arena,
+				    .task = &task,
+				    .points = sweep->points,
+				    .bad = SIZE_MAX,
+				    .texts = names_new(arena)};
+	run_queue(arena, diag, &queue, read, fault);
+	return diag_count(diag) || fault->broken ? NULL : sweep;
+}
+
+size_t sweep_axis_index(const struct sweep *sweep, size_t point, size_t axis)
+{
+	for (size_t a = sweep->axis_count; a-- > axis + 1;)
+		point /= sweep->axes[a].count;
+	return point % sweep->axes[axis].count;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* "key=a,b,c" and "key=lo:hi:log20" -> the values of an axis. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/analysis/sweep.h"
+
+enum { LISTED_MAX = 10000 }; /* each is compared with all before it */
+
+struct axis_reading {
+	struct arena *arena;
+	struct diag *diag;
+	const char *text; /* as given */
+	struct sweep_axis *axis;
+};
+
+static bool refuse(struct axis_reading *r, const char *why)
+{
+	diag_error(r->diag, (struct origin){r->axis->from, 0},
+		   "'%s' is no variation (write key=a,b,c or key=lo:hi:log20 or "
+		   "key=lo:hi:lin20, values with their unit)%s%s",
+		   r->text, *why ? ": " : "", why);
+	return false;
+}
+
+/* The quantity that text is one of, and its value; false for words. */
+static bool any_quantity(struct arena *arena, const char *text, enum quantity *quantity,
+			 double *value)
+{
+	static const enum quantity order[] = {
+		QUANTITY_COUNT,     QUANTITY_RATIO, QUANTITY_TIME,
+		QUANTITY_BYTES,     QUANTITY_RATE,  QUANTITY_FREQUENCY,
+		QUANTITY_FLOP_RATE, QUANTITY_FLOP,  QUANTITY_TIME_PER_BYTE};
+	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+		if (!quantity_parse(arena, order[i], text, value)) {
+			*quantity = order[i];
+			return true;
+		}
+	return false;
+}
+
+static void add_value(struct arena *arena, struct sweep_axis *axis, const char *value_text,
+		      double value)
+{
+	const char **texts = (const char **)(void *)axis->texts;
+	double *values = (double *)(void *)axis->values;
+	texts[axis->count] = arena_printf(arena, "%s=%s", axis->key, value_text);
+	values[axis->count++] = value;
+}
+
+static void add_spaced(struct axis_reading *r, double low, double high, size_t count)
+{
+	struct sweep_axis *axis = r->axis;
+	axis->texts = ARENA_ARRAY(r->arena, count, const char *);
+	axis->values = ARENA_ARRAY(r->arena, count, double);
+	for (size_t i = 0; i < count; i++) {
+		double t = (double)i / (double)(count - 1);
+		double value = axis->log ? low * pow(high / low, t) : low + (high - low) * t;
+		const char *unit = quantity_unit(axis->quantity);
+		const char *text = arena_printf(r->arena, "%.9g", value);
+		number_parse(text, &value); /* what is printed is what is set */
+		add_value(r->arena, axis,
+			  arena_printf(r->arena, "%s%s%s", text, unit[0] ? " " : "", unit), value);
+	}
+}
+
+/* One end of a range; case_read has the last word on both. */
+static bool read_end(struct axis_reading *r, const char *text, enum quantity *quantity,
+		     double *value)
+{
+	if (any_quantity(r->arena, text, quantity, value) && isfinite(*value))
+		return true;
+	return refuse(r, arena_printf(r->arena, "'%s' is no number with a known unit", text));
+}
+
+static bool read_range(struct axis_reading *r, char *low_text)
+{
+	struct sweep_axis *axis = r->axis;
+	char *high_text = strchr(low_text, ':');
+	*high_text++ = '\0';
+	char *how = strchr(high_text, ':');
+	if (!how)
+		return refuse(r, "how many values, and how spaced?");
+	*how++ = '\0';
+	axis->ranged = true;
+	axis->log = strncmp(how, "log", 3) == 0;
+	if (!axis->log && strncmp(how, "lin", 3) != 0)
+		return refuse(r, "the values are spaced 'log' or 'lin'");
+	char *end = how + 3;
+	size_t count = strtoul(how + 3, &end, 10);
+	if (how[3] < '0' || how[3] > '9' || *end || count < 2 || count > POINTS_MAX)
+		return refuse(r, arena_printf(r->arena, "a range has 2 to %d values", POINTS_MAX));
+	double low, high;
+	enum quantity other;
+	if (!read_end(r, low_text, &axis->quantity, &low) || !read_end(r, high_text, &other, &high))
+		return false;
+	if (other != axis->quantity)
+		return refuse(r, "its ends are different quantities");
+	if (!(low < high))
+		return refuse(r, "it does not rise");
+	if (axis->log && low <= 0)
+		return refuse(r, "a logarithmic range begins above 0");
+	if (!isfinite(axis->log ? high / low : high - low))
+		return refuse(r, "its ends are too far apart");
+	add_spaced(r, low, high, count);
+	return true;
+}
+
+static bool add_listed(struct axis_reading *r, const char *word)
+{
+	struct sweep_axis *axis = r->axis;
+	double value;
+	enum quantity quantity;
+	bool number = any_quantity(r->arena, word, &quantity, &value);
+	for (size_t i = 0; i < axis->count; i++)
+		if (strcmp(axis->texts[i] + strlen(axis->key) + 1, word) == 0)
+			return refuse(r, arena_printf(r->arena, "'%s' is there twice", word));
+	if (!number || (axis->count && quantity != axis->quantity))
+		axis->words = true;
+	else
+		axis->quantity = quantity;
+	add_value(r->arena, axis, word, number ? value : 0);
+	return true;
+}
+
+static bool read_list(struct axis_reading *r, char *text)
+{
+	struct sweep_axis *axis = r->axis;
+	size_t count = 1;
+	for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
+		count++;
+	if (count > LISTED_MAX)
+		return refuse(r,
+			      arena_printf(r->arena, "a list has at most %d values", LISTED_MAX));
+	axis->texts = ARENA_ARRAY(r->arena, count, const char *);
+	axis->values = ARENA_ARRAY(r->arena, count, double);
+	for (char *next = text; next;) {
+		char *word = next;
+		next = strchr(word, ',');
+		if (next)
+			*next++ = '\0';
+		while (*word == ' ')
+			word++;
+		if (!add_listed(r, word))
+			return false;
+	}
+	for (size_t i = 0; i < axis->count && axis->words; i++)
+		((double *)(void *)axis->values)[i] = (double)i;
+	return true;
+}
+
+bool sweep_axis_read(struct arena *arena, struct diag *diag, const char *from, const char *text,
+		     struct sweep_axis *axis)
+{
+	struct axis_reading r = {arena, diag, text, axis};
+	char *key = arena_strdup(arena, text), *value = strchr(key, '=');
+	*axis = (struct sweep_axis){.key = key, .from = from};
+	if (!value || value == key || !value[1])
+		return refuse(&r, "");
+	*value++ = '\0';
+	return strchr(value, ':') ? read_range(&r, value) : read_list(&r, value);
+}
+
+bool sweep_axes_check(struct diag *diag, const struct sweep_axis *axes, size_t count)
+{
+	size_t points = 1;
+	for (size_t i = 0; i < count; i++) {
+		const struct origin origin = {axes[i].from, 0};
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(axes[i].key, axes[j].key) == 0) {
+				diag_error(diag, origin, "'%s' is varied twice", axes[i].key);
+				return false;
+			}
+		if (axes[i].count > POINTS_MAX / points) {
+			diag_error(diag, origin, "more than %d points", POINTS_MAX);
+			return false;
+		}
+		points *= axes[i].count;
+	}
+	return true;
+}

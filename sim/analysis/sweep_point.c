@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/analysis/sweep_point.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/analysis/journal.h"
+
+static const char point_key[] = "\"point\":", prediction_key[] = ",\"prediction\":";
+
+struct case_request sweep_point_case(struct arena *arena, const struct sweep_task *task,
+				     size_t index)
+{
+	struct case_request request = task->asked.input.request;
+	const struct sweep_axis *axes = task->asked.axes;
+	struct setting *settings =
+		ARENA_ARRAY(arena, request.setting_count + task->asked.axis_count, struct setting);
+	if (request.setting_count)
+		memcpy(settings, request.settings, request.setting_count * sizeof *settings);
+	for (size_t a = task->asked.axis_count; a-- > 0; index /= axes[a].count)
+		settings[request.setting_count++] =
+			(struct setting){axes[a].texts[index % axes[a].count], {axes[a].from, 0}};
+	request.settings = settings;
+	return request;
+}
+
+void sweep_keep_calls(struct sweep_task *task, const struct scenario *scenario)
+{
+	for (size_t a = 0; a < task->asked.axis_count; a++)
+		if (strcmp(task->asked.axes[a].key, "case.calls") == 0)
+			return;
+	task->asked.input = analysis_with_calls(task->asked.input, scenario);
+}
+
+/* A prediction without clients, links and parameters, as one line of JSON. */
+static const char *prediction_text(struct arena *arena, const struct prediction *prediction)
+{
+	struct prediction bare = *prediction;
+	const struct prediction *list = &bare;
+	bare.clients = NULL;
+	bare.links = NULL;
+	bare.client_count = bare.link_count = 0;
+	bare.resolution = NULL;
+	char *text = NULL;
+	size_t size_B = 0;
+	FILE *memory = open_memstream(&text, &size_B);
+	if (!memory)
+		return NULL;
+	predictions_write(memory, FORMAT_JSONL, &list, 1);
+	if (fclose(memory) != 0 || size_B == 0) {
+		free(text);
+		return NULL;
+	}
+	text[size_B - 1] = '\0'; /* the end of the line */
+	const char *copy = arena_strdup(arena, text);
+	free(text);
+	return copy;
+}
+
+struct sweep_result sweep_point(struct arena *arena, struct diag *diag,
+				const struct sweep_task *task, size_t index)
+{
+	struct sweep_result result = {0};
+	struct predict_options options = task->asked.input.options;
+	struct case_request request = sweep_point_case(arena, task, index);
+	options.jobs = 1;
+	options.trace = NULL;
+	const struct prediction *prediction =
+		predict_case(arena, diag, &request, &options, &result.broken);
+	if (!prediction)
+		return result;
+	const char *text = prediction_text(arena, prediction);
+	if (text)
+		result.line = journal_line(
+			arena,
+			arena_printf(arena, "%s%zu%s%s", point_key, index, prediction_key, text),
+			&result.size_B);
+	else
+		result.broken = "out of memory";
+	return result;
+}
+
+const struct prediction *sweep_point_read(struct arena *arena, const char *line, size_t size_B,
+					  size_t *index)
+{
+	const size_t key_B = sizeof point_key - 1, next_B = sizeof prediction_key - 1;
+	size_t body_B;
+	const char *body = journal_body(line, size_B, &body_B);
+	if (!body || body_B < key_B || memcmp(body, point_key, key_B) != 0)
+		return NULL;
+	char *end;
+	*index = strtoull(body + key_B, &end, 10);
+	size_t at = (size_t)(end - body);
+	if (at + next_B > body_B || memcmp(end, prediction_key, next_B) != 0)
+		return NULL;
+	at += next_B;
+	return prediction_read(arena, body + at, body_B - at);
+}

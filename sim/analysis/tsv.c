@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tab-separated tables with comments. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+#include "sim/analysis/dataset.h"
+
+enum { FILE_MAX_B = 64 << 20, LINE_MAX_B = 1 << 16 };
+
+struct tsv_reader {
+	struct arena *arena;
+	struct diag *diag;
+	struct tsv *tsv;
+	VEC(const char *) cells;
+	VEC(const char *) columns;
+	VEC(int) lines;
+	size_t read_B;
+};
+
+/* The next cell of *text, cut off there; NULL at the line's end. */
+static char *next_cell(char **text)
+{
+	char *cell = *text;
+	if (!cell)
+		return NULL;
+	char *tab = strchr(cell, '\t');
+	if (tab)
+		*tab = '\0';
+	*text = tab ? tab + 1 : NULL;
+	return cell;
+}
+
+static void take_line(struct tsv_reader *r, char *line, int number)
+{
+	bool header = r->columns.count == 0;
+	size_t cells = 0;
+	for (char *cell; (cell = next_cell(&line)); cells++) {
+		const char **slot =
+			header ? VEC_PUSH(r->arena, &r->columns) : VEC_PUSH(r->arena, &r->cells);
+		*slot = arena_strdup(r->arena, cell);
+	}
+	if (header)
+		return;
+	int *at = VEC_PUSH(r->arena, &r->lines);
+	*at = number;
+	if (cells != r->columns.count)
+		diag_error(r->diag, (struct origin){r->tsv->path, number},
+			   "%zu cells where the header names %zu columns "
+			   "(cells are parted by single tabs)",
+			   cells, r->columns.count);
+}
+
+/* The next line into line[LINE_MAX_B], without its end; false at the end of the file or
+ * after an error. */
+static bool next_line(struct tsv_reader *r, FILE *file, char *line, int number)
+{
+	size_t length = 0;
+	int c;
+	while ((c = getc(file)) != EOF && c != '\n') {
+		if (c == '\0' || length + 1 == LINE_MAX_B) {
+			diag_error(r->diag, (struct origin){r->tsv->path, number}, "%s",
+				   c ? "a line of more than 64 KiB"
+				     : "is not a text file (it holds a zero byte)");
+			return false;
+		}
+		line[length++] = (char)c;
+	}
+	r->read_B += length + 1;
+	if (r->read_B > FILE_MAX_B) {
+		diag_error(r->diag, (struct origin){r->tsv->path, number}, "is larger than 64 MiB");
+		return false;
+	}
+	line[length] = '\0';
+	line[strcspn(line, "\r")] = '\0';
+	return c != EOF || length > 0;
+}
+
+const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *path)
+{
+	struct tsv_reader r = {.arena = arena, .diag = diag, .tsv = ARENA_NEW(arena, struct tsv)};
+	size_t before = diag_count(diag);
+	r.tsv->path = arena_strdup(arena, path);
+	FILE *file = fopen(path, "r");
+	if (!file) {
+		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		return NULL;
+	}
+	char *line = arena_alloc(arena, LINE_MAX_B);
+	for (int number = 1; diag_count(diag) == before && next_line(&r, file, line, number);
+	     number++)
+		if (line[0] && line[0] != '#')
+			take_line(&r, line, number);
+	if (ferror(file))
+		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+	fclose(file);
+	if (r.lines.count == 0 && diag_count(diag) == before)
+		diag_error(diag, (struct origin){path, 0},
+			   "holds no rows (a header line with column names, then rows)");
+	r.tsv->columns = r.columns.items;
+	r.tsv->column_count = r.columns.count;
+	r.tsv->cells = r.cells.items;
+	r.tsv->lines = r.lines.items;
+	r.tsv->row_count = r.lines.count;
+	return diag_count(diag) == before ? r.tsv : NULL;
+}
+
+size_t tsv_column(const struct tsv *tsv, const char *name)
+{
+	for (size_t i = 0; i < tsv->column_count; i++)
+		if (strcmp(tsv->columns[i], name) == 0)
+			return i;
+	return SIZE_MAX;
+}

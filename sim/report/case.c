@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The part of a report that answers for one case. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/report/report.h"
+
+/* "resnet50, batch 16, over t320-same-esxi (flexdirect-1.11, tcp)" */
+static const char *subject(struct arena *arena, const struct scenario *scenario)
+{
+	const struct client_entry *client = &scenario->clients[0];
+	const char *what =
+		arena_printf(arena, "%s, batch %g", client->network->name, client->batch_count);
+	if (scenario->client_count > 1)
+		what = arena_printf(arena, "%zu programs (%s)", scenario->client_count, what);
+	if (!client->runtime)
+		return arena_printf(arena, "%s, beside the GPU of %s", what,
+				    scenario->topology.name);
+	return arena_printf(arena, "%s, over %s (runtime %s, %s)", what, scenario->topology.name,
+			    scenario->params->runtime, client->transport->name);
+}
+
+static void answer(struct report *report, const struct scenario *scenario,
+		   const struct prediction *p, const char *keeps)
+{
+	struct arena *arena = report->arena;
+	const char *who = subject(arena, scenario);
+	const char *rate = figures(arena, p->throughput.value, 3);
+	const char *binds = p->ok ? arena_printf(arena, "What binds: %s.", p->bottleneck) : "";
+	double alone = p->throughput.value / p->ratio.value;
+	if (!p->ok) {
+		report_answer(report, true, "%s does not run: %s.", who, p->reason);
+	} else if (!isfinite(p->ratio.value)) {
+		report_answer(report, false, "%s trains at %s images/s%s. %s", who, rate,
+			      interval_words(arena, p->throughput, 1, 3), binds);
+	} else if (scenario->client_count > 1) {
+		report_answer(report, false,
+			      "%s: each keeps %s of what it would have alone on the local GPU; "
+			      "together they make %s images/s and keep the GPUs busy for %s of the "
+			      "time. %s",
+			      who, percent_words(arena, p->ratio), rate,
+			      percent_words(arena, p->gpu_utilization), binds);
+	} else if (!scenario->clients[0].runtime && scenario->clients[0].fraction_ratio == 1) {
+		report_answer(report, false,
+			      "%s, trains at %s images/s%s: this is the local GPU. %s", who, rate,
+			      interval_words(arena, p->throughput, 1, 3), binds);
+	} else {
+		report_answer(
+			report, false,
+			"%s keeps %s of the local GPU's throughput: %s images/s instead of %s. "
+			"%s%s",
+			who, percent_words(arena, p->ratio), rate, figures(arena, alone, 3), binds,
+			keeps);
+	}
+}
+
+static void prediction_table(struct report *report, const struct prediction *p)
+{
+	struct report_table *table = report_quantities(report, p);
+	report_quantity(table, "throughput", p->throughput, 1, "images/s");
+	report_quantity(table, "ratio to the local GPU", p->ratio, 100, "%");
+	report_quantity(table, "time of a step", p->step_s, 1e3, "ms");
+	report_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
+	report_count(table, "CUDA calls", (double)p->calls_count, 0, "a step");
+	report_count(table, "polls", (double)p->polls_count, 0, "a step");
+	if (p->retransmission_timeouts > 0)
+		report_count(table, "retransmission timeouts", p->retransmission_timeouts, 1,
+			     "a step");
+	if (p->connect_s > 0)
+		report_count(table, "connecting", 1e3 * p->connect_s, 3, "ms, once");
+}
+
+static void clients_table(struct report *report, const struct prediction *p)
+{
+	struct report_table *table = report_table(report, "The programs, each for itself.");
+	report_column(table, "program", COLUMN_TEXT);
+	report_column(table, "GPU", COLUMN_TEXT);
+	report_column(table, "images/s", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
+	report_column(table, "ratio to it alone (%)", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
+	report_column(table, "step (ms)", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
+	for (size_t i = 0; i < p->client_count; i++) {
+		const struct client_prediction *client = &p->clients[i];
+		report_row(table, client->ok ? TONE_PLAIN : TONE_ALARM);
+		report_cell(table, "%s", client->name);
+		report_cell(table, "%s", client->gpu);
+		if (!client->ok) {
+			report_cell(table, "FAIL: %s", client->reason);
+			continue;
+		}
+		report_estimate(table, client->throughput, 1, 3);
+		report_estimate(table, client->ratio, 100, 3);
+		report_estimate(table, client->step_s, 1e3, 4);
+	}
+}
+
+static void report_clients(struct report *report, const struct command *command,
+			   const struct case_request *request, const struct scenario *scenario,
+			   const struct prediction *p)
+{
+	answer(report, scenario, p, report_keeps(report->arena, command, request, scenario, p));
+	if (p->ok)
+		prediction_table(report, p);
+	if (p->client_count > 1)
+		clients_table(report, p);
+	if (p->ok)
+		report_breakdown(report, command, &p, 1);
+}
+
+int report_case(struct report *report, const struct command *command, size_t word,
+		const struct prediction **prediction)
+{
+	struct diag *diag = diag_new(report->arena);
+	const struct case_request request = command_case(command, word);
+	const struct predict_options options = command_predict(command);
+	const char *broken = NULL;
+	const struct scenario *scenario = case_read(report->arena, diag, &request);
+	if (!scenario)
+		return command_failed(diag, NULL);
+	const struct prediction *p = predict_case(report->arena, diag, &request, &options, &broken);
+	if (!p)
+		return command_failed(diag, broken);
+	*prediction = p;
+	report_add(report, BLOCK_PART, "%s", p->name);
+	if (scenario->job_count > 0)
+		report_job(report, command, &request, scenario, p);
+	else
+		report_clients(report, command, &request, scenario, p);
+	report_hangs_on(report, command, &request, scenario, p);
+	report_topology(report, command, scenario, p, p->name);
+	if (p->ok)
+		report_timeline(report, command, scenario,
+				p->client_count > 1 ? arena_printf(report->arena, "%s: %s", p->name,
+								   p->clients[0].name)
+						    : p->name);
+	report_rests_on(report, command, p->resolution);
+	return EXIT_DONE;
+}

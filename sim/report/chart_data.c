@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/report/chart_data.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/report/answers.h"
+
+static const struct estimate none = {NAN, NAN, NAN};
+
+size_t *order_rising(struct arena *arena, const double *keys, size_t count)
+{
+	size_t *order = ARENA_ARRAY(arena, count + 1, size_t);
+	for (size_t i = 0; i < count; i++) {
+		size_t at = i;
+		for (; at > 0 && keys && keys[order[at - 1]] > keys[i]; at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+	}
+	return order;
+}
+
+static struct estimate throughput_of(const struct prediction *prediction)
+{
+	return prediction->ok ? prediction->throughput : none;
+}
+
+struct scaling_curve chart_scaling_curve(struct arena *arena, const char *label,
+					 const struct prediction *const *predictions, size_t count,
+					 struct measured measured)
+{
+	struct scaling_curve curve = {
+		.label = label, .alone = NAN, .measured_alone = NAN, .count = count};
+	struct scaling_point *points = ARENA_ARRAY(arena, count + 1, struct scaling_point);
+	double *gpus = ARENA_ARRAY(arena, count + 1, double);
+	for (size_t i = 0; i < count; i++)
+		gpus[i] = (double)predictions[i]->gpu_count;
+	const size_t *order = order_rising(arena, gpus, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = predictions[order[i]];
+		double value = measured.values ? measured.values[order[i]] : NAN;
+		points[i] = (struct scaling_point){gpus[order[i]], throughput_of(p),
+						   p->ok ? p->ratio : none, value,
+						   measured.test && measured.test[order[i]]};
+		if (p->ok && !isfinite(curve.alone) && p->speedup.value > 0)
+			curve.alone = p->throughput.value / p->speedup.value;
+		if (p->gpu_count == 1 && isfinite(value))
+			curve.measured_alone = value;
+	}
+	curve.points = points;
+	return curve;
+}
+
+/* "ring, LL128" of "ring, LL128, 24 channels": what a reader looks for. */
+static const char *regime(struct arena *arena, const char *choice)
+{
+	const char *comma = choice ? strchr(choice, ',') : NULL;
+	const char *end = comma ? strchr(comma + 1, ',') : NULL;
+	return end ? arena_printf(arena, "%.*s", (int)(end - choice), choice) : choice;
+}
+
+struct bandwidth_curve chart_bandwidth_curve(struct arena *arena, const char *label,
+					     const struct prediction *const *predictions,
+					     const double *sizes_B, size_t count,
+					     struct measured measured)
+{
+	struct bandwidth_point *points = ARENA_ARRAY(arena, count + 1, struct bandwidth_point);
+	const size_t *order = order_rising(arena, sizes_B, count);
+	for (size_t i = 0; i < count; i++) {
+		size_t k = order[i];
+		points[i] = (struct bandwidth_point){sizes_B[k], throughput_of(predictions[k]),
+						     measured.values ? measured.values[k] : NAN,
+						     measured.test && measured.test[k],
+						     regime(arena, predictions[k]->choice)};
+	}
+	return (struct bandwidth_curve){label, points, count};
+}
+
+struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const *predictions,
+			     size_t count)
+{
+	struct ratio_bar *bars = ARENA_ARRAY(arena, count + 1, struct ratio_bar);
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = predictions[i];
+		bool collective = prediction_kind(p) == PREDICTION_COLLECTIVE;
+		bars[i] = (struct ratio_bar){
+			.label = p->name,
+			.ratio = collective ? throughput_quotient(p, predictions[0]) : p->ratio,
+			.measured = NAN,
+			.failed = p->ok ? NULL : p->reason};
+	}
+	return bars;
+}
+
+const char *chart_bars_title(const struct prediction *const *predictions, size_t count)
+{
+	switch (prediction_kinds(predictions, count)) {
+	case PREDICTION_CLIENTS:
+		return "What is kept of the local GPU's throughput";
+	case PREDICTION_TRAINING:
+		return "Scaling efficiency: throughput over that of as many GPUs alone";
+	case PREDICTION_COLLECTIVE:
+		return "Bus bandwidth over that of the first";
+	default:
+		return "Throughput over that of the GPUs alone";
+	}
+}
+
+/* What an axis is shown in. */
+static const struct shown {
+	enum quantity quantity;
+	double per_unit;
+	const char *unit;
+} shown[] = {{QUANTITY_TIME, 1e6, "us"},
+	     {QUANTITY_RATE, 8e-9, "Gbit/s"},
+	     {QUANTITY_BYTES, 1.0 / 1024, "KiB"},
+	     {QUANTITY_FREQUENCY, 1e-3, "kHz"}};
+
+const double *chart_values(struct arena *arena, const char *key, enum quantity quantity,
+			   const double *values, size_t count, const char **label)
+{
+	*label = key;
+	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+		if (shown[i].quantity != quantity)
+			continue;
+		double *scaled = ARENA_ARRAY(arena, count, double);
+		for (size_t k = 0; k < count; k++)
+			scaled[k] = values[k] * shown[i].per_unit;
+		*label = arena_printf(arena, "%s (%s)", key, shown[i].unit);
+		return scaled;
+	}
+	return values;
+}
+
+struct drawing *chart_swings(struct arena *arena, struct chart_text text,
+			     const struct reported *reported, const struct sensitivity *found)
+{
+	size_t count = found->moving_count;
+	struct tornado_bar *bars = ARENA_ARRAY(arena, count + 1, struct tornado_bar);
+	const char *label;
+	const double one = 1;
+	double per_unit =
+		*chart_values(arena, reported->spoken, reported->quantity, &one, 1, &label);
+	if (reported->unit)
+		label = arena_printf(arena, "%s (%s)", reported->spoken, reported->unit);
+	for (size_t i = 0; i < count; i++) {
+		const struct swing *swing = &found->swings[i];
+		enum quantity quantity = swing->knob->members[0]->row->quantity;
+		bars[i] = (struct tornado_bar){
+			swing->knob->name, quantity_format(arena, quantity, swing->low_x),
+			quantity_format(arena, quantity, swing->high_x),
+			swing->low.number.value * per_unit, swing->high.number.value * per_unit};
+	}
+	const struct tornado_view view = {label, found->now.number.value * per_unit, bars, count};
+	return chart_tornado(arena, text, &view);
+}

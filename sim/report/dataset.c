@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The part of a report on a dataset: how near predictions come to what was
+ * measured, or whether the source's claims hold. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/report/dataset_charts.h"
+#include "sim/report/dataset.h"
+#include "sim/verb/validation.h"
+
+static bool part_is_grid(const struct part *part)
+{
+	return part->dataset->dimension_count > 0;
+}
+
+unsigned part_kinds(const struct part *part)
+{
+	unsigned kinds = 0;
+	for (size_t i = 0; i < part->dataset->row_count; i++)
+		kinds |= (unsigned)prediction_kind(part->outcome->rows[i].prediction);
+	return kinds;
+}
+
+static const char *percents(struct arena *arena, double ratio)
+{
+	return isfinite(ratio) ? arena_printf(arena, "%s%.*f", ratio < 0 ? "−" : "+",
+					      fabs(ratio) < 0.0995 ? 2 : 1, 100 * fabs(ratio))
+			       : "";
+}
+
+/* ---- the answer ---- */
+
+static const char *errors_words(const struct part *part, enum row_role role)
+{
+	bool test = role == ROLE_TEST;
+	const struct error_summary *summary = test ? &part->outcome->test : &part->outcome->fit;
+	struct arena *arena = part->arena;
+	if (summary->count == 0)
+		return "";
+	const char *median = figures(arena, 100 * summary->median_abs, 2);
+	const char *most = figures(arena, 100 * summary->max_abs, 2);
+	const char *worst = summary->worst;
+	if (!test)
+		return arena_printf(arena,
+				    "On %zu fit rows, which set parameters: %s" NBSP
+				    "%% and %s" NBSP "%% (%s). ",
+				    summary->count, median, most, worst);
+	const char *covered =
+		isfinite(summary->coverage)
+			? arena_printf(arena,
+				       "; %.0f of these %zu measured values lie in their 90" NBSP
+				       "%% interval",
+				       summary->coverage * (double)summary->count, summary->count)
+			: "";
+	return arena_printf(
+		arena,
+		"On %zu test rows, which set no parameter, predictions are off by %s" NBSP
+		"%% in the median and %s" NBSP "%% at most (%s)%s. ",
+		summary->count, median, most, worst, covered);
+}
+
+/* What ideal linear scaling of the source's own one-GPU rates would be off by. */
+static const char *linear_words(const struct part *part)
+{
+	const struct error_summary *linear = &part->outcome->linear;
+	if (linear->count == 0)
+		return "";
+	return arena_printf(part->arena,
+			    "Ideal linear scaling would be off by %s" NBSP
+			    "%% in the median of the same rows and %s" NBSP
+			    "%% in the mean, these predictions by %s" NBSP "%% in the mean. ",
+			    figures(part->arena, 100 * linear->median_abs, 2),
+			    figures(part->arena, 100 * linear->mean_abs, 2),
+			    figures(part->arena, 100 * part->outcome->test.mean_abs, 2));
+}
+
+/* "vmxnet3 keeps 87.7 to 93.5 %, ...": each value of the first dimension. */
+static const char *kept_words(const struct part *part)
+{
+	if (!part->dataset->ratio)
+		return "";
+	const struct grid_dimension *first = &part->dataset->dimensions[0];
+	const char *text = "Of the local GPU's throughput,";
+	for (size_t v = 0; v < first->value_count; v++) {
+		double low = INFINITY, high = -INFINITY;
+		for (size_t i = 0; i < part->dataset->row_count; i++) {
+			const struct row_outcome *row = &part->outcome->rows[i];
+			if (row->row->at[0] != v || !row->row->judged || !row->prediction->ok)
+				continue;
+			low = fmin(low, row->predicted.value);
+			high = fmax(high, row->predicted.value);
+		}
+		text = arena_printf(part->arena, "%s%s %s", text, v ? "," : "",
+				    first->values[v].name);
+		text = low > high ? arena_printf(part->arena, "%s does not run", text)
+				  : arena_printf(part->arena, "%s keeps %s to %s" NBSP "%%", text,
+						 figures(part->arena, 100 * low, 3),
+						 figures(part->arena, 100 * high, 3));
+	}
+	return arena_printf(part->arena, "%s. ", text);
+}
+
+static size_t held_count(const struct dataset_outcome *outcome)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < outcome->dataset->claim_count; i++)
+		count += outcome->claims[i].holds;
+	return count;
+}
+
+static const char *broken_claims(const struct part *part)
+{
+	const char *text = "";
+	for (size_t i = 0; i < part->dataset->claim_count; i++)
+		if (!part->outcome->claims[i].holds)
+			text = arena_printf(part->arena, "%s%s%s", text, *text ? "; " : "",
+					    part->dataset->claims[i].text);
+	return text;
+}
+
+static const char *claims_words(const struct part *part)
+{
+	size_t count = part->dataset->claim_count, held = held_count(part->outcome);
+	if (held == count && count == 1)
+		return arena_printf(part->arena, "The bound holds: %s.",
+				    part->dataset->claims[0].text);
+	if (held == count)
+		return arena_printf(part->arena, "All %zu claims of the source hold.", count);
+	return arena_printf(part->arena, "%zu of %zu %s hold%s; broken: %s.", held, count,
+			    one_or(count, "claim", "claims"), held == 1 ? "s" : "",
+			    broken_claims(part));
+}
+
+static void answer(const struct part *part)
+{
+	const struct dataset_outcome *o = part->outcome;
+	const char *text =
+		part_is_grid(part)
+			? kept_words(part)
+			: arena_printf(part->arena, "%s%s%s", errors_words(part, ROLE_TEST),
+				       linear_words(part), errors_words(part, ROLE_FIT));
+	if (o->verdict_count)
+		text = arena_printf(part->arena, "%s%zu of %zu measured failures are predicted. ",
+				    text, o->verdict_agree_count, o->verdict_count);
+	if (part->dataset->claim_count)
+		text = arena_printf(part->arena, "%s%s", text, claims_words(part));
+	report_answer(part->report, !o->bounds_hold || o->verdict_agree_count < o->verdict_count,
+		      "%s", text);
+}
+
+/* ---- rows of a table ---- */
+
+/* "measured (us)"; a mixed dataset says it in a column of its own. */
+static const char *with_unit(const struct part *part, const char *what)
+{
+	return part->dataset->measure != MEASURE_TIME || part->dataset->mixed
+		       ? what
+		       : arena_printf(part->arena, "%s (%s)", what,
+				      measure_shown(MEASURE_TIME).name);
+}
+
+/* What predictions have beside what was measured. */
+static const char *ratio_title(const struct part *part)
+{
+	switch (part_kinds(part)) {
+	case PREDICTION_CLIENTS:
+		return part->dataset->ratio ? NULL : "ratio to local (%)";
+	case PREDICTION_TRAINING:
+		return "scaling efficiency (%)";
+	default:
+		return NULL;
+	}
+}
+
+enum { NAME_MOST = 48 }; /* characters that stay on one line */
+
+static void table_heads(struct report_table *table, const struct part *part)
+{
+	enum column_kind name = COLUMN_NAME;
+	for (size_t i = 0; i < part->dataset->row_count; i++)
+		if (strlen(part->dataset->rows[i].label) > NAME_MOST)
+			name = COLUMN_TEXT;
+	report_column(table, "row", name);
+	if (part->dataset->mixed)
+		report_column(table, "quantity", COLUMN_TEXT);
+	report_column(table, with_unit(part, "measured"), COLUMN_NUMBER);
+	report_column(table, with_unit(part, "predicted"), COLUMN_NUMBER);
+	report_column(table, "90 % interval", COLUMN_NUMBER);
+	report_column(table, "error (%)", COLUMN_NUMBER);
+	if (part_kinds(part) != PREDICTION_COLLECTIVE)
+		report_column(table, "GPU busy (%)", COLUMN_NUMBER);
+	if (ratio_title(part))
+		report_column(table, ratio_title(part), COLUMN_NUMBER);
+	report_column(table,
+		      part_kinds(part) == PREDICTION_COLLECTIVE ? "what is chosen" : "what binds",
+		      COLUMN_TEXT);
+}
+
+static const char *measured_text(const struct part *part, const struct dataset_row *row)
+{
+	if (row->failure)
+		return "FAIL";
+	if (row->measured_text)
+		return row->measured_text;
+	return figures(part->arena, row->measured * measure_shown(row->measure).scale, 4);
+}
+
+static void table_row_of(struct report_table *table, const struct part *part,
+			 const struct row_outcome *row)
+{
+	struct arena *arena = part->arena;
+	const struct prediction *p = row->prediction;
+	bool collective = part_kinds(part) == PREDICTION_COLLECTIVE;
+	bool wrong = row->row->failure ? !row->agrees : !p->ok;
+	struct shown_unit unit = measure_shown(row->row->measure);
+	report_row(table, wrong ? TONE_ALARM : TONE_PLAIN);
+	report_cell(table, "%s", row->row->label);
+	if (part->dataset->mixed)
+		report_cell(table, "%s", unit.name);
+	report_cell(table, "%s", measured_text(part, row->row));
+	if (!p->ok) {
+		report_cell(table, "FAIL, %s: %s",
+			    row->row->failure ? "as measured" : "unlike the measurement",
+			    p->reason);
+		return;
+	}
+	report_estimate(table, row->predicted, unit.scale, 4);
+	report_cell(table, "%s", row->row->failure ? "did not fail" : percents(arena, row->error));
+	if (!collective)
+		report_cell(table, "%s", figures(arena, 100 * p->gpu_utilization.value, 3));
+	if (ratio_title(part))
+		report_cell(table, "%s", figures(arena, 100 * p->ratio.value, 3));
+	report_cell(table, "%s", collective && p->choice ? p->choice : p->bottleneck);
+}
+
+static void sum_row(struct report_table *table, struct arena *arena, const char *what,
+		    const struct error_summary *summary)
+{
+	if (summary->count == 0)
+		return;
+	report_row(table, TONE_SUM);
+	report_cell(table,
+		    "%zu %s: |error| median %s %%, mean %s %%, largest %s %%, geometric mean %s "
+		    "%%%s",
+		    summary->count, what, figures(arena, 100 * summary->median_abs, 2),
+		    figures(arena, 100 * summary->mean_abs, 2),
+		    figures(arena, 100 * summary->max_abs, 2),
+		    figures(arena, 100 * summary->geomean_abs, 2),
+		    isfinite(summary->coverage)
+			    ? arena_printf(arena, "; 90 %% intervals cover %.0f %%",
+					   100 * summary->coverage)
+			    : "");
+}
+
+/* Under the rows of a role: the errors of all of them, of groups, of ideal scaling. */
+static void sum_rows(struct report_table *table, const struct part *part, enum row_role role)
+{
+	const struct dataset_outcome *o = part->outcome;
+	if (role == ROLE_FIT)
+		sum_row(table, part->arena, "with numbers", &o->fit);
+	if (role != ROLE_TEST)
+		return;
+	sum_row(table, part->arena, "with numbers", &o->test);
+	for (size_t i = 0; i < o->group_count; i++)
+		sum_row(table, part->arena, arena_printf(part->arena, "of %s", o->groups[i].name),
+			&o->groups[i].test);
+	sum_row(table, part->arena, "of ideal linear scaling, for comparison", &o->linear);
+}
+
+static void rows_of_table(const struct part *part)
+{
+	static const struct {
+		enum row_role role;
+		const char *title;
+	} groups[] = {{ROLE_TEST, "Test rows: never used to set a parameter"},
+		      {ROLE_FIT, "Fit rows: parameters were fitted to them"},
+		      {ROLE_REPORT, "Reported only"}};
+	const struct dataset_outcome *o = part->outcome;
+	struct report_table *table = report_table(
+		part->report, "Measured and predicted %s of every row. Source: %s.",
+		part->dataset->mixed ? "numbers" : measure_words(part->dataset->measure),
+		part->dataset->source);
+	table_heads(table, part);
+	for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+		bool begun = false;
+		for (size_t i = 0; i < part->dataset->row_count; i++) {
+			if (o->rows[i].row->role != groups[g].role)
+				continue;
+			if (!begun) {
+				report_row(table, TONE_GROUP);
+				report_cell(table, "%s", groups[g].title);
+				begun = true;
+			}
+			table_row_of(table, part, &o->rows[i]);
+		}
+		sum_rows(table, part, groups[g].role);
+	}
+}
+
+/* ---- rows of a grid ---- */
+
+/* Ratios in percent. */
+static struct shown_unit grid_unit(const struct part *part)
+{
+	return part->dataset->ratio ? (struct shown_unit){"ratio (%)", 100}
+				    : measure_shown(part->dataset->measure);
+}
+
+static void grid_heads(struct report_table *table, const struct part *part, const char *compared)
+{
+	for (size_t d = 0; d < part->dataset->dimension_count; d++)
+		report_column(table, part->dataset->dimensions[d].name, COLUMN_NAME);
+	report_column(table, grid_unit(part).name, COLUMN_NUMBER);
+	report_column(table, "90 % interval", COLUMN_NUMBER);
+	if (compared)
+		report_column(table, compared, COLUMN_NUMBER);
+	if (part->dataset->ratio)
+		report_column(table, "images/s", COLUMN_NUMBER);
+	report_column(table, "GPU busy (%)", COLUMN_NUMBER);
+	report_column(table, "what binds", COLUMN_TEXT);
+}
+
+static void grid_row_of(struct report_table *table, const struct part *part,
+			const struct row_outcome *row, const struct row_outcome *compared)
+{
+	struct arena *arena = part->arena;
+	const struct prediction *p = row->prediction;
+	double scale = grid_unit(part).scale;
+	report_row(table, !p->ok                         ? TONE_ALARM
+			  : row->row->judged || compared ? TONE_PLAIN
+							 : TONE_SOFT);
+	for (size_t d = 0; d < part->dataset->dimension_count; d++)
+		report_cell(table, "%s", part->dataset->dimensions[d].values[row->row->at[d]].name);
+	if (!p->ok) {
+		report_cell(table, "FAIL: %s", p->reason);
+		return;
+	}
+	report_estimate(table, row->predicted, scale, 3);
+	if (compared)
+		report_cell(table, "%s", figures(arena, scale * compared->predicted.value, 3));
+	if (part->dataset->ratio)
+		report_cell(table, "%s", figures(arena, p->throughput.value, 3));
+	report_cell(table, "%s", figures(arena, 100 * p->gpu_utilization.value, 3));
+	report_cell(table, "%s%s", p->bottleneck,
+		    row->row->judged || compared ? "" : " (not judged)");
+}
+
+static void rows_of_grid(const struct part *part)
+{
+	struct report_table *table = report_table(
+		part->report, "%s, for every combination. Source of the claims: %s.",
+		part->dataset->ratio ? "Throughput as a ratio to the same GPU used locally"
+				     : "What is predicted",
+		part->dataset->source);
+	grid_heads(table, part, NULL);
+	for (size_t i = 0; i < part->dataset->row_count; i++)
+		grid_row_of(table, part, &part->outcome->rows[i], NULL);
+}
+
+/* ---- claims, fitted parameters ---- */
+
+static void claims(const struct part *part)
+{
+	struct report_table *table = report_table(
+		part->report, "What the source claims, and the numbers that decide it.");
+	report_column(table, "verdict", COLUMN_TEXT);
+	report_column(table, "claim", COLUMN_TEXT);
+	report_column(table, "deciding numbers", COLUMN_TEXT);
+	for (size_t i = 0; i < part->dataset->claim_count; i++) {
+		const struct claim_outcome *claim = &part->outcome->claims[i];
+		const char *values = "";
+		for (size_t k = 0; k < claim->value_count; k++)
+			values = arena_printf(part->arena, "%s%s%s", values, k ? ", " : "",
+					      figures(part->arena, claim->values[k], 3));
+		report_row(table, claim->holds ? TONE_GOOD : TONE_ALARM);
+		report_cell(table, "%s", claim->holds ? "holds" : "BROKEN");
+		report_cell(table, "%s", claim->claim->text);
+		report_cell(table, "%s%s%s", values, claim->broken_at ? "; first broken at " : "",
+			    claim->broken_at ? claim->broken_at : "");
+	}
+}
+
+static void fitted(const struct part *part)
+{
+	const struct dataset_outcome *o = part->outcome;
+	report_add(part->report, BLOCK_HEADING, "What was fitted");
+	if (o->fitted_count == 0) {
+		report_add(part->report, BLOCK_TEXT, "These predictions use no fitted parameter.");
+		return;
+	}
+	report_add(part->report, BLOCK_TEXT,
+		   "%zu fitted %s%s. Everything else is a constant with a source, or an assumption "
+		   "that says so: `farwire explain` lists all.",
+		   o->fitted_count, one_or(o->fitted_count, "parameter", "parameters"),
+		   part->dataset->what_if
+			   ? ""
+			   : arena_printf(part->arena, ", %zu fit %s in this dataset",
+					  o->fit_row_count,
+					  one_or(o->fit_row_count, "row", "rows")));
+	struct report_table *table =
+		report_parameters(part->report, "Fitted parameters, and the rows they come from.");
+	for (size_t i = 0; i < o->fitted_count; i++)
+		report_parameter_add(table, part->command, o->fitted[i]);
+}
+
+/* ---- the same rows under other settings ---- */
+
+static void besides(const struct part *part)
+{
+	for (size_t b = 0; b < part->dataset->beside_count; b++) {
+		const struct row_outcome *rows = part->outcome->beside[b];
+		const char *title = part->dataset->beside[b].title;
+		report_add(part->report, BLOCK_HEADING, "Beside it, not judged: %s", title);
+		struct report_table *table = report_table(
+			part->report, "For comparison: no claim is judged by these rows.");
+		if (part_is_grid(part))
+			grid_heads(table, part, "judged above");
+		else
+			table_heads(table, part);
+		for (size_t i = 0; i < part->dataset->row_count; i++)
+			if (part_is_grid(part))
+				grid_row_of(table, part, &rows[i], &part->outcome->rows[i]);
+			else
+				table_row_of(table, part, &rows[i]);
+		part_bars(part, rows, arena_printf(part->arena, "For comparison: %s", title));
+	}
+}
+
+int report_dataset(struct report *report, const struct command *command, const char *name)
+{
+	int code = EXIT_DONE;
+	struct command one = *command;
+	const struct dataset_outcome *outcome = command_validate(command, name, &code);
+	if (!outcome)
+		return code;
+	one.words = &name;
+	one.word_count = 1;
+	one.draws = outcome->draws_count; /* captions say so, too */
+	struct part part = {report, &one, report->arena, outcome, outcome->dataset};
+	report_add(report, BLOCK_PART, "%s", part.dataset->title);
+	if (part.dataset->what_if) {
+		report_what_if(&part);
+	} else {
+		answer(&part);
+		if (part_is_grid(&part))
+			rows_of_grid(&part);
+		else
+			rows_of_table(&part);
+	}
+	if (one.draws < command->draws)
+		report_add(
+			report, BLOCK_TEXT, "%s",
+			one.draws == 0
+				? "Without intervals, for these rows take long; --draws gives some."
+				: arena_printf(report->arena,
+					       "Intervals are from %zu draws, for these rows take "
+					       "long; --draws gives more.",
+					       one.draws));
+	if (part.dataset->claim_count)
+		claims(&part);
+	part_bars(&part, part.outcome->rows, "What is kept of the local GPU's throughput");
+	part_figures(&part);
+	fitted(&part);
+	report_add(report, BLOCK_HEADING, "How it comes about");
+	part_scenes(&part);
+	besides(&part);
+	if (!command->quiet && strcmp(command->output, "-") != 0) {
+		validation_print(stdout, report->arena, part.outcome, command->color);
+		putchar('\n');
+	}
+	if (!part.outcome->bounds_hold)
+		report->bound_broken = true;
+	return EXIT_DONE;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What report_dataset.c (tables), report_what_if.c and report_dataset_figures.c share. */
+#ifndef FARWIRE_REPORT_DATASET_H
+#define FARWIRE_REPORT_DATASET_H
+
+#include "sim/report/report.h"
+
+struct part {
+	struct report *report;
+	const struct command *command;
+	struct arena *arena;
+	const struct dataset_outcome *outcome;
+	const struct dataset *dataset;
+};
+
+/* The set of enum prediction_kind among its rows. */
+unsigned part_kinds(const struct part *part);
+
+/* The answer of a what-if and its combinations. */
+void report_what_if(const struct part *part);
+
+/* Ratios to the local GPU as bars, where the rows have one. */
+void part_bars(const struct part *part, const struct row_outcome *rows, const char *title);
+/* Predicted against measured, and measured curves. */
+void part_figures(const struct part *part);
+/* Where steps go, one step in time, the topologies. */
+void part_scenes(const struct part *part);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/report/dataset_charts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+#include "sim/report/chart_data.h"
+
+enum { LINES_A_CHART = 5 };
+
+struct shown_unit measure_shown(enum measure measure)
+{
+	if (measure == MEASURE_TIME)
+		return (struct shown_unit){"us", 1e6};
+	return (struct shown_unit){measure_words(measure), 1};
+}
+
+/* ---- parity ---- */
+
+static struct estimate scaled(struct estimate estimate, double factor)
+{
+	return (struct estimate){estimate.value * factor, estimate.low * factor,
+				 estimate.high * factor};
+}
+
+struct drawing *dataset_parity(struct arena *arena, const char *title, const char *caption,
+			       const struct dataset_outcome *const *outcomes, size_t count,
+			       enum measure measure)
+{
+	VEC(struct parity_point) points = {0};
+	struct shown_unit unit = measure_shown(measure);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < outcomes[i]->dataset->row_count; k++) {
+			const struct row_outcome *row = &outcomes[i]->rows[k];
+			if (row->row->measure == measure && isfinite(row->error) &&
+			    row->row->role != ROLE_REPORT)
+				*VEC_PUSH(arena, &points) = (struct parity_point){
+					row->row->label, row->row->measured * unit.scale,
+					scaled(row->predicted, unit.scale),
+					row->row->role == ROLE_TEST};
+		}
+	const struct chart_text text = {
+		title ? title
+		      : arena_printf(arena, "Predicted against measured %s%s",
+				     measure == MEASURE_TIME ? "time in " : "", unit.name),
+		caption};
+	return points.count ? chart_parity(arena, text, points.items, points.count) : NULL;
+}
+
+/* ---- lines of rows ---- */
+
+/* Rows along one line, the varied number apart. */
+struct line {
+	const char *label;
+	bool collective;
+	VEC(const struct prediction *) predictions;
+	VEC(double) measured; /* throughput; NaN: none */
+	VEC(double) sizes_B;
+	VEC(bool) test;
+};
+typedef VEC(struct line) line_vec;
+
+static bool is_varied(const char *word)
+{
+	static const char *const keys[] = {"gpus=", "machines=", "bytes="};
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (strncmp(word, keys[i], strlen(keys[i])) == 0)
+			return true;
+	return false;
+}
+
+/* A row's label without what varies along a line; the GPUs vary between the
+ * lines of a collective. */
+static const char *line_label(struct arena *arena, const struct row_outcome *row)
+{
+	char *rest = arena_strdup(arena, row->row->label), *next = rest;
+	const char *label = "";
+	while (next) {
+		char *word = next;
+		next = strchr(word, ' ');
+		if (next)
+			*next++ = '\0';
+		if (!is_varied(word))
+			label = arena_printf(arena, "%s%s%s", label, *label ? " " : "", word);
+	}
+	if (prediction_kind(row->prediction) != PREDICTION_COLLECTIVE)
+		return label;
+	bool count = strspn(label, "0123456789") == strlen(label); /* a first column's words */
+	return arena_printf(arena, "%s%s%zu GPUs", count ? "" : label, count ? "" : ", ",
+			    row->prediction->gpu_count);
+}
+
+/* What was measured, as throughput (of a collective: bus bandwidth). */
+static double measured_throughput(const struct row_outcome *row)
+{
+	const struct prediction *p = row->prediction;
+	double measured = row->row->measured, alone = p->throughput.value / p->speedup.value;
+	switch (row->row->measure) {
+	case MEASURE_THROUGHPUT:
+		return measured;
+	case MEASURE_SPEEDUP:
+		return measured * alone;
+	case MEASURE_RATIO:
+		return measured * alone * (double)p->gpu_count;
+	case MEASURE_TIME: /* as much is done in it */
+		return p->throughput.value * p->step_s.value / measured;
+	default:
+		return NAN;
+	}
+}
+
+static double size_B(const struct prediction *prediction)
+{
+	const struct cfg_param *param =
+		cfg_param_find(prediction->resolution, "case.collective_size");
+	return param ? param->value : NAN;
+}
+
+static bool has_point(const struct line *line, const struct row_outcome *row)
+{
+	for (size_t i = 0; i < line->predictions.count; i++)
+		if (line->collective
+			    ? line->sizes_B.items[i] == size_B(row->prediction)
+			    : line->predictions.items[i]->gpu_count == row->prediction->gpu_count)
+			return true;
+	return false;
+}
+
+static void take_row(struct arena *arena, line_vec *lines, const struct row_outcome *row)
+{
+	bool collective = prediction_kind(row->prediction) == PREDICTION_COLLECTIVE;
+	const char *label = line_label(arena, row);
+	struct line *line = NULL;
+	for (size_t i = 0; i < lines->count && !line; i++)
+		if (strcmp(lines->items[i].label, label) == 0 &&
+		    lines->items[i].collective == collective)
+			line = &lines->items[i];
+	if (!line) {
+		line = VEC_PUSH(arena, lines);
+		*line = (struct line){.label = label, .collective = collective};
+	}
+	if (has_point(line, row))
+		return;
+	*VEC_PUSH(arena, &line->predictions) = row->prediction;
+	*VEC_PUSH(arena, &line->measured) = measured_throughput(row);
+	*VEC_PUSH(arena, &line->sizes_B) = size_B(row->prediction);
+	*VEC_PUSH(arena, &line->test) = row->row->role == ROLE_TEST;
+}
+
+/* Lines of one kind with two points and more. */
+static line_vec lines_of(struct arena *arena, const struct dataset_outcome *outcome,
+			 bool collective)
+{
+	line_vec all = {0}, kept = {0};
+	enum prediction_kind kind = collective ? PREDICTION_COLLECTIVE : PREDICTION_TRAINING;
+	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
+		const struct row_outcome *row = &outcome->rows[i];
+		if (prediction_kind(row->prediction) == kind && row->row->measure != MEASURE_GAIN)
+			take_row(arena, &all, row);
+	}
+	for (size_t i = 0; i < all.count; i++)
+		if (all.items[i].predictions.count > 1)
+			*VEC_PUSH(arena, &kept) = all.items[i];
+	return kept;
+}
+
+static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
+				  const struct line *lines, size_t count)
+{
+	struct scaling_curve *scaling = ARENA_ARRAY(arena, count, struct scaling_curve);
+	struct bandwidth_curve *bandwidth = ARENA_ARRAY(arena, count, struct bandwidth_curve);
+	for (size_t i = 0; i < count; i++) {
+		const struct line *line = &lines[i];
+		const struct measured measured = {line->measured.items, line->test.items};
+		if (line->collective)
+			bandwidth[i] = chart_bandwidth_curve(
+				arena, line->label, line->predictions.items, line->sizes_B.items,
+				line->predictions.count, measured);
+		else
+			scaling[i] =
+				chart_scaling_curve(arena, line->label, line->predictions.items,
+						    line->predictions.count, measured);
+	}
+	return lines[0].collective ? chart_bandwidth(arena, text, bandwidth, count)
+				   : chart_scaling(arena, text, scaling, count);
+}
+
+size_t dataset_charts(struct arena *arena, const char *caption,
+		      const struct dataset_outcome *outcome, const struct dataset_chart **charts)
+{
+	static const char *const titles[2][2] = {
+		{"Scaling, measured and simulated", "Bus bandwidth, measured over simulated"},
+		{"Scaling", "Bus bandwidth"}};
+	static const char *const captions[2][2] = {
+		{"Throughput and scaling efficiency over the number of GPUs; diamonds are what was "
+		 "measured. Dashed: as many times one GPU alone.",
+		 "Bus bandwidth over the size of the message; diamonds are what was measured."},
+		{"Throughput and scaling efficiency over the number of GPUs. Dashed: as many times "
+		 "one GPU alone.",
+		 "Bus bandwidth over the size of the message."}};
+	bool alone = outcome->dataset->what_if;
+	VEC(struct dataset_chart) found = {0};
+	for (int collective = 0; collective < 2; collective++) {
+		const line_vec lines = lines_of(arena, outcome, collective);
+		const struct chart_text text = {arena_printf(arena, "%s: %s",
+							     titles[alone][collective],
+							     outcome->dataset->title),
+						caption};
+		for (size_t i = 0; i < lines.count; i += LINES_A_CHART) {
+			size_t left = lines.count - i;
+			struct drawing *drawing =
+				draw_lines(arena, text, &lines.items[i],
+					   left < LINES_A_CHART ? left : LINES_A_CHART);
+			*VEC_PUSH(arena, &found) =
+				(struct dataset_chart){drawing, captions[alone][collective]};
+		}
+	}
+	*charts = found.items;
+	return found.count;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The figures of a dataset's part of a report. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/report/dataset_charts.h"
+#include "sim/report/dataset.h"
+
+static const struct cfg_param *param_of(const struct row_outcome *row, const char *path)
+{
+	return cfg_param_find(row->prediction->resolution, path);
+}
+
+/* Two rows train the same network with the same batch. */
+static bool same_work(const struct row_outcome *a, const struct row_outcome *b)
+{
+	const struct cfg_param *batch_a = param_of(a, "case.batch"),
+			       *batch_b = param_of(b, "case.batch");
+	const struct cfg_param *model_a = param_of(a, "case.model"),
+			       *model_b = param_of(b, "case.model");
+	return batch_a && batch_b && model_a && model_b && batch_a->value == batch_b->value &&
+	       strcmp(model_a->text, model_b->text) == 0;
+}
+
+/* What was measured, over what was measured of the local GPU: rows whose label
+ * begins with "baseline"; NaN where there is none. */
+static double measured_ratio(const struct part *part, const struct row_outcome *row)
+{
+	if (row->row->measure == MEASURE_TIME || row->row->measure == MEASURE_GAIN)
+		return NAN;
+	if (part->dataset->ratio)
+		return row->row->measured;
+	for (size_t i = 0; i < part->dataset->row_count; i++) {
+		const struct row_outcome *other = &part->outcome->rows[i];
+		if (strncmp(other->row->label, "baseline", 8) == 0 && same_work(row, other))
+			return row->row->measured / other->row->measured;
+	}
+	return NAN;
+}
+
+static void bars_table(const struct part *part, const struct ratio_bar *bars)
+{
+	report_add(part->report, BLOCK_FOLD, "The numbers of this figure");
+	struct report_table *table = report_table(part->report, "Ratios to the local GPU.");
+	report_column(table, "row", COLUMN_NAME);
+	report_column(table, "predicted", COLUMN_NUMBER);
+	report_column(table, "90 % interval", COLUMN_NUMBER);
+	report_column(table, "measured", COLUMN_NUMBER);
+	for (size_t i = 0; i < part->dataset->row_count; i++) {
+		report_row(table, bars[i].failed ? TONE_SOFT : TONE_PLAIN);
+		report_cell(table, "%s", bars[i].label);
+		if (bars[i].failed) {
+			report_cell(table, "FAIL: %s", bars[i].failed);
+			continue;
+		}
+		report_estimate(table, bars[i].ratio, 1, 3);
+		report_cell(table, "%s",
+			    isfinite(bars[i].measured) ? figures(part->arena, bars[i].measured, 3)
+						       : "");
+	}
+	report_add(part->report, BLOCK_UNFOLD, "%s", "");
+}
+
+void part_bars(const struct part *part, const struct row_outcome *rows, const char *title)
+{
+	if (part_kinds(part) != PREDICTION_CLIENTS)
+		return;
+	size_t count = part->dataset->row_count;
+	struct ratio_bar *list = ARENA_ARRAY(part->arena, count + 1, struct ratio_bar);
+	bool measured = false;
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = rows[i].prediction;
+		list[i] = (struct ratio_bar){.label = rows[i].row->label,
+					     .ratio = p->ratio,
+					     .measured = measured_ratio(part, &rows[i]),
+					     .failed = p->ok ? NULL : p->reason};
+		measured = measured || isfinite(list[i].measured);
+	}
+	struct chart_text text = {title, command_caption(part->command)};
+	report_figure(part->report, chart_ratio_bars(part->arena, text, list, count),
+		      "Throughput of each row as a ratio to the local GPU at the same batch%s. The "
+		      "dashed line is 95 %%.",
+		      measured ? "; diamonds are what was measured, over the measured baseline"
+			       : "");
+	bars_table(part, list);
+}
+
+void part_figures(const struct part *part)
+{
+	const char *caption = command_caption(part->command);
+	const struct dataset_chart *charts;
+	size_t count = dataset_charts(part->arena, caption, part->outcome, &charts);
+	for (size_t i = 0; i < count; i++)
+		report_figure(part->report, charts[i].drawing, "%s", charts[i].caption);
+	for (enum measure measure = 0; measure < MEASURE_COUNT; measure++) {
+		struct drawing *drawing =
+			dataset_parity(part->arena, NULL, caption, &part->outcome, 1, measure);
+		if (drawing)
+			report_figure(part->report, drawing,
+				      "Each row's prediction over its measurement: on the diagonal "
+				      "they agree; the guides are 5 and 10 %% off. The numbers are "
+				      "in the table above.");
+	}
+}
+
+/* ---- how it comes about ---- */
+
+/* Rows whose steps are shown: with one GPU of many nothing is to be seen, and of
+ * very many rows those on the most GPUs will do. */
+enum { STEPS_MOST = 48 };
+
+static bool is_step_shown(const struct part *part, const struct row_outcome *row)
+{
+	size_t most = 0, with_parts = 0;
+	for (size_t i = 0; i < part->dataset->row_count; i++) {
+		const struct prediction *p = part->outcome->rows[i].prediction;
+		most = p->gpu_count > most ? p->gpu_count : most;
+		with_parts += p->breakdown_count > 0 || !p->ok;
+	}
+	if (row->prediction->ok && row->prediction->breakdown_count == 0)
+		return false;
+	return with_parts <= STEPS_MOST || row->prediction->gpu_count == most;
+}
+
+static void breakdown(const struct part *part)
+{
+	size_t count = 0;
+	const struct prediction **list =
+		ARENA_ARRAY(part->arena, part->dataset->row_count + 1, const struct prediction *);
+	for (size_t i = 0; i < part->dataset->row_count; i++) {
+		struct prediction *named = ARENA_NEW(part->arena, struct prediction);
+		*named = *part->outcome->rows[i].prediction;
+		named->name = part->outcome->rows[i].row->label;
+		if (is_step_shown(part, &part->outcome->rows[i]))
+			list[count++] = named;
+	}
+	if (part_kinds(part) != PREDICTION_COLLECTIVE && count)
+		report_breakdown(part->report, part->command, list, count);
+}
+
+static const struct scenario *scenario_of(const struct part *part, size_t row)
+{
+	const struct case_request request =
+		dataset_request(&part->dataset->rows[row], part->command->data_root);
+	/* it was read before, so there are no errors to tell */
+	return case_read(part->arena, diag_new(part->arena), &request);
+}
+
+/* Something crosses wires. */
+static bool is_remote(const struct scenario *scenario)
+{
+	if (scenario->job_count > 0)
+		return scenario->jobs[0].rank_count > 1;
+	const struct client_entry *client = &scenario->clients[0];
+	return client->runtime && client->guest != client->server;
+}
+
+static size_t gpus_of(const struct part *part, size_t row)
+{
+	return part->outcome->rows[row].prediction->gpu_count;
+}
+
+/* The row whose step is drawn: the first remote one that runs, a fit row if there
+ * is one; SIZE_MAX: none. */
+static size_t timeline_row(const struct part *part, const struct scenario *const *all)
+{
+	size_t shown = SIZE_MAX;
+	for (size_t i = 0; i < part->dataset->row_count; i++) {
+		const struct row_outcome *row = &part->outcome->rows[i];
+		if (!is_remote(all[i]) || !row->prediction->ok)
+			continue;
+		bool better = shown != SIZE_MAX && row->row->role == ROLE_FIT &&
+			      part->outcome->rows[shown].row->role != ROLE_FIT;
+		if (shown == SIZE_MAX || better)
+			shown = i;
+	}
+	return shown;
+}
+
+/* The row that stands for the topology of row i: its first remote one, of jobs
+ * that with the most GPUs; SIZE_MAX: it was shown with an earlier row. */
+static size_t topology_row(const struct part *part, const struct scenario *const *all, size_t i)
+{
+	size_t chosen = SIZE_MAX;
+	for (size_t k = 0; k < part->dataset->row_count; k++) {
+		if (strcmp(all[k]->topology.name, all[i]->topology.name) != 0)
+			continue;
+		if (k < i)
+			return SIZE_MAX;
+		if (is_remote(all[k]) &&
+		    (chosen == SIZE_MAX || gpus_of(part, k) > gpus_of(part, chosen)))
+			chosen = k;
+	}
+	return chosen == SIZE_MAX ? i : chosen;
+}
+
+void part_scenes(const struct part *part)
+{
+	size_t count = part->dataset->row_count;
+	const struct scenario **all = ARENA_ARRAY(part->arena, count + 1, const struct scenario *);
+	for (size_t i = 0; i < count; i++)
+		all[i] = scenario_of(part, i);
+	breakdown(part);
+	size_t shown = timeline_row(part, all);
+	if (shown != SIZE_MAX)
+		report_timeline(part->report, part->command, all[shown],
+				part->outcome->rows[shown].row->label);
+	for (size_t i = 0; i < count; i++) {
+		size_t chosen = topology_row(part, all, i);
+		if (chosen != SIZE_MAX)
+			report_topology(part->report, part->command, all[chosen],
+					part->outcome->rows[chosen].prediction,
+					part->outcome->rows[chosen].row->label);
+	}
+}

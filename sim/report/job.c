@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The part of a report that answers for a training job, several on one system,
+ * or a collective alone. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/report.h"
+#include "sim/report/scaling_charts.h"
+#include "sim/report/sweep_figures.h"
+
+/* ---- the answer ---- */
+
+/* "8 GPUs of dgx1-v100 (exchange horovod-2018, tcp)" */
+static const char *where(struct arena *arena, const struct scenario *scenario, size_t gpus)
+{
+	return arena_printf(arena, "%zu %s of %s (exchange %s, %s)", gpus,
+			    one_or(gpus, "GPU", "GPUs"), scenario->topology.name,
+			    scenario->params->exchange, scenario->jobs[0].transport->name);
+}
+
+static const char *input_words(struct arena *arena, const struct scenario *scenario)
+{
+	const char *source = scenario->jobs[0].input ? scenario->jobs[0].input->source : "gpu";
+	return scenario->jobs[0].storage ? arena_printf(arena, "real data from %s", source)
+					 : "synthetic data";
+}
+
+static const char *milliseconds(struct arena *arena, double seconds)
+{
+	return arena_printf(arena, "%s" NBSP "ms", figures(arena, 1e3 * seconds, 3));
+}
+
+/* Collectives that take multiprocessors and memory bandwidth from kernels. */
+static const char *slowed_words(struct arena *arena, const struct prediction *p)
+{
+	double alone_s = p->step_s.value * p->ratio.value;
+	double kernel_s = prediction_part_s(p, PART_KERNEL);
+	if (!(kernel_s > 1.01 * alone_s) || p->gpu_count == 1)
+		return "";
+	return arena_printf(arena, " Beside the collectives the kernels take %s instead of %s.",
+			    milliseconds(arena, kernel_s), milliseconds(arena, alone_s));
+}
+
+/* Where a step goes and what binds. */
+static const char *step_words(struct arena *arena, const struct prediction *p)
+{
+	static const struct {
+		const char *part, *words;
+	} parts[] = {{PART_EXPOSED, "exchanging gradients with nothing to compute meanwhile"},
+		     {PART_STRAGGLER, "waiting for the slowest rank"},
+		     {PART_INPUT, "waiting for input"},
+		     {PART_OTHER, "waiting for the framework's work on the host"}};
+	const char *text = "";
+	for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+		double seconds = prediction_part_s(p, parts[k].part);
+		if (seconds > 1e-4 * p->step_s.value)
+			text = arena_printf(arena, "%s%s%s in %s", text, *text ? ", " : "",
+					    milliseconds(arena, seconds), parts[k].words);
+	}
+	if (*text)
+		text = arena_printf(arena, "Of a step's %s the GPUs spend %s.",
+				    milliseconds(arena, p->step_s.value), text);
+	if (p->communication_s > prediction_part_s(p, PART_EXPOSED))
+		text = arena_printf(arena, "%s Collectives are under way for %s of it.", text,
+				    milliseconds(arena, p->communication_s));
+	return arena_printf(arena, "%s%s What binds: %s.", text, slowed_words(arena, p),
+			    p->bottleneck);
+}
+
+static const char *training_words(struct arena *arena, const struct scenario *scenario,
+				  const struct prediction *p)
+{
+	if (!isfinite(p->training_s.value))
+		return "";
+	return arena_printf(arena, " %.0f epochs of %.0f images take %s" NBSP "hours%s.",
+			    scenario->params->epochs_count, scenario->params->images_count,
+			    figures(arena, p->training_s.value / 3600, 3),
+			    interval_words(arena, p->training_s, 1.0 / 3600, 3));
+}
+
+static void answer_training(struct report *report, const struct scenario *scenario,
+			    const struct prediction *p)
+{
+	struct arena *arena = report->arena;
+	const struct job_entry *job = &scenario->jobs[0];
+	const char *rate =
+		arena_printf(arena, "%s images/s%s", figures(arena, p->throughput.value, 4),
+			     interval_words(arena, p->throughput, 1, 4));
+	const char *who = arena_printf(arena, "%s, batch %g a GPU, on %s, %s", job->network->name,
+				       job->batch_count, where(arena, scenario, p->gpu_count),
+				       input_words(arena, scenario));
+	if (scenario->job_count > 1)
+		report_answer(report, false,
+			      "%zu jobs on %s train %s together, each at %s of what as many GPUs "
+			      "alone would do, in the mean. %s",
+			      scenario->job_count, where(arena, scenario, p->gpu_count), rate,
+			      percent_words(arena, p->ratio), step_words(arena, p));
+	else if (p->gpu_count == 1)
+		report_answer(report, false, "%s, trains at %s. %s%s", who, rate,
+			      step_words(arena, p), training_words(arena, scenario, p));
+	else
+		report_answer(report, false,
+			      "%s, trains at %s: %s times one GPU alone, %s of ideal scaling. %s%s",
+			      who, rate, figures(arena, p->speedup.value, 3),
+			      percent_words(arena, p->ratio), step_words(arena, p),
+			      training_words(arena, scenario, p));
+}
+
+static void answer(struct report *report, const struct scenario *scenario,
+		   const struct prediction *p)
+{
+	struct arena *arena = report->arena;
+	if (!p->ok)
+		report_answer(report, true, "%s on %s does not run: %s.", p->name,
+			      where(arena, scenario, p->gpu_count), p->reason);
+	else if (p->collective)
+		report_answer(report, false,
+			      "%s among %s takes %s" NBSP "us%s: a bus bandwidth of %s" NBSP
+			      "GB/s, by %s.",
+			      p->collective, where(arena, scenario, p->gpu_count),
+			      figures(arena, 1e6 * p->step_s.value, 4),
+			      interval_words(arena, p->step_s, 1e6, 4),
+			      figures(arena, 1e-9 * p->throughput.value, 4),
+			      p->choice ? p->choice : "what it is given");
+	else
+		answer_training(report, scenario, p);
+}
+
+/* ---- numbers ---- */
+
+static void prediction_table(struct report *report, const struct prediction *p)
+{
+	struct report_table *table = report_quantities(report, p);
+	if (p->collective) {
+		report_quantity(table, "time", p->step_s, 1e6, "us");
+		report_quantity(table, "bus bandwidth", p->throughput, 1e-9, "GB/s");
+		return;
+	}
+	report_quantity(table, "throughput", p->throughput, 1, "images/s");
+	report_quantity(table, "speed-up over one GPU alone", p->speedup, 1, "");
+	report_quantity(table, "scaling efficiency", p->ratio, 100, "%");
+	report_quantity(table, "time of a step", p->step_s, 1e3, "ms");
+	report_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
+	if (isfinite(p->training_s.value))
+		report_quantity(table, "whole training", p->training_s, 1.0 / 3600, "h");
+	if (p->communication_s > 0)
+		report_count(table, "collectives under way", 1e3 * p->communication_s, 3,
+			     "ms a step");
+}
+
+static void jobs_table(struct report *report, const struct scenario *scenario,
+		       const struct prediction *p)
+{
+	struct report_table *table = report_table(report, "The jobs, each for itself.");
+	report_column(table, "job", COLUMN_TEXT);
+	report_column(table, "network", COLUMN_TEXT);
+	report_column(table, "GPUs", COLUMN_NUMBER);
+	report_column(table, "images/s", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
+	report_column(table, "of as many GPUs alone (%)", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
+	report_column(table, "step (ms)", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
+	for (size_t i = 0; i < p->client_count; i++) {
+		const struct client_prediction *job = &p->clients[i];
+		report_row(table, job->ok ? TONE_PLAIN : TONE_ALARM);
+		report_cell(table, "%s", job->name);
+		report_cell(table, "%s", scenario->jobs[i].network->name);
+		report_cell(table, "%zu", scenario->jobs[i].rank_count);
+		if (!job->ok) {
+			report_cell(table, "FAIL: %s", job->reason);
+			continue;
+		}
+		report_estimate(table, job->throughput, 1, 4);
+		report_estimate(table, job->ratio, 100, 3);
+		report_estimate(table, job->step_s, 1e3, 4);
+	}
+}
+
+/* ---- on fewer GPUs ---- */
+
+static void scaling_table(struct report *report, const struct scaling *scaling)
+{
+	report_add(report, BLOCK_FOLD, "The numbers of these figures");
+	struct report_table *table = report_table(report, "The same case on each number of GPUs.");
+	report_column(table, "GPUs", COLUMN_NUMBER);
+	report_column(table, "images/s", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
+	report_column(table, "speed-up", COLUMN_NUMBER);
+	report_column(table, "efficiency (%)", COLUMN_NUMBER);
+	report_column(table, "90 %", COLUMN_NUMBER);
+	report_column(table, "step (ms)", COLUMN_NUMBER);
+	report_column(table, "exposed (ms)", COLUMN_NUMBER);
+	report_column(table, "slowest rank (ms)", COLUMN_NUMBER);
+	report_column(table, "input (ms)", COLUMN_NUMBER);
+	for (size_t i = 0; i < scaling->count; i++) {
+		const struct prediction *p = scaling->predictions[i];
+		static const char *const parts[] = {PART_EXPOSED, PART_STRAGGLER, PART_INPUT};
+		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT);
+		report_cell(table, "%zu", p->gpu_count);
+		if (!p->ok) {
+			report_cell(table, "FAIL: %s", p->reason);
+			continue;
+		}
+		report_estimate(table, p->throughput, 1, 4);
+		report_cell(table, "%s", figures(report->arena, p->speedup.value, 3));
+		report_estimate(table, p->ratio, 100, 3);
+		report_cell(table, "%.2f", 1e3 * p->step_s.value);
+		for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
+			report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, parts[k])));
+	}
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+}
+
+static void scaling(struct report *report, const struct command *command,
+		    const struct case_request *request, const struct prediction *p)
+{
+	struct diag *diag = diag_new(report->arena);
+	struct progress progress = progress_new("points", NULL, command->quiet);
+	const struct scaling_request asked = {.input = {.request = *request,
+							.options = command_predict(command),
+							.watch = {progress_tell, &progress}},
+					      .gpus = {NULL, {"--gpus", 0}}};
+	struct sweep_fault fault;
+	const struct scaling *found = scaling_run(report->arena, diag, &asked, &fault);
+	progress_end(&progress);
+	if (!found) {
+		command_sweep_failed(diag, fault);
+		return; /* the case itself stands above */
+	}
+	struct chart_text text = {arena_printf(report->arena, "Scaling of %s", p->name),
+				  command_caption(command)};
+	report_add(report, BLOCK_HEADING, "What more GPUs bring, and what they cost");
+	report_figure(report, scaling_chart(report->arena, text, found),
+		      "Throughput over the number of GPUs, machine after machine, and below it the "
+		      "share of ideal scaling. Dashed: as many times one GPU alone.");
+	text.title = arena_printf(report->arena, "What more GPUs cost each step of %s", p->name);
+	report_figure(report, scaling_parts_chart(report->arena, text, found),
+		      "The time of one step by what each rank does in it, in the mean over the "
+		      "ranks. The thin bars: how long collectives were under way.");
+	scaling_table(report, found);
+}
+
+/* ---- the collectives alone ---- */
+
+enum { COLLECTIVE_RANKS_MOST = 64 };
+
+/* The same GPUs, wires and library with an all-reduce of rising size, as
+ * nccl-tests measures it: what the library chooses, and what the wires give. */
+static void collectives(struct report *report, const struct command *command,
+			const struct case_request *request, const struct prediction *p)
+{
+	struct arena *arena = report->arena;
+	struct sweep_axis axis;
+	struct command quick = *command;
+	struct sweep_request grid = {
+		.input = {.request = *request, .options = command_predict(command)},
+		.axes = &axis,
+		.axis_count = 1};
+	struct case_request *alone = &grid.input.request;
+	struct setting *settings = ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
+	int code;
+	for (size_t i = 0; i < request->setting_count; i++)
+		settings[i] = request->settings[i];
+	settings[alone->setting_count++] =
+		(struct setting){"case.collective=all_reduce", {"report", 0}};
+	alone->settings = settings;
+	quick.draws = 0;
+	grid.input.options.draws_count = 0;
+	if (!sweep_axis_read(arena, diag_new(arena), "report",
+			     "case.collective_size=1 KiB:512 MiB:log20", &axis))
+		return;
+	const struct sweep *sweep = command_sweep(command, grid, &code);
+	if (!sweep)
+		return;
+	const char *label = p->collective ? "simulated" : "all-reduce, simulated";
+	const struct bandwidth_curve curve =
+		chart_bandwidth_curve(arena, label, sweep->points, axis.values, sweep->point_count,
+				      (struct measured){NULL, NULL});
+	struct chart_text text = {
+		arena_printf(arena, "All-reduce alone on the GPUs of %s", p->name),
+		command_caption(&quick)};
+	report_add(report, BLOCK_HEADING, "The collective library on these wires");
+	report_figure(report, chart_bandwidth(arena, text, &curve, 1),
+		      "Bus bandwidth of an all-reduce alone over the size of its message, and what "
+		      "the library chooses for it: algorithm, protocol, channels.%s%s%s",
+		      p->collective || !p->choice ? ""
+						  : " All gradients of a step at once would go by ",
+		      p->collective || !p->choice ? "" : p->choice,
+		      p->collective || !p->choice ? "" : ".");
+	report_results(report, sweep_table(arena, sweep), false, "The numbers of this figure");
+}
+
+void report_job(struct report *report, const struct command *command,
+		const struct case_request *request, const struct scenario *scenario,
+		const struct prediction *p)
+{
+	bool one = scenario->job_count == 1;
+	answer(report, scenario, p);
+	if (p->ok)
+		prediction_table(report, p);
+	if (!one)
+		jobs_table(report, scenario, p);
+	if (p->ok && !p->collective)
+		report_breakdown(report, command, &p, 1);
+	if (one && !p->collective && p->gpu_count > 1)
+		scaling(report, command, request, p);
+	if (one && p->gpu_count > 1 && p->gpu_count <= COLLECTIVE_RANKS_MOST)
+		collectives(report, command, request, p);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a report adds to a prediction: what would keep most of the GPU, what the answer hangs
+ * on, and of several cases which is the best. */
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/analysis/knobs.h"
+#include "sim/report/answers.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/measures.h"
+#include "sim/report/report.h"
+#include "sim/report/solving_words.h"
+
+/* A page must not take longer than its reader waits: events of all runs of a search together,
+ * for about 3 s on two cores. Those of jobs, whose flows share wires, cost a few of others. */
+#define EVENTS_MOST    50e6
+#define EVENTS_OF_JOBS 4
+enum { SOLVE_RUNS = 40, SWINGS_SHOWN = 6 };
+
+static bool is_long(const struct scenario *scenario, const struct prediction *p, double runs)
+{
+	double weight = scenario->job_count ? EVENTS_OF_JOBS : 1;
+	return runs * weight * (double)p->events_count > EVENTS_MOST;
+}
+
+/* ---- up to which round trip ---- */
+
+/* The network's link that carried most of the prediction's bytes; NULL: none. */
+static const struct link_entry *wire_of(const struct scenario *scenario, const struct prediction *p)
+{
+	const struct topology *t = &scenario->topology;
+	const struct link_entry *wire = NULL;
+	double most_B = 0;
+	for (size_t i = 0; i < t->link_count && p->link_count == 2 * t->link_count; i++) {
+		double carried_B = p->links[2 * i].carried_B + p->links[2 * i + 1].carried_B;
+		if (t->links[i].kind->inside_host || !(carried_B > most_B))
+			continue;
+		wire = &t->links[i];
+		most_B = carried_B;
+	}
+	return wire;
+}
+
+static const char *round_trip(struct arena *arena, double latency_s)
+{
+	return quantity_format(arena, QUANTITY_TIME, 2 * latency_s);
+}
+
+static const char *keeps_words(struct arena *arena, const struct solving *s,
+			       const struct link_entry *wire, double ratio)
+{
+	const struct solution *solution = s->solution;
+	const char *kept = arena_printf(arena, "%g" NBSP "%%", 100 * KEPT_RATIO);
+	const char *now = round_trip(arena, wire->traits.latency_s);
+	const struct solve_point *best = &solution->points[solution->best];
+	const struct solve_point *last = &solution->points[solution->point_count - 1];
+	if (!solution->bound_count && solution->met)
+		return arena_printf(arena,
+				    " It keeps %s over any round trip on link %s up to %s (now %s)",
+				    kept, wire->name, round_trip(arena, last->x), now);
+	if (!solution->bound_count && !isnan(best->answer.y.value))
+		return arena_printf(
+			arena,
+			" No round trip on link %s is short enough to keep %s: at %s "
+			"(now %s) it is %s",
+			wire->name, kept, round_trip(arena, best->x), now,
+			percent_words(arena, (struct estimate){best->answer.y.value, NAN, NAN}));
+	if (!solution->met || !solution->bound_count)
+		return NULL; /* in the middle of the range alone: no sentence */
+	return arena_printf(arena, " A round trip of up to %s on link %s (now %s) %s %s",
+			    round_trip(arena, solution->bounds[0].x.value), wire->name, now,
+			    ratio < KEPT_RATIO ? "would keep" : "keeps", kept);
+}
+
+const char *report_keeps(struct arena *arena, const struct command *command,
+			 const struct case_request *request, const struct scenario *scenario,
+			 const struct prediction *p)
+{
+	const struct link_entry *wire = wire_of(scenario, p);
+	if (!p->ok || !wire || scenario->client_count != 1 || !scenario->clients[0].runtime ||
+	    scenario->clients[0].fraction_ratio < 1 || !isfinite(p->ratio.value) ||
+	    is_long(scenario, p, SOLVE_RUNS))
+		return "";
+	const char *key = arena_printf(arena, "link.%s.latency", wire->name);
+	struct solving_request asked = {
+		.input = {.request = *request, .options = command_predict(command)},
+		.target = {arena_printf(arena, "ratio>=%g", KEPT_RATIO), {"report", 0}},
+		.key = {key, {"report", 0}}};
+	asked.input.options.draws_count = 0;
+	struct diag *diag = diag_new(arena);
+	const char *broken;
+	const struct solving *s = solving_run(arena, diag, &asked, &broken);
+	if (!s)
+		command_failed(diag, broken);
+	const char *words = s ? keeps_words(arena, s, wire, p->ratio.value) : NULL;
+	return words ? arena_printf(arena,
+				    "%s (%zu point predictions; farwire solve gives the interval).",
+				    words, s->solution->evaluations)
+		     : "";
+}
+
+/* ---- what the answer hangs on ---- */
+
+static const char *answer_text(struct arena *arena, const struct reported *reported,
+			       const struct case_answer *answer)
+{
+	return isnan(answer->number.value) ? "fails"
+					   : reported_text(arena, reported, answer->number.value);
+}
+
+static void swings_table(struct report *report, const struct reported *reported,
+			 const struct sensitivity *found)
+{
+	struct arena *arena = report->arena;
+	report_add(report, BLOCK_FOLD, "The numbers of this figure");
+	struct report_table *table =
+		report_table(report, "The first %d of %zu that move it, of %zu uncertain ones.",
+			     SWINGS_SHOWN, found->moving_count, found->swing_count);
+	report_column(table, "parameter", COLUMN_TEXT);
+	report_column(table, "5 % point", COLUMN_NUMBER);
+	report_column(table, "95 % point", COLUMN_NUMBER);
+	report_column(table, arena_printf(arena, "%s at 5 %%", reported->spoken), COLUMN_NUMBER);
+	report_column(table, "at 95 %", COLUMN_NUMBER);
+	report_column(table, "measured by", COLUMN_TEXT);
+	for (size_t i = 0; i < found->moving_count && i < SWINGS_SHOWN; i++) {
+		const struct swing *swing = &found->swings[i];
+		enum quantity quantity = swing->knob->members[0]->row->quantity;
+		const char *how = measure_of(swing->knob->name);
+		report_row(table, TONE_PLAIN);
+		report_cell(table, "%s", swing->knob->name);
+		report_cell(table, "%s", quantity_format(arena, quantity, swing->low_x));
+		report_cell(table, "%s", quantity_format(arena, quantity, swing->high_x));
+		report_cell(table, "%s", answer_text(arena, reported, &swing->low));
+		report_cell(table, "%s", answer_text(arena, reported, &swing->high));
+		report_cell(table, "%s", how ? how : "");
+	}
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+}
+
+void report_hangs_on(struct report *report, const struct command *command,
+		     const struct case_request *request, const struct scenario *scenario,
+		     const struct prediction *p)
+{
+	struct arena *arena = report->arena;
+	double runs = 2 * (double)knobs_uncertain(arena, scenario).count;
+	if (!p->ok || !p->draws_count || !(runs > 0) || is_long(scenario, p, runs))
+		return;
+	struct sensitivity_request asked = {
+		.input = {.request = *request, .options = command_predict(command)}};
+	asked.input.options.draws_count = 0;
+	const char *broken;
+	const struct sensitivity *found = sensitivity_find(arena, diag_new(arena), &asked, &broken);
+	if (!found || !found->moving_count || isnan(found->now.number.value))
+		return; /* nothing moves it, or it has no such number */
+	const struct reported *reported = found->reported;
+	const struct knob *first = found->swings[0].knob;
+	const char *how = measure_of(first->name);
+	struct chart_text text = {
+		arena_printf(arena, "What the %s of %s hangs on", reported->spoken, p->name),
+		arena_printf(arena,
+			     "%s; each parameter at its 5 and 95 %% point, the others at "
+			     "their values",
+			     command_caption(command))};
+	report_add(report, BLOCK_HEADING, "What the answer hangs on");
+	report_add(
+		report, BLOCK_TEXT, "Most on %s: with it at %s the %s is %s, at %s %s.%s%s%s%s",
+		first->name,
+		quantity_format(arena, first->members[0]->row->quantity, found->swings[0].low_x),
+		reported->spoken, answer_text(arena, reported, &found->swings[0].low),
+		quantity_format(arena, first->members[0]->row->quantity, found->swings[0].high_x),
+		answer_text(arena, reported, &found->swings[0].high),
+		how ? " It is known better after: " : "", how ? how : "", how ? "." : "",
+		model_error_words(arena, scenario, reported, reported_of(reported, p)));
+	report_figure(report, chart_swings(arena, text, reported, found),
+		      "The %s of %s with one uncertain parameter at a time at the ends of its "
+		      "interval, widest first. The model's own error is not among them.",
+		      reported->spoken, p->name);
+	swings_table(report, reported, found);
+}
+
+/* ---- the best of several ---- */
+
+static const char *rate_words(struct arena *arena, const struct prediction *p)
+{
+	if (prediction_kind(p) == PREDICTION_COLLECTIVE)
+		return arena_printf(arena, "%s" NBSP "GB/s%s",
+				    figures(arena, 1e-9 * p->throughput.value, 3),
+				    interval_words(arena, p->throughput, 1e-9, 3));
+	return arena_printf(arena, "%s images/s%s", figures(arena, p->throughput.value, 3),
+			    interval_words(arena, p->throughput, 1, 3));
+}
+
+void report_comparison(struct report *report, const struct prediction *const *predictions,
+		       size_t count)
+{
+	struct arena *arena = report->arena;
+	const struct prediction *best = NULL;
+	const char *others = "", *failed = "";
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = predictions[i];
+		if (p->ok && (!best || throughput_quotient(p, best).value > 1))
+			best = p;
+		if (!p->ok)
+			failed = arena_printf(arena, "%s %s does not run: %s.", failed, p->name,
+					      p->reason);
+	}
+	if (!best) {
+		report_answer(report, true, "None of %zu cases runs.%s", count, failed);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct estimate times = throughput_quotient(best, predictions[i]);
+		if (predictions[i] == best || !isfinite(times.value))
+			continue;
+		others = arena_printf(arena, "%s%s%s times %s%s", others, *others ? ", " : ": ",
+				      figures(arena, times.value, 3), predictions[i]->name,
+				      interval_words(arena, times, 1, 3));
+	}
+	report_answer(report, *failed, "Of %zu cases %s is the fastest, with %s%s.%s", count,
+		      best->name, rate_words(arena, best), others, failed);
+}

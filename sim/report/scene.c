@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a case looks like: its step's parts, and its topology. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/report/report.h"
+
+static struct chart_text chart_text(const struct command *command, const char *title)
+{
+	return (struct chart_text){title, command_caption(command)};
+}
+
+/* ---- breakdown ---- */
+
+void report_breakdown(struct report *report, const struct command *command,
+		      const struct prediction *const *predictions, size_t count)
+{
+	report_figure(
+		report,
+		chart_breakdown(report->arena, chart_text(command, "Where the time of a step goes"),
+				predictions, count),
+		"The time of one step: the GPU's kernels, and the GPU's idle time by what kept "
+		"it waiting.");
+	const struct prediction *most = predictions[0];
+	for (size_t i = 1; i < count; i++)
+		if (predictions[i]->breakdown_count > most->breakdown_count)
+			most = predictions[i];
+	report_add(report, BLOCK_FOLD, "The numbers of this figure");
+	struct report_table *table = report_table(report, "Milliseconds of a step, by cause.");
+	report_column(table, "case", COLUMN_NAME);
+	report_column(table, "step", COLUMN_NUMBER);
+	for (size_t k = 0; k < most->breakdown_count; k++)
+		report_column(table, most->breakdown[k].name, COLUMN_NUMBER);
+	for (size_t i = 0; i < count; i++) {
+		const struct prediction *p = predictions[i];
+		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT);
+		report_cell(table, "%s", p->name);
+		if (!p->ok) {
+			report_cell(table, "FAIL: %s", p->reason);
+			continue;
+		}
+		report_cell(table, "%.2f", 1e3 * p->step_s.value);
+		for (size_t k = 0; k < p->breakdown_count; k++) /* 0: not -0.00 */
+			report_cell(table, "%.2f", fmax(0, 1e3 * p->breakdown[k].seconds));
+	}
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+}
+
+/* ---- topology ---- */
+
+static const char *host_detail(struct arena *arena, const struct host_params *host)
+{
+	double clock_Hz = host->turbo && host->turbo_clock_Hz > host->clock_Hz
+				  ? host->turbo_clock_Hz
+				  : host->clock_Hz;
+	return arena_printf(arena, "%.0f cores, %s", host->cores_count,
+			    quantity_format(arena, QUANTITY_FREQUENCY, clock_Hz));
+}
+
+static const char *guest_detail(const struct guest_params *guest)
+{
+	static const char *const kinds[] = {
+		[GUEST_BARE] = "bare metal",
+		[GUEST_VM] = "VM",
+		[GUEST_CONTAINER] = "container",
+	};
+	static const char *const vnics[] = {
+		[VNIC_NONE] = "VM",
+		[VNIC_PASSTHROUGH] = "VM, NIC passed through",
+		[VNIC_PVRDMA] = "VM, PVRDMA",
+		[VNIC_VMXNET3] = "VM, VMXNET3",
+	};
+	return guest->kind == GUEST_VM ? vnics[guest->vnic] : kinds[guest->kind];
+}
+
+/* What runs where: "the program", "in front of the GPU". */
+static const char *guest_role(const struct scenario *scenario, size_t guest)
+{
+	size_t programs = 0, servers = 0;
+	for (size_t i = 0; i < scenario->client_count; i++) {
+		programs += scenario->clients[i].guest == guest;
+		servers += scenario->clients[i].runtime && scenario->clients[i].server == guest;
+	}
+	for (size_t i = 0; i < scenario->job_count; i++)
+		for (size_t k = 0; k < scenario->jobs[i].simulated_count; k++)
+			if (scenario->jobs[i].guests[k] == guest)
+				return ": ranks";
+	return programs && servers ? ": program, server"
+	       : programs          ? ": program"
+	       : servers           ? ": server"
+				   : "";
+}
+
+/* ---- of a large topology, a few machines ---- */
+
+/* Guests and GPUs that have room side by side, and of a larger topology. */
+enum { INNER_MOST = 20, INNER_SHOWN = 12 };
+
+/* What of a topology is drawn: nodes, and the links between them. */
+struct view {
+	const struct topology *topology;
+	size_t host_count; /* the first so many */
+	bool *switches;    /* by index: whether it is drawn */
+	bool *links;
+};
+
+/* The first machines that fit, or all. */
+static size_t hosts_shown(struct arena *arena, const struct topology *t)
+{
+	size_t *inner = ARENA_ARRAY(arena, t->host_count + 1, size_t), sum = 0, count = 0;
+	if (t->guest_count + t->gpu_count <= INNER_MOST)
+		return t->host_count;
+	for (size_t i = 0; i < t->guest_count; i++)
+		inner[t->guests[i].host]++;
+	for (size_t i = 0; i < t->gpu_count; i++)
+		inner[t->gpus[i].host]++;
+	while (count < t->host_count && (count == 0 || sum + inner[count] <= INNER_SHOWN))
+		sum += inner[count++];
+	return count;
+}
+
+static bool in_machine(const struct view *view, const char *name)
+{
+	const struct topology *t = view->topology;
+	for (size_t i = 0; i < view->host_count; i++)
+		if (strcmp(t->hosts[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->guest_count; i++)
+		if (t->guests[i].host < view->host_count && strcmp(t->guests[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->gpu_count; i++)
+		if (t->gpus[i].host < view->host_count && strcmp(t->gpus[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool in_view(const struct view *view, const char *name)
+{
+	for (size_t i = 0; i < view->topology->switch_count; i++)
+		if (strcmp(view->topology->switches[i], name) == 0)
+			return view->switches[i];
+	return in_machine(view, name);
+}
+
+/* A switch is drawn if a link joins it to a machine that is. */
+static void take_switches(const struct view *view)
+{
+	const struct topology *t = view->topology;
+	for (size_t i = 0; i < t->link_count; i++)
+		for (int end = 0; end < 2; end++) {
+			const char *name = t->links[i].ends[end];
+			size_t at = 0;
+			while (at < t->switch_count && strcmp(t->switches[at], name) != 0)
+				at++;
+			if (at < t->switch_count && !view->switches[at])
+				view->switches[at] = in_machine(view, t->links[i].ends[1 - end]);
+		}
+}
+
+static struct view view_of(struct arena *arena, const struct topology *t)
+{
+	size_t hosts = hosts_shown(arena, t);
+	bool whole = hosts == t->host_count;
+	struct view view = {.topology = t,
+			    .host_count = hosts,
+			    .switches = ARENA_ARRAY(arena, t->switch_count + 1, bool),
+			    .links = ARENA_ARRAY(arena, t->link_count + 1, bool)};
+	memset(view.switches, whole, t->switch_count * sizeof *view.switches);
+	memset(view.links, whole, t->link_count * sizeof *view.links);
+	if (whole)
+		return view;
+	take_switches(&view);
+	for (size_t i = 0; i < t->link_count; i++)
+		view.links[i] =
+			in_view(&view, t->links[i].ends[0]) && in_view(&view, t->links[i].ends[1]);
+	return view;
+}
+
+static struct diagram_node *diagram_nodes(struct arena *arena, const struct scenario *scenario,
+					  const struct view *view, size_t *count)
+{
+	const struct topology *t = &scenario->topology;
+	struct diagram_node *nodes = ARENA_ARRAY(
+		arena, t->host_count + t->guest_count + t->gpu_count + t->switch_count + 1,
+		struct diagram_node);
+	size_t n = 0;
+	for (size_t i = 0; i < view->host_count; i++)
+		nodes[n++] = (struct diagram_node){t->hosts[i].name, "host", NULL,
+						   host_detail(arena, &t->hosts[i].params)};
+	for (size_t i = 0; i < t->guest_count; i++)
+		if (t->guests[i].host < view->host_count)
+			nodes[n++] = (struct diagram_node){
+				t->guests[i].name, "guest", t->hosts[t->guests[i].host].name,
+				arena_printf(arena, "%s%s", guest_detail(&t->guests[i].params),
+					     guest_role(scenario, i))};
+	for (size_t i = 0; i < t->gpu_count; i++)
+		if (t->gpus[i].host < view->host_count)
+			nodes[n++] = (struct diagram_node){t->gpus[i].name, "gpu",
+							   t->hosts[t->gpus[i].host].name,
+							   t->gpus[i].profile};
+	for (size_t i = 0; i < t->switch_count; i++)
+		if (view->switches[i])
+			nodes[n++] = (struct diagram_node){t->switches[i], "switch", NULL, NULL};
+	*count = n;
+	return nodes;
+}
+
+/* ---- links ---- */
+
+/* As networks are spoken of: bits for them, bytes inside a machine. */
+static const char *rate_text(struct arena *arena, const struct link_entry *link, int direction)
+{
+	double rate_Bps = link->traits.capacity_Bps[direction];
+	if (link->kind->inside_host)
+		return quantity_format(arena, QUANTITY_RATE, rate_Bps);
+	return arena_printf(arena, "%s Gbit/s", number_format(arena, 4, 8e-9 * rate_Bps));
+}
+
+static const char *link_detail(struct arena *arena, const struct link_entry *link)
+{
+	const char *there = rate_text(arena, link, 0), *back = rate_text(arena, link, 1);
+	const char *latency = quantity_format(arena, QUANTITY_TIME, link->traits.latency_s);
+	if (strcmp(there, back) == 0)
+		return arena_printf(arena, "%s, %s", there, latency);
+	return arena_printf(arena, "%s, back %s, %s", there, back, latency);
+}
+
+/* Of direction 0 or 1 of a link; NaN where it was not simulated. */
+static double use_of(const struct scenario *scenario, const struct prediction *prediction,
+		     size_t link, size_t direction)
+{
+	bool known = prediction->link_count == 2 * scenario->topology.link_count;
+	return known ? prediction->links[2 * link + direction].utilization : NAN;
+}
+
+static void link_row(struct report_table *table, const struct link_entry *link, int way,
+		     const struct link_prediction *use)
+{
+	struct arena *arena = table->arena;
+	report_row(table, TONE_PLAIN);
+	report_cell(table, "%s", link->name);
+	report_cell(table, "%s", link->ends[way]);
+	report_cell(table, "%s", link->ends[1 - way]);
+	report_cell(table, "%s", link->kind->name);
+	report_cell(table, "%s", rate_text(arena, link, way));
+	report_cell(table, "%s", quantity_format(arena, QUANTITY_TIME, link->traits.latency_s));
+	report_cell(table, "%s", number_format(arena, 3, link->traits.loss_ratio[way]));
+	report_cell(table, "%s", use ? quantity_format(arena, QUANTITY_BYTES, use->carried_B) : "");
+	report_cell(table, "%s", use ? arena_printf(arena, "%.3f", 100 * use->utilization) : "");
+}
+
+static void links_table(struct report *report, const struct view *view,
+			const struct prediction *prediction)
+{
+	const struct topology *t = view->topology;
+	bool known = prediction->link_count == 2 * t->link_count;
+	report_add(report, BLOCK_FOLD, "The links in numbers");
+	struct report_table *table = report_table(report, "Links of topology %s.", t->name);
+	report_column(table, "link", COLUMN_TEXT);
+	report_column(table, "from", COLUMN_TEXT);
+	report_column(table, "to", COLUMN_TEXT);
+	report_column(table, "kind", COLUMN_TEXT);
+	report_column(table, "rate", COLUMN_NUMBER);
+	report_column(table, "latency", COLUMN_NUMBER);
+	report_column(table, "loss", COLUMN_NUMBER);
+	report_column(table, "carried in all", COLUMN_NUMBER);
+	report_column(table, "busy (%)", COLUMN_NUMBER);
+	for (size_t i = 0; i < t->link_count; i++)
+		for (int way = 0; way < 2 && view->links[i]; way++)
+			link_row(table, &t->links[i], way,
+				 known ? &prediction->links[2 * i + (size_t)way] : NULL);
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+}
+
+void report_topology(struct report *report, const struct command *command,
+		     const struct scenario *scenario, const struct prediction *prediction,
+		     const char *label)
+{
+	const struct topology *t = &scenario->topology;
+	struct arena *arena = report->arena;
+	const struct view view = view_of(arena, t);
+	size_t node_count, link_count = 0;
+	struct diagram_node *nodes = diagram_nodes(arena, scenario, &view, &node_count);
+	struct diagram_link *links = ARENA_ARRAY(arena, t->link_count + 1, struct diagram_link);
+	for (size_t i = 0; i < t->link_count; i++) {
+		const struct link_entry *link = &t->links[i];
+		if (view.links[i])
+			links[link_count++] = (struct diagram_link){
+				.name = link->name,
+				.kind = link->kind->name,
+				.ends = {link->ends[0], link->ends[1]},
+				.detail = link_detail(arena, link),
+				.utilization = {use_of(scenario, prediction, i, 0),
+						use_of(scenario, prediction, i, 1)}};
+	}
+	const char *title = arena_printf(arena, "Machines and wires: %s", t->name);
+	const char *some = view.host_count == t->host_count
+				   ? ""
+				   : arena_printf(arena, " Of its %zu machines the first %zu.",
+						  t->host_count, view.host_count);
+	report_figure(report,
+		      chart_topology(arena, chart_text(command, title), nodes, node_count, links,
+				     link_count),
+		      "%s%s%s.%s Links with their rate, latency and share of time in use, in %s%s.",
+		      t->name, t->help ? ": " : "", t->help ? t->help : "", some, label,
+		      prediction->ok ? "" : " (a run that failed)");
+	links_table(report, &view, prediction);
+}

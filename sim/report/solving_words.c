@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What was found, in sentences and as a table. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/solving_words.h"
+
+static const char *value_text(struct arena *arena, const struct solving *s, double x)
+{
+	return quantity_format(arena, s->param->row->quantity, x);
+}
+
+/* "0.964 (0.95 to 0.97)" */
+static const char *answer_text(struct arena *arena, const struct solving *s, struct estimate y)
+{
+	const struct reported *reported = s->target.reported;
+	if (isnan(y.value))
+		return "fails";
+	if (!(y.low < y.high))
+		return reported_text(arena, reported, y.value);
+	struct reported bare = *reported;
+	bare.unit = NULL;
+	return arena_printf(arena, "%s (%s to %s)", reported_text(arena, reported, y.value),
+			    reported_text(arena, &bare, y.low),
+			    reported_text(arena, &bare, y.high));
+}
+
+static const struct solve_point *first_point(const struct solving *s)
+{
+	return &s->solution->points[0];
+}
+
+static const struct solve_point *last_point(const struct solving *s)
+{
+	return &s->solution->points[s->solution->point_count - 1];
+}
+
+/* Its 90 % interval; an infinity where it leaves the range, unless no value is out there. */
+static struct estimate interval_of(const struct solving *s, const struct solve_bound *bound)
+{
+	const struct param_row *row = s->param->row;
+	struct estimate x = bound->x;
+	if (!isfinite(x.low) && first_point(s)->x <= row->min)
+		x.low = row->min;
+	if (!isfinite(x.high) && last_point(s)->x >= row->max)
+		x.high = row->max;
+	return x;
+}
+
+/* " (34 us to 44 us)" */
+static const char *interval_text(struct arena *arena, const struct solving *s,
+				 const struct solve_bound *bound)
+{
+	const struct estimate x = interval_of(s, bound);
+	if (!(x.low < x.high))
+		return "";
+	const char *low = isfinite(x.low) ? value_text(arena, s, x.low)
+					  : arena_printf(arena, "below %s",
+							 value_text(arena, s, first_point(s)->x));
+	const char *high = isfinite(x.high) ? value_text(arena, s, x.high)
+					    : arena_printf(arena, "over %s",
+							   value_text(arena, s, last_point(s)->x));
+	return arena_printf(arena, " (%s to %s)", low, high);
+}
+
+static const char *bound_text(struct arena *arena, const struct solving *s,
+			      const struct solve_bound *bound)
+{
+	return arena_printf(arena, "%s%s", value_text(arena, s, bound->x.value),
+			    interval_text(arena, s, bound));
+}
+
+/* "up to 38 us (34 us to 44 us)"; "from 2 us on"; "from 2 us to 38 us". */
+static const char *regions_text(struct arena *arena, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	const char *text = "";
+	for (size_t i = 0; i < solution->bound_count; i++) {
+		const struct solve_bound *bound = &solution->bounds[i];
+		bool closed = !bound->upper && i + 1 < solution->bound_count;
+		text = arena_printf(arena, "%s%s%s %s%s%s", text, *text ? ", and " : "",
+				    bound->upper ? "up to" : "from", bound_text(arena, s, bound),
+				    closed         ? " to "
+				    : bound->upper ? ""
+						   : " on",
+				    closed ? bound_text(arena, s, &solution->bounds[i + 1]) : "");
+		i += closed;
+	}
+	return text;
+}
+
+/* The regions that meet it with 95 % certainty: "from 19 to 34, and up to 3". */
+static const char *certain_regions(struct arena *arena, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	const char *text = "";
+	for (size_t i = 0; i < solution->bound_count; i++) {
+		const struct solve_bound *bound = &solution->bounds[i], *last = bound;
+		if (!bound->upper && i + 1 < solution->bound_count)
+			last = &solution->bounds[++i];
+		if (isnan(bound->certain) || isnan(last->certain))
+			continue;
+		text = arena_printf(arena, "%s%s%s %s%s%s", text, *text ? ", and " : "",
+				    bound->upper ? "up to" : "from",
+				    value_text(arena, s, bound->certain),
+				    last != bound  ? " to "
+				    : bound->upper ? ""
+						   : " on",
+				    last != bound ? value_text(arena, s, last->certain) : "");
+	}
+	return text;
+}
+
+/* Which values meet it with 95 % certainty. */
+static const char *certain_text(struct arena *arena, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	bool any = false;
+	for (size_t i = 0; i < solution->bound_count; i++)
+		any = any || solution->bounds[i].x.low < solution->bounds[i].x.high;
+	if (!any)
+		return "";
+	const char *regions = certain_regions(arena, s);
+	if (!*regions)
+		return " No value of the range does so with 95 % certainty.";
+	if (solution->bound_count > 1)
+		return arena_printf(arena, " With 95 %% certainty: %s.", regions);
+	return arena_printf(arena, " %s keeps it with 95 %% certainty.",
+			    value_text(arena, s, solution->bounds[0].certain));
+}
+
+/* How sure the answer is where there is no bound. */
+static const char *surely(const struct solving *s, const struct solve_point *point)
+{
+	const struct estimate *y = &point->answer.y;
+	if (!point->with || !(y->low < y->high))
+		return ".";
+	bool at_least = s->target.at_least, met = s->solution->met;
+	double end = at_least == met ? y->low : y->high;
+	bool holds = at_least ? end >= s->target.value : end <= s->target.value;
+	if (met)
+		return holds ? ", with 95 % certainty." : ", but not with 95 % certainty.";
+	return holds ? ", though that is not ruled out." : ", with 95 % certainty.";
+}
+
+static const char *same_everywhere(struct arena *arena, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	const struct solve_point *worst = &solution->points[solution->worst];
+	const struct solve_point *best = &solution->points[solution->best];
+	const char *from = value_text(arena, s, first_point(s)->x);
+	const char *to = value_text(arena, s, last_point(s)->x);
+	if (solution->met)
+		return arena_printf(
+			arena, "%s keeps %s %sfrom %s to %s of %s: at worst %s, at %s%s", s->name,
+			s->target.text, solution->hole_count ? "" : "everywhere ", from, to, s->key,
+			answer_text(arena, s, worst->answer.y), value_text(arena, s, worst->x),
+			surely(s, worst));
+	if (isnan(best->answer.y.value))
+		return arena_printf(arena, "%s fails everywhere from %s to %s of %s (%s).", s->name,
+				    from, to, s->key, best->answer.reason);
+	return arena_printf(arena, "%s keeps %s nowhere from %s to %s of %s: at best %s, at %s%s",
+			    s->name, s->target.text, from, to, s->key,
+			    answer_text(arena, s, best->answer.y), value_text(arena, s, best->x),
+			    surely(s, best));
+}
+
+/* What fails beyond a bound, if something does. */
+static const char *failure_text(struct arena *arena, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	for (size_t i = 0; i < solution->point_count && solution->bound_count; i++)
+		if (isnan(solution->points[i].answer.y.value))
+			return arena_printf(arena, " At %s it fails: %s.",
+					    value_text(arena, s, solution->points[i].x),
+					    solution->points[i].answer.reason);
+	return "";
+}
+
+/* " Of the values tried, 27 and 29 fail: ...": inside of what the answer claims. */
+static const char *holes_text(struct arena *arena, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	const struct solve_point *first = &solution->holes[0];
+	size_t count = solution->hole_count;
+	const char *list = "";
+	if (!count)
+		return "";
+	for (size_t i = 0; i < count; i++)
+		list = arena_printf(arena, "%s%s%s", list,
+				    i == 0          ? ""
+				    : i + 1 < count ? ", "
+						    : " and ",
+				    value_text(arena, s, solution->holes[i].x));
+	if (isnan(first->answer.y.value))
+		return arena_printf(arena, " Of the values tried, %s %s: %s.", list,
+				    count == 1 ? "fails" : "fail", first->answer.reason);
+	return arena_printf(arena, " Of the values tried, %s %s: %s at %s.", list,
+			    count == 1 ? "misses it" : "miss it",
+			    answer_text(arena, s, first->answer.y), value_text(arena, s, first->x));
+}
+
+/* What was searched, and how. */
+static const char *search_text(struct arena *arena, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	const char *now = "", *refused = "";
+	for (size_t i = 0; i < solution->point_count; i++)
+		if (solution->points[i].x == s->param->value)
+			now = arena_printf(arena, "Now %s, with %s. ",
+					   value_text(arena, s, s->param->value),
+					   answer_text(arena, s, solution->points[i].answer.y));
+	if (solution->refused)
+		refused = arena_printf(arena, " Left out: %s to %s (%s).",
+				       value_text(arena, s, solution->refused_low),
+				       value_text(arena, s, solution->refused_high),
+				       solution->refused);
+	return arena_printf(arena,
+			    "%sSearched: %s to %s%s, %zu values, then %s; %zu runs and %zu "
+			    "intervals.%s",
+			    now, value_text(arena, s, first_point(s)->x),
+			    value_text(arena, s, last_point(s)->x),
+			    s->range.whole ? ""
+			    : s->range.log ? " (equal quotients)"
+					   : " (equal differences)",
+			    solution->point_count,
+			    s->param->row->whole ? "to the whole number" : "to 0.1 %",
+			    solution->evaluations, solution->interval_evaluations, refused);
+}
+
+static const char *solving_words(struct arena *arena, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	bool monotone = solution->bound_count <= 1 && !solution->hole_count;
+	const char *pieces = monotone ? "" : " The answer is not monotone.";
+	if (!solution->bound_count)
+		return arena_printf(arena, "%s%s%s\n%s", same_everywhere(arena, s), pieces,
+				    holes_text(arena, s), search_text(arena, s));
+	return arena_printf(arena, "%s keeps %s with %s %s.%s%s%s%s\n%s", s->name, s->target.text,
+			    s->key, regions_text(arena, s), certain_text(arena, s), pieces,
+			    holes_text(arena, s), failure_text(arena, s), search_text(arena, s));
+}
+
+/* ---- table ---- */
+
+static struct estimate exactly(double value)
+{
+	return (struct estimate){value, value, value};
+}
+
+static double or_none(double value)
+{
+	return isfinite(value) ? value : NAN;
+}
+
+enum { TARGET, HOLDS, KEY, CERTAIN, ANSWER, FROM, TO, COLUMNS };
+
+static void fill_row(struct arena *arena, const struct solving *s, struct result_cell *cells,
+		     const struct solve_bound *bound)
+{
+	const struct solution *solution = s->solution;
+	const struct solve_point *extreme =
+		&solution->points[solution->met ? solution->worst : solution->best];
+	(void)arena;
+	cells[TARGET].text = s->target.text;
+	cells[HOLDS].text = bound           ? (bound->upper ? "up to" : "from")
+			    : solution->met ? (solution->hole_count ? "in parts" : "everywhere")
+					    : "nowhere";
+	cells[KEY].number = exactly(extreme->x);
+	if (bound) {
+		const struct estimate x = interval_of(s, bound);
+		cells[KEY].number = (struct estimate){x.value, or_none(x.low), or_none(x.high)};
+	}
+	cells[CERTAIN].number = exactly(bound ? bound->certain : NAN);
+	cells[ANSWER].number = bound ? bound->y : extreme->answer.y;
+	cells[FROM].number = exactly(first_point(s)->x);
+	cells[TO].number = exactly(last_point(s)->x);
+}
+
+const struct result_table *solving_table(struct arena *arena, const struct solving *s)
+{
+	enum quantity quantity = s->param->row->quantity;
+	const struct reported *reported = s->target.reported;
+	size_t rows = s->solution->bound_count ? s->solution->bound_count : 1;
+	struct result_column *columns = ARENA_ARRAY(arena, COLUMNS, struct result_column);
+	columns[TARGET] = (struct result_column){"target", QUANTITY_COUNT, true, false};
+	columns[HOLDS] = (struct result_column){"holds", QUANTITY_COUNT, true, false};
+	columns[KEY] = (struct result_column){s->key, quantity, false, true};
+	columns[CERTAIN] = (struct result_column){"certain", quantity, false, false};
+	columns[ANSWER] =
+		(struct result_column){reported->name, reported->quantity, false, !reported->part};
+	columns[FROM] = (struct result_column){"searched_from", quantity, false, false};
+	columns[TO] = (struct result_column){"searched_to", quantity, false, false};
+	struct result_table *table = ARENA_NEW(arena, struct result_table);
+	*table = (struct result_table){
+		.name = "solve",
+		.title = solving_words(arena, s),
+		.columns = columns,
+		.column_count = COLUMNS,
+		.cells = ARENA_ARRAY(arena, rows * COLUMNS, struct result_cell),
+		.row_count = rows};
+	for (size_t i = 0; i < rows; i++)
+		fill_row(arena, s, &table->cells[i * COLUMNS],
+			 s->solution->bound_count ? &s->solution->bounds[i] : NULL);
+	return table;
+}
+
+/* ---- chart ---- */
+
+static size_t regions_of(const struct solving *s, double per_unit, struct bound_region *regions)
+{
+	const struct solution *solution = s->solution;
+	size_t count = 0;
+	double from = solution->met ? -INFINITY : NAN;
+	for (size_t i = 0; i < solution->bound_count; i++) {
+		double x = solution->bounds[i].x.value * per_unit;
+		if (solution->bounds[i].upper)
+			regions[count++] = (struct bound_region){from, x};
+		from = solution->bounds[i].upper ? NAN : x;
+	}
+	if (!isnan(from))
+		regions[count++] = (struct bound_region){from, INFINITY};
+	return count;
+}
+
+/* The grid and the bounds, by rising x: the curve goes through the marks. */
+static size_t curve_of(const struct solving *s, double *x, struct estimate *y)
+{
+	const struct solution *solution = s->solution;
+	size_t count = 0, next = 0;
+	for (size_t i = 0; i < solution->point_count; i++) {
+		for (; next < solution->bound_count &&
+		       solution->bounds[next].x.value < solution->points[i].x;
+		     next++) {
+			x[count] = solution->bounds[next].x.value;
+			y[count++] = solution->bounds[next].y;
+		}
+		x[count] = solution->points[i].x;
+		y[count++] = solution->points[i].answer.y;
+	}
+	return count;
+}
+
+struct drawing *solving_chart(struct arena *arena, struct chart_text text, const struct solving *s)
+{
+	const struct solution *solution = s->solution;
+	const struct reported *reported = s->target.reported;
+	size_t most = solution->point_count + solution->bound_count;
+	double *x = ARENA_ARRAY(arena, most, double);
+	struct estimate *y = ARENA_ARRAY(arena, most, struct estimate);
+	struct bound_mark *marks = ARENA_ARRAY(arena, solution->bound_count + 1, struct bound_mark);
+	struct bound_region *regions =
+		ARENA_ARRAY(arena, solution->bound_count + 1, struct bound_region);
+	size_t count = curve_of(s, x, y);
+	const char *x_label, *y_label;
+	const double one = 1, *unit = chart_values(arena, s->key, s->param->row->quantity, &one, 1,
+						   &x_label);
+	double per_y =
+		*chart_values(arena, reported->spoken, reported->quantity, &one, 1, &y_label);
+	if (reported->unit)
+		y_label = arena_printf(arena, "%s (%s)", reported->spoken, reported->unit);
+	for (size_t i = 0; i < count; i++) {
+		x[i] *= *unit;
+		y[i] = (struct estimate){y[i].value * per_y, y[i].low * per_y, y[i].high * per_y};
+	}
+	for (size_t i = 0; i < solution->bound_count; i++) {
+		const struct estimate *bound = &solution->bounds[i].x;
+		marks[i] = (struct bound_mark){bound->value * *unit, bound->low * *unit,
+					       bound->high * *unit,
+					       value_text(arena, s, bound->value)};
+	}
+	const struct bound_view view = {.axes = {x_label, y_label, s->range.log, false},
+					.curve = {s->name, x, y, count},
+					.target = s->target.value * per_y,
+					.target_label = s->target.text,
+					.marks = marks,
+					.mark_count = solution->bound_count,
+					.regions = regions,
+					.region_count = regions_of(s, *unit, regions)};
+	return chart_bound(arena, text, &view);
+}

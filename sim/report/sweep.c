@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The part of a report on a sweep: one case over the values of a few parameters. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/report.h"
+#include "sim/report/sweep_figures.h"
+
+/* More rows are for a file: farwire sweep --format csv. */
+enum { LINES_MAX = 6, CAUSES_MAX = 4, ROWS_MAX = 2000 };
+
+struct swept {
+	struct arena *arena;
+	const struct sweep *sweep;
+	unsigned kinds;
+};
+
+static const char *axis_text(const struct swept *s, size_t axis, size_t index)
+{
+	const struct sweep_axis *a = &s->sweep->axes[axis];
+	if (a->words)
+		return a->texts[index] + strlen(a->key) + 1;
+	if (a->quantity == QUANTITY_RATE) /* as on the drawing's axes */
+		return arena_printf(s->arena, "%s Gbit/s",
+				    number_format(s->arena, 4, 8e-9 * a->values[index]));
+	return quantity_format(s->arena, a->quantity, a->values[index]);
+}
+
+/* "link.wire.latency = 1 us, case.batch = 16": where a point lies, from that axis on. */
+static const char *place(const struct swept *s, size_t point, size_t from)
+{
+	const char *text = "";
+	for (size_t a = from; a < s->sweep->axis_count; a++)
+		text = arena_printf(s->arena, "%s%s%s = %s", text, *text ? ", " : "",
+				    s->sweep->axes[a].key,
+				    axis_text(s, a, sweep_axis_index(s->sweep, point, a)));
+	return text;
+}
+
+/* "link.wire.latency (25 values, 1 us to 1 ms) and case.runtime (a, b)" */
+static const char *axes_words(const struct swept *s)
+{
+	const char *text = "";
+	for (size_t a = 0; a < s->sweep->axis_count; a++) {
+		const struct sweep_axis *axis = &s->sweep->axes[a];
+		const char *values = axis_text(s, a, 0);
+		if (axis->ranged)
+			values = arena_printf(s->arena, "%zu values from %s to %s", axis->count,
+					      values, axis_text(s, a, axis->count - 1));
+		for (size_t i = 1; i < axis->count && !axis->ranged; i++)
+			values = arena_printf(s->arena, "%s, %s", values, axis_text(s, a, i));
+		text = arena_printf(s->arena, "%s%s%s (%s)", text, a ? " and " : "", axis->key,
+				    values);
+	}
+	return text;
+}
+
+static bool is_bandwidth(const struct swept *s)
+{
+	return s->kinds == PREDICTION_COLLECTIVE;
+}
+
+static double number_of(const struct swept *s, size_t point)
+{
+	const struct prediction *p = s->sweep->points[point];
+	if (!p->ok)
+		return NAN;
+	return is_bandwidth(s) ? p->throughput.value : p->ratio.value;
+}
+
+static const char *number_words(const struct swept *s, size_t point)
+{
+	const struct prediction *p = s->sweep->points[point];
+	if (is_bandwidth(s))
+		return arena_printf(s->arena, "%s" NBSP "GB/s%s",
+				    figures(s->arena, 1e-9 * p->throughput.value, 3),
+				    interval_words(s->arena, p->throughput, 1e-9, 3));
+	return percent_words(s->arena, p->ratio);
+}
+
+static const char *what(const struct swept *s)
+{
+	return is_bandwidth(s)                   ? "the bus bandwidth"
+	       : s->kinds == PREDICTION_TRAINING ? "the share of ideal scaling"
+						 : "what is kept of the local GPU";
+}
+
+/* ---- where 95 % is kept ---- */
+
+/* Along the first axis at the c-th combination of the others: "up to 38 us, no more at 50 us".
+ * Between two values of a sweep nothing is known. */
+static const char *kept_along(const struct swept *s, size_t c)
+{
+	const struct sweep_axis *axis = &s->sweep->axes[0];
+	const size_t *order =
+		order_rising(s->arena, axis->words ? NULL : axis->values, axis->count);
+	size_t lines = s->sweep->point_count / axis->count, kept = 0, changes = 0;
+	size_t first = 0, last = 0;
+	bool before = false;
+	for (size_t i = 0; i < axis->count; i++) {
+		bool met = number_of(s, order[i] * lines + c) >= KEPT_RATIO;
+		changes += i > 0 && met != before;
+		first = met && !kept ? i : first;
+		last = met ? i : last;
+		kept += met;
+		before = met;
+	}
+	if (kept == 0 || kept == axis->count)
+		return kept ? "everywhere" : "nowhere";
+	if (changes > 1 || axis->words)
+		return arena_printf(s->arena, "at %zu of %zu values", kept, axis->count);
+	if (first == 0)
+		return arena_printf(s->arena, "up to %s, %s at %s", axis_text(s, 0, order[last]),
+				    isnan(number_of(s, order[last + 1] * lines + c)) ? "failing"
+										     : "no more",
+				    axis_text(s, 0, order[last + 1]));
+	return arena_printf(s->arena, "from %s on, not yet at %s", axis_text(s, 0, order[first]),
+			    axis_text(s, 0, order[first - 1]));
+}
+
+static const char *kept_words(const struct swept *s)
+{
+	const struct sweep_axis *axis = &s->sweep->axes[0];
+	size_t lines = s->sweep->point_count / axis->count, kept = 0;
+	const char *text = "";
+	if (is_bandwidth(s))
+		return "";
+	for (size_t i = 0; i < s->sweep->point_count; i++)
+		kept += number_of(s, i) >= KEPT_RATIO;
+	if (lines > LINES_MAX)
+		return arena_printf(s->arena, " 95" NBSP "%% or more at %zu of %zu points.", kept,
+				    s->sweep->point_count);
+	for (size_t c = 0; c < lines; c++)
+		text = arena_printf(s->arena, "%s%s%s%s%s", text, c ? "; " : "",
+				    lines > 1 ? place(s, c, 1) : "", lines > 1 ? ": " : "",
+				    kept_along(s, c));
+	return arena_printf(s->arena, " 95" NBSP "%% or more along %s: %s.", axis->key, text);
+}
+
+/* ---- the answer ---- */
+
+/* " What binds: the GPU's kernels at 12 points, packets lost on the network at 3." */
+static const char *causes_words(const struct swept *s)
+{
+	const char *causes[CAUSES_MAX], *text = "";
+	size_t counts[CAUSES_MAX] = {0}, cause_count = 0;
+	for (size_t i = 0; i < s->sweep->point_count; i++) {
+		const struct prediction *p = s->sweep->points[i];
+		size_t k = 0;
+		if (!p->ok || !p->bottleneck)
+			continue;
+		while (k < cause_count && strcmp(causes[k], p->bottleneck) != 0)
+			k++;
+		if (k == CAUSES_MAX)
+			return "";
+		if (k == cause_count)
+			causes[cause_count++] = p->bottleneck;
+		counts[k]++;
+	}
+	if (is_bandwidth(s) || !cause_count)
+		return "";
+	if (cause_count == 1)
+		return arena_printf(s->arena, " What binds: %s.", causes[0]);
+	for (size_t k = 0; k < cause_count; k++)
+		text = arena_printf(s->arena, "%s%s%s at %zu", text, k ? ", " : "", causes[k],
+				    counts[k]);
+	return arena_printf(s->arena, " What binds: %s points.", text);
+}
+
+static void answer(struct report *report, const struct swept *s)
+{
+	size_t count = s->sweep->point_count, low = count, high = count, failed = 0, why = 0;
+	for (size_t i = 0; i < count; i++) {
+		double number = number_of(s, i);
+		if (isnan(number)) {
+			why = failed ? why : i;
+			failed += !s->sweep->points[i]->ok;
+			continue;
+		}
+		low = low == count || number < number_of(s, low) ? i : low;
+		high = high == count || number > number_of(s, high) ? i : high;
+	}
+	if (failed == count) {
+		report_answer(report, true, "None of the %zu points of %s runs: %s.", count,
+			      axes_words(s), s->sweep->points[0]->reason);
+		return;
+	}
+	const char *range = "";
+	if (low < count && number_of(s, high) - number_of(s, low) > 0.0005 * number_of(s, high))
+		range = arena_printf(s->arena, ", %s goes from %s (%s) to %s (%s)", what(s),
+				     number_words(s, low), place(s, low, 0), number_words(s, high),
+				     place(s, high, 0));
+	else if (low < count)
+		range = arena_printf(s->arena, ", %s is %s everywhere", what(s),
+				     number_words(s, low));
+	report_answer(report, false, "Over %s%s.%s%s%s", axes_words(s), range,
+		      low < count ? kept_words(s) : "", causes_words(s),
+		      failed ? arena_printf(s->arena, " %zu of %zu points do not run (%s: %s).",
+					    failed, count, place(s, why, 0),
+					    s->sweep->points[why]->reason)
+			     : "");
+}
+
+/* ---- the part ---- */
+
+/* What all points share; where the case is none without the axes, their first values. */
+static const struct scenario *base_of(struct arena *arena, const struct case_request *request,
+				      const struct sweep *sweep)
+{
+	const struct scenario *scenario = case_read(arena, diag_new(arena), request);
+	struct case_request with = *request;
+	struct setting *settings =
+		ARENA_ARRAY(arena, request->setting_count + AXES_MAX, struct setting);
+	if (scenario)
+		return scenario;
+	for (size_t i = 0; i < request->setting_count; i++)
+		settings[i] = request->settings[i];
+	for (size_t a = 0; a < sweep->axis_count; a++)
+		settings[with.setting_count++] =
+			(struct setting){sweep->axes[a].texts[0], {"--vary", 0}};
+	with.settings = settings;
+	return case_read(arena, diag_new(arena), &with);
+}
+
+int report_sweep(struct report *report, const struct command *command, size_t word)
+{
+	struct arena *arena = report->arena;
+	struct diag *diag = diag_new(arena);
+	const struct case_request request = command_case(command, word);
+	struct sweep_axis axes[AXES_MAX];
+	int code;
+	if (command->vary_count > AXES_MAX)
+		diag_error(diag, (struct origin){0}, "farwire: at most %d --vary", AXES_MAX);
+	for (size_t i = 0; i < command->vary_count && i < AXES_MAX; i++)
+		sweep_axis_read(arena, diag, "--vary", command->vary[i], &axes[i]);
+	if (diag_count(diag))
+		return command_failed(diag, NULL);
+	const struct sweep *sweep =
+		command_sweep(command,
+			      (struct sweep_request){.input = command_input(command, word, NULL),
+						     .axes = axes,
+						     .axis_count = command->vary_count},
+			      &code);
+	if (!sweep)
+		return code;
+	struct swept s = {arena, sweep, prediction_kinds(sweep->points, sweep->point_count)};
+	const struct scenario *scenario = base_of(arena, &request, sweep);
+	const char *name = scenario ? scenario->name : sweep->points[0]->name;
+	report_add(report, BLOCK_PART, "%s", name);
+	answer(report, &s);
+	report_figure(report, sweep_chart(command, sweep), "%s of %s over %s.%s",
+		      is_bandwidth(&s)                 ? "Bus bandwidth"
+		      : s.kinds == PREDICTION_TRAINING ? "Scaling"
+						       : "Ratio to the local GPU",
+		      name, axes_words(&s),
+		      command->draws ? "" : " Points without intervals (--draws N gives them).");
+	if (sweep->point_count <= ROWS_MAX)
+		report_results(report, sweep_table(arena, sweep), command->draws > 0,
+			       arena_printf(arena, "The numbers: %zu points", sweep->point_count));
+	if (scenario)
+		report_rests_on(report, command, scenario->resolution);
+	return EXIT_DONE;
+}

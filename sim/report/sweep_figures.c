@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/report/sweep_figures.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/report/answers.h"
+#include "sim/report/chart_data.h"
+
+/* ---- the table ---- */
+
+static const char *axis_word(const struct sweep_axis *axis, size_t index)
+{
+	return axis->texts[index] + strlen(axis->key) + 1;
+}
+
+const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
+{
+	static const struct answer_column answers[] = {
+		{{"images_per_s", QUANTITY_COUNT, false, true},
+		 ANSWER_THROUGHPUT,
+		 CLIENTS | TRAINING,
+		 false},
+		{{"bus_bandwidth_Bps", QUANTITY_RATE, false, true},
+		 ANSWER_THROUGHPUT,
+		 COLLECTIVE,
+		 false},
+		{{"ratio", QUANTITY_RATIO, false, true}, ANSWER_RATIO, CLIENTS, false},
+		{{"speedup", QUANTITY_RATIO, false, true}, ANSWER_SPEEDUP, TRAINING, false},
+		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
+		{{"step_s", QUANTITY_TIME, false, true}, ANSWER_STEP, CLIENTS | TRAINING, false},
+		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
+		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
+		{{"input_wait_s", QUANTITY_TIME, false, false}, ANSWER_INPUT, TRAINING, false},
+		{{"gpu_utilization", QUANTITY_RATIO, false, true},
+		 ANSWER_UTILIZATION,
+		 CLIENTS | TRAINING,
+		 false},
+		{{"choice", QUANTITY_COUNT, true, false}, ANSWER_CHOICE, COLLECTIVE, false},
+		{{"bottleneck", QUANTITY_COUNT, true, false},
+		 ANSWER_BOTTLENECK,
+		 CLIENTS | TRAINING,
+		 false},
+		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
+	};
+	size_t axes = sweep->axis_count;
+	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
+	struct result_cell *cells =
+		ARENA_ARRAY(arena, axes * sweep->point_count, struct result_cell);
+	for (size_t a = 0; a < axes; a++)
+		lead[a] = (struct result_column){sweep->axes[a].key, sweep->axes[a].quantity,
+						 sweep->axes[a].words, false};
+	for (size_t i = 0; i < sweep->point_count; i++)
+		for (size_t a = 0; a < axes; a++) {
+			size_t index = sweep_axis_index(sweep, i, a);
+			double value = sweep->axes[a].values[index];
+			cells[i * axes + a] = (struct result_cell){
+				axis_word(&sweep->axes[a], index), {value, value, value}};
+		}
+	const struct answers all = {.name = "sweep",
+				    .title = "Sweep",
+				    .predictions = sweep->points,
+				    .count = sweep->point_count,
+				    .columns = answers,
+				    .column_count = sizeof answers / sizeof answers[0],
+				    .lead = lead,
+				    .lead_cells = cells,
+				    .lead_count = axes};
+	return answers_table(arena, &all);
+}
+
+/* ---- charts ---- */
+
+static const double *shown_values(struct arena *arena, const struct sweep_axis *axis,
+				  const char **label)
+{
+	*label = axis->key;
+	if (axis->words)
+		return axis->values;
+	return chart_values(arena, axis->key, axis->quantity, axis->values, axis->count, label);
+}
+
+/* The points along the first axis at the c-th combination of the others, and
+ * what those are. */
+static const struct prediction **line_of(struct arena *arena, const struct sweep *sweep, size_t c,
+					 const char **label)
+{
+	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
+	const struct prediction **line = ARENA_ARRAY(arena, count, const struct prediction *);
+	*label = "";
+	for (size_t i = 0; i < count; i++)
+		line[i] = sweep->points[i * lines + c];
+	for (size_t a = 1; a < sweep->axis_count; a++)
+		*label = arena_printf(arena, "%s%s%s", *label, a > 1 ? ", " : "",
+				      sweep->axes[a].texts[sweep_axis_index(sweep, c, a)]);
+	return line;
+}
+
+static struct chart_text text_of(const struct command *command, const char *title)
+{
+	return (struct chart_text){command->title ? command->title : title,
+				   command_caption(command)};
+}
+
+/* Of jobs over their numbers of GPUs. */
+static struct drawing *draw_scaling(const struct command *command, const struct sweep *sweep)
+{
+	struct arena *arena = command->arena;
+	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
+	struct scaling_curve *curves = ARENA_ARRAY(arena, lines, struct scaling_curve);
+	for (size_t c = 0; c < lines; c++) {
+		const char *label;
+		const struct prediction **line = line_of(arena, sweep, c, &label);
+		curves[c] = chart_scaling_curve(arena, *label ? label : "simulated", line, count,
+						(struct measured){NULL, NULL});
+	}
+	return chart_scaling(arena, text_of(command, "Scaling"), curves, lines);
+}
+
+/* Of a collective over the size of its messages. */
+static struct drawing *draw_bandwidth(const struct command *command, const struct sweep *sweep)
+{
+	struct arena *arena = command->arena;
+	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
+	struct bandwidth_curve *curves = ARENA_ARRAY(arena, lines, struct bandwidth_curve);
+	for (size_t c = 0; c < lines; c++) {
+		const char *label;
+		const struct prediction **line = line_of(arena, sweep, c, &label);
+		curves[c] = chart_bandwidth_curve(arena, *label ? label : "simulated", line,
+						  sweep->axes[0].values, count,
+						  (struct measured){NULL, NULL});
+	}
+	return chart_bandwidth(arena, text_of(command, "Bus bandwidth over the size"), curves,
+			       lines);
+}
+
+/* A collective has no ratio: GB/s. */
+static struct estimate drawn(const struct prediction *p, bool bandwidth)
+{
+	double scale = bandwidth ? 1e-9 : 1;
+	struct estimate number = bandwidth ? p->throughput : p->ratio;
+	if (!p->ok)
+		return (struct estimate){NAN, NAN, NAN};
+	return (struct estimate){number.value * scale, number.low * scale, number.high * scale};
+}
+
+static const char *answer_label(unsigned kinds)
+{
+	return kinds == COLLECTIVE ? "bus bandwidth (GB/s)"
+	       : kinds == TRAINING ? "scaling efficiency"
+				   : "ratio to the local GPU";
+}
+
+/* A list is spaced as it was written: over more than a decade or so people mean
+ * factors. */
+static bool is_log(const struct sweep_axis *axis)
+{
+	double low = INFINITY, high = 0;
+	for (size_t i = 0; i < axis->count; i++) {
+		low = fmin(low, axis->values[i]);
+		high = fmax(high, axis->values[i]);
+	}
+	return axis->log ||
+	       (!axis->words && axis->count > 2 && low > 0 && high / low >= 16 && !axis->ranged);
+}
+
+/* Ratio over the first axis, a curve for each value of the others. */
+static struct drawing *draw_curves(const struct command *command, const struct sweep *sweep,
+				   unsigned kinds)
+{
+	struct arena *arena = command->arena;
+	const struct sweep_axis *x = &sweep->axes[0];
+	size_t lines = sweep->point_count / x->count;
+	bool bandwidth = kinds == COLLECTIVE;
+	struct curve *curves = ARENA_ARRAY(arena, lines, struct curve);
+	struct chart_axes axes = {.y_label = answer_label(kinds), .x_log = is_log(x)};
+	const double *values = shown_values(arena, x, &axes.x_label);
+	for (size_t c = 0; c < lines; c++) {
+		struct estimate *y = ARENA_ARRAY(arena, x->count, struct estimate);
+		const char *label;
+		const struct prediction **line = line_of(arena, sweep, c, &label);
+		for (size_t i = 0; i < x->count; i++)
+			y[i] = drawn(line[i], bandwidth);
+		curves[c] = (struct curve){label, values, y, x->count};
+	}
+	const char *title = chart_bars_title(sweep->points, sweep->point_count);
+	return chart_curves(arena, text_of(command, bandwidth ? "Bus bandwidth" : title), axes,
+			    curves, lines);
+}
+
+/* ---- maps ---- */
+
+enum { MAP_VALUES_MIN = 4, MAPS_MAX = 12 }; /* fewer values make a better curve */
+
+/* One side of a map: an axis in rising order. */
+struct side {
+	size_t axis;
+	const char *label;
+	const double *values;
+	const size_t *order; /* the axis's indices by rising value */
+	size_t count;
+};
+
+/* False: the axis is no side of a map. */
+static bool side_of(struct arena *arena, const struct sweep *sweep, size_t axis, struct side *side)
+{
+	const struct sweep_axis *a = &sweep->axes[axis];
+	if (a->words || a->count < MAP_VALUES_MIN)
+		return false;
+	*side = (struct side){.axis = axis, .count = a->count};
+	const double *given = shown_values(arena, a, &side->label);
+	double *values = ARENA_ARRAY(arena, a->count, double);
+	size_t *order = ARENA_ARRAY(arena, a->count, size_t);
+	for (size_t i = 0; i < a->count; i++) {
+		size_t at = i;
+		for (; at > 0 && values[at - 1] > given[i]; at--) {
+			values[at] = values[at - 1];
+			order[at] = order[at - 1];
+		}
+		values[at] = given[i];
+		order[at] = i;
+	}
+	for (size_t i = 1; i < a->count; i++)
+		if (!(values[i] > values[i - 1]))
+			return false; /* one value in two ways of writing */
+	side->values = values;
+	side->order = order;
+	return true;
+}
+
+/* The first two axes with enough numbers; all others make a map for each of their
+ * values, if those are not too many. */
+static bool find_sides(struct arena *arena, const struct sweep *sweep, struct side sides[2])
+{
+	size_t found = 0;
+	for (size_t a = 0; a < sweep->axis_count && found < 2; a++)
+		found += side_of(arena, sweep, a, &sides[found]);
+	return found == 2 && sweep->point_count / (sides[0].count * sides[1].count) <= MAPS_MAX;
+}
+
+/* The c-th combination of the axes that are no sides, and of the sides' values. */
+static size_t map_point(const struct sweep *sweep, const struct side sides[2], size_t c,
+			const size_t at[2])
+{
+	size_t index[AXES_MAX], point = 0;
+	for (size_t a = sweep->axis_count; a-- > 0;) {
+		bool side = a == sides[0].axis || a == sides[1].axis;
+		index[a] = side ? at[a == sides[1].axis] : c % sweep->axes[a].count;
+		c = side ? c : c / sweep->axes[a].count;
+	}
+	for (size_t a = 0; a < sweep->axis_count; a++)
+		point = point * sweep->axes[a].count + index[a];
+	return point;
+}
+
+static const char *map_label(struct arena *arena, const struct sweep *sweep,
+			     const struct side sides[2], size_t point)
+{
+	const char *label = "";
+	for (size_t a = 0; a < sweep->axis_count; a++)
+		if (a != sides[0].axis && a != sides[1].axis)
+			label = arena_printf(
+				arena, "%s%s%s", label, *label ? ", " : "",
+				sweep->axes[a].texts[sweep_axis_index(sweep, point, a)]);
+	return label;
+}
+
+static struct drawing *draw_maps(const struct command *command, const struct sweep *sweep,
+				 const struct side sides[2], unsigned kinds)
+{
+	struct arena *arena = command->arena;
+	const struct side *x = &sides[0], *y = &sides[1];
+	size_t cells = x->count * y->count, count = sweep->point_count / cells;
+	struct heat_map *maps = ARENA_ARRAY(arena, count, struct heat_map);
+	const struct heat_axes axes = {.x_label = x->label,
+				       .y_label = y->label,
+				       .z_label = answer_label(kinds),
+				       .x_log = is_log(&sweep->axes[x->axis]),
+				       .y_log = is_log(&sweep->axes[y->axis]),
+				       .share = kinds != COLLECTIVE};
+	for (size_t c = 0; c < count; c++) {
+		double *z = ARENA_ARRAY(arena, cells, double);
+		size_t point = 0;
+		for (size_t j = 0; j < y->count; j++)
+			for (size_t i = 0; i < x->count; i++) {
+				const size_t at[2] = {x->order[i], y->order[j]};
+				point = map_point(sweep, sides, c, at);
+				z[j * x->count + i] =
+					drawn(sweep->points[point], kinds == COLLECTIVE).value;
+			}
+		maps[c] = (struct heat_map){map_label(arena, sweep, sides, point),
+					    x->values,
+					    y->values,
+					    x->count,
+					    y->count,
+					    z};
+	}
+	const char *title = kinds == COLLECTIVE
+				    ? "Bus bandwidth"
+				    : chart_bars_title(sweep->points, sweep->point_count);
+	return chart_heat(arena, text_of(command, title), axes, maps, count);
+}
+
+struct drawing *sweep_chart(const struct command *command, const struct sweep *sweep)
+{
+	unsigned kinds = prediction_kinds(sweep->points, sweep->point_count);
+	const struct sweep_axis *x = &sweep->axes[0];
+	struct side sides[2];
+	if (kinds == TRAINING && strcmp(x->key, "case.gpus") == 0)
+		return draw_scaling(command, sweep);
+	if (kinds == COLLECTIVE && strcmp(x->key, "case.collective_size") == 0)
+		return draw_bandwidth(command, sweep);
+	if (find_sides(command->arena, sweep, sides))
+		return draw_maps(command, sweep, sides, kinds);
+	return draw_curves(command, sweep, kinds);
+}
+
+int sweep_draw(const struct command *command, const struct sweep *sweep)
+{
+	const struct drawing *drawing = sweep_chart(command, sweep);
+	return command_draw(command, command->plot, &drawing, 1);
+}

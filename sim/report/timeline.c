@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One step of a case in time. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/report/report.h"
+
+static void tracks_table(struct report *report, const struct trace *trace, int64_t from_ps,
+			 int64_t to_ps)
+{
+	size_t count = trace_track_count(trace);
+	double(*busy_s)[SPAN_KIND_COUNT] = arena_array(report->arena, count + 1, sizeof *busy_s);
+	size_t(*spans)[SPAN_KIND_COUNT] = arena_array(report->arena, count + 1, sizeof *spans);
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		int64_t start = span->start_ps > from_ps ? span->start_ps : from_ps;
+		int64_t end = span->end_ps < to_ps ? span->end_ps : to_ps;
+		if (end < start)
+			continue;
+		busy_s[span->track][span->kind] += (double)(end - start) * 1e-12;
+		spans[span->track][span->kind]++;
+	}
+	report_add(report, BLOCK_FOLD, "The step in numbers");
+	struct report_table *table =
+		report_table(report, "What each track did in the %s ms shown.",
+			     figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 4));
+	report_column(table, "where", COLUMN_TEXT);
+	report_column(table, "track", COLUMN_TEXT);
+	report_column(table, "what", COLUMN_TEXT);
+	report_column(table, "count", COLUMN_NUMBER);
+	report_column(table, "time (ms)", COLUMN_NUMBER);
+	for (size_t i = 0; i < count; i++)
+		for (int kind = 0; kind < SPAN_KIND_COUNT; kind++) {
+			if (spans[i][kind] == 0)
+				continue;
+			report_row(table, TONE_PLAIN);
+			report_cell(table, "%s", trace_track_group(trace, i));
+			report_cell(table, "%s", trace_track_name(trace, i));
+			report_cell(table, "%s", span_kind_name((enum span_kind)kind));
+			report_cell(table, "%zu", spans[i][kind]);
+			report_cell(table, "%s", figures(report->arena, 1e3 * busy_s[i][kind], 4));
+		}
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+}
+
+/* A step, or a collective, in a trace. */
+struct window {
+	int64_t start_ps, end_ps;
+	const char *title, *caption;
+};
+
+static void step_figure(struct report *report, const struct command *command,
+			const struct trace *trace, const struct window *window)
+{
+	const struct chart_text text = {window->title, command_caption(command)};
+	report_figure(report,
+		      chart_timeline(report->arena, text, trace, window->start_ps, window->end_ps),
+		      "%s Where many short spans meet, the shade says how much of the time they "
+		      "cover.",
+		      window->caption);
+	tracks_table(report, trace, window->start_ps, window->end_ps);
+}
+
+/* The track of a client's threads with the most calls in the step; SIZE_MAX:
+ * none has any. */
+static size_t busiest_thread(struct arena *arena, const struct trace *trace,
+			     const struct step_record *step, const char *client)
+{
+	size_t tracks = trace_track_count(trace), best = SIZE_MAX;
+	size_t *calls = ARENA_ARRAY(arena, tracks + 1, size_t);
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		if (span->kind == SPAN_CALL && span->start_ps >= step->start_ps &&
+		    span->end_ps <= step->end_ps &&
+		    strcmp(trace_track_group(trace, span->track), client) == 0)
+			calls[span->track]++;
+	}
+	for (size_t i = 0; i < tracks; i++)
+		if (calls[i] && (best == SIZE_MAX || calls[i] > calls[best]))
+			best = i;
+	return best;
+}
+
+enum { CALLS_SHOWN = 20 };
+
+/* So near that single calls are seen: some of that thread, a quarter into what it
+ * calls in the step. False if there are too few to be worth it. */
+static bool calls_window(struct arena *arena, const struct trace *trace,
+			 const struct step_record *step, const char *client, int64_t *from_ps,
+			 int64_t *to_ps)
+{
+	size_t thread = busiest_thread(arena, trace, step, client);
+	VEC(const struct span *) calls = {0};
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		if (span->kind == SPAN_CALL && span->track == thread &&
+		    span->start_ps >= step->start_ps && span->end_ps <= step->end_ps)
+			*VEC_PUSH(arena, &calls) = span;
+	}
+	if (calls.count < 3 * CALLS_SHOWN)
+		return false;
+	/* a thread's calls end one after another, which is the order of the trace */
+	*from_ps = calls.items[calls.count / 4]->start_ps;
+	*to_ps = calls.items[calls.count / 4 + CALLS_SHOWN - 1]->end_ps;
+	return *to_ps > *from_ps;
+}
+
+static void calls_figure(struct report *report, const struct command *command,
+			 const struct trace *trace, const struct step_record *step,
+			 const char *client, const char *label)
+{
+	int64_t from_ps, to_ps;
+	if (!calls_window(report->arena, trace, step, client, &from_ps, &to_ps))
+		return;
+	const struct chart_text text = {
+		arena_printf(report->arena, "%d calls of that step of %s", CALLS_SHOWN, label),
+		command_caption(command)};
+	report_figure(report, chart_timeline(report->arena, text, trace, from_ps, to_ps),
+		      "The same step, %s ms of it: %d calls of its busiest thread, one by one.",
+		      figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 2), CALLS_SHOWN);
+}
+
+static bool is_word_part(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-' || c == '.';
+}
+
+/* The name stands in text as a word: "client1" in "serves client1 0", not in
+ * "client12". */
+static bool names(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	for (const char *at = strstr(text, name); at; at = strstr(at + 1, name))
+		if ((at == text || !is_word_part(at[-1])) && !is_word_part(at[length]))
+			return true;
+	return false;
+}
+
+/* Of a pool: what belongs to its first client, and all that its GPU does. */
+static const struct trace *first_client(struct arena *arena, const struct scenario *scenario,
+					const struct trace *trace)
+{
+	const struct client_entry *client = &scenario->clients[0];
+	const char *gpu = scenario->topology.gpus[client->gpu].name;
+	if (scenario->client_count == 1)
+		return trace;
+	struct trace *kept = trace_new(arena);
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		const char *group = trace_track_group(trace, span->track);
+		const char *name = trace_track_name(trace, span->track);
+		if (strcmp(group, gpu) == 0 || strcmp(group, client->name) == 0 ||
+		    names(name, client->name))
+			trace_span(kept, trace_track(kept, group, name), span->kind, span->name,
+				   span->start_ps, span->end_ps);
+	}
+	return kept;
+}
+
+static void nothing(struct report *report, const char *label, const char *reason)
+{
+	report_add(report, BLOCK_TEXT, "There is no step to show of %s: %s.", label,
+		   reason ? reason : "none was finished");
+}
+
+static void client_step(struct report *report, const struct command *command,
+			const struct scenario *scenario, const struct client_run *run,
+			const struct trace *trace, const char *label)
+{
+	struct arena *arena = report->arena;
+	if (run->failed || run->step_count == 0) {
+		nothing(report, label, run->reason);
+		return;
+	}
+	const struct step_record *step = &run->steps[run->step_count - 1];
+	const struct window window = {
+		step->start_ps, step->end_ps, arena_printf(arena, "One steady step of %s", label),
+		arena_printf(arena,
+			     "Step %zu from its first call to its last answer: the program's "
+			     "threads, the wires, the server's threads and the GPU's streams.",
+			     run->step_count)};
+	step_figure(report, command, trace, &window);
+	calls_figure(report, command, trace, step, scenario->clients[0].name, label);
+}
+
+enum { RANKS_SHOWN = 8 };
+
+/* Of many ranks the first, in their order: what each waits for and sends, and what
+ * its GPU does. */
+static const struct trace *first_ranks(struct arena *arena, const struct scenario *scenario,
+				       const struct trace *trace)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	const char *gpus[RANKS_SHOWN];
+	if (job->simulated_count <= RANKS_SHOWN)
+		return trace;
+	struct trace *kept = trace_new(arena);
+	for (int k = 0; k < RANKS_SHOWN; k++) {
+		gpus[k] = scenario->topology.gpus[job->gpus[k]].name;
+		trace_track(kept, job->name, arena_printf(arena, "rank %d", k));
+	}
+	size_t known = trace_track_count(kept);
+	for (size_t i = 0; i < trace_span_count(trace); i++) {
+		const struct span *span = trace_span_at(trace, i);
+		const char *group = trace_track_group(trace, span->track);
+		const char *name = trace_track_name(trace, span->track);
+		bool shown = false;
+		for (size_t k = 0; k < known; k++)
+			shown = shown || strcmp(group, gpus[k]) == 0 ||
+				(strcmp(group, job->name) == 0 &&
+				 strcmp(name, trace_track_name(kept, k)) == 0);
+		if (shown)
+			trace_span(kept, trace_track(kept, group, name), span->kind, span->name,
+				   span->start_ps, span->end_ps);
+	}
+	return kept;
+}
+
+/* Its trace groups are the job's ranks, with their collectives, and their GPUs. */
+static void fused_step(struct report *report, const struct command *command,
+		       const struct job_run *run, const struct trace *trace, bool collective,
+		       const char *label)
+{
+	struct arena *arena = report->arena;
+	size_t ranks = run->entry->rank_count;
+	const char *some = ranks > RANKS_SHOWN ? arena_printf(arena, " The first %d of %zu ranks.",
+							      RANKS_SHOWN, ranks)
+					       : "";
+	if (run->failed || run->step_count == 0) {
+		nothing(report, label, run->reason);
+		return;
+	}
+	const struct fused_step *step = &run->steps[run->step_count - 1];
+	const struct window window = {
+		step->start_ps, step->end_ps,
+		arena_printf(arena, "One steady %s of %s", collective ? "repetition" : "step",
+			     label),
+		arena_printf(arena, "%s%s",
+			     collective ? "The collective from the first rank's start to the last "
+					  "one's end."
+					: "A step from its first kernel to the last update: what "
+					  "each rank waits for, its collectives, and its GPU.",
+			     some)};
+	step_figure(report, command, trace, &window);
+}
+
+void report_timeline(struct report *report, const struct command *command,
+		     const struct scenario *scenario, const char *label)
+{
+	struct scenario brief = *scenario;
+	brief.steps_count = 1; /* behind the warm-up */
+	struct arena *scratch = arena_new();
+	struct trace *trace = trace_new(scratch);
+	struct world_outcome outcome = world_run(scratch, &brief, command->seed, trace);
+	if (outcome.broken)
+		nothing(report, label, outcome.broken);
+	else if (scenario->job_count > 0)
+		fused_step(report, command, &outcome.jobs[0], first_ranks(scratch, scenario, trace),
+			   scenario->collective >= 0, label);
+	else
+		client_step(report, command, scenario, &outcome.clients[0],
+			    first_client(scratch, scenario, trace), label);
+	arena_free(scratch);
+}

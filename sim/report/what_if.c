@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The part of a report on a what-if: every combination of its values, predicted, with
+ * nothing measured to set beside. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/report/dataset.h"
+
+/* "pods on Calico: 220 to 1 067; ...": each value of the first dimension. */
+static const char *ranges(const struct part *part)
+{
+	const struct grid_dimension *first = &part->dataset->dimensions[0];
+	const char *text = "";
+	for (size_t v = 0; v < first->value_count; v++) {
+		double low = INFINITY, high = -INFINITY;
+		for (size_t i = 0; i < part->dataset->row_count; i++) {
+			const struct row_outcome *row = &part->outcome->rows[i];
+			if (row->row->at[0] != v || !row->prediction->ok)
+				continue;
+			low = fmin(low, row->predicted.value);
+			high = fmax(high, row->predicted.value);
+		}
+		text = arena_printf(part->arena, "%s%s%s ", text, v ? "; " : "",
+				    first->values[v].name);
+		if (low > high)
+			text = arena_printf(part->arena, "%sdoes not run", text);
+		else if (high - low < 0.0005 * high)
+			text = arena_printf(part->arena, "%s%s", text,
+					    figures(part->arena, high, 4));
+		else
+			text = arena_printf(part->arena, "%s%s to %s", text,
+					    figures(part->arena, low, 4),
+					    figures(part->arena, high, 4));
+	}
+	return text;
+}
+
+static bool has_epochs(const struct part *part)
+{
+	for (size_t i = 0; i < part->dataset->row_count; i++)
+		if (isfinite(part->outcome->rows[i].prediction->training_s.value))
+			return true;
+	return false;
+}
+
+static bool trains(const struct part *part)
+{
+	return part_kinds(part) == PREDICTION_TRAINING;
+}
+
+static bool has_intervals(const struct part *part)
+{
+	for (size_t i = 0; i < part->dataset->row_count; i++)
+		if (has_interval(part->outcome->rows[i].predicted))
+			return true;
+	return false;
+}
+
+static void heads(struct report_table *table, const struct part *part)
+{
+	for (size_t d = 0; d < part->dataset->dimension_count; d++)
+		report_column(table, part->dataset->dimensions[d].name, COLUMN_TEXT);
+	report_column(table, measure_words(part->dataset->measure), COLUMN_NUMBER);
+	if (has_intervals(part))
+		report_column(table, "90 %", COLUMN_NUMBER);
+	if (trains(part))
+		report_column(table, "speed-up", COLUMN_NUMBER);
+	report_column(table, trains(part) ? "efficiency (%)" : "ratio (%)", COLUMN_NUMBER);
+	report_column(table, "step (ms)", COLUMN_NUMBER);
+	if (trains(part)) {
+		report_column(table, "exposed (ms)", COLUMN_NUMBER);
+		report_column(table, "input (ms)", COLUMN_NUMBER);
+	}
+	if (has_epochs(part))
+		report_column(table, "training (h)", COLUMN_NUMBER);
+	report_column(table, "what binds", COLUMN_TEXT);
+}
+
+static void cells(struct report_table *table, const struct part *part,
+		  const struct row_outcome *row)
+{
+	struct arena *arena = part->arena;
+	const struct prediction *p = row->prediction;
+	report_row(table, p->ok ? TONE_PLAIN : TONE_ALARM);
+	for (size_t d = 0; d < part->dataset->dimension_count; d++)
+		report_cell(table, "%s", part->dataset->dimensions[d].values[row->row->at[d]].name);
+	if (!p->ok) {
+		report_cell(table, "FAIL: %s", p->reason);
+		return;
+	}
+	if (has_intervals(part))
+		report_estimate(table, row->predicted, 1, 4);
+	else
+		report_cell(table, "%s", figures(arena, row->predicted.value, 4));
+	if (trains(part))
+		report_cell(table, "%s", figures(arena, p->speedup.value, 3));
+	report_cell(table, "%s", figures(arena, 100 * p->ratio.value, 3));
+	report_cell(table, "%s", figures(arena, 1e3 * p->step_s.value, 4));
+	if (trains(part)) {
+		report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, PART_EXPOSED)));
+		report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, PART_INPUT)));
+	}
+	if (has_epochs(part))
+		report_cell(table, "%s", figures(arena, p->training_s.value / 3600, 3));
+	report_cell(table, "%s", p->bottleneck);
+}
+
+void report_what_if(const struct part *part)
+{
+	report_answer(part->report, false,
+		      "Nobody measured this. Predicted %s over all combinations: %s.",
+		      measure_words(part->dataset->measure), ranges(part));
+	struct report_table *table = report_table(
+		part->report, "Every combination, predicted.%s",
+		trains(part) ? " Efficiency is against as many GPUs alone; of a step, exposed is "
+			       "exchange of gradients with nothing to compute meanwhile, input the "
+			       "wait for it."
+			     : "");
+	heads(table, part);
+	for (size_t i = 0; i < part->dataset->row_count; i++)
+		cells(table, part, &part->outcome->rows[i]);
+}

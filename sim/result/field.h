@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fields of a result, one row each.
+ *
+ * A row says where a field lies in its struct, its key in JSON, its column in CSV, its unit and
+ * which predictions have it. The writers of JSON and CSV, the reader, prediction_copy() and the
+ * tables of docs/formats.md follow the rows of fields.c. A new field is a member of a struct in
+ * result.h and one row; tests/unit/test_fields.c prints the line that docs/formats.md needs.
+ */
+#ifndef FARWIRE_RESULT_FIELD_H
+#define FARWIRE_RESULT_FIELD_H
+
+#include "sim/result/result.h"
+
+enum field_type {
+	FIELD_TEXT,
+	FIELD_VERDICT, /* a bool: "ok" or "fail" */
+	FIELD_COUNT,
+	FIELD_NUMBER,
+	FIELD_ESTIMATE,
+	/* These have code of their own in each writer and in the reader. */
+	FIELD_VERSION,
+	FIELD_BREAKDOWN,
+	FIELD_PARAMETERS,
+	FIELD_CLIENTS,
+	FIELD_LINKS,
+};
+
+enum field_when { ALWAYS, IF_OK, IF_FAILED }; /* which verdict fills the field */
+
+struct field {
+	const char *json; /* the key; NULL: JSON does not have it */
+	const char *csv;  /* the column; NULL: CSV does not have it */
+	enum field_type type;
+	size_t offset;
+	unsigned kinds; /* of predictions that have the field; it is null in others */
+	enum field_when when;
+	bool needed;         /* the reader refuses a result without it */
+	const char *help;    /* for docs/formats.md */
+	const char *unit[2]; /* NULL: none; [1] of a collective alone, NULL: the same */
+};
+
+struct fields {
+	const struct field *rows;
+	size_t count;
+};
+extern const struct fields prediction_fields, client_fields, link_fields;
+
+/* A struct whose fields are written. */
+struct record {
+	const void *at;
+	bool ok;
+	unsigned kind; /* enum prediction_kind */
+};
+bool field_is_filled(const struct field *field, const struct record *record);
+
+/* The members at the row's offset. field_number() gives NaN and field_text() gives NULL when
+ * the field is not filled. */
+const char *field_text(const struct field *field, const struct record *record);
+double field_number(const struct field *field, const struct record *record);
+struct estimate field_estimate(const struct field *field, const struct record *record);
+uint64_t field_count(const struct field *field, const struct record *record);
+const char *field_unit(const struct field *field, const struct record *record);
+
+#endif

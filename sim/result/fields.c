@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/cfg/resolution.h"
+#include "sim/engine/names.h"
+#include "sim/result/field.h"
+
+enum {
+	ALL = PREDICTION_CLIENTS | PREDICTION_TRAINING | PREDICTION_COLLECTIVE,
+	COLLECTIVE = PREDICTION_COLLECTIVE,
+	JOB = PREDICTION_TRAINING | PREDICTION_COLLECTIVE,
+	NO_COLLECTIVE = PREDICTION_CLIENTS | PREDICTION_TRAINING,
+};
+
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as uint64_t");
+
+/* The type of a row follows from the type of its member. */
+#define TYPE_OF(member)                                                                            \
+	_Generic(((struct RECORD *)0)->member,                                               \
+		 const char *: FIELD_TEXT,                                                         \
+		 bool: FIELD_VERDICT,                                                              \
+		 double: FIELD_NUMBER,                                                             \
+		 struct estimate: FIELD_ESTIMATE,                                                  \
+		 struct breakdown_part *: FIELD_BREAKDOWN,                                   \
+		 const struct cfg_resolution *: FIELD_PARAMETERS,                                  \
+		 struct client_prediction *: FIELD_CLIENTS,                                        \
+		 struct link_prediction *: FIELD_LINKS,                                            \
+		 default: FIELD_COUNT)
+#define FIELD(member, json, csv, kinds, when, needed, help, ...)                                   \
+	{json,   csv,  TYPE_OF(member), offsetof(struct RECORD, member), kinds, when,              \
+	 needed, help, {__VA_ARGS__}},
+#define FIELD_OF_VERSION(json, csv, help)                                                          \
+	{json, csv, FIELD_VERSION, 0, ALL, ALWAYS, false, help, {NULL}},
+
+static const struct field of_prediction[] = {
+#define RECORD prediction
+#include "sim/result/prediction.def"
+#undef RECORD
+};
+static const struct field of_client[] = {
+#define RECORD client_prediction
+#include "sim/result/client_prediction.def"
+#undef RECORD
+};
+static const struct field of_link[] = {
+#define RECORD link_prediction
+#include "sim/result/link_prediction.def"
+#undef RECORD
+};
+
+#define ROWS(rows)                                                                                 \
+	{                                                                                          \
+		rows, sizeof rows / sizeof rows[0]                                                 \
+	}
+const struct fields prediction_fields = ROWS(of_prediction), client_fields = ROWS(of_client),
+		    link_fields = ROWS(of_link);
+
+static const void *at(const struct field *field, const void *record)
+{
+	return (const char *)record + field->offset;
+}
+
+bool field_is_filled(const struct field *field, const struct record *record)
+{
+	return (field->kinds & record->kind) &&
+	       (field->when == ALWAYS || (field->when == IF_OK) == record->ok);
+}
+
+const char *field_text(const struct field *field, const struct record *record)
+{
+	return field_is_filled(field, record) ? *(const char *const *)at(field, record->at) : NULL;
+}
+
+uint64_t field_count(const struct field *field, const struct record *record)
+{
+	return *(const uint64_t *)at(field, record->at);
+}
+
+double field_number(const struct field *field, const struct record *record)
+{
+	return field_is_filled(field, record) ? *(const double *)at(field, record->at) : NAN;
+}
+
+struct estimate field_estimate(const struct field *field, const struct record *record)
+{
+	return field_is_filled(field, record) ? *(const struct estimate *)at(field, record->at)
+					      : (struct estimate){NAN, NAN, NAN};
+}
+
+const char *field_unit(const struct field *field, const struct record *record)
+{
+	return field->unit[record->kind == PREDICTION_COLLECTIVE && field->unit[1]];
+}
+
+/* ---- copies ---- */
+
+struct copier {
+	struct arena *arena;
+	struct names *texts; /* NULL: each text has its own copy */
+};
+
+static const char *copy_text(const struct copier *copier, const char *text)
+{
+	if (!text || !copier->texts)
+		return text ? arena_strdup(copier->arena, text) : NULL;
+	return names_at(copier->texts, (size_t)names_add(copier->texts, text));
+}
+
+static void copy_texts(const struct copier *copier, struct fields fields, void *record)
+{
+	for (size_t i = 0; i < fields.count; i++) {
+		const struct field *field = &fields.rows[i];
+		if (field->type == FIELD_TEXT) {
+			const char **text = (const char **)((char *)record + field->offset);
+			*text = copy_text(copier, *text);
+		}
+	}
+}
+
+/* An array of structs with the texts of fields; NULL for none of them. */
+static void *copy_list(const struct copier *copier, struct fields fields, const void *list,
+		       size_t count, size_t size_B)
+{
+	if (count == 0)
+		return NULL;
+	char *copy = arena_array(copier->arena, count, size_B);
+	memcpy(copy, list, count * size_B);
+	for (size_t i = 0; i < count; i++)
+		copy_texts(copier, fields, copy + i * size_B);
+	return copy;
+}
+
+const struct prediction *prediction_copy(struct arena *arena, struct names *texts,
+					 const struct prediction *prediction)
+{
+	const struct copier copier = {arena, texts};
+	struct prediction *p = ARENA_NEW(arena, struct prediction);
+	*p = *prediction;
+	copy_texts(&copier, prediction_fields, p);
+	for (size_t i = 0; i < p->breakdown_count; i++)
+		p->breakdown[i].name = copy_text(&copier, p->breakdown[i].name);
+	p->clients =
+		copy_list(&copier, client_fields, p->clients, p->client_count, sizeof *p->clients);
+	p->links = copy_list(&copier, link_fields, p->links, p->link_count, sizeof *p->links);
+	if (p->drawn_throughputs)
+		p->drawn_throughputs = copy_list(&copier, (struct fields){0}, p->drawn_throughputs,
+						 p->draws_count, sizeof *p->drawn_throughputs);
+	if (p->resolution)
+		p->resolution = cfg_resolution_copy(arena, p->resolution);
+	return p;
+}

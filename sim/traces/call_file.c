@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/traces/call_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "sim/traces/json_pull.h"
+#include "sim/engine/names.h"
+
+/* Later than this (30 years), or larger, is a broken number. */
+static const double TIME_MAX_S = 1e9, SIZE_MAX_B = 1e15;
+enum { NUMBER_MAX = 1 << 30 }; /* of streams and events */
+
+struct call_reader {
+	struct arena *arena;
+	struct diag *diag;
+	const char *path;
+	int line; /* of the value that is being read */
+	struct jp_reader *json;
+	struct names *names;
+	VEC(struct recorded_call) calls;
+	VEC(struct recorded_mark) marks;
+	struct recorded_calls *recorded;
+	bool ended, failed;
+};
+
+/* What a line can hold. */
+struct line {
+	const char *format, *call, *label, *copy, *memory, *tool, *gpu;
+	double version, thread, start_s, end_s, stream, event, kernel_s, copy_s, gpu_start_s;
+	double size_B, step, t_s, memory_B, dropped, lines;
+	int ready; /* enum recorded_ready */
+	bool end;
+};
+
+static bool fail(struct call_reader *r, const char *what)
+{
+	if (!r->failed)
+		diag_error(r->diag, (struct origin){r->path, r->line}, "%s", what);
+	r->failed = true;
+	return false;
+}
+
+static bool fail_key(struct call_reader *r, const char *key, const char *what)
+{
+	return fail(r, arena_printf(r->arena, "%s: %s", key, what));
+}
+
+static const char *kept_text(struct call_reader *r, const char *text)
+{
+	return names_at(r->names, (size_t)names_add(r->names, text));
+}
+
+static bool take_text(struct call_reader *r, const char *key, const char **text)
+{
+	if (jp_next(r->json) != JP_TEXT)
+		return r->json->error ? false : fail_key(r, key, "is no text");
+	*text = kept_text(r, r->json->text);
+	return true;
+}
+
+static bool take_number(struct call_reader *r, const char *key, double max, double *number)
+{
+	enum jp_token token = jp_next(r->json);
+	if (token == JP_ERROR)
+		return false;
+	*number = r->json->number;
+	if (token != JP_NUMBER || !isfinite(*number))
+		return fail_key(r, key, "is no finite number");
+	return *number >= 0 && *number <= max ? true : fail_key(r, key, "is out of range");
+}
+
+static bool take_truth(struct call_reader *r, const char *key, bool *truth)
+{
+	enum jp_token token = jp_next(r->json);
+	*truth = token == JP_TRUE;
+	if (token == JP_TRUE || token == JP_FALSE)
+		return true;
+	return token == JP_ERROR ? false : fail_key(r, key, "is neither true nor false");
+}
+
+static bool take_number_key(struct call_reader *r, const char *key, struct line *line, bool *known)
+{
+	const struct {
+		const char *key;
+		double max;
+		double *number;
+	} numbers[] = {
+		{"version", 1e6, &line->version},
+		{"thread", RECORDED_THREADS_MAX - 1, &line->thread},
+		{"start_s", TIME_MAX_S, &line->start_s},
+		{"end_s", TIME_MAX_S, &line->end_s},
+		{"stream", NUMBER_MAX, &line->stream},
+		{"event", NUMBER_MAX, &line->event},
+		{"kernel_s", TIME_MAX_S, &line->kernel_s},
+		{"copy_s", TIME_MAX_S, &line->copy_s},
+		{"gpu_start_s", TIME_MAX_S, &line->gpu_start_s},
+		{"size_B", SIZE_MAX_B, &line->size_B},
+		{"step", NUMBER_MAX, &line->step},
+		{"t_s", TIME_MAX_S, &line->t_s},
+		{"memory_B", SIZE_MAX_B, &line->memory_B},
+		{"dropped", SIZE_MAX_B, &line->dropped},
+		{"lines", SIZE_MAX_B, &line->lines},
+	};
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		if (strcmp(numbers[i].key, key) == 0) {
+			*known = true;
+			return take_number(r, numbers[i].key, numbers[i].max, numbers[i].number);
+		}
+	return true;
+}
+
+/* What a key stands for; keys of later versions, and those of no use, are passed over. */
+static bool take_key(struct call_reader *r, struct line *line)
+{
+	if (arena_used_B(r->arena) > RECORDED_MEMORY_MAX_B)
+		return fail(r, RECORDED_TOO_LARGE);
+	const char *key = kept_text(r, r->json->text);
+	const struct {
+		const char *key;
+		const char **text;
+	} texts[] = {
+		{"format", &line->format}, {"call", &line->call},     {"label", &line->label},
+		{"copy", &line->copy},     {"memory", &line->memory}, {"tool", &line->tool},
+		{"gpu", &line->gpu},
+	};
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		if (strcmp(texts[i].key, key) == 0)
+			return take_text(r, key, texts[i].text);
+	bool truth = false, known = false;
+	if (strcmp(key, "end") == 0)
+		return take_truth(r, key, &line->end);
+	if (strcmp(key, "ready") == 0) {
+		bool fine = take_truth(r, key, &truth);
+		line->ready = truth ? READY_YES : READY_NO;
+		return fine;
+	}
+	if (!take_number_key(r, key, line, &known))
+		return false;
+	return known || jp_skip(r->json);
+}
+
+/* ---- what lines mean ---- */
+
+static bool take_header(struct call_reader *r, const struct line *line)
+{
+	if (r->json->values_count != 1)
+		return fail(r, "a second first line: two recordings in one file");
+	if (strcmp(line->format, "farwire-calls") != 0)
+		return fail(r, arena_printf(r->arena,
+					    "is a file of '%s', not of farwire-calls "
+					    "(record one with farwire-trace)",
+					    line->format));
+	if (!(line->version >= 1 && line->version <= 1))
+		return fail(r,
+			    arena_printf(r->arena, "version %g of farwire-calls is not known; 1 is",
+					 line->version));
+	r->recorded->tool = line->tool;
+	r->recorded->gpu = line->gpu;
+	r->recorded->memory_B = line->memory_B;
+	return true;
+}
+
+static bool take_mark(struct call_reader *r, const struct line *line)
+{
+	if (line->t_s < 0)
+		return fail(r, "a step without t_s");
+	*VEC_PUSH(r->arena, &r->marks) = (struct recorded_mark){
+		line->t_s, (uint32_t)line->step, line->thread < 0 ? 0 : (uint32_t)line->thread};
+	return true;
+}
+
+static bool take_call(struct call_reader *r, const struct line *line)
+{
+	if (line->start_s < 0 || line->end_s < 0)
+		return fail(r, "a call without start_s and end_s");
+	if (line->end_s < line->start_s)
+		return fail(r, "a call that ends before it begins");
+	enum recorded_copy copy = line->copy ? recorded_copy_find(line->copy) : COPY_NONE;
+	if (line->copy && copy == COPY_NONE)
+		return fail(r, arena_printf(r->arena,
+					    "copy = \"%s\" is none of h2d, d2h, d2d, h2h, p2p",
+					    line->copy));
+	if (copy != COPY_NONE && line->size_B < 0)
+		return fail(r, "a copy without size_B");
+	if (line->size_B > floor(line->size_B))
+		return fail(r, "size_B: is no whole number of bytes");
+	*VEC_PUSH(r->arena, &r->calls) = (struct recorded_call){
+		.start_s = line->start_s,
+		.end_s = line->end_s,
+		.gpu_start_s = line->gpu_start_s,
+		.gpu_s = line->copy_s >= 0 ? line->copy_s : line->kernel_s,
+		.size_B = line->size_B < 0 ? 0 : line->size_B,
+		.function = line->call,
+		.label = line->label,
+		.stream = (int64_t)line->stream,
+		.event = (int64_t)line->event,
+		.thread = line->thread < 0 ? 0 : (uint32_t)line->thread,
+		.copy = (uint8_t)copy,
+		.memory = (uint8_t)(line->memory ? recorded_memory_find(line->memory)
+						 : MEMORY_UNKNOWN),
+		.ready = (uint8_t)line->ready,
+	};
+	return true;
+}
+
+static bool take_end(struct call_reader *r, const struct line *line)
+{
+	if (line->dropped > 0)
+		return fail(r, arena_printf(r->arena,
+					    "the recorder lost %g records, so the calls are not "
+					    "whole (give it larger buffers: FARWIRE_TRACE_BUFFERS)",
+					    line->dropped));
+	double between = (double)(r->json->values_count - 2);
+	if (line->lines >= 0 && (line->lines < between || line->lines > between))
+		return fail(r, arena_printf(r->arena,
+					    "has %g lines between its first and its last, which "
+					    "says %g: some are missing",
+					    between, line->lines));
+	r->ended = true;
+	if (line->gpu[0])
+		r->recorded->gpu = line->gpu;
+	if (line->memory_B > 0)
+		r->recorded->memory_B = line->memory_B;
+	return true;
+}
+
+static bool take_line(struct call_reader *r, const struct line *line)
+{
+	if (r->ended)
+		return fail(r, "more lines after the last one ({\"end\": true})");
+	if (line->format)
+		return take_header(r, line);
+	if (r->json->values_count == 1)
+		return fail(r, "the first line names no format: no file of farwire-calls "
+			       "(record one with farwire-trace, or farwire import kineto)");
+	if (line->end)
+		return take_end(r, line);
+	if (line->call)
+		return take_call(r, line);
+	if (line->step >= 0)
+		return take_mark(r, line);
+	return fail(r, "is neither a call, nor a step, nor the end");
+}
+
+static bool read_line(struct call_reader *r)
+{
+	enum jp_token token = jp_next(r->json);
+	r->line = r->json->line;
+	if (token == JP_END || token == JP_ERROR)
+		return false;
+	if (token != JP_OBJECT)
+		return fail(r, "a line that is no object");
+	struct line line = {.tool = "",
+			    .gpu = "",
+			    .version = -1,
+			    .thread = -1,
+			    .start_s = -1,
+			    .end_s = -1,
+			    .stream = -1,
+			    .event = -1,
+			    .kernel_s = -1,
+			    .copy_s = -1,
+			    .gpu_start_s = -1,
+			    .size_B = -1,
+			    .step = -1,
+			    .t_s = -1,
+			    .lines = -1};
+	for (token = jp_next(r->json); token == JP_KEY; token = jp_next(r->json))
+		if (!take_key(r, &line))
+			return false;
+	return token == JP_OBJECT_END && take_line(r, &line);
+}
+
+static void check_whole(struct call_reader *r)
+{
+	r->line = r->json->line;
+	if (r->json->error)
+		fail(r, arena_printf(r->arena, "is no JSON: %s%s", r->json->error,
+				     r->json->values_count > 1 && feof(r->json->in)
+					     ? " (the recording was cut off)"
+					     : ""));
+	else if (!r->failed && r->json->values_count == 0)
+		fail(r, "is empty");
+	else if (!r->failed && !r->ended)
+		fail(r, "the file stops without its last line ({\"end\": true}): the recording "
+			"was cut off");
+	else if (!r->failed && r->calls.count == 0)
+		fail(r, "holds no call");
+}
+
+/* Says what will be read; of a pipe, which can be read but once, nothing. False: errno
+ * says why it cannot be read. */
+static bool note_bytes(struct diag *diag, FILE *in)
+{
+	char block[1 << 14];
+	if (fseek(in, 0, SEEK_SET) != 0)
+		return true;
+	for (size_t got; (got = fread(block, 1, sizeof block, in)) > 0;)
+		diag_reads(diag, block, got);
+	if (ferror(in))
+		return false;
+	rewind(in);
+	return true;
+}
+
+const struct recorded_calls *call_file_read(struct arena *arena, struct diag *diag,
+					    const char *path)
+{
+	struct call_reader r = {.arena = arena, .diag = diag, .path = path};
+	FILE *in = fopen(path, "rb");
+	if (!in || !note_bytes(diag, in)) {
+		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		if (in)
+			fclose(in);
+		return NULL;
+	}
+	r.json = jp_open(arena, in);
+	r.names = names_new(arena);
+	r.recorded = ARENA_NEW(arena, struct recorded_calls);
+	r.recorded->tool = r.recorded->gpu = "";
+	while (read_line(&r))
+		;
+	check_whole(&r);
+	fclose(in);
+	if (r.failed)
+		return NULL;
+	r.recorded->calls = r.calls.items;
+	r.recorded->call_count = r.calls.count;
+	r.recorded->marks = r.marks.items;
+	r.recorded->mark_count = r.marks.count;
+	recorded_calls_settle(arena, r.recorded);
+	return r.recorded;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/traces/functions.h"
+
+#include <string.h>
+
+static const struct {
+	const char *pattern;
+	struct function_use use;
+} rows[] = {
+#define FUNCTION(pattern, kind, host) {pattern, {CALL_##kind, host}},
+#include "sim/traces/functions.def"
+#undef FUNCTION
+};
+
+/* Without the interface's prefix. */
+static const char *stem(const char *name)
+{
+	if (strncmp(name, "cuda", 4) == 0)
+		return name + 4;
+	return strncmp(name, "cu", 2) == 0 ? name + 2 : name;
+}
+
+bool function_is_cuda(const char *name)
+{
+	const char *rest = stem(name);
+	return rest != name && rest[0] >= 'A' && rest[0] <= 'Z';
+}
+
+static bool fits(const char *pattern, const char *name)
+{
+	size_t length = strlen(pattern);
+	if (length > 0 && pattern[length - 1] == '*')
+		return strncmp(pattern, name, length - 1) == 0;
+	return strcmp(pattern, name) == 0;
+}
+
+/* A copy between places on the GPU, or to another one, takes the time of the GPU
+ * that was recorded, as a memset does. */
+static enum call_kind copy_kind(const struct recorded_call *call)
+{
+	bool async = strstr(call->function, "Async") != NULL;
+	switch (call->copy) {
+	case COPY_H2D:
+		return async ? CALL_MEMCPY_H2D_ASYNC : CALL_MEMCPY_H2D;
+	case COPY_D2H:
+		return async ? CALL_MEMCPY_D2H_ASYNC : CALL_MEMCPY_D2H;
+	default:
+		return CALL_MEMSET_ASYNC;
+	}
+}
+
+struct function_use function_use(const struct recorded_call *call)
+{
+	const char *name = stem(call->function);
+	if (call->copy != COPY_NONE)
+		return (struct function_use){copy_kind(call), HOST_ROW};
+	size_t row = 0;
+	while (!fits(rows[row].pattern, name))
+		row++;
+	return rows[row].use;
+}

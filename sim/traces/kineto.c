@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/traces/kineto.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "sim/traces/call_file.h"
+#include "sim/traces/functions.h"
+#include "sim/traces/json_pull.h"
+#include "sim/engine/names.h"
+
+/* Numbers of streams, and of correlations (32 bits in CUPTI), are no larger. */
+static const double NUMBER_MAX = 1 << 30, CORRELATION_MAX = 0x1p53, SIZE_MAX_B = 1e15;
+/* 30 years, and what leaves room for that after any start. */
+static const int64_t LASTS_MAX_NS = INT64_C(1000000000000000000),
+		     START_MAX_NS = INT64_MAX - LASTS_MAX_NS;
+/* Streams of different GPUs have the same numbers. */
+enum { STREAMS_OF_A_DEVICE = 1 << 20, DEVICES_MAX = 1 << 10 };
+
+enum category {
+	CATEGORY_CALL,
+	CATEGORY_KERNEL,
+	CATEGORY_COPY,
+	CATEGORY_MEMSET,
+	CATEGORY_SYNC,  /* a call waited for an event or a stream */
+	CATEGORY_EVENT, /* a call recorded an event */
+	CATEGORY_OTHER,
+};
+
+/* One event of the trace, as far as it matters. */
+struct event {
+	enum category category;
+	bool complete; /* ph X: with a duration */
+	bool of_gpu;   /* its category begins with gpu */
+	const char *name;
+	int64_t start_ns, lasts_ns;
+	uint32_t thread;
+	double correlation, stream, device, size_B;
+	double awaited, recorded_on; /* the call that recorded what this waits for, its stream */
+};
+
+struct kineto_call {
+	struct recorded_call call; /* without its times */
+	int64_t start_ns, lasts_ns;
+	int64_t correlation;
+};
+
+/* What the GPU did, or a call waited for. */
+struct kineto_work {
+	int64_t correlation, start_ns, lasts_ns, stream, awaited, recorded_on;
+	double size_B;
+	const char *label;
+	enum category category;
+};
+
+struct kineto_mark {
+	int64_t start_ns, end_ns;
+	uint32_t step, thread;
+};
+
+struct kineto {
+	struct arena *arena;
+	struct diag *diag;
+	const char *path;
+	struct jp_reader *json;
+	struct names *names, *threads;
+	const char *gpu;
+	VEC(struct kineto_call) calls;
+	VEC(struct kineto_work) works;
+	VEC(struct kineto_mark) marks;
+	size_t *cells; /* of the marks by step, open addressing: index + 1, 0 where empty */
+	size_t size;   /* of them: a power of two, at least twice the marks, or 0 */
+	struct kineto_counts counts;
+	bool failed;
+};
+
+static bool fail(struct kineto *k, const char *what)
+{
+	if (!k->failed)
+		diag_error(k->diag, (struct origin){k->path, k->json->line}, "%s", what);
+	k->failed = true;
+	return false;
+}
+
+/* ---- one event ---- */
+
+/* Microseconds as text -> nanoseconds: today's, with their decimals, are more
+ * than a double holds. */
+static int64_t ns_of(const struct jp_reader *json)
+{
+	int64_t ns = 0;
+	int decimals = -1;
+	for (const char *c = json->text; *c; c++) {
+		if (*c == '.' && decimals < 0) {
+			decimals = 0;
+		} else if (*c < '0' || *c > '9' || ns > INT64_MAX / 10 - 1) {
+			double rough = json->number * 1e3;
+			return rough >= 0 && rough < 9e18 ? (int64_t)rough : -1;
+		} else if (decimals < 3) {
+			ns = 10 * ns + (*c - '0');
+			decimals += decimals >= 0;
+		}
+	}
+	for (decimals = decimals < 0 ? 0 : decimals; decimals < 3 && ns >= 0; decimals++)
+		ns = ns <= INT64_MAX / 10 ? 10 * ns : -1;
+	return ns;
+}
+
+static enum category category_of(const char *text)
+{
+	static const struct {
+		const char *name;
+		enum category category;
+	} rows[] = {
+		{"cuda_runtime", CATEGORY_CALL}, {"cuda_driver", CATEGORY_CALL},
+		{"Runtime", CATEGORY_CALL},      {"kernel", CATEGORY_KERNEL},
+		{"Kernel", CATEGORY_KERNEL},     {"gpu_memcpy", CATEGORY_COPY},
+		{"Memcpy", CATEGORY_COPY},       {"gpu_memset", CATEGORY_MEMSET},
+		{"Memset", CATEGORY_MEMSET},     {"cuda_sync", CATEGORY_SYNC},
+		{"cuda_event", CATEGORY_EVENT},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (strcmp(rows[i].name, text) == 0)
+			return rows[i].category;
+	return CATEGORY_OTHER;
+}
+
+/* A number, or a text that holds one; anything else is as if it were not there. */
+static bool take_number(struct kineto *k, double *number)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token == JP_OBJECT || token == JP_ARRAY)
+		return jp_leave(k->json);
+	if (token == JP_TEXT)
+		k->json->number = strtod(k->json->text, NULL);
+	if ((token == JP_NUMBER || token == JP_TEXT) && k->json->number >= 0)
+		*number = k->json->number;
+	return token != JP_ERROR;
+}
+
+static bool take_args(struct kineto *k, struct event *event)
+{
+	const struct {
+		const char *key;
+		double *number;
+	} numbers[] = {
+		{"correlation", &event->correlation},
+		{"stream", &event->stream},
+		{"device", &event->device},
+		{"bytes", &event->size_B},
+		{"wait_on_cuda_event_record_corr_id", &event->awaited},
+		{"wait_on_stream", &event->recorded_on},
+	};
+	enum jp_token token = jp_next(k->json);
+	if (token != JP_OBJECT)
+		return token == JP_ARRAY ? jp_leave(k->json) : token != JP_ERROR;
+	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
+		size_t i = 0, count = sizeof numbers / sizeof numbers[0];
+		while (i < count && strcmp(numbers[i].key, k->json->text) != 0)
+			i++;
+		if (i < count ? !take_number(k, numbers[i].number) : !jp_skip(k->json))
+			return false;
+	}
+	return token == JP_OBJECT_END;
+}
+
+/* The thread's text or number. */
+static bool take_thread(struct kineto *k, struct event *event)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token == JP_OBJECT || token == JP_ARRAY)
+		return jp_leave(k->json);
+	if (token == JP_NUMBER || token == JP_TEXT)
+		event->thread = (uint32_t)names_add(k->threads, k->json->text);
+	return token != JP_ERROR;
+}
+
+static bool take_time(struct kineto *k, int64_t *ns)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token == JP_OBJECT || token == JP_ARRAY)
+		return jp_leave(k->json);
+	if (token == JP_NUMBER)
+		*ns = ns_of(k->json);
+	return token != JP_ERROR;
+}
+
+/* Names are kept only once the category is known, and then mostly not. */
+static bool take_key(struct kineto *k, struct event *event, char *name)
+{
+	struct jp_reader *json = k->json;
+	if (strcmp(json->text, "ts") == 0)
+		return take_time(k, &event->start_ns);
+	if (strcmp(json->text, "dur") == 0)
+		return take_time(k, &event->lasts_ns);
+	if (strcmp(json->text, "tid") == 0)
+		return take_thread(k, event);
+	if (strcmp(json->text, "args") == 0)
+		return take_args(k, event);
+	bool is_name = strcmp(json->text, "name") == 0, is_ph = strcmp(json->text, "ph") == 0;
+	if (!is_name && !is_ph && strcmp(json->text, "cat") != 0)
+		return jp_skip(json);
+	enum jp_token token = jp_next(json);
+	if (token == JP_OBJECT || token == JP_ARRAY)
+		return jp_leave(json);
+	if (token != JP_TEXT)
+		return token != JP_ERROR;
+	if (is_name) {
+		memcpy(name, json->text, json->text_B + 1);
+	} else if (is_ph) {
+		event->complete = strcmp(json->text, "X") == 0;
+	} else {
+		event->category = category_of(json->text);
+		event->of_gpu = strncmp(json->text, "gpu", 3) == 0;
+	}
+	return true;
+}
+
+/* ---- what is kept of it ---- */
+
+static int64_t whole(double number)
+{
+	return number >= 0 && number <= NUMBER_MAX ? (int64_t)number : -1;
+}
+
+static int64_t correlation_of(double number)
+{
+	return number >= 0 && number <= CORRELATION_MAX ? (int64_t)number : -1;
+}
+
+/* The cell of the mark of this step, or the empty one where it belongs. */
+static size_t *cell_of(struct kineto *k, uint32_t step)
+{
+	uint64_t hash = step * UINT64_C(0x9e3779b97f4a7c15);
+	size_t cell = (size_t)(hash >> 32) & (k->size - 1);
+	for (k->counts.looks++; k->cells[cell] && k->marks.items[k->cells[cell] - 1].step != step;
+	     k->counts.looks++)
+		cell = (cell + 1) & (k->size - 1);
+	return &k->cells[cell];
+}
+
+static void grow_cells(struct kineto *k)
+{
+	k->size = k->size ? 2 * k->size : 64;
+	k->cells = ARENA_ARRAY(k->arena, k->size, size_t);
+	for (size_t i = 0; i < k->marks.count; i++)
+		*cell_of(k, k->marks.items[i].step) = i + 1;
+}
+
+/* Each thread marks a step; the first in the file counts. */
+static void keep_mark(struct kineto *k, const struct event *event)
+{
+	static const char prefix[] = "ProfilerStep#";
+	uint32_t step = (uint32_t)strtoul(event->name + sizeof prefix - 1, NULL, 10);
+	if (2 * (k->marks.count + 1) > k->size)
+		grow_cells(k);
+	size_t *cell = cell_of(k, step);
+	if (*cell)
+		return;
+	*VEC_PUSH(k->arena, &k->marks) = (struct kineto_mark){
+		event->start_ns, event->start_ns + event->lasts_ns, step, event->thread};
+	*cell = k->marks.count;
+}
+
+static void keep_call(struct kineto *k, const struct event *event)
+{
+	*VEC_PUSH(k->arena, &k->calls) = (struct kineto_call){
+		.call = {.gpu_start_s = -1,
+			 .gpu_s = -1,
+			 .function = event->name,
+			 .stream = -1,
+			 .event = -1,
+			 .thread = event->thread},
+		.start_ns = event->start_ns,
+		.lasts_ns = event->lasts_ns,
+		.correlation = correlation_of(event->correlation),
+	};
+}
+
+static int64_t stream_of(const struct event *event, double number)
+{
+	int64_t stream = number < STREAMS_OF_A_DEVICE ? whole(number) : -1;
+	if (stream >= 0 && event->device > 0 && event->device < DEVICES_MAX)
+		stream += (int64_t)event->device * STREAMS_OF_A_DEVICE;
+	return stream;
+}
+
+static void keep_work(struct kineto *k, const struct event *event)
+{
+	*VEC_PUSH(k->arena, &k->works) = (struct kineto_work){
+		.correlation = correlation_of(event->correlation),
+		.start_ns = event->start_ns,
+		.lasts_ns = event->lasts_ns,
+		.stream = stream_of(event, event->stream),
+		.awaited = correlation_of(event->awaited),
+		.recorded_on = stream_of(event, event->recorded_on),
+		.size_B = event->size_B > 0 ? floor(event->size_B) : 0,
+		.label = event->name,
+		.category = event->category,
+	};
+}
+
+static bool take_event(struct kineto *k)
+{
+	char name[JP_TEXT_MAX_B] = "";
+	struct event event = {.category = CATEGORY_OTHER,
+			      .start_ns = -1,
+			      .correlation = -1,
+			      .stream = -1,
+			      .awaited = -1,
+			      .recorded_on = -1};
+	enum jp_token token;
+	if (arena_used_B(k->arena) > RECORDED_MEMORY_MAX_B)
+		return fail(k, RECORDED_TOO_LARGE);
+	k->counts.events++;
+	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json))
+		if (!take_key(k, &event, name))
+			return false;
+	if (token != JP_OBJECT_END)
+		return false;
+	bool mark = strncmp(name, "ProfilerStep#", 13) == 0 && !event.of_gpu;
+	if (!event.complete || (event.category == CATEGORY_OTHER && !mark))
+		return true;
+	if (event.start_ns < 0 || event.lasts_ns < 0)
+		return fail(k, "an event without a time, or before all time");
+	if (event.start_ns > START_MAX_NS || event.lasts_ns > LASTS_MAX_NS)
+		return fail(k, "an event too late or too long for any clock");
+	if (event.size_B > SIZE_MAX_B)
+		return fail(k, "a copy of more bytes than there are");
+	event.name = names_at(k->names, (size_t)names_add(k->names, name));
+	if (mark)
+		keep_mark(k, &event);
+	else if (event.category == CATEGORY_CALL && function_is_cuda(event.name))
+		keep_call(k, &event);
+	else if (event.category != CATEGORY_CALL)
+		keep_work(k, &event);
+	return true;
+}
+
+/* ---- the file ---- */
+
+static bool take_events(struct kineto *k)
+{
+	enum jp_token token = jp_next(k->json);
+	for (; token == JP_OBJECT; token = jp_next(k->json))
+		if (!take_event(k))
+			return false;
+	return token == JP_ARRAY_END ||
+	       (token != JP_ERROR && fail(k, "traceEvents holds something that is no event"));
+}
+
+/* The name of the first GPU. */
+static bool take_devices(struct kineto *k)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token != JP_ARRAY)
+		return token == JP_OBJECT ? jp_leave(k->json) : token != JP_ERROR;
+	for (token = jp_next(k->json); token == JP_OBJECT; token = jp_next(k->json)) {
+		for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
+			bool name = strcmp(k->json->text, "name") == 0;
+			if (!name || k->gpu[0]) {
+				if (!jp_skip(k->json))
+					return false;
+				continue;
+			}
+			if (jp_next(k->json) != JP_TEXT)
+				return fail(k, "deviceProperties: a name that is no text");
+			k->gpu = arena_strdup(k->arena, k->json->text);
+		}
+	}
+	return token == JP_ARRAY_END || token == JP_NUMBER || token == JP_TEXT;
+}
+
+static bool take_trace(struct kineto *k)
+{
+	enum jp_token token = jp_next(k->json);
+	if (token == JP_ARRAY) /* Chrome's short form: the events alone */
+		return take_events(k);
+	if (token != JP_OBJECT)
+		return token != JP_ERROR && fail(k, "is no trace: neither an object nor an array");
+	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
+		bool fine;
+		if (strcmp(k->json->text, "traceEvents") == 0)
+			fine = jp_next(k->json) == JP_ARRAY ? take_events(k)
+							    : fail(k, "traceEvents is no array");
+		else if (strcmp(k->json->text, "deviceProperties") == 0)
+			fine = take_devices(k);
+		else
+			fine = jp_skip(k->json);
+		if (!fine)
+			return false;
+	}
+	return token == JP_OBJECT_END;
+}
+
+/* ---- joining ---- */
+
+static int by_correlation(const void *a, const void *b)
+{
+	const struct kineto_work *x = a, *y = b;
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int call_by_correlation(const void *a, const void *b)
+{
+	const struct kineto_call *x = a, *y = b;
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static struct kineto_call *call_of(struct kineto *k, int64_t correlation)
+{
+	size_t low = 0, high = k->calls.count;
+	while (low < high) {
+		k->counts.looks++;
+		size_t middle = (low + high) / 2;
+		if (k->calls.items[middle].correlation < correlation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	bool found = correlation >= 0 && low < k->calls.count &&
+		     k->calls.items[low].correlation == correlation;
+	return found ? &k->calls.items[low] : NULL;
+}
+
+/* "Memcpy HtoD (Pinned -> Device)" */
+static void take_copy(struct recorded_call *call, const struct kineto_work *work)
+{
+	static const struct {
+		const char *words;
+		enum recorded_copy copy;
+	} rows[] = {{"HtoD", COPY_H2D},
+		    {"DtoH", COPY_D2H},
+		    {"DtoD", COPY_D2D},
+		    {"HtoH", COPY_H2H},
+		    {"PtoP", COPY_P2P}};
+	call->copy = COPY_D2D;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (strstr(work->label, rows[i].words))
+			call->copy = (uint8_t)rows[i].copy;
+	call->size_B = work->size_B;
+	if (strstr(work->label, "Pageable"))
+		call->memory = MEMORY_PAGEABLE;
+	else if (strstr(work->label, "Pinned"))
+		call->memory = MEMORY_PINNED;
+}
+
+/* Of several kernels for one call (a graph) their whole time counts. */
+static void join_work(struct kineto *k, const struct kineto_work *work, int64_t base_ns)
+{
+	struct kineto_call *at = call_of(k, work->correlation);
+	if (!at) {
+		k->counts.orphans +=
+			work->category != CATEGORY_SYNC && work->category != CATEGORY_EVENT;
+		return;
+	}
+	struct recorded_call *call = &at->call;
+	if (work->stream >= 0)
+		call->stream = work->stream;
+	if (work->category == CATEGORY_EVENT) {
+		call->event = work->correlation; /* events go by the call that recorded them */
+		return;
+	}
+	if (work->category == CATEGORY_SYNC) {
+		struct kineto_call *record = call_of(k, work->awaited);
+		if (record) {
+			record->call.event = call->event = work->awaited;
+			record->call.stream = work->recorded_on;
+		}
+		return;
+	}
+	double start_s = (double)(work->start_ns - base_ns) * 1e-9;
+	double lasts_s = (double)work->lasts_ns * 1e-9;
+	if (call->gpu_s >= 0) {
+		call->gpu_s = fmax(call->gpu_s, start_s + lasts_s - call->gpu_start_s);
+		return;
+	}
+	call->gpu_start_s = start_s;
+	call->gpu_s = lasts_s;
+	if (work->category == CATEGORY_COPY)
+		take_copy(call, work);
+	else if (work->category == CATEGORY_KERNEL)
+		call->label = work->label;
+}
+
+static void put_marks(struct kineto *k, struct recorded_calls *recorded, int64_t base_ns)
+{
+	size_t count = k->marks.count;
+	const struct kineto_mark *last = k->marks.items;
+	recorded->marks = ARENA_ARRAY(k->arena, count + 1, struct recorded_mark);
+	for (size_t i = 0; i < count; i++) {
+		const struct kineto_mark *mark = &k->marks.items[i];
+		recorded->marks[recorded->mark_count++] = (struct recorded_mark){
+			(double)(mark->start_ns - base_ns) * 1e-9, mark->step, mark->thread};
+		if (mark->end_ns > last->end_ns)
+			last = mark;
+	}
+	if (count > 0)
+		recorded->marks[recorded->mark_count++] = (struct recorded_mark){
+			(double)(last->end_ns - base_ns) * 1e-9, last->step + 1, last->thread};
+}
+
+static const struct recorded_calls *join(struct kineto *k)
+{
+	struct recorded_calls *recorded = ARENA_NEW(k->arena, struct recorded_calls);
+	int64_t base_ns = INT64_MAX;
+	for (size_t i = 0; i < k->calls.count; i++)
+		if (k->calls.items[i].start_ns < base_ns)
+			base_ns = k->calls.items[i].start_ns;
+	for (size_t i = 0; i < k->marks.count; i++)
+		if (k->marks.items[i].start_ns < base_ns)
+			base_ns = k->marks.items[i].start_ns;
+	qsort(k->calls.items, k->calls.count, sizeof *k->calls.items, call_by_correlation);
+	if (k->works.count > 0)
+		qsort(k->works.items, k->works.count, sizeof *k->works.items, by_correlation);
+	for (size_t i = 0; i < k->works.count; i++)
+		join_work(k, &k->works.items[i], base_ns);
+	recorded->tool = "kineto";
+	recorded->gpu = k->gpu;
+	recorded->call_count = k->calls.count;
+	recorded->calls = ARENA_ARRAY(k->arena, k->calls.count, struct recorded_call);
+	for (size_t i = 0; i < k->calls.count; i++) {
+		const struct kineto_call *call = &k->calls.items[i];
+		recorded->calls[i] = call->call;
+		recorded->calls[i].start_s = (double)(call->start_ns - base_ns) * 1e-9;
+		recorded->calls[i].end_s =
+			(double)(call->start_ns + call->lasts_ns - base_ns) * 1e-9;
+	}
+	put_marks(k, recorded, base_ns);
+	recorded_calls_settle(k->arena, recorded);
+	return recorded;
+}
+
+const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag, FILE *in,
+					 const char *path, struct kineto_counts *counts)
+{
+	struct kineto k = {.arena = arena, .diag = diag, .path = path, .gpu = ""};
+	k.json = jp_open(arena, in);
+	k.names = names_new(arena);
+	k.threads = names_new(arena);
+	bool whole = take_trace(&k) && jp_next(k.json) == JP_END;
+	if (k.json->error)
+		fail(&k, arena_printf(arena, "is no JSON: %s", k.json->error));
+	else if (!whole)
+		fail(&k, "is no trace of PyTorch's profiler");
+	else if (k.calls.count == 0)
+		fail(&k, "holds no CUDA call (profile with ProfilerActivity.CPU and .CUDA)");
+	else if (k.works.count == 0)
+		fail(&k, "holds nothing that the GPU did (profile with ProfilerActivity.CUDA)");
+	else if (names_count(k.threads) > RECORDED_THREADS_MAX)
+		fail(&k, arena_printf(arena, "has more than %d threads", RECORDED_THREADS_MAX));
+	const struct recorded_calls *recorded = k.failed ? NULL : join(&k);
+	*counts = k.counts;
+	return recorded;
+}

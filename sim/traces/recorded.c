@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/traces/recorded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+
+/* Times are told in nanoseconds, some in rounded microseconds. */
+static const double TICK_S = 2e-9;
+
+static const char *const copy_names[COPY_KIND_COUNT] = {NULL, "h2d", "d2h", "d2d", "h2h", "p2p"};
+static const char *const memory_names[MEMORY_KIND_COUNT] = {NULL, "pinned", "pageable"};
+
+const char *recorded_copy_name(enum recorded_copy copy)
+{
+	return copy_names[copy];
+}
+
+const char *recorded_memory_name(enum recorded_memory memory)
+{
+	return memory_names[memory];
+}
+
+static int find(const char *const *names, int count, const char *name)
+{
+	for (int i = 1; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return i;
+	return 0;
+}
+
+enum recorded_copy recorded_copy_find(const char *name)
+{
+	return (enum recorded_copy)find(copy_names, COPY_KIND_COUNT, name);
+}
+
+enum recorded_memory recorded_memory_find(const char *name)
+{
+	return (enum recorded_memory)find(memory_names, MEMORY_KIND_COUNT, name);
+}
+
+/* Outer calls before those inside them. */
+static int by_thread_and_start(const void *a, const void *b)
+{
+	const struct recorded_call *x = a, *y = b;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->start_s < y->start_s || x->start_s > y->start_s)
+		return x->start_s < y->start_s ? -1 : 1;
+	return (x->end_s < y->end_s) - (x->end_s > y->end_s);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct recorded_mark *x = a, *y = b;
+	if (x->t_s < y->t_s || x->t_s > y->t_s)
+		return x->t_s < y->t_s ? -1 : 1;
+	return (x->step > y->step) - (x->step < y->step);
+}
+
+/* The inner call's work on the GPU, if its outer one has none of its own. */
+static void adopt(struct recorded_call *outer, const struct recorded_call *inner)
+{
+	if (outer->gpu_s < 0 && inner->gpu_s >= 0) {
+		outer->gpu_start_s = inner->gpu_start_s;
+		outer->gpu_s = inner->gpu_s;
+		outer->copy = inner->copy;
+		outer->memory = inner->memory;
+		outer->label = outer->label ? outer->label : inner->label;
+		outer->size_B = inner->copy != COPY_NONE ? inner->size_B : outer->size_B;
+	}
+	if (outer->stream < 0)
+		outer->stream = inner->stream;
+	if (outer->event < 0)
+		outer->event = inner->event;
+}
+
+static void leave_out_inner(struct recorded_calls *recorded)
+{
+	struct recorded_call *calls = recorded->calls;
+	size_t kept = 0;
+	for (size_t i = 0; i < recorded->call_count; i++) {
+		struct recorded_call *last = kept ? &calls[kept - 1] : NULL;
+		bool same = last && last->thread == calls[i].thread;
+		if (same && calls[i].start_s < last->end_s &&
+		    calls[i].end_s <= last->end_s + TICK_S) {
+			adopt(last, &calls[i]);
+			continue;
+		}
+		calls[kept++] = calls[i];
+		last = &calls[kept - 1];
+		if (same && last->start_s < last[-1].end_s) /* a matter of rounding */
+			last->start_s = last[-1].end_s;
+		if (last->end_s < last->start_s)
+			last->end_s = last->start_s;
+	}
+	recorded->call_count = kept;
+}
+
+/* The thread's place in the order of first calls. */
+static uint32_t place(const struct recorded_call *firsts, uint32_t count, uint32_t index)
+{
+	uint32_t before = 0;
+	for (uint32_t k = 0; k < count; k++)
+		before += firsts[k].start_s < firsts[index].start_s ||
+			  (!(firsts[k].start_s > firsts[index].start_s) && k < index);
+	return before;
+}
+
+/* The place of a thread that `firsts` has, in the order of threads; else 0. */
+static uint32_t place_of(const struct recorded_call *firsts, const uint32_t *places, uint32_t count,
+			 uint32_t thread)
+{
+	uint32_t low = 0, high = count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (firsts[middle].thread < thread)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && firsts[low].thread == thread ? places[low] : 0;
+}
+
+/* Of sorted calls. */
+static void number_threads(struct arena *arena, struct recorded_calls *recorded)
+{
+	struct recorded_call *calls = recorded->calls;
+	uint32_t count = 0;
+	for (size_t i = 0; i < recorded->call_count; i++)
+		count += i == 0 || calls[i].thread != calls[i - 1].thread;
+	struct recorded_call *firsts = ARENA_ARRAY(arena, count + 1, struct recorded_call);
+	uint32_t *places = ARENA_ARRAY(arena, count + 1, uint32_t);
+	uint32_t thread = 0;
+	for (size_t i = 0; i < recorded->call_count; i++)
+		if (i == 0 || calls[i].thread != calls[i - 1].thread)
+			firsts[thread++] = calls[i];
+	for (uint32_t i = 0; i < count; i++)
+		places[i] = place(firsts, count, i);
+	for (size_t i = 0; i < recorded->mark_count; i++) {
+		struct recorded_mark *mark = &recorded->marks[i];
+		mark->thread = place_of(firsts, places, count, mark->thread);
+	}
+	thread = 0;
+	for (size_t i = 0; i < recorded->call_count; i++) {
+		if (thread + 1 < count && calls[i].thread == firsts[thread + 1].thread)
+			thread++;
+		calls[i].thread = places[thread];
+	}
+	recorded->thread_count = count;
+}
+
+void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded)
+{
+	if (recorded->call_count == 0)
+		return;
+	qsort(recorded->calls, recorded->call_count, sizeof *recorded->calls, by_thread_and_start);
+	leave_out_inner(recorded);
+	number_threads(arena, recorded);
+	qsort(recorded->calls, recorded->call_count, sizeof *recorded->calls, by_thread_and_start);
+	if (recorded->mark_count > 0)
+		qsort(recorded->marks, recorded->mark_count, sizeof *recorded->marks, by_time);
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/traces/replay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/traces/replay_parts.h"
+#include "sim/host/cpu.h"
+
+static const char *const host_choices[] = {"driver", "recorded", NULL};
+
+static const struct param_row calls_rows[] = {
+	PARAM_NUMBER(struct calls_params, kernel_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
+		     "GPU times of a recorded program here to those recorded: 1 on the same GPU",
+		     ""),
+	PARAM_NUMBER(struct calls_params, think_ratio, QUANTITY_RATIO, 0, 1e3, "1",
+		     "times between a recorded program's calls here to those recorded", ""),
+	PARAM_NUMBER(struct calls_params, clock_Hz, QUANTITY_FREQUENCY, 0, 1e11, "0 Hz",
+		     "clock of the host on which it was recorded; 0 Hz: as where it runs", ""),
+	PARAM_CHOICE(struct calls_params, host, host_choices, "driver",
+		     "what calls cost their thread: the driver's parameters, or as recorded", ""),
+	PARAM_WHOLE(struct calls_params, step_count, 0, 1e9, "0",
+		    "which of the recorded steps, from 1 on; 0: the median one", ""),
+	COST_ASSUMED(struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
+		     "marshalled arguments of a recorded call, which recorders do not see",
+		     "assumption: as of a framework's launches"),
+};
+const struct param_table calls_table = PARAM_TABLE("calls", struct calls_params, calls_rows);
+
+/* A synchronisation that took longer than that has waited for something. */
+static const double WAITED_S = 20e-6;
+enum { HANDLES_MAX = 60000 };
+/* Handles that no recorder hands out: an event that nobody records, one that
+ * nobody waits for, a stream of calls without a known one. */
+enum { NEVER_RECORDED = -2, NEVER_AWAITED = -3, STREAM_UNKNOWN = -1 };
+
+/* ---- handles ---- */
+
+/* The cell that holds the handle, or the empty one where it belongs. */
+static size_t cell_of(const struct handles *handles, int64_t handle)
+{
+	size_t cell = (uint64_t)handle * 0x9e3779b97f4a7c15u >> 32 & (handles->size - 1);
+	while (handles->cells[cell] && handles->list.items[handles->cells[cell] - 1] != handle)
+		cell = (cell + 1) & (handles->size - 1);
+	return cell;
+}
+
+static void rehash(struct arena *arena, struct handles *handles)
+{
+	handles->size = handles->size ? 2 * handles->size : 16;
+	handles->cells = ARENA_ARRAY(arena, handles->size, uint32_t);
+	for (size_t i = 0; i < handles->list.count; i++)
+		handles->cells[cell_of(handles, handles->list.items[i])] = (uint32_t)i + 1;
+}
+
+static uint32_t handle_number(struct arena *arena, struct handles *handles, int64_t handle)
+{
+	if (2 * handles->list.count >= handles->size)
+		rehash(arena, handles);
+	uint32_t *cell = &handles->cells[cell_of(handles, handle)];
+	if (*cell == 0) {
+		*VEC_PUSH(arena, &handles->list) = handle;
+		*cell = (uint32_t)handles->list.count;
+	}
+	return *cell - 1;
+}
+
+/* ---- which step ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median_of(struct arena *arena, const double *values, size_t count)
+{
+	double *sorted = ARENA_ARRAY(arena, count, double);
+	memcpy(sorted, values, count * sizeof *values);
+	qsort(sorted, count, sizeof *sorted, by_number);
+	return sorted[(count - 1) / 2];
+}
+
+static size_t median_step(const struct recorded_calls *recorded)
+{
+	struct arena *scratch = arena_new();
+	size_t count = recorded->mark_count - 1, index = 0;
+	double *lasted_s = ARENA_ARRAY(scratch, count, double);
+	for (size_t i = 0; i < count; i++)
+		lasted_s[i] = recorded->marks[i + 1].t_s - recorded->marks[i].t_s;
+	double median_s = median_of(scratch, lasted_s, count);
+	while (lasted_s[index] < median_s || lasted_s[index] > median_s)
+		index++;
+	arena_free(scratch);
+	return index;
+}
+
+static bool whole_recording(const struct recorded_calls *recorded, struct replay_step *step)
+{
+	*step = (struct replay_step){.start_s = INFINITY};
+	for (size_t i = 0; i < recorded->call_count; i++) {
+		step->start_s = fmin(step->start_s, recorded->calls[i].start_s);
+		if (recorded->calls[i].end_s >= step->end_s) {
+			step->end_s = recorded->calls[i].end_s;
+			step->thread = recorded->calls[i].thread;
+		}
+	}
+	return recorded->call_count > 0;
+}
+
+static bool in_step(const struct replay_step *step, const struct recorded_call *call)
+{
+	return call->start_s >= step->start_s &&
+	       (call->start_s < step->end_s || (!step->marked && call->start_s <= step->end_s));
+}
+
+static bool handles_fit(struct diag *diag, struct origin origin,
+			const struct recorded_calls *recorded, const struct replay_step *step)
+{
+	struct arena *scratch = arena_new();
+	struct handles streams = {0}, events = {0};
+	for (size_t i = 0; i < recorded->call_count; i++) {
+		const struct recorded_call *call = &recorded->calls[i];
+		if (in_step(step, call)) {
+			handle_number(scratch, &streams, call->stream);
+			handle_number(scratch, &events, call->event);
+		}
+	}
+	const char *many = streams.list.count > HANDLES_MAX  ? "streams"
+			   : events.list.count > HANDLES_MAX ? "events"
+							     : NULL;
+	if (many)
+		diag_error(diag, origin,
+			   "a step of the recording uses more than %d %s (mark shorter steps, or "
+			   "record less)",
+			   HANDLES_MAX, many);
+	arena_free(scratch);
+	return !many;
+}
+
+bool replay_step_find(struct diag *diag, struct origin origin,
+		      const struct recorded_calls *recorded, const struct calls_params *params,
+		      struct replay_step *step)
+{
+	size_t count = recorded->mark_count > 0 ? recorded->mark_count - 1 : 0;
+	size_t wanted = (size_t)params->step_count;
+	if (recorded->mark_count == 1 || wanted > count) {
+		diag_error(diag, origin,
+			   "the recording has %zu whole steps%s (a step goes from one mark to the "
+			   "next)",
+			   count, wanted > count ? ", fewer than calls.step asks for" : "");
+		return false;
+	}
+	if (recorded->mark_count == 0)
+		return whole_recording(recorded, step) && handles_fit(diag, origin, recorded, step);
+	size_t index = wanted ? wanted - 1 : median_step(recorded);
+	const struct recorded_mark *mark = &recorded->marks[index];
+	*step = (struct replay_step){mark->t_s, mark[1].t_s, mark->thread, mark->step, true};
+	for (size_t i = 0; i < recorded->call_count; i++)
+		if (in_step(step, &recorded->calls[i]))
+			return handles_fit(diag, origin, recorded, step);
+	diag_error(diag, origin,
+		   "step %u of the recording holds no call (write another calls.step, counted "
+		   "from 1)",
+		   (unsigned)mark->step);
+	return false;
+}
+
+/* ---- items ---- */
+
+static uint16_t stream_of(struct replay *r, int64_t handle)
+{
+	return (uint16_t)handle_number(r->arena, &r->streams, handle);
+}
+
+static uint16_t event_of(struct replay *r, int64_t handle)
+{
+	return (uint16_t)handle_number(r->arena, &r->events, handle);
+}
+
+/* The kind as which it is played, for want of what the recorder did not see. */
+static enum call_kind played_kind(const struct replay_call *call)
+{
+	const struct recorded_call *recorded = call->call;
+	bool waited = recorded->end_s - recorded->start_s >= WAITED_S;
+	switch (call->use.kind) {
+	case CALL_LAUNCH:
+	case CALL_MEMSET_ASYNC: /* into a graph that is being captured */
+		return recorded->gpu_s < 0 ? CALL_LIBRARY : call->use.kind;
+	case CALL_EVENT_SYNCHRONIZE:
+		return recorded->event < 0 && waited ? CALL_DEVICE_SYNCHRONIZE : call->use.kind;
+	case CALL_STREAM_SYNCHRONIZE:
+		return recorded->stream < 0 ? CALL_DEVICE_SYNCHRONIZE : call->use.kind;
+	case CALL_LIBRARY:
+	case CALL_MALLOC: /* an unknown function that started a kernel */
+		return recorded->gpu_s > 0 ? CALL_LAUNCH : call->use.kind;
+	default:
+		return call->use.kind;
+	}
+}
+
+/* Its recorded time is its own work: it waits for nothing. */
+static bool returns_by_itself(const struct cuda_call *call)
+{
+	switch (call->kind) {
+	case CALL_MEMCPY_H2D:
+	case CALL_MEMCPY_D2H:
+	case CALL_EVENT_SYNCHRONIZE:
+	case CALL_STREAM_SYNCHRONIZE:
+	case CALL_DEVICE_SYNCHRONIZE:
+	case CALL_FREE:
+		return false;
+	case CALL_MEMCPY_H2D_ASYNC:
+	case CALL_MEMCPY_D2H_ASYNC:
+		return !call->pageable;
+	default:
+		return true;
+	}
+}
+
+/* The median time of a function's calls in a thread. Names are the same where they
+ * lie at the same place (call_file_read keeps each once). */
+static double median_time_s(struct replay *r, const struct replay_thread *thread,
+			    const char *function)
+{
+	for (size_t i = 0; i < r->medians.count; i++)
+		if (r->medians.items[i].function == function &&
+		    r->medians.items[i].thread == thread)
+			return r->medians.items[i].time_s;
+	struct arena *scratch = arena_new();
+	double *times_s = ARENA_ARRAY(scratch, thread->count, double);
+	size_t count = 0;
+	for (size_t i = 0; i < thread->count; i++)
+		if (thread->calls[i].call->function == function)
+			times_s[count++] =
+				thread->calls[i].call->end_s - thread->calls[i].call->start_s;
+	struct function_median *median = VEC_PUSH(r->arena, &r->medians);
+	*median = (struct function_median){function, thread, median_of(scratch, times_s, count)};
+	arena_free(scratch);
+	return median->time_s;
+}
+
+/* As recorded, but no more than that function's median where a full launch queue
+ * may have held it. 0: as the driver's parameters say. */
+static double host_work_s(struct replay *r, const struct replay_thread *thread,
+			  const struct replay_call *call, const struct cuda_call *cuda)
+{
+	const struct recorded_call *recorded = call->call;
+	double own_s = recorded->end_s - recorded->start_s;
+	if (call->use.host == HOST_OWN)
+		return own_s * r->host_ratio;
+	if (r->params->host != CALLS_HOST_RECORDED || !returns_by_itself(cuda))
+		return 0;
+	return fmin(own_s, median_time_s(r, thread, recorded->function)) * r->host_ratio;
+}
+
+static struct cuda_call cuda_call_of(struct replay *r, const struct replay_thread *thread,
+				     const struct replay_call *call)
+{
+	const struct recorded_call *recorded = call->call;
+	struct cuda_call cuda = {.kind = played_kind(call),
+				 .arguments_B = (float)r->params->arguments_B,
+				 .label = recorded->label};
+	bool is_async = cuda.kind == CALL_MEMCPY_H2D_ASYNC || cuda.kind == CALL_MEMCPY_D2H_ASYNC;
+	bool is_copy = is_async || cuda.kind == CALL_MEMCPY_H2D || cuda.kind == CALL_MEMCPY_D2H;
+	cuda.stream = stream_of(r, recorded->stream < 0 ? STREAM_UNKNOWN : recorded->stream);
+	if (is_copy) {
+		cuda.payload_B = recorded->size_B;
+		cuda.pageable = recorded->memory == MEMORY_PAGEABLE ||
+				(recorded->memory == MEMORY_UNKNOWN && !is_async);
+	} else if (recorded->gpu_s > 0 &&
+		   (cuda.kind == CALL_LAUNCH || cuda.kind == CALL_MEMSET_ASYNC)) {
+		/* not of a wait around a launch: nobody would run its kernel */
+		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
+	}
+	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;
+	cuda.event = event_of(r, recorded->event < 0 ? unknown : recorded->event);
+	cuda.host_s = (float)host_work_s(r, thread, call, &cuda);
+	return cuda;
+}
+
+struct items {
+	VEC(struct item) list;
+};
+
+static struct item *add_item(struct replay *r, struct items *items, enum item_kind kind)
+{
+	struct item *item = VEC_PUSH(r->arena, &items->list);
+	item->kind = kind;
+	return item;
+}
+
+static void add_wait(struct replay *r, struct items *items, uint32_t await)
+{
+	if (!await)
+		return;
+	struct item *item = add_item(r, items, ITEM_AWAIT);
+	item->signal = await - 1;
+	item->count = 1;
+}
+
+static void add_call(struct replay *r, struct items *items, const struct replay_thread *thread,
+		     const struct replay_call *call)
+{
+	struct item *item = add_item(r, items, call->role == ROLE_POLL ? ITEM_POLL : ITEM_CALL);
+	item->work_s = call->sleep_s;
+	item->call = cuda_call_of(r, thread, call);
+	if (call->signal)
+		add_item(r, items, ITEM_POST)->signal = call->signal - 1;
+}
+
+static void thread_items(struct replay *r, const struct replay_thread *thread,
+			 struct call_thread *program)
+{
+	struct items items = {0};
+	for (size_t i = 0; i <= thread->count; i++) {
+		const struct replay_call *call = &thread->calls[i];
+		add_wait(r, &items, call->awaits[0]);
+		if (call->think_s > 0)
+			add_item(r, &items, ITEM_THINK)->work_s =
+				call->think_s * r->params->think_ratio * r->host_ratio;
+		add_wait(r, &items, call->awaits[1]);
+		if (i < thread->count && call->role != ROLE_ASKED)
+			add_call(r, &items, thread, call);
+	}
+	*program = (struct call_thread){
+		arena_printf(r->arena, "thread %u", (unsigned)thread->recorded), items.list.items,
+		items.list.count};
+}
+
+/* ---- the program ---- */
+
+/* The step's calls by thread; the thread that ends it comes first. */
+static void gather(struct replay *r)
+{
+	const struct recorded_calls *recorded = r->recorded;
+	r->threads = ARENA_ARRAY(r->arena, recorded->thread_count + 1, struct replay_thread);
+	size_t *counts = ARENA_ARRAY(r->arena, recorded->thread_count + 1, size_t);
+	struct replay_thread **places =
+		ARENA_ARRAY(r->arena, recorded->thread_count + 1, struct replay_thread *);
+	for (size_t i = 0; i < recorded->call_count; i++)
+		counts[recorded->calls[i].thread] += in_step(r->step, &recorded->calls[i]);
+	for (uint32_t turn = 0; turn <= recorded->thread_count; turn++) {
+		uint32_t index = turn ? turn - 1 : r->step->thread;
+		if (index >= recorded->thread_count || !counts[index] || places[index])
+			continue;
+		struct replay_thread *thread = places[index] = &r->threads[r->thread_count++];
+		thread->recorded = index;
+		thread->calls = ARENA_ARRAY(r->arena, counts[index] + 1, struct replay_call);
+	}
+	for (size_t i = 0; i < recorded->call_count; i++) {
+		const struct recorded_call *call = &recorded->calls[i];
+		struct replay_thread *thread = places[call->thread];
+		if (thread && in_step(r->step, call))
+			thread->calls[thread->count++] =
+				(struct replay_call){.call = call, .use = function_use(call)};
+	}
+}
+
+struct program *replay_program(struct arena *arena, const struct recorded_calls *recorded,
+			       const struct replay_step *step, const struct calls_params *params,
+			       double host_clock_Hz)
+{
+	double clock_Hz = params->clock_Hz > 0 ? params->clock_Hz : host_clock_Hz;
+	struct replay r = {.arena = arena,
+			   .params = params,
+			   .step = step,
+			   .recorded = recorded,
+			   .host_ratio = clock_Hz / REFERENCE_CLOCK_HZ};
+	gather(&r);
+	replay_find_waits(&r);
+	struct call_thread *threads = ARENA_ARRAY(arena, r.thread_count, struct call_thread);
+	for (size_t i = 0; i < r.thread_count; i++)
+		thread_items(&r, &r.threads[i], &threads[i]);
+	struct program *program = ARENA_NEW(arena, struct program);
+	*program = (struct program){.threads = threads,
+				    .thread_count = r.thread_count,
+				    .stream_count = (uint16_t)r.streams.list.count,
+				    .event_count = (uint16_t)r.events.list.count,
+				    .signal_count = r.signal_count,
+				    .memory_B = recorded->memory_B};
+	return program;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/framework.h"
+
+#include "sim/training/frameworks.h"
+
+static const struct registry_row framework_rows[] = {
+#define FRAMEWORK(name) REGISTRY_ROW(name),
+#include "sim/training/frameworks.def"
+#undef FRAMEWORK
+};
+const struct registry framework_registry = REGISTRY("framework", "frameworks", framework_rows);
+
+static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op", "none", NULL};
+
+static const struct param_row stack_rows[] = {
+	PARAM_NAMED(struct stack_params, framework, &framework_registry, NULL,
+		    "whose executor issues the ops", ""),
+	COST_ASSUMED(struct stack_params, dispatch_s, QUANTITY_TIME, 0, 1, "5 us",
+		     "executor's host work for an op, at the reference clock",
+		     "assumption: a few microseconds an op, as framework profiles show"),
+	COST_ASSUMED(struct stack_params, calls_per_library_op_count, QUANTITY_COUNT, 0, 100, "3",
+		     "calls of a cuDNN or cuBLAS op besides its launches (descriptors, workspace "
+		     "size, set stream)",
+		     "assumption: fitted where forwarded steps were measured"),
+	PARAM_NUMBER(struct stack_params, calls_per_launch_count, QUANTITY_COUNT, 1, 100, "1",
+		     "calls that a plain kernel brings, its launch included",
+		     "by definition: the launch alone"),
+	PARAM_CHOICE(struct stack_params, l2_loss, l2_loss_names, "all",
+		     "weight decay's loss: an op for each trainable variable, not for batch "
+		     "norm's, one op, none",
+		     "tf_cnn_benchmarks: all before 29 October 2018, then no_batch_norm"),
+	PARAM_BOOL(struct stack_params, poller, "true", "a thread polls events for completion",
+		   "TensorFlow gpu_event_mgr.cc"),
+	PARAM_NUMBER(struct stack_params, poll_sleep_s, QUANTITY_TIME, 0, 1, "10 us",
+		     "the poller's sleep between sweeps while an event is pending",
+		     "TensorFlow gpu_event_mgr.cc: polling_active_delay_usecs"),
+	PARAM_BOOL(struct stack_params, real_input, "false",
+		   "each step copies its input to the GPU",
+		   "tf_cnn_benchmarks without --data_dir makes input on the GPU"),
+	PARAM_BOOL(struct stack_params, pinned_input, "true", "the input's host memory is pinned",
+		   "TensorFlow's host allocator for GPU copies"),
+	PARAM_NUMBER(struct stack_params, events_per_step_count, QUANTITY_COUNT, 0, 4096, "0",
+		     "further event records a step, each polled (several stream groups)",
+		     "TensorFlow with one stream group records events for copies only"),
+	COST_ASSUMED(struct stack_params, session_s, QUANTITY_TIME, 0, 10, "300 us",
+		     "host work between two steps, at the reference clock",
+		     "assumption: a session.run or training loop in Python"),
+	PARAM_NUMBER(struct stack_params, optimiser_copies_count, QUANTITY_COUNT, 0, 4, "0",
+		     "optimiser state in copies of the weights: 0 plain SGD, 1 momentum",
+		     "tf_cnn_benchmarks: --optimizer=sgd"),
+	COST_ASSUMED(struct stack_params, arguments_B, QUANTITY_BYTES, 0, 4096, "120 B",
+		     "marshalled arguments of a driver call",
+		     "assumption: launches of some 10 arguments"),
+	COST_ASSUMED(struct stack_params, library_arguments_B, QUANTITY_BYTES, 0, 4096, "120 B",
+		     "marshalled arguments of a library call", "assumption"),
+	COST_ASSUMED(struct stack_params, workspace_B, QUANTITY_BYTES, 0, 1e12, "128 MiB",
+		     "cuDNN workspace and the context's own memory", "assumption"),
+	PARAM_BOOL(struct stack_params, fp16, "false", "half precision arithmetic and tensors", ""),
+	PARAM_BOOL(struct stack_params, fp16_gradients, "false",
+		   "gradients are exchanged in half precision",
+		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are fp32 too "
+		   "(variable_mgr.py); MXNet's fp16 kvstore takes fp16"),
+	PARAM_WHOLE(struct stack_params, xla_clusters_count, 0, 1000, "0",
+		    "clusters that XLA compiles the backward pass into; 0: no XLA",
+		    "assumption: no XLA unless the stack's file says so"),
+};
+const struct param_table stack_table = PARAM_TABLE("stack", struct stack_params, stack_rows);

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/workload/fused.h"
+
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/engine/trace.h"
+#include "sim/workload/fused_internal.h"
+
+/* ---- where the time goes ---- */
+
+static enum part part_of(const struct rank *rank)
+{
+	const struct fused *job = rank->job;
+	size_t tensor_count = job->spec.profile->tensor_count;
+	if (rank->running_count > 0)
+		return PART_KERNEL;
+	if (rank->waits_for_input)
+		return PART_INPUT;
+	if (!rank->computed || rank->reduced_count == tensor_count ||
+	    rank->first_open >= rank->handed_count)
+		return PART_OTHER;
+	return job->gathered_count[rank->first_open] >= rank->begun_count ? PART_EXPOSED
+									  : PART_STRAGGLER;
+}
+
+static void count_part(struct rank *rank, int64_t now_ps)
+{
+	rank->spent_ps[rank->part] += now_ps - rank->counted_ps;
+	rank->counted_ps = now_ps;
+}
+
+void rank_note(struct rank *rank)
+{
+	static const char *const waits[PART_COUNT] = {
+		[PART_EXPOSED] = "wait for gradients",
+		[PART_INPUT] = "wait for input",
+		[PART_STRAGGLER] = "wait for other ranks",
+	};
+	struct trace *trace = engine_trace(rank->job->spec.engine);
+	int64_t now_ps = engine_now_ps(rank->job->spec.engine);
+	enum part part = part_of(rank);
+	if (part == rank->part)
+		return;
+	if (trace && waits[rank->part] && now_ps > rank->part_since_ps)
+		trace_span(trace, rank->track, SPAN_WAIT, waits[rank->part], rank->part_since_ps,
+			   now_ps);
+	count_part(rank, now_ps);
+	rank->part = part;
+	rank->part_since_ps = now_ps;
+}
+
+/* A rank that waits for others because one of them got its input later waits for
+ * input too: up to what that one waited longer. */
+static void count_late_input(struct fused *job)
+{
+	int64_t longest_ps = 0;
+	for (size_t i = 0; i < job->spec.rank_count; i++)
+		if (job->ranks[i].spent_ps[PART_INPUT] > longest_ps)
+			longest_ps = job->ranks[i].spent_ps[PART_INPUT];
+	for (size_t i = 0; i < job->spec.rank_count; i++) {
+		int64_t *spent_ps = job->ranks[i].spent_ps;
+		int64_t late_ps = longest_ps - spent_ps[PART_INPUT];
+		if (late_ps > spent_ps[PART_STRAGGLER])
+			late_ps = spent_ps[PART_STRAGGLER];
+		spent_ps[PART_INPUT] += late_ps;
+		spent_ps[PART_STRAGGLER] -= late_ps;
+	}
+}
+
+/* Where the rank's time went adds up to the step, to the picosecond. */
+static void check_parts(const struct rank *rank, int64_t step_ps)
+{
+	const struct fused_spec *spec = &rank->job->spec;
+	int64_t parts_ps = 0;
+	bool negative = false;
+	for (int k = 0; k < PART_COUNT; k++) {
+		parts_ps += rank->spent_ps[k];
+		negative = negative || rank->spent_ps[k] < 0;
+	}
+	if (parts_ps != step_ps || negative)
+		engine_fail(spec->engine,
+			    "%s rank %zu: step %zu of %.12f s is %.12f s in its parts", spec->name,
+			    rank->index, rank->job->steps.count, s_from_ps(step_ps),
+			    s_from_ps(parts_ps));
+}
+
+/* Time of many ranks: of 100,000 a minute and a half is more than 2^63 picoseconds. */
+struct rank_time {
+	int64_t whole_s, rest_ps;
+};
+
+static void rank_time_add(struct rank_time *sum, int64_t time_ps, uint32_t copies)
+{
+	sum->whole_s += time_ps / PS_PER_S * copies;
+	sum->rest_ps += time_ps % PS_PER_S * copies;
+}
+
+static double rank_time_s(const struct rank_time *sum)
+{
+	const int64_t exact_s = INT64_MAX / PS_PER_S / 2;
+	return sum->whole_s < exact_s ? s_from_ps(sum->whole_s * PS_PER_S + sum->rest_ps)
+				      : (double)sum->whole_s + s_from_ps(sum->rest_ps);
+}
+
+/* All ranks have ended a step. */
+static void record(struct fused *job)
+{
+	int64_t now_ps = engine_now_ps(job->spec.engine);
+	struct rank_time sums[PART_COUNT] = {{0, 0}};
+	double busy_s = 0, n = (double)job->spec.all_count;
+	for (size_t i = 0; i < job->spec.rank_count; i++)
+		count_part(&job->ranks[i], now_ps);
+	count_late_input(job);
+	for (size_t i = 0; i < job->spec.rank_count; i++) {
+		struct rank *rank = &job->ranks[i];
+		check_parts(rank, now_ps - job->recorded_ps);
+		double rank_busy_s = gpu_context_busy_s(rank->spec->context);
+		uint32_t copies = job->spec.copies ? job->spec.copies[i] : 1;
+		for (int k = 0; k < PART_COUNT; k++)
+			rank_time_add(&sums[k], rank->spent_ps[k], copies);
+		memset(rank->spent_ps, 0, sizeof rank->spent_ps);
+		busy_s += (rank_busy_s - rank->busy_before_s) * copies;
+		rank->busy_before_s = rank_busy_s;
+	}
+	int64_t collective_ps = job->exchange ? exchange_collective_ps(job->exchange) : 0;
+	struct fused_step *step = VEC_PUSH(job->spec.arena, &job->steps);
+	*step = (struct fused_step){
+		.start_ps = job->recorded_ps,
+		.end_ps = now_ps,
+		.collective_s = s_from_ps(collective_ps - job->collective_before_ps),
+		.gpu_busy_s = busy_s / n,
+		.kernel_s = rank_time_s(&sums[PART_KERNEL]) / n,
+		.exposed_s = rank_time_s(&sums[PART_EXPOSED]) / n,
+		.input_s = rank_time_s(&sums[PART_INPUT]) / n,
+		.straggler_s = rank_time_s(&sums[PART_STRAGGLER]) / n,
+		.other_s = rank_time_s(&sums[PART_OTHER]) / n,
+	};
+	job->recorded_ps = now_ps;
+	job->collective_before_ps = collective_ps;
+}
+
+bool fused_rank_ended(struct rank *rank)
+{
+	struct fused *job = rank->job;
+	if (++job->ended_count == job->spec.rank_count) {
+		job->ended_count = 0;
+		record(job);
+		if (!job->spec.step_done(job->spec.ctx, job,
+					 &job->steps.items[job->steps.count - 1]))
+			job->stopped = true;
+	}
+	return !job->stopped;
+}
+
+/* ---- what the exchange asks for ---- */
+
+static void reduced(void *ctx, size_t index, size_t first, size_t count)
+{
+	struct fused *job = ctx;
+	rank_reduced(&job->ranks[index], first, count);
+}
+
+static void gathered(void *ctx, size_t first, size_t count)
+{
+	struct fused *job = ctx;
+	for (size_t t = first; t < first + count; t++)
+		job->gathered_count[t]++;
+	for (size_t i = 0; i < job->spec.rank_count; i++)
+		rank_note(&job->ranks[i]);
+}
+
+static void copy(void *ctx, size_t index, double size_B, event_fn *fn, void *fn_ctx,
+		 uint64_t fn_arg)
+{
+	struct fused *job = ctx;
+	rank_copy(&job->ranks[index], size_B, fn, fn_ctx, fn_arg);
+}
+
+/* ---- building ---- */
+
+static bool held_back(const struct fused_spec *spec)
+{
+	return spec->all_count == 1 || !spec->exchange->overlap ||
+	       exchange_policy_at((size_t)spec->exchange->policy)->whole;
+}
+
+static bool issuing_costs(const struct step_profile *profile)
+{
+	double sum_s = profile->begin_host_s;
+	for (size_t i = 0; i < profile->segment_count; i++)
+		sum_s += profile->segments[i].host_s;
+	return sum_s > 0;
+}
+
+static struct stretch update_stretch(const struct step_profile *profile)
+{
+	struct stretch updates = {.label = "update"};
+	for (size_t i = 0; i < profile->tensor_count; i++) {
+		updates.compute_s += profile->tensors[i].update_s;
+		updates.host_s += profile->tensors[i].update_host_s;
+		updates.last_s = profile->tensors[i].update_s;
+	}
+	return updates;
+}
+
+static void find_stretches(struct fused *job)
+{
+	const struct step_profile *profile = job->spec.profile;
+	bool held = held_back(&job->spec), costs = issuing_costs(profile);
+	struct stretch open = {0};
+	job->stretches = ARENA_ARRAY(job->spec.arena, profile->segment_count + 1, struct stretch);
+	for (size_t i = 0; i < profile->segment_count; i++) {
+		const struct step_segment *segment = &profile->segments[i];
+		bool last = i + 1 == profile->segment_count;
+		open.label = segment->name;
+		open.compute_s += segment->compute_s;
+		open.host_s += segment->host_s;
+		open.last_s = segment->last_s;
+		open.tensor_count = held ? (last ? profile->tensor_count : 0)
+					 : open.tensor_count + segment->tensor_count;
+		if (!last && !costs && open.tensor_count == 0)
+			continue;
+		job->stretches[job->stretch_count++] = open;
+		open = (struct stretch){0};
+	}
+	job->computed_count = job->stretch_count;
+	if (!job->issued_updates)
+		job->stretches[job->stretch_count++] = update_stretch(profile);
+}
+
+static void build_exchange(struct fused *job)
+{
+	const struct fused_spec *spec = &job->spec;
+	const struct exchange_host host = {
+		.arena = spec->arena,
+		.engine = spec->engine,
+		.params = spec->exchange,
+		.profile = spec->profile,
+		.comm = spec->comm,
+		.rank_count = spec->rank_count,
+		.copies = spec->copies,
+		.all_count = spec->all_count,
+		.network_round_trip_s = spec->network_round_trip_s,
+		.copy = copy,
+		.gathered = gathered,
+		.reduced = reduced,
+		.ctx = job,
+	};
+	FW_ASSERT(spec->comm && spec->profile->tensor_count > 0);
+	job->exchange = exchange_policy_at((size_t)spec->exchange->policy)->new (&host);
+}
+
+struct fused *fused_new(const struct fused_spec *spec)
+{
+	struct fused *job = ARENA_NEW(spec->arena, struct fused);
+	struct fused_rank *ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct fused_rank);
+	bool issued = spec->exchange->announce == ANNOUNCE_ISSUED;
+	FW_ASSERT(spec->rank_count > 0 && spec->profile->segment_count > 0);
+	memcpy(ranks, spec->ranks, spec->rank_count * sizeof *ranks);
+	job->spec = *spec;
+	job->spec.ranks = ranks;
+	job->spec.name = arena_strdup(spec->arena, spec->name);
+	job->announces = issued && !held_back(spec);
+	job->issued_updates =
+		spec->all_count > 1 &&
+		!exchange_policy_at((size_t)spec->exchange->policy)->updates_in_stream;
+	/* A host that waits for reduced gradients is not ahead, unless an engine issues each
+	 * op when what it takes is there. */
+	job->ahead = spec->profile->ahead && !(job->issued_updates && issued);
+	job->gathered_count = ARENA_ARRAY(spec->arena, spec->profile->tensor_count + 1, size_t);
+	job->ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct rank);
+	find_stretches(job);
+	if (job->announces && spec->exchange->waits_for_issued)
+		job->issued_count = ARENA_ARRAY(spec->arena, job->stretch_count, size_t);
+	for (size_t i = 0; i < spec->rank_count; i++)
+		rank_init(&job->ranks[i], job, i);
+	processes_find(job);
+	return job;
+}
+
+static void start(void *ctx, uint64_t arg)
+{
+	struct fused *job = ctx;
+	(void)arg;
+	job->recorded_ps = engine_now_ps(job->spec.engine);
+	if (job->spec.all_count > 1)
+		build_exchange(job);
+	for (size_t i = 0; i < job->spec.rank_count; i++) {
+		struct rank *rank = &job->ranks[i];
+		rank->part_since_ps = rank->counted_ps = job->recorded_ps;
+		rank->busy_before_s = gpu_context_busy_s(rank->spec->context);
+		if (job->spec.profile->poller_ratio > 0)
+			guest_threads_begin(rank->spec->guest, job->spec.profile->poller_ratio);
+		rank_step_begin(rank);
+		rank_note(rank);
+	}
+}
+
+void fused_start(struct fused *job)
+{
+	engine_after(job->spec.engine, 0, start, job, 0);
+}
+
+size_t fused_step_count(const struct fused *job)
+{
+	return job->steps.count;
+}
+
+const struct fused_step *fused_step_at(const struct fused *job, size_t index)
+{
+	return &job->steps.items[index];
+}
+
+const char *fused_waiting(const struct fused *job, struct arena *arena)
+{
+	const struct rank *last = &job->ranks[0];
+	for (size_t i = 1; i < job->spec.rank_count; i++)
+		if (job->ranks[i].begun_count < last->begun_count ||
+		    (job->ranks[i].begun_count == last->begun_count &&
+		     job->ranks[i].next_stretch < last->next_stretch))
+			last = &job->ranks[i];
+	return arena_printf(
+		arena,
+		"step %zu: rank %zu%s has computed %zu of %zu stretches and updates, %zu "
+		"of %zu gradients are reduced; %s",
+		job->steps.count, last->index,
+		last->waits_for_input ? ", which waits for input," : "", last->next_stretch,
+		job->stretch_count, last->reduced_count, job->spec.profile->tensor_count,
+		job->spec.comm ? communicator_waiting(job->spec.comm, arena) : "no other ranks");
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A data-parallel training job: ranks that step together.
+ *
+ * Each rank: issues its segments by a thread on its guest's cores, waits for its input,
+ * computes what has been issued on its GPU (as flows on the GPU's compute engine, so
+ * other tenants and the collective library's kernels slow it), hands gradients to the
+ * exchange, updates each variable when its gradient is reduced and the update has been
+ * issued, and begins the next step when all is updated. Ranks are tied by the collectives
+ * alone: the slowest decides.
+ * A rank's compute time varies by step (exchange.noise_ratio, normal, never
+ * under half; named random streams) and by its own slowdown (a straggler).
+ */
+#ifndef FARWIRE_WORKLOAD_FUSED_H
+#define FARWIRE_WORKLOAD_FUSED_H
+
+#include "sim/training/exchange.h"
+#include "sim/training/input.h"
+
+struct fused_rank {
+	struct gpu_context *context;
+	struct gpu *gpu;
+	struct guest *guest;
+	struct cpu *core;
+	struct input *input;   /* NULL: synthetic data on the GPU */
+	double slowdown_ratio; /* 1; a straggler: more */
+};
+
+/* Where the time went from the end of the step before (on the last rank) to the
+ * end of this one, in the mean over the ranks. The last five add up to it. */
+struct fused_step {
+	int64_t start_ps, end_ps;
+	double collective_s; /* in which a collective that all had arrived at was under way */
+	double gpu_busy_s;
+	double kernel_s;    /* computing, at the speed it had */
+	double exposed_s;   /* nothing to compute: gradients that all ranks have handed over
+			       are on their way */
+	double input_s;     /* ... waiting for input, or for a rank whose input came later */
+	double straggler_s; /* ... gradients that another rank has not handed over yet */
+	double other_s;     /* ... host work of the framework */
+};
+
+struct fused;
+struct fused_spec {
+	struct arena *arena;
+	struct engine *engine;
+	struct fabric *fabric;
+	const char *name; /* trace group */
+	const struct step_profile *profile;
+	const struct exchange_params *exchange;
+	struct communicator *comm; /* NULL: one rank, nothing to exchange */
+	const struct fused_rank *ranks;
+	size_t rank_count;
+	/* Ranks for which each stands (sim/collective/fold.h; NULL: itself), and all of them. */
+	const uint32_t *copies;
+	size_t all_count;
+	double network_round_trip_s;
+	uint64_t seed;
+	/* Called when all ranks have ended a step; false stops the job. */
+	bool (*step_done)(void *ctx, struct fused *job, const struct fused_step *step);
+	void *ctx;
+};
+struct fused *fused_new(const struct fused_spec *spec);
+void fused_start(struct fused *job); /* by an event at now */
+/* exported: tests check that all steps were run */
+size_t fused_step_count(const struct fused *job);
+const struct fused_step *fused_step_at(const struct fused *job, size_t index);
+
+/* "step 4: rank 2 has computed 3 of 5 stretches, ...": what the last rank waits for. */
+const char *fused_waiting(const struct fused *job, struct arena *arena);
+
+#endif

@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A rank's step: its threads, its GPU, its copies. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/engine/trace.h"
+#include "sim/workload/fused_internal.h"
+
+#define LEAST_FACTOR 0.5 /* of a rank's compute time, however the noise falls */
+
+/* Updates are issued in pieces of so many, so that the GPU does some while the host
+ * issues more. */
+enum { UPDATES_PIECE = 16 };
+
+/* ---- lanes ---- */
+
+static void lane_over(void *ctx, uint64_t arg)
+{
+	struct lane *lane = ctx;
+	(void)arg;
+	lane->busy = false;
+	lane->rank->running_count--;
+	lane->then(lane->rank);
+	rank_note(lane->rank);
+}
+
+static void lane_submit(void *ctx, uint64_t arg)
+{
+	struct lane *lane = ctx;
+	(void)arg;
+	if (gpu_has_room(lane->rank->spec->context))
+		gpu_submit(lane->stream, &lane->op);
+	else
+		gpu_when_room(lane->rank->spec->context, lane_submit, lane, 0);
+}
+
+static void lane_run(struct lane *lane, double duration_s, const char *label)
+{
+	FW_ASSERT(!lane->busy);
+	lane->busy = true;
+	lane->rank->running_count++;
+	lane->op = (struct gpu_op){.kind = GPU_OP_KERNEL,
+				   .label = label,
+				   .duration_s = duration_s,
+				   .continued = true,
+				   .done = lane_over,
+				   .ctx = lane};
+	lane_submit(lane, 0);
+}
+
+static void lane_init(struct lane *lane, struct rank *rank, const char *name,
+		      void (*then)(struct rank *rank))
+{
+	*lane = (struct lane){
+		.rank = rank, .stream = gpu_stream_new(rank->spec->context, name), .then = then};
+}
+
+/* ---- the step's end ---- */
+
+static void step_end(void *ctx, uint64_t arg)
+{
+	struct rank *rank = ctx;
+	(void)arg;
+	rank->ending = false;
+	if (fused_rank_ended(rank))
+		rank_step_begin(rank);
+	rank_note(rank);
+}
+
+static void try_end(struct rank *rank)
+{
+	struct fused *job = rank->job;
+	size_t tensor_count = job->spec.profile->tensor_count;
+	if (rank->next_stretch < job->stretch_count || rank->reduced_count < tensor_count ||
+	    (job->issued_updates && rank->updated_count < tensor_count) || rank->compute.busy ||
+	    rank->update_due_s > 0 || rank->ending)
+		return;
+	rank->ending = true;
+	if (job->exchange && job->spec.exchange->gather_s > 0)
+		engine_after(job->spec.engine, ps_from_s(job->spec.exchange->gather_s), step_end,
+			     rank, 0);
+	else
+		step_end(rank, 0);
+}
+
+/* ---- the compute lane ---- */
+
+static void compute(struct rank *rank);
+
+/* Stretches of this step that have been issued. */
+static size_t issued_count(const struct rank *rank)
+{
+	if (rank->issue_count != rank->begun_count)
+		return rank->issue_count > rank->begun_count ? rank->job->stretch_count : 0;
+	return rank->issue_next;
+}
+
+static bool issue_is_open(const struct rank *rank)
+{
+	return rank->issue_count > rank->begun_count ||
+	       (rank->issue_count == rank->begun_count && rank->issue_open);
+}
+
+static void hand_over(struct rank *rank, size_t count);
+
+/* Gradients of stretches that are over, with all that their collectives wait for. */
+static void hand_over_computed(struct rank *rank)
+{
+	const struct fused *job = rank->job;
+	while (rank->next_handed < rank->next_stretch && rank->next_handed < job->computed_count) {
+		size_t count = job->stretches[rank->next_handed].tensor_count;
+		size_t fence = count > 0 && job->issued_count ? rank->fences[rank->next_handed] : 1;
+		if (fence == 0 || rank->next_stretch < fence)
+			return;
+		rank->next_handed++;
+		if (count > 0)
+			hand_over(rank, count);
+	}
+}
+
+/* Stretches up to run_end are over, or the body of one. */
+static void ran(struct rank *rank)
+{
+	struct fused *job = rank->job;
+	bool body = rank->run_end == rank->next_stretch;
+	rank->body_over = body;
+	rank->next_stretch = rank->run_end;
+	if (job->stopped)
+		return;
+	if (rank->next_stretch >= job->computed_count)
+		rank->computed = true;
+	compute(rank);
+	hand_over_computed(rank);
+	try_end(rank);
+}
+
+/* Those that may run: updates only when all gradients are reduced. */
+static size_t allowed_count(const struct rank *rank)
+{
+	const struct fused *job = rank->job;
+	return rank->reduced_count == job->spec.profile->tensor_count ? job->stretch_count
+								      : job->computed_count;
+}
+
+/* Up to the next gradients what has been issued; or the body of what is being issued. False: it
+ * has to wait. */
+static bool run_stretches(struct rank *rank)
+{
+	const struct fused *job = rank->job;
+	size_t next = rank->next_stretch, end = next, most = allowed_count(rank);
+	size_t issued = issued_count(rank);
+	double duration_s = 0;
+	if (rank->waits_for_input || next >= most || !issue_is_open(rank))
+		return false;
+	while (end < issued && end < most) {
+		const struct stretch *stretch = &job->stretches[end++];
+		duration_s +=
+			rank->body_over && end == next + 1 ? stretch->last_s : stretch->compute_s;
+		if (stretch->tensor_count > 0)
+			break;
+	}
+	if (end == next) {
+		if (rank->body_over)
+			return false;
+		duration_s = job->stretches[next].compute_s - job->stretches[next].last_s;
+	}
+	rank->run_end = end;
+	if (duration_s > 0)
+		lane_run(&rank->compute, duration_s * rank->factor,
+			 job->stretches[end > next ? end - 1 : next].label);
+	else
+		ran(rank);
+	return true;
+}
+
+static void updates_ran(struct rank *rank)
+{
+	compute(rank);
+	try_end(rank);
+}
+
+static void compute_over(struct rank *rank)
+{
+	if (rank->runs_updates)
+		updates_ran(rank);
+	else
+		ran(rank);
+}
+
+/* The lane goes on if there is something that it can do. */
+static void compute(struct rank *rank)
+{
+	if (rank->compute.busy)
+		return;
+	rank->runs_updates = false;
+	if (run_stretches(rank) || rank->update_due_s <= 0)
+		return;
+	double due_s = rank->update_due_s;
+	rank->update_due_s = 0;
+	rank->runs_updates = true;
+	lane_run(&rank->compute, due_s, "update");
+}
+
+/* ---- issuing ---- */
+
+static void announce_stretch(struct rank *rank, size_t stretch)
+{
+	size_t count = rank->job->stretches[stretch].tensor_count, first = rank->announced_count;
+	rank->announced_count += count;
+	exchange_announced(rank->job->exchange, rank->index, first, count);
+}
+
+/* A rank has issued the stretch. When the last one has, each GPU's collective comes behind what
+ * stands on its compute stream. */
+static void gather_issued(struct fused *job, size_t stretch)
+{
+	if (++job->issued_count[stretch] < job->spec.rank_count)
+		return;
+	job->issued_count[stretch] = 0;
+	for (size_t i = 0; i < job->spec.rank_count; i++) {
+		struct rank *rank = &job->ranks[i];
+		size_t issued = issued_count(rank);
+		rank->fences[stretch] = issued < job->computed_count ? issued : job->computed_count;
+		announce_stretch(rank, stretch);
+		hand_over_computed(rank);
+		rank_note(rank);
+	}
+}
+
+/* Tells the exchange of gradients of this step that have been issued. */
+static void announce(struct rank *rank)
+{
+	struct fused *job = rank->job;
+	size_t issued = issued_count(rank);
+	if (!job->announces || !job->exchange || rank->issue_count < rank->begun_count)
+		return;
+	while (rank->announced_next < issued) {
+		size_t stretch = rank->announced_next++;
+		if (job->stretches[stretch].tensor_count == 0)
+			continue;
+		if (job->issued_count)
+			gather_issued(job, stretch);
+		else
+			announce_stretch(rank, stretch);
+	}
+}
+
+static void issue_steps(struct rank *rank);
+
+static void issue_over(struct rank *rank)
+{
+	struct trace *trace = engine_trace(rank->job->spec.engine);
+	int64_t now_ps = engine_now_ps(rank->job->spec.engine);
+	worker_rest(&rank->issuer);
+	if (trace && now_ps > rank->issue_since_ps)
+		trace_span(trace, rank->issue_track, SPAN_CPU, "issue", rank->issue_since_ps,
+			   now_ps);
+}
+
+static void stretch_issued(void *ctx, uint64_t arg);
+
+/* Goes on with issue_next. */
+static void issue(struct rank *rank)
+{
+	const struct fused *job = rank->job;
+	while (rank->issue_next < job->stretch_count &&
+	       job->stretches[rank->issue_next].host_s <= 0)
+		rank->issue_next++;
+	if (rank->issue_next < job->stretch_count)
+		worker_do(&rank->issuer, job->stretches[rank->issue_next].host_s, stretch_issued,
+			  rank, 0);
+	else
+		issue_over(rank);
+	announce(rank);
+}
+
+static void stretch_issued(void *ctx, uint64_t arg)
+{
+	struct rank *rank = ctx;
+	(void)arg;
+	rank->issue_next++;
+	issue(rank);
+	issue_steps(rank);
+	compute(rank);
+	rank_note(rank);
+}
+
+static void issue_opened(void *ctx, uint64_t arg)
+{
+	struct rank *rank = ctx;
+	(void)arg;
+	rank->issue_open = true;
+	issue(rank);
+	issue_steps(rank);
+	compute(rank);
+	rank_note(rank);
+}
+
+static void issue_begin(struct rank *rank)
+{
+	double begin_host_s = rank->job->spec.profile->begin_host_s;
+	rank->issue_open = begin_host_s <= 0;
+	rank->issue_since_ps = engine_now_ps(rank->job->spec.engine);
+	worker_wake(&rank->issuer);
+	if (rank->issue_open)
+		issue(rank);
+	else
+		worker_do(&rank->issuer, begin_host_s, issue_opened, rank, 0);
+}
+
+void rank_started(struct rank *rank)
+{
+	issue_begin(rank);
+	issue_steps(rank);
+	compute(rank);
+	rank_note(rank);
+}
+
+/* The steps that it may issue: ahead of the GPU; or, in lockstep with its input, those whose
+ * batch has been delivered. */
+static size_t issuable_count(const struct rank *rank)
+{
+	if (rank->spec->input && input_is_lockstep(rank->spec->input))
+		return rank->begun_count - rank->waits_for_input;
+	return rank->begun_count + rank->job->ahead;
+}
+
+/* Begins to issue the next step if the thread rests and may. */
+static void issue_steps(struct rank *rank)
+{
+	const struct fused *job = rank->job;
+	while (!job->stopped && rank->issue_next == job->stretch_count &&
+	       rank->issue_count < issuable_count(rank)) {
+		rank->issue_count++;
+		rank->issue_next = 0;
+		rank->issue_open = false;
+		if (rank->process)
+			process_ask(rank->process);
+		else
+			issue_begin(rank);
+	}
+}
+
+/* ---- gradients ---- */
+
+static void handed(void *ctx, uint64_t count)
+{
+	struct rank *rank = ctx;
+	struct exchange *exchange = rank->job->exchange;
+	size_t first = rank->handed_count;
+	rank->handed_count += (size_t)count;
+	if (!rank->job->announces)
+		exchange_announced(exchange, rank->index, first, (size_t)count);
+	exchange_ready(exchange, rank->index, first, (size_t)count);
+	rank_note(rank);
+}
+
+static void hand_over(struct rank *rank, size_t count)
+{
+	struct fused *job = rank->job;
+	if (!job->exchange) {
+		size_t first = rank->handed_count;
+		rank->handed_count += count;
+		rank_reduced(rank, first, count);
+		return;
+	}
+	int64_t now_ps = engine_now_ps(job->spec.engine), *free_ps = &rank->framework_free_ps;
+	*free_ps = (*free_ps > now_ps ? *free_ps : now_ps) +
+		   ps_from_s(job->spec.exchange->tensor_s * (double)count);
+	if (*free_ps > now_ps)
+		engine_at(job->spec.engine, *free_ps, handed, rank, count);
+	else
+		handed(rank, count);
+}
+
+/* ---- updates that the host issues ---- */
+
+static void issue_updates(struct rank *rank);
+
+static void updates_issued(void *ctx, uint64_t arg)
+{
+	struct rank *rank = ctx;
+	const struct step_tensor *tensors = rank->job->spec.profile->tensors;
+	(void)arg;
+	for (size_t i = 0; i < rank->updating_count; i++)
+		rank->update_due_s +=
+			tensors[rank->reduced_order[rank->updated_count++]].update_s * rank->factor;
+	rank->updating_count = 0;
+	compute(rank);
+	issue_updates(rank);
+	try_end(rank);
+	rank_note(rank);
+}
+
+static void issue_updates(struct rank *rank)
+{
+	const struct step_tensor *tensors = rank->job->spec.profile->tensors;
+	size_t left = rank->heard_count - rank->updated_count;
+	double host_s = 0;
+	if (rank->updating_count > 0)
+		return;
+	if (left == 0) {
+		worker_rest(&rank->updater);
+		return;
+	}
+	rank->updating_count = left < UPDATES_PIECE ? left : UPDATES_PIECE;
+	for (size_t i = 0; i < rank->updating_count; i++)
+		host_s += tensors[rank->reduced_order[rank->updated_count + i]].update_host_s;
+	if (host_s > 0) {
+		worker_wake(&rank->updater);
+		worker_do(&rank->updater, host_s, updates_issued, rank, 0);
+	} else {
+		updates_issued(rank, 0);
+	}
+}
+
+static void heard(void *ctx, uint64_t count)
+{
+	struct rank *rank = ctx;
+	rank->heard_count += (size_t)count;
+	issue_updates(rank);
+}
+
+void rank_reduced(struct rank *rank, size_t first, size_t count)
+{
+	struct fused *job = rank->job;
+	for (size_t t = first; t < first + count; t++) {
+		FW_ASSERT(!rank->reduced[t]);
+		rank->reduced[t] = true;
+		rank->reduced_order[rank->reduced_count++] = (uint32_t)t;
+	}
+	while (rank->first_open < job->spec.profile->tensor_count &&
+	       rank->reduced[rank->first_open])
+		rank->first_open++;
+	if (!job->issued_updates)
+		compute(rank);
+	else if (job->spec.exchange->callback_s > 0)
+		engine_after(job->spec.engine, ps_from_s(job->spec.exchange->callback_s), heard,
+			     rank, count);
+	else
+		heard(rank, count);
+	try_end(rank);
+	rank_note(rank);
+}
+
+/* ---- copies ---- */
+
+static void copy_next(struct rank *rank)
+{
+	struct copy *copy = rank->copy_first;
+	if (!copy || rank->copies.busy)
+		return;
+	lane_run(&rank->copies, copy->duration_s, "fusion buffer");
+}
+
+static void copy_over(struct rank *rank)
+{
+	struct copy *copy = rank->copy_first, over = *copy;
+	rank->copy_first = copy->next;
+	copy->next = rank->job->free_copies;
+	rank->job->free_copies = copy;
+	over.fn(over.ctx, over.arg);
+	copy_next(rank);
+}
+
+void rank_copy(struct rank *rank, double size_B, event_fn *fn, void *ctx, uint64_t arg)
+{
+	struct fused *job = rank->job;
+	double duration_s =
+		job->spec.exchange->fusion_copy_ratio * gpu_traffic_s(rank->spec->gpu, size_B);
+	if (duration_s <= 0 && !rank->copy_first) {
+		fn(ctx, arg);
+		return;
+	}
+	struct copy *copy = job->free_copies;
+	if (copy)
+		job->free_copies = copy->next;
+	else
+		copy = ARENA_NEW(job->spec.arena, struct copy);
+	*copy = (struct copy){.duration_s = duration_s, .fn = fn, .ctx = ctx, .arg = arg};
+	if (rank->copy_first)
+		rank->copy_last->next = copy;
+	else
+		rank->copy_first = copy;
+	rank->copy_last = copy;
+	copy_next(rank);
+	rank_note(rank);
+}
+
+/* ---- the step's begin ---- */
+
+static void input_there(void *ctx, uint64_t arg)
+{
+	struct rank *rank = ctx;
+	(void)arg;
+	rank->waits_for_input = false;
+	issue_steps(rank);
+	compute(rank);
+	rank_note(rank);
+}
+
+void rank_step_begin(struct rank *rank)
+{
+	const struct fused_spec *spec = &rank->job->spec;
+	double noise_ratio = spec->exchange->noise_ratio, noise = 1;
+	if (noise_ratio > 0)
+		noise += noise_ratio * num_normal_quantile(rng_uniform(&rank->rng));
+	rank->factor = fmax(noise, LEAST_FACTOR) * rank->spec->slowdown_ratio;
+	rank->begun_count++;
+	rank->next_stretch = rank->next_handed = 0;
+	if (spec->exchange->waits_for_issued)
+		memset(rank->fences, 0, rank->job->stretch_count * sizeof *rank->fences);
+	rank->computed = false;
+	rank->handed_count = rank->reduced_count = rank->first_open = 0;
+	memset(rank->reduced, 0, spec->profile->tensor_count * sizeof *rank->reduced);
+	rank->announced_next = rank->announced_count = 0;
+	rank->heard_count = rank->updated_count = 0;
+	rank->waits_for_input = rank->spec->input != NULL;
+	issue_steps(rank);
+	announce(rank);
+	if (rank->spec->input)
+		input_take(rank->spec->input, input_there, rank, 0);
+	else
+		compute(rank);
+}
+
+void rank_init(struct rank *rank, struct fused *job, size_t index)
+{
+	const struct fused_spec *spec = &job->spec;
+	const char *name = arena_printf(spec->arena, "%s rank %zu", spec->name, index);
+	struct worker thread = {spec->engine, spec->fabric, spec->ranks[index].guest, 0};
+	struct trace *trace = engine_trace(spec->engine);
+	*rank = (struct rank){
+		.job = job,
+		.index = index,
+		.spec = &spec->ranks[index],
+		.rng = rng_named(spec->seed, name),
+		.issuer = thread,
+		.updater = thread,
+		.issue_next = job->stretch_count,
+		.part = PART_OTHER,
+	};
+	rank->reduced = ARENA_ARRAY(spec->arena, spec->profile->tensor_count + 1, bool);
+	rank->reduced_order = ARENA_ARRAY(spec->arena, spec->profile->tensor_count + 1, uint32_t);
+	if (spec->exchange->waits_for_issued)
+		rank->fences = ARENA_ARRAY(spec->arena, job->stretch_count, size_t);
+	lane_init(&rank->compute, rank, "compute", compute_over);
+	lane_init(&rank->copies, rank, "fusion", copy_over);
+	if (trace) {
+		rank->track = trace_track(trace, spec->name,
+					  arena_printf(spec->arena, "rank %zu", index));
+		rank->issue_track = trace_track(trace, spec->name,
+						arena_printf(spec->arena, "rank %zu host", index));
+	}
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/workload/player.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/vec.h"
+#include "sim/workload/player_internal.h"
+
+/* What sums of a step's parts in seconds may miss, of the time since the start. */
+static const double slack_ratio = 1e-9;
+
+/* ---- threads ---- */
+
+static void thread_run(struct player_thread *thread);
+
+/* Thread 0 did `kind` since it was last asked: the GPU's idle time of it. */
+static void note_idle(struct player_thread *thread, enum thread_time kind, int64_t spent_ps)
+{
+	struct player *player = thread->player;
+
+	if (thread->index != 0 || !player->spec.context || spent_ps == 0)
+		return;
+	double busy_s = gpu_context_busy_s(player->spec.context);
+	double idle_s = s_from_ps(spent_ps) - (busy_s - player->busy_noted_s);
+
+	player->records[player->step].gpu_idle_s[kind] += idle_s > 0 ? idle_s : 0;
+	player->busy_noted_s = busy_s;
+}
+
+/* The time since the thread began what it does now was of that kind. */
+static void thread_spent(struct player_thread *thread, enum thread_time kind, enum span_kind span,
+			 const char *name)
+{
+	struct player *player = thread->player;
+	int64_t now_ps = engine_now_ps(player->spec.engine);
+
+	thread->spent_ps[kind] += now_ps - thread->since_ps;
+	note_idle(thread, kind, now_ps - thread->since_ps);
+	player_span(player, &thread->track, span, name, thread->since_ps);
+	thread->since_ps = now_ps;
+}
+
+static void think_done(void *ctx, uint64_t arg)
+{
+	struct player_thread *thread = ctx;
+
+	(void)arg;
+	thread_spent(thread, TIME_THINK, SPAN_CPU, "think");
+	thread_run(thread);
+}
+
+static void thread_call(struct player_thread *thread, const struct cuda_call *call);
+
+/* Asks again, having slept. */
+static void poll_again(void *ctx, uint64_t arg)
+{
+	struct player_thread *thread = ctx;
+
+	(void)arg;
+	thread_spent(thread, TIME_WAIT, SPAN_WAIT, "sleep");
+	thread_call(thread, &thread->program->items[thread->at - 1].call);
+}
+
+static void thread_call_done(void *ctx, uint64_t arg, enum call_result result)
+{
+	struct player_thread *thread = ctx;
+	const struct item *item = &thread->program->items[thread->at - 1];
+	const struct cuda_call *call = &item->call;
+
+	(void)arg;
+	thread_spent(thread, TIME_CALL, SPAN_CALL,
+		     call->label ? call->label : call_kind_name(call->kind));
+	if (item->kind == ITEM_POLL && result == CALL_NOT_READY) {
+		int64_t sleep_ps = ps_from_s(item->work_s);
+
+		engine_do_after(thread->player->spec.engine, sleep_ps > 0 ? sleep_ps : 1,
+				poll_again, thread, 0);
+		return;
+	}
+	thread->in_call = false;
+	if (!thread->running) /* else the call returned at once, within thread_run */
+		thread_run(thread);
+}
+
+static void thread_woken(void *ctx, uint64_t arg)
+{
+	struct player_thread *thread = ctx;
+
+	(void)arg;
+	thread_spent(thread, TIME_WAIT, SPAN_WAIT, "wait");
+	thread_run(thread);
+}
+
+/* ---- signals and watches ---- */
+
+static void signal_post(struct player *player, uint32_t index)
+{
+	struct signal *signal = &player->signals[index];
+	struct player_thread **link = &signal->waiting;
+
+	signal->count++;
+	while (*link) {
+		struct player_thread *thread = *link;
+
+		if (signal->count < thread->awaited_count) {
+			link = &thread->next_waiting;
+			continue;
+		}
+		*link = thread->next_waiting;
+		engine_do_after(player->spec.engine, 0, thread_woken, thread, 0);
+	}
+}
+
+/* True if the thread has to wait. */
+static bool signal_await(struct player_thread *thread, const struct item *item)
+{
+	struct signal *signal = &thread->player->signals[item->signal];
+	struct player_thread **link = &signal->waiting;
+
+	if (signal->count >= item->count)
+		return false;
+	while (*link)
+		link = &(*link)->next_waiting;
+	thread->awaited_count = item->count;
+	thread->next_waiting = NULL;
+	*link = thread;
+	return true;
+}
+
+void player_watch_done(struct player *player, uint32_t signal, uint32_t step)
+{
+	if (step == player->step && !player->stopped)
+		signal_post(player, signal);
+}
+
+/* arg: step and signal. */
+static void watched_event_reached(void *ctx, uint64_t arg)
+{
+	player_watch_done(ctx, (uint32_t)arg, (uint32_t)(arg >> 32));
+}
+
+static void watch_begin(struct player *player, const struct item *item)
+{
+	struct cuda_process *process = player->spec.process;
+	uint16_t event = item->call.event;
+
+	if (player->spec.program->poller.enabled) {
+		poller_watch(player, event, item->signal, player->step);
+		return;
+	}
+	FW_ASSERT(process != NULL);
+	gpu_when_event(cuda_process_context(process), cuda_process_event(process, event),
+		       player->records_counts[event], watched_event_reached, player,
+		       (uint64_t)player->step << 32 | item->signal);
+}
+
+/* ---- steps ---- */
+
+static void step_begin(void *ctx, uint64_t arg)
+{
+	struct player *player = ctx;
+	const struct player_spec *spec = &player->spec;
+	struct step_record *record = &player->records[player->step];
+	size_t thread_count = spec->program->thread_count;
+
+	(void)arg;
+	record->start_ps = engine_now_ps(spec->engine);
+	record->mark_ps = -1;
+	if (spec->context) {
+		player->busy_before_s = player->busy_noted_s = gpu_context_busy_s(spec->context);
+		player->work_before_ps = gpu_context_work_ps(spec->context);
+	}
+	for (unsigned i = 0; i < spec->program->signal_count; i++)
+		player->signals[i].count = 0;
+	player->threads_left = thread_count;
+	for (size_t i = 0; i < thread_count; i++) {
+		struct player_thread *thread = &player->threads[i];
+
+		thread->at = 0;
+		thread->since_ps = record->start_ps;
+		for (int kind = 0; kind < TIME_KIND_COUNT; kind++)
+			thread->spent_ps[kind] = 0;
+	}
+	for (size_t i = 0; i < thread_count; i++)
+		thread_run(&player->threads[i]);
+}
+
+static void records_reserve(struct player *player)
+{
+	player->records = vec_grow(player->spec.arena, player->records, player->step,
+				   &player->records_room, sizeof *player->records);
+}
+
+/* Thread 0's time and the GPU's each add up to the step: the one to the picosecond, the
+ * other, which is in seconds, but for rounding. */
+static void check_step(const struct player *player, const struct player_thread *first)
+{
+	const struct step_record *record = &player->records[player->step];
+	int64_t step_ps = record->end_ps - record->start_ps, parts_ps = 0;
+	double step_s = s_from_ps(step_ps), parts_s = record->gpu_busy_s;
+	for (int kind = 0; kind < TIME_KIND_COUNT; kind++) {
+		parts_ps += first->spent_ps[kind];
+		parts_s += record->gpu_idle_s[kind];
+	}
+	if (parts_ps != step_ps)
+		engine_fail(player->spec.engine, "%s: step %u of %.12f s is %.12f s in its parts",
+			    player->spec.name, player->step, step_s, s_from_ps(parts_ps));
+	if (player->spec.context &&
+	    (record->gpu_busy_s < 0 ||
+	     fabs(parts_s - step_s) > slack_ratio * s_from_ps(record->end_ps)))
+		engine_fail(player->spec.engine,
+			    "%s: the GPU's step %u of %.12f s is %.12f s in its parts, %.12f s at "
+			    "work",
+			    player->spec.name, player->step, step_s, parts_s, record->gpu_busy_s);
+}
+
+static void step_end(struct player *player)
+{
+	const struct player_spec *spec = &player->spec;
+	struct step_record *record = &player->records[player->step];
+	struct player_thread *first = &player->threads[0];
+	bool goes_on;
+
+	record->end_ps = engine_now_ps(spec->engine);
+	if (record->mark_ps < 0)
+		record->mark_ps = record->end_ps;
+	first->spent_ps[TIME_WAIT] += record->end_ps - first->since_ps; /* for the others */
+	note_idle(first, TIME_WAIT, record->end_ps - first->since_ps);
+	for (int kind = 0; kind < TIME_KIND_COUNT; kind++)
+		record->thread_s[kind] = s_from_ps(first->spent_ps[kind]);
+	if (spec->context) {
+		record->gpu_busy_s = gpu_context_busy_s(spec->context) - player->busy_before_s;
+		record->work_ps = gpu_context_work_ps(spec->context) - player->work_before_ps;
+	}
+	check_step(player, first);
+	player->step++;
+	player->pause_ps = 0;
+	goes_on = !spec->step_done || spec->step_done(spec->ctx, player, record);
+	records_reserve(player);
+	if (goes_on && (spec->steps_max == 0 || player->step < spec->steps_max))
+		engine_after(spec->engine, player->pause_ps, step_begin, player, 0);
+	else
+		player->stopped = true;
+}
+
+static void thread_call(struct player_thread *thread, const struct cuda_call *call)
+{
+	struct player *player = thread->player;
+
+	if (call->kind == CALL_EVENT_RECORD)
+		player->records_counts[call->event]++;
+	player->records[player->step].calls_count++;
+	thread->in_call = true;
+	player->spec.port->call(player->spec.port, thread->index, thread->core, call,
+				thread_call_done, thread, 0);
+}
+
+/* Does the next item. True if the thread has to wait for its end. */
+static bool thread_item(struct player_thread *thread, const struct item *item)
+{
+	struct player *player = thread->player;
+
+	switch (item->kind) {
+	case ITEM_THINK:
+		if (item->work_s <= 0)
+			return false;
+		cpu_serve(thread->core, item->work_s * player->work_ratio, NULL, think_done, thread,
+			  0);
+		return true;
+	case ITEM_CALL:
+	case ITEM_POLL:
+		thread_call(thread, &item->call);
+		return thread->in_call;
+	case ITEM_POST:
+		signal_post(player, item->signal);
+		return false;
+	case ITEM_AWAIT:
+		return signal_await(thread, item);
+	case ITEM_WATCH:
+		watch_begin(player, item);
+		return false;
+	case ITEM_STEP_MARK:
+		player->records[player->step].mark_ps = engine_now_ps(player->spec.engine);
+		return false;
+	}
+	return false;
+}
+
+static void thread_run(struct player_thread *thread)
+{
+	const struct call_thread *program = thread->program;
+
+	thread->running = true;
+	while (thread->at < program->count) {
+		const struct item *item = &program->items[thread->at++];
+
+		if (thread_item(thread, item)) {
+			thread->running = false;
+			return;
+		}
+	}
+	thread->running = false;
+	if (--thread->player->threads_left == 0)
+		step_end(thread->player);
+}
+
+/* ---- life cycle ---- */
+
+static void check_program(const struct program *program)
+{
+	FW_ASSERT(program->thread_count > 0);
+	for (size_t t = 0; t < program->thread_count; t++) {
+		for (size_t i = 0; i < program->threads[t].count; i++) {
+			const struct item *item = &program->threads[t].items[i];
+			bool signals = item->kind == ITEM_POST || item->kind == ITEM_AWAIT ||
+				       item->kind == ITEM_WATCH;
+			bool events =
+				item->kind == ITEM_WATCH ||
+				(item->kind == ITEM_CALL && (item->call.kind == CALL_EVENT_RECORD));
+
+			FW_ASSERT(!signals || item->signal < program->signal_count);
+			FW_ASSERT(!events || item->call.event < program->event_count);
+		}
+	}
+}
+
+struct player *player_new(const struct player_spec *spec)
+{
+	const struct program *program = spec->program;
+	struct player *player = ARENA_NEW(spec->arena, struct player);
+
+	check_program(program);
+	player->spec = *spec;
+	player->work_ratio = spec->guest_work ? guest_work_ratio(spec->guest) : 1;
+	player->threads = ARENA_ARRAY(spec->arena, program->thread_count, struct player_thread);
+	for (size_t i = 0; i < program->thread_count; i++) {
+		struct player_thread *thread = &player->threads[i];
+
+		thread->player = player;
+		thread->program = &program->threads[i];
+		thread->index = (unsigned)i;
+		thread->core = spec->port->core ? spec->port->core(spec->port, (unsigned)i) : NULL;
+		if (!thread->core)
+			thread->core = guest_core(spec->guest);
+		thread->track.name = program->threads[i].name;
+	}
+	player->signals = ARENA_ARRAY(spec->arena, program->signal_count, struct signal);
+	player->records_counts = ARENA_ARRAY(spec->arena, program->event_count, uint64_t);
+	records_reserve(player);
+	if (program->poller.enabled)
+		poller_init(player);
+	return player;
+}
+
+void player_start(struct player *player)
+{
+	engine_after(player->spec.engine, 0, step_begin, player, 0);
+}
+
+void player_pause(struct player *player, int64_t pause_ps)
+{
+	FW_ASSERT(pause_ps >= 0);
+	player->pause_ps = pause_ps;
+}
+
+size_t player_step_count(const struct player *player)
+{
+	return player->step;
+}
+
+const struct step_record *player_step_at(const struct player *player, size_t index)
+{
+	FW_ASSERT(index < player->step);
+	return &player->records[index];
+}
+
+static const char *item_name(const struct item *item)
+{
+	switch (item->kind) {
+	case ITEM_CALL:
+	case ITEM_POLL:
+		return call_kind_name(item->call.kind);
+	case ITEM_AWAIT:
+		return "the wait for a signal";
+	default:
+		return "work of its own";
+	}
+}
+
+const char *player_waiting(const struct player *player, struct arena *arena)
+{
+	for (size_t i = 0; player->threads_left > 0 && i < player->spec.program->thread_count;
+	     i++) {
+		const struct player_thread *thread = &player->threads[i];
+		const struct call_thread *program = thread->program;
+		if (thread->at > 0 && (thread->at < program->count || thread->in_call))
+			return arena_printf(arena, "step %u, thread '%s' at %s, item %zu of %zu",
+					    player->step, program->name,
+					    item_name(&program->items[thread->at - 1]), thread->at,
+					    program->count);
+	}
+	return arena_printf(arena, "step %u, which has not begun or ends", player->step);
+}
+
+void player_span_add(struct player *player, struct player_track *track, enum span_kind kind,
+		     const char *name, int64_t start_ps)
+{
+	struct trace *trace = engine_trace(player->spec.engine);
+
+	if (!track->known) {
+		track->number = trace_track(trace, player->spec.name, track->name);
+		track->known = true;
+	}
+	trace_span(trace, track->number, kind, name, start_ps, engine_now_ps(player->spec.engine));
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What player.c (threads, signals, steps) and poller.c share. */
+#ifndef FARWIRE_WORKLOAD_PLAYER_INTERNAL_H
+#define FARWIRE_WORKLOAD_PLAYER_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "sim/workload/player.h"
+#include "sim/engine/trace.h"
+
+struct player_track {
+	const char *name;
+	uint32_t number;
+	bool known;
+};
+
+struct player_thread {
+	struct player *player;
+	const struct call_thread *program;
+	unsigned index;
+	struct cpu *core;
+	size_t at;                         /* next item */
+	bool running;                      /* inside thread_run */
+	bool in_call;                      /* a call has not returned */
+	int64_t since_ps;                  /* begin of what it does now */
+	int64_t spent_ps[TIME_KIND_COUNT]; /* in this step */
+	uint32_t awaited_count;
+	struct player_thread *next_waiting; /* for the same signal */
+	struct player_track track;
+};
+
+struct signal {
+	uint64_t count; /* in this step */
+	struct player_thread *waiting;
+};
+
+/* An event that the poller looks after. */
+struct watch {
+	uint16_t event;
+	uint32_t signal;
+	uint32_t step; /* in which it was watched */
+};
+
+struct poller {
+	struct watch *watches; /* pending, in the order in which they came */
+	size_t count, room;
+	size_t at;   /* of the sweep: the watch that is queried now */
+	bool active; /* sweeps or sleeps; else it waits for a watch */
+	struct cpu *core;
+	struct cuda_call query;
+	int64_t since_ps; /* begin of the query */
+	struct player_track track;
+};
+
+struct player {
+	struct player_spec spec;
+	double work_ratio; /* what the guest makes of its threads' work */
+	struct player_thread *threads;
+	struct signal *signals;
+	uint64_t *records_counts;    /* by event: records issued since the start */
+	struct step_record *records; /* always one further than the steps that are over */
+	size_t records_room;
+	uint32_t step;       /* the current one; steps that are over */
+	size_t threads_left; /* not at the end of their lists */
+	int64_t pause_ps;    /* before the next step */
+	double busy_before_s;
+	int64_t work_before_ps;
+	double busy_noted_s; /* when thread 0 last changed what it does */
+	bool stopped;
+	struct poller poller;
+};
+
+void poller_init(struct player *player);
+void poller_watch(struct player *player, uint16_t event, uint32_t signal, uint32_t step);
+
+/* A watched event was seen complete: posts its signal if the step in which it
+ * was watched still lasts. */
+void player_watch_done(struct player *player, uint32_t signal, uint32_t step);
+
+void player_span_add(struct player *player, struct player_track *track, enum span_kind kind,
+		     const char *name, int64_t start_ps);
+/* If there is a trace, from start_ps to now. */
+static inline void player_span(struct player *player, struct player_track *track,
+			       enum span_kind kind, const char *name, int64_t start_ps)
+{
+	if (engine_trace(player->spec.engine))
+		player_span_add(player, track, kind, name, start_ps);
+}
+
+#endif

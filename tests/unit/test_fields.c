@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The rows of result fields: copies are whole, and docs/formats.md lists every row. */
+#include "tests/test.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "sim/base/arena.h"
+#include "sim/analysis/sweep_queue.h"
+#include "sim/result/field.h"
+
+static const char *json_of(struct arena *arena, const struct prediction *prediction)
+{
+	char *text = NULL;
+	size_t size_B = 0;
+	FILE *memory = open_memstream(&text, &size_B);
+	predictions_write(memory, FORMAT_JSONL, &prediction, 1);
+	fclose(memory);
+	const char *copy = arena_strdup(arena, text);
+	free(text);
+	return copy;
+}
+
+/* Every text of the record gets a text of its own, which holds the field's key. */
+static void fill_texts(struct arena *arena, struct fields fields, void *record)
+{
+	for (size_t i = 0; i < fields.count; i++)
+		if (fields.rows[i].type == FIELD_TEXT)
+			*(const char **)(void *)((char *)record + fields.rows[i].offset) =
+				arena_printf(arena, "text of %s", fields.rows[i].json);
+}
+
+static void wipe_texts(struct fields fields, void *record)
+{
+	for (size_t i = 0; i < fields.count; i++)
+		if (fields.rows[i].type == FIELD_TEXT) {
+			char *text = *(char **)(void *)((char *)record + fields.rows[i].offset);
+			memset(text, 'x', strlen(text));
+		}
+}
+
+/* When every text and every list of the original is overwritten, the copy stays as it was. */
+static void copy_needs_nothing_of_the_original(void)
+{
+	struct arena *arena = arena_new(), *kept = arena_new();
+	char kernel[] = "kernel";
+	double drawn[] = {1, 2};
+	struct client_prediction client = {.ok = false};
+	struct link_prediction link = {.utilization = 0.5};
+	struct prediction original = {.clients = &client,
+				      .client_count = 1,
+				      .links = &link,
+				      .link_count = 1,
+				      .breakdown = {{kernel, 1}},
+				      .breakdown_count = 1,
+				      .drawn_throughputs = drawn,
+				      .draws_count = 2};
+	fill_texts(arena, prediction_fields, &original);
+	fill_texts(arena, client_fields, &client);
+	fill_texts(arena, link_fields, &link);
+	const struct prediction *copy = prediction_copy(kept, NULL, &original);
+	const char *before = json_of(arena, &original);
+	wipe_texts(prediction_fields, &original);
+	wipe_texts(client_fields, &client);
+	wipe_texts(link_fields, &link);
+	memset(kernel, 'x', strlen(kernel));
+	client = (struct client_prediction){.ok = true};
+	link.utilization = 1;
+	drawn[1] = 0;
+	CHECK(strstr(before, "text of transport") && strstr(before, "text of gpu"));
+	CHECK_TEXT(json_of(arena, copy), before);
+	CHECK_NEAR(copy->drawn_throughputs[1], 2, 0);
+	arena_free(arena);
+	arena_free(kept);
+}
+
+/* The point outlives the line that it was read from. Its transport once did not. */
+static void point_of_a_sweep_keeps_its_texts(void)
+{
+	static const char body[] =
+		"\"point\":0,\"prediction\":{\"case\":\"c\",\"verdict\":\"ok\","
+		"\"throughput\":{},\"step\":{},\"ratio\":{},\"gpu_utilization\":{},"
+		"\"bottleneck\":\"network\",\"transport\":\"tcp\"}";
+	struct arena *arena = arena_new();
+	const struct sweep_task task = {.point_count = 1};
+	const struct prediction *points[1] = {0};
+	struct sweep_queue queue = {
+		.arena = arena, .task = &task, .points = points, .bad = SIZE_MAX};
+	pthread_mutex_init(&queue.lock, NULL);
+	size_t size_B = 0;
+	const char *line = journal_line(arena, body, &size_B);
+	mallopt(M_PERTURB, 0xa5); /* freed memory does not look as it did */
+	queue_put(&queue, line, size_B, false);
+	mallopt(M_PERTURB, 0);
+	CHECK(points[0] != NULL);
+	CHECK_TEXT(points[0]->transport, "tcp");
+	CHECK_TEXT(points[0]->bottleneck, "network");
+	pthread_mutex_destroy(&queue.lock);
+	arena_free(arena);
+}
+
+static const char *file_text(struct arena *arena, const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	char *text = arena_alloc(arena, 1 << 20);
+	CHECK(file != NULL);
+	if (file) {
+		CHECK(fread(text, 1, (1 << 20) - 1, file) > 0);
+		fclose(file);
+	}
+	return text;
+}
+
+static const char *unit_text(struct arena *arena, const struct field *field)
+{
+	if (!field->unit[0] || !field->unit[0][0])
+		return "";
+	return field->unit[1] ? arena_printf(arena, "`%s` or `%s`", field->unit[0], field->unit[1])
+			      : arena_printf(arena, "`%s`", field->unit[0]);
+}
+
+/* A failure prints the line that docs/formats.md lacks. */
+static void documents_list_every_field(void)
+{
+	static const char *const types[] = {
+		[FIELD_TEXT] = "text",
+		[FIELD_VERDICT] = "text",
+		[FIELD_COUNT] = "count",
+		[FIELD_NUMBER] = "number",
+		[FIELD_ESTIMATE] = "estimate",
+		[FIELD_VERSION] = "text",
+		[FIELD_BREAKDOWN] = "object of numbers",
+		[FIELD_PARAMETERS] = "array",
+		[FIELD_CLIENTS] = "array",
+		[FIELD_LINKS] = "array",
+	};
+	struct arena *arena = arena_new();
+	const char *text = file_text(arena, "docs/formats.md");
+	const struct fields all[] = {prediction_fields, client_fields, link_fields};
+	for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+		const char *at = text;
+		for (size_t i = 0; i < all[k].count; i++) {
+			const struct field *field = &all[k].rows[i];
+			if (!field->json)
+				continue;
+			const char *line = arena_printf(arena, "\n| `%s` | %s | %s | %s |\n",
+							field->json, types[field->type],
+							unit_text(arena, field), field->help);
+			const char *found = strstr(at, line);
+			if (!CHECK(found != NULL))
+				printf("  docs/formats.md lacks, in this place: %s", line + 1);
+			else
+				at = found + strlen(line) - 1;
+		}
+	}
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(copy_needs_nothing_of_the_original),
+	TEST(point_of_a_sweep_keeps_its_texts),
+	TEST(documents_list_every_field),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
