@@ -8,8 +8,8 @@
 #include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
-#include "sim/traces/json_pull.h"
-#include "sim/result/json.h"
+#include "sim/json/pull.h"
+#include "sim/json/write.h"
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
 

@@ -12,7 +12,7 @@
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
-#include "sim/traces/json_pull.h"
+#include "sim/json/pull.h"
 
 static const double BLOCK_B = 131072, BITS = 8;
 enum { WORDS_MAX = 24 };

@@ -19,7 +19,7 @@
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
-#include "sim/traces/json_pull.h"
+#include "sim/json/pull.h"
 
 static const double SIZE_B = 512.0 * 1024 * 1024, GIGA = 1e9;
 enum { WORDS_MAX = 512 };

@@ -61,12 +61,12 @@ struct param_row {
 	enum param_kind kind;
 	enum quantity quantity; /* numbers only */
 	size_t offset;
-	double min, max;            /* numbers only: SI units, inclusive */
-	bool whole;                 /* counts only: fractions are refused */
-	enum prior prior;           /* costs only */
-	const char *preset;         /* default as text; NULL if the user must give a value */
-	const char *const *choices; /* choices only: names, terminated by NULL */
-	const struct registry *kinds;
+	double min, max;              /* numbers only: SI units, inclusive */
+	bool whole;                   /* counts only: fractions are refused */
+	enum prior prior;             /* costs only */
+	const char *preset;           /* default as text; NULL if the user must give a value */
+	const char *const *choices;   /* choices only: names, terminated by NULL */
+	const struct registry *kinds; /* for a choice without choices: the kinds to choose from */
 	const char *help;
 	const char *source; /* where the default comes from, or "assumption: ..." with the reason */
 };

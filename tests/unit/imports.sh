@@ -234,7 +234,7 @@ json='{"start":{"test_start":{"protocol":"TCP","num_streams":2,"blksize":65536}}
 printf '\357\273\277\n%s\n' "$json" >json
 samples json
 is '65536 2 0 1000000000'
-for change in 's/"TCP"/"UDP"/; UDP runs' 's/}}\]/},"sum_bidir_reverse":{}}]/; both ways' 's/:2,/:null,/; a number is' \
+for change in 's/"TCP"/"UDP"/; UDP runs' 's/}}\]/},"sum_bidir_reverse":{}}]/; both directions' 's/:2,/:null,/; a number is' \
 	's/:2,/:-1,/; streams is -1' 's/65536/0/; size_B is 0' 's/8e9/1e300/; a result of' \
 	's/"intervals".*/"error":"unable to connect"}/; iperf3 failed: unable to connect' 's/$/{}/; more than one'; do
 	echo "$json" | sed "${change%; *}" >x
