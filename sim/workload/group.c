@@ -288,7 +288,8 @@ struct communicator_counters group_counters(const struct group *group)
 
 const char *group_choice_text(struct group *group, double size_B)
 {
-	return communicator_choice_text(group->all.comm, COLLECTIVE_ALL_REDUCE, size_B);
+	return size_B > 0 ? communicator_choice_text(group->all.comm, COLLECTIVE_ALL_REDUCE, size_B)
+			  : NULL;
 }
 
 void group_account(const struct group *group)

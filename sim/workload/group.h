@@ -33,7 +33,8 @@ struct cuda_peers *group_peers(struct group *group);
 
 /* Over all collectives and messages. */
 struct communicator_counters group_counters(const struct group *group);
-const char *group_choice_text(struct group *group, double size_B); /* of an all-reduce */
+/* What the library chooses for an all-reduce; NULL for 0 bytes. */
+const char *group_choice_text(struct group *group, double size_B);
 /* Tells the fabric what the messages have carried, once, at the end of a run. */
 void group_account(const struct group *group);
 const char *group_waiting(const struct group *group, struct arena *arena);

@@ -439,6 +439,20 @@ static bool build_rank(struct program_job *p, struct rank *rank)
 	return true;
 }
 
+/* 0: the program calls none. */
+static double largest_all_reduce_B(const struct program *program)
+{
+	double largest_B = 0;
+	for (size_t t = 0; t < program->thread_count; t++)
+		for (size_t i = 0; i < program->threads[t].count; i++) {
+			const struct cuda_call *call = &program->threads[t].items[i].call;
+			if (program->threads[t].items[i].kind == ITEM_CALL &&
+			    call->kind == CALL_ALL_REDUCE)
+				largest_B = fmax(largest_B, call->payload_B);
+		}
+	return largest_B;
+}
+
 static bool build_group(struct program_job *p)
 {
 	struct workload *w = p->job.workload;
@@ -472,7 +486,10 @@ static bool build_group(struct program_job *p)
 		.first_members = firsts,
 	};
 	p->group = group_new(&spec);
-	return p->group != NULL;
+	if (!p->group)
+		return false;
+	p->job.run->choice = group_choice_text(p->group, largest_all_reduce_B(programs[0]));
+	return true;
 }
 
 static void build(struct program_job *p)
