@@ -9,10 +9,10 @@
 
 #include <stddef.h>
 
-struct json;
+struct json_writer;
 
 /* {"cpu", "cores", "kernel", "hypervisor", "settings": {...}} under `key`. */
-void machine_write(struct json *json, const char *key);
+void machine_write(struct json_writer *json, const char *key);
 /* The processor's name, as "cpu" holds it; "unknown" where it cannot be read. */
 void machine_cpu(char *name, size_t room);
 

@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calib/sample/json.h"
 #include "calib/sample/plan.h"
+#include "sim/json/write.h"
 
 /* How much the median of something that is measured again and again changed. */
 #define RECORD_DRIFT_MOST  0.03 /* more: nothing that was measured can be relied on */
@@ -32,7 +32,10 @@ struct record {
 	int file;
 	bool to_stdout;
 	size_t lines; /* written, over all sittings */
-	struct json json;
+	FILE *memory; /* the line that json writes */
+	char *line;
+	size_t line_B;
+	struct json_writer json;
 	char why[256];
 	/* Of a recording that goes on: */
 	char *old;         /* its bytes, lines cut apart */
@@ -47,7 +50,8 @@ struct record_start {
 	const char *tool, *mode;
 	uint64_t seed; /* below 2^53 */
 	size_t passes;
-	void (*more)(struct json *json, void *context); /* further fields of line 1, or NULL */
+	void (*more)(struct json_writer *json,
+		     void *context); /* further fields of line 1, or NULL */
 	void *context;
 };
 

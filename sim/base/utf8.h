@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts come from files and command lines and may hold any bytes; what is written as
  * JSON, SVG or HTML must be UTF-8. */
 #ifndef FARWIRE_BASE_UTF8_H

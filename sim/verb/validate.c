@@ -362,7 +362,8 @@ static void json_beside(struct json_writer *json, const struct dataset_outcome *
 static void write_json(FILE *out, const void *ctx)
 {
 	const struct validation *v = ctx;
-	struct json_writer json = jw_begin(out, v->command->format == FORMAT_JSON);
+	struct json_writer json =
+		jw_begin(out, v->command->format == FORMAT_JSON ? JSON_PRETTY : JSON_LINE);
 	jw_open(&json, NULL, '{');
 	jw_open(&json, "datasets", '[');
 	for (size_t i = 0; i < v->count; i++) {
