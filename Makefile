@@ -100,6 +100,7 @@ help:
 	@echo
 	@echo 'VARIANT=release|debug|fast|asan|tsan|coverage|fuzz|fuzz-fast   each in a folder of its own'
 	@echo 'CC=clang BUILD=build-clang             another compiler, beside'
+	@echo 'KINDS=FOLDER BUILD=build-more          compiles the kinds of a folder, too (CONTRIBUTING.md)'
 	@echo 'CFLAGS=... LDFLAGS=...                 added after the own flags'
 	@echo 'WERROR=                                warnings stay warnings;  V=1  shows the commands'
 
@@ -234,7 +235,8 @@ accuracy: $(BUILD)/farwire
 	@FARWIRE=$(BUILD)/farwire tools/accuracy
 
 .PHONY: documents
-documents: accuracy
+documents: accuracy $(BUILD)/tests/golden/test_options
+	@FARWIRE_GOLDEN=write $(BUILD)/tests/golden/test_options
 	@FARWIRE=$(BUILD)/farwire tests/analytic/what_ifs.sh --write
 	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write docs/questions.md docs/recipes.md
 	@FARWIRE=$(BUILD)/farwire tools/images
