@@ -22,8 +22,7 @@ struct bench {
 	double clock_cost_s; /* of looking at the clock, taken off what is timed */
 	/* Of the point under way: */
 	struct gpu *far;
-	size_t count;     /* what the probe counts */
-	double present_s; /* what it keeps from its begin */
+	size_t count; /* what the probe counts */
 	char why[GPU_WHY];
 };
 

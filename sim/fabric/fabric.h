@@ -167,6 +167,7 @@ const struct route *fabric_route(struct fabric *fabric, int from, int to, unsign
  * A link with own_packets cuts the packets' bytes again:
  *   crossing = payload + packets header;
  *   wire = crossing + ceil(crossing / its packet_payload) overhead.     */
+/* exported: tests derive it by hand */
 double link_wire_B(const struct link_traits *traits, double mtu_B, double header_B,
 		   double payload_B);
 /* Seconds for a byte of payload alone on the route's slowest link, headers apart; 0: none. */

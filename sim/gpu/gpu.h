@@ -106,7 +106,6 @@ struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fr
 /* Takes or gives back (negative) memory; false when it does not fit: then
  * nothing is taken. A tenant's fraction bounds its memory too. */
 bool gpu_memory_take(struct gpu_context *context, double size_B);
-double gpu_memory_used_B(const struct gpu *gpu);
 
 struct gpu_stream *gpu_stream_new(struct gpu_context *context, const char *name);
 

@@ -50,7 +50,5 @@ bool storage_reaches(struct storage *storage, const struct guest *guest);
  * the process), then calls fn. false, and nothing is begun, if there is no route. */
 bool storage_read(struct storage *storage, struct guest *guest, unsigned reader, double size_B,
 		  event_fn *fn, void *ctx, uint64_t arg);
-/* Bytes that were asked for and have come. */
-double storage_read_B(const struct storage *storage);
 
 #endif
