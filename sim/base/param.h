@@ -3,8 +3,8 @@
  *
  * A module with parameters has a struct of plain fields and a table of rows,
  * one a field: key, kind, quantity, offset, bounds, default, help, source. The
- * configuration reader, --set, `farwire explain`, docs/parameters.md and the
- * bounds of fits all read these rows; there is no second place.
+ * configuration reader, --set, `farwire explain` and the bounds of fits all read
+ * these rows; there is no second place.
  *
  *   struct tcp_params { double rto_min_s; bool nagle; const char *name; };
  *   static const struct param_row tcp_rows[] = {
