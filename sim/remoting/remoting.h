@@ -75,8 +75,7 @@ struct policy {
 	enum call_class (*classify)(const struct runtime_params *params,
 				    const struct cuda_call *call);
 };
-size_t policy_count(void);
-const struct policy *policy_at(size_t index);
+REGISTRY_OF(struct policy, policy);
 
 struct remote_client;
 struct remote_spec {

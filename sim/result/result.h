@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "sim/base/units.h"
-#include "sim/result/json.h"
+#include "sim/json/write.h"
 
 struct arena;
 struct diag;
@@ -127,7 +127,7 @@ void predictions_write(FILE *out, enum output_format format,
 		       const struct prediction *const *predictions, size_t count);
 
 /* Reads back what predictions_write wrote as JSON or JSON Lines, for plots of
- * saved results (the one door to jansson). The parameters stay behind:
+ * saved results. The parameters stay behind:
  * resolution is NULL. NULL after errors, which are in diag; *count > 0 else. */
 const struct prediction *const *predictions_read(struct arena *arena, struct diag *diag,
 						 const char *path, size_t *count);

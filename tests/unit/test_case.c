@@ -349,7 +349,8 @@ static void names_that_are_not_there(void)
 		"--set: program's guest 'nobody' is not there (the first of 10 is 'server1')");
 	check_refused(
 		READ("case.topology=gpu-pool", "case.runtime=asynchronous", "case.transport=udp"),
-		"--set: case: no transport is called 'udp' (write tcp, rdma, shm or auto)");
+		"--set: case: no transport is called 'udp' (there are tcp, rdma, shm, auto; "
+		"`farwire list transports` shows them)");
 	check_refused_at(READ_TEXT("case = {\n topology = \"gpu-pool\";\n batsh = 8;\n};"), 3,
 			 "case: unknown key 'batsh' (did you mean 'batch'?)");
 	check_refused_at(READ_TEXT("case = {\n topology = \"gpu-pool\";\n gpu = \"gpu9\";\n};"), 3,

@@ -513,7 +513,7 @@ static void bad_files_are_refused(void)
 		const char *text, *complaint;
 	} rows[] = {
 		{"", "holds no prediction"},
-		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: is no JSON"},
+		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: is not JSON"},
 		{"[]", "holds no prediction"},
 		{"{\"datasets\": []}", "'case': is no text"},
 		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "neither 'ok' nor 'fail'"},
