@@ -187,7 +187,7 @@ static void number_passes(struct importing *importing)
 	}
 }
 
-const struct importing *import_log_read(struct arena *arena, struct diag *diag,
+static const struct importing *read_log(struct arena *arena, struct diag *diag,
 					const struct importer *importer, FILE *in, const char *path)
 {
 	struct importing *importing = ARENA_NEW(arena, struct importing);
@@ -272,8 +272,9 @@ static void write_point(FILE *out, const struct import_point *point)
 	jw_end(&json);
 }
 
-void import_log_write(FILE *out, const struct importing *importing)
+static void write_log(FILE *out, const void *ctx)
 {
+	const struct importing *importing = ctx;
 	write_head(out, importing);
 	for (size_t i = 0; i < importing->points.count; i++)
 		write_point(out, &importing->points.items[i]);
@@ -281,17 +282,12 @@ void import_log_write(FILE *out, const struct importing *importing)
 		importing->points.count + 2);
 }
 
-static void write_log(FILE *out, const void *ctx)
-{
-	import_log_write(out, ctx);
-}
-
 bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
 		 const char *path, struct imported *imported)
 {
 	if (importer->read)
 		return importer->read(arena, diag, in, path, imported);
-	const struct importing *importing = import_log_read(arena, diag, importer, in, path);
+	const struct importing *importing = read_log(arena, diag, importer, in, path);
 	if (!importing)
 		return false;
 	*imported = (struct imported){

@@ -6,7 +6,7 @@
  * What people have measured already is worth as much as what farwire-probe would:
  * a log of nccl-tests is points of the test "collective", one of nvbandwidth of
  * "copy", perftest's of "rdma", iperf3's of "tcp" (docs/formats.md). A reader
- * takes the lines of its tool and adds points; import_log_write() writes them as any
+ * takes the lines of its tool and adds points; imported.write() writes them as any
  * probe would have. A log without a single row that it knows is an error, and
  * so is a row that is none of this tool's, or one that the log stops in: half-read
  * numbers would be worse than none. A point that is there again is a further pass,
@@ -70,12 +70,7 @@ REGISTRY_OF(struct importer, importer);
 #include "calib/fit/import.def"
 #undef IMPORTER
 
-/* NULL after errors, which are in diag. path is for messages. */
-const struct importing *import_log_read(struct arena *arena, struct diag *diag,
-					const struct importer *importer, FILE *in,
-					const char *path);
-void import_log_write(FILE *out, const struct importing *importing);
-/* false after errors, which are in diag. */
+/* false after errors, which are in diag. path is for messages. */
 bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
 		 const char *path, struct imported *imported);
 
