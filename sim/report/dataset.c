@@ -467,7 +467,8 @@ int report_dataset(struct report *report, const struct command *command, const c
 	part_scenes(&part);
 	besides(&part);
 	if (!command->quiet && strcmp(command->output, "-") != 0) {
-		validation_print(stdout, report->arena, part.outcome, command->color);
+		validation_print(stdout, report->arena, part.outcome,
+				 command_colors(command, true));
 		putchar('\n');
 	}
 	if (!part.outcome->bounds_hold)

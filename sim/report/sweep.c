@@ -232,17 +232,17 @@ int report_sweep(struct report *report, const struct command *command, size_t wo
 	const struct case_request request = command_case(command, word);
 	struct sweep_axis axes[AXES_MAX];
 	int code;
-	if (command->vary_count > AXES_MAX)
+	if (command->vary.count > AXES_MAX)
 		diag_error(diag, (struct origin){0}, "farwire: at most %d --vary", AXES_MAX);
-	for (size_t i = 0; i < command->vary_count && i < AXES_MAX; i++)
-		sweep_axis_read(arena, diag, "--vary", command->vary[i], &axes[i]);
+	for (size_t i = 0; i < command->vary.count && i < AXES_MAX; i++)
+		sweep_axis_read(arena, diag, "--vary", command->vary.items[i], &axes[i]);
 	if (diag_count(diag))
 		return command_failed(diag, NULL);
 	const struct sweep *sweep =
 		command_sweep(command,
 			      (struct sweep_request){.input = command_input(command, word, NULL),
 						     .axes = axes,
-						     .axis_count = command->vary_count},
+						     .axis_count = command->vary.count},
 			      &code);
 	if (!sweep)
 		return code;

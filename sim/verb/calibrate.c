@@ -266,16 +266,14 @@ static void write_page(FILE *out, const void *ctx)
 	report_html(out, ctx);
 }
 
-static int save_page(const struct command *command, struct report *report, const char *path)
+static int save_page(struct report *report, const char *path)
 {
-	struct command to_file = *command;
 	const char *message = report_images(report);
 	if (message) {
 		fprintf(stderr, "farwire: cannot draw the report: %s\n", message);
 		return EXIT_FAILED;
 	}
-	to_file.output = path;
-	return command_write(&to_file, write_page, report);
+	return write_file(path, write_page, report);
 }
 
 /* ---- the whole ---- */
@@ -347,7 +345,11 @@ static int measure_and_fit(struct calibrating_machine *m)
 
 static int run(const struct command *command)
 {
-	const char *folder = strcmp(command->output, "-") == 0 ? "calibration" : command->output;
+	const char *folder = command->output;
+	if (strcmp(folder, "-") == 0) {
+		fprintf(stderr, "farwire: calibrate writes into a folder (write -o FOLDER)\n");
+		return EXIT_USAGE;
+	}
 	if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
 		fprintf(stderr, "farwire: cannot make the folder '%s': %s\n", folder,
 			strerror(errno));
@@ -364,7 +366,7 @@ static int run(const struct command *command)
 	const char *profile = arena_printf(command->arena, "%s/profile.cfg", folder);
 	int saved = calibration_save(command, m.parts, m.part_count, profile);
 	if (saved == EXIT_DONE)
-		saved = save_page(command, m.report, page);
+		saved = save_page(m.report, page);
 	if (saved == EXIT_DONE && !command->quiet)
 		printf("The profile: %s\nThe report: %s\n", profile, page);
 	if (code == EXIT_DONE)
@@ -379,7 +381,7 @@ const struct verb verb_calibrate = {
 	.examples = "  farwire calibrate                  # into the folder calibration/\n"
 		    "  farwire calibrate --full -o my-server\n"
 		    "  farwire run --topology dgx-h100 --profile calibration/profile.cfg\n",
-	.options = "output quick full budget scratch seed quiet",
+	.options = "output=calibration quick full budget scratch seed quiet",
 	.words_min = 0,
 	.run = run,
 };

@@ -2,6 +2,7 @@
 /* What several verbs do: predict their cases, write and draw results. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ struct predict_options command_predict(const struct command *command)
 {
 	return (struct predict_options){.seed = command->seed,
 					.draws_count = command->draws,
-					.jobs = command->jobs,
+					.jobs = (unsigned)command->jobs,
 					.baselines = command->baselines};
 }
 
@@ -87,22 +88,33 @@ const struct prediction **command_predictions(const struct command *command, str
 	return predictions;
 }
 
-int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
-		  const void *ctx)
+int write_file(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx)
 {
-	struct output *output = output_open(command->output);
+	struct output *output = output_open(path);
 	if (output) {
 		write(output_file(output), ctx);
 		if (output_commit(output) == 0)
 			return EXIT_DONE;
 	}
 	/* a reader that has seen enough (| head) is no failure worth a word */
-	bool to_stdout = strcmp(command->output, "-") == 0;
+	const char *quote = strcmp(path, "-") == 0 ? "" : "'";
 	if (errno != EPIPE)
-		fprintf(stderr, "farwire: cannot write %s%s%s: %s\n", to_stdout ? "" : "'",
-			to_stdout ? "the standard output" : command->output, to_stdout ? "" : "'",
-			strerror(errno));
+		fprintf(stderr, "farwire: cannot write %s%s%s: %s\n", quote,
+			*quote ? path : "the standard output", quote, strerror(errno));
 	return EXIT_FAILED;
+}
+
+int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
+		  const void *ctx)
+{
+	return write_file(command->output, write, ctx);
+}
+
+bool command_colors(const struct command *command, bool to_stdout)
+{
+	if (command->color != COLOR_AUTO)
+		return command->color == COLOR_ALWAYS;
+	return to_stdout && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 }
 
 struct table_writing {
@@ -177,8 +189,8 @@ static bool is_overridden(const struct command *command, size_t index)
 	for (size_t i = index + 1; i < command->setting_count; i++)
 		if (strncmp(command->settings[i].text, text, key) == 0)
 			return true;
-	for (size_t i = 0; i < command->vary_count; i++)
-		if (strncmp(command->vary[i], text, key) == 0)
+	for (size_t i = 0; i < command->vary.count; i++)
+		if (strncmp(command->vary.items[i], text, key) == 0)
 			return true;
 	return false;
 }

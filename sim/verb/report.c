@@ -196,7 +196,7 @@ static int run(const struct command *command)
 	struct report *report = report_new(
 		command->arena, title_of(command, 0),
 		arena_printf(command->arena, "Predicted by %s.", command_caption(command)));
-	int code = command->vary_count ? fill_sweeps(report, command) : fill(report, command);
+	int code = command->vary.count ? fill_sweeps(report, command) : fill(report, command);
 	if (code == EXIT_DONE)
 		code = save(report, command, pdf);
 	return code == EXIT_DONE && report->bound_broken ? EXIT_BOUND : code;
