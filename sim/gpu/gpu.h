@@ -106,7 +106,6 @@ struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fr
 /* Allocates memory, or frees it if size_B is negative. Returns false and allocates nothing if it
  * does not fit. The fraction of a tenant also limits its memory. */
 bool gpu_memory_take(struct gpu_context *context, double size_B);
-double gpu_memory_used_B(const struct gpu *gpu);
 
 struct gpu_stream *gpu_stream_new(struct gpu_context *context, const char *name);
 
