@@ -25,6 +25,11 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
 	if (scenario->style == JOBS_PROGRAMS) {
 		job->guests = job->servers;
 		job->runtime = NULL;
+		job->spread = NULL;
+		if (job->stage_count > 1)
+			job->batch_count *= (double)scenario->jobs[index].rank_count;
+		job->stage_count = 0;
+		job->program_count = 1;
 		job->fraction_ratio = 1;
 	} else {
 		alone->topology.fold = NULL; /* its machine stands for itself */

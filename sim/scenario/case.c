@@ -49,6 +49,14 @@ static const struct param_row case_rows[] = {
 		    "GPUs of a data-parallel training job; 0: programs that use one GPU each", ""),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
 		    "GPUs that a job uses in each machine; 0: all", ""),
+	PARAM_WHOLE(struct case_params, programs_count, 0, 131072, "0",
+		    "processes that share the GPUs of a job with a remoting runtime; 0: one for "
+		    "each GPU",
+		    ""),
+	PARAM_WHOLE(struct case_params, stages_count, 1, 1024, "1",
+		    "GPUs that each hold a stage of the network, a pipeline; 1: none", ""),
+	PARAM_WHOLE(struct case_params, micro_batches_count, 1, 65536, "1",
+		    "parts of a batch that pass a pipeline one after the other", ""),
 	PARAM_TEXT(struct case_params, exchange, "horovod-0.19",
 		   "how a job exchanges gradients: a file of models/exchanges/", ""),
 	PARAM_TEXT(struct case_params, guest, "",
@@ -167,7 +175,9 @@ static const struct transport_kind *find_transport(const struct case_reader *c)
 {
 	if (strcmp(c->params->transport, "auto") != 0)
 		return transport_kind_find(c->params->transport);
-	for (size_t i = 0; case_is_job(c) && i < transport_kind_count(); i++) {
+	bool forwards = strcmp(c->params->runtime, "none") != 0;
+	bool job = case_is_job(c) || (case_has_ranks(c) && !forwards);
+	for (size_t i = 0; job && i < transport_kind_count(); i++) {
 		const struct transport_kind *kind = transport_kind_at(i);
 		if (kind->direct && topology_has_network(&c->scenario->topology, kind->traffic))
 			return kind;
@@ -179,9 +189,7 @@ static const struct transport_kind *find_transport(const struct case_reader *c)
 static bool travels(const struct scenario *scenario, const struct job_entry *job)
 {
 	const struct topology *topology = &scenario->topology;
-	if (scenario->style == JOBS_PROGRAMS)
-		return job->runtime != NULL;
-	bool across = topology->fold && topology->fold->machine_count > 1;
+	bool across = job->runtime || (topology->fold && topology->fold->machine_count > 1);
 	for (size_t r = 1; r < job->simulated_count; r++)
 		across |= topology->gpus[job->gpus[r]].host != topology->gpus[job->gpus[0]].host;
 	return across;
@@ -301,8 +309,8 @@ static size_t place_gpu(struct case_reader *c, struct origin origin, const char 
 }
 
 /* The guest in front of a program's GPU; SIZE_MAX after an error. */
-static size_t place_server(struct case_reader *c, struct origin origin, const char *name,
-			   const struct gpu_entry *gpu)
+size_t case_place_server(struct case_reader *c, struct origin origin, const char *name,
+			 const struct gpu_entry *gpu)
 {
 	const struct topology *topology = &c->scenario->topology;
 	const struct host_entry *host = &topology->hosts[gpu->host];
@@ -322,8 +330,8 @@ static size_t place_server(struct case_reader *c, struct origin origin, const ch
 }
 
 /* The guest in which a program runs; SIZE_MAX after an error. */
-static size_t place_program(struct case_reader *c, struct origin origin, const char *name,
-			    size_t server, size_t copy)
+size_t case_place_program(struct case_reader *c, struct origin origin, const char *name,
+			  size_t server, size_t copy)
 {
 	const struct topology *topology = &c->scenario->topology;
 	if (!name[0])
@@ -357,13 +365,14 @@ static bool place(struct case_reader *c, struct job_entry *entry, const struct c
 			      own->gpu[0] ? own->gpu : params->gpu, copy);
 	if (places[0] == SIZE_MAX)
 		return false;
-	places[1] = place_server(c, own->server[0] ? entry->origin : case_said(c, "case.server"),
-				 own->server[0] ? own->server : params->server,
-				 &c->scenario->topology.gpus[places[0]]);
+	places[1] =
+		case_place_server(c, own->server[0] ? entry->origin : case_said(c, "case.server"),
+				  own->server[0] ? own->server : params->server,
+				  &c->scenario->topology.gpus[places[0]]);
 	if (places[1] == SIZE_MAX)
 		return false;
 	places[2] =
-		place_program(c, own->program[0] ? entry->origin : case_said(c, "case.program"),
+		case_place_program(c, own->program[0] ? entry->origin : case_said(c, "case.program"),
 			      own->program[0] ? own->program : params->program, places[1], copy);
 	return places[2] != SIZE_MAX;
 }
@@ -502,9 +511,10 @@ static void read_world(struct case_reader *c)
 		return;
 	case_apply_error_profile(c);
 	apply_profile(c);
-	if (case_is_job(c)) {
+	if (case_is_job(c) || case_has_ranks(c)) {
 		case_jobs_want(c);
-		reader->may_fold &= fold_is_wanted(c->params, c->job_count, reader->gpus_wanted);
+		reader->may_fold &= !case_has_ranks(c) &&
+				    fold_is_wanted(c->params, c->job_count, reader->gpus_wanted);
 	}
 	read_topology(reader, file, path, &c->scenario->topology);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
@@ -514,10 +524,10 @@ static void read_world(struct case_reader *c)
 		case_read_calls(c);
 	else
 		case_read_stack(c, stack);
-	if (!case_is_job(c)) {
+	if (!case_is_job(c))
 		read_runtime(c);
+	if (!case_is_job(c) && !case_has_ranks(c))
 		case_refuse_training(c);
-	}
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "driver"),
 		   "driver", "driver", &driver_table, NULL, 0, &c->scenario->driver);
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "dma"),
@@ -526,6 +536,8 @@ static void read_world(struct case_reader *c)
 		return;
 	if (case_is_job(c))
 		case_read_jobs(c);
+	else if (case_has_ranks(c))
+		case_read_ranks(c);
 	else
 		read_clients(c);
 	case_read_error(c);

@@ -49,6 +49,19 @@ void case_read_calls(struct case_reader *c);
 void case_calls_client(struct case_reader *c, struct job_entry *client, double batch_count,
 		       const char *model);
 
+/* The case is one job of programs on several GPUs (case_ranks.c). */
+bool case_has_ranks(const struct case_reader *c);
+void case_read_ranks(struct case_reader *c);
+/* The guest in front of a GPU: name, or the first one of its host; the guest in which the
+ * copy-th program runs: name, "spread" or in front of its GPU. SIZE_MAX after an error. */
+size_t case_place_server(struct case_reader *c, struct origin origin, const char *name,
+			 const struct gpu_entry *gpu);
+size_t case_place_program(struct case_reader *c, struct origin origin, const char *name,
+			  size_t server, size_t copy);
+/* Network, exchange and library of a job (case_job.c). */
+void case_read_model(struct case_reader *c, size_t index, struct job_entry *entry);
+void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *entry);
+
 /* Whether the case is a training job, several, or a collective. */
 bool case_is_job(const struct case_reader *c);
 /* Before the topology is read: what the case says of its jobs, and how many GPUs

@@ -36,8 +36,8 @@ void case_read_calls(struct case_reader *c)
 		return;
 	if (case_is_job(c))
 		diag_error(reader->diag, said,
-			   "case: a recorded program uses one GPU (leave gpus, jobs and collective "
-			   "out)");
+			   "case: a recorded program is no job of fused steps (leave jobs and "
+			   "collective out)");
 	else if (model && model->origin.file)
 		diag_error(reader->diag, model->origin,
 			   "case: either calls or model, not both: a recorded program has its own "
@@ -52,6 +52,10 @@ void case_read_calls(struct case_reader *c)
 		program->calls = call_file_read(reader->arena, reader->diag, calls_path(c, said));
 	network->name = file_name(c->params->calls);
 	c->calls_network = network;
+	if (program->calls && recorded_calls_peers(program->calls) && !case_has_ranks(c))
+		diag_error(reader->diag, said,
+			   "the recording calls ncclAllReduce: its ranks need a GPU each (write "
+			   "case.gpus, or --gpus)");
 	if (program->calls &&
 	    replay_step_find(reader->diag, said, program->calls, params, &program->step))
 		c->recorded = program;

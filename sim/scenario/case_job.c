@@ -35,6 +35,8 @@ struct job_said {
 
 bool case_is_job(const struct case_reader *c)
 {
+	if (case_has_ranks(c))
+		return false;
 	return c->params->gpus_count > 0 || c->params->collective[0] ||
 	       cfg_child(c->group, "jobs") != NULL;
 }
@@ -326,8 +328,9 @@ static void read_storage(struct case_reader *c, const struct job_said *job, stru
 	entry->storage = storage;
 }
 
-static void read_model(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
+void case_read_model(struct case_reader *c, size_t index, struct job_entry *entry)
 {
+	const struct job_said *job = &c->jobs[index];
 	const struct topology *topology = &c->scenario->topology;
 	const char *profile = topology->gpus[entry->gpus[0]].profile;
 	const char *like = topology->gpus[entry->gpus[0]].like;
@@ -364,7 +367,7 @@ static const char *exchange_name(const struct case_reader *c, size_t job)
 
 /* Each file is read, and each parameter recorded, once: jobs that say the same share
  * it. */
-static void find_exchange(struct case_reader *c, size_t index, struct job_entry *entry)
+void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *entry)
 {
 	const char *name = exchange_name(c, index);
 	for (size_t i = 0; i < index; i++) {
@@ -422,8 +425,8 @@ static void fill_job(struct case_reader *c, size_t index, struct job_entry *entr
 	entry->model = own->model[0] ? own->model : c->params->model;
 	entry->stack = c->stack;
 	entry->straggler_ratio = c->params->straggler_ratio;
-	read_model(c, job, entry);
-	find_exchange(c, index, entry);
+	case_read_model(c, index, entry);
+	case_find_exchange(c, index, entry);
 	check_transport(c, entry);
 	entry->transport = c->transport;
 	entry->transport_params = c->transport_params;

@@ -20,6 +20,7 @@
 #include "sim/workload/job.h"
 #include "sim/training/exchange.h"
 #include "sim/training/input.h"
+#include "sim/training/spread.h"
 #include "sim/transport/dma.h"
 
 /* Whether machines that are alike are simulated once (sim/collective/fold.h): in large
@@ -36,13 +37,16 @@ struct case_params {
 	/* Data-parallel training: gpus_count > 0 makes the case a job on that many
 	 * GPUs of the topology, machine after machine. */
 	double gpus_count;
-	double gpus_per_machine_count;     /* 0: all that a machine has */
-	const char *exchange;              /* a file of models/exchanges/ */
-	const char *guest;                 /* kind of place on each machine: a guest's name
-					      there; "": its first one */
-	double straggler_ratio;            /* the first rank computes that much slower: 1 */
-	double epochs_count, images_count; /* for the time of a whole training */
-	int symmetry;                      /* enum symmetry */
+	double gpus_per_machine_count; /* 0: all that a machine has */
+	double programs_count; /* of a job played call by call: processes that share its GPUs;
+				  0: one for each */
+	double stages_count, micro_batches_count; /* of a pipeline; 1: none */
+	const char *exchange;                     /* a file of models/exchanges/ */
+	const char *guest;                        /* kind of place on each machine: a guest's name
+						     there; "": its first one */
+	double straggler_ratio;                   /* the first rank computes that much slower: 1 */
+	double epochs_count, images_count;        /* for the time of a whole training */
+	int symmetry;                             /* enum symmetry */
 	/* A collective alone, repeated, as nccl-tests does: "" or its name. */
 	const char *collective;
 	double collective_size_B;
@@ -134,8 +138,11 @@ struct job_entry {
 	const struct transport_kind *transport; /* of forwarded calls, or of gradients */
 	const void *transport_params;
 	/* Of programs. */
-	double fraction_ratio;                /* of the GPU */
-	const struct runtime_params *runtime; /* NULL: local driver */
+	size_t program_count;                  /* which hold rank_count / program_count GPUs each */
+	const struct spread_params *spread;    /* exchange of gradients; NULL: none */
+	size_t stage_count, micro_batch_count; /* of a pipeline; stage_count 0 or 1: none */
+	double fraction_ratio;                 /* of the GPU */
+	const struct runtime_params *runtime;  /* NULL: local driver */
 	bool guest_work; /* its calls cost what they do on the bare machine: guests add to it */
 	/* Of fused jobs and collectives. */
 	const struct exchange_params *exchange;

@@ -2,22 +2,40 @@
 /* Jobs whose programs are played call by call, from a scenario's entries. */
 #include "sim/base/arena.h"
 #include "sim/scenario/world.h"
+#include "sim/training/pipeline.h"
 #include "sim/workload/program_job.h"
 
-static const struct program *program_of(struct world *w, const struct job_entry *entry)
+static const struct program *recorded_program(struct world *w, const struct job_entry *entry,
+					      size_t first)
+{
+	const struct recorded_program *recorded = entry->recorded;
+	struct host *host = guest_host(w->system.guests[entry->guests[first]]);
+	struct program *program =
+		replay_program(w->workload.arena, recorded->calls, &recorded->step,
+			       recorded->params, host_clock_Hz(host));
+	program->images_count = entry->batch_count;
+	return program;
+}
+
+/* The program of the rank whose first GPU is that of the job. */
+static const struct program *program_of(struct world *w, const struct job_entry *entry,
+					size_t first)
 {
 	struct arena *arena = w->workload.arena;
-	const struct recorded_program *recorded = entry->recorded;
-	if (recorded) {
-		struct host *host = guest_host(w->system.guests[entry->guests[0]]);
-		struct program *program = replay_program(arena, recorded->calls, &recorded->step,
-							 recorded->params, host_clock_Hz(host));
-		program->images_count = entry->batch_count;
-		return program;
+	const struct gpu_params *gpu = &w->scenario->topology.gpus[entry->gpus[first]].params;
+	size_t batch = (size_t)entry->batch_count;
+	if (entry->recorded)
+		return recorded_program(w, entry, first);
+	if (entry->stage_count > 1) {
+		const struct pipeline_params pipeline = {entry->stage_count, first,
+							 entry->micro_batch_count};
+		return pipeline_program(arena, entry->network,
+					(size_t)(entry->batch_count * (double)entry->rank_count),
+					entry->stack, gpu, entry->efficiency, &pipeline);
 	}
 	return framework_at((size_t)entry->stack->framework)
-		->program(arena, entry->network, (size_t)entry->batch_count, entry->stack,
-			  &w->scenario->topology.gpus[entry->gpus[0]].params, entry->efficiency);
+		->program(arena, entry->network, batch, entry->stack, gpu, entry->efficiency,
+			  entry->spread);
 }
 
 static struct program_gpu place_of(struct world *w, const struct job_entry *entry, size_t index)
@@ -35,15 +53,29 @@ static struct program_gpu place_of(struct world *w, const struct job_entry *entr
 	};
 }
 
+/* Programs of a job that call each other; those with variables on their host do not. */
+static bool has_group(const struct job_entry *entry)
+{
+	if (entry->spread)
+		return !entry->spread->on_cpu;
+	return entry->stage_count > 1 || (entry->library && entry->recorded);
+}
+
 struct job *world_programs(struct world *w, const struct job_entry *entry, struct job_run *run)
 {
 	struct arena *arena = w->workload.arena;
-	struct program_rank *rank = ARENA_NEW(arena, struct program_rank);
-	struct program_gpu *gpu = ARENA_NEW(arena, struct program_gpu);
-	*gpu = place_of(w, entry, 0);
-	*rank = (struct program_rank){.guest = w->system.guests[entry->guests[0]],
-				      .program = program_of(w, entry),
-				      .gpus = gpu};
+	size_t count = entry->program_count > 1 ? entry->program_count : 1;
+	size_t each = entry->rank_count / count;
+	struct program_rank *ranks = ARENA_ARRAY(arena, count, struct program_rank);
+	struct program_gpu *gpus = ARENA_ARRAY(arena, entry->rank_count, struct program_gpu);
+	for (size_t i = 0; i < entry->rank_count; i++)
+		gpus[i] = place_of(w, entry, i);
+	for (size_t i = 0; i < count; i++)
+		ranks[i] = (struct program_rank){
+			.guest = w->system.guests[entry->guests[i * each]],
+			.program = program_of(w, entry, i * each),
+			.gpus = &gpus[i * each],
+		};
 	const struct program_job_spec spec = {
 		.fabric = w->system.fabric,
 		.name = entry->name,
@@ -56,8 +88,9 @@ struct job *world_programs(struct world *w, const struct job_entry *entry, struc
 		.transport = entry->transport,
 		.transport_params = entry->transport_params,
 		.guest_work = entry->guest_work,
-		.ranks = rank,
-		.rank_count = 1,
+		.ranks = ranks,
+		.rank_count = count,
+		.library = has_group(entry) ? entry->library : NULL,
 	};
 	return program_job_new(&w->workload, run, &spec);
 }

@@ -162,3 +162,11 @@ void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded)
 	if (recorded->mark_count > 0)
 		qsort(recorded->marks, recorded->mark_count, sizeof *recorded->marks, by_time);
 }
+
+bool recorded_calls_peers(const struct recorded_calls *recorded)
+{
+	for (size_t i = 0; i < recorded->call_count; i++)
+		if (strcmp(recorded->calls[i].function, "ncclAllReduce") == 0)
+			return true;
+	return false;
+}

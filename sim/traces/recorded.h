@@ -60,6 +60,7 @@ struct recorded_calls {
  * such a call did on the GPU is its outer call's. Numbers threads 0, 1 ... in the order
  * of their first call. */
 struct arena;
+bool recorded_calls_peers(const struct recorded_calls *recorded); /* it calls ncclAllReduce */
 void recorded_calls_settle(struct arena *arena, struct recorded_calls *recorded);
 
 #endif

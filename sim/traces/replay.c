@@ -267,6 +267,8 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 	bool is_async = cuda.kind == CALL_MEMCPY_H2D_ASYNC || cuda.kind == CALL_MEMCPY_D2H_ASYNC;
 	bool is_copy = is_async || cuda.kind == CALL_MEMCPY_H2D || cuda.kind == CALL_MEMCPY_D2H;
 	cuda.stream = stream_of(r, recorded->stream < 0 ? STREAM_UNKNOWN : recorded->stream);
+	if (cuda.kind == CALL_ALL_REDUCE)
+		cuda.payload_B = recorded->size_B;
 	if (is_copy) {
 		cuda.payload_B = recorded->size_B;
 		cuda.pageable = recorded->memory == MEMORY_PAGEABLE ||

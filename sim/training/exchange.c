@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/exchange.h"
 
+#include <math.h>
+
 #include "sim/training/exchange_parts.h"
 
 static const struct registry_row policy_rows[] = {
@@ -86,3 +88,13 @@ static const struct param_row exchange_rows[] = {
 };
 const struct param_table exchange_table =
 	PARAM_TABLE("exchange", struct exchange_params, exchange_rows);
+
+double exchange_bundle_B(const struct exchange_params *params)
+{
+	const struct exchange_policy *policy = exchange_policy_at((size_t)params->policy);
+	if (policy->whole)
+		return INFINITY;
+	if (policy->bundle_offset == 0)
+		return 0;
+	return *(const double *)(const void *)((const char *)params + policy->bundle_offset);
+}

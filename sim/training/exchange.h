@@ -98,6 +98,8 @@ struct exchange;
 struct exchange_policy {
 	const char *name, *help;
 	bool whole;             /* nothing before backward is over, whatever overlap says */
+	size_t bundle_offset;   /* of the field of exchange_params that says how many bytes of
+				   gradients go together; 0: each tensor goes by itself */
 	bool updates_in_stream; /* they wait on the GPU, for all gradients; the host for none */
 	struct exchange *(*new)(const struct exchange_host *host);
 	/* Gradients [first, first + count) are announced on rank, which announces each
@@ -111,5 +113,8 @@ void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t
 /* Time in which a collective that all ranks had arrived at was under way. */
 int64_t exchange_collective_ps(const struct exchange *exchange);
 REGISTRY_OF(struct exchange_policy, exchange_policy);
+
+/* Bytes of gradients that go together in programs that exchange call by call (spread.h). */
+double exchange_bundle_B(const struct exchange_params *params);
 
 #endif

@@ -24,6 +24,7 @@ static struct exchange *ddp_new(const struct exchange_host *host)
 const struct exchange_policy exchange_ddp = {
 	.name = "ddp",
 	.help = "PyTorch's buckets in the order of readiness, each when it is full",
+	.bundle_offset = offsetof(struct exchange_params, bucket_B),
 	.updates_in_stream = true,
 	.new = ddp_new,
 	.announced = planned_announced,

@@ -272,6 +272,7 @@ const struct exchange_policy exchange_horovod = {
 	.name = "horovod",
 	.help = "a background thread's cycles, negotiation of what is ready everywhere, a fusion "
 		"buffer",
+	.bundle_offset = offsetof(struct exchange_params, fusion_B),
 	.new = horovod_new,
 	.announced = horovod_announced,
 	.ready = horovod_ready,

@@ -46,6 +46,7 @@ enum l2_loss {
 extern const struct param_table stack_table;
 
 struct op_graph;
+struct spread_params;
 
 struct framework {
 	const char *name; /* "tensorflow-1" */
@@ -53,11 +54,13 @@ struct framework {
 	bool ahead; /* begins to issue the next step without waiting for the GPU */
 	/* The ops of a graph in the order in which it issues them. */
 	const uint32_t *(*order)(struct arena *arena, const struct op_graph *graph);
-	/* Builds the call stream of one step. */
+	/* Builds the call stream of one step. spread: how its gradients are exchanged among
+	 * several GPUs; NULL: it trains on one. */
 	const struct program *(*program)(struct arena *arena, const struct network *network,
 					 size_t batch, const struct stack_params *stack,
 					 const struct gpu_params *gpu,
-					 const struct efficiency_params *efficiency);
+					 const struct efficiency_params *efficiency,
+					 const struct spread_params *spread);
 };
 REGISTRY_OF(struct framework, framework);
 

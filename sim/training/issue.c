@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/issue.h"
 
+#include "sim/training/spread.h"
+
 struct item *issue_item(struct issuer *issuer, enum item_kind kind)
 {
 	struct item *item = VEC_PUSH(issuer->arena, &issuer->items);
@@ -29,6 +31,8 @@ static void issue_library(struct issuer *issuer, double *due, double rate, const
 
 void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 {
+	if (issuer->spread && !spread_before(issuer->spread, issuer, op))
+		return;
 	const struct stack_params *stack = issuer->stack;
 	if (stack->dispatch_s > 0)
 		issue_item(issuer, ITEM_THINK)->work_s = stack->dispatch_s;
@@ -44,6 +48,8 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 		launch->duration_s = duration_s;
 		launch->label = op->name;
 	}
+	if (issuer->spread)
+		spread_behind(issuer->spread, issuer, op);
 }
 
 void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double size_B, bool pageable,

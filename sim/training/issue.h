@@ -6,8 +6,11 @@
 #include "sim/base/vec.h"
 #include "sim/training/ops.h"
 
+struct spread;
+
 struct issuer {
 	struct arena *arena;
+	struct spread *spread; /* exchange of gradients among several GPUs; NULL: none */
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;

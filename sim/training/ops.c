@@ -30,6 +30,8 @@ struct builder {
 	struct op_tensor *tensors;
 	size_t tensor_count;
 	VEC(uint32_t) losses; /* ops of the L2 losses */
+	uint32_t layer;       /* whose ops are being made */
+	enum op_pass pass;
 };
 
 static uint32_t add_op(struct builder *b, const char *name, bool library, uint32_t kernels,
@@ -44,6 +46,8 @@ static uint32_t add_op(struct builder *b, const char *name, bool library, uint32
 			kept[count++] = inputs[i];
 	double share = kernels ? 1.0 / kernels : 1.0;
 	*op = (struct op){.name = name,
+			  .layer = b->layer,
+			  .pass = b->pass,
 			  .library = library,
 			  .kernels = kernels,
 			  .work = {.flop = flop * share, .bytes_B = bytes_B * share},
@@ -168,6 +172,7 @@ static void decay_ops(struct builder *b, bool gradient)
 {
 	for (size_t i = 0; i < b->network->layer_count; i++) {
 		const struct layer *layer = &b->network->layers[i];
+		b->layer = (uint32_t)i;
 		for (size_t t = 0; t < layer->tensor_count; t++) {
 			uint32_t number = b->first_tensor[i] + (uint32_t)t;
 			double size_B = layer->tensors[t] * b->element_B;
@@ -248,6 +253,7 @@ static void update_tensor(struct builder *b, const struct layer *layer, uint32_t
 	uint32_t update = tensor_op(b, layer, ".update", number,
 				    3 + 2 * b->stack->optimiser_copies_count, &gradient, 1);
 	b->ops.items[update].update_of = number;
+	b->pass = PASS_BACKWARD;
 }
 
 static double backward_passes(enum layer_op op)
@@ -369,14 +375,17 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 			    .gradient = ARENA_ARRAY(arena, layers, uint32_t),
 			    .first_tensor = ARENA_ARRAY(arena, layers, uint32_t)};
 	number_tensors(&b);
-	for (size_t i = 0; i < layers; i++)
-		forward_layer(&b, i);
+	for (; b.layer < layers; b.layer++)
+		forward_layer(&b, b.layer);
+	b.layer = (uint32_t)layers - 1;
+	b.pass = PASS_UPDATE;
 	uint32_t loss = l2_loss(&b, b.forward[layers - 1]);
 	decay_ops(&b, true);
 	b.gradient[layers - 1] = b.forward[layers - 1];
-	for (size_t i = layers; i-- > 0;)
-		if (b.gradient[i] != NONE)
-			backward_layer(&b, i);
+	b.pass = PASS_BACKWARD;
+	for (b.layer = (uint32_t)layers; b.layer-- > 0;)
+		if (b.gradient[b.layer] != NONE)
+			backward_layer(&b, b.layer);
 	struct op_graph graph = {.ops = b.ops.items,
 				 .count = b.ops.count,
 				 .output = b.forward[layers - 1],

@@ -35,8 +35,13 @@
 
 #define NO_TENSOR UINT32_MAX
 
+/* When a pipeline does an op: for each micro-batch, or once a step (weight decay, updates). */
+enum op_pass { PASS_FORWARD, PASS_BACKWARD, PASS_UPDATE };
+
 struct op {
 	const char *name;
+	uint32_t layer; /* of the network, to which it belongs */
+	enum op_pass pass;
 	bool library;     /* cuDNN or cuBLAS */
 	bool elementwise; /* XLA can make it one kernel with its neighbours */
 	uint32_t kernels; /* launches, each of `work` */

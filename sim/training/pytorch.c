@@ -11,6 +11,7 @@
 #include "sim/base/arena.h"
 #include "sim/training/frameworks.h"
 #include "sim/training/issue.h"
+#include "sim/training/spread.h"
 
 enum { COMPUTE, COPIES, STREAM_COUNT };
 enum { INPUT_THERE, SIGNAL_COUNT };
@@ -27,12 +28,16 @@ static const uint32_t *program_order(struct arena *arena, const struct op_graph 
 static const struct program *program(struct arena *arena, const struct network *network,
 				     size_t batch, const struct stack_params *stack,
 				     const struct gpu_params *gpu,
-				     const struct efficiency_params *efficiency)
+				     const struct efficiency_params *efficiency,
+				     const struct spread_params *spread_params)
 {
 	struct op_graph graph = op_graph_new(arena, network, batch, stack);
 	struct issuer main_thread = {
 		.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
 	struct issuer input = main_thread;
+	if (spread_params)
+		main_thread.spread = spread_new(arena, spread_params, &graph, STREAM_COUNT,
+						EVENT_COUNT, SIGNAL_COUNT);
 	struct call_thread *threads = ARENA_ARRAY(arena, 2, struct call_thread);
 	issue_item(&main_thread, ITEM_THINK)->work_s = stack->session_s;
 	for (size_t i = 0; i < graph.count; i++)
@@ -57,7 +62,7 @@ static const struct program *program(struct arena *arena, const struct network *
 					     stack->optimiser_copies_count, stack->workspace_B),
 		.images_count = (double)batch,
 	};
-	return stream;
+	return main_thread.spread ? spread_program(arena, main_thread.spread, stream) : stream;
 }
 
 const struct framework framework_pytorch = {

@@ -18,6 +18,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
+#include "sim/training/spread.h"
 #include "sim/training/frameworks.h"
 
 enum { COMPUTE, HOST_TO_DEVICE, DEVICE_TO_HOST, STREAM_COUNT };
@@ -119,12 +120,16 @@ static struct call_thread input_thread(struct issuer *issuer, const struct netwo
 static const struct program *program(struct arena *arena, const struct network *network,
 				     size_t batch, const struct stack_params *stack,
 				     const struct gpu_params *gpu,
-				     const struct efficiency_params *efficiency)
+				     const struct efficiency_params *efficiency,
+				     const struct spread_params *spread_params)
 {
 	struct op_graph graph = op_graph_new(arena, network, batch, stack);
 	struct issuer executor = {
 		.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
 	struct issuer input = executor;
+	if (spread_params)
+		executor.spread = spread_new(arena, spread_params, &graph, STREAM_COUNT,
+					     EVENT_EXTRA + EXTRA_EVENTS, SIGNAL_COUNT);
 	struct call_thread *threads = ARENA_ARRAY(arena, 2, struct call_thread);
 	threads[0] = executor_thread(&executor, &graph);
 	if (stack->real_input)
@@ -141,7 +146,7 @@ static const struct program *program(struct arena *arena, const struct network *
 					     stack->optimiser_copies_count, stack->workspace_B),
 		.images_count = (double)batch,
 	};
-	return stream;
+	return executor.spread ? spread_program(arena, executor.spread, stream) : stream;
 }
 
 const struct framework framework_tensorflow_1 = {

@@ -199,17 +199,23 @@ static void add_step(struct step_record *sum, const struct step_record *one, dou
 	sum->work_ps += one->work_ps;
 }
 
-/* All ranks have ended the step of that index. */
+/* All ranks have ended the step of that index. Means of times: the first rank's, and that by
+ * which the others are later. */
 static void record_step(struct program_job *p, size_t index)
 {
-	double share = 1 / (double)p->spec.rank_count;
+	int64_t count = (int64_t)p->spec.rank_count, start_ps = 0, end_ps = 0;
+	const struct step_record *first = player_step_at(p->ranks[0].player, index);
 	struct step_record *sum = VEC_PUSH(p->job.workload->arena, &p->records);
-	*sum = (struct step_record){.end_ps = engine_now_ps(p->job.workload->engine)};
-	sum->start_ps = index > 0 ? p->records.items[index - 1].end_ps
-				  : player_step_at(p->ranks[0].player, 0)->start_ps;
+	*sum = (struct step_record){0};
+	for (size_t i = 0; i < p->spec.rank_count; i++) {
+		const struct step_record *one = player_step_at(p->ranks[i].player, index);
+		add_step(sum, one, 1 / (double)count);
+		start_ps += one->start_ps - first->start_ps;
+		end_ps += one->end_ps - first->end_ps;
+	}
+	sum->start_ps = first->start_ps + start_ps / count;
+	sum->end_ps = first->end_ps + end_ps / count;
 	sum->mark_ps = sum->end_ps;
-	for (size_t i = 0; i < p->spec.rank_count; i++)
-		add_step(sum, player_step_at(p->ranks[i].player, index), share);
 }
 
 static bool step_done(void *ctx, struct player *player, const struct step_record *record)
@@ -476,8 +482,8 @@ static bool build_group(struct program_job *p)
 			 .library = p->spec.library,
 			 .ranks = members,
 			 .rank_count = count,
-			 .transport = p->spec.group_transport,
-			 .transport_params = p->spec.group_transport_params,
+			 .transport = p->spec.transport,
+			 .transport_params = p->spec.transport_params,
 			 .seed = w->seed,
 			 .failed = job_failed,
 			 .failed_ctx = &p->job},

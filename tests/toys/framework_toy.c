@@ -10,9 +10,10 @@ static const uint32_t *order(struct arena *arena, const struct op_graph *graph)
 static const struct program *program(struct arena *arena, const struct network *network,
 				     size_t batch, const struct stack_params *stack,
 				     const struct gpu_params *gpu,
-				     const struct efficiency_params *efficiency)
+				     const struct efficiency_params *efficiency,
+				     const struct spread_params *spread)
 {
-	return framework_pytorch.program(arena, network, batch, stack, gpu, efficiency);
+	return framework_pytorch.program(arena, network, batch, stack, gpu, efficiency, spread);
 }
 
 const struct framework framework_toy = {

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cases of one job whose programs are played call by call on several GPUs: GPUs behind a
+ * remoting runtime, stages of a pipeline, ranks that play a recording. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/scenario/case.h"
+#include "sim/training/pipeline.h"
+
+bool case_has_ranks(const struct case_reader *c)
+{
+	const struct case_params *params = c->params;
+	bool called = strcmp(params->runtime, "none") != 0 || params->stages_count > 1 ||
+		      params->calls[0];
+	return params->gpus_count > 0 && called && !params->collective[0] &&
+	       !cfg_child(c->group, "jobs");
+}
+
+/* A whole number of `each` in `all`, or an error that says what to write. */
+static bool divides(struct case_reader *c, const char *key, double all, double each,
+		    const char *things)
+{
+	if ((size_t)all % (size_t)each == 0)
+		return true;
+	size_t nearest = (size_t)each;
+	while ((size_t)all % nearest)
+		nearest--;
+	diag_error(c->reader.diag, case_said(c, key),
+		   "%s: %g %s cannot be shared out evenly over %g (write %s=%zu)", key, all, things,
+		   each, key, nearest);
+	return false;
+}
+
+static void refuse(struct case_reader *c, const char *key, bool said, const char *why)
+{
+	if (said)
+		diag_error(c->reader.diag, case_said(c, key), "%s %s", key, why);
+}
+
+/* Settings that a job of several ranks would not heed. */
+static bool settings_fit(struct case_reader *c, size_t programs)
+{
+	static const char *const fused[] = {"case.gpus_per_machine", "case.guest", "case.straggler",
+					    "case.symmetry", "case.collective_size"};
+	const struct case_params *params = c->params;
+	size_t before = diag_count(c->reader.diag);
+	for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++) {
+		const struct cfg_param *param = cfg_param_find(c->reader.resolution, fused[i]);
+		refuse(c, fused[i], param && param->origin.file,
+		       "does not go with a remoting runtime, stages or a recording (leave it out)");
+	}
+	refuse(c, "case.copies", params->copies_count != 1,
+	       "must be 1 with case.gpus: one job has all the GPUs");
+	refuse(c, "case.fraction", params->fraction_ratio != 1,
+	       "must be 1 with case.gpus: each rank has its GPU for itself");
+	refuse(c, "case.gpu", params->gpu[0] != 0,
+	       "does not go with case.gpus: the job takes the topology's first GPUs");
+	refuse(c, "case.server", params->server[0] != 0,
+	       "does not go with case.gpus: the first guest of each GPU's host serves it");
+	refuse(c, "case.clients", cfg_child(c->group, "clients") != NULL,
+	       "does not go with case.gpus (write each client as a case of its own)");
+	if (params->stages_count > 1 && params->stages_count != params->gpus_count)
+		diag_error(c->reader.diag, case_said(c, "case.stages"),
+			   "case.stages is %g, but each GPU holds one stage (write case.gpus=%g)",
+			   params->stages_count, params->stages_count);
+	refuse(c, "case.stages", params->stages_count > 1 && params->calls[0],
+	       "does not go with case.calls: a recording is not cut into stages");
+	refuse(c, "case.programs", programs < params->gpus_count && params->calls[0],
+	       "must be case.gpus with a recording, whose program holds one GPU");
+	refuse(c, "case.programs", programs < params->gpus_count && params->stages_count > 1,
+	       "must be case.gpus with stages: each is a rank of its own");
+	if (params->stages_count > 1)
+		divides(c, "case.micro_batches", params->batch_count, params->micro_batches_count,
+			"images");
+	divides(c, "case.programs", params->gpus_count, (double)programs, "GPUs");
+	return diag_count(c->reader.diag) == before;
+}
+
+static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t programs)
+{
+	const struct topology *topology = &c->scenario->topology;
+	size_t count = (size_t)c->params->gpus_count, each = count / programs;
+	size_t *places = ARENA_ARRAY(c->reader.arena, 3 * count, size_t);
+	if (topology->gpu_count < count) {
+		diag_error(c->reader.diag, case_said(c, "case.gpus"),
+			   "case.gpus is %zu, but topology '%s' has %zu (write case.gpus=%zu)",
+			   count, topology->name, topology->gpu_count, topology->gpu_count);
+		return false;
+	}
+	entry->rank_count = entry->simulated_count = count;
+	entry->program_count = programs;
+	entry->gpus = &places[0];
+	entry->servers = &places[count];
+	entry->guests = &places[2 * count];
+	for (size_t i = 0; i < count; i++) {
+		places[i] = i;
+		places[count + i] =
+			case_place_server(c, case_said(c, "case.server"), "", &topology->gpus[i]);
+		if (places[count + i] == SIZE_MAX)
+			return false;
+		size_t first = count + i / each * each; /* the program's first GPU */
+		places[2 * count + i] =
+			case_place_program(c, case_said(c, "case.program"), c->params->program,
+					   places[first], i / each);
+		if (places[2 * count + i] == SIZE_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* How gradients are exchanged, of programs that train on several GPUs. */
+static bool fill_spread(struct case_reader *c, struct job_entry *entry)
+{
+	struct spread_params *spread = ARENA_NEW(c->reader.arena, struct spread_params);
+	const struct library_params *library = entry->library;
+	bool servers = library_has_servers(library);
+	if (servers && (!library->server_on_cpu || entry->program_count > 1)) {
+		diag_error(
+			c->reader.diag, case_said(c, "case.exchange"),
+			"exchange '%s' keeps variables on servers, which programs that are played "
+			"call by call have only on the host of one program (write "
+			"case.programs=1 and library.server_on_cpu=true, or another exchange)",
+			c->params->exchange);
+		return false;
+	}
+	*spread = (struct spread_params){
+		.device_count = entry->rank_count / entry->program_count,
+		.bundle_B = exchange_bundle_B(entry->exchange),
+		.element_B = entry->exchange->gradient_element_B > 0
+				     ? entry->exchange->gradient_element_B
+			     : entry->stack->fp16_gradients ? 2
+							    : 4,
+		.on_cpu = servers,
+		.cpu_Bps = library->cpu_reduce_Bps * library->cpu_reduce_threads_count,
+	};
+	entry->spread = spread;
+	return true;
+}
+
+/* A pipeline's stages or a recording's ranks. False after an error. */
+static bool fill_programs(struct case_reader *c, struct job_entry *entry)
+{
+	size_t stages = (size_t)c->params->stages_count;
+	size_t *cuts = ARENA_ARRAY(c->reader.arena, stages, size_t);
+	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls)) {
+		diag_error(c->reader.diag, case_said(c, "case.calls"),
+			   "the recording holds no ncclAllReduce, so its ranks would not meet "
+			   "(leave case.gpus out, or record a rank of a job)");
+		return false;
+	}
+	if (stages > 1 && !pipeline_cut(c->reader.arena, entry->network, stages, cuts)) {
+		diag_error(
+			c->reader.diag, case_said(c, "case.stages"),
+			"network '%s' cannot be cut into %zu stages: it has too few layers after "
+			"which one activation passes (write fewer case.stages)",
+			entry->model, stages);
+		return false;
+	}
+	entry->stage_count = stages;
+	entry->batch_count /= (double)stages;
+	entry->micro_batch_count = (size_t)c->params->micro_batches_count;
+	return stages > 1 || entry->recorded || fill_spread(c, entry);
+}
+
+void case_read_ranks(struct case_reader *c)
+{
+	struct job_entry *entry = ARENA_NEW(c->reader.arena, struct job_entry);
+	size_t programs = (size_t)c->params->programs_count;
+	if (programs == 0)
+		programs = (size_t)c->params->gpus_count;
+	*entry = (struct job_entry){.name = "job",
+				    .origin = case_origin(c),
+				    .batch_count = c->params->batch_count,
+				    .fraction_ratio = 1,
+				    .runtime = c->runtime,
+				    .model = c->params->model,
+				    .stack = c->stack};
+	c->scenario->jobs = entry;
+	c->scenario->job_count = 1;
+	if (!settings_fit(c, programs) || !place_ranks(c, entry, programs))
+		return;
+	if (c->recorded)
+		case_calls_client(c, entry, 0, "");
+	else
+		case_read_model(c, 0, entry);
+	case_find_exchange(c, 0, entry);
+	if (diag_count(c->reader.diag) > 0)
+		return;
+	entry->transport = c->transport;
+	entry->transport_params = c->transport_params;
+	fill_programs(c, entry);
+}

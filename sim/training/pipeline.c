@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/training/pipeline.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/training/issue.h"
+
+enum { COMPUTE, DOWN, UP, STREAM_COUNT }; /* DOWN: to later stages */
+
+/* ---- cutting ---- */
+
+/* No later layer takes the output of a layer before `layer`. */
+static bool can_cut_after(const struct network *network, size_t layer)
+{
+	for (size_t i = layer + 1; i < network->layer_count; i++)
+		for (size_t k = 0; k < network->layers[i].input_count; k++)
+			if (network->layers[i].inputs[k] < layer)
+				return false;
+	return true;
+}
+
+static double macs_up_to(const struct network *network, size_t layer)
+{
+	double macs = 0;
+	for (size_t i = 0; i <= layer; i++)
+		macs += network->layers[i].macs;
+	return macs;
+}
+
+bool pipeline_cut(struct arena *arena, const struct network *network, size_t stage_count,
+		  size_t *cuts)
+{
+	size_t *possible = ARENA_ARRAY(arena, network->layer_count, size_t), count = 0;
+	for (size_t i = 1; i + 1 < network->layer_count; i++)
+		if (can_cut_after(network, i))
+			possible[count++] = i;
+	if (count + 1 < stage_count)
+		return false;
+	double all = macs_up_to(network, network->layer_count - 1);
+	size_t next = 0;
+	for (size_t s = 0; s + 1 < stage_count; s++) {
+		double wanted = all * (double)(s + 1) / (double)stage_count;
+		size_t last = count - (stage_count - 1 - s); /* leaves a cut for each later one */
+		while (next < last && fabs(macs_up_to(network, possible[next + 1]) - wanted) <=
+					      fabs(macs_up_to(network, possible[next]) - wanted))
+			next++;
+		cuts[s] = possible[next++];
+	}
+	return true;
+}
+
+/* ---- a rank's program ---- */
+
+struct writer {
+	struct issuer issuer;
+	const struct op_graph *graph;
+	size_t first, last; /* layers of the stage */
+	uint16_t event;     /* the next one */
+};
+
+static void issue_ops(struct writer *w, enum op_pass pass)
+{
+	for (size_t i = 0; i < w->graph->count; i++) {
+		const struct op *op = &w->graph->ops[i];
+		if (op->pass == pass && op->layer >= w->first && op->layer <= w->last)
+			issue_op(&w->issuer, op, COMPUTE);
+	}
+}
+
+/* What is issued to stream `behind` from now on waits for what was issued to `stream`. */
+static void order(struct writer *w, uint16_t stream, uint16_t behind)
+{
+	issue_call(&w->issuer, CALL_EVENT_RECORD, stream)->event = w->event;
+	issue_call(&w->issuer, CALL_STREAM_WAIT_EVENT, behind)->event = w->event++;
+}
+
+static void receive(struct writer *w, uint16_t stream, size_t peer, double size_B)
+{
+	struct cuda_call *call = issue_call(&w->issuer, CALL_RECEIVE, stream);
+	call->payload_B = size_B;
+	call->peer = (uint16_t)peer;
+	call->label = "receive";
+	order(w, stream, COMPUTE);
+}
+
+static void send(struct writer *w, uint16_t stream, size_t peer, double size_B)
+{
+	order(w, COMPUTE, stream);
+	struct cuda_call *call = issue_call(&w->issuer, CALL_SEND, stream);
+	call->payload_B = size_B;
+	call->peer = (uint16_t)peer;
+	call->label = "send";
+}
+
+const struct program *pipeline_program(struct arena *arena, const struct network *network,
+				       size_t batch, const struct stack_params *stack,
+				       const struct gpu_params *gpu,
+				       const struct efficiency_params *efficiency,
+				       const struct pipeline_params *pipeline)
+{
+	size_t count = pipeline->micro_batch_count, stage = pipeline->stage;
+	size_t stages = pipeline->stage_count, micro = batch / count;
+	size_t *cuts = ARENA_ARRAY(arena, stages, size_t);
+	struct op_graph graph = op_graph_new(arena, network, micro, stack);
+	bool possible = pipeline_cut(arena, network, stages, cuts);
+	FW_ASSERT(possible && batch % count == 0);
+	struct writer w = {
+		.issuer = {.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency},
+		.graph = &graph,
+		.first = stage > 0 ? cuts[stage - 1] + 1 : 0,
+		.last = stage + 1 < stages ? cuts[stage] : network->layer_count - 1,
+	};
+	double image_B = (double)micro * (stack->fp16 ? 2 : 4);
+	double in_B = stage > 0 ? network->layers[cuts[stage - 1]].output_count * image_B : 0;
+	double out_B = network->layers[w.last].output_count * image_B;
+	issue_item(&w.issuer, ITEM_THINK)->work_s = stack->session_s;
+	for (size_t m = 0; m < count; m++) {
+		if (stage > 0)
+			receive(&w, DOWN, stage - 1, in_B);
+		issue_ops(&w, PASS_FORWARD);
+		if (stage + 1 < stages)
+			send(&w, DOWN, stage + 1, out_B);
+	}
+	for (size_t m = 0; m < count; m++) {
+		if (stage + 1 < stages)
+			receive(&w, UP, stage + 1, out_B);
+		issue_ops(&w, PASS_BACKWARD);
+		if (stage > 0)
+			send(&w, UP, stage - 1, in_B);
+	}
+	issue_ops(&w, PASS_UPDATE);
+	issue_call(&w.issuer, CALL_DEVICE_SYNCHRONIZE, COMPUTE);
+	struct call_thread *thread = ARENA_NEW(arena, struct call_thread);
+	*thread = (struct call_thread){"main", w.issuer.items.items, w.issuer.items.count};
+	struct program *program = ARENA_NEW(arena, struct program);
+	/* Activations of all micro-batches are kept; of the network this rank has its share. */
+	*program = (struct program){
+		.threads = thread,
+		.thread_count = 1,
+		.stream_count = STREAM_COUNT,
+		.event_count = w.event,
+		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4,
+					     stack->optimiser_copies_count, stack->workspace_B) /
+			    (double)stages,
+		.images_count = (double)batch,
+	};
+	return program;
+}
