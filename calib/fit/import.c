@@ -214,7 +214,7 @@ static const struct importing *read_log(struct arena *arena, struct diag *diag,
 
 static void write_head(FILE *out, const struct importing *importing)
 {
-	struct json_writer json = jw_begin(out, false);
+	struct json_writer json = jw_begin(out, JSON_LINE);
 	jw_open(&json, NULL, '{');
 	jw_text(&json, "format", "farwire-samples");
 	jw_count(&json, "version", 1);
@@ -253,7 +253,7 @@ static void write_words(struct json_writer *json, const char *words)
 
 static void write_point(FILE *out, const struct import_point *point)
 {
-	struct json_writer json = jw_begin(out, false);
+	struct json_writer json = jw_begin(out, JSON_LINE);
 	jw_open(&json, NULL, '{');
 	jw_text(&json, "test", point->test);
 	write_words(&json, point->words);
@@ -279,8 +279,15 @@ static void write_log(FILE *out, const void *ctx)
 	write_head(out, importing);
 	for (size_t i = 0; i < importing->points.count; i++)
 		write_point(out, &importing->points.items[i]);
-	fprintf(out, "{\"end\":true,\"lines\":%zu,\"elapsed_s\":0,\"drift\":{}}\n",
-		importing->points.count + 2);
+	struct json_writer json = jw_begin(out, JSON_DENSE);
+	jw_open(&json, NULL, '{');
+	jw_flag(&json, "end", true);
+	jw_count(&json, "lines", importing->points.count + 2);
+	jw_count(&json, "elapsed_s", 0);
+	jw_open(&json, "drift", '{');
+	jw_close(&json);
+	jw_close(&json);
+	jw_end(&json);
 }
 
 bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
