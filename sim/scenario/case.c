@@ -20,8 +20,8 @@ static const struct param_row case_rows[] = {
 		   "remoting runtime: a file of models/runtimes/; none: the local driver", ""),
 	PARAM_TEXT(
 		struct case_params, transport, "auto",
-		"how calls and gradients travel between hosts: tcp, rdma, shm; auto: tcp, but rdma "
-		"for the gradients of jobs on InfiniBand or RoCE",
+		"transport of calls and gradients between hosts (`farwire list transports`); auto: "
+		"tcp, or rdma for the gradients of jobs on InfiniBand or RoCE",
 		"assumption: runtimes forward calls by sockets unless told otherwise, and "
 		"collective libraries take RDMA where they find it"),
 	PARAM_TEXT(struct case_params, profile, "",
