@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What case.c (files, clients) and case_job.c (training jobs) share. */
+/* What case.c (files) and the readers of its jobs share: case_clients.c, case_ranks.c,
+ * case_job.c. */
 #ifndef FARWIRE_SCENARIO_CASE_H
 #define FARWIRE_SCENARIO_CASE_H
 
@@ -49,6 +50,8 @@ void case_read_calls(struct case_reader *c);
 void case_calls_client(struct case_reader *c, struct job_entry *client, double batch_count,
 		       const char *model);
 
+/* Its clients: programs of one GPU each (case_clients.c). */
+void case_read_clients(struct case_reader *c);
 /* The case is one job of programs on several GPUs (case_ranks.c). */
 bool case_has_ranks(const struct case_reader *c);
 void case_read_ranks(struct case_reader *c);

@@ -31,7 +31,7 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 '^--calls: step 4 of the recording holds no call .write another calls\.step' run $t320 --calls idle.jsonl
 	expect 2 'fewer than calls\.step asks for' run $t320 --calls good.jsonl --set calls.step=2
 	expect 2 'either calls or model' run $t320 --calls good.jsonl --model resnet50
-	expect 2 'uses one GPU' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
+	expect 2 'holds no ncclAllReduce' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
 	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
 	# A wait around a launch has no kernel of its own: a step that never did its work hung.
 	around=$(echo "$sync" | sed 's/0\.00101/0/')

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Programs of one GPU each (clients): which GPU, in which guest, behind which server. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/scenario/case.h"
+
+/* What one client of a list may say of itself; "" and 0: as the case says. */
+struct client_params {
+	const char *program, *server, *gpu, *model;
+	double batch_count, fraction_ratio;
+};
+static const struct param_row client_rows[] = {
+	PARAM_TEXT(struct client_params, program, "", "guest where it runs", ""),
+	PARAM_TEXT(struct client_params, server, "", "guest in front of its GPU", ""),
+	PARAM_TEXT(struct client_params, gpu, "", "its GPU", ""),
+	PARAM_TEXT(struct client_params, model, "", "its network", ""),
+	PARAM_WHOLE(struct client_params, batch_count, 0, 1e6, "0", "images of a step", ""),
+	PARAM_NUMBER(struct client_params, fraction_ratio, QUANTITY_RATIO, 0, 1, "0",
+		     "share of its GPU", ""),
+};
+static const struct param_table client_table =
+	PARAM_TABLE("client", struct client_params, client_rows);
+
+/* server: in front of the GPUs on its host; the first guest of other hosts. */
+static bool fronts_a_gpu(const struct topology *topology, size_t guest, size_t server)
+{
+	for (size_t i = 0; i < topology->gpu_count; i++) {
+		size_t host = topology->gpus[i].host;
+		bool same = topology->guests[server].host == host;
+		if (guest == (same ? server : topology->hosts[host].first_guest))
+			return true;
+	}
+	return false;
+}
+
+/* The copy-th guest without a GPU, in turn; SIZE_MAX if there is none. */
+static size_t spread_guest(const struct topology *topology, size_t server, size_t copy)
+{
+	size_t free_count = 0;
+	for (size_t i = 0; i < topology->guest_count; i++)
+		free_count += !fronts_a_gpu(topology, i, server);
+	if (free_count == 0)
+		return SIZE_MAX;
+	size_t wanted = copy % free_count;
+	for (size_t i = 0; i < topology->guest_count; i++)
+		if (!fronts_a_gpu(topology, i, server) && wanted-- == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+static size_t find_guest(struct case_reader *c, struct origin origin, const char *what,
+			 const char *name)
+{
+	const struct topology *topology = &c->scenario->topology;
+	return reader_find(&c->reader, origin, what, name, topology->guests, topology->guest_count,
+			   sizeof *topology->guests);
+}
+
+static size_t place_gpu(struct case_reader *c, struct origin origin, const char *name, size_t copy)
+{
+	const struct topology *topology = &c->scenario->topology;
+	if (topology->gpu_count == 0) {
+		diag_error(c->reader.diag, origin, "topology '%s' has no GPU", topology->name);
+		return SIZE_MAX;
+	}
+	if (!name[0])
+		return 0;
+	if (strcmp(name, "spread") == 0)
+		return copy % topology->gpu_count;
+	return reader_find(&c->reader, origin, "GPU", name, topology->gpus, topology->gpu_count,
+			   sizeof *topology->gpus);
+}
+
+/* The guest in front of a program's GPU; SIZE_MAX after an error. */
+size_t case_place_server(struct case_reader *c, struct origin origin, const char *name,
+			 const struct gpu_entry *gpu)
+{
+	const struct topology *topology = &c->scenario->topology;
+	const struct host_entry *host = &topology->hosts[gpu->host];
+	if (!name[0] && host->first_guest == SIZE_MAX)
+		diag_error(c->reader.diag, origin,
+			   "no guest runs on the host of GPU '%s' (write guests = ( { name "
+			   "= ...; host = \"%s\"; } ) into the topology)",
+			   gpu->name, host->name);
+	if (!name[0])
+		return host->first_guest;
+	size_t server = find_guest(c, origin, "server guest", name);
+	if (server == SIZE_MAX || topology->guests[server].host == gpu->host)
+		return server;
+	diag_error(c->reader.diag, origin, "guest '%s' is not on the host of GPU '%s' ('%s')",
+		   topology->guests[server].name, gpu->name, host->name);
+	return SIZE_MAX;
+}
+
+/* The guest in which a program runs; SIZE_MAX after an error. */
+size_t case_place_program(struct case_reader *c, struct origin origin, const char *name,
+			  size_t server, size_t copy)
+{
+	const struct topology *topology = &c->scenario->topology;
+	if (!name[0])
+		return server;
+	bool spread = strcmp(name, "spread") == 0;
+	size_t guest = spread ? spread_guest(topology, server, copy)
+			      : find_guest(c, origin, "program's guest", name);
+	if (guest == SIZE_MAX && spread)
+		diag_error(
+			c->reader.diag, origin,
+			"program = \"spread\": every guest has a GPU (write the name of a guest)");
+	if (guest != SIZE_MAX && guest != server && !c->runtime)
+		diag_error(c->reader.diag, origin,
+			   "the program runs in guest '%s' and its GPU is behind '%s', "
+			   "but there is no runtime to forward its calls (write runtime = \"...\")",
+			   topology->guests[guest].name, topology->guests[server].name);
+	return guest;
+}
+
+/* Where the job's program runs, its GPU and the guest in front of it. */
+static bool place(struct case_reader *c, struct job_entry *entry, const struct client_params *own,
+		  size_t copy)
+{
+	const struct case_params *params = c->params;
+	size_t *places = ARENA_ARRAY(c->reader.arena, 3, size_t);
+	entry->rank_count = entry->simulated_count = 1;
+	entry->gpus = &places[0];
+	entry->servers = &places[1];
+	entry->guests = &places[2];
+	places[0] = place_gpu(c, own->gpu[0] ? entry->origin : case_said(c, "case.gpu"),
+			      own->gpu[0] ? own->gpu : params->gpu, copy);
+	if (places[0] == SIZE_MAX)
+		return false;
+	places[1] =
+		case_place_server(c, own->server[0] ? entry->origin : case_said(c, "case.server"),
+				  own->server[0] ? own->server : params->server,
+				  &c->scenario->topology.gpus[places[0]]);
+	if (places[1] == SIZE_MAX)
+		return false;
+	places[2] = case_place_program(
+		c, own->program[0] ? entry->origin : case_said(c, "case.program"),
+		own->program[0] ? own->program : params->program, places[1], copy);
+	return places[2] != SIZE_MAX;
+}
+
+static void fill_client(struct case_reader *c, struct job_entry *client,
+			const struct client_params *own, size_t copy)
+{
+	if (!place(c, client, own, copy))
+		return;
+	const char *model = own->model[0] ? own->model : c->params->model;
+	client->batch_count = own->batch_count > 0 ? own->batch_count : c->params->batch_count;
+	client->fraction_ratio =
+		own->fraction_ratio > 0 ? own->fraction_ratio : c->params->fraction_ratio;
+	client->runtime = c->runtime;
+	client->transport = c->transport;
+	client->transport_params = c->transport_params;
+	if (c->recorded) {
+		case_calls_client(c, client, own->batch_count, own->model);
+		return;
+	}
+	/* each file is read, and each parameter recorded, once */
+	for (const struct job_entry *other = c->scenario->jobs; other != client; other++)
+		if (other->model && strcmp(other->model, model) == 0) {
+			client->network = other->network;
+			if (strcmp(c->scenario->topology.gpus[other->gpus[0]].like,
+				   c->scenario->topology.gpus[client->gpus[0]].like) == 0)
+				client->efficiency = other->efficiency;
+		}
+	client->model = model;
+	if (!client->network)
+		client->network = case_network(
+			c, own->model[0] ? client->origin : case_said(c, "case.model"), model);
+	if (!client->efficiency)
+		client->efficiency =
+			case_efficiency(c, c->scenario->topology.gpus[client->gpus[0]].like, model);
+	client->stack = c->stack;
+}
+
+static bool name_is_free(struct case_reader *c, const struct job_entry *client)
+{
+	const struct job_entry *other = c->scenario->jobs;
+	while (other != client && strcmp(other->name, client->name) != 0)
+		other++;
+	if (other != client)
+		diag_error(c->reader.diag, client->origin,
+			   "client '%s': the name is taken (names of clients are unique)",
+			   client->name);
+	return other == client;
+}
+
+void case_read_clients(struct case_reader *c)
+{
+	static const char *const also[] = {"name"};
+	struct reader *reader = &c->reader;
+	const struct cfg_node *list = cfg_child(c->group, "clients");
+	size_t listed = list ? cfg_count(list) : 1, copies = (size_t)c->params->copies_count;
+	if (list && (!cfg_is_list(list) || listed == 0)) {
+		diag_error(reader->diag, cfg_origin(list),
+			   "case: clients must be a list of groups (write clients = ( { batch = "
+			   "64; } ))");
+		return;
+	}
+	size_t count = listed * copies;
+	if (count > CLIENTS_MAX) {
+		diag_error(reader->diag, case_said(c, "case.copies"), "case: over %d clients",
+			   CLIENTS_MAX);
+		return;
+	}
+	struct job_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct job_entry);
+	c->scenario->jobs = clients;
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_node *group = list ? cfg_at(list, i % listed) : NULL;
+		struct client_params own = {.program = "", .server = "", .gpu = "", .model = ""};
+		const char *name = cfg_text(cfg_child(group, "name"));
+		if (!name)
+			name = count > 1 ? arena_printf(reader->arena, "client%zu", i) : "client";
+		else if (copies > 1)
+			name = arena_printf(reader->arena, "%s.%zu", name, i / listed);
+		clients[i].name = name;
+		clients[i].origin = group ? cfg_origin(group) : case_origin(c);
+		if (!name_is_free(c, &clients[i]))
+			continue;
+		if (!group || cfg_params(reader->resolution, reader->arena, reader->diag, group,
+					 arena_printf(reader->arena, "client.%s", name),
+					 arena_printf(reader->arena, "client '%s'", name),
+					 &client_table, also, 1, &own))
+			fill_client(c, &clients[i], &own, i);
+	}
+	c->scenario->job_count = count;
+}

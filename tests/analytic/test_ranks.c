@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Jobs of programs on several GPUs, whose steps can be computed by hand.
+ *
+ * Two GPUs are connected to a switch by 1 GB/s in each direction without latency, and to their
+ * host by PCIe of 2 GB/s. Calls, launches and the library cost nothing. So an all-reduce of S
+ * bytes by two ranks takes S / (1 GB/s), and so does a message of S bytes.
+ */
+#include "sim/base/arena.h"
+#include "sim/workload/program_job.h"
+#include "tests/comm_world.h"
+#include "tests/test.h"
+
+#define MS 1e-3
+#define MB 1e6
+
+enum { GPUS = 2, ITEMS_MAX = 64, WARM = 2, STEPS = 4 };
+
+struct ranks_world {
+	struct comm_world *w;
+	struct driver_params driver;
+	struct dma_params dma;
+	struct item items[GPUS][ITEMS_MAX];
+	struct call_thread threads[GPUS];
+	struct program programs[GPUS];
+	size_t program_count;
+	struct workload workload;
+	struct job_run run;
+};
+
+static struct item *add(struct ranks_world *r, size_t program, enum item_kind kind)
+{
+	struct item *item = &r->items[program][r->threads[program].count++];
+	FW_ASSERT(r->threads[program].count <= ITEMS_MAX);
+	*item = (struct item){.kind = kind};
+	return item;
+}
+
+static struct cuda_call *call(struct ranks_world *r, size_t program, enum call_kind kind)
+{
+	struct cuda_call *added = &add(r, program, ITEM_CALL)->call;
+	added->kind = kind;
+	return added;
+}
+
+static void kernel(struct ranks_world *r, size_t program, double duration_s)
+{
+	call(r, program, CALL_LAUNCH)->duration_s = duration_s;
+}
+
+/* A collective or message on the compute stream. */
+static void peers(struct ranks_world *r, size_t program, enum call_kind kind, double size_B)
+{
+	struct cuda_call *added = call(r, program, kind);
+	added->payload_B = size_B;
+	added->peer = (uint16_t)(1 - program);
+}
+
+static struct ranks_world *ranks_world_new(size_t program_count)
+{
+	struct comm_world *w = comm_world_new();
+	struct ranks_world *r = ARENA_NEW(w->arena, struct ranks_world);
+	r->w = w;
+	r->dma = (struct dma_params){.chunk_B = 1e9, .efficiency_ratio = 1};
+	r->program_count = program_count;
+	w->gpu_params.queue_depth_count = 4096;
+	comm_star(w, GPUS, 1e9, 0);
+	for (size_t i = 0; i < GPUS; i++)
+		comm_link(w, "pcie", "h0", gpu_name(w->gpus[i]), 2e9, 0);
+	for (size_t i = 0; i < program_count; i++) {
+		r->threads[i] = (struct call_thread){.name = "main", .items = r->items[i]};
+		r->programs[i] = (struct program){.threads = &r->threads[i],
+						  .thread_count = 1,
+						  .device_count = (uint16_t)(GPUS / program_count),
+						  .stream_count = 2,
+						  .event_count = 8,
+						  .signal_count = 4};
+	}
+	return r;
+}
+
+static void window_opened(void *ctx)
+{
+	(void)ctx;
+}
+
+static struct program_gpu place(struct ranks_world *r, size_t gpu)
+{
+	struct comm_world *w = r->w;
+	int host = fabric_node_find(w->fabric, "h0"), node = gpu_node(w->gpus[gpu]);
+	return (struct program_gpu){
+		.gpu = w->gpus[gpu],
+		.server = w->guests[0],
+		.to_device = fabric_route(w->fabric, host, node, TRAFFIC_COPIES),
+		.to_host = fabric_route(w->fabric, node, host, TRAFFIC_COPIES),
+	};
+}
+
+/* Time of a steady step. */
+static double run_step_s(struct ranks_world *r)
+{
+	struct comm_world *w = r->w;
+	struct program_gpu gpus[GPUS] = {place(r, 0), place(r, 1)};
+	struct program_rank ranks[GPUS];
+	for (size_t i = 0; i < r->program_count; i++)
+		ranks[i] = (struct program_rank){.guest = w->guests[0],
+						 .program = &r->programs[i],
+						 .gpus = &gpus[i * GPUS / r->program_count]};
+	r->workload = (struct workload){.arena = w->arena,
+					.engine = w->engine,
+					.seed = 1,
+					.warmup_count = WARM,
+					.limits = {STEPS, 1},
+					.window_opened = window_opened};
+	workload_init(&r->workload);
+	const struct program_job_spec spec = {.fabric = w->fabric,
+					      .name = "job",
+					      .what = "programs",
+					      .fraction_ratio = 1,
+					      .driver = &r->driver,
+					      .dma = &r->dma,
+					      .ranks = ranks,
+					      .rank_count = r->program_count,
+					      .library = &w->library};
+	r->workload.jobs[0] = program_job_new(&r->workload, &r->run, &spec);
+	enum engine_end end = engine_run(w->engine);
+	CHECK(end == ENGINE_STOPPED);
+	workload_account(&r->workload);
+	workload_read(&r->workload, NULL);
+	if (!CHECK(!r->run.failed))
+		return 0;
+	return job_run_step_s(&r->run);
+}
+
+static const struct step_record *last_step(const struct ranks_world *r)
+{
+	return &r->run.steps[r->run.step_count - 1];
+}
+
+static void release(struct ranks_world *r)
+{
+	arena_free(r->w->arena);
+}
+
+/* 10 ms of kernels, 8 MB in 8 ms, 1 ms of update: the exchange is exposed. */
+static void an_all_reduce_behind_a_kernel_adds_its_time(void)
+{
+	struct ranks_world *r = ranks_world_new(2);
+	for (size_t i = 0; i < 2; i++) {
+		kernel(r, i, 10 * MS);
+		peers(r, i, CALL_ALL_REDUCE, 8 * MB);
+		kernel(r, i, 1 * MS);
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	}
+	CHECK_NEAR(run_step_s(r), 19 * MS, 1e-9);
+	CHECK_NEAR(last_step(r)->gpu_busy_s, 11 * MS, 1e-9);
+	CHECK_NEAR(last_step(r)->exposed_s, 8 * MS, 1e-9);
+	release(r);
+}
+
+/* The all-reduce of 8 ms runs on a stream of its own, behind the first kernel of 10 ms. The second
+ * kernel of 5 ms hides as much of it. The update of 1 ms waits for it. */
+static void a_kernel_hides_an_all_reduce_on_another_stream(void)
+{
+	struct ranks_world *r = ranks_world_new(2);
+	for (size_t i = 0; i < 2; i++) {
+		kernel(r, i, 10 * MS);
+		call(r, i, CALL_EVENT_RECORD)->event = 0;
+		struct cuda_call *wait = call(r, i, CALL_STREAM_WAIT_EVENT);
+		wait->event = 0;
+		wait->stream = 1;
+		peers(r, i, CALL_ALL_REDUCE, 8 * MB);
+		r->items[i][r->threads[i].count - 1].call.stream = 1;
+		struct cuda_call *over = call(r, i, CALL_EVENT_RECORD);
+		over->event = 1;
+		over->stream = 1;
+		kernel(r, i, 5 * MS);
+		call(r, i, CALL_STREAM_WAIT_EVENT)->event = 1;
+		kernel(r, i, 1 * MS);
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	}
+	CHECK_NEAR(run_step_s(r), 19 * MS, 1e-9);
+	CHECK_NEAR(last_step(r)->exposed_s, 3 * MS, 1e-9);
+	CHECK_NEAR(last_step(r)->gpu_busy_s, 16 * MS, 1e-9);
+	release(r);
+}
+
+/* The slower rank, 14 ms of kernels, decides: the other waits 4 ms longer. */
+static void the_slowest_rank_decides_the_step(void)
+{
+	struct ranks_world *r = ranks_world_new(2);
+	for (size_t i = 0; i < 2; i++) {
+		kernel(r, i, i ? 14 * MS : 10 * MS);
+		peers(r, i, CALL_ALL_REDUCE, 8 * MB);
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	}
+	CHECK_NEAR(run_step_s(r), 22 * MS, 1e-9);
+	CHECK_NEAR(last_step(r)->exposed_s, (12 + 8) / 2.0 * MS, 1e-9);
+	release(r);
+}
+
+/* One program holds both GPUs; its thread launches on each in turn. Kernels of different GPUs run
+ * side by side. */
+static void one_program_holds_two_gpus(void)
+{
+	struct ranks_world *r = ranks_world_new(1);
+	for (uint16_t device = 0; device < 2; device++) {
+		struct cuda_call *launch = call(r, 0, CALL_LAUNCH);
+		launch->duration_s = 10 * MS;
+		launch->device = device;
+		struct cuda_call *reduce = call(r, 0, CALL_ALL_REDUCE);
+		reduce->payload_B = 8 * MB;
+		reduce->device = device;
+	}
+	for (uint16_t device = 0; device < 2; device++)
+		call(r, 0, CALL_DEVICE_SYNCHRONIZE)->device = device;
+	CHECK_NEAR(run_step_s(r), 18 * MS, 1e-9);
+	CHECK_NEAR(last_step(r)->gpu_busy_s, 10 * MS, 1e-9);
+	release(r);
+}
+
+/* Two stages, each forward of a micro-batch takes 3 ms and each backward 5 ms, messages of 1 MB
+ * take 1 ms on the stream that computes. GPipe with four micro-batches:
+ *
+ *   stage 0 forwards and sends micro-batch m from 4 m to 4 m + 4 ms, all until 16 ms;
+ *   stage 1 has received it at 4 m + 4 and computes until 4 m + 7, the last until 19 ms;
+ *   then its backwards of 5 ms and sends of 1 ms follow each other: 6 m later the gradient of
+ *   micro-batch m is over, the last at 19 + 4 * 6 = 43 ms;
+ *   stage 0 has then 5 ms of backward left: 48 ms.
+ *
+ * A send is on the stream of stage 1, which begins the next backward behind it. */
+static void a_pipeline_of_two_stages_fills_and_drains(void)
+{
+	enum { MICRO_BATCHES = 4 };
+	struct ranks_world *r = ranks_world_new(2);
+	for (size_t m = 0; m < MICRO_BATCHES; m++) {
+		kernel(r, 0, 3 * MS);
+		peers(r, 0, CALL_SEND, 1 * MB);
+		peers(r, 1, CALL_RECEIVE, 1 * MB);
+		kernel(r, 1, 3 * MS);
+	}
+	for (size_t m = 0; m < MICRO_BATCHES; m++) {
+		kernel(r, 1, 5 * MS);
+		peers(r, 1, CALL_SEND, 1 * MB);
+		peers(r, 0, CALL_RECEIVE, 1 * MB);
+		kernel(r, 0, 5 * MS);
+	}
+	for (size_t i = 0; i < 2; i++)
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	run_step_s(r);
+	/* The first step: later ones begin when their own rank has ended, so that stage 1's first
+	 * wait is longer and its step ends earlier relative to stage 0's. */
+	const struct step_record *first = &r->run.steps[0];
+	CHECK_NEAR(s_from_ps(first->end_ps - first->start_ps), (48 + 43) / 2.0 * MS, 1e-9);
+	CHECK_NEAR(first->gpu_busy_s, MICRO_BATCHES * 8 * MS, 1e-9);
+	release(r);
+}
+
+/* In steady state a step of both takes as long: stage 0 has begun the next step at 48 ms. */
+static void a_pipeline_repeats_with_its_slowest_stage(void)
+{
+	struct ranks_world *r = ranks_world_new(2);
+	kernel(r, 0, 3 * MS);
+	peers(r, 0, CALL_SEND, 1 * MB);
+	peers(r, 0, CALL_RECEIVE, 1 * MB);
+	kernel(r, 0, 5 * MS);
+	peers(r, 1, CALL_RECEIVE, 1 * MB);
+	kernel(r, 1, 8 * MS);
+	peers(r, 1, CALL_SEND, 1 * MB);
+	for (size_t i = 0; i < 2; i++)
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	/* 3 + 1 + 8 + 1 + 5 */
+	CHECK_NEAR(run_step_s(r), 18 * MS, 1e-9);
+	release(r);
+}
+
+/* The n-th calls of two ranks must be of one size, as NCCL demands; otherwise the job fails. */
+static void collectives_of_different_sizes_fail_the_job(void)
+{
+	struct ranks_world *r = ranks_world_new(2);
+	for (size_t i = 0; i < 2; i++) {
+		peers(r, i, CALL_ALL_REDUCE, i ? 8 * MB : 4 * MB);
+		call(r, i, CALL_DEVICE_SYNCHRONIZE);
+	}
+	struct program_gpu gpus[GPUS] = {place(r, 0), place(r, 1)};
+	struct program_rank ranks[GPUS] = {{r->w->guests[0], &r->programs[0], &gpus[0]},
+					   {r->w->guests[0], &r->programs[1], &gpus[1]}};
+	r->workload = (struct workload){.arena = r->w->arena,
+					.engine = r->w->engine,
+					.limits = {STEPS, 1},
+					.window_opened = window_opened};
+	workload_init(&r->workload);
+	const struct program_job_spec spec = {.fabric = r->w->fabric,
+					      .name = "job",
+					      .what = "programs",
+					      .fraction_ratio = 1,
+					      .driver = &r->driver,
+					      .dma = &r->dma,
+					      .ranks = ranks,
+					      .rank_count = 2,
+					      .library = &r->w->library};
+	r->workload.jobs[0] = program_job_new(&r->workload, &r->run, &spec);
+	engine_run(r->w->engine);
+	CHECK(r->run.failed);
+	CHECK_PART(r->run.reason, "calls ncclAllReduce of 8000000 B where its peer called "
+				  "ncclAllReduce of 4000000 B");
+	release(r);
+}
+
+static const struct test tests[] = {
+	TEST(an_all_reduce_behind_a_kernel_adds_its_time),
+	TEST(a_kernel_hides_an_all_reduce_on_another_stream),
+	TEST(the_slowest_rank_decides_the_step),
+	TEST(one_program_holds_two_gpus),
+	TEST(a_pipeline_of_two_stages_fills_and_drains),
+	TEST(a_pipeline_repeats_with_its_slowest_stage),
+	TEST(collectives_of_different_sizes_fail_the_job),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shipped cases of several GPUs that are played call by call, beside what follows from their
+ * bytes, their micro-batches and their collectives alone. */
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/num.h"
+#include "sim/scenario/scenario.h"
+#include "tests/test.h"
+
+static struct arena *arena;
+
+/* Bytes on an Ethernet wire for each byte of TCP payload: frames of 1,538 bytes with their gap
+ * carry 1,448. */
+static const double WIRE_RATIO = 1538.0 / 1448;
+
+#define CHECK_BETWEEN(value, low, high) CHECK((value) >= (low) && (value) <= (high))
+
+/* ResNet-50 of this program: 25.6 million variables of 4 bytes. */
+static double gradients_B(const struct scenario *scenario)
+{
+	return scenario->jobs[0].network->parameters_count * 4;
+}
+
+static const struct scenario *read_case(const char *name, const char *setting)
+{
+	struct diag *diag = diag_new(arena);
+	const char *root = data_root_find(arena);
+	const struct setting settings[] = {{setting, {"test", 1}}};
+	const struct case_request request = {
+		.path = name[0] ? arena_printf(arena, "%s/topologies/cases/%s.cfg", root, name)
+				: NULL,
+		.settings = settings,
+		.setting_count = setting ? 1 : 0,
+		.data_root = root};
+	const struct scenario *scenario = case_read(arena, diag, &request);
+	diag_print(diag, stdout);
+	CHECK(scenario != NULL);
+	return scenario;
+}
+
+struct answer {
+	const struct scenario *scenario;
+	struct world_outcome outcome;
+	double step_s, steps;
+};
+
+static struct answer run_case(const char *name, const char *setting)
+{
+	struct answer answer = {.scenario = read_case(name, setting)};
+	answer.outcome = world_run(arena, answer.scenario, 1, NULL);
+	CHECK(!answer.outcome.jobs[0].failed && !answer.outcome.broken);
+	answer.step_s = job_run_step_s(&answer.outcome.jobs[0]);
+	answer.steps = answer.outcome.window_s / answer.step_s;
+	return answer;
+}
+
+static double step_B(const struct answer *answer, const char *link)
+{
+	for (size_t i = 0; i < answer->outcome.link_count; i++)
+		if (strstr(answer->outcome.links[i].link, link))
+			return answer->outcome.links[i].window_B / answer->steps;
+	CHECK_TEXT(link, "a link of the topology");
+	return 0;
+}
+
+/* Every step takes all gradients of each GPU to the client and all variables back to each. The
+ * calls add a little in one direction. */
+static void variables_on_the_client_cross_its_port_once_for_each_gpu(void)
+{
+	static const char *const names[] = {"remote-2-gpus", "remote-4-gpus"};
+	num_init();
+	arena = arena_new();
+	for (size_t i = 0; i < 2; i++) {
+		struct answer a = run_case(names[i], NULL);
+		double ranks = (double)a.scenario->jobs[0].rank_count;
+		double all_B = gradients_B(a.scenario) * ranks * WIRE_RATIO;
+		CHECK_BETWEEN(step_B(&a, "tor>client1") / all_B, 0.98, 1.03);
+		CHECK_BETWEEN(step_B(&a, "client1>tor") / all_B, 0.98, 1.10);
+		/* 25 Gb/s, both directions at a time */
+		CHECK(a.step_s > all_B / (25e9 / 8));
+	}
+	arena_free(arena);
+}
+
+/* A ring over four GPUs sends 2 * 3 / 4 of the gradients from each; one of them crosses from
+ * server to server in each direction. The client sends only calls. */
+static void an_all_reduce_among_remote_gpus_spares_the_client(void)
+{
+	static const char *const names[] = {"remote-4-gpus-all-reduce", "remote-ranks"};
+	num_init();
+	arena = arena_new();
+	double cpu_s = run_case("remote-4-gpus", NULL).step_s;
+	for (size_t i = 0; i < 2; i++) {
+		struct answer a = run_case(names[i], NULL);
+		double ring_B = 1.5 * gradients_B(a.scenario) * WIRE_RATIO;
+		CHECK(step_B(&a, "client1>tor") < 0.1 * gradients_B(a.scenario));
+		CHECK_BETWEEN(step_B(&a, "server1>tor") / ring_B, 0.98, 1.05);
+		CHECK(a.step_s < cpu_s);
+	}
+	arena_free(arena);
+}
+
+/* Kernels run for M / (M + S - 1) of the step at most. */
+static void a_pipeline_idles_at_least_for_its_bubble(void)
+{
+	static const struct {
+		const char *setting;
+		double micro_batches;
+	} rows[] = {{"case.micro_batches=2", 2}, {NULL, 4}, {"case.micro_batches=16", 16}};
+	double before = 0;
+	num_init();
+	arena = arena_new();
+	for (size_t i = 0; i < 3; i++) {
+		struct answer a = run_case("pipeline-2-stages", rows[i].setting);
+		const struct job_run *run = &a.outcome.jobs[0];
+		double busy = run->steps[run->step_count - 1].gpu_busy_s / a.step_s;
+		double most = rows[i].micro_batches / (rows[i].micro_batches + 1);
+		CHECK_BETWEEN(busy / most, 0.85, 1);
+		CHECK(busy > before);
+		before = busy;
+	}
+	arena_free(arena);
+}
+
+/* Its kernels, and between them the all-reduce as it is alone. */
+static void a_recorded_rank_takes_its_kernels_and_its_all_reduce(void)
+{
+	num_init();
+	arena = arena_new();
+	struct answer a = run_case("recorded-ranks", NULL);
+	struct diag *diag = diag_new(arena);
+	const struct setting settings[] = {
+		{"case.topology=dgx1-v100", {"test", 1}},
+		{"case.gpus=2", {"test", 1}},
+		{"case.collective=all_reduce", {"test", 1}},
+		{"case.collective_size=100000000 B", {"test", 1}},
+		{"case.exchange=nccl-2.18", {"test", 1}},
+	};
+	const struct case_request request = {
+		.settings = settings, .setting_count = 5, .data_root = data_root_find(arena)};
+	const struct scenario *alone = case_read(arena, diag, &request);
+	diag_print(diag, stdout);
+	if (CHECK(alone != NULL)) {
+		struct world_outcome outcome = world_run(arena, alone, 1, NULL);
+		double collective_s = job_run_step_s(&outcome.jobs[0]);
+		CHECK_BETWEEN(a.step_s - collective_s, 2.5e-3, 2.55e-3);
+	}
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(variables_on_the_client_cross_its_port_once_for_each_gpu),
+	TEST(an_all_reduce_among_remote_gpus_spares_the_client),
+	TEST(a_pipeline_idles_at_least_for_its_bubble),
+	TEST(a_recorded_rank_takes_its_kernels_and_its_all_reduce),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
