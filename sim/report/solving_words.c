@@ -5,7 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/report/chart_data.h"
-#include "sim/verb/solving.h"
+#include "sim/report/solving.h"
 
 static const char *value_text(struct arena *arena, const struct solving *s, double x)
 {

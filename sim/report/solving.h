@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A bound that was found as sentences, table and chart. */
-#ifndef FARWIRE_VERB_SOLVING_H
-#define FARWIRE_VERB_SOLVING_H
+#ifndef FARWIRE_REPORT_SOLVING_H
+#define FARWIRE_REPORT_SOLVING_H
 
 #include "plots/charts.h"
 #include "sim/analysis/solving.h"
