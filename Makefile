@@ -13,7 +13,7 @@ CC := gcc
 endif
 PREFIX ?= /usr/local
 DESTDIR ?=
-PKGS := libconfig gsl cairo jansson nettle
+PKGS := libconfig gsl cairo jansson yajl nettle
 
 .DEFAULT_GOAL := all
 ifeq ($(MAKELEVEL),0) # a -j of the command line wins
@@ -46,15 +46,17 @@ FLAGS_fuzz-fast := -O2 -g -fsanitize=fuzzer-no-link $(ARITHMETIC) -fsanitize-tra
 	-fno-sanitize-coverage=trace-cmp -DFARWIRE_LIBFUZZER
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 WERROR := -Werror
+# A folder with further kinds: *.c files, and in kinds/ lists of them (sim/base/registry.h).
+KINDS ?=
 # The user's CFLAGS and LDFLAGS come after these, so that they win.
-FLAGS = -std=c17 -D_POSIX_C_SOURCE=200809L -I. -ffp-contract=off -pthread \
+FLAGS = -std=c17 -D_POSIX_C_SOURCE=200809L -I. $(KINDS:%=-I%) -ffp-contract=off -pthread \
 	$(WARNINGS) $(WERROR) $(FLAGS_$(VARIANT)) $(PKG_CFLAGS)
 LINK_FLAGS = -pthread $(filter -fsanitize=% --coverage,$(FLAGS_$(VARIANT)))
 LIBS = $(PKG_LIBS) -lm
 
 # ---- what there is ----
 
-SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c calib/sample/*.c calib/host/*.c))
+SOURCES := $(sort $(wildcard sim/*/*.c plots/*.c calib/fit/*.c calib/sample/*.c calib/host/*.c $(KINDS:%=%/*.c)))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 TEST_FOLDERS := unit analytic property golden reject recorded fuzz
 TESTS := $(sort $(wildcard $(TEST_FOLDERS:%=tests/%/*.c)))
@@ -138,6 +140,20 @@ $(BUILD)/%.o: %.c $(BUILD)/config.mk
 	$(call say,CC  )
 	$(Q)$(CC) $(FLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# The program with one further kind of each thing: only registries are compiled again.
+TOYS := $(wildcard tests/toys/*.c) $(shell grep -l 'struct registry_row ' sim/*/*.c calib/fit/*.c)
+TOY_OBJECTS := $(TOYS:%.c=$(BUILD)/toys/%.o)
+
+$(BUILD)/farwire-toys: $(BUILD)/sim/main.o $(TOY_OBJECTS) $(BUILD)/libfarwire.a
+	$(call say,LINK)
+	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+$(BUILD)/toys/%.o: KINDS := tests/toys
+$(BUILD)/toys/%.o: %.c $(BUILD)/config.mk
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(FLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
 $(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libfarwire.a
 	$(call say,LINK)
 	$(Q)$(CC) $(LINK_FLAGS) -o $@ $^ $(LDFLAGS) $(LIBS)
@@ -171,7 +187,7 @@ $(PEERS:%=$(BUILD)/tests/bench/%): $(BUILD)/%: %.cc
 bench-programs: $(BENCH_PROGRAMS)
 
 .PHONY: test-programs
-test-programs: $(TEST_PROGRAMS) $(BUILD)/farwire
+test-programs: $(TEST_PROGRAMS) $(BUILD)/farwire $(BUILD)/farwire-toys
 
 # ---- running ----
 
@@ -258,6 +274,6 @@ clean:
 include calib/trace/rules.mk
 include mpi/rules.mk
 
--include $(OBJECTS:.o=.d) $(BUILD)/sim/main.d $(TEST_PROGRAMS:=.d) $(BENCH_PROGRAMS:=.d)
+-include $(OBJECTS:.o=.d) $(BUILD)/sim/main.d $(TEST_PROGRAMS:=.d) $(TOY_OBJECTS:.o=.d) $(BENCH_PROGRAMS:=.d)
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -2,9 +2,9 @@
 /* A drawing as a list of plain shapes, and the canvases that show it.
  *
  * Charts append lines, rectangles, markers and texts to a DRAWING; a canvas
- * renders it: to SVG (canvas_svg.c), to PDF or PNG with cairo (canvas_cairo.c, the
- * one door to it), or to text (canvas_text.c), which golden tests compare, since a
- * display list does not change with fonts and cairo versions. Coordinates are points
+ * renders it: to SVG (canvas_svg.c), or to PDF or PNG with cairo (canvas_cairo.c, the
+ * one door to it). Golden tests compare the list itself, which does not change with
+ * fonts and cairo versions (tests/drawing_print.h). Coordinates are points
  * (1/72 inch), origin at the top left; a text's y is its baseline. Every
  * coordinate must be finite (asserted): a chart decides what a NaN looks like.
  *
@@ -93,7 +93,5 @@ unsigned char *image_render(struct arena *arena, enum image_format format,
 			    const char **message);
 /* Width of a text (UTF-8) in points, by the compiled-in table. */
 double text_width(const char *text, double size, bool bold);
-/* The display list, one shape a line with 2 decimals: for golden tests. */
-void drawing_print(const struct drawing *drawing, FILE *out);
 
 #endif

@@ -198,7 +198,6 @@ struct drawing *chart_tornado(struct arena *arena, struct chart_text text,
 			      const struct tornado_view *view);
 
 /* Shared by the charts. */
-extern const uint32_t okabe_ito[8];
 /* 1-2-5 ticks covering [low, high]: fills ticks[max], returns how many; 0 if max
  * is below 3 (a range around zero needs three) or a bound is not finite. */
 size_t nice_ticks(double low, double high, size_t max, double *ticks);

@@ -17,7 +17,7 @@ bool series_fails(const struct plane *plane, const struct series *series, size_t
 	       (!plane->x.log || series->x[i] > 0);
 }
 
-bool series_interval(const struct plane *plane, const struct series *series, size_t i)
+static bool series_interval(const struct plane *plane, const struct series *series, size_t i)
 {
 	const struct estimate *y = &series->y[i];
 	return series_shown(plane, series, i) && isfinite(y->low) && isfinite(y->high) &&

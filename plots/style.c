@@ -7,8 +7,8 @@
 #include "sim/base/arena.h"
 
 /* Okabe and Ito, "Color Universal Design" (2008). */
-const uint32_t okabe_ito[8] = {0x000000, 0xE69F00, 0x56B4E9, 0x009E73,
-			       0xF0E442, 0x0072B2, 0xD55E00, 0xCC79A7};
+static const uint32_t okabe_ito[8] = {0x000000, 0xE69F00, 0x56B4E9, 0x009E73,
+				      0xF0E442, 0x0072B2, 0xD55E00, 0xCC79A7};
 
 const struct paint ink = {0x222222, 1};
 const struct paint ink_soft = {0x6A6A6A, 1};

@@ -119,10 +119,9 @@ struct range { /* begins as {INFINITY, -INFINITY} */
 };
 void range_include(struct range *range, double value);
 /* Of the plane only whether its axes are logarithmic: whether a point can be
- * shown as a value, is a failure, has an interval. */
+ * shown as a value, is a failure. */
 bool series_shown(const struct plane *plane, const struct series *series, size_t i);
 bool series_fails(const struct plane *plane, const struct series *series, size_t i);
-bool series_interval(const struct plane *plane, const struct series *series, size_t i);
 /* Widens the ranges by all that will be drawn; true if any point has an interval. */
 bool series_measure(const struct plane *plane, const struct series *series, struct range *x,
 		    struct range *y);

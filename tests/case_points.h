@@ -68,7 +68,7 @@ static inline struct point point_of(struct arena *arena, const struct settings *
 	const struct scenario *scenario = scenario_of(arena, base, more);
 	struct point point = {.failed = true};
 	if (scenario)
-		point = predict_point(arena, scenario, 1, false, NULL);
+		point = predict_point(arena, scenario, 1, false, NULL, NULL);
 	CHECK(point.broken == NULL);
 	return point;
 }

@@ -34,7 +34,7 @@ static inline void net_presets(struct arena *arena, const struct param_table *ta
 			*(bool *)field = strcmp(row->preset, "true") == 0;
 			break;
 		case PARAM_KIND_CHOICE:
-			while (strcmp(row->choices[choice], row->preset) != 0)
+			while (strcmp(param_choices(arena, row)[choice], row->preset) != 0)
 				choice++;
 			memcpy(field, &choice, sizeof choice);
 			break;

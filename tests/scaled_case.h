@@ -63,8 +63,8 @@ static inline void scale_links(const struct scenario *scenario)
 static inline bool is_scaled(struct arena *arena, const struct scenario *scenario,
 			     const struct scenario *slow, double tolerance)
 {
-	struct point one = predict_point(arena, scenario, 1, false, NULL);
-	struct point two = predict_point(arena, slow, 1, false, NULL);
+	struct point one = predict_point(arena, scenario, 1, false, NULL, NULL);
+	struct point two = predict_point(arena, slow, 1, false, NULL, NULL);
 	bool good = !one.broken && !two.broken && one.failed == two.failed;
 	for (size_t i = 0; i < one.client_count && good && !one.failed; i++) {
 		double a = one.clients[i].step_s, b = two.clients[i].step_s;

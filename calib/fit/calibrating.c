@@ -77,7 +77,8 @@ struct pass_values pass_values_of(struct arena *arena, const struct recording_po
 	return (struct pass_values){count, pass_count, entries, counts, means};
 }
 
-double pass_value(const struct pass_values *values, size_t point, const struct pass_draw *draw)
+static double pass_value(const struct pass_values *values, size_t point,
+			 const struct pass_draw *draw)
 {
 	double drawn[RECORDING_PASSES_MAX];
 	size_t count = 0;

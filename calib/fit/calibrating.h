@@ -50,7 +50,6 @@ struct pass_values {
 struct pass_values pass_values_of(struct arena *arena, const struct recording_point *const *points,
 				  size_t count, size_t pass_count);
 /* NaN: not measured in any pass of the draw. */
-double pass_value(const struct pass_values *values, size_t point, const struct pass_draw *draw);
 /* All points' values; what was not measured in these passes is what it is over all. False
  * where that is more than half of the points. */
 bool pass_values_draw(const struct pass_values *values, const struct pass_draw *draw, double *out);

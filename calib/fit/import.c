@@ -8,17 +8,17 @@
 #include "calib/fit/recording.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
-#include "sim/traces/json_pull.h"
-#include "sim/result/json.h"
+#include "sim/json/pull.h"
+#include "sim/json/write.h"
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
 
-const struct import_log *const import_logs[] = {
-#define IMPORT_LOG(name) &name,
+static const struct registry_row rows[] = {
+#define IMPORTER(name) REGISTRY_ROW(name),
 #include "calib/fit/import.def"
-#undef IMPORT_LOG
-	NULL,
+#undef IMPORTER
 };
+const struct registry importer_registry = REGISTRY("importer", "importers", rows);
 
 /* ---- for the readers ---- */
 
@@ -187,21 +187,22 @@ static void number_passes(struct importing *importing)
 	}
 }
 
-const struct importing *import_read(struct arena *arena, struct diag *diag,
-				    const struct import_log *log, FILE *in, const char *path)
+const struct importing *import_log_read(struct arena *arena, struct diag *diag,
+					const struct importer *importer, FILE *in, const char *path)
 {
 	struct importing *importing = ARENA_NEW(arena, struct importing);
 	importing->arena = arena;
 	importing->diag = diag;
 	importing->in = in;
 	importing->path = path;
-	importing->tool = log->name;
-	log->read(importing);
+	importing->tool = importer->name;
+	importer->log(importing);
 	if (diag_count(diag) == 0 && ferror(in))
 		import_error(importing, "cannot be read any further");
 	if (diag_count(diag) == 0 && importing->points.count == 0) {
 		importing->line = 0;
-		import_error(importing, "no results of %s in it (%s)", log->name, log->help);
+		import_error(importing, "no results of %s in it (%s)", importer->name,
+			     importer->expected);
 	}
 	if (diag_count(diag) == 0)
 		number_passes(importing);
@@ -271,11 +272,30 @@ static void write_point(FILE *out, const struct import_point *point)
 	jw_end(&json);
 }
 
-void import_write(FILE *out, const struct importing *importing)
+void import_log_write(FILE *out, const struct importing *importing)
 {
 	write_head(out, importing);
 	for (size_t i = 0; i < importing->points.count; i++)
 		write_point(out, &importing->points.items[i]);
 	fprintf(out, "{\"end\":true,\"lines\":%zu,\"elapsed_s\":0,\"drift\":{}}\n",
 		importing->points.count + 2);
+}
+
+static void write_log(FILE *out, const void *ctx)
+{
+	import_log_write(out, ctx);
+}
+
+bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
+		 const char *path, struct imported *imported)
+{
+	if (importer->read)
+		return importer->read(arena, diag, in, path, imported);
+	const struct importing *importing = import_log_read(arena, diag, importer, in, path);
+	if (!importing)
+		return false;
+	*imported = (struct imported){
+		write_log, importing,
+		arena_printf(arena, "%zu points of %s", importing->points.count, importer->name)};
+	return true;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Logs of other tools, read as recordings.
+/* What other tools wrote, read as farwire's own formats.
  *
+ * An importer reads a file of one tool, and what it read can then be written. Most read logs
+ * of benchmarks, as recordings; these have `log` in place of `read`.
  * What people have measured already is worth as much as what farwire-probe would:
  * a log of nccl-tests is points of the test "collective", one of nvbandwidth of
  * "copy", perftest's of "rdma", iperf3's of "tcp" (docs/formats.md). A reader
- * takes the lines of its tool and adds points; import_write() writes them as any
+ * takes the lines of its tool and adds points; import_log_write() writes them as any
  * probe would have. A log without a single row that it knows is an error, and
  * so is a row that is none of this tool's, or one that the log stops in: half-read
  * numbers would be worse than none. A point that is there again is a further pass,
@@ -17,6 +19,7 @@
 #include <stdio.h>
 
 #include "sim/base/diag.h"
+#include "sim/base/registry.h"
 #include "sim/base/vec.h"
 
 enum { IMPORT_NUMBERS = 4, IMPORT_LINE_MAX_B = 65536 };
@@ -46,21 +49,35 @@ struct importing {
 	VEC(struct import_point) points;
 };
 
-struct import_log {
-	const char *name, *help;
-	void (*read)(struct importing *importing); /* adds points, or errors to diag */
+struct imported {
+	void (*write)(FILE *out, const void *ctx);
+	const void *ctx;
+	const char *said; /* what was read, for a person */
 };
-#define IMPORT_LOG(name) extern const struct import_log name;
+
+struct importer {
+	const char *name, *help;
+	/* Of logs: what one holds, for errors; adds points, or errors to diag. */
+	const char *expected;
+	void (*log)(struct importing *importing);
+	/* Of other files; NULL: it reads logs. */
+	bool (*read)(struct arena *arena, struct diag *diag, FILE *in, const char *path,
+		     struct imported *imported);
+};
+REGISTRY_OF(struct importer, importer);
+
+#define IMPORTER(name) extern const struct importer name;
 #include "calib/fit/import.def"
-#undef IMPORT_LOG
+#undef IMPORTER
 
-/* The kinds, up to one that is NULL. */
-extern const struct import_log *const import_logs[];
-
-/* NULL after errors, which are in diag. */
-const struct importing *import_read(struct arena *arena, struct diag *diag,
-				    const struct import_log *log, FILE *in, const char *path);
-void import_write(FILE *out, const struct importing *importing);
+/* NULL after errors, which are in diag. path is for messages. */
+const struct importing *import_log_read(struct arena *arena, struct diag *diag,
+					const struct importer *importer, FILE *in,
+					const char *path);
+void import_log_write(FILE *out, const struct importing *importing);
+/* false after errors, which are in diag. */
+bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
+		 const char *path, struct imported *imported);
 
 /* ---- for the readers ---- */
 

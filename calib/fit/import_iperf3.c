@@ -12,7 +12,7 @@
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
-#include "sim/traces/json_pull.h"
+#include "sim/json/pull.h"
 
 static const double BLOCK_B = 131072, BITS = 8;
 enum { WORDS_MAX = 24 };
@@ -205,8 +205,9 @@ static void read_log(struct importing *importing)
 		import_sample(importing, point, rates[i]);
 }
 
-const struct import_log import_iperf3 = {
-	"iperf3",
-	"expected its intervals, '[  5]   0.00-1.00   sec ...', or its JSON",
-	read_log,
+const struct importer import_iperf3 = {
+	.name = "iperf3",
+	.help = "output of iperf3, text or JSON",
+	.expected = "expected its intervals, '[  5]   0.00-1.00   sec ...', or its JSON",
+	.log = read_log,
 };

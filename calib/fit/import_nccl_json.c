@@ -12,7 +12,7 @@
 
 #include "calib/fit/import_nccl.h"
 #include "sim/base/arena.h"
-#include "sim/traces/json_pull.h"
+#include "sim/json/pull.h"
 
 struct state {
 	const char *collective;

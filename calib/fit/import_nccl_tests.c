@@ -202,8 +202,9 @@ static void read_log(struct importing *importing)
 	end_run(importing, &state);
 }
 
-const struct import_log import_nccl_tests = {
-	"nccl-tests",
-	"expected the table that all_reduce_perf and its like print, or their JSON",
-	read_log,
+const struct importer import_nccl_tests = {
+	.name = "nccl-tests",
+	.help = "output of nccl-tests (all_reduce_perf ...), text or JSON",
+	.expected = "expected the table that all_reduce_perf and its like print, or their JSON",
+	.log = read_log,
 };

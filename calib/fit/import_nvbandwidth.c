@@ -19,7 +19,7 @@
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
-#include "sim/traces/json_pull.h"
+#include "sim/json/pull.h"
 
 static const double SIZE_B = 512.0 * 1024 * 1024, GIGA = 1e9;
 enum { WORDS_MAX = 512 };
@@ -202,8 +202,10 @@ static void read_log(struct importing *importing)
 		importing->gpu = "unknown GPU";
 }
 
-const struct import_log import_nvbandwidth = {
-	"nvbandwidth",
-	"expected its text with 'Running host_to_device_memcpy_ce.' and a matrix, or its JSON",
-	read_log,
+const struct importer import_nvbandwidth = {
+	.name = "nvbandwidth",
+	.help = "output of nvbandwidth, text or JSON",
+	.expected = "expected its text with 'Running host_to_device_memcpy_ce.' and a matrix, or "
+		    "its JSON",
+	.log = read_log,
 };

@@ -121,8 +121,10 @@ static void read_log(struct importing *importing)
 	}
 }
 
-const struct import_log import_perftest = {
-	"perftest",
-	"expected a table of ib_write_bw, ib_send_lat or their like, '#bytes #iterations ...'",
-	read_log,
+const struct importer import_perftest = {
+	.name = "perftest",
+	.help = "output of perftest (ib_write_bw, ib_send_lat ...)",
+	.expected = "expected a table of ib_write_bw, ib_send_lat or their like, '#bytes "
+		    "#iterations ...'",
+	.log = read_log,
 };

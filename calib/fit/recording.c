@@ -59,8 +59,6 @@ static void read_header(struct reading *r)
 	const char *format = "";
 	double version = 0;
 	FW_ASSERT(to);
-	if (reading_next(r) != JP_OBJECT)
-		return;
 	while (!r->failed && reading_next(r) == JP_KEY) {
 		const char *key = arena_strdup(r->arena, r->in->text);
 		const char **text = strcmp(key, "format") == 0 ? &format
@@ -214,44 +212,30 @@ static void read_line(struct reading *r)
 	}
 }
 
-static bool begins_line(struct reading *r)
-{
-	int c;
-	while ((c = getc(r->in->in)) == '\n' || c == '\r' || c == ' ' || c == '\t')
-		r->in->line += c == '\n';
-	if (c == EOF)
-		return false;
-	ungetc(c, r->in->in);
-	r->line = r->in->line;
-	r->start_B = ftell(r->in->in);
-	return true;
-}
-
 /* A file that stops inside a line was interrupted; anything else is an error. */
 static void torn_or_wrong(struct reading *r)
 {
-	if (!r->failed && !(feof(r->in->in) && r->header_seen))
-		reading_fail(r, "%s%s", r->in->error ? r->in->error : "is no JSON",
+	if (!r->failed && !(r->in->torn && r->header_seen))
+		reading_fail(r, "%s%s", r->in->error ? r->in->error : "is not JSON",
 			     r->header_seen ? "" : " (the first line of a recording is missing)");
 }
 
 static void read_all(struct reading *r)
 {
-	while (!r->failed && begins_line(r)) {
-		if (!r->header_seen) {
-			read_header(r);
-			if (!r->failed && !r->header_seen)
-				torn_or_wrong(r);
-			continue;
-		}
-		if (reading_next(r) == JP_OBJECT)
+	enum jp_token token;
+	while (!r->failed && (token = jp_next(r->in)) != JP_END) {
+		r->line = r->in->line;
+		r->start_B = r->in->from_B;
+		if (token == JP_OBJECT && r->header_seen)
 			read_line(r);
-		else if (!r->in->error)
+		else if (token == JP_OBJECT)
+			read_header(r);
+		else if (token != JP_ERROR && r->header_seen)
 			reading_fail(r, "a line is one object, {...}");
-		if (r->in->error) {
+		if (r->in->error || !r->header_seen)
 			torn_or_wrong(r);
+		if (r->in->error)
 			return;
-		}
 	}
 }
 

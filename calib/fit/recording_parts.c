@@ -21,7 +21,7 @@ void reading_fail(struct reading *r, const char *format, ...)
 enum jp_token reading_next(struct reading *r)
 {
 	enum jp_token token = jp_next(r->in);
-	if (ftell(r->in->in) - r->start_B > RECORDING_LINE_MAX_B)
+	if (r->in->read_B - r->start_B > RECORDING_LINE_MAX_B)
 		reading_fail(r, "the line is longer than 1 MiB: no recording");
 	return r->failed ? JP_ERROR : token;
 }

@@ -7,7 +7,7 @@
 #define FARWIRE_CALIB_FIT_RECORDING_PARTS_H
 
 #include "calib/fit/recording.h"
-#include "sim/traces/json_pull.h"
+#include "sim/json/pull.h"
 
 enum { RECORDING_BUCKETS = 4096 };
 
@@ -20,7 +20,7 @@ struct reading {
 	double *samples;                   /* of the line that is read */
 	size_t sample_count;
 	int line; /* where it begins */
-	long start_B;
+	uint64_t start_B;
 	bool failed, header_seen;
 };
 

@@ -31,6 +31,7 @@ struct line {
 double line_at(const struct line *line, double x);
 /* By least squares of the relative error; line_robust after that with Huber's weights.
  * A single x gives a flat line. */
+/* exported: tests derive lines by hand */
 struct line line_fit(const struct xy *points, size_t count);
 struct line line_robust(const struct xy *points, size_t count);
 

@@ -17,7 +17,7 @@
 
 /* ---- orders ---- */
 
-void peer_order_write(const struct peer_order *order, char text[PEER_ORDER_B])
+static void peer_order_write(const struct peer_order *order, char text[PEER_ORDER_B])
 {
 	int length = snprintf(text, PEER_ORDER_B, SERVE "%zu %zu %zu %d", order->count,
 			      order->size_B, order->reply_B, order->nagle);

@@ -36,9 +36,8 @@ struct peer_order {
 	size_t count, size_B, reply_B;
 	bool nagle;
 };
-/* "farwire-peer 1 serve 16 1024 1 0" and blanks. */
-void peer_order_write(const struct peer_order *order, char text[PEER_ORDER_B]);
-/* false: it is none, or asks for more than the bounds. */
+/* An order is "farwire-peer 1 serve 16 1024 1 0" and blanks. Returns false where the text is no
+ * order, or asks for more than the bounds. */
 bool peer_order_read(const char text[PEER_ORDER_B], struct peer_order *order);
 /* What the control's peer says first, over TCP. */
 bool peer_is_hello(const char text[PEER_ORDER_B]);

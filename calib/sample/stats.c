@@ -20,14 +20,6 @@ double stats_median_sorted(const double *sorted, size_t count)
 	return 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
 }
 
-double stats_quantile_sorted(const double *sorted, size_t count, double part)
-{
-	double place = part * (double)(count - 1);
-	size_t below = (size_t)place;
-	size_t above = below + 1 < count ? below + 1 : below;
-	return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
-}
-
 struct stats_interval stats_median_interval(const double *sorted, size_t count)
 {
 	/* The largest k with P(fewer than k below the median) <= 2.5 %; lgamma, so

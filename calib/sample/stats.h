@@ -19,7 +19,6 @@ struct stats_interval {
 void stats_sort(double *values, size_t count);
 /* Of count > 0 values in ascending order. */
 double stats_median_sorted(const double *sorted, size_t count);
-double stats_quantile_sorted(const double *sorted, size_t count, double part);
 /* Contains the median with at least 95 %; from six values on. With fewer it is
  * from the least to the greatest, which is less sure. */
 struct stats_interval stats_median_interval(const double *sorted, size_t count);

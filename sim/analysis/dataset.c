@@ -40,11 +40,6 @@ const char *measure_unit(enum measure measure)
 	return measures[measure].unit;
 }
 
-enum quantity measure_quantity(enum measure measure)
-{
-	return measures[measure].quantity;
-}
-
 enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *group,
 			     const char *key, enum measure without)
 {

@@ -86,10 +86,9 @@ enum measure {
 	MEASURE_GAIN,
 	MEASURE_COUNT,
 };
-const char *measure_name(enum measure measure);       /* as files write it: "speedup" */
-const char *measure_words(enum measure measure);      /* "speed-up over one GPU" */
-const char *measure_unit(enum measure measure);       /* of JSON: "images/s", "s", "" */
-enum quantity measure_quantity(enum measure measure); /* images/s: a count */
+const char *measure_name(enum measure measure);  /* as files write it: "speedup" */
+const char *measure_words(enum measure measure); /* "speed-up over one GPU" */
+const char *measure_unit(enum measure measure);  /* of JSON: "images/s", "s", "" */
 
 enum { DIMENSIONS_OF_GRID_MAX = 6 };
 
@@ -242,6 +241,7 @@ const struct dataset_outcome *dataset_validate(struct arena *arena, struct diag 
 					       const char **broken);
 
 /* Predicts every row. NULL after input errors or a broken invariant (*broken). */
+/* exported: tests predict datasets with options of their own */
 const struct dataset_outcome *dataset_evaluate(struct arena *arena, struct diag *diag,
 					       const struct dataset *dataset, const char *data_root,
 					       const struct predict_options *options,
@@ -253,7 +253,7 @@ struct error_summary datasets_summary(struct arena *arena,
 /* The case of a row, to be read or predicted. */
 struct case_request dataset_request(const struct dataset_row *row, const char *data_root);
 /* The row's number from runs at a point (for fits): with draws, no intervals.
- * baselines as of predict_point_known. NaN if it failed, or after errors in diag; *broken as
+ * baselines as of predict_point. NaN if it failed, or after errors in diag; *broken as
  * predict_case, untouched where nothing is. */
 double dataset_point(struct arena *arena, struct diag *diag, const struct dataset_row *row,
 		     const char *data_root, const struct draw_value *draws, size_t draw_count,

@@ -281,7 +281,7 @@ static double point_of(struct arena *arena, struct diag *diag, const struct data
 	if (!scenario)
 		return NAN;
 	bool baseline = row->measure == MEASURE_RATIO || row->measure == MEASURE_SPEEDUP;
-	struct point point = predict_point_known(arena, scenario, seed, baseline, baselines, NULL);
+	struct point point = predict_point(arena, scenario, seed, baseline, baselines, NULL);
 	if (point.broken && !*broken)
 		*broken = reproducible(arena, request, scenario, seed, point.broken);
 	return point.broken || point.failed ? NAN : point_value(diag, row, scenario, &point);

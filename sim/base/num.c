@@ -75,11 +75,6 @@ uint64_t rng_below(struct rng *rng, uint64_t n)
 	return x % n;
 }
 
-double rng_normal(struct rng *rng)
-{
-	return num_normal_quantile(rng_uniform(rng));
-}
-
 double num_normal_quantile(double p)
 {
 	return gsl_cdf_ugaussian_Pinv(p);

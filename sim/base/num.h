@@ -24,7 +24,6 @@ struct rng {
 struct rng rng_named(uint64_t seed, const char *name);
 double rng_uniform(struct rng *rng); /* (0, 1) */
 uint64_t rng_below(struct rng *rng, uint64_t n);
-double rng_normal(struct rng *rng);
 
 /* Fills points[count * dimensions], row by row, with a Sobol sequence in
  * (0, 1) (GSL's, which starts after the origin), shifted modulo 1 by a vector drawn

@@ -27,6 +27,11 @@ void param_key(const struct param_row *row, char *key, size_t size)
 	key[length] = '\0';
 }
 
+const char *const *param_choices(struct arena *arena, const struct param_row *row)
+{
+	return row->choices ? row->choices : registry_names(arena, row->kinds, NULL);
+}
+
 const char *prior_name(enum prior prior)
 {
 	static const char *const names[] = {"none", "data sheet", "published", "assumed"};

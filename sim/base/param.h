@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sim/base/registry.h"
 #include "sim/base/units.h"
 
 enum param_kind {
@@ -61,7 +62,8 @@ struct param_row {
 	bool whole;                 /* no fractions; of counts */
 	enum prior prior;           /* of costs */
 	const char *preset;         /* default as text; NULL: must be given */
-	const char *const *choices; /* NULL-terminated, of choices */
+	const char *const *choices; /* NULL-terminated, of choices; NULL: names of kinds */
+	const struct registry *kinds;
 	const char *help;
 	const char *source; /* where the default comes from; "assumption: ..." */
 };
@@ -105,6 +107,12 @@ struct param_table {
 		.field = #field_, .kind = PARAM_KIND_CHOICE, .offset = offsetof(type, field_),     \
 		.choices = choices_, .preset = preset_, .help = help_, .source = source_           \
 	}
+/* A choice among the names of a registry's kinds. */
+#define PARAM_NAMED(type, field_, kinds_, preset_, help_, source_)                                 \
+	{                                                                                          \
+		.field = #field_, .kind = PARAM_KIND_CHOICE, .offset = offsetof(type, field_),     \
+		.kinds = kinds_, .preset = preset_, .help = help_, .source = source_               \
+	}
 #define PARAM_TABLE(name_, type, rows_)                                                            \
 	{                                                                                          \
 		.name = name_, .size = sizeof(type), .rows = rows_,                                \
@@ -114,6 +122,8 @@ struct param_table {
 /* Writes the row's key into key[size]: the field without its unit suffix
  * (_s _B _Bps _flop _flops _Hz _ratio _count _spB). */
 void param_key(const struct param_row *row, char *key, size_t size);
+/* Names of a choice, then NULL. */
+const char *const *param_choices(struct arena *arena, const struct param_row *row);
 
 /* Uncertain numbers are moved on a scale on which they cannot leave their bounds: the
  * logarithm, of ratios that end at 1 that of the odds (value / (1 - value)).

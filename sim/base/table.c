@@ -19,7 +19,6 @@ struct column {
 };
 
 struct row {
-	bool rule;
 	const char **cells; /* one a column, NULL: blank */
 	size_t count;       /* taken so far */
 };
@@ -71,7 +70,7 @@ void table_cell(struct table *table, const char *format, ...)
 {
 	FW_ASSERT(table->rows.count > 0);
 	struct row *row = &table->rows.items[table->rows.count - 1];
-	FW_ASSERT(!row->rule && row->count < table->columns.count);
+	FW_ASSERT(row->count < table->columns.count);
 	struct column *column = &table->columns.items[row->count];
 	va_list args;
 	va_start(args, format);
@@ -81,11 +80,6 @@ void table_cell(struct table *table, const char *format, ...)
 	size_t width = width_of(text);
 	if (width > column->width)
 		column->width = width;
-}
-
-void table_rule(struct table *table)
-{
-	VEC_PUSH(table->arena, &table->rows)->rule = true;
 }
 
 void table_line_width(struct table *table, size_t width)
@@ -184,10 +178,6 @@ void table_print(const struct table *table, FILE *out)
 	print_line(table, titles, out);
 	arena_free(scratch);
 	print_rule(table, out);
-	for (size_t i = 0; i < table->rows.count; i++) {
-		if (table->rows.items[i].rule)
-			print_rule(table, out);
-		else
-			print_line(table, table->rows.items[i].cells, out);
-	}
+	for (size_t i = 0; i < table->rows.count; i++)
+		print_line(table, table->rows.items[i].cells, out);
 }

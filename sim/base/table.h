@@ -16,8 +16,6 @@ void table_column(struct table *table, const char *title, bool right);
  * shorter than the columns is filled with blanks. Text is copied. */
 void table_row(struct table *table);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A rule between the rows before and after. */
-void table_rule(struct table *table);
 /* Lines are to have so many characters at most: a last column of text is broken
  * between words and goes on below its beginning. Not called: nothing is broken. */
 void table_line_width(struct table *table, size_t width);

@@ -46,6 +46,7 @@ struct cfg_node; /* one setting; borrowed from the tree */
  * as long as arena. */
 const struct cfg_node *cfg_read(struct arena *arena, struct diag *diag, const char *path);
 /* The same from text, named path in messages. */
+/* exported: tests need no files */
 const struct cfg_node *cfg_read_text(struct arena *arena, struct diag *diag, const char *path,
 				     const char *text);
 

@@ -64,14 +64,6 @@ static const char *check_range(struct arena *arena, const struct param_row *row,
 	return NULL;
 }
 
-static size_t choice_count(const struct param_row *row)
-{
-	size_t count = 0;
-	while (row->choices[count])
-		count++;
-	return count;
-}
-
 /* Reads text as the row says into *value (and *chosen, of texts and choices).
  * NULL, or what is wrong; then both are untouched. */
 static const char *parse(struct arena *arena, const struct param_row *row, const char *text,
@@ -98,15 +90,16 @@ static const char *parse(struct arena *arena, const struct param_row *row, const
 	case PARAM_KIND_CHOICE:
 		break;
 	}
-	for (size_t i = 0; row->choices[i]; i++)
-		if (strcmp(text, row->choices[i]) == 0) {
-			*value = (double)i;
-			*chosen = row->choices[i];
+	const char *const *choices = param_choices(arena, row);
+	size_t count = 0;
+	for (; choices[count]; count++)
+		if (strcmp(text, choices[count]) == 0) {
+			*value = (double)count;
+			*chosen = choices[count];
 			return NULL;
 		}
-	size_t count = choice_count(row);
-	const char *near = diag_nearest(text, row->choices, count);
-	const char *list = cfg_list(arena, row->choices, count);
+	const char *near = diag_nearest(text, choices, count);
+	const char *list = cfg_list(arena, choices, count);
 	return near ? arena_printf(arena, "is none of %s (did you mean \"%s\"?)", list, near)
 		    : arena_printf(arena, "is not one of its choices (write one of %s)", list);
 }
@@ -120,7 +113,7 @@ static const char *example(struct arena *arena, const struct param_row *row)
 	case PARAM_KIND_TEXT:
 		return "\"...\"";
 	case PARAM_KIND_CHOICE:
-		return arena_printf(arena, "\"%s\"", row->choices[0]);
+		return arena_printf(arena, "\"%s\"", param_choices(arena, row)[0]);
 	case PARAM_KIND_NUMBER:
 		break;
 	}
@@ -431,7 +424,7 @@ static void begin_param(struct reading *reading, const char *prefix)
 		.row = row,
 		.source = CFG_SOURCE_DEFAULT,
 		.text = row->kind == PARAM_KIND_TEXT     ? ""
-			: row->kind == PARAM_KIND_CHOICE ? row->choices[0]
+			: row->kind == PARAM_KIND_CHOICE ? param_choices(reading->arena, row)[0]
 							 : NULL,
 		.status = "default",
 		.note = row->source ? row->source : "",

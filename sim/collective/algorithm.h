@@ -20,6 +20,7 @@
 #ifndef FARWIRE_COLLECTIVE_ALGORITHM_H
 #define FARWIRE_COLLECTIVE_ALGORITHM_H
 
+#include "sim/base/registry.h"
 #include "sim/collective/schedule.h"
 
 /* What a schedule is made for. Ranks 0..rank_count-1 are workers; a parameter
@@ -69,9 +70,7 @@ struct algorithm {
 	double (*ideal_s)(const struct algorithm_spec *spec, const struct ideal_link *link);
 };
 
-size_t algorithm_count(void);
-const struct algorithm *algorithm_at(size_t index);
-const struct algorithm *algorithm_find(const char *name);  /* or NULL */
+REGISTRY_OF(struct algorithm, algorithm);
 uint64_t algorithm_bit(const struct algorithm *algorithm); /* in a set of them */
 
 #endif

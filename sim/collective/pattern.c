@@ -27,7 +27,8 @@ size_t pattern_rank(const struct algorithm_spec *spec, size_t channel, size_t po
 	return spec->order ? spec->order[channel * spec->rank_count + position] : position;
 }
 
-uint32_t *pattern_ranks(struct arena *arena, const struct algorithm_spec *spec, size_t channel)
+static uint32_t *pattern_ranks(struct arena *arena, const struct algorithm_spec *spec,
+			       size_t channel)
 {
 	uint32_t *ranks = ARENA_ARRAY(arena, spec->rank_count, uint32_t);
 	for (size_t i = 0; i < spec->rank_count; i++)

@@ -20,7 +20,6 @@ uint32_t *pattern_last(struct arena *arena, size_t count);
 /* The rank at a position of a channel's ring. */
 size_t pattern_rank(const struct algorithm_spec *spec, size_t channel, size_t position);
 /* All of them, 0..rank_count-1. */
-uint32_t *pattern_ranks(struct arena *arena, const struct algorithm_spec *spec, size_t channel);
 
 /* Ranks by node: nodes and the ranks in each in the order of a channel's ring. */
 struct pattern_nodes {

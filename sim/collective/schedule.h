@@ -18,7 +18,7 @@
  * side by side and share what links they share.
  *
  * Any graph can be run (communicator.h) and any can be checked by its meaning
- * (schedule_meaning), so a new algorithm is only a file that builds one.
+ * (tests/schedule_meaning.h), so a new algorithm is only a file that builds one.
  */
 #ifndef FARWIRE_COLLECTIVE_SCHEDULE_H
 #define FARWIRE_COLLECTIVE_SCHEDULE_H
@@ -102,18 +102,6 @@ uint32_t schedule_copy(struct schedule_builder *builder, size_t rank, size_t chu
 		       uint32_t source, const uint32_t *after, size_t after_count);
 const struct schedule *schedule_finish(struct schedule_builder *builder);
 
-/* Plays the schedule by its meaning: who contributed to each rank's chunk at the
- * end, each contribution counted. NULL if the collective is done right (of an
- * all-reduce: every chunk of every rank, servers apart, has every worker's
- * contribution exactly once; `worker_count` ranks are workers, the ones after
- * them only help and have nothing of their own at first), else what is wrong, in
- * words. Of all_gather chunk c starts at rank owner[c], of reduce_scatter it must
- * end there, of broadcast owner[c] is the root; of all_to_all chunk c goes from
- * owner[c] to target[c]. Both may be NULL for an all-reduce. The steps are played
- * in the order of the array; a schedule that is right in every order that its
- * edges allow has no race (tests/property/test_schedules.c tries many). */
-const char *schedule_meaning(struct arena *arena, const struct schedule *schedule,
-			     size_t worker_count, const uint32_t *owner, const uint32_t *target);
 /* Bytes that rank sends, and receives, in all. */
 double schedule_sent_B(const struct schedule *schedule, size_t rank);
 double schedule_received_B(const struct schedule *schedule, size_t rank);

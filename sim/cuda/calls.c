@@ -25,11 +25,3 @@ const char *call_kind_name(enum call_kind kind)
 	FW_ASSERT((unsigned)kind < CALL_KIND_COUNT);
 	return call_names[kind];
 }
-
-enum call_kind call_kind_find(const char *name)
-{
-	for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
-		if (strcmp(call_names[kind], name) == 0)
-			return (enum call_kind)kind;
-	return CALL_KIND_COUNT;
-}

@@ -39,8 +39,6 @@ enum call_kind {               /* one row each in cuda_call_kinds.def, in this o
 		 CALL_KIND_COUNT,
 };
 const char *call_kind_name(enum call_kind kind); /* "cudaLaunchKernel" ... */
-/* The kind of that name, or CALL_KIND_COUNT. */
-enum call_kind call_kind_find(const char *name);
 
 struct cuda_call {
 	enum call_kind kind;

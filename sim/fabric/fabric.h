@@ -44,7 +44,6 @@ struct fabric *fabric_new(struct arena *arena, struct engine *engine);
 int fabric_resource_add(struct fabric *fabric, const char *name, double capacity);
 void fabric_capacity_set(struct fabric *fabric, int resource, double capacity);
 double fabric_capacity(const struct fabric *fabric, int resource);
-double fabric_capacity_most(const struct fabric *fabric, int resource); /* it ever had */
 size_t fabric_resource_count(const struct fabric *fabric);
 const char *fabric_resource_name(const struct fabric *fabric, int resource);
 /* Units that have passed since the start (integrated up to now). */
@@ -91,7 +90,8 @@ bool fabric_flow_cap_set(struct fabric *fabric, struct flow_id id, double cap);
 /* Ends it without calling done; false if it has ended. */
 bool fabric_flow_cancel(struct fabric *fabric, struct flow_id id);
 double fabric_flow_rate(struct fabric *fabric, struct flow_id id); /* 0: ended */
-size_t fabric_flow_count(const struct fabric *fabric);             /* active */
+/* exported: tests count the flows that are left */
+size_t fabric_flow_count(const struct fabric *fabric); /* active */
 
 /* ---- topology ---- */
 
@@ -171,7 +171,6 @@ double link_wire_B(const struct link_traits *traits, double mtu_B, double header
 		   double payload_B);
 /* Seconds for a byte of payload alone on the route's slowest link, headers apart; 0: none. */
 double route_least_spB(const struct fabric *fabric, const struct route *route);
-double route_packets(const struct route *route, double header_B, double payload_B);
 
 /* Adds the hops of route to spec->uses with their framing. */
 void route_uses(const struct fabric *fabric, const struct route *route, double header_B,
@@ -196,10 +195,5 @@ void fabric_delivered(struct fabric *fabric, const struct route *route, double s
 void fabric_account(struct fabric *fabric);
 /* "3 flows, the first over 'wire a>b', 'h.dram'" in arena; NULL: none is active. */
 const char *fabric_unfinished(const struct fabric *fabric, struct arena *arena);
-
-/* Compares the current rates with an independent solution from scratch and
- * every resource's load with its capacity (relative slack 1e-9); calls
- * engine_fail on a difference. For tests and debug builds. */
-void fabric_check(struct fabric *fabric);
 
 #endif

@@ -84,11 +84,6 @@ double fabric_capacity(const struct fabric *fabric, int index)
 	return resource_at(fabric, index)->capacity;
 }
 
-double fabric_capacity_most(const struct fabric *fabric, int index)
-{
-	return resource_at(fabric, index)->capacity_most;
-}
-
 size_t fabric_resource_count(const struct fabric *fabric)
 {
 	return fabric->resources.count;

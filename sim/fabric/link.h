@@ -7,9 +7,8 @@
 #ifndef FARWIRE_FABRIC_LINK_H
 #define FARWIRE_FABRIC_LINK_H
 
-#include <stddef.h>
-
 #include "sim/base/param.h"
+#include "sim/base/registry.h"
 #include "sim/fabric/fabric.h"
 
 enum { LINK_PARAMS_SIZE_MAX = 256 };
@@ -35,8 +34,6 @@ static inline bool link_carries(const struct link_kind *kind, unsigned traffic)
 	return traffic == TRAFFIC_ANY || (kind->carries & traffic);
 }
 
-size_t link_kind_count(void);
-const struct link_kind *link_kind_at(size_t index);
-const struct link_kind *link_kind_find(const char *name); /* or NULL */
+REGISTRY_OF(struct link_kind, link_kind);
 
 #endif

@@ -303,12 +303,6 @@ double route_least_spB(const struct fabric *fabric, const struct route *route)
 	return least_spB;
 }
 
-double route_packets(const struct route *route, double header_B, double payload_B)
-{
-	FW_ASSERT(payload_B >= 0 && header_B >= 0);
-	return packets_of(route->mtu_B, header_B, payload_B);
-}
-
 void route_uses(const struct fabric *fabric, const struct route *route, double header_B,
 		double payload_B, struct flow_spec *spec)
 {

@@ -123,11 +123,6 @@ int gpu_node(const struct gpu *gpu)
 	return gpu->node;
 }
 
-int gpu_compute(const struct gpu *gpu)
-{
-	return gpu->compute;
-}
-
 void gpu_board_set(struct gpu *gpu, int resource)
 {
 	FW_ASSERT(gpu->context_count == 0);
@@ -192,13 +187,6 @@ struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fr
 	context->queue_depth = (size_t)gpu->params->queue_depth_count;
 	context->concurrent_kernels = (size_t)gpu->params->concurrent_kernels_count;
 	return context;
-}
-
-void gpu_context_fraction_set(struct gpu_context *context, double fraction_ratio)
-{
-	FW_ASSERT(fraction_ratio > 0 && fraction_ratio <= 1);
-	context->fraction_ratio = fraction_ratio;
-	fabric_capacity_set(context->gpu->fabric, context->share, fraction_ratio);
 }
 
 bool gpu_memory_take(struct gpu_context *context, double size_B)

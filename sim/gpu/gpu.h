@@ -84,8 +84,6 @@ const struct gpu_params *gpu_params(const struct gpu *gpu);
 const char *gpu_name(const struct gpu *gpu);
 int gpu_node(const struct gpu *gpu);
 
-/* The compute engine's resource: GPU-seconds. */
-int gpu_compute(const struct gpu *gpu);
 /* Takes (negative: gives back) a part of the compute engine, beside kernels. At
  * least GPU_COMPUTE_LEFT of it stays, however much is taken. */
 #define GPU_COMPUTE_LEFT 0.05
@@ -105,8 +103,6 @@ bool gpu_is_computing(const struct gpu *gpu);
 
 /* fraction in (0, 1]. name is unique on the GPU. */
 struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fraction_ratio);
-/* Can be changed at run time. */
-void gpu_context_fraction_set(struct gpu_context *context, double fraction_ratio);
 /* Takes or gives back (negative) memory; false when it does not fit: then
  * nothing is taken. A tenant's fraction bounds its memory too. */
 bool gpu_memory_take(struct gpu_context *context, double size_B);
@@ -177,6 +173,7 @@ void gpu_when_event(struct gpu_context *context, struct gpu_event *event, uint64
  * utilisation), of the GPU and of one tenant. */
 double gpu_busy_s(struct gpu *gpu);
 double gpu_context_busy_s(struct gpu_context *context);
+/* exported: tests count the kernels that ran */
 uint64_t gpu_kernels_count(const struct gpu_context *context);
 /* The durations of the tenant's kernels, added up, whatever the sharing has made
  * of them; running ones as far as they have come. */

@@ -267,8 +267,3 @@ double cpu_busy_s(const struct cpu *cpu)
 {
 	return cpu->busy_s;
 }
-
-const char *cpu_name(const struct cpu *cpu)
-{
-	return cpu->name;
-}

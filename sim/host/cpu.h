@@ -70,8 +70,7 @@ void cpu_pool_set(struct cpu *cpu, int resource);
 int cpu_pool(const struct cpu *cpu);
 /* Seconds of service so far, as work at this core's clock: without wake-ups,
  * and without flows, which are in fabric_carried. */
+/* exported: tests check the time that a core is charged */
 double cpu_busy_s(const struct cpu *cpu);
-/* "<group>.<name>", also the name of its resource. */
-const char *cpu_name(const struct cpu *cpu);
 
 #endif

@@ -288,8 +288,3 @@ void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, dou
 	*reception = (struct reception){NULL, guest, core, work_s, fn, ctx, arg};
 	engine_do_at(engine, fires_ps, next, reception, 0);
 }
-
-uint64_t guest_interrupts_count(const struct guest *guest)
-{
-	return guest->interrupts_count;
-}

@@ -139,14 +139,14 @@ double guest_flow_spB(const struct guest *guest, double packet_B);
  * share it. */
 void guest_receive(struct guest *guest, struct cpu *core, bool physical_nic, double work_s,
 		   event_fn *fn, void *ctx, uint64_t arg);
-/* Interrupts raised so far, for counters and tests. */
-uint64_t guest_interrupts_count(const struct guest *guest);
 
 /* ---- work of many threads ---- */
 
 /* Its pool, a resource: core-seconds at the reference clock a second. */
+/* exported: tests check the load of a guest's cores */
 int guest_pool(struct guest *guest);
 /* Threads of it that can run at once. */
+/* exported: tests derive it by hand */
 double guest_threads_count(struct guest *guest);
 /* CPU work in this guest over the same work on the bare machine. */
 double guest_work_ratio(const struct guest *guest);

@@ -53,8 +53,8 @@ static void draw_one(struct drawing *d, size_t index)
 	const struct scenario *scenario = case_read(arena, diag, &request);
 	if (scenario) {
 		uint64_t seed = d->options->seed + index + 1;
-		struct point point = predict_point_known(arena, scenario, seed, true,
-							 d->options->baselines, NULL);
+		struct point point =
+			predict_point(arena, scenario, seed, true, d->options->baselines, NULL);
 		if (point.broken)
 			keep_broken(d, reproducible(arena, &request, scenario, seed, point.broken),
 				    &d->draws->answers[index]);

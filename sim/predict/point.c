@@ -124,14 +124,7 @@ static bool add_up(struct arena *arena, const struct scenario *scenario, struct 
 }
 
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
-			   bool with_baseline, struct trace *trace)
-{
-	return predict_point_known(arena, scenario, seed, with_baseline, NULL, trace);
-}
-
-struct point predict_point_known(struct arena *arena, const struct scenario *scenario,
-				 uint64_t seed, bool with_baseline, struct baselines *baselines,
-				 struct trace *trace)
+			   bool with_baseline, struct baselines *baselines, struct trace *trace)
 {
 	bool jobs = scenario->job_count > 0;
 	struct point point = {

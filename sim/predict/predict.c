@@ -171,8 +171,8 @@ static const struct prediction *predict(struct arena *arena, struct diag *diag,
 	const struct scenario *scenario = case_read(arena, diag, request);
 	if (!scenario)
 		return NULL;
-	struct point point = predict_point_known(arena, scenario, options->seed, true,
-						 options->baselines, options->trace);
+	struct point point = predict_point(arena, scenario, options->seed, true, options->baselines,
+					   options->trace);
 	if (point.broken) {
 		*broken = reproducible(arena, request, scenario, options->seed, point.broken);
 		return NULL;

@@ -40,13 +40,10 @@ struct point {
 	struct world_outcome outcome;
 };
 
-/* Runs scenario and, if with_baseline, each client's baseline. */
+/* Runs scenario and, if with_baseline, each client's baseline, which baselines may know already
+ * (NULL: none are kept). */
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
-			   bool with_baseline, struct trace *trace);
-/* The same, with baselines that may be known already; NULL: none are kept. */
-struct point predict_point_known(struct arena *arena, const struct scenario *scenario,
-				 uint64_t seed, bool with_baseline, struct baselines *baselines,
-				 struct trace *trace);
+			   bool with_baseline, struct baselines *baselines, struct trace *trace);
 
 /* Nothing of the runs stays in arena but the prediction, unless they are traced.
  * NULL after input errors (in diag) or a broken invariant (*broken set, else

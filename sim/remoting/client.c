@@ -97,7 +97,7 @@ static void channel_opened(void *ctx, uint64_t arg)
 	(void)arg;
 	struct channel *channel = ctx;
 	struct remote_client *client = channel->client;
-	if (client->failed || client->closed)
+	if (client->failed)
 		return;
 	channel->active_ps = engine_now_ps(client->engine);
 	keep_alive_arm(channel, channel->active_ps);
@@ -121,7 +121,7 @@ void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint6
 				&client->channels[i], 0);
 }
 
-struct cpu *remote_core(const struct remote_client *client, unsigned thread)
+static struct cpu *remote_core(const struct remote_client *client, unsigned thread)
 {
 	return thread < client->channel_count ? client->channels[thread].client_core : NULL;
 }
@@ -129,15 +129,6 @@ struct cpu *remote_core(const struct remote_client *client, unsigned thread)
 static struct cpu *port_core(struct cuda_port *port, unsigned thread)
 {
 	return remote_core((struct remote_client *)port, thread);
-}
-
-void remote_close(struct remote_client *client)
-{
-	client->closed = true;
-	engine_cancel(client->engine, client->connect_timeout);
-	engine_cancel(client->engine, client->timeout_timer);
-	for (size_t i = 0; i < client->channel_count; i++)
-		engine_cancel(client->engine, client->channels[i].keep_alive_timer);
 }
 
 /* ---- order ---- */
@@ -427,7 +418,7 @@ static void keep_alive_due(void *ctx, uint64_t arg)
 	(void)arg;
 	struct channel *channel = ctx;
 	struct remote_client *client = channel->client;
-	if (client->failed || client->closed)
+	if (client->failed)
 		return;
 	int64_t now_ps = engine_now_ps(client->engine);
 	bool idle = now_ps - channel->active_ps >= ps_from_s(client->params->keep_alive_s);

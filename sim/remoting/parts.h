@@ -138,7 +138,7 @@ struct remote_client {
 	event_fn *connected;
 	void *connected_ctx;
 	uint64_t connected_arg;
-	bool failed, closed;
+	bool failed;
 	bool attributes_known;
 	int64_t timeout_ps; /* that a call may take; 0: any time */
 	struct remote_call *timed_first, *timed_last;

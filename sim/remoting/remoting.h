@@ -35,7 +35,6 @@ enum call_class {
 	CLASS_BULK,
 	CLASS_COUNT,
 };
-const char *call_class_name(enum call_class call_class);
 
 /* Names differ by more than their units, since a key is the name without its
  * unit (batch and batch_wait, reply and reply_header). */
@@ -76,8 +75,7 @@ struct policy {
 	enum call_class (*classify)(const struct runtime_params *params,
 				    const struct cuda_call *call);
 };
-size_t policy_count(void);
-const struct policy *policy_at(size_t index);
+REGISTRY_OF(struct policy, policy);
 
 struct remote_client;
 struct remote_spec {
@@ -102,13 +100,8 @@ struct cuda_port *remote_port(struct remote_client *client);
 /* The core on which the connection of that thread does its network work: a
  * thread that sends from another core would wake this one for nothing. NULL
  * for threads beyond the number of connections: any core. */
-struct cpu *remote_core(const struct remote_client *client, unsigned thread);
 /* Opens the connections, then calls fn. */
 void remote_connect(struct remote_client *client, event_fn *fn, void *ctx, uint64_t arg);
-
-/* The program has ended: no more keep-alive probes, so that the engine can run
- * empty. Needed only with keep_alive_s > 0. */
-void remote_close(struct remote_client *client);
 
 struct remote_counters {
 	uint64_t calls_count[CLASS_COUNT];

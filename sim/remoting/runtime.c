@@ -2,39 +2,12 @@
 #include "sim/base/diag.h"
 #include "sim/remoting/policies.h"
 
-static const struct policy *const policies[] = {
-#define POLICY(name) &policy_##name,
+static const struct registry_row policy_rows[] = {
+#define POLICY(name) REGISTRY_ROW(policy_##name),
 #include "sim/remoting/policies.def"
 #undef POLICY
 };
-
-static const char *const policy_names[] = {
-#define POLICY(name) #name,
-#include "sim/remoting/policies.def"
-#undef POLICY
-	NULL,
-};
-
-size_t policy_count(void)
-{
-	return sizeof policies / sizeof *policies;
-}
-
-const struct policy *policy_at(size_t index)
-{
-	FW_ASSERT(index < policy_count());
-	return policies[index];
-}
-
-const char *call_class_name(enum call_class call_class)
-{
-	static const char *const names[CLASS_COUNT] = {
-		[CLASS_LOCAL] = "local",       [CLASS_ASYNC] = "async", [CLASS_SYNC] = "sync",
-		[CLASS_DRAINING] = "draining", [CLASS_POLL] = "poll",   [CLASS_BULK] = "bulk",
-	};
-	FW_ASSERT(call_class < CLASS_COUNT);
-	return names[call_class];
-}
+const struct registry policy_registry = REGISTRY("policy of remoting", "policies", policy_rows);
 
 #define COUNT(field, min, max, preset, help, source)                                               \
 	PARAM_WHOLE(struct runtime_params, field, min, max, preset, help, source)
@@ -50,8 +23,8 @@ const char *call_class_name(enum call_class call_class)
 	PARAM_BOOL(struct runtime_params, field, preset, help, source)
 
 static const struct param_row rows[] = {
-	PARAM_CHOICE(struct runtime_params, policy, policy_names, "synchronous",
-		     "which calls wait for an answer", "assumption: plain remote procedure calls"),
+	PARAM_NAMED(struct runtime_params, policy, &policy_registry, "synchronous",
+		    "which calls wait for an answer", "assumption: plain remote procedure calls"),
 	COUNT(connections_count, 1, 256, "1", "connections of one program; its threads take turns",
 	      "assumption: one session, as in Cricket and early rCUDA"),
 	COUNT(batch_count, 1, 4096, "1", "async calls sent in one message", "no batching"),

@@ -65,7 +65,7 @@ struct packet *packet_take(struct channel *channel, enum packet_kind kind)
 
 void remote_fail(struct remote_client *client, const char *reason)
 {
-	if (client->failed || client->closed)
+	if (client->failed)
 		return;
 	client->failed = true;
 	client->spec.failed(client->spec.failed_ctx, reason);

@@ -7,7 +7,7 @@
 #include "sim/report/dataset_charts.h"
 #include "sim/report/dataset.h"
 
-bool part_is_grid(const struct part *part)
+static bool part_is_grid(const struct part *part)
 {
 	return part->dataset->dimension_count > 0;
 }

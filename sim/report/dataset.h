@@ -13,7 +13,6 @@ struct part {
 	const struct dataset *dataset;
 };
 
-bool part_is_grid(const struct part *part);
 /* The set of enum prediction_kind among its rows. */
 unsigned part_kinds(const struct part *part);
 

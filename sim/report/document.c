@@ -66,22 +66,6 @@ const struct block *report_answer_of(const struct report *report, size_t part)
 	return NULL;
 }
 
-const char *report_images(struct report *report)
-{
-	for (size_t i = 0; i < report->blocks.count; i++) {
-		struct block *block = &report->blocks.items[i];
-		const struct drawing *drawing = block->drawing;
-		const char *message;
-		if (block->kind != BLOCK_FIGURE)
-			continue;
-		block->image = image_render(report->arena, IMAGE_SVG, &drawing, 1,
-					    &block->image_size, &message);
-		if (!block->image)
-			return message;
-	}
-	return NULL;
-}
-
 /* ---- tables ---- */
 
 void report_columns(struct report_table *table, const char *columns)
@@ -177,11 +161,27 @@ bool report_failed(struct report_table *table, bool ok, const char *reason)
 
 /* ---- writing ---- */
 
+static const char *render_figures(struct report *report)
+{
+	for (size_t i = 0; i < report->blocks.count; i++) {
+		struct block *block = &report->blocks.items[i];
+		const struct drawing *drawing = block->drawing;
+		const char *message;
+		if (block->kind != BLOCK_FIGURE)
+			continue;
+		block->image = image_render(report->arena, IMAGE_SVG, &drawing, 1,
+					    &block->image_size, &message);
+		if (!block->image)
+			return message;
+	}
+	return NULL;
+}
+
 const char *report_render(struct report *report, bool pdf)
 {
 	const char *message = NULL;
 	if (!pdf)
-		return report_images(report);
+		return render_figures(report);
 	report->pdf = report_pdf(report, &report->pdf_size, &message);
 	return message;
 }

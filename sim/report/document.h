@@ -63,7 +63,7 @@ struct block {
 	bool alarm;
 	struct report_table *table;
 	struct drawing *drawing;
-	const unsigned char *image; /* of the drawing, as SVG, after report_images */
+	const unsigned char *image; /* of the drawing, as SVG, after report_render */
 	size_t image_size;
 };
 
@@ -144,8 +144,7 @@ const char *report_render(struct report *report, bool pdf);
 /* Writes what was drawn; ctx: the report. */
 void report_write(FILE *out, const void *ctx);
 
-/* The two formats. Figures are rendered before report_html. */
-const char *report_images(struct report *report);
+/* The two formats. The figures of HTML are rendered before. */
 void report_html(FILE *out, const struct report *report);
 /* NULL after an error of the drawing library (*message). */
 unsigned char *report_pdf(const struct report *report, size_t *size, const char **message);

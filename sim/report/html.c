@@ -99,7 +99,7 @@ void html_element(FILE *out, const char *tag, const char *attributes, const char
 	fprintf(out, "</%s>\n", tag);
 }
 
-void html_base64(FILE *out, const void *bytes, size_t size)
+static void html_base64(FILE *out, const void *bytes, size_t size)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

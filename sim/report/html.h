@@ -22,7 +22,6 @@ void html_element(FILE *out, const char *tag, const char *attributes, const char
 void html_image(FILE *out, const char *media_type, const void *bytes, size_t size, double width_px,
 		const char *alt);
 /* RFC 4648, padded, on one line. */
-void html_base64(FILE *out, const void *bytes, size_t size);
 /* From the doctype to <body>, with farwire's style sheet; and the rest. */
 void html_begin(FILE *out, const char *title);
 void html_end(FILE *out);

@@ -5,25 +5,17 @@
 #include "sim/predict/draws.h"
 #include "sim/analysis/knobs.h"
 
-static const struct measure_row measures[] = {
+static const struct {
+	const char *path, *words;
+} measures[] = {
 #define MEASURE(path, words) {path, words},
 #include "sim/report/measures.def"
 #undef MEASURE
 };
 
-size_t measure_count(void)
-{
-	return sizeof measures / sizeof measures[0];
-}
-
-const struct measure_row *measure_at(size_t index)
-{
-	return &measures[index];
-}
-
 const char *measure_of(const char *path)
 {
-	for (size_t i = 0; i < measure_count(); i++)
+	for (size_t i = 0; i < sizeof measures / sizeof measures[0]; i++)
 		if (paths_match(measures[i].path, path))
 			return measures[i].words;
 	return NULL;

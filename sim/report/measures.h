@@ -5,11 +5,6 @@
 
 #include "sim/analysis/reported.h"
 
-struct measure_row {
-	const char *path, *words;
-};
-size_t measure_count(void);
-const struct measure_row *measure_at(size_t index);
 /* NULL: nothing that ships measures it. */
 const char *measure_of(const char *path);
 /* A sentence with a blank before it: how far apart the model's own error alone puts the ends of a

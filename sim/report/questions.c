@@ -11,7 +11,7 @@
 #include "sim/report/measures.h"
 #include "sim/report/part.h"
 #include "sim/analysis/sensitivity.h"
-#include "sim/analysis/solving.h"
+#include "sim/report/solving_words.h"
 
 /* A page must not take longer than its reader waits: events of all runs of a search together,
  * for about 3 s on two cores. Those of jobs, whose flows share wires, cost a few of others. */

@@ -5,7 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/report/chart_data.h"
-#include "sim/report/solving.h"
+#include "sim/report/solving_words.h"
 
 static const char *value_text(struct arena *arena, const struct solving *s, double x)
 {
@@ -230,7 +230,7 @@ static const char *search_text(struct arena *arena, const struct solving *s)
 			    solution->evaluations, solution->interval_evaluations, refused);
 }
 
-const char *solving_words(struct arena *arena, const struct solving *s)
+static const char *solving_words(struct arena *arena, const struct solving *s)
 {
 	const struct solution *solution = s->solution;
 	bool monotone = solution->bound_count <= 1 && !solution->hole_count;

@@ -49,8 +49,8 @@ static void put_parameter(struct json_writer *json, const struct cfg_param *para
 	jw_close(json);
 }
 
-void resolution_json(struct json_writer *json, const char *key,
-		     const struct cfg_resolution *resolution)
+static void resolution_json(struct json_writer *json, const char *key,
+			    const struct cfg_resolution *resolution)
 {
 	jw_open(json, key, '[');
 	size_t count = resolution ? cfg_param_count(resolution) : 0;

@@ -45,7 +45,7 @@ static const char *fixed_text(struct arena *arena, struct estimate estimate, int
 			    decimals, estimate.high * scale);
 }
 
-const char *duration_text(struct arena *arena, struct estimate time_s)
+static const char *duration_text(struct arena *arena, struct estimate time_s)
 {
 	double hours = time_s.value / 3600;
 	if (hours >= 48)

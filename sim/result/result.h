@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "sim/base/units.h"
-#include "sim/result/json.h"
+#include "sim/json/write.h"
 
 struct arena;
 struct diag;
@@ -115,7 +115,6 @@ unsigned prediction_kinds(const struct prediction *const *predictions, size_t co
 
 /* A long time and its interval as people say it: "45.0 min", "2.00 h (1.94..2.08)",
  * "3.10 days"; "-" for NaN. */
-const char *duration_text(struct arena *arena, struct estimate time_s);
 
 enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
 
@@ -128,7 +127,7 @@ void predictions_write(FILE *out, enum output_format format,
 		       const struct prediction *const *predictions, size_t count);
 
 /* Reads back what predictions_write wrote as JSON or JSON Lines, for plots of
- * saved results (the one door to jansson). The parameters stay behind:
+ * saved results. The parameters stay behind:
  * resolution is NULL. NULL after errors, which are in diag; *count > 0 else. */
 const struct prediction *const *predictions_read(struct arena *arena, struct diag *diag,
 						 const char *path, size_t *count);
@@ -138,8 +137,6 @@ const struct prediction *prediction_read(struct arena *arena, const char *text, 
 
 /* The resolved parameters as the array "parameters" of a prediction; origin is
  * "file:line", "--set", "draw" or "default". NULL: an empty array. */
-void resolution_json(struct json_writer *json, const char *key,
-		     const struct cfg_resolution *resolution);
 
 /* ---- result tables ---- */
 

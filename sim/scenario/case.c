@@ -198,9 +198,9 @@ void case_transport(struct case_reader *c, const struct cfg_node *file)
 	struct reader *reader = &c->reader;
 	c->transport = find_transport(c);
 	if (!c->transport) {
-		diag_error(reader->diag, case_said(c, "case.transport"),
-			   "case: no transport is called '%s' (write tcp, rdma, shm or auto)",
-			   c->params->transport);
+		diag_error(reader->diag, case_said(c, "case.transport"), "case: %s",
+			   registry_unknown(reader->arena, &transport_kind_registry,
+					    c->params->transport, "auto"));
 		return;
 	}
 	void *params = arena_alloc(reader->arena, TRANSPORT_PARAMS_SIZE_MAX);

@@ -20,11 +20,6 @@ static const struct param_row error_rows[CASE_KIND_COUNT] = {
 	[CASE_COLLECTIVE] = ERROR_ROW(collective_ratio, "a collective alone"),
 };
 
-const struct param_row *case_kind_row(enum case_kind kind)
-{
-	return &error_rows[kind];
-}
-
 const char *case_kind_path(enum case_kind kind)
 {
 	static const char *const paths[CASE_KIND_COUNT] = {"error.local", "error.forwarded",

@@ -233,14 +233,8 @@ static bool algorithm_fits(struct case_reader *c, struct origin origin, const ch
 						     : (enum collective)asked));
 		return false;
 	}
-	const char **names = ARENA_ARRAY(reader->arena, algorithm_count() + 1, const char *);
-	for (size_t i = 0; i < algorithm_count(); i++)
-		names[i] = algorithm_at(i)->name;
-	const char *near = diag_nearest(name, names, algorithm_count());
-	diag_error(reader->diag, origin,
-		   "library: no algorithm is called '%s' (did you mean '%s'? `farwire list "
-		   "algorithms` shows them)",
-		   name, near ? near : "auto");
+	diag_error(reader->diag, origin, "library: %s",
+		   registry_unknown(reader->arena, &algorithm_registry, name, "auto"));
 	return false;
 }
 
@@ -271,8 +265,14 @@ static bool read_exchange(struct case_reader *c, const struct job_said *job,
 			   "exchange", name, "exchange", &file);
 	if (!node)
 		return false;
-	static const char *const known[] = {"exchange", "library", "tcp", "rdma"};
-	cfg_only(reader->diag, file, known, sizeof known / sizeof known[0]);
+	const char **known = ARENA_ARRAY(reader->arena, 2 + transport_kind_count(), const char *);
+	size_t known_count = 0;
+	known[known_count++] = "exchange";
+	known[known_count++] = "library";
+	for (size_t i = 0; i < transport_kind_count(); i++)
+		if (!transport_kind_at(i)->one_host)
+			known[known_count++] = transport_kind_at(i)->name;
+	cfg_only(reader->diag, file, known, known_count);
 	struct exchange_params *exchange = ARENA_NEW(reader->arena, struct exchange_params);
 	struct library_params *library = ARENA_NEW(reader->arena, struct library_params);
 	const char *thing = arena_printf(reader->arena, "exchange '%s'", name);
@@ -409,7 +409,7 @@ static void check_transport(struct case_reader *c, const struct job_entry *entry
 	if (c->transport && first != last && c->transport->one_host)
 		diag_error(c->reader.diag, case_said(c, "case.transport"),
 			   "job '%s' is on several machines, which shared memory does not join "
-			   "(write transport = \"tcp\", \"rdma\" or \"auto\")",
+			   "(write transport = \"auto\")",
 			   entry->name);
 }
 

@@ -175,18 +175,9 @@ static const struct wiring_kind *wiring_of(struct topology_build *build,
 	struct reader *reader = build->reader;
 	const char *name = topology_text(reader, group, "kind", "network");
 	const struct wiring_kind *kind = name ? wiring_kind_find(name) : NULL;
-	if (name && !kind) {
-		const char **names = ARENA_ARRAY(reader->arena, wiring_kind_count(), const char *);
-		for (size_t i = 0; i < wiring_kind_count(); i++)
-			names[i] = wiring_kind_at(i)->name;
-		const char *near = diag_nearest(name, names, wiring_kind_count());
-		diag_error(reader->diag, cfg_origin(cfg_child(group, "kind")),
-			   "network: no kind of wiring is called '%s' (%s%s%s)", name,
-			   near ? "did you mean '"
-				: "there are switch, fat_tree, rail_optimised, "
-				  "torus, dragonfly, cable",
-			   near ? near : "", near ? "'?" : "");
-	}
+	if (name && !kind)
+		diag_error(reader->diag, cfg_origin(cfg_child(group, "kind")), "network: %s",
+			   registry_unknown(reader->arena, &wiring_kind_registry, name, NULL));
 	return kind;
 }
 

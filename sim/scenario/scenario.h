@@ -226,7 +226,6 @@ enum case_kind scenario_kind(const struct scenario *scenario);
  * every case sees. */
 #define MODEL_ERROR "model-error"
 const char *case_kind_path(enum case_kind kind);
-const struct param_row *case_kind_row(enum case_kind kind);
 
 /* What a client's ratio is taken to: it alone, run beside its GPU with the local
  * driver and all of the GPU. Shares everything else with scenario. */

@@ -294,17 +294,10 @@ static const struct link_kind *kind_of(struct topology_build *build, const struc
 				  arena_printf(reader->arena, "link.%s%s.kind", build->tag, name));
 	const char *kind_name = said ? said : topology_text(reader, group, "kind", "link");
 	const struct link_kind *kind = kind_name ? link_kind_find(kind_name) : NULL;
-	if (kind_name && !kind) {
-		const char **names = ARENA_ARRAY(reader->arena, link_kind_count(), const char *);
-		for (size_t i = 0; i < link_kind_count(); i++)
-			names[i] = link_kind_at(i)->name;
-		const char *near = diag_nearest(kind_name, names, link_kind_count());
-		diag_error(reader->diag, cfg_origin(cfg_child(group, "kind")),
-			   "link '%s': no kind of link is called '%s' (%s%s; `farwire list links` "
-			   "shows them)",
-			   name, kind_name, near ? "did you mean " : "there are pcie, ethernet ...",
-			   near ? near : "");
-	}
+	if (kind_name && !kind)
+		diag_error(reader->diag, cfg_origin(cfg_child(group, "kind")), "link '%s': %s",
+			   name,
+			   registry_unknown(reader->arena, &link_kind_registry, kind_name, NULL));
 	return kind;
 }
 

@@ -5,30 +5,12 @@
 
 #include "sim/scenario/wiring_kinds.h"
 
-static const struct wiring_kind *const kinds[] = {
-#define WIRING(name) &wiring_##name,
+static const struct registry_row rows[] = {
+#define WIRING(name) REGISTRY_ROW(wiring_##name),
 #include "sim/scenario/wirings.def"
 #undef WIRING
 };
-
-size_t wiring_kind_count(void)
-{
-	return sizeof kinds / sizeof kinds[0];
-}
-
-const struct wiring_kind *wiring_kind_at(size_t index)
-{
-	FW_ASSERT(index < wiring_kind_count());
-	return kinds[index];
-}
-
-const struct wiring_kind *wiring_kind_find(const char *name)
-{
-	for (size_t i = 0; i < wiring_kind_count(); i++)
-		if (strcmp(kinds[i]->name, name) == 0)
-			return kinds[i];
-	return NULL;
-}
+const struct registry wiring_kind_registry = REGISTRY("kind of wiring", "wirings", rows);
 
 /* fabric.<name> */
 const char *cabling_node(const struct cabling *cabling, const char *name)

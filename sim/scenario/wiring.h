@@ -60,9 +60,7 @@ struct wiring_kind {
 				     size_t port_most);
 };
 
-size_t wiring_kind_count(void);
-const struct wiring_kind *wiring_kind_at(size_t index);
-const struct wiring_kind *wiring_kind_find(const char *name); /* or NULL */
+REGISTRY_OF(struct wiring_kind, wiring_kind);
 
 /* ---- for the kinds ---- */
 

@@ -8,7 +8,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
-#include "sim/traces/json_pull.h"
+#include "sim/json/pull.h"
 #include "sim/engine/names.h"
 
 /* Later than this (30 years), or larger, is a broken number. */
@@ -280,8 +280,8 @@ static void check_whole(struct call_reader *r)
 {
 	r->line = r->json->line;
 	if (r->json->error)
-		fail(r, arena_printf(r->arena, "is no JSON: %s%s", r->json->error,
-				     r->json->values_count > 1 && feof(r->json->in)
+		fail(r, arena_printf(r->arena, "is not JSON: %s%s", r->json->error,
+				     r->json->values_count > 1 && r->json->torn
 					     ? " (the recording was cut off)"
 					     : ""));
 	else if (!r->failed && r->json->values_count == 0)

@@ -10,7 +10,7 @@
 #include "sim/base/vec.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
-#include "sim/traces/json_pull.h"
+#include "sim/json/pull.h"
 #include "sim/engine/names.h"
 
 /* Numbers of streams, and of correlations (32 bits in CUPTI), are no larger. */
@@ -548,7 +548,7 @@ const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag,
 	k.threads = names_new(arena);
 	bool whole = take_trace(&k) && jp_next(k.json) == JP_END;
 	if (k.json->error)
-		fail(&k, arena_printf(arena, "is no JSON: %s", k.json->error));
+		fail(&k, arena_printf(arena, "is not JSON: %s", k.json->error));
 	else if (!whole)
 		fail(&k, "is no trace of PyTorch's profiler");
 	else if (k.calls.count == 0)

@@ -3,33 +3,21 @@
 
 #include "sim/training/exchange_parts.h"
 
-static const struct exchange_policy *const policies[] = {
-#define EXCHANGE(name) &name,
+static const struct registry_row policy_rows[] = {
+#define EXCHANGE(name) REGISTRY_ROW(name),
 #include "sim/training/exchanges.def"
 #undef EXCHANGE
 };
-
-/* The names again, for the choice row; test_step_profile checks that they agree. */
-static const char *const policy_names[] = {"after_backward", "per_tensor", "horovod", "ddp", NULL};
+const struct registry exchange_policy_registry =
+	REGISTRY("exchange policy", "exchange-policies", policy_rows);
 
 /* In the order of enum announce. */
 static const char *const announce_names[] = {"issued", "computed", NULL};
 
-size_t exchange_policy_count(void)
-{
-	return sizeof policies / sizeof policies[0];
-}
-
-const struct exchange_policy *exchange_policy_at(size_t index)
-{
-	return policies[index];
-}
-
 static const struct param_row exchange_rows[] = {
-	PARAM_CHOICE(
-		struct exchange_params, policy, policy_names, "horovod",
-		"when which gradients are reduced together",
-		"assumption: what most training code of 2018 to 2020 on several machines used"),
+	PARAM_NAMED(struct exchange_params, policy, &exchange_policy_registry, "horovod",
+		    "when which gradients are reduced together",
+		    "assumption: what most training code of 2018 to 2020 on several machines used"),
 	PARAM_CHOICE(struct exchange_params, announce, announce_names, "issued",
 		     "when the exchange hears of a gradient",
 		     "issued: TensorFlow and PyTorch take a GPU op for done when it is enqueued; "

@@ -110,7 +110,6 @@ void exchange_announced(struct exchange *exchange, size_t rank, size_t first, si
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);
 /* Time in which a collective that all ranks had arrived at was under way. */
 int64_t exchange_collective_ps(const struct exchange *exchange);
-size_t exchange_policy_count(void);
-const struct exchange_policy *exchange_policy_at(size_t index);
+REGISTRY_OF(struct exchange_policy, exchange_policy);
 
 #endif

@@ -3,30 +3,18 @@
 
 #include "sim/training/frameworks.h"
 
-static const struct framework *const frameworks[] = {
-#define FRAMEWORK(name) &name,
+static const struct registry_row framework_rows[] = {
+#define FRAMEWORK(name) REGISTRY_ROW(name),
 #include "sim/training/frameworks.def"
 #undef FRAMEWORK
 };
-
-/* The names again, for the choice row; test_program checks that they agree. */
-static const char *const framework_names[] = {"tensorflow-1", "pytorch", NULL};
+const struct registry framework_registry = REGISTRY("framework", "frameworks", framework_rows);
 
 static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op", "none", NULL};
 
-size_t framework_count(void)
-{
-	return sizeof frameworks / sizeof frameworks[0];
-}
-
-const struct framework *framework_at(size_t index)
-{
-	return frameworks[index];
-}
-
 static const struct param_row stack_rows[] = {
-	PARAM_CHOICE(struct stack_params, framework, framework_names, NULL,
-		     "whose executor issues the ops", ""),
+	PARAM_NAMED(struct stack_params, framework, &framework_registry, NULL,
+		    "whose executor issues the ops", ""),
 	COST_ASSUMED(struct stack_params, dispatch_s, QUANTITY_TIME, 0, 1, "5 us",
 		     "executor's host work for an op, at the reference clock",
 		     "assumption: a few microseconds an op, as framework profiles show"),

@@ -4,7 +4,7 @@
  * The stack (a file in models/stacks) is part of the model: which kernels an op
  * becomes, how many driver and library calls each brings, which thread issues
  * them and in what order, who polls, how a step begins and ends.
- * One file for each framework (tf1.c, pytorch.c), one line each in stacks.def.
+ * One file for each framework (tf1.c, pytorch.c), one line each in frameworks.def.
  */
 #ifndef FARWIRE_TRAINING_FRAMEWORK_H
 #define FARWIRE_TRAINING_FRAMEWORK_H
@@ -59,7 +59,6 @@ struct framework {
 					 const struct gpu_params *gpu,
 					 const struct efficiency_params *efficiency);
 };
-size_t framework_count(void);
-const struct framework *framework_at(size_t index);
+REGISTRY_OF(struct framework, framework);
 
 #endif

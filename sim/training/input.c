@@ -399,12 +399,3 @@ bool input_is_lockstep(const struct input *input)
 {
 	return input->spec.params->lockstep;
 }
-
-const char *input_slowest(const struct input *input)
-{
-	const struct input_counters *counters = &input->counters;
-	if (counters->read_busy_s > counters->decode_busy_s &&
-	    counters->read_busy_s > counters->copy_busy_s)
-		return "storage";
-	return counters->decode_busy_s > counters->copy_busy_s ? "decode" : "input copy";
-}

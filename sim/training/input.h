@@ -81,8 +81,6 @@ struct input_counters {
 	double read_busy_s, decode_busy_s, copy_busy_s; /* of each stage */
 };
 const struct input_counters *input_counters(const struct input *input);
-/* The stage that worked longest so far: "storage", "decode" or "input copy". */
-const char *input_slowest(const struct input *input);
 /* A rank's step is issued by the call that delivers its batch, not before. */
 bool input_is_lockstep(const struct input *input);
 

@@ -188,6 +188,7 @@ void tcp_window_sent(struct tcp_direction *direction, const struct tcp_write *wr
 void tcp_window_fast_retransmit(struct tcp_direction *direction);
 void tcp_window_timeout(struct tcp_direction *direction);
 /* B/s of one stream at loss p (Padhye et al. 1998, Mathis et al. 1997 below). */
+/* exported: tests derive it by hand */
 double tcp_loss_rate(double mss_B, double rtt_s, double rto_s, double p);
 
 /* tcp_loss.c */

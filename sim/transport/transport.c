@@ -1,38 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/transport/transport.h"
 
-#include <string.h>
-
 #include "sim/base/diag.h"
 #include "sim/transport/kinds.h"
 
-static const struct transport_kind *const kinds[] = {
-#define TRANSPORT_KIND(name) &transport_##name,
+static const struct registry_row rows[] = {
+#define TRANSPORT_KIND(name) REGISTRY_ROW(transport_##name),
 #include "sim/transport/transport_kinds.def"
 #undef TRANSPORT_KIND
 };
-
-enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
-
-size_t transport_kind_count(void)
-{
-	return KIND_COUNT;
-}
-
-const struct transport_kind *transport_kind_at(size_t index)
-{
-	FW_ASSERT(index < KIND_COUNT);
-	return kinds[index];
-}
-
-const struct transport_kind *transport_kind_find(const char *name)
-{
-	for (size_t i = 0; i < KIND_COUNT; i++) {
-		if (strcmp(kinds[i]->name, name) == 0)
-			return kinds[i];
-	}
-	return NULL;
-}
+const struct registry transport_kind_registry = REGISTRY("transport", "transports", rows);
 
 struct connection *connection_new(const struct transport_kind *kind,
 				  const struct connection_spec *spec)

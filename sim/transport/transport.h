@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "sim/base/param.h"
+#include "sim/base/registry.h"
 #include "sim/fabric/fabric.h"
 #include "sim/host/host.h"
 
@@ -112,8 +113,6 @@ struct connection {
 	const struct route *routes[2]; /* by direction */
 };
 
-size_t transport_kind_count(void);
-const struct transport_kind *transport_kind_at(size_t index);
-const struct transport_kind *transport_kind_find(const char *name);
+REGISTRY_OF(struct transport_kind, transport_kind);
 
 #endif

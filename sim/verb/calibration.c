@@ -74,7 +74,8 @@ static const char *bound_text(struct arena *arena, enum quantity quantity, doubl
 	return isnan(value) ? "-" : quantity_format(arena, quantity, value);
 }
 
-void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration)
+/* Prints parameters with their intervals, gates, and tests that were left out. */
+static void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration)
 {
 	struct table *table = table_new(arena);
 	table_column(table, "parameter", false);

@@ -11,8 +11,6 @@ bool is_recording(const char *word);
 /* `farwire fit FILE.jsonl...`: one profile of them all, or in a folder one of each. */
 int fit_recordings(const struct command *command);
 
-/* Parameters with their intervals; gates; what was left out. */
-void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration);
 /* Reads and fits one recording; NULL: *exit_code is set, all is said. */
 const struct calibration *calibration_of(const struct command *command, const char *path,
 					 int *exit_code);

@@ -9,7 +9,7 @@
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
 #include "sim/base/vec.h"
-#include "sim/result/json.h"
+#include "sim/json/write.h"
 #include "sim/verb/verbs.h"
 
 struct explanation {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calib/fit/import.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
@@ -32,8 +33,14 @@ static const struct folder {
 	{"storages", "models/storages", "storage"},
 };
 
-static const char *const built_in[] = {"links",      "wirings",    "transports",        "policies",
-				       "frameworks", "algorithms", "exchange-policies", "verbs"};
+static const struct registry *const registries[] = {
+	&link_kind_registry,       &wiring_kind_registry, &transport_kind_registry,
+	&policy_registry,          &framework_registry,   &algorithm_registry,
+	&exchange_policy_registry, &importer_registry,    &verb_registry,
+};
+
+enum { FOLDER_COUNT = sizeof folders / sizeof folders[0] };
+enum { REGISTRY_COUNT = sizeof registries / sizeof registries[0] };
 
 /* Of a file's first comment, to a full stop before a space, or the comment's end. */
 static const char *first_sentence(struct arena *arena, const char *path)
@@ -104,34 +111,12 @@ static void list_folder(const struct command *command, struct table *table,
 				      folder->group));
 }
 
-static void list_built_in(const struct command *command, struct table *table, const char *what)
+static void list_kinds(const struct command *command, struct table *table,
+		       const struct registry *registry)
 {
-	if (strcmp(what, "links") == 0)
-		for (size_t i = 0; i < link_kind_count(); i++)
-			add(command, table, what, link_kind_at(i)->name, link_kind_at(i)->help);
-	else if (strcmp(what, "wirings") == 0)
-		for (size_t i = 0; i < wiring_kind_count(); i++)
-			add(command, table, what, wiring_kind_at(i)->name, wiring_kind_at(i)->help);
-	else if (strcmp(what, "transports") == 0)
-		for (size_t i = 0; i < transport_kind_count(); i++)
-			add(command, table, what, transport_kind_at(i)->name,
-			    transport_kind_at(i)->help);
-	else if (strcmp(what, "policies") == 0)
-		for (size_t i = 0; i < policy_count(); i++)
-			add(command, table, what, policy_at(i)->name, policy_at(i)->help);
-	else if (strcmp(what, "frameworks") == 0)
-		for (size_t i = 0; i < framework_count(); i++)
-			add(command, table, what, framework_at(i)->name, framework_at(i)->help);
-	else if (strcmp(what, "algorithms") == 0)
-		for (size_t i = 0; i < algorithm_count(); i++)
-			add(command, table, what, algorithm_at(i)->name, algorithm_at(i)->help);
-	else if (strcmp(what, "exchange-policies") == 0)
-		for (size_t i = 0; i < exchange_policy_count(); i++)
-			add(command, table, what, exchange_policy_at(i)->name,
-			    exchange_policy_at(i)->help);
-	else
-		for (size_t i = 0; i < verb_count(); i++)
-			add(command, table, what, verb_at(i)->name, verb_at(i)->help);
+	for (size_t i = 0; i < registry->count; i++)
+		add(command, table, registry->listed, *registry->rows[i].name,
+		    *registry->rows[i].help);
 }
 
 static void list_rows(const struct command *command, struct table *table,
@@ -193,22 +178,23 @@ static int run(const struct command *command)
 	table_column(table, "name", false);
 	table_column(table, "", false);
 	size_t known = 0;
-	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+	for (size_t i = 0; i < FOLDER_COUNT; i++)
 		if (wanted(command, folders[i].name, &known))
 			list_folder(command, table, &folders[i]);
-	for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
-		if (wanted(command, built_in[i], &known))
-			list_built_in(command, table, built_in[i]);
+	for (size_t i = 0; i < REGISTRY_COUNT; i++)
+		if (wanted(command, registries[i]->listed, &known))
+			list_kinds(command, table, registries[i]);
 	if (asked(command, "parameters")) {
 		known++;
 		list_parameters(command, table);
 	}
 	if (known < command->word_count) {
-		fprintf(stderr,
-			"farwire: list knows topologies, machines, networks, gpus, models, stacks, "
-			"runtimes, profiles, datasets, fits, cases, what-ifs, exchanges, storages, "
-			"links, wirings, transports, policies, frameworks, algorithms, "
-			"exchange-policies, verbs, parameters\n");
+		fprintf(stderr, "farwire: list knows");
+		for (size_t i = 0; i < FOLDER_COUNT; i++)
+			fprintf(stderr, " %s,", folders[i].name);
+		for (size_t i = 0; i < REGISTRY_COUNT; i++)
+			fprintf(stderr, " %s,", registries[i]->listed);
+		fprintf(stderr, " parameters\n");
 		return EXIT_USAGE;
 	}
 	if (!command->plain)

@@ -74,21 +74,12 @@ static const struct option_row option_rows[] = {
 };
 enum { OPTION_COUNT = sizeof option_rows / sizeof option_rows[0] };
 
-static const struct verb *const verbs[] = {
-#define VERB(name) &name,
+static const struct registry_row verb_rows[] = {
+#define VERB(name) REGISTRY_ROW(name),
 #include "sim/verb/verbs.def"
 #undef VERB
 };
-
-size_t verb_count(void)
-{
-	return sizeof verbs / sizeof verbs[0];
-}
-
-const struct verb *verb_at(size_t index)
-{
-	return verbs[index];
-}
+const struct registry verb_registry = REGISTRY("verb", "verbs", verb_rows);
 
 struct parser {
 	struct arena *arena;
@@ -110,7 +101,8 @@ static void usage(FILE *out)
 		"...\n\n",
 		FARWIRE_VERSION);
 	for (size_t i = 0; i < verb_count(); i++)
-		fprintf(out, "  %-11s %-14s %s\n", verbs[i]->name, verbs[i]->words, verbs[i]->help);
+		fprintf(out, "  %-11s %-14s %s\n", verb_at(i)->name, verb_at(i)->words,
+			verb_at(i)->help);
 	fprintf(out, "\n`farwire VERB --help` says more. Exit: 0 done, 1 the simulation failed, 2 "
 		     "bad usage or\n"
 		     "configuration, 3 a stated bound is broken.\n");
@@ -348,15 +340,15 @@ static void take_option(struct parser *p, char *word)
 
 static const struct verb *find_verb(const char *name)
 {
-	const char *names[64];
-	for (size_t i = 0; i < verb_count(); i++) {
-		if (strcmp(verbs[i]->name, name) == 0)
-			return verbs[i];
-		names[i] = verbs[i]->name;
-	}
-	const char *near = diag_nearest(name, names, verb_count());
+	const struct verb *verb = verb_find(name);
+	if (verb)
+		return verb;
+	struct arena *scratch = arena_new();
+	const char *near =
+		diag_nearest(name, registry_names(scratch, &verb_registry, NULL), verb_count());
 	fprintf(stderr, "farwire: there is no verb '%s'%s%s%s (see farwire --help)\n", name,
 		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	arena_free(scratch);
 	return NULL;
 }
 

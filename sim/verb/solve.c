@@ -4,7 +4,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
-#include "sim/report/solving.h"
+#include "sim/report/solving_words.h"
 #include "sim/verb/verbs.h"
 
 static int draw(const struct command *command, const struct solving *solving)

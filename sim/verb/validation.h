@@ -5,7 +5,7 @@
 
 #include "plots/charts.h"
 #include "sim/analysis/dataset.h"
-#include "sim/result/json.h"
+#include "sim/json/write.h"
 #include "sim/verb/verb.h"
 
 /* Evaluates a dataset under the command's settings. NULL: *exit_code says how to end, errors are

@@ -63,8 +63,7 @@ struct verb {
 	int (*run)(const struct command *command);
 };
 
-size_t verb_count(void);
-const struct verb *verb_at(size_t index);
+REGISTRY_OF(struct verb, verb);
 
 /* Parses argv (without the program's name). NULL: *exit_code says how to end
  * (0 after --help). */

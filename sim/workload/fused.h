@@ -61,6 +61,7 @@ struct fused_spec {
 };
 struct fused *fused_new(const struct fused_spec *spec);
 void fused_start(struct fused *job); /* by an event at now */
+/* exported: tests check that all steps were run */
 size_t fused_step_count(const struct fused *job);
 const struct fused_step *fused_step_at(const struct fused *job, size_t index);
 

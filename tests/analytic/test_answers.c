@@ -232,7 +232,7 @@ static struct point point_of_text(struct arena *arena, const char *text, size_t 
 	remove(path);
 	diag_print(diag, stdout);
 	if (CHECK(scenario != NULL))
-		point = predict_point(arena, scenario, 1, true, NULL);
+		point = predict_point(arena, scenario, 1, true, NULL, NULL);
 	CHECK(!point.broken && !point.failed);
 	return point;
 }
@@ -297,7 +297,7 @@ static void programs_of_a_pool_are_out_of_step(void)
 	diag_print(diag, stdout);
 	if (!CHECK(scenario != NULL))
 		return;
-	struct point point = predict_point(arena, scenario, 1, false, NULL);
+	struct point point = predict_point(arena, scenario, 1, false, NULL, NULL);
 	const struct client_run *runs = point.outcome.clients;
 	for (size_t i = 0; i < point.client_count; i++)
 		for (size_t k = 0; k < i; k++)

@@ -96,27 +96,6 @@ static void the_fraction_bounds_all_kernels_of_a_tenant(void)
 	world_release(&w);
 }
 
-static void to_a_quarter(void *ctx, uint64_t arg)
-{
-	(void)arg;
-	gpu_context_fraction_set(ctx, 0.25);
-}
-
-/* 10 of work from 4 at 1/2: at 14 5 are left; at 1/4 they take 20. */
-static void the_fraction_changes_while_a_kernel_runs(void)
-{
-	struct gpu_context *tenant;
-
-	setup();
-	world_build(&w);
-	tenant = gpu_context_new(w.gpu, "tenant 2", 0.5);
-	train_of(tenant, 1, 10, 0);
-	engine_at(w.engine, 14000000, to_a_quarter, tenant, 0);
-	world_run(&w);
-	CHECK_US(w.log_ps[0], 34);
-	world_release(&w);
-}
-
 /* Switching 0.1 ms every 2 ms: 5 % more GPU time while both have kernels. Two
  * trains of 10 x 100 at a half each: 2 x 105 a kernel. With gaps of 0. */
 static void time_slices_cost_switches(void)
@@ -180,7 +159,6 @@ static const struct test tests[] = {
 	TEST(two_halves),
 	TEST(a_quarter_beside_a_whole),
 	TEST(the_fraction_bounds_all_kernels_of_a_tenant),
-	TEST(the_fraction_changes_while_a_kernel_runs),
 	TEST(time_slices_cost_switches),
 	TEST(work_counts_what_is_done_of_a_running_kernel),
 	TEST(no_switches_without_others),

@@ -164,8 +164,11 @@ static void slowest_binds(void)
 		CHECK_NEAR(rank->began_s[0], 60e-3, 1e-7);
 		for (size_t i = 1; i < STEPS; i++)
 			CHECK_NEAR(rank->began_s[i] - rank->began_s[i - 1], 40e-3, 1e-7);
-		static const char *const names[] = {"storage", "decode", "input copy"};
-		CHECK_TEXT(input_slowest(rank->input), names[stage]);
+		const struct input_counters *counters = input_counters(rank->input);
+		const double busy_s[] = {counters->read_busy_s, counters->decode_busy_s,
+					 counters->copy_busy_s};
+		for (int other = 0; other < 3; other++)
+			CHECK(busy_s[stage] >= busy_s[other]);
 		net_free(box->net);
 	}
 }

@@ -20,7 +20,7 @@ static struct point run(uint64_t seed, const char *more)
 		scenario_of(arena, &two_on_one, (const char *const[]){more, NULL});
 	struct point point = {.failed = true};
 	if (scenario)
-		point = predict_point(arena, scenario, seed, false, NULL);
+		point = predict_point(arena, scenario, seed, false, NULL, NULL);
 	CHECK(!point.failed && !point.broken);
 	return point;
 }

@@ -35,7 +35,7 @@ static struct point run(const char *file, const char *const *settings)
 	const struct scenario *scenario = case_read(arena, diag, &request);
 	struct point point = {.failed = true};
 	if (scenario)
-		point = predict_point(arena, scenario, 1, true, NULL);
+		point = predict_point(arena, scenario, 1, true, NULL, NULL);
 	diag_print(diag, stdout);
 	CHECK(scenario && !point.failed && !point.broken);
 	return point;

@@ -241,9 +241,10 @@ static const char *setting_of(struct arena *arena, const struct cfg_param *param
 	case PARAM_KIND_BOOL:
 		return arena_printf(arena, "%s=%s", param->path, which % 2 ? "true" : "false");
 	case PARAM_KIND_CHOICE:
-		while (row->choices[count])
+		while (param_choices(arena, row)[count])
 			count++;
-		return arena_printf(arena, "%s=%s", param->path, row->choices[which % count]);
+		return arena_printf(arena, "%s=%s", param->path,
+				    param_choices(arena, row)[which % count]);
 	case PARAM_KIND_TEXT:
 		break;
 	}

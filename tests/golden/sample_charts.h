@@ -13,6 +13,7 @@
 
 #define CAPTION "invented numbers for a test · seed 1 · 64 draws · farwire 0.1.0"
 
+#include "tests/drawing_print.h"
 #include "tests/golden/sample_searches.h"
 
 static struct drawing *ratio_bars(struct arena *arena)

@@ -29,9 +29,9 @@ static int ascending(const void *a, const void *b)
 static double pass_median(struct rng *rng, double time_s)
 {
 	double samples[SAMPLES];
-	double pass_s = time_s * exp(PASS_SIGMA * rng_normal(rng));
+	double pass_s = time_s * exp(PASS_SIGMA * num_normal_quantile(rng_uniform(rng)));
 	for (size_t i = 0; i < SAMPLES; i++) {
-		samples[i] = pass_s * exp(SIGMA * rng_normal(rng));
+		samples[i] = pass_s * exp(SIGMA * num_normal_quantile(rng_uniform(rng)));
 		if (rng_uniform(rng) < OUTLIER_RATE)
 			samples[i] *= OUTLIER_SIZE;
 	}

@@ -64,9 +64,9 @@ static void keys_tell_apart(void)
 static void check_known(struct baselines *baselines, struct arena *arena,
 			const struct scenario *scenario, const char *name)
 {
-	struct point alone = predict_point(arena, scenario, 1, true, NULL);
+	struct point alone = predict_point(arena, scenario, 1, true, NULL, NULL);
 	for (int i = 0; i < 2; i++) {
-		struct point known = predict_point_known(arena, scenario, 1, true, baselines, NULL);
+		struct point known = predict_point(arena, scenario, 1, true, baselines, NULL);
 		if (!CHECK(alone.ratio == known.ratio && alone.step_s == known.step_s))
 			printf("  %s: %.17g, known %.17g\n", name, alone.ratio, known.ratio);
 	}

@@ -6,6 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/fabric/fabric.h"
+#include "tests/fabric_check.h"
 #include "tests/test.h"
 
 enum { HOSTS = 4, FLOWS = 400 };

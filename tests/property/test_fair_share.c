@@ -12,6 +12,7 @@
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
 #include "sim/fabric/fabric.h"
+#include "tests/fabric_check.h"
 #include "tests/test.h"
 
 enum { RESOURCES_MAX = 12, FLOWS_MAX = 60 };

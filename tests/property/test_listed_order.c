@@ -62,7 +62,7 @@ static void step_times(const struct listing *listing, const size_t *order, doubl
 	for (size_t i = 0; i < listing->count; i++)
 		step_s[order[i]] = NAN;
 	if (CHECK(scenario != NULL)) {
-		struct point point = predict_point(arena, scenario, 1, false, NULL);
+		struct point point = predict_point(arena, scenario, 1, false, NULL, NULL);
 		CHECK(!point.broken && !point.failed);
 		for (size_t i = 0; i < listing->count; i++)
 			step_s[order[i]] = point.clients[i].step_s;

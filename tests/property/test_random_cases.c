@@ -84,7 +84,7 @@ static bool runs_to_an_end(struct arena *arena, uint64_t seed)
 	const struct scenario *scenario = random_case_read(&c, NULL, 0);
 	if (!scenario)
 		return false;
-	struct point point = predict_point(arena, scenario, 1, true, NULL);
+	struct point point = predict_point(arena, scenario, 1, true, NULL, NULL);
 	if (point.broken || point.failed)
 		printf("  %s\n", point.broken ? point.broken : point.reason);
 	if (point.broken || point.failed)
@@ -131,8 +131,8 @@ static bool order_does_not_matter(struct arena *arena, uint64_t seed)
 	const struct scenario *shuffled = random_case_read(&c, NULL, 0);
 	if (!scenario || !shuffled)
 		return false;
-	struct point one = predict_point(arena, scenario, 1, false, NULL);
-	struct point two = predict_point(arena, shuffled, 1, false, NULL);
+	struct point one = predict_point(arena, scenario, 1, false, NULL, NULL);
+	struct point two = predict_point(arena, shuffled, 1, false, NULL, NULL);
 	bool same = !one.broken && !two.broken && one.failed == two.failed;
 	for (size_t i = 0; i < one.client_count; i++) {
 		const char *name = scenario->job_count > 0 ? scenario->jobs[i].name

@@ -11,6 +11,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/collective/algorithm.h"
+#include "tests/schedule_meaning.h"
 #include "tests/test.h"
 
 enum { RANKS_MAX = 24, CHANNELS_MAX = 4 };

@@ -61,7 +61,7 @@ expect 2 "^--runtime: runtime 'synchronos' is not there \(did you mean 'synchron
 	run case.cfg --runtime synchronos
 expect 2 "^--profile: profile 'flexdirect-1050t' is not there \(did you mean 'flexdirect-1050ti'\?" \
 	run case.cfg --profile flexdirect-1050t
-expect 2 "^--transport: case: no transport is called 'udp' \(write tcp, rdma, shm or auto\)" \
+expect 2 "^--transport: case: no transport is called 'udp' \(there are tcp, rdma, shm, auto; .farwire list transports. shows them\)" \
 	run case.cfg --transport udp
 expect 2 "^--gpu: GPU 'gpu7' is not there \(did you mean 'gpu0'\?" run case.cfg --gpu gpu7
 expect 2 "^--program: program's guest 'clint' is not there \(did you mean 'client'\?" \

@@ -95,7 +95,7 @@ s/"5 us"/["5 us"]/|^own\.cfg:8: link 'wire': latency is a list, not a value
 s/lanes = 16/lanes = 2.5/|^own\.cfg:6: link 'slot': lanes = 2\.5 is no whole number
 s/lanes = 16/lanes = true/|^own\.cfg:6: link 'slot': lanes = true is not a plain number
 s/lanes = 16/lanes = "16 GB"/|^own\.cfg:6: link 'slot': lanes = "16 GB" is a size, not a plain number
-s/"pcie"/"pci"/|^own\.cfg:6: link 'slot': no kind of link is called 'pci' \(did you mean pcie
+s/"pcie"/"pci"/|^own\.cfg:6: link 'slot': no kind of link is called 'pci' \(did you mean 'pcie'
 s/"far", "gpu0"/"far", "gpu9"/|^own\.cfg:6: link 'slot': no host, guest, gpu or switch is called 'gpu9' \(did you mean 'gpu0'
 s/host = "far"; profile/host = "fra"; profile/|^own\.cfg:5: host 'fra' is not there \(did you mean 'far'
 s/gtx-1050ti/gtx-1050t/|^own\.cfg:5: GPU profile 'gtx-1050t' is not there \(did you mean 'gtx-1050ti'

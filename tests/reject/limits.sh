@@ -57,7 +57,7 @@ expect 0 '' run long.cfg -q --draws 0
 verdict limits.long_configurations
 
 { printf '{"format":"farwire-calls","x":'; repeated 100000 '['; } >x.jsonl
-expect 2 '^x\.jsonl:1: is no JSON: is nested too deep' run --topology t320-same-esxi --calls x.jsonl
+expect 2 '^x\.jsonl:1: is not JSON: is nested too deep' run --topology t320-same-esxi --calls x.jsonl
 expect 2 'nested too deep' fit x.jsonl
 expect 2 'nested too deep' import kineto x.jsonl
 expect 2 '^x\.jsonl:1: ' import iperf3 x.jsonl
@@ -79,7 +79,7 @@ for of in 'cudaEventRecord event' 'cudaStreamSynchronize stream'; do
 	expect 2 "^--calls: a step of the recording uses more than 60000 ${of##* }s \(mark shorter" run --topology t320-same-esxi --calls x.jsonl
 done
 { printf '[{"case":"x","y":'; repeated 100000 '['; } >x.json
-expect 2 '^x\.json:1: is no JSON: maximum parsing depth reached' plot x.json -o x.svg
+expect 2 '^x\.json:1: is not JSON: maximum parsing depth reached' plot x.json -o x.svg
 truncate -s 300M x.json
 expect 2 '^x\.json: is larger than 256 MiB' plot x.json -o x.svg
 rm x.json

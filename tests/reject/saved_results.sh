@@ -13,9 +13,9 @@ expect 2 'missing\.json: ' plot missing.json -o x.svg
 mkdir folder.json
 expect 2 'folder\.json: ' plot folder.json -o x.svg
 printf '{\n' >bad.json
-expect 2 '^bad\.json:2: is no JSON' plot bad.json -o x.svg
+expect 2 '^bad\.json:2: is not JSON' plot bad.json -o x.svg
 head -c 3000 good.json >bad.json
-expect 2 '^bad\.json:[0-9]+: is no JSON' plot bad.json -o x.svg
+expect 2 '^bad\.json:[0-9]+: is not JSON' plot bad.json -o x.svg
 echo '[]' >bad.json
 expect 2 '^bad\.json: holds no prediction' plot bad.json -o x.svg
 echo '[{"case": 5}]' >bad.json

@@ -42,7 +42,7 @@ static void draws_have_their_moments(void)
 	size_t faces[6] = {0};
 	for (int i = 0; i < COUNT; i++) {
 		uniform += rng_uniform(&rng) / COUNT;
-		double x = rng_normal(&rng);
+		double x = num_normal_quantile(rng_uniform(&rng));
 		normal += x / COUNT;
 		square += x * x / COUNT;
 		faces[rng_below(&rng, 6)]++;

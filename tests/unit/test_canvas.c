@@ -7,6 +7,7 @@
 #include "plots/charts.h"
 #include "plots/style.h"
 #include "sim/base/arena.h"
+#include "tests/drawing_print.h"
 #include "tests/test.h"
 
 static const struct paint black = {0, 1}, half_red = {0xFF0000, 0.5};

@@ -349,7 +349,8 @@ static void names_that_are_not_there(void)
 		"--set: program's guest 'nobody' is not there (the first of 10 is 'server1')");
 	check_refused(
 		READ("case.topology=gpu-pool", "case.runtime=asynchronous", "case.transport=udp"),
-		"--set: case: no transport is called 'udp' (write tcp, rdma, shm or auto)");
+		"--set: case: no transport is called 'udp' (there are tcp, rdma, shm, auto; "
+		"`farwire list transports` shows them)");
 	check_refused_at(READ_TEXT("case = {\n topology = \"gpu-pool\";\n batsh = 8;\n};"), 3,
 			 "case: unknown key 'batsh' (did you mean 'batch'?)");
 	check_refused_at(READ_TEXT("case = {\n topology = \"gpu-pool\";\n gpu = \"gpu9\";\n};"), 3,
@@ -404,7 +405,7 @@ static void check_verdict(const struct scenario *scenario, const char *reason)
 {
 	if (!good(scenario))
 		return;
-	struct point point = predict_point(arena, scenario, 1, true, NULL);
+	struct point point = predict_point(arena, scenario, 1, true, NULL, NULL);
 	CHECK(point.failed && point.broken == NULL);
 	CHECK_TEXT(point.reason, reason);
 	CHECK(isnan(point.throughput) && isnan(point.ratio));
@@ -440,7 +441,7 @@ static void a_full_gpu_turns_the_last_away(void)
 					     "case.copies=3", "stack.poller=false"));
 	if (!s)
 		return;
-	struct point point = predict_point(arena, s, 1, true, NULL);
+	struct point point = predict_point(arena, s, 1, true, NULL, NULL);
 	CHECK(point.failed && isnan(point.throughput));
 	CHECK(!point.clients[0].failed && !point.clients[1].failed && point.clients[2].failed);
 	CHECK(point.clients[0].throughput > 0);

@@ -414,11 +414,8 @@ static void links_with_packets_of_their_own(void)
 	const struct route *route =
 		fabric_route(map.fabric, node(&map, "a"), node(&map, "gpu"), TRAFFIC_ANY);
 	CHECK(route->mtu_B == 1500);
-	CHECK(route_packets(route, 52, 2896) == 2);
-	CHECK(route_packets(route, 52, 2897) == 3);
-	CHECK(route_packets(route, 52, 0) == 1);
 	route = fabric_route(map.fabric, node(&map, "b"), node(&map, "gpu"), TRAFFIC_ANY);
-	CHECK(route->mtu_B == 0 && route_packets(route, 52, 1e9) == 1);
+	CHECK(route->mtu_B == 0);
 	arena_free(map.arena);
 }
 

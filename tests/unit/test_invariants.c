@@ -6,6 +6,7 @@
 #include "sim/fabric/state.h"
 #include "sim/transport/path.h"
 #include "tests/comm_world.h"
+#include "tests/fabric_check.h"
 
 #define STOPPED_BY(engine, part) CHECK_PART(engine_failure(engine), part)
 

@@ -475,25 +475,6 @@ static void launches_carry_durations(void)
 	CHECK_NEAR(thread->items[i].call.arguments_B, 120, 0);
 }
 
-/* ---- names ---- */
-
-static void names_agree_with_the_list(void)
-{
-	const struct param_row *row = NULL;
-	size_t count = 0;
-
-	for (size_t i = 0; i < stack_table.count; i++)
-		if (strcmp(stack_table.rows[i].field, "framework") == 0)
-			row = &stack_table.rows[i];
-	if (!CHECK(row && row->choices))
-		return;
-	while (row->choices[count])
-		count++;
-	CHECK(count == framework_count());
-	for (size_t i = 0; i < count && i < framework_count(); i++)
-		CHECK_TEXT(row->choices[i], framework_at(i)->name);
-}
-
 static const struct test tests[] = {
 	TEST(ops_of_resnet50),
 	TEST(l2_losses),
@@ -509,7 +490,6 @@ static const struct test tests[] = {
 	TEST(further_events_are_watched),
 	TEST(real_input_has_a_thread),
 	TEST(launches_carry_durations),
-	TEST(names_agree_with_the_list),
 };
 
 int main(void)

@@ -454,15 +454,17 @@ static void parameters_with_origin(void)
 			 &params));
 	struct capture capture;
 	capture_begin(&capture);
-	struct json_writer json = jw_begin(capture.file, false);
-	resolution_json(&json, NULL, resolution);
-	jw_end(&json);
+	struct prediction prediction = sample();
+	prediction.resolution = resolution;
+	const struct prediction *list[] = {&prediction};
+	predictions_write(capture.file, FORMAT_JSONL, list, 1);
 	const char *text = capture_end(&capture);
-	const char *delay = "[{\"key\": \"wire.delay\", \"value\": 5e-06, \"unit\": \"s\", "
-			    "\"origin\": \"default\", \"low\": 5e-06, \"high\": 5e-06, ";
+	const char *delay =
+		"\"parameters\": [{\"key\": \"wire.delay\", \"value\": 5e-06, \"unit\": \"s\", "
+		"\"origin\": \"default\", \"low\": 5e-06, \"high\": 5e-06, ";
 	const char *lossy = "{\"key\": \"wire.lossy\", \"value\": true, \"unit\": null, "
 			    "\"origin\": \"--set\", ";
-	CHECK(strncmp(text, delay, strlen(delay)) == 0);
+	CHECK(strstr(text, delay) != NULL);
 	CHECK(strstr(text, lossy) != NULL);
 	free(capture.text);
 	arena_free(arena);
@@ -511,7 +513,7 @@ static void bad_files_are_refused(void)
 		const char *text, *complaint;
 	} rows[] = {
 		{"", "holds no prediction"},
-		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: is no JSON"},
+		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: is not JSON"},
 		{"[]", "holds no prediction"},
 		{"{\"datasets\": []}", "'case': is no text"},
 		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "neither 'ok' nor 'fail'"},

@@ -4,6 +4,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/collective/algorithm.h"
+#include "tests/schedule_meaning.h"
 #include "tests/test.h"
 
 static void names_and_bus_ratios(void)

@@ -38,8 +38,10 @@ static void outliers_pull_little(void)
 	struct xy points[9];
 	struct rng rng = rng_named(1, "outlier");
 	for (size_t i = 0; i < 9; i++)
-		points[i] = (struct xy){(double)(i + 1),
-					(5 + 2 * (double)(i + 1)) * (1 + 0.001 * rng_normal(&rng))};
+		points[i] =
+			(struct xy){(double)(i + 1),
+				    (5 + 2 * (double)(i + 1)) *
+					    (1 + 0.001 * num_normal_quantile(rng_uniform(&rng)))};
 	points[4].y *= 10;
 	struct line line = line_robust(points, 9);
 	CHECK_NEAR(line.start, 5, 0.02);
@@ -59,8 +61,9 @@ static size_t sizes_of(struct xy *points, const struct piece *pieces, size_t cou
 		size_t k = count - 1;
 		while (k > 0 && x < pieces[k].from)
 			k--;
-		points[n++] = (struct xy){x, (pieces[k].start + pieces[k].slope * x) *
-						     exp(sigma * rng_normal(&rng))};
+		points[n++] =
+			(struct xy){x, (pieces[k].start + pieces[k].slope * x) *
+					       exp(sigma * num_normal_quantile(rng_uniform(&rng)))};
 	}
 	return n;
 }
@@ -140,8 +143,8 @@ static void rooflines(void)
 		double m = 64 * exp2(7 * rng_uniform(&rng)), n = 64 * exp2(7 * rng_uniform(&rng)),
 		       k = 16 * exp2(9 * rng_uniform(&rng));
 		points[i] = (struct roofline_point){2 * m * n * k, 4 * (m * n + n * k + m * k), 0};
-		points[i].time_s =
-			roofline_at(&planted, &points[i]) * exp(0.003 * rng_normal(&rng));
+		points[i].time_s = roofline_at(&planted, &points[i]) *
+				   exp(0.003 * num_normal_quantile(rng_uniform(&rng)));
 	}
 	points[7].time_s *= 3; /* a disturbed one */
 	struct roofline roofline;
@@ -208,7 +211,7 @@ static void twelve_passes_by_bootstrap(void)
 	double values[12], sum = 0, square = 0;
 	struct rng rng = rng_named(5, "twelve");
 	for (size_t i = 0; i < 12; i++) {
-		values[i] = 100 + rng_normal(&rng);
+		values[i] = 100 + num_normal_quantile(rng_uniform(&rng));
 		sum += values[i];
 		square += values[i] * values[i];
 	}

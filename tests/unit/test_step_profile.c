@@ -314,15 +314,6 @@ static void xla_clusters_hold_gradients_back(void)
 	CHECK_NEAR(four->segments[0].compute_s, one->segments[0].compute_s, 1e-12);
 }
 
-static void names_of_policies_agree(void)
-{
-	const struct param_row *row = &exchange_table.rows[0];
-	CHECK_TEXT(row->field, "policy");
-	for (size_t i = 0; i < exchange_policy_count(); i++)
-		CHECK_TEXT(row->choices[i], exchange_policy_at(i)->name);
-	CHECK(row->choices[exchange_policy_count()] == NULL);
-}
-
 int main(void)
 {
 	static const struct test tests[] = {
@@ -337,7 +328,6 @@ int main(void)
 		TEST(xla_saves_what_is_handed_on),
 		TEST(xla_fuses_weight_decay),
 		TEST(xla_clusters_hold_gradients_back),
-		TEST(names_of_policies_agree),
 	};
 	arena = arena_new();
 	int failed = TEST_MAIN(tests);

@@ -2,6 +2,7 @@
 /* Queues, buffers and what must hold at any loss. */
 #include "sim/engine/trace.h"
 #include "sim/transport/tcp.h"
+#include "tests/fabric_check.h"
 #include "tests/net.h"
 
 static struct tcp_params tcp_defaults(struct net *net)

@@ -12,12 +12,12 @@
  *
  * key is NULL inside an array and at the top. Numbers are written with the
  * fewest digits that read back as the same double; NaN and infinities are
- * null, and so is a NULL text. Bytes that are no UTF-8 become U+FFFD, since a
+ * null, and so is a NULL text. Bytes that are not UTF-8 become U+FFFD, since a
  * file name may hold anything and JSON may not. Errors of the file are left to
- * its owner (output_commit). The prefix is jw_, since jansson owns json_.
+ * its owner (output_commit).
  */
-#ifndef FARWIRE_RESULT_JSON_H
-#define FARWIRE_RESULT_JSON_H
+#ifndef FARWIRE_JSON_WRITE_H
+#define FARWIRE_JSON_WRITE_H
 
 #include <stdbool.h>
 #include <stdint.h>

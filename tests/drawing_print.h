@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prints a chart's display list, one shape a line with 2 decimals. Golden tests compare it. */
+#ifndef FARWIRE_TESTS_DRAWING_PRINT_H
+#define FARWIRE_TESTS_DRAWING_PRINT_H
+
 #include <math.h>
 
 #include "plots/shapes.h"
 
-static void print_number(FILE *out, double value)
+static inline void print_number(FILE *out, double value)
 {
 	double rounded = round(value * 100) / 100;
 	fprintf(out, " %.2f", rounded == 0 ? 0.0 : rounded); /* never -0.00 */
 }
 
-static void print_paint(FILE *out, struct paint paint)
+static inline void print_paint(FILE *out, struct paint paint)
 {
 	fprintf(out, " #%06x", (unsigned)paint.rgb);
 	if (paint.alpha < 1)
 		fprintf(out, "/%.2f", paint.alpha);
 }
 
-static const char *style_name(const struct shape *shape)
+static inline const char *style_name(const struct shape *shape)
 {
 	static const char *const hatches[] = {"none",  "rising",  "falling", "crossed",
 					      "level", "upright", "dots"};
@@ -40,7 +44,7 @@ static const char *style_name(const struct shape *shape)
 	}
 }
 
-static void print_shape(const struct shape *shape, FILE *out)
+static inline void print_shape(const struct shape *shape, FILE *out)
 {
 	static const struct {
 		const char *name;
@@ -76,7 +80,7 @@ static void print_shape(const struct shape *shape, FILE *out)
 	fputc('\n', out);
 }
 
-void drawing_print(const struct drawing *drawing, FILE *out)
+static inline void drawing_print(const struct drawing *drawing, FILE *out)
 {
 	fputs("drawing", out);
 	print_number(out, drawing->width);
@@ -85,3 +89,5 @@ void drawing_print(const struct drawing *drawing, FILE *out)
 	for (size_t i = 0; i < drawing->shapes.count; i++)
 		print_shape(&drawing->shapes.items[i], out);
 }
+
+#endif

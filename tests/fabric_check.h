@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rates once more, found in the plainest way: over all active flows,
- * raising one common level by increments until each flow meets its cap or a
- * full resource. Shares no code with solve.c. */
+/* The fair shares of a fabric's flows, computed a second time in the plainest way: one common
+ * level rises over all active flows until each meets its cap or a full resource. This shares no
+ * code with sim/fabric/solve.c. fabric_check stops the engine where the two disagree. */
+#ifndef FARWIRE_TESTS_FABRIC_CHECK_H
+#define FARWIRE_TESTS_FABRIC_CHECK_H
+
 #include <math.h>
 
 #include "sim/base/arena.h"
@@ -25,7 +28,7 @@ struct filling {
 	double level;
 };
 
-static void find_growth(struct filling *filling)
+static inline void find_growth(struct filling *filling)
 {
 	for (size_t r = 0; r < filling->resource_count; r++)
 		filling->growth[r] = 0;
@@ -38,7 +41,7 @@ static void find_growth(struct filling *filling)
 }
 
 /* How far the level can rise until something stops a flow. */
-static double find_rise(const struct filling *filling)
+static inline double find_rise(const struct filling *filling)
 {
 	double rise = INFINITY;
 	for (size_t r = 0; r < filling->resource_count; r++)
@@ -52,8 +55,8 @@ static double find_rise(const struct filling *filling)
 	return fmax(0, rise);
 }
 
-static bool is_stopped(const struct fabric *fabric, const struct filling *filling,
-		       const struct trial *trial, double rise)
+static inline bool is_stopped(const struct fabric *fabric, const struct filling *filling,
+			      const struct trial *trial, double rise)
 {
 	const struct flow *flow = trial->flow;
 	if (filling->level * trial->weight >= flow->cap * (1 - full_ratio))
@@ -69,7 +72,7 @@ static bool is_stopped(const struct fabric *fabric, const struct filling *fillin
 	return false;
 }
 
-static void fill(const struct fabric *fabric, struct filling *filling)
+static inline void fill(const struct fabric *fabric, struct filling *filling)
 {
 	size_t growing = filling->count;
 	while (growing > 0) {
@@ -92,7 +95,7 @@ static void fill(const struct fabric *fabric, struct filling *filling)
 	}
 }
 
-static void compare(struct fabric *fabric, const struct trial *trial)
+static inline void compare(struct fabric *fabric, const struct trial *trial)
 {
 	const struct flow *flow = trial->flow;
 	double alone = flow->cap;
@@ -107,7 +110,7 @@ static void compare(struct fabric *fabric, const struct trial *trial)
 			    (unsigned long long)flow->order, rate, trial->rate);
 }
 
-static void check_loads(struct fabric *fabric)
+static inline void check_loads(struct fabric *fabric)
 {
 	for (size_t r = 0; r < fabric->resources.count; r++) {
 		const struct resource *resource = &fabric->resources.items[r];
@@ -125,7 +128,7 @@ static void check_loads(struct fabric *fabric)
 
 /* A flow without an event for its end is held down by a resource which another one
  * leaves no later; that gives it another rate. */
-static void check_end(struct fabric *fabric, const struct flow *flow)
+static inline void check_end(struct fabric *fabric, const struct flow *flow)
 {
 	int limit = fabric->shares.items[flow->slot].limit;
 	bool found = flow->end.serial != 0;
@@ -143,7 +146,7 @@ static void check_end(struct fabric *fabric, const struct flow *flow)
 			    (unsigned long long)flow->order);
 }
 
-void fabric_check(struct fabric *fabric)
+static inline void fabric_check(struct fabric *fabric)
 {
 	fabric_settle(fabric);
 	struct arena *scratch = arena_new();
@@ -169,3 +172,5 @@ void fabric_check(struct fabric *fabric)
 	check_loads(fabric);
 	arena_free(scratch);
 }
+
+#endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/result/json.h"
+#include "sim/json/write.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A bound that was found as sentences, table and chart. */
-#ifndef FARWIRE_REPORT_SOLVING_H
-#define FARWIRE_REPORT_SOLVING_H
+#ifndef FARWIRE_REPORT_SOLVING_WORDS_H
+#define FARWIRE_REPORT_SOLVING_WORDS_H
 
 #include "plots/charts.h"
 #include "sim/analysis/solving.h"
 
-/* The answer in sentences. */
-const char *solving_words(struct arena *arena, const struct solving *solving);
 const struct result_table *solving_table(struct arena *arena, const struct solving *solving);
 struct drawing *solving_chart(struct arena *arena, struct chart_text text,
 			      const struct solving *solving);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Traces of PyTorch's profiler, as recorded calls. */
+#include "calib/fit/import.h"
+#include "sim/base/arena.h"
+#include "sim/traces/call_file.h"
+#include "sim/traces/kineto.h"
+
+struct calls {
+	struct arena *arena;
+	const struct recorded_calls *recorded;
+};
+
+static void write_calls(FILE *out, const void *ctx)
+{
+	const struct calls *calls = ctx;
+	call_file_write(out, calls->arena, calls->recorded, NULL);
+}
+
+static bool read_trace(struct arena *arena, struct diag *diag, FILE *in, const char *path,
+		       struct imported *imported)
+{
+	struct kineto_counts counts = {0};
+	const struct recorded_calls *recorded = kineto_read(arena, diag, in, path, &counts);
+	if (!recorded)
+		return false;
+	struct calls *calls = ARENA_NEW(arena, struct calls);
+	*calls = (struct calls){arena, recorded};
+	const char *said = arena_printf(
+		arena, "%zu calls of %zu events, %u threads, %zu step marks%s",
+		recorded->call_count, counts.events, (unsigned)recorded->thread_count,
+		recorded->mark_count,
+		recorded->mark_count ? "" : " (profile with a schedule, and prof.step())");
+	if (counts.orphans > 0)
+		said = arena_printf(arena,
+				    "%s\n%zu kernels and copies have no call in the trace, and are "
+				    "left out",
+				    said, counts.orphans);
+	*imported = (struct imported){write_calls, calls, said};
+	return true;
+}
+
+const struct importer import_kineto = {
+	.name = "kineto",
+	.help = "traces of PyTorch's profiler, as recorded calls",
+	.read = read_trace,
+};

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The door to jansson. */
+#include "sim/json/document.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FILE_MAX_B = 256 << 20 }; /* a thousand predictions with all their parameters */
+
+/* ---- reading ---- */
+
+struct source {
+	FILE *file;
+	int line;
+	size_t read_B;
+};
+
+/* jansson reads on to the end of what it is given. A byte at a time, it stops where its value
+ * does. */
+static size_t next_byte(void *buffer, size_t room_B, void *ctx)
+{
+	struct source *source = ctx;
+	int c = room_B && source->read_B <= FILE_MAX_B ? getc_unlocked(source->file) : EOF;
+	if (c == EOF)
+		return 0;
+	source->read_B++;
+	source->line += c == '\n';
+	*(char *)buffer = (char)c;
+	return 1;
+}
+
+/* False at the end of the file. */
+static bool begins_value(struct source *source)
+{
+	char c;
+	while (next_byte(&c, 1, source))
+		if (!strchr(" \t\r\n", c) || !c) {
+			source->read_B--;
+			return ungetc((unsigned char)c, source->file) != EOF;
+		}
+	return false;
+}
+
+static bool read_values(struct source *source, struct diag *diag, const char *path, json_take *take,
+			void *ctx)
+{
+	while (begins_value(source)) {
+		struct origin origin = {path, source->line};
+		json_error_t error;
+		json_t *value = json_load_callback(
+			next_byte, source, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
+		if (!value && source->read_B <= FILE_MAX_B && !ferror(source->file)) {
+			origin.line += error.line > 0 ? error.line - 1 : 0;
+			diag_error(diag, origin, "is not JSON: %s", error.text);
+		}
+		bool taken = value && take(ctx, (const struct json_value *)value, origin);
+		json_decref(value);
+		if (!taken)
+			return false;
+	}
+	return true;
+}
+
+bool json_file_read(struct diag *diag, const char *path, json_take *take, void *ctx)
+{
+	struct source source = {.file = fopen(path, "rb"), .line = 1};
+	struct stat status;
+	if (source.file && fstat(fileno(source.file), &status) == 0 && S_ISREG(status.st_mode) &&
+	    status.st_size > FILE_MAX_B)
+		source.read_B = FILE_MAX_B + 1; /* refused before it is read */
+	bool fine = source.file && read_values(&source, diag, path, take, ctx);
+	if (source.read_B > FILE_MAX_B) {
+		diag_error(diag, (struct origin){path, 0}, "is larger than 256 MiB");
+		fine = false;
+	} else if (!source.file || ferror(source.file)) {
+		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		fine = false;
+	}
+	if (source.file)
+		fclose(source.file);
+	return fine;
+}
+
+bool json_text_read(const char *text, size_t size_B, json_take *take, void *ctx)
+{
+	json_t *value = json_loadb(text, size_B, JSON_REJECT_DUPLICATES, NULL);
+	bool taken = value && take(ctx, (const struct json_value *)value, (struct origin){0});
+	json_decref(value);
+	return taken;
+}
+
+/* ---- values ---- */
+
+/* jansson's accessors take const pointers, but its iterators do not. */
+static json_t *node_of(const struct json_value *value)
+{
+	return (json_t *)value;
+}
+
+static const struct json_value *value_of(const json_t *node)
+{
+	return (const struct json_value *)node;
+}
+
+bool json_is_nothing(const struct json_value *value)
+{
+	return !value || json_is_null(node_of(value));
+}
+
+bool json_is_list(const struct json_value *value)
+{
+	return json_is_array(node_of(value));
+}
+
+bool json_is_record(const struct json_value *value)
+{
+	return json_is_object(node_of(value));
+}
+
+const char *json_text_of(const struct json_value *value)
+{
+	return json_string_value(node_of(value));
+}
+
+bool json_number_of(const struct json_value *value, double *number)
+{
+	*number = json_number_value(node_of(value));
+	return json_is_number(node_of(value));
+}
+
+bool json_count_of(const struct json_value *value, uint64_t *count)
+{
+	*count = (uint64_t)json_integer_value(node_of(value));
+	return json_is_integer(node_of(value)) && json_integer_value(node_of(value)) >= 0;
+}
+
+size_t json_size(const struct json_value *value)
+{
+	return json_is_record(value) ? json_object_size(node_of(value))
+				     : json_array_size(node_of(value));
+}
+
+const struct json_value *json_at(const struct json_value *list, size_t index)
+{
+	return value_of(json_array_get(node_of(list), index));
+}
+
+const struct json_value *json_member(const struct json_value *record, const char *key)
+{
+	return value_of(json_object_get(node_of(record), key));
+}
+
+const char *json_key_at(const struct json_value *record, size_t index)
+{
+	void *at = json_object_iter(node_of(record));
+	while (index-- && at)
+		at = json_object_iter_next(node_of(record), at);
+	return at ? json_object_iter_key(at) : NULL;
+}

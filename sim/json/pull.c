@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The door to yajl, a parser that is given bytes and calls back with tokens.
+ *
+ * A line of the file at a time goes to yajl, so the line of a token is known. Its tokens wait in
+ * a queue until jp_next() takes them. On their way to yajl the bytes are changed where real files
+ * break the grammar: see put_in_text() and put_word(). */
+#include "sim/json/pull.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yajl/yajl_parse.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+
+/* A longer word is an error. The chunk leaves room for the largest change of a byte. */
+enum { CHUNK_B = 1 << 14, WORD_MAX_B = 64 };
+/* yajl refuses NaN; this number stands for it. */
+#define NOT_A_NUMBER "0.0e-0999"
+
+struct token {
+	enum jp_token kind;
+	uint32_t text_at, text_B;
+};
+
+struct jp_feed {
+	struct arena *arena;
+	FILE *in;
+	yajl_handle parser;
+	const char *error; /* after the tokens that wait */
+	bool ended, line_ended;
+	/* the tokens that wait */
+	struct token tokens[CHUNK_B];
+	size_t token_count, next;
+	unsigned depth; /* after the last of them */
+	char texts[2 * CHUNK_B + JP_TEXT_MAX_B];
+	size_t texts_B;
+	/* what goes to yajl */
+	char chunk[CHUNK_B];
+	size_t chunk_B;
+	bool in_text;
+	size_t text_B;     /* characters of this text */
+	unsigned escape_B; /* that are left of an escape sequence */
+	char word[WORD_MAX_B + 2];
+	size_t word_B;
+};
+
+/* ---- bytes to yajl ---- */
+
+static void put(struct jp_feed *feed, const char *bytes, size_t count)
+{
+	memcpy(feed->chunk + feed->chunk_B, bytes, count);
+	feed->chunk_B += count;
+}
+
+static void put_byte(struct jp_feed *feed, int c)
+{
+	feed->chunk[feed->chunk_B++] = (char)c;
+}
+
+/* Control characters become escape sequences. The end of a long text is left out. */
+static void put_in_text(struct jp_feed *feed, int c)
+{
+	char escaped[8];
+	if (feed->escape_B > 0) {
+		feed->escape_B -= 1;
+		if (c == 'u' && feed->chunk_B && feed->chunk[feed->chunk_B - 1] == '\\')
+			feed->escape_B = 4;
+	} else if (c == '"') {
+		feed->in_text = false;
+	} else if (feed->text_B++ >= JP_TEXT_MAX_B) {
+		return;
+	} else if (c == '\\') {
+		feed->escape_B = 1;
+	}
+	if (c < 0x20)
+		put(feed, escaped,
+		    (size_t)snprintf(escaped, sizeof escaped, "\\u%04x", c ? c : ' '));
+	else
+		put_byte(feed, c);
+}
+
+/* Words for numbers that JSON does not have become numbers. */
+static void put_word(struct jp_feed *feed)
+{
+	static const struct {
+		const char *word, *number;
+	} rows[] = {
+		{"NaN", NOT_A_NUMBER}, {"nan", NOT_A_NUMBER},   {"-nan", NOT_A_NUMBER},
+		{"Infinity", "1e999"}, {"-Infinity", "-1e999"}, {"inf", "1e999"},
+		{"-inf", "-1e999"},
+	};
+	const char *text = feed->word;
+	feed->word[feed->word_B] = '\0';
+	feed->word_B = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (strcmp(rows[i].word, text) == 0)
+			text = rows[i].number;
+	put(feed, text, strlen(text));
+}
+
+static bool is_wordly(int c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '+' || c == '-' || c == '.';
+}
+
+static void put_outside(struct jp_feed *feed, int c)
+{
+	if (is_wordly(c)) {
+		if (feed->word_B <= WORD_MAX_B) /* a longer one is an error anyway */
+			feed->word[feed->word_B++] = (char)c;
+		return;
+	}
+	if (feed->word_B > 0)
+		put_word(feed);
+	else if (c == ' ') /* indentation */
+		return;
+	put_byte(feed, c);
+	if (c == '"') {
+		feed->in_text = true;
+		feed->text_B = 0;
+		feed->escape_B = 0;
+	}
+}
+
+static void parse(struct jp_feed *feed)
+{
+	const unsigned char *bytes = (const unsigned char *)feed->chunk;
+	if (!feed->error && yajl_parse(feed->parser, bytes, feed->chunk_B) == yajl_status_error) {
+		char *error = (char *)yajl_get_error(feed->parser, 0, bytes, feed->chunk_B);
+		error[strcspn(error, "\n")] = '\0';
+		feed->error = strstr(error, ": ") ? strstr(error, ": ") + 2 : error;
+	}
+	feed->chunk_B = 0;
+}
+
+/* The next line, or a part of a long one. */
+static void feed_line(struct jp_reader *reader)
+{
+	struct jp_feed *feed = reader->feed;
+	int c = 0;
+	feed->token_count = feed->next = feed->texts_B = 0;
+	reader->line += feed->line_ended;
+	reader->from_B = reader->read_B;
+	while (c != '\n' && feed->chunk_B < CHUNK_B - 2 * WORD_MAX_B &&
+	       (c = getc_unlocked(feed->in)) != EOF) {
+		reader->read_B++;
+		if (feed->in_text)
+			put_in_text(feed, c);
+		else
+			put_outside(feed, c);
+	}
+	feed->line_ended = c == '\n';
+	parse(feed);
+	if (c != EOF || feed->error)
+		return;
+	feed->ended = true;
+	if (!feed->in_text) { /* ends a last number */
+		put_outside(feed, '\n');
+		parse(feed);
+	}
+	if (feed->in_text || feed->depth > 0) {
+		reader->torn = !ferror(feed->in);
+		feed->error = feed->in_text ? "the file ends inside a text"
+					    : "the file ends in the middle of a value";
+	}
+}
+
+/* ---- tokens from yajl ---- */
+
+static int add(struct jp_feed *feed, enum jp_token kind, const void *text, size_t text_B)
+{
+	size_t kept_B = text_B < JP_TEXT_MAX_B ? text_B : JP_TEXT_MAX_B - 1;
+	FW_ASSERT(feed->token_count < CHUNK_B && feed->texts_B + kept_B < sizeof feed->texts);
+	feed->tokens[feed->token_count++] =
+		(struct token){kind, (uint32_t)feed->texts_B, (uint32_t)kept_B};
+	char *to = feed->texts + feed->texts_B;
+	if (kept_B)
+		memcpy(to, text, kept_B);
+	to[kept_B] = '\0';
+	feed->texts_B += kept_B + 1;
+	return 1;
+}
+
+static int on_null(void *feed)
+{
+	return add(feed, JP_NULL, NULL, 0);
+}
+
+static int on_truth(void *feed, int truth)
+{
+	return add(feed, truth ? JP_TRUE : JP_FALSE, NULL, 0);
+}
+
+static int on_number(void *ctx, const char *text, size_t text_B)
+{
+	struct jp_feed *feed = ctx;
+	if (text_B <= WORD_MAX_B)
+		return add(feed, JP_NUMBER, text, text_B);
+	feed->error = "a number of more than 64 characters";
+	return 0;
+}
+
+/* A zero character would end the text early. */
+static int add_text(struct jp_feed *feed, enum jp_token kind, const unsigned char *text,
+		    size_t text_B)
+{
+	add(feed, kind, text, text_B);
+	struct token *token = &feed->tokens[feed->token_count - 1];
+	char *kept = feed->texts + token->text_at;
+	for (char *zero = kept; (zero = memchr(zero, '\0', token->text_B - (size_t)(zero - kept)));)
+		*zero = '?';
+	return 1;
+}
+
+static int on_text(void *feed, const unsigned char *text, size_t text_B)
+{
+	return add_text(feed, JP_TEXT, text, text_B);
+}
+
+static int on_key(void *feed, const unsigned char *text, size_t text_B)
+{
+	return add_text(feed, JP_KEY, text, text_B);
+}
+
+static int enter(struct jp_feed *feed, enum jp_token kind)
+{
+	if (feed->depth < JP_DEPTH_MAX) {
+		feed->depth++;
+		return add(feed, kind, NULL, 0);
+	}
+	feed->error = "is nested too deep";
+	return 0;
+}
+
+static int on_object(void *feed)
+{
+	return enter(feed, JP_OBJECT);
+}
+
+static int on_array(void *feed)
+{
+	return enter(feed, JP_ARRAY);
+}
+
+static int leave(struct jp_feed *feed, enum jp_token kind)
+{
+	feed->depth--;
+	return add(feed, kind, NULL, 0);
+}
+
+static int on_object_end(void *feed)
+{
+	return leave(feed, JP_OBJECT_END);
+}
+
+static int on_array_end(void *feed)
+{
+	return leave(feed, JP_ARRAY_END);
+}
+
+/* yajl's memory is the arena's; before each block stands its size. */
+static void *take_memory(void *arena, size_t size_B)
+{
+	size_t *block = arena_alloc(arena, 2 * sizeof(size_t) + size_B);
+	block[0] = size_B;
+	return block + 2;
+}
+
+static void *grow_memory(void *arena, void *old, size_t size_B)
+{
+	size_t old_B = old ? ((size_t *)old)[-2] : 0;
+	void *grown = take_memory(arena, size_B);
+	if (old)
+		memcpy(grown, old, old_B < size_B ? old_B : size_B);
+	return grown;
+}
+
+static void leave_memory(void *arena, void *block)
+{
+	(void)arena;
+	(void)block;
+}
+
+/* ---- the reader ---- */
+
+struct jp_reader *jp_open(struct arena *arena, FILE *in)
+{
+	static const yajl_callbacks callbacks = {
+		.yajl_null = on_null,
+		.yajl_boolean = on_truth,
+		.yajl_number = on_number,
+		.yajl_string = on_text,
+		.yajl_start_map = on_object,
+		.yajl_map_key = on_key,
+		.yajl_end_map = on_object_end,
+		.yajl_start_array = on_array,
+		.yajl_end_array = on_array_end,
+	};
+	yajl_alloc_funcs memory = {take_memory, grow_memory, leave_memory, arena};
+	struct jp_reader *reader = ARENA_NEW(arena, struct jp_reader);
+	struct jp_feed *feed = reader->feed = ARENA_NEW(arena, struct jp_feed);
+	feed->arena = arena;
+	feed->in = in;
+	feed->parser = yajl_alloc(&callbacks, &memory, feed);
+	yajl_config(feed->parser, yajl_allow_multiple_values, 1);
+	yajl_config(feed->parser, yajl_dont_validate_strings, 1);
+	reader->line = 1;
+	/* Some editors begin a file with the byte order mark of UTF-8. */
+	int c = getc(in);
+	if (c == 0xef && getc(in) == 0xbb)
+		c = getc(in) == 0xbf ? getc(in) : '?';
+	if (c != EOF)
+		ungetc(c, in);
+	return reader;
+}
+
+static enum jp_token fail(struct jp_reader *reader)
+{
+	if (!reader->error)
+		reader->error = ferror(reader->feed->in) ? "cannot be read" : reader->feed->error;
+	return JP_ERROR;
+}
+
+static void take_token(struct jp_reader *reader, const struct token *token)
+{
+	bool opens = token->kind == JP_OBJECT || token->kind == JP_ARRAY;
+	bool closes = token->kind == JP_OBJECT_END || token->kind == JP_ARRAY_END;
+	reader->values_count += reader->depth == 0;
+	reader->depth += opens;
+	reader->depth -= closes;
+	reader->text = reader->feed->texts + token->text_at;
+	reader->text_B = token->text_B;
+	if (token->kind == JP_NUMBER)
+		reader->number =
+			strcmp(reader->text, NOT_A_NUMBER) == 0 ? NAN : strtod(reader->text, NULL);
+}
+
+enum jp_token jp_next(struct jp_reader *reader)
+{
+	struct jp_feed *feed = reader->feed;
+	while (feed->next == feed->token_count && !feed->error && !feed->ended)
+		feed_line(reader);
+	if (feed->next < feed->token_count) {
+		const struct token *token = &feed->tokens[feed->next++];
+		take_token(reader, token);
+		return token->kind;
+	}
+	return feed->error || ferror(feed->in) ? fail(reader) : JP_END;
+}
+
+bool jp_leave(struct jp_reader *reader)
+{
+	for (unsigned outside = reader->depth - 1; reader->depth > outside;)
+		if (jp_next(reader) == JP_ERROR)
+			return false;
+	return true;
+}
+
+bool jp_skip(struct jp_reader *reader)
+{
+	enum jp_token token = jp_next(reader);
+	if (token == JP_OBJECT || token == JP_ARRAY)
+		return jp_leave(reader);
+	return token != JP_ERROR;
+}

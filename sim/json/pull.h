@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads JSON token by token, in bounded memory.
+ *
+ * A trace of PyTorch's profiler has hundreds of megabytes, and an import needs only a small
+ * part of it. This reader returns one token after the other and remembers only where it is: the
+ * depth, and the text of the last token. Small documents are read whole by sim/json/document.h.
+ *
+ *   struct jp_reader *in = jp_open(arena, file);
+ *   while (jp_next(in) == JP_KEY)
+ *     if (strcmp(in->text, "size") == 0) ... jp_next(in) ...
+ *     else jp_skip(in);
+ *
+ * Several values after one another are JSON Lines. The grammar is that of RFC 8259, with two
+ * exceptions that real writers need: NaN and Infinity are numbers, and control characters may
+ * stand in texts.
+ */
+#ifndef FARWIRE_JSON_PULL_H
+#define FARWIRE_JSON_PULL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum jp_token {
+	JP_END,   /* of the file, between values */
+	JP_ERROR, /* see error and line; every later token is JP_ERROR, too */
+	JP_OBJECT,
+	JP_OBJECT_END,
+	JP_ARRAY,
+	JP_ARRAY_END,
+	JP_KEY,    /* text */
+	JP_TEXT,   /* text */
+	JP_NUMBER, /* number, and text as it was written */
+	JP_TRUE,
+	JP_FALSE,
+	JP_NULL,
+};
+
+enum {
+	JP_DEPTH_MAX = 64,
+	JP_TEXT_MAX_B = 4096, /* the reader cuts off the end of a longer text */
+};
+
+struct arena;
+
+struct jp_reader {
+	int line;              /* of the last token */
+	uint64_t values_count; /* that began at depth 0 */
+	unsigned depth;
+	const char *text; /* until the next token is read */
+	size_t text_B;
+	double number;
+	const char *error;
+	bool torn;            /* the error is that the file ends inside a value */
+	uint64_t from_B;      /* where the line of the last token begins in the file (a line over
+				 16 KiB counts as several) */
+	uint64_t read_B;      /* how far the file was read */
+	struct jp_feed *feed; /* private */
+};
+
+struct jp_reader *jp_open(struct arena *arena, FILE *in);
+enum jp_token jp_next(struct jp_reader *reader);
+/* Passes over the value that comes next, for example after a key. False after an error. */
+bool jp_skip(struct jp_reader *reader);
+/* Passes over the rest of the innermost object or array. */
+bool jp_leave(struct jp_reader *reader);
+
+#endif

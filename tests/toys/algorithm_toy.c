@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A ring by another name. */
+#include "sim/collective/algorithms.h"
+
+static const char *refuse(const struct algorithm_spec *spec)
+{
+	return algorithm_ring.refuse(spec);
+}
+
+static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
+{
+	return algorithm_ring.build(arena, spec);
+}
+
+static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
+{
+	return algorithm_ring.ideal_s(spec, link);
+}
+
+const struct algorithm algorithm_toy = {
+	.name = "toy",
+	.help = "an algorithm of tests/toys",
+	.collective = COLLECTIVE_ALL_REDUCE,
+	.cost = COST_RING,
+	.refuse = refuse,
+	.build = build,
+	.ideal_s = ideal_s,
+};

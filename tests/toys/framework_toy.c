@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PyTorch that does not issue a step ahead. */
+#include "sim/training/frameworks.h"
+
+static const uint32_t *order(struct arena *arena, const struct op_graph *graph)
+{
+	return framework_pytorch.order(arena, graph);
+}
+
+static const struct program *program(struct arena *arena, const struct network *network,
+				     size_t batch, const struct stack_params *stack,
+				     const struct gpu_params *gpu,
+				     const struct efficiency_params *efficiency)
+{
+	return framework_pytorch.program(arena, network, batch, stack, gpu, efficiency);
+}
+
+const struct framework framework_toy = {
+	.name = "toy",
+	.help = "a framework of tests/toys",
+	.order = order,
+	.program = program,
+};

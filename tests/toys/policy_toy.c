@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every call waits for its answer, copies too. */
+#include "sim/remoting/policies.h"
+
+static enum call_class classify(const struct runtime_params *params, const struct cuda_call *call)
+{
+	(void)params;
+	return classify_answered(call);
+}
+
+const struct policy policy_toy = {
+	.name = "toy",
+	.help = "a policy of tests/toys",
+	.blocking_copies = true,
+	.classify = classify,
+};
