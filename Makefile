@@ -234,7 +234,8 @@ accuracy: $(BUILD)/farwire
 	@FARWIRE=$(BUILD)/farwire tools/accuracy
 
 .PHONY: documents
-documents: accuracy
+documents: accuracy $(BUILD)/tests/golden/test_options
+	@FARWIRE_GOLDEN=write $(BUILD)/tests/golden/test_options
 	@FARWIRE=$(BUILD)/farwire tests/analytic/what_ifs.sh --write
 	@FARWIRE=$(BUILD)/farwire tests/recorded/questions.sh --write docs/questions.md docs/recipes.md
 	@FARWIRE=$(BUILD)/farwire tools/images

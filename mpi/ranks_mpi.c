@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* libfarwire-mpi.so: sim/analysis/ranks.h by MPI. Errors of MPI end all ranks, as
- * is MPI's own custom. */
+/* libfarwire-mpi.so implements sim/analysis/ranks.h with MPI. An error of MPI ends all ranks, which
+ * is MPI's default. */
 #include <mpi.h>
 #include <stddef.h>
 

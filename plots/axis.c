@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Axes: where a value lies, which values get a tick, and how that looks. */
+/* Axes: positions of values, choice of ticks, and drawing. */
 #include <math.h>
 
 #include "plots/style.h"
 #include "sim/base/arena.h"
 
-/* The smallest of 1, 2, 5 times a power of ten that is >= least. */
+/* Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least`. */
 static double nice_step(double least)
 {
 	double power = pow(10, floor(log10(least) + 1e-9));
@@ -24,7 +24,8 @@ size_t nice_ticks(double low, double high, size_t max, double *ticks)
 	}
 	double step = nice_step((high - low) / (double)(max - 1));
 	double first = floor(low / step + 1e-9), last = ceil(high / step - 1e-9);
-	while (last - first + 1 > (double)max) { /* ends: three ticks always do */
+	/* terminates, because three ticks always suffice */
+	while (last - first + 1 > (double)max) {
 		step = nice_step(step * 1.5);
 		first = floor(low / step + 1e-9);
 		last = ceil(high / step - 1e-9);
@@ -91,7 +92,7 @@ void axis_cover(struct axis *axis, double low, double high)
 	axis->high = high + 0.06 * span;
 }
 
-/* As many decimals as tell neighbouring ticks apart. */
+/* Formats with as many decimals as distinguish neighbouring ticks. */
 static const char *tick_text(struct arena *arena, const struct axis *axis, const double *ticks,
 			     size_t count, size_t index)
 {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A drawing as a list of plain shapes, and the canvases that show it.
+/* A drawing as a list of simple shapes, and the canvases that render it.
  *
- * Charts append lines, rectangles, markers and texts to a DRAWING; a canvas
- * renders it: to SVG (canvas_svg.c), or to PDF or PNG with cairo (canvas_cairo.c, the
- * one door to it). Golden tests compare the list itself, which does not change with
- * fonts and cairo versions (tests/drawing_print.h). Coordinates are points
- * (1/72 inch), origin at the top left; a text's y is its baseline. Every
- * coordinate must be finite (asserted): a chart decides what a NaN looks like.
+ * Charts append lines, rectangles, markers and texts to a drawing. A canvas renders it:
+ * canvas_svg.c to SVG, and canvas_cairo.c (the only file that uses cairo) to PDF or PNG. Golden
+ * tests compare the list of shapes, because it does not depend on fonts and cairo versions
+ * (tests/drawing_print.h). Coordinates are points (1/72 inch) with the origin at the top left; the
+ * y of a text is its baseline. Every coordinate must be finite (asserted), so a chart must decide
+ * how to show a NaN.
  *
- * Layout measures texts with text_width, which knows the advance widths of the
- * plot font (DejaVu Sans) by a table that is compiled in. So a drawing is the
- * same on every machine, also where the font is missing; the canvases then
- * fit the substitute's texts into the widths that the layout reckoned with.
+ * Layout measures texts with text_width, which has a compiled-in table of the advance widths of the
+ * plot font (DejaVu Sans). So a drawing is the same on every machine, even without the font. The
+ * canvases then fit the texts of a substitute font into the computed widths.
  */
 #ifndef FARWIRE_PLOTS_CANVAS_H
 #define FARWIRE_PLOTS_CANVAS_H
@@ -53,21 +52,21 @@ struct drawing;
 struct drawing *drawing_new(struct arena *arena, double width, double height);
 double drawing_width(const struct drawing *drawing);
 double drawing_height(const struct drawing *drawing);
-/* Charts learn their height while they draw. */
+/* Changes the size. A chart does not know its height before it has drawn everything. */
 void drawing_resize(struct drawing *drawing, double width, double height);
 void draw_rectangle(struct drawing *drawing, double x, double y, double width, double height,
 		    struct paint fill);
 void draw_frame(struct drawing *drawing, double x, double y, double width, double height,
 		struct paint stroke, double line_width);
-/* The same with round corners and filled. */
+/* The same, filled and with round corners. */
 void draw_box(struct drawing *drawing, double x, double y, double width, double height,
 	      double radius, struct paint fill, struct paint stroke, double line_width);
-/* A pattern of thin lines or dots over a rectangle, aligned with its neighbours'. */
+/* A pattern of thin lines or dots over a rectangle, aligned with the patterns of neighbours. */
 void draw_hatch(struct drawing *drawing, double x, double y, double width, double height,
 		enum hatch hatch, struct paint stroke);
 void draw_line(struct drawing *drawing, double x1, double y1, double x2, double y2,
 	       struct paint stroke, double line_width, enum dash dash);
-/* points: x, y pairs; count of points */
+/* points has count pairs x, y */
 void draw_polyline(struct drawing *drawing, const double *points, size_t count, struct paint stroke,
 		   double line_width, enum dash dash);
 void draw_polygon(struct drawing *drawing, const double *points, size_t count, struct paint fill);
@@ -76,22 +75,22 @@ void draw_marker(struct drawing *drawing, enum marker marker, double x, double y
 void draw_text(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 	       struct paint fill, bool bold, const char *format, ...)
 	__attribute__((format(printf, 8, 9)));
-/* The shapes of another drawing, its corner at x, y. */
+/* Draws the shapes of another drawing with its corner at x, y. */
 void draw_drawing(struct drawing *drawing, double x, double y, const struct drawing *inner);
-/* Turned 90 degrees to the left, for y axes. */
+/* Rotated by 90 degrees to the left, for y axes. */
 void draw_text_up(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 		  struct paint fill, const char *text);
 
 enum image_format { IMAGE_SVG, IMAGE_PDF, IMAGE_PNG };
-/* By the path's ending; false for others. */
+/* Chooses by the ending of the path; returns false for an unknown ending. */
 bool image_format_of(const char *path, enum image_format *format);
-/* Renders into memory owned by arena; NULL after a cairo error (*message). A
- * PDF has a fixed creation date. Several drawings make several PDF pages;
- * other formats take one. PNGs have 2 pixels a point. */
+/* Renders into memory owned by arena. Returns NULL after a cairo error, with *message set. A PDF
+ * has a fixed creation date, and several drawings become several pages. The other formats take one
+ * drawing. A PNG has 2 pixels per point. */
 unsigned char *image_render(struct arena *arena, enum image_format format,
 			    const struct drawing *const *drawings, size_t count, size_t *size,
 			    const char **message);
-/* Width of a text (UTF-8) in points, by the compiled-in table. */
+/* Returns the width of a text (UTF-8) in points, from the compiled-in table. */
 double text_width(const char *text, double size, bool bold);
 
 #endif

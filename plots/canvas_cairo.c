@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The one door to cairo: PDF and PNG. */
+/* PDF and PNG output. This is the only file that uses cairo. */
 #include <cairo-pdf.h>
 #include <cairo.h>
 #include <math.h>
@@ -10,11 +10,11 @@
 #include "sim/base/diag.h"
 
 #define PIXELS_PER_POINT 2.0
-/* A PDF records when it was made; the same drawing must give the same bytes. */
+/* A PDF contains its creation date, and the same drawing must give the same bytes. */
 #define PDF_DATE "2000-01-01T00:00:00Z"
 
-/* Asked by the leak checker where one is linked in: fontconfig keeps its cache
- * of fonts until the process ends, and cairo offers no way to let go of it. */
+/* Read by the leak checker if it is linked: fontconfig keeps its font cache until the process ends,
+ * and cairo has no function to free it. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -206,12 +206,12 @@ static cairo_surface_t *surface_new(enum image_format format, const struct drawi
 {
 	cairo_surface_t *surface = NULL;
 	switch (format) {
-	case IMAGE_SVG: /* has a canvas of its own */
+	case IMAGE_SVG: /* handled by canvas_svg.c */
 		break;
 	case IMAGE_PDF:
 		surface = cairo_pdf_surface_create_for_stream(write_bytes, bytes, drawing->width,
 							      drawing->height);
-		/* Later versions pack their objects: no reader gains, no one can look inside. */
+		/* Later versions compress objects, which makes the file hard to inspect. */
 		cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_4);
 		cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, PDF_DATE);
 		cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_MOD_DATE, PDF_DATE);

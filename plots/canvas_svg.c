@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* SVG, an element for each shape, with texts as texts: a page of many figures stays
- * small, their words can be searched and read aloud, and the bytes hang on no
- * library and no font. cairo's SVG draws every letter as a curve and defines the
- * letters in each file again.
+/* SVG output: one element per shape, with texts as text elements. So a page with many figures stays
+ * small, its words can be searched and read aloud, and the bytes depend on no library and no font.
+ * cairo's SVG draws every letter as a curve and repeats the definitions of letters in each file.
  *
- * A text has the width that the layout reckoned with (textLength), whichever font
- * the reader has. Numbers have two decimals, a hundredth of a point.
+ * textLength gives each text the width computed by the layout, whatever font the reader has.
+ * Numbers have two decimals, which is a hundredth of a point.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 
 /* ---- attributes ---- */
 
-/* "-0.5" "12.25" "7", as short as two decimals go. */
+/* Writes "-0.5", "12.25" or "7": the shortest form with at most two decimals. */
 static void put_number(FILE *out, double value)
 {
 	char text[64];
@@ -39,7 +38,7 @@ static void put_attribute(FILE *out, const char *name, double value)
 	fputc('"', out);
 }
 
-/* name: "fill" or "stroke" */
+/* name is "fill" or "stroke" */
 static void put_paint(FILE *out, const char *name, struct paint paint)
 {
 	fprintf(out, " %s=\"#%06x\"", name, (unsigned)paint.rgb);
@@ -55,7 +54,7 @@ static void put_point(FILE *out, char letter, double x, double y)
 	put_number(out, y);
 }
 
-/* What XML has no room for becomes U+FFFD: control characters, broken UTF-8, U+FFFE and
+/* Characters that XML does not allow become U+FFFD: control characters, invalid UTF-8, U+FFFE and
  * U+FFFF. */
 static bool is_allowed(const unsigned char *at, size_t length)
 {
@@ -72,7 +71,8 @@ static void put_escaped(FILE *out, const char *text)
 		if (!is_allowed(at, length))
 			fputs(UTF8_REPLACEMENT, out);
 		else if (*at == ' ' && (at == start || at[-1] == ' '))
-			fputs("\xC2\xA0", out); /* readers would make one of several blanks */
+			/* viewers would merge several ordinary blanks into one */
+			fputs("\xC2\xA0", out);
 		else if (*at == '&')
 			fputs("&amp;", out);
 		else if (*at == '<')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bus bandwidth over the size of the message: simulated lines with their bands,
- * measured points on top; under a single line, what the library chose. */
+/* Bus bandwidth over the message size: simulated lines with their bands and measured points on top.
+ * A single line also has a strip with the library's choices. */
 #include <math.h>
 #include <string.h>
 
@@ -82,7 +82,7 @@ static struct look measured_look(const struct layout *layout, size_t curve, bool
 static struct look line_look(size_t curve)
 {
 	struct look look = series_look(curve);
-	look.marker = MARKER_NONE; /* that is for what was measured */
+	look.marker = MARKER_NONE; /* markers are for measured values */
 	return look;
 }
 
@@ -106,7 +106,7 @@ static bool same_choice(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Between two sizes the choice changes somewhere: half-way. */
+/* Returns the boundary between two sizes with different choices: the middle. */
 static double border(const struct layout *layout, const struct bandwidth_curve *curve, size_t i)
 {
 	if (i == 0)
@@ -118,7 +118,7 @@ static double border(const struct layout *layout, const struct bandwidth_curve *
 	       2;
 }
 
-/* Of a single line: in a strip above the plot. */
+/* Draws the choices of a single line in a strip above the plot. */
 static void draw_choices(const struct layout *layout)
 {
 	const struct bandwidth_curve *curve = &layout->curves[0];
@@ -175,14 +175,13 @@ struct drawing *chart_bandwidth(struct arena *arena, struct chart_text text,
 				.count = count,
 				.lines = ARENA_ARRAY(arena, count + 1, struct series)};
 	if (!measure(&layout))
-		return chart_empty(arena, text, "no points to show");
+		return chart_empty(arena, text, "there are no points to show");
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8;
 	place(&layout, y + strip_height);
 	draw_axis_y(layout.drawing, arena, &layout.plane.y, layout.area, "bus bandwidth (GB/s)",
 		    true);
-	draw_axis_x_sizes(layout.drawing, arena, &layout.plane.x, layout.area,
-			  "size of the message");
+	draw_axis_x_sizes(layout.drawing, arena, &layout.plane.x, layout.area, "message size");
 	draw_choices(&layout);
 	for (size_t c = 0; c < count; c++)
 		draw_series_band(layout.drawing, arena, &layout.plane, &layout.lines[c],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Up to where a number meets its target: the curve with its band, the target as a
- * line, hatched bands where it is met, and each bound with its interval. */
+/* Where a quantity meets its target: the curve with its band, the target as a line, tinted regions
+ * where it is met, and each bound with its interval. */
 #include <math.h>
 
 #include "plots/style.h"
@@ -19,7 +19,7 @@ struct layout {
 	bool interval, fails;
 };
 
-/* False when there is nothing to draw at all. */
+/* Returns false if there is nothing to draw. */
 static bool measure(struct layout *layout)
 {
 	struct range x = {INFINITY, -INFINITY}, y = {INFINITY, -INFINITY};
@@ -36,7 +36,7 @@ static bool measure(struct layout *layout)
 	return true;
 }
 
-/* On the axis, or at its edge. */
+/* Returns the position on the axis, clamped to its ends. */
 static double inside(const struct layout *layout, double x)
 {
 	const struct axis *axis = &layout->plane.x;
@@ -53,7 +53,7 @@ static void draw_regions(const struct layout *layout)
 		draw_rectangle(layout->drawing, from, layout->area.y, to - from,
 			       layout->area.height, met_look.paint);
 		draw_line(layout->drawing, from, layout->area.y, to, layout->area.y, hue(HUE_GREEN),
-			  3, DASH_SOLID); /* not by colour alone */
+			  3, DASH_SOLID); /* not only marked by colour */
 	}
 }
 
@@ -80,7 +80,7 @@ static void draw_failures(const struct layout *layout)
 				    hue(HUE_BLUE));
 }
 
-/* A line at each bound, its interval as a whisker and its value above the plot. */
+/* Draws a line at each bound, its interval as a whisker, and its value above the plot. */
 static void draw_marks(const struct layout *layout)
 {
 	double target = axis_at(&layout->plane.y, layout->view->target);
@@ -122,12 +122,12 @@ static double draw_key(const struct layout *layout, double y)
 	if (view->mark_count)
 		entries[count++] = (struct legend_entry){LEGEND_MARKER,
 							 {.paint = ink, .marker = MARKER_DIAMOND},
-							 "bound, with its 90 % interval"};
+							 "bound with its 90 % interval"};
 	if (layout->fails)
 		entries[count++] =
 			(struct legend_entry){LEGEND_MARKER,
 					      {.paint = hue(HUE_BLUE), .marker = MARKER_CROSS},
-					      "the case fails"};
+					      "case fails"};
 	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
 			   entries, count);
 }
@@ -139,7 +139,7 @@ struct drawing *chart_bound(struct arena *arena, struct chart_text text,
 				.view = view,
 				.series = {view->curve.x, view->curve.y, view->curve.count}};
 	if (!measure(&layout))
-		return chart_empty(arena, text, "no points to show");
+		return chart_empty(arena, text, "there are no points to show");
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 6 + marks_height;
 	double left = CHART_MARGIN + 50;

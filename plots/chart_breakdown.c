@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where a step's time goes: one lying bar a case, in milliseconds; in percent
- * when the longest step is so much longer than the shortest that a common scale
- * would hide the short one's parts. */
+/* Parts of the step time: one horizontal bar per case, in milliseconds. The bars are in percent if
+ * the longest step is so much longer than the shortest that a common scale would hide the parts of
+ * the short one. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct layout {
 	double label_width;
 	bool percent;
 	const char *names[PARTS_MAX]; /* in order of first appearance */
-	bool present[PARTS_MAX];      /* longer than nothing somewhere */
+	bool present[PARTS_MAX];      /* longer than zero in some case */
 	size_t name_count;
 };
 
@@ -137,7 +137,7 @@ struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
 				const struct prediction *const *predictions, size_t count)
 {
 	if (count == 0)
-		return chart_empty(arena, text, "no cases to show");
+		return chart_empty(arena, text, "there are no cases to show");
 	struct layout layout = {.arena = arena,
 				.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH)};
 	measure(&layout, predictions, count);
@@ -145,7 +145,7 @@ struct drawing *chart_breakdown(struct arena *arena, struct chart_text text,
 	layout.area.y = y;
 	layout.area.height = row_height * (double)count;
 	draw_axis_x(layout.drawing, arena, &layout.axis, layout.area,
-		    layout.percent ? "share of a step's time (%)" : "time of a step (ms)", true);
+		    layout.percent ? "share of the step time (%)" : "step time (ms)", true);
 	for (size_t i = 0; i < count; i++)
 		draw_row(&layout, predictions[i], y + row_height * ((double)i + 0.5));
 	chart_end(layout.drawing, arena, text, y + layout.area.height + 30);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lines over one varied parameter, each with its name (if any has one) at its right end. Where a
- * curve has no value because the case fails there, a cross stands in a strip
- * under the plot, one row a curve. */
+/* Lines over one varied parameter, with their names, if any, at the right end. Where a case fails,
+ * the curve has no value, and a cross is drawn in a strip below the plot, with one row per curve.
+ */
 #include <math.h>
 
 #include "plots/style.h"
@@ -16,10 +16,10 @@ struct layout {
 	const struct curve *curves;
 	size_t count;
 	struct plane plane;
-	struct area area; /* the strip of failures is under it */
+	struct area area; /* the strip of failures is below it */
 	double label_width;
-	size_t failed; /* curves that fail somewhere */
-	bool interval; /* any */
+	size_t failed; /* number of curves with failures */
+	bool interval; /* any curve has intervals */
 };
 
 static struct series series_of(const struct curve *curve)
@@ -47,7 +47,7 @@ static bool has_failure(const struct layout *layout, const struct curve *curve)
 	return false;
 }
 
-/* False when there is nothing to draw at all. */
+/* Returns false if there is nothing to draw. */
 static bool measure(struct layout *layout)
 {
 	struct range x = {INFINITY, -INFINITY}, y = {INFINITY, -INFINITY};
@@ -92,14 +92,15 @@ static void draw_strip(const struct layout *layout)
 				draw_marker(layout->drawing, MARKER_CROSS,
 					    axis_at(&layout->plane.x, curve->x[i]), y, 6,
 					    series_look(c).paint);
-		struct look look = series_look(c); /* whose row it is, not by colour alone */
+		/* identifies the row's curve by marker as well as colour */
+		struct look look = series_look(c);
 		draw_point(layout->drawing, look, layout->area.x + layout->area.width + 8, y, 5);
 		y += strip_row;
 	}
 }
 
 struct end_label {
-	double x, y, at; /* the curve's end, and the label's middle */
+	double x, y, at; /* x, y: end of the curve; at: middle of the label */
 	size_t curve;
 };
 
@@ -111,8 +112,8 @@ static double fail_row_y(const struct layout *layout, size_t curve)
 	return y;
 }
 
-/* Labels in the order of the ends' heights, pushed apart: down first, then back
- * up from the lower edge. */
+/* Sorts the labels by the heights of the ends and separates them: first downwards, then back up
+ * from the lower edge. */
 static size_t end_labels(const struct layout *layout, struct end_label *labels)
 {
 	const double pitch = 11.5;
@@ -170,10 +171,8 @@ static double draw_key(const struct layout *layout, double y)
 		entries[count++] = (struct legend_entry){
 			LEGEND_BAND, {.paint = faint(ink_soft, 0.25)}, "90 % interval"};
 	if (layout->failed > 0)
-		entries[count++] =
-			(struct legend_entry){LEGEND_MARKER,
-					      {.paint = ink_soft, .marker = MARKER_CROSS},
-					      "the case fails"};
+		entries[count++] = (struct legend_entry){
+			LEGEND_MARKER, {.paint = ink_soft, .marker = MARKER_CROSS}, "case fails"};
 	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
 			   entries, count);
 }
@@ -183,11 +182,11 @@ struct drawing *chart_curves(struct arena *arena, struct chart_text text, struct
 {
 	struct layout layout = {.arena = arena, .axes = axes, .curves = curves, .count = count};
 	if (!measure(&layout))
-		return chart_empty(arena, text, "no points to show");
+		return chart_empty(arena, text, "there are no points to show");
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8;
 	double left = CHART_MARGIN + 50;
-	bool named = layout.label_width > 0; /* a lone curve may go without */
+	bool named = layout.label_width > 0; /* a single curve may have no name */
 	double right = CHART_MARGIN + (named ? layout.label_width + 52 : 0);
 	layout.area = (struct area){left, y, CHART_WIDTH - right - left, plot_height};
 	layout.plane.x.from = left;

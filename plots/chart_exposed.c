@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What more GPUs cost each step: a standing bar for each number of GPUs, stacked
- * by cause from the kernels up, so that all above the kernels is lost. The thin
- * bar beside it is the time in which collectives were under way: what of it does
- * not show in the stack is hidden behind kernels. */
+/* Cost of more GPUs per step: one vertical bar for each number of GPUs, stacked by cause with
+ * kernels at the bottom, so that everything above the kernels is lost time. The thin bar beside it
+ * is the total time of collectives. Its part that does not appear in the stack is hidden behind
+ * kernels. */
 #include <math.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ struct layout {
 	struct drawing *drawing;
 	const struct prediction *const *predictions;
 	size_t count;
-	const char *parts[PARTS_MAX]; /* as they are stacked */
-	bool present[PARTS_MAX];      /* takes time somewhere */
+	const char *parts[PARTS_MAX]; /* in the order of stacking */
+	bool present[PARTS_MAX];      /* longer than zero in some case */
 	size_t part_count;
 	struct axis y;
 	struct area area;
@@ -149,8 +149,8 @@ static double draw_key(const struct layout *layout, double y)
 			entries[count++] = (struct legend_entry){
 				LEGEND_AREA, part_look(layout->parts[k], k), layout->parts[k]};
 	if (layout->communication)
-		entries[count++] = (struct legend_entry){LEGEND_AREA, under_way,
-							 "collectives under way, hidden or not"};
+		entries[count++] = (struct legend_entry){
+			LEGEND_AREA, under_way, "total time of collectives, exposed or hidden"};
 	if (layout->fails)
 		entries[count++] = (struct legend_entry){
 			LEGEND_MARKER, {.paint = ink_alarm, .marker = MARKER_CROSS}, "fails"};
@@ -163,10 +163,10 @@ struct drawing *chart_exposed(struct arena *arena, struct chart_text text,
 {
 	struct layout layout = {.arena = arena, .predictions = predictions, .count = count};
 	if (!measure(&layout))
-		return chart_empty(arena, text, "no steps to show");
+		return chart_empty(arena, text, "there are no steps to show");
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
-	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, "time of a step (ms)", true);
+	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, "step time (ms)", true);
 	draw_bars(&layout);
 	chart_end(layout.drawing, arena, text, layout.area.y + layout.area.height + 30);
 	return layout.drawing;

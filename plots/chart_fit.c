@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A fit over its samples, and its errors below on the same x axis. */
+/* A fit with its samples, and its errors below on the same x axis. */
 #include <math.h>
 
 #include "plots/style.h"
@@ -23,7 +23,7 @@ static bool shown(const struct layout *layout, const struct fit_point *point)
 	       (!layout->x.log || point->x > 0);
 }
 
-/* False when there is nothing to draw at all. */
+/* Returns false if there is nothing to draw. */
 static bool measure(struct layout *layout)
 {
 	const struct fit_view *fit = layout->fit;
@@ -144,11 +144,12 @@ struct drawing *chart_fit(struct arena *arena, struct chart_text text, const str
 {
 	struct layout layout = {.arena = arena, .fit = fit};
 	if (!measure(&layout))
-		return chart_empty(arena, text, "no points to show");
+		return chart_empty(arena, text, "there are no points to show");
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
 	draw_axis_y(layout.drawing, arena, &layout.y, layout.area, "time (µs)", true);
-	draw_axis_y(layout.drawing, arena, &layout.error, layout.below, "fit misses by (%)", true);
+	draw_axis_y(layout.drawing, arena, &layout.error, layout.below, "error of the fit (%)",
+		    true);
 	draw_x(&layout, layout.below, fit->x_label);
 	draw_limits(&layout);
 	if (fit->line)

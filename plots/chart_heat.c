@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Maps of an answer over two parameters. A cell is as wide as the half ways to its
- * neighbours; lines of equal answer go between the cells' middles. */
+/* Maps of an answer over two parameters. A cell extends to the middles between its point and the
+ * neighbours; contour lines run between the points. */
 #include <math.h>
 
 #include "plots/contours.h"
@@ -8,7 +8,7 @@
 #include "sim/base/arena.h"
 
 enum {
-	SHADES_COUNT = 128, /* neighbours of one shade are drawn as one */
+	SHADES_COUNT = 128, /* neighbouring cells of one shade are drawn as one */
 	LEVELS_MAX = 8,
 	PLATES_MAX = 64,
 	COLUMNS_MAX = 3
@@ -23,7 +23,7 @@ struct level {
 	bool drawn;
 };
 
-struct plate { /* where a line's value stands */
+struct plate { /* the plate with a contour line's value */
 	double x, y, width;
 };
 
@@ -33,17 +33,17 @@ struct layout {
 	struct heat_axes axes;
 	const struct heat_map *maps;
 	size_t count;
-	struct axis scale; /* from, to: the bar's ends */
+	struct axis scale; /* from and to: ends of the colour bar */
 	struct level levels[LEVELS_MAX];
 	size_t level_count;
-	struct plate plates[PLATES_MAX]; /* of the map being drawn */
+	struct plate plates[PLATES_MAX]; /* plates of the current map */
 	size_t plate_count;
-	bool failed; /* any cell */
+	bool failed; /* any cell fails */
 };
 
 /* ---- colours ---- */
 
-/* Viridis (Smith and van der Walt for matplotlib 2, CC0) at every eighth of its way. */
+/* Viridis (Smith and van der Walt for matplotlib 2, CC0), sampled at nine points. */
 static struct paint viridis(double share)
 {
 	static const uint32_t anchors[] = {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
@@ -86,7 +86,7 @@ static void add_level(struct layout *layout, double z, enum dash dash, double wi
 			(struct level){z, z_text(layout, z), dash, width, false};
 }
 
-/* False: there is no number at all. */
+/* Returns false if there is no value at all. */
 static bool measure(struct layout *layout)
 {
 	struct range z = {INFINITY, -INFINITY};
@@ -116,7 +116,7 @@ static bool measure(struct layout *layout)
 	return true;
 }
 
-/* The bar of colours at the right, with a tick for each round value. */
+/* Draws the colour bar on the right with ticks at round values. */
 static void draw_bar(struct layout *layout, double x, double y, double height)
 {
 	struct axis *scale = &layout->scale;
@@ -144,13 +144,13 @@ static void draw_bar(struct layout *layout, double x, double y, double height)
 
 /* ---- cells ---- */
 
-/* Between two values as the axis sees them; share 0.5: half way. */
+/* Interpolates between two values on the axis; share 0.5 is the middle. */
 static double between(bool logarithmic, double a, double b, double share)
 {
 	return logarithmic ? a * pow(b / a, share) : a + share * (b - a);
 }
 
-/* The count + 1 edges of cells around values. */
+/* Returns the count + 1 edges of the cells around values. */
 static double *edges_of(struct arena *arena, const double *values, size_t count, bool logarithmic)
 {
 	double *edges = ARENA_ARRAY(arena, count + 1, double);
@@ -181,7 +181,7 @@ static void draw_cells(const struct layout *layout, const struct heat_map *map,
 	for (size_t j = 0; j < map->y_count; j++) {
 		const double *row = &map->z[j * map->x_count];
 		double top = axis_at(&plane->y, y[j + 1]), bottom = axis_at(&plane->y, y[j]);
-		bool lowest = j == 0; /* the others reach a little under those below */
+		bool lowest = j == 0; /* other rows overlap the row below a little */
 		for (size_t i = 0; i < map->x_count;) {
 			int index = shade(layout, row[i]);
 			size_t end = i + 1;
@@ -198,7 +198,7 @@ static void draw_cells(const struct layout *layout, const struct heat_map *map,
 	draw_frame(layout->drawing, area.x, area.y, area.width, area.height, ink, 0.8);
 }
 
-/* ---- lines of equal answer ---- */
+/* ---- contour lines ---- */
 
 static bool is_free(const struct layout *layout, struct area area, struct plate plate)
 {
@@ -215,7 +215,7 @@ static bool is_free(const struct layout *layout, struct area area, struct plate 
 	return true;
 }
 
-/* The value of a line, at the first of some places along it that is free. */
+/* Writes the value of a line at the first free place along it. */
 static void draw_plate(struct layout *layout, const struct level *level, const struct contour *line,
 		       struct area area)
 {
@@ -253,7 +253,8 @@ static void draw_levels(struct layout *layout, const struct heat_map *map,
 		struct level *level = &layout->levels[v];
 		counts[v] = contours_find(layout->arena, &grid, level->z, &lines[v]);
 		level->drawn |= counts[v] > 0;
-		for (size_t i = 0; i < counts[v]; i++) { /* dark on a light rim: on any shade */
+		/* a dark line on a light rim is visible on any shade */
+		for (size_t i = 0; i < counts[v]; i++) {
 			const struct contour *line = &lines[v][i];
 			draw_polyline(layout->drawing, line->points, line->count,
 				      faint(ink_paper, 0.75), level->width + 1.6, DASH_SOLID);
@@ -262,7 +263,7 @@ static void draw_levels(struct layout *layout, const struct heat_map *map,
 		}
 	}
 	layout->plate_count = 0;
-	for (size_t v = layout->level_count; v-- > 0;) { /* the highest has the first choice */
+	for (size_t v = layout->level_count; v-- > 0;) { /* the highest level chooses first */
 		const struct contour *longest = NULL;
 		for (size_t i = 0; i < counts[v]; i++)
 			if (!longest || lines[v][i].count > longest->count)
@@ -272,7 +273,7 @@ static void draw_levels(struct layout *layout, const struct heat_map *map,
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- the whole chart ---- */
 
 static void draw_map(struct layout *layout, size_t index, struct area area, bool bottom, bool left)
 {
@@ -320,7 +321,7 @@ static double draw_key(const struct layout *layout, double y)
 		entries[count++] = (struct legend_entry){
 			LEGEND_AREA,
 			{.paint = faint(ink_alarm, 0.25), .hatch = HATCH_RISING},
-			"the case fails"};
+			"case fails"};
 	return draw_legend(layout->drawing, CHART_MARGIN, y, CHART_WIDTH - 2 * CHART_MARGIN,
 			   entries, count);
 }

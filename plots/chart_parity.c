@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two panels with one measured axis. On the left predicted against measured,
- * both logarithmic: whether the model knows the scale of things. On the right
- * the error of the same points in percent: how good it is. */
+/* Two panels with the same measured axis. The left one has predicted over measured values, both
+ * logarithmic, and shows whether the model gives the right magnitude. The right one has the error
+ * of the same points in percent and shows the accuracy. */
 #include <math.h>
 
 #include "plots/style.h"
@@ -81,7 +81,7 @@ static void measure(struct layout *layout, double y)
 		.low = -1.08 * worst, .high = 1.08 * worst, .from = y + side, .to = y};
 }
 
-/* The line predicted = factor * measured, cut at the frame. */
+/* Draws the line predicted = factor * measured, clipped to the frame. */
 static void draw_guide(const struct layout *layout, double factor, struct paint paint,
 		       double line_width, enum dash dash)
 {
@@ -169,7 +169,7 @@ static bool apart(struct box a, struct box b)
 	return a.right < b.left || b.right < a.left || a.bottom < b.top || b.bottom < a.top;
 }
 
-/* How many points and earlier labels a label in that box would cover. */
+/* Returns the number of points and earlier labels that a label in that box would cover. */
 static int conflicts(const struct layout *layout, struct box box, const struct box *labels,
 		     size_t count)
 {
@@ -197,7 +197,7 @@ static int conflicts(const struct layout *layout, struct box box, const struct b
 	return sum;
 }
 
-/* Beside, above or below the point, where it covers least; near rather than far. */
+/* Places a label beside, above or below the point where it covers least, preferably near. */
 static struct box best_box(const struct layout *layout, double x, double y, double width,
 			   const struct box *labels, size_t count)
 {
@@ -221,7 +221,7 @@ static struct box best_box(const struct layout *layout, double x, double y, doub
 	return best;
 }
 
-/* From the point to the nearest side of a label that stands away from it. */
+/* Draws a line from the point to the nearest side of a distant label. */
 static void draw_leader(const struct layout *layout, double x, double y, struct box label)
 {
 	double top = label.top > y ? label.top : label.bottom;
@@ -279,7 +279,7 @@ struct drawing *chart_parity(struct arena *arena, struct chart_text text,
 {
 	struct layout layout = {.arena = arena, .points = points, .count = count};
 	if (count_role(&layout, false) + count_role(&layout, true) == 0)
-		return chart_empty(arena, text, "no measured number to compare with");
+		return chart_empty(arena, text, "there are no measured values to compare with");
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 10;
 	measure(&layout, y);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bars lie, so that labels of any length stand beside them in full; the numbers
- * are printed in columns at the right, where no line crosses them. */
+/* Bars are horizontal, so that long labels fit beside them. The numbers are in columns at the
+ * right, where no line crosses them. */
 #include <math.h>
 
 #include "plots/style.h"
@@ -17,8 +17,8 @@ struct layout {
 	struct axis axis;
 	struct area area;
 	double label_width;
-	bool measured;                    /* any */
-	double predicted_at, measured_at; /* right edges of the columns of numbers */
+	bool measured;                    /* any case has a measured value */
+	double predicted_at, measured_at; /* right edges of the number columns */
 };
 
 static double row_middle(const struct layout *layout, size_t row)
@@ -72,7 +72,7 @@ static void draw_numbers(const struct layout *layout, const struct ratio_bar *ba
 			  "%s", number_text(arena, bar->measured, 3));
 }
 
-/* The reason stands where the measured mark is not. */
+/* Writes the reason in the free place of the measured value. */
 static void draw_failed(const struct layout *layout, const struct ratio_bar *bar, double y)
 {
 	double from = layout->area.x, to = layout->area.x + layout->area.width;
@@ -92,13 +92,13 @@ static void draw_bars(const struct layout *layout, const struct ratio_bar *bars,
 	}
 }
 
-/* All that stands on the bar and beside it. */
+/* Draws everything on a bar and beside it. */
 static void draw_row(const struct layout *layout, const struct ratio_bar *bar, double y)
 {
 	struct drawing *drawing = layout->drawing;
 	draw_row_label(drawing, layout->arena, layout->area.x - 8, y, bar->label,
 		       layout->label_width);
-	/* A mark would hide a whisker as narrow as itself. */
+	/* A marker would hide a whisker of its own width. */
 	double apart = isfinite(bar->measured) && !bar->failed ? 3.6 : 0;
 	if (bar->failed) {
 		draw_failed(layout, bar, y);
@@ -161,7 +161,7 @@ struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
 				 const struct ratio_bar *bars, size_t count)
 {
 	if (count == 0)
-		return chart_empty(arena, text, "no cases to compare");
+		return chart_empty(arena, text, "there are no cases to compare");
 	struct layout layout = {.arena = arena,
 				.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH)};
 	set_columns(&layout, bars, count);
@@ -169,7 +169,7 @@ struct drawing *chart_ratio_bars(struct arena *arena, struct chart_text text,
 	layout.area.y = y;
 	layout.area.height = row_height * (double)count;
 	draw_axis_x(layout.drawing, arena, &layout.axis, layout.area,
-		    "throughput as a ratio to the baseline", true);
+		    "throughput relative to the baseline", true);
 	draw_bars(&layout, bars, count);
 	draw_references(&layout);
 	draw_column_heads(&layout);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two panels over one axis of GPUs: throughput with the ideal line, and scaling
- * efficiency, in which what the first panel hides on its long scale is seen. */
+/* Two panels over the number of GPUs: throughput with the ideal line, and scaling efficiency, which
+ * shows details that the scale of the first panel hides. */
 #include <math.h>
 
 #include "plots/style.h"
 #include "sim/base/arena.h"
 
 static const double rate_height = 250, efficiency_height = 110, panel_gap = 14;
-/* More GPUs than that need logarithmic axes, for their counts double, and so do
- * curves of which one GPU does more than that many times another's. */
+/* Axes are logarithmic beyond this number of GPUs, because numbers of GPUs usually double, or if
+ * the throughput of one GPU differs between curves by more than this factor. */
 static const double linear_most = 16, alike_most = 8;
 
 enum { COUNTS_MAX = 64 };
@@ -18,12 +18,12 @@ struct layout {
 	struct drawing *drawing;
 	const struct scaling_curve *curves;
 	size_t count;
-	struct series *rates, *efficiencies; /* a curve each */
+	struct series *rates, *efficiencies; /* one for each curve */
 	struct plane rate, efficiency;
 	struct area upper, lower;
-	double counts[COUNTS_MAX]; /* of GPUs, rising, each once: the ticks */
+	double counts[COUNTS_MAX]; /* distinct numbers of GPUs in ascending order, used as ticks */
 	size_t count_count;
-	bool interval, fails, measured[2]; /* of fit rows, of test rows */
+	bool interval, fails, measured[2]; /* [0] fit rows, [1] test rows */
 };
 
 static double measured_efficiency(const struct scaling_curve *curve, size_t i)
@@ -75,7 +75,7 @@ static bool is_log(const struct layout *layout)
 	       alone.high > alike_most * alone.low;
 }
 
-/* False if there is nothing to draw. */
+/* Returns false if there is nothing to draw. */
 static bool measure(struct layout *layout)
 {
 	struct range gpus = {INFINITY, -INFINITY}, rate = gpus, share = {0.9, 1};
@@ -137,7 +137,7 @@ static void draw_ticks(const struct layout *layout)
 		       layout->counts, texts, layout->count_count);
 }
 
-/* GPUs times one alone; once for curves of the same GPU. */
+/* Draws the number of GPUs times the throughput of one, once for curves of the same GPU. */
 static void draw_ideal(const struct layout *layout)
 {
 	double first = layout->counts[0], last = layout->counts[layout->count_count - 1];
@@ -217,7 +217,7 @@ struct drawing *chart_scaling(struct arena *arena, struct chart_text text,
 				.rates = ARENA_ARRAY(arena, count + 1, struct series),
 				.efficiencies = ARENA_ARRAY(arena, count + 1, struct series)};
 	if (!measure(&layout))
-		return chart_empty(arena, text, "no points to show");
+		return chart_empty(arena, text, "there are no points to show");
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	place(&layout, draw_key(&layout, chart_begin(layout.drawing, arena, text)) + 8);
 	draw_axis_y(layout.drawing, arena, &layout.rate.y, layout.upper, "images/s", true);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Thousands of spans become few shapes: a track is cut into columns of three
- * quarters of a point. A span that fills a column is drawn as itself, the
- * shortest in front (a wait inside a call); spans too short for that add up in
- * their column, which is painted in the colour of the kind that covers most of
- * it, the denser the more it is covered. So a track has at most two shapes a
- * column, whatever happened on it. */
+/* Thousands of spans become few shapes. A track is divided into columns of 0.75 points. A span that
+ * fills a column is drawn individually, the shortest in front (a wait inside a call). Shorter spans
+ * are summed in their column. It gets the colour of the kind that covers most of it, and the shade
+ * grows with the covered part. So a track has at most two shapes per column. */
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +31,7 @@ static struct look kind_look(int kind)
 }
 
 struct track {
-	size_t index; /* in the trace */
+	size_t index; /* index in the trace */
 	double y;     /* top */
 	VEC(const struct span *) spans;
 };
@@ -48,7 +46,7 @@ struct layout {
 	double group_width, name_width;
 	struct track *tracks;
 	size_t track_count, hidden;
-	bool kinds[SPAN_KIND_COUNT]; /* that occur */
+	bool kinds[SPAN_KIND_COUNT]; /* kinds that occur */
 };
 
 static double column_at(const struct layout *layout, int64_t time_ps)
@@ -57,7 +55,7 @@ static double column_at(const struct layout *layout, int64_t time_ps)
 	       (double)layout->columns;
 }
 
-/* Tracks with anything in the window, those of a group together. */
+/* Collects tracks with spans in the window, grouped. */
 static void gather(struct layout *layout)
 {
 	size_t all = trace_track_count(layout->trace);
@@ -144,7 +142,7 @@ static void draw_names(const struct layout *layout)
 	}
 }
 
-/* The columns that a span fills; false for one that fills none. */
+/* Computes the columns that a span fills; returns false if it fills none. */
 static bool columns_of(const struct layout *layout, const struct span *span, size_t *first,
 		       size_t *end)
 {
@@ -168,7 +166,7 @@ static void draw_span(const struct layout *layout, const struct track *track,
 	double x = layout->area.x + (double)first * column_width;
 	double width = (double)(end - first) * column_width;
 	struct look look = kind_look((int)span->kind);
-	double shown = width > 2 ? width - 0.4 : width; /* a seam between neighbours */
+	double shown = width > 2 ? width - 0.4 : width; /* leaves a gap between neighbours */
 	if (width < 3)
 		look.hatch = HATCH_NONE;
 	draw_area(layout->drawing, x, track->y, shown, track_height, look);
@@ -206,7 +204,7 @@ static void draw_wide(const struct layout *layout, const struct track *track)
 	}
 }
 
-/* Adds the parts of a short span to the one or two columns it lies in. */
+/* Adds a short span to the one or two columns that it lies in. */
 static void add_cover(const struct layout *layout, const struct span *span,
 		      double (*cover)[SPAN_KIND_COUNT])
 {
@@ -218,10 +216,10 @@ static void add_cover(const struct layout *layout, const struct span *span,
 		at = next;
 	}
 	if (to <= from && from < (double)layout->columns)
-		cover[(size_t)from][span->kind] += 0.01; /* an instant is seen as well */
+		cover[(size_t)from][span->kind] += 0.01; /* makes a span of zero length visible */
 }
 
-/* Kind and shade of a column as one number; 0: nothing there. */
+/* Encodes kind and shade of a column as one number; 0 is empty. */
 static int column_shade(const double cover[SPAN_KIND_COUNT])
 {
 	int most = 0;
@@ -231,14 +229,13 @@ static int column_shade(const double cover[SPAN_KIND_COUNT])
 		if (cover[kind] > cover[most])
 			most = kind;
 	}
-	if (cover[SPAN_LOSS] > 0) /* rare, and the reason to look */
+	if (cover[SPAN_LOSS] > 0) /* losses are rare and important, so they are always shown */
 		return SPAN_LOSS * SHADES + SHADES;
 	return sum > 0 ? most * SHADES + (int)fmax(1, fmin(SHADES, ceil(sum * SHADES - 1e-9))) : 0;
 }
 
-/* Where short spans follow each other, the mean over three columns each way, as
- * far as they reach: a regular train of them looks regular whatever its period
- * in columns. What stands alone stays sharp. */
+/* Averages three columns on each side where short spans follow each other, so that a regular series
+ * looks regular whatever its period in columns. Isolated spans stay sharp. */
 static int smooth_shade(const struct layout *layout, const double (*cover)[SPAN_KIND_COUNT],
 			size_t column)
 {
@@ -297,7 +294,7 @@ static double draw_key(const struct layout *layout, double y)
 			   entries, count);
 }
 
-/* Times count from the window's start: "3.2" is read faster than "104371.2". */
+/* Times count from the start of the window, because "3.2" is easier to read than "104371.2". */
 static void draw_time(const struct layout *layout)
 {
 	struct axis axis = {.high = (double)(layout->to_ps - layout->from_ps) * 1e-9,
@@ -317,7 +314,7 @@ struct drawing *chart_timeline(struct arena *arena, struct chart_text text,
 	if (trace && to_ps > from_ps)
 		gather(&layout);
 	if (layout.track_count == 0)
-		return chart_empty(arena, text, "nothing happened in this window of time");
+		return chart_empty(arena, text, "no activity in this window of time");
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	double y = draw_key(&layout, chart_begin(layout.drawing, arena, text));
 	place_tracks(&layout, y);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The topology diagram. A link that was simulated is two strokes, one for each
- * direction, as wide as its utilisation, with an arrow head and the percentage
- * in its label; one that was not is a single thin line. A label stands only
- * where it covers nothing; links without room for theirs are listed under the
- * diagram, alike ones in one line. */
+/* The topology diagram. A simulated link has two strokes, one per direction, as wide as its
+ * utilisation, with an arrow head and the percentage in its label. Other links are single thin
+ * lines. A label is drawn only where it covers nothing. Links without room for a label are listed
+ * below the diagram, with equal ones in one line. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ struct layout {
 	struct plan plan;
 	const char *kinds[KINDS_MAX];
 	size_t kind_count;
-	bool *labelled; /* by link: its name and detail are in the diagram */
+	bool *labelled; /* for each link: its name and detail are in the diagram */
 };
 
 /* ---- looks ---- */
@@ -55,7 +54,7 @@ static const char *share_text(struct arena *arena, double share)
 
 /* ---- lines ---- */
 
-/* One direction from (x1, y1) to (x2, y2), its arrow head at the far end. */
+/* Draws one direction from (x1, y1) to (x2, y2) with its arrow head at the end. */
 static void draw_arrow(const struct layout *layout, double x1, double y1, double x2, double y2,
 		       double utilization, struct look look)
 {
@@ -71,7 +70,7 @@ static void draw_arrow(const struct layout *layout, double x1, double y1, double
 	draw_polygon(layout->drawing, points, 3, look.paint);
 }
 
-/* How far from a link's line its strokes reach on the right (or below). */
+/* Returns how far a link's strokes extend to the right of (or below) its line. */
 static double reach(const struct diagram_link *link)
 {
 	if (!simulated(link))
@@ -80,7 +79,7 @@ static double reach(const struct diagram_link *link)
 	return 1.5 + fmax(stroke_width(most), 3.2);
 }
 
-/* Straight, from end 0 at (x1, y1) to end 1 at (x2, y2). */
+/* Draws a straight link from end 0 at (x1, y1) to end 1 at (x2, y2). */
 static void draw_straight(const struct layout *layout, const struct diagram_link *link, double x1,
 			  double y1, double x2, double y2)
 {
@@ -104,7 +103,7 @@ static void draw_straight(const struct layout *layout, const struct diagram_link
 	}
 }
 
-/* Up (or down) from end 0, across at y, and back to end 1. */
+/* Draws a link from end 0 up (or down), across at y, and back to end 1. */
 static void draw_around(const struct layout *layout, const struct plan_link *link, double y1,
 			double y, double y2)
 {
@@ -213,7 +212,7 @@ static void draw_bar(const struct layout *layout, const struct plan_box *box)
 /* ---- labels ---- */
 
 struct label {
-	const char *lines[LABEL_LINES_MAX]; /* the first one bold when named */
+	const char *lines[LABEL_LINES_MAX]; /* the first line is bold if the label is named */
 	size_t count;
 	bool named;
 	double width;
@@ -231,8 +230,8 @@ static const char *use_text(struct arena *arena, const struct diagram_link *link
 			    back, share_text(arena, link->utilization[1]));
 }
 
-/* The fullest label no wider than room with at most lines_max lines: name,
- * detail and use; else the use alone, in one line or two; else none (count 0). */
+/* Returns the most complete label that fits into room and lines_max lines: name, detail and
+ * utilisation; else only the utilisation in one or two lines; else an empty label (count 0). */
 static struct label label_make(const struct layout *layout, const struct diagram_link *link,
 			       double room, size_t lines_max, const char *there, const char *back)
 {
@@ -274,7 +273,7 @@ static void draw_label(const struct layout *layout, const struct label *label, d
 		       double middle, enum text_anchor anchor, const struct paint *plate)
 {
 	double y = middle + label_size * 0.36 - label_pitch * ((double)label->count - 1) / 2;
-	if (plate) /* centred labels only: the others stand clear of lines */
+	if (plate) /* only centred labels; others do not touch lines */
 		draw_rectangle(layout->drawing, x - label->width / 2 - 2,
 			       middle - label_pitch * (double)label->count / 2, label->width + 4,
 			       label_pitch * (double)label->count, *plate);
@@ -283,7 +282,7 @@ static void draw_label(const struct layout *layout, const struct label *label, d
 			  label->named && i == 0, "%s", label->lines[i]);
 }
 
-/* The lines that cross a zone: their x, sorted, and the link that starts there. */
+/* A line that crosses a zone: its x (sorted) and the link that starts there. */
 struct crossing {
 	double x, reach;
 	size_t link;
@@ -298,12 +297,12 @@ static void crossing_add(struct crossing *crossings, size_t *count, struct cross
 	crossings[at] = new;
 }
 
-/* To the right of each line up to the next, else to its left. Space to the left
- * is free unless the line before has its label there. */
+/* Places each label to the right of its line up to the next line, or else to the left. The space to
+ * the left is free unless the previous line has its label there. */
 static void label_zone(const struct layout *layout, const struct crossing *crossings, size_t count,
 		       struct area zone)
 {
-	double taken = zone.x; /* up to where the last label or line reaches */
+	double taken = zone.x; /* right end of the last label or line */
 	double middle = zone.y + zone.height / 2;
 	size_t lines_max = (size_t)fmin(LABEL_LINES_MAX, floor(zone.height / label_pitch));
 	for (size_t i = 0; i < count; i++) {
@@ -316,7 +315,7 @@ static void label_zone(const struct layout *layout, const struct crossing *cross
 		if (!at->starts)
 			continue;
 		const struct plan_link *link = &layout->plan.links[at->link];
-		bool up = link->lower == 0; /* whether end 0 to end 1 leads upward */
+		bool up = link->lower == 0; /* the direction from end 0 to end 1 is upward */
 		const char *there = up ? "↑" : "↓", *back = up ? "↓" : "↑";
 		struct label label =
 			label_make(layout, link->link, end - start, lines_max, there, back);
@@ -386,7 +385,7 @@ static void label_column(const struct layout *layout, int column)
 		   (struct area){place->x + 2, top + 4, place->width - 6, place->row_y - top - 8});
 }
 
-/* On a horizontal stretch: above it, or on it when there is one line. */
+/* Places a label above a horizontal part, or on it if the label has one line. */
 static void label_across(const struct layout *layout, size_t index)
 {
 	const struct plan *plan = &layout->plan;
@@ -402,7 +401,7 @@ static void label_across(const struct layout *layout, size_t index)
 		y = cable_y(plan, link->level) - 17;
 	} else if (plan->lane_pitch > label_pitch) {
 		y = lane_y(plan, link);
-		lines_max = 2; /* a name and the use: joined below */
+		lines_max = 2; /* name and utilisation, joined below */
 	} else {
 		return;
 	}
@@ -430,12 +429,12 @@ static void label_across(const struct layout *layout, size_t index)
 			   link->route == ROUTE_LANE ? &ink_panel : &ink_paper);
 }
 
-/* ---- what found no place ---- */
+/* ---- links without a label ---- */
 
 struct group {
 	const struct diagram_link *first;
 	size_t count;
-	double most; /* utilisation; NaN: not simulated */
+	double most; /* highest utilisation; NaN: not simulated */
 };
 
 static bool same_group(const struct diagram_link *a, const struct diagram_link *b)
@@ -472,7 +471,7 @@ static double draw_rest(const struct layout *layout, double y)
 							   group->count, group->first->name);
 		const char *use = isnan(group->most)
 					  ? ""
-					  : arena_printf(layout->arena, ", at most %s in use",
+					  : arena_printf(layout->arena, ", utilisation at most %s",
 							 share_text(layout->arena, group->most));
 		const char *text =
 			arena_printf(layout->arena, "%s: %s%s%s%s", group->first->kind, names,
@@ -490,7 +489,7 @@ static double draw_rest(const struct layout *layout, double y)
 	return y;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole chart ---- */
 
 static double draw_key(struct layout *layout, const struct diagram_link *links, size_t count,
 		       double y)
@@ -511,7 +510,7 @@ static double draw_key(struct layout *layout, const struct diagram_link *links, 
 	if (any)
 		draw_text(layout->drawing, drawing_width(layout->drawing) - CHART_MARGIN, y + 8,
 			  FONT_SMALL, ANCHOR_END, ink_soft, false,
-			  "line width and %%: use of each direction");
+			  "line width and %%: utilisation of each direction");
 	return draw_legend(layout->drawing, CHART_MARGIN, y,
 			   drawing_width(layout->drawing) - 2 * CHART_MARGIN - (any ? 190 : 0),
 			   entries, layout->kind_count);
@@ -535,7 +534,7 @@ struct drawing *chart_topology(struct arena *arena, struct chart_text text,
 			       const struct diagram_link *links, size_t link_count)
 {
 	if (node_count == 0)
-		return chart_empty(arena, text, "no nodes in this topology");
+		return chart_empty(arena, text, "this topology has no nodes");
 	struct layout layout = {.arena = arena};
 	layout.labelled = ARENA_ARRAY(arena, link_count, bool);
 	plan_make(arena, &layout.plan, nodes, node_count, links, link_count, 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A tornado: for each cause a bar from the number at its low end to that at its high
- * end, the widest on top. Where both ends are on one side, or one fails, each end has
- * half of the row. */
+/* A tornado chart: for each cause a bar from the value at its low end to that at its high end, the
+ * widest on top. If both ends are on one side, or one fails, each end gets half of the row. */
 #include <math.h>
 
 #include "plots/style.h"
@@ -23,7 +22,7 @@ struct layout {
 	double label_width;
 };
 
-/* The first bars, and one that sums up the others. */
+/* Returns the first bars, and one with the sum of the others. */
 static const struct tornado_bar *shown_bars(struct arena *arena, const struct tornado_view *view,
 					    size_t *count)
 {
@@ -35,7 +34,7 @@ static const struct tornado_bar *shown_bars(struct arena *arena, const struct to
 		return bars;
 	struct tornado_bar *rest = &bars[(*count)++];
 	*rest = (struct tornado_bar){
-		arena_printf(arena, "%zu others, summed", view->count - BARS_MAX), "", "",
+		arena_printf(arena, "sum of %zu others", view->count - BARS_MAX), "", "",
 		view->value, view->value};
 	for (size_t i = BARS_MAX; i < view->count; i++) {
 		const double ends[] = {view->bars[i].low, view->bars[i].high};
@@ -67,7 +66,7 @@ static void measure(struct layout *layout)
 	layout->label_width = fmin(layout->label_width, label_most);
 	layout->area.x = CHART_MARGIN + layout->label_width + 8;
 	layout->area.width = CHART_WIDTH - CHART_MARGIN - layout->area.x;
-	/* the ends' labels stand outside of the bars, on the axis */
+	/* the labels of the ends are outside the bars, on the axis */
 	double share = end_space / (layout->area.width - 2 * end_space);
 	layout->axis = (struct axis){.low = x.low - span * share,
 				     .high = x.high + span * share,
@@ -75,7 +74,7 @@ static void measure(struct layout *layout)
 				     .to = layout->area.x + layout->area.width};
 }
 
-/* One end: an area from the value to it, and what the cause is there. */
+/* Draws one end: an area from the nominal value to the value there, and the cause's value. */
 static void draw_end(const struct layout *layout, double end, const char *label, struct look look,
 		     bool left, double y, double height)
 {
@@ -115,14 +114,14 @@ struct drawing *chart_tornado(struct arena *arena, struct chart_text text,
 {
 	struct layout layout = {.arena = arena, .value = view->value};
 	if (!view->count || !isfinite(view->value))
-		return chart_empty(arena, text, "nothing moves the answer");
+		return chart_empty(arena, text, "no parameter influences the answer");
 	layout.bars = shown_bars(arena, view, &layout.count);
 	measure(&layout);
 	layout.drawing = drawing_new(arena, CHART_WIDTH, CHART_WIDTH);
 	const struct legend_entry entries[] = {
 		{LEGEND_AREA, low_look, "parameter at its low end"},
-		{LEGEND_AREA, high_look, "at its high end"},
-		{LEGEND_LINE, {.paint = ink}, "as it is"},
+		{LEGEND_AREA, high_look, "parameter at its high end"},
+		{LEGEND_LINE, {.paint = ink}, "nominal value"},
 	};
 	double y =
 		draw_legend(layout.drawing, CHART_MARGIN, chart_begin(layout.drawing, arena, text),

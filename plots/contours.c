@@ -8,10 +8,10 @@
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
 
-/* A side of squares: number j * x_count + i goes from point (i, j) to the right,
- * the same plus the count of points goes up from there. */
+/* A side of squares. Number j * x_count + i goes from point (i, j) to the right; that plus the
+ * number of points goes up from there. */
 struct side {
-	size_t next[2]; /* sides that a line goes on to */
+	size_t next[2]; /* sides to which a line continues */
 	int links;
 	bool walked;
 };
@@ -36,14 +36,14 @@ static void link_sides(struct tracing *t, size_t a, size_t b)
 	t->sides[b].next[t->sides[b].links++] = a;
 }
 
-/* Links the sides that the line crosses of the square whose lowest corner is (i, j). */
+/* Links the sides of the square with the lowest corner (i, j) that the line crosses. */
 static void march(struct tracing *t, size_t i, size_t j)
 {
 	const size_t across = t->grid->x_count, up = across * t->grid->y_count;
 	const double z[4] = {height(t->grid, i, j), height(t->grid, i + 1, j),
 			     height(t->grid, i + 1, j + 1), height(t->grid, i, j + 1)};
 	const size_t at = j * across + i;
-	/* between corners 0 1, 1 2, 2 3, 3 0 */
+	/* between the corners 0 1, 1 2, 2 3, 3 0 */
 	const size_t sides[4] = {at, up + at + 1, at + across, up + at};
 	size_t crossed[4], count = 0;
 	for (int k = 0; k < 4; k++)
@@ -56,9 +56,9 @@ static void march(struct tracing *t, size_t i, size_t j)
 		link_sides(t, crossed[0], crossed[1]);
 	if (count < 4)
 		return;
-	/* a saddle: the middle says which corners belong together */
+	/* a saddle: the middle decides which corners are connected */
 	bool middle = (z[0] + z[1] + z[2] + z[3]) / 4 >= t->level;
-	bool around_1 = middle == (z[0] >= t->level); /* the lines cut off corners 1 and 3 */
+	bool around_1 = middle == (z[0] >= t->level); /* the lines cut off the corners 1 and 3 */
 	link_sides(t, crossed[0], crossed[around_1 ? 1 : 3]);
 	link_sides(t, crossed[2], crossed[around_1 ? 3 : 1]);
 }
@@ -87,7 +87,7 @@ static void walk(struct tracing *t, size_t start)
 		*VEC_PUSH(t->arena, &points) = point[1];
 		struct side *here = &t->sides[side];
 		if (here->walked)
-			break; /* closed: the first point again */
+			break; /* closed: repeat the first point */
 		here->walked = true;
 		size_t next = here->next[0];
 		if (next == before && here->links == 2)
@@ -109,7 +109,7 @@ size_t contours_find(struct arena *arena, const struct contour_grid *grid, doubl
 			    .side_count = 2 * grid->x_count * grid->y_count};
 	*contours = NULL;
 	if (grid->x_count < 2 || grid->y_count < 2)
-		return 0; /* not one square */
+		return 0; /* the grid has no square */
 	t.sides = ARENA_ARRAY(arena, t.side_count, struct side);
 	for (size_t j = 0; j + 1 < grid->y_count; j++)
 		for (size_t i = 0; i + 1 < grid->x_count; i++)

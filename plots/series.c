@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A line over an axis with its 90 % band: what every chart of curves draws. */
+/* A line with its 90 % band, drawn by every chart of curves. */
 #include <math.h>
 
 #include "plots/style.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What all canvases draw alike: dashes, markers, hatches. */
+/* Dashes, markers and hatches, which all canvases draw alike. */
 #include "plots/shapes.h"
 
 #include <math.h>
 
 #include "sim/base/diag.h"
 
-#define HATCH_STEP  4.0 /* between slanted lines, and between dots */
-#define HATCH_PITCH 3.0 /* between level or upright lines */
+#define HATCH_STEP  4.0 /* distance of slanted lines and of dots */
+#define HATCH_PITCH 3.0 /* distance of horizontal or vertical lines */
 #define HATCH_LINE  0.6
 
 const double *dash_lengths(enum dash dash)
@@ -20,7 +20,7 @@ const double *dash_lengths(enum dash dash)
 
 const struct marker_outline *marker_outline(enum marker marker)
 {
-	/* Those of equal area look equal. */
+	/* Outlines of equal area look equally large. */
 	static const double square[] = {-.85, -.85, .85, -.85, .85, .85, -.85, .85};
 	static const double triangle[] = {0, -1.1, 1.05, .75, -1.05, .75};
 	static const double diamond[] = {0, -1.25, 1.1, 0, 0, 1.25, -1.1, 0};
@@ -43,7 +43,7 @@ struct hatching {
 	void *ctx;
 };
 
-/* Lines x + sign y = k step * sqrt 2, from where each enters the rectangle to where it leaves. */
+/* Computes the lines x + sign y = k step * sqrt 2, clipped to the rectangle. */
 static void slants(const struct hatching *h, double sign)
 {
 	double step = HATCH_STEP * sqrt(2);
@@ -73,7 +73,8 @@ static void upright_lines(const struct hatching *h)
 			(const double[]){k * HATCH_PITCH, h->top, k * HATCH_PITCH, h->bottom});
 }
 
-/* A dot is a line as long as it is wide; those that would pass the rectangle are left out. */
+/* A dot is a line as long as it is wide. Dots that would cross the rectangle's edge are left out.
+ */
 static void dots(const struct hatching *h)
 {
 	for (double j = ceil(h->top / HATCH_STEP); j * HATCH_STEP + 1 <= h->bottom; j++)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a drawing is made of, and what all canvases draw alike: private to drawing.c and the
+/* The shapes of a drawing, and the parts that all canvases draw alike. Private to drawing.c and the
  * canvases.
  *
- * A shape is one of the draw_ functions' calls, kept in the order drawn. `at`
- * holds its numbers in the order of that function's arguments; the fields that
- * a kind has no use for are zero.
+ * A shape is one call of a draw_ function, kept in the order of drawing. `at` holds its numbers in
+ * the order of that function's arguments. Fields that a kind does not use are zero.
  */
 #ifndef FARWIRE_PLOTS_SHAPES_H
 #define FARWIRE_PLOTS_SHAPES_H
@@ -29,8 +28,8 @@ struct shape {
 	enum shape_kind kind;
 	int style; /* enum hatch, dash, marker or text_anchor */
 	bool bold;
-	struct paint paint;  /* fill, or the stroke of what has no fill */
-	struct paint stroke; /* of a box */
+	struct paint paint;  /* fill, or the stroke of shapes without fill */
+	struct paint stroke; /* boxes only */
 	double at[6];
 	const double *points; /* x, y pairs */
 	size_t point_count;
@@ -38,22 +37,23 @@ struct shape {
 };
 
 #define PLOT_FONT     "DejaVu Sans"
-#define MARKER_STROKE 0.25 /* of the marker's size */
+#define MARKER_STROKE 0.25 /* relative to the marker's size */
 
-/* Corners, in units of half the size; `strokes`: two lines, else filled. */
+/* Corners of a marker in units of half its size. `strokes` means two lines, otherwise the shape is
+ * filled. */
 struct marker_outline {
 	const double *points; /* x, y pairs */
 	size_t count;
 	bool strokes;
 };
-/* Of all markers but MARKER_NONE and MARKER_CIRCLE. */
+/* Returns the outline of every marker except MARKER_NONE and MARKER_CIRCLE. */
 const struct marker_outline *marker_outline(enum marker marker);
 
-/* Of a line that is not DASH_SOLID: of a dash, of the gap behind it. */
+/* Returns the lengths of a dash and of the gap after it, for lines other than DASH_SOLID. */
 const double *dash_lengths(enum dash dash);
 
-/* Calls line for each line of a hatch, cut off at its rectangle, and answers with their width.
- * ends: x, y of one end and of the other. */
+/* Calls line for each line of a hatch, clipped to its rectangle, and returns their width. ends
+ * holds x, y of both ends. */
 typedef void hatch_line(void *ctx, const double *ends);
 double hatch_lines(const struct shape *shape, hatch_line *line, void *ctx);
 
@@ -63,7 +63,7 @@ struct drawing {
 	VEC(struct shape) shapes;
 };
 
-/* The drawing as an SVG file, in memory of the arena. */
+/* Returns the drawing as an SVG file, in memory of the arena. */
 unsigned char *svg_image(struct arena *arena, const struct drawing *drawing, size_t *size);
 
 #endif

@@ -15,7 +15,8 @@ const struct paint ink_soft = {0x6A6A6A, 1};
 const struct paint ink_grid = {0xE4E4E4, 1};
 const struct paint ink_panel = {0xF6F6F4, 1};
 const struct paint ink_paper = {0xFFFFFF, 1};
-const struct paint ink_alarm = {0xB54A00, 1}; /* vermillion, darker: it carries text */
+/* darker vermillion, because it is also used for text */
+const struct paint ink_alarm = {0xB54A00, 1};
 
 struct paint hue(int place)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What all charts share: inks and sizes, texts that fit, axes, legends, and the
- * title and caption around each chart. Private to plots/.
+/* Shared by all charts: colours and sizes, text fitting, axes, legends, title and caption. Private
+ * to plots/.
  *
- * A chart draws from the top down: chart_begin writes the title and gives the y
- * below it; chart_end writes the caption under the last y and cuts the drawing
- * to its height. A number never stands for itself by colour alone: series
- * differ by marker and dash as well (series_style), areas by hatch.
+ * A chart is drawn from top to bottom. chart_begin writes the title and returns the y below it.
+ * chart_end writes the caption below the last y and sets the drawing's height. Colour is never the
+ * only difference: series also differ by marker and dash (series_look), areas by hatch.
  */
 #ifndef FARWIRE_PLOTS_STYLE_H
 #define FARWIRE_PLOTS_STYLE_H
@@ -15,15 +14,15 @@
 
 struct arena;
 
-/* Points. */
+/* Sizes in points. */
 #define CHART_WIDTH  720.0
 #define CHART_MARGIN 20.0
 #define FONT_TITLE   11.0
 #define FONT_TEXT    8.5
 #define FONT_SMALL   7.5
-#define FONT_LABEL   7.0 /* of what a row is called, where that is long */
+#define FONT_LABEL   7.0 /* for long labels of rows */
 
-enum { /* places in okabe_ito */
+enum { /* indices of okabe_ito */
        HUE_BLACK,
        HUE_ORANGE,
        HUE_SKY,
@@ -36,7 +35,7 @@ enum { /* places in okabe_ito */
 struct paint hue(int place);
 struct paint faint(struct paint paint, double alpha);
 extern const struct paint ink;       /* texts and axes */
-extern const struct paint ink_soft;  /* second texts */
+extern const struct paint ink_soft;  /* secondary texts */
 extern const struct paint ink_grid;  /* grid lines */
 extern const struct paint ink_panel; /* pale backgrounds */
 extern const struct paint ink_paper; /* white */
@@ -44,23 +43,23 @@ extern const struct paint ink_alarm; /* failures */
 
 /* ---- texts ---- */
 
-/* The text, or as much of it as fits with "…" behind it. */
+/* Returns the text, or its beginning followed by "…" if it is too wide. */
 const char *text_fit(struct arena *arena, const char *text, double size, bool bold, double width);
-/* Breaks text at blanks and after _ / - , into at most lines_max lines no wider
- * than width; the last one is cut if need be. Returns how many. */
+/* Breaks text at blanks and after _ / - , into at most lines_max lines of at most width; the last
+ * line is shortened if necessary. Returns the number of lines. */
 size_t text_wrap(struct arena *arena, const char *text, double size, bool bold, double width,
 		 size_t lines_max, const char **lines);
-/* Draws such lines; y is the middle of the block. */
+/* Draws lines of text; y is the middle of the block. */
 void draw_lines(struct drawing *drawing, double x, double y, double size, enum text_anchor anchor,
 		struct paint fill, bool bold, const char *const *lines, size_t count);
-/* What a row is called, to the left of x: in two lines no wider than width, or in three smaller
- * ones; y is the middle. */
+/* Draws the label of a row to the left of x: two lines of at most width, or three smaller ones; y
+ * is the middle. */
 void draw_row_label(struct drawing *drawing, struct arena *arena, double x, double y,
 		    const char *text, double width);
-/* A number with about so many significant digits, a real minus sign, and no
- * exponent below 1e6: "0.974" "142.3" "−2.5" "2·10⁷". */
+/* Formats a number with about `digits` significant digits, a real minus sign, and no exponent below
+ * 1e6: "0.974" "142.3" "−2.5" "2·10⁷". */
 const char *number_text(struct arena *arena, double value, int digits);
-/* With a power of ten: "10⁵", "2·10⁷". Not for 0. */
+/* Formats a number with a power of ten: "10⁵", "2·10⁷". The value must not be 0. */
 const char *power_text(struct arena *arena, double value);
 
 /* ---- axes ---- */
@@ -68,37 +67,37 @@ const char *power_text(struct arena *arena, double value);
 enum { TICKS_MAX = 32 };
 
 struct axis {
-	double low, high; /* values */
-	double from, to;  /* points */
+	double low, high; /* range of values */
+	double from, to;  /* range of positions in points */
 	bool log;
 };
 double axis_at(const struct axis *axis, double value);
-/* 1-2-5 ticks inside the axis, about `wanted` of them; returns how many. */
+/* Computes about `wanted` ticks at multiples of 1, 2 or 5 inside the axis; returns their number. */
 size_t axis_ticks(const struct axis *axis, size_t wanted, double ticks[TICKS_MAX]);
-/* Widens [low, high] by a margin so that nothing sits on the frame; linear axes
- * that come near zero start there. */
+/* Sets the range to [low, high] plus a margin, so that no point is on the frame. A linear axis that
+ * comes near zero begins there. */
 void axis_cover(struct axis *axis, double low, double high);
 
 struct area { /* the inside of a plot */
 	double x, y, width, height;
 };
-/* Light grid lines, tick texts and the axis's label, below or to the left. */
+/* Draw light grid lines, tick texts and the label of the axis, below or to the left of the area. */
 void draw_axis_x(struct drawing *drawing, struct arena *arena, const struct axis *axis,
 		 struct area area, const char *label, bool grid);
-/* The same with ticks and texts of one's own, from left to right; a text that
- * would touch the one before it is left out. */
+/* The same with given ticks and texts, from left to right. A text that would touch the previous one
+ * is left out. */
 void draw_axis_x_at(struct drawing *drawing, const struct axis *axis, struct area area,
 		    const char *label, bool grid, const double *ticks, const char *const *texts,
 		    size_t count);
 void draw_axis_y(struct drawing *drawing, struct arena *arena, const struct axis *axis,
 		 struct area area, const char *label, bool grid);
-/* An axis of sizes: powers of two with KiB, MiB ... */
+/* Draws an axis of sizes: powers of two with KiB, MiB ... */
 void draw_axis_x_sizes(struct drawing *drawing, struct arena *arena, const struct axis *axis,
 		       struct area area, const char *label);
 
 /* ---- series ---- */
 
-struct look { /* how a series or an area is told from others */
+struct look { /* appearance of a series or an area */
 	struct paint paint;
 	enum marker marker;
 	bool hollow;
@@ -109,34 +108,37 @@ struct look { /* how a series or an area is told from others */
 struct plane { /* two axes */
 	struct axis x, y;
 };
-struct series { /* a value NaN: it fails there */
+struct series { /* a NaN value means that the case fails there */
 	const double *x;
 	const struct estimate *y;
 	size_t count;
 };
-struct range { /* begins as {INFINITY, -INFINITY} */
+struct range { /* initialise with {INFINITY, -INFINITY} */
 	double low, high;
 };
 void range_include(struct range *range, double value);
-/* Of the plane only whether its axes are logarithmic: whether a point can be
- * shown as a value, is a failure. */
+/* Return true if a point can be shown as a value, is a failure, or has an interval. They use only
+ * the plane's kind of axes. */
 bool series_shown(const struct plane *plane, const struct series *series, size_t i);
 bool series_fails(const struct plane *plane, const struct series *series, size_t i);
-/* Widens the ranges by all that will be drawn; true if any point has an interval. */
+/* Extends the ranges by everything that will be drawn. Returns true if any point has an interval.
+ */
 bool series_measure(const struct plane *plane, const struct series *series, struct range *x,
 		    struct range *y);
-/* 90 % intervals as a band, lone ones as whiskers. */
+/* Draws 90 % intervals as a band, and those of isolated points as whiskers. */
 void draw_series_band(struct drawing *drawing, struct arena *arena, const struct plane *plane,
 		      const struct series *series, struct look look);
-/* The line, and markers where there is room for them. */
+/* Draws the line, and markers if there is room for them. */
 void draw_series_line(struct drawing *drawing, struct arena *arena, const struct plane *plane,
 		      const struct series *series, struct look look);
 
 /* ---- legends, markers, title and caption ---- */
 
-/* Series 0, 1, 2 ...: colours, markers and dashes of unlike periods. */
+/* Returns the look of series 0, 1, 2 ...; colours, markers and dashes have different periods, so
+ * that looks repeat late. */
 struct look series_look(size_t index);
-/* Of a part of a step's time, by its name; unknown ones as series_look(index). */
+/* Returns the look of a part of the step time by its name, or series_look(index) for unknown names.
+ */
 struct look part_look(const char *name, size_t index);
 
 enum legend_kind { LEGEND_AREA, LEGEND_LINE, LEGEND_MARKER, LEGEND_WHISKER, LEGEND_BAND };
@@ -145,30 +147,30 @@ struct legend_entry {
 	struct look look;
 	const char *label;
 };
-/* From left to right within width, in as many rows as it takes; y is the top.
- * Returns the y below. */
+/* Draws entries from left to right within width, in as many rows as needed; y is the top. Returns
+ * the y below. */
 double draw_legend(struct drawing *drawing, double x, double y, double width,
 		   const struct legend_entry *entries, size_t count);
 
-/* A marker with a thin white rim, so that it stands off the lines under it. */
+/* Draws a marker with a thin white rim, which separates it from lines below. */
 void draw_point(struct drawing *drawing, struct look look, double x, double y, double size);
-/* Filled and hatched, in a colour and a darker shade of it. */
+/* Draws a filled area with a hatch in a darker shade of its colour. */
 void draw_area(struct drawing *drawing, double x, double y, double width, double height,
 	       struct look look);
-/* A small text in the middle of such an area, on a plate of its colour, so that no
- * hatch runs through it; x and y are its middle. */
+/* Draws a small text centred at x, y in such an area, on a plate of the area's colour that covers
+ * the hatch. */
 void draw_on_area(struct drawing *drawing, struct look look, double x, double y, const char *text);
-/* A 90 % interval, along x or along y. */
+/* Draw a 90 % interval along x or along y. */
 void draw_whisker_x(struct drawing *drawing, double x1, double x2, double y);
 void draw_whisker_y(struct drawing *drawing, double x, double y1, double y2);
-/* The stub of something that failed, with the reason beside it in at most two
- * lines no wider than width; y is the middle. */
+/* Draws the stub of a failed case with its reason in at most two lines of at most width; y is the
+ * middle. */
 void draw_failure(struct drawing *drawing, struct arena *arena, double x, double y, double height,
 		  double width, const char *reason);
 
 double chart_begin(struct drawing *drawing, struct arena *arena, struct chart_text text);
 void chart_end(struct drawing *drawing, struct arena *arena, struct chart_text text, double y);
-/* In place of a chart that has nothing to show. */
+/* Returns the chart that replaces one without data. */
 struct drawing *chart_empty(struct arena *arena, struct chart_text text, const char *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Texts measured without a font: how wide they are, where they break. */
+/* Text metrics without a font: widths and line breaks. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static const short widths[2][95] = {
 	 716,  716, 493, 595, 478, 712,  652, 924,  645, 652, 582, 712, 365, 712,  838},
 };
 
-/* The bytes of the UTF-8 character at text (1 for a broken one). */
+/* Returns the length of the UTF-8 character at text, or 1 if it is invalid. */
 static size_t character_length(const char *text)
 {
 	size_t length = utf8_length((const unsigned char *)text);
@@ -48,7 +48,8 @@ static double character_width(const char *text, size_t length, bool bold)
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (strlen(others[i].text) == length && memcmp(others[i].text, text, length) == 0)
 			return others[i].widths[bold];
-	return length == 2 ? (bold ? 700 : 640) : (bold ? 1000 : 960); /* letters; the rest */
+	/* two bytes: letters; more: symbols */
+	return length == 2 ? (bold ? 700 : 640) : (bold ? 1000 : 960);
 }
 
 static double prefix_width(const char *text, size_t bytes, double size, bool bold)
@@ -84,7 +85,8 @@ const char *text_fit(struct arena *arena, const char *text, double size, bool bo
 	return arena_printf(arena, "%.*s…", (int)bytes, text);
 }
 
-/* Whether the blank at text[at] parts a number from its unit: "4 GiB", not "gpus=4 batch". */
+/* Returns true if the blank at text[at] separates a number from its unit: "4 GiB", but not "gpus=4
+ * batch". */
 static bool before_unit(const char *text, size_t at)
 {
 	size_t start = at;
@@ -94,8 +96,8 @@ static bool before_unit(const char *text, size_t at)
 	return number && (isalpha((unsigned char)text[at + 1]) || text[at + 1] == '%');
 }
 
-/* How many bytes of text make the next line: up to the last place to break that
- * fits; at least one character. A number stays with its unit. */
+/* Returns the number of bytes of the next line: up to the last break that fits, at least one
+ * character. A number stays with its unit. */
 static size_t line_length(const char *text, double size, bool bold, double width)
 {
 	size_t best = 0, bytes = 0;

@@ -39,7 +39,7 @@ static void column_add(struct plan *plan, int box)
 	plan->columns[plan->column_count++].header = box;
 }
 
-/* The outermost box around one, a guest's GPU counting to the guest's host. */
+/* Returns the outermost box around a box; a guest's GPU belongs to the guest's host. */
 static int outermost(const struct plan *plan, int box)
 {
 	for (size_t steps = 0; steps < plan->box_count; steps++) {
@@ -51,7 +51,7 @@ static int outermost(const struct plan *plan, int box)
 	return box;
 }
 
-/* The one column in which all neighbours of a switch are; NO_BOX: several. */
+/* Returns the column that contains all neighbours of a switch, or NO_BOX if there are several. */
 static int only_column(const struct plan *plan, int box)
 {
 	int found = NO_BOX;
@@ -103,8 +103,8 @@ static void widen(struct plan_box *bar, int low, int high)
 	bar->high = high > bar->high ? high : bar->high;
 }
 
-/* What a bar joins: its neighbours' columns; for a bar that touches no column,
- * those that its neighbouring bars join. */
+/* A bar spans the columns of its neighbours. A bar that touches no column spans those of its
+ * neighbouring bars. */
 static void find_spans(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->box_count; i++)
@@ -128,7 +128,7 @@ static void find_spans(struct plan *plan)
 		}
 	}
 	for (size_t i = 0; i < plan->box_count; i++)
-		if (plan->boxes[i].low == NO_BOX) /* joins nothing: beside the hosts */
+		if (plan->boxes[i].low == NO_BOX) /* connects nothing: placed beside the hosts */
 			column_add(plan, (int)i);
 }
 
@@ -153,13 +153,13 @@ static void classify(const struct plan *plan, struct plan_link *link)
 	link->upper = 1 - link->lower;
 }
 
-struct stacked { /* a bar or a cable over columns */
+struct stacked { /* a bar or a cable above columns */
 	int low, high, *level;
 	int order;
 };
 
-/* Bars at columns first, then cables, then bars over bars, each on the lowest
- * level above all that it overlaps. */
+/* Assigns levels: first bars at columns, then cables, then bars over bars, each on the lowest level
+ * above everything that it overlaps. */
 static void find_levels(struct arena *arena, struct plan *plan)
 {
 	struct stacked *stack =
@@ -198,7 +198,7 @@ static void find_levels(struct arena *arena, struct plan *plan)
 		classify(plan, &plan->links[i]);
 }
 
-/* ---- across ---- */
+/* ---- horizontal positions ---- */
 
 static double box_least(const struct plan_box *box)
 {
@@ -261,7 +261,7 @@ static void place_rows(struct arena *arena, struct plan *plan)
 	}
 }
 
-/* Where the other end of a link lies seen from a column, for the order of ports. */
+/* Returns the position of the other end of a link as seen from a column, for the order of ports. */
 static double other_middle(const struct plan *plan, const struct plan_link *link, int end)
 {
 	const struct plan_box *other = &plan->boxes[link->ends[1 - end]];
@@ -274,8 +274,8 @@ static bool leaves_upward(const struct plan_link *link, int end)
 	       (link->route == ROUTE_INNER && link->lower == end);
 }
 
-/* Ports on a box's upper edge, in the order of the other ends. A lone port of a
- * wide box stands left of the middle: its label stands to the right of it. */
+/* Places ports on the upper edge of a box, in the order of the other ends. A single port of a wide
+ * box is left of the middle, so that its label fits to the right. */
 static void place_ports(struct arena *arena, struct plan *plan, int index)
 {
 	struct port {
@@ -306,7 +306,7 @@ static void place_ports(struct arena *arena, struct plan *plan, int index)
 	}
 }
 
-/* As wide as its lines and its name ask for, within its columns. */
+/* Makes a bar as wide as its lines and its name need, within its columns. */
 static void place_bar(struct plan *plan, int index)
 {
 	struct plan_box *bar = &plan->boxes[index];
@@ -321,7 +321,7 @@ static void place_bar(struct plan *plan, int index)
 	const struct plan_column *first = &plan->columns[bar->low];
 	const struct plan_column *last = &plan->columns[bar->high];
 	double from = first->x, to = last->x + last->width;
-	if (left > right) { /* only cables to its side */
+	if (left > right) { /* it has only cables at its side */
 		left = right = (from + to) / 2;
 	}
 	double needed =
@@ -419,7 +419,7 @@ static void place_down(struct arena *arena, struct plan *plan, double top)
 	for (size_t i = 0; i < plan->link_count; i++)
 		if (plan->links[i].route == ROUTE_CABLE &&
 		    plan->links[i].level == plan->level_count)
-			y = top + 14; /* its label stands above it */
+			y = top + 14; /* room for the label above it */
 	for (int level = plan->level_count; level >= 1; level--) {
 		plan->level_top[level] = y;
 		y += plan_bar_height + (level == 1 ? zone_height : level_zone_height);

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where everything of a topology diagram goes. Private to chart_topology.c and
- * topology_plan.c.
+/* Layout of a topology diagram. Private to chart_topology.c and topology_plan.c.
  *
- * Hosts are COLUMNS from left to right. A column has a header (the host itself)
- * and under it a row of what is inside: guests, GPUs, and switches whose every
- * neighbour is in that column. Other switches are bars above the columns, each
- * as wide as the columns that it joins; bars over the same columns are stacked
- * in LEVELS 1, 2 ... (columns are level 0). So a link from a host to a switch
- * is one vertical line, and it passes behind bars of lower levels. A cable
- * between two hosts goes up, across on a level of its own, and down.
+ * Hosts are columns from left to right. A column has a header (the host itself) and below it a row
+ * with its inner nodes: guests, GPUs, and switches whose neighbours are all in that column. Other
+ * switches are bars above the columns, each as wide as the columns that it connects. Bars over the
+ * same columns are stacked in levels 1, 2 ... (columns are level 0). So a link from a host to a
+ * switch is one vertical line, which passes behind bars of lower levels. A cable between two hosts
+ * goes up, across on its own level, and down.
  *
- * ZONE n is the space between levels n and n + 1, in which labels of the links
- * that start on level n stand.
+ * Zone n is the space between the levels n and n + 1. It has the labels of the links that start on
+ * level n.
  */
 #ifndef FARWIRE_PLOTS_TOPOLOGY_PLAN_H
 #define FARWIRE_PLOTS_TOPOLOGY_PLAN_H
@@ -27,39 +25,39 @@ enum { NO_BOX = -1, DETAIL_LINES_MAX = 3 };
 
 struct plan_box {
 	const struct diagram_node *node;
-	int column;    /* NO_BOX: a bar */
+	int column;    /* NO_BOX: it is a bar */
 	bool inner;    /* in a column's row, not its header */
-	int level;     /* of a bar */
-	int low, high; /* columns that a bar joins */
+	int level;     /* bars only */
+	int low, high; /* columns that a bar connects */
 	double x, y, width, height;
 	const char *details[DETAIL_LINES_MAX];
 	size_t detail_count;
 };
 
 enum plan_route {
-	ROUTE_NONE,  /* an end is missing, or both are one: named under the diagram */
-	ROUTE_INNER, /* header to the row, vertical */
-	ROUTE_LANE,  /* within the row, below it */
+	ROUTE_NONE,  /* an end is missing, or both ends are the same: listed below the diagram */
+	ROUTE_INNER, /* from the header to the row, vertical */
+	ROUTE_LANE,  /* within the row, drawn below it */
 	ROUTE_UP,    /* to a bar of a higher level, vertical */
 	ROUTE_CABLE, /* between columns: up, across, down */
-	ROUTE_SIDE,  /* between bars of one level */
+	ROUTE_SIDE,  /* between bars of the same level */
 };
 
 struct plan_link {
 	const struct diagram_link *link;
-	int ends[2]; /* boxes */
+	int ends[2]; /* indices of boxes */
 	enum plan_route route;
-	int lower, upper; /* of ROUTE_INNER and ROUTE_UP: indices into ends */
-	int level;        /* of a cable */
+	int lower, upper; /* ROUTE_INNER and ROUTE_UP: indices of ends */
+	int level;        /* cables only */
 	int lane;
-	double x[2]; /* at each end; the same for a vertical line */
+	double x[2]; /* at each end; equal for a vertical line */
 };
 
 struct plan_column {
-	int header; /* box */
+	int header; /* index of its box */
 	double x, y, width, height;
 	double row_y, row_height;
-	double row_least; /* width that the row needs */
+	double row_least; /* minimum width of the row */
 	int row_count, lane_count;
 };
 
@@ -71,8 +69,8 @@ struct plan {
 	struct plan_column *columns;
 	int column_count;
 	int level_count;   /* highest level */
-	double width;      /* of the drawing */
-	double *level_top; /* y of each level's bars; [0]: of the columns */
+	double width;      /* width of the drawing */
+	double *level_top; /* y of the bars of each level; [0]: of the columns */
 	double lane_pitch;
 	double bottom;
 };
@@ -80,7 +78,7 @@ struct plan {
 void plan_make(struct arena *arena, struct plan *plan, const struct diagram_node *nodes,
 	       size_t node_count, const struct diagram_link *links, size_t link_count, double top);
 
-/* The level on which an end of a link sits. */
+/* Returns the level of a box. */
 int plan_level(const struct plan *plan, int box);
 
 extern const double plan_bar_height, plan_header_height;

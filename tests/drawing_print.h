@@ -10,7 +10,7 @@
 static inline void print_number(FILE *out, double value)
 {
 	double rounded = round(value * 100) / 100;
-	fprintf(out, " %.2f", rounded == 0 ? 0.0 : rounded); /* never -0.00 */
+	fprintf(out, " %.2f", rounded == 0 ? 0.0 : rounded); /* avoids -0.00 */
 }
 
 static inline void print_paint(FILE *out, struct paint paint)

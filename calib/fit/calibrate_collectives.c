@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collectives over their size: a start and a time for each byte in each regime
- * (a library changes algorithm and protocol with the size). A regime's bus
- * bandwidth is as nccl-tests has it: what a ring would move over its links.
- * Which of a library's own numbers are behind it depends on the machine's wires:
- * farwire fits those on rows of a dataset with a topology (docs/models/fits.md). */
+/* Collectives over their size: a start time and a time per byte in each regime, because a library
+ * changes algorithm and protocol with the size. The bus bandwidth of a regime is defined as in
+ * nccl-tests: the bandwidth of a ring over its links. The library's own parameters also depend on
+ * the machine's links. farwire fits them to rows of a dataset with a topology
+ * (docs/models/fits.md). */
 #include <string.h>
 
 #include "calib/fit/calibrating.h"
@@ -11,7 +11,7 @@
 
 static const double LIMIT = 0.05;
 
-/* Points of one collective, library and number of ranks. */
+/* Fits the points of one collective, library and number of ranks. */
 static void one(struct calibrating *c, const struct recording_point *const *points, size_t count,
 		const struct recording_point *like, double ranks)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arithmetic and memory of a GPU. */
+/* Arithmetic and memory bandwidth of a GPU. */
 #include <math.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static void show(struct calibrating *c, const struct recording_point *const *poi
 	series->segments.rms_ratio = roofline->rms_ratio;
 }
 
-/* out[0]: peak, out[1]: half work. */
+/* Fits peak into out[0] and half_work into out[1]. */
 static const struct calibration_series *products(struct calibrating *c, const char *type,
 						 double floor_s, struct interval out[2])
 {
@@ -81,7 +81,8 @@ static const struct calibration_series *products(struct calibrating *c, const ch
 		}
 	p.whole.floor_s = floor_s;
 	if (!roofline_fit(p.points, p.count, floor_s, NULL, &p.whole)) {
-		calibrating_left_out(c, label, "%zu products of unlike work make no roofline",
+		calibrating_left_out(c, label,
+				     "%zu products of different work are too few for a roofline",
 				     p.count);
 		return NULL;
 	}
@@ -110,16 +111,16 @@ static void single_precision(struct calibrating *c, const struct calibration_ser
 	if (c->peak_flops > 0)
 		ratio = interval_times(roofline[0], 1 / c->peak_flops);
 	else
-		calibrating_found(c, "gpu.*.fp32", QUANTITY_FLOP_RATE, roofline[0],
-				  "what very large products reach (the published peak is not "
-				  "known here); %s",
-				  quality);
-	/* for all networks: kernels of one that somebody fitted have a profile of theirs */
+		calibrating_found(
+			c, "gpu.*.fp32", QUANTITY_FLOP_RATE, roofline[0],
+			"rate of very large products (the published peak is not known here); %s",
+			quality);
+	/* for all networks; a fitted profile of one network overrides it */
 	calibrating_found(c, arena_printf(c->arena, "efficiency.%s.*.peak", c->result->gpu),
-			  QUANTITY_RATIO, ratio, "of matrix products: %.4g Tflop/s; %s",
+			  QUANTITY_RATIO, ratio, "from matrix products: %.4g Tflop/s; %s",
 			  1e-12 * roofline[0].value, quality);
 	calibrating_found(c, arena_printf(c->arena, "efficiency.%s.*.half_work", c->result->gpu),
-			  QUANTITY_FLOP, roofline[1], "of matrix products; %s", quality);
+			  QUANTITY_FLOP, roofline[1], "from matrix products; %s", quality);
 }
 
 static void arithmetic(struct calibrating *c, double floor_s)
@@ -134,8 +135,8 @@ static void arithmetic(struct calibrating *c, double floor_s)
 			single_precision(c, series, roofline);
 		else if (strcmp(types[i], "fp16") == 0 && !(c->peak_half_flops > 0))
 			calibrating_found(c, "gpu.*.fp16", QUANTITY_FLOP_RATE, roofline[0],
-					  "what very large products reach (the published peak is "
-					  "not known here); %s",
+					  "rate of very large products (the published peak is not "
+					  "known here); %s",
 					  calibrating_quality(c, series));
 	}
 }
@@ -164,8 +165,7 @@ static bool estimate_rate(const struct pass_draw *draw, double *out, void *ctx)
 	return true;
 }
 
-/* Bytes a second of kernels that do nothing but read and write memory beyond the
- * caches. */
+/* Bandwidth of kernels that only read and write memory beyond the caches. */
 static void memory(struct calibrating *c, double floor_s)
 {
 	static const char *const kernels[] = {"kernel=copy level=hbm", "kernel=triad level=hbm"};
@@ -197,13 +197,12 @@ static void memory(struct calibrating *c, double floor_s)
 	struct interval rate;
 	if (!interval_of_passes(&spec, &rate)) {
 		calibrating_left_out(c, "gpu.*.memory_efficiency",
-				     "kernels that stream are faster than an empty one");
+				     "streaming kernels are faster than an empty one");
 		return;
 	}
-	const char *note = arena_printf(c->arena,
-					"copy and triad of %zu sizes beyond the caches: "
-					"%.4g GB/s",
-					n, 1e-9 * rate.value);
+	const char *note =
+		arena_printf(c->arena, "copy and triad of %zu sizes beyond the caches: %.4g GB/s",
+			     n, 1e-9 * rate.value);
 	if (c->peak_memory_Bps > 0) {
 		calibrating_found(c, "gpu.*.memory_efficiency", QUANTITY_RATIO,
 				  interval_times(rate, 1 / c->peak_memory_Bps), "%s", note);
@@ -212,11 +211,11 @@ static void memory(struct calibrating *c, double floor_s)
 	calibrating_found(c, "gpu.*.memory_bandwidth", QUANTITY_RATE, rate,
 			  "%s (the published peak is not known here)", note);
 	calibrating_found(c, "gpu.*.memory_efficiency", QUANTITY_RATIO, (struct interval){1, 1, 1},
-			  "memory_bandwidth is what streaming kernels reach");
+			  "memory_bandwidth is already the bandwidth of streaming kernels");
 }
 
-/* What a kernel takes besides its work when many follow each other: its floor and
- * the gap to the next; in a graph, the slope over its nodes. Zero: not measured. */
+/* Time of a kernel without its work when many follow each other: its floor and the gap to the next
+ * one. In a graph it is the slope over the number of nodes. Returns 0 if it was not measured. */
 static double between_s(struct calibrating *c, bool graph)
 {
 	struct interval floor, gap;

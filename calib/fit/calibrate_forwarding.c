@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calls forwarded to a second process over shared memory: what of a remoting
- * runtime's costs can be told apart.
+/* Calls forwarded to a second process: separates the costs of a remoting runtime as far as
+ * possible.
  *
- * A forwarded call that waits takes, with sim/remoting's names,
+ * A forwarded call that waits takes, in the terms of sim/remoting,
  *
  *   S = intercept + marshal + way + unmarshal + get + way + reply
  *
@@ -10,12 +10,11 @@
  *
  *   n B = n (intercept + unmarshal + get) + marshal + 2 way + reply
  *
- * so (n B - S) / (n - 1) is what each further call costs, and S grows with the
- * bytes of arguments by marshal_byte. Calls that do not wait follow each other at
- * the pace of the slower side: where that is slower than the server, it is the
- * client, whose marshal it tells; otherwise the client's is no more than that. The
- * rest of S is the way of two messages, and what S is more over TCP is what TCP's
- * way takes more.
+ * So each further call costs (n B - S) / (n - 1), and S grows with the bytes of arguments by
+ * marshal_byte. Calls that do not wait follow each other at the pace of the slower side. If that
+ * pace is slower than the server, it is the client's and gives marshal. Otherwise it is an upper
+ * bound of the client's cost. The rest of S is the way of two messages. The difference of S between
+ * TCP and shared memory is the extra cost of TCP.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +23,7 @@
 #include "sim/base/arena.h"
 
 static const double CALLS_LIMIT = 0.05;
-/* Defaults of sim/remoting and sim/transport for what stays unknown. */
+/* Defaults of sim/remoting and sim/transport for costs that stay unknown. */
 static const double INTERCEPT_S = 0.2e-6, MARSHAL_S = 1e-6, REPLY_S = 0.5e-6, POST_S = 0.3e-6;
 static const double SEND_S = 3e-6, RECEIVE_S = 5e-6, WAKE_S = 4e-6;
 static const double BATCH_COUNT = 64, SLOWER_TIMES = 1.1, LEAST_S = 1e-9;
@@ -49,7 +48,7 @@ static bool batched(struct calibrating *c, struct interval *value)
 	return false;
 }
 
-/* What is known of a call so far, and what else is given. */
+/* The known parts of a call, and the given ones. */
 struct forwarded {
 	const struct calibration_series *sync, *async; /* over shared memory */
 	struct interval get, each, marshal, way;
@@ -57,7 +56,7 @@ struct forwarded {
 	const char *quality;
 };
 
-/* What each further call of a batch costs. False: nothing. */
+/* Determines the cost of each further call of a batch. Returns false if it cannot. */
 static bool each_call(struct calibrating *c, struct forwarded *f)
 {
 	f->each = interval_times(
@@ -71,20 +70,21 @@ static bool each_call(struct calibrating *c, struct forwarded *f)
 		return false;
 	}
 	if (f->intercept_s < INTERCEPT_S)
-		calibrating_found(c, "runtime.intercept", QUANTITY_TIME, interval_times(both, 0.5),
-				  "half of what each further call of a batch of %.0f costs besides "
-				  "the call itself: less than twice the default; %s",
-				  BATCH_COUNT, f->quality);
+		calibrating_found(
+			c, "runtime.intercept", QUANTITY_TIME, interval_times(both, 0.5),
+			"half of the cost of each further call in a batch of %.0f without the call "
+			"itself, which is less than twice the default; %s",
+			BATCH_COUNT, f->quality);
 	calibrating_found(c, "runtime.unmarshal", QUANTITY_TIME,
 			  interval_plus(both, -f->intercept_s),
-			  "each further call of a batch of %.0f over shared memory, less %.2g us "
+			  "each further call in a batch of %.0f over shared memory, minus %.2g us "
 			  "at the client and the call itself; %s",
 			  BATCH_COUNT, 1e6 * f->intercept_s, f->quality);
 	return true;
 }
 
-/* The slower side sets the pace of calls that do not wait: it is the client's, or at
- * least no less than the client's. */
+/* Sets marshal from the pace of calls that do not wait. The slower side sets the pace, so it is the
+ * client's cost or an upper bound of it. */
 static void marshal(struct calibrating *c, struct forwarded *f)
 {
 	f->marshal = (struct interval){MARSHAL_S, MARSHAL_S, MARSHAL_S};
@@ -95,50 +95,52 @@ static void marshal(struct calibrating *c, struct forwarded *f)
 	bool client = pace.value > SLOWER_TIMES * (f->each.value - f->intercept_s);
 	if (!client && most.value >= MARSHAL_S) {
 		calibrating_left_out(c, "runtime.marshal",
-				     "the server sets the pace of calls that do not wait");
+				     "the server limits the pace of calls that do not wait");
 		return;
 	}
 	f->marshal = most;
 	calibrating_found(c, "runtime.marshal", QUANTITY_TIME, most,
-			  "pace of calls that do not wait, which the %s sets; %s",
-			  client ? "client" : "server (so it is at most that)",
+			  "pace of calls that do not wait, limited by the %s; %s",
+			  client ? "client" : "server (so it is an upper bound)",
 			  calibrating_quality(c, f->async));
 }
 
-/* What is left of a call that waits: the answer's taking apart and two ways. Where
- * that is less than the defaults of parts, they get less. */
+/* Divides the rest of a call that waits between the answer's unmarshalling and two ways. If the
+ * rest is smaller than the defaults, all parts become smaller. */
 static void ways(struct calibrating *c, struct forwarded *f)
 {
 	struct interval rest =
 		interval_less(interval_less(f->sync->start_s[0], f->each), f->marshal);
 	double reply_s = fmin(REPLY_S, rest.value / 3);
 	if (!(rest.value > 0)) {
-		calibrating_left_out(c, "shm.notify", "nothing is left for messages' ways");
+		calibrating_left_out(
+			c, "shm.notify",
+			"the rest of a call is zero, so nothing is left for the ways of messages");
 		return;
 	}
 	f->way = interval_times(interval_plus(rest, -reply_s), 0.5);
 	double post_s = fmin(POST_S, f->way.value / 3);
 	if (reply_s < REPLY_S)
 		calibrating_found(c, "runtime.reply", QUANTITY_TIME, interval_times(rest, 1.0 / 3),
-				  "a third of what is left of a call that waits; %s", f->quality);
+				  "a third of the rest of a call that waits; %s", f->quality);
 	if (post_s < POST_S)
 		calibrating_found(c, "shm.post", QUANTITY_TIME, interval_times(f->way, 1.0 / 3),
 				  "a third of a message's way; %s", f->quality);
 	calibrating_found(c, "shm.notify", QUANTITY_TIME, interval_plus(f->way, -post_s),
-			  "what is left of a call that waits, half for each way; %s", f->quality);
+			  "half of the rest of a call that waits, for each way; %s", f->quality);
 }
 
-/* No more than `most`, nor than nothing at all. */
+/* Clamps the value to the range from 0 to `most`. */
 static struct interval at_most(struct interval value, double most)
 {
 	most = fmax(most, LEAST_S);
 	return value.value > most ? interval_times(value, most / value.value) : value;
 }
 
-/* The same calls over TCP differ by the way alone: a send, the receiver's work and
- * its waking. The send shows where it slows the pace. In any case no end works longer on a
- * message than those follow each other that do not wait: what is more of the way passes
- * while both ends are free, and only a reader that sleeps waits for it. */
+/* The same calls over TCP differ only in the way: a send, the receiver's work and its wake-up. The
+ * send is visible if it limits the pace. In any case no side works longer on a message than the
+ * interval between calls that do not wait. The remaining part of the way passes while both sides
+ * are idle, and only a sleeping reader waits for it. */
 static void tcp(struct calibrating *c, const struct forwarded *f)
 {
 	const struct calibration_series *sync = calibrating_series(
@@ -160,20 +162,19 @@ static void tcp(struct calibrating *c, const struct forwarded *f)
 	struct interval rest = interval_less(way, send);
 	struct interval receive = at_most(interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S)),
 					  most_s - (f->each.value - f->intercept_s));
-	const char *note = arena_printf(c->arena,
-					"a forwarded call over TCP, less one over shared "
-					"memory; %s",
-					calibrating_quality(c, sync));
+	const char *note = arena_printf(
+		c->arena, "a forwarded call over TCP, minus one over shared memory; %s",
+		calibrating_quality(c, sync));
 	calibrating_found(c, "guest.*.send", QUANTITY_TIME, send, "%s; %s",
-			  seen ? "pace of calls that do not wait" : "parted as the defaults are",
+			  seen ? "pace of calls that do not wait" : "divided like the defaults",
 			  note);
 	calibrating_found(c, "guest.*.receive", QUANTITY_TIME, receive, "%s", note);
 	calibrating_found(c, "guest.*.thread_wake", QUANTITY_TIME, interval_less(rest, receive),
 			  "%s", note);
 }
 
-/* A payload goes over TCP whole, then to the GPU: what a byte costs more than the
- * copy alone is TCP's, where both ends work on it at once. */
+/* A payload is sent completely over TCP and then copied to the GPU. The extra time per byte
+ * compared with the copy alone is TCP's, with both ends working at once. */
 static void payload(struct calibrating *c)
 {
 	const struct calibration_series *tcp_payload =
@@ -190,7 +191,7 @@ static void payload(struct calibrating *c)
 	struct interval whole = tcp_payload->slope[tcp_payload->segments.count - 1];
 	calibrating_found(c, "guest.*.byte", QUANTITY_TIME_PER_BYTE,
 			  interval_plus(interval_less(whole, copy), -CALIBRATING_PACKETS_spB),
-			  "payloads forwarded over TCP, less the copy to the GPU; %s",
+			  "payloads forwarded over TCP, minus the copy to the GPU; %s",
 			  calibrating_quality(c, tcp_payload));
 }
 

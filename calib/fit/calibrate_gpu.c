@@ -9,13 +9,13 @@
 #include "sim/scenario/scenario.h"
 
 static const double CALLS_LIMIT = 0.05, LINKS_LIMIT = 0.03;
-/* A launch that waits for room lasts as long as the blocker in front; two copies
- * or spins that take turns take twice as long, with some spread about that. */
+/* A launch that waits for room lasts as long as the blocker in front. Two copies or kernels that
+ * take turns take twice as long, with some spread. */
 static const double BLOCKED_TIMES = 10, TURNS_TIMES = 1.5;
-/* Of sim/fabric's PCIe link: one way, and bytes of a packet besides its data. */
+/* Of sim/fabric's PCIe link: latency in one direction, and bytes of a packet besides its data. */
 static const double PCIE_LATENCY_S = 300e-9, PCIE_PAYLOAD_B = 256, PCIE_OVERHEAD_B = 24;
 static const double PCIE_LANES = 16, LARGE_B = 1 << 20;
-static const double INLINE_B = 65536; /* below, drivers copy in other ways */
+static const double INLINE_B = 65536; /* drivers use other methods for smaller copies */
 
 /* ---- the GPU's name ---- */
 
@@ -28,7 +28,7 @@ static double published(struct calibrating *c, const struct cfg_node *gpu, const
 	return text && !quantity_parse(c->arena, quantity, text, &value) ? value : 0;
 }
 
-/* "NVIDIA GeForce RTX 4090" -> "geforce-rtx-4090" */
+/* Converts "NVIDIA GeForce RTX 4090" to "geforce-rtx-4090". */
 static const char *name_for_paths(struct arena *arena, const char *name)
 {
 	char *text = arena_strdup(arena, strncmp(name, "NVIDIA ", 7) == 0 ? name + 7 : name);
@@ -115,11 +115,11 @@ static void launch(struct calibrating *c)
 		calibrating_series(c, "call", words, "argument_B", 1, CALLS_LIMIT);
 	if (series && series->holds)
 		calibrating_found(c, "driver.launch", QUANTITY_TIME, series->start_s[0],
-				  "%s; %.3g ns more for each byte of arguments",
+				  "%s; %.3g ns more per byte of arguments",
 				  calibrating_quality(c, series), 1e9 * series->slope[0].value);
 }
 
-/* x and values by rising x, without held-out ones. */
+/* Collects x and values in ascending x, without held-out points. */
 static size_t steps_of(struct calibrating *c, const char *test, const char *words,
 		       const char *x_name, struct xy *steps)
 {
@@ -135,7 +135,7 @@ static size_t steps_of(struct calibrating *c, const char *test, const char *word
 	return n;
 }
 
-/* Between two sizes of a grid lies what was looked for: they bound it. */
+/* The result lies between two sizes of the measured grid, which are its bounds. */
 static void queue_depth(struct calibrating *c)
 {
 	struct xy steps[SEGMENTS_POINTS_MAX];
@@ -144,15 +144,16 @@ static void queue_depth(struct calibrating *c)
 	if (count == 0)
 		return;
 	if (at == count || at == 0) {
-		calibrating_left_out(c, "gpu.*.queue_depth",
-				     "no launch waited for room with up to %.0f in flight",
-				     steps[count - 1].x);
+		calibrating_left_out(
+			c, "gpu.*.queue_depth",
+			"no launch waited for room with up to %.0f operations in flight",
+			steps[count - 1].x);
 		return;
 	}
 	struct interval depth = {steps[at].x, steps[at - 1].x + 1, steps[at].x};
 	calibrating_found(c, "gpu.*.queue_depth", QUANTITY_COUNT, depth,
-			  "a launch took %.3g s with %.0f in flight, %.3g s with %.0f", steps[at].y,
-			  steps[at].x, steps[at - 1].y, steps[at - 1].x);
+			  "a launch took %.3g s with %.0f in flight, and %.3g s with %.0f",
+			  steps[at].y, steps[at].x, steps[at - 1].y, steps[at - 1].x);
 }
 
 static void concurrent_kernels(struct calibrating *c)
@@ -165,12 +166,11 @@ static void concurrent_kernels(struct calibrating *c)
 		return;
 	double most = at < count ? steps[at].x - 1 : steps[at - 1].x;
 	struct interval kernels = {steps[at - 1].x, steps[at - 1].x, most};
-	calibrating_found(c, "gpu.*.concurrent_kernels", QUANTITY_COUNT, kernels,
-			  at < count ? "%.0f kernels took %.3g times as long as one, twice as "
-				       "many took turns"
-				     : "%.0f kernels took %.3g times as long as one; more were not "
-				       "tried",
-			  steps[at - 1].x, steps[at - 1].y);
+	calibrating_found(
+		c, "gpu.*.concurrent_kernels", QUANTITY_COUNT, kernels,
+		at < count ? "%.0f kernels took %.3g times as long as one; twice as many took turns"
+			   : "%.0f kernels took %.3g times as long as one; more were not measured",
+		steps[at - 1].x, steps[at - 1].y);
 }
 
 void calibrate_calls(struct calibrating *c)
@@ -194,8 +194,8 @@ static double pcie_Bps(const struct calibrating *c)
 	       PCIE_PAYLOAD_B / (PCIE_PAYLOAD_B + PCIE_OVERHEAD_B);
 }
 
-/* Of large copies: the last line's, or what one large size says where there is no
- * line. False: nothing is known. */
+/* Returns the bandwidth of large copies: that of the last line, or of a single large size if there
+ * is no line. Returns false if neither is known. */
 static bool large_rate(struct calibrating *c, const struct calibration_series *series,
 		       const char *words, struct interval *rate)
 {
@@ -224,14 +224,15 @@ static void efficiency(struct calibrating *c, const struct interval rates[2], co
 		known[0] ? 1e-9 * rates[0].value : NAN, known[1] ? 1e-9 * rates[1].value : NAN);
 	const char *link = arena_printf(
 		c->arena, "PCIe gen%.0f x%.0f%s", c->pcie_generation_count, c->pcie_width_count,
-		c->recording->pcie_width_count > 0 ? "" : ", which the recording does not tell");
+		c->recording->pcie_width_count > 0 ? "" : ", which the recording does not contain");
 	if (!(wire_Bps > 0))
-		calibrating_left_out(c, "dma.efficiency",
-				     "the recording does not tell the PCIe link's generation and "
-				     "width (%s)",
-				     text);
+		calibrating_left_out(
+			c, "dma.efficiency",
+			"the recording does not contain the PCIe link's generation and width (%s)",
+			text);
 	else if (rate.value > wire_Bps)
-		calibrating_left_out(c, "dma.efficiency", "%s: more than %s carries", text, link);
+		calibrating_left_out(c, "dma.efficiency", "%s: this exceeds the bandwidth of %s",
+				     text, link);
 	else
 		calibrating_found(c, "dma.efficiency", QUANTITY_RATIO,
 				  interval_times(rate, 1 / wire_Bps), "%s, of %s", text, link);
@@ -255,14 +256,14 @@ static void pinned(struct calibrating *c, const struct calibration_series *const
 		calibrating_found(
 			c, "dma.setup", QUANTITY_TIME,
 			interval_plus(interval_mean(starts[0], starts[n - 1]), -PCIE_LATENCY_S),
-			"small pinned copies, less %.0f ns of PCIe latency; %s",
+			"small pinned copies, minus %.0f ns of PCIe latency; %s",
 			1e9 * PCIE_LATENCY_S, quality);
 	if (known[0] || known[1])
 		efficiency(c, rates, known);
 }
 
-/* Up to one chunk the core's copy and the engine's follow each other; from then on
- * they overlap, so each byte costs less: the chunk is where the slope falls. */
+/* Up to one chunk, the copies of the core and of the engine follow each other. Beyond it they
+ * overlap, so a byte costs less. The chunk is where the slope decreases. */
 static void pageable(struct calibrating *c, const struct calibration_series *series)
 {
 	const struct segments *s = &series->segments;
@@ -274,7 +275,7 @@ static void pageable(struct calibrating *c, const struct calibration_series *ser
 			below++;
 		struct interval chunk = {s->from[k], series->points[below].x, s->from[k]};
 		calibrating_found(c, "dma.chunk", QUANTITY_BYTES, chunk,
-				  "pageable copies cost less for each byte from here on; %s",
+				  "pageable copies cost less per byte from this size on; %s",
 				  calibrating_quality(c, series));
 		calibrating_found(c, "dma.chunk_start", QUANTITY_TIME,
 				  interval_plus(series->start_s[k - 1], -PCIE_LATENCY_S),
@@ -283,7 +284,7 @@ static void pageable(struct calibrating *c, const struct calibration_series *ser
 		return;
 	}
 	calibrating_left_out(c, "dma.chunk",
-			     "no size of pageable copies from which on a byte costs less");
+			     "no size was found from which a byte of a pageable copy costs less");
 }
 
 void calibrate_copies(struct calibrating *c)
@@ -304,9 +305,10 @@ void calibrate_copies(struct calibrating *c)
 		pageable(c, series[2]);
 	if (calibrating_value(c, "share", "with=d2h of=h2d", &share)) {
 		double engines = share.value < TURNS_TIMES ? 2 : 1;
-		calibrating_found(c, "gpu.*.copy_engines", QUANTITY_COUNT,
-				  (struct interval){engines, engines, engines},
-				  "a copy to the GPU takes %.2f times as long beside one from it",
-				  share.value);
+		calibrating_found(
+			c, "gpu.*.copy_engines", QUANTITY_COUNT,
+			(struct interval){engines, engines, engines},
+			"a copy to the GPU takes %.2f times as long beside a copy from it",
+			share.value);
 	}
 }

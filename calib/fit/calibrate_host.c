@@ -8,11 +8,11 @@
 #include "sim/base/arena.h"
 
 static const double LINKS_LIMIT = 0.03, CALLS_LIMIT = 0.05, STORAGE_LIMIT = 0.10, LARGE_B = 1 << 20;
-/* sim/host's defaults for the parts of a message, and sim/transport's inline. */
+/* Defaults of sim/host for the parts of a message, and of sim/transport's inline. */
 static const double SEND_S = 3e-6, RECEIVE_S = 5e-6, WAKE_S = 4e-6, INLINE_B = 16384;
 static const double WIRE_TIMES = 3, CLEARLY = 0.5;
 
-/* Those of a test whose numbers are the given ones; returns how many. */
+/* Finds the points of a test with the given numbers; returns how many. */
 static size_t where(struct calibrating *c, const char *test, const char *words,
 		    const struct recording_number *numbers, size_t number_count,
 		    const struct recording_point *const **found)
@@ -35,10 +35,9 @@ static size_t where(struct calibrating *c, const char *test, const char *words,
 	return n;
 }
 
-/* How often a byte of a round is paid for, one after the other. On a wire that takes no
- * time: up to `inline` the sender works on the whole message, then the receiver; larger
- * ones flow, both at once. On one that sets the pace: by the wire. A stream's answer
- * is a byte. */
+/* Number of times that a byte of a round is paid for in sequence. Without a limiting wire: up to
+ * `inline` the sender works on the whole message and then the receiver; for larger messages both
+ * work at once. With a limiting wire, the wire decides. The answer of a stream is one byte. */
 static double payments(bool wire, bool roundtrip, double size_B)
 {
 	return (roundtrip ? 2 : 1) * (!wire && size_B <= INLINE_B ? 2 : 1);
@@ -47,10 +46,10 @@ static double payments(bool wire, bool roundtrip, double size_B)
 struct rounds {
 	const struct recording_point *copies[SEGMENTS_POINTS_MAX];
 	size_t count;
-	double error_ratio; /* of a line through them: mean */
+	double error_ratio; /* mean error of a line through them */
 };
 
-/* Points of single rounds and streams over the bytes paid for. */
+/* Collects the points of single rounds and streams over the bytes paid for. */
 static void paid_points(struct calibrating *c, bool wire, struct rounds *rounds)
 {
 	static const struct recording_number single[] = {{"n", 1}, {"delay_s", 0}, {"streams", 1}};
@@ -83,8 +82,8 @@ static void paid_points(struct calibrating *c, bool wire, struct rounds *rounds)
 	rounds->error_ratio = sum / (double)n;
 }
 
-/* Rounds as the simulator has them: one line, T = 2 (send + receive + thread_wake) +
- * byte x bytes paid for, a wire's way of paying where it is met clearly better. */
+/* Fits rounds as the simulator models them: one line, T = 2 (send + receive + thread_wake) + byte x
+ * bytes paid for. The count for a limiting wire is used if it fits clearly better. */
 static const struct calibration_series *rounds_of(struct calibrating *c, bool *wire)
 {
 	struct rounds free_wire, paced;
@@ -93,13 +92,13 @@ static const struct calibration_series *rounds_of(struct calibrating *c, bool *w
 	*wire = paced.error_ratio < CLEARLY * free_wire.error_ratio;
 	const struct rounds *rounds = *wire ? &paced : &free_wire;
 	return calibrating_series_of(c, rounds->copies, rounds->count,
-				     *wire ? "tcp rounds and streams, at a wire's pace"
+				     *wire ? "tcp rounds and streams, limited by a wire"
 					   : "tcp rounds and streams",
 				     "paid_B", 1, CALLS_LIMIT);
 }
 
-/* The fixed parts of a message: a send is seen by itself; of a round only the sum
- * of receive and thread_wake can be told, so it is parted as the defaults are. */
+/* The fixed parts of a message. A send is measured directly. A round gives only the sum of receive
+ * and thread_wake, which is divided like the defaults. */
 static void message_parts(struct calibrating *c, const struct calibration_series *whole,
 			  const struct calibration_series *overhead)
 {
@@ -110,12 +109,12 @@ static void message_parts(struct calibrating *c, const struct calibration_series
 		send = overhead->start_s[0];
 	calibrating_found(c, "guest.*.send", QUANTITY_TIME, send, "%s; %s",
 			  seen ? "the sender's time in a small send"
-			       : "its part of half a round trip, as the defaults are parted",
+			       : "its part of half a round trip, divided like the defaults",
 			  calibrating_quality(c, seen ? overhead : whole));
 	struct interval rest = interval_less(sum, send);
 	const char *note = arena_printf(c->arena,
-					"half a round trip less a send, and nothing for the wire: "
-					"parted as the defaults are; %s",
+					"half a round trip minus a send, with nothing for the "
+					"wire, divided like the defaults; %s",
 					calibrating_quality(c, whole));
 	calibrating_found(c, "guest.*.receive", QUANTITY_TIME,
 			  interval_times(rest, RECEIVE_S / (RECEIVE_S + WAKE_S)), "%s", note);
@@ -135,7 +134,7 @@ static void tcp(struct calibrating *c)
 	overhead = overhead && overhead->holds ? overhead : NULL;
 	if (whole && whole->holds)
 		message_parts(c, whole, overhead);
-	/* A wire that sets the pace makes bytes dearer than the sender finds them. */
+	/* A limiting wire makes bytes more expensive than the sender's own cost. */
 	struct interval own = {0};
 	if (overhead)
 		own = overhead->slope[overhead->segments.count - 1];
@@ -151,7 +150,7 @@ static void tcp(struct calibrating *c)
 			calibrating_quality(c, free_wire ? whole : overhead));
 }
 
-/* The round of n messages of size_B, delay_s apart; NaN: not measured. */
+/* Time of a round of n messages of size_B at distance delay_s; NaN: not measured. */
 static double round_s(struct calibrating *c, double n, double delay_s, double size_B)
 {
 	const struct recording_number numbers[] = {
@@ -161,8 +160,8 @@ static double round_s(struct calibrating *c, double n, double delay_s, double si
 	return count > 0 ? points[0]->value : NAN;
 }
 
-/* Overhead, gap and latency apart, from trains of messages: not what the simulator
- * takes, but what others publish. */
+/* Separates overhead, gap and latency by trains of messages. The simulator does not use the result;
+ * it is comparable with publications. */
 static void loggp(struct calibrating *c)
 {
 	const struct recording_point *const *points;
@@ -196,11 +195,11 @@ static void loggp(struct calibrating *c)
 		"ns/B, L %s",
 		n, 1e6 * o, 1e6 * g, 1e9 * byte_s,
 		latency_s > 0 ? arena_printf(c->arena, "%.3g us", 1e6 * latency_s)
-			      : "below zero: trains were held up");
+			      : "below zero, because trains were delayed");
 }
 
-/* What streams of iperf3 moved: shown, since it is the least of the hosts, the wire and
- * the connections' buffers, and does not say of which. */
+/* Goodput of iperf3's streams. It is only shown: it is the minimum of hosts, wire and buffers, and
+ * the log does not say which one limits. */
 static void goodput(struct calibrating *c)
 {
 	const struct recording_point *const *points;
@@ -216,8 +215,8 @@ static void goodput(struct calibrating *c)
 		const char **slot = VEC_PUSH(c->arena, &c->result->remarks);
 		*slot = arena_printf(
 			c->arena,
-			"tcp, %.0f stream(s): %s of payload (%s .. %s); a wire of Ethernet with "
-			"packets of 1,500 B carries 1538 / 1448 of that, and is at least as fast",
+			"tcp, %.0f stream(s): %s of payload (%s .. %s); Ethernet with packets of "
+			"1,500 B needs 1538 / 1448 of that, so the wire is at least as fast",
 			recording_point_number(points[i], "streams", 1),
 			quantity_format(c->arena, QUANTITY_RATE, size_B / points[i]->value),
 			quantity_format(c->arena, QUANTITY_RATE, low_Bps),
@@ -225,8 +224,8 @@ static void goodput(struct calibrating *c)
 	}
 }
 
-/* Calls over a Unix socket or TCP: shown and judged; they set no parameter, since
- * what they cost is in tcp and forward. */
+/* Calls over a Unix socket or TCP. They are shown and judged but set no parameter, because tcp and
+ * forward contain their costs. */
 static void rpc(struct calibrating *c)
 {
 	static const char *const transports[] = {"unix", "tcp"};
@@ -242,7 +241,7 @@ static void rpc(struct calibrating *c)
 	}
 }
 
-/* Messages of an RDMA network, of imported logs: shown alone. */
+/* Messages of an RDMA network from imported logs; they are only shown. */
 static void rdma(struct calibrating *c)
 {
 	static const char *const kinds[] = {"what=latency verb=write", "what=latency verb=send",
@@ -252,13 +251,13 @@ static void rdma(struct calibrating *c)
 		calibrating_series(c, "rdma", kinds[i], "size_B", SEGMENTS_MAX, LINKS_LIMIT);
 }
 
-/* One reader, one request after the other: a wait, then bytes. All readers
- * together: the device's rate. A round is a block for each reader. */
+/* One reader with one request at a time gives the wait and the time per byte. All readers together
+ * give the device's bandwidth. A round is a block for each reader. */
 static void storage(struct calibrating *c)
 {
 	const char *path = c->recording->storage_path;
 	const char *cached = path && strcmp(path, "cached") == 0
-				     ? "; not past the kernel's cache, which may be in it"
+				     ? "; not past the kernel's cache, which may influence it"
 				     : "";
 	static const struct recording_number alone[] = {{"parallel", 1}};
 	const struct recording_point *const *points;
@@ -295,7 +294,7 @@ static void storage(struct calibrating *c)
 			  recording_point_number(best, "parallel", 1), cached);
 }
 
-/* Of what no cache holds: staging and sockets' buffers move on. */
+/* Bandwidth beyond the caches, because staging buffers and socket buffers are used in turn. */
 static void memory(struct calibrating *c)
 {
 	static const struct recording_number one[] = {{"threads", 1}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the parts of a calibration share. */
+/* Shared by the parts of a calibration. */
 #include "calib/fit/calibrating.h"
 
 #include <math.h>
@@ -122,7 +122,7 @@ static struct interval_spec spec_of(const struct calibrating *c, const char *nam
 				      .name = name};
 }
 
-/* Of one pass: what the order of its samples says. */
+/* Interval from one pass, by the order of its samples. */
 static void interval_of_samples(const struct recording_point *const *points, size_t count,
 				struct interval *value)
 {
@@ -160,7 +160,7 @@ bool calibrating_value(struct calibrating *c, const char *test, const char *word
 
 struct series_estimate {
 	struct pass_values values;
-	struct xy *xy; /* x stays */
+	struct xy *xy; /* x is constant */
 	double *drawn;
 	struct segments segments;
 };
@@ -181,7 +181,8 @@ static bool estimate_lines(const struct pass_draw *draw, double *out, void *ctx)
 	return true;
 }
 
-/* Of one pass: the errors of the points about the line stand in for passes. */
+/* Intervals from one pass: the errors of the points around the line replace the variation of
+ * passes. */
 static void intervals_of_residuals(const struct calibrating *c, const struct series_estimate *e,
 				   struct calibration_series *series)
 {
@@ -233,10 +234,10 @@ void calibrating_gate(struct calibrating *c, struct calibration_series *series)
 	if (series->holds)
 		return;
 	c->result->gate_failed = true;
-	calibrating_left_out(c, series->label,
-			     "held-out points are missed by %.1f %% (median of %zu; allowed: "
-			     "%.0f %%)",
-			     100 * series->held_out_ratio, count, 100 * series->limit_ratio);
+	calibrating_left_out(
+		c, series->label,
+		"held-out points have an error of %.1f %% (median of %zu; limit %.0f %%)",
+		100 * series->held_out_ratio, count, 100 * series->limit_ratio);
 	c->result->left_out.items[c->result->left_out.count - 1].gate = true;
 }
 
@@ -261,7 +262,7 @@ static void fit_series(struct calibrating *c, const struct recording_point *cons
 		intervals_of_residuals(c, e, series);
 	for (size_t k = 0; k < e->segments.count; k++) {
 		struct interval *parts[] = {&series->start_s[k], &series->slope[k]};
-		for (size_t i = 0; i < 2; i++) /* as the lines themselves */
+		for (size_t i = 0; i < 2; i++) /* like the lines */
 			parts[i]->low = parts[i]->low < 0 ? 0 : parts[i]->low;
 	}
 }
@@ -274,7 +275,8 @@ static int points_by_x(const struct recording_point *a, const struct recording_p
 	return (left > right) - (left < right);
 }
 
-/* Those that are fitted, by rising x (an insertion: a few dozen); returns how many. */
+/* Collects the fitted points in ascending x by insertion (there are a few dozen); returns their
+ * number. */
 static size_t sort_points(const struct recording_point *const *points, size_t count,
 			  const char *x_name, const struct recording_point **fitted)
 {
@@ -312,7 +314,7 @@ static void fill_points(struct calibrating *c, const struct recording_point *con
 	series->count = count;
 }
 
-/* What a point is worth that makes no line. */
+/* Describes a point that gives no line. */
 static const char *lone_rate(struct calibrating *c, const struct xy *point, const char *x_name)
 {
 	return strcmp(x_name, "size_B") == 0 && point->y > 0
@@ -338,8 +340,8 @@ const struct calibration_series *calibrating_series_of(struct calibrating *c,
 	if (!segments_fit(e.xy, n, most, &e.segments)) {
 		if (count > 0)
 			calibrating_left_out(c, label,
-					     "%zu points of unlike %s and times above zero make no "
-					     "line (it takes %d)%s",
+					     "%zu points of different %s and positive times are "
+					     "too few for a line (it needs %d)%s",
 					     n, x_name, LINE_POINTS_MIN,
 					     n > 0 ? lone_rate(c, &e.xy[n - 1], x_name) : "");
 		return NULL;
@@ -367,7 +369,7 @@ const struct calibration_series *calibrating_series(struct calibrating *c, const
 
 /* ---- results ---- */
 
-/* "copy h2d pinned": the test and the words without their keys. */
+/* Returns the test and the words without their keys: "copy h2d pinned". */
 const char *calibrating_label(struct calibrating *c, const char *test, const char *words)
 {
 	const char *label = test;
@@ -388,7 +390,7 @@ void calibrating_found(struct calibrating *c, const char *path, enum quantity qu
 	if (strncmp(path, "gpu.*.", 6) == 0)
 		path = arena_printf(c->arena, "gpu.%s.%s", c->result->gpu, path + 6);
 	if (!(value.value > 0) || !isfinite(value.value)) {
-		calibrating_left_out(c, path, "comes out as %.3g", value.value);
+		calibrating_left_out(c, path, "the result is %.3g", value.value);
 		return;
 	}
 	if (!isfinite(value.low) || !isfinite(value.high))

@@ -7,7 +7,7 @@
 #include "calib/fit/calibrating.h"
 #include "sim/base/arena.h"
 
-/* Of intervals in files (cfg.h). */
+/* Probability of intervals in files (cfg.h). */
 static const double CONFIDENCE = 0.9;
 
 const struct calibration *calibration_run(struct arena *arena, struct diag *diag,
@@ -36,8 +36,7 @@ const struct calibration *calibration_run(struct arena *arena, struct diag *diag
 	if (result->parameters.count || result->series.count || result->remarks.count)
 		return result;
 	diag_error(diag, (struct origin){recording->path, 0},
-		   "nothing in this recording says anything about a parameter (%zu points, %zu "
-		   "samples)",
+		   "this recording determines no parameter (%zu points, %zu samples)",
 		   recording->points.count, recording->sample_count);
 	for (size_t i = 0; i < result->left_out.count; i++)
 		diag_error(diag, (struct origin){recording->path, 0}, "%s: %s",
@@ -52,7 +51,7 @@ const char *calibration_name(const struct calibration *calibration)
 
 /* ---- the profile ---- */
 
-/* A text in a file of quoted texts, and on one line. */
+/* Returns a text that is safe inside quotes and on one line. */
 static const char *plain(struct arena *arena, const char *text)
 {
 	char *copy = arena_strdup(arena, text);
@@ -96,8 +95,8 @@ static void write_head(FILE *out, struct arena *arena, const struct recording *r
 	fprintf(out, "# sha256 of the recording: %s\n", r->hash);
 	if (r->drift_most_ratio > RECORD_DRIFT_MOST)
 		fprintf(out,
-			"# the machine drifted by %.1f %% while it was measured: not to be relied "
-			"on\n",
+			"# the machine drifted by %.1f %% during the measurement, so it is not "
+			"reliable\n",
 			100 * r->drift_most_ratio);
 }
 
@@ -154,20 +153,22 @@ void calibration_write(FILE *out, struct arena *arena,
 		       const struct calibration *const *calibrations, size_t count)
 {
 	const char *comma = "";
-	fputs("# Written by `farwire fit` from recordings; not for editing.\n", out);
+	fputs("# Written by `farwire fit` from recordings; do not edit.\n", out);
 	for (size_t i = 0; i < count; i++) {
 		write_head(out, arena, calibrations[i]->recording);
 		write_remarks(out, arena, calibrations[i]);
 		write_left_out(out, arena, calibrations[i]);
 	}
-	fputs("# Times of the host are this machine's: leave host.clock at its default with them.\n"
+	fputs("# Host times belong to this machine: use them with host.clock at its default.\n"
 	      "# Intervals are 90 %.\n"
 	      "parameters = (\n",
 	      out);
 	for (size_t i = 0; i < count; i++)
 		write_parameters(out, arena, calibrations[i], &comma);
-	fputs("\n);\n# The lines behind them: time = start + x * slope, from that x on.\nlines = "
-	      "(\n",
+	fputs("\n"
+	      ");\n"
+	      "# The fitted lines: time = start + x * slope, from the given x on.\n"
+	      "lines = (\n",
 	      out);
 	comma = "";
 	for (size_t i = 0; i < count; i++)

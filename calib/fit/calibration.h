@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a recording to parameters of the simulator.
+/* Derives parameters of the simulator from a recording.
  *
- * Each test of a probe says something about a few parameters
- * (docs/models/calibration_fits.md has the formulas). What is measured over sizes
- * becomes a SERIES, a line in pieces or a roofline; what is one number is taken
- * as it is. All of it comes with a 90 % interval over the passes, as the simulator
- * draws from them (interval.h).
+ * Each test of a probe determines a few parameters (docs/models/calibration_fits.md has the
+ * formulas). Measurements over sizes become a series, which is a piecewise line or a roofline; a
+ * single number is used directly. Each result has a 90 % interval over the passes (interval.h),
+ * from which the simulator draws.
  *
- * A GATE stands between a series and its parameters: points that were measured,
- * but kept from the fit, must be met with a median error of at most 3 % (links),
- * 5 % (calls) or 10 % (matrix products). What fails, or cannot be told from this
- * recording, is LEFT OUT, with the reason: the simulator's default, which says
- * that it is one, is better than a wrong number.
+ * A gate stands between a series and its parameters. Points that were measured but held out from
+ * the fit must be predicted with a median error of at most 3 % (links), 5 % (calls) or 10 % (matrix
+ * products). A parameter that fails its gate, or that this recording cannot determine, is left out
+ * with the reason. The simulator's default, which is marked as one, is better than a wrong number.
  */
 #ifndef FARWIRE_CALIB_FIT_CALIBRATION_H
 #define FARWIRE_CALIB_FIT_CALIBRATION_H
@@ -24,56 +22,57 @@
 #include "sim/base/units.h"
 
 struct calibrated {
-	const char *path; /* "driver.launch" */
+	const char *path; /* for example "driver.launch" */
 	enum quantity quantity;
-	struct interval value; /* low and high NaN: one pass, no interval */
-	const char *note;      /* what it comes from, and how well that was met */
+	struct interval value; /* low and high are NaN after a single pass */
+	const char *note;      /* its source, and the quality of the fit */
 };
 
 struct calibration_left_out {
 	const char *what, *why;
-	bool gate; /* it failed one */
+	bool gate; /* it failed a gate */
 };
 
 struct calibration_point {
-	double x, y, low, high; /* 95 % of the median of a pass, the widest */
+	double x, y, low, high; /* widest 95 % interval of a pass's median */
 	double predicted;
 	bool held_out;
 };
 
 struct calibration_series {
-	const char *label;  /* "copy h2d pinned async rate" */
-	const char *x_name; /* "size_B" */
+	const char *label;  /* for example "copy h2d pinned async rate" */
+	const char *x_name; /* for example "size_B" */
 	const struct calibration_point *points;
 	size_t count, held_out_count;
 	struct segments segments; /* count 0: a roofline */
 	struct interval start_s[SEGMENTS_MAX], slope[SEGMENTS_MAX];
-	double held_out_ratio, limit_ratio; /* median absolute error; NaN: none held out */
+	/* median absolute error and its limit; NaN: no point is held out */
+	double held_out_ratio, limit_ratio;
 	bool holds;
 };
 
 struct calibration {
 	const struct recording *recording;
-	const char *gpu; /* as topologies/gpus/ and paths call it; NULL: none */
-	double pcie_generation_count, pcie_width_count; /* of its slot; 0: not known */
+	const char *gpu; /* name in topologies/gpus/ and in paths; NULL: no GPU */
+	double pcie_generation_count, pcie_width_count; /* of the GPU's slot; 0: unknown */
 	VEC(struct calibrated) parameters;
 	VEC(struct calibration_left_out) left_out;
 	VEC(struct calibration_series) series;
-	VEC(const char *) remarks; /* sentences on what no parameter stands for */
+	VEC(const char *) remarks; /* sentences on results that set no parameter */
 	bool gate_failed;
 };
 
-/* NULL after errors, which are in diag: nothing of the recording says anything
- * about a parameter or a line. */
+/* Returns NULL after errors, which are in diag. It is an error if the recording determines no
+ * parameter and no line. */
 const struct calibration *calibration_run(struct arena *arena, struct diag *diag,
 					  const char *data_root, const struct recording *recording,
 					  uint64_t seed);
 
-/* One profile of them all, a GPU's and a host's say; where two have one parameter, the later
- * one's holds. */
+/* Writes one profile from several calibrations, for example of a GPU and of a host. If two contain
+ * the same parameter, the later one is used. */
 void calibration_write(FILE *out, struct arena *arena,
 		       const struct calibration *const *calibrations, size_t count);
-/* What `name` a profile of this recording would have: "h100-sxm5", "host". */
+/* Returns the name of a profile of this recording: "h100-sxm5" or "host". */
 const char *calibration_name(const struct calibration *calibration);
 
 #endif

@@ -11,10 +11,10 @@
 static const double SPARE_LEAST = 0.02, COMMON_ROWS = 3;
 
 struct measurement {
-	const char *table; /* the file that it stands in */
+	const char *table; /* file that contains it */
 	double measured;
 	enum case_kind kind;
-	double squares; /* of the residuals of its rows */
+	double squares; /* sum of the squared residuals of its rows */
 	size_t row_count;
 	double leverage;
 };
@@ -49,7 +49,7 @@ static void take_errors(struct collecting *c, const struct diag *diag)
 		diag_error(c->diag, (struct origin){0}, "%s", diag_at(diag, i));
 }
 
-/* Of the row's case; false after errors. */
+/* Determines the kind of the row's case; returns false after errors. */
 static bool kind_of(struct collecting *c, const struct dataset_row *row, enum case_kind *kind)
 {
 	struct arena *scratch = arena_new();
@@ -152,9 +152,8 @@ const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, co
 
 void fit_errors_write(FILE *out, const struct model_errors *errors)
 {
-	fputs("# Written by `farwire fit`; not for editing. What the fits leave over on rows of "
-	      "role "
-	      "fit alone.\nparameters = (\n",
+	fputs("# Written by `farwire fit`; do not edit. Residuals of the fits on "
+	      "rows of role fit.\nparameters = (\n",
 	      out);
 	for (size_t k = 0; k < CASE_KIND_COUNT; k++) {
 		const struct kind_error *kind = &errors->kinds[k];

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How wrong the model itself is: what fits leave over.
+/* Estimates the error of the model itself from the residuals of the fits.
  *
- * Parameters are not all that is uncertain: a mechanism may be missing. What that costs shows
- * in rows of role fit, where they were not spent on parameters. Rule, in the order of its steps
- * (docs/models/intervals.md has the reasons):
+ * Besides uncertain parameters, a mechanism may be missing from the model. Its effect is visible in
+ * rows of role fit, as far as their information was not used up by parameters. The estimate has
+ * these steps (docs/models/intervals.md gives the reasons):
  *
- *   1  All rows of role fit of all datasets are predicted with the profiles in force: residual
- *      r = ln(predicted / measured). Rows of one table with the same measured number
- *      and of the same kind are one measurement, with the mean square of theirs.
- *   2  A measurement has a leverage: the sum of those that it had in stages of fits, at most 1.
- *      What is left, s = 1 - leverage, it has to spare; those with less than 0.02 say nothing.
- *   3  r / s is its error as if it had been left out of the fits (to first order). Of a kind of
- *      case the mean square is sum(s (r / s)^2) / sum(s), over the measurements of all datasets.
- *   4  Few rows say little: the mean square of all kinds together counts as 3 rows more.
- *   5  sigma is the root of that, with sum(s) + 3 degrees of freedom.
+ *   1  Predict all rows of role fit of all datasets with the current profiles. The residual
+ *      is r = ln(predicted / measured). Rows of one table with the same measured number and
+ *      of the same kind count as one measurement, with the mean of their squares.
+ *   2  The leverage of a measurement is the sum of its leverages in all stages of fits, at
+ *      most 1. Its spare part is s = 1 - leverage. Measurements with s < 0.02 are ignored.
+ *   3  r / s is the error that the measurement would have if it were left out of the fits (to
+ *      first order). The mean square of a kind of case is sum(s (r / s)^2) / sum(s) over the
+ *      measurements of all datasets.
+ *   4  A few rows are weak evidence, so the mean square of all kinds together is added with
+ *      the weight of 3 rows.
+ *   5  sigma is the square root of the result, with sum(s) + 3 degrees of freedom.
  */
 #ifndef FARWIRE_CALIB_FIT_ERRORS_H
 #define FARWIRE_CALIB_FIT_ERRORS_H
@@ -22,17 +24,17 @@
 
 struct kind_error {
 	size_t measurement_count;
-	double spare_count;   /* sum of what they have to spare */
-	double own_ratio;     /* root mean square of the kind's alone; NaN: none */
+	double spare_count;   /* sum of the spare parts */
+	double own_ratio;     /* root mean square of this kind only; NaN: no measurement */
 	double error_ratio;   /* sigma */
-	double freedom_count; /* of Student's t */
+	double freedom_count; /* degrees of freedom of Student's t */
 };
 
 struct model_errors {
 	struct kind_error kinds[CASE_KIND_COUNT];
 };
 
-/* After all fits, whose results these are. NULL after errors, as fit_run. */
+/* Call it after all fits, with their results. Returns NULL after errors, like fit_run. */
 const struct model_errors *fit_errors(struct arena *arena, struct diag *diag, const char *data_root,
 				      const struct fit_result *const *results, size_t count,
 				      uint64_t seed, const char **broken);

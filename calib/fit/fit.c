@@ -9,10 +9,10 @@
 #include "sim/base/num.h"
 #include "sim/base/vec.h"
 
-/* Run-to-run spread of a throughput that a source does not state. */
+/* Assumed run-to-run spread of a throughput, if the source gives none. */
 static const double SPREAD_RATIO = 0.005;
 static const double TOLERANCE = 2e-4;
-enum { EVALUATIONS_MAX = 160, SCAN = 3 /* doublings each way */ };
+enum { EVALUATIONS_MAX = 160, SCAN = 3 /* doublings in each direction */ };
 
 static bool holds(const struct fit_stage_result *stage, const char *profile)
 {
@@ -22,7 +22,7 @@ static bool holds(const struct fit_stage_result *stage, const char *profile)
 	return false;
 }
 
-/* The profile that the row names before fits take it away; "" if none. */
+/* Returns the profile that the row names, before fits remove it, or "". */
 static const char *profile_of(const struct dataset_row *row)
 {
 	static const char key[] = "case.profile=";
@@ -33,7 +33,7 @@ static const char *profile_of(const struct dataset_row *row)
 	return profile;
 }
 
-/* Whether the row is to see what an earlier stage found. */
+/* Returns true if the row sees the results of an earlier stage. */
 static bool sees(const struct fitting *f, const struct dataset_row *row,
 		 const struct fit_stage_result *earlier)
 {
@@ -86,7 +86,7 @@ double fitting_residual(struct fitting *f, size_t row, const struct draw_value *
 			diag_error(f->diag, (struct origin){0}, "%s", diag_at(diag, k));
 	}
 	arena_free(scratch);
-	/* a failure is far from any measurement */
+	/* a failure counts as a large deviation */
 	return isfinite(value) && value > 0 ? log(value / f->rows[row]->measured) : 5;
 }
 
@@ -122,8 +122,8 @@ static double chi_squared(const double *x, void *ctx)
 	return sum;
 }
 
-/* From the start, or, for one parameter alone, from the best of starts around it: chi^2
- * may be a staircase. */
+/* Searches from the start, or for a single parameter from the best of several starts around it,
+ * because chi^2 may be a staircase. */
 static void search(struct fitting *f, double *x)
 {
 	double step[FIT_PARAMETERS_MAX], low[FIT_PARAMETERS_MAX], high[FIT_PARAMETERS_MAX];
@@ -168,12 +168,12 @@ static const char *need(struct fitting *f, const struct cfg_node *group, const c
 {
 	const char *text = cfg_text(cfg_child(group, key));
 	if (!text)
-		diag_error(f->diag, cfg_origin(group),
-			   "fit: %s is missing here (write %s = \"...\")", key, key);
+		diag_error(f->diag, cfg_origin(group), "fit: %s is missing (write %s = \"...\")",
+			   key, key);
 	return text ? text : "";
 }
 
-/* A bound or start as text, in the parameter's quantity. */
+/* Reads a bound or start in the parameter's quantity. */
 static double need_value(struct fitting *f, const struct cfg_node *group, const char *key,
 			 const struct param_row *row)
 {
@@ -182,9 +182,10 @@ static double need_value(struct fitting *f, const struct cfg_node *group, const 
 	if (wrong)
 		diag_error(f->diag, cfg_origin(group), "fit: %s %s", key, wrong);
 	else if (!(value > 0))
-		diag_error(f->diag, cfg_origin(group),
-			   "fit: %s must be above zero (parameters are fitted on a log scale)",
-			   key);
+		diag_error(
+			f->diag, cfg_origin(group),
+			"fit: %s must be above zero, because parameters are fitted on a log scale",
+			key);
 	return value;
 }
 
@@ -201,7 +202,8 @@ static const struct param_row *find_row(struct fitting *f, const struct cfg_node
 			diag_error(f->diag, cfg_origin(group), "%s", diag_at(quiet, i));
 	else if (!param || param->row->kind != PARAM_KIND_NUMBER)
 		diag_error(f->diag, cfg_origin(group),
-			   "fit: the rows' cases have no number '%s' (see farwire explain)", path);
+			   "fit: the cases of the rows have no number '%s' (see farwire explain)",
+			   path);
 	return param && param->row->kind == PARAM_KIND_NUMBER ? param->row : NULL;
 }
 
@@ -212,7 +214,7 @@ static void read_parameters(struct fitting *f, const struct cfg_node *stage)
 	f->first = f->result->count;
 	f->count = 0;
 	if (count == 0 || count > FIT_PARAMETERS_MAX || f->first + count > FIT_TOTAL_MAX) {
-		diag_error(f->diag, cfg_origin(stage), "fit: a stage has 1 to %d parameters",
+		diag_error(f->diag, cfg_origin(stage), "fit: a stage must have 1 to %d parameters",
 			   FIT_PARAMETERS_MAX);
 		return;
 	}
@@ -243,7 +245,7 @@ static bool label_has_all(const struct cfg_node *texts, const char *label)
 
 static void read_rows(struct fitting *f, const struct cfg_node *stage)
 {
-	/* Profiles are what comes out of fits: none goes in. */
+	/* Profiles are results of fits, so fits do not use them. */
 	static const struct setting no_profile = {"case.profile=", {"fit", 0}};
 	f->row_count = 0;
 	const struct dataset *dataset = dataset_read(f->arena, f->diag, f->data_root,
@@ -254,7 +256,7 @@ static void read_rows(struct fitting *f, const struct cfg_node *stage)
 			f->rows[f->row_count++] = &dataset->rows[i];
 	if (dataset && f->row_count == 0)
 		diag_error(f->diag, cfg_origin(stage),
-			   "fit: no row of role fit has these texts in its label");
+			   "fit: no row of role fit has all these texts in its label");
 }
 
 const char *fitting_add_profile(struct fitting *f, const char *name)
@@ -266,7 +268,7 @@ const char *fitting_add_profile(struct fitting *f, const char *name)
 	return result->profiles[result->profile_count++] = name;
 }
 
-/* `profile` is a name, or a list of names that all hold what the stage finds. */
+/* `profile` is a name, or a list of names that all receive the results. */
 static void read_profiles(struct fitting *f, const struct cfg_node *node,
 			  struct fit_stage_result *stage)
 {
@@ -277,9 +279,10 @@ static void read_profiles(struct fitting *f, const struct cfg_node *node,
 	for (size_t i = 0; i < count; i++) {
 		const char *name = several ? cfg_text(cfg_at(list, i)) : need(f, node, "profile");
 		if (!name || f->result->profile_count == FIT_PROFILES_MAX) {
-			diag_error(f->diag, cfg_origin(list),
-				   "fit: profile is a name or a list of names, %d in all",
-				   FIT_PROFILES_MAX);
+			diag_error(
+				f->diag, cfg_origin(list),
+				"fit: profile must be a name or a list of names, at most %d in all",
+				FIT_PROFILES_MAX);
 			return;
 		}
 		stage->profiles[stage->profile_count++] = fitting_add_profile(f, name);
@@ -328,7 +331,7 @@ const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const c
 	const struct cfg_node *stages = cfg_child(cfg_child(file, "fit"), "stages");
 	if (file && !stages)
 		diag_error(diag, cfg_origin(file),
-			   "no list of stages in a group `fit = { stages = ( ... ); }`");
+			   "the file has no list of stages (write fit = { stages = ( ... ); };)");
 	if (!stages)
 		return NULL;
 	struct fitting f = {.arena = arena,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A log of nccl-tests and a machine's wires give the library's own parameters.
+/* Derives a library's parameters from a log of nccl-tests and the machine's topology.
  *
- * What a log says by itself, a start and a rate in each regime, holds for its own sizes
- * and ranks. With the topology it says more: the simulator plays the library's model and
- * algorithms over the wires, so what is left are numbers that hold for other sizes,
- * numbers of ranks and networks. Those offered are the ones that measurements of two
- * systems moved away from the library's own (docs/models/nccl.md), and efficiencies. */
+ * By itself, a log gives a start time and a bandwidth in each regime, for its own sizes and ranks.
+ * With the topology, the simulator runs the library's model and algorithms over the links. The
+ * remaining parameters then hold for other sizes, numbers of ranks and networks. The offered
+ * parameters are those that differed from the library's own in measurements of two systems
+ * (docs/models/nccl.md), and efficiencies. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
 
-/* docs/models/calibration_fits.md: as whole programs. */
+/* The limit for whole programs in docs/models/calibration_fits.md. */
 static const double LIMIT = 0.10;
-/* nccl-tests writes microseconds with two digits. */
+/* nccl-tests prints microseconds with two digits. */
 static const double ROUNDING_S = 0.005e-6;
 enum { SETTINGS_MORE = 3, HELD_OUT_EVERY = 3, FIT_ROWS_MOST = 40 };
 
@@ -30,7 +30,7 @@ static const struct fit_offer offers[] = {
 	{"library.ll_nodes_scale", 1.4, 0.2, 5},
 };
 
-/* What nccl-tests calls a collective, and what it is here; NULL: unknown. */
+/* Converts the name of a collective in nccl-tests to farwire's; NULL: unknown. */
 static const char *simulated(const char *collective)
 {
 	static const char *const names[][2] = {{"all_reduce", "all_reduce"},
@@ -116,7 +116,7 @@ static const struct dataset_row *row_of(struct arena *arena,
 	return row;
 }
 
-/* Every third size is held out; of very many the others are thinned out. */
+/* Holds out every third size. If there are very many others, some are dropped. */
 static void deal(struct arena *arena, const struct fit_collectives_request *request,
 		 struct rows *rows)
 {
@@ -165,8 +165,8 @@ const struct collectives_fit *fit_collectives(struct arena *arena, struct diag *
 	const struct origin origin = {request->recordings[0]->path, 0};
 	if (rows.fit.count < 4) {
 		diag_error(diag, origin,
-			   "%zu times of collectives that are simulated: a fit to a topology wants "
-			   "six or more (farwire import nccl-tests LOG -o FILE.jsonl)",
+			   "only %zu times of simulated collectives were found, but a fit to a "
+			   "topology needs six (write farwire import nccl-tests LOG -o FILE.jsonl)",
 			   rows.measured.count);
 		return NULL;
 	}

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fits to rows that are there already, of the parameters that they feel. */
+/* Fits given rows, using the parameters to which the rows are sensitive. */
 #include <math.h>
 #include <string.h>
 
 #include "calib/fit/fitting.h"
 #include "sim/base/arena.h"
 
-/* Of offered parameters: one that moves no row by more is not felt. */
+/* An offered parameter is used if it moves a row by more than this. */
 static const double FELT = 0.01;
 
-/* The most that a row feels of the parameter alone; 0: the rows' cases have none such. */
+/* Returns the largest sensitivity of a row to the parameter; 0: the rows' cases do not have it. */
 static double felt(struct fitting *f, const struct scenario *scenario,
 		   const struct fit_offer *offer)
 {
@@ -28,7 +28,7 @@ static double felt(struct fitting *f, const struct scenario *scenario,
 	return spread_felt(f, &x, 0);
 }
 
-/* Sets the stage's parameters: the most felt ones, in the order of the offers. */
+/* Sets the stage's parameters: those with the largest sensitivity, in the order of the offers. */
 static void choose(struct fitting *f, const struct fit_rows_request *request,
 		   const struct scenario *scenario)
 {
@@ -44,7 +44,7 @@ static void choose(struct fitting *f, const struct fit_rows_request *request,
 			above += most[i] >= limit;
 		if (above <= room)
 			break;
-		double least = INFINITY; /* of those still in: it goes */
+		double least = INFINITY; /* smallest remaining one, which is removed */
 		for (size_t i = 0; i < request->offer_count; i++)
 			if (most[i] >= limit)
 				least = fmin(least, most[i]);
@@ -66,8 +66,8 @@ static void choose(struct fitting *f, const struct fit_rows_request *request,
 	f->result->count = f->count;
 }
 
-/* Takes out the least felt parameter of those of which the rows told nothing; the others
- * start from what was found. */
+/* Removes the least sensitive of the parameters that the rows do not determine. The others continue
+ * from their results. */
 static bool drop_untold(struct fitting *f)
 {
 	struct fitted_parameter *parameters = f->result->parameters;
@@ -113,7 +113,7 @@ const struct fit_result *fit_rows(struct arena *arena, struct diag *diag, const 
 	choose(&f, request, scenario);
 	if (f.count == 0 && !f.failed)
 		diag_error(diag, (struct origin){0},
-			   "the measured times move with none of the parameters that there are");
+			   "the measured times depend on none of the available parameters");
 	*broken = f.broken;
 	if (f.count == 0 || f.failed || f.broken) {
 		baselines_free(f.baselines);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A fit at work: what fit.c (stages, the search) and spread.c (how sure is what it
- * found) share. */
+/* State of a running fit, shared by fit.c (stages, search) and spread.c (uncertainty of the
+ * result). */
 #ifndef FARWIRE_CALIB_FIT_FITTING_H
 #define FARWIRE_CALIB_FIT_FITTING_H
 
@@ -16,41 +16,42 @@ struct fitting {
 	FILE *progress;
 	const char *broken;
 	struct fit_result *result;
-	struct fit_stage_result *stage; /* at work */
-	const struct cfg_node *with;    /* further profiles that it sees; NULL: none */
-	size_t first, count;            /* the stage's parameters */
+	struct fit_stage_result *stage; /* the current stage */
+	const struct cfg_node *with;    /* further profiles whose results it sees; NULL: none */
+	size_t first, count;            /* range of the stage's parameters */
 	const struct dataset_row *rows[FIT_ROWS_MAX];
 	size_t row_count;
-	double felt[FIT_PARAMETERS_MAX]; /* by the row that feels most of it, at the answer */
-	bool alone; /* what it took as given is nobody else's: nothing is written of it */
+	double felt[FIT_PARAMETERS_MAX]; /* sensitivity of the most sensitive row at the result */
+	bool alone; /* no other fit shares what it takes as given, so `follows` is not written */
 	bool failed;
-	struct baselines *baselines; /* what its predictions share */
+	struct baselines *baselines; /* shared by its predictions */
 };
 
-/* ln(predicted / measured) of a row with the parameters' current values, but those that
- * more[more_count] sets otherwise. */
+/* Returns ln(predicted / measured) of a row for the current values of the parameters;
+ * more[more_count] overrides some. */
 double fitting_residual(struct fitting *f, size_t row, const struct draw_value *more,
 			size_t more_count);
-/* Of each row. */
+/* Stores the residual of each row. */
 void fitting_residuals(struct fitting *f, double *out);
 /* Sets the stage's parameters to exp(x). */
 void fitting_set(struct fitting *f, const double *x);
-/* The parameters that a row sees, the stage's own last, at their values;
- * draws[FIT_TOTAL_MAX]. */
+/* Stores the parameters that a row sees in draws[FIT_TOTAL_MAX], the stage's own last, and returns
+ * their number. */
 size_t fitting_values(const struct fitting *f, const struct dataset_row *row,
 		      struct draw_value *draws);
-/* What a residual of the row is counted in. */
+/* Returns the unit of the row's residual. */
 double fitting_scale(const struct dataset_row *row);
 
-/* Finds the stage's parameters, their intervals and the error left; false after errors. */
+/* Finds the stage's parameters, their intervals and the remaining error. Returns false after
+ * errors. */
 bool fitting_minimise(struct fitting *f, struct fit_stage_result *stage);
-/* The result's own copy of a profile's name, added if it is new. */
+/* Returns the result's copy of a profile's name and adds it if it is new. */
 const char *fitting_add_profile(struct fitting *f, const char *profile);
 
-/* The most that a row moves with a parameter at x: d ln(row) / d ln(parameter). */
+/* Returns the largest sensitivity of a row to a parameter at x: d ln(row) / d ln(parameter). */
 double spread_felt(struct fitting *f, const double *x, size_t parameter);
-/* Sets intervals, correlations and what follows what, of the stage's parameters at x,
- * where the sum of squares is least, and the rows' leverages. */
+/* Sets the intervals, correlations and follows of the stage's parameters at the minimum x, and the
+ * leverages of the rows. */
 void spread_set(struct fitting *f, const double *x);
 
 #endif

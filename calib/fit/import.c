@@ -20,7 +20,7 @@ static const struct registry_row rows[] = {
 };
 const struct registry importer_registry = REGISTRY("importer", "importers", rows);
 
-/* ---- for the readers ---- */
+/* ---- used by the readers ---- */
 
 const char *import_line(struct importing *importing)
 {
@@ -29,10 +29,10 @@ const char *import_line(struct importing *importing)
 	while ((c = getc(importing->in)) != EOF && c != '\n') {
 		if (c == '\0' || length + 1 == sizeof importing->text) {
 			importing->line++;
-			import_error(importing, "no log: %s",
-				     c ? "a line of more than 64 KiB"
-				       : "a zero byte (UTF-16 becomes UTF-8 by iconv -f UTF-16 -t "
-					 "UTF-8)");
+			import_error(
+				importing, "not a log: %s",
+				c ? "a line has more than 64 KiB"
+				  : "a zero byte (convert UTF-16 with iconv -f UTF-16 -t UTF-8)");
 			return NULL;
 		}
 		importing->text[length++] = (char)c;
@@ -94,7 +94,7 @@ bool import_number(struct importing *importing, const char *word, double *value)
 	if (strcmp(word, "N/A") == 0)
 		return false;
 	if (!number_parse(word, value) || *value < 0) {
-		import_error(importing, "'%s' is no number of this table", word);
+		import_error(importing, "'%s' is not a number of this table", word);
 		return false;
 	}
 	return *value > 0;
@@ -122,9 +122,9 @@ void import_at(struct importing *importing, struct import_point *point, const ch
 	if (diag_count(importing->diag))
 		return;
 	if (!(value >= 1 && value <= RECORDING_NUMBER_MAX))
-		import_error(importing, "%s is %g: that cannot be", key, value);
+		import_error(importing, "%s is %g, which is impossible", key, value);
 	else if (strcmp(key, "size_B") == 0 && value > floor(value))
-		import_error(importing, "size_B is %g: bytes are whole", value);
+		import_error(importing, "size_B is %g, but bytes must be whole", value);
 }
 
 void import_sample(struct importing *importing, struct import_point *point, double value)
@@ -137,14 +137,14 @@ void import_sample(struct importing *importing, struct import_point *point, doub
 	FW_ASSERT(!rate || strcmp(point->x[0].key, "size_B") == 0);
 	double time_s = rate ? point->x[0].value / value : value;
 	if (!isfinite(value))
-		import_error(importing, "a result that is no finite number");
+		import_error(importing, "a result is not a finite number");
 	else if (value <= 0 || time_s < 1e-12 || time_s > RECORDING_TIME_MAX_S)
-		import_error(importing, "a result of %g %s: that cannot be", value, point->unit);
+		import_error(importing, "a result of %g %s is impossible", value, point->unit);
 	else if (point->samples.count > RECORDING_SAMPLES_MAX)
 		import_error(importing, "more than %d results of one point", RECORDING_SAMPLES_MAX);
 	else if (importing->torn)
-		import_error(importing, "the log stops in this row (if that is all of it, end it "
-					"with a newline)");
+		import_error(importing, "the log ends in the middle of this row (if it is "
+					"complete, add a newline)");
 }
 
 static int by_point(const void *a, const void *b)
@@ -155,7 +155,8 @@ static int by_point(const void *a, const void *b)
 	order = order ? order : strcmp(x->words, y->words);
 	for (size_t i = 0; i < IMPORT_NUMBERS && !order && x->x[i].key && y->x[i].key; i++)
 		order = (x->x[i].value > y->x[i].value) - (x->x[i].value < y->x[i].value);
-	return order ? order : (x > y) - (x < y); /* as they came: they are in one array */
+	/* in the order of arrival, because they are in one array */
+	return order ? order : (x > y) - (x < y);
 }
 
 static bool same_point(const struct import_point *x, const struct import_point *y)
@@ -182,7 +183,7 @@ static void number_passes(struct importing *importing)
 			importing->pass_count = pass + 1;
 		importing->line = sorted[i]->line;
 		if (pass == RECORDING_PASSES_MAX)
-			import_error(importing, "the same point more than %d times",
+			import_error(importing, "the same point occurs more than %d times",
 				     RECORDING_PASSES_MAX);
 	}
 }
@@ -198,10 +199,10 @@ const struct importing *import_log_read(struct arena *arena, struct diag *diag,
 	importing->tool = importer->name;
 	importer->log(importing);
 	if (diag_count(diag) == 0 && ferror(in))
-		import_error(importing, "cannot be read any further");
+		import_error(importing, "the file cannot be read any further");
 	if (diag_count(diag) == 0 && importing->points.count == 0) {
 		importing->line = 0;
-		import_error(importing, "no results of %s in it (%s)", importer->name,
+		import_error(importing, "no results of %s were found (%s)", importer->name,
 			     importer->expected);
 	}
 	if (diag_count(diag) == 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* iperf3: what a stream of TCP moves, a sample for each interval. Text
+/* Reads iperf3: the goodput of TCP streams, with a sample for each interval. The text is
  *
  *   [  5]   1.00-2.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
  *
- * or, with several streams, the lines [SUM]; or JSON (-J), where intervals[] have a
- * sum. Rates are decimal: Gbits are 1e9. The size of a point is the block, 128 KiB
- * for TCP, as long as the log does not say another. UDP goes at the pace that it was
- * told, and both ways at once (--bidir) share the hosts: neither is a stream's rate. */
+ * With several streams the lines [SUM] are used. With JSON (-J), intervals[] contain a sum. Rates
+ * are decimal: Gbits are 1e9. The size of a point is the block size, 128 KiB for TCP unless the log
+ * has another. UDP runs at a given rate, and both directions at once (--bidir) share the hosts, so
+ * neither measures a stream's bandwidth. */
 #include <string.h>
 
 #include "calib/fit/import.h"
@@ -18,11 +18,11 @@ static const double BLOCK_B = 131072, BITS = 8;
 enum { WORDS_MAX = 24 };
 
 struct state {
-	VEC(double) alone, sum; /* B/s: of single streams, of all */
+	VEC(double) alone, sum; /* B/s: of single streams, of all streams */
 	double streams, block_B;
-	char first[16];      /* the first stream's name: "5]" */
-	int line;            /* of JSON, where the last interval ends */
-	const char *failure; /* in iperf3's words */
+	char first[16];      /* name of the first stream: "5]" */
+	int line;            /* JSON: line at which the last interval ends */
+	const char *failure; /* iperf3's error message */
 };
 
 /* ---- text ---- */
@@ -58,14 +58,14 @@ static void take_line(struct importing *importing, const char *line, struct stat
 		at++;
 	if (count > 1 && (strncmp(words[1], "[TX", 3) == 0 || strncmp(words[1], "[RX", 3) == 0 ||
 			  strstr(words[0], "][TX") || strstr(words[0], "][RX")))
-		import_error(importing, "both ways at once (measure without --bidir)");
+		import_error(importing, "both directions at once (measure without --bidir)");
 	else if (strstr(line, "Datagrams") || strchr(line, '%'))
-		import_error(importing, "of UDP, whose rate is what it was told (measure TCP)");
+		import_error(importing, "UDP runs at a given rate (measure TCP)");
 	if (diag_count(importing->diag))
 		return;
 	bool whole = count > 0 && (strcmp(words[count - 1], "sender") == 0 ||
 				   strcmp(words[count - 1], "receiver") == 0);
-	if (at == count || at == 0 || whole || strchr(line, '(')) /* "(omitted)" */
+	if (at == count || at == 0 || whole || strchr(line, '(')) /* for example "(omitted)" */
 		return;
 	if (!sum && !state->first[0])
 		snprintf(state->first, sizeof state->first, "%s", words[0]);
@@ -77,14 +77,14 @@ static void take_line(struct importing *importing, const char *line, struct stat
 
 /* ---- JSON ---- */
 
-/* Inside one of intervals[]: its sum's rate. */
+/* Reads the sum's rate of one element of intervals[]. */
 static void take_interval(struct importing *importing, struct jp_reader *in, struct state *state)
 {
 	bool omitted = false;
 	double rate = 0;
 	while (!in->error && jp_next(in) == JP_KEY) {
 		if (strcmp(in->text, "sum_bidir_reverse") == 0)
-			in->error = "both ways at once (measure without --bidir)";
+			in->error = "both directions at once (measure without --bidir)";
 		if (strcmp(in->text, "sum") != 0 || jp_next(in) != JP_OBJECT) {
 			if (strcmp(in->text, "sum") != 0)
 				jp_skip(in);
@@ -128,8 +128,7 @@ static void take_test(struct importing *importing, struct jp_reader *in, struct 
 		if (strcmp(in->text, "protocol") == 0) {
 			if (jp_next(in) == JP_TEXT && strcmp(in->text, "TCP") != 0)
 				in->error = arena_printf(importing->arena,
-							 "of %s, whose rate is what it was told "
-							 "(measure TCP)",
+							 "%s runs at a given rate (measure TCP)",
 							 in->text);
 		} else if (!to) {
 			jp_skip(in);
@@ -166,12 +165,12 @@ static void read_json(struct importing *importing, struct state *state)
 		else if (jp_next(in) == JP_TEXT)
 			state->failure = arena_strdup(importing->arena, in->text);
 	if (!in->error && jp_next(in) != JP_END)
-		in->error = "more than one result in a file (import each by itself)";
+		in->error = "more than one result in a file (import each result separately)";
 	import_json_end(importing, in);
 	importing->line = state->line;
 }
 
-/* ---- both ---- */
+/* ---- text and JSON ---- */
 
 static void read_log(struct importing *importing)
 {
@@ -190,10 +189,10 @@ static void read_log(struct importing *importing)
 	if (count == 0 || diag_count(importing->diag))
 		return;
 	if (!state.sum.count && state.streams > 1) {
-		import_error(importing, "several streams and no lines [SUM]");
+		import_error(importing, "there are several streams but no lines [SUM]");
 		return;
 	}
-	if (state.sum.count && state.alone.count) { /* each interval has a line for each */
+	if (state.sum.count && state.alone.count) { /* each interval has one line per stream */
 		size_t lines = state.alone.count / state.sum.count;
 		state.streams = (double)lines;
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* nccl-tests' JSON (-J FILE, from 2.17 on; src/util.cu of nccl-tests):
+/* Reads nccl-tests' JSON (-J FILE, from 2.17 on; src/util.cu of nccl-tests):
  *
  *   {"version":2, "args":["./all_reduce_perf",...],
  *    "config":{"nthreads":1,"ngpus":1,...,"devices":[{"rank":0,...,"device_info":"..."}]},
  *    "results":[{"size":1024,...,"out_of_place":{"time":20.5,...},"in_place":{...}}]}
  *
- * devices[] has one for each process, so there are that many times nthreads times ngpus
- * ranks. Times are in us. */
+ * devices[] has an element for each process, so the number of ranks is its length times nthreads
+ * times ngpus. Times are in us. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void take_number(struct jp_reader *in, double *number)
 		in->error = "a number is expected here";
 }
 
-/* Whether an object begins: another of an array, or what a key stands for. */
+/* Returns true if an object begins: the next element of an array, or the value of a key. */
 static bool next_object(struct jp_reader *in)
 {
 	enum jp_token token = jp_next(in);
@@ -80,7 +80,7 @@ static void take_program(struct importing *importing, struct jp_reader *in, stru
 	}
 }
 
-/* out_of_place or in_place; NaN: null, or no time. */
+/* Returns the time of out_of_place or in_place; NaN for null or a missing time. */
 static double place_us(struct jp_reader *in)
 {
 	double time_us = NAN;
@@ -90,7 +90,8 @@ static double place_us(struct jp_reader *in)
 		if (is(in, "time"))
 			take_number(in, &time_us);
 		else if (is(in, "cpu_time"))
-			in->error = "times of the CPU, not of the collective (measure without -C)";
+			in->error = "these are CPU times, not times of the collective (measure "
+				    "without -C)";
 		else
 			jp_skip(in);
 	return time_us;
@@ -138,10 +139,10 @@ void import_nccl_json(struct importing *importing)
 	if (diag_count(importing->diag) || importing->points.count == 0)
 		return;
 	if (ranks < 2 || !state.collective)
-		import_error(importing, ranks < 2
-						? "one rank only: a collective has two or more "
-						  "(\"config\": nthreads, ngpus, devices)"
-						: "which collective it is, is not said (\"args\")");
+		import_error(importing,
+			     ranks < 2 ? "there is one rank, but a collective needs two or more "
+					 "(\"config\": nthreads, ngpus, devices)"
+				       : "the log does not name the collective (\"args\")");
 	else
 		import_nccl_name(importing, 0, state.collective, ranks);
 }

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* nccl-tests (all_reduce_perf and the others): a comment for each rank, then rows
+/* Reads nccl-tests (all_reduce_perf and the others): a comment for each rank, then rows
  *
  *   #       size         count      type   redop    root     time   algbw   busbw #wrong     time
  * ... #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)
  * ... 1024           256     float     sum      -1    20.50    0.05    0.09      0    20.11 ...
  *
- * whose columns depend on the release, the collective and the options (no root before
- * 2.13, no redop for all_gather; a time stamp with -T, which is two words of a row): the
- * heading says where the two times are, out of place and in place. They become two
- * passes: each is a measurement of its own. Releases from 2.17 on say which collective it
- * is; for others the ratio of the two bandwidths says it, which for n ranks is
- * 2 (n - 1) / n of an all-reduce and (n - 1) / n of all_gather and reduce_scatter. A file
- * may hold several runs, each begins with its own '# nThread ...'. Or JSON (-J), which
- * import_nccl_json.c reads. */
+ * The columns depend on the release, the collective and the options (no root before 2.13, no redop
+ * for all_gather; with -T a time stamp of two words). The heading gives the columns of the two
+ * times, out of place and in place. These become two passes, because they are separate
+ * measurements. Releases from 2.17 on name the collective. For older ones the ratio of the two
+ * bandwidths identifies it: for n ranks it is 2 (n - 1) / n of an all-reduce, and (n - 1) / n of
+ * all_gather and reduce_scatter. A file may contain several runs, each beginning with its own '#
+ * nThread ...'. import_nccl_json.c reads JSON (-J). */
 #include "calib/fit/import_nccl.h"
 
 #include <math.h>
@@ -21,30 +20,31 @@
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
 
-static const double MICROS = 1e6; /* a second */
+static const double MICROS = 1e6; /* microseconds per second */
 enum { WORDS_MAX = 40, TIMES = 2 };
 
-/* One run's. */
+/* The state of one run. */
 struct state {
 	double ranks;
-	const char *collective; /* NULL: to be told from the bandwidths */
-	bool named;             /* by the line before '# nThread' */
-	size_t first;           /* of the run's points */
-	size_t columns;         /* of a row; 0: no heading yet */
+	const char *collective; /* NULL: to be identified by the bandwidths */
+	bool named;             /* named by the line before '# nThread' */
+	size_t first;           /* first point of the run */
+	size_t columns;         /* number of columns of a row; 0: no heading yet */
 	size_t times[TIMES], time_count;
 };
 
-/* What is known of a run at its end; its points get their names and ranks. */
+/* Ends a run: gives its points their names and ranks. */
 static void end_run(struct importing *importing, struct state *state)
 {
 	size_t count = importing->points.count - state->first;
 	if (count > 0 && diag_count(importing->diag) == 0 && state->ranks < 2)
-		import_error(importing, "%s: a collective has two or more (lines '#  Rank  0 ...')",
-			     state->ranks > 0 ? "one rank only" : "no ranks are listed");
+		import_error(importing,
+			     "%s, but a collective needs two or more (lines '#  Rank  0 ...')",
+			     state->ranks > 0 ? "there is one rank" : "no rank is listed");
 	else if (count > 0 && diag_count(importing->diag) == 0 && !state->collective)
-		import_error(importing, "the log does not tell which collective it is (nccl-tests "
-					"2.17 writes '# Collective test starting: ...': write such "
-					"a line above)");
+		import_error(importing,
+			     "the log does not name the collective (nccl-tests 2.17 writes '# "
+			     "Collective test starting: ...': add such a line above)");
 	if (diag_count(importing->diag) == 0)
 		import_nccl_name(importing, state->first, state->collective, state->ranks);
 	*state = (struct state){.first = importing->points.count};
@@ -73,7 +73,7 @@ const char *import_nccl_program(struct importing *importing, const char *program
 
 void import_nccl_time(struct importing *importing, double size_B, double time_us)
 {
-	/* name and ranks are filled in when they are known for sure */
+	/* name and ranks are set at the end of the run */
 	struct import_point *point = import_point(importing, "collective", NULL);
 	import_at(importing, point, "size_B", size_B);
 	import_sample(importing, point, time_us / MICROS);
@@ -88,8 +88,8 @@ static void take_rank(struct importing *importing, const char *line, const char 
 	if (!import_number(importing, words[1], &rank) && strcmp(words[1], "0") != 0)
 		return;
 	if (strcmp(words[2], "Group") == 0 && strcmp(words[3], "0") != 0)
-		import_error(importing, "several groups of ranks at once (measure without "
-					"NCCL_TESTS_SPLIT)");
+		import_error(importing,
+			     "several groups of ranks at once (measure without NCCL_TESTS_SPLIT)");
 	if (rank <= 0 && state->ranks > 0)
 		end_run(importing, state);
 	state->ranks = fmax(state->ranks, rank + 1);
@@ -107,12 +107,12 @@ static void take_heading(struct importing *importing, const char *const *words, 
 		if (strcmp(words[i], "time") == 0 && state->time_count < TIMES)
 			state->times[state->time_count++] = i;
 		if (strcmp(words[i], "cputime") == 0)
-			import_error(importing, "times of the CPU, not of the collective (measure "
-						"without -C)");
+			import_error(importing, "these are CPU times, not times of the collective "
+						"(measure without -C)");
 		state->columns += strcmp(words[i], "timestamp") == 0;
 	}
 	if (state->time_count == 0 && diag_count(importing->diag) == 0)
-		import_error(importing, "a heading without a column 'time'");
+		import_error(importing, "the heading has no column 'time'");
 }
 
 static void take_comment(struct importing *importing, const char *line, struct state *state)
@@ -136,14 +136,15 @@ static void take_comment(struct importing *importing, const char *line, struct s
 	}
 }
 
-/* By bus bandwidth over algorithm bandwidth, and whether it reduces. */
+/* Identifies the collective by the ratio of bus bandwidth to algorithm bandwidth, and whether it
+ * reduces. */
 static const char *collective_of(const struct state *state, double ratio, bool reduces)
 {
 	double n = state->ranks, part = (n - 1) / n;
 	if (fabs(ratio - 2 * part) < 0.06 * part && n > 2)
 		return "all_reduce";
 	if (n <= 2 && reduces && fabs(ratio - 1) < 0.06)
-		return "all_reduce"; /* 2 (n - 1) / n is 1, reduce's too */
+		return "all_reduce"; /* for two ranks 2 (n - 1) / n is 1, as for reduce */
 	if (fabs(ratio - part) < 0.04 * part)
 		return reduces ? "reduce_scatter" : "all_gather";
 	return NULL;
@@ -155,12 +156,12 @@ static void take_row(struct importing *importing, const char *line, struct state
 	double size_B, algorithm, bus, time_us;
 	size_t count = import_words(importing, line, words, WORDS_MAX);
 	if (count != state->columns) {
-		import_error(importing, "%zu columns, where the heading has %zu", count,
+		import_error(importing, "the row has %zu columns, but the heading has %zu", count,
 			     state->columns);
 		return;
 	}
 	if (!import_number(importing, words[0], &size_B))
-		return; /* 0 bytes: nothing to learn */
+		return; /* a size of 0 bytes gives no information */
 	size_t time = state->times[0];
 	if (!state->collective && time + 2 < count &&
 	    import_number(importing, words[time + 1], &algorithm) &&
@@ -172,7 +173,7 @@ static void take_row(struct importing *importing, const char *line, struct state
 			import_nccl_time(importing, size_B, time_us);
 }
 
-/* Behind what mpirun --tag-output and srun --label write before each line. */
+/* Skips the prefixes of mpirun --tag-output and srun --label. */
 static const char *untagged(const char *line)
 {
 	size_t digits = strspn(line, "0123456789");

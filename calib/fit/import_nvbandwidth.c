@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* nvbandwidth: for each test a heading, a matrix and a sum,
+/* Reads nvbandwidth: for each test a heading, a matrix and a sum,
  *
  *   Running host_to_device_memcpy_ce.
  *   memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
@@ -13,8 +13,8 @@
  *   {"nvbandwidth": {"testcases": [{"name": "host_to_device_memcpy_ce",
  *    "bandwidth_matrix": [["55.63", "55.57"]], ...}], ...}}
  *
- * Each cell is a sample; GB are 1e9 bytes. The size is the tool's preset, 512 MiB
- * (--bufferSize changes it, which neither tells). */
+ * Each cell is a sample; GB are 1e9 bytes. The size is the tool's default, 512 MiB. --bufferSize
+ * changes it, but the output does not contain it. */
 #include <string.h>
 
 #include "calib/fit/import.h"
@@ -33,7 +33,7 @@ static const struct {
 };
 enum { TESTS = sizeof tests / sizeof tests[0] };
 
-/* TESTS: none of them. */
+/* Returns TESTS for an unknown test. */
 static size_t test_of(const char *name, size_t length)
 {
 	size_t test = 0;
@@ -43,7 +43,7 @@ static size_t test_of(const char *name, size_t length)
 	return test;
 }
 
-/* A cell of the matrix; the test's first one begins a point. */
+/* Adds a cell of the matrix; the first cell of a test begins a point. */
 static void take_cell(struct importing *importing, const char *word, size_t test, bool *fresh)
 {
 	double rate;
@@ -59,7 +59,7 @@ static void take_cell(struct importing *importing, const char *word, size_t test
 		      rate * GIGA);
 }
 
-/* "NVIDIA H100 80GB HBM3 (00000000:01:00)" without its address. */
+/* Takes "NVIDIA H100 80GB HBM3 (00000000:01:00)" without its address. */
 static void take_gpu(struct importing *importing, const char *name)
 {
 	name += strspn(name, " ");
@@ -84,11 +84,11 @@ static void read_text(struct importing *importing)
 {
 	const char *line;
 	size_t test = TESTS;
-	int header_lines = 0; /* of the matrix that are still to come */
+	int header_lines = 0; /* remaining header lines of the matrix */
 	bool fresh = false;
 	while (diag_count(importing->diag) == 0 && (line = import_line(importing))) {
 		line += strspn(line, " \t");
-		/* "Device 0: ...", of several hosts "Process 0 (host): device 0: ..." */
+		/* "Device 0: ...", or with several hosts "Process 0 (host): device 0: ..." */
 		const char *device = strncmp(line, "Device ", 7) == 0    ? line
 				     : strncmp(line, "Process ", 8) == 0 ? strstr(line, ": device ")
 									 : NULL;
@@ -133,7 +133,7 @@ static void take_matrix(struct importing *importing, struct jp_reader *in, struc
 	}
 }
 
-/* The name comes after the matrix: keys are sorted. */
+/* The name follows the matrix, because keys are sorted. */
 static void take_testcase(struct importing *importing, struct jp_reader *in)
 {
 	size_t test = TESTS;
@@ -178,7 +178,7 @@ static void read_json(struct importing *importing)
 		if (jp_next(in) != JP_KEY)
 			break;
 		if (strcmp(in->text, "nvbandwidth") == 0)
-			jp_next(in); /* its members are read as the root's */
+			jp_next(in); /* its members are read like those of the root */
 		else if (strcmp(in->text, "testcases") == 0)
 			take_testcases(importing, in);
 		else if (strcmp(in->text, "GPU Device list") == 0)

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perftest (ib_write_bw, ib_send_lat and the others): a title
+/* Reads perftest (ib_write_bw, ib_send_lat and the others): a title
  *
  *                       RDMA_Write BW Test
  *
- * and rows under a heading, either of
+ * and rows under one of the headings
  *
  *    #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
  *    #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec] ...
  *
- * Which columns there are depends on the release and the options (service levels, ports,
- * CPU time); a column's name has its unit in brackets. perftest's MB, which newer ones
- * call MiB, are 2^20 bytes; with --report_gbits the heading says Gb/sec. A latency is half
- * a round trip, or of a read the whole. */
+ * The columns depend on the release and the options (service levels, ports, CPU time). The name of
+ * a column contains its unit in brackets. perftest's MB, called MiB in newer releases, are 2^20
+ * bytes; with --report_gbits the unit is Gb/sec. A latency is half a round trip, except for reads,
+ * where it is a whole one. */
 #include <string.h>
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
 
-static const double MICROS = 1e6 /* a second */, MEBI = 1048576, GIGABIT_B = 125e6;
+static const double MICROS = 1e6 /* microseconds per second */, MEBI = 1048576, GIGABIT_B = 125e6;
 enum { WORDS_MAX = 32 };
 
-/* A heading: its column of results, and of rates what 1 is in B/s. */
+/* A heading: its result column and, for rates, the value of 1 in B/s. */
 struct table {
-	size_t columns, result; /* columns 0: none */
+	size_t columns, result; /* columns 0: no heading */
 	bool latency;
 	double scale;
 };
@@ -32,7 +32,7 @@ static const struct {
 	bool latency;
 	double scale;
 } results[] = {{"t_typical[usec]", true, 0},
-	       {"t_avg[usec]", true, 0}, /* of tests that last so long, -D: no other */
+	       {"t_avg[usec]", true, 0}, /* tests of a given duration (-D) have only this one */
 	       {"average[MB/sec]", false, MEBI},
 	       {"average[MiB/sec]", false, MEBI},
 	       {"average[Gb/sec]", false, GIGABIT_B}};
@@ -54,8 +54,8 @@ static void take_heading(struct importing *importing, const char *line, struct t
 		table->columns++;
 	}
 	if (best == RESULTS) {
-		import_error(importing, "a heading without t_typical[usec], t_avg[usec] or BW "
-					"average[...]: no table of perftest that is known");
+		import_error(importing, "the heading has no t_typical[usec], t_avg[usec] or BW "
+					"average[...], so it is not a known table of perftest");
 		return;
 	}
 	table->latency = results[best].latency;
@@ -85,7 +85,7 @@ static void take_row(struct importing *importing, const char *line, const struct
 	double size_B, value;
 	size_t count = import_words(importing, line, words, WORDS_MAX);
 	if (count != table->columns) {
-		import_error(importing, "%zu columns, where the heading has %zu", count,
+		import_error(importing, "the row has %zu columns, but the heading has %zu", count,
 			     table->columns);
 		return;
 	}
@@ -110,8 +110,8 @@ static void read_log(struct importing *importing)
 		if ((found = verb_of(line)))
 			verb = found;
 		if (found && strstr(line, "Bidirectional"))
-			import_error(importing, "a test of both ways at once, whose rate is their "
-						"sum (measure without -b)");
+			import_error(importing, "a test of both directions at once gives the sum "
+						"of both (measure without -b)");
 		else if (strncmp(line, "#bytes", 6) == 0)
 			take_heading(importing, line, &table);
 		else if (table.columns && *line >= '0' && *line <= '9')

@@ -11,11 +11,11 @@
 enum { PASSES_MAX = 1000 };
 static const double PULLED_IN = 3 * 1.4826;
 
-/* The median distance to the median: distances grow outwards on both sides, so they
- * are merged up to their middle. */
+/* Returns the median distance to the median. Distances grow outwards on both sides, so the two
+ * sides are merged up to their middle. */
 static double deviation(const double *sorted, size_t count, double median)
 {
-	size_t low = count / 2, high = low; /* next ones: low - 1, high */
+	size_t low = count / 2, high = low; /* next candidates: low - 1 and high */
 	double distance = 0;
 	for (size_t i = 0; i <= count / 2; i++) {
 		double below = low > 0 ? median - sorted[low - 1] : INFINITY;

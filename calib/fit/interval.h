@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Intervals of what is estimated from passes.
+/* Intervals of estimates from several passes.
  *
- * Samples of one pass are not independent of each other (the same pages, the
- * same clock, the same neighbours); passes, minutes apart and in another order,
- * nearly are. So what varies here is the pass.
+ * Samples of one pass depend on each other (the same pages, clock and neighbours). Passes are
+ * minutes apart and in different orders, so they are nearly independent. Therefore the pass is the
+ * unit of variation.
  *
- * From ten passes on: bootstrap. Passes are drawn with replacement, the estimate
- * is made again for each draw, and its quantiles bound the interval; of n
- * passes the plain quantiles are too narrow by what a sample's spread lacks, so
- * they are taken further out, at the normal probability of
- * sqrt(n / (n - 1)) t(n - 1) (Hesterberg 2015, "What teachers should know about
- * the bootstrap": the expanded percentile interval).
- * Below ten (a bootstrap over three passes covers 75 % where it says 95): the
- * estimate is made of each pass alone, and Student's t of their spread bounds it.
- * One pass: there is no interval (low and high are NaN).
+ * With ten or more passes, the interval is a bootstrap. Passes are drawn with replacement, the
+ * estimate is repeated for each draw, and its quantiles bound the interval. For n passes the plain
+ * quantiles are too narrow, so they are taken at the normal probability of sqrt(n / (n - 1)) t(n -
+ * 1) (Hesterberg 2015, "What teachers should know about the bootstrap": the expanded percentile
+ * interval).
+ *
+ * With fewer passes a bootstrap is unreliable (with three passes it covers 75 % instead of 95 %).
+ * Then the estimate is made from each pass, and Student's t of their spread bounds it. A single
+ * pass has no interval: low and high are NaN.
  */
 #ifndef FARWIRE_CALIB_FIT_INTERVAL_H
 #define FARWIRE_CALIB_FIT_INTERVAL_H
@@ -29,33 +29,33 @@ struct interval {
 enum {
 	INTERVAL_OUTPUTS_MAX = 16,
 	INTERVAL_DRAWS = 999,
-	INTERVAL_PASSES_MIN = 10, /* of a bootstrap */
+	INTERVAL_PASSES_MIN = 10, /* minimum for a bootstrap */
 };
 
-/* What passes agree on: their mean, with those pulled in that lie further from the
- * median than 3 x 1.4826 median absolute deviations (a pass during which something
- * else ran). Of count > 0 values in ascending order. */
+/* Returns a robust mean of the passes: values further from the median than 3 x 1.4826 median
+ * absolute deviations are moved to that distance (a pass may have been disturbed). Takes count > 0
+ * values in ascending order. */
 double passes_mean(const double *sorted, size_t count);
 
-/* How often each pass counts: count entries that sum up to the number drawn. */
+/* Weights of the passes: count entries whose sum is the number of drawn passes. */
 struct pass_draw {
 	const unsigned char *times;
 	size_t count;
 };
 
-/* Fills out[]; false: it cannot be estimated from these passes. */
+/* Fills out[]. Returns false if these passes allow no estimate. */
 typedef bool estimate_fn(const struct pass_draw *draw, double *out, void *ctx);
 
 struct interval_spec {
 	estimate_fn *estimate;
 	void *ctx;
 	size_t output_count, pass_count;
-	double confidence; /* 0.9 */
+	double confidence; /* for example 0.9 */
 	uint64_t seed;
-	const char *name; /* of its random stream */
+	const char *name; /* name of its random stream */
 };
 
-/* intervals[output_count]; false where not even all passes give an estimate. */
+/* Stores intervals[output_count]. Returns false if even all passes together allow no estimate. */
 bool interval_of_passes(const struct interval_spec *spec, struct interval *intervals);
 
 #endif

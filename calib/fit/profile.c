@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writing a fitted profile. */
+/* Writes a fitted profile. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,8 +22,8 @@ static bool holds(const struct fit_stage_result *stage, const char *profile)
 	return false;
 }
 
-/* Whether a case with that profile sees what is followed, and not the profile's own of that
- * name. */
+/* Returns true if a case with that profile sees the followed parameter, and not the profile's own
+ * parameter of that name. */
 static bool is_seen(const struct fit_result *result, const struct fitted_follow *follow,
 		    const char *profile)
 {
@@ -42,7 +42,7 @@ static bool is_seen(const struct fit_result *result, const struct fitted_follow 
 	return !own;
 }
 
-/* freedom, correlated, follows: what there is of them. */
+/* Writes freedom, correlated and follows, as far as they exist. */
 static void write_spread(FILE *out, const struct fit_result *result,
 			 const struct fit_stage_result *stage, size_t index, const char *profile)
 {
@@ -91,8 +91,7 @@ void fit_profile_write(FILE *out, struct arena *arena, const struct fit_result *
 		       const char *profile, const char *fit_name)
 {
 	fprintf(out,
-		"# Written by `farwire fit %s`; not for editing. Fitted on rows of role fit "
-		"alone.\n",
+		"# Written by `farwire fit %s`; do not edit. Fitted only on rows of role fit.\n",
 		fit_name);
 	fputs("parameters = (\n", out);
 	bool first = true;

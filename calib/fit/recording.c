@@ -37,7 +37,7 @@ static void read_machine(struct reading *r, char object)
 	};
 	const size_t count = sizeof fields / sizeof fields[0];
 	FW_ASSERT(to);
-	if (!reading_opens(r, JP_OBJECT, "what line 1 says of the machine"))
+	if (!reading_opens(r, JP_OBJECT, "the description of the machine in line 1"))
 		return;
 	while (reading_next(r) == JP_KEY) {
 		size_t i = 0;
@@ -81,15 +81,15 @@ static void read_header(struct reading *r)
 	if (r->failed || r->in->error)
 		return;
 	if (strcmp(format, "farwire-samples") != 0)
-		reading_fail(r,
-			     "no recording of a probe (its first line says {\"format\":\"farwire-"
-			     "samples\",\"version\":1,...})");
+		reading_fail(r, "not a recording of a probe (its first line must be "
+				"{\"format\":\"farwire-samples\",\"version\":1,...})");
 	else if (version < 1 || version > 1)
-		reading_fail(r, "a recording of version %g; this program reads version 1", version);
+		reading_fail(r, "version %g is not supported; this program reads version 1",
+			     version);
 	r->header_seen = true;
 }
 
-/* ---- any line but the first ---- */
+/* ---- further lines ---- */
 
 static void read_words(struct reading *r, struct recording_point *point)
 {
@@ -121,9 +121,10 @@ static void read_numbers(struct reading *r, struct recording_point *point)
 		if (number->value < 0)
 			reading_fail(r, "%s is negative", number->key);
 		else if (number->value > RECORDING_NUMBER_MAX)
-			reading_fail(r, "%s is %g: that cannot be", number->key, number->value);
+			reading_fail(r, "%s is %g, which is impossible", number->key,
+				     number->value);
 		else if (strcmp(number->key, "size_B") == 0 && number->value > floor(number->value))
-			reading_fail(r, "size_B is %g: bytes are whole", number->value);
+			reading_fail(r, "size_B is %g, but bytes must be whole", number->value);
 	}
 }
 
@@ -160,7 +161,7 @@ static void read_fields(struct reading *r, struct line_fields *fields)
 	while (!r->failed && reading_next(r) == JP_KEY) {
 		const char *key = arena_strdup(r->arena, r->in->text);
 		if (arena_used_B(r->arena) > MEMORY_MAX_B)
-			reading_fail(r, "takes more than 8 GiB of memory to read");
+			reading_fail(r, "reading needs more than 8 GiB of memory");
 		else if (strcmp(key, "test") == 0)
 			fields->point.test = reading_text(r, key);
 		else if (strcmp(key, "is") == 0)
@@ -198,8 +199,8 @@ static void read_line(struct reading *r)
 	if (r->failed || r->in->error)
 		return;
 	if (r->recording->ended) {
-		reading_fail(r, "something follows the line that ends the recording");
-	} else if (fields.end_seen) { /* false: that of a sitting whose time was over */
+		reading_fail(r, "a line follows the line that ends the recording");
+	} else if (fields.end_seen) { /* false: the end of a sitting by its time limit */
 		r->recording->ended = fields.end;
 	} else if (fields.waived) {
 		struct recording_waived *waived = VEC_PUSH(r->arena, &r->recording->waived);
@@ -207,12 +208,12 @@ static void read_line(struct reading *r)
 	} else if (fields.point.test) {
 		reading_take_point(r, &fields);
 	} else {
-		reading_fail(r, "a line that is neither of a point (\"test\"), nor \"waived\", nor "
-				"\"end\"");
+		reading_fail(r,
+			     "the line has neither a point (\"test\") nor \"waived\" nor \"end\"");
 	}
 }
 
-/* A file that stops inside a line was interrupted; anything else is an error. */
+/* A file that ends inside a line was interrupted; other incomplete content is an error. */
 static void torn_or_wrong(struct reading *r)
 {
 	if (!r->failed && !(r->in->torn && r->header_seen))
@@ -231,7 +232,7 @@ static void read_all(struct reading *r)
 		else if (token == JP_OBJECT)
 			read_header(r);
 		else if (token != JP_ERROR && r->header_seen)
-			reading_fail(r, "a line is one object, {...}");
+			reading_fail(r, "a line must be one object, {...}");
 		if (r->in->error || !r->header_seen)
 			torn_or_wrong(r);
 		if (r->in->error)
@@ -256,9 +257,9 @@ static void finish(struct reading *r)
 	}
 	r->line = 0;
 	if (!r->failed && !r->header_seen)
-		reading_fail(r, "is empty: nothing was recorded");
+		reading_fail(r, "the file is empty: nothing was recorded");
 	else if (!r->failed && measured == 0)
-		reading_fail(r, "has no samples: nothing was measured");
+		reading_fail(r, "the file has no samples: nothing was measured");
 }
 
 const struct recording *recording_read(struct arena *arena, struct diag *diag, const char *path)
@@ -266,11 +267,12 @@ const struct recording *recording_read(struct arena *arena, struct diag *diag, c
 	FILE *in = fopen(path, "rb");
 	struct recording *recording = ARENA_NEW(arena, struct recording);
 	struct reading *r = ARENA_NEW(arena, struct reading);
-	/* ftell: a pipe cannot be read twice, once for the fingerprint */
+	/* ftell fails for a pipe, which cannot be read twice, and the first pass computes the
+	 * fingerprint */
 	if (!in || hash_file(in, recording->hash) != 0 || fseek(in, 0, SEEK_SET) != 0) {
 		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s",
 			   errno == ESPIPE
-				   ? "it is a pipe, and is read twice (write it into a file)"
+				   ? "it is a pipe, but must be read twice (write it into a file)"
 				   : strerror(errno));
 		if (in)
 			fclose(in);

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A recording: what a probe measured, read from its file.
+/* Reads a recording: the measurements of a probe.
  *
- * A probe measures POINTS: a test ("copy"), words that say which variant
- * ("direction=h2d"), numbers that say where ("size_B"). It goes through all of
- * them in PASSES, in a new order each time, and keeps every sample. docs/formats.md
- * has the fields of the file, JSON Lines of version 1.
+ * A probe measures points. A point has a test ("copy"), words for its variant ("direction=h2d"),
+ * and numbers for its conditions ("size_B"). The probe measures all points in passes, each in a new
+ * order, and keeps every sample. docs/formats.md lists the fields of the file (JSON Lines, version
+ * 1).
  *
- * What is read here is what fits see: of each point and pass the median of the
- * samples, in seconds or as a ratio. A median does not care for the few samples
- * in which the machine did something else; those beyond 10 x 1.4826 median
- * absolute deviations are counted, none is dropped.
+ * This module gives fits the median of the samples of each point and pass, in seconds or as a
+ * ratio. A median is robust against the few samples during which the machine did other work.
+ * Samples beyond 10 x 1.4826 median absolute deviations are counted as outliers, but not removed.
  *
- * A file is believed or not as a whole. What no probe can have written (a
- * negative time, a sample that is no number, a point measured twice in a pass, a
- * line over 1 MiB, another version) is an error with its line. One thing is no
- * error: a file without its last line, with that torn, or with one that says the
- * time was over, is what an unfinished run leaves; what it measured counts, and
- * `ended` is false.
+ * A file is accepted or refused as a whole. Content that no probe writes is an error with its line:
+ * a negative time, a sample that is not a number, a point measured twice in a pass, a line over 1
+ * MiB, another version. An unfinished run is not an error: the last line may be missing,
+ * incomplete, or say that the time limit was reached. Then its measurements count, and `ended` is
+ * false.
  */
 #ifndef FARWIRE_CALIB_FIT_RECORDING_H
 #define FARWIRE_CALIB_FIT_RECORDING_H
@@ -33,12 +31,12 @@ enum {
 	RECORDING_WORDS = 8,
 	RECORDING_NUMBERS = 8,
 	RECORDING_PASSES_MAX = 1000,
-	RECORDING_SAMPLES_MAX = 65536, /* of a line */
+	RECORDING_SAMPLES_MAX = 65536, /* in one line */
 	RECORDING_LINE_MAX_B = 1 << 20,
 	RECORDING_POINTS_MAX = 65536,
 };
-/* Beyond these a number is broken: nothing of a computer takes a femtosecond, no recording
- * lasts 11 days, no buffer has an exabyte. */
+/* A number outside these bounds is invalid: no computer needs only a femtosecond for anything, no
+ * recording lasts 11 days, and no buffer has an exabyte. */
 #define RECORDING_TIME_MIN_S 1e-15
 #define RECORDING_TIME_MAX_S 1e6
 #define RECORDING_NUMBER_MAX 1e18
@@ -53,7 +51,7 @@ struct recording_number {
 
 struct recording_pass {
 	size_t pass, sample_count;
-	double median;    /* s, or a ratio; rates are turned into times of size_B */
+	double median;    /* s or a ratio; rates are converted to times of size_B */
 	double low, high; /* 95 % interval of the median by order statistics */
 };
 
@@ -65,10 +63,10 @@ struct recording_point {
 	size_t number_count;
 	bool held_out;
 	VEC(struct recording_pass) passes;
-	double value; /* what the passes' medians agree on: passes_mean() */
+	double value; /* combined medians of the passes: passes_mean() */
 	size_t outlier_count, sample_count;
-	int line;    /* where it stands first */
-	size_t next; /* in a bucket of the reader, plus 1 */
+	int line;    /* line of its first occurrence */
+	size_t next; /* next point in the reader's hash bucket, plus 1 */
 };
 
 struct recording_waived {
@@ -79,28 +77,29 @@ struct recording {
 	const char *path, *tool, *date, *mode;
 	char hash[HASH_TEXT_B];
 	double seed_count;
-	size_t pass_count; /* of which there are samples */
+	size_t pass_count; /* number of passes with samples */
 	const char *cpu, *kernel, *hypervisor;
 	double cores_count;
-	const char *gpu; /* its name; NULL: a recording without a GPU */
+	const char *gpu; /* name of the GPU; NULL: recorded without one */
 	const char *driver, *cuda;
-	const char *storage_path; /* "direct", "cached"; NULL: not told */
-	double memory_B, pcie_generation_count, pcie_width_count; /* 0: not known */
+	const char *storage_path; /* "direct" or "cached"; NULL: unknown */
+	double memory_B, pcie_generation_count, pcie_width_count; /* 0: unknown */
 	VEC(struct recording_point) points;
 	VEC(struct recording_waived) waived;
 	bool ended;
-	double drift_most_ratio; /* over a sitting, of any anchor; see RECORD_DRIFT_MOST */
+	/* largest drift of an anchor in a sitting; see RECORD_DRIFT_MOST */
+	double drift_most_ratio;
 	size_t sample_count, outlier_count;
 };
 
-/* NULL after errors, which are in diag. */
+/* Returns NULL after errors, which are in diag. */
 const struct recording *recording_read(struct arena *arena, struct diag *diag, const char *path);
 
-/* The points of a test whose words hold every one of `words`, "key=value"
- * between blanks, in the order of the file. Returns how many; *found is in arena. */
+/* Finds the points of a test that contain all of `words` ("key=value", separated by blanks), in the
+ * order of the file. Returns their number; *found is in arena. */
 size_t recording_find(const struct recording *recording, struct arena *arena, const char *test,
 		      const char *words, const struct recording_point *const **found);
-/* NULL: it has no such word. */
+/* Returns NULL if the point has no such word. */
 const char *recording_point_word(const struct recording_point *point, const char *key);
 double recording_point_number(const struct recording_point *point, const char *key,
 			      double fallback);

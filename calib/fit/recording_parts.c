@@ -22,7 +22,7 @@ enum jp_token reading_next(struct reading *r)
 {
 	enum jp_token token = jp_next(r->in);
 	if (r->in->read_B - r->start_B > RECORDING_LINE_MAX_B)
-		reading_fail(r, "the line is longer than 1 MiB: no recording");
+		reading_fail(r, "the line is longer than 1 MiB, so this is not a recording");
 	return r->failed ? JP_ERROR : token;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Private to the reader of recordings: its state, a line's fields, and the pieces that
- * lines are made of. Each piece is read up to its end; after what is wrong reading_fail()
- * has said so, or the JSON reader holds the error, and what is given is nothing.
+/* Private to the reader of recordings: its state, the fields of a line, and the parts of a line.
+ * Each function reads its part to the end. After an error, reading_fail() was called or the JSON
+ * reader holds the error, and the result is empty.
  */
 #ifndef FARWIRE_CALIB_FIT_RECORDING_PARTS_H
 #define FARWIRE_CALIB_FIT_RECORDING_PARTS_H
@@ -16,15 +16,15 @@ struct reading {
 	struct diag *diag;
 	struct jp_reader *in;
 	struct recording *recording;
-	size_t buckets[RECORDING_BUCKETS]; /* first point of each, plus 1 */
-	double *samples;                   /* of the line that is read */
+	size_t buckets[RECORDING_BUCKETS]; /* first point of each bucket, plus 1 */
+	double *samples;                   /* samples of the current line */
 	size_t sample_count;
-	int line; /* where it begins */
+	int line; /* first line of the current record */
 	uint64_t start_B;
 	bool failed, header_seen;
 };
 
-/* A line as it comes: any of the kinds. */
+/* The fields of a line of any kind. */
 struct line_fields {
 	struct recording_point point;
 	const char *unit, *waived, *why;
@@ -38,10 +38,10 @@ const char *reading_text(struct reading *r, const char *what);
 double reading_number(struct reading *r, const char *what);
 bool reading_flag(struct reading *r, const char *what);
 bool reading_skip(struct reading *r);
-/* After a key: whether an object, or an array, begins. */
+/* Reads what follows a key. Returns true if an object or array begins, as requested by bracket. */
 bool reading_opens(struct reading *r, enum jp_token bracket, const char *what);
 
-/* The samples in r->samples are a pass of the line's point; sorts them. */
+/* Sorts r->samples and adds them as a pass of the line's point. */
 void reading_take_point(struct reading *r, const struct line_fields *fields);
 
 #endif

@@ -6,7 +6,7 @@
 #include "calib/sample/stats.h"
 
 static const double MAD_TO_SIGMA = 1.4826, OUTLIER_SIGMAS = 10;
-/* A look at the clock is taken off: that may leave less than nothing. */
+/* The cost of reading the clock is subtracted, so small samples can be slightly negative. */
 static const double LOOK_S = -1e-7;
 
 static size_t bucket_of(const struct recording_point *point)
@@ -61,7 +61,7 @@ static struct recording_point *find_or_add(struct reading *r, const struct recor
 	return point;
 }
 
-/* Of r->samples, which are distances from their median afterwards. */
+/* Summarises r->samples, which then contain the distances from their median. */
 static void summarise(struct reading *r, struct recording_point *point, struct recording_pass *pass)
 {
 	size_t n = r->sample_count;
@@ -77,14 +77,14 @@ static void summarise(struct reading *r, struct recording_point *point, struct r
 	point->sample_count += n;
 }
 
-/* Tests of two clocks, or of a whole less a part: noise may take those below zero. */
+/* Tests that subtract two clocks or two times, where noise can give negative values. */
 static bool is_difference(const char *test)
 {
 	return strcmp(test, "timer") == 0 || strcmp(test, "kernel") == 0 ||
 	       strcmp(test, "sync") == 0;
 }
 
-/* Rates become the time of the point's size, so that all fits see times. */
+/* Converts rates to times of the point's size, so that all fits use times. */
 static bool to_times(struct reading *r, const struct line_fields *fields)
 {
 	const struct recording_point *point = &fields->point;
@@ -92,11 +92,11 @@ static bool to_times(struct reading *r, const struct line_fields *fields)
 	bool rate = fields->unit && strcmp(fields->unit, "B/s") == 0;
 	if (!fields->unit ||
 	    (!rate && strcmp(fields->unit, "s") != 0 && strcmp(fields->unit, "1") != 0)) {
-		reading_fail(r, "unit is none of \"s\", \"1\", \"B/s\"");
+		reading_fail(r, "unit must be one of \"s\", \"1\", \"B/s\"");
 		return false;
 	}
 	if (rate && !(size_B > 0)) {
-		reading_fail(r, "a rate needs the size in x: \"size_B\"");
+		reading_fail(r, "a rate needs the size in \"x\": {\"size_B\": ...}");
 		return false;
 	}
 	bool any_sign = is_difference(point->test);
@@ -114,8 +114,8 @@ static bool to_times(struct reading *r, const struct line_fields *fields)
 			r->samples[i] = size_B / r->samples[i];
 		double size = fabs(r->samples[i]);
 		if (size > RECORDING_TIME_MAX_S || (size > 0 && size < RECORDING_TIME_MIN_S)) {
-			reading_fail(r, "sample %zu of '%s' comes to %g %s: that cannot be", i + 1,
-				     point->test, r->samples[i], rate ? "s" : fields->unit);
+			reading_fail(r, "sample %zu of '%s' gives %g %s, which is impossible",
+				     i + 1, point->test, r->samples[i], rate ? "s" : fields->unit);
 			return false;
 		}
 	}
@@ -132,27 +132,27 @@ void reading_take_point(struct reading *r, const struct line_fields *fields)
 	}
 	if (fields->pass < 0 || fields->pass >= RECORDING_PASSES_MAX ||
 	    fields->pass > floor(fields->pass)) {
-		reading_fail(r, "pass is no whole number below %d", RECORDING_PASSES_MAX);
+		reading_fail(r, "pass must be a whole number below %d", RECORDING_PASSES_MAX);
 		return;
 	}
 	if (r->sample_count == 0 || !to_times(r, fields))
-		return; /* none in its time: as if it had not been tried */
+		return; /* no sample within its time: treat it as not tried */
 	struct recording_point *point = find_or_add(r, &fields->point);
 	if (!point)
 		return;
 	size_t pass = (size_t)fields->pass;
 	for (size_t i = 0; i < point->passes.count; i++)
 		if (point->passes.items[i].pass == pass) {
-			reading_fail(r,
-				     "'%s': this point and pass were there before (line %d is its "
-				     "first)",
-				     point->test, point->line);
+			reading_fail(
+				r,
+				"'%s': this point and pass occurred before (line %d is its first)",
+				point->test, point->line);
 			return;
 		}
 	struct recording_pass *summary = VEC_PUSH(r->arena, &point->passes);
 	summary->pass = pass;
 	summarise(r, point, summary);
-	/* drift anchors are counted apart: they are measured whenever it is time */
+	/* drift anchors do not count as passes, because they are measured at any time */
 	if (strcmp(point->test, "drift") != 0 && pass + 1 > to->pass_count)
 		to->pass_count = pass + 1;
 }

@@ -7,8 +7,8 @@
 #include "calib/fit/segments.h"
 #include "sim/base/num.h"
 
-static const double HUBER = 1.345, SIGMA = 0.03; /* of how far products are off a roofline */
-static const double UNBOUND = 50, RANGE = 8;     /* of logarithms */
+static const double HUBER = 1.345, SIGMA = 0.03; /* typical deviation of products from a roofline */
+static const double UNBOUND = 50, RANGE = 8;     /* in logarithms */
 enum { POINTS_MIN = 4, EVALUATIONS = 600, EVALUATIONS_AGAIN = 80, PARAMETERS = 3 };
 
 struct roofline_fitting {
@@ -41,7 +41,7 @@ static double loss(const double *x, void *ctx)
 	return sum;
 }
 
-/* By the plain line through work and time. */
+/* Estimates the parameters from a plain line through work and time. */
 static struct roofline guess(const struct roofline_fitting *f)
 {
 	struct xy points[SEGMENTS_POINTS_MAX];
@@ -55,7 +55,7 @@ static struct roofline guess(const struct roofline_fitting *f)
 	return (struct roofline){1 / line.slope, start_s / line.slope, 2 * rate_Bps, f->floor_s, 0};
 }
 
-/* From `from`; leaves where it came in x and returns the loss there. */
+/* Minimises from `from`; stores the result in x and returns the loss. */
 static double descend(struct roofline_fitting *f, const struct roofline *from, bool again,
 		      double *x)
 {
@@ -87,10 +87,10 @@ bool roofline_fit(const struct roofline_point *points, size_t count, double floo
 		return false;
 	struct roofline from = start ? *start : guess(&f);
 	if (!(isfinite(from.peak_flops) && from.peak_flops > 0))
-		return false; /* times that do not grow with work */
+		return false; /* times do not grow with the work */
 	double x[PARAMETERS], other[PARAMETERS];
 	double least_loss = descend(&f, &from, start != NULL, x);
-	/* a second valley: nothing is bound by its bytes */
+	/* a second local minimum, where no product is limited by its bytes */
 	from.rate_Bps *= UNBOUND;
 	if (!start && descend(&f, &from, false, other) < least_loss)
 		memcpy(x, other, sizeof x);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The roofline of a matrix product, as sim/gpu has it:
+/* The roofline model of a matrix product, as in sim/gpu:
  *
  *   T = floor + max((flop + half_work) / peak, bytes / rate)
  *
- * peak is what very large products reach, half_work the work at which half of
- * it is reached, rate what the operands come in with (from caches, if they fit:
- * more than the memory's). All three are fitted in relative error, with Huber's
- * loss, by Nelder-Mead on their logarithms; where no shape is bound by its bytes,
- * rate goes to where it has no effect.
+ * peak is the rate of very large products. half_work is the work at which half of peak is reached.
+ * rate is the bandwidth of the operands, which exceeds that of memory if they fit into caches. All
+ * three are fitted to relative errors with Huber's loss, by Nelder-Mead on their logarithms. If no
+ * shape is limited by its bytes, rate moves to where it has no effect.
  */
 #ifndef FARWIRE_CALIB_FIT_ROOFLINE_H
 #define FARWIRE_CALIB_FIT_ROOFLINE_H
@@ -25,8 +24,8 @@ struct roofline {
 };
 
 double roofline_at(const struct roofline *roofline, const struct roofline_point *point);
-/* floor_s is given. start: a fit of much the same points, or NULL. False for
- * fewer than four points, or work that is all the same. */
+/* Fits a roofline. floor_s is given; start is the fit of similar points, or NULL. Returns false for
+ * fewer than four points or if all have the same work. */
 bool roofline_fit(const struct roofline_point *points, size_t count, double floor_s,
 		  const struct roofline *start, struct roofline *roofline);
 

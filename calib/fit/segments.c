@@ -9,12 +9,12 @@
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
 
-/* Huber (1964): 95 % as efficient as least squares where errors are normal. */
+/* Huber (1964): 95 % of the efficiency of least squares for normal errors. */
 static const double HUBER = 1.345, MAD_TO_SIGMA = 1.4826;
-/* What a left-out point next to a break misses by says that there is a break, not
- * how large it is. */
+/* The error of a held-out point next to a boundary shows that there is a boundary, but not its
+ * size, so it is limited. */
 static const double LEFT_OUT_MOST = 0.25;
-/* A segment more is not worth it where it betters left-out points by less. */
+/* Another segment must improve held-out points by at least this. */
 static const double WORTH_RATIO = 1e-3, NOTHING = 1e-9;
 enum { ROUNDS = 12 };
 
@@ -48,8 +48,8 @@ static double squares(const struct sums *s, const struct line *line)
 			       2 * a * b * s->x);
 }
 
-/* The least sum of squares with neither part below zero: inside, else on the
- * better one of the two edges. */
+/* Returns the minimum with neither part negative: inside the region, or on the better of its two
+ * edges. */
 static struct line solve(const struct sums *s)
 {
 	struct line flat = {s->y / s->w, 0};
@@ -103,9 +103,9 @@ struct line line_robust(const struct xy *points, size_t count)
 	return line;
 }
 
-/* ---- the cuts ---- */
+/* ---- boundaries ---- */
 
-/* cost[i * count + j]: of one line through points i .. j. */
+/* cost[i * count + j] is the cost of one line through the points i .. j. */
 static void costs(const struct xy *points, size_t count, double *cost)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -120,8 +120,8 @@ static void costs(const struct xy *points, size_t count, double *cost)
 }
 
 struct cutting {
-	double *cost, *best; /* best[k * count + j]: of points 0 .. j in k + 1 segments */
-	size_t *from;        /* where the last of those begins */
+	double *cost, *best; /* best[k * count + j]: cost of the points 0 .. j in k + 1 segments */
+	size_t *from;        /* beginning of the last of them */
 };
 
 static struct cutting cutting_new(struct arena *arena, size_t count)
@@ -155,7 +155,7 @@ static void cut(struct cutting *c, const struct xy *points, size_t count, size_t
 		}
 }
 
-/* The cut in `wanted` segments; false where that many do not fit. */
+/* Reads the division into `wanted` segments; returns false if there are too few points. */
 static bool cut_read(const struct cutting *c, const struct xy *points, size_t count, size_t wanted,
 		     struct segments *segments)
 {
@@ -185,9 +185,9 @@ double segments_at(const struct segments *segments, double x)
 	return line_at(&segments->lines[segment_of(segments, x)], x);
 }
 
-/* ---- how many ---- */
+/* ---- number of segments ---- */
 
-/* Mean absolute error of the points of each fold when they were left out. */
+/* Mean absolute error of the points of each fold when it was held out. */
 static void leave_out(struct arena *arena, const struct xy *points, size_t count, size_t most,
 		      double errors[SEGMENTS_MAX][SEGMENTS_FOLDS])
 {
@@ -244,7 +244,7 @@ static size_t choose(struct arena *arena, const struct xy *points, size_t count,
 	return best + 1;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole fit ---- */
 
 void segments_refit(const struct xy *points, size_t count, struct segments *segments)
 {

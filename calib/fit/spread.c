@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How sure a fit is: intervals, correlations, and what it took as given. */
+/* Uncertainty of a fit: intervals, correlations, and the influence of what it took as given. */
 #include <math.h>
 #include <string.h>
 
@@ -8,22 +8,23 @@
 #include "sim/base/num.h"
 #include "sim/base/vec.h"
 
-/* A step of a job can be tied to a cycle, and then answers in stairs: where the
- * narrow difference finds them flat, the wide one is taken. */
+/* The step of a job can be locked to a cycle and then changes in stairs. If the narrow difference
+ * finds no slope, the wide one is used. */
 static const double DIFFERENCE = 0.02, WIDE_DIFFERENCE = 0.3, FLAT = 1e-3;
-/* A parameter follows what moves it by at least this, when that is off by a standard
- * deviation. */
+/* A parameter follows a given cost if it moves by at least this per standard deviation of the cost.
+ */
 static const double WORTH_RATIO = 1e-3;
 
 struct spread {
-	double slopes[FIT_PARAMETERS_MAX][FIT_ROWS_MAX]; /* over each row's scale */
+	double slopes[FIT_PARAMETERS_MAX][FIT_ROWS_MAX]; /* divided by each row's scale */
 	double inverse[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX];
 	double residuals[FIT_ROWS_MAX];
-	bool moved[FIT_ROWS_MAX]; /* by any of the parameters */
-	bool known;               /* there is an inverse */
+	bool moved[FIT_ROWS_MAX]; /* moved by any of the parameters */
+	bool known;               /* the inverse exists */
 };
 
-/* Inverts the symmetric matrix a[n * n] in place by Gauss-Jordan; false if singular. */
+/* Inverts the symmetric matrix a[n * n] in place by Gauss-Jordan. Returns false if it is singular.
+ */
 static bool invert(double *a, size_t n)
 {
 	double inverse[FIT_PARAMETERS_MAX * FIT_PARAMETERS_MAX] = {0};
@@ -49,8 +50,8 @@ static bool invert(double *a, size_t n)
 	return true;
 }
 
-/* d ln(predicted) / d ln(parameter) of each row, over +-difference; marks those that it
- * moves by more than next to nothing, and says whether there are any. */
+/* Computes d ln(predicted) / d ln(parameter) of each row over +-difference. Marks the rows that
+ * move noticeably and returns true if there are any. */
 static bool slopes(struct fitting *f, const double *x, size_t parameter, double difference,
 		   double *out, bool *moved_rows)
 {
@@ -112,9 +113,9 @@ static void linearise(struct fitting *f, const double *x, struct spread *spread)
 	spread->known = invert(spread->inverse, n);
 }
 
-/* Of a fit that stands alone, chi^2 over degrees of freedom where rows are further off than
- * they scatter; then *freedom is set, else 0. What shipped fits miss by is in the model's own
- * error (errors.h), and is not counted here as well. */
+/* For a fit of its own, returns chi^2 over the degrees of freedom if rows deviate more than they
+ * scatter, and sets *freedom; otherwise *freedom is 0. The deviations of shipped fits belong to the
+ * model's own error (errors.h) and are not counted here again. */
 static double inflation_of(const struct fitting *f, const struct spread *spread, double *freedom)
 {
 	double chi2 = 0, rows = 0;
@@ -168,16 +169,16 @@ static void set_leverages(struct fitting *f, const struct spread *spread)
 	}
 }
 
-/* ---- what was given ---- */
+/* ---- given costs ---- */
 
-/* Everything else that is not known of the rows' cases, and that the parameters were
- * fitted beside: priors, and what earlier stages found. */
+/* A cost of the rows' cases that the fit took as given: one with a prior, or the result of an
+ * earlier stage. */
 struct given {
 	const char *path;
-	double by; /* a standard deviation, on its scale */
+	double by; /* one standard deviation, on its scale */
 	const struct param_row *row;
-	double value;   /* of earlier stages' parameters */
-	size_t earlier; /* the index of one; else SIZE_MAX */
+	double value;   /* for results of earlier stages */
+	size_t earlier; /* index of such a result; else SIZE_MAX */
 };
 struct givens {
 	VEC(struct given) all;
@@ -193,7 +194,7 @@ static bool is_listed(const struct givens *givens, const char *path, size_t earl
 	return false;
 }
 
-/* The value at which the row sees the parameter; NaN: fits have set none. */
+/* Returns the value at which the row sees the parameter; NaN: no fit has set it. */
 static double current(const struct fitting *f, const struct dataset_row *row, const char *path)
 {
 	struct draw_value draws[FIT_TOTAL_MAX];
@@ -224,7 +225,7 @@ static void list_fitted(struct fitting *f, struct givens *givens, size_t row)
 		}
 }
 
-/* What the fit sets is known there, whatever it shares a default with. */
+/* A parameter that the fit sets is known there, even if it shares a default with others. */
 static void leave_out_current(const struct fitting *f, const struct dataset_row *row,
 			      struct unknown *unknown)
 {
@@ -241,7 +242,7 @@ static void list_unknown(struct fitting *f, struct givens *givens, size_t row)
 	struct diag *quiet = diag_new(f->arena);
 	const struct scenario *scenario = case_read(f->arena, quiet, &request);
 	if (!scenario)
-		return; /* which predictions have complained of */
+		return; /* the predictions have reported the errors */
 	givens->of_row[row] = unknowns_of(f->arena, scenario);
 	for (size_t i = 0; i < givens->of_row[row].count; i++) {
 		struct unknown *unknown = &givens->of_row[row].items[i];
@@ -254,13 +255,13 @@ static void list_unknown(struct fitting *f, struct givens *givens, size_t row)
 	}
 }
 
-/* By how much ln(predicted) of a row is more when the given is off by a deviation. */
+/* Change of ln(predicted) of a row when the given cost is larger by one standard deviation. */
 static double response(struct fitting *f, const struct givens *givens, const struct given *given,
 		       size_t row, double residual)
 {
 	const struct unknowns *unknowns = &givens->of_row[row];
 	if (given->earlier != SIZE_MAX) {
-		/* other stages may have fitted their own of that name */
+		/* other stages may have fitted another parameter of that name */
 		if (current(f, f->rows[row], given->path) != given->value)
 			return 0;
 		const struct draw_value more = {given->path,
@@ -281,7 +282,8 @@ static double response(struct fitting *f, const struct givens *givens, const str
 	return 0;
 }
 
-/* Where the parameters would be if the given were off: by[p] on their scales. */
+/* Computes how far the parameters would move if the given cost were different: by[p] on their
+ * scales. */
 static void follow(struct fitting *f, const struct spread *spread, const struct givens *givens,
 		   const struct given *given, double by[FIT_PARAMETERS_MAX])
 {

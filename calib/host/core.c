@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* sched_setaffinity() */
+#define _GNU_SOURCE /* for sched_setaffinity() */
 #include "calib/host/core.h"
 
 #include <sched.h>

@@ -24,7 +24,7 @@ static void peer_order_write(const struct peer_order *order, char text[PEER_ORDE
 	memset(text + length, ' ', (size_t)(PEER_ORDER_B - length));
 }
 
-/* A number up to `most`, and a blank. */
+/* Reads a number up to `most` and the blank after it. */
 static bool take(const char **text, size_t most, size_t *number)
 {
 	char *end;
@@ -64,7 +64,7 @@ static void put_hello(char text[PEER_ORDER_B])
 	memcpy(text, HELLO, strlen(HELLO));
 }
 
-/* Sends what is ordered and waits until the server says the same. */
+/* Sends the order and waits until the server repeats it. */
 static bool ask(int fd, const char text[PEER_ORDER_B], char *why)
 {
 	char answer[PEER_ORDER_B];
@@ -74,17 +74,17 @@ static bool ask(int fd, const char text[PEER_ORDER_B], char *why)
 	if (code == SOCK_OK && memcmp(answer, text, sizeof(answer)) == 0)
 		return true;
 	snprintf(why, SOCK_WHY, "the server %s",
-		 code == SOCK_OK ? "is none of `farwire probe host --server`"
+		 code == SOCK_OK ? "is not a `farwire probe host --server` (start one there)"
 		 : code == SOCK_ENDED
-			 ? "refused the connection: it has another peer, or other bounds"
-		 : code == SOCK_LATE ? "did not answer in time"
-				     : "or the connection to it failed");
+			 ? "refused the connection: it serves another peer, or has other limits"
+		 : code == SOCK_LATE ? "did not answer in time (check that it runs)"
+				     : "could not be read: the connection to it failed");
 	return false;
 }
 
-/* ---- making ---- */
+/* ---- starting ---- */
 
-/* In the new process. */
+/* Runs in the new process. */
 static void be_server(const struct peer *peer, int listener, int control)
 {
 	char why[SOCK_WHY];
@@ -103,7 +103,7 @@ int peer_start(struct peer *peer, char *why)
 	int listener = sock_listen(&peer->address, why);
 	if (listener < 0)
 		return -1;
-	/* Tried out here, so that both sides know whether it works. */
+	/* Tested here, so that both sides have the same result. */
 	peer->apart = core_save(&peer->cores) && core_keep(&peer->cores, true);
 	peer_keep_no_more(peer);
 	fflush(NULL);
@@ -114,7 +114,8 @@ int peer_start(struct peer *peer, char *why)
 		be_server(peer, listener, pair[1]);
 	}
 	if (pair[0] < 0 || peer->child < 0) {
-		snprintf(why, SOCK_WHY, "no process for the server: %s", strerror(errno));
+		snprintf(why, SOCK_WHY, "cannot start a process for the server: %s",
+			 strerror(errno));
 		peer->child = 0;
 	}
 	close(listener);
@@ -145,7 +146,8 @@ static int open_pair(const struct peer *peer, char *why)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) {
-		snprintf(why, SOCK_WHY, "no pair of Unix sockets: %s", strerror(errno));
+		snprintf(why, SOCK_WHY, "cannot create a pair of Unix sockets: %s",
+			 strerror(errno));
 		return -1;
 	}
 	enum sock_code code = sock_send_fd(peer->control, pair[1]);
@@ -153,7 +155,7 @@ static int open_pair(const struct peer *peer, char *why)
 	if (code == SOCK_OK)
 		return pair[0];
 	close(pair[0]);
-	snprintf(why, SOCK_WHY, "the server has gone");
+	snprintf(why, SOCK_WHY, "the server has ended (start it again)");
 	return -1;
 }
 
@@ -163,7 +165,7 @@ int peer_open(const struct peer *peer, bool over_unix, const struct peer_order *
 	int fd = over_unix ? open_pair(peer, why) : sock_connect(&peer->address, OPEN_S, why);
 	if (fd < 0)
 		return -1;
-	sock_prepare(fd, false); /* the order goes at once */
+	sock_prepare(fd, false); /* sends the order without delay */
 	peer_order_write(order, text);
 	if (!ask(fd, text, why)) {
 		close(fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server's side of peer.h: one thread waits for connections, each connection
- * has a thread of its own, as a server of forwarded calls would. */
+/* The server's side of peer.h. One thread waits for connections, and each connection has its own
+ * thread, as in a server for forwarded calls. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,11 +17,11 @@
 #define CONNECTIONS_MOST 16
 #define SLICE_MS         200
 #define ORDER_S          5.0
-#define ROUND_IDLE_S     60.0 /* between two rounds */
+#define ROUND_IDLE_S     60.0 /* maximum time between two rounds */
 
 struct connection {
 	pthread_t thread;
-	bool used; /* there is a thread to join */
+	bool used; /* a thread must be joined */
 	_Atomic bool over;
 	int fd;
 };
@@ -31,7 +31,7 @@ struct server {
 	bool control_is_pair;
 	struct sock_address peer;
 	struct connection connections[CONNECTIONS_MOST];
-	double active_s; /* when something was last under way */
+	double active_s; /* time of the last activity */
 };
 
 /* ---- a connection ---- */
@@ -42,7 +42,7 @@ static void rounds(int fd, const struct peer_order *order)
 	unsigned char *bytes = malloc(room_B);
 	if (!bytes)
 		return;
-	memset(bytes, 1, room_B); /* pages that are there */
+	memset(bytes, 1, room_B); /* writes to all pages, so that they are allocated */
 	enum sock_code code = SOCK_OK;
 	while (code == SOCK_OK) {
 		for (size_t i = 0; i < order->count && code == SOCK_OK; i++)
@@ -66,7 +66,8 @@ static void *connection_run(void *context)
 		sock_prepare(connection->fd, order.nagle);
 		rounds(connection->fd, &order);
 	}
-	shutdown(connection->fd, SHUT_RDWR); /* the peer knows now; closed when it is joined */
+	/* ends the connection for the peer; the descriptor is closed after joining */
+	shutdown(connection->fd, SHUT_RDWR);
 	atomic_store(&connection->over, true);
 	return NULL;
 }
@@ -104,10 +105,10 @@ static void begin(struct server *server, int fd)
 			close(fd);
 		return;
 	}
-	close(fd); /* more than any probe of ours opens */
+	close(fd); /* the probes never open this many */
 }
 
-/* The first connection: our peer, if it says so. */
+/* Accepts the first connection as the peer's if it sends the greeting. */
 static void greet(struct server *server, int fd, const struct sock_address *from)
 {
 	char text[PEER_ORDER_B];
@@ -136,7 +137,7 @@ static void take_connection(struct server *server)
 		close(fd);
 }
 
-/* false: the peer has gone. */
+/* Returns false if the peer has disconnected. */
 static bool take_control(struct server *server)
 {
 	int fd = -1;
@@ -168,7 +169,7 @@ int peer_serve(int listener, int control, char *why)
 			take_connection(&server);
 		if (server.control >= 0 && !server.control_is_pair &&
 		    sock_now_s() - server.active_s > PEER_IDLE_S) {
-			snprintf(why, SOCK_WHY, "the peer asked nothing for %.0f s", PEER_IDLE_S);
+			snprintf(why, SOCK_WHY, "the peer sent no order for %.0f s", PEER_IDLE_S);
 			code = -1;
 			break;
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies in memory, of one thread and of two at once: each copies size_B between
- * two blocks of its own. A round is as many copies as take some 200 us. */
+/* Copies in memory, by one thread and by two at once. Each thread copies size_B between two blocks
+ * of its own. A round has as many copies as take about 200 us. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static void add(const struct host_probe *probe, const struct host_bench *bench, 
 		}
 }
 
-/* A call that the compiler cannot see through, so that no copy is left out. */
+/* A call that the compiler cannot analyse, so that it removes no copy. */
 static int copy(void *context, size_t member)
 {
 	const struct copying *copying = context;
@@ -64,7 +64,7 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 		memset(copying->to[i], 2, copying->size_B);
 	}
 	copying->team = team_new(threads, copy, copying);
-	return copying->team ? HOST_OK : host_fail(bench, HOST_FAILED, "no threads");
+	return copying->team ? HOST_OK : host_fail(bench, HOST_FAILED, "cannot start threads");
 }
 
 static int sample(struct host_bench *bench, const struct plan_point *point, double *value)
@@ -95,7 +95,7 @@ static void end(struct host_bench *bench)
 
 const struct host_probe host_probe_memcpy = {
 	.test = "memcpy",
-	.help = "copies in memory, of one thread and of two at once",
+	.help = "copies in memory, by one thread and by two at once",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operating system's noise, by selfish detour (Beckman et al.: The Influence
- * of Operating Systems on the Performance of Collective Operations at Extreme
- * Scale, 2006; Netgauge): a thread that does nothing but look at the clock sees
- * a gap where something else had its core.
+/* Noise of the operating system, measured by selfish detour (Beckman et al.: The Influence of
+ * Operating Systems on the Performance of Collective Operations at Extreme Scale, 2006; Netgauge).
+ * A thread only reads the clock in a loop. A gap between two readings means that other work had its
+ * core.
  *
- *   detour  the length of each gap over 1 us, in up to period_s of looking
- *   lost    the part of period_s that such gaps took
+ *   detour  length of each gap over 1 us, in up to period_s of reading
+ *   lost    part of period_s that these gaps took
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +20,10 @@
 #define WINDOW_S      0.01
 #define WINDOWS_COUNT 60
 #define DETOURS_MOST  20000
-#define LOOKS_COUNT   100000 /* between two questions whether to stop */
+#define LOOKS_COUNT   100000 /* readings between two checks whether to stop */
 
 struct noise {
-	double left_s; /* of looking */
+	double left_s; /* remaining time of reading */
 };
 
 static void add(const struct host_probe *probe, const struct host_bench *bench, struct plan *plan,
@@ -51,7 +51,8 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 	return HOST_OK;
 }
 
-/* The next gap within left_s, and that less what has passed; 0: there is none. */
+/* Returns the next gap within left_s, or 0 if there is none. Subtracts the elapsed time from
+ * left_s. */
 static double next_detour_s(double *left_s)
 {
 	double start_s = sock_now_s(), last_s = start_s;
@@ -90,7 +91,8 @@ static void end(struct host_bench *bench)
 
 const struct host_probe host_probe_noise = {
 	.test = "noise",
-	.help = "what the operating system takes of a core, and for how long",
+	.help = "part of a core's time that the operating system takes, and the length of its "
+		"interruptions",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls forwarded to a server: a request of some size and a small answer, or a
- * small request and an answer of some size, over TCP or a Unix socket. */
+/* Calls forwarded to a server over TCP or a Unix socket: a request of a given size with a small
+ * answer, or a small request with an answer of a given size. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "calib/host/stop.h"
 #include "calib/sample/sampler.h"
 
-#define SMALL_B 64 /* a call's header and a few arguments; its result */
+#define SMALL_B 64 /* a call's header and a few arguments, or its result */
 
 struct rpc {
 	int fd;
@@ -50,7 +50,7 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 {
 	bool over_unix = strcmp(plan_point_word(point, "transport"), "unix") == 0;
 	if (over_unix && bench->peer.child == 0)
-		return host_fail(bench, HOST_WAIVED, "a Unix socket reaches no other machine");
+		return host_fail(bench, HOST_WAIVED, "a Unix socket cannot reach another machine");
 	struct rpc *rpc = bench->own = calloc(1, sizeof(*rpc));
 	if (!rpc)
 		return host_fail(bench, HOST_FAILED, "out of memory");

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads of a file: one block after the other or at random places, by one reader
- * or by several at once; the time of a round of one block each, the mean of some.
+/* Reads of a file, block after block or at random positions, by one reader or several at once. A
+ * round reads one block per reader; its time is the mean of several.
  *
- * Past the kernel's cache where the file system can (O_DIRECT, "path": "direct" in line 1);
- * where it cannot, the cache is asked to forget the file before each round, which
- * it need not do ("path": "cached").
+ * The reads bypass the kernel's page cache if the file system allows it (O_DIRECT, "path": "direct"
+ * in line 1). Otherwise the kernel is asked to drop the file from the cache before each round,
+ * which it may ignore ("path": "cached").
  *
- * The file is the one given, or made in the folder given and taken off its
- * name at once, so that nothing is left of it, however the program ends.
+ * The file is given by the user, or created in a given folder. A created file is unlinked at once,
+ * so that it disappears when the program ends in any way.
  */
-#define _GNU_SOURCE /* O_DIRECT */
+#define _GNU_SOURCE /* for O_DIRECT */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,16 +31,16 @@
 #define PIECE_B      ((size_t)1 << 20)
 #define QUICK_FILE_B ((off_t)128 << 20)
 #define FULL_FILE_B  ((off_t)1 << 30)
-#define READS_B      ((size_t)1 << 20) /* of a reader in a round, about */
+#define READS_B      ((size_t)1 << 20) /* approximate bytes of one reader in a round */
 #define READS_MOST   8
 
 struct reading {
 	struct host_bench *bench;
 	bool random;
 	size_t size_B, reads, readers;
-	size_t next; /* block, of all readers */
+	size_t next; /* next block of all readers */
 	struct plan_random draw;
-	off_t places_B[READERS_MOST][READS_MOST]; /* of the round */
+	off_t places_B[READERS_MOST][READS_MOST]; /* offsets of the current round */
 	unsigned char *bytes[READERS_MOST];
 	struct team *team;
 };
@@ -50,7 +50,7 @@ static void add(const struct host_probe *probe, const struct host_bench *bench, 
 {
 	static const char *const orders[] = {"sequential", "random"};
 	bool full = bench->full;
-	/* Whole blocks: nothing else can be read directly. */
+	/* Direct reads need whole blocks. */
 	struct host_sizes sizes = host_sizes(BLOCK_B, 4 << 20, full ? 4 : 16, 0, random);
 	for (size_t o = 0; o < 2; o++)
 		for (size_t i = 0; i < sizes.count; i++)
@@ -85,7 +85,7 @@ static void complain(struct host_bench *bench)
 		 strerror(errno));
 }
 
-/* Opened for reading, directly where that is possible. */
+/* Opens the file for reading, with O_DIRECT if possible. */
 static void open_named(struct host_file *file, const char *path)
 {
 	file->fd = O_DIRECT ? open(path, O_RDONLY | O_DIRECT | O_CLOEXEC) : -1;
@@ -149,7 +149,7 @@ static int read_some(void *context, size_t member)
 	return HOST_OK;
 }
 
-/* In order, the readers' blocks are neighbours. */
+/* In sequential order, the readers' blocks are neighbours. */
 static void choose_places(struct reading *reading)
 {
 	size_t blocks = (size_t)(reading->bench->file.size_B / (double)reading->size_B);
@@ -180,7 +180,9 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 		reading->reads = READS_MOST;
 	reading->draw.state = (uint64_t)reading->size_B;
 	if (file->size_B < (double)(reading->size_B * reading->readers))
-		return host_fail(bench, HOST_WAIVED, "the file is too short");
+		return host_fail(
+			bench, HOST_WAIVED,
+			"the file is shorter than a round of all readers (give a larger one)");
 	for (size_t i = 0; i < reading->readers; i++) {
 		void *bytes = NULL;
 		if (posix_memalign(&bytes, (size_t)BLOCK_B, reading->size_B) != 0)
@@ -188,7 +190,7 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 		reading->bytes[i] = bytes;
 	}
 	reading->team = team_new(reading->readers, read_some, reading);
-	return reading->team ? HOST_OK : host_fail(bench, HOST_FAILED, "no threads");
+	return reading->team ? HOST_OK : host_fail(bench, HOST_FAILED, "cannot start threads");
 }
 
 static int sample(struct host_bench *bench, const struct plan_point *point, double *value)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TCP as LogGP sees it. A round is PRTT(n, d, s): n messages of s bytes, their
- * starts d and a send apart, answered by one of s bytes (Hoefler, Lichei, Rehm:
- * Low-Overhead LogGP Parameter Assessment, 2007; Netgauge). With overhead o, gaps
- * of messages g and of bytes G, latency L:
+/* Measures the LogGP parameters of TCP. A round is PRTT(n, d, s): n messages of s bytes, started a
+ * delay d and a send apart, answered by one message of s bytes (Hoefler, Lichei, Rehm: Low-Overhead
+ * LogGP Parameter Assessment, 2007; Netgauge). With the overhead o, the gap per message g and per
+ * byte G, and the latency L:
  *
  *   PRTT(1, 0, s) = 2 (L + 2 o + (s - 1) G)
  *   PRTT(n, 0, s) = PRTT(1, 0, s) + (n - 1) max(o, g + (s - 1) G)
- *   PRTT(n, d, s) = PRTT(1, 0, s) + (n - 1) (o + d)       for a long enough d
+ *   PRTT(n, d, s) = PRTT(1, 0, s) + (n - 1) (o + d)       for large enough d
  *
- *   roundtrip  the round itself
- *   gap        (PRTT(n, 0, s) - PRTT(1, 0, s)) / (n - 1), of neighbours in time
- *   overhead   the sender's time in a send, d apart: what the third line gives,
- *              looked at where it is spent
- *   receive    the receiver's time in a receive of what is there already
- *   stream     s bytes on each of some connections at once, answered by a byte
+ *   roundtrip  the time of the round
+ *   gap        (PRTT(n, 0, s) - PRTT(1, 0, s)) / (n - 1), from adjacent rounds
+ *   overhead   the time in a send, with delay d: the o of the third equation,
+ *              measured directly at the sender
+ *   receive    the time in a receive of data that has already arrived
+ *   stream     s bytes on each of several connections at once, answered by a byte
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@
 /* A new connection begins with small windows and buffers. */
 #define WARM_UP_S      0.1
 #define WARM_UP_ROUNDS 32
-#define WARM_UP_B      16384 /* from that size on */
-#define THERE_S        1.0   /* the longest wait until a message is there */
+#define WARM_UP_B      16384 /* minimum size for warming up */
+#define THERE_S        1.0   /* longest wait for the arrival of a message */
 
 struct tcp {
 	struct host_bench *bench;
@@ -42,8 +42,8 @@ struct tcp {
 	double delay_s;
 	int fds[STREAMS_MOST];
 	size_t fd_count;
-	unsigned char *bytes; /* of the stream of each connection */
-	double alone_s;       /* PRTT(1, 0, s), next to it in time */
+	unsigned char *bytes; /* buffers of the stream of each connection */
+	double alone_s;       /* PRTT(1, 0, s), measured next to the round */
 	enum sock_code broken[STREAMS_MOST];
 	struct team *team;
 };
@@ -98,8 +98,8 @@ static void add(const struct host_probe *probe, const struct host_bench *bench, 
 	add_sizes(probe, plan, &(struct shape){"receive", "off", 1, 1, 0, ratio}, &some);
 	for (size_t streams = 1; streams <= STREAMS_MOST; streams *= 2)
 		add_sizes(probe, plan, &(struct shape){"stream", "off", 1, streams, 0, 0}, &large);
-	/* Two small writes before a read: the second waits for what acknowledges
-	 * the first, and that for a timer of the receiver. */
+	/* Two small writes before a read: the second waits for the acknowledgement of the first,
+	 * which waits for a timer of the receiver. */
 	for (size_t count = 1; count <= 2; count++) {
 		add_size(probe, plan, &(struct shape){"roundtrip", "on", count, 1, 0, ratio}, 100,
 			 false);
@@ -142,7 +142,7 @@ static enum sock_code sends_once(const struct tcp *tcp, double *each_s)
 	return code;
 }
 
-/* Asks with a byte for size_B, waits until they are there, takes them. */
+/* Requests size_B with one byte, waits until they have arrived, and receives them. */
 static enum sock_code receive_once(const struct tcp *tcp, double *time_s)
 {
 	int fd = tcp->fds[0];
@@ -163,7 +163,7 @@ static enum sock_code receive_once(const struct tcp *tcp, double *time_s)
 	return code;
 }
 
-/* A member of a stream's team. */
+/* The work of one member of a stream's team. */
 static int stream_one(void *context, size_t member)
 {
 	struct tcp *tcp = context;
@@ -190,7 +190,7 @@ static int connect_one(struct tcp *tcp, const struct peer_order *order)
 	return HOST_OK;
 }
 
-/* PRTT(1, 0, s) on a connection of its own. */
+/* Measures PRTT(1, 0, s) on a separate connection. */
 static int measure_alone(struct tcp *tcp)
 {
 	double spans_s[ALONE_COUNT];
@@ -261,7 +261,7 @@ static int begin(struct host_bench *bench, const struct plan_point *point)
 	if (code == HOST_OK && is(point, "stream")) {
 		tcp->team = team_new(tcp->stream_count, stream_one, tcp);
 		if (!tcp->team)
-			return host_fail(bench, HOST_FAILED, "no threads");
+			return host_fail(bench, HOST_FAILED, "cannot start threads");
 	}
 	return code == HOST_OK ? warm_up(tcp, point) : code;
 }
@@ -281,7 +281,7 @@ static int sample(struct host_bench *bench, const struct plan_point *point, doub
 		if (is(point, "gap"))
 			*value = (*value - tcp->alone_s) / (double)(tcp->count - 1);
 	}
-	/* of differences, when something held the shorter one up */
+	/* a difference is negative if the shorter round was disturbed */
 	if (code == SOCK_OK && *value < 0)
 		*value = 0;
 	return host_code_of(bench, code);
@@ -303,7 +303,7 @@ static void end(struct host_bench *bench)
 
 const struct host_probe host_probe_tcp = {
 	.test = "tcp",
-	.help = "TCP: overhead, gap and latency apart, round trips, streams, Nagle",
+	.help = "TCP: overhead, gap and latency, round trips, streams, Nagle's algorithm",
 	.network = true,
 	.add = add,
 	.begin = begin,

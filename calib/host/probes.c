@@ -57,8 +57,9 @@ int host_code_of(struct host_bench *bench, enum sock_code code)
 	if (code == SOCK_STOPPED || stop_asked())
 		return HOST_STOPPED;
 	return host_fail(bench, HOST_FAILED,
-			 code == SOCK_LATE ? "the server did not answer in time"
-					   : "the server ended the connection");
+			 code == SOCK_LATE
+				 ? "the server did not answer in time (check that it runs)"
+				 : "the server ended the connection (check that it runs)");
 }
 
 void host_spin_until(double time_s)

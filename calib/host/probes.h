@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probes' structs, declared from probes.def. */
+/* Declares the probes of probes.def. */
 #ifndef FARWIRE_CALIB_HOST_PROBES_H
 #define FARWIRE_CALIB_HOST_PROBES_H
 

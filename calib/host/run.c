@@ -12,7 +12,7 @@
 #include "calib/sample/run.h"
 
 #define TOOL       "farwire probe host"
-#define DEADLINE_S 10.0 /* of a point, beyond twice its share */
+#define DEADLINE_S 10.0 /* time a point may take beyond twice its share */
 
 _Static_assert((int)HOST_WAIVED == RUN_WAIVED && (int)HOST_FAILED == RUN_FAILED &&
 		       (int)HOST_STOPPED == RUN_STOPPED,
@@ -34,9 +34,9 @@ static int say(const char *what, const char *why)
 	return 1;
 }
 
-/* ---- what to measure ---- */
+/* ---- choosing the points ---- */
 
-/* The next pattern of a list between commas; false: there is no more. */
+/* Reads the next pattern of a comma-separated list. Returns false at the end. */
 static bool next_pattern(const char **list, char *pattern, size_t room)
 {
 	if (!*list)
@@ -47,7 +47,8 @@ static bool next_pattern(const char **list, char *pattern, size_t room)
 	return true;
 }
 
-/* By its test, or by that and its first words: "tcp", "tcp.roundtrip", "*.off". */
+/* Compares a pattern with the test, or with the test and its first words: "tcp", "tcp.roundtrip",
+ * "*.off". */
 static bool matches(const char *pattern, const struct plan_point *point)
 {
 	char name[256];
@@ -68,7 +69,7 @@ static bool wanted(const char *only, const struct plan_point *point)
 	return false;
 }
 
-/* 0, or 2 if a pattern of --only is nothing's. */
+/* Returns 0, or 2 if a pattern of --only matches nothing. */
 static int check_only(const char *only, const struct plan *plan)
 {
 	char pattern[128];
@@ -78,16 +79,17 @@ static int check_only(const char *only, const struct plan *plan)
 			known |= matches(pattern, &plan->points[i]);
 		if (known)
 			continue;
-		fprintf(stderr, "farwire: --only: '%s' is none of", pattern);
+		fprintf(stderr, "farwire: --only: '%s' matches none of", pattern);
 		for (size_t i = 0; host_probes[i]; i++)
 			fprintf(stderr, "%s %s", i ? "," : "", host_probes[i]->test);
-		fputs(", nor a variant as tcp.roundtrip or '*.off'\n", stderr);
+		fputs("; write one of them, or a variant such as tcp.roundtrip or '*.off'\n",
+		      stderr);
 		return 2;
 	}
 	return 0;
 }
 
-/* First everything, so that the random sizes do not depend on what is wanted. */
+/* Makes the plan of all points first, so that random sizes do not depend on --only. */
 static int make_plan(struct host *host, uint64_t seed)
 {
 	struct plan all = {.seed = seed};
@@ -105,7 +107,7 @@ static int make_plan(struct host *host, uint64_t seed)
 	return code;
 }
 
-/* Whether something of a test, or of the network's, is to be measured. */
+/* Returns true if a point of the test, or any network point, is wanted. */
 static bool wants(const struct host *host, const char *test)
 {
 	for (size_t i = 0; i < host->plan.count; i++) {
@@ -116,9 +118,9 @@ static bool wants(const struct host *host, const char *test)
 	return false;
 }
 
-/* ---- what is measured with ---- */
+/* ---- preparing the bench ---- */
 
-/* A few rounds, for what TCP then says of the connection. */
+/* Runs a few rounds, after which TCP's facts on the connection are available. */
 static int look_at_network(struct host *host)
 {
 	char byte = 0, *why = host->bench.why;
@@ -159,14 +161,14 @@ static int open_bench(struct host *host)
 	bench->scratch = host->options->scratch      ? host->options->scratch
 			 : temporary && temporary[0] ? temporary
 						     : "/tmp";
-	int code = open_network(host); /* first: a server of our own is a copy of all this */
+	int code = open_network(host); /* first, because a local server is a fork of this process */
 	bench->clock_cost_s = host_clock_cost_s();
 	if (code == 0 && wants(host, "storage") && host_file_open(bench) != HOST_OK)
 		code = say("", "interrupted");
 	return code;
 }
 
-/* ---- the recording's start ---- */
+/* ---- starting the recording ---- */
 
 static const char *server_of(const struct host *host)
 {
@@ -212,19 +214,21 @@ static int create(struct host *host, uint64_t seed)
 	return say("", host->record.why);
 }
 
-/* What line 1 says overrides the words: it is the same run. */
+/* Continues a recording. The settings in its line 1 override the command line. */
 static int resume(struct host *host, uint64_t *seed)
 {
 	struct record_found found;
 	if (record_continue(&host->record, host->options->resume, &found) != 0)
 		return say("", host->record.why) + 1;
 	if (strcmp(found.tool, TOOL) != 0)
-		return say(host->options->resume, "was not recorded by `farwire probe host`") + 1;
+		return say(host->options->resume,
+			   "was not recorded by `farwire probe host` (give a recording of it)") +
+		       1;
 	char server[SOCK_WHY];
 	snprintf(server, sizeof(server), "\"network\":{\"server\":\"%.100s\"", server_of(host));
 	if (strstr(host->record.old, "\"network\":{") && !strstr(host->record.old, server))
-		return say(host->options->resume, "was measured to another server: give the same "
-						  "--connect, or none") +
+		return say(host->options->resume,
+			   "was measured with another server (give the same --connect, or none)") +
 		       1;
 	*seed = found.seed;
 	host->passes = found.passes;
@@ -232,7 +236,7 @@ static int resume(struct host *host, uint64_t *seed)
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole run ---- */
 
 static double now(void *context)
 {
@@ -265,17 +269,17 @@ static void end_point(void *context, const struct plan_point *point)
 	((const struct host_probe *)point->owner)->end(&host->bench);
 }
 
-/* The words that go on with this run. */
+/* Writes how to continue this run. */
 static void put_go_on(const struct host_run_options *options, char *text, size_t room)
 {
 	const char *file = options->resume ? options->resume : options->output;
 	if (file)
-		snprintf(text, room, "go on with `farwire probe host%s%s%s%s --continue %s`",
+		snprintf(text, room, "continue with `farwire probe host%s%s%s%s --continue %s`",
 			 options->only ? " --only " : "", options->only ? options->only : "",
 			 options->connect ? " --connect " : "",
 			 options->connect ? options->connect : "", file);
 	else
-		snprintf(text, room, "written with -o FILE, it could go on");
+		snprintf(text, room, "use -o FILE to be able to continue a run");
 }
 
 static int run_opened(struct host *host)
@@ -335,7 +339,7 @@ int host_run(const struct host_run_options *options)
 		close(host.bench.file.fd);
 	plan_free(&host.plan);
 	if (record_close(&host.record) != 0 && code == 0)
-		code = say("", "the recording's last bytes could not be written");
+		code = say("", "the last bytes of the recording could not be written");
 	stop_release();
 	return code;
 }
@@ -353,7 +357,8 @@ int host_serve(const char *text, bool quiet)
 	sock_name(&address, name, sizeof(name));
 	if (!quiet)
 		fprintf(stderr,
-			"farwire: serves one peer: `farwire probe host --connect %s` there\n",
+			"farwire: serving one peer; start `farwire probe host --connect %s` "
+			"there\n",
 			name);
 	int code = peer_serve(listener, -1, why) == 0 ? 0 : say("", why);
 	stop_release();

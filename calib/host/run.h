@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run of the host probes, and the server for a run on another machine: all of
- * `farwire probe host` but its words. */
+/* Runs the host probes, and the server for a run on another machine. The verb `farwire probe host`
+ * only parses the options. */
 #ifndef FARWIRE_CALIB_HOST_RUN_H
 #define FARWIRE_CALIB_HOST_RUN_H
 
@@ -14,20 +14,20 @@
 #define HOST_FULL_PASSES  10
 
 struct host_run_options {
-	const char *only;    /* "tcp.roundtrip,rpc": tests, or variants; NULL: all */
-	const char *connect; /* ADDRESS[:PORT] of a server; NULL: one of our own */
-	const char *scratch; /* folder, or the file that is read; NULL: $TMPDIR or /tmp */
+	const char *only;    /* comma-separated tests or variants, "tcp.roundtrip,rpc"; NULL: all */
+	const char *connect; /* ADDRESS[:PORT] of a server; NULL: start a local one */
+	const char *scratch; /* folder for the file, or the file; NULL: $TMPDIR or /tmp */
 	const char *output;  /* NULL: standard output */
-	const char *resume;  /* goes on with that recording, whose settings hold */
+	const char *resume;  /* recording to continue, whose settings apply */
 	bool full, quiet;
 	uint64_t seed;
-	double budget_s; /* 0: the mode's */
+	double budget_s; /* 0: the mode's default */
 };
-/* 0; 1 after an error or an interruption, 2 for options that are wrong; it says
- * why on stderr. */
+/* Runs the probes. Returns 0, 1 after an error or an interruption, or 2 for wrong options; stderr
+ * has the reason. */
 int host_run(const struct host_run_options *options);
 
-/* Serves one peer; the same codes. */
+/* Serves one peer; returns the same codes. */
 int host_serve(const char *address, bool quiet);
 
 #endif

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The kernel's header: POSIX knows TCP_NODELAY alone. */
+/* The kernel's header, because POSIX declares only TCP_NODELAY. */
 #ifdef __linux__
 #include <linux/tcp.h>
 #else
@@ -70,7 +70,9 @@ bool sock_parse(const char *text, int port, struct sock_address *address, char *
 {
 	char host[256], service[8];
 	if (!split(text, port, host, sizeof(host), service, sizeof(service))) {
-		snprintf(why, SOCK_WHY, "'%.80s' is no ADDRESS[:PORT]", text);
+		snprintf(why, SOCK_WHY,
+			 "'%.80s' is not an ADDRESS[:PORT] (write for example 192.0.2.7:24842)",
+			 text);
 		return false;
 	}
 	struct addrinfo *found = NULL;
@@ -112,7 +114,7 @@ bool sock_same_host(const struct sock_address *a, const struct sock_address *b)
 	       memcmp(&left->sin6_addr, &right->sin6_addr, sizeof(left->sin6_addr)) == 0;
 }
 
-/* ---- making ---- */
+/* ---- opening ---- */
 
 static int give_up(int fd, const struct sock_address *address, char *why)
 {
@@ -181,12 +183,13 @@ void sock_prepare(int fd, bool nagle)
 	int no_delay = !nagle;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof(slice));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &slice, sizeof(slice));
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof(no_delay)); /* or no TCP */
+	/* fails without effect on other sockets */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof(no_delay));
 }
 
 /* ---- bytes ---- */
 
-/* After a call that moved nothing: SOCK_OK to try again. */
+/* Handles a call that transferred nothing. Returns SOCK_OK to try again. */
 static enum sock_code tired(int error, double *deadline_s, double wait_s)
 {
 	if (error != EAGAIN && error != EWOULDBLOCK && error != EINTR)

@@ -16,7 +16,7 @@ struct member {
 };
 
 struct team {
-	size_t count, started; /* threads beside the caller */
+	size_t count, started; /* threads in addition to the caller */
 	int (*work)(void *context, size_t member);
 	void *context;
 	pthread_mutex_t lock;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that do the same work at once, round after round; the caller is the
- * first of them, so a team of one has no thread beside. The time of a round is
- * from the first start to the last end, so waking the others is not in it. */
+/* A team of threads that do the same work at once, round after round. The caller is the first
+ * member, so a team of one creates no thread. The time of a round is from the first start to the
+ * last end. It does not contain the time to wake the other threads. */
 #ifndef FARWIRE_CALIB_HOST_TEAM_H
 #define FARWIRE_CALIB_HOST_TEAM_H
 
@@ -10,10 +10,11 @@
 #define TEAM_MOST 16
 
 struct team;
-/* NULL: no memory or no thread. work() gives 0 or a code, for which member it is told. */
+/* Returns NULL if memory or threads are missing. work() gets the index of its member and returns 0
+ * or a code. */
 struct team *team_new(size_t count, int (*work)(void *context, size_t member), void *context);
-/* One round: 0, or the first member's code that is not. */
+/* Runs one round. Returns 0, or the first member's nonzero code. */
 int team_round(struct team *team, double *span_s);
-void team_free(struct team *team); /* or NULL */
+void team_free(struct team *team); /* NULL is allowed */
 
 #endif

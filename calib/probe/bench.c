@@ -87,7 +87,7 @@ int bench_span(struct bench *bench, const struct gpu_call *call, size_t repeats,
 	if (code == GPU_OK)
 		code = bench->gpu->api->call(bench->gpu, &to);
 	bench_code(bench, bench->gpu, code);
-	/* Whatever went wrong: the stream must not stay blocked. */
+	/* The stream must not stay blocked after an error. */
 	if (bench->gpu->api->release(bench->gpu) != GPU_OK ||
 	    bench->gpu->api->finish(bench->gpu) != GPU_OK)
 		return bench_code(bench, bench->gpu, GPU_FAILED);

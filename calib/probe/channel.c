@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #define PARTS_MOST  4
-#define SPINS_COUNT 200 /* looks between two yields of the processor */
-#define SPIN_S                                                                                     \
-	0.01 /* for which a socket is looked at again and again, before the kernel wakes us */
+#define SPINS_COUNT 200  /* spins between two yields of the processor */
+#define SPIN_S      0.01 /* time for which a socket is polled before the thread sleeps */
 
 double channel_now_s(void)
 {
@@ -31,7 +30,7 @@ void channel_spin_until(double time_s)
 
 /* ---- rings ---- */
 
-/* Bytes that can be moved now, waiting for the first of them. */
+/* Returns the number of bytes that can be moved now, after waiting for the first one. */
 static size_t ring_wait(struct ring *ring, bool reading, double deadline_s)
 {
 	for (unsigned spins = 1;; spins++) {
@@ -86,8 +85,8 @@ static int wait_socket(int fd, short events, double deadline_s)
 	return ready > 0 ? 0 : -1;
 }
 
-/* Whether to look again at once: a process that sleeps is woken on a core that the kernel
- * chooses, which takes five times as long one time as the other. */
+/* Returns true to poll again at once. A sleeping process is woken on a core that the kernel
+ * chooses, and then a round trip can take five times as long. */
 static bool spin_on(double *until_s)
 {
 	double now_s = channel_now_s();

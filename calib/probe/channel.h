@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A two-way stream of bytes between the probe and its forwarder, over a socket or
- * over two rings in shared memory. Receiving and sending give up after
- * CHANNEL_WAIT_S. */
+/* A two-way stream of bytes between the probe and its forwarder, over a socket or over two rings in
+ * shared memory. Receiving and sending fail after CHANNEL_WAIT_S. */
 #ifndef FARWIRE_CALIB_PROBE_CHANNEL_H
 #define FARWIRE_CALIB_PROBE_CHANNEL_H
 
@@ -12,15 +11,15 @@
 #define CHANNEL_WAIT_S 30.0
 #define RING_B         (1u << 20)
 
-/* One writer, one reader, which spin. */
+/* A ring buffer with one writer and one reader, which both spin. */
 struct ring {
-	_Alignas(64) _Atomic uint64_t written; /* bytes, ever */
+	_Alignas(64) _Atomic uint64_t written; /* total number of bytes */
 	_Alignas(64) _Atomic uint64_t taken;
 	_Alignas(64) unsigned char bytes[RING_B];
 };
 
 struct channel {
-	int socket; /* -1: the rings */
+	int socket; /* -1: uses the rings */
 	struct ring *in, *out;
 };
 
@@ -29,12 +28,12 @@ struct channel_part {
 	size_t count;
 };
 
-double channel_now_s(void); /* CLOCK_MONOTONIC, which both processes share */
-/* 0, 1 at the stream's end (before the first byte), -1 after an error, a timeout
- * or a torn message. wait_s < 0: for ever. */
+double channel_now_s(void); /* CLOCK_MONOTONIC, which is the same for both processes */
+/* Receives count bytes. Returns 0, 1 at the end of the stream (before the first byte), or -1 after
+ * an error, a timeout or an incomplete message. wait_s < 0 waits forever. */
 int channel_receive(struct channel *channel, void *bytes, size_t count, double wait_s);
 int channel_send(struct channel *channel, const struct channel_part *parts, size_t count);
-/* Keeps the processor busy until then. */
+/* Keeps the processor busy until time_s. */
 void channel_spin_until(double time_s);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From the library's documented interface, the same since version 11. */
+/* Constants of the library's documented interface, unchanged since version 11. */
 #define COMPUTE_32F          68
 #define COMPUTE_32F_TF32     77
 #define TYPE_32F             0
@@ -84,7 +84,7 @@ struct cublaslt *cublaslt_open(char *why, size_t room)
 					    "libcublasLt.so.11", "libcublasLt.so",
 					    "/usr/local/cuda/lib64/libcublasLt.so"};
 	struct cublaslt *library = calloc(1, sizeof(*library));
-	snprintf(why, room, "no cuBLASLt (libcublasLt.so.11 to 13) is found");
+	snprintf(why, room, "cuBLASLt is not installed (libcublasLt.so.11 to 13)");
 	if (!library)
 		return NULL;
 	for (size_t i = 0; !library->library && i < sizeof(names) / sizeof(names[0]); i++)
@@ -92,7 +92,7 @@ struct cublaslt *cublaslt_open(char *why, size_t room)
 	if (library->library && find(library) && library->create(&library->handle) == 0)
 		return library;
 	if (library->library) {
-		snprintf(why, room, "cuBLASLt is there and cannot be used");
+		snprintf(why, room, "cuBLASLt is installed but cannot be used");
 		dlclose(library->library);
 	}
 	free(library);

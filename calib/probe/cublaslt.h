@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products by cuBLASLt, found when the program runs: C = A B, column by
- * column, no transposition. Nothing but the handful of calls that this takes. */
+/* Matrix products with cuBLASLt, which is loaded at run time: C = A B in column-major order without
+ * transposition. Only the few functions needed for this are declared. */
 #ifndef FARWIRE_CALIB_PROBE_CUBLASLT_H
 #define FARWIRE_CALIB_PROBE_CUBLASLT_H
 
@@ -17,16 +17,16 @@ struct cublaslt_product {
 	const char *type; /* "fp32", "tf32", "fp16", "bf16" */
 	size_t m, n, k;
 	const void *a, *b;
-	void *c, *workspace; /* on the GPU */
+	void *c, *workspace; /* in GPU memory */
 };
 
-/* NULL and the reason: there is no such library. */
+/* Returns NULL, with the reason in why, if the library is missing. */
 struct cublaslt *cublaslt_open(char *why, size_t room);
 void cublaslt_close(struct cublaslt *library);
-/* Chooses the algorithm; -1 and the reason: it has none for that. */
+/* Chooses the algorithm. Returns -1, with the reason in why, if there is none for the product. */
 int cublaslt_prepare(struct cublaslt *library, const struct cublaslt_product *product, char *why,
 		     size_t room);
-int cublaslt_run(struct cublaslt *library, void *stream); /* 0, or its status */
+int cublaslt_run(struct cublaslt *library, void *stream); /* 0, or the library's status */
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the CUDA device, shared by its files: gpu_cuda.cu (opening,
- * waiting, clocks), cuda_calls.cu (the calls), cuda_work.cu (graphs, products,
- * kernels, collectives). */
+/* Internals of the CUDA device, shared by gpu_cuda.cu (opening, waiting, clocks), cuda_calls.cu
+ * (calls) and cuda_work.cu (graphs, products, kernels, collectives). */
 #ifndef FARWIRE_CALIB_PROBE_CUDA_CUH
 #define FARWIRE_CALIB_PROBE_CUDA_CUH
 
@@ -18,40 +17,43 @@ struct stamp;
 struct cuda {
 	struct gpu gpu;
 	int index, multiprocessors_count, gpus_count;
-	bool pools;                        /* cudaMallocAsync is there */
-	bool peer_direct;                  /* of the peer, once it is there */
-	cudaStream_t streams[GPU_STREAMS]; /* 0 is the default stream; others as needed */
+	bool pools;                        /* cudaMallocAsync is available */
+	/* the peer is accessed directly; valid once `peer` exists */
+	bool peer_direct;
+	/* stream 0 is the default stream; others are created as needed */
+	cudaStream_t streams[GPU_STREAMS];
 	bool streams_made[GPU_STREAMS], streams_busy[GPU_STREAMS];
 	cudaEvent_t events[GPU_EVENTS];
 	bool events_made[GPU_EVENTS];
 	cudaStream_t capture;
-	struct mailbox *mailbox, *mailbox_there; /* here, as the GPU sees it */
+	struct mailbox *mailbox, *mailbox_there; /* host address and device address */
 	unsigned generation, pings_count;
 	enum gpu_wait wait;
-	double offset_s; /* host's clock less the GPU's timer */
+	double offset_s; /* host's clock minus the GPU's timer */
 	struct stamp *stamps, *stamps_there;
-	/* Copies: */
+	/* ---- copies ---- */
 	size_t buffer_B;
 	void *pinned, *pageable, *there, *there_too, *peer;
-	/* What calls made last: */
+	/* ---- objects of the last calls ---- */
 	void *memory, *memory_async;
 	cudaStream_t stream_made;
 	cudaEvent_t event_made;
 	int first_launches_count;
 	cudaGraphExec_t graph, work_graph;
-	/* Work: */
+	/* ---- work ---- */
 	struct gpu_work work;
 	void *work_a, *work_b, *work_c, *workspace;
 	size_t work_a_B, work_b_B, work_c_B;
 	struct cublaslt *cublaslt;
 	struct nccl *nccl;
-	char nccl_why[GPU_WHY]; /* there is none: starting it again takes seconds each time */
+	/* reason why NCCL is missing; kept because each start takes seconds */
+	char nccl_why[GPU_WHY];
 };
 
-/* GPU_OK, or GPU_FAILED with the reason. */
+/* Returns GPU_OK, or GPU_FAILED with the reason in cuda->gpu.why. */
 int cuda_check(struct cuda *cuda, cudaError_t error, const char *what);
 int cuda_waive(struct cuda *cuda, const char *why);
-int cuda_stream(struct cuda *cuda, int index, cudaStream_t *stream); /* busy from now on */
+int cuda_stream(struct cuda *cuda, int index, cudaStream_t *stream); /* marks the stream as busy */
 int cuda_finish(struct cuda *cuda);
 int cuda_call(struct gpu *gpu, const struct gpu_call *call);
 
@@ -61,7 +63,7 @@ int cuda_work_run(struct cuda *cuda, cudaStream_t stream);
 int cuda_collective(struct gpu *gpu, const struct gpu_collective *what, double *time_s);
 void cuda_work_close(struct cuda *cuda);
 
-/* nccl.cu */
+/* ---- nccl.cu ---- */
 struct nccl *nccl_open(int gpus_count, char *why);
 void nccl_close(struct nccl *nccl);
 int nccl_run(struct nccl *nccl, const struct gpu_collective *what, double *time_s, char *why);

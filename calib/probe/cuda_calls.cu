@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of the CUDA device, as a program would make them. What is before the
- * call itself is kept short, since it is measured, too. */
+/* The calls of the CUDA device. The code before the call itself is short, because it is measured,
+ * too. */
 #include "calib/probe/cuda.cuh"
 
 #include "calib/probe/kernels.cuh"
 
 #define FIRST_LAUNCHES_COUNT 96
-#define FIRST_BLOCK          8 /* of kernels, for the table below */
+#define FIRST_BLOCK          8 /* kernels in a block of the table below */
 
 /* ---- launches ---- */
 
-/* A kernel's arguments of a size. */
+/* Kernel arguments of a given size. */
 template <int size> struct arguments {
 	nanoseconds spin_ns;
 	unsigned char rest[size - sizeof(nanoseconds)];
@@ -31,7 +31,7 @@ static __global__ void stamp_kernel(struct stamp *stamp, nanoseconds spin_ns)
 
 template <int size> static void launch_sized(cudaStream_t stream, nanoseconds spin_ns)
 {
-	static arguments<size> arguments; /* large: not to be cleared at each call */
+	static arguments<size> arguments; /* static, so that it is not cleared in each call */
 	arguments.spin_ns = spin_ns;
 	spin_kernel<size><<<1, 1, 0, stream>>>(arguments);
 }
@@ -117,7 +117,7 @@ static int call_peer(struct cuda *cuda, const struct gpu_call *call, cudaStream_
 {
 	int other = cuda->index == 0 ? 1 : 0, able = 0;
 	if (cuda->gpus_count < 2)
-		return cuda_waive(cuda, "one GPU: it has no peer");
+		return cuda_waive(cuda, "there is only one GPU, so it has no peer");
 	if (!cuda->peer) {
 		cudaDeviceCanAccessPeer(&able, cuda->index, other);
 		cuda->peer_direct = able && cudaDeviceEnablePeerAccess(other, 0) == cudaSuccess;
@@ -128,7 +128,7 @@ static int call_peer(struct cuda *cuda, const struct gpu_call *call, cudaStream_
 		if (error != cudaSuccess) {
 			cudaGetLastError();
 			cuda->peer = NULL;
-			return cuda_waive(cuda, "no memory on the peer");
+			return cuda_waive(cuda, "the peer has no free memory");
 		}
 	}
 	return cuda_check(cuda,
@@ -144,7 +144,7 @@ static int call_copy(struct cuda *cuda, const struct gpu_call *call, cudaStream_
 	const void *from = here;
 	enum cudaMemcpyKind kind = cudaMemcpyHostToDevice;
 	if (call->size_B > cuda->buffer_B)
-		return cuda_waive(cuda, "no memory for copies of that size");
+		return cuda_waive(cuda, "there is not enough memory for copies of that size");
 	if (call->direction == GPU_PEER)
 		return call_peer(cuda, call, stream);
 	if (call->direction == GPU_D2H) {
@@ -226,7 +226,7 @@ int cuda_call(struct gpu *gpu, const struct gpu_call *call)
 		return call_copy(cuda, call, stream);
 	case GPU_MEMSET:
 		if (call->size_B > cuda->buffer_B)
-			return cuda_waive(cuda, "no memory of that size");
+			return cuda_waive(cuda, "there is not enough memory of that size");
 		return cuda_check(cuda, cudaMemsetAsync(cuda->there, 1, call->size_B, stream),
 				  "cudaMemsetAsync");
 	case GPU_RECORD:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work of the CUDA device: graphs of null kernels, matrix products, kernels that
- * the memory bounds, collectives. */
+/* Work of the CUDA device: graphs of empty kernels, matrix products, kernels limited by memory
+ * bandwidth, collectives. */
 #include "calib/probe/cuda.cuh"
 
 #include <cuda_bf16.h>
@@ -10,7 +10,7 @@
 
 #include "calib/probe/kernels.cuh"
 
-/* ---- work that the memory bounds ---- */
+/* ---- work limited by memory bandwidth ---- */
 
 static __device__ __forceinline__ size_t thread_index(void)
 {
@@ -59,7 +59,7 @@ static __device__ __forceinline__ float warp_sum(float sum)
 	return sum;
 }
 
-/* An addition to memory a block: all go to one place, where they stand in line. */
+/* One atomic addition per block to the same address, so that the additions queue up. */
 static __global__ void reduce_add_kernel(float *sum, const float4 *from, size_t count)
 {
 	__shared__ float parts[CUDA_THREADS / 32];
@@ -79,7 +79,7 @@ static __global__ void reduce_add_kernel(float *sum, const float4 *from, size_t 
 	}
 }
 
-/* A warp a row. */
+/* One warp per row. */
 static __global__ void row_reduce_kernel(float *sums, const float *from, size_t rows_count)
 {
 	size_t warps = thread_count() / 32;
@@ -148,7 +148,7 @@ static int begin_capture(struct cuda *cuda)
 			  "capturing a graph");
 }
 
-/* The first launch takes it to the GPU. */
+/* The first launch uploads the graph to the GPU. */
 static int run_graph_once(struct cuda *cuda, int code, cudaGraphExec_t graph)
 {
 	cuda->streams_busy[0] = true;
@@ -173,7 +173,7 @@ int cuda_graph_make(struct gpu *gpu, size_t nodes_count)
 
 /* ---- work ---- */
 
-/* Grows a buffer; what is not yet there is filled with random numbers. */
+/* Grows a buffer and fills new memory with random numbers. */
 static int grow(struct cuda *cuda, void **buffer, size_t *room_B, size_t size_B)
 {
 	if (size_B <= *room_B)
@@ -183,7 +183,7 @@ static int grow(struct cuda *cuda, void **buffer, size_t *room_B, size_t size_B)
 	*room_B = 0;
 	if (cudaMalloc(buffer, size_B) != cudaSuccess) {
 		cudaGetLastError();
-		return cuda_waive(cuda, "no memory on the GPU for work of that size");
+		return cuda_waive(cuda, "there is not enough memory on the GPU for work of that size");
 	}
 	*room_B = size_B;
 	return GPU_OK;
@@ -248,8 +248,8 @@ static int make_product(struct cuda *cuda)
 										       : GPU_WAIVED;
 }
 
-/* How often each byte of a buffer is read or written: elementwise x, y and y;
- * triad a, b and c; copy from and to; the reductions only read. */
+/* Number of accesses to each byte of a buffer: elementwise x, y and y; triad a, b and c; copy
+ * source and target; the reductions only read. */
 static size_t buffer_of(const struct gpu_work *work)
 {
 	size_t parts = work->kind == GPU_ELEMENTWISE || work->kind == GPU_STREAM_TRIAD ? 3
@@ -262,7 +262,7 @@ static int make_memory(struct cuda *cuda)
 {
 	size_t size_B = buffer_of(&cuda->work);
 	if (size_B == 0)
-		return cuda_waive(cuda, "too little to work on");
+		return cuda_waive(cuda, "the size is too small for this work");
 	int code = grow(cuda, &cuda->work_a, &cuda->work_a_B, size_B);
 	if (code == GPU_OK)
 		code = grow(cuda, &cuda->work_b, &cuda->work_b_B, size_B);
@@ -323,7 +323,8 @@ int cuda_work_make(struct gpu *gpu, const struct gpu_work *work)
 	cuda->work = *work;
 	if (code == GPU_OK)
 		code = work->kind == GPU_GEMM ? make_product(cuda) : make_memory(cuda);
-	/* Once before anything is measured, maybe behind a blocker: it loads kernels. */
+	/* Run once before anything is measured, possibly behind a blocker, because it loads
+	 * kernels. */
 	if (code == GPU_OK)
 		code = run_once(cuda, cuda->streams[0]);
 	cuda->streams_busy[0] = true;
@@ -350,12 +351,12 @@ int cuda_collective(struct gpu *gpu, const struct gpu_collective *what, double *
 {
 	struct cuda *cuda = (struct cuda *)gpu;
 	if (cuda->gpus_count < 2)
-		return cuda_waive(cuda, "one GPU: NCCL refuses two ranks on one GPU");
+		return cuda_waive(cuda, "there is only one GPU, and NCCL refuses two ranks on one GPU");
 	if (!cuda->nccl && !cuda->nccl_why[0]) {
 		cuda->nccl = nccl_open(cuda->gpus_count, cuda->gpu.why);
 		if (!cuda->nccl)
 			memcpy(cuda->nccl_why, cuda->gpu.why, GPU_WHY);
-		cudaSetDevice(cuda->index); /* it visits all */
+		cudaSetDevice(cuda->index); /* NCCL changes the current device */
 	}
 	if (!cuda->nccl)
 		return cuda_waive(cuda, cuda->nccl_why);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drift anchors: three things that are measured again and again during a run. If
- * one of them gets slower or faster all along (Theil-Sen), so does what is
- * measured, in an order that nobody chose. */
+/* Drift anchors: three measurements that are repeated during the whole run. If one of them changes
+ * steadily (Theil-Sen slope), so do the other measurements, which are in random order. */
 #ifndef FARWIRE_CALIB_PROBE_DRIFT_H
 #define FARWIRE_CALIB_PROBE_DRIFT_H
 
@@ -10,7 +9,7 @@
 
 #define DRIFT_ANCHORS      3
 #define DRIFT_VISITS       256
-#define DRIFT_VISITS_LEAST 4 /* fewer say nothing */
+#define DRIFT_VISITS_LEAST 4 /* with fewer visits the drift is not judged */
 
 struct drift {
 	double start_s, every_s, next_s;
@@ -21,11 +20,11 @@ struct drift {
 };
 
 void drift_start(struct drift *drift, double now_s, double budget_s);
-/* Measures the anchors where it is time, or at once: gpu_code. */
+/* Measures the anchors if they are due, or always with at_once. Returns a gpu_code. */
 int drift_look(struct drift *drift, struct bench *bench, struct record *record, double now_s,
 	       bool at_once);
-/* How much each anchor changed from the first look to the last; how many, which is none
- * of few looks. */
+/* Stores the change of each anchor between the first and the last visit. Returns the number of
+ * anchors stored, which is 0 after too few visits. */
 size_t drift_judge(const struct drift *drift, struct record_drift *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the fake device, which fake_forward.c drives, too: a forwarded
- * fake is a fake whose calls come late. */
+/* Internals of the fake device. fake_forward.c also uses them: a forwarded fake device is a fake
+ * device whose calls arrive later. */
 #ifndef FARWIRE_CALIB_PROBE_FAKE_H
 #define FARWIRE_CALIB_PROBE_FAKE_H
 
@@ -12,42 +12,43 @@ enum fake_kind { FAKE_KERNEL, FAKE_COPY, FAKE_BLOCK, FAKE_RECORD, FAKE_WAIT };
 
 struct fake_operation {
 	enum fake_kind kind;
-	int stream, event, slot, engine; /* slot, engine: -1 for none */
-	double spin_s;                   /* exact, as kernels that wait for a timer are */
+	int stream, event, slot, engine; /* slot and engine: -1 for none */
+	/* exact, without noise, like a kernel that waits for a timer */
+	double spin_s;
 	double submitted_s, duration_s, end_s;
 	size_t argument_B;
 	bool known;
 };
 
 struct fake_stream {
-	double end_s;      /* of its last operation whose time is known */
-	bool gap_follows;  /* the next kernel starts a gap later */
-	size_t open_count; /* operations whose time is not known yet */
+	double end_s;      /* end of its last operation with a known time */
+	bool gap_follows;  /* the next kernel starts after a gap */
+	size_t open_count; /* number of operations without a known time */
 };
 
 struct fake {
 	struct gpu gpu;
 	struct planted planted;
 	struct plan_random random;
-	bool real;     /* the host's real clock; times pass by spinning */
-	double zero_s; /* of the real clock */
+	bool real;     /* uses the real clock of the host; time passes by spinning */
+	double zero_s; /* origin of the real clock */
 	double clock_s;
 	size_t calls_count;
 	enum gpu_wait wait;
-	struct fake_operation *operations; /* in the order of submission */
+	struct fake_operation *operations; /* in order of submission */
 	size_t count, room, first;
-	size_t argument_B; /* of those from the first on */
+	size_t argument_B; /* sum over operations from `first` on */
 	struct fake_stream streams[GPU_STREAMS];
 	struct {
 		double time_s;
-		bool open; /* recorded by an operation whose time is not known yet */
+		bool open; /* recorded by an operation without a known time */
 	} events[GPU_EVENTS];
 	struct {
 		double begin_s, end_s;
 	} stamps[GPU_SLOTS];
-	double engines_s[2];    /* copy engines are busy until */
-	double kernels_s[1024]; /* when each place for a kernel gets free */
-	double compute_s;       /* the last kernel's end */
+	double engines_s[2];    /* end of the copy engines' work */
+	double kernels_s[1024]; /* time at which each slot for a kernel becomes free */
+	double compute_s;       /* end of the last kernel */
 	bool blocked;
 	double blocked_from_s, block_timeout_s, released_s; /* < 0: not released */
 	size_t nodes_count, first_launches_count;
@@ -57,18 +58,18 @@ struct fake {
 int fake_new(const struct gpu_options *options, bool real, struct fake **fake, char *why);
 double fake_now_s(struct fake *fake);
 void fake_advance_to(struct fake *fake, double time_s);
-/* The host is busy for about so long: with noise, outliers and drift. */
+/* Advances the host's clock by about time_s, with noise, outliers and drift. */
 void fake_spend(struct fake *fake, double time_s);
 double fake_noisy(struct fake *fake, double time_s);
 double fake_real_s(void);
 
-/* An operation enters its stream, if need be after the host waited for room. */
+/* Adds an operation to its stream; the host first waits for room if necessary. */
 int fake_submit(struct fake *fake, struct fake_operation operation);
-/* The host waits for a stream, after the call's own cost. */
+/* The host waits for a stream, after the cost of the call. */
 void fake_wait_stream(struct fake *fake, int index);
-/* Finds the times of all operations that follow from what is known. */
+/* Computes the times of all operations that follow from known times. */
 void fake_know_all(struct fake *fake);
-/* What a blocker does whose host waits for what is behind it. */
+/* Ends a blocker by its timeout, because the host waits for work behind it. */
 void fake_give_up_block(struct fake *fake);
 void fake_drop_done(struct fake *fake);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fake device forwarded: a second fake whose clock runs on with the messages
- * that reach it. No process, no socket; what each step costs is planted. */
+/* The forwarded fake device: a second fake device whose clock advances with the messages that reach
+ * it. There is no process and no socket; the cost of each step is planted. */
 #include "calib/probe/fake.h"
 #include "calib/probe/forward.h"
 
@@ -12,15 +12,16 @@ struct far_fake {
 	struct gpu gpu;
 	struct fake *client, *server;
 	struct forward_options options;
-	double way_s;        /* of a message, besides what is added */
-	double to_s, from_s; /* until when the emulated link is taken, each way */
+	double way_s; /* transport time of a message, without added latency */
+	/* time until which the emulated link is occupied, for each direction */
+	double to_s, from_s;
 	struct gpu_call batch[FORWARD_BATCH_MOST + 1];
 	size_t batch_count, batch_B;
 };
 
-/* A message that `from` works on now is `to`'s after its way, or at its time of delivery on
- * the emulated link if that is later: as the real forwarder has it. Its bytes are taken as
- * they are made. */
+/* Moves a message that `from` has prepared. `to` gets it after the transport time, or at its
+ * delivery time on the emulated link if that is later, as with the real forwarder. The link carries
+ * the bytes while they are produced. */
 static void move(struct far_fake *far, struct fake *from, struct fake *to, double *link_s,
 		 size_t size_B)
 {

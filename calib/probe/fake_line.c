@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fake device's clock and its list of operations. */
+/* The clock of the fake device and its list of operations. */
 #include "calib/probe/fake.h"
 
 #include <math.h>
@@ -111,8 +111,8 @@ static void know_copy(struct fake *fake, struct fake_operation *operation)
 	stream->gap_follows = true;
 }
 
-/* The blocker's end, where it is known: it was released, or gave up while the
- * host waited. */
+/* Computes the blocker's end if it is known: it was released, or it timed out while the host
+ * waited. */
 static bool know_block(struct fake *fake, struct fake_operation *operation)
 {
 	struct fake_stream *stream = &fake->streams[operation->stream];
@@ -157,7 +157,7 @@ static bool know(struct fake *fake, struct fake_operation *operation)
 	return true;
 }
 
-/* Finds the times of all operations that follow from what is known. */
+/* Computes the times of all operations that follow from known times. */
 void fake_know_all(struct fake *fake)
 {
 	bool stuck[GPU_STREAMS], some = true;
@@ -196,7 +196,7 @@ void fake_give_up_block(struct fake *fake)
 	fake_know_all(fake);
 }
 
-/* Lets the host wait until the launch queue has room. */
+/* Makes the host wait until the launch queue has room. */
 static void wait_for_room(struct fake *fake)
 {
 	size_t depth = (size_t)fake->planted.depth_count;
@@ -249,7 +249,7 @@ int fake_submit(struct fake *fake, struct fake_operation operation)
 	return GPU_OK;
 }
 
-/* The host waits for a stream, after the call's own cost. */
+/* Makes the host wait for a stream, after the cost of the call. */
 void fake_wait_stream(struct fake *fake, int index)
 {
 	const struct planted *planted = &fake->planted;

@@ -21,11 +21,11 @@
 #define CALL_MOST_B (sizeof(struct forward_call) + GPU_ARGUMENT)
 
 struct forwarder {
-	struct forward_server server; /* control: this process's end */
+	struct forward_server server; /* `control` is this process's end */
 	pid_t process;
-	uint16_t port; /* in network order */
-	/* Of all copies, used again and again; written once: pages that never were
-	 * share one page of zeros, which would always be in the cache. */
+	uint16_t port; /* in network byte order */
+	/* Buffer of all copies. It is written once, because untouched pages all map to one page of
+	 * zeros, which would always be in the cache. */
 	unsigned char *payload;
 };
 
@@ -34,10 +34,10 @@ struct far {
 	struct forwarder *forwarder;
 	struct forward_options options;
 	struct channel channel;
-	double free_s; /* the emulated link is taken until then */
+	double free_s; /* time until which the emulated link is occupied */
 	unsigned char *batch;
 	size_t batch_B, batch_count;
-	unsigned char *payload; /* the forwarder's */
+	unsigned char *payload; /* belongs to the forwarder */
 };
 
 static int index_of(const char *word, const char *const *words, int count)
@@ -84,7 +84,7 @@ static int give_why(char *why, const char *what)
 	return -1;
 }
 
-/* Rings that a fork shares; without them there is no transport shm. */
+/* Makes rings in memory that a fork shares. Without them the transport shm is not available. */
 static void make_rings(struct forward_server *server)
 {
 	char name[64];
@@ -142,7 +142,7 @@ struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu
 	forwarder->process = fork();
 	if (forwarder->process == 0) {
 		close(ends[0]);
-		signal(SIGINT, SIG_IGN); /* the probe says when to end */
+		signal(SIGINT, SIG_IGN); /* the probe ends this process */
 		forwarder->server.control = ends[1];
 		_exit(forward_serve(&forwarder->server, device, options));
 	}
@@ -151,7 +151,7 @@ struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu
 		close(forwarder->server.listener);
 	forwarder->server.control = ends[0];
 	if (forwarder->process < 0) {
-		give_why(why, "a second process");
+		give_why(why, "starting a second process");
 		forwarder_stop(forwarder);
 		return NULL;
 	}
@@ -163,7 +163,7 @@ void forwarder_stop(struct forwarder *forwarder)
 	const struct timespec pause = {.tv_nsec = 5000000};
 	if (!forwarder)
 		return;
-	close(forwarder->server.control); /* its sign to end */
+	close(forwarder->server.control); /* tells the process to end */
 	if (forwarder->process > 0) {
 		int tries = 0;
 		while (waitpid(forwarder->process, NULL, WNOHANG) == 0 && tries++ < 400)
@@ -183,7 +183,7 @@ void forwarder_stop(struct forwarder *forwarder)
 
 static int broken(struct far *far)
 {
-	snprintf(far->gpu.why, GPU_WHY, "the forwarder stopped answering");
+	snprintf(far->gpu.why, GPU_WHY, "the forwarder process stopped answering");
 	return GPU_FAILED;
 }
 
@@ -229,7 +229,7 @@ static int far_call(struct gpu *gpu, const struct gpu_call *call)
 	bool copy = call->kind == GPU_COPY;
 	size_t payload_B = copy && call->direction == GPU_H2D ? call->size_B : 0;
 	if (copy && call->size_B > FORWARD_PAYLOAD_MOST) {
-		snprintf(gpu->why, GPU_WHY, "a payload is too large to be forwarded");
+		snprintf(gpu->why, GPU_WHY, "the payload is too large to be forwarded");
 		return GPU_WAIVED;
 	}
 	const struct forward_call record = {
@@ -292,7 +292,7 @@ static int connect_tcp(struct far *far)
 	    connect(far->channel.socket, (struct sockaddr *)&address, sizeof(address)) != 0 ||
 	    setsockopt(far->channel.socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 ||
 	    channel_send(&far->channel, &token, 1) != 0)
-		return give_why(far->gpu.why, "TCP over loopback");
+		return give_why(far->gpu.why, "connecting by TCP over loopback");
 	return 0;
 }
 
@@ -305,16 +305,16 @@ static int choose_transport(struct far *far)
 		return GPU_OK;
 	if (far->options.transport == FORWARD_SHM) {
 		if (!forwarder->server.in) {
-			snprintf(far->gpu.why, GPU_WHY, "no shared memory");
+			snprintf(far->gpu.why, GPU_WHY, "shared memory is not available");
 			return GPU_WAIVED;
 		}
-		/* The server's "in" is this side's "out". */
+		/* The server's "in" is this process's "out". */
 		far->channel = (struct channel){
 			.socket = -1, .in = forwarder->server.out, .out = forwarder->server.in};
 		return command(far, &control, FORWARD_TO_SHM);
 	}
 	if (forwarder->server.listener < 0) {
-		snprintf(far->gpu.why, GPU_WHY, "no TCP over loopback");
+		snprintf(far->gpu.why, GPU_WHY, "TCP over loopback is not available");
 		return GPU_WAIVED;
 	}
 	if (command(far, &control, FORWARD_TO_TCP) != GPU_OK)
@@ -361,7 +361,7 @@ int forward_open(struct forwarder *forwarder, struct gpu *local,
 		return GPU_FAILED;
 	}
 	int code = choose_transport(far);
-	if (code == GPU_OK) { /* the other process opens its device */
+	if (code == GPU_OK) { /* the second process opens its device now */
 		far->options.mode = FORWARD_SYNC;
 		code = far_call(&far->gpu, &(struct gpu_call){.kind = GPU_GET});
 		far->options.mode = options->mode;

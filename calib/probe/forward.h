@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GPU in a second process, for measuring what forwarding costs.
+/* A GPU in a second process, to measure the cost of forwarding.
  *
- * forwarder_start() splits off a process that opens a device of its own; it must
- * come before this process opens one, since CUDA does not survive a fork.
- * forward_open() gives a device whose calls go there as messages over shared
- * memory, a Unix socket or TCP over the loopback interface. Only what is
- * forwarded can be asked of it: now_s, close and the calls GET, LAUNCH, COPY,
- * MEMSET, RECORD and SYNC.
+ * forwarder_start() forks a process that opens a device of its own. It must run before this process
+ * opens a device, because CUDA does not survive a fork. forward_open() returns a device that sends
+ * its calls to that process, over shared memory, a Unix socket or TCP on the loopback interface. It
+ * supports only now_s, close and the calls GET, LAUNCH, COPY, MEMSET, RECORD and SYNC.
  *
- * Which calls wait for an answer: in mode sync all; in mode async GPU_SYNC and
- * copies to the host. In mode batched those that need not wait are held back
- * until there are `batch` of them or one that waits.
+ * The mode decides which calls wait for an answer: all in mode sync, only GPU_SYNC and copies to
+ * the host in mode async. Mode batched is like async, but calls without a wait are collected until
+ * there are `batch` of them or one that waits.
  *
- * An added latency and rate are those of an ideal link: a message leaves once the
- * one before it is through at that rate, and is taken up by its receiver not
- * before its time of delivery, which travels with it. Where the receiver is ready
- * early it spins until then. No fewer than the real transport's own times.
+ * An added latency and bandwidth emulate an ideal link. A message starts when the previous one has
+ * passed the link. It carries its delivery time, and the receiver takes it no earlier. A receiver
+ * that is ready earlier spins until then. The real transport's time is a lower bound.
  *
- * The messages are for two processes of one machine and one program: native byte
- * order, no versions. The fake device is forwarded without any process, on its
- * own clock (fake_forward.c).
+ * Messages have no version and native byte order, because both processes run the same program on
+ * one machine. The fake device is forwarded without a process, on its own clock (fake_forward.c).
  */
 #ifndef FARWIRE_CALIB_PROBE_FORWARD_H
 #define FARWIRE_CALIB_PROBE_FORWARD_H
@@ -37,40 +33,41 @@ enum forward_mode { FORWARD_SYNC, FORWARD_ASYNC, FORWARD_BATCHED };
 struct forward_options {
 	enum forward_transport transport;
 	enum forward_mode mode;
-	size_t batch;     /* calls of a message; mode batched */
-	double latency_s; /* added, each way */
-	double rate_Bps;  /* 0: no limit */
+	size_t batch;     /* calls per message in mode batched */
+	double latency_s; /* added in each direction */
+	double rate_Bps;  /* 0: unlimited */
 };
 
-/* "shm", "unix", "tcp"; "sync", "async", "batched"; -1: none of them */
+/* Convert "shm", "unix", "tcp"; "sync", "async", "batched"; return -1 for other words. */
 int forward_transport_from(const char *word);
 int forward_mode_from(const char *word);
 bool forward_waits(enum forward_mode mode, const struct gpu_call *call);
 
 struct forwarder;
-/* NULL and the reason: this machine cannot. */
+/* Returns NULL, with the reason in why, if this machine does not support it. */
 struct forwarder *forwarder_start(const struct gpu_api *device, const struct gpu_options *options,
 				  char *why);
 void forwarder_stop(struct forwarder *forwarder);
 
-/* `local` is this process's device; as gpu_api.open. */
+/* Opens a forwarded device, with the result codes of gpu_api.open. `local` is this process's
+ * device. */
 int forward_open(struct forwarder *forwarder, struct gpu *local,
 		 const struct forward_options *options, struct gpu **far, char *why);
 int fake_forward_open(struct gpu *local, const struct forward_options *options, struct gpu **far,
 		      char *why);
 
-/* ---- what client and server share ---- */
+/* ---- shared by client and server ---- */
 
 enum forward_command { FORWARD_CALLS, FORWARD_TO_TCP, FORWARD_TO_SHM, FORWARD_LEAVE };
 
 struct forward_message {
 	uint32_t command, calls_count;
-	uint32_t answer; /* asked for */
+	uint32_t answer; /* an answer is requested */
 	uint32_t unused;
-	uint64_t body_B;    /* the calls, each with its arguments */
-	uint64_t payload_B; /* follows them: of a copy to the GPU, the last call */
+	uint64_t body_B;    /* bytes of the calls, each with its arguments */
+	uint64_t payload_B; /* bytes that follow them if the last call is a copy to the GPU */
 	double deliver_s;
-	double latency_s, rate_Bps; /* for the answer's way */
+	double latency_s, rate_Bps; /* for the answer's direction */
 };
 struct forward_call {
 	uint16_t kind, direction, pageable, unused;
@@ -90,13 +87,14 @@ struct ring;
 struct forward_server {
 	int control;             /* a Unix socket */
 	int listener;            /* loopback TCP, or -1 */
-	struct ring *in, *out;   /* or NULL */
-	unsigned char token[16]; /* the first bytes of a TCP connection of ours */
+	struct ring *in, *out;   /* NULL without shared memory */
+	unsigned char token[16]; /* first bytes of every TCP connection of this program */
 };
-/* The second process: serves until the control socket ends. */
+/* Runs in the second process and serves until the control socket closes. */
 int forward_serve(const struct forward_server *server, const struct gpu_api *device,
 		  const struct gpu_options *options);
-/* When a message leaving now arrives; `free_s` is until when the link is taken. */
+/* Returns the delivery time of a message that leaves now; `free_s` is the time until which the link
+ * is occupied. */
 double forward_delivery_s(double *free_s, size_t size_B, double latency_s, double rate_Bps,
 			  double now_s);
 

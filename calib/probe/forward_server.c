@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forwarder's other end: takes messages apart and does their calls on a
- * device of its own. It serves its parent alone and ends with it. */
+/* The server of the forwarder: unpacks messages and makes their calls on its own device. It serves
+ * only its parent process and ends with it. */
 #include "calib/probe/forward.h"
 
 #include <netinet/in.h>
@@ -23,7 +23,7 @@ struct server {
 	struct gpu *gpu; /* opened by the first call */
 	char why[GPU_WHY];
 	unsigned char *body, *payload;
-	double free_s; /* the way back is taken until then */
+	double free_s; /* time until which the link back is occupied */
 };
 
 static int do_call(struct server *server, const struct forward_call *record,
@@ -38,14 +38,14 @@ static int do_call(struct server *server, const struct forward_call *record,
 		.size_B = (size_t)record->size_B,
 		.spin_s = record->spin_s,
 	};
-	/* Arguments are read, as a real server would to pass them on. */
+	/* Reads the arguments, as a real server does to pass them on. */
 	unsigned sum = 0;
 	for (size_t i = 0; i < record->argument_B; i += 64)
 		sum += arguments[i];
 	if (record->kind >= GPU_CALL_KINDS || record->direction > GPU_D2H || record->event < 0 ||
 	    record->event >= GPU_EVENTS || record->size_B > FORWARD_PAYLOAD_MOST ||
 	    sum > record->argument_B * 255u) {
-		snprintf(server->why, GPU_WHY, "the forwarder got a call that makes no sense");
+		snprintf(server->why, GPU_WHY, "the forwarder received an invalid call");
 		return GPU_FAILED;
 	}
 	int code = server->gpu->api->call(server->gpu, &call);
@@ -63,7 +63,7 @@ static int do_calls(struct server *server, const struct forward_message *message
 		struct gpu_options options = *server->options;
 		options.buffer_B = FORWARD_PAYLOAD_MOST;
 		code = server->device->open(&options, &server->gpu, server->why);
-		if (code != GPU_OK) { /* a GPU for one process alone, say */
+		if (code != GPU_OK) { /* for example a GPU that allows only one process */
 			server->gpu = NULL;
 			code = GPU_WAIVED;
 		}
@@ -121,7 +121,7 @@ static int serve_tcp(struct server *server)
 	return code;
 }
 
-/* Until the channel ends or its client leaves: 0; -1 after an error. */
+/* Serves until the channel ends or its client leaves. Returns 0, or -1 after an error. */
 static int serve(struct server *server, struct channel *channel)
 {
 	bool inner = channel->socket != server->ways->control;
@@ -152,7 +152,7 @@ static int serve(struct server *server, struct channel *channel)
 			return -1;
 		channel_spin_until(message.deliver_s);
 		code = do_calls(server, &message, &answer_B);
-		/* An error of a call that does not wait ends the service. */
+		/* An error of a call without an answer ends the service. */
 		if (message.answer == 0 && code != GPU_OK)
 			return -1;
 		if (message.answer != 0 && answer(server, channel, &message, code, answer_B) != 0)

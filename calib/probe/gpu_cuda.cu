@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The real device: opening and closing, blockers, waiting with a deadline, the
- * two clocks. */
+/* The real device: opening and closing, blockers, waits with a deadline, the two clocks. */
 #include "calib/probe/cuda.cuh"
 
 #include <sched.h>
@@ -24,7 +23,7 @@ static __global__ void block_kernel(const struct mailbox *mailbox, unsigned gene
 		;
 }
 
-/* Answers each ping with the time at which it was seen. */
+/* Answers each ping with the time at which the GPU saw it. */
 static __global__ void ping_kernel(struct mailbox *mailbox, unsigned first, nanoseconds timeout_ns)
 {
 	nanoseconds start = gpu_timer();
@@ -65,7 +64,7 @@ int cuda_check(struct cuda *cuda, cudaError_t error, const char *what)
 	if (error == cudaSuccess)
 		return GPU_OK;
 	snprintf(cuda->gpu.why, GPU_WHY, "%.60s: %.120s", what, cudaGetErrorString(error));
-	cudaGetLastError(); /* forgets those that can be forgotten */
+	cudaGetLastError(); /* clears errors that are not permanent */
 	return GPU_FAILED;
 }
 
@@ -102,7 +101,7 @@ int cuda_finish(struct cuda *cuda)
 		       (state = cudaStreamQuery(cuda->streams[i])) == cudaErrorNotReady)
 			if (monotonic_s() > deadline_s) {
 				snprintf(cuda->gpu.why, GPU_WHY,
-					 "the GPU was not done with its work after %.0f s",
+					 "the GPU did not finish its work within %.0f s",
 					 GPU_WAIT_S);
 				return GPU_FAILED;
 			}
@@ -145,8 +144,7 @@ static double now_s(struct gpu *gpu)
 	return monotonic_s();
 }
 
-/* The round trip that took the least time tells most: the GPU saw the ping in
- * the middle of it. */
+/* Uses the shortest round trip: the GPU saw the ping in the middle of it. */
 static int sync_clocks(struct gpu *gpu, double *change_s)
 {
 	struct cuda *cuda = (struct cuda *)gpu;
@@ -168,11 +166,12 @@ static int sync_clocks(struct gpu *gpu, double *change_s)
 			seen_s = monotonic_s();
 			if (seen_s > deadline_s) {
 				snprintf(cuda->gpu.why, GPU_WHY,
-					 "the GPU does not see the host's memory change");
+					 "the GPU does not see changes of the host's memory");
 				return GPU_FAILED;
 			}
 		} while (mailbox->pong != first + i);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE); /* pong_ns is no older than pong */
+		/* orders the reads: pong_ns is at least as new as pong */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (seen_s - sent_s < least_s) {
 			least_s = seen_s - sent_s;
 			offset_s = 0.5 * (sent_s + seen_s) - 1e-9 * (double)mailbox->pong_ns;
@@ -232,7 +231,7 @@ static int wait_mode(struct gpu *gpu, enum gpu_wait mode)
 		return GPU_OK;
 	}
 	cudaGetLastError();
-	return cuda_waive(cuda, "this driver does not change how the host waits");
+	return cuda_waive(cuda, "this driver cannot change how the host waits");
 }
 
 /* ---- opening and closing ---- */
@@ -288,7 +287,7 @@ static int open_mailbox(struct cuda *cuda)
 	return code;
 }
 
-/* As large as asked, or smaller where memory is short. */
+/* Allocates buffers of the requested size, or smaller ones if memory is short. */
 static int open_buffers(struct cuda *cuda, size_t size_B)
 {
 	if (size_B == 0)
@@ -313,7 +312,7 @@ static int open_buffers(struct cuda *cuda, size_t size_B)
 		cuda->there = cuda->there_too = cuda->pinned = NULL;
 		cudaGetLastError();
 	}
-	snprintf(cuda->gpu.why, GPU_WHY, "there is not even memory for copies of 1 MiB");
+	snprintf(cuda->gpu.why, GPU_WHY, "there is not enough memory for copies of 1 MiB");
 	return GPU_FAILED;
 }
 
@@ -335,7 +334,7 @@ static int open_streams(struct cuda *cuda)
 	return code;
 }
 
-/* A memset and a copy each way. */
+/* Makes a memset and a copy in each direction. */
 static int move_once(struct cuda *cuda, size_t size_B)
 {
 	struct gpu_call call;
@@ -354,9 +353,9 @@ static int move_once(struct cuda *cuda, size_t size_B)
 	return code;
 }
 
-/* CUDA loads kernels when they are first launched and may wait for the GPU then,
- * which behind a blocker takes until that gives up: so everything that is going
- * to be there is done once before. The last of it brings the clocks up. */
+/* CUDA loads a kernel at its first launch and may then wait for the GPU. Behind a blocker this wait
+ * lasts until the blocker times out. So everything is executed once before measuring. The last work
+ * raises the clocks. */
 static int warm_up(struct cuda *cuda)
 {
 	struct gpu_call call;
@@ -370,7 +369,7 @@ static int warm_up(struct cuda *cuda)
 	}
 	for (size_t size_B = 1; size_B <= cuda->buffer_B && code == GPU_OK; size_B *= 2) {
 		code = move_once(cuda, size_B);
-		if (code == GPU_OK && size_B > 1) /* other kernels, where bytes are left over */
+		if (code == GPU_OK && size_B > 1) /* odd sizes use other kernels */
 			code = move_once(cuda, size_B - 1);
 	}
 	if (code == GPU_OK)
@@ -439,7 +438,7 @@ static int open_cuda(const struct gpu_options *options, struct gpu **gpu, char *
 	cudaError_t error = cudaGetDeviceCount(&gpus_count);
 	if (error != cudaSuccess || gpus_count == 0) {
 		snprintf(why, GPU_WHY, "no GPU: %.150s",
-			 error == cudaSuccess ? "none is there" : cudaGetErrorString(error));
+			 error == cudaSuccess ? "none was found" : cudaGetErrorString(error));
 		return GPU_WAIVED;
 	}
 	if (options->index >= gpus_count) {
@@ -448,8 +447,7 @@ static int open_cuda(const struct gpu_options *options, struct gpu **gpu, char *
 	}
 	if (blocking && blocking[0] && strcmp(blocking, "0") != 0) {
 		snprintf(why, GPU_WHY,
-			 "CUDA_LAUNCH_BLOCKING is set: launches would wait for what they "
-			 "launch; unset it");
+			 "CUDA_LAUNCH_BLOCKING is set, so launches would wait for their kernels (unset it)");
 		return GPU_FAILED;
 	}
 	struct cuda *cuda = (struct cuda *)calloc(1, sizeof(*cuda));
@@ -470,7 +468,7 @@ static int open_cuda(const struct gpu_options *options, struct gpu **gpu, char *
 	return code;
 }
 
-/* In the order of the struct: C++ of that age has no designators. */
+/* Positional initialisers, because older C++ has no designators. */
 const struct gpu_api gpu_cuda = {
 	"cuda",      "the GPU",  open_cuda, close_cuda,      describe,       now_s,
 	cuda_call,   block,      release,   finish,          elapsed,        stamps,

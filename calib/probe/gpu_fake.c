@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device of planted parameters. It shares nothing with the simulator, so that
- * finding again what was planted says something.
+/* A device with planted parameters. It shares no code with the simulator, so that the recovery of
+ * the planted parameters is a meaningful test.
  *
- * Host calls let a clock run on by their costs; operations stand in a list until
- * their times follow: from submission, from their stream, from events of others,
- * from free engines. Behind a blocker nothing follows until it is released. */
+ * Host calls advance a clock by their costs. Operations stay in a list until their times follow
+ * from their submission, their stream, events of other streams, and free engines. Operations behind
+ * a blocker have no time until it is released. */
 #include "calib/probe/fake.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static int call_copy(struct fake *fake, const struct gpu_call *call)
 	const double costs_s[] = {planted->copy_h2d_s, planted->copy_d2h_s, planted->copy_d2d_s,
 				  planted->copy_d2d_s};
 	if (call->direction == GPU_PEER && planted->gpus_count < 2) {
-		snprintf(fake->gpu.why, GPU_WHY, "one GPU: it has no peer");
+		snprintf(fake->gpu.why, GPU_WHY, "there is only one GPU, so it has no peer");
 		return GPU_WAIVED;
 	}
 	enum planted_copy line =
@@ -134,7 +134,7 @@ static int call_query(struct fake *fake, const struct gpu_call *call)
 	return GPU_OK;
 }
 
-/* Calls that cost the host some time and do nothing on the GPU. */
+/* Calls that cost host time and do nothing on the GPU. */
 static int call_plain(struct fake *fake, const struct gpu_call *call)
 {
 	static const size_t offsets[GPU_CALL_KINDS] = {
@@ -160,7 +160,7 @@ static int fake_call(struct gpu *gpu, const struct gpu_call *call)
 	fake->calls_count++;
 	if (fake->planted.fail_after_count > 0 &&
 	    (double)fake->calls_count > fake->planted.fail_after_count) {
-		snprintf(gpu->why, GPU_WHY, "the planted failure, after %.0f calls",
+		snprintf(gpu->why, GPU_WHY, "the planted failure occurred after %.0f calls",
 			 fake->planted.fail_after_count);
 		return GPU_FAILED;
 	}
@@ -199,7 +199,7 @@ static int fake_call(struct gpu *gpu, const struct gpu_call *call)
 	}
 }
 
-/* ---- the rest ---- */
+/* ---- other functions ---- */
 
 static double fake_clock(struct gpu *gpu)
 {
@@ -297,7 +297,8 @@ static int fake_collective(struct gpu *gpu, const struct gpu_collective *what, d
 	struct fake *fake = (struct fake *)gpu;
 	const struct planted *planted = &fake->planted;
 	if (planted->gpus_count < (double)what->ranks) {
-		snprintf(gpu->why, GPU_WHY, "one GPU: NCCL refuses two ranks on one GPU");
+		snprintf(gpu->why, GPU_WHY,
+			 "there is only one GPU, and NCCL refuses two ranks on one GPU");
 		return GPU_WAIVED;
 	}
 	*time_s = fake_noisy(fake, planted->collective_latency_s +
@@ -352,7 +353,7 @@ int fake_new(const struct gpu_options *options, bool real, struct fake **fake, c
 	(*fake)->zero_s = real ? fake_real_s() : 0;
 	(*fake)->random.state = (uint64_t)(*fake)->planted.seed_count;
 	(*fake)->released_s = -1;
-	if (real) { /* the real host has noise of its own */
+	if (real) { /* the real host has its own noise */
 		(*fake)->planted.sigma_ratio = 0;
 		(*fake)->planted.outlier_rate_ratio = 0;
 	}
@@ -390,7 +391,7 @@ static int spin_open(const struct gpu_options *options, struct gpu **gpu, char *
 
 const struct gpu_api gpu_fake = {
 	.name = "fake",
-	.help = "planted parameters and a clock of its own; --plant FILE",
+	.help = "device with planted parameters (--plant FILE) and its own clock",
 	.open = fake_open,
 	FAKE_FUNCTIONS,
 };

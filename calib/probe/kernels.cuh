@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels of several files need. Every loop of a kernel that waits has an end
- * by the GPU's timer, whatever the host does. */
+/* Shared by the kernels of several files. Every waiting loop of a kernel ends by the GPU's timer,
+ * whatever the host does. */
 #ifndef FARWIRE_CALIB_PROBE_KERNELS_CUH
 #define FARWIRE_CALIB_PROBE_KERNELS_CUH
 
@@ -10,11 +10,11 @@
 
 typedef unsigned long long nanoseconds;
 
-/* What host and GPU tell each other, in the host's memory. */
+/* Messages between host and GPU, in the host's memory. */
 struct mailbox {
-	volatile unsigned released; /* generation up to which blockers end */
-	volatile unsigned ping;     /* of the host */
-	volatile unsigned pong;     /* of the GPU */
+	volatile unsigned released; /* blockers up to this generation end */
+	volatile unsigned ping;     /* written by the host */
+	volatile unsigned pong;     /* written by the GPU */
 	volatile nanoseconds pong_ns;
 	volatile nanoseconds step_ns;
 };
@@ -41,7 +41,7 @@ static __device__ __forceinline__ void spin(nanoseconds time_ns)
 		;
 }
 
-/* Kernels that do nothing, one a number; NULL_KERNEL is the one for every day. */
+/* Empty kernels, one for each number. NULL_KERNEL is used for ordinary launches. */
 template <int number> __global__ void first_kernel(void)
 {
 }

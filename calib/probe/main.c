@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* farwire-probe: measures what a machine's GPU, its driver and its links do. */
+/* farwire-probe measures the timing of a machine's GPU, its driver and its links. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define ONLY_MOST 16
 #define SKIPPED   77
-/* The largest copies. */
+/* Sizes of the largest copies. */
 #define QUICK_B      ((size_t)1 << 28)
 #define FULL_B       ((size_t)1 << 30)
 #define QUICK_PASSES 3
@@ -24,18 +24,18 @@ static const char usage[] =
 	"                     [--device NAME] [--gpu N] [--plant FILE]\n"
 	"       farwire-probe --list | --help\n"
 	"\n"
-	"Measures this machine's GPU, driver and links, and writes every sample as a\n"
-	"line of JSON, to standard output or FILE, which must not exist yet.\n"
+	"Measures this machine's GPU, driver and links. Writes every sample as a line of\n"
+	"JSON to standard output or to FILE, which must not exist.\n"
 	"\n"
-	"  --quick         three passes in at most two minutes (if not told otherwise)\n"
-	"  --full          ten passes, more sizes, at most twenty minutes\n"
-	"  --only GLOB     these tests alone: a name of --list, or with its variants, as\n"
-	"                  'copy.h2d.pinned.*'\n"
-	"  --budget S      seconds of measuring\n"
-	"  --passes N      how often everything is measured\n"
-	"  --seed N        of the order of the tests and the random sizes (1)\n"
-	"  --continue FILE goes on with an interrupted run\n"
-	"  --device NAME   another device than this program's first:\n";
+	"  --quick         three passes in at most two minutes (default)\n"
+	"  --full          ten passes with more sizes in at most twenty minutes\n"
+	"  --only GLOB     run only matching tests: a name of --list, alone or with its\n"
+	"                  variants, for example 'copy.h2d.pinned.*'\n"
+	"  --budget S      time limit of the measurements in seconds\n"
+	"  --passes N      number of passes over all points\n"
+	"  --seed N        seed of the order of points and of the random sizes (1)\n"
+	"  --continue FILE continue an interrupted run\n"
+	"  --device NAME   device to measure, instead of the first of these:\n";
 
 struct options {
 	struct run_options run;
@@ -46,11 +46,11 @@ struct options {
 	struct gpu_options gpu;
 };
 
-/* ---- words ---- */
+/* ---- command line ---- */
 
 static int wrong(const char *word, const char *why)
 {
-	fprintf(stderr, "farwire-probe: %s: %s (--help tells more)\n", word, why);
+	fprintf(stderr, "farwire-probe: %s: %s (see --help)\n", word, why);
 	return 2;
 }
 
@@ -75,7 +75,7 @@ static int take_device(const char *name, struct options *options)
 			options->device = gpu_devices[i];
 			return 0;
 		}
-	return wrong(name, "no device of this program");
+	return wrong(name, "is not a device of this program");
 }
 
 static int take_value(const char *option, const char *value, struct options *options)
@@ -84,7 +84,7 @@ static int take_value(const char *option, const char *value, struct options *opt
 	int code = 0;
 	if (strcmp(option, "--only") == 0) {
 		if (options->run.only_count == ONLY_MOST)
-			return wrong(option, "too many of them");
+			return wrong(option, "is given too often");
 		options->only[options->run.only_count++] = value;
 	} else if (strcmp(option, "--budget") == 0) {
 		code = take_number(option, value, 0.01, 1e6, false, &options->run.budget_s);
@@ -106,7 +106,7 @@ static int take_value(const char *option, const char *value, struct options *opt
 	} else if (strcmp(option, "--device") == 0) {
 		code = take_device(value, options);
 	} else {
-		code = wrong(option, "no option of this program");
+		code = wrong(option, "is not an option of this program");
 	}
 	return code;
 }
@@ -126,9 +126,9 @@ static int take_words(int count, char **words, struct options *options)
 		} else if (strcmp(word, "-q") == 0 || strcmp(word, "--quiet") == 0) {
 			options->run.quiet = true;
 		} else if (word[0] != '-' || i + 1 == count) {
-			return wrong(word, word[0] != '-'    ? "no word of this program"
-					   : word[1] == '\0' ? "no option of this program"
-							     : "unknown, or lacks its value");
+			return wrong(word, word[0] != '-'    ? "is not an argument of this program"
+					   : word[1] == '\0' ? "is not an option of this program"
+							     : "is unknown or lacks its value");
 		} else {
 			int code = take_value(word, words[++i], options);
 			if (code != 0)
@@ -136,7 +136,8 @@ static int take_words(int count, char **words, struct options *options)
 		}
 	}
 	if (options->output && options->resume)
-		return wrong("-o", "--continue says the file already");
+		return wrong("-o",
+			     "cannot be combined with --continue, which already names the file");
 	return 0;
 }
 
@@ -145,12 +146,12 @@ static int print_help(void)
 	fputs(usage, stdout);
 	for (size_t i = 0; gpu_devices[i]; i++)
 		printf("                    %-6s %s\n", gpu_devices[i]->name, gpu_devices[i]->help);
-	printf("  --gpu N         which of several GPUs (0)\n"
-	       "  --plant FILE    parameters of a device that is not real\n"
-	       "  -q              no progress\n"
+	printf("  --gpu N         index of the GPU if there are several (0)\n"
+	       "  --plant FILE    parameters of a simulated device\n"
+	       "  -q              hide progress\n"
 	       "\n"
-	       "Ends with 0; 1 after a failure, an interruption or a drift over 3 %%; 2 for\n"
-	       "wrong words; 77 without a GPU.\n");
+	       "Exit status: 0; 1 after a failure, an interruption or a drift over 3 %%; 2 for\n"
+	       "a wrong command line; 77 without a GPU.\n");
 	return fflush(stdout) == 0 ? 0 : 1;
 }
 
@@ -161,9 +162,9 @@ static int print_list(void)
 	return fflush(stdout) == 0 ? 0 : 1;
 }
 
-/* ---- the recording's start ---- */
+/* ---- starting the recording ---- */
 
-/* What changes how CUDA works. */
+/* Writes the facts that influence CUDA's timing. */
 static void put_gpu(struct json *json, void *context)
 {
 	static const char *const variables[] = {"CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
@@ -207,7 +208,7 @@ static int create(struct record *record, struct options *options, struct bench *
 	return record_create(record, options->output, &start);
 }
 
-/* What line 1 says overrides the words: it is the same run. */
+/* Continues a recording. The settings in its line 1 override the command line. */
 static int resume(struct record *record, struct options *options, const struct bench *bench)
 {
 	struct record_found found;
@@ -215,9 +216,10 @@ static int resume(struct record *record, struct options *options, const struct b
 		return -1;
 	if (strcmp(found.tool, "farwire-probe") != 0 ||
 	    strcmp(found.device, bench->facts.name) != 0) {
-		snprintf(record->why, sizeof(record->why),
-			 "%.60s: was recorded by %.30s on \"%.60s\", this is \"%.60s\"",
-			 options->resume, found.tool, found.device, bench->facts.name);
+		snprintf(
+			record->why, sizeof(record->why),
+			"%.60s: was recorded by %.30s on \"%.60s\", but this machine has \"%.50s\"",
+			options->resume, found.tool, found.device, bench->facts.name);
 		return -1;
 	}
 	options->run.seed = found.seed;
@@ -225,7 +227,7 @@ static int resume(struct record *record, struct options *options, const struct b
 	return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole run ---- */
 
 static int probe_device(struct options *options, struct bench *bench)
 {
@@ -239,7 +241,7 @@ static int probe_device(struct options *options, struct bench *bench)
 		code = run_ended(&over, options->resume);
 	} else if (run_plan(bench, &options->run, &plan) == 0) {
 		if (plan.count == 0)
-			code = wrong("--only", "no test is called so; --list tells their names");
+			code = wrong("--only", "matches no test of --list");
 		else if (!options->resume && create(&record, options, bench) != 0)
 			fprintf(stderr, "farwire-probe: %s\n", record.why);
 		else
@@ -256,7 +258,7 @@ static int open_device(struct options *options)
 	struct bench bench = {.full = options->full};
 	char why[GPU_WHY] = "";
 	struct gpu *gpu = NULL;
-	/* Before the device: CUDA does not survive a fork. */
+	/* before the device is opened, because CUDA does not survive a fork */
 	if (options->device != &gpu_fake)
 		bench.forwarder = forwarder_start(options->device, &options->gpu, why);
 	int code = options->device->open(&options->gpu, &gpu, why);
@@ -275,8 +277,7 @@ static int open_device(struct options *options)
 	return code;
 }
 
-/* The mode of a recording that goes on decides over its plan, so it is looked up
- * before anything else. */
+/* Reads the mode of the recording to continue, because the mode determines the plan. */
 static int find_mode(struct options *options)
 {
 	struct record record;

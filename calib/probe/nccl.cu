@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's collectives among all GPUs of this process, the library found when the
- * program runs; prototypes as in its documentation, version 2. */
+/* NCCL's collectives among all GPUs of this process. The library is loaded at run time; the
+ * prototypes follow its documentation, version 2. */
 #include "calib/probe/cuda.cuh"
 
 #include <dlfcn.h>
@@ -91,7 +91,7 @@ void nccl_close(struct nccl *nccl)
 struct nccl *nccl_open(int gpus_count, char *why)
 {
 	struct nccl *nccl = (struct nccl *)calloc(1, sizeof(*nccl));
-	snprintf(why, GPU_WHY, "no NCCL (libnccl.so.2) is found");
+	snprintf(why, GPU_WHY, "NCCL is not installed (libnccl.so.2)");
 	if (!nccl || !find(nccl)) {
 		nccl_close(nccl);
 		return NULL;
@@ -111,8 +111,8 @@ struct nccl *nccl_open(int gpus_count, char *why)
 	return NULL;
 }
 
-/* In place, as nccl-tests has it by default for its second column: the size is
- * that of the whole, of which a rank has its part. */
+/* In place, as in the second column of nccl-tests: the size is that of the whole buffer, of which
+ * each rank owns a part. */
 static int enqueue(struct nccl *nccl, const struct gpu_collective *what, int rank)
 {
 	size_t count = what->size_B / sizeof(float), part = count / (size_t)nccl->count;
@@ -146,7 +146,7 @@ int nccl_run(struct nccl *nccl, const struct gpu_collective *what, double *time_
 {
 	int status = 0;
 	if (what->size_B > BUFFER_B) {
-		snprintf(why, GPU_WHY, "no memory for a collective of that size");
+		snprintf(why, GPU_WHY, "there is not enough memory for a collective of that size");
 		return GPU_WAIVED;
 	}
 	double start_s = monotonic_s();
@@ -161,6 +161,6 @@ int nccl_run(struct nccl *nccl, const struct gpu_collective *what, double *time_
 		*time_s = (monotonic_s() - start_s) / (double)what->repeats;
 		return GPU_OK;
 	}
-	snprintf(why, GPU_WHY, "NCCL failed with status %d, or did not end", status);
+	snprintf(why, GPU_WHY, "NCCL failed with status %d or did not end in time", status);
 	return GPU_FAILED;
 }

@@ -55,7 +55,7 @@ static void describe(void *library, const char *pci_bus, struct gpu_facts *facts
 		driver(facts->driver, sizeof(facts->driver));
 	if (!FIND(library, "nvmlDeviceGetHandleByPciBusId_v2", find) || find(pci_bus, &device) != 0)
 		return;
-	/* Idle links fall back to generation 1, so the most they can is asked for. */
+	/* Reads the maximum generation, because idle links fall back to generation 1. */
 	if (FIND(library, "nvmlDeviceGetMaxPcieLinkGeneration", generation) &&
 	    generation(device, &number) == 0)
 		facts->pcie_generation = number;

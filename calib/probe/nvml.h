@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NVML, found when the program runs, tells of a GPU. It is only asked: no
- * clock, power limit or mode is ever changed. */
+/* Reads facts on a GPU from NVML, which is loaded at run time. Clocks, power limits and modes are
+ * never changed. */
 #ifndef FARWIRE_CALIB_PROBE_NVML_H
 #define FARWIRE_CALIB_PROBE_NVML_H
 

@@ -71,8 +71,8 @@ static int read_file(struct planted *planted, FILE *file, const char *path, char
 			continue;
 		if (sscanf(line, " %63[a-z0-9_.] = %n", key, &value) != 1 || value == 0 ||
 		    !set(planted, key, line + value)) {
-			snprintf(why, room, "%.120s:%d: no planted parameter: %.40s", path, number,
-				 line);
+			snprintf(why, room, "%.120s:%d: not a planted parameter: %.40s", path,
+				 number, line);
 			return -1;
 		}
 	}

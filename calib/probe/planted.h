@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters planted in a fake device (planted.def), read from a file of
- * lines `key = value`, # starting a comment. Times of copies are segments:
+/* The parameters of a fake device (planted.def), read from a file with lines `key = value`; #
+ * starts a comment. Times of copies are piecewise linear segments:
  *
  *   copy.h2d.pinned = 0:4e-6:0 32768:4.2e-6:4e-11
  *
- * from 0 bytes on 4 us, from 32 KiB on 4.2 us and 0.04 ns a byte.
+ * means 4 us from 0 bytes on, and 4.2 us plus 0.04 ns per byte from 32 KiB on.
  */
 #ifndef FARWIRE_CALIB_PROBE_PLANTED_H
 #define FARWIRE_CALIB_PROBE_PLANTED_H
@@ -38,8 +38,8 @@ struct planted {
 	struct planted_line copies[PLANTED_COPIES];
 };
 
-/* The presets, then what the file says (NULL: nothing); -1 and the reason with
- * its line. */
+/* Sets the defaults and then the values of the file, if path is not NULL. Returns -1, with the
+ * reason and line in why, after an error. */
 int planted_read(struct planted *planted, const char *path, char *why, size_t room);
 double planted_copy_s(const struct planted *planted, enum planted_copy copy, double size_B);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A probe measures one thing that the simulator has a parameter for; the table of
- * all is probes.def. It adds points to the plan, and takes one sample of a point
- * at a time: how often is the sampler's business, in which order the plan's.
+/* A probe measures a quantity for which the simulator has a parameter; probes.def lists all probes.
+ * A probe adds points to the plan and takes one sample of a point at a time. The sampler decides
+ * the number of samples, the plan decides the order.
  *
- * The bench is what probes work on: the device, and what they share of a point
- * under way. Its functions give a gpu_code; after one that is not GPU_OK
- * bench->why tells the reason.
+ * The bench holds the device and the state of the current point. Its functions return a gpu_code.
+ * For codes other than GPU_OK, bench->why has the reason.
  */
 #ifndef FARWIRE_CALIB_PROBE_PROBE_H
 #define FARWIRE_CALIB_PROBE_PROBE_H
@@ -17,13 +16,13 @@
 struct bench {
 	struct gpu *gpu;
 	struct gpu_facts facts;
-	struct forwarder *forwarder; /* or NULL */
+	struct forwarder *forwarder; /* may be NULL */
 	bool full;
-	double clock_cost_s; /* of looking at the clock, taken off what is timed */
-	/* Of the point under way: */
+	double clock_cost_s; /* cost of reading the clock, subtracted from timings */
+	/* state of the current point: */
 	struct gpu *far;
-	size_t count;     /* what the probe counts */
-	double present_s; /* what it keeps from its begin */
+	size_t count;     /* counter of the probe */
+	double present_s; /* value that the probe stores in begin */
 	char why[GPU_WHY];
 };
 
@@ -31,32 +30,33 @@ struct probe {
 	const char *id, *test, *help;
 	void (*add)(const struct probe *probe, const struct bench *bench, struct plan *plan,
 		    struct plan_random *random);
-	int (*begin)(struct bench *bench, const struct plan_point *point); /* or NULL */
+	int (*begin)(struct bench *bench, const struct plan_point *point); /* may be NULL */
 	int (*sample)(struct bench *bench, const struct plan_point *point, double *value);
-	void (*end)(struct bench *bench); /* or NULL; also after a failed begin */
+	void (*end)(struct bench *bench); /* may be NULL; called also after begin failed */
 };
-extern const struct probe *const probes[]; /* ends with NULL */
+extern const struct probe *const probes[]; /* terminated by NULL */
 
-/* A new point of a probe. */
+/* Returns a new point of a probe. */
 struct plan_point probe_point(const struct probe *probe);
 
-/* Since a look at the device's clock, less what looking costs; never negative. */
+/* Returns the time since start_s on the device's clock, minus the cost of reading it; never
+ * negative. */
 double bench_since_s(const struct bench *bench, struct gpu *gpu, double start_s);
 int bench_open(struct bench *bench, struct gpu *gpu);
 double bench_now_s(struct bench *bench);
 int bench_call(struct bench *bench, const struct gpu_call *call);
 int bench_finish(struct bench *bench);
-/* The host's time in a call. */
+/* Measures the host's time in a call. */
 int bench_time(struct bench *bench, const struct gpu_call *call, double *time_s);
-/* The GPU's time for one of `repeats` calls, from start to start: they are queued
- * behind a blocker, so that the host is out of the way. */
+/* Measures the GPU's time for one of `repeats` calls, from start to start. The calls are queued
+ * behind a blocker, so that the host has no influence. */
 int bench_span(struct bench *bench, const struct gpu_call *call, size_t repeats, double *time_s);
 int bench_block(struct bench *bench);
 int bench_release(struct bench *bench);
-/* What gpu->why says goes to the bench. */
+/* Copies gpu->why to the bench. */
 int bench_code(struct bench *bench, const struct gpu *gpu, int code);
 
-/* The longest that a blocker holds. */
+/* The longest time that a blocker holds. */
 #define BENCH_BLOCK_S 1.0
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A1: the host's time in each call, with an idle stream and behind a blocker, the
- * launch queue never full. */
+/* A1: the host's time in each call, with an idle stream and behind a blocker. The launch queue
+ * never fills up. */
 #include <string.h>
 
 #include "calib/probe/probe.h"
 
-/* Then the blocker is released. Arguments take room in the launch queue, too, and a
- * launch without room would wait for the blocker. */
+/* After this many calls the blocker is released. Arguments take room in the launch queue, too, and
+ * a launch without room would wait for the blocker. */
 #define CALLS_BEHIND_COUNT 200
 #define CALLS_BEHIND_LEAST 16
 #define BYTES_BEHIND_B     65536
-/* Of a process's 96 kernels for it, for each of 10 passes or 3. */
+/* A process has 96 kernels for this. They are divided among the 10 or 3 passes. */
 #define FIRST_FULL_COUNT  9
 #define FIRST_QUICK_COUNT 30
 #define EVENT             GPU_EVENT_PLAIN
@@ -129,7 +129,7 @@ static int begin(struct bench *bench, const struct plan_point *point)
 	return code;
 }
 
-/* One call that is not timed. */
+/* Makes one call that is not timed. */
 static int beside(struct bench *bench, const struct row *row, enum gpu_call_kind kind)
 {
 	struct gpu_call call = row->call;
@@ -145,7 +145,7 @@ static size_t calls_behind(size_t argument_B)
 					    : count;
 }
 
-/* Behind the blocker is also the event that others wait for. */
+/* Puts a blocker in front, and behind it the event that others wait for. */
 static int keep_blocked(struct bench *bench, size_t argument_B)
 {
 	const struct gpu_call record = {.kind = GPU_RECORD, .event = EVENT + 1};
@@ -188,7 +188,7 @@ static void end(struct bench *bench)
 const struct probe probe_call = {
 	.id = "A1",
 	.test = "call",
-	.help = "the host's time in each call",
+	.help = "host time of each CUDA call",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

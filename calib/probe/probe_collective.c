@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X1: NCCL's collectives among all GPUs of the machine, timed as nccl-tests does:
- * the host's time for many, in place, over their number. */
+/* X1: NCCL's collectives among all GPUs of the machine, timed like nccl-tests: in place, the host's
+ * time of many divided by their number. */
 #include "calib/probe/probe.h"
 
 #define REPEATS_COUNT 10
@@ -38,7 +38,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 const struct probe probe_collective = {
 	.id = "X1",
 	.test = "collective",
-	.help = "NCCL's collectives, where there are two GPUs or more",
+	.help = "NCCL's collectives, on machines with two or more GPUs",
 	.add = add,
 	.sample = sample,
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* M1: copies. Latency: the host's time from the call until the data are there.
- * Rate: the time of one of many, those that need no host behind a blocker. */
+/* M1: copies. Latency is the host's time from the call until the data have arrived. Rate is the
+ * time of one of many copies; copies that need no host run behind a blocker. */
 #include <math.h>
 #include <string.h>
 
 #include "calib/probe/probe.h"
 
 #define REPEATS_MOST 16
-#define SPAN_B       ((size_t)256 << 20) /* moved in one sample of a rate, at most */
+#define SPAN_B       ((size_t)256 << 20) /* maximum bytes moved in one sample of a rate */
 
 struct row {
 	const char *direction, *memory, *call, *measure;
@@ -38,7 +38,7 @@ static const struct row rows[] = {
 	{"peer", "staged", "async", "rate", COPY(GPU_PEER, false, true)},
 };
 
-/* A copy to a peer goes one way or the other, which the driver chose. */
+/* The driver decides whether a copy to a peer is direct or staged. */
 static bool is_possible(const struct row *row, const struct bench *bench)
 {
 	return row->what.direction != GPU_PEER ||
@@ -59,8 +59,8 @@ static void add_size(const struct probe *probe, struct plan *plan, const struct 
 	plan_add(plan, &point);
 }
 
-/* Powers of two, around 64 KiB each neighbour, random sizes in each octave, one
- * of them held out. */
+/* Adds powers of two, all neighbours around 64 KiB, and random sizes in each octave, of which one
+ * is held out. */
 static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
 		struct plan_random *random)
 {
@@ -132,7 +132,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 	repeats = repeats < 2 ? 2 : repeats > REPEATS_MOST ? REPEATS_MOST : repeats;
 	if (row->measure[0] == 'l')
 		return sample_latency(bench, &call, value);
-	/* Staged copies may need the host, which must not wait for a blocker then. */
+	/* Staged copies may need the host, so it must not wait for a blocker. */
 	if (call.pageable || strcmp(row->memory, "staged") == 0)
 		return sample_on_host(bench, &call, repeats, value);
 	return bench_span(bench, &call, repeats, value);
@@ -141,7 +141,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 const struct probe probe_copy = {
 	.id = "M1",
 	.test = "copy",
-	.help = "copies between host and GPU, within it and to another, and memset",
+	.help = "copies between host and GPU, within the GPU and to another GPU, and memset",
 	.add = add,
 	.sample = sample,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* R1: calls forwarded to a second process. A call without work on the GPU, with
- * arguments: waiting for each answer, or the time of one of CALLS_COUNT that are
- * sent without waiting, a last wait included. A payload: a copy to the GPU, until
- * its data are there. */
+/* R1: calls forwarded to a second process. The first kind is a call without GPU work, with
+ * arguments. In mode sync it waits for each answer. Otherwise the sample is the time of one of
+ * CALLS_COUNT calls that do not wait, including a final wait. The second kind is a copy to the GPU,
+ * measured until its data have arrived. */
 #include <string.h>
 
 #include "calib/probe/probe.h"

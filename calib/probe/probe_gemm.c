@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C1: matrix products of random data over types and shapes: squares, skinny ones,
- * random ones, of which a fifth are held out. What takes under 500 us is repeated in a
- * graph, for a millisecond and at most 20 times: launches from the host could not keep up
- * with short ones, and all are measured from start to start, with the gap between them. */
+/* C1: matrix products of random data in several types and shapes: squares, narrow shapes and random
+ * shapes, of which a fifth are held out. A product under 500 us is repeated in a graph for about a
+ * millisecond, at most 20 times, because launches from the host are too slow for short kernels. All
+ * products are measured from start to start, including the gap. */
 #include <math.h>
 
 #include "calib/probe/probe.h"
@@ -34,7 +34,8 @@ static void add_shape(const struct probe *probe, struct plan *plan, struct shape
 	}
 }
 
-/* A multiple of 8, as tensor cores like it, spread evenly over the octaves. */
+/* Returns a random multiple of 8, as tensor cores prefer, with a uniform distribution over the
+ * octaves. */
 static double side(struct plan_random *random)
 {
 	return 8 * floor(LEAST * pow(MOST / LEAST, plan_random_part(random)) / 8);
@@ -94,7 +95,7 @@ static int begin(struct bench *bench, const struct plan_point *point)
 {
 	double once_s = 0;
 	int code = make(bench, point, 1);
-	for (int i = 0; i < 3 && code == GPU_OK; i++) /* the first loads the kernel */
+	for (int i = 0; i < 3 && code == GPU_OK; i++) /* the first run loads the kernel */
 		code = sample(bench, point, &once_s);
 	double repeats = fmin(fmax(floor(SPAN_S / fmax(once_s, 1e-9)), 1), REPEATS_MOST);
 	if (code == GPU_OK && repeats > 1)
@@ -105,7 +106,7 @@ static int begin(struct bench *bench, const struct plan_point *point)
 const struct probe probe_gemm = {
 	.id = "C1",
 	.test = "gemm",
-	.help = "matrix products over types and shapes",
+	.help = "matrix products in several types and shapes",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

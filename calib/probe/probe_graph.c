@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A5: graphs of n kernels that do nothing: the host's time to launch one, and the
- * GPU's from one to the next. */
+/* A5: graphs of n empty kernels: the host's time to launch a graph, and the GPU's time between two
+ * kernels. */
 #include <string.h>
 
 #include "calib/probe/probe.h"
@@ -45,7 +45,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 const struct probe probe_graph = {
 	.id = "A5",
 	.test = "graph",
-	.help = "graphs of n kernels: the launch, and the run",
+	.help = "launch and run time of graphs of n empty kernels",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

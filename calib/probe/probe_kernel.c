@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A3: how a GPU's kernels follow each other and the host, by kernels that stamp
- * when they begin and end. */
+/* A3: timing between kernels, and between kernels and the host, measured by kernels that store
+ * their begin and end. */
 #include <math.h>
 #include <string.h>
 
 #include "calib/probe/probe.h"
 
 #define CHAIN_COUNT 32
-/* Of kernels side by side: long against starting 128 of them, one after the other. */
+/* Duration of concurrent kernels: long compared with the time to start 128 of them. */
 #define SPIN_S     2e-3
 #define END_SPIN_S 50e-6
 
@@ -45,8 +45,7 @@ static int release_and_finish(struct bench *bench, int code)
 	return code != GPU_OK ? code : released != GPU_OK ? released : finished;
 }
 
-/* A chain of kernels in one stream: the mean of what lies between them, or of
- * what they take themselves. */
+/* Measures a chain of kernels in one stream: the mean gap between them, or their mean duration. */
 static int sample_chain(struct bench *bench, bool gap, double *value)
 {
 	double sum_s = 0, begin_s = 0, end_s = 0;
@@ -66,8 +65,8 @@ static int sample_chain(struct bench *bench, bool gap, double *value)
 	return code;
 }
 
-/* From the launch's return to the kernel's begin (none, where it is even before),
- * or from its end to the return of the waiting host. */
+/* Measures the time from the launch's return to the kernel's begin (0 if it begins earlier), or
+ * from its end to the return of the waiting host. */
 static int sample_host(struct bench *bench, bool start, double *value)
 {
 	double change_s, begin_s = 0, end_s = 0;
@@ -113,8 +112,8 @@ static int sample_hop(struct bench *bench, double *value)
 	return code;
 }
 
-/* From the first begin to the last end of n kernels in n streams, over the time
- * of one of them. */
+/* Measures the time from the first begin to the last end of n kernels in n streams, divided by the
+ * duration of one. */
 static int sample_concurrent(struct bench *bench, int kernels, double *value)
 {
 	double first_s = 0, last_s = 0, one_s = 1;
@@ -170,7 +169,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 const struct probe probe_kernel = {
 	.id = "A3",
 	.test = "kernel",
-	.help = "gap, start, end and own time of kernels, hops between streams, concurrency",
+	.help = "gap, start, end and duration of kernels, hops between streams, concurrency",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

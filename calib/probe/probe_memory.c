@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* M3 and C2: kernels that the memory bounds. M3 runs the three of BabelStream's
- * kind over data that fit the level-2 cache and over data that do not; C2 the two
- * kinds that networks are full of. size_B counts all bytes read and written. */
+/* M3 and C2: kernels limited by memory bandwidth. M3 runs three kernels of BabelStream, on data
+ * that fit the level-2 cache and on data that do not. C2 runs the two kinds that are frequent in
+ * networks. size_B counts all bytes read and written. */
 #include <math.h>
 #include <string.h>
 
 #include "calib/probe/probe.h"
 
-#define SPAN_S       1e-3 /* of work behind one blocker, about */
-#define SLOW_Bps     1e12 /* to guess how often that is */
+#define SPAN_S       1e-3 /* approximate time of the work behind one blocker */
+#define SLOW_Bps     1e12 /* assumed bandwidth, to choose the number of repetitions */
 #define REPEATS_MOST 20
-/* Into one, two or three arrays of whole rows of 4 KiB. */
+/* Divisible into one, two or three arrays of whole rows of 4 KiB. */
 #define UNIT_B 24576.0
 
 static const struct row {
@@ -40,7 +40,7 @@ static void add_memory(const struct probe *probe, const struct bench *bench, str
 		       struct plan_random *random)
 {
 	double l2_B = bench->facts.l2_B > 0 ? bench->facts.l2_B : 4e6;
-	/* Caches keep some of what is a few times as large as they are. */
+	/* A cache keeps a part of data that are a few times larger than it. */
 	double least_B = exp2(ceil(log2(8 * l2_B)));
 	double most_B = fmax(bench->full ? 0x1p30 : 0x1p29, 4 * least_B);
 	(void)random;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A2: the host's time in a launch while `depth` operations are in flight, the
- * blocker in front of them among them. Where the queue is full the launch waits
- * until the blocker gives up, which cannot be overlooked. */
+/* A2: the host's time in a launch while `depth` operations are in flight, including the blocker in
+ * front. If the queue is full, the launch waits until the blocker times out, which is clearly
+ * visible. */
 #include "calib/probe/probe.h"
 
-/* Longer than it takes to fill the longest queue. */
+/* Longer than the time to fill the longest queue. */
 #define HOLD_S 0.05
 
 static void add(const struct probe *probe, const struct bench *bench, struct plan *plan,
@@ -23,7 +23,7 @@ static void add(const struct probe *probe, const struct bench *bench, struct pla
 	}
 }
 
-/* Where a launch on the way there waited, the one at `depth` would have, too. */
+/* If an earlier launch had to wait, the one at `depth` would have to wait, too. */
 static int sample(struct bench *bench, const struct plan_point *point, double *value)
 {
 	const struct gpu_call launch = {.kind = GPU_LAUNCH};
@@ -40,7 +40,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 const struct probe probe_queue = {
 	.id = "A2",
 	.test = "queue",
-	.help = "how many operations in flight make a launch wait",
+	.help = "number of operations in flight at which a launch waits",
 	.add = add,
 	.sample = sample,
 };

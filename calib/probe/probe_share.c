@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* M2: by how much copies and kernels slow each other: the time of `of` while
- * `with` is under way all along, over its time alone. */
+/* M2: how much copies and kernels slow each other: the time of `of` while `with` runs, divided by
+ * its time without competitors. */
 #include <string.h>
 
 #include "calib/probe/probe.h"
@@ -63,7 +63,7 @@ static int many(struct bench *bench, int code, struct gpu_call call, size_t coun
 	return code;
 }
 
-/* Both streams begin as the blocker ends; `with` is queued first and lasts longer. */
+/* Both streams begin when the blocker ends; `with` is queued first and runs longer. */
 static int span(struct bench *bench, const struct gpu_call *of, const struct gpu_call *with,
 		double *time_s)
 {
@@ -100,7 +100,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 const struct probe probe_share = {
 	.id = "M2",
 	.test = "share",
-	.help = "how much copies and kernels slow each other",
+	.help = "slowdown of copies and kernels that run at the same time",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* V: steps of three small programs, on this process's GPU and forwarded over TCP
- * with added latency and a limited rate. Every point is held out: the whole
- * simulator is judged by them. All work is in one stream; docs/calibration.md
- * has the programs in words.
+/* V: steps of three small programs, on the local GPU and forwarded over TCP with added latency and
+ * limited bandwidth. Every point is held out: they judge the whole simulator. All work is in one
+ * stream; docs/calibration.md describes the programs.
  *
  *   launches  200 launches of a kernel, then a wait
  *   pipeline  8 times: 1 MiB to the GPU, a kernel, 256 KiB back
- *   training  4 MiB to the GPU, 60 kernels, 20 of a tenth of their time, 4 bytes
- *             back, a wait
+ *   training  4 MiB to the GPU, 60 kernels, 20 kernels of a tenth of their time,
+ *             4 bytes back, a wait
  */
 #include <string.h>
 
@@ -44,7 +43,7 @@ static const struct setting settings[] = {
 };
 #define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
 
-/* Of a step. */
+/* Launches in a step. */
 static double launches_of(const char *program)
 {
 	return strcmp(program, "launches") == 0   ? LAUNCHES_COUNT
@@ -163,7 +162,7 @@ static void end(struct bench *bench)
 const struct probe probe_stream = {
 	.id = "V",
 	.test = "stream",
-	.help = "steps of small programs, local and forwarded; never fitted",
+	.help = "steps of small programs, local and forwarded; never used by fits",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A4: launching a kernel and waiting for it, less the kernel's time. */
+/* A4: the time to launch a kernel and wait for it, minus the kernel's duration. */
 #include <math.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ static void end(struct bench *bench)
 const struct probe probe_sync = {
 	.id = "A4",
 	.test = "sync",
-	.help = "launching a kernel and waiting for it, less its time",
+	.help = "time to launch a kernel and wait for it, minus its duration",
 	.add = add,
 	.begin = begin,
 	.sample = sample,

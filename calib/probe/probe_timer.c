@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* T0: what looking at the host's clock costs, the step of the GPU's timer, and by
- * how much the two run apart between two looks. */
+/* T0: the cost of reading the host's clock, the step of the GPU's timer, and the drift between the
+ * two clocks. */
 #include <string.h>
 
 #include "calib/probe/probe.h"
@@ -39,7 +39,7 @@ static int sample(struct bench *bench, const struct plan_point *point, double *v
 const struct probe probe_timer = {
 	.id = "T0",
 	.test = "timer",
-	.help = "cost of the host's clock, step of the GPU's timer, their running apart",
+	.help = "cost of the host's clock, step of the GPU's timer, drift between both clocks",
 	.add = add,
 	.sample = sample,
 };

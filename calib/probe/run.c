@@ -11,18 +11,18 @@
 
 #define WATCHDOG_S 90 /* beyond a point's time, on the real clock */
 
-static volatile sig_atomic_t interrupted; /* by this signal; 0: by none */
+static volatile sig_atomic_t interrupted; /* number of the signal; 0: none */
 
 static void on_signal(int number)
 {
 	interrupted = number;
 }
 
-/* The device or a library hangs where no deadline of ours reaches. */
+/* The device or a library hangs in a place without a deadline. */
 static void on_alarm(int number)
 {
 	static const char text[] =
-		"\nfarwire-probe: a call did not return in time; go on with --continue FILE\n";
+		"\nfarwire-probe: a call did not return in time; continue with --continue FILE\n";
 	(void)number;
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
 		_exit(1);
@@ -65,7 +65,7 @@ static bool wanted(const struct run_options *options, const struct plan_point *p
 	return false;
 }
 
-/* First everything, so that the random sizes do not depend on what is wanted. */
+/* Makes the plan of all points first, so that random sizes do not depend on --only. */
 int run_plan(const struct bench *bench, const struct run_options *options, struct plan *plan)
 {
 	struct plan all = {.seed = options->seed};
@@ -162,7 +162,7 @@ int run_all(struct bench *bench, const struct run_options *options, const struct
 		.plan = plan,
 		.record = record,
 		.program = "farwire-probe",
-		.go_on = "go on with --continue FILE",
+		.go_on = "continue with --continue FILE",
 		.passes = options->passes,
 		.budget_s = options->budget_s,
 		.quiet = options->quiet,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run of the probes: the plan's passes, a line of the recording for each point,
- * drift anchors in between (a launch, a copy of 64 MiB, a matrix product: what
- * must not change while the rest is measured), progress on stderr. */
+/* A run of the probes. It measures the passes of the plan, writes a line of the recording for each
+ * point, and shows progress on stderr. In between it measures the drift anchors (a launch, a copy
+ * of 64 MiB, a matrix product), which must not change during the run. */
 #ifndef FARWIRE_CALIB_PROBE_RUN_H
 #define FARWIRE_CALIB_PROBE_RUN_H
 
@@ -9,7 +9,7 @@
 #include "calib/sample/record.h"
 
 struct run_options {
-	const char *const *only; /* patterns, or none: everything */
+	const char *const *only; /* patterns; none: everything */
 	size_t only_count;
 	uint64_t seed;
 	size_t passes;
@@ -17,14 +17,14 @@ struct run_options {
 	bool quiet;
 };
 
-/* All points that the options ask for. */
+/* Makes the plan of all points that the options select. */
 int run_plan(const struct bench *bench, const struct run_options *options, struct plan *plan);
-/* 0, or 1 after an error, an interruption or too much drift; it says which. */
+/* Returns 0, or 1 after an error, an interruption or too much drift; stderr has the reason. */
 int run_all(struct bench *bench, const struct run_options *options, const struct plan *plan,
 	    struct record *record);
-/* From now on SIGINT and SIGTERM end a run after the sample under way. */
+/* Makes SIGINT and SIGTERM end a run after the current sample. */
 void run_catch_signals(void);
-/* Ends the program by the signal that ended the run, if one did: with all closed. */
+/* Ends the program by the signal that ended the run, if any. Call it after closing everything. */
 void run_end_by_signal(void);
 
 #endif

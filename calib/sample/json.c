@@ -36,7 +36,7 @@ static void put_string(struct json *json, const char *string)
 			escape[1] = *c;
 			put(json, escape, 2);
 		} else if (byte < 0x20 || byte >= 0x7f) {
-			/* Other machines' words in no known encoding: byte by byte. */
+			/* Invalid UTF-8 is escaped byte by byte. */
 			snprintf(escape, sizeof(escape), "\\u%04x", byte);
 			put(json, escape, 6);
 		} else {

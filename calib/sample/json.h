@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One JSON value written into memory: a line of a recording.
+/* Writes one JSON value into memory: a line of a recording.
  *
  *   struct json json = {0};
  *   json_object(&json, NULL);
@@ -9,10 +9,9 @@
  *   json_close(&json);
  *   json_close(&json);             -> {"test":"copy","x":{"size_B":65536}}
  *
- * Keys are NULL in arrays and for the value itself. Whole numbers are
- * exact, others have nine digits; JSON has none for infinities and not-a-number:
- * those become null. When memory
- * runs out, `failed` is set and stays, and further calls do nothing.
+ * Keys are NULL for elements of arrays and for the value itself. Whole numbers are written exactly,
+ * other numbers with nine digits. Infinities and NaN become null, because JSON cannot express them.
+ * When memory runs out, `failed` is set permanently, and further calls do nothing.
  */
 #ifndef FARWIRE_CALIB_JSON_H
 #define FARWIRE_CALIB_JSON_H
@@ -21,21 +20,22 @@
 #include <stddef.h>
 
 struct json {
-	char *text; /* ends with a zero byte; free it with json_free() */
+	char *text; /* terminated by a zero byte; freed by json_free() */
 	size_t length, room;
 	bool failed, comma;
-	char open[16]; /* the brackets that are to be closed */
+	char open[16]; /* closing brackets still to be written */
 	size_t depth;
 };
 
 void json_object(struct json *json, const char *key);
 void json_array(struct json *json, const char *key);
-void json_close(struct json *json); /* the innermost object or array */
-void json_word(struct json *json, const char *key, const char *value); /* NULL: null */
+void json_close(struct json *json); /* closes the innermost object or array */
+/* a NULL value is written as null */
+void json_word(struct json *json, const char *key, const char *value);
 void json_number(struct json *json, const char *key, double value);
 void json_truth(struct json *json, const char *key, bool value);
-void json_newline(struct json *json); /* after a whole value */
-void json_clear(struct json *json);   /* to write another; keeps the memory */
+void json_newline(struct json *json); /* call it after a complete value */
+void json_clear(struct json *json);   /* prepares for another value; keeps the memory */
 void json_free(struct json *json);
 
 #endif

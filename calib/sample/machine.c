@@ -9,7 +9,7 @@
 
 #include "calib/sample/json.h"
 
-/* The first line of a small file, without its end; false: there is none. */
+/* Reads the first line of a small file, without its end. Returns false if there is none. */
 static bool read_line(const char *path, char *text, size_t room)
 {
 	FILE *file = fopen(path, "re");
@@ -22,7 +22,7 @@ static bool read_line(const char *path, char *text, size_t room)
 	return got && *text;
 }
 
-/* From /proc/cpuinfo: the value of the first line whose key is one of two. */
+/* Reads from /proc/cpuinfo the value of the first line with one of the two keys. */
 static bool cpu_field(const char *key, const char *other, char *value, size_t room)
 {
 	char line[4096];

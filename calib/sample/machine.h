@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a measurement of this machine depends on: the processor, the kernel, a
- * hypervisor, and the kernel's settings that change timings (frequency governor,
- * huge pages, TCP's buffers and congestion control, interrupts' balance). Read
- * from /proc and /sys, never changed; what cannot be read is left out.
+/* Describes the machine on which measurements run: the processor, the kernel, a hypervisor, and the
+ * kernel settings that change timings (frequency governor, huge pages, TCP buffers and congestion
+ * control, interrupt balancing). The values are read from /proc and /sys, which are never changed.
+ * Unreadable values are left out.
  */
 #ifndef FARWIRE_CALIB_MACHINE_H
 #define FARWIRE_CALIB_MACHINE_H
@@ -11,9 +11,9 @@
 
 struct json;
 
-/* {"cpu", "cores", "kernel", "hypervisor", "settings": {...}} under `key`. */
+/* Writes {"cpu", "cores", "kernel", "hypervisor", "settings": {...}} under `key`. */
 void machine_write(struct json *json, const char *key);
-/* The processor's name, as "cpu" holds it; "unknown" where it cannot be read. */
+/* Returns the name of the processor, as in "cpu", or "unknown". */
 void machine_cpu(char *name, size_t room);
 
 #endif

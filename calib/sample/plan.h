@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to measure, in which order, and how long.
+/* A plan: what is measured, in which order, and for how long.
  *
- * A POINT is one thing to measure: a test, words that say which variant (`is`),
- * numbers that say where (`x`, each name ends in its unit). A PASS measures every
- * point once, in an order of its own: what drifts or disturbs for a while then
- * falls on unlike points, not on neighbours, and what differs from pass to pass
- * shows in intervals. Points, orders and random sizes follow from the seed, so
- * that an interrupted run can go on, and a run be repeated.
+ * A point is one measurement: a test, words for its variant (`is`), and numbers for its conditions
+ * (`x`, each name ends in its unit). A pass measures every point once. Each pass has its own random
+ * order, so a drift or a temporary disturbance falls on unrelated points, not on neighbours.
+ * Differences between passes become visible in intervals. Points, orders and random sizes follow
+ * from the seed, so an interrupted run can be continued and a run can be repeated.
  *
- * Points marked `held_out` are measured like the others, but no fit sees them:
- * they judge it.
+ * Points with `held_out` are measured like the others, but fits do not use them. They judge the
+ * fit.
  */
 #ifndef FARWIRE_CALIB_PLAN_H
 #define FARWIRE_CALIB_PLAN_H
@@ -30,28 +29,30 @@ struct plan_number {
 };
 struct plan_point {
 	const char *test;
-	struct plan_word is[PLAN_WORDS]; /* up to the first without a key */
+	struct plan_word is[PLAN_WORDS]; /* ends at the first entry without a key */
 	struct plan_number x[PLAN_NUMBERS];
-	const char *unit;      /* of the samples; NULL: "s" */
-	double interval_ratio; /* to be reached; 0: SAMPLER_RATIO */
-	size_t most;           /* samples of a pass, and no warm-up; 0: as many as it takes */
+	const char *unit;      /* unit of the samples; NULL: "s" */
+	double interval_ratio; /* target width of the interval; 0: SAMPLER_RATIO */
+	/* maximum samples of a pass, without warm-up; 0: as many as needed */
+	size_t most;
 	bool held_out;
-	const void *owner; /* the probe that knows how */
+	const void *owner; /* the probe that measures this point */
 };
 
-/* Adds to a point; texts that outlive it. */
+/* Add a word or a number to a point. The texts must outlive the point. */
 void plan_point_is(struct plan_point *point, const char *key, const char *value);
 void plan_point_at(struct plan_point *point, const char *key, double value);
 
-/* "copy h2d pinned async rate size_B=65536", for lists, messages and --only;
- * cut where `room` ends. */
+/* Writes the name for lists, messages and --only, for example "copy h2d pinned async rate
+ * size_B=65536". A longer name is cut to `room`. */
 void plan_point_name(const struct plan_point *point, char *text, size_t room);
-/* A word or number of a point; NULL, the fallback: it has none of that name. */
+/* Return a word or a number of a point. If the point has none of that name, they return NULL or the
+ * fallback. */
 const char *plan_point_word(const struct plan_point *point, const char *key);
 double plan_point_number(const struct plan_point *point, const char *key, double fallback);
 
-/* SplitMix64 (Steele, Lea, Flood 2014): a whole generator in three lines, the
- * same on every machine. */
+/* SplitMix64 (Steele, Lea, Flood 2014): a short generator with the same numbers on every machine.
+ */
 struct plan_random {
 	uint64_t state;
 };
@@ -63,23 +64,24 @@ struct plan {
 	uint64_t seed;
 	struct plan_point *points;
 	size_t count, room;
-	bool failed; /* out of memory, stays */
+	bool failed; /* memory ran out; stays set */
 };
 
-/* A point that is there already (a random size may be no other) is left out. */
+/* Adds a point. A point that the plan already contains is left out, because random sizes may
+ * repeat. */
 void plan_add(struct plan *plan, const struct plan_point *point);
-/* The order of a pass: `order` gets each of 0 .. count-1 once. */
+/* Stores the order of a pass: a permutation of 0 .. count-1. */
 void plan_shuffle(const struct plan *plan, size_t pass, size_t *order);
-/* How long the next of `left` points may take if `left_s` are left: most points
- * need far less than their part, so a slow one may take four parts. Enough for
- * what takes microseconds in any case. */
+/* Returns the time limit of the next of `left` points when `left_s` remain. It is four times the
+ * equal share, because most points need far less than theirs. It is at least PLAN_SHARE_LEAST_S,
+ * which is enough for operations of microseconds. */
 #define PLAN_SHARE_LEAST_S 2e-3
 double plan_share_s(double left_s, size_t left);
 void plan_free(struct plan *plan);
 
-/* "copy.h2d.pinned": its test and all its words, for patterns. */
+/* Writes the test and all words, for patterns: "copy.h2d.pinned". */
 void plan_point_variant(const struct plan_point *point, char *text, size_t room);
-/* Whether `text` matches a pattern of *, ? and plain characters. */
+/* Returns true if `text` matches a pattern of *, ? and plain characters. */
 bool plan_matches(const char *pattern, const char *text);
 
 #endif

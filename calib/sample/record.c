@@ -12,7 +12,7 @@
 
 #include "calib/sample/machine.h"
 
-#define OLD_MOST_B (4ull << 30) /* a recording is some 10 MB */
+#define OLD_MOST_B (4ull << 30) /* a recording has about 10 MB */
 
 static int fail(struct record *record, const char *what, const char *why)
 {
@@ -20,7 +20,7 @@ static int fail(struct record *record, const char *what, const char *why)
 	return -1;
 }
 
-/* The line in record->json, at once. */
+/* Writes the line in record->json at once. */
 static int write_line(struct record *record)
 {
 	json_newline(&record->json);
@@ -58,8 +58,8 @@ int record_create(struct record *record, const char *path, const struct record_s
 		record->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
 		if (record->file < 0)
 			return fail(record, path,
-				    errno == EEXIST ? "exists already; choose another name, or "
-						      "--continue it"
+				    errno == EEXIST ? "exists already (choose another name, or "
+						      "continue it with --continue)"
 						    : strerror(errno));
 	}
 	struct json *json = &record->json;
@@ -78,7 +78,7 @@ int record_create(struct record *record, const char *path, const struct record_s
 	return write_line(record);
 }
 
-/* The part of a line that names its point and pass: from the start to "t_s". */
+/* Writes the part of a line that identifies its point and pass: from the start to "t_s". */
 static void put_point(struct json *json, const struct plan_point *point, size_t pass)
 {
 	json_clear(json);
@@ -138,7 +138,7 @@ int record_end(struct record *record, const struct record_end *end)
 	return write_line(record);
 }
 
-/* ---- going on ---- */
+/* ---- continuing a recording ---- */
 
 static int compare(const void *left, const void *right)
 {
@@ -152,7 +152,7 @@ static int read_old(struct record *record, const char *path, size_t *size)
 	if (record->file < 0 || fstat(record->file, &about) != 0)
 		return fail(record, path, strerror(errno));
 	if (!S_ISREG(about.st_mode) || (unsigned long long)about.st_size > OLD_MOST_B)
-		return fail(record, path, "is no recording");
+		return fail(record, path, "is not a recording (give the file of an earlier run)");
 	size_t most = (size_t)about.st_size;
 	record->old = malloc(most + 1);
 	record->done = malloc((most / 16 + 1) * sizeof(*record->done));
@@ -171,7 +171,7 @@ static int read_old(struct record *record, const char *path, size_t *size)
 	return 0;
 }
 
-/* The text after "key": in line 1, whose own keys stand before its objects'. */
+/* Returns the text after "key" in line 1, where its own keys precede those of nested objects. */
 static const char *field(const char *line, const char *key)
 {
 	char quoted[40];
@@ -196,7 +196,8 @@ static bool field_whole(const char *line, const char *key, unsigned long long *v
 	return *text >= '0' && *text <= '9' && (*end == ',' || *end == '}') && errno == 0;
 }
 
-/* Points of two machines in one recording would be a profile of neither. */
+/* One recording must not contain points of two machines, because its profile would describe
+ * neither. */
 static int same_machine(struct record *record, const char *path, const char *line)
 {
 	char here[128], there[128];
@@ -215,24 +216,26 @@ static int read_header(struct record *record, const char *path, const char *line
 {
 	static const char start[] = "{\"format\":\"farwire-samples\",";
 	if (strncmp(line, start, sizeof(start) - 1) != 0)
-		return fail(record, path, "line 1 is not that of a recording (farwire-samples)");
+		return fail(
+			record, path,
+			"line 1 is not that of a recording (it must begin with farwire-samples)");
 	if (strtoul(field(line, "version"), NULL, 10) != 1)
-		return fail(record, path, "is a recording of another version than 1");
+		return fail(record, path, "has a version other than 1 (record it again)");
 	field_word(line, "tool", found->tool, sizeof(found->tool));
 	field_word(line, "mode", found->mode, sizeof(found->mode));
 	const char *gpu = strstr(line, "\"gpu\":{");
 	field_word(gpu ? gpu : "", "name", found->device, sizeof(found->device));
 	unsigned long long passes = 0, seed = 0;
 	if (!field_whole(line, "passes", &passes) || passes == 0 || passes > 1000)
-		return fail(record, path, "line 1 tells no sensible number of passes");
+		return fail(record, path, "line 1 has no valid number of passes (record it again)");
 	if (!field_whole(line, "seed", &seed))
-		return fail(record, path, "line 1 tells no seed");
+		return fail(record, path, "line 1 has no seed (record it again)");
 	found->seed = seed;
 	found->passes = (size_t)passes;
 	return same_machine(record, path, line);
 }
 
-/* What the end of a sitting says of drift: {"end":true,...,"drift":{"gemm":0.01}}. Cuts
+/* Reads the drift from the last line of a sitting: {"end":true,...,"drift":{"gemm":0.01}}. Modifies
  * the line. */
 static void read_drift(struct record *record, char *line)
 {
@@ -258,11 +261,12 @@ static int read_lines(struct record *record, const char *path, size_t size,
 	while (line < end) {
 		char *newline = memchr(line, '\n', (size_t)(end - line));
 		if (!newline)
-			break; /* torn */
+			break; /* incomplete last line */
 		*newline = '\0';
 		if (newline - line < 16 || strlen(line) != (size_t)(newline - line) ||
 		    line[0] != '{' || newline[-1] != '}') {
-			snprintf(number, sizeof(number), "line %zu is corrupt", record->lines + 1);
+			snprintf(number, sizeof(number), "line %zu is damaged (record again)",
+				 record->lines + 1);
 			return fail(record, path, number);
 		}
 		record->ended = strncmp(line, "{\"end\":true", 11) == 0;
@@ -279,7 +283,9 @@ static int read_lines(struct record *record, const char *path, size_t size,
 		line = newline + 1;
 	}
 	if (record->lines == 0)
-		return fail(record, path, "has no whole first line: nothing was measured yet");
+		return fail(record, path,
+			    "has no complete first line, so nothing was measured yet (start again "
+			    "without --continue)");
 	if (ftruncate(record->file, (off_t)(line - record->old)) != 0)
 		return fail(record, path, strerror(errno));
 	qsort(record->done, record->done_count, sizeof(*record->done), compare);

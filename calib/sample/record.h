@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording: JSON Lines, appended to a line at a time and never rewritten.
+/* A recording: a file in JSON Lines format, which only grows and is never rewritten.
  *
- * Line 1 tells the machine and the settings, then comes a line for each point
- * and pass with all its samples, a line for each test that could not run and
- * why, and a line that says the run, or a sitting of it, came to its end;
- * docs/formats.md has the fields. A line is written by one write() to a file opened for appending,
- * so whatever stops the run leaves whole lines and at most one torn one, which record_continue()
- * cuts off.
+ * Line 1 describes the machine and the settings. Then follow a line for each point and pass with
+ * all its samples, a line with the reason for each test that could not run, and a line at the end
+ * of the run or of one sitting. docs/formats.md lists the fields. Each line is written by one
+ * write() to a file opened for appending. So an interruption leaves complete lines and at most one
+ * incomplete line, which record_continue() removes.
  *
- * Functions that give an int: 0, or -1 with the reason in record->why.
+ * Functions with an int result return 0, or -1 with the reason in record->why.
  */
 #ifndef FARWIRE_CALIB_RECORD_H
 #define FARWIRE_CALIB_RECORD_H
@@ -20,26 +19,27 @@
 #include "calib/sample/json.h"
 #include "calib/sample/plan.h"
 
-/* How much the median of something that is measured again and again changed. */
-#define RECORD_DRIFT_MOST  0.03 /* more: nothing that was measured can be relied on */
+/* Change of the median of a measurement that is repeated during the run. */
+#define RECORD_DRIFT_MOST  0.03 /* a larger drift makes all measurements unreliable */
 #define RECORD_DRIFTS_MOST 8
 struct record_drift {
 	const char *anchor;
-	double ratio; /* of its median, over the whole run */
+	double ratio; /* change of its median over the whole run */
 };
 
 struct record {
 	int file;
 	bool to_stdout;
-	size_t lines; /* written, over all sittings */
+	size_t lines; /* lines written in all sittings */
 	struct json json;
 	char why[256];
-	/* Of a recording that goes on: */
-	char *old;         /* its bytes, lines cut apart */
-	const char **done; /* where each point and pass stands, sorted */
+	/* only for a continued recording: */
+	char *old;         /* its bytes, divided into lines */
+	const char **done; /* the lines of the points and passes that are done, sorted */
 	size_t done_count;
-	bool ended;                                    /* there is nothing to go on with */
-	struct record_drift drift[RECORD_DRIFTS_MOST]; /* of the sittings before */
+	/* the recording is complete and cannot be continued */
+	bool ended;
+	struct record_drift drift[RECORD_DRIFTS_MOST]; /* drift in earlier sittings */
 	size_t drift_count;
 };
 
@@ -47,15 +47,15 @@ struct record_start {
 	const char *tool, *mode;
 	uint64_t seed; /* below 2^53 */
 	size_t passes;
-	void (*more)(struct json *json, void *context); /* further fields of line 1, or NULL */
+	/* writes further fields of line 1; or NULL */
+	void (*more)(struct json *json, void *context);
 	void *context;
 };
 
-/* A new file, which must not exist yet; NULL: standard output. */
+/* Creates a file, which must not exist; NULL stands for standard output. */
 int record_create(struct record *record, const char *path, const struct record_start *start);
 
-/* Goes on with a file. The settings of its line 1 are read, not written. Words
- * longer than theirs are cut. */
+/* Continues a file. The settings are read from its line 1; words that are too long are cut. */
 struct record_found {
 	char tool[32], mode[16], device[128];
 	uint64_t seed;
@@ -67,7 +67,7 @@ bool record_has(struct record *record, const struct plan_point *point, size_t pa
 struct record_samples {
 	const struct plan_point *point;
 	size_t pass;
-	double t_s; /* since the start of this sitting */
+	double t_s; /* time since the start of this sitting */
 	const char *unit, *stop;
 	const double *values;
 	size_t count;
@@ -75,7 +75,8 @@ struct record_samples {
 int record_samples(struct record *record, const struct record_samples *samples);
 int record_waived(struct record *record, const char *test, const char *why);
 
-/* The last line of a sitting: true ends the recording, false leaves it unfinished. */
+/* Writes the last line of a sitting. whole = true completes the recording, false leaves it
+ * unfinished. */
 struct record_end {
 	bool whole;
 	double elapsed_s;
@@ -83,7 +84,7 @@ struct record_end {
 	size_t count;
 };
 int record_end(struct record *record, const struct record_end *end);
-/* Frees everything; -1 if the file's last bytes could not be written. */
+/* Frees everything. Returns -1 if the last bytes could not be written. */
 int record_close(struct record *record);
 
 #endif

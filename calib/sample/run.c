@@ -10,18 +10,18 @@
 
 #include "calib/sample/sampler.h"
 
-#define OVERTIME_PART 0.05 /* of the time: for what was begun in it */
+#define OVERTIME_PART 0.05 /* part of the time that measurements in progress may exceed it by */
 #define WAIVED_MOST   64
 #define WHY_MOST      200
 
 struct state {
 	const struct run *run;
 	bool terminal;
-	double shown_s; /* real seconds */
+	double shown_s; /* in real seconds */
 	double start_s; /* on the prober's clock */
 	size_t pass, done, count;
 	bool late;
-	bool *waived; /* for each point */
+	bool *waived; /* one for each point */
 	struct {
 		const char *test;
 		char why[WHY_MOST];
@@ -29,7 +29,7 @@ struct state {
 	size_t told_count;
 };
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static double real_s(void)
 {
@@ -107,7 +107,7 @@ static double now_one(void *context)
 	return prober->now_s(prober->context);
 }
 
-/* A run_code; *why is that of one that is not RUN_OK. */
+/* Measures one point and returns a run_code; *why is the reason for codes other than RUN_OK. */
 static int measure(const struct run_prober *prober, const struct plan_point *point, double share_s,
 		   struct sampler_result *result, const char **why)
 {
@@ -176,7 +176,7 @@ static int do_point(struct state *state, size_t index, double share_s)
 	return written == 0 ? 0 : complain(state, point, run->record->why);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole run ---- */
 
 static int look(const struct state *state, const struct plan_point *point, double now_s, bool last)
 {
@@ -211,7 +211,7 @@ static int do_pass(struct state *state, size_t *order)
 	return 0;
 }
 
-/* 0, or 1 after what it says. */
+/* Returns 0, or 1 after printing a message. */
 static int judge(const struct run *run, const struct record_drift *drift, size_t count)
 {
 	int code = 0;
@@ -219,8 +219,8 @@ static int judge(const struct run *run, const struct record_drift *drift, size_t
 		if (fabs(drift[i].ratio) <= RECORD_DRIFT_MOST)
 			continue;
 		fprintf(stderr,
-			"%s: %s drifted by %.1f %% during the run, more than %.0f %%: nothing "
-			"measured can be relied on\n",
+			"%s: %s drifted by %.1f %% during the run (limit %.0f %%), so no "
+			"measurement of it is reliable\n",
 			run->program, drift[i].anchor, 100 * drift[i].ratio,
 			100 * RECORD_DRIFT_MOST);
 		code = 1;
@@ -231,7 +231,7 @@ static int judge(const struct run *run, const struct record_drift *drift, size_t
 int run_ended(const struct run *run, const char *path)
 {
 	if (!run->quiet)
-		fprintf(stderr, "%s: %s came to its end already\n", run->program, path);
+		fprintf(stderr, "%s: %s is complete already\n", run->program, path);
 	return judge(run, run->record->drift, run->record->drift_count);
 }
 
@@ -255,7 +255,8 @@ static int end_run(struct state *state)
 	int code = judge(run, drift, end.count);
 	if (!state->late)
 		return code;
-	fprintf(stderr, "%s: the time was over in pass %zu of %zu, which stays incomplete; %s\n",
+	fprintf(stderr,
+		"%s: the time limit was reached in pass %zu of %zu, which stays incomplete; %s\n",
 		run->program, state->pass + 1, run->passes, run->go_on);
 	return 1;
 }

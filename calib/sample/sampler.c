@@ -28,8 +28,8 @@ static bool near(double a, double b, double ratio)
 	return fabs(a - b) <= ratio * fabs(b);
 }
 
-/* Half of the interval of the median against the median; `space` is as large as
- * the values. */
+/* Returns true if half the width of the median's interval is at most ratio of the median. `space`
+ * has as much room as values. */
 static bool narrow(const double *values, size_t count, double ratio, double *space)
 {
 	double median = median_of(values, count, space);
@@ -37,8 +37,8 @@ static bool narrow(const double *values, size_t count, double ratio, double *spa
 	return 0.5 * (interval.high - interval.low) <= ratio * fabs(median);
 }
 
-/* Throws samples away until they have settled, or a fifth of the time or of the
- * greatest number is spent. */
+/* Discards samples until they have settled, or until a fifth of the time or of the maximum number
+ * is used. */
 static int warm_up(const struct sampler *sampler, double start_s, size_t *thrown)
 {
 	double last[2 * SAMPLER_WARM_UP_WINDOW], space[SAMPLER_WARM_UP_WINDOW];

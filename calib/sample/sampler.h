@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often to measure one thing.
+/* Samples one quantity until it is known precisely enough.
  *
- * First the warm-up: samples are thrown away until their running median settles
- * (the median of the last eight within 5 % of that of the eight before). Then
- * samples are kept until the 95 % interval of their median is as narrow as asked
- * (half of it, over the median), but at least `least` of them; or until there
- * are `most`, or the point's time is spent, or the hard deadline is over.
+ * The warm-up discards samples until their running median settles: the median of the last eight is
+ * within 5 % of that of the eight before. Then samples are kept until half the width of the 95 %
+ * interval of their median is below interval_ratio of the median. At least `least` samples are
+ * kept. Sampling also ends after `most` samples, at the end of the point's time, or at the hard
+ * deadline.
  *
- * The clock is the caller's, so that a device with a clock of its own can be
- * sampled as a real one is.
+ * The caller provides the clock, so that a simulated device can be sampled like a real one.
  */
 #ifndef FARWIRE_CALIB_SAMPLER_H
 #define FARWIRE_CALIB_SAMPLER_H
@@ -18,7 +17,7 @@
 #define SAMPLER_NO_MORE        (-1)
 #define SAMPLER_LEAST          30
 #define SAMPLER_MOST           1000
-#define SAMPLER_RATIO          0.01 /* of the median */
+#define SAMPLER_RATIO          0.01 /* relative to the median */
 #define SAMPLER_RATIO_LATENCY  0.02
 #define SAMPLER_WARM_UP_WINDOW 8
 #define SAMPLER_WARM_UP_RATIO  0.05
@@ -26,35 +25,35 @@
 struct sampler {
 	double interval_ratio;
 	size_t least, most;
-	size_t warm_up_most; /* 0: none */
-	double share_s;      /* spent in all, warm-up included: then it stops ... */
-	double deadline_s;   /* ... as soon as there are three samples; then in any case */
+	size_t warm_up_most; /* 0: no warm-up */
+	double share_s;      /* time limit including warm-up; ends sampling ... */
+	double deadline_s;   /* ... after at least three samples; the deadline always ends it */
 	void *context;
-	/* 0, SAMPLER_NO_MORE where there is nothing left to measure, or another code:
-	 * it failed. */
+	/* Takes a sample. Returns 0, SAMPLER_NO_MORE if nothing is left to measure, or another code
+	 * for a failure. */
 	int (*sample)(void *context, double *value);
 	double (*now_s)(void *context);
 };
 
 enum sampler_stop {
-	SAMPLER_INTERVAL, /* as narrow as asked */
-	SAMPLER_COUNT,    /* or nothing left to measure */
+	SAMPLER_INTERVAL, /* the interval is narrow enough */
+	SAMPLER_COUNT,    /* `most` was reached, or nothing is left to measure */
 	SAMPLER_TIME,
-	SAMPLER_DEADLINE, /* fewer than three samples, maybe none */
-	SAMPLER_FAILED,   /* what sample() gave is in `code` */
+	SAMPLER_DEADLINE, /* fewer than three samples, possibly none */
+	SAMPLER_FAILED,   /* `code` is the result of sample() */
 };
-/* "interval", "count", "time", "deadline", "failed" */
+/* Returns "interval", "count", "time", "deadline" or "failed". */
 const char *sampler_stop_name(enum sampler_stop stop);
 
 struct sampler_result {
-	double *values; /* in the order of measuring; the caller frees them */
+	double *values; /* in the order of measurement; freed by the caller */
 	size_t count;
-	size_t thrown; /* warm-up */
+	size_t thrown; /* discarded warm-up samples */
 	enum sampler_stop stop;
 	int code;
 };
 
-/* Only memory can run out: -1. */
+/* Runs the sampler. Returns -1 only if memory runs out. */
 int sampler_run(const struct sampler *sampler, struct sampler_result *result);
 
 #endif

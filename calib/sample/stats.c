@@ -22,8 +22,8 @@ double stats_median_sorted(const double *sorted, size_t count)
 
 struct stats_interval stats_median_interval(const double *sorted, size_t count)
 {
-	/* The largest k with P(fewer than k below the median) <= 2.5 %; lgamma, so
-	 * that no count is too large. */
+	/* Finds the largest k with P(fewer than k below the median) <= 2.5 %. lgamma avoids
+	 * overflow for large counts. */
 	double n = (double)count, below = 0;
 	size_t k = 0;
 	while (k < count / 2) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI's activity records -> what the GPU did.
+/* Converts CUPTI's activity records to GPU work.
  *
- * A record's type grows from one CUPTI to the next, by fields at its end. Used
- * are the oldest types whose beginning has stayed the same, so that a CUPTI
- * older or newer than the headers is read rightly, too. */
+ * A record type grows with CUPTI's version by fields at its end. This file uses the oldest types
+ * with an unchanged beginning, so that it reads records of older and newer versions correctly. */
 #include <stddef.h>
 
 #include "calib/trace/recorder.h"
@@ -78,7 +77,8 @@ static void write_copy(struct calls_writer *writer, const CUpti_ActivityMemcpy *
 					     .memory = memory_name(copy->srcKind, copy->dstKind)});
 }
 
-/* Between two GPUs: begins as other copies do, but its stream stands further on. */
+/* A copy between two GPUs. Its record begins like other copies, but its stream field is at another
+ * place. */
 static void write_peer_copy(struct calls_writer *writer, const CUpti_ActivityMemcpyPtoP *copy)
 {
 	calls_writer_gpu(writer, &(struct trace_gpu){.work = TRACE_COPY,
@@ -131,7 +131,8 @@ void activity_write(struct calls_writer *writer, const CUpti_Activity *record, u
 		write_graph(writer, whole);
 		break;
 	case CUPTI_ACTIVITY_KIND_DEVICE:
-		if (version == CUPTI_API_VERSION) /* this one changes in the middle */
+		/* the layout of this record changes in the middle */
+		if (version == CUPTI_API_VERSION)
 			calls_writer_device(writer, ((const CUpti_ActivityDevice5 *)whole)->name);
 		break;
 	default:

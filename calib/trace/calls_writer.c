@@ -8,21 +8,21 @@
 
 #include "calib/trace/map.h"
 
-/* A call that waits for its work on the GPU, or the other way round. */
+/* A call that waits for its GPU work, or GPU work that waits for its call. */
 struct pending {
 	bool is_call;
 	struct trace_call call;
-	struct trace_gpu gpu; /* label is its own */
+	struct trace_gpu gpu; /* with its own copy of the label */
 	struct pending *before, *after;
 };
 
 struct calls_writer {
 	FILE *out;
 	uint64_t start_ns;
-	struct map by_correlation; /* of pending: their addresses */
-	struct pending *pending;   /* all of them, the latest first */
-	struct map events;         /* handle -> number */
-	struct map allocations;    /* address -> size */
+	struct map by_correlation; /* addresses of pending */
+	struct pending *pending;   /* list of all, the latest first */
+	struct map events;         /* from handle to number */
+	struct map allocations;    /* from address to size */
 	uint64_t held_B, held_most_B;
 	uint64_t lines, orphans, dropped;
 	char *device;
@@ -37,14 +37,15 @@ static void put_text(FILE *out, const char *key, const char *text)
 		if (*c == '"' || *c == '\\')
 			fprintf(out, "\\%c", *c);
 		else if (*c < 0x20 || *c >= 0x7f)
-			fprintf(out, "\\u%04x", (unsigned)*c); /* as Latin 1: always valid */
+			/* as Latin 1, which is always valid */
+			fprintf(out, "\\u%04x", (unsigned)*c);
 		else
 			fputc(*c, out);
 	}
 	fputc('"', out);
 }
 
-/* Seconds with all their nanoseconds; what lies before time zero is at zero. */
+/* Writes seconds with all nanoseconds. Times before time zero become zero. */
 static void put_time(const struct calls_writer *writer, const char *key, uint64_t t_ns)
 {
 	uint64_t ns = t_ns > writer->start_ns ? t_ns - writer->start_ns : 0;
@@ -60,7 +61,7 @@ static void put_span(const struct calls_writer *writer, const char *key, uint64_
 		(unsigned long long)(ns % 1000000000));
 }
 
-/* The name without versions: cudaLaunchKernel_v7000_ptsz, cuMemAlloc_v2. */
+/* Returns the length of the name without versions: cudaLaunchKernel_v7000_ptsz, cuMemAlloc_v2. */
 static size_t name_length(const char *name)
 {
 	size_t length = strlen(name);
@@ -78,7 +79,7 @@ static size_t name_length(const char *name)
 	}
 }
 
-/* Events are numbered as they come: their handles say nothing. */
+/* Numbers events in the order of use, because their handles carry no meaning. */
 static uint64_t event_number(struct calls_writer *writer, uint64_t handle)
 {
 	uint64_t number = writer->events.count;
@@ -153,7 +154,7 @@ static void pending_remove(struct calls_writer *writer, struct pending *pending)
 	free(pending);
 }
 
-/* NULL: no memory; then the record is lost. */
+/* Returns NULL if memory runs out; the record is lost then. */
 static struct pending *pending_add(struct calls_writer *writer, uint32_t correlation)
 {
 	struct pending *pending = calloc(1, sizeof *pending);
@@ -170,7 +171,7 @@ static struct pending *pending_add(struct calls_writer *writer, uint32_t correla
 	return pending;
 }
 
-/* Whether the GPU may have something to do for it. */
+/* Returns true if the call cannot have GPU work. */
 static bool starts_nothing(const struct trace_call *call)
 {
 	static const char *const words[] = {"Synchronize", "Query", "Event",    "Get",  "Set",
@@ -236,7 +237,7 @@ void calls_writer_gpu(struct calls_writer *writer, const struct trace_gpu *gpu)
 		pending_remove(writer, waiting);
 		return;
 	}
-	if (waiting || gpu->correlation == 0) { /* a second one of the same call */
+	if (waiting || gpu->correlation == 0) { /* a second record of the same call */
 		writer->orphans++;
 		return;
 	}
@@ -294,7 +295,7 @@ bool calls_writer_close(struct calls_writer *writer, uint64_t dropped)
 	struct pending *last = writer->pending;
 	while (last && last->after)
 		last = last->after;
-	while (last) { /* in the order in which they came */
+	while (last) { /* in the order of arrival */
 		struct pending *before = last->before;
 		if (last->is_call)
 			put_call(writer, &last->call, NULL);

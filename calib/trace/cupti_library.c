@@ -15,7 +15,7 @@ static void *library_open(void)
 	char versioned[32];
 	if (own && own[0])
 		return dlopen(own, RTLD_NOW | RTLD_LOCAL);
-	/* Of the headers' version, which may be what the program has loaded. */
+	/* The version of the headers, which the program may have loaded already. */
 	snprintf(versioned, sizeof versioned, "libcupti.so.%d", CUDA_VERSION / 1000);
 	void *library = dlopen(versioned, RTLD_NOW | RTLD_LOCAL);
 	for (size_t i = 0; i < sizeof names / sizeof names[0] && !library; i++)
@@ -29,7 +29,7 @@ const char *cupti_open(struct cupti *cupti)
 	if (!library)
 		return "CUPTI was not found (set FARWIRE_CUPTI to libcupti.so's path)";
 	void *found;
-	/* POSIX: what dlsym returns can be a function. */
+	/* POSIX guarantees that the result of dlsym can be a function. */
 #define CUPTI_FUNCTION(name, parameters)                                                           \
 	found = dlsym(library, #name);                                                             \
 	if (!found)                                                                                \

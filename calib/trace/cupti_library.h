@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI, found and opened when the program runs: a machine may have several, and
- * the program its own, which must be the same one. */
+/* Loads CUPTI at run time. A machine may have several versions, and the program may have loaded its
+ * own, which must then be used. */
 #ifndef FARWIRE_TRACE_CUPTI_LIBRARY_H
 #define FARWIRE_TRACE_CUPTI_LIBRARY_H
 
 #include <cupti.h>
 
-/* CUPTI_FUNCTION(name, parameters): what the recorder calls. */
+/* CUPTI_FUNCTION(name, parameters): the functions that the recorder calls. */
 #define CUPTI_FUNCTIONS(CUPTI_FUNCTION)                                                            \
 	CUPTI_FUNCTION(cuptiSubscribe, (CUpti_SubscriberHandle * subscriber,                       \
 					CUpti_CallbackFunc callback, void *userdata))              \
@@ -32,7 +32,8 @@ struct cupti {
 #undef CUPTI_FUNCTION
 };
 
-/* Opens FARWIRE_CUPTI, or else the usual names. NULL, or what is wrong. */
+/* Opens the library FARWIRE_CUPTI or, if that is not set, one of the usual names. Returns NULL or
+ * an error message. */
 const char *cupti_open(struct cupti *cupti);
 
 #endif

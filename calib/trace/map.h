@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table from numbers to words of 64 bits, by open hashing. */
+/* A hash table from 64-bit keys to 64-bit values. */
 #ifndef FARWIRE_TRACE_MAP_H
 #define FARWIRE_TRACE_MAP_H
 
@@ -12,13 +12,13 @@ struct map_entry {
 	struct map_entry *next;
 };
 
-struct map { /* all zero: empty */
+struct map { /* an all-zero struct is an empty map */
 	struct map_entry **buckets;
-	size_t bucket_count, count; /* a power of two */
+	size_t bucket_count, count; /* bucket_count is a power of two */
 	struct map_entry *unused;
 };
 
-/* False: no memory. */
+/* Returns false if memory runs out. */
 bool map_put(struct map *map, uint64_t key, uint64_t value);
 bool map_get(const struct map *map, uint64_t key, uint64_t *value);
 void map_remove(struct map *map, uint64_t key);

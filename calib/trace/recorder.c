@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libfarwire-trace.so: records the CUDA calls of the program it is loaded into.
+/* libfarwire-trace.so records the CUDA calls of the program that loads it.
  *
- * CUDA's driver loads the library named by CUDA_INJECTION64_PATH and calls
- * InitializeInjection. From then on CUPTI reports each call of the runtime and the
- * driver, on the thread that makes it, and what the GPU did, in buffers. A thread
- * writes its calls into a chunk of its own and hands full ones to the writer
- * thread; nothing is allocated and nothing written while the program waits. When
- * all chunks are full, calls are dropped and counted: the file says so at its end.
+ * CUDA's driver loads the library named by CUDA_INJECTION64_PATH and calls InitializeInjection.
+ * Then CUPTI reports each runtime and driver call on the thread that makes it, and GPU work in
+ * buffers. Each thread writes its calls into its own chunk and passes full chunks to the writer
+ * thread. While the program waits, nothing is allocated and nothing is written. If all chunks are
+ * full, calls are dropped and counted, and the last line of the file has their number.
  *
- * Environment: FARWIRE_TRACE_FILE (needed), FARWIRE_TRACE_BUFFERS (chunks of 4096
- * calls, 256 unless said), FARWIRE_CUPTI (CUPTI's path).
+ * Environment: FARWIRE_TRACE_FILE (required), FARWIRE_TRACE_BUFFERS (number of chunks of 4096
+ * calls, default 256), FARWIRE_CUPTI (path of CUPTI).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +32,7 @@ struct parameters;
 struct record {
 	bool mark;
 	uint32_t step;
-	struct trace_call call; /* of a mark: thread and start_ns */
+	struct trace_call call; /* a mark uses only thread and start_ns */
 };
 
 struct chunk {
@@ -42,31 +41,31 @@ struct chunk {
 	struct record records[CHUNK_RECORDS];
 };
 
-struct buffer { /* of CUPTI, full */
+struct buffer { /* a full buffer of CUPTI */
 	uint8_t *bytes;
 	size_t size_B;
 	struct buffer *next;
 };
 
-/* A thread of the program. */
+/* State of one thread of the program. */
 struct thread {
-	pthread_mutex_t lock; /* of chunk: the end of the program takes it away */
+	pthread_mutex_t lock; /* protects chunk, which the end of the program takes away */
 	struct chunk *chunk;
 	uint32_t index, depth, correlation, inner_correlation;
 	uint64_t start_ns;
 	struct thread *next;
 };
 
-/* An injected library is called by nobody who could hand it its state. */
+/* Global state, because no caller can pass state to an injected library. */
 static struct recorder {
 	struct cupti cupti;
-	uint32_t version; /* of CUPTI */
+	uint32_t version; /* version of CUPTI */
 	pid_t pid;
 	struct calls_writer *writer;
 	const char *path;
 	pthread_t writer_thread;
 	pthread_key_t thread_key;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects all fields below */
 	pthread_cond_t work;
 	struct chunk *free_chunks, *full_chunks, **full_end;
 	struct buffer *full_buffers, **buffers_end;
@@ -76,8 +75,8 @@ static struct recorder {
 	atomic_bool stopped;
 	atomic_ullong dropped;
 	atomic_uint steps;
-	_Atomic(const struct parameters *) parameters[2][FUNCTIONS_MAX]; /* of the driver's, the
-		runtime's functions, by CUPTI's number */
+	/* parameters of driver and runtime functions, by CUPTI's function number */
+	_Atomic(const struct parameters *) parameters[2][FUNCTIONS_MAX];
 } recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
 
 /* ---- chunks ---- */
@@ -169,12 +168,12 @@ static void thread_record(struct thread *thread, const struct record *record)
 
 /* ---- calls ---- */
 
-/* Where a function's parameters hold what matters. Each takes a slot of eight
- * bytes, in the order of its declaration; -1: none. */
+/* Positions of relevant parameters in a function's parameter list. Each parameter has a slot of
+ * eight bytes, in the order of declaration; -1: none. */
 struct parameters {
-	const char *function; /* without its version */
+	const char *function; /* without its version suffix */
 	int stream, event, size, address;
-	bool address_out; /* a pointer to where the address is put */
+	bool address_out; /* the parameter is a pointer to the result */
 };
 
 static const struct parameters parameters_none = {"", -1, -1, -1, -1, false};
@@ -210,7 +209,7 @@ static const struct parameters *parameters_of(const char *name)
 	return &parameters_none;
 }
 
-/* The same, looked up once for each function. */
+/* Looks up the parameters once for each function. */
 static const struct parameters *parameters_known(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 						 const char *name)
 {
@@ -249,7 +248,7 @@ static void take_parameters(struct trace_call *call, const struct parameters *at
 		call->stream = stream;
 }
 
-/* cudaErrorNotReady and CUDA_ERROR_NOT_READY are one number. */
+/* cudaErrorNotReady and CUDA_ERROR_NOT_READY have the same value. */
 static enum trace_ready ready_of(const CUpti_CallbackData *data, int result)
 {
 	if (!strstr(data->functionName, "Query") || (result != 0 && result != 600))
@@ -287,7 +286,7 @@ static void call_ends(struct thread *thread, const struct parameters *at,
 	thread_record(thread, &record);
 }
 
-/* nvtxMarkA("step 3") or nvtxRangePushA("step 3"): a step begins. */
+/* nvtxMarkA("step 3") or nvtxRangePushA("step 3") begins a step. */
 static void nvtx_called(struct thread *thread, CUpti_CallbackId id, const CUpti_NvtxData *data)
 {
 	bool known = id == CUPTI_CBID_NVTX_nvtxMarkA || id == CUPTI_CBID_NVTX_nvtxRangePushA;
@@ -321,7 +320,7 @@ static void CUPTIAPI called(void *ctx, CUpti_CallbackDomain domain, CUpti_Callba
 			  data);
 }
 
-/* ---- what the GPU did ---- */
+/* ---- GPU work ---- */
 
 static void CUPTIAPI buffer_requested(uint8_t **bytes, size_t *size_B, size_t *records_max)
 {
@@ -377,7 +376,7 @@ static void write_buffer(const struct buffer *buffer)
 		activity_write(recorder.writer, record, recorder.version);
 }
 
-/* Writes what there is; called with the lock held, returns with it. */
+/* Writes all full chunks and buffers. The lock is held at entry and at return. */
 static void write_all(void)
 {
 	while (recorder.full_chunks || recorder.full_buffers) {
@@ -423,7 +422,8 @@ static void *writer_run(void *ctx)
 
 /* ---- begin and end ---- */
 
-/* At the program's end. A forked child has no writer thread, and no say. */
+/* Runs at the end of the program. In a forked child it does nothing, because the child has no
+ * writer thread. */
 static void finish(void)
 {
 	if (getpid() != recorder.pid || atomic_exchange(&recorder.stopped, true))
@@ -440,11 +440,11 @@ static void finish(void)
 	pthread_mutex_unlock(&recorder.lock);
 	pthread_join(recorder.writer_thread, NULL);
 	if (!calls_writer_close(recorder.writer, atomic_load(&recorder.dropped)))
-		fprintf(stderr, "farwire-trace: '%s' is not whole: %s\n", recorder.path,
+		fprintf(stderr, "farwire-trace: '%s' is incomplete: %s\n", recorder.path,
 			strerror(errno));
 }
 
-/* The file, or one beside it where another process of the program has it. */
+/* Creates the file, or a second file next to it if another process of the program uses it. */
 static FILE *file_open(const char *path)
 {
 	char own[4096];
@@ -453,7 +453,9 @@ static FILE *file_open(const char *path)
 		snprintf(own, sizeof own, "%s.%ld", path, (long)getpid());
 		fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0)
-			fprintf(stderr, "farwire-trace: a further process is recorded in '%s'\n",
+			fprintf(stderr,
+				"farwire-trace: another process of the program is recorded in "
+				"'%s'\n",
 				own);
 	}
 	return fd < 0 ? NULL : fdopen(fd, "w");
@@ -469,7 +471,8 @@ static const char *enable(CUpti_SubscriberHandle subscriber)
 	if (cupti->cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed) !=
 	    CUPTI_SUCCESS)
 		return "CUPTI refuses activity records";
-	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) /* some are new */
+	/* older versions lack some of them */
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
 		cupti->cuptiActivityEnable(kinds[i]);
 	if (cupti->cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API) != CUPTI_SUCCESS ||
 	    cupti->cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API) != CUPTI_SUCCESS)
@@ -487,13 +490,13 @@ static const char *begin(void)
 	if (!recorder.path || !recorder.path[0])
 		return "FARWIRE_TRACE_FILE is not set (start the program with farwire-trace)";
 	if (chunk_count < 1 || chunk_count > CHUNKS_MAX)
-		return "FARWIRE_TRACE_BUFFERS is no number from 1 to 65536";
+		return "FARWIRE_TRACE_BUFFERS is not a number from 1 to 65536";
 	const char *wrong = cupti_open(&recorder.cupti);
 	if (wrong)
 		return wrong;
 	CUpti_SubscriberHandle subscriber;
 	if (recorder.cupti.cuptiSubscribe(&subscriber, called, NULL) != CUPTI_SUCCESS)
-		return "CUPTI takes no subscriber (another profiler has it, or there is no GPU)";
+		return "CUPTI refuses a subscriber (another profiler uses it, or there is no GPU)";
 	FILE *out = file_open(recorder.path);
 	if (!out)
 		return "the file cannot be written";
@@ -509,7 +512,7 @@ static const char *begin(void)
 	    pthread_create(&recorder.writer_thread, NULL, writer_run, NULL) != 0)
 		return "out of memory";
 	if (atexit(finish) != 0)
-		return "no room for an exit handler";
+		return "the exit handler cannot be registered";
 	return enable(subscriber);
 }
 

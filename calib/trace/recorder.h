@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of libfarwire-trace.so. */
+/* Internals of libfarwire-trace.so. */
 #ifndef FARWIRE_TRACE_RECORDER_H
 #define FARWIRE_TRACE_RECORDER_H
 
@@ -7,10 +7,10 @@
 
 #include "calib/trace/calls_writer.h"
 
-/* Called by CUDA's driver as it starts. */
+/* CUDA's driver calls this function when it starts. */
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
-/* One of CUPTI's activity records, as far as it is of use. version: of CUPTI. */
+/* Writes the useful fields of one CUPTI activity record. version is that of CUPTI. */
 void activity_write(struct calls_writer *writer, const CUpti_Activity *record, uint32_t version);
 
 #endif

@@ -18,7 +18,7 @@ struct block {
 };
 
 struct arena {
-	struct block *last; /* the one being filled */
+	struct block *last; /* the block that is being filled */
 	size_t next_B;      /* size of the next block */
 	size_t used_B;
 };
@@ -61,7 +61,7 @@ static struct block *block_new(size_t size_B)
 	return block;
 }
 
-/* A block of its own for a large object goes behind the one being filled. */
+/* A large object gets its own block, placed behind the block that is being filled. */
 static void *alloc_alone(struct arena *arena, size_t size)
 {
 	struct block *block = block_new(size);
@@ -117,13 +117,15 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 	FW_ASSERT(format);
 	va_list again;
 	va_copy(again, args);
-	/* where it mostly fits, it is formatted once */
+	/* Format directly into the current block. A second pass is needed only if the text does not
+	 * fit. */
 	struct block *block = arena->last;
 	size_t room = block ? block->size_B - block->used_B : 0;
 	char *text = room ? (char *)block->bytes + block->used_B : NULL;
 	int length = vsnprintf(text, room, format, args);
 	if (length < 0)
-		out_of_memory(); /* of the C library, or a text past INT_MAX */
+		/* the C library ran out of memory, or the text is longer than INT_MAX */
+		out_of_memory();
 	size_t size = (size_t)length + 1;
 	char *kept = arena_alloc(arena, size);
 	if (kept != text) {

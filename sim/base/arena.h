@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An arena: memory that lives and dies together.
+/* An arena is a pool of memory that is freed as a whole.
  *
- * farwire knows four lifetimes: the text that was read, the parameters made of
- * it, one run, and scratch. Each is an arena; nothing inside one is freed
- * alone. Memory comes zeroed. Running out of memory ends the program (the only
- * place besides main that does): no caller could do better.
+ * The program uses four lifetimes: the text that was read, the parameters made from it, one run,
+ * and scratch. Each lifetime has its own arena. Single objects inside an arena cannot be freed. New
+ * memory is zeroed. When memory runs out, the arena ends the program, because no caller could
+ * continue. Besides main, this is the only place that ends the program.
  */
 #ifndef FARWIRE_BASE_ARENA_H
 #define FARWIRE_BASE_ARENA_H
@@ -15,17 +15,18 @@
 struct arena;
 
 struct arena *arena_new(void);
-void arena_free(struct arena *arena); /* NULL is fine */
-/* Zeroed, aligned for any object. size 0 gives a valid unique pointer. */
+void arena_free(struct arena *arena); /* NULL is allowed */
+/* Returns zeroed memory that is aligned for any object. A size of 0 gives a valid, unique pointer.
+ */
 void *arena_alloc(struct arena *arena, size_t size);
-/* count * size with an overflow check. */
+/* Allocates count * size bytes and ends the program when the product overflows. */
 void *arena_array(struct arena *arena, size_t count, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
-/* Bytes handed out so far, for memory bounds in tests. */
+/* Returns the number of bytes handed out so far. Tests use it to bound memory. */
 size_t arena_used_B(const struct arena *arena);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))

@@ -59,7 +59,7 @@ void diag_error(struct diag *diag, struct origin origin, const char *format, ...
 	else
 		text = arena_printf(diag->arena, "%s%s%s", origin.file ? origin.file : "",
 				    origin.file ? ": " : "", what);
-	for (char *c = text; *c; c++) /* what input says must not command the terminal */
+	for (char *c = text; *c; c++) /* quoted input must not send control codes to the terminal */
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = ' ';
 	if (is_said(diag, text))
@@ -97,8 +97,8 @@ static int min_int(int a, int b)
 	return a < b ? a : b;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) from a to b, case of
- * ASCII letters apart. Both at most WORD_MAX bytes. */
+/* Returns the number of edits (insert, delete, replace, swap of neighbours) from a to b, ignoring
+ * the case of ASCII letters. Both texts have at most WORD_MAX bytes. */
 static int edit_distance(const char *a, const char *b)
 {
 	int rows[3][WORD_MAX + 1] = {0};
@@ -135,7 +135,7 @@ const char *diag_nearest(const char *word, const char *const *candidates, size_t
 		if (candidate_length == 0 || candidate_length > WORD_MAX)
 			continue;
 		int distance = edit_distance(word, candidates[i]);
-		/* as many edits as letters: not a slip, another word */
+		/* a word that needs as many edits as it has letters is a different word */
 		if (distance < best_distance && distance < (int)candidate_length &&
 		    distance < (int)length) {
 			best = candidates[i];
@@ -147,6 +147,7 @@ const char *diag_nearest(const char *word, const char *const *candidates, size_t
 
 _Noreturn void fw_assert_failed(const char *condition, const char *file, int line)
 {
-	fprintf(stderr, "farwire: broken promise at %s:%d: %s\n", file, line, condition);
+	fprintf(stderr, "farwire: internal error: condition violated at %s:%d: %s\n", file, line,
+		condition);
 	abort();
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is wrong with the input, and where.
+/* Diagnostics: collects the errors in the user's input, each with its place.
  *
- * Input errors are collected, not printed one by one: a reader goes on after
- * an error as far as makes sense, and the user sees up to 20 of them at once,
- * each as
+ * A reader does not stop at the first error. It continues as far as possible, and the user sees up
+ * to DIAG_KEPT errors at once, in this form:
  *
  *   file:line: thing 'name': what is wrong (what to write instead)
  *
- * Programmer errors are FW_ASSERTs and stay on in release builds.
+ * Programming errors are not diagnostics. FW_ASSERT reports them, also in release builds.
  */
 #ifndef FARWIRE_BASE_DIAG_H
 #define FARWIRE_BASE_DIAG_H
@@ -19,7 +18,8 @@
 
 struct arena;
 
-/* Where a value was written. file NULL: built in; line 0: no line (a --set). */
+/* The place where a value was written. file is NULL for a built-in value; line is 0 for a value
+ * without a line (--set). */
 struct origin {
 	const char *file;
 	int line;
@@ -27,29 +27,30 @@ struct origin {
 
 struct diag;
 
-/* Errors whose texts are kept. */
+/* number of errors whose texts are kept */
 enum { DIAG_KEPT = 20 };
 
 struct diag *diag_new(struct arena *arena);
 void diag_error(struct diag *diag, struct origin origin, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Errors seen, also those past the twentieth, which are counted only. What was said already, of the
- * same place, counts once. */
+/* Returns the number of errors, including those after the first DIAG_KEPT, which are only counted.
+ * A repeated error about the same place counts once. */
 size_t diag_count(const struct diag *diag);
-/* The text of error index < min(count, DIAG_KEPT), "file:line: what": one line without control
- * characters, whatever it quotes. */
+/* Returns the text of an error as one line, "file:line: message". index must be smaller than
+ * min(count, DIAG_KEPT). Control characters in quoted input are replaced by spaces. */
 const char *diag_at(const struct diag *diag, size_t index);
-/* A reader says what it read, in order, so that diag_read can tell other input
- * from this: a hash (hash.h) of all of it. */
+/* Adds bytes that a reader has read to a hash (hash.h). Readers call it in the order of reading, so
+ * that diag_read returns different values for different inputs. */
 void diag_reads(struct diag *diag, const void *bytes, size_t size_B);
 uint64_t diag_read(const struct diag *diag);
 void diag_print(const struct diag *diag, FILE *out);
 
-/* The nearest of count candidates to word by edit distance (Damerau), or NULL
- * when none is near enough to be a likely slip: for "did you mean 'x'?". */
+/* Returns the candidate that is nearest to word by edit distance (Damerau), or NULL when no
+ * candidate is near enough to be a likely typing error. Callers use it for "did you mean 'x'?". */
 const char *diag_nearest(const char *word, const char *const *candidates, size_t count);
 
-/* A broken contract inside the program: prints and aborts, in release too. */
+/* Checks a contract inside the program. A violation prints the condition and aborts, also in
+ * release builds. */
 #define FW_ASSERT(condition)                                                                       \
 	((condition) ? (void)0 : fw_assert_failed(#condition, __FILE__, __LINE__))
 _Noreturn void fw_assert_failed(const char *condition, const char *file, int line);

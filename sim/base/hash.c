@@ -18,7 +18,7 @@ uint64_t hash_text(uint64_t hash, const char *text)
 
 uint64_t hash_count(uint64_t hash, uint64_t count)
 {
-	for (int shift = 0; shift < 64; shift += 8) { /* the same on any byte order */
+	for (int shift = 0; shift < 64; shift += 8) { /* independent of the byte order */
 		const unsigned char byte = (unsigned char)(count >> shift);
 		hash = hash_bytes(hash, &byte, 1);
 	}

@@ -30,7 +30,7 @@ static uint64_t splitmix64(uint64_t *state)
 
 struct rng rng_named(uint64_t seed, const char *name)
 {
-	/* the seed is spread first, so that seed and name cannot cancel out */
+	/* mix the seed first, so that seed and name cannot cancel each other */
 	uint64_t state = splitmix64(&seed) ^ hash_bytes(HASH_START, name, strlen(name));
 	struct rng rng;
 	for (size_t i = 0; i < 4; i++)
@@ -60,14 +60,15 @@ static uint64_t rng_next(struct rng *rng)
 
 double rng_uniform(struct rng *rng)
 {
-	/* 52 bits and a half, so that neither 0 nor 1 comes out */
+	/* 52 random bits plus one half exclude both 0 and 1 */
 	return ((double)(rng_next(rng) >> 12) + 0.5) * 0x1p-52;
 }
 
 uint64_t rng_below(struct rng *rng, uint64_t n)
 {
 	FW_ASSERT(n > 0);
-	uint64_t surplus = -n % n; /* 2^64 mod n: the draws that would bias low results */
+	/* 2^64 mod n: rejecting these draws removes the bias to low results */
+	uint64_t surplus = -n % n;
 	uint64_t x;
 	do
 		x = rng_next(rng);
@@ -131,12 +132,12 @@ struct box {
 	size_t n;
 	const double *low, *high;
 	double *x;    /* the point inside the box */
-	double *best; /* where value_best was seen */
+	double *best; /* the point at which f was value_best */
 	double value_best;
 	size_t evaluations, evaluations_max;
 };
 
-/* x mirrored at the bounds until it is between them. */
+/* Mirrors x at the bounds until it lies between them. */
 static double mirror(double x, double low, double high)
 {
 	double width = high - low;
@@ -161,13 +162,13 @@ static double box_value(const gsl_vector *at, void *opaque)
 {
 	struct box *box = opaque;
 	if (box->evaluations >= box->evaluations_max)
-		return DBL_MAX; /* the last simplex need not be completed */
+		return DBL_MAX; /* the budget is used up: let the last simplex end */
 	box->evaluations++;
 	for (size_t i = 0; i < box->n; i++)
 		box->x[i] = mirror(gsl_vector_get(at, i), box->low[i], box->high[i]);
 	double value = box->f(box->x, box->ctx);
 	if (!isfinite(value))
-		value = DBL_MAX; /* a worst point, which the simplex leaves */
+		value = DBL_MAX; /* the worst possible value, so that the simplex moves away */
 	if (value < box->value_best) {
 		box->value_best = value;
 		memcpy(box->best, box->x, box->n * sizeof *box->best);

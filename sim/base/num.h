@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The one door to GSL: random streams, low-discrepancy draws, minima, roots.
+/* Numerical methods: random streams, low-discrepancy sequences, minima, roots and quantiles.
  *
- * GSL's default error handler aborts the program; it is turned off here, once
- * (num_init). Nothing else in the program includes a gsl header.
+ * This is the only module that includes GSL headers. By default GSL aborts the program on an error;
+ * num_init turns that off.
  */
 #ifndef FARWIRE_BASE_NUM_H
 #define FARWIRE_BASE_NUM_H
@@ -15,43 +15,45 @@ struct arena;
 
 void num_init(void); /* call once, from main and from test runners */
 
-/* A named stream of random numbers: the same seed and name give the same
- * numbers on every machine; different names are independent. (splitmix64 seeds
- * xoshiro256**; not GSL, so that a stream is 32 bytes and needs no free.) */
+/* A named stream of random numbers. The same seed and name give the same numbers on every machine;
+ * streams with different names are independent. splitmix64 seeds xoshiro256**. GSL's generators are
+ * not used, so that a stream is a plain struct of 32 bytes that needs no free. */
 struct rng {
 	uint64_t state[4];
 };
 struct rng rng_named(uint64_t seed, const char *name);
-double rng_uniform(struct rng *rng); /* (0, 1) */
+double rng_uniform(struct rng *rng); /* in (0, 1), both ends excluded */
 uint64_t rng_below(struct rng *rng, uint64_t n);
 
-/* Fills points[count * dimensions], row by row, with a Sobol sequence in
- * (0, 1) (GSL's, which starts after the origin), shifted modulo 1 by a vector drawn
- * from seed (Cranley-Patterson). dimensions <= 40; 0 is fine (no-op). */
+/* Fills points[count * dimensions], row by row, with a Sobol sequence in (0, 1). The sequence is
+ * GSL's, which starts after the origin. It is shifted modulo 1 by a random vector drawn from seed
+ * (Cranley-Patterson rotation). dimensions is at most 40; 0 dimensions do nothing. */
 void num_sobol(size_t count, size_t dimensions, uint64_t seed, double *points);
 
-/* Inverse of the standard normal distribution, and of Student's. */
+/* Quantiles: the inverse of the standard normal distribution and of Student's t distribution. */
 double num_normal_quantile(double p);
 double num_student_quantile(double p, double freedom_count);
-/* The share of Student's t below x; freedom_count 0: of the normal. */
+/* Cumulative probability of Student's t distribution at x. freedom_count 0 selects the normal
+ * distribution. */
 double num_student(double x, double freedom_count);
-/* The standard normal distribution itself. */
+/* Cumulative probability of the standard normal distribution at x. */
 double num_normal(double x);
 
-/* Nelder-Mead (GSL nmsimplex2) inside a box: minimises f(x, ctx) over x[n],
- * starting at x with first steps step[n]; coordinates are mirrored at the
- * bounds. Stops at simplex size < tolerance or after evaluations_max calls.
- * Leaves the best x seen in x and returns its value. */
+/* Minimises f(x, ctx) over x[n] inside a box with the Nelder-Mead method (GSL nmsimplex2). The
+ * search starts at x with the initial steps step[n]; coordinates outside a bound are mirrored at
+ * it. It stops when the simplex is smaller than tolerance or after evaluations_max calls. Stores
+ * the best point in x and returns its value. */
 double num_minimise(double (*f)(const double *x, void *ctx), void *ctx, size_t n, double *x,
 		    const double *step, const double *low, const double *high, double tolerance,
 		    size_t evaluations_max);
 
-/* Root of f in [low, high] by Brent (GSL); false when f has one sign there. */
+/* Finds a root of f in [low, high] with Brent's method (GSL). Returns false when f has the same
+ * sign at both ends. */
 bool num_root(double (*f)(double x, void *ctx), void *ctx, double low, double high,
 	      double tolerance, double *root);
 
-/* The q-quantile (0..1) of values[count] by linear interpolation of the order
- * statistics (type 7); sorts values in place. */
+/* Returns the q-quantile (q in 0..1) of values[count] by linear interpolation of the order
+ * statistics (type 7 of Hyndman and Fan). Sorts values in place. */
 double num_quantile(double *values, size_t count, double q);
 
 #endif

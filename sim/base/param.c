@@ -38,7 +38,7 @@ const char *prior_name(enum prior prior)
 	return names[prior];
 }
 
-/* Reasons: docs/models/intervals.md. */
+/* docs/models/intervals.md gives the reasons for these factors. */
 double prior_factor(enum prior prior)
 {
 	static const double factors[] = {1, 1.05, 1.25, 1.7};

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One row declares a parameter.
+/* Declares a parameter with one row of a table.
  *
- * A module with parameters has a struct of plain fields and a table of rows,
- * one a field: key, kind, quantity, offset, bounds, default, help, source. The
- * configuration reader, --set, `farwire explain`, docs/parameters.md and the
- * bounds of fits all read these rows; there is no second place.
+ * A module with parameters has a struct of plain fields and a table with one row for each field:
+ * key, kind, quantity, offset, bounds, default, help and source. These rows are the only place that
+ * describes a parameter. The configuration reader, --set, `farwire explain`, docs/parameters.md and
+ * the bounds of fits all read them.
  *
  *   struct tcp_params { double rto_min_s; bool nagle; const char *name; };
  *   static const struct param_row tcp_rows[] = {
  *     PARAM_NUMBER(struct tcp_params, rto_min_s, QUANTITY_TIME, 0, 3600,
- *                  "200 ms", "least retransmission timeout",
+ *                  "200 ms", "minimum retransmission timeout",
  *                  "Linux, TCP_RTO_MIN"),
  *     PARAM_BOOL(struct tcp_params, nagle, "false", "Nagle's algorithm", ""),
  *   };
  *   const struct param_table tcp_table = PARAM_TABLE("tcp", struct tcp_params,
  *                                                    tcp_rows);
  *
- * The key in a file is the field's name without the unit suffix: rto_min.
- * param_key derives it.
+ * The key in a file is the name of the field without its unit suffix: rto_min. param_key derives
+ * it.
  *
- * A number is a SETTING or a COST. A setting was chosen by somebody (a batch, a buffer,
- * a protocol's constant, the peak that an efficiency is a part of) and is exact. A cost
- * is nature's (a latency, what a call takes, a rate that is reached), and however
- * good the source, another machine has another: its row names the class of the prior
- * from which the draws of an interval take it. PARAM_NUMBER declares a setting,
- * COST_PRINTED, COST_SOURCED and COST_ASSUMED a cost whose number is in a data sheet,
- * was published of another system, or is an assumption (docs/models/intervals.md).
+ * A number is either a setting or a cost. A setting was chosen by somebody and is exact: a batch
+ * size, a buffer size, a constant of a protocol, a peak rate that an efficiency is multiplied with.
+ * A cost is a physical property, for example a latency, the time of a call or a reached bandwidth.
+ * It differs between machines even when its source is good. Therefore a cost's row names the class
+ * of its prior distribution, and prediction intervals draw the cost from that distribution.
+ *
+ * PARAM_NUMBER declares a setting. The other three macros declare a cost: COST_PRINTED when its
+ * number is in a data sheet, COST_SOURCED when it was published for another system, COST_ASSUMED
+ * when it is an assumption (docs/models/intervals.md).
  */
 #ifndef FARWIRE_BASE_PARAM_H
 #define FARWIRE_BASE_PARAM_H
@@ -39,37 +41,38 @@
 enum param_kind {
 	PARAM_KIND_NUMBER, /* double */
 	PARAM_KIND_BOOL,   /* bool */
-	PARAM_KIND_TEXT,   /* const char *, in the parameters' arena */
-	PARAM_KIND_CHOICE, /* int, an index into choices */
+	PARAM_KIND_TEXT,   /* const char *, allocated in the parameters' arena */
+	PARAM_KIND_CHOICE, /* int, an index of choices */
 };
 
 enum prior {
-	PRIOR_NONE, /* a setting: exact */
+	PRIOR_NONE, /* a setting, which is exact */
 	PRIOR_DATASHEET,
-	PRIOR_PUBLISHED, /* measured, of other hardware or another version */
+	PRIOR_PUBLISHED, /* measured on other hardware or another version */
 	PRIOR_ASSUMED,
 };
-const char *prior_name(enum prior prior); /* "assumed" */
-/* By what the ends of its 90 % interval are above and below the value. */
+const char *prior_name(enum prior prior); /* for example "assumed" */
+/* Returns the factor between the value and each end of its 90 % prior interval: the interval is
+ * [value / factor, value * factor]. */
 double prior_factor(enum prior prior);
 
 struct param_row {
-	const char *field; /* C name, with the unit as its last word */
+	const char *field; /* name of the field in C, with the unit as its last word */
 	enum param_kind kind;
-	enum quantity quantity; /* of numbers */
+	enum quantity quantity; /* numbers only */
 	size_t offset;
-	double min, max;            /* SI, inclusive; of numbers */
-	bool whole;                 /* no fractions; of counts */
-	enum prior prior;           /* of costs */
-	const char *preset;         /* default as text; NULL: must be given */
-	const char *const *choices; /* NULL-terminated, of choices; NULL: names of kinds */
-	const struct registry *kinds;
+	double min, max;              /* numbers only: SI units, inclusive */
+	bool whole;                   /* counts only: fractions are refused */
+	enum prior prior;             /* costs only */
+	const char *preset;           /* default as text; NULL if the user must give a value */
+	const char *const *choices;   /* choices only: names, terminated by NULL */
+	const struct registry *kinds; /* for a choice without choices: the kinds to choose from */
 	const char *help;
-	const char *source; /* where the default comes from; "assumption: ..." */
+	const char *source; /* where the default comes from, or "assumption: ..." with the reason */
 };
 
 struct param_table {
-	const char *name; /* of the thing it describes: "tcp", "gpu" */
+	const char *name; /* name of the described thing: "tcp", "gpu" */
 	size_t size;      /* sizeof the struct */
 	const struct param_row *rows;
 	size_t count;
@@ -85,7 +88,7 @@ struct param_table {
 #define COST_PRINTED(...) PARAM_PRIOR(PRIOR_DATASHEET, __VA_ARGS__)
 #define COST_SOURCED(...) PARAM_PRIOR(PRIOR_PUBLISHED, __VA_ARGS__)
 #define COST_ASSUMED(...) PARAM_PRIOR(PRIOR_ASSUMED, __VA_ARGS__)
-/* A count of things that do not come in parts: cores, images, retries. */
+/* A count of indivisible things: cores, images, retries. */
 #define PARAM_WHOLE(type, field_, min_, max_, preset_, help_, source_)                             \
 	{                                                                                          \
 		.field = #field_, .kind = PARAM_KIND_NUMBER, .quantity = QUANTITY_COUNT,           \
@@ -119,17 +122,20 @@ struct param_table {
 		.count = sizeof(rows_) / sizeof((rows_)[0])                                        \
 	}
 
-/* Writes the row's key into key[size]: the field without its unit suffix
- * (_s _B _Bps _flop _flops _Hz _ratio _count _spB). */
+/* Writes the row's key into key[size]. The key is the field's name without its unit suffix (_s _B
+ * _Bps _flop _flops _Hz _ratio _count _spB). */
 void param_key(const struct param_row *row, char *key, size_t size);
 /* Names of a choice, then NULL. */
 const char *const *param_choices(struct arena *arena, const struct param_row *row);
 
-/* Uncertain numbers are moved on a scale on which they cannot leave their bounds: the
- * logarithm, of ratios that end at 1 that of the odds (value / (1 - value)).
- * param_moved is value, moved by `by` on that scale, within the row's bounds and whole
- * where the row says so; param_distance how far `to` is from `from`. What has no place on
- * it (zero, or one of a ratio that ends there) stays, and its distance is infinite. */
+/* Uncertain numbers are varied on a scale on which they cannot leave their bounds. The scale is the
+ * logarithm of the value. For a ratio with the upper bound 1 it is the logarithm of the odds, value
+ * / (1 - value).
+ *
+ * param_moved returns value moved by `by` on that scale, clamped to the row's bounds and rounded if
+ * the row is whole. param_distance returns the distance between `from` and `to` on that scale. A
+ * value without a place on the scale (zero, or 1 for such a ratio) does not move, and its distance
+ * is infinite. */
 double param_moved(const struct param_row *row, double value, double by);
 double param_distance(const struct param_row *row, double from, double to);
 

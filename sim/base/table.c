@@ -9,25 +9,25 @@
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 
-/* Characters: fewer make a ladder of single words. */
+/* Minimum width of the last column, in characters. Narrower columns would hold one word a line. */
 enum { LAST_WIDTH_LEAST = 30 };
 
 struct column {
 	const char *title;
 	bool right;
-	size_t width; /* of the widest cell, in characters */
+	size_t width; /* width of the widest cell, in characters */
 };
 
 struct row {
-	const char **cells; /* one a column, NULL: blank */
-	size_t count;       /* taken so far */
+	const char **cells; /* one cell for each column; NULL is blank */
+	size_t count;       /* number of cells filled so far */
 };
 
 struct table {
 	struct arena *arena;
 	VEC(struct column) columns;
 	VEC(struct row) rows;
-	size_t line_width; /* beyond which the last column is broken; 0: nowhere */
+	size_t line_width; /* maximum line width in characters; 0: unlimited */
 };
 
 struct table *table_new(struct arena *arena)
@@ -37,7 +37,7 @@ struct table *table_new(struct arena *arena)
 	return table;
 }
 
-/* Characters of UTF-8 text: all bytes but the continuations. */
+/* Counts the characters of UTF-8 text: all bytes except continuation bytes. */
 static size_t characters(const char *text, size_t bytes)
 {
 	size_t count = 0;
@@ -93,7 +93,7 @@ static void put(FILE *out, char c, size_t count)
 		putc(c, out);
 }
 
-/* Words of text that fit into width characters, at least one; what is left. */
+/* Writes the words of text that fit into width characters, at least one, and returns the rest. */
 static const char *put_words(FILE *out, const char *text, size_t width)
 {
 	const char *end = text;
@@ -107,7 +107,7 @@ static const char *put_words(FILE *out, const char *text, size_t width)
 	return end + strspn(end, " ");
 }
 
-/* The last column's text, broken between words: further lines begin below it. */
+/* Writes the text of the last column, broken between words. Further lines begin below the first. */
 static void put_broken(FILE *out, const char *text, size_t indent, size_t width)
 {
 	for (;;) {
@@ -119,7 +119,7 @@ static void put_broken(FILE *out, const char *text, size_t indent, size_t width)
 	}
 }
 
-/* Characters before the last column. */
+/* Width of all columns before the last one, in characters. */
 static size_t last_indent(const struct table *table)
 {
 	size_t indent = 0;
@@ -128,7 +128,7 @@ static size_t last_indent(const struct table *table)
 	return indent;
 }
 
-/* Characters that the last column has. */
+/* Width of the last column, in characters. */
 static size_t last_width(const struct table *table)
 {
 	size_t width = table->columns.items[table->columns.count - 1].width;
@@ -139,10 +139,10 @@ static size_t last_width(const struct table *table)
 							     : LAST_WIDTH_LEAST;
 }
 
-/* Two blanks between columns, none at the end of a line. */
+/* Puts two blanks between columns and none at the end of a line. */
 static void print_line(const struct table *table, const char *const *cells, FILE *out)
 {
-	size_t owed = 0; /* blanks, once something follows */
+	size_t owed = 0; /* blanks to write before the next text */
 	for (size_t i = 0; i < table->columns.count; i++) {
 		const struct column *column = &table->columns.items[i];
 		const char *text = cells[i] ? cells[i] : "";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text tables for people: columns aligned, numbers to the right, UTF-8 safe. */
+/* Text tables for terminals: aligned columns, numbers to the right, widths counted in UTF-8
+ * characters. */
 #ifndef FARWIRE_BASE_TABLE_H
 #define FARWIRE_BASE_TABLE_H
 
@@ -10,14 +11,14 @@ struct arena;
 struct table;
 
 struct table *table_new(struct arena *arena);
-/* A column; right: numbers. Call before the first row. */
+/* Adds a column; right aligns its cells to the right, for numbers. Call it before the first row. */
 void table_column(struct table *table, const char *title, bool right);
-/* Cells are taken from left to right; table_row starts the next row. A row
- * shorter than the columns is filled with blanks. Text is copied. */
+/* table_row starts the next row, and table_cell fills its cells from left to right. Missing cells
+ * at the end of a row are blank. Texts are copied. */
 void table_row(struct table *table);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Lines are to have so many characters at most: a last column of text is broken
- * between words and goes on below its beginning. Not called: nothing is broken. */
+/* Limits lines to width characters: a long text in the last column is broken between words and
+ * continues below its beginning. Without this call nothing is broken. */
 void table_line_width(struct table *table, size_t width);
 void table_print(const struct table *table, FILE *out);
 

@@ -11,12 +11,14 @@
 
 struct prefix {
 	const char *text;
-	double mul, div; /* two numbers, so that "4.5 us" is 4.5 / 1e6, rounded once */
+	/* Two factors, so that "4.5 us" is computed as 4.5 / 1e6 and is rounded once. */
+	double mul, div;
 };
 
 static const struct prefix prefixes_small[] = {
-	{"m", 1, 1e3}, {"u", 1, 1e6}, {"\xc2\xb5", 1, 1e6}, {"\xce\xbc", 1, 1e6}, /* the two mu */
-	{"n", 1, 1e9}, {"p", 1, 1e12}};
+	/* the two Unicode forms of mu */
+	{"m", 1, 1e3},        {"u", 1, 1e6}, {"\xc2\xb5", 1, 1e6},
+	{"\xce\xbc", 1, 1e6}, {"n", 1, 1e9}, {"p", 1, 1e12}};
 static const struct prefix prefixes_large[] = {{"k", 1e3, 1},  {"M", 1e6, 1},  {"G", 1e9, 1},
 					       {"T", 1e12, 1}, {"P", 1e15, 1}, {"E", 1e18, 1}};
 static const struct prefix prefixes_binary[] = {{"Ki", 0x1p10, 1},
@@ -30,7 +32,7 @@ enum { SMALL = 1, LARGE = 2, BINARY = 4 };
 struct unit {
 	enum quantity quantity;
 	const char *text;
-	double mul, div; /* to SI */
+	double mul, div; /* factors to SI */
 	int prefixes;
 };
 
@@ -64,10 +66,10 @@ static const struct kind kinds[] = {
 	[QUANTITY_RATIO] = {"a ratio", "", "3 %"},
 	[QUANTITY_TIME] = {"a time", "s", "4.5 us"},
 	[QUANTITY_BYTES] = {"a size", "B", "64 MiB"},
-	[QUANTITY_RATE] = {"a rate", "B/s", "25 Gbit/s"},
+	[QUANTITY_RATE] = {"a bandwidth", "B/s", "25 Gbit/s"},
 	[QUANTITY_FREQUENCY] = {"a frequency", "Hz", "1.5 GHz"},
-	[QUANTITY_FLOP_RATE] = {"a rate of arithmetic", "FLOP/s", "9.5 TFLOP/s"},
-	[QUANTITY_FLOP] = {"an amount of arithmetic", "flop", "7.7 Gflop"},
+	[QUANTITY_FLOP_RATE] = {"an arithmetic rate", "FLOP/s", "9.5 TFLOP/s"},
+	[QUANTITY_FLOP] = {"a number of operations", "flop", "7.7 Gflop"},
 	[QUANTITY_TIME_PER_BYTE] = {"a time per byte", "s/B", "0.4 ns/B"},
 };
 
@@ -96,7 +98,7 @@ static size_t digits_length(const char *text)
 	return strspn(text, "0123456789");
 }
 
-/* Bytes of the decimal number that text starts with; 0: none. */
+/* Returns the length of the decimal number at the start of text, or 0 if there is none. */
 static size_t number_length(const char *text)
 {
 	const char *at = text;
@@ -119,7 +121,7 @@ static size_t number_length(const char *text)
 	return (size_t)(at - text);
 }
 
-/* The process may sit in any locale: numbers are read and written in "C". */
+/* Numbers are read and written in the "C" locale, in whatever locale the process runs. */
 static locale_t enter_c_locale(locale_t *mine)
 {
 	*mine = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -180,7 +182,8 @@ static bool prefix_in(const struct prefix *list, size_t count, const char *text,
 #define PREFIX_IN(list, text, length, found)                                                       \
 	prefix_in((list), sizeof(list) / sizeof((list)[0]), (text), (length), (found))
 
-/* Whether text[length] is this unit, perhaps prefixed; then its factors. */
+/* Returns true if text[length] is this unit, with or without a prefix, and then stores its factors.
+ */
 static bool unit_is(const struct unit *unit, const char *text, size_t length, struct prefix *scale)
 {
 	size_t own = strlen(unit->text);
@@ -227,7 +230,7 @@ static bool unit_find(const char *text, size_t length, enum quantity *quantity,
 	return true;
 }
 
-/* The commonest slips get their own answer. */
+/* The most common mistakes get a specific hint. */
 static const char *unit_hint(struct arena *arena, enum quantity wanted, const char *unit)
 {
 	if (strlen(unit) < UNIT_LENGTH_MAX &&
@@ -270,7 +273,7 @@ const char *quantity_parse(struct arena *arena, enum quantity quantity, const ch
 		number = number * scale.mul / scale.div;
 	}
 	if (!isfinite(number))
-		return "is too large a number";
+		return "is too large (write a finite number)";
 	*value = number;
 	return NULL;
 }
@@ -289,7 +292,7 @@ static const struct step steps_large[] = {{1, ""},     {1e3, "k"},  {1e6, "M"}, 
 static const struct step steps_binary[] = {
 	{0x1p40, "Ti"}, {0x1p30, "Gi"}, {0x1p20, "Mi"}, {0x1p10, "Ki"}};
 
-/* Four digits with the largest prefix that leaves at least 1 after rounding. */
+/* Writes four digits with the largest prefix that leaves a number of at least 1. */
 static char *format_stepped(struct arena *arena, const struct step *steps, size_t count,
 			    double value, const char *unit)
 {
@@ -312,7 +315,7 @@ static char *format_time(struct arena *arena, double value, const char *unit)
 	return FORMAT_STEPPED(arena, steps_small, value, unit);
 }
 
-/* Binary where that is a whole number and the decimal form is not. */
+/* Uses a binary prefix if that gives a whole number and the decimal form does not. */
 static char *format_bytes(struct arena *arena, double value)
 {
 	double decimal = fabs(value);

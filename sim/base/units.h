@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Quantities with units, as people write them.
+/* Quantities with units, in the form that people write.
  *
- * A configured quantity is a quoted string with its unit: "25 Gbit/s",
- * "4.5 us", "64 MiB". Inside the program it is a double in SI base units and
- * its name ends in the unit: _s, _B, _Bps, _flop, _Hz, _ratio, _count.
- * Decimal prefixes are powers of ten (GB = 1e9 B), binary ones of two
- * (GiB = 2^30 B); b is a bit, B a byte; rates are per second. A missing unit
- * is an error; plain numbers are for counts and ratios only.
+ * A quantity in a configuration file is a quoted string with its unit: "25 Gbit/s", "4.5 us", "64
+ * MiB". Inside the program it is a double in SI base units, and its name ends in the unit: _s, _B,
+ * _Bps, _flop, _Hz, _ratio, _count. Decimal prefixes are powers of ten (GB = 1e9 B); binary
+ * prefixes are powers of two (GiB = 2^30 B). b is a bit, B is a byte; rates are per second. A
+ * missing unit is an error, except for counts and ratios.
  *
  * Reading does not depend on the locale.
  */
@@ -30,29 +29,29 @@ enum quantity {
 	QUANTITY_TIME_PER_BYTE, /* s/B: "ns/B", "us/KiB", "us/MB" */
 };
 
-/* Reads text as a quantity into *value (SI). Returns NULL, or what is wrong
- * and what to write instead, e.g. "has no unit (write a time such as
- * \"4.5 us\")"; the message lives in arena. *value is untouched on error. */
+/* Reads text as a quantity into *value, in SI units. Returns NULL on success. On an error it
+ * returns a message in arena that says what is wrong and what to write instead, for example "has no
+ * unit (write a time such as \"4.5 us\")", and leaves *value unchanged. */
 const char *quantity_parse(struct arena *arena, enum quantity quantity, const char *text,
 			   double *value);
 
-/* "63 us", "1.25 GB/s", "64 MiB": about 4 significant digits with a fitting
- * prefix; counts up to 1e15 in full. Reads back by quantity_parse. */
+/* Formats about 4 significant digits with a suitable prefix: "63 us", "1.25 GB/s", "64 MiB". Counts
+ * up to 1e15 are written in full. quantity_parse reads the result back. */
 char *quantity_format(struct arena *arena, enum quantity quantity, double value);
 
-/* The SI unit's symbol: "s", "B", "B/s", "" ... */
+/* Returns the symbol of the SI unit: "s", "B", "B/s" or "". */
 const char *quantity_unit(enum quantity quantity);
-/* An example of how to write one: "4.5 us". */
+/* Returns an example of the notation: "4.5 us". */
 const char *quantity_example(enum quantity quantity);
 
-/* "a time", "a rate": for messages. */
+/* Returns the noun for messages: "a time", "a size". */
 const char *quantity_noun(enum quantity quantity);
 
-/* printf's %.<digits>g in the C locale, whatever the process locale. */
+/* Formats like printf's %.<digits>g in the C locale. The locale of the process has no influence. */
 char *number_format(struct arena *arena, int digits, double value);
 
-/* strtod in the C locale, whatever the process locale; whole text must be a
- * number. Accepts no inf, nan or hex. */
+/* Reads like strtod in the C locale. The whole text must be a finite decimal number: inf, nan and
+ * hexadecimal forms are refused. */
 bool number_parse(const char *text, double *value);
 
 #endif

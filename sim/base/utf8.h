@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Texts come from files and command lines and may hold any bytes; what is written as
- * JSON, SVG or HTML must be UTF-8. */
+/* Checks UTF-8. Texts from files and command lines may contain any bytes, but JSON, SVG and HTML
+ * output must be valid UTF-8. */
 #ifndef FARWIRE_BASE_UTF8_H
 #define FARWIRE_BASE_UTF8_H
 
 #include <stddef.h>
 
-/* Stands for what is no character: U+FFFD. */
+/* Replaces each invalid byte (U+FFFD). */
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"
 
-/* Bytes of the character at text, or 0 if it is none (a stray byte, an overlong form, a
- * surrogate, past U+10FFFF). */
+/* Returns the number of bytes of the character at text. Returns 0 if the bytes are not a valid
+ * character: a stray byte, an overlong form, a surrogate, or a code above U+10FFFF. */
 size_t utf8_length(const unsigned char *text);
 
 #endif

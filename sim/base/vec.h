@@ -5,8 +5,8 @@
  *   struct point *p = VEC_PUSH(arena, &points);   // zeroed slot
  *   for (size_t i = 0; i < points.count; i++) use(&points.items[i]);
  *
- * Growing moves the items, so hold indices, not pointers, across pushes. The
- * old storage stays in the arena until it ends: at most as much again.
+ * Growing moves the items, so keep indices, not pointers, across pushes. The old storage stays
+ * allocated until the arena ends. It is at most as large as the current storage.
  */
 #ifndef FARWIRE_BASE_VEC_H
 #define FARWIRE_BASE_VEC_H
@@ -22,7 +22,7 @@ struct arena;
 		size_t room;                                                                       \
 	}
 
-/* Makes room for one more item; returns the (maybe moved) storage. */
+/* Makes room for one more item and returns the storage, which may have moved. */
 void *vec_grow(struct arena *arena, void *items, size_t count, size_t *room, size_t item_size);
 
 #define VEC_PUSH(arena, vec)                                                                       \

@@ -17,20 +17,21 @@ static const char *reason(struct arena *scratch, int error)
 	return arena_printf(scratch, "cannot be read: %s", text);
 }
 
-/* likely_B: what its folder says of its size; it may hold more or less. */
+/* Reads all of in. likely_B is the size that the file system reports; the file may hold more or
+ * less. */
 static const char *read_all(struct arena *scratch, FILE *in, size_t likely_B, const char **wrong)
 {
-	size_t room = likely_B + 2; /* one to see that it ends, one for the zero */
+	size_t room = likely_B + 2; /* one byte to detect the end, one for the terminator */
 	VEC(char) text = {arena_alloc(scratch, room), 0, room};
 	for (;;) {
 		VEC_PUSH(scratch, &text);
-		text.count--; /* room for one byte more, which may end the text */
+		text.count--; /* keep one byte of room for the terminator */
 		size_t got = fread(text.items + text.count, 1, text.room - text.count, in);
 		text.count += got;
 		if (got == 0)
 			break;
 		if (text.count > FILE_MAX_B) {
-			*wrong = "is larger than 16 MiB";
+			*wrong = "is larger than 16 MiB (split it with @include)";
 			return NULL;
 		}
 	}
@@ -40,7 +41,7 @@ static const char *read_all(struct arena *scratch, FILE *in, size_t likely_B, co
 	}
 	*VEC_PUSH(scratch, &text) = '\0';
 	if (strlen(text.items) + 1 != text.count) {
-		*wrong = "is not a text file (it holds a zero byte)";
+		*wrong = "is not a text file (it contains a zero byte)";
 		return NULL;
 	}
 	return text.items;
@@ -64,7 +65,7 @@ const char *cfg_file_load(struct arena *scratch, const char *path,
 	if (fstat(fileno(in), &status) != 0) {
 		*wrong = reason(scratch, errno);
 	} else if (S_ISDIR(status.st_mode)) {
-		*wrong = "is a directory";
+		*wrong = "is a directory (give a file)";
 	} else {
 		identity->device = (unsigned long long)status.st_dev;
 		identity->node = (unsigned long long)status.st_ino;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Refusing names that nobody reads: a slip in a key must not pass unseen. */
+/* Refuses unknown names, so that a typing error in a key is always reported. */
 #ifndef FARWIRE_CFG_NAMES_H
 #define FARWIRE_CFG_NAMES_H
 
@@ -10,17 +10,17 @@ struct arena;
 struct cfg_node;
 struct diag;
 
-/* Whether node's name is among known[count]; else an error at its origin that
- * begins with about ("link 'wire': ", or "") and suggests a known name. */
+/* Returns true if the name of node is in known[count]. Otherwise it reports an error at node's
+ * origin. The error begins with about ("link 'wire': ", or "") and suggests a known name. */
 bool cfg_known_name(struct diag *diag, const struct cfg_node *node, const char *about,
 		    const char *const *known, size_t count);
 
-/* "did you mean 'x'?" where a word is near, else "known: a, b, c", for the end
- * of a message. */
+/* Returns the end of a message: "did you mean 'x'?" if a known word is near, else "known: a, b, c".
+ */
 const char *cfg_suggestion(struct arena *arena, const char *word, const char *const *known,
 			   size_t count);
 
-/* "a, b, c", at most 12 words and then "...". */
+/* Returns "a, b, c" with at most 12 words, followed by "..." if there are more. */
 const char *cfg_list(struct arena *arena, const char *const *words, size_t count);
 
 #endif

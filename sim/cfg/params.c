@@ -10,16 +10,16 @@
 
 enum { KEY_SIZE = 80 };
 
-/* One row being read. */
+/* The state while one row is read. */
 struct reading {
 	struct cfg_resolution *resolution;
-	struct arena *arena; /* of the parameters */
+	struct arena *arena; /* arena of the parameters */
 	struct diag *diag;
 	const char *thing;
 	const struct param_row *row;
 	char key[KEY_SIZE];
-	struct cfg_param param; /* taking shape */
-	bool own_interval;      /* that is said, if only that there is none */
+	struct cfg_param param; /* the result so far */
+	bool own_interval;      /* the interval was given, possibly as "none" */
 	bool ok;
 };
 
@@ -30,7 +30,7 @@ enum { STATUS_COUNT = sizeof statuses / sizeof statuses[0] };
 
 static const char *range_text(struct arena *arena, const struct param_row *row)
 {
-	const double endless = 1e300; /* bounds past this are none */
+	const double endless = 1e300; /* a bound beyond this is no bound */
 	const char *low = quantity_format(arena, row->quantity, row->min);
 	const char *high = quantity_format(arena, row->quantity, row->max);
 	const char *noun = row->whole ? "a whole number" : quantity_noun(row->quantity);
@@ -41,8 +41,9 @@ static const char *range_text(struct arena *arena, const struct param_row *row)
 	return arena_printf(arena, "%s from %s to %s", noun, low, high);
 }
 
-/* What is not 0 (which often stands for something else) but next to it is a slip, and what
- * divides by it overflows. Of rates a thousandth a second is the least. */
+/* The smallest positive value that is accepted. A smaller value is almost certainly a mistake,
+ * because 0 often has a special meaning, and a division by it overflows. The smallest rate is a
+ * thousandth per second. */
 static double least_of(enum quantity quantity)
 {
 	bool rate = quantity == QUANTITY_RATE || quantity == QUANTITY_FLOP_RATE ||
@@ -60,12 +61,13 @@ static const char *check_range(struct arena *arena, const struct param_row *row,
 	if (!(value >= row->min && value <= row->max))
 		return arena_printf(arena, "is out of range (write %s)", range_text(arena, row));
 	if (row->whole && value != floor(value))
-		return arena_printf(arena, "is no whole number (write %s)", range_text(arena, row));
+		return arena_printf(arena, "is not a whole number (write %s)",
+				    range_text(arena, row));
 	return NULL;
 }
 
-/* Reads text as the row says into *value (and *chosen, of texts and choices).
- * NULL, or what is wrong; then both are untouched. */
+/* Reads text according to row into *value, and also *chosen for texts and choices. Returns NULL, or
+ * a message; then both are unchanged. */
 static const char *parse(struct arena *arena, const struct param_row *row, const char *text,
 			 double *value, const char **chosen)
 {
@@ -81,7 +83,7 @@ static const char *parse(struct arena *arena, const struct param_row *row, const
 		return wrong;
 	case PARAM_KIND_BOOL:
 		if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
-			return "is neither true nor false";
+			return "is neither true nor false (write true or false)";
 		*value = *text == 't';
 		return NULL;
 	case PARAM_KIND_TEXT:
@@ -100,11 +102,11 @@ static const char *parse(struct arena *arena, const struct param_row *row, const
 		}
 	const char *near = diag_nearest(text, choices, count);
 	const char *list = cfg_list(arena, choices, count);
-	return near ? arena_printf(arena, "is none of %s (did you mean \"%s\"?)", list, near)
+	return near ? arena_printf(arena, "is not one of %s (did you mean \"%s\"?)", list, near)
 		    : arena_printf(arena, "is not one of its choices (write one of %s)", list);
 }
 
-/* An example of a value of this row. */
+/* Returns an example of a value for this row. */
 static const char *example(struct arena *arena, const struct param_row *row)
 {
 	switch (row->kind) {
@@ -121,9 +123,9 @@ static const char *example(struct arena *arena, const struct param_row *row)
 	return row->quantity == QUANTITY_COUNT ? text : arena_printf(arena, "\"%s\"", text);
 }
 
-/* ---- a node of a file ---- */
+/* ---- one value from a node of a file ---- */
 
-/* An error at origin: "thing: key<part> what". */
+/* Reports an error at origin: "thing: key<part> message". */
 #define REFUSE(reading, origin, part, ...)                                                         \
 	refuse((reading), (origin), (part), arena_printf((reading)->arena, __VA_ARGS__))
 
@@ -145,15 +147,16 @@ static const char *check_type(struct arena *arena, const struct param_row *row,
 					      quantity_noun(row->quantity), example(arena, row))
 			       : NULL;
 	case PARAM_KIND_BOOL:
-		return cfg_bool(node, &flag) ? NULL : "is neither true nor false";
+		return cfg_bool(node, &flag) ? NULL
+					     : "is neither true nor false (write true or false)";
 	case PARAM_KIND_TEXT:
 	case PARAM_KIND_CHOICE:
 		break;
 	}
-	return cfg_text(node) ? NULL : "is no text (put it in quotes)";
+	return cfg_text(node) ? NULL : "is not a text (put it in quotes)";
 }
 
-/* Reads a scalar node; part names it within its group (".low") in messages. */
+/* Reads a scalar node. part is its name within a value group (".low"), for messages. */
 static bool read_scalar(struct reading *reading, const struct cfg_node *node, const char *part,
 			double *value, const char **chosen)
 {
@@ -173,7 +176,8 @@ static bool read_scalar(struct reading *reading, const struct cfg_node *node, co
 	return !wrong;
 }
 
-/* interval = "10 %": as much below the value and above, within the bounds. */
+/* Reads interval = "10 %": the interval extends by that ratio below and above the value, within the
+ * row's bounds. */
 static void read_interval(struct reading *reading, const struct cfg_node *node)
 {
 	struct cfg_param *param = &reading->param;
@@ -183,7 +187,7 @@ static void read_interval(struct reading *reading, const struct cfg_node *node)
 		text ? quantity_parse(reading->arena, QUANTITY_RATIO, text, &ratio) : NULL;
 	if (!text || wrong || ratio < 0 || ratio > 1) {
 		REFUSE(reading, cfg_origin(node), ".interval",
-		       "is no ratio from 0 to 1 (write \"10 %%\")");
+		       "is not a ratio from 0 to 1 (write \"10 %%\")");
 		return;
 	}
 	double width = fabs(param->value) * ratio;
@@ -201,7 +205,9 @@ static void read_bounds(struct reading *reading, const struct cfg_node *group)
 		return;
 	reading->own_interval = true;
 	if (reading->row->kind != PARAM_KIND_NUMBER) {
-		REFUSE(reading, cfg_origin(group), "", "is no number and has no interval");
+		REFUSE(reading, cfg_origin(group), "",
+		       "is not a number and cannot have an interval (write the value without a "
+		       "group)");
 		return;
 	}
 	if (interval && (low || high)) {
@@ -235,17 +241,18 @@ static void read_status(struct reading *reading, const struct cfg_node *group)
 		if (strcmp(word, statuses[i]) == 0)
 			reading->param.status = statuses[i];
 	if (origin && !word)
-		REFUSE(reading, cfg_origin(origin), ".origin", "is no text (write \"measured\")");
+		REFUSE(reading, cfg_origin(origin), ".origin",
+		       "is not a text (write \"measured\")");
 	else if (word && strcmp(reading->param.status, word) != 0)
 		REFUSE(reading, cfg_origin(origin), ".origin", "= \"%s\" is unknown (%s)", word,
 		       cfg_suggestion(reading->arena, word, statuses, STATUS_COUNT));
 	if (note && !cfg_text(note))
-		REFUSE(reading, cfg_origin(note), ".note", "is no text (put it in quotes)");
+		REFUSE(reading, cfg_origin(note), ".note", "is not a text (put it in quotes)");
 	else if (note)
 		reading->param.note = arena_strdup(reading->arena, cfg_text(note));
 }
 
-/* A list of { path; by } into *items; by from -most to most. */
+/* Reads a list of { path; by } into *items; by must be between -most and most. */
 static void read_others(struct reading *reading, const struct cfg_node *group, const char *key,
 			double most, const struct cfg_correlation **items, size_t *count)
 {
@@ -259,8 +266,8 @@ static void read_others(struct reading *reading, const struct cfg_node *group, c
 		const struct cfg_node *by = cfg_child(cfg_at(list, i), "by");
 		if (!path || !by || !cfg_number(by, &to[i].ratio) || !(fabs(to[i].ratio) <= most)) {
 			REFUSE(reading, cfg_origin(list), arena_printf(reading->arena, ".%s", key),
-			       "holds groups of a path and a number from -%g to %g (write "
-			       "( { path = \"runtime.handoff\"; by = -0.9; } ))",
+			       "must be a list of groups with a path and a number from -%g to %g "
+			       "(write ( { path = \"runtime.handoff\"; by = -0.9; } ))",
 			       most, most);
 			return;
 		}
@@ -270,19 +277,20 @@ static void read_others(struct reading *reading, const struct cfg_node *group, c
 	*count = cfg_count(list);
 }
 
-/* What fits say of an interval: freedom, correlated, follows. */
+/* Reads the keys that fits add to an interval: freedom, correlated, follows. */
 static void read_spread(struct reading *reading, const struct cfg_node *group)
 {
 	struct cfg_param *param = &reading->param;
 	const struct cfg_node *freedom = cfg_child(group, "freedom");
 	if (freedom && (!cfg_number(freedom, &param->freedom_count) || !(param->freedom_count > 0)))
-		REFUSE(reading, cfg_origin(freedom), ".freedom", "is no number above 0 (write 3)");
+		REFUSE(reading, cfg_origin(freedom), ".freedom",
+		       "is not a number above 0 (write 3)");
 	read_others(reading, group, "correlated", 1, &param->correlations,
 		    &param->correlation_count);
 	read_others(reading, group, "follows", 1000, &param->follows, &param->follow_count);
 }
 
-/* { value = ...; low = ...; high = ...; origin = ...; note = ...; } */
+/* Reads { value = ...; low = ...; high = ...; origin = ...; note = ...; }. */
 static void read_group(struct reading *reading, const struct cfg_node *group)
 {
 	static const char *const keys[] = {"value", "low",     "high",       "interval", "origin",
@@ -328,7 +336,7 @@ static void read_file(struct reading *reading, const struct cfg_node *node)
 	param->source = CFG_SOURCE_FILE;
 	param->origin = cfg_origin(node);
 	param->status = "given";
-	param->note = ""; /* the row's source is that of its default alone */
+	param->note = ""; /* the row's source describes only its default */
 	if (cfg_is_group(node)) {
 		read_group(reading, node);
 	} else if (read_scalar(reading, node, "", &param->value, &param->text)) {
@@ -336,7 +344,7 @@ static void read_file(struct reading *reading, const struct cfg_node *node)
 	}
 }
 
-/* A cost without an interval of its own has its class's. */
+/* Gives a cost without its own interval the prior interval of its class. */
 static void apply_prior(struct reading *reading)
 {
 	struct cfg_param *param = &reading->param;
@@ -373,7 +381,7 @@ static void read_draw(struct reading *reading, double value)
 	struct cfg_param *param = &reading->param;
 	const char *wrong = reading->row->kind == PARAM_KIND_NUMBER
 				    ? check_range(reading->arena, reading->row, value)
-				    : "is no number and cannot be drawn";
+				    : "is not a number and cannot be drawn";
 	if (wrong) {
 		reading->ok = false;
 		diag_error(reading->diag, param->origin, "%s: a draw of %s %s", param->path,
@@ -415,7 +423,7 @@ static const char *path_of(struct arena *arena, const char *prefix, const char *
 	return path;
 }
 
-/* Before anything is read: a value that keeps callers safe after errors. */
+/* Sets a valid value before anything is read, so that callers can continue after errors. */
 static void begin_param(struct reading *reading, const char *prefix)
 {
 	const struct param_row *row = reading->row;
@@ -434,8 +442,8 @@ static void begin_param(struct reading *reading, const char *prefix)
 	reading->param.low = reading->param.high = reading->param.value;
 }
 
-/* group: where the row's key is looked up, or NULL; place: the errors' origin
- * of a missing one. */
+/* group contains the row's key, or is NULL. place is the origin of the error for a missing value.
+ */
 static bool read_row(struct reading *reading, const struct cfg_node *group, struct origin place,
 		     const char *prefix, const char *table, void *params)
 {
@@ -471,7 +479,7 @@ static bool is_known(const char *name, const struct param_table *table, const ch
 	size_t length = strlen(name);
 	for (size_t i = 0; i < table->count; i++) {
 		if (strncmp(table->rows[i].field, name, length) != 0)
-			continue; /* a field begins with its key */
+			continue; /* a field begins with its key, so others need no comparison */
 		param_key(&table->rows[i], key, sizeof key);
 		if (strcmp(key, name) == 0)
 			return true;
@@ -482,7 +490,7 @@ static bool is_known(const char *name, const struct param_table *table, const ch
 	return false;
 }
 
-/* An error for a child of a group that is neither a row's key nor among also. */
+/* Reports an error for a child of a group that is neither a row's key nor in also. */
 static void refuse_name(struct diag *diag, const struct cfg_node *child, const char *thing,
 			const struct param_table *table, const char *const *also, size_t also_count)
 {
@@ -512,7 +520,7 @@ bool cfg_params(struct cfg_resolution *resolution, struct arena *arena, struct d
 		ok = false;
 		diag_error(diag, cfg_origin(node), "%s: is not a group (write { ... })", thing);
 		node = NULL;
-		diag = diag_new(scratch); /* what follows from that goes unsaid */
+		diag = diag_new(scratch); /* hide the errors that result from this one */
 	}
 	for (size_t i = 0; i < cfg_count(node); i++)
 		if (!is_known(cfg_name(cfg_at(node, i)), table, also, also_count)) {

@@ -12,10 +12,10 @@ enum override_kind { OVERRIDE_SETTING, OVERRIDE_NODE, OVERRIDE_DRAW };
 struct override {
 	enum override_kind kind;
 	const char *path;
-	bool pattern;                /* "*" in path stands for any part between dots */
-	struct cfg_setting setting;  /* of --set */
-	const struct cfg_node *node; /* of a profile */
-	double value;                /* of a draw */
+	bool pattern;                /* "*" in path matches any part between dots */
+	struct cfg_setting setting;  /* OVERRIDE_SETTING only */
+	const struct cfg_node *node; /* OVERRIDE_NODE only */
+	double value;                /* OVERRIDE_DRAW only */
 	bool used;
 };
 
@@ -23,7 +23,7 @@ struct cfg_resolution {
 	struct arena *arena;
 	VEC(struct override) overrides;
 	VEC(struct cfg_param) params;
-	VEC(const char *) asked; /* by cfg_override_text */
+	VEC(const char *) asked; /* paths given to cfg_override_text */
 };
 
 struct cfg_resolution *cfg_resolution_new(struct arena *arena)
@@ -38,7 +38,7 @@ struct arena *cfg_resolution_arena(struct cfg_resolution *resolution)
 	return resolution->arena;
 }
 
-/* text[length] without blanks around it, nor one pair of quotes. */
+/* Copies text[length] without surrounding blanks and without one pair of quotes. */
 static const char *trimmed(struct arena *arena, const char *text, size_t length)
 {
 	while (length && (*text == ' ' || *text == '\t')) {
@@ -99,7 +99,7 @@ void cfg_override_node(struct cfg_resolution *resolution, const char *path,
 	};
 }
 
-/* Whether path is meant by pattern, in which a part "*" stands for any. */
+/* Returns true if path matches pattern, in which a part "*" matches any part. */
 static bool path_matches(const char *pattern, const char *path)
 {
 	for (;;) {
@@ -165,10 +165,10 @@ void cfg_resolution_record(struct cfg_resolution *resolution, const struct cfg_p
 	*VEC_PUSH(resolution->arena, &resolution->params) = *param;
 }
 
-/* Neighbours often have the same text: their file's name. */
+/* Copies texts, and shares a copy between neighbours, which often have the same file name. */
 struct copying {
 	struct arena *arena;
-	const char *text, *copy; /* the last one */
+	const char *text, *copy; /* the last text and its copy */
 };
 
 static const char *copy_text(struct copying *c, const char *text)
@@ -242,7 +242,7 @@ const struct cfg_param *cfg_param_find(const struct cfg_resolution *resolution, 
 
 /* ---- overrides that nothing used ---- */
 
-/* The known path that ends in ".ending", when exactly one does. */
+/* Returns the known path that ends in ".ending" if there is exactly one, else NULL. */
 static const char *by_ending(const char *ending, const char *const *known, size_t count)
 {
 	const char *found = NULL;
@@ -259,14 +259,14 @@ static const char *by_ending(const char *ending, const char *const *known, size_
 	return found;
 }
 
-/* Length of a path's part up to its last dot, the dot included. */
+/* Length of a path up to and including its last dot. */
 static size_t head_length(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 	return dot ? (size_t)(dot + 1 - path) : 0;
 }
 
-/* Each known path's head once, as "runtime.*". */
+/* Lists the head of each known path once, as "runtime.*". */
 static size_t heads(struct arena *scratch, const char *const *known, size_t count, const char **out)
 {
 	size_t kept = 0;
@@ -282,8 +282,8 @@ static size_t heads(struct arena *scratch, const char *const *known, size_t coun
 	return kept;
 }
 
-/* A slip in the last part is looked for among the paths with the same head,
- * any other slip in whole paths. */
+/* Finds the nearest known path. A mistake in the last part is searched among paths with the same
+ * head, any other mistake among all paths. */
 static const char *suggest(struct arena *scratch, const char *word, const char *const *known,
 			   size_t count)
 {

@@ -12,9 +12,10 @@ enum {
 	INCLUDE_DEPTH_MAX = 16,
 	INCLUDES_MAX = 1000,
 	NESTING_MAX = 64,
-	NAMES_MAX = 1024, /* in one group; libconfig's search is linear */
+	NAMES_MAX = 1024, /* in one group, because libconfig's search is linear */
 	TEXT_MAX_B = 16 * 1024 * 1024,
-	WORDS_MAX = 1000000, /* names, numbers, texts: a few hundred bytes of memory each */
+	/* names, numbers and texts, of which each takes a few hundred bytes of memory */
+	WORDS_MAX = 1000000,
 };
 
 struct named {
@@ -24,15 +25,15 @@ struct named {
 };
 
 struct bracket {
-	char open; /* 0: the file's own group */
+	char open; /* 0: the group of the whole file */
 	struct origin origin;
 	VEC(struct named) names;
 };
 
 struct file {
-	const struct file *by; /* which included it */
+	const struct file *by; /* the file that included this one */
 	struct cfg_file_identity identity;
-	const char *path, *at; /* at: the next byte */
+	const char *path, *at; /* `at` is the next byte */
 	int line, depth;
 };
 
@@ -41,9 +42,9 @@ struct scan {
 	struct diag *diag;
 	struct cfg_source_text *source;
 	VEC(struct bracket) brackets;
-	char last; /* last byte that is neither blank nor comment; 'a': a word */
+	char last; /* the last byte that is not a blank or a comment; 'a' stands for a word */
 	size_t includes, words;
-	bool lost; /* an error after which the rest would only confuse */
+	bool lost; /* set after an error that would make further messages confusing */
 };
 
 static struct origin here(const struct file *file)
@@ -105,7 +106,7 @@ static size_t word_length(const char *at)
 	return length;
 }
 
-/* Whether the word that ends at is a setting's name: '=' or ':' follows. */
+/* Returns true if the word at `at` is the name of a setting, which '=' or ':' follows. */
 static bool names_setting(const char *at)
 {
 	while (is_blank(*at) || *at == '\n')
@@ -159,7 +160,9 @@ static void note_name(struct scan *scan, const struct file *file, size_t length)
 		}
 	}
 	if (group->names.count == NAMES_MAX) {
-		FATAL(scan, here(file), "more than %d settings in one group", NAMES_MAX);
+		FATAL(scan, here(file),
+		      "more than %d settings in one group (divide it into several groups)",
+		      NAMES_MAX);
 		return;
 	}
 	*VEC_PUSH(scan->scratch, &group->names) = (struct named){file->at, length, here(file)};
@@ -183,7 +186,7 @@ static void scan_word(struct scan *scan, struct file *file)
 		note_name(scan, file, length);
 	} else if (same_word(file->at, length, "yes") || same_word(file->at, length, "no") ||
 		   same_word(file->at, length, "on") || same_word(file->at, length, "off")) {
-		diag_error(scan->diag, here(file), "'%.*s' is no value (write true or false)",
+		diag_error(scan->diag, here(file), "'%.*s' is not a value (write true or false)",
 			   shown, file->at);
 	} else if (strchr("=:,([", scan->last) && scan->last &&
 		   !same_word(file->at, length, "true") && !same_word(file->at, length, "false")) {
@@ -215,7 +218,7 @@ static void check_integer(struct scan *scan, const struct file *file, size_t len
 			length > 40 ? 40 : (int)length, file->at);
 }
 
-/* Length of the number at; sets *whole where it is an integer. */
+/* Returns the length of the number at `at`; sets *whole if it is an integer. */
 static size_t number_length(const char *at, bool *whole)
 {
 	const char *from = at;
@@ -267,7 +270,8 @@ static void scan_number(struct scan *scan, struct file *file)
 static void scan_open(struct scan *scan, struct file *file)
 {
 	if (scan->brackets.count > NESTING_MAX) {
-		FATAL(scan, here(file), "groups and lists nest deeper than %d", NESTING_MAX);
+		FATAL(scan, here(file), "groups and lists are nested deeper than %d (nest fewer)",
+		      NESTING_MAX);
 		return;
 	}
 	struct bracket *bracket = VEC_PUSH(scan->scratch, &scan->brackets);
@@ -286,7 +290,7 @@ static void scan_close(struct scan *scan, struct file *file)
 	char c = *file->at;
 	const struct bracket *open = &scan->brackets.items[scan->brackets.count - 1];
 	if (!open->open || open->origin.file != file->path) {
-		FATAL(scan, here(file), "'%c' closes nothing", c);
+		FATAL(scan, here(file), "'%c' has no opening bracket (remove it)", c);
 		return;
 	}
 	if (closing(open->open) != c) {
@@ -295,7 +299,7 @@ static void scan_close(struct scan *scan, struct file *file)
 		return;
 	}
 	if (c != '}' && scan->last == ',')
-		diag_error(scan->diag, here(file), "a comma before '%c' (leave it out)", c);
+		diag_error(scan->diag, here(file), "a comma stands before '%c' (remove it)", c);
 	scan->brackets.count--;
 	scan->last = c;
 	copy(scan, file);
@@ -328,8 +332,10 @@ static void include(struct scan *scan, struct file *by, const char *name, size_t
 	file.path = beside(scan->keep, by->path, name, length);
 	if (file.depth > INCLUDE_DEPTH_MAX || ++scan->includes > INCLUDES_MAX) {
 		FATAL(scan, here(by), "@include \"%s\": %s", file.path,
-		      file.depth > INCLUDE_DEPTH_MAX ? "more than 16 files deep"
-						     : "more than 1000 includes");
+		      file.depth > INCLUDE_DEPTH_MAX
+			      ? "it is nested more than 16 files deep (include it from a higher "
+				"file)"
+			      : "it is the 1001st include (use at most 1000)");
 		return;
 	}
 	const char *wrong;
@@ -339,7 +345,9 @@ static void include(struct scan *scan, struct file *by, const char *name, size_t
 		return;
 	}
 	if (in_progress(by, &file.identity)) {
-		FATAL(scan, here(by), "@include \"%s\": a loop, since that file leads here",
+		FATAL(scan, here(by),
+		      "@include \"%s\": this file includes itself through others (remove one "
+		      "@include)",
 		      file.path);
 		return;
 	}
@@ -355,7 +363,7 @@ static void scan_include(struct scan *scan, struct file *file)
 	static const char word[] = "@include";
 	const char *at = file->at;
 	if (strncmp(at, word, sizeof word - 1) != 0) {
-		FATAL(scan, here(file), "'@' starts nothing but @include \"file.cfg\"");
+		FATAL(scan, here(file), "'@' is valid only in @include \"file.cfg\"");
 		return;
 	}
 	at += sizeof word - 1;
@@ -374,14 +382,14 @@ static void scan_include(struct scan *scan, struct file *file)
 		at++;
 	if (*at && *at != '\n' && *at != '#' && *at != '/') {
 		FATAL(scan, here(file), "nothing may follow @include \"%.*s\" on its line%s",
-		      (int)length, name, *at == ';' ? " (leave the ';' out)" : "");
+		      (int)length, name, *at == ';' ? " (remove the ';')" : "");
 		return;
 	}
 	file->at = at;
 	include(scan, file, name, length);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole text ---- */
 
 static void scan_other(struct scan *scan, struct file *file)
 {
@@ -400,7 +408,8 @@ static void scan_next(struct scan *scan, struct file *file)
 	bool sign = *at == '-' || *at == '+' || *at == '.';
 	bool word = *at == '"' || is_letter(*at) || is_digit(*at) || strchr("{([", *at);
 	if (word && ++scan->words > WORDS_MAX)
-		FATAL(scan, here(file), "more than %d names and values", WORDS_MAX);
+		FATAL(scan, here(file),
+		      "more than %d names and values in all files (use smaller files)", WORDS_MAX);
 	else if (*at == '#' || (at[0] == '/' && at[1] == '/'))
 		scan_line_comment(scan, file);
 	else if (at[0] == '/' && at[1] == '*')
@@ -425,11 +434,12 @@ static void scan_file(struct scan *scan, struct file *file)
 {
 	size_t open_before = scan->brackets.count;
 	if (strncmp(file->at, "\xef\xbb\xbf", 3) == 0)
-		file->at += 3; /* a byte order mark */
+		file->at += 3; /* a UTF-8 byte order mark */
 	while (*file->at && !scan->lost) {
 		scan_next(scan, file);
 		if (scan->source->text.count > TEXT_MAX_B)
-			FATAL(scan, here(file), "more than 16 MiB with all includes");
+			FATAL(scan, here(file),
+			      "more than 16 MiB with all includes (use smaller files)");
 	}
 	if (scan->lost || scan->brackets.count == open_before)
 		return;

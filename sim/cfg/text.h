@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From files to one text that libconfig can parse.
+/* Expands files into one text for libconfig.
  *
- * libconfig resolves an include against one fixed folder, says "syntax error"
- * and nothing more, and reads an integer past 31 bits as 0. So farwire looks
- * first: it splices included files in, remembers for every line of the result
- * which file and line it came from, and refuses what libconfig would misread
- * or explain badly (open strings, brackets and comments, text and quantities
- * without quotes, repeated names, trailing commas, long integers). What is
- * left goes to libconfig.
+ * libconfig resolves includes against one fixed folder, reports only "syntax error", and reads an
+ * integer of more than 31 bits as 0. Therefore farwire scans the text first. The scan inserts
+ * included files and keeps the file and line of each line of the result. It also refuses text that
+ * libconfig would misread or explain badly: open strings, brackets and comments, texts and
+ * quantities without quotes, repeated names, trailing commas, long integers. libconfig parses the
+ * result.
  */
 #ifndef FARWIRE_CFG_TEXT_H
 #define FARWIRE_CFG_TEXT_H
@@ -20,22 +19,23 @@
 struct arena;
 
 struct cfg_source_text {
-	VEC(char) text;           /* ends in NUL, which is counted */
-	VEC(struct origin) lines; /* of line i + 1 of the text */
+	VEC(char) text;           /* ends in NUL, which count includes */
+	VEC(struct origin) lines; /* item i is the origin of line i + 1 of the text */
 };
 
-/* Expands path (given: its text, or NULL to read the file). The result is in
- * scratch, file names in keep. False after errors, which are in diag. */
+/* Expands path, with the text `given`, or from the file if given is NULL. Allocates the result in
+ * scratch and file names in keep. Returns false after errors, which are in diag. */
 bool cfg_source_expand(struct arena *scratch, struct arena *keep, struct diag *diag,
 		       const char *path, const char *given, struct cfg_source_text *source);
 
-/* Where line (from 1) of the expanded text was written; line 0: the root. */
+/* Returns the place where a line (from 1) of the expanded text was written; line 0 gives the root
+ * file. */
 struct origin cfg_source_origin(const struct cfg_source_text *source, unsigned line);
 
-/* ---- shared by the two files that do this ---- */
+/* ---- shared by text.c and file.c ---- */
 
-/* Reads a whole file of at most 16 MiB into scratch. NULL: then *wrong says
- * why ("is a directory"). Reports the file's identity for finding loops. */
+/* Reads a file of at most 16 MiB into scratch and stores its identity, which finds loops of
+ * includes. On an error it returns NULL and sets *wrong to the reason ("is a directory"). */
 struct cfg_file_identity {
 	unsigned long long device, node;
 };

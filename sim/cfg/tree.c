@@ -23,7 +23,7 @@ struct cfg_node {
 	size_t count;
 };
 
-/* ---- libconfig's settings -> ours ---- */
+/* ---- from libconfig's settings to farwire's ---- */
 
 struct building {
 	struct arena *arena;
@@ -47,7 +47,7 @@ static void build(struct building *b, const config_setting_t *setting, struct cf
 		node->type = TYPE_FLOAT;
 		node->number = config_setting_get_float(setting);
 		if (!isfinite(node->number))
-			diag_error(b->diag, node->origin, "%s is too large a number",
+			diag_error(b->diag, node->origin, "%s is too large (write a finite number)",
 				   name ? name : "an element");
 		return;
 	case CONFIG_TYPE_BOOL:
@@ -68,8 +68,8 @@ static void build(struct building *b, const config_setting_t *setting, struct cf
 		build(b, config_setting_get_elem(setting, (unsigned)i), &node->children[i]);
 }
 
-/* The line'th line of text from its first word on, at most 60 bytes, fit to
- * be shown. */
+/* Returns the given line of text from its first word on, at most 60 bytes, with control characters
+ * replaced. */
 static const char *line_text(struct arena *scratch, const char *text, unsigned line)
 {
 	while (line > 1 && text) {
@@ -83,7 +83,7 @@ static const char *line_text(struct arena *scratch, const char *text, unsigned l
 	size_t length = strcspn(text, "\r\n");
 	if (length > 60)
 		for (length = 60; length && ((unsigned char)text[length] & 0xc0) == 0x80;)
-			length--; /* not within a character */
+			length--; /* do not cut a UTF-8 character */
 	char *shown = arena_printf(scratch, "%.*s", (int)length, text);
 	for (char *c = shown; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
@@ -131,7 +131,7 @@ static const struct cfg_node *parse(struct arena *arena, struct arena *scratch, 
 	return root;
 }
 
-/* given: the text of the file, or NULL to read it. */
+/* Reads the tree from the text `given`, or from the file if given is NULL. */
 static const struct cfg_node *read_tree(struct arena *arena, struct diag *diag, const char *path,
 					const char *given)
 {
@@ -156,7 +156,7 @@ const struct cfg_node *cfg_read_text(struct arena *arena, struct diag *diag, con
 	return read_tree(arena, diag, path, text);
 }
 
-/* ---- looking at a node ---- */
+/* ---- reading a node ---- */
 
 const char *cfg_name(const struct cfg_node *node)
 {
@@ -219,7 +219,7 @@ bool cfg_bool(const struct cfg_node *node, bool *value)
 	return true;
 }
 
-/* The fewest digits that read back as the same number. */
+/* Returns the shortest decimal number that reads back as the same double. */
 static const char *shortest(struct arena *arena, double number)
 {
 	double read;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The driver: what a call costs its host thread, what it puts into the GPU's
- * queue, and when it returns. */
+/* The CUDA driver: the cost of a call on its host thread, the operation that it adds to the GPU's
+ * queue, and the time at which it returns. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/cuda/cuda.h"
@@ -11,45 +11,46 @@
 
 static const struct param_row driver_rows[] = {
 	COST_SOURCED(struct driver_params, launch_s, QUANTITY_TIME, 0, 1, "4.5 us",
-		     "launching a kernel",
-		     "stackoverflow.com/questions/53970187: 4 to 5 us a launch"),
-	DRIVER_ROW(copy_s, "6 us", "starting a copy",
-		   "assumption: a launch and the look-up of the host memory's registration"),
-	DRIVER_ROW(memset_s, "4.5 us", "starting a memset", "assumption: as a launch"),
-	DRIVER_ROW(record_s, "1.5 us", "recording an event",
-		   "assumption: a third of a launch, no parameters to copy"),
-	DRIVER_ROW(wait_event_s, "1.5 us", "making a stream wait for an event",
-		   "assumption: as recording an event"),
-	DRIVER_ROW(query_s, "1 us", "querying an event or a stream",
-		   "assumption: a lock and a look at host memory that the GPU writes"),
-	DRIVER_ROW(synchronize_s, "1.5 us", "a synchronise call besides its waiting",
-		   "assumption: a query and the set-up of the wait"),
-	DRIVER_ROW(malloc_s, "50 us", "allocating GPU memory",
+		     "time to launch a kernel",
+		     "stackoverflow.com/questions/53970187: 4 to 5 us per launch"),
+	DRIVER_ROW(copy_s, "6 us", "time to start a copy",
+		   "assumption: a launch plus looking up the registration of the host memory"),
+	DRIVER_ROW(memset_s, "4.5 us", "time to start a memset", "assumption: as for a launch"),
+	DRIVER_ROW(record_s, "1.5 us", "time to record an event",
+		   "assumption: a third of a launch, because there are no parameters to copy"),
+	DRIVER_ROW(wait_event_s, "1.5 us", "time to make a stream wait for an event",
+		   "assumption: as for recording an event"),
+	DRIVER_ROW(query_s, "1 us", "time to query an event or a stream",
+		   "assumption: a lock and a read of host memory that the GPU writes"),
+	DRIVER_ROW(synchronize_s, "1.5 us", "time of a synchronise call without its waiting",
+		   "assumption: a query and the preparation of the wait"),
+	DRIVER_ROW(malloc_s, "50 us", "time to allocate GPU memory",
 		   "assumption: a call into the kernel driver and page-table work"),
-	DRIVER_ROW(free_s, "50 us", "freeing GPU memory besides the synchronisation",
-		   "assumption: as allocating"),
-	DRIVER_ROW(get_s, "0.1 us", "get or set device, attributes",
+	DRIVER_ROW(free_s, "50 us", "time to free GPU memory, without the synchronisation",
+		   "assumption: as for allocating"),
+	DRIVER_ROW(get_s, "0.1 us", "time to get or set the device or to read attributes",
 		   "assumption: answered from the process's own memory"),
-	DRIVER_ROW(create_s, "2 us", "creating a stream, event or descriptor",
-		   "assumption: an event from the driver's pool; streams cost more, once"),
-	DRIVER_ROW(library_s, "0.3 us", "a library call without GPU work",
+	DRIVER_ROW(create_s, "2 us", "time to create a stream, event or descriptor",
+		   "assumption: an event from the driver's pool; streams cost more, but only once"),
+	DRIVER_ROW(library_s, "0.3 us", "time of a library call without GPU work",
 		   "assumption: filling in a descriptor"),
-	DRIVER_ROW(sync_wake_s, "1.5 us", "end of GPU work to the return of a waiting thread",
-		   "assumption: the GPU's write over PCIe, seen by a spinning thread (CUDA's "
-		   "default); blocking waits need an interrupt and cost more"),
+	DRIVER_ROW(sync_wake_s, "1.5 us",
+		   "time from the end of GPU work to the return of a waiting thread",
+		   "assumption: the GPU writes over PCIe and a spinning thread (CUDA's default) "
+		   "reads it; blocking waits need an interrupt and cost more"),
 };
 const struct param_table driver_table = PARAM_TABLE("driver", struct driver_params, driver_rows);
 
-/* What follows a call's work on the host. */
+/* The action that follows a call's work on the host. */
 enum action {
 	ACTION_RETURN,
 	ACTION_SUBMIT,      /* enters the launch queue, waiting for room */
-	ACTION_QUERY,       /* looks */
+	ACTION_QUERY,       /* queries the state */
 	ACTION_SYNCHRONIZE, /* waits for the GPU */
 };
 
 struct call_rule {
-	size_t cost_offset; /* in struct driver_params */
+	size_t cost_offset; /* offset of the cost in struct driver_params */
 	enum action action;
 };
 
@@ -71,11 +72,11 @@ struct call_state {
 	struct call_state *next; /* free list */
 };
 
-/* A copy between its submission and its end, which may outlive its call. */
+/* A copy between its submission and its end, which may be later than the return of its call. */
 struct copy_job {
 	struct cuda_process *process;
 	struct gpu_stream *stream;
-	struct cpu *core; /* stages pageable memory */
+	struct cpu *core; /* core that stages pageable memory */
 	double size_B;
 	bool to_device, pageable;
 	struct copy_job *next;
@@ -83,7 +84,7 @@ struct copy_job {
 
 struct cuda_process {
 	struct cuda_process_spec spec;
-	double work_ratio, interrupt_s; /* what the guest makes of its work */
+	double work_ratio, interrupt_s; /* extra cost of work and of interrupts in the guest */
 	struct gpu_stream **streams;
 	struct gpu_event *events;
 	struct call_state *free_calls;
@@ -122,7 +123,7 @@ static struct gpu_stream *call_stream_of(const struct call_state *state)
 	return state->process->streams[state->call.stream];
 }
 
-/* ---- the ways back ---- */
+/* ---- returning ---- */
 
 static void call_return(struct call_state *state, enum call_result result)
 {
@@ -141,7 +142,7 @@ static void call_woken(void *ctx, uint64_t arg)
 	call_return(ctx, CALL_OK);
 }
 
-/* What the call waited for on the GPU is over. */
+/* The GPU work that the call waited for has ended. */
 static void call_gpu_done(void *ctx, uint64_t arg)
 {
 	struct call_state *state = ctx;
@@ -218,9 +219,9 @@ static struct copy_job *copy_job_new(const struct call_state *state)
 
 /* ---- submission ---- */
 
-/* The call returns only when its operation is complete. Copies of pageable
- * memory wait although "async": the driver stages them on the caller's time
- * (CUDA's "API synchronization behavior"). */
+/* Returns true if the call returns only when its copy is complete. Copies of pageable memory wait
+ * even when they are asynchronous, because the driver stages them in the caller's thread (CUDA
+ * documentation, "API synchronization behavior"). */
 static bool waits_for_copy(const struct cuda_call *call)
 {
 	switch (call->kind) {
@@ -258,7 +259,7 @@ static void call_op(struct call_state *state, struct gpu_op *op)
 		op->kind = GPU_OP_WAIT;
 		op->event = cuda_process_event(state->process, call->event);
 		break;
-	default: /* launch, memset */
+	default: /* a launch or a memset */
 		op->kind = GPU_OP_KERNEL;
 		op->duration_s = call->duration_s;
 		break;
@@ -303,7 +304,7 @@ static void call_query(struct call_state *state)
 	call_return(state, ready ? CALL_OK : CALL_NOT_READY);
 }
 
-/* Returns at once where there is nothing to wait for. */
+/* Returns at once if there is nothing to wait for. */
 static void call_synchronize(struct call_state *state)
 {
 	struct gpu_context *context = state->process->spec.context;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Most events are among the next few to run when they are added: the work on a call is
- * over before much else happens. If they were added without an id they wait in `soon`, a
- * few events in order, in place of the queue. What is there comes before all of the
- * queue that is of its time: an event goes there only if the queue has nothing up to its
- * time, so what the queue has of its time was added later. */
+/* Most events are among the next few to run when they are added. Such an event, if it has no id,
+ * goes to the short sorted array `soon` instead of the queue. It goes there only if the queue holds
+ * no event up to its time. So every event in `soon` precedes the queue's events of the same time,
+ * which were added later. */
 #include "sim/engine/engine.h"
 
 #include <stdarg.h>
@@ -13,13 +12,15 @@
 #include "sim/engine/queue.h"
 
 struct engine {
-	struct engine_clock clock; /* first */
+	struct engine_clock clock; /* must be the first member */
 	struct arena *arena;
 	struct queue *queue;
-	struct engine_limits limits; /* what has none has the greatest */
-	uint64_t events;             /* begun so far: the running one's number */
-	bool stopped;                /* by engine_stop, or by a failure */
-	bool next_exact; /* an event of the queue is at next_ps, or it has none (INT64_MAX) */
+	struct engine_limits limits; /* a missing limit is stored as the greatest value */
+	/* number of events begun, which is the running event's number */
+	uint64_t events;
+	bool stopped; /* engine_stop was called, or the run failed */
+	/* next_ps is the time of an event in the queue, or INT64_MAX for an empty queue */
+	bool next_exact;
 	const char *failure;
 };
 
@@ -61,12 +62,12 @@ static struct event_id enqueue(struct engine *engine, int64_t time_ps, event_fn 
 	return queue_add(engine->queue, time_ps, fn, ctx, arg);
 }
 
-/* Then it has failed. */
+/* Returns true, after failing the run, if time_ps is in the past. */
 static bool is_past(struct engine *engine, int64_t time_ps)
 {
 	int64_t late_ps = engine->clock.now_ps - time_ps;
 	if (late_ps > 0)
-		engine_fail(engine, "something was to happen %.12f s ago", s_from_ps(late_ps));
+		engine_fail(engine, "event scheduled %.12f s in the past", s_from_ps(late_ps));
 	return late_ps > 0;
 }
 
@@ -111,8 +112,8 @@ bool engine_cancel(struct engine *engine, struct event_id id)
 	return true;
 }
 
-/* Whether the event to run next is in the queue, or there is none at all: then next_ps
- * is exact. */
+/* Returns true if the next event is in the queue or no event is left. In both cases next_ps is
+ * exact afterwards. */
 static bool is_queued(struct engine *engine)
 {
 	const struct engine_clock *clock = &engine->clock;
@@ -150,8 +151,9 @@ bool engine_pass(struct engine *engine, int64_t time_ps)
 	return true;
 }
 
-/* Field by field: a copy of what was just written, in larger parts than it was written
- * in, waits until it is in the cache, which takes as long as all else here. */
+/* Copies field by field. Reading just-written data in larger units than it was written stalls until
+ * the data is in the cache (a failed store-to-load forwarding), and that would double the cost of
+ * an event. */
 static void run_soon(struct engine *engine)
 {
 	const struct soon_event *event = engine->clock.soon_last--;

@@ -12,7 +12,7 @@
 struct names {
 	struct arena *arena;
 	VEC(const char *) texts;
-	int *cells;  /* open addressing: index + 1, 0 where empty */
+	int *cells;  /* open addressing: index + 1, or 0 if empty */
 	size_t size; /* a power of two, at least twice the count */
 };
 
@@ -33,7 +33,7 @@ static size_t hash(const char *name) /* FNV-1a */
 	return (size_t)(h ^ (h >> 32));
 }
 
-/* The cell that holds name, or the empty one where it belongs. */
+/* Returns the cell that holds name, or the empty cell where it belongs. */
 static size_t cell_of(const struct names *names, const char *name)
 {
 	size_t cell = hash(name) & (names->size - 1);

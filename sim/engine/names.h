@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names to small numbers: a set of texts numbered 0, 1, 2 ... as they come,
- * with look-up by hashing. Numbers depend only on the order of adding. */
+/* Maps names to small numbers. Names are numbered 0, 1, 2 ... in the order of adding and are found
+ * by hashing. */
 #ifndef FARWIRE_ENGINE_NAMES_H
 #define FARWIRE_ENGINE_NAMES_H
 
@@ -10,8 +10,8 @@ struct arena;
 struct names;
 
 struct names *names_new(struct arena *arena);
-int names_find(const struct names *names, const char *name); /* or -1 */
-/* The name's number, new or old; a new name is copied. */
+int names_find(const struct names *names, const char *name); /* -1 if not found */
+/* Returns the number of a name and adds the name if it is new. The text is copied. */
 int names_add(struct names *names, const char *name);
 size_t names_count(const struct names *names);
 const char *names_at(const struct names *names, size_t index);

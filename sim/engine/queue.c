@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Three parts hold the pending events:
  *
- *   SLOTS  what each event calls, and a serial. An event's id is a slot and the
- *          serial that it has now.
+ *   SLOTS  the function of each event, and a serial. The id of an event is its slot and
+ *          the current serial of that slot.
  *   FRONT  nodes (time, slot, serial) of all events before front_end, sorted.
- *   WHEEL  the nodes of all others, unsorted, in buckets.
+ *   WHEEL  the nodes of all other events, unsorted, in buckets.
  *
- * The wheel reads a time as a number of LEVELS digits of DIGIT_BITS bits. A node
- * lies on the level of the highest digit in which its time differs from `base`,
- * in the bucket of its own digit there. So all of a lower level comes before all
- * of a higher one, and on a level the lesser digit comes first: the next bucket
- * is the first bit of a map. To open it: if its nodes fit into one chunk, they are
- * sorted into the front; if they are more, base becomes their least time and they
- * are filed anew, on lower levels, whose buckets are all empty then. A node can
- * only sink, through at most LEVELS levels; bits that all nodes share cost nothing.
+ * The wheel reads a time as a number of LEVELS digits of DIGIT_BITS bits. The level of a node is
+ * the highest digit in which its time differs from `base`. Its bucket on that level is the value of
+ * that digit. So all nodes of a lower level precede all nodes of a higher level, and on one level a
+ * lower digit comes first. A bit map of the level finds the next bucket. If the nodes of that
+ * bucket fit into one chunk, they are sorted into the front. Otherwise their earliest time becomes
+ * the base, and they are filed again on lower levels, whose buckets are all empty then. A node only
+ * sinks, through at most LEVELS levels. Bits that all nodes share cost nothing.
  *
  *   time 0x2f7, base 0x2c1:  the digits are 2, f, 7; they differ in the second:
  *   level 1, bucket f. When it is opened with base 0x2f4: level 0, bucket 7.
  *
- * Why the order of adding survives without a number for it: nodes of one time lie
- * in one bucket, later ones behind earlier ones; filing anew keeps their order and
- * goes to empty buckets; and the front takes a node behind all of its time.
+ * The order of adding needs no number of its own. Nodes of one time are in one bucket, later nodes
+ * behind earlier ones. Filing again keeps their order and fills empty buckets. The front inserts a
+ * node behind all nodes of its time.
  *
- * Events that are added before front_end are inserted into the front. Where those
- * become many, the front spills back into the wheel, on lower levels than it came
- * from.
+ * An event that is added before front_end is inserted into the front. When the front becomes long,
+ * it spills back into the wheel, on lower levels than it came from.
  */
 #include "sim/engine/queue.h"
 
@@ -38,15 +36,15 @@ enum {
 	DIGIT_BITS = 6,
 	DIGITS = 1 << DIGIT_BITS,
 	LEVELS = (63 + DIGIT_BITS - 1) / DIGIT_BITS,
-	CHUNK_NODES = 31, /* with its head, 512 bytes */
+	CHUNK_NODES = 31, /* 512 bytes with the chunk's head */
 	CHUNKS_PER_BLOCK = 16,
-	FRONT_MANY = 64, /* inserting into more is slow */
+	FRONT_MANY = 64, /* inserting into a longer front is slow */
 	VOID_MANY = 1024,
 };
 
 struct node {
 	int64_t time_ps;
-	uint32_t slot, serial; /* void if the slot's serial is another */
+	uint32_t slot, serial; /* the node is void if the serial of its slot differs */
 };
 
 struct chunk {
@@ -64,24 +62,24 @@ struct slot {
 	void *ctx;
 	uint64_t arg;
 	uint32_t serial; /* never 0 */
-	uint32_t free;   /* the next free slot, plus 1 */
+	uint32_t free;   /* index of the next free slot + 1 */
 };
 
 struct queue {
 	struct arena *arena;
-	size_t count;           /* events pending */
-	size_t void_count;      /* nodes of cancelled events */
+	size_t count;           /* number of pending events */
+	size_t void_count;      /* number of nodes of cancelled events */
 	int64_t floor_ps;       /* time of the last event taken */
-	VEC(struct node) front; /* from `head` on, by time */
+	VEC(struct node) front; /* sorted by time, valid from index `head` */
 	size_t head;
-	uint64_t front_end; /* no node of the wheel is before it */
+	uint64_t front_end; /* no node of the wheel is earlier */
 	uint64_t base;
-	uint32_t levels;       /* bit: the level holds nodes */
-	uint64_t maps[LEVELS]; /* bit: the bucket does */
+	uint32_t levels;       /* bit set: the level holds nodes */
+	uint64_t maps[LEVELS]; /* bit set: the bucket holds nodes */
 	struct bucket buckets[LEVELS][DIGITS];
 	struct chunk *chunk_free;
 	VEC(struct slot) slots;
-	uint32_t slot_free; /* first free slot, plus 1 */
+	uint32_t slot_free; /* index of the first free slot + 1 */
 };
 
 struct queue *queue_new(struct arena *arena)
@@ -109,7 +107,7 @@ static inline uint32_t slot_take(struct queue *queue)
 	return index;
 }
 
-/* A slot that has had every serial rests for ever. */
+/* A slot that has used every serial is never reused. */
 static void slot_release(struct queue *queue, uint32_t index)
 {
 	struct slot *slot = &queue->slots.items[index];
@@ -142,7 +140,7 @@ static struct chunk *chunk_take(struct queue *queue)
 	return chunk;
 }
 
-/* Returns the next one of its bucket. */
+/* Frees chunk and returns the next chunk of its bucket. */
 static struct chunk *chunk_release(struct queue *queue, struct chunk *chunk)
 {
 	struct chunk *next = chunk->next;
@@ -151,7 +149,7 @@ static struct chunk *chunk_release(struct queue *queue, struct chunk *chunk)
 	return next;
 }
 
-/* The bucket's last chunk is full, or missing. */
+/* Files a node whose bucket has no chunk or a full last chunk. */
 static __attribute__((noinline)) void file_in_chunk(struct queue *queue, unsigned level,
 						    unsigned digit, struct node node)
 {
@@ -180,7 +178,7 @@ static inline void file(struct queue *queue, struct node node)
 		file_in_chunk(queue, level, digit, node);
 }
 
-/* Empties a bucket; the list of its chunks. */
+/* Empties a bucket and returns the list of its chunks. */
 static struct chunk *bucket_take(struct queue *queue, unsigned level, unsigned digit)
 {
 	struct bucket *bucket = &queue->buckets[level][digit];
@@ -209,7 +207,7 @@ static void file_again(struct queue *queue, struct chunk *chunks)
 
 /* ---- the front ---- */
 
-/* Room for more nodes, over those that are taken if they are half of all. */
+/* Makes room for more nodes, by removing the taken ones if they are at least half of all. */
 static void front_grow(struct queue *queue)
 {
 	size_t left = queue->front.count - queue->head;
@@ -224,7 +222,7 @@ static void front_grow(struct queue *queue)
 	}
 }
 
-/* Among so many, sorted, behind all up to its time. */
+/* Inserts node into nodes[count], which is sorted, behind all nodes up to its time. */
 static inline void place_last(struct node *nodes, size_t count, struct node node)
 {
 	for (; count > 0 && nodes[count - 1].time_ps > node.time_ps; count--)
@@ -232,8 +230,8 @@ static inline void place_last(struct node *nodes, size_t count, struct node node
 	nodes[count] = node;
 }
 
-/* Behind all nodes up to its time; before all others there is room where taken ones
- * were. */
+/* Inserts node behind all nodes up to its time. If it precedes all others, it uses the room of
+ * nodes already taken. */
 static void front_insert(struct queue *queue, struct node node)
 {
 	if (queue->head > 0 && queue->head < queue->front.count &&
@@ -252,7 +250,7 @@ static void front_clear(struct queue *queue)
 	queue->head = queue->front.count = 0;
 }
 
-/* Files the front in the wheel. What is there already was filed with a base that
+/* Files the nodes of the front in the wheel. Nodes already in the wheel were filed with a base that
  * shares its higher digits with floor_ps. */
 static void front_spill(struct queue *queue)
 {
@@ -271,7 +269,7 @@ static __attribute__((noinline)) void front_add(struct queue *queue, struct node
 		front_spill(queue);
 }
 
-/* Sorts the next bucket into the empty front, unless it has to be filed again. */
+/* Sorts the next bucket into the empty front, unless the bucket must be filed again. */
 static __attribute__((noinline)) void open_bucket(struct queue *queue)
 {
 	FW_ASSERT(queue->levels != 0);
@@ -315,7 +313,7 @@ static __attribute__((noinline)) struct node first_node_find(struct queue *queue
 	}
 }
 
-/* The earliest event, which is now the head of the front. */
+/* Returns the earliest node, which is then the head of the front. */
 static inline struct node first_node(struct queue *queue)
 {
 	if (queue->head < queue->front.count) {
@@ -351,7 +349,7 @@ static void drop_void_nodes(struct queue *queue)
 	queue->void_count = 0;
 }
 
-/* ---- what others call ---- */
+/* ---- interface ---- */
 
 struct event_id queue_add(struct queue *queue, int64_t time_ps, event_fn *fn, void *ctx,
 			  uint64_t arg)
@@ -394,7 +392,7 @@ int64_t queue_next_ps(struct queue *queue)
 	return first_node(queue).time_ps;
 }
 
-/* What the next event will read first: while this one runs, it comes into the cache. */
+/* Prefetches the context of the next event into the cache while the current event runs. */
 static inline void fetch_context(const struct queue *queue, uint32_t slot)
 {
 	enum { LINE_B = 64 };

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pending events, earliest first; of one time, in the order of adding.
+/* Pending events, earliest first; events of the same time in the order of adding.
  *
- * Time never runs back: an event is never added before one that was taken. So
- * this need not be a heap, which orders all that is pending at every step. It
- * sorts what is due next and keeps the rest in ever coarser buckets (a radix
- * heap, also known as a hierarchical timing wheel; queue.c explains it). An
- * event is copied a few times, always to the end of an array, and compared
- * with a few others: the cost hardly grows with the number of events pending.
+ * An event is never added before one that was taken, because time never decreases. So the queue
+ * need not be a heap, which orders all pending events at every step. It sorts only the events that
+ * are due next and keeps the others in ever coarser buckets (a radix heap, also known as a
+ * hierarchical timing wheel; queue.c explains it). An event is copied a few times, always to the
+ * end of an array, and compared with a few others. The cost hardly grows with the number of pending
+ * events.
  *
- * Cancelling only empties the event's slot; its node is dropped when its time
- * comes, or when more nodes are void than not. A slot's serial changes each time
- * it is emptied, so that an old id never meets a newer event. Storage grows by
- * doubling and is never given back before the arena.
+ * Cancelling only empties the slot of an event. Its node is dropped when its time comes, or when
+ * void nodes outnumber valid ones. The serial of a slot changes each time it is emptied, so an old
+ * id never matches a newer event. Storage grows by doubling and is freed only with the arena.
  */
 #ifndef FARWIRE_ENGINE_QUEUE_H
 #define FARWIRE_ENGINE_QUEUE_H
@@ -28,15 +27,15 @@ struct event {
 };
 
 struct queue *queue_new(struct arena *arena);
-/* Not before the last event taken, nor before 0 (asserted). */
+/* Adds an event. Its time must not be before the last event taken, nor negative (asserted). */
 struct event_id queue_add(struct queue *queue, int64_t time_ps, event_fn *fn, void *ctx,
 			  uint64_t arg);
-/* True if it was pending and is now gone. */
+/* Returns true if the event was pending and is now removed. */
 bool queue_cancel(struct queue *queue, struct event_id id);
 size_t queue_count(const struct queue *queue);
-/* Time of the earliest event; count > 0. */
+/* Returns the time of the earliest event. The queue must not be empty. */
 int64_t queue_next_ps(struct queue *queue);
-/* Takes the earliest event out; count > 0. */
+/* Removes and returns the earliest event. The queue must not be empty. */
 struct event queue_take(struct queue *queue);
 
 #endif

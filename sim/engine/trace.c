@@ -7,17 +7,17 @@
 #include "sim/engine/names.h"
 
 struct track {
-	int group; /* in groups */
+	int group; /* index in groups */
 	const char *name;
-	uint32_t next; /* track of the same group, plus 1 */
+	uint32_t next; /* index of the next track of the same group + 1 */
 };
 
 struct trace {
 	struct arena *arena;
 	struct names *groups;
-	VEC(uint32_t) firsts; /* of each group: its newest track, plus 1 */
+	VEC(uint32_t) firsts; /* for each group: index of its newest track + 1 */
 	VEC(struct track) tracks;
-	struct names *names; /* texts of tracks, shared between groups */
+	struct names *names; /* names of tracks, shared between groups */
 	VEC(struct span) spans;
 };
 
@@ -38,7 +38,7 @@ uint32_t trace_track(struct trace *trace, const char *group, const char *name)
 	if ((size_t)g == trace->firsts.count)
 		*VEC_PUSH(trace->arena, &trace->firsts) = 0;
 	int n = names_add(trace->names, name);
-	const char *text = names_at(trace->names, (size_t)n); /* one pointer a text */
+	const char *text = names_at(trace->names, (size_t)n); /* equal texts have equal pointers */
 	for (uint32_t t = trace->firsts.items[g]; t > 0; t = trace->tracks.items[t - 1].next)
 		if (trace->tracks.items[t - 1].name == text)
 			return t - 1;

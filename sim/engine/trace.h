@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What happened, for timelines: spans on named tracks, append-only.
+/* A record of the run for timelines: spans on named tracks, append-only.
  *
- * A track is one row of a timeline ("client/main", "wire client>server",
- * "gpu0/stream 1"); a span is something that took from start to end on it.
- * Recording is optional: every function here does nothing with a NULL trace,
- * so that callers need no test of their own. Numbers in results never come
- * from the trace but from counters, which are always kept.
+ * A track is one row of a timeline ("client/main", "wire client>server", "gpu0/stream 1"). A span
+ * is an activity on a track with a start and an end. Recording is optional: every function here
+ * does nothing with a NULL trace, so callers need no test. Numbers in results never come from the
+ * trace. They come from counters, which are always kept.
  */
 #ifndef FARWIRE_ENGINE_TRACE_H
 #define FARWIRE_ENGINE_TRACE_H
@@ -16,14 +15,14 @@
 struct arena;
 struct trace;
 
-enum span_kind {              /* decides the colour in a plot and the Perfetto category */
+enum span_kind {              /* sets the colour in a plot and the category in Perfetto */
 		 SPAN_CALL,   /* a CUDA call on a host thread */
-		 SPAN_CPU,    /* work on a core */
-		 SPAN_WIRE,   /* bytes on a link or connection */
+		 SPAN_CPU,    /* work on a CPU core */
+		 SPAN_WIRE,   /* bytes on a link or a connection */
 		 SPAN_KERNEL, /* a kernel on a GPU */
-		 SPAN_COPY,   /* a copy engine at work */
-		 SPAN_WAIT,   /* a thread waits */
-		 SPAN_LOSS,   /* a lost packet until its retransmission */
+		 SPAN_COPY,   /* a copy by a copy engine */
+		 SPAN_WAIT,   /* a waiting thread */
+		 SPAN_LOSS,   /* a lost packet, up to its retransmission */
 		 SPAN_KIND_COUNT,
 };
 
@@ -31,12 +30,12 @@ struct span {
 	int64_t start_ps, end_ps; /* start <= end */
 	uint32_t track;
 	enum span_kind kind;
-	const char *name; /* borrowed: lives as long as the trace's arena */
+	const char *name; /* borrowed; must live as long as the trace's arena */
 };
 
 struct trace *trace_new(struct arena *arena);
-/* The number of the track of that name in that group, made on first use.
- * group: a host, a wire, a GPU (a process in Perfetto). 0 with a NULL trace. */
+/* Returns the number of a track and creates the track on first use. The group is a host, a wire or
+ * a GPU (a process in Perfetto). Returns 0 with a NULL trace. */
 uint32_t trace_track(struct trace *trace, const char *group, const char *name);
 void trace_span(struct trace *trace, uint32_t track, enum span_kind kind, const char *name,
 		int64_t start_ps, int64_t end_ps);
@@ -46,6 +45,6 @@ const struct span *trace_span_at(const struct trace *trace, size_t index);
 size_t trace_track_count(const struct trace *trace);
 const char *trace_track_group(const struct trace *trace, size_t track);
 const char *trace_track_name(const struct trace *trace, size_t track);
-const char *span_kind_name(enum span_kind kind); /* "call", "kernel" ... */
+const char *span_kind_name(enum span_kind kind); /* for example "call" or "kernel" */
 
 #endif

@@ -9,68 +9,67 @@
 
 static const struct param_row gpu_rows[] = {
 	PARAM_NUMBER(struct gpu_params, fp32_flops, QUANTITY_FLOP_RATE, 1e6, 1e18, NULL,
-		     "peak single-precision arithmetic", "the GPU's data sheet"),
+		     "peak single-precision rate", "the GPU's data sheet"),
 	PARAM_NUMBER(struct gpu_params, fp16_flops, QUANTITY_FLOP_RATE, 0, 1e18, "0 TFLOPS",
-		     "peak half-precision arithmetic, tensor cores included; 0: as fp32",
-		     "assumption: a GPU with fast half precision says so"),
+		     "peak half-precision rate, with tensor cores; 0 means the fp32 peak rate",
+		     "assumption: the files of GPUs with fast half precision give this rate"),
 	PARAM_NUMBER(struct gpu_params, memory_bandwidth_Bps, QUANTITY_RATE, 1e6, 1e15, NULL,
 		     "peak bandwidth of the GPU's memory", "the GPU's data sheet"),
 	PARAM_NUMBER(struct gpu_params, memory_B, QUANTITY_BYTES, 1, 1e15, NULL,
 		     "size of the GPU's memory", "the GPU's data sheet"),
 	COST_SOURCED(struct gpu_params, memory_efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "0.8",
-		     "part of the peak bandwidth that streaming kernels reach",
-		     "BabelStream (Deakin et al. 2018): some 70 % (K80, P100) to 90 % (V100) of "
+		     "part of the peak memory bandwidth that streaming kernels reach",
+		     "BabelStream (Deakin et al. 2018): about 70 % (K80, P100) to 90 % (V100) of "
 		     "the data sheet's bandwidth"),
 	COST_ASSUMED(struct gpu_params, kernel_floor_s, QUANTITY_TIME, 0, 1, "2 us",
-		     "added to every kernel: starting and draining its blocks",
-		     "assumption: profilers show about 2 us for kernels that do nothing"),
+		     "time added to every kernel to start and drain its blocks",
+		     "assumption: profilers show about 2 us for empty kernels"),
 	COST_SOURCED(struct gpu_params, kernel_gap_s, QUANTITY_TIME, 0, 1, "1 us",
-		     "from the end of an operation to the next kernel of its stream",
+		     "time from the end of an operation to the next kernel of its stream",
 		     "NVIDIA blog 'Getting Started with CUDA Graphs' (2019; figures from memory), "
-		     "V100: 3.8 us from kernel to kernel, of which it runs 2.9 us"),
+		     "V100: 3.8 us from kernel to kernel, with 2.9 us of execution"),
 	COST_SOURCED(struct gpu_params, launch_latency_s, QUANTITY_TIME, 0, 1, "2.5 us",
-		     "least time from a kernel's submission to its start",
-		     "the CUDA Graphs post (see kernel_gap): 9.6 us for launch, 2.9 us of kernel "
-		     "and synchronise; what the host's share (about 3 us to launch, 1 us to "
-		     "wake) leaves"),
+		     "minimum time from the submission of a kernel to its start",
+		     "the CUDA Graphs post (see kernel_gap): 9.6 us for launch, a kernel of 2.9 us "
+		     "and synchronisation; the rest after the host's part (about 3 us to launch, 1 "
+		     "us to wake)"),
 	PARAM_WHOLE(struct gpu_params, copy_engines_count, 1, 2, "2",
-		    "1: copies of both directions take turns; 2: an engine for each",
-		    "deviceQuery of Pascal and later: 2 copy engines or more"),
+		    "number of copy engines; 1 is shared by both directions, 2 gives one to each",
+		    "deviceQuery on Pascal and later: 2 or more copy engines"),
 	PARAM_WHOLE(struct gpu_params, queue_depth_count, 1, 1e9, "1024",
 		    "operations in flight at which a launch blocks",
 		    "stackoverflow.com/questions/53970187: launches block after about 1000"),
-	PARAM_WHOLE(
-		struct gpu_params, concurrent_kernels_count, 1, 1024, "128",
-		"kernels of one process that run at once",
-		"CUDA C++ Programming Guide, resident grids of a device: mostly 128, 32 on some"),
+	PARAM_WHOLE(struct gpu_params, concurrent_kernels_count, 1, 1024, "128",
+		    "maximum number of kernels of one process that run at once",
+		    "CUDA C++ Programming Guide, maximum number of resident grids per device: "
+		    "mostly 128, on some 32"),
 	PARAM_WHOLE(struct gpu_params, multiprocessors_count, 1, 1e6, "80",
-		    "multiprocessors, among which thread blocks are dealt out",
-		    "assumption: as many as a V100's 80, where a GPU's file does not say"),
+		    "number of SMs, to which thread blocks are assigned",
+		    "assumption: 80, as on a V100, if the GPU's file does not say"),
 	PARAM_NUMBER(struct gpu_params, slice_s, QUANTITY_TIME, 1e-6, 10, "2 ms",
-		     "time slice of a tenant while others are busy",
-		     "NVIDIA vGPU software user guide: 2 ms where at most 8 vGPUs share a GPU"),
+		     "time slice of a tenant while other tenants are busy",
+		     "NVIDIA vGPU software user guide: 2 ms if at most 8 vGPUs share a GPU"),
 	COST_ASSUMED(struct gpu_params, switch_s, QUANTITY_TIME, 0, 1, "100 us",
-		     "GPU time lost at each change of tenant",
-		     "assumption: saving and restoring registers and shared memory (some 10 MB) "
-		     "at memory bandwidth, and the scheduler"),
+		     "GPU time lost at each switch between tenants",
+		     "assumption: saving and restoring registers and shared memory (about 10 MB) "
+		     "at memory bandwidth, plus scheduling"),
 	PARAM_NUMBER(
 		struct gpu_params, traffic_lump_s, QUANTITY_TIME, 0, 1, "10 us",
-		"others' traffic in its memory takes time from its kernels in lumps of so much",
-		"assumption: a step of the calculation, some kernels long; messages are many "
-		"and small"),
+		"GPU time of other memory traffic that is charged to kernels at once",
+		"assumption: a time step of a few kernels, because messages are many and small"),
 	COST_ASSUMED(struct gpu_params, board_ratio, QUANTITY_RATIO, 0.1, 1, "1",
-		     "part of its speed that a GPU keeps while the others of its board compute",
-		     "assumption: boards of one GPU share their power with nobody"),
+		     "part of its speed that a GPU keeps while the other GPUs of its board compute",
+		     "assumption: a board with one GPU shares its power with no other GPU"),
 };
 const struct param_table gpu_table = PARAM_TABLE("gpu", struct gpu_params, gpu_rows);
 
 static const struct param_row efficiency_rows[] = {
 	COST_ASSUMED(struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0.001, 10, "0.6",
-		     "part of the peak arithmetic that a very large kernel reaches",
-		     "assumption: to be fitted to a measured one-GPU rate"),
+		     "part of the peak rate that a very large kernel reaches",
+		     "assumption: to be fitted to a measured throughput of one GPU"),
 	COST_ASSUMED(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
-		     "work of a kernel at which half of that is reached",
-		     "assumption: to be fitted to one-GPU rates at two batch sizes"),
+		     "work of a kernel that reaches half of peak_ratio",
+		     "assumption: to be fitted to the throughput of one GPU at two batch sizes"),
 };
 const struct param_table efficiency_table =
 	PARAM_TABLE("efficiency", struct efficiency_params, efficiency_rows);
@@ -132,7 +131,7 @@ void gpu_board_set(struct gpu *gpu, int resource)
 void gpu_reserve_add(struct gpu *gpu, double ratio)
 {
 	gpu->reserved_ratio += ratio;
-	if (fabs(gpu->reserved_ratio) < 1e-9) /* sums of ratios may round */
+	if (fabs(gpu->reserved_ratio) < 1e-9) /* sums of ratios are rounded */
 		gpu->reserved_ratio = 0;
 	FW_ASSERT(gpu->reserved_ratio >= 0);
 	fabric_capacity_set(gpu->fabric, gpu->compute,
@@ -198,7 +197,7 @@ bool gpu_memory_take(struct gpu_context *context, double size_B)
 	if (size_B > 0 && (gpu_B > gpu->params->memory_B ||
 			   context_B > context->fraction_ratio * gpu->params->memory_B))
 		return false;
-	FW_ASSERT(context_B >= -1); /* sums of sizes may round */
+	FW_ASSERT(context_B >= -1); /* sums of sizes are rounded */
 	context->memory_used_B = context_B > 0 ? context_B : 0;
 	gpu->memory_used_B = gpu_B > 0 ? gpu_B : 0;
 	return true;

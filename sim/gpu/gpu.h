@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A GPU: streams in order, a bounded launch queue, copy engines, a compute
- * engine that tenants share, memory.
+/* A GPU: ordered streams, a bounded launch queue, copy engines, a compute engine that tenants
+ * share, and memory.
  *
- * A CONTEXT is one tenant (a process) on a GPU; it has STREAMS, each a queue
- * of operations done strictly in order: kernels, copies, event records, waits
- * for events. At most queue_depth operations of a context are waiting or
- * running; submitting more waits (gpu_submit says so, and the caller is called
- * back when there is room).
+ * A context is one tenant (a process) on a GPU. It has streams. Each stream is a queue of
+ * operations that run strictly in order: kernels, copies, event records, waits for events. At most
+ * queue_depth operations of a context are waiting or running. When the queue is full, the caller
+ * registers with gpu_when_room and is called back when there is room.
  *
- * The compute engine is a fabric resource of capacity 1 GPU-second a second,
- * and a running kernel a flow of its duration in GPU-seconds, so kernels of
- * different streams and tenants share it fairly; a tenant's fraction caps what
- * its kernels get together: with equal weights, a tenant of fraction 0.25
- * never gets more than a quarter (each context has a resource of that
- * capacity). At most concurrent_kernels of a context run at once.
- * Time slicing between n > 1 busy tenants costs switch_s every slice_s: a
- * kernel's GPU-seconds are multiplied by 1 + switch/slice while more than one
- * tenant has work as it starts.
+ * The compute engine is a fabric resource with a capacity of 1 GPU-second per second. A running
+ * kernel is a flow, whose size is its duration in GPU-seconds. So kernels of different streams and
+ * tenants share the engine fairly. The fraction of a tenant caps all its kernels together: a tenant
+ * of fraction 0.25 never gets more than a quarter, because each context has a resource of that
+ * capacity. At most concurrent_kernels of a context run at once. Time slicing between several busy
+ * tenants costs switch_s in every slice_s. A kernel that starts while more than one tenant has work
+ * takes 1 + switch/slice times as many GPU-seconds.
  *
- * Others take from the compute engine, too: a collective library's kernels hold
- * a part of the multiprocessors as long as they wait for their peers
- * (gpu_reserve_add), and bytes that move through the GPU's memory are
- * GPU-seconds that kernels miss (gpu_memory_traffic).
+ * Two other things use the compute engine. Kernels of a collective library occupy a part of the SMs
+ * while they wait for their peers (gpu_reserve_add). Bytes that move through the GPU's memory take
+ * GPU-seconds from kernels (gpu_traffic_add).
  */
 #ifndef FARWIRE_GPU_GPU_H
 #define FARWIRE_GPU_GPU_H
@@ -40,41 +36,44 @@ struct gpu_stream;
 
 struct gpu_params {
 	double fp32_flops; /* peak, flop/s */
-	double fp16_flops; /* 0: fp16 runs at the fp32 peak */
+	double fp16_flops; /* 0: fp16 runs at the fp32 peak rate */
 	double memory_bandwidth_Bps;
 	double memory_B;
-	double memory_efficiency_ratio; /* of bandwidth that streaming kernels reach */
-	double kernel_floor_s;          /* least duration of a kernel */
+	double memory_efficiency_ratio; /* part of the bandwidth that streaming kernels reach */
+	double kernel_floor_s;          /* minimum duration of a kernel */
 	double kernel_gap_s;            /* device time between two kernels of a stream */
-	double launch_latency_s;        /* least time from submission to start */
-	double copy_engines_count;      /* 1: both directions share it; 2: one each */
-	double queue_depth_count;       /* operations in flight before a launch blocks */
+	double launch_latency_s;        /* minimum time from submission to start */
+	/* 1: both directions share one; 2: one for each direction */
+	double copy_engines_count;
+	double queue_depth_count; /* operations in flight at which a launch blocks */
 	double concurrent_kernels_count;
 	double multiprocessors_count;
-	double slice_s, switch_s; /* time slices of tenants */
-	double traffic_lump_s;    /* of others' traffic in its memory, taken from kernels at once */
-	double board_ratio;       /* of its speed that it keeps while its board is busy */
+	double slice_s, switch_s; /* time slice of a tenant, and cost of a switch */
+	double traffic_lump_s;    /* memory traffic is charged to kernels in lumps of this size */
+	double board_ratio;       /* part of its speed that the GPU keeps while its board is busy */
 };
 extern const struct param_table gpu_table;
 
-/* What a kernel has to do, from which its duration follows. */
+/* The work of a kernel, which determines its duration. */
 struct kernel_work {
 	double flop;
-	double bytes_B; /* of GPU memory, read and written */
+	double bytes_B; /* GPU memory read and written */
 };
 
-/* How a network's kernels run on a GPU: at most two fitted numbers. */
+/* How efficiently a network's kernels run on a GPU: at most two fitted numbers. */
 struct efficiency_params {
-	double peak_ratio;     /* of peak flop/s that a large kernel reaches; can pass
-				  1: Winograd convolutions need fewer flops */
-	double half_work_flop; /* work of a kernel at which half of that is reached */
+	/* part of the peak rate that a large kernel reaches; can exceed 1, because Winograd
+	 * convolutions need fewer flops */
+	double peak_ratio;
+	double half_work_flop; /* work of a kernel that reaches half of that */
 };
 extern const struct param_table efficiency_table;
 
-/* duration = max(flop / (peak * peak_ratio * w / (w + half_work)),
- *                bytes / (bandwidth * memory_efficiency)) + floor,
- * with w = flop. Zero flop: the bytes decide. The first term is
- * (flop + half_work) / (peak * peak_ratio). */
+/* Returns the duration of a kernel:
+ *   max((flop + half_work) / (peak * peak_ratio),
+ *       bytes / (bandwidth * memory_efficiency)) + floor.
+ * The first term is flop / (peak * peak_ratio * w / (w + half_work)) with w = flop. For 0 flop the
+ * bytes decide. */
 double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
 			 const struct kernel_work *work, bool fp16);
 
@@ -84,27 +83,28 @@ const struct gpu_params *gpu_params(const struct gpu *gpu);
 const char *gpu_name(const struct gpu *gpu);
 int gpu_node(const struct gpu *gpu);
 
-/* Takes (negative: gives back) a part of the compute engine, beside kernels. At
- * least GPU_COMPUTE_LEFT of it stays, however much is taken. */
+/* Reserves a part of the compute engine, which kernels then cannot use; a negative ratio returns
+ * it. At least GPU_COMPUTE_LEFT of the engine stays available to kernels. */
 #define GPU_COMPUTE_LEFT 0.05
 void gpu_reserve_add(struct gpu *gpu, double ratio);
-/* What so many thread blocks, each alone on a multiprocessor, hold of it; at most 1. */
+/* Part of the GPU's SMs that block_count thread blocks occupy with one block on each SM; at most 1.
+ */
 double gpu_blocks_ratio(const struct gpu *gpu, double block_count);
-/* The power of its board, which its kernels share with those of the board's other
- * GPUs: a resource of GPU-seconds. Before it has contexts. */
+/* Sets the power of the GPU's board as a resource in GPU-seconds, which all GPUs of the board
+ * share. Call it before contexts exist. */
 void gpu_board_set(struct gpu *gpu, int resource);
 /* GPU-seconds that size_B of traffic in the GPU's memory take from kernels. */
 double gpu_traffic_s(const struct gpu *gpu, double size_B);
-/* Takes them if kernels run now, from whatever runs when traffic_lump_s of them have
- * come together: traffic comes in many small messages. */
+/* Adds memory traffic. If kernels are running, its GPU-seconds are collected and taken from the
+ * running kernels in lumps of traffic_lump_s, because traffic comes in many small messages. */
 void gpu_traffic_add(struct gpu *gpu, double size_B);
-/* At least one kernel runs. */
+/* Returns true if at least one kernel is running. */
 bool gpu_is_computing(const struct gpu *gpu);
 
-/* fraction in (0, 1]. name is unique on the GPU. */
+/* Creates a context. fraction is in (0, 1]; name is unique on the GPU. */
 struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fraction_ratio);
-/* Takes or gives back (negative) memory; false when it does not fit: then
- * nothing is taken. A tenant's fraction bounds its memory too. */
+/* Allocates memory, or frees it if size_B is negative. Returns false and allocates nothing if it
+ * does not fit. The fraction of a tenant also limits its memory. */
 bool gpu_memory_take(struct gpu_context *context, double size_B);
 double gpu_memory_used_B(const struct gpu *gpu);
 
@@ -112,15 +112,16 @@ struct gpu_stream *gpu_stream_new(struct gpu_context *context, const char *name)
 
 enum gpu_op_kind {
 	GPU_OP_KERNEL, /* duration_s */
-	GPU_OP_COPY,   /* copy, run by the caller: see start; COPY_ON_DEVICE: as a kernel */
+	/* a copy: the caller moves the bytes (see start); COPY_ON_DEVICE runs as a kernel */
+	GPU_OP_COPY,
 	GPU_OP_RECORD, /* event */
 	GPU_OP_WAIT,   /* event: the stream waits until it is recorded */
 };
 
-/* An event object; all zero at first. */
+/* An event object. It starts zeroed. */
 struct gpu_event {
 	uint64_t recorded_count;    /* records submitted */
-	uint64_t completed_count;   /* of these, the last one reached by its stream */
+	uint64_t completed_count;   /* number of the last record that the stream has reached */
 	struct gpu_waiter *waiters; /* private */
 };
 
@@ -130,53 +131,52 @@ enum copy_direction { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE };
 
 struct gpu_op {
 	enum gpu_op_kind kind;
-	const char *label; /* trace, borrowed */
-	double duration_s; /* kernel; COPY_ON_DEVICE too */
-	/* A kernel that is a piece of a longer stretch: no launch latency, no gap
-	 * before it. */
+	const char *label; /* name in the trace, borrowed */
+	double duration_s; /* kernels and COPY_ON_DEVICE */
+	/* The kernel continues a longer sequence: it has no launch latency and no gap. */
 	bool continued;
 	enum copy_direction direction;
-	/* Copies over a link: when the copy engine is free and it is the
-	 * stream's turn, start(start_ctx, start_arg, stream) is called; whoever
-	 * provides it moves the bytes and calls gpu_copy_finished(stream) by a
-	 * later event (never from within start). */
+	/* For copies over a link. When the copy engine is free and it is the stream's turn,
+	 * start(start_ctx, start_arg, stream) is called. The module that provides start moves the
+	 * bytes and calls gpu_copy_finished(stream) from a later event, never inside start. */
 	void (*start)(void *ctx, uint64_t arg, struct gpu_stream *stream);
 	void *start_ctx;
 	uint64_t start_arg;
 	struct gpu_event *event;
-	event_fn *done; /* may be NULL: when the operation is complete */
+	event_fn *done; /* called when the operation is complete; may be NULL */
 	void *ctx;
 	uint64_t arg;
 };
 
-/* Room for one more operation in the context's launch queue? */
+/* Returns true if the context's launch queue has room for one more operation. */
 bool gpu_has_room(const struct gpu_context *context);
-/* Calls fn once when there is room (by an event of now if there is); waiters
- * are served in order. fn submits before it returns, or has to ask again. */
+/* Calls fn once when there is room, in an event of the current time if there is room now. Waiters
+ * are served in order. fn must submit before it returns; otherwise it must register again. */
 void gpu_when_room(struct gpu_context *context, event_fn *fn, void *ctx, uint64_t arg);
-/* Appends an operation (copied). Asserts gpu_has_room. */
+/* Appends a copy of the operation. Asserts gpu_has_room. */
 void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op);
-/* The stream's running copy is over. */
+/* Reports that the stream's running copy has ended. */
 void gpu_copy_finished(struct gpu_stream *stream);
-/* Calls fn once when everything submitted so far to the stream (NULL: to all
- * streams of the context) is complete; by an event of now if it already is. */
+/* Calls fn once when everything submitted so far to the stream is complete; NULL stands for all
+ * streams of the context. If it is complete already, fn is called in an event of the current time.
+ */
 void gpu_when_idle(struct gpu_context *context, struct gpu_stream *stream, event_fn *fn, void *ctx,
 		   uint64_t arg);
 bool gpu_stream_idle(const struct gpu_stream *stream);
-/* The same of all streams of the context. */
+/* Returns true if all streams of the context are idle. */
 bool gpu_context_idle(const struct gpu_context *context);
-/* Calls fn when the event's completed_count reaches count. */
+/* Calls fn when event->completed_count reaches count. */
 void gpu_when_event(struct gpu_context *context, struct gpu_event *event, uint64_t count,
 		    event_fn *fn, void *ctx, uint64_t arg);
 
-/* Seconds in which at least one kernel ran, up to now (nvidia-smi's meaning of
- * utilisation), of the GPU and of one tenant. */
+/* Seconds up to now in which at least one kernel ran, for the GPU and for one tenant. This is the
+ * utilisation that nvidia-smi reports. */
 double gpu_busy_s(struct gpu *gpu);
 double gpu_context_busy_s(struct gpu_context *context);
 /* exported: tests count the kernels that ran */
 uint64_t gpu_kernels_count(const struct gpu_context *context);
-/* The durations of the tenant's kernels, added up, whatever the sharing has made
- * of them; running ones as far as they have come. */
+/* Sum of the nominal durations of the tenant's kernels, without slowdown by sharing. A running
+ * kernel counts as far as it has progressed. */
 int64_t gpu_context_work_ps(struct gpu_context *context);
 
 #endif

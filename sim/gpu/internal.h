@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What gpu.c (tenants, memory, counters) and stream.c (queues) share.
+/* Shared by gpu.c (tenants, memory, counters) and stream.c (queues).
  *
- * A stream's operations are a list of QUEUED_OPs from the context's pool; the
- * first is the stream's head. Once begun, the head is in exactly one place: a
- * timer (launch latency, gap), the context's queue for a kernel slot, the
- * queue of a copy engine, an event's waiters, or running. Whatever ends it
- * calls stream_head_over, which tells everybody who waits and begins the next.
+ * The operations of a stream are a list of queued_op structs from the context's pool; the first one
+ * is the head. A head that has begun is in exactly one state: in a timer (launch latency or gap),
+ * in the context's queue for a kernel slot, in the queue of a copy engine, among an event's
+ * waiters, or running. The code that ends this state calls stream_head_over, which notifies all
+ * waiters and begins the next operation.
  */
 #ifndef FARWIRE_GPU_INTERNAL_H
 #define FARWIRE_GPU_INTERNAL_H
@@ -16,7 +16,7 @@ struct gpu_waiter {
 	event_fn *fn;
 	void *ctx;
 	uint64_t arg;
-	uint64_t count; /* of the stream or event, at which fn is called */
+	uint64_t count; /* completed count of the stream or event at which fn is called */
 	struct gpu_waiter *next;
 };
 
@@ -24,7 +24,7 @@ struct waiter_queue {
 	struct gpu_waiter *first, *last;
 };
 
-/* Streams that wait for the same thing, first come first served. */
+/* Streams that wait for the same resource, served in order. */
 struct stream_queue {
 	struct gpu_stream *first, *last; /* linked by next_waiting */
 };
@@ -32,19 +32,19 @@ struct stream_queue {
 struct queued_op {
 	struct gpu_op op;
 	int64_t submitted_ps;
-	uint64_t count; /* of op.event: the record that is meant */
+	uint64_t count; /* number of the record of op.event */
 	struct queued_op *next;
 };
 
-/* Time in which at least one thing was going on. */
+/* A clock that runs while at least one activity runs. */
 struct busy_clock {
 	size_t running_count;
-	int64_t since_ps; /* when running_count left 0 */
-	int64_t total_ps; /* of the intervals that are over */
+	int64_t since_ps; /* time at which running_count became positive */
+	int64_t total_ps; /* sum of the completed intervals */
 };
 
 struct copy_engine {
-	struct gpu_stream *running; /* NULL: free */
+	struct gpu_stream *running; /* NULL: the engine is free */
 	struct stream_queue waiting;
 };
 
@@ -57,14 +57,14 @@ struct gpu {
 	const char *name;
 	int node;
 	const struct gpu_params *params;
-	int compute; /* resource */
-	int board;   /* resource; -1: shares no power */
+	int compute; /* resource of the compute engine */
+	int board;   /* resource of the board's power; -1: not shared */
 	double reserved_ratio;
-	double traffic_s; /* not taken yet */
+	double traffic_s; /* GPU-seconds not charged yet */
 	size_t context_count;
 	int64_t launch_latency_ps, kernel_gap_ps;
-	double slicing_ratio;   /* of GPU time while tenants alternate: 1 + switch/slice */
-	size_t competing_count; /* contexts with kernels in their streams */
+	double slicing_ratio;   /* factor on GPU time while tenants alternate: 1 + switch/slice */
+	size_t competing_count; /* contexts that have kernels in their streams */
 	struct copy_engine copy_engines[COPY_ENGINES_MAX];
 	struct busy_clock busy;
 	double memory_used_B;
@@ -75,16 +75,16 @@ struct gpu {
 struct gpu_context {
 	struct gpu *gpu;
 	const char *name;
-	int share; /* resource */
-	int work;  /* resource, never full: counts kernels by their own durations */
+	int share; /* resource with the capacity of the fraction */
+	int work;  /* resource that is never full; counts kernels by their nominal durations */
 	double fraction_ratio, memory_used_B;
 	size_t queue_depth, concurrent_kernels;
-	size_t in_flight_count; /* operations submitted and not complete */
-	size_t kernels_count;   /* of these, kernels */
+	size_t in_flight_count; /* operations submitted but not complete */
+	size_t kernels_count;   /* kernels among them */
 	uint64_t kernels_done_count;
-	int64_t work_done_ps;      /* of kernels that have ended, */
-	double work_done_s;        /* and unrounded */
-	struct busy_clock busy;    /* counts running kernels */
+	int64_t work_done_ps;      /* nominal duration of ended kernels */
+	double work_done_s;        /* the same, unrounded */
+	struct busy_clock busy;    /* runs while kernels run */
 	struct stream_queue ready; /* streams whose kernel waits for a slot */
 	struct waiter_queue room;
 	struct queued_op *free_ops;
@@ -95,11 +95,11 @@ struct gpu_stream {
 	struct gpu_context *context;
 	const char *name;
 	struct queued_op *first, *last;
-	bool begun;     /* the head has been begun */
-	bool advancing; /* inside stream_advance: nested calls leave it to that one */
+	bool begun;     /* the head has begun */
+	bool advancing; /* stream_advance is running; nested calls return */
 	int64_t last_end_ps, start_ps;
 	uint64_t submitted_count, completed_count;
-	struct waiter_queue idle; /* by completed_count, not decreasing */
+	struct waiter_queue idle; /* sorted by count */
 	struct gpu_stream *next_waiting, *next_stream;
 	uint32_t track;
 	bool has_track;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Streams: from submission to completion. See internal.h for the states. */
+/* Streams: from the submission of an operation to its completion. internal.h lists the states. */
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -119,7 +119,8 @@ static void kernel_run(struct gpu_stream *stream)
 	int64_t now_ps = engine_now_ps(gpu->engine);
 	double duration_s = stream->first->op.duration_s;
 	double slowed_ratio = gpu->competing_count > 1 ? gpu->slicing_ratio : 1;
-	struct flow_spec flow; /* its uses are many, of which few are set */
+	/* not zeroed, because flow_spec has room for many uses and few are set */
+	struct flow_spec flow;
 
 	stream->start_ps = now_ps;
 	busy_clock_begin(&gpu->busy, now_ps);
@@ -152,8 +153,8 @@ static void kernel_over(void *ctx, uint64_t arg)
 
 	(void)arg;
 	stream_span(stream, SPAN_KERNEL, op->label ? op->label : "kernel");
-	/* A kernel that waited for this one's slot starts in the same instant: no
-	 * idle time in between, and the clocks see none. */
+	/* A kernel that waited for this slot starts at the same time, so neither clock counts idle
+	 * time in between. */
 	busy_clock_end(&gpu->busy, now_ps);
 	busy_clock_end(&context->busy, now_ps);
 	context->kernels_done_count++;
@@ -179,8 +180,8 @@ static void kernel_due(void *ctx, uint64_t arg)
 		stream_queue_push(&context->ready, stream);
 }
 
-/* The later of: launch latency after submission, gap after the operation
- * before; at once if it goes on with a stretch. */
+/* Starts the kernel at the later of two times: launch latency after its submission, and gap after
+ * the previous operation. A continued kernel starts at once. */
 static void kernel_begin(struct gpu_stream *stream)
 {
 	struct gpu *gpu = stream->context->gpu;
@@ -299,7 +300,7 @@ static void wait_over(void *ctx, uint64_t arg)
 
 /* ---- the stream ---- */
 
-/* Begins the head. True if it is complete at once. */
+/* Begins the head. Returns true if it is complete at once. */
 static bool head_begin(struct gpu_stream *stream)
 {
 	struct queued_op *head = stream->first;
@@ -320,7 +321,7 @@ static bool head_begin(struct gpu_stream *stream)
 				 stream, 0);
 		return false;
 	default:
-		return true; /* a record */
+		return true; /* a record completes at once */
 	}
 }
 
@@ -330,7 +331,7 @@ static void room_serve(struct gpu_context *context)
 		waiter_call(context->gpu, waiter_pop(&context->room));
 }
 
-/* Takes the head off and tells everybody. */
+/* Removes the head and notifies all waiters. */
 static void head_complete(struct gpu_stream *stream)
 {
 	struct gpu_context *context = stream->context;
@@ -357,9 +358,8 @@ static void head_complete(struct gpu_stream *stream)
 	room_serve(context);
 }
 
-/* Begins operations until one takes time. Whoever is told of a completion may
- * submit to the stream again: that nested call returns at once and this loop
- * goes on with what it submitted. */
+/* Begins operations until one takes time. A callback may submit to the same stream. The nested call
+ * then returns at once, and this loop continues with the new operation. */
 static void stream_advance(struct gpu_stream *stream)
 {
 	if (stream->advancing)
@@ -438,7 +438,7 @@ void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op)
 	stream_advance(stream);
 }
 
-/* ---- waiting for all ---- */
+/* ---- waiting for several streams ---- */
 
 bool gpu_stream_idle(const struct gpu_stream *stream)
 {
@@ -450,10 +450,10 @@ bool gpu_context_idle(const struct gpu_context *context)
 	return context->in_flight_count == 0;
 }
 
-/* Waits for several streams. */
+/* A wait for several streams. */
 struct idle_join {
 	struct gpu *gpu;
-	size_t streams_count; /* not yet there */
+	size_t streams_count; /* streams that are not idle yet */
 	struct gpu_waiter *waiter;
 	struct idle_join *next;
 };

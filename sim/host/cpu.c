@@ -7,7 +7,7 @@
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
 
-/* While service and flows both want the core, each gets this share. */
+/* Share of the core for service and for flows while both want it. */
 #define SHARE_UNDER_CONTENTION 0.5
 
 struct item {
@@ -22,22 +22,22 @@ struct cpu {
 	struct engine *engine;
 	struct fabric *fabric;
 	int resource, pool;
-	bool sleeps; /* when idle */
+	bool sleeps; /* the core sleeps when idle */
 	bool spinning;
-	bool halved; /* the flows' part of the core is cut */
+	bool halved; /* the flows' part of the core is halved */
 	bool track_known;
 	uint32_t track;
 	double slowdown;
-	/* Apart from the flags that are read together: a word of which a part was just
-	 * written waits until that is in the cache. */
-	uint64_t serving; /* `running` */
+	/* Kept apart from the flags that are read together: reading a word after a write to a part
+	 * of it stalls until the write is in the cache. */
+	uint64_t serving; /* an item is running, stored in `running` */
 	struct item running;
-	size_t room, first, count; /* of items */
-	struct item *items;        /* that wait, a ring: room is a power of two */
+	size_t room, first, count; /* of `items` */
+	struct item *items;        /* waiting items in a ring buffer; room is a power of two */
 	double busy_s;
-	int64_t started_ps;    /* of the running item, wake-up over */
-	int64_t idle_since_ps; /* meaningful while not serving */
-	double flows_busy_s;   /* fabric_busy_s at idle_since_ps; of cores that sleep */
+	int64_t started_ps;    /* start of the running item, after the wake-up */
+	int64_t idle_since_ps; /* valid only while nothing is served */
+	double flows_busy_s;   /* fabric_busy_s at idle_since_ps, for cores that sleep */
 	struct cpu_spec spec;
 	struct arena *arena;
 	const char *group, *short_name, *name;
@@ -69,8 +69,8 @@ struct cpu *cpu_new(struct arena *arena, struct engine *engine, struct fabric *f
 	return cpu;
 }
 
-/* Time to leave the deepest idle state that was reached, and to be scheduled
- * again. No flows are on the core, and it was not at work until now. */
+/* Time to leave the deepest idle state that was reached and to be scheduled again. Call it only if
+ * no flow uses the core and it was idle until now. */
 static __attribute__((noinline)) double wake_up_s(struct cpu *cpu)
 {
 	const struct cpu_spec *spec = &cpu->spec;
@@ -115,7 +115,7 @@ static __attribute__((noinline)) void item_start_any(struct cpu *cpu)
 	item_start_at(cpu, start_ps, work_s);
 }
 
-/* Starts `running`. */
+/* Starts the item `running`. */
 static inline void item_start(struct cpu *cpu)
 {
 	int64_t now_ps = engine_now_ps(cpu->engine);
@@ -139,7 +139,7 @@ static __attribute__((noinline)) void item_trace(struct cpu *cpu)
 	trace_span(trace, cpu->track, SPAN_CPU, label, cpu->started_ps, engine_now_ps(cpu->engine));
 }
 
-/* Starts the first that waits. */
+/* Starts the first waiting item. */
 static __attribute__((noinline)) void item_next(struct cpu *cpu)
 {
 	cpu->running = cpu->items[cpu->first];
@@ -178,7 +178,7 @@ static __attribute__((noinline)) void item_done_any(struct cpu *cpu)
 	fn(fn_ctx, fn_arg);
 }
 
-/* Where nothing waits and there is nothing to note, as is mostly so, next to nothing is to be done.
+/* The fast path: usually no item waits and no trace is recorded.
  */
 static void item_done(void *ctx, uint64_t arg)
 {

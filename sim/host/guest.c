@@ -13,82 +13,86 @@ static const char *const sensitivities[] = {"normal", "high", NULL};
 
 static const struct param_row guest_rows[] = {
 	PARAM_CHOICE(struct guest_params, kind, guest_kinds, "bare",
-		     "where programs run: the bare machine, a virtual machine, a container",
-		     "assumption: no virtualisation unless a case says so"),
-	PARAM_CHOICE(struct guest_params, vnic, vnic_kinds, "none", "virtual NIC",
-		     "assumption: none unless a case says so"),
+		     "place where programs run: bare machine, virtual machine or container",
+		     "assumption: no virtualisation unless a case sets it"),
+	PARAM_CHOICE(struct guest_params, vnic, vnic_kinds, "none", "kind of the virtual NIC",
+		     "assumption: none unless a case sets it"),
 	PARAM_WHOLE(struct guest_params, vcpus_count, 0, 1024, "0",
-		    "virtual CPUs; 0: as many as the host has cores",
+		    "number of virtual CPUs; 0 means as many as the host has cores",
 		    "assumption: guests are not smaller than the host"),
 	PARAM_BOOL(struct guest_params, pinned, "false",
-		   "bound to as many cores of its own as it has virtual CPUs",
+		   "whether the guest has physical cores of its own, one for each virtual CPU",
 		   "defaults of Linux, Docker (no --cpuset-cpus) and KVM (no vcpupin): threads "
 		   "run on any core"),
 	PARAM_CHOICE(struct guest_params, latency_sensitivity, sensitivities, "normal",
-		     "latency sensitivity of the virtual machine", "VMware: the default is Normal"),
+		     "latency sensitivity setting of the virtual machine",
+		     "VMware: the default is Normal"),
 	COST_SOURCED(struct guest_params, vcpu_wake_s, QUANTITY_TIME, 0, 1, "14 us",
-		     "scheduling a halted virtual CPU again, at normal sensitivity",
+		     "time to schedule a halted virtual CPU again, at normal sensitivity",
 		     "VMware vSphere 5.5 latency-sensitive workloads paper: ping medians 34 us by "
 		     "default, 20 us with latency sensitivity and passthrough"),
 	PARAM_BOOL(struct guest_params, coalescing, "true",
-		   "interrupt coalescing of the VMXNET3; off at high latency sensitivity",
+		   "interrupt coalescing of the VMXNET3; high latency sensitivity turns it off",
 		   "VMware vSphere networking: on by default, turned off automatically"),
 	PARAM_NUMBER(struct guest_params, coalescing_rate_Hz, QUANTITY_FREQUENCY, 100, 1e5, "4 kHz",
-		     "most interrupts a second of the VMXNET3",
+		     "maximum interrupts per second of the VMXNET3",
 		     "VMware vSphere networking: ethernetX.coalescingParams, rbc, default 4000"),
 	COST_ASSUMED(struct guest_params, vnic_packet_s, QUANTITY_TIME, 0, 1e-3, "0.5 us",
-		     "hypervisor's work for a packet of a VMXNET3, in the guest's time",
+		     "work of the hypervisor per packet of a VMXNET3, in the guest's time",
 		     "assumption: one exit or descriptor of about 1000 cycles"),
 	COST_ASSUMED(struct guest_params, vnic_latency_s, QUANTITY_TIME, 0, 1e-2, "1.25 us",
-		     "added one way, at each end, by a VMXNET3 (virtual switch) or PVRDMA",
-		     "assumption: both ends together 2.5 us, the middle of 1 to 4 us for PVRDMA "
-		     "over DirectPath, for which no source was found"),
-	PARAM_BOOL(struct guest_params, firewall, "false", "packet filter in the guest",
-		   "assumption: off unless a case says so"),
+		     "latency that a VMXNET3 (virtual switch) or PVRDMA adds at each end, in one "
+		     "direction",
+		     "assumption: 2.5 us for both ends together, the middle of 1 to 4 us for "
+		     "PVRDMA over DirectPath; no source was found"),
+	PARAM_BOOL(struct guest_params, firewall, "false",
+		   "whether a packet filter runs in the guest",
+		   "assumption: off unless a case sets it"),
 	COST_ASSUMED(struct guest_params, firewall_packet_s, QUANTITY_TIME, 0, 1e-3, "1 us",
-		     "walking the filter's rules for a packet",
-		     "assumption: some tens of iptables rules"),
-	PARAM_BOOL(struct guest_params, selinux, "false", "SELinux enforcing",
-		   "assumption: off unless a case says so"),
+		     "time to evaluate the packet filter's rules for one packet",
+		     "assumption: a few tens of iptables rules"),
+	PARAM_BOOL(struct guest_params, selinux, "false", "whether SELinux is enforcing",
+		   "assumption: off unless a case sets it"),
 	COST_ASSUMED(struct guest_params, selinux_call_s, QUANTITY_TIME, 0, 1e-3, "0.3 us",
-		     "access check of a socket call",
+		     "time of SELinux's access check for one socket call",
 		     "assumption: an access vector cache hit with labelling"),
 	COST_ASSUMED(struct guest_params, send_s, QUANTITY_TIME, 0, 1e-2, "3 us",
-		     "socket send of a short message at 2.4 GHz",
+		     "time to send a short message through a socket, at 2.4 GHz",
 		     "assumption: two sends and two receives are 16 of the 18 us of a native ping "
 		     "(VMware 5.5 latency paper)"),
-	COST_ASSUMED(struct guest_params, receive_s, QUANTITY_TIME, 0, 1e-2, "5 us",
-		     "interrupt, protocol and socket receive of a short message at 2.4 GHz",
-		     "assumption: see send"),
+	COST_ASSUMED(
+		struct guest_params, receive_s, QUANTITY_TIME, 0, 1e-2, "5 us",
+		"time of interrupt, protocol and socket receive for a short message, at 2.4 GHz",
+		"assumption: see send"),
 	COST_ASSUMED(struct guest_params, packet_s, QUANTITY_TIME, 0, 1e-3, "0.4 us",
-		     "each further packet of a long message, either side, at 2.4 GHz",
-		     "assumption: about 1000 cycles of protocol for a packet"),
+		     "time of each further packet of a long message on either side, at 2.4 GHz",
+		     "assumption: about 1000 cycles of protocol processing per packet"),
 	COST_SOURCED(struct guest_params, byte_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0.25 ns/B",
-		     "copying and checksumming, either side, at 2.4 GHz",
-		     "derived: Cai et al., SIGCOMM 2021: one core receives 25 to 42 Gb/s, bound by "
-		     "the copy"),
+		     "time per byte to copy and checksum on either side, at 2.4 GHz",
+		     "derived: Cai et al., SIGCOMM 2021: one core receives 25 to 42 Gb/s, limited "
+		     "by the copy"),
 	COST_ASSUMED(struct guest_params, thread_wake_s, QUANTITY_TIME, 0, 1e-2, "4 us",
-		     "waking a blocked thread at 2.4 GHz",
+		     "time to wake a blocked thread, at 2.4 GHz",
 		     "assumption: futex wake-up and a context switch"),
 	PARAM_BOOL(struct guest_params, offload, "true",
 		   "segmentation and receive offload: the CPU handles packets of 64 KiB",
 		   "Linux default (TSO, GRO)"),
 	COST_SOURCED(struct guest_params, work_cost_ratio, QUANTITY_RATIO, 0, 10, "12 %",
-		     "further CPU work in a virtual machine (nested paging, exits)",
+		     "extra CPU work in a virtual machine (nested paging, exits)",
 		     "derived: Felter et al., IBM RC25482 (2014), KVM with pinned CPUs: 2 % in "
 		     "Linpack, 22 % in PXZ compression; the middle"),
 	COST_ASSUMED(struct guest_params, interrupt_s, QUANTITY_TIME, 0, 1e-3, "2 us",
-		     "further work of a device's interrupt in a virtual machine",
-		     "assumption: two exits (delivery, end of interrupt) of some 2000 cycles each; "
-		     "Gordon et al., ASPLOS 2012, on why"),
+		     "extra work of a device's interrupt in a virtual machine",
+		     "assumption: two exits (delivery, end of interrupt) of about 2000 cycles "
+		     "each; Gordon et al., ASPLOS 2012, explain why"),
 	COST_SOURCED(struct guest_params, disk_ratio, QUANTITY_RATIO, 0.01, 1, "100 %",
-		     "part of a local disk's rate that a virtual machine's disk reaches",
+		     "part of a local disk's bandwidth that a virtual machine's disk reaches",
 		     "Felter et al., IBM RC25482 (2014): sequential reads of a KVM guest on a raw "
 		     "device are as fast as native ones"),
 	COST_ASSUMED(struct guest_params, disk_request_s, QUANTITY_TIME, 0, 1e-2, "20 us",
-		     "work, and wait, of each request to a virtual machine's disk",
+		     "work and waiting time of each request to a virtual machine's disk",
 		     "assumption: an exit, waking the I/O thread, its system calls, an interrupt; "
-		     "Felter et al. (2014) find half the requests a second of native ones"),
+		     "Felter et al. (2014) measure half the native requests per second"),
 };
 const struct param_table guest_table = PARAM_TABLE("guest", struct guest_params, guest_rows);
 
@@ -120,7 +124,7 @@ struct guest *guest_new(struct host *host, const char *name, int node,
 		guest->vcpu_count = (size_t)params->vcpus_count;
 	guest->vcpus = ARENA_ARRAY(host->arena, guest->vcpu_count, struct cpu *);
 	guest->quota = -1;
-	/* A paravirtual RDMA device completes by polling or its own events. */
+	/* A paravirtual RDMA device signals completions by polling or by its own events. */
 	guest->physical.period_ps =
 		period_of(host->params->nic_moderation && params->vnic != VNIC_PVRDMA,
 			  host->params->nic_moderation_rate_Hz);
@@ -180,7 +184,7 @@ double guest_packet_B(const struct guest *guest, bool receiving, double wire_B)
 	return fmax(wire_B, OFFLOAD_PACKET_B);
 }
 
-/* What every packet costs beside the protocol's own work. */
+/* Cost per packet in addition to the protocol's own work. */
 static double filters_packet_s(const struct guest_params *params)
 {
 	double firewall_s = params->firewall ? params->firewall_packet_s : 0;
@@ -214,8 +218,9 @@ double guest_flow_spB(const struct guest *guest, double packet_B)
 	return params->byte_spB + (params->packet_s + filters_packet_s(params)) / packet_B;
 }
 
-/* When the line's interrupt for something that arrives now fires. held: not before an event
- * of that time, since it is later, or others were there before that may still wait for it. */
+/* Returns the time of the line's interrupt for an arrival at now_ps. Sets *held if the message must
+ * pass through an event of that time: the interrupt is later, or earlier messages may still wait
+ * for it. */
 static int64_t line_raise(struct line *line, int64_t now_ps, uint64_t *count, bool *held)
 {
 	*held = true;
@@ -232,7 +237,7 @@ static int64_t line_raise(struct line *line, int64_t now_ps, uint64_t *count, bo
 	return fires_ps;
 }
 
-/* The guest's interrupt: the core takes over. */
+/* The guest's interrupt has fired: the core continues. */
 static void reception_work(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -249,7 +254,7 @@ static int64_t own_raise(struct guest *guest, int64_t now_ps, bool *held)
 	return line_raise(&guest->own, now_ps, &guest->interrupts_count, held);
 }
 
-/* The message has reached what raises the guest's interrupt. */
+/* The message has reached the device that raises the guest's interrupt. */
 static void reception_raise(void *ctx, uint64_t arg)
 {
 	(void)arg;

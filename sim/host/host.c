@@ -10,47 +10,49 @@ static const char *const power_policies[] = {"balanced", "max_performance", NULL
 #define IVY_TOWN "Linux drivers/idle/intel_idle.c, ivt_cstates (Ivy Bridge-EN/EP)"
 
 static const struct param_row host_rows[] = {
-	PARAM_WHOLE(struct host_params, cores_count, 1, 1024, "8", "physical cores",
+	PARAM_WHOLE(struct host_params, cores_count, 1, 1024, "8", "number of physical cores",
 		    "Intel ARK: Xeon E5-2440 v2 has 8"),
 	PARAM_NUMBER(struct host_params, clock_Hz, QUANTITY_FREQUENCY, 1e8, 1e10, "2.4 GHz",
-		     "base clock", "assumption: the reference clock at which costs are stated"),
+		     "base clock of the cores",
+		     "assumption: the reference clock, at which costs are given"),
 	PARAM_NUMBER(struct host_params, turbo_clock_Hz, QUANTITY_FREQUENCY, 0, 1e10, "0 Hz",
-		     "clock with turbo under load; 0 Hz: no more than clock",
+		     "clock with turbo under load; 0 Hz means the base clock",
 		     "assumption: no turbo unless the processor's is given"),
 	PARAM_BOOL(struct host_params, turbo, "false",
-		   "turbo enabled; acts under power_policy max_performance",
-		   "assumption: off unless a case says so"),
+		   "whether turbo is enabled; it acts only under power_policy max_performance",
+		   "assumption: off unless a case sets it"),
 	PARAM_CHOICE(struct host_params, power_policy, power_policies, "balanced",
 		     "power policy of the host", "VMware: ESXi's default power policy is Balanced"),
 	COST_ASSUMED(struct host_params, balanced_clock_ratio, QUANTITY_RATIO, 0.1, 1, "1",
-		     "clock under the balanced policy as a part of the base clock",
+		     "clock under the balanced policy, relative to the base clock",
 		     "assumption: a loaded core is raised to its base clock"),
-	PARAM_BOOL(struct host_params, c_states, "true", "idle cores sleep (C1E, C6)",
-		   "servers' firmware default"),
+	PARAM_BOOL(struct host_params, c_states, "true", "whether idle cores sleep (C1E, C6)",
+		   "default of server firmware"),
 	COST_SOURCED(struct host_params, c1e_exit_s, QUANTITY_TIME, 0, 1e-2, "10 us",
-		     "time to leave C1E", IVY_TOWN),
+		     "time to leave C-state C1E", IVY_TOWN),
 	PARAM_NUMBER(struct host_params, c1e_residency_s, QUANTITY_TIME, 0, 1, "80 us",
-		     "idle time from which a core is in C1E", IVY_TOWN),
+		     "idle time after which a core is in C1E", IVY_TOWN),
 	COST_SOURCED(struct host_params, c6_exit_s, QUANTITY_TIME, 0, 1e-2, "82 us",
-		     "time to leave C6", IVY_TOWN),
+		     "time to leave C-state C6", IVY_TOWN),
 	PARAM_NUMBER(struct host_params, c6_residency_s, QUANTITY_TIME, 0, 1, "300 us",
-		     "idle time from which a core is in C6", IVY_TOWN),
+		     "idle time after which a core is in C6", IVY_TOWN),
 	COST_SOURCED(struct host_params, dram_bandwidth_Bps, QUANTITY_RATE, 1e6, 1e14, "38.4 GB/s",
 		     "memory bandwidth of the host",
 		     "Intel ARK: Xeon E5-2440 v2, three channels of DDR3-1600"),
-	COST_ASSUMED(
-		struct host_params, copy_rate_Bps, QUANTITY_RATE, 1e6, 1e12, "6 GB/s",
-		"bytes a second that one core copies at the reference clock",
-		"assumption: half of a pinned copy on PCIe gen3 x16, where pageable copies lie"),
+	COST_ASSUMED(struct host_params, copy_rate_Bps, QUANTITY_RATE, 1e6, 1e12, "6 GB/s",
+		     "bandwidth at which one core copies memory at the reference clock",
+		     "assumption: half of a pinned copy over PCIe gen3 x16, which is typical of "
+		     "pageable copies"),
 	PARAM_BOOL(struct host_params, nic_moderation, "true",
-		   "the physical NIC limits its interrupts", "default of server NICs' drivers"),
+		   "whether the physical NIC limits its interrupts",
+		   "default of the drivers of server NICs"),
 	PARAM_NUMBER(struct host_params, nic_moderation_rate_Hz, QUANTITY_FREQUENCY, 10, 1e9,
-		     "8 kHz", "most interrupts a second of the physical NIC",
+		     "8 kHz", "maximum interrupts per second of the physical NIC",
 		     "Linux e1000 documentation: InterruptThrottleRate 8000; evan-jones "
 		     "ethernet-latency: 125 us round trip with throttling"),
 	COST_SOURCED(
 		struct host_params, oversubscription_cost_ratio, QUANTITY_RATIO, 0, 10, "4 %",
-		"further work while more threads of a pool want to run than it has cores",
+		"extra work while more threads of a pool want to run than it has cores",
 		"derived: Linux runs a thread for 0.75 ms x (1 + log2 of 4 cores) = 2.25 ms "
 		"(sched_min_granularity); a switch with refilled caches some 0.1 ms (Li et al., "
 		"ExpCS 2007)"),
@@ -103,7 +105,7 @@ static struct cpu *core_make(struct host *host, size_t index)
 	return cpu;
 }
 
-/* Where the next virtual CPU goes. */
+/* Returns the core for the next virtual CPU. */
 static struct host_core *core_next(struct host *host)
 {
 	struct host_core *best = NULL;

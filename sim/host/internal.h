@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the files of this folder share: nobody else includes this. */
+/* Shared by the files of this folder only. */
 #ifndef FARWIRE_HOST_INTERNAL_H
 #define FARWIRE_HOST_INTERNAL_H
 
@@ -12,13 +12,13 @@
 struct host_core {
 	struct cpu *cpu; /* NULL until a virtual CPU is bound to it */
 	size_t bound_count;
-	bool reserved; /* by a pinned guest */
+	bool reserved; /* for a pinned guest */
 };
 
 /* Cores that threads share. */
 struct core_pool {
 	int resource;
-	double cores_count, threads_count; /* threads: runnable */
+	double cores_count, threads_count; /* threads_count: runnable threads */
 };
 
 struct host {
@@ -31,15 +31,15 @@ struct host {
 	int dram;
 	struct host_core *cores;
 	size_t core_count, reserved_count;
-	struct core_pool pool; /* of the cores that no pinned guest has */
+	struct core_pool pool; /* the cores that no pinned guest owns */
 	struct dma_pool *dma_pool;
 };
 
-/* An interrupt line with a least distance between two. */
+/* An interrupt line with a minimum time between two interrupts. */
 struct line {
-	int64_t period_ps; /* 0: an interrupt whenever something comes */
-	int64_t last_ps;   /* of the last interrupt, maybe still due */
-	bool raised;       /* ever */
+	int64_t period_ps; /* 0: each message raises an interrupt */
+	int64_t last_ps;   /* time of the last interrupt, which may be in the future */
+	bool raised;       /* false until the first interrupt */
 };
 
 struct guest {
@@ -50,23 +50,24 @@ struct guest {
 	struct cpu **vcpus; /* NULL until used */
 	size_t vcpu_count, vcpu_next;
 	bool settled;
-	struct core_pool *pool; /* the host's or its own; NULL until settled */
-	int quota;              /* resource that holds it to its virtual CPUs; -1: none */
-	double threads_count;   /* of its own that want to run */
+	struct core_pool *pool; /* the host's pool or its own; NULL until settled */
+	int quota;              /* resource that limits it to its virtual CPUs; -1: none */
+	double threads_count;   /* runnable threads of this guest */
 	struct line physical, own;
 	uint64_t interrupts_count;
 	struct reception *free;
 };
 
-/* The core with the fewest virtual CPUs, the lowest of equals, among those that are
- * not reserved while there are such; counts one more. */
+/* Returns the core with the fewest virtual CPUs (the lowest index among equals) and binds one more
+ * to it. Reserved cores are used only if there is no other. */
 struct cpu *host_core_bind(struct host *host);
-/* Reserves the next such core for a pinned guest. There must be one. */
+/* Reserves the core that host_core_bind would choose for a pinned guest. An unreserved core must
+ * exist. */
 struct cpu *host_core_reserve(struct host *host);
 
-/* pool.c */
+/* ---- pool.c ---- */
 void pool_init(struct core_pool *pool, struct host *host, const char *name, double cores_count);
-/* On first use: a pinned guest takes its cores. */
+/* Chooses the guest's pool on first use: a pinned guest takes its cores. */
 void guest_settle(struct guest *guest);
 
 #endif

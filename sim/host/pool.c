@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pools of cores: work that many threads share out. */
+/* Pools of cores: work that many threads share. */
 #include <math.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/host/internal.h"
 
-/* Counts of threads are sums of parts of one: what rounding makes of them. */
+/* Largest rounding error of a thread count, which is a sum of fractions. */
 static const double ROUNDING = 1e-9;
 
-/* What a core does in a second, in seconds at the reference clock. */
+/* Seconds of work at the reference clock that a core does per second. */
 static double core_speed(const struct host *host)
 {
 	return host->clock_Hz / REFERENCE_CLOCK_HZ;
@@ -20,7 +20,7 @@ static bool is_crowded(const struct core_pool *pool)
 	return pool->threads_count > pool->cores_count + ROUNDING;
 }
 
-/* A thread that wants to run a part of the time costs that part. */
+/* A thread that wants to run for a part of the time adds that part of the switching cost. */
 static double pool_capacity(const struct core_pool *pool, const struct host *host)
 {
 	double excess = fmin(fmax(pool->threads_count - pool->cores_count, 0), 1);
@@ -42,9 +42,9 @@ static void pool_update(const struct core_pool *pool, const struct host *host)
 		fabric_capacity_set(host->fabric, pool->resource, capacity);
 }
 
-/* A pinned guest that finds fewer free cores than it has virtual CPUs is not
- * isolated: it shares the host's pool like any other. The pool keeps a core when
- * all are taken, for whoever must run all the same. */
+/* A pinned guest that finds fewer free cores than it has virtual CPUs is not isolated: it uses the
+ * host's pool like any other guest. If all cores are taken, the pool keeps one core for the
+ * remaining threads. */
 static void take_cores(struct guest *guest, const char *name)
 {
 	struct host *host = guest->host;

@@ -8,45 +8,46 @@
 
 static const struct param_row storage_rows[] = {
 	COST_PRINTED(struct storage_params, bandwidth_Bps, QUANTITY_RATE, 1e3, 1e14, "540 MB/s",
-		     "bytes a second of the device or service, all readers together",
+		     "bandwidth of the device or service, for all readers together",
 		     "Samsung SSD 860 EVO data sheet: 550 MB/s sequential read (SATA 6 Gb/s)"),
 	COST_SOURCED(
 		struct storage_params, latency_s, QUANTITY_TIME, 0, 10, "100 us",
-		"wait for the first byte of a request",
+		"waiting time until the first byte of a request",
 		"Samsung SSD 860 EVO data sheet: 10,000 random reads a second at queue depth 1"),
 	PARAM_NUMBER(struct storage_params, request_B, QUANTITY_BYTES, 512, 1e12, "128 KiB",
-		     "bytes of a request",
+		     "size of a request",
 		     "Linux: read-ahead of a block device, read_ahead_kb, 128"),
 	PARAM_WHOLE(struct storage_params, parallel_requests_count, 1, 1e6, "4",
-		    "requests that a reader has under way",
+		    "maximum number of requests in progress for one reader",
 		    "assumption: a few files read at once, each with read-ahead"),
 	PARAM_NUMBER(struct storage_params, cache_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "part of what is read that lies in the host's memory already",
+		     "part of the data that is already in the host's memory",
 		     "assumption: the data set is larger than memory"),
 	PARAM_TEXT(struct storage_params, node, "",
-		   "node of the topology at which it is reached; none: over no link of it",
-		   "assumption: a local disk, or a storage network of its own"),
+		   "node of the topology that holds the storage; an empty name means that it uses "
+		   "no link",
+		   "assumption: a local disk, or a separate storage network"),
 	PARAM_BOOL(struct storage_params, shared, "false",
-		   "one for all machines, as it is with a node; otherwise each has its own",
+		   "whether all machines share one storage, which is always so with a node",
 		   "assumption: a local disk"),
-	COST_ASSUMED(struct storage_params, client_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
-		     "work of the reading side for each byte, at 2.4 GHz, beyond the copy out of "
-		     "the page cache",
-		     "assumption: none for a file system in the kernel"),
+	COST_ASSUMED(
+		struct storage_params, client_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-6, "0 ns/B",
+		"client work per byte at 2.4 GHz, in addition to the copy out of the page cache",
+		"assumption: none for a file system in the kernel"),
 	PARAM_WHOLE(struct storage_params, client_threads_count, 0, 1024, "0",
-		    "threads that do the reading side's work; 0: one for each request",
-		    "assumption: each file is read by a thread of its own"),
+		    "number of threads that do the client's work; 0 means one for each request",
+		    "assumption: each file is read by its own thread"),
 };
 const struct param_table storage_table =
 	PARAM_TABLE("storage", struct storage_params, storage_rows);
 
-/* IPv4, TCP and its time stamps. */
+/* IPv4, TCP and TCP timestamps. */
 static const double TCP_HEADER_B = 52;
-/* A byte is written to memory by the device, then read and written by the copy
- * into the program's buffer. */
+/* The device writes each byte to memory once; the copy into the program's buffer reads and writes
+ * it. */
 static const double DRAM_OF_DEVICE = 1, DRAM_OF_COPY = 2;
 
-struct read_order { /* what a program asked for */
+struct read_order { /* a read that a program has requested */
 	struct read_order *next;
 	struct reader *reader;
 	double size_B;
@@ -60,10 +61,10 @@ struct reader {
 	struct storage *storage;
 	struct guest *guest;
 	unsigned number;
-	const struct route *route; /* from the storage; NULL: over no link */
-	bool busy;                 /* with the first order */
+	const struct route *route; /* route from the storage; NULL: uses no link */
+	bool busy;                 /* the first order is in progress */
 	struct read_order *first, *last;
-	int64_t ended_ps; /* of the order before; -1: there was none */
+	int64_t ended_ps; /* end of the previous order; -1: none */
 };
 
 struct storage {
@@ -71,7 +72,7 @@ struct storage {
 	struct engine *engine;
 	struct fabric *fabric;
 	const struct storage_params *params;
-	int node; /* -1: over no link */
+	int node; /* -1: uses no link */
 	int resource;
 	struct reader *readers;
 	struct read_order *free;
@@ -119,7 +120,7 @@ static bool has_virtual_disk(const struct reader *reader)
 	       guest_params(reader->guest)->kind == GUEST_VM;
 }
 
-/* A request's way to the storage and back, and the device's own wait. */
+/* Time of a request's way to the storage and back, plus the wait at the device. */
 static double request_latency_s(const struct reader *reader)
 {
 	double latency_s = reader->storage->params->latency_s;
@@ -130,7 +131,7 @@ static double request_latency_s(const struct reader *reader)
 	return latency_s;
 }
 
-/* Every byte is copied out of the page cache at last. */
+/* All bytes are finally copied out of the page cache. */
 static double client_work_spB(const struct reader *reader)
 {
 	const struct storage_params *params = reader->storage->params;
@@ -149,7 +150,7 @@ static double client_work_spB(const struct reader *reader)
 	return work_spB;
 }
 
-/* What reading uses, for each byte: all of it but the waits. */
+/* Sets the resources that a read uses per byte. The waits are not included. */
 static void reading_uses(const struct reader *reader, struct flow_spec *flow)
 {
 	const struct storage *storage = reader->storage;
@@ -174,7 +175,7 @@ static void reading_uses(const struct reader *reader, struct flow_spec *flow)
 		       flow);
 }
 
-/* What the flow would get alone. */
+/* Returns the rate that the flow would reach without competitors. */
 static double rate_alone(const struct fabric *fabric, const struct flow_spec *flow)
 {
 	double rate = flow->cap > 0 ? flow->cap : HUGE_VAL;
@@ -184,8 +185,8 @@ static double rate_alone(const struct fabric *fabric, const struct flow_spec *fl
 	return rate;
 }
 
-/* Bytes a second of `requests` requests of request_B at once, latency_s for each
- * request and rate in between; a part of the bytes needs no request. */
+/* Bandwidth of `requests` concurrent requests of request_B, with latency_s for each and `rate` for
+ * its bytes. Only the part `missing` of the bytes needs requests. */
 static double requests_rate(double requests, double request_B, double latency_s, double missing,
 			    double rate)
 {
@@ -194,8 +195,8 @@ static double requests_rate(double requests, double request_B, double latency_s,
 
 static void order_done(void *ctx, uint64_t arg);
 
-/* The bytes of the reader's first order begin to come, waited_s after it was asked
- * for. Whatever the wait, it is over no sooner than its requests, so many at a time. */
+/* Starts the transfer of the reader's first order, waited_s after it was requested. Even after a
+ * long wait, it cannot end before its requests, which run a limited number at a time. */
 static void bytes_start(struct reader *reader, double waited_s)
 {
 	const struct storage *storage = reader->storage;

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Storage that a guest reads from: a local disk, a file server (NFS), an object
- * store through a file system in user space (s3fs).
+/* Storage that a guest reads from: a local disk, a file server (NFS), or an object store through a
+ * file system in user space (s3fs).
  *
- * A READER (a process) has at most parallel_requests_count requests of request_B
- * under way, each waiting latency_s before its bytes come, so alone it gets at most
+ * A reader (a process) has at most parallel_requests_count requests of request_B in progress. Each
+ * request waits latency_s before its bytes arrive. One reader without competitors reaches at most
  *   parallel * request_B / (latency_s + request_B / rate) B/s,
- * rate being what the way would give it (bandwidth_Bps, links, cores), and all
- * readers of a storage together at most bandwidth_Bps. Its reads are answered in
- * order. A read that follows the one before at once was asked for meanwhile (read-
- * ahead): its bytes come without a wait; after a pause the first request's
- * latency shows.
+ * where rate is the bandwidth of the path (bandwidth_Bps, links, cores). All readers of a storage
+ * together reach at most bandwidth_Bps. The reads of one reader are answered in order. A read that
+ * directly follows the previous one was requested meanwhile by read-ahead, so its bytes arrive
+ * without a wait. After a pause, the latency of the first request is visible.
  *
- * What comes over the network (from a node of the topology: the file server, the
- * gateway) also uses the links of its route, with TCP's framing, and costs the
- * reader's cores the work of receiving. The part cache_ratio of what is read lies in
- * the host's memory already (page cache): it costs a copy in memory alone.
- * In a virtual machine a local disk is a virtual one: work and a wait for each
- * request (guest.disk_request), and a part of the rate (guest.disk_ratio).
+ * Storage at a node of the topology (a file server or gateway) also uses the links of the route,
+ * with TCP's framing, and receiving costs work on the reader's cores. The part cache_ratio of the
+ * data is already in the host's page cache and costs only a copy in memory. A local disk in a
+ * virtual machine is a virtual disk. It adds work and a wait to each request (guest.disk_request)
+ * and reaches a part of the bandwidth (guest.disk_ratio).
  */
 #ifndef FARWIRE_HOST_STORAGE_H
 #define FARWIRE_HOST_STORAGE_H
@@ -25,32 +23,35 @@
 #include "sim/host/host.h"
 
 struct storage_params {
-	double bandwidth_Bps; /* of the device or service, all readers together */
-	double latency_s;     /* of a request */
+	double bandwidth_Bps; /* of the device or service, for all readers together */
+	double latency_s;     /* wait for the first byte of a request */
 	double request_B;
-	double parallel_requests_count; /* of each reader (a process) */
+	double parallel_requests_count; /* for each reader (a process) */
 	double cache_ratio;
-	const char *node;            /* of the topology it is reached at; "": over no link of it */
-	bool shared;                 /* one for all machines; with a node it always is */
-	double client_spB;           /* work a byte that the client side spends (FUSE's copies) */
-	double client_threads_count; /* that do it and receive; 0: one for each request */
+	/* node of the topology where it is reached; "": it uses no link */
+	const char *node;
+	bool shared; /* one for all machines; always true with a node */
+	/* extra work of the client per byte (for example FUSE's copies) */
+	double client_spB;
+	/* threads that do this work and receive; 0: one for each request */
+	double client_threads_count;
 };
 extern const struct param_table storage_table;
 
-/* One storage for all machines, not one for each. */
+/* Returns true if all machines share one storage, false if each has its own. */
 bool storage_is_shared(const struct storage_params *params);
 
 struct storage;
-/* name: its resource is "<name>.storage". The parameters are borrowed. */
+/* Creates a storage; its resource is called "<name>.storage". The parameters are borrowed. */
 struct storage *storage_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
 			    const char *name, const struct storage_params *params);
-/* Whether guest has a route to it. */
+/* Returns true if the guest has a route to the storage. */
 bool storage_reaches(struct storage *storage, const struct guest *guest);
-/* Reads size_B > 0 for guest by one of its readers (reader: any number that stays with
- * the process), then calls fn. false, and nothing is begun, if there is no route. */
+/* Reads size_B > 0 for one reader of guest and then calls fn. `reader` is any number that
+ * identifies the process. Returns false, and starts nothing, if there is no route. */
 bool storage_read(struct storage *storage, struct guest *guest, unsigned reader, double size_B,
 		  event_fn *fn, void *ctx, uint64_t arg);
-/* Bytes that were asked for and have come. */
+/* Bytes that were requested and have arrived. */
 double storage_read_B(const struct storage *storage);
 
 #endif

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Copies between the program's memory and the GPU's.
+/* Copies between the memory of the program and the GPU.
  *
- * To the device: the client sends chunk by chunk and lets go of the connection
- * in between; the server hands each chunk to the driver as a copy of its own,
- * so that wire, staging and PCIe overlap by themselves. To the host, answered:
- * the server has two staging buffers, one filled by the driver while the other
- * is sent. To the host, not answered: one copy in the stream; when the stream
- * is that far, its bytes go back chunk after chunk.
- * With zero_copy the bytes of a chunk are in (or come from) the GPU's memory
- * when its message ends; what is left for the driver is the order of the
- * stream: a mark of no duration in it, or a wait for it.
+ * Copies to the device: the client sends chunk after chunk and releases the connection in between.
+ * The server passes each chunk to the driver as a separate copy, so that wire, staging and PCIe
+ * overlap. Synchronous copies to the host: the server has two staging buffers; the driver fills one
+ * while the other is sent. Asynchronous copies to the host: the driver makes one copy in the
+ * stream, and the bytes are sent back chunk after chunk when the stream reaches it.
+ *
+ * With zero_copy the bytes of a chunk are already in the GPU's memory (or come from it) when its
+ * message ends. The driver then only keeps the order of the stream, with a marker of no duration or
+ * a wait.
  */
 #include <math.h>
 
 #include "sim/base/diag.h"
 #include "sim/remoting/parts.h"
 
-/* What sums of chunks may miss. */
+/* Largest relative error of a sum of chunk sizes. */
 static const double slack_ratio = 1e-9;
 
 bool is_upload(const struct remote_call *call)
@@ -48,7 +48,7 @@ void chunk_come(struct remote_call *call, const struct packet *packet)
 	call->come_B += packet->payload_B;
 	if (packet->last && fabs(call->come_B - payload_B) > slack_ratio * payload_B)
 		engine_fail(call->channel->client->engine,
-			    "%s: of a copy of %.17g bytes %.17g came", call->channel->name,
+			    "%s: a copy of %.17g bytes delivered %.17g bytes", call->channel->name,
 			    payload_B, call->come_B);
 }
 
@@ -84,7 +84,7 @@ void chunk_send(struct remote_call *call)
 	packet->payload_B = chunk_size_B(call, call->unsent_B);
 	call->unsent_B -= packet->payload_B;
 	packet->last = call->unsent_B <= 0;
-	/* An answer may be here before the last chunk counts as accepted. */
+	/* The answer may arrive before the last chunk counts as accepted. */
 	packet->waiter = packet->last && call->answered ? NULL : call;
 	packet->size_B += packet->payload_B;
 	if (packet->first)
@@ -92,7 +92,7 @@ void chunk_send(struct remote_call *call)
 	channel_post(packet);
 }
 
-/* Work before the thread can send its next chunk. */
+/* Does the work that precedes the thread's next chunk. */
 static void chunk_next(struct remote_call *call, double work_s)
 {
 	call_timeout_arm(call);
@@ -149,7 +149,7 @@ static void chunk_staged(void *ctx, uint64_t arg, enum call_result result)
 		server_executed(channel);
 	if (packet->last && call->answered) {
 		call->result = result;
-		server_reply(call); /* whose acceptance goes on */
+		server_reply(call); /* acceptance of the answer continues the copy */
 		return;
 	}
 	if (packet->last) {
@@ -207,7 +207,7 @@ static void fetch_send(struct remote_call *call)
 	server_post(packet);
 }
 
-/* Fills the buffer that is free, sends the one that is full. */
+/* Fills the free buffer and sends the full one. */
 static void fetch_pump(struct remote_call *call)
 {
 	const struct runtime_params *params = params_of(call);
@@ -247,7 +247,7 @@ void data_acknowledged(struct remote_call *call)
 	fetch_pump(call);
 }
 
-/* The copy is in its stream: whoever sends the bytes waits for it there. */
+/* The copy is in its stream. Sending its bytes waits for it there. */
 static void fetch_submitted(void *ctx, uint64_t arg, enum call_result result)
 {
 	(void)arg;

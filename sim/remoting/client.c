@@ -21,9 +21,9 @@ static bool channel_open(struct remote_client *client, size_t index)
 	channel->client_core = guest_core(spec->client);
 	channel->server_core = guest_core(spec->server);
 	channel->idle = true;
-	channel->track =
-		trace_track(engine_trace(client->engine), guest_name(spec->server),
-			    arena_printf(client->arena, "serves %s %zu", spec->name, index));
+	channel->track = trace_track(
+		engine_trace(client->engine), guest_name(spec->server),
+		arena_printf(client->arena, "server of %s, connection %zu", spec->name, index));
 	const struct connection_spec connection = {
 		.engine = spec->engine,
 		.fabric = spec->fabric,
@@ -140,9 +140,9 @@ static struct event_state *event_state(struct remote_client *client, uint16_t ev
 	return &client->events.items[event];
 }
 
-/* A fetch is an asynchronous copy to the host: its bytes may come later than
- * answers on other connections, and an answer that tells the program that they
- * are there is held until they are. */
+/* A fetch is an asynchronous copy to the host. Its bytes may arrive after answers on other
+ * connections. So an answer that tells the program that the copy is complete is held until the
+ * bytes have arrived. */
 static void note_event(struct remote_call *call)
 {
 	struct remote_client *client = call->channel->client;
@@ -215,7 +215,7 @@ void call_answered(struct remote_call *call)
 		answer_take(call);
 }
 
-/* All bytes of an asynchronous copy are here. */
+/* All bytes of an asynchronous copy have arrived. */
 static void fetch_over(struct remote_call *call)
 {
 	struct remote_client *client = call->channel->client;
@@ -254,7 +254,7 @@ static enum call_class class_of(const struct remote_client *client, const struct
 	    client->attributes_known)
 		return CLASS_LOCAL;
 	enum call_class class = client->policy->classify(client->params, call);
-	/* A copy of nothing is a call like others. */
+	/* A copy of zero bytes is an ordinary call. */
 	return class == CLASS_BULK && call->payload_B <= 0 ? CLASS_SYNC : class;
 }
 
@@ -266,7 +266,7 @@ static bool is_answered(const struct remote_client *client, const struct remote_
 	return call->class != CLASS_LOCAL && call->class != CLASS_ASYNC;
 }
 
-/* Whether the call goes to a buffer that it does not fill. */
+/* Returns true if the call joins a batch without filling it. */
 static bool joins_batch(const struct remote_call *call)
 {
 	const struct channel *channel = call->channel;
@@ -302,7 +302,7 @@ static void post_with(struct remote_call *call, bool waits)
 	channel_post(packet);
 }
 
-/* An asynchronous call or fetch that has its credit. */
+/* Forwards an asynchronous call or fetch that has its credit. */
 static void forward(struct remote_call *call)
 {
 	struct remote_client *client = call->channel->client;
@@ -315,7 +315,7 @@ static void forward(struct remote_call *call)
 		struct channel *channel = call->channel;
 		channel_put(call);
 		call_return(call, 0);
-		if (channel->creditless.head) /* for calls that this one may hold up */
+		if (channel->creditless.head) /* send calls that this one may block */
 			channel_flush(channel);
 	} else {
 		post_with(call, true);
@@ -352,7 +352,7 @@ static void async_marshalled(void *ctx, uint64_t arg)
 		forward(call);
 }
 
-/* The thread's own work on the call is done. */
+/* The thread has finished its own work on the call. */
 static void call_marshalled(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -401,7 +401,7 @@ static void port_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 		return;
 	}
 	bool fetches = is_download(call) && !call->answered;
-	call->holds = fetches ? 3 : 2; /* caller, server and delivery of the bytes */
+	call->holds = fetches ? 3 : 2; /* the caller, the server and the delivery of the bytes */
 	work_s += params->marshal_byte_spB * (double)cuda->arguments_B;
 	if (call->class != CLASS_ASYNC || params->batch_count <= 1)
 		work_s += params->marshal_s;

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The client and the server of one program, and what passes between them;
- * private to sim/remoting.
+/* The client and the server of one program, and the messages between them. Private to sim/remoting.
  *
- * A CALL lives from the program's call until the client, the server and (for
- * asynchronous copies to the host) the delivery of its bytes are done with it.
- * A PACKET is one message: requests that are executed in order, a chunk of a
- * copy, or an answer. A CHANNEL is one connection with the queues at its two
- * ends: client.c packs calls into packets, wire.c moves packets and knows who
- * waits for what, server.c executes, bulk.c cuts copies into chunks. Calls and
- * packets come from pools, so that a step like the one before allocates
- * nothing.
+ * A call lives from the program's call until the client, the server and the delivery of its bytes
+ * (for asynchronous copies to the host) have finished with it. A packet is one message: requests
+ * that are executed in order, a chunk of a copy, or an answer. A channel is one connection with the
+ * queues at its two ends. client.c packs calls into packets, wire.c moves packets and keeps their
+ * waiters, server.c executes calls, and bulk.c divides copies into chunks. Calls and packets come
+ * from pools, so a repeated step allocates nothing.
  *
- * Waking the thread that waits for a message is the transport's business (its
- * `delivered` is over only then), as it knows whether the thread sleeps.
+ * The transport wakes the thread that waits for a message, because only the transport can tell
+ * whether the thread sleeps. Its `delivered` callback comes after the wake-up.
  */
 #ifndef FARWIRE_REMOTING_PARTS_H
 #define FARWIRE_REMOTING_PARTS_H
@@ -24,36 +21,37 @@
 struct channel;
 
 struct remote_call {
-	struct remote_call *next; /* in the one list that has it */
+	struct remote_call *next; /* in the one list that contains it */
 	struct remote_call *next_fetch;
 	struct channel *channel;
-	struct cpu *core; /* of the calling thread */
+	struct cpu *core; /* core of the calling thread */
 	struct cuda_call call;
 	enum call_class class;
 	bool answered; /* the caller waits for an answer */
-	bool probe;    /* keep-alive: no call of the program */
+	bool probe;    /* a keep-alive probe, not a call of the program */
 	unsigned holds;
 	call_done_fn *done;
 	void *ctx;
 	uint64_t arg;
 	int64_t start_ps;
-	/* Among the calls that may time out, by when. */
+	/* List of calls that may time out, sorted by timeout. */
 	struct remote_call *timed_before, *timed_after;
-	int64_t timeout_ps; /* 0: not among them */
+	int64_t timeout_ps; /* 0: not in that list */
 	enum call_result result;
-	/* Order between connections: a call on an event comes after its record. */
+	/* Order between connections: a call on an event must come after the event's record. */
 	const struct channel *after;
 	uint64_t after_serial;
-	uint64_t serial; /* place among the calls of its channel */
-	/* The answer is held until these fetches are delivered. */
+	uint64_t serial; /* position among the calls of its channel */
+	/* The answer is held until the fetches up to held_fetch are delivered, on one stream or on
+	 * all. */
 	bool holds_all_streams;
 	uint16_t held_stream;
 	uint64_t held_fetch; /* 0: none */
 	uint64_t fetch;      /* number of this asynchronous copy to the host */
-	/* Progress of a copy. */
-	double unsent_B;                     /* to the device: left at the client */
-	double copied_B, sent_B, released_B; /* to the host, at the server */
-	double come_B;                       /* either way, where it goes to */
+	/* progress of a copy */
+	double unsent_B;                     /* to the device: bytes not sent by the client */
+	double copied_B, sent_B, released_B; /* to the host: progress at the server */
+	double come_B;                       /* either direction: bytes that have arrived */
 	bool copying, sending;
 };
 
@@ -64,24 +62,24 @@ struct call_list {
 enum packet_kind {
 	PACKET_CALLS,     /* client: calls to execute */
 	PACKET_CHUNK,     /* client: calls, then a chunk to the device */
-	PACKET_DATA_ACK,  /* client: stop-and-go, the chunk of `call` has come */
+	PACKET_DATA_ACK,  /* client: acknowledges a chunk of `call` (stop-and-go) */
 	PACKET_REPLY,     /* server: the answer of `call` */
 	PACKET_DATA,      /* server: a chunk to the host */
-	PACKET_CHUNK_ACK, /* server: stop-and-go, the chunk of `call` is copied */
-	PACKET_EXECUTED,  /* server: nothing but the count of executed calls */
+	PACKET_CHUNK_ACK, /* server: acknowledges that a chunk of `call` is copied (stop-and-go) */
+	PACKET_EXECUTED,  /* server: only the count of executed calls */
 };
 
 struct packet {
 	struct packet *next;
 	struct channel *channel;
 	enum packet_kind kind;
-	unsigned holds; /* of sender and receiver */
+	unsigned holds; /* held by the sender and the receiver */
 	struct call_list calls;
 	struct remote_call *call;
-	struct remote_call *waiter; /* goes on when the message is accepted */
+	struct remote_call *waiter; /* continues when the message is accepted */
 	double size_B, payload_B;
-	bool first, last, staged; /* chunk of its copy */
-	uint64_t executed_count;  /* of calls with a credit, since the last answer */
+	bool first, last, staged; /* state of this chunk within its copy */
+	uint64_t executed_count;  /* executed calls with a credit since the last answer */
 };
 
 struct packet_list {
@@ -92,41 +90,42 @@ struct channel {
 	struct remote_client *client;
 	struct connection *connection;
 	const char *name;
-	struct cpu *client_core, *server_core; /* network and service threads */
-	/* client */
-	struct call_list buffer; /* calls that wait to be sent together */
+	/* cores of the network thread and the service thread */
+	struct cpu *client_core, *server_core;
+	/* ---- client ---- */
+	struct call_list buffer; /* calls that are collected for one message */
 	size_t buffer_count;
 	double buffer_B;
 	struct event_id batch_timer;
-	struct packet_list outbox; /* messages that wait for the connection */
+	struct packet_list outbox; /* messages waiting for the connection */
 	bool sending;
 	uint64_t outstanding_count;
-	struct call_list creditless; /* calls that wait for a credit */
+	struct call_list creditless; /* calls waiting for a credit */
 	uint64_t serial;
-	size_t waiting_count; /* answered calls on their way */
-	int64_t active_ps;    /* of the last message either way */
+	size_t waiting_count; /* number of answered calls in progress */
+	int64_t active_ps;    /* time of the last message in either direction */
 	struct event_id keep_alive_timer;
-	/* server */
+	/* ---- server ---- */
 	struct packet_list inbox;
 	struct packet *serving;
 	struct remote_call *executing;
-	bool idle;     /* the service thread waits for messages */
-	bool ordering; /* `executing` waits for another channel */
+	bool idle;     /* the service thread is waiting for messages */
+	bool ordering; /* `executing` is waiting for another channel */
 	uint64_t executed_serial;
-	uint64_t unreported_count; /* executed calls with a credit */
+	uint64_t unreported_count; /* executed calls with a credit that are not reported yet */
 	uint32_t track;
 	int64_t taken_ps;
 };
 
-struct event_state { /* the last record of an event, as the client saw it */
+struct event_state { /* the last record of an event, as seen by the client */
 	const struct channel *channel;
 	uint64_t serial;
 	uint16_t stream;
-	uint64_t fetch; /* fetches before it */
+	uint64_t fetch; /* number of fetches before it */
 };
 
 struct remote_client {
-	struct cuda_port port; /* first: a port is its client */
+	struct cuda_port port; /* must be first, so that a port can be cast to its client */
 	struct remote_spec spec;
 	const struct runtime_params *params;
 	const struct policy *policy;
@@ -140,16 +139,17 @@ struct remote_client {
 	uint64_t connected_arg;
 	bool failed;
 	bool attributes_known;
-	int64_t timeout_ps; /* that a call may take; 0: any time */
+	int64_t timeout_ps; /* time limit of a call; 0: none */
 	struct remote_call *timed_first, *timed_last;
-	bool timeout_due; /* the timer runs, until the first call's timeout at the latest */
+	bool timeout_due; /* the timer is running, at most until the first call's timeout */
 	struct event_id timeout_timer;
 	struct remote_call *free_calls;
 	struct packet *free_packets;
 	VEC(struct event_state) events;
 	uint64_t fetch_count;
-	struct remote_call *fetches; /* asynchronous copies to the host not yet delivered */
-	struct call_list held;       /* answers that wait for fetches */
+	/* asynchronous copies to the host that are not delivered yet */
+	struct remote_call *fetches;
+	struct call_list held; /* answers waiting for fetches */
 	struct remote_counters counters;
 };
 
@@ -177,7 +177,8 @@ static inline struct remote_call *call_pop(struct call_list *list)
 	return call;
 }
 
-/* Set is all that does not come from the program: see port_call. */
+/* Takes a call from the pool and sets every field that does not come from the program: see
+ * port_call. */
 struct remote_call *call_take(struct remote_client *client);
 static inline void call_drop(struct remote_call *call)
 {
@@ -202,43 +203,44 @@ static inline void packet_drop(struct packet *packet)
 
 /* ---- wire.c ---- */
 
-/* The run of this client is over; the first reason counts. */
+/* Ends the run of this client. The first reason is kept. */
 void remote_fail(struct remote_client *client, const char *reason);
-/* Appends the call to what the channel sends next, and notes its order. */
+/* Appends the call to the channel's next message and assigns its order. */
 void channel_put(struct remote_call *call);
-/* Takes what waits into a packet. */
+/* Moves the collected calls into a packet. */
 struct packet *channel_packet(struct channel *channel, enum packet_kind kind);
 /* Queues a client's packet for the connection. */
 void channel_post(struct packet *packet);
-/* Sends what waits in the buffer, at the cost of a message. */
+/* Sends the collected calls, at the cost of a message. */
 void channel_flush(struct channel *channel);
-/* A credit for one more call in flight: false puts the call in the queue, and
- * call_credited continues it later. */
+/* Takes a credit for one more call in flight. Returns false if there is none: the call is queued
+ * then, and call_credited continues it. */
 bool credit_take(struct remote_call *call);
-/* From now on the call may time out, if it is answered; and no longer. */
+/* Start and end the time limit of an answered call. */
 void call_timeout_arm(struct remote_call *call);
 void call_timeout_disarm(struct remote_call *call);
-/* From the server: then, with ctx = channel, when accepted; may be NULL. */
+/* Sends a packet from the server. `then` is called with ctx = channel when it is accepted; it may
+ * be NULL. */
 void server_post(struct packet *packet);
 
 /* ---- client.c ---- */
 
-/* Notes what the call has to come after, now that it has its place. */
+/* Records which earlier calls this call must follow, after its place is assigned. */
 void note_order(struct remote_call *call);
 void call_credited(void *ctx, uint64_t arg);
-/* The packet that the call waited for is accepted. */
+/* The packet that the call waited for was accepted. */
 void call_accepted(struct remote_call *call, const struct packet *packet);
-/* The answer is at the client; all of it. */
+/* The complete answer has arrived at the client. */
 void call_answered(struct remote_call *call);
-/* To the program. */
+/* Returns the call to the program. */
 void call_return(void *ctx, uint64_t arg);
 
 /* ---- server.c ---- */
 
 void server_receive(struct packet *packet);
-/* The call or chunk in hand is done: what comes next. */
+/* The current call or chunk is done: begins the next one. */
 void server_next(struct channel *channel);
-/* One call or chunk that held a credit is executed. */
+/* One call or chunk with a credit was executed. */
 void server_executed(struct channel *channel);
 void server_reply(struct remote_call *call);
 
@@ -246,15 +248,15 @@ void server_reply(struct remote_call *call);
 
 bool is_upload(const struct remote_call *call);
 bool is_download(const struct remote_call *call);
-/* At either end: the chunk has come; with the last one all bytes must have. */
+/* Either end: a chunk has arrived. After the last chunk all bytes must have arrived. */
 void chunk_come(struct remote_call *call, const struct packet *packet);
-/* Client: the thread has marshalled the copy, or its next chunk. */
+/* Client: the thread has marshalled the copy or its next chunk. */
 void chunk_ready(void *ctx, uint64_t arg);
 void chunk_send(struct remote_call *call);
 void chunk_accepted(struct remote_call *call, bool last);
 void chunk_acknowledged(struct remote_call *call);
 void data_received(struct packet *packet);
-/* Server. */
+/* Server: */
 void chunk_stage(struct channel *channel);
 void fetch_serve(struct remote_call *call);
 void data_accepted(struct remote_call *call);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calls that return nothing the program needs are sent and forgotten; what
- * returns a value, frees memory or waits is answered. */
+/* Asynchronous policy: a call without a result is sent and forgotten. A call that returns a value,
+ * frees memory or waits for the GPU is answered. */
 #include "sim/remoting/policies.h"
 
 enum call_class classify_forwarded(const struct runtime_params *params,
@@ -24,6 +24,7 @@ enum call_class classify_forwarded(const struct runtime_params *params,
 
 const struct policy policy_asynchronous = {
 	.name = "asynchronous",
-	.help = "launches, records and async copies return once sent; answers only where needed",
+	.help = "launches, records and asynchronous copies return when sent; other calls wait for "
+		"an answer",
 	.classify = classify_forwarded,
 };

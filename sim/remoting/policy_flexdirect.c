@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bitfusion FlexDirect 1.11 as far as its published training rates show it.
+/* Bitfusion FlexDirect 1.11, inferred from its published training throughput.
  *
- * There is no public source on its internals. That launches, library calls and
- * records block is an assumption; what supports it are the rows to which the
- * cost of a call is fitted, where a step waits for its calls one by one. The
- * device is known at the client, and handles are given out there. */
+ * There is no public description of its internals. That launches, library calls and records block
+ * is an assumption. The rows to which the cost of a call is fitted support it: there, a step waits
+ * for its calls one by one. The client has the device attributes and creates handles itself. */
 #include "sim/remoting/policies.h"
 
 static enum call_class classify(const struct runtime_params *params, const struct cuda_call *call)
@@ -18,7 +17,8 @@ static enum call_class classify(const struct runtime_params *params, const struc
 
 const struct policy policy_flexdirect = {
 	.name = "flexdirect",
-	.help = "calls wait for their answer; device and handles are known at the client",
+	.help = "calls wait for their answers; the client has the device attributes and creates "
+		"handles",
 	.blocking_copies = true,
 	.classify = classify,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every call is a remote procedure call, even get_device: early rCUDA
- * (Duato et al., HPCS 2010) and Cricket's plain RPC mode. */
+/* Synchronous policy: every call is a remote procedure call, even get_device. Early rCUDA (Duato et
+ * al., HPCS 2010) and Cricket's plain RPC mode work this way. */
 #include "sim/remoting/policies.h"
 
 enum call_class classify_answered(const struct cuda_call *call)

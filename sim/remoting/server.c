@@ -5,11 +5,11 @@
 
 static void order_check(struct remote_client *client);
 
-/* A connection's calls are executed in the order of sending, each once. */
+/* Checks that a connection's calls are executed in the order of sending, each once. */
 static void check_place(const struct channel *channel, const struct remote_call *call)
 {
 	if (call->serial != channel->executed_serial + 1)
-		engine_fail(channel->client->engine, "%s: call %llu is executed behind call %llu",
+		engine_fail(channel->client->engine, "%s: call %llu is executed after call %llu",
 			    channel->name, (unsigned long long)call->serial,
 			    (unsigned long long)channel->executed_serial);
 }
@@ -26,8 +26,8 @@ static void executed(struct channel *channel, const struct remote_call *call)
 	order_check(client);
 }
 
-/* The client learns of executed calls from each answer, and from a message of
- * its own when half of what it may have in flight is done. */
+/* Reports executed calls to the client. Each answer carries the count. A separate message is sent
+ * when half of the allowed calls in flight are executed. */
 void server_executed(struct channel *channel)
 {
 	double limit_count = channel->client->params->outstanding_count;
@@ -80,9 +80,8 @@ static void execute(struct channel *channel)
 	}
 }
 
-/* True while a call on an event has to wait for the event's record on another
- * connection. Records precede in the client's order, so no two can wait for
- * each other. */
+/* Returns true while a call on an event must wait for the event's record on another connection.
+ * Records precede such calls in the client's order, so two calls cannot wait for each other. */
 static bool out_of_order(const struct remote_call *call)
 {
 	return call->after && call->after != call->channel &&

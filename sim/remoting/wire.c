@@ -264,8 +264,8 @@ bool credit_take(struct remote_call *call)
 	return false;
 }
 
-/* One timer for all calls, since all wait for the same time: it runs until the first
- * one's timeout, or too short, for one that has its answer by then. */
+/* One timer serves all calls, because all have the same time limit. It runs until the timeout of
+ * the first call. If that call is answered earlier, the timer is set again when it fires. */
 
 static void timeout_due(void *ctx, uint64_t arg);
 

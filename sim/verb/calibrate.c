@@ -201,7 +201,11 @@ static int measure_and_fit(struct calibrating_machine *m)
 
 static int run(const struct command *command)
 {
-	const char *folder = strcmp(command->output, "-") == 0 ? "calibration" : command->output;
+	const char *folder = command->output;
+	if (strcmp(folder, "-") == 0) {
+		fprintf(stderr, "farwire: calibrate writes into a folder (write -o FOLDER)\n");
+		return EXIT_USAGE;
+	}
 	if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
 		fprintf(stderr, "farwire: cannot make the folder '%s': %s\n", folder,
 			strerror(errno));
@@ -221,11 +225,9 @@ static int run(const struct command *command)
 		return code == EXIT_DONE ? EXIT_FAILED : code;
 	const char *page = arena_printf(command->arena, "%s/report.html", folder);
 	const char *profile = arena_printf(command->arena, "%s/profile.cfg", folder);
-	struct command to_page = *command;
-	to_page.output = page;
 	int saved = calibration_save(command, m.parts, m.part_count, profile);
 	if (saved == EXIT_DONE)
-		saved = command_page(&to_page, m.report, false);
+		saved = write_report(page, m.report, false);
 	if (saved == EXIT_DONE && !command->quiet)
 		printf("The profile: %s\nThe report: %s\n", profile, page);
 	if (code == EXIT_DONE)
@@ -240,7 +242,7 @@ const struct verb verb_calibrate = {
 	.examples = "  farwire calibrate                  # into the folder calibration/\n"
 		    "  farwire calibrate --full -o my-server\n"
 		    "  farwire run --topology dgx-h100 --profile calibration/profile.cfg\n",
-	.options = "output quick full budget scratch seed quiet",
+	.options = "output=calibration quick full budget scratch seed quiet",
 	.words_min = 0,
 	.run = run,
 };

@@ -61,10 +61,8 @@ static void write_profile(FILE *out, const void *ctx)
 int calibration_save(const struct command *command, const struct calibration *const *calibrations,
 		     size_t count, const char *path)
 {
-	struct command to_file = *command;
 	const struct profile_saving saving = {command->arena, calibrations, count};
-	to_file.output = path;
-	return command_write(&to_file, write_profile, &saving);
+	return write_file(path, write_profile, &saving);
 }
 
 /* ---- for people ---- */

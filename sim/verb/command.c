@@ -2,6 +2,7 @@
 /* What several verbs do: predict their cases, write and draw results. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ struct predict_options command_predict(const struct command *command)
 {
 	return (struct predict_options){.seed = command->seed,
 					.draws_count = command->draws,
-					.jobs = command->jobs,
+					.jobs = (unsigned)command->jobs,
 					.baselines = command->baselines};
 }
 
@@ -88,22 +89,33 @@ const struct prediction **command_predictions(const struct command *command, str
 	return predictions;
 }
 
-int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
-		  const void *ctx)
+int write_file(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx)
 {
-	struct output *output = output_open(command->output);
+	struct output *output = output_open(path);
 	if (output) {
 		write(output_file(output), ctx);
 		if (output_commit(output) == 0)
 			return EXIT_DONE;
 	}
 	/* a reader that has seen enough (| head) is no failure worth a word */
-	bool to_stdout = strcmp(command->output, "-") == 0;
+	const char *quote = strcmp(path, "-") == 0 ? "" : "'";
 	if (errno != EPIPE)
-		fprintf(stderr, "farwire: cannot write %s%s%s: %s\n", to_stdout ? "" : "'",
-			to_stdout ? "the standard output" : command->output, to_stdout ? "" : "'",
-			strerror(errno));
+		fprintf(stderr, "farwire: cannot write %s%s%s: %s\n", quote,
+			*quote ? path : "the standard output", quote, strerror(errno));
 	return EXIT_FAILED;
+}
+
+int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
+		  const void *ctx)
+{
+	return write_file(command->output, write, ctx);
+}
+
+bool command_colors(const struct command *command, bool to_stdout)
+{
+	if (command->color != COLOR_AUTO)
+		return command->color == COLOR_ALWAYS;
+	return to_stdout && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 }
 
 struct table_writing {
@@ -178,8 +190,8 @@ static bool is_overridden(const struct command *command, size_t index)
 	for (size_t i = index + 1; i < command->setting_count; i++)
 		if (strncmp(command->settings[i].text, text, key) == 0)
 			return true;
-	for (size_t i = 0; i < command->vary_count; i++)
-		if (strncmp(command->vary[i], text, key) == 0)
+	for (size_t i = 0; i < command->vary.count; i++)
+		if (strncmp(command->vary.items[i], text, key) == 0)
 			return true;
 	return false;
 }
@@ -214,19 +226,19 @@ const char *command_caption(const struct command *command)
 
 size_t command_axes(const struct command *command, struct diag *diag, struct sweep_axis *axes)
 {
-	size_t count = command->vary_count, before = diag_count(diag);
+	size_t count = command->vary.count, before = diag_count(diag);
 	if (count > AXES_MAX)
 		diag_error(diag, (struct origin){0}, "farwire: at most %d --vary", AXES_MAX);
 	for (size_t i = 0; i < count && i < AXES_MAX; i++)
-		sweep_axis_read(command->arena, diag, "--vary", command->vary[i], &axes[i]);
+		sweep_axis_read(command->arena, diag, "--vary", command->vary.items[i], &axes[i]);
 	return diag_count(diag) > before ? 0 : count;
 }
 
-int command_page(const struct command *command, struct report *report, bool pdf)
+int write_report(const char *path, struct report *report, bool pdf)
 {
 	const char *message = report_render(report, pdf);
 	if (!message)
-		return command_write(command, report_write, report);
+		return write_file(path, report_write, report);
 	fprintf(stderr, "farwire: cannot draw the report: %s\n", message);
 	return EXIT_FAILED;
 }

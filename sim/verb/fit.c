@@ -48,11 +48,10 @@ static int save(const struct command *command, const struct fit_result *result, 
 {
 	int code = EXIT_DONE;
 	for (size_t i = 0; i < result->profile_count && code == EXIT_DONE; i++) {
-		struct command to_file = *command;
-		to_file.output =
+		const char *path =
 			arena_printf(command->arena, "%s/%s.cfg", folder, result->profiles[i]);
 		struct profile_writing w = {command, result, result->profiles[i], fit};
-		code = command_write(&to_file, write_profile, &w);
+		code = write_file(path, write_profile, &w);
 	}
 	return code;
 }
@@ -138,9 +137,8 @@ static int save_errors(const struct command *command, const struct fit_result *c
 		printf("%s: %.2f %%, %.3g of %zu measurements to spare\n",
 		       case_kind_path((enum case_kind)k), 100 * errors->kinds[k].error_ratio,
 		       errors->kinds[k].spare_count, errors->kinds[k].measurement_count);
-	struct command to_file = *command;
-	to_file.output = arena_printf(command->arena, "%s/" MODEL_ERROR ".cfg", folder);
-	return command_write(&to_file, write_errors, errors);
+	return write_file(arena_printf(command->arena, "%s/" MODEL_ERROR ".cfg", folder),
+			  write_errors, errors);
 }
 
 /* Of one fit; NULL: *code says how to end. */
@@ -205,8 +203,8 @@ const struct verb verb_fit = {
 		    "  farwire import nccl-tests all_reduce.log -o nccl.jsonl\n"
 		    "  farwire fit nccl.jsonl --topology dgx-a100-40 --exchange nccl-2.18 -o "
 		    "my-nccl.cfg\n",
-	.options = "output plot seed set quiet color",
-	.settings = "topology exchange transport profile",
+	.options = "case.topology case.exchange case.transport case.profile output plot seed set "
+		   "quiet color",
 	.words_min = 0,
 	.run = run,
 };

@@ -79,7 +79,7 @@ static int add_case(struct report *report, const struct command *command, size_t
 	const struct case_request request = command_case(command, index);
 	struct sweep_axis axes[AXES_MAX];
 	bool good;
-	if (!command->vary_count) {
+	if (!command->vary.count) {
 		good = report_case(report, &request);
 	} else {
 		size_t count = command_axes(command, report->diag, axes);
@@ -96,7 +96,7 @@ static int add_dataset(struct report *report, const struct command *command, con
 		return code;
 	report_dataset(report, outcome, command_base_name(command, word));
 	if (!command->quiet && strcmp(command->output, "-") != 0) {
-		validation_print(stdout, command->arena, outcome, command->color);
+		validation_print(stdout, command->arena, outcome, command_colors(command, true));
 		putchar('\n');
 	}
 	return EXIT_DONE;
@@ -119,7 +119,7 @@ static int add_word(struct report *report, const struct command *command, size_t
 		return EXIT_USAGE;
 	if (kind == WORD_CASE)
 		return add_case(report, command, index);
-	if (command->vary_count) {
+	if (command->vary.count) {
 		fprintf(stderr, "farwire: --vary: '%s' is no case\n", word);
 		return EXIT_USAGE;
 	}
@@ -163,7 +163,7 @@ static int run(const struct command *command)
 	if (code != EXIT_DONE)
 		return code;
 	report_finish(report);
-	code = command_page(command, report, pdf);
+	code = write_report(command->output, report, pdf);
 	return code == EXIT_DONE && report->bound_broken ? EXIT_BOUND : code;
 }
 

@@ -23,13 +23,6 @@ static void write_trace(FILE *out, const void *ctx)
 	trace_write(out, ctx);
 }
 
-static int save_trace(const struct command *command, const struct trace *trace)
-{
-	struct command to_file = *command;
-	to_file.output = command->trace;
-	return command_write(&to_file, write_trace, trace);
-}
-
 static int draw(const struct command *command, const struct prediction *const *predictions,
 		size_t count)
 {
@@ -49,7 +42,7 @@ static int run(const struct command *command)
 	struct writing w = {command->format, predictions, command_case_count(command)};
 	code = command_write(command, write_predictions, &w);
 	if (code == EXIT_DONE && command->trace)
-		code = save_trace(command, trace);
+		code = write_file(command->trace, write_trace, trace);
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, predictions, w.count);
 	return code;

@@ -224,10 +224,11 @@ static int draw(const struct asked *a)
 static int refuse(const struct asked *a)
 {
 	const struct command *command = a->command;
-	if (command->key_count)
+	if (command->keys.count)
 		fprintf(stderr,
 			"farwire: no %s of %s has '%s' in its name (see farwire explain CASE%s)\n",
-			is_elastic(a) ? "number" : "uncertain parameter", a->name, command->keys[0],
+			is_elastic(a) ? "number" : "uncertain parameter", a->name,
+			command->keys.items[0],
 			is_elastic(a) ? ""
 				      : "; --vary-all 10% moves those without an interval, too");
 	else
@@ -246,8 +247,8 @@ static int run(const struct command *command)
 	const struct sensitivity_request request = {.input = command_input(command, 0, &progress),
 						    .number = {command->of, {"--of", 0}},
 						    .vary_ratio = command->vary_all_ratio,
-						    .keys = command->keys,
-						    .key_count = command->key_count,
+						    .keys = command->keys.items,
+						    .key_count = command->keys.count,
 						    .sample_count = command->sample_count};
 	struct diag *diag = diag_new(command->arena);
 	const char *broken;

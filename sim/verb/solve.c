@@ -21,11 +21,11 @@ static int draw(const struct command *command, const struct solving *solving)
 
 static int run(const struct command *command)
 {
-	if (!command->target || command->key_count != 1) {
+	if (!command->target || command->keys.count != 1) {
 		fprintf(stderr, "farwire: `farwire solve` needs %s\n",
-			!command->target     ? "--target, such as 'ratio>=0.95'"
-			: command->key_count ? "one --for KEY"
-					     : "--for KEY (see farwire explain CASE)");
+			!command->target      ? "--target, such as 'ratio>=0.95'"
+			: command->keys.count ? "one --for KEY"
+					      : "--for KEY (see farwire explain CASE)");
 		return EXIT_USAGE;
 	}
 	if (!command_can_write(command))
@@ -33,7 +33,7 @@ static int run(const struct command *command)
 	struct progress progress = progress_new("points", NULL, command->quiet);
 	const struct solving_request request = {.input = command_input(command, 0, &progress),
 						.target = {command->target, {"--target", 0}},
-						.key = {command->keys[0], {"--for", 0}},
+						.key = {command->keys.items[0], {"--for", 0}},
 						.between = {command->between, {"--between", 0}},
 						.band = command->plot};
 	struct diag *diag = diag_new(command->arena);

@@ -81,17 +81,17 @@ static int run(const struct command *command)
 	struct sweep_axis axes[AXES_MAX];
 	struct sweep_request request = {.input = command_input(command, 0, NULL),
 					.axes = axes,
-					.axis_count = command->vary_count,
+					.axis_count = command->vary.count,
 					.journal = journal_path(command)};
 	if (!find_ranks(command->arena, &request.ranks))
 		return EXIT_USAGE;
-	size_t count = command->vary_count;
+	size_t count = command->vary.count;
 	if (count == 0 || count > AXES_MAX)
 		diag_error(diag, (struct origin){0},
 			   "farwire: `farwire sweep` needs 1 to %d --vary key=...", AXES_MAX);
 	for (size_t i = 0; i < count && i < AXES_MAX; i++)
-		sweep_axis_read(command->arena, diag, "--vary", command->vary[i], &axes[i]);
-	if (request.ranks && !command->jobs_given)
+		sweep_axis_read(command->arena, diag, "--vary", command->vary.items[i], &axes[i]);
+	if (request.ranks && !command_gave(command, "jobs"))
 		request.input.options.jobs = 1;
 	if (!request.ranks || request.ranks->rank == 0)
 		return lead(command, diag, &request);

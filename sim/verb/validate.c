@@ -23,7 +23,7 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 				      .setting_count = command->setting_count,
 				      .data_root = command->data_root},
 			  .options = command_predict(command)},
-		.draws_given = command->draws_given};
+		.draws_given = command_gave(command, "draws")};
 	const char *broken;
 	if (!command->quiet)
 		fprintf(stderr, "farwire: predicting %s\n", name);
@@ -203,18 +203,13 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 	beside_tables(out, arena, outcome);
 }
 
-/* Never in a file, unless that is asked for. */
-static bool colored(const struct command *command)
-{
-	return command->color && (command->color_always || strcmp(command->output, "-") == 0);
-}
-
 static void write_table(FILE *out, const void *ctx)
 {
 	const struct validation *v = ctx;
 	for (size_t i = 0; i < v->count; i++) {
 		fputs(i ? "\n" : "", out);
-		validation_print(out, v->command->arena, v->outcomes[i], colored(v->command));
+		validation_print(out, v->command->arena, v->outcomes[i],
+				 command_colors(v->command, strcmp(v->command->output, "-") == 0));
 	}
 	if (v->count < 2)
 		return;

@@ -16,37 +16,31 @@
 
 enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BOUND = 3 };
 
+struct texts {
+	const char *const *items;
+	size_t count;
+};
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
 struct command {
 	struct arena *arena;
 	const struct verb *verb;
 	const char *const *words; /* cases, datasets, files */
 	size_t word_count;
-	const struct setting *settings; /* --set and the flags that stand for one */
+	const struct setting *settings; /* --set and the options that stand for one */
 	size_t setting_count;
-	const char *const *vary; /* --vary, as given */
-	size_t vary_count;
-	const char *gpus; /* --gpus of scale, or NULL */
-	enum output_format format;
-	const char *output; /* -o; "-": stdout */
-	const char *plot;   /* --plot, or NULL */
-	const char *trace;  /* --trace, or NULL */
-	const char *title;  /* --title, or NULL */
-	uint64_t seed;
-	size_t draws;
-	bool draws_given;
-	unsigned jobs; /* threads */
-	bool jobs_given;
-	const char *target, *between;   /* of solve, or NULL */
-	const char *of;                 /* which number sensitivity is about, or NULL */
-	const char *const *keys;        /* --for, as given */
-	size_t key_count, sample_count; /* --samples */
-	double vary_all_ratio;          /* 0: not given */
-	/* Of measurements on this machine: */
-	const char *only, *server, *connect, *scratch, *resume; /* or NULL */
-	double budget_s;                                        /* 0: not given */
-	bool full;
-	bool quiet, plain;
-	bool color, color_always; /* whether claims are green or red */
+	struct texts given; /* names of the options that were given */
+	/* Values of options, by the rows of option_table.c; a text is NULL without one. */
+	const char *gpus, *target, *between, *of;
+	struct texts vary, keys;
+	uint64_t sample_count, seed, draws, jobs;
+	double vary_all_ratio; /* 0: not given */
+	const char *only, *server, *connect, *scratch, *resume;
+	double budget_s; /* 0: not given */
+	unsigned format; /* enum output_format */
+	unsigned color;  /* enum color */
+	const char *output, *plot, *trace, *title;
+	bool full, quiet, plain;
 	const char *data_root;
 	struct baselines *baselines; /* what predictions share; whoever parsed frees them */
 };
@@ -56,10 +50,10 @@ struct verb {
 	const char *words;    /* "CASE..." */
 	const char *help;     /* one line */
 	const char *examples; /* for --help */
-	const char *options;  /* names of the options it takes, between blanks */
-	const char *settings; /* ... of those that stand for a case's settings; NULL: see cases */
-	size_t words_min;     /* a case may be given by --topology instead */
-	bool cases;           /* words are cases: it takes all settings of theirs */
+	const char
+		*options; /* what it takes, between blanks: "draws" "output=folder" (options.h) */
+	size_t words_min; /* a case may be given by --topology instead */
+	bool cases;       /* words are cases: it takes all settings of theirs */
 	int (*run)(const struct command *command);
 };
 
@@ -71,6 +65,10 @@ const struct command *command_parse(struct arena *arena, int argc, char **argv, 
 
 /* ---- for the verbs ---- */
 
+/* Whether an option was given, where that is not the same as its default. */
+bool command_gave(const struct command *command, const char *option);
+/* Whether what is printed there is coloured: never in a file, unless that is asked for. */
+bool command_colors(const struct command *command, bool to_stdout);
 /* The request of one case: word index, or only settings. */
 struct case_request command_case(const struct command *command, size_t index);
 /* Cases of the command: its words, or 1 for the flags alone. */
@@ -87,6 +85,8 @@ const struct prediction **command_predictions(const struct command *command, str
 /* Writes through `write` to command->output, whole or not at all. */
 int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
 		  const void *ctx);
+/* The same, to another path. */
+int write_file(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx);
 /* Whether output, plot and trace can be written, said before the work, not after it. */
 bool command_can_write(const struct command *command);
 /* Writes a table in the command's format. */
@@ -107,8 +107,8 @@ const char *command_caption(const struct command *command);
 const char *command_base_name(const struct command *command, const char *path);
 /* Reads --vary into axes[AXES_MAX]; their count, 0 after errors in diag. */
 size_t command_axes(const struct command *command, struct diag *diag, struct sweep_axis *axes);
-/* Writes a report to command->output; 0 or an exit code, having said why. */
+/* Writes a report to path; 0 or an exit code, having said why. */
 struct report;
-int command_page(const struct command *command, struct report *report, bool pdf);
+int write_report(const char *path, struct report *report, bool pdf);
 
 #endif

@@ -22,7 +22,7 @@ export FARWIRE_PROBE
 ended() { # what
 	case $code in
 	0 | 3) ;;
-	1) grep -q 'the time was over in pass' "$scratch.err" && tail -n 1 "$out/host.jsonl" | grep -q '^{"end":false' ;;
+	1) grep -q 'the time limit was reached in pass' "$scratch.err" && tail -n 1 "$out/host.jsonl" | grep -q '^{"end":false' ;;
 	*) false ;;
 	esac || complain "$1: ended with $code: $(tail -n 3 "$scratch.err")"
 }

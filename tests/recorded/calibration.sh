@@ -94,7 +94,7 @@ if [ -x "$probe" ]; then
 		$data/fake.jsonl >"$scratch/off.jsonl"
 	farwire fit "$scratch/off.jsonl" -q -o "$scratch/off.cfg"
 	[ "$code" = 3 ] || complain "off: ended with $code, not 3"
-	grep -q 'held-out points are missed by' "$scratch.err" || complain "off: $(cat "$scratch.err")"
+	grep -q 'held-out points have an error of' "$scratch.err" || complain "off: $(cat "$scratch.err")"
 	grep -q 'path = "driver.launch"' "$scratch/off.cfg" && complain 'off: driver.launch is there'
 	sed '$s/"call.launch":[-0-9.e]*/"call.launch":-0.041/' $data/fake.jsonl >"$scratch/drift.jsonl"
 	farwire fit "$scratch/drift.jsonl" -q -o "$scratch/drift.cfg"

@@ -56,7 +56,7 @@ verdict 'collectives.reproduces_the_log'
 
 # shellcheck disable=SC2086
 {
-	expect 2 'wants six or more' fit tests/recorded/calibration/fake.jsonl $system
+	expect 2 'a fit to a topology needs six' fit tests/recorded/calibration/fake.jsonl $system
 	expect 2 "topology 'nowhere'|nowhere" fit "$scratch/x.jsonl" --topology nowhere
 	expect 2 'gpus|GPUs' fit "$scratch/x.jsonl" --topology t320-same-lan
 	expect 2 'go with recordings' fit nccl-a100 --topology dgx-a100-40

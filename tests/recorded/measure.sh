@@ -204,7 +204,7 @@ printf '#!/bin/sh\nexec "%s" --only "copy.h2d.*" "$@"\n' "$probe" >"$scratch/few
 chmod +x "$scratch/few"
 FARWIRE_PROBE=$scratch/few
 measure 0 --budget 15 "$scratch/short"
-shows 'probe: done, [0-9]+ s: .*the time was over in pass [2-9] of 10'
+shows 'probe: done, [0-9]+ s: .*the time limit was reached in pass [2-9] of 10'
 measure 0 --budget 15 "$scratch/short"
 shows 'probe: done, [0-9]+ s: before'
 lines=$(wc -l <"$scratch/short/probe.jsonl")

@@ -65,7 +65,7 @@ tail -n 1 "$all" | sed 's/.*"elapsed_s":\([0-9]*\).*/\1/' | {
 	read -r seconds
 	[ "$seconds" -le 120 ]
 } || complain 'longer than two minutes of its clock'
-grep -q '^{"waived":"collective","why":"one GPU: NCCL' "$all" || complain 'collectives not waived'
+grep -q '^{"waived":"collective","why":"there is only one GPU, and NCCL' "$all" || complain 'collectives not waived'
 verdict 'probe.measures_everything'
 
 # test, words of it, words of x; planted; tolerance. Copies and products take also
@@ -183,22 +183,22 @@ points "$scratch/torn.jsonl" | diff - "$scratch/points" >"$scratch.diff" ||
 	complain "not the same points: $(head -n 3 "$scratch.diff")"
 [ "$(grep -cv '^{.*}$' "$scratch/torn.jsonl")" = 0 ] || complain 'a torn line stayed'
 size=$(wc -c <"$scratch/torn.jsonl")
-run 0 'came to its end already' --continue "$scratch/torn.jsonl"
+run 0 'is complete already' --continue "$scratch/torn.jsonl"
 [ "$(wc -c <"$scratch/torn.jsonl")" = "$size" ] || complain 'a whole recording grew'
 verdict 'probe.goes_on'
 
 run 1 'exists already' --only timer -o "$scratch/one.jsonl"
 run 1 'cannot be|No such file' --only timer -o "$scratch/no/such/folder.jsonl"
-run 2 'no test is called so' --only nothing.like.that
-run 2 'no option' --sideways 3
+run 2 'matches no test' --only nothing.like.that
+run 2 'not an option' --sideways 3
 run 2 'lacks its value' --seed
 run 2 'not a whole number' --seed 1.5
 run 2 'not a number' --budget no
-run 2 'no device' --device cuda
+run 2 'not a device' --device cuda
 run 2 'No such file' --continue "$scratch/none.jsonl"
 run 2 'line 1' --continue tests/recorded/planted.txt
 echo 'call.launch = fast' >"$scratch/bad"
-run 1 'bad:1: no planted parameter: call.launch' --plant "$scratch/bad"
+run 1 'bad:1: not a planted parameter: call.launch' --plant "$scratch/bad"
 echo 'absent = 1' >"$scratch/absent"
 run 77 'no GPU' --plant "$scratch/absent"
 [ ! -s "$scratch.out" ] || complain 'wrote something without a GPU'
@@ -213,7 +213,7 @@ cmp -s "$scratch/drift.jsonl" "$scratch/drifted.jsonl" || complain 'a recording 
 verdict 'probe.fails_when_all_drifts'
 
 # Cut by its time: unfinished, and on with it in further sittings until it is whole.
-run 1 'time was over in pass [2-9] of 10.*go on with' --only 'copy.*rate' --budget 10 --passes 10 \
+run 1 'time limit was reached in pass [2-9] of 10.*continue with' --only 'copy.*rate' --budget 10 --passes 10 \
 	-o "$scratch/late.jsonl"
 tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":false.*"elapsed_s":1[0-2]\.' || complain 'it took longer'
 sittings=1
@@ -263,7 +263,7 @@ kill -INT $pid
 wait $pid
 code=$?
 [ $code = 130 ] || complain "interrupted, it ended with $code"
-grep -q 'interrupted; go on with --continue' "$scratch.err" ||
+grep -q 'interrupted; continue with --continue' "$scratch.err" ||
 	complain "interrupted, it said $(cat "$scratch.err")"
 [ "$(grep -cv '^{.*}$' "$scratch/stopped.jsonl")" = 0 ] || complain 'a torn line'
 grep -q '"end"' "$scratch/stopped.jsonl" && complain 'an end that is none'

@@ -87,11 +87,11 @@ expect 2 "^--set: unknown parameter 'latncy'" run case.cfg --set 'latncy=1 us'
 for text in case.batch =5 = ''; do
 	expect 2 "^--set: '$text' sets nothing \(write key=value" run case.cfg --set "$text"
 done
-expect 2 '^--set: link.vswitch.bandwidth = "-1 Gbit/s" is out of range \(write a rate' \
+expect 2 '^--set: link.vswitch.bandwidth = "-1 Gbit/s" is out of range \(write a bandwidth' \
 	run case.cfg --set 'link.vswitch.bandwidth=-1 Gbit/s'
-expect 2 '^--set: link.vswitch.bandwidth = "1 us" is a time, not a rate' \
+expect 2 '^--set: link.vswitch.bandwidth = "1 us" is a time, not a bandwidth' \
 	run case.cfg --set 'link.vswitch.bandwidth=1 us'
-expect 2 '^--set: guest.client.kind = "vn" is none of' run case.cfg --set guest.client.kind=vn
+expect 2 '^--set: guest.client.kind = "vn" is not one of' run case.cfg --set guest.client.kind=vn
 verdict 'command_line.settings'
 
 while IFS= read -r text; do
@@ -116,7 +116,7 @@ expect 2 '^--vary: case.batch = "" is not a plain number' sweep case.cfg --vary 
 expect 2 "^--vary: unknown parameter 'case.bach' \(did you mean 'case.batch'" sweep case.cfg --vary case.bach=8,16
 expect 2 '^--vary: more than 1000000 points' \
 	sweep case.cfg --vary case.batch=1:1e6:lin1001 --vary 'link.vswitch.latency=1 us:1 s:lin1000'
-expect 2 '^--vary: link.vswitch.latency = "2 Gbit/s" is a rate, not a time' \
+expect 2 '^--vary: link.vswitch.latency = "2 Gbit/s" is a bandwidth, not a time' \
 	sweep case.cfg --vary 'link.vswitch.latency=1 us,2 Gbit/s'
 verdict 'command_line.variations'
 

@@ -104,7 +104,7 @@ expect 0 '' "$@" --profile ./cut.cfg
 verdict faults.a_profile_cut_short
 
 mkdir folder
-expect 2 'is a directory' run folder
+expect 2 'is a directory \(give a file\)' run folder
 expect 2 '^--profile: .*folder. is not there' run case.cfg --profile ./folder
 expect 2 '^folder: cannot be read: Is a directory' run case.cfg --calls folder
 expect 2 "^fit 'folder' is not there" fit folder
@@ -112,7 +112,7 @@ expect 2 "^farwire: cannot read 'folder': Is a directory" import perftest folder
 expect 2 "^farwire: cannot read 'folder': Is a directory" import kineto folder
 expect 2 '^folder: cannot be read: Is a directory' plot folder -o x.svg
 echo '@include "folder"' >include.cfg
-expect 2 'is a directory' run include.cfg
+expect 2 'is a directory \(give a file\)' run include.cfg
 echo 'dataset = { name = "x"; title = "t"; source = "s"; table = "folder"; value = "v"; label = ["v"]; };' >set.cfg
 expect 2 'folder: cannot be read: Is a directory' validate set.cfg
 mkdir x.csv.journal

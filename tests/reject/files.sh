@@ -35,7 +35,7 @@ expect 0 '' $own
 verdict 'files.a_good_topology_runs'
 
 expect 2 '^missing\.cfg: cannot be read: No such file' run missing.cfg
-expect 2 '^folder\.cfg: is a directory' run folder.cfg
+expect 2 '^folder\.cfg: is a directory \(give a file\)' run folder.cfg
 expect 2 '^missing\.cfg: .*No such file' check missing.cfg
 expect 2 "^--topology: topology 't320-same-esx' is not there \(did you mean 't320-same-esxi'\?" \
 	run --topology t320-same-esx
@@ -57,9 +57,9 @@ verdict 'files.syntax_errors_have_their_line'
 
 printf '@include "b.cfg"\n' >a.cfg
 printf '# first\n@include "a.cfg"\n' >b.cfg
-expect 2 '^b\.cfg:2: @include "a\.cfg": a loop' run a.cfg
+expect 2 '^b\.cfg:2: @include "a\.cfg": this file includes itself' run a.cfg
 printf '@include "self.cfg"\n' >self.cfg
-expect 2 '^self\.cfg:1: @include "self\.cfg": a loop' run self.cfg
+expect 2 '^self\.cfg:1: @include "self\.cfg": this file includes itself' run self.cfg
 printf '\n@include "sub/inner.cfg"\n' >a.cfg
 expect 2 '^a\.cfg:2: @include "sub/inner\.cfg": .*No such file' run a.cfg
 printf 'case = {\n\ttopology = "t320-same-esxi"; bach = 8;\n};\n' >sub/inner.cfg
@@ -84,15 +84,15 @@ while IFS='|' read -r edit message; do
 	topology_of "$edit"
 	expect 2 "$message" $own
 done <<'END'
-s/"1 Gbit.s"/"1 us"/|^own\.cfg:8: link 'wire': bandwidth = "1 us" is a time, not a rate \(write for example
-s/"1 Gbit.s"/"-1 Gbit\/s"/|^own\.cfg:8: link 'wire': bandwidth = "-1 Gbit/s" is out of range \(write a rate from
+s/"1 Gbit.s"/"1 us"/|^own\.cfg:8: link 'wire': bandwidth = "1 us" is a time, not a bandwidth \(write for example
+s/"1 Gbit.s"/"-1 Gbit\/s"/|^own\.cfg:8: link 'wire': bandwidth = "-1 Gbit/s" is out of range \(write a bandwidth from
 s/"1 Gbit.s"/"1 Gbits"/|^own\.cfg:8: link 'wire': bandwidth = "1 Gbits" has an unknown unit
-s/"1 Gbit.s"/1000000000/|^own\.cfg:8: link 'wire': bandwidth = 1000000000 has no unit \(write a rate
+s/"1 Gbit.s"/1000000000/|^own\.cfg:8: link 'wire': bandwidth = 1000000000 has no unit \(write a bandwidth
 s/"5 us"/"5"/|^own\.cfg:8: link 'wire': latency = "5" has no unit \(write a time
 s/"5 us"/"nan us"/|^own\.cfg:8: link 'wire': latency = "nan us" is not a time
 s/"5 us"/"5 us"; loss = 1.5/|^own\.cfg:8: link 'wire': loss = 1\.5 is out of range \(write a ratio from 0 to 1
 s/"5 us"/["5 us"]/|^own\.cfg:8: link 'wire': latency is a list, not a value
-s/lanes = 16/lanes = 2.5/|^own\.cfg:6: link 'slot': lanes = 2\.5 is no whole number
+s/lanes = 16/lanes = 2.5/|^own\.cfg:6: link 'slot': lanes = 2\.5 is not a whole number
 s/lanes = 16/lanes = true/|^own\.cfg:6: link 'slot': lanes = true is not a plain number
 s/lanes = 16/lanes = "16 GB"/|^own\.cfg:6: link 'slot': lanes = "16 GB" is a size, not a plain number
 s/"pcie"/"pci"/|^own\.cfg:6: link 'slot': no kind of link is called 'pci' \(did you mean 'pcie'

@@ -15,28 +15,28 @@ repeated() {
 }
 
 { printf 'case = { topology = '; repeated 100000 '('; } >x.cfg
-expect 2 '^x\.cfg:1: groups and lists nest deeper than 64' run x.cfg
+expect 2 '^x\.cfg:1: groups and lists are nested deeper than 64 \(nest fewer\)' run x.cfg
 { printf 'case = { settings = ('; repeated 1200000 '1,'; printf '1); };\n'; } >x.cfg
-expect 2 '^x\.cfg:1: more than 1000000 names and values' run x.cfg
+expect 2 '^x\.cfg:1: more than 1000000 names and values in all files \(use smaller files\)' run x.cfg
 awk 'BEGIN { print "case = {"; for (i = 0; i < 1100; i++) print "a" i " = 1;"; print "};" }' >x.cfg
-expect 2 '^x\.cfg:1026: more than 1024 settings in one group' run x.cfg
+expect 2 '^x\.cfg:1026: more than 1024 settings in one group \(divide it into several groups\)' run x.cfg
 { echo 'case = {'; repeated 1100000 '# 16 bytes long
 '; } >x.cfg
-expect 2 '^x\.cfg: is larger than 16 MiB' run x.cfg
+expect 2 '^x\.cfg: is larger than 16 MiB \(split it with @include\)' run x.cfg
 for i in $(seq 1 20); do
 	echo "@include \"deep$((i + 1)).cfg\"" >"deep$i.cfg"
 done
-expect 2 '^deep[0-9]*\.cfg:1: @include "deep[0-9]*\.cfg": more than 16 files deep' run deep1.cfg
+expect 2 '^deep[0-9]*\.cfg:1: @include "deep[0-9]*\.cfg": it is nested more than 16 files deep \(include it from a higher file\)' run deep1.cfg
 : >empty.cfg
 repeated 1100 '@include "empty.cfg"
 ' >x.cfg
-expect 2 'more than 1000 includes' run x.cfg
+expect 2 'it is the 1001st include \(use at most 1000\)' run x.cfg
 { repeated 1700 '# 13 bytes...'; echo; } >wide.cfg
 repeated 999 '@include "wide.cfg"
 ' >x.cfg
-expect 2 'more than 16 MiB with all includes' run x.cfg
+expect 2 'more than 16 MiB with all includes \(use smaller files\)' run x.cfg
 ln -s /dev/zero endless.cfg
-expect 2 '^endless\.cfg: is larger than 16 MiB' run endless.cfg
+expect 2 '^endless\.cfg: is larger than 16 MiB \(split it with @include\)' run endless.cfg
 verdict limits.configurations
 
 # 100,000 lines that are read in full, then each with its place.
@@ -86,7 +86,7 @@ rm x.json
 { printf '{"format":"farwire-samples","tool":"'; repeated 2000000 x; echo '"}'; } >x.jsonl
 expect 2 '^x\.jsonl:1: the line is longer than 1 MiB' fit x.jsonl
 repeated 70000 x >x.log
-expect 2 '^x\.log:1: no log: a line of more than 64 KiB' import perftest x.log
+expect 2 '^x\.log:1: not a log: a line has more than 64 KiB' import perftest x.log
 # Rows of nccl-tests: each of a size of its own, or all of one; intervals of iperf3.
 rows() {
 	echo '# Collective test starting: all_reduce_perf'
@@ -99,7 +99,7 @@ rows() {
 rows 65537 1 >x.log
 expect 2 '^x\.log:65541: more than 65536 points' import nccl-tests x.log
 rows 1001 0 >x.log
-expect 2 '^x\.log:1005: the same point more than 1000 times' import nccl-tests x.log
+expect 2 '^x\.log:1005: the same point occurs more than 1000 times' import nccl-tests x.log
 repeated 65537 '[  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 ' >x.log
 expect 2 '^x\.log(:[0-9]+)?: more than 65536 results of one point' import iperf3 x.log
@@ -112,7 +112,7 @@ if truncate -s 17G x.csv.journal 2>/dev/null; then
 		sweep c4140-infiniband --vary case.batch=8,16 -o x.csv
 	[ "$(stat -c %s x.csv.journal)" = 18253611008 ] || complain 'the journal was changed'
 	mv x.csv.journal x.jsonl
-	expect 2 'x\.jsonl: is no recording' probe host --continue x.jsonl
+	expect 2 'x\.jsonl: is not a recording \(give the file of an earlier run\)' probe host --continue x.jsonl
 	verdict limits.files_of_gibibytes
 fi
 rm -f x.csv.journal x.jsonl

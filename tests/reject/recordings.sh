@@ -21,9 +21,9 @@ echo "$head" >pipe.jsonl 2>/dev/null &
 expect 2 '^pipe\.jsonl: cannot be read: it is a pipe' fit pipe.jsonl
 wait
 : >empty.jsonl
-expect 2 '^empty\.jsonl: is empty' fit empty.jsonl
+expect 2 '^empty\.jsonl: the file is empty' fit empty.jsonl
 echo "$head" >x.jsonl
-expect 2 '^x\.jsonl: has no samples' fit x.jsonl
+expect 2 '^x\.jsonl: the file has no samples' fit x.jsonl
 head -c 100000 /dev/urandom >noise.jsonl
 expect 2 '^noise\.jsonl:1: ' fit noise.jsonl
 { echo "$head"; point 64 '1e-6,nan'; } >x.jsonl
@@ -31,23 +31,23 @@ expect 2 '^x\.jsonl:2: ' fit x.jsonl
 { echo "$head"; point 64 '-1e-6'; } >x.jsonl
 expect 2 '^x\.jsonl:2: sample 1 of .copy. is negative' fit x.jsonl
 { echo "$head"; point 64 '1e12'; } >x.jsonl
-expect 2 '^x\.jsonl:2: sample 1 of .copy. comes to 1e\+12 s' fit x.jsonl
+expect 2 '^x\.jsonl:2: sample 1 of .copy. gives 1e\+12 s' fit x.jsonl
 { echo "$head"; point 64 '0,1e-320'; } >x.jsonl
-expect 2 '^x\.jsonl:2: sample 2 of .copy. comes to' fit x.jsonl
+expect 2 '^x\.jsonl:2: sample 2 of .copy. gives' fit x.jsonl
 { echo "$head"; point 1e300 '1e-6'; } >x.jsonl
 expect 2 '^x\.jsonl:2: size_B is 1e\+300' fit x.jsonl
 { echo "$head"; point 0.5 '1e-6'; } >x.jsonl
-expect 2 '^x\.jsonl:2: size_B is 0\.5: bytes are whole' fit x.jsonl
+expect 2 '^x\.jsonl:2: size_B is 0\.5, but bytes must be whole' fit x.jsonl
 echo "$head" | sed 's/"version":1/"version":7/' >x.jsonl
-expect 2 '^x\.jsonl:1: a recording of version 7' fit x.jsonl
+expect 2 '^x\.jsonl:1: version 7 is not supported' fit x.jsonl
 verdict 'recordings.wrong_files'
 
 { echo "$head"; point 64 1e-6,1e-6; } >x.jsonl
-expect 2 'nothing in this recording says anything' fit x.jsonl
+expect 2 'this recording determines no parameter' fit x.jsonl
 { echo "$head"; point 64 1e-6; point 64 1e-6; } >x.jsonl
-expect 2 '^x\.jsonl:3: .copy.: this point and pass were there before' fit x.jsonl
+expect 2 '^x\.jsonl:3: .copy.: this point and pass occurred before' fit x.jsonl
 { echo "$head"; for size in 1 2 4 8 16 32 64 128; do point $size 0; done; } >x.jsonl
-expect 2 'nothing in this recording' fit x.jsonl
+expect 2 'this recording determines no parameter' fit x.jsonl
 # Times that do not grow give a start, and no bandwidth.
 { echo "$head"; for size in 1 2 4 8 16 32 64 128; do point $size 1e-6; done; } >x.jsonl
 expect 0 '' fit x.jsonl -q
@@ -65,21 +65,21 @@ done
 expect 2 'did you mean .iperf3.' import iperf log
 expect 2 '^farwire: import: one file at a time' import iperf3 log log
 printf 'a\0b\n' >zero
-expect 2 '^zero:1: no log: a zero byte' import nccl-tests zero
+expect 2 '^zero:1: not a log: a zero byte' import nccl-tests zero
 head -c 70000 /dev/zero | tr '\0' x >long
-expect 2 '^long:1: no log: a line of more' import perftest long
+expect 2 '^long:1: not a log: a line has more' import perftest long
 echo '{"intervals":[{"sum":{"bits_per_second":1e999}}]}' >infinite
-expect 2 '^infinite:1: a result that is no finite number' import iperf3 infinite
+expect 2 '^infinite:1: a result is not a finite number' import iperf3 infinite
 cat >one-rank <<'END'
 #  Rank  0 Group  0 Pid  11 on  node device  0 [0x07] NVIDIA A100
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
         1024           256     float     sum      -1    20.50    0.05    0.00      0    20.11    0.05    0.00      0
 END
-expect 2 '^one-rank:3: one rank only' import nccl-tests one-rank
+expect 2 '^one-rank:3: there is one rank' import nccl-tests one-rank
 { cat one-rank; echo '   2048  12'; } >short
-expect 2 '^short:4: 2 columns' import nccl-tests short
+expect 2 '^short:4: the row has 2 columns' import nccl-tests short
 sed 's/20\.50/fast/' one-rank >word
-expect 2 "^word:3: 'fast' is no number" import nccl-tests word
+expect 2 "^word:3: 'fast' is not a number" import nccl-tests word
 echo '{"intervals":[' >torn
 expect 2 '^torn:' import iperf3 torn
 verdict 'recordings.wrong_logs'

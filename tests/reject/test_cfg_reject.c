@@ -45,12 +45,12 @@ static void syntax(void)
 		{"a = {\n  b = (1, 2;\n};",
 		 "t.cfg:3: '}' cannot close the '(' of line 2 (write ')')"},
 		{"a = {\n b = 1;\n", "t.cfg:1: the '{' that opens here is not closed (write '}')"},
-		{"a = 1;\n};", "t.cfg:2: '}' closes nothing"},
-		{"a = (\n 1,\n 2,\n);", "t.cfg:4: a comma before ')' (leave it out)"},
-		{"a = [ 1, ];", "t.cfg:1: a comma before ']' (leave it out)"},
+		{"a = 1;\n};", "t.cfg:2: '}' has no opening bracket (remove it)"},
+		{"a = (\n 1,\n 2,\n);", "t.cfg:4: a comma stands before ')' (remove it)"},
+		{"a = [ 1, ];", "t.cfg:1: a comma stands before ']' (remove it)"},
 		{"\nmode = fast;", "t.cfg:2: text needs quotes (write \"fast\")"},
 		{"\na = ( fast, 1 );", "t.cfg:2: text needs quotes (write \"fast\")"},
-		{"nagle = yes;", "t.cfg:1: 'yes' is no value (write true or false)"},
+		{"nagle = yes;", "t.cfg:1: 'yes' is not a value (write true or false)"},
 		{"b = 25 Gbit/s;",
 		 "t.cfg:1: a quantity with a unit needs quotes (write \"25 Gbit/s\")"},
 		{"b = 3%;", "t.cfg:1: a quantity with a unit needs quotes (write \"3 %\")"},
@@ -64,7 +64,7 @@ static void syntax(void)
 		 "such as \"4 GiB\", or a number with a point, such as 4294967296.0)"},
 		{"a = 9223372036854775808L;",
 		 "t.cfg:1: the integer 9223372036854775808L does not fit 64 bits"},
-		{"a = 1e999;", "t.cfg:1: a is too large a number"},
+		{"a = 1e999;", "t.cfg:1: a is too large (write a finite number)"},
 		{"a = 1;\ng = {\n b = 1;\n c = 2;\n b = 3;\n};",
 		 "t.cfg:5: 'b' is given twice in this group (first at t.cfg:3)"},
 		{"a = ;", "t.cfg:1: a value is missing before ';'"},
@@ -79,7 +79,7 @@ static void syntax(void)
 		 "mixed list)"},
 		{"@include b.cfg", "t.cfg:1: @include needs a file name in quotes (write @include "
 				   "\"file.cfg\")"},
-		{"a = @b;", "t.cfg:1: '@' starts nothing but @include \"file.cfg\""},
+		{"a = @b;", "t.cfg:1: '@' is valid only in @include \"file.cfg\""},
 	};
 	for (size_t i = 0; i < sizeof slips / sizeof slips[0]; i++) {
 		struct arena *arena = arena_new();
@@ -110,7 +110,8 @@ static void nesting_is_bounded(void)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	CHECK(cfg_read_text(arena, diag, "t.cfg", text) == NULL);
-	CHECK_TEXT(diag_at(diag, 0), "t.cfg:1: groups and lists nest deeper than 64");
+	CHECK_TEXT(diag_at(diag, 0),
+		   "t.cfg:1: groups and lists are nested deeper than 64 (nest fewer)");
 	arena_free(arena);
 }
 
@@ -157,15 +158,17 @@ static void values(void)
 {
 	static const struct slip slips[] = {
 		{"bandwidth = \"-3 Gbit/s\";", "t.cfg:2: link 'wire': bandwidth = \"-3 Gbit/s\" is "
-					       "out of range (write a rate from "
+					       "out of range (write a bandwidth from "
 					       "1 B/s to 1 PB/s)"},
 		{"bandwidth = \"3 us\";", "t.cfg:2: link 'wire': bandwidth = \"3 us\" is a time, "
-					  "not a rate (write for example "
+					  "not a bandwidth (write for example "
 					  "\"25 Gbit/s\")"},
-		{"bandwidth = 3;", "t.cfg:2: link 'wire': bandwidth = 3 has no unit (write a rate "
-				   "such as \"25 Gbit/s\")"},
-		{"bandwidth = true;", "t.cfg:2: link 'wire': bandwidth = true is not a rate (write "
-				      "\"25 Gbit/s\")"},
+		{"bandwidth = 3;",
+		 "t.cfg:2: link 'wire': bandwidth = 3 has no unit (write a bandwidth "
+		 "such as \"25 Gbit/s\")"},
+		{"bandwidth = true;",
+		 "t.cfg:2: link 'wire': bandwidth = true is not a bandwidth (write "
+		 "\"25 Gbit/s\")"},
 		{"bandwidth = (1, 2);", "t.cfg:2: link 'wire': bandwidth is a list, not a value "
 					"(write \"25 Gbit/s\")"},
 		{"",
@@ -182,11 +185,12 @@ static void values(void)
 		 "t.cfg:2: link 'wire': loss = \"101 %\" is out of range (write a ratio from 0 to "
 		 "1)"},
 		{"bandwidth = \"1 B/s\"; full_duplex = 1;",
-		 "t.cfg:2: link 'wire': full_duplex = 1 is neither true nor false"},
+		 "t.cfg:2: link 'wire': full_duplex = 1 is neither true nor false (write true or "
+		 "false)"},
 		{"bandwidth = \"1 B/s\"; name = 1;",
-		 "t.cfg:2: link 'wire': name = 1 is no text (put it in quotes)"},
+		 "t.cfg:2: link 'wire': name = 1 is not a text (put it in quotes)"},
 		{"bandwidth = \"1 B/s\"; kind = \"fiber\";",
-		 "t.cfg:2: link 'wire': kind = \"fiber\" is none of copper, fibre (did you mean "
+		 "t.cfg:2: link 'wire': kind = \"fiber\" is not one of copper, fibre (did you mean "
 		 "\"fibre\"?)"},
 		{"bandwidth = \"1 B/s\"; kind = \"x\";",
 		 "t.cfg:2: link 'wire': kind = \"x\" is not one of its choices (write one of "
@@ -213,28 +217,28 @@ static void value_groups(void)
 		{"low = \"2 B/s\";", "t.cfg:1: link 'wire': bandwidth is a group without a value "
 				     "(write { value = \"25 Gbit/s\"; })"},
 		{"value = 3;",
-		 "t.cfg:2: link 'wire': bandwidth.value = 3 has no unit (write a rate "
+		 "t.cfg:2: link 'wire': bandwidth.value = 3 has no unit (write a bandwidth "
 		 "such as \"25 Gbit/s\")"},
 		{"value = \"3 B/s\"; low = \"4 B/s\";",
 		 "t.cfg:2: link 'wire': bandwidth = 3 B/s is not between low = 4 B/s and high = 3 "
 		 "B/s"},
-		{"value = \"3 B/s\"; low = \"4 s\";",
-		 "t.cfg:2: link 'wire': bandwidth.low = \"4 s\" is a time, not a rate (write for "
-		 "example \"25 Gbit/s\")"},
+		{"value = \"3 B/s\"; low = \"4 s\";", "t.cfg:2: link 'wire': bandwidth.low = \"4 "
+						      "s\" is a time, not a bandwidth (write for "
+						      "example \"25 Gbit/s\")"},
 		{"value = \"3 B/s\"; high = \"2 B/s\"; interval = \"5 %\";",
 		 "t.cfg:2: link 'wire': bandwidth has both an interval and low or high (write one "
 		 "of "
 		 "the two)"},
 		{"value = \"3 B/s\"; interval = \"5 s\";",
-		 "t.cfg:2: link 'wire': bandwidth.interval is no ratio from 0 to 1 (write \"10 "
+		 "t.cfg:2: link 'wire': bandwidth.interval is not a ratio from 0 to 1 (write \"10 "
 		 "%\")"},
 		{"value = \"3 B/s\"; origin = \"measure\";",
 		 "t.cfg:2: link 'wire': bandwidth.origin = \"measure\" is unknown (did you mean "
 		 "'measured'?)"},
 		{"value = \"3 B/s\"; origin = 1;",
-		 "t.cfg:2: link 'wire': bandwidth.origin is no text (write \"measured\")"},
+		 "t.cfg:2: link 'wire': bandwidth.origin is not a text (write \"measured\")"},
 		{"value = \"3 B/s\"; note = 1;",
-		 "t.cfg:2: link 'wire': bandwidth.note is no text (put it in quotes)"},
+		 "t.cfg:2: link 'wire': bandwidth.note is not a text (put it in quotes)"},
 		{"value = \"3 B/s\"; nota = \"x\";",
 		 "t.cfg:2: link 'wire': bandwidth: unknown key 'nota' (did you mean 'note'?)"},
 	};
@@ -278,9 +282,10 @@ static void overrides(void)
 	static const char *const answers[] = {
 		"--set: 'novalue' sets nothing (write key=value, such as case.batch=32)",
 		"--set: '=3' sets nothing (write key=value, such as case.batch=32)",
-		"--set: wire.bandwidth = \"3 us\" is a time, not a rate (write for example \"25 "
+		"--set: wire.bandwidth = \"3 us\" is a time, not a bandwidth (write for example "
+		"\"25 "
 		"Gbit/s\")",
-		"--set: wire.full_duplex = \"on\" is neither true nor false",
+		"--set: wire.full_duplex = \"on\" is neither true nor false (write true or false)",
 		"--set: wire.kind = \"wood\" is not one of its choices (write one of copper, "
 		"fibre)",
 		"--set: unknown parameter 'wire.latancy' (did you mean 'wire.latency'?)",

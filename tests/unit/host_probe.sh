@@ -59,7 +59,7 @@ kill -TERM "$pid"
 wait "$pid"
 code=$?
 [ "$code" = 143 ] || complain "interrupted: ended with $code"
-grep -q "go on with .farwire probe host --only [*].unix,tcp.receive --continue two.jsonl" stopped ||
+grep -q "continue with .farwire probe host --only [*].unix,tcp.receive --continue two.jsonl" stopped ||
 	complain "interrupted: said $(cat stopped)"
 cp two.jsonl before
 printf '{"test":"rpc","is":{"tr' >>two.jsonl # a torn line
@@ -72,7 +72,7 @@ probe 2 --connect 127.0.0.1:9 --continue two.jsonl
 # Hardly any time: each point once, and said that this is not all.
 farwire probe host -q --budget 0.01 --only memcpy -o short.jsonl
 [ "$code" = 1 ] || complain "cut by its time: ended with $code"
-grep -q 'over in pass [23] of 3.*go on with .farwire probe host --only memcpy --continue short.jsonl' \
+grep -q 'reached in pass [23] of 3.*continue with .farwire probe host --only memcpy --continue short.jsonl' \
 	"$scratch.err" || complain "cut by its time: said $(cat "$scratch.err")"
 tail -n 1 short.jsonl | grep -q '^{"end":false' || complain 'cut by its time: an end that is none'
 # One that has ended tells again that its machine drifted, here as there.
@@ -115,18 +115,18 @@ verdict host_probe.storage
 
 expect 2 'measures .host.' probe gpu
 expect 2 'needs host' probe
-expect 2 "'disk' is none of tcp, rpc, memcpy, storage, noise" probe host --only tcp,disk
-expect 2 'is no ADDRESS' probe host --only tcp --connect ''
-expect 2 'is no ADDRESS' probe host --server 127.0.0.1:99999
+expect 2 "'disk' matches none of tcp, rpc, memcpy, storage, noise" probe host --only tcp,disk
+expect 2 'is not an ADDRESS' probe host --only tcp --connect ''
+expect 2 'is not an ADDRESS' probe host --server 127.0.0.1:99999
 expect 2 'give it alone' probe host --server 127.0.0.1 --connect 127.0.0.1
 expect 2 'leave out -o' probe host --continue one.jsonl -o two.jsonl
 expect 2 'more than 0' probe host --budget 0
 expect 2 'below 9007199254740992' probe host --seed 9007199254740992
 expect 2 'No such file' probe host --continue nosuch.jsonl
 echo '{"format":"farwire-samples","version":2,' >seven.jsonl
-expect 2 'another version|corrupt|first line' probe host --continue seven.jsonl
+expect 2 'version other than 1|damaged|first line' probe host --continue seven.jsonl
 for wrong in 's/"cpu":"[^"]*"/"cpu":"Another"/' 's/"seed":[0-9]*/"seed":-1/' 's/"passes":[0-9]*/"passes":1e9/'; do
 	sed "1$wrong" one.jsonl >eight.jsonl
-	expect 2 'was measured on "Another", this machine is|tells no' probe host --continue eight.jsonl
+	expect 2 'was measured on "Another", this machine is|has no' probe host --continue eight.jsonl
 done
 verdict host_probe.words

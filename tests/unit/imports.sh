@@ -78,17 +78,17 @@ verdict 'imports.nccl_tests'
 
 # A column less would make a count of a size; a file that stops in a number, another number.
 sed 's/^ *1024 */  /' old >x
-expect 2 '^x:7: 11 columns, where the heading has 12' import nccl-tests x
+expect 2 '^x:7: the row has 11 columns, but the heading has 12' import nccl-tests x
 sed 's/ time / cputime /g' new >x
-expect 2 '^x:5: times of the CPU' import nccl-tests x
+expect 2 '^x:5: these are CPU times' import nccl-tests x
 sed 's/Group  0/Group  1/' new >x
 expect 2 '^x:3: several groups' import nccl-tests x
 head -c -60 old >x
 expect 2 '^x:[78]: .*' import nccl-tests x
 head -c -1 old >x
-expect 2 '^x:8: the log stops in this row' import nccl-tests x
+expect 2 '^x:8: the log ends in the middle of this row' import nccl-tests x
 sed 's/"time":10.5/"cpu_time":10.5/' json >x
-expect 2 '^x:3: times of the CPU' import nccl-tests x
+expect 2 '^x:3: these are CPU times' import nccl-tests x
 sed 's/10\.5/NaN/' json >x
 expect 2 '^x:3: ' import nccl-tests x
 sed 's/ 20\.00/ 1e-30/' old >x
@@ -96,16 +96,16 @@ expect 2 '^x:7: a result of 1e-36 s' import nccl-tests x
 sed 's/ 1024/ 1e25/' old >x
 expect 2 '^x:7: size_B is 1e.25' import nccl-tests x
 sed 's/ 1024/ 6.4/' old >x
-expect 2 '^x:7: size_B is 6.4: bytes are whole' import nccl-tests x
+expect 2 '^x:7: size_B is 6.4, but bytes must be whole' import nccl-tests x
 sed 's/ time / spent /g; s/ time / spent /g' old >x
-expect 2 "^x:6: a heading without a column 'time'" import nccl-tests x
+expect 2 "^x:6: the heading has no column 'time'" import nccl-tests x
 # Rates of no collective: 0.05 and 0.01 of the same time.
 sed 's/^\( *[0-9]* *[0-9]* *[a-z]* *[a-z]* *[0-9.]*\) .*/\1 0.05 0.01 0 9.0 0.05 0.01 0/' old >x
-expect 2 '^x(:[0-9]+)?: the log does not tell which collective it is \(nccl-tests .*write such a line above' import nccl-tests x
+expect 2 '^x(:[0-9]+)?: the log does not name the collective \(nccl-tests .*add such a line above' import nccl-tests x
 sed 's/"args":[^]]*\],//' json >x
-expect 2 '^x(:[0-9]+)?: which collective it is, is not said \("args"\)' import nccl-tests x
+expect 2 '^x(:[0-9]+)?: the log does not name the collective \("args"\)' import nccl-tests x
 sed 's/,{"rank":2[^}]*}//; s/"ngpus":2/"ngpus":1/' json >x
-expect 2 '^x(:[0-9]+)?: one rank only: a collective has two or more' import nccl-tests x
+expect 2 '^x(:[0-9]+)?: there is one rank, but a collective needs two or more' import nccl-tests x
 sed 's/"out_of_place":null/"out_of_place":7/' json >x
 expect 2 '^x:4: an object is expected here' import nccl-tests x
 verdict 'imports.nccl_tests_wrong'
@@ -153,11 +153,11 @@ samples json
 is '536870912 0 55630000000'
 grep -q '"name": "NVIDIA H100 80GB HBM3"' "$scratch.out" || complain 'whose GPU'
 sed 's/55\.63"/fast"/' json >x
-expect 2 "^x:6: 'fast' is no number" import nvbandwidth x
+expect 2 "^x:6: 'fast' is not a number" import nvbandwidth x
 head -n 8 json >x
 expect 2 '^x:9: ' import nvbandwidth x
 head -n 9 v | head -c -3 >x
-expect 2 '^x:9: the log stops' import nvbandwidth x
+expect 2 '^x:9: the log ends' import nvbandwidth x
 verdict 'imports.nvbandwidth'
 
 kind=perftest
@@ -193,13 +193,13 @@ is '2 0 1.5e-06'
 samples long
 is '2 0 1.25e-06'
 sed 's/RDMA_Write BW/RDMA_Write Bidirectional BW/' mib >x
-expect 2 '^x:1: a test of both ways' import perftest x
+expect 2 '^x:1: a test of both directions' import perftest x
 sed 's/^ 65536 / /' mib >x
-expect 2 '^x:4: 4 columns, where the heading has 5' import perftest x
+expect 2 '^x:4: the row has 4 columns, but the heading has 5' import perftest x
 head -n 4 mib | head -c -25 >x
 expect 2 '^x:4: ' import perftest x
 sed 's/average\[MiB/best[MiB/' mib >x
-expect 2 '^x:2: a heading without' import perftest x
+expect 2 '^x:2: the heading has no' import perftest x
 verdict 'imports.perftest'
 
 kind=iperf3
@@ -219,22 +219,22 @@ cat >udp <<'END'
 [ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
 [  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  0.012 ms  0/91 (0%)
 END
-expect 2 '^udp:1: of UDP' import iperf3 udp
+expect 2 '^udp:1: UDP runs' import iperf3 udp
 cat >both <<'END'
 [ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd
 [  5][TX-C]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 END
-expect 2 '^both:2: both ways' import iperf3 both
+expect 2 '^both:2: both directions' import iperf3 both
 cat >two <<'END'
 [  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 [  7]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 END
-expect 2 '^two(:2)?: several streams and no lines \[SUM\]' import iperf3 two
+expect 2 '^two(:2)?: there are several streams but no lines \[SUM\]' import iperf3 two
 json='{"start":{"test_start":{"protocol":"TCP","num_streams":2,"blksize":65536}},"intervals":[{"sum":{"bits_per_second":8e9,"omitted":false}}],"end":{}}'
 printf '\357\273\277\n%s\n' "$json" >json
 samples json
 is '65536 2 0 1000000000'
-for change in 's/"TCP"/"UDP"/; of UDP' 's/}}\]/},"sum_bidir_reverse":{}}]/; both ways' 's/:2,/:null,/; a number is' \
+for change in 's/"TCP"/"UDP"/; UDP runs' 's/}}\]/},"sum_bidir_reverse":{}}]/; both directions' 's/:2,/:null,/; a number is' \
 	's/:2,/:-1,/; streams is -1' 's/65536/0/; size_B is 0' 's/8e9/1e300/; a result of' \
 	's/"intervals".*/"error":"unable to connect"}/; iperf3 failed: unable to connect' 's/$/{}/; more than one'; do
 	echo "$json" | sed "${change%; *}" >x

@@ -63,7 +63,7 @@ static void says_what_is_wrong(void)
 	CHECK_TEXT(wrong(arena, QUANTITY_TIME, "4.5"),
 		   "has no unit (write a time such as \"4.5 us\")");
 	CHECK_TEXT(wrong(arena, QUANTITY_RATE, "3 us"),
-		   "is a time, not a rate (write for example \"25 Gbit/s\")");
+		   "is a time, not a bandwidth (write for example \"25 Gbit/s\")");
 	CHECK_TEXT(wrong(arena, QUANTITY_COUNT, "3 %"),
 		   "is a ratio, not a plain number (write for example \"8\")");
 	CHECK_TEXT(wrong(arena, QUANTITY_BYTES, "many"),

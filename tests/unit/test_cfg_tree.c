@@ -143,8 +143,8 @@ static void bad_includes_say_where(void)
 	CHECK(diag_count(diag) == 6);
 	check_message(diag, 0, arena,
 		      arena_printf(arena,
-				   "b.cfg:1: @include \"%s/a.cfg\": a loop, since that file leads "
-				   "here",
+				   "b.cfg:1: @include \"%s/a.cfg\": this file includes itself "
+				   "through others (remove one @include)",
 				   folder));
 	check_message(diag, 1, arena,
 		      arena_printf(arena,
@@ -152,11 +152,14 @@ static void bad_includes_say_where(void)
 				   "file or directory",
 				   folder));
 	check_message(diag, 2, arena,
-		      arena_printf(arena, "c.cfg:3: @include \"%s/.\": it is a directory", folder));
+		      arena_printf(arena,
+				   "c.cfg:3: @include \"%s/.\": it is a directory (give a file)",
+				   folder));
 	check_message(diag, 3, arena,
-		      "c.cfg:4: nothing may follow @include \"x\" on its line (leave the ';' out)");
+		      "c.cfg:4: nothing may follow @include \"x\" on its line (remove the ';')");
 	check_message(diag, 4, arena, "none.cfg: cannot be read: No such file or directory");
-	CHECK_TEXT(diag_at(diag, 5), arena_printf(arena, "%s: is a directory", folder));
+	CHECK_TEXT(diag_at(diag, 5),
+		   arena_printf(arena, "%s: is a directory (give a file)", folder));
 	static const char *const files[] = {"a.cfg", "b.cfg", "c.cfg"};
 	remove_all(arena, files, 3);
 	arena_free(arena);
@@ -176,7 +179,8 @@ static void includes_have_a_depth(void)
 	CHECK(cfg_read(arena, diag, arena_printf(arena, "%s/0.cfg", folder)) == NULL);
 	check_message(diag, 0, arena,
 		      arena_printf(arena,
-				   "16.cfg:1: @include \"%s/17.cfg\": more than 16 files deep",
+				   "16.cfg:1: @include \"%s/17.cfg\": it is nested more than 16 "
+				   "files deep (include it from a higher file)",
 				   folder));
 	for (int i = 0; i < 18; i++)
 		remove(arena_printf(arena, "%s/%d.cfg", folder, i));
@@ -194,7 +198,7 @@ static void zero_bytes_are_no_text(void)
 		fclose(out);
 	}
 	CHECK(cfg_read(arena, diag, path) == NULL);
-	check_message(diag, 0, arena, "zero.cfg: is not a text file (it holds a zero byte)");
+	check_message(diag, 0, arena, "zero.cfg: is not a text file (it contains a zero byte)");
 	remove(path);
 	arena_free(arena);
 }

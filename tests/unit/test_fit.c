@@ -191,14 +191,15 @@ static void wrong_fits_are_refused(void)
 	check_refused(stage("(\"p\", 2)", "", "a", efficiency, in_ratio), "a list of names");
 	check_refused(stage("\"p\"", "witth = [\"q\"];", "a", efficiency, in_ratio),
 		      "unknown key 'witth'");
-	check_said(run_file("fit = { };\n"), "fit.cfg: no list of stages in a group `fit = {");
+	check_said(run_file("fit = { };\n"),
+		   "fit.cfg: the file has no list of stages (write fit = {");
 	check_refused("{ dataset = \"d\"; }",
-		      "fit.cfg:1: fit: profile is missing here (write profile = \"...\")");
+		      "fit.cfg:1: fit: profile is missing (write profile = \"...\")");
 	check_refused(arena_printf(arena,
 				   "{ profile = \"p\"; dataset = \"%s\"; rows = [\"a\"];\n"
 				   "note = \"n\"; parameters = ( ); }",
 				   path_of("own.cfg")),
-		      "fit.cfg:1: fit: a stage has 1 to");
+		      "fit.cfg:1: fit: a stage must have 1 to");
 }
 
 /* The case of row g cannot be: told where the stage is read, where g is its first row, and

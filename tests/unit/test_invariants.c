@@ -106,8 +106,8 @@ static void check_stop(event_fn *plant, const char *what)
 static void time_does_not_run_back(void)
 {
 	check_stop(plant_late_event,
-		   "at 4.000000000000 s (event 1): something was to happen 0.000000000003 s ago");
-	check_stop(plant_negative_delay, "something was to happen 0.000002000000 s ago");
+		   "at 4.000000000000 s (event 1): event scheduled 0.000000000003 s in the past");
+	check_stop(plant_negative_delay, "event scheduled 0.000002000000 s in the past");
 }
 
 /* It had moved 40 of 100 units at 4 s, and does 54 in the next 6 s by the planted rate; or

@@ -42,23 +42,23 @@ static void check_broken(enum call_kind kind, size_t count, event_fn *plant, con
 	remote_world_release(&w);
 }
 
-static void a_call_out_of_its_turn_is_caught(void)
+static void a_call_executed_out_of_order_fails_the_run(void)
 {
 	check_broken(CALL_LAUNCH, 20, NULL, "");
-	check_broken(CALL_LAUNCH, 20, skip_a_call, "is executed behind call");
+	check_broken(CALL_LAUNCH, 20, skip_a_call, "is executed after call");
 }
 
-static void a_copy_of_which_bytes_are_lost_is_caught(void)
+static void a_copy_that_loses_bytes_fails_the_run(void)
 {
 	check_broken(CALL_MEMCPY_H2D, 1, NULL, "");
-	check_broken(CALL_MEMCPY_H2D, 1, lose_a_byte, "a copy of 10000 bytes 9999 came");
+	check_broken(CALL_MEMCPY_H2D, 1, lose_a_byte, "a copy of 10000 bytes delivered 9999 bytes");
 	check_broken(CALL_MEMCPY_D2H, 1, NULL, "");
-	check_broken(CALL_MEMCPY_D2H, 1, lose_a_byte, "a copy of 10000 bytes 9999 came");
+	check_broken(CALL_MEMCPY_D2H, 1, lose_a_byte, "a copy of 10000 bytes delivered 9999 bytes");
 }
 
 static const struct test tests[] = {
-	TEST(a_call_out_of_its_turn_is_caught),
-	TEST(a_copy_of_which_bytes_are_lost_is_caught),
+	TEST(a_call_executed_out_of_order_fails_the_run),
+	TEST(a_copy_that_loses_bytes_fails_the_run),
 };
 
 int main(void)

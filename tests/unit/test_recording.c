@@ -166,8 +166,9 @@ static void wrong_headers(void)
 	refused("", "is empty");
 	refused("\n\n", "is empty");
 	refused("hello\n", ":1: ");
-	refused("{\"format\":\"farwire-calls\",\"version\":1}\n", ":1: no recording of a probe");
-	refused("{\"format\":\"farwire-samples\",\"version\":2}\n", ":1: a recording of version 2");
+	refused("{\"format\":\"farwire-calls\",\"version\":1}\n", ":1: not a recording of a probe");
+	refused("{\"format\":\"farwire-samples\",\"version\":2}\n",
+		":1: version 2 is not supported");
 	refused("[1]\n", ":1: ");
 	refused(HEAD, "has no samples");
 	refused(HEAD END, "has no samples");
@@ -180,20 +181,20 @@ static void wrong_samples(void)
 	refused(HEAD POINT("0", "Infinity"), ":2: sample 1 is not a finite number");
 	refused(HEAD POINT("0", "1e-6") POINT("1", "-1e-6"), ":3: sample 1 of 'call' is negative");
 	refused(HEAD POINT("0", "1e-6") POINT("0", "1e-6"), ":3: 'call': this point and pass");
-	refused(HEAD POINT("-1", "1e-6"), ":2: pass is no whole number");
-	refused(HEAD POINT("0.5", "1e-6"), ":2: pass is no whole number");
-	refused(HEAD POINT("5000", "1e-6"), ":2: pass is no whole number");
+	refused(HEAD POINT("-1", "1e-6"), ":2: pass must be a whole number");
+	refused(HEAD POINT("0.5", "1e-6"), ":2: pass must be a whole number");
+	refused(HEAD POINT("5000", "1e-6"), ":2: pass must be a whole number");
 	refused(HEAD "{\"test\":\"call\",\"is\":{},\"x\":{},\"pass\":0,\"unit\":\"s\"}\n",
 		":2: a point without \"samples\"");
 	refused(HEAD "{\"test\":\"call\",\"is\":{},\"x\":{},\"pass\":0,\"unit\":\"m\",\"samples\":["
 		     "1]}\n",
-		":2: unit is none of");
+		":2: unit must be one of");
 	refused(HEAD "{\"test\":\"call\",\"is\":3}\n", ":2: is is not an object");
-	refused(HEAD "{\"what\":1}\n", ":2: a line that is neither");
+	refused(HEAD "{\"what\":1}\n", ":2: the line has neither");
 	refused(HEAD POINT("0", "1e-6") "garbage\n" END, ":3: ");
-	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: something follows");
+	refused(HEAD POINT("0", "1e-6") END POINT("1", "1e-6"), ":4: a line follows");
 	refused(HEAD "{\"test\":3}\n", ":2: test is not a text");
-	refused(HEAD "[1]\n", ":2: a line is one object, {...}");
+	refused(HEAD "[1]\n", ":2: a line must be one object, {...}");
 	refused(HEAD "{\"test\":\"call\",\"x\":{\"n\":-1}}\n", ":2: n is negative");
 	refused(HEAD "{\"test\":\"call\",\"pass\":\"0\"}\n", ":2: pass is not a finite number");
 	refused(HEAD "{\"test\":\"call\",\"held_out\":0}\n",
@@ -202,7 +203,7 @@ static void wrong_samples(void)
 		":2: a point has at most 8 words");
 	refused(HEAD "{\"test\":\"call\",\"x\":{" NINE("1") "}}\n",
 		":2: a point has at most 8 numbers");
-	refused(HEAD RATE("", "1e9"), ":2: a rate needs the size in x: \"size_B\"");
+	refused(HEAD RATE("", "1e9"), ":2: a rate needs the size in \"x\": {\"size_B\": ...}");
 	refused(HEAD RATE("\"size_B\":64", "1e9,0"), ":2: sample 2 of 'copy' is a rate of zero");
 }
 
@@ -242,7 +243,7 @@ static void much_memory(void)
 			      (int)diag_count(f.diag) == beyond);
 			if (beyond && CHECK(diag_count(f.diag) > 0))
 				CHECK(strstr(diag_at(f.diag, 0),
-					     ":2: takes more than 8 GiB of memory to read"));
+					     ":2: reading needs more than 8 GiB of memory"));
 		}
 		arena_free(f.arena);
 	}

@@ -18,40 +18,36 @@ _farwire_files() { # $1: ending
 	mapfile -t COMPREPLY < <(compgen -d -- "$2"; compgen -f -X "!*.$1" -- "$2")
 }
 
+_farwire_paths() {
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -f -- "$1")
+}
+
 _farwire_value() { # completes the value of an option; 1: it takes none
 	local current=$2
 	case $1 in
+	# Values: written by make documents.
 	--topology) _farwire_words "$(_farwire_names topologies)" "$current" ;;
 	--model) _farwire_words "$(_farwire_names models)" "$current" ;;
+	--calls) _farwire_files 'jsonl' "$current" ;;
 	--stack) _farwire_words "$(_farwire_names stacks)" "$current" ;;
 	--runtime) _farwire_words "$(_farwire_names runtimes) none" "$current" ;;
 	--transport) _farwire_words "$(_farwire_names transports)" "$current" ;;
-	--exchange) _farwire_words "$(_farwire_names exchanges)" "$current" ;;
-	--collective)
-		_farwire_words 'all_reduce reduce_scatter all_gather broadcast all_to_all' "$current"
-		;;
 	--profile) _farwire_words "$(_farwire_names profiles)" "$current" ;;
-	--format) _farwire_words 'table csv json jsonl' "$current" ;;
-	--target | --of)
-		_farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization
-			training_time exposed input_wait' "$current"
-		;;
-	--color) _farwire_words 'auto always never' "$current" ;;
-	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
-	--continue) _farwire_files jsonl "$current" ;;
-	--scratch) _farwire_files '*' "$current" ;;
+	--exchange) _farwire_words "$(_farwire_names exchanges)" "$current" ;;
+	--collective) _farwire_words 'all_reduce reduce_scatter all_gather broadcast all_to_all' "$current" ;;
+	--target) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time exposed input_wait' "$current" ;;
+	--of) _farwire_words 'ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization training_time exposed input_wait' "$current" ;;
 	--only) _farwire_words 'tcp rpc memcpy storage noise' "$current" ;;
-	--calls) _farwire_files jsonl "$current" ;;
-	--trace) _farwire_files json "$current" ;;
-	-o | --output)
-		compopt -o filenames 2>/dev/null
-		mapfile -t COMPREPLY < <(compgen -f -- "$current")
-		;;
-	--program | --server | --gpu | --gpus | --batch | --fraction | --copies | --set | --vary | --title | --seed | \
-		--for | --between | --samples | --vary-all | \
-		--draws | --jobs | --budget | --connect)
-		COMPREPLY=()
-		;;
+	--continue) _farwire_files 'jsonl' "$current" ;;
+	--scratch) _farwire_paths "$current" ;;
+	--format) _farwire_words 'table csv json jsonl' "$current" ;;
+	-o | --output) _farwire_paths "$current" ;;
+	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
+	--trace) _farwire_files 'json' "$current" ;;
+	--color) _farwire_words 'auto always never' "$current" ;;
+	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --set | --vary | --for | --between | --samples | --vary-all | --seed | --draws | --jobs | --budget | --connect | --title) COMPREPLY=() ;;
+	# End of values.
 	*) return 1 ;;
 	esac
 }
@@ -60,7 +56,7 @@ _farwire_options() { # of a verb: as its --help lists them
 	local program=${COMP_WORDS[0]}
 	command -v "$program" >/dev/null 2>&1 || program=farwire
 	echo --help
-	"$program" "$1" --help 2>/dev/null | sed -nE 's/^ +(--[a-z-]+).*/\1/p'
+	"$program" "$1" --help 2>/dev/null | sed -nE 's/^ +(-[a-z], )?(--[a-z-]+).*/\2/p'
 }
 
 _farwire() {

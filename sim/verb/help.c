@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `farwire --help` and `farwire VERB --help` print. */
+#include <stdio.h>
+
+#include "sim/base/arena.h"
+#include "sim/verb/options.h"
+#include "sim/verb/parser.h"
+
+void usage_print(FILE *out)
+{
+	fprintf(out,
+		"farwire %s: what does a GPU at the far end of a wire cost?\n\nUsage: farwire VERB "
+		"...\n\n",
+		FARWIRE_VERSION);
+	for (size_t i = 0; i < verb_count(); i++)
+		fprintf(out, "  %-11s %-14s %s\n", verb_at(i)->name, verb_at(i)->words,
+			verb_at(i)->help);
+	fprintf(out, "\n`farwire VERB --help` says more. Exit: 0 done, 1 the simulation failed, 2 "
+		     "bad usage or\n"
+		     "configuration, 3 a stated bound is broken.\n");
+}
+
+/* " (default 24, with --vary 0)" */
+static const char *default_text(struct arena *arena, const struct verb *verb,
+				const struct option *option)
+{
+	const char *initial = option_initial(arena, verb, option);
+	bool swept = option->swept && option_find(verb, "vary");
+	if (!initial)
+		return "";
+	return arena_printf(arena, " (default %s%s%s)", initial, swept ? ", with --vary " : "",
+			    swept ? option->swept : "");
+}
+
+void verb_help_print(struct arena *arena, const struct verb *verb)
+{
+	printf("farwire %s %s\n  %s\n\nOptions:\n", verb->name, verb->words, verb->help);
+	for (size_t i = 0; i < option_count(); i++) {
+		const struct option *option = option_at(i);
+		if (!option_taken(verb, option))
+			continue;
+		if (option->letter)
+			printf("  -%c,", option->letter);
+		printf("%s--%s%s%s\n      %s%s\n", option->letter ? " " : "  ", option->name,
+		       option->value ? " " : "", option->value ? option->value : "", option->help,
+		       default_text(arena, verb, option));
+	}
+	printf("\nExamples:\n%s", verb->examples);
+}

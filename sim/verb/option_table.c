@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/verb/options.h"
+
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/verb/verb.h"
+
+#define FIELD(name) .offset = offsetof(struct command, name)
+#define REPORTED                                                                                   \
+	"words:ratio efficiency speedup throughput bus_bandwidth step time gpu_utilization "       \
+	"training_time exposed input_wait"
+
+static const struct option options[] = {
+	{OPTION_HEADING, .name = "The case"},
+	{OPTION_CASE, .name = "topology", .value = "NAME", .complete = "names:topologies",
+	 .help = "topology of machines and wires, shipped or a .cfg file; stands in place of a "
+		 "case file"},
+	{OPTION_CASE, .name = "model", .value = "NAME", .complete = "names:models",
+	 .help = "network that is trained"},
+	{OPTION_CASE, .name = "calls", .value = "FILE", .complete = "files:jsonl",
+	 .help = "recorded program that runs in place of model and stack: a call file of "
+		 "farwire-trace or `farwire import kineto`"},
+	{OPTION_CASE, .name = "stack", .value = "NAME", .complete = "names:stacks",
+	 .help = "framework and benchmark code of the program"},
+	{OPTION_CASE, .name = "runtime", .value = "NAME", .complete = "names:runtimes none",
+	 .help = "remoting runtime that forwards the CUDA calls; none is the local driver"},
+	{OPTION_CASE, .name = "transport", .value = "NAME", .complete = "names:transports",
+	 .help = "transport of forwarded calls and of gradients between hosts: tcp, rdma, shm, or "
+		 "auto, which is rdma for jobs on InfiniBand or RoCE and tcp otherwise"},
+	{OPTION_CASE, .name = "profile", .value = "NAME", .complete = "names:profiles",
+	 .help = "profile with fitted parameters"},
+	{OPTION_CASE, .name = "program", .value = "GUEST",
+	 .help = "guest on which the program runs; by default the one beside the GPU"},
+	{OPTION_CASE, .name = "server", .value = "GUEST",
+	 .help = "guest on which the runtime's server runs; by default the first one on the GPU's "
+		 "host"},
+	{OPTION_CASE, .name = "gpu", .value = "GPU", .help = "GPU that the program uses"},
+	{OPTION_CASE, .name = "batch", .value = "N", .help = "number of images in a step"},
+	{OPTION_CASE, .name = "fraction", .value = "X",
+	 .help = "share of the GPU that the program may use, above 0 and up to 1"},
+	{OPTION_CASE, .name = "copies", .value = "N", .help = "number of equal clients"},
+	{OPTION_CASE, .name = "gpus", .value = "N",
+	 .help = "number of GPUs of a data-parallel training job, taken machine after machine"},
+	{OPTION_CASE, .name = "exchange", .value = "NAME", .complete = "names:exchanges",
+	 .help = "library and policy by which the job exchanges gradients"},
+	{OPTION_CASE, .name = "collective", .value = "NAME",
+	 .complete = "words:all_reduce reduce_scatter all_gather broadcast all_to_all",
+	 .help = "collective that is repeated alone, in place of training"},
+	{OPTION_SETTING, .name = "set", .value = "KEY=VALUE",
+	 .help = "sets any parameter, for example 'link.wire.latency=200 us'; repeatable"},
+	{OPTION_HEADING, .name = "The question"},
+	{OPTION_TEXT, .name = "gpus", .value = "1,2,4,...", FIELD(gpus),
+	 .help = "numbers of GPUs to predict, as a list or a range such as 1:1024:log11; by "
+		 "default 1, 2, 4 ... up to the case's own number or the whole topology"},
+	{OPTION_TEXTS, .name = "vary", .value = "KEY=a,b,c|lo:hi:logN|lo:hi:linN", FIELD(vary),
+	 .help = "values over which a parameter varies; each further --vary is a further axis of "
+		 "the grid"},
+	{OPTION_TEXT, .name = "target", .value = "NUMBER>=VALUE", FIELD(target),
+	 .complete = REPORTED,
+	 .help = "condition to satisfy, for example 'ratio>=0.95' or 'step<=250 ms'"},
+	{OPTION_TEXT, .name = "of", .value = "NUMBER", FIELD(of), .complete = REPORTED,
+	 .help = "number whose sensitivity is computed; by default ratio, efficiency or bus "
+		 "bandwidth"},
+	{OPTION_TEXTS, .name = "for", .value = "KEY", FIELD(keys),
+	 .help = "solve: the parameter to solve for; sensitivity: a text that the names of the "
+		 "parameters have, repeatable"},
+	{OPTION_TEXT, .name = "between", .value = "LO:HI", FIELD(between),
+	 .help = "range to search, values with their unit; by default around the present value"},
+	{OPTION_COUNT, .name = "samples", .value = "N", FIELD(sample_count), .most = 100000,
+	 .initial = "128",
+	 .help = "number of Sobol points behind each index; 0 computes no indices"},
+	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),
+	 .help = "part by which every number is moved in turn, for elasticities in place of "
+		 "intervals' ends"},
+	{OPTION_HEADING, .name = "How it is predicted"},
+	{OPTION_COUNT, .name = "seed", .value = "N", FIELD(seed), .most = UINT64_MAX / 2,
+	 .initial = "1", .help = "seed of losses and draws; the same seed gives the same bytes"},
+	{OPTION_COUNT, .name = "draws", .value = "N", FIELD(draws), .most = 100000, .initial = "24",
+	 .swept = "0",
+	 .help = "number of parameter draws behind each interval; 0 turns intervals off; a dataset "
+		 "may state a smaller default"},
+	{OPTION_COUNT, .name = "jobs", .value = "N", FIELD(jobs), .most = 1024,
+	 .help = "number of threads, which changes no result; by default the machine's cores"},
+	{OPTION_HEADING, .name = "Measurements"},
+	{OPTION_TEXT, .name = "only", .value = "TEST,TEST,...", FIELD(only),
+	 .complete = "words:tcp rpc memcpy storage noise",
+	 .help = "measurements to run: tcp, rpc, memcpy, storage, noise, or variants such as "
+		 "tcp.roundtrip; by default all"},
+	{OPTION_OFF, .name = "quick", FIELD(full),
+	 .help = "measures three passes over some points in a minute or two, as is the default"},
+	{OPTION_ON, .name = "full", FIELD(full),
+	 .help = "measures ten passes over more points, within ten minutes"},
+	{OPTION_SECONDS, .name = "budget", .value = "SECONDS", FIELD(budget_s),
+	 .help = "time after which measuring ends"},
+	{OPTION_TEXT, .name = "continue", .value = "FILE", FIELD(resume), .complete = "files:jsonl",
+	 .help = "interrupted recording to complete under its own settings"},
+	{OPTION_TEXT, .name = "scratch", .value = "FOLDER|FILE", FIELD(scratch),
+	 .complete = "files:*",
+	 .help = "file to read for the test of storage, or the folder for a temporary one"},
+	{OPTION_TEXT, .name = "server", .value = "ADDRESS[:PORT]", FIELD(server),
+	 .help = "address on which one peer's measurements of the network are served"},
+	{OPTION_TEXT, .name = "connect", .value = "ADDRESS[:PORT]", FIELD(connect),
+	 .help = "address of the server to which the network is measured"},
+	{OPTION_HEADING, .name = "Output"},
+	{OPTION_CHOICE, .name = "format", .value = "table|csv|json|jsonl", FIELD(format),
+	 .initial = "table", .help = "format of the results"},
+	{OPTION_TEXT, .letter = 'o', .name = "output", .value = "FILE", FIELD(output),
+	 .initial = "-", .complete = "files:*",
+	 .help = "output file, written atomically, or the folder for several; - is the standard "
+		 "output"},
+	{OPTION_IMAGE, .name = "plot", .value = "FILE.svg|pdf|png", FIELD(plot),
+	 .complete = "files:@(svg|pdf|png)", .help = "image file for a chart of the result"},
+	{OPTION_TEXT, .name = "trace", .value = "FILE.json", FIELD(trace), .complete = "files:json",
+	 .help = "timeline file of the first case, for ui.perfetto.dev"},
+	{OPTION_TEXT, .name = "title", .value = "TEXT", FIELD(title),
+	 .help = "question that stands above plots and reports"},
+	{OPTION_CHOICE, .name = "color", .value = "auto|always|never", FIELD(color),
+	 .initial = "auto", .help = "use of colours on a terminal"},
+	{OPTION_ON, .letter = 'q', .name = "quiet", FIELD(quiet), .help = "prints errors only"},
+	{OPTION_ON, .name = "plain", FIELD(plain), .help = "prints names only, one on a line"},
+};
+
+size_t option_count(void)
+{
+	return sizeof options / sizeof options[0];
+}
+
+const struct option *option_at(size_t index)
+{
+	return &options[index];
+}
+
+/* Where a list of words has this one, whole or before "=". NULL: it has not. */
+static const char *find_word(const char *list, const char *prefix, const char *name)
+{
+	size_t before = strlen(prefix), length = strlen(name);
+	for (const char *word = list; *word; word += strspn(word, " ")) {
+		size_t size = strcspn(word, " =");
+		if (size == before + length && memcmp(word, prefix, before) == 0 &&
+		    memcmp(word + before, name, length) == 0)
+			return word;
+		word += strcspn(word, " ");
+	}
+	return NULL;
+}
+
+bool option_taken(const struct verb *verb, const struct option *option)
+{
+	bool own = find_word(verb->options, "", option->name);
+	if (option->kind != OPTION_CASE)
+		return own && option->kind != OPTION_HEADING;
+	return verb->cases ? !own : find_word(verb->options, "case.", option->name) != NULL;
+}
+
+const char *option_initial(struct arena *arena, const struct verb *verb,
+			   const struct option *option)
+{
+	const char *word = find_word(verb->options, "", option->name);
+	const char *text = word ? word + strlen(option->name) : "";
+	if (*text != '=')
+		return option->initial;
+	return arena_printf(arena, "%.*s", (int)strcspn(text + 1, " "), text + 1);
+}

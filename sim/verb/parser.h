@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What options.c (options), words.c (words) and help.c share; private to them. */
+#ifndef FARWIRE_VERB_PARSER_H
+#define FARWIRE_VERB_PARSER_H
+
+#include <stdio.h>
+
+#include "sim/base/vec.h"
+#include "sim/verb/verb.h"
+
+struct parser {
+	struct arena *arena;
+	struct command *command;
+	VEC(const char *) words;
+	VEC(struct setting) settings;
+	int argc;
+	char **argv;
+	int next;
+	bool wrong; /* an error was printed */
+};
+
+/* Prints what is wrong with the command line, which is then not run. */
+void wrong(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Checks words and outputs together, when all of the line is read. */
+void check_command(struct parser *p);
+
+/* The verb's option of that name; NULL: it takes none. */
+const struct option *option_find(const struct verb *verb, const char *name);
+void usage_print(FILE *out);
+void verb_help_print(struct arena *arena, const struct verb *verb);
+
+#endif

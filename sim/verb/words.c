@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Checks of the words and outputs of a command line, before any work. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/verb/parser.h"
+
+/* A case may be named as `farwire list cases` does; a file of that name goes before. */
+static const char *shipped_case(const struct command *c, const char *word)
+{
+	if (strchr(word, '/') || access(word, F_OK) == 0)
+		return word;
+	const char *path = arena_printf(c->arena, "%s/topologies/cases/%s.cfg", c->data_root, word);
+	return access(path, R_OK) == 0 ? path : word;
+}
+
+static bool has_topology(const struct command *c)
+{
+	for (size_t i = 0; i < c->setting_count; i++)
+		if (strncmp(c->settings[i].text, "case.topology=", 14) == 0)
+			return true;
+	return false;
+}
+
+/* Complains of a name under which no case ships, where the word must be a case: with a
+ * topology those of explain are keys. */
+static void check_case(struct parser *p, const char *word)
+{
+	const struct command *c = p->command;
+	bool cases_alone = strspn(c->verb->words, "CASE. ") == strlen(c->verb->words);
+	bool case_first = strncmp(c->verb->words, "CASE ", 5) == 0 && word == p->words.items[0];
+	if (!(cases_alone || (case_first && !has_topology(c))) || strpbrk(word, "/.") ||
+	    access(word, F_OK) == 0)
+		return;
+	if (access(arena_printf(p->arena, "%s/topologies/%s.cfg", c->data_root, word), R_OK) == 0) {
+		wrong(p, "'%s' is a topology, no case (write --topology %s)", word, word);
+		return;
+	}
+	struct diag *diag = diag_new(p->arena);
+	data_path(p->arena, diag, (struct origin){"farwire", 0}, c->data_root, "topologies/cases",
+		  "case", word, NULL);
+	diag_print(diag, stderr);
+	p->wrong = true;
+}
+
+static void check_words(struct parser *p)
+{
+	const struct command *c = p->command;
+	bool topology = has_topology(c);
+	bool flags = c->verb->cases && c->verb->words_min == 1; /* may stand for the case */
+	if (c->word_count < c->verb->words_min && !(flags && topology))
+		wrong(p, "`farwire %s` needs %s%s", c->verb->name, c->verb->words,
+		      flags ? " or --topology NAME (see farwire list topologies)" : "");
+	if (c->word_count > 0 && !*c->verb->words)
+		wrong(p, "`farwire %s` takes no words, such as '%s'", c->verb->name, c->words[0]);
+	else if (c->word_count > 1 && !strstr(c->verb->words, "..."))
+		wrong(p, "`farwire %s` takes one %s", c->verb->name, c->verb->words);
+}
+
+/* The status of the folder that a path lies in; the name there. NULL: no such folder. */
+static const char *folder_status(struct arena *arena, const char *path, struct stat *status)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder =
+		slash ? arena_printf(arena, "%.*s", (int)(slash + 1 - path), path) : ".";
+	return stat(folder, status) == 0 ? (slash ? slash + 1 : path) : NULL;
+}
+
+/* Also of files that are still to be. */
+static bool is_same_file(struct arena *arena, const char *a, const char *b)
+{
+	struct stat x, y;
+	if (stat(a, &x) == 0)
+		return stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+		       x.st_ino == y.st_ino;
+	const char *name_a = folder_status(arena, a, &x), *name_b = folder_status(arena, b, &y);
+	return name_a && name_b && strcmp(name_a, name_b) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* What a setting is set to: a file, if it is one that names one. */
+static const char *set_to(struct arena *arena, const char *setting)
+{
+	const char *value = strchr(setting, '=');
+	if (!value)
+		return "";
+	value += 1 + strspn(value + 1, " \"");
+	return arena_printf(arena, "%.*s", (int)strcspn(value, "\""), value);
+}
+
+static void check_not_read(struct parser *p, const char *option, const char *path, const char *read)
+{
+	if (access(read, F_OK) == 0 && is_same_file(p->arena, path, read))
+		wrong(p, "%s %s would be written over what is read there", option, path);
+}
+
+/* Nothing that was asked for, or is read, is lost under another output. */
+static void check_outputs(struct parser *p)
+{
+	const struct command *c = p->command;
+	const char *const paths[] = {c->output, c->plot, c->trace};
+	const char *const options[] = {"--output", "--plot", "--trace"};
+	for (size_t i = 0; i < 3; i++) {
+		if (!paths[i] || strcmp(paths[i], "-") == 0)
+			continue;
+		for (size_t k = 0; k < i; k++)
+			if (paths[k] && is_same_file(p->arena, paths[i], paths[k]))
+				wrong(p, "%s and %s are both '%s' (write two names)", options[k],
+				      options[i], paths[i]);
+		for (size_t k = 0; k < c->word_count; k++)
+			check_not_read(p, options[i], paths[i], c->words[k]);
+		for (size_t k = 0; k < c->setting_count; k++)
+			check_not_read(p, options[i], paths[i],
+				       set_to(p->arena, c->settings[k].text));
+	}
+}
+
+void check_command(struct parser *p)
+{
+	struct command *c = p->command;
+	if (!c->data_root)
+		wrong(p, "the shipped topologies and models are not beside the program (set "
+			 "FARWIRE_DATA to their folder)");
+	check_words(p);
+	check_outputs(p);
+	for (size_t i = 0; c->verb->cases && c->data_root && i < p->words.count; i++) {
+		p->words.items[i] = shipped_case(c, p->words.items[i]);
+		check_case(p, p->words.items[i]);
+	}
+}
