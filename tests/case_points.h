@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points of a published case under other settings, in-process.
+/* Predicts variants of a published case inside the test program.
  *
- * The settings are those of calib/measured/flexdirect_1050ti.cfg, written out:
- * ResNet-50 on a GTX 1050 Ti under FlexDirect 1.11, hosts untuned, with the
- * fitted profile. Tests add theirs behind them (the last one wins):
+ * The settings are those of calib/measured/flexdirect_1050ti.cfg: ResNet-50 on a GTX 1050 Ti with
+ * FlexDirect 1.11, untuned hosts and the fitted profile. A test adds further settings, of which the
+ * last one wins:
  *
  *   STEP_S(same_esxi, "case.batch=16", "link.vswitch.loss=0.01")
  */
@@ -41,7 +41,8 @@ __attribute__((unused)) static const struct settings same_lan = {
 __attribute__((unused)) static const struct settings different_lan = {
 	{RESNET50_1050TI, "case.topology=t320-different-lan", FLEXDIRECT}};
 
-/* more: ends with NULL. NULL after errors, which are printed and fail the test. */
+/* Reads the case with the settings of `base` and `more` (terminated by NULL). After errors it
+ * prints them, fails the test and returns NULL. */
 static inline const struct scenario *scenario_of(struct arena *arena, const struct settings *base,
 						 const char *const *more)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A small world for tests of collectives, whose every cost is zero until a test
- * sets it: hosts with a guest each, GPUs on them, and a communicator. Links are
- * the test's to add. Sizes are in bytes and rates in GB/s so that a byte is a
- * thousandth of a microsecond. */
+/* A small world for tests of collectives: hosts with one guest each, their GPUs, and a
+ * communicator. Every cost is zero until a test sets it, and each test adds its own links. Sizes
+ * are in bytes and bandwidths in GB/s, so that a byte takes a thousandth of a microsecond. */
 #ifndef FARWIRE_TESTS_COMM_WORLD_H
 #define FARWIRE_TESTS_COMM_WORLD_H
 
@@ -27,13 +26,14 @@ struct comm_world {
 	size_t gpu_count;
 	struct comm_rank ranks[COMM_RANKS_MAX];
 	size_t rank_count, server_count;
-	const char *transport; /* NULL: none */
+	const char *transport; /* NULL: no transport */
 	char transport_params[TRANSPORT_PARAMS_SIZE_MAX] __attribute__((aligned(16)));
 	struct communicator *comm;
-	const char *reason; /* of a failure */
-	double opened_s;    /* -1: never */
-	/* By number of the collective (comm_all and comm_begin). */
-	int64_t done_ps[COMM_LOG]; /* -1: never */
+	const char *reason; /* reason of a failure */
+	double opened_s;    /* -1: not opened */
+	/* The following arrays are indexed by the `log` number of a collective (comm_all,
+	 * comm_begin). */
+	int64_t done_ps[COMM_LOG]; /* -1: not done */
 	int64_t rank_done_ps[COMM_LOG][COMM_RANKS_MAX];
 	size_t rank_order[COMM_LOG][COMM_RANKS_MAX], rank_done_count[COMM_LOG];
 };
@@ -96,7 +96,7 @@ static inline struct comm_world *comm_world_new(void)
 	return w;
 }
 
-/* A host "h<n>" with a guest "g<n>", whose node is that of a NIC, too. */
+/* Adds a host "h<n>" with a guest "g<n>", whose node is also that of a NIC. */
 static inline size_t comm_host(struct comm_world *w)
 {
 	size_t n = w->host_count++;
@@ -108,7 +108,7 @@ static inline size_t comm_host(struct comm_world *w)
 	return n;
 }
 
-/* A worker on a new GPU "u<rank>" of a host. */
+/* Adds a worker on a new GPU "u<rank>" of a host. */
 static inline size_t comm_gpu(struct comm_world *w, size_t host)
 {
 	size_t n = w->gpu_count++;
@@ -119,14 +119,14 @@ static inline size_t comm_gpu(struct comm_world *w, size_t host)
 	return n;
 }
 
-/* A server in the memory of a host, after all workers. */
+/* Adds a server in the memory of a host. Call it after adding all workers. */
 static inline void comm_server(struct comm_world *w, size_t host)
 {
 	w->ranks[w->rank_count + w->server_count++] = (struct comm_rank){.guest = w->guests[host]};
 }
 
-/* A link without framing, with the same rate both ways. Nodes are made on first
- * use. */
+/* Adds a link without framing and with the same bandwidth in both directions. Nodes are created on
+ * first use. */
 static inline int comm_link(struct comm_world *w, const char *kind, const char *a, const char *b,
 			    double rate_Bps, double latency_s)
 {
@@ -144,7 +144,8 @@ static inline int comm_link(struct comm_world *w, const char *kind, const char *
 			       fabric_node_find(w->fabric, b), &traits);
 }
 
-/* GPUs of one host round an NVLink switch; two links of latency_s / 2 between. */
+/* Connects GPUs of one host to an NVLink switch; two links of latency_s / 2 lie between two GPUs.
+ */
 static inline void comm_star(struct comm_world *w, size_t count, double rate_Bps, double latency_s)
 {
 	size_t host = comm_host(w);
@@ -193,7 +194,7 @@ static inline void comm_done(void *ctx, uint64_t arg)
 	w->done_ps[arg] = engine_now_ps(w->engine);
 }
 
-/* Logged under `log`. */
+/* Begins a collective, whose times are recorded under `log`. */
 static inline uint64_t comm_begin(struct comm_world *w, struct communicator *comm,
 				  enum collective collective, double size_B, uint64_t log)
 {
@@ -208,7 +209,7 @@ static inline uint64_t comm_begin(struct comm_world *w, struct communicator *com
 	return communicator_begin(comm, &request);
 }
 
-/* All ranks arrive now. */
+/* Begins a collective at which all ranks arrive now. */
 static inline void comm_all(struct comm_world *w, struct communicator *comm,
 			    enum collective collective, double size_B, uint64_t log)
 {

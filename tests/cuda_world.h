@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A small world for tests of GPUs and CUDA calls: numbers that are easy to add
- * up by hand. All times here are in microseconds.
+/* A small world for tests of GPUs and CUDA calls, with numbers that are easy to add by hand. All
+ * times are in microseconds.
  *
- * GPU: launch latency 4, gap 1, no slicing cost, queue of 1024.
- * Host: cores at the reference clock that never sleep; no virtualisation.
- * Driver: launch and memset 5, copies 6, record 2, wait 1, query 3,
- * synchronise 2, malloc 50, free 40, get 0.5, create 7, library 0.25,
- * wake 1.5.
- * PCIe: 10 GB/s without packets or latency, a DMA engine without set-up.
+ * GPU: launch latency 4, gap 1, no cost of slicing, queue of 1024. Host: cores at the reference
+ * clock that never sleep; no virtualisation. Driver: launch and memset 5, copies 6, record 2, wait
+ * 1, query 3, synchronise 2, malloc 50, free 40, get 0.5, create 7, library 0.25, wake 1.5. PCIe:
+ * 10 GB/s without packets or latency, a DMA engine without setup time.
  */
 #ifndef FARWIRE_TESTS_CUDA_WORLD_H
 #define FARWIRE_TESTS_CUDA_WORLD_H
@@ -24,7 +22,8 @@
 enum { WORLD_LOG_MAX = 32768 };
 
 struct world {
-	struct arena *arena, *gpu_arena; /* the GPU's own, to see what it allocates */
+	/* gpu_arena belongs to the GPU, so that tests can measure its allocations */
+	struct arena *arena, *gpu_arena;
 	struct engine *engine;
 	struct fabric *fabric;
 	struct gpu_params gpu_params;
@@ -33,11 +32,11 @@ struct world {
 	struct driver_params driver_params;
 	struct dma_params dma_params;
 	struct gpu *gpu;
-	struct gpu_context *context; /* fraction 1 */
+	struct gpu_context *context; /* a tenant with fraction 1 */
 	struct host *host;
 	struct guest *guest;
-	bool guest_work;               /* of the process: its guest's costs come on top */
-	int64_t log_ps[WORLD_LOG_MAX]; /* by arg: when world_log was called */
+	bool guest_work;               /* the process has its guest's costs in addition */
+	int64_t log_ps[WORLD_LOG_MAX]; /* by arg: time of the last call of world_log */
 	size_t log_count;
 };
 
@@ -91,7 +90,7 @@ static inline void world_presets(struct world *world)
 	world->dma_params = (struct dma_params){.chunk_B = 1e6, .efficiency_ratio = 1};
 }
 
-/* With the presets as they are now. */
+/* Builds the world from the current parameters. */
 static inline void world_build(struct world *world)
 {
 	const struct link_traits pcie = {.capacity_Bps = {10e9, 10e9}};
@@ -140,7 +139,7 @@ static inline struct cuda_process *world_process(struct world *world, uint16_t s
 	return cuda_process_new(&spec);
 }
 
-/* A kernel of so many microseconds; its end is logged under arg. */
+/* Submits a kernel of `us` microseconds; its end is recorded under arg. */
 static inline void world_kernel(struct world *world, struct gpu_stream *stream, double us,
 				uint64_t arg)
 {

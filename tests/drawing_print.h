@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Prints a chart's display list, one shape a line with 2 decimals. Golden tests compare it. */
+/* Prints the list of shapes of a drawing, one shape per line with 2 decimals, for golden tests. */
 #ifndef FARWIRE_TESTS_DRAWING_PRINT_H
 #define FARWIRE_TESTS_DRAWING_PRINT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The fair shares of a fabric's flows, computed a second time in the plainest way: one common
- * level rises over all active flows until each meets its cap or a full resource. This shares no
- * code with sim/fabric/solve.c. fabric_check stops the engine where the two disagree. */
+/* Computes the fair shares of a fabric's flows with a second, simpler method: one common level
+ * rises over all active flows until each meets its cap or a full resource. The code is independent
+ * of sim/fabric/solve.c. fabric_check fails the run where the two methods disagree. */
 #ifndef FARWIRE_TESTS_FABRIC_CHECK_H
 #define FARWIRE_TESTS_FABRIC_CHECK_H
 
@@ -12,7 +12,8 @@
 #include "sim/fabric/state.h"
 
 static const double slack_ratio = 1e-9;
-static const double full_ratio = 1e-13; /* of its capacity left: full */
+/* a resource is full if at most this part of its capacity is left */
+static const double full_ratio = 1e-13;
 
 struct trial {
 	const struct flow *flow;
@@ -23,7 +24,7 @@ struct trial {
 struct filling {
 	struct trial *trials;
 	size_t count;
-	double *left, *growth; /* by resource; growth a unit of level */
+	double *left, *growth; /* by resource; growth per unit of level */
 	size_t resource_count;
 	double level;
 };
@@ -40,7 +41,7 @@ static inline void find_growth(struct filling *filling)
 	}
 }
 
-/* How far the level can rise until something stops a flow. */
+/* Returns how far the level can rise until a flow is limited. */
 static inline double find_rise(const struct filling *filling)
 {
 	double rise = INFINITY;
@@ -102,7 +103,8 @@ static inline void compare(struct fabric *fabric, const struct trial *trial)
 	for (size_t u = 0; u < flow->use_count; u++)
 		alone = fmin(alone, fabric->resources.items[flow->uses[u].resource].capacity /
 					    flow->uses[u].per_unit);
-	/* The second term: a small rest of a large capacity is known no better. */
+	/* The second term allows for rounding: a small rest of a large capacity is known only to
+	 * its precision. */
 	double rate = fabric->shares.items[flow->slot].rate;
 	double allowed = slack_ratio * fmax(rate, trial->rate) + 1e-3 * slack_ratio * alone;
 	if (fabs(rate - trial->rate) > allowed)
@@ -126,8 +128,8 @@ static inline void check_loads(struct fabric *fabric)
 	}
 }
 
-/* A flow without an event for its end is held down by a resource which another one
- * leaves no later; that gives it another rate. */
+/* A flow without an end event is limited by a resource which another flow leaves no later. That
+ * event then gives this flow a new rate. */
 static inline void check_end(struct fabric *fabric, const struct flow *flow)
 {
 	int limit = fabric->shares.items[flow->slot].limit;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Training jobs on a made-up step whose every time can be worked out by hand:
+/* Training jobs on an artificial step, whose times can be computed by hand:
  *
  *   forward 10 ms, backward 4 ms (then tensor 0: 4 MB, update 1 ms) and 6 ms (then
  *   tensor 1: 8 MB, update 0.5 ms)
  *
- * Two GPUs on a switch, 1 GB/s each way, no latency: a ring of two ranks takes
- * 2 (n - 1) / n S / B = S / B, so 4 ms and 8 ms, 12 ms together.
+ * Two GPUs are connected to a switch with 1 GB/s in each direction and no latency. A ring of two
+ * ranks takes 2 (n - 1) / n S / B = S / B, so 4 ms and 8 ms, and 12 ms together.
  */
 #ifndef FARWIRE_TESTS_JOB_WORLD_H
 #define FARWIRE_TESTS_JOB_WORLD_H
@@ -20,7 +20,7 @@
 #define MS 1e-3
 
 enum { RANKS_MAX = 8, STEPS = 3, JOBS_MAX = 2 };
-/* A kernel, a message and a delay each round to the picosecond. */
+/* A kernel, a message and a delay are each rounded to a picosecond. */
 static const int64_t SLACK_PS = 40;
 
 static const struct step_segment segments[] = {
@@ -54,14 +54,15 @@ struct job_world {
 	struct exchange_params exchange;
 	const struct step_profile *profile;
 	size_t rank_count, job_count, step_count;
-	size_t server_count;                 /* in host memory: 0 or 1 */
-	double round_trip_s, slowdown_ratio; /* of the first rank */
+	size_t server_count;                 /* 0 or 1 server in host memory */
+	double round_trip_s, slowdown_ratio; /* of the first rank only */
 	uint64_t seed;
 	bool traced;
-	double input_B; /* of a batch, copied from pinned host memory at 2 GB/s; 0: none */
+	/* bytes of a batch, copied from pinned host memory at 2 GB/s; 0: no input */
+	double input_B;
 	struct input_params input;
 	struct dma_params dma;
-	bool shared_wire; /* even and odd GPUs on a switch each, one link between */
+	bool shared_wire; /* even and odd GPUs have separate switches, connected by one link */
 	struct gpu *gpus[RANKS_MAX * JOBS_MAX];
 	struct communicator *comm[JOBS_MAX];
 	struct fused *job[JOBS_MAX];
@@ -76,7 +77,7 @@ static inline size_t policy_of(const char *name)
 	return 0;
 }
 
-/* A library without latency or loss, whose kernels take nothing from others. */
+/* A library without latency or loss, whose kernels take no resources from others. */
 static inline void free_library(struct job_world *b)
 {
 	net_presets(b->arena, &library_table, &b->library);

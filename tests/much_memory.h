@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An arena that has handed out all that a reader may take, for tests of that limit. The pages
- * are never touched, so the machine need not have them. */
+/* An arena that has handed out the maximum memory of a reader, for tests of that limit. The pages
+ * are never touched, so the machine does not need that much memory. */
 #ifndef FARWIRE_TESTS_MUCH_MEMORY_H
 #define FARWIRE_TESTS_MUCH_MEMORY_H
 
@@ -14,11 +14,11 @@
 #define MUCH_IS_TOUCHED
 #endif
 #endif
-#ifdef __SANITIZE_ADDRESS__ /* marks an eighth of it when it is freed */
+#ifdef __SANITIZE_ADDRESS__ /* the sanitizer touches an eighth of it when it is freed */
 #define MUCH_IS_TOUCHED
 #endif
 
-/* False where there is not even the room for them. */
+/* Returns false if not even the address space is available. */
 static inline bool much_memory_used(struct arena *arena, size_t size_B)
 {
 #ifdef MUCH_IS_TOUCHED

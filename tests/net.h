@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A small world for tests of hosts and transports: two hosts with a guest
- * each, joined by one link, whose every cost is zero until a test sets it, so
- * that answers can be worked out by hand. */
+/* A small world for tests of hosts and transports: two hosts with one guest each, connected by one
+ * link. Every cost is zero until a test sets it, so that answers can be computed by hand. */
 #ifndef FARWIRE_TESTS_NET_H
 #define FARWIRE_TESTS_NET_H
 
@@ -15,7 +14,7 @@
 #include "sim/transport/transport.h"
 #include "tests/test.h"
 
-/* Fills params with the presets of the table's rows. */
+/* Fills params with the defaults of the table's rows. */
 static inline void net_presets(struct arena *arena, const struct param_table *table, void *params)
 {
 	for (size_t i = 0; i < table->count; i++) {
@@ -55,17 +54,17 @@ struct net {
 	struct guest_params guest_params[2];
 	struct link_traits link;
 	const char *link_kind;
-	bool one_node; /* both guests on one node of one host, no link */
+	bool one_node; /* both guests are on one node of one host, without a link */
 	struct host *host[2];
 	struct guest *guest[2];
 	struct cpu *core[2];
 	struct connection *connection;
 	char tcp[TRANSPORT_PARAMS_SIZE_MAX] __attribute__((aligned(16)));
-	const char *reason; /* of a failure */
+	const char *reason; /* reason of a failure */
 	double failed_s;
-	double opened_s; /* -1: never */
-	/* what messages did, by their arg */
-	double accepted_s[NET_LOG], delivered_s[NET_LOG]; /* -1: never */
+	double opened_s; /* -1: not opened */
+	/* times of messages, by their arg */
+	double accepted_s[NET_LOG], delivered_s[NET_LOG]; /* -1: it did not happen */
 	uint64_t order[NET_LOG];
 	size_t delivered_count;
 };
@@ -75,7 +74,8 @@ static inline double net_now_s(const struct net *net)
 	return s_from_ps(engine_now_ps(net->engine));
 }
 
-/* Free work, no sleep, no interrupt limits; a wire of 1 GB/s without framing. */
+/* Creates a world with free work, cores that never sleep, unlimited interrupts, and a wire of 1
+ * GB/s without framing. */
 static inline struct net *net_new(void)
 {
 	struct arena *arena = arena_new();
@@ -102,7 +102,7 @@ static inline struct net *net_new(void)
 	return net;
 }
 
-/* Hosts, guests and link as the parameters now say. */
+/* Builds hosts, guests and link from the current parameters. */
 static inline void net_build(struct net *net)
 {
 	for (int i = 0; i < 2; i++) {
@@ -173,7 +173,7 @@ static inline void net_send(struct net *net, int from, double size_B, uint64_t a
 	connection_send(net->connection, from, &message);
 }
 
-/* Answers message arg of end 0 with one of size 1 and arg + 1 from end 1. */
+/* Answers message arg of end 0 with a message of size 1 and number arg + 1 from end 1. */
 static inline void net_echo(void *ctx, uint64_t arg)
 {
 	struct net *net = ctx;

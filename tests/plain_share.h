@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Max-min fair rates of all flows from scratch, as plainly as it is done in one
- * pass over levels: at each, every resource that a fixed flow crosses is summed
- * again, and every resource and flow is looked at. The oracle of the fabric's
- * solver, and what it is timed against. */
+/* Computes the max-min fair rates of all flows from scratch, as simply as possible. Each step sums
+ * again every resource with a newly fixed flow and visits every resource and flow. It is the
+ * reference for the results and the speed of the fabric's solver. */
 #ifndef FARWIRE_TESTS_PLAIN_SHARE_H
 #define FARWIRE_TESTS_PLAIN_SHARE_H
 
@@ -12,7 +11,7 @@
 
 #include "sim/fabric/fabric.h"
 
-struct plain_flow { /* in order of starting */
+struct plain_flow { /* in the order of starting */
 	const struct flow_spec *spec;
 	double rate;
 	bool fixed;
@@ -111,7 +110,7 @@ static inline void plain_fill(struct plain_resource *resources, size_t resource_
 	}
 }
 
-/* Finds flows[].rate. */
+/* Computes flows[].rate. */
 static inline void plain_solve(const struct fabric *fabric, struct plain_flow *flows,
 			       size_t flow_count)
 {

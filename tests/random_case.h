@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random cases, as text that a user can run: a seed gives a few machines round a switch
- * and forwarded programs, a training job or a collective on them, with parameters drawn
- * over what is usual. The lists of a case (hosts, guests, GPUs, links, clients) can be
- * shuffled by another seed, which must change nothing but the order of what is printed.
+/* Random cases, as text that a user can run. A seed determines a few machines around a switch and
+ * either forwarded programs, a training job or a collective, with parameters drawn from usual
+ * ranges. A second seed shuffles the lists of a case (hosts, guests, GPUs, links, clients).
+ * Shuffling may change only the order of the output.
  *
- * FARWIRE_SEEDS says how many a test takes in place of its own few, FARWIRE_SEED the
- * first of them. */
+ * FARWIRE_SEEDS sets how many seeds a test uses instead of its default, FARWIRE_SEED the first one.
+ */
 #ifndef FARWIRE_TESTS_RANDOM_CASE_H
 #define FARWIRE_TESTS_RANDOM_CASE_H
 
@@ -29,8 +29,9 @@ struct random_case {
 	struct arena *arena;
 	struct rng rng;
 	struct text_list hosts, guests, gpus, links, clients, settings;
-	size_t server_count, client_count, gpu_count; /* hosts of each kind; GPUs of a server */
-	const char *profile;                          /* of the last machine's GPUs */
+	/* number of hosts of each kind, and GPUs of a server */
+	size_t server_count, client_count, gpu_count;
+	const char *profile; /* profile of the last machine's GPUs */
 	bool rdma, job, collective, moderated;
 };
 
@@ -51,7 +52,7 @@ static inline bool chance(struct random_case *c, double ratio)
 	return rng_uniform(&c->rng) < ratio;
 }
 
-/* Between low and high, alike by orders of magnitude. */
+/* Returns a value between low and high, uniform on a logarithmic scale. */
 static inline double spread(struct random_case *c, double low, double high)
 {
 	return low * pow(high / low, rng_uniform(&c->rng));
@@ -64,7 +65,7 @@ static const char *const random_gpus[] = {"gtx-1050ti", "gtx-1080", "v100-sxm2",
 
 static inline void add_machine(struct random_case *c, const char *kind, size_t number, size_t gpus)
 {
-	if (!c->job || !c->profile) /* of a job all are of a kind */
+	if (!c->job || !c->profile) /* all GPUs of a job are of one kind */
 		c->profile = ONE_OF(c, random_gpus);
 	ADD(c, &c->hosts,
 	    "{ name = \"%s%zu\"; cores = %d; clock = \"%.1f GHz\"; dram_bandwidth = \"%.0f GB/s\"; "
@@ -133,7 +134,7 @@ static inline void add_job(struct random_case *c)
 		ADD(c, &c->settings, "case.straggler=%.3g", spread(c, 1, 2));
 }
 
-/* Interrupts that come in step with a program's calls turn on a picosecond. */
+/* The order of interrupts and of a program's calls at the same time depends on a picosecond. */
 static inline void add_moderation(struct random_case *c)
 {
 	c->moderated = chance(c, 0.5);
@@ -173,7 +174,7 @@ static inline void shuffle(struct text_list *list, struct rng *rng)
 	}
 }
 
-/* Ranks are numbered by the order of hosts and GPUs, so of a job these stay. */
+/* The order of hosts and GPUs numbers the ranks, so it is kept in a case with a job. */
 static inline void random_case_shuffle(struct random_case *c, uint64_t seed)
 {
 	struct rng rng = rng_named(seed, "order");
@@ -227,7 +228,7 @@ static inline void write_text(const char *path, const char *text)
 	fclose(out);
 }
 
-/* Reads it, with draws; NULL, and a failed check, after errors. */
+/* Reads the case with the draws. After errors the check fails, and it returns NULL. */
 static inline const struct scenario *
 random_case_read(const struct random_case *c, const struct draw_value *draws, size_t draw_count)
 {
@@ -252,7 +253,7 @@ random_case_read(const struct random_case *c, const struct draw_value *draws, si
 	return scenario;
 }
 
-/* Of a seed whose test has failed: what a user would run. */
+/* Prints the case of a seed whose test has failed, so that a user can run it. */
 static inline void random_case_print(const struct random_case *c, uint64_t seed)
 {
 	printf("  seed %llu: farwire run random.cfg --seed 1 --draws 0, with\nmachines.cfg:\n%s"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Recording a program as it is played on the small world of cuda_world.h: a port that
- * notes of each call what a recorder would, and hands it on. */
+/* Records a program that runs in the small world of cuda_world.h. A port notes the same data of
+ * each call as a recorder does and passes the call on. */
 #ifndef FARWIRE_TESTS_RECORDING_H
 #define FARWIRE_TESTS_RECORDING_H
 
@@ -20,7 +20,7 @@ struct recording_port {
 	VEC(struct recorded_call) calls;
 	VEC(struct recorded_mark) marks;
 	struct {
-		size_t index; /* of the call under way */
+		size_t index; /* index of the current call */
 		call_done_fn *done;
 		void *ctx;
 		uint64_t arg;
@@ -44,7 +44,7 @@ static void recorded_done(void *ctx, uint64_t thread, enum call_result result)
 				       result);
 }
 
-/* cudaMemcpyAsyncHostToDevice is no name of CUDA's. */
+/* CUDA has no function named cudaMemcpyAsyncHostToDevice. */
 static const char *function_of(enum call_kind kind)
 {
 	switch (kind) {
@@ -55,7 +55,7 @@ static const char *function_of(enum call_kind kind)
 	case CALL_MEMCPY_D2H_ASYNC:
 		return "cudaMemcpyAsync";
 	case CALL_LIBRARY:
-		return "cudaLaunchHostFunc"; /* any that has its own time */
+		return "cudaLaunchHostFunc"; /* any function with its own time */
 	default:
 		return call_kind_name(kind);
 	}
@@ -103,7 +103,7 @@ static bool step_done(void *ctx, struct player *player, const struct step_record
 	return true;
 }
 
-/* The player after so many steps; recorded if asked. */
+/* Plays `steps` steps and returns the player; records them if asked. */
 static struct player *play(const struct program *program, uint32_t steps, bool record)
 {
 	struct cuda_process *process =
@@ -126,7 +126,7 @@ static struct player *play(const struct program *program, uint32_t steps, bool r
 	return player;
 }
 
-/* Writes what was recorded to path. */
+/* Writes the recorded calls to path. */
 static void recording_write(struct arena *arena, const char *path)
 {
 	struct recorded_calls recorded = {.tool = "test",

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program on a host of its own in front of the GPU of cuda_world.h: numbers
- * that are easy to add up by hand. All times here are in microseconds.
+/* A program on its own host, which uses the GPU of cuda_world.h remotely, with numbers that are
+ * easy to add by hand. All times are in microseconds.
  *
- * Runtime: intercept 0.25, marshal 1, unmarshal 2, call service 3, reply 0.5;
- * a request has 100 B of header, an answer 50; chunks of 1000 B.
- * The wire is a transport of the tests' own, without any host work: a message
- * waits for the one before, is accepted after size / rate (1 GB/s: 1000 B take
- * 1) and delivered 10 later.
- * So a request of 100 B is accepted 1.25 + 0.1 after the call and delivered at
- * 11.35; an answer of 50 B is with the program 0.05 + 10 + 0.5 after it is sent.
+ * Runtime: intercept 0.25, marshal 1, unmarshal 2, call service 3, reply 0.5; a request has 100 B
+ * of header, an answer 50; chunks have 1000 B. The wire is a transport of this test without host
+ * work: a message waits for the previous one, is accepted after size / rate (1 GB/s: 1000 B take 1)
+ * and delivered 10 later. So a request of 100 B is accepted 1.25 + 0.1 after the call and delivered
+ * at 11.35. An answer of 50 B reaches the program 0.05 + 10 + 0.5 after it is sent.
  */
 #ifndef FARWIRE_TESTS_REMOTING_WORLD_H
 #define FARWIRE_TESTS_REMOTING_WORLD_H
@@ -29,10 +27,10 @@ struct line_sent {
 struct line_params {
 	double latency_s, rate_Bps;
 	bool never_opens;
-	size_t deaf_after_count; /* messages that the server still hears; 0: all */
-	double fails_at_s;       /* 0: never */
+	size_t deaf_after_count; /* number of messages that the server receives; 0: all */
+	double fails_at_s;       /* 0: it does not fail */
 	bool no_route;
-	struct line_sent *log; /* LINE_LOG_MAX */
+	struct line_sent *log; /* has LINE_LOG_MAX entries */
 	size_t *log_count;
 };
 
@@ -127,7 +125,7 @@ static const struct param_table line_table = {.name = "line", .size = sizeof(str
 static bool line_wakes(const void *params)
 {
 	(void)params;
-	return true; /* so that the hand-off counts */
+	return true; /* so that the hand-off time is added */
 }
 
 static const struct transport_kind line_kind = {
@@ -140,12 +138,12 @@ static const struct transport_kind line_kind = {
 	.counters = line_counters,
 };
 
-/* ---- a thread that makes calls one after the other ---- */
+/* ---- a thread that makes one call after the other ---- */
 
 struct script_call {
-	double gap_us; /* after the return of the one before */
+	double gap_us; /* after the return of the previous call */
 	struct cuda_call call;
-	int64_t issue_ps, complete_ps; /* complete 0: has not returned */
+	int64_t issue_ps, complete_ps; /* complete_ps is 0 until the call returns */
 	enum call_result result;
 };
 
@@ -190,7 +188,7 @@ static inline void script_start(void *ctx, uint64_t arg)
 	script_go_on(ctx);
 }
 
-/* Appends a call to change further. */
+/* Appends a call, which the caller may change. */
 static inline struct cuda_call *script_add(struct script *script, double gap_us,
 					   enum call_kind kind)
 {
@@ -213,8 +211,8 @@ struct remote_world {
 	struct cuda_process *process;
 	struct remote_client *remote;
 	struct arena *remote_arena;
-	struct script scripts[3]; /* threads 0, 1, 2 */
-	const char *failure;      /* the first */
+	struct script scripts[3]; /* one for each of the threads 0, 1, 2 */
+	const char *failure;      /* the first failure */
 	size_t failures_count;
 	int64_t failed_ps;
 };
@@ -280,7 +278,7 @@ static inline void remote_world_client(struct remote_world *w)
 	w->remote = remote_client_new(&spec);
 }
 
-/* With the presets as they are now. */
+/* Builds the world from the current parameters. */
 static inline void remote_world_build(struct remote_world *w)
 {
 	world_build(&w->world);
@@ -310,7 +308,7 @@ static inline void remote_world_begin(void *ctx, uint64_t arg)
 		script_go_on(&w->scripts[i]);
 }
 
-/* Connects, plays the scripts, until nothing is left to happen. */
+/* Connects, runs the scripts, and returns when no event is left. */
 static inline void remote_world_run(struct remote_world *w)
 {
 	remote_connect(w->remote, remote_world_begin, w, 0);
@@ -323,7 +321,7 @@ static inline void remote_world_release(struct remote_world *w)
 	world_release(&w->world);
 }
 
-/* When call `index` of thread 0 returned, and how long it took. */
+/* Returns the duration of call `index` of a thread. */
 static inline int64_t script_took_ps(const struct remote_world *w, size_t thread, size_t index)
 {
 	const struct script_call *call = &w->scripts[thread].calls[index];

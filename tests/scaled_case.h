@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A case with every time twice as long and every rate half as high: every result must be
- * twice as long, for nothing in the simulator knows how long a second is.
+/* Scales a case: every time becomes twice as long and every rate half as high. Then every result
+ * must be twice as long, because the simulator has no absolute time scale.
  *
- * What is scaled is what rows say is a time, a time per byte, a rate, a rate of flops or
- * a frequency, and what links are made of (latency, capacity). Cores' clocks stay: work
- * is in seconds at a reference clock, which would have to be halved with them. Sizes,
- * counts and ratios stay, so losses fall on the same packets. */
+ * Scaled are the parameters whose rows declare a time, a time per byte, a bandwidth, a rate of
+ * operations or a frequency, and the traits of links (latency, capacity). The clocks of cores are
+ * not scaled, because work is given in seconds at a reference clock, which would have to be halved
+ * as well. Sizes, counts and ratios are not scaled, so losses affect the same packets. */
 #ifndef FARWIRE_TESTS_SCALED_CASE_H
 #define FARWIRE_TESTS_SCALED_CASE_H
 
@@ -32,7 +32,7 @@ static inline double scale_of(const struct cfg_param *param)
 	}
 }
 
-/* The parameters of the case, scaled, to read it with; and then scale_links. */
+/* Returns the scaled parameters of the case. Read the case with them and then call scale_links. */
 static inline const struct draw_value *
 scaled_draws(struct arena *arena, const struct scenario *scenario, size_t *draw_count)
 {
@@ -59,7 +59,8 @@ static inline void scale_links(const struct scenario *scenario)
 	}
 }
 
-/* Both run; every step of the second takes twice as long, within tolerance. */
+/* Runs both cases. Returns true if every step of the second takes twice as long, within tolerance.
+ */
 static inline bool is_scaled(struct arena *arena, const struct scenario *scenario,
 			     const struct scenario *slow, double tolerance)
 {

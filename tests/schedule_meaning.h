@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plays a schedule with symbols in place of numbers, to check that it does its collective. */
+/* Executes a schedule symbolically to check that it implements its collective. */
 #ifndef FARWIRE_TESTS_SCHEDULE_MEANING_H
 #define FARWIRE_TESTS_SCHEDULE_MEANING_H
 
@@ -7,16 +7,16 @@
 #include "sim/base/diag.h"
 #include "sim/collective/schedule.h"
 
-/* A value of a chunk: how often each worker's contribution is in it. Values do
- * not change once made, so a send is a pointer. NULL: nothing there. */
+/* The value of a chunk: how often it contains each worker's contribution. Values are never
+ * modified, so a send is a pointer. NULL: no value. */
 
 struct play {
 	struct arena *arena;
 	const struct schedule *schedule;
 	size_t worker_count;
-	const uint16_t **held; /* [rank * chunk_count + chunk] */
+	const uint16_t **held; /* at index [rank * chunk_count + chunk] */
 	const uint16_t **sent; /* by step */
-	bool *awaited;         /* of a send: some step takes it or comes after it */
+	bool *awaited;         /* for a send: another step receives it or depends on it */
 };
 
 static inline const uint16_t **held_at(const struct play *play, size_t rank, size_t chunk)
@@ -47,7 +47,7 @@ static inline const char *play_complain(const struct play *play, size_t index, c
 			    what);
 }
 
-/* What a rank cannot know of, and what is not there. */
+/* Checks that a step uses only data that its rank has. */
 static inline const char *check_step(const struct play *play, size_t index)
 {
 	const struct schedule *schedule = play->schedule;
@@ -106,7 +106,8 @@ static inline const char *play_step(struct play *play, size_t index)
 	return NULL;
 }
 
-/* Must rank end with this chunk? With everybody's (every) or its owner's. */
+/* Returns true if the rank must have this chunk at the end: with all contributions (every) or with
+ * its owner's. */
 static inline bool wanted(const struct play *play, size_t rank, size_t chunk, const uint32_t *owner,
 			  const uint32_t *target, bool *every)
 {
@@ -148,16 +149,17 @@ static inline const char *check_end(const struct play *play, size_t rank, size_t
 	return NULL;
 }
 
-/* Plays the schedule by its meaning: who contributed to each rank's chunk at the
- * end, each contribution counted. NULL if the collective is done right (of an
- * all-reduce: every chunk of every rank, servers apart, has every worker's
- * contribution exactly once; `worker_count` ranks are workers, the ones after
- * them only help and have nothing of their own at first), else what is wrong, in
- * words. Of all_gather chunk c starts at rank owner[c], of reduce_scatter it must
- * end there, of broadcast owner[c] is the root; of all_to_all chunk c goes from
- * owner[c] to target[c]. Both may be NULL for an all-reduce. The steps are played
- * in the order of the array; a schedule that is right in every order that its
- * edges allow has no race (tests/property/test_schedules.c tries many). */
+/* Executes the schedule symbolically and counts the contributions in each rank's chunks at the end.
+ * Returns NULL if the collective is correct, else a description of the error.
+ *
+ * For an all-reduce, every chunk of every worker must contain every worker's contribution exactly
+ * once. The first `worker_count` ranks are workers; ranks after them only help and have no data at
+ * first. For all_gather, chunk c starts at rank owner[c]; for reduce_scatter it must end there; for
+ * broadcast owner[c] is the root; for all_to_all chunk c goes from owner[c] to target[c]. Both
+ * arrays may be NULL for an all-reduce.
+ *
+ * The steps are executed in the order of the array. A schedule that is correct in every order
+ * allowed by its edges has no race (tests/property/test_schedules.c tries many orders). */
 static inline const char *schedule_meaning(struct arena *arena, const struct schedule *schedule,
 					   size_t worker_count, const uint32_t *owner,
 					   const uint32_t *target)

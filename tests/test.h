@@ -5,7 +5,7 @@
  *   static const struct test tests[] = { TEST(adds) };
  *   int main(void) { return TEST_MAIN(tests); }
  *
- * Each prints "ok <program>.<name>" or "FAIL ..."; tests/run counts the lines.
+ * Each test prints "ok <program>.<name>" or "FAIL ..."; tests/run counts these lines.
  */
 #ifndef FARWIRE_TESTS_TEST_H
 #define FARWIRE_TESTS_TEST_H
@@ -20,7 +20,7 @@ struct test {
 	void (*run)(void);
 };
 
-static int test_failures; /* of the running test */
+static int test_failures; /* failures of the current test */
 
 #define TEST(function)                                                                             \
 	{                                                                                          \
@@ -38,7 +38,7 @@ static inline bool test_check(bool holds, const char *what, const char *file, in
 }
 #define CHECK(condition) test_check((condition), #condition, __FILE__, __LINE__)
 
-/* |a - b| <= tolerance * max(|b|, tiny): relative to b, the expected value. */
+/* Checks |a - b| <= tolerance * max(|b|, tiny); b is the expected value. */
 static inline bool test_near(double a, double b, double tolerance, const char *what,
 			     const char *file, int line)
 {

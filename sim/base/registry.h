@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Registries: the kinds that one thing has, such as the transports.
+/* Registries of kinds, for example of the transports.
  *
- * Each kind is a const struct in a file of its own and one line of a .def file. The struct
- * has `name` and `help`, and says in its other fields what the rest of the program asks
- * about kinds. So no other code compares names of kinds.
- * A .def file ends by including a file of the same name from kinds/, if the compiler finds
- * one: `make KINDS=folder` adds the kinds of folder/kinds/ without a change of sim/.
+ * Each kind is a const struct in its own file, and one line of a .def file. The struct has `name`
+ * and `help`. Its other fields contain everything that the rest of the program needs to distinguish
+ * kinds, so no other code compares names.
+ *
+ * A .def file ends by including a file of the same name from kinds/, if the compiler finds one:
+ * `make KINDS=folder` adds the kinds of folder/kinds/ without a change of sim/.
  */
 #ifndef FARWIRE_BASE_REGISTRY_H
 #define FARWIRE_BASE_REGISTRY_H
@@ -20,8 +21,8 @@ struct registry_row {
 };
 
 struct registry {
-	const char *what;   /* "transport", in errors */
-	const char *listed; /* "transports": `farwire list transports` shows its kinds */
+	const char *what;   /* "transport", for errors */
+	const char *listed; /* "transports": `farwire list transports` shows the kinds */
 	const struct registry_row *rows;
 	size_t count;
 };
@@ -36,7 +37,7 @@ struct registry {
 		.count = sizeof(rows_) / sizeof((rows_)[0])                                        \
 	}
 
-/* Declares the registry thing_registry, and thing_count, thing_at and thing_find. */
+/* Declares the registry thing_registry and the functions thing_count, thing_at and thing_find. */
 #define REGISTRY_OF(type, thing)                                                                   \
 	extern const struct registry thing##_registry;                                             \
 	static inline size_t thing##_count(void)                                                   \
@@ -54,12 +55,13 @@ struct registry {
 	extern const struct registry thing##_registry
 
 const void *registry_at(const struct registry *registry, size_t index);
-const void *registry_find(const struct registry *registry, const char *name); /* or NULL */
-/* All names, then also (if it is not NULL), then NULL. */
+/* NULL if not found */
+const void *registry_find(const struct registry *registry, const char *name);
+/* Returns all names, then `also` if it is not NULL, then NULL. */
 const char *const *registry_names(struct arena *arena, const struct registry *registry,
 				  const char *also);
-/* "no transport is called 'tpc' (did you mean 'tcp'? ...)"; also: another name that is
- * allowed, or NULL. */
+/* Returns "no transport is called 'tpc' (did you mean 'tcp'? ...)". `also` is another allowed name,
+ * or NULL. */
 const char *registry_unknown(struct arena *arena, const struct registry *registry, const char *name,
 			     const char *also);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What must hold of every run: see fabric_account. A failure says which flow and
- * resource it was. */
+/* Checks the invariants of a run: see fabric_account. A failure names the flow and the resource. */
 #include <float.h>
 
 #include "sim/base/arena.h"
@@ -21,17 +20,18 @@ static void flow_fails(const struct fabric *fabric, const struct flow *flow, dou
 		       const char *what, const char *resource, double most)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
-	engine_fail(
-		fabric->engine,
-		"flow %llu, started %.12f s ago, has moved %.17g of %.17g units: %s%s%s (%.17g)",
-		(unsigned long long)flow->order, s_from_ps(now_ps - flow->started_ps), moved,
-		flow->size, what, resource ? " " : "", resource ? resource : "", most);
+	engine_fail(fabric->engine,
+		    "flow %llu, which started %.12f s ago, has moved %.17g of %.17g units: %s%s%s "
+		    "(%.17g)",
+		    (unsigned long long)flow->order, s_from_ps(now_ps - flow->started_ps), moved,
+		    flow->size, what, resource ? " " : "", resource ? resource : "", most);
 }
 
 void fabric_rate_check(const struct fabric *fabric, const struct flow *flow, double rate)
 {
 	if (rate > allowed(flow->cap))
-		flow_fails(fabric, flow, flow->size - flow->remaining, "above its cap", NULL, rate);
+		flow_fails(fabric, flow, flow->size - flow->remaining, "its rate is above its cap",
+			   NULL, rate);
 }
 
 void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, double moved)
@@ -43,13 +43,13 @@ void fabric_flow_check(const struct fabric *fabric, const struct flow *flow, dou
 		flow->size - flow->remaining + fabric->shares.items[flow->slot].rate * since_s;
 	double least = moved * (1 - account_slack_ratio);
 	if (least > could)
-		flow_fails(fabric, flow, moved, "more than its rates make", NULL, could);
+		flow_fails(fabric, flow, moved, "this is more than its rates allow", NULL, could);
 	for (size_t i = 0; i < flow->use_count; i++) {
 		const struct use *use = &flow->uses[i];
 		const struct resource *resource = &fabric->resources.items[use->resource];
 		double most = resource->capacity_most * life_s;
 		if (use->per_unit * least > most)
-			flow_fails(fabric, flow, moved, "more than alone on",
+			flow_fails(fabric, flow, moved, "this is more than it could move alone on",
 				   name_of(fabric, use->resource), most / use->per_unit);
 	}
 }
@@ -65,8 +65,8 @@ void fabric_delivered(struct fabric *fabric, const struct route *route, double s
 	}
 }
 
-/* By how much rounding may move what it has carried: what a flow of 10^15 bytes has left is
- * known to a tenth of a byte. */
+/* Returns the possible rounding error of what the resource has carried: the rest of a flow of 10^15
+ * bytes is known to a tenth of a byte. */
 static double carried_rounding(const struct fabric *fabric, const struct resource *resource)
 {
 	double carried = resource->carried;
@@ -88,23 +88,24 @@ static void account_resource(struct fabric *fabric, int index)
 	double could = allowed(resource->capacity_most * s_from_ps(busy_ps + account_slack_ps));
 	if (carried > could + carried_rounding(fabric, resource))
 		engine_fail(fabric->engine,
-			    "'%s' of %.17g units a second has carried %.17g in %.12f s of use",
+			    "'%s' with %.17g units per second has carried %.17g in %.12f s of use",
 			    name_of(fabric, index), resource->capacity_most, carried,
 			    s_from_ps(busy_ps));
 	if (busy_ps < 0 || busy_ps > now_ps)
 		engine_fail(fabric->engine, "'%s' was in use for %.12f s of %.12f s",
 			    name_of(fabric, index), s_from_ps(busy_ps), s_from_ps(now_ps));
 	if (resource->delivered > allowed(carried))
-		engine_fail(fabric->engine, "'%s' has carried %.17g bytes of %.17g delivered",
+		engine_fail(fabric->engine,
+			    "'%s' has carried %.17g bytes, but %.17g bytes were delivered over it",
 			    name_of(fabric, index), carried, resource->delivered);
 	for (size_t i = 0; i < resource->users.count; i++)
 		user_count += resource->users.items[i].slot != NO_FLOW;
 	if (user_count != resource->flow_count)
-		engine_fail(fabric->engine, "'%s' has %zu flows of %zu", name_of(fabric, index),
-			    user_count, (size_t)resource->flow_count);
+		engine_fail(fabric->engine, "'%s' has %zu flows, but counts %zu",
+			    name_of(fabric, index), user_count, (size_t)resource->flow_count);
 }
 
-/* It has an event, or one that shares with it has (bundle.c). */
+/* Returns true if the flow, or another flow of its bundle, has an end event (bundle.c). */
 static bool will_end(const struct fabric *fabric, const struct flow *flow)
 {
 	int limit = fabric->shares.items[flow->slot].limit;
@@ -137,7 +138,7 @@ void fabric_account(struct fabric *fabric)
 	}
 	if (active_count != fabric->active_count ||
 	    fabric->flows_started != fabric->flows_over + active_count)
-		engine_fail(fabric->engine, "of %llu flows %llu are over and %zu are not",
+		engine_fail(fabric->engine, "of %llu flows, %llu have ended and %zu are active",
 			    (unsigned long long)fabric->flows_started,
 			    (unsigned long long)fabric->flows_over, active_count);
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The simplest changes: a flow that meets nobody, and flows that all meet on the same
+/* Solves the simplest changes: a flow that shares nothing, and flows that all share the same
  * resources.
  *
- * Most flows that share at all are a BUNDLE: they have the same shared resources, and
- * nobody else is on these. Messages of one pair of hosts, clients of one GPU, senders
- * to one host: whatever else such a flow uses, it has alone, as a bound. A bundle is a
- * component of its own, so a change in it reaches nothing else, and its rates come
- * without the sets and heaps of the general solver: sum up each shared resource; the
- * least level (fill.c says what that is) fixes the flows whose bound lies below it;
- * sum up again what is left, until all flows are fixed.
+ * Most flows that share at all belong to a bundle: they have the same shared resources, and no
+ * other flow uses these. Examples are messages between two hosts, clients of one GPU, and senders
+ * to one host. The other resources of such a flow are not shared and are only bounds. A bundle is a
+ * component of its own, so a change in it affects nothing else. Its rates need none of the general
+ * solver's sets and heaps: sum each shared resource; the lowest level (see fill.c) fixes the flows
+ * whose bound is below it; sum the rest again, until all flows are fixed.
  *
- * Of the flows that a full resource holds down only those that end first have an event:
- * their end gives the others another rate, hence another end. One that keeps its rate all
- * the same, as when somebody takes the place of what ended, gets its event then.
+ * Of the flows limited by a full resource, only those that end first have an event. Their end
+ * changes the rates, and so the ends, of the others. If a flow keeps its rate nevertheless, because
+ * a new flow takes the place of the ended one, it gets its event then.
  *
- * The sums run over the flows in their order of starting, as those of fill.c do, so
- * both find the same numbers.
+ * The sums run over the flows in the order of starting, as in fill.c, so both give the same
+ * numbers.
  */
 #include <float.h>
 #include <math.h>
@@ -25,23 +24,24 @@
 
 static const int64_t delay_max_ps = (int64_t)1 << 62;
 
-enum { FLOWS_MOST = 32 }; /* more are for the heaps */
+enum { FLOWS_MOST = 32 }; /* larger bundles go to the general solver */
 
 struct bundle {
 	int shared[FLOW_USES_MAX]; /* resources */
 	size_t shared_count;
-	double left[FLOW_USES_MAX], demand[FLOW_USES_MAX]; /* of each: as in fill.c */
-	struct flow *flows[FLOWS_MOST];                    /* by start */
+	/* for each shared resource, as in fill.c */
+	double left[FLOW_USES_MAX], demand[FLOW_USES_MAX];
+	struct flow *flows[FLOWS_MOST]; /* in the order of starting */
 	size_t flow_count;
 	double bound[FLOWS_MOST];
 	double rate[FLOWS_MOST]; /* 0: not found yet */
-	size_t waiting;          /* flows without one */
-	bool bounded;            /* some flow is */
+	size_t waiting;          /* flows without a rate */
+	bool bounded;            /* some flow has a bound */
 	double level;
-	int full; /* the resource that is full at the level */
+	int full; /* the resource that is full at that level */
 };
 
-/* ---- a rate and its end ---- */
+/* ---- rate and end ---- */
 
 int64_t fabric_duration_ps(double size, double rate)
 {
@@ -49,7 +49,7 @@ int64_t fabric_duration_ps(double size, double rate)
 	ps -= ps * 8 * DBL_EPSILON;
 	if (ps > (double)delay_max_ps)
 		return delay_max_ps;
-	int64_t whole = (int64_t)ps; /* ceil(ps), without the call */
+	int64_t whole = (int64_t)ps; /* ceil(ps) without the call */
 	whole += (double)whole < ps;
 	return whole < 1 ? 1 : whole;
 }
@@ -81,7 +81,7 @@ void fabric_flow_end_add(struct fabric *fabric, struct flow *flow)
 				      (uintptr_t)fabric);
 }
 
-/* ---- alone ---- */
+/* ---- a flow that shares nothing ---- */
 
 void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
 {
@@ -92,7 +92,7 @@ void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
 		struct resource *resource = &fabric->resources.items[use->resource];
 		resource->dirty = false;
 		if (resource->capacity == capacity && use->per_unit == per_unit)
-			continue; /* as the link before */
+			continue; /* the same values as the previous link */
 		capacity = resource->capacity;
 		per_unit = use->per_unit;
 		double most = capacity / per_unit;
@@ -106,8 +106,8 @@ void fabric_flow_settle_alone(struct fabric *fabric, struct flow *flow)
 
 /* ---- a bundle ---- */
 
-/* What the flow has alone bounds it; false if what it shares is not what others of the
- * bundle share, in the same order. */
+/* Adds the flow; resources that it does not share bound it. Returns false if its shared resources
+ * differ from those of the bundle, or are in another order. */
 static bool join(const struct fabric *fabric, struct bundle *bundle, struct flow *flow)
 {
 	double bound = flow->cap, weight = fabric->shares.items[flow->slot].weight;
@@ -131,7 +131,8 @@ static bool join(const struct fabric *fabric, struct bundle *bundle, struct flow
 	return shared == bundle->shared_count;
 }
 
-/* The bundle of the flow, which meets others; false if it has none, or a large one. */
+/* Collects the bundle of a flow that shares resources. Returns false if it has none, or a large
+ * one. */
 static bool gather(const struct fabric *fabric, struct bundle *bundle, const struct flow *flow)
 {
 	const struct resource *first = NULL;
@@ -159,7 +160,8 @@ static bool gather(const struct fabric *fabric, struct bundle *bundle, const str
 	return true;
 }
 
-/* To the least of the shared resources. It rises only: what is left may round below it. */
+/* Raises the level to the lowest one of the shared resources. A level never decreases, although
+ * rounding could give a lower value. */
 static void raise_level(struct bundle *bundle)
 {
 	double least = bundle->left[0] / bundle->demand[0];
@@ -174,7 +176,7 @@ static void raise_level(struct bundle *bundle)
 	bundle->level = least > bundle->level ? least : bundle->level;
 }
 
-/* What the flows fixed so far leave, and the others demand. */
+/* Sums again what the fixed flows leave and what the others demand. */
 static void sum_again(const struct fabric *fabric, struct bundle *bundle)
 {
 	for (size_t s = 0; s < bundle->shared_count; s++) {
@@ -194,7 +196,7 @@ static void sum_again(const struct fabric *fabric, struct bundle *bundle)
 	}
 }
 
-/* Fixes the flows whose bound lies below the level. */
+/* Fixes the flows whose bound is below the level. */
 static size_t fix_bounded(const struct fabric *fabric, struct bundle *bundle)
 {
 	size_t before = bundle->waiting;

@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Weighted max-min rates with bounds, by progressive filling.
  *
- * Think of one level that rises for all free flows at once; flow f gets weight(f)
- * times the level until its bound or a full resource fixes it. Resource r is
- * full at the level
+ * One level rises for all free flows at once. Flow f gets weight(f) times the level, until its
+ * bound or a full resource fixes it. Resource r is full at the level
  *
  *   (C(r) - sum over fixed f of a(f, r) x(f)) / sum over others of a(f, r) weight(f)
  *
- * The least of these levels is the next bottleneck. Flows whose bound lies below
- * it are fixed first (all of them: fixing one can only raise the levels of the
- * others); if there are none, the flows of the full resources are fixed at it.
+ * The lowest of these levels is the next bottleneck. Flows whose bound is below it are fixed first.
+ * All of them can be fixed, because fixing a flow can only raise the levels of others. If there are
+ * none, the flows of the full resources are fixed at the level.
  *
- * A level that becomes a rate is summed afresh over the resource's flows in their
- * order of starting, so no rounding builds up. To do that for every resource at
- * every step would cost most of the time. So both sums are also carried along as
- * flows are fixed, which tells a level but for a rounding, hence a value that it
- * cannot lie below. Levels only rise. A heap of those values, each of which may
- * be an old one, finds the few resources whose level may be the least; these alone
- * are measured afresh. Bounds lie in a heap of their own.
+ * A level that becomes a rate is summed anew over the resource's flows in the order of starting, so
+ * rounding errors do not accumulate. Doing this for every resource at every step would take most of
+ * the time. So both sums are also updated incrementally when flows are fixed. This gives the level
+ * up to rounding, and so a lower bound of it. Levels only rise. A heap of these lower bounds, which
+ * may be outdated, finds the few resources that may have the lowest level, and only these are
+ * summed anew. Another heap holds the bounds of flows.
  */
 #include <math.h>
 
 #include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
-static const double tie_ratio = 1e-12; /* levels that differ by less are one */
-/* More than rounding can move a sum of a million flows that is carried along, and more
- * than a tie. */
+static const double tie_ratio = 1e-12; /* levels with a smaller difference are equal */
+/* Exceeds the rounding error of an incremental sum over a million flows, and the tie ratio. */
 static const double slack_ratio = 1e-9;
 
 /* ---- heaps ---- */
@@ -79,7 +76,7 @@ static void measure(const struct fabric *fabric, struct resource *resource)
 	resource->touched = false;
 }
 
-/* Its level is not below this. */
+/* Returns a lower bound of the resource's level. */
 static double level_floor(const struct resource *resource)
 {
 	return (resource->left - slack_ratio * resource->capacity) /
@@ -110,14 +107,14 @@ static void fix(struct fabric *fabric, uint32_t slot, double rate, int limit)
 		resource->waiting--;
 		resource->touched = true;
 	}
-	/* Without an event for its end it relied on a bundle, which may be none any more. */
+	/* A flow without an end event relied on a bundle that may no longer exist. */
 	if (fabs(rate - share->rate) > rate_noise_ratio * share->rate || flow->end.serial == 0)
 		*VEC_PUSH(fabric->arena, &fabric->changed) = (struct changed){flow->order, slot};
 }
 
 /* ---- filling ---- */
 
-/* How many flows there are whose bound lies below the level. */
+/* Fixes the flows whose bound is below the level and returns their number. */
 static size_t fix_bound(struct fabric *fabric, double level)
 {
 	struct ranking *bounds = &fabric->bounds;
@@ -140,8 +137,8 @@ static size_t fix_bound(struct fabric *fabric, double level)
 	return before - fabric->waiting;
 }
 
-/* The least level of all. It, those that tie with it and those that tie with
- * level_before go from the ranking to fabric->least, measured. */
+/* Returns the lowest level. Moves its resource, and those that tie with it or with level_before,
+ * from the ranking to fabric->least, summed anew. */
 static double find_least(struct fabric *fabric, double level_before)
 {
 	struct ranking *levels = &fabric->levels;
@@ -156,7 +153,7 @@ static double find_least(struct fabric *fabric, double level_before)
 		if (resource->touched) {
 			double floor = level_floor(resource);
 			bool first = levels->heap.count == 0 || floor <= levels->heap.items[0].key;
-			/* Bounds below all levels need no exact one. */
+			/* No exact level is needed while bounds are below all levels. */
 			if (!first || (fabric->least.count == 0 && fix_bound(fabric, floor) > 0)) {
 				rank_level(fabric, index);
 				continue;
@@ -171,7 +168,7 @@ static double find_least(struct fabric *fabric, double level_before)
 
 static void fix_on_full(struct fabric *fabric, double level)
 {
-	/* Which are full is said by their sums before any of these flows is fixed. */
+	/* Determine the full resources by their sums before any of these flows is fixed. */
 	size_t full = 0;
 	int *least = fabric->least.items;
 	for (size_t i = 0; i < fabric->least.count; i++) {
@@ -196,7 +193,7 @@ static void fix_on_full(struct fabric *fabric, double level)
 	}
 }
 
-/* The most that a free flow can get by what is not open. */
+/* Sets the highest rate that the resources that are not open allow a free flow. */
 static void set_bound(const struct fabric *fabric, struct flow *flow)
 {
 	const struct share *share = &fabric->shares.items[flow->slot];
@@ -246,7 +243,7 @@ static void prepare(struct fabric *fabric)
 void fabric_fill(struct fabric *fabric)
 {
 	prepare(fabric);
-	double level = 0; /* rises only: what is left may round below it */
+	double level = 0; /* never decreases, although rounding could give a lower value */
 	while (fabric->waiting > 0) {
 		size_t waiting = fabric->waiting;
 		double least = find_least(fabric, level);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Resources, flows, and what they have carried.
+/* Resources, flows, and their accounts.
  *
- * A flow's remaining size is worked out only when its rate changes, and its
- * end is one event. A flow that meets nobody on its resources has its rate at
- * once, without the solver: most messages of a simulation are of this kind.
+ * The remaining size of a flow is computed only when its rate changes, and its end is one event. A
+ * flow that shares no resource gets its rate at once, without the solver. Most messages of a
+ * simulation are such flows.
  */
 #include <float.h>
 #include <math.h>
@@ -33,7 +33,7 @@ int fabric_resource_add(struct fabric *fabric, const char *name, double capacity
 {
 	FW_ASSERT(capacity > 0 && isfinite(capacity));
 	int index = names_add(fabric->resource_names, name);
-	FW_ASSERT((size_t)index == fabric->resources.count); /* the name is new */
+	FW_ASSERT((size_t)index == fabric->resources.count); /* the name must be new */
 	struct resource *resource = VEC_PUSH(fabric->arena, &fabric->resources);
 	resource->capacity = resource->capacity_most = capacity;
 	return index;
@@ -41,7 +41,7 @@ int fabric_resource_add(struct fabric *fabric, const char *name, double capacity
 
 static struct resource *resource_at(const struct fabric *fabric, int index)
 {
-	FW_ASSERT((size_t)index < fabric->resources.count); /* nor is it negative */
+	FW_ASSERT((size_t)index < fabric->resources.count); /* also refuses a negative index */
 	return &fabric->resources.items[index];
 }
 
@@ -118,9 +118,9 @@ double fabric_busy_s(struct fabric *fabric, int index)
 	return s_from_ps(fabric_busy_ps(fabric, resource_at(fabric, index)));
 }
 
-/* ---- a flow on its resources ---- */
+/* ---- flows on resources ---- */
 
-/* False if nobody else is on it. */
+/* Adds the flow to its resources. Returns false if no other flow uses them. */
 static bool attach(struct fabric *fabric, struct flow *flow, const struct flow_use *given)
 {
 	struct resource *resource = resource_at(fabric, given->resource);
@@ -147,7 +147,7 @@ static struct use *use_of(struct flow *flow, int resource)
 	return use;
 }
 
-/* Takes out the users that are over. */
+/* Removes users that have ended. */
 static void close_ranks(struct fabric *fabric, int index)
 {
 	struct resource *resource = &fabric->resources.items[index];
@@ -175,8 +175,8 @@ static void drop_user(struct fabric *fabric, const struct use *use)
 		close_ranks(fabric, use->resource);
 }
 
-/* Takes the flow, which has moved `moved` units, off its resources. Where it limited
- * nobody but itself, nobody's rate changes. */
+/* Removes a flow that has moved `moved` units from its resources. If it limited only itself, no
+ * other rate changes. */
 static void detach(struct fabric *fabric, struct flow *flow, double moved)
 {
 	int64_t now_ps = engine_now_ps(fabric->engine);
@@ -197,13 +197,13 @@ static void detach(struct fabric *fabric, struct flow *flow, double moved)
 		else if (resource->limit_count > 0)
 			mark_dirty(fabric, use->resource);
 	}
-	if (wrong) /* or capacities were larger once */
+	if (wrong) /* or capacities were larger before */
 		fabric_flow_check(fabric, flow, moved);
 }
 
 /* ---- slots ---- */
 
-/* Flows of a class lie in blocks, each with room for as many uses. */
+/* Allocates a block of flows of one class, which have room for equally many uses. */
 static void flow_block_add(struct fabric *fabric, uint32_t class)
 {
 	size_t size = sizeof(struct flow) + ((size_t)2 << class) * sizeof(struct use);
@@ -256,7 +256,7 @@ static struct flow *flow_find(const struct fabric *fabric, struct flow_id id)
 	return flow->active && flow->serial == id.serial ? flow : NULL;
 }
 
-/* ---- the life of a flow ---- */
+/* ---- life cycle of a flow ---- */
 
 void fabric_flow_ended(void *ctx, uint64_t arg)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kinds of links: what a pcie, nvlink, ethernet ... parameter group means.
+/* Kinds of links, and the meaning of their parameter groups (pcie, nvlink, ethernet ...).
  *
- * One file for each kind (link_pcie.c ...), each with a parameter struct, its
- * rows and a const struct link_kind; one line each in link_kinds.def.
+ * Each kind has its own file (link_pcie.c ...) with a parameter struct, its rows and a const struct
+ * link_kind, and one line in link_kinds.def.
  */
 #ifndef FARWIRE_FABRIC_LINK_H
 #define FARWIRE_FABRIC_LINK_H
@@ -14,19 +14,19 @@
 enum { LINK_PARAMS_SIZE_MAX = 256 };
 
 struct link_kind {
-	const char *name; /* "pcie" */
-	const char *help; /* one line */
-	/* It joins parts of one host. Others are a network's, virtual ones included. */
+	const char *name; /* for example "pcie" */
+	const char *help; /* in one line */
+	/* It connects parts of one host. Other links belong to a network, also virtual ones. */
 	bool inside_host;
-	bool joins_processors;           /* ... that each have memory of their own */
+	bool joins_processors;           /* ... with separate memory */
 	unsigned carries;                /* enum traffic */
 	const struct param_table *table; /* table->size <= LINK_PARAMS_SIZE_MAX */
-	/* Works out what the parameters mean. Returns NULL, or what is wrong
-	 * with their combination (static text). */
+	/* Computes the traits from the parameters. Returns NULL, or a static text that says why
+	 * their combination is invalid. */
 	const char *(*traits)(const void *params, struct link_traits *traits);
 };
 
-/* Whether a route for that traffic may take such links. */
+/* Returns true if a route for that traffic may use such links. */
 static inline bool link_carries(const struct link_kind *kind, unsigned traffic)
 {
 	if (traffic & TRAFFIC_BETWEEN_HOSTS && kind->inside_host)

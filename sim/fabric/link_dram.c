@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Host memory as a link, for topologies that draw it as a node of its own. The
- * host's own account of its memory is a resource of the host. */
+/* Host memory as a link, for topologies that model it as a node. The host's own memory is a
+ * resource of the host. */
 #include "sim/fabric/link_kinds.h"
 
 struct dram_params {
@@ -10,9 +10,10 @@ struct dram_params {
 
 static const struct param_row rows[] = {
 	COST_SOURCED(struct dram_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "76.8 GB/s",
-		     "rate of each direction", "JEDEC DDR4-2400: four channels of 19.2 GB/s"),
-	COST_ASSUMED(struct dram_params, latency_s, QUANTITY_TIME, 0, 1, "90 ns", "one way",
-		     "assumption: a load that misses all caches, DDR4 servers"),
+		     "bandwidth of each direction", "JEDEC DDR4-2400: four channels of 19.2 GB/s"),
+	COST_ASSUMED(struct dram_params, latency_s, QUANTITY_TIME, 0, 1, "90 ns",
+		     "latency in one direction",
+		     "assumption: a load that misses all caches in a DDR4 server"),
 };
 
 static const struct param_table table = PARAM_TABLE("dram", struct dram_params, rows);
@@ -29,7 +30,7 @@ static const char *traits(const void *params, struct link_traits *out)
 
 const struct link_kind link_dram = {
 	.name = "dram",
-	.help = "a host's memory, seen as a link",
+	.help = "memory of a host, modelled as a link",
 	.inside_host = true,
 	.table = &table,
 	.traits = traits,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ethernet: a cable to a switch or another machine, or the virtual switch
- * inside one host. The MTU counts the IP packet; around it go preamble and
- * start delimiter (8 B), MAC header (14), FCS (4) and the gap between frames
- * (12). Padding of very short frames (under 46 B of IP) is left out. */
+/* Ethernet: a cable to a switch or another machine, or the virtual switch inside one host. The MTU
+ * counts the IP packet. Each packet also has preamble and start delimiter (8 B), MAC header (14),
+ * FCS (4) and the gap between frames (12). Padding of very short frames (less than 46 B of IP) is
+ * not modelled. */
 #include "sim/fabric/link_kinds.h"
 
 struct ethernet_params {
@@ -21,29 +21,28 @@ static const struct param_row rows[] = {
 	PARAM_NUMBER(struct ethernet_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "10 Gbit/s",
 		     "line rate from the first end to the second", "IEEE 802.3ae"),
 	PARAM_NUMBER(struct ethernet_params, reverse_bandwidth_Bps, QUANTITY_RATE, 0, 1e13,
-		     "0 Gbit/s", "line rate back; 0: the same",
+		     "0 Gbit/s", "line rate from the second end to the first; 0 means the same",
 		     "IEEE 802.3: full duplex links are symmetric"),
 	PARAM_NUMBER(struct ethernet_params, mtu_B, QUANTITY_BYTES, 68, 65535, "1500 B",
-		     "most bytes of an IP packet (9000 B: jumbo frames)", "IEEE 802.3; RFC 894"),
+		     "maximum size of an IP packet (9000 B: jumbo frames)", "IEEE 802.3; RFC 894"),
 	PARAM_NUMBER(struct ethernet_params, packet_overhead_B, QUANTITY_BYTES, 0, 512, "38 B",
-		     "bytes on the wire around an IP packet (42 B with a VLAN tag)",
+		     "bytes on the wire in addition to an IP packet (42 B with a VLAN tag)",
 		     "IEEE 802.3: preamble 8, MAC 14, FCS 4, gap 12"),
 	COST_ASSUMED(struct ethernet_params, latency_s, QUANTITY_TIME, 0, 10, "1 us",
-		     "one way: NIC, cable, and the switch at the far end",
-		     "assumption: a data centre switch of 0.5 us, NIC and cable as much again"),
+		     "latency in one direction: NIC, cable, and the switch at the far end",
+		     "assumption: a data centre switch of 0.5 us, and as much for NIC and cable"),
 	COST_ASSUMED(struct ethernet_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "chance that a packet is lost, first end to second",
-		     "assumption: a sound link in a machine room loses nothing"),
+		     "probability that a packet is lost from the first end to the second",
+		     "assumption: a healthy link in a machine room has no loss"),
 	COST_ASSUMED(struct ethernet_params, reverse_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "chance that a packet is lost on the way back",
-		     "assumption: a sound link in a machine room loses nothing"),
-	COST_ASSUMED(
-		struct ethernet_params, unmoderated_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
-		"that chance, first end to second, when the receiving host's NIC interrupts for "
-		"every packet (moderation off); 0: the same",
-		"assumption: a host that keeps up loses no more"),
+		     "probability that a packet is lost from the second end to the first",
+		     "assumption: a healthy link in a machine room has no loss"),
+	COST_ASSUMED(struct ethernet_params, unmoderated_loss_ratio, QUANTITY_RATIO, 0, 1, "0",
+		     "loss probability from the first end to the second if the receiving NIC "
+		     "interrupts for every packet (moderation off); 0 means the same",
+		     "assumption: a host that is fast enough has no further loss"),
 	PARAM_BOOL(struct ethernet_params, physical, "true",
-		   "received through a physical NIC (false: a virtual switch in one host)",
+		   "whether the receiver has a physical NIC (false: a virtual switch in one host)",
 		   "assumption: a cable"),
 };
 

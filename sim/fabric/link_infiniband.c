@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* InfiniBand: credits instead of drops, packets of the path MTU. Each data
- * packet has LRH (8 B), BTH (12), ICRC (4) and VCRC (2); the RETH of a write's
- * first packet (16) and link delimiters are left out. The bandwidth is the
- * data rate after coding: 100 Gbit/s for EDR. */
+/* InfiniBand: flow control by credits, so nothing is dropped, and packets of the path MTU. Each
+ * data packet has LRH (8 B), BTH (12), ICRC (4) and VCRC (2). The RETH of a write's first packet
+ * (16 B) and link delimiters are not modelled. The bandwidth is the data rate after coding: 100
+ * Gbit/s for EDR. */
 #include "sim/fabric/link_kinds.h"
 
 struct infiniband_params {
@@ -18,18 +18,18 @@ static const struct param_row rows[] = {
 		     "data rate of the port (FDR 54.5, EDR 100, HDR 200, NDR 400 Gbit/s)",
 		     "IBTA roadmap: EDR 4x"),
 	PARAM_NUMBER(struct infiniband_params, mtu_B, QUANTITY_BYTES, 256, 4096, "4096 B",
-		     "most data bytes in a packet (path MTU)",
+		     "maximum data bytes in a packet (path MTU)",
 		     "InfiniBand Architecture Specification, volume 1: 256 to 4096 B"),
 	PARAM_NUMBER(struct infiniband_params, packet_overhead_B, QUANTITY_BYTES, 0, 512, "26 B",
-		     "bytes of a packet besides its data (66 B with a GRH)",
+		     "bytes of a packet in addition to its data (66 B with a GRH)",
 		     "InfiniBand Architecture Specification, volume 1: LRH 8, BTH 12, ICRC 4, "
 		     "VCRC 2"),
 	COST_ASSUMED(struct infiniband_params, latency_s, QUANTITY_TIME, 0, 10, "400 ns",
-		     "one way: adapter, cable, and the switch at the far end",
+		     "latency in one direction: adapter, cable, and the switch at the far end",
 		     "assumption: a switch of 0.1 us, an adapter of 0.3 us"),
 	COST_ASSUMED(struct infiniband_params, loss_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "chance that a packet is lost, either way",
-		     "InfiniBand's flow control by credits: nothing is dropped"),
+		     "probability that a packet is lost, in either direction",
+		     "InfiniBand's flow control by credits: no packet is dropped"),
 };
 
 static const struct param_table table = PARAM_TABLE("infiniband", struct infiniband_params, rows);

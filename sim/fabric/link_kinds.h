@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kinds themselves, for the list in link.c. */
+/* Declares the kinds, for the registry in link.c. */
 #ifndef FARWIRE_FABRIC_LINK_KINDS_H
 #define FARWIRE_FABRIC_LINK_KINDS_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* NVLink: a bundle of links between two GPUs, a GPU and a CPU, or a GPU and an
- * NVSwitch. Data travel in packets of flits of 16 bytes: one header flit and
- * up to 16 data flits. */
+/* NVLink: a bundle of links between two GPUs, a GPU and a CPU, or a GPU and an NVSwitch. Data
+ * travel in packets of flits of 16 bytes: one header flit and up to 16 data flits. */
 #include <math.h>
 
 #include "sim/fabric/link_kinds.h"
@@ -18,33 +17,35 @@ static const struct param_row rows[] = {
 	PARAM_WHOLE(struct nvlink_params, generation_count, 1, 5, "2",
 		    "generation: 1 P100, 2 V100, 3 A100, 4 H100, 5 B200",
 		    "assumption: V100, the most common in the shipped topologies"),
-	PARAM_WHOLE(struct nvlink_params, links_count, 1, 36, "1", "links between the two ends",
+	PARAM_WHOLE(struct nvlink_params, links_count, 1, 36, "1",
+		    "number of links between the two ends",
 		    "NVIDIA: a P100 has 4, a V100 6, an A100 12, an H100 and a B200 18"),
 	PARAM_NUMBER(struct nvlink_params, packet_payload_B, QUANTITY_BYTES, 16, 4096, "256 B",
-		     "most data bytes in a packet",
+		     "maximum data bytes in a packet",
 		     "Foley and Danskin, IEEE Micro 37(2), 2017: 16 data flits of 16 B; assumed "
 		     "for later generations"),
 	PARAM_NUMBER(struct nvlink_params, packet_overhead_B, QUANTITY_BYTES, 0, 256, "16 B",
-		     "bytes of a packet besides its data",
+		     "bytes of a packet in addition to its data",
 		     "Foley and Danskin, IEEE Micro 37(2), 2017: one header flit; assumed for "
 		     "later generations"),
 	COST_ASSUMED(struct nvlink_params, latency_s, QUANTITY_TIME, 0, 1, "500 ns",
-		     "one way, a switch at the far end included",
-		     "assumption: between a cross-GPU load of some 1 us and half of it"),
+		     "latency in one direction, including a switch at the far end",
+		     "assumption: between half and all of a load from another GPU (about 1 us)"),
 };
 
 static const struct param_table table = PARAM_TABLE("nvlink", struct nvlink_params, rows);
 
 static const char *traits(const void *params, struct link_traits *out)
 {
-	/* One way, one link. 1 to 3: NVIDIA's white papers (P100, V100, A100); 4 and 5: the
-	 * line rate that nvidia-smi nvlink -s shows (the papers round to 25 and 50 GB/s). */
+	/* Bandwidth of one link in one direction. 1 to 3: NVIDIA's white papers (P100, V100, A100).
+	 * 4 and 5: the line rate reported by nvidia-smi nvlink -s (the papers round to 25 and 50
+	 * GB/s). */
 	static const double link_Bps[] = {20e9, 25e9, 25e9, 26.5625e9, 53.125e9};
 	const struct nvlink_params *nvlink = params;
 	if (nvlink->generation_count != floor(nvlink->generation_count))
-		return "generation is a whole number from 1 to 5";
+		return "generation must be a whole number from 1 to 5";
 	if (nvlink->links_count != floor(nvlink->links_count))
-		return "links is a whole number from 1 to 36";
+		return "links must be a whole number from 1 to 36";
 	double capacity_Bps = link_Bps[(int)nvlink->generation_count - 1] * nvlink->links_count;
 	*out = (struct link_traits){
 		.capacity_Bps = {capacity_Bps, capacity_Bps},

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PCI Express: lanes, line coding, and data cut into TLPs.
+/* PCI Express: lanes, line coding, and data divided into TLPs.
  *
  *   capacity = lanes * transfers/s * coding / 8 * efficiency
  *
- * Generations 1 and 2 code 8 bits as 10, later ones 128 as 130. A write TLP of
- * up to max_payload bytes carries tlp_overhead bytes of framing, sequence
- * number, header (12 or 16) and LCRC. */
+ * Generations 1 and 2 encode 8 bits as 10, later ones 128 as 130. A write TLP of up to max_payload
+ * bytes has tlp_overhead further bytes for framing, sequence number, header (12 or 16) and LCRC. */
 #include <math.h>
 
 #include "sim/fabric/link_kinds.h"
@@ -23,21 +22,21 @@ static const struct param_row rows[] = {
 	PARAM_WHOLE(struct pcie_params, generation_count, 1, 5, "3",
 		    "generation of PCI Express, 1 to 5", "assumption: servers of 2012 to 2019"),
 	PARAM_WHOLE(struct pcie_params, lanes_count, 1, 32, "16",
-		    "lanes in use (a x16 card in a x8 slot has 8)",
+		    "number of lanes in use (a x16 card in a x8 slot has 8)",
 		    "PCI Express CEM: GPUs are x16 cards"),
 	PARAM_NUMBER(struct pcie_params, max_payload_B, QUANTITY_BYTES, 64, 4096, "256 B",
-		     "most data bytes in a TLP (lspci: MaxPayload)",
+		     "maximum data bytes in a TLP (lspci: MaxPayload)",
 		     "common on server root ports; used by Intel AN 708"),
 	PARAM_NUMBER(struct pcie_params, tlp_overhead_B, QUANTITY_BYTES, 0, 64, "24 B",
-		     "bytes of a TLP besides its data",
+		     "bytes of a TLP in addition to its data",
 		     "Intel AN 708: 20 to 28 B; 24 B with a 12 B header and ECRC, or a "
 		     "16 B one without"),
 	COST_ASSUMED(struct pcie_params, latency_s, QUANTITY_TIME, 0, 1, "300 ns",
-		     "one way, root complex and switches included",
-		     "assumption: a register read of about 0.6 to 1 us is two crossings"),
+		     "latency in one direction, including root complex and switches",
+		     "assumption: a register read of about 0.6 to 1 us consists of two crossings"),
 	COST_ASSUMED(struct pcie_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "1",
-		     "what link-layer packets and credits leave",
-		     "assumption: 1; what a copy engine reaches belongs to dma"),
+		     "part of the bandwidth that link-layer packets and credits leave",
+		     "assumption: 1; the limits of a copy engine belong to dma"),
 };
 
 static const struct param_table table = PARAM_TABLE("pcie", struct pcie_params, rows);
@@ -47,9 +46,9 @@ static const char *traits(const void *params, struct link_traits *out)
 	static const double transfers_Hz[] = {2.5e9, 5e9, 8e9, 16e9, 32e9};
 	const struct pcie_params *pcie = params;
 	if (pcie->generation_count != floor(pcie->generation_count))
-		return "generation is a whole number from 1 to 5";
+		return "generation must be a whole number from 1 to 5";
 	if (pcie->lanes_count != floor(pcie->lanes_count))
-		return "lanes is a whole number from 1 to 32";
+		return "lanes must be a whole number from 1 to 32";
 	int generation = (int)pcie->generation_count;
 	double coding_ratio = generation <= 2 ? 8.0 / 10 : 128.0 / 130;
 	double lane_Bps = transfers_Hz[generation - 1] * coding_ratio / 8;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shared memory between two programs of one host: no packets, a rate (one core
- * copying, or two in step) and the time until a flag set by one is seen by the
- * other. Both directions have the rate each; use the host's memory as a
- * further resource where they compete. */
+/* Shared memory between two programs of one host. There are no packets, only a bandwidth (one core
+ * copying, or two in step) and the time until one program sees a flag set by the other. Each
+ * direction has the full bandwidth. Add the host's memory as a further resource where the
+ * directions compete. */
 #include "sim/fabric/link_kinds.h"
 
 struct shm_params {
@@ -12,10 +12,12 @@ struct shm_params {
 
 static const struct param_row rows[] = {
 	COST_ASSUMED(struct shm_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e14, "8 GB/s",
-		     "rate of each direction", "assumption: one core copying, DDR4 servers"),
-	COST_ASSUMED(
-		struct shm_params, latency_s, QUANTITY_TIME, 0, 1, "200 ns", "one way",
-		"assumption: a cache line handed over between cores, some 50 to 100 ns, twice"),
+		     "bandwidth of each direction",
+		     "assumption: one core copying in a DDR4 server"),
+	COST_ASSUMED(struct shm_params, latency_s, QUANTITY_TIME, 0, 1, "200 ns",
+		     "latency in one direction",
+		     "assumption: two transfers of a cache line between cores, of about 50 to 100 "
+		     "ns each"),
 };
 
 static const struct param_table table = PARAM_TABLE("shm", struct shm_params, rows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The link between two CPU sockets (QPI, UPI): cache lines of 64 bytes, each
- * with a header flit. The bandwidth counts data bits of the flits only, as
- * Intel does: 9.6 GT/s times 2 bytes, one way. */
+/* The link between two CPU sockets (QPI, UPI). It transfers cache lines of 64 bytes, each with a
+ * header flit. The bandwidth counts only the data bits of the flits, as Intel does: 9.6 GT/s times
+ * 2 bytes in one direction. */
 #include "sim/fabric/link_kinds.h"
 
 struct socket_params {
@@ -13,16 +13,18 @@ struct socket_params {
 
 static const struct param_row rows[] = {
 	PARAM_NUMBER(struct socket_params, bandwidth_Bps, QUANTITY_RATE, 1, 1e13, "38.4 GB/s",
-		     "one way, all links together (UPI at 10.4 GT/s: 20.8 GB/s a link)",
+		     "bandwidth in one direction of all links together (UPI at 10.4 GT/s: 20.8 "
+		     "GB/s per link)",
 		     "Intel Xeon E5-2600 v3 and v4: two QPI links of 9.6 GT/s, 19.2 GB/s each"),
 	PARAM_NUMBER(struct socket_params, line_payload_B, QUANTITY_BYTES, 16, 4096, "64 B",
 		     "data bytes in a packet", "x86: a cache line"),
 	PARAM_NUMBER(struct socket_params, line_overhead_B, QUANTITY_BYTES, 0, 256, "8 B",
-		     "bytes of a packet besides its data",
+		     "bytes of a packet in addition to its data",
 		     "Intel, An Introduction to the QuickPath Interconnect, 2009: one header flit "
-		     "with 8 B to 8 data flits"),
-	COST_ASSUMED(struct socket_params, latency_s, QUANTITY_TIME, 0, 1, "60 ns", "one way",
-		     "assumption: remote memory answers some 50 to 70 ns later than local"),
+		     "with 8 B for 8 data flits"),
+	COST_ASSUMED(struct socket_params, latency_s, QUANTITY_TIME, 0, 1, "60 ns",
+		     "latency in one direction",
+		     "assumption: remote memory answers about 50 to 70 ns later than local memory"),
 };
 
 static const struct param_table table = PARAM_TABLE("socket", struct socket_params, rows);

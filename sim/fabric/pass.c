@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Flows that are over before anything else happens: the short messages of programs that
- * wait for each other. Nobody can meet such a flow, cancel it or look at it, so it needs
- * no place among the flows and no event, and leaves in the accounts what it would have
- * left as one of them. */
+/* Flows that end before anything else happens: the short messages of programs that wait for each
+ * other. No other code can share with such a flow, cancel it or query it. So it needs no slot and
+ * no event, and only updates the accounts as an ordinary flow would. */
 #include <math.h>
 
 #include "sim/base/diag.h"

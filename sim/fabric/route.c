@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ways through the topology, and what a message weighs on them.
+/* Routes through the topology, and bytes of a message on them.
  *
- * Dijkstra's algorithm over (latency, hops). Latencies count in whole
- * picoseconds, so that equal ones are equal in whatever order they are added.
- * Of the ways that are still equal, the one whose list of link names comes
- * first is taken, read from the end whose node has the lesser name: there and
- * back take the same links.
+ * Routes are found by Dijkstra's algorithm over (latency, hops). Latencies are whole picoseconds,
+ * so that equal latencies stay equal in any order of addition. If several routes are still equal,
+ * the one whose list of link names comes first is taken. The list is read from the end whose node
+ * has the smaller name, so both directions use the same links.
  *
- * The inside of a host is not a thoroughfare: an adapter does not forward from the
- * network into PCIe and out again. So links inside hosts are taken only in the hosts
- * of the two ends, and elsewhere only if there is no such route. In a cluster this
- * also keeps the search out of all other hosts.
+ * Routes do not pass through other hosts, because an adapter does not forward from the network into
+ * PCIe and out again. So links inside hosts are used only in the hosts of the two ends, unless no
+ * such route exists. In a cluster this also keeps the search out of all other hosts.
  */
 #include <math.h>
 #include <string.h>
@@ -20,14 +18,14 @@
 #include "sim/fabric/link.h"
 #include "sim/fabric/state.h"
 
-struct label { /* the best known way from the start to a node */
+struct label { /* the best known path from the start to a node */
 	int64_t latency_ps;
 	size_t hops;
-	struct hop hop; /* its last one */
+	struct hop hop; /* the last hop of the path */
 	bool known, settled;
 };
 
-struct candidate { /* a node to settle, or an old label of one */
+struct candidate { /* a node to settle, or an outdated label of one */
 	int64_t latency_ps;
 	size_t hops;
 	int node;
@@ -37,7 +35,7 @@ struct search {
 	const struct fabric *fabric;
 	unsigned traffic;
 	struct label *labels; /* by node */
-	bool *inside;         /* by node: in an end's machine; NULL: any will do */
+	bool *inside;         /* by node: it is in the machine of an end; NULL: no restriction */
 	VEC(struct candidate) heap;
 	struct arena *scratch;
 };
@@ -52,13 +50,14 @@ static int hop_to(const struct fabric *fabric, struct hop hop)
 	return fabric->links.items[hop.link].nodes[1 - hop.direction];
 }
 
-/* Order of two ways of as many hops by their link names from the start on. */
+/* Compares two paths with the same number of hops by their link names from the start on. */
 static int compare_names(const struct search *search, struct hop a, struct hop b)
 {
 	const struct fabric *fabric = search->fabric;
 	int from_a = hop_from(fabric, a), from_b = hop_from(fabric, b);
 	if (from_a != from_b) {
-		/* Equal in hops, so neither is the start, and they differ before this hop. */
+		/* The numbers of hops are equal, so neither node is the start, and the paths differ
+		 * before this hop. */
 		return compare_names(search, search->labels[from_a].hop,
 				     search->labels[from_b].hop);
 	}
@@ -98,7 +97,7 @@ static struct candidate heap_take(struct search *search)
 	return first;
 }
 
-/* Marks what can be reached from node over links inside a host. */
+/* Marks the nodes that are reachable from node over links inside a host. */
 static void mark_inside(struct search *search, int node)
 {
 	const struct fabric *fabric = search->fabric;
@@ -148,7 +147,7 @@ static void relax(struct search *search, struct hop hop)
 		heap_push(search, (struct candidate){latency_ps, hops, to});
 }
 
-/* Labels the way from `from` to `to`; false if there is none. */
+/* Labels the path from `from` to `to`; returns false if there is none. */
 static bool find_way(struct search *search, int from, int to)
 {
 	search->labels = ARENA_ARRAY(search->scratch, search->fabric->nodes.count, struct label);
@@ -169,7 +168,7 @@ static bool find_way(struct search *search, int from, int to)
 	return false;
 }
 
-/* The way that keeps out of other machines, else any. */
+/* Finds the path that avoids other machines, or else any path. */
 static bool find_proper_way(struct search *search, int from, int to)
 {
 	search->inside = ARENA_ARRAY(search->scratch, search->fabric->nodes.count, bool);
@@ -223,7 +222,7 @@ static const struct route *find_route(struct fabric *fabric, int from, int to, u
 	return route;
 }
 
-/* Of a route from and to those nodes: where its chain begins. */
+/* Returns the hash chain of the routes between these nodes. */
 static size_t chain_of(const struct fabric *fabric, int from, int to)
 {
 	uint64_t key = (uint64_t)(unsigned)from << 32 | (unsigned)to;

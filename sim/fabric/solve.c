@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How far a change reaches.
+/* Determines how far a change reaches.
  *
- * In a max-min solution each flow is held down by its own bound or by one full
- * resource, its LIMIT, on which no flow has a higher level (rate over weight). If
- * this holds for every flow, the rates are the solution: there is only one. So
- * after a change it is enough to find new rates near it and to look at the border.
+ * In a max-min solution each flow is limited by its own bound or by one full resource, its limit,
+ * on which no flow has a higher level (rate over weight). If this holds for every flow, the rates
+ * are the unique solution. So after a change it suffices to find new rates near it and to check the
+ * border.
  *
- * The resources that changed are OPEN: all their flows are free, and get new rates
- * by filling (fill.c). A free flow whose limit is not open is bounded by its present
- * rate. A free flow whose limit is open will move, so what else it fills is opened at
- * once. Then the border, the other resources of flows whose rate is another now:
- * one that limits somebody is no longer sure to be full, or to be fair; one that
- * limits nobody may have become too full. Those are opened as well, and all is
- * filled again, until nothing is left to open. What was not reached has kept its
- * limits, and these their flows and rates.
+ * Resources that changed are opened: all their flows become free and get new rates by filling
+ * (fill.c). A free flow whose limit is not open is bounded by its present rate. A free flow whose
+ * limit is open will move, so the other resources that it fills are opened at once. Then the border
+ * is checked: the other resources of flows with a changed rate. A resource of the border that
+ * limits some flow may no longer be full or fair. One that limits none may be overloaded. Both are
+ * opened as well, and filling is repeated until nothing is left to open. Resources that were not
+ * reached keep their limits, flows and rates.
  *
- * A resource that carries one flow alone is a bound of that flow and joins nothing.
+ * A resource with only one flow is a bound of that flow and connects nothing.
  */
 #include "sim/base/arena.h"
 #include "sim/fabric/state.h"
 
-static const double near_full_ratio = 1e-9; /* of its capacity left: opened to be sure */
+/* opened if less than this part of its capacity is left */
+static const double near_full_ratio = 1e-9;
 
 static void open_resource(struct fabric *fabric, int index)
 {
@@ -32,8 +32,8 @@ static void open_resource(struct fabric *fabric, int index)
 	*VEC_PUSH(fabric->arena, &fabric->open) = index;
 }
 
-/* A free flow opens what is dirty of its resources; if its limit is open, so that its
- * rate will hardly stay, also what is full. */
+/* A free flow opens its changed resources. If its limit is open, its rate will probably change, so
+ * it also opens its full resources. */
 static void open_for(struct fabric *fabric, const struct flow *flow, bool moves)
 {
 	for (size_t u = 0; u < flow->use_count; u++) {
@@ -45,7 +45,7 @@ static void open_for(struct fabric *fabric, const struct flow *flow, bool moves)
 	}
 }
 
-/* The flows of the open resources from number `from` on are free. */
+/* Makes the flows of the open resources from index `from` on free. */
 static void free_flows(struct fabric *fabric, size_t from)
 {
 	for (size_t i = from; i < fabric->open.count; i++) {
@@ -70,7 +70,7 @@ static void free_flows(struct fabric *fabric, size_t from)
 	}
 }
 
-/* With the rates just found. */
+/* Uses the rates just found. */
 static bool is_overloaded(const struct fabric *fabric, const struct resource *resource)
 {
 	double load = 0;
@@ -111,8 +111,7 @@ static void open_border(struct fabric *fabric)
 	}
 }
 
-/* By order of starting: a byte of it at a time, the lowest first. Few are sorted
- * where they are. */
+/* Sorts by order of starting: by radix, lowest byte first; a few items are sorted in place. */
 static void sort_changed(struct fabric *fabric)
 {
 	enum { FEW = 64, DIGITS = 256 };
@@ -196,7 +195,7 @@ static bool meets_nobody(const struct fabric *fabric, const struct flow *flow)
 	return alone == flow->use_count;
 }
 
-/* Most changes leave a flow that meets nobody any more, or a bundle. */
+/* Most changes leave a flow that shares nothing, or a bundle. */
 static bool settle_simple(struct fabric *fabric, struct resource *resource)
 {
 	if (resource->flow_count == 0) {

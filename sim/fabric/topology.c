@@ -8,7 +8,7 @@
 int fabric_node_add(struct fabric *fabric, const char *name)
 {
 	int index = names_add(fabric->node_names, name);
-	FW_ASSERT((size_t)index == fabric->nodes.count); /* the name is new */
+	FW_ASSERT((size_t)index == fabric->nodes.count); /* the name must be new */
 	*VEC_PUSH(fabric->arena, &fabric->nodes) = (struct adjacency){0};
 	fabric_routes_forget(fabric);
 	return index;
@@ -45,7 +45,7 @@ int fabric_link_add(struct fabric *fabric, const char *name, const struct link_k
 	FW_ASSERT(kind && node_a != node_b);
 	check_traits(traits);
 	int index = names_add(fabric->link_names, name);
-	FW_ASSERT((size_t)index == fabric->links.count); /* the name is new */
+	FW_ASSERT((size_t)index == fabric->links.count); /* the name must be new */
 	struct link *link = VEC_PUSH(fabric->arena, &fabric->links);
 	link->kind = kind;
 	link->traits = *traits;
@@ -61,7 +61,7 @@ int fabric_link_add(struct fabric *fabric, const char *name, const struct link_k
 		struct adjacency *adjacency = &fabric->nodes.items[from];
 		*VEC_PUSH(fabric->arena, &adjacency->hops) = (struct hop){index, direction};
 	}
-	fabric_routes_forget(fabric); /* a shorter way may exist now */
+	fabric_routes_forget(fabric); /* a shorter route may exist now */
 	return index;
 }
 

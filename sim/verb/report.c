@@ -9,7 +9,7 @@
 #include "sim/base/vec.h"
 #include "sim/report/report.h"
 #include "sim/verb/calibration.h"
-#include "sim/verb/validation.h"
+#include "sim/report/validation.h"
 #include "sim/verb/verbs.h"
 
 static bool ends_in(const char *text, const char *ending)

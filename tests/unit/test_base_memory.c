@@ -6,7 +6,7 @@
 #include "sim/base/vec.h"
 #include "tests/test.h"
 
-static void memory_is_zeroed_aligned_and_apart(void)
+static void allocations_are_zeroed_aligned_and_distinct(void)
 {
 	struct arena *arena = arena_new();
 	unsigned char *before = NULL;
@@ -25,17 +25,17 @@ static void memory_is_zeroed_aligned_and_apart(void)
 	arena_free(NULL);
 }
 
-static void used_bytes_add_up(void)
+static void used_bytes_are_the_sum_of_rounded_sizes(void)
 {
 	struct arena *arena = arena_new();
 	CHECK(arena_used_B(arena) == 0);
 	for (int i = 0; i < 1000; i++)
-		arena_alloc(arena, 100); /* rounded to 112, a multiple of 16 */
+		arena_alloc(arena, 100); /* rounded up to 112, a multiple of 16 */
 	CHECK(arena_used_B(arena) == 112000);
 	arena_free(arena);
 }
 
-static void texts_are_copies(void)
+static void texts_are_copied_into_the_arena(void)
 {
 	struct arena *arena = arena_new();
 	char text[] = "wire";
@@ -47,8 +47,8 @@ static void texts_are_copies(void)
 	arena_free(arena);
 }
 
-/* They are tried in the block being filled, which then is as zero as before. */
-static void long_texts_leave_no_trace(void)
+/* A long text is first formatted in the current block, whose rest must be zero again afterwards. */
+static void long_text_leaves_the_current_block_zeroed(void)
 {
 	for (int length = 8000; length < 40000; length += 8000) {
 		struct arena *arena = arena_new();
@@ -65,7 +65,7 @@ static void long_texts_leave_no_trace(void)
 	}
 }
 
-static void vectors_grow(void)
+static void vector_keeps_its_items_when_it_grows(void)
 {
 	struct arena *arena = arena_new();
 	VEC(int) numbers = {0};
@@ -79,7 +79,7 @@ static void vectors_grow(void)
 	arena_free(arena);
 }
 
-static void errors_carry_their_place(void)
+static void error_text_begins_with_file_and_line(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -93,7 +93,7 @@ static void errors_carry_their_place(void)
 	arena_free(arena);
 }
 
-static void twenty_errors_are_kept(void)
+static void only_twenty_errors_are_kept_but_all_are_counted(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -120,11 +120,11 @@ static const char *nearest(const char *word)
 	return diag_nearest(word, known, sizeof known / sizeof known[0]);
 }
 
-static void slips_find_the_word_meant(void)
+static void typing_errors_suggest_the_nearest_word(void)
 {
 	CHECK_TEXT(nearest("bandwith"), "bandwidth");
 	CHECK_TEXT(nearest("Latency"), "latency");
-	CHECK_TEXT(nearest("latnecy"), "latency"); /* swapped neighbours are one edit */
+	CHECK_TEXT(nearest("latnecy"), "latency"); /* swapping neighbours is one edit */
 	CHECK_TEXT(nearest("mut"), "mtu");
 	CHECK_TEXT(nearest("los"), "loss");
 	CHECK(nearest("colour") == NULL);
@@ -137,14 +137,14 @@ static void slips_find_the_word_meant(void)
 }
 
 static const struct test tests[] = {
-	TEST(memory_is_zeroed_aligned_and_apart),
-	TEST(used_bytes_add_up),
-	TEST(texts_are_copies),
-	TEST(long_texts_leave_no_trace),
-	TEST(vectors_grow),
-	TEST(errors_carry_their_place),
-	TEST(twenty_errors_are_kept),
-	TEST(slips_find_the_word_meant),
+	TEST(allocations_are_zeroed_aligned_and_distinct),
+	TEST(used_bytes_are_the_sum_of_rounded_sizes),
+	TEST(texts_are_copied_into_the_arena),
+	TEST(long_text_leaves_the_current_block_zeroed),
+	TEST(vector_keeps_its_items_when_it_grows),
+	TEST(error_text_begins_with_file_and_line),
+	TEST(only_twenty_errors_are_kept_but_all_are_counted),
+	TEST(typing_errors_suggest_the_nearest_word),
 };
 
 int main(void)

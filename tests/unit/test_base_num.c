@@ -3,7 +3,7 @@
 
 #include "tests/test.h"
 
-static void streams_repeat_and_differ(void)
+static void same_seed_and_name_repeat_the_stream_others_differ(void)
 {
 	struct rng a = rng_named(1, "loss"), again = rng_named(1, "loss");
 	struct rng other_name = rng_named(1, "noise"), other_seed = rng_named(2, "loss");
@@ -19,11 +19,10 @@ static void streams_repeat_and_differ(void)
 	CHECK(same_seed == 0);
 }
 
-/* The reference code's first output for the state 1, 2, 3, 4 is
- * rotl(2 * 5, 7) * 9 = 1280 * 9 = 11520; the second state word becomes
- * 2 ^ 3 ^ 1 = 0, so the second output is 0. The draws keep the upper bits, so
- * both come out as half a step. */
-static void generator_is_xoshiro256(void)
+/* The reference code's first output for the state 1, 2, 3, 4 is rotl(2 * 5, 7) * 9 = 1280 * 9 =
+ * 11520. The second state word becomes 2 ^ 3 ^ 1 = 0, so the second output is 0. The draws keep the
+ * upper bits plus one half. */
+static void generator_matches_xoshiro256_reference(void)
 {
 	struct rng rng = {{1, 2, 3, 4}};
 	CHECK(rng_uniform(&rng) == (2 + 0.5) * 0x1p-52); /* 11520 >> 12 = 2 */
@@ -33,8 +32,8 @@ static void generator_is_xoshiro256(void)
 	CHECK(rng_below(&rng, 1 << 20) == 0);
 }
 
-/* Standard errors: 1/sqrt(12 n) = 0.0009, 1/sqrt(n) = 0.0032; five of each. */
-static void draws_have_their_moments(void)
+/* Standard errors: 1/sqrt(12 n) = 0.0009 and 1/sqrt(n) = 0.0032; the tolerance is five of each. */
+static void uniform_and_normal_draws_have_the_right_moments(void)
 {
 	enum { COUNT = 100000 };
 	struct rng rng = rng_named(7, "moments");
@@ -50,19 +49,19 @@ static void draws_have_their_moments(void)
 	CHECK_NEAR(uniform, 0.5, 0.009);
 	CHECK(fabs(normal) < 0.016);
 	CHECK_NEAR(square, 1, 0.0224);
-	for (size_t i = 0; i < 6; i++) /* sqrt(n 5/36) = 118 */
+	for (size_t i = 0; i < 6; i++) /* one standard error is sqrt(n 5/36) = 118 */
 		CHECK(fabs((double)faces[i] - COUNT / 6.0) < 590);
 }
 
-static void normal_quantiles(void)
+static void normal_quantiles_match_tables(void)
 {
 	CHECK_NEAR(num_normal_quantile(0.975), 1.959963984540054, 1e-12);
 	CHECK_NEAR(num_normal_quantile(0.05), -1.6448536269514722, 1e-12);
 }
 
-/* Of 2^k Sobol points, shifted by a constant modulo 1, each half of each axis
- * holds half the points, but for one where the origin was left out. */
-static void sobol_points_are_even(void)
+/* Of 2^k Sobol points, shifted by a constant modulo 1, half lie in each half of each axis, with an
+ * error of one point because the origin is left out. */
+static void sobol_points_fill_each_half_equally(void)
 {
 	enum { COUNT = 256, DIMENSIONS = 5 };
 	static double points[COUNT * DIMENSIONS], again[COUNT * DIMENSIONS];
@@ -79,7 +78,7 @@ static void sobol_points_are_even(void)
 			mean += x / COUNT;
 		}
 		CHECK(lower >= COUNT / 2 - 2 && lower <= COUNT / 2 + 2);
-		CHECK_NEAR(mean, 0.5, 0.01); /* 40 times better than chance allows */
+		CHECK_NEAR(mean, 0.5, 0.01); /* 40 times better than random points */
 	}
 	num_sobol(COUNT, DIMENSIONS, 4, again);
 	CHECK(memcmp(points, again, sizeof points) != 0);
@@ -102,7 +101,7 @@ static double bowl(const double *x, void *ctx)
 
 static const double bowl_step[] = {1, 1}, bowl_low[] = {0, -5}, bowl_high[] = {10, 5};
 
-static void minimum_inside_is_found(void)
+static void minimiser_finds_a_minimum_inside_the_box(void)
 {
 	struct bowl b = {.x = 4, .y = -1};
 	double x[] = {9, 4};
@@ -113,8 +112,8 @@ static void minimum_inside_is_found(void)
 	CHECK(!b.outside);
 }
 
-/* The bowl's middle is outside: the nearest point of the box is (10, 2). */
-static void minimum_at_a_bound_is_found(void)
+/* The bowl's middle is outside the box; its nearest point in the box is (10, 2). */
+static void minimiser_finds_a_minimum_at_a_bound(void)
 {
 	struct bowl b = {.x = 12, .y = 2};
 	double x[] = {1, 0};
@@ -125,14 +124,14 @@ static void minimum_at_a_bound_is_found(void)
 	CHECK(!b.outside);
 }
 
-static void minimiser_keeps_its_budget(void)
+static void minimiser_stops_after_its_evaluations(void)
 {
 	struct bowl b = {.x = 4, .y = -1};
 	double x[] = {9, 4};
 	double value = num_minimise(bowl, &b, 2, x, bowl_step, bowl_low, bowl_high, 0, 17);
 	CHECK(b.calls == 17);
 	struct bowl check = {.x = 4, .y = -1};
-	CHECK(bowl(x, &check) == value); /* the best seen */
+	CHECK(bowl(x, &check) == value); /* the best value that was seen */
 }
 
 static double nothing_finite(const double *x, void *ctx)
@@ -142,7 +141,7 @@ static double nothing_finite(const double *x, void *ctx)
 	return NAN;
 }
 
-static void minimiser_bears_nan(void)
+static void minimiser_keeps_the_start_if_all_values_are_nan(void)
 {
 	double x[] = {9, 4};
 	num_minimise(nothing_finite, NULL, 2, x, bowl_step, bowl_low, bowl_high, 1e-6, 50);
@@ -155,18 +154,18 @@ static double cube_less_two(double x, void *ctx)
 	return x * x * x - 2;
 }
 
-static void roots(void)
+static void root_is_found_if_the_sign_changes(void)
 {
 	double root = 0;
 	CHECK(num_root(cube_less_two, NULL, 0, 2, 1e-12, &root));
 	CHECK_NEAR(root, 1.2599210498948732, 1e-12);
 	root = 42;
-	CHECK(!num_root(cube_less_two, NULL, 2, 3, 1e-12, &root)); /* one sign */
+	CHECK(!num_root(cube_less_two, NULL, 2, 3, 1e-12, &root)); /* f has one sign there */
 	CHECK(root == 42);
 }
 
-/* Type 7 of 1, 2, 3, 4: position q * 3. */
-static void quantiles(void)
+/* Type 7 of 1, 2, 3, 4 interpolates at position q * 3. */
+static void quantile_interpolates_order_statistics(void)
 {
 	double values[] = {4, 1, 3, 2};
 	CHECK_NEAR(num_quantile(values, 4, 0.5), 2.5, 1e-15);
@@ -178,17 +177,17 @@ static void quantiles(void)
 }
 
 static const struct test tests[] = {
-	TEST(streams_repeat_and_differ),
-	TEST(generator_is_xoshiro256),
-	TEST(draws_have_their_moments),
-	TEST(normal_quantiles),
-	TEST(sobol_points_are_even),
-	TEST(minimum_inside_is_found),
-	TEST(minimum_at_a_bound_is_found),
-	TEST(minimiser_keeps_its_budget),
-	TEST(minimiser_bears_nan),
-	TEST(roots),
-	TEST(quantiles),
+	TEST(same_seed_and_name_repeat_the_stream_others_differ),
+	TEST(generator_matches_xoshiro256_reference),
+	TEST(uniform_and_normal_draws_have_the_right_moments),
+	TEST(normal_quantiles_match_tables),
+	TEST(sobol_points_fill_each_half_equally),
+	TEST(minimiser_finds_a_minimum_inside_the_box),
+	TEST(minimiser_finds_a_minimum_at_a_bound),
+	TEST(minimiser_stops_after_its_evaluations),
+	TEST(minimiser_keeps_the_start_if_all_values_are_nan),
+	TEST(root_is_found_if_the_sign_changes),
+	TEST(quantile_interpolates_order_statistics),
 };
 
 int main(void)

@@ -17,7 +17,7 @@ static const char *printed(struct arena *arena, const struct table *table)
 	return text;
 }
 
-static void columns_align(void)
+static void cells_align_by_column_and_utf8_width(void)
 {
 	struct arena *arena = arena_new();
 	struct table *table = table_new(arena);
@@ -45,9 +45,9 @@ static void columns_align(void)
 	arena_free(arena);
 }
 
-/* The last column has 50 - 6 = 44 characters, of which its lines need 44, 44 and 11. A word that is
- * longer than that stays whole. */
-static void last_column_breaks(void)
+/* The last column has 50 - 6 = 44 characters; its lines need 44, 44 and 11. A longer word is not
+ * broken. */
+static void long_last_column_breaks_between_words(void)
 {
 	struct arena *arena = arena_new();
 	struct table *table = table_new(arena);
@@ -72,7 +72,8 @@ static void last_column_breaks(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(columns_align), TEST(last_column_breaks)};
+static const struct test tests[] = {TEST(cells_align_by_column_and_utf8_width),
+				    TEST(long_last_column_breaks_between_words)};
 
 int main(void)
 {

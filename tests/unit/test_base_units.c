@@ -18,8 +18,8 @@ static double parsed(enum quantity quantity, const char *text)
 	return value;
 }
 
-/* Equal to the literal, not only near: one rounding each. */
-static void reads_every_unit(void)
+/* The results must equal the literals exactly, because there is only one rounding. */
+static void every_unit_is_read_exactly(void)
 {
 	CHECK(parsed(QUANTITY_COUNT, "8") == 8);
 	CHECK(parsed(QUANTITY_COUNT, "-1e3") == -1000);
@@ -57,7 +57,7 @@ static const char *wrong(struct arena *arena, enum quantity quantity, const char
 	return what;
 }
 
-static void says_what_is_wrong(void)
+static void wrong_quantities_get_specific_messages(void)
 {
 	struct arena *arena = arena_new();
 	CHECK_TEXT(wrong(arena, QUANTITY_TIME, "4.5"),
@@ -76,11 +76,12 @@ static void says_what_is_wrong(void)
 	CHECK(wrong(arena, QUANTITY_TIME, "inf s") != NULL);
 	CHECK(wrong(arena, QUANTITY_TIME, "") != NULL);
 	CHECK(wrong(arena, QUANTITY_TIME, "s/s/s/s/s/s/s/s/s/s/s/s/s/s/s/s/s/s/s") != NULL);
-	CHECK(wrong(arena, QUANTITY_BYTES, "3 mB") != NULL); /* no millibytes */
+	/* a prefix "milli" is invalid for bytes */
+	CHECK(wrong(arena, QUANTITY_BYTES, "3 mB") != NULL);
 	arena_free(arena);
 }
 
-static void writes_four_digits(void)
+static void quantities_are_written_with_four_digits(void)
 {
 	static const struct {
 		enum quantity quantity;
@@ -90,7 +91,7 @@ static void writes_four_digits(void)
 		{QUANTITY_TIME, 0, "0 s"},
 		{QUANTITY_TIME, 250e-6, "250 us"},
 		{QUANTITY_TIME, 4.5e-6, "4.5 us"},
-		{QUANTITY_TIME, 999.96e-6, "1 ms"}, /* rounding carries into the prefix */
+		{QUANTITY_TIME, 999.96e-6, "1 ms"}, /* rounding changes the prefix */
 		{QUANTITY_TIME, 1.23456, "1.235 s"},
 		{QUANTITY_TIME, 7200, "7200 s"},
 		{QUANTITY_TIME, 36000, "10 h"},
@@ -98,7 +99,7 @@ static void writes_four_digits(void)
 		{QUANTITY_RATE, 1.25e9, "1.25 GB/s"},
 		{QUANTITY_BYTES, 67108864, "64 MiB"},
 		{QUANTITY_BYTES, 64000, "64 kB"},
-		{QUANTITY_BYTES, 128000, "128 kB"}, /* and not 125 KiB */
+		{QUANTITY_BYTES, 128000, "128 kB"}, /* not 125 KiB */
 		{QUANTITY_BYTES, 102.2e6, "102.2 MB"},
 		{QUANTITY_BYTES, 17, "17 B"},
 		{QUANTITY_COUNT, 8192, "8192"},
@@ -119,14 +120,14 @@ static void writes_four_digits(void)
 	arena_free(arena);
 }
 
-static void examples_parse(void)
+static void examples_of_quantities_can_be_read(void)
 {
 	for (int quantity = QUANTITY_COUNT; quantity <= QUANTITY_TIME_PER_BYTE; quantity++)
 		CHECK(parsed((enum quantity)quantity, quantity_example((enum quantity)quantity)) >
 		      0);
 }
 
-static void numbers_are_whole_texts(void)
+static void number_parse_refuses_other_text(void)
 {
 	double value = 42;
 	CHECK(!number_parse("", &value));
@@ -141,8 +142,8 @@ static void numbers_are_whole_texts(void)
 	CHECK(number_parse(" .5e1 ", &value) && value == 5);
 }
 
-/* Skips itself only where no locale with a decimal comma is installed. */
-static void comma_locales_change_nothing(void)
+/* Skipped only if no locale with a decimal comma is installed. */
+static void decimal_comma_locale_changes_nothing(void)
 {
 	static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE",
 					      "fr_FR"};
@@ -164,7 +165,7 @@ struct sample {
 	bool keep_count;
 };
 
-static void keys_have_no_unit(void)
+static void param_key_removes_the_unit(void)
 {
 	static const struct param_row rows[] = {
 		PARAM_NUMBER(struct sample, wait_s, QUANTITY_TIME, 0, 1, "1 s", "", ""),
@@ -185,9 +186,13 @@ static void keys_have_no_unit(void)
 }
 
 static const struct test tests[] = {
-	TEST(reads_every_unit),  TEST(says_what_is_wrong),      TEST(writes_four_digits),
-	TEST(examples_parse),    TEST(numbers_are_whole_texts), TEST(comma_locales_change_nothing),
-	TEST(keys_have_no_unit),
+	TEST(every_unit_is_read_exactly),
+	TEST(wrong_quantities_get_specific_messages),
+	TEST(quantities_are_written_with_four_digits),
+	TEST(examples_of_quantities_can_be_read),
+	TEST(number_parse_refuses_other_text),
+	TEST(decimal_comma_locale_changes_nothing),
+	TEST(param_key_removes_the_unit),
 };
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading recordings: JSON token by token, call files, traces of PyTorch's
- * profiler; what is no such thing is refused with its line. */
+/* Reading recordings: JSON tokens, call files, and traces of PyTorch's profiler. Invalid content is
+ * refused with its line. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ static FILE *file_of(const char *text)
 
 /* ---- tokens ---- */
 
-/* Each token as a letter: { } [ ] k t n T F N, E at the end, ! after an error. */
+/* Returns a letter for each token: { } [ ] k t n T F N, E at the end, ! after an error. */
 static const char *tokens_of(const char *text)
 {
 	static const char letters[] = "E!{}[]ktnTFN";
@@ -50,7 +50,7 @@ static const char *tokens_of(const char *text)
 	return found;
 }
 
-static void tokens(void)
+static void json_reader_returns_each_token(void)
 {
 	begin();
 	CHECK_TEXT(tokens_of(""), "E");
@@ -77,7 +77,7 @@ static void tokens(void)
 	arena_free(arena);
 }
 
-static void texts_and_lines(void)
+static void json_reader_decodes_texts_and_counts_lines(void)
 {
 	begin();
 	FILE *file = file_of("\n{\"a\\n\\u00e9\\ud83d\\ude00\":\n 12.5}");
@@ -89,7 +89,7 @@ static void texts_and_lines(void)
 	CHECK_NEAR(json->number, 12.5, 0);
 	CHECK(json->values_count == 1);
 	fclose(file);
-	char *large = malloc(100003); /* a text longer than is kept, nesting deeper than allowed */
+	char *large = malloc(100003); /* a text longer than the limit, and too deep nesting */
 	memset(large, 'x', 100002);
 	large[0] = large[100001] = '"';
 	large[100002] = '\0';
@@ -136,7 +136,7 @@ static void refuses(const char *text, const char *said)
 	arena_free(arena);
 }
 
-static void bad_files(void)
+static void invalid_call_files_are_refused_with_their_line(void)
 {
 	refuses("", "is empty");
 	refuses("not JSON", ":1: is not JSON");
@@ -171,8 +171,9 @@ static void bad_files(void)
 	refuses(HEAD CALL "{\"end\":1}\n", ":3: end: is neither true nor false");
 }
 
-/* Cut anywhere, or with any byte changed: an error or another recording, no more. */
-static void torn_files(void)
+/* A file that is cut anywhere, or in which any byte is changed, must give an error or another
+ * recording. */
+static void cut_or_changed_call_files_never_crash(void)
 {
 	static const char whole[] =
 		HEAD "{\"step\":1,\"t_s\":0.5,\"thread\":1}\n" CALL
@@ -184,7 +185,7 @@ static void torn_files(void)
 	begin();
 	CHECK(read_text(whole) != NULL);
 	for (size_t length = 0; length < sizeof whole - 2;
-	     length++) { /* without its newline: whole */
+	     length++) { /* without the last newline it is still complete */
 		memcpy(text, whole, length);
 		text[length] = '\0';
 		if (!CHECK(read_text(text) == NULL))
@@ -201,8 +202,8 @@ static void torn_files(void)
 	arena_free(arena);
 }
 
-/* Sorted by thread and time; inner calls give their kernel to the outer one. */
-static void settles(void)
+/* Calls are sorted by thread and time; inner calls pass their kernel to the outer call. */
+static void calls_are_sorted_and_kernels_move_to_the_outer_call(void)
 {
 	begin();
 	const struct recorded_calls *recorded = read_text(
@@ -231,7 +232,7 @@ static void settles(void)
 
 /* ---- functions ---- */
 
-static void functions(void)
+static void function_names_map_to_kinds_of_calls(void)
 {
 	static const struct {
 		const char *name;
@@ -278,7 +279,7 @@ static const struct recorded_calls *read_kineto(const char *text)
 	"{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid           \
 	",\"ts\":17140612345678" ts ",\"dur\":" dur ",\"args\":{" args "}}"
 
-/* Times are of the year 2024 in microseconds, of which a double keeps quarters. */
+/* Times are microseconds in 2024, of which a double keeps quarters. */
 static const char *const trace_events[] = {
 	"{\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"labels\":{}}}",
 	EVENT("kernel", "gemm", "40.125", "30.5", "7",
@@ -302,7 +303,7 @@ static const char *const trace_events[] = {
 	EVENT("kernel", "orphan", "80", "1", "7", "\"correlation\":99"),
 };
 
-static void joins_kineto(void)
+static void kineto_trace_joins_calls_and_kernels(void)
 {
 	begin();
 	const char *text = "{\"deviceProperties\":[{\"id\":0,\"name\":\"GPU 0\",\"x\":[1]},"
@@ -313,7 +314,7 @@ static void joins_kineto(void)
 	diag_print(diag, stdout);
 	CHECK(recorded && recorded->call_count == 5 && recorded->thread_count == 2);
 	if (recorded && recorded->call_count == 5) {
-		const struct recorded_call *calls = recorded->calls; /* time zero: 10 */
+		const struct recorded_call *calls = recorded->calls; /* time zero is 10 */
 		CHECK_NEAR(calls[0].start_s, 10.001e-6, 1e-9);
 		CHECK_NEAR(calls[0].end_s, 14.251e-6, 1e-9);
 		CHECK_NEAR(calls[0].gpu_s, 30.5e-6, 1e-9);
@@ -332,8 +333,9 @@ static void joins_kineto(void)
 	arena_free(arena);
 }
 
-/* A trace of `events`: of four, a launch, its kernel, and a step's mark twice (from two
- * threads), all in a bad order: the kernels backwards, the steps far apart. */
+/* Counts the look-ups for a trace of `events` events. Each four are a launch, its kernel, and a
+ * step mark twice (from two threads), all in an unfavourable order: kernels in reverse, marks far
+ * apart. */
 static struct kineto_counts count_looks(size_t events)
 {
 	struct kineto_counts counts = {0};
@@ -367,10 +369,10 @@ static struct kineto_counts count_looks(size_t events)
 	return counts;
 }
 
-/* Four times the events take four times the looks, and log2(4) = 2 more for each kernel
- * that is looked up among the calls: of 50,000 events 12,500 kernels with some 13 halvings,
- * and marks with two to four looks, by how full their table is. */
-static void reads_long_traces(void)
+/* Four times the events take four times the look-ups, plus log2(4) = 2 for each kernel in the
+ * binary search among calls. 50,000 events have 12,500 kernels with about 13 halvings each. Marks
+ * take two to four look-ups, depending on the load of their table. */
+static void long_traces_take_time_in_proportion(void)
 {
 	struct kineto_counts small = count_looks(50000), large = count_looks(200000);
 	CHECK(large.events == 200000 && small.looks > 0);
@@ -388,7 +390,7 @@ static void refuses_kineto(const char *text, const char *said)
 	arena_free(arena);
 }
 
-static void bad_traces(void)
+static void invalid_kineto_traces_are_refused_with_their_line(void)
 {
 	refuses_kineto("", "is no trace");
 	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na", "trace.json:2: is not JSON");
@@ -414,8 +416,8 @@ static void bad_traces(void)
 		       "trace.json:2: deviceProperties: a name that is no text");
 }
 
-/* 4096 threads are read, one more is not. */
-static void many_threads(void)
+/* 4096 threads are accepted, 4097 are refused. */
+static void more_than_4096_threads_are_refused(void)
 {
 	for (size_t count = 4096; count <= 4097; count++) {
 		char *text = NULL;
@@ -442,8 +444,8 @@ static void many_threads(void)
 	}
 }
 
-/* Just below 8 GiB they are read, beyond they are not. */
-static void much_memory(void)
+/* Just below 8 GiB a file is read, above it is refused. */
+static void more_than_8_gib_are_refused(void)
 {
 	static const char trace[] =
 		"[" EVENT("cuda_runtime", "cudaLaunchKernel", "20", "4", "11",
@@ -462,10 +464,17 @@ static void much_memory(void)
 	}
 }
 
-static const struct test tests[] = {TEST(tokens),       TEST(texts_and_lines),   TEST(bad_files),
-				    TEST(torn_files),   TEST(settles),           TEST(functions),
-				    TEST(joins_kineto), TEST(reads_long_traces), TEST(bad_traces),
-				    TEST(much_memory),  TEST(many_threads)};
+static const struct test tests[] = {TEST(json_reader_returns_each_token),
+				    TEST(json_reader_decodes_texts_and_counts_lines),
+				    TEST(invalid_call_files_are_refused_with_their_line),
+				    TEST(cut_or_changed_call_files_never_crash),
+				    TEST(calls_are_sorted_and_kernels_move_to_the_outer_call),
+				    TEST(function_names_map_to_kinds_of_calls),
+				    TEST(kineto_trace_joins_calls_and_kernels),
+				    TEST(long_traces_take_time_in_proportion),
+				    TEST(invalid_kineto_traces_are_refused_with_their_line),
+				    TEST(more_than_8_gib_are_refused),
+				    TEST(more_than_4096_threads_are_refused)};
 
 int main(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder's writer, fed with made-up records: lines as docs/formats.md says,
- * whatever order calls and kernels come in. */
+/* The recorder's writer with artificial records: the lines follow docs/formats.md in whatever order
+ * calls and kernels arrive. */
 #include "calib/trace/calls_writer.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void begin(void)
 	CHECK(writer != NULL);
 }
 
-/* The n-th line. */
+/* Returns the n-th line. */
 static const char *line(int n)
 {
 	static char copy[1024];
@@ -60,7 +60,7 @@ static struct trace_gpu kernel_of(uint32_t correlation)
 	"\"end_s\":0.000005500,\"stream\":7,\"kernel_s\":0.000001500,"                             \
 	"\"gpu_start_s\":1000.000000000,\"label\":\"k\\u000a\"}"
 
-static void either_order(void)
+static void call_and_kernel_join_in_either_order(void)
 {
 	struct trace_call call = call_of("cudaLaunchKernel_v7000", 4);
 	struct trace_gpu gpu = kernel_of(4);
@@ -71,7 +71,7 @@ static void either_order(void)
 	call.function = "cudaLaunchKernel_ptsz";
 	calls_writer_gpu(writer, &gpu);
 	calls_writer_call(writer, &call);
-	call.correlation = 6; /* by the number of the call inside */
+	call.correlation = 6; /* matched by the number of the inner call */
 	call.inner_correlation = gpu.correlation = 7;
 	calls_writer_call(writer, &call);
 	calls_writer_gpu(writer, &gpu);
@@ -88,8 +88,8 @@ static void either_order(void)
 	free(text);
 }
 
-/* Launches without a kernel come at the end, kernels without a launch not at all. */
-static void left_alone(void)
+/* Launches without a kernel are written at the end. Kernels without a launch are not written. */
+static void launches_without_kernels_are_written_at_the_end(void)
 {
 	struct trace_call call = call_of("cudaLaunchKernel", 4);
 	struct trace_gpu gpu = kernel_of(40);
@@ -109,7 +109,7 @@ static void left_alone(void)
 	free(text);
 }
 
-static void copies_events_memory(void)
+static void copies_events_and_memory_have_their_fields(void)
 {
 	struct trace_call call = call_of("cudaMemcpyAsync_v3020", 1);
 	struct trace_gpu gpu = {.work = TRACE_COPY,
@@ -128,7 +128,7 @@ static void copies_events_memory(void)
 		call.event = handle - handle % 2;
 		calls_writer_call(writer, &call);
 	}
-	for (int i = 0; i < 3; i++) { /* 100, 300, 200 bytes held */
+	for (int i = 0; i < 3; i++) { /* 100, 300, 200 bytes are allocated */
 		call = call_of(i < 2 ? "cudaMalloc" : "cudaFree", 0);
 		call.address = i == 1 ? 2000 : 1000;
 		call.size_B = i == 0 ? 100 : i == 1 ? 200 : 0;
@@ -148,8 +148,8 @@ static void copies_events_memory(void)
 	free(text);
 }
 
-/* Many calls at once under way: none is lost or taken for another. */
-static void many(void)
+/* Many calls that wait at the same time must neither be lost nor mixed up. */
+static void twenty_thousand_waiting_calls_are_all_matched(void)
 {
 	enum { COUNT = 20000 };
 	begin();
@@ -173,8 +173,10 @@ static void many(void)
 	free(text);
 }
 
-static const struct test tests[] = {TEST(either_order), TEST(left_alone),
-				    TEST(copies_events_memory), TEST(many)};
+static const struct test tests[] = {TEST(call_and_kernel_join_in_either_order),
+				    TEST(launches_without_kernels_are_written_at_the_end),
+				    TEST(copies_events_and_memory_have_their_fields),
+				    TEST(twenty_thousand_waiting_calls_are_all_matched)};
 
 int main(void)
 {

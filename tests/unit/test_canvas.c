@@ -22,7 +22,7 @@ static char *printed(const struct drawing *drawing)
 	return text;
 }
 
-static void display_list(void)
+static void display_list_prints_each_shape(void)
 {
 	struct arena *arena = arena_new();
 	struct drawing *drawing = drawing_new(arena, 100, 50);
@@ -48,7 +48,7 @@ static void display_list(void)
 	arena_free(arena);
 }
 
-static void copies_its_input(void)
+static void drawing_copies_points_and_texts(void)
 {
 	struct arena *arena = arena_new();
 	struct drawing *drawing = drawing_new(arena, 10, 10);
@@ -65,14 +65,14 @@ static void copies_its_input(void)
 	arena_free(arena);
 }
 
-static void formats_by_ending(void)
+static void image_format_follows_the_file_ending(void)
 {
 	enum image_format format = IMAGE_SVG;
 	CHECK(image_format_of("a/b.pdf", &format) && format == IMAGE_PDF);
 	CHECK(image_format_of("x.y.png", &format) && format == IMAGE_PNG);
 	CHECK(image_format_of("x.svg", &format) && format == IMAGE_SVG);
 	CHECK(!image_format_of("x.jpeg", &format));
-	CHECK(!image_format_of(".svg", &format)); /* no name before the ending */
+	CHECK(!image_format_of(".svg", &format)); /* the name before the ending is empty */
 	CHECK(!image_format_of("svg", &format));
 	CHECK(!image_format_of("", &format));
 }
@@ -99,7 +99,7 @@ static unsigned read_be32(const unsigned char *bytes)
 	       bytes[3];
 }
 
-static void renders_each_format(void)
+static void each_format_renders_with_its_signature(void)
 {
 	struct arena *arena = arena_new();
 	const struct drawing *drawing = sample(arena);
@@ -108,7 +108,7 @@ static void renders_each_format(void)
 	unsigned char *png = image_render(arena, IMAGE_PNG, &drawing, 1, &size, &message);
 	if (CHECK(png && size > 33)) {
 		CHECK(memcmp(png, "\x89PNG\r\n\x1a\n", 8) == 0);
-		CHECK(read_be32(png + 16) == 81); /* 40.5 points, 2 pixels each */
+		CHECK(read_be32(png + 16) == 81); /* 40.5 points with 2 pixels each */
 		CHECK(read_be32(png + 20) == 40);
 	}
 	unsigned char *svg = image_render(arena, IMAGE_SVG, &drawing, 1, &size, &message);
@@ -133,8 +133,9 @@ static const char *as_svg(struct arena *arena, const struct drawing *drawing)
 	return svg ? arena_printf(arena, "%.*s", (int)size, (const char *)svg) : "";
 }
 
-/* Texts stay texts, as wide as the table says: "a<b" at 10 is 6.13 + 8.38 + 6.35. */
-static void svg_shapes(void)
+/* Texts stay text elements with the width from the table: "a<b" at size 10 is 6.13 + 8.38 + 6.35.
+ */
+static void svg_has_one_element_per_shape(void)
 {
 	struct arena *arena = arena_new();
 	struct drawing *drawing = drawing_new(arena, 100, 50.5);
@@ -164,9 +165,9 @@ static void svg_shapes(void)
 	arena_free(arena);
 }
 
-/* Lines x + y = k 4 sqrt 2 inside a square of 8: k = 1 and 2, of which the second crosses the
- * far half; dots that would pass the edge are left out. */
-static void svg_hatches(void)
+/* Lines x + y = k 4 sqrt 2 inside a square of 8: k = 1 and 2, of which the second crosses the far
+ * half. Dots that would cross the edge are left out. */
+static void svg_hatches_are_clipped_to_their_rectangle(void)
 {
 	struct arena *arena = arena_new();
 	struct drawing *drawing = drawing_new(arena, 20, 20);
@@ -188,8 +189,8 @@ static size_t count_text(const unsigned char *bytes, size_t size, const char *wo
 	return count;
 }
 
-/* Nothing in a file tells when it was made. */
-static void same_bytes_again(void)
+/* A file must not depend on its time of creation. */
+static void rendering_twice_gives_the_same_bytes(void)
 {
 	struct arena *arena = arena_new();
 	for (int format = IMAGE_SVG; format <= IMAGE_PNG; format++) {
@@ -209,7 +210,7 @@ static void same_bytes_again(void)
 	arena_free(arena);
 }
 
-static void pages_of_a_pdf(void)
+static void each_drawing_is_a_pdf_page(void)
 {
 	struct arena *arena = arena_new();
 	const struct drawing *drawings[3] = {sample(arena), drawing_new(arena, 300, 200),
@@ -226,10 +227,10 @@ static void pages_of_a_pdf(void)
 	arena_free(arena);
 }
 
-static void says_why_it_cannot(void)
+static void too_large_png_returns_a_message(void)
 {
 	struct arena *arena = arena_new();
-	const struct drawing *huge = drawing_new(arena, 1e5, 1e5); /* cairo: 32767 pixels */
+	const struct drawing *huge = drawing_new(arena, 1e5, 1e5); /* cairo allows 32767 pixels */
 	const char *message = NULL;
 	size_t size = 7;
 	CHECK(image_render(arena, IMAGE_PNG, &huge, 1, &size, &message) == NULL);
@@ -238,17 +239,17 @@ static void says_why_it_cannot(void)
 	arena_free(arena);
 }
 
-/* By the table: a 613, b 635, c 550; bold a 675; µ, of two bytes, 640. */
-static void widths(void)
+/* From the table: a 613, b 635, c 550; bold a 675; µ, which has two bytes, 640. */
+static void text_width_follows_the_table(void)
 {
 	CHECK_NEAR(text_width("abc", 10, false), 17.98, 1e-12);
 	CHECK_NEAR(text_width("a", 10, true), 6.75, 1e-12);
 	CHECK_NEAR(text_width("aµ", 10, false), 12.53, 1e-12);
 	CHECK(text_width("", 10, false) == 0);
-	CHECK(text_width("\xC3", 10, false) == 0); /* broken UTF-8 is walked over */
+	CHECK(text_width("\xC3", 10, false) == 0); /* broken UTF-8 is skipped */
 }
 
-static void texts_that_fit(void)
+static void texts_are_cut_and_wrapped_to_a_width(void)
 {
 	struct arena *arena = arena_new();
 	CHECK_TEXT(text_fit(arena, "abc", 10, false, 18), "abc");
@@ -260,12 +261,14 @@ static void texts_that_fit(void)
 	CHECK_TEXT(lines[0], "aa bb"); /* 12.26 + 3.18 + 12.70 */
 	CHECK_TEXT(lines[1], "cc");
 	CHECK(text_wrap(arena, "  ", 10, false, 30, 3, lines) == 0);
-	CHECK(text_wrap(arena, "aaaaaaaa", 10, false, 30, 2, lines) == 2); /* nowhere to break */
+	/* there is no place to break */
+	CHECK(text_wrap(arena, "aaaaaaaa", 10, false, 30, 2, lines) == 2);
 	CHECK_TEXT(lines[0], "aaaa");
-	CHECK(text_wrap(arena, "in all 4 GiB", 10, false, 50, 3, lines) == 2); /* a unit stays */
+	/* a unit stays with its number */
+	CHECK(text_wrap(arena, "in all 4 GiB", 10, false, 50, 3, lines) == 2);
 	CHECK_TEXT(lines[0], "in all");
 	CHECK_TEXT(lines[1], "4 GiB");
-	/* digits at the end of a word are no number with a unit behind */
+	/* digits at the end of a word are not a number with a unit */
 	CHECK(text_wrap(arena, "c10 gpus=4 batch", 10, false, 70, 3, lines) == 2);
 	CHECK_TEXT(lines[0], "c10 gpus=4");
 	CHECK(text_wrap(arena, "same_lan", 10, false, 40, 3, lines) == 2);
@@ -273,8 +276,7 @@ static void texts_that_fit(void)
 	arena_free(arena);
 }
 
-/* Labels of the worst points, however long and wherever they are, stay on the page with their
- * error. */
+/* The labels of the worst points stay on the page with their error, however long they are. */
 static void parity_labels_stay_inside(void)
 {
 	struct arena *arena = arena_new();
@@ -302,7 +304,7 @@ static void parity_labels_stay_inside(void)
 	arena_free(arena);
 }
 
-static void numbers(void)
+static void number_text_rounds_and_uses_real_signs(void)
 {
 	struct arena *arena = arena_new();
 	CHECK_TEXT(number_text(arena, 0.9738, 3), "0.974");
@@ -315,7 +317,7 @@ static void numbers(void)
 	arena_free(arena);
 }
 
-static void ticks_cover(void)
+static void ticks_cover_any_range(void)
 {
 	static const double ranges[][2] = {{0, 1},     {0.93, 1.01}, {-3, 7}, {1e-9, 3e-9},
 					   {17, 1234}, {-0.1, 0.1},  {5, 5},  {0, 0}};
@@ -338,7 +340,7 @@ static void ticks_cover(void)
 	CHECK(nice_ticks(0, 10, 6, ticks) == 6 && ticks[1] == 2);
 }
 
-static void axes(void)
+static void axes_map_values_and_choose_ticks(void)
 {
 	struct axis linear = {.low = 0, .high = 4, .from = 100, .to = 0};
 	CHECK_NEAR(axis_at(&linear, 1), 75, 1e-12);
@@ -354,21 +356,21 @@ static void axes(void)
 }
 
 static const struct test tests[] = {
-	TEST(display_list),
-	TEST(copies_its_input),
-	TEST(formats_by_ending),
-	TEST(renders_each_format),
-	TEST(svg_shapes),
-	TEST(svg_hatches),
-	TEST(same_bytes_again),
-	TEST(pages_of_a_pdf),
-	TEST(says_why_it_cannot),
-	TEST(widths),
-	TEST(texts_that_fit),
+	TEST(display_list_prints_each_shape),
+	TEST(drawing_copies_points_and_texts),
+	TEST(image_format_follows_the_file_ending),
+	TEST(each_format_renders_with_its_signature),
+	TEST(svg_has_one_element_per_shape),
+	TEST(svg_hatches_are_clipped_to_their_rectangle),
+	TEST(rendering_twice_gives_the_same_bytes),
+	TEST(each_drawing_is_a_pdf_page),
+	TEST(too_large_png_returns_a_message),
+	TEST(text_width_follows_the_table),
+	TEST(texts_are_cut_and_wrapped_to_a_width),
 	TEST(parity_labels_stay_inside),
-	TEST(numbers),
-	TEST(ticks_cover),
-	TEST(axes),
+	TEST(number_text_rounds_and_uses_real_signs),
+	TEST(ticks_cover_any_range),
+	TEST(axes_map_values_and_choose_ticks),
 };
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cases: who wins where a parameter is said twice, clients and where they go,
- * what is refused with which words, and what becomes a verdict. */
+/* Cases: precedence when a parameter is set twice, clients and their places, refused input with its
+ * messages, and verdicts. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "tests/test.h"
 
 static struct arena *arena;
-static struct diag *diag; /* of the last case that was read */
+static struct diag *diag; /* diagnostics of the last case */
 static char folder[] = "/tmp/farwire-case-XXXXXX";
 
 static const char *path_of(const char *name)
@@ -46,10 +46,10 @@ static const struct scenario *read_with(const char *path, const char *const *set
 	return case_read(arena, diag, &request);
 }
 
-/* A case that is all settings. */
+/* Reads a case that consists only of settings. */
 #define READ(...) read_with(NULL, (const char *const[]){__VA_ARGS__, NULL}, NULL, 0)
 
-/* A case file of the first text, and the others as settings. */
+/* Reads a case file with the first text, and the other texts as settings. */
 static const struct scenario *read_text(const char *const *texts)
 {
 	write_file("own.cfg", texts[0]);
@@ -66,7 +66,7 @@ static const struct scenario *good(const struct scenario *scenario)
 	return scenario;
 }
 
-/* The case was refused, its first error being that. */
+/* Checks that the case was refused with that first error. */
 static void check_refused(const struct scenario *scenario, const char *message)
 {
 	CHECK(scenario == NULL && diag_count(diag) > 0);
@@ -74,7 +74,7 @@ static void check_refused(const struct scenario *scenario, const char *message)
 		CHECK_TEXT(diag_at(diag, 0), message);
 }
 
-/* The same, "own.cfg:LINE: message". */
+/* The same for "own.cfg:LINE: message". */
 static void check_refused_at(const struct scenario *scenario, int line, const char *message)
 {
 	check_refused(scenario,
@@ -90,15 +90,14 @@ static const struct cfg_param *param_of(const struct scenario *scenario, const c
 	return param;
 }
 
-/* ---- who wins ---- */
+/* ---- precedence ---- */
 
 #define FLEXDIRECT                                                                                 \
 	"case.topology=t320-same-esxi", "case.runtime=flexdirect-1.11", "case.program=client",     \
 		"case.server=server"
 
-/* handoff: 60 us by default, 0 s in the runtime's file, a fitted number in the
- * profile. */
-static void the_later_word_wins(void)
+/* handoff is 60 us by default, 0 s in the runtime's file, and a fitted number in the profile. */
+static void the_later_setting_wins(void)
 {
 	const struct draw_value draw = {"runtime.handoff", 33e-6};
 	const struct scenario *file = good(READ(FLEXDIRECT));
@@ -125,11 +124,11 @@ static void the_later_word_wins(void)
 	CHECK_NEAR(last->clients[0].runtime->handoff_s, 22e-6, 1e-12);
 	CHECK_NEAR(drawn->clients[0].runtime->handoff_s, 33e-6, 1e-12);
 	CHECK(param_of(drawn, "runtime.handoff")->source == CFG_SOURCE_DRAW);
-	/* said by nobody */
+	/* not set anywhere */
 	CHECK(param_of(file, "runtime.keep_alive")->source == CFG_SOURCE_DEFAULT);
 }
 
-static void the_case_speaks_before_the_command_line(void)
+static void command_line_overrides_settings_of_the_case(void)
 {
 	static const char text[] =
 		"case = { topology = \"gpu-pool\"; batch = 8; model = \"alexnet\";\n"
@@ -146,8 +145,8 @@ static void the_case_speaks_before_the_command_line(void)
 	CHECK(param_of(own, "host.rack1.cores")->origin.line == 2);
 }
 
-/* A part "*" is any name; it stands for one part of a path, and whole. */
-static void a_star_is_any_name(void)
+/* A part "*" matches any name. It matches exactly one part of a path. */
+static void star_in_a_path_matches_any_name(void)
 {
 	const struct scenario *all = good(READ("case.topology=gpu-pool", "host.*.cores=4"));
 	const struct scenario *but_one =
@@ -165,8 +164,8 @@ static void a_star_is_any_name(void)
 	CHECK(READ("case.topology=gpu-pool", "host.*.latency=4 us") == NULL);
 }
 
-/* What was fitted of a GPU counts wherever the GPU is; no profile is asked for. */
-static void a_gpu_brings_its_profile(void)
+/* Fitted numbers of a GPU apply wherever the GPU is used, without naming a profile. */
+static void gpu_uses_its_fitted_profile_by_default(void)
 {
 	const struct scenario *known = good(READ("case.topology=gpu-pool"));
 	const struct scenario *other = good(READ("case.topology=gpu-pool", "case.model=vgg16"));
@@ -177,8 +176,8 @@ static void a_gpu_brings_its_profile(void)
 	CHECK(param_of(other, "efficiency.v100-sxm2.vgg16.peak")->source == CFG_SOURCE_DEFAULT);
 }
 
-/* A GTX 1080 has no numbers of its own: its file says whose it takes. */
-static void a_gpu_like_another_takes_its_numbers(void)
+/* A GTX 1080 has no numbers of its own; its file names the GPU whose numbers it uses. */
+static void gpu_like_another_uses_its_efficiency(void)
 {
 #define GTX_1080 "case.topology=closer2018-gtx1080", "case.gpus=1", "case.model=alexnet_tf"
 	const struct scenario *like = good(READ(GTX_1080));
@@ -197,7 +196,7 @@ static void a_gpu_like_another_takes_its_numbers(void)
 
 /* ---- clients ---- */
 
-static void clients_say_what_differs(void)
+static void clients_override_values_of_the_case(void)
 {
 	const struct scenario *s = good(READ_TEXT("case = { topology = \"gpu-pool\"; runtime = "
 						  "\"asynchronous\"; batch = 48; fraction = 0.5;\n"
@@ -217,14 +216,14 @@ static void clients_say_what_differs(void)
 	CHECK_TEXT(c[3].network->name, "resnet50");
 	CHECK(c[0].network == c[3].network && c[0].efficiency == c[3].efficiency);
 	CHECK(c[0].gpu == 0 && c[1].gpu == 3 && c[2].gpu == 1 && c[3].gpu == 3);
-	/* server1 fronts gpu1 and gpu2, server2 the others */
+	/* server1 has gpu1 and gpu2, server2 the others */
 	CHECK(c[0].server == 0 && c[1].server == 1 && c[2].server == 0 && c[3].server == 1);
-	/* guests 2 to 9 have no GPU: the first, second and fourth of them */
+	/* guests 2 to 9 have no GPU; these are the first, second and fourth of them */
 	CHECK(c[0].guest == 2 && c[1].guest == 3 && c[2].guest == 0 && c[3].guest == 5);
 	CHECK(c[0].origin.line == 3 && c[2].origin.line == 4);
 }
 
-static void copies_are_spread_in_turn(void)
+static void copies_are_spread_over_gpus_and_guests_in_turn(void)
 {
 	const struct scenario *s =
 		good(READ("case.topology=gpu-pool", "case.runtime=asynchronous", "case.copies=10",
@@ -239,8 +238,8 @@ static void copies_are_spread_in_turn(void)
 	}
 }
 
-/* Two copies of a list of two: names get numbers, everything else is shared. */
-static void copies_of_a_list(void)
+/* Two copies of a list of two clients: names get numbers, everything else is shared. */
+static void copies_of_a_list_get_numbered_names(void)
 {
 	const struct scenario *s = good(READ_TEXT(
 		"case = { topology = \"gpu-pool\"; copies = 2;\n"
@@ -254,8 +253,8 @@ static void copies_of_a_list(void)
 	CHECK(s->clients[3].batch_count == 4 && s->clients[3].gpu == 2);
 }
 
-/* The guest that the case puts in front of the GPU is no client's place. */
-static void spread_leaves_the_server_out(void)
+/* The guest that serves the GPU is not a place for clients. */
+static void spread_never_uses_the_serving_guest(void)
 {
 	const struct scenario *s =
 		good(READ("case.topology=t320-same-esxi", "case.runtime=asynchronous",
@@ -268,9 +267,9 @@ static void spread_leaves_the_server_out(void)
 	}
 }
 
-/* One network on two kinds of GPU is read once, and each pair's efficiency once,
- * whoever comes in between. */
-static void unlike_gpus_have_their_own_efficiency(void)
+/* One network on two kinds of GPU is read once, and the efficiency of each pair once, in any order.
+ */
+static void each_kind_of_gpu_has_its_own_efficiency(void)
 {
 	const struct scenario *s =
 		good(READ_TEXT("case = { topology = \"gpu-pool\";\n"
@@ -290,7 +289,7 @@ static void unlike_gpus_have_their_own_efficiency(void)
 	CHECK(peaks == 1);
 }
 
-/* ---- own files ---- */
+/* ---- a user's own files ---- */
 
 #define OWN_TOPOLOGY                                                                               \
 	"topology = { name = \"own\"; hosts = ( { name = \"h\"; } ); guests = ( { name = \"g\"; "  \
@@ -299,9 +298,9 @@ static void unlike_gpus_have_their_own_efficiency(void)
 	"= ( { "                                                                                   \
 	"name = \"slot\"; kind = \"pcie\"; ends = [\"h\", \"x\"]; } ); };"
 
-/* Names that end in .cfg are looked for beside the file that gives them: the
- * case's topology and runtime beside the case, the GPU beside the topology. */
-static void own_files_lie_beside_the_case(void)
+/* Names that end in .cfg are searched next to the file that gives them: the case's topology and
+ * runtime next to the case, the GPU next to the topology. */
+static void own_files_are_found_next_to_the_file_that_names_them(void)
 {
 	write_file("world.cfg", OWN_TOPOLOGY);
 	write_file("gpu.cfg",
@@ -323,9 +322,9 @@ static void own_files_lie_beside_the_case(void)
 	remove(path_of("rpc.cfg"));
 }
 
-/* ---- what is refused ---- */
+/* ---- refused input ---- */
 
-static void names_that_are_not_there(void)
+static void unknown_names_are_refused_with_a_suggestion(void)
 {
 	check_refused(
 		READ("case.topology=gpu-pol"),
@@ -359,7 +358,7 @@ static void names_that_are_not_there(void)
 		      arena_printf(arena, "%s: no group `case = { ... }`", path_of("own.cfg")));
 }
 
-static void places_that_do_not_fit(void)
+static void impossible_places_are_refused(void)
 {
 	check_refused(READ("case.topology=gpu-pool", "case.gpu=gpu1", "case.server=server2"),
 		      "--set: guest 'server2' is not on the host of GPU 'gpu1' ('rack1')");
@@ -379,7 +378,7 @@ static void places_that_do_not_fit(void)
 	remove(path_of("bare.cfg"));
 }
 
-static void clients_that_are_no_list(void)
+static void malformed_clients_are_refused(void)
 {
 	check_refused_at(
 		READ_TEXT("case = { topology = \"gpu-pool\";\nclients = ( ); };"), 2,
@@ -411,11 +410,11 @@ static void check_verdict(const struct scenario *scenario, const char *reason)
 	CHECK(isnan(point.throughput) && isnan(point.ratio));
 }
 
-static void what_a_prediction_can_say_is_a_verdict(void)
+static void impossible_systems_give_a_verdict_not_an_error(void)
 {
 	check_verdict(READ(FLEXDIRECT, "case.transport=rdma"),
 		      "no route from 'client' to 'server' for rdma");
-	/* a VMXNET3 carries none */
+	/* a VMXNET3 has no RDMA */
 	check_verdict(READ("case.topology=vm-p100-roce", "case.transport=rdma",
 			   "case.runtime=asynchronous", "case.program=client",
 			   "guest.server.vnic=vmxnet3"),
@@ -427,15 +426,15 @@ static void what_a_prediction_can_say_is_a_verdict(void)
 		READ("case.topology=t320-same-esxi", "case.server=server", "case.batch=512"),
 		"out of GPU memory: resnet50 at batch 512 needs 59.02 GB, GPU 'gpu0' has 4.29 "
 		"GB");
-	/* a quarter of the 17.18 GB */
+	/* a quarter of 17.18 GB */
 	check_verdict(
 		READ("case.topology=gpu-pool", "case.batch=64", "case.fraction=0.25"),
 		"out of GPU memory: resnet50 at batch 64 needs 7.67 GB, GPU 'gpu1' has 4.29 GB");
 }
 
-/* Three of 7.67 GB do not fit into 17.18: the third is turned away, the others
- * run; the pool as a whole has failed. */
-static void a_full_gpu_turns_the_last_away(void)
+/* Three clients of 7.67 GB do not fit into 17.18 GB. The third is refused and the others run; the
+ * pool as a whole has failed. */
+static void client_without_gpu_memory_fails_and_others_run(void)
 {
 	const struct scenario *s = good(READ("case.topology=gpu-pool", "case.batch=64",
 					     "case.copies=3", "stack.poller=false"));
@@ -450,9 +449,9 @@ static void a_full_gpu_turns_the_last_away(void)
 		   "GB, GPU 'gpu1' has 17.18 GB for it and its neighbours");
 }
 
-/* Forwarded calls go by TCP on any wire, gradients by RDMA where there is some; within a
- * machine nothing travels. */
-static void what_auto_takes_for_transport(void)
+/* Forwarded calls use TCP on any wire, gradients use RDMA if there is any; inside a machine no
+ * transport is used. */
+static void transport_auto_selects_tcp_or_rdma(void)
 {
 	static const struct {
 		const char *text, *name;
@@ -466,7 +465,7 @@ static void what_auto_takes_for_transport(void)
 		{"case.topology=dgx-a100 case.gpus=16 case.transport=tcp", "tcp"},
 		{"case.topology=dgx1-v100-ethernet case.gpus=16", "tcp"},
 		{"case.topology=dgx-a100 case.gpus=8", NULL},
-		/* one machine is simulated and stands for both */
+		/* one simulated machine represents both */
 		{"case.topology=dgx2 case.gpus=32 case.collective=all_reduce "
 		 "case.exchange=nccl-2.8 library.algorithm=ring case.symmetry=on",
 		 "rdma"},
@@ -483,13 +482,13 @@ static void what_auto_takes_for_transport(void)
 	}
 }
 
-/* One of two machines that are alike; nobody where one of the two has a straggler, or each rank
- * draws a noise of its own. */
-static void who_stands_for_others(void)
+/* One of two equal machines represents the other, unless one has a straggler or each rank draws its
+ * own noise. */
+static void equal_machines_are_folded_unless_they_differ(void)
 {
 	static const struct {
 		const char *setting;
-		size_t class_count; /* 0: nobody */
+		size_t class_count; /* 0: no rank represents another */
 	} cases[] = {
 		{"exchange.noise=0", 1}, {"case.straggler=1.5", 0}, {"exchange.noise=0.01", 0}};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -503,9 +502,9 @@ static void who_stands_for_others(void)
 	}
 }
 
-/* "lan-port" goes from the switch to the server: a NIC there without moderation loses more, one
- * at the other end does not. */
-static void receivers_without_moderation_lose_more(void)
+/* "lan-port" goes from the switch to the server. A NIC without moderation loses more packets there,
+ * but not at the other end. */
+static void receiver_without_moderation_loses_more_packets(void)
 {
 	for (int receiver = 0; receiver < 2; receiver++) {
 		const char *settings[] = {"case.topology=t320-same-lan",
@@ -532,25 +531,25 @@ static void receivers_without_moderation_lose_more(void)
 }
 
 static const struct test tests[] = {
-	TEST(who_stands_for_others),
-	TEST(receivers_without_moderation_lose_more),
-	TEST(the_later_word_wins),
-	TEST(the_case_speaks_before_the_command_line),
-	TEST(a_star_is_any_name),
-	TEST(a_gpu_brings_its_profile),
-	TEST(a_gpu_like_another_takes_its_numbers),
-	TEST(clients_say_what_differs),
-	TEST(copies_are_spread_in_turn),
-	TEST(copies_of_a_list),
-	TEST(spread_leaves_the_server_out),
-	TEST(unlike_gpus_have_their_own_efficiency),
-	TEST(own_files_lie_beside_the_case),
-	TEST(names_that_are_not_there),
-	TEST(places_that_do_not_fit),
-	TEST(clients_that_are_no_list),
-	TEST(what_a_prediction_can_say_is_a_verdict),
-	TEST(a_full_gpu_turns_the_last_away),
-	TEST(what_auto_takes_for_transport),
+	TEST(equal_machines_are_folded_unless_they_differ),
+	TEST(receiver_without_moderation_loses_more_packets),
+	TEST(the_later_setting_wins),
+	TEST(command_line_overrides_settings_of_the_case),
+	TEST(star_in_a_path_matches_any_name),
+	TEST(gpu_uses_its_fitted_profile_by_default),
+	TEST(gpu_like_another_uses_its_efficiency),
+	TEST(clients_override_values_of_the_case),
+	TEST(copies_are_spread_over_gpus_and_guests_in_turn),
+	TEST(copies_of_a_list_get_numbered_names),
+	TEST(spread_never_uses_the_serving_guest),
+	TEST(each_kind_of_gpu_has_its_own_efficiency),
+	TEST(own_files_are_found_next_to_the_file_that_names_them),
+	TEST(unknown_names_are_refused_with_a_suggestion),
+	TEST(impossible_places_are_refused),
+	TEST(malformed_clients_are_refused),
+	TEST(impossible_systems_give_a_verdict_not_an_error),
+	TEST(client_without_gpu_memory_fails_and_others_run),
+	TEST(transport_auto_selects_tcp_or_rdma),
 };
 
 int main(void)

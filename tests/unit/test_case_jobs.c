@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Several training jobs in a case: what each says of itself, where it goes. */
+/* Several training jobs in a case: their own values and their places. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "tests/test.h"
 
 static struct arena *arena;
-static struct diag *diag;       /* of the last case */
+static struct diag *diag;       /* diagnostics of the last case */
 static const char *beside = ""; /* further groups of the file */
 
 static const struct scenario *read_jobs(const char *settings, const char *jobs)
@@ -30,8 +30,9 @@ static const struct scenario *read_jobs(const char *settings, const char *jobs)
 	return scenario;
 }
 
-/* What a job does not say is as the case says, whatever the job before it said. */
-static void a_job_speaks_for_itself_alone(void)
+/* A job uses the case's value for everything that it does not set, whatever the previous job sets.
+ */
+static void job_values_do_not_affect_the_next_job(void)
 {
 	const struct scenario *s = read_jobs(
 		"exchange = \"horovod-0.19\";",
@@ -48,9 +49,9 @@ static void a_job_speaks_for_itself_alone(void)
 		CHECK_TEXT(jobs[i].input->source, "gpu");
 }
 
-/* What the stack's file says of input holds for every job, the one with a source of its
- * own too, but not against the case's own group. */
-static void a_stack_says_how_it_is_fed(void)
+/* The stack's values for input apply to every job, also to one with its own source, but the case's
+ * own group overrides them. */
+static void stack_sets_the_input_of_every_job(void)
 {
 	static const char two[] = "{ gpus = 2; input = \"host\"; }, { gpus = 2; }";
 	const struct scenario *s = read_jobs("stack = \"tf-1.1-2017\";", two);
@@ -72,7 +73,7 @@ static void a_stack_says_how_it_is_fed(void)
 }
 
 /* A storage is one thing, whoever names it. */
-static void jobs_meet_at_a_storage(void)
+static void jobs_share_one_storage(void)
 {
 	const struct scenario *s =
 		read_jobs("", "{ gpus = 2; input = \"sata-ssd\"; }, { gpus = 2; input = "
@@ -108,7 +109,7 @@ static void the_next_job_takes_free_gpus(void)
 	CHECK(takes(&s->jobs[2], 2, (const size_t[]){5, 6}));
 }
 
-static void no_gpu_has_two_jobs(void)
+static void two_jobs_on_one_gpu_are_refused(void)
 {
 	CHECK(!read_jobs("", "{ gpus = 4; }, { gpus = 2; first_gpu = 3; }"));
 	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "at GPU 3, which job"));
@@ -127,7 +128,7 @@ static void jobs_take_no_runtime(void)
 	}
 }
 
-static void a_collective_has_one_job(void)
+static void collective_case_allows_only_one_job(void)
 {
 	CHECK(!read_jobs("collective = \"all_reduce\";", "{ gpus = 2; }, { gpus = 2; }"));
 	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "one job, not 2"));
@@ -142,10 +143,14 @@ static void shared_memory_joins_no_machines(void)
 }
 
 static const struct test tests[] = {
-	TEST(a_job_speaks_for_itself_alone), TEST(a_stack_says_how_it_is_fed),
-	TEST(jobs_meet_at_a_storage),        TEST(the_next_job_takes_free_gpus),
-	TEST(no_gpu_has_two_jobs),           TEST(jobs_take_no_runtime),
-	TEST(a_collective_has_one_job),      TEST(shared_memory_joins_no_machines),
+	TEST(job_values_do_not_affect_the_next_job),
+	TEST(stack_sets_the_input_of_every_job),
+	TEST(jobs_share_one_storage),
+	TEST(the_next_job_takes_free_gpus),
+	TEST(two_jobs_on_one_gpu_are_refused),
+	TEST(jobs_take_no_runtime),
+	TEST(collective_case_allows_only_one_job),
+	TEST(shared_memory_joins_no_machines),
 };
 
 int main(void)

@@ -54,7 +54,7 @@ static const struct cfg_param *found(const struct fixture *f, const char *path)
 	return param;
 }
 
-static void defaults_and_values(void)
+static void values_of_the_file_replace_defaults(void)
 {
 	struct fixture f = begin();
 	CHECK(read_wire(&f, "bandwidth = \"25 Gbit/s\";\nstreams = 8;\nname = \"x\";\n"
@@ -80,7 +80,7 @@ static void defaults_and_values(void)
 	arena_free(f.arena);
 }
 
-static void groups_carry_interval_and_history(void)
+static void value_groups_give_interval_and_origin(void)
 {
 	struct fixture f = begin();
 	CHECK(read_wire(&f, "bandwidth = { value = \"10 Gbit/s\"; interval = \"10 %\"; };\n"
@@ -98,8 +98,9 @@ static void groups_carry_interval_and_history(void)
 	CHECK_NEAR(bandwidth->low, 1.125e9, 1e-12);
 	CHECK_NEAR(bandwidth->high, 1.375e9, 1e-12);
 	CHECK_TEXT(bandwidth->status, "given");
-	CHECK_TEXT(bandwidth->note, ""); /* the source in the row is that of the default */
-	const struct cfg_param *loss = found(&f, "link.a.loss"); /* cut at the row's most, 1 */
+	CHECK_TEXT(bandwidth->note, ""); /* the source in the row describes only the default */
+	/* clamped to the row's maximum, 1 */
+	const struct cfg_param *loss = found(&f, "link.a.loss");
 	CHECK_NEAR(loss->low, 0.882, 1e-12);
 	CHECK(loss->high == 1);
 	const struct cfg_param *streams = found(&f, "link.a.streams");
@@ -109,7 +110,7 @@ static void groups_carry_interval_and_history(void)
 	arena_free(f.arena);
 }
 
-static void set_wins_over_the_file(void)
+static void set_overrides_the_file(void)
 {
 	struct fixture f = begin();
 	static const char *const settings[] = {
@@ -135,7 +136,7 @@ static void set_wins_over_the_file(void)
 	arena_free(f.arena);
 }
 
-static void draws_keep_interval_and_status(void)
+static void draw_replaces_the_value_and_keeps_interval_and_status(void)
 {
 	struct fixture f = begin();
 	cfg_override_draw(f.resolution, "link.a.latency", 70e-6);
@@ -149,8 +150,8 @@ static void draws_keep_interval_and_status(void)
 	arena_free(f.arena);
 }
 
-/* A profile's value takes the place of the file's; --set stands above both. */
-static void profiles_stand_in_for_the_file(void)
+/* A profile's value replaces the file's value; --set replaces both. */
+static void profile_overrides_the_file_and_set_overrides_both(void)
 {
 	struct fixture f = begin();
 	const struct cfg_node *profile = cfg_read_text(
@@ -170,7 +171,7 @@ static void profiles_stand_in_for_the_file(void)
 	arena_free(f.arena);
 }
 
-static void stars_stand_for_any_part(void)
+static void star_matches_any_single_part_of_a_path(void)
 {
 	struct fixture f = begin();
 	struct origin set = {"--set", 0};
@@ -179,8 +180,9 @@ static void stars_stand_for_any_part(void)
 	cfg_override(f.resolution, f.diag, set, "link.a.streams=3");
 	CHECK(read_wire(&f, "bandwidth = \"1 GB/s\";"));
 	CHECK(f.wire.latency_s == 1e-3 && f.wire.streams_count == 3);
-	cfg_override(f.resolution, f.diag, set, "*.streams=2");       /* one part short */
-	cfg_override(f.resolution, f.diag, set, "link.a*.streams=2"); /* a star is a whole part */
+	cfg_override(f.resolution, f.diag, set, "*.streams=2"); /* a part is missing */
+	/* a star must be a whole part */
+	cfg_override(f.resolution, f.diag, set, "link.a*.streams=2");
 	CHECK(!cfg_override_text(f.resolution, "link.a.x"));
 	struct wire again;
 	const struct cfg_node *root =
@@ -189,11 +191,11 @@ static void stars_stand_for_any_part(void)
 			 &again));
 	CHECK(again.streams_count == 3);
 	cfg_resolution_finish(f.resolution, f.diag);
-	CHECK(diag_count(f.diag) == 2); /* nothing used those two */
+	CHECK(diag_count(f.diag) == 2); /* these two were not used */
 	arena_free(f.arena);
 }
 
-static void texts_that_are_no_rows(void)
+static void override_text_finds_paths_without_rows(void)
 {
 	struct fixture f = begin();
 	cfg_override(f.resolution, f.diag, (struct origin){"--set", 0}, "case.topology=far.cfg");
@@ -203,7 +205,7 @@ static void texts_that_are_no_rows(void)
 	arena_free(f.arena);
 }
 
-static void callers_may_read_more_keys(void)
+static void keys_read_by_the_caller_are_accepted(void)
 {
 	struct fixture f = begin();
 	static const char *const also[] = {"ports"};
@@ -216,12 +218,12 @@ static void callers_may_read_more_keys(void)
 	arena_free(f.arena);
 }
 
-/* What is left after errors can be used without harm. */
-static void errors_leave_safe_values(void)
+/* The values after errors are safe to use. */
+static void values_are_valid_after_errors(void)
 {
 	struct fixture f = begin();
 	CHECK(!read_wire(&f, "name = 3; kind = \"wood\"; latency = \"x\";"));
-	CHECK(f.wire.bandwidth_Bps == 1); /* the row's least */
+	CHECK(f.wire.bandwidth_Bps == 1); /* the row's minimum */
 	CHECK(f.wire.latency_s == 5e-6);
 	CHECK_TEXT(f.wire.name, "");
 	CHECK(f.wire.kind == 1);
@@ -229,15 +231,15 @@ static void errors_leave_safe_values(void)
 }
 
 static const struct test tests[] = {
-	TEST(defaults_and_values),
-	TEST(groups_carry_interval_and_history),
-	TEST(set_wins_over_the_file),
-	TEST(draws_keep_interval_and_status),
-	TEST(profiles_stand_in_for_the_file),
-	TEST(stars_stand_for_any_part),
-	TEST(texts_that_are_no_rows),
-	TEST(callers_may_read_more_keys),
-	TEST(errors_leave_safe_values),
+	TEST(values_of_the_file_replace_defaults),
+	TEST(value_groups_give_interval_and_origin),
+	TEST(set_overrides_the_file),
+	TEST(draw_replaces_the_value_and_keeps_interval_and_status),
+	TEST(profile_overrides_the_file_and_set_overrides_both),
+	TEST(star_matches_any_single_part_of_a_path),
+	TEST(override_text_finds_paths_without_rows),
+	TEST(keys_read_by_the_caller_are_accepted),
+	TEST(values_are_valid_after_errors),
 };
 
 int main(void)

@@ -17,7 +17,7 @@ static const struct cfg_node *read_text(struct arena *arena, const char *text)
 	return root;
 }
 
-static void every_type_is_read(void)
+static void every_type_of_setting_is_read(void)
 {
 	struct arena *arena = arena_new();
 	const struct cfg_node *root = read_text(
@@ -51,7 +51,7 @@ static void every_type_is_read(void)
 	arena_free(arena);
 }
 
-static void scalars_become_text(void)
+static void scalars_are_written_as_a_user_would(void)
 {
 	struct arena *arena = arena_new();
 	const struct cfg_node *root =
@@ -90,7 +90,7 @@ static void check_origin(const struct cfg_node *node, const char *file, int line
 	CHECK_TEXT(cfg_origin(node).file, file);
 }
 
-static void every_value_knows_its_file_and_line(void)
+static void every_value_has_its_file_and_line_through_includes(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -129,7 +129,7 @@ static void check_message(const struct diag *diag, size_t index, struct arena *a
 		CHECK_TEXT(diag_at(diag, index), arena_printf(arena, "%s/%s", folder, end));
 }
 
-static void bad_includes_say_where(void)
+static void wrong_includes_are_refused_with_their_place(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -165,8 +165,8 @@ static void bad_includes_say_where(void)
 	arena_free(arena);
 }
 
-/* 16 files below the first are the most. */
-static void includes_have_a_depth(void)
+/* At most 16 files below the first. */
+static void more_than_16_nested_includes_are_refused(void)
 {
 	struct arena *arena = arena_new();
 	for (int i = 0; i < 18; i++)
@@ -187,7 +187,7 @@ static void includes_have_a_depth(void)
 	arena_free(arena);
 }
 
-static void zero_bytes_are_no_text(void)
+static void file_with_a_zero_byte_is_refused(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -204,17 +204,17 @@ static void zero_bytes_are_no_text(void)
 }
 
 static const struct test tests[] = {
-	TEST(every_type_is_read),
-	TEST(scalars_become_text),
-	TEST(every_value_knows_its_file_and_line),
-	TEST(bad_includes_say_where),
-	TEST(includes_have_a_depth),
-	TEST(zero_bytes_are_no_text),
+	TEST(every_type_of_setting_is_read),
+	TEST(scalars_are_written_as_a_user_would),
+	TEST(every_value_has_its_file_and_line_through_includes),
+	TEST(wrong_includes_are_refused_with_their_place),
+	TEST(more_than_16_nested_includes_are_refused),
+	TEST(file_with_a_zero_byte_is_refused),
 };
 
 int main(void)
 {
-	setlocale(LC_NUMERIC, ""); /* whatever the machine has */
+	setlocale(LC_NUMERIC, ""); /* the locale of the machine */
 	if (!mkdtemp(folder))
 		return 1;
 	int failed = TEST_MAIN(tests);

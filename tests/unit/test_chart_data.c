@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Predictions as data of charts and tables. */
+/* Data of charts and tables from predictions. */
 #include "tests/test.h"
 
 #include "sim/base/arena.h"
@@ -29,8 +29,9 @@ static struct prediction collective(double bytes_per_s, const char *choice)
 				   .throughput = {bytes_per_s, bytes_per_s / 2, bytes_per_s * 2}};
 }
 
-/* By rising GPUs, with one GPU's rate from any that ran: 380 / 3.8 = 100. */
-static void scaling_is_sorted(void)
+/* Sorted by the number of GPUs, with the throughput of one GPU from any point that ran: 380 / 3.8 =
+ * 100. */
+static void scaling_curve_is_sorted_by_gpus(void)
 {
 	struct arena *arena = arena_new();
 	struct prediction four = job(4, 380, 100), one = job(1, 100, 100), two = job(2, 190, 100);
@@ -50,7 +51,7 @@ static void scaling_is_sorted(void)
 	arena_free(arena);
 }
 
-static void bandwidth_is_sorted(void)
+static void bandwidth_curve_is_sorted_by_size(void)
 {
 	struct arena *arena = arena_new();
 	struct prediction large = collective(2e11, "ring, Simple, 24 channels");
@@ -62,24 +63,24 @@ static void bandwidth_is_sorted(void)
 	CHECK(curve.count == 2 && curve.points[0].size_B == 1024);
 	CHECK(curve.points[1].bandwidth_Bps.value == 2e11 && isnan(curve.points[0].measured_Bps));
 	CHECK_TEXT(curve.points[0].choice, "tree, LL");
-	CHECK_TEXT(curve.points[1].choice, "ring, Simple"); /* channels change at each size */
+	CHECK_TEXT(curve.points[1].choice, "ring, Simple"); /* channels differ between sizes */
 	arena_free(arena);
 }
 
-/* Without draws as if the two had nothing in common: halves and doubles, hypot(ln 2, ln 2). */
-static void quotients(void)
+/* Without draws the two are independent: half to double each, so hypot(ln 2, ln 2). */
+static void throughput_quotient_combines_both_intervals(void)
 {
 	struct prediction a = collective(2e9, NULL), b = collective(2e9, NULL),
 			  images = job(4, 380, 100);
 	CHECK_NEAR(throughput_quotient(&a, &b).low, pow(2, -sqrt(2)), 1e-12);
 	CHECK_NEAR(throughput_quotient(&a, &b).high, pow(2, sqrt(2)), 1e-12);
 	CHECK(throughput_quotient(&a, &a).low == 1 && throughput_quotient(&a, &a).high == 1);
-	CHECK(isnan(throughput_quotient(&a, &images).value)); /* bytes over images */
+	CHECK(isnan(throughput_quotient(&a, &images).value)); /* bytes divided by images */
 	b.ok = false;
 	CHECK(isnan(throughput_quotient(&a, &b).value));
 }
 
-static void bars_of_each_kind(void)
+static void bars_use_the_ratio_of_each_kind_of_case(void)
 {
 	struct arena *arena = arena_new();
 	struct prediction a = collective(2e9, NULL), b = collective(1e9, NULL),
@@ -109,7 +110,7 @@ static const struct result_cell *cell_at(const struct result_table *table, size_
 }
 
 /* Columns that no prediction has are left out, also those that no case asks for. */
-static void tables_have_the_columns_of_their_predictions(void)
+static void columns_without_values_are_left_out(void)
 {
 	struct arena *arena = arena_new();
 	struct prediction good = job(4, 380, 100), bad = job(8, 700, 100);
@@ -132,11 +133,11 @@ static void tables_have_the_columns_of_their_predictions(void)
 }
 
 static const struct test tests[] = {
-	TEST(scaling_is_sorted),
-	TEST(bandwidth_is_sorted),
-	TEST(quotients),
-	TEST(bars_of_each_kind),
-	TEST(tables_have_the_columns_of_their_predictions),
+	TEST(scaling_curve_is_sorted_by_gpus),
+	TEST(bandwidth_curve_is_sorted_by_size),
+	TEST(throughput_quotient_combines_both_intervals),
+	TEST(bars_use_the_ratio_of_each_kind_of_case),
+	TEST(columns_without_values_are_left_out),
 };
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Clusters: how many machines under which names, ways through each kind of wiring,
- * capacities between halves, and the parameters that are read once. */
+/* Clusters: number and names of machines, routes through each kind of wiring, capacities between
+ * halves, and parameters that are read once. */
 #include <time.h>
 
 #include "sim/base/arena.h"
@@ -11,7 +11,7 @@
 #include "tests/test.h"
 
 static struct arena *arena;
-static struct diag *diag; /* of the last case */
+static struct diag *diag; /* diagnostics of the last case */
 
 static const struct scenario *read_case(const char *const *settings)
 {
@@ -35,7 +35,7 @@ static struct system *build(const struct scenario *scenario)
 	return system;
 }
 
-/* The links of the way that RDMA takes, in order. */
+/* Returns the links of the route for RDMA, in order. */
 static const char *way(struct system *system, const char *from, const char *to)
 {
 	int a = fabric_node_find(system->fabric, from), b = fabric_node_find(system->fabric, to);
@@ -63,9 +63,9 @@ static double capacity_Bps(const struct topology *topology, const char *link)
 
 /* ---- machines ---- */
 
-static void as_many_machines_as_the_job_needs(void)
+static void cluster_has_as_many_machines_as_the_job_needs(void)
 {
-	/* four GPUs a machine */
+	/* four GPUs per machine */
 	const struct scenario *one = READ(C4140, "case.gpus=4");
 	const struct scenario *two = READ(C4140, "case.gpus=5");
 	const struct scenario *spread = READ(C4140, "case.gpus=5", "case.gpus_per_machine=1");
@@ -83,8 +83,8 @@ static void as_many_machines_as_the_job_needs(void)
 	CHECK(two->jobs[0].guests[4] == 1);
 }
 
-/* One record for all copies, and one setting changes all of them. */
-static void parameters_are_read_once(void)
+/* One record describes all copies, and one setting changes all of them. */
+static void one_setting_applies_to_all_copies_of_a_machine(void)
 {
 	const struct scenario *s =
 		READ(C4140, "case.gpus=64", "link.network.bandwidth=25 Gbit/s", "host.node.cores=7",
@@ -103,8 +103,8 @@ static void parameters_are_read_once(void)
 	CHECK(cfg_param_find(s->resolution, "link.fabric.n0.nic0.bandwidth") == NULL);
 }
 
-/* A guest's messages cross the host's PCIe, where the GPUs' copies are. */
-static void guests_share_their_hosts_slots(void)
+/* A guest's messages cross the host's PCIe, which also carries the GPUs' copies. */
+static void guest_messages_cross_the_hosts_pcie(void)
 {
 	const struct scenario *s = READ("case.topology=closer2018-gtx1080", "case.gpus=4",
 					"case.transport=tcp", "case.guest=vm");
@@ -135,9 +135,9 @@ static double step_s(const char *board)
 	return job_run_step_s(&outcome.jobs[0]);
 }
 
-/* Power for 1.6 of two dies: kernels of both take 1 / 0.8 times as long. Only
- * what the other die does not compute beside is as fast as before. */
-static void dies_of_a_board_share_its_power(void)
+/* The power suffices for 1.6 of two dies, so kernels on both take 1 / 0.8 times as long. Only work
+ * while the other die is idle keeps its speed. */
+static void dies_of_a_board_slow_each_other(void)
 {
 	double free_s = step_s("gpu.k80.board=1"), shared_s = step_s("gpu.k80.board=0.8");
 	CHECK(shared_s > 1.2 * free_s && shared_s < 1.26 * free_s);
@@ -145,13 +145,13 @@ static void dies_of_a_board_share_its_power(void)
 
 /* ---- wirings ---- */
 
-static void a_switch_joins_all_ports(void)
+static void switch_connects_all_ports(void)
 {
 	const struct scenario *s =
 		READ("case.topology=c10-p100", "case.gpus=6", "case.transport=tcp");
 	if (!s)
 		return;
-	/* 3 machines of 2 ports, and two servers */
+	/* 3 machines with 2 ports each, and two servers */
 	size_t cables = 0;
 	for (size_t i = 0; i < s->topology.link_count; i++)
 		cables += strncmp(s->topology.links[i].name, "fabric.", 7) == 0;
@@ -159,10 +159,10 @@ static void a_switch_joins_all_ports(void)
 	CHECK(capacity_Bps(&s->topology, "fabric.file-server") > 0);
 }
 
-/* Leaves of 18 ports: 18 machines of one port each. */
-static void a_fat_tree_has_leaves_and_a_spine(void)
+/* A leaf has 18 ports, so 18 machines with one port each. */
+static void fat_tree_routes_through_leaves_and_spine(void)
 {
-	const struct scenario *s = READ(C4140, "case.gpus=144"); /* 36 machines, a file server */
+	const struct scenario *s = READ(C4140, "case.gpus=144"); /* 36 machines and a file server */
 	if (!s)
 		return;
 	struct system *system = build(s);
@@ -174,13 +174,14 @@ static void a_fat_tree_has_leaves_and_a_spine(void)
 	CHECK_TEXT(way(system, "n18.gpu1", "n0.gpu2"),
 		   "n18.slot1 n18.nic-slot0 fabric.n18.nic0 fabric.leaf1-spine fabric.leaf0-spine "
 		   "fabric.n0.nic0 n0.nic-slot0 n0.sockets n0.slot2");
-	CHECK(fabric_node_find(system->fabric, "fabric.leaf2") >= 0); /* the file server's */
+	/* the leaf of the file server */
+	CHECK(fabric_node_find(system->fabric, "fabric.leaf2") >= 0);
 	CHECK(fabric_node_find(system->fabric, "fabric.leaf3") < 0);
 	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.leaf0-spine"), 18 * EDR_Bps, 1e-12);
 }
 
-/* Between two full leaves go as many bytes as their uplinks carry: of 18 pairs of
- * machines each gets the whole of its port at 1:1 and a quarter at 4:1. */
+/* Between two full leaves the bandwidth is that of their uplinks. Each of 18 pairs of machines gets
+ * its whole port at 1:1 and a quarter at 4:1. */
 static void oversubscription_divides_the_bisection(void)
 {
 	static const char *const ratios[] = {"wiring.oversubscription=1",
@@ -214,8 +215,8 @@ static void oversubscription_divides_the_bisection(void)
 	}
 }
 
-/* Leaves of two machines, pods of two leaves. */
-static void a_third_stage_joins_pods(void)
+/* Leaves of two machines and pods of two leaves. */
+static void fat_tree_with_pods_routes_through_the_core(void)
 {
 	const struct scenario *s =
 		READ(C4140, "case.gpus=32", "wiring.ports_per_leaf=2", "wiring.leaves_per_pod=2",
@@ -228,12 +229,12 @@ static void a_third_stage_joins_pods(void)
 	CHECK_TEXT(way(system, "n0.nic0", "n7.nic0"),
 		   "fabric.n0.nic0 fabric.leaf0-pod0 fabric.pod0-core fabric.pod1-core "
 		   "fabric.leaf3-pod1 fabric.n7.nic0");
-	/* 2 ports / 2 up from a leaf; 2 leaves x 1 / 2 up from a pod */
+	/* 2 ports / 2 upwards from a leaf; 2 leaves x 1 / 2 upwards from a pod */
 	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.leaf0-pod0"), EDR_Bps, 1e-12);
 	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.pod0-core"), EDR_Bps, 1e-12);
 }
 
-static void rails_keep_to_their_leaf(void)
+static void equal_rails_communicate_over_one_leaf(void)
 {
 	const struct scenario *s = READ("case.topology=hgx-a100", "case.gpus=128");
 	if (!s)
@@ -246,7 +247,7 @@ static void rails_keep_to_their_leaf(void)
 					"n3.slot%d n3.nic-slot%d fabric.n3.nic%d fabric.n11.nic%d "
 					"n11.nic-slot%d n11.slot%d",
 					rail, rail, rail, rail, rail, rail));
-	/* the other machine's GPU 1 has its adapter on rail 1: over the spine */
+	/* GPU 1 of the other machine has its adapter on rail 1, so the route uses the spine */
 	CHECK_TEXT(way(system, "n0.nic0", "n1.nic1"), "fabric.n0.nic0 fabric.rail0.0-spine "
 						      "fabric.rail1.0-spine fabric.n1.nic1");
 }
@@ -263,9 +264,9 @@ static double all_reduce_s(const char *uplinks, const char *pxn)
 	return job_run_step_s(&outcome.jobs[0]);
 }
 
-/* Rings stay on their rail, whatever lies above it; where each GPU uses its own
- * adapter alone, a ring that leaves by another than it entered by crosses the spine. */
-static void rings_stay_on_their_rail(void)
+/* Rings stay on their rail, whatever lies above it. If each GPU uses only its own adapter, a ring
+ * that leaves through another adapter than it entered crosses the spine. */
+static void rings_with_pxn_do_not_cross_the_spine(void)
 {
 	double whole_s = all_reduce_s("wiring.oversubscription=1", "library.pxn=true");
 	double eighth_s = all_reduce_s("wiring.oversubscription=8", "library.pxn=true");
@@ -274,14 +275,14 @@ static void rings_stay_on_their_rail(void)
 	CHECK(own_s > 2 * whole_s);
 }
 
-static void a_torus_goes_the_shorter_way_round(void)
+static void torus_routes_take_the_shorter_direction(void)
 {
 	const struct scenario *s = READ("case.topology=dgx1-v100-torus", "case.gpus=128");
 	if (!s)
 		return;
 	struct system *system = build(s);
-	/* 4 x 4: machine 3 is beside 0 round the end; 4 is next in y; of the ways to 5 the
-	 * first by name */
+	/* 4 x 4: machine 3 is next to 0 around the end; 4 is next in y; of the routes to 5, the
+	 * first by name is taken */
 	CHECK_TEXT(way(system, "n0.nic0", "n3.nic0"),
 		   "fabric.n0.nic0 fabric.router3.0.0-router0.0.0 fabric.n3.nic0");
 	CHECK_TEXT(way(system, "n0.nic0", "n4.nic0"),
@@ -289,14 +290,14 @@ static void a_torus_goes_the_shorter_way_round(void)
 	CHECK_TEXT(way(system, "n0.nic0", "n5.nic0"),
 		   "fabric.n0.nic0 fabric.router0.0.0-router0.1.0 fabric.router0.1.0-router1.1.0 "
 		   "fabric.n5.nic0");
-	/* four ports a machine */
+	/* four ports per machine */
 	CHECK_NEAR(capacity_Bps(&s->topology, "fabric.router0.0.0-router1.0.0"), 4 * EDR_Bps,
 		   1e-12);
 }
 
-/* 9 groups of 4 routers of 2 machines: group 0 reaches group h by its router
- * (h - 1) mod 4, group h is reached at its router 0 mod 4. */
-static void a_dragonfly_takes_minimal_ways(void)
+/* 9 groups of 4 routers with 2 machines each. Group 0 reaches group h through its router (h - 1)
+ * mod 4; group h is entered at its router 0 mod 4. */
+static void dragonfly_routes_are_minimal(void)
 {
 	const struct scenario *s = READ("case.topology=dgx1-v100-dragonfly", "case.gpus=576");
 	if (!s)
@@ -304,17 +305,17 @@ static void a_dragonfly_takes_minimal_ways(void)
 	struct system *system = build(s);
 	CHECK_TEXT(way(system, "n0.nic0", "n6.nic0"),
 		   "fabric.n0.nic0 fabric.group0.0-group0.3 fabric.n6.nic0");
-	/* n44: router 22 = group 5, router 2; from group 0 by router 0, in at router 0 */
+	/* n44: router 22 = group 5, router 2; leaves group 0 at router 0, enters at router 0 */
 	CHECK_TEXT(way(system, "n0.nic0", "n44.nic0"),
 		   "fabric.n0.nic0 fabric.group0.0-group5.0 fabric.group5.0-group5.2 "
 		   "fabric.n44.nic0");
-	/* n63: router 31 = group 7, router 3; by router 2 */
+	/* n63: router 31 = group 7, router 3; enters at router 2 */
 	CHECK_TEXT(way(system, "n0.nic0", "n63.nic0"),
 		   "fabric.n0.nic0 fabric.group0.0-group0.2 fabric.group0.2-group7.0 "
 		   "fabric.group7.0-group7.3 fabric.n63.nic0");
 }
 
-static void a_cable_joins_port_to_port(void)
+static void cables_connect_equal_ports_of_two_machines(void)
 {
 	const struct scenario *s =
 		READ("case.topology=dgx1-v100-torus", "case.gpus=16", "cluster.network=cable-edr");
@@ -325,7 +326,7 @@ static void a_cable_joins_port_to_port(void)
 						      "n1.nic-slot2 n1.slot4");
 }
 
-static void every_wiring_describes_itself(void)
+static void every_wiring_has_help_and_sources(void)
 {
 	for (size_t i = 0; i < wiring_kind_count(); i++) {
 		const struct wiring_kind *kind = wiring_kind_at(i);
@@ -340,8 +341,8 @@ static void every_wiring_describes_itself(void)
 
 /* ---- size ---- */
 
-/* 128 machines, 5,000 links: read in well under a second, ways found as fast. */
-static void a_thousand_gpus_are_read_at_once(void)
+/* 128 machines and 5,000 links are read in less than a second, and routes are found as fast. */
+static void a_thousand_gpus_are_read_within_a_second(void)
 {
 	clock_t start = clock();
 	const struct scenario *s =
@@ -360,9 +361,9 @@ static void a_thousand_gpus_are_read_at_once(void)
 	CHECK(read_s < 0.5 && ways_s < 1.5);
 }
 
-/* One machine stands for four: not where chance, a shared server or what travels over cores
- * makes them unlike. */
-static void only_like_machines_are_folded(void)
+/* One machine represents four, unless randomness, a shared server or traffic through cores makes
+ * them different. */
+static void only_equal_machines_are_folded(void)
 {
 #define FOLDING                                                                                    \
 	"case.topology=dgx2", "case.gpus=64", "case.exchange=nccl-2.8", "library.algorithm=ring",  \
@@ -382,7 +383,7 @@ static void only_like_machines_are_folded(void)
 			   scenario->topology.host_count == 4))
 			printf("  folded in spite of %s\n", unlike[i]);
 	}
-	/* More ranks than the machines have GPUs are no fold but an error. */
+	/* More ranks than the machines have GPUs are an error, not a fold. */
 	const struct setting few[] = {{"case.topology=dgx2", {"--set", 0}},
 				      {"case.gpus=64", {"--set", 0}},
 				      {"case.symmetry=on", {"--set", 0}},
@@ -395,22 +396,22 @@ static void only_like_machines_are_folded(void)
 }
 
 static const struct test tests[] = {
-	TEST(as_many_machines_as_the_job_needs),
-	TEST(parameters_are_read_once),
-	TEST(guests_share_their_hosts_slots),
-	TEST(dies_of_a_board_share_its_power),
-	TEST(a_switch_joins_all_ports),
-	TEST(a_fat_tree_has_leaves_and_a_spine),
+	TEST(cluster_has_as_many_machines_as_the_job_needs),
+	TEST(one_setting_applies_to_all_copies_of_a_machine),
+	TEST(guest_messages_cross_the_hosts_pcie),
+	TEST(dies_of_a_board_slow_each_other),
+	TEST(switch_connects_all_ports),
+	TEST(fat_tree_routes_through_leaves_and_spine),
 	TEST(oversubscription_divides_the_bisection),
-	TEST(a_third_stage_joins_pods),
-	TEST(rails_keep_to_their_leaf),
-	TEST(rings_stay_on_their_rail),
-	TEST(a_torus_goes_the_shorter_way_round),
-	TEST(a_dragonfly_takes_minimal_ways),
-	TEST(a_cable_joins_port_to_port),
-	TEST(every_wiring_describes_itself),
-	TEST(a_thousand_gpus_are_read_at_once),
-	TEST(only_like_machines_are_folded),
+	TEST(fat_tree_with_pods_routes_through_the_core),
+	TEST(equal_rails_communicate_over_one_leaf),
+	TEST(rings_with_pxn_do_not_cross_the_spine),
+	TEST(torus_routes_take_the_shorter_direction),
+	TEST(dragonfly_routes_are_minimal),
+	TEST(cables_connect_equal_ports_of_two_machines),
+	TEST(every_wiring_has_help_and_sources),
+	TEST(a_thousand_gpus_are_read_within_a_second),
+	TEST(only_equal_machines_are_folded),
 };
 
 int main(void)

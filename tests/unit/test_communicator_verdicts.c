@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What cannot be done is said, and nothing goes on after it. */
+/* Impossible or failing communicators report a reason and stop. */
 #include "sim/engine/trace.h"
 #include "tests/comm_world.h"
 
-static void no_way_inside_a_host(void)
+static void missing_route_inside_a_host_fails(void)
 {
 	struct comm_world *w = comm_world_new();
 	size_t host = comm_host(w);
@@ -14,7 +14,7 @@ static void no_way_inside_a_host(void)
 	arena_free(w->arena);
 }
 
-static void no_way_between_hosts(void)
+static void missing_route_between_hosts_fails(void)
 {
 	static const char *const transports[] = {"tcp", "rdma"};
 	for (size_t i = 0; i < 2; i++) {
@@ -34,21 +34,22 @@ static void no_way_between_hosts(void)
 	}
 }
 
-static void a_refusal_is_handed_on(void)
+static void refused_algorithm_fails_the_communicator(void)
 {
 	struct comm_world *w = comm_world_new();
 	comm_star(w, 4, 1e9, 0);
 	w->library.algorithm = "parameter_server";
 	struct communicator *comm = comm_make(w, "job");
 	comm_all(w, comm, COLLECTIVE_ALL_REDUCE, 1e6, 0);
-	comm_all(w, comm, COLLECTIVE_ALL_GATHER, 1e6, 1); /* could be done, but for that */
+	/* possible by itself, but the communicator has failed */
+	comm_all(w, comm, COLLECTIVE_ALL_GATHER, 1e6, 1);
 	comm_run(w);
 	CHECK_TEXT(w->reason, "parameter_server: there must be a server");
 	CHECK(w->done_ps[0] == -1 && w->done_ps[1] == -1 && w->rank_done_count[1] == 0);
 	arena_free(w->arena);
 }
 
-static void a_connection_that_fails_fails_it(void)
+static void failed_connection_fails_the_communicator(void)
 {
 	const struct link_traits traits = {.capacity_Bps = {1e9, 1e9}, .loss_ratio = {1, 1}};
 	struct comm_world *w = comm_world_new();
@@ -68,8 +69,8 @@ static void a_connection_that_fails_fails_it(void)
 	arena_free(w->arena);
 }
 
-/* Nothing to open is open at once; one rank alone has nothing to exchange. */
-static void one_rank_is_done_when_it_has_come(void)
+/* A communicator without connections opens at once; a single rank has nothing to exchange. */
+static void single_rank_is_done_when_it_arrives(void)
 {
 	struct comm_world *w = comm_world_new();
 	comm_star(w, 1, 1e9, 0);
@@ -84,7 +85,7 @@ static void one_rank_is_done_when_it_has_come(void)
 	arena_free(w->arena);
 }
 
-static void what_was_chosen_is_told(void)
+static void choice_text_names_algorithm_protocol_and_channels(void)
 {
 	struct comm_world *w = comm_world_new();
 	comm_star(w, 4, 1e9, 0);
@@ -98,7 +99,7 @@ static void what_was_chosen_is_told(void)
 	arena_free(w->arena);
 }
 
-static void each_rank_has_spans(void)
+static void each_rank_has_spans_in_the_trace(void)
 {
 	struct comm_world *w = comm_world_new();
 	struct trace *trace = trace_new(w->arena);
@@ -117,7 +118,7 @@ static void each_rank_has_spans(void)
 	arena_free(w->arena);
 }
 
-static void steps_that_repeat_allocate_nothing(void)
+static void repeated_steps_allocate_nothing(void)
 {
 	struct comm_world *w = comm_world_new();
 	comm_star(w, 8, 1e9, 1e-6);
@@ -136,14 +137,14 @@ static void steps_that_repeat_allocate_nothing(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(no_way_inside_a_host),
-		TEST(no_way_between_hosts),
-		TEST(a_refusal_is_handed_on),
-		TEST(a_connection_that_fails_fails_it),
-		TEST(one_rank_is_done_when_it_has_come),
-		TEST(what_was_chosen_is_told),
-		TEST(each_rank_has_spans),
-		TEST(steps_that_repeat_allocate_nothing),
+		TEST(missing_route_inside_a_host_fails),
+		TEST(missing_route_between_hosts_fails),
+		TEST(refused_algorithm_fails_the_communicator),
+		TEST(failed_connection_fails_the_communicator),
+		TEST(single_rank_is_done_when_it_arrives),
+		TEST(choice_text_names_algorithm_protocol_and_channels),
+		TEST(each_rank_has_spans_in_the_trace),
+		TEST(repeated_steps_allocate_nothing),
 	};
 	return TEST_MAIN(tests);
 }

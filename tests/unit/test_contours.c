@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lines of equal height on grids whose lines are known. */
+/* Contour lines on grids whose lines are known. */
 #include <math.h>
 
 #include "plots/contours.h"
@@ -15,8 +15,8 @@ static size_t find(struct arena *arena, const double *z, double level, const str
 	return contours_find(arena, &grid, level, lines);
 }
 
-/* z = x: at 1.25 one straight line from the lowest row to the highest. */
-static void a_slope(void)
+/* z = x: the level 1.25 has one straight line from the lowest row to the highest. */
+static void slope_gives_one_straight_line(void)
 {
 	struct arena *arena = arena_new();
 	double z[SIDE * SIDE];
@@ -34,15 +34,15 @@ static void a_slope(void)
 	arena_free(arena);
 }
 
-/* One peak of 1 in the middle of 0: at 0.5 a square through the four half ways. */
-static void a_peak(void)
+/* One peak of 1 in a plane of 0: the level 0.5 is a square through the four middles. */
+static void peak_gives_one_closed_line(void)
 {
 	struct arena *arena = arena_new();
 	double z[SIDE * SIDE] = {0};
 	const struct contour *lines;
 	z[2 * SIDE + 2] = 1;
 	CHECK(find(arena, z, 0.5, &lines) == 1);
-	CHECK(lines[0].count == 5); /* the first again */
+	CHECK(lines[0].count == 5); /* the first point is repeated */
 	CHECK(lines[0].points[0] == lines[0].points[8] && lines[0].points[1] == lines[0].points[9]);
 	for (size_t i = 0; i < 5; i++)
 		CHECK(fabs(fabs(lines[0].points[2 * i] - 2) + fabs(lines[0].points[2 * i + 1] - 2) -
@@ -50,9 +50,9 @@ static void a_peak(void)
 	arena_free(arena);
 }
 
-/* Two peaks across the corners of a square. The square's mean is 0.5: below a level
- * of 0.6 they are one hill no more, but two closed lines; at 0.4 it is one. */
-static void a_saddle(void)
+/* Two peaks at opposite corners of a square, whose mean is 0.5. At the level 0.6 they are two
+ * closed lines; at 0.4 they are one. */
+static void saddle_is_joined_or_split_by_its_mean(void)
 {
 	struct arena *arena = arena_new();
 	double z[SIDE * SIDE] = {0};
@@ -68,8 +68,8 @@ static void a_saddle(void)
 	arena_free(arena);
 }
 
-/* Where a point has no height no line goes: the slope's line is cut in two. */
-static void a_hole(void)
+/* No line passes a point without height, so the slope's line is cut in two. */
+static void line_stops_at_a_hole(void)
 {
 	struct arena *arena = arena_new();
 	double z[SIDE * SIDE];
@@ -82,7 +82,9 @@ static void a_hole(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(a_slope), TEST(a_peak), TEST(a_saddle), TEST(a_hole)};
+static const struct test tests[] = {
+	TEST(slope_gives_one_straight_line), TEST(peak_gives_one_closed_line),
+	TEST(saddle_is_joined_or_split_by_its_mean), TEST(line_stops_at_a_hole)};
 
 int main(void)
 {

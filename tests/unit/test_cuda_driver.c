@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Expected times are added up by hand from the numbers of cuda_world.h. */
+/* The expected times are added by hand from the numbers of cuda_world.h. */
 #include "tests/cuda_world.h"
 
 static struct world w;
@@ -22,12 +22,12 @@ static void build(void)
 	core = guest_core(w.guest);
 }
 
-/* A program: calls made one after the other; call i's return is logged at i. */
+/* A program that makes one call after the other; the return of call i is logged at i. */
 struct script {
 	const struct cuda_call *calls;
 	size_t count;
 	struct cpu *core;
-	uint64_t base; /* of its log */
+	uint64_t base; /* first index of its log */
 };
 
 static void script_done(void *ctx, uint64_t arg, enum call_result result)
@@ -59,13 +59,13 @@ static void script_start(struct script *script)
 		.kind = CALL_LAUNCH, .duration_s = (us)*US                                         \
 	}
 
-static void names(void)
+static void kinds_of_calls_have_cuda_names(void)
 {
 	CHECK_TEXT(call_kind_name(CALL_LAUNCH), "cudaLaunchKernel");
 	CHECK_TEXT(call_kind_name(CALL_CREATE_HANDLE), "cudaEventCreate");
 }
 
-static void calls_without_gpu_work_cost_their_time(void)
+static void calls_without_gpu_work_take_their_cost(void)
 {
 	setup();
 	build();
@@ -77,14 +77,14 @@ static void calls_without_gpu_work_cost_their_time(void)
 	CHECK_US(w.log_ps[2], 51);
 	CHECK_US(w.log_ps[3], 58);
 	CHECK_US(w.log_ps[4], 58.25);
-	CHECK_US(w.log_ps[5], 98.25);  /* nothing on the GPU: no wait, no wake-up */
-	CHECK_US(w.log_ps[6], 100.25); /* ditto */
+	CHECK_US(w.log_ps[5], 98.25);  /* nothing on the GPU: no wait and no wake-up */
+	CHECK_US(w.log_ps[6], 100.25); /* likewise */
 	CHECK_US(w.log_ps[7], 103.25);
 	CHECK(results[7] == CALL_OK);
 	world_release(&w);
 }
 
-static void a_faster_core_costs_less(void)
+static void calls_on_a_faster_core_take_less_time(void)
 {
 	setup();
 	w.host_params.clock_Hz = 2 * REFERENCE_CLOCK_HZ;
@@ -94,33 +94,33 @@ static void a_faster_core_costs_less(void)
 	world_release(&w);
 }
 
-static void launches_return_at_once_and_synchronise_waits(void)
+static void launches_return_at_once_and_synchronise_waits_for_the_gpu(void)
 {
 	setup();
 	build();
 	SCRIPT(LAUNCH(10), LAUNCH(20), {.kind = CALL_STREAM_SYNCHRONIZE});
 	CHECK_US(w.log_ps[0], 5);
 	CHECK_US(w.log_ps[1], 10);
-	/* Kernels 9..19 and 20..40; then the wake-up. */
+	/* Kernels run 9..19 and 20..40; then follows the wake-up. */
 	CHECK_US(w.log_ps[2], 41.5);
 	CHECK_NEAR(gpu_busy_s(w.gpu), 30 * US, 1e-9);
 	world_release(&w);
 }
 
-static void memset_and_free_wait_their_turn(void)
+static void free_waits_for_the_device_and_memset_does_not(void)
 {
 	setup();
 	build();
 	SCRIPT({.kind = CALL_MEMSET_ASYNC, .stream = 1, .duration_s = 100 * US},
 	       {.kind = CALL_STREAM_SYNCHRONIZE}, {.kind = CALL_FREE});
 	CHECK_US(w.log_ps[0], 5);
-	CHECK_US(w.log_ps[1], 7); /* another stream's work: no wait */
-	/* Free's 40 end at 47; the memset ran 9..109; cudaFree waits for the device. */
+	CHECK_US(w.log_ps[1], 7); /* the work is in another stream, so there is no wait */
+	/* Free's 40 end at 47; the memset runs 9..109; cudaFree waits for the device. */
 	CHECK_US(w.log_ps[2], 110.5);
 	world_release(&w);
 }
 
-static void events_are_queried_and_waited_for(void)
+static void events_report_whether_their_record_is_reached(void)
 {
 	setup();
 	build();
@@ -130,8 +130,8 @@ static void events_are_queried_and_waited_for(void)
 	       {.kind = CALL_EVENT_QUERY, .event = 1});
 	CHECK_US(w.log_ps[2], 10);
 	CHECK(results[2] == CALL_NOT_READY); /* the kernel runs 9..19 */
-	CHECK(results[3] == CALL_NOT_READY); /* looked at 13 */
-	CHECK_US(w.log_ps[4], 20.5);         /* 19, and the wake-up */
+	CHECK(results[3] == CALL_NOT_READY); /* queried at 13 */
+	CHECK_US(w.log_ps[4], 20.5);         /* 19 plus the wake-up */
 	CHECK_US(w.log_ps[5], 23.5);
 	CHECK(results[5] == CALL_OK);
 	CHECK_US(w.log_ps[6], 25.5);
@@ -139,7 +139,7 @@ static void events_are_queried_and_waited_for(void)
 	world_release(&w);
 }
 
-static void a_stream_waits_for_another(void)
+static void stream_waits_for_an_event_of_another_stream(void)
 {
 	setup();
 	build();
@@ -147,13 +147,13 @@ static void a_stream_waits_for_another(void)
 	       {.kind = CALL_STREAM_WAIT_EVENT, .stream = 1, .event = 1},
 	       {.kind = CALL_LAUNCH, .stream = 1, .duration_s = 10 * US},
 	       {.kind = CALL_DEVICE_SYNCHRONIZE});
-	CHECK_US(w.log_ps[3], 13); /* 5 + 2 + 1 + 5: nobody blocks on the host */
+	CHECK_US(w.log_ps[3], 13); /* 5 + 2 + 1 + 5: no call blocks on the host */
 	CHECK_US(w.log_ps[4], 59 + 1 + 10 + 1.5);
 	world_release(&w);
 }
 
-/* A queue of 2 operations; kernels of 100 end at 109, 210, 311 ... A third
- * launch, ready at 15, returns at 109; the fourth, ready at 114, at 210. */
+/* The queue has 2 operations; kernels of 100 end at 109, 210, 311 ... A third launch, ready at 15,
+ * returns at 109; the fourth, ready at 114, returns at 210. */
 static void launches_block_when_the_queue_is_full(void)
 {
 	setup();
@@ -165,15 +165,14 @@ static void launches_block_when_the_queue_is_full(void)
 	CHECK_US(w.log_ps[1], 10);
 	CHECK_US(w.log_ps[2], 109);
 	CHECK_US(w.log_ps[3], 210);
-	CHECK_US(w.log_ps[4], 213); /* queries need no room */
+	CHECK_US(w.log_ps[4], 213); /* queries need no room in the queue */
 	CHECK_US(w.log_ps[5], 413.5);
 	world_release(&w);
 }
 
-/* How far a program that issues faster than the GPU works gets ahead: with a
- * queue of 64, launch i (from 0) returns after 5 (i + 1), or when kernel i - 64
- * is over if that is later. */
-static void run_ahead_is_bounded_by_the_queue(void)
+/* A program that issues faster than the GPU works runs ahead: with a queue of 64, launch i (from 0)
+ * returns at 5 (i + 1), or when kernel i - 64 ends if that is later. */
+static void run_ahead_is_limited_by_the_queue_depth(void)
 {
 	static struct cuda_call calls[200];
 	static struct script script;
@@ -207,12 +206,12 @@ static void synchronous_copies_return_when_done(void)
 	       {.kind = CALL_MEMCPY_D2H});
 	CHECK_US(w.log_ps[0], 6 + 100 + 1.5);
 	CHECK_US(w.log_ps[1], 2 * 107.5);
-	CHECK_US(w.log_ps[2], 2 * 107.5 + 7.5); /* of nothing */
+	CHECK_US(w.log_ps[2], 2 * 107.5 + 7.5); /* an empty copy */
 	world_release(&w);
 }
 
-/* 1 MB there and 2 MB back, each on its own direction of the slot. */
-static void copies_use_the_link_in_their_direction(void)
+/* 1 MB to the device and 2 MB back, each on its own direction of the slot. */
+static void copies_use_their_direction_of_the_link(void)
 {
 	setup();
 	build();
@@ -224,7 +223,7 @@ static void copies_use_the_link_in_their_direction(void)
 	world_release(&w);
 }
 
-static void an_asynchronous_copy_overlaps_a_kernel(void)
+static void asynchronous_copy_overlaps_a_kernel(void)
 {
 	setup();
 	build();
@@ -240,9 +239,9 @@ static void an_asynchronous_copy_overlaps_a_kernel(void)
 	world_release(&w);
 }
 
-/* "Async" from pageable memory holds its caller until the bytes are through:
- * not before the PCIe time, 100. */
-static void pageable_copies_hold_their_caller(void)
+/* An asynchronous copy from pageable memory blocks its caller until the bytes are copied, so not
+ * before the PCIe time, 100. */
+static void pageable_asynchronous_copies_block_their_caller(void)
 {
 	setup();
 	build();
@@ -257,7 +256,7 @@ static void pageable_copies_hold_their_caller(void)
 
 /* Two threads on their own cores: each pays its own launches; the kernels of
  * the two streams share the GPU. */
-static void two_threads_two_streams(void)
+static void two_threads_share_the_gpu_through_two_streams(void)
 {
 	static const struct cuda_call calls[2][2] = {
 		{LAUNCH(10), {.kind = CALL_STREAM_SYNCHRONIZE}},
@@ -280,9 +279,9 @@ static void two_threads_two_streams(void)
 	world_release(&w);
 }
 
-/* In a VM whose work costs half as much again and whose interrupts cost 3: launches at
- * 7.5 and 15, kernels 11.5..21.5 and 22.5..42.5, woken by an interrupt, 3, and 1.5 x 1.5.
- * Where the costs were found in such a guest they stay as they are. */
+/* A VM whose work costs 50 % more and whose interrupts cost 3: launches at 7.5 and 15, kernels
+ * 11.5..21.5 and 22.5..42.5, woken by an interrupt, 3, and 1.5 x 1.5. Costs that were measured in
+ * such a guest are not increased. */
 static void in_a_vm(bool guest_work)
 {
 	setup();
@@ -294,7 +293,7 @@ static void in_a_vm(bool guest_work)
 	SCRIPT(LAUNCH(10), LAUNCH(20), {.kind = CALL_STREAM_SYNCHRONIZE});
 }
 
-static void a_guest_adds_to_work_and_interrupts(void)
+static void guest_adds_cost_to_work_and_interrupts(void)
 {
 	in_a_vm(true);
 	CHECK_US(w.log_ps[0], 7.5);
@@ -308,21 +307,21 @@ static void a_guest_adds_to_work_and_interrupts(void)
 }
 
 static const struct test tests[] = {
-	TEST(names),
-	TEST(calls_without_gpu_work_cost_their_time),
-	TEST(a_faster_core_costs_less),
-	TEST(launches_return_at_once_and_synchronise_waits),
-	TEST(a_guest_adds_to_work_and_interrupts),
-	TEST(memset_and_free_wait_their_turn),
-	TEST(events_are_queried_and_waited_for),
-	TEST(a_stream_waits_for_another),
+	TEST(kinds_of_calls_have_cuda_names),
+	TEST(calls_without_gpu_work_take_their_cost),
+	TEST(calls_on_a_faster_core_take_less_time),
+	TEST(launches_return_at_once_and_synchronise_waits_for_the_gpu),
+	TEST(guest_adds_cost_to_work_and_interrupts),
+	TEST(free_waits_for_the_device_and_memset_does_not),
+	TEST(events_report_whether_their_record_is_reached),
+	TEST(stream_waits_for_an_event_of_another_stream),
 	TEST(launches_block_when_the_queue_is_full),
-	TEST(run_ahead_is_bounded_by_the_queue),
+	TEST(run_ahead_is_limited_by_the_queue_depth),
 	TEST(synchronous_copies_return_when_done),
-	TEST(copies_use_the_link_in_their_direction),
-	TEST(an_asynchronous_copy_overlaps_a_kernel),
-	TEST(pageable_copies_hold_their_caller),
-	TEST(two_threads_two_streams),
+	TEST(copies_use_their_direction_of_the_link),
+	TEST(asynchronous_copy_overlaps_a_kernel),
+	TEST(pageable_asynchronous_copies_block_their_caller),
+	TEST(two_threads_share_the_gpu_through_two_streams),
 };
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Datasets: what a file's rows become, in which words a wrong one is refused,
- * and every kind of claim, where it holds and where it does not. */
+/* Datasets: how rows are read, how wrong ones are refused, and every kind of claim with a case
+ * where it holds and one where it does not. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include "tests/test.h"
 
 static struct arena *arena;
-static struct diag *diag; /* of the last dataset that was read */
+static struct diag *diag; /* diagnostics of the last dataset */
 static char folder[] = "/tmp/farwire-dataset-XXXXXX";
 
 static const char *path_of(const char *name)
@@ -28,7 +28,7 @@ static void write_file(const char *name, const char *text)
 	fclose(out);
 }
 
-/* A dataset whose group holds text, beside a table.tsv with these lines. */
+/* Reads a dataset whose group has this text, next to a table.tsv with these lines. */
 static const struct dataset *read_with(const char *table, const char *text,
 				       const struct setting *extra, size_t extra_count)
 {
@@ -83,7 +83,7 @@ static const char wide_table[] = "model\tfit_upto\tgpus_1\tgpus_2\tgpus_8\n"
 				 "a\t2\t10\t19\t70\n"
 				 "b\t1\t3.0\tNA\t20\n";
 
-static void wide_columns_are_rows(void)
+static void wide_table_gives_one_row_per_column(void)
 {
 	const struct dataset *d = good(
 		read_own(wide_table, WIDE "wide = { prefix = \"gpus_\"; setting = \"case.gpus\"; "
@@ -110,7 +110,7 @@ static void wide_columns_are_rows(void)
 		CHECK_NEAR(d->rows[i].rounding_ratio, rows[i].rounding, 1e-12);
 	}
 	CHECK_TEXT(d->rows[4].group, "model=b");
-	/* what the command line says comes last */
+	/* the setting of the command line is last */
 	const struct dataset_row *last = &d->rows[4];
 	CHECK_TEXT(last->settings[last->setting_count - 1].text, "case.seed_of_test=1");
 	d = good(
@@ -119,7 +119,7 @@ static void wide_columns_are_rows(void)
 	CHECK(d && d->rows[0].role == ROLE_FIT && d->rows[1].role == ROLE_TEST);
 }
 
-static void quantities(void)
+static void columns_with_units_give_quantities(void)
 {
 	const struct dataset *d = good(read_own(
 		"bytes\ttime_us\n8\t36.09\n",
@@ -149,7 +149,7 @@ static void quantities(void)
 	CHECK_NEAR(d->rows[2].measured, 190, 1e-12);
 	CHECK(isnan(d->rows[3].measured));
 	CHECK_TEXT(d->rows[3].measured_text, "1.01..1.08");
-	/* the other case: the row's settings, the reference, the command line */
+	/* the reference case: the row's settings, those of the reference, and the command line's */
 	if (CHECK(d->rows[3].reference_count == 3)) {
 		CHECK_TEXT(d->rows[3].reference[0].text, "case.gpus=8");
 		CHECK_TEXT(d->rows[3].reference[1].text, "case.gpus=4");
@@ -159,7 +159,7 @@ static void quantities(void)
 
 #define TALL "table = \"table.tsv\"; value = \"v\"; role = \"fit\"; label = [\"a\", \"b\"];"
 
-static void words_stand_for_settings(void)
+static void words_of_a_table_map_to_settings(void)
 {
 	write_file("mine.cfg", "");
 	const struct dataset *d = good(read_own(
@@ -198,7 +198,7 @@ static void labels_are_matched_by_whole_words(void)
 	CHECK(label_has("ab a", "a"));
 }
 
-static void wrong_tables_are_refused(void)
+static void malformed_tables_are_refused(void)
 {
 	static const char table[] = "a\tb\tv\nx\t1\t5\n";
 	check_refused(read_own(table, TALL "columns = ( { column = \"c\"; setting = \"s\"; } );"),
@@ -240,8 +240,8 @@ static void wrong_tables_are_refused(void)
 		      "table.tsv:2: 2 cells where the header names 3 columns");
 }
 
-/* One more than there may be. */
-static void rows_have_a_limit(void)
+/* One row more than allowed. */
+static void more_than_100000_rows_are_refused(void)
 {
 	enum { LINES = 100001 };
 	char *table = arena_alloc(arena, 8 * (LINES + 1)), *end = table;
@@ -260,7 +260,7 @@ static void rows_have_a_limit(void)
 	"{ name = \"load\"; values = ( { is = \"alone\"; settings = [\"l=0\"]; }, { is = "         \
 	"\"beside\"; } ); } );"
 
-static void grids_skip_and_add(void)
+static void grid_skips_and_adds_points(void)
 {
 	const struct dataset *d =
 		good(read_own("", GRID "skip = ( { place = \"vm\"; load = \"beside\"; } );"
@@ -274,8 +274,8 @@ static void grids_skip_and_add(void)
 	CHECK(!has_setting(&d->rows[0], "w=1") && !has_setting(&d->rows[3], "w=1"));
 }
 
-/* Rows in the order bare, box, vm, each alone and beside, with these throughputs;
- * a step takes 60 / throughput, of which a tenth of the row's number + 1 waits. */
+/* Rows in the order bare, box, vm, each alone and beside, with these throughputs. A step takes 60 /
+ * throughput; a tenth of it times the row's number + 1 is waiting. */
 static bool holds(const double *throughput, const char *claim, const char **broken_at)
 {
 	const struct dataset *d = good(read_own(
@@ -306,21 +306,21 @@ static bool holds(const double *throughput, const char *claim, const char **brok
 /* alone, beside: bare 100 60, box 98 70, vm 90 80 */
 static const double throughputs[] = {100, 60, 98, 70, 90, 80};
 
-static void claims_of_each_kind(void)
+static void each_kind_of_claim_holds_or_fails(void)
 {
 	static const struct {
 		const char *holds, *fails;
 	} claims[] = {
-		/* the vm's 90 of the bare machine's 100 */
+		/* 90 in the vm relative to 100 on the bare machine */
 		{"kind = \"range\"; low = 0.8; high = 0.97; where = { place = \"vm\"; load = "
 		 "\"alone\"; "
 		 "}; over = { place = \"bare\"; };",
 		 "kind = \"range\"; low = 0.91; where = { place = \"vm\"; load = \"alone\"; }; "
 		 "over = { "
 		 "place = \"bare\"; };"},
-		/* without `over` the number itself */
+		/* without `over` the claim is about the number itself */
 		{"kind = \"range\"; low = 60; high = 100;", "kind = \"range\"; low = 61;"},
-		/* elapsed times grow by 100/60, 98/70, 90/80 */
+		/* times grow by 100/60, 98/70 and 90/80 */
 		{"kind = \"first\"; dimension = \"place\"; value = \"bare\"; quantity = \"time\"; "
 		 "where "
 		 "= { load = \"beside\"; }; over = { load = \"alone\"; };",
@@ -338,12 +338,12 @@ static void claims_of_each_kind(void)
 		 "kind = \"greater\"; dimension = \"place\"; value = \"box\"; than = \"vm\";"},
 		{"kind = \"rises\"; dimension = \"place\"; where = { load = \"beside\"; };",
 		 "kind = \"rises\"; dimension = \"place\"; where = { load = \"alone\"; };"},
-		/* the box keeps 0.98 alone and 70/60 beside: 0.187 apart */
+		/* the box keeps 0.98 alone and 70/60 beside, which differ by 0.187 */
 		{"kind = \"within\"; slack = 0.19; dimension = \"load\"; value = \"alone\"; than = "
 		 "\"beside\"; where = { place = \"box\"; }; over = { place = \"bare\"; };",
 		 "kind = \"within\"; slack = 0.18; dimension = \"load\"; value = \"alone\"; than = "
 		 "\"beside\"; where = { place = \"box\"; }; over = { place = \"bare\"; };"},
-		/* times grow by 0.4 in the box, 0.125 in the vm: 0.4 share > 0.125 */
+		/* times grow by 0.4 in the box and 0.125 in the vm: 0.4 share > 0.125 */
 		{"kind = \"outgrows\"; share = 0.32; quantity = \"time\"; dimension = \"place\"; "
 		 "value "
 		 "= \"box\"; than = \"vm\"; where = { load = \"beside\"; }; over = { load = "
@@ -367,8 +367,8 @@ static void claims_of_each_kind(void)
 	}
 }
 
-/* What stays does not rise. */
-static void a_tie_is_no_rise(void)
+/* A constant value does not rise. */
+static void constant_value_does_not_rise(void)
 {
 	static const double stays[] = {100, 70, 98, 70, 90, 80};
 	CHECK(!holds(stays,
@@ -376,16 +376,15 @@ static void a_tie_is_no_rise(void)
 		     NULL));
 }
 
-/* A reference is not judged against itself, and what nothing was said about is
- * no claim. */
-static void claims_about_nothing(void)
+/* A reference is not compared with itself, and a claim about no rows is refused. */
+static void reference_is_not_compared_with_itself(void)
 {
 	const char *at;
 	CHECK(holds(throughputs,
 		    "kind = \"range\"; high = 0.99; where = { load = \"alone\"; }; over = { place "
 		    "= \"bare\"; };",
 		    &at));
-	/* a number that is not there keeps no claim */
+	/* a missing number fulfils no claim */
 	static const double failed[] = {100, 60, 98, NAN, 90, 80};
 	CHECK(!holds(failed, "kind = \"range\"; low = 60; high = 100;", &at));
 	CHECK_TEXT(at, "box load=beside");
@@ -397,7 +396,7 @@ static void claims_about_nothing(void)
 	CHECK_TEXT(at, "box load=alone");
 }
 
-static void wrong_claims_are_refused(void)
+static void malformed_claims_are_refused(void)
 {
 	static const struct {
 		const char *claim, *said;
@@ -431,7 +430,7 @@ static void wrong_claims_are_refused(void)
 	check_refused(read_own("", GRID "also = ( { whre = { }; } );"), "unknown key 'whre'");
 }
 
-static void wrong_datasets_are_refused(void)
+static void malformed_datasets_are_refused(void)
 {
 	check_refused(read_own("", "role = \"fit\";"), "own.cfg:1: dataset: it needs a table or "
 						       "dimensions (write table = \"x.tsv\"");
@@ -446,8 +445,9 @@ static void wrong_datasets_are_refused(void)
 	remove(path_of("own.cfg"));
 }
 
-/* Two programs, and a judge that is neither: where the row is judged, and where it is fitted. */
-static void an_unknown_judge_is_refused(void)
+/* Two programs, and a judge that names neither, both when the row is judged and when it is fitted.
+ */
+static void unknown_judge_is_refused(void)
 {
 	static const struct predict_options options = {.draws_count = 0};
 	static const char said[] = "table.tsv:2: dataset: the case of 'x b=1' has no job or client "
@@ -466,7 +466,7 @@ static void an_unknown_judge_is_refused(void)
 	check_refused(isnan(value) ? NULL : own, said);
 }
 
-static void wrong_grids_are_refused(void)
+static void malformed_grids_are_refused(void)
 {
 	check_refused(
 		read_own("", "dimensions = ( { name = \"a\"; setting = \"k\"; values = [1]; } );"),
@@ -489,9 +489,9 @@ static void wrong_grids_are_refused(void)
 
 /* ---- the whole ---- */
 
-/* Two stacks on each of two GPUs, a rate fitted for each, under two paths. Without draws
- * there is no interval that could cover anything. */
-static void each_fitted_number_counts(void)
+/* Two stacks on each of two GPUs, with a fitted number for each, under two paths. Without draws
+ * there are no intervals. */
+static void every_fitted_number_counts_once(void)
 {
 	static const struct predict_options options = {.draws_count = 0};
 	const char *root = data_root_find(arena), *broken = NULL;
@@ -506,10 +506,10 @@ static void each_fitted_number_counts(void)
 	CHECK(outcome->test.count == 12 && isnan(outcome->test.coverage));
 }
 
-/* A gain is the throughput of the row's case over that of its reference; an error is relative to
- * what was measured; a 90 % interval costs its width, and 20 times by how much it misses, in
- * parts of what was measured (Gneiting, Raftery 2007). */
-static void gains_errors_and_scores(void)
+/* A gain is the throughput of the row's case divided by that of its reference. An error is relative
+ * to the measured value. The score of a 90 % interval is its width plus 20 times the distance by
+ * which it misses, relative to the measured value (Gneiting, Raftery 2007). */
+static void gains_errors_and_scores_follow_their_definitions(void)
 {
 	static const struct predict_options options = {.draws_count = 8, .seed = 1, .jobs = 1};
 	const char *root = data_root_find(arena), *broken = NULL;
@@ -543,14 +543,22 @@ static void gains_errors_and_scores(void)
 }
 
 static const struct test tests[] = {
-	TEST(wide_columns_are_rows),      TEST(quantities),
-	TEST(words_stand_for_settings),   TEST(labels_are_matched_by_whole_words),
-	TEST(wrong_tables_are_refused),   TEST(grids_skip_and_add),
-	TEST(claims_of_each_kind),        TEST(a_tie_is_no_rise),
-	TEST(claims_about_nothing),       TEST(wrong_claims_are_refused),
-	TEST(wrong_datasets_are_refused), TEST(an_unknown_judge_is_refused),
-	TEST(wrong_grids_are_refused),    TEST(rows_have_a_limit),
-	TEST(each_fitted_number_counts),  TEST(gains_errors_and_scores),
+	TEST(wide_table_gives_one_row_per_column),
+	TEST(columns_with_units_give_quantities),
+	TEST(words_of_a_table_map_to_settings),
+	TEST(labels_are_matched_by_whole_words),
+	TEST(malformed_tables_are_refused),
+	TEST(grid_skips_and_adds_points),
+	TEST(each_kind_of_claim_holds_or_fails),
+	TEST(constant_value_does_not_rise),
+	TEST(reference_is_not_compared_with_itself),
+	TEST(malformed_claims_are_refused),
+	TEST(malformed_datasets_are_refused),
+	TEST(unknown_judge_is_refused),
+	TEST(malformed_grids_are_refused),
+	TEST(more_than_100000_rows_are_refused),
+	TEST(every_fitted_number_counts_once),
+	TEST(gains_errors_and_scores_follow_their_definitions),
 };
 
 int main(void)

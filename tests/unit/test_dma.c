@@ -3,12 +3,12 @@
 #include "sim/transport/dma.h"
 #include "tests/net.h"
 
-/* A host with a GPU on 10 GB/s, 0.5 us away; engines reach all of it. Core
- * copies at 5 GB/s; memory of 100 GB/s. Chunks of 1 MB; set-up 2 us. */
+/* A host with a GPU on a link of 10 GB/s and 0.5 us, which the engines reach completely. A core
+ * copies at 5 GB/s; memory has 100 GB/s. Chunks have 1 MB; setup takes 2 us. */
 struct gpu_box {
 	struct net *net;
 	struct dma_params params;
-	const struct route *routes[2]; /* to the device, from it */
+	const struct route *routes[2]; /* to the device and from it */
 };
 
 static struct gpu_box box_with(double clock_Hz)
@@ -66,8 +66,8 @@ static double copy_s(struct gpu_box *box, double size_B, bool to_device, bool pa
 	return box->net->delivered_s[0] - start_s;
 }
 
-/* 2 + 1000 + 0.5 us for 10 MB, either way; at 80 % efficiency 1250. */
-static void pinned(void)
+/* 10 MB take 2 + 1000 + 0.5 us in either direction; at 80 % efficiency 1250. */
+static void pinned_copies_take_setup_transfer_and_latency(void)
 {
 	struct gpu_box box = box_new();
 	CHECK_NEAR(copy_s(&box, 10e6, true, false), 1002.5e-6, 1e-9);
@@ -80,32 +80,32 @@ static void pinned(void)
 	net_free(box.net);
 }
 
-/* Ten chunks of 1 MB: staging takes 200 us each, moving 100: the core binds.
- * To the device: 10 x 200 and the last move. From it: the first move, which
- * also crosses the link, and 10 x 200. Memory sees 3 B a byte. */
-static void pageable(void)
+/* Ten chunks of 1 MB: staging takes 200 us each, moving 100, so the core limits. To the device: 10
+ * x 200 and the last move. From it: the first move, which also crosses the link, and 10 x 200.
+ * Memory carries 3 B per byte. */
+static void pageable_copies_overlap_staging_and_transfer(void)
 {
 	struct gpu_box box = box_new();
 	CHECK_NEAR(copy_s(&box, 10e6, true, true), 2102.5e-6, 1e-9);
 	CHECK_NEAR(copy_s(&box, 10e6, false, true), 2102.5e-6, 1e-9);
 	CHECK_NEAR(fabric_carried(box.net->fabric, host_dram(box.net->host[0])), 60e6, 1e-9);
 	CHECK_NEAR(fabric_carried(box.net->fabric, cpu_resource(box.net->core[0])), 4e-3, 1e-9);
-	/* Each chunk costs 150 us more on the engine's side: 250 a chunk binds.
-	 * The first is staged in 200, then ten moves. */
+	/* Each chunk costs 150 us more at the engine, so 250 per chunk limit. The first is staged
+	 * in 200, then follow ten moves. */
 	box.params.chunk_start_s = 150e-6;
 	CHECK_NEAR(copy_s(&box, 10e6, true, true), 2e-6 + 200e-6 + 2500e-6 + 0.5e-6, 1e-9);
-	/* One chunk, not whole: no overlap. */
+	/* One incomplete chunk: no overlap. */
 	box.params.chunk_start_s = 0;
 	CHECK_NEAR(copy_s(&box, 5e5, true, true), 2e-6 + 100e-6 + 50e-6 + 0.5e-6, 1e-9);
 	net_free(box.net);
 }
 
-/* Two buffers: with moves slower than staging the core is at most two ahead, so
- * its last chunk is staged when the move before the last but one has ended. */
-static void two_buffers(void)
+/* Two buffers: if moves are slower than staging, the core is at most two chunks ahead. So its last
+ * chunk is staged when the third last move has ended. */
+static void staging_is_at_most_two_chunks_ahead(void)
 {
 	struct gpu_box box = box_new();
-	box.params.chunk_start_s = 900e-6; /* 1000 us a move */
+	box.params.chunk_start_s = 900e-6; /* 1000 us per move */
 	copy(&box, 4e6, true, true, 0);
 	engine_run(box.net->engine);
 	/* 2 + 200 + 4 x 1000 + 0.5. */
@@ -115,8 +115,8 @@ static void two_buffers(void)
 	net_free(box.net);
 }
 
-/* Two at once share the link one way, and do not meet both ways. */
-static void sharing(void)
+/* Two copies share one direction of the link, but not opposite directions. */
+static void copies_share_one_direction_only(void)
 {
 	struct gpu_box box = box_new();
 	copy(&box, 10e6, true, false, 0);
@@ -133,8 +133,8 @@ static void sharing(void)
 	net_free(box.net);
 }
 
-/* A thousand copies one after the other take no more memory than a few. */
-static void states_are_pooled(void)
+/* A thousand copies in sequence take no more memory than a few. */
+static void repeated_copies_take_no_more_memory(void)
 {
 	struct gpu_box box = box_new();
 	for (int i = 0; i < 20; i++)
@@ -148,8 +148,8 @@ static void states_are_pooled(void)
 	net_free(box.net);
 }
 
-/* At half of the clock a core stages a chunk in 400 us: ten, and the last move. */
-static void slow_cores_stage_slowly(void)
+/* At half the clock a core stages a chunk in 400 us: ten of these and the last move. */
+static void slow_core_slows_pageable_copies(void)
 {
 	struct gpu_box box = box_with(REFERENCE_CLOCK_HZ / 2);
 	CHECK_NEAR(copy_s(&box, 10e6, true, true), 4102.5e-6, 1e-9);
@@ -158,8 +158,12 @@ static void slow_cores_stage_slowly(void)
 }
 
 static const struct test tests[] = {
-	TEST(pinned),  TEST(pageable),          TEST(two_buffers),
-	TEST(sharing), TEST(states_are_pooled), TEST(slow_cores_stage_slowly),
+	TEST(pinned_copies_take_setup_transfer_and_latency),
+	TEST(pageable_copies_overlap_staging_and_transfer),
+	TEST(staging_is_at_most_two_chunks_ahead),
+	TEST(copies_share_one_direction_only),
+	TEST(repeated_copies_take_no_more_memory),
+	TEST(slow_core_slows_pageable_copies),
 };
 
 int main(void)

@@ -510,7 +510,7 @@ static void pcie_rates(void)
 	CHECK(kind->traits(&params, &traits) == NULL);
 	CHECK_NEAR(traits.capacity_Bps[0], 2e9, 1e-15);
 	set(kind, &params, "generation_count", 2.5);
-	CHECK_TEXT(kind->traits(&params, &traits), "generation is a whole number from 1 to 5");
+	CHECK_TEXT(kind->traits(&params, &traits), "generation must be a whole number from 1 to 5");
 	arena_free(arena);
 }
 
@@ -528,7 +528,7 @@ static void nvlink_rates(void)
 	CHECK_NEAR(traits.capacity_Bps[0], 80e9, 1e-15);
 	CHECK_NEAR(goodput_Bps(&traits, 0), 75.294118e9, 1e-7);
 	set(kind, &params, "links_count", 1.5);
-	CHECK_TEXT(kind->traits(&params, &traits), "links is a whole number from 1 to 36");
+	CHECK_TEXT(kind->traits(&params, &traits), "links must be a whole number from 1 to 36");
 	arena_free(arena);
 }
 

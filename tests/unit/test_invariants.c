@@ -114,9 +114,11 @@ static void time_does_not_run_back(void)
  * is said to have begun at 4 s, when 60 are the most that it could have moved. */
 static void a_flow_moves_its_size_and_no_faster_than_alone(void)
 {
-	check_stop(plant_rate, "at 10.000000000000 s (event 2): flow 0, started 10.000000000000 s "
-			       "ago, has moved 100 of 100 units: more than its rates make (90");
-	check_stop(plant_start, "has moved 100 of 100 units: more than alone on wire (60");
+	check_stop(plant_rate,
+		   "at 10.000000000000 s (event 2): flow 0, which started 10.000000000000 s ago, "
+		   "has moved 100 of 100 units: this is more than its rates allow (90");
+	check_stop(plant_start,
+		   "has moved 100 of 100 units: this is more than it could move alone on wire (60");
 	check_stop(plant_high_rate, "above its cap (5)");
 }
 
@@ -173,20 +175,20 @@ static void the_accounts_of_links_and_flows(void)
 	struct system s;
 	run_to_4_s(&s); /* 40 of 40 units that it could; one more is too much */
 	wire_of(&s)->carried = 1;
-	check_account(&s, "at 4.000000000000 s (event 1): 'wire' of 10 units a second has carried "
-			  "41 in 4.000000000000 s of use");
+	check_account(&s, "at 4.000000000000 s (event 1): 'wire' with 10 units per second has "
+			  "carried 41 in 4.000000000000 s of use");
 	run_to_4_s(&s);
 	wire_of(&s)->busy_ps = 1;
 	check_account(&s, "'wire' was in use for 4.000000000001 s of 4.000000000000 s");
 	run_to_4_s(&s);
 	wire_of(&s)->delivered = 40.5;
-	check_account(&s, "'wire' has carried 40 bytes of 40.5 delivered");
+	check_account(&s, "'wire' has carried 40 bytes, but 40.5 bytes were delivered over it");
 	run_to_4_s(&s);
 	wire_of(&s)->flow_count = 2;
-	check_account(&s, "'wire' has 1 flows of 2");
+	check_account(&s, "'wire' has 1 flows, but counts 2");
 	run_to_4_s(&s);
 	s.fabric->flows_over = 1;
-	check_account(&s, "of 1 flows 1 are over and 1 are not");
+	check_account(&s, "of 1 flows, 1 have ended and 1 are active");
 	run_to_4_s(&s);
 	engine_cancel(s.engine, flow_of(&s)->end);
 	flow_of(&s)->end = (struct event_id){0};
@@ -337,7 +339,7 @@ static void bytes_and_times_of_collectives(void)
 	CHECK(engine_failure(w->engine) == NULL);
 	communicator_account(w->comm); /* as if all came twice */
 	fabric_account(w->fabric);
-	STOPPED_BY(w->engine, "has carried 2000000 bytes of 4000000 delivered");
+	STOPPED_BY(w->engine, "has carried 2000000 bytes, but 4000000 bytes were delivered");
 	arena_free(w->arena);
 
 	w = planted(plant_bytes, 1500000000, 5);
