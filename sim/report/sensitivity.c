@@ -177,12 +177,8 @@ const struct result_table *sensitivity_table(struct arena *arena, const struct s
 		.column_count = count,
 		.cells = ARENA_ARRAY(arena, rows * count + 1, struct result_cell),
 		.row_count = rows};
-	struct result_cell cells[COLUMNS_MAX];
-	for (size_t i = 0; i < rows; i++) {
-		fill_row(arena, found, &found->swings[i], cells);
-		for (size_t k = 0; k < count; k++)
-			table->cells[i * count + k] = cells[k];
-	}
+	for (size_t i = 0; i < rows; i++)
+		fill_row(arena, found, &found->swings[i], &table->cells[i * count]);
 	return table;
 }
 
