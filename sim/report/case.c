@@ -7,11 +7,11 @@
 /* "resnet50, batch 16, over t320-same-esxi (flexdirect-1.11, tcp)" */
 static const char *subject(struct arena *arena, const struct scenario *scenario)
 {
-	const struct client_entry *client = &scenario->clients[0];
+	const struct job_entry *client = &scenario->jobs[0];
 	const char *what =
 		arena_printf(arena, "%s, batch %g", client->network->name, client->batch_count);
-	if (scenario->client_count > 1)
-		what = arena_printf(arena, "%zu programs (%s)", scenario->client_count, what);
+	if (scenario->job_count > 1)
+		what = arena_printf(arena, "%zu programs (%s)", scenario->job_count, what);
 	if (!client->runtime)
 		return arena_printf(arena, "%s, beside the GPU of %s", what,
 				    scenario->topology.name);
@@ -23,7 +23,7 @@ static void answer(struct report *report, const struct scenario *scenario,
 		   const struct prediction *p, const char *keeps)
 {
 	struct arena *arena = report->arena;
-	const struct client_entry *client = &scenario->clients[0];
+	const struct job_entry *client = &scenario->jobs[0];
 	const char *who = subject(arena, scenario);
 	const char *rate = figures(arena, p->throughput.value, 3);
 	const char *binds = p->ok ? arena_printf(arena, "What binds: %s.", p->bottleneck) : "";
@@ -32,7 +32,7 @@ static void answer(struct report *report, const struct scenario *scenario,
 	else if (!isfinite(p->ratio.value))
 		report_answer(report, false, "%s trains at %s. %s", who,
 			      throughput_words(arena, p, 3), binds);
-	else if (scenario->client_count > 1)
+	else if (scenario->job_count > 1)
 		report_answer(report, false,
 			      "%s: each keeps %s of what it would have alone on the local GPU; "
 			      "together they make %s images/s and keep the GPUs busy for %s of the "
@@ -102,8 +102,8 @@ static void clients_table(struct report *report, const struct prediction *p)
 			     "program|GPU|images/s>|90 %>|ratio to it alone (%)>|90 %>|step "
 			     "(ms)>|90 %>",
 			     "The programs, each for itself.");
-	for (size_t i = 0; i < p->client_count; i++) {
-		const struct client_prediction *client = &p->clients[i];
+	for (size_t i = 0; i < p->job_count; i++) {
+		const struct job_prediction *client = &p->jobs[i];
 		report_row(table, client->ok ? TONE_PLAIN : TONE_ALARM,
 			   CELLS(client->name, client->gpu));
 		if (report_failed(table, client->ok, client->reason))
@@ -120,7 +120,7 @@ static void report_clients(struct report *report, const struct case_request *req
 	answer(report, scenario, p, report_keeps(report, request, scenario, p));
 	if (p->ok)
 		prediction_table(report, p);
-	if (p->client_count > 1)
+	if (p->job_count > 1)
 		clients_table(report, p);
 	if (p->ok)
 		report_breakdown(report, &p, 1);
@@ -138,7 +138,7 @@ bool report_case(struct report *report, const struct case_request *request)
 		return false;
 	*VEC_PUSH(arena, &report->predictions) = p;
 	report_add(report, BLOCK_PART, "%s", p->name);
-	if (scenario->job_count > 0)
+	if (scenario->style != JOBS_PROGRAMS)
 		report_job(report, request, scenario, p);
 	else
 		report_clients(report, request, scenario, p);
@@ -146,8 +146,8 @@ bool report_case(struct report *report, const struct case_request *request)
 	report_topology(report, scenario, p, p->name);
 	if (p->ok)
 		report_timeline(report, scenario,
-				p->client_count > 1
-					? arena_printf(arena, "%s: %s", p->name, p->clients[0].name)
+				p->job_count > 1
+					? arena_printf(arena, "%s: %s", p->name, p->jobs[0].name)
 					: p->name);
 	report_resolution(report, p->resolution);
 	return !report->broken;

@@ -154,8 +154,8 @@ static void jobs_table(struct report *report, const struct scenario *scenario,
 						  "job|network|GPUs>|images/s>|90 %>|of as many "
 						  "GPUs alone (%)>|90 %>|step (ms)>|90 %>",
 						  "The jobs, each for itself.");
-	for (size_t i = 0; i < p->client_count; i++) {
-		const struct client_prediction *job = &p->clients[i];
+	for (size_t i = 0; i < p->job_count; i++) {
+		const struct job_prediction *job = &p->jobs[i];
 		report_row(table, job->ok ? TONE_PLAIN : TONE_ALARM,
 			   CELLS(job->name, scenario->jobs[i].network->name,
 				 arena_printf(table->arena, "%zu", scenario->jobs[i].rank_count)));

@@ -297,6 +297,20 @@ static void machines_are_joined_by_every_adapter(void)
 	arena_free(site.arena);
 }
 
+/* Hosts that Ethernet joins, too, stay machines of their own for RDMA. */
+static void a_second_network_joins_no_machines(void)
+{
+	struct site site;
+	open_cluster(&site, 2);
+	int crossbar = node(&site, "management");
+	for (size_t m = 0; m < 2; m++)
+		join(&site, "ethernet", site.ranks[8 * m].host_node, crossbar, 1e8);
+	struct rings rings = found(&site);
+	CHECK(rings.shape.ring_count == 4);
+	CHECK_NEAR(rings.shape.network_Bps, 40e9, 1e-9);
+	arena_free(site.arena);
+}
+
 /* Two GPUs and two adapters at each PCIe switch: each GPU has its own, though all
  * four ways are equally long. */
 static void equally_near_adapters_are_dealt_out(void)
@@ -416,6 +430,7 @@ static const struct test tests[] = {
 	TEST(nvswitch_is_one_ring),
 	TEST(pcie_neighbours_are_near),
 	TEST(machines_are_joined_by_every_adapter),
+	TEST(a_second_network_joins_no_machines),
 	TEST(equally_near_adapters_are_dealt_out),
 	TEST(sockets_have_one_adapter),
 	TEST(a_thousand_ranks),
