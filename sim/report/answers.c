@@ -2,82 +2,13 @@
 #include "sim/report/answers.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/predict/draws.h"
+#include "sim/result/answer.h"
 
 static const struct estimate none = {NAN, NAN, NAN};
-
-/* Sets of enum prediction_kind. */
-enum {
-	CLIENTS = PREDICTION_CLIENTS,
-	TRAINING = PREDICTION_TRAINING,
-	COLLECTIVE = PREDICTION_COLLECTIVE,
-	STEPS = CLIENTS | TRAINING,
-	ALL = STEPS | COLLECTIVE
-};
-/* Sets of tables. */
-enum { COMPARE = 1, SWEEP = 2, SCALE = 4, EVERY = COMPARE | SWEEP | SCALE };
-
-enum source { ESTIMATE, PART, TEXT, GPUS, TO_FIRST, VERDICT };
-
-struct answer {
-	const char *name;
-	enum quantity quantity;
-	bool interval;
-	bool wanted; /* only where a case asks for it: left out if no cell has a value */
-	unsigned tables, kinds;
-	enum source source;
-	size_t offset;    /* in struct prediction: of an estimate or a text */
-	const char *part; /* of the step's time */
-};
-
-#define FIELD(source, field)    source, offsetof(struct prediction, field), NULL
-#define SECONDS(part)           PART, 0, part
-#define OTHER(source)           source, 0, NULL
-#define WITH_INTERVAL           true, false
-#define WITHOUT_INTERVAL        false, false
-#define WITH_INTERVAL_IF_ANY    true, true
-#define WITHOUT_INTERVAL_IF_ANY false, true
-
-/* In the order of columns. */
-static const struct answer answers[] = {
-	{"case", QUANTITY_COUNT, WITHOUT_INTERVAL, COMPARE, ALL, FIELD(TEXT, name)},
-	{"gpus", QUANTITY_COUNT, WITHOUT_INTERVAL, COMPARE | SCALE, TRAINING | COLLECTIVE,
-	 OTHER(GPUS)},
-	{"images_per_s", QUANTITY_COUNT, WITH_INTERVAL, EVERY, STEPS, FIELD(ESTIMATE, throughput)},
-	{"bus_bandwidth_Bps", QUANTITY_RATE, WITH_INTERVAL, EVERY, COLLECTIVE,
-	 FIELD(ESTIMATE, throughput)},
-	{"to_first", QUANTITY_RATIO, WITH_INTERVAL, COMPARE, ALL, OTHER(TO_FIRST)},
-	{"to_local", QUANTITY_RATIO, WITH_INTERVAL, COMPARE, CLIENTS, FIELD(ESTIMATE, ratio)},
-	{"ratio", QUANTITY_RATIO, WITH_INTERVAL, SWEEP, CLIENTS, FIELD(ESTIMATE, ratio)},
-	{"speedup", QUANTITY_RATIO, WITH_INTERVAL, SWEEP | SCALE, TRAINING,
-	 FIELD(ESTIMATE, speedup)},
-	{"efficiency", QUANTITY_RATIO, WITH_INTERVAL, EVERY, TRAINING, FIELD(ESTIMATE, ratio)},
-	{"step_s", QUANTITY_TIME, WITH_INTERVAL, EVERY, STEPS, FIELD(ESTIMATE, step_s)},
-	{"time_s", QUANTITY_TIME, WITH_INTERVAL, EVERY, COLLECTIVE, FIELD(ESTIMATE, step_s)},
-	{"training_s", QUANTITY_TIME, WITH_INTERVAL_IF_ANY, COMPARE, TRAINING,
-	 FIELD(ESTIMATE, training_s)},
-	{"exposed_s", QUANTITY_TIME, WITHOUT_INTERVAL, EVERY, TRAINING, SECONDS(PART_EXPOSED)},
-	{"straggler_s", QUANTITY_TIME, WITHOUT_INTERVAL, SCALE, TRAINING, SECONDS(PART_STRAGGLER)},
-	{"input_wait_s", QUANTITY_TIME, WITHOUT_INTERVAL, EVERY, TRAINING, SECONDS(PART_INPUT)},
-	{"training_s", QUANTITY_TIME, WITH_INTERVAL_IF_ANY, SCALE, TRAINING,
-	 FIELD(ESTIMATE, training_s)},
-	{"choice", QUANTITY_COUNT, WITHOUT_INTERVAL, COMPARE, COLLECTIVE, FIELD(TEXT, choice)},
-	{"gpu_utilization", QUANTITY_RATIO, WITHOUT_INTERVAL, COMPARE, STEPS,
-	 FIELD(ESTIMATE, gpu_utilization)},
-	{"gpu_utilization", QUANTITY_RATIO, WITH_INTERVAL, SWEEP, STEPS,
-	 FIELD(ESTIMATE, gpu_utilization)},
-	{"choice", QUANTITY_COUNT, WITHOUT_INTERVAL, SWEEP, COLLECTIVE, FIELD(TEXT, choice)},
-	{"choice", QUANTITY_COUNT, WITHOUT_INTERVAL_IF_ANY, SCALE, TRAINING | COLLECTIVE,
-	 FIELD(TEXT, choice)},
-	{"bottleneck", QUANTITY_COUNT, WITHOUT_INTERVAL, SWEEP | SCALE, STEPS,
-	 FIELD(TEXT, bottleneck)},
-	{"verdict", QUANTITY_COUNT, WITHOUT_INTERVAL, EVERY, ALL, OTHER(VERDICT)},
-};
-enum { ANSWERS = sizeof answers / sizeof answers[0] };
 
 static struct estimate exactly(double value)
 {
@@ -92,28 +23,16 @@ struct estimate throughput_quotient(const struct prediction *a, const struct pre
 	return a == b ? exactly(1) : draws_quotient(a, b);
 }
 
-static struct result_cell cell_of(const struct prediction *p, const struct answer *answer,
+static struct result_cell cell_of(const struct prediction *p, enum answer answer,
 				  const struct prediction *first)
 {
-	const void *field = (const char *)p + answer->offset;
-	if (!(answer->kinds & (unsigned)prediction_kind(p)))
+	const struct reported *row = answer_at(answer);
+	if (!(row->kinds & (unsigned)prediction_kind(p)))
 		return (struct result_cell){NULL, none};
-	switch (answer->source) {
-	case TEXT:
-		return (struct result_cell){*(const char *const *)field, none};
-	case VERDICT:
-		return (struct result_cell){p->ok ? "ok" : p->reason, none};
-	case GPUS:
-		return (struct result_cell){NULL, exactly((double)p->gpu_count)};
-	case TO_FIRST:
-		return (struct result_cell){NULL, throughput_quotient(p, first)};
-	case PART:
-		return (struct result_cell){
-			NULL, p->ok ? exactly(prediction_part_s(p, answer->part)) : none};
-	case ESTIMATE:
-		break;
-	}
-	return (struct result_cell){NULL, p->ok ? *(const struct estimate *)field : none};
+	if (row->text)
+		return (struct result_cell){reported_text_of(row, p), none};
+	return (struct result_cell){NULL, answer == ANSWER_TO_FIRST ? throughput_quotient(p, first)
+								    : reported_of(row, p)};
 }
 
 /* The predictions behind a table, and the columns before their answers. */
@@ -125,32 +44,37 @@ struct lines {
 	size_t lead_count;
 };
 
-static bool is_shown(const struct lines *lines, const struct answer *answer, unsigned table)
+static bool is_shown(const struct lines *lines, enum answer answer)
 {
-	bool any = !answer->wanted;
+	const struct reported *row = answer_at(answer);
+	bool any = !row->optional;
 	for (size_t i = 0; i < lines->count && !any; i++) {
 		struct result_cell cell =
 			cell_of(lines->predictions[i], answer, lines->predictions[0]);
 		any = cell.text || isfinite(cell.number.value);
 	}
-	return any && (answer->tables & table) &&
-	       (answer->kinds & prediction_kinds(lines->predictions, lines->count));
+	return any && (row->kinds & prediction_kinds(lines->predictions, lines->count));
 }
 
-static const struct result_table *tabulate(struct arena *arena, unsigned which, const char *name,
-					   const char *title, struct lines lines)
+/* The columns of a table: which answers, and how many. */
+#define COLUMNS(list) list, sizeof list / sizeof list[0]
+
+static const struct result_table *tabulate(struct arena *arena, const enum answer *answers,
+					   size_t answer_count, const char *name, const char *title,
+					   struct lines lines)
 {
 	size_t lead = lines.lead_count, count = lead;
-	struct result_column *columns = ARENA_ARRAY(arena, lead + ANSWERS, struct result_column);
-	const struct answer *shown[ANSWERS];
+	struct result_column *columns =
+		ARENA_ARRAY(arena, lead + answer_count, struct result_column);
+	enum answer *shown = ARENA_ARRAY(arena, answer_count, enum answer);
 	for (size_t k = 0; k < lead; k++)
 		columns[k] = lines.lead[k];
-	for (const struct answer *a = answers; a < answers + ANSWERS; a++)
-		if (is_shown(&lines, a, which)) {
-			bool text = a->source == TEXT || a->source == VERDICT;
-			shown[count - lead] = a;
-			columns[count++] =
-				(struct result_column){a->name, a->quantity, text, a->interval};
+	for (size_t k = 0; k < answer_count; k++)
+		if (is_shown(&lines, answers[k])) {
+			const struct reported *row = answer_at(answers[k]);
+			shown[count - lead] = answers[k];
+			columns[count++] = (struct result_column){row->name, row->quantity,
+								  row->text, row->interval};
 		}
 	struct result_cell *cells = ARENA_ARRAY(arena, lines.count * count + 1, struct result_cell);
 	for (size_t i = 0; i < lines.count; i++)
@@ -172,19 +96,38 @@ static const struct result_table *tabulate(struct arena *arena, unsigned which, 
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
 {
-	return tabulate(arena, COMPARE, "comparison", "Cases beside each other",
+	static const enum answer columns[] = {ANSWER_NAME,       ANSWER_GPUS,
+					      ANSWER_THROUGHPUT, ANSWER_BANDWIDTH,
+					      ANSWER_TO_FIRST,   ANSWER_TO_LOCAL,
+					      ANSWER_EFFICIENCY, ANSWER_STEP,
+					      ANSWER_TIME,       ANSWER_TRAINING,
+					      ANSWER_EXPOSED,    ANSWER_INPUT,
+					      ANSWER_CHOICE,     ANSWER_UTILIZATION_VALUE,
+					      ANSWER_VERDICT};
+	return tabulate(arena, COLUMNS(columns), "comparison", "Cases beside each other",
 			(struct lines){.predictions = predictions, .count = count});
 }
 
 const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling)
 {
+	static const enum answer columns[] = {
+		ANSWER_GPUS,       ANSWER_THROUGHPUT, ANSWER_BANDWIDTH, ANSWER_SPEEDUP,
+		ANSWER_EFFICIENCY, ANSWER_STEP,       ANSWER_TIME,      ANSWER_EXPOSED,
+		ANSWER_STRAGGLER,  ANSWER_INPUT,      ANSWER_TRAINING,  ANSWER_CHOICE_OF_JOB,
+		ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	return tabulate(
-		arena, SCALE, "scaling", arena_printf(arena, "Scaling of %s", scaling->name),
+		arena, COLUMNS(columns), "scaling",
+		arena_printf(arena, "Scaling of %s", scaling->name),
 		(struct lines){.predictions = scaling->predictions, .count = scaling->count});
 }
 
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
+	static const enum answer columns[] = {
+		ANSWER_THROUGHPUT, ANSWER_BANDWIDTH,   ANSWER_RATIO,  ANSWER_SPEEDUP,
+		ANSWER_EFFICIENCY, ANSWER_STEP,        ANSWER_TIME,   ANSWER_EXPOSED,
+		ANSWER_INPUT,      ANSWER_UTILIZATION, ANSWER_CHOICE, ANSWER_BOTTLENECK,
+		ANSWER_VERDICT};
 	size_t axes = sweep->axis_count;
 	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
 	struct result_cell *cells =
@@ -199,6 +142,6 @@ const struct result_table *sweep_table(struct arena *arena, const struct sweep *
 						     exactly(axis->values[index])};
 		}
 	}
-	return tabulate(arena, SWEEP, "sweep", "Sweep",
+	return tabulate(arena, COLUMNS(columns), "sweep", "Sweep",
 			(struct lines){sweep->points, sweep->point_count, lead, cells, axes});
 }

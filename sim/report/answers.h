@@ -2,8 +2,8 @@
 /* Tables of predictions: which answers, under which names.
  *
  * `compare`, `sweep` and `scale` print a line for each prediction. A line depends on the
- * kind of the prediction (clients of a GPU, a training job, a collective alone). So answers.c
- * lists all columns of all tables, and a table shows those that any of its predictions has.
+ * kind of the prediction (clients of a GPU, a training job, a collective alone). So each table
+ * lists all columns that it may have, and shows those that any of its predictions has.
  */
 #ifndef FARWIRE_REPORT_ANSWERS_H
 #define FARWIRE_REPORT_ANSWERS_H
