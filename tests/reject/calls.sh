@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Recorded programs on the command line: what is none, and what does not go with one.
-# (The readers themselves: tests/unit/test_call_files.c.)
+# Recorded programs on the command line: files that are not call files, and options that do
+# not apply to them. (The readers themselves: tests/unit/test_call_files.c.)
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What ships, by name: a line of `farwire list` for each file, a case wherever a
-# file of one may stand, and values that a file gives without a source.
+# Shipped files by name: `farwire list` has a line for each file, a case can be used wherever
+# a file of one can, and values of files have sources.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
