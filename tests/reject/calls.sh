@@ -25,7 +25,7 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'empty\.jsonl:1: is empty' run $t320 --calls empty.jsonl
 	expect 2 'cut\.jsonl:[0-9]+: the file stops without its last line' run $t320 --calls cut.jsonl
 	expect 2 'torn\.jsonl:2: is not JSON: the file ends inside a text .the recording was cut off.' run $t320 --calls torn.jsonl
-	expect 2 'deep\.jsonl:1: a line that is no object' run $t320 --calls deep.jsonl
+	expect 2 'deep\.jsonl:1: this line is not a JSON object' run $t320 --calls deep.jsonl
 	expect 2 'has 0 whole steps' run $t320 --calls one_mark.jsonl
 	printf '%s\n' "$head" '{"step":4,"t_s":0}' '{"step":5,"t_s":0.0005}' "$launch" "$sync" '{"end":true}' >idle.jsonl
 	expect 2 '^--calls: step 4 of the recording holds no call .write another calls\.step' run $t320 --calls idle.jsonl
@@ -78,6 +78,6 @@ expect 2 'cannot read .missing\.json' import kineto missing.json -o x.jsonl
 expect 2 'is compressed' import kineto trace.json.gz -o x.jsonl
 expect 2 "no importer is called 'kinet' \(did you mean 'kineto'" import kinet torn.json
 expect 2 'needs KIND FILE' import kineto
-expect 2 'is no trace' import kineto empty.jsonl
+expect 2 'is not a trace' import kineto empty.jsonl
 [ ! -e x.jsonl ] || complain 'calls of nothing'
 verdict 'calls.import'
