@@ -39,7 +39,7 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 0 '' run $t320 --calls around.jsonl
 	copy='{"call":"cudaMemcpyAsync","start_s":0.001,"end_s":0.001005,"stream":7,"copy":"h2d","memory":"pinned","size_B":0.5,"copy_s":1e-5}'
 	printf '%s\n' "$head" "$copy" "$sync" '{"end":true}' >half.jsonl
-	expect 2 'half\.jsonl:2: size_B: is no whole number' run $t320 --calls half.jsonl
+	expect 2 'half\.jsonl:2: size_B: is not a whole number' run $t320 --calls half.jsonl
 	sed 's/0\.5,/64,/; 1s/^/\xef\xbb\xbf/; s/$/\r/' half.jsonl >marked.jsonl # as some editors save
 	expect 0 '' run $t320 --calls marked.jsonl
 	expect 0 '' check good.jsonl
