@@ -89,13 +89,13 @@ static const char *advice_text(struct arena *arena, const struct sensitivity *fo
 static const char *effort_text(struct arena *arena, const struct sensitivity *found)
 {
 	const char *indices = "", *failed = "";
-	if (found->failed_samples)
+	if (found->failed_points)
 		failed = arena_printf(arena,
 				      ", of which %zu were left out because the case fails there",
-				      found->failed_samples);
+				      found->failed_points);
 	if (found->indexed_count)
-		indices = arena_printf(arena, " Indices of the first %zu, from %zu samples%s.%s",
-				       found->indexed_count, found->sample_count, failed,
+		indices = arena_printf(arena, " Indices of the first %zu, from %zu points%s.%s",
+				       found->indexed_count, found->point_count, failed,
 				       found->moving_count > found->indexed_count
 					       ? " The others were screened out."
 					       : "");
@@ -177,12 +177,8 @@ const struct result_table *sensitivity_table(struct arena *arena, const struct s
 		.column_count = count,
 		.cells = ARENA_ARRAY(arena, rows * count + 1, struct result_cell),
 		.row_count = rows};
-	struct result_cell cells[COLUMNS_MAX];
-	for (size_t i = 0; i < rows; i++) {
-		fill_row(arena, found, &found->swings[i], cells);
-		for (size_t k = 0; k < count; k++)
-			table->cells[i * count + k] = cells[k];
-	}
+	for (size_t i = 0; i < rows; i++)
+		fill_row(arena, found, &found->swings[i], &table->cells[i * count]);
 	return table;
 }
 
