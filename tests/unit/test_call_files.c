@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading recordings: JSON tokens, call files, and traces of PyTorch's profiler. Invalid content is
+/* Reading recordings: call files and traces of PyTorch's profiler. Invalid content is
  * refused with its line. */
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,7 +8,6 @@
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
-#include "sim/json/pull.h"
 #include "sim/traces/kineto.h"
 #include "tests/much_memory.h"
 #include "tests/test.h"
@@ -28,83 +27,6 @@ static FILE *file_of(const char *text)
 	fputs(text, file);
 	rewind(file);
 	return file;
-}
-
-/* ---- tokens ---- */
-
-/* Returns a letter for each token: { } [ ] k t n T F N, E at the end, ! after an error. */
-static const char *tokens_of(const char *text)
-{
-	static const char letters[] = "E!{}[]ktnTFN";
-	static char found[256];
-	FILE *file = file_of(text);
-	struct jp_reader *json = jp_open(arena, file);
-	size_t count = 0;
-	enum jp_token token;
-	do {
-		token = jp_next(json);
-		found[count++] = letters[token];
-	} while (token != JP_END && token != JP_ERROR && count < sizeof found - 1);
-	found[count] = '\0';
-	fclose(file);
-	return found;
-}
-
-static void json_reader_returns_each_token(void)
-{
-	begin();
-	CHECK_TEXT(tokens_of(""), "E");
-	CHECK_TEXT(tokens_of(" {\"a\": [1, -2.5e3, \"x\"], \"b\": {}, \"c\": null}\n[]"),
-		   "{k[nnt]k{}kN}[]E");
-	CHECK_TEXT(tokens_of("true false NaN"), "TFnE");
-	CHECK_TEXT(tokens_of("{\"a\" 1}"), "{k!");
-	CHECK_TEXT(tokens_of("[1 2]"), "[n!");
-	CHECK_TEXT(tokens_of("[1,]"), "[n!");
-	CHECK_TEXT(tokens_of("{,}"), "{!");
-	CHECK_TEXT(tokens_of("[1}"), "[n!");
-	CHECK_TEXT(tokens_of("]"), "!");
-	CHECK_TEXT(tokens_of("[\"a"), "[!");
-	CHECK_TEXT(tokens_of("[1"), "[n!");
-	CHECK_TEXT(tokens_of("0x10"), "n!");
-	CHECK_TEXT(tokens_of("nope"), "!");
-	CHECK_TEXT(tokens_of("[1 2 3]"), "[n!");
-	CHECK_TEXT(tokens_of("{xa\": 2}"), "{!");
-	CHECK_TEXT(
-		tokens_of("1111111111111111111111111111111111111111111111111111111111111111111111"),
-		"!");
-	CHECK_TEXT(tokens_of("\"\\q\""), "!");
-	CHECK_TEXT(tokens_of("\"\\ud800x\""), "tE");
-	arena_free(arena);
-}
-
-static void json_reader_decodes_texts_and_counts_lines(void)
-{
-	begin();
-	FILE *file = file_of("\n{\"a\\n\\u00e9\\ud83d\\ude00\":\n 12.5}");
-	struct jp_reader *json = jp_open(arena, file);
-	CHECK(jp_next(json) == JP_OBJECT && json->line == 2);
-	CHECK(jp_next(json) == JP_KEY);
-	CHECK_TEXT(json->text, "a\n\xc3\xa9\xf0\x9f\x98\x80");
-	CHECK(jp_next(json) == JP_NUMBER && json->line == 3);
-	CHECK_NEAR(json->number, 12.5, 0);
-	CHECK(json->values_count == 1);
-	fclose(file);
-	char *large = malloc(100003); /* a text longer than the limit, and too deep nesting */
-	memset(large, 'x', 100002);
-	large[0] = large[100001] = '"';
-	large[100002] = '\0';
-	json = jp_open(arena, file = file_of(large));
-	CHECK(jp_next(json) == JP_TEXT && json->text_B == JP_TEXT_MAX_B - 1 &&
-	      jp_next(json) == JP_END);
-	fclose(file);
-	memset(large, '[', 200);
-	large[200] = '\0';
-	json = jp_open(arena, file = file_of(large));
-	CHECK(!jp_skip(json) && json->depth <= JP_DEPTH_MAX);
-	CHECK(strstr(json->error, "too deep") != NULL);
-	fclose(file);
-	free(large);
-	arena_free(arena);
 }
 
 /* ---- call files ---- */
@@ -464,9 +386,7 @@ static void more_than_8_gib_are_refused(void)
 	}
 }
 
-static const struct test tests[] = {TEST(json_reader_returns_each_token),
-				    TEST(json_reader_decodes_texts_and_counts_lines),
-				    TEST(invalid_call_files_are_refused_with_their_line),
+static const struct test tests[] = {TEST(invalid_call_files_are_refused_with_their_line),
 				    TEST(cut_or_changed_call_files_never_crash),
 				    TEST(calls_are_sorted_and_kernels_move_to_the_outer_call),
 				    TEST(function_names_map_to_kinds_of_calls),
