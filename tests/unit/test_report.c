@@ -6,7 +6,7 @@
 #include "sim/report/document.h"
 #include "tests/test.h"
 
-/* What write puts into a file, as text. */
+/* The text that write puts into a file. */
 static char *written(struct arena *arena, void (*write)(FILE *out, const void *ctx),
 		     const void *ctx)
 {
@@ -187,7 +187,7 @@ static void pdf_has_pages(void)
 	arena_free(arena);
 }
 
-/* Of so many figures alone, each so high. */
+/* A page of that number of figures, each of this height. */
 static size_t pages_of_figures(size_t count, double height)
 {
 	struct arena *arena = arena_new();
