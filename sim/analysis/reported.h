@@ -23,7 +23,7 @@ struct reported {
 	const char *part; /* or a part of the step's time */
 };
 
-/* What the case will be a prediction of. */
+/* The kind of prediction that the case will give. */
 enum prediction_kind reported_kind(const struct scenario *scenario);
 
 /* Blanks, - and _ are the same in names, a unit at their end may be left out. NULL
