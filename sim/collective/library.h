@@ -8,10 +8,13 @@
  * own tuning model (src/graph/tuning.cc), by which it also chooses algorithm
  * and protocol: library_choose does the same arithmetic.
  *
- * NCCL's CHANNELS are thread blocks, one behind each ring or tree. Several of
- * them on the same ring share its links, so they travel as one LANE here: a
- * choice says how many lanes its schedule has and how many blocks drive them.
- * Blocks bound what a lane moves (channel_cap_Bps) and cost their start.
+ * A CHANNEL is one ring or tree of the schedule, and a BLOCK is a thread block of the
+ * collective's kernel. NCCL drives each channel with one block and lays several channels
+ * over the same ring. They share its links, so they travel as one channel here: a
+ * choice says how many channels its schedule has and how many blocks drive them. Blocks
+ * bound what a channel moves (channel_cap_Bps), and each adds to the time of the start.
+ * Users know NCCL's count, which is the number of blocks: the key library.channels and
+ * reports ("24 channels") give that one.
  *
  * NCCL measured its hops on systems with wires of their own, and the wires'
  * latency is inside. Here links have theirs, so a hop's own part is what is
@@ -114,12 +117,12 @@ struct comm_shape {
 struct collective_choice {
 	const struct algorithm *algorithm;
 	enum protocol protocol;
-	size_t channel_count, pipeline_count; /* of the schedule: lanes */
-	size_t block_count;                   /* NCCL's channels, for reports */
+	size_t channel_count, pipeline_count; /* of the schedule */
+	size_t block_count;                   /* reported as NCCL's channels */
 	double start_s;                       /* of each rank before its first step */
 	double hop_s[HOP_CLASS_COUNT];
 	double goodput_ratio[HOP_CLASS_COUNT];   /* protocol and efficiency, of the links' */
-	double channel_cap_Bps[HOP_CLASS_COUNT]; /* of a lane; 0: none */
+	double channel_cap_Bps[HOP_CLASS_COUNT]; /* of a channel; 0: none */
 	double predicted_s;                      /* the library's own guess, by which it chose */
 };
 struct collective_choice library_choose(const struct library_params *library,

@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/registry.h"
+
 struct arena;
 
 enum collective {
@@ -37,6 +39,12 @@ enum collective {
 	COLLECTIVE_ALL_TO_ALL,
 	COLLECTIVE_COUNT,
 };
+struct collective_kind {
+	const char *name, *help;
+	const char *measured; /* its name in nccl-tests */
+	enum collective collective;
+};
+REGISTRY_OF(struct collective_kind, collective_kind);
 const char *collective_name(enum collective collective); /* "all_reduce" */
 /* Bus bandwidth over algorithm bandwidth for n ranks, as nccl-tests defines
  * them: algorithm bandwidth is size / time with size the whole buffer (of
@@ -101,9 +109,5 @@ uint32_t schedule_reduce(struct schedule_builder *builder, size_t rank, size_t c
 uint32_t schedule_copy(struct schedule_builder *builder, size_t rank, size_t chunk, size_t channel,
 		       uint32_t source, const uint32_t *after, size_t after_count);
 const struct schedule *schedule_finish(struct schedule_builder *builder);
-
-/* Bytes that rank sends, and receives, in all. */
-double schedule_sent_B(const struct schedule *schedule, size_t rank);
-double schedule_received_B(const struct schedule *schedule, size_t rank);
 
 #endif

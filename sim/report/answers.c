@@ -21,89 +21,43 @@ struct estimate throughput_quotient(const struct prediction *a, const struct pre
 	return a == b ? exactly(1) : draws_quotient(a, b);
 }
 
-static struct estimate number_of(const struct prediction *p, enum answer answer,
-				 const struct prediction *first)
-{
-	if (answer == ANSWER_GPUS)
-		return exactly((double)p->gpu_count);
-	if (!p->ok)
-		return none;
-	switch (answer) {
-	case ANSWER_THROUGHPUT:
-		return p->throughput;
-	case ANSWER_TO_FIRST:
-		return throughput_quotient(p, first);
-	case ANSWER_RATIO:
-		return p->ratio;
-	case ANSWER_SPEEDUP:
-		return p->speedup;
-	case ANSWER_STEP:
-		return p->step_s;
-	case ANSWER_TRAINING:
-		return p->training_s;
-	case ANSWER_INPUT:
-		return exactly(prediction_part_s(p, PART_INPUT));
-	case ANSWER_EXPOSED:
-		return exactly(prediction_part_s(p, PART_EXPOSED));
-	case ANSWER_STRAGGLER:
-		return exactly(prediction_part_s(p, PART_STRAGGLER));
-	case ANSWER_UTILIZATION:
-		return p->gpu_utilization;
-	default:
-		return none;
-	}
-}
-
-static const char *text_of(const struct prediction *p, enum answer answer)
-{
-	switch (answer) {
-	case ANSWER_NAME:
-		return p->name;
-	case ANSWER_CHOICE:
-		return p->choice;
-	case ANSWER_BOTTLENECK:
-		return p->bottleneck;
-	case ANSWER_VERDICT:
-		return p->ok ? "ok" : p->reason;
-	default:
-		return NULL;
-	}
-}
-
-static struct result_cell cell_of(const struct prediction *p, const struct answer_column *column,
+static struct result_cell cell_of(const struct prediction *p, enum answer answer,
 				  const struct prediction *first)
 {
-	if (!(column->kinds & (unsigned)prediction_kind(p)))
+	const struct reported *row = answer_at(answer);
+	if (!(row->kinds & (unsigned)prediction_kind(p)))
 		return (struct result_cell){NULL, none};
-	if (column->column.text)
-		return (struct result_cell){text_of(p, column->answer), none};
-	return (struct result_cell){NULL, number_of(p, column->answer, first)};
+	if (row->text)
+		return (struct result_cell){reported_text_of(row, p), none};
+	return (struct result_cell){NULL, answer == ANSWER_TO_FIRST ? throughput_quotient(p, first)
+								    : reported_of(row, p)};
 }
 
-static bool is_shown(const struct answers *answers, const struct answer_column *column)
+static bool is_shown(const struct answers *answers, enum answer answer)
 {
-	bool any = false;
-	for (size_t i = 0; i < answers->count; i++) {
+	const struct reported *row = answer_at(answer);
+	bool any = !row->optional;
+	for (size_t i = 0; i < answers->count && !any; i++) {
 		struct result_cell cell =
-			cell_of(answers->predictions[i], column, answers->predictions[0]);
-		any = any || cell.text || isfinite(cell.number.value);
+			cell_of(answers->predictions[i], answer, answers->predictions[0]);
+		any = cell.text || isfinite(cell.number.value);
 	}
-	return (column->kinds & prediction_kinds(answers->predictions, answers->count)) &&
-	       (any || !column->wanted);
+	return any && (row->kinds & prediction_kinds(answers->predictions, answers->count));
 }
 
 const struct result_table *answers_table(struct arena *arena, const struct answers *answers)
 {
 	size_t lead = answers->lead_count, most = lead + answers->column_count, count = lead;
 	struct result_column *columns = ARENA_ARRAY(arena, most + 1, struct result_column);
-	const struct answer_column **shown =
-		ARENA_ARRAY(arena, most + 1, const struct answer_column *);
+	enum answer *shown = ARENA_ARRAY(arena, most + 1, enum answer);
 	for (size_t k = 0; k < lead; k++)
 		columns[k] = answers->lead[k];
 	for (size_t k = 0; k < answers->column_count; k++)
-		if (is_shown(answers, &answers->columns[k])) {
-			shown[count] = &answers->columns[k];
-			columns[count++] = answers->columns[k].column;
+		if (is_shown(answers, answers->columns[k])) {
+			const struct reported *row = answer_at(answers->columns[k]);
+			shown[count] = answers->columns[k];
+			columns[count++] = (struct result_column){row->name, row->quantity,
+								  row->text, row->interval};
 		}
 	struct result_cell *cells =
 		ARENA_ARRAY(arena, answers->count * count + 1, struct result_cell);

@@ -9,46 +9,13 @@
 #ifndef FARWIRE_REPORT_ANSWERS_H
 #define FARWIRE_REPORT_ANSWERS_H
 
-#include "sim/result/result.h"
-
-enum answer {
-	ANSWER_NAME,
-	ANSWER_GPUS,
-	ANSWER_THROUGHPUT,
-	ANSWER_TO_FIRST, /* throughput over that of the first prediction */
-	ANSWER_RATIO,
-	ANSWER_SPEEDUP,
-	ANSWER_STEP,
-	ANSWER_TRAINING, /* time of all epochs */
-	ANSWER_INPUT,
-	ANSWER_EXPOSED,
-	ANSWER_STRAGGLER,
-	ANSWER_UTILIZATION,
-	ANSWER_CHOICE,
-	ANSWER_BOTTLENECK,
-	ANSWER_VERDICT, /* "ok", or the reason */
-};
-
-/* Sets of enum prediction_kind. */
-enum {
-	CLIENTS = PREDICTION_CLIENTS,
-	TRAINING = PREDICTION_TRAINING,
-	COLLECTIVE = PREDICTION_COLLECTIVE,
-	ALL_KINDS = CLIENTS | TRAINING | COLLECTIVE
-};
-
-struct answer_column {
-	struct result_column column;
-	enum answer answer;
-	unsigned kinds; /* of predictions that have it */
-	bool wanted;    /* only where a case asks for it: left out if no cell has a value */
-};
+#include "sim/result/answer.h"
 
 struct answers {
 	const char *name, *title; /* of the table */
 	const struct prediction *const *predictions;
 	size_t count;
-	const struct answer_column *columns;
+	const enum answer *columns;
 	size_t column_count;
 	/* Columns before them, and their cells: count * lead_count. */
 	const struct result_column *lead;

@@ -17,33 +17,11 @@ static const char *axis_word(const struct sweep_axis *axis, size_t index)
 
 const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
 {
-	static const struct answer_column answers[] = {
-		{{"images_per_s", QUANTITY_COUNT, false, true},
-		 ANSWER_THROUGHPUT,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"bus_bandwidth_Bps", QUANTITY_RATE, false, true},
-		 ANSWER_THROUGHPUT,
-		 COLLECTIVE,
-		 false},
-		{{"ratio", QUANTITY_RATIO, false, true}, ANSWER_RATIO, CLIENTS, false},
-		{{"speedup", QUANTITY_RATIO, false, true}, ANSWER_SPEEDUP, TRAINING, false},
-		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
-		{{"step_s", QUANTITY_TIME, false, true}, ANSWER_STEP, CLIENTS | TRAINING, false},
-		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
-		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
-		{{"input_wait_s", QUANTITY_TIME, false, false}, ANSWER_INPUT, TRAINING, false},
-		{{"gpu_utilization", QUANTITY_RATIO, false, true},
-		 ANSWER_UTILIZATION,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"choice", QUANTITY_COUNT, true, false}, ANSWER_CHOICE, COLLECTIVE, false},
-		{{"bottleneck", QUANTITY_COUNT, true, false},
-		 ANSWER_BOTTLENECK,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
-	};
+	static const enum answer answers[] = {
+		ANSWER_THROUGHPUT, ANSWER_BANDWIDTH,   ANSWER_RATIO,  ANSWER_SPEEDUP,
+		ANSWER_EFFICIENCY, ANSWER_STEP,        ANSWER_TIME,   ANSWER_EXPOSED,
+		ANSWER_INPUT,      ANSWER_UTILIZATION, ANSWER_CHOICE, ANSWER_BOTTLENECK,
+		ANSWER_VERDICT};
 	size_t axes = sweep->axis_count;
 	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
 	struct result_cell *cells =
@@ -147,9 +125,9 @@ static struct estimate drawn(const struct prediction *p, bool bandwidth)
 
 static const char *answer_label(unsigned kinds)
 {
-	return kinds == COLLECTIVE ? "bus bandwidth (GB/s)"
-	       : kinds == TRAINING ? "scaling efficiency"
-				   : "ratio to the local GPU";
+	return kinds == PREDICTION_COLLECTIVE ? "bus bandwidth (GB/s)"
+	       : kinds == PREDICTION_TRAINING ? "scaling efficiency"
+					      : "ratio to the local GPU";
 }
 
 /* A list is spaced as it was written: over more than a decade or so people mean
@@ -172,7 +150,7 @@ static struct drawing *draw_curves(const struct command *command, const struct s
 	struct arena *arena = command->arena;
 	const struct sweep_axis *x = &sweep->axes[0];
 	size_t lines = sweep->point_count / x->count;
-	bool bandwidth = kinds == COLLECTIVE;
+	bool bandwidth = kinds == PREDICTION_COLLECTIVE;
 	struct curve *curves = ARENA_ARRAY(arena, lines, struct curve);
 	struct chart_axes axes = {.y_label = answer_label(kinds), .x_log = is_log(x)};
 	const double *values = shown_values(arena, x, &axes.x_label);
@@ -278,7 +256,7 @@ static struct drawing *draw_maps(const struct command *command, const struct swe
 				       .z_label = answer_label(kinds),
 				       .x_log = is_log(&sweep->axes[x->axis]),
 				       .y_log = is_log(&sweep->axes[y->axis]),
-				       .share = kinds != COLLECTIVE};
+				       .share = kinds != PREDICTION_COLLECTIVE};
 	for (size_t c = 0; c < count; c++) {
 		double *z = ARENA_ARRAY(arena, cells, double);
 		size_t point = 0;
@@ -287,7 +265,8 @@ static struct drawing *draw_maps(const struct command *command, const struct swe
 				const size_t at[2] = {x->order[i], y->order[j]};
 				point = map_point(sweep, sides, c, at);
 				z[j * x->count + i] =
-					drawn(sweep->points[point], kinds == COLLECTIVE).value;
+					drawn(sweep->points[point], kinds == PREDICTION_COLLECTIVE)
+						.value;
 			}
 		maps[c] = (struct heat_map){map_label(arena, sweep, sides, point),
 					    x->values,
@@ -296,7 +275,7 @@ static struct drawing *draw_maps(const struct command *command, const struct swe
 					    y->count,
 					    z};
 	}
-	const char *title = kinds == COLLECTIVE
+	const char *title = kinds == PREDICTION_COLLECTIVE
 				    ? "Bus bandwidth"
 				    : chart_bars_title(sweep->points, sweep->point_count);
 	return chart_heat(arena, text_of(command, title), axes, maps, count);
@@ -307,9 +286,9 @@ struct drawing *sweep_chart(const struct command *command, const struct sweep *s
 	unsigned kinds = prediction_kinds(sweep->points, sweep->point_count);
 	const struct sweep_axis *x = &sweep->axes[0];
 	struct side sides[2];
-	if (kinds == TRAINING && strcmp(x->key, "case.gpus") == 0)
+	if (kinds == PREDICTION_TRAINING && strcmp(x->key, "case.gpus") == 0)
 		return draw_scaling(command, sweep);
-	if (kinds == COLLECTIVE && strcmp(x->key, "case.collective_size") == 0)
+	if (kinds == PREDICTION_COLLECTIVE && strcmp(x->key, "case.collective_size") == 0)
 		return draw_bandwidth(command, sweep);
 	if (find_sides(command->arena, sweep, sides))
 		return draw_maps(command, sweep, sides, kinds);

@@ -140,7 +140,7 @@ static void json_beside(struct json_writer *json, const struct dataset_outcome *
 
 void validation_json(FILE *out, const struct validation *v, bool pretty)
 {
-	struct json_writer json = jw_begin(out, pretty);
+	struct json_writer json = jw_begin(out, pretty ? JSON_PRETTY : JSON_LINE);
 	jw_open(&json, NULL, '{');
 	jw_open(&json, "datasets", '[');
 	for (size_t i = 0; i < v->count; i++) {

@@ -26,8 +26,9 @@ static const struct option options[] = {
 	{OPTION_CASE, .name = "runtime", .value = "NAME", .complete = "names:runtimes none",
 	 .help = "remoting runtime that forwards the CUDA calls; none is the local driver"},
 	{OPTION_CASE, .name = "transport", .value = "NAME", .complete = "names:transports",
-	 .help = "transport of forwarded calls and of gradients between hosts: tcp, rdma, shm, or "
-		 "auto, which is rdma for jobs on InfiniBand or RoCE and tcp otherwise"},
+	 .help = "transport of forwarded calls and of gradients between hosts (`farwire list "
+		 "transports`), or auto, which is rdma for jobs on InfiniBand or RoCE and tcp "
+		 "otherwise"},
 	{OPTION_CASE, .name = "profile", .value = "NAME", .complete = "names:profiles",
 	 .help = "profile with fitted parameters"},
 	{OPTION_CASE, .name = "program", .value = "GUEST",
@@ -67,8 +68,8 @@ static const struct option options[] = {
 		 "parameters have, repeatable"},
 	{OPTION_TEXT, .name = "between", .value = "LO:HI", FIELD(between),
 	 .help = "range to search, values with their unit; by default around the present value"},
-	{OPTION_COUNT, .name = "samples", .value = "N", FIELD(sample_count), .most = 100000,
-	 .initial = "128",
+	{OPTION_COUNT, .name = "points", .former = "samples", .value = "N", FIELD(point_count),
+	 .most = 100000, .initial = "128",
 	 .help = "number of Sobol points behind each index; 0 computes no indices"},
 	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),
 	 .help = "part by which every number is moved in turn, for elasticities in place of "

@@ -9,28 +9,11 @@
 
 static const struct result_table *tabulate(struct arena *arena, const struct scaling *scaling)
 {
-	static const struct answer_column columns[] = {
-		{{"gpus", QUANTITY_COUNT, false, false}, ANSWER_GPUS, ALL_KINDS, false},
-		{{"images_per_s", QUANTITY_COUNT, false, true}, ANSWER_THROUGHPUT, TRAINING, false},
-		{{"bus_bandwidth_Bps", QUANTITY_RATE, false, true},
-		 ANSWER_THROUGHPUT,
-		 COLLECTIVE,
-		 false},
-		{{"speedup", QUANTITY_RATIO, false, true}, ANSWER_SPEEDUP, TRAINING, false},
-		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
-		{{"step_s", QUANTITY_TIME, false, true}, ANSWER_STEP, TRAINING, false},
-		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
-		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
-		{{"straggler_s", QUANTITY_TIME, false, false}, ANSWER_STRAGGLER, TRAINING, false},
-		{{"input_wait_s", QUANTITY_TIME, false, false}, ANSWER_INPUT, TRAINING, false},
-		{{"training_s", QUANTITY_TIME, false, true}, ANSWER_TRAINING, TRAINING, true},
-		{{"choice", QUANTITY_COUNT, true, false},
-		 ANSWER_CHOICE,
-		 TRAINING | COLLECTIVE,
-		 true},
-		{{"bottleneck", QUANTITY_COUNT, true, false}, ANSWER_BOTTLENECK, TRAINING, false},
-		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
-	};
+	static const enum answer columns[] = {
+		ANSWER_GPUS,       ANSWER_THROUGHPUT, ANSWER_BANDWIDTH, ANSWER_SPEEDUP,
+		ANSWER_EFFICIENCY, ANSWER_STEP,       ANSWER_TIME,      ANSWER_EXPOSED,
+		ANSWER_STRAGGLER,  ANSWER_INPUT,      ANSWER_TRAINING,  ANSWER_CHOICE_OF_JOB,
+		ANSWER_BOTTLENECK, ANSWER_VERDICT};
 	const struct answers answers = {.name = "scaling",
 					.title =
 						arena_printf(arena, "Scaling of %s", scaling->name),

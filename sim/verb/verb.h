@@ -32,7 +32,7 @@ struct command {
 	/* Values of options, by the rows of option_table.c; a text is NULL without one. */
 	const char *gpus, *target, *between, *of;
 	struct texts vary, keys;
-	uint64_t sample_count, seed, draws, jobs;
+	uint64_t point_count, seed, draws, jobs;
 	double vary_all_ratio; /* 0: not given */
 	const char *only, *server, *connect, *scratch, *resume;
 	double budget_s; /* 0: not given */

@@ -97,13 +97,8 @@ static void bars_use_the_ratio_of_each_kind_of_case(void)
 /* Columns without values are left out. */
 static void columns_without_values_are_left_out(void)
 {
-	static const struct answer_column columns[] = {
-		{{"gpus", QUANTITY_COUNT, false, false}, ANSWER_GPUS, TRAINING, false},
-		{{"to_local", QUANTITY_RATIO, false, false}, ANSWER_RATIO, CLIENTS, false},
-		{{"training_s", QUANTITY_TIME, false, true}, ANSWER_TRAINING, TRAINING, true},
-		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
-		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
-	};
+	static const enum answer columns[] = {ANSWER_GPUS, ANSWER_TO_LOCAL, ANSWER_TRAINING,
+					      ANSWER_EXPOSED, ANSWER_VERDICT};
 	struct arena *arena = arena_new();
 	struct prediction good = job(4, 380, 100), bad = job(8, 700, 100);
 	const struct prediction *list[] = {&good, &bad};

@@ -23,15 +23,15 @@ static bool evaluate(void *ctx, const double *points, size_t count, double *answ
 	return true;
 }
 
-static void indices_of(double (*f)(const double *), size_t inputs, size_t samples,
+static void indices_of(double (*f)(const double *), size_t inputs, size_t points,
 		       struct index_estimate *indices, size_t *failed)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = f, .inputs = inputs};
-	const struct indices_problem problem = {inputs, samples, 1, evaluate, &function};
+	const struct indices_problem problem = {inputs, points, 1, evaluate, &function};
 	num_init();
 	CHECK(indices_estimate(arena, &problem, indices, failed));
-	CHECK(function.calls == samples * (inputs + 1));
+	CHECK(function.calls == points * (inputs + 1));
 	arena_free(arena);
 }
 
@@ -58,7 +58,7 @@ static void with_an_interaction(void)
 		CHECK(indices[k].first.low < indices[k].first.value);
 		CHECK(indices[k].first.value < indices[k].first.high);
 	}
-	/* fewer samples: a wider interval, which holds the truth */
+	/* fewer points: a wider interval, which holds the truth */
 	indices_of(ishigami, 3, 256, indices, &failed);
 	CHECK(indices[1].first.high - indices[1].first.low > 0.05);
 	CHECK(indices[1].first.low < first[1] && first[1] < indices[1].first.high);
@@ -93,7 +93,7 @@ static void sums_constants_and_failures(void)
 	CHECK_NEAR(indices[0].total.value, 1, 0.3);
 }
 
-/* Of a sum both indices are the same and add up to 1, however few the samples: what
+/* Of a sum both indices are the same and add up to 1, however few the points: what
  * crosses over cancels only on average. Not above the total: of any function. */
 static double sum_of_four(const double *u)
 {
@@ -103,7 +103,7 @@ static double product(const double *u)
 {
 	return u[0] * u[1] * (1 + u[2]);
 }
-static void few_samples_contradict_nothing(void)
+static void few_points_contradict_nothing(void)
 {
 	struct index_estimate indices[4];
 	size_t failed;
@@ -178,10 +178,8 @@ static void one_knob_in_many_places(void)
 }
 
 static const struct test tests[] = {
-	TEST(with_an_interaction),
-	TEST(sums_constants_and_failures),
-	TEST(few_samples_contradict_nothing),
-	TEST(scales_and_paths),
+	TEST(with_an_interaction),           TEST(sums_constants_and_failures),
+	TEST(few_points_contradict_nothing), TEST(scales_and_paths),
 	TEST(one_knob_in_many_places),
 };
 

@@ -92,7 +92,7 @@ static void a_large_message_by_hand(void)
 	CHECK_NEAR(choice.predicted_s, 56.0e-6 + 1.75e9 / (282e9 * 0.85), 1e-9);
 	CHECK_NEAR(choice.goodput_ratio[HOP_NVLINK], 0.85, 1e-12);
 	CHECK_NEAR(choice.goodput_ratio[HOP_NET], 0.97, 1e-12);
-	/* One lane, driven by 24 blocks of 12 GB/s. */
+	/* One channel, driven by 24 blocks of 12 GB/s. */
 	CHECK(choice.channel_count == 1 && choice.block_count == 24);
 	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 24 * 12e9, 1e-9);
 }
@@ -107,7 +107,7 @@ static void trees_for_many_nodes(void)
 	CHECK_TEXT(all_reduce(&library, &many, 8e9).algorithm->name, "ring");
 	struct comm_shape two = nodes(2);
 	CHECK_TEXT(all_reduce(&library, &two, 1e9).algorithm->name, "ring");
-	/* Two nodes with eight adapters: 198 / 25 GB/s, eight pairs; a lane for each ring. */
+	/* Two nodes with eight adapters: 198 / 25 GB/s, eight pairs; a channel for each ring. */
 	CHECK(all_reduce(&library, &two, 1e9).block_count == 16);
 	CHECK(all_reduce(&library, &two, 1e9).channel_count == 8);
 }
