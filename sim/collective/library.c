@@ -31,7 +31,8 @@ static const struct param_row rows[] = {
 	PARAM_CHOICE(struct library_params, protocol, protocol_choices, "auto",
 		     "LL, LL128 or Simple, or the fastest by NCCL's model", "NCCL 2.5 and later"),
 	PARAM_WHOLE(struct library_params, channels_count, 0, 1024, "0",
-		    "channels (thread blocks on a GPU); 0: worked out from the links",
+		    "number of channels, each with one thread block on a GPU; 0: computed from the "
+		    "links",
 		    "NCCL: from its search for rings"),
 	PARAM_WHOLE(struct library_params, servers_count, 1, 4096, "1",
 		    "shards of a parameter server", "one server, as in most examples"),

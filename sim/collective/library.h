@@ -8,10 +8,13 @@
  * own tuning model (src/graph/tuning.cc), by which it also chooses algorithm
  * and protocol: library_choose does the same arithmetic.
  *
- * NCCL's CHANNELS are thread blocks, one behind each ring or tree. Several of
- * them on the same ring share its links, so they travel as one LANE here: a
- * choice says how many lanes its schedule has and how many blocks drive them.
- * Blocks bound what a lane moves (channel_cap_Bps) and cost their start.
+ * A CHANNEL is one ring or tree of the schedule, and a BLOCK is a thread block of the
+ * collective's kernel. NCCL drives each channel with one block and lays several channels
+ * over the same ring. They share its links, so they travel as one channel here: a
+ * choice says how many channels its schedule has and how many blocks drive them. Blocks
+ * bound what a channel moves (channel_cap_Bps), and each adds to the time of the start.
+ * Users know NCCL's count, which is the number of blocks: the key library.channels and
+ * reports ("24 channels") give that one.
  *
  * NCCL measured its hops on systems with wires of their own, and the wires'
  * latency is inside. Here links have theirs, so a hop's own part is what is
@@ -59,9 +62,9 @@ struct library_params {
 		links' goodput that Simple reaches */
 	double channel_bandwidth_Bps; /* most that one channel (one block) moves: Simple */
 	double channel_tree_Bps, channel_ll128_Bps, channel_ll_Bps, channel_ll_net_Bps;
-	/* Of that, what blocks reach on a system (fitted). */
+	/* The part of it that blocks reach on a system (fitted). */
 	double block_ll_ratio, block_ll128_ratio, block_simple_ratio;
-	/* Of a tree's block for each way, up and down; with LL and LL128. */
+	/* The part of a tree's block for each direction, up and down; with LL and LL128. */
 	double tree_split_ratio, tree_split_ll_ratio;
 	double tree_ratio, ll128_goodput_ratio, ll_ratio; /* of the goodput: trees; each protocol */
 	double ll128_alone_ratio; /* LL128, too, where a node has one rank */
@@ -91,8 +94,8 @@ struct library_params {
 	double slice_B;      /* staged pieces; also the grain at which trees pipeline */
 	double piece_ll_B, piece_ll128_B; /* ... with LL and LL128, for each channel */
 	double step_ll_B;                 /* ... through sockets at least */
-	/* Of a multiprocessor that each of its blocks holds, and what kernels beside them
-	 * lose of the whole GPU beyond that. */
+	/* The fraction of one multiprocessor that each of its blocks occupies, and the further
+	 * loss of other kernels, as a fraction of the whole GPU. */
 	double block_share_ratio, kernel_loss_ratio;
 	double memory_traffic_ratio; /* bytes of GPU memory for each byte sent */
 };
@@ -100,7 +103,7 @@ extern const struct param_table library_table;
 /* Whether its algorithm has servers beside the ranks. */
 bool library_has_servers(const struct library_params *library);
 
-/* What the library knows of the ranks when it chooses. */
+/* Properties of the ranks that the library uses for its choice. */
 struct comm_shape {
 	size_t rank_count, node_count, rank_most; /* most ranks in a node */
 	enum hop_class inside;                    /* the slowest class between ring neighbours */
@@ -114,12 +117,12 @@ struct comm_shape {
 struct collective_choice {
 	const struct algorithm *algorithm;
 	enum protocol protocol;
-	size_t channel_count, pipeline_count; /* of the schedule: lanes */
-	size_t block_count;                   /* NCCL's channels, for reports */
+	size_t channel_count, pipeline_count; /* of the schedule */
+	size_t block_count;                   /* reported as NCCL's channels */
 	double start_s;                       /* of each rank before its first step */
 	double hop_s[HOP_CLASS_COUNT];
 	double goodput_ratio[HOP_CLASS_COUNT];   /* protocol and efficiency, of the links' */
-	double channel_cap_Bps[HOP_CLASS_COUNT]; /* of a lane; 0: none */
+	double channel_cap_Bps[HOP_CLASS_COUNT]; /* of a channel; 0: none */
 	double predicted_s;                      /* the library's own guess, by which it chose */
 };
 struct collective_choice library_choose(const struct library_params *library,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings over all machines: the rings inside each (rings_node.c), cut open and
- * joined, one for each network adapter.
+/* Rings over all machines: the rings inside each (rings_node.c), cut open and joined, one for
+ * each network adapter.
  *
- * Machines made from one template have their nodes and links in the same order, so
- * the first one's answer serves for all whose links are the same; anything else is
- * looked at by itself.
- */
+ * Machines made from one template have their nodes and links in the same order, so the result
+ * for the first one applies to all machines with the same links. Other machines are searched
+ * separately. */
 
 #include <math.h>
 #include <string.h>
@@ -289,20 +288,20 @@ static void study(struct finder *finder, size_t m)
 
 /* ---- joining ---- */
 
-/* Where ring `lane` of a machine is cut: between a rank that leaves and the next,
+/* Where ring `channel` of a machine is cut: between a rank that leaves and the next,
  * which is entered. */
 struct cut {
 	size_t ring, first; /* of inner; place in its order that is entered */
 };
 
-/* The nearest pair of neighbours to the adapter of the lane, and of equally near
- * ones the pair that other lanes use least. leaves and enters count uses. */
-static struct cut find_cut(const struct machine *machine, size_t lane, size_t *leaves,
+/* The nearest pair of neighbours to the adapter of the channel, and of equally near
+ * ones the pair that other channels use least. leaves and enters count uses. */
+static struct cut find_cut(const struct machine *machine, size_t channel, size_t *leaves,
 			   size_t *enters, size_t *ring_uses)
 {
 	size_t count = machine->count, adapters = machine->adapter_count;
-	size_t adapter = adapters > 0 ? lane % adapters : 0;
-	struct cut best = {lane % machine->inner.ring_count, 0};
+	size_t adapter = adapters > 0 ? channel % adapters : 0;
+	struct cut best = {channel % machine->inner.ring_count, 0};
 	size_t best_cost = SIZE_MAX;
 	for (size_t ring = 0; ring < machine->inner.ring_count; ring++) {
 		const uint32_t *order = machine->inner.order + ring * count;
@@ -325,9 +324,9 @@ static struct cut find_cut(const struct machine *machine, size_t lane, size_t *l
 	return best;
 }
 
-/* Lanes across machines: one for each adapter, or more where one ring inside is
+/* Channels across machines: one for each adapter, or more where one ring inside is
  * slower than an adapter. */
-static size_t lanes_across(const struct finder *finder, double inside_Bps, double network_Bps)
+static size_t channels_across(const struct finder *finder, double inside_Bps, double network_Bps)
 {
 	size_t adapters = 1, rings = 1;
 	for (size_t m = 0; m < finder->machine_count; m++) {
@@ -344,9 +343,9 @@ static size_t lanes_across(const struct finder *finder, double inside_Bps, doubl
 	return adapters * (size_t)fmax(1, needed);
 }
 
-static void write_across(struct finder *finder, size_t lanes, size_t rank_count, uint32_t *order)
+static void write_across(struct finder *finder, size_t channels, size_t rank_count, uint32_t *order)
 {
-	struct cut *cuts = ARENA_ARRAY(finder->scratch, lanes, struct cut);
+	struct cut *cuts = ARENA_ARRAY(finder->scratch, channels, struct cut);
 	size_t at = 0;
 	for (size_t m = 0; m < finder->machine_count; m++) {
 		const struct machine *machine = &finder->machines[m];
@@ -354,15 +353,15 @@ static void write_across(struct finder *finder, size_t lanes, size_t rank_count,
 		if (machine->like == m || m == 0 || machine->like != (machine - 1)->like) {
 			size_t *uses = ARENA_ARRAY(finder->scratch,
 						   2 * count + machine->inner.ring_count, size_t);
-			for (size_t lane = 0; lane < lanes; lane++)
-				cuts[lane] = find_cut(machine, lane, uses, uses + count,
-						      uses + 2 * count);
+			for (size_t channel = 0; channel < channels; channel++)
+				cuts[channel] = find_cut(machine, channel, uses, uses + count,
+							 uses + 2 * count);
 		}
-		for (size_t lane = 0; lane < lanes; lane++) {
-			const uint32_t *inner = machine->inner.order + cuts[lane].ring * count;
+		for (size_t channel = 0; channel < channels; channel++) {
+			const uint32_t *inner = machine->inner.order + cuts[channel].ring * count;
 			for (size_t i = 0; i < count; i++)
-				order[lane * rank_count + at + i] =
-					machine->ranks[inner[(cuts[lane].first + i) % count]];
+				order[channel * rank_count + at + i] =
+					machine->ranks[inner[(cuts[channel].first + i) % count]];
 		}
 		at += count;
 	}
@@ -421,7 +420,7 @@ static struct rings find(struct finder *finder, const struct ring_place *ranks, 
 	write_adapters(finder, rank_count);
 	struct comm_shape shape = shape_of(finder, rank_count);
 	if (finder->across)
-		shape.ring_count = lanes_across(finder, shape.inside_Bps, shape.network_Bps);
+		shape.ring_count = channels_across(finder, shape.inside_Bps, shape.network_Bps);
 	else
 		shape.ring_count = finder->machines[0].inner.ring_count;
 	uint32_t *order = ARENA_ARRAY(finder->arena, shape.ring_count * rank_count, uint32_t);

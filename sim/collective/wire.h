@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How bytes get from one rank to another.
  *
- * A WAY is what lies between two ranks: one or two LANES of links and host
+ * A WAY is what lies between two ranks: one or two LEGS of links and host
  * memory that a message crosses as one flow each, and maybe a socket. A WIRE is
  * a way and a channel: its messages leave one after the other, the next one when
  * the last byte of the one before has left.
@@ -11,24 +11,24 @@
 
 #include "sim/collective/internal.h"
 
-enum { LANE_ROUTES_MAX = 8, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2 };
+enum { LEG_ROUTES_MAX = 8, LEG_HOSTS_MAX = 2, WAY_LEGS_MAX = 2 };
 
-struct lane {
-	const struct route *routes[LANE_ROUTES_MAX];
+struct leg {
+	const struct route *routes[LEG_ROUTES_MAX];
 	size_t route_count;
-	struct host *hosts[LANE_HOSTS_MAX]; /* whose memory it crosses */
-	double dram_per_B[LANE_HOSTS_MAX];
+	struct host *hosts[LEG_HOSTS_MAX]; /* whose memory it crosses */
+	double dram_per_B[LEG_HOSTS_MAX];
 	size_t host_count;
 	/* Where the receiver stands for another machine, which may be the sender's own stand-in:
 	 * what is added from now on is the receiver's; what has been. */
-	bool far, far_routes[LANE_ROUTES_MAX], far_hosts[LANE_HOSTS_MAX];
+	bool far, far_routes[LEG_ROUTES_MAX], far_hosts[LEG_HOSTS_MAX];
 	struct cpu *core; /* that copies; NULL: none */
 	double core_spB;
 	double cap_Bps;      /* of a copy inside one GPU's memory; 0: none */
 	double rate_ratio;   /* that lost packets leave; 1 */
 	double latency_s;    /* of links and virtual NICs */
 	double staged_count; /* intermediate copies, by which its last slice is late */
-	bool leaves;         /* the sender's buffer is free only when it is over */
+	bool leaves;         /* the sender's buffer is free only when it has ended */
 	/* The flow of the last size and choice that were asked for. */
 	double flow_B, flow_ratio, flow_cap_Bps;
 	struct flow_spec flow;
@@ -42,9 +42,9 @@ struct way {
 	enum fold_level meets; /* where those for which both stand do; FOLD_INSIDE: they are all */
 	enum hop_class class;
 	double hop_count; /* of the library's hops: 2 through a buffer between */
-	struct lane lanes[WAY_LANES_MAX];
-	size_t lane_count;
-	double least_s, least_spB; /* no message takes less: its lanes' latency and slowest link */
+	struct leg legs[WAY_LEGS_MAX];
+	size_t leg_count;
+	double least_s, least_spB; /* no message takes less: its legs' latency and slowest link */
 	bool socket;               /* and a connection */
 };
 
@@ -80,17 +80,17 @@ void wire_pump(struct communicator *comm, struct wire *wire);
 
 /* ---- for the files of ways: false if there is no route ---- */
 
-bool lane_route(struct communicator *comm, struct lane *lane, int from, int to, unsigned traffic);
-bool lane_nvlink(struct communicator *comm, struct lane *lane, int from, int to);
-void lane_memory(struct lane *lane, struct host *host, double dram_per_B);
+bool leg_route(struct communicator *comm, struct leg *leg, int from, int to, unsigned traffic);
+bool leg_nvlink(struct communicator *comm, struct leg *leg, int from, int to);
+void leg_memory(struct leg *leg, struct host *host, double dram_per_B);
 /* From a GPU rank up to its host, or down. */
-bool lane_to_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);
-bool lane_from_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);
+bool leg_to_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank);
+bool leg_from_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank);
 
 /* Over the network, for machines that stand for others by the switch where the real ones'
  * ways meet. */
-bool lane_across(struct communicator *comm, struct lane *lane, const struct way *way, int from,
-		 int to, unsigned traffic);
+bool leg_across(struct communicator *comm, struct leg *leg, const struct way *way, int from, int to,
+		unsigned traffic);
 
 bool way_inside(struct communicator *comm, struct way *way); /* wire_device.c */
 bool way_rdma(struct communicator *comm, struct way *way);   /* wire_rdma.c */

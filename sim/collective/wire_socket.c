@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ways through the guests' sockets.
+/* Routes through the guests' sockets.
  *
- * A message crosses PCIe to the sender's host, a TCP connection, and PCIe to the
- * receiving GPU, slice after slice, so that the three go on at the same time and
- * the slowest decides; it is there when all three are over, plus the last slice's
- * copies. Ranks of the same two guests share one connection a channel. */
+ * A message crosses PCIe to the sender's host, a TCP connection, and PCIe to the receiving GPU,
+ * slice after slice. So the three run at the same time and the slowest decides. It has arrived
+ * when all three have ended, plus the last slice's copies. Ranks of the same two guests share
+ * one connection per channel. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/collective/wire.h"
@@ -19,18 +19,18 @@ bool way_socket(struct communicator *comm, struct way *way)
 	if (!fabric_route(comm->spec.fabric, guests[0], guests[1], comm->spec.transport->traffic))
 		return false;
 	if (a->place.gpu) {
-		struct lane *lane = &way->lanes[way->lane_count++];
-		lane->leaves = true;
-		lane->staged_count = 1;
-		lane_memory(lane, guest_host(a->place.guest), DRAM_PER_DMA);
-		if (!lane_to_host(comm, lane, a))
+		struct leg *leg = &way->legs[way->leg_count++];
+		leg->leaves = true;
+		leg->staged_count = 1;
+		leg_memory(leg, guest_host(a->place.guest), DRAM_PER_DMA);
+		if (!leg_to_host(comm, leg, a))
 			return false;
 	}
 	if (b->place.gpu) {
-		struct lane *lane = &way->lanes[way->lane_count++];
-		lane->staged_count = 1;
-		lane_memory(lane, guest_host(b->place.guest), DRAM_PER_DMA);
-		if (!lane_from_host(comm, lane, b))
+		struct leg *leg = &way->legs[way->leg_count++];
+		leg->staged_count = 1;
+		leg_memory(leg, guest_host(b->place.guest), DRAM_PER_DMA);
+		if (!leg_from_host(comm, leg, b))
 			return false;
 	}
 	return true;

@@ -68,8 +68,8 @@ static const struct option options[] = {
 		 "parameters have, repeatable"},
 	{OPTION_TEXT, .name = "between", .value = "LO:HI", FIELD(between),
 	 .help = "range to search, values with their unit; by default around the present value"},
-	{OPTION_COUNT, .name = "samples", .value = "N", FIELD(sample_count), .most = 100000,
-	 .initial = "128",
+	{OPTION_COUNT, .name = "points", .former = "samples", .value = "N", FIELD(point_count),
+	 .most = 100000, .initial = "128",
 	 .help = "number of Sobol points behind each index; 0 computes no indices"},
 	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),
 	 .help = "part by which every number is moved in turn, for elasticities in place of "

@@ -36,7 +36,7 @@ static int run(const struct command *command)
 						    .vary_ratio = command->vary_all_ratio,
 						    .keys = command->keys.items,
 						    .key_count = command->keys.count,
-						    .sample_count = command->sample_count};
+						    .point_count = command->point_count};
 	struct diag *diag = diag_new(command->arena);
 	const char *broken;
 	const struct sensitivity *found = sensitivity_find(command->arena, diag, &request, &broken);
@@ -64,9 +64,9 @@ const struct verb verb_sensitivity = {
 	.words = "CASE",
 	.help = "which parameters an answer hangs on, and what would narrow it most",
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
-		    "  farwire sensitivity case.cfg --of step --samples 512\n"
+		    "  farwire sensitivity case.cfg --of step --points 512\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",
-	.options = "set of for samples vary-all format output plot title seed draws jobs color "
+	.options = "set of for points vary-all format output plot title seed draws jobs color "
 		   "quiet",
 	.words_min = 1,
 	.cases = true,

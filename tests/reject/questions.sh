@@ -51,7 +51,8 @@ expect 2 "no number of .* has 'nosuch' in its name" sensitivity case.cfg --for n
 for part in 0 -1% 100% x 10us; do
 	expect 2 "^farwire: --vary-all $part: write a part" sensitivity case.cfg --vary-all "$part"
 done
-expect 2 '--samples x: write a whole number' sensitivity case.cfg --samples x
+expect 2 '--points x: write a whole number' sensitivity case.cfg --points x
+expect 2 '--samples is now called --points' sensitivity case.cfg --samples 8
 expect 2 'has no ratio: out of GPU memory: resnet50 at batch 64' \
 	sensitivity --topology t320-same-esxi --batch 64 --draws 0 -q --vary-all 10% --for link.vswitch
 verdict 'questions.sensitivities'

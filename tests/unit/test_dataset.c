@@ -1,32 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Datasets: how rows are read, how wrong ones are refused, and every kind of claim with a case
  * where it holds and one where it does not. */
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
 #include "sim/analysis/dataset.h"
-#include "tests/test.h"
-
-static struct arena *arena;
-static struct diag *diag; /* diagnostics of the last dataset */
-static char folder[] = "/tmp/farwire-dataset-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-	return arena_printf(arena, "%s/%s", folder, name);
-}
-
-static void write_file(const char *name, const char *text)
-{
-	FILE *out = fopen(path_of(name), "w");
-	if (!CHECK(out != NULL))
-		return;
-	fputs(text, out);
-	fclose(out);
-}
+#include "tests/own_folder.h"
 
 /* Reads a dataset whose group has this text, next to a table.tsv with these lines. */
 static const struct dataset *read_with(const char *table, const char *text,
@@ -563,12 +539,9 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	num_init();
-	arena = arena_new();
-	if (!mkdtemp(folder))
+	if (!folder_begin())
 		return 1;
 	int code = TEST_MAIN(tests);
-	rmdir(folder);
-	arena_free(arena);
+	folder_end();
 	return code;
 }

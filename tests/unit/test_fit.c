@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fits: rows of any quantity, which rows and earlier results a stage takes, what
  * profiles hold, what is refused. */
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "calib/fit/errors.h"
 #include "calib/fit/fit.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
-#include "tests/test.h"
-
-static struct arena *arena;
-static struct diag *diag;
-static char folder[] = "/tmp/farwire-fit-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-	return arena_printf(arena, "%s/%s", folder, name);
-}
-
-static void write_file(const char *name, const char *text)
-{
-	FILE *out = fopen(path_of(name), "w");
-	if (!CHECK(out != NULL))
-		return;
-	fputs(text, out);
-	fclose(out);
-}
+#include "tests/own_folder.h"
 
 /* One V100; what is fitted is its kernels' efficiency and their gaps. The test row
  * would pull the first fit far off. */
@@ -112,10 +89,10 @@ static void stages_see_their_own(void)
 	if (!CHECK(result && result->count == 3 && result->stage_count == 3))
 		return;
 	const struct fitted_parameter *p = result->parameters;
-	/* "a" is no part of "ab", and the test row of "a" is not looked at */
+	/* "a" does not match "ab", and the test row of "a" is not read */
 	CHECK(result->stages[0].row_count == 1);
 	CHECK_NEAR(predict(0, p[0].value, 0), 1200, 2e-3);
-	/* a time is fitted as such: 64 images in 50 ms are 1280 images/s */
+	/* a time is converted for the fit: 64 images in 50 ms are 1280 images/s */
 	CHECK_NEAR(predict(3, p[1].value, 0), 0.050, 2e-3);
 	CHECK(p[1].value > p[0].value);
 	/* the third stage stands on the first, not on the second */
@@ -233,9 +210,7 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	num_init();
-	arena = arena_new();
-	if (!mkdtemp(folder))
+	if (!folder_begin())
 		return 1;
 	write_file("table.tsv", table);
 	write_file("own.cfg", dataset);
@@ -246,7 +221,6 @@ int main(void)
 	remove(path_of("own.cfg"));
 	rmdir(path_of("calib/measured"));
 	rmdir(path_of("calib"));
-	rmdir(folder);
-	arena_free(arena);
+	folder_end();
 	return code;
 }

@@ -23,15 +23,15 @@ static bool evaluate(void *ctx, const double *points, size_t count, double *answ
 	return true;
 }
 
-static void indices_of(double (*f)(const double *), size_t inputs, size_t samples,
+static void indices_of(double (*f)(const double *), size_t inputs, size_t points,
 		       struct index_estimate *indices, size_t *failed)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = f, .inputs = inputs};
-	const struct indices_problem problem = {inputs, samples, 1, evaluate, &function};
+	const struct indices_problem problem = {inputs, points, 1, evaluate, &function};
 	num_init();
 	CHECK(indices_estimate(arena, &problem, indices, failed));
-	CHECK(function.calls == samples * (inputs + 1));
+	CHECK(function.calls == points * (inputs + 1));
 	arena_free(arena);
 }
 
@@ -58,7 +58,7 @@ static void with_an_interaction(void)
 		CHECK(indices[k].first.low < indices[k].first.value);
 		CHECK(indices[k].first.value < indices[k].first.high);
 	}
-	/* fewer samples: a wider interval, which holds the truth */
+	/* fewer points: a wider interval, which holds the truth */
 	indices_of(ishigami, 3, 256, indices, &failed);
 	CHECK(indices[1].first.high - indices[1].first.low > 0.05);
 	CHECK(indices[1].first.low < first[1] && first[1] < indices[1].first.high);
@@ -93,8 +93,8 @@ static void sums_constants_and_failures(void)
 	CHECK_NEAR(indices[0].total.value, 1, 0.3);
 }
 
-/* Of a sum both indices are the same and add up to 1, however few the samples: what
- * crosses over cancels only on average. Not above the total: of any function. */
+/* For a sum, both indices are equal and add up to 1, with any number of points: interactions
+ * cancel only on average. For every function the first-order index is not above the total. */
 static double sum_of_four(const double *u)
 {
 	return 100 + 4 * u[0] + 4 * exp(u[1]) + 2 * u[2] + u[3];
@@ -103,7 +103,7 @@ static double product(const double *u)
 {
 	return u[0] * u[1] * (1 + u[2]);
 }
-static void few_samples_contradict_nothing(void)
+static void few_points_contradict_nothing(void)
 {
 	struct index_estimate indices[4];
 	size_t failed;
@@ -142,7 +142,7 @@ static const struct param_row packet_rows[] = {
 static const struct param_table packet_table =
 	PARAM_TABLE("packet", struct packet_params, packet_rows);
 
-/* Defaults of one row are one knob; a value of one's own is another. */
+/* Defaults of one row are one uncertain parameter; a value of a file is another. */
 static void one_knob_in_many_places(void)
 {
 	struct arena *arena = arena_new();
@@ -165,7 +165,7 @@ static void one_knob_in_many_places(void)
 	CHECK_TEXT(knobs.items[1].name, "guest.*.other");
 	CHECK(knobs.items[1].count == 3);
 	CHECK_TEXT(knobs.items[2].name, "guest.c.cost");
-	/* What is not known is what draws vary: costs of one row, value and file. */
+	/* Draws vary the uncertain parameters: costs of one row, value and file. */
 	const struct knobs uncertain = knobs_uncertain(arena, &scenario);
 	CHECK(uncertain.count == 2 && uncertain.member_count == 3);
 	CHECK_TEXT(uncertain.items[0].name, "guest.*.cost");
@@ -178,10 +178,8 @@ static void one_knob_in_many_places(void)
 }
 
 static const struct test tests[] = {
-	TEST(with_an_interaction),
-	TEST(sums_constants_and_failures),
-	TEST(few_samples_contradict_nothing),
-	TEST(scales_and_paths),
+	TEST(with_an_interaction),           TEST(sums_constants_and_failures),
+	TEST(few_points_contradict_nothing), TEST(scales_and_paths),
 	TEST(one_knob_in_many_places),
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the library's model chooses, by NCCL's constants. */
+/* The choices of the library's model, by NCCL's constants. */
 #include "sim/base/arena.h"
 #include "sim/cfg/cfg.h"
 #include "sim/collective/library.h"
@@ -92,7 +92,7 @@ static void a_large_message_by_hand(void)
 	CHECK_NEAR(choice.predicted_s, 56.0e-6 + 1.75e9 / (282e9 * 0.85), 1e-9);
 	CHECK_NEAR(choice.goodput_ratio[HOP_NVLINK], 0.85, 1e-12);
 	CHECK_NEAR(choice.goodput_ratio[HOP_NET], 0.97, 1e-12);
-	/* One lane, driven by 24 blocks of 12 GB/s. */
+	/* One channel, driven by 24 blocks of 12 GB/s. */
 	CHECK(choice.channel_count == 1 && choice.block_count == 24);
 	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 24 * 12e9, 1e-9);
 }
@@ -107,7 +107,7 @@ static void trees_for_many_nodes(void)
 	CHECK_TEXT(all_reduce(&library, &many, 8e9).algorithm->name, "ring");
 	struct comm_shape two = nodes(2);
 	CHECK_TEXT(all_reduce(&library, &two, 1e9).algorithm->name, "ring");
-	/* Two nodes with eight adapters: 198 / 25 GB/s, eight pairs; a lane for each ring. */
+	/* Two nodes with eight adapters: 198 / 25 GB/s, eight pairs; a channel for each ring. */
 	CHECK(all_reduce(&library, &two, 1e9).block_count == 16);
 	CHECK(all_reduce(&library, &two, 1e9).channel_count == 8);
 }
@@ -278,8 +278,8 @@ static void ll128_in_a_tree_by_hand(void)
 		   31.5e-6 + 2 * 8388608 / (0.7 * bus_Bps), 1e-9);
 }
 
-/* Each block has 2 us of its own at the start; a call's time grows with its size by 2 (n - 1) / n
- * over the bus of an all-reduce, by 1 over that of a broadcast. */
+/* Each block adds 2 us at the start. A call's time grows with its size by 2 (n - 1) / n over
+ * the bus of an all-reduce, by 1 over that of a broadcast. */
 static void starts_and_slopes(void)
 {
 	struct library_params library = defaults();

@@ -143,8 +143,8 @@ static void dgx1_p100_has_four_rings(void)
 	arena_free(site.arena);
 }
 
-/* Without a search the ranks stand in their order, and 3-4 and 7-0 are no
- * neighbours in the mesh: PCIe decides. */
+/* Without a search the ranks stand in their order, and 3-4 and 7-0 are not neighbours in the
+ * mesh: PCIe decides. */
 static void in_order_leaves_nvlink(void)
 {
 	struct site site;
@@ -282,14 +282,14 @@ static void machines_are_joined_by_every_adapter(void)
 	CHECK_NEAR(rings.shape.network_Bps, 40e9, 1e-9);
 	CHECK_NEAR(rings.shape.inside_Bps, 150e9, 1e-9);
 	bool entered[4] = {false};
-	for (size_t lane = 0; lane < 4; lane++) {
-		const uint32_t *order = rings.order + lane * 24;
+	for (size_t channel = 0; channel < 4; channel++) {
+		const uint32_t *order = rings.order + channel * 24;
 		CHECK(is_permutation(order, 24));
 		for (size_t m = 0; m < 3; m++) {
 			for (size_t i = 0; i < 8; i++)
 				CHECK(rings.node_of[order[8 * m + i]] == m);
 			uint32_t in = order[8 * m] % 8, out = order[8 * m + 7] % 8;
-			CHECK(in / 2 == lane && out / 2 == lane);
+			CHECK(in / 2 == channel && out / 2 == channel);
 			entered[in / 2] = true;
 		}
 	}
@@ -357,15 +357,15 @@ static void sockets_have_one_adapter(void)
 	arena_free(site.arena);
 }
 
-/* A cluster of 1,024 GPUs is no harder than one machine. */
+/* A cluster of 1,024 GPUs is as easy as one machine. */
 static void a_thousand_ranks(void)
 {
 	struct site site;
 	open_cluster(&site, 128);
 	struct rings rings = found(&site);
 	CHECK(rings.shape.node_count == 128 && rings.shape.ring_count == 4);
-	for (size_t lane = 0; lane < 4; lane++)
-		CHECK(is_permutation(rings.order + lane * 1024, 1024));
+	for (size_t channel = 0; channel < 4; channel++)
+		CHECK(is_permutation(rings.order + channel * 1024, 1024));
 	arena_free(site.arena);
 }
 
