@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A dataset of one's own: the example of docs/datasets.md is predicted as it stands there; a
-# broken claim ends with 3, wrong files with 2 and all their errors, each with its place.
+# A user's dataset: the example of docs/datasets.md is predicted unchanged. A broken claim
+# ends with 3. Wrong files end with 2 and report all their errors, each with its place.
 cd "$(dirname "$0")/../.." || exit 2
 page=$PWD/docs/datasets.md
 # shellcheck source=tests/check.sh
@@ -36,7 +36,7 @@ refuse 's/value = "images_per_s"/value = "images_per_sec"/' "^wrong.cfg:1: .*no 
 refuse 's/claims = /clams = /' "^wrong.cfg:16: unknown key 'clams' \(did you mean 'claims'"
 refuse 's/\["roce"\]/["net=roce"]/' "^wrong.cfg:17: .*no row's label has 'net=roce' \(a label is '10g batch=32'"
 printf 'net\tbatch\timages_per_s\trole\n10g\t32\t19x5\ttest\nslow\t64\t215\ttest\nroce\t64\t200\ttestt\n' >lab.tsv
-for error in "^lab.tsv:2: dataset: '19x5' is no positive number" "^lab.tsv:3: .*'net' says 'slow'" "^lab.tsv:4: .*role 'testt'"; do
+for error in "^lab.tsv:2: dataset: '19x5' is neither a positive number" "^lab.tsv:3: .*'net' says 'slow'" "^lab.tsv:4: .*role 'testt'"; do
 	expect 2 "$error" validate lab.cfg --draws 0 -q
 done
 printf 'net\tbatch\timages_per_s\trole\nroce\t64\n' >lab.tsv
