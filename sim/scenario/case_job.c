@@ -461,20 +461,25 @@ static void refuse_remoting(struct case_reader *c)
 		{"case.gpu", params->gpu[0] != 0},
 		{"case.copies", params->copies_count != 1},
 		{"case.fraction", params->fraction_ratio != 1},
+		{"case.programs", params->programs_count != 0},
+		{"case.stages", params->stages_count != 1},
+		{"case.micro_batches", params->micro_batches_count != 1},
 	};
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (keys[i].said)
 			diag_error(c->reader.diag, case_said(c, keys[i].key),
-				   "case: a job runs beside its GPUs; %s is for programs whose "
-				   "calls are forwarded",
+				   "case: %s is for programs that are played call by call, not for "
+				   "collectives and jobs of fused steps (leave it out)",
 				   keys[i].key);
 }
 
 void case_refuse_training(struct case_reader *c)
 {
 	static const char *const keys[] = {
-		"case.gpus_per_machine", "case.exchange", "case.guest",          "case.straggler",
-		"case.epochs",           "case.symmetry", "case.collective_size"};
+		"case.gpus_per_machine", "case.exchange", "case.guest",
+		"case.straggler",        "case.epochs",   "case.symmetry",
+		"case.collective_size",  "case.programs", "case.stages",
+		"case.micro_batches"};
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
 		const struct cfg_param *param = cfg_param_find(c->reader.resolution, keys[i]);
 		if (param && param->origin.file)

@@ -57,18 +57,27 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	       "does not go with case.gpus: the job takes the topology's first GPUs");
 	refuse(c, "case.server", params->server[0] != 0,
 	       "does not go with case.gpus: the first guest of each GPU's host serves it");
-	refuse(c, "case.clients", cfg_child(c->group, "clients") != NULL,
-	       "does not go with case.gpus (write each client as a case of its own)");
+	const struct cfg_node *clients = cfg_child(c->group, "clients");
+	if (clients)
+		diag_error(c->reader.diag, cfg_origin(clients),
+			   "case: clients do not go with case.gpus (write each client as a case of "
+			   "its own)");
 	if (params->stages_count > 1 && params->stages_count != params->gpus_count)
 		diag_error(c->reader.diag, case_said(c, "case.stages"),
 			   "case.stages is %g, but each GPU holds one stage (write case.gpus=%g)",
 			   params->stages_count, params->stages_count);
+	refuse(c, "case.stages",
+	       params->stages_count > 1 && c->stack && c->stack->xla_clusters_count > 0,
+	       "does not go with XLA, which fuses ops across layers (choose another case.stack)");
 	refuse(c, "case.stages", params->stages_count > 1 && params->calls[0],
 	       "does not go with case.calls: a recording is not cut into stages");
 	refuse(c, "case.programs", programs < params->gpus_count && params->calls[0],
 	       "must be case.gpus with a recording, whose program holds one GPU");
 	refuse(c, "case.programs", programs < params->gpus_count && params->stages_count > 1,
 	       "must be case.gpus with stages: each is a rank of its own");
+	refuse(c, "case.micro_batches",
+	       params->micro_batches_count != 1 && params->stages_count == 1,
+	       "is for a pipeline (write case.stages, too)");
 	if (params->stages_count > 1)
 		divides(c, "case.micro_batches", params->batch_count, params->micro_batches_count,
 			"images");

@@ -48,6 +48,22 @@ topology = "t320-same-esxi"; settings = [1];|^case\.cfg:2: case: settings holds 
 topology = "t320-same-esxi"; profile = "none.cfg";|none\.cfg: profile 'none\.cfg': there is no `parameters = \.\.\.` in it
 topology = "t320-same-esxi"; runtime = "none.cfg";|none\.cfg: runtime 'none\.cfg': there is no `runtime = \.\.\.` in it
 topology = "t320-same-esxi"; profile = "unfit.cfg";|unfit\.cfg:2: profile 'unfit\.cfg': an entry needs path and fit \(write \{ path =
+topology = "t320-same-esxi"; stages = 2;|^case\.cfg:2: case: case\.stages is for training jobs and collectives \(write case\.gpus
+topology = "dgx1-v100"; gpus = 4; programs = 2;|^case\.cfg:2: case: case\.programs is for programs that are played call by call
+topology = "dgx1-v100"; gpus = 4; micro_batches = 2;|^case\.cfg:2: case: case\.micro_batches is for programs that are played call by call
+topology = "dgx1-v100"; gpus = 4; stages = 2; batch = 32;|^case\.cfg:2: case\.stages is 2, but each GPU holds one stage \(write case\.gpus=2\)
+topology = "dgx1-v100"; gpus = 2; stages = 2; batch = 32; micro_batches = 5;|^case\.cfg:2: case\.micro_batches: 32 images cannot be shared out evenly over 5 \(write case\.micro_batches=4\)
+topology = "dgx1-v100"; gpus = 2; stages = 2; programs = 1;|^case\.cfg:2: case\.programs must be case\.gpus with stages
+topology = "dgx1-v100"; gpus = 8; stages = 8; model = "alexnet"; settings = ["stack.xla_clusters=2"];|^case\.cfg:2: case\.stages does not go with XLA
+topology = "gpu-pool"; gpus = 4; programs = 3; runtime = "asynchronous";|^case\.cfg:2: case\.programs: 4 GPUs cannot be shared out evenly over 3 \(write case\.programs=2\)
+topology = "gpu-pool"; gpus = 8; runtime = "asynchronous";|^case\.cfg:2: case\.gpus is 8, but topology 'gpu-pool' has 4 \(write case\.gpus=4\)
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; micro_batches = 2;|^case\.cfg:2: case\.micro_batches is for a pipeline \(write case\.stages, too\)
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; copies = 2;|^case\.cfg:2: case\.copies must be 1 with case\.gpus: one job has all the GPUs
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; straggler = 2;|^case\.cfg:2: case\.straggler does not go with a remoting runtime
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; gpu = "gpu2";|^case\.cfg:2: case\.gpu does not go with case\.gpus
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; program = "client9";|^case\.cfg:2: program's guest 'client9' is not there
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; exchange = "tf-parameter-server";|^case\.cfg:2: exchange 'tf-parameter-server' keeps variables on servers.*\(write case\.programs=1
+topology = "gpu-pool"; gpus = 2; runtime = "asynchronous"; clients = ( { } );|^case\.cfg:2: case: clients do not go with case\.gpus
 END
 verdict 'cases.jobs_places_and_profiles'
 
