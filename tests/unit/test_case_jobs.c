@@ -124,7 +124,7 @@ static void jobs_take_no_runtime(void)
 	};
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
 		CHECK(!read_jobs(settings[i], "{ gpus = 2; }"));
-		CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "are forwarded"));
+		CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "played call by call"));
 	}
 }
 
