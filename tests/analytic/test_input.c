@@ -299,7 +299,7 @@ static void shared_memory(void)
 }
 
 /* The second guest is a neighbour's: it decodes just as much. Its rank and this one
- * share four cores, so decoding is the bottleneck at 20 ms; with two pinned cores each it does,
+ * share four cores, so decoding is the bottleneck at 20 ms; with two pinned cores each it is,
  * too, but then alone it does not get more. */
 static double beside_s(bool pinned, bool neighbour)
 {
