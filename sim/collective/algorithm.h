@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Algorithms: who sends which chunk to whom, as schedules.
+/* Algorithms: which rank sends which chunk to which other rank, as schedules.
  *
- * One file for each (ring.c, halving_doubling.c ...) with a const struct
- * algorithm, one line each in algorithms.def. Each has its IDEAL TIME, a pure
- * function. It holds where nothing is shared: each WIRE (a sender, a receiver, a
- * channel) is a link of its own on which a message of size B takes latency + size
- * * spB and the messages follow each other as closely as spB lets them; all ranks
- * begin at once. Tests compare it with the run of the schedule to the picosecond.
- * What sharing costs (channels on one link, servers that are everybody's peer) is
- * what the simulation is for.
+ * There is one file for each (ring.c, halving_doubling.c ...) with a const struct algorithm,
+ * and one line each in algorithms.def. Each has its ideal time, a pure function. The ideal time
+ * holds where nothing is shared. Each queue (a sender, a receiver, a channel) is then a
+ * separate link. A message of size B takes latency + size * spB on it, and messages follow each
+ * other as closely as spB allows. All ranks begin at the same time. Tests compare the ideal
+ * time with the run of the schedule to the picosecond. The simulation adds the cost of sharing
+ * (channels on one link, servers that all ranks use).
  *
- * Chunks are equal parts of the buffer, of fractions of a byte if it must be: a
- * fluid is cut, not an array. So every size in a schedule is proportional to
- * size_B, and a schedule made for 1 B serves for all sizes.
- * In schedules of reduce_scatter and all_gather chunk c belongs to rank
- * c % rank_count; in those of all_to_all it goes from rank c / rank_count to
- * rank c % rank_count.
- */
+ * Chunks are equal parts of the buffer, with fractions of a byte if necessary. So every size in
+ * a schedule is proportional to size_B, and a schedule made for 1 B serves all sizes. In
+ * schedules of reduce_scatter and all_gather, chunk c belongs to rank c % rank_count. In those
+ * of all_to_all it goes from rank c / rank_count to rank c % rank_count. */
 #ifndef FARWIRE_COLLECTIVE_ALGORITHM_H
 #define FARWIRE_COLLECTIVE_ALGORITHM_H
 
 #include "sim/base/registry.h"
 #include "sim/collective/schedule.h"
 
-/* What a schedule is made for. Ranks 0..rank_count-1 are workers; a parameter
- * server's shards are ranks rank_count..rank_count+server_count-1. */
+/* The inputs of a schedule. Ranks 0..rank_count-1 are workers; the shards of a parameter server
+ * are ranks rank_count..rank_count+server_count-1. */
 struct algorithm_spec {
 	size_t rank_count;
 	double size_B;         /* the whole buffer */
@@ -43,8 +39,8 @@ struct algorithm_spec {
 
 struct ideal_link { /* of every wire */
 	double latency_s, spB;
-	/* Of adding a received byte; 0 where it is fused with receiving. Reductions of
-	 * a rank that depend on each other add up, others go on side by side. */
+	/* Time of adding a received byte; 0 where this is fused with receiving. Reductions of a
+	 * rank that depend on each other add up, others run side by side. */
 	double reduce_spB;
 };
 

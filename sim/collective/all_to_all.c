@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All-to-all by exchange in n - 1 rounds: in round i each rank sends to the one
- * i places further on channel 0's ring and hears from the one i places back, so
- * that nobody has two senders at a time. The rounds are dealt out to the channels; on
- * one channel a rank goes on when its message has arrived and it has taken the
- * one sent to it. A rank's own part is copied inside its memory. */
+/* All-to-all by exchange in n - 1 rounds. In round i each rank sends to the one i places
+ * further on channel 0's ring and receives from the one i places back. So no rank receives from
+ * two senders at a time. The channels share the rounds. On one channel a rank continues when
+ * its message has arrived and it has taken the one sent to it. A rank's own part is copied
+ * inside its memory. */
 #include "sim/base/arena.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"

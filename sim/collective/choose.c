@@ -20,7 +20,7 @@
 #include "sim/base/diag.h"
 #include "sim/collective/library.h"
 
-/* What rings with Simple across nodes take longer than their steps say. */
+/* The factor by which rings with Simple across machines take longer than their steps say. */
 static double plateau_ratio(const struct library_params *lib, const struct comm_shape *shape,
 			    bool tree, enum protocol protocol)
 {
@@ -269,8 +269,8 @@ static size_t pipeline_count(const struct library_params *lib, const struct comm
 	return (size_t)(trains ? count : fmin(count, PIECES_MOST));
 }
 
-/* What a block reaches one way on this system. LL's bytes to a network are bounded by
- * what its proxies do; what these do for sockets is simulated. */
+/* The bandwidth of a block in one direction on this system. The work of the proxies limits LL's
+ * bytes to a network; for sockets this work is simulated. */
 static double reached_Bps(const struct library_params *lib, const struct comm_shape *shape,
 			  bool tree, enum protocol protocol, enum hop_class class)
 {
@@ -290,7 +290,7 @@ static double reached_Bps(const struct library_params *lib, const struct comm_sh
 	return ratio * block_Bps(lib, tree, protocol, across);
 }
 
-/* What is left of a hop when a usual wire is taken away. */
+/* The rest of a hop without an ordinary link. */
 static double own_hop_s(const struct library_params *lib, enum protocol protocol,
 			enum hop_class class, double whole_s)
 {
@@ -302,8 +302,8 @@ static double own_hop_s(const struct library_params *lib, enum protocol protocol
 	return fmax(0, scale_ratio * whole_s - wire_s[class]);
 }
 
-/* Of LL's bytes half are flags. That stores of 8 B do not fill links does not matter to
- * a network, which is handed them by the step. */
+/* Half of LL's bytes are flags. Stores of 8 B do not fill links, but this does not matter to a
+ * network, which receives whole steps. */
 static const double LL_DATA_RATIO = 0.5;
 
 static double goodput_ratio(const struct library_params *lib, const struct comm_shape *shape,
@@ -348,12 +348,11 @@ static size_t power_of_two(double least) /* at least 1 */
 	return power;
 }
 
-/* All-to-all is a group of messages from rank to rank, which NCCL posts at once. They
- * are dealt out to channels of their own, a power of two of them, up to eight messages
- * in a block at a time, or eight in all where the ranks have more than MESSAGES_MOST
- * together: that bounds a run's cost, and changes latencies of more than 64 ranks alone.
- * Small ones use LL, but for those to the network: each of these is posted by the
- * proxy. */
+/* All-to-all is a group of messages from rank to rank, which NCCL posts together. They have
+ * their own channels, a power of two. Up to eight messages share a block. If the ranks have
+ * more than MESSAGES_MOST messages together, only eight of each rank are under way: this bounds
+ * the cost of a run, and only changes latencies of more than 64 ranks. Small messages use LL,
+ * except those to the network, each of which the proxy posts. */
 static void settle_messages(const struct library_params *lib, const struct comm_shape *shape,
 			    struct collective_choice *choice, double size_B)
 {

@@ -231,7 +231,7 @@ static void rank_started(void *ctx, uint64_t rank)
 		executor_start(operation->comm, operation, (size_t)rank);
 }
 
-/* What a collective's kernel takes of its GPU. */
+/* The part of its GPU that a collective's kernel takes. */
 static double hold_ratio(const struct communicator *comm, const struct rank_state *rank,
 			 const struct collective_choice *choice)
 {

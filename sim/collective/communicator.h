@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ranks that do collectives together, over whatever lies between them.
+/* Ranks that do collectives together, and the routes between them.
  *
- * A communicator knows where its ranks are (a GPU, or a guest's memory for a
- * parameter server on the CPU) and how bytes get from each to each: over NVLink
- * or PCIe from GPU to GPU, through the host's memory where peers cannot reach
- * each other, by RDMA from GPU memory or staged through the host, or by TCP
- * through the guests' sockets with all that a virtual network adds. The WIRE of
- * two ranks and a channel (wire.c) is a first-in-first-out queue: its
- * messages' bytes leave one after the other as flows in the fabric, and
- * arrive the library's hop latency and the links' latency later.
+ * A communicator (group) holds the places of its ranks: a GPU, or a guest's memory for a
+ * parameter server on the CPU. It also holds how bytes travel between them:
  *
- * Collectives of a communicator run one behind the other on each rank, as on
- * one CUDA stream; a rank takes part from the moment it ARRIVES (its kernel
- * starts) and is done with one when all its steps are, so late ranks hold up
- * their neighbours and nobody else.
- * The library (library.h) chooses algorithm, protocol and channels for each
- * collective and its size; schedules are built once for each such choice.
- */
+ *   - over NVLink or PCIe from GPU to GPU;
+ *   - through the host's memory where peers cannot reach each other;
+ *   - by RDMA from GPU memory or staged through the host;
+ *   - by TCP through the guests' sockets with all costs of a virtual network.
+ *
+ * The WIRE of two ranks and a channel (wire.c) is a first-in-first-out queue. The bytes of its
+ * messages leave one after the other as flows in the fabric, and arrive after the library's hop
+ * latency and the links' latency.
+ *
+ * Collectives of a communicator run one after the other on each rank, as on one CUDA stream. A
+ * rank takes part from the moment it arrives (its kernel starts), and has finished when all its
+ * steps have ended. So late ranks delay only their neighbours. The library (library.h) chooses
+ * algorithm, protocol and channels for each collective and its size. Schedules are built once
+ * for each choice. */
 #ifndef FARWIRE_COLLECTIVE_COMMUNICATOR_H
 #define FARWIRE_COLLECTIVE_COMMUNICATOR_H
 
@@ -86,7 +87,7 @@ const struct communicator_counters *communicator_counters(const struct communica
 const struct algorithm *communicator_plays(const struct communicator *comm,
 					   enum collective collective, double size_B,
 					   struct algorithm_spec *spec);
-/* What was chosen for such a collective, for reports: "ring, Simple, 16 channels". */
+/* The choice for this kind of collective, for reports: "ring, Simple, 16 channels". */
 const char *communicator_choice_text(struct communicator *comm, enum collective collective,
 				     double size_B);
 

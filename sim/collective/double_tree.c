@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Double binary tree all-reduce, as NCCL since 2.4 (after Sanders, Speck and
- * Traff 2009): two binary trees over the NODES carry half of the buffer each,
- * and a node that has children in one is a leaf of the other, so that every NIC
- * sends and receives about once. Inside a node the ranks are a chain, in the
- * order of the channel's ring, whose first rank is on both trees.
+/* Double binary tree all-reduce, as in NCCL since 2.4 (after Sanders, Speck and Traff 2009).
+ * Two binary trees over the machines carry half of the buffer each. A machine with children in
+ * one tree is a leaf of the other, so every NIC sends and receives about once. Inside a machine
+ * the ranks are a chain, in the order of the channel's ring, whose first rank is on both trees.
  *
- * The first tree, over nodes 0..m-1: take a node's lowest set bit; one bit higher
- * instead (and that bit cleared) is its parent, or, past the end, only cleared.
- * Node 0 is the root and has one child. The second is the first shifted by one
- * node (m odd) or mirrored (m even).
+ * The first tree connects machines 0..m-1. The parent of a machine has its lowest set bit
+ * cleared and the next higher bit set. If this number is too large, the lowest set bit is only
+ * cleared. Machine 0 is the root and has one child. The second tree is the first one shifted by
+ * one machine (m odd) or mirrored (m even).
  *
  * Channel 2c is the first tree of pair c, channel 2c + 1 the second. */
 #include <math.h>

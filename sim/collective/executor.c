@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs a schedule: a step begins when nothing it waits for is left, and a step
- * that is over lets others begin. On a GPU what was sent is added or stored while
- * it is received, at no further cost; that makes chains of steps that are over at
- * once, so they are worked off a list and not by recursion. */
+/* Runs a schedule. A step begins when all steps that it waits for have ended, and a step that
+ * ends lets others begin. A GPU adds or stores received data while it receives it, at no
+ * further cost. This makes chains of steps that end immediately, so they are processed from a
+ * list and not by recursion. */
 #include <math.h>
 #include <string.h>
 
@@ -187,7 +187,7 @@ struct plan *plan_find(struct communicator *comm, enum collective collective,
 	return plan_new(comm, collective, choice);
 }
 
-/* Beyond so many messages of one collective, or pieces, pieces travel in trains. */
+/* Beyond these numbers of messages of one collective, or pieces, pieces travel in trains. */
 static const double MESSAGES_MOST = 16384, PIECES_MOST = 64;
 
 double trains_make(const struct communicator *comm, struct collective_choice *choice)
@@ -202,7 +202,7 @@ double trains_make(const struct communicator *comm, struct collective_choice *ch
 	return pieces / most;
 }
 
-/* What comes after the same round of another step may begin its first at once. */
+/* Steps after the same round of another step may begin their first round immediately. */
 static void loops_begin(const struct schedule *schedule, struct execution *execution,
 			struct arena *arena)
 {
@@ -266,7 +266,7 @@ static void loop_try(struct communicator *comm, struct operation *operation, uin
 			(struct ready_step){operation, step, false};
 }
 
-/* A round of a step of a folded schedule is over, the last one if it is no loop. */
+/* A round of a step of a folded schedule has ended; the last one if it is not a loop. */
 static void followers_let_folded(struct communicator *comm, struct operation *operation,
 				 uint32_t step, bool last)
 {
@@ -332,9 +332,9 @@ static void work_over(void *ctx, uint64_t arg)
 	executor_step_over(comm, operation, step);
 }
 
-/* What a server's CPU reads and writes for each byte that one worker adds: a pass over
- * k of n gradients reads k and writes one, further passes read the sum again, and what
- * comes behind the sum is shared out over the n - 1 additions. */
+/* The bytes that a server's CPU reads and writes for each byte that one worker adds. A pass
+ * over k of n gradients reads k and writes one, and further passes read the sum again. The work
+ * after the sum is divided over the n - 1 additions. */
 static double reduce_traffic_ratio(const struct communicator *comm)
 {
 	double n = (double)comm->rank_count;

@@ -122,7 +122,7 @@ static void pick(struct arena *scratch, const uint64_t *colours, size_t count, c
 	}
 }
 
-/* Who stands, from the colours. */
+/* Finds the representatives, from the colours. */
 static void settle(struct arena *arena, struct fold *fold)
 {
 	struct arena *scratch = arena_new();
@@ -186,7 +186,7 @@ void fold_by_kind(struct arena *arena, struct fold *fold)
 	arena_free(scratch);
 }
 
-/* What each machine's ranks see of the others in these schedules. */
+/* The view that each machine's ranks have of the others in these schedules. */
 static void look_at_peers(struct fold *fold, const struct fold_use *uses, size_t use_count)
 {
 	for (size_t i = 0; i < use_count; i++) {

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Machines that are alike are simulated once.
+/* Equal machines are simulated once.
  *
- * All ranks of a job stand in MACHINES, these at leaves, leaves in pods. Two machines
- * are ALIKE when everything that can ever reach them is: they are of one kind, the k-th
- * rank of each does the same steps in the same order with peers that stand at the
- * same place of machines that are alike, the same number of levels up, and their leaf
- * and pod hold equally many machines of each class. What is alike at the start of a
- * simulation then stays so: of each class one machine is simulated and stands for all
- * (docs/models/symmetry.md).
+ * All ranks of a job are in MACHINES, machines at leaves, leaves in pods. Two machines are
+ * ALIKE when everything that can ever reach them is alike. They are of one kind. The k-th rank
+ * of each does the same steps in the same order. The peers of these steps are at the same place
+ * of machines that are alike, the same number of levels up. Their leaf and pod hold equally
+ * many machines of each class. Machines that are alike at the start of a simulation stay alike,
+ * so one machine of each class is simulated and represents all (docs/models/symmetry.md).
  *
- * Classes are found by colours (the coarsest equitable partition): all machines of a kind
- * begin with one colour; each round mixes into it what the machine sees, the colours of
- * its peers; until a round finds no more of them than the one before. A round is the
- * algorithm's own schedule, which is counted instead of kept (schedule.c), so what
- * an algorithm does is said once. Anything that is different, a slow machine, the last
- * leaf that is not full, spreads by that as far as it matters.
- */
+ * Colours find the classes (the coarsest equitable partition). All machines of a kind begin
+ * with one colour. Each round mixes into it what the machine sees, the colours of its peers,
+ * until a round finds no more colours than the one before. A round reads the algorithm's own
+ * schedule, which is counted instead of kept (schedule.c), so there is no second description of
+ * an algorithm. Any difference, a slow machine or a last leaf that is not full, spreads in this
+ * way as far as it matters. */
 #ifndef FARWIRE_COLLECTIVE_FOLD_H
 #define FARWIRE_COLLECTIVE_FOLD_H
 
@@ -37,8 +35,8 @@ struct fold {
 	const uint32_t *leaf_of;    /* by machine */
 	const uint32_t *pod_of;     /* by leaf */
 	size_t leaf_count, pod_count;
-	/* Who stands for a machine: the first one like it below the first leaf like its own in
-	 * the first pod like its own. */
+	/* The representative of a machine: the first one like it below the first leaf like its
+	 * own in the first pod like its own. */
 	uint32_t *like;            /* by machine */
 	uint32_t *first_simulated; /* by machine that stands for others: its first rank among
 				      those that are simulated */

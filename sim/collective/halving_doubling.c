@@ -33,7 +33,7 @@ static size_t power_below(size_t n)
 	return power;
 }
 
-/* Who plays the recursion's rank v. */
+/* The rank that plays the recursion's rank v. */
 static size_t player(const struct recursion *r, size_t v)
 {
 	return v < r->folded ? 2 * v + 1 : v + r->folded;

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the files of the communicator share.
+/* Declarations that the files of the communicator share.
  *
- *   communicator.c  making one, the queue of collectives, ranks that arrive and
- *                   are done
+ *   communicator.c  making one, the queue of collectives, ranks that arrive and finish
  *   executor.c      a collective's steps: which may begin, what follows
  *   wire.c          a message: its turn, its flows, its delivery
- *   wire_device.c   ways inside a host
- *   wire_rdma.c     ways between hosts for NICs that read and write memory
- *   wire_socket.c   ways through TCP connections
+ *   wire_device.c   routes inside a host
+ *   wire_rdma.c     routes between hosts for NICs that read and write memory
+ *   wire_socket.c   routes through TCP connections
  *
- * A PLAN is a schedule made ready to run, kept for its choice of algorithm,
- * channels and pieces; sizes scale. An EXECUTION is the state of one run of a
- * plan, an OPERATION one collective that was asked for. Both are used again, so
- * steps of training that repeat allocate nothing.
+ * A PLAN is a schedule made ready to run, kept for its choice of algorithm, channels and
+ * pieces; sizes scale. An EXECUTION is the state of one run of a plan, an OPERATION one
+ * requested collective. Both are reused, so steps of training that repeat allocate nothing.
  *
- * Where a pipeline's pieces are too many to follow each of them, several that follow
- * each other make a TRAIN, one chunk of the plan. Its HEAD, the first piece, lets the
- * next rank begin; its TAIL leaves no sooner than one piece's time after the tails
- * that it is made of have come. On wires that are alike and not shared this takes the
- * same time as piece by piece, and it costs a message's events once.
- */
+ * If a pipeline has too many pieces to follow each of them, several that follow each other make
+ * a TRAIN, one chunk of the plan. Its HEAD, the first piece, lets the next rank begin. Its TAIL
+ * leaves no sooner than one piece's time after the tails of the trains that it is made of. On
+ * equal links that are not shared this takes the same time as single pieces, and it costs the
+ * events of one message. */
 #ifndef FARWIRE_COLLECTIVE_INTERNAL_H
 #define FARWIRE_COLLECTIVE_INTERNAL_H
 
@@ -40,7 +37,7 @@ struct loop_state {
 struct execution {
 	struct execution *next; /* free ones of a plan */
 	uint32_t *missing;      /* by step: what it waits for, of trains their heads */
-	/* Of trains, else NULL: their tails, and the sends that have begun. */
+	/* For trains, else NULL: their tails, and the sends that have begun. */
 	uint32_t *missing_tails;
 	struct message_state **trains;
 	struct loop_state *loops; /* of a folded schedule, else NULL */
@@ -109,11 +106,11 @@ struct message_state {
 	int64_t started_ps;
 	double flow_s;              /* from its start until it had left */
 	unsigned leaving, arriving; /* parts that are not over */
-	/* Of a train. */
+	/* For a train. */
 	struct event_id head;
 	int64_t piece_ps; /* what its last piece takes */
 	int64_t fed_ps;   /* since when its sender has all of it */
-	bool fed, flowed; /* ... and whether; its flow is over */
+	bool fed, flowed; /* ... and whether; its flow has ended */
 };
 
 struct ready_step {
@@ -169,7 +166,7 @@ void execution_give(struct plan *plan, struct execution *execution);
 void executor_start(struct communicator *comm, struct operation *operation, size_t rank);
 /* A train's head has arrived. */
 void executor_head_over(struct communicator *comm, struct operation *operation, uint32_t step);
-/* A step that took time is over. */
+/* A step that took time has ended. */
 void executor_step_over(struct communicator *comm, struct operation *operation, uint32_t step);
 struct message_state *message_take(struct communicator *comm);
 void message_give(struct communicator *comm, struct message_state *message);

@@ -62,9 +62,9 @@ struct library_params {
 		links' goodput that Simple reaches */
 	double channel_bandwidth_Bps; /* most that one channel (one block) moves: Simple */
 	double channel_tree_Bps, channel_ll128_Bps, channel_ll_Bps, channel_ll_net_Bps;
-	/* Of that, what blocks reach on a system (fitted). */
+	/* The part of it that blocks reach on a system (fitted). */
 	double block_ll_ratio, block_ll128_ratio, block_simple_ratio;
-	/* Of a tree's block for each way, up and down; with LL and LL128. */
+	/* The part of a tree's block for each direction, up and down; with LL and LL128. */
 	double tree_split_ratio, tree_split_ll_ratio;
 	double tree_ratio, ll128_goodput_ratio, ll_ratio; /* of the goodput: trees; each protocol */
 	double ll128_alone_ratio; /* LL128, too, where a node has one rank */
@@ -94,8 +94,8 @@ struct library_params {
 	double slice_B;      /* staged pieces; also the grain at which trees pipeline */
 	double piece_ll_B, piece_ll128_B; /* ... with LL and LL128, for each channel */
 	double step_ll_B;                 /* ... through sockets at least */
-	/* Of a multiprocessor that each of its blocks holds, and what kernels beside them
-	 * lose of the whole GPU beyond that. */
+	/* The fraction of one multiprocessor that each of its blocks occupies, and the further
+	 * loss of other kernels, as a fraction of the whole GPU. */
 	double block_share_ratio, kernel_loss_ratio;
 	double memory_traffic_ratio; /* bytes of GPU memory for each byte sent */
 };
@@ -103,7 +103,7 @@ extern const struct param_table library_table;
 /* Whether its algorithm has servers beside the ranks. */
 bool library_has_servers(const struct library_params *library);
 
-/* What the library knows of the ranks when it chooses. */
+/* Properties of the ranks that the library uses for its choice. */
 struct comm_shape {
 	size_t rank_count, node_count, rank_most; /* most ranks in a node */
 	enum hop_class inside;                    /* the slowest class between ring neighbours */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Multi-ring all-reduce along two dimensions, after IBM's PowerAI DDL (Cho et
- * al. 2017): rings inside the nodes and, for each place in a node, a ring across
- * the nodes that carries that place's part, all at the same time; the fast
- * dimension first, so that the slow one carries the least. In pipeline_count
- * pieces (at most 8), between which nothing waits. (Rings of all ranks, one for
- * each NIC or NVLink set, are `ring` with several channels.) */
+/* Multi-ring all-reduce along two dimensions, after IBM's PowerAI DDL (Cho et al. 2017). There
+ * are rings inside the machines and, for each place in a machine, a ring across the machines
+ * that carries that place's part, all at the same time. The fast dimension is first, so that
+ * the slow one carries the least. There are pipeline_count pieces (at most 8) that do not wait
+ * for each other. (Rings of all ranks, one for each NIC or set of NVLinks, are `ring` with
+ * several channels.) */
 #include "sim/collective/algorithms.h"
 #include "sim/collective/grid.h"
 
-/* Of p pieces all but one p-th of the faster dimension's time hides behind the
- * slower's, so more than 8 gain little; and schedules are to fit in memory. */
+/* With p pieces, all but one p-th of the faster dimension's time is hidden behind the slower
+ * one's. So more than 8 gain little, and schedules must fit in memory. */
 static size_t piece_count(const struct algorithm_spec *spec)
 {
 	enum { PIECES_MOST = 8, PIECES_BY_RANKS_MOST = 4096 };

@@ -6,7 +6,7 @@
 
 enum { ROOM_FIRST = 64, BITS = 21 };
 
-/* Of (room, a power of two): where key is or would go. */
+/* In room places, a power of two: the place where key is or would go. */
 static struct pair *place_of(struct pair *items, size_t room, uint64_t key)
 {
 	/* Fibonacci hashing: the upper bits of key * 2^64/phi. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What belongs to a pair of small numbers and a third one: (from, to, channel).
- * Open addressing; only looked up, never walked through, so places in it decide
- * nothing. */
+/* A map from a pair of small numbers and a third one: (from, to, channel). Open addressing. It
+ * is only looked up and never iterated, so the order of its places decides nothing. */
 #ifndef FARWIRE_COLLECTIVE_PAIRS_H
 #define FARWIRE_COLLECTIVE_PAIRS_H
 

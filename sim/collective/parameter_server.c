@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parameter server (Li et al. 2014): each of the servers keeps a shard of the
- * buffer; workers push their values to all, a server adds up what comes, and
- * when it has heard of all it answers to all. Servers are the ranks after the
- * workers, without values of their own; the first push is stored, the others
- * added one after the other, from the worker whose number is the shard's on (all
- * workers are ready at about the same time, so which is first matters little).
- * A shard is cut in pipeline_count pieces that follow each other. */
+/* Parameter server (Li et al. 2014): each server keeps a shard of the buffer. Workers push
+ * their values to all servers. A server adds up what arrives, and when all workers have pushed
+ * it answers to all. Servers are the ranks after the workers, without values of their own. The
+ * first push is stored and the others are added one after the other, beginning with the worker
+ * whose number is that of the shard. (All workers are ready at about the same time, so the
+ * order matters little.) A shard is cut in pipeline_count pieces that follow each other. */
 #include "sim/base/arena.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"

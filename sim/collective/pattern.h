@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the algorithms' schedules are put together from: laps of a ring, trees,
- * ranks by node.
+/* Common parts of the algorithms' schedules: laps of a ring, trees, ranks by machine.
  *
- * A MESSAGE is what one rank sends to another at one step of the textbook's
- * algorithm: a span of neighbouring chunks, back to back. A rank goes on to its
- * next message when it has taken all of the last one: `last` holds, for each
- * rank, the step that this is (NO_STEP at first). Handing one `last` from
- * pattern to pattern puts them one behind the other on each rank.
- */
+ * A MESSAGE is what one rank sends to another in one step of the textbook's algorithm: a span
+ * of neighbouring chunks, back to back. A rank continues with its next message when it has
+ * taken all of the last one. `last` holds, for each rank, the step that this is (NO_STEP at
+ * first). Passing one `last` from pattern to pattern runs them one after the other on each
+ * rank. */
 #ifndef FARWIRE_COLLECTIVE_PATTERN_H
 #define FARWIRE_COLLECTIVE_PATTERN_H
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings over all machines: the rings inside each (rings_node.c), cut open and
- * joined, one for each network adapter.
+/* Rings over all machines: the rings inside each (rings_node.c), cut open and joined, one for
+ * each network adapter.
  *
- * Machines made from one template have their nodes and links in the same order, so
- * the first one's answer serves for all whose links are the same; anything else is
- * looked at by itself.
- */
+ * Machines made from one template have their nodes and links in the same order, so the result
+ * for the first one applies to all machines with the same links. Other machines are searched
+ * separately. */
 
 #include <math.h>
 #include <string.h>

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* In which order ranks stand on each ring, found from the links between them.
+/* The order of the ranks on each ring, found from the links between them.
  *
- * Inside a node: rings over the widest NVLink connections that share no link
- * direction, as many as there are (a DGX-1's hybrid mesh has several, a switch
- * any number); without NVLink, the order of the PCIe tree, in which neighbours
- * are near. Across nodes a ring runs through each node whole before the next,
- * and ring k enters and leaves by the k-th NIC's GPU in turn, so that all NICs
- * work.
- */
+ * Inside a machine, rings use the widest NVLink connections that share no link direction, as
+ * many as there are (a DGX-1's hybrid mesh has several, a switch any number). Without NVLink,
+ * the order is that of the PCIe tree, in which neighbours are near. Across machines a ring runs
+ * through one machine before the next, and ring k enters and leaves by the GPU of the k-th NIC
+ * in turn, so that all NICs work. */
 #ifndef FARWIRE_COLLECTIVE_RINGS_H
 #define FARWIRE_COLLECTIVE_RINGS_H
 

@@ -50,7 +50,7 @@ double collective_bus_ratio(enum collective collective, size_t rank_count)
 
 /* ---- building ---- */
 
-/* What comes before a step, as far as it goes back, in terms of colours. */
+/* All steps before a step, back to the beginning, in terms of colours. */
 struct seen_step {
 	uint64_t label;
 	uint32_t rank;
@@ -129,7 +129,7 @@ static uint32_t folded_number(const struct schedule_builder *builder, uint32_t s
 	return step & (uint32_t)(((uint64_t)1 << builder->number_bits) - 1);
 }
 
-/* What a rank sees of another one, in a label. */
+/* The part of a label that describes another rank. */
 static uint64_t look(const struct schedule_builder *builder, uint64_t label, size_t rank,
 		     size_t other)
 {

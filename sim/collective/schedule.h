@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A collective as a schedule: a directed graph of sends, reductions and copies
- * on chunks.
+/* A collective as a schedule: a directed graph of sends, reductions and copies on chunks.
  *
- * Each RANK has a buffer that is cut into the same CHUNKS. A step belongs to a
- * rank and begins when the rank has arrived and all steps it comes AFTER are
- * over:
+ * Each RANK has a buffer that is cut into the same CHUNKS. A step belongs to a rank and begins
+ * when the rank has arrived and all steps that it comes AFTER have ended:
  *
- *   SEND    the rank's present value of a chunk travels to `peer`; over when
- *           it lies in a receive buffer there (the receive is the edge from the
- *           send to the step at the peer that takes it)
- *   REDUCE  adds what send `source` brought to the rank's own chunk
- *   COPY    stores what send `source` brought as the rank's own chunk; without
- *           a source it is a copy inside the rank's memory
+ *   SEND    the rank's present value of a chunk travels to `peer`; it has ended when the
+ *           value is in a receive buffer there (the receive is the edge from the send to
+ *           the step at the peer that takes it)
+ *   REDUCE  adds the value of send `source` to the rank's own chunk
+ *   COPY    stores the value of send `source` as the rank's own chunk; without a source
+ *           it is a copy inside the rank's memory
  *
- * Sends of one rank to one peer on one CHANNEL travel one behind the other, in
- * the order in which they may begin; different channels (rings, trees) travel
- * side by side and share what links they share.
+ * Sends of one rank to one peer on one CHANNEL travel one after the other, in the order in
+ * which they may begin. Different channels (rings, trees) travel side by side and share the
+ * links that they have in common.
  *
- * Any graph can be run (communicator.h) and any can be checked by its meaning
- * (tests/schedule_meaning.h), so a new algorithm is only a file that builds one.
- */
+ * Any graph can be run (communicator.h), and its meaning can be checked
+ * (tests/schedule_meaning.h), so a new algorithm is only a file that builds one. */
 #ifndef FARWIRE_COLLECTIVE_SCHEDULE_H
 #define FARWIRE_COLLECTIVE_SCHEDULE_H
 
@@ -55,10 +52,10 @@ enum step_kind { STEP_SEND, STEP_REDUCE, STEP_COPY };
 
 #define NO_STEP UINT32_MAX
 
-/* A step that is done again and again, of a folded schedule (fold.h). Of a send: `rounds`
- * times it sends `span` chunks one behind the other; each round but the first comes
- * after the same round of `carried`, a reduction or copy of its own rank that has as many
- * and takes, each time, all that its source sent. Others come after the last round. */
+/* A repeated step of a folded schedule (fold.h). For a send: `rounds` times it sends `span`
+ * chunks one after the other. Each round but the first comes after the same round of `carried`,
+ * a reduction or copy of its own rank. `carried` has as many rounds and takes, each time,
+ * everything that its source sent. Other steps come after the last round. */
 struct schedule_loop {
 	uint32_t rounds; /* 0: no loop */
 	uint32_t span, carried;
@@ -80,7 +77,8 @@ struct schedule {
 	const double *chunk_B;             /* size of each chunk */
 	const struct schedule_step *steps; /* every step behind all it comes after */
 	const uint32_t *after;
-	/* Of a folded one ranks are the simulated ones, peers any. By step; NULL: no loops. */
+	/* In a folded schedule ranks are the simulated ones, and peers any. By step; NULL: no
+	 * loops. */
 	const struct schedule_loop *loops;
 };
 
@@ -93,14 +91,14 @@ struct schedule_builder *schedule_builder_new(struct arena *arena, enum collecti
  * ranks' steps are kept. NULL: nothing is folded. Before the first step. */
 void schedule_fold(struct schedule_builder *builder, const struct fold *fold);
 bool schedule_is_folded(const struct schedule_builder *builder);
-/* Of a folded schedule: the send that was added, and the reduction or copy that its rank
- * adds next, are a loop; and so is the latter. */
+/* For a folded schedule: the send that was added, and the reduction or copy that its rank adds
+ * next, are a loop. So is the latter. */
 void schedule_repeat(struct schedule_builder *builder, uint32_t step, size_t rounds, size_t span);
-/* Room for so many steps and edges in all, so that large schedules are built
- * without growing. Optional, before the first step. */
+/* Reserves room for this number of steps and edges, so that large schedules are built without
+ * growing. Optional, before the first step. */
 void schedule_reserve(struct schedule_builder *builder, size_t step_count, size_t after_count);
-/* Each returns the new step's index. NO_STEP among after[count] is left out. A
- * step comes after steps of its own rank or sends to it: a rank knows no others. */
+/* Each returns the new step's index. NO_STEP among after[count] is left out. A step can only
+ * come after steps of its own rank or sends to it. */
 uint32_t schedule_send(struct schedule_builder *builder, size_t rank, size_t peer, size_t chunk,
 		       size_t channel, const uint32_t *after, size_t after_count);
 uint32_t schedule_reduce(struct schedule_builder *builder, size_t rank, size_t chunk,

@@ -68,7 +68,7 @@ static bool loses_all(const struct way *way)
 	return false;
 }
 
-/* What one end has for the flow, if it had it alone. */
+/* The rate that one end offers to the flow if nothing else uses it. */
 static double end_alone_Bps(const struct communicator *comm, const struct leg *leg, double ratio,
 			    bool far)
 {
@@ -84,8 +84,8 @@ static double end_alone_Bps(const struct communicator *comm, const struct leg *l
 	return flow_alone(comm->spec.fabric, &flow);
 }
 
-/* One flow stands for those of all machines like the sender's, one resource for all like it:
- * each of them carries so many of these flows. */
+/* One flow represents all symmetric machines, and one resource represents all equal ones. Each
+ * of them carries this number of flows. */
 static void charge_for_all(const struct communicator *comm, const struct way *way,
 			   struct flow_spec *flow)
 {
@@ -344,7 +344,7 @@ static void head_arrived(void *ctx, uint64_t arg)
 	executor_head_over(ctx, train->operation, train->step);
 }
 
-/* The flow is over and the last piece is there: it may still be on its way out. */
+/* The flow has ended and the last piece has arrived: it may still be on its way out. */
 static void train_leave(struct communicator *comm, struct message_state *train)
 {
 	int64_t tail_ps = train->fed_ps + train->piece_ps;

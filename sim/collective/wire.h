@@ -28,7 +28,7 @@ struct leg {
 	double rate_ratio;   /* that lost packets leave; 1 */
 	double latency_s;    /* of links and virtual NICs */
 	double staged_count; /* intermediate copies, by which its last slice is late */
-	bool leaves;         /* the sender's buffer is free only when it is over */
+	bool leaves;         /* the sender's buffer is free only when it has ended */
 	/* The flow of the last size and choice that were asked for. */
 	double flow_B, flow_ratio, flow_cap_Bps;
 	struct flow_spec flow;

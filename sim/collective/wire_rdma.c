@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ways between hosts for NICs that read and write memory by themselves.
+/* Routes between hosts for NICs that read and write memory by themselves.
  *
- * With gpudirect a NIC reaches GPU memory over PCIe (in a VM, whose IOMMU keeps
- * peers apart, by the root complex), if the library lets it across a root complex
- * or both are below common PCIe switches; without, or where there is no such
- * route, each slice is copied through the host's memory at both ends: that beside the
- * GPU's processor, for the library binds its threads there before it allocates (NCCL
- * init.cc, setCpuAffinity). An adapter at another processor reaches it by the link
- * between the sockets. */
+ * With gpudirect a NIC reaches GPU memory over PCIe (in a VM, whose IOMMU separates peers,
+ * through the root complex). The library must allow it across a root complex, or both must be
+ * below common PCIe switches. Without gpudirect, or without such a route, each slice is copied
+ * through the host's memory at both ends. This is the memory of the GPU's processor, because
+ * the library binds its threads there before it allocates (NCCL init.cc, setCpuAffinity). An
+ * adapter at another processor reaches it by the link between the sockets. */
 #include <math.h>
 
 #include "sim/collective/wire.h"
@@ -29,7 +28,7 @@ static int attach_node(const struct communicator *comm, const struct rank_state 
 	return attach == ATTACH_GUEST ? guest_node(rank->place.guest) : rank->host_node;
 }
 
-/* What is at a rank's end besides: its slot and its host's memory. */
+/* Further resources at a rank's end: its slot and its host's memory. */
 static bool add_end(struct communicator *comm, struct leg *leg, const struct rank_state *rank,
 		    enum attach attach, bool sends)
 {
@@ -50,7 +49,8 @@ static bool add_end(struct communicator *comm, struct leg *leg, const struct ran
 	return true;
 }
 
-/* What resending from a lost packet on leaves: the window is what is on the way. */
+/* The rate that remains when everything from a lost packet on is sent again: the window is what
+ * is on the way. */
 static double loss_rate_ratio(const struct communicator *comm, const struct route *route)
 {
 	if (route->loss_ratio <= 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ways through the guests' sockets.
+/* Routes through the guests' sockets.
  *
- * A message crosses PCIe to the sender's host, a TCP connection, and PCIe to the
- * receiving GPU, slice after slice, so that the three go on at the same time and
- * the slowest decides; it is there when all three are over, plus the last slice's
- * copies. Ranks of the same two guests share one connection a channel. */
+ * A message crosses PCIe to the sender's host, a TCP connection, and PCIe to the receiving GPU,
+ * slice after slice. So the three run at the same time and the slowest decides. It has arrived
+ * when all three have ended, plus the last slice's copies. Ranks of the same two guests share
+ * one connection per channel. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/collective/wire.h"

@@ -1,35 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables of predictions: which answers, under which names.
  *
- * `compare`, `sweep` and `scale` print a line for each prediction. What a line
- * can say depends on what is predicted (clients of a GPU, a training job, a
- * collective alone), so a verb lists all columns that it knows and those stay
- * that any of its predictions has.
+ * `compare`, `sweep` and `scale` print a line for each prediction. A line depends on the
+ * kind of the prediction (clients of a GPU, a training job, a collective alone). So each table
+ * lists all columns that it may have, and shows those that any of its predictions has.
  */
 #ifndef FARWIRE_REPORT_ANSWERS_H
 #define FARWIRE_REPORT_ANSWERS_H
 
-#include "sim/result/answer.h"
+#include "sim/analysis/scaling.h"
 
-struct answers {
-	const char *name, *title; /* of the table */
-	const struct prediction *const *predictions;
-	size_t count;
-	const enum answer *columns;
-	size_t column_count;
-	/* Columns before them, and their cells: count * lead_count. */
-	const struct result_column *lead;
-	const struct result_cell *lead_cells;
-	size_t lead_count;
-};
-const struct result_table *answers_table(struct arena *arena, const struct answers *answers);
-
-/* Cases beside each other, the first one as 1: what `compare` prints. */
+/* Cases beside each other, the first one as 1. */
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count);
+/* A line for each point: its values of the axes, then its answers. */
+const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep);
+/* A line for each number of GPUs. */
+const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling);
 
-/* Quotient of two throughputs, draw by draw (sim/predict/draws.h). NaN for predictions of
- * which one counts images and the other bytes, and failed ones. */
+/* Throughput of a over that of b; NaN if either failed, or one counts images and the other
+ * bytes. */
 struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b);
 
 #endif

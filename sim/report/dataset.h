@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What report_dataset.c (tables), report_what_if.c and report_dataset_figures.c share. */
+/* The part of a report on a dataset: dataset.c has its tables, what_if.c those of a what-if,
+ * and dataset_figures.c its figures. */
 #ifndef FARWIRE_REPORT_DATASET_H
 #define FARWIRE_REPORT_DATASET_H
 
-#include "sim/report/report.h"
+#include "sim/report/part.h"
 
 struct part {
 	struct report *report;
-	const struct command *command;
 	struct arena *arena;
 	const struct dataset_outcome *outcome;
 	const struct dataset *dataset;

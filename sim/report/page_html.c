@@ -2,7 +2,7 @@
 /* A report as one HTML page. */
 #include "sim/base/arena.h"
 #include "sim/report/html.h"
-#include "sim/report/report.h"
+#include "sim/report/document.h"
 
 /* Pictures are drawn in points, pages reckon in pixels. */
 static const double px_per_pt = 96.0 / 72.0;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/report/report.h"
+#include "sim/report/document.h"
 
 /* Points. As wide as the charts are drawn. */
 static const double page_width = 720, page_height = 1018;

@@ -5,48 +5,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
-
-/* ---- the table ---- */
-
-static const char *axis_word(const struct sweep_axis *axis, size_t index)
-{
-	return axis->texts[index] + strlen(axis->key) + 1;
-}
-
-const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
-{
-	static const enum answer answers[] = {
-		ANSWER_THROUGHPUT, ANSWER_BANDWIDTH,   ANSWER_RATIO,  ANSWER_SPEEDUP,
-		ANSWER_EFFICIENCY, ANSWER_STEP,        ANSWER_TIME,   ANSWER_EXPOSED,
-		ANSWER_INPUT,      ANSWER_UTILIZATION, ANSWER_CHOICE, ANSWER_BOTTLENECK,
-		ANSWER_VERDICT};
-	size_t axes = sweep->axis_count;
-	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
-	struct result_cell *cells =
-		ARENA_ARRAY(arena, axes * sweep->point_count, struct result_cell);
-	for (size_t a = 0; a < axes; a++)
-		lead[a] = (struct result_column){sweep->axes[a].key, sweep->axes[a].quantity,
-						 sweep->axes[a].words, false};
-	for (size_t i = 0; i < sweep->point_count; i++)
-		for (size_t a = 0; a < axes; a++) {
-			size_t index = sweep_axis_index(sweep, i, a);
-			double value = sweep->axes[a].values[index];
-			cells[i * axes + a] = (struct result_cell){
-				axis_word(&sweep->axes[a], index), {value, value, value}};
-		}
-	const struct answers all = {.name = "sweep",
-				    .title = "Sweep",
-				    .predictions = sweep->points,
-				    .count = sweep->point_count,
-				    .columns = answers,
-				    .column_count = sizeof answers / sizeof answers[0],
-				    .lead = lead,
-				    .lead_cells = cells,
-				    .lead_count = axes};
-	return answers_table(arena, &all);
-}
 
 /* ---- charts ---- */
 
@@ -75,16 +34,15 @@ static const struct prediction **line_of(struct arena *arena, const struct sweep
 	return line;
 }
 
-static struct chart_text text_of(const struct command *command, const char *title)
+static struct chart_text titled(struct chart_text text, const char *title)
 {
-	return (struct chart_text){command->title ? command->title : title,
-				   command_caption(command)};
+	return (struct chart_text){text.title ? text.title : title, text.caption};
 }
 
 /* Of jobs over their numbers of GPUs. */
-static struct drawing *draw_scaling(const struct command *command, const struct sweep *sweep)
+static struct drawing *draw_scaling(struct arena *arena, struct chart_text text,
+				    const struct sweep *sweep)
 {
-	struct arena *arena = command->arena;
 	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
 	struct scaling_curve *curves = ARENA_ARRAY(arena, lines, struct scaling_curve);
 	for (size_t c = 0; c < lines; c++) {
@@ -93,13 +51,13 @@ static struct drawing *draw_scaling(const struct command *command, const struct 
 		curves[c] = chart_scaling_curve(arena, *label ? label : "simulated", line, count,
 						(struct measured){NULL, NULL});
 	}
-	return chart_scaling(arena, text_of(command, "Scaling"), curves, lines);
+	return chart_scaling(arena, titled(text, "Scaling"), curves, lines);
 }
 
 /* Of a collective over the size of its messages. */
-static struct drawing *draw_bandwidth(const struct command *command, const struct sweep *sweep)
+static struct drawing *draw_bandwidth(struct arena *arena, struct chart_text text,
+				      const struct sweep *sweep)
 {
-	struct arena *arena = command->arena;
 	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
 	struct bandwidth_curve *curves = ARENA_ARRAY(arena, lines, struct bandwidth_curve);
 	for (size_t c = 0; c < lines; c++) {
@@ -109,8 +67,7 @@ static struct drawing *draw_bandwidth(const struct command *command, const struc
 						  sweep->axes[0].values, count,
 						  (struct measured){NULL, NULL});
 	}
-	return chart_bandwidth(arena, text_of(command, "Bus bandwidth over the size"), curves,
-			       lines);
+	return chart_bandwidth(arena, titled(text, "Bus bandwidth over the size"), curves, lines);
 }
 
 /* A collective has no ratio: GB/s. */
@@ -144,10 +101,9 @@ static bool is_log(const struct sweep_axis *axis)
 }
 
 /* Ratio over the first axis, a curve for each value of the others. */
-static struct drawing *draw_curves(const struct command *command, const struct sweep *sweep,
-				   unsigned kinds)
+static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
+				   const struct sweep *sweep, unsigned kinds)
 {
-	struct arena *arena = command->arena;
 	const struct sweep_axis *x = &sweep->axes[0];
 	size_t lines = sweep->point_count / x->count;
 	bool bandwidth = kinds == PREDICTION_COLLECTIVE;
@@ -163,8 +119,8 @@ static struct drawing *draw_curves(const struct command *command, const struct s
 		curves[c] = (struct curve){label, values, y, x->count};
 	}
 	const char *title = chart_bars_title(sweep->points, sweep->point_count);
-	return chart_curves(arena, text_of(command, bandwidth ? "Bus bandwidth" : title), axes,
-			    curves, lines);
+	return chart_curves(arena, titled(text, bandwidth ? "Bus bandwidth" : title), axes, curves,
+			    lines);
 }
 
 /* ---- maps ---- */
@@ -244,10 +200,10 @@ static const char *map_label(struct arena *arena, const struct sweep *sweep,
 	return label;
 }
 
-static struct drawing *draw_maps(const struct command *command, const struct sweep *sweep,
-				 const struct side sides[2], unsigned kinds)
+static struct drawing *draw_maps(struct arena *arena, struct chart_text text,
+				 const struct sweep *sweep, const struct side sides[2],
+				 unsigned kinds)
 {
-	struct arena *arena = command->arena;
 	const struct side *x = &sides[0], *y = &sides[1];
 	size_t cells = x->count * y->count, count = sweep->point_count / cells;
 	struct heat_map *maps = ARENA_ARRAY(arena, count, struct heat_map);
@@ -278,25 +234,61 @@ static struct drawing *draw_maps(const struct command *command, const struct swe
 	const char *title = kinds == PREDICTION_COLLECTIVE
 				    ? "Bus bandwidth"
 				    : chart_bars_title(sweep->points, sweep->point_count);
-	return chart_heat(arena, text_of(command, title), axes, maps, count);
+	return chart_heat(arena, titled(text, title), axes, maps, count);
 }
 
-struct drawing *sweep_chart(const struct command *command, const struct sweep *sweep)
+struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *sweep)
 {
 	unsigned kinds = prediction_kinds(sweep->points, sweep->point_count);
 	const struct sweep_axis *x = &sweep->axes[0];
 	struct side sides[2];
 	if (kinds == PREDICTION_TRAINING && strcmp(x->key, "case.gpus") == 0)
-		return draw_scaling(command, sweep);
+		return draw_scaling(arena, text, sweep);
 	if (kinds == PREDICTION_COLLECTIVE && strcmp(x->key, "case.collective_size") == 0)
-		return draw_bandwidth(command, sweep);
-	if (find_sides(command->arena, sweep, sides))
-		return draw_maps(command, sweep, sides, kinds);
-	return draw_curves(command, sweep, kinds);
+		return draw_bandwidth(arena, text, sweep);
+	if (find_sides(arena, sweep, sides))
+		return draw_maps(arena, text, sweep, sides, kinds);
+	return draw_curves(arena, text, sweep, kinds);
 }
 
-int sweep_draw(const struct command *command, const struct sweep *sweep)
+/* ---- more and more GPUs ---- */
+
+static struct drawing *bandwidth_chart(struct arena *arena, struct chart_text text,
+				       const struct scaling *scaling)
 {
-	const struct drawing *drawing = sweep_chart(command, sweep);
-	return command_draw(command, command->plot, &drawing, 1);
+	double *gpus = ARENA_ARRAY(arena, scaling->count, double);
+	struct estimate *rates = ARENA_ARRAY(arena, scaling->count, struct estimate);
+	for (size_t i = 0; i < scaling->count; i++) {
+		const struct prediction *p = scaling->predictions[i];
+		gpus[i] = (double)p->gpu_count;
+		rates[i] = (struct estimate){p->throughput.value * 1e-9, p->throughput.low * 1e-9,
+					     p->throughput.high * 1e-9};
+	}
+	const struct curve curve = {scaling->predictions[0]->collective, gpus, rates,
+				    scaling->count};
+	const struct chart_axes axes = {"GPUs", "bus bandwidth (GB/s)", true, false};
+	return chart_curves(arena, text, axes, &curve, 1);
+}
+
+static bool trains(const struct scaling *scaling)
+{
+	return prediction_kinds(scaling->predictions, scaling->count) == PREDICTION_TRAINING;
+}
+
+struct drawing *scaling_chart(struct arena *arena, struct chart_text text,
+			      const struct scaling *scaling)
+{
+	if (!trains(scaling))
+		return bandwidth_chart(arena, text, scaling);
+	const struct scaling_curve curve =
+		chart_scaling_curve(arena, scaling->name, scaling->predictions, scaling->count,
+				    (struct measured){NULL, NULL});
+	return chart_scaling(arena, text, &curve, 1);
+}
+
+struct drawing *scaling_parts_chart(struct arena *arena, struct chart_text text,
+				    const struct scaling *scaling)
+{
+	return trains(scaling) ? chart_exposed(arena, text, scaling->predictions, scaling->count)
+			       : NULL;
 }

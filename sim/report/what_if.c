@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/report/dataset.h"
 
 /* "pods on Calico: 220 to 1 067; ...": each value of the first dimension. */
@@ -60,49 +59,39 @@ static bool has_intervals(const struct part *part)
 static void heads(struct report_table *table, const struct part *part)
 {
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
-		report_column(table, part->dataset->dimensions[d].name, COLUMN_TEXT);
-	report_column(table, measure_words(part->dataset->measure), COLUMN_NUMBER);
-	if (has_intervals(part))
-		report_column(table, "90 %", COLUMN_NUMBER);
-	if (trains(part))
-		report_column(table, "speed-up", COLUMN_NUMBER);
-	report_column(table, trains(part) ? "efficiency (%)" : "ratio (%)", COLUMN_NUMBER);
-	report_column(table, "step (ms)", COLUMN_NUMBER);
-	if (trains(part)) {
-		report_column(table, "exposed (ms)", COLUMN_NUMBER);
-		report_column(table, "input (ms)", COLUMN_NUMBER);
-	}
-	if (has_epochs(part))
-		report_column(table, "training (h)", COLUMN_NUMBER);
-	report_column(table, "what binds", COLUMN_TEXT);
+		report_columns(table, part->dataset->dimensions[d].name);
+	report_columns(table,
+		       arena_printf(part->arena, "%s>%s%s|step (ms)>%s%s|what binds",
+				    measure_words(part->dataset->measure),
+				    has_intervals(part) ? "|90 %>" : "",
+				    trains(part) ? "|speed-up>|efficiency (%)>" : "|ratio (%)>",
+				    trains(part) ? "|exposed (ms)>|input (ms)>" : "",
+				    has_epochs(part) ? "|training (h)>" : ""));
 }
 
 static void cells(struct report_table *table, const struct part *part,
 		  const struct row_outcome *row)
 {
-	struct arena *arena = part->arena;
 	const struct prediction *p = row->prediction;
-	report_row(table, p->ok ? TONE_PLAIN : TONE_ALARM);
+	report_row(table, p->ok ? TONE_PLAIN : TONE_ALARM, CELLS(NULL));
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
 		report_cell(table, "%s", part->dataset->dimensions[d].values[row->row->at[d]].name);
-	if (!p->ok) {
-		report_cell(table, "FAIL: %s", p->reason);
+	if (report_failed(table, p->ok, p->reason))
 		return;
-	}
 	if (has_intervals(part))
 		report_estimate(table, row->predicted, 1, 4);
 	else
-		report_cell(table, "%s", figures(arena, row->predicted.value, 4));
+		report_figures(table, row->predicted.value, 4);
 	if (trains(part))
-		report_cell(table, "%s", figures(arena, p->speedup.value, 3));
-	report_cell(table, "%s", figures(arena, 100 * p->ratio.value, 3));
-	report_cell(table, "%s", figures(arena, 1e3 * p->step_s.value, 4));
+		report_figures(table, p->speedup.value, 3);
+	report_figures(table, 100 * p->ratio.value, 3);
+	report_figures(table, 1e3 * p->step_s.value, 4);
 	if (trains(part)) {
 		report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, PART_EXPOSED)));
 		report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, PART_INPUT)));
 	}
 	if (has_epochs(part))
-		report_cell(table, "%s", figures(arena, p->training_s.value / 3600, 3));
+		report_figures(table, p->training_s.value / 3600, 3);
 	report_cell(table, "%s", p->bottleneck);
 }
 
@@ -112,7 +101,7 @@ void report_what_if(const struct part *part)
 		      "Nobody measured this. Predicted %s over all combinations: %s.",
 		      measure_words(part->dataset->measure), ranges(part));
 	struct report_table *table = report_table(
-		part->report, "Every combination, predicted.%s",
+		part->report, "", "Every combination, predicted.%s",
 		trains(part) ? " Efficiency is against as many GPUs alone; of a step, exposed is "
 			       "exchange of gradients with nothing to compute meanwhile, input the "
 			       "wait for it."

@@ -8,26 +8,6 @@
 #include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
 
-const struct result_table *
-comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
-{
-	static const enum answer columns[] = {ANSWER_NAME,       ANSWER_GPUS,
-					      ANSWER_THROUGHPUT, ANSWER_BANDWIDTH,
-					      ANSWER_TO_FIRST,   ANSWER_TO_LOCAL,
-					      ANSWER_EFFICIENCY, ANSWER_STEP,
-					      ANSWER_TIME,       ANSWER_TRAINING,
-					      ANSWER_EXPOSED,    ANSWER_INPUT,
-					      ANSWER_CHOICE,     ANSWER_UTILIZATION_VALUE,
-					      ANSWER_VERDICT};
-	const struct answers answers = {.name = "comparison",
-					.title = "Cases beside each other",
-					.predictions = predictions,
-					.count = count,
-					.columns = columns,
-					.column_count = sizeof columns / sizeof columns[0]};
-	return answers_table(arena, &answers);
-}
-
 static int draw(const struct command *command, const struct prediction *const *predictions,
 		size_t count)
 {

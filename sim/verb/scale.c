@@ -4,25 +4,8 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/report/answers.h"
-#include "sim/report/scaling_charts.h"
+#include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"
-
-static const struct result_table *tabulate(struct arena *arena, const struct scaling *scaling)
-{
-	static const enum answer columns[] = {
-		ANSWER_GPUS,       ANSWER_THROUGHPUT, ANSWER_BANDWIDTH, ANSWER_SPEEDUP,
-		ANSWER_EFFICIENCY, ANSWER_STEP,       ANSWER_TIME,      ANSWER_EXPOSED,
-		ANSWER_STRAGGLER,  ANSWER_INPUT,      ANSWER_TRAINING,  ANSWER_CHOICE_OF_JOB,
-		ANSWER_BOTTLENECK, ANSWER_VERDICT};
-	const struct answers answers = {.name = "scaling",
-					.title =
-						arena_printf(arena, "Scaling of %s", scaling->name),
-					.predictions = scaling->predictions,
-					.count = scaling->count,
-					.columns = columns,
-					.column_count = sizeof columns / sizeof columns[0]};
-	return answers_table(arena, &answers);
-}
 
 /* The curve; a PDF has the parts of the steps on a second page. */
 static int draw(const struct command *command, const struct scaling *scaling)
@@ -56,7 +39,7 @@ static int run(const struct command *command)
 	progress_end(&progress);
 	if (!scaling)
 		return command_sweep_failed(diag, fault);
-	int code = command_table(command, tabulate(command->arena, scaling));
+	int code = command_table(command, scaling_table(command->arena, scaling));
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, scaling);
 	return code;

@@ -11,6 +11,7 @@
 
 #include "sim/analysis/sweep.h"
 #include "sim/predict/baselines.h"
+#include "sim/report/caption.h"
 #include "sim/verb/progress.h"
 
 enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BOUND = 3 };
@@ -103,7 +104,15 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 struct drawing;
 int command_draw(const struct command *command, const char *path,
 		 const struct drawing *const *drawings, size_t count);
-/* "seed 1, 32 draws, farwire 0.1.0, settings ..." for captions. */
+/* The caption of the command's figures. */
+struct caption command_caption_of(const struct command *command);
 const char *command_caption(const struct command *command);
+/* "ddl-host" of a path. */
+const char *command_base_name(const struct command *command, const char *path);
+/* Reads --vary into axes[AXES_MAX]; their count, 0 after errors in diag. */
+size_t command_axes(const struct command *command, struct diag *diag, struct sweep_axis *axes);
+/* Writes a report to path; 0 or an exit code, having said why. */
+struct report;
+int write_report(const char *path, struct report *report, bool pdf);
 
 #endif

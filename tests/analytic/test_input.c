@@ -173,8 +173,8 @@ static void the_slowest_stage_sets_the_time_between_steps(void)
 	}
 }
 
-/* Threads that decode no more crowd nobody: four of four cores every 40 ms, and crowding would
- * cost all that a core does. */
+/* Threads that have finished decoding crowd no other thread: four of four cores every 40 ms.
+ * Crowding would cost all the work of a core. */
 static void decoding_threads_end(void)
 {
 	struct box *box = box_new();
@@ -412,7 +412,7 @@ static void sessions_are_prepared(void)
 	CHECK_NEAR(prepared_s(2, false, 0.1e-3), 40e-3, 1e-6);
 }
 
-/* Without storage a session is the copy alone, beside the GPU's step. */
+/* Without storage a session is only the copy, at the same time as the step of the GPU. */
 static void lockstep_from_host(void)
 {
 	struct box *box = box_new();

@@ -216,7 +216,7 @@ static void noise_costs_the_mean_of_the_largest(void)
 		b.exchange.noise_ratio = 0.02;
 		run(&b);
 		double mean_ms = s_from_ps(step_of(&b, 499)->end_ps) / MS / 500;
-		/* Of 500 steps, whose largest scatter by some 0.8 or less: 0.036. */
+		/* 500 steps, whose largest ones scatter by some 0.8 or less: 0.036. */
 		CHECK(fabs((mean_ms / 20 - 1) / 0.02 - rows[i].mean) < 3 * 0.036);
 		release(&b);
 	}
@@ -332,7 +332,7 @@ static const struct step_profile *resnet50(struct job_world *b, double clusters)
 				200 * MS);
 }
 
-/* The same step time, but gradients heard of at the end of backward. */
+/* The same step time, but gradients are announced at the end of backward. */
 static void xla_loses_overlap(void)
 {
 	double exposed_s[3];

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Results that cannot be written: exit code 1 and one line that says why. A file
-# is written whole or not at all: what was there before stays, and nothing of the
-# attempt is left.
+# Results that cannot be written: exit code 1 and one line with the reason. A file is written
+# atomically: the old content stays, and nothing of the attempt is left.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -88,7 +87,7 @@ farwire run case.cfg -q --draws 0 -o link.json
 grep -q '^resnet50 on' target.json || complain 'a link is not followed'
 verdict 'output.a_good_file'
 
-# What is read, or written by another option, is not written over; nor a link to nowhere.
+# Files that are read, or written by another option, are not overwritten; nor is a link to nowhere.
 cp case.cfg kept.cfg
 echo '# nothing fitted' >profile.cfg
 ln -s kept.cfg other-name.cfg

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What `plot` and `report` cannot use: exit code 2 with the place, nothing drawn.
+# `plot` and `report` refuse files that they cannot use: exit code 2 with the place, nothing
+# drawn.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh

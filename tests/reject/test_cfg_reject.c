@@ -15,7 +15,7 @@ struct slip {
 	const char *text, *answer;
 };
 
-/* ---- text that is no configuration ---- */
+/* ---- invalid text ---- */
 
 static void syntax(void)
 {
@@ -116,7 +116,7 @@ static void any_text_is_answered(void)
 	}
 }
 
-/* ---- values that are no parameters ---- */
+/* ---- invalid values of parameters ---- */
 
 static void check_answers(struct diag *diag, const char *const *answers, size_t count)
 {

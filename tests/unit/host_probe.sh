@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# farwire probe host: recordings that are whole, interrupted and continued; a server
-# and its peer; words that cannot be meant.
+# farwire probe host: complete, interrupted and continued recordings; a server and its peer;
+# impossible arguments.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
 
-# A run that is asked for little; nothing on stdout. Where its time is over before the last
-# pass, as on a busy machine, it ends with 1 and goes on in further sittings.
+# A short run prints nothing on stdout. If its time ends before the last pass, as on a busy
+# machine, it ends with 1 and is continued.
 budget=0.5
 probe() { # wanted exit code, options
 	wanted=$1

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Logs of nccl-tests, nvbandwidth, perftest and iperf3, and traces of PyTorch, in the shapes that their releases and
-# options give them (made up here, after the tools' own formats), and what no import may take.
+# Logs of nccl-tests, nvbandwidth, perftest and iperf3, and traces of PyTorch, are imported in
+# the forms of their releases and options. They were invented after the tools' own formats.
+# Other input is refused.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -245,7 +246,7 @@ samples stopped
 is '65536 2 0 1000000000'
 verdict 'imports.iperf3'
 
-# PyTorch 1.8: its own categories, texts for threads, what is no number; 2.x: drivers' calls,
+# PyTorch 1.8: its own categories, texts for threads, values that are not numbers; 2.x: drivers' calls,
 # decimals of microseconds, correlations of a long run, steps on GPU lines as well.
 cat >k18 <<'END'
 { "schemaVersion": 1, "computeProperties": [ {} ],

@@ -107,7 +107,7 @@ swept() {
 		[ "$(grep -c '^<tr><td class="n">' sweep.html)" = 6 ] &&
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ratio") at = i }
 			NR == 7 { printf "goes from %.3g", 100 * $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
-		# The values' order on the command line changes no word about where 95 % is kept, and what is varied is no setting.
+		# The order of values on the command line does not change where 95 % is kept, and a varied key is not a setting.
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=64,8,16,32 -q -o down.html &&
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=8,16,32,64 -q -o up.html &&
 		grep -o 'along case.batch: [^<]*' up.html >kept && holds down.html "$(cat kept)" && ! grep -q 'case.batch=8' up.html &&
@@ -121,7 +121,7 @@ dataset() {
 			'FAIL, as measured: connection timeout' 'Beside it, not judged: asynchronous' \
 			't320-different-lan'
 }
-# Nobody measured it: a table of all combinations and no errors; draws as the file says.
+# A what-if has no measurements: a table of all combinations, no errors, draws as the file says.
 what_if() {
 	"$FARWIRE" report what.cfg -q -o what.html &&
 		holds what.html 'What if the wire were longer?' 'Nobody measured this' 'near ' 'far ' \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The verb `scale`, and what `sweep`, `compare`, `plot` and `report` make of jobs and collectives.
+# The verb `scale`, and `sweep`, `compare`, `plot` and `report` for jobs and collectives.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -17,7 +17,7 @@ job() { # verb, any further options
 	shift
 	expect 0 '' "$verb" job.cfg -q --draws 0 --set exchange.noise=0 "$@"
 }
-# The same, to a plot; whatever a sanitizer may say of the drawing library is no matter.
+# The same, to a plot. Messages of a sanitizer about the drawing library are ignored.
 plotted() { # file, verb, any further options
 	file=$1 verb=$2
 	shift 2
@@ -54,7 +54,7 @@ function near(a, b) { if (a - b > 1e-6 * a || b - a > 1e-6 * a) { wrong = 1; pri
 END { exit wrong }' || complain "numbers that do not agree: $(cat scale.csv)"
 verdict 'scale.says_what_run_says'
 
-# What a job alone has may be set, whether or not the case itself says that it is one.
+# Settings of jobs may be used even if the case itself does not say that it is a job.
 expect 0 '' scale --topology gpu-pool --exchange ddp --gpus 1,4 -q --draws 0 --format csv \
 	--set exchange.noise=0
 expect 0 '' scale --topology gpu-pool --set case.gpus=1 -q --draws 0 --format csv

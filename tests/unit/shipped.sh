@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What ships, by name: a line of `farwire list` for each file, a case wherever a
-# file of one may stand, and values that a file gives without a source.
+# Shipped files by name: `farwire list` has a line for each file, a case can be used wherever
+# a file of one can, and values of files have sources.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -10,7 +10,7 @@ cd "$scratch" || exit 2
 
 expect 0 '' list gpus runtimes
 shows '^gpus +v100-sxm2 +Tesla V100 SXM2, 16 GB *$'
-shows '^runtimes +asynchronous .*sent; handles are given out by the client, attributes asked for once *$'
+shows '^runtimes +asynchronous .*sent; the client creates handles itself and asks for attributes once *$'
 verdict shipped.list
 
 expect 0 '' explain quarter-gpu case.fraction

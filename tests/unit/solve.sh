@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `farwire solve`: its bounds are where a fine sweep crosses the target, to 1 %; what it
-# says when the target is met everywhere, nowhere or not in one piece; the same bytes
-# with any number of threads.
+# `farwire solve`: its bounds are where a fine sweep crosses the target, to 1 %. It says when
+# the target is met everywhere, nowhere or not in one piece. Any number of threads gives the
+# same bytes.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh

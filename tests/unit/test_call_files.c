@@ -73,20 +73,20 @@ static void invalid_call_files_are_refused_with_their_line(void)
 	refuses(HEAD HEAD CALL END, ":2: a second first line");
 	refuses(HEAD CALL "{\"end\":true,\"lines\":2}\n", "some are missing");
 	refuses(HEAD CALL "{\"end\":true,\"dropped\":9}\n", "lost 9 records");
-	refuses(HEAD "[1]\n" END, ":2: a line that is no object");
+	refuses(HEAD "[1]\n" END, ":2: this line is not a JSON object");
 	refuses(HEAD "{}\n" END, "neither a call, nor a step");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1}\n" END, "without start_s and end_s");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":2,\"end_s\":1}\n" END,
 		":2: a call that ends before it begins");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":NaN,\"end_s\":1}\n" END,
-		"start_s: is no finite number");
+		"start_s: is not a finite number");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":-1,\"end_s\":1}\n" END,
 		"start_s: is out of range");
-	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call: is no text");
+	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call: is not a text");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1,\"end_s\":1,\"thread\":1e9}\n" END,
 		"thread: is out of range");
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"up\"}\n" END,
-		"is none of h2d");
+		"must be h2d, d2h");
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"h2d\"}\n" END,
 		"a copy without size_B");
 	refuses(HEAD "{\"step\":1}\n" END, "a step without t_s");
@@ -314,10 +314,10 @@ static void refuses_kineto(const char *text, const char *said)
 
 static void invalid_kineto_traces_are_refused_with_their_line(void)
 {
-	refuses_kineto("", "is no trace");
+	refuses_kineto("", "is not a trace");
 	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na", "trace.json:2: is not JSON");
-	refuses_kineto("{\"traceEvents\":{}}", "traceEvents is no array");
-	refuses_kineto("{\"traceEvents\":[1]}", "no event");
+	refuses_kineto("{\"traceEvents\":{}}", "traceEvents is not an array");
+	refuses_kineto("{\"traceEvents\":[1]}", "not an event");
 	refuses_kineto("{\"schemaVersion\":1}", "holds no CUDA call");
 	refuses_kineto("7", "neither an object nor an array");
 	refuses_kineto("[" EVENT("cpu_op", "aten::mm", "10", "1", "1", "") "]", "no CUDA call");
@@ -333,9 +333,9 @@ static void invalid_kineto_traces_are_refused_with_their_line(void)
 	refuses_kineto(
 		"[" EVENT("gpu_memcpy", "Memcpy HtoD", "10", "1", "7", "\"bytes\":1e999") "]",
 		"more bytes than there are");
-	refuses_kineto("{\"traceEvents\":[]} {}", "is no trace");
+	refuses_kineto("{\"traceEvents\":[]} {}", "is not a trace");
 	refuses_kineto("{\"deviceProperties\":[{\"name\":\n1}],\"traceEvents\":[]}",
-		       "trace.json:2: deviceProperties: a name that is no text");
+		       "trace.json:2: deviceProperties: a name is not a text");
 }
 
 /* 4096 threads are accepted, 4097 are refused. */

@@ -410,7 +410,7 @@ static struct storm storm_run(bool without_ids)
 	return storm;
 }
 
-/* They need not go through the queue, which nobody may notice. */
+/* They need not pass through the queue, and this must not be visible. */
 static void events_without_ids_run_in_the_same_order(void)
 {
 	struct storm with = storm_run(false), without = storm_run(true);

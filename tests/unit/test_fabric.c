@@ -116,8 +116,8 @@ static void flows_take_no_memory_once_warm(void)
 	arena_free(arena);
 }
 
-/* All at once between 100 hosts: of their flow, its two uses, its end and what the
- * solver keeps, room to grow included: docs/PERFORMANCE.md. */
+/* All together between 100 hosts: a flow, its two uses, its end and the solver's data, room to
+ * grow included: docs/PERFORMANCE.md. */
 static void a_flow_takes_little_memory(void)
 {
 	enum { HOSTS = 100 };
@@ -485,7 +485,7 @@ static void every_kind_is_whole(void)
 	arena_free(arena);
 }
 
-/* What is left of the capacity for data, in packets full of them. */
+/* The part of the capacity for data, in full packets. */
 static double goodput_Bps(const struct link_traits *traits, double header_B)
 {
 	double data_B = traits->packet_payload_B - header_B;

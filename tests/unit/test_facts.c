@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Each row of calib/measured/facts_links.tsv against what ships: the numbers of the row are
- * those of a parameter's default or of a kind of link, or what follows from them. What is no
- * parameter, or deliberately another number, says why. A row without an entry fails, so
- * neither side can change alone. Runs from the root. (Machines' own links and GPUs:
+/* Each row of calib/measured/facts_links.tsv agrees with what ships: its numbers are those of a
+ * parameter's default or of a kind of link, or follow from them. An entry gives the reason if a
+ * number belongs to no parameter, or deliberately differs. A row without an entry fails, so
+ * neither side can change without the other. Runs from the root. (Links and GPUs of machines:
  * tests/recorded/published.sh.) */
 #include <ctype.h>
 #include <math.h>

@@ -89,10 +89,10 @@ static void stages_see_their_own(void)
 	if (!CHECK(result && result->count == 3 && result->stage_count == 3))
 		return;
 	const struct fitted_parameter *p = result->parameters;
-	/* "a" is no part of "ab", and the test row of "a" is not looked at */
+	/* "a" does not match "ab", and the test row of "a" is not read */
 	CHECK(result->stages[0].row_count == 1);
 	CHECK_NEAR(predict(0, p[0].value, 0), 1200, 2e-3);
-	/* a time is fitted as such: 64 images in 50 ms are 1280 images/s */
+	/* a time is converted for the fit: 64 images in 50 ms are 1280 images/s */
 	CHECK_NEAR(predict(3, p[1].value, 0), 0.050, 2e-3);
 	CHECK(p[1].value > p[0].value);
 	/* the third stage stands on the first, not on the second */

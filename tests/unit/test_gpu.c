@@ -65,7 +65,7 @@ static void two_streams_share_the_engine(void)
 	world_kernel(&w, a, 10, 0);
 	world_kernel(&w, b, 20, 1);
 	world_run(&w);
-	/* Half each from 4: a's 10 are over at 24; b's other 10 run alone. */
+	/* Half each from 4: a's 10 end at 24; b's other 10 run without a competitor. */
 	CHECK_US(w.log_ps[0], 24);
 	CHECK_US(w.log_ps[1], 34);
 	/* The union, not the sum. */

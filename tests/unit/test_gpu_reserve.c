@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What others take from a GPU's kernels. Times by hand, in microseconds. */
+/* Collectives take a part of a GPU from its kernels. Times by hand, in microseconds. */
 #include "tests/cuda_world.h"
 
 static struct world w;

@@ -90,8 +90,8 @@ static void pinning(void)
 	CHECK_NEAR(pinned_s(true, 4), 2, 1e-9);
 }
 
-/* A pinned guest's cores are taken out of the others' pool when it is used, and their
- * threads are bound elsewhere. Whoever finds too few left shares. */
+/* A pinned guest's cores are taken out of the others' pool at its first use, and the others'
+ * threads are bound elsewhere. A guest that finds too few left shares. */
 static void reserved(void)
 {
 	struct net *net = pool_net();
@@ -138,8 +138,8 @@ static void oversubscribed(void)
 	net_free(net);
 }
 
-/* Half a thread more than cores costs half of switching; a guest's threads crowd those who share
- * its cores, and nobody on a pinned guest's. */
+/* Half a thread more than cores costs half of switching. A guest's threads crowd the guests
+ * that share its cores, and none if it is pinned. */
 static void crowded(void)
 {
 	struct net *net = pool_net();
@@ -207,8 +207,8 @@ static void copying_thread(void)
 	net_free(net);
 }
 
-/* Of four cores a guest has two: two works of two threads each share them, though two cores
- * more are free. */
+/* A guest has two of four cores: two works of two threads each share them, though two more
+ * cores are free. */
 static void a_guest_has_no_more_than_its_virtual_cpus(void)
 {
 	struct net *net = pool_net();

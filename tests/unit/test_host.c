@@ -258,8 +258,8 @@ static void sensitivity_turns_coalescing_off(void)
 	net_free(net);
 }
 
-/* What comes in the very picosecond of an interrupt is worked on behind what waited for it: 3 us
- * of the reference clock each. */
+/* A message that arrives in the very picosecond of an interrupt is handled after those that
+ * waited for it: 3 us of the reference clock each. */
 static void what_waited_for_an_interrupt_comes_first(void)
 {
 	static const double fires_us[] = {1250, 1125};

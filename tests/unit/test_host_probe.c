@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the host probes are made of: orders to a server, its bounds, rounds over
- * TCP and over Unix sockets, teams of threads, plans. */
+/* Parts of the host probes: orders to a server, its bounds, rounds over TCP and over Unix
+ * sockets, teams of threads, plans. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -68,7 +68,7 @@ static void rounds_over(bool over_unix)
 		}
 		CHECK(sock_receive(fd, bytes, 4000, 5) == SOCK_OK);
 	}
-	/* And no more than that: the wait is over without a byte. */
+	/* And no more than that: the wait ends without a byte. */
 	CHECK(sock_receive(fd, bytes, 1, 0.01) == SOCK_LATE);
 	CHECK((sock_facts(fd).mss_B > 0) == !over_unix);
 	close(fd);

@@ -93,8 +93,8 @@ static void sums_constants_and_failures(void)
 	CHECK_NEAR(indices[0].total.value, 1, 0.3);
 }
 
-/* Of a sum both indices are the same and add up to 1, however few the points: what
- * crosses over cancels only on average. Not above the total: of any function. */
+/* For a sum, both indices are equal and add up to 1, with any number of points: interactions
+ * cancel only on average. For every function the first-order index is not above the total. */
 static double sum_of_four(const double *u)
 {
 	return 100 + 4 * u[0] + 4 * exp(u[1]) + 2 * u[2] + u[3];
@@ -142,7 +142,7 @@ static const struct param_row packet_rows[] = {
 static const struct param_table packet_table =
 	PARAM_TABLE("packet", struct packet_params, packet_rows);
 
-/* Defaults of one row are one knob; a value of one's own is another. */
+/* Defaults of one row are one uncertain parameter; a value of a file is another. */
 static void one_knob_in_many_places(void)
 {
 	struct arena *arena = arena_new();
@@ -165,7 +165,7 @@ static void one_knob_in_many_places(void)
 	CHECK_TEXT(knobs.items[1].name, "guest.*.other");
 	CHECK(knobs.items[1].count == 3);
 	CHECK_TEXT(knobs.items[2].name, "guest.c.cost");
-	/* What is not known is what draws vary: costs of one row, value and file. */
+	/* Draws vary the uncertain parameters: costs of one row, value and file. */
 	const struct knobs uncertain = knobs_uncertain(arena, &scenario);
 	CHECK(uncertain.count == 2 && uncertain.member_count == 3);
 	CHECK_TEXT(uncertain.items[0].name, "guest.*.cost");

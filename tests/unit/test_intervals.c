@@ -54,8 +54,8 @@ static void make_exact(struct request *request)
 	}
 }
 
-/* Only the model errs, by 10 %: the ends of throughput are exp(-+0.1645) of it, the step's the
- * other way, and the program beside its GPU keeps its ratio of 1. */
+/* Only the model has an error, 10 %: the ends of throughput are exp(-+0.1645) of it, those of
+ * the step the inverse. The program on a local GPU keeps its ratio of 1. */
 static void a_planted_error_has_its_quantiles(void)
 {
 	struct arena *arena = arena_new();
@@ -72,9 +72,10 @@ static void a_planted_error_has_its_quantiles(void)
 	arena_free(arena);
 }
 
-/* Around two draws, 1 and 2, Student's with 3 degrees of freedom (95 % point 2.353) times 0.01:
- * the lower end is that of which 10 % of the first's lie below (10 % point -1.638), the upper
- * one alike; a draw that fails is more than 1 in 20, so then nothing may come through. */
+/* Around two draws, 1 and 2, Student's with 3 degrees of freedom (95 % point 2.353) times 0.01.
+ * The lower end is the value below which 10 % of the first draw lie (10 % point -1.638); the
+ * upper end is found in the same way. A failing draw is more than 1 in 20, so then the low end
+ * is 0. */
 static void the_models_error_lies_around_each_draw(void)
 {
 	struct arena *arena = arena_new();
@@ -129,9 +130,9 @@ static void a_parameter_is_seen(void)
 	arena_free(arena);
 }
 
-/* Both sides scale with one number: half, whatever it is. Each with an error of 0.1 of its own,
+/* Both sides scale with one number: half, whatever it is. Each has its own error of 0.1,
  * Student's with 4 degrees of freedom: 0.1 sqrt(2) times the 95 % point of 8, 1.8595. A draw in
- * which the dividend fails is 0, and one in which the divisor does says nothing. */
+ * which the dividend fails is 0, and one in which the divisor fails is left out. */
 static void quotients_are_of_each_draw(void)
 {
 	double half[] = {1, 2, 4, 8}, whole[] = {2, 4, 8, 16};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every run checks, broken on purpose: each wrong value that is planted here stops
- * the run with the simulated time, the event and a sentence that names the thing. */
+/* The checks of every run, broken on purpose: each wrong value that is planted here stops the
+ * run with the simulated time, the event and a sentence that names the object. */
 #include "sim/collective/wire.h"
 #include "sim/fabric/state.h"
 #include "sim/transport/path.h"
@@ -109,8 +109,8 @@ static void time_does_not_run_back(void)
 	check_stop(plant_negative_delay, "event scheduled 0.000002000000 s in the past");
 }
 
-/* It had moved 40 of 100 units at 4 s, and does 54 in the next 6 s by the planted rate; or
- * is said to have begun at 4 s, when 60 are the most that it could have moved. */
+/* It had moved 40 of 100 units at 4 s, and moves 54 in the next 6 s by the planted rate. Or it
+ * is said to have begun at 4 s, and then it could have moved at most 60. */
 static void a_flow_moves_its_size_and_no_faster_than_alone(void)
 {
 	check_stop(plant_rate,

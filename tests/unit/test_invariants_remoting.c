@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every run checks of forwarded calls, broken on purpose: a call that is lost or comes
- * out of its turn, a copy of which not all bytes come. */
+/* The checks of forwarded calls in every run, broken on purpose: a call that is lost or out of
+ * order, a copy with missing bytes. */
 #include "sim/base/num.h"
 #include "sim/remoting/parts.h"
 #include "tests/remoting_world.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every run checks at its end, broken on purpose; and that whoever
- * reads the message can repeat the run. */
+/* The checks at the end of every run, broken on purpose. The message is enough to repeat the
+ * run. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -195,7 +195,7 @@ static void a_broken_run_writes_nothing(void)
 	arena_free(arena);
 }
 
-/* What the command says, read back, is the case that broke, to the last bit. */
+/* The command of the message, read back, is the case that broke, to the last bit. */
 static void the_command_repeats_the_case(void)
 {
 	struct arena *arena = arena_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a journal gives back after it was cut, spoilt, or is another one's. */
+/* A journal gives back its points after it was cut, damaged, or replaced by another one. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the library's model chooses, by NCCL's constants. */
+/* The choices of the library's model, by NCCL's constants. */
 #include "sim/base/arena.h"
 #include "sim/collective/library.h"
 #include "tests/test.h"
@@ -277,8 +277,8 @@ static void ll128_in_a_tree_by_hand(void)
 		   31.5e-6 + 2 * 8388608 / (0.7 * bus_Bps), 1e-9);
 }
 
-/* Each block has 2 us of its own at the start; a call's time grows with its size by 2 (n - 1) / n
- * over the bus of an all-reduce, by 1 over that of a broadcast. */
+/* Each block adds 2 us at the start. A call's time grows with its size by 2 (n - 1) / n over
+ * the bus of an all-reduce, by 1 over that of a broadcast. */
 static void starts_and_slopes(void)
 {
 	struct library_params library = defaults();

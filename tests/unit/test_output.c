@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Output files are written whole or not at all, whatever goes wrong. */
+/* Output files are written atomically, whatever goes wrong. */
 #include "tests/test.h"
 
 #include <dirent.h>

@@ -329,10 +329,9 @@ static void a_sweep_asks_for_every_pending_event(void)
 	world_release(&w);
 }
 
-/* Each step watches a kernel of 130 and a copy of 100 with one signal and goes
- * on at the first post, the copy's: at 113. The first step's kernel ends at 139,
- * in the second step, and must not end it: that is over when its own copy is,
- * at 226. */
+/* Each step watches a kernel of 130 and a copy of 100 with one signal and continues at the
+ * first post, the copy's: at 113. The first step's kernel ends at 139, in the second step, and
+ * must not end it: the second step ends when its own copy does, at 226. */
 static void late_watches_do_not_leak_into_the_next_step(void)
 {
 	static const struct item items[] = {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a network to a program: ops and kernels of ResNet-50 counted by hand,
- * then the calls of each framework. Runs from the root.
+/* From a network to a program: ops and kernels of ResNet-50 counted by hand, then the calls of
+ * each framework. Runs from the root.
  *
- * ResNet-50: 53 convolutions, each with a batch norm; 49 ReLUs (one for the
- * first convolution, three in each of 16 blocks); a max pool; 16 sums; a mean
- * over the last 7 x 7; a fully connected layer with a bias; softmax.
- * Trainable tensors: 53 + 2 x 53 + 2 = 161. 53 of them have more than 4096
- * elements: 52 convolutions (the 1 x 1 of 64 x 64 has just 4096) and the last
- * layer's weights.
- */
+ * ResNet-50 has 53 convolutions, each with a batch norm, and 49 ReLUs (one for the first
+ * convolution, three in each of 16 blocks). It has a max pool, 16 sums, a mean over the last 7
+ * x 7, a fully connected layer with a bias, and softmax. Trainable tensors: 53 + 2 x 53 + 2 =
+ * 161. 53 of them have more than 4096 elements: 52 convolutions (the 1 x 1 of 64 x 64 has just
+ * 4096) and the last layer's weights. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
@@ -27,9 +25,9 @@ enum {
 	FORWARD_KERNELS = FORWARD_OPS - 1 + 6, /* the softmax is six */
 	MOVING_OPS = 2 * NORMS,
 	MOVING_KERNELS = 3 * MOVING_OPS,
-	/* Filter and data for each convolution but the first (nobody asks for the
-	 * image's gradient) and the last layer; a sum where an output goes two
-	 * ways, once a block; sums' own gradients are what comes in. */
+	/* Filter and data for each convolution but the first (the image's gradient is not
+	 * needed) and the last layer. A sum where an output goes two ways, once a block. The
+	 * gradients of sums are those that come in. */
 	BACKWARD_OPS = 2 * CONVOLUTIONS - 1 + 2 + NORMS + RELUS + SUMS + 4,
 	BACKWARD_KERNELS = BACKWARD_OPS - 1 + 2,
 	/* cuDNN and cuBLAS: convolutions, the product, batch norm, max pool */
@@ -329,8 +327,8 @@ static void tensorflow_issues_breadth_first(void)
 	}
 }
 
-/* What waits only for variables is ready with the first convolution: 161 losses
- * and 161 products go out before anything that needs its result. */
+/* Ops that wait only for variables are ready with the first convolution: 161 losses and 161
+ * products are issued before any op that needs its result. */
 static void weight_decay_comes_first(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
@@ -420,7 +418,7 @@ static void further_events_are_watched(void)
 
 	CHECK(calls_of(thread, CALL_EVENT_RECORD) == 4 + 10);
 	CHECK(items_of(thread, ITEM_WATCH) == 2 + 10);
-	CHECK(items_of(thread, ITEM_AWAIT) == 2); /* nobody waits for them */
+	CHECK(items_of(thread, ITEM_AWAIT) == 2); /* no thread waits for them */
 }
 
 /* ---- input ---- */

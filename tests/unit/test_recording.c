@@ -61,7 +61,7 @@ static struct fixture read_text(const char *text)
 	return read_bytes(text, strlen(text));
 }
 
-/* What is wrong, after the file's name: ":2: ..." */
+/* The message after the file's name: ":2: ..." */
 static void refused(const char *text, const char *wanted)
 {
 	struct fixture f = read_text(text);

@@ -67,8 +67,10 @@ static void upload_stops_and_goes(void)
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 10000), 307.75);
 }
 
-/* Request there at 11.35, 5 of service, then a chunk each 7.6, slower than the
- * 1.05 of the wire; the last needs 11.05 and 0.5 more. */
+/* The request arrives at 11.35, and after 2 + 6 the copy is submitted at 19.35. Its 40 kB
+ * arrive at 23.35, and the thread that waits for them wakes at 24.85. After 40 chunks of 1.05
+ * and 10 they are delivered at 76.85. Threads 1 and 2 ask on other connections, and the
+ * server's answers reach the client at 34.4 and 36.4: they are held. */
 static void download_is_pipelined(void)
 {
 	struct remote_world w;
@@ -162,10 +164,10 @@ static void chunks_need_credits(void)
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D_ASYNC, 4000), 37.5);
 }
 
-/* Request there at 11.35; 2 + 6 until the copy is submitted at 19.35; its 40 kB
- * arrive at 23.35, the thread that waits for them wakes at 24.85; 40 chunks of
- * 1.05 and 10: delivered at 76.85. Threads 1 and 2 ask on other connections, and
- * the server's answers are with the client at 34.4 and 36.4: they are held. */
+/* The request arrives at 11.35, and after 2 + 6 the copy is submitted at 19.35. Its 40 kB
+ * arrive at 23.35, and the thread that waits for them wakes at 24.85. After 40 chunks of 1.05
+ * and 10 they are delivered at 76.85. Threads 1 and 2 ask on other connections, and the
+ * server's answers reach the client at 34.4 and 36.4: they are held. */
 static void answers_wait_for_fetched_bytes(void)
 {
 	struct remote_world w;
@@ -209,8 +211,8 @@ static void ready_events_wait_for_fetched_bytes(void)
 	remote_world_release(&w);
 }
 
-/* A copy that takes longer than call_timeout is no timeout while it moves; a
- * wire that stops in the middle is one. */
+/* A copy that takes longer than call_timeout does not time out while it moves; a link that
+ * stops in the middle does. */
 static void moving_copies_do_not_time_out(void)
 {
 	for (int deaf = 0; deaf <= 1; deaf++) {

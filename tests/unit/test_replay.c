@@ -144,10 +144,9 @@ static const struct program *stream_of(struct arena *arena, struct recorded_call
 	return replayed(arena, recorded, params);
 }
 
-/* Thread 0 launches at 10; thread 1 at 100, 150 ... 800 and, taking 10, at 880;
- * thread 0 again at 900, when it has waited for the last of them: it goes on 10 after
- * that one's end. Thread 1 waits for nobody: one launch of 5 is not half of its
- * first 100. */
+/* Thread 0 launches at 10; thread 1 at 100, 150 ... 800 and, taking 10, at 880. Thread 0
+ * launches again at 900, when it has waited for the last of them: it continues 10 after its
+ * end. Thread 1 waits for no thread: one launch of 5 is not half of its first 100. */
 static void waits_for_the_other(void)
 {
 	struct recorded_call calls[18];
@@ -200,8 +199,8 @@ static void polls_until_ready(void)
 		const struct program *program =
 			stream_of(arena, calls, 6, NULL, 0, twice ? &slower : &as_recorded);
 		struct player *player = play(program, 1, false);
-		/* The kernel starts at 5 + 4 and the event is there at 99; queries are
-		 * answered at 63, 76, 89, 102. Of 180 us: at 189, so at 193. */
+		/* The kernel starts at 5 + 4 and the event is ready at 99; queries are answered
+		 * at 63, 76, 89, 102. A kernel of 180 us: ready at 189, so seen at 193. */
 		CHECK_NEAR(step_s(player, 0), (twice ? 193 : 102) * US, 1e-6);
 		CHECK(player_step_at(player, 0)->calls_count == (twice ? 2 + 11 : 2 + 4));
 		world_release(&w);
@@ -209,13 +208,13 @@ static void polls_until_ready(void)
 	arena_free(arena);
 }
 
-/* What recorders say too little of. */
+/* Events that recorders do not describe fully. */
 static void unknown_calls(void)
 {
 	struct recorded_call calls[] = {
 		call_at(0, "cudaGraphInstantiate", 0, 300),   /* its own time */
 		call_at(0, "cudaLaunchKernel", 310, 315),     /* into a graph: no kernel */
-		call_at(0, "cudaEventSynchronize", 320, 325), /* of an event nobody knows */
+		call_at(0, "cudaEventSynchronize", 320, 325), /* of an unknown event */
 		call_at(0, "cudaMemcpyAsync", 330, 340),
 		call_at(0, "cudaGraphLaunch", 350, 360),
 	};

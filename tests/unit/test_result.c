@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the writers print, to the letter: other programs read it. */
+/* The exact output of the writers: other programs read it. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static const char *json_of(struct arena *arena, const char *text)
 	return copy;
 }
 
-/* Of predictions that are no jobs. */
+/* Predictions that are not jobs. */
 static const char no_job[] = "'gpus': null, "
 			     "'speedup': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 			     "'training': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
@@ -219,7 +219,7 @@ static void jobs_for_people(void)
 	free(capture.text);
 }
 
-/* Of 1,000 links the busiest 40, with that one first; of few all, in their order. */
+/* The busiest 40 of 1,000 links, with that one first; all of a few, in their order. */
 static void many_links_are_cut(void)
 {
 	enum { LINKS = 1000 };

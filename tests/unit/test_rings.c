@@ -143,8 +143,8 @@ static void dgx1_p100_has_four_rings(void)
 	arena_free(site.arena);
 }
 
-/* Without a search the ranks stand in their order, and 3-4 and 7-0 are no
- * neighbours in the mesh: PCIe decides. */
+/* Without a search the ranks stand in their order, and 3-4 and 7-0 are not neighbours in the
+ * mesh: PCIe decides. */
 static void in_order_leaves_nvlink(void)
 {
 	struct site site;
@@ -357,7 +357,7 @@ static void sockets_have_one_adapter(void)
 	arena_free(site.arena);
 }
 
-/* A cluster of 1,024 GPUs is no harder than one machine. */
+/* A cluster of 1,024 GPUs is as easy as one machine. */
 static void a_thousand_ranks(void)
 {
 	struct site site;

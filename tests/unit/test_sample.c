@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What all probes share: statistics, the stopping rule, the plan, recordings. */
+/* Code that all probes share: statistics, the stopping rule, the plan, recordings. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 
 /* ---- statistics ---- */
 
-/* Binomial(10, 1/2): P(X <= 1) = 11/1024 = 1.07 %, P(X <= 2) = 5.5 %, so the
- * second smallest to the second largest. Binomial(30, 1/2): P(X <= 9) = 2.14 %,
- * P(X <= 10) = 4.9 %: the tenth. Of 6 P(X <= 0) = 1.56 %: all. Of 100 P(X <= 39)
- * = 1.76 %, P(X <= 40) = 2.84 %: the fortieth. */
+/* Binomial(10, 1/2): P(X <= 1) = 11/1024 = 1.07 %, P(X <= 2) = 5.5 %, so the second smallest to
+ * the second largest. Binomial(30, 1/2): P(X <= 9) = 2.14 %, P(X <= 10) = 4.9 %: the tenth.
+ * Binomial(6, 1/2): P(X <= 0) = 1.56 %: all. Binomial(100, 1/2): P(X <= 39) = 1.76 %, P(X <=
+ * 40) = 2.84 %: the fortieth. */
 static void intervals_of_medians(void)
 {
 	static const struct {
@@ -165,7 +165,7 @@ static void stops_at_last(void)
 	CHECK(result.count >= 7 && result.count <= 9);
 	free(result.values);
 
-	/* Three samples are taken even where the time is over, none after the deadline. */
+	/* Three samples are taken even if the time has passed, none after the deadline. */
 	source = (struct source){.value = constant, .each_s = 0.5};
 	result = run(&source, 1e-9, 10);
 	CHECK(result.stop == SAMPLER_TIME);
@@ -461,7 +461,7 @@ static void fake_end(void *context, const struct plan_point *point)
 	(void)point;
 }
 
-/* What run_passes gives; the recording's text. */
+/* The recording that run_passes gives, as text. */
 static int run_fake(struct fake *fake, char *text, size_t room)
 {
 	char path[] = "/tmp/farwire-test-XXXXXX";

@@ -110,7 +110,7 @@ static void wrong_ones_are_told(void)
 	arena_free(arena);
 }
 
-/* What no builder makes: another step in a good exchange. */
+/* A step that no builder makes: another one in a good exchange. */
 static void broken_steps_are_told(void)
 {
 	static const uint32_t later[] = {3};
@@ -222,8 +222,8 @@ static void a_ring_goes_in_its_order(void)
 	arena_free(arena);
 }
 
-/* Of 6 ranks, 0 and 2 are folded into 1 and 3, which play 0 and 1; 4 and 5 play 2
- * and 3. Halves go to the partner at distance 1, quarters at distance 2. */
+/* With 6 ranks, 0 and 2 are folded into 1 and 3, which play 0 and 1; 4 and 5 play 2 and 3.
+ * Halves go to the partner at distance 1, quarters at distance 2. */
 static void halves_then_quarters(void)
 {
 	struct arena *arena = arena_new();

@@ -123,8 +123,7 @@ static void equal_times_are_flat(void)
 	CHECK(segments.lines[0].slope < 1e-18);
 }
 
-/* A launch takes 2 us until 1024 are in flight; one stray slow one before that is
- * no change. */
+/* A launch takes 2 us until 1024 are in flight; a single slow one before that does not matter. */
 static void change_points(void)
 {
 	const struct xy steps[] = {{16, 2},   {64, 2.1},   {256, 50},
@@ -189,8 +188,8 @@ static void a_disturbed_pass_pulls_little(void)
 	CHECK_NEAR(passes_mean(calm, 1), 4, 1e-12);
 }
 
-/* 1, 2, 3: the mean is 2, its standard error 1 / sqrt(3), t(2) at 97.5 % 4.30265.
- * Of one pass nothing can be said. */
+/* 1, 2, 3: the mean is 2, its standard error 1 / sqrt(3), t(2) at 97.5 % 4.30265. One pass
+ * gives no interval. */
 static void three_passes_by_student(void)
 {
 	double values[] = {1, 2, 3};

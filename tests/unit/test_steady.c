@@ -22,7 +22,7 @@ struct end {
 
 enum { EVENTS_OF_STEP = 1000 };
 
-/* Programs that take their steps in turn, until they are over. */
+/* Programs that take their steps in turn, until they have ended. */
 static struct end end_of(const struct made_up *made, size_t program_count, double steps_count,
 			 uint64_t events_of_step)
 {
@@ -115,8 +115,8 @@ static void no_more_steps_than_asked_for(void)
 	CHECK(end.first == 6 && end.count == 14);
 }
 
-/* Of a case that does not say: 128 steps, or 20 million events, in which two programs with
- * 1 million events a step each have 10. */
+/* A case without case.steps: 128 steps, or 20 million events. Two programs with 1 million
+ * events a step each then have 10 steps. */
 static void not_for_ever(void)
 {
 	const struct made_up both[] = {{restless, false}, {restless, false}};

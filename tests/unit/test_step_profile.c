@@ -182,8 +182,8 @@ static void backward_is_twice_forward(void)
 		   2 - first / network->macs_count, 1e-9);
 }
 
-/* Gaps alone: every kernel counts the same. Of 890 kernels 499 are forward (181, and
- * 3 for each of 106 moving averages), 230 backward, 161 updates. */
+/* Only gaps: every kernel counts the same. 499 of 890 kernels are forward (181, and 3 for each
+ * of 106 moving averages), 230 backward, 161 updates. */
 static void gaps_count(void)
 {
 	struct gpu_params pure = gpu;
@@ -229,12 +229,12 @@ static const struct op *op_of(const struct op_graph *graph, const char *name)
 	return &graph->ops[0];
 }
 
-/* Without L2 loss 890 kernels. Fused, forward: 53 convolutions, a kernel behind the
- * first and behind three in each of 16 blocks (the one behind a sum holds both
- * batch norms of a projection), 2 pools, product, bias, 6 of the softmax: 112.
- * Backward: 53 + 1 filters, 52 + 1 of data, the bias, 2 of the softmax, 2 pools, one
- * for each batch norm (with the ReLU and the sum before it), and the sum before
- * the max pool, which has neither: 166. Updates: 161. */
+/* Without L2 loss 890 kernels. Fused, forward: 53 convolutions, 49 kernels after them, 2 pools,
+ * product, bias, 6 of the softmax: 112. One of the 49 follows the first convolution, and three
+ * are in each of 16 blocks (the one after a sum holds both batch norms of a projection).
+ * Backward: 53 + 1 filters, 52 + 1 of data, the bias, 2 of the softmax, 2 pools, one for each
+ * batch norm, and the sum before the max pool: 166. The one of a batch norm includes the ReLU
+ * and the sum before it. Updates: 161. */
 static void xla_fuses_resnet50(void)
 {
 	struct stack_params stack = stack_of("pytorch");
@@ -275,9 +275,9 @@ static void xla_saves_what_is_handed_on(void)
 	CHECK_NEAR(op->work.bytes_B, 3 * y_B + 2 * (9 - 1) * 64 * 4, 1e-12);
 }
 
-/* Weight decay: w x decay and its sum with the gradient are one kernel (2 + 3 passes less 2
- * for the value handed on), which completes the gradient; the update behind the
- * exchange is another. */
+/* Weight decay: w x decay and its sum with the gradient are one kernel, which completes the
+ * gradient (2 + 3 passes less 2 for the value handed on). The update after the exchange is
+ * another. */
 static void xla_fuses_weight_decay(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");

@@ -129,8 +129,8 @@ static void virtual_disk(void)
 	CHECK_NEAR(virtual_s(GUEST_VM, true), 20e-3, 1e-9);
 }
 
-/* What a byte costs the reader's cores binds: 20 ns at one thread are 50 MB/s, so a
- * request takes 10 + 20 ms; with two threads the disk's 10 ms bind again. */
+/* The reader's work per byte is the bottleneck: 20 ns at one thread are 50 MB/s, so a request
+ * takes 10 + 20 ms. With two threads it is the disk's 10 ms again. */
 static void client_work(void)
 {
 	struct disk disk = disk_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What draws of a planted set of parameters look like. */
+/* Draws of a planted set of parameters have the expected distribution. */
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -272,7 +272,7 @@ static void cases_draw_alike_what_they_have_in_common(void)
 	arena_free(g.arena);
 }
 
-/* Of two folders' files of one name, a case that has both draws two numbers. */
+/* A case with two files of one name from two folders draws two numbers. */
 static void files_of_one_name_are_two(void)
 {
 	struct fixture f = begin();
