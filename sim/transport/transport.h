@@ -86,11 +86,11 @@ struct transport_kind {
 	const struct param_table *table; /* size <= TRANSPORT_PARAMS_SIZE_MAX */
 	/* Whether a message wakes a thread that sleeps; NULL: never, threads poll. */
 	bool (*wakes)(const void *params);
-	unsigned traffic; /* enum traffic: links that carry it can be crossed */
-	/* Between GPUs' hosts: messages go through connections of the guests, which the
-	 * hosts' memory stages; or NICs read and write memory by themselves. */
+	unsigned traffic; /* enum traffic: routes use links that carry it */
+	/* How the ranks of a job use it between hosts. sockets: through connections of their
+	 * guests, staged in the hosts' memory. direct: NICs read and write memory themselves. */
 	bool sockets, direct;
-	bool one_host; /* its two ends are on one host */
+	bool one_host; /* both ends must be on the same host */
 	/* NULL if there is no route between the ends. */
 	struct connection *(*new)(const struct connection_spec *spec);
 	/* Establishes it, then calls fn (or failed). */
