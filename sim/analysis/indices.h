@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sobol's indices: how much of an answer's variance hangs on each of its inputs.
+/* Sobol's indices: the share of an answer's variance that each of its inputs causes.
  *
  * The FIRST-ORDER index of an input is the part of the variance that would go if the
  * input were known: V(E(y | x_i)) / V(y). The TOTAL index is the part that would stay
  * if all others were known, so it counts what the input does together with others.
  * For an answer that is a sum, both are the same and add up to 1.
  *
- * Half of the points, A, and the other half, B, are pairs from one Sobol sequence of
- * twice the dimensions; AB_i is A with column i from B, BA_i is B with column i from A.
+ * One half of the points is A, the other half is B. Both come from one Sobol sequence with
+ * twice the dimensions. AB_i is A with column i from B; BA_i is B with column i from A.
  * With these N (k + 1) points (Azzini, Mara and Rosati 2021, Environmental Modelling &
  * Software 144),
  *

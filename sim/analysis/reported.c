@@ -105,7 +105,7 @@ bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
 		length--;
 	if (!length || sign[1] != '=') {
 		diag_error(diag, origin,
-			   "'%s' is no target (write a number >= or <= a value, "
+			   "'%s' is not a target (write a number >= or <= a value, "
 			   "such as 'ratio>=0.95' or 'step<=250 ms')",
 			   text);
 		return false;

@@ -12,7 +12,7 @@
 #include "sim/result/answer.h"
 #include "sim/scenario/scenario.h"
 
-/* What the case will be a prediction of. */
+/* The kind of prediction that the case will give. */
 enum prediction_kind reported_kind(const struct scenario *scenario);
 
 /* Blanks, - and _ are the same in names, a unit at their end may be left out. NULL

@@ -6,7 +6,7 @@
 
 #include "sim/base/arena.h"
 
-/* A swing of less than this part of the answer is none. */
+/* A swing of less than this part of the answer counts as zero. */
 static const double MOVING_RATIO = 1e-6;
 /* Swings of less than this part of the greatest have indices next to 0. */
 static const double INDEXED_RATIO = 0.01;

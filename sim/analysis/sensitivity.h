@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which parameters an answer hangs on.
+/* Parameters ranked by their influence on an answer.
  *
  * One at a time: each uncertain knob (knobs.h) is put to its 5 and its 95 % point, all
  * else at its value; the answer's way between the two is the knob's SWING. Then, of

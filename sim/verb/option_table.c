@@ -14,8 +14,8 @@
 static const struct option options[] = {
 	{OPTION_HEADING, .name = "The case"},
 	{OPTION_CASE, .name = "topology", .value = "NAME", .complete = "names:topologies",
-	 .help = "topology of machines and wires, shipped or a .cfg file; stands in place of a "
-		 "case file"},
+	 .help = "topology of machines and wires, shipped or a .cfg file; replaces a case "
+		 "file"},
 	{OPTION_CASE, .name = "model", .value = "NAME", .complete = "names:models",
 	 .help = "network that is trained"},
 	{OPTION_CASE, .name = "calls", .value = "FILE", .complete = "files:jsonl",
@@ -32,7 +32,7 @@ static const struct option options[] = {
 	{OPTION_CASE, .name = "profile", .value = "NAME", .complete = "names:profiles",
 	 .help = "profile with fitted parameters"},
 	{OPTION_CASE, .name = "program", .value = "GUEST",
-	 .help = "guest on which the program runs; by default the one beside the GPU"},
+	 .help = "guest on which the program runs; by default the one that has its GPU"},
 	{OPTION_CASE, .name = "server", .value = "GUEST",
 	 .help = "guest on which the runtime's server runs; by default the first one on the GPU's "
 		 "host"},

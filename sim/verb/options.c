@@ -203,7 +203,7 @@ bool command_gave(const struct command *command, const char *option)
 	return false;
 }
 
-/* Defaults of all that was not given, also of options that the verb does not take. */
+/* Sets the defaults of options that were not given, also of those that the verb does not take. */
 static void set_defaults(struct parser *p)
 {
 	const struct command *c = p->command;
@@ -254,7 +254,7 @@ static bool parse_words(struct parser *p)
 		else if (full)
 			take_option(p, full);
 		else if (word[0] == '-' && word[1])
-			wrong(p, "'%s' is no option (see farwire %s --help)", word,
+			wrong(p, "'%s' is not an option (see farwire %s --help)", word,
 			      p->command->verb->name);
 		else
 			*VEC_PUSH(p->arena, &p->words) = word;

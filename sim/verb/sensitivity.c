@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire sensitivity: which parameters an answer depends on. */
+/* farwire sensitivity: parameters ranked by their influence on an answer. */
 #include "sim/report/sensitivity.h"
 
 #include <math.h>
@@ -20,8 +20,9 @@ static int refuse(const struct command *command, const char *name)
 			elastic ? "" : "; --vary-all 10% moves those without an interval, too");
 	else
 		fprintf(stderr,
-			"farwire: no parameter of %s has an interval; which numbers it hangs on "
-			"all the same says --vary-all 10%%\n",
+			"farwire: no parameter of %s has an interval (write --vary-all 10%% to "
+			"move "
+			"every number)\n",
 			name);
 	return EXIT_USAGE;
 }
@@ -62,7 +63,7 @@ static int run(const struct command *command)
 const struct verb verb_sensitivity = {
 	.name = "sensitivity",
 	.words = "CASE",
-	.help = "which parameters an answer hangs on, and what would narrow it most",
+	.help = "ranks parameters by their influence on an answer, and says what would narrow it",
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
 		    "  farwire sensitivity case.cfg --of step --points 512\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",

@@ -42,7 +42,8 @@ struct command {
 	const char *output, *plot, *trace, *title;
 	bool full, quiet, plain;
 	const char *data_root;
-	struct baselines *baselines; /* what predictions share; whoever parsed frees them */
+	struct baselines
+		*baselines; /* that predictions share; the caller of command_parse frees them */
 };
 
 struct verb {
@@ -74,7 +75,7 @@ struct case_request command_case(const struct command *command, size_t index);
 /* Cases of the command: its words, or 1 for the flags alone. */
 size_t command_case_count(const struct command *command);
 struct predict_options command_predict(const struct command *command);
-/* What an analysis of that case takes; progress, which may be NULL, is told of points. */
+/* The input of an analysis of that case; progress, which may be NULL, is told of points. */
 struct analysis_input command_input(const struct command *command, size_t index,
 				    struct progress *progress);
 /* Says why there is no prediction; the exit code. */
@@ -82,7 +83,7 @@ int command_failed(const struct diag *diag, const char *broken);
 /* Predicts all cases; prints errors. NULL: *exit_code is set. */
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code);
-/* Writes through `write` to command->output, whole or not at all. */
+/* Writes through `write` to command->output, atomically. */
 int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
 		  const void *ctx);
 /* The same, to another path. */

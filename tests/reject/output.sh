@@ -94,13 +94,13 @@ ln -s kept.cfg other-name.cfg
 ln -s nowhere.json dangling.json
 # shellcheck disable=SC2086
 {
-	expect 2 '^farwire: --output case.cfg would be written over what is read there' $one -o case.cfg
-	expect 2 'would be written over what is read there' run kept.cfg -q --draws 0 -o ./other-name.cfg
+	expect 2 '^farwire: --output case.cfg: refusing to overwrite an input file' $one -o case.cfg
+	expect 2 'refusing to overwrite an input file' run kept.cfg -q --draws 0 -o ./other-name.cfg
 	expect 2 '^farwire: --output and --plot are both .x.svg. \(write two names\)' $one -o x.svg --plot x.svg
 	expect 2 '^farwire: --output and --plot are both .x.svg.' $one -o ./x.svg --plot x.svg
 	expect 2 '^farwire: --output and --trace are both' $one -o target.json --trace ./target.json
-	expect 2 'would be written over what is read there' $one --profile ./profile.cfg -o profile.cfg
-	expect 2 'would be written over what is read there' $one --set 'case.profile = "profile.cfg"' -o profile.cfg
+	expect 2 'refusing to overwrite an input file' $one --profile ./profile.cfg -o profile.cfg
+	expect 2 'refusing to overwrite an input file' $one --set 'case.profile = "profile.cfg"' -o profile.cfg
 	expect 1 "cannot write 'dangling.json': No such file" $one -o dangling.json
 }
 cmp -s case.cfg kept.cfg && grep -q '^# nothing' profile.cfg && [ ! -e x.svg ] || complain 'the case is written over'
