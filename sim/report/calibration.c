@@ -11,13 +11,14 @@
 
 /* ---- lines ---- */
 
-static const char *with_interval(struct arena *arena, enum quantity quantity, struct interval value)
+static const char *with_interval(struct arena *arena, enum quantity quantity, struct interval value,
+				 const char *to)
 {
 	const char *text = quantity_format(arena, quantity, value.value);
 	return isnan(value.low) || isnan(value.high)
 		       ? text
-		       : arena_printf(arena, "%s (%s .. %s)", text,
-				      quantity_format(arena, quantity, value.low),
+		       : arena_printf(arena, "%s (%s %s %s)", text,
+				      quantity_format(arena, quantity, value.low), to,
 				      quantity_format(arena, quantity, value.high));
 }
 
@@ -42,7 +43,7 @@ static const char *piece_text(struct arena *arena, const struct calibration_seri
 			      size_t k)
 {
 	const char *from = quantity_format(arena, QUANTITY_BYTES, series->segments.from[k]);
-	const char *start = with_interval(arena, QUANTITY_TIME, series->start_s[k]);
+	const char *start = with_interval(arena, QUANTITY_TIME, series->start_s[k], "..");
 	double factor = bus_factor(series->label);
 	struct interval slope = series->slope[k];
 	/* what the bytes add up to by the largest size of the piece */
@@ -55,7 +56,7 @@ static const char *piece_text(struct arena *arena, const struct calibration_seri
 	struct interval rate = {scale / slope.value, scale / slope.high,
 				slope.low > 0 ? scale / slope.low : NAN};
 	return arena_printf(arena, "%s from %s up: %s, then %s%s", series->label, from, start,
-			    with_interval(arena, QUANTITY_RATE, rate),
+			    with_interval(arena, QUANTITY_RATE, rate, ".."),
 			    factor > 0 ? " of bus bandwidth" : "");
 }
 
@@ -137,15 +138,6 @@ static const struct calibrated *parameter_of(const struct calibration *calibrati
 	return NULL;
 }
 
-static const char *said(struct arena *arena, enum quantity quantity, struct interval value)
-{
-	const char *text = quantity_format(arena, quantity, value.value);
-	return isnan(value.low) ? text
-				: arena_printf(arena, "%s (%s to %s)", text,
-					       quantity_format(arena, quantity, value.low),
-					       quantity_format(arena, quantity, value.high));
-}
-
 /* "launching a kernel takes 2.1 us (...); pinned copies to the GPU 25 GB/s from 4 KiB
  * up ..." */
 const char *calibration_words(struct arena *arena, const struct calibration *calibration)
@@ -170,7 +162,7 @@ const char *calibration_words(struct arena *arena, const struct calibration *cal
 		if (p)
 			text = arena_printf(arena, "%s%s%s %s", text, *text ? "; " : "",
 					    parameters[i].words,
-					    said(arena, p->quantity, p->value));
+					    with_interval(arena, p->quantity, p->value, "to"));
 	}
 	for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++)
 		for (size_t k = 0; k < calibration->series.count; k++) {

@@ -73,30 +73,38 @@ static const char *linear_words(const struct part *part)
 			    figures(part->arena, 100 * part->outcome->test.mean_abs, 2));
 }
 
+struct estimate part_range(const struct part *part, size_t value)
+{
+	struct estimate range = {NAN, INFINITY, -INFINITY};
+	for (size_t i = 0; i < part->dataset->row_count; i++) {
+		const struct row_outcome *row = &part->outcome->rows[i];
+		bool counts = row->row->judged || part->dataset->what_if;
+		if (row->row->at[0] != value || !counts || !row->prediction->ok)
+			continue;
+		range.low = fmin(range.low, row->predicted.value);
+		range.high = fmax(range.high, row->predicted.value);
+	}
+	return range;
+}
+
 /* "vmxnet3 keeps 87.7 to 93.5 %, ...": each value of the first dimension. */
 static const char *kept_words(const struct part *part)
 {
 	if (!part->dataset->ratio)
 		return "";
 	const struct grid_dimension *first = &part->dataset->dimensions[0];
+	struct arena *arena = part->arena;
 	const char *text = "Of the local GPU's throughput,";
 	for (size_t v = 0; v < first->value_count; v++) {
-		double low = INFINITY, high = -INFINITY;
-		for (size_t i = 0; i < part->dataset->row_count; i++) {
-			const struct row_outcome *row = &part->outcome->rows[i];
-			if (row->row->at[0] != v || !row->row->judged || !row->prediction->ok)
-				continue;
-			low = fmin(low, row->predicted.value);
-			high = fmax(high, row->predicted.value);
-		}
-		text = arena_printf(part->arena, "%s%s %s", text, v ? "," : "",
-				    first->values[v].name);
-		text = low > high ? arena_printf(part->arena, "%s does not run", text)
-				  : arena_printf(part->arena, "%s keeps %s to %s" NBSP "%%", text,
-						 figures(part->arena, 100 * low, 3),
-						 figures(part->arena, 100 * high, 3));
+		const struct estimate range = part_range(part, v);
+		text = arena_printf(arena, "%s%s %s", text, v ? "," : "", first->values[v].name);
+		text = range.low > range.high
+			       ? arena_printf(arena, "%s does not run", text)
+			       : arena_printf(arena, "%s keeps %s to %s" NBSP "%%", text,
+					      figures(arena, 100 * range.low, 3),
+					      figures(arena, 100 * range.high, 3));
 	}
-	return arena_printf(part->arena, "%s. ", text);
+	return arena_printf(arena, "%s. ", text);
 }
 
 static size_t held_count(const struct dataset_outcome *outcome)

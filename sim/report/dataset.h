@@ -16,6 +16,10 @@ struct part {
 /* The set of enum prediction_kind among its rows. */
 unsigned part_kinds(const struct part *part);
 
+/* low and high: the least and largest prediction of the rows that count with a value of the
+ * first dimension; low > high: none of them runs. */
+struct estimate part_range(const struct part *part, size_t value);
+
 /* The answer of a what-if and its combinations. */
 void report_what_if(const struct part *part);
 

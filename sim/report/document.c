@@ -54,6 +54,14 @@ void report_figure(struct report *report, struct drawing *drawing, const char *f
 	va_end(args);
 }
 
+size_t report_part_count(const struct report *report)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < report->blocks.count; i++)
+		count += report->blocks.items[i].kind == BLOCK_PART;
+	return count;
+}
+
 const struct block *report_answer_of(const struct report *report, size_t part)
 {
 	for (size_t i = part + 1; i < report->blocks.count; i++) {

@@ -94,6 +94,7 @@ void report_figure(struct report *report, struct drawing *drawing, const char *f
 	REPORT_PRINTF(3, 4);
 /* Moves the blocks from items[first] on before all others: the answer comes first. */
 void report_to_front(struct report *report, size_t first);
+size_t report_part_count(const struct report *report);
 /* The answer of the part that begins at blocks.items[part]; NULL if it has none. */
 const struct block *report_answer_of(const struct report *report, size_t part);
 

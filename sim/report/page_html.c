@@ -14,14 +14,6 @@ struct page {
 	size_t part_count, figure_count;
 };
 
-static size_t count_parts(const struct report *report)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < report->blocks.count; i++)
-		count += report->blocks.items[i].kind == BLOCK_PART;
-	return count;
-}
-
 /* Where there are several parts, their answers come first, together. */
 static void write_summary(const struct page *page)
 {
@@ -153,7 +145,7 @@ void report_html(FILE *out, const struct report *report)
 	html_begin(out, report->title);
 	html_element(out, "h1", "", report->title);
 	html_element(out, "p", " class=\"by\"", report->by);
-	if (count_parts(report) > 1)
+	if (report_part_count(report) > 1)
 		write_summary(&page);
 	for (size_t i = 0; i < report->blocks.count; i++)
 		write_block(&page, &report->blocks.items[i]);

@@ -39,35 +39,29 @@ static struct chart_text titled(struct chart_text text, const char *title)
 	return (struct chart_text){text.title ? text.title : title, text.caption};
 }
 
-/* Of jobs over their numbers of GPUs. */
-static struct drawing *draw_scaling(struct arena *arena, struct chart_text text,
-				    const struct sweep *sweep)
+/* A line for each combination of the other axes: of jobs over their numbers of GPUs, of a
+ * collective over the size of its messages. */
+static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
+				  const struct sweep *sweep, bool bandwidth)
 {
 	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
-	struct scaling_curve *curves = ARENA_ARRAY(arena, lines, struct scaling_curve);
+	struct scaling_curve *scaling = ARENA_ARRAY(arena, lines, struct scaling_curve);
+	struct bandwidth_curve *sizes = ARENA_ARRAY(arena, lines, struct bandwidth_curve);
+	const struct measured none = {NULL, NULL};
 	for (size_t c = 0; c < lines; c++) {
 		const char *label;
 		const struct prediction **line = line_of(arena, sweep, c, &label);
-		curves[c] = chart_scaling_curve(arena, *label ? label : "simulated", line, count,
-						(struct measured){NULL, NULL});
+		label = *label ? label : "simulated";
+		if (bandwidth)
+			sizes[c] = chart_bandwidth_curve(arena, label, line, sweep->axes[0].values,
+							 count, none);
+		else
+			scaling[c] = chart_scaling_curve(arena, label, line, count, none);
 	}
-	return chart_scaling(arena, titled(text, "Scaling"), curves, lines);
-}
-
-/* Of a collective over the size of its messages. */
-static struct drawing *draw_bandwidth(struct arena *arena, struct chart_text text,
-				      const struct sweep *sweep)
-{
-	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
-	struct bandwidth_curve *curves = ARENA_ARRAY(arena, lines, struct bandwidth_curve);
-	for (size_t c = 0; c < lines; c++) {
-		const char *label;
-		const struct prediction **line = line_of(arena, sweep, c, &label);
-		curves[c] = chart_bandwidth_curve(arena, *label ? label : "simulated", line,
-						  sweep->axes[0].values, count,
-						  (struct measured){NULL, NULL});
-	}
-	return chart_bandwidth(arena, titled(text, "Bus bandwidth over the size"), curves, lines);
+	if (bandwidth)
+		return chart_bandwidth(arena, titled(text, "Bus bandwidth over the size"), sizes,
+				       lines);
+	return chart_scaling(arena, titled(text, "Scaling"), scaling, lines);
 }
 
 /* A collective has no ratio: GB/s. */
@@ -145,16 +139,9 @@ static bool side_of(struct arena *arena, const struct sweep *sweep, size_t axis,
 	*side = (struct side){.axis = axis, .count = a->count};
 	const double *given = shown_values(arena, a, &side->label);
 	double *values = ARENA_ARRAY(arena, a->count, double);
-	size_t *order = ARENA_ARRAY(arena, a->count, size_t);
-	for (size_t i = 0; i < a->count; i++) {
-		size_t at = i;
-		for (; at > 0 && values[at - 1] > given[i]; at--) {
-			values[at] = values[at - 1];
-			order[at] = order[at - 1];
-		}
-		values[at] = given[i];
-		order[at] = i;
-	}
+	const size_t *order = order_rising(arena, given, a->count);
+	for (size_t i = 0; i < a->count; i++)
+		values[i] = given[order[i]];
 	for (size_t i = 1; i < a->count; i++)
 		if (!(values[i] > values[i - 1]))
 			return false; /* one value in two ways of writing */
@@ -243,9 +230,9 @@ struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const s
 	const struct sweep_axis *x = &sweep->axes[0];
 	struct side sides[2];
 	if (kinds == PREDICTION_TRAINING && strcmp(x->key, "case.gpus") == 0)
-		return draw_scaling(arena, text, sweep);
+		return draw_lines(arena, text, sweep, false);
 	if (kinds == PREDICTION_COLLECTIVE && strcmp(x->key, "case.collective_size") == 0)
-		return draw_bandwidth(arena, text, sweep);
+		return draw_lines(arena, text, sweep, true);
 	if (find_sides(arena, sweep, sides))
 		return draw_maps(arena, text, sweep, sides, kinds);
 	return draw_curves(arena, text, sweep, kinds);

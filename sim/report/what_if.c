@@ -10,27 +10,18 @@
 static const char *ranges(const struct part *part)
 {
 	const struct grid_dimension *first = &part->dataset->dimensions[0];
+	struct arena *arena = part->arena;
 	const char *text = "";
 	for (size_t v = 0; v < first->value_count; v++) {
-		double low = INFINITY, high = -INFINITY;
-		for (size_t i = 0; i < part->dataset->row_count; i++) {
-			const struct row_outcome *row = &part->outcome->rows[i];
-			if (row->row->at[0] != v || !row->prediction->ok)
-				continue;
-			low = fmin(low, row->predicted.value);
-			high = fmax(high, row->predicted.value);
-		}
-		text = arena_printf(part->arena, "%s%s%s ", text, v ? "; " : "",
-				    first->values[v].name);
-		if (low > high)
-			text = arena_printf(part->arena, "%sdoes not run", text);
-		else if (high - low < 0.0005 * high)
-			text = arena_printf(part->arena, "%s%s", text,
-					    figures(part->arena, high, 4));
-		else
-			text = arena_printf(part->arena, "%s%s to %s", text,
-					    figures(part->arena, low, 4),
-					    figures(part->arena, high, 4));
+		const struct estimate range = part_range(part, v);
+		const char *low = figures(arena, range.low, 4),
+			   *high = figures(arena, range.high, 4);
+		bool one = range.high - range.low < 0.0005 * range.high;
+		text = arena_printf(arena, "%s%s%s ", text, v ? "; " : "", first->values[v].name);
+		text = range.low > range.high
+			       ? arena_printf(arena, "%sdoes not run", text)
+			       : arena_printf(arena, "%s%s%s%s", text, one ? "" : low,
+					      one ? "" : " to ", high);
 	}
 	return text;
 }
