@@ -3,7 +3,6 @@
  * buffer sends it to the one 2^i places further on; ceil(log2 n) rounds. A rank
  * sends one message at a time. Places are those of channel 0's ring from the root
  * on; the buffer is not cut. */
-#include "sim/base/arena.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 

@@ -267,9 +267,9 @@ static void jobs_share_a_wire(void)
 	}
 }
 
-/* A batch of 100 MB takes 50 to come, longer than the step: it binds. One of 40 MB
+/* A batch of 100 MB takes 50 to come, longer than the step: it is the bottleneck. One of 40 MB
  * takes 20 and hides, all but the first. */
-static void input_binds_or_hides(void)
+static void input_is_the_bottleneck_or_hidden(void)
 {
 	for (int large = 0; large < 2; large++) {
 		struct job_world b;
@@ -405,7 +405,7 @@ int main(void)
 		TEST(noise_repeats_by_seed),
 		TEST(library_kernels_slow_backward),
 		TEST(jobs_share_a_wire),
-		TEST(input_binds_or_hides),
+		TEST(input_is_the_bottleneck_or_hidden),
 		TEST(a_short_launch_queue_loses_nothing),
 		TEST(waits_are_traced),
 		TEST(xla_loses_overlap),

@@ -81,7 +81,7 @@ static void gaps_or_a_second_connection_let_calls_pass(void)
  * receiving, handing to the driver, acknowledging and unpacking. */
 #define ALEXNET "case.model=alexnet_tf", "case.batch=512"
 
-static void a_copy_that_binds_is_slower_in_stop_and_go(void)
+static void a_copy_that_is_the_bottleneck_is_slower_in_stop_and_go(void)
 {
 	double pipelined = STEP_S(forwarded, ALEXNET);
 	double stopping = STEP_S(forwarded, ALEXNET, "runtime.pipelined=false");
@@ -112,7 +112,7 @@ static const struct test tests[] = {
 	TEST(beside_the_gpu_input_is_hidden),
 	TEST(calls_wait_for_chunks),
 	TEST(gaps_or_a_second_connection_let_calls_pass),
-	TEST(a_copy_that_binds_is_slower_in_stop_and_go),
+	TEST(a_copy_that_is_the_bottleneck_is_slower_in_stop_and_go),
 	TEST(pageable_memory_costs_where_nothing_hides_it),
 };
 

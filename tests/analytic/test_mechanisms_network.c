@@ -146,7 +146,7 @@ static void moderation_needs_a_physical_nic(void)
 		   STEP_S(same_lan, BATCH_16, NO_LOSS, COALESCING, MODERATION), 0);
 }
 
-static void moderation_binds_short_calls_only(void)
+static void moderation_slows_short_calls_only(void)
 {
 	double slow = STEP_S(same_lan, BATCH_16, NO_LOSS, COALESCING);
 	double fast = STEP_S(same_lan, BATCH_16, NO_LOSS, TUNED, "runtime.handoff=0 s");
@@ -217,7 +217,7 @@ static const struct test tests[] = {
 	TEST(sensitivity_is_coalescing_and_wake_up),
 	TEST(the_slot_is_one_over_the_rate),
 	TEST(moderation_needs_a_physical_nic),
-	TEST(moderation_binds_short_calls_only),
+	TEST(moderation_slows_short_calls_only),
 	TEST(the_verdict_flips_where_calls_run_out_of_time),
 	TEST(the_limit_decides),
 	TEST(the_same_limits_let_the_lan_pass),

@@ -164,7 +164,7 @@ nothing_partial() {
 		refused 2 'must end in .html or .pdf' "$FARWIRE" report 'a&b.cfg' -o bad.txt &&
 		refused 2 'needs CASE|DATASET' "$FARWIRE" report -o bad.html &&
 		refused 1 'cannot write' "$FARWIRE" report 'a&b.cfg' -o none/bad.html &&
-		refused 2 'where to draw' "$FARWIRE" plot 16.json &&
+		refused 2 'needs an image file' "$FARWIRE" plot 16.json &&
 		refused 2 'cannot be read' "$FARWIRE" plot none.json -o bad.svg &&
 		refused 2 '.svg, .pdf or .png' "$FARWIRE" plot 16.json -o bad.gif && ! ls | grep '^bad\.[^c]'
 }
