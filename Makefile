@@ -100,6 +100,7 @@ help:
 	@echo
 	@echo 'VARIANT=release|debug|fast|asan|tsan|coverage|fuzz|fuzz-fast   each in a folder of its own'
 	@echo 'CC=clang BUILD=build-clang             another compiler, beside'
+	@echo 'KINDS=FOLDER BUILD=build-more          compiles the kinds of a folder, too (CONTRIBUTING.md)'
 	@echo 'CFLAGS=... LDFLAGS=...                 added after the own flags'
 	@echo 'WERROR=                                warnings stay warnings;  V=1  shows the commands'
 

@@ -181,6 +181,7 @@ static void draw_header(const struct layout *layout, const struct plan_box *box)
 static void draw_inner(const struct layout *layout, const struct plan_box *box)
 {
 	const char *kind = box->node->kind ? box->node->kind : "";
+	/* kind: of a node of the diagram */
 	struct paint edge = strcmp(kind, "gpu") == 0      ? hue(HUE_GREEN)
 			    : strcmp(kind, "switch") == 0 ? hue(HUE_ORANGE)
 							  : hue(HUE_SKY);

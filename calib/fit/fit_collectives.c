@@ -15,6 +15,7 @@
 #include "calib/sample/stats.h"
 #include "sim/base/arena.h"
 #include "sim/base/units.h"
+#include "sim/collective/schedule.h"
 
 /* The limit for whole programs in docs/models/calibration_fits.md. */
 static const double LIMIT = 0.10;
@@ -33,14 +34,9 @@ static const struct fit_offer offers[] = {
 /* Converts the name of a collective in nccl-tests to farwire's; NULL: unknown. */
 static const char *simulated(const char *collective)
 {
-	static const char *const names[][2] = {{"all_reduce", "all_reduce"},
-					       {"all_gather", "all_gather"},
-					       {"reduce_scatter", "reduce_scatter"},
-					       {"broadcast", "broadcast"},
-					       {"alltoall", "all_to_all"}};
-	for (size_t i = 0; collective && i < sizeof names / sizeof names[0]; i++)
-		if (strcmp(names[i][0], collective) == 0)
-			return names[i][1];
+	for (size_t i = 0; collective && i < collective_kind_count(); i++)
+		if (strcmp(collective_kind_at(i)->measured, collective) == 0)
+			return collective_kind_at(i)->name;
 	return NULL;
 }
 

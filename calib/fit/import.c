@@ -188,7 +188,7 @@ static void number_passes(struct importing *importing)
 	}
 }
 
-const struct importing *import_log_read(struct arena *arena, struct diag *diag,
+static const struct importing *read_log(struct arena *arena, struct diag *diag,
 					const struct importer *importer, FILE *in, const char *path)
 {
 	struct importing *importing = ARENA_NEW(arena, struct importing);
@@ -214,7 +214,7 @@ const struct importing *import_log_read(struct arena *arena, struct diag *diag,
 
 static void write_head(FILE *out, const struct importing *importing)
 {
-	struct json_writer json = jw_begin(out, false);
+	struct json_writer json = jw_begin(out, JSON_LINE);
 	jw_open(&json, NULL, '{');
 	jw_text(&json, "format", "farwire-samples");
 	jw_count(&json, "version", 1);
@@ -253,7 +253,7 @@ static void write_words(struct json_writer *json, const char *words)
 
 static void write_point(FILE *out, const struct import_point *point)
 {
-	struct json_writer json = jw_begin(out, false);
+	struct json_writer json = jw_begin(out, JSON_LINE);
 	jw_open(&json, NULL, '{');
 	jw_text(&json, "test", point->test);
 	write_words(&json, point->words);
@@ -273,18 +273,21 @@ static void write_point(FILE *out, const struct import_point *point)
 	jw_end(&json);
 }
 
-void import_log_write(FILE *out, const struct importing *importing)
+static void write_log(FILE *out, const void *ctx)
 {
+	const struct importing *importing = ctx;
 	write_head(out, importing);
 	for (size_t i = 0; i < importing->points.count; i++)
 		write_point(out, &importing->points.items[i]);
-	fprintf(out, "{\"end\":true,\"lines\":%zu,\"elapsed_s\":0,\"drift\":{}}\n",
-		importing->points.count + 2);
-}
-
-static void write_log(FILE *out, const void *ctx)
-{
-	import_log_write(out, ctx);
+	struct json_writer json = jw_begin(out, JSON_DENSE);
+	jw_open(&json, NULL, '{');
+	jw_flag(&json, "end", true);
+	jw_count(&json, "lines", importing->points.count + 2);
+	jw_count(&json, "elapsed_s", 0);
+	jw_open(&json, "drift", '{');
+	jw_close(&json);
+	jw_close(&json);
+	jw_end(&json);
 }
 
 bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
@@ -292,7 +295,7 @@ bool import_read(struct arena *arena, struct diag *diag, const struct importer *
 {
 	if (importer->read)
 		return importer->read(arena, diag, in, path, imported);
-	const struct importing *importing = import_log_read(arena, diag, importer, in, path);
+	const struct importing *importing = read_log(arena, diag, importer, in, path);
 	if (!importing)
 		return false;
 	*imported = (struct imported){

@@ -7,7 +7,7 @@
  * An existing measurement is as useful as one of farwire-probe. A log of nccl-tests gives points of
  * the test "collective", one of nvbandwidth of "copy", one of perftest of "rdma", and one of iperf3
  * of "tcp" (docs/formats.md). A reader recognises the lines of its tool and adds points;
- * import_log_write() writes them in the format of a probe. It is an error if a log has no
+ * import_read() has them written in the format of a probe. It is an error if a log has no
  * recognised row, a row of another tool, or an incomplete row, because partly read numbers would be
  * worse than none. A repeated point counts as another pass, so that logs of several runs can be
  * joined into one file.
@@ -71,12 +71,8 @@ REGISTRY_OF(struct importer, importer);
 #include "calib/fit/import.def"
 #undef IMPORTER
 
-/* Returns NULL after errors, which are in diag. Messages call the file path. */
-const struct importing *import_log_read(struct arena *arena, struct diag *diag,
-					const struct importer *importer, FILE *in,
-					const char *path);
-void import_log_write(FILE *out, const struct importing *importing);
-/* Returns false after errors, which are in diag. */
+/* Returns false after errors, which are in diag. Messages call the file path. The ctx of an
+ * imported log is a struct importing. */
 bool import_read(struct arena *arena, struct diag *diag, const struct importer *importer, FILE *in,
 		 const char *path, struct imported *imported);
 

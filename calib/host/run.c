@@ -175,27 +175,27 @@ static const char *server_of(const struct host *host)
 	return host->options->connect ? host->options->connect : "own";
 }
 
-static void put_more(struct json *json, void *context)
+static void put_more(struct json_writer *json, void *context)
 {
 	const struct host *host = context;
 	const struct sock_facts *network = &host->network;
 	if (host->address[0]) {
-		json_object(json, "network");
-		json_word(json, "server", server_of(host));
-		json_word(json, "address", host->address);
-		json_word(json, "congestion", network->congestion);
-		json_number(json, "mss_B", network->mss_B);
-		json_number(json, "rtt_s", network->rtt_s);
-		json_number(json, "send_buffer_B", network->send_buffer_B);
-		json_number(json, "receive_buffer_B", network->receive_buffer_B);
-		json_truth(json, "cores_apart", host->bench.peer.apart);
-		json_close(json);
+		jw_open(json, "network", '{');
+		jw_text(json, "server", server_of(host));
+		jw_text(json, "address", host->address);
+		jw_text(json, "congestion", network->congestion);
+		jw_real(json, "mss_B", network->mss_B);
+		jw_real(json, "rtt_s", network->rtt_s);
+		jw_real(json, "send_buffer_B", network->send_buffer_B);
+		jw_real(json, "receive_buffer_B", network->receive_buffer_B);
+		jw_flag(json, "cores_apart", host->bench.peer.apart);
+		jw_close(json);
 	}
 	if (host->bench.file.fd >= 0) {
-		json_object(json, "storage");
-		json_word(json, "path", host->bench.file.direct ? "direct" : "cached");
-		json_number(json, "file_B", host->bench.file.size_B);
-		json_close(json);
+		jw_open(json, "storage", '{');
+		jw_text(json, "path", host->bench.file.direct ? "direct" : "cached");
+		jw_real(json, "file_B", host->bench.file.size_B);
+		jw_close(json);
 	}
 }
 

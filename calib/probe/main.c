@@ -165,34 +165,34 @@ static int print_list(void)
 /* ---- starting the recording ---- */
 
 /* Writes the facts that influence CUDA's timing. */
-static void put_gpu(struct json *json, void *context)
+static void put_gpu(struct json_writer *json, void *context)
 {
 	static const char *const variables[] = {"CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
 						"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_AUTO_BOOST"};
 	const struct gpu_facts *facts = context;
-	json_object(json, "gpu");
-	json_word(json, "name", facts->name);
-	json_word(json, "driver", facts->driver);
-	json_word(json, "cuda", facts->cuda);
-	json_word(json, "compute", facts->compute);
-	json_number(json, "multiprocessors", facts->multiprocessors_count);
-	json_number(json, "memory_B", facts->memory_B);
-	json_number(json, "l2_B", facts->l2_B);
+	jw_open(json, "gpu", '{');
+	jw_text(json, "name", facts->name);
+	jw_text(json, "driver", facts->driver);
+	jw_text(json, "cuda", facts->cuda);
+	jw_text(json, "compute", facts->compute);
+	jw_real(json, "multiprocessors", facts->multiprocessors_count);
+	jw_real(json, "memory_B", facts->memory_B);
+	jw_real(json, "l2_B", facts->l2_B);
 	if (facts->pcie_width > 0) {
-		json_number(json, "pcie_generation", facts->pcie_generation);
-		json_number(json, "pcie_width", facts->pcie_width);
+		jw_real(json, "pcie_generation", facts->pcie_generation);
+		jw_real(json, "pcie_width", facts->pcie_width);
 	}
-	json_number(json, "clock_Hz", facts->clock_Hz);
-	json_number(json, "gpus", facts->gpus_count);
+	jw_real(json, "clock_Hz", facts->clock_Hz);
+	jw_real(json, "gpus", facts->gpus_count);
 	if (facts->gpus_count > 1)
-		json_word(json, "peer", facts->peer_direct ? "direct" : "staged");
-	json_word(json, "throttle", facts->throttle);
-	json_object(json, "environment");
+		jw_text(json, "peer", facts->peer_direct ? "direct" : "staged");
+	jw_text(json, "throttle", facts->throttle);
+	jw_open(json, "environment", '{');
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
 		if (getenv(variables[i]))
-			json_word(json, variables[i], getenv(variables[i]));
-	json_close(json);
-	json_close(json);
+			jw_text(json, variables[i], getenv(variables[i]));
+	jw_close(json);
+	jw_close(json);
 }
 
 static int create(struct record *record, struct options *options, struct bench *bench)

@@ -10,7 +10,8 @@
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 PROBE_GPUS ?= 60 70 75 80 86 89 90
 
-PROBE_C := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/sample/*.c $(ROOT)/calib/probe/*.c)))
+PROBE_C := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/sample/*.c $(ROOT)/calib/probe/*.c))) \
+	sim/json/write.c sim/base/utf8.c
 PROBE_CU := $(sort $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/calib/probe/*.cu)))
 PROBE_CUDA_ONLY := $(addprefix calib/probe/,devices_cuda.c cublaslt.c nvml.c)
 OBJECTS_AT ?= $(BUILD)

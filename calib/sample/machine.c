@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "calib/sample/json.h"
+#include "sim/json/write.h"
 
 /* Reads the first line of a small file, without its end. Returns false if there is none. */
 static bool read_line(const char *path, char *text, size_t room)
@@ -44,7 +44,7 @@ static bool cpu_field(const char *key, const char *other, char *value, size_t ro
 	return found;
 }
 
-static void put_hypervisor(struct json *json)
+static void put_hypervisor(struct json_writer *json)
 {
 	static const struct {
 		const char *words, *name;
@@ -57,7 +57,7 @@ static void put_hypervisor(struct json *json)
 	char text[4096];
 	const char *name = NULL;
 	if (read_line("/sys/hypervisor/type", text, sizeof(text))) {
-		json_word(json, "hypervisor", text);
+		jw_text(json, "hypervisor", text);
 		return;
 	}
 	bool inside = cpu_field("flags", "Features", text, sizeof(text)) &&
@@ -66,7 +66,7 @@ static void put_hypervisor(struct json *json)
 		for (size_t i = 0; !name && i < sizeof(makers) / sizeof(makers[0]); i++)
 			if (strstr(text, makers[i].words))
 				name = makers[i].name;
-	json_word(json, "hypervisor", name ? name : inside ? "unknown" : "none");
+	jw_text(json, "hypervisor", name ? name : inside ? "unknown" : "none");
 }
 
 void machine_cpu(char *name, size_t room)
@@ -76,7 +76,7 @@ void machine_cpu(char *name, size_t room)
 		snprintf(name, room, "unknown");
 }
 
-void machine_write(struct json *json, const char *key)
+void machine_write(struct json_writer *json, const char *key)
 {
 	static const struct {
 		const char *name, *path;
@@ -98,19 +98,19 @@ void machine_write(struct json *json, const char *key)
 	};
 	char text[512];
 	struct utsname kernel;
-	json_object(json, key);
+	jw_open(json, key, '{');
 	machine_cpu(text, sizeof(text));
-	json_word(json, "cpu", text);
-	json_number(json, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
+	jw_text(json, "cpu", text);
+	jw_real(json, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
 	if (uname(&kernel) == 0) {
-		json_word(json, "kernel", kernel.release);
-		json_word(json, "architecture", kernel.machine);
+		jw_text(json, "kernel", kernel.release);
+		jw_text(json, "architecture", kernel.machine);
 	}
 	put_hypervisor(json);
-	json_object(json, "settings");
+	jw_open(json, "settings", '{');
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		if (read_line(settings[i].path, text, sizeof(text)))
-			json_word(json, settings[i].name, text);
-	json_close(json);
-	json_close(json);
+			jw_text(json, settings[i].name, text);
+	jw_close(json);
+	jw_close(json);
 }

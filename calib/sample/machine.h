@@ -9,10 +9,10 @@
 
 #include <stddef.h>
 
-struct json;
+struct json_writer;
 
 /* Writes {"cpu", "cores", "kernel", "hypervisor", "settings": {...}} under `key`. */
-void machine_write(struct json *json, const char *key);
+void machine_write(struct json_writer *json, const char *key);
 /* Returns the name of the processor, as in "cpu", or "unknown". */
 void machine_cpu(char *name, size_t room);
 

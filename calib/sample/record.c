@@ -20,14 +20,28 @@ static int fail(struct record *record, const char *what, const char *why)
 	return -1;
 }
 
-/* Writes the line in record->json at once. */
+/* Begins another line in memory. */
+static struct json_writer *begin_line(struct record *record)
+{
+	rewind(record->memory);
+	record->json = jw_begin(record->memory, JSON_DENSE);
+	return &record->json;
+}
+
+static int open_memory(struct record *record)
+{
+	record->memory = open_memstream(&record->line, &record->line_B);
+	return record->memory ? 0 : fail(record, "recording", "out of memory");
+}
+
+/* Writes the line in memory to the file at once. */
 static int write_line(struct record *record)
 {
-	json_newline(&record->json);
-	if (record->json.failed)
+	jw_end(&record->json);
+	size_t left = (size_t)ftell(record->memory);
+	if (fflush(record->memory) != 0 || ferror(record->memory))
 		return fail(record, "recording", "out of memory");
-	const char *text = record->json.text;
-	size_t left = record->json.length;
+	const char *text = record->line;
 	while (left > 0) {
 		ssize_t written = write(record->file, text, left);
 		if (written < 0 && errno == EINTR)
@@ -41,14 +55,14 @@ static int write_line(struct record *record)
 	return 0;
 }
 
-static void put_date(struct json *json)
+static void put_date(struct json_writer *json)
 {
 	char text[32] = "";
 	time_t now = time(NULL);
 	struct tm parts;
 	if (gmtime_r(&now, &parts))
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-	json_word(json, "date", text);
+	jw_text(json, "date", text);
 }
 
 int record_create(struct record *record, const char *path, const struct record_start *start)
@@ -62,79 +76,80 @@ int record_create(struct record *record, const char *path, const struct record_s
 						      "continue it with --continue)"
 						    : strerror(errno));
 	}
-	struct json *json = &record->json;
-	json_object(json, NULL);
-	json_word(json, "format", "farwire-samples");
-	json_number(json, "version", 1);
-	json_word(json, "tool", start->tool);
+	if (open_memory(record) != 0)
+		return -1;
+	struct json_writer *json = begin_line(record);
+	jw_open(json, NULL, '{');
+	jw_text(json, "format", "farwire-samples");
+	jw_real(json, "version", 1);
+	jw_text(json, "tool", start->tool);
 	put_date(json);
-	json_number(json, "seed", (double)start->seed);
-	json_word(json, "mode", start->mode);
-	json_number(json, "passes", (double)start->passes);
+	jw_real(json, "seed", (double)start->seed);
+	jw_text(json, "mode", start->mode);
+	jw_real(json, "passes", (double)start->passes);
 	machine_write(json, "host");
 	if (start->more)
 		start->more(json, start->context);
-	json_close(json);
+	jw_close(json);
 	return write_line(record);
 }
 
 /* Writes the part of a line that identifies its point and pass: from the start to "t_s". */
-static void put_point(struct json *json, const struct plan_point *point, size_t pass)
+static struct json_writer *put_point(struct record *record, const struct plan_point *point,
+				     size_t pass)
 {
-	json_clear(json);
-	json_object(json, NULL);
-	json_word(json, "test", point->test);
-	json_object(json, "is");
+	struct json_writer *json = begin_line(record);
+	jw_open(json, NULL, '{');
+	jw_text(json, "test", point->test);
+	jw_open(json, "is", '{');
 	for (size_t i = 0; i < PLAN_WORDS && point->is[i].key; i++)
-		json_word(json, point->is[i].key, point->is[i].value);
-	json_close(json);
-	json_object(json, "x");
+		jw_text(json, point->is[i].key, point->is[i].value);
+	jw_close(json);
+	jw_open(json, "x", '{');
 	for (size_t i = 0; i < PLAN_NUMBERS && point->x[i].key; i++)
-		json_number(json, point->x[i].key, point->x[i].value);
-	json_close(json);
-	json_number(json, "pass", (double)pass);
+		jw_real(json, point->x[i].key, point->x[i].value);
+	jw_close(json);
+	jw_real(json, "pass", (double)pass);
+	return json;
 }
 
 int record_samples(struct record *record, const struct record_samples *samples)
 {
-	struct json *json = &record->json;
-	put_point(json, samples->point, samples->pass);
-	json_number(json, "t_s", samples->t_s);
-	json_word(json, "unit", samples->unit);
-	json_array(json, "samples");
+	struct json_writer *json = put_point(record, samples->point, samples->pass);
+	jw_real(json, "t_s", samples->t_s);
+	jw_text(json, "unit", samples->unit);
+	jw_open(json, "samples", '[');
 	for (size_t i = 0; i < samples->count; i++)
-		json_number(json, NULL, samples->values[i]);
-	json_close(json);
-	json_word(json, "stop", samples->stop);
-	json_truth(json, "held_out", samples->point->held_out);
-	json_close(json);
+		jw_real(json, NULL, samples->values[i]);
+	jw_close(json);
+	jw_text(json, "stop", samples->stop);
+	jw_flag(json, "held_out", samples->point->held_out);
+	jw_close(json);
 	return write_line(record);
 }
 
 int record_waived(struct record *record, const char *test, const char *why)
 {
-	struct json *json = &record->json;
-	json_clear(json);
-	json_object(json, NULL);
-	json_word(json, "waived", test);
-	json_word(json, "why", why);
-	json_close(json);
+	struct json_writer *json = begin_line(record);
+	jw_open(json, NULL, '{');
+	jw_text(json, "waived", test);
+	jw_text(json, "why", why);
+	jw_close(json);
 	return write_line(record);
 }
 
 int record_end(struct record *record, const struct record_end *end)
 {
-	struct json *json = &record->json;
-	json_clear(json);
-	json_object(json, NULL);
-	json_truth(json, "end", end->whole);
-	json_number(json, "lines", (double)(record->lines + 1));
-	json_number(json, "elapsed_s", end->elapsed_s);
-	json_object(json, "drift");
+	struct json_writer *json = begin_line(record);
+	jw_open(json, NULL, '{');
+	jw_flag(json, "end", end->whole);
+	jw_real(json, "lines", (double)(record->lines + 1));
+	jw_real(json, "elapsed_s", end->elapsed_s);
+	jw_open(json, "drift", '{');
 	for (size_t i = 0; i < end->count; i++)
-		json_number(json, end->drift[i].anchor, end->drift[i].ratio);
-	json_close(json);
-	json_close(json);
+		jw_real(json, end->drift[i].anchor, end->drift[i].ratio);
+	jw_close(json);
+	jw_close(json);
 	return write_line(record);
 }
 
@@ -297,7 +312,7 @@ int record_continue(struct record *record, const char *path, struct record_found
 	size_t size = 0;
 	*record = (struct record){.file = -1};
 	*found = (struct record_found){0};
-	if (read_old(record, path, &size) != 0)
+	if (open_memory(record) != 0 || read_old(record, path, &size) != 0)
 		return -1;
 	return read_lines(record, path, size, found);
 }
@@ -306,10 +321,12 @@ bool record_has(struct record *record, const struct plan_point *point, size_t pa
 {
 	if (record->done_count == 0)
 		return false;
-	put_point(&record->json, point, pass);
-	const char *key = record->json.text;
-	return key && bsearch(&key, record->done, record->done_count, sizeof(*record->done),
-			      compare) != NULL;
+	put_point(record, point, pass);
+	fputc('\0', record->memory);
+	bool whole = fflush(record->memory) == 0 && !ferror(record->memory);
+	const char *key = record->line;
+	return whole && bsearch(&key, record->done, record->done_count, sizeof(*record->done),
+				compare) != NULL;
 }
 
 int record_close(struct record *record)
@@ -322,6 +339,10 @@ int record_close(struct record *record)
 	free(record->done);
 	record->old = NULL;
 	record->done = NULL;
-	json_free(&record->json);
+	if (record->memory)
+		fclose(record->memory);
+	free(record->line);
+	record->memory = NULL;
+	record->line = NULL;
 	return code;
 }

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calib/sample/json.h"
 #include "calib/sample/plan.h"
+#include "sim/json/write.h"
 
 /* Change of the median of a measurement that is repeated during the run. */
 #define RECORD_DRIFT_MOST  0.03 /* a larger drift makes all measurements unreliable */
@@ -31,7 +31,10 @@ struct record {
 	int file;
 	bool to_stdout;
 	size_t lines; /* lines written in all sittings */
-	struct json json;
+	FILE *memory; /* the line that json writes */
+	char *line;
+	size_t line_B;
+	struct json_writer json;
 	char why[256];
 	/* only for a continued recording: */
 	char *old;         /* its bytes, divided into lines */
@@ -48,7 +51,7 @@ struct record_start {
 	uint64_t seed; /* below 2^53 */
 	size_t passes;
 	/* writes further fields of line 1; or NULL */
-	void (*more)(struct json *json, void *context);
+	void (*more)(struct json_writer *json, void *context);
 	void *context;
 };
 

@@ -201,6 +201,8 @@ const struct sensitivity *sensitivity_find(struct arena *arena, struct diag *dia
 	struct finder f = {
 		.arena = arena, .request = request, .result = ARENA_NEW(arena, struct sensitivity)};
 	const struct case_point as_it_is = {0};
+	f.result->vary_ratio = request->vary_ratio;
+	f.result->sample_count = request->sample_count;
 	*broken = NULL;
 	if (!read_request(&f, diag))
 		return NULL;

@@ -39,10 +39,12 @@ struct sensitivity {
 	const struct scenario *scenario;
 	const struct reported *reported; /* the number that is the answer */
 	struct case_answer now;          /* with its interval */
-	const struct swing *swings;      /* greatest first; equal ones as the case has them */
-	size_t swing_count;              /* 0: nothing is uncertain, or matches the keys */
-	size_t moving_count;             /* of these: the first ones, which move the answer by more
-					    than a millionth */
+	double vary_ratio;               /* of the request */
+	size_t sample_count;
+	const struct swing *swings; /* greatest first; equal ones as the case has them */
+	size_t swing_count;         /* 0: nothing is uncertain, or matches the keys */
+	size_t moving_count;        /* of these: the first ones, which move the answer by more
+				       than a millionth */
 	size_t indexed_count, failed_samples, runs;
 };
 /* NULL after errors in diag, or a broken invariant, *broken. */

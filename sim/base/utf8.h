@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks UTF-8. Texts from files and command lines may contain any bytes, but JSON, SVG and HTML
  * output must be valid UTF-8. */
 #ifndef FARWIRE_BASE_UTF8_H

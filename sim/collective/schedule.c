@@ -8,17 +8,25 @@
 #include "sim/base/vec.h"
 #include "sim/collective/fold.h"
 
+static const struct collective_kind kinds[COLLECTIVE_COUNT] = {
+	{"all_reduce", "every rank gets the sum of all ranks' buffers", "all_reduce",
+	 COLLECTIVE_ALL_REDUCE},
+	{"reduce_scatter", "every rank gets its part of that sum", "reduce_scatter",
+	 COLLECTIVE_REDUCE_SCATTER},
+	{"all_gather", "every rank gets all ranks' parts", "all_gather", COLLECTIVE_ALL_GATHER},
+	{"broadcast", "every rank gets the root's buffer", "broadcast", COLLECTIVE_BROADCAST},
+	{"all_to_all", "every rank sends another part to each rank", "alltoall",
+	 COLLECTIVE_ALL_TO_ALL},
+};
+static const struct registry_row rows[COLLECTIVE_COUNT] = {
+	REGISTRY_ROW(kinds[0]), REGISTRY_ROW(kinds[1]), REGISTRY_ROW(kinds[2]),
+	REGISTRY_ROW(kinds[3]), REGISTRY_ROW(kinds[4]),
+};
+const struct registry collective_kind_registry = REGISTRY("collective", "collectives", rows);
+
 const char *collective_name(enum collective collective)
 {
-	static const char *const names[COLLECTIVE_COUNT] = {
-		[COLLECTIVE_ALL_REDUCE] = "all_reduce",
-		[COLLECTIVE_REDUCE_SCATTER] = "reduce_scatter",
-		[COLLECTIVE_ALL_GATHER] = "all_gather",
-		[COLLECTIVE_BROADCAST] = "broadcast",
-		[COLLECTIVE_ALL_TO_ALL] = "all_to_all",
-	};
-	FW_ASSERT(collective < COLLECTIVE_COUNT);
-	return names[collective];
+	return collective_kind_at(collective)->name;
 }
 
 /* nccl-tests, doc/PERFORMANCE.md. */

@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/base/registry.h"
+
 struct arena;
 
 enum collective {
@@ -37,6 +39,12 @@ enum collective {
 	COLLECTIVE_ALL_TO_ALL,
 	COLLECTIVE_COUNT,
 };
+struct collective_kind {
+	const char *name, *help;
+	const char *measured; /* its name in nccl-tests */
+	enum collective collective;
+};
+REGISTRY_OF(struct collective_kind, collective_kind);
 const char *collective_name(enum collective collective); /* "all_reduce" */
 /* Bus bandwidth over algorithm bandwidth for n ranks, as nccl-tests defines
  * them: algorithm bandwidth is size / time with size the whole buffer (of

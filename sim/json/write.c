@@ -1,11 +1,18 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/json/write.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
-#include "sim/base/diag.h"
 #include "sim/base/utf8.h"
+
+/* A caller that breaks the contract ends the program. */
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
 
 static void put_escaped(FILE *out, unsigned char byte)
 {
@@ -28,7 +35,7 @@ static void put_escaped(FILE *out, unsigned char byte)
 	}
 }
 
-void jw_string(FILE *out, const char *text)
+static void put_string(FILE *out, const char *text)
 {
 	fputc('"', out);
 	for (const unsigned char *at = (const unsigned char *)text; *at;) {
@@ -59,20 +66,20 @@ void jw_number(FILE *out, double value)
 	fputs(text, out);
 }
 
-struct json_writer jw_begin(FILE *out, bool pretty)
+struct json_writer jw_begin(FILE *out, enum json_style style)
 {
-	return (struct json_writer){.out = out, .pretty = pretty};
+	return (struct json_writer){.out = out, .style = style};
 }
 
 void jw_end(struct json_writer *json)
 {
-	FW_ASSERT(json->depth == 0);
+	require(json->depth == 0);
 	fputc('\n', json->out);
 }
 
 static bool on_one_line(const struct json_writer *json)
 {
-	return !json->pretty || (json->depth > 0 && json->level[json->depth - 1].flat);
+	return json->style != JSON_PRETTY || (json->depth > 0 && json->level[json->depth - 1].flat);
 }
 
 static void put_line(const struct json_writer *json)
@@ -88,21 +95,21 @@ static void put_key(struct json_writer *json, const char *key)
 		bool filled = json->level[json->depth - 1].filled;
 		json->level[json->depth - 1].filled = true;
 		if (filled)
-			fputs(on_one_line(json) ? ", " : ",", json->out);
+			fputs(on_one_line(json) && json->style != JSON_DENSE ? ", " : ",",
+			      json->out);
 		if (!on_one_line(json))
 			put_line(json);
 	}
-	FW_ASSERT((key != NULL) ==
-		  (json->depth > 0 && json->level[json->depth - 1].bracket == '}'));
+	require((key != NULL) == (json->depth > 0 && json->level[json->depth - 1].bracket == '}'));
 	if (key) {
-		jw_string(json->out, key);
-		fputs(": ", json->out);
+		put_string(json->out, key);
+		fputs(json->style == JSON_DENSE ? ":" : ": ", json->out);
 	}
 }
 
 static void open_level(struct json_writer *json, const char *key, char bracket, bool flat)
 {
-	FW_ASSERT(json->depth < JSON_DEPTH_MAX && (bracket == '{' || bracket == '['));
+	require(json->depth < JSON_DEPTH_MAX && (bracket == '{' || bracket == '['));
 	flat = flat || on_one_line(json);
 	put_key(json, key);
 	fputc(bracket, json->out);
@@ -124,7 +131,7 @@ void jw_open_flat(struct json_writer *json, const char *key, char bracket)
 
 void jw_close(struct json_writer *json)
 {
-	FW_ASSERT(json->depth > 0);
+	require(json->depth > 0);
 	bool line = json->level[json->depth - 1].filled && !on_one_line(json);
 	json->depth--;
 	if (line)
@@ -136,7 +143,7 @@ void jw_text(struct json_writer *json, const char *key, const char *text)
 {
 	put_key(json, key);
 	if (text)
-		jw_string(json->out, text);
+		put_string(json->out, text);
 	else
 		fputs("null", json->out);
 }
@@ -144,7 +151,12 @@ void jw_text(struct json_writer *json, const char *key, const char *text)
 void jw_real(struct json_writer *json, const char *key, double value)
 {
 	put_key(json, key);
-	jw_number(json->out, value);
+	if (json->style != JSON_DENSE || !isfinite(value))
+		jw_number(json->out, value);
+	else if (fabs(value) < 0x1p53 && !(value < floor(value) || value > floor(value)))
+		fprintf(json->out, "%.0f", value);
+	else
+		fprintf(json->out, "%.9g", value);
 }
 
 void jw_count(struct json_writer *json, const char *key, uint64_t count)
@@ -163,4 +175,13 @@ void jw_null(struct json_writer *json, const char *key)
 {
 	put_key(json, key);
 	fputs("null", json->out);
+}
+
+void jw_digits(struct json_writer *json, const char *key, const char *format, ...)
+{
+	va_list args;
+	put_key(json, key);
+	va_start(args, format);
+	vfprintf(json->out, format, args);
+	va_end(args);
 }

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writing JSON, member by member, straight to a file.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes JSON, member by member, straight to a file.
  *
- *   struct json_writer json = jw_begin(out, true);
+ *   struct json_writer json = jw_begin(out, JSON_PRETTY);
  *   jw_open(&json, NULL, '{');
  *   jw_text(&json, "case", "same_lan");
  *   jw_open_flat(&json, "step", '{');       // stays on one line
@@ -10,11 +10,10 @@
  *   jw_close(&json);                        // {"case": ..., "step": {...}}
  *   jw_end(&json);
  *
- * key is NULL inside an array and at the top. Numbers are written with the
- * fewest digits that read back as the same double; NaN and infinities are
- * null, and so is a NULL text. Bytes that are not UTF-8 become U+FFFD, since a
- * file name may hold anything and JSON may not. Errors of the file are left to
- * its owner (output_commit).
+ * key is NULL inside an array and at the top. NaN and infinities are null, and so is a NULL
+ * text. Bytes that are not UTF-8 become U+FFFD, because a file name may hold any bytes and JSON
+ * may not. The owner of the file looks for its errors. This writer needs only the C library and
+ * sim/base/utf8.h, since farwire-probe is built with it on machines that have nothing else.
  */
 #ifndef FARWIRE_JSON_WRITE_H
 #define FARWIRE_JSON_WRITE_H
@@ -25,9 +24,15 @@
 
 enum { JSON_DEPTH_MAX = 16 };
 
+enum json_style {
+	JSON_LINE, /* one line; numbers have the fewest digits that read back as the same double */
+	JSON_PRETTY, /* the same numbers; members on lines of their own, indented */
+	JSON_DENSE,  /* one line without blanks; whole numbers are exact, others have 9 digits */
+};
+
 struct json_writer {
 	FILE *out;
-	bool pretty; /* members on lines of their own, indented; else one line */
+	enum json_style style;
 	int depth;
 	struct {
 		char bracket; /* that closes it */
@@ -35,7 +40,7 @@ struct json_writer {
 	} level[JSON_DEPTH_MAX];
 };
 
-struct json_writer jw_begin(FILE *out, bool pretty);
+struct json_writer jw_begin(FILE *out, enum json_style style);
 void jw_end(struct json_writer *json); /* the last newline; all is closed (asserted) */
 /* bracket: '{' or '['. */
 void jw_open(struct json_writer *json, const char *key, char bracket);
@@ -46,9 +51,11 @@ void jw_real(struct json_writer *json, const char *key, double value);
 void jw_count(struct json_writer *json, const char *key, uint64_t count);
 void jw_flag(struct json_writer *json, const char *key, bool flag);
 void jw_null(struct json_writer *json, const char *key);
+/* A number in the digits of a format of printf. */
+void jw_digits(struct json_writer *json, const char *key, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
-/* The bare pieces: a quoted text, a number. */
-void jw_string(FILE *out, const char *text);
+/* A number by itself, as in CSV. */
 void jw_number(FILE *out, double value);
 
 #endif

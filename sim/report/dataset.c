@@ -8,7 +8,7 @@
 #include "sim/base/diag.h"
 #include "sim/report/dataset_charts.h"
 #include "sim/report/dataset.h"
-#include "sim/verb/validation.h"
+#include "sim/report/validation.h"
 
 static bool part_is_grid(const struct part *part)
 {

@@ -166,6 +166,7 @@ static bool read_stream(const struct recording_point *point, struct stream *stre
 static void set_stream(struct predicting *p, const struct stream *stream)
 {
 	struct arena *arena = p->command->arena;
+	/* kind: files of models/runtimes */
 	set(p, arena_printf(arena, "case.runtime=%s",
 			    strcmp(stream->mode, "sync") == 0    ? "synchronous"
 			    : strcmp(stream->mode, "async") == 0 ? "asynchronous"

@@ -37,7 +37,7 @@ void predictions_write(FILE *out, enum output_format format,
 		predictions_csv(out, predictions, count);
 		break;
 	case FORMAT_JSON: {
-		struct json_writer json = jw_begin(out, true);
+		struct json_writer json = jw_begin(out, JSON_PRETTY);
 		jw_open(&json, NULL, '[');
 		for (size_t i = 0; i < count; i++)
 			prediction_json(&json, predictions[i]);
@@ -47,7 +47,7 @@ void predictions_write(FILE *out, enum output_format format,
 	}
 	case FORMAT_JSONL:
 		for (size_t i = 0; i < count; i++) {
-			struct json_writer json = jw_begin(out, false);
+			struct json_writer json = jw_begin(out, JSON_LINE);
 			prediction_json(&json, predictions[i]);
 			jw_end(&json);
 		}

@@ -116,7 +116,7 @@ static void row_json(struct json_writer *json, const struct result_table *table,
 
 static void write_json(FILE *out, const struct result_table *table)
 {
-	struct json_writer json = jw_begin(out, true);
+	struct json_writer json = jw_begin(out, JSON_PRETTY);
 	jw_open(&json, NULL, '{');
 	jw_text(&json, "name", table->name);
 	jw_text(&json, "title", table->title);
@@ -152,7 +152,7 @@ void result_table_write(FILE *out, enum output_format format, const struct resul
 		break;
 	case FORMAT_JSONL:
 		for (size_t i = 0; i < table->row_count; i++) {
-			struct json_writer json = jw_begin(out, false);
+			struct json_writer json = jw_begin(out, JSON_LINE);
 			row_json(&json, table, i);
 			jw_end(&json);
 		}

@@ -114,36 +114,46 @@ static size_t *number_groups(struct arena *scratch, const struct trace *trace)
 	return numbers;
 }
 
-static void put_name(FILE *out, const char *what, size_t process, size_t thread, const char *name,
-		     unsigned lane)
+/* An event on a line; the first one begins the list. */
+static struct json_writer begin_event(FILE *out, bool *first, const char *phase, const char *name)
 {
-	fprintf(out, "{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %zu, \"tid\": %zu, ", what,
-		process, thread);
-	fputs("\"args\": {\"name\": ", out);
-	struct arena *scratch = arena_new();
-	jw_string(out, lane > 1 ? arena_printf(scratch, "%s #%u", name, lane) : name);
-	arena_free(scratch);
-	fputs("}}", out);
+	struct json_writer json = jw_begin(out, JSON_LINE);
+	fputs(*first ? "\n" : ",\n", out);
+	*first = false;
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "ph", phase);
+	jw_text(&json, "name", name);
+	return json;
 }
 
-static void put_us(FILE *out, int64_t time_ps)
+static void put_name(FILE *out, bool *first, const char *what, size_t process, size_t thread,
+		     const char *name)
 {
-	int64_t whole_us = time_ps / 1000000;
-	int64_t rest_ps = time_ps % 1000000;
-	fprintf(out, "%" PRId64 ".%06" PRId64, whole_us, rest_ps);
+	struct json_writer json = begin_event(out, first, "M", what);
+	jw_count(&json, "pid", process);
+	jw_count(&json, "tid", thread);
+	jw_open(&json, "args", '{');
+	jw_text(&json, "name", name);
+	jw_close(&json);
+	jw_close(&json);
 }
 
-static void put_span(FILE *out, const struct placed *placed, size_t process)
+static void put_us(struct json_writer *json, const char *key, int64_t time_ps)
+{
+	jw_digits(json, key, "%" PRId64 ".%06" PRId64, time_ps / 1000000, time_ps % 1000000);
+}
+
+static void put_span(FILE *out, bool *first, const struct placed *placed, size_t process)
 {
 	const struct span *span = placed->span;
-	fputs("{\"ph\": \"X\", \"name\": ", out);
-	jw_string(out, span->name ? span->name : span_kind_name(span->kind));
-	fprintf(out, ", \"cat\": \"%s\", \"pid\": %zu, \"tid\": %zu, \"ts\": ",
-		span_kind_name(span->kind), process, placed->lane + 1);
-	put_us(out, span->start_ps);
-	fputs(", \"dur\": ", out);
-	put_us(out, span->end_ps - span->start_ps);
-	fputc('}', out);
+	const char *kind = span_kind_name(span->kind);
+	struct json_writer json = begin_event(out, first, "X", span->name ? span->name : kind);
+	jw_text(&json, "cat", kind);
+	jw_count(&json, "pid", process);
+	jw_count(&json, "tid", placed->lane + 1);
+	put_us(&json, "ts", span->start_ps);
+	put_us(&json, "dur", span->end_ps - span->start_ps);
+	jw_close(&json);
 }
 
 void trace_write(FILE *out, const struct trace *trace)
@@ -158,21 +168,19 @@ void trace_write(FILE *out, const struct trace *trace)
 	fputs("{\"displayTimeUnit\": \"ns\", \"otherData\": {\"version\": \"" FARWIRE_VERSION
 	      "\"},\n\"traceEvents\": [",
 	      out);
-	const char *between = "\n";
-	for (size_t i = 0; i < layout.lanes.count; i++, between = ",\n") {
+	bool first = true;
+	for (size_t i = 0; i < layout.lanes.count; i++) {
 		const struct lane *lane = &layout.lanes.items[i];
 		size_t process = groups[lane->track];
-		fputs(between, out);
-		put_name(out, "process_name", process, i + 1, trace_track_group(trace, lane->track),
-			 1);
-		fputs(",\n", out);
-		put_name(out, "thread_name", process, i + 1, trace_track_name(trace, lane->track),
-			 lane->number);
+		const char *name = trace_track_name(trace, lane->track);
+		put_name(out, &first, "process_name", process, i + 1,
+			 trace_track_group(trace, lane->track));
+		put_name(out, &first, "thread_name", process, i + 1,
+			 lane->number > 1 ? arena_printf(scratch, "%s #%u", name, lane->number)
+					  : name);
 	}
-	for (size_t i = 0; i < layout.span_count; i++, between = ",\n") {
-		fputs(between, out);
-		put_span(out, &layout.spans[i], groups[layout.spans[i].span->track]);
-	}
+	for (size_t i = 0; i < layout.span_count; i++)
+		put_span(out, &first, &layout.spans[i], groups[layout.spans[i].span->track]);
 	fputs("\n]}\n", out);
 	arena_free(scratch);
 }

@@ -435,20 +435,13 @@ static void fill_job(struct case_reader *c, size_t index, struct job_entry *entr
 static int find_collective(struct case_reader *c)
 {
 	const char *name = c->params->collective;
-	const char *names[COLLECTIVE_COUNT];
 	if (!name[0])
 		return -1;
-	for (int i = 0; i < COLLECTIVE_COUNT; i++) {
-		names[i] = collective_name((enum collective)i);
-		if (strcmp(names[i], name) == 0)
-			return i;
-	}
-	const char *near = diag_nearest(name, names, COLLECTIVE_COUNT), *all = names[0];
-	for (int i = 1; i < COLLECTIVE_COUNT; i++)
-		all = arena_printf(c->reader.arena, "%s, %s", all, names[i]);
-	diag_error(c->reader.diag, case_said(c, "case.collective"),
-		   "case: no collective is called '%s' (did you mean '%s'? There are %s)", name,
-		   near ? near : names[0], all);
+	const struct collective_kind *kind = collective_kind_find(name);
+	if (kind)
+		return (int)kind->collective;
+	diag_error(c->reader.diag, case_said(c, "case.collective"), "case: %s",
+		   registry_unknown(c->reader.arena, &collective_kind_registry, name, NULL));
 	return -1;
 }
 

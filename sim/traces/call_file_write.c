@@ -2,47 +2,82 @@
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
+#include "sim/json/write.h"
 #include "sim/traces/call_file.h"
 
-static void write_text(FILE *out, const char *key, const char *text)
+static void put_time(struct json_writer *json, const char *key, double time_s)
 {
-	fprintf(out, ",\"%s\":\"", key);
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-		if (*c == '"' || *c == '\\')
-			fprintf(out, "\\%c", *c);
-		else if (*c < 0x20)
-			fprintf(out, "\\u%04x", (unsigned)*c);
-		else
-			fputc(*c, out);
-	}
-	fputc('"', out);
+	jw_digits(json, key, "%.9f", time_s);
 }
 
 static void write_call(FILE *out, const struct recorded_call *call)
 {
-	fprintf(out, "{\"thread\":%u", (unsigned)call->thread);
-	write_text(out, "call", call->function);
-	fprintf(out, ",\"start_s\":%.9f,\"end_s\":%.9f", call->start_s, call->end_s);
+	struct json_writer json = jw_begin(out, JSON_DENSE);
+	bool copy = call->copy != COPY_NONE;
+	jw_open(&json, NULL, '{');
+	jw_count(&json, "thread", call->thread);
+	jw_text(&json, "call", call->function);
+	put_time(&json, "start_s", call->start_s);
+	put_time(&json, "end_s", call->end_s);
 	if (call->stream >= 0)
-		fprintf(out, ",\"stream\":%lld", (long long)call->stream);
+		jw_count(&json, "stream", (uint64_t)call->stream);
 	if (call->event >= 0)
-		fprintf(out, ",\"event\":%lld", (long long)call->event);
-	if (call->copy != COPY_NONE)
-		fprintf(out, ",\"copy\":\"%s\"", recorded_copy_name(call->copy));
+		jw_count(&json, "event", (uint64_t)call->event);
+	if (copy)
+		jw_text(&json, "copy", recorded_copy_name(call->copy));
 	if (call->memory != MEMORY_UNKNOWN)
-		fprintf(out, ",\"memory\":\"%s\"", recorded_memory_name(call->memory));
-	if (call->copy != COPY_NONE || call->size_B > 0)
-		fprintf(out, ",\"size_B\":%.0f", call->size_B);
+		jw_text(&json, "memory", recorded_memory_name(call->memory));
+	if (copy || call->size_B > 0)
+		jw_real(&json, "size_B", call->size_B);
 	if (call->gpu_s >= 0)
-		fprintf(out, ",\"%s\":%.9f", call->copy != COPY_NONE ? "copy_s" : "kernel_s",
-			call->gpu_s);
+		put_time(&json, copy ? "copy_s" : "kernel_s", call->gpu_s);
 	if (call->gpu_s >= 0 && call->gpu_start_s >= 0)
-		fprintf(out, ",\"gpu_start_s\":%.9f", call->gpu_start_s);
+		put_time(&json, "gpu_start_s", call->gpu_start_s);
 	if (call->label)
-		write_text(out, "label", call->label);
+		jw_text(&json, "label", call->label);
 	if (call->ready != READY_UNKNOWN)
-		fprintf(out, ",\"ready\":%s", call->ready == READY_YES ? "true" : "false");
-	fputs("}\n", out);
+		jw_flag(&json, "ready", call->ready == READY_YES);
+	jw_close(&json);
+	jw_end(&json);
+}
+
+static void write_mark(FILE *out, const struct recorded_mark *mark)
+{
+	struct json_writer json = jw_begin(out, JSON_DENSE);
+	jw_open(&json, NULL, '{');
+	jw_count(&json, "step", mark->step);
+	put_time(&json, "t_s", mark->t_s);
+	jw_count(&json, "thread", mark->thread);
+	jw_close(&json);
+	jw_end(&json);
+}
+
+static void write_head(FILE *out, const struct recorded_calls *recorded, const char *program)
+{
+	struct json_writer json = jw_begin(out, JSON_DENSE);
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "format", "farwire-calls");
+	jw_count(&json, "version", 1);
+	jw_text(&json, "tool", recorded->tool);
+	if (recorded->gpu[0])
+		jw_text(&json, "gpu", recorded->gpu);
+	if (program)
+		jw_text(&json, "program", program);
+	if (recorded->memory_B > 0)
+		jw_real(&json, "memory_B", recorded->memory_B);
+	jw_count(&json, "threads", recorded->thread_count);
+	jw_close(&json);
+	jw_end(&json);
+}
+
+static void write_end(FILE *out, size_t lines)
+{
+	struct json_writer json = jw_begin(out, JSON_DENSE);
+	jw_open(&json, NULL, '{');
+	jw_flag(&json, "end", true);
+	jw_count(&json, "lines", lines);
+	jw_close(&json);
+	jw_end(&json);
 }
 
 static int by_start(const void *a, const void *b)
@@ -63,24 +98,13 @@ void call_file_write(FILE *out, struct arena *arena, const struct recorded_calls
 	for (size_t i = 0; i < count; i++)
 		order[i] = &recorded->calls[i];
 	qsort(order, count, sizeof *order, by_start);
-	fputs("{\"format\":\"farwire-calls\",\"version\":1", out);
-	write_text(out, "tool", recorded->tool);
-	if (recorded->gpu[0])
-		write_text(out, "gpu", recorded->gpu);
-	if (program)
-		write_text(out, "program", program);
-	if (recorded->memory_B > 0)
-		fprintf(out, ",\"memory_B\":%.0f", recorded->memory_B);
-	fprintf(out, ",\"threads\":%u}\n", (unsigned)recorded->thread_count);
+	write_head(out, recorded, program);
 	for (size_t i = 0; i <= count; i++) {
-		for (; mark < recorded->mark_count &&
-		       (i == count || recorded->marks[mark].t_s <= order[i]->start_s);
-		     mark++)
-			fprintf(out, "{\"step\":%u,\"t_s\":%.9f,\"thread\":%u}\n",
-				(unsigned)recorded->marks[mark].step, recorded->marks[mark].t_s,
-				(unsigned)recorded->marks[mark].thread);
+		while (mark < recorded->mark_count &&
+		       (i == count || recorded->marks[mark].t_s <= order[i]->start_s))
+			write_mark(out, &recorded->marks[mark++]);
 		if (i < count)
 			write_call(out, order[i]);
 	}
-	fprintf(out, "{\"end\":true,\"lines\":%zu}\n", count + mark);
+	write_end(out, count + mark);
 }

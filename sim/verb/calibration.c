@@ -10,6 +10,7 @@
 #include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/table.h"
+#include "sim/collective/schedule.h"
 
 bool is_recording(const char *word)
 {
@@ -117,11 +118,10 @@ static double bus_factor(const char *label)
 	const char *comma = strrchr(label, ',');
 	if (!comma || !strstr(comma, " ranks") || sscanf(comma, ", %lf", &ranks) != 1 || ranks < 2)
 		return 0;
-	if (strstr(label, "all_reduce"))
-		return 2 * (ranks - 1) / ranks;
-	if (strstr(label, "all_gather") || strstr(label, "reduce_scatter") ||
-	    strstr(label, "alltoall"))
-		return (ranks - 1) / ranks;
+	for (size_t i = 0; i < collective_kind_count(); i++)
+		if (strstr(label, collective_kind_at(i)->measured))
+			return collective_bus_ratio(collective_kind_at(i)->collective,
+						    (size_t)ranks);
 	return 1;
 }
 

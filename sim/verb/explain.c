@@ -97,7 +97,7 @@ static void write_table(FILE *out, const void *ctx)
 static void write_json(FILE *out, const void *ctx)
 {
 	const struct explanation *e = ctx;
-	struct json_writer json = jw_begin(out, true);
+	struct json_writer json = jw_begin(out, JSON_PRETTY);
 	jw_open(&json, NULL, '[');
 	for (size_t i = 0; i < e->params.count; i++) {
 		const struct cfg_param *p = e->params.items[i];

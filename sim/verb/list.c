@@ -34,9 +34,11 @@ static const struct folder {
 };
 
 static const struct registry *const registries[] = {
-	&link_kind_registry,       &wiring_kind_registry, &transport_kind_registry,
-	&policy_registry,          &framework_registry,   &algorithm_registry,
-	&exchange_policy_registry, &importer_registry,    &verb_registry,
+	&link_kind_registry,       &wiring_kind_registry,
+	&transport_kind_registry,  &policy_registry,
+	&framework_registry,       &algorithm_registry,
+	&collective_kind_registry, &exchange_policy_registry,
+	&importer_registry,        &verb_registry,
 };
 
 enum { FOLDER_COUNT = sizeof folders / sizeof folders[0] };

@@ -95,6 +95,10 @@ const struct sweep *command_sweep(const struct command *command, struct sweep_re
 				  int *exit_code);
 /* Prints why there is no sweep; the exit code. */
 int command_sweep_failed(const struct diag *diag, struct sweep_fault fault);
+/* Evaluates a dataset under the command's settings; prints errors. NULL: *exit_code is set. */
+struct dataset_outcome;
+const struct dataset_outcome *command_validate(const struct command *command, const char *name,
+					       int *exit_code);
 /* Renders a drawing to path; 0 or an exit code, having said why. */
 struct drawing;
 int command_draw(const struct command *command, const char *path,

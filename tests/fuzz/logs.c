@@ -5,10 +5,11 @@
 #include "calib/fit/recording.h"
 #include "tests/fuzz/fuzz.h"
 
-static void check_reads_back(struct arena *arena, const struct importing *importing)
+static void check_reads_back(struct arena *arena, const struct imported *imported)
 {
+	const struct importing *importing = imported->ctx;
 	FILE *out = fuzz_create(arena, "x.jsonl");
-	import_log_write(out, importing);
+	imported->write(out, imported->ctx);
 	FUZZ_CHECK(fclose(out) == 0);
 	struct diag *diag = diag_new(arena);
 	const struct recording *recording =
@@ -26,11 +27,11 @@ FUZZ_TARGET(data, size_B)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	FILE *in = fuzz_open(data + 1, size_B - 1);
-	const struct importing *importing =
-		import_log_read(arena, diag, importer_at(1 + data[0] % logs), in, "log");
+	struct imported imported;
+	bool read = import_read(arena, diag, importer_at(1 + data[0] % logs), in, "log", &imported);
 	fclose(in);
-	FUZZ_CHECK_ANSWER(importing, diag);
-	if (importing)
-		check_reads_back(arena, importing);
+	FUZZ_CHECK_ANSWER(read ? &imported : NULL, diag);
+	if (read)
+		check_reads_back(arena, &imported);
 	arena_free(arena);
 }

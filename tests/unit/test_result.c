@@ -342,7 +342,8 @@ static void invalid_utf8_is_replaced(void)
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct capture capture;
 		capture_begin(&capture);
-		jw_string(capture.file, rows[i].text);
+		struct json_writer json = jw_begin(capture.file, JSON_LINE);
+		jw_text(&json, NULL, rows[i].text);
 		CHECK_TEXT(capture_end(&capture), rows[i].json);
 		free(capture.text);
 	}

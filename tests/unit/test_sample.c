@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calib/sample/json.h"
+#include "sim/json/write.h"
 #include "calib/sample/plan.h"
 #include "calib/sample/record.h"
 #include "calib/sample/run.h"
@@ -250,27 +250,31 @@ static void names_and_shares(void)
 
 /* ---- recordings ---- */
 
-static void writes_json(void)
+static void writes_dense_json(void)
 {
-	struct json json = {0};
-	json_object(&json, NULL);
-	json_word(&json, "a", "tab\t\"q\" \\ \xc3\xa9");
-	json_array(&json, "b");
-	json_number(&json, NULL, 1073741825);
-	json_number(&json, NULL, 1.23456789012e-7);
-	json_number(&json, NULL, NAN);
-	json_close(&json);
-	json_truth(&json, "c", false);
-	json_object(&json, "d");
-	json_close(&json);
-	json_word(&json, "e", NULL);
-	json_close(&json);
-	CHECK_TEXT(json.text, "{\"a\":\"tab\\u0009\\\"q\\\" \\\\ \\u00c3\\u00a9\","
-			      "\"b\":[1073741825,1.23456789e-07,null],\"c\":false,\"d\":{},"
-			      "\"e\":null}");
-	json_close(&json);
-	CHECK(json.failed);
-	json_free(&json);
+	char *text = NULL;
+	size_t size_B = 0;
+	FILE *memory = open_memstream(&text, &size_B);
+	struct json_writer json = jw_begin(memory, JSON_DENSE);
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "a", "tab\t\"q\" \\ \xc3\xa9 \xff");
+	jw_open(&json, "b", '[');
+	jw_real(&json, NULL, 1073741825);
+	jw_real(&json, NULL, 1.23456789012e-7);
+	jw_real(&json, NULL, NAN);
+	jw_digits(&json, NULL, "%.3f", 0.5);
+	jw_close(&json);
+	jw_flag(&json, "c", false);
+	jw_open(&json, "d", '{');
+	jw_close(&json);
+	jw_text(&json, "e", NULL);
+	jw_close(&json);
+	jw_end(&json);
+	fclose(memory);
+	CHECK_TEXT(text, "{\"a\":\"tab\\t\\\"q\\\" \\\\ \xc3\xa9 \\ufffd\","
+			 "\"b\":[1073741825,1.23456789e-07,null,0.500],\"c\":false,\"d\":{},"
+			 "\"e\":null}\n");
+	free(text);
 }
 
 #define POINTS 4
@@ -515,7 +519,7 @@ static const struct test tests[] = {
 	TEST(random_numbers),
 	TEST(orders),
 	TEST(names_and_shares),
-	TEST(writes_json),
+	TEST(writes_dense_json),
 	TEST(goes_on_after_any_byte),
 	TEST(refuses),
 	TEST(runs_say_what_is_missing),

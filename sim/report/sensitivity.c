@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/report/sensitivity.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/measures.h"
+
+static bool is_elastic(const struct sensitivity *found)
+{
+	return found->vary_ratio > 0;
+}
+
+static const struct cfg_param *first_of(const struct swing *swing)
+{
+	return swing->knob->members[0];
+}
+
+static const char *value_text(struct arena *arena, const struct swing *swing, double value)
+{
+	return quantity_format(arena, first_of(swing)->row->quantity, value);
+}
+
+/* ---- words ---- */
+
+static const char *end_text(struct arena *arena, const struct sensitivity *found,
+			    const struct case_answer *answer)
+{
+	if (answer->refused)
+		return "refused";
+	return isnan(answer->number.value)
+		       ? "fails"
+		       : reported_text(arena, found->reported, answer->number.value);
+}
+
+static const char *now_text(struct arena *arena, const struct sensitivity *found)
+{
+	const struct estimate *now = &found->now.number;
+	struct reported bare = *found->reported;
+	bare.unit = NULL;
+	if (!(now->low < now->high))
+		return reported_text(arena, found->reported, now->value);
+	return arena_printf(
+		arena, "%s (%s to %s)", reported_text(arena, found->reported, now->value),
+		reported_text(arena, &bare, now->low), reported_text(arena, &bare, now->high));
+}
+
+static const char *signed_text(struct arena *arena, double value)
+{
+	return arena_printf(arena, "%s%s", value > 0 ? "+" : "", number_format(arena, 3, value));
+}
+
+static const char *first_text(struct arena *arena, const struct sensitivity *found,
+			      const struct swing *swing)
+{
+	if (is_elastic(found) && isfinite(swing->elasticity))
+		return arena_printf(arena, "%s: 1 %% more of it makes %s %%", swing->knob->name,
+				    signed_text(arena, swing->elasticity));
+	return arena_printf(
+		arena, "%s: at %s it is %s, at %s %s", swing->knob->name,
+		value_text(arena, swing, swing->low_x), end_text(arena, found, &swing->low),
+		value_text(arena, swing, swing->high_x), end_text(arena, found, &swing->high));
+}
+
+/* What knowing the leading unknown would bring, and how to know it. */
+static const char *advice_text(struct arena *arena, const struct sensitivity *found)
+{
+	const struct swing *leader = &found->swings[0];
+	if (is_elastic(found))
+		return "";
+	for (size_t i = 1; i < found->indexed_count; i++)
+		if (found->swings[i].index.first.value > leader->index.first.value)
+			leader = &found->swings[i];
+	const char *share = "", *how = measure_of(leader->knob->name);
+	if (leader->indexed && leader->index.first.value > 0)
+		share = arena_printf(arena,
+				     ", which makes %.0f %% (%.0f to %.0f) of the variance "
+				     "that parameters make",
+				     100 * fmin(leader->index.first.value, 1),
+				     100 * fmax(leader->index.first.low, 0),
+				     100 * fmin(leader->index.first.high, 1));
+	return arena_printf(
+		arena, "\nKnowing %s%s, would narrow it most: %s.%s", leader->knob->name, share,
+		how ? how : "nothing that ships measures it",
+		model_error_words(arena, found->scenario, found->reported, found->now.number));
+}
+
+static const char *effort_text(struct arena *arena, const struct sensitivity *found)
+{
+	const char *indices = "", *failed = "";
+	if (found->failed_samples)
+		failed = arena_printf(arena,
+				      ", of which %zu were left out because the case fails there",
+				      found->failed_samples);
+	if (found->indexed_count)
+		indices = arena_printf(arena, " Indices of the first %zu, from %zu samples%s.%s",
+				       found->indexed_count, found->sample_count, failed,
+				       found->moving_count > found->indexed_count
+					       ? " The others were screened out."
+					       : "");
+	return arena_printf(arena, "%zu of %zu %s move it; %zu runs.%s", found->moving_count,
+			    found->swing_count,
+			    is_elastic(found) ? "numbers" : "uncertain parameters", found->runs,
+			    indices);
+}
+
+static const char *words(struct arena *arena, const struct sensitivity *found)
+{
+	const char *how = is_elastic(found) ? arena_printf(arena, "each number %g %% less and more",
+							   100 * found->vary_ratio)
+					    : "each uncertain parameter at its 5 and 95 % point";
+	if (!found->moving_count)
+		return arena_printf(arena, "The %s of %s is %s; nothing moves it (%s).\n%s",
+				    found->reported->spoken, found->scenario->name,
+				    now_text(arena, found), how, effort_text(arena, found));
+	return arena_printf(arena, "The %s of %s is %s. It hangs most on %s (%s).%s\n%s",
+			    found->reported->spoken, found->scenario->name, now_text(arena, found),
+			    first_text(arena, found, &found->swings[0]), how,
+			    advice_text(arena, found), effort_text(arena, found));
+}
+
+/* ---- table ---- */
+
+enum { PARAMETER, VALUE, LOW, HIGH, AT_LOW, AT_HIGH, FIRST, TOTAL, MEASURE, COLUMNS_MAX };
+
+static struct estimate exactly(double value)
+{
+	return (struct estimate){value, value, value};
+}
+
+static void fill_row(struct arena *arena, const struct sensitivity *found,
+		     const struct swing *swing, struct result_cell *cells)
+{
+	const struct index_estimate *index = &swing->index;
+	cells[PARAMETER].text = swing->knob->name;
+	cells[VALUE].text = value_text(arena, swing, first_of(swing)->value);
+	cells[LOW].text = value_text(arena, swing, swing->low_x);
+	cells[HIGH].text = value_text(arena, swing, swing->high_x);
+	cells[AT_LOW].number = exactly(swing->low.number.value);
+	cells[AT_HIGH].number = exactly(swing->high.number.value);
+	if (is_elastic(found)) {
+		cells[FIRST].number = exactly(swing->elasticity);
+		return;
+	}
+	const char *how = measure_of(swing->knob->name);
+	cells[FIRST].number = swing->indexed ? index->first : exactly(NAN);
+	cells[TOTAL].number = swing->indexed ? index->total : exactly(NAN);
+	cells[MEASURE].text = how ? how : "-";
+}
+
+const struct result_table *sensitivity_table(struct arena *arena, const struct sensitivity *found)
+{
+	const struct reported *r = found->reported;
+	size_t rows = found->moving_count ? found->moving_count : found->swing_count;
+	size_t count = is_elastic(found) ? FIRST + 1 : COLUMNS_MAX;
+	struct result_column *columns = ARENA_ARRAY(arena, COLUMNS_MAX, struct result_column);
+	columns[PARAMETER] = (struct result_column){"parameter", QUANTITY_COUNT, true, false};
+	columns[VALUE] = (struct result_column){"value", QUANTITY_COUNT, true, false};
+	columns[LOW] = (struct result_column){"low", QUANTITY_COUNT, true, false};
+	columns[HIGH] = (struct result_column){"high", QUANTITY_COUNT, true, false};
+	columns[AT_LOW] = (struct result_column){arena_printf(arena, "at_low_%s", r->name),
+						 r->quantity, false, false};
+	columns[AT_HIGH] = (struct result_column){arena_printf(arena, "at_high_%s", r->name),
+						  r->quantity, false, false};
+	columns[FIRST] =
+		is_elastic(found)
+			? (struct result_column){"elasticity", QUANTITY_COUNT, false, false}
+			: (struct result_column){"first_order", QUANTITY_RATIO, false, true};
+	columns[TOTAL] = (struct result_column){"total", QUANTITY_RATIO, false, true};
+	columns[MEASURE] = (struct result_column){"measured_by", QUANTITY_COUNT, true, false};
+	struct result_table *table = ARENA_NEW(arena, struct result_table);
+	*table = (struct result_table){
+		.name = "sensitivity",
+		.title = words(arena, found),
+		.columns = columns,
+		.column_count = count,
+		.cells = ARENA_ARRAY(arena, rows * count + 1, struct result_cell),
+		.row_count = rows};
+	for (size_t i = 0; i < rows; i++)
+		fill_row(arena, found, &found->swings[i], &table->cells[i * count]);
+	return table;
+}
+
+/* ---- chart ---- */
+
+struct drawing *sensitivity_chart(struct arena *arena, const char *title, const char *caption,
+				  const struct sensitivity *found)
+{
+	const char *how = is_elastic(found)
+				  ? arena_printf(arena, "each number %g %% less and more",
+						 100 * found->vary_ratio)
+				  : "each parameter at its 5 and 95 % point, the others at their "
+				    "values";
+	const struct chart_text text = {title ? title
+					      : arena_printf(arena, "What the %s of %s hangs on",
+							     found->reported->spoken,
+							     found->scenario->name),
+					arena_printf(arena, "%s; %s", caption, how)};
+	return chart_swings(arena, text, found->reported, found);
+}

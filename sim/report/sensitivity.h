@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sensitivities as a table, whose title says them in sentences, and as a chart. */
+#ifndef FARWIRE_REPORT_SENSITIVITY_H
+#define FARWIRE_REPORT_SENSITIVITY_H
+
+#include "plots/charts.h"
+#include "sim/analysis/sensitivity.h"
+
+const struct result_table *sensitivity_table(struct arena *arena, const struct sensitivity *found);
+/* title NULL: one that names the number and the case. */
+struct drawing *sensitivity_chart(struct arena *arena, const char *title, const char *caption,
+				  const struct sensitivity *found);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Errors of datasets as text for people. */
+#include "sim/report/validation.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/table.h"
+
+static const char *percent(struct arena *arena, double ratio)
+{
+	return isfinite(ratio) ? arena_printf(arena, "%+.1f %%", 100 * ratio) : "";
+}
+
+/* A number of that measure, with its unit where the title does not say it. */
+static const char *number(struct arena *arena, enum measure measure, double value)
+{
+	return measure == MEASURE_TIME ? quantity_format(arena, QUANTITY_TIME, value)
+				       : arena_printf(arena, "%.4g", value);
+}
+
+static const char *interval(struct arena *arena, enum measure measure, const struct estimate *p)
+{
+	return p->low < p->high ? arena_printf(arena, "%s .. %s", number(arena, measure, p->low),
+					       number(arena, measure, p->high))
+				: "";
+}
+
+static const char *measured(struct arena *arena, const struct dataset_row *row)
+{
+	if (row->failure)
+		return row->failure;
+	if (row->measured_text)
+		return row->measured_text;
+	return isfinite(row->measured) ? number(arena, row->measure, row->measured) : "";
+}
+
+static void row_cells(struct arena *arena, struct table *table, const struct row_outcome *row,
+		      bool mixed)
+{
+	const struct estimate *p = &row->predicted;
+	enum measure measure = row->row->measure;
+	table_row(table);
+	table_cell(table, "%s", row->row->label);
+	table_cell(table, "%s", row_role_name(row->row->role));
+	if (mixed)
+		table_cell(table, "%s", measure_name(measure));
+	table_cell(table, "%s", measured(arena, row->row));
+	table_cell(table, "%s", isfinite(p->value) ? number(arena, measure, p->value) : "FAIL");
+	table_cell(table, "%s", interval(arena, measure, p));
+	table_cell(table, "%s", percent(arena, row->error));
+	table_cell(table, "%s",
+		   row->prediction->ok ? row->prediction->bottleneck : row->prediction->reason);
+}
+
+static void summary_line(FILE *out, const char *what, const struct error_summary *summary)
+{
+	if (summary->count == 0)
+		return;
+	fprintf(out, "%s: %zu, median |error| %.2f %%, max %.2f %%, mean %.2f %%, geomean %.2f %%",
+		what, summary->count, 100 * summary->median_abs, 100 * summary->max_abs,
+		100 * summary->mean_abs, 100 * summary->geomean_abs);
+	if (isfinite(summary->coverage))
+		fprintf(out,
+			", 90 %% intervals cover %.0f %%, median half-width %.1f %%, score %.3f",
+			100 * summary->coverage, 100 * summary->median_half_width,
+			summary->interval_score);
+	fprintf(out, "\n");
+}
+
+static void summary_lines(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
+{
+	summary_line(out, "fit rows", &outcome->fit);
+	summary_line(out, "test rows", &outcome->test);
+	if (outcome->test.count > 1)
+		fprintf(out, "  worst: %s\n", outcome->test.worst);
+	for (size_t i = 0; i < outcome->group_count; i++)
+		summary_line(out, arena_printf(arena, "  of these %s", outcome->groups[i].name),
+			     &outcome->groups[i].test);
+	summary_line(out, "ideal linear scaling, the same test rows", &outcome->linear);
+}
+
+static void claim_lines(FILE *out, const struct dataset_outcome *outcome, bool color)
+{
+	static const char *const words[2][2] = {{"BROKEN", "holds "},
+						{"\033[31mBROKEN\033[0m", "\033[32mholds\033[0m "}};
+	for (size_t i = 0; i < outcome->dataset->claim_count; i++) {
+		const struct claim_outcome *claim = &outcome->claims[i];
+		fprintf(out, "%s: %s (", words[color][claim->holds], claim->claim->text);
+		for (size_t k = 0; k < claim->value_count; k++)
+			fprintf(out, "%s%.3f", k ? ", " : "", claim->values[k]);
+		fprintf(out, ")");
+		if (claim->broken_at)
+			fprintf(out, ", first at %s", claim->broken_at);
+		fprintf(out, "\n");
+	}
+}
+
+static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
+{
+	if (outcome->fitted_count == 0)
+		return;
+	fprintf(out, "%zu fitted parameters, %zu fit rows here:\n", outcome->fitted_count,
+		outcome->fit_row_count);
+	for (size_t i = 0; i < outcome->fitted_count; i++) {
+		const struct cfg_param *p = outcome->fitted[i];
+		fprintf(out, "  %s = %s (%s .. %s), %s\n", p->path,
+			quantity_format(arena, p->row->quantity, p->value),
+			quantity_format(arena, p->row->quantity, p->low),
+			quantity_format(arena, p->row->quantity, p->high), p->note);
+	}
+}
+
+/* The same rows under other settings: for comparison. */
+static void beside_tables(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
+{
+	static const char *const titles[] = {"row", "predicted", "90 % interval", "judged above",
+					     "what binds"};
+	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
+		fprintf(out, "\nbeside it, not judged: %s\n", outcome->dataset->beside[i].title);
+		struct table *table = table_new(arena);
+		for (size_t k = 0; k < 5; k++)
+			table_column(table, titles[k], k >= 1 && k <= 3);
+		for (size_t k = 0; k < outcome->dataset->row_count; k++) {
+			const struct row_outcome *row = &outcome->beside[i][k];
+			const struct estimate *p = &row->predicted;
+			double judged = outcome->rows[k].predicted.value;
+			enum measure measure = row->row->measure;
+			table_row(table);
+			table_cell(table, "%s", row->row->label);
+			table_cell(table, "%s",
+				   isfinite(p->value) ? number(arena, measure, p->value) : "FAIL");
+			table_cell(table, "%s", interval(arena, measure, p));
+			table_cell(table, "%s",
+				   isfinite(judged) ? number(arena, measure, judged) : "FAIL");
+			table_cell(table, "%s",
+				   row->prediction->ok ? row->prediction->bottleneck
+						       : row->prediction->reason);
+		}
+		table_print(table, out);
+	}
+}
+
+void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
+		      bool color)
+{
+	static const char *const titles[] = {"measured", "predicted", "90 % interval", "error"};
+	const struct dataset *dataset = outcome->dataset;
+	fprintf(out, "%s: %s (%s)\n", dataset->name, dataset->title,
+		dataset->mixed ? "what each row says" : measure_words(dataset->measure));
+	struct table *table = table_new(arena);
+	table_column(table, "row", false);
+	table_column(table, "role", false);
+	if (dataset->mixed)
+		table_column(table, "quantity", false);
+	for (size_t k = 0; k < 4; k++)
+		table_column(table, titles[k], true);
+	table_column(table, "what binds", false);
+	for (size_t k = 0; k < dataset->row_count; k++)
+		row_cells(arena, table, &outcome->rows[k], dataset->mixed);
+	table_print(table, out);
+	summary_lines(out, arena, outcome);
+	if (outcome->verdict_count)
+		fprintf(out, "verdicts: %zu of %zu agree\n", outcome->verdict_agree_count,
+			outcome->verdict_count);
+	claim_lines(out, outcome, color);
+	fitted_lines(out, arena, outcome);
+	beside_tables(out, arena, outcome);
+}
+
+void validation_print_all(FILE *out, const struct validation *v, bool color)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		fputs(i ? "\n" : "", out);
+		validation_print(out, v->arena, v->outcomes[i], color);
+	}
+	if (v->count < 2)
+		return;
+	fprintf(out, "\nall %zu datasets\n", v->count);
+	for (size_t k = 0; k < 2; k++) {
+		const struct error_summary all =
+			datasets_summary(v->arena, v->outcomes, v->count, k ? ROLE_TEST : ROLE_FIT);
+		summary_line(out, k ? "test rows" : "fit rows", &all);
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Datasets beside their predictions, as `farwire validate` writes them. */
+#ifndef FARWIRE_REPORT_VALIDATION_H
+#define FARWIRE_REPORT_VALIDATION_H
+
+#include <stdio.h>
+
+#include "sim/analysis/dataset.h"
+
+struct validation {
+	struct arena *arena;
+	const struct dataset_outcome *const *outcomes;
+	size_t count;
+};
+
+/* The table of one dataset with its errors, claims and fitted parameters. */
+void validation_print(FILE *out, struct arena *arena, const struct dataset_outcome *outcome,
+		      bool color);
+/* Those of all datasets, and their errors together. */
+void validation_print_all(FILE *out, const struct validation *validation, bool color);
+void validation_json(FILE *out, const struct validation *validation, bool pretty);
+void validation_csv(FILE *out, const struct validation *validation);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Errors of datasets as JSON and CSV. */
+#include "sim/report/validation.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/json/write.h"
+
+static void json_estimate(struct json_writer *json, const char *key,
+			  const struct estimate *estimate)
+{
+	jw_open_flat(json, key, '{');
+	jw_real(json, "value", estimate->value);
+	jw_real(json, "low", estimate->low);
+	jw_real(json, "high", estimate->high);
+	jw_close(json);
+}
+
+static void json_summary(struct json_writer *json, const char *key,
+			 const struct error_summary *summary)
+{
+	jw_open_flat(json, key, '{');
+	jw_count(json, "count", summary->count);
+	jw_real(json, "median_abs_error", summary->median_abs);
+	jw_real(json, "mean_abs_error", summary->mean_abs);
+	jw_real(json, "max_abs_error", summary->max_abs);
+	jw_real(json, "geomean_abs_error", summary->geomean_abs);
+	jw_real(json, "coverage", summary->coverage);
+	jw_real(json, "median_half_width", summary->median_half_width);
+	jw_real(json, "interval_score", summary->interval_score);
+	jw_text(json, "worst", summary->worst);
+	jw_close(json);
+}
+
+/* Throughput has always been called by its unit here. */
+static void json_measure(struct json_writer *json, const struct dataset_row *row)
+{
+	jw_text(json, "quantity",
+		row->measure == MEASURE_THROUGHPUT ? "images/s" : measure_name(row->measure));
+	jw_text(json, "unit", measure_unit(row->measure));
+}
+
+static void json_rows(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	jw_open(json, "rows", '[');
+	for (size_t i = 0; i < outcome->dataset->row_count; i++) {
+		const struct row_outcome *row = &outcome->rows[i];
+		jw_open(json, NULL, '{');
+		jw_text(json, "row", row->row->label);
+		jw_text(json, "role", row_role_name(row->row->role));
+		json_measure(json, row->row);
+		if (row->row->failure || row->row->measured_text)
+			jw_text(json, "measured",
+				row->row->failure ? row->row->failure : row->row->measured_text);
+		else
+			jw_real(json, "measured", row->row->measured);
+		json_estimate(json, "predicted", &row->predicted);
+		jw_real(json, "error", row->error);
+		if (row->row->failure)
+			jw_flag(json, "agrees", row->agrees);
+		jw_text(json, "verdict", row->prediction->ok ? "ok" : "fail");
+		jw_text(json, "reason", row->prediction->reason);
+		jw_real(json, "gpu_utilization", row->prediction->gpu_utilization.value);
+		jw_close(json);
+	}
+	jw_close(json);
+}
+
+/* Errors of test rows by group, and those of ideal scaling. */
+static void json_groups(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	if (outcome->linear.count)
+		json_summary(json, "linear", &outcome->linear);
+	if (outcome->group_count == 0)
+		return;
+	jw_open(json, "groups", '{');
+	for (size_t i = 0; i < outcome->group_count; i++)
+		json_summary(json, outcome->groups[i].name, &outcome->groups[i].test);
+	jw_close(json);
+}
+
+static void json_bounds(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	jw_open(json, "bounds", '[');
+	for (size_t i = 0; i < outcome->dataset->claim_count; i++) {
+		const struct claim_outcome *claim = &outcome->claims[i];
+		jw_open(json, NULL, '{');
+		jw_text(json, "claim", claim->claim->text);
+		jw_flag(json, "holds", claim->holds);
+		jw_open_flat(json, "values", '[');
+		for (size_t k = 0; k < claim->value_count; k++)
+			jw_real(json, NULL, claim->values[k]);
+		jw_close(json);
+		jw_close(json);
+	}
+	jw_close(json);
+}
+
+static void json_fitted(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	jw_open(json, "fitted_parameters", '[');
+	for (size_t i = 0; i < outcome->fitted_count; i++) {
+		const struct cfg_param *p = outcome->fitted[i];
+		jw_open_flat(json, NULL, '{');
+		jw_text(json, "key", p->path);
+		jw_real(json, "value", p->value);
+		jw_real(json, "low", p->low);
+		jw_real(json, "high", p->high);
+		jw_text(json, "unit", quantity_unit(p->row->quantity));
+		jw_close(json);
+	}
+	jw_close(json);
+	jw_count(json, "fit_rows", outcome->fit_row_count);
+}
+
+static void json_beside(struct json_writer *json, const struct dataset_outcome *outcome)
+{
+	jw_open(json, "beside", '[');
+	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
+		jw_open(json, NULL, '{');
+		jw_text(json, "title", outcome->dataset->beside[i].title);
+		jw_open(json, "rows", '[');
+		for (size_t k = 0; k < outcome->dataset->row_count; k++) {
+			const struct row_outcome *row = &outcome->beside[i][k];
+			jw_open(json, NULL, '{');
+			jw_text(json, "row", row->row->label);
+			json_measure(json, row->row);
+			json_estimate(json, "predicted", &row->predicted);
+			jw_text(json, "verdict", row->prediction->ok ? "ok" : "fail");
+			jw_text(json, "reason",
+				row->prediction->ok ? NULL : row->prediction->reason);
+			jw_close(json);
+		}
+		jw_close(json);
+		jw_close(json);
+	}
+	jw_close(json);
+}
+
+void validation_json(FILE *out, const struct validation *v, bool pretty)
+{
+	struct json_writer json = jw_begin(out, pretty ? JSON_PRETTY : JSON_LINE);
+	jw_open(&json, NULL, '{');
+	jw_open(&json, "datasets", '[');
+	for (size_t i = 0; i < v->count; i++) {
+		const struct dataset_outcome *outcome = v->outcomes[i];
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "name", outcome->dataset->name);
+		jw_text(&json, "source", outcome->dataset->source);
+		json_rows(&json, outcome);
+		json_bounds(&json, outcome);
+		json_summary(&json, "test", &outcome->test);
+		json_summary(&json, "fit", &outcome->fit);
+		json_groups(&json, outcome);
+		jw_open_flat(&json, "verdicts", '{');
+		jw_count(&json, "count", outcome->verdict_count);
+		jw_count(&json, "agree", outcome->verdict_agree_count);
+		jw_close(&json);
+		json_fitted(&json, outcome);
+		json_beside(&json, outcome);
+		jw_close(&json);
+	}
+	jw_close(&json);
+	jw_open(&json, "all", '{');
+	for (size_t k = 0; k < 2; k++) {
+		const struct error_summary all =
+			datasets_summary(v->arena, v->outcomes, v->count, k ? ROLE_FIT : ROLE_TEST);
+		json_summary(&json, k ? "fit" : "test", &all);
+	}
+	jw_close(&json);
+	jw_close(&json);
+	jw_end(&json);
+}
+
+void validation_csv(FILE *out, const struct validation *v)
+{
+	static const struct result_column columns[] = {
+		{"dataset", QUANTITY_COUNT, true, false},
+		{"row", QUANTITY_COUNT, true, false},
+		{"role", QUANTITY_COUNT, true, false},
+		{"measured", QUANTITY_COUNT, false, false},
+		{"predicted", QUANTITY_COUNT, false, true},
+		{"error", QUANTITY_COUNT, false, false},
+		{"verdict", QUANTITY_COUNT, true, false},
+		{"quantity", QUANTITY_COUNT, true, false},
+		{"unit", QUANTITY_COUNT, true, false},
+	};
+	enum { COLUMNS = sizeof columns / sizeof columns[0] };
+	size_t rows = 0, at = 0;
+	for (size_t i = 0; i < v->count; i++)
+		rows += v->outcomes[i]->dataset->row_count;
+	struct result_table table = {
+		.name = "validation",
+		.title = "Validation",
+		.columns = columns,
+		.column_count = COLUMNS,
+		.row_count = rows,
+		.cells = ARENA_ARRAY(v->arena, rows * COLUMNS, struct result_cell)};
+	for (size_t i = 0; i < v->count; i++)
+		for (size_t k = 0; k < v->outcomes[i]->dataset->row_count; k++) {
+			const struct row_outcome *row = &v->outcomes[i]->rows[k];
+			struct result_cell *cell = &table.cells[at++ * COLUMNS];
+			cell[0].text = v->outcomes[i]->dataset->name;
+			cell[1].text = row->row->label;
+			cell[2].text = row_role_name(row->row->role);
+			cell[3].text =
+				row->row->failure ? row->row->failure : row->row->measured_text;
+			cell[3].number = (struct estimate){row->row->measured, row->row->measured,
+							   row->row->measured};
+			cell[4].number = row->predicted;
+			cell[5].number = (struct estimate){row->error, row->error, row->error};
+			cell[6].text = row->prediction->ok ? "ok" : row->prediction->reason;
+			cell[7].text = measure_name(row->row->measure);
+			cell[8].text = measure_unit(row->row->measure);
+		}
+	result_table_write(out, FORMAT_CSV, &table);
+}
