@@ -133,7 +133,7 @@ static inline void comm_failed(void *ctx, const char *reason)
 	CHECK_TEXT(reason, "no failure");
 }
 
-static inline bool step_done(void *ctx, struct fused *job, const struct fused_step *step)
+static inline bool step_done(void *ctx, struct fused *job, const struct step_record *step)
 {
 	const struct job_world *b = ctx;
 	double parts_s = step->kernel_s + step->exposed_s + step->input_s + step->straggler_s +
@@ -250,7 +250,7 @@ static inline void release(struct job_world *b)
 	arena_free(b->arena);
 }
 
-static inline const struct fused_step *step_of(const struct job_world *b, size_t index)
+static inline const struct step_record *step_of(const struct job_world *b, size_t index)
 {
 	return fused_step_at(b->job[0], index);
 }
@@ -262,7 +262,7 @@ static inline double step_ms(const struct job_world *b, size_t index)
 
 static inline void check_step(const struct job_world *b, size_t index, double ms)
 {
-	const struct fused_step *step = step_of(b, index);
+	const struct step_record *step = step_of(b, index);
 	double off_ps = (double)(step->end_ps - step->start_ps) - ms * 1e9;
 	if (!CHECK(fabs(off_ps) <= (double)SLACK_PS))
 		printf("    step %zu took %.12g ms, not %.12g\n", index, step_ms(b, index), ms);

@@ -116,8 +116,8 @@ static struct player *play(const struct program *program, uint32_t steps, bool r
 					 .program = program,
 					 .port = record ? &recording.port : port,
 					 .guest = w.guest,
-					 .context = w.context,
-					 .process = process,
+					 .processes = &process,
+					 .device_count = 1,
 					 .steps_max = steps,
 					 .step_done = record ? step_done : NULL};
 	struct player *player = player_new(&spec);

@@ -67,8 +67,8 @@ static inline bool is_scaled(struct arena *arena, const struct scenario *scenari
 	struct point one = predict_point(arena, scenario, 1, false, NULL, NULL);
 	struct point two = predict_point(arena, slow, 1, false, NULL, NULL);
 	bool good = !one.broken && !two.broken && one.failed == two.failed;
-	for (size_t i = 0; i < one.client_count && good && !one.failed; i++) {
-		double a = one.clients[i].step_s, b = two.clients[i].step_s;
+	for (size_t i = 0; i < one.job_count && good && !one.failed; i++) {
+		double a = one.jobs[i].step_s, b = two.jobs[i].step_s;
 		if (fabs(b - 2 * a) > tolerance * 2 * a) {
 			printf("  %.12g s, at half the speed %.12g s: off by %g\n", a, b,
 			       b / a / 2 - 1);

@@ -192,4 +192,28 @@ static inline const char *schedule_meaning(struct arena *arena, const struct sch
 	return NULL;
 }
 
+/* Bytes that a rank sends in all. */
+static inline double schedule_sent_B(const struct schedule *schedule, size_t rank)
+{
+	double sent_B = 0;
+	for (size_t i = 0; i < schedule->step_count; i++) {
+		const struct schedule_step *step = &schedule->steps[i];
+		if (step->kind == STEP_SEND && step->rank == rank)
+			sent_B += schedule->chunk_B[step->chunk];
+	}
+	return sent_B;
+}
+
+/* Bytes that a rank receives in all. */
+static inline double schedule_received_B(const struct schedule *schedule, size_t rank)
+{
+	double received_B = 0;
+	for (size_t i = 0; i < schedule->step_count; i++) {
+		const struct schedule_step *step = &schedule->steps[i];
+		if (step->kind == STEP_SEND && step->peer == rank)
+			received_B += schedule->chunk_B[step->chunk];
+	}
+	return received_B;
+}
+
 #endif

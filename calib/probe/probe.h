@@ -21,8 +21,7 @@ struct bench {
 	double clock_cost_s; /* cost of reading the clock, subtracted from timings */
 	/* state of the current point: */
 	struct gpu *far;
-	size_t count;     /* counter of the probe */
-	double present_s; /* value that the probe stores in begin */
+	size_t count; /* counter of the probe */
 	char why[GPU_WHY];
 };
 

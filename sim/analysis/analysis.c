@@ -4,7 +4,7 @@
 struct analysis_input analysis_with_calls(struct analysis_input input,
 					  const struct scenario *scenario)
 {
-	if (scenario && scenario->client_count && scenario->clients[0].recorded)
-		input.request.calls = scenario->clients[0].recorded->calls;
+	if (scenario && scenario->jobs[0].recorded)
+		input.request.calls = scenario->jobs[0].recorded->calls;
 	return input;
 }

@@ -189,23 +189,22 @@ static void unknown_judge(struct diag *diag, const struct dataset_row *row, cons
 /* The line of a prediction that the row judges; NULL: all of it. False, with an
  * error, if there is none of that name. */
 static bool judged_client(struct diag *diag, const struct dataset_row *row,
-			  const struct prediction *prediction,
-			  const struct client_prediction **client)
+			  const struct prediction *prediction, const struct job_prediction **client)
 {
 	*client = NULL;
-	if (!row->judge || prediction->client_count < 2)
+	if (!row->judge || prediction->job_count < 2)
 		return true;
-	for (size_t i = 0; i < prediction->client_count; i++)
-		if (strcmp(prediction->clients[i].name, row->judge) == 0) {
-			*client = &prediction->clients[i];
+	for (size_t i = 0; i < prediction->job_count; i++)
+		if (strcmp(prediction->jobs[i].name, row->judge) == 0) {
+			*client = &prediction->jobs[i];
 			return true;
 		}
-	unknown_judge(diag, row, prediction->clients[0].name);
+	unknown_judge(diag, row, prediction->jobs[0].name);
 	return false;
 }
 
 static struct estimate measured_by(const struct dataset_row *row, const struct prediction *p,
-				   const struct client_prediction *client,
+				   const struct job_prediction *client,
 				   const struct prediction *reference)
 {
 	switch (row->measure) {
@@ -226,7 +225,7 @@ static bool judge_row(struct diag *diag, const struct dataset_row *row,
 		      const struct prediction *prediction, const struct prediction *reference,
 		      struct row_outcome *outcome)
 {
-	const struct client_prediction *client;
+	const struct job_prediction *client;
 	*outcome = (struct row_outcome){
 		.row = row, .prediction = prediction, .reference = reference, .error = NAN};
 	if (!judged_client(diag, row, prediction, &client))
@@ -247,29 +246,24 @@ static double point_value(struct diag *diag, const struct dataset_row *row,
 			  const struct scenario *scenario, const struct point *point)
 {
 	size_t judged = SIZE_MAX;
-	for (size_t i = 0; row->judge && point->client_count > 1 && i < point->client_count; i++)
-		if (strcmp(scenario->job_count ? scenario->jobs[i].name : scenario->clients[i].name,
-			   row->judge) == 0)
+	for (size_t i = 0; row->judge && point->job_count > 1 && i < point->job_count; i++)
+		if (strcmp(scenario->jobs[i].name, row->judge) == 0)
 			judged = i;
-	if (row->judge && point->client_count > 1 && judged == SIZE_MAX) {
-		unknown_judge(diag, row,
-			      scenario->job_count ? scenario->jobs[0].name
-						  : scenario->clients[0].name);
+	if (row->judge && point->job_count > 1 && judged == SIZE_MAX) {
+		unknown_judge(diag, row, scenario->jobs[0].name);
 		return NAN;
 	}
-	const struct client_point *client = judged < SIZE_MAX ? &point->clients[judged] : NULL;
-	double ratio = client ? client->ratio : point->ratio;
+	const struct job_point *job = judged < SIZE_MAX ? &point->jobs[judged] : NULL;
+	double ratio = job ? job->ratio : point->ratio;
 	switch (row->measure) {
 	case MEASURE_RATIO:
 		return ratio;
 	case MEASURE_SPEEDUP:
-		return scenario->job_count
-			       ? ratio * (double)scenario->jobs[client ? judged : 0].rank_count
-			       : ratio;
+		return ratio * (double)scenario->jobs[job ? judged : 0].rank_count;
 	case MEASURE_TIME:
-		return client ? client->step_s : point->step_s;
+		return job ? job->step_s : point->step_s;
 	default:
-		return client ? client->throughput : point->throughput;
+		return job ? job->throughput : point->throughput;
 	}
 }
 

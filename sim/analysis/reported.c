@@ -37,9 +37,9 @@ enum { REPORTED_COUNT = sizeof reported_rows / sizeof reported_rows[0] };
 
 enum prediction_kind reported_kind(const struct scenario *scenario)
 {
-	if (scenario->collective >= 0 && scenario->job_count > 0)
+	if (scenario->style == JOBS_COLLECTIVE)
 		return PREDICTION_COLLECTIVE;
-	return scenario->job_count > 0 ? PREDICTION_TRAINING : PREDICTION_CLIENTS;
+	return scenario_has_gpus(scenario) ? PREDICTION_TRAINING : PREDICTION_CLIENTS;
 }
 
 /* Small letters, _ for blanks, - and /, no unit at the end. */

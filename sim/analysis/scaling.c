@@ -26,7 +26,7 @@ static const struct scenario *read_as_job(struct arena *arena, struct diag *diag
 	size_t count = job.setting_count;
 	struct setting *settings = ARENA_ARRAY(arena, count + 1, struct setting);
 	const struct scenario *scenario = case_read(arena, diag_new(arena), &job);
-	bool is_job = scenario && scenario->job_count > 0;
+	bool is_job = scenario && scenario->style != JOBS_PROGRAMS;
 	if (!is_job) {
 		settings[0] = (struct setting){"case.gpus=1", request->gpus.origin};
 		for (size_t i = 0; i < count; i++)
@@ -66,7 +66,7 @@ const struct scaling *scaling_run(struct arena *arena, struct diag *diag,
 	const struct scenario *scenario = read_as_job(arena, diag, request, &most);
 	*fault = (struct sweep_fault){0};
 	if (scenario && !gpus)
-		gpus = doubling(arena, scenario->collective < 0 ? 1 : 2, most);
+		gpus = doubling(arena, scenario->style == JOBS_FUSED ? 1 : 2, most);
 	const char *wrong =
 		scenario && sweep_axis_read(arena, diag, request->gpus.origin.file,
 					    arena_printf(arena, "case.gpus=%s", gpus), axis)

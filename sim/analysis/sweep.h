@@ -30,7 +30,7 @@ bool sweep_axes_check(struct diag *diag, const struct sweep_axis *axes, size_t c
 struct sweep {
 	const struct sweep_axis *axes;
 	size_t axis_count;
-	/* Row-major, the last axis fastest; without clients, links and parameters. */
+	/* Row-major, the last axis fastest; without jobs, links and parameters. */
 	const struct prediction **points;
 	size_t point_count;
 };

@@ -35,14 +35,14 @@ void sweep_keep_calls(struct sweep_task *task, const struct scenario *scenario)
 	task->asked.input = analysis_with_calls(task->asked.input, scenario);
 }
 
-/* A prediction without clients, links and parameters, as one line of JSON. */
+/* A prediction without jobs, links and parameters, as one line of JSON. */
 static const char *prediction_text(struct arena *arena, const struct prediction *prediction)
 {
 	struct prediction bare = *prediction;
 	const struct prediction *list = &bare;
-	bare.clients = NULL;
+	bare.jobs = NULL;
 	bare.links = NULL;
-	bare.client_count = bare.link_count = 0;
+	bare.job_count = bare.link_count = 0;
 	bare.resolution = NULL;
 	char *text = NULL;
 	size_t size_B = 0;

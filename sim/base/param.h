@@ -3,8 +3,8 @@
  *
  * A module with parameters has a struct of plain fields and a table with one row for each field:
  * key, kind, quantity, offset, bounds, default, help and source. These rows are the only place that
- * describes a parameter. The configuration reader, --set, `farwire explain`, docs/parameters.md and
- * the bounds of fits all read them.
+ * describes a parameter. The configuration reader, --set, `farwire explain` and the bounds of fits
+ * all read them.
  *
  *   struct tcp_params { double rto_min_s; bool nagle; const char *name; };
  *   static const struct param_row tcp_rows[] = {

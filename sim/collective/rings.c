@@ -114,7 +114,7 @@ static void give_links(struct finder *finder)
 	for (size_t i = 0; i < link_count; i++) {
 		int a, b;
 		fabric_link_nodes(fabric, (int)i, &a, &b);
-		if (!is_network(finder, (int)i))
+		if (fabric_link_kind(fabric, (int)i)->inside_host)
 			parts[part_of(parts, a)] = part_of(parts, b);
 	}
 	for (size_t m = 0; m < finder->machine_count; m++)
@@ -149,8 +149,9 @@ static bool link_like(const struct finder *finder, const struct machine *a, int 
 	const struct link_traits *traits_a = fabric_link_traits(fabric, link_a);
 	const struct link_traits *traits_b = fabric_link_traits(fabric, link_b);
 	/* A network's link needs only its inner end alike. */
-	bool ends = is_network(finder, link_a) ? b0 - a0 == offset || b1 - a1 == offset
-					       : b0 - a0 == offset && b1 - a1 == offset;
+	bool ends = fabric_link_kind(fabric, link_a)->inside_host
+			    ? b0 - a0 == offset && b1 - a1 == offset
+			    : b0 - a0 == offset || b1 - a1 == offset;
 	return ends && fabric_link_kind(fabric, link_a) == fabric_link_kind(fabric, link_b) &&
 	       traits_like(traits_a, traits_b);
 }

@@ -320,27 +320,3 @@ const struct schedule *schedule_finish(struct schedule_builder *builder)
 	builder->schedule.after = builder->after.items;
 	return &builder->schedule;
 }
-
-/* ---- bytes ---- */
-
-double schedule_sent_B(const struct schedule *schedule, size_t rank)
-{
-	double sent_B = 0;
-	for (size_t i = 0; i < schedule->step_count; i++) {
-		const struct schedule_step *step = &schedule->steps[i];
-		if (step->kind == STEP_SEND && step->rank == rank)
-			sent_B += schedule->chunk_B[step->chunk];
-	}
-	return sent_B;
-}
-
-double schedule_received_B(const struct schedule *schedule, size_t rank)
-{
-	double received_B = 0;
-	for (size_t i = 0; i < schedule->step_count; i++) {
-		const struct schedule_step *step = &schedule->steps[i];
-		if (step->kind == STEP_SEND && step->peer == rank)
-			received_B += schedule->chunk_B[step->chunk];
-	}
-	return received_B;
-}

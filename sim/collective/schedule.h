@@ -110,8 +110,4 @@ uint32_t schedule_copy(struct schedule_builder *builder, size_t rank, size_t chu
 		       uint32_t source, const uint32_t *after, size_t after_count);
 const struct schedule *schedule_finish(struct schedule_builder *builder);
 
-/* Bytes that rank sends, and receives, in all. */
-double schedule_sent_B(const struct schedule *schedule, size_t rank);
-double schedule_received_B(const struct schedule *schedule, size_t rank);
-
 #endif

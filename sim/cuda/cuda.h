@@ -36,6 +36,9 @@ enum call_kind {               /* one row each in cuda_call_kinds.def, in this o
 		 CALL_GET_DEVICE,    /* get/set device, pushed configuration */
 		 CALL_GET_ATTRIBUTE, /* properties, memory info: an answer that can be cached */
 		 CALL_CREATE_HANDLE, /* stream, event, descriptor creation: shadowable */
+		 CALL_ALL_REDUCE,    /* of payload_B, with all GPUs of the job */
+		 CALL_SEND,          /* of payload_B to the job's GPU `peer`, */
+		 CALL_RECEIVE,       /* ... or from it */
 		 CALL_KIND_COUNT,
 };
 const char *call_kind_name(enum call_kind kind); /* "cudaLaunchKernel" ... */
@@ -49,6 +52,8 @@ struct cuda_call {
 	double payload_B;  /* bytes copied; of copies */
 	double duration_s; /* of the kernel or memset on the GPU */
 	bool pageable;     /* copies */
+	uint16_t device;   /* index of the program's GPUs, whose stream and event are meant */
+	uint16_t peer;     /* of a send or receive: index of the job's GPUs */
 	const char *label; /* kernel or op name; borrowed, may be NULL */
 };
 
@@ -62,6 +67,18 @@ extern const struct param_table driver_table;
 
 /* The GPU side of one process: its context, streams and events. */
 struct cuda_process;
+
+/* Collectives and messages between the GPUs of a job, as processes reach them
+ * (sim/workload/group.h). member: which of the job's GPUs. */
+struct cuda_peers {
+	/* The call enters the queue of its GPU, in the order of calls. Its ticket. */
+	uint64_t (*join)(struct cuda_peers *peers, size_t member, const struct cuda_call *call);
+	/* It is the turn of the call's stream. done is called by a later event, when this GPU's
+	 * part is over. */
+	void (*begin)(struct cuda_peers *peers, size_t member, uint64_t ticket,
+		      const struct cuda_call *call, event_fn *done, void *ctx, uint64_t arg);
+};
+
 struct cuda_process_spec {
 	struct arena *arena;
 	struct engine *engine;
@@ -73,11 +90,16 @@ struct cuda_process_spec {
 	const struct dma_params *dma;
 	uint16_t stream_count, event_count;
 	const struct route *to_device, *to_host; /* guest node <-> gpu node */
+	struct cuda_peers *peers;                /* NULL: the program calls none */
+	size_t member;                           /* which of the job's GPUs this one is */
 };
 struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec);
 struct gpu_context *cuda_process_context(struct cuda_process *process);
 /* The event of that index, < event_count. */
 struct gpu_event *cuda_process_event(struct cuda_process *process, uint16_t index);
+/* Time up to now in which the GPU computed nothing for this process, while a collective or
+ * a message of the process was under way. */
+double cuda_process_exposed_s(struct cuda_process *process);
 
 /* What a call returned. */
 enum call_result { CALL_OK, CALL_NOT_READY /* of queries */ };
@@ -104,5 +126,9 @@ struct cuda_port {
 
 /* The local driver as a port. */
 struct cuda_port *local_port_new(struct arena *arena, struct cuda_process *process);
+/* One port for a program that holds several GPUs: a call goes to the port of its device.
+ * ports: one for each device; borrowed. With one device it is that device's port. */
+struct cuda_port *device_ports_join(struct arena *arena, struct cuda_port *const *ports,
+				    size_t device_count);
 
 #endif

@@ -82,6 +82,15 @@ struct copy_job {
 	struct copy_job *next;
 };
 
+/* A collective or message between its submission and its end. */
+struct peer_op {
+	struct cuda_process *process;
+	struct gpu_stream *stream;
+	struct cuda_call call;
+	uint64_t ticket;
+	struct peer_op *next;
+};
+
 struct cuda_process {
 	struct cuda_process_spec spec;
 	double work_ratio, interrupt_s; /* extra cost of work and of interrupts in the guest */
@@ -89,6 +98,11 @@ struct cuda_process {
 	struct gpu_event *events;
 	struct call_state *free_calls;
 	struct copy_job *free_jobs;
+	struct peer_op *free_peer_ops;
+	size_t peer_ops_count; /* under way */
+	int64_t peers_since_ps;
+	double peers_busy_s; /* of the GPU, when the first of them began */
+	double exposed_s;
 };
 
 struct cuda_process *cuda_process_new(const struct cuda_process_spec *spec)
@@ -217,6 +231,70 @@ static struct copy_job *copy_job_new(const struct call_state *state)
 	return job;
 }
 
+/* ---- collectives and messages ---- */
+
+static double exposed_since(const struct cuda_process *process)
+{
+	int64_t time_ps = engine_now_ps(process->spec.engine) - process->peers_since_ps;
+
+	return s_from_ps(time_ps) -
+	       (gpu_context_busy_s(process->spec.context) - process->peers_busy_s);
+}
+
+double cuda_process_exposed_s(struct cuda_process *process)
+{
+	return process->exposed_s + (process->peer_ops_count > 0 ? exposed_since(process) : 0);
+}
+
+static void peer_op_over(void *ctx, uint64_t arg)
+{
+	struct peer_op *op = ctx;
+	struct cuda_process *process = op->process;
+	struct gpu_stream *stream = op->stream;
+
+	(void)arg;
+	if (process->peer_ops_count == 1)
+		process->exposed_s += exposed_since(process);
+	process->peer_ops_count--;
+	op->next = process->free_peer_ops;
+	process->free_peer_ops = op;
+	gpu_peers_finished(stream);
+}
+
+static void peer_op_start(void *ctx, uint64_t arg, struct gpu_stream *stream)
+{
+	struct peer_op *op = ctx;
+	struct cuda_process *process = op->process;
+	struct cuda_peers *peers = process->spec.peers;
+
+	(void)arg;
+	op->stream = stream;
+	if (process->peer_ops_count++ == 0) {
+		process->peers_since_ps = engine_now_ps(process->spec.engine);
+		process->peers_busy_s = gpu_context_busy_s(process->spec.context);
+	}
+	peers->begin(peers, process->spec.member, op->ticket, &op->call, peer_op_over, op, 0);
+}
+
+static struct peer_op *peer_op_new(const struct call_state *state)
+{
+	struct cuda_process *process = state->process;
+	struct cuda_peers *peers = process->spec.peers;
+	struct peer_op *op = process->free_peer_ops;
+
+	FW_ASSERT(peers != NULL);
+	if (op)
+		process->free_peer_ops = op->next;
+	else
+		op = ARENA_NEW(process->spec.arena, struct peer_op);
+	*op = (struct peer_op){
+		.process = process,
+		.call = state->call,
+		.ticket = peers->join(peers, process->spec.member, &state->call),
+	};
+	return op;
+}
+
 /* ---- submission ---- */
 
 /* Returns true if the call returns only when its copy is complete. Copies of pageable memory wait
@@ -258,6 +336,13 @@ static void call_op(struct call_state *state, struct gpu_op *op)
 	case CALL_STREAM_WAIT_EVENT:
 		op->kind = GPU_OP_WAIT;
 		op->event = cuda_process_event(state->process, call->event);
+		break;
+	case CALL_ALL_REDUCE:
+	case CALL_SEND:
+	case CALL_RECEIVE:
+		op->kind = GPU_OP_PEERS;
+		op->start = peer_op_start;
+		op->start_ctx = peer_op_new(state);
 		break;
 	default: /* a launch or a memset */
 		op->kind = GPU_OP_KERNEL;

@@ -52,13 +52,19 @@ struct poller_params {
 };
 
 struct program {
-	const struct call_thread *threads;
+	const struct call_thread *threads; /* thread i uses device i % device_count first of all */
 	size_t thread_count;
-	uint16_t stream_count, event_count;
+	uint16_t device_count;              /* GPUs that it holds; 0: one */
+	uint16_t stream_count, event_count; /* on each of them */
 	uint32_t signal_count;
 	struct poller_params poller; /* its thread index is thread_count */
-	double memory_B;             /* GPU memory a process takes */
-	double images_count;         /* work units a step */
+	double memory_B;             /* that it takes of each GPU */
+	double images_count;         /* work units a step, of all GPUs together */
 };
+
+static inline size_t program_device_count(const struct program *program)
+{
+	return program->device_count > 1 ? program->device_count : 1;
+}
 
 #endif

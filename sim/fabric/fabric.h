@@ -170,6 +170,7 @@ const struct route *fabric_route(struct fabric *fabric, int from, int to, unsign
  * A link with own_packets divides the bytes of the packets again:
  *   crossing = payload + packets header;
  *   wire = crossing + ceil(crossing / its packet_payload) overhead. */
+/* exported: tests derive it by hand */
 double link_wire_B(const struct link_traits *traits, double mtu_B, double header_B,
 		   double payload_B);
 /* Returns the seconds per payload byte on the route's slowest link, without headers; 0 for an empty

@@ -203,11 +203,6 @@ bool gpu_memory_take(struct gpu_context *context, double size_B)
 	return true;
 }
 
-double gpu_memory_used_B(const struct gpu *gpu)
-{
-	return gpu->memory_used_B;
-}
-
 void busy_clock_begin(struct busy_clock *busy, int64_t now_ps)
 {
 	if (busy->running_count++ == 0)

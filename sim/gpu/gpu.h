@@ -106,7 +106,6 @@ struct gpu_context *gpu_context_new(struct gpu *gpu, const char *name, double fr
 /* Allocates memory, or frees it if size_B is negative. Returns false and allocates nothing if it
  * does not fit. The fraction of a tenant also limits its memory. */
 bool gpu_memory_take(struct gpu_context *context, double size_B);
-double gpu_memory_used_B(const struct gpu *gpu);
 
 struct gpu_stream *gpu_stream_new(struct gpu_context *context, const char *name);
 
@@ -116,6 +115,7 @@ enum gpu_op_kind {
 	GPU_OP_COPY,
 	GPU_OP_RECORD, /* event */
 	GPU_OP_WAIT,   /* event: the stream waits until it is recorded */
+	GPU_OP_PEERS,  /* a collective or a message, which the caller carries out: see start */
 };
 
 /* An event object. It starts zeroed. */
@@ -139,6 +139,8 @@ struct gpu_op {
 	/* For copies over a link. When the copy engine is free and it is the stream's turn,
 	 * start(start_ctx, start_arg, stream) is called. The module that provides start moves the
 	 * bytes and calls gpu_copy_finished(stream) from a later event, never inside start. */
+	/* For GPU_OP_PEERS, start is called when it is the stream's turn, and a later event calls
+	 * gpu_peers_finished(stream). */
 	void (*start)(void *ctx, uint64_t arg, struct gpu_stream *stream);
 	void *start_ctx;
 	uint64_t start_arg;
@@ -157,6 +159,8 @@ void gpu_when_room(struct gpu_context *context, event_fn *fn, void *ctx, uint64_
 void gpu_submit(struct gpu_stream *stream, const struct gpu_op *op);
 /* Reports that the stream's running copy has ended. */
 void gpu_copy_finished(struct gpu_stream *stream);
+/* Reports that the stream's running GPU_OP_PEERS has ended. */
+void gpu_peers_finished(struct gpu_stream *stream);
 /* Calls fn once when everything submitted so far to the stream is complete; NULL stands for all
  * streams of the context. If it is complete already, fn is called in an event of the current time.
  */

@@ -244,6 +244,25 @@ void gpu_copy_finished(struct gpu_stream *stream)
 	stream_head_over(stream);
 }
 
+/* ---- collectives and messages ---- */
+
+static void peers_begin(struct gpu_stream *stream)
+{
+	const struct gpu_op *op = &stream->first->op;
+
+	stream->start_ps = engine_now_ps(stream->context->gpu->engine);
+	op->start(op->start_ctx, op->start_arg, stream);
+}
+
+void gpu_peers_finished(struct gpu_stream *stream)
+{
+	const struct gpu_op *op = &stream->first->op;
+
+	FW_ASSERT(op->kind == GPU_OP_PEERS && !stream->advancing);
+	stream_span(stream, SPAN_WIRE, op->label ? op->label : "communication");
+	stream_head_over(stream);
+}
+
 /* ---- events ---- */
 
 static void event_reached(struct gpu *gpu, struct gpu_event *event, uint64_t count)
@@ -313,6 +332,9 @@ static bool head_begin(struct gpu_stream *stream)
 	switch (head->op.kind) {
 	case GPU_OP_COPY:
 		copy_begin(stream);
+		return false;
+	case GPU_OP_PEERS:
+		peers_begin(stream);
 		return false;
 	case GPU_OP_WAIT:
 		if (head->op.event->completed_count >= head->count)

@@ -76,7 +76,6 @@ struct storage {
 	int resource;
 	struct reader *readers;
 	struct read_order *free;
-	double read_B;
 };
 
 bool storage_is_shared(const struct storage_params *params)
@@ -248,7 +247,6 @@ static void order_done(void *ctx, uint64_t arg)
 	reader->first = order->next;
 	order->next = storage->free;
 	storage->free = order;
-	storage->read_B += done.size_B;
 	reader->busy = false;
 	reader->ended_ps = engine_now_ps(storage->engine);
 	if (reader->first)
@@ -295,9 +293,4 @@ bool storage_read(struct storage *storage, struct guest *guest, unsigned reader_
 	if (!reader->busy)
 		order_start(reader);
 	return true;
-}
-
-double storage_read_B(const struct storage *storage)
-{
-	return storage->read_B;
 }

@@ -51,7 +51,5 @@ bool storage_reaches(struct storage *storage, const struct guest *guest);
  * identifies the process. Returns false, and starts nothing, if there is no route. */
 bool storage_read(struct storage *storage, struct guest *guest, unsigned reader, double size_B,
 		  event_fn *fn, void *ctx, uint64_t arg);
-/* Bytes that were requested and have arrived. */
-double storage_read_B(const struct storage *storage);
 
 #endif

@@ -9,6 +9,7 @@
 #include "sim/base/hash.h"
 #include "sim/base/vec.h"
 #include "sim/scenario/scenario.h"
+#include "sim/training/network.h"
 
 enum { KEPT_MAX = 4096, BUCKETS_COUNT = 1024 };
 
@@ -93,7 +94,7 @@ static bool is_of_a_wire(const struct scenario *scenario, const char *path)
 /* Whether no program beside its GPU can notice it. */
 static bool is_far_from_client(const struct scenario *scenario, const void *ctx, const char *path)
 {
-	const struct client_entry *client = ctx;
+	const struct job_entry *client = ctx;
 	return after(path, "runtime", "") ||
 	       (client->transport && after(path, client->transport->name, "")) ||
 	       is_of_a_wire(scenario, path);
@@ -153,11 +154,11 @@ static struct baseline_key finish(struct key_text *key, const struct scenario *s
 				     hash_bytes(HASH_START, key->text.items, key->text.count)};
 }
 
-struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario,
-				 size_t client, uint64_t seed)
+struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario, size_t job,
+				 uint64_t seed)
 {
-	const struct client_entry *entry = &scenario->clients[client];
-	const uint64_t place[] = {seed, entry->server, entry->gpu};
+	const struct job_entry *entry = &scenario->jobs[job];
+	const uint64_t place[] = {seed, entry->servers[0], entry->gpus[0]};
 	struct key_text key = {.arena = arena};
 	put_text(&key, "client");
 	put(&key, place, sizeof place);

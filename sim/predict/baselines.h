@@ -34,8 +34,8 @@ struct baseline_key {
 	uint64_t hash;
 };
 /* Both in arena. */
-struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario,
-				 size_t client, uint64_t seed);
+struct baseline_key baseline_key(struct arena *arena, const struct scenario *scenario, size_t job,
+				 uint64_t seed);
 /* Of the scenario's only job: what world_run says of it as solo_step_s. */
 struct baseline_key baseline_solo_key(struct arena *arena, const struct scenario *scenario,
 				      uint64_t seed);

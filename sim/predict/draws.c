@@ -17,19 +17,19 @@ struct drawing {
 	struct unknowns unknowns;
 	const double *points;
 	struct draws *draws;
-	size_t client_count, next; /* guarded by lock */
+	size_t job_count, next; /* guarded by lock */
 	pthread_mutex_t lock;
 };
 
 static void keep(const struct drawing *d, const struct point *point, struct draw_answers *slot)
 {
 	slot->failed = point->failed;
-	memcpy(slot->clients, point->clients, d->client_count * sizeof *slot->clients);
+	memcpy(slot->jobs, point->jobs, d->job_count * sizeof *slot->jobs);
 	if (!point->failed)
-		slot->all = (struct client_point){.throughput = point->throughput,
-						  .step_s = point->step_s,
-						  .ratio = point->ratio,
-						  .gpu_utilization = point->gpu_utilization};
+		slot->all = (struct job_point){.throughput = point->throughput,
+					       .step_s = point->step_s,
+					       .ratio = point->ratio,
+					       .gpu_utilization = point->gpu_utilization};
 }
 
 static void keep_broken(struct drawing *d, const char *broken, struct draw_answers *slot)
@@ -94,30 +94,29 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 		       const struct predict_options *options, const struct scenario *scenario,
 		       const struct point *point)
 {
-	static const struct client_point failed = {.failed = true,
-						   .throughput = NAN,
-						   .step_s = NAN,
-						   .ratio = NAN,
-						   .gpu_utilization = NAN};
+	static const struct job_point failed = {.failed = true,
+						.throughput = NAN,
+						.step_s = NAN,
+						.ratio = NAN,
+						.gpu_utilization = NAN};
 	struct draws draws = {.count = options->draws_count};
 	const struct recorded_program *recorded =
-		scenario->client_count > 0 ? scenario->clients[0].recorded : NULL;
+		scenario->job_count > 0 ? scenario->jobs[0].recorded : NULL;
 	struct drawing d = {.arena = arena,
 			    .request = request,
 			    .options = options,
 			    .calls = recorded ? recorded->calls : NULL,
 			    .unknowns = unknowns_of(arena, scenario),
 			    .draws = &draws,
-			    .client_count = point->client_count};
+			    .job_count = point->job_count};
 	draws.error = d.unknowns.error;
 	draws.ratio_is_one = scenario_kind(scenario) == CASE_LOCAL;
 	draws.answers = ARENA_ARRAY(arena, draws.count + 1, struct draw_answers);
 	for (size_t i = 0; i < draws.count; i++) {
 		draws.answers[i] = (struct draw_answers){.all = failed, .failed = true};
-		draws.answers[i].clients =
-			ARENA_ARRAY(arena, d.client_count + 1, struct client_point);
-		for (size_t k = 0; k < d.client_count; k++)
-			draws.answers[i].clients[k] = failed;
+		draws.answers[i].jobs = ARENA_ARRAY(arena, d.job_count + 1, struct job_point);
+		for (size_t k = 0; k < d.job_count; k++)
+			draws.answers[i].jobs[k] = failed;
 	}
 	d.points = unknowns_points(arena, &d.unknowns, draws.count, options->seed);
 	run_workers(arena, &d);
@@ -212,24 +211,24 @@ struct estimate draws_interval(struct arena *arena, const struct draws *draws, d
 	double *values = ARENA_ARRAY(arena, draws->count + 1, double);
 	size_t count = 0;
 	/* of a time nothing is known where the draw failed: only of those that ran */
-	bool time = offset == offsetof(struct client_point, step_s);
+	bool time = offset == offsetof(struct job_point, step_s);
 	for (size_t i = 0; i < draws->count; i++) {
-		const struct client_point *answer =
-			client < 0 ? &draws->answers[i].all : &draws->answers[i].clients[client];
+		const struct job_point *answer =
+			client < 0 ? &draws->answers[i].all : &draws->answers[i].jobs[client];
 		double drawn = *(const double *)(const void *)((const char *)answer + offset);
 		if (isfinite(drawn) || !time)
 			values[count++] = isfinite(drawn) ? drawn : 0;
 	}
 	if (count == 0 || !isfinite(value))
 		return estimate;
-	bool certain = draws->ratio_is_one && offset == offsetof(struct client_point, ratio);
+	bool certain = draws->ratio_is_one && offset == offsetof(struct job_point, ratio);
 	struct mixture m = {.values = values, .count = count};
 	if (draws->error && !certain) {
 		m.error_ratio = draws->error->value;
 		m.freedom_count = draws->error->freedom_count;
 	}
 	estimate = interval_of(value, values, &m);
-	if (m.error_ratio > 0 && offset == offsetof(struct client_point, gpu_utilization))
+	if (m.error_ratio > 0 && offset == offsetof(struct job_point, gpu_utilization))
 		estimate.high = fmax(value, fmin(1, estimate.high));
 	return estimate;
 }

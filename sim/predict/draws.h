@@ -13,7 +13,7 @@
 #include "sim/predict/unknowns.h"
 
 struct draw_answers {
-	struct client_point all, *clients; /* NaN where it failed */
+	struct job_point all, *jobs; /* NaN where it failed */
 	bool failed;
 	const char *broken; /* an invariant; NULL: none */
 };
@@ -32,7 +32,7 @@ struct draws draws_run(struct arena *arena, const struct case_request *request,
 		       const struct predict_options *options, const struct scenario *scenario,
 		       const struct point *point);
 
-/* value with its 5 and 95 % points; of the field at offset in struct client_point, of a
+/* value with its 5 and 95 % points; of the field at offset in struct job_point, of a
  * client or (client < 0) of the whole case. The model's own error is a factor whose
  * logarithm is Student's: around each draw lies its distribution, and the points are those of
  * their mean. Of utilisations 1 is the most. */

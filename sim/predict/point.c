@@ -5,89 +5,168 @@
 
 #include "sim/base/arena.h"
 #include "sim/predict/baselines.h"
-#include "sim/predict/job_point.h"
+#include "sim/predict/predict.h"
 
-static struct client_point steady(const struct client_run *run)
+/* ---- a job's steady steps ---- */
+
+/* Of the job's programs in their own steps. */
+static double program_utilization(const struct job_run *run)
 {
-	struct client_point point = {.failed = run->failed,
-				     .reason = run->reason,
-				     .throughput = NAN,
-				     .step_s = NAN,
-				     .ratio = NAN,
-				     .gpu_utilization = NAN};
-	if (run->failed)
-		return point;
 	const struct step_record *first = &run->steps[run->steady_first];
 	const struct step_record *last = first + run->steady_count - 1;
 	double elapsed_s = s_from_ps(last->end_ps - first->start_ps), busy_s = 0;
 	for (const struct step_record *step = first; step <= last; step++)
 		busy_s += step->gpu_busy_s;
-	point.step_s = client_step_s(run);
-	point.throughput = run->entry->batch_count / point.step_s;
-	point.gpu_utilization = busy_s / elapsed_s;
+	return busy_s / elapsed_s;
+}
+
+/* Of the job's GPUs in the window. */
+static double gpus_utilization(const struct scenario *scenario, const struct world_outcome *outcome,
+			       const struct job_entry *entry)
+{
+	double busy_s = 0;
+	const struct fold *fold = scenario->topology.fold;
+	for (size_t i = 0; i < entry->simulated_count; i++)
+		busy_s += outcome->gpu_busy_s[entry->gpus[i]] *
+			  (fold ? (double)fold_count(fold, i) : 1);
+	return busy_s / (double)entry->rank_count / outcome->window_s;
+}
+
+static struct job_point steady(const struct scenario *scenario, const struct world_outcome *outcome,
+			       const struct job_run *run)
+{
+	struct job_point point = {.failed = run->failed,
+				  .reason = run->reason,
+				  .throughput = NAN,
+				  .step_s = NAN,
+				  .ratio = NAN,
+				  .gpu_utilization = NAN};
+	const struct job_entry *entry = run->entry;
+	if (run->failed)
+		return point;
+	point.step_s = job_run_step_s(run);
+	point.gpu_utilization = scenario->style == JOBS_PROGRAMS
+					? program_utilization(run)
+					: gpus_utilization(scenario, outcome, entry);
+	if (scenario->style == JOBS_COLLECTIVE)
+		point.throughput = scenario->collective_size_B / point.step_s *
+				   collective_bus_ratio(scenario->collective, entry->rank_count);
+	else
+		point.throughput = (double)entry->rank_count * entry->batch_count / point.step_s;
 	return point;
 }
 
-/* The throughput of client alone beside its GPU; that of an equal client
- * before it is taken again. */
-static double baseline_throughput(struct arena *arena, const struct scenario *scenario,
-				  size_t client, uint64_t seed, struct baselines *baselines,
-				  const double *known, const char **broken)
+/* ---- its ratio to one GPU alone ---- */
+
+/* The scenario, whose only job is known to take that for a step on one GPU alone. */
+static const struct scenario *with_solo(struct arena *arena, const struct scenario *scenario,
+					double solo_step_s)
 {
-	const struct client_entry *entry = &scenario->clients[client];
-	for (size_t i = 0; i < client; i++) {
-		const struct client_entry *other = &scenario->clients[i];
-		if (other->network == entry->network && other->batch_count == entry->batch_count &&
-		    other->server == entry->server && other->gpu == entry->gpu)
-			return known[i];
-	}
-	struct baseline_key key = {0};
-	double throughput;
-	if (baselines) {
-		key = baseline_key(arena, scenario, client, seed);
-		if (baselines_find(baselines, key, &throughput))
-			return throughput;
-	}
-	const struct scenario *baseline = scenario_baseline(arena, scenario, client);
+	struct scenario *known = ARENA_NEW(arena, struct scenario);
+	struct job_entry *job = ARENA_NEW(arena, struct job_entry);
+	*job = scenario->jobs[0];
+	job->solo_step_s = solo_step_s;
+	*known = *scenario;
+	known->jobs = job;
+	return known;
+}
+
+/* world_run, except for a step of one GPU alone that baselines may know. */
+static struct world_outcome run_known(struct arena *arena, const struct scenario *scenario,
+				      uint64_t seed, struct baselines *baselines,
+				      struct trace *trace)
+{
+	if (!baselines || scenario->job_count > 1 || scenario->style != JOBS_FUSED)
+		return world_run(arena, scenario, seed, trace);
+	struct baseline_key key = baseline_solo_key(arena, scenario, seed);
+	double solo_step_s;
+	if (baselines_find(baselines, key, &solo_step_s))
+		return world_run(arena, with_solo(arena, scenario, solo_step_s), seed, trace);
+	struct world_outcome outcome = world_run(arena, scenario, seed, trace);
+	if (outcome.jobs[0].solo_step_s > 0)
+		baselines_add(baselines, key, outcome.jobs[0].solo_step_s);
+	return outcome;
+}
+
+/* The point's scenario is its own baseline. */
+static bool is_alone(const struct scenario *scenario)
+{
+	const struct job_entry *job = &scenario->jobs[0];
+	if (scenario->job_count > 1 || job->rank_count > 1)
+		return false;
+	return scenario->style == JOBS_PROGRAMS ? !job->runtime && job->fraction_ratio == 1
+						: !(job->straggler_ratio > 1);
+}
+
+static double run_baseline(struct arena *arena, const struct scenario *scenario, size_t job,
+			   uint64_t seed, const char **broken)
+{
+	const struct scenario *baseline = scenario_baseline(arena, scenario, job);
 	struct world_outcome outcome = world_run(arena, baseline, seed, NULL);
-	throughput = steady(&outcome.clients[0]).throughput;
 	if (outcome.broken)
 		*broken = outcome.broken;
-	else if (baselines)
+	return steady(baseline, &outcome, &outcome.jobs[0]).throughput;
+}
+
+/* The throughput of a program alone beside its GPU; that of an equal one before it is taken
+ * again. */
+static double program_alone(struct arena *arena, const struct scenario *scenario, size_t job,
+			    uint64_t seed, struct baselines *baselines, const double *known,
+			    const char **broken)
+{
+	const struct job_entry *entry = &scenario->jobs[job];
+	for (size_t i = 0; i < job; i++) {
+		const struct job_entry *other = &scenario->jobs[i];
+		if (other->network == entry->network && other->batch_count == entry->batch_count &&
+		    other->servers[0] == entry->servers[0] && other->gpus[0] == entry->gpus[0])
+			return known[i];
+	}
+	if (!baselines)
+		return run_baseline(arena, scenario, job, seed, broken);
+	struct baseline_key key = baseline_key(arena, scenario, job, seed);
+	double throughput;
+	if (baselines_find(baselines, key, &throughput))
+		return throughput;
+	throughput = run_baseline(arena, scenario, job, seed, broken);
+	if (!*broken)
 		baselines_add(baselines, key, throughput);
 	return throughput;
 }
 
-static bool is_local(const struct scenario *scenario)
-{
-	return scenario->client_count == 1 && !scenario->clients[0].runtime &&
-	       scenario->clients[0].fraction_ratio == 1;
-}
-
+/* Throughput over that of as many times one GPU alone. */
 static void add_ratios(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 		       struct baselines *baselines, struct point *point)
 {
-	double *known = ARENA_ARRAY(arena, point->client_count + 1, double);
+	double *known = ARENA_ARRAY(arena, point->job_count + 1, double);
 	double sum = 0;
-	for (size_t i = 0; i < point->client_count; i++) {
-		known[i] = is_local(scenario)
-				   ? point->clients[i].throughput
-				   : baseline_throughput(arena, scenario, i, seed, baselines, known,
-							 &point->broken);
-		point->clients[i].ratio = point->clients[i].throughput / known[i];
-		sum += point->clients[i].ratio;
+	if (scenario->style == JOBS_FUSED && scenario->job_count == 1)
+		scenario = with_solo(arena, scenario, point->outcome.jobs[0].solo_step_s);
+	for (size_t i = 0; i < point->job_count; i++) {
+		struct job_point *job = &point->jobs[i];
+		if (is_alone(scenario))
+			known[i] = job->throughput;
+		else if (scenario->style == JOBS_PROGRAMS)
+			known[i] = program_alone(arena, scenario, i, seed, baselines, known,
+						 &point->broken);
+		else
+			known[i] = run_baseline(arena, scenario, i, seed, &point->broken);
+		job->ratio = job->throughput / known[i] / (double)scenario->jobs[i].rank_count;
+		sum += job->ratio;
 	}
-	point->ratio = sum / (double)point->client_count;
+	point->ratio = sum / (double)point->job_count;
 }
 
-/* Mean utilisation of the GPUs that clients use, in the window. */
+/* ---- all jobs ---- */
+
+/* Mean utilisation of the GPUs that programs use, in the window. */
 static double pool_utilization(const struct scenario *scenario, const struct world_outcome *outcome)
 {
 	double busy_s = 0, count = 0;
 	for (size_t gpu = 0; gpu < scenario->topology.gpu_count; gpu++) {
 		bool used = false;
-		for (size_t i = 0; i < scenario->client_count; i++)
-			used = used || scenario->clients[i].gpu == gpu;
+		for (size_t i = 0; i < scenario->job_count; i++)
+			for (size_t k = 0; k < scenario->jobs[i].simulated_count; k++)
+				used = used || scenario->jobs[i].gpus[k] == gpu;
 		if (used) {
 			busy_s += outcome->gpu_busy_s[gpu];
 			count++;
@@ -96,25 +175,34 @@ static double pool_utilization(const struct scenario *scenario, const struct wor
 	return busy_s / count / outcome->window_s;
 }
 
-/* Sums up point->clients, clients or jobs; false if one failed. */
+static double utilization(const struct scenario *scenario, const struct point *point)
+{
+	double busy = 0, ranks = 0;
+	if (scenario->style == JOBS_PROGRAMS)
+		return point->job_count == 1 ? point->jobs[0].gpu_utilization
+					     : pool_utilization(scenario, &point->outcome);
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		busy += point->jobs[i].gpu_utilization * (double)scenario->jobs[i].rank_count;
+		ranks += (double)scenario->jobs[i].rank_count;
+	}
+	return busy / ranks;
+}
+
+/* Sums up point->jobs; false if one failed. */
 static bool add_up(struct arena *arena, const struct scenario *scenario, struct point *point)
 {
 	double throughput = 0, step = 0;
-	for (size_t i = 0; i < point->client_count; i++) {
-		const struct client_point *client = &point->clients[i];
-		if (client->failed && !point->failed) {
-			bool job = scenario->job_count > 0;
+	for (size_t i = 0; i < point->job_count; i++) {
+		const struct job_point *job = &point->jobs[i];
+		if (job->failed && !point->failed) {
 			point->failed = true;
-			point->reason =
-				point->client_count == 1
-					? client->reason
-					: arena_printf(arena, "%s '%s': %s", job ? "job" : "client",
-						       job ? scenario->jobs[i].name
-							   : scenario->clients[i].name,
-						       client->reason);
+			point->reason = point->job_count == 1
+						? job->reason
+						: arena_printf(arena, "job '%s': %s",
+							       scenario->jobs[i].name, job->reason);
 		}
-		throughput += client->throughput;
-		step += client->step_s / (double)point->client_count;
+		throughput += job->throughput;
+		step += job->step_s / (double)point->job_count;
 	}
 	if (point->failed || point->broken)
 		return false;
@@ -126,30 +214,18 @@ static bool add_up(struct arena *arena, const struct scenario *scenario, struct 
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct baselines *baselines, struct trace *trace)
 {
-	bool jobs = scenario->job_count > 0;
 	struct point point = {
 		.throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN};
-	point.outcome = jobs ? job_run_known(arena, scenario, seed, baselines, trace)
-			     : world_run(arena, scenario, seed, trace);
+	point.outcome = run_known(arena, scenario, seed, baselines, trace);
 	point.broken = point.outcome.broken;
-	point.client_count = jobs ? scenario->job_count : scenario->client_count;
-	point.clients = ARENA_ARRAY(arena, point.client_count + 1, struct client_point);
-	for (size_t i = 0; i < point.client_count; i++)
-		point.clients[i] =
-			jobs ? job_steady(scenario, &point.outcome, &point.outcome.jobs[i])
-			     : steady(&point.outcome.clients[i]);
+	point.job_count = scenario->job_count;
+	point.jobs = ARENA_ARRAY(arena, point.job_count + 1, struct job_point);
+	for (size_t i = 0; i < point.job_count; i++)
+		point.jobs[i] = steady(scenario, &point.outcome, &point.outcome.jobs[i]);
 	if (!add_up(arena, scenario, &point))
 		return point;
-	if (jobs) {
-		if (with_baseline)
-			job_add_ratios(arena, scenario, seed, &point);
-		job_add_utilization(scenario, &point);
-		return point;
-	}
-	point.gpu_utilization = point.client_count == 1
-					? point.clients[0].gpu_utilization
-					: pool_utilization(scenario, &point.outcome);
-	if (with_baseline)
+	if (with_baseline && scenario->style != JOBS_COLLECTIVE)
 		add_ratios(arena, scenario, seed, baselines, &point);
+	point.gpu_utilization = utilization(scenario, &point);
 	return point;
 }

@@ -4,29 +4,25 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
+#include "sim/predict/breakdown.h"
 #include "sim/predict/draws.h"
-#include "sim/predict/job_point.h"
 #include "sim/predict/reproduce.h"
 
-/* What sums of a step's parts may miss of it. */
-static const double ROUNDING = 1e-9;
 #define INTERVAL(draws, value, client, field)                                                      \
-	draws_interval(arena, draws, value, client, offsetof(struct client_point, field))
+	draws_interval(arena, draws, value, client, offsetof(struct job_point, field))
 
-static void summarize_clients(struct arena *arena, const struct scenario *scenario,
-			      const struct point *point, const struct draws *draws,
-			      struct prediction *prediction)
+static void summarize_jobs(struct arena *arena, const struct scenario *scenario,
+			   const struct point *point, const struct draws *draws,
+			   struct prediction *prediction)
 {
-	prediction->clients = ARENA_ARRAY(arena, point->client_count + 1, struct client_prediction);
-	prediction->client_count = point->client_count;
-	for (size_t i = 0; i < point->client_count; i++) {
-		const struct client_point *c = &point->clients[i];
-		bool job = scenario->job_count > 0;
-		size_t gpu = job ? scenario->jobs[i].gpus[0] : scenario->clients[i].gpu;
+	prediction->jobs = ARENA_ARRAY(arena, point->job_count + 1, struct job_prediction);
+	prediction->job_count = point->job_count;
+	for (size_t i = 0; i < point->job_count; i++) {
+		const struct job_point *c = &point->jobs[i];
 		long k = (long)i;
-		prediction->clients[i] = (struct client_prediction){
-			.name = job ? scenario->jobs[i].name : scenario->clients[i].name,
-			.gpu = scenario->topology.gpus[gpu].name,
+		prediction->jobs[i] = (struct job_prediction){
+			.name = scenario->jobs[i].name,
+			.gpu = scenario->topology.gpus[scenario->jobs[i].gpus[0]].name,
 			.ok = !c->failed,
 			.reason = c->reason,
 			.throughput = INTERVAL(draws, c->throughput, k, throughput),
@@ -52,78 +48,54 @@ static void summarize_links(struct arena *arena, const struct world_outcome *out
 	}
 }
 
-/* A client's time in the window, a step. */
-struct step_time {
-	double span, busy, idle[TIME_KIND_COUNT], lost;
-};
-
-static struct step_time step_time_of(const struct client_run *run)
-{
-	struct step_time time = {0};
-	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++) {
-		const struct step_record *step = &run->steps[i];
-		time.busy += step->gpu_busy_s / run->steady_work;
-		time.span += s_from_ps(step->end_ps - step->start_ps) / run->steady_work;
-		for (size_t k = 0; k < TIME_KIND_COUNT; k++)
-			time.idle[k] += step->gpu_idle_s[k] / run->steady_work;
-	}
-	time.lost = fmin(run->window_stalled_s / run->steady_work,
-			 time.idle[TIME_CALL] + time.idle[TIME_WAIT]);
-	return time;
-}
-
-/* Where a step goes, in the mean over the clients: the GPU at work for it, and
- * the rest by what the issuing thread was doing. Lost packets' share of that is
- * named. Calls and timeouts are the first client's. */
-static void summarize_breakdown(const struct world_outcome *outcome, struct prediction *prediction)
-{
-	const struct client_run *run = &outcome->clients[0];
-	bool remote = run->entry->runtime != NULL; /* all or none */
-	struct breakdown_part parts[] = {{"kernel", 0},         {"call issue", 0}, {"network", 0},
-					 {"retransmission", 0}, {"copy", 0},       {"other", 0}};
-	double span = 0;
-	for (size_t i = 0; i < outcome->client_count; i++) {
-		struct step_time time = step_time_of(&outcome->clients[i]);
-		double share = 1 / (double)outcome->client_count;
-		double issue = time.idle[TIME_THINK] + (remote ? 0 : time.idle[TIME_CALL]);
-		double wait = time.idle[TIME_WAIT] + (remote ? time.idle[TIME_CALL] : 0);
-		double network = remote ? wait - time.lost : 0, copy = remote ? 0 : wait;
-		const double seconds[] = {time.busy, issue, network,
-					  time.lost, copy,  time.span - time.busy - issue - wait};
-		for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
-			parts[k].seconds += share * seconds[k];
-		span += share * time.span;
-	}
-	struct breakdown_part *other = &parts[sizeof parts / sizeof parts[0] - 1];
-	if (fabs(other->seconds) < ROUNDING * span)
-		other->seconds = 0;
-	prediction->breakdown_count = sizeof parts / sizeof parts[0];
-	memcpy(prediction->breakdown, parts, sizeof parts);
-	const struct step_record *last = &run->steps[run->steady_first + run->steady_count - 1];
-	prediction->calls_count = last->calls_count;
-	prediction->polls_count = last->polls_count;
-	prediction->retransmission_timeouts = (double)run->window_timeouts_count / run->steady_work;
-	static const char *const names[] = {"the GPU's kernels",
-					    "issuing calls on the host",
-					    "calls' round trips and copies on the network",
-					    "packets lost on the network",
-					    "copies",
-					    "other"};
-	size_t largest = 0;
-	/* what keeps the GPU from working, unless that is next to nothing */
-	for (size_t i = 1; i < prediction->breakdown_count; i++)
-		if (parts[i].seconds > 0.03 * span &&
-		    (largest == 0 || parts[i].seconds > parts[largest].seconds))
-			largest = i;
-	prediction->bottleneck = names[largest];
-}
-
 static const double *drawn_throughputs(struct arena *arena, const struct draws *draws)
 {
 	double *values = ARENA_ARRAY(arena, draws->count, double);
 	for (size_t i = 0; i < draws->count; i++)
 		values[i] = draws->answers[i].failed ? 0 : draws->answers[i].all.throughput;
 	return draws->count ? values : NULL;
+}
+
+/* "1 MiB" where it is whole, else bytes. */
+static const char *size_text(struct arena *arena, double size_B)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+	size_t unit = 0;
+	while (unit < 3 && size_B >= 1024 && fmod(size_B, 1024) == 0) {
+		size_B /= 1024;
+		unit++;
+	}
+	return arena_printf(arena, "%.0f %s", size_B, units[unit]);
+}
+
+static struct estimate scaled(struct estimate estimate, double factor)
+{
+	return (struct estimate){estimate.value * factor, estimate.low * factor,
+				 estimate.high * factor};
+}
+
+static struct estimate quotient(double dividend, struct estimate divisor)
+{
+	return (struct estimate){dividend / divisor.value, dividend / divisor.high,
+				 dividend / divisor.low};
+}
+
+/* The fields of jobs that may have several GPUs. */
+static void summarize_job(struct arena *arena, const struct scenario *scenario,
+			  struct prediction *p)
+{
+	const struct case_params *params = scenario->params;
+	for (size_t i = 0; scenario_has_gpus(scenario) && i < scenario->job_count; i++)
+		p->gpu_count += scenario->jobs[i].rank_count;
+	if (scenario->style == JOBS_COLLECTIVE)
+		p->collective = arena_printf(arena, "%s, %s", collective_name(scenario->collective),
+					     size_text(arena, scenario->collective_size_B));
+	if (p->gpu_count == 0 || !p->ok || p->collective)
+		return;
+	p->speedup = scaled(p->ratio, (double)p->gpu_count);
+	if (params->epochs_count > 0)
+		p->training_s =
+			quotient(params->epochs_count * params->images_count, p->throughput);
 }
 
 static struct prediction *summarize(struct arena *arena, const struct scenario *scenario,
@@ -151,16 +123,15 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->transport = scenario_transport(scenario);
 	p->speedup = p->training_s = (struct estimate){NAN, NAN, NAN};
 	p->communication_s = NAN;
+	p->communication_s = NAN;
 	p->bottleneck = point->failed ? NULL : "";
-	summarize_clients(arena, scenario, point, draws, p);
+	summarize_jobs(arena, scenario, point, draws, p);
 	summarize_links(arena, &point->outcome, p);
-	if (scenario->job_count > 0) {
-		job_summarize(arena, scenario, point, p);
-		return p;
-	}
-	p->connect_s = point->outcome.clients[0].connect_s;
+	summarize_job(arena, scenario, p);
+	p->connect_s = point->outcome.jobs[0].connect_s;
+	p->choice = point->outcome.jobs[0].choice;
 	if (!point->failed)
-		summarize_breakdown(&point->outcome, p);
+		breakdown_summarize(point, scenario, p);
 	return p;
 }
 

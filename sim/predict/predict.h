@@ -25,7 +25,7 @@ struct predict_options {
 };
 
 /* One client's answers at a point. */
-struct client_point {
+struct job_point {
 	bool failed;
 	const char *reason;
 	double throughput, step_s, ratio, gpu_utilization; /* NaN when failed */
@@ -35,8 +35,8 @@ struct point {
 	bool failed; /* a client failed */
 	const char *reason, *broken;
 	double throughput, step_s, ratio, gpu_utilization;
-	struct client_point *clients;
-	size_t client_count;
+	struct job_point *jobs;
+	size_t job_count;
 	struct world_outcome outcome;
 };
 

@@ -14,6 +14,9 @@ enum call_class classify_forwarded(const struct runtime_params *params,
 	case CALL_MEMSET_ASYNC:
 	case CALL_EVENT_RECORD:
 	case CALL_STREAM_WAIT_EVENT:
+	case CALL_ALL_REDUCE:
+	case CALL_SEND:
+	case CALL_RECEIVE:
 		return CLASS_ASYNC;
 	case CALL_CREATE_HANDLE:
 		return params->shadow_handles ? CLASS_ASYNC : CLASS_SYNC;

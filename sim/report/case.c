@@ -10,11 +10,11 @@
 /* "resnet50, batch 16, over t320-same-esxi (flexdirect-1.11, tcp)" */
 static const char *subject(struct arena *arena, const struct scenario *scenario)
 {
-	const struct client_entry *client = &scenario->clients[0];
+	const struct job_entry *client = &scenario->jobs[0];
 	const char *what =
 		arena_printf(arena, "%s, batch %g", client->network->name, client->batch_count);
-	if (scenario->client_count > 1)
-		what = arena_printf(arena, "%zu programs (%s)", scenario->client_count, what);
+	if (scenario->job_count > 1)
+		what = arena_printf(arena, "%zu programs (%s)", scenario->job_count, what);
 	if (!client->runtime)
 		return arena_printf(arena, "%s, beside the GPU of %s", what,
 				    scenario->topology.name);
@@ -35,14 +35,14 @@ static void answer(struct report *report, const struct scenario *scenario,
 	} else if (!isfinite(p->ratio.value)) {
 		report_answer(report, false, "%s trains at %s images/s%s. %s", who, rate,
 			      interval_words(arena, p->throughput, 1, 3), binds);
-	} else if (scenario->client_count > 1) {
+	} else if (scenario->job_count > 1) {
 		report_answer(report, false,
 			      "%s: each keeps %s of what it would have alone on the local GPU; "
 			      "together they make %s images/s and keep the GPUs busy for %s of the "
 			      "time. %s",
 			      who, percent_words(arena, p->ratio), rate,
 			      percent_words(arena, p->gpu_utilization), binds);
-	} else if (!scenario->clients[0].runtime && scenario->clients[0].fraction_ratio == 1) {
+	} else if (!scenario->jobs[0].runtime && scenario->jobs[0].fraction_ratio == 1) {
 		report_answer(report, false,
 			      "%s, trains at %s images/s%s: this is the local GPU. %s", who, rate,
 			      interval_words(arena, p->throughput, 1, 3), binds);
@@ -83,8 +83,8 @@ static void clients_table(struct report *report, const struct prediction *p)
 	report_column(table, "90 %", COLUMN_NUMBER);
 	report_column(table, "step (ms)", COLUMN_NUMBER);
 	report_column(table, "90 %", COLUMN_NUMBER);
-	for (size_t i = 0; i < p->client_count; i++) {
-		const struct client_prediction *client = &p->clients[i];
+	for (size_t i = 0; i < p->job_count; i++) {
+		const struct job_prediction *client = &p->jobs[i];
 		report_row(table, client->ok ? TONE_PLAIN : TONE_ALARM);
 		report_cell(table, "%s", client->name);
 		report_cell(table, "%s", client->gpu);
@@ -105,7 +105,7 @@ static void report_clients(struct report *report, const struct command *command,
 	answer(report, scenario, p, report_keeps(report->arena, command, request, scenario, p));
 	if (p->ok)
 		prediction_table(report, p);
-	if (p->client_count > 1)
+	if (p->job_count > 1)
 		clients_table(report, p);
 	if (p->ok)
 		report_breakdown(report, command, &p, 1);
@@ -126,7 +126,7 @@ int report_case(struct report *report, const struct command *command, size_t wor
 		return command_failed(diag, broken);
 	*prediction = p;
 	report_add(report, BLOCK_PART, "%s", p->name);
-	if (scenario->job_count > 0)
+	if (scenario->style != JOBS_PROGRAMS)
 		report_job(report, command, &request, scenario, p);
 	else
 		report_clients(report, command, &request, scenario, p);
@@ -134,9 +134,9 @@ int report_case(struct report *report, const struct command *command, size_t wor
 	report_topology(report, command, scenario, p, p->name);
 	if (p->ok)
 		report_timeline(report, command, scenario,
-				p->client_count > 1 ? arena_printf(report->arena, "%s: %s", p->name,
-								   p->clients[0].name)
-						    : p->name);
+				p->job_count > 1 ? arena_printf(report->arena, "%s: %s", p->name,
+								p->jobs[0].name)
+						 : p->name);
 	report_rests_on(report, command, p->resolution);
 	return EXIT_DONE;
 }

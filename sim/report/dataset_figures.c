@@ -151,10 +151,8 @@ static const struct scenario *scenario_of(const struct part *part, size_t row)
 /* Something crosses wires. */
 static bool is_remote(const struct scenario *scenario)
 {
-	if (scenario->job_count > 0)
-		return scenario->jobs[0].rank_count > 1;
-	const struct client_entry *client = &scenario->clients[0];
-	return client->runtime && client->guest != client->server;
+	const struct job_entry *job = &scenario->jobs[0];
+	return job->rank_count > 1 || (job->runtime && job->guests[0] != job->servers[0]);
 }
 
 static size_t gpus_of(const struct part *part, size_t row)

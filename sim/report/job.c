@@ -164,8 +164,8 @@ static void jobs_table(struct report *report, const struct scenario *scenario,
 	report_column(table, "90 %", COLUMN_NUMBER);
 	report_column(table, "step (ms)", COLUMN_NUMBER);
 	report_column(table, "90 %", COLUMN_NUMBER);
-	for (size_t i = 0; i < p->client_count; i++) {
-		const struct client_prediction *job = &p->clients[i];
+	for (size_t i = 0; i < p->job_count; i++) {
+		const struct job_prediction *job = &p->jobs[i];
 		report_row(table, job->ok ? TONE_PLAIN : TONE_ALARM);
 		report_cell(table, "%s", job->name);
 		report_cell(table, "%s", scenario->jobs[i].network->name);

@@ -20,7 +20,7 @@ enum { SOLVE_RUNS = 40, SWINGS_SHOWN = 6 };
 
 static bool is_long(const struct scenario *scenario, const struct prediction *p, double runs)
 {
-	double weight = scenario->job_count ? EVENTS_OF_JOBS : 1;
+	double weight = scenario->style != JOBS_PROGRAMS ? EVENTS_OF_JOBS : 1;
 	return runs * weight * (double)p->events_count > EVENTS_MOST;
 }
 
@@ -78,8 +78,8 @@ const char *report_keeps(struct arena *arena, const struct command *command,
 			 const struct prediction *p)
 {
 	const struct link_entry *wire = wire_of(scenario, p);
-	if (!p->ok || !wire || scenario->client_count != 1 || !scenario->clients[0].runtime ||
-	    scenario->clients[0].fraction_ratio < 1 || !isfinite(p->ratio.value) ||
+	if (!p->ok || !wire || scenario->job_count != 1 || !scenario->jobs[0].runtime ||
+	    scenario->jobs[0].fraction_ratio < 1 || !isfinite(p->ratio.value) ||
 	    is_long(scenario, p, SOLVE_RUNS))
 		return "";
 	const char *key = arena_printf(arena, "link.%s.latency", wire->name);

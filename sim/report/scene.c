@@ -78,14 +78,15 @@ static const char *guest_detail(const struct guest_params *guest)
 static const char *guest_role(const struct scenario *scenario, size_t guest)
 {
 	size_t programs = 0, servers = 0;
-	for (size_t i = 0; i < scenario->client_count; i++) {
-		programs += scenario->clients[i].guest == guest;
-		servers += scenario->clients[i].runtime && scenario->clients[i].server == guest;
+	for (size_t i = 0; i < scenario->job_count; i++) {
+		const struct job_entry *job = &scenario->jobs[i];
+		for (size_t k = 0; k < job->simulated_count; k++) {
+			programs += job->guests[k] == guest;
+			servers += job->runtime && job->servers[k] == guest;
+		}
 	}
-	for (size_t i = 0; i < scenario->job_count; i++)
-		for (size_t k = 0; k < scenario->jobs[i].simulated_count; k++)
-			if (scenario->jobs[i].guests[k] == guest)
-				return ": ranks";
+	if (programs && scenario->style != JOBS_PROGRAMS)
+		return ": ranks";
 	return programs && servers ? ": program, server"
 	       : programs          ? ": program"
 	       : servers           ? ": server"

@@ -141,9 +141,9 @@ static bool names(const char *text, const char *name)
 static const struct trace *first_client(struct arena *arena, const struct scenario *scenario,
 					const struct trace *trace)
 {
-	const struct client_entry *client = &scenario->clients[0];
-	const char *gpu = scenario->topology.gpus[client->gpu].name;
-	if (scenario->client_count == 1)
+	const struct job_entry *client = &scenario->jobs[0];
+	const char *gpu = scenario->topology.gpus[client->gpus[0]].name;
+	if (scenario->job_count == 1)
 		return trace;
 	struct trace *kept = trace_new(arena);
 	for (size_t i = 0; i < trace_span_count(trace); i++) {
@@ -165,7 +165,7 @@ static void nothing(struct report *report, const char *label, const char *reason
 }
 
 static void client_step(struct report *report, const struct command *command,
-			const struct scenario *scenario, const struct client_run *run,
+			const struct scenario *scenario, const struct job_run *run,
 			const struct trace *trace, const char *label)
 {
 	struct arena *arena = report->arena;
@@ -181,7 +181,7 @@ static void client_step(struct report *report, const struct command *command,
 			     "threads, the wires, the server's threads and the GPU's streams.",
 			     run->step_count)};
 	step_figure(report, command, trace, &window);
-	calls_figure(report, command, trace, step, scenario->clients[0].name, label);
+	calls_figure(report, command, trace, step, scenario->jobs[0].name, label);
 }
 
 enum { RANKS_SHOWN = 8 };
@@ -231,7 +231,7 @@ static void fused_step(struct report *report, const struct command *command,
 		nothing(report, label, run->reason);
 		return;
 	}
-	const struct fused_step *step = &run->steps[run->step_count - 1];
+	const struct step_record *step = &run->steps[run->step_count - 1];
 	const struct window window = {
 		step->start_ps, step->end_ps,
 		arena_printf(arena, "One steady %s of %s", collective ? "repetition" : "step",
@@ -255,11 +255,11 @@ void report_timeline(struct report *report, const struct command *command,
 	struct world_outcome outcome = world_run(scratch, &brief, command->seed, trace);
 	if (outcome.broken)
 		nothing(report, label, outcome.broken);
-	else if (scenario->job_count > 0)
+	else if (scenario->style != JOBS_PROGRAMS)
 		fused_step(report, command, &outcome.jobs[0], first_ranks(scratch, scenario, trace),
-			   scenario->collective >= 0, label);
+			   scenario->style == JOBS_COLLECTIVE, label);
 	else
-		client_step(report, command, scenario, &outcome.clients[0],
+		client_step(report, command, scenario, &outcome.jobs[0],
 			    first_client(scratch, scenario, trace), label);
 	arena_free(scratch);
 }

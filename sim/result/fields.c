@@ -25,7 +25,7 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 		 struct estimate: FIELD_ESTIMATE,                                                  \
 		 struct breakdown_part *: FIELD_BREAKDOWN,                                   \
 		 const struct cfg_resolution *: FIELD_PARAMETERS,                                  \
-		 struct client_prediction *: FIELD_CLIENTS,                                        \
+		 struct job_prediction *: FIELD_CLIENTS,                                        \
 		 struct link_prediction *: FIELD_LINKS,                                            \
 		 default: FIELD_COUNT)
 #define FIELD(member, json, csv, kinds, when, needed, help, ...)                                   \
@@ -40,8 +40,8 @@ static const struct field of_prediction[] = {
 #undef RECORD
 };
 static const struct field of_client[] = {
-#define RECORD client_prediction
-#include "sim/result/client_prediction.def"
+#define RECORD job_prediction
+#include "sim/result/job_prediction.def"
 #undef RECORD
 };
 static const struct field of_link[] = {
@@ -141,8 +141,7 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 	copy_texts(&copier, prediction_fields, p);
 	for (size_t i = 0; i < p->breakdown_count; i++)
 		p->breakdown[i].name = copy_text(&copier, p->breakdown[i].name);
-	p->clients =
-		copy_list(&copier, client_fields, p->clients, p->client_count, sizeof *p->clients);
+	p->jobs = copy_list(&copier, client_fields, p->jobs, p->job_count, sizeof *p->jobs);
 	p->links = copy_list(&copier, link_fields, p->links, p->link_count, sizeof *p->links);
 	if (p->drawn_throughputs)
 		p->drawn_throughputs = copy_list(&copier, (struct fields){0}, p->drawn_throughputs,

@@ -86,8 +86,8 @@ static void put_clients(struct json_writer *json, const char *key,
 			const struct prediction *prediction)
 {
 	jw_open(json, key, '[');
-	for (size_t i = 0; i < prediction->client_count; i++) {
-		const struct client_prediction *client = &prediction->clients[i];
+	for (size_t i = 0; i < prediction->job_count; i++) {
+		const struct job_prediction *client = &prediction->jobs[i];
 		jw_open(json, NULL, '{');
 		put_fields(json, client_fields,
 			   &(struct record){client, client->ok, PREDICTION_CLIENTS});

@@ -201,7 +201,7 @@ static void breakdown(FILE *out, struct arena *scratch, const struct prediction 
 }
 
 static void put_numbers(struct table *table, struct arena *scratch,
-			const struct client_prediction *client)
+			const struct job_prediction *client)
 {
 	if (!client->ok) {
 		for (int i = 0; i < 4; i++)
@@ -225,8 +225,8 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 	for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
 		table_column(table, jobs && k == 1 ? "efficiency" : numbers[k], true);
 	table_column(table, "verdict", false);
-	for (size_t i = 0; i < prediction->client_count; i++) {
-		const struct client_prediction *client = &prediction->clients[i];
+	for (size_t i = 0; i < prediction->job_count; i++) {
+		const struct job_prediction *client = &prediction->jobs[i];
 		table_row(table);
 		table_cell(table, "%s", client->name);
 		if (!jobs)
@@ -370,7 +370,7 @@ void predictions_table(FILE *out, const struct prediction *const *predictions, s
 		const struct prediction *prediction = predictions[0];
 		if (prediction->ok && prediction->breakdown_count > 0)
 			breakdown(out, scratch, prediction);
-		if (prediction->client_count > 1)
+		if (prediction->job_count > 1)
 			clients(out, scratch, prediction);
 		if (prediction->ok && prediction->link_count > 0)
 			links(out, scratch, prediction);

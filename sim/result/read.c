@@ -113,8 +113,8 @@ static void read_lists(struct reader *reader, const struct json_value *record,
 		       struct prediction *prediction)
 {
 	read_breakdown(reader, record, prediction);
-	prediction->clients = read_list(reader, json_member(record, "clients"), client_fields,
-					sizeof *prediction->clients, &prediction->client_count);
+	prediction->jobs = read_list(reader, json_member(record, "clients"), client_fields,
+				     sizeof *prediction->jobs, &prediction->job_count);
 	prediction->links = read_list(reader, json_member(record, "links"), link_fields,
 				      sizeof *prediction->links, &prediction->link_count);
 }

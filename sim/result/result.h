@@ -34,7 +34,7 @@ struct breakdown_part {
 	double seconds;   /* of the step; the parts add up to it */
 };
 
-struct client_prediction { /* of a pool: one line a client */
+struct job_prediction { /* of a pool: one line a client */
 	const char *name;
 	const char *gpu;
 	bool ok;
@@ -77,8 +77,8 @@ struct prediction {
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
 	const char *bottleneck;
-	struct client_prediction *clients;
-	size_t client_count;
+	struct job_prediction *jobs;
+	size_t job_count;
 	struct link_prediction *links;
 	size_t link_count;
 	uint64_t events_count;

@@ -20,8 +20,8 @@ static const struct param_row case_rows[] = {
 		   "remoting runtime: a file of models/runtimes/; none: the local driver", ""),
 	PARAM_TEXT(
 		struct case_params, transport, "auto",
-		"how calls and gradients travel between hosts: tcp, rdma, shm; auto: tcp, but rdma "
-		"for the gradients of jobs on InfiniBand or RoCE",
+		"transport of calls and gradients between hosts (`farwire list transports`); auto: "
+		"tcp, or rdma for the gradients of jobs on InfiniBand or RoCE",
 		"assumption: runtimes forward calls by sockets unless told otherwise, and "
 		"collective libraries take RDMA where they find it"),
 	PARAM_TEXT(struct case_params, profile, "",
@@ -175,21 +175,23 @@ static const struct transport_kind *find_transport(const struct case_reader *c)
 	return transport_kind_at(0);
 }
 
+/* Something of the job passes between machines. */
+static bool travels(const struct scenario *scenario, const struct job_entry *job)
+{
+	const struct topology *topology = &scenario->topology;
+	if (scenario->style == JOBS_PROGRAMS)
+		return job->runtime != NULL;
+	bool across = topology->fold && topology->fold->machine_count > 1;
+	for (size_t r = 1; r < job->simulated_count; r++)
+		across |= topology->gpus[job->gpus[r]].host != topology->gpus[job->gpus[0]].host;
+	return across;
+}
+
 const char *scenario_transport(const struct scenario *scenario)
 {
-	for (size_t i = 0; i < scenario->client_count; i++)
-		if (scenario->clients[i].runtime)
-			return scenario->clients[i].transport->name;
-	for (size_t i = 0; i < scenario->job_count; i++) {
-		const struct job_entry *job = &scenario->jobs[i];
-		const struct topology *topology = &scenario->topology;
-		bool across = topology->fold && topology->fold->machine_count > 1;
-		for (size_t r = 1; r < job->simulated_count; r++)
-			across |= topology->gpus[job->gpus[r]].host !=
-				  topology->gpus[job->gpus[0]].host;
-		if (across)
-			return job->transport->name;
-	}
+	for (size_t i = 0; i < scenario->job_count; i++)
+		if (travels(scenario, &scenario->jobs[i]))
+			return scenario->jobs[i].transport->name;
 	return NULL;
 }
 
@@ -298,59 +300,75 @@ static size_t place_gpu(struct case_reader *c, struct origin origin, const char 
 			   sizeof *topology->gpus);
 }
 
-/* Where client runs, its GPU and the guest in front of it. */
-static bool place(struct case_reader *c, struct client_entry *client,
-		  const struct client_params *own, size_t copy)
+/* The guest in front of a program's GPU; SIZE_MAX after an error. */
+static size_t place_server(struct case_reader *c, struct origin origin, const char *name,
+			   const struct gpu_entry *gpu)
 {
 	const struct topology *topology = &c->scenario->topology;
-	const char *gpu = own->gpu[0] ? own->gpu : c->params->gpu;
-	const char *server = own->server[0] ? own->server : c->params->server;
-	const char *program = own->program[0] ? own->program : c->params->program;
-	client->gpu =
-		place_gpu(c, own->gpu[0] ? client->origin : case_said(c, "case.gpu"), gpu, copy);
-	if (client->gpu == SIZE_MAX)
-		return false;
-	struct origin server_origin = own->server[0] ? client->origin : case_said(c, "case.server");
-	struct origin program_origin =
-		own->program[0] ? client->origin : case_said(c, "case.program");
-	client->server = server[0] ? find_guest(c, server_origin, "server guest", server)
-				   : topology->hosts[topology->gpus[client->gpu].host].first_guest;
-	if (client->server == SIZE_MAX) {
-		if (!server[0])
-			diag_error(c->reader.diag, server_origin,
-				   "no guest runs on the host of GPU '%s' (write guests = ( { name "
-				   "= ...; host = \"%s\"; } ) into the topology)",
-				   topology->gpus[client->gpu].name,
-				   topology->hosts[topology->gpus[client->gpu].host].name);
-		return false;
-	}
-	if (topology->guests[client->server].host != topology->gpus[client->gpu].host) {
-		diag_error(c->reader.diag, server_origin,
-			   "guest '%s' is not on the host of GPU '%s' ('%s')",
-			   topology->guests[client->server].name, topology->gpus[client->gpu].name,
-			   topology->hosts[topology->gpus[client->gpu].host].name);
-		return false;
-	}
-	client->guest = client->server;
-	if (!program[0])
-		return true;
-	bool spread = strcmp(program, "spread") == 0;
-	client->guest = spread ? spread_guest(topology, client->server, copy)
-			       : find_guest(c, program_origin, "program's guest", program);
-	if (client->guest == SIZE_MAX && spread)
-		diag_error(
-			c->reader.diag, program_origin,
-			"program = \"spread\": every guest has a GPU (write the name of a guest)");
-	if (client->guest != SIZE_MAX && client->guest != client->server && !c->runtime)
-		diag_error(c->reader.diag, program_origin,
-			   "the program runs in guest '%s' and its GPU is behind '%s', "
-			   "but there is no runtime to forward its calls (write runtime = \"...\")",
-			   topology->guests[client->guest].name,
-			   topology->guests[client->server].name);
-	return client->guest != SIZE_MAX;
+	const struct host_entry *host = &topology->hosts[gpu->host];
+	if (!name[0] && host->first_guest == SIZE_MAX)
+		diag_error(c->reader.diag, origin,
+			   "no guest runs on the host of GPU '%s' (write guests = ( { name "
+			   "= ...; host = \"%s\"; } ) into the topology)",
+			   gpu->name, host->name);
+	if (!name[0])
+		return host->first_guest;
+	size_t server = find_guest(c, origin, "server guest", name);
+	if (server == SIZE_MAX || topology->guests[server].host == gpu->host)
+		return server;
+	diag_error(c->reader.diag, origin, "guest '%s' is not on the host of GPU '%s' ('%s')",
+		   topology->guests[server].name, gpu->name, host->name);
+	return SIZE_MAX;
 }
 
-static void fill_client(struct case_reader *c, struct client_entry *client,
+/* The guest in which a program runs; SIZE_MAX after an error. */
+static size_t place_program(struct case_reader *c, struct origin origin, const char *name,
+			    size_t server, size_t copy)
+{
+	const struct topology *topology = &c->scenario->topology;
+	if (!name[0])
+		return server;
+	bool spread = strcmp(name, "spread") == 0;
+	size_t guest = spread ? spread_guest(topology, server, copy)
+			      : find_guest(c, origin, "program's guest", name);
+	if (guest == SIZE_MAX && spread)
+		diag_error(
+			c->reader.diag, origin,
+			"program = \"spread\": every guest has a GPU (write the name of a guest)");
+	if (guest != SIZE_MAX && guest != server && !c->runtime)
+		diag_error(c->reader.diag, origin,
+			   "the program runs in guest '%s' and its GPU is behind '%s', "
+			   "but there is no runtime to forward its calls (write runtime = \"...\")",
+			   topology->guests[guest].name, topology->guests[server].name);
+	return guest;
+}
+
+/* Where the job's program runs, its GPU and the guest in front of it. */
+static bool place(struct case_reader *c, struct job_entry *entry, const struct client_params *own,
+		  size_t copy)
+{
+	const struct case_params *params = c->params;
+	size_t *places = ARENA_ARRAY(c->reader.arena, 3, size_t);
+	entry->rank_count = entry->simulated_count = 1;
+	entry->gpus = &places[0];
+	entry->servers = &places[1];
+	entry->guests = &places[2];
+	places[0] = place_gpu(c, own->gpu[0] ? entry->origin : case_said(c, "case.gpu"),
+			      own->gpu[0] ? own->gpu : params->gpu, copy);
+	if (places[0] == SIZE_MAX)
+		return false;
+	places[1] = place_server(c, own->server[0] ? entry->origin : case_said(c, "case.server"),
+				 own->server[0] ? own->server : params->server,
+				 &c->scenario->topology.gpus[places[0]]);
+	if (places[1] == SIZE_MAX)
+		return false;
+	places[2] =
+		place_program(c, own->program[0] ? entry->origin : case_said(c, "case.program"),
+			      own->program[0] ? own->program : params->program, places[1], copy);
+	return places[2] != SIZE_MAX;
+}
+
+static void fill_client(struct case_reader *c, struct job_entry *client,
 			const struct client_params *own, size_t copy)
 {
 	if (!place(c, client, own, copy))
@@ -367,11 +385,11 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 		return;
 	}
 	/* each file is read, and each parameter recorded, once */
-	for (const struct client_entry *other = c->scenario->clients; other != client; other++)
+	for (const struct job_entry *other = c->scenario->jobs; other != client; other++)
 		if (other->model && strcmp(other->model, model) == 0) {
 			client->network = other->network;
-			if (strcmp(c->scenario->topology.gpus[other->gpu].like,
-				   c->scenario->topology.gpus[client->gpu].like) == 0)
+			if (strcmp(c->scenario->topology.gpus[other->gpus[0]].like,
+				   c->scenario->topology.gpus[client->gpus[0]].like) == 0)
 				client->efficiency = other->efficiency;
 		}
 	client->model = model;
@@ -380,13 +398,13 @@ static void fill_client(struct case_reader *c, struct client_entry *client,
 			c, own->model[0] ? client->origin : case_said(c, "case.model"), model);
 	if (!client->efficiency)
 		client->efficiency =
-			case_efficiency(c, c->scenario->topology.gpus[client->gpu].like, model);
+			case_efficiency(c, c->scenario->topology.gpus[client->gpus[0]].like, model);
 	client->stack = c->stack;
 }
 
-static bool name_is_free(struct case_reader *c, const struct client_entry *client)
+static bool name_is_free(struct case_reader *c, const struct job_entry *client)
 {
-	const struct client_entry *other = c->scenario->clients;
+	const struct job_entry *other = c->scenario->jobs;
 	while (other != client && strcmp(other->name, client->name) != 0)
 		other++;
 	if (other != client)
@@ -414,8 +432,8 @@ static void read_clients(struct case_reader *c)
 			   CLIENTS_MAX);
 		return;
 	}
-	struct client_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct client_entry);
-	c->scenario->clients = clients;
+	struct job_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct job_entry);
+	c->scenario->jobs = clients;
 	for (size_t i = 0; i < count; i++) {
 		const struct cfg_node *group = list ? cfg_at(list, i % listed) : NULL;
 		struct client_params own = {.program = "", .server = "", .gpu = "", .model = ""};
@@ -434,7 +452,7 @@ static void read_clients(struct case_reader *c)
 					 &client_table, also, 1, &own))
 			fill_client(c, &clients[i], &own, i);
 	}
-	c->scenario->client_count = count;
+	c->scenario->job_count = count;
 }
 
 /* The case's own list of settings: below those of the command line. */
@@ -504,7 +522,6 @@ static void read_world(struct case_reader *c)
 		   "driver", "driver", &driver_table, NULL, 0, &c->scenario->driver);
 	cfg_params(reader->resolution, reader->arena, reader->diag, cfg_child(c->file, "dma"),
 		   "dma", "dma", &dma_table, NULL, 0, &c->scenario->dma);
-	c->scenario->collective = -1;
 	if (diag_count(reader->diag) > 0)
 		return;
 	if (case_is_job(c))
@@ -576,19 +593,4 @@ const struct scenario *case_read(struct arena *arena, struct diag *diag,
 	struct case_reader c = {.reader = reader, .request = request};
 	c.reader.fold = fold_machines(arena, scenario, look.reader.fold);
 	return read_all(&c);
-}
-
-const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
-					 size_t client)
-{
-	struct scenario *baseline = ARENA_NEW(arena, struct scenario);
-	struct client_entry *alone = ARENA_NEW(arena, struct client_entry);
-	*baseline = *scenario;
-	*alone = scenario->clients[client];
-	alone->guest = alone->server;
-	alone->runtime = NULL;
-	alone->fraction_ratio = 1;
-	baseline->clients = alone;
-	baseline->client_count = 1;
-	return baseline;
 }

@@ -46,7 +46,7 @@ void case_read_stack(struct case_reader *c, const struct cfg_node *node);
 /* A recorded program in place of network and stack (case_calls.c). */
 void case_read_calls(struct case_reader *c);
 /* batch_count, model: what the client says of itself; 0, "": nothing. */
-void case_calls_client(struct case_reader *c, struct client_entry *client, double batch_count,
+void case_calls_client(struct case_reader *c, struct job_entry *client, double batch_count,
 		       const char *model);
 
 /* Whether the case is a training job, several, or a collective. */

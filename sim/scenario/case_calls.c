@@ -64,7 +64,7 @@ static double batch_of(const struct case_reader *c)
 	return batch && batch->origin.file ? c->params->batch_count : 1;
 }
 
-void case_calls_client(struct case_reader *c, struct client_entry *client, double batch_count,
+void case_calls_client(struct case_reader *c, struct job_entry *client, double batch_count,
 		       const char *model)
 {
 	if (model[0])

@@ -29,15 +29,23 @@ const char *case_kind_path(enum case_kind kind)
 
 enum case_kind scenario_kind(const struct scenario *scenario)
 {
-	if (scenario->job_count > 0 && scenario->collective >= 0)
+	if (scenario->style == JOBS_COLLECTIVE)
 		return CASE_COLLECTIVE;
 	for (size_t i = 0; i < scenario->job_count; i++)
 		if (scenario->jobs[i].rank_count > 1)
 			return CASE_TRAINING;
-	for (size_t i = 0; i < scenario->client_count; i++)
-		if (scenario->clients[i].runtime)
+	for (size_t i = 0; i < scenario->job_count; i++)
+		if (scenario->jobs[i].runtime)
 			return CASE_FORWARDED;
 	return CASE_LOCAL;
+}
+
+bool scenario_has_gpus(const struct scenario *scenario)
+{
+	bool several = scenario->style != JOBS_PROGRAMS;
+	for (size_t i = 0; i < scenario->job_count; i++)
+		several = several || scenario->jobs[i].rank_count > 1;
+	return several;
 }
 
 void case_read_error(struct case_reader *c)

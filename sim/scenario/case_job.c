@@ -199,7 +199,7 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 		return false;
 	}
 	entry->gpus = gpus;
-	entry->guests = guests;
+	entry->guests = entry->servers = guests;
 	entry->rank_count = job->gpu_count;
 	entry->simulated_count = count;
 	return true;
@@ -219,18 +219,16 @@ static bool algorithm_fits(struct case_reader *c, struct origin origin, const ch
 {
 	struct reader *reader = &c->reader;
 	const struct algorithm *algorithm = algorithm_find(name);
-	int asked = c->scenario->collective;
+	enum collective asked = c->scenario->collective;
 	if (strcmp(name, "auto") == 0)
 		return true;
 	if (algorithm &&
-	    (algorithm->collective == COLLECTIVE_ALL_REDUCE || (int)algorithm->collective == asked))
+	    (algorithm->collective == COLLECTIVE_ALL_REDUCE || algorithm->collective == asked))
 		return true;
 	if (algorithm) {
 		diag_error(reader->diag, origin,
 			   "library: '%s' makes no %s (`farwire list algorithms` says what does)",
-			   name,
-			   collective_name(asked < 0 ? COLLECTIVE_ALL_REDUCE
-						     : (enum collective)asked));
+			   name, collective_name(asked));
 		return false;
 	}
 	diag_error(reader->diag, origin, "library: %s",
@@ -432,17 +430,18 @@ static void fill_job(struct case_reader *c, size_t index, struct job_entry *entr
 	find_input(c, index, entry);
 }
 
-static int find_collective(struct case_reader *c)
+/* Training all-reduces its gradients. */
+static enum collective find_collective(struct case_reader *c)
 {
 	const char *name = c->params->collective;
 	if (!name[0])
-		return -1;
+		return COLLECTIVE_ALL_REDUCE;
 	const struct collective_kind *kind = collective_kind_find(name);
 	if (kind)
-		return (int)kind->collective;
+		return kind->collective;
 	diag_error(c->reader.diag, case_said(c, "case.collective"), "case: %s",
 		   registry_unknown(c->reader.arena, &collective_kind_registry, name, NULL));
-	return -1;
+	return COLLECTIVE_ALL_REDUCE;
 }
 
 /* What only a program with a remoting runtime has: a job would not heed it. */
@@ -489,62 +488,17 @@ void case_read_jobs(struct case_reader *c)
 	refuse_remoting(c);
 	struct job_entry *jobs = ARENA_ARRAY(c->reader.arena, c->job_count + 1, struct job_entry);
 	c->scenario->jobs = jobs;
+	c->scenario->style = c->params->collective[0] ? JOBS_COLLECTIVE : JOBS_FUSED;
 	c->scenario->collective = find_collective(c);
 	c->scenario->collective_size_B = c->params->collective_size_B;
 	for (size_t i = 0; i < c->job_count; i++)
 		fill_job(c, i, &jobs[i]);
 	c->scenario->job_count = c->job_count;
-	if (c->scenario->collective >= 0 && c->job_count > 1)
+	if (c->scenario->style == JOBS_COLLECTIVE && c->job_count > 1)
 		diag_error(c->reader.diag, case_said(c, "case.collective"),
 			   "case: a collective alone has one job, not %zu", c->job_count);
 	if (cfg_child(c->group, "clients"))
 		diag_error(c->reader.diag, cfg_origin(cfg_child(c->group, "clients")),
 			   "case: it has training jobs, so it cannot have clients (write each as a "
 			   "case of its own)");
-}
-
-const struct scenario *scenario_job_baseline(struct arena *arena, const struct scenario *scenario,
-					     size_t job)
-{
-	struct scenario *baseline = ARENA_NEW(arena, struct scenario);
-	struct job_entry *alone = ARENA_NEW(arena, struct job_entry);
-	*baseline = *scenario;
-	*alone = scenario->jobs[job];
-	alone->rank_count = alone->simulated_count = 1;
-	baseline->topology.fold = NULL; /* its machine stands for itself */
-	alone->straggler_ratio = 1;
-	baseline->jobs = alone;
-	baseline->job_count = 1;
-	return baseline;
-}
-
-const struct scenario *scenario_job_solo(struct arena *arena, const struct scenario *scenario,
-					 const struct job_entry *entry)
-{
-	struct scenario *solo = ARENA_NEW(arena, struct scenario);
-	struct client_entry *client = ARENA_NEW(arena, struct client_entry);
-	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
-	*stack = *entry->stack;
-	stack->real_input = false; /* input pipelines are the job's */
-	*client = (struct client_entry){
-		.name = entry->name,
-		.origin = entry->origin,
-		.guest = entry->guests[0],
-		.server = entry->guests[0],
-		.gpu = entry->gpus[0],
-		.fraction_ratio = 1,
-		.batch_count = entry->batch_count,
-		.model = entry->model,
-		.network = entry->network,
-		.stack = stack,
-		.efficiency = entry->efficiency,
-		.guest_work = true,
-	};
-	*solo = *scenario;
-	solo->jobs = NULL;
-	solo->job_count = 0;
-	solo->clients = client;
-	solo->client_count = 1;
-	solo->steps_warmup_count = 1;
-	return solo;
 }

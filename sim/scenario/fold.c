@@ -72,7 +72,7 @@ static bool can_fold(const struct scenario *scenario)
 {
 	const struct job_entry *entry = &scenario->jobs[0];
 	/* Chance is each rank's own, and a server that all read from is no link. */
-	bool chance = scenario->collective < 0 && entry->exchange->noise_ratio > 0;
+	bool chance = scenario->style == JOBS_FUSED && entry->exchange->noise_ratio > 0;
 	bool shared = entry->storage && storage_is_shared(entry->storage);
 	return scenario->topology.top && entry->transport && !chance && !shared &&
 	       entry->transport->direct && !library_has_servers(entry->library) &&
@@ -136,9 +136,8 @@ static void plays_all(const struct scenario *scenario, const struct communicator
 {
 	static const double finer = 1.05;
 	const struct job_entry *entry = &scenario->jobs[0];
-	if (scenario->collective >= 0) {
-		plays(comm, (enum collective)scenario->collective, scenario->collective_size_B,
-		      repertoire);
+	if (scenario->style == JOBS_COLLECTIVE) {
+		plays(comm, scenario->collective, scenario->collective_size_B, repertoire);
 		return;
 	}
 	double most_B = ELEMENT_MOST_B * entry->network->parameters_count;
@@ -165,7 +164,7 @@ static bool find_classes(struct arena *arena, const struct scenario *scenario,
 /* Its machine is like no other. */
 static void mark_straggler(struct arena *arena, const struct scenario *scenario, struct fold *fold)
 {
-	if (scenario->collective >= 0 || !(scenario->jobs[0].straggler_ratio > 1))
+	if (scenario->style == JOBS_COLLECTIVE || !(scenario->jobs[0].straggler_ratio > 1))
 		return;
 	uint32_t *kind_of = ARENA_ARRAY(arena, fold->machine_count, uint32_t);
 	memcpy(kind_of, fold->kind_of, fold->machine_count * sizeof *kind_of);

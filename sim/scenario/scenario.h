@@ -14,11 +14,12 @@
 
 #include "sim/traces/replay.h"
 #include "sim/cfg/cfg.h"
-#include "sim/workload/player.h"
 #include "sim/engine/trace.h"
 #include "sim/fabric/link.h"
 #include "sim/remoting/remoting.h"
-#include "sim/workload/fused.h"
+#include "sim/workload/job.h"
+#include "sim/training/exchange.h"
+#include "sim/training/input.h"
 #include "sim/transport/dma.h"
 
 /* Whether machines that are alike are simulated once (sim/collective/fold.h): in large
@@ -107,58 +108,51 @@ struct recorded_program {
 	struct replay_step step;
 };
 
-/* One program: where it runs and which GPU it uses. */
-struct client_entry {
+/* How the jobs of a case are played. */
+enum job_style {
+	JOBS_PROGRAMS,   /* call by call (sim/workload/program_job.h) */
+	JOBS_FUSED,      /* data-parallel training (sim/workload/fused.h) */
+	JOBS_COLLECTIVE, /* a collective alone, repeated */
+};
+
+/* Ranks that step together. A forwarded client is a job of one rank. */
+struct job_entry {
 	const char *name;
 	struct origin origin;
-	size_t guest; /* where the program runs */
-	size_t gpu;
-	size_t server;         /* guest in front of the GPU; the same as guest with
-				  no runtime: the local driver */
-	double fraction_ratio; /* of the GPU */
-	double batch_count;
+	size_t rank_count; /* GPUs */
+	/* By GPU that is simulated, numbers of the topology: the GPU; the guest where the rank's
+	 * program runs; the guest in front of the GPU, which is the same with the local driver.
+	 * Fused ranks run in front of their GPUs. */
+	const size_t *gpus, *guests, *servers;
+	size_t simulated_count; /* rank_count, unless some stand for others */
+	double batch_count;     /* of each GPU */
 	const char *model;
 	const struct network *network;           /* of a recorded program only its name */
 	const struct recorded_program *recorded; /* NULL: the two below and network model it */
 	const struct stack_params *stack;
 	const struct efficiency_params *efficiency;
+	const struct transport_kind *transport; /* of forwarded calls, or of gradients */
+	const void *transport_params;
+	/* Of programs. */
+	double fraction_ratio;                /* of the GPU */
 	const struct runtime_params *runtime; /* NULL: local driver */
 	bool guest_work; /* its calls cost what they do on the bare machine: guests add to it */
-	const struct transport_kind *transport;
-	const void *transport_params;
-};
-
-/* A data-parallel job, or, with a collective, a benchmark of it. */
-struct job_entry {
-	const char *name;
-	struct origin origin;
-	size_t rank_count;
-	const size_t *gpus, *guests; /* by rank that is simulated: of the topology */
-	size_t simulated_count;      /* rank_count, unless some stand for others */
-	double batch_count;          /* of each rank */
-	const char *model;
-	const struct network *network;
-	const struct stack_params *stack;
-	const struct efficiency_params *efficiency;
+	/* Of fused jobs and collectives. */
 	const struct exchange_params *exchange;
 	const struct library_params *library;
-	const struct transport_kind *transport;
-	const void *transport_params;
 	const struct input_params *input;
 	const struct storage_params *storage; /* NULL: its input is synthetic */
 	double straggler_ratio;
-	double solo_step_s; /* what job_run says of an equal job; 0: found out by a run of its own
-			     */
+	double solo_step_s; /* what job_run says of an equal job; 0: found by a run of its own */
 };
 
 struct scenario {
 	const char *name, *path;
 	struct topology topology;
-	const struct client_entry *clients;
-	size_t client_count;
-	const struct job_entry *jobs; /* either clients or jobs */
+	enum job_style style; /* of all jobs */
+	const struct job_entry *jobs;
 	size_t job_count;
-	int collective; /* enum collective of a benchmark; -1: jobs train */
+	enum collective collective; /* of a benchmark */
 	double collective_size_B;
 	struct driver_params driver;
 	struct dma_params dma;
@@ -222,75 +216,37 @@ enum case_kind {
 	CASE_KIND_COUNT,
 };
 enum case_kind scenario_kind(const struct scenario *scenario);
+/* Its answers are those of jobs that may have several GPUs, not of programs with one each. */
+bool scenario_has_gpus(const struct scenario *scenario);
 /* The parameter that says how wrong: "error.training", in the profile MODEL_ERROR, which
  * every case sees. */
 #define MODEL_ERROR "model-error"
 const char *case_kind_path(enum case_kind kind);
 
-/* What a client's ratio is taken to: it alone, run beside its GPU with the local
- * driver and all of the GPU. Shares everything else with scenario. */
-const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
-					 size_t client);
-
-struct client_run { /* what came out for one client */
-	const struct client_entry *entry;
-	bool failed;
-	const char *reason;              /* of a failure */
-	const struct step_record *steps; /* all of them */
-	size_t step_count;
-	/* What answers are taken from: the steady_count steps from steady_first
-	 * on, those that began in the window. steady_work says how many steps'
-	 * kernels the GPU did in them: the same, but of a program that runs
-	 * further and further ahead. */
-	size_t steady_first, steady_count;
-	double steady_work;
-	struct remote_counters remote; /* of the whole run; zero for local */
-	double window_stalled_s;       /* of these, in the window */
-	uint64_t window_timeouts_count;
-	double connect_s;
-};
 struct link_use {
 	const char *link;                       /* resource name */
 	double carried_B, capacity_Bps, busy_s; /* of the whole run */
 	double window_B;
 };
-struct job_run { /* what came out for one job */
-	const struct job_entry *entry;
-	bool failed;
-	const char *reason;             /* of a failure */
-	const struct fused_step *steps; /* all of them; of a collective its repetitions */
-	size_t step_count;
-	size_t steady_first, steady_count; /* those that began in the window */
-	struct communicator_counters comm;
-	const char *choice; /* of the library, for all gradients or the collective; NULL: one GPU */
-	double solo_step_s; /* of one GPU alone, without exchange and input; 0: none */
-};
-/* The window begins when every client has its warm-up steps behind it and the
- * GPU keeps up with it (a host that runs ahead issues its first steps faster than
- * any GPU can do them), and ends when their steps in it are steady; of several clients or
- * jobs the last of the windows is meant (sim/workload/steady.h). */
+/* The window and the runs' steps: sim/workload/job.h. */
 struct world_outcome {
-	struct client_run *clients;
-	size_t client_count;
 	struct job_run *jobs;
 	size_t job_count;
 	double end_s;
-	double window_s;    /* from the moment from which all clients were warm */
+	double window_s;    /* from the moment from which all jobs were warm */
 	double *gpu_busy_s; /* by GPU of the topology, in the window */
 	struct link_use *links;
 	size_t link_count;
 	uint64_t events_count;
 	const char *broken; /* an invariant; NULL: none */
 };
-/* Mean time of a steady step. */
-double client_step_s(const struct client_run *run);
-double job_run_step_s(const struct job_run *run);
-/* A job of the scenario on its first GPU alone, nothing else in the system. */
-const struct scenario *scenario_job_baseline(struct arena *arena, const struct scenario *scenario,
-					     size_t job);
+/* The job alone, to which its ratio is taken: a program beside its GPU with the local driver
+ * and all of the GPU; a fused job on its first GPU. Shares everything else with scenario. */
+const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
+					 size_t job);
 /* The program of a rank on the job's first GPU alone, its input apart: what a step does there. */
-const struct scenario *scenario_job_solo(struct arena *arena, const struct scenario *scenario,
-					 const struct job_entry *entry);
+const struct scenario *scenario_solo(struct arena *arena, const struct scenario *scenario,
+				     const struct job_entry *entry);
 /* Builds the world in arena, runs it, reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);

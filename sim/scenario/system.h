@@ -42,8 +42,4 @@ void system_check(struct system *system, enum engine_end end, const char *waitin
 /* The reason to give when a run ends at a limit. */
 const char *system_no_end(struct system *system, const char *waiting);
 
-/* Runs the jobs of a scenario (its job_count > 0). */
-struct world_outcome job_world_run(struct arena *arena, const struct scenario *scenario,
-				   uint64_t seed, struct trace *trace);
-
 #endif

@@ -68,7 +68,7 @@ struct rdma_direction {
 	double packet_B;
 	struct rdma_message *head, *tail;
 	struct rdma_message *unaccepted;
-	uint64_t posted_count, accepted_count, done_count;
+	uint64_t accepted_count, done_count;
 	bool busy;
 	bool pump_due;
 	int64_t message_ps; /* least from one start to the next */

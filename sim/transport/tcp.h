@@ -176,7 +176,6 @@ void tcp_pump(struct tcp_direction *direction);
 
 /* tcp_rate.c */
 void tcp_window_init(struct tcp_direction *direction);
-double tcp_window_B(const struct tcp_direction *direction); /* of all streams */
 /* Whether the window lets the write start; if not, pumps when it may. Decides
  * whether it is bulk. */
 bool tcp_window_admits(struct tcp_direction *direction, struct tcp_write *write);

@@ -31,7 +31,7 @@ static double stream_window_B(const struct tcp_direction *direction)
 							   : direction->window_max_B;
 }
 
-double tcp_window_B(const struct tcp_direction *direction)
+static double tcp_window_B(const struct tcp_direction *direction)
 {
 	return stream_window_B(direction) * direction->connection->params->streams_count;
 }

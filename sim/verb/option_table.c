@@ -26,8 +26,9 @@ static const struct option options[] = {
 	{OPTION_CASE, .name = "runtime", .value = "NAME", .complete = "names:runtimes none",
 	 .help = "remoting runtime that forwards the CUDA calls; none is the local driver"},
 	{OPTION_CASE, .name = "transport", .value = "NAME", .complete = "names:transports",
-	 .help = "transport of forwarded calls and of gradients between hosts: tcp, rdma, shm, or "
-		 "auto, which is rdma for jobs on InfiniBand or RoCE and tcp otherwise"},
+	 .help = "transport of forwarded calls and of gradients between hosts (`farwire list "
+		 "transports`), or auto, which is rdma for jobs on InfiniBand or RoCE and tcp "
+		 "otherwise"},
 	{OPTION_CASE, .name = "profile", .value = "NAME", .complete = "names:profiles",
 	 .help = "profile with fitted parameters"},
 	{OPTION_CASE, .name = "program", .value = "GUEST",

@@ -125,8 +125,8 @@ static void record(struct fused *job)
 		rank->busy_before_s = rank_busy_s;
 	}
 	int64_t collective_ps = job->exchange ? exchange_collective_ps(job->exchange) : 0;
-	struct fused_step *step = VEC_PUSH(job->spec.arena, &job->steps);
-	*step = (struct fused_step){
+	struct step_record *step = VEC_PUSH(job->spec.arena, &job->steps);
+	*step = (struct step_record){
 		.start_ps = job->recorded_ps,
 		.end_ps = now_ps,
 		.collective_s = s_from_ps(collective_ps - job->collective_before_ps),
@@ -308,7 +308,7 @@ size_t fused_step_count(const struct fused *job)
 	return job->steps.count;
 }
 
-const struct fused_step *fused_step_at(const struct fused *job, size_t index)
+const struct step_record *fused_step_at(const struct fused *job, size_t index)
 {
 	return &job->steps.items[index];
 }

@@ -15,6 +15,7 @@
 
 #include "sim/training/exchange.h"
 #include "sim/training/input.h"
+#include "sim/workload/step.h"
 
 struct fused_rank {
 	struct gpu_context *context;
@@ -23,20 +24,6 @@ struct fused_rank {
 	struct cpu *core;
 	struct input *input;   /* NULL: synthetic data on the GPU */
 	double slowdown_ratio; /* 1; a straggler: more */
-};
-
-/* Where the time went from the end of the step before (on the last rank) to the
- * end of this one, in the mean over the ranks. The last five add up to it. */
-struct fused_step {
-	int64_t start_ps, end_ps;
-	double collective_s; /* in which a collective that all had arrived at was under way */
-	double gpu_busy_s;
-	double kernel_s;    /* computing, at the speed it had */
-	double exposed_s;   /* nothing to compute: gradients that all ranks have handed over
-			       are on their way */
-	double input_s;     /* ... waiting for input, or for a rank whose input came later */
-	double straggler_s; /* ... gradients that another rank has not handed over yet */
-	double other_s;     /* ... host work of the framework */
 };
 
 struct fused;
@@ -55,15 +42,16 @@ struct fused_spec {
 	size_t all_count;
 	double network_round_trip_s;
 	uint64_t seed;
-	/* Called when all ranks have ended a step; false stops the job. */
-	bool (*step_done)(void *ctx, struct fused *job, const struct fused_step *step);
+	/* Called when all ranks have ended a step; false stops the job. The record covers the
+	 * time from the end of the step before (on the last rank) to the end of this one. */
+	bool (*step_done)(void *ctx, struct fused *job, const struct step_record *step);
 	void *ctx;
 };
 struct fused *fused_new(const struct fused_spec *spec);
 void fused_start(struct fused *job); /* by an event at now */
 /* exported: tests check that all steps were run */
 size_t fused_step_count(const struct fused *job);
-const struct fused_step *fused_step_at(const struct fused *job, size_t index);
+const struct step_record *fused_step_at(const struct fused *job, size_t index);
 
 /* "step 4: rank 2 has computed 3 of 5 stretches, ...": what the last rank waits for. */
 const char *fused_waiting(const struct fused *job, struct arena *arena);

@@ -112,7 +112,7 @@ struct fused {
 	bool stopped;
 	int64_t recorded_ps, collective_before_ps;
 	struct copy *free_copies;
-	VEC(struct fused_step) steps;
+	VEC(struct step_record) steps;
 };
 
 /* job.c */

@@ -15,18 +15,42 @@ static const double slack_ratio = 1e-9;
 
 static void thread_run(struct player_thread *thread);
 
-/* Thread 0 did `kind` since it was last asked: the GPU's idle time of it. */
+static struct device_times device_times(const struct player *player)
+{
+	struct device_times times = {0};
+	double count = (double)player->spec.device_count;
+
+	for (size_t i = 0; i < player->spec.device_count; i++) {
+		struct cuda_process *process = player->spec.processes[i];
+
+		times.busy_s += gpu_context_busy_s(cuda_process_context(process)) / count;
+		times.exposed_s += cuda_process_exposed_s(process) / count;
+	}
+	return times;
+}
+
+static int64_t devices_work_ps(const struct player *player)
+{
+	int64_t work_ps = 0;
+
+	for (size_t i = 0; i < player->spec.device_count; i++)
+		work_ps += gpu_context_work_ps(cuda_process_context(player->spec.processes[i]));
+	return work_ps;
+}
+
+/* Thread 0 did `kind` since it was last asked: the GPUs' idle time of it. */
 static void note_idle(struct player_thread *thread, enum thread_time kind, int64_t spent_ps)
 {
 	struct player *player = thread->player;
 
-	if (thread->index != 0 || !player->spec.context || spent_ps == 0)
+	if (thread->index != 0 || player->spec.device_count == 0 || spent_ps == 0)
 		return;
-	double busy_s = gpu_context_busy_s(player->spec.context);
-	double idle_s = s_from_ps(spent_ps) - (busy_s - player->busy_noted_s);
+	struct device_times now = device_times(player);
+	double idle_s = s_from_ps(spent_ps) - (now.busy_s - player->noted.busy_s) -
+			(now.exposed_s - player->noted.exposed_s);
 
 	player->records[player->step].gpu_idle_s[kind] += idle_s > 0 ? idle_s : 0;
-	player->busy_noted_s = busy_s;
+	player->noted = now;
 }
 
 /* The time since the thread began what it does now was of that kind. */
@@ -141,18 +165,25 @@ static void watched_event_reached(void *ctx, uint64_t arg)
 	player_watch_done(ctx, (uint32_t)arg, (uint32_t)(arg >> 32));
 }
 
+/* Records of the call's event that the player has issued since the start. */
+static uint64_t *records_count(struct player *player, const struct cuda_call *call)
+{
+	return &player->records_counts[(size_t)call->device * player->spec.program->event_count +
+				       call->event];
+}
+
 static void watch_begin(struct player *player, const struct item *item)
 {
-	struct cuda_process *process = player->spec.process;
 	uint16_t event = item->call.event;
 
 	if (player->spec.program->poller.enabled) {
-		poller_watch(player, event, item->signal, player->step);
+		poller_watch(player, item);
 		return;
 	}
-	FW_ASSERT(process != NULL);
+	FW_ASSERT(item->call.device < player->spec.device_count);
+	struct cuda_process *process = player->spec.processes[item->call.device];
 	gpu_when_event(cuda_process_context(process), cuda_process_event(process, event),
-		       player->records_counts[event], watched_event_reached, player,
+		       *records_count(player, &item->call), watched_event_reached, player,
 		       (uint64_t)player->step << 32 | item->signal);
 }
 
@@ -168,10 +199,8 @@ static void step_begin(void *ctx, uint64_t arg)
 	(void)arg;
 	record->start_ps = engine_now_ps(spec->engine);
 	record->mark_ps = -1;
-	if (spec->context) {
-		player->busy_before_s = player->busy_noted_s = gpu_context_busy_s(spec->context);
-		player->work_before_ps = gpu_context_work_ps(spec->context);
-	}
+	player->before = player->noted = device_times(player);
+	player->work_before_ps = devices_work_ps(player);
 	for (unsigned i = 0; i < spec->program->signal_count; i++)
 		player->signals[i].count = 0;
 	player->threads_left = thread_count;
@@ -199,7 +228,7 @@ static void check_step(const struct player *player, const struct player_thread *
 {
 	const struct step_record *record = &player->records[player->step];
 	int64_t step_ps = record->end_ps - record->start_ps, parts_ps = 0;
-	double step_s = s_from_ps(step_ps), parts_s = record->gpu_busy_s;
+	double step_s = s_from_ps(step_ps), parts_s = record->gpu_busy_s + record->exposed_s;
 	for (int kind = 0; kind < TIME_KIND_COUNT; kind++) {
 		parts_ps += first->spent_ps[kind];
 		parts_s += record->gpu_idle_s[kind];
@@ -207,7 +236,7 @@ static void check_step(const struct player *player, const struct player_thread *
 	if (parts_ps != step_ps)
 		engine_fail(player->spec.engine, "%s: step %u of %.12f s is %.12f s in its parts",
 			    player->spec.name, player->step, step_s, s_from_ps(parts_ps));
-	if (player->spec.context &&
+	if (player->spec.device_count > 0 &&
 	    (record->gpu_busy_s < 0 ||
 	     fabs(parts_s - step_s) > slack_ratio * s_from_ps(record->end_ps)))
 		engine_fail(player->spec.engine,
@@ -230,10 +259,10 @@ static void step_end(struct player *player)
 	note_idle(first, TIME_WAIT, record->end_ps - first->since_ps);
 	for (int kind = 0; kind < TIME_KIND_COUNT; kind++)
 		record->thread_s[kind] = s_from_ps(first->spent_ps[kind]);
-	if (spec->context) {
-		record->gpu_busy_s = gpu_context_busy_s(spec->context) - player->busy_before_s;
-		record->work_ps = gpu_context_work_ps(spec->context) - player->work_before_ps;
-	}
+	struct device_times now = device_times(player);
+	record->gpu_busy_s = now.busy_s - player->before.busy_s;
+	record->exposed_s = now.exposed_s - player->before.exposed_s;
+	record->work_ps = devices_work_ps(player) - player->work_before_ps;
 	check_step(player, first);
 	player->step++;
 	player->pause_ps = 0;
@@ -250,7 +279,7 @@ static void thread_call(struct player_thread *thread, const struct cuda_call *ca
 	struct player *player = thread->player;
 
 	if (call->kind == CALL_EVENT_RECORD)
-		player->records_counts[call->event]++;
+		(*records_count(player, call))++;
 	player->records[player->step].calls_count++;
 	thread->in_call = true;
 	player->spec.port->call(player->spec.port, thread->index, thread->core, call,
@@ -308,9 +337,12 @@ static void thread_run(struct player_thread *thread)
 
 /* ---- life cycle ---- */
 
-static void check_program(const struct program *program)
+static void check_program(const struct player_spec *spec)
 {
+	const struct program *program = spec->program;
+
 	FW_ASSERT(program->thread_count > 0);
+	FW_ASSERT(spec->device_count == 0 || spec->device_count == program_device_count(program));
 	for (size_t t = 0; t < program->thread_count; t++) {
 		for (size_t i = 0; i < program->threads[t].count; i++) {
 			const struct item *item = &program->threads[t].items[i];
@@ -331,7 +363,7 @@ struct player *player_new(const struct player_spec *spec)
 	const struct program *program = spec->program;
 	struct player *player = ARENA_NEW(spec->arena, struct player);
 
-	check_program(program);
+	check_program(spec);
 	player->spec = *spec;
 	player->work_ratio = spec->guest_work ? guest_work_ratio(spec->guest) : 1;
 	player->threads = ARENA_ARRAY(spec->arena, program->thread_count, struct player_thread);
@@ -347,7 +379,8 @@ struct player *player_new(const struct player_spec *spec)
 		thread->track.name = program->threads[i].name;
 	}
 	player->signals = ARENA_ARRAY(spec->arena, program->signal_count, struct signal);
-	player->records_counts = ARENA_ARRAY(spec->arena, program->event_count, uint64_t);
+	player->records_counts = ARENA_ARRAY(
+		spec->arena, program_device_count(program) * program->event_count, uint64_t);
 	records_reserve(player);
 	if (program->poller.enabled)
 		poller_init(player);

@@ -10,23 +10,7 @@
 #include <stdint.h>
 
 #include "sim/cuda/program.h"
-
-/* How a thread's time was spent, summed over a step. */
-enum thread_time { TIME_THINK, TIME_CALL, TIME_WAIT, TIME_KIND_COUNT };
-
-struct step_record {
-	int64_t start_ps, end_ps;
-	int64_t mark_ps;                    /* of the last ITEM_STEP_MARK; end_ps where none */
-	double gpu_busy_s;                  /* of the context, in this step */
-	double thread_s[TIME_KIND_COUNT];   /* of thread 0; they add up to the step */
-	double gpu_idle_s[TIME_KIND_COUNT]; /* the context's idle time, by what
-		thread 0 was doing meanwhile; adds up to the step less gpu_busy_s */
-	uint64_t calls_count;               /* begun by the listed threads */
-	uint64_t polls_count;               /* queries begun by the poller, besides */
-	int64_t work_ps; /* what the GPU did of the context's kernels in this step, by their
-		durations: not as much as was launched while a program runs further and
-		further ahead */
-};
+#include "sim/workload/step.h"
 
 struct player;
 struct player_spec {
@@ -37,10 +21,11 @@ struct player_spec {
 	struct cuda_port *port;
 	struct guest *guest;
 	bool guest_work; /* program says the bare machine's work: its guest's costs come on top */
-	struct gpu_context *context;  /* for utilisation; NULL: reported as 0 */
-	struct cuda_process *process; /* whose events are watched; needed only by
-					 watches without a poller */
-	uint32_t steps_max;           /* 0: as many as step_done lets it */
+	/* By device of the program: the process on that GPU, whose time is counted and whose
+	 * events are watched. device_count = 0: the GPU's times are reported as 0. */
+	struct cuda_process *const *processes;
+	size_t device_count;
+	uint32_t steps_max; /* 0: as many as step_done lets it */
 	/* Called after each step; returns false to stop this player. */
 	bool (*step_done)(void *ctx, struct player *player, const struct step_record *record);
 	void *ctx;

@@ -34,8 +34,14 @@ struct signal {
 	struct player_thread *waiting;
 };
 
+/* Times of the program's GPUs up to now, the mean over them. */
+struct device_times {
+	double busy_s, exposed_s;
+};
+
 /* An event that the poller looks after. */
 struct watch {
+	uint16_t device;
 	uint16_t event;
 	uint32_t signal;
 	uint32_t step; /* in which it was watched */
@@ -60,18 +66,18 @@ struct player {
 	uint64_t *records_counts;    /* by event: records issued since the start */
 	struct step_record *records; /* always one further than the steps that are over */
 	size_t records_room;
-	uint32_t step;       /* the current one; steps that are over */
-	size_t threads_left; /* not at the end of their lists */
-	int64_t pause_ps;    /* before the next step */
-	double busy_before_s;
+	uint32_t step;              /* the current one; steps that are over */
+	size_t threads_left;        /* not at the end of their lists */
+	int64_t pause_ps;           /* before the next step */
+	struct device_times before; /* when the step began */
 	int64_t work_before_ps;
-	double busy_noted_s; /* when thread 0 last changed what it does */
+	struct device_times noted; /* when thread 0 last changed what it does */
 	bool stopped;
 	struct poller poller;
 };
 
 void poller_init(struct player *player);
-void poller_watch(struct player *player, uint16_t event, uint32_t signal, uint32_t step);
+void poller_watch(struct player *player, const struct item *watch);
 
 /* A watched event was seen complete: posts its signal if the step in which it
  * was watched still lasts. */

@@ -53,6 +53,7 @@ static void poller_query(struct player *player)
 				player, 0);
 		return;
 	}
+	poller->query.device = poller->watches[poller->at].device;
 	poller->query.event = poller->watches[poller->at].event;
 	poller->since_ps = engine_now_ps(player->spec.engine);
 	player->records[player->step].polls_count++;
@@ -78,14 +79,18 @@ void poller_init(struct player *player)
 	poller->track.name = "poller";
 }
 
-void poller_watch(struct player *player, uint16_t event, uint32_t signal, uint32_t step)
+void poller_watch(struct player *player, const struct item *watch)
 {
 	struct poller *poller = &player->poller;
 
 	poller->watches = vec_grow(player->spec.arena, poller->watches, poller->count,
 				   &poller->room, sizeof *poller->watches);
-	poller->watches[poller->count++] =
-		(struct watch){.event = event, .signal = signal, .step = step};
+	poller->watches[poller->count++] = (struct watch){
+		.device = watch->call.device,
+		.event = watch->call.event,
+		.signal = watch->signal,
+		.step = player->step,
+	};
 	if (poller->active)
 		return;
 	poller->active = true;

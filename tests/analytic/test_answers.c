@@ -21,7 +21,7 @@ static void five_per_cent_of_forty_is_two(void)
 			(struct draw_answers){.all = {.throughput = (double)(1 + i * 17 % COUNT)}};
 	const struct draws draws = {.count = COUNT, .answers = answers};
 	struct estimate e =
-		draws_interval(arena, &draws, 20, -1, offsetof(struct client_point, throughput));
+		draws_interval(arena, &draws, 20, -1, offsetof(struct job_point, throughput));
 	CHECK(e.value == 20);
 	CHECK_NEAR(e.low, 2, 1e-12);
 	CHECK_NEAR(e.high, 38, 1e-12);
@@ -94,7 +94,7 @@ static void a_step_is_the_mean_of_its_window(void)
 	const struct job_run *run = &point.outcome.jobs[0];
 	double count = (double)run->steady_count;
 	CHECK(run->steady_count >= 2);
-	CHECK_NEAR(point.clients[0].step_s * count, lasted_s(run), 1e-12);
+	CHECK_NEAR(point.jobs[0].step_s * count, lasted_s(run), 1e-12);
 	CHECK_NEAR(point.throughput, 8 * 128 * count / lasted_s(run), 1e-12);
 	const struct settings six = {{DDL, "case.steps=6"}};
 	const struct prediction *p = prediction_of(arena, &six, 0);
@@ -102,16 +102,16 @@ static void a_step_is_the_mean_of_its_window(void)
 		return;
 	CHECK(p->step_s.value == point.step_s);
 	CHECK_NEAR(p->communication_s,
-		   sum_of(run, offsetof(struct fused_step, collective_s)) / count, 1e-12);
+		   sum_of(run, offsetof(struct step_record, collective_s)) / count, 1e-12);
 	CHECK(p->communication_s < p->step_s.value);
 	static const struct {
 		const char *name;
 		size_t offset;
-	} parts[] = {{"kernel", offsetof(struct fused_step, kernel_s)},
-		     {"input wait", offsetof(struct fused_step, input_s)},
-		     {"collective exposed", offsetof(struct fused_step, exposed_s)},
-		     {"straggler", offsetof(struct fused_step, straggler_s)},
-		     {"other", offsetof(struct fused_step, other_s)}};
+	} parts[] = {{"kernel", offsetof(struct step_record, kernel_s)},
+		     {"input wait", offsetof(struct step_record, input_s)},
+		     {"collective exposed", offsetof(struct step_record, exposed_s)},
+		     {"straggler", offsetof(struct step_record, straggler_s)},
+		     {"other", offsetof(struct step_record, other_s)}};
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
 		CHECK(fabs(part_s(p, parts[i].name) - sum_of(run, parts[i].offset) / count) <=
 		      1e-12);
@@ -168,7 +168,7 @@ static void a_wait_for_input_is_no_exchange(void)
 	const struct job_run *run = &point.outcome.jobs[0];
 	const struct prediction *p = prediction_of(arena, &fed, 0);
 	double count = (double)run->steady_count;
-	double input_s = sum_of(run, offsetof(struct fused_step, input_s)) / count;
+	double input_s = sum_of(run, offsetof(struct step_record, input_s)) / count;
 	CHECK(input_s > 0.01 * point.step_s);
 	if (p) {
 		CHECK_NEAR(part_s(p, "input wait"), input_s, 1e-12);
@@ -253,8 +253,8 @@ static void each_job_has_its_own_baseline(void)
 		double ranks = (double)(i + 1);
 		CHECK_NEAR(point.outcome.jobs[i].solo_step_s, own.outcome.jobs[0].solo_step_s,
 			   1e-9);
-		CHECK_NEAR(point.clients[i].ratio,
-			   point.clients[i].throughput / own.throughput / ranks, 1e-9);
+		CHECK_NEAR(point.jobs[i].ratio, point.jobs[i].throughput / own.throughput / ranks,
+			   1e-9);
 	}
 	if (!point.failed) {
 		const struct job_run *jobs = point.outcome.jobs;
@@ -276,10 +276,10 @@ static void each_program_has_its_own_baseline(void)
 	struct arena *arena = arena_new();
 	struct point point = point_of_text(arena, text, sizeof text - 1);
 	if (!point.failed) {
-		double first = point.clients[0].throughput / point.clients[0].ratio;
-		double second = point.clients[1].throughput / point.clients[1].ratio;
+		double first = point.jobs[0].throughput / point.jobs[0].ratio;
+		double second = point.jobs[1].throughput / point.jobs[1].ratio;
 		CHECK(first > 1.3 * second);
-		CHECK(point.clients[1].ratio <= 1 + 1e-9);
+		CHECK(point.jobs[1].ratio <= 1 + 1e-9);
 	}
 	arena_free(arena);
 }
@@ -298,14 +298,14 @@ static void programs_of_a_pool_are_out_of_step(void)
 	if (!CHECK(scenario != NULL))
 		return;
 	struct point point = predict_point(arena, scenario, 1, false, NULL, NULL);
-	const struct client_run *runs = point.outcome.clients;
-	for (size_t i = 0; i < point.client_count; i++)
+	const struct job_run *runs = point.outcome.jobs;
+	for (size_t i = 0; i < point.job_count; i++)
 		for (size_t k = 0; k < i; k++)
 			CHECK(runs[i].steps[runs[i].steady_first].start_ps !=
 			      runs[k].steps[runs[k].steady_first].start_ps);
 	/* The first step that counts is the first that began in the window. */
 	int64_t opened_ps = ps_from_s(point.outcome.end_s - point.outcome.window_s);
-	for (size_t i = 0; i < point.client_count; i++) {
+	for (size_t i = 0; i < point.job_count; i++) {
 		const struct step_record *first = &runs[i].steps[runs[i].steady_first];
 		CHECK(first->start_ps >= opened_ps - 1);
 		CHECK(runs[i].steady_first > 0 && first[-1].start_ps < opened_ps);

@@ -359,7 +359,7 @@ static void plant_part(void *ctx, uint64_t arg)
 	b->job[0]->ranks[1].spent_ps[PART_KERNEL] += (int64_t)arg;
 }
 
-static bool goes_on(void *ctx, struct fused *job, const struct fused_step *step)
+static bool goes_on(void *ctx, struct fused *job, const struct step_record *step)
 {
 	(void)ctx;
 	(void)job;

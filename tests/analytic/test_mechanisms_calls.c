@@ -19,7 +19,7 @@ static struct counts counts_of(const struct settings *base, const char *const *m
 	struct point point = point_of(arena, base, more);
 	struct counts counts = {NAN, NAN, NAN};
 	if (!point.failed) {
-		const struct client_run *run = &point.outcome.clients[0];
+		const struct job_run *run = &point.outcome.jobs[0];
 		const struct step_record *step = &run->steps[run->step_count - 1];
 		counts = (struct counts){(double)step->calls_count, (double)step->polls_count,
 					 point.step_s};

@@ -28,7 +28,7 @@ static void each_lost_request_costs_a_timeout(void)
 		struct arena *arena = arena_new();
 		struct point point = POINT(arena, same_esxi, BATCH_16, losses[i].text);
 		if (CHECK(!point.failed)) {
-			const struct client_run *run = &point.outcome.clients[0];
+			const struct job_run *run = &point.outcome.jobs[0];
 			double requests = 0;
 			for (size_t k = 1; k < run->step_count; k++)
 				requests += (double)(run->steps[k].calls_count +
@@ -118,7 +118,7 @@ static void the_slot_is_one_over_the_rate(void)
 {
 	struct arena *arena = arena_new();
 	struct point point = POINT(arena, same_esxi, BATCH_16);
-	double calls = (double)point.outcome.clients[0].steps[1].calls_count;
+	double calls = (double)point.outcome.jobs[0].steps[1].calls_count;
 	arena_free(arena);
 
 	CHECK_NEAR(STEP_S(same_esxi, BATCH_16, "guest.*.coalescing_rate=1 kHz"), calls * 1e-3,

@@ -46,8 +46,8 @@ static double max_of(double a, double b)
 static double step_by_hand(const struct scenario *scenario, struct by_hand given)
 {
 	struct arena *arena = arena_new();
-	const struct client_entry *entry = &scenario->clients[0];
-	const struct gpu_params *gpu = &scenario->topology.gpus[entry->gpu].params;
+	const struct job_entry *entry = &scenario->jobs[0];
+	const struct gpu_params *gpu = &scenario->topology.gpus[entry->gpus[0]].params;
 	const struct framework *framework = framework_at((size_t)entry->stack->framework);
 	const struct call_thread *executor =
 		&framework
@@ -88,7 +88,7 @@ static double calls_of(const char *batch)
 {
 	struct arena *arena = arena_new();
 	struct point point = POINT(arena, same_esxi, batch);
-	double calls = point.failed ? NAN : (double)point.outcome.clients[0].steps[1].calls_count;
+	double calls = point.failed ? NAN : (double)point.outcome.jobs[0].steps[1].calls_count;
 	arena_free(arena);
 	return calls;
 }

@@ -39,7 +39,7 @@ static void no_more_steps_than_asked_for(void)
 	struct point point = run(1, "case.steps=3");
 
 	for (size_t i = 0; i < 2; i++)
-		CHECK(point.outcome.clients[i].steady_count <= 3);
+		CHECK(point.outcome.jobs[i].steady_count <= 3);
 }
 
 static const struct test tests[] = {

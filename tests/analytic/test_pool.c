@@ -55,11 +55,11 @@ static void two_that_saturate_get_half_each(void)
 {
 	struct point pool = RUN(POOL, RUN_AHEAD, FREE_SWITCH, "case.gpu=gpu1", "case.copies=2");
 
-	CHECK(pool.client_count == 2);
-	CHECK_NEAR(pool.clients[0].ratio, 0.5, 0.01);
-	CHECK_NEAR(pool.clients[1].ratio, 0.5, 0.01);
-	CHECK_NEAR(pool.throughput, pool.clients[0].throughput + pool.clients[1].throughput, 1e-12);
-	CHECK_NEAR(pool.ratio, (pool.clients[0].ratio + pool.clients[1].ratio) / 2, 1e-12);
+	CHECK(pool.job_count == 2);
+	CHECK_NEAR(pool.jobs[0].ratio, 0.5, 0.01);
+	CHECK_NEAR(pool.jobs[1].ratio, 0.5, 0.01);
+	CHECK_NEAR(pool.throughput, pool.jobs[0].throughput + pool.jobs[1].throughput, 1e-12);
+	CHECK_NEAR(pool.ratio, (pool.jobs[0].ratio + pool.jobs[1].ratio) / 2, 1e-12);
 	CHECK(pool.gpu_utilization > 0.99 && pool.gpu_utilization <= 1 + 1e-9);
 }
 
@@ -69,8 +69,8 @@ static void changing_tenants_costs_its_part_of_a_slice(void)
 	struct point pool = RUN(POOL, RUN_AHEAD, "case.gpu=gpu1", "case.copies=2",
 				"gpu.v100-sxm2.slice=2 ms", "gpu.v100-sxm2.switch=100 us");
 
-	CHECK_NEAR(pool.clients[0].ratio, 0.5 / 1.05, 0.01);
-	CHECK_NEAR(pool.clients[1].ratio, 0.5 / 1.05, 0.01);
+	CHECK_NEAR(pool.jobs[0].ratio, 0.5 / 1.05, 0.01);
+	CHECK_NEAR(pool.jobs[1].ratio, 0.5 / 1.05, 0.01);
 }
 
 /* Kernels take four times as long; the few microseconds between them do not. */
@@ -92,7 +92,7 @@ static void four_quarters_are_one(void)
 				"case.fraction=0.25");
 
 	for (size_t i = 0; i < 4; i++)
-		CHECK_NEAR(pool.clients[i].ratio, 0.25, 0.02);
+		CHECK_NEAR(pool.jobs[i].ratio, 0.25, 0.02);
 }
 
 /* In turn over gpu1 to gpu4: i and i + 4 share a GPU, and each pair shares like
@@ -101,13 +101,13 @@ static void eight_on_four_are_two_a_gpu(void)
 {
 	struct point pool = RUN_FILE("pool-8-on-4", RUN_AHEAD, FREE_SWITCH);
 
-	CHECK(pool.client_count == 8);
+	CHECK(pool.job_count == 8);
 	for (size_t i = 0; i < 8; i++) {
-		const struct client_run *run = &pool.outcome.clients[i];
+		const struct job_run *run = &pool.outcome.jobs[i];
 
-		CHECK(run->entry->gpu == i % 4);
-		CHECK(run->entry->guest == 2 + i); /* behind the two servers */
-		CHECK_NEAR(pool.clients[i].ratio, 0.5, 0.015);
+		CHECK(run->entry->gpus[0] == i % 4);
+		CHECK(run->entry->guests[0] == 2 + i); /* behind the two servers */
+		CHECK_NEAR(pool.jobs[i].ratio, 0.5, 0.015);
 	}
 	CHECK(pool.gpu_utilization > 0.99 && pool.gpu_utilization <= 1 + 1e-9);
 }
@@ -118,11 +118,11 @@ static void vgpu_gives_each_its_half(void)
 {
 	struct point vgpu = RUN_FILE("vgpu-8-on-4", "stack.poller=false", FREE_SWITCH);
 	double busy_s = alone_busy_s("case.batch=32");
-	double alone_s = vgpu.clients[0].step_s * vgpu.clients[0].ratio;
+	double alone_s = vgpu.jobs[0].step_s * vgpu.jobs[0].ratio;
 	double idle_s = alone_s - busy_s;
 
 	for (size_t i = 0; i < 8; i++)
-		CHECK_NEAR(vgpu.clients[i].ratio, alone_s / (2 * busy_s + idle_s), 0.01);
+		CHECK_NEAR(vgpu.jobs[i].ratio, alone_s / (2 * busy_s + idle_s), 0.01);
 }
 
 /* The compute engine loses nothing while a kernel runs (changes are free), so
@@ -137,18 +137,17 @@ static void utilisation_is_what_the_clients_did(void)
 	double work = 0;
 	size_t used = 4;
 
-	for (size_t i = 0; i < pool.client_count; i++) {
-		const struct client_entry *entry = pool.outcome.clients[i].entry;
+	for (size_t i = 0; i < pool.job_count; i++) {
+		const struct job_entry *entry = pool.outcome.jobs[i].entry;
 		struct point alone = RUN("case.topology=gpu-pool", "stack.poller=false",
 					 arena_printf(arena, "case.model=%s", entry->model),
 					 arena_printf(arena, "case.batch=%g", entry->batch_count));
-		work += alone.gpu_utilization * alone.step_s / pool.clients[i].step_s;
+		work += alone.gpu_utilization * alone.step_s / pool.jobs[i].step_s;
 	}
 	CHECK_NEAR(pool.gpu_utilization * (double)used, work, 0.03);
 	CHECK(pool.gpu_utilization <= 1 + 1e-9);
-	for (size_t i = 0; i < pool.client_count; i++)
-		CHECK(pool.clients[i].gpu_utilization > 0 &&
-		      pool.clients[i].gpu_utilization <= 1 + 1e-9);
+	for (size_t i = 0; i < pool.job_count; i++)
+		CHECK(pool.jobs[i].gpu_utilization > 0 && pool.jobs[i].gpu_utilization <= 1 + 1e-9);
 }
 
 /* Why pools pay. Every call waits for a round trip of more than 100 us, so a
@@ -193,11 +192,11 @@ static void real_input_meets_at_the_servers_port(void)
 	double input_s = 32 * 602112.0 / (1e9 / 8 * 1448 / 1538);
 
 	for (size_t i = 0; i < 2; i++) {
-		CHECK(pool.clients[i].step_s >= 2 * input_s);
-		CHECK_NEAR(pool.clients[i].step_s, 2 * 1.03 * input_s, 0.01);
+		CHECK(pool.jobs[i].step_s >= 2 * input_s);
+		CHECK_NEAR(pool.jobs[i].step_s, 2 * 1.03 * input_s, 0.01);
 	}
-	CHECK(pool.clients[2].step_s >= input_s);
-	CHECK_NEAR(pool.clients[2].step_s, 1.03 * input_s, 0.01);
+	CHECK(pool.jobs[2].step_s >= input_s);
+	CHECK_NEAR(pool.jobs[2].step_s, 1.03 * input_s, 0.01);
 }
 
 /* On one connection the step's launches stand behind its input, so the two add
@@ -208,10 +207,10 @@ static void one_connection_keeps_the_order(void)
 	double input_s = 1.03 * 32 * 602112.0 / (1e9 / 8 * 1448 / 1538);
 	double busy_s = alone_busy_s("case.batch=32");
 
-	CHECK_NEAR(pool.clients[2].step_s, input_s + busy_s, 0.02);
+	CHECK_NEAR(pool.jobs[2].step_s, input_s + busy_s, 0.02);
 	for (size_t i = 0; i < 2; i++) {
-		CHECK(pool.clients[i].step_s > 2 * input_s);
-		CHECK(pool.clients[i].step_s < 2 * input_s + busy_s);
+		CHECK(pool.jobs[i].step_s > 2 * input_s);
+		CHECK(pool.jobs[i].step_s < 2 * input_s + busy_s);
 	}
 }
 
@@ -226,9 +225,9 @@ static void contention_is_not_in_the_recurrence(void)
 	struct point shared = RUN(POOL, FREE_SWITCH, "case.gpu=gpu1", "case.copies=2");
 
 	for (size_t i = 0; i < 4; i++)
-		CHECK_NEAR(apart.clients[i].throughput, alone.throughput, 0.005);
-	CHECK(shared.clients[0].throughput < 0.55 * alone.throughput);
-	CHECK(shared.clients[1].throughput < 0.55 * alone.throughput);
+		CHECK_NEAR(apart.jobs[i].throughput, alone.throughput, 0.005);
+	CHECK(shared.jobs[0].throughput < 0.55 * alone.throughput);
+	CHECK(shared.jobs[1].throughput < 0.55 * alone.throughput);
 }
 
 /* A program that runs ahead issues its first steps faster than the GPU does
@@ -266,7 +265,7 @@ static void the_same_again(void)
 	struct point b = RUN(POOL, "case.gpu=gpu1", "case.copies=2");
 
 	CHECK(a.throughput == b.throughput && a.gpu_utilization == b.gpu_utilization);
-	CHECK(a.clients[1].ratio == b.clients[1].ratio);
+	CHECK(a.jobs[1].ratio == b.jobs[1].ratio);
 }
 
 static const struct test tests[] = {

@@ -18,12 +18,12 @@ static void record(struct arena *arena, const char *const *program, const char *
 	const struct scenario *scenario = scenario_of(arena, &beside, program);
 	if (!scenario)
 		return;
-	const struct client_entry *entry = &scenario->clients[0];
+	const struct job_entry *entry = &scenario->jobs[0];
 	const struct topology *topology = &scenario->topology;
 	memset(&w, 0, sizeof w);
 	world_presets(&w);
-	w.gpu_params = topology->gpus[entry->gpu].params;
-	w.host_params = topology->hosts[topology->gpus[entry->gpu].host].params;
+	w.gpu_params = topology->gpus[entry->gpus[0]].params;
+	w.host_params = topology->hosts[topology->gpus[entry->gpus[0]].host].params;
 	w.driver_params = scenario->driver;
 	w.dma_params = scenario->dma;
 	world_build(&w);

@@ -13,7 +13,7 @@
 #include "sim/scenario/scenario.h"
 #include "tests/bench/clock.h"
 
-static uint64_t forwarded_count(const struct client_run *run)
+static uint64_t forwarded_count(const struct job_run *run)
 {
 	uint64_t count = 0;
 	for (int class = 0; class < CLASS_COUNT; class ++)
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 		before_s = clock_s();
 		struct world_outcome outcome = world_run(world, scenario, 1, NULL);
 		seconds[i] = clock_s() - before_s;
-		const struct client_run *run = &outcome.clients[0];
+		const struct job_run *run = &outcome.jobs[0];
 		if (outcome.broken || run->failed) {
 			fprintf(stderr, "%s\n", outcome.broken ? outcome.broken : run->reason);
 			return 1;
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 		if (i + 1 == repeats)
 			printf("%.6g %" PRIu64 " %.12g %.0f %zu %" PRIu64 " %.4g\n",
 			       num_quantile(seconds, repeats, 0.5), forwarded_count(run),
-			       client_step_s(run), clock_peak_B(), run->step_count,
+			       job_run_step_s(run), clock_peak_B(), run->step_count,
 			       outcome.events_count, read_s);
 		arena_free(world);
 	}

@@ -298,7 +298,7 @@ static void check_ok(const struct prediction *p)
 		FUZZ_CHECK(p->breakdown[i].seconds >= -1e-6 * p->step_s.value);
 		sum_s += p->breakdown[i].seconds;
 	}
-	FUZZ_CHECK(p->breakdown_count == 0 || p->client_count != 1 ||
+	FUZZ_CHECK(p->breakdown_count == 0 || p->job_count != 1 ||
 		   fabs(sum_s - p->step_s.value) <= 1e-6 * p->step_s.value + 1e-11);
 }
 
@@ -308,8 +308,8 @@ static void check_prediction(const struct prediction *p, size_t events_max)
 	FUZZ_CHECK(p->events_count <= events_max);
 	if (p->ok)
 		check_ok(p);
-	for (size_t i = 0; i < p->client_count; i++)
-		FUZZ_CHECK(p->clients[i].ok || p->clients[i].reason);
+	for (size_t i = 0; i < p->job_count; i++)
+		FUZZ_CHECK(p->jobs[i].ok || p->jobs[i].reason);
 	for (size_t i = 0; i < p->link_count; i++) {
 		FUZZ_CHECK(isfinite(p->links[i].carried_B) && p->links[i].carried_B >= 0);
 		FUZZ_CHECK(p->links[i].utilization >= 0 && p->links[i].utilization <= 1 + 1e-6);

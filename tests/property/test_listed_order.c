@@ -65,7 +65,7 @@ static void step_times(const struct listing *listing, const size_t *order, doubl
 		struct point point = predict_point(arena, scenario, 1, false, NULL, NULL);
 		CHECK(!point.broken && !point.failed);
 		for (size_t i = 0; i < listing->count; i++)
-			step_s[order[i]] = point.clients[i].step_s;
+			step_s[order[i]] = point.jobs[i].step_s;
 	}
 	arena_free(arena);
 }

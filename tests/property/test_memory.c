@@ -22,10 +22,6 @@ static struct used run(const struct scenario *scenario, double warmup_count)
 	struct world_outcome outcome = world_run(arena, &longer, 1, NULL);
 	CHECK(outcome.broken == NULL);
 	struct used used = {.run_B = (double)arena_used_B(arena), .events = outcome.events_count};
-	for (size_t i = 0; i < outcome.client_count; i++) {
-		CHECK(!outcome.clients[i].failed);
-		used.steps += outcome.clients[i].step_count;
-	}
 	for (size_t i = 0; i < outcome.job_count; i++) {
 		CHECK(!outcome.jobs[i].failed);
 		used.steps += outcome.jobs[i].step_count;

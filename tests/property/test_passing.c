@@ -24,7 +24,7 @@ static bool same_traces(const struct trace *a, const struct trace *b)
 }
 
 /* Field by field where a struct may have gaps. */
-static bool same_client(const struct client_run *a, const struct client_run *b)
+static bool same_client(const struct job_run *a, const struct job_run *b)
 {
 	bool same = a->failed == b->failed && a->step_count == b->step_count &&
 		    memcmp(&a->remote, &b->remote, sizeof a->remote) == 0;
@@ -60,8 +60,8 @@ static bool same_both_ways(const struct scenario *scenario)
 	struct world_outcome b = world_run(arena, &plain, 1, traces[1]);
 	bool same = !a.broken && !b.broken && a.events_count == b.events_count &&
 		    a.end_s == b.end_s && same_links(&a, &b) && same_traces(traces[0], traces[1]);
-	for (size_t i = 0; same && i < a.client_count; i++)
-		same = same_client(&a.clients[i], &b.clients[i]);
+	for (size_t i = 0; same && i < a.job_count; i++)
+		same = same_client(&a.jobs[i], &b.jobs[i]);
 	for (size_t i = 0; same && i < a.job_count; i++)
 		same = same_jobs(&a.jobs[i], &b.jobs[i]);
 	arena_free(arena);

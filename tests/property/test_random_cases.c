@@ -15,12 +15,12 @@ static const double scaled_alone = 1e-6, scaled_together = 0.05;
 
 /* The work of all kernels of a step, in seconds of a GPU to itself. */
 static double work_s(struct arena *arena, const struct scenario *scenario,
-		     const struct client_entry *client)
+		     const struct job_entry *client)
 {
 	const struct program *program =
 		framework_at((size_t)client->stack->framework)
 			->program(arena, client->network, (size_t)client->batch_count,
-				  client->stack, &scenario->topology.gpus[client->gpu].params,
+				  client->stack, &scenario->topology.gpus[client->gpus[0]].params,
 				  client->efficiency);
 	double sum_s = 0;
 	for (size_t t = 0; t < program->thread_count; t++)
@@ -39,13 +39,13 @@ static bool gpus_do_no_more_than_they_can(struct arena *arena, const struct scen
 	bool good = true;
 	for (size_t gpu = 0; gpu < scenario->topology.gpu_count; gpu++) {
 		double load = 0;
-		for (size_t i = 0; i < scenario->client_count; i++) {
-			const struct client_entry *client = &scenario->clients[i];
+		for (size_t i = 0; i < scenario->job_count; i++) {
+			const struct job_entry *client = &scenario->jobs[i];
 			double least_s = work_s(arena, scenario, client);
-			if (client->gpu != gpu)
+			if (client->gpus[0] != gpu)
 				continue;
-			load += least_s / point->clients[i].step_s;
-			good = good && point->clients[i].step_s >= least_s * (1 - 1e-9);
+			load += least_s / point->jobs[i].step_s;
+			good = good && point->jobs[i].step_s >= least_s * (1 - 1e-9);
 		}
 		if (load > 1 + cut_ratio || !good)
 			printf("  GPU %zu does %.6g s of work in a second\n", gpu, load);
@@ -73,9 +73,9 @@ static bool collectives_take_what_they_must(const struct random_case *c,
 		     scenario->collective == COLLECTIVE_REDUCE_SCATTER;
 	double part = parts ? (n - 1) / n : 1;
 	double least_s = part * scenario->collective_size_B / rate_Bps + latency_s;
-	if (point->clients[0].step_s < least_s)
-		printf("  it took %.9g s, and needs %.9g s\n", point->clients[0].step_s, least_s);
-	return point->clients[0].step_s >= least_s;
+	if (point->jobs[0].step_s < least_s)
+		printf("  it took %.9g s, and needs %.9g s\n", point->jobs[0].step_s, least_s);
+	return point->jobs[0].step_s >= least_s;
 }
 
 static bool runs_to_an_end(struct arena *arena, uint64_t seed)
@@ -107,18 +107,17 @@ static bool scales(struct arena *arena, uint64_t seed)
 	if (!slow)
 		return false;
 	scale_links(slow);
-	bool alone = c.collective || (scenario->client_count == 1 && !c.moderated);
+	bool alone = c.collective || (scenario->job_count == 1 && !c.moderated);
 	return is_scaled(arena, scenario, slow, alone ? scaled_alone : scaled_together);
 }
 
 /* The answer of the client or job of that name. */
 static double step_s(const struct scenario *scenario, const struct point *point, const char *name)
 {
-	for (size_t i = 0; i < point->client_count; i++) {
-		const char *its = scenario->job_count > 0 ? scenario->jobs[i].name
-							  : scenario->clients[i].name;
+	for (size_t i = 0; i < point->job_count; i++) {
+		const char *its = scenario->jobs[i].name;
 		if (strcmp(its, name) == 0)
-			return point->clients[i].step_s;
+			return point->jobs[i].step_s;
 	}
 	return NAN;
 }
@@ -134,10 +133,9 @@ static bool order_does_not_matter(struct arena *arena, uint64_t seed)
 	struct point one = predict_point(arena, scenario, 1, false, NULL, NULL);
 	struct point two = predict_point(arena, shuffled, 1, false, NULL, NULL);
 	bool same = !one.broken && !two.broken && one.failed == two.failed;
-	for (size_t i = 0; i < one.client_count; i++) {
-		const char *name = scenario->job_count > 0 ? scenario->jobs[i].name
-							   : scenario->clients[i].name;
-		double a = one.clients[i].step_s, b = step_s(shuffled, &two, name);
+	for (size_t i = 0; i < one.job_count; i++) {
+		const char *name = scenario->jobs[i].name;
+		double a = one.jobs[i].step_s, b = step_s(shuffled, &two, name);
 		if (!one.failed && memcmp(&a, &b, sizeof a) != 0) {
 			printf("  %s: %.17g s, in another order %.17g s\n", name, a, b);
 			same = false;

@@ -142,7 +142,7 @@ static void compare(const struct world_outcome *whole, const struct world_outcom
 		CHECK(a->steps[i].end_ps == b->steps[i].end_ps);
 	}
 	for (size_t i = 0; i < a->step_count && i < b->step_count; i++) {
-		const struct fused_step *x = &a->steps[i], *y = &b->steps[i];
+		const struct step_record *x = &a->steps[i], *y = &b->steps[i];
 		CHECK_NEAR(y->collective_s, x->collective_s, 1e-12);
 		CHECK_NEAR(y->gpu_busy_s, x->gpu_busy_s, 1e-9);
 		CHECK_NEAR(y->kernel_s, x->kernel_s, 1e-12);

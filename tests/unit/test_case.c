@@ -114,15 +114,15 @@ static void the_later_setting_wins(void)
 	if (!file || !profile || !set || !last || !drawn)
 		return;
 	const struct cfg_param *fitted = param_of(profile, "runtime.handoff");
-	CHECK(file->clients[0].runtime->handoff_s == 0);
+	CHECK(file->jobs[0].runtime->handoff_s == 0);
 	CHECK(param_of(file, "runtime.handoff")->source == CFG_SOURCE_FILE);
-	CHECK(profile->clients[0].runtime->handoff_s > 1e-6);
+	CHECK(profile->jobs[0].runtime->handoff_s > 1e-6);
 	CHECK(fitted->low < fitted->value && fitted->value < fitted->high);
 	CHECK_TEXT(fitted->status, "fitted");
-	CHECK_NEAR(set->clients[0].runtime->handoff_s, 11e-6, 1e-12);
+	CHECK_NEAR(set->jobs[0].runtime->handoff_s, 11e-6, 1e-12);
 	CHECK(param_of(set, "runtime.handoff")->source == CFG_SOURCE_SET);
-	CHECK_NEAR(last->clients[0].runtime->handoff_s, 22e-6, 1e-12);
-	CHECK_NEAR(drawn->clients[0].runtime->handoff_s, 33e-6, 1e-12);
+	CHECK_NEAR(last->jobs[0].runtime->handoff_s, 22e-6, 1e-12);
+	CHECK_NEAR(drawn->jobs[0].runtime->handoff_s, 33e-6, 1e-12);
 	CHECK(param_of(drawn, "runtime.handoff")->source == CFG_SOURCE_DRAW);
 	/* not set anywhere */
 	CHECK(param_of(file, "runtime.keep_alive")->source == CFG_SOURCE_DEFAULT);
@@ -138,10 +138,10 @@ static void command_line_overrides_settings_of_the_case(void)
 	if (!own || !over)
 		return;
 	CHECK(own->topology.hosts[0].params.cores_count == 3);
-	CHECK(own->clients[0].batch_count == 16);
+	CHECK(own->jobs[0].batch_count == 16);
 	CHECK(over->topology.hosts[0].params.cores_count == 5);
-	CHECK(over->clients[0].batch_count == 64);
-	CHECK_TEXT(over->clients[0].network->name, "alexnet");
+	CHECK(over->jobs[0].batch_count == 64);
+	CHECK_TEXT(over->jobs[0].network->name, "alexnet");
 	CHECK(param_of(own, "host.rack1.cores")->origin.line == 2);
 }
 
@@ -172,7 +172,7 @@ static void gpu_uses_its_fitted_profile_by_default(void)
 	if (!known || !other)
 		return;
 	CHECK_TEXT(param_of(known, "efficiency.v100-sxm2.resnet50.peak")->status, "fitted");
-	CHECK(known->clients[0].efficiency->peak_ratio != other->clients[0].efficiency->peak_ratio);
+	CHECK(known->jobs[0].efficiency->peak_ratio != other->jobs[0].efficiency->peak_ratio);
 	CHECK(param_of(other, "efficiency.v100-sxm2.vgg16.peak")->source == CFG_SOURCE_DEFAULT);
 }
 
@@ -205,9 +205,9 @@ static void clients_override_values_of_the_case(void)
 						  "= \"gpu4\"; model = \"alexnet\"; },\n"
 						  "{ name = \"c\"; program = \"server1\"; gpu = "
 						  "\"gpu2\"; fraction = 1.0; }, { } ); };"));
-	if (!s || !CHECK(s->client_count == 4))
+	if (!s || !CHECK(s->job_count == 4))
 		return;
-	const struct client_entry *c = s->clients;
+	const struct job_entry *c = s->jobs;
 	CHECK_TEXT(c[0].name, "a");
 	CHECK_TEXT(c[1].name, "client1");
 	CHECK(c[0].batch_count == 8 && c[1].batch_count == 48);
@@ -215,11 +215,13 @@ static void clients_override_values_of_the_case(void)
 	CHECK_TEXT(c[1].network->name, "alexnet");
 	CHECK_TEXT(c[3].network->name, "resnet50");
 	CHECK(c[0].network == c[3].network && c[0].efficiency == c[3].efficiency);
-	CHECK(c[0].gpu == 0 && c[1].gpu == 3 && c[2].gpu == 1 && c[3].gpu == 3);
-	/* server1 has gpu1 and gpu2, server2 the others */
-	CHECK(c[0].server == 0 && c[1].server == 1 && c[2].server == 0 && c[3].server == 1);
-	/* guests 2 to 9 have no GPU; these are the first, second and fourth of them */
-	CHECK(c[0].guest == 2 && c[1].guest == 3 && c[2].guest == 0 && c[3].guest == 5);
+	CHECK(c[0].gpus[0] == 0 && c[1].gpus[0] == 3 && c[2].gpus[0] == 1 && c[3].gpus[0] == 3);
+	/* server1 fronts gpu1 and gpu2, server2 the others */
+	CHECK(c[0].servers[0] == 0 && c[1].servers[0] == 1 && c[2].servers[0] == 0 &&
+	      c[3].servers[0] == 1);
+	/* guests 2 to 9 have no GPU: the first, second and fourth of them */
+	CHECK(c[0].guests[0] == 2 && c[1].guests[0] == 3 && c[2].guests[0] == 0 &&
+	      c[3].guests[0] == 5);
 	CHECK(c[0].origin.line == 3 && c[2].origin.line == 4);
 }
 
@@ -228,13 +230,13 @@ static void copies_are_spread_over_gpus_and_guests_in_turn(void)
 	const struct scenario *s =
 		good(READ("case.topology=gpu-pool", "case.runtime=asynchronous", "case.copies=10",
 			  "case.program=spread", "case.gpu=spread"));
-	if (!s || !CHECK(s->client_count == 10))
+	if (!s || !CHECK(s->job_count == 10))
 		return;
 	for (size_t i = 0; i < 10; i++) {
-		CHECK(s->clients[i].gpu == i % 4);
-		CHECK(s->clients[i].server == (i % 4) / 2);
-		CHECK(s->clients[i].guest == 2 + i % 8);
-		CHECK_TEXT(s->clients[i].name, arena_printf(arena, "client%zu", i));
+		CHECK(s->jobs[i].gpus[0] == i % 4);
+		CHECK(s->jobs[i].servers[0] == (i % 4) / 2);
+		CHECK(s->jobs[i].guests[0] == 2 + i % 8);
+		CHECK_TEXT(s->jobs[i].name, arena_printf(arena, "client%zu", i));
 	}
 }
 
@@ -245,12 +247,12 @@ static void copies_of_a_list_get_numbered_names(void)
 		"case = { topology = \"gpu-pool\"; copies = 2;\n"
 		"clients = ( { name = \"a\"; batch = 8; }, { name = \"b\"; gpu = \"gpu3\"; } ); };",
 		"client.b.1.batch=4"));
-	if (!s || !CHECK(s->client_count == 4))
+	if (!s || !CHECK(s->job_count == 4))
 		return;
-	CHECK_TEXT(s->clients[0].name, "a.0");
-	CHECK_TEXT(s->clients[3].name, "b.1");
-	CHECK(s->clients[2].batch_count == 8 && s->clients[1].batch_count == 32);
-	CHECK(s->clients[3].batch_count == 4 && s->clients[3].gpu == 2);
+	CHECK_TEXT(s->jobs[0].name, "a.0");
+	CHECK_TEXT(s->jobs[3].name, "b.1");
+	CHECK(s->jobs[2].batch_count == 8 && s->jobs[1].batch_count == 32);
+	CHECK(s->jobs[3].batch_count == 4 && s->jobs[3].gpus[0] == 2);
 }
 
 /* The guest that serves the GPU is not a place for clients. */
@@ -262,8 +264,8 @@ static void spread_never_uses_the_serving_guest(void)
 	if (!s)
 		return;
 	for (size_t i = 0; i < 2; i++) {
-		CHECK_TEXT(s->topology.guests[s->clients[i].server].name, "server");
-		CHECK_TEXT(s->topology.guests[s->clients[i].guest].name, "client");
+		CHECK_TEXT(s->topology.guests[s->jobs[i].servers[0]].name, "server");
+		CHECK_TEXT(s->topology.guests[s->jobs[i].guests[0]].name, "client");
 	}
 }
 
@@ -278,7 +280,7 @@ static void each_kind_of_gpu_has_its_own_efficiency(void)
 			       "gpu.gpu2.profile=p100-sxm2"));
 	if (!s)
 		return;
-	const struct client_entry *c = s->clients;
+	const struct job_entry *c = s->jobs;
 	CHECK(c[0].network == c[1].network && c[1].network == c[3].network);
 	CHECK(c[0].efficiency == c[2].efficiency && c[1].efficiency == c[3].efficiency);
 	CHECK(c[0].efficiency->peak_ratio != c[1].efficiency->peak_ratio);
@@ -313,7 +315,7 @@ static void own_files_are_found_next_to_the_file_that_names_them(void)
 		CHECK_TEXT(s->topology.name, "own");
 		CHECK_TEXT(s->topology.path, path_of("world.cfg"));
 		CHECK_NEAR(s->topology.gpus[0].params.memory_B, 7e9, 1e-12);
-		CHECK_NEAR(s->clients[0].runtime->unmarshal_s, 9e-6, 1e-12);
+		CHECK_NEAR(s->jobs[0].runtime->unmarshal_s, 9e-6, 1e-12);
 	}
 	check_refused(READ("case.topology=nowhere.cfg"),
 		      "nowhere.cfg: cannot be read: No such file or directory");
@@ -442,10 +444,10 @@ static void client_without_gpu_memory_fails_and_others_run(void)
 		return;
 	struct point point = predict_point(arena, s, 1, true, NULL, NULL);
 	CHECK(point.failed && isnan(point.throughput));
-	CHECK(!point.clients[0].failed && !point.clients[1].failed && point.clients[2].failed);
-	CHECK(point.clients[0].throughput > 0);
+	CHECK(!point.jobs[0].failed && !point.jobs[1].failed && point.jobs[2].failed);
+	CHECK(point.jobs[0].throughput > 0);
 	CHECK_TEXT(point.reason,
-		   "client 'client2': out of GPU memory: resnet50 at batch 64 needs 7.67 "
+		   "job 'client2': out of GPU memory: resnet50 at batch 64 needs 7.67 "
 		   "GB, GPU 'gpu1' has 17.18 GB for it and its neighbours");
 }
 

@@ -45,10 +45,10 @@ static void copied_prediction_is_independent_of_the_original(void)
 	struct arena *arena = arena_new(), *kept = arena_new();
 	char kernel[] = "kernel";
 	double drawn[] = {1, 2};
-	struct client_prediction client = {.ok = false};
+	struct job_prediction client = {.ok = false};
 	struct link_prediction link = {.utilization = 0.5};
-	struct prediction original = {.clients = &client,
-				      .client_count = 1,
+	struct prediction original = {.jobs = &client,
+				      .job_count = 1,
 				      .links = &link,
 				      .link_count = 1,
 				      .breakdown = {{kernel, 1}},
@@ -64,7 +64,7 @@ static void copied_prediction_is_independent_of_the_original(void)
 	wipe_texts(client_fields, &client);
 	wipe_texts(link_fields, &link);
 	memset(kernel, 'x', strlen(kernel));
-	client = (struct client_prediction){.ok = true};
+	client = (struct job_prediction){.ok = true};
 	link.utilization = 1;
 	drawn[1] = 0;
 	CHECK(strstr(before, "text of transport") && strstr(before, "text of gpu"));

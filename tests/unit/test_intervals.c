@@ -86,19 +86,19 @@ static void model_error_is_added_around_each_draw(void)
 					 {.all = {.throughput = NAN, .ratio = NAN}}};
 	struct draws draws = {.count = 1, .answers = answers, .error = &error};
 	struct estimate e =
-		draws_interval(arena, &draws, 1, -1, offsetof(struct client_point, throughput));
+		draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, throughput));
 	CHECK_NEAR(e.low, exp(-0.02353), 2e-5);
 	CHECK_NEAR(e.high, exp(0.02353), 2e-5);
 	draws.count = 2;
-	e = draws_interval(arena, &draws, 1, -1, offsetof(struct client_point, throughput));
+	e = draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, throughput));
 	CHECK_NEAR(e.low, exp(-0.01638), 2e-5);
 	CHECK_NEAR(e.high, 2 * exp(0.01638), 4e-5);
 	draws.count = 3;
-	e = draws_interval(arena, &draws, 1, -1, offsetof(struct client_point, throughput));
+	e = draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, throughput));
 	CHECK(e.low == 0);
 	draws.count = 2;
 	draws.ratio_is_one = true;
-	e = draws_interval(arena, &draws, 1, -1, offsetof(struct client_point, ratio));
+	e = draws_interval(arena, &draws, 1, -1, offsetof(struct job_point, ratio));
 	CHECK(e.low == 1 && e.high == 1);
 	arena_free(arena);
 }

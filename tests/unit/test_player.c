@@ -66,6 +66,8 @@ static bool step_done(void *ctx, struct player *player, const struct step_record
 static struct player *play(const struct program *program, struct cuda_port *port,
 			   struct cuda_process *process, uint32_t steps_max)
 {
+	struct cuda_process **processes = ARENA_NEW(w.arena, struct cuda_process *);
+	*processes = process ? process : world_process(&w, 1, 1);
 	struct player_spec spec = {
 		.arena = w.arena,
 		.engine = w.engine,
@@ -74,8 +76,8 @@ static struct player *play(const struct program *program, struct cuda_port *port
 		.port = port,
 		.guest = w.guest,
 		.guest_work = w.guest_work,
-		.context = w.context,
-		.process = process,
+		.processes = processes,
+		.device_count = 1,
 		.steps_max = steps_max,
 		.step_done = step_done,
 		.ctx = &w,
@@ -464,13 +466,15 @@ static void step_parts_with_a_wrong_sum_stop_the_run(void)
 		world_build(&w);
 		slow = (struct slow_port){.port = {.call = slow_call}};
 		stop_after = 0;
+		struct cuda_process *process = world_process(&w, 1, 1);
 		const struct player_spec spec = {.arena = w.arena,
 						 .engine = w.engine,
 						 .name = "client",
 						 .program = &program,
 						 .port = &slow.port,
 						 .guest = w.guest,
-						 .context = w.context,
+						 .processes = &process,
+						 .device_count = 1,
 						 .steps_max = 1};
 		planted = player_new(&spec);
 		CHECK_TEXT(player_waiting(planted, w.arena), "step 0, which has not begun or ends");

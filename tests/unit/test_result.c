@@ -30,13 +30,13 @@ static const char *capture_end(struct capture *capture)
 
 static struct prediction sample(void)
 {
-	static struct client_prediction client = {.name = "trainer",
-						  .gpu = "gpu0",
-						  .ok = true,
-						  .throughput = {36.5, 36, 37},
-						  .ratio = {0.9, 0.875, 0.925},
-						  .step_s = {0.5, 0.25, 0.75},
-						  .gpu_utilization = {0.5, 0.5, 0.5}};
+	static struct job_prediction client = {.name = "trainer",
+					       .gpu = "gpu0",
+					       .ok = true,
+					       .throughput = {36.5, 36, 37},
+					       .ratio = {0.9, 0.875, 0.925},
+					       .step_s = {0.5, 0.25, 0.75},
+					       .gpu_utilization = {0.5, 0.5, 0.5}};
 	static struct link_prediction link = {"wire client>server", 0.125, 1e6};
 	return (struct prediction){.name = "same_lan, \"16\"",
 				   .ok = true,
@@ -48,8 +48,8 @@ static struct prediction sample(void)
 				   .breakdown = {{"kernel", 0.375}, {"call issue", 0.125}},
 				   .breakdown_count = 2,
 				   .bottleneck = "network",
-				   .clients = &client,
-				   .client_count = 1,
+				   .jobs = &client,
+				   .job_count = 1,
 				   .links = &link,
 				   .link_count = 1,
 				   .events_count = 12345678901,
@@ -130,7 +130,7 @@ static void failed_prediction_has_null_numbers(void)
 	prediction.ok = false;
 	prediction.reason = "connection timeout";
 	prediction.transport = NULL;
-	prediction.client_count = prediction.link_count = 0;
+	prediction.job_count = prediction.link_count = 0;
 	const struct prediction *list[] = {&prediction};
 	capture_begin(&capture);
 	predictions_write(capture.file, FORMAT_JSONL, list, 1);

@@ -297,6 +297,20 @@ static void rings_use_every_adapter_of_a_machine(void)
 	arena_free(site.arena);
 }
 
+/* Hosts that Ethernet also connects remain separate machines for RDMA. */
+static void second_network_does_not_merge_machines(void)
+{
+	struct site site;
+	open_cluster(&site, 2);
+	int crossbar = node(&site, "management");
+	for (size_t m = 0; m < 2; m++)
+		join(&site, "ethernet", site.ranks[8 * m].host_node, crossbar, 1e8);
+	struct rings rings = found(&site);
+	CHECK(rings.shape.ring_count == 4);
+	CHECK_NEAR(rings.shape.network_Bps, 40e9, 1e-9);
+	arena_free(site.arena);
+}
+
 /* Two GPUs and two adapters at each PCIe switch: each GPU gets its own adapter, although all four
  * routes are equally long. */
 static void equally_near_adapters_are_distributed(void)
@@ -416,6 +430,7 @@ static const struct test tests[] = {
 	TEST(nvswitch_gives_one_ring),
 	TEST(ring_visits_gpus_of_a_pcie_switch_together),
 	TEST(rings_use_every_adapter_of_a_machine),
+	TEST(second_network_does_not_merge_machines),
 	TEST(equally_near_adapters_are_distributed),
 	TEST(sockets_use_one_adapter),
 	TEST(rings_of_a_thousand_ranks_are_found),

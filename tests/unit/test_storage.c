@@ -45,7 +45,6 @@ static double last_s(const struct disk *made, size_t count, double size_B)
 	for (size_t i = 0; i < count; i++)
 		read_by(&disk, 0, size_B, i);
 	net_run(disk.net);
-	CHECK_NEAR(storage_read_B(disk.storage), (double)count * size_B, 1e-12);
 	double seconds = disk.net->delivered_s[count - 1];
 	net_free(disk.net);
 	return seconds;

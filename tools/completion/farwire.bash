@@ -86,7 +86,7 @@ _farwire() {
 		;;
 	import)
 		if [ "$COMP_CWORD" -eq 2 ]; then
-			_farwire_words 'kineto nccl-tests nvbandwidth perftest iperf3' "$current"
+			_farwire_words "$(_farwire_names importers)" "$current"
 		else
 			_farwire_files '@(json|log|txt)' "$current"
 		fi
@@ -94,7 +94,7 @@ _farwire() {
 	list)
 		_farwire_words 'topologies machines networks gpus models stacks runtimes profiles datasets fits cases
 			what-ifs exchanges storages links wirings transports policies frameworks algorithms
-			exchange-policies verbs parameters' "$current"
+			collectives exchange-policies importers verbs parameters' "$current"
 		;;
 	plot) _farwire_files '@(json|jsonl)' "$current" ;;
 	report)

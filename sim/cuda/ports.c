@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ports: of a program beside its GPU, where every call goes to the driver; of a program
+ * that holds several GPUs, where a call goes to the port of its device. */
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/cuda/cuda.h"
+
+struct local_port {
+	struct cuda_port port; /* first: ports are cast back */
+	struct cuda_process *process;
+};
+
+static void local_call(struct cuda_port *port, unsigned thread, struct cpu *core,
+		       const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg)
+{
+	struct local_port *local = (struct local_port *)port;
+
+	(void)thread;
+	driver_call(local->process, core, call, done, ctx, arg);
+}
+
+struct cuda_port *local_port_new(struct arena *arena, struct cuda_process *process)
+{
+	struct local_port *local = ARENA_NEW(arena, struct local_port);
+
+	local->port.call = local_call;
+	local->process = process;
+	return &local->port;
+}
+
+/* A device's port counts only the threads that use that device. */
+struct device_ports {
+	struct cuda_port port; /* first: ports are cast back */
+	struct cuda_port *const *ports;
+	size_t device_count;
+};
+
+static struct cpu *device_core(struct cuda_port *port, unsigned thread)
+{
+	const struct device_ports *joined = (const struct device_ports *)port;
+	size_t count = joined->device_count;
+	struct cuda_port *device = joined->ports[thread % count];
+
+	return device->core ? device->core(device, (unsigned)(thread / count)) : NULL;
+}
+
+static void device_call(struct cuda_port *port, unsigned thread, struct cpu *core,
+			const struct cuda_call *call, call_done_fn *done, void *ctx, uint64_t arg)
+{
+	const struct device_ports *joined = (const struct device_ports *)port;
+	size_t count = joined->device_count;
+	struct cuda_port *device = joined->ports[call->device];
+
+	FW_ASSERT(call->device < count);
+	device->call(device, (unsigned)(thread / count), core, call, done, ctx, arg);
+}
+
+struct cuda_port *device_ports_join(struct arena *arena, struct cuda_port *const *ports,
+				    size_t device_count)
+{
+	struct device_ports *joined;
+
+	if (device_count == 1)
+		return ports[0];
+	joined = ARENA_NEW(arena, struct device_ports);
+	joined->port.call = device_call;
+	joined->port.core = device_core;
+	joined->ports = ports;
+	joined->device_count = device_count;
+	return &joined->port;
+}

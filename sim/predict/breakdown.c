@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/predict/breakdown.h"
+
+#include <math.h>
+
+/* Sums of a step's parts may miss that share of it. A cause of less than LITTLE of the step
+ * is not called its bottleneck. */
+static const double ROUNDING = 1e-9, LITTLE = 0.03;
+
+struct cause {
+	const char *part, *bottleneck;
+};
+
+/* The first part is the GPUs' work: it is the bottleneck where nothing else is one. */
+static const char *bottleneck(const struct cause *causes, const double *parts, size_t count,
+			      double span_s)
+{
+	size_t largest = 0;
+	for (size_t i = 1; i < count; i++)
+		if (parts[i] > LITTLE * span_s && (largest == 0 || parts[i] > parts[largest]))
+			largest = i;
+	return causes[largest].bottleneck;
+}
+
+static void put_parts(struct prediction *prediction, const struct cause *causes,
+		      const double *parts, size_t count, double span_s)
+{
+	for (size_t i = 0; i < count; i++)
+		prediction->breakdown[i] = (struct breakdown_part){causes[i].part, parts[i]};
+	prediction->breakdown_count = count;
+	prediction->bottleneck = bottleneck(causes, parts, count, span_s);
+}
+
+/* ---- programs, call by call ---- */
+
+enum { WORK, ISSUE, NETWORK, LOST, COPY, EXPOSED_BY_CALLS, REST, PROGRAM_PARTS };
+static const struct cause program_causes[PROGRAM_PARTS] = {
+	[WORK] = {PART_KERNEL, "the GPU's kernels"},
+	[ISSUE] = {"call issue", "issuing calls on the host"},
+	[NETWORK] = {"network", "calls' round trips and copies on the network"},
+	[LOST] = {"retransmission", "packets lost on the network"},
+	[COPY] = {"copy", "copies"},
+	[EXPOSED_BY_CALLS] = {PART_EXPOSED, "waiting for other GPUs of the job"},
+	[REST] = {PART_OTHER, "other"},
+};
+
+/* A job's time in the window, a step. */
+struct step_time {
+	double span, busy, exposed, idle[TIME_KIND_COUNT], lost;
+};
+
+static struct step_time step_time_of(const struct job_run *run)
+{
+	struct step_time time = {0};
+	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++) {
+		const struct step_record *step = &run->steps[i];
+		time.busy += step->gpu_busy_s / run->steady_work;
+		time.exposed += step->exposed_s / run->steady_work;
+		time.span += s_from_ps(step->end_ps - step->start_ps) / run->steady_work;
+		for (size_t k = 0; k < TIME_KIND_COUNT; k++)
+			time.idle[k] += step->gpu_idle_s[k] / run->steady_work;
+	}
+	time.lost = fmin(run->window_stalled_s / run->steady_work,
+			 time.idle[TIME_CALL] + time.idle[TIME_WAIT]);
+	return time;
+}
+
+/* The GPUs at work, waiting for each other, and the rest by what the issuing thread was doing.
+ * Lost packets' share of that is named. */
+static void add_program(const struct job_run *run, double share, double parts[PROGRAM_PARTS],
+			double *span_s)
+{
+	struct step_time time = step_time_of(run);
+	bool remote = run->entry->runtime != NULL;
+	double issue = time.idle[TIME_THINK] + (remote ? 0 : time.idle[TIME_CALL]);
+	double wait = time.idle[TIME_WAIT] + (remote ? time.idle[TIME_CALL] : 0);
+	const double seconds[PROGRAM_PARTS] = {
+		[WORK] = time.busy,
+		[ISSUE] = issue,
+		[NETWORK] = remote ? wait - time.lost : 0,
+		[LOST] = time.lost,
+		[COPY] = remote ? 0 : wait,
+		[EXPOSED_BY_CALLS] = time.exposed,
+		[REST] = time.span - time.busy - issue - wait - time.exposed,
+	};
+	for (size_t k = 0; k < PROGRAM_PARTS; k++)
+		parts[k] += share * seconds[k];
+	*span_s += share * time.span;
+}
+
+/* The part of waiting for other GPUs is left out where no job has several. */
+static void put_programs(struct prediction *prediction, double parts[PROGRAM_PARTS], double span_s,
+			 bool several_gpus)
+{
+	struct cause causes[PROGRAM_PARTS];
+	size_t count = 0;
+	if (fabs(parts[REST]) < ROUNDING * span_s)
+		parts[REST] = 0;
+	for (size_t i = 0; i < PROGRAM_PARTS; i++) {
+		if (i == EXPOSED_BY_CALLS && !several_gpus)
+			continue;
+		causes[count] = program_causes[i];
+		parts[count++] = parts[i];
+	}
+	put_parts(prediction, causes, parts, count, span_s);
+}
+
+/* In the mean over the jobs; calls and timeouts are the first job's. */
+static void summarize_programs(const struct world_outcome *outcome, struct prediction *prediction)
+{
+	const struct job_run *run = &outcome->jobs[0];
+	const struct step_record *last = &run->steps[run->steady_first + run->steady_count - 1];
+	double parts[PROGRAM_PARTS] = {0}, span_s = 0;
+	bool several_gpus = false;
+	for (size_t i = 0; i < outcome->job_count; i++) {
+		several_gpus = several_gpus || outcome->jobs[i].entry->rank_count > 1;
+		add_program(&outcome->jobs[i], 1 / (double)outcome->job_count, parts, &span_s);
+	}
+	put_programs(prediction, parts, span_s, several_gpus);
+	prediction->calls_count = last->calls_count;
+	prediction->polls_count = last->polls_count;
+	prediction->retransmission_timeouts = (double)run->window_timeouts_count / run->steady_work;
+}
+
+/* ---- fused jobs ---- */
+
+enum { KERNEL, INPUT, EXPOSED, STRAGGLER, OTHER, FUSED_PARTS };
+static const struct cause fused_causes[FUSED_PARTS] = {
+	[KERNEL] = {PART_KERNEL, "the GPUs' kernels"},
+	[INPUT] = {PART_INPUT, "input: storage, decoding or copies"},
+	[EXPOSED] = {PART_EXPOSED, "exchange of gradients that nothing hides"},
+	[STRAGGLER] = {PART_STRAGGLER, "the slowest rank"},
+	[OTHER] = {PART_OTHER, "the framework's work on the host"},
+};
+
+static void add_fused(const struct job_run *run, double share, double parts[FUSED_PARTS])
+{
+	double count = (double)run->steady_count;
+	for (size_t i = run->steady_first; i < run->steady_first + run->steady_count; i++) {
+		const struct step_record *step = &run->steps[i];
+		parts[KERNEL] += share * step->kernel_s / count;
+		parts[INPUT] += share * step->input_s / count;
+		parts[EXPOSED] += share * step->exposed_s / count;
+		parts[STRAGGLER] += share * step->straggler_s / count;
+		parts[OTHER] += share * step->other_s / count;
+	}
+}
+
+static double communication_s(const struct world_outcome *outcome)
+{
+	double sum_s = 0;
+	for (size_t i = 0; i < outcome->job_count; i++) {
+		const struct job_run *run = &outcome->jobs[i];
+		for (size_t k = run->steady_first; k < run->steady_first + run->steady_count; k++)
+			sum_s += run->steps[k].collective_s / (double)run->steady_count;
+	}
+	return sum_s / (double)outcome->job_count;
+}
+
+static void summarize_fused(const struct world_outcome *outcome, struct prediction *prediction)
+{
+	double parts[FUSED_PARTS] = {0}, span_s = 0;
+	for (size_t i = 0; i < outcome->job_count; i++)
+		add_fused(&outcome->jobs[i], 1.0 / (double)outcome->job_count, parts);
+	for (size_t i = 0; i < FUSED_PARTS; i++)
+		span_s += parts[i];
+	put_parts(prediction, fused_causes, parts, FUSED_PARTS, span_s);
+	double time_s = communication_s(outcome);
+	prediction->communication_s = time_s > 0 ? time_s : NAN;
+}
+
+void breakdown_summarize(const struct point *point, const struct scenario *scenario,
+			 struct prediction *prediction)
+{
+	if (scenario->style == JOBS_PROGRAMS)
+		summarize_programs(&point->outcome, prediction);
+	else if (scenario->style == JOBS_FUSED)
+		summarize_fused(&point->outcome, prediction);
+	else
+		prediction->bottleneck = "the collective";
+}

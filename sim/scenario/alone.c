@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Scenarios of one job alone: baselines, and the step of one GPU. */
+#include "sim/base/arena.h"
+#include "sim/scenario/scenario.h"
+
+/* The scenario with one job in place of its own. */
+static struct job_entry *only(struct arena *arena, const struct scenario *scenario,
+			      const struct job_entry *entry, struct scenario **alone)
+{
+	struct job_entry *job = ARENA_NEW(arena, struct job_entry);
+	*alone = ARENA_NEW(arena, struct scenario);
+	**alone = *scenario;
+	*job = *entry;
+	(*alone)->jobs = job;
+	(*alone)->job_count = 1;
+	return job;
+}
+
+const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
+					 size_t index)
+{
+	struct scenario *alone;
+	struct job_entry *job = only(arena, scenario, &scenario->jobs[index], &alone);
+	job->rank_count = job->simulated_count = 1;
+	if (scenario->style == JOBS_PROGRAMS) {
+		job->guests = job->servers;
+		job->runtime = NULL;
+		job->fraction_ratio = 1;
+	} else {
+		alone->topology.fold = NULL; /* its machine stands for itself */
+		job->straggler_ratio = 1;
+	}
+	return alone;
+}
+
+const struct scenario *scenario_solo(struct arena *arena, const struct scenario *scenario,
+				     const struct job_entry *entry)
+{
+	struct scenario *solo;
+	struct job_entry *job = only(arena, scenario, entry, &solo);
+	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
+	*stack = *entry->stack;
+	stack->real_input = false; /* input pipelines are the job's */
+	job->rank_count = job->simulated_count = 1;
+	job->servers = job->guests;
+	job->fraction_ratio = 1;
+	job->stack = stack;
+	job->guest_work = true;
+	solo->style = JOBS_PROGRAMS;
+	solo->steps_warmup_count = 1;
+	return solo;
+}

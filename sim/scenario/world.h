@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A world under construction: what world.c shares with the files that make its jobs from the
+ * scenario's entries (world_programs.c, world_fused.c). */
+#ifndef FARWIRE_SCENARIO_WORLD_H
+#define FARWIRE_SCENARIO_WORLD_H
+
+#include "sim/scenario/job_inputs.h"
+#include "sim/scenario/system.h"
+
+struct world {
+	struct workload workload;
+	const struct scenario *scenario;
+	struct system system;
+	struct job_inputs inputs;     /* of fused jobs */
+	struct profile_use *profiles; /* by job of the scenario: private to world_fused.c */
+};
+
+/* Each makes the job of entry and begins it; what is missing makes it fail. */
+struct job *world_programs(struct world *world, const struct job_entry *entry, struct job_run *run);
+struct job *world_fused(struct world *world, const struct job_entry *entry, struct job_run *run);
+struct job *world_collective(struct world *world, const struct job_entry *entry,
+			     struct job_run *run);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Data-parallel jobs and repeated collectives, from a scenario's entries.
+ *
+ * A step on one GPU is first simulated call by call, as a program alone. The job then has
+ * that step's segments on each GPU, its communicator and its input.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "sim/base/num.h"
+#include "sim/scenario/world.h"
+#include "sim/workload/fused_job.h"
+
+struct profile_use { /* the step of one GPU alone, by job */
+	const struct step_profile *profile;
+	double solo_step_s;
+};
+
+/* Whether a step of b's first GPU alone takes what one of a's takes. */
+static bool alike(const struct topology *t, const struct job_entry *a, const struct job_entry *b)
+{
+	const struct gpu_entry *gpus[] = {&t->gpus[a->gpus[0]], &t->gpus[b->gpus[0]]};
+	const struct guest_entry *guests[] = {&t->guests[a->guests[0]], &t->guests[b->guests[0]]};
+	const struct host_entry *hosts[] = {&t->hosts[gpus[0]->host], &t->hosts[gpus[1]->host]};
+	return a->network == b->network && a->batch_count == b->batch_count &&
+	       a->efficiency == b->efficiency &&
+	       memcmp(a->stack, b->stack, sizeof *a->stack) == 0 &&
+	       memcmp(&gpus[0]->params, &gpus[1]->params, sizeof gpus[0]->params) == 0 &&
+	       memcmp(&guests[0]->params, &guests[1]->params, sizeof guests[0]->params) == 0 &&
+	       memcmp(&hosts[0]->params, &hosts[1]->params, sizeof hosts[0]->params) == 0;
+}
+
+/* Time of a step of the job on its first GPU alone; < 0: it has failed. */
+static double run_solo(struct world *w, struct job *job, const struct job_entry *entry)
+{
+	struct arena *arena = w->workload.arena;
+	struct world_outcome outcome =
+		world_run(arena, scenario_solo(arena, w->scenario, entry), w->workload.seed, NULL);
+	const struct job_run *solo = &outcome.jobs[0];
+	if (outcome.broken)
+		engine_fail(w->system.engine, "one GPU alone: %s", outcome.broken);
+	if (solo->failed || outcome.broken) {
+		job_failed(job, solo->failed ? solo->reason : outcome.broken);
+		return -1;
+	}
+	return job_run_step_s(solo);
+}
+
+/* The step of one GPU alone, call by call, in the job's guest; or that of an equal job. NULL:
+ * the job has failed. */
+static const struct profile_use *find_profile(struct world *w, struct job *job,
+					      const struct job_entry *entry)
+{
+	const struct scenario *scenario = w->scenario;
+	const struct topology *t = &scenario->topology;
+	struct arena *arena = w->workload.arena;
+	if (!w->profiles)
+		w->profiles = ARENA_ARRAY(arena, scenario->job_count, struct profile_use);
+	struct profile_use *own = &w->profiles[entry - scenario->jobs];
+	for (size_t i = 0; i < scenario->job_count; i++)
+		if (w->profiles[i].profile && alike(t, &scenario->jobs[i], entry)) {
+			*own = w->profiles[i];
+			return own;
+		}
+	own->solo_step_s = entry->solo_step_s > 0 ? entry->solo_step_s : run_solo(w, job, entry);
+	if (own->solo_step_s < 0)
+		return NULL;
+	const struct step_host host = {
+		.driver = &scenario->driver,
+		.work_ratio = guest_alone_s(w->system.guests[entry->guests[0]], 1),
+	};
+	own->profile = step_profile_new(arena, entry->network, (size_t)entry->batch_count,
+					entry->stack, &t->gpus[entry->gpus[0]].params,
+					entry->efficiency, &host, own->solo_step_s);
+	return own;
+}
+
+/* Workers, then servers: one after the other on the job's machines, in each in the
+ * memory of its host, or of its first GPU, its second ... */
+static struct comm_rank *comm_ranks(struct world *w, const struct job_entry *entry,
+				    size_t *server_count)
+{
+	const struct topology *t = &w->scenario->topology;
+	*server_count = library_has_servers(entry->library)
+				? (size_t)fmax(1, entry->library->servers_count)
+				: 0;
+	struct comm_rank *ranks = ARENA_ARRAY(
+		w->workload.arena, entry->simulated_count + *server_count, struct comm_rank);
+	size_t *firsts = ARENA_ARRAY(w->workload.arena, entry->simulated_count, size_t),
+	       machines = 0;
+	for (size_t i = 0; i < entry->simulated_count; i++) {
+		ranks[i] = (struct comm_rank){.gpu = w->system.gpus[entry->gpus[i]],
+					      .guest = w->system.guests[entry->guests[i]]};
+		if (i == 0 ||
+		    t->gpus[entry->gpus[i]].host != t->gpus[entry->gpus[firsts[machines - 1]]].host)
+			firsts[machines++] = i;
+	}
+	FW_ASSERT(machines > 0);
+	for (size_t s = 0; s < *server_count; s++) {
+		size_t machine = s % machines, at = firsts[machine];
+		size_t end = machine + 1 < machines ? firsts[machine + 1] : entry->simulated_count;
+		if (!entry->library->server_on_cpu)
+			at += s / machines % (end - at);
+		ranks[entry->simulated_count + s] = ranks[at];
+		if (entry->library->server_on_cpu)
+			ranks[entry->simulated_count + s].gpu = NULL;
+	}
+	return ranks;
+}
+
+/* None is made where one rank has nobody to exchange with. False: the job has failed. */
+static bool build_communicator(struct world *w, struct job *job, const struct job_entry *entry,
+			       struct communicator **comm)
+{
+	struct communicator_spec spec = {
+		.arena = w->workload.arena,
+		.engine = w->system.engine,
+		.fabric = w->system.fabric,
+		.name = entry->name,
+		.library = entry->library,
+		.rank_count = entry->simulated_count,
+		.transport = entry->transport,
+		.transport_params = entry->transport_params,
+		.seed = w->workload.seed,
+		.failed = job_failed,
+		.failed_ctx = job,
+		.fold = w->system.topology->fold,
+		.copies = w->system.copies,
+		.top_node = w->system.top_node,
+	};
+	*comm = NULL;
+	if (entry->rank_count == 1 && !library_has_servers(entry->library))
+		return true;
+	spec.ranks = comm_ranks(w, entry, &spec.server_count);
+	*comm = communicator_new(&spec);
+	return *comm != NULL;
+}
+
+/* A short message from the first rank to the last and back: wires, sockets, wake-ups. */
+static double round_trip_s(struct world *w, const struct job_entry *entry)
+{
+	struct guest *a = w->system.guests[entry->guests[0]];
+	const struct fold *fold = w->system.topology->fold;
+	size_t last = fold ? fold_stand_in(fold, entry->rank_count - 1) : entry->rank_count - 1;
+	struct guest *b = w->system.guests[entry->guests[last]];
+	double latency_s = system_latency_s(&w->system, guest_node(a), guest_node(b));
+	double vnics_s = guest_vnic_latency_s(a) + guest_vnic_latency_s(b);
+	double wire_s = (fold || a != b) && latency_s >= 0 ? latency_s + vnics_s : 0;
+	double work_s = guest_send_work_s(a, 1, 0) + guest_receive_work_s(b, 1, 0) +
+			guest_params(b)->thread_wake_s;
+	return 2 * (wire_s + work_s);
+}
+
+static bool memory_fits(struct world *w, struct job *job, const struct job_entry *entry,
+			const struct fused_rank *rank, double memory_B)
+{
+	if (gpu_memory_take(rank->context, memory_B))
+		return true;
+	job_failed(job,
+		   arena_printf(w->workload.arena,
+				"out of GPU memory: %s at batch %g needs %.2f GB, GPU '%s' has "
+				"%.2f GB",
+				entry->network->name, entry->batch_count, memory_B / 1e9,
+				gpu_name(rank->gpu), gpu_params(rank->gpu)->memory_B / 1e9));
+	return false;
+}
+
+static bool build_input(struct world *w, struct job *job, const struct job_entry *entry,
+			size_t index, struct rank_reader *reader, struct fused_rank *rank,
+			double input_B)
+{
+	size_t host = w->scenario->topology.gpus[entry->gpus[index]].host;
+	*reader = job_inputs_reader(&w->inputs, entry, host, index > 0 ? reader : NULL);
+	if (reader->storage && !storage_reaches(reader->storage, rank->guest)) {
+		job_failed(job,
+			   arena_printf(w->workload.arena, "no route from '%s' to storage '%s'%s%s",
+					guest_name(rank->guest), entry->input->source,
+					entry->storage->node[0] ? " at " : "",
+					entry->storage->node));
+		return false;
+	}
+	rank->input = job_inputs_build(&w->inputs, w->scenario, entry, index, reader, rank->core,
+				       input_B);
+	return true;
+}
+
+static bool build_ranks(struct world *w, struct job *job, const struct job_entry *entry,
+			const struct step_profile *profile, struct fused_rank *ranks)
+{
+	struct rank_reader reader = {0};
+	for (size_t i = 0; i < entry->simulated_count; i++) {
+		struct gpu *gpu = w->system.gpus[entry->gpus[i]];
+		struct guest *guest = w->system.guests[entry->guests[i]];
+		const char *name = arena_printf(w->workload.arena, "%s.%zu", entry->name, i);
+		struct cpu *core = guest_core(guest);
+		ranks[i] = (struct fused_rank){
+			.context = gpu_context_new(gpu, name, 1),
+			.gpu = gpu,
+			.guest = guest,
+			.core = core,
+			.slowdown_ratio = i == 0 ? entry->straggler_ratio : 1,
+		};
+		if (!memory_fits(w, job, entry, &ranks[i], profile->memory_B) ||
+		    (strcmp(entry->input->source, "gpu") != 0 &&
+		     !build_input(w, job, entry, i, &reader, &ranks[i], profile->input_B)))
+			return false;
+	}
+	return true;
+}
+
+/* Jobs do not begin together: only chance sets their phases. */
+static int64_t delay_ps(struct world *w, const struct job_entry *entry, double solo_step_s)
+{
+	if (w->scenario->job_count == 1)
+		return 0;
+	struct rng rng = rng_named(w->workload.seed,
+				   arena_printf(w->workload.arena, "phase of %s", entry->name));
+	return ps_from_s(rng_uniform(&rng) * solo_step_s);
+}
+
+struct job *world_fused(struct world *w, const struct job_entry *entry, struct job_run *run)
+{
+	struct arena *arena = w->workload.arena;
+	struct job *job = fused_job_new(&w->workload, run, entry->name);
+	const struct profile_use *use = find_profile(w, job, entry);
+	struct communicator *comm;
+	if (!use)
+		return job;
+	run->solo_step_s = use->solo_step_s;
+	if (!build_communicator(w, job, entry, &comm))
+		return job;
+	struct fused_rank *ranks = ARENA_ARRAY(arena, entry->simulated_count, struct fused_rank);
+	if (!build_ranks(w, job, entry, use->profile, ranks))
+		return job;
+	const struct fused_spec spec = {
+		.arena = arena,
+		.engine = w->system.engine,
+		.fabric = w->system.fabric,
+		.name = entry->name,
+		.profile = use->profile,
+		.exchange = entry->exchange,
+		.comm = comm,
+		.ranks = ranks,
+		.rank_count = entry->simulated_count,
+		.copies = fold_counts(arena, w->system.topology->fold),
+		.all_count = entry->rank_count,
+		.network_round_trip_s = round_trip_s(w, entry),
+		.seed = w->workload.seed,
+	};
+	if (comm)
+		run->choice = communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE,
+						       entry->network->parameters_count *
+							       use->profile->element_B);
+	if (!run->failed)
+		fused_job_begin(job, &spec, delay_ps(w, entry, use->solo_step_s));
+	return job;
+}
+
+struct job *world_collective(struct world *w, const struct job_entry *entry, struct job_run *run)
+{
+	const struct scenario *scenario = w->scenario;
+	struct job *job = collective_job_new(&w->workload, run, entry->name);
+	if (entry->rank_count < 2) {
+		job_failed(job, "a collective needs two GPUs at least");
+		return job;
+	}
+	struct collective_spec spec = {.rank_count = entry->simulated_count,
+				       .collective = scenario->collective,
+				       .size_B = scenario->collective_size_B};
+	if (!build_communicator(w, job, entry, &spec.comm))
+		return job;
+	run->choice = communicator_choice_text(spec.comm, spec.collective, spec.size_B);
+	if (!run->failed)
+		collective_job_begin(job, &spec);
+	return job;
+}

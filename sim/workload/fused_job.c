@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/workload/fused_job.h"
+
+#include "sim/base/arena.h"
+
+/* Steps left out at least: the first fills queues, the second meets them full. A mean of
+ * fewer steps than STEPS_IN_DOUBT proves nothing where chance decides. */
+enum { WARM_STEPS = 2, STEPS_IN_DOUBT = 6 };
+#define JOB_KIND_OF_RANKS                                                                          \
+	.waiting = waiting, .varies = varies, .in_doubt = in_doubt, .read = read_job,              \
+	.account = account, .warmup_count = WARM_STEPS, .repeats_ratio = 1e-6,                     \
+	.settled_ratio = 0.002, .settled_events = 4e5
+
+struct ranks_job {
+	struct job job; /* first: jobs are cast back */
+	struct communicator *comm;
+	/* One of the two. */
+	struct fused *fused;
+	struct collective_spec collective;
+	struct step_record *repetitions;
+	int64_t begun_ps;
+	bool noisy;
+};
+
+static struct ranks_job *ranks_job(const struct job *job)
+{
+	return (struct ranks_job *)job;
+}
+
+static const char *waiting(const struct job *job, struct arena *arena)
+{
+	const struct ranks_job *r = ranks_job(job);
+	return r->fused ? fused_waiting(r->fused, arena) : communicator_waiting(r->comm, arena);
+}
+
+static bool varies(const struct job *job)
+{
+	return job->workload->lossy || ranks_job(job)->noisy;
+}
+
+static bool in_doubt(const struct job *job, size_t step_count)
+{
+	return varies(job) && step_count < STEPS_IN_DOUBT;
+}
+
+static void read_job(struct job *job)
+{
+	const struct ranks_job *r = ranks_job(job);
+	if (r->comm)
+		job->run->comm = *communicator_counters(r->comm);
+}
+
+static void account(struct job *job)
+{
+	if (ranks_job(job)->comm)
+		communicator_account(ranks_job(job)->comm);
+}
+
+static struct job *ranks_job_new(struct workload *workload, const struct job_kind *kind,
+				 struct job_run *run, const char *name)
+{
+	struct ranks_job *r = ARENA_NEW(workload->arena, struct ranks_job);
+	job_init(&r->job, workload, kind, name, run);
+	return &r->job;
+}
+
+static void begin(struct ranks_job *r, int64_t delay_ps, event_fn *open)
+{
+	engine_after(r->job.workload->engine, delay_ps, open, r, 0);
+}
+
+/* ---- training ---- */
+
+static const struct step_record *fused_step(const struct job *job, size_t index)
+{
+	return fused_step_at(ranks_job(job)->fused, index);
+}
+
+static const struct job_kind fused_kind = {JOB_KIND_OF_RANKS, .step_at = fused_step};
+
+static bool step_done(void *ctx, struct fused *fused, const struct step_record *step)
+{
+	(void)fused;
+	(void)step;
+	return job_step_over(ctx);
+}
+
+static void start_fused(void *ctx, uint64_t arg)
+{
+	struct ranks_job *r = ctx;
+	(void)arg;
+	fused_start(r->fused);
+}
+
+static void open_fused(void *ctx, uint64_t arg)
+{
+	struct ranks_job *r = ctx;
+	(void)arg;
+	if (r->comm)
+		communicator_open(r->comm, start_fused, r, 0);
+	else
+		start_fused(r, 0);
+}
+
+struct job *fused_job_new(struct workload *workload, struct job_run *run, const char *name)
+{
+	return ranks_job_new(workload, &fused_kind, run, name);
+}
+
+void fused_job_begin(struct job *job, const struct fused_spec *spec, int64_t delay_ps)
+{
+	struct ranks_job *r = ranks_job(job);
+	struct fused_spec own = *spec;
+	own.step_done = step_done;
+	own.ctx = job;
+	r->comm = spec->comm;
+	r->noisy = spec->exchange->noise_ratio > 0;
+	r->fused = fused_new(&own);
+	begin(r, delay_ps, open_fused);
+}
+
+/* ---- a collective, repeated ---- */
+
+static const struct step_record *repetition(const struct job *job, size_t index)
+{
+	return &ranks_job(job)->repetitions[index];
+}
+
+static const struct job_kind collective_kind = {JOB_KIND_OF_RANKS, .step_at = repetition};
+
+static void repeat(void *ctx, uint64_t arg);
+
+static void repetition_done(void *ctx, uint64_t arg)
+{
+	struct ranks_job *r = ctx;
+	(void)arg;
+	r->repetitions[r->job.step_count] = (struct step_record){
+		.start_ps = r->begun_ps, .end_ps = engine_now_ps(r->job.workload->engine)};
+	if (job_step_over(&r->job))
+		repeat(r, 0);
+}
+
+static void repeat(void *ctx, uint64_t arg)
+{
+	struct ranks_job *r = ctx;
+	(void)arg;
+	r->begun_ps = engine_now_ps(r->job.workload->engine);
+	const struct collective_request request = {
+		.collective = r->collective.collective,
+		.size_B = r->collective.size_B,
+		.label = collective_name(r->collective.collective),
+		.done = repetition_done,
+		.ctx = r,
+	};
+	uint64_t number = communicator_begin(r->comm, &request);
+	for (size_t i = 0; i < r->collective.rank_count; i++)
+		communicator_arrive(r->comm, number, i);
+}
+
+static void open_collective(void *ctx, uint64_t arg)
+{
+	struct ranks_job *r = ctx;
+	(void)arg;
+	communicator_open(r->comm, repeat, r, 0);
+}
+
+struct job *collective_job_new(struct workload *workload, struct job_run *run, const char *name)
+{
+	return ranks_job_new(workload, &collective_kind, run, name);
+}
+
+void collective_job_begin(struct job *job, const struct collective_spec *spec)
+{
+	struct ranks_job *r = ranks_job(job);
+	struct workload *w = job->workload;
+	size_t warm = (size_t)(w->warmup_count > WARM_STEPS ? w->warmup_count : WARM_STEPS);
+	r->collective = *spec;
+	r->comm = spec->comm;
+	r->repetitions =
+		ARENA_ARRAY(w->arena, warm + steady_steps_most(&w->limits) + 2, struct step_record);
+	begin(r, 0, open_collective);
+}

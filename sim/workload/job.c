@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/workload/job.h"
+
+#include <math.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/num.h"
+#include "sim/engine/engine.h"
+
+enum { STEPS_TO_SETTLE = 6 };
+/* Part of a step's work that the GPU must do in the time of a step to keep up with
+ * the program, and steps' worth of work after which a program that outruns it for
+ * good is measured all the same. */
+static const double KEPT_UP = 0.98, WORK_OF_UNEQUALS = 4;
+
+static const struct step_record *step_at(const struct job *job, size_t index)
+{
+	return job->kind->step_at(job, index);
+}
+
+static double step_s(const struct job *job, size_t index)
+{
+	const struct step_record *step = step_at(job, index);
+	return s_from_ps(step->end_ps - step->start_ps);
+}
+
+/* Kernel work that the GPUs did in a step, in steps of the program. */
+static double step_work(const struct job *job, size_t index)
+{
+	return job->work_ps > 0 ? (double)step_at(job, index)->work_ps / (double)job->work_ps : 1;
+}
+
+static double work_since(const struct job *job, size_t first)
+{
+	double work = 0;
+	for (size_t i = first; i < job->step_count; i++)
+		work += step_work(job, i);
+	return work;
+}
+
+static struct steady_step work_time(const void *of, size_t index)
+{
+	return (struct steady_step){step_s(of, index), step_work(of, index)};
+}
+
+/* ---- the window ---- */
+
+static void window_open(struct workload *w)
+{
+	w->open = true;
+	w->opened_ps = engine_now_ps(w->engine);
+	w->window_opened(w->ctx);
+	for (size_t i = 0; i < w->limits.program_count; i++)
+		if (w->jobs[i] && w->jobs[i]->kind->window_opened)
+			w->jobs[i]->kind->window_opened(w->jobs[i]);
+}
+
+void job_warm(struct job *job)
+{
+	struct workload *w = job->workload;
+	if (job->warm)
+		return;
+	job->warm = true;
+	if (++w->warm_count < w->limits.program_count)
+		return;
+	window_open(w);
+	w->steady = steady_begin(&w->limits, engine_events_count(w->engine), work_time);
+}
+
+static void job_over(struct job *job)
+{
+	if (job->over)
+		return;
+	job->over = true;
+	if (++job->workload->over_count == job->workload->limits.program_count)
+		engine_stop(job->workload->engine);
+}
+
+void job_failed(void *ctx, const char *reason)
+{
+	struct job *job = ctx;
+	if (job->run->failed)
+		return;
+	job->run->failed = true;
+	job->run->reason = reason;
+	job_over(job);
+	job_warm(job);
+}
+
+/* The first step that began in the window; the count of steps if none ended. */
+static size_t window_first(struct job *job)
+{
+	const struct workload *w = job->workload;
+	while (job->first < job->step_count &&
+	       (!w->open || step_at(job, job->first)->start_ps < w->opened_ps))
+		job->first++;
+	return job->first;
+}
+
+/* ---- one job alone ---- */
+
+static bool is_warmed_up(const struct job *job)
+{
+	double least = fmax(job->workload->warmup_count, job->kind->warmup_count);
+	return (double)job->step_count >= least &&
+	       (step_work(job, job->step_count - 1) >= KEPT_UP ||
+		work_since(job, 0) >= WORK_OF_UNEQUALS);
+}
+
+/* The GPU has done a step's work since, and several where it does not keep up. */
+static bool has_worked(const struct job *job, size_t first)
+{
+	if (job->step_count == first)
+		return false;
+	bool kept_up = step_work(job, job->step_count - 1) >= KEPT_UP;
+	return work_since(job, first) >= (kept_up ? KEPT_UP : WORK_OF_UNEQUALS);
+}
+
+/* The last two steps took the same time. */
+static bool repeats(const struct job *job, size_t first)
+{
+	size_t count = job->step_count;
+	return !job->kind->varies(job) && count - (job->kind->repeats_early ? 0 : first) >= 2 &&
+	       step_work(job, count - 1) >= KEPT_UP && step_work(job, count - 2) >= KEPT_UP &&
+	       fabs(step_s(job, count - 2) - step_s(job, count - 1)) <=
+		       job->kind->repeats_ratio * step_s(job, count - 1);
+}
+
+/* The mean over the time that a step's work takes: where a program is ahead of the GPU,
+ * its steps begin and end anywhere in it. Large steps need not be so certain. */
+static bool is_settled(const struct job *job, size_t first)
+{
+	size_t count = job->step_count - first;
+	double events = (double)engine_events_count(job->workload->engine);
+	double large = events / (double)job->step_count / job->kind->settled_events;
+	return count >= STEPS_TO_SETTLE && !job->kind->in_doubt(job, count) &&
+	       steady_mean_settled(work_time, job, first, count,
+				   job->kind->settled_ratio * fmax(1, large));
+}
+
+/* The last two steps are equal, or the mean has settled, or there are as many steps as
+ * were asked for. */
+static bool is_steady(struct job *job)
+{
+	size_t first = window_first(job);
+	return has_worked(job, first) &&
+	       (job->step_count - first >= steady_steps_most(&job->workload->limits) ||
+		repeats(job, first) || is_settled(job, first));
+}
+
+/* ---- several jobs ---- */
+
+/* They end together, or their window begins anew. */
+static void judge(struct workload *w)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < w->limits.program_count; i++) {
+		struct job *job = w->jobs[i];
+		if (job->over)
+			continue;
+		size_t first = window_first(job), steps = job->step_count - first;
+		w->programs[count++] = (struct steady_program){
+			.of = job,
+			.first = first,
+			.count = steps,
+			.has_worked = has_worked(job, first),
+			.in_doubt = job->kind->in_doubt(job, steps),
+		};
+	}
+	enum steady_verdict verdict =
+		steady_judge(&w->steady, w->programs, count, engine_events_count(w->engine));
+	if (verdict == STEADY_OPEN_ANEW)
+		window_open(w);
+	for (size_t i = 0; verdict == STEADY_OVER && i < w->limits.program_count; i++)
+		job_over(w->jobs[i]);
+}
+
+static void pause_over(void *ctx, uint64_t arg)
+{
+	(void)arg;
+	job_warm(ctx);
+}
+
+/* The random part of a step for which the job pauses, so that others find it anywhere in
+ * its step. */
+static void pause_for_phase(struct job *job)
+{
+	struct workload *w = job->workload;
+	const struct step_record *last = step_at(job, job->step_count - 1);
+	struct rng rng = rng_named(w->seed, arena_printf(w->arena, "phase of %s", job->name));
+	double step_ps = (double)(last->end_ps - last->start_ps);
+	int64_t pause_ps = (int64_t)(rng_uniform(&rng) * step_ps);
+	job->paused = true;
+	job->kind->pause(job, pause_ps);
+	engine_after(w->engine, pause_ps, pause_over, job, 0);
+}
+
+bool job_step_over(struct job *job)
+{
+	struct workload *w = job->workload;
+	bool alone = w->limits.program_count == 1;
+	job->step_count++;
+	if (alone && job->warm && is_steady(job))
+		job_over(job);
+	if (!alone && w->open)
+		judge(w);
+	if (!job->warm && !job->paused && is_warmed_up(job)) {
+		if (alone || !job->kind->pause)
+			job_warm(job);
+		else
+			pause_for_phase(job);
+	}
+	return !workload_is_over(w);
+}
+
+bool workload_is_over(const struct workload *w)
+{
+	return w->over_count >= w->limits.program_count;
+}
+
+/* ---- begin and end ---- */
+
+void workload_init(struct workload *w)
+{
+	w->jobs = ARENA_ARRAY(w->arena, w->limits.program_count + 1, struct job *);
+	w->programs = ARENA_ARRAY(w->arena, w->limits.program_count + 1, struct steady_program);
+}
+
+void job_init(struct job *job, struct workload *workload, const struct job_kind *kind,
+	      const char *name, struct job_run *run)
+{
+	job->workload = workload;
+	job->kind = kind;
+	job->name = name;
+	job->run = run;
+}
+
+const char *workload_unfinished(struct workload *w, enum engine_end end,
+				const char *(*no_end)(void *ctx, const char *waiting))
+{
+	bool limit = end == ENGINE_EVENTS || end == ENGINE_TIME;
+	const char *first = NULL;
+	for (size_t i = w->limits.program_count; i-- > 0;) {
+		struct job *job = w->jobs[i];
+		if (job->over ||
+		    (end == ENGINE_DRAINED && job->kind->drained && job->kind->drained(job)))
+			continue;
+		first = arena_printf(w->arena, "job '%s' waits: %s", job->name,
+				     job->kind->waiting(job, w->arena));
+		if (limit)
+			job_failed(job, no_end(w->ctx, first));
+	}
+	return first;
+}
+
+void workload_account(struct workload *w)
+{
+	for (size_t i = 0; i < w->limits.program_count; i++)
+		w->jobs[i]->kind->account(w->jobs[i]);
+}
+
+static void read_job(struct workload *w, struct job *job, const char *broken)
+{
+	struct job_run *run = job->run;
+	struct step_record *steps = ARENA_ARRAY(w->arena, job->step_count + 1, struct step_record);
+	for (size_t i = 0; i < job->step_count; i++)
+		steps[i] = *step_at(job, i);
+	run->steps = steps;
+	run->step_count = job->step_count;
+	run->steady_first = window_first(job);
+	run->steady_count = run->step_count - run->steady_first;
+	run->steady_work = work_since(job, run->steady_first);
+	job->kind->read(job);
+	if (!run->failed && run->steady_work <= 0) {
+		run->failed = true;
+		run->reason = broken ? broken : "no step was finished";
+	}
+}
+
+void workload_read(struct workload *w, const char *broken)
+{
+	for (size_t i = 0; i < w->limits.program_count; i++)
+		read_job(w, w->jobs[i], broken);
+}
+
+double job_run_step_s(const struct job_run *run)
+{
+	const struct step_record *first = &run->steps[run->steady_first];
+	const struct step_record *last = first + run->steady_count - 1;
+	return s_from_ps(last->end_ps - first->start_ps) / run->steady_work;
+}

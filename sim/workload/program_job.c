@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/workload/program_job.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/base/arena.h"
+#include "sim/base/vec.h"
+#include "sim/workload/group.h"
+#include "sim/workload/player.h"
+
+/* A round of the loss process (sim/transport/loss.h). */
+enum { LOSSES_TO_SETTLE = 16 };
+
+struct program_job;
+
+struct device { /* a GPU of a rank */
+	struct program_job *job;
+	struct gpu_context *context;
+	struct cuda_process *process;
+	struct remote_client *remote;  /* NULL: local */
+	struct remote_counters before; /* when the window opened */
+	bool over_wire;                /* calls leave the rank's guest */
+};
+
+struct rank {
+	struct program_job *job;
+	const struct program_rank *place;
+	struct device *devices;
+	size_t device_count;
+	struct player *player;
+};
+
+struct program_job {
+	struct job job; /* first: jobs are cast back */
+	struct program_job_spec spec;
+	struct rank *ranks;
+	struct group *group; /* NULL: no rank calls a peer */
+	struct device *devices;
+	size_t device_count;             /* of all ranks */
+	VEC(struct step_record) records; /* of several ranks */
+	size_t connecting_count;
+};
+
+static struct program_job *program_job(const struct job *job)
+{
+	return (struct program_job *)job;
+}
+
+/* ---- what the life of a job asks for ---- */
+
+static const struct step_record *step_at(const struct job *job, size_t index)
+{
+	const struct program_job *p = program_job(job);
+	return p->spec.rank_count == 1 ? player_step_at(p->ranks[0].player, index)
+				       : &p->records.items[index];
+}
+
+static struct remote_counters counters_of(const struct program_job *p)
+{
+	struct remote_counters sum = {0};
+	for (size_t i = 0; i < p->device_count; i++) {
+		if (!p->devices[i].remote)
+			continue;
+		struct remote_counters one = remote_counters(p->devices[i].remote);
+		for (int k = 0; k < CLASS_COUNT; k++)
+			sum.calls_count[k] += one.calls_count[k];
+		sum.messages_count += one.messages_count;
+		sum.waited_s += one.waited_s;
+		sum.sent_B += one.sent_B;
+		sum.received_B += one.received_B;
+		sum.losses_count += one.losses_count;
+		sum.timeouts_count += one.timeouts_count;
+		sum.stalled_s += one.stalled_s;
+	}
+	return sum;
+}
+
+static bool may_lose(const struct job *job)
+{
+	const struct program_job *p = program_job(job);
+	bool over_wire = p->group != NULL;
+	for (size_t i = 0; i < p->device_count; i++)
+		over_wire = over_wire || p->devices[i].over_wire;
+	return job->workload->lossy && over_wire;
+}
+
+/* Few losses say little of the mean. */
+static bool too_few_losses(const struct job *job, size_t step_count)
+{
+	(void)step_count;
+	return may_lose(job) && counters_of(program_job(job)).losses_count < LOSSES_TO_SETTLE;
+}
+
+static void window_opened(struct job *job)
+{
+	struct program_job *p = program_job(job);
+	for (size_t i = 0; i < p->device_count; i++)
+		if (p->devices[i].remote)
+			p->devices[i].before = remote_counters(p->devices[i].remote);
+}
+
+static void pause_ranks(struct job *job, int64_t pause_ps)
+{
+	struct program_job *p = program_job(job);
+	if (p->spec.rank_count == 1)
+		player_pause(p->ranks[0].player, pause_ps);
+}
+
+static const char *waiting(const struct job *job, struct arena *arena)
+{
+	const struct program_job *p = program_job(job);
+	const struct rank *last = &p->ranks[0];
+	for (size_t i = 1; i < p->spec.rank_count; i++)
+		if (player_step_count(p->ranks[i].player) < player_step_count(last->player))
+			last = &p->ranks[i];
+	const char *text = player_waiting(last->player, arena);
+	if (p->spec.rank_count > 1)
+		text = arena_printf(arena, "rank %zu, %s", (size_t)(last - p->ranks), text);
+	for (size_t i = 0; i < last->device_count; i++)
+		if (last->devices[i].remote)
+			text = arena_printf(arena, "%s; %s", text,
+					    remote_waiting(last->devices[i].remote, arena));
+	return p->group ? arena_printf(arena, "%s; %s", text, group_waiting(p->group, arena))
+			: text;
+}
+
+/* Without a limit to their age, calls may wait for more that never come. */
+static bool waits_for_batch(struct job *job)
+{
+	struct program_job *p = program_job(job);
+	size_t batched_count = 0;
+	for (size_t i = 0; i < p->device_count; i++)
+		if (p->devices[i].remote)
+			batched_count += remote_batched_count(p->devices[i].remote);
+	if (batched_count > 0)
+		job_failed(job, arena_printf(job->workload->arena,
+					     "waits for calls in a batch that is not full (%zu), "
+					     "and with runtime.batch_wait = 0 no age sends it",
+					     batched_count));
+	return batched_count > 0;
+}
+
+static void read_job(struct job *job)
+{
+	struct program_job *p = program_job(job);
+	struct job_run *run = job->run;
+	run->remote = counters_of(p);
+	for (size_t i = 0; i < p->device_count; i++) {
+		const struct device *device = &p->devices[i];
+		if (!device->remote)
+			continue;
+		struct remote_counters now = remote_counters(device->remote);
+		run->window_stalled_s += now.stalled_s - device->before.stalled_s;
+		run->window_timeouts_count += now.timeouts_count - device->before.timeouts_count;
+	}
+	if (p->group)
+		run->comm = group_counters(p->group);
+}
+
+static void account(struct job *job)
+{
+	struct program_job *p = program_job(job);
+	for (size_t i = 0; i < p->device_count; i++)
+		if (p->devices[i].remote)
+			remote_account(p->devices[i].remote);
+	if (p->group)
+		group_account(p->group);
+}
+
+static const struct job_kind kind = {
+	.step_at = step_at,
+	.waiting = waiting,
+	.varies = may_lose,
+	.in_doubt = too_few_losses,
+	.read = read_job,
+	.account = account,
+	.window_opened = window_opened,
+	.pause = pause_ranks,
+	.drained = waits_for_batch,
+	.repeats_ratio = 1e-4,
+	.repeats_early = true,
+	.settled_ratio = 0.004,
+	.settled_events = INFINITY,
+};
+
+/* ---- steps ---- */
+
+static void add_step(struct step_record *sum, const struct step_record *one, double share)
+{
+	sum->gpu_busy_s += one->gpu_busy_s * share;
+	sum->exposed_s += one->exposed_s * share;
+	for (int k = 0; k < TIME_KIND_COUNT; k++) {
+		sum->thread_s[k] += one->thread_s[k] * share;
+		sum->gpu_idle_s[k] += one->gpu_idle_s[k] * share;
+	}
+	sum->calls_count += one->calls_count;
+	sum->polls_count += one->polls_count;
+	sum->work_ps += one->work_ps;
+}
+
+/* All ranks have ended the step of that index. */
+static void record_step(struct program_job *p, size_t index)
+{
+	double share = 1 / (double)p->spec.rank_count;
+	struct step_record *sum = VEC_PUSH(p->job.workload->arena, &p->records);
+	*sum = (struct step_record){.end_ps = engine_now_ps(p->job.workload->engine)};
+	sum->start_ps = index > 0 ? p->records.items[index - 1].end_ps
+				  : player_step_at(p->ranks[0].player, 0)->start_ps;
+	sum->mark_ps = sum->end_ps;
+	for (size_t i = 0; i < p->spec.rank_count; i++)
+		add_step(sum, player_step_at(p->ranks[i].player, index), share);
+}
+
+static bool step_done(void *ctx, struct player *player, const struct step_record *record)
+{
+	struct program_job *p = ((struct rank *)ctx)->job;
+	struct job *job = &p->job;
+	(void)record;
+	if (p->spec.rank_count == 1)
+		return job_step_over(job);
+	size_t ended = player_step_count(player);
+	for (size_t i = 0; i < p->spec.rank_count; i++)
+		if (player_step_count(p->ranks[i].player) < ended)
+			return !workload_is_over(job->workload);
+	record_step(p, ended - 1);
+	return job_step_over(job);
+}
+
+static void start_players(void *ctx, uint64_t arg)
+{
+	struct program_job *p = ctx;
+	struct job *job = &p->job;
+	(void)arg;
+	job->run->connect_s = s_from_ps(engine_now_ps(job->workload->engine));
+	for (size_t i = 0; i < p->spec.rank_count; i++)
+		player_start(p->ranks[i].player);
+	if (job->workload->limits.program_count == 1 && job->workload->warmup_count < 1)
+		job_warm(job);
+}
+
+static void connected(void *ctx, uint64_t arg)
+{
+	struct program_job *p = ctx;
+	(void)arg;
+	if (--p->connecting_count > 0)
+		return;
+	if (p->group)
+		group_open(p->group, start_players, p, 0);
+	else
+		start_players(p, 0);
+}
+
+static void connect(struct program_job *p)
+{
+	for (size_t i = 0; i < p->device_count; i++)
+		p->connecting_count += p->devices[i].remote != NULL;
+	if (p->connecting_count == 0) {
+		p->connecting_count = 1;
+		engine_after(p->job.workload->engine, 0, connected, p, 0);
+		return;
+	}
+	for (size_t i = 0; i < p->device_count; i++)
+		if (p->devices[i].remote)
+			remote_connect(p->devices[i].remote, connected, p, 0);
+}
+
+/* ---- building ---- */
+
+/* The durations of all the program's kernels; bounded, for those that would never end. */
+static int64_t work_of(const struct program *program)
+{
+	int64_t work_ps = 0;
+	for (size_t t = 0; t < program->thread_count; t++)
+		for (size_t i = 0; i < program->threads[t].count; i++)
+			if (program->threads[t].items[i].kind == ITEM_CALL) {
+				double duration_s = program->threads[t].items[i].call.duration_s;
+				int64_t left_ps = INT64_MAX - work_ps;
+				int64_t call_ps = ps_from_s(duration_s);
+				work_ps += call_ps < left_ps ? call_ps : left_ps;
+			}
+	return work_ps;
+}
+
+static bool take_memory(struct program_job *p, struct device *device, const struct program *program,
+			const struct program_gpu *place)
+{
+	struct workload *w = p->job.workload;
+	if (gpu_memory_take(device->context, program->memory_B))
+		return true;
+	job_failed(&p->job,
+		   arena_printf(w->arena,
+				"out of GPU memory: %s needs %.2f GB, GPU '%s' has %.2f GB%s",
+				p->spec.what, program->memory_B / 1e9, gpu_name(place->gpu),
+				gpu_params(place->gpu)->memory_B * p->spec.fraction_ratio / 1e9,
+				w->limits.program_count > 1 ? " for it and its neighbours" : ""));
+	return false;
+}
+
+/* A frequent cause of a missing route: a guest at which no link ends. */
+static const char *unlinked(const struct program_job *p, const struct guest *client,
+			    const struct guest *server)
+{
+	const struct guest *const ends[] = {client, server};
+	for (size_t e = 0; e < 2; e++) {
+		bool linked = false;
+		for (size_t i = 0; i < fabric_link_count(p->spec.fabric); i++) {
+			int nodes[2];
+			fabric_link_nodes(p->spec.fabric, (int)i, &nodes[0], &nodes[1]);
+			linked = linked || nodes[0] == guest_node(ends[e]) ||
+				 nodes[1] == guest_node(ends[e]);
+		}
+		if (!linked)
+			return arena_printf(p->job.workload->arena,
+					    " (no link ends at '%s': those of a network end at "
+					    "guests, not at their hosts)",
+					    guest_name(ends[e]));
+	}
+	return "";
+}
+
+static struct cuda_port *build_port(struct program_job *p, const struct rank *rank,
+				    struct device *device, const struct program_gpu *place)
+{
+	struct workload *w = p->job.workload;
+	if (!p->spec.runtime)
+		return local_port_new(w->arena, device->process);
+	const char *name = p->job.name;
+	if (p->device_count > 1)
+		name = arena_printf(w->arena, "%s.%zu", name, (size_t)(device - p->devices));
+	const struct remote_spec spec = {
+		.arena = w->arena,
+		.engine = w->engine,
+		.fabric = p->spec.fabric,
+		.name = name,
+		.params = p->spec.runtime,
+		.transport = p->spec.transport,
+		.transport_params = p->spec.transport_params,
+		.client = rank->place->guest,
+		.server = place->server,
+		.process = device->process,
+		.seed = w->seed,
+		.failed = job_failed,
+		.failed_ctx = &p->job,
+	};
+	device->over_wire = rank->place->guest != place->server;
+	device->remote = remote_client_new(&spec);
+	if (device->remote)
+		return remote_port(device->remote);
+	job_failed(&p->job, arena_printf(w->arena, "no route from '%s' to '%s' for %s%s",
+					 guest_name(rank->place->guest), guest_name(place->server),
+					 p->spec.transport->name,
+					 unlinked(p, rank->place->guest, place->server)));
+	return NULL;
+}
+
+static bool build_process(struct program_job *p, const struct rank *rank, struct device *device,
+			  const struct program_gpu *place)
+{
+	struct workload *w = p->job.workload;
+	const struct program *program = rank->place->program;
+	const struct cuda_process_spec spec = {
+		.arena = w->arena,
+		.engine = w->engine,
+		.fabric = p->spec.fabric,
+		.context = device->context,
+		.guest = place->server,
+		.driver = p->spec.driver,
+		.guest_work = p->spec.guest_work,
+		.dma = p->spec.dma,
+		.stream_count = program->stream_count,
+		.event_count = program->event_count,
+		.to_device = place->to_device,
+		.to_host = place->to_host,
+		.peers = p->group ? group_peers(p->group) : NULL,
+		.member = (size_t)(device - p->devices),
+	};
+	if (spec.to_device && spec.to_host) {
+		device->process = cuda_process_new(&spec);
+		return true;
+	}
+	job_failed(&p->job,
+		   arena_printf(w->arena, "no route from host '%s' to GPU '%s'",
+				host_name(guest_host(place->server)), gpu_name(place->gpu)));
+	return false;
+}
+
+/* The GPUs of a rank, each with a process on it and a port to that. NULL: it has failed. */
+static struct cuda_port *build_devices(struct program_job *p, struct rank *rank)
+{
+	struct workload *w = p->job.workload;
+	struct cuda_port **ports = ARENA_ARRAY(w->arena, rank->device_count, struct cuda_port *);
+	for (size_t i = 0; i < rank->device_count; i++) {
+		struct device *device = &rank->devices[i];
+		const struct program_gpu *place = &rank->place->gpus[i];
+		const char *name = p->job.name;
+		if (p->device_count > 1)
+			name = arena_printf(w->arena, "%s.%zu", name,
+					    (size_t)(device - p->devices));
+		device->job = p;
+		device->context = gpu_context_new(place->gpu, name, p->spec.fraction_ratio);
+		if (!take_memory(p, device, rank->place->program, place) ||
+		    !build_process(p, rank, device, place))
+			return NULL;
+		ports[i] = build_port(p, rank, device, place);
+		if (!ports[i])
+			return NULL;
+	}
+	return device_ports_join(w->arena, ports, rank->device_count);
+}
+
+static bool build_rank(struct program_job *p, struct rank *rank)
+{
+	struct workload *w = p->job.workload;
+	struct cuda_port *port = build_devices(p, rank);
+	if (!port)
+		return false;
+	struct cuda_process **processes =
+		ARENA_ARRAY(w->arena, rank->device_count, struct cuda_process *);
+	for (size_t i = 0; i < rank->device_count; i++)
+		processes[i] = rank->devices[i].process;
+	const char *name = p->job.name;
+	if (p->spec.rank_count > 1)
+		name = arena_printf(w->arena, "%s rank %zu", name, (size_t)(rank - p->ranks));
+	const struct player_spec spec = {
+		.arena = w->arena,
+		.engine = w->engine,
+		.name = name,
+		.program = rank->place->program,
+		.port = port,
+		.guest = rank->place->guest,
+		.guest_work = p->spec.guest_work,
+		.processes = processes,
+		.device_count = rank->device_count,
+		.step_done = step_done,
+		.ctx = rank,
+	};
+	rank->player = player_new(&spec);
+	return true;
+}
+
+/* 0: the program calls none. */
+static double largest_all_reduce_B(const struct program *program)
+{
+	double largest_B = 0;
+	for (size_t t = 0; t < program->thread_count; t++)
+		for (size_t i = 0; i < program->threads[t].count; i++) {
+			const struct cuda_call *call = &program->threads[t].items[i].call;
+			if (program->threads[t].items[i].kind == ITEM_CALL &&
+			    call->kind == CALL_ALL_REDUCE)
+				largest_B = fmax(largest_B, call->payload_B);
+		}
+	return largest_B;
+}
+
+static bool build_group(struct program_job *p)
+{
+	struct workload *w = p->job.workload;
+	struct comm_rank *members = ARENA_ARRAY(w->arena, p->device_count, struct comm_rank);
+	size_t *firsts = ARENA_ARRAY(w->arena, p->spec.rank_count, size_t), count = 0;
+	const struct program **programs =
+		ARENA_ARRAY(w->arena, p->spec.rank_count, const struct program *);
+	for (size_t i = 0; i < p->spec.rank_count; i++) {
+		const struct program_rank *rank = &p->spec.ranks[i];
+		firsts[i] = count;
+		programs[i] = rank->program;
+		for (size_t k = 0; k < p->ranks[i].device_count; k++)
+			members[count++] = (struct comm_rank){.gpu = rank->gpus[k].gpu,
+							      .guest = rank->gpus[k].server};
+	}
+	const struct group_spec spec = {
+		.comm = {.arena = w->arena,
+			 .engine = w->engine,
+			 .fabric = p->spec.fabric,
+			 .name = p->job.name,
+			 .library = p->spec.library,
+			 .ranks = members,
+			 .rank_count = count,
+			 .transport = p->spec.group_transport,
+			 .transport_params = p->spec.group_transport_params,
+			 .seed = w->seed,
+			 .failed = job_failed,
+			 .failed_ctx = &p->job},
+		.programs = programs,
+		.program_count = p->spec.rank_count,
+		.first_members = firsts,
+	};
+	p->group = group_new(&spec);
+	if (!p->group)
+		return false;
+	p->job.run->choice = group_choice_text(p->group, largest_all_reduce_B(programs[0]));
+	return true;
+}
+
+static void build(struct program_job *p)
+{
+	if (p->spec.library && !build_group(p))
+		return;
+	for (size_t i = 0; i < p->spec.rank_count; i++)
+		if (!build_rank(p, &p->ranks[i]))
+			return;
+	connect(p);
+}
+
+struct job *program_job_new(struct workload *w, struct job_run *run,
+			    const struct program_job_spec *spec)
+{
+	struct program_job *p = ARENA_NEW(w->arena, struct program_job);
+	job_init(&p->job, w, &kind, spec->name, run);
+	p->spec = *spec;
+	p->ranks = ARENA_ARRAY(w->arena, spec->rank_count, struct rank);
+	for (size_t i = 0; i < spec->rank_count; i++) {
+		p->device_count += program_device_count(spec->ranks[i].program);
+		p->job.work_ps += work_of(spec->ranks[i].program);
+	}
+	p->devices = ARENA_ARRAY(w->arena, p->device_count, struct device);
+	size_t next = 0;
+	for (size_t i = 0; i < spec->rank_count; i++) {
+		size_t count = program_device_count(spec->ranks[i].program);
+		p->ranks[i] = (struct rank){.job = p,
+					    .place = &spec->ranks[i],
+					    .devices = &p->devices[next],
+					    .device_count = count};
+		next += count;
+	}
+	build(p);
+	return &p->job;
+}
