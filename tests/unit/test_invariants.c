@@ -264,16 +264,16 @@ static void message_that_was_never_sent_stops_the_run(void)
 		net_send(net, 0, 1e6, 0);
 		counters->messages_count[0] = 0;
 		CHECK(engine_run(net->engine) == ENGINE_FAILED);
-		STOPPED_BY(net->engine, "a>b: 1 messages of 1000000 bytes delivered, 0 of 1000000 "
-					"sent");
+		STOPPED_BY(net->engine, "a>b: 1 messages of 1000000 bytes were delivered, but 0 of "
+					"1000000 bytes were sent");
 		net_free(net);
 		net = connected(transports[i]);
 		counters = (struct connection_counters *)connection_counters(net->connection);
 		net_send(net, 0, 1e6, 0);
 		counters->payload_sent_B[0] -= 1;
 		CHECK(engine_run(net->engine) == ENGINE_FAILED);
-		STOPPED_BY(net->engine, "a>b: 1 messages of 1000000 bytes delivered, 1 of 999999 "
-					"sent");
+		STOPPED_BY(net->engine, "a>b: 1 messages of 1000000 bytes were delivered, but 1 of "
+					"999999 bytes were sent");
 		net_free(net);
 	}
 }
@@ -293,8 +293,8 @@ static void message_that_arrives_too_early_stops_the_run(void)
 	path_delivered(&spec, &path, 0, 1e6, now_ps - 1002000000, &counters);
 	CHECK(engine_failure(net->engine) == NULL);
 	path_delivered(&spec, &path, 0, 1e6, now_ps - 1001000000, &counters);
-	STOPPED_BY(net->engine, "a>b: a message of 1000000 bytes was there after 0.001001000000 s, "
-				"its way takes 0.001002000000 s");
+	STOPPED_BY(net->engine, "a>b: a message of 1000000 bytes arrived after 0.001001000000 s, "
+				"but its way takes at least 0.001002000000 s");
 	net_free(net);
 }
 
@@ -350,19 +350,20 @@ static void collective_with_wrong_bytes_or_times_stops_the_run(void)
 
 	w = planted(plant_latency, 500000000, 1);
 	STOPPED_BY(w->engine, "pair: 1000000 bytes from rank");
-	STOPPED_BY(w->engine, "were there after 0.001002000000 s, the way takes 1.001000000000 s");
+	STOPPED_BY(w->engine,
+		   "arrived after 0.001002000000 s, but the way takes at least 1.001000000000 s");
 	arena_free(w->arena);
 }
 
 static void waiting_collective_is_named(void)
 {
 	struct comm_world *w = two_ranks();
-	CHECK_TEXT(communicator_waiting(w->comm, w->arena), "no collective under way");
+	CHECK_TEXT(communicator_waiting(w->comm, w->arena), "no collective in progress");
 	uint64_t number = comm_begin(w, w->comm, COLLECTIVE_ALL_REDUCE, 2e6, 0);
 	communicator_arrive(w->comm, number, 1);
 	CHECK(engine_run(w->engine) == ENGINE_DRAINED);
 	CHECK_TEXT(communicator_waiting(w->comm, w->arena),
-		   "all_reduce 0: 1 of 2 ranks there, 0 done, 1 of 1 messages delivered");
+		   "all_reduce 0: 1 of 2 ranks arrived, 0 done, 1 of 1 messages delivered");
 	arena_free(w->arena);
 }
 
