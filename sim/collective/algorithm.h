@@ -3,11 +3,11 @@
  *
  * Each algorithm has its own file (ring.c, halving_doubling.c ...) with a const struct algorithm,
  * and one line in algorithms.def. Each has an ideal time, which is a pure function. It holds if
- * nothing is shared: each wire (a sender, a receiver and a channel) is a separate link on which a
- * message of size B takes latency + size * spB; messages follow each other as closely as spB
- * allows; all ranks begin at the same time. Tests compare it with the run of the schedule to the
- * picosecond. The simulation adds the costs of sharing, for example of channels on one link, or of
- * servers that all workers use.
+ * nothing is shared and all ranks begin at the same time. Each wire (a sender, a receiver and a
+ * channel) is then a separate link on which a message of size B takes latency + size * spB.
+ * Messages follow each other as closely as spB allows. Tests compare it with the run of the
+ * schedule to the picosecond. The simulation adds the costs of sharing, for example of channels on
+ * one link, or of servers that all workers use.
  *
  * Chunks are equal parts of the buffer, with fractions of a byte if necessary. So every size in a
  * schedule is proportional to size_B, and a schedule made for 1 B serves all sizes. In schedules of

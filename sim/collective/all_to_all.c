@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All-to-all by exchange in n - 1 rounds. In round i each rank sends to the rank i places further
- * on channel 0's ring and receives from the rank i places back, so that no rank has two senders at
- * the same time. The rounds are distributed over the channels. On one channel, a rank continues
+ * on channel 0's ring and receives from the rank i places back. So no rank has two senders at the
+ * same time. The rounds are distributed over the channels. On one channel, a rank continues
  * when its message has arrived and it has received the message sent to it. A rank's own part is
  * copied inside its memory. */
 #include "sim/base/arena.h"

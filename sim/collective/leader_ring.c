@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Leader-based (two-level) all-reduce, as MPI libraries use it on nodes with one NIC. A chain
- * brings the node's sum to its leader (the first rank of the node on the channel's ring), the
- * leaders do a ring all-reduce, and a chain takes the result to the others. The chains are
+ * brings the node's sum to its leader (the first rank of the node on the channel's ring). The
+ * leaders do a ring all-reduce. Then a chain takes the result to the others. The chains are
  * pipelined by the ring's chunks, with pipeline_count chunks for each part of a leader. Nodes may
  * have different sizes. */
 #include "sim/base/arena.h"

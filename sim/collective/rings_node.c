@@ -117,8 +117,8 @@ static bool used(const uint32_t *path, size_t length, size_t place)
 	return false;
 }
 
-/* Finds all cycles through every rank that continue from path[length]. Of the two directions only
- * the one is taken whose second rank is before its last. */
+/* Finds all cycles through every rank that continue from path[length]. Each
+ * cycle has two directions; only the one whose second rank is less than its last is kept. */
 static void grow_cycles(const struct node_links *links, uint32_t *path, size_t length,
 			struct cycles *cycles)
 {

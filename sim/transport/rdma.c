@@ -10,8 +10,7 @@
 #include "sim/transport/loss.h"
 #include "sim/transport/path.h"
 
-/* For longer messages only the last packets are drawn individually; losses in the middle are in the
- * rate. */
+/* Only this many last packets of a message are drawn; earlier losses are in the rate. */
 #define DRAWN_PACKETS 64.0
 #define TAIL_PACKETS  3.0
 /* The largest path MTU, for a route without packets. */
@@ -510,9 +509,8 @@ static void pump(struct rdma_direction *direction)
 	}
 }
 
-/* `count` packets were drawn and `lost` of them were lost, the first at index `first`. All from
- * there on are sent again: after a NAK if any later packet arrived, else after the NIC's timeout.
- */
+/* `lost` of `count` drawn packets were lost, the first at index `first`. All from there on are sent
+ * again: after a NAK if any later packet arrived, else after the NIC's timeout. */
 static void go_back(struct rdma_direction *direction, uint64_t count, uint64_t lost, uint64_t first)
 {
 	struct rdma_connection *connection = direction->connection;

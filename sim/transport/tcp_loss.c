@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lost packets. Each packet of a write of up to TCP_DRAWN_PACKETS is drawn. Of a longer write only
- * the last TCP_TAIL_PACKETS are drawn, because losses in the middle are in its rate
+/* Lost packets. Each packet of a write of up to TCP_DRAWN_PACKETS is drawn. In a longer
+ * write only the last TCP_TAIL_PACKETS are drawn, because losses in the middle are in its rate
  * (tcp_loss_rate). A further draw decides whether some packet in the middle is lost so often that
  * the connection fails.
  *

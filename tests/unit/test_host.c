@@ -258,8 +258,8 @@ static void sensitivity_turns_coalescing_off(void)
 	net_free(net);
 }
 
-/* What comes in the very picosecond of an interrupt is worked on behind what waited for it: 3 us
- * of the reference clock each. */
+/* A message that arrives in the same picosecond as an interrupt is processed after those that
+ * waited for the interrupt. Each takes 3 us of the reference clock. */
 static void delayed_messages_stay_in_order(void)
 {
 	static const double fires_us[] = {1250, 1125};

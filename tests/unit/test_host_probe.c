@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the host probes are made of: orders to a server, its bounds, rounds over
- * TCP and over Unix sockets, teams of threads, plans. */
+/* Parts of the host probes: orders to a server, its limits, rounds over TCP and over Unix sockets,
+ * teams of threads, plans. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -68,7 +68,7 @@ static void rounds_over(bool over_unix)
 		}
 		CHECK(sock_receive(fd, bytes, 4000, 5) == SOCK_OK);
 	}
-	/* And no more than that: the wait is over without a byte. */
+	/* nothing else: the wait ends without a byte */
 	CHECK(sock_receive(fd, bytes, 1, 0.01) == SOCK_LATE);
 	CHECK((sock_facts(fd).mss_B > 0) == !over_unix);
 	close(fd);
@@ -162,8 +162,8 @@ static void team_runs_rounds_on_all_members(void)
 	team_free(team);
 }
 
-/* The same seed, the same plan; no point twice; some sizes for judging alone, and
- * none of those among the others. */
+/* The same seed gives the same plan. Each point occurs once. Some sizes are used only for
+ * validation and do not occur among the others. */
 static void plans_repeat_and_hold_out_some_sizes(void)
 {
 	struct plan plans[2] = {0};

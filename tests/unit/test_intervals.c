@@ -55,7 +55,8 @@ static void make_exact(struct request *request)
 }
 
 /* Only the model has an error, of 10 %: the ends of the throughput's interval are exp(-+0.1645)
- * times its value, those of the step the inverse. The ratio of the program beside its GPU stays 1.
+ * times its value, those of the step the inverse. The ratio of the program with a local GPU
+ * stays 1.
  */
 static void planted_model_error_gives_its_quantiles(void)
 {

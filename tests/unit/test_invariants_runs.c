@@ -195,7 +195,7 @@ static void run_with_a_violation_writes_nothing(void)
 	arena_free(arena);
 }
 
-/* What the command says, read back, is the case that broke, to the last bit. */
+/* The command in the message, read again, gives exactly the case that failed. */
 static void message_contains_a_command_that_repeats_the_case(void)
 {
 	struct arena *arena = arena_new();

@@ -219,8 +219,8 @@ static void table_of_jobs_has_the_columns_of_its_kind(void)
 	free(capture.text);
 }
 
-/* Of 1,000 links the 40 busiest are shown, the busiest first; a few links are all shown in their
- * order. */
+/* The table shows the 40 busiest of 1,000 links, the busiest first; a few links are all shown in
+ * their order. */
 static void table_shows_the_busiest_forty_links(void)
 {
 	enum { LINKS = 1000 };

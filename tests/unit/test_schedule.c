@@ -223,8 +223,8 @@ static void ring_follows_its_order(void)
 	arena_free(arena);
 }
 
-/* Of 6 ranks, 0 and 2 are folded into 1 and 3, which act as 0 and 1; 4 and 5 act as 2 and 3. Halves
- * go to the partner at distance 1, quarters at distance 2. */
+/* There are 6 ranks: 0 and 2 are folded into 1 and 3, which act as 0 and 1; 4 and 5 act as 2 and 3.
+ * Halves go to the partner at distance 1, quarters at distance 2. */
 static void halving_doubling_sends_halves_then_quarters(void)
 {
 	struct arena *arena = arena_new();

@@ -101,9 +101,9 @@ static void drifting_windows_are_dropped(void)
 	CHECK(end.first == 62 && end.count == 64);
 }
 
-/* A window ends where the next one would exceed the requested steps, or it extends to their end. Of
- * 20 steps, 2 + 4 are dropped; 8 make 14, and 16 more would be 30, so the third window extends to
- * the 20th. */
+/* A window ends where the next one would exceed the requested steps, or it extends to their end.
+ * With 20 steps, 2 + 4 are dropped; 8 make 14, and 16 more would be 30, so the third window extends
+ * to the 20th. */
 static void run_has_exactly_the_requested_steps(void)
 {
 	const struct made_up both[] = {{restless, false}, {restless, false}};

@@ -183,8 +183,8 @@ static void backward_takes_twice_the_forward_time(void)
 		   2 - first / network->macs_count, 1e-9);
 }
 
-/* Only gaps: every kernel counts the same. Of 890 kernels, 499 are forward (181, and 3 for each of
- * 106 moving averages), 230 backward, 161 updates. */
+/* Only gaps: every kernel counts the same. The 890 kernels are 499 forward (181, and 3 for each of
+ * 106 moving averages), 230 backward and 161 updates. */
 static void gaps_between_kernels_count(void)
 {
 	struct gpu_params pure = gpu;
