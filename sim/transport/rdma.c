@@ -10,7 +10,7 @@
 #include "sim/transport/loss.h"
 #include "sim/transport/path.h"
 
-/* Only this many last packets of a message are drawn; earlier losses are in the rate. */
+/* If a message has more packets, only the tail is drawn; earlier losses are in the rate. */
 #define DRAWN_PACKETS 64.0
 #define TAIL_PACKETS  3.0
 /* The largest path MTU, for a route without packets. */
@@ -25,13 +25,11 @@ static const struct param_row rdma_rows[] = {
 		     "assumption: with post and a switch it gives the 1.5 to 2 us in one direction "
 		     "that vendors state"),
 	PARAM_BOOL(struct rdma_params, interrupts, "false",
-		   "whether completions raise an interrupt and wake a thread; false means that a "
-		   "thread polls",
+		   "whether completions raise an interrupt; if not, a thread polls",
 		   "assumption: RPC over RDMA polls"),
-	PARAM_NUMBER(
-		struct rdma_params, eager_B, QUANTITY_BYTES, 0, 1e9, "8 KiB",
-		"size above which messages use a rendezvous",
-		"assumption: MPI and UCX libraries switch between a few KiB and a few tens of KiB"),
+	PARAM_NUMBER(struct rdma_params, eager_B, QUANTITY_BYTES, 0, 1e9, "8 KiB",
+		     "size above which messages use a rendezvous",
+		     "assumption: MPI and UCX switch between a few KiB and tens of KiB"),
 	PARAM_WHOLE(struct rdma_params, queue_count, 1, 65536, "128",
 		    "maximum number of outstanding work requests",
 		    "assumption: a common queue depth"),
