@@ -61,7 +61,7 @@ OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 TEST_FOLDERS := unit analytic property golden reject recorded fuzz
 TESTS := $(sort $(wildcard $(TEST_FOLDERS:%=tests/%/*.c)))
 TEST_PROGRAMS := $(TESTS:%.c=$(BUILD)/%)
-# What the report of `make run` shows: measurements, then what nobody measured.
+# The report of `make run` shows datasets with measurements, then what-ifs without.
 DATASETS := ddl_p100 c4140_v100 nvidia_mxnet_resnet50 tensorflow_benchmarks_2017 \
 	nccl_allreduce_a100_nvswitch nccl_allreduce_2nodes closer2018_gtx1080 \
 	flexdirect_1050ti bitfusion_networks
@@ -168,7 +168,7 @@ $(FUZZ_PROGRAMS): $(BUILD)/%_fuzzer: $(BUILD)/%.o $(BUILD)/libfarwire.a
 .PHONY: fuzz-programs
 fuzz-programs: $(FUZZ_PROGRAMS)
 
-# What farwire is timed beside, where this machine has it; only for the bench.
+# Programs that `make bench` compares with farwire, if this machine has them.
 CXX_FLAGS := -std=c++17 -O2 -g -Wall -Wextra -Werror -I.
 BENCHES := queue_farwire fabric_farwire calls_farwire flows_farwire
 PEERS := $(if $(shell command -v g++ 2>/dev/null),queue_std \

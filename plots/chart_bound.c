@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "plots/style.h"
-#include "sim/base/arena.h"
 
 static const double plot_height = 300, strip_height = 16, marks_height = 16;
 static const struct look met_look = {.paint = {0x009E73, 0.10}, .hatch = HATCH_NONE};

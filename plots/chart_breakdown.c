@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "plots/style.h"
-#include "sim/base/arena.h"
 #include "sim/result/result.h"
 
 static const double row_height = 30, bar_height = 19;

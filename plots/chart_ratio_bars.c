@@ -5,7 +5,6 @@
 
 #include "plots/style.h"
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 
 static const double row_height = 27, bar_height = 14;
 static const struct look predicted_look = {.paint = {0x56B4E9, 1}};

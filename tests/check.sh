@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# What shell tests of the program share; sourced at the root of the tree:
+# Functions that shell tests of the program share; sourced at the root of the tree:
 #
 #   . tests/check.sh
 #   expect 2 'did you mean' run nosuch.cfg   # the exit code, a pattern in stderr

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CUPTI for machines without a GPU: it plays a script of calls and of what a GPU
- * would have done, on a clock of its own. Built as libcupti.so by
- * tests/recorded/trace.sh, and with -DPROGRAM as the program that is recorded.
+/* A CUPTI for machines without a GPU: it plays a script of calls and of the work of a GPU, on
+ * its own clock. Built as libcupti.so by tests/recorded/trace.sh, and with -DPROGRAM as the
+ * program that is recorded.
  *
- * The script, in microseconds of a step of 1000: 0 the step's mark; 10, 20, 30, 40
- * launches of 4 us each, of kernels of 100 us on stream 13; 60 a copy of 1 MiB to
- * the GPU, pinned; 70 a memset; 80 an event recorded on stream 13, 90 queried (not
- * ready), 100 and again (ready); 110 stream 14 waits for it; 120 a graph of 50 us;
- * 130 stream 13 is synchronised until 900; 910 another copy, to pageable memory.
- * 64 MiB are allocated before the first step and freed after the last.
- */
+ * The script, in microseconds of a step of 1000:
+ *
+ *   0                the step's mark
+ *   10, 20, 30, 40   launches of 4 us each, of kernels of 100 us on stream 13
+ *   60               a copy of 1 MiB to the GPU, pinned
+ *   70               a memset
+ *   80, 90, 100      an event recorded on stream 13, queried (not ready), again (ready)
+ *   110              stream 14 waits for it
+ *   120              a graph of 50 us
+ *   130              stream 13 is synchronised until 900
+ *   910              another copy, to pageable memory
+ *
+ * 64 MiB are allocated before the first step and freed after the last. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>

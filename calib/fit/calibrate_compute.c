@@ -6,7 +6,6 @@
 #include "calib/fit/calibrating.h"
 #include "calib/fit/roofline.h"
 #include "sim/base/arena.h"
-#include "sim/scenario/scenario.h"
 
 static const double GEMM_LIMIT = 0.10, CALLS_LIMIT = 0.05;
 

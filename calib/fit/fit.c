@@ -7,7 +7,6 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
-#include "sim/base/vec.h"
 
 /* Assumed run-to-run spread of a throughput, if the source gives none. */
 static const double SPREAD_RATIO = 0.005;

@@ -14,7 +14,6 @@
 #include "calib/fit/recording.h"
 #include "calib/sample/stats.h"
 #include "sim/base/arena.h"
-#include "sim/base/units.h"
 #include "sim/collective/schedule.h"
 
 /* The limit for whole programs in docs/models/calibration_fits.md. */

@@ -11,7 +11,6 @@
 
 #include "calib/fit/import.h"
 #include "sim/base/arena.h"
-#include "sim/base/units.h"
 #include "sim/json/pull.h"
 
 static const double BLOCK_B = 131072, BITS = 8;

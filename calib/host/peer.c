@@ -9,8 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "calib/host/stop.h"
-
 #define HELLO  "farwire-peer 1 hello"
 #define SERVE  "farwire-peer 1 serve "
 #define OPEN_S 5.0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every analysis takes: a case, how its points are predicted, and whom to tell of
- * progress.
+/* The input that every analysis takes: a case, how its points are predicted, and a callback
+ * for progress.
  *
  * An analysis predicts a case at many points and answers one question about them. Its
  * REQUEST is a plain struct with the fields that it needs, its ANSWER a plain struct of
@@ -24,8 +24,8 @@ struct analysis_input {
 	struct watch watch;
 };
 
-/* The input with the case's recorded program, if it plays one, so that no point reads that
- * file again. */
+/* The input with the case's recorded program, if it plays one, which then is
+ * not read again for each point. */
 struct analysis_input analysis_with_calls(struct analysis_input input,
 					  const struct scenario *scenario);
 

@@ -45,7 +45,7 @@ static const struct row_outcome *sibling(const struct judging *j, const struct r
 	return row_at(j, row->row->at, j->claim->dimension, value);
 }
 
-/* What row's number is taken relative to; row itself if it is that. */
+/* The row that this row's number is relative to, which may be the row itself. */
 static const struct row_outcome *reference_of(const struct judging *j,
 					      const struct row_outcome *row)
 {

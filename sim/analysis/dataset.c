@@ -208,8 +208,10 @@ static void read_dataset(struct dataset_reader *r)
 	const struct cfg_node *dimensions = cfg_child(r->node, "dimensions");
 	dataset->what_if = dimensions && !table && !cfg_child(r->node, "claims") &&
 			   !cfg_child(r->node, "source");
-	dataset->source =
-		dataset->what_if ? "nobody measured this" : dataset_need(r, r->node, "source");
+	/* prose: the text is in saved results */
+	dataset->source = "nobody measured this";
+	if (!dataset->what_if)
+		dataset->source = dataset_need(r, r->node, "source");
 	if (table)
 		dataset_read_table(r, table);
 	else if (dimensions)

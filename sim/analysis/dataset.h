@@ -161,7 +161,7 @@ struct dataset {
 	enum measure measure; /* of the first row */
 	bool mixed;           /* ... and not of all */
 	bool ratio;           /* measure is MEASURE_RATIO: to the local GPU */
-	bool what_if;         /* a grid that nobody measured: predictions alone */
+	bool what_if;         /* a grid without measurements: predictions only */
 	size_t draws;         /* behind intervals unless more or fewer are asked for; SIZE_MAX */
 	const struct dataset_row *rows;
 	size_t row_count;
@@ -176,8 +176,8 @@ struct dataset {
 /* Whether label has each text as whole words: "batch=1" is not in "batch=16". */
 bool label_has(const char *label, const char *text);
 
-/* Reads calib/measured/<name>.cfg or topologies/what-ifs/<name>.cfg under data_root, or a
- * file of one's own.
+/* Reads calib/measured/<name>.cfg or topologies/what-ifs/<name>.cfg under data_root, or any
+ * other file.
  * extra settings come after the dataset's own. NULL after errors. */
 const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const char *data_root,
 				   const char *name, const struct setting *extra,
@@ -202,7 +202,7 @@ struct claim_outcome {
 struct error_summary {
 	size_t count;
 	double median_abs, mean_abs, max_abs, geomean_abs;
-	/* Of 90 % intervals; NaN: no draws. */
+	/* About the 90 % intervals; NaN: no draws. */
 	double coverage;          /* share of measured values inside theirs */
 	double median_half_width; /* relative to the predicted value */
 	double interval_score;    /* mean of Gneiting and Raftery's (2007), equation 43, relative

@@ -143,7 +143,7 @@ static void add_values(struct dataset_reader *r, struct dataset_row *row, settin
 	}
 }
 
-/* What holds for combinations of values. */
+/* Adds the settings of the combinations of values that match this row. */
 static void add_also(struct dataset_reader *r, struct dataset_row *row, settings_vec *settings)
 {
 	static const char *const known[] = {"where", "settings", "case"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the files that read datasets share; private to them.
+/* Declarations that the readers of datasets share; private to them.
  *
  *   dataset.c        the file, its rows beside, measures
  *   dataset_table.c  rows of a .tsv
@@ -53,7 +53,8 @@ size_t dataset_find_dimension(struct dataset_reader *r, const struct cfg_node *a
 			      const char *name);
 size_t dataset_find_value(struct dataset_reader *r, const struct cfg_node *at, size_t dimension,
 			  const char *name);
-/* Reads a group { dimension = "value"; ... } into at[]; SIZE_MAX where it says nothing. */
+/* Reads a group { dimension = "value"; ... } into at[]; SIZE_MAX for dimensions that it does not
+ * name. */
 void dataset_read_place(struct dataset_reader *r, const struct cfg_node *group, size_t *at);
 
 #endif

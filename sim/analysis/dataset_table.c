@@ -213,7 +213,8 @@ static bool fit_upto(struct dataset_reader *r, size_t line, double *upto)
 		return cfg_number(cfg_child(wide, "fit_upto"), upto);
 	if (cell && number_parse(cell, upto))
 		return true;
-	diag_error(r->diag, line_origin(r, line), "dataset: column '%s' is no number here", column);
+	diag_error(r->diag, line_origin(r, line), "dataset: column '%s' is not a number here",
+		   column);
 	return false;
 }
 
@@ -232,14 +233,14 @@ static enum row_role role_of(struct dataset_reader *r, const struct making *m)
 			return (enum row_role)i;
 	if (role)
 		diag_error(r->diag, line_origin(r, m->line),
-			   "dataset: role '%s' is none of fit, test, report", role);
+			   "dataset: role '%s' is unknown (write fit, test or report)", role);
 	return ROLE_REPORT;
 }
 
 /* ---- the measured number ---- */
 
-/* What the row measures: of the dataset, or of the word in quantity_column. NULL
- * after an error. */
+/* The group that says what the row measures: the dataset, or the entry for the word in
+ * quantity_column. NULL after an error. */
 static const struct cfg_node *quantity_node(struct dataset_reader *r, size_t line)
 {
 	static const char *const known[] = {"is", "quantity", "scale", "reference"};
@@ -261,7 +262,7 @@ static const struct cfg_node *quantity_node(struct dataset_reader *r, size_t lin
 	return match;
 }
 
-/* What a number of the table is multiplied by: value_unit in SI, scale. */
+/* The factor from a number of the table to SI: value_unit times scale. */
 static double scale_of(struct dataset_reader *r, const struct cfg_node *quantity,
 		       enum measure measure)
 {
@@ -310,13 +311,13 @@ static void read_value(struct dataset_reader *r, const struct making *m, const c
 		out->measured = value * scale_of(r, quantity, out->measure);
 		out->rounding_ratio = rounding(cell, value);
 		if (!(out->measured > 0 && isfinite(out->measured)))
-			diag_error(r->diag, origin, "dataset: '%s', scaled, is no positive number",
-				   cell);
+			diag_error(r->diag, origin,
+				   "dataset: '%s', scaled, is not a positive number", cell);
 	} else if (out->role == ROLE_REPORT && is_range(r->arena, cell)) {
 		out->measured_text = cell;
 	} else {
 		diag_error(r->diag, origin,
-			   "dataset: '%s' is no positive number and no FAIL:reason", cell);
+			   "dataset: '%s' is neither a positive number nor FAIL:reason", cell);
 	}
 	if (out->measure != MEASURE_GAIN)
 		return;
@@ -335,7 +336,7 @@ static void read_utilization(struct dataset_reader *r, const struct making *m,
 	out->utilization_max = NAN;
 	if (bound && !is_absent(bound) && !number_parse(bound, &out->utilization_max))
 		diag_error(r->diag, line_origin(r, m->line),
-			   "dataset: '%s' is no utilisation (a number or NA)", bound);
+			   "dataset: '%s' is not a utilisation (write a number or NA)", bound);
 }
 
 /* ---- rows ---- */

@@ -28,7 +28,8 @@ static double error_of(const struct row_outcome *row, const struct selection *se
 	return selection->linear ? r->linear / r->measured - 1 : row->error;
 }
 
-/* What a 90 % interval costs that is this wide and misses by so much. */
+/* The interval score of a row: the width of the interval plus 20 times its distance from the
+ * measured value, relative to that value. */
 static double score_of(const struct row_outcome *row)
 {
 	const double alpha = 0.1;
@@ -241,7 +242,7 @@ static bool judge_row(struct diag *diag, const struct dataset_row *row,
 
 /* ---- one point, for fits ---- */
 
-/* What a run at a point says of the row, without its reference. */
+/* The row's number from a run at a point, not yet divided by its reference. */
 static double point_value(struct diag *diag, const struct dataset_row *row,
 			  const struct scenario *scenario, const struct point *point)
 {

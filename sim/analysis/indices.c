@@ -102,7 +102,7 @@ bool indices_estimate(struct arena *arena, const struct indices_problem *p,
 		      struct index_estimate *indices, size_t *failed)
 {
 	FW_ASSERT(p->input_count >= 1 && p->input_count <= INDICES_INPUTS_MAX);
-	size_t count = (p->sample_count + 1) / 2, width = 2 * (p->input_count + 1), kept = 0;
+	size_t count = (p->point_count + 1) / 2, width = 2 * (p->input_count + 1), kept = 0;
 	double *y = ARENA_ARRAY(arena, count * width + 1, double);
 	const double *points = points_of(arena, p, count);
 	if (!p->evaluate(p->ctx, points, count * width, y))

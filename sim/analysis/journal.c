@@ -101,7 +101,7 @@ static bool read_whole(struct opening *o, char **text, size_t *size_B)
 	if (fstat(o->fd, &status) != 0)
 		return fail(o, "cannot be read");
 	if (!S_ISREG(status.st_mode))
-		return refuse(o, "is no file: the journal of a sweep cannot be kept there "
+		return refuse(o, "is not a file: the journal of a sweep cannot be kept there "
 				 "(write another -o)");
 	if (status.st_size > FILE_MAX_B)
 		return refuse(o, "is larger than 16 GiB: no journal of a sweep is");
@@ -124,7 +124,7 @@ static bool read_whole(struct opening *o, char **text, size_t *size_B)
 	return true;
 }
 
-/* Some file systems know no such thing and say EINVAL. */
+/* Some file systems cannot do this and return EINVAL. */
 static int sync_data(int fd)
 {
 	return fdatasync(fd) == 0 || errno == EINVAL ? 0 : -1;
@@ -136,7 +136,8 @@ static bool refuse_other(struct opening *o, const char *line, size_t size_B)
 	size_t body_B;
 	const char *body = journal_body(line, size_B, &body_B);
 	if (!body || strncmp(body, "\"format\":\"farwire-sweep\",", 25) != 0)
-		return refuse(o, "is no journal of a sweep (move it away, or write another -o)");
+		return refuse(o,
+			      "is not the journal of a sweep (move it away, or write another -o)");
 	const char *text = arena_printf(o->arena, "%.*s", (int)body_B, body);
 	const char *differs = "";
 	for (size_t i = 0; i < o->head->part_count; i++) {

@@ -7,8 +7,8 @@
  *   {"crc":"5d2c90a1","format":"farwire-sweep","version":1,"points":10000,"program":"...", ...}
  *   {"crc":"0b7f3e11","point":17,"prediction":{...}}
  *
- * The first line has a hash of each thing that decides the result; whoever
- * opens it for another sweep is refused. Lines are appended whole; a kill can
+ * The first line has a hash of each thing that decides the result. A journal of
+ * another sweep is refused. Lines are appended whole; a kill can
  * tear only the last one, which is cut off at the next opening, and a line
  * whose checksum is wrong is as good as none: its point is computed again. A
  * lock keeps a second process out.
@@ -50,8 +50,8 @@ struct journal_reader {
 struct journal *journal_open(struct arena *arena, struct diag *diag, const char *path,
 			     const struct journal_head *head, struct journal_reader reader,
 			     bool *refused);
-/* Appends a line; 0, or -1 with errno. What was appended survives the process at
- * once, and the machine after a few seconds. */
+/* Appends a line; 0, or -1 with errno. The line survives the end of the process at
+ * once, and that of the machine after a few seconds. */
 int journal_add(struct journal *journal, const char *line, size_t size_B);
 /* 0, or -1 with errno if not all of it reached the disk. */
 int journal_close(struct journal *journal);

@@ -7,10 +7,10 @@
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
 
-/* One GPU, connection or write more is no small step from 1 to 4 of them. */
+/* From 1 to 4 GPUs, connections or writes, one more is a large step. */
 static const double WHOLE_LEAST = 5;
 
-/* How long the simulation looks is no property of what it looks at. */
+/* A number that is not 0, except the numbers of simulated steps. */
 static bool is_scalable(const struct cfg_param *param)
 {
 	if (param->row->kind != PARAM_KIND_NUMBER || param->value == 0)

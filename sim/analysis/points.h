@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One number of a case at many points: other settings, other draws.
  *
- * What searches and indices are made of. Points are predicted on all threads; the
+ * Searches and indices consist of such points. Points are predicted on all threads; the
  * answers are in the points' order and do not depend on how many threads there are.
  * Every point runs with the same seed, so that the answer is a smooth function of
  * what differs between points, and not of noise.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Other processes of the same program, on this machine or others.
  *
- * farwire itself knows no MPI. Where a launcher (mpirun, srun) started more than
+ * farwire itself does not link MPI. Where a launcher (mpirun, srun) started more than
  * one of it, libfarwire-mpi.so is opened, which does (mpi/ranks_mpi.c), and
  * gives these functions. A rank sends texts with a tag; what one rank sends to
  * another arrives in that order. Only one thread at a time may call.
@@ -24,7 +24,7 @@ struct ranks {
 	void (*finish)(void); /* waits for all ranks; nothing can be called after it */
 };
 
-/* What the library has, by this name: starts MPI and fills ranks; -1 if it cannot. */
+/* The function that the library exports: starts MPI and fills ranks; -1 if it cannot. */
 typedef int ranks_start_fn(struct ranks *ranks);
 #define RANKS_START_NAME "farwire_ranks_start"
 

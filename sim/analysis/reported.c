@@ -3,37 +3,10 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/param.h"
-
-enum {
-	CLIENTS = PREDICTION_CLIENTS,
-	TRAINING = PREDICTION_TRAINING,
-	COLLECTIVE = PREDICTION_COLLECTIVE,
-};
-
-#define NUMBER(field) offsetof(struct prediction, field), NULL
-static const struct reported reported_rows[] = {
-	{"ratio", "to_local", "ratio", QUANTITY_RATIO, NULL, CLIENTS, NUMBER(ratio)},
-	{"efficiency", "ratio", "efficiency", QUANTITY_RATIO, NULL, TRAINING, NUMBER(ratio)},
-	{"speedup", "speed_up", "speed-up", QUANTITY_RATIO, NULL, TRAINING, NUMBER(speedup)},
-	{"images_per_s", "throughput", "throughput", QUANTITY_COUNT, "images/s", CLIENTS | TRAINING,
-	 NUMBER(throughput)},
-	{"bus_bandwidth_Bps", "throughput", "bus bandwidth", QUANTITY_RATE, NULL, COLLECTIVE,
-	 NUMBER(throughput)},
-	{"step_s", NULL, "step", QUANTITY_TIME, NULL, CLIENTS | TRAINING, NUMBER(step_s)},
-	{"time_s", "step", "time", QUANTITY_TIME, NULL, COLLECTIVE, NUMBER(step_s)},
-	{"gpu_utilization", "gpu_busy", "GPU utilisation", QUANTITY_RATIO, NULL, CLIENTS | TRAINING,
-	 NUMBER(gpu_utilization)},
-	{"training_s", "training_time", "training time", QUANTITY_TIME, NULL, TRAINING,
-	 NUMBER(training_s)},
-	{"exposed_s", NULL, "exposed exchange", QUANTITY_TIME, NULL, TRAINING, 0, PART_EXPOSED},
-	{"input_wait_s", NULL, "input wait", QUANTITY_TIME, NULL, TRAINING, 0, PART_INPUT},
-};
-enum { REPORTED_COUNT = sizeof reported_rows / sizeof reported_rows[0] };
 
 enum prediction_kind reported_kind(const struct scenario *scenario)
 {
@@ -71,9 +44,11 @@ const struct reported *reported_find(struct arena *arena, struct diag *diag, str
 {
 	const char *plain = plain_name(arena, name, strlen(name)), *list = "";
 	bool other = false;
-	for (size_t i = 0; i < REPORTED_COUNT; i++) {
-		const struct reported *row = &reported_rows[i];
+	for (enum answer i = 0; i < ANSWER_COUNT; i++) {
+		const struct reported *row = answer_at(i);
 		bool here = row->kinds & (unsigned)kind;
+		if (!row->spoken)
+			continue;
 		if (is_named(arena, row, plain)) {
 			if (here)
 				return row;
@@ -96,18 +71,6 @@ const char *reported_main(enum prediction_kind kind)
 	return kind == PREDICTION_COLLECTIVE ? "bus_bandwidth_Bps"
 	       : kind == PREDICTION_TRAINING ? "efficiency"
 					     : "ratio";
-}
-
-struct estimate reported_of(const struct reported *reported, const struct prediction *prediction)
-{
-	struct estimate estimate = {NAN, NAN, NAN};
-	if (!prediction->ok)
-		return estimate;
-	if (!reported->part)
-		return *(const struct estimate *)(const void *)((const char *)prediction +
-								reported->offset);
-	double seconds = prediction_part_s(prediction, reported->part);
-	return (struct estimate){seconds, seconds, seconds};
 }
 
 const char *reported_text(struct arena *arena, const struct reported *reported, double value)
@@ -142,7 +105,7 @@ bool target_read(struct arena *arena, struct diag *diag, struct origin origin,
 		length--;
 	if (!length || sign[1] != '=') {
 		diag_error(diag, origin,
-			   "'%s' is no target (write a number >= or <= a value, "
+			   "'%s' is not a target (write a number >= or <= a value, "
 			   "such as 'ratio>=0.95' or 'step<=250 ms')",
 			   text);
 		return false;

@@ -16,8 +16,8 @@ static const char *doubling(struct arena *arena, size_t least, size_t most)
 	return most > least ? arena_printf(arena, "%s,%zu", text, most) : text;
 }
 
-/* The case as it is, if it is a job, else on one GPU, so that settings of exchange,
- * library and input are known; and the most GPUs of a scaling that names none. NULL
+/* The case as it is, if it is a job. Otherwise the case on one GPU, where settings of exchange,
+ * library and input exist. *most: the largest number of GPUs of a scaling that names none. NULL
  * after errors. */
 static const struct scenario *read_as_job(struct arena *arena, struct diag *diag,
 					  const struct scaling_request *request, size_t *most)
@@ -42,7 +42,7 @@ static const struct scenario *read_as_job(struct arena *arena, struct diag *diag
 	return scenario;
 }
 
-/* What is wrong with scaling this case, or NULL. */
+/* The reason why this case cannot be scaled, or NULL. */
 static const char *refuse(struct arena *arena, const struct scenario *scenario,
 			  const struct sweep_axis *axis)
 {

@@ -6,7 +6,7 @@
 
 #include "sim/base/arena.h"
 
-/* A swing of less than this part of the answer is none. */
+/* A swing of less than this part of the answer counts as zero. */
 static const double MOVING_RATIO = 1e-6;
 /* Swings of less than this part of the greatest have indices next to 0. */
 static const double INDEXED_RATIO = 0.01;
@@ -156,7 +156,7 @@ static bool index_all(struct finder *f)
 	for (size_t i = f->result->moving_count; i-- > 0;)
 		if (isfinite(f->swings[i].size))
 			greatest = f->swings[i].size;
-	if (!f->request->sample_count || f->request->vary_ratio > 0)
+	if (!f->request->point_count || f->request->vary_ratio > 0)
 		return true;
 	while (f->result->indexed_count < f->result->moving_count &&
 	       f->result->indexed_count < SENSITIVITY_INPUTS_MAX &&
@@ -166,11 +166,11 @@ static bool index_all(struct finder *f)
 		return true;
 	struct index_estimate indices[SENSITIVITY_INPUTS_MAX];
 	const struct indices_problem problem = {.input_count = f->result->indexed_count,
-						.sample_count = f->request->sample_count,
+						.point_count = f->request->point_count,
 						.seed = f->input.options.seed,
 						.evaluate = at_quantiles,
 						.ctx = f};
-	if (!indices_estimate(f->arena, &problem, indices, &f->result->failed_samples))
+	if (!indices_estimate(f->arena, &problem, indices, &f->result->failed_points))
 		return false;
 	for (size_t k = 0; k < f->result->indexed_count; k++) {
 		f->swings[k].indexed = true;
@@ -202,7 +202,7 @@ const struct sensitivity *sensitivity_find(struct arena *arena, struct diag *dia
 		.arena = arena, .request = request, .result = ARENA_NEW(arena, struct sensitivity)};
 	const struct case_point as_it_is = {0};
 	f.result->vary_ratio = request->vary_ratio;
-	f.result->sample_count = request->sample_count;
+	f.result->point_count = request->point_count;
 	*broken = NULL;
 	if (!read_request(&f, diag))
 		return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which parameters an answer hangs on.
+/* Parameters ranked by their influence on an answer.
  *
  * One at a time: each uncertain knob (knobs.h) is put to its 5 and its 95 % point, all
  * else at its value; the answer's way between the two is the knob's SWING. Then, of
@@ -29,23 +29,23 @@ struct swing {
 	struct index_estimate index;
 };
 struct sensitivity_request {
-	struct analysis_input input; /* options.draws_count: of the answer's own interval */
-	struct setting number;       /* which one is the answer; text NULL: the case's main one */
-	double vary_ratio;           /* 0: to the ends of intervals */
-	const char *const *keys;     /* parameters whose path has one of these; none: all */
-	size_t key_count, sample_count; /* 0: no indices */
+	struct analysis_input input;   /* options.draws_count: of the answer's own interval */
+	struct setting number;         /* which one is the answer; text NULL: the case's main one */
+	double vary_ratio;             /* 0: to the ends of intervals */
+	const char *const *keys;       /* parameters whose path has one of these; none: all */
+	size_t key_count, point_count; /* 0: no indices */
 };
 struct sensitivity {
 	const struct scenario *scenario;
 	const struct reported *reported; /* the number that is the answer */
 	struct case_answer now;          /* with its interval */
 	double vary_ratio;               /* of the request */
-	size_t sample_count;
+	size_t point_count;
 	const struct swing *swings; /* greatest first; equal ones as the case has them */
 	size_t swing_count;         /* 0: nothing is uncertain, or matches the keys */
 	size_t moving_count;        /* of these: the first ones, which move the answer by more
 				       than a millionth */
-	size_t indexed_count, failed_samples, runs;
+	size_t indexed_count, failed_points, runs;
 };
 /* NULL after errors in diag, or a broken invariant, *broken. */
 const struct sensitivity *sensitivity_find(struct arena *arena, struct diag *diag,

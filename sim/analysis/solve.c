@@ -10,12 +10,12 @@
 #include "sim/base/vec.h"
 
 const double SOLVE_TOLERANCE = 1e-3;
-/* Of an interval's ends, each evaluation of which takes many runs. */
+/* The same for the ends of an interval, where each evaluation takes many runs. */
 static const double SOLVE_END_TOLERANCE = 5e-3;
 
-/* Places of the grid: so many a decade, so many altogether; of an even grid. Of whole
- * numbers the powers of 2, which GPUs and batches come in; of a range no wider than the
- * last, all. */
+/* Numbers of places: in each decade of a logarithmic grid, in the whole of it, and in an even
+ * grid. A grid of whole numbers has the powers of 2, as GPUs and batches often come. A range
+ * of at most WHOLE_MAX has all its whole numbers. */
 enum { PER_DECADE = 4, GRID_MAX = 41, EVEN_GRID = 21, WHOLE_MAX = 16 };
 /* A range from 0 on: the least place but 0, as a part of the high end. */
 static const double LEAST_RATIO = 1e-6;
@@ -193,7 +193,7 @@ static double narrow_at(struct narrowing *n, double at)
 	return margin;
 }
 
-/* For Brent's method, which knows nothing of a least step: one that ends nearer than
+/* For Brent's method, which has no least step: one that ends nearer than
  * that to what is known already goes as far, and so closes the bracket from both sides;
  * what lies outside it is answered without a run. A margin of 0 is a plateau's, whose
  * end is sought. */
@@ -316,7 +316,7 @@ static struct solve_bound bound_of(struct solver *s, size_t met, size_t missed, 
 /* ---- holes ---- */
 
 /* The whole number next to one that meets the target, on the side where it is met, too.
- * What the grid has is known. */
+ * Numbers of the grid were tried before. */
 static void try_next(struct solver *s, double x, double step)
 {
 	const struct solution *solution = s->solution;
@@ -417,7 +417,7 @@ static void find_extremes(struct solver *s)
 		if (margin < margin_at(s, solution->worst, VIEW_VALUE))
 			solution->worst = i;
 	}
-	/* What decides when there is no bound is told with its interval. */
+	/* Without a bound, the point that decides gets its interval. */
 	if (solution->bound_count == 0 && s->problem->intervals)
 		margin_at(s, solution->met ? solution->worst : solution->best, VIEW_WORSE);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Up to where, or from where on, a number meets a target.
+/* Solves for the value of a parameter at which a number meets a target.
  *
  * The function is the simulator: costly, and with no derivative, here and there with
  * jumps, plateaus, and places where the simulated system fails. So a SEARCH goes in two
@@ -7,14 +7,14 @@
  * is met and missed: none, one, or several such CROSSINGS, where the answer is not
  * monotone. Each is then narrowed by Brent's method (by halving where an end fails,
  * and over whole numbers) to TOLERANCE, and the end that meets the target is the
- * BOUND. Between two neighbours of the grid the answer is taken to cross at most once;
- * of whole numbers, which may take turns (odd ones fail), the next one inside is tried
- * as well, and what contradicts the answer is a HOLE in it.
+ * BOUND. The search assumes at most one crossing between two neighbours of the grid. Whole
+ * numbers may alternate (odd ones fail), so the next one inside is tried as well. A value that
+ * contradicts the answer is a HOLE in it.
  *
- * The number has a 90 % interval of its own, and with it the bound: it is sought
- * again where the worse end of the interval crosses (up to there the target is met
- * with 95 % certainty) and where the better end does (beyond there it is missed with
- * as much). Intervals are computed only where these searches go.
+ * The number has a 90 % interval, so the bound has one, too. Two more searches find its
+ * ends. Where the worse end of the number's interval crosses, the target is met with 95 %
+ * certainty up to there. Where the better end crosses, it is missed with 95 % certainty
+ * beyond. Intervals are computed only where these searches go.
  */
 #ifndef FARWIRE_ANALYSIS_SOLVE_H
 #define FARWIRE_ANALYSIS_SOLVE_H
@@ -29,9 +29,9 @@ struct solve_range {
 	bool log;   /* searched by equal quotients; a low of 0 is a place of its own */
 	bool whole; /* whole numbers alone */
 };
-/* What is searched if nobody says otherwise: a thousandth to a thousand times the
- * value (whole numbers: 1 to 8 times it), inside the row's bounds; around 0 what is
- * usual of the quantity. False where nothing is. */
+/* The default range: a thousandth to a thousand times the value (whole numbers: 1 to 8 times
+ * it), inside the row's bounds; around 0 the usual range of the quantity. False where there is
+ * none. */
 bool solve_range_of(const struct cfg_param *param, struct solve_range *range);
 /* low < high, or equal. Logarithmic where they are far apart and not negative. */
 struct solve_range solve_range_between(const struct cfg_param *param, double low, double high);

@@ -53,8 +53,8 @@ static bool read_between(struct arena *arena, struct diag *diag, const struct cf
 	const char *text = between->text, *colon = strchr(text, ':');
 	double ends[2];
 	if (!colon) {
-		diag_error(diag, origin, "'%s' is no range (write LO:HI, values with their unit)",
-			   text);
+		diag_error(diag, origin,
+			   "'%s' is not a range (write LO:HI, values with their unit)", text);
 		return false;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -67,14 +67,14 @@ static bool read_between(struct arena *arena, struct diag *diag, const struct cf
 				quantity_format(arena, param->row->quantity, param->row->min),
 				quantity_format(arena, param->row->quantity, param->row->max));
 		if (!wrong && param->row->whole && ends[i] != floor(ends[i]))
-			wrong = "is no whole number";
+			wrong = "is not a whole number";
 		if (wrong) {
 			diag_error(diag, origin, "%s: %s %s", param->path, word, wrong);
 			return false;
 		}
 	}
 	if (!(ends[0] < ends[1]))
-		diag_error(diag, origin, "'%s' is no range (write LO:HI, the lower end first)",
+		diag_error(diag, origin, "'%s' is not a range (write LO:HI, the lower end first)",
 			   text);
 	*range = solve_range_between(param, ends[0], ends[1]);
 	return ends[0] < ends[1];
@@ -92,7 +92,7 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 	for (size_t i = cfg_param_count(scenario->resolution); i-- > 0;)
 		if (paths_match(key, cfg_param_at(scenario->resolution, i)->path))
 			param = cfg_param_at(scenario->resolution, i);
-	if (!param) { /* whoever reads settings knows what may be meant */
+	if (!param) { /* the reader of settings suggests the key that may be meant */
 		struct setting *settings =
 			ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
 		struct case_request with = *request;
@@ -102,11 +102,11 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 			(struct setting){arena_printf(arena, "%s=1", key), origin};
 		with.settings = settings;
 		if (case_read(arena, diag, &with))
-			diag_error(diag, origin, "'%s' is no parameter", key);
+			diag_error(diag, origin, "'%s' is not a parameter", key);
 		return NULL;
 	}
 	if (param->row->kind != PARAM_KIND_NUMBER) {
-		diag_error(diag, origin, "%s is no number (`farwire sweep` varies words)", key);
+		diag_error(diag, origin, "%s is not a number (`farwire sweep` varies words)", key);
 		return NULL;
 	}
 	return param;
@@ -130,8 +130,7 @@ static bool read_question(struct arena *arena, struct diag *diag,
 		       good;
 	if (!solve_range_of(solving->param, &solving->range)) {
 		diag_error(diag, request->key.origin,
-			   "%s: is %s, around which there is no usual range (write --between "
-			   "LO:HI)",
+			   "%s is %s, which has no default search range (write --between LO:HI)",
 			   solving->key,
 			   quantity_format(arena, solving->param->row->quantity,
 					   solving->param->value));

@@ -56,16 +56,16 @@ struct sweep_fault {
 
 /* Predicts every point, options.jobs at a time. NULL after errors (of the
  * first point in order that has any). The answer does not depend on jobs,
- * journal and ranks. The journal stays: whoever has written what comes of the
- * sweep removes it. */
+ * journal and ranks. The journal stays: the caller removes it when the
+ * results of the sweep are written. */
 const struct sweep *sweep_run(struct arena *arena, struct diag *diag,
 			      const struct sweep_request *request, struct sweep_fault *fault);
 
-/* What ranks other than the first do while that one is in sweep_run: compute
- * points until there are none left. diag: errors that this rank has found in its
- * input already, if any. */
+/* The part of the other ranks while the first one is in sweep_run: they compute
+ * points until none are left. diag: errors that this rank has found in its input
+ * already, if any. */
 void sweep_help(struct diag *diag, const struct sweep_request *request);
-/* What the first rank does where it has no sweep: sends the others home. */
+/* Ends the other ranks where the first one has no sweep. */
 void sweep_dismiss(const struct ranks *ranks, unsigned jobs);
 
 #endif

@@ -19,7 +19,7 @@ struct axis_reading {
 static bool refuse(struct axis_reading *r, const char *why)
 {
 	diag_error(r->diag, (struct origin){r->axis->from, 0},
-		   "'%s' is no variation (write key=a,b,c or key=lo:hi:log20 or "
+		   "'%s' is not a variation (write key=a,b,c or key=lo:hi:log20 or "
 		   "key=lo:hi:lin20, values with their unit)%s%s",
 		   r->text, *why ? ": " : "", why);
 	return false;
@@ -72,7 +72,7 @@ static bool read_end(struct axis_reading *r, const char *text, enum quantity *qu
 {
 	if (any_quantity(r->arena, text, quantity, value) && isfinite(*value))
 		return true;
-	return refuse(r, arena_printf(r->arena, "'%s' is no number with a known unit", text));
+	return refuse(r, arena_printf(r->arena, "'%s' is not a number with a known unit", text));
 }
 
 static bool read_range(struct axis_reading *r, char *low_text)

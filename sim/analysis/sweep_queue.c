@@ -59,7 +59,7 @@ void queue_put(struct sweep_queue *queue, const char *line, size_t size_B, bool 
 			watch->tell(watch->ctx, queue->before, queue->done,
 				    queue->task->point_count);
 	} else if (!point && computed) {
-		queue->broken = "a point came back as no point";
+		queue->broken = "a worker returned a malformed sweep point";
 		queue->bad = 0;
 	}
 	pthread_mutex_unlock(&queue->lock);

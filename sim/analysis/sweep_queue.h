@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Points to be computed and points that are: the middle of a sweep, between
- * whoever computes (threads here, other ranks) and what is kept. Safe for any
+ * workers (threads here, other ranks) and the kept results. Safe for any
  * number of threads. Private to the sweep.
  */
 #ifndef FARWIRE_ANALYSIS_SWEEP_QUEUE_H
@@ -26,7 +26,7 @@ struct sweep_queue {
 	pthread_mutex_t lock;
 };
 
-/* Up to most points in a row that nobody has taken; 0: none are left. */
+/* Takes up to `most` points in a row that no worker has; 0: none are left. */
 size_t queue_take_points(struct sweep_queue *queue, size_t most, size_t *first);
 /* How many are left for each of takers, a fraction of it: what to give one of them
  * so that all end together. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sweep over many ranks: the first has the queue, the journal and the output,
- * and computes as well; the others ask it for a few points at a time, so that a
- * slow one holds nobody up, and send each back when it is done. Private to the
- * sweep; sweep_help and sweep_dismiss are in sweep.h.
+/* A sweep over many ranks. The first has the queue, the journal and the output, and
+ * computes as well. The others ask it for a few points at a time and send each back when
+ * it is done, so that no rank waits for a slow one. Private to the sweep; sweep_help and
+ * sweep_dismiss are in sweep.h.
  */
 #ifndef FARWIRE_ANALYSIS_SWEEP_RANKS_H
 #define FARWIRE_ANALYSIS_SWEEP_RANKS_H

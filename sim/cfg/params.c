@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/vec.h"
 #include "sim/cfg/cfg.h"
 #include "sim/cfg/names.h"
 #include "sim/cfg/resolution.h"

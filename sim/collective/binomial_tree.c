@@ -2,7 +2,6 @@
 /* Binomial tree broadcast for small messages. In round i each rank with the buffer sends it to the
  * rank 2^i places further on, so there are ceil(log2 n) rounds. A rank sends one message at a time.
  * Places are those of channel 0's ring, counted from the root; the buffer is not divided. */
-#include "sim/base/arena.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 

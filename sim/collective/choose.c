@@ -321,9 +321,9 @@ static void settle(const struct library_params *lib, const struct comm_shape *sh
 	bool tree = choice->algorithm->cost == COST_TREE;
 	enum protocol protocol = choice->protocol;
 	size_t blocks = (size_t)blocks_busy(lib, shape, tree, protocol, size_B);
-	size_t lanes = shape->ring_count < blocks ? shape->ring_count : blocks;
+	size_t channels = shape->ring_count < blocks ? shape->ring_count : blocks;
 	choice->block_count = blocks;
-	choice->channel_count = lanes > 0 ? lanes : 1;
+	choice->channel_count = channels > 0 ? channels : 1;
 	choice->pipeline_count = pipeline_count(lib, shape, choice, size_B);
 	choice->start_s = lib->latency_scale_ratio * base_s(lib, shape, tree, protocol) +
 			  lib->start_s + (double)blocks * lib->channel_start_s;

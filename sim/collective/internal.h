@@ -5,9 +5,9 @@
  *                   finish
  *   executor.c      steps of a collective: which may begin, which follow
  *   wire.c          a message: its turn, its flows, its delivery
- *   wire_device.c   ways inside a host
- *   wire_rdma.c     ways between hosts for NICs that read and write memory
- *   wire_socket.c   ways through TCP connections
+ *   wire_device.c   routes inside a host
+ *   wire_rdma.c     routes between hosts for NICs that read and write memory
+ *   wire_socket.c   routes through TCP connections
  *
  * A plan is a schedule prepared for execution. It is kept for its choice of algorithm, channels and
  * pieces; sizes scale. An execution is the state of one run of a plan. An operation is one

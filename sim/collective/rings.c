@@ -289,7 +289,7 @@ static void study(struct finder *finder, size_t m)
 
 /* ---- joining ---- */
 
-/* The place where ring `lane` of a machine is cut: between the rank where it leaves and the next
+/* The place where ring `channel` of a machine is cut: between the rank where it leaves and the next
  * one, where it enters. */
 struct cut {
 	/* index of the inner ring, and the place in its order where the ring enters */
@@ -298,12 +298,12 @@ struct cut {
 
 /* Returns the pair of neighbours that is nearest to the channel's adapter and, among equally near
  * pairs, the one used least by other channels. leaves and enters count the uses. */
-static struct cut find_cut(const struct machine *machine, size_t lane, size_t *leaves,
+static struct cut find_cut(const struct machine *machine, size_t channel, size_t *leaves,
 			   size_t *enters, size_t *ring_uses)
 {
 	size_t count = machine->count, adapters = machine->adapter_count;
-	size_t adapter = adapters > 0 ? lane % adapters : 0;
-	struct cut best = {lane % machine->inner.ring_count, 0};
+	size_t adapter = adapters > 0 ? channel % adapters : 0;
+	struct cut best = {channel % machine->inner.ring_count, 0};
 	size_t best_cost = SIZE_MAX;
 	for (size_t ring = 0; ring < machine->inner.ring_count; ring++) {
 		const uint32_t *order = machine->inner.order + ring * count;
@@ -326,9 +326,9 @@ static struct cut find_cut(const struct machine *machine, size_t lane, size_t *l
 	return best;
 }
 
-/* Number of rings across machines: one for each adapter, or more if one inner ring is slower than
- * an adapter. */
-static size_t lanes_across(const struct finder *finder, double inside_Bps, double network_Bps)
+/* Number of channels across machines: one for each adapter, or more if one inner ring is slower
+ * than an adapter. */
+static size_t channels_across(const struct finder *finder, double inside_Bps, double network_Bps)
 {
 	size_t adapters = 1, rings = 1;
 	for (size_t m = 0; m < finder->machine_count; m++) {
@@ -345,9 +345,9 @@ static size_t lanes_across(const struct finder *finder, double inside_Bps, doubl
 	return adapters * (size_t)fmax(1, needed);
 }
 
-static void write_across(struct finder *finder, size_t lanes, size_t rank_count, uint32_t *order)
+static void write_across(struct finder *finder, size_t channels, size_t rank_count, uint32_t *order)
 {
-	struct cut *cuts = ARENA_ARRAY(finder->scratch, lanes, struct cut);
+	struct cut *cuts = ARENA_ARRAY(finder->scratch, channels, struct cut);
 	size_t at = 0;
 	for (size_t m = 0; m < finder->machine_count; m++) {
 		const struct machine *machine = &finder->machines[m];
@@ -355,15 +355,15 @@ static void write_across(struct finder *finder, size_t lanes, size_t rank_count,
 		if (machine->like == m || m == 0 || machine->like != (machine - 1)->like) {
 			size_t *uses = ARENA_ARRAY(finder->scratch,
 						   2 * count + machine->inner.ring_count, size_t);
-			for (size_t lane = 0; lane < lanes; lane++)
-				cuts[lane] = find_cut(machine, lane, uses, uses + count,
-						      uses + 2 * count);
+			for (size_t channel = 0; channel < channels; channel++)
+				cuts[channel] = find_cut(machine, channel, uses, uses + count,
+							 uses + 2 * count);
 		}
-		for (size_t lane = 0; lane < lanes; lane++) {
-			const uint32_t *inner = machine->inner.order + cuts[lane].ring * count;
+		for (size_t channel = 0; channel < channels; channel++) {
+			const uint32_t *inner = machine->inner.order + cuts[channel].ring * count;
 			for (size_t i = 0; i < count; i++)
-				order[lane * rank_count + at + i] =
-					machine->ranks[inner[(cuts[lane].first + i) % count]];
+				order[channel * rank_count + at + i] =
+					machine->ranks[inner[(cuts[channel].first + i) % count]];
 		}
 		at += count;
 	}
@@ -422,7 +422,7 @@ static struct rings find(struct finder *finder, const struct ring_place *ranks, 
 	write_adapters(finder, rank_count);
 	struct comm_shape shape = shape_of(finder, rank_count);
 	if (finder->across)
-		shape.ring_count = lanes_across(finder, shape.inside_Bps, shape.network_Bps);
+		shape.ring_count = channels_across(finder, shape.inside_Bps, shape.network_Bps);
 	else
 		shape.ring_count = finder->machines[0].inner.ring_count;
 	uint32_t *order = ARENA_ARRAY(finder->arena, shape.ring_count * rank_count, uint32_t);

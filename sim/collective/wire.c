@@ -10,50 +10,50 @@
 /* Tolerances: sums are rounded, and each duration on the way is rounded to a picosecond. */
 static const double slack_ratio = 1e-9, slack_s = 1e-11;
 
-/* ---- lanes ---- */
+/* ---- legs ---- */
 
-bool lane_route(struct communicator *comm, struct lane *lane, int from, int to, unsigned traffic)
+bool leg_route(struct communicator *comm, struct leg *leg, int from, int to, unsigned traffic)
 {
 	const struct route *route = fabric_route(comm->spec.fabric, from, to, traffic);
 	if (!route)
 		return false;
-	FW_ASSERT(lane->route_count < LANE_ROUTES_MAX);
-	lane->far_routes[lane->route_count] = lane->far;
-	lane->routes[lane->route_count++] = route;
-	lane->latency_s += route->latency_s;
+	FW_ASSERT(leg->route_count < LEG_ROUTES_MAX);
+	leg->far_routes[leg->route_count] = leg->far;
+	leg->routes[leg->route_count++] = route;
+	leg->latency_s += route->latency_s;
 	return true;
 }
 
-void lane_memory(struct lane *lane, struct host *host, double dram_per_B)
+void leg_memory(struct leg *leg, struct host *host, double dram_per_B)
 {
-	FW_ASSERT(lane->host_count < LANE_HOSTS_MAX);
-	lane->far_hosts[lane->host_count] = lane->far;
-	lane->hosts[lane->host_count] = host;
-	lane->dram_per_B[lane->host_count++] = dram_per_B;
+	FW_ASSERT(leg->host_count < LEG_HOSTS_MAX);
+	leg->far_hosts[leg->host_count] = leg->far;
+	leg->hosts[leg->host_count] = host;
+	leg->dram_per_B[leg->host_count++] = dram_per_B;
 }
 
 /* NVLink is used only if the CPU has no other link to the GPU. */
-bool lane_to_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank)
+bool leg_to_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank)
 {
-	return lane_route(comm, lane, rank->gpu_node, rank->host_node, TRAFFIC_COPIES) ||
-	       lane_route(comm, lane, rank->gpu_node, rank->host_node,
-			  TRAFFIC_COPIES | TRAFFIC_PEERS);
+	return leg_route(comm, leg, rank->gpu_node, rank->host_node, TRAFFIC_COPIES) ||
+	       leg_route(comm, leg, rank->gpu_node, rank->host_node,
+			 TRAFFIC_COPIES | TRAFFIC_PEERS);
 }
 
-bool lane_from_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank)
+bool leg_from_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank)
 {
-	return lane_route(comm, lane, rank->host_node, rank->gpu_node, TRAFFIC_COPIES) ||
-	       lane_route(comm, lane, rank->host_node, rank->gpu_node,
-			  TRAFFIC_COPIES | TRAFFIC_PEERS);
+	return leg_route(comm, leg, rank->host_node, rank->gpu_node, TRAFFIC_COPIES) ||
+	       leg_route(comm, leg, rank->host_node, rank->gpu_node,
+			 TRAFFIC_COPIES | TRAFFIC_PEERS);
 }
 
-/* A lane may use two memories and a core in addition to its links. */
+/* A leg may use two memories and a core in addition to its links. */
 static bool fits_a_flow(const struct way *way)
 {
-	for (size_t i = 0; i < way->lane_count; i++) {
-		size_t uses = LANE_HOSTS_MAX + 1;
-		for (size_t k = 0; k < way->lanes[i].route_count; k++)
-			uses += way->lanes[i].routes[k]->count;
+	for (size_t i = 0; i < way->leg_count; i++) {
+		size_t uses = LEG_HOSTS_MAX + 1;
+		for (size_t k = 0; k < way->legs[i].route_count; k++)
+			uses += way->legs[i].routes[k]->count;
 		if (uses > FLOW_USES_MAX)
 			return false;
 	}
@@ -62,23 +62,23 @@ static bool fits_a_flow(const struct way *way)
 
 static bool loses_all(const struct way *way)
 {
-	for (size_t i = 0; i < way->lane_count; i++)
-		if (way->lanes[i].rate_ratio <= 0)
+	for (size_t i = 0; i < way->leg_count; i++)
+		if (way->legs[i].rate_ratio <= 0)
 			return true;
 	return false;
 }
 
 /* Bandwidth that one end offers the flow without competitors. */
-static double end_alone_Bps(const struct communicator *comm, const struct lane *lane, double ratio,
+static double end_alone_Bps(const struct communicator *comm, const struct leg *leg, double ratio,
 			    bool far)
 {
-	struct flow_spec flow = {.size = lane->flow.size, .cap = lane->flow.cap};
-	for (size_t i = 0; i < lane->route_count; i++)
-		if (lane->far_routes[i] == far)
-			route_uses(comm->spec.fabric, lane->routes[i], 0, flow.size, &flow);
-	for (size_t i = 0; i < lane->host_count; i++)
-		if (lane->far_hosts[i] == far)
-			flow_use_add(&flow, host_dram(lane->hosts[i]), lane->dram_per_B[i]);
+	struct flow_spec flow = {.size = leg->flow.size, .cap = leg->flow.cap};
+	for (size_t i = 0; i < leg->route_count; i++)
+		if (leg->far_routes[i] == far)
+			route_uses(comm->spec.fabric, leg->routes[i], 0, flow.size, &flow);
+	for (size_t i = 0; i < leg->host_count; i++)
+		if (leg->far_hosts[i] == far)
+			flow_use_add(&flow, host_dram(leg->hosts[i]), leg->dram_per_B[i]);
 	for (size_t i = 0; i < flow.use_count; i++)
 		flow.uses[i].per_unit /= ratio;
 	return flow_alone(comm->spec.fabric, &flow);
@@ -97,34 +97,34 @@ static void charge_for_all(const struct communicator *comm, const struct way *wa
 }
 
 /* Computes the flow of a message of size_B. */
-static void lane_prepare(struct communicator *comm, const struct way *way, struct lane *lane,
-			 double size_B, double goodput_ratio, double cap_Bps)
+static void leg_prepare(struct communicator *comm, const struct way *way, struct leg *leg,
+			double size_B, double goodput_ratio, double cap_Bps)
 {
-	struct flow_spec *flow = &lane->flow;
-	double ratio = goodput_ratio * lane->rate_ratio;
-	if (lane->flow_B == size_B && lane->flow_ratio == goodput_ratio &&
-	    lane->flow_cap_Bps == cap_Bps)
+	struct flow_spec *flow = &leg->flow;
+	double ratio = goodput_ratio * leg->rate_ratio;
+	if (leg->flow_B == size_B && leg->flow_ratio == goodput_ratio &&
+	    leg->flow_cap_Bps == cap_Bps)
 		return;
-	lane->flow_B = size_B;
-	lane->flow_ratio = goodput_ratio;
-	lane->flow_cap_Bps = cap_Bps;
+	leg->flow_B = size_B;
+	leg->flow_ratio = goodput_ratio;
+	leg->flow_cap_Bps = cap_Bps;
 	*flow = (struct flow_spec){.size = size_B, .cap = cap_Bps};
-	if (lane->cap_Bps > 0 && (cap_Bps <= 0 || lane->cap_Bps < cap_Bps))
-		flow->cap = lane->cap_Bps;
-	for (size_t i = 0; i < lane->route_count; i++)
-		route_uses(comm->spec.fabric, lane->routes[i], 0, size_B, flow);
-	for (size_t i = 0; i < lane->host_count; i++)
-		flow_use_add(flow, host_dram(lane->hosts[i]), lane->dram_per_B[i]);
-	if (lane->core)
-		flow_use_add(flow, cpu_resource(lane->core), lane->core_spB);
+	if (leg->cap_Bps > 0 && (cap_Bps <= 0 || leg->cap_Bps < cap_Bps))
+		flow->cap = leg->cap_Bps;
+	for (size_t i = 0; i < leg->route_count; i++)
+		route_uses(comm->spec.fabric, leg->routes[i], 0, size_B, flow);
+	for (size_t i = 0; i < leg->host_count; i++)
+		flow_use_add(flow, host_dram(leg->hosts[i]), leg->dram_per_B[i]);
+	if (leg->core)
+		flow_use_add(flow, cpu_resource(leg->core), leg->core_spB);
 	for (size_t i = 0; i < flow->use_count; i++)
 		flow->uses[i].per_unit /= ratio;
-	lane->alone_Bps = flow_alone(comm->spec.fabric, flow);
+	leg->alone_Bps = flow_alone(comm->spec.fabric, flow);
 	if (!comm->spec.fold)
 		return;
 	if (way->meets != FOLD_INSIDE)
-		lane->alone_Bps = fmin(end_alone_Bps(comm, lane, ratio, false),
-				       end_alone_Bps(comm, lane, ratio, true));
+		leg->alone_Bps = fmin(end_alone_Bps(comm, leg, ratio, false),
+				      end_alone_Bps(comm, leg, ratio, true));
 	charge_for_all(comm, way, flow);
 }
 
@@ -132,12 +132,12 @@ static void lane_prepare(struct communicator *comm, const struct way *way, struc
 
 static void way_bound(const struct communicator *comm, struct way *way)
 {
-	for (size_t i = 0; i < way->lane_count; i++) {
-		const struct lane *lane = &way->lanes[i];
-		way->least_s += lane->latency_s;
-		for (size_t k = 0; k < lane->route_count; k++)
+	for (size_t i = 0; i < way->leg_count; i++) {
+		const struct leg *leg = &way->legs[i];
+		way->least_s += leg->latency_s;
+		for (size_t k = 0; k < leg->route_count; k++)
 			way->least_spB = fmax(way->least_spB,
-					      route_least_spB(comm->spec.fabric, lane->routes[k]));
+					      route_least_spB(comm->spec.fabric, leg->routes[k]));
 	}
 }
 
@@ -158,8 +158,8 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 	*way = (struct way){.from = from, .to = stand_in, .hop_count = 1};
 	if (fold)
 		way->meets = fold_level(fold, a->machine, fold->machine_of[to]);
-	for (size_t i = 0; i < WAY_LANES_MAX; i++)
-		way->lanes[i].rate_ratio = 1;
+	for (size_t i = 0; i < WAY_LEGS_MAX; i++)
+		way->legs[i].rate_ratio = 1;
 	bool inside = fold ? way->meets == FOLD_INSIDE : a->host_node == b->host_node;
 	bool found = false;
 	if (inside)
@@ -189,9 +189,9 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 void communicator_account(const struct communicator *comm)
 {
 	for (const struct way *way = comm->last_way; way; way = way->before)
-		for (size_t i = 0; i < way->lane_count; i++)
-			for (size_t k = 0; k < way->lanes[i].route_count; k++)
-				fabric_delivered(comm->spec.fabric, way->lanes[i].routes[k],
+		for (size_t i = 0; i < way->leg_count; i++)
+			for (size_t k = 0; k < way->legs[i].route_count; k++)
+				fabric_delivered(comm->spec.fabric, way->legs[i].routes[k],
 						 way->delivered_B * comm->ranks[way->from].count,
 						 comm->spec.copies);
 	for (const struct socket *socket = comm->first_socket; socket; socket = socket->next)
@@ -222,17 +222,17 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 
 /* ---- ways of represented machines ---- */
 
-bool lane_across(struct communicator *comm, struct lane *lane, const struct way *way, int from,
-		 int to, unsigned traffic)
+bool leg_across(struct communicator *comm, struct leg *leg, const struct way *way, int from, int to,
+		unsigned traffic)
 {
 	if (way->meets == FOLD_INSIDE)
-		return lane_route(comm, lane, from, to, traffic);
+		return leg_route(comm, leg, from, to, traffic);
 	int at =
 		fold_meeting(comm->spec.fabric, comm->spec.top_node, from, to, way->meets, traffic);
-	if (at < 0 || !lane_route(comm, lane, from, at, traffic))
+	if (at < 0 || !leg_route(comm, leg, from, at, traffic))
 		return false;
-	lane->far = true;
-	return lane_route(comm, lane, at, to, traffic);
+	leg->far = true;
+	return leg_route(comm, leg, at, to, traffic);
 }
 
 /* ---- a message ---- */
@@ -302,13 +302,13 @@ static int64_t latency_ps(const struct communicator *comm, const struct message_
 {
 	const struct way *way = message->wire->way;
 	double latency_s = message->operation->choice.hop_s[way->class] * way->hop_count;
-	for (size_t i = 0; i < way->lane_count; i++) {
-		const struct lane *lane = &way->lanes[i];
+	for (size_t i = 0; i < way->leg_count; i++) {
+		const struct leg *leg = &way->legs[i];
 		double piece_B = message->size_B / message->operation->train_count;
 		double slice_B = fmin(comm->library->slice_B, piece_B);
-		latency_s += lane->latency_s;
-		if (lane->staged_count > 0)
-			latency_s += lane->staged_count * slice_B / lane->alone_Bps;
+		latency_s += leg->latency_s;
+		if (leg->staged_count > 0)
+			latency_s += leg->staged_count * slice_B / leg->alone_Bps;
 	}
 	return ps_from_s(latency_s);
 }
@@ -370,10 +370,10 @@ void wire_feed(struct communicator *comm, struct message_state *train)
 }
 
 static void train_start(struct communicator *comm, struct message_state *train,
-			const struct lane *lane)
+			const struct leg *leg)
 {
 	double piece_B = train->size_B / train->operation->train_count;
-	train->piece_ps = ps_from_s(piece_B / lane->alone_Bps);
+	train->piece_ps = ps_from_s(piece_B / leg->alone_Bps);
 	train->head = engine_after(comm->spec.engine, train->piece_ps + latency_ps(comm, train),
 				   head_arrived, comm, (uint64_t)(uintptr_t)train);
 }
@@ -418,31 +418,31 @@ static double slowed_ratio(const struct communicator *comm, const struct way *wa
 	return ratio;
 }
 
-static void lane_start(struct communicator *comm, struct message_state *message, size_t index)
+static void leg_start(struct communicator *comm, struct message_state *message, size_t index)
 {
 	const struct way *way = message->wire->way;
-	struct lane *lane = &message->wire->way->lanes[index];
+	struct leg *leg = &message->wire->way->legs[index];
 	const struct collective_choice *choice = &message->operation->choice;
-	lane_prepare(comm, way, lane, message->size_B, choice->goodput_ratio[way->class],
-		     choice->channel_cap_Bps[way->class]);
-	struct flow_spec *flow = &lane->flow, slowed;
+	leg_prepare(comm, way, leg, message->size_B, choice->goodput_ratio[way->class],
+		    choice->channel_cap_Bps[way->class]);
+	struct flow_spec *flow = &leg->flow, slowed;
 	double ratio = comm->library->memory_traffic_ratio > 0
-			       ? slowed_ratio(comm, way, lane->alone_Bps)
+			       ? slowed_ratio(comm, way, leg->alone_Bps)
 			       : 1;
 	if (ratio > 1) {
-		slowed = lane->flow;
+		slowed = leg->flow;
 		flow = &slowed;
 		use_more(flow, ratio);
 	}
-	flow->done = lane->leaves ? flow_left : flow_arrived;
+	flow->done = leg->leaves ? flow_left : flow_arrived;
 	if (message->operation->train_count > 1) {
-		FW_ASSERT(way->lane_count == 1 && lane->leaves && !way->socket);
+		FW_ASSERT(way->leg_count == 1 && leg->leaves && !way->socket);
 		flow->done = train_flowed;
-		train_start(comm, message, lane);
+		train_start(comm, message, leg);
 	}
 	flow->ctx = comm;
 	flow->arg = (uint64_t)(uintptr_t)message;
-	message->leaving += lane->leaves;
+	message->leaving += leg->leaves;
 	message->arriving++;
 	flow_start(comm->spec.engine, comm->spec.fabric, flow);
 }
@@ -453,8 +453,8 @@ static void message_start(struct communicator *comm, struct message_state *messa
 	const struct way *way = wire->way;
 	struct gpu *gpu = comm->ranks[way->from].place.gpu;
 	message->started_ps = engine_now_ps(comm->spec.engine);
-	for (size_t i = 0; i < way->lane_count; i++)
-		lane_start(comm, message, i);
+	for (size_t i = 0; i < way->leg_count; i++)
+		leg_start(comm, message, i);
 	if (gpu && comm->library->memory_traffic_ratio > 0)
 		gpu_traffic_add(gpu, message->size_B * comm->library->memory_traffic_ratio);
 	if (!wire->socket)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How bytes travel from one rank to another.
  *
- * A way connects two ranks. It consists of one or two lanes of links and host memory, each of which
+ * A way connects two ranks. It consists of one or two legs of links and host memory, each of which
  * a message crosses as one flow, and possibly a socket. A wire is a way and a channel. Its messages
  * leave one after the other: the next one when the last byte of the previous one has left.
  */
@@ -10,24 +10,24 @@
 
 #include "sim/collective/internal.h"
 
-enum { LANE_ROUTES_MAX = 8, LANE_HOSTS_MAX = 2, WAY_LANES_MAX = 2 };
+enum { LEG_ROUTES_MAX = 8, LEG_HOSTS_MAX = 2, WAY_LEGS_MAX = 2 };
 
-struct lane {
-	const struct route *routes[LANE_ROUTES_MAX];
+struct leg {
+	const struct route *routes[LEG_ROUTES_MAX];
 	size_t route_count;
-	struct host *hosts[LANE_HOSTS_MAX]; /* hosts whose memory it crosses */
-	double dram_per_B[LANE_HOSTS_MAX];
+	struct host *hosts[LEG_HOSTS_MAX]; /* hosts whose memory it crosses */
+	double dram_per_B[LEG_HOSTS_MAX];
 	size_t host_count;
 	/* If the receiver represents another machine, possibly the sender's own representative:
 	 * routes and hosts added from now on, and those already added, on the receiver's side. */
-	bool far, far_routes[LANE_ROUTES_MAX], far_hosts[LANE_HOSTS_MAX];
+	bool far, far_routes[LEG_ROUTES_MAX], far_hosts[LEG_HOSTS_MAX];
 	struct cpu *core; /* core that copies; NULL: none */
 	double core_spB;
 	double cap_Bps;      /* limit of a copy inside one GPU's memory; 0: none */
 	double rate_ratio;   /* part of the bandwidth that packet loss leaves; 1 without loss */
 	double latency_s;    /* of links and virtual NICs */
 	double staged_count; /* intermediate copies, which delay its last slice */
-	bool leaves;         /* the sender's buffer is free only after this lane */
+	bool leaves;         /* the sender's buffer is free only after this leg */
 	/* The flow of the last requested size and choice. */
 	double flow_B, flow_ratio, flow_cap_Bps;
 	struct flow_spec flow;
@@ -42,9 +42,9 @@ struct way {
 	enum fold_level meets;
 	enum hop_class class;
 	double hop_count; /* number of the library's hops; 2 through an intermediate buffer */
-	struct lane lanes[WAY_LANES_MAX];
-	size_t lane_count;
-	/* lower bound of a message's time: latency and slowest link of its lanes */
+	struct leg legs[WAY_LEGS_MAX];
+	size_t leg_count;
+	/* lower bound of a message's time: latency and slowest link of its legs */
 	double least_s, least_spB;
 	bool socket; /* it also uses a connection */
 };
@@ -81,17 +81,17 @@ void wire_pump(struct communicator *comm, struct wire *wire);
 
 /* ---- for the files of ways: false if there is no route ---- */
 
-bool lane_route(struct communicator *comm, struct lane *lane, int from, int to, unsigned traffic);
-bool lane_nvlink(struct communicator *comm, struct lane *lane, int from, int to);
-void lane_memory(struct lane *lane, struct host *host, double dram_per_B);
+bool leg_route(struct communicator *comm, struct leg *leg, int from, int to, unsigned traffic);
+bool leg_nvlink(struct communicator *comm, struct leg *leg, int from, int to);
+void leg_memory(struct leg *leg, struct host *host, double dram_per_B);
 /* From a GPU rank up to its host, or down. */
-bool lane_to_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);
-bool lane_from_host(struct communicator *comm, struct lane *lane, const struct rank_state *rank);
+bool leg_to_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank);
+bool leg_from_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank);
 
 /* Over the network, for machines that stand for others by the switch where the real ones'
  * ways meet. */
-bool lane_across(struct communicator *comm, struct lane *lane, const struct way *way, int from,
-		 int to, unsigned traffic);
+bool leg_across(struct communicator *comm, struct leg *leg, const struct way *way, int from, int to,
+		unsigned traffic);
 
 bool way_inside(struct communicator *comm, struct way *way); /* wire_device.c */
 bool way_rdma(struct communicator *comm, struct way *way);   /* wire_rdma.c */

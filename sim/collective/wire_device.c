@@ -23,7 +23,7 @@ static void find_nvlink_switches(struct communicator *comm)
 		comm->nvlink_switch[i] = comm->nvlink_switch[i] && !others[i];
 }
 
-bool lane_nvlink(struct communicator *comm, struct lane *lane, int from, int to)
+bool leg_nvlink(struct communicator *comm, struct leg *leg, int from, int to)
 {
 	const struct route *route = fabric_route(comm->spec.fabric, from, to, TRAFFIC_PEERS);
 	if (!route)
@@ -36,7 +36,7 @@ bool lane_nvlink(struct communicator *comm, struct lane *lane, int from, int to)
 		if (!comm->nvlink_switch[nodes[1 - route->hops[i].direction]])
 			return false;
 	}
-	return lane_route(comm, lane, from, to, TRAFFIC_PEERS);
+	return leg_route(comm, leg, from, to, TRAFFIC_PEERS);
 }
 
 static bool is_virtual(const struct rank_state *rank)
@@ -44,16 +44,16 @@ static bool is_virtual(const struct rank_state *rank)
 	return guest_params(rank->place.guest)->kind == GUEST_VM;
 }
 
-static bool between_gpus(struct communicator *comm, struct way *way, struct lane *lane)
+static bool between_gpus(struct communicator *comm, struct way *way, struct leg *leg)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
 	if (a->gpu_node == b->gpu_node) { /* the same GPU: a copy in its memory, without a hop */
-		lane->cap_Bps = 1 / gpu_traffic_s(a->place.gpu, 2);
+		leg->cap_Bps = 1 / gpu_traffic_s(a->place.gpu, 2);
 		way->class = HOP_NVLINK;
 		way->hop_count = 0;
 		return true;
 	}
-	if (lane_nvlink(comm, lane, a->gpu_node, b->gpu_node)) {
+	if (leg_nvlink(comm, leg, a->gpu_node, b->gpu_node)) {
 		way->class = HOP_NVLINK;
 		return true;
 	}
@@ -61,17 +61,17 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct lane
 	 * again. */
 	bool virtual = is_virtual(a) || is_virtual(b);
 	if (comm->library->peer_to_peer && !virtual &&
-	    lane_route(comm, lane, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))
+	    leg_route(comm, leg, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
 	if (comm->library->peer_to_peer && virtual &&
-	    lane_route(comm, lane, a->gpu_node, a->root_node, TRAFFIC_COPIES) &&
-	    lane_route(comm, lane, a->root_node, b->root_node, TRAFFIC_COPIES) &&
-	    lane_route(comm, lane, b->root_node, b->gpu_node, TRAFFIC_COPIES))
+	    leg_route(comm, leg, a->gpu_node, a->root_node, TRAFFIC_COPIES) &&
+	    leg_route(comm, leg, a->root_node, b->root_node, TRAFFIC_COPIES) &&
+	    leg_route(comm, leg, b->root_node, b->gpu_node, TRAFFIC_COPIES))
 		return true;
-	*lane = (struct lane){.rate_ratio = 1, .leaves = true};
-	if (!lane_to_host(comm, lane, a) || !lane_from_host(comm, lane, b))
+	*leg = (struct leg){.rate_ratio = 1, .leaves = true};
+	if (!leg_to_host(comm, leg, a) || !leg_from_host(comm, leg, b))
 		return false;
-	lane_memory(lane, guest_host(a->place.guest), 2 * DRAM_PER_DMA);
+	leg_memory(leg, guest_host(a->place.guest), 2 * DRAM_PER_DMA);
 	way->hop_count = 2;
 	return true;
 }
@@ -80,17 +80,17 @@ bool way_inside(struct communicator *comm, struct way *way)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
 	struct host *host = guest_host(a->place.guest);
-	struct lane *lane = &way->lanes[way->lane_count++];
-	lane->leaves = true;
+	struct leg *leg = &way->legs[way->leg_count++];
+	leg->leaves = true;
 	way->class = HOP_PCI;
 	if (a->place.gpu && b->place.gpu)
-		return between_gpus(comm, way, lane);
+		return between_gpus(comm, way, leg);
 	if (a->place.gpu || b->place.gpu) {
-		lane_memory(lane, host, DRAM_PER_DMA);
-		return a->place.gpu ? lane_to_host(comm, lane, a) : lane_from_host(comm, lane, b);
+		leg_memory(leg, host, DRAM_PER_DMA);
+		return a->place.gpu ? leg_to_host(comm, leg, a) : leg_from_host(comm, leg, b);
 	}
-	lane_memory(lane, host, DRAM_PER_COPY);
-	lane->core = a->core;
-	lane->core_spB = cpu_slowdown(a->core) / host_params(host)->copy_rate_Bps;
+	leg_memory(leg, host, DRAM_PER_COPY);
+	leg->core = a->core;
+	leg->core_spB = cpu_slowdown(a->core) / host_params(host)->copy_rate_Bps;
 	return true;
 }

@@ -29,23 +29,23 @@ static int attach_node(const struct communicator *comm, const struct rank_state 
 }
 
 /* Adds the other resources at a rank's end: its slot and its host's memory. */
-static bool add_end(struct communicator *comm, struct lane *lane, const struct rank_state *rank,
+static bool add_end(struct communicator *comm, struct leg *leg, const struct rank_state *rank,
 		    enum attach attach, bool sends)
 {
 	struct host *host = guest_host(rank->place.guest);
-	lane->far = !sends;
+	leg->far = !sends;
 	if (!rank->place.gpu) {
-		lane_memory(lane, host, DRAM_PER_DMA);
+		leg_memory(leg, host, DRAM_PER_DMA);
 		return true;
 	}
 	int node = attach_node(comm, rank, attach);
 	if (comm->library->gpudirect && attach == ATTACH_DEVICE)
-		return sends ? lane_route(comm, lane, rank->gpu_node, node, TRAFFIC_RDMA)
-			     : lane_route(comm, lane, node, rank->gpu_node, TRAFFIC_RDMA);
-	if (!(sends ? lane_to_host(comm, lane, rank) : lane_from_host(comm, lane, rank)))
+		return sends ? leg_route(comm, leg, rank->gpu_node, node, TRAFFIC_RDMA)
+			     : leg_route(comm, leg, node, rank->gpu_node, TRAFFIC_RDMA);
+	if (!(sends ? leg_to_host(comm, leg, rank) : leg_from_host(comm, leg, rank)))
 		return false;
-	lane_memory(lane, host, 2 * DRAM_PER_DMA);
-	lane->staged_count++;
+	leg_memory(leg, host, 2 * DRAM_PER_DMA);
+	leg->staged_count++;
 	return true;
 }
 
@@ -73,16 +73,16 @@ static bool visits(const struct communicator *comm, const struct route *route, i
 	return false;
 }
 
-/* Returns true if the library lets NICs access GPU memory on the lane's routes. */
+/* Returns true if the library lets NICs access GPU memory on the leg's routes. */
 static bool direct_allowed(const struct communicator *comm, const struct rank_state *a,
-			   const struct rank_state *b, const struct lane *lane)
+			   const struct rank_state *b, const struct leg *leg)
 {
 	const struct library_params *library = comm->library;
 	if (!library->gpudirect || library->gpudirect_root)
 		return true;
-	for (size_t i = 0; i < lane->route_count; i++)
-		if ((a->place.gpu && visits(comm, lane->routes[i], a->root_node)) ||
-		    (b->place.gpu && visits(comm, lane->routes[i], b->root_node)))
+	for (size_t i = 0; i < leg->route_count; i++)
+		if ((a->place.gpu && visits(comm, leg->routes[i], a->root_node)) ||
+		    (b->place.gpu && visits(comm, leg->routes[i], b->root_node)))
 			return false;
 	return true;
 }
@@ -104,84 +104,84 @@ static size_t counterpart(const struct communicator *comm, size_t from, size_t t
 /* Adds the way from the sending GPU to the adapter on the receiver's rail, through the memory of
  * the GPU next to that adapter (PXN). So only leaves are crossed, not the spine. All ranks use it
  * or none, because otherwise two would share a slot. Returns false if there is no such way. */
-static bool reach_rail(struct communicator *comm, struct lane *lane, const struct way *way, int out)
+static bool reach_rail(struct communicator *comm, struct leg *leg, const struct way *way, int out)
 {
 	const struct rank_state *a = &comm->ranks[way->from];
 	const struct rank_state *via = &comm->ranks[counterpart(comm, way->from, way->to)];
 	return comm->library->gpudirect && comm->library->pxn && via->gpu_node >= 0 &&
-	       lane_nvlink(comm, lane, a->gpu_node, via->gpu_node) &&
-	       lane_route(comm, lane, via->gpu_node, out, TRAFFIC_COPIES);
+	       leg_nvlink(comm, leg, a->gpu_node, via->gpu_node) &&
+	       leg_route(comm, leg, via->gpu_node, out, TRAFFIC_COPIES);
 }
 
 /* Add the way from a node of the rank to its adapter `by`, or back. A staged copy of the rank's GPU
  * starts at the root complex next to that memory. */
-static bool to_adapter(struct communicator *comm, struct lane *lane, const struct rank_state *rank,
+static bool to_adapter(struct communicator *comm, struct leg *leg, const struct rank_state *rank,
 		       int node, int by)
 {
 	if (node != rank->host_node || !rank->place.gpu || rank->root_node == node)
-		return lane_route(comm, lane, node, by, TRAFFIC_COPIES);
-	return lane_route(comm, lane, node, rank->root_node, TRAFFIC_COPIES) &&
-	       lane_route(comm, lane, rank->root_node, by, TRAFFIC_COPIES);
+		return leg_route(comm, leg, node, by, TRAFFIC_COPIES);
+	return leg_route(comm, leg, node, rank->root_node, TRAFFIC_COPIES) &&
+	       leg_route(comm, leg, rank->root_node, by, TRAFFIC_COPIES);
 }
 
-static bool from_adapter(struct communicator *comm, struct lane *lane,
-			 const struct rank_state *rank, int by, int node)
+static bool from_adapter(struct communicator *comm, struct leg *leg, const struct rank_state *rank,
+			 int by, int node)
 {
 	if (node != rank->host_node || !rank->place.gpu || rank->root_node == node)
-		return lane_route(comm, lane, by, node, TRAFFIC_COPIES);
-	return lane_route(comm, lane, by, rank->root_node, TRAFFIC_COPIES) &&
-	       lane_route(comm, lane, rank->root_node, node, TRAFFIC_COPIES);
+		return leg_route(comm, leg, by, node, TRAFFIC_COPIES);
+	return leg_route(comm, leg, by, rank->root_node, TRAFFIC_COPIES) &&
+	       leg_route(comm, leg, rank->root_node, node, TRAFFIC_COPIES);
 }
 
 /* Adds the network part: to the receiver's own adapter, on its rail if the sender can reach it,
  * else through the sender's own adapter; without adapters, on the shortest route. Returns the route
  * that crosses the network. */
-static const struct route *add_network(struct communicator *comm, struct lane *lane,
+static const struct route *add_network(struct communicator *comm, struct leg *leg,
 				       const struct way *way, int from, int to)
 {
 	const int *adapter_of = comm->rings.adapter_of;
 	bool workers = way->from < comm->rank_count && way->to < comm->rank_count;
 	int in = workers ? adapter_of[way->to] : -1, out = workers ? adapter_of[way->from] : -1;
 	int rail = workers ? adapter_of[counterpart(comm, way->from, way->to)] : -1;
-	const struct lane before = *lane;
+	const struct leg before = *leg;
 	bool device = from == comm->ranks[way->from].gpu_node;
 	for (int own = device && rail >= 0 && rail != out ? 0 : 1; own < 2; own++) {
-		*lane = before;
+		*leg = before;
 		int by = own ? out : rail;
 		if (by < 0 || in < 0 ||
-		    !(own ? to_adapter(comm, lane, &comm->ranks[way->from], from, by)
-			  : reach_rail(comm, lane, way, by)))
+		    !(own ? to_adapter(comm, leg, &comm->ranks[way->from], from, by)
+			  : reach_rail(comm, leg, way, by)))
 			continue;
-		size_t crossing = lane->route_count;
-		if (lane_across(comm, lane, way, by, in, TRAFFIC_RDMA | TRAFFIC_BETWEEN_HOSTS) &&
-		    from_adapter(comm, lane, &comm->ranks[way->to], in, to))
-			return lane->routes[crossing];
+		size_t crossing = leg->route_count;
+		if (leg_across(comm, leg, way, by, in, TRAFFIC_RDMA | TRAFFIC_BETWEEN_HOSTS) &&
+		    from_adapter(comm, leg, &comm->ranks[way->to], in, to))
+			return leg->routes[crossing];
 	}
-	*lane = before;
-	return lane_across(comm, lane, way, from, to, TRAFFIC_RDMA) ? lane->routes[0] : NULL;
+	*leg = before;
+	return leg_across(comm, leg, way, from, to, TRAFFIC_RDMA) ? leg->routes[0] : NULL;
 }
 
 bool way_rdma(struct communicator *comm, struct way *way)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
-	struct lane *lane = &way->lanes[way->lane_count++];
+	struct leg *leg = &way->legs[way->leg_count++];
 	way->class = HOP_NET;
 	if (guest_params(a->place.guest)->vnic == VNIC_VMXNET3 ||
 	    guest_params(b->place.guest)->vnic == VNIC_VMXNET3)
 		return false; /* it does not carry RDMA */
 	for (int attach = ATTACH_DEVICE; attach < ATTACH_COUNT; attach++) {
 		enum attach at = (enum attach)attach;
-		*lane = (struct lane){.rate_ratio = 1, .leaves = true};
-		const struct route *network = add_network(comm, lane, way, attach_node(comm, a, at),
+		*leg = (struct leg){.rate_ratio = 1, .leaves = true};
+		const struct route *network = add_network(comm, leg, way, attach_node(comm, a, at),
 							  attach_node(comm, b, at));
 		if (!network)
 			continue;
-		if (at == ATTACH_DEVICE && !direct_allowed(comm, a, b, lane))
+		if (at == ATTACH_DEVICE && !direct_allowed(comm, a, b, leg))
 			continue;
-		if (!add_end(comm, lane, a, at, true) || !add_end(comm, lane, b, at, false))
+		if (!add_end(comm, leg, a, at, true) || !add_end(comm, leg, b, at, false))
 			continue;
-		lane->rate_ratio = loss_rate_ratio(comm, network);
-		lane->latency_s +=
+		leg->rate_ratio = loss_rate_ratio(comm, network);
+		leg->latency_s +=
 			guest_vnic_latency_s(a->place.guest) + guest_vnic_latency_s(b->place.guest);
 		return true;
 	}

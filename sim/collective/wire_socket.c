@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ways through the guests' sockets.
+/* Routes through the guests' sockets.
  *
  * A message crosses PCIe to the sender's host, a TCP connection, and PCIe to the receiving GPU,
  * slice by slice. The three parts overlap, so the slowest decides. The message has arrived when all
@@ -19,18 +19,18 @@ bool way_socket(struct communicator *comm, struct way *way)
 	if (!fabric_route(comm->spec.fabric, guests[0], guests[1], comm->spec.transport->traffic))
 		return false;
 	if (a->place.gpu) {
-		struct lane *lane = &way->lanes[way->lane_count++];
-		lane->leaves = true;
-		lane->staged_count = 1;
-		lane_memory(lane, guest_host(a->place.guest), DRAM_PER_DMA);
-		if (!lane_to_host(comm, lane, a))
+		struct leg *leg = &way->legs[way->leg_count++];
+		leg->leaves = true;
+		leg->staged_count = 1;
+		leg_memory(leg, guest_host(a->place.guest), DRAM_PER_DMA);
+		if (!leg_to_host(comm, leg, a))
 			return false;
 	}
 	if (b->place.gpu) {
-		struct lane *lane = &way->lanes[way->lane_count++];
-		lane->staged_count = 1;
-		lane_memory(lane, guest_host(b->place.guest), DRAM_PER_DMA);
-		if (!lane_from_host(comm, lane, b))
+		struct leg *leg = &way->legs[way->leg_count++];
+		leg->staged_count = 1;
+		leg_memory(leg, guest_host(b->place.guest), DRAM_PER_DMA);
+		if (!leg_from_host(comm, leg, b))
 			return false;
 	}
 	return true;

@@ -3,7 +3,6 @@
 #include <float.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/fabric/state.h"
 
 static const char *name_of(const struct fabric *fabric, int resource)

@@ -56,7 +56,7 @@ static bool read_values(struct source *source, struct diag *diag, const char *pa
 			origin.line += error.line > 0 ? error.line - 1 : 0;
 			diag_error(diag, origin, "is not JSON: %s", error.text);
 		}
-		bool taken = value && take(ctx, (const struct json_value *)value, origin);
+		bool taken = value && take(ctx, value, origin);
 		json_decref(value);
 		if (!taken)
 			return false;
@@ -87,76 +87,65 @@ bool json_file_read(struct diag *diag, const char *path, json_take *take, void *
 bool json_text_read(const char *text, size_t size_B, json_take *take, void *ctx)
 {
 	json_t *value = json_loadb(text, size_B, JSON_REJECT_DUPLICATES, NULL);
-	bool taken = value && take(ctx, (const struct json_value *)value, (struct origin){0});
+	bool taken = value && take(ctx, value, (struct origin){0});
 	json_decref(value);
 	return taken;
 }
 
 /* ---- values ---- */
 
-/* jansson's accessors take const pointers, but its iterators do not. */
-static json_t *node_of(const struct json_value *value)
+bool json_is_nothing(const struct json_t *value)
 {
-	return (json_t *)value;
+	return !value || json_is_null(value);
 }
 
-static const struct json_value *value_of(const json_t *node)
+bool json_is_list(const struct json_t *value)
 {
-	return (const struct json_value *)node;
+	return json_is_array(value);
 }
 
-bool json_is_nothing(const struct json_value *value)
+bool json_is_record(const struct json_t *value)
 {
-	return !value || json_is_null(node_of(value));
+	return json_is_object(value);
 }
 
-bool json_is_list(const struct json_value *value)
+const char *json_text_of(const struct json_t *value)
 {
-	return json_is_array(node_of(value));
+	return json_string_value(value);
 }
 
-bool json_is_record(const struct json_value *value)
+bool json_number_of(const struct json_t *value, double *number)
 {
-	return json_is_object(node_of(value));
+	*number = json_number_value(value);
+	return json_is_number(value);
 }
 
-const char *json_text_of(const struct json_value *value)
+bool json_count_of(const struct json_t *value, uint64_t *count)
 {
-	return json_string_value(node_of(value));
+	*count = (uint64_t)json_integer_value(value);
+	return json_is_integer(value) && json_integer_value(value) >= 0;
 }
 
-bool json_number_of(const struct json_value *value, double *number)
+size_t json_size(const struct json_t *value)
 {
-	*number = json_number_value(node_of(value));
-	return json_is_number(node_of(value));
+	return json_is_record(value) ? json_object_size(value) : json_array_size(value);
 }
 
-bool json_count_of(const struct json_value *value, uint64_t *count)
+const struct json_t *json_at(const struct json_t *list, size_t index)
 {
-	*count = (uint64_t)json_integer_value(node_of(value));
-	return json_is_integer(node_of(value)) && json_integer_value(node_of(value)) >= 0;
+	return json_array_get(list, index);
 }
 
-size_t json_size(const struct json_value *value)
+const struct json_t *json_member(const struct json_t *record, const char *key)
 {
-	return json_is_record(value) ? json_object_size(node_of(value))
-				     : json_array_size(node_of(value));
+	return json_object_get(record, key);
 }
 
-const struct json_value *json_at(const struct json_value *list, size_t index)
+const char *json_key_at(const struct json_t *record, size_t index)
 {
-	return value_of(json_array_get(node_of(list), index));
-}
-
-const struct json_value *json_member(const struct json_value *record, const char *key)
-{
-	return value_of(json_object_get(node_of(record), key));
-}
-
-const char *json_key_at(const struct json_value *record, size_t index)
-{
-	void *at = json_object_iter(node_of(record));
+	struct json_t *object = (struct json_t *)record; /* iterators change nothing */
+	void *at = json_object_iter(object);
 	while (index-- && at)
-		at = json_object_iter_next(node_of(record), at);
+		at = json_object_iter_next(object, at);
 	return at ? json_object_iter_key(at) : NULL;
 }

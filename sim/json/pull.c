@@ -184,11 +184,6 @@ static int add(struct jp_feed *feed, enum jp_token kind, const void *text, size_
 	return 1;
 }
 
-static int on_null(void *feed)
-{
-	return add(feed, JP_NULL, NULL, 0);
-}
-
 static int on_truth(void *feed, int truth)
 {
 	return add(feed, truth ? JP_TRUE : JP_FALSE, NULL, 0);
@@ -235,31 +230,22 @@ static int enter(struct jp_feed *feed, enum jp_token kind)
 	return 0;
 }
 
-static int on_object(void *feed)
-{
-	return enter(feed, JP_OBJECT);
-}
-
-static int on_array(void *feed)
-{
-	return enter(feed, JP_ARRAY);
-}
-
 static int leave(struct jp_feed *feed, enum jp_token kind)
 {
 	feed->depth--;
 	return add(feed, kind, NULL, 0);
 }
 
-static int on_object_end(void *feed)
-{
-	return leave(feed, JP_OBJECT_END);
-}
-
-static int on_array_end(void *feed)
-{
-	return leave(feed, JP_ARRAY_END);
-}
+#define ON(what, answer)                                                                           \
+	static int on_##what(void *feed)                                                           \
+	{                                                                                          \
+		return answer;                                                                     \
+	}
+ON(null, add(feed, JP_NULL, NULL, 0))
+ON(object, enter(feed, JP_OBJECT))
+ON(object_end, leave(feed, JP_OBJECT_END))
+ON(array, enter(feed, JP_ARRAY))
+ON(array_end, leave(feed, JP_ARRAY_END))
 
 /* yajl's memory is the arena's; before each block stands its size. */
 static void *take_memory(void *arena, size_t size_B)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How to see a run once more.
+/* How to repeat a run.
  *
- * Where an invariant breaks, the message is of use to whoever can repeat the run: it
- * ends with the version, and the command that runs the same point with the same seed
- * and the exact values of whatever was drawn, in quotes that a shell takes.
- */
+ * When an invariant breaks, the message ends with the version and a command. The command runs
+ * the same point with the same seed and the exact values of all drawn parameters, in quotes
+ * that a shell takes. */
 #ifndef FARWIRE_PREDICT_REPRODUCE_H
 #define FARWIRE_PREDICT_REPRODUCE_H
 

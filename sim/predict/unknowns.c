@@ -99,8 +99,8 @@ struct unknowns unknowns_of(struct arena *arena, const struct scenario *scenario
 
 /* ---- points ---- */
 
-/* What is_one compares, of a file its name alone: an unknown of another case that has the
- * same name is the same guess. */
+/* The fields that is_one compares; of a file only its name. So an uncertain parameter of
+ * another case with the same name is the same guess. */
 static const char *name_of(struct arena *arena, const struct cfg_param *param)
 {
 	enum { KEY_SIZE = 80 };

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is not known of a case, and draws of it (docs/models/intervals.md).
+/* The uncertain parameters of a case, and draws of them (docs/models/intervals.md).
  *
- * An UNKNOWN is one number that nobody knows: parameters of the same row, value and file
- * (or default) are wrong together, as those of eight GPUs of a kind, and are one unknown. A
- * parameter with an interval of its own is drawn from that, on the scale of its row
- * (param_moved), Student's where few rows are behind it; parameters of one fit are drawn
- * together with their correlations (a Gaussian copula), and follow what the fit took as
- * given. A cost without one has the prior of its class. The model's own error is not
- * drawn: draws_interval adds it.
- */
+ * Here an UNKNOWN is one uncertain parameter. Parameters of the same row, value and file (or
+ * default) are wrong together, for example those of eight GPUs of a kind, and are one unknown.
+ * A parameter with its own interval is drawn from that, on the scale of its row (param_moved),
+ * with Student's distribution where few rows are behind it. Parameters of one fit are drawn
+ * together with their correlations (a Gaussian copula), and follow what the fit took as given.
+ * A cost without an interval has the prior of its class. The model error is not drawn:
+ * draws_interval adds it. */
 #ifndef FARWIRE_PREDICT_UNKNOWNS_H
 #define FARWIRE_PREDICT_UNKNOWNS_H
 

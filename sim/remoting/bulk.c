@@ -13,7 +13,6 @@
  */
 #include <math.h>
 
-#include "sim/base/diag.h"
 #include "sim/remoting/parts.h"
 
 /* Largest relative error of a sum of chunk sizes. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/base/diag.h"
 #include "sim/remoting/policies.h"
 
 static const struct registry_row policy_rows[] = {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/base/diag.h"
 #include "sim/engine/trace.h"
 #include "sim/remoting/parts.h"
 

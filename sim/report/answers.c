@@ -2,9 +2,11 @@
 #include "sim/report/answers.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/predict/draws.h"
+#include "sim/result/answer.h"
 
 static const struct estimate none = {NAN, NAN, NAN};
 
@@ -21,103 +23,125 @@ struct estimate throughput_quotient(const struct prediction *a, const struct pre
 	return a == b ? exactly(1) : draws_quotient(a, b);
 }
 
-static struct estimate number_of(const struct prediction *p, enum answer answer,
-				 const struct prediction *first)
-{
-	if (answer == ANSWER_GPUS)
-		return exactly((double)p->gpu_count);
-	if (!p->ok)
-		return none;
-	switch (answer) {
-	case ANSWER_THROUGHPUT:
-		return p->throughput;
-	case ANSWER_TO_FIRST:
-		return throughput_quotient(p, first);
-	case ANSWER_RATIO:
-		return p->ratio;
-	case ANSWER_SPEEDUP:
-		return p->speedup;
-	case ANSWER_STEP:
-		return p->step_s;
-	case ANSWER_TRAINING:
-		return p->training_s;
-	case ANSWER_INPUT:
-		return exactly(prediction_part_s(p, PART_INPUT));
-	case ANSWER_EXPOSED:
-		return exactly(prediction_part_s(p, PART_EXPOSED));
-	case ANSWER_STRAGGLER:
-		return exactly(prediction_part_s(p, PART_STRAGGLER));
-	case ANSWER_UTILIZATION:
-		return p->gpu_utilization;
-	default:
-		return none;
-	}
-}
-
-static const char *text_of(const struct prediction *p, enum answer answer)
-{
-	switch (answer) {
-	case ANSWER_NAME:
-		return p->name;
-	case ANSWER_CHOICE:
-		return p->choice;
-	case ANSWER_BOTTLENECK:
-		return p->bottleneck;
-	case ANSWER_VERDICT:
-		return p->ok ? "ok" : p->reason;
-	default:
-		return NULL;
-	}
-}
-
-static struct result_cell cell_of(const struct prediction *p, const struct answer_column *column,
+static struct result_cell cell_of(const struct prediction *p, enum answer answer,
 				  const struct prediction *first)
 {
-	if (!(column->kinds & (unsigned)prediction_kind(p)))
+	const struct reported *row = answer_at(answer);
+	if (!(row->kinds & (unsigned)prediction_kind(p)))
 		return (struct result_cell){NULL, none};
-	if (column->column.text)
-		return (struct result_cell){text_of(p, column->answer), none};
-	return (struct result_cell){NULL, number_of(p, column->answer, first)};
+	if (row->text)
+		return (struct result_cell){reported_text_of(row, p), none};
+	return (struct result_cell){NULL, answer == ANSWER_TO_FIRST ? throughput_quotient(p, first)
+								    : reported_of(row, p)};
 }
 
-static bool is_shown(const struct answers *answers, const struct answer_column *column)
+/* The predictions behind a table, and the columns before their answers. */
+struct lines {
+	const struct prediction *const *predictions;
+	size_t count;
+	const struct result_column *lead;
+	const struct result_cell *lead_cells; /* count * lead_count */
+	size_t lead_count;
+};
+
+static bool is_shown(const struct lines *lines, enum answer answer)
 {
-	bool any = false;
-	for (size_t i = 0; i < answers->count; i++) {
+	const struct reported *row = answer_at(answer);
+	bool any = !row->optional;
+	for (size_t i = 0; i < lines->count && !any; i++) {
 		struct result_cell cell =
-			cell_of(answers->predictions[i], column, answers->predictions[0]);
-		any = any || cell.text || isfinite(cell.number.value);
+			cell_of(lines->predictions[i], answer, lines->predictions[0]);
+		any = cell.text || isfinite(cell.number.value);
 	}
-	return (column->kinds & prediction_kinds(answers->predictions, answers->count)) &&
-	       (any || !column->wanted);
+	return any && (row->kinds & prediction_kinds(lines->predictions, lines->count));
 }
 
-const struct result_table *answers_table(struct arena *arena, const struct answers *answers)
+/* The columns of a table: which answers, and how many. */
+#define COLUMNS(list) list, sizeof list / sizeof list[0]
+
+static const struct result_table *tabulate(struct arena *arena, const enum answer *answers,
+					   size_t answer_count, const char *name, const char *title,
+					   struct lines lines)
 {
-	size_t lead = answers->lead_count, most = lead + answers->column_count, count = lead;
-	struct result_column *columns = ARENA_ARRAY(arena, most + 1, struct result_column);
-	const struct answer_column **shown =
-		ARENA_ARRAY(arena, most + 1, const struct answer_column *);
+	size_t lead = lines.lead_count, count = lead;
+	struct result_column *columns =
+		ARENA_ARRAY(arena, lead + answer_count, struct result_column);
+	enum answer *shown = ARENA_ARRAY(arena, answer_count, enum answer);
 	for (size_t k = 0; k < lead; k++)
-		columns[k] = answers->lead[k];
-	for (size_t k = 0; k < answers->column_count; k++)
-		if (is_shown(answers, &answers->columns[k])) {
-			shown[count] = &answers->columns[k];
-			columns[count++] = answers->columns[k].column;
+		columns[k] = lines.lead[k];
+	for (size_t k = 0; k < answer_count; k++)
+		if (is_shown(&lines, answers[k])) {
+			const struct reported *row = answer_at(answers[k]);
+			shown[count - lead] = answers[k];
+			columns[count++] = (struct result_column){row->name, row->quantity,
+								  row->text, row->interval};
 		}
-	struct result_cell *cells =
-		ARENA_ARRAY(arena, answers->count * count + 1, struct result_cell);
-	for (size_t i = 0; i < answers->count; i++)
+	struct result_cell *cells = ARENA_ARRAY(arena, lines.count * count + 1, struct result_cell);
+	for (size_t i = 0; i < lines.count; i++)
 		for (size_t k = 0; k < count; k++)
-			cells[i * count + k] = k < lead ? answers->lead_cells[i * lead + k]
-							: cell_of(answers->predictions[i], shown[k],
-								  answers->predictions[0]);
+			cells[i * count + k] =
+				k < lead ? lines.lead_cells[i * lead + k]
+					 : cell_of(lines.predictions[i], shown[k - lead],
+						   lines.predictions[0]);
 	struct result_table *table = ARENA_NEW(arena, struct result_table);
-	*table = (struct result_table){.name = answers->name,
-				       .title = answers->title,
+	*table = (struct result_table){.name = name,
+				       .title = title,
 				       .columns = columns,
 				       .column_count = count,
 				       .cells = cells,
-				       .row_count = answers->count};
+				       .row_count = lines.count};
 	return table;
+}
+
+const struct result_table *
+comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
+{
+	static const enum answer columns[] = {ANSWER_NAME,       ANSWER_GPUS,
+					      ANSWER_THROUGHPUT, ANSWER_BANDWIDTH,
+					      ANSWER_TO_FIRST,   ANSWER_TO_LOCAL,
+					      ANSWER_EFFICIENCY, ANSWER_STEP,
+					      ANSWER_TIME,       ANSWER_TRAINING,
+					      ANSWER_EXPOSED,    ANSWER_INPUT,
+					      ANSWER_CHOICE,     ANSWER_UTILIZATION_VALUE,
+					      ANSWER_VERDICT};
+	return tabulate(arena, COLUMNS(columns), "comparison", "Cases beside each other",
+			(struct lines){.predictions = predictions, .count = count});
+}
+
+const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling)
+{
+	static const enum answer columns[] = {
+		ANSWER_GPUS,       ANSWER_THROUGHPUT, ANSWER_BANDWIDTH, ANSWER_SPEEDUP,
+		ANSWER_EFFICIENCY, ANSWER_STEP,       ANSWER_TIME,      ANSWER_EXPOSED,
+		ANSWER_STRAGGLER,  ANSWER_INPUT,      ANSWER_TRAINING,  ANSWER_CHOICE_OF_JOB,
+		ANSWER_BOTTLENECK, ANSWER_VERDICT};
+	return tabulate(
+		arena, COLUMNS(columns), "scaling",
+		arena_printf(arena, "Scaling of %s", scaling->name),
+		(struct lines){.predictions = scaling->predictions, .count = scaling->count});
+}
+
+const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
+{
+	static const enum answer columns[] = {
+		ANSWER_THROUGHPUT, ANSWER_BANDWIDTH,   ANSWER_RATIO,  ANSWER_SPEEDUP,
+		ANSWER_EFFICIENCY, ANSWER_STEP,        ANSWER_TIME,   ANSWER_EXPOSED,
+		ANSWER_INPUT,      ANSWER_UTILIZATION, ANSWER_CHOICE, ANSWER_BOTTLENECK,
+		ANSWER_VERDICT};
+	size_t axes = sweep->axis_count;
+	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
+	struct result_cell *cells =
+		ARENA_ARRAY(arena, axes * sweep->point_count, struct result_cell);
+	for (size_t a = 0; a < axes; a++) {
+		const struct sweep_axis *axis = &sweep->axes[a];
+		lead[a] = (struct result_column){axis->key, axis->quantity, axis->words, false};
+		for (size_t i = 0; i < sweep->point_count; i++) {
+			size_t index = sweep_axis_index(sweep, i, a);
+			cells[i * axes + a] =
+				(struct result_cell){axis->texts[index] + strlen(axis->key) + 1,
+						     exactly(axis->values[index])};
+		}
+	}
+	return tabulate(arena, COLUMNS(columns), "sweep", "Sweep",
+			(struct lines){sweep->points, sweep->point_count, lead, cells, axes});
 }

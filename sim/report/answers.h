@@ -1,68 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables of predictions: which answers, under which names.
  *
- * `compare`, `sweep` and `scale` print a line for each prediction. What a line
- * can say depends on what is predicted (clients of a GPU, a training job, a
- * collective alone), so a verb lists all columns that it knows and those stay
- * that any of its predictions has.
+ * `compare`, `sweep` and `scale` print a line for each prediction. A line depends on the
+ * kind of the prediction (clients of a GPU, a training job, a collective alone). So each table
+ * lists all columns that it may have, and shows those that any of its predictions has.
  */
 #ifndef FARWIRE_REPORT_ANSWERS_H
 #define FARWIRE_REPORT_ANSWERS_H
 
-#include "sim/result/result.h"
+#include "sim/analysis/scaling.h"
 
-enum answer {
-	ANSWER_NAME,
-	ANSWER_GPUS,
-	ANSWER_THROUGHPUT,
-	ANSWER_TO_FIRST, /* throughput over that of the first prediction */
-	ANSWER_RATIO,
-	ANSWER_SPEEDUP,
-	ANSWER_STEP,
-	ANSWER_TRAINING, /* time of all epochs */
-	ANSWER_INPUT,
-	ANSWER_EXPOSED,
-	ANSWER_STRAGGLER,
-	ANSWER_UTILIZATION,
-	ANSWER_CHOICE,
-	ANSWER_BOTTLENECK,
-	ANSWER_VERDICT, /* "ok", or the reason */
-};
-
-/* Sets of enum prediction_kind. */
-enum {
-	CLIENTS = PREDICTION_CLIENTS,
-	TRAINING = PREDICTION_TRAINING,
-	COLLECTIVE = PREDICTION_COLLECTIVE,
-	ALL_KINDS = CLIENTS | TRAINING | COLLECTIVE
-};
-
-struct answer_column {
-	struct result_column column;
-	enum answer answer;
-	unsigned kinds; /* of predictions that have it */
-	bool wanted;    /* only where a case asks for it: left out if no cell has a value */
-};
-
-struct answers {
-	const char *name, *title; /* of the table */
-	const struct prediction *const *predictions;
-	size_t count;
-	const struct answer_column *columns;
-	size_t column_count;
-	/* Columns before them, and their cells: count * lead_count. */
-	const struct result_column *lead;
-	const struct result_cell *lead_cells;
-	size_t lead_count;
-};
-const struct result_table *answers_table(struct arena *arena, const struct answers *answers);
-
-/* Cases beside each other, the first one as 1: what `compare` prints. */
+/* Cases beside each other, the first one as 1. */
 const struct result_table *
 comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count);
+/* A line for each point: its values of the axes, then its answers. */
+const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep);
+/* A line for each number of GPUs. */
+const struct result_table *scaling_table(struct arena *arena, const struct scaling *scaling);
 
-/* Quotient of two throughputs, draw by draw (sim/predict/draws.h). NaN for predictions of
- * which one counts images and the other bytes, and failed ones. */
+/* Throughput of a over that of b; NaN if either failed, or one counts images and the other
+ * bytes. */
 struct estimate throughput_quotient(const struct prediction *a, const struct prediction *b);
 
 #endif

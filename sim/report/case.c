@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of a report that answers for one case. */
 #include <math.h>
-#include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/report/report.h"
+#include "sim/report/part.h"
 
 /* "resnet50, batch 16, over t320-same-esxi (flexdirect-1.11, tcp)" */
 static const char *subject(struct arena *arena, const struct scenario *scenario)
@@ -26,34 +23,60 @@ static void answer(struct report *report, const struct scenario *scenario,
 		   const struct prediction *p, const char *keeps)
 {
 	struct arena *arena = report->arena;
+	const struct job_entry *client = &scenario->jobs[0];
 	const char *who = subject(arena, scenario);
 	const char *rate = figures(arena, p->throughput.value, 3);
 	const char *binds = p->ok ? arena_printf(arena, "What binds: %s.", p->bottleneck) : "";
-	double alone = p->throughput.value / p->ratio.value;
-	if (!p->ok) {
+	if (!p->ok)
 		report_answer(report, true, "%s does not run: %s.", who, p->reason);
-	} else if (!isfinite(p->ratio.value)) {
-		report_answer(report, false, "%s trains at %s images/s%s. %s", who, rate,
-			      interval_words(arena, p->throughput, 1, 3), binds);
-	} else if (scenario->job_count > 1) {
+	else if (!isfinite(p->ratio.value))
+		report_answer(report, false, "%s trains at %s. %s", who,
+			      throughput_words(arena, p, 3), binds);
+	else if (scenario->job_count > 1)
 		report_answer(report, false,
 			      "%s: each keeps %s of what it would have alone on the local GPU; "
 			      "together they make %s images/s and keep the GPUs busy for %s of the "
 			      "time. %s",
 			      who, percent_words(arena, p->ratio), rate,
 			      percent_words(arena, p->gpu_utilization), binds);
-	} else if (!scenario->jobs[0].runtime && scenario->jobs[0].fraction_ratio == 1) {
-		report_answer(report, false,
-			      "%s, trains at %s images/s%s: this is the local GPU. %s", who, rate,
-			      interval_words(arena, p->throughput, 1, 3), binds);
-	} else {
+	else if (!client->runtime && client->fraction_ratio == 1)
+		report_answer(report, false, "%s, trains at %s: this is the local GPU. %s", who,
+			      throughput_words(arena, p, 3), binds);
+	else
 		report_answer(
 			report, false,
 			"%s keeps %s of the local GPU's throughput: %s images/s instead of %s. "
 			"%s%s",
-			who, percent_words(arena, p->ratio), rate, figures(arena, alone, 3), binds,
-			keeps);
-	}
+			who, percent_words(arena, p->ratio), rate,
+			figures(arena, p->throughput.value / p->ratio.value, 3), binds, keeps);
+}
+
+/* ---- numbers ---- */
+
+struct report_table *report_quantities(struct report *report, const struct prediction *p)
+{
+	const char *draws =
+		p->draws_count ? arena_printf(report->arena,
+					      "with 90 %% intervals from %zu draws (seed %llu)",
+					      p->draws_count, (unsigned long long)p->seed)
+			       : "without intervals (--draws 0)";
+	return report_table(report, "quantity|value>|90 % interval>|unit", "The prediction, %s.",
+			    draws);
+}
+
+void report_quantity(struct report_table *table, const char *what, struct estimate estimate,
+		     double scale, const char *unit)
+{
+	report_row(table, TONE_PLAIN, CELLS(what));
+	report_estimate(table, estimate, scale, 4);
+	report_cell(table, "%s", unit);
+}
+
+void report_count(struct report_table *table, const char *what, double count, int decimals,
+		  const char *unit)
+{
+	report_row(table, TONE_PLAIN,
+		   CELLS(what, arena_printf(table->arena, "%.*f", decimals, count), "", unit));
 }
 
 static void prediction_table(struct report *report, const struct prediction *p)
@@ -74,69 +97,58 @@ static void prediction_table(struct report *report, const struct prediction *p)
 
 static void clients_table(struct report *report, const struct prediction *p)
 {
-	struct report_table *table = report_table(report, "The programs, each for itself.");
-	report_column(table, "program", COLUMN_TEXT);
-	report_column(table, "GPU", COLUMN_TEXT);
-	report_column(table, "images/s", COLUMN_NUMBER);
-	report_column(table, "90 %", COLUMN_NUMBER);
-	report_column(table, "ratio to it alone (%)", COLUMN_NUMBER);
-	report_column(table, "90 %", COLUMN_NUMBER);
-	report_column(table, "step (ms)", COLUMN_NUMBER);
-	report_column(table, "90 %", COLUMN_NUMBER);
+	struct report_table *table =
+		report_table(report,
+			     "program|GPU|images/s>|90 %>|ratio to it alone (%)>|90 %>|step "
+			     "(ms)>|90 %>",
+			     "The programs, each for itself.");
 	for (size_t i = 0; i < p->job_count; i++) {
 		const struct job_prediction *client = &p->jobs[i];
-		report_row(table, client->ok ? TONE_PLAIN : TONE_ALARM);
-		report_cell(table, "%s", client->name);
-		report_cell(table, "%s", client->gpu);
-		if (!client->ok) {
-			report_cell(table, "FAIL: %s", client->reason);
+		report_row(table, client->ok ? TONE_PLAIN : TONE_ALARM,
+			   CELLS(client->name, client->gpu));
+		if (report_failed(table, client->ok, client->reason))
 			continue;
-		}
 		report_estimate(table, client->throughput, 1, 3);
 		report_estimate(table, client->ratio, 100, 3);
 		report_estimate(table, client->step_s, 1e3, 4);
 	}
 }
 
-static void report_clients(struct report *report, const struct command *command,
-			   const struct case_request *request, const struct scenario *scenario,
-			   const struct prediction *p)
+static void report_clients(struct report *report, const struct case_request *request,
+			   const struct scenario *scenario, const struct prediction *p)
 {
-	answer(report, scenario, p, report_keeps(report->arena, command, request, scenario, p));
+	answer(report, scenario, p, report_keeps(report, request, scenario, p));
 	if (p->ok)
 		prediction_table(report, p);
 	if (p->job_count > 1)
 		clients_table(report, p);
 	if (p->ok)
-		report_breakdown(report, command, &p, 1);
+		report_breakdown(report, &p, 1);
 }
 
-int report_case(struct report *report, const struct command *command, size_t word,
-		const struct prediction **prediction)
+bool report_case(struct report *report, const struct case_request *request)
 {
-	struct diag *diag = diag_new(report->arena);
-	const struct case_request request = command_case(command, word);
-	const struct predict_options options = command_predict(command);
-	const char *broken = NULL;
-	const struct scenario *scenario = case_read(report->arena, diag, &request);
-	if (!scenario)
-		return command_failed(diag, NULL);
-	const struct prediction *p = predict_case(report->arena, diag, &request, &options, &broken);
+	struct arena *arena = report->arena;
+	const struct scenario *scenario = case_read(arena, report->diag, request);
+	const struct prediction *p =
+		scenario ? predict_case(arena, report->diag, request, &report->request->options,
+					&report->broken)
+			 : NULL;
 	if (!p)
-		return command_failed(diag, broken);
-	*prediction = p;
+		return false;
+	*VEC_PUSH(arena, &report->predictions) = p;
 	report_add(report, BLOCK_PART, "%s", p->name);
 	if (scenario->style != JOBS_PROGRAMS)
-		report_job(report, command, &request, scenario, p);
+		report_job(report, request, scenario, p);
 	else
-		report_clients(report, command, &request, scenario, p);
-	report_hangs_on(report, command, &request, scenario, p);
-	report_topology(report, command, scenario, p, p->name);
+		report_clients(report, request, scenario, p);
+	report_swings(report, request, scenario, p);
+	report_topology(report, scenario, p, p->name);
 	if (p->ok)
-		report_timeline(report, command, scenario,
-				p->job_count > 1 ? arena_printf(report->arena, "%s: %s", p->name,
-								p->jobs[0].name)
-						 : p->name);
-	report_rests_on(report, command, p->resolution);
-	return EXIT_DONE;
+		report_timeline(report, scenario,
+				p->job_count > 1
+					? arena_printf(arena, "%s: %s", p->name, p->jobs[0].name)
+					: p->name);
+	report_resolution(report, p->resolution);
+	return !report->broken;
 }

@@ -4,11 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/report/dataset_charts.h"
 #include "sim/report/dataset.h"
-#include "sim/report/validation.h"
 
 static bool part_is_grid(const struct part *part)
 {
@@ -76,30 +73,38 @@ static const char *linear_words(const struct part *part)
 			    figures(part->arena, 100 * part->outcome->test.mean_abs, 2));
 }
 
+struct estimate part_range(const struct part *part, size_t value)
+{
+	struct estimate range = {NAN, INFINITY, -INFINITY};
+	for (size_t i = 0; i < part->dataset->row_count; i++) {
+		const struct row_outcome *row = &part->outcome->rows[i];
+		bool counts = row->row->judged || part->dataset->what_if;
+		if (row->row->at[0] != value || !counts || !row->prediction->ok)
+			continue;
+		range.low = fmin(range.low, row->predicted.value);
+		range.high = fmax(range.high, row->predicted.value);
+	}
+	return range;
+}
+
 /* "vmxnet3 keeps 87.7 to 93.5 %, ...": each value of the first dimension. */
 static const char *kept_words(const struct part *part)
 {
 	if (!part->dataset->ratio)
 		return "";
 	const struct grid_dimension *first = &part->dataset->dimensions[0];
+	struct arena *arena = part->arena;
 	const char *text = "Of the local GPU's throughput,";
 	for (size_t v = 0; v < first->value_count; v++) {
-		double low = INFINITY, high = -INFINITY;
-		for (size_t i = 0; i < part->dataset->row_count; i++) {
-			const struct row_outcome *row = &part->outcome->rows[i];
-			if (row->row->at[0] != v || !row->row->judged || !row->prediction->ok)
-				continue;
-			low = fmin(low, row->predicted.value);
-			high = fmax(high, row->predicted.value);
-		}
-		text = arena_printf(part->arena, "%s%s %s", text, v ? "," : "",
-				    first->values[v].name);
-		text = low > high ? arena_printf(part->arena, "%s does not run", text)
-				  : arena_printf(part->arena, "%s keeps %s to %s" NBSP "%%", text,
-						 figures(part->arena, 100 * low, 3),
-						 figures(part->arena, 100 * high, 3));
+		const struct estimate range = part_range(part, v);
+		text = arena_printf(arena, "%s%s %s", text, v ? "," : "", first->values[v].name);
+		text = range.low > range.high
+			       ? arena_printf(arena, "%s does not run", text)
+			       : arena_printf(arena, "%s keeps %s to %s" NBSP "%%", text,
+					      figures(arena, 100 * range.low, 3),
+					      figures(arena, 100 * range.high, 3));
 	}
-	return arena_printf(part->arena, "%s. ", text);
+	return arena_printf(arena, "%s. ", text);
 }
 
 static size_t held_count(const struct dataset_outcome *outcome)
@@ -178,24 +183,18 @@ enum { NAME_MOST = 48 }; /* characters that stay on one line */
 
 static void table_heads(struct report_table *table, const struct part *part)
 {
-	enum column_kind name = COLUMN_NAME;
+	bool collective = part_kinds(part) == PREDICTION_COLLECTIVE, name = true;
 	for (size_t i = 0; i < part->dataset->row_count; i++)
-		if (strlen(part->dataset->rows[i].label) > NAME_MOST)
-			name = COLUMN_TEXT;
-	report_column(table, "row", name);
-	if (part->dataset->mixed)
-		report_column(table, "quantity", COLUMN_TEXT);
-	report_column(table, with_unit(part, "measured"), COLUMN_NUMBER);
-	report_column(table, with_unit(part, "predicted"), COLUMN_NUMBER);
-	report_column(table, "90 % interval", COLUMN_NUMBER);
-	report_column(table, "error (%)", COLUMN_NUMBER);
-	if (part_kinds(part) != PREDICTION_COLLECTIVE)
-		report_column(table, "GPU busy (%)", COLUMN_NUMBER);
-	if (ratio_title(part))
-		report_column(table, ratio_title(part), COLUMN_NUMBER);
-	report_column(table,
-		      part_kinds(part) == PREDICTION_COLLECTIVE ? "what is chosen" : "what binds",
-		      COLUMN_TEXT);
+		name = name && strlen(part->dataset->rows[i].label) <= NAME_MOST;
+	const char *ratio = ratio_title(part);
+	report_columns(table,
+		       arena_printf(part->arena,
+				    "row%s%s|%s>|%s>|90 %% interval>|error (%%)>%s%s%s%s|%s",
+				    name ? "!" : "", part->dataset->mixed ? "|quantity" : "",
+				    with_unit(part, "measured"), with_unit(part, "predicted"),
+				    collective ? "" : "|GPU busy (%)>", ratio ? "|" : "",
+				    ratio ? ratio : "", ratio ? ">" : "",
+				    collective ? "what is chosen" : "what binds"));
 }
 
 static const char *measured_text(const struct part *part, const struct dataset_row *row)
@@ -215,8 +214,7 @@ static void table_row_of(struct report_table *table, const struct part *part,
 	bool collective = part_kinds(part) == PREDICTION_COLLECTIVE;
 	bool wrong = row->row->failure ? !row->agrees : !p->ok;
 	struct shown_unit unit = measure_shown(row->row->measure);
-	report_row(table, wrong ? TONE_ALARM : TONE_PLAIN);
-	report_cell(table, "%s", row->row->label);
+	report_row(table, wrong ? TONE_ALARM : TONE_PLAIN, CELLS(row->row->label));
 	if (part->dataset->mixed)
 		report_cell(table, "%s", unit.name);
 	report_cell(table, "%s", measured_text(part, row->row));
@@ -229,9 +227,9 @@ static void table_row_of(struct report_table *table, const struct part *part,
 	report_estimate(table, row->predicted, unit.scale, 4);
 	report_cell(table, "%s", row->row->failure ? "did not fail" : percents(arena, row->error));
 	if (!collective)
-		report_cell(table, "%s", figures(arena, 100 * p->gpu_utilization.value, 3));
+		report_figures(table, 100 * p->gpu_utilization.value, 3);
 	if (ratio_title(part))
-		report_cell(table, "%s", figures(arena, 100 * p->ratio.value, 3));
+		report_figures(table, 100 * p->ratio.value, 3);
 	report_cell(table, "%s", collective && p->choice ? p->choice : p->bottleneck);
 }
 
@@ -240,7 +238,7 @@ static void sum_row(struct report_table *table, struct arena *arena, const char 
 {
 	if (summary->count == 0)
 		return;
-	report_row(table, TONE_SUM);
+	report_row(table, TONE_SUM, CELLS(NULL));
 	report_cell(table,
 		    "%zu %s: |error| median %s %%, mean %s %%, largest %s %%, geometric mean %s "
 		    "%%%s",
@@ -279,7 +277,7 @@ static void rows_of_table(const struct part *part)
 		      {ROLE_REPORT, "Reported only"}};
 	const struct dataset_outcome *o = part->outcome;
 	struct report_table *table = report_table(
-		part->report, "Measured and predicted %s of every row. Source: %s.",
+		part->report, "", "Measured and predicted %s of every row. Source: %s.",
 		part->dataset->mixed ? "numbers" : measure_words(part->dataset->measure),
 		part->dataset->source);
 	table_heads(table, part);
@@ -288,11 +286,9 @@ static void rows_of_table(const struct part *part)
 		for (size_t i = 0; i < part->dataset->row_count; i++) {
 			if (o->rows[i].row->role != groups[g].role)
 				continue;
-			if (!begun) {
-				report_row(table, TONE_GROUP);
-				report_cell(table, "%s", groups[g].title);
-				begun = true;
-			}
+			if (!begun)
+				report_row(table, TONE_GROUP, CELLS(groups[g].title));
+			begun = true;
 			table_row_of(table, part, &o->rows[i]);
 		}
 		sum_rows(table, part, groups[g].role);
@@ -311,38 +307,35 @@ static struct shown_unit grid_unit(const struct part *part)
 static void grid_heads(struct report_table *table, const struct part *part, const char *compared)
 {
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
-		report_column(table, part->dataset->dimensions[d].name, COLUMN_NAME);
-	report_column(table, grid_unit(part).name, COLUMN_NUMBER);
-	report_column(table, "90 % interval", COLUMN_NUMBER);
-	if (compared)
-		report_column(table, compared, COLUMN_NUMBER);
-	if (part->dataset->ratio)
-		report_column(table, "images/s", COLUMN_NUMBER);
-	report_column(table, "GPU busy (%)", COLUMN_NUMBER);
-	report_column(table, "what binds", COLUMN_TEXT);
+		report_columns(table,
+			       arena_printf(part->arena, "%s!", part->dataset->dimensions[d].name));
+	report_columns(table, arena_printf(part->arena,
+					   "%s>|90 %% interval>%s%s%s%s|GPU busy (%%)>|what binds",
+					   grid_unit(part).name, compared ? "|" : "",
+					   compared ? compared : "", compared ? ">" : "",
+					   part->dataset->ratio ? "|images/s>" : ""));
 }
 
 static void grid_row_of(struct report_table *table, const struct part *part,
 			const struct row_outcome *row, const struct row_outcome *compared)
 {
-	struct arena *arena = part->arena;
 	const struct prediction *p = row->prediction;
 	double scale = grid_unit(part).scale;
-	report_row(table, !p->ok                         ? TONE_ALARM
-			  : row->row->judged || compared ? TONE_PLAIN
-							 : TONE_SOFT);
+	report_row(table,
+		   !p->ok                         ? TONE_ALARM
+		   : row->row->judged || compared ? TONE_PLAIN
+						  : TONE_SOFT,
+		   CELLS(NULL));
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
 		report_cell(table, "%s", part->dataset->dimensions[d].values[row->row->at[d]].name);
-	if (!p->ok) {
-		report_cell(table, "FAIL: %s", p->reason);
+	if (report_failed(table, p->ok, p->reason))
 		return;
-	}
 	report_estimate(table, row->predicted, scale, 3);
 	if (compared)
-		report_cell(table, "%s", figures(arena, scale * compared->predicted.value, 3));
+		report_figures(table, scale * compared->predicted.value, 3);
 	if (part->dataset->ratio)
-		report_cell(table, "%s", figures(arena, p->throughput.value, 3));
-	report_cell(table, "%s", figures(arena, 100 * p->gpu_utilization.value, 3));
+		report_figures(table, p->throughput.value, 3);
+	report_figures(table, 100 * p->gpu_utilization.value, 3);
 	report_cell(table, "%s%s", p->bottleneck,
 		    row->row->judged || compared ? "" : " (not judged)");
 }
@@ -350,7 +343,7 @@ static void grid_row_of(struct report_table *table, const struct part *part,
 static void rows_of_grid(const struct part *part)
 {
 	struct report_table *table = report_table(
-		part->report, "%s, for every combination. Source of the claims: %s.",
+		part->report, "", "%s, for every combination. Source of the claims: %s.",
 		part->dataset->ratio ? "Throughput as a ratio to the same GPU used locally"
 				     : "What is predicted",
 		part->dataset->source);
@@ -363,20 +356,17 @@ static void rows_of_grid(const struct part *part)
 
 static void claims(const struct part *part)
 {
-	struct report_table *table = report_table(
-		part->report, "What the source claims, and the numbers that decide it.");
-	report_column(table, "verdict", COLUMN_TEXT);
-	report_column(table, "claim", COLUMN_TEXT);
-	report_column(table, "deciding numbers", COLUMN_TEXT);
+	struct report_table *table =
+		report_table(part->report, "verdict|claim|deciding numbers",
+			     "What the source claims, and the numbers that decide it.");
 	for (size_t i = 0; i < part->dataset->claim_count; i++) {
 		const struct claim_outcome *claim = &part->outcome->claims[i];
+		report_row(table, claim->holds ? TONE_GOOD : TONE_ALARM,
+			   CELLS(claim->holds ? "holds" : "BROKEN", claim->claim->text));
 		const char *values = "";
 		for (size_t k = 0; k < claim->value_count; k++)
 			values = arena_printf(part->arena, "%s%s%s", values, k ? ", " : "",
 					      figures(part->arena, claim->values[k], 3));
-		report_row(table, claim->holds ? TONE_GOOD : TONE_ALARM);
-		report_cell(table, "%s", claim->holds ? "holds" : "BROKEN");
-		report_cell(table, "%s", claim->claim->text);
 		report_cell(table, "%s%s%s", values, claim->broken_at ? "; first broken at " : "",
 			    claim->broken_at ? claim->broken_at : "");
 	}
@@ -399,10 +389,8 @@ static void fitted(const struct part *part)
 			   : arena_printf(part->arena, ", %zu fit %s in this dataset",
 					  o->fit_row_count,
 					  one_or(o->fit_row_count, "row", "rows")));
-	struct report_table *table =
-		report_parameters(part->report, "Fitted parameters, and the rows they come from.");
-	for (size_t i = 0; i < o->fitted_count; i++)
-		report_parameter_add(table, part->command, o->fitted[i]);
+	report_parameters(part->report, NULL, "Fitted parameters, and the rows they come from.",
+			  o->fitted, o->fitted_count);
 }
 
 /* ---- the same rows under other settings ---- */
@@ -414,7 +402,7 @@ static void besides(const struct part *part)
 		const char *title = part->dataset->beside[b].title;
 		report_add(part->report, BLOCK_HEADING, "Beside it, not judged: %s", title);
 		struct report_table *table = report_table(
-			part->report, "For comparison: no claim is judged by these rows.");
+			part->report, "", "For comparison: no claim is judged by these rows.");
 		if (part_is_grid(part))
 			grid_heads(table, part, "judged above");
 		else
@@ -428,17 +416,15 @@ static void besides(const struct part *part)
 	}
 }
 
-int report_dataset(struct report *report, const struct command *command, const char *name)
+void report_dataset(struct report *report, const struct dataset_outcome *outcome,
+		    const char *subject)
 {
-	int code = EXIT_DONE;
-	struct command one = *command;
-	const struct dataset_outcome *outcome = command_validate(command, name, &code);
-	if (!outcome)
-		return code;
-	one.words = &name;
-	one.word_count = 1;
-	one.draws = outcome->draws_count; /* captions say so, too */
-	struct part part = {report, &one, report->arena, outcome, outcome->dataset};
+	struct part part = {report, report->arena, outcome, outcome->dataset};
+	struct caption caption = report->request->caption;
+	const char *before = report->caption;
+	caption.subject = subject;
+	caption.draws = outcome->draws_count;
+	report->caption = caption_text(report->arena, &caption);
 	report_add(report, BLOCK_PART, "%s", part.dataset->title);
 	if (part.dataset->what_if) {
 		report_what_if(&part);
@@ -449,15 +435,15 @@ int report_dataset(struct report *report, const struct command *command, const c
 		else
 			rows_of_table(&part);
 	}
-	if (one.draws < command->draws)
+	if (caption.draws < report->request->caption.draws)
 		report_add(
 			report, BLOCK_TEXT, "%s",
-			one.draws == 0
+			caption.draws == 0
 				? "Without intervals, for these rows take long; --draws gives some."
 				: arena_printf(report->arena,
 					       "Intervals are from %zu draws, for these rows take "
 					       "long; --draws gives more.",
-					       one.draws));
+					       caption.draws));
 	if (part.dataset->claim_count)
 		claims(&part);
 	part_bars(&part, part.outcome->rows, "What is kept of the local GPU's throughput");
@@ -466,12 +452,6 @@ int report_dataset(struct report *report, const struct command *command, const c
 	report_add(report, BLOCK_HEADING, "How it comes about");
 	part_scenes(&part);
 	besides(&part);
-	if (!command->quiet && strcmp(command->output, "-") != 0) {
-		validation_print(stdout, report->arena, part.outcome,
-				 command_colors(command, true));
-		putchar('\n');
-	}
-	if (!part.outcome->bounds_hold)
-		report->bound_broken = true;
-	return EXIT_DONE;
+	report->caption = before;
+	report->bound_broken |= !outcome->bounds_hold;
 }

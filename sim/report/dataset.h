@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What report_dataset.c (tables), report_what_if.c and report_dataset_figures.c share. */
+/* The part of a report on a dataset: dataset.c has its tables, what_if.c those of a what-if,
+ * and dataset_figures.c its figures. */
 #ifndef FARWIRE_REPORT_DATASET_H
 #define FARWIRE_REPORT_DATASET_H
 
-#include "sim/report/report.h"
+#include "sim/report/part.h"
 
 struct part {
 	struct report *report;
-	const struct command *command;
 	struct arena *arena;
 	const struct dataset_outcome *outcome;
 	const struct dataset *dataset;
@@ -15,6 +15,10 @@ struct part {
 
 /* The set of enum prediction_kind among its rows. */
 unsigned part_kinds(const struct part *part);
+
+/* low and high: the least and largest prediction of the rows that count with a value of the
+ * first dimension; low > high: none of them runs. */
+struct estimate part_range(const struct part *part, size_t value);
 
 /* The answer of a what-if and its combinations. */
 void report_what_if(const struct part *part);

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/report/dataset_charts.h"
 #include "sim/report/dataset.h"
 
@@ -42,25 +40,18 @@ static double measured_ratio(const struct part *part, const struct row_outcome *
 
 static void bars_table(const struct part *part, const struct ratio_bar *bars)
 {
-	report_add(part->report, BLOCK_FOLD, "The numbers of this figure");
-	struct report_table *table = report_table(part->report, "Ratios to the local GPU.");
-	report_column(table, "row", COLUMN_NAME);
-	report_column(table, "predicted", COLUMN_NUMBER);
-	report_column(table, "90 % interval", COLUMN_NUMBER);
-	report_column(table, "measured", COLUMN_NUMBER);
+	struct report_table *table = report_folded(part->report, "The numbers of this figure",
+						   "row!|predicted>|90 % interval>|measured>",
+						   "Ratios to the local GPU.");
 	for (size_t i = 0; i < part->dataset->row_count; i++) {
-		report_row(table, bars[i].failed ? TONE_SOFT : TONE_PLAIN);
-		report_cell(table, "%s", bars[i].label);
-		if (bars[i].failed) {
-			report_cell(table, "FAIL: %s", bars[i].failed);
+		const struct ratio_bar *bar = &bars[i];
+		report_row(table, bar->failed ? TONE_SOFT : TONE_PLAIN, CELLS(bar->label));
+		if (report_failed(table, !bar->failed, bar->failed))
 			continue;
-		}
-		report_estimate(table, bars[i].ratio, 1, 3);
+		report_estimate(table, bar->ratio, 1, 3);
 		report_cell(table, "%s",
-			    isfinite(bars[i].measured) ? figures(part->arena, bars[i].measured, 3)
-						       : "");
+			    isfinite(bar->measured) ? figures(part->arena, bar->measured, 3) : "");
 	}
-	report_add(part->report, BLOCK_UNFOLD, "%s", "");
 }
 
 void part_bars(const struct part *part, const struct row_outcome *rows, const char *title)
@@ -78,7 +69,7 @@ void part_bars(const struct part *part, const struct row_outcome *rows, const ch
 					     .failed = p->ok ? NULL : p->reason};
 		measured = measured || isfinite(list[i].measured);
 	}
-	struct chart_text text = {title, command_caption(part->command)};
+	const struct chart_text text = report_text(part->report, title);
 	report_figure(part->report, chart_ratio_bars(part->arena, text, list, count),
 		      "Throughput of each row as a ratio to the local GPU at the same batch%s. The "
 		      "dashed line is 95 %%.",
@@ -89,7 +80,7 @@ void part_bars(const struct part *part, const struct row_outcome *rows, const ch
 
 void part_figures(const struct part *part)
 {
-	const char *caption = command_caption(part->command);
+	const char *caption = part->report->caption;
 	const struct dataset_chart *charts;
 	size_t count = dataset_charts(part->arena, caption, part->outcome, &charts);
 	for (size_t i = 0; i < count; i++)
@@ -137,13 +128,13 @@ static void breakdown(const struct part *part)
 			list[count++] = named;
 	}
 	if (part_kinds(part) != PREDICTION_COLLECTIVE && count)
-		report_breakdown(part->report, part->command, list, count);
+		report_breakdown(part->report, list, count);
 }
 
 static const struct scenario *scenario_of(const struct part *part, size_t row)
 {
 	const struct case_request request =
-		dataset_request(&part->dataset->rows[row], part->command->data_root);
+		dataset_request(&part->dataset->rows[row], part->report->request->data_root);
 	/* it was read before, so there are no errors to tell */
 	return case_read(part->arena, diag_new(part->arena), &request);
 }
@@ -203,12 +194,11 @@ void part_scenes(const struct part *part)
 	breakdown(part);
 	size_t shown = timeline_row(part, all);
 	if (shown != SIZE_MAX)
-		report_timeline(part->report, part->command, all[shown],
-				part->outcome->rows[shown].row->label);
+		report_timeline(part->report, all[shown], part->outcome->rows[shown].row->label);
 	for (size_t i = 0; i < count; i++) {
 		size_t chosen = topology_row(part, all, i);
 		if (chosen != SIZE_MAX)
-			report_topology(part->report, part->command, all[chosen],
+			report_topology(part->report, all[chosen],
 					part->outcome->rows[chosen].prediction,
 					part->outcome->rows[chosen].row->label);
 	}

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/report/report.h"
+#include "sim/report/document.h"
 
 struct report *report_new(struct arena *arena, const char *title, const char *by)
 {
@@ -54,80 +54,12 @@ void report_figure(struct report *report, struct drawing *drawing, const char *f
 	va_end(args);
 }
 
-struct report_table *report_table(struct report *report, const char *format, ...)
+size_t report_part_count(const struct report *report)
 {
-	va_list args;
-	va_start(args, format);
-	struct block *block = add(report, BLOCK_TABLE, arena_vprintf(report->arena, format, args));
-	va_end(args);
-	block->table = ARENA_NEW(report->arena, struct report_table);
-	block->table->arena = report->arena;
-	return block->table;
-}
-
-void report_column(struct report_table *table, const char *title, enum column_kind kind)
-{
-	*VEC_PUSH(table->arena, &table->columns) = (struct report_column){title, kind};
-}
-
-void report_row(struct report_table *table, enum row_tone tone)
-{
-	*VEC_PUSH(table->arena, &table->rows) = (struct report_row){.tone = tone};
-}
-
-void report_cell(struct report_table *table, const char *format, ...)
-{
-	struct report_row *row = &table->rows.items[table->rows.count - 1];
-	va_list args;
-	va_start(args, format);
-	*VEC_PUSH(table->arena, &row->cells) = arena_vprintf(table->arena, format, args);
-	va_end(args);
-}
-
-void report_estimate(struct report_table *table, struct estimate estimate, double scale, int digits)
-{
-	struct arena *arena = table->arena;
-	report_cell(table, "%s", figures(arena, estimate.value * scale, digits));
-	if (has_interval(estimate))
-		report_cell(table, "%s to %s", figures(arena, estimate.low * scale, digits),
-			    figures(arena, estimate.high * scale, digits));
-	else
-		report_cell(table, "%s", "");
-}
-
-struct report_table *report_quantities(struct report *report, const struct prediction *prediction)
-{
-	const char *draws =
-		prediction->draws_count
-			? arena_printf(
-				  report->arena, "with 90 %% intervals from %zu draws (seed %llu)",
-				  prediction->draws_count, (unsigned long long)prediction->seed)
-			: "without intervals (--draws 0)";
-	struct report_table *table = report_table(report, "The prediction, %s.", draws);
-	report_column(table, "quantity", COLUMN_TEXT);
-	report_column(table, "value", COLUMN_NUMBER);
-	report_column(table, "90 % interval", COLUMN_NUMBER);
-	report_column(table, "unit", COLUMN_TEXT);
-	return table;
-}
-
-void report_quantity(struct report_table *table, const char *what, struct estimate estimate,
-		     double scale, const char *unit)
-{
-	report_row(table, TONE_PLAIN);
-	report_cell(table, "%s", what);
-	report_estimate(table, estimate, scale, 4);
-	report_cell(table, "%s", unit);
-}
-
-void report_count(struct report_table *table, const char *what, double count, int decimals,
-		  const char *unit)
-{
-	report_row(table, TONE_PLAIN);
-	report_cell(table, "%s", what);
-	report_cell(table, "%.*f", decimals, count);
-	report_cell(table, "%s", "");
-	report_cell(table, "%s", unit);
+	size_t count = 0;
+	for (size_t i = 0; i < report->blocks.count; i++)
+		count += report->blocks.items[i].kind == BLOCK_PART;
+	return count;
 }
 
 const struct block *report_answer_of(const struct report *report, size_t part)
@@ -142,7 +74,102 @@ const struct block *report_answer_of(const struct report *report, size_t part)
 	return NULL;
 }
 
-const char *report_images(struct report *report)
+/* ---- tables ---- */
+
+void report_columns(struct report_table *table, const char *columns)
+{
+	while (*columns) {
+		size_t length = strcspn(columns, "|");
+		char last = columns[length - 1];
+		enum column_kind kind = last == '>'   ? COLUMN_NUMBER
+					: last == '!' ? COLUMN_NAME
+						      : COLUMN_TEXT;
+		*VEC_PUSH(table->arena, &table->columns) = (struct report_column){
+			arena_printf(table->arena, "%.*s", (int)length - (kind != COLUMN_TEXT),
+				     columns),
+			kind};
+		columns += length + (columns[length] == '|');
+	}
+}
+
+static struct report_table *add_table(struct report *report, const char *columns,
+				      const char *caption, va_list args)
+{
+	struct block *block = add(report, BLOCK_TABLE, arena_vprintf(report->arena, caption, args));
+	block->table = ARENA_NEW(report->arena, struct report_table);
+	block->table->arena = report->arena;
+	report_columns(block->table, columns);
+	return block->table;
+}
+
+struct report_table *report_table(struct report *report, const char *columns, const char *caption,
+				  ...)
+{
+	va_list args;
+	va_start(args, caption);
+	struct report_table *table = add_table(report, columns, caption, args);
+	va_end(args);
+	return table;
+}
+
+struct report_table *report_folded(struct report *report, const char *summary, const char *columns,
+				   const char *caption, ...)
+{
+	va_list args;
+	va_start(args, caption);
+	add(report, BLOCK_FOLD, summary);
+	struct report_table *table = add_table(report, columns, caption, args);
+	add(report, BLOCK_UNFOLD, "");
+	va_end(args);
+	return table;
+}
+
+static void add_cell(struct report_table *table, const char *text)
+{
+	*VEC_PUSH(table->arena, &table->rows.items[table->rows.count - 1].cells) = text;
+}
+
+void report_row(struct report_table *table, enum row_tone tone, const char *const *cells)
+{
+	*VEC_PUSH(table->arena, &table->rows) = (struct report_row){.tone = tone};
+	while (*cells)
+		add_cell(table, arena_strdup(table->arena, *cells++));
+}
+
+void report_cell(struct report_table *table, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	add_cell(table, arena_vprintf(table->arena, format, args));
+	va_end(args);
+}
+
+void report_figures(struct report_table *table, double value, int digits)
+{
+	add_cell(table, figures(table->arena, value, digits));
+}
+
+void report_estimate(struct report_table *table, struct estimate estimate, double scale, int digits)
+{
+	struct arena *arena = table->arena;
+	report_figures(table, estimate.value * scale, digits);
+	add_cell(table, has_interval(estimate)
+				? arena_printf(arena, "%s to %s",
+					       figures(arena, estimate.low * scale, digits),
+					       figures(arena, estimate.high * scale, digits))
+				: "");
+}
+
+bool report_failed(struct report_table *table, bool ok, const char *reason)
+{
+	if (!ok)
+		report_cell(table, "FAIL: %s", reason);
+	return !ok;
+}
+
+/* ---- writing ---- */
+
+static const char *render_figures(struct report *report)
 {
 	for (size_t i = 0; i < report->blocks.count; i++) {
 		struct block *block = &report->blocks.items[i];
@@ -156,6 +183,24 @@ const char *report_images(struct report *report)
 			return message;
 	}
 	return NULL;
+}
+
+const char *report_render(struct report *report, bool pdf)
+{
+	const char *message = NULL;
+	if (!pdf)
+		return render_figures(report);
+	report->pdf = report_pdf(report, &report->pdf_size, &message);
+	return message;
+}
+
+void report_write(FILE *out, const void *ctx)
+{
+	const struct report *report = ctx;
+	if (report->pdf)
+		fwrite(report->pdf, 1, report->pdf_size, out);
+	else
+		report_html(out, report);
 }
 
 /* ---- numbers ---- */
@@ -189,6 +234,15 @@ const char *percent_words(struct arena *arena, struct estimate ratio)
 {
 	return arena_printf(arena, "%s" NBSP "%%%s", figures(arena, 100 * ratio.value, 3),
 			    interval_words(arena, ratio, 100, 3));
+}
+
+const char *throughput_words(struct arena *arena, const struct prediction *p, int digits)
+{
+	bool bytes = prediction_kind(p) == PREDICTION_COLLECTIVE;
+	double scale = bytes ? 1e-9 : 1;
+	return arena_printf(arena, "%s%s%s", figures(arena, p->throughput.value * scale, digits),
+			    bytes ? NBSP "GB/s" : " images/s",
+			    interval_words(arena, p->throughput, scale, digits));
 }
 
 const char *one_or(size_t count, const char *one, const char *many)

@@ -4,11 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
+#include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
-#include "sim/report/report.h"
-#include "sim/report/scaling_charts.h"
+#include "sim/report/part.h"
 #include "sim/report/sweep_figures.h"
 
 /* ---- the answer ---- */
@@ -86,9 +84,7 @@ static void answer_training(struct report *report, const struct scenario *scenar
 {
 	struct arena *arena = report->arena;
 	const struct job_entry *job = &scenario->jobs[0];
-	const char *rate =
-		arena_printf(arena, "%s images/s%s", figures(arena, p->throughput.value, 4),
-			     interval_words(arena, p->throughput, 1, 4));
+	const char *rate = throughput_words(arena, p, 4);
 	const char *who = arena_printf(arena, "%s, batch %g a GPU, on %s, %s", job->network->name,
 				       job->batch_count, where(arena, scenario, p->gpu_count),
 				       input_words(arena, scenario));
@@ -154,26 +150,17 @@ static void prediction_table(struct report *report, const struct prediction *p)
 static void jobs_table(struct report *report, const struct scenario *scenario,
 		       const struct prediction *p)
 {
-	struct report_table *table = report_table(report, "The jobs, each for itself.");
-	report_column(table, "job", COLUMN_TEXT);
-	report_column(table, "network", COLUMN_TEXT);
-	report_column(table, "GPUs", COLUMN_NUMBER);
-	report_column(table, "images/s", COLUMN_NUMBER);
-	report_column(table, "90 %", COLUMN_NUMBER);
-	report_column(table, "of as many GPUs alone (%)", COLUMN_NUMBER);
-	report_column(table, "90 %", COLUMN_NUMBER);
-	report_column(table, "step (ms)", COLUMN_NUMBER);
-	report_column(table, "90 %", COLUMN_NUMBER);
+	struct report_table *table = report_table(report,
+						  "job|network|GPUs>|images/s>|90 %>|of as many "
+						  "GPUs alone (%)>|90 %>|step (ms)>|90 %>",
+						  "The jobs, each for itself.");
 	for (size_t i = 0; i < p->job_count; i++) {
 		const struct job_prediction *job = &p->jobs[i];
-		report_row(table, job->ok ? TONE_PLAIN : TONE_ALARM);
-		report_cell(table, "%s", job->name);
-		report_cell(table, "%s", scenario->jobs[i].network->name);
-		report_cell(table, "%zu", scenario->jobs[i].rank_count);
-		if (!job->ok) {
-			report_cell(table, "FAIL: %s", job->reason);
+		report_row(table, job->ok ? TONE_PLAIN : TONE_ALARM,
+			   CELLS(job->name, scenario->jobs[i].network->name,
+				 arena_printf(table->arena, "%zu", scenario->jobs[i].rank_count)));
+		if (report_failed(table, job->ok, job->reason))
 			continue;
-		}
 		report_estimate(table, job->throughput, 1, 4);
 		report_estimate(table, job->ratio, 100, 3);
 		report_estimate(table, job->step_s, 1e3, 4);
@@ -182,66 +169,51 @@ static void jobs_table(struct report *report, const struct scenario *scenario,
 
 /* ---- on fewer GPUs ---- */
 
-static void scaling_table(struct report *report, const struct scaling *scaling)
+static void scaling_numbers(struct report *report, const struct scaling *scaling)
 {
-	report_add(report, BLOCK_FOLD, "The numbers of these figures");
-	struct report_table *table = report_table(report, "The same case on each number of GPUs.");
-	report_column(table, "GPUs", COLUMN_NUMBER);
-	report_column(table, "images/s", COLUMN_NUMBER);
-	report_column(table, "90 %", COLUMN_NUMBER);
-	report_column(table, "speed-up", COLUMN_NUMBER);
-	report_column(table, "efficiency (%)", COLUMN_NUMBER);
-	report_column(table, "90 %", COLUMN_NUMBER);
-	report_column(table, "step (ms)", COLUMN_NUMBER);
-	report_column(table, "exposed (ms)", COLUMN_NUMBER);
-	report_column(table, "slowest rank (ms)", COLUMN_NUMBER);
-	report_column(table, "input (ms)", COLUMN_NUMBER);
+	static const char *const parts[] = {PART_EXPOSED, PART_STRAGGLER, PART_INPUT};
+	struct report_table *table = report_folded(
+		report, "The numbers of these figures",
+		"GPUs>|images/s>|90 %>|speed-up>|efficiency (%)>|90 %>|step (ms)>|exposed (ms)>|"
+		"slowest rank (ms)>|input (ms)>",
+		"The same case on each number of GPUs.");
 	for (size_t i = 0; i < scaling->count; i++) {
 		const struct prediction *p = scaling->predictions[i];
-		static const char *const parts[] = {PART_EXPOSED, PART_STRAGGLER, PART_INPUT};
-		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT);
+		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT, CELLS(NULL));
 		report_cell(table, "%zu", p->gpu_count);
-		if (!p->ok) {
-			report_cell(table, "FAIL: %s", p->reason);
+		if (report_failed(table, p->ok, p->reason))
 			continue;
-		}
 		report_estimate(table, p->throughput, 1, 4);
-		report_cell(table, "%s", figures(report->arena, p->speedup.value, 3));
+		report_figures(table, p->speedup.value, 3);
 		report_estimate(table, p->ratio, 100, 3);
 		report_cell(table, "%.2f", 1e3 * p->step_s.value);
 		for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
 			report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, parts[k])));
 	}
-	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
 
-static void scaling(struct report *report, const struct command *command,
-		    const struct case_request *request, const struct prediction *p)
+static void scaling(struct report *report, const struct case_request *request,
+		    const struct prediction *p)
 {
-	struct diag *diag = diag_new(report->arena);
-	struct progress progress = progress_new("points", NULL, command->quiet);
-	const struct scaling_request asked = {.input = {.request = *request,
-							.options = command_predict(command),
-							.watch = {progress_tell, &progress}},
-					      .gpus = {NULL, {"--gpus", 0}}};
+	struct arena *arena = report->arena;
+	struct scaling_request asked = {
+		.input = report_input(report, request, report->request->options.draws_count),
+		.gpus = {NULL, {"report", 0}}};
 	struct sweep_fault fault;
-	const struct scaling *found = scaling_run(report->arena, diag, &asked, &fault);
-	progress_end(&progress);
-	if (!found) {
-		command_sweep_failed(diag, fault);
+	const struct scaling *found = scaling_run(arena, report->diag, &asked, &fault);
+	report_break(report, fault.broken);
+	if (!found)
 		return; /* the case itself stands above */
-	}
-	struct chart_text text = {arena_printf(report->arena, "Scaling of %s", p->name),
-				  command_caption(command)};
+	struct chart_text text = report_text(report, arena_printf(arena, "Scaling of %s", p->name));
 	report_add(report, BLOCK_HEADING, "What more GPUs bring, and what they cost");
-	report_figure(report, scaling_chart(report->arena, text, found),
+	report_figure(report, scaling_chart(arena, text, found),
 		      "Throughput over the number of GPUs, machine after machine, and below it the "
 		      "share of ideal scaling. Dashed: as many times one GPU alone.");
-	text.title = arena_printf(report->arena, "What more GPUs cost each step of %s", p->name);
-	report_figure(report, scaling_parts_chart(report->arena, text, found),
+	text.title = arena_printf(arena, "What more GPUs cost each step of %s", p->name);
+	report_figure(report, scaling_parts_chart(arena, text, found),
 		      "The time of one step by what each rank does in it, in the mean over the "
 		      "ranks. The thin bars: how long collectives were under way.");
-	scaling_table(report, found);
+	scaling_numbers(report, found);
 }
 
 /* ---- the collectives alone ---- */
@@ -250,53 +222,42 @@ enum { COLLECTIVE_RANKS_MOST = 64 };
 
 /* The same GPUs, wires and library with an all-reduce of rising size, as
  * nccl-tests measures it: what the library chooses, and what the wires give. */
-static void collectives(struct report *report, const struct command *command,
-			const struct case_request *request, const struct prediction *p)
+static void collectives(struct report *report, const struct case_request *request,
+			const struct prediction *p)
 {
 	struct arena *arena = report->arena;
 	struct sweep_axis axis;
-	struct command quick = *command;
 	struct sweep_request grid = {
-		.input = {.request = *request, .options = command_predict(command)},
-		.axes = &axis,
-		.axis_count = 1};
-	struct case_request *alone = &grid.input.request;
-	struct setting *settings = ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
-	int code;
-	for (size_t i = 0; i < request->setting_count; i++)
-		settings[i] = request->settings[i];
-	settings[alone->setting_count++] =
-		(struct setting){"case.collective=all_reduce", {"report", 0}};
-	alone->settings = settings;
-	quick.draws = 0;
-	grid.input.options.draws_count = 0;
-	if (!sweep_axis_read(arena, diag_new(arena), "report",
+		.input = report_input(report, request, 0), .axes = &axis, .axis_count = 1};
+	struct caption caption = report->request->caption;
+	struct sweep_fault fault;
+	grid.input.request = report_with(arena, request, CELLS("case.collective=all_reduce"), 1);
+	if (!sweep_axis_read(arena, report->diag, "report",
 			     "case.collective_size=1 KiB:512 MiB:log20", &axis))
 		return;
-	const struct sweep *sweep = command_sweep(command, grid, &code);
+	const struct sweep *sweep = sweep_run(arena, report->diag, &grid, &fault);
+	report_break(report, fault.broken);
 	if (!sweep)
 		return;
-	const char *label = p->collective ? "simulated" : "all-reduce, simulated";
-	const struct bandwidth_curve curve =
-		chart_bandwidth_curve(arena, label, sweep->points, axis.values, sweep->point_count,
-				      (struct measured){NULL, NULL});
-	struct chart_text text = {
+	const struct bandwidth_curve curve = chart_bandwidth_curve(
+		arena, p->collective ? "simulated" : "all-reduce, simulated", sweep->points,
+		axis.values, sweep->point_count, (struct measured){NULL, NULL});
+	caption.draws = 0;
+	const struct chart_text text = {
 		arena_printf(arena, "All-reduce alone on the GPUs of %s", p->name),
-		command_caption(&quick)};
+		caption_text(arena, &caption)};
+	bool chosen = !p->collective && p->choice;
 	report_add(report, BLOCK_HEADING, "The collective library on these wires");
 	report_figure(report, chart_bandwidth(arena, text, &curve, 1),
 		      "Bus bandwidth of an all-reduce alone over the size of its message, and what "
 		      "the library chooses for it: algorithm, protocol, channels.%s%s%s",
-		      p->collective || !p->choice ? ""
-						  : " All gradients of a step at once would go by ",
-		      p->collective || !p->choice ? "" : p->choice,
-		      p->collective || !p->choice ? "" : ".");
+		      chosen ? " All gradients of a step at once would go by " : "",
+		      chosen ? p->choice : "", chosen ? "." : "");
 	report_results(report, sweep_table(arena, sweep), false, "The numbers of this figure");
 }
 
-void report_job(struct report *report, const struct command *command,
-		const struct case_request *request, const struct scenario *scenario,
-		const struct prediction *p)
+void report_job(struct report *report, const struct case_request *request,
+		const struct scenario *scenario, const struct prediction *p)
 {
 	bool one = scenario->job_count == 1;
 	answer(report, scenario, p);
@@ -305,9 +266,9 @@ void report_job(struct report *report, const struct command *command,
 	if (!one)
 		jobs_table(report, scenario, p);
 	if (p->ok && !p->collective)
-		report_breakdown(report, command, &p, 1);
+		report_breakdown(report, &p, 1);
 	if (one && !p->collective && p->gpu_count > 1)
-		scaling(report, command, request, p);
+		scaling(report, request, p);
 	if (one && p->gpu_count > 1 && p->gpu_count <= COLLECTIVE_RANKS_MOST)
-		collectives(report, command, request, p);
+		collectives(report, request, p);
 }

@@ -2,7 +2,7 @@
 /* A report as one HTML page. */
 #include "sim/base/arena.h"
 #include "sim/report/html.h"
-#include "sim/report/report.h"
+#include "sim/report/document.h"
 
 /* Pictures are drawn in points, pages reckon in pixels. */
 static const double px_per_pt = 96.0 / 72.0;
@@ -13,14 +13,6 @@ struct page {
 	struct arena *scratch;
 	size_t part_count, figure_count;
 };
-
-static size_t count_parts(const struct report *report)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < report->blocks.count; i++)
-		count += report->blocks.items[i].kind == BLOCK_PART;
-	return count;
-}
 
 /* Where there are several parts, their answers come first, together. */
 static void write_summary(const struct page *page)
@@ -153,7 +145,7 @@ void report_html(FILE *out, const struct report *report)
 	html_begin(out, report->title);
 	html_element(out, "h1", "", report->title);
 	html_element(out, "p", " class=\"by\"", report->by);
-	if (count_parts(report) > 1)
+	if (report_part_count(report) > 1)
 		write_summary(&page);
 	for (size_t i = 0; i < report->blocks.count; i++)
 		write_block(&page, &report->blocks.items[i]);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/report/report.h"
+#include "sim/report/document.h"
 
 /* Points. As wide as the charts are drawn. */
 static const double page_width = 720, page_height = 1018;
@@ -353,9 +353,7 @@ static void put_title(struct press *press)
 	put_text(press, report->title, 19, true, ink, 0);
 	put_text(press, report->by, text_size - 1.5, false, soft, 0);
 	press->y += 14;
-	size_t parts = 0;
-	for (size_t i = 0; i < report->blocks.count; i++)
-		parts += report->blocks.items[i].kind == BLOCK_PART;
+	size_t parts = report_part_count(report);
 	for (size_t i = 0, part = 0; parts > 1 && i < report->blocks.count; i++) {
 		const struct block *block = &report->blocks.items[i];
 		if (block->kind != BLOCK_PART)

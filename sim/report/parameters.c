@@ -2,13 +2,13 @@
 /* Parameters with value, interval, status and where they come from. */
 #include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/report/report.h"
+#include "sim/report/part.h"
 
-const char *shown_path(const struct command *command, const char *path)
+const char *shown_path(const struct report *report, const char *path)
 {
-	size_t length = strlen(command->data_root);
-	if (strncmp(path, command->data_root, length) == 0 && path[length] == '/')
+	const char *root = report->request->data_root;
+	size_t length = strlen(root);
+	if (strncmp(path, root, length) == 0 && path[length] == '/')
 		return path + length + 1;
 	return path;
 }
@@ -27,43 +27,37 @@ static const char *value_text(struct arena *arena, const struct cfg_param *param
 	return param->text ? param->text : "";
 }
 
-static const char *origin_text(const struct command *command, const struct cfg_param *param)
+static const char *origin_text(const struct report *report, const struct cfg_param *param)
 {
 	if (!param->origin.file)
 		return "built in";
-	const char *path = shown_path(command, param->origin.file);
-	return param->origin.line ? arena_printf(command->arena, "%s:%d", path, param->origin.line)
+	const char *path = shown_path(report, param->origin.file);
+	return param->origin.line ? arena_printf(report->arena, "%s:%d", path, param->origin.line)
 				  : path;
 }
 
-struct report_table *report_parameters(struct report *report, const char *caption)
+void report_parameters(struct report *report, const char *summary, const char *caption,
+		       const struct cfg_param *const *params, size_t count)
 {
-	struct report_table *table = report_table(report, "%s", caption);
-	report_column(table, "parameter", COLUMN_TEXT);
-	report_column(table, "value", COLUMN_NUMBER);
-	report_column(table, "90 % interval", COLUMN_NUMBER);
-	report_column(table, "status", COLUMN_TEXT);
-	report_column(table, "where", COLUMN_TEXT);
-	report_column(table, "who says so", COLUMN_TEXT);
-	return table;
-}
-
-void report_parameter_add(struct report_table *table, const struct command *command,
-			  const struct cfg_param *param)
-{
-	struct arena *arena = table->arena;
-	bool interval = cfg_param_varies(param);
-	report_row(table, TONE_PLAIN);
-	report_cell(table, "%s", param->path);
-	report_cell(table, "%s", value_text(arena, param, param->value));
-	report_cell(table, "%s",
-		    interval ? arena_printf(arena, "%s to %s", value_text(arena, param, param->low),
-					    value_text(arena, param, param->high))
-			     : "");
-	report_cell(table, "%s%s%s", param->status, param->prior ? "; prior: " : "",
-		    param->prior ? prior_name(param->prior) : "");
-	report_cell(table, "%s", origin_text(command, param));
-	report_cell(table, "%s", param->note);
+	static const char columns[] = "parameter|value>|90 % interval>|status|where|who says so";
+	struct arena *arena = report->arena;
+	struct report_table *table =
+		summary ? report_folded(report, summary, columns, "%s", caption)
+			: report_table(report, columns, "%s", caption);
+	for (size_t i = 0; i < count; i++) {
+		const struct cfg_param *p = params[i];
+		const char *interval =
+			cfg_param_varies(p)
+				? arena_printf(arena, "%s to %s", value_text(arena, p, p->low),
+					       value_text(arena, p, p->high))
+				: "";
+		const char *status = p->prior ? arena_printf(arena, "%s; prior: %s", p->status,
+							     prior_name(p->prior))
+					      : p->status;
+		report_row(table, TONE_PLAIN,
+			   CELLS(p->path, value_text(arena, p, p->value), interval, status,
+				 origin_text(report, p), p->note));
+	}
 }
 
 /* ---- those of a case ---- */
@@ -81,28 +75,37 @@ static bool is_chosen(const struct cfg_param *param)
 	       param->source == CFG_SOURCE_SET || strcmp(param->path, "stack.real_input") == 0;
 }
 
-void report_rests_on(struct report *report, const struct command *command,
-		     const struct cfg_resolution *resolution)
+static bool is_any(const struct cfg_param *param)
 {
-	size_t count = cfg_param_count(resolution), uncertain = 0;
-	for (size_t i = 0; i < count; i++)
-		uncertain += is_uncertain(cfg_param_at(resolution, i));
+	return param != NULL;
+}
+
+static const struct cfg_param **select(struct arena *arena, const struct cfg_resolution *resolution,
+				       bool (*wanted)(const struct cfg_param *param), size_t *count)
+{
+	size_t all = cfg_param_count(resolution);
+	const struct cfg_param **list = ARENA_ARRAY(arena, all + 1, const struct cfg_param *);
+	*count = 0;
+	for (size_t i = 0; i < all; i++)
+		if (wanted(cfg_param_at(resolution, i)))
+			list[(*count)++] = cfg_param_at(resolution, i);
+	return list;
+}
+
+void report_resolution(struct report *report, const struct cfg_resolution *resolution)
+{
+	struct arena *arena = report->arena;
+	size_t count;
+	const struct cfg_param **list = select(arena, resolution, is_chosen, &count);
 	report_add(report, BLOCK_HEADING, "What the answer rests on");
-	struct report_table *table = report_parameters(report, "What this case chooses.");
-	for (size_t i = 0; i < count; i++)
-		if (is_chosen(cfg_param_at(resolution, i)))
-			report_parameter_add(table, command, cfg_param_at(resolution, i));
-	if (uncertain)
-		table = report_parameters(
-			report,
-			"Parameters with an interval of their own. The draws vary them, and "
-			"those below with a prior.");
-	for (size_t i = 0; i < count; i++)
-		if (is_uncertain(cfg_param_at(resolution, i)))
-			report_parameter_add(table, command, cfg_param_at(resolution, i));
-	report_add(report, BLOCK_FOLD, "All %zu parameters", count);
-	table = report_parameters(report, "Every parameter of the case.");
-	for (size_t i = 0; i < count; i++)
-		report_parameter_add(table, command, cfg_param_at(resolution, i));
-	report_add(report, BLOCK_UNFOLD, "%s", "");
+	report_parameters(report, NULL, "What this case chooses.", list, count);
+	list = select(arena, resolution, is_uncertain, &count);
+	if (count)
+		report_parameters(report, NULL,
+				  "Parameters with an interval of their own. The draws vary them, "
+				  "and those below with a prior.",
+				  list, count);
+	list = select(arena, resolution, is_any, &count);
+	report_parameters(report, arena_printf(arena, "All %zu parameters", count),
+			  "Every parameter of the case.", list, count);
 }

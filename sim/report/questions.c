@@ -9,7 +9,8 @@
 #include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
 #include "sim/report/measures.h"
-#include "sim/report/report.h"
+#include "sim/report/part.h"
+#include "sim/analysis/sensitivity.h"
 #include "sim/report/solving_words.h"
 
 /* A page must not take longer than its reader waits: events of all runs of a search together,
@@ -73,27 +74,24 @@ static const char *keeps_words(struct arena *arena, const struct solving *s,
 			    ratio < KEPT_RATIO ? "would keep" : "keeps", kept);
 }
 
-const char *report_keeps(struct arena *arena, const struct command *command,
-			 const struct case_request *request, const struct scenario *scenario,
-			 const struct prediction *p)
+const char *report_keeps(struct report *report, const struct case_request *request,
+			 const struct scenario *scenario, const struct prediction *p)
 {
+	struct arena *arena = report->arena;
 	const struct link_entry *wire = wire_of(scenario, p);
 	if (!p->ok || !wire || scenario->job_count != 1 || !scenario->jobs[0].runtime ||
 	    scenario->jobs[0].fraction_ratio < 1 || !isfinite(p->ratio.value) ||
 	    is_long(scenario, p, SOLVE_RUNS))
 		return "";
-	const char *key = arena_printf(arena, "link.%s.latency", wire->name);
 	struct solving_request asked = {
-		.input = {.request = *request, .options = command_predict(command)},
+		.input = report_input(report, request, 0),
 		.target = {arena_printf(arena, "ratio>=%g", KEPT_RATIO), {"report", 0}},
-		.key = {key, {"report", 0}}};
-	asked.input.options.draws_count = 0;
-	struct diag *diag = diag_new(arena);
+		.key = {arena_printf(arena, "link.%s.latency", wire->name), {"report", 0}}};
+	asked.input.watch = (struct watch){0};
 	const char *broken;
-	const struct solving *s = solving_run(arena, diag, &asked, &broken);
-	if (!s)
-		command_failed(diag, broken);
+	const struct solving *s = solving_run(arena, report->diag, &asked, &broken);
 	const char *words = s ? keeps_words(arena, s, wire, p->ratio.value) : NULL;
+	report_break(report, broken);
 	return words ? arena_printf(arena,
 				    "%s (%zu point predictions; farwire solve gives the interval).",
 				    words, s->solution->evaluations)
@@ -113,44 +111,37 @@ static void swings_table(struct report *report, const struct reported *reported,
 			 const struct sensitivity *found)
 {
 	struct arena *arena = report->arena;
-	report_add(report, BLOCK_FOLD, "The numbers of this figure");
-	struct report_table *table =
-		report_table(report, "The first %d of %zu that move it, of %zu uncertain ones.",
-			     SWINGS_SHOWN, found->moving_count, found->swing_count);
-	report_column(table, "parameter", COLUMN_TEXT);
-	report_column(table, "5 % point", COLUMN_NUMBER);
-	report_column(table, "95 % point", COLUMN_NUMBER);
-	report_column(table, arena_printf(arena, "%s at 5 %%", reported->spoken), COLUMN_NUMBER);
-	report_column(table, "at 95 %", COLUMN_NUMBER);
-	report_column(table, "measured by", COLUMN_TEXT);
+	struct report_table *table = report_folded(
+		report, "The numbers of this figure",
+		arena_printf(arena,
+			     "parameter|5 %% point>|95 %% point>|%s at 5 %%>|at 95 %%>|measured by",
+			     reported->spoken),
+		"The first %d of %zu that move it, of %zu uncertain ones.", SWINGS_SHOWN,
+		found->moving_count, found->swing_count);
 	for (size_t i = 0; i < found->moving_count && i < SWINGS_SHOWN; i++) {
 		const struct swing *swing = &found->swings[i];
 		enum quantity quantity = swing->knob->members[0]->row->quantity;
 		const char *how = measure_of(swing->knob->name);
-		report_row(table, TONE_PLAIN);
-		report_cell(table, "%s", swing->knob->name);
-		report_cell(table, "%s", quantity_format(arena, quantity, swing->low_x));
-		report_cell(table, "%s", quantity_format(arena, quantity, swing->high_x));
-		report_cell(table, "%s", answer_text(arena, reported, &swing->low));
-		report_cell(table, "%s", answer_text(arena, reported, &swing->high));
-		report_cell(table, "%s", how ? how : "");
+		report_row(table, TONE_PLAIN,
+			   CELLS(swing->knob->name, quantity_format(arena, quantity, swing->low_x),
+				 quantity_format(arena, quantity, swing->high_x),
+				 answer_text(arena, reported, &swing->low),
+				 answer_text(arena, reported, &swing->high), how ? how : ""));
 	}
-	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
 
-void report_hangs_on(struct report *report, const struct command *command,
-		     const struct case_request *request, const struct scenario *scenario,
-		     const struct prediction *p)
+void report_swings(struct report *report, const struct case_request *request,
+		   const struct scenario *scenario, const struct prediction *p)
 {
 	struct arena *arena = report->arena;
 	double runs = 2 * (double)knobs_uncertain(arena, scenario).count;
 	if (!p->ok || !p->draws_count || !(runs > 0) || is_long(scenario, p, runs))
 		return;
-	struct sensitivity_request asked = {
-		.input = {.request = *request, .options = command_predict(command)}};
-	asked.input.options.draws_count = 0;
+	struct sensitivity_request asked = {.input = report_input(report, request, 0)};
+	asked.input.watch = (struct watch){0};
 	const char *broken;
-	const struct sensitivity *found = sensitivity_find(arena, diag_new(arena), &asked, &broken);
+	const struct sensitivity *found = sensitivity_find(arena, report->diag, &asked, &broken);
+	report_break(report, broken);
 	if (!found || !found->moving_count || isnan(found->now.number.value))
 		return; /* nothing moves it, or it has no such number */
 	const struct reported *reported = found->reported;
@@ -161,7 +152,7 @@ void report_hangs_on(struct report *report, const struct command *command,
 		arena_printf(arena,
 			     "%s; each parameter at its 5 and 95 %% point, the others at "
 			     "their values",
-			     command_caption(command))};
+			     report->caption)};
 	report_add(report, BLOCK_HEADING, "What the answer hangs on");
 	report_add(
 		report, BLOCK_TEXT, "Most on %s: with it at %s the %s is %s, at %s %s.%s%s%s%s",
@@ -181,19 +172,10 @@ void report_hangs_on(struct report *report, const struct command *command,
 
 /* ---- the best of several ---- */
 
-static const char *rate_words(struct arena *arena, const struct prediction *p)
+void report_comparison(struct report *report)
 {
-	if (prediction_kind(p) == PREDICTION_COLLECTIVE)
-		return arena_printf(arena, "%s" NBSP "GB/s%s",
-				    figures(arena, 1e-9 * p->throughput.value, 3),
-				    interval_words(arena, p->throughput, 1e-9, 3));
-	return arena_printf(arena, "%s images/s%s", figures(arena, p->throughput.value, 3),
-			    interval_words(arena, p->throughput, 1, 3));
-}
-
-void report_comparison(struct report *report, const struct prediction *const *predictions,
-		       size_t count)
-{
+	const struct prediction *const *predictions = report->predictions.items;
+	size_t count = report->predictions.count;
 	struct arena *arena = report->arena;
 	const struct prediction *best = NULL;
 	const char *others = "", *failed = "";
@@ -218,5 +200,5 @@ void report_comparison(struct report *report, const struct prediction *const *pr
 				      interval_words(arena, times, 1, 3));
 	}
 	report_answer(report, *failed, "Of %zu cases %s is the fastest, with %s%s.%s", count,
-		      best->name, rate_words(arena, best), others, failed);
+		      best->name, throughput_words(arena, best, 3), others, failed);
 }

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The part of a report on a recording of a probe: how near the simulator comes to programs
- * that the probe forwarded and no fit has seen, with what was fitted to the rest. */
-#include <string.h>
+/* The part of a report on a recording of a probe: how near the simulator comes to the
+ * programs that the probe forwarded. No fit has seen them. */
+#include "sim/report/part.h"
 
-#include "sim/base/arena.h"
-#include "sim/verb/calibration.h"
-#include "sim/report/report.h"
-
-int report_recording(struct report *report, const struct command *command, const char *path)
+void report_recording(struct report *report, const struct calibration *calibration)
 {
-	int code = EXIT_DONE;
-	const struct calibration *calibration = calibration_of(command, path, &code);
-	if (!calibration)
-		return code;
 	const struct recording *recording = calibration->recording;
 	const char *device = recording->gpu ? recording->gpu : recording->cpu;
 	report_add(report, BLOCK_PART, "Forwarded programs: %s", device);
@@ -22,9 +14,9 @@ int report_recording(struct report *report, const struct command *command, const
 		   "%s: %zu samples in %zu passes on %s, %s; recording %.16s. Calls, kernels and "
 		   "forwarding were measured each by itself, and fitted; the steps below were "
 		   "measured, too, and are predicted from that.",
-		   shown_path(command, path), recording->sample_count, recording->pass_count,
-		   recording->date, recording->cpu, recording->hash);
-	struct streams_error error = calibration_streams(command, calibration, report);
+		   shown_path(report, recording->path), recording->sample_count,
+		   recording->pass_count, recording->date, recording->cpu, recording->hash);
+	struct streams error = report_streams(report, calibration);
 	report->blocks.items[answer].text =
 		error.count == 0
 			? "The recording holds no forwarded programs (the probe's test `stream`)."
@@ -35,5 +27,4 @@ int report_recording(struct report *report, const struct command *command, const
 				       error.count, device,
 				       figures(report->arena, 100 * error.median_ratio, 2),
 				       figures(report->arena, 100 * error.most_ratio, 2));
-	return EXIT_DONE;
 }

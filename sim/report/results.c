@@ -1,35 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables that other verbs print, in a report: the numbers behind a figure. */
+/* Result tables in a report: the numbers behind a figure. */
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/report/report.h"
+#include "sim/report/part.h"
 
 static void fill_row(struct report_table *table, const struct result_table *result,
 		     const struct result_cell *cells, bool intervals)
 {
 	struct arena *arena = table->arena;
 	for (size_t k = 0; k < result->column_count; k++) {
-		const struct result_column *column = &result->columns[k];
+		enum quantity quantity = result->columns[k].quantity;
 		struct estimate number = cells[k].number;
-		if (column->text) {
-			report_cell(table, "%s", cells[k].text ? cells[k].text : "–");
+		const char *text = result->columns[k].text ? cells[k].text
+				   : isfinite(number.value)
+					   ? quantity_format(arena, quantity, number.value)
+					   : NULL;
+		report_cell(table, "%s", text ? text : "–");
+		if (!result->columns[k].interval || !intervals)
 			continue;
-		}
-		report_cell(table, "%s",
-			    isfinite(number.value)
-				    ? quantity_format(arena, column->quantity, number.value)
-				    : "–");
-		if (column->interval && intervals)
-			report_cell(table, "%s",
-				    has_interval(number)
-					    ? arena_printf(arena, "%s to %s",
-							   quantity_format(arena, column->quantity,
-									   number.low),
-							   quantity_format(arena, column->quantity,
-									   number.high))
-					    : "");
+		bool known = has_interval(number);
+		report_cell(table, "%s%s%s",
+			    known ? quantity_format(arena, quantity, number.low) : "",
+			    known ? " to " : "",
+			    known ? quantity_format(arena, quantity, number.high) : "");
 	}
 }
 
@@ -63,20 +57,19 @@ static bool has_failed(const struct result_table *result, const struct result_ce
 void report_results(struct report *report, const struct result_table *result, bool intervals,
 		    const char *summary)
 {
-	report_add(report, BLOCK_FOLD, "%s", summary);
-	struct report_table *table = report_table(
-		report, "%s.", intervals ? "With 90 % intervals" : "Without intervals");
+	struct report_table *table =
+		report_folded(report, summary, "", "%s.",
+			      intervals ? "With 90 % intervals" : "Without intervals");
 	for (size_t k = 0; k < result->column_count; k++) {
 		const struct result_column *column = &result->columns[k];
-		report_column(table, heading(report->arena, column),
-			      column->text ? COLUMN_TEXT : COLUMN_NUMBER);
-		if (column->interval && intervals)
-			report_column(table, "90 %", COLUMN_NUMBER);
+		report_columns(table,
+			       arena_printf(report->arena, "%s%s%s", heading(report->arena, column),
+					    column->text ? "" : ">",
+					    column->interval && intervals ? "|90 %>" : ""));
 	}
 	for (size_t i = 0; i < result->row_count; i++) {
 		const struct result_cell *cells = &result->cells[i * result->column_count];
-		report_row(table, has_failed(result, cells) ? TONE_ALARM : TONE_PLAIN);
+		report_row(table, has_failed(result, cells) ? TONE_ALARM : TONE_PLAIN, CELLS(NULL));
 		fill_row(table, result, cells, intervals);
 	}
-	report_add(report, BLOCK_UNFOLD, "%s", "");
 }

@@ -3,22 +3,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/report/report.h"
-
-static struct chart_text chart_text(const struct command *command, const char *title)
-{
-	return (struct chart_text){title, command_caption(command)};
-}
+#include "sim/report/part.h"
 
 /* ---- breakdown ---- */
 
-void report_breakdown(struct report *report, const struct command *command,
-		      const struct prediction *const *predictions, size_t count)
+void report_breakdown(struct report *report, const struct prediction *const *predictions,
+		      size_t count)
 {
 	report_figure(
 		report,
-		chart_breakdown(report->arena, chart_text(command, "Where the time of a step goes"),
+		chart_breakdown(report->arena, report_text(report, "Where the time of a step goes"),
 				predictions, count),
 		"The time of one step: the GPU's kernels, and the GPU's idle time by what kept "
 		"it waiting.");
@@ -26,25 +20,20 @@ void report_breakdown(struct report *report, const struct command *command,
 	for (size_t i = 1; i < count; i++)
 		if (predictions[i]->breakdown_count > most->breakdown_count)
 			most = predictions[i];
-	report_add(report, BLOCK_FOLD, "The numbers of this figure");
-	struct report_table *table = report_table(report, "Milliseconds of a step, by cause.");
-	report_column(table, "case", COLUMN_NAME);
-	report_column(table, "step", COLUMN_NUMBER);
+	struct report_table *table =
+		report_folded(report, "The numbers of this figure", "case!|step>",
+			      "Milliseconds of a step, by cause.");
 	for (size_t k = 0; k < most->breakdown_count; k++)
-		report_column(table, most->breakdown[k].name, COLUMN_NUMBER);
+		report_columns(table, arena_printf(report->arena, "%s>", most->breakdown[k].name));
 	for (size_t i = 0; i < count; i++) {
 		const struct prediction *p = predictions[i];
-		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT);
-		report_cell(table, "%s", p->name);
-		if (!p->ok) {
-			report_cell(table, "FAIL: %s", p->reason);
+		report_row(table, p->ok ? TONE_PLAIN : TONE_SOFT, CELLS(p->name));
+		if (report_failed(table, p->ok, p->reason))
 			continue;
-		}
 		report_cell(table, "%.2f", 1e3 * p->step_s.value);
 		for (size_t k = 0; k < p->breakdown_count; k++) /* 0: not -0.00 */
 			report_cell(table, "%.2f", fmax(0, 1e3 * p->breakdown[k].seconds));
 	}
-	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
 
 /* ---- topology ---- */
@@ -239,14 +228,11 @@ static void link_row(struct report_table *table, const struct link_entry *link, 
 		     const struct link_prediction *use)
 {
 	struct arena *arena = table->arena;
-	report_row(table, TONE_PLAIN);
-	report_cell(table, "%s", link->name);
-	report_cell(table, "%s", link->ends[way]);
-	report_cell(table, "%s", link->ends[1 - way]);
-	report_cell(table, "%s", link->kind->name);
-	report_cell(table, "%s", rate_text(arena, link, way));
-	report_cell(table, "%s", quantity_format(arena, QUANTITY_TIME, link->traits.latency_s));
-	report_cell(table, "%s", number_format(arena, 3, link->traits.loss_ratio[way]));
+	report_row(table, TONE_PLAIN,
+		   CELLS(link->name, link->ends[way], link->ends[1 - way], link->kind->name,
+			 rate_text(arena, link, way),
+			 quantity_format(arena, QUANTITY_TIME, link->traits.latency_s),
+			 number_format(arena, 3, link->traits.loss_ratio[way])));
 	report_cell(table, "%s", use ? quantity_format(arena, QUANTITY_BYTES, use->carried_B) : "");
 	report_cell(table, "%s", use ? arena_printf(arena, "%.3f", 100 * use->utilization) : "");
 }
@@ -256,27 +242,18 @@ static void links_table(struct report *report, const struct view *view,
 {
 	const struct topology *t = view->topology;
 	bool known = prediction->link_count == 2 * t->link_count;
-	report_add(report, BLOCK_FOLD, "The links in numbers");
-	struct report_table *table = report_table(report, "Links of topology %s.", t->name);
-	report_column(table, "link", COLUMN_TEXT);
-	report_column(table, "from", COLUMN_TEXT);
-	report_column(table, "to", COLUMN_TEXT);
-	report_column(table, "kind", COLUMN_TEXT);
-	report_column(table, "rate", COLUMN_NUMBER);
-	report_column(table, "latency", COLUMN_NUMBER);
-	report_column(table, "loss", COLUMN_NUMBER);
-	report_column(table, "carried in all", COLUMN_NUMBER);
-	report_column(table, "busy (%)", COLUMN_NUMBER);
+	struct report_table *table =
+		report_folded(report, "The links in numbers",
+			      "link|from|to|kind|rate>|latency>|loss>|carried in all>|busy (%)>",
+			      "Links of topology %s.", t->name);
 	for (size_t i = 0; i < t->link_count; i++)
 		for (int way = 0; way < 2 && view->links[i]; way++)
 			link_row(table, &t->links[i], way,
 				 known ? &prediction->links[2 * i + (size_t)way] : NULL);
-	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
 
-void report_topology(struct report *report, const struct command *command,
-		     const struct scenario *scenario, const struct prediction *prediction,
-		     const char *label)
+void report_topology(struct report *report, const struct scenario *scenario,
+		     const struct prediction *prediction, const char *label)
 {
 	const struct topology *t = &scenario->topology;
 	struct arena *arena = report->arena;
@@ -301,7 +278,7 @@ void report_topology(struct report *report, const struct command *command,
 				   : arena_printf(arena, " Of its %zu machines the first %zu.",
 						  t->host_count, view.host_count);
 	report_figure(report,
-		      chart_topology(arena, chart_text(command, title), nodes, node_count, links,
+		      chart_topology(arena, report_text(report, title), nodes, node_count, links,
 				     link_count),
 		      "%s%s%s.%s Links with their rate, latency and share of time in use, in %s%s.",
 		      t->name, t->help ? ": " : "", t->help ? t->help : "", some, label,

@@ -89,13 +89,13 @@ static const char *advice_text(struct arena *arena, const struct sensitivity *fo
 static const char *effort_text(struct arena *arena, const struct sensitivity *found)
 {
 	const char *indices = "", *failed = "";
-	if (found->failed_samples)
+	if (found->failed_points)
 		failed = arena_printf(arena,
 				      ", of which %zu were left out because the case fails there",
-				      found->failed_samples);
+				      found->failed_points);
 	if (found->indexed_count)
-		indices = arena_printf(arena, " Indices of the first %zu, from %zu samples%s.%s",
-				       found->indexed_count, found->sample_count, failed,
+		indices = arena_printf(arena, " Indices of the first %zu, from %zu points%s.%s",
+				       found->indexed_count, found->point_count, failed,
 				       found->moving_count > found->indexed_count
 					       ? " The others were screened out."
 					       : "");

@@ -257,13 +257,12 @@ static double or_none(double value)
 
 enum { TARGET, HOLDS, KEY, CERTAIN, ANSWER, FROM, TO, COLUMNS };
 
-static void fill_row(struct arena *arena, const struct solving *s, struct result_cell *cells,
+static void fill_row(const struct solving *s, struct result_cell *cells,
 		     const struct solve_bound *bound)
 {
 	const struct solution *solution = s->solution;
 	const struct solve_point *extreme =
 		&solution->points[solution->met ? solution->worst : solution->best];
-	(void)arena;
 	cells[TARGET].text = s->target.text;
 	cells[HOLDS].text = bound           ? (bound->upper ? "up to" : "from")
 			    : solution->met ? (solution->hole_count ? "in parts" : "everywhere")
@@ -302,7 +301,7 @@ const struct result_table *solving_table(struct arena *arena, const struct solvi
 		.cells = ARENA_ARRAY(arena, rows * COLUMNS, struct result_cell),
 		.row_count = rows};
 	for (size_t i = 0; i < rows; i++)
-		fill_row(arena, s, &table->cells[i * COLUMNS],
+		fill_row(s, &table->cells[i * COLUMNS],
 			 s->solution->bound_count ? &s->solution->bounds[i] : NULL);
 	return table;
 }

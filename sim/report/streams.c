@@ -1,280 +1,52 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The test of the whole: programs that the probe ran through its forwarder, and that
- * no fit has seen (the test `stream`, docs/calibration.md), predicted from the
- * parameters that were fitted. Two bare hosts and a wire of the latency and rate
- * that the forwarder added stand for the loopback. */
+/* The forwarded programs of a recording: measured steps beside predicted ones. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "plots/charts.h"
-#include "sim/base/arena.h"
-#include "sim/base/num.h"
-#include "sim/traces/recorded.h"
-#include "sim/verb/calibration.h"
-#include "sim/report/report.h"
+#include "sim/report/part.h"
 
-enum { STEPS = 3, SETTINGS_MAX = 64 };
-
-/* ---- the programs, as docs/calibration.md has them ---- */
-
-struct played {
-	struct arena *arena;
-	VEC(struct recorded_call) calls;
-	double kernel_s, floor_s, t_s;
-	bool waits; /* each call for its answer; else copies from the GPU alone */
-};
-
-static struct recorded_call *add(struct played *p, const char *function)
+static void add_table(struct report *report, const struct streams *streams)
 {
-	struct recorded_call *call = VEC_PUSH(p->arena, &p->calls);
-	*call = (struct recorded_call){.start_s = p->t_s,
-				       .end_s = p->t_s,
-				       .gpu_s = -1,
-				       .function = function,
-				       .stream = 7,
-				       .event = -1};
-	p->t_s += 1e-9; /* nothing between them */
-	return call;
-}
-
-static void launches(struct played *p, size_t count, double part)
-{
-	for (size_t i = 0; i < count; i++)
-		add(p, "cudaLaunchKernel")->gpu_s = part * p->kernel_s + p->floor_s;
-}
-
-static void copy(struct played *p, enum recorded_copy way, double size_B)
-{
-	bool waits = p->waits || way == COPY_D2H;
-	struct recorded_call *call = add(p, waits ? "cudaMemcpy" : "cudaMemcpyAsync");
-	call->copy = (uint8_t)way;
-	call->memory = MEMORY_PINNED;
-	call->size_B = size_B;
-}
-
-/* False: no such program. */
-static bool step_of(struct played *p, const char *name)
-{
-	if (strcmp(name, "launches") == 0) {
-		launches(p, 200, 1);
-		add(p, "cudaStreamSynchronize");
-		return true;
-	}
-	if (strcmp(name, "pipeline") == 0) {
-		for (int i = 0; i < 8; i++) {
-			copy(p, COPY_H2D, 1 << 20);
-			launches(p, 1, 1);
-			copy(p, COPY_D2H, 256 << 10);
-		}
-		return true;
-	}
-	if (strcmp(name, "training") != 0)
-		return false;
-	copy(p, COPY_H2D, 4 << 20);
-	launches(p, 60, 1);
-	launches(p, 20, 0.1);
-	copy(p, COPY_D2H, 4);
-	add(p, "cudaStreamSynchronize");
-	return true;
-}
-
-static const struct recorded_calls *program_of(const char *name, struct played p)
-{
-	struct arena *arena = p.arena;
-	struct recorded_calls *recorded = ARENA_NEW(arena, struct recorded_calls);
-	recorded->marks = ARENA_ARRAY(arena, STEPS + 1, struct recorded_mark);
-	for (uint32_t step = 0; step <= STEPS; step++) {
-		recorded->marks[recorded->mark_count++] = (struct recorded_mark){p.t_s, step, 0};
-		p.t_s += 1e-9;
-		if (step < STEPS && !step_of(&p, name))
-			return NULL;
-	}
-	recorded->tool = recorded->gpu = "";
-	recorded->calls = p.calls.items;
-	recorded->call_count = p.calls.count;
-	recorded->thread_count = 1;
-	return recorded;
-}
-
-/* ---- predicting ---- */
-
-struct predicting {
-	const struct command *command;
-	const struct calibration *calibration;
-	double floor_s, way_s; /* of a kernel that does nothing; of a message */
-	struct setting settings[SETTINGS_MAX];
-	size_t count;
-};
-
-static void set(struct predicting *p, const char *text)
-{
-	if (p->count < SETTINGS_MAX)
-		p->settings[p->count++] = (struct setting){text, {"calibrate", 0}};
-}
-
-/* What was fitted and such a run uses, for whichever GPU and guest. */
-static void set_parameters(struct predicting *p)
-{
-	static const char *const used[] = {"driver.", "gpu.", "dma.", "runtime.", "guest."};
-	struct arena *arena = p->command->arena;
-	for (size_t i = 0; i < p->calibration->parameters.count; i++) {
-		const struct calibrated *c = &p->calibration->parameters.items[i];
-		const char *path = c->path, *key = strrchr(path, '.');
-		size_t k = 0;
-		while (k < sizeof used / sizeof used[0] &&
-		       strncmp(path, used[k], strlen(used[k])) != 0)
-			k++;
-		if (k == sizeof used / sizeof used[0])
-			continue;
-		if (strncmp(path, "gpu.", 4) == 0)
-			path = arena_printf(arena, "gpu.*%s", key);
-		if (strcmp(path, "gpu.*.kernel_floor") == 0)
-			p->floor_s = c->value.value;
-		if (strcmp(path, "guest.*.send") == 0 || strcmp(path, "guest.*.receive") == 0 ||
-		    strcmp(path, "guest.*.thread_wake") == 0)
-			p->way_s += c->value.value;
-		set(p, arena_printf(arena, "%s=%.9g %s", path, c->value.value,
-				    quantity_unit(c->quantity)));
-	}
-}
-
-/* A point of the test, as measured and as predicted. */
-struct stream {
-	const char *program, *mode;
-	double kernel_s, latency_s, rate_Bps, copied_B;
-	double measured_s, error_ratio;
-	struct estimate predicted;
-};
-
-static bool read_stream(const struct recording_point *point, struct stream *stream)
-{
-	const char *place = recording_point_word(point, "place");
-	*stream = (struct stream){
-		.program = recording_point_word(point, "program"),
-		.mode = recording_point_word(point, "mode"),
-		.kernel_s = recording_point_number(point, "kernel_s", 0),
-		.latency_s = recording_point_number(point, "latency_s", 0),
-		.rate_Bps = recording_point_number(point, "rate_Bps", 0),
-		.measured_s = point->value,
-	};
-	return stream->program && stream->mode && place && strcmp(place, "forwarded") == 0 &&
-	       stream->measured_s > 0;
-}
-
-/* The settings of this point alone. */
-static void set_stream(struct predicting *p, const struct stream *stream)
-{
-	struct arena *arena = p->command->arena;
-	/* kind: files of models/runtimes */
-	set(p, arena_printf(arena, "case.runtime=%s",
-			    strcmp(stream->mode, "sync") == 0    ? "synchronous"
-			    : strcmp(stream->mode, "async") == 0 ? "asynchronous"
-								 : "batched"));
-	/* a message's own way is in the time at which the forwarder lets it be taken up */
-	set(p,
-	    arena_printf(arena, "link.wire.latency=%.9g s", fmax(stream->latency_s - p->way_s, 0)));
-	if (stream->rate_Bps > 0)
-		set(p, arena_printf(arena, "link.wire.bandwidth=%.9g B/s", stream->rate_Bps));
-}
-
-static bool predict(struct predicting *p, struct stream *stream)
-{
-	struct arena *arena = p->command->arena;
-	const char *broken;
-	size_t kept = p->count;
-	struct diag *diag = diag_new(arena);
-	set_stream(p, stream);
-	const struct recorded_calls *calls =
-		program_of(stream->program, (struct played){
-						    .arena = arena,
-						    .kernel_s = stream->kernel_s,
-						    .floor_s = p->floor_s,
-						    .waits = strcmp(stream->mode, "sync") == 0,
-					    });
-	const struct case_request request = {.settings = p->settings,
-					     .setting_count = p->count,
-					     .data_root = p->command->data_root,
-					     .calls = calls};
-	const struct predict_options options = {.seed = p->command->seed, .jobs = 1};
-	const struct prediction *prediction =
-		calls ? predict_case(arena, diag, &request, &options, &broken) : NULL;
-	p->count = kept;
-	if (!prediction || !prediction->ok) {
-		diag_print(diag, stderr);
-		return false;
-	}
-	for (size_t i = 0; i < calls->call_count; i++)
-		stream->copied_B += calls->calls[i].size_B / STEPS;
-	stream->predicted = prediction->step_s;
-	stream->error_ratio = prediction->step_s.value / stream->measured_s - 1;
-	return true;
-}
-
-/* ---- the page ---- */
-
-static int by_number(double a, double b)
-{
-	return (a > b) - (a < b);
-}
-
-static int by_program(const void *a, const void *b)
-{
-	const struct stream *x = a, *y = b;
-	int order = strcmp(x->program, y->program);
-	order = order ? order : by_number(x->kernel_s, y->kernel_s);
-	order = order ? order : by_number(x->latency_s, y->latency_s);
-	order = order ? order : by_number(x->rate_Bps, y->rate_Bps);
-	order = order ? order : (strcmp(y->mode, "sync") == 0) - (strcmp(x->mode, "sync") == 0);
-	return order ? order : strcmp(x->mode, y->mode);
-}
-
-static void add_table(struct report *report, const struct stream *streams, size_t count)
-{
-	static const struct report_column columns[] = {
-		{"program", COLUMN_NAME},     {"calls", COLUMN_NAME},
-		{"kernels", COLUMN_NUMBER},   {"a step copies", COLUMN_NUMBER},
-		{"each way", COLUMN_NUMBER},  {"rate", COLUMN_NUMBER},
-		{"measured", COLUMN_NUMBER},  {"predicted", COLUMN_NUMBER},
-		{"error (%)", COLUMN_NUMBER},
-	};
 	struct arena *arena = report->arena;
 	struct report_table *table =
-		report_table(report, "Steps of forwarded programs; calls that wait for each answer "
-				     "(sync), only where they must (async), or in batches of 16.");
-	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
-		report_column(table, columns[i].title, columns[i].kind);
-	for (size_t i = 0; i < count; i++) {
-		const struct stream *s = &streams[i];
-		report_row(table, TONE_PLAIN);
-		report_cell(table, "%s", s->program);
-		report_cell(table, "%s", s->mode);
-		report_cell(table, "%s", quantity_format(arena, QUANTITY_TIME, s->kernel_s));
-		report_cell(table, "%s", quantity_format(arena, QUANTITY_BYTES, s->copied_B));
-		report_cell(table, "%s", quantity_format(arena, QUANTITY_TIME, s->latency_s));
-		report_cell(table, "%s",
-			    s->rate_Bps > 0 ? quantity_format(arena, QUANTITY_RATE, s->rate_Bps)
-					    : "no limit");
-		report_cell(table, "%s", quantity_format(arena, QUANTITY_TIME, s->measured_s));
-		report_cell(table, "%s", quantity_format(arena, QUANTITY_TIME, s->predicted.value));
+		report_table(report,
+			     "program!|calls!|kernels>|a step copies>|each way>|rate>|measured>|"
+			     "predicted>|error (%)>",
+			     "Steps of forwarded programs; calls that wait for each answer (sync), "
+			     "only where they must (async), or in batches of 16.");
+	for (size_t i = 0; i < streams->count; i++) {
+		const struct stream *s = &streams->items[i];
+		report_row(table, TONE_PLAIN,
+			   CELLS(s->program, s->mode,
+				 quantity_format(arena, QUANTITY_TIME, s->kernel_s),
+				 quantity_format(arena, QUANTITY_BYTES, s->copied_B),
+				 quantity_format(arena, QUANTITY_TIME, s->latency_s),
+				 s->rate_Bps > 0
+					 ? quantity_format(arena, QUANTITY_RATE, s->rate_Bps)
+					 : "no limit",
+				 quantity_format(arena, QUANTITY_TIME, s->measured_s),
+				 quantity_format(arena, QUANTITY_TIME, s->predicted.value)));
 		report_cell(table, "%s%.1f", s->error_ratio < 0 ? "−" : "+",
 			    100 * fabs(s->error_ratio));
 	}
 }
 
-static void add_figure(struct report *report, const struct stream *streams, size_t count,
-		       const char *title)
+static void add_figure(struct report *report, const struct streams *streams)
 {
 	struct arena *arena = report->arena;
+	size_t count = streams->count;
+	const char *title = arena_printf(arena,
+					 "%zu forwarded programs that no fit has seen: "
+					 "median error %.1f %%",
+					 count, 100 * streams->median_ratio);
 	struct parity_point *parity = ARENA_ARRAY(arena, count + 1, struct parity_point);
 	for (size_t i = 0; i < count; i++)
 		parity[i] = (struct parity_point){
-			.label =
-				arena_printf(arena, "%s %s, kernels of %.0f us, %.0f us each way",
-					     streams[i].program, streams[i].mode,
-					     1e6 * streams[i].kernel_s, 1e6 * streams[i].latency_s),
-			.measured = streams[i].measured_s,
-			.predicted = streams[i].predicted,
+			.label = arena_printf(arena, "%s %s, kernels of %.0f us, %.0f us each way",
+					      streams->items[i].program, streams->items[i].mode,
+					      1e6 * streams->items[i].kernel_s,
+					      1e6 * streams->items[i].latency_s),
+			.measured = streams->items[i].measured_s,
+			.predicted = streams->items[i].predicted,
 			.test = true,
 		};
 	report_figure(
@@ -287,56 +59,14 @@ static void add_figure(struct report *report, const struct stream *streams, size
 		"%s. On the diagonal they agree.", title);
 }
 
-static void set_all(struct predicting *p)
+struct streams report_streams(struct report *report, const struct calibration *calibration)
 {
-	const struct calibration *calibration = p->calibration;
-	struct arena *arena = p->command->arena;
-	set(p, arena_printf(arena, "case.topology=%s/calib/measured/recorded/streams.cfg",
-			    p->command->data_root));
-	set(p, "case.calls=the probe's program");
-	set(p, "case.transport=tcp");
-	/* the forwarder sends a payload whole, and then copies it */
-	set(p, "runtime.pipelined=false");
-	set(p, "runtime.chunk=512 MiB");
-	set(p, "case.program=client");
-	set(p, "case.server=server");
-	set_parameters(p);
-	if (!(calibration->pcie_width_count > 0))
-		return;
-	/* which the copies' rate was fitted to */
-	set(p,
-	    arena_printf(arena, "link.slot.generation=%.0f", calibration->pcie_generation_count));
-	set(p, arena_printf(arena, "link.slot.lanes=%.0f", calibration->pcie_width_count));
-}
-
-struct streams_error calibration_streams(const struct command *command,
-					 const struct calibration *calibration,
-					 struct report *report)
-{
-	struct arena *arena = command->arena;
-	const struct recording_point *const *points;
-	size_t count = recording_find(calibration->recording, arena, "stream", "", &points);
-	struct stream *streams = ARENA_ARRAY(arena, count + 1, struct stream);
-	double *errors = ARENA_ARRAY(arena, count + 1, double);
-	struct predicting p = {.command = command, .calibration = calibration};
-	struct streams_error error = {0};
-	set_all(&p);
-	for (size_t i = 0; i < count; i++)
-		if (read_stream(points[i], &streams[error.count]) &&
-		    predict(&p, &streams[error.count])) {
-			errors[error.count] = fabs(streams[error.count].error_ratio);
-			error.most_ratio = fmax(error.most_ratio, errors[error.count]);
-			error.count++;
-		}
-	if (error.count == 0)
-		return error;
-	error.median_ratio = num_quantile(errors, error.count, 0.5);
-	qsort(streams, error.count, sizeof *streams, by_program);
-	const char *title = arena_printf(arena,
-					 "%zu forwarded programs that no fit has seen: "
-					 "median error %.1f %%",
-					 error.count, 100 * error.median_ratio);
-	add_figure(report, streams, error.count, title);
-	add_table(report, streams, error.count);
-	return error;
+	const struct report_request *request = report->request;
+	const struct streams streams = streams_predict(report->arena, report->diag, calibration,
+						       request->data_root, request->options.seed);
+	if (streams.count > 0) {
+		add_figure(report, &streams);
+		add_table(report, &streams);
+	}
+	return streams;
 }

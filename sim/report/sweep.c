@@ -3,10 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
+#include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
-#include "sim/report/report.h"
+#include "sim/report/part.h"
 #include "sim/report/sweep_figures.h"
 
 /* More rows are for a file: farwire sweep --format csv. */
@@ -74,11 +73,8 @@ static double number_of(const struct swept *s, size_t point)
 static const char *number_words(const struct swept *s, size_t point)
 {
 	const struct prediction *p = s->sweep->points[point];
-	if (is_bandwidth(s))
-		return arena_printf(s->arena, "%s" NBSP "GB/s%s",
-				    figures(s->arena, 1e-9 * p->throughput.value, 3),
-				    interval_words(s->arena, p->throughput, 1e-9, 3));
-	return percent_words(s->arena, p->ratio);
+	return is_bandwidth(s) ? throughput_words(s->arena, p, 3)
+			       : percent_words(s->arena, p->ratio);
 }
 
 static const char *what(const struct swept *s)
@@ -206,61 +202,53 @@ static void answer(struct report *report, const struct swept *s)
 
 /* ---- the part ---- */
 
-/* What all points share; where the case is none without the axes, their first values. */
+/* The case that all points share. If it is no case without the axes, their first values are
+ * taken. */
 static const struct scenario *base_of(struct arena *arena, const struct case_request *request,
 				      const struct sweep *sweep)
 {
+	const char *firsts[AXES_MAX];
 	const struct scenario *scenario = case_read(arena, diag_new(arena), request);
-	struct case_request with = *request;
-	struct setting *settings =
-		ARENA_ARRAY(arena, request->setting_count + AXES_MAX, struct setting);
 	if (scenario)
 		return scenario;
-	for (size_t i = 0; i < request->setting_count; i++)
-		settings[i] = request->settings[i];
 	for (size_t a = 0; a < sweep->axis_count; a++)
-		settings[with.setting_count++] =
-			(struct setting){sweep->axes[a].texts[0], {"--vary", 0}};
-	with.settings = settings;
+		firsts[a] = sweep->axes[a].texts[0];
+	const struct case_request with = report_with(arena, request, firsts, sweep->axis_count);
 	return case_read(arena, diag_new(arena), &with);
 }
 
-int report_sweep(struct report *report, const struct command *command, size_t word)
+bool report_sweep(struct report *report, const struct case_request *request,
+		  const struct sweep_axis *axes, size_t axis_count)
 {
 	struct arena *arena = report->arena;
-	struct diag *diag = diag_new(arena);
-	const struct case_request request = command_case(command, word);
-	struct sweep_axis axes[AXES_MAX];
-	int code;
-	if (command->vary.count > AXES_MAX)
-		diag_error(diag, (struct origin){0}, "farwire: at most %d --vary", AXES_MAX);
-	for (size_t i = 0; i < command->vary.count && i < AXES_MAX; i++)
-		sweep_axis_read(arena, diag, "--vary", command->vary.items[i], &axes[i]);
-	if (diag_count(diag))
-		return command_failed(diag, NULL);
-	const struct sweep *sweep =
-		command_sweep(command,
-			      (struct sweep_request){.input = command_input(command, word, NULL),
-						     .axes = axes,
-						     .axis_count = command->vary.count},
-			      &code);
+	size_t draws = report->request->options.draws_count;
+	const struct sweep_request grid = {.input = report_input(report, request, draws),
+					   .axes = axes,
+					   .axis_count = axis_count};
+	struct sweep_fault fault;
+	const struct sweep *sweep = sweep_run(arena, report->diag, &grid, &fault);
+	report_break(report, fault.broken);
 	if (!sweep)
-		return code;
-	struct swept s = {arena, sweep, prediction_kinds(sweep->points, sweep->point_count)};
-	const struct scenario *scenario = base_of(arena, &request, sweep);
+		return false;
+	const struct swept s = {arena, sweep, prediction_kinds(sweep->points, sweep->point_count)};
+	const struct scenario *scenario = base_of(arena, request, sweep);
 	const char *name = scenario ? scenario->name : sweep->points[0]->name;
+	if (!report->title)
+		report->title = "What changes it, and by how much?";
 	report_add(report, BLOCK_PART, "%s", name);
 	answer(report, &s);
-	report_figure(report, sweep_chart(command, sweep), "%s of %s over %s.%s",
+	report_figure(report,
+		      sweep_chart(arena, report_text(report, report->request->title), sweep),
+		      "%s of %s over %s.%s",
 		      is_bandwidth(&s)                 ? "Bus bandwidth"
 		      : s.kinds == PREDICTION_TRAINING ? "Scaling"
 						       : "Ratio to the local GPU",
 		      name, axes_words(&s),
-		      command->draws ? "" : " Points without intervals (--draws N gives them).");
+		      draws ? "" : " Points without intervals (--draws N gives them).");
 	if (sweep->point_count <= ROWS_MAX)
-		report_results(report, sweep_table(arena, sweep), command->draws > 0,
+		report_results(report, sweep_table(arena, sweep), draws > 0,
 			       arena_printf(arena, "The numbers: %zu points", sweep->point_count));
 	if (scenario)
-		report_rests_on(report, command, scenario->resolution);
-	return EXIT_DONE;
+		report_resolution(report, scenario->resolution);
+	return true;
 }

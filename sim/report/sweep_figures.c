@@ -5,70 +5,7 @@
 #include <string.h>
 
 #include "sim/base/arena.h"
-#include "sim/report/answers.h"
 #include "sim/report/chart_data.h"
-
-/* ---- the table ---- */
-
-static const char *axis_word(const struct sweep_axis *axis, size_t index)
-{
-	return axis->texts[index] + strlen(axis->key) + 1;
-}
-
-const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep)
-{
-	static const struct answer_column answers[] = {
-		{{"images_per_s", QUANTITY_COUNT, false, true},
-		 ANSWER_THROUGHPUT,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"bus_bandwidth_Bps", QUANTITY_RATE, false, true},
-		 ANSWER_THROUGHPUT,
-		 COLLECTIVE,
-		 false},
-		{{"ratio", QUANTITY_RATIO, false, true}, ANSWER_RATIO, CLIENTS, false},
-		{{"speedup", QUANTITY_RATIO, false, true}, ANSWER_SPEEDUP, TRAINING, false},
-		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
-		{{"step_s", QUANTITY_TIME, false, true}, ANSWER_STEP, CLIENTS | TRAINING, false},
-		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
-		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
-		{{"input_wait_s", QUANTITY_TIME, false, false}, ANSWER_INPUT, TRAINING, false},
-		{{"gpu_utilization", QUANTITY_RATIO, false, true},
-		 ANSWER_UTILIZATION,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"choice", QUANTITY_COUNT, true, false}, ANSWER_CHOICE, COLLECTIVE, false},
-		{{"bottleneck", QUANTITY_COUNT, true, false},
-		 ANSWER_BOTTLENECK,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
-	};
-	size_t axes = sweep->axis_count;
-	struct result_column *lead = ARENA_ARRAY(arena, axes, struct result_column);
-	struct result_cell *cells =
-		ARENA_ARRAY(arena, axes * sweep->point_count, struct result_cell);
-	for (size_t a = 0; a < axes; a++)
-		lead[a] = (struct result_column){sweep->axes[a].key, sweep->axes[a].quantity,
-						 sweep->axes[a].words, false};
-	for (size_t i = 0; i < sweep->point_count; i++)
-		for (size_t a = 0; a < axes; a++) {
-			size_t index = sweep_axis_index(sweep, i, a);
-			double value = sweep->axes[a].values[index];
-			cells[i * axes + a] = (struct result_cell){
-				axis_word(&sweep->axes[a], index), {value, value, value}};
-		}
-	const struct answers all = {.name = "sweep",
-				    .title = "Sweep",
-				    .predictions = sweep->points,
-				    .count = sweep->point_count,
-				    .columns = answers,
-				    .column_count = sizeof answers / sizeof answers[0],
-				    .lead = lead,
-				    .lead_cells = cells,
-				    .lead_count = axes};
-	return answers_table(arena, &all);
-}
 
 /* ---- charts ---- */
 
@@ -97,42 +34,34 @@ static const struct prediction **line_of(struct arena *arena, const struct sweep
 	return line;
 }
 
-static struct chart_text text_of(const struct command *command, const char *title)
+static struct chart_text titled(struct chart_text text, const char *title)
 {
-	return (struct chart_text){command->title ? command->title : title,
-				   command_caption(command)};
+	return (struct chart_text){text.title ? text.title : title, text.caption};
 }
 
-/* Of jobs over their numbers of GPUs. */
-static struct drawing *draw_scaling(const struct command *command, const struct sweep *sweep)
+/* A line for each combination of the other axes: of jobs over their numbers of GPUs, of a
+ * collective over the size of its messages. */
+static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
+				  const struct sweep *sweep, bool bandwidth)
 {
-	struct arena *arena = command->arena;
 	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
-	struct scaling_curve *curves = ARENA_ARRAY(arena, lines, struct scaling_curve);
+	struct scaling_curve *scaling = ARENA_ARRAY(arena, lines, struct scaling_curve);
+	struct bandwidth_curve *sizes = ARENA_ARRAY(arena, lines, struct bandwidth_curve);
+	const struct measured none = {NULL, NULL};
 	for (size_t c = 0; c < lines; c++) {
 		const char *label;
 		const struct prediction **line = line_of(arena, sweep, c, &label);
-		curves[c] = chart_scaling_curve(arena, *label ? label : "simulated", line, count,
-						(struct measured){NULL, NULL});
+		label = *label ? label : "simulated";
+		if (bandwidth)
+			sizes[c] = chart_bandwidth_curve(arena, label, line, sweep->axes[0].values,
+							 count, none);
+		else
+			scaling[c] = chart_scaling_curve(arena, label, line, count, none);
 	}
-	return chart_scaling(arena, text_of(command, "Scaling"), curves, lines);
-}
-
-/* Of a collective over the size of its messages. */
-static struct drawing *draw_bandwidth(const struct command *command, const struct sweep *sweep)
-{
-	struct arena *arena = command->arena;
-	size_t count = sweep->axes[0].count, lines = sweep->point_count / count;
-	struct bandwidth_curve *curves = ARENA_ARRAY(arena, lines, struct bandwidth_curve);
-	for (size_t c = 0; c < lines; c++) {
-		const char *label;
-		const struct prediction **line = line_of(arena, sweep, c, &label);
-		curves[c] = chart_bandwidth_curve(arena, *label ? label : "simulated", line,
-						  sweep->axes[0].values, count,
-						  (struct measured){NULL, NULL});
-	}
-	return chart_bandwidth(arena, text_of(command, "Bus bandwidth over the size"), curves,
-			       lines);
+	if (bandwidth)
+		return chart_bandwidth(arena, titled(text, "Bus bandwidth over the size"), sizes,
+				       lines);
+	return chart_scaling(arena, titled(text, "Scaling"), scaling, lines);
 }
 
 /* A collective has no ratio: GB/s. */
@@ -147,9 +76,9 @@ static struct estimate drawn(const struct prediction *p, bool bandwidth)
 
 static const char *answer_label(unsigned kinds)
 {
-	return kinds == COLLECTIVE ? "bus bandwidth (GB/s)"
-	       : kinds == TRAINING ? "scaling efficiency"
-				   : "ratio to the local GPU";
+	return kinds == PREDICTION_COLLECTIVE ? "bus bandwidth (GB/s)"
+	       : kinds == PREDICTION_TRAINING ? "scaling efficiency"
+					      : "ratio to the local GPU";
 }
 
 /* A list is spaced as it was written: over more than a decade or so people mean
@@ -166,13 +95,12 @@ static bool is_log(const struct sweep_axis *axis)
 }
 
 /* Ratio over the first axis, a curve for each value of the others. */
-static struct drawing *draw_curves(const struct command *command, const struct sweep *sweep,
-				   unsigned kinds)
+static struct drawing *draw_curves(struct arena *arena, struct chart_text text,
+				   const struct sweep *sweep, unsigned kinds)
 {
-	struct arena *arena = command->arena;
 	const struct sweep_axis *x = &sweep->axes[0];
 	size_t lines = sweep->point_count / x->count;
-	bool bandwidth = kinds == COLLECTIVE;
+	bool bandwidth = kinds == PREDICTION_COLLECTIVE;
 	struct curve *curves = ARENA_ARRAY(arena, lines, struct curve);
 	struct chart_axes axes = {.y_label = answer_label(kinds), .x_log = is_log(x)};
 	const double *values = shown_values(arena, x, &axes.x_label);
@@ -185,8 +113,8 @@ static struct drawing *draw_curves(const struct command *command, const struct s
 		curves[c] = (struct curve){label, values, y, x->count};
 	}
 	const char *title = chart_bars_title(sweep->points, sweep->point_count);
-	return chart_curves(arena, text_of(command, bandwidth ? "Bus bandwidth" : title), axes,
-			    curves, lines);
+	return chart_curves(arena, titled(text, bandwidth ? "Bus bandwidth" : title), axes, curves,
+			    lines);
 }
 
 /* ---- maps ---- */
@@ -211,16 +139,9 @@ static bool side_of(struct arena *arena, const struct sweep *sweep, size_t axis,
 	*side = (struct side){.axis = axis, .count = a->count};
 	const double *given = shown_values(arena, a, &side->label);
 	double *values = ARENA_ARRAY(arena, a->count, double);
-	size_t *order = ARENA_ARRAY(arena, a->count, size_t);
-	for (size_t i = 0; i < a->count; i++) {
-		size_t at = i;
-		for (; at > 0 && values[at - 1] > given[i]; at--) {
-			values[at] = values[at - 1];
-			order[at] = order[at - 1];
-		}
-		values[at] = given[i];
-		order[at] = i;
-	}
+	const size_t *order = order_rising(arena, given, a->count);
+	for (size_t i = 0; i < a->count; i++)
+		values[i] = given[order[i]];
 	for (size_t i = 1; i < a->count; i++)
 		if (!(values[i] > values[i - 1]))
 			return false; /* one value in two ways of writing */
@@ -266,10 +187,10 @@ static const char *map_label(struct arena *arena, const struct sweep *sweep,
 	return label;
 }
 
-static struct drawing *draw_maps(const struct command *command, const struct sweep *sweep,
-				 const struct side sides[2], unsigned kinds)
+static struct drawing *draw_maps(struct arena *arena, struct chart_text text,
+				 const struct sweep *sweep, const struct side sides[2],
+				 unsigned kinds)
 {
-	struct arena *arena = command->arena;
 	const struct side *x = &sides[0], *y = &sides[1];
 	size_t cells = x->count * y->count, count = sweep->point_count / cells;
 	struct heat_map *maps = ARENA_ARRAY(arena, count, struct heat_map);
@@ -278,7 +199,7 @@ static struct drawing *draw_maps(const struct command *command, const struct swe
 				       .z_label = answer_label(kinds),
 				       .x_log = is_log(&sweep->axes[x->axis]),
 				       .y_log = is_log(&sweep->axes[y->axis]),
-				       .share = kinds != COLLECTIVE};
+				       .share = kinds != PREDICTION_COLLECTIVE};
 	for (size_t c = 0; c < count; c++) {
 		double *z = ARENA_ARRAY(arena, cells, double);
 		size_t point = 0;
@@ -287,7 +208,8 @@ static struct drawing *draw_maps(const struct command *command, const struct swe
 				const size_t at[2] = {x->order[i], y->order[j]};
 				point = map_point(sweep, sides, c, at);
 				z[j * x->count + i] =
-					drawn(sweep->points[point], kinds == COLLECTIVE).value;
+					drawn(sweep->points[point], kinds == PREDICTION_COLLECTIVE)
+						.value;
 			}
 		maps[c] = (struct heat_map){map_label(arena, sweep, sides, point),
 					    x->values,
@@ -296,28 +218,64 @@ static struct drawing *draw_maps(const struct command *command, const struct swe
 					    y->count,
 					    z};
 	}
-	const char *title = kinds == COLLECTIVE
+	const char *title = kinds == PREDICTION_COLLECTIVE
 				    ? "Bus bandwidth"
 				    : chart_bars_title(sweep->points, sweep->point_count);
-	return chart_heat(arena, text_of(command, title), axes, maps, count);
+	return chart_heat(arena, titled(text, title), axes, maps, count);
 }
 
-struct drawing *sweep_chart(const struct command *command, const struct sweep *sweep)
+struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *sweep)
 {
 	unsigned kinds = prediction_kinds(sweep->points, sweep->point_count);
 	const struct sweep_axis *x = &sweep->axes[0];
 	struct side sides[2];
-	if (kinds == TRAINING && strcmp(x->key, "case.gpus") == 0)
-		return draw_scaling(command, sweep);
-	if (kinds == COLLECTIVE && strcmp(x->key, "case.collective_size") == 0)
-		return draw_bandwidth(command, sweep);
-	if (find_sides(command->arena, sweep, sides))
-		return draw_maps(command, sweep, sides, kinds);
-	return draw_curves(command, sweep, kinds);
+	if (kinds == PREDICTION_TRAINING && strcmp(x->key, "case.gpus") == 0)
+		return draw_lines(arena, text, sweep, false);
+	if (kinds == PREDICTION_COLLECTIVE && strcmp(x->key, "case.collective_size") == 0)
+		return draw_lines(arena, text, sweep, true);
+	if (find_sides(arena, sweep, sides))
+		return draw_maps(arena, text, sweep, sides, kinds);
+	return draw_curves(arena, text, sweep, kinds);
 }
 
-int sweep_draw(const struct command *command, const struct sweep *sweep)
+/* ---- more and more GPUs ---- */
+
+static struct drawing *bandwidth_chart(struct arena *arena, struct chart_text text,
+				       const struct scaling *scaling)
 {
-	const struct drawing *drawing = sweep_chart(command, sweep);
-	return command_draw(command, command->plot, &drawing, 1);
+	double *gpus = ARENA_ARRAY(arena, scaling->count, double);
+	struct estimate *rates = ARENA_ARRAY(arena, scaling->count, struct estimate);
+	for (size_t i = 0; i < scaling->count; i++) {
+		const struct prediction *p = scaling->predictions[i];
+		gpus[i] = (double)p->gpu_count;
+		rates[i] = (struct estimate){p->throughput.value * 1e-9, p->throughput.low * 1e-9,
+					     p->throughput.high * 1e-9};
+	}
+	const struct curve curve = {scaling->predictions[0]->collective, gpus, rates,
+				    scaling->count};
+	const struct chart_axes axes = {"GPUs", "bus bandwidth (GB/s)", true, false};
+	return chart_curves(arena, text, axes, &curve, 1);
+}
+
+static bool trains(const struct scaling *scaling)
+{
+	return prediction_kinds(scaling->predictions, scaling->count) == PREDICTION_TRAINING;
+}
+
+struct drawing *scaling_chart(struct arena *arena, struct chart_text text,
+			      const struct scaling *scaling)
+{
+	if (!trains(scaling))
+		return bandwidth_chart(arena, text, scaling);
+	const struct scaling_curve curve =
+		chart_scaling_curve(arena, scaling->name, scaling->predictions, scaling->count,
+				    (struct measured){NULL, NULL});
+	return chart_scaling(arena, text, &curve, 1);
+}
+
+struct drawing *scaling_parts_chart(struct arena *arena, struct chart_text text,
+				    const struct scaling *scaling)
+{
+	return trains(scaling) ? chart_exposed(arena, text, scaling->predictions, scaling->count)
+			       : NULL;
 }

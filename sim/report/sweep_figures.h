@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What comes of a sweep: its table, and its drawing: curves over one axis, a map over two. */
+/* A sweep as a drawing: curves over one axis, a map over two. */
 #ifndef FARWIRE_REPORT_SWEEP_FIGURES_H
 #define FARWIRE_REPORT_SWEEP_FIGURES_H
 
-#include "sim/verb/verb.h"
+#include "plots/charts.h"
+#include "sim/analysis/scaling.h"
 
-/* A line for each point: its values of the axes, then its answers. */
-const struct result_table *sweep_table(struct arena *arena, const struct sweep *sweep);
-struct drawing *sweep_chart(const struct command *command, const struct sweep *sweep);
-/* Draws to command->plot; an exit code, having said why. */
-int sweep_draw(const struct command *command, const struct sweep *sweep);
+/* A text without a title gets one. */
+struct drawing *sweep_chart(struct arena *arena, struct chart_text text, const struct sweep *sweep);
+
+/* Throughput over the number of GPUs with the ideal line; of a collective its bus bandwidth. */
+struct drawing *scaling_chart(struct arena *arena, struct chart_text text,
+			      const struct scaling *scaling);
+/* The parts of each step; NULL for a collective. */
+struct drawing *scaling_parts_chart(struct arena *arena, struct chart_text text,
+				    const struct scaling *scaling);
 
 #endif

@@ -2,8 +2,7 @@
 /* One step of a case in time. */
 #include <string.h>
 
-#include "sim/base/arena.h"
-#include "sim/report/report.h"
+#include "sim/report/part.h"
 
 static void tracks_table(struct report *report, const struct trace *trace, int64_t from_ps,
 			 int64_t to_ps)
@@ -20,27 +19,20 @@ static void tracks_table(struct report *report, const struct trace *trace, int64
 		busy_s[span->track][span->kind] += (double)(end - start) * 1e-12;
 		spans[span->track][span->kind]++;
 	}
-	report_add(report, BLOCK_FOLD, "The step in numbers");
 	struct report_table *table =
-		report_table(report, "What each track did in the %s ms shown.",
-			     figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 4));
-	report_column(table, "where", COLUMN_TEXT);
-	report_column(table, "track", COLUMN_TEXT);
-	report_column(table, "what", COLUMN_TEXT);
-	report_column(table, "count", COLUMN_NUMBER);
-	report_column(table, "time (ms)", COLUMN_NUMBER);
+		report_folded(report, "The step in numbers", "where|track|what|count>|time (ms)>",
+			      "What each track did in the %s ms shown.",
+			      figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 4));
 	for (size_t i = 0; i < count; i++)
 		for (int kind = 0; kind < SPAN_KIND_COUNT; kind++) {
 			if (spans[i][kind] == 0)
 				continue;
-			report_row(table, TONE_PLAIN);
-			report_cell(table, "%s", trace_track_group(trace, i));
-			report_cell(table, "%s", trace_track_name(trace, i));
-			report_cell(table, "%s", span_kind_name((enum span_kind)kind));
+			report_row(table, TONE_PLAIN,
+				   CELLS(trace_track_group(trace, i), trace_track_name(trace, i),
+					 span_kind_name((enum span_kind)kind)));
 			report_cell(table, "%zu", spans[i][kind]);
-			report_cell(table, "%s", figures(report->arena, 1e3 * busy_s[i][kind], 4));
+			report_figures(table, 1e3 * busy_s[i][kind], 4);
 		}
-	report_add(report, BLOCK_UNFOLD, "%s", "");
 }
 
 /* A step, or a collective, in a trace. */
@@ -49,10 +41,10 @@ struct window {
 	const char *title, *caption;
 };
 
-static void step_figure(struct report *report, const struct command *command,
-			const struct trace *trace, const struct window *window)
+static void step_figure(struct report *report, const struct trace *trace,
+			const struct window *window)
 {
-	const struct chart_text text = {window->title, command_caption(command)};
+	const struct chart_text text = report_text(report, window->title);
 	report_figure(report,
 		      chart_timeline(report->arena, text, trace, window->start_ps, window->end_ps),
 		      "%s Where many short spans meet, the shade says how much of the time they "
@@ -105,16 +97,15 @@ static bool calls_window(struct arena *arena, const struct trace *trace,
 	return *to_ps > *from_ps;
 }
 
-static void calls_figure(struct report *report, const struct command *command,
-			 const struct trace *trace, const struct step_record *step,
-			 const char *client, const char *label)
+static void calls_figure(struct report *report, const struct trace *trace,
+			 const struct step_record *step, const char *client, const char *label)
 {
 	int64_t from_ps, to_ps;
 	if (!calls_window(report->arena, trace, step, client, &from_ps, &to_ps))
 		return;
-	const struct chart_text text = {
-		arena_printf(report->arena, "%d calls of that step of %s", CALLS_SHOWN, label),
-		command_caption(command)};
+	const struct chart_text text =
+		report_text(report, arena_printf(report->arena, "%d calls of that step of %s",
+						 CALLS_SHOWN, label));
 	report_figure(report, chart_timeline(report->arena, text, trace, from_ps, to_ps),
 		      "The same step, %s ms of it: %d calls of its busiest thread, one by one.",
 		      figures(report->arena, (double)(to_ps - from_ps) * 1e-9, 2), CALLS_SHOWN);
@@ -164,9 +155,8 @@ static void nothing(struct report *report, const char *label, const char *reason
 		   reason ? reason : "none was finished");
 }
 
-static void client_step(struct report *report, const struct command *command,
-			const struct scenario *scenario, const struct job_run *run,
-			const struct trace *trace, const char *label)
+static void client_step(struct report *report, const struct scenario *scenario,
+			const struct job_run *run, const struct trace *trace, const char *label)
 {
 	struct arena *arena = report->arena;
 	if (run->failed || run->step_count == 0) {
@@ -180,8 +170,8 @@ static void client_step(struct report *report, const struct command *command,
 			     "Step %zu from its first call to its last answer: the program's "
 			     "threads, the wires, the server's threads and the GPU's streams.",
 			     run->step_count)};
-	step_figure(report, command, trace, &window);
-	calls_figure(report, command, trace, step, scenario->jobs[0].name, label);
+	step_figure(report, trace, &window);
+	calls_figure(report, trace, step, scenario->jobs[0].name, label);
 }
 
 enum { RANKS_SHOWN = 8 };
@@ -218,9 +208,8 @@ static const struct trace *first_ranks(struct arena *arena, const struct scenari
 }
 
 /* Its trace groups are the job's ranks, with their collectives, and their GPUs. */
-static void fused_step(struct report *report, const struct command *command,
-		       const struct job_run *run, const struct trace *trace, bool collective,
-		       const char *label)
+static void fused_step(struct report *report, const struct job_run *run, const struct trace *trace,
+		       bool collective, const char *label)
 {
 	struct arena *arena = report->arena;
 	size_t ranks = run->entry->rank_count;
@@ -242,24 +231,24 @@ static void fused_step(struct report *report, const struct command *command,
 					: "A step from its first kernel to the last update: what "
 					  "each rank waits for, its collectives, and its GPU.",
 			     some)};
-	step_figure(report, command, trace, &window);
+	step_figure(report, trace, &window);
 }
 
-void report_timeline(struct report *report, const struct command *command,
-		     const struct scenario *scenario, const char *label)
+void report_timeline(struct report *report, const struct scenario *scenario, const char *label)
 {
 	struct scenario brief = *scenario;
 	brief.steps_count = 1; /* behind the warm-up */
 	struct arena *scratch = arena_new();
 	struct trace *trace = trace_new(scratch);
-	struct world_outcome outcome = world_run(scratch, &brief, command->seed, trace);
+	struct world_outcome outcome =
+		world_run(scratch, &brief, report->request->options.seed, trace);
 	if (outcome.broken)
 		nothing(report, label, outcome.broken);
 	else if (scenario->style != JOBS_PROGRAMS)
-		fused_step(report, command, &outcome.jobs[0], first_ranks(scratch, scenario, trace),
+		fused_step(report, &outcome.jobs[0], first_ranks(scratch, scenario, trace),
 			   scenario->style == JOBS_COLLECTIVE, label);
 	else
-		client_step(report, command, scenario, &outcome.jobs[0],
+		client_step(report, scenario, &outcome.jobs[0],
 			    first_client(scratch, scenario, trace), label);
 	arena_free(scratch);
 }

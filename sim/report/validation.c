@@ -115,7 +115,7 @@ static void fitted_lines(FILE *out, struct arena *arena, const struct dataset_ou
 static void beside_tables(FILE *out, struct arena *arena, const struct dataset_outcome *outcome)
 {
 	static const char *const titles[] = {"row", "predicted", "90 % interval", "judged above",
-					     "what binds"};
+					     "bottleneck"};
 	for (size_t i = 0; i < outcome->dataset->beside_count; i++) {
 		fprintf(out, "\nbeside it, not judged: %s\n", outcome->dataset->beside[i].title);
 		struct table *table = table_new(arena);
@@ -155,7 +155,7 @@ void validation_print(FILE *out, struct arena *arena, const struct dataset_outco
 		table_column(table, "quantity", false);
 	for (size_t k = 0; k < 4; k++)
 		table_column(table, titles[k], true);
-	table_column(table, "what binds", false);
+	table_column(table, "bottleneck", false);
 	for (size_t k = 0; k < dataset->row_count; k++)
 		row_cells(arena, table, &outcome->rows[k], dataset->mixed);
 	table_print(table, out);

@@ -4,34 +4,24 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/base/arena.h"
 #include "sim/report/dataset.h"
 
 /* "pods on Calico: 220 to 1 067; ...": each value of the first dimension. */
 static const char *ranges(const struct part *part)
 {
 	const struct grid_dimension *first = &part->dataset->dimensions[0];
+	struct arena *arena = part->arena;
 	const char *text = "";
 	for (size_t v = 0; v < first->value_count; v++) {
-		double low = INFINITY, high = -INFINITY;
-		for (size_t i = 0; i < part->dataset->row_count; i++) {
-			const struct row_outcome *row = &part->outcome->rows[i];
-			if (row->row->at[0] != v || !row->prediction->ok)
-				continue;
-			low = fmin(low, row->predicted.value);
-			high = fmax(high, row->predicted.value);
-		}
-		text = arena_printf(part->arena, "%s%s%s ", text, v ? "; " : "",
-				    first->values[v].name);
-		if (low > high)
-			text = arena_printf(part->arena, "%sdoes not run", text);
-		else if (high - low < 0.0005 * high)
-			text = arena_printf(part->arena, "%s%s", text,
-					    figures(part->arena, high, 4));
-		else
-			text = arena_printf(part->arena, "%s%s to %s", text,
-					    figures(part->arena, low, 4),
-					    figures(part->arena, high, 4));
+		const struct estimate range = part_range(part, v);
+		const char *low = figures(arena, range.low, 4),
+			   *high = figures(arena, range.high, 4);
+		bool one = range.high - range.low < 0.0005 * range.high;
+		text = arena_printf(arena, "%s%s%s ", text, v ? "; " : "", first->values[v].name);
+		text = range.low > range.high
+			       ? arena_printf(arena, "%sdoes not run", text)
+			       : arena_printf(arena, "%s%s%s%s", text, one ? "" : low,
+					      one ? "" : " to ", high);
 	}
 	return text;
 }
@@ -60,49 +50,39 @@ static bool has_intervals(const struct part *part)
 static void heads(struct report_table *table, const struct part *part)
 {
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
-		report_column(table, part->dataset->dimensions[d].name, COLUMN_TEXT);
-	report_column(table, measure_words(part->dataset->measure), COLUMN_NUMBER);
-	if (has_intervals(part))
-		report_column(table, "90 %", COLUMN_NUMBER);
-	if (trains(part))
-		report_column(table, "speed-up", COLUMN_NUMBER);
-	report_column(table, trains(part) ? "efficiency (%)" : "ratio (%)", COLUMN_NUMBER);
-	report_column(table, "step (ms)", COLUMN_NUMBER);
-	if (trains(part)) {
-		report_column(table, "exposed (ms)", COLUMN_NUMBER);
-		report_column(table, "input (ms)", COLUMN_NUMBER);
-	}
-	if (has_epochs(part))
-		report_column(table, "training (h)", COLUMN_NUMBER);
-	report_column(table, "what binds", COLUMN_TEXT);
+		report_columns(table, part->dataset->dimensions[d].name);
+	report_columns(table,
+		       arena_printf(part->arena, "%s>%s%s|step (ms)>%s%s|what binds",
+				    measure_words(part->dataset->measure),
+				    has_intervals(part) ? "|90 %>" : "",
+				    trains(part) ? "|speed-up>|efficiency (%)>" : "|ratio (%)>",
+				    trains(part) ? "|exposed (ms)>|input (ms)>" : "",
+				    has_epochs(part) ? "|training (h)>" : ""));
 }
 
 static void cells(struct report_table *table, const struct part *part,
 		  const struct row_outcome *row)
 {
-	struct arena *arena = part->arena;
 	const struct prediction *p = row->prediction;
-	report_row(table, p->ok ? TONE_PLAIN : TONE_ALARM);
+	report_row(table, p->ok ? TONE_PLAIN : TONE_ALARM, CELLS(NULL));
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
 		report_cell(table, "%s", part->dataset->dimensions[d].values[row->row->at[d]].name);
-	if (!p->ok) {
-		report_cell(table, "FAIL: %s", p->reason);
+	if (report_failed(table, p->ok, p->reason))
 		return;
-	}
 	if (has_intervals(part))
 		report_estimate(table, row->predicted, 1, 4);
 	else
-		report_cell(table, "%s", figures(arena, row->predicted.value, 4));
+		report_figures(table, row->predicted.value, 4);
 	if (trains(part))
-		report_cell(table, "%s", figures(arena, p->speedup.value, 3));
-	report_cell(table, "%s", figures(arena, 100 * p->ratio.value, 3));
-	report_cell(table, "%s", figures(arena, 1e3 * p->step_s.value, 4));
+		report_figures(table, p->speedup.value, 3);
+	report_figures(table, 100 * p->ratio.value, 3);
+	report_figures(table, 1e3 * p->step_s.value, 4);
 	if (trains(part)) {
 		report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, PART_EXPOSED)));
 		report_cell(table, "%.2f", fmax(0, 1e3 * prediction_part_s(p, PART_INPUT)));
 	}
 	if (has_epochs(part))
-		report_cell(table, "%s", figures(arena, p->training_s.value / 3600, 3));
+		report_figures(table, p->training_s.value / 3600, 3);
 	report_cell(table, "%s", p->bottleneck);
 }
 
@@ -112,7 +92,7 @@ void report_what_if(const struct part *part)
 		      "Nobody measured this. Predicted %s over all combinations: %s.",
 		      measure_words(part->dataset->measure), ranges(part));
 	struct report_table *table = report_table(
-		part->report, "Every combination, predicted.%s",
+		part->report, "", "Every combination, predicted.%s",
 		trains(part) ? " Efficiency is against as many GPUs alone; of a step, exposed is "
 			       "exchange of gradients with nothing to compute meanwhile, input the "
 			       "wait for it."

@@ -6,6 +6,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/table.h"
 #include "sim/cfg/cfg.h"
+#include "sim/result/answer.h"
 #include "sim/result/write.h"
 
 static bool has_interval(struct estimate estimate)
@@ -72,89 +73,42 @@ static const char *verdict_text(struct arena *scratch, bool ok, const char *reas
 
 /* ---- a line for each prediction ---- */
 
-enum {
-	CLIENTS = PREDICTION_CLIENTS,
-	TRAINING = PREDICTION_TRAINING,
-	COLLECTIVE = PREDICTION_COLLECTIVE,
-	ALL = CLIENTS | TRAINING | COLLECTIVE
+static const enum answer line_answers[] = {
+	ANSWER_NAME,    ANSWER_GPUS,       ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH, ANSWER_RATIO,
+	ANSWER_SPEEDUP, ANSWER_EFFICIENCY, ANSWER_UTILIZATION, ANSWER_STEP,      ANSWER_TIME,
+	ANSWER_CHOICE,  ANSWER_BOTTLENECK, ANSWER_VERDICT,
 };
+enum { LINE_COUNT = sizeof line_answers / sizeof line_answers[0] };
 
-enum field {
-	FIELD_CASE,
-	FIELD_GPUS,
-	FIELD_RATE,
-	FIELD_BANDWIDTH,
-	FIELD_RATIO,
-	FIELD_SPEEDUP,
-	FIELD_EFFICIENCY,
-	FIELD_BUSY,
-	FIELD_STEP,
-	FIELD_TIME,
-	FIELD_CHOICE,
-	FIELD_BOTTLENECK,
-	FIELD_VERDICT,
-	FIELD_COUNT
-};
-
-static const struct {
-	const char *title;
-	bool right;
-	unsigned kinds;
-} fields[FIELD_COUNT] = {
-	[FIELD_CASE] = {"case", false, ALL},
-	[FIELD_GPUS] = {"GPUs", true, TRAINING | COLLECTIVE},
-	[FIELD_RATE] = {"images/s", true, CLIENTS | TRAINING},
-	[FIELD_BANDWIDTH] = {"bus bandwidth", true, COLLECTIVE},
-	[FIELD_RATIO] = {"ratio", true, CLIENTS},
-	[FIELD_SPEEDUP] = {"speed-up", true, TRAINING},
-	[FIELD_EFFICIENCY] = {"efficiency", true, TRAINING},
-	[FIELD_BUSY] = {"GPU busy", true, CLIENTS | TRAINING},
-	[FIELD_STEP] = {"step", true, CLIENTS | TRAINING},
-	[FIELD_TIME] = {"time", true, COLLECTIVE},
-	[FIELD_CHOICE] = {"collective and what is chosen for it", false, COLLECTIVE},
-	[FIELD_BOTTLENECK] = {"bottleneck", false, CLIENTS | TRAINING},
-	[FIELD_VERDICT] = {"verdict", false, ALL},
-};
-
-static const char *number_text(struct arena *scratch, const struct prediction *p, enum field field)
+static const char *answer_text(struct arena *scratch, const struct prediction *p,
+			       enum answer answer)
 {
-	switch (field) {
-	case FIELD_RATE:
-		return rate_text(scratch, p->throughput);
-	case FIELD_BANDWIDTH:
-		return estimate_text(scratch, QUANTITY_RATE, p->throughput);
-	case FIELD_RATIO:
-	case FIELD_EFFICIENCY:
-		return fixed_text(scratch, p->ratio, 3, 1, "");
-	case FIELD_SPEEDUP:
-		return fixed_text(scratch, p->speedup, 2, 1, "");
-	case FIELD_BUSY:
-		return fixed_text(scratch, p->gpu_utilization, 1, 100, " %");
-	default:
-		return estimate_text(scratch, QUANTITY_TIME, p->step_s);
-	}
-}
-
-static const char *field_text(struct arena *scratch, const struct prediction *p, enum field field)
-{
-	switch (field) {
-	case FIELD_CASE:
-		return p->name;
-	case FIELD_GPUS:
-		return p->gpu_count ? arena_printf(scratch, "%zu", p->gpu_count) : "-";
-	case FIELD_CHOICE:
-		return p->collective
-			       ? arena_printf(scratch, "%s%s%s", p->collective,
-					      p->choice ? ": " : "", p->choice ? p->choice : "")
-			       : "-";
-	case FIELD_BOTTLENECK:
-		return p->bottleneck && p->bottleneck[0] ? p->bottleneck : "-";
-	case FIELD_VERDICT:
+	const struct reported *row = answer_at(answer);
+	if (answer == ANSWER_VERDICT)
 		return verdict_text(scratch, p->ok, p->reason);
+	if (answer == ANSWER_BOTTLENECK)
+		return p->bottleneck && p->bottleneck[0] ? p->bottleneck : "-";
+	if (!(row->kinds & (unsigned)prediction_kind(p)))
+		return "-";
+	switch (answer) {
+	case ANSWER_NAME:
+		return p->name;
+	case ANSWER_CHOICE:
+		return p->choice ? arena_printf(scratch, "%s: %s", p->collective, p->choice)
+				 : p->collective;
+	case ANSWER_GPUS:
+		return arena_printf(scratch, "%zu", p->gpu_count);
+	case ANSWER_THROUGHPUT:
+		return rate_text(scratch, reported_of(row, p));
+	case ANSWER_RATIO:
+	case ANSWER_EFFICIENCY:
+		return fixed_text(scratch, reported_of(row, p), 3, 1, "");
+	case ANSWER_SPEEDUP:
+		return fixed_text(scratch, reported_of(row, p), 2, 1, "");
+	case ANSWER_UTILIZATION:
+		return fixed_text(scratch, reported_of(row, p), 1, 100, " %");
 	default:
-		if (!p->ok || !(fields[field].kinds & (unsigned)prediction_kind(p)))
-			return "-";
-		return number_text(scratch, p, field);
+		return estimate_text(scratch, row->quantity, reported_of(row, p));
 	}
 }
 
@@ -163,15 +117,17 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 {
 	struct table *table = table_new(scratch);
 	unsigned kinds = prediction_kinds(predictions, count);
-	for (size_t k = 0; k < FIELD_COUNT; k++)
-		if (fields[k].kinds & kinds)
-			table_column(table, fields[k].title, fields[k].right);
+	for (size_t k = 0; k < LINE_COUNT; k++) {
+		const struct reported *row = answer_at(line_answers[k]);
+		if (row->kinds & kinds)
+			table_column(table, row->heading ? row->heading : row->name, !row->text);
+	}
 	for (size_t i = 0; i < count; i++) {
 		table_row(table);
-		for (size_t k = 0; k < FIELD_COUNT; k++)
-			if (fields[k].kinds & kinds)
+		for (size_t k = 0; k < LINE_COUNT; k++)
+			if (answer_at(line_answers[k])->kinds & kinds)
 				table_cell(table, "%s",
-					   field_text(scratch, predictions[i], (enum field)k));
+					   answer_text(scratch, predictions[i], line_answers[k]));
 	}
 	table_print(table, out);
 }

@@ -24,10 +24,10 @@ static void complain(struct reader *reader, const char *key, const char *what)
 }
 
 /* A text, or NULL for null and (unless it is needed) for nothing. */
-static const char *text_of(struct reader *reader, const struct json_value *record, const char *key,
+static const char *text_of(struct reader *reader, const struct json_t *record, const char *key,
 			   bool needed)
 {
-	const struct json_value *value = json_member(record, key);
+	const struct json_t *value = json_member(record, key);
 	if (json_text_of(value))
 		return arena_strdup(reader->arena, json_text_of(value));
 	if (needed || !json_is_nothing(value))
@@ -36,9 +36,9 @@ static const char *text_of(struct reader *reader, const struct json_value *recor
 }
 
 /* A number; NaN for null or nothing. */
-static double real_of(struct reader *reader, const struct json_value *record, const char *key)
+static double real_of(struct reader *reader, const struct json_t *record, const char *key)
 {
-	const struct json_value *value = json_member(record, key);
+	const struct json_t *value = json_member(record, key);
 	double number;
 	if (json_number_of(value, &number))
 		return number;
@@ -47,9 +47,9 @@ static double real_of(struct reader *reader, const struct json_value *record, co
 	return NAN;
 }
 
-static uint64_t count_of(struct reader *reader, const struct json_value *record, const char *key)
+static uint64_t count_of(struct reader *reader, const struct json_t *record, const char *key)
 {
-	const struct json_value *value = json_member(record, key);
+	const struct json_t *value = json_member(record, key);
 	uint64_t count;
 	if (json_count_of(value, &count))
 		return count;
@@ -59,10 +59,10 @@ static uint64_t count_of(struct reader *reader, const struct json_value *record,
 }
 
 /* Results of older versions lack what is not needed. */
-static struct estimate estimate_of(struct reader *reader, const struct json_value *record,
+static struct estimate estimate_of(struct reader *reader, const struct json_t *record,
 				   const char *key, bool needed)
 {
-	const struct json_value *value = json_member(record, key);
+	const struct json_t *value = json_member(record, key);
 	if (json_is_record(value))
 		return (struct estimate){real_of(reader, value, "value"),
 					 real_of(reader, value, "low"),
@@ -72,7 +72,7 @@ static struct estimate estimate_of(struct reader *reader, const struct json_valu
 	return (struct estimate){NAN, NAN, NAN};
 }
 
-static bool verdict_of(struct reader *reader, const struct json_value *record)
+static bool verdict_of(struct reader *reader, const struct json_t *record)
 {
 	const char *verdict = text_of(reader, record, "verdict", true);
 	if (verdict && strcmp(verdict, "ok") != 0 && strcmp(verdict, "fail") != 0)
@@ -80,10 +80,10 @@ static bool verdict_of(struct reader *reader, const struct json_value *record)
 	return verdict && strcmp(verdict, "ok") == 0;
 }
 
-static void read_breakdown(struct reader *reader, const struct json_value *record,
+static void read_breakdown(struct reader *reader, const struct json_t *record,
 			   struct prediction *prediction)
 {
-	const struct json_value *breakdown = json_member(record, "breakdown");
+	const struct json_t *breakdown = json_member(record, "breakdown");
 	if (json_size(breakdown) > BREAKDOWN_MAX) {
 		complain(reader, "breakdown", "has too many parts");
 		return;
@@ -96,10 +96,10 @@ static void read_breakdown(struct reader *reader, const struct json_value *recor
 	prediction->breakdown_count = json_size(breakdown);
 }
 
-static void read_fields(struct reader *reader, const struct json_value *record,
-			struct fields fields, void *to);
+static void read_fields(struct reader *reader, const struct json_t *record, struct fields fields,
+			void *to);
 
-static void *read_list(struct reader *reader, const struct json_value *list, struct fields fields,
+static void *read_list(struct reader *reader, const struct json_t *list, struct fields fields,
 		       size_t size_B, size_t *count)
 {
 	*count = json_size(list);
@@ -109,7 +109,7 @@ static void *read_list(struct reader *reader, const struct json_value *list, str
 	return records;
 }
 
-static void read_lists(struct reader *reader, const struct json_value *record,
+static void read_lists(struct reader *reader, const struct json_t *record,
 		       struct prediction *prediction)
 {
 	read_breakdown(reader, record, prediction);
@@ -119,7 +119,7 @@ static void read_lists(struct reader *reader, const struct json_value *record,
 				      sizeof *prediction->links, &prediction->link_count);
 }
 
-static void read_field(struct reader *reader, const struct json_value *record,
+static void read_field(struct reader *reader, const struct json_t *record,
 		       const struct field *field, void *to)
 {
 	switch (field->type) {
@@ -143,8 +143,8 @@ static void read_field(struct reader *reader, const struct json_value *record,
 	}
 }
 
-static void read_fields(struct reader *reader, const struct json_value *record,
-			struct fields fields, void *to)
+static void read_fields(struct reader *reader, const struct json_t *record, struct fields fields,
+			void *to)
 {
 	for (size_t i = 0; i < fields.count; i++)
 		if (fields.rows[i].json)
@@ -152,7 +152,7 @@ static void read_fields(struct reader *reader, const struct json_value *record,
 				   (char *)to + fields.rows[i].offset);
 }
 
-static const struct prediction *read_one(struct reader *reader, const struct json_value *record)
+static const struct prediction *read_one(struct reader *reader, const struct json_t *record)
 {
 	struct prediction *prediction = ARENA_NEW(reader->arena, struct prediction);
 	/* something else altogether: one message is enough */
@@ -163,7 +163,7 @@ static const struct prediction *read_one(struct reader *reader, const struct jso
 	return prediction;
 }
 
-static bool take(void *ctx, const struct json_value *value, struct origin origin)
+static bool take(void *ctx, const struct json_t *value, struct origin origin)
 {
 	struct reader *reader = ctx;
 	reader->origin = origin;

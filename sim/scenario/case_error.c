@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/scenario/case.h"
 
 struct error_params {

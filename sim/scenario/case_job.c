@@ -5,7 +5,6 @@
 
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
-#include "sim/scenario/system.h"
 
 /* What one job of a list may say of itself; "" and 0: as the case says. */
 struct job_params {

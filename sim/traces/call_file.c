@@ -28,7 +28,7 @@ struct call_reader {
 	bool ended, failed;
 };
 
-/* What a line can hold. */
+/* The kinds of lines. */
 struct line {
 	const char *format, *call, *label, *copy, *memory, *tool, *gpu;
 	double version, thread, start_s, end_s, stream, event, kernel_s, copy_s, gpu_start_s;
@@ -58,7 +58,7 @@ static const char *kept_text(struct call_reader *r, const char *text)
 static bool take_text(struct call_reader *r, const char *key, const char **text)
 {
 	if (jp_next(r->json) != JP_TEXT)
-		return r->json->error ? false : fail_key(r, key, "is no text");
+		return r->json->error ? false : fail_key(r, key, "is not a text");
 	*text = kept_text(r, r->json->text);
 	return true;
 }
@@ -70,7 +70,7 @@ static bool take_number(struct call_reader *r, const char *key, double max, doub
 		return false;
 	*number = r->json->number;
 	if (token != JP_NUMBER || !isfinite(*number))
-		return fail_key(r, key, "is no finite number");
+		return fail_key(r, key, "is not a finite number");
 	return *number >= 0 && *number <= max ? true : fail_key(r, key, "is out of range");
 }
 
@@ -114,7 +114,7 @@ static bool take_number_key(struct call_reader *r, const char *key, struct line 
 	return true;
 }
 
-/* What a key stands for; keys of later versions, and those of no use, are passed over. */
+/* The meaning of a key. Keys of later versions, and unused ones, are ignored. */
 static bool take_key(struct call_reader *r, struct line *line)
 {
 	if (arena_used_B(r->arena) > RECORDED_MEMORY_MAX_B)
@@ -183,12 +183,12 @@ static bool take_call(struct call_reader *r, const struct line *line)
 	enum recorded_copy copy = line->copy ? recorded_copy_find(line->copy) : COPY_NONE;
 	if (line->copy && copy == COPY_NONE)
 		return fail(r, arena_printf(r->arena,
-					    "copy = \"%s\" is none of h2d, d2h, d2d, h2h, p2p",
+					    "copy = \"%s\" must be h2d, d2h, d2d, h2h or p2p",
 					    line->copy));
 	if (copy != COPY_NONE && line->size_B < 0)
 		return fail(r, "a copy without size_B");
 	if (line->size_B > floor(line->size_B))
-		return fail(r, "size_B: is no whole number of bytes");
+		return fail(r, "size_B: is not a whole number of bytes");
 	*VEC_PUSH(r->arena, &r->calls) = (struct recorded_call){
 		.start_s = line->start_s,
 		.end_s = line->end_s,
@@ -254,7 +254,7 @@ static bool read_line(struct call_reader *r)
 	if (token == JP_END || token == JP_ERROR)
 		return false;
 	if (token != JP_OBJECT)
-		return fail(r, "a line that is no object");
+		return fail(r, "this line is not a JSON object");
 	struct line line = {.tool = "",
 			    .gpu = "",
 			    .version = -1,

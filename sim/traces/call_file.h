@@ -10,7 +10,7 @@
 struct arena;
 struct diag;
 
-/* More threads than that are no program but a broken file. */
+/* A file with more threads is broken. */
 enum { RECORDED_THREADS_MAX = 4096 };
 
 /* NULL after an error (in diag, with the line). */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a recorded function is to the simulator: one of its kinds of calls.
+/* The kind of call that the simulator uses for a recorded function.
  *
- * CUDA has some nine hundred functions in two interfaces; the simulator has one
- * kind of call for each way to cost time. functions.def maps the names. Copies
- * are no rows of it: their direction is in what they did, not in their name.
- */
+ * CUDA has some nine hundred functions in two interfaces; the simulator has one kind of call
+ * for each way to cost time. functions.def maps the names. Copies have no row: their direction
+ * follows from what they did, not from their name. */
 #ifndef FARWIRE_TRACES_FUNCTIONS_H
 #define FARWIRE_TRACES_FUNCTIONS_H
 

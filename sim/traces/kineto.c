@@ -49,7 +49,7 @@ struct kineto_call {
 	int64_t correlation;
 };
 
-/* What the GPU did, or a call waited for. */
+/* Work of the GPU, or an object that a call waited for. */
 struct kineto_work {
 	int64_t correlation, start_ns, lasts_ns, stream, awaited, recorded_on;
 	double size_B;
@@ -350,7 +350,7 @@ static bool take_events(struct kineto *k)
 		if (!take_event(k))
 			return false;
 	return token == JP_ARRAY_END ||
-	       (token != JP_ERROR && fail(k, "traceEvents holds something that is no event"));
+	       (token != JP_ERROR && fail(k, "an element of traceEvents is not an event"));
 }
 
 /* The name of the first GPU. */
@@ -368,7 +368,7 @@ static bool take_devices(struct kineto *k)
 				continue;
 			}
 			if (jp_next(k->json) != JP_TEXT)
-				return fail(k, "deviceProperties: a name that is no text");
+				return fail(k, "deviceProperties: a name is not a text");
 			k->gpu = arena_strdup(k->arena, k->json->text);
 		}
 	}
@@ -381,12 +381,14 @@ static bool take_trace(struct kineto *k)
 	if (token == JP_ARRAY) /* Chrome's short form: the events alone */
 		return take_events(k);
 	if (token != JP_OBJECT)
-		return token != JP_ERROR && fail(k, "is no trace: neither an object nor an array");
+		return token != JP_ERROR &&
+		       fail(k, "is not a trace: neither an object nor an array");
 	for (token = jp_next(k->json); token == JP_KEY; token = jp_next(k->json)) {
 		bool fine;
 		if (strcmp(k->json->text, "traceEvents") == 0)
-			fine = jp_next(k->json) == JP_ARRAY ? take_events(k)
-							    : fail(k, "traceEvents is no array");
+			fine = jp_next(k->json) == JP_ARRAY
+				       ? take_events(k)
+				       : fail(k, "traceEvents is not an array");
 		else if (strcmp(k->json->text, "deviceProperties") == 0)
 			fine = take_devices(k);
 		else
@@ -453,7 +455,7 @@ static void take_copy(struct recorded_call *call, const struct kineto_work *work
 		call->memory = MEMORY_PINNED;
 }
 
-/* Of several kernels for one call (a graph) their whole time counts. */
+/* If one call starts several kernels (a graph), their total time counts. */
 static void join_work(struct kineto *k, const struct kineto_work *work, int64_t base_ns)
 {
 	struct kineto_call *at = call_of(k, work->correlation);
@@ -550,7 +552,7 @@ const struct recorded_calls *kineto_read(struct arena *arena, struct diag *diag,
 	if (k.json->error)
 		fail(&k, arena_printf(arena, "is not JSON: %s", k.json->error));
 	else if (!whole)
-		fail(&k, "is no trace of PyTorch's profiler");
+		fail(&k, "is not a trace of PyTorch's profiler");
 	else if (k.calls.count == 0)
 		fail(&k, "holds no CUDA call (profile with ProfilerActivity.CPU and .CUDA)");
 	else if (k.works.count == 0)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Traces of PyTorch's profiler (Kineto's Chrome JSON) as recorded programs.
  *
- * prof.export_chrome_trace writes one object whose `traceEvents` holds every
- * event of the host and the GPU, in no order. Of them count the CUDA calls
- * (cat cuda_runtime and cuda_driver), what the GPU did (kernel, gpu_memcpy,
- * gpu_memset), joined by args.correlation, what recorded and waited for which event
- * (cuda_event and cuda_sync, where the profiler was asked for them), and ProfilerStep#N, the
- * marks of the steps. The file is read event by event; only the calls are kept.
- */
+ * prof.export_chrome_trace writes one object whose `traceEvents` holds every event of the host
+ * and the GPU, in any order. These events are used:
+ *
+ *   - the CUDA calls (cat cuda_runtime and cuda_driver);
+ *   - the work of the GPU (kernel, gpu_memcpy, gpu_memset), joined by args.correlation;
+ *   - which call recorded or waited for which event (cuda_event and cuda_sync, if the
+ *     profiler was asked for them);
+ *   - ProfilerStep#N, the marks of the steps.
+ *
+ * The file is read event by event; only the calls are kept. */
 #ifndef FARWIRE_TRACES_KINETO_H
 #define FARWIRE_TRACES_KINETO_H
 

@@ -123,7 +123,7 @@ static uint32_t place_of(const struct recorded_call *firsts, const uint32_t *pla
 	return low < count && firsts[low].thread == thread ? places[low] : 0;
 }
 
-/* Of sorted calls. */
+/* The calls are sorted. */
 static void number_threads(struct arena *arena, struct recorded_calls *recorded)
 {
 	struct recorded_call *calls = recorded->calls;

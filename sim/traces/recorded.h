@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A recorded program: the CUDA calls that it made, and what the GPU did of them.
+/* A recorded program: its CUDA calls, and the work of the GPU for them.
  *
- * Recorders (libfarwire-trace, PyTorch's profiler) see the outermost calls of
- * each thread with their begin and end, and, joined by a correlation number, the
- * kernel, copy or memset that a call started. What a thread did between two
- * calls nobody saw; it is the program's own time. MARKS say where steps begin;
- * what lies before the first and after the last mark belongs to no step.
+ * Recorders (libfarwire-trace, PyTorch's profiler) see the outermost calls of each thread with
+ * their begin and end. A correlation number joins them with the kernel, copy or memset that a
+ * call started. The time between two calls of a thread is the program's own time. MARKS say
+ * where steps begin. Calls before the first and after the last mark belong to no step.
  *
- * docs/formats.md describes the file.
- */
+ * docs/formats.md describes the file. */
 #ifndef FARWIRE_TRACES_RECORDED_H
 #define FARWIRE_TRACES_RECORDED_H
 

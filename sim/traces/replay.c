@@ -33,8 +33,8 @@ const struct param_table calls_table = PARAM_TABLE("calls", struct calls_params,
 /* A synchronisation that took longer than that has waited for something. */
 static const double WAITED_S = 20e-6;
 enum { HANDLES_MAX = 60000 };
-/* Handles that no recorder hands out: an event that nobody records, one that
- * nobody waits for, a stream of calls without a known one. */
+/* Handles that no recorder uses: an event that is never recorded, one that no thread waits for,
+ * and a stream for calls without a known one. */
 enum { NEVER_RECORDED = -2, NEVER_AWAITED = -3, STREAM_UNKNOWN = -1 };
 
 /* ---- handles ---- */
@@ -273,7 +273,7 @@ static struct cuda_call cuda_call_of(struct replay *r, const struct replay_threa
 				(recorded->memory == MEMORY_UNKNOWN && !is_async);
 	} else if (recorded->gpu_s > 0 &&
 		   (cuda.kind == CALL_LAUNCH || cuda.kind == CALL_MEMSET_ASYNC)) {
-		/* not of a wait around a launch: nobody would run its kernel */
+		/* not of a wait around a launch: its kernel would never run */
 		cuda.duration_s = recorded->gpu_s * r->params->kernel_ratio;
 	}
 	int64_t unknown = cuda.kind == CALL_EVENT_RECORD ? NEVER_AWAITED : NEVER_RECORDED;

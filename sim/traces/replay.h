@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A recorded program as a workload: its calls of one step, to be played again and
- * again on any machine, beside its GPU or far from it.
+/* A recorded program as a workload: its calls of one step, to be played again and again on any
+ * machine, with a local or a remote GPU.
  *
- * What replays as recorded: which calls each thread makes, in which order, on
- * which streams and events, with which bytes; how long each kernel runs on the
- * GPU; what the threads did between their calls. What follows anew from the
- * simulated machine: how long calls take, when kernels start, what waits for
- * what.
+ * These things replay as recorded: which calls each thread makes, in which order, on which
+ * streams and events, with which bytes; how long each kernel runs on the GPU; what the threads
+ * did between their calls. These follow from the simulated machine: how long calls take, when
+ * kernels start, which operation waits for which.
  *
- * Threads that wait for one another make no CUDA calls while they do (PyTorch's
- * main thread during backward, say), so a recording shows a gap like any other.
- * waits.c finds out who waits for whom, and who polls.
- */
+ * Threads that wait for one another make no CUDA calls meanwhile (for example PyTorch's main
+ * thread during backward). A recording shows this as an ordinary gap. waits.c finds out which
+ * thread waits for which, and which thread polls. */
 #ifndef FARWIRE_TRACES_REPLAY_H
 #define FARWIRE_TRACES_REPLAY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What replay.c (the program) and waits.c (what waits for what in it) share. */
+/* Declarations that replay.c (the program) and waits.c (its waits) share. */
 #ifndef FARWIRE_TRACES_REPLAY_PARTS_H
 #define FARWIRE_TRACES_REPLAY_PARTS_H
 

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What threads wait for, found out from when they called what.
+/* The waits of threads, found from the times of their calls.
  *
- * Three things can be seen. Who asks for an event and finds it not ready, again and
- * again until it is, polls. Who uses an event that another thread has recorded
- * uses it after that. And who makes no call for a while, in which another thread
- * makes many, waits for that thread.
+ * Three things can be seen. A thread that asks for an event and finds it not ready, again and
+ * again until it is, polls. A thread that uses an event that another thread has recorded uses
+ * it after that. And a thread that makes no call for a while, in which another thread makes
+ * many, waits for that thread.
  *
- * Each wait leads from a call that ended to one that began later, so that however long
- * calls take in a replay, no two threads wait for each other.
- */
+ * Each wait leads from a call that ended to one that began later. So two threads never wait for
+ * each other, however long calls take in a replay. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
 #include "sim/traces/replay_parts.h"
 
-/* Shorter gaps are no waits for other threads. */
+/* Shorter gaps are not waits for other threads. */
 static const double HANDOVER_S = 50e-6;
 /* Part of a gap that another thread's calls fill when it is a wait for it. */
 static const double HANDOVER_PART = 0.5;

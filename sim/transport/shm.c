@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/engine/trace.h"
 #include "sim/transport/kinds.h"
 #include "sim/transport/path.h"

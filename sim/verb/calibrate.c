@@ -133,149 +133,6 @@ static bool has_end(const char *path)
 	return newline && strncmp(newline + 1, "{\"end\":", 7) == 0;
 }
 
-/* ---- the page ---- */
-
-static const struct calibrated *parameter_of(const struct calibration *calibration,
-					     const char *path)
-{
-	for (size_t i = 0; i < calibration->parameters.count; i++)
-		if (strcmp(calibration->parameters.items[i].path, path) == 0)
-			return &calibration->parameters.items[i];
-	return NULL;
-}
-
-static const char *said(struct arena *arena, enum quantity quantity, struct interval value)
-{
-	const char *text = quantity_format(arena, quantity, value.value);
-	return isnan(value.low) ? text
-				: arena_printf(arena, "%s (%s to %s)", text,
-					       quantity_format(arena, quantity, value.low),
-					       quantity_format(arena, quantity, value.high));
-}
-
-/* "launching a kernel takes 2.1 us (...); pinned copies to the GPU 25 GB/s from 4 KiB
- * up ..." */
-static const char *answer_of(struct arena *arena, const struct calibration *calibration)
-{
-	static const struct {
-		const char *path, *words;
-	} parameters[] = {{"driver.launch", "launching a kernel takes"},
-			  {"driver.sync_wake", "waiting for one adds"},
-			  {"guest.*.send", "a small TCP send takes"},
-			  {"guest.*.receive", "receiving it"},
-			  {"host.*.copy_rate", "one core copies memory at"},
-			  {"storage.bandwidth", "storage reads at"},
-			  {"storage.latency", "with a wait of"}};
-	static const struct {
-		const char *label, *words;
-	} copies[] = {{"copy h2d pinned async rate", "pinned copies to the GPU reach"},
-		      {"copy d2h pinned async rate", "those from it"},
-		      {"copy h2d pageable sync rate", "pageable ones to it"}};
-	const char *text = "";
-	for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
-		const struct calibrated *p = parameter_of(calibration, parameters[i].path);
-		if (p)
-			text = arena_printf(arena, "%s%s%s %s", text, *text ? "; " : "",
-					    parameters[i].words,
-					    said(arena, p->quantity, p->value));
-	}
-	for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++)
-		for (size_t k = 0; k < calibration->series.count; k++) {
-			const struct calibration_series *series = &calibration->series.items[k];
-			size_t last = series->segments.count - 1;
-			if (strcmp(series->label, copies[i].label) != 0 ||
-			    !(series->slope[last].value > 0))
-				continue;
-			text = arena_printf(arena, "%s%s%s %s from %s up", text, *text ? "; " : "",
-					    copies[i].words,
-					    quantity_format(arena, QUANTITY_RATE,
-							    1 / series->slope[last].value),
-					    quantity_format(arena, QUANTITY_BYTES,
-							    series->segments.from[last]));
-		}
-	return text;
-}
-
-static void add_parameters(struct report *report, const struct calibration *calibration)
-{
-	struct report_table *table =
-		report_table(report, "Parameters and their 90 %% intervals. The profile has them.");
-	report_column(table, "parameter", COLUMN_NAME);
-	report_column(table, "value", COLUMN_NUMBER);
-	report_column(table, "low", COLUMN_NUMBER);
-	report_column(table, "high", COLUMN_NUMBER);
-	report_column(table, "from", COLUMN_TEXT);
-	for (size_t i = 0; i < calibration->parameters.count; i++) {
-		const struct calibrated *p = &calibration->parameters.items[i];
-		bool known = !isnan(p->value.low);
-		report_row(table, TONE_PLAIN);
-		report_cell(table, "%s", p->path);
-		report_cell(table, "%s",
-			    quantity_format(report->arena, p->quantity, p->value.value));
-		report_cell(table, "%s",
-			    known ? quantity_format(report->arena, p->quantity, p->value.low)
-				  : "–");
-		report_cell(table, "%s",
-			    known ? quantity_format(report->arena, p->quantity, p->value.high)
-				  : "–");
-		report_cell(table, "%s", p->note);
-	}
-}
-
-static void add_part(struct report *report, const struct calibration *calibration)
-{
-	const struct recording *recording = calibration->recording;
-	const struct drawing *const *drawings;
-	const char *const *sentences;
-	const char *answer = answer_of(report->arena, calibration);
-	const char *drift =
-		recording->gpu /* only there are anchors */
-			? arena_printf(report->arena, "; drift over the run at most %.1f %%",
-				       100 * recording->drift_most_ratio)
-			: "";
-	report_add(report, BLOCK_PART, "%s", recording->gpu ? recording->gpu : recording->cpu);
-	report_answer(report, calibration->gate_failed, "Your machine: %s.",
-		      *answer ? answer : "what it does is in the tables below");
-	report_add(report, BLOCK_TEXT,
-		   "%zu samples in %zu passes on %s, %zu of them outliers (kept)%s; recording "
-		   "%.16s.",
-		   recording->sample_count, recording->pass_count, recording->date,
-		   recording->outlier_count, drift, recording->hash);
-	add_parameters(report, calibration);
-	for (size_t i = 0; i < calibration->left_out.count; i++)
-		report_add(report, BLOCK_TEXT, "Left out: %s: %s.",
-			   calibration->left_out.items[i].what, calibration->left_out.items[i].why);
-	for (size_t i = 0; i < recording->waived.count; i++)
-		report_add(report, BLOCK_TEXT, "Waived: %s: %s.", recording->waived.items[i].test,
-			   recording->waived.items[i].why);
-	size_t count = calibration_sentences(report->arena, calibration, &sentences);
-	report_add(report, BLOCK_FOLD, "Lines and gates");
-	for (size_t i = 0; i < count; i++)
-		report_add(report, BLOCK_TEXT, "%s.", sentences[i]);
-	report_add(report, BLOCK_UNFOLD, "%s", "");
-	count = calibration_drawings(report->arena, calibration, &drawings);
-	for (size_t i = 0; i < count; i++)
-		report_figure(report, (struct drawing *)drawings[i],
-			      "%s: the fit over what was "
-			      "measured.",
-			      calibration->series.items[i].label);
-}
-
-static void write_page(FILE *out, const void *ctx)
-{
-	report_html(out, ctx);
-}
-
-static int save_page(struct report *report, const char *path)
-{
-	const char *message = report_images(report);
-	if (message) {
-		fprintf(stderr, "farwire: cannot draw the report: %s\n", message);
-		return EXIT_FAILED;
-	}
-	return write_file(path, write_page, report);
-}
-
 /* ---- the whole ---- */
 
 struct calibrating_machine {
@@ -298,9 +155,8 @@ static int fit_one(struct calibrating_machine *m, const char *path)
 		printf("%s: %s\n",
 		       calibration->recording->gpu ? calibration->recording->gpu
 						   : calibration->recording->cpu,
-		       answer_of(arena, calibration));
-	add_part(m->report, calibration);
-	struct streams_error error = calibration_streams(m->command, calibration, m->report);
+		       calibration_words(arena, calibration));
+	const struct streams error = report_calibration(m->report, calibration);
 	if (error.count > 0 && !m->command->quiet)
 		printf("  forwarded programs that no fit has seen: median error %.1f %%, largest "
 		       "%.1f %%\n",
@@ -356,17 +212,22 @@ static int run(const struct command *command)
 		return EXIT_FAILED;
 	}
 	struct calibrating_machine m = {.command = command, .folder = folder};
-	m.report = report_new(command->arena, "What does this machine do?",
-			      arena_printf(command->arena, "Measured and fitted by farwire %s.",
-					   FARWIRE_VERSION));
+	const struct report_request request = {.title = "What does this machine do?",
+					       .caption = command_caption_of(command),
+					       .options = command_predict(command),
+					       .data_root = command->data_root};
+	m.report = report_begin(command->arena, &request);
+	m.report->by =
+		arena_printf(command->arena, "Measured and fitted by farwire %s.", FARWIRE_VERSION);
 	int code = measure_and_fit(&m);
+	diag_print(m.report->diag, stderr);
 	if (m.part_count == 0)
 		return code == EXIT_DONE ? EXIT_FAILED : code;
 	const char *page = arena_printf(command->arena, "%s/report.html", folder);
 	const char *profile = arena_printf(command->arena, "%s/profile.cfg", folder);
 	int saved = calibration_save(command, m.parts, m.part_count, profile);
 	if (saved == EXIT_DONE)
-		saved = save_page(m.report, page);
+		saved = write_report(page, m.report, false);
 	if (saved == EXIT_DONE && !command->quiet)
 		printf("The profile: %s\nThe report: %s\n", profile, page);
 	if (code == EXIT_DONE)

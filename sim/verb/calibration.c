@@ -10,7 +10,6 @@
 #include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/table.h"
-#include "sim/collective/schedule.h"
 
 bool is_recording(const char *word)
 {
@@ -73,6 +72,7 @@ static const char *bound_text(struct arena *arena, enum quantity quantity, doubl
 	return isnan(value) ? "-" : quantity_format(arena, quantity, value);
 }
 
+/* Prints parameters with their intervals, gates, and tests that were left out. */
 static void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration)
 {
 	struct table *table = table_new(arena);
@@ -99,121 +99,6 @@ static void calibration_print(FILE *out, struct arena *arena, const struct calib
 	for (size_t i = 0; i < calibration->recording->waived.count; i++)
 		fprintf(out, "waived: %s: %s\n", calibration->recording->waived.items[i].test,
 			calibration->recording->waived.items[i].why);
-}
-
-static const char *with_interval(struct arena *arena, enum quantity quantity, struct interval value)
-{
-	const char *text = quantity_format(arena, quantity, value.value);
-	return isnan(value.low) || isnan(value.high)
-		       ? text
-		       : arena_printf(arena, "%s (%s .. %s)", text,
-				      quantity_format(arena, quantity, value.low),
-				      quantity_format(arena, quantity, value.high));
-}
-
-/* Bytes of a series by rank: what a ring would carry over its links for each byte. */
-static double bus_factor(const char *label)
-{
-	double ranks = 0;
-	const char *comma = strrchr(label, ',');
-	if (!comma || !strstr(comma, " ranks") || sscanf(comma, ", %lf", &ranks) != 1 || ranks < 2)
-		return 0;
-	for (size_t i = 0; i < collective_kind_count(); i++)
-		if (strstr(label, collective_kind_at(i)->measured))
-			return collective_bus_ratio(collective_kind_at(i)->collective,
-						    (size_t)ranks);
-	return 1;
-}
-
-/* Of a start: bytes that cost less in all are not worth a word. */
-static const double FLAT = 2e-3;
-
-static const char *piece_text(struct arena *arena, const struct calibration_series *series,
-			      size_t k)
-{
-	const char *from = quantity_format(arena, QUANTITY_BYTES, series->segments.from[k]);
-	const char *start = with_interval(arena, QUANTITY_TIME, series->start_s[k]);
-	double factor = bus_factor(series->label);
-	struct interval slope = series->slope[k];
-	/* what the bytes add up to by the largest size of the piece */
-	double last = k + 1 < series->segments.count ? series->segments.from[k + 1]
-						     : series->points[series->count - 1].x;
-	if (!(slope.value * last > FLAT * series->start_s[k].value))
-		return arena_printf(arena, "%s from %s up: %s, whatever the size", series->label,
-				    from, start);
-	double scale = factor > 0 ? factor : 1;
-	struct interval rate = {scale / slope.value, scale / slope.high,
-				slope.low > 0 ? scale / slope.low : NAN};
-	return arena_printf(arena, "%s from %s up: %s, then %s%s", series->label, from, start,
-			    with_interval(arena, QUANTITY_RATE, rate),
-			    factor > 0 ? " of bus bandwidth" : "");
-}
-
-size_t calibration_sentences(struct arena *arena, const struct calibration *calibration,
-			     const char *const **sentences)
-{
-	VEC(const char *) list = {0};
-	for (size_t i = 0; i < calibration->remarks.count; i++) {
-		const char **slot = VEC_PUSH(arena, &list);
-		*slot = calibration->remarks.items[i];
-	}
-	for (size_t i = 0; i < calibration->series.count; i++) {
-		const struct calibration_series *series = &calibration->series.items[i];
-		const char **slot;
-		for (size_t k = 0; k < series->segments.count; k++) {
-			if (strcmp(series->x_name, "size_B") != 0)
-				continue;
-			slot = VEC_PUSH(arena, &list);
-			*slot = piece_text(arena, series, k);
-		}
-		if (series->held_out_count == 0)
-			continue;
-		slot = VEC_PUSH(arena, &list);
-		*slot = arena_printf(arena,
-				     "%s: held-out points met within %.2f %% (median of "
-				     "%zu; allowed %.0f %%)%s",
-				     series->label, 100 * series->held_out_ratio,
-				     series->held_out_count, 100 * series->limit_ratio,
-				     series->holds ? "" : ": NOT met");
-	}
-	*sentences = list.items;
-	return list.count;
-}
-
-static struct drawing *draw_series(struct arena *arena, const struct calibration *calibration,
-				   const struct calibration_series *series)
-{
-	const struct recording *recording = calibration->recording;
-	struct fit_point *points = ARENA_ARRAY(arena, series->count, struct fit_point);
-	for (size_t i = 0; i < series->count; i++) {
-		const struct calibration_point *from = &series->points[i];
-		points[i] = (struct fit_point){from->x,    from->y,         from->low,
-					       from->high, from->predicted, from->held_out};
-	}
-	const struct fit_view fit = {.x_label = series->x_name,
-				     .sizes = strcmp(series->x_name, "size_B") == 0,
-				     .line = series->segments.count > 0,
-				     .limit_ratio = series->limit_ratio,
-				     .points = points,
-				     .count = series->count};
-	const char *caption = arena_printf(
-		arena,
-		"%s, %s, %s: %zu passes; whiskers: the passes' 95 %% intervals of their medians; "
-		"dashed: what held-out points must keep; recording %.12s",
-		recording->gpu ? recording->gpu : recording->cpu, recording->tool, recording->date,
-		recording->pass_count, recording->hash);
-	return chart_fit(arena, (struct chart_text){series->label, caption}, &fit);
-}
-
-size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
-			    const struct drawing *const **drawings)
-{
-	const struct drawing **list =
-		ARENA_ARRAY(arena, calibration->series.count + 1, const struct drawing *);
-	for (size_t i = 0; i < calibration->series.count; i++)
-		list[i] = draw_series(arena, calibration, &calibration->series.items[i]);
-	*drawings = list;
-	return calibration->series.count;
 }
 
 /* ---- fit FILE.jsonl ---- */

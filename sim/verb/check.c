@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire check: reads configuration and says all that is wrong with it. */
+/* farwire check: reads configuration files and lists their errors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void check_case(const struct command *command, struct diag *diag, const c
 	case_read(command->arena, diag, &request);
 }
 
-/* What a replay of the file has to meet: the time of its median step. */
+/* Describes a recording by the time of its median step, which a replay has to meet. */
 static const char *check_calls(const struct command *command, struct diag *diag, const char *path)
 {
 	const struct calls_params params = {.kernel_ratio = 1, .think_ratio = 1};
@@ -112,7 +112,7 @@ static int run(const struct command *command)
 const struct verb verb_check = {
 	.name = "check",
 	.words = "FILE...",
-	.help = "reads configuration and says all that is wrong with it",
+	.help = "reads configuration files and lists their errors",
 	.examples = "  farwire check case.cfg my-topology.cfg\n"
 		    "  farwire check calls.jsonl   # what was recorded, the time of a step\n",
 	.options = "set quiet color",

@@ -9,6 +9,7 @@
 #include "plots/canvas.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/report/document.h"
 #include "sim/verb/verb.h"
 
 size_t command_case_count(const struct command *command)
@@ -195,33 +196,49 @@ static bool is_overridden(const struct command *command, size_t index)
 	return false;
 }
 
-/* "ddl-host" of a path; NULL without a case, or with several. */
-static const char *case_word(const struct command *command)
+const char *command_base_name(const struct command *command, const char *path)
 {
-	if (!command->verb->cases || command->word_count != 1)
-		return NULL;
-	const char *word = command->words[0], *slash = strrchr(word, '/');
-	size_t length;
-	word = slash ? slash + 1 : word;
-	length = strlen(word);
-	if (length > 4 && strcmp(word + length - 4, ".cfg") == 0)
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t length = strlen(name);
+	if (length > 4 && strcmp(name + length - 4, ".cfg") == 0)
 		length -= 4;
-	return arena_printf(command->arena, "%.*s", (int)length, word);
+	return arena_printf(command->arena, "%.*s", (int)length, name);
+}
+
+struct caption command_caption_of(const struct command *command)
+{
+	bool one = command->verb->cases && command->word_count == 1;
+	struct caption caption = {.settings = "", .seed = command->seed, .draws = command->draws};
+	if (one)
+		caption.subject = command_base_name(command, command->words[0]);
+	for (size_t i = 0; i < command->setting_count; i++)
+		if (!is_overridden(command, i))
+			caption.settings = arena_printf(command->arena, "%s, %s", caption.settings,
+							command->settings[i].text);
+	return caption;
 }
 
 const char *command_caption(const struct command *command)
 {
-	const char *word = case_word(command);
-	const char *draws = command->draws
-				    ? arena_printf(command->arena, "90 %% intervals from %zu draws",
-						   command->draws)
-				    : "no intervals";
-	const char *settings = "";
-	for (size_t i = 0; i < command->setting_count; i++)
-		if (!is_overridden(command, i))
-			settings = arena_printf(command->arena, "%s, %s", settings,
-						command->settings[i].text);
-	return arena_printf(command->arena, "farwire %s%s%s, seed %llu, %s%s", FARWIRE_VERSION,
-			    word ? ", " : "", word ? word : "", (unsigned long long)command->seed,
-			    draws, settings);
+	const struct caption caption = command_caption_of(command);
+	return caption_text(command->arena, &caption);
+}
+
+size_t command_axes(const struct command *command, struct diag *diag, struct sweep_axis *axes)
+{
+	size_t count = command->vary.count, before = diag_count(diag);
+	if (count > AXES_MAX)
+		diag_error(diag, (struct origin){0}, "farwire: at most %d --vary", AXES_MAX);
+	for (size_t i = 0; i < count && i < AXES_MAX; i++)
+		sweep_axis_read(command->arena, diag, "--vary", command->vary.items[i], &axes[i]);
+	return diag_count(diag) > before ? 0 : count;
+}
+
+int write_report(const char *path, struct report *report, bool pdf)
+{
+	const char *message = report_render(report, pdf);
+	if (!message)
+		return write_file(path, report_write, report);
+	fprintf(stderr, "farwire: cannot draw the report: %s\n", message);
+	return EXIT_FAILED;
 }

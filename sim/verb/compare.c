@@ -8,44 +8,6 @@
 #include "sim/report/answers.h"
 #include "sim/verb/verbs.h"
 
-const struct result_table *
-comparison_table(struct arena *arena, const struct prediction *const *predictions, size_t count)
-{
-	static const struct answer_column columns[] = {
-		{{"case", QUANTITY_COUNT, true, false}, ANSWER_NAME, ALL_KINDS, false},
-		{{"gpus", QUANTITY_COUNT, false, false}, ANSWER_GPUS, TRAINING | COLLECTIVE, false},
-		{{"images_per_s", QUANTITY_COUNT, false, true},
-		 ANSWER_THROUGHPUT,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"bus_bandwidth_Bps", QUANTITY_RATE, false, true},
-		 ANSWER_THROUGHPUT,
-		 COLLECTIVE,
-		 false},
-		{{"to_first", QUANTITY_RATIO, false, true}, ANSWER_TO_FIRST, ALL_KINDS, false},
-		{{"to_local", QUANTITY_RATIO, false, true}, ANSWER_RATIO, CLIENTS, false},
-		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
-		{{"step_s", QUANTITY_TIME, false, true}, ANSWER_STEP, CLIENTS | TRAINING, false},
-		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
-		{{"training_s", QUANTITY_TIME, false, true}, ANSWER_TRAINING, TRAINING, true},
-		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
-		{{"input_wait_s", QUANTITY_TIME, false, false}, ANSWER_INPUT, TRAINING, false},
-		{{"choice", QUANTITY_COUNT, true, false}, ANSWER_CHOICE, COLLECTIVE, false},
-		{{"gpu_utilization", QUANTITY_RATIO, false, false},
-		 ANSWER_UTILIZATION,
-		 CLIENTS | TRAINING,
-		 false},
-		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
-	};
-	const struct answers answers = {.name = "comparison",
-					.title = "Cases beside each other",
-					.predictions = predictions,
-					.count = count,
-					.columns = columns,
-					.column_count = sizeof columns / sizeof columns[0]};
-	return answers_table(arena, &answers);
-}
-
 static int draw(const struct command *command, const struct prediction *const *predictions,
 		size_t count)
 {

@@ -39,7 +39,7 @@ static const char *interval_of(struct arena *arena, const struct cfg_param *para
 			    value_of(arena, param, param->high));
 }
 
-/* Who says that the interval is that wide. */
+/* The source of the interval's width. */
 static const char *spread_of(struct arena *arena, const struct cfg_param *param)
 {
 	if (!cfg_param_varies(param))
@@ -189,7 +189,7 @@ static int run(const struct command *command)
 const struct verb verb_explain = {
 	.name = "explain",
 	.words = "CASE [KEY...]",
-	.help = "every parameter of a case: value, interval, origin, who says so",
+	.help = "lists the parameters of a case with value, interval, origin and source",
 	.examples = "  farwire explain case.cfg runtime.handoff\n"
 		    "  farwire explain --topology t320-same-esxi fitted\n",
 	.options = "set format output quiet color",

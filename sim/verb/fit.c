@@ -141,7 +141,7 @@ static int save_errors(const struct command *command, const struct fit_result *c
 			  write_errors, errors);
 }
 
-/* Of one fit; NULL: *code says how to end. */
+/* The result of one fit; NULL: *code is the exit code. */
 static const struct fit_result *fit_one(const struct command *command, const char *name, int *code)
 {
 	struct diag *diag = diag_new(command->arena);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `farwire --help` and `farwire VERB --help` print. */
+/* The texts of `farwire --help` and `farwire VERB --help`. */
 #include <stdio.h>
 
 #include "sim/base/arena.h"

@@ -44,7 +44,7 @@ static const struct registry *const registries[] = {
 enum { FOLDER_COUNT = sizeof folders / sizeof folders[0] };
 enum { REGISTRY_COUNT = sizeof registries / sizeof registries[0] };
 
-/* Of a file's first comment, to a full stop before a space, or the comment's end. */
+/* The first sentence of a file's first comment. */
 static const char *first_sentence(struct arena *arena, const char *path)
 {
 	const char *sentence = "";
@@ -70,7 +70,7 @@ static const char *first_sentence(struct arena *arena, const char *path)
 	return arena_printf(arena, "%.*s", (int)length, sentence);
 }
 
-/* What a file says of itself: help, title or source of its group, else its
+/* The description in a file: help, title or source of its group, else its
  * first comment's first sentence. */
 static const char *help_of(const struct command *command, const char *path, const char *group)
 {
@@ -207,7 +207,7 @@ static int run(const struct command *command)
 const struct verb verb_list = {
 	.name = "list",
 	.words = "[WHAT...]",
-	.help = "what ships: topologies, models, runtimes, links ...",
+	.help = "lists what ships: topologies, models, runtimes, links ...",
 	.examples = "  farwire list\n  farwire list topologies --plain\n"
 		    "  farwire list parameters   # every key\n",
 	.options = "plain quiet color",

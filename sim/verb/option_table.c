@@ -14,8 +14,8 @@
 static const struct option options[] = {
 	{OPTION_HEADING, .name = "The case"},
 	{OPTION_CASE, .name = "topology", .value = "NAME", .complete = "names:topologies",
-	 .help = "topology of machines and wires, shipped or a .cfg file; stands in place of a "
-		 "case file"},
+	 .help = "topology of machines and wires, shipped or a .cfg file; replaces a case "
+		 "file"},
 	{OPTION_CASE, .name = "model", .value = "NAME", .complete = "names:models",
 	 .help = "network that is trained"},
 	{OPTION_CASE, .name = "calls", .value = "FILE", .complete = "files:jsonl",
@@ -32,7 +32,7 @@ static const struct option options[] = {
 	{OPTION_CASE, .name = "profile", .value = "NAME", .complete = "names:profiles",
 	 .help = "profile with fitted parameters"},
 	{OPTION_CASE, .name = "program", .value = "GUEST",
-	 .help = "guest on which the program runs; by default the one beside the GPU"},
+	 .help = "guest on which the program runs; by default the one that has its GPU"},
 	{OPTION_CASE, .name = "server", .value = "GUEST",
 	 .help = "guest on which the runtime's server runs; by default the first one on the GPU's "
 		 "host"},
@@ -68,8 +68,8 @@ static const struct option options[] = {
 		 "parameters have, repeatable"},
 	{OPTION_TEXT, .name = "between", .value = "LO:HI", FIELD(between),
 	 .help = "range to search, values with their unit; by default around the present value"},
-	{OPTION_COUNT, .name = "samples", .value = "N", FIELD(sample_count), .most = 100000,
-	 .initial = "128",
+	{OPTION_COUNT, .name = "points", .former = "samples", .value = "N", FIELD(point_count),
+	 .most = 100000, .initial = "128",
 	 .help = "number of Sobol points behind each index; 0 computes no indices"},
 	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),
 	 .help = "part by which every number is moved in turn, for elasticities in place of "

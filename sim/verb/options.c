@@ -44,9 +44,16 @@ static void unknown_option(struct parser *p, const char *name)
 {
 	const char **names = ARENA_ARRAY(p->arena, option_count(), const char *);
 	size_t count = 0;
-	for (size_t i = 0; i < option_count(); i++)
-		if (option_taken(p->command->verb, option_at(i)))
-			names[count++] = option_at(i)->name;
+	for (size_t i = 0; i < option_count(); i++) {
+		const struct option *option = option_at(i);
+		if (!option_taken(p->command->verb, option))
+			continue;
+		names[count++] = option->name;
+		if (option->former && strcmp(option->former, name) == 0) {
+			wrong(p, "--%s is now called --%s", name, option->name);
+			return;
+		}
+	}
 	const char *near = diag_nearest(name, names, count);
 	wrong(p, "`farwire %s` takes no option --%s%s%s%s", p->command->verb->name, name,
 	      near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "");
@@ -196,7 +203,7 @@ bool command_gave(const struct command *command, const char *option)
 	return false;
 }
 
-/* Defaults of all that was not given, also of options that the verb does not take. */
+/* Sets the defaults of options that were not given, also of those that the verb does not take. */
 static void set_defaults(struct parser *p)
 {
 	const struct command *c = p->command;
@@ -247,7 +254,7 @@ static bool parse_words(struct parser *p)
 		else if (full)
 			take_option(p, full);
 		else if (word[0] == '-' && word[1])
-			wrong(p, "'%s' is no option (see farwire %s --help)", word,
+			wrong(p, "'%s' is not an option (see farwire %s --help)", word,
 			      p->command->verb->name);
 		else
 			*VEC_PUSH(p->arena, &p->words) = word;

@@ -39,6 +39,7 @@ struct option {
 	const char *complete; /* "names:WHAT", "words:a b", "files:ENDING", or NULL: nothing */
 	size_t offset;        /* of the value in struct command */
 	uint64_t most;        /* of a count */
+	const char *former;   /* a former name, which is refused; NULL: none */
 };
 
 struct arena;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What options.c (options), words.c (words) and help.c share; private to them. */
+/* Declarations that options.c (options), words.c (words) and help.c share; private to them. */
 #ifndef FARWIRE_VERB_PARSER_H
 #define FARWIRE_VERB_PARSER_H
 

@@ -92,8 +92,9 @@ static int run(const struct command *command)
 	if (!path && !data && strcmp(command->output, "-") != 0)
 		path = command->output;
 	if (!path && !data) {
-		fprintf(stderr, "farwire: `farwire plot` needs to know where to draw (write --plot "
-				"FILE.svg, .pdf or .png)\n");
+		fprintf(stderr,
+			"farwire: `farwire plot` needs an image file (write --plot FILE.svg, .pdf "
+			"or .png)\n");
 		return EXIT_USAGE;
 	}
 	predictions_vec all = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What long work says of itself on stderr: how much is done, how fast it goes,
- * how long it will take. On a terminal one line that changes, elsewhere a line
- * every ten seconds, so that the log of a batch job stays short.
+/* Reports the progress of long work on stderr: points done, points a second, time left.
+ * On a terminal that is one line that changes. Elsewhere it is a line every ten seconds,
+ * so that the log of a batch job stays short.
  */
 #ifndef FARWIRE_VERB_PROGRESS_H
 #define FARWIRE_VERB_PROGRESS_H

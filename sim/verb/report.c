@@ -7,10 +7,9 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
-#include "sim/report/answers.h"
-#include "sim/verb/calibration.h"
-#include "sim/report/chart_data.h"
 #include "sim/report/report.h"
+#include "sim/verb/calibration.h"
+#include "sim/report/validation.h"
 #include "sim/verb/verbs.h"
 
 static bool ends_in(const char *text, const char *ending)
@@ -73,113 +72,72 @@ static enum word_kind kind_of(const struct command *command, const char *word)
 	return WORD_WRONG;
 }
 
-/* Several cases beside each other. */
-static void compare(struct report *report, const struct command *command,
-		    const struct prediction *const *predictions, size_t count)
+/* ---- parts ---- */
+
+static int add_case(struct report *report, const struct command *command, size_t index)
 {
-	struct chart_text text = {chart_bars_title(predictions, count), command_caption(command)};
-	report_add(report, BLOCK_PART, "The cases beside each other");
-	report_comparison(report, predictions, count);
-	report_figure(report,
-		      chart_ratio_bars(report->arena, text,
-				       chart_bars(report->arena, predictions, count), count),
-		      "%s, as predicted. The dashed line is 95 %%.", text.title);
-	report_results(report, comparison_table(report->arena, predictions, count),
-		       command->draws > 0, "The numbers of this figure");
+	const struct case_request request = command_case(command, index);
+	struct sweep_axis axes[AXES_MAX];
+	bool good;
+	if (!command->vary.count) {
+		good = report_case(report, &request);
+	} else {
+		size_t count = command_axes(command, report->diag, axes);
+		good = count && report_sweep(report, &request, axes, count);
+	}
+	return good ? EXIT_DONE : EXIT_USAGE;
 }
 
-/* The question, unless the command says it; kinds of the predicted cases. */
-static const char *title_of(const struct command *command, unsigned kinds)
+static int add_dataset(struct report *report, const struct command *command, const char *word)
 {
-	if (command->title)
-		return command->title;
-	if (kinds == 0) /* datasets alone */
-		return "Predictions beside measurements";
-	if (kinds == PREDICTION_TRAINING)
-		return "How does this training scale?";
-	if (kinds == PREDICTION_COLLECTIVE)
-		return "How fast is this collective?";
-	return "What does a GPU at the far end of this wire cost?";
-}
-
-/* A sweep of each case. */
-static int fill_sweeps(struct report *report, const struct command *command)
-{
-	report->title = command->title ? command->title : "What changes it, and by how much?";
-	for (size_t i = 0; i < command_case_count(command); i++) {
-		enum word_kind kind =
-			command->word_count ? kind_of(command, command->words[i]) : WORD_CASE;
-		if (kind == WORD_DATASET || kind == WORD_RECORDING)
-			fprintf(stderr, "farwire: --vary: '%s' is no case\n", command->words[i]);
-		if (kind != WORD_CASE)
-			return EXIT_USAGE;
-		int code = report_sweep(report, command, i);
-		if (code != EXIT_DONE)
-			return code;
+	int code = EXIT_DONE;
+	const struct dataset_outcome *outcome = command_validate(command, word, &code);
+	if (!outcome)
+		return code;
+	report_dataset(report, outcome, command_base_name(command, word));
+	if (!command->quiet && strcmp(command->output, "-") != 0) {
+		validation_print(stdout, command->arena, outcome, command_colors(command, true));
+		putchar('\n');
 	}
 	return EXIT_DONE;
 }
 
+static int add_recording(struct report *report, const struct command *command, const char *word)
+{
+	int code = EXIT_DONE;
+	const struct calibration *calibration = calibration_of(command, word, &code);
+	if (calibration)
+		report_recording(report, calibration);
+	return code;
+}
+
+static int add_word(struct report *report, const struct command *command, size_t index)
+{
+	const char *word = command->word_count ? command->words[index] : NULL;
+	enum word_kind kind = word ? kind_of(command, word) : WORD_CASE;
+	if (kind == WORD_WRONG)
+		return EXIT_USAGE;
+	if (kind == WORD_CASE)
+		return add_case(report, command, index);
+	if (command->vary.count) {
+		fprintf(stderr, "farwire: --vary: '%s' is no case\n", word);
+		return EXIT_USAGE;
+	}
+	return kind == WORD_DATASET ? add_dataset(report, command, word)
+				    : add_recording(report, command, word);
+}
+
+/* Prints what went wrong, also where only a figure is missing. */
 static int fill(struct report *report, const struct command *command)
 {
-	size_t count = command_case_count(command), case_count = 0;
-	const struct prediction **predictions =
-		ARENA_ARRAY(report->arena, count + 1, const struct prediction *);
-	for (size_t i = 0; i < count; i++) {
-		int code = EXIT_USAGE;
-		enum word_kind kind =
-			command->word_count ? kind_of(command, command->words[i]) : WORD_CASE;
-		if (kind == WORD_CASE)
-			code = report_case(report, command, i, &predictions[case_count++]);
-		else if (kind == WORD_DATASET)
-			code = report_dataset(report, command, command->words[i]);
-		else if (kind == WORD_RECORDING)
-			code = report_recording(report, command, command->words[i]);
-		if (code != EXIT_DONE)
-			return code;
+	int code = EXIT_DONE;
+	for (size_t i = 0; i < command_case_count(command) && code == EXIT_DONE; i++)
+		code = add_word(report, command, i);
+	if (diag_count(report->diag) || report->broken) {
+		int failed = command_failed(report->diag, report->broken);
+		code = code == EXIT_DONE && !report->broken ? code : failed;
 	}
-	report->title = case_count > 1 && !command->title
-				? "Which of these cases is the fastest?"
-				: title_of(command, prediction_kinds(predictions, case_count));
-	if (case_count > 1) {
-		size_t before = report->blocks.count;
-		compare(report, command, predictions, case_count);
-		report_to_front(report, before);
-	}
-	return EXIT_DONE;
-}
-
-/* ---- output ---- */
-
-static void write_html(FILE *out, const void *ctx)
-{
-	report_html(out, ctx);
-}
-
-struct bytes {
-	const unsigned char *at;
-	size_t size;
-};
-
-static void write_bytes(FILE *out, const void *ctx)
-{
-	const struct bytes *bytes = ctx;
-	fwrite(bytes->at, 1, bytes->size, out);
-}
-
-static int save(struct report *report, const struct command *command, bool pdf)
-{
-	const char *message = NULL;
-	struct bytes bytes = {0};
-	if (pdf)
-		bytes.at = report_pdf(report, &bytes.size, &message);
-	else
-		message = report_images(report);
-	if (!message)
-		return command_write(command, pdf ? write_bytes : write_html,
-				     pdf ? (const void *)&bytes : report);
-	fprintf(stderr, "farwire: cannot draw the report: %s\n", message);
-	return EXIT_FAILED;
+	return code;
 }
 
 static int run(const struct command *command)
@@ -193,12 +151,19 @@ static int run(const struct command *command)
 	}
 	if (!command_can_write(command))
 		return EXIT_FAILED;
-	struct report *report = report_new(
-		command->arena, title_of(command, 0),
-		arena_printf(command->arena, "Predicted by %s.", command_caption(command)));
-	int code = command->vary.count ? fill_sweeps(report, command) : fill(report, command);
-	if (code == EXIT_DONE)
-		code = save(report, command, pdf);
+	struct progress progress = progress_new("points", NULL, command->quiet);
+	const struct report_request request = {.title = command->title,
+					       .caption = command_caption_of(command),
+					       .options = command_predict(command),
+					       .watch = {progress_tell, &progress},
+					       .data_root = command->data_root};
+	struct report *report = report_begin(command->arena, &request);
+	int code = fill(report, command);
+	progress_end(&progress);
+	if (code != EXIT_DONE)
+		return code;
+	report_finish(report);
+	code = write_report(command->output, report, pdf);
 	return code == EXIT_DONE && report->bound_broken ? EXIT_BOUND : code;
 }
 

@@ -4,42 +4,8 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/report/answers.h"
-#include "sim/report/scaling_charts.h"
+#include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"
-
-static const struct result_table *tabulate(struct arena *arena, const struct scaling *scaling)
-{
-	static const struct answer_column columns[] = {
-		{{"gpus", QUANTITY_COUNT, false, false}, ANSWER_GPUS, ALL_KINDS, false},
-		{{"images_per_s", QUANTITY_COUNT, false, true}, ANSWER_THROUGHPUT, TRAINING, false},
-		{{"bus_bandwidth_Bps", QUANTITY_RATE, false, true},
-		 ANSWER_THROUGHPUT,
-		 COLLECTIVE,
-		 false},
-		{{"speedup", QUANTITY_RATIO, false, true}, ANSWER_SPEEDUP, TRAINING, false},
-		{{"efficiency", QUANTITY_RATIO, false, true}, ANSWER_RATIO, TRAINING, false},
-		{{"step_s", QUANTITY_TIME, false, true}, ANSWER_STEP, TRAINING, false},
-		{{"time_s", QUANTITY_TIME, false, true}, ANSWER_STEP, COLLECTIVE, false},
-		{{"exposed_s", QUANTITY_TIME, false, false}, ANSWER_EXPOSED, TRAINING, false},
-		{{"straggler_s", QUANTITY_TIME, false, false}, ANSWER_STRAGGLER, TRAINING, false},
-		{{"input_wait_s", QUANTITY_TIME, false, false}, ANSWER_INPUT, TRAINING, false},
-		{{"training_s", QUANTITY_TIME, false, true}, ANSWER_TRAINING, TRAINING, true},
-		{{"choice", QUANTITY_COUNT, true, false},
-		 ANSWER_CHOICE,
-		 TRAINING | COLLECTIVE,
-		 true},
-		{{"bottleneck", QUANTITY_COUNT, true, false}, ANSWER_BOTTLENECK, TRAINING, false},
-		{{"verdict", QUANTITY_COUNT, true, false}, ANSWER_VERDICT, ALL_KINDS, false},
-	};
-	const struct answers answers = {.name = "scaling",
-					.title =
-						arena_printf(arena, "Scaling of %s", scaling->name),
-					.predictions = scaling->predictions,
-					.count = scaling->count,
-					.columns = columns,
-					.column_count = sizeof columns / sizeof columns[0]};
-	return answers_table(arena, &answers);
-}
 
 /* The curve; a PDF has the parts of the steps on a second page. */
 static int draw(const struct command *command, const struct scaling *scaling)
@@ -73,7 +39,7 @@ static int run(const struct command *command)
 	progress_end(&progress);
 	if (!scaling)
 		return command_sweep_failed(diag, fault);
-	int code = command_table(command, tabulate(command->arena, scaling));
+	int code = command_table(command, scaling_table(command->arena, scaling));
 	if (code == EXIT_DONE && command->plot)
 		code = draw(command, scaling);
 	return code;

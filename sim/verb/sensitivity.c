@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire sensitivity: which parameters an answer depends on. */
+/* farwire sensitivity: parameters ranked by their influence on an answer. */
 #include "sim/report/sensitivity.h"
 
 #include <math.h>
@@ -20,8 +20,9 @@ static int refuse(const struct command *command, const char *name)
 			elastic ? "" : "; --vary-all 10% moves those without an interval, too");
 	else
 		fprintf(stderr,
-			"farwire: no parameter of %s has an interval; which numbers it hangs on "
-			"all the same says --vary-all 10%%\n",
+			"farwire: no parameter of %s has an interval (write --vary-all 10%% to "
+			"move "
+			"every number)\n",
 			name);
 	return EXIT_USAGE;
 }
@@ -36,7 +37,7 @@ static int run(const struct command *command)
 						    .vary_ratio = command->vary_all_ratio,
 						    .keys = command->keys.items,
 						    .key_count = command->keys.count,
-						    .sample_count = command->sample_count};
+						    .point_count = command->point_count};
 	struct diag *diag = diag_new(command->arena);
 	const char *broken;
 	const struct sensitivity *found = sensitivity_find(command->arena, diag, &request, &broken);
@@ -62,11 +63,11 @@ static int run(const struct command *command)
 const struct verb verb_sensitivity = {
 	.name = "sensitivity",
 	.words = "CASE",
-	.help = "which parameters an answer hangs on, and what would narrow it most",
+	.help = "ranks parameters by their influence on an answer, and says what would narrow it",
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
-		    "  farwire sensitivity case.cfg --of step --samples 512\n"
+		    "  farwire sensitivity case.cfg --of step --points 512\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",
-	.options = "set of for samples vary-all format output plot title seed draws jobs color "
+	.options = "set of for points vary-all format output plot title seed draws jobs color "
 		   "quiet",
 	.words_min = 1,
 	.cases = true,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire solve: up to where a parameter may go for a target to be met. */
+/* farwire solve: the value of a parameter at which a target is met. */
 #include <stdio.h>
 
 #include "sim/base/arena.h"
@@ -51,7 +51,7 @@ static int run(const struct command *command)
 const struct verb verb_solve = {
 	.name = "solve",
 	.words = "CASE",
-	.help = "up to where a parameter may go for a target to be met, with its interval",
+	.help = "solves for the parameter value at which a target is met, with its interval",
 	.examples =
 		"  farwire solve case.cfg --target 'ratio>=0.95' --for link.wire.latency\n"
 		"  farwire solve ddl-host --target 'efficiency>=0.9' --for link.network.bandwidth "

@@ -9,6 +9,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/analysis/ranks.h"
+#include "sim/report/answers.h"
 #include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"
 
@@ -42,9 +43,11 @@ static bool find_ranks(struct arena *arena, const struct ranks **ranks)
 static int write_sweep(const struct command *command, const struct sweep *sweep)
 {
 	int code = command_table(command, sweep_table(command->arena, sweep));
-	if (code == EXIT_DONE && command->plot)
-		code = sweep_draw(command, sweep);
-	return code;
+	if (code != EXIT_DONE || !command->plot)
+		return code;
+	const struct chart_text text = {command->title, command_caption(command)};
+	const struct drawing *drawing = sweep_chart(command->arena, text, sweep);
+	return command_draw(command, command->plot, &drawing, 1);
 }
 
 /* On the first rank, or without others. */

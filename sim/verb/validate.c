@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"

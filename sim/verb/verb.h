@@ -11,6 +11,7 @@
 
 #include "sim/analysis/sweep.h"
 #include "sim/predict/baselines.h"
+#include "sim/report/caption.h"
 #include "sim/verb/progress.h"
 
 enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BOUND = 3 };
@@ -32,7 +33,7 @@ struct command {
 	/* Values of options, by the rows of option_table.c; a text is NULL without one. */
 	const char *gpus, *target, *between, *of;
 	struct texts vary, keys;
-	uint64_t sample_count, seed, draws, jobs;
+	uint64_t point_count, seed, draws, jobs;
 	double vary_all_ratio; /* 0: not given */
 	const char *only, *server, *connect, *scratch, *resume;
 	double budget_s; /* 0: not given */
@@ -41,7 +42,8 @@ struct command {
 	const char *output, *plot, *trace, *title;
 	bool full, quiet, plain;
 	const char *data_root;
-	struct baselines *baselines; /* what predictions share; whoever parsed frees them */
+	struct baselines
+		*baselines; /* that predictions share; the caller of command_parse frees them */
 };
 
 struct verb {
@@ -73,7 +75,7 @@ struct case_request command_case(const struct command *command, size_t index);
 /* Cases of the command: its words, or 1 for the flags alone. */
 size_t command_case_count(const struct command *command);
 struct predict_options command_predict(const struct command *command);
-/* What an analysis of that case takes; progress, which may be NULL, is told of points. */
+/* The input of an analysis of that case; progress, which may be NULL, is told of points. */
 struct analysis_input command_input(const struct command *command, size_t index,
 				    struct progress *progress);
 /* Says why there is no prediction; the exit code. */
@@ -81,7 +83,7 @@ int command_failed(const struct diag *diag, const char *broken);
 /* Predicts all cases; prints errors. NULL: *exit_code is set. */
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code);
-/* Writes through `write` to command->output, whole or not at all. */
+/* Writes through `write` to command->output, atomically. */
 int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
 		  const void *ctx);
 /* The same, to another path. */
@@ -103,7 +105,15 @@ const struct dataset_outcome *command_validate(const struct command *command, co
 struct drawing;
 int command_draw(const struct command *command, const char *path,
 		 const struct drawing *const *drawings, size_t count);
-/* "seed 1, 32 draws, farwire 0.1.0, settings ..." for captions. */
+/* The caption of the command's figures. */
+struct caption command_caption_of(const struct command *command);
 const char *command_caption(const struct command *command);
+/* "ddl-host" of a path. */
+const char *command_base_name(const struct command *command, const char *path);
+/* Reads --vary into axes[AXES_MAX]; their count, 0 after errors in diag. */
+size_t command_axes(const struct command *command, struct diag *diag, struct sweep_axis *axes);
+/* Writes a report to path; 0 or an exit code, having said why. */
+struct report;
+int write_report(const char *path, struct report *report, bool pdf);
 
 #endif

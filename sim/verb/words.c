@@ -82,7 +82,7 @@ static bool is_same_file(struct arena *arena, const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* What a setting is set to: a file, if it is one that names one. */
+/* The value of a setting, which may be the name of a file. */
 static const char *set_to(struct arena *arena, const char *setting)
 {
 	const char *value = strchr(setting, '=');
@@ -95,7 +95,7 @@ static const char *set_to(struct arena *arena, const char *setting)
 static void check_not_read(struct parser *p, const char *option, const char *path, const char *read)
 {
 	if (access(read, F_OK) == 0 && is_same_file(p->arena, path, read))
-		wrong(p, "%s %s would be written over what is read there", option, path);
+		wrong(p, "%s %s: refusing to overwrite an input file", option, path);
 }
 
 /* Nothing that was asked for, or is read, is lost under another output. */

@@ -156,7 +156,7 @@ static void epochs_last_longest_at_the_least_rate(void)
 	arena_free(arena);
 }
 
-/* Fed by a file system far away: then a wait for input is named as such. */
+/* Fed by a file system far away: then the bottleneck is named a wait for input. */
 static void a_wait_for_input_is_no_exchange(void)
 {
 	static const struct settings fed = {

@@ -67,7 +67,7 @@ static void two_communicators_share_the_links(void)
 	arena_free(w->arena);
 }
 
-/* One behind the other, on each rank: the second takes as long as the first. */
+/* One after the other, on each rank: the second takes as long as the first. */
 static void collectives_of_one_communicator_queue(void)
 {
 	struct comm_world *w = comm_world_new();

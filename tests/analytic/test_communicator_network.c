@@ -64,7 +64,7 @@ static void staging_costs_slices_and_memory(void)
 	CHECK_PS(rdma_time_ps(false, 20e9), 6 * ((6 + 4 + 20) * US + 2 * CHUNK_PS));
 }
 
-/* Of a link's bytes half are the library's: each chunk takes twice as long. */
+/* Half of a link's bytes belong to the library: each chunk takes twice as long. */
 static void what_a_library_reaches_of_a_link(void)
 {
 	struct comm_world *w = comm_world_new();
@@ -248,7 +248,7 @@ static void staging_goes_on_beside_tcp(void)
 static void other_shapes_open_their_own_connections(void)
 {
 	struct comm_world *w = comm_world_new();
-	tcp_time_s(w, 4, 12e9, 4e6); /* 0 and 2 are no neighbours */
+	tcp_time_s(w, 4, 12e9, 4e6); /* 0 and 2 are not neighbours */
 	comm_all(w, w->comm, COLLECTIVE_ALL_TO_ALL, 4e6, 1);
 	comm_run(w);
 	CHECK(w->done_ps[1] > w->done_ps[0]);
@@ -328,9 +328,9 @@ static void workers_share_the_servers_port(void)
 	CHECK_PS(added_ps(1, 2, 0), (4 + 3 * 10 + 4 + 6) * US);
 }
 
-/* Four gradients in pairs are 3 x 3 bytes of memory for each of the sum's, 27 us; all in
- * one pass 4 + 1; the mean and the update behind them 5 more; three of them, then the
- * fourth and the sum 4 + 3. */
+/* Four gradients in pairs are 3 x 3 bytes of memory for each byte of the sum, 27 us. All in one
+ * pass are 4 + 1. The mean and the update add 5. Three in a pass, then the fourth and the sum,
+ * are 4 + 3. */
 static void sums_take_passes_over_memory(void)
 {
 	static const struct {
@@ -348,9 +348,9 @@ static void sums_take_passes_over_memory(void)
 			 (14 + rows[i].sum_us) * US);
 }
 
-/* 10 kB take 4 us of pushes, 30 of adding, 4 of answers, 6 of links; 1 kB a tenth, and
- * the links. One behind the other, or the second, pushed behind the first, added beside
- * it and answered long before. */
+/* 10 kB take 4 us of pushes, 30 of adding, 4 of answers, 6 of links. 1 kB takes a tenth, and
+ * the links. Either they run one after the other, or the second is pushed after the first,
+ * added at the same time and answered long before. */
 static void several_tensors_are_added_at_once(void)
 {
 	struct server_world shape = {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every algorithm's schedule, run by the communicator over wires that share
- * nothing, takes the algorithm's ideal time TO THE PICOSECOND.
+/* Every algorithm's schedule, run by the communicator over links that share nothing, takes the
+ * algorithm's ideal time to the picosecond.
  *
- * Each pair of GPUs has a link of its own, NVLink inside a host and InfiniBand
- * between hosts, far wider than what the library moves on one channel, so that
- * the channel's cap is a wire's rate, also where two trees use one link. At 10
- * MB/s a byte takes 100,000 ps, and the size divides into whole bytes everywhere,
- * so that nothing is ever rounded (where it is, each message on the critical path
- * may add up to one picosecond). */
+ * Each pair of GPUs has its own link, NVLink inside a host and InfiniBand between hosts. The
+ * links are far wider than one channel of the library, so the channel's cap is the rate, also
+ * where two trees use one link. At 10 MB/s a byte takes 100,000 ps, and the size divides into
+ * whole bytes everywhere, so nothing is rounded. (Where it is, each message on the critical
+ * path may add up to one picosecond.) */
 #include "tests/comm_world.h"
 
 #define WIRE_BPS   10e6
@@ -70,7 +69,7 @@ static int64_t ran_ps(struct comm_world *w, const struct cluster *c)
 	return w->done_ps[0];
 }
 
-/* What the library chose, with one channel, and its ideal time. */
+/* The library's choice, with one channel, and its ideal time. */
 static int64_t ideal_ps(const struct comm_world *w, const struct cluster *c, double reduce_spB)
 {
 	const struct comm_shape shape = {

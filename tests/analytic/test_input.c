@@ -149,7 +149,7 @@ static double step_of(struct box *box)
 
 /* Each stage in turn takes 40 ms, the others 10: steps come every 40 ms from the
  * second on, whatever lies between them, and the first after the sum. */
-static void slowest_binds(void)
+static void the_slowest_stage_sets_the_time_between_steps(void)
 {
 	for (int stage = 0; stage < 3; stage++) {
 		struct box *box = box_new();
@@ -173,8 +173,8 @@ static void slowest_binds(void)
 	}
 }
 
-/* Threads that decode no more crowd nobody: four of four cores every 40 ms, and crowding would
- * cost all that a core does. */
+/* Threads that have finished decoding crowd no other thread: four of four cores every 40 ms.
+ * Crowding would cost all the work of a core. */
 static void decoding_threads_end(void)
 {
 	struct box *box = box_new();
@@ -299,8 +299,8 @@ static void shared_memory(void)
 }
 
 /* The second guest is a neighbour's: it decodes just as much. Its rank and this one
- * share four cores, so decoding binds at 20 ms; with two pinned cores each it does, too,
- * but then alone it does not get more. */
+ * share four cores, so decoding is the bottleneck at 20 ms; with two pinned cores each it is,
+ * too, but then alone it does not get more. */
 static double beside_s(bool pinned, bool neighbour)
 {
 	struct box *box = box_new();
@@ -412,7 +412,7 @@ static void sessions_are_prepared(void)
 	CHECK_NEAR(prepared_s(2, false, 0.1e-3), 40e-3, 1e-6);
 }
 
-/* Without storage a session is the copy alone, beside the GPU's step. */
+/* Without storage a session is only the copy, at the same time as the step of the GPU. */
 static void lockstep_from_host(void)
 {
 	struct box *box = box_new();
@@ -425,7 +425,7 @@ static void lockstep_from_host(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(slowest_binds),
+		TEST(the_slowest_stage_sets_the_time_between_steps),
 		TEST(decoding_threads_end),
 		TEST(hidden),
 		TEST(not_staged),

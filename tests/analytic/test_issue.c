@@ -119,8 +119,8 @@ static const struct step_profile *resnet50(struct job_world *b, size_t framework
 				200 * MS);
 }
 
-/* A job of one GPU takes the step of a GPU alone, whoever waits for whom: the second
- * host takes 0.2 s of work to issue a step, or nearly. */
+/* A job of one GPU takes the step of a single GPU, whether the GPU waits for the host or the
+ * host for the GPU. The second host takes 0.2 s of work to issue a step, or nearly. */
 static void one_gpu_takes_its_step(void)
 {
 	struct driver_params driver = {.launch_s = 4.5e-6, .library_s = 0.3e-6, .query_s = 1e-6};
@@ -146,9 +146,9 @@ static void one_gpu_takes_its_step(void)
 
 /* ---- sharing cores ---- */
 
-/* Two threads on one core, each half as fast, and 4 % for switching between them: both
- * have 24 to issue in the time of 2 x 24 x 1.04, less what the first piece of the first thread
- * gains, which had the core to itself as it began, and the last one of the second. */
+/* Two threads on one core run half as fast each, and lose 4 % for switching. Both have 24 to
+ * issue in 2 x 24 x 1.04. The first piece of the first thread had the core for itself as it
+ * began, and so did the last piece of the second: this time is subtracted. */
 static void threads_share_too_few_cores(void)
 {
 	enum { PIECES = 23 };
@@ -320,10 +320,10 @@ static struct step_profile quick_host(void)
 	return profile;
 }
 
-/* Rank 1 begins to issue later by the stagger. Waiting for the gradient alone: late by
- * that. Waiting for what is issued: it comes to tensor 0 at 1.5 and the stagger; rank 0
- * has been issued nothing more by 1.9, but by 2.1 the rest of backward, issued at 2, so tensor
- * 0 leaves at 20 and tensor 1 follows it. */
+/* Rank 1 begins to issue later by the stagger. Waiting only for the gradient makes it late by
+ * that time. Waiting for issued work, it reaches tensor 0 at 1.5 and the stagger. Rank 0 has
+ * issued nothing more by 1.9. By 2.1 it has the rest of backward, issued at 2, so tensor 0
+ * leaves at 20 and tensor 1 follows it. */
 static void collectives_wait_for_what_was_issued(void)
 {
 	static const struct {
@@ -407,8 +407,8 @@ static void a_lockstep_step_is_issued_behind_its_session(void)
 
 /* ---- updates ---- */
 
-/* Reduced at 32, heard of at 32.3, both updates issued at 32.7. PyTorch's DDP orders them
- * on the GPU alone: 33.5. */
+/* Reduced at 32, announced at 32.3, both updates issued at 32.7. PyTorch's DDP orders them only
+ * on the GPU: 33.5. */
 static void updates_are_issued_when_heard_of(void)
 {
 	static const struct step_tensor slow_tensors[] = {
@@ -433,10 +433,10 @@ static void updates_are_issued_when_heard_of(void)
 	}
 }
 
-/* A server adds 10 kB in 10 and, beside them, 1 kB in 1. The second gradient is there at 21
- * and updated in 0.5 while the first one is added, which takes until 30 and is updated in 1;
- * pushes and answers, at 2 GB/s, take 5 us each. One after the other the second would be there at
- * 31 and updated behind the first. */
+/* A server adds 10 kB in 10 and, at the same time, 1 kB in 1. The second gradient has arrived
+ * at 21 and is updated in 0.5 while the first one is added. The first takes until 30 and is
+ * updated in 1. Pushes and answers, at 2 GB/s, take 5 us each. One after the other the second
+ * would have arrived at 31 and be updated after the first. */
 static void updates_follow_as_sums_end(void)
 {
 	static const struct step_segment one[] = {

@@ -216,7 +216,7 @@ static void noise_costs_the_mean_of_the_largest(void)
 		b.exchange.noise_ratio = 0.02;
 		run(&b);
 		double mean_ms = s_from_ps(step_of(&b, 499)->end_ps) / MS / 500;
-		/* Of 500 steps, whose largest scatter by some 0.8 or less: 0.036. */
+		/* 500 steps, whose largest ones scatter by some 0.8 or less: 0.036. */
 		CHECK(fabs((mean_ms / 20 - 1) / 0.02 - rows[i].mean) < 3 * 0.036);
 		release(&b);
 	}
@@ -267,9 +267,9 @@ static void jobs_share_a_wire(void)
 	}
 }
 
-/* A batch of 100 MB takes 50 to come, longer than the step: it binds. One of 40 MB
+/* A batch of 100 MB takes 50 to come, longer than the step: it is the bottleneck. One of 40 MB
  * takes 20 and hides, all but the first. */
-static void input_binds_or_hides(void)
+static void input_is_the_bottleneck_or_hidden(void)
 {
 	for (int large = 0; large < 2; large++) {
 		struct job_world b;
@@ -332,7 +332,7 @@ static const struct step_profile *resnet50(struct job_world *b, double clusters)
 				200 * MS);
 }
 
-/* The same step time, but gradients heard of at the end of backward. */
+/* The same step time, but gradients are announced at the end of backward. */
 static void xla_loses_overlap(void)
 {
 	double exposed_s[3];
@@ -405,7 +405,7 @@ int main(void)
 		TEST(noise_repeats_by_seed),
 		TEST(library_kernels_slow_backward),
 		TEST(jobs_share_a_wire),
-		TEST(input_binds_or_hides),
+		TEST(input_is_the_bottleneck_or_hidden),
 		TEST(a_short_launch_queue_loses_nothing),
 		TEST(waits_are_traced),
 		TEST(xla_loses_overlap),

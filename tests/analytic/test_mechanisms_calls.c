@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the framework asks for: ops at the start of a step, and polled events.
+/* Calls of the framework: ops at the start of a step, and polled events.
  *
- * The published case (case_points.h), untuned on one ESXi host, where an
- * answered call takes one slot of 250 us (test_mechanisms_run_ahead.c).
- */
+ * The published case (case_points.h), untuned on one ESXi host, where an answered call takes
+ * one slot of 250 us (test_mechanisms_run_ahead.c). */
 #include "tests/case_points.h"
 
 #define SLOT_S 250e-6
@@ -46,10 +45,9 @@ static void l2_losses_are_counted(void)
 		   106 + 14 + 212, 0);
 }
 
-/* At the start of a step the GPU waits for these calls, so each that is not made
- * is a slot less, in both batches: 231 x 250 us = 57.8 ms. What the GPU itself
- * gains or loses (the concatenation moves 204 MB: 2.3 ms) stands in the
- * difference beside the GPU. */
+/* At the start of a step the GPU waits for these calls, so each call less saves a slot, in both
+ * batches: 231 x 250 us = 57.8 ms. The gain or loss of the GPU itself (the concatenation moves
+ * 204 MB: 2.3 ms) is in the difference on a local GPU. */
 static void one_l2_loss_saves_its_calls(void)
 {
 	static const char *const batches[] = {BATCH_16, BATCH_32};
@@ -109,8 +107,8 @@ static void polls_compete_for_the_connection(void)
 	CHECK(lazy.step_s > told.step_s);
 }
 
-/* Beside the GPU a record takes 1.5 us of the executor, which is ahead of the
- * GPU anyhow, and a query 1 us of another core. */
+/* On a local GPU a record takes 1.5 us of the executor, which is ahead of the GPU in any case,
+ * and a query 1 us of another core. */
 static void polls_cost_next_to_nothing_locally(void)
 {
 	double without = STEP_S(beside_gpu, BATCH_32);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a guest makes of a training job: the work of its calls, and packets that it
- * handles one by one. A desktop of closer2018_gtx1080.cfg. */
+/* The effect of a guest on a training job: the work of its calls, and packets that it handles
+ * one by one. A desktop of closer2018_gtx1080.cfg. */
 #include "tests/case_points.h"
 
 #define JOB                                                                                        \

@@ -75,14 +75,13 @@ static void gaps_or_a_second_connection_let_calls_pass(void)
 	CHECK(STEP_S(forwarded, BATCH_128, "runtime.connections=2") < without + 2 * chunk_s);
 }
 
-/* AlexNet at batch 512 wants 227 x 227 x 3 x 4 x 512 B = 316.6 MB a step: 269 ms
- * on the wire, longer than its kernels' 171 ms. Here stop-and-go costs:
- * 1208 chunks, each with a round trip of 28 us (two wires of 4.5 us; receiving,
- * handing to the driver, acknowledging and taking that apart, 30 us at
- * 2.4 GHz and 19 us at 3.7 GHz). */
+/* AlexNet at batch 512 needs 227 x 227 x 3 x 4 x 512 B = 316.6 MB a step: 269 ms on the link,
+ * longer than its kernels' 171 ms. Here stop-and-go costs 1208 chunks with a round trip of 28
+ * us each. A round trip is two links of 4.5 us, and 30 us at 2.4 GHz or 19 us at 3.7 GHz for
+ * receiving, handing to the driver, acknowledging and unpacking. */
 #define ALEXNET "case.model=alexnet_tf", "case.batch=512"
 
-static void a_copy_that_binds_is_slower_in_stop_and_go(void)
+static void a_copy_that_is_the_bottleneck_is_slower_in_stop_and_go(void)
 {
 	double pipelined = STEP_S(forwarded, ALEXNET);
 	double stopping = STEP_S(forwarded, ALEXNET, "runtime.pipelined=false");
@@ -113,7 +112,7 @@ static const struct test tests[] = {
 	TEST(beside_the_gpu_input_is_hidden),
 	TEST(calls_wait_for_chunks),
 	TEST(gaps_or_a_second_connection_let_calls_pass),
-	TEST(a_copy_that_binds_is_slower_in_stop_and_go),
+	TEST(a_copy_that_is_the_bottleneck_is_slower_in_stop_and_go),
 	TEST(pageable_memory_costs_where_nothing_hides_it),
 };
 

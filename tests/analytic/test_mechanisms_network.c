@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the network and the hosts do to a forwarded call: losses, each tuning
- * option alone, time limits.
+/* The effects of the network and the hosts on a forwarded call: losses, each single tuning
+ * option, time limits.
  *
- * The published case (case_points.h). Untuned, an answered call takes one slot
- * of the VMXNET3: 1 / 4000 Hz = 250 us (test_mechanisms_run_ahead.c).
- */
+ * The published case (case_points.h). Untuned, an answered call takes one slot of the VMXNET3:
+ * 1 / 4000 Hz = 250 us (test_mechanisms_run_ahead.c). */
 #include "tests/case_points.h"
 
 #define SLOT_S 250e-6
@@ -12,10 +11,10 @@
 
 /* ---- loss ---- */
 
-/* A request is one packet with nobody behind it, so each lost one costs the
- * timeout, 200 ms and the RTT, and twice that if lost again: N requests a step,
- * the poller's among them, grow it by N p (RTO + p 2 RTO + ...). Only requests
- * are lost: `loss` is the way of the link's first end. */
+/* A request is one packet, and no packet follows it. So each lost one costs the timeout, 200 ms
+ * and the RTT, and twice that if it is lost again. N requests a step, the poller's among them,
+ * lengthen it by N p (RTO + p 2 RTO + ...). Only requests are lost: `loss` applies to the
+ * direction from the first end of the link. */
 static void each_lost_request_costs_a_timeout(void)
 {
 	static const struct {
@@ -83,10 +82,9 @@ static void latency_sensitivity_brings_the_most(void)
 	}
 }
 
-/* What the others take off a call, up to 43 us, was hidden in the slot: a call
- * of 180 us or of 137 us is answered after 250 us. Their turn comes once the
- * slot is gone: then 24 us of both cores' clock, 10 us of the client's C1E ...
- * for each of 1927 calls. */
+/* The savings of the other options, up to 43 us per call, were hidden in the slot: a call of
+ * 180 us or of 137 us is answered after 250 us. They show once coalescing is off: then 24 us of
+ * both cores' clock, 10 us of the client's C1E ... for each of 1927 calls. */
 static void the_slot_hides_what_the_others_save(void)
 {
 	double untuned = STEP_S(same_esxi, BATCH_16);
@@ -131,11 +129,10 @@ static void the_slot_is_one_over_the_rate(void)
 		   STEP_S(same_esxi, BATCH_16, COALESCING), 0.01);
 }
 
-/* Inside one host no packet meets a physical NIC. Between two hosts its 8000
- * interrupts a second bind calls of less than 125 us, which those of FlexDirect
- * on these hosts are not; one without its 64 us of hand-off on tuned hosts is:
- * batch 16 then takes 1927 x 125 us if the GPU does not take longer, and with
- * 1 kHz for both runtimes 1927 x 1 ms. */
+/* Inside one host no packet meets a physical NIC. Between two hosts its 8000 interrupts a
+ * second limit calls of less than 125 us. Those of FlexDirect on these hosts are longer. A
+ * runtime without its 64 us of hand-off on tuned hosts has shorter ones: batch 16 then takes
+ * 1927 x 125 us if the GPU does not take longer. With 1 kHz both runtimes take 1927 x 1 ms. */
 #define NO_LOSS  "link.lan-port.loss=0", "link.lan-port.unmoderated_loss=0"
 #define SLOW_NIC "host.*.nic_moderation_rate=1 kHz", COALESCING
 
@@ -149,7 +146,7 @@ static void moderation_needs_a_physical_nic(void)
 		   STEP_S(same_lan, BATCH_16, NO_LOSS, COALESCING, MODERATION), 0);
 }
 
-static void moderation_binds_short_calls_only(void)
+static void moderation_slows_short_calls_only(void)
 {
 	double slow = STEP_S(same_lan, BATCH_16, NO_LOSS, COALESCING);
 	double fast = STEP_S(same_lan, BATCH_16, NO_LOSS, TUNED, "runtime.handoff=0 s");
@@ -162,11 +159,11 @@ static void moderation_binds_short_calls_only(void)
 
 /* ---- time limits ---- */
 
-/* A request lost k times in a row waits 200 ms x (2^k - 1): six losses make 12.6 s, more than
- * the call's limit of 10 s. Of n requests n p^6 meet that: of the 33,000 of a
- * run one at p = 0.18, three in a million at 0.02 and 500 at 0.5. The verdict
- * of the shipped topology is the connection's: SYNs at 0, 1, 3 and 7 s, all of
- * them lost for sure with p = 1 only. */
+/* A request lost k times in a row waits 200 ms x (2^k - 1). Six losses make 12.6 s, more than
+ * the call's limit of 10 s. This happens to n p^6 of n requests: for the 33,000 of a run, to
+ * one at p = 0.18, three in a million at 0.02 and 500 at 0.5. The verdict of the shipped
+ * topology is the connection's: SYNs at 0, 1, 3 and 7 s, all of them certainly lost with p = 1
+ * only. */
 static struct point router(struct arena *arena, const char *loss)
 {
 	return POINT(arena, different_lan, BATCH_16, loss);
@@ -186,7 +183,7 @@ static void the_verdict_flips_where_calls_run_out_of_time(void)
 	arena_free(arena);
 }
 
-/* With 20 s two losses more are survived: 25.4 s; 1 s is over after three. */
+/* With 20 s two losses more are survived: 25.4 s. With 1 s the limit passes after three. */
 static void the_limit_decides(void)
 {
 	static const char loss[] = "link.router-port.loss=0.3";
@@ -220,7 +217,7 @@ static const struct test tests[] = {
 	TEST(sensitivity_is_coalescing_and_wake_up),
 	TEST(the_slot_is_one_over_the_rate),
 	TEST(moderation_needs_a_physical_nic),
-	TEST(moderation_binds_short_calls_only),
+	TEST(moderation_slows_short_calls_only),
 	TEST(the_verdict_flips_where_calls_run_out_of_time),
 	TEST(the_limit_decides),
 	TEST(the_same_limits_let_the_lan_pass),

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Why a small batch loses more to forwarded calls than a large one: the host
- * runs ahead of the GPU or it does not, and nobody says which.
+/* Why a small batch loses more to forwarded calls than a large one: whether the host runs ahead
+ * of the GPU follows from the simulation and is not a parameter.
  *
- * The published case (case_points.h), untuned on one ESXi host. A call's round
- * trip is one slot of the VMXNET3: 4000 interrupts a second, so an answer each
- * 250 us, and everything else in a call (about 180 us, derived below) hides in it.
- * By hand, with r_i the return of call i, e_k the end of kernel k (which lasts
- * d_k) and a launch queue of Q:
+ * The published case (case_points.h), untuned on one ESXi host. A call's round trip is one slot
+ * of the VMXNET3: 4000 interrupts a second, so an answer each 250 us. Everything else in a call
+ * (about 180 us, derived below) is hidden in it. By hand, with r_i the return of call i, e_k
+ * the end of kernel k (which lasts d_k) and a launch queue of Q:
  *
  *   r_i = r_(i-1) + 250 us, for launch k not before e_(k-Q)
  *   e_k = max(r_i + launch latency, e_(k-1) + gap) + d_k
  *   step = the last e, or r
  *
- * No thread, core, connection or poller is in this; the simulation has them all.
- */
+ * These formulas have no thread, core, connection or poller; the simulation has all of them. */
 
 #include "sim/training/framework.h"
 #include "tests/case_points.h"
@@ -93,13 +91,12 @@ static double calls_of(const char *batch)
 	return calls;
 }
 
-/* Batch 16 is bound by its calls: 1927 or so, each in a slot of its own, and
- * the GPU done at once after the last. Batch 32 is bound by the GPU but for the
- * start of the step, where there is little for it to do: the L2 losses of 161
- * variables, 214 kernels (53 of the variables have more than 4096 elements:
- * two kernels), their sum of 21 + 2, and 161 products for weight decay: 398
- * calls, 99.5 ms. Beside its GPU they take 12 us each (dispatch and launch,
- * 9.5 us at 2.4 GHz), 4.8 ms. */
+/* Batch 16 is limited by its calls: 1927 or so, each in its own slot, and the GPU finishes
+ * immediately after the last. Batch 32 is limited by the GPU except at the start of the step,
+ * where the GPU has little to do. These are the L2 losses of 161 variables, 214 kernels (53 of
+ * the variables have more than 4096 elements: two kernels), their sum of 21 + 2, and 161
+ * products for weight decay. Together they are 398 calls, 99.5 ms. On a local GPU they take 12
+ * us each (dispatch and launch, 9.5 us at 2.4 GHz), 4.8 ms. */
 static void the_small_batch_loses_more(void)
 {
 	double local_16 = STEP_S(beside_gpu, BATCH_16), local_32 = STEP_S(beside_gpu, BATCH_32);
@@ -166,11 +163,10 @@ static void a_larger_queue_does_not_help_who_waits(void)
 	CHECK_NEAR(STEP_S(same_esxi, BATCH_32, "gpu.*.queue_depth=64"), step_32, 1e-3);
 }
 
-/* Calls that return once they are sent: run-ahead that the network does not
- * bound. What is left does not depend on the batch: at a step's start the
- * server's core receives what is outstanding (1024 messages, 6.85 us of work
- * each at 2.4 GHz) before its service thread gets on with the first, and the
- * first and last calls of the step wait for a few slots. */
+/* Calls that return once they are sent: run-ahead that the network does not bound. The
+ * remaining loss does not depend on the batch. At a step's start the server's core receives the
+ * outstanding messages (1024, with 6.85 us of work each at 2.4 GHz) before its service thread
+ * continues with the first. Also, the first and last calls of the step wait for a few slots. */
 static void asynchronous_calls_take_most_of_it_away(void)
 {
 	static const char runtime[] = "case.runtime=asynchronous";

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs that meet find their places beside each other, from whatever phases they began
+/* Programs that share resources settle from all phases in which they begin
  * (sim/workload/steady.h).
  *
- * Two programs with real input, on one GPU: when they have settled, each copies while the
- * other computes. Until then they lose up to 2 % by meeting, which is no part of the answer.
- */
+ * Two programs with real input run on one GPU. When they have settled, each copies while the
+ * other computes. Until then they lose up to 2 %, which must not be part of the answer. */
 #include "tests/case_points.h"
 
 static struct arena *arena;
@@ -25,7 +24,7 @@ static struct point run(uint64_t seed, const char *more)
 	return point;
 }
 
-/* What comes of it is the same as after forty more steps that do not count. */
+/* The result is the same as after forty more steps that do not count. */
 static void any_phases_end_in_the_same(void)
 {
 	double late = run(2, "case.steps_warmup=40").throughput;

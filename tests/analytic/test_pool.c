@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pools: what several clients get of several GPUs, by hand.
  *
- * A client's GPU work W is the seconds of its kernels a step; alone beside the
- * GPU a step takes W + E, E being the little that nothing overlaps. The poller
- * is off (it only adds events), and a change of tenant is free unless it is what
- * is tested.
- */
+ * A client's GPU work W is the seconds of its kernels in a step. On a local GPU for itself a
+ * step takes W + E, where E is the small part that nothing overlaps. The poller is off (it only
+ * adds events), and a change of tenant is free unless it is tested. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/num.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The use of a recording: a program that was recorded beside its GPU is played far
- * from it. A modelled program is recorded beside the GPU and the recording forwarded;
- * the same program, forwarded itself, must take as long. So a replay has found
- * out from times alone who waits for whom. Runs from the root. */
+/* The use of a recording: a program that was recorded on a local GPU is played with a remote
+ * one. A modelled program is recorded locally and the recording is forwarded. The same program,
+ * forwarded itself, must take as long. So a replay has found out from times which thread waits
+ * for which. Runs from the root. */
 #include "tests/case_points.h"
 
 #define world_run small_world_run /* the scenario's has that name, too */
@@ -12,7 +12,7 @@ static const struct settings beside = {
 	{"case.topology=t320-same-esxi", "case.server=server", TUNED}};
 static const struct settings lan = {{"case.topology=t320-same-lan", "case.server=server", TUNED}};
 
-/* Records the case's program beside its GPU. */
+/* Records the case's program on a local GPU. */
 static void record(struct arena *arena, const char *const *program, const char *path)
 {
 	const struct scenario *scenario = scenario_of(arena, &beside, program);

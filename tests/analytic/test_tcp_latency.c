@@ -227,8 +227,9 @@ static void send_later(void *ctx, uint64_t arg)
 	net_send(sending->net, sending->from, sending->size_B, arg);
 }
 
-/* The answer at 20 ms carries the acknowledgement that was delayed until 40. What comes at 30 ms
- * is acknowledged 40 ms after it has come, at 70, and what waits for that goes then. */
+/* The answer at 20 ms carries the acknowledgement that was delayed until 40. A message that
+ * arrives at 30 ms is acknowledged 40 ms later, at 70, and the message that waits for this
+ * leaves then. */
 static void an_acknowledgement_that_was_carried_is_not_due(void)
 {
 	struct tcp_params params;

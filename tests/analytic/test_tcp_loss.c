@@ -217,7 +217,7 @@ static void connect_timeout(void)
 	CHECK_NEAR(net->failed_s, 10, 1e-9);
 	CHECK_TEXT(net->reason, "connection timeout: no answer to SYN within 10 s");
 	net_free(net);
-	net = lossy(0, &params); /* once it is open the limit is over */
+	net = lossy(0, &params); /* the limit ends once the connection is open */
 	params.connect_timeout_s = 10;
 	open(net, &params);
 	CHECK(net->reason == NULL && net_now_s(net) < 10);

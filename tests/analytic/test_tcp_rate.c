@@ -219,8 +219,8 @@ static void loss_bounds_a_transfer(void)
 	net_free(net);
 }
 
-/* What a receiver works before it acknowledges is part of the round trip: 65536 B in 10 ms and
- * its 10. The last byte comes 5 ms after it has left, and is worked on once more. */
+/* The receiver's work before it acknowledges is part of the round trip: 65536 B in 10 ms and
+ * its 10. The last byte arrives 5 ms after it has left, and is worked on once more. */
 static void a_slow_receiver_lengthens_the_round_trip(void)
 {
 	struct net *net = net_new();

@@ -9,8 +9,8 @@
 # The commands are the blocks of ```sh, in their order. A table whose heads but the first
 # name quantities (images/s, efficiency, step ...) has a result in each row; in any other
 # table each cell is the next result: the quantity that its first head names, else the step.
-# Cells under "by hand" are kept, and so are tables in sections without commands. What failed
-# says so in the first words of its reason. The program is $FARWIRE, or build/farwire.
+# Cells under "by hand" are kept, and so are tables in sections without commands. A failed case
+# shows the first words of its reason. The program is $FARWIRE, or build/farwire.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 : "${FARWIRE:=build/farwire}"
@@ -66,7 +66,7 @@ page() { # FILE
 		return sprintf("%.1f GB/s", value / 1e9)
 	}
 	function trimmed(text) { gsub(/^ +| +$/, "", text); return text }
-	# Of the first head: which quantity the cells are.
+	# The quantity of the cells, by the first head.
 	function named(text,    k) {
 		for (k = 2; k in names; k++) if (index(text, names[k])) return names[k]
 		return names[1]

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* calls_farwire REPEATS SETTING...: reads the case of these settings once and runs its
- * world REPEATS times, without its baseline. Prints the median of the seconds that a
- * world took; the calls (and polls) in it that were forwarded; the seconds of its
- * steady step; peak memory; and then its steps, events, and the seconds of reading. */
+/* calls_farwire REPEATS SETTING...: reads the case of these settings once and runs its world
+ * REPEATS times, without its baseline. Prints the median of the seconds of a world. Then it
+ * prints the forwarded calls (and polls) in it, the seconds of its steady step, peak memory,
+ * its steps, events, and the seconds of reading. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

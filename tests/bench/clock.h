@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a benchmark reads of the machine, in C and C++ alike. */
+/* Functions by which a benchmark reads the machine, in C and C++ alike. */
 #ifndef FARWIRE_TESTS_BENCH_CLOCK_H
 #define FARWIRE_TESTS_BENCH_CLOCK_H
 

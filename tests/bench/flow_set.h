@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A random set of flows on random links, the same from a seed in C and C++: HOSTS in
- * pods, each host and each pod with a link up and one down of any capacity within two
- * orders of magnitude; flows between any two of them that start at any time, some of
- * them at one moment and some held down to a rate of their own. */
+/* A random set of flows on random links, equal from a seed in C and C++. HOSTS are in pods.
+ * Each host and each pod has a link up and one down, with capacities within two orders of
+ * magnitude. Flows between any two hosts start at any time, some of them at one moment, and
+ * some are capped at a rate of their own. */
 #ifndef FARWIRE_TESTS_BENCH_FLOW_SET_H
 #define FARWIRE_TESTS_BENCH_FLOW_SET_H
 

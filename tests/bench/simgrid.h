@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What SimGrid is asked to do beside farwire (C++): its flow model CM02, which shares links
- * fairly, without what it adds for TCP: no cross traffic, and all factors 1. */
+/* The work of SimGrid for comparison with farwire (C++): its flow model CM02, which shares
+ * links fairly, without its additions for TCP: no cross traffic, and all factors 1. */
 #ifndef FARWIRE_TESTS_BENCH_SIMGRID_H
 #define FARWIRE_TESTS_BENCH_SIMGRID_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A fuzz target is a function that gets bytes that nobody checked and must keep a promise.
+/* A fuzz target is a function that gets unchecked bytes and must keep a promise.
  *
  *   FUZZ_TARGET(data, size_B) { ... FUZZ_CHECK(condition that must hold); ... }
  *
@@ -118,7 +118,7 @@ static inline const char *fuzz_path(struct arena *arena, const char *name)
 	return arena_printf(arena, "%s/%s", fuzz_folder, name);
 }
 
-/* Such a file, to be written. */
+/* A file of this kind, to be written. */
 static inline FILE *fuzz_create(struct arena *arena, const char *name)
 {
 	FILE *file = fopen(fuzz_path(arena, name), "wb");

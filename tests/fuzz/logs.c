@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Logs of other tools, the first byte says of which. What is taken becomes a recording that
- * reads back. */
+/* Logs of other tools; the first byte selects the tool. An accepted log becomes a recording
+ * that reads back. */
 #include "calib/fit/import.h"
 #include "calib/fit/recording.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What --set and --vary are given, a line each; the first part, up to a line "---", is a file
- * with the group that they override. */
+/* Values of --set and --vary, one per line. The first part, up to a line "---", is a file with
+ * the group that they override. */
 #include "sim/cfg/cfg.h"
 #include "sim/analysis/sweep.h"
 #include "tests/fuzz/fuzz.h"

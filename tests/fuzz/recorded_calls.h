@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What must hold of any recorded program that a reader takes: it is in order, reads back from
- * its own file, and becomes a call stream. */
+/* Invariants of any recorded program that a reader accepts: it is in order, reads back from its
+ * own file, and becomes a call stream. */
 #ifndef FARWIRE_TESTS_FUZZ_RECORDED_CALLS_H
 #define FARWIRE_TESTS_FUZZ_RECORDED_CALLS_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random systems, run to their end. The bytes decide a topology of a few nodes, what runs on
- * it (programs near their GPU or far from it, training jobs, collectives) and up to eight
- * parameters, of any that the case has, moved to an edge: least, most, 0, 1, 2^31, 1e308,
- * half, a thousandfold. Whatever comes of it is refused with a reason or ends in a verdict,
- * within a bound of events; no invariant breaks, numbers are finite, and parts add up. */
+/* Random systems, run to their end. The bytes decide a topology of a few nodes, and what runs
+ * on it: programs on local or remote GPUs, training jobs, collectives. They also move up to
+ * eight parameters of the case to an edge: least, most, 0, 1, 2^31, 1e308, half, a
+ * thousandfold. Every system is refused with a reason or ends in a verdict, within a bound of
+ * events. No invariant breaks, numbers are finite, and parts add up. */
 #include <math.h>
 
 #include "sim/base/hash.h"
@@ -197,7 +197,7 @@ static void put_case(FILE *out, struct bytes *bytes, const struct nodes *nodes, 
 
 /* ---- parameters at their edges ---- */
 
-/* A topology or a schedule of 10^5 parts is no case for thousands of runs a second. */
+/* A topology or a schedule of 10^5 parts is too large for thousands of runs a second. */
 static bool makes_many(const struct cfg_param *param)
 {
 	static const char *const groups[] = {"case.", "job.", "client.", "cluster.", "wiring."};
@@ -348,7 +348,7 @@ static const char *write_case(struct arena *arena, struct bytes *bytes)
 	return path;
 }
 
-/* What a failed check is about: FARWIRE_FUZZ_SHOW=1 on replay. */
+/* Prints the system of a failed check: FARWIRE_FUZZ_SHOW=1 on replay. */
 static void show(const struct case_request *request, const struct diag *diag)
 {
 	if (!getenv("FARWIRE_FUZZ_SHOW"))

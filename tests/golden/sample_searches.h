@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sample charts of searches over parameters: bounds, tornados, maps. Of sample_charts.h. */
+/* Sample charts of searches over parameters: bounds, tornados, maps. Part of sample_charts.h. */
 #ifndef FARWIRE_TESTS_GOLDEN_SAMPLE_SEARCHES_H
 #define FARWIRE_TESTS_GOLDEN_SAMPLE_SEARCHES_H
 

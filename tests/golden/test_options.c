@@ -183,7 +183,7 @@ static void man_page_and_completion_match_the_table(void)
 	arena_free(arena);
 }
 
-/* An option with a value but without help, or one that no verb takes, would reach nobody. */
+/* An option with a value but without help, or one that no verb takes, would be useless. */
 static void each_option_has_help_and_a_verb(void)
 {
 	for (size_t i = 0; i < option_count(); i++) {

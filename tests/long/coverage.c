@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How often 95 % intervals of each kind of fit hold what was planted, over 1,000 recordings
- * with noise and outliers. Of ten passes: one number, a line in two pieces whose cut is
- * looked for each time, a rate. Of three, by Student's t: a number, a line, a roofline. 92 to
- * 98 % is right: of 1,000, the standard error is 0.7 %, and the intervals rest on few passes.
- * What is counted is an interval that is there, and wider than nothing. */
+/* How often 95 % intervals of each kind of fit contain the planted value, over 1,000 recordings
+ * with noise and outliers. With ten passes: one number, a line in two pieces whose cut is
+ * searched each time, a rate. With three, by Student's t: a number, a line, a roofline. 92 to
+ * 98 % is right: with 1,000 recordings the standard error is 0.7 %, and the intervals rest on
+ * few passes. Only intervals that exist and are wider than zero count. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -127,9 +127,9 @@ static void finish(void *ctx, uint64_t flow)
 		fabric_flow_start(race->fabric, &race->then);
 }
 
-/* Flows of 30, 60 and 90 over 100/s, and one of 500 with a cap of 10/s: 30/s each until
- * 1 s, when the first is over; 45/s each until 1 + 30/45 s; the last 30 of the third at
- * 90/s: 2 s. The fourth takes 50 s. */
+/* Flows of 30, 60 and 90 over 100/s, and one of 500 with a cap of 10/s: 30/s each until 1 s,
+ * when the first ends; 45/s each until 1 + 30/45 s; the last 30 of the third at 90/s: 2 s. The
+ * fourth takes 50 s. */
 static void the_first_end_moves_the_others(void)
 {
 	static const double sizes[] = {30, 60, 90, 500};
@@ -155,9 +155,9 @@ static void the_first_end_moves_the_others(void)
 	arena_free(arena);
 }
 
-/* Flows of 1000 and 50 over 100/s: the second ends at 1 s and gives way to one that meets
- * a third elsewhere, so they are no bundle any more; the first keeps its 50/s, and its end
- * at 20 s. */
+/* Flows of 1000 and 50 over 100/s. The second ends at 1 s, and a flow that meets a third
+ * elsewhere replaces it. So they are not a bundle any more. The first keeps its 50/s, and its
+ * end at 20 s. */
 static void an_end_is_not_lost_with_the_bundle(void)
 {
 	struct arena *arena = arena_new();

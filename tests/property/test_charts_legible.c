@@ -11,7 +11,7 @@ struct box {
 	char text[160];
 };
 
-/* From a line of a display list; false if it is no text. */
+/* Reads a line of a display list; false if it has no text. */
 static bool text_box(const char *line, struct box *box)
 {
 	double x, y, size;

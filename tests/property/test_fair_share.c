@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
-#include "sim/base/diag.h"
 #include "sim/base/num.h"
 #include "sim/fabric/fabric.h"
 #include "tests/fabric_check.h"

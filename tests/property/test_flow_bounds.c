@@ -15,8 +15,8 @@ enum { LINKS = 6, MESSAGES = 40, AFTER_MAX = 3, ROUNDS = 200 };
 
 struct message {
 	struct flow_spec flow;
-	size_t after[AFTER_MAX], after_count; /* it starts when these are over */
-	int64_t latency_ps;                   /* from its last byte until it is over */
+	size_t after[AFTER_MAX], after_count; /* it starts when these have ended */
+	int64_t latency_ps;                   /* from its last byte to its end */
 	size_t missing;
 	double over_s;
 };

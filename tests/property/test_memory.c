@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a run takes of memory: nothing while events run, once it is warm, but a record of
- * each step; and of a rank no more than docs/PERFORMANCE.md says. */
+/* The memory of a run: after its warm-up, running events allocate only a record of each step,
+ * and a rank takes no more than docs/PERFORMANCE.md says. */
 #include "tests/case_points.h"
 
-/* Of a step, as lists double: some 20,000 events, each of which would take 16 at least. */
+/* For one step, as lists double: some 20,000 events, each of which would take at least 16. */
 static const double STEP_MOST_B = 1024;
 static const double RANK_MOST_B = 100e3;
 

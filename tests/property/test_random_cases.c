@@ -30,8 +30,8 @@ static double work_s(struct arena *arena, const struct scenario *scenario,
 	return sum_s;
 }
 
-/* A GPU does no more than a second of work in a second, for each client and for all of
- * its clients together; these are means over steps of which the window cuts the last. */
+/* A GPU does no more than a second of work in a second, for each client and for all of its
+ * clients together. These are means over steps, and the window cuts the last step. */
 static bool gpus_do_no_more_than_they_can(struct arena *arena, const struct scenario *scenario,
 					  const struct point *point)
 {
@@ -54,9 +54,9 @@ static bool gpus_do_no_more_than_they_can(struct arena *arena, const struct scen
 	return good;
 }
 
-/* Bytes that must cross the slowest machine's link, whatever the algorithm: all that it has
- * goes out (all-reduce), or all that one has goes out or comes in (broadcast), or the parts
- * of the n - 1 others; and once the latency of the farthest machine. */
+/* Bytes that must cross the link of the slowest machine with every algorithm. Either all that
+ * it has leaves it (all-reduce), or all that one has enters or leaves (broadcast), or the parts
+ * of the n - 1 others. The latency of the farthest machine is added once. */
 static bool collectives_take_what_they_must(const struct random_case *c,
 					    const struct scenario *scenario,
 					    const struct point *point)

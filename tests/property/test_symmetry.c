@@ -261,9 +261,9 @@ static void one_stands_for_all(void)
 	CHECK(try(&d) == 63);
 }
 
-/* A binary tree of 127 machines has as many classes as levels. With one more, all on the way
- * from that one to the root, 8, are each of a class of their own, and so is each level below
- * what hangs off that way: 6 + 5 + ... + 1. */
+/* A binary tree of 127 machines has as many classes as levels. With one more machine, the 8 on
+ * the path from it to the root have their own classes, and so has each level below the branches
+ * of this path: 6 + 5 + ... + 1. */
 static void a_tree_has_its_levels(void)
 {
 	struct draw d = star;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# farwire calibrate over the fake GPU and this machine: recordings, a profile and a
-# page in one folder; the same command goes on, or fits again what is there. What
-# this machine's noise does to gates is not the test's business.
+# farwire calibrate over the fake GPU and this machine: recordings, a profile and a page in
+# one folder. The same command continues, or fits the present recordings again. The effect of
+# this machine's noise on gates is not tested.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -11,7 +11,7 @@ if [ ! -x "$probe" ]; then
 	echo "  no $probe"
 	exit 77
 fi
-# The fake GPU has a clock of its own, whose two minutes are over in a second.
+# The fake GPU has its own clock, whose two minutes pass in a second.
 printf '#!/bin/sh\nexec "%s" "$@" --budget 110\n' "$(cd "${probe%/*}" && pwd)/${probe##*/}" >"$scratch/probe"
 chmod +x "$scratch/probe"
 FARWIRE_PROBE=$scratch/probe

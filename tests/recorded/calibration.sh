@@ -70,7 +70,7 @@ if [ -x "$probe" ]; then
 		complain "their starts are $(tr '\n' ' ' <"$scratch.starts")"
 	verdict 'calibration.finds_planted_breaks'
 
-	# What runs ahead and what forwards, with presets (little noise).
+	# Run-ahead and forwarding, with presets (little noise).
 	"$probe" -q --passes 10 --only forward --only 'call.get*' -o "$scratch/preset.jsonl"
 	farwire fit "$scratch/preset.jsonl" -q -o "$scratch/preset.cfg"
 	near "$scratch/preset.cfg" runtime.unmarshal 1.6e-6 6

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the documents promise of the published remote GPUs, from the predictions of
-# `farwire validate`: errors of test rows, verdicts, bounds, exit codes; and the README's
-# commands. Its numbers: tests/recorded/accuracy.sh, tests/analytic/what_ifs.sh; its
-# plots: tools/images.
+# The promises of the documents about published remote GPUs hold in the predictions of
+# `farwire validate`: errors of test rows, verdicts, bounds, exit codes. The README's commands
+# work. Its numbers: tests/recorded/accuracy.sh, tests/analytic/what_ifs.sh; its plots:
+# tools/images.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh

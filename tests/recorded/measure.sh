@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# calib/measure, rehearsed: the real script and the real farwire-trace over the fake
-# probe, a python and an nvcc that write what is expected of them. Every part leaves its
-# file; what fails, hangs or is missing loses nothing else.
+# Rehearses calib/measure: the real script and the real farwire-trace run over the fake probe,
+# with a python and an nvcc that write the expected output. Every part leaves its file. A part
+# that fails, hangs or is missing does not affect the others.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
@@ -13,7 +13,7 @@ if [ ! -x "$probe" ]; then
 	exit 77
 fi
 
-# What a recorded program leaves, where it is recorded.
+# The output of a recorded program.
 cat >"$scratch/calls" <<'END'
 {"format":"farwire-calls","version":1,"tool":"farwire-trace","program":"stub","gpu":"Fake"}
 {"step":1,"t_s":0,"thread":0}
@@ -105,8 +105,8 @@ measure 0 "$all"
 cmp -s "$all/probe.jsonl" "$scratch/before" || complain 'a whole recording was changed'
 verdict 'measure.does_it_all'
 
-# What came out is fitted and reported as any recording is, and used. (Without a host's
-# second there is no page; what that ends with is not the question.)
+# The recording is fitted, reported and used as any other. (Without a second of the host there
+# is no page; the exit code is then not tested.)
 mkdir "$scratch/page"
 cp "$all/probe.jsonl" "$scratch/page/gpu.jsonl"
 farwire calibrate --budget 0.1 -o "$scratch/page"
@@ -140,8 +140,8 @@ grep -q 'cublas/lib' "$scratch/libraries" || complain "PyTorch's cuBLASLt is not
 grep -q 'other/lib' "$scratch/libraries" && complain 'libraries that nobody asked for'
 verdict 'measure.loses_nothing_else'
 
-# A probe that is killed, or fails, goes on with its own file, and with the time that is
-# left: killed, failed, failed, whole.
+# A probe that is killed, or fails, continues its own file in the remaining time: killed,
+# failed, failed, complete.
 cat >"$scratch/slow" <<'END'
 #!/bin/sh
 echo "$*" >>"$STUB/said"

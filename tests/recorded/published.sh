@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the facts' tables say of GPUs is what ships: each row has a file in
-# topologies/gpus/ with the same numbers, which say that they are published; a
-# profile from a recording of that GPU is known by the same name.
+# Shipped GPUs agree with the tables of facts: each row has a file in topologies/gpus/ with
+# the same numbers, marked as published. A profile from a recording of that GPU has the same
+# name.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh

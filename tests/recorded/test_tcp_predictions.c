@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Real TCP against the simulator's: recordings of `farwire probe host` between two
- * network namespaces whose link a token bucket holds to a known rate (made by
- * tests/bench/tcp_namespaces, which says so).
+/* Real TCP compared with the simulator: recordings of `farwire probe host` between two network
+ * namespaces whose link a token bucket limits to a known rate (made by
+ * tests/bench/tcp_namespaces).
  *
- * Three parameters are fitted, to round trips and streams of the sizes that are
- * not held out: the work of a message (send and receive, which only their sum
- * shows), that of a byte, and the part of its rate that the shaper reaches. Then
- * the simulator predicts round trips and streams of the sizes that are held out.
+ * Three parameters are fitted, to round trips and streams of the sizes that are not held out:
+ * the work per message (send and receive; only their sum can be measured), the work per byte,
+ * and the part of its rate that the shaper reaches. Then the simulator predicts round trips and
+ * streams of the sizes that are held out.
  *
- * A token bucket is no wire: a full one lets `burst` bytes pass at once, so a
- * message is there sooner by min(burst, its bytes on the wire) / rate; but round
- * after round can be no faster than it fills up. That is known of the bucket, and
- * taken off what the simulator says of a wire.
+ * A token bucket differs from a link. A full one lets `burst` bytes pass at once, so a message
+ * arrives sooner by min(burst, its bytes on the link) / rate. But repeated rounds can be no
+ * faster than the bucket fills. This property of the bucket is known, and the predictions are
+ * corrected for it.
  *
- * $FARWIRE_TCP_RECORDINGS: a folder with other recordings than the committed ones.
- */
+ * $FARWIRE_TCP_RECORDINGS: a folder with other recordings than the committed ones. */
 #include <stdlib.h>
 
 #include "calib/fit/recording.h"
@@ -70,8 +69,8 @@ static const struct link_traits veth = {
 	.packet_overhead_B = 14, /* the Ethernet header, which a bucket counts */
 };
 
-/* What a bucket makes of a round over a wire: a head start for either message, but
- * no more rounds than it fills up for. */
+/* The effect of a bucket on a round over a link: a head start for either message, but no more
+ * rounds than it fills up for. */
 static double shape(const struct place *place, double rate_Bps, double span_s, double size_B,
 		    double reply_B)
 {
@@ -136,7 +135,7 @@ static double badness(const double *fitted, void *ctx)
 	return sum;
 }
 
-/* Of the passes: some are disturbed by what else a machine does, all of a pass. */
+/* The median of the passes: other work of the machine disturbs some passes as a whole. */
 static double median_of(const struct recording_point *point)
 {
 	double medians[RECORDING_PASSES_MAX];

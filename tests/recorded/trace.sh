@@ -61,7 +61,7 @@ verdict trace.records
 
 # The script's step of 1000 us: launches and a poll of the event (its second query finds
 # it ready once the kernels are done, at about 470 us), the graph after the event, the
-# pageable copy. Its host times are short beside the GPU's 400 us of kernels, so the replay
+# pageable copy. Its host times are short compared with the GPU's 400 us of kernels, so the replay
 # lies between the kernels and copies alone and the script.
 expect 0 '' run --calls "$scratch/calls.jsonl" --topology t320-same-esxi --draws 0 --quiet \
 	--format csv

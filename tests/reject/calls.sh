@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Recorded programs on the command line: what is none, and what does not go with one.
-# (The readers themselves: tests/unit/test_call_files.c.)
+# Recorded programs on the command line: files that are not call files, and options that do
+# not apply to them. (The readers themselves: tests/unit/test_call_files.c.)
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -25,7 +25,7 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'empty\.jsonl:1: is empty' run $t320 --calls empty.jsonl
 	expect 2 'cut\.jsonl:[0-9]+: the file stops without its last line' run $t320 --calls cut.jsonl
 	expect 2 'torn\.jsonl:2: is not JSON: the file ends inside a text .the recording was cut off.' run $t320 --calls torn.jsonl
-	expect 2 'deep\.jsonl:1: a line that is no object' run $t320 --calls deep.jsonl
+	expect 2 'deep\.jsonl:1: this line is not a JSON object' run $t320 --calls deep.jsonl
 	expect 2 'has 0 whole steps' run $t320 --calls one_mark.jsonl
 	printf '%s\n' "$head" '{"step":4,"t_s":0}' '{"step":5,"t_s":0.0005}' "$launch" "$sync" '{"end":true}' >idle.jsonl
 	expect 2 '^--calls: step 4 of the recording holds no call .write another calls\.step' run $t320 --calls idle.jsonl
@@ -39,7 +39,7 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 0 '' run $t320 --calls around.jsonl
 	copy='{"call":"cudaMemcpyAsync","start_s":0.001,"end_s":0.001005,"stream":7,"copy":"h2d","memory":"pinned","size_B":0.5,"copy_s":1e-5}'
 	printf '%s\n' "$head" "$copy" "$sync" '{"end":true}' >half.jsonl
-	expect 2 'half\.jsonl:2: size_B: is no whole number' run $t320 --calls half.jsonl
+	expect 2 'half\.jsonl:2: size_B: is not a whole number' run $t320 --calls half.jsonl
 	sed 's/0\.5,/64,/; 1s/^/\xef\xbb\xbf/; s/$/\r/' half.jsonl >marked.jsonl # as some editors save
 	expect 0 '' run $t320 --calls marked.jsonl
 	expect 0 '' check good.jsonl
@@ -78,6 +78,6 @@ expect 2 'cannot read .missing\.json' import kineto missing.json -o x.jsonl
 expect 2 'is compressed' import kineto trace.json.gz -o x.jsonl
 expect 2 "no importer is called 'kinet' \(did you mean 'kineto'" import kinet torn.json
 expect 2 'needs KIND FILE' import kineto
-expect 2 'is no trace' import kineto empty.jsonl
+expect 2 'is not a trace' import kineto empty.jsonl
 [ ! -e x.jsonl ] || complain 'calls of nothing'
 verdict 'calls.import'

@@ -25,7 +25,7 @@ verdict 'command_line.verbs'
 expect 2 'takes no option --drws \(did you mean --draws\?\)' run case.cfg --drws 3
 expect 2 'takes no option --nosuch$' run case.cfg --nosuch
 expect 2 'takes no option --vary' run case.cfg --vary case.batch=1,2
-expect 2 "'-x' is no option" run case.cfg -x
+expect 2 "'-x' is not an option" run case.cfg -x
 expect 2 '--draws needs a value' run case.cfg --draws
 expect 2 '--quiet takes no value' run case.cfg --quiet=yes
 expect 2 '--format xml: write table\|csv\|json\|jsonl' run case.cfg --format xml
@@ -95,7 +95,7 @@ expect 2 '^--set: guest.client.kind = "vn" is not one of' run case.cfg --set gue
 verdict 'command_line.settings'
 
 while IFS= read -r text; do
-	expect 2 "^--vary: '.*' is no variation \(write key=a,b,c or" sweep case.cfg --vary "$text"
+	expect 2 "^--vary: '.*' is not a variation \(write key=a,b,c or" sweep case.cfg --vary "$text"
 done <<'END'
 x
 =1,2

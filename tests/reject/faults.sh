@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What happens to a run from outside: signals, streams that are closed, a disk that fills up,
-# files cut short, folders in place of files, a locale with decimal commas, links that lose any
-# part of their packets. Ended by a signal, a program leaves no file but a sweep's journal.
+# Disturbances from outside: signals, closed streams, a full disk, truncated files, folders
+# instead of files, a locale with decimal commas, links that lose any share of their packets.
+# A program that a signal ends leaves no file but a sweep's journal.
 cd "$(dirname "$0")/../.." || exit 2
 profiles=$PWD/calib/profiles
 # shellcheck source=tests/check.sh
@@ -32,7 +32,7 @@ interrupt TERM 143 "$@"
 mkdir ended
 for words in 'run ddl-host --draws 20000 --format json -o ended/x.json --trace ended/t.json --plot ended/p.svg' \
 	'validate ddl_p100 --draws 2000 --format csv -o ended/x.csv' 'report ddl-host --draws 20000 -o ended/x.html' \
-	'sensitivity ddl-host --samples 20000 --format csv -o ended/x.csv' 'fit flexdirect-1050ti -o ended'; do
+	'sensitivity ddl-host --points 20000 --format csv -o ended/x.csv' 'fit flexdirect-1050ti -o ended'; do
 	for signal in TERM HUP; do
 		# shellcheck disable=SC2086 # words of a command
 		"$FARWIRE" $words -q >"$scratch.out" 2>&1 &
@@ -46,7 +46,7 @@ for words in 'run ddl-host --draws 20000 --format json -o ended/x.json --trace e
 done 2>/dev/null
 verdict faults.signals
 
-# What is said goes nowhere, not into the journal that took the number of a closed stream.
+# Messages are not written into the journal that took the number of a closed stream.
 "$FARWIRE" "$@" -o TERM/x.csv 2>&- &
 while kill -0 $! && ! grep -q '"going on' TERM/x.csv.journal && [ "$(wc -l <TERM/x.csv.journal)" -lt 30 ]; do
 	sleep 0.01

@@ -61,7 +61,7 @@ expect 2 '^x\.jsonl:1: is not JSON: is nested too deep' run --topology t320-same
 expect 2 'nested too deep' fit x.jsonl
 expect 2 'nested too deep' import kineto x.jsonl
 expect 2 '^x\.jsonl:1: ' import iperf3 x.jsonl
-# Of streams and events 60000 are told apart.
+# At most 60000 streams and events are distinguished.
 handles() { # count, call, its handle
 	awk -v count="$1" -v call="$2" -v handle="$3" 'BEGIN {
 		print "{\"format\":\"farwire-calls\",\"version\":1}"
@@ -168,7 +168,7 @@ expect 2 'reverse_bandwidth = "1e-9 B/s" is too small \(write 0 B/s, or at least
 	run t320.cfg --set 'link.client-port.reverse_bandwidth=1e-9 B/s'
 verdict limits.numbers_at_the_edges
 
-# What input says does not command the terminal.
+# Text of the input cannot control the terminal.
 printf 'case = { topology = "a\033[31mb\007"; };\n' >x.cfg
 expect 2 "topology 'a \[31mb ' is not there" run x.cfg
 expect 2 '^--set: ' run c4140-infiniband --set "$(printf 'case.\033[2J=1')"

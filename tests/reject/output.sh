@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Results that cannot be written: exit code 1 and one line that says why. A file
-# is written whole or not at all: what was there before stays, and nothing of the
-# attempt is left.
+# Results that cannot be written: exit code 1 and one line with the reason. A file is written
+# atomically: the old content stays, and nothing of the attempt is left.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -88,20 +87,20 @@ farwire run case.cfg -q --draws 0 -o link.json
 grep -q '^resnet50 on' target.json || complain 'a link is not followed'
 verdict 'output.a_good_file'
 
-# What is read, or written by another option, is not written over; nor a link to nowhere.
+# Files that are read, or written by another option, are not overwritten; nor is a link to nowhere.
 cp case.cfg kept.cfg
 echo '# nothing fitted' >profile.cfg
 ln -s kept.cfg other-name.cfg
 ln -s nowhere.json dangling.json
 # shellcheck disable=SC2086
 {
-	expect 2 '^farwire: --output case.cfg would be written over what is read there' $one -o case.cfg
-	expect 2 'would be written over what is read there' run kept.cfg -q --draws 0 -o ./other-name.cfg
+	expect 2 '^farwire: --output case.cfg: refusing to overwrite an input file' $one -o case.cfg
+	expect 2 'refusing to overwrite an input file' run kept.cfg -q --draws 0 -o ./other-name.cfg
 	expect 2 '^farwire: --output and --plot are both .x.svg. \(write two names\)' $one -o x.svg --plot x.svg
 	expect 2 '^farwire: --output and --plot are both .x.svg.' $one -o ./x.svg --plot x.svg
 	expect 2 '^farwire: --output and --trace are both' $one -o target.json --trace ./target.json
-	expect 2 'would be written over what is read there' $one --profile ./profile.cfg -o profile.cfg
-	expect 2 'would be written over what is read there' $one --set 'case.profile = "profile.cfg"' -o profile.cfg
+	expect 2 'refusing to overwrite an input file' $one --profile ./profile.cfg -o profile.cfg
+	expect 2 'refusing to overwrite an input file' $one --set 'case.profile = "profile.cfg"' -o profile.cfg
 	expect 1 "cannot write 'dangling.json': No such file" $one -o dangling.json
 }
 cmp -s case.cfg kept.cfg && grep -q '^# nothing' profile.cfg && [ ! -e x.svg ] || complain 'the case is written over'

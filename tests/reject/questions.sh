@@ -21,7 +21,7 @@ expect 2 'needs one --for KEY' solve case.cfg --target 'ratio>=0.9' --for case.b
 for target in ratio 'ratio>0.9' '>=0.9' 'ratio=0.9' 'ratio>='; do
 	expect 2 '^--target: ' solve case.cfg --target "$target" --for case.batch
 done
-expect 2 "is no target \(write a number >= or <= a value" solve case.cfg --target 'ratio' --for case.batch
+expect 2 "is not a target \(write a number >= or <= a value" solve case.cfg --target 'ratio' --for case.batch
 expect 2 "no number 'speed' \(a program on a GPU has ratio, images_per_s" \
 	solve case.cfg --target 'speed>=2' --for case.batch
 expect 2 "this case has no number 'speedup'" solve case.cfg --target 'speedup>=2' --for case.batch
@@ -33,12 +33,12 @@ verdict 'questions.targets'
 
 expect 2 "^--for: unknown parameter 'link.vswitch.latncy' \(did you mean 'link.vswitch.latency'" \
 	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latncy
-expect 2 'case\.model is no number' solve case.cfg --target 'ratio>=0.9' --for case.model
+expect 2 'case\.model is not a number' solve case.cfg --target 'ratio>=0.9' --for case.model
 expect 2 'unknown parameter' solve case.cfg --target 'ratio>=0.9' --for 'guest.*.nosuch'
-expect 2 'is no range \(write LO:HI, values' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8
-expect 2 'is no range \(write LO:HI, the lower' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8:2
+expect 2 'is not a range \(write LO:HI, values' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8
+expect 2 'is not a range \(write LO:HI, the lower' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8:2
 expect 2 'case\.batch: 0 is out of range \(1 to' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 0:2
-expect 2 'case\.batch: 2\.5 is no whole number' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 1:2.5
+expect 2 'case\.batch: 2\.5 is not a whole number' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 1:2.5
 expect 2 'link\.vswitch\.latency: 2 has no unit' \
 	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latency --between 1us:2
 expect 2 'wants 16 GPUs from number 0 on' solve --topology t320-same-esxi --gpus 1 --draws 0 \
@@ -51,7 +51,8 @@ expect 2 "no number of .* has 'nosuch' in its name" sensitivity case.cfg --for n
 for part in 0 -1% 100% x 10us; do
 	expect 2 "^farwire: --vary-all $part: write a part" sensitivity case.cfg --vary-all "$part"
 done
-expect 2 '--samples x: write a whole number' sensitivity case.cfg --samples x
+expect 2 '--points x: write a whole number' sensitivity case.cfg --points x
+expect 2 '--samples is now called --points' sensitivity case.cfg --samples 8
 expect 2 'has no ratio: out of GPU memory: resnet50 at batch 64' \
 	sensitivity --topology t320-same-esxi --batch 64 --draws 0 -q --vary-all 10% --for link.vswitch
 verdict 'questions.sensitivities'
@@ -69,7 +70,7 @@ verdict 'questions.without_an_answer'
 
 # vary WRONG WHY
 vary() {
-	expect 2 "^--vary: '$1' is no variation \(write key=a,b,c or key=lo:hi:log20 .*\): $2" \
+	expect 2 "^--vary: '$1' is not a variation \(write key=a,b,c or key=lo:hi:log20 .*\): $2" \
 		sweep case.cfg -q --vary "$1"
 }
 vary 'case.batch=1:2' 'how many values, and how spaced\?$'

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What `plot` and `report` cannot use: exit code 2 with the place, nothing drawn.
+# `plot` and `report` refuse files that they cannot use: exit code 2 with the place, nothing
+# drawn.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -31,7 +32,7 @@ s/"throughput": {/"throughput": 3, "was": {/|'throughput': is missing, or no \{v
 s/"throughput": {"value": [^,]*/"throughput": {"value": "fast"/|'value': is no number$
 s/"seed": [0-9]*/"seed": -1/|'seed': is no count$
 END
-expect 2 'needs to know where to draw' plot good.json
+expect 2 'needs an image file' plot good.json
 expect 2 'must end in \.svg, \.pdf or \.png' plot good.json -o x.gif
 expect 1 "cannot write 'no-folder/x.svg'" plot good.json -o no-folder/x.svg
 [ ! -e x.svg ] || complain 'a plot of nothing'

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bad input and the exact words that answer it. */
 #include "sim/base/arena.h"
-#include "sim/cfg/cfg.h"
 #include "tests/test.h"
+#include "tests/wire_params.h"
 
 /* libconfig 1.5 forgets the text it was reading when a parse fails. */
 const char *__lsan_default_suppressions(void);
@@ -11,30 +11,11 @@ const char *__lsan_default_suppressions(void)
 	return "leak:libconfig";
 }
 
-struct wire {
-	double bandwidth_Bps, latency_s, streams_count, loss_ratio;
-	bool full_duplex;
-	const char *name;
-	int kind;
-};
-
-static const char *const kinds[] = {"copper", "fibre", NULL};
-static const struct param_row rows[] = {
-	PARAM_NUMBER(struct wire, bandwidth_Bps, QUANTITY_RATE, 1, 1e15, NULL, "", ""),
-	PARAM_NUMBER(struct wire, latency_s, QUANTITY_TIME, 0, INFINITY, "5 us", "", ""),
-	PARAM_NUMBER(struct wire, streams_count, QUANTITY_COUNT, 1, 64, "4", "", ""),
-	PARAM_NUMBER(struct wire, loss_ratio, QUANTITY_RATIO, 0, 1, "0", "", ""),
-	PARAM_BOOL(struct wire, full_duplex, "true", "", ""),
-	PARAM_TEXT(struct wire, name, "", "", ""),
-	PARAM_CHOICE(struct wire, kind, kinds, "fibre", "", ""),
-};
-static const struct param_table table = PARAM_TABLE("wire", struct wire, rows);
-
 struct slip {
 	const char *text, *answer;
 };
 
-/* ---- text that is no configuration ---- */
+/* ---- invalid text ---- */
 
 static void syntax(void)
 {
@@ -135,7 +116,7 @@ static void any_text_is_answered(void)
 	}
 }
 
-/* ---- values that are no parameters ---- */
+/* ---- invalid values of parameters ---- */
 
 static void check_answers(struct diag *diag, const char *const *answers, size_t count)
 {

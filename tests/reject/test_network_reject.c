@@ -165,7 +165,7 @@ static void names_and_loose_ends(void)
 		"leave it out)");
 }
 
-/* What takes from a broken layer is not complained of again. */
+/* Layers that use a broken layer cause no further message. */
 static void one_error_is_said_once(void)
 {
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = 0; out = 4; },\n"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What cannot run is a verdict: an ordinary result with its reason, no numbers,
+# A system that cannot run gives a verdict: an ordinary result with its reason, no numbers,
 # exit code 0.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh

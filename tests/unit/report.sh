@@ -108,7 +108,7 @@ swept() {
 		[ "$(grep -c '^<tr><td class="n">' sweep.html)" = 6 ] &&
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "ratio") at = i }
 			NR == 7 { printf "goes from %.3g", 100 * $at }' sweep.csv >wanted && holds sweep.html "$(cat wanted)" &&
-		# The values' order on the command line changes no word about where 95 % is kept, and what is varied is no setting.
+		# The order of values on the command line does not change where 95 % is kept, and a varied key is not a setting.
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=64,8,16,32 -q -o down.html &&
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=8,16,32,64 -q -o up.html &&
 		grep -o 'along case.batch: [^<]*' up.html >kept && holds down.html "$(cat kept)" && ! grep -q 'case.batch=8' up.html &&
@@ -165,7 +165,7 @@ nothing_partial() {
 		refused 2 'must end in .html or .pdf' "$FARWIRE" report 'a&b.cfg' -o bad.txt &&
 		refused 2 'needs CASE|DATASET' "$FARWIRE" report -o bad.html &&
 		refused 1 'cannot write' "$FARWIRE" report 'a&b.cfg' -o none/bad.html &&
-		refused 2 'where to draw' "$FARWIRE" plot 16.json &&
+		refused 2 'needs an image file' "$FARWIRE" plot 16.json &&
 		refused 2 'cannot be read' "$FARWIRE" plot none.json -o bad.svg &&
 		refused 2 '.svg, .pdf or .png' "$FARWIRE" plot 16.json -o bad.gif && ! ls | grep '^bad\.[^c]'
 }

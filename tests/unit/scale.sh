@@ -71,7 +71,7 @@ expect 0 '' scale --topology gpu-pool --exchange ddp -q --draws 0 --format csv
 expect 2 'numbers of GPUs are whole, from 1' scale job.cfg -q --gpus 0,1
 expect 2 'numbers of GPUs are whole, from 1' scale job.cfg -q --gpus one,two
 expect 2 'case.gpus = "?2.5' scale job.cfg -q --gpus 1,2.5
-expect 2 "case.gpus=1:2' is no variation" scale job.cfg -q --gpus 1:2
+expect 2 "case.gpus=1:2' is not a variation" scale job.cfg -q --gpus 1:2
 expect 2 '.' scale job.cfg -q --gpus 1,100 # there are four
 verdict 'scale.numbers_of_gpus'
 

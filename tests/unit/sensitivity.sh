@@ -12,7 +12,7 @@ case = { topology = "t320-same-esxi"; program = "client"; server = "server";
 	runtime = "flexdirect-1.11"; profile = "flexdirect-1050ti"; batch = 16; };
 END
 
-expect 0 '' sensitivity case.cfg -q --draws 0 --samples 0 --format csv
+expect 0 '' sensitivity case.cfg -q --draws 0 --points 0 --format csv
 head -n 1 "$scratch.out" | grep -q '^parameter,value,low,high,at_low_ratio,at_high_ratio,first_order' ||
 	complain "columns: $(head -n 1 "$scratch.out")"
 # the ends of the first parameter, set by hand
@@ -37,13 +37,13 @@ expect 0 '' sensitivity case.cfg -q --draws 0 --vary-all 10% --for link. --forma
 tr -d '\r' <"$scratch.out" | awk -F, 'NR > 1 && $1 !~ /^link\./ { exit 1 }' || complain '--for lets others in'
 verdict 'sensitivity.answers_are_what_run_says'
 
-expect 0 '' sensitivity case.cfg -q --draws 0 --samples 16 --of step
+expect 0 '' sensitivity case.cfg -q --draws 0 --points 16 --of step
 shows '^The step of resnet50 .* hangs most on stack\.calls_per_library_op: at [0-9.]+ it is'
 shows '^Knowing stack\.calls_per_library_op, which makes [0-9]+ % \([0-9]+ to [0-9]+\) of the variance that parameters make'
-shows 'Indices of the first [0-9]+, from 16 samples'
+shows 'Indices of the first [0-9]+, from 16 points'
 for format in table csv json jsonl; do
 	for jobs in 1 3; do
-		expect 0 '' sensitivity case.cfg -q --format $format --draws 2 --samples 8 --jobs $jobs --plot jobs$jobs.svg
+		expect 0 '' sensitivity case.cfg -q --format $format --draws 2 --points 8 --jobs $jobs --plot jobs$jobs.svg
 		cp "$scratch.out" jobs$jobs.txt
 	done
 	cmp -s jobs1.txt jobs3.txt || complain "$format: --jobs 3 differs"

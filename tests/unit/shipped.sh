@@ -10,7 +10,7 @@ cd "$scratch" || exit 2
 
 expect 0 '' list gpus runtimes
 shows '^gpus +v100-sxm2 +Tesla V100 SXM2, 16 GB *$'
-shows '^runtimes +asynchronous .*sent; handles are given out by the client, attributes asked for once *$'
+shows '^runtimes +asynchronous .*sent; the client creates handles itself and asks for attributes once *$'
 verdict shipped.list
 
 expect 0 '' explain quarter-gpu case.fraction

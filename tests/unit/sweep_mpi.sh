@@ -74,5 +74,5 @@ ranks 3 "$@" -q --vary case.batch=8,0 -o bad.csv && complain 'no error'
 [ "$(grep -c 'case.batch = "0" is out of range' "$scratch.err")" = 1 ] ||
 	complain "not said once: $(cat "$scratch.err")"
 ranks 3 "$@" -q --vary case.batch=8: -o bad.csv && complain 'no error'
-[ "$(grep -c 'is no variation' "$scratch.err")" = 1 ] || complain "not said once: $(cat "$scratch.err")"
+[ "$(grep -c 'is not a variation' "$scratch.err")" = 1 ] || complain "not said once: $(cat "$scratch.err")"
 verdict 'sweep_mpi.errors_once'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading recordings: JSON tokens, call files, and traces of PyTorch's profiler. Invalid content is
+/* Reading recordings: call files and traces of PyTorch's profiler. Invalid content is
  * refused with its line. */
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,7 +8,6 @@
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
 #include "sim/traces/functions.h"
-#include "sim/json/pull.h"
 #include "sim/traces/kineto.h"
 #include "tests/much_memory.h"
 #include "tests/test.h"
@@ -28,83 +27,6 @@ static FILE *file_of(const char *text)
 	fputs(text, file);
 	rewind(file);
 	return file;
-}
-
-/* ---- tokens ---- */
-
-/* Returns a letter for each token: { } [ ] k t n T F N, E at the end, ! after an error. */
-static const char *tokens_of(const char *text)
-{
-	static const char letters[] = "E!{}[]ktnTFN";
-	static char found[256];
-	FILE *file = file_of(text);
-	struct jp_reader *json = jp_open(arena, file);
-	size_t count = 0;
-	enum jp_token token;
-	do {
-		token = jp_next(json);
-		found[count++] = letters[token];
-	} while (token != JP_END && token != JP_ERROR && count < sizeof found - 1);
-	found[count] = '\0';
-	fclose(file);
-	return found;
-}
-
-static void json_reader_returns_each_token(void)
-{
-	begin();
-	CHECK_TEXT(tokens_of(""), "E");
-	CHECK_TEXT(tokens_of(" {\"a\": [1, -2.5e3, \"x\"], \"b\": {}, \"c\": null}\n[]"),
-		   "{k[nnt]k{}kN}[]E");
-	CHECK_TEXT(tokens_of("true false NaN"), "TFnE");
-	CHECK_TEXT(tokens_of("{\"a\" 1}"), "{k!");
-	CHECK_TEXT(tokens_of("[1 2]"), "[n!");
-	CHECK_TEXT(tokens_of("[1,]"), "[n!");
-	CHECK_TEXT(tokens_of("{,}"), "{!");
-	CHECK_TEXT(tokens_of("[1}"), "[n!");
-	CHECK_TEXT(tokens_of("]"), "!");
-	CHECK_TEXT(tokens_of("[\"a"), "[!");
-	CHECK_TEXT(tokens_of("[1"), "[n!");
-	CHECK_TEXT(tokens_of("0x10"), "n!");
-	CHECK_TEXT(tokens_of("nope"), "!");
-	CHECK_TEXT(tokens_of("[1 2 3]"), "[n!");
-	CHECK_TEXT(tokens_of("{xa\": 2}"), "{!");
-	CHECK_TEXT(
-		tokens_of("1111111111111111111111111111111111111111111111111111111111111111111111"),
-		"!");
-	CHECK_TEXT(tokens_of("\"\\q\""), "!");
-	CHECK_TEXT(tokens_of("\"\\ud800x\""), "tE");
-	arena_free(arena);
-}
-
-static void json_reader_decodes_texts_and_counts_lines(void)
-{
-	begin();
-	FILE *file = file_of("\n{\"a\\n\\u00e9\\ud83d\\ude00\":\n 12.5}");
-	struct jp_reader *json = jp_open(arena, file);
-	CHECK(jp_next(json) == JP_OBJECT && json->line == 2);
-	CHECK(jp_next(json) == JP_KEY);
-	CHECK_TEXT(json->text, "a\n\xc3\xa9\xf0\x9f\x98\x80");
-	CHECK(jp_next(json) == JP_NUMBER && json->line == 3);
-	CHECK_NEAR(json->number, 12.5, 0);
-	CHECK(json->values_count == 1);
-	fclose(file);
-	char *large = malloc(100003); /* a text longer than the limit, and too deep nesting */
-	memset(large, 'x', 100002);
-	large[0] = large[100001] = '"';
-	large[100002] = '\0';
-	json = jp_open(arena, file = file_of(large));
-	CHECK(jp_next(json) == JP_TEXT && json->text_B == JP_TEXT_MAX_B - 1 &&
-	      jp_next(json) == JP_END);
-	fclose(file);
-	memset(large, '[', 200);
-	large[200] = '\0';
-	json = jp_open(arena, file = file_of(large));
-	CHECK(!jp_skip(json) && json->depth <= JP_DEPTH_MAX);
-	CHECK(strstr(json->error, "too deep") != NULL);
-	fclose(file);
-	free(large);
-	arena_free(arena);
 }
 
 /* ---- call files ---- */
@@ -151,20 +73,20 @@ static void invalid_call_files_are_refused_with_their_line(void)
 	refuses(HEAD HEAD CALL END, ":2: a second first line");
 	refuses(HEAD CALL "{\"end\":true,\"lines\":2}\n", "some are missing");
 	refuses(HEAD CALL "{\"end\":true,\"dropped\":9}\n", "lost 9 records");
-	refuses(HEAD "[1]\n" END, ":2: a line that is no object");
+	refuses(HEAD "[1]\n" END, ":2: this line is not a JSON object");
 	refuses(HEAD "{}\n" END, "neither a call, nor a step");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1}\n" END, "without start_s and end_s");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":2,\"end_s\":1}\n" END,
 		":2: a call that ends before it begins");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":NaN,\"end_s\":1}\n" END,
-		"start_s: is no finite number");
+		"start_s: is not a finite number");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":-1,\"end_s\":1}\n" END,
 		"start_s: is out of range");
-	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call: is no text");
+	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call: is not a text");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1,\"end_s\":1,\"thread\":1e9}\n" END,
 		"thread: is out of range");
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"up\"}\n" END,
-		"is none of h2d");
+		"must be h2d, d2h");
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"h2d\"}\n" END,
 		"a copy without size_B");
 	refuses(HEAD "{\"step\":1}\n" END, "a step without t_s");
@@ -392,10 +314,10 @@ static void refuses_kineto(const char *text, const char *said)
 
 static void invalid_kineto_traces_are_refused_with_their_line(void)
 {
-	refuses_kineto("", "is no trace");
+	refuses_kineto("", "is not a trace");
 	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na", "trace.json:2: is not JSON");
-	refuses_kineto("{\"traceEvents\":{}}", "traceEvents is no array");
-	refuses_kineto("{\"traceEvents\":[1]}", "no event");
+	refuses_kineto("{\"traceEvents\":{}}", "traceEvents is not an array");
+	refuses_kineto("{\"traceEvents\":[1]}", "not an event");
 	refuses_kineto("{\"schemaVersion\":1}", "holds no CUDA call");
 	refuses_kineto("7", "neither an object nor an array");
 	refuses_kineto("[" EVENT("cpu_op", "aten::mm", "10", "1", "1", "") "]", "no CUDA call");
@@ -411,9 +333,9 @@ static void invalid_kineto_traces_are_refused_with_their_line(void)
 	refuses_kineto(
 		"[" EVENT("gpu_memcpy", "Memcpy HtoD", "10", "1", "7", "\"bytes\":1e999") "]",
 		"more bytes than there are");
-	refuses_kineto("{\"traceEvents\":[]} {}", "is no trace");
+	refuses_kineto("{\"traceEvents\":[]} {}", "is not a trace");
 	refuses_kineto("{\"deviceProperties\":[{\"name\":\n1}],\"traceEvents\":[]}",
-		       "trace.json:2: deviceProperties: a name that is no text");
+		       "trace.json:2: deviceProperties: a name is not a text");
 }
 
 /* 4096 threads are accepted, 4097 are refused. */
@@ -464,9 +386,7 @@ static void more_than_8_gib_are_refused(void)
 	}
 }
 
-static const struct test tests[] = {TEST(json_reader_returns_each_token),
-				    TEST(json_reader_decodes_texts_and_counts_lines),
-				    TEST(invalid_call_files_are_refused_with_their_line),
+static const struct test tests[] = {TEST(invalid_call_files_are_refused_with_their_line),
 				    TEST(cut_or_changed_call_files_never_crash),
 				    TEST(calls_are_sorted_and_kernels_move_to_the_outer_call),
 				    TEST(function_names_map_to_kinds_of_calls),

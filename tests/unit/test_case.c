@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cases: precedence when a parameter is set twice, clients and their places, refused input with its
  * messages, and verdicts. */
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
 #include "sim/predict/predict.h"
 #include "sim/scenario/system.h"
-#include "tests/test.h"
-
-static struct arena *arena;
-static struct diag *diag; /* diagnostics of the last case */
-static char folder[] = "/tmp/farwire-case-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-	return arena_printf(arena, "%s/%s", folder, name);
-}
-
-static void write_file(const char *name, const char *text)
-{
-	FILE *out = fopen(path_of(name), "w");
-	if (!CHECK(out != NULL))
-		return;
-	fputs(text, out);
-	fclose(out);
-}
+#include "tests/own_folder.h"
 
 static const struct scenario *read_with(const char *path, const char *const *settings,
 					const struct draw_value *draws, size_t draw_count)
@@ -556,12 +533,9 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	num_init();
-	arena = arena_new();
-	if (!mkdtemp(folder))
+	if (!folder_begin())
 		return 1;
 	int code = TEST_MAIN(tests);
-	rmdir(folder);
-	arena_free(arena);
+	folder_end();
 	return code;
 }

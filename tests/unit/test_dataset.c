@@ -1,32 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Datasets: how rows are read, how wrong ones are refused, and every kind of claim with a case
  * where it holds and one where it does not. */
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
 #include "sim/analysis/dataset.h"
-#include "tests/test.h"
-
-static struct arena *arena;
-static struct diag *diag; /* diagnostics of the last dataset */
-static char folder[] = "/tmp/farwire-dataset-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-	return arena_printf(arena, "%s/%s", folder, name);
-}
-
-static void write_file(const char *name, const char *text)
-{
-	FILE *out = fopen(path_of(name), "w");
-	if (!CHECK(out != NULL))
-		return;
-	fputs(text, out);
-	fclose(out);
-}
+#include "tests/own_folder.h"
 
 /* Reads a dataset whose group has this text, next to a table.tsv with these lines. */
 static const struct dataset *read_with(const char *table, const char *text,
@@ -214,8 +190,9 @@ static void malformed_tables_are_refused(void)
 		      "value_unit");
 	check_refused(read_own(table, TALL "quantity_column = \"a\"; quantities = ();"),
 		      "`quantities` does not explain");
-	check_refused(read_own("a\tb\tv\nx\t1\t1..2\n", TALL), "'1..2' is no positive number");
-	check_refused(read_own("a\tb\tv\nx\t1\t-5\n", TALL), "'-5' is no positive number");
+	check_refused(read_own("a\tb\tv\nx\t1\t1..2\n", TALL),
+		      "'1..2' is neither a positive number");
+	check_refused(read_own("a\tb\tv\nx\t1\t-5\n", TALL), "'-5' is neither a positive number");
 	check_refused(
 		read_own(table,
 			 "table = \"table.tsv\"; role = \"fit\"; wide = { prefix = \"gpus_\"; "
@@ -224,16 +201,16 @@ static void malformed_tables_are_refused(void)
 	check_refused(read_own(wide_table,
 			       WIDE "wide = { prefix = \"gpus_\"; setting = \"case.gpus\"; "
 				    "fit_upto_column = \"model\"; };"),
-		      "column 'model' is no number here");
+		      "column 'model' is not a number here");
 	check_refused(read_own(wide_table, WIDE "wide = { prefix = \"gpus_\"; fit_upto = 1; };"),
 		      "setting is missing");
 	check_refused(read_own(table, TALL "settings = [8];"),
 		      "own.cfg:2: dataset: settings are texts (write [\"case.batch=32\"])");
 	check_refused(read_own("a\tb\tv\nx\t1\t1e308\n",
 			       TALL "quantity = \"time\"; value_unit = \"min\";"),
-		      "table.tsv:2: dataset: '1e308', scaled, is no positive number");
+		      "table.tsv:2: dataset: '1e308', scaled, is not a positive number");
 	check_refused(read_own("a\tb\tv\nx\tmuch\t5\n", TALL "utilization = \"b\";"),
-		      "table.tsv:2: dataset: 'much' is no utilisation (a number or NA)");
+		      "table.tsv:2: dataset: 'much' is not a utilisation (write a number or NA)");
 	check_refused(read_own("# nothing else\n", TALL),
 		      "table.tsv: holds no rows (a header line");
 	check_refused(read_own("a\tb\tv\nx\t1\n", TALL),
@@ -563,12 +540,9 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	num_init();
-	arena = arena_new();
-	if (!mkdtemp(folder))
+	if (!folder_begin())
 		return 1;
 	int code = TEST_MAIN(tests);
-	rmdir(folder);
-	arena_free(arena);
+	folder_end();
 	return code;
 }

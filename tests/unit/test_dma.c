@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/fabric/link.h"
 #include "sim/transport/dma.h"
 #include "tests/net.h"
 

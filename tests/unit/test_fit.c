@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fits: rows of any quantity, the rows and earlier results that a stage uses, the content of
  * profiles, and refused input. */
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "calib/fit/errors.h"
 #include "calib/fit/fit.h"
-#include "sim/base/arena.h"
-#include "sim/base/diag.h"
-#include "sim/base/num.h"
-#include "tests/test.h"
-
-static struct arena *arena;
-static struct diag *diag;
-static char folder[] = "/tmp/farwire-fit-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-	return arena_printf(arena, "%s/%s", folder, name);
-}
-
-static void write_file(const char *name, const char *text)
-{
-	FILE *out = fopen(path_of(name), "w");
-	if (!CHECK(out != NULL))
-		return;
-	fputs(text, out);
-	fclose(out);
-}
+#include "tests/own_folder.h"
 
 /* One V100. The fit determines the efficiency of its kernels and their gaps. The test row would
  * move the first fit far away. */
@@ -233,9 +210,7 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	num_init();
-	arena = arena_new();
-	if (!mkdtemp(folder))
+	if (!folder_begin())
 		return 1;
 	write_file("table.tsv", table);
 	write_file("own.cfg", dataset);
@@ -246,7 +221,6 @@ int main(void)
 	remove(path_of("own.cfg"));
 	rmdir(path_of("calib/measured"));
 	rmdir(path_of("calib"));
-	rmdir(folder);
-	arena_free(arena);
+	folder_end();
 	return code;
 }

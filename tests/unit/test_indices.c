@@ -22,15 +22,15 @@ static bool evaluate(void *ctx, const double *points, size_t count, double *answ
 	return true;
 }
 
-static void indices_of(double (*f)(const double *), size_t inputs, size_t samples,
+static void indices_of(double (*f)(const double *), size_t inputs, size_t points,
 		       struct index_estimate *indices, size_t *failed)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = f, .inputs = inputs};
-	const struct indices_problem problem = {inputs, samples, 1, evaluate, &function};
+	const struct indices_problem problem = {inputs, points, 1, evaluate, &function};
 	num_init();
 	CHECK(indices_estimate(arena, &problem, indices, failed));
-	CHECK(function.calls == samples * (inputs + 1));
+	CHECK(function.calls == points * (inputs + 1));
 	arena_free(arena);
 }
 

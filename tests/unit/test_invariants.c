@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Violates the invariants of a run on purpose: each planted error stops the run with the simulated
  * time, the event and a sentence that names the object. */
-#include "sim/base/diag.h"
 #include "sim/collective/wire.h"
 #include "sim/fabric/state.h"
 #include "sim/transport/path.h"

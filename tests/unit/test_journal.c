@@ -167,7 +167,7 @@ static void other_files_are_refused_as_journals(void)
 		struct journal *journal = open_it(&place);
 		bool torn = i == 2; /* like the beginning of a first line */
 		CHECK((journal != NULL) == torn);
-		CHECK(torn || (place.refused && strstr(place.message, "no journal") != NULL));
+		CHECK(torn || (place.refused && strstr(place.message, "not the journal") != NULL));
 		CHECK(torn || size_of(place.path) == (long)strlen(texts[i]));
 		if (journal)
 			journal_close(journal);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Choices of the collective library's cost model, with NCCL's constants. */
 #include "sim/base/arena.h"
-#include "sim/cfg/cfg.h"
 #include "sim/collective/library.h"
 #include "tests/test.h"
 

@@ -3,10 +3,10 @@
  * then the calls of each framework. The test must run from the root folder.
  *
  * ResNet-50 has 53 convolutions, each with a batch norm; 49 ReLUs (one for the first convolution,
- * three in each of 16 blocks); a max pool; 16 sums; a mean over the last 7 x 7; a fully connected
- * layer with a bias; softmax. Trainable tensors: 53 + 2 x 53 + 2 = 161. 53 of them have more than
- * 4096 elements: 52 convolutions (the 1 x 1 of 64 x 64 has exactly 4096) and the weights of the
- * last layer.
+ * three in each of 16 blocks). It has a max pool, 16 sums, a mean over the last 7 x 7, a fully
+ * connected layer with a bias; softmax. Trainable tensors: 53 + 2 x 53 + 2 = 161. 53 of them have
+ * more than 4096 elements: 52 convolutions (the 1 x 1 of 64 x 64 has exactly 4096) and the weights
+ * of the last layer.
  */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -27,7 +27,7 @@ enum {
 	MOVING_OPS = 2 * NORMS,
 	MOVING_KERNELS = 3 * MOVING_OPS,
 	/* Filter and data gradients for each convolution except the first (the image needs no
-	 * gradient) and for the last layer; one sum per block where an output is used twice; the
+	 * gradient) and for the last layer. One sum per block where an output is used twice; the
 	 * gradient of a sum is its input. */
 	BACKWARD_OPS = 2 * CONVOLUTIONS - 1 + 2 + NORMS + RELUS + SUMS + 4,
 	BACKWARD_KERNELS = BACKWARD_OPS - 1 + 2,

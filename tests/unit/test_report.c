@@ -3,7 +3,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/report/html.h"
-#include "sim/report/report.h"
+#include "sim/report/document.h"
 #include "tests/test.h"
 
 /* Returns the output of `write` as text. */
@@ -97,14 +97,11 @@ static struct report *sample(struct arena *arena, size_t row_count)
 	struct report *report = report_new(arena, "Is <b>it</b> fast?", "Predicted by a test.");
 	report_add(report, BLOCK_PART, "first & only");
 	report_answer(report, true, "No: %d %% of it.", 65);
-	struct report_table *table = report_table(report, "Of %zu rows.", row_count);
-	report_column(table, "name", COLUMN_NAME);
-	report_column(table, "value", COLUMN_NUMBER);
-	report_column(table, "why", COLUMN_TEXT);
-	report_row(table, TONE_GROUP);
-	report_cell(table, "all");
+	struct report_table *table =
+		report_table(report, "name!|value>|why", "Of %zu rows.", row_count);
+	report_row(table, TONE_GROUP, CELLS("all"));
 	for (size_t i = 0; i < row_count; i++) {
-		report_row(table, i % 2 ? TONE_PLAIN : TONE_ALARM);
+		report_row(table, i % 2 ? TONE_PLAIN : TONE_ALARM, CELLS(NULL));
 		report_cell(table, "row %zu", i);
 		report_cell(table, "%zu", i * i);
 		if (i % 3)
@@ -129,7 +126,7 @@ static void page_is_self_contained(void)
 {
 	struct arena *arena = arena_new();
 	struct report *report = sample(arena, 4);
-	CHECK(report_images(report) == NULL);
+	CHECK(report_render(report, false) == NULL);
 	const char *page = written(arena, put_page, report);
 	CHECK(strncmp(page, "<!DOCTYPE html>", 15) == 0);
 	CHECK(strstr(page, "<h1>Is &lt;b&gt;it&lt;/b&gt; fast?</h1>") != NULL);

@@ -282,14 +282,14 @@ static void rings_use_every_adapter_of_a_machine(void)
 	CHECK_NEAR(rings.shape.network_Bps, 40e9, 1e-9);
 	CHECK_NEAR(rings.shape.inside_Bps, 150e9, 1e-9);
 	bool entered[4] = {false};
-	for (size_t lane = 0; lane < 4; lane++) {
-		const uint32_t *order = rings.order + lane * 24;
+	for (size_t channel = 0; channel < 4; channel++) {
+		const uint32_t *order = rings.order + channel * 24;
 		CHECK(is_permutation(order, 24));
 		for (size_t m = 0; m < 3; m++) {
 			for (size_t i = 0; i < 8; i++)
 				CHECK(rings.node_of[order[8 * m + i]] == m);
 			uint32_t in = order[8 * m] % 8, out = order[8 * m + 7] % 8;
-			CHECK(in / 2 == lane && out / 2 == lane);
+			CHECK(in / 2 == channel && out / 2 == channel);
 			entered[in / 2] = true;
 		}
 	}
@@ -364,8 +364,8 @@ static void rings_of_a_thousand_ranks_are_found(void)
 	open_cluster(&site, 128);
 	struct rings rings = found(&site);
 	CHECK(rings.shape.node_count == 128 && rings.shape.ring_count == 4);
-	for (size_t lane = 0; lane < 4; lane++)
-		CHECK(is_permutation(rings.order + lane * 1024, 1024));
+	for (size_t channel = 0; channel < 4; channel++)
+		CHECK(is_permutation(rings.order + channel * 1024, 1024));
 	arena_free(site.arena);
 }
 

@@ -165,7 +165,7 @@ static void sampler_stops_at_its_limits(void)
 	CHECK(result.count >= 7 && result.count <= 9);
 	free(result.values);
 
-	/* Three samples are taken even when the time is over, but none after the deadline. */
+	/* Three samples are taken even when the time has ended, but none after the deadline. */
 	source = (struct source){.value = constant, .each_s = 0.5};
 	result = run(&source, 1e-9, 10);
 	CHECK(result.stop == SAMPLER_TIME);

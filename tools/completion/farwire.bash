@@ -46,7 +46,7 @@ _farwire_value() { # completes the value of an option; 1: it takes none
 	--plot) _farwire_files '@(svg|pdf|png)' "$current" ;;
 	--trace) _farwire_files 'json' "$current" ;;
 	--color) _farwire_words 'auto always never' "$current" ;;
-	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --set | --vary | --for | --between | --samples | --vary-all | --seed | --draws | --jobs | --budget | --connect | --title) COMPREPLY=() ;;
+	--program | --server | --gpu | --batch | --fraction | --copies | --gpus | --set | --vary | --for | --between | --points | --vary-all | --seed | --draws | --jobs | --budget | --connect | --title) COMPREPLY=() ;;
 	# End of values.
 	*) return 1 ;;
 	esac

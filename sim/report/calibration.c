@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A calibration in words, tables and charts. */
+#include "sim/report/calibration.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/collective/schedule.h"
+#include "sim/report/part.h"
+
+/* ---- lines ---- */
+
+static const char *with_interval(struct arena *arena, enum quantity quantity, struct interval value,
+				 const char *to)
+{
+	const char *text = quantity_format(arena, quantity, value.value);
+	return isnan(value.low) || isnan(value.high)
+		       ? text
+		       : arena_printf(arena, "%s (%s %s %s)", text,
+				      quantity_format(arena, quantity, value.low), to,
+				      quantity_format(arena, quantity, value.high));
+}
+
+/* Bytes of a series by rank: what a ring would carry over its links for each byte. */
+static double bus_factor(const char *label)
+{
+	double ranks = 0;
+	const char *comma = strrchr(label, ',');
+	if (!comma || !strstr(comma, " ranks") || sscanf(comma, ", %lf", &ranks) != 1 || ranks < 2)
+		return 0;
+	for (size_t i = 0; i < collective_kind_count(); i++)
+		if (strstr(label, collective_kind_at(i)->measured))
+			return collective_bus_ratio(collective_kind_at(i)->collective,
+						    (size_t)ranks);
+	return 1;
+}
+
+/* Of a start: bytes that cost less in all are not worth a word. */
+static const double FLAT = 2e-3;
+
+static const char *piece_text(struct arena *arena, const struct calibration_series *series,
+			      size_t k)
+{
+	const char *from = quantity_format(arena, QUANTITY_BYTES, series->segments.from[k]);
+	const char *start = with_interval(arena, QUANTITY_TIME, series->start_s[k], "..");
+	double factor = bus_factor(series->label);
+	struct interval slope = series->slope[k];
+	/* what the bytes add up to by the largest size of the piece */
+	double last = k + 1 < series->segments.count ? series->segments.from[k + 1]
+						     : series->points[series->count - 1].x;
+	if (!(slope.value * last > FLAT * series->start_s[k].value))
+		return arena_printf(arena, "%s from %s up: %s, whatever the size", series->label,
+				    from, start);
+	double scale = factor > 0 ? factor : 1;
+	struct interval rate = {scale / slope.value, scale / slope.high,
+				slope.low > 0 ? scale / slope.low : NAN};
+	return arena_printf(arena, "%s from %s up: %s, then %s%s", series->label, from, start,
+			    with_interval(arena, QUANTITY_RATE, rate, ".."),
+			    factor > 0 ? " of bus bandwidth" : "");
+}
+
+size_t calibration_sentences(struct arena *arena, const struct calibration *calibration,
+			     const char *const **sentences)
+{
+	VEC(const char *) list = {0};
+	for (size_t i = 0; i < calibration->remarks.count; i++) {
+		const char **slot = VEC_PUSH(arena, &list);
+		*slot = calibration->remarks.items[i];
+	}
+	for (size_t i = 0; i < calibration->series.count; i++) {
+		const struct calibration_series *series = &calibration->series.items[i];
+		const char **slot;
+		for (size_t k = 0; k < series->segments.count; k++) {
+			if (strcmp(series->x_name, "size_B") != 0)
+				continue;
+			slot = VEC_PUSH(arena, &list);
+			*slot = piece_text(arena, series, k);
+		}
+		if (series->held_out_count == 0)
+			continue;
+		slot = VEC_PUSH(arena, &list);
+		*slot = arena_printf(arena,
+				     "%s: held-out points met within %.2f %% (median of "
+				     "%zu; allowed %.0f %%)%s",
+				     series->label, 100 * series->held_out_ratio,
+				     series->held_out_count, 100 * series->limit_ratio,
+				     series->holds ? "" : ": NOT met");
+	}
+	*sentences = list.items;
+	return list.count;
+}
+
+static struct drawing *draw_series(struct arena *arena, const struct calibration *calibration,
+				   const struct calibration_series *series)
+{
+	const struct recording *recording = calibration->recording;
+	struct fit_point *points = ARENA_ARRAY(arena, series->count, struct fit_point);
+	for (size_t i = 0; i < series->count; i++) {
+		const struct calibration_point *from = &series->points[i];
+		points[i] = (struct fit_point){from->x,    from->y,         from->low,
+					       from->high, from->predicted, from->held_out};
+	}
+	const struct fit_view fit = {.x_label = series->x_name,
+				     .sizes = strcmp(series->x_name, "size_B") == 0,
+				     .line = series->segments.count > 0,
+				     .limit_ratio = series->limit_ratio,
+				     .points = points,
+				     .count = series->count};
+	const char *caption = arena_printf(
+		arena,
+		"%s, %s, %s: %zu passes; whiskers: the passes' 95 %% intervals of their medians; "
+		"dashed: what held-out points must keep; recording %.12s",
+		recording->gpu ? recording->gpu : recording->cpu, recording->tool, recording->date,
+		recording->pass_count, recording->hash);
+	return chart_fit(arena, (struct chart_text){series->label, caption}, &fit);
+}
+
+size_t calibration_drawings(struct arena *arena, const struct calibration *calibration,
+			    const struct drawing *const **drawings)
+{
+	const struct drawing **list =
+		ARENA_ARRAY(arena, calibration->series.count + 1, const struct drawing *);
+	for (size_t i = 0; i < calibration->series.count; i++)
+		list[i] = draw_series(arena, calibration, &calibration->series.items[i]);
+	*drawings = list;
+	return calibration->series.count;
+}
+
+/* ---- the answer ---- */
+
+static const struct calibrated *parameter_of(const struct calibration *calibration,
+					     const char *path)
+{
+	for (size_t i = 0; i < calibration->parameters.count; i++)
+		if (strcmp(calibration->parameters.items[i].path, path) == 0)
+			return &calibration->parameters.items[i];
+	return NULL;
+}
+
+/* "launching a kernel takes 2.1 us (...); pinned copies to the GPU 25 GB/s from 4 KiB
+ * up ..." */
+const char *calibration_words(struct arena *arena, const struct calibration *calibration)
+{
+	static const struct {
+		const char *path, *words;
+	} parameters[] = {{"driver.launch", "launching a kernel takes"},
+			  {"driver.sync_wake", "waiting for one adds"},
+			  {"guest.*.send", "a small TCP send takes"},
+			  {"guest.*.receive", "receiving it"},
+			  {"host.*.copy_rate", "one core copies memory at"},
+			  {"storage.bandwidth", "storage reads at"},
+			  {"storage.latency", "with a wait of"}};
+	static const struct {
+		const char *label, *words;
+	} copies[] = {{"copy h2d pinned async rate", "pinned copies to the GPU reach"},
+		      {"copy d2h pinned async rate", "those from it"},
+		      {"copy h2d pageable sync rate", "pageable ones to it"}};
+	const char *text = "";
+	for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++) {
+		const struct calibrated *p = parameter_of(calibration, parameters[i].path);
+		if (p)
+			text = arena_printf(arena, "%s%s%s %s", text, *text ? "; " : "",
+					    parameters[i].words,
+					    with_interval(arena, p->quantity, p->value, "to"));
+	}
+	for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++)
+		for (size_t k = 0; k < calibration->series.count; k++) {
+			const struct calibration_series *series = &calibration->series.items[k];
+			size_t last = series->segments.count - 1;
+			if (strcmp(series->label, copies[i].label) != 0 ||
+			    !(series->slope[last].value > 0))
+				continue;
+			text = arena_printf(arena, "%s%s%s %s from %s up", text, *text ? "; " : "",
+					    copies[i].words,
+					    quantity_format(arena, QUANTITY_RATE,
+							    1 / series->slope[last].value),
+					    quantity_format(arena, QUANTITY_BYTES,
+							    series->segments.from[last]));
+		}
+	return text;
+}
+
+/* ---- the part ---- */
+
+static void add_parameters(struct report *report, const struct calibration *calibration)
+{
+	struct arena *arena = report->arena;
+	struct report_table *table =
+		report_table(report, "parameter!|value>|low>|high>|from",
+			     "Parameters and their 90 %% intervals. The profile has them.");
+	for (size_t i = 0; i < calibration->parameters.count; i++) {
+		const struct calibrated *p = &calibration->parameters.items[i];
+		bool known = !isnan(p->value.low);
+		report_row(table, TONE_PLAIN,
+			   CELLS(p->path, quantity_format(arena, p->quantity, p->value.value),
+				 known ? quantity_format(arena, p->quantity, p->value.low) : "–",
+				 known ? quantity_format(arena, p->quantity, p->value.high) : "–",
+				 p->note));
+	}
+}
+
+struct streams report_calibration(struct report *report, const struct calibration *calibration)
+{
+	const struct recording *recording = calibration->recording;
+	const struct drawing *const *drawings;
+	const char *const *sentences;
+	const char *answer = calibration_words(report->arena, calibration);
+	const char *drift =
+		recording->gpu /* only there are anchors */
+			? arena_printf(report->arena, "; drift over the run at most %.1f %%",
+				       100 * recording->drift_most_ratio)
+			: "";
+	report_add(report, BLOCK_PART, "%s", recording->gpu ? recording->gpu : recording->cpu);
+	report_answer(report, calibration->gate_failed, "Your machine: %s.",
+		      *answer ? answer : "what it does is in the tables below");
+	report_add(report, BLOCK_TEXT,
+		   "%zu samples in %zu passes on %s, %zu of them outliers (kept)%s; recording "
+		   "%.16s.",
+		   recording->sample_count, recording->pass_count, recording->date,
+		   recording->outlier_count, drift, recording->hash);
+	add_parameters(report, calibration);
+	for (size_t i = 0; i < calibration->left_out.count; i++)
+		report_add(report, BLOCK_TEXT, "Left out: %s: %s.",
+			   calibration->left_out.items[i].what, calibration->left_out.items[i].why);
+	for (size_t i = 0; i < recording->waived.count; i++)
+		report_add(report, BLOCK_TEXT, "Waived: %s: %s.", recording->waived.items[i].test,
+			   recording->waived.items[i].why);
+	size_t count = calibration_sentences(report->arena, calibration, &sentences);
+	report_add(report, BLOCK_FOLD, "Lines and gates");
+	for (size_t i = 0; i < count; i++)
+		report_add(report, BLOCK_TEXT, "%s.", sentences[i]);
+	report_add(report, BLOCK_UNFOLD, "%s", "");
+	count = calibration_drawings(report->arena, calibration, &drawings);
+	for (size_t i = 0; i < count; i++)
+		report_figure(report, (struct drawing *)drawings[i],
+			      "%s: the fit over what was "
+			      "measured.",
+			      calibration->series.items[i].label);
+	return report_streams(report, calibration);
+}

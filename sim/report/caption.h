@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The caption of a figure: from which program, case, seed, draws and settings it comes. */
+#ifndef FARWIRE_REPORT_CAPTION_H
+#define FARWIRE_REPORT_CAPTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+
+struct caption {
+	const char *subject;  /* the case or dataset; NULL: there are several */
+	const char *settings; /* ", key=value" for each; "": none */
+	uint64_t seed;
+	size_t draws;
+};
+/* "farwire 0.1.0, ddl-host, seed 1, 90 % intervals from 24 draws, case.batch=8" */
+const char *caption_text(struct arena *arena, const struct caption *caption);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The frame of a report: its beginning, its end, and helpers that all parts use. */
+#include "sim/report/answers.h"
+#include "sim/report/chart_data.h"
+#include "sim/report/part.h"
+
+struct report *report_begin(struct arena *arena, const struct report_request *request)
+{
+	const char *caption = caption_text(arena, &request->caption);
+	struct report *report =
+		report_new(arena, request->title, arena_printf(arena, "Predicted by %s.", caption));
+	report->request = request;
+	report->caption = caption;
+	report->diag = diag_new(arena);
+	return report;
+}
+
+/* Several cases beside each other. */
+static void compare(struct report *report)
+{
+	const struct prediction *const *predictions = report->predictions.items;
+	size_t count = report->predictions.count;
+	const struct chart_text text = report_text(report, chart_bars_title(predictions, count));
+	report_add(report, BLOCK_PART, "The cases beside each other");
+	report_comparison(report);
+	report_figure(report,
+		      chart_ratio_bars(report->arena, text,
+				       chart_bars(report->arena, predictions, count), count),
+		      "%s, as predicted. The dashed line is 95 %%.", text.title);
+	report_results(report, comparison_table(report->arena, predictions, count),
+		       report->request->options.draws_count > 0, "The numbers of this figure");
+}
+
+/* The question that such predictions answer. */
+static const char *question(const struct report *report)
+{
+	size_t count = report->predictions.count;
+	if (count > 1)
+		return "Which of these cases is the fastest?";
+	switch (prediction_kinds(report->predictions.items, count)) {
+	case 0: /* datasets only */
+		return "Predictions beside measurements";
+	case PREDICTION_TRAINING:
+		return "How does this training scale?";
+	case PREDICTION_COLLECTIVE:
+		return "How fast is this collective?";
+	default:
+		return "What does a GPU at the far end of this wire cost?";
+	}
+}
+
+void report_finish(struct report *report)
+{
+	size_t before = report->blocks.count;
+	if (!report->title)
+		report->title = question(report);
+	if (report->predictions.count < 2)
+		return;
+	compare(report);
+	report_to_front(report, before);
+}
+
+struct chart_text report_text(const struct report *report, const char *title)
+{
+	return (struct chart_text){title, report->caption};
+}
+
+struct analysis_input report_input(const struct report *report, const struct case_request *request,
+				   size_t draws)
+{
+	struct analysis_input input = {*request, report->request->options, report->request->watch};
+	input.options.draws_count = draws;
+	return input;
+}
+
+struct case_request report_with(struct arena *arena, const struct case_request *request,
+				const char *const *settings, size_t count)
+{
+	size_t before = request->setting_count;
+	struct case_request with = *request;
+	struct setting *all = ARENA_ARRAY(arena, before + count, struct setting);
+	for (size_t i = 0; i < before + count; i++)
+		all[i] = i < before ? request->settings[i]
+				    : (struct setting){settings[i - before], {"report", 0}};
+	with.settings = all;
+	with.setting_count = before + count;
+	return with;
+}
+
+void report_break(struct report *report, const char *broken)
+{
+	if (!report->broken)
+		report->broken = broken;
+}

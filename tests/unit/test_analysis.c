@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Analyses take plain requests: a test asks them as a verb does, without a command line. */
+#include <unistd.h>
+
+#include "sim/analysis/dataset.h"
+#include "sim/analysis/scaling.h"
+#include "sim/analysis/sensitivity.h"
+#include "sim/analysis/solving.h"
+#include "sim/base/arena.h"
+#include "sim/base/diag.h"
+#include "tests/test.h"
+
+static const struct setting settings[] = {{"case.topology=t320-same-lan", {"test", 0}},
+					  {"case.program=client", {"test", 0}},
+					  {"case.runtime=asynchronous", {"test", 0}},
+					  {"case.steps=2", {"test", 0}}};
+
+static size_t told;
+
+static void tell(void *ctx, size_t before, size_t done, size_t count)
+{
+	(void)ctx;
+	CHECK(before == 0 && done <= count);
+	told++;
+}
+
+static struct analysis_input input_of(struct arena *arena)
+{
+	told = 0;
+	return (struct analysis_input){
+		.request = {.settings = settings,
+			    .setting_count = sizeof settings / sizeof settings[0],
+			    .data_root = data_root_find(arena)},
+		.options = {.seed = 1, .jobs = 1},
+		.watch = {tell, NULL}};
+}
+
+static void solving_finds_the_bound_of_a_plain_request(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct solving_request request = {.input = input_of(arena),
+						.target = {"ratio>=0.9", {"my target", 0}},
+						.key = {"link.lan-port.latency", {"my key", 0}},
+						.between = {"1 us:100 ms", {"my range", 0}}};
+	const char *broken;
+	const struct solving *s = solving_run(arena, diag, &request, &broken);
+	if (CHECK(s && !broken && diag_count(diag) == 0)) {
+		CHECK(s->solution->bound_count == 1 && s->solution->bounds[0].upper);
+		CHECK(s->solution->bounds[0].y.value >= 0.9);
+		CHECK(told > 0);
+	}
+	arena_free(arena);
+}
+
+static void errors_name_the_place_that_the_caller_gave(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct solving_request request = {.input = input_of(arena),
+					  .target = {"ratio>=0.9", {"my target", 0}},
+					  .key = {"case.model", {"my key", 0}}};
+	struct sensitivity_request other = {.input = input_of(arena),
+					    .number = {"speed", {"my number", 0}}};
+	const char *broken;
+	CHECK(!solving_run(arena, diag, &request, &broken) && !broken);
+	if (CHECK(diag_count(diag) == 1))
+		CHECK_PART(diag_at(diag, 0), "my key: case.model is not a number");
+	diag = diag_new(arena);
+	CHECK(!sensitivity_find(arena, diag, &other, &broken) && !broken);
+	if (CHECK(diag_count(diag) == 1))
+		CHECK_PART(diag_at(diag, 0), "my number: ");
+	CHECK(told == 0);
+	arena_free(arena);
+}
+
+static void sensitivity_takes_the_main_number_where_none_is_named(void)
+{
+	static const char *const key = "link.lan-port.latency";
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	const struct sensitivity_request request = {
+		.input = input_of(arena), .vary_ratio = 0.5, .keys = &key, .key_count = 1};
+	const char *broken;
+	const struct sensitivity *found = sensitivity_find(arena, diag, &request, &broken);
+	if (CHECK(found && diag_count(diag) == 0)) {
+		CHECK_TEXT(found->reported->name, "ratio");
+		CHECK(found->swing_count == 1 && found->vary_ratio == 0.5);
+		/* a longer wire is a lower ratio */
+		CHECK(found->swings[0].high.number.value < found->swings[0].low.number.value);
+		CHECK(told == 2);
+	}
+	arena_free(arena);
+}
+
+static void scaling_predicts_each_number_of_gpus(void)
+{
+	static const struct setting job[] = {{"case.topology=c10-p100", {"test", 0}},
+					     {"case.steps=2", {"test", 0}}};
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct scaling_request request = {.input = input_of(arena), .gpus = {"1,2", {"mine", 0}}};
+	struct sweep_fault fault;
+	request.input.request.settings = job;
+	request.input.request.setting_count = 2;
+	const struct scaling *scaling = scaling_run(arena, diag, &request, &fault);
+	if (CHECK(scaling && scaling->count == 2)) {
+		CHECK(scaling->predictions[0]->gpu_count == 1);
+		CHECK(scaling->predictions[1]->gpu_count == 2);
+		CHECK(told == 2);
+	}
+	request.gpus.text = "0.5";
+	CHECK(!scaling_run(arena, diag, &request, &fault));
+	CHECK_PART(diag_at(diag, 0), "mine: numbers of GPUs are whole");
+	arena_free(arena);
+}
+
+/* A what-if of one row, which asks for no draws. */
+static const char *one_row(struct arena *arena)
+{
+	const char *path = arena_printf(arena, "/tmp/farwire-test-%ld.cfg", (long)getpid());
+	FILE *file = fopen(path, "w");
+	fputs("dataset = { name = \"one\"; title = \"one\"; draws = 0;\n"
+	      "  settings = [\"case.topology=t320-same-lan\", \"case.steps=2\"];\n"
+	      "  dimensions = ( { name = \"batch\"; setting = \"case.batch\"; values = [\"8\"]; } "
+	      "); "
+	      "};\n",
+	      file);
+	fclose(file);
+	return path;
+}
+
+static void validation_uses_the_smaller_draws_of_a_dataset(void)
+{
+	struct arena *arena = arena_new();
+	struct diag *diag = diag_new(arena);
+	struct validation_request request = {.name = one_row(arena), .input = input_of(arena)};
+	const char *broken;
+	request.input.request.setting_count = 0;
+	request.input.options.draws_count = 2;
+	const struct dataset_outcome *few = dataset_validate(arena, diag, &request, &broken);
+	request.draws_given = true;
+	const struct dataset_outcome *given = dataset_validate(arena, diag, &request, &broken);
+	if (CHECK(few && given)) {
+		CHECK(few->draws_count == 0 && given->draws_count == 2);
+		CHECK(!(few->rows[0].predicted.low < few->rows[0].predicted.high));
+		CHECK(given->rows[0].predicted.low < given->rows[0].predicted.high);
+	}
+	remove(request.name);
+	CHECK(!dataset_validate(arena, diag, &request, &broken) && diag_count(diag) == 1);
+	arena_free(arena);
+}
+
+static const struct test tests[] = {
+	TEST(solving_finds_the_bound_of_a_plain_request),
+	TEST(errors_name_the_place_that_the_caller_gave),
+	TEST(sensitivity_takes_the_main_number_where_none_is_named),
+	TEST(scaling_predicts_each_number_of_gpus),
+	TEST(validation_uses_the_smaller_draws_of_a_dataset),
+};
+
+int main(void)
+{
+	return TEST_MAIN(tests);
+}
