@@ -31,22 +31,30 @@ static void put_escaped(FILE *out, unsigned char byte)
 		fputs("\\t", out);
 		break;
 	default:
-		fprintf(out, byte < 0x20 || byte == 0x7F ? "\\u%04x" : "%c", byte);
+		fprintf(out, "\\u%04x", byte);
 	}
+}
+
+static bool is_plain(unsigned char byte)
+{
+	return byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\';
 }
 
 static void put_string(FILE *out, const char *text)
 {
 	fputc('"', out);
 	for (const unsigned char *at = (const unsigned char *)text; *at;) {
-		size_t length = utf8_length(at);
-		if (length == 1)
+		size_t length = 0;
+		while (is_plain(at[length]))
+			length++;
+		size_t bytes = length ? length : utf8_length(at);
+		if (length || bytes > 1)
+			fwrite(at, 1, bytes, out);
+		else if (bytes == 1)
 			put_escaped(out, *at);
-		else if (length > 1)
-			fwrite(at, 1, length, out);
 		else
 			fputs("\\ufffd", out);
-		at += length ? length : 1;
+		at += bytes ? bytes : 1;
 	}
 	fputc('"', out);
 }

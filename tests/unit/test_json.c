@@ -97,7 +97,7 @@ static void json_reader_decodes_texts_and_counts_lines(void)
 	arena_free(arena);
 }
 
-/* Text that JSON forbids, and that real files contain anyway. */
+/* Real files hold numbers and characters that JSON forbids; the reader accepts them. */
 static void json_reader_accepts_nan_and_control_characters(void)
 {
 	static const char text[] = "[-nan, Infinity,-inf,\n\"a\tb\x01\", \"\\u0000\"]";
