@@ -74,8 +74,8 @@ struct axis {
 double axis_at(const struct axis *axis, double value);
 /* Computes about `wanted` ticks at multiples of 1, 2 or 5 inside the axis; returns their number. */
 size_t axis_ticks(const struct axis *axis, size_t wanted, double ticks[TICKS_MAX]);
-/* Sets the range to [low, high] plus a margin, so that no point is on the frame. A linear axis that
- * comes near zero begins there. */
+/* Sets the range to [low, high] plus a margin, so that points are not on the frame. A linear axis
+ * that comes near zero begins there. */
 void axis_cover(struct axis *axis, double low, double high);
 
 struct area { /* the inside of a plot */

@@ -12,7 +12,8 @@ static const double CALLS_LIMIT = 0.05, LINKS_LIMIT = 0.03;
 /* A launch that waits for room lasts as long as the blocker in front. Two copies or kernels that
  * take turns take twice as long, with some spread. */
 static const double BLOCKED_TIMES = 10, TURNS_TIMES = 1.5;
-/* Of sim/fabric's PCIe link: latency in one direction, and bytes of a packet besides its data. */
+/* Values of sim/fabric's PCIe link: latency in one direction, and bytes of a packet besides its
+ * data. */
 static const double PCIE_LATENCY_S = 300e-9, PCIE_PAYLOAD_B = 256, PCIE_OVERHEAD_B = 24;
 static const double PCIE_LANES = 16, LARGE_B = 1 << 20;
 static const double INLINE_B = 65536; /* drivers use other methods for smaller copies */

@@ -46,7 +46,7 @@ struct calibration_series {
 	size_t count, held_out_count;
 	struct segments segments; /* count 0: a roofline */
 	struct interval start_s[SEGMENTS_MAX], slope[SEGMENTS_MAX];
-	/* median absolute error and its limit; NaN: no point is held out */
+	/* median absolute error and its limit; NaN: nothing is held out */
 	double held_out_ratio, limit_ratio;
 	bool holds;
 };

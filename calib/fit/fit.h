@@ -87,7 +87,7 @@ const struct fit_result *fit_run(struct arena *arena, struct diag *diag, const c
 				 const char *name, uint64_t seed, FILE *progress,
 				 const char **broken);
 
-/* Fits given rows in one stage. Of the offered parameters it uses those to which the rows are most
+/* Fits given rows in one stage. It uses the offered parameters to which the rows are most
  * sensitive (d ln(row) / d ln(parameter) of at least 0.01), at most one for every two rows. */
 struct fit_offer {
 	const char *path;

@@ -115,7 +115,7 @@ static void set(struct predicting *p, const char *text)
 		p->settings[p->count++] = (struct setting){text, {"calibrate", 0}};
 }
 
-/* What was fitted and such a run uses, for whichever GPU and guest. */
+/* Parameters that were fitted and that such a run uses, for whichever GPU and guest. */
 static void set_parameters(struct predicting *p)
 {
 	static const char *const used[] = {"driver.", "gpu.", "dma.", "runtime.", "guest."};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A recording: a file in JSON Lines format, which only grows and is never rewritten.
  *
- * Line 1 describes the machine and the settings. Then follow a line for each point and pass with
- * all its samples, a line with the reason for each test that could not run, and a line at the end
- * of the run or of one sitting. docs/formats.md lists the fields. Each line is written by one
- * write() to a file opened for appending. So an interruption leaves complete lines and at most one
- * incomplete line, which record_continue() removes.
+ * Line 1 describes the machine and the settings. Then follows a line for each point and pass with
+ * all its samples. Each test that could not run has a line with the reason. A last line ends the
+ * run or one sitting. docs/formats.md lists the fields. Each line is written by one write() to a
+ * file opened for appending. So an interruption leaves complete lines and at most one incomplete
+ * line, which record_continue() removes.
  *
  * Functions with an int result return 0, or -1 with the reason in record->why.
  */

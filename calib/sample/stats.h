@@ -2,9 +2,9 @@
 /* Robust statistics. Timings have a lower bound and a long upper tail, so these functions use ranks
  * instead of moments.
  *
- * The interval of the median needs no assumption about the distribution. Of n independent samples,
- * the number below the true median is binomial(n, 1/2). So the probability that the k-th smallest
- * and the k-th largest sample enclose it depends only on n and k.
+ * The interval of the median needs no assumption about the distribution. The number of n
+ * independent samples below the true median is binomial(n, 1/2). So the probability that the k-th
+ * smallest and the k-th largest sample enclose it depends only on n and k.
  */
 #ifndef FARWIRE_CALIB_STATS_H
 #define FARWIRE_CALIB_STATS_H

@@ -19,11 +19,12 @@
  * The key in a file is the name of the field without its unit suffix: rto_min. param_key derives
  * it.
  *
- * A number is either a setting or a cost. A setting was chosen by somebody and is exact: a batch
- * size, a buffer size, a constant of a protocol, a peak rate that an efficiency is multiplied with.
- * A cost is a physical property, for example a latency, the time of a call or a reached bandwidth.
- * It differs between machines even when its source is good. Therefore a cost's row names the class
- * of its prior distribution, and prediction intervals draw the cost from that distribution.
+ * A number is either a setting or a cost. A setting was chosen by a designer or a user and is
+ * exact: a batch size, a buffer size, a constant of a protocol, a peak rate that an efficiency is
+ * multiplied with. A cost is a physical property, for example a latency, the time of a call or a
+ * reached bandwidth. It differs between machines even when its source is good. Therefore a cost's
+ * row names the class of its prior distribution, and prediction intervals draw the cost from that
+ * distribution.
  *
  * PARAM_NUMBER declares a setting. The other three macros declare a cost: COST_PRINTED when its
  * number is in a data sheet, COST_SOURCED when it was published for another system, COST_ASSUMED

@@ -30,8 +30,8 @@ enum quantity {
 };
 
 /* Reads text as a quantity into *value, in SI units. Returns NULL on success. On an error it
- * returns a message in arena that says what is wrong and what to write instead, for example "has no
- * unit (write a time such as \"4.5 us\")", and leaves *value unchanged. */
+ * returns a message in arena with the reason and a correction, for example "has no unit (write a
+ * time such as \"4.5 us\")", and leaves *value unchanged. */
 const char *quantity_parse(struct arena *arena, enum quantity quantity, const char *text,
 			   double *value);
 

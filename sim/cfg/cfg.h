@@ -137,8 +137,8 @@ bool cfg_params(struct cfg_resolution *resolution, struct arena *arena, struct d
 		const struct param_table *table, const char *const *also, size_t also_count,
 		void *params);
 
-/* Returns the override of a path that has no row, and marks it as used; NULL if there is none. Such
- * a path is the name of a file, for example "case.topology". */
+/* Returns the override of a path that has no row, and marks it as used; NULL if there is none. The
+ * path "case.topology", for example, names a file. */
 const char *cfg_override_text(struct cfg_resolution *resolution, const char *path);
 
 /* Reports overrides that were not used, each with the nearest known path. Call it after everything

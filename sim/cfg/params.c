@@ -29,7 +29,7 @@ enum { STATUS_COUNT = sizeof statuses / sizeof statuses[0] };
 
 static const char *range_text(struct arena *arena, const struct param_row *row)
 {
-	const double endless = 1e300; /* a bound beyond this is no bound */
+	const double endless = 1e300; /* bounds beyond this mean "unbounded" */
 	const char *low = quantity_format(arena, row->quantity, row->min);
 	const char *high = quantity_format(arena, row->quantity, row->max);
 	const char *noun = row->whole ? "a whole number" : quantity_noun(row->quantity);

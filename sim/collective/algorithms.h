@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The algorithms themselves, for the list in algorithm.c. */
+/* Declares the algorithms, for the registry in algorithm.c. */
 #ifndef FARWIRE_COLLECTIVE_ALGORITHMS_H
 #define FARWIRE_COLLECTIVE_ALGORITHMS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ring all-gather: the second lap of the ring all-reduce; each rank's own part (chunk
- * channel * rank_count + rank) goes round to all. */
+/* Ring all-gather: the second lap of the ring all-reduce. Each rank's own part (chunk channel *
+ * rank_count + rank) travels around to all ranks. */
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
@@ -18,7 +18,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_all_gather = {
 	.name = "all_gather",
-	.help = "all-gather round a ring: each rank's part goes to all",
+	.help = "all-gather on a ring: each rank's part travels to all ranks",
 	.collective = COLLECTIVE_ALL_GATHER,
 	.folds = true,
 	.refuse = pattern_any,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All-to-all by exchange in n - 1 rounds. In round i each rank sends to the one i places
- * further on channel 0's ring and receives from the one i places back. So no rank receives from
- * two senders at a time. The channels share the rounds. On one channel a rank continues when
- * its message has arrived and it has taken the one sent to it. A rank's own part is copied
- * inside its memory. */
+/* All-to-all by exchange in n - 1 rounds. In round i each rank sends to the rank i places further
+ * on channel 0's ring and receives from the rank i places back. So no rank has two senders at the
+ * same time. The rounds are distributed over the channels. On one channel, a rank continues
+ * when its message has arrived and it has received the message sent to it. A rank's own part is
+ * copied inside its memory. */
 #include "sim/base/arena.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
@@ -12,7 +12,7 @@ static void exchange(struct schedule_builder *builder, const struct algorithm_sp
 		     size_t distance, uint32_t *last, uint32_t *sends)
 {
 	size_t n = spec->rank_count, channel = (distance - 1) % spec->channel_count;
-	last += channel * n * 2; /* of each rank: its last send and its last take */
+	last += channel * n * 2; /* for each rank: its last send and its last receive */
 	for (size_t i = 0; i < n; i++) {
 		size_t rank = pattern_rank(spec, 0, i);
 		size_t peer = pattern_rank(spec, 0, (i + distance) % n);
@@ -31,7 +31,7 @@ static void exchange(struct schedule_builder *builder, const struct algorithm_sp
 static const struct schedule *build(struct arena *arena, const struct algorithm_spec *spec)
 {
 	size_t n = spec->rank_count;
-	/* A rank's buffer is cut in n, and there are n buffers. */
+	/* Each of the n ranks has a buffer that is divided into n parts. */
 	struct schedule_builder *builder =
 		schedule_builder_new(arena, COLLECTIVE_ALL_TO_ALL, n, spec->channel_count, n * n,
 				     pattern_cut(arena, n * n, spec->size_B * (double)n));
@@ -56,7 +56,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_all_to_all = {
 	.name = "all_to_all",
-	.help = "all-to-all in rounds, in each of which everybody has one peer",
+	.help = "all-to-all in rounds, in each of which a rank sends to one peer",
 	.collective = COLLECTIVE_ALL_TO_ALL,
 	.refuse = pattern_any,
 	.build = build,

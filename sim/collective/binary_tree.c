@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Binary tree all-reduce: sums go up to the root, the result comes down, in
- * pieces that follow each other. Rank at position i of the channel's order hangs
- * from position (i - 1) / 2; nodes do not matter. */
+/* Binary tree all-reduce: sums go up to the root and the result comes down, in pipelined pieces.
+ * The parent of position i in the channel's order is position (i - 1) / 2. Nodes have no influence.
+ */
 #include "sim/base/arena.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
@@ -34,7 +34,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_binary_tree = {
 	.name = "binary_tree",
-	.help = "all-reduce up a binary tree of ranks and down again, pipelined",
+	.help = "pipelined all-reduce up and down a binary tree of ranks",
 	.cost = COST_TREE,
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.pipelined = true,

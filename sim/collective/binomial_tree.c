@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Binomial tree broadcast, of small messages: in round i each rank that has the
- * buffer sends it to the one 2^i places further on; ceil(log2 n) rounds. A rank
- * sends one message at a time. Places are those of channel 0's ring from the root
- * on; the buffer is not cut. */
+/* Binomial tree broadcast for small messages. In round i each rank with the buffer sends it to the
+ * rank 2^i places further on, so there are ceil(log2 n) rounds. A rank sends one message at a time.
+ * Places are those of channel 0's ring, counted from the root; the buffer is not divided. */
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
@@ -41,7 +40,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_binomial_tree = {
 	.name = "binomial_tree",
-	.help = "broadcast in rounds, in each of which twice as many have it",
+	.help = "broadcast in rounds that double the number of ranks with the data",
 	.cost = COST_TREE,
 	.collective = COLLECTIVE_BROADCAST,
 	.folds = true,

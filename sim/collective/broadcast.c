@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Broadcast along the ring, from the root to the rank before it, in pieces that
- * follow each other: with enough of them every wire is busy all the time. */
+/* Broadcast along the ring, from the root to the rank before it, in pipelined pieces. With enough
+ * pieces every wire is always busy. */
 #include "sim/base/arena.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"

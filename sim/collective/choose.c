@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How NCCL chooses: for each algorithm and protocol a latency and a bandwidth, and
- * the pair with the least latency + size / bandwidth is taken.
+/* NCCL's choice. Each algorithm and protocol has a latency and a bandwidth, and the pair with the
+ * smallest latency + size / bandwidth is taken.
  *
  *   ring   base + inner hops + network hops;  size * steps / (ranks * bus)
  *   tree   base + 2 ((ranks of a node - 1) inner hops + log2(nodes) network hops);
  *          2 size / (bus * correction(size))
  *
- * An all-reduce by ring has 2 (ranks - 1) steps, 2 (nodes - 1) of them across the
- * network and, since 2.12, two more (the longest way of a chunk). The bus is the slower of a GPU's
- * links and a node's adapters, times what the protocol reaches, and at most what the thread blocks
- * move. The library does not know how far a system's latencies are from its own model
- * (latency_scale, start), so its guess leaves them out, and it may choose wrong,
- * as NCCL does.
+ * A ring all-reduce has 2 (ranks - 1) steps. 2 (nodes - 1) of them cross the network and, since
+ * 2.12, two more (the longest path of a chunk). The bus is the slower of a GPU's links and a node's
+ * adapters, times the protocol's ratio, and at most the bandwidth of the thread blocks. The library
+ * does not have the measured corrections of a system (latency_scale, start), so its prediction
+ * omits them. It may choose wrong, as NCCL does.
  */
 
 #include <math.h>
@@ -20,7 +19,7 @@
 #include "sim/base/diag.h"
 #include "sim/collective/library.h"
 
-/* The factor by which rings with Simple across machines take longer than their steps say. */
+/* Factor on the time of rings with Simple across nodes. */
 static double plateau_ratio(const struct library_params *lib, const struct comm_shape *shape,
 			    bool tree, enum protocol protocol)
 {
@@ -43,7 +42,7 @@ static double base_s(const struct library_params *lib, const struct comm_shape *
 	return table_base_s(lib, tree, protocol) * plateau_ratio(lib, shape, tree, protocol);
 }
 
-/* A hop, wire included, as NCCL's tables have it. */
+/* Latency of a hop, including the wire, as in NCCL's tables. */
 static double table_hop_s(const struct library_params *lib, bool tree, enum protocol protocol,
 			  enum hop_class class)
 {
@@ -58,7 +57,7 @@ static double table_hop_s(const struct library_params *lib, bool tree, enum prot
 	return table[tree][class][protocol];
 }
 
-/* ... and as its model takes it between such ranks. */
+/* The same as NCCL's model uses it between these ranks. */
 static double whole_hop_s(const struct library_params *lib, const struct comm_shape *shape,
 			  bool tree, enum protocol protocol, enum hop_class class)
 {
@@ -66,7 +65,7 @@ static double whole_hop_s(const struct library_params *lib, const struct comm_sh
 	bool across = shape->node_count > 1;
 	if (protocol == PROTOCOL_LL && class != HOP_NET && across)
 		hop_s *= lib->ll_nodes_ratio;
-	/* In a ring that leaves the node every step waits for a message to be posted. */
+	/* In a ring that leaves the node, every step waits for a message to be posted. */
 	if (!tree && class != HOP_NET && across)
 		hop_s = fmax(hop_s, lib->net_overhead_s * (protocol == PROTOCOL_SIMPLE ? 3 : 1));
 	return hop_s * plateau_ratio(lib, shape, tree, protocol);
@@ -98,7 +97,7 @@ static double efficiency_ratio(const struct library_params *lib, enum hop_class 
 	}
 }
 
-/* Most that one thread block moves. */
+/* Maximum bandwidth of one thread block. */
 static double block_Bps(const struct library_params *lib, bool tree, enum protocol protocol,
 			bool across)
 {
@@ -112,15 +111,15 @@ static double block_Bps(const struct library_params *lib, bool tree, enum protoc
 	}
 }
 
-static double least(double a, double b) /* of those that are not 0 */
+static double least(double a, double b) /* the smaller one that is not 0 */
 {
 	if (a <= 0 || b <= 0)
 		return fmax(a, b);
 	return fmin(a, b);
 }
 
-/* Channels that the library sets up for such ranks: a pair for each ring, or for
- * each lane_Bps of bandwidth, if those are more. */
+/* Number of channels that the library creates for these ranks: a pair for each ring, or for each
+ * lane_Bps of bandwidth if that gives more. */
 static size_t blocks_most(const struct library_params *lib, const struct comm_shape *shape)
 {
 	if (lib->channels_count > 0)
@@ -130,7 +129,7 @@ static size_t blocks_most(const struct library_params *lib, const struct comm_sh
 	return (size_t)fmax(1, fmin(2 * pairs, lib->channels_most_count));
 }
 
-/* ... and those that work on size_B: each shall have enough for its threads. Not
+/* Number of channels that work on size_B, so that each has enough data for its threads. Not
  * rounded. */
 static double blocks_busy(const struct library_params *lib, const struct comm_shape *shape,
 			  bool tree, enum protocol protocol, double size_B)
@@ -145,9 +144,8 @@ static double blocks_busy(const struct library_params *lib, const struct comm_sh
 	return fmax(1, fmin(most, size_B / least_B));
 }
 
-/* NCCL bounds LL by all channels, also where few have enough to work on: then it keeps
- * to a ring with LL up to sizes at which another choice is far faster. Here those that
- * work count. */
+/* NCCL limits LL by all channels, even if few have enough data. It then keeps a ring with LL up to
+ * sizes for which another choice is much faster. Here only working channels count. */
 static double bus_Bps(const struct library_params *lib, const struct comm_shape *shape, bool tree,
 		      enum protocol protocol, double size_B)
 {
@@ -157,12 +155,12 @@ static double bus_Bps(const struct library_params *lib, const struct comm_shape 
 						: (double)blocks_most(lib, shape);
 	links_Bps *= protocol_ratio(lib, shape, tree, protocol);
 	if (protocol == PROTOCOL_SIMPLE && !tree)
-		return links_Bps; /* the model has no bound for these blocks */
+		return links_Bps; /* the model has no limit for these blocks */
 	return least(links_Bps, blocks * block_Bps(lib, tree, protocol, shape->node_count > 1));
 }
 
-/* Trees miss the model at middle sizes, and NCCL corrects for it with a table, here
- * from 64 B on, a column for each power of two: treeCorrectionFactor. */
+/* Trees deviate from the model at medium sizes. NCCL corrects this with a table from 64 B on, with
+ * a column for each power of two: treeCorrectionFactor. */
 static double tree_correction_ratio(const struct library_params *lib, enum protocol protocol,
 				    double size_B)
 {
@@ -220,7 +218,8 @@ static bool may_use(const struct library_params *lib, const struct comm_shape *s
 {
 	if (lib->protocol != CHOOSE_PROTOCOL_AUTO)
 		return (int)protocol == lib->protocol - CHOOSE_LL;
-	/* Its 128 bytes must arrive as one: NVLink does so, other ways are not tested. */
+	/* its 128 bytes must arrive together, which NVLink guarantees; other links are not tested
+	 */
 	return protocol != PROTOCOL_LL128 || (lib->ll128 && shape->inside == HOP_NVLINK);
 }
 
@@ -232,8 +231,8 @@ static const struct algorithm *first_of(enum collective collective)
 	return NULL;
 }
 
-/* Simple's chunk in a tree. NCCL halves it while there would be too few of them to
- * fill the depth (src/enqueue.cc). */
+/* Simple's chunk in a tree. NCCL halves it while there are too few chunks to fill the depth
+ * (src/enqueue.cc). */
 static double chunk_B(const struct library_params *lib, const struct comm_shape *shape,
 		      double block_B)
 {
@@ -248,10 +247,10 @@ static double chunk_B(const struct library_params *lib, const struct comm_shape 
 	return size_B;
 }
 
-/* Pieces that follow each other down a tree or a chain. Threads that use LL or LL128
- * hand on each word as it comes, so pieces are small; a socket is given a whole step.
- * Simple's chain hands on slices. Where pieces cannot travel in trains (executor.c)
- * those beyond PIECES_MOST cost more events than they change the time. */
+/* Number of pipelined pieces in a tree or a chain. Threads with LL or LL128 forward each word as it
+ * arrives, so pieces are small; a socket gets a whole step. A chain with Simple forwards slices.
+ * Where pieces cannot form trains (executor.c), more than PIECES_MOST would cost many events and
+ * hardly change the time. */
 static size_t pipeline_count(const struct library_params *lib, const struct comm_shape *shape,
 			     const struct collective_choice *choice, double size_B)
 {
@@ -269,14 +268,14 @@ static size_t pipeline_count(const struct library_params *lib, const struct comm
 	return (size_t)(trains ? count : fmin(count, PIECES_MOST));
 }
 
-/* The bandwidth of a block in one direction on this system. The work of the proxies limits LL's
- * bytes to a network; for sockets this work is simulated. */
+/* Bandwidth of a block in one direction on this system. LL's bytes to a network are limited by its
+ * proxies; the work of proxies for sockets is simulated. */
 static double reached_Bps(const struct library_params *lib, const struct comm_shape *shape,
 			  bool tree, enum protocol protocol, enum hop_class class)
 {
 	bool across = protocol == PROTOCOL_LL && class == HOP_NET && !shape->socket;
-	/* Words are handed on as they come; pieces for sockets are whole steps. Their block's
-	 * rate counts once, on the way to the socket. */
+	/* Words are forwarded as they arrive, and pieces for sockets are whole steps. The rate of
+	 * their block counts once, on the way to the socket. */
 	if (tree && shape->socket && protocol != PROTOCOL_SIMPLE && class != HOP_NET)
 		return 0;
 	const double ratios[PROTOCOL_COUNT] = {
@@ -290,7 +289,7 @@ static double reached_Bps(const struct library_params *lib, const struct comm_sh
 	return ratio * block_Bps(lib, tree, protocol, across);
 }
 
-/* The rest of a hop without an ordinary link. */
+/* The part of a hop that remains without a usual wire. */
 static double own_hop_s(const struct library_params *lib, enum protocol protocol,
 			enum hop_class class, double whole_s)
 {
@@ -302,8 +301,8 @@ static double own_hop_s(const struct library_params *lib, enum protocol protocol
 	return fmax(0, scale_ratio * whole_s - wire_s[class]);
 }
 
-/* Half of LL's bytes are flags. Stores of 8 B do not fill links, but this does not matter to a
- * network, which receives whole steps. */
+/* Half of LL's bytes are flags. Its stores of 8 B do not fill links, but that does not affect a
+ * network, which gets whole steps. */
 static const double LL_DATA_RATIO = 0.5;
 
 static double goodput_ratio(const struct library_params *lib, const struct comm_shape *shape,
@@ -315,7 +314,7 @@ static double goodput_ratio(const struct library_params *lib, const struct comm_
 	return ratio * protocol_ratio(lib, shape, tree, protocol);
 }
 
-/* All that follows from algorithm and protocol. */
+/* Sets everything that follows from algorithm and protocol. */
 static void settle(const struct library_params *lib, const struct comm_shape *shape,
 		   struct collective_choice *choice, double size_B)
 {
@@ -348,11 +347,11 @@ static size_t power_of_two(double least) /* at least 1 */
 	return power;
 }
 
-/* All-to-all is a group of messages from rank to rank, which NCCL posts together. They have
- * their own channels, a power of two. Up to eight messages share a block. If the ranks have
- * more than MESSAGES_MOST messages together, only eight of each rank are under way: this bounds
- * the cost of a run, and only changes latencies of more than 64 ranks. Small messages use LL,
- * except those to the network, each of which the proxy posts. */
+/* All-to-all is a group of messages between ranks, which NCCL posts at once. They are distributed
+ * over a power of two of separate channels, with up to eight messages in a block at a time. If the
+ * ranks have more than MESSAGES_MOST together, there are eight in all. This limits the cost of a
+ * run and changes only the latency with more than 64 ranks. Small messages use LL, except those to
+ * the network, each of which is posted by the proxy. */
 static void settle_messages(const struct library_params *lib, const struct comm_shape *shape,
 			    struct collective_choice *choice, double size_B)
 {
@@ -363,7 +362,7 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	enum protocol small = lib->protocol != CHOOSE_SIMPLE && size_B <= ranks * lib->send_ll_B
 				      ? PROTOCOL_LL
 				      : PROTOCOL_SIMPLE;
-	/* Blocks of a message, messages at once. */
+	/* Blocks of a message, and concurrent messages. */
 	double share = small == PROTOCOL_LL ? 1 : fmax(1, floor(blocks / ranks));
 	double at_once = fmin(ranks - 1, BLOCK_MESSAGES * blocks / share);
 	if (at_once * ranks > MESSAGES_MOST)
@@ -391,7 +390,7 @@ static void settle_messages(const struct library_params *lib, const struct comm_
 	}
 }
 
-/* Takes algorithm with its best protocol into choice, if that is better. */
+/* Stores the algorithm with its best protocol in choice if that is better. */
 static void consider(const struct library_params *lib, const struct comm_shape *shape,
 		     const struct algorithm *algorithm, double size_B,
 		     struct collective_choice *choice)

@@ -11,10 +11,10 @@
 #include "sim/fabric/link.h"
 
 enum { OPERATION_ROOM_FIRST = 16 };
-/* A flow of an addition has room for no more; more threads add no rate. */
+/* The flow of an addition has no room for more cores, and more threads do not add bandwidth. */
 enum { REDUCE_CORES_MAX = 16 };
-/* The all-reduce whose connections communicator_open opens; what others need is
- * opened when they are asked for. */
+/* communicator_open opens the connections for an all-reduce of this size; other connections are
+ * opened on first use. */
 static const double OPENING_B = 67108864;
 
 void comm_fail(struct communicator *comm, const char *reason)
@@ -26,9 +26,9 @@ void comm_fail(struct communicator *comm, const char *reason)
 		comm->spec.failed(comm->spec.failed_ctx, reason);
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/* Where requests from a GPU turn that may not pass from switch to switch: its host,
+/* Returns the place where requests from a GPU turn if they cannot pass between switches: its host,
  * or the processor there whose memory is across a socket link. */
 static int root_of(struct fabric *fabric, int gpu_node, int host_node)
 {
@@ -86,8 +86,8 @@ static void find_rings(struct communicator *comm)
 		comm->ranks[i].machine = comm->rings.node_of[comm->ranks[i].real];
 }
 
-/* Between neighbours on the first ring, and to and from servers. Other ways are
- * found when a schedule has need of them. */
+/* Finds the ways between neighbours on the first ring, and to and from servers. Other ways are
+ * found when a schedule needs them. */
 static bool ways_are_there(struct communicator *comm)
 {
 	const struct fold *fold = comm->spec.fold;
@@ -206,23 +206,23 @@ const struct communicator_counters *communicator_counters(const struct communica
 const char *communicator_waiting(const struct communicator *comm, struct arena *arena)
 {
 	if (comm->opening_count > 0)
-		return arena_printf(arena, "%zu connections that do not open", comm->opening_count);
+		return arena_printf(arena, "%zu connections are not open yet", comm->opening_count);
 	if (comm->first_number == comm->next_number)
-		return "no collective under way";
+		return "no collective in progress";
 	const struct operation *operation = *operation_at(comm, comm->first_number);
 	size_t there = 0;
 	for (size_t i = 0; i < comm->rank_count; i++)
 		there += operation->arrived[i];
-	return arena_printf(arena,
-			    "%s %llu: %zu of %zu ranks there, %zu done, %llu of %llu "
-			    "messages delivered",
-			    collective_name(operation->request.collective),
-			    (unsigned long long)operation->number, there, comm->rank_count,
-			    operation->over_count, (unsigned long long)operation->deliveries_count,
-			    (unsigned long long)operation->sends_count);
+	return arena_printf(
+		arena,
+		"%s %llu: %zu of %zu ranks arrived, %zu done, %llu of %llu messages delivered",
+		collective_name(operation->request.collective),
+		(unsigned long long)operation->number, there, comm->rank_count,
+		operation->over_count, (unsigned long long)operation->deliveries_count,
+		(unsigned long long)operation->sends_count);
 }
 
-/* ---- a rank's way through them ---- */
+/* ---- a rank's collectives ---- */
 
 static void rank_started(void *ctx, uint64_t rank)
 {
@@ -231,7 +231,7 @@ static void rank_started(void *ctx, uint64_t rank)
 		executor_start(operation->comm, operation, (size_t)rank);
 }
 
-/* The part of its GPU that a collective's kernel takes. */
+/* The part of its GPU that a collective's kernel uses. */
 static double hold_ratio(const struct communicator *comm, const struct rank_state *rank,
 			 const struct collective_choice *choice)
 {
@@ -242,8 +242,7 @@ static double hold_ratio(const struct communicator *comm, const struct rank_stat
 	return gpu_blocks_ratio(rank->place.gpu, blocks) + library->kernel_loss_ratio;
 }
 
-/* One kernel runs at a time, from when it starts, waiting for others, until it is
- * done. */
+/* One kernel runs at a time, from its start (also while it waits for others) to its end. */
 static void rank_hold(struct rank_state *rank, double ratio)
 {
 	if (ratio <= rank->held_ratio && ratio >= rank->held_ratio)
@@ -331,10 +330,10 @@ static void rank_trace(struct communicator *comm, size_t index, const struct ope
 		   engine_now_ps(comm->spec.engine));
 }
 
-/* Every byte that was sent has come. */
+/* Checks that every sent byte was delivered. */
 static void check_delivered(struct communicator *comm, const struct operation *operation)
 {
-	double slack_B = 1e-9 * operation->sent_B; /* sums in another order */
+	double slack_B = 1e-9 * operation->sent_B; /* the sums have different orders */
 	if (operation->sends_count != operation->deliveries_count ||
 	    fabs(operation->sent_B - operation->delivered_B) > slack_B)
 		engine_fail(comm->spec.engine,

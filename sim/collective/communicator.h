@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ranks that do collectives together, and the routes between them.
+/* A communicator: ranks that take part in collectives together, and the wires between them.
  *
- * A communicator (group) holds the places of its ranks: a GPU, or a guest's memory for a
- * parameter server on the CPU. It also holds how bytes travel between them:
+ * A communicator has the place of each rank (a GPU, or a guest's memory for a parameter server on
+ * the CPU). It determines how bytes travel between two ranks. Inside a host they use NVLink or PCIe
+ * between GPUs, or the host's memory if the GPUs cannot access each other. Between hosts they use
+ * RDMA, from GPU memory or staged through the host, or TCP through the guests' sockets with the
+ * costs of a virtual network. The wire of two ranks and a channel (wire.c) is a first-in-first-out
+ * queue. The bytes of its messages leave one after the other as flows in the fabric. They arrive
+ * later by the library's hop latency and the links' latency.
  *
- *   - over NVLink or PCIe from GPU to GPU;
- *   - through the host's memory where peers cannot reach each other;
- *   - by RDMA from GPU memory or staged through the host;
- *   - by TCP through the guests' sockets with all costs of a virtual network.
- *
- * The WIRE of two ranks and a channel (wire.c) is a first-in-first-out queue. The bytes of its
- * messages leave one after the other as flows in the fabric, and arrive after the library's hop
- * latency and the links' latency.
- *
- * Collectives of a communicator run one after the other on each rank, as on one CUDA stream. A
- * rank takes part from the moment it arrives (its kernel starts), and has finished when all its
- * steps have ended. So late ranks delay only their neighbours. The library (library.h) chooses
- * algorithm, protocol and channels for each collective and its size. Schedules are built once
- * for each choice. */
+ * Collectives of a communicator run one after the other on each rank, as on one CUDA stream. A rank
+ * takes part from the moment it arrives (its kernel starts), and is done when all its steps are
+ * done. So a late rank delays only its neighbours. The library (library.h) chooses algorithm,
+ * protocol and channels for each collective and size. A schedule is built once for each choice.
+ */
 #ifndef FARWIRE_COLLECTIVE_COMMUNICATOR_H
 #define FARWIRE_COLLECTIVE_COMMUNICATOR_H
 
@@ -31,70 +27,71 @@ struct communicator;
 
 struct comm_rank {
 	struct gpu *gpu;     /* NULL: the guest's memory (a server on the CPU) */
-	struct guest *guest; /* where the rank's process runs */
-	struct cpu *core;    /* its network thread; NULL: one of the guest's is taken */
+	struct guest *guest; /* guest in which the rank's process runs */
+	struct cpu *core;    /* core of its network thread; NULL: one of the guest's cores */
 };
 
 struct communicator_spec {
 	struct arena *arena;
 	struct engine *engine;
 	struct fabric *fabric;
-	const char *name; /* trace group, names of connections */
+	const char *name; /* group in the trace, and prefix of connection names */
 	const struct library_params *library;
-	const struct comm_rank *ranks; /* workers, then servers */
-	size_t rank_count;             /* of workers */
+	const struct comm_rank *ranks; /* workers first, then servers */
+	size_t rank_count;             /* number of workers */
 	size_t server_count;
-	/* Between hosts: rdma goes over infiniband or roce links from GPU to GPU, tcp
-	 * through connections between the guests. params of the kind; borrowed. */
+	/* Transport between hosts: rdma uses InfiniBand or RoCE links between GPUs, tcp uses
+	 * connections between the guests. The parameters belong to the kind and are borrowed. */
 	const struct transport_kind *transport;
 	const void *transport_params;
 	uint64_t seed;
-	connection_failed_fn *failed; /* no route, a connection given up */
+	connection_failed_fn *failed; /* called if there is no route or a connection failed */
 	void *failed_ctx;
-	/* Machines that are alike are simulated once: ranks are then the simulated ones, all of
-	 * them workers on GPUs, rdma the transport. NULL: all are simulated. */
+	/* Equal machines are simulated once. Then `ranks` are the simulated ones, all workers on
+	 * GPUs, and the transport is rdma. NULL: all machines are simulated. */
 	const struct fold *fold;
-	const double *copies; /* by resource: those for which it stands */
-	int top_node;         /* the network's topmost switch */
+	const double *copies; /* by resource: the number of resources that it represents */
+	int top_node;         /* the topmost switch of the network */
 };
-/* NULL if there is no way between two ranks: failed has been called. */
+/* Returns NULL if two ranks have no connection; `failed` was called then. */
 struct communicator *communicator_new(const struct communicator_spec *spec);
-/* Opens the connections that it needs (none for rdma and inside a host), then fn. */
+/* Opens the required connections (none for rdma and inside a host) and then calls fn. */
 void communicator_open(struct communicator *comm, event_fn *fn, void *ctx, uint64_t arg);
 
 struct collective_request {
 	enum collective collective;
-	double size_B;                                           /* > 0 */
-	const char *label;                                       /* trace; borrowed */
-	void (*rank_done)(void *ctx, uint64_t arg, size_t rank); /* may be NULL */
-	event_fn *done;                                          /* all ranks; may be NULL */
+	double size_B;     /* > 0 */
+	const char *label; /* name in the trace; borrowed */
+	/* called when a rank is done; may be NULL */
+	void (*rank_done)(void *ctx, uint64_t arg, size_t rank);
+	/* called when all ranks are done; may be NULL */
+	event_fn *done;
 	void *ctx;
 	uint64_t arg;
 };
-/* Enqueues a collective for all ranks and returns its number. Server ranks need
- * not arrive. */
+/* Enqueues a collective for all ranks and returns its number. Server ranks need not arrive. */
 uint64_t communicator_begin(struct communicator *comm, const struct collective_request *request);
-/* Rank is ready for that collective from now on. */
+/* Reports that a rank is ready for that collective. */
 void communicator_arrive(struct communicator *comm, uint64_t number, size_t rank);
 
 struct communicator_counters {
 	uint64_t collectives_count, sends_count;
-	double sent_B, delivered_B; /* equal when nothing is under way */
-	double network_B;           /* of these, between hosts */
+	double sent_B, delivered_B; /* equal when no message is in progress */
+	double network_B;           /* the part of sent_B between hosts */
 };
 const struct communicator_counters *communicator_counters(const struct communicator *comm);
-/* The algorithm that is chosen for such a collective, and what its schedule is made for. */
+/* Returns the algorithm for a collective of this size, and the input of its schedule. */
 const struct algorithm *communicator_plays(const struct communicator *comm,
 					   enum collective collective, double size_B,
 					   struct algorithm_spec *spec);
-/* The choice for this kind of collective, for reports: "ring, Simple, 16 channels". */
+/* Describes the choice for a collective, for reports: "ring, Simple, 16 channels". */
 const char *communicator_choice_text(struct communicator *comm, enum collective collective,
 				     double size_B);
 
-/* Tells the fabric what its messages have carried, once, at the end of a run. */
+/* Reports the bytes of its messages to the fabric, once, at the end of a run. */
 void communicator_account(const struct communicator *comm);
-/* "all_reduce 3: 4 of 8 ranks there, 1 done, 5 of 9 messages delivered": the first
- * collective that is not over. */
+/* Describes the first unfinished collective: "all_reduce 3: 4 of 8 ranks there, 1 done, 5 of 9
+ * messages delivered". */
 const char *communicator_waiting(const struct communicator *comm, struct arena *arena);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Double binary tree all-reduce, as in NCCL since 2.4 (after Sanders, Speck and Traff 2009).
- * Two binary trees over the machines carry half of the buffer each. A machine with children in
- * one tree is a leaf of the other, so every NIC sends and receives about once. Inside a machine
- * the ranks are a chain, in the order of the channel's ring, whose first rank is on both trees.
+/* Double binary tree all-reduce, as in NCCL since 2.4 (after Sanders, Speck and Traff 2009). Two
+ * binary trees over the nodes carry half of the buffer each. A node with children in one tree is a
+ * leaf of the other, so every NIC sends and receives about once. Inside a node the ranks form a
+ * chain in the order of the channel's ring; its first rank is on both trees.
  *
- * The first tree connects machines 0..m-1. The parent of a machine has its lowest set bit
- * cleared and the next higher bit set. If this number is too large, the lowest set bit is only
- * cleared. Machine 0 is the root and has one child. The second tree is the first one shifted by
- * one machine (m odd) or mirrored (m even).
+ * First tree, over nodes 0..m-1: take a node's lowest set bit. Its parent has the next higher bit
+ * set instead (and that bit cleared); if that is beyond the end, the bit is only cleared. Node 0 is
+ * the root and has one child. The second tree is the first one shifted by one node (m odd) or
+ * mirrored (m even).
  *
  * Channel 2c is the first tree of pair c, channel 2c + 1 the second. */
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
-static size_t first_parent(size_t node, size_t count) /* count: none */
+static size_t first_parent(size_t node, size_t count) /* returns count if there is none */
 {
 	size_t bit = node & (~node + 1);
 	if (bit == 0)
@@ -74,7 +74,8 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_double_tree = {
 	.name = "double_tree",
-	.help = "all-reduce over two complementary trees of nodes, half each (NCCL's tree)",
+	.help = "all-reduce over two complementary trees of nodes with half of the data each "
+		"(NCCL's tree)",
 	.automatic = true,
 	.cost = COST_TREE,
 	.collective = COLLECTIVE_ALL_REDUCE,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs a schedule. A step begins when all steps that it waits for have ended, and a step that
- * ends lets others begin. A GPU adds or stores received data while it receives it, at no
- * further cost. This makes chains of steps that end immediately, so they are processed from a
- * list and not by recursion. */
+/* Runs a schedule: a step begins when nothing is missing, and a step that ends lets others begin. A
+ * GPU adds or stores data while it receives them, at no extra cost. This makes chains of steps that
+ * end at once, so they are processed with a list instead of recursion. */
 #include <math.h>
 #include <string.h>
 
@@ -11,13 +10,12 @@
 #include "sim/collective/wire.h"
 #include "sim/transport/path.h"
 
-/* Adding one gradient to another reads two numbers and writes one. */
+/* Adding a gradient to another one reads two numbers and writes one. */
 static const double DRAM_PER_REDUCE = 3;
 
 /* ---- plans ---- */
 
-/* Whether a step waits for none of its own rank: then it waits for the rank's
- * start instead. */
+/* Returns true if a step depends on no step of its own rank. Then it waits for the rank's start. */
 static bool waits_for_start(const struct schedule *schedule, const struct schedule_step *step)
 {
 	for (uint32_t i = 0; i < step->after_count; i++)
@@ -26,7 +24,7 @@ static bool waits_for_start(const struct schedule *schedule, const struct schedu
 	return true;
 }
 
-/* Turns counts at [i + 1] into the first places of lists. */
+/* Converts counts at [i + 1] to first indices of lists. */
 static void counts_to_firsts(uint32_t *firsts, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -48,7 +46,7 @@ static void plan_followers(struct plan *plan, struct arena *arena)
 	const struct schedule *schedule = plan->schedule;
 	size_t count = schedule->step_count;
 	uint32_t *firsts = ARENA_ARRAY(arena, count + 2, uint32_t);
-	/* One place further on than they belong: filling moves them there. */
+	/* One entry further than they belong, because filling moves them. */
 	for (size_t s = 0; s < count; s++) {
 		const struct schedule_step *step = &schedule->steps[s];
 		for (uint32_t i = 0; i < step->after_count; i++)
@@ -136,7 +134,7 @@ const struct algorithm *communicator_plays(const struct communicator *comm,
 {
 	struct collective_choice choice =
 		library_choose(comm->library, &comm->rings.shape, collective, size_B);
-	choice.pipeline_count = 1; /* pieces do all the same */
+	choice.pipeline_count = 1; /* all pieces do the same */
 	*spec = plan_spec(comm, &choice);
 	return choice.algorithm;
 }
@@ -148,11 +146,10 @@ static struct plan *plan_new(struct communicator *comm, enum collective collecti
 	struct algorithm_spec spec = plan_spec(comm, choice);
 	spec.fold = comm->spec.fold;
 	if (spec.fold && !(spec.fold->algorithms & algorithm_bit(choice->algorithm))) {
-		comm_fail(comm,
-			  arena_printf(arena,
-				       "machines are not alike for %s, which the library chose "
-				       "after all (write case.symmetry = \"off\")",
-				       choice->algorithm->name));
+		comm_fail(comm, arena_printf(arena,
+					     "machines differ for %s, which the library chose "
+					     "(write case.symmetry = \"off\")",
+					     choice->algorithm->name));
 		return NULL;
 	}
 	const char *refused = choice->algorithm->refuse ? choice->algorithm->refuse(&spec) : NULL;
@@ -187,22 +184,23 @@ struct plan *plan_find(struct communicator *comm, enum collective collective,
 	return plan_new(comm, collective, choice);
 }
 
-/* Beyond these numbers of messages of one collective, or pieces, pieces travel in trains. */
+/* With more messages of one collective, or more pieces, pieces form trains. */
 static const double MESSAGES_MOST = 16384, PIECES_MOST = 64;
 
 double trains_make(const struct communicator *comm, struct collective_choice *choice)
 {
 	double pieces = (double)choice->pipeline_count;
-	double messages = 4 * (double)(comm->all_count * choice->channel_count); /* of a piece */
+	/* messages of one piece */
+	double messages = 4 * (double)(comm->all_count * choice->channel_count);
 	double most = fmin(PIECES_MOST, fmax(1, floor(MESSAGES_MOST / messages)));
-	/* A socket's bytes are worked on by cores as they come. */
+	/* cores process a socket's bytes as they arrive */
 	if (!choice->algorithm->pipelined || comm->socket || pieces <= most)
 		return 1;
 	choice->pipeline_count = (size_t)most;
 	return pieces / most;
 }
 
-/* Steps after the same round of another step may begin their first round immediately. */
+/* A step that follows the same round of another step may begin its first round at once. */
 static void loops_begin(const struct schedule *schedule, struct execution *execution,
 			struct arena *arena)
 {
@@ -257,7 +255,7 @@ static void step_lets(struct communicator *comm, struct operation *operation, ui
 			(struct ready_step){operation, step, tail};
 }
 
-/* All rounds that may begin. */
+/* Starts all rounds that may begin. */
 static void loop_try(struct communicator *comm, struct operation *operation, uint32_t step)
 {
 	struct loop_state *loop = &operation->execution->loops[step];
@@ -266,7 +264,8 @@ static void loop_try(struct communicator *comm, struct operation *operation, uin
 			(struct ready_step){operation, step, false};
 }
 
-/* A round of a step of a folded schedule has ended; the last one if it is not a loop. */
+/* Handles the end of a round of a folded schedule's step; last is true for the last round and for
+ * steps without a loop. */
 static void followers_let_folded(struct communicator *comm, struct operation *operation,
 				 uint32_t step, bool last)
 {
@@ -332,9 +331,9 @@ static void work_over(void *ctx, uint64_t arg)
 	executor_step_over(comm, operation, step);
 }
 
-/* The bytes that a server's CPU reads and writes for each byte that one worker adds. A pass
- * over k of n gradients reads k and writes one, and further passes read the sum again. The work
- * after the sum is divided over the n - 1 additions. */
+/* Memory traffic of a server's CPU per byte that one worker adds. A pass over k of n gradients
+ * reads k and writes one; further passes read the sum again. Traffic after the sum is divided over
+ * the n - 1 additions. */
 static double reduce_traffic_ratio(const struct communicator *comm)
 {
 	double n = (double)comm->rank_count;
@@ -366,7 +365,7 @@ static void work_on_cores(struct communicator *comm, const struct operation *ope
 		flow_use_add(flow, cpu_pool(cores[0]), 1 / core_Bps);
 }
 
-/* Adding or copying in host memory, or copying in a GPU's. */
+/* Adding or copying in host memory, or copying in a GPU's memory. */
 static void work_start(struct communicator *comm, struct operation *operation, uint32_t index)
 {
 	const struct schedule *schedule = operation->plan->schedule;
@@ -404,7 +403,7 @@ static void step_begin(struct communicator *comm, struct operation *operation, u
 		step_end(comm, operation, index);
 }
 
-/* Additions and copies of a train take no time of their own. */
+/* Additions and copies of a train take no separate time. */
 static void train_step_begin(struct communicator *comm, const struct ready_step *ready)
 {
 	struct operation *operation = ready->operation;
@@ -420,7 +419,7 @@ static void train_step_begin(struct communicator *comm, const struct ready_step 
 		followers_let(comm, operation, ready->step, false);
 }
 
-/* Nothing that it calls calls it. */
+/* Processes the work list. None of the functions it calls calls it again. */
 static void work_off(struct communicator *comm)
 {
 	for (size_t i = 0; i < comm->ready.count; i++) {

@@ -19,7 +19,7 @@ enum fold_level fold_level(const struct fold *fold, size_t a, size_t b)
 	return fold->pod_of[leaf_a] == fold->pod_of[leaf_b] ? FOLD_POD : FOLD_TOP;
 }
 
-/* The switches of the network on the way up to the topmost. */
+/* The number of switch levels of the network up to the topmost one. */
 enum { SWITCHES_MOST = 4 };
 
 static size_t switches_above(struct fabric *fabric, int top, int from, unsigned traffic,
@@ -52,9 +52,9 @@ int fold_meeting(struct fabric *fabric, int top, int from, int to, enum fold_lev
 	return above[0][at];
 }
 
-/* ---- who stands for whom ---- */
+/* ---- representatives ---- */
 
-/* By colour, least first; of one colour by number. */
+/* Sorted by colour, equal colours by number. */
 struct coloured {
 	uint64_t colour;
 	uint32_t item;
@@ -68,7 +68,7 @@ static int by_colour(const void *a, const void *b)
 	return x->item < y->item ? -1 : x->item > y->item;
 }
 
-/* Leaves and pods by what they hold, whatever the order. */
+/* Colours of leaves and pods from their content, independent of the order. */
 struct groups {
 	uint64_t *leaves, *pods;
 };
@@ -105,7 +105,8 @@ static size_t count_colours(const uint64_t *colours, size_t count)
 	return distinct;
 }
 
-/* The first item of each colour among those that may stand, and how many there are of it. */
+/* Finds the first item of each colour among those that may be representatives, and the number of
+ * items of that colour. */
 static void pick(struct arena *scratch, const uint64_t *colours, size_t count, const bool *may,
 		 uint32_t *stands, uint32_t *counts)
 {
@@ -122,7 +123,7 @@ static void pick(struct arena *scratch, const uint64_t *colours, size_t count, c
 	}
 }
 
-/* Finds the representatives, from the colours. */
+/* Determines the representatives from the colours. */
 static void settle(struct arena *arena, struct fold *fold)
 {
 	struct arena *scratch = arena_new();
@@ -186,7 +187,7 @@ void fold_by_kind(struct arena *arena, struct fold *fold)
 	arena_free(scratch);
 }
 
-/* The view that each machine's ranks have of the others in these schedules. */
+/* Mixes into each machine's colour the peers of its ranks in these schedules. */
 static void look_at_peers(struct fold *fold, const struct fold_use *uses, size_t use_count)
 {
 	for (size_t i = 0; i < use_count; i++) {

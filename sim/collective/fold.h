@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Equal machines are simulated once.
+/* Folding: equal machines are simulated once.
  *
- * All ranks of a job are in MACHINES, machines at leaves, leaves in pods. Two machines are
- * ALIKE when everything that can ever reach them is alike. They are of one kind. The k-th rank
- * of each does the same steps in the same order. The peers of these steps are at the same place
- * of machines that are alike, the same number of levels up. Their leaf and pod hold equally
- * many machines of each class. Machines that are alike at the start of a simulation stay alike,
- * so one machine of each class is simulated and represents all (docs/models/symmetry.md).
+ * The ranks of a job are on machines, machines are at leaves, and leaves are in pods. Two machines
+ * are equal when everything that can influence them is equal. They are of the same kind. The k-th
+ * rank of each makes the same steps in the same order, with peers at the same place of equal
+ * machines, the same number of levels up. Their leaf and pod contain equally many machines of each
+ * class. Machines that are equal at the start of a simulation stay equal. So one machine of each
+ * class is simulated and represents all of them (docs/models/symmetry.md).
  *
- * Colours find the classes (the coarsest equitable partition). All machines of a kind begin
- * with one colour. Each round mixes into it what the machine sees, the colours of its peers,
- * until a round finds no more colours than the one before. A round reads the algorithm's own
- * schedule, which is counted instead of kept (schedule.c), so there is no second description of
- * an algorithm. Any difference, a slow machine or a last leaf that is not full, spreads in this
- * way as far as it matters. */
+ * Classes are found by colouring (the coarsest equitable partition). At first all machines of a
+ * kind have one colour. Each round mixes the colours of a machine's peers into its colour, until a
+ * round finds no more colours than the round before. A round uses the algorithm's own schedule,
+ * which is counted but not stored (schedule.c), so no algorithm is described twice. A difference,
+ * such as a slow machine or an incomplete last leaf, spreads as far as it has influence.
+ */
 #ifndef FARWIRE_COLLECTIVE_FOLD_H
 #define FARWIRE_COLLECTIVE_FOLD_H
 
@@ -29,37 +29,39 @@ struct algorithm_spec;
 
 struct fold {
 	size_t rank_count, machine_count;
-	const uint32_t *machine_of; /* by rank; those of a machine follow each other */
-	const uint32_t *first_rank; /* by machine; one more of them */
+	const uint32_t *machine_of; /* by rank; ranks of a machine are consecutive */
+	const uint32_t *first_rank; /* by machine; has one more entry */
 	const uint32_t *kind_of;    /* by machine */
 	const uint32_t *leaf_of;    /* by machine */
 	const uint32_t *pod_of;     /* by leaf */
 	size_t leaf_count, pod_count;
-	/* The representative of a machine: the first one like it below the first leaf like its
-	 * own in the first pod like its own. */
+	/* The representative of a machine: the first equal machine below the first equal leaf in
+	 * the first equal pod. */
 	uint32_t *like;            /* by machine */
-	uint32_t *first_simulated; /* by machine that stands for others: its first rank among
-				      those that are simulated */
-	uint32_t *count_of;        /* by machine: of those for which it stands; 0: none */
-	uint32_t *leaf_count_of;   /* by leaf of such a machine: leaves like it */
-	uint32_t *pod_count_of;    /* by pod of such a leaf */
-	size_t class_count;        /* machines that are simulated */
-	size_t simulated_count;    /* ranks that are simulated */
-	uint32_t *rank_of;         /* by simulated rank */
-	uint64_t algorithms;       /* whose schedules the classes are good for: a bit for each */
-	/* While classes are sought: by machine, by rank; else NULL. */
+	uint32_t *first_simulated; /* by representative: its first rank among the simulated ranks */
+	/* by machine: number of machines it represents; 0: not simulated */
+	uint32_t *count_of;
+	uint32_t *leaf_count_of; /* by leaf of a representative: number of equal leaves */
+	uint32_t *pod_count_of;  /* by pod of such a leaf: number of equal pods */
+	size_t class_count;      /* number of simulated machines */
+	size_t simulated_count;  /* number of simulated ranks */
+	uint32_t *rank_of;       /* by simulated rank */
+	/* set of algorithms for whose schedules the classes are valid, as bits */
+	uint64_t algorithms;
+	/* Used while searching for classes, by machine and by rank; otherwise NULL. */
 	uint64_t *colours, *signatures;
 };
 
-/* How far up two machines' ways meet. */
+/* The level at which the routes of two machines meet. */
 enum fold_level { FOLD_INSIDE, FOLD_LEAF, FOLD_POD, FOLD_TOP };
 enum fold_level fold_level(const struct fold *fold, size_t machine_a, size_t machine_b);
-/* The switch where the ways of two real machines meet, so far up (above FOLD_INSIDE): from and
- * to are nodes of those that stand for them, top is the topmost switch. -1: there is no way. */
+/* Returns the switch where the routes of two real machines meet at a level above FOLD_INSIDE. from
+ * and to are nodes of their representatives; top is the topmost switch. Returns -1 if there is no
+ * route. */
 int fold_meeting(struct fabric *fabric, int top, int from, int to, enum fold_level level,
 		 unsigned traffic);
 
-/* The simulated rank that stands for a rank. */
+/* Returns the simulated rank that represents a rank. */
 static inline uint32_t fold_stand_in(const struct fold *fold, size_t rank)
 {
 	uint32_t machine = fold->machine_of[rank];
@@ -71,19 +73,19 @@ static inline bool fold_is_simulated(const struct fold *fold, size_t rank)
 	uint32_t machine = fold->machine_of[rank];
 	return fold->like[machine] == machine;
 }
-/* Machines for which that of a simulated rank stands. */
+/* Returns the number of machines that the machine of a simulated rank represents. */
 static inline uint32_t fold_count(const struct fold *fold, size_t simulated)
 {
 	return fold->count_of[fold->machine_of[fold->rank_of[simulated]]];
 }
-/* ... of all of them; NULL if fold is. */
+/* Returns that number for all simulated ranks; NULL if fold is NULL. */
 const uint32_t *fold_counts(struct arena *arena, const struct fold *fold);
 
-/* One machine of each kind stands for all of it: to find out what a library makes of
- * them. The fields down to pod_count are given. */
+/* Simulates one machine of each kind, to find out what a library chooses for them. The fields up to
+ * pod_count are given. */
 void fold_by_kind(struct arena *arena, struct fold *fold);
-/* Classes with which all of these schedules can be played; false if there would be more than
- * classes_most. `specs` have no fold. */
+/* Finds classes with which all of these schedules can be simulated. Returns false if there would be
+ * more than classes_most. `specs` have no fold. */
 struct fold_use {
 	const struct algorithm *algorithm;
 	const struct algorithm_spec *spec;

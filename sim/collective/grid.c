@@ -11,14 +11,14 @@ const char *grid_refuse(const struct algorithm_spec *spec)
 	struct arena *arena = arena_new();
 	struct pattern_nodes nodes = pattern_nodes(arena, spec, 0);
 	arena_free(arena);
-	return nodes.most == nodes.least ? NULL : "the nodes must have equally many ranks";
+	return nodes.most == nodes.least ? NULL : "the nodes must have equal numbers of ranks";
 }
 
 /* One piece of one channel. */
 struct grid {
 	struct schedule_builder *builder;
 	const struct pattern_nodes *nodes;
-	size_t channel, chunk;    /* first of the piece's nodes * places */
+	size_t channel, chunk;    /* first of the piece's nodes * places chunks */
 	uint32_t *last;           /* by rank */
 	uint32_t *sends, *column; /* scratch */
 };
@@ -64,7 +64,7 @@ const struct schedule *grid_build(struct arena *arena, const struct algorithm_sp
 		schedule_builder_new(arena, COLLECTIVE_ALL_REDUCE, n, spec->channel_count,
 				     chunk_count, pattern_cut(arena, chunk_count, spec->size_B));
 	schedule_fold(builder, spec->fold);
-	/* As many chunks of as many ranks as a flat ring moves. */
+	/* as many chunks as a flat ring of as many ranks moves */
 	schedule_reserve(builder, 4 * chunk_count * (n - 1), 4 * chunk_count * (n - 1));
 	uint32_t *sends = ARENA_ARRAY(arena, n, uint32_t);
 	uint32_t *column = ARENA_ARRAY(arena, n, uint32_t);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Recursive halving and doubling (Rabenseifner 2004; Thakur, Rabenseifner and
- * Gropp 2005): in round i each rank exchanges half of what it is still
- * responsible for with the rank 2^i away and adds what it gets; then all the
- * way back, storing. 2 log2 n messages instead of the ring's 2(n - 1), the same
- * bytes. The first round's partner is the nearest and its message the largest.
+/* Recursive halving and doubling (Rabenseifner 2004; Thakur, Rabenseifner and Gropp 2005). In round
+ * i each rank exchanges half of the part that it is responsible for with the rank 2^i away, and
+ * adds what it receives. Then the rounds are repeated backwards, storing what is received. There
+ * are 2 log2 n messages instead of the ring's 2(n - 1), with the same bytes. The first round has
+ * the nearest partner and the largest message.
  *
- * Where n is not a power of two, the first 2e ranks (e = n - 2^floor(log2 n)) are
- * folded as MPICH does it: of each two the even one gives its whole buffer to the
- * odd one and is given the result at the end. */
+ * If n is not a power of two, the first 2e ranks (e = n - 2^floor(log2 n)) are folded as in MPICH:
+ * of each pair, the even rank sends its whole buffer to the odd one and receives the result at the
+ * end. */
 #include "sim/base/arena.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
-/* Neighbouring chunks from one rank to another. */
+/* Consecutive chunks from one rank to another. */
 struct message {
 	size_t from, to, chunk, span;
 };
@@ -33,7 +33,7 @@ static size_t power_below(size_t n)
 	return power;
 }
 
-/* The rank that plays the recursion's rank v. */
+/* Returns the rank that acts as rank v of the recursion. */
 static size_t player(const struct recursion *r, size_t v)
 {
 	return v < r->folded ? 2 * v + 1 : v + r->folded;
@@ -66,9 +66,9 @@ static void fold(const struct recursion *r, bool back)
 	}
 }
 
-/* After the halving's rounds of distances 1 .. d a rank is responsible for power /
- * (2 d) chunks in a row, at the place that its bits 1 .. d say. Halving, v sends
- * what its partner will be responsible for; doubling, what it is itself. */
+/* After the halving rounds of distances 1 .. d, a rank is responsible for power / (2 d) consecutive
+ * chunks at the place given by its bits 1 .. d. In halving, v sends the part that its partner will
+ * be responsible for; in doubling, its own part. */
 static struct message exchange(const struct recursion *r, size_t v, size_t distance, bool halves)
 {
 	size_t span = r->power / distance / 2, chunk = 0, mine = v ^ (halves ? distance : 0);
@@ -113,7 +113,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* Messages of S/2, S/4 ... S/n and back; a fold adds one of S at either end. */
+/* Messages of S/2, S/4 ... S/n and back; folding adds one of S at either end. */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	size_t power = power_below(spec->rank_count);
@@ -129,7 +129,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_halving_doubling = {
 	.name = "halving_doubling",
-	.help = "all-reduce by exchanging halves with ever farther ranks, and back",
+	.help = "all-reduce by exchanging halves with increasingly distant ranks, and back",
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.refuse = pattern_any,
 	.build = build,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hierarchical all-reduce as in Horovod (HOROVOD_HIERARCHICAL_ALLREDUCE): a reduce-scatter
- * inside the machine, then an all-reduce of each local rank with the ranks at the same place of
- * other machines, then an all-gather inside. Each of these three calls begins on a rank when
- * the previous one has ended there. */
+/* Hierarchical all-reduce as in Horovod (HOROVOD_HIERARCHICAL_ALLREDUCE): a reduce-scatter inside
+ * the node, then an all-reduce of each local rank with the same local rank of other nodes, then an
+ * all-gather inside. These are three calls; each begins on a rank when the previous one has ended
+ * there. */
 #include "sim/collective/algorithms.h"
 #include "sim/collective/grid.h"
 

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Declarations that the files of the communicator share.
+/* Shared by the files of the communicator.
  *
- *   communicator.c  making one, the queue of collectives, ranks that arrive and finish
- *   executor.c      a collective's steps: which may begin, what follows
+ *   communicator.c  creation, the queue of collectives, ranks that arrive and
+ *                   finish
+ *   executor.c      steps of a collective: which may begin, which follow
  *   wire.c          a message: its turn, its flows, its delivery
  *   wire_device.c   routes inside a host
  *   wire_rdma.c     routes between hosts for NICs that read and write memory
  *   wire_socket.c   routes through TCP connections
  *
- * A PLAN is a schedule made ready to run, kept for its choice of algorithm, channels and
- * pieces; sizes scale. An EXECUTION is the state of one run of a plan, an OPERATION one
- * requested collective. Both are reused, so steps of training that repeat allocate nothing.
+ * A plan is a schedule prepared for execution. It is kept for its choice of algorithm, channels and
+ * pieces; sizes scale. An execution is the state of one run of a plan. An operation is one
+ * requested collective. Both are reused, so repeated training steps allocate nothing.
  *
- * If a pipeline has too many pieces to follow each of them, several that follow each other make
- * a TRAIN, one chunk of the plan. Its HEAD, the first piece, lets the next rank begin. Its TAIL
- * leaves no sooner than one piece's time after the tails of the trains that it is made of. On
- * equal links that are not shared this takes the same time as single pieces, and it costs the
- * events of one message. */
+ * If a pipeline has too many pieces to simulate each, several consecutive pieces form a train,
+ * which is one chunk of the plan. The head of a train is its first piece, which lets the next rank
+ * begin. Its tail leaves no earlier than one piece's time after the tails that it depends on have
+ * arrived. On equal wires that are not shared this takes the same time as separate pieces, at the
+ * cost of one message.
+ */
 #ifndef FARWIRE_COLLECTIVE_INTERNAL_H
 #define FARWIRE_COLLECTIVE_INTERNAL_H
 
@@ -25,22 +27,23 @@
 #include "sim/collective/pairs.h"
 #include "sim/collective/rings.h"
 
-/* Schedules are built for this size and their chunks scaled to the wanted one. */
+/* Schedules are built for this size, and their chunks are scaled to the requested one. */
 #define PLAN_SIZE_B 1073741824.0
 
 struct loop_state {
 	uint32_t due;     /* rounds that may begin when nothing else is missing */
-	uint32_t over;    /* rounds */
-	uint64_t arrived; /* messages */
+	uint32_t over;    /* finished rounds */
+	uint64_t arrived; /* arrived messages */
 };
 
 struct execution {
-	struct execution *next; /* free ones of a plan */
-	uint32_t *missing;      /* by step: what it waits for, of trains their heads */
-	/* For trains, else NULL: their tails, and the sends that have begun. */
+	struct execution *next; /* free executions of a plan */
+	/* by step: number of missing conditions; for trains, of their heads */
+	uint32_t *missing;
+	/* Trains only, else NULL: missing tails, and the sends that have begun. */
 	uint32_t *missing_tails;
 	struct message_state **trains;
-	struct loop_state *loops; /* of a folded schedule, else NULL */
+	struct loop_state *loops; /* folded schedules only, else NULL */
 };
 
 struct plan {
@@ -48,9 +51,10 @@ struct plan {
 	const struct algorithm *algorithm;
 	size_t channel_count, pipeline_count;
 	const struct schedule *schedule;
-	uint32_t *missing;                   /* at first; the rank's start counts as one */
-	uint32_t *next_first, *next_steps;   /* by step: those that come after it */
-	uint32_t *first_first, *first_steps; /* by rank: those that its start lets begin */
+	/* initial values; the start of the rank counts as one */
+	uint32_t *missing;
+	uint32_t *next_first, *next_steps;   /* by step: the steps that depend on it */
+	uint32_t *first_first, *first_steps; /* by rank: the steps that its start allows */
 	uint32_t *rank_steps_count;
 	struct wire **wires; /* by step; NULL: not a send */
 	struct execution *free;
@@ -58,45 +62,45 @@ struct plan {
 
 struct operation {
 	struct communicator *comm;
-	struct operation *next; /* free ones */
+	struct operation *next; /* free operations */
 	uint64_t number;
 	struct collective_request request;
 	struct collective_choice choice;
-	struct plan *plan; /* NULL: nothing to do, one rank */
+	struct plan *plan; /* NULL: a single rank, nothing to do */
 	struct execution *execution;
-	double scale_ratio;  /* of chunks, to the plan's */
+	double scale_ratio;  /* size of chunks relative to the plan's */
 	double train_count;  /* pieces in each chunk; 1: no trains */
 	bool *arrived;       /* by rank */
 	size_t *steps_left;  /* by rank */
 	int64_t *started_ps; /* by rank */
-	size_t over_count;   /* ranks */
+	size_t over_count;   /* finished ranks */
 	uint64_t sends_count, deliveries_count;
 	double sent_B, delivered_B;
-	const char *label; /* trace */
+	const char *label; /* name in the trace */
 };
 
 struct rank_state {
 	struct comm_rank place;
 	bool server;
 	size_t real;      /* its number among all ranks */
-	uint32_t machine; /* of all */
-	double count;     /* ranks for which it stands, itself among them */
+	uint32_t machine; /* its number among all machines */
+	double count;     /* number of ranks it represents, including itself */
 	int gpu_node;     /* -1: host memory */
 	int host_node;
-	int root_node;             /* of its GPU: the root complex, where PCIe ends */
+	int root_node;             /* root complex of its GPU, where PCIe ends */
 	size_t guest_index;        /* first rank in the same guest */
-	struct cpu *core;          /* its network thread's; NULL: it needs none */
-	struct cpu **reduce_cores; /* those of one collective after those of another */
-	size_t reduce_core_count;  /* of each */
-	uint64_t number;           /* of the collective that it is to begin next */
-	size_t running_count;      /* those that it is in */
-	double held_ratio;         /* of its GPU, by the collective that it is in */
-	double last_s;             /* of the flow that brought its last message */
+	struct cpu *core;          /* core of its network thread; NULL: none needed */
+	struct cpu **reduce_cores; /* cores of one collective, then those of the next */
+	size_t reduce_core_count;  /* number of cores for each collective */
+	uint64_t number;           /* number of the collective that it begins next */
+	size_t running_count;      /* number of collectives in progress */
+	double held_ratio;         /* part of its GPU held by the current collective */
+	double last_s;             /* duration of the flow of its last message */
 	uint32_t track;
 	bool has_track;
 };
 
-/* A message under way, or work of a rank's CPU or memory. Pooled. */
+/* A message in progress, or work of a rank's CPU or memory. Pooled. */
 struct message_state {
 	struct message_state *next;
 	struct operation *operation;
@@ -104,13 +108,13 @@ struct message_state {
 	uint32_t step;
 	double size_B;
 	int64_t started_ps;
-	double flow_s;              /* from its start until it had left */
-	unsigned leaving, arriving; /* parts that are not over */
-	/* For a train. */
+	double flow_s;              /* time from its start until it has left */
+	unsigned leaving, arriving; /* unfinished parts */
+	/* trains only: */
 	struct event_id head;
-	int64_t piece_ps; /* what its last piece takes */
-	int64_t fed_ps;   /* since when its sender has all of it */
-	bool fed, flowed; /* ... and whether; its flow has ended */
+	int64_t piece_ps; /* time of its last piece */
+	int64_t fed_ps;   /* time at which its sender had all of it */
+	bool fed, flowed; /* whether the sender has all of it, and whether its flow has ended */
 };
 
 struct ready_step {
@@ -122,16 +126,16 @@ struct ready_step {
 struct communicator {
 	struct communicator_spec spec;
 	const struct library_params *library;
-	struct rank_state *ranks; /* workers, then servers */
+	struct rank_state *ranks; /* workers first, then servers */
 	size_t rank_count, total_count;
-	size_t all_count; /* workers, with those for which others stand */
+	size_t all_count; /* workers, including represented ones */
 	struct rings rings;
-	bool socket; /* the transport goes through the guests' sockets */
+	bool socket; /* the transport uses the guests' sockets */
 	bool failed;
 	struct communicator_counters counters;
 
 	VEC(struct plan *) plans;
-	struct operation **operations; /* a ring by number: room is a power of two */
+	struct operation **operations; /* a ring buffer by number; room is a power of two */
 	size_t operation_room;
 	uint64_t first_number, next_number;
 	struct operation *free_operations;
@@ -139,34 +143,35 @@ struct communicator {
 	VEC(struct ready_step) ready; /* work list of the executor */
 	struct message_state *free_messages;
 
-	bool *nvlink_switch; /* by fabric node: joins NVLinks and nothing else */
+	bool *nvlink_switch; /* by fabric node: a switch with only NVLinks */
 	struct pairs ways, wires, sockets;
 	struct way *last_way;
 	struct socket *first_socket, *last_socket;
-	bool opened; /* sockets that are made from now on open at once */
+	bool opened; /* sockets created later open at once */
 	size_t opening_count;
-	event_fn *open_fn; /* called when none is opening any more */
+	event_fn *open_fn; /* called when all sockets are open */
 	void *open_ctx;
 	uint64_t open_arg;
 };
 
-/* communicator.c */
+/* ---- communicator.c ---- */
 void comm_fail(struct communicator *comm, const char *reason);
-void comm_rank_over(struct operation *operation, size_t rank); /* by an event of its own */
+void comm_rank_over(struct operation *operation, size_t rank); /* called from a separate event */
 
-/* executor.c */
-/* Pieces of each train, by which choice gets fewer, longer ones; 1: none. */
+/* ---- executor.c ---- */
+/* Returns the number of pieces in each train and adapts choice to fewer, longer pieces; 1: no
+ * trains. */
 double trains_make(const struct communicator *comm, struct collective_choice *choice);
-/* NULL after a failure. */
+/* Returns NULL after a failure. */
 struct plan *plan_find(struct communicator *comm, enum collective collective,
 		       const struct collective_choice *choice);
 struct execution *execution_take(struct communicator *comm, const struct operation *operation);
 void execution_give(struct plan *plan, struct execution *execution);
-/* The rank's steps may begin. */
+/* Allows the rank's steps to begin. */
 void executor_start(struct communicator *comm, struct operation *operation, size_t rank);
-/* A train's head has arrived. */
+/* Reports that the head of a train has arrived. */
 void executor_head_over(struct communicator *comm, struct operation *operation, uint32_t step);
-/* A step that took time has ended. */
+/* Reports that a step with a duration has ended. */
 void executor_step_over(struct communicator *comm, struct operation *operation, uint32_t step);
 struct message_state *message_take(struct communicator *comm);
 void message_give(struct communicator *comm, struct message_state *message);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Leader-based (two-level) all-reduce, as MPI libraries do on nodes with one
- * NIC: a chain brings the node's sum to its LEADER (the first of the node on the
- * channel's ring), the leaders do a ring all-reduce, a chain takes the result to
- * the others. The chains are pipelined by the ring's chunks, pipeline_count to
- * each part of a leader. Nodes may differ in size. */
+/* Leader-based (two-level) all-reduce, as MPI libraries use it on nodes with one NIC. A chain
+ * brings the node's sum to its leader (the first rank of the node on the channel's ring). The
+ * leaders do a ring all-reduce. Then a chain takes the result to the others. The chains are
+ * pipelined by the ring's chunks, with pipeline_count chunks for each part of a leader. Nodes may
+ * have different sizes. */
 #include "sim/base/arena.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
@@ -15,7 +15,7 @@ struct leaders {
 	uint32_t *last;                     /* by rank */
 };
 
-/* A rank passes a chunk on when it has added its own; it takes them in order. */
+/* A rank forwards a chunk after adding its own data, in order. */
 static void chain_up(const struct leaders *l, size_t node)
 {
 	const uint32_t *ranks = l->nodes->ranks;
@@ -88,9 +88,9 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return schedule_finish(builder);
 }
 
-/* Without additions, c = S/(k m p) and g ranks in the fullest node:
- * 2 ((g - 1) (L + c s) + (m p - 1) c s) + 2 (m - 1) (L + p c s).
- * A chain is a message of all chunks with g - 2 hops of one more before it. */
+/* Without additions, with c = S/(k m p) and g ranks in the largest node: 2 ((g - 1) (L + c s) + (m
+ * p - 1) c s) + 2 (m - 1) (L + p c s). A chain is a message of all chunks after g - 2 hops of one
+ * chunk. */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	struct arena *arena = arena_new();
@@ -109,7 +109,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_leader_ring = {
 	.name = "leader_ring",
-	.help = "all-reduce to a leader in each node, round a ring of leaders, and back",
+	.help = "all-reduce to a leader in each node, on a ring of leaders, and back",
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.refuse = pattern_any,
 	.build = build,

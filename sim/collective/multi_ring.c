@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Multi-ring all-reduce along two dimensions, after IBM's PowerAI DDL (Cho et al. 2017). There
- * are rings inside the machines and, for each place in a machine, a ring across the machines
- * that carries that place's part, all at the same time. The fast dimension is first, so that
- * the slow one carries the least. There are pipeline_count pieces (at most 8) that do not wait
- * for each other. (Rings of all ranks, one for each NIC or set of NVLinks, are `ring` with
- * several channels.) */
+/* Multi-ring all-reduce in two dimensions, after IBM's PowerAI DDL (Cho et al. 2017). Rings inside
+ * the nodes and, for each place in a node, a ring across the nodes for that place's part run at the
+ * same time. The fast dimension comes first, so that the slow one carries the least. The buffer has
+ * pipeline_count independent pieces (at most 8). (Rings of all ranks, one for each NIC or NVLink
+ * set, are `ring` with several channels.) */
 #include "sim/collective/algorithms.h"
 #include "sim/collective/grid.h"
 
-/* With p pieces, all but one p-th of the faster dimension's time is hidden behind the slower
- * one's. So more than 8 gain little, and schedules must fit in memory. */
+/* With p pieces, all but one p-th of the faster dimension's time is hidden behind the slower one,
+ * so more than 8 gain little. Schedules must also fit in memory. */
 static size_t piece_count(const struct algorithm_spec *spec)
 {
 	enum { PIECES_MOST = 8, PIECES_BY_RANKS_MOST = 4096 };
@@ -30,7 +29,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_multi_ring = {
 	.name = "multi_ring",
-	.help = "all-reduce on rings inside nodes and rings across them, pipelined (DDL's)",
+	.help = "pipelined all-reduce on rings inside nodes and rings across them (DDL's)",
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.folds = true,
 	.refuse = grid_refuse,

@@ -6,7 +6,8 @@
 
 enum { ROOM_FIRST = 64, BITS = 21 };
 
-/* In room places, a power of two: the place where key is or would go. */
+/* Returns the place of key among `room` places, a power of two, or the place where it would be
+ * stored. */
 static struct pair *place_of(struct pair *items, size_t room, uint64_t key)
 {
 	/* Fibonacci hashing: the upper bits of key * 2^64/phi. */

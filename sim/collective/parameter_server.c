@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parameter server (Li et al. 2014): each server keeps a shard of the buffer. Workers push
- * their values to all servers. A server adds up what arrives, and when all workers have pushed
- * it answers to all. Servers are the ranks after the workers, without values of their own. The
- * first push is stored and the others are added one after the other, beginning with the worker
- * whose number is that of the shard. (All workers are ready at about the same time, so the
- * order matters little.) A shard is cut in pipeline_count pieces that follow each other. */
+/* Parameter server (Li et al. 2014): each server keeps a shard of the buffer. Workers send their
+ * values to all servers; a server adds them and, when all have arrived, answers all workers.
+ * Servers are the ranks after the workers and have no values of their own. The first value is
+ * stored, the others are added in sequence, beginning with the worker whose number is the shard's.
+ * (All workers are ready at about the same time, so the order matters little.) A shard is divided
+ * into pipeline_count consecutive pieces. */
 #include "sim/base/arena.h"
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
 static const char *refuse(const struct algorithm_spec *spec)
 {
-	return spec->server_count ? NULL : "there must be a server";
+	return spec->server_count ? NULL : "a parameter server needs at least one server";
 }
 
 struct shard {
@@ -20,7 +20,7 @@ struct shard {
 	uint32_t *sends; /* by worker */
 };
 
-/* One piece of a shard: pushed, added, answered. */
+/* One piece of a shard: sent, added, answered. */
 static void serve(const struct shard *shard)
 {
 	size_t n = shard->worker_count, rank = n + shard->server;
@@ -50,7 +50,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	schedule_reserve(builder, 4 * n * chunk_count, 4 * n * chunk_count);
 	struct shard shard = {
 		.builder = builder, .worker_count = n, .sends = ARENA_ARRAY(arena, n, uint32_t)};
-	/* Piece by piece, so that a worker begins with the first of all shards. */
+	/* Piece by piece, so that a worker begins with the first piece of all shards. */
 	for (shard.channel = 0; shard.channel < spec->channel_count; shard.channel++)
 		for (size_t piece = 0; piece < p; piece++)
 			for (shard.server = 0; shard.server < shards; shard.server++) {
@@ -72,7 +72,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_parameter_server = {
 	.name = "parameter_server",
-	.help = "all-reduce by servers that add what workers push and answer to all",
+	.help = "all-reduce by servers that add the workers' data and send the result to all",
 	.servers = true,
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.refuse = refuse,

@@ -85,7 +85,7 @@ struct pattern_nodes pattern_nodes(struct arena *arena, const struct algorithm_s
 
 /* ---- rings ---- */
 
-/* All rounds of a lap are one: chunks are of one size. */
+/* All rounds of a lap are one step, because chunks have the same size. */
 static void lap_folded(struct schedule_builder *builder, const struct pattern_ring *ring,
 		       bool reduces)
 {
@@ -176,12 +176,11 @@ double pattern_message_s(const struct ideal_link *link, double chunk_B, size_t s
 
 /* ---- trees ---- */
 
-/* Parents are not always before their children, so depths are found by walking
- * up until a known one. */
+/* Parents may come after their children, so depths are found by walking up to a known one. */
 static size_t find_depths(const uint32_t *parent, size_t count, uint32_t *depth)
 {
 	size_t most = 0;
-	for (size_t i = 0; i < count; i++) { /* depth: 1 + edges, 0 unknown */
+	for (size_t i = 0; i < count; i++) { /* depth is 1 + edges; 0 means unknown */
 		uint32_t above = 1;
 		size_t at = i;
 		for (; !depth[at] && parent[at] != PATTERN_ROOT; at = parent[at])
@@ -273,8 +272,8 @@ pattern_trees(struct arena *arena, const struct algorithm_spec *spec, size_t cha
 	return schedule_finish(builder);
 }
 
-/* The first piece goes the whole way, adding at each rank what its children
- * bring, in the order of pattern_up; the others follow at the wires' pace. */
+/* The first piece goes the whole way and at each rank waits for the additions of its children, in
+ * the order of up(). The others follow at the pace of the wires. */
 double pattern_tree_s(const struct pattern_tree *tree, const struct ideal_link *link,
 		      double piece_B, size_t piece_count)
 {

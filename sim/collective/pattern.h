@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Common parts of the algorithms' schedules: laps of a ring, trees, ranks by machine.
+/* Building blocks of schedules: laps of a ring, trees, and ranks by node.
  *
- * A MESSAGE is what one rank sends to another in one step of the textbook's algorithm: a span
- * of neighbouring chunks, back to back. A rank continues with its next message when it has
- * taken all of the last one. `last` holds, for each rank, the step that this is (NO_STEP at
- * first). Passing one `last` from pattern to pattern runs them one after the other on each
- * rank. */
+ * A message is the data that one rank sends to another in one step of the textbook algorithm: a
+ * span of consecutive chunks. A rank continues with its next message when it has received all of
+ * the last one. `last` contains this step for each rank (NO_STEP at first). Passing one `last` from
+ * pattern to pattern makes them run in sequence on each rank.
+ */
 #ifndef FARWIRE_COLLECTIVE_PATTERN_H
 #define FARWIRE_COLLECTIVE_PATTERN_H
 
 #include "sim/collective/algorithm.h"
 
-/* chunk_count chunks of a buffer cut evenly. */
+/* Returns the sizes of chunk_count equal chunks of a buffer. */
 double *pattern_cut(struct arena *arena, size_t chunk_count, double size_B);
-/* count times NO_STEP. */
+/* Returns an array of `count` times NO_STEP. */
 uint32_t *pattern_last(struct arena *arena, size_t count);
-/* The rank at a position of a channel's ring. */
+/* Returns the rank at a position of a channel's ring. */
 size_t pattern_rank(const struct algorithm_spec *spec, size_t channel, size_t position);
-/* All of them, 0..rank_count-1. */
+/* Returns all ranks, 0..rank_count-1. */
 
-/* Ranks by node: nodes and the ranks in each in the order of a channel's ring. */
+/* Ranks by node: nodes, and the ranks in each, in the order of a channel's ring. */
 struct pattern_nodes {
-	size_t count, most, least; /* nodes; ranks of the fullest and the emptiest one */
-	const uint32_t *first;     /* of a node, in ranks; count + 1 of them */
+	/* number of nodes; ranks of the largest and of the smallest node */
+	size_t count, most, least;
+	const uint32_t *first; /* first index in ranks of each node; count + 1 entries */
 	const uint32_t *ranks;
 };
 struct pattern_nodes pattern_nodes(struct arena *arena, const struct algorithm_spec *spec,
@@ -32,18 +33,18 @@ struct pattern_nodes pattern_nodes(struct arena *arena, const struct algorithm_s
 struct pattern_ring {
 	size_t channel, count;
 	const uint32_t *ranks; /* by position */
-	const uint32_t *part;  /* that belongs to a position; NULL: part = position */
-	size_t chunk, span;    /* first chunk of part 0; chunks of a part */
+	const uint32_t *part;  /* part that belongs to a position; NULL: part = position */
+	size_t chunk, span;    /* first chunk of part 0, and chunks of a part */
 	uint32_t *last;        /* by rank */
-	uint32_t *sends;       /* scratch: count * span */
+	uint32_t *sends;       /* scratch memory for count * span entries */
 };
-/* One lap, count - 1 messages each: reduce-scatter (each position ends with the
- * sum of its part) or, with reduces = false, all-gather (of that). */
+/* Adds one lap with count - 1 messages for each rank: reduce-scatter (each position gets the sum of
+ * its part) or, with reduces = false, all-gather of the parts. */
 void pattern_lap(struct schedule_builder *builder, const struct pattern_ring *ring, bool reduces);
 
-/* The whole schedule of rings of all ranks, one for each channel, with a lap of
- * reduce-scatter, one of all-gather, or both. The part of a rank in a channel is
- * chunk channel * rank_count + rank. */
+/* Builds the whole schedule of rings of all ranks, one for each channel, with a lap of
+ * reduce-scatter, of all-gather, or both. The part of a rank in a channel is chunk channel *
+ * rank_count + rank. */
 const struct schedule *pattern_rings(struct arena *arena, const struct algorithm_spec *spec,
 				     enum collective collective, bool reduces, bool gathers);
 
@@ -52,30 +53,30 @@ const struct schedule *pattern_rings(struct arena *arena, const struct algorithm
 struct pattern_tree {
 	size_t count;
 	const uint32_t *parent;  /* by rank; PATTERN_ROOT: the root */
-	const uint32_t *upwards; /* all ranks, the deepest first, the root last */
-	size_t depth;            /* edges from the root to the deepest */
+	const uint32_t *upwards; /* all ranks, the deepest first and the root last */
+	size_t depth;            /* number of edges from the root to the deepest rank */
 };
 struct pattern_tree pattern_tree(struct arena *arena, const uint32_t *parent, size_t count);
-/* Chunks up to the root, summed (if up), and down to all, on a channel; each on
- * its own, so that they follow each other. */
+/* Moves chunks up to the root with sums (if up) or down to all ranks, on a channel. Each chunk
+ * moves independently, so that chunks are pipelined. */
 struct pattern_chunks {
 	size_t channel, first, count;
 };
 void pattern_climb(struct schedule_builder *builder, const struct pattern_tree *tree,
 		   const struct pattern_chunks *chunks, bool up);
-/* An all-reduce on a tree for each channel, pipeline_count chunks each. */
+/* Builds an all-reduce on one tree for each channel, with pipeline_count chunks each. */
 const struct schedule *
 pattern_trees(struct arena *arena, const struct algorithm_spec *spec, size_t channel_count,
 	      struct pattern_tree (*tree_of)(struct arena *arena, const struct algorithm_spec *spec,
 					     size_t channel));
 
-/* Ideal time of a message of span chunks: first on the wire, then added. */
+/* Returns the ideal time of a message of span chunks: transfer, then addition. */
 double pattern_message_s(const struct ideal_link *link, double chunk_B, size_t span, bool reduces);
-/* ... of an all-reduce up and down a tree in pieces. */
+/* Returns the ideal time of an all-reduce up and down a tree in pieces. */
 double pattern_tree_s(const struct pattern_tree *tree, const struct ideal_link *link,
 		      double piece_B, size_t piece_count);
 
-/* Nothing is refused. */
+/* Accepts every specification. */
 const char *pattern_any(const struct algorithm_spec *spec);
 
 #endif

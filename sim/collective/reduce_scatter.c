@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ring reduce-scatter: the first lap of the ring all-reduce; each rank ends with the
- * sum of its own part (chunk channel * rank_count + rank). */
+/* Ring reduce-scatter: the first lap of the ring all-reduce. Each rank gets the sum of its own part
+ * (chunk channel * rank_count + rank). */
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
@@ -18,7 +18,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_reduce_scatter = {
 	.name = "reduce_scatter",
-	.help = "reduce-scatter round a ring: each rank ends with the sum of its part",
+	.help = "reduce-scatter on a ring: each rank gets the sum of its part",
 	.collective = COLLECTIVE_REDUCE_SCATTER,
 	.folds = true,
 	.refuse = pattern_any,

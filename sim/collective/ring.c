@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ring all-reduce (Patarasuk and Yuan 2009): two laps. In the first each rank's
- * part gathers everybody's contribution on its way round, in the second the
- * sums go round. With several channels each has its own ring and an equal share
- * of the buffer: rings over different NVLink sets or NICs work side by side. */
+/* Ring all-reduce (Patarasuk and Yuan 2009) in two laps. In the first lap each rank's part collects
+ * the contributions of all ranks; in the second lap the sums travel around. Several channels have
+ * separate rings with an equal share of the buffer: rings over different NVLink sets or NICs run in
+ * parallel. */
 #include "sim/collective/algorithms.h"
 #include "sim/collective/pattern.h"
 
@@ -11,7 +11,7 @@ static const struct schedule *build(struct arena *arena, const struct algorithm_
 	return pattern_rings(arena, spec, COLLECTIVE_ALL_REDUCE, true, true);
 }
 
-/* n - 1 messages of S/(n k) added, as many stored. */
+/* n - 1 messages of S/(n k) with additions, and as many without. */
 static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link *link)
 {
 	double chunk_B = spec->size_B / (double)(spec->rank_count * spec->channel_count);
@@ -21,7 +21,7 @@ static double ideal_s(const struct algorithm_spec *spec, const struct ideal_link
 
 const struct algorithm algorithm_ring = {
 	.name = "ring",
-	.help = "all-reduce round a ring of all ranks, twice",
+	.help = "all-reduce in two laps on a ring of all ranks",
 	.automatic = true,
 	.collective = COLLECTIVE_ALL_REDUCE,
 	.folds = true,

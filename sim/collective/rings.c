@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings over all machines: the rings inside each (rings_node.c), cut open and joined, one for
- * each network adapter.
+/* Rings over all machines: the rings inside each machine (rings_node.c) are cut open and joined,
+ * one for each network adapter.
  *
- * Machines made from one template have their nodes and links in the same order, so the result
- * for the first one applies to all machines with the same links. Other machines are searched
- * separately. */
+ * Machines made from one template have their nodes and links in the same order, so the result of
+ * the first one serves all with equal links. Other machines are examined separately.
+ */
 
 #include <math.h>
 #include <string.h>
@@ -18,8 +18,8 @@
 struct adapter {
 	int node;
 	double goodput_Bps;
-	size_t users;  /* ranks */
-	size_t number; /* among those that are used */
+	size_t users;  /* number of ranks that use it */
+	size_t number; /* index among the used adapters */
 };
 
 struct machine {
@@ -32,25 +32,25 @@ struct machine {
 	VEC(struct adapter) adapters;
 	size_t like; /* the first machine of the same shape */
 	struct node_rings inner;
-	/* By place: which of the adapters that are used is its own; and its node, or -1. */
+	/* By place: index of its own adapter among the used ones, and the adapter's node or -1. */
 	uint32_t *adapter;
 	int *adapter_node;
-	size_t adapter_count; /* used */
-	double network_Bps;   /* of these together */
+	size_t adapter_count; /* number of used adapters */
+	double network_Bps;   /* bandwidth of these together */
 };
 
 struct finder {
 	struct arena *arena, *scratch;
 	struct fabric *fabric;
-	unsigned traffic; /* that networks must carry */
+	unsigned traffic; /* the traffic that networks must carry */
 	bool search;
-	bool across; /* there is more than one machine, if only of this class */
+	bool across; /* there are several machines, possibly all of one class */
 	struct machine *machines;
 	size_t machine_count;
 	uint32_t *node_of;
 	int *adapter_of;      /* by rank */
-	int *parts;           /* by node of the fabric: union-find without the network */
-	uint32_t *machine_of; /* by part: machine's index plus 1 */
+	int *parts;           /* by node of the fabric: union-find without network links */
+	uint32_t *machine_of; /* by part: index of the machine plus 1 */
 };
 
 static bool is_network(const struct finder *finder, int link)
@@ -64,7 +64,8 @@ static bool is_network(const struct finder *finder, int link)
 static void group_ranks(struct finder *finder, const struct ring_place *ranks, size_t rank_count)
 {
 	size_t node_count = fabric_node_count(finder->fabric);
-	uint32_t *machine_of = ARENA_ARRAY(finder->scratch, node_count, uint32_t); /* plus 1 */
+	/* index plus 1 */
+	uint32_t *machine_of = ARENA_ARRAY(finder->scratch, node_count, uint32_t);
 	finder->machines = ARENA_ARRAY(finder->scratch, rank_count, struct machine);
 	for (size_t r = 0; r < rank_count; r++) {
 		FW_ASSERT(ranks[r].host_node >= 0);
@@ -90,7 +91,7 @@ static void group_ranks(struct finder *finder, const struct ring_place *ranks, s
 	}
 }
 
-/* Which part of the fabric a node is in when the network's links are taken away. */
+/* Returns the part of the fabric that contains a node if network links are removed. */
 static int part_of(int *parts, int node)
 {
 	while (parts[node] != node) {
@@ -147,7 +148,7 @@ static bool link_like(const struct finder *finder, const struct machine *a, int 
 	fabric_link_nodes(fabric, link_b, &b0, &b1);
 	const struct link_traits *traits_a = fabric_link_traits(fabric, link_a);
 	const struct link_traits *traits_b = fabric_link_traits(fabric, link_b);
-	/* A network's link needs only its inner end alike. */
+	/* Only the inner end of a network link must match. */
 	bool ends = fabric_link_kind(fabric, link_a)->inside_host
 			    ? b0 - a0 == offset && b1 - a1 == offset
 			    : b0 - a0 == offset || b1 - a1 == offset;
@@ -174,7 +175,7 @@ static bool machine_like(const struct finder *finder, const struct machine *a,
 
 /* ---- adapters ---- */
 
-/* The ends of the network's links that are in the machine. */
+/* Lists the machine's ends of network links. */
 static void list_adapters(struct finder *finder, struct machine *machine)
 {
 	for (size_t i = 0; i < machine->links.count; i++) {
@@ -198,8 +199,8 @@ static void list_adapters(struct finder *finder, struct machine *machine)
 	}
 }
 
-/* The nearest, and to spread of equally near ones the one that has the fewest ranks:
- * two GPUs and two adapters at one PCIe switch make two pairs. */
+/* Returns the nearest adapter. With spread, it takes the one with the fewest ranks among equally
+ * near ones: two GPUs and two adapters at one PCIe switch form two pairs. */
 static size_t nearest_adapter(struct finder *finder, const struct machine *machine, int from,
 			      bool spread)
 {
@@ -226,7 +227,7 @@ static size_t nearest_adapter(struct finder *finder, const struct machine *machi
 
 static void find_adapters(struct finder *finder, struct machine *machine)
 {
-	/* Sockets leave from the host, RDMA from GPUs by itself. */
+	/* Sockets leave from the host; RDMA leaves from GPUs directly. */
 	bool sockets = finder->traffic & TRAFFIC_SOCKETS;
 	size_t used = 0;
 	list_adapters(finder, machine);
@@ -251,7 +252,7 @@ static void find_adapters(struct finder *finder, struct machine *machine)
 	machine->adapter_count = used;
 }
 
-/* The answer for a machine of the same shape. */
+/* Copies the result of a machine of the same shape. */
 static void take_over(struct finder *finder, struct machine *machine, const struct machine *known)
 {
 	machine->like = known->like;
@@ -288,14 +289,15 @@ static void study(struct finder *finder, size_t m)
 
 /* ---- joining ---- */
 
-/* Where ring `channel` of a machine is cut: between a rank that leaves and the next,
- * which is entered. */
+/* The place where ring `channel` of a machine is cut: between the rank where it leaves and the next
+ * one, where it enters. */
 struct cut {
-	size_t ring, first; /* of inner; place in its order that is entered */
+	/* index of the inner ring, and the place in its order where the ring enters */
+	size_t ring, first;
 };
 
-/* The nearest pair of neighbours to the adapter of the channel, and of equally near
- * ones the pair that other channels use least. leaves and enters count uses. */
+/* Returns the pair of neighbours that is nearest to the channel's adapter and, among equally near
+ * pairs, the one used least by other channels. leaves and enters count the uses. */
 static struct cut find_cut(const struct machine *machine, size_t channel, size_t *leaves,
 			   size_t *enters, size_t *ring_uses)
 {
@@ -324,8 +326,8 @@ static struct cut find_cut(const struct machine *machine, size_t channel, size_t
 	return best;
 }
 
-/* Channels across machines: one for each adapter, or more where one ring inside is
- * slower than an adapter. */
+/* Number of channels across machines: one for each adapter, or more if one inner ring is slower
+ * than an adapter. */
 static size_t channels_across(const struct finder *finder, double inside_Bps, double network_Bps)
 {
 	size_t adapters = 1, rings = 1;
@@ -436,7 +438,7 @@ static struct rings find(struct finder *finder, const struct ring_place *ranks, 
 	};
 }
 
-/* From the simulated ranks to all. */
+/* Extends the result from the simulated ranks to all. */
 static void unfold(struct arena *arena, const struct fold *fold, struct rings *rings)
 {
 	size_t simulated = fold->simulated_count, count = fold->rank_count;

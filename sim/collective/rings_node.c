@@ -7,13 +7,13 @@
 #include "sim/collective/rings_node.h"
 #include "sim/fabric/link.h"
 
-/* Larger meshes do not exist, and searching them would take for ever. */
+/* Larger meshes do not exist, and searching them would take too long. */
 enum { MESH_MOST = 16, CYCLES_MOST = 4096, CHOSEN_MOST = 32, TRIES_MOST = 200000 };
 
 struct node_links {
 	size_t count;
-	double nvlink_Bps[MESH_MOST][MESH_MOST]; /* goodput of direct links, one way */
-	double switch_Bps;                       /* least of all ranks to a common switch */
+	double nvlink_Bps[MESH_MOST][MESH_MOST]; /* goodput of direct links in one direction */
+	double switch_Bps;                       /* lowest goodput of a rank to a common switch */
 };
 
 struct cycles {
@@ -24,9 +24,9 @@ struct cycles {
 struct selection {
 	const struct cycles *cycles;
 	size_t count;                             /* ranks */
-	size_t bound;                             /* no more cycles than this */
-	int links[MESH_MOST][MESH_MOST];          /* left between each pair */
-	size_t chosen[CHOSEN_MOST], chosen_count; /* at present */
+	size_t bound;                             /* upper bound of the number of cycles */
+	int links[MESH_MOST][MESH_MOST];          /* remaining links between each pair */
+	size_t chosen[CHOSEN_MOST], chosen_count; /* current selection */
 	size_t best[CHOSEN_MOST], best_count;
 	size_t tries;
 };
@@ -50,7 +50,7 @@ static bool is_nvlink(const struct fabric *fabric, int link)
 	return link_carries(fabric_link_kind(fabric, link), TRAFFIC_PEERS);
 }
 
-/* A node of which all links are NVLinks: GPUs and CPUs have others, too. */
+/* Returns true for a node with only NVLinks. GPUs and CPUs have other links, too. */
 static bool is_switch(const struct fabric *fabric, int node)
 {
 	for (size_t i = 0; i < fabric_link_count(fabric); i++) {
@@ -70,8 +70,8 @@ static int place_of(const struct ring_place *ranks, size_t count, int node)
 	return -1;
 }
 
-/* Several switches may join the GPUs (six in a DGX-2); each GPU's links to all of
- * them count together. */
+/* Several switches may connect the GPUs (six in a DGX-2); a GPU's links to all of them are added.
+ */
 static void add_switch_link(const struct fabric *fabric, int other, double goodput_Bps,
 			    double *to_switch_Bps)
 {
@@ -117,8 +117,8 @@ static bool used(const uint32_t *path, size_t length, size_t place)
 	return false;
 }
 
-/* All cycles through every rank that go on from path[length], each once: of the two
- * ways round the one whose second rank is before its last. */
+/* Finds all cycles through every rank that continue from path[length]. Each
+ * cycle has two directions; only the one whose second rank is less than its last is kept. */
 static void grow_cycles(const struct node_links *links, uint32_t *path, size_t length,
 			struct cycles *cycles)
 {
@@ -137,8 +137,8 @@ static void grow_cycles(const struct node_links *links, uint32_t *path, size_t l
 	}
 }
 
-/* Takes (or with -1 gives back) the links of a cycle; false, and none taken, if one
- * is missing. */
+/* Takes the links of a cycle, or returns them with -1. Returns false, and takes none, if one is
+ * missing. */
 static bool take(struct selection *selection, size_t cycle, int links)
 {
 	const uint32_t *order = selection->cycles->order[cycle];
@@ -173,7 +173,7 @@ static void select_more(struct selection *selection, size_t first)
 	}
 }
 
-/* The goodput of one link: of the weakest pair's, as if it had one. */
+/* Goodput of one link: that of the weakest pair, as if it had one link. */
 static double unit_Bps(const struct node_links *links)
 {
 	double unit = 0;
@@ -200,7 +200,7 @@ static void count_links(const struct node_links *links, double unit, struct sele
 	}
 }
 
-/* Both ways round each cycle. */
+/* Writes both directions of each cycle. */
 static void write_mesh(struct arena *arena, const struct selection *selection,
 		       struct node_rings *rings)
 {
@@ -228,8 +228,8 @@ static bool find_mesh(struct arena *arena, const struct node_links *links, struc
 	uint32_t path[MESH_MOST] = {0};
 	grow_cycles(links, path, 1, cycles);
 	struct selection *selection = ARENA_NEW(scratch, struct selection);
-	/* Halves of links let two rings share one, where an odd link would be left over
-	 * (four GPUs, each joined to each). */
+	/* Half links let two rings share a link if one would be left over (four GPUs with a link
+	 * between each pair). */
 	for (int parts = 1; parts <= 2; parts++) {
 		double unit = whole_Bps / parts;
 		*selection = (struct selection){.cycles = cycles, .count = links->count};
@@ -247,7 +247,7 @@ static bool find_mesh(struct arena *arena, const struct node_links *links, struc
 
 /* ---- a tree of PCIe ---- */
 
-/* Smaller is nearer. */
+/* A smaller distance means nearer. */
 struct distance {
 	double nvlink_Bps, latency_s;
 	size_t hops;
@@ -320,7 +320,7 @@ static double route_goodput_Bps(const struct fabric *fabric, const struct route 
 	return isfinite(least_Bps) ? least_Bps : 0;
 }
 
-/* Class and bandwidth of a single ring: its slowest neighbours decide. */
+/* Sets class and bandwidth of a single ring from its slowest neighbours. */
 static void judge(struct fabric *fabric, const struct ring_place *ranks,
 		  const struct node_links *links, struct node_rings *rings)
 {

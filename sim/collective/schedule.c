@@ -50,7 +50,7 @@ double collective_bus_ratio(enum collective collective, size_t rank_count)
 
 /* ---- building ---- */
 
-/* All steps before a step, back to the beginning, in terms of colours. */
+/* The predecessors of a step, recursively, in terms of colours. */
 struct seen_step {
 	uint64_t label;
 	uint32_t rank;
@@ -61,15 +61,15 @@ struct schedule_builder {
 	struct schedule schedule;
 	VEC(struct schedule_step) steps;
 	VEC(uint32_t) after;
-	const struct fold *fold; /* NULL: it is not folded */
-	/* While classes are sought: a step is known by its place here. */
+	const struct fold *fold; /* NULL: not folded */
+	/* While classes are searched: a step's id is its index here. */
 	VEC(struct seen_step) seen;
-	/* Then: by its rank and its number there, so that a step of a rank that is not
-	 * simulated means that of its stand-in. */
+	/* Afterwards: the id contains its rank and its number there, so that the step of a
+	 * represented rank refers to that of its representative. */
 	unsigned number_bits;
 	uint32_t *counts;                /* by rank: steps */
-	VEC(struct schedule_loop) loops; /* by step that is kept */
-	VEC(uint32_t) numbers;           /* ... its number */
+	VEC(struct schedule_loop) loops; /* by kept step */
+	VEC(uint32_t) numbers;           /* by kept step: its number */
 };
 
 struct schedule_builder *schedule_builder_new(struct arena *arena, enum collective collective,
@@ -129,7 +129,7 @@ static uint32_t folded_number(const struct schedule_builder *builder, uint32_t s
 	return step & (uint32_t)(((uint64_t)1 << builder->number_bits) - 1);
 }
 
-/* The part of a label that describes another rank. */
+/* Mixes the colour of another rank, as seen from a rank, into a label. */
 static uint64_t look(const struct schedule_builder *builder, uint64_t label, size_t rank,
 		     size_t other)
 {
@@ -201,12 +201,12 @@ void schedule_repeat(struct schedule_builder *builder, uint32_t step, size_t rou
 	}
 	if (!fold_is_simulated(fold, folded_rank(builder, step)))
 		return;
-	/* The one that was added last. */
+	/* the step that was added last */
 	builder->loops.items[builder->loops.count - 1] =
 		(struct schedule_loop){(uint32_t)rounds, (uint32_t)span, NO_STEP};
 }
 
-/* From ids to places in the array. */
+/* Converts ids to indices of the array. */
 static void find_steps(struct schedule_builder *builder)
 {
 	const struct fold *fold = builder->fold;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A collective as a schedule: a directed graph of sends, reductions and copies on chunks.
+/* A collective as a schedule: a directed graph of sends, reductions and copies of chunks.
  *
- * Each RANK has a buffer that is cut into the same CHUNKS. A step belongs to a rank and begins
- * when the rank has arrived and all steps that it comes AFTER have ended:
+ * Each rank has a buffer that is divided into the same chunks. A step belongs to a rank. It begins
+ * when the rank has arrived and all steps that it depends on have ended:
  *
- *   SEND    the rank's present value of a chunk travels to `peer`; it has ended when the
- *           value is in a receive buffer there (the receive is the edge from the send to
- *           the step at the peer that takes it)
- *   REDUCE  adds the value of send `source` to the rank's own chunk
- *   COPY    stores the value of send `source` as the rank's own chunk; without a source
- *           it is a copy inside the rank's memory
+ *   SEND    the rank's current value of a chunk travels to `peer`; the step ends when
+ *           it is in a receive buffer there (the receive is the edge from the send to
+ *           the step at the peer that uses it)
+ *   REDUCE  adds the data of send `source` to the rank's own chunk
+ *   COPY    stores the data of send `source` as the rank's own chunk; without a
+ *           source it is a copy inside the rank's memory
  *
- * Sends of one rank to one peer on one CHANNEL travel one after the other, in the order in
- * which they may begin. Different channels (rings, trees) travel side by side and share the
- * links that they have in common.
+ * Sends of one rank to one peer on one channel follow each other in the order in which they may
+ * begin. Different channels (rings, trees) run in parallel and share common links.
  *
- * Any graph can be run (communicator.h), and its meaning can be checked
- * (tests/schedule_meaning.h), so a new algorithm is only a file that builds one. */
+ * Any graph can be executed (communicator.h) and checked symbolically (tests/schedule_meaning.h),
+ * so a new algorithm is only a file that builds a graph.
+ */
 #ifndef FARWIRE_COLLECTIVE_SCHEDULE_H
 #define FARWIRE_COLLECTIVE_SCHEDULE_H
 
@@ -30,7 +30,7 @@ struct arena;
 
 enum collective {
 	COLLECTIVE_ALL_REDUCE,
-	COLLECTIVE_REDUCE_SCATTER, /* rank r ends with the sum of its own part */
+	COLLECTIVE_REDUCE_SCATTER, /* rank r gets the sum of its own part */
 	COLLECTIVE_ALL_GATHER,
 	COLLECTIVE_BROADCAST,
 	COLLECTIVE_ALL_TO_ALL,
@@ -42,22 +42,22 @@ struct collective_kind {
 	enum collective collective;
 };
 REGISTRY_OF(struct collective_kind, collective_kind);
-const char *collective_name(enum collective collective); /* "all_reduce" */
-/* Bus bandwidth over algorithm bandwidth for n ranks, as nccl-tests defines
- * them: algorithm bandwidth is size / time with size the whole buffer (of
- * all_gather and reduce_scatter the larger one). */
+const char *collective_name(enum collective collective); /* for example "all_reduce" */
+/* Returns bus bandwidth divided by algorithm bandwidth for n ranks, as defined by nccl-tests.
+ * Algorithm bandwidth is size / time, where size is the whole buffer (the larger one for all_gather
+ * and reduce_scatter). */
 double collective_bus_ratio(enum collective collective, size_t rank_count);
 
 enum step_kind { STEP_SEND, STEP_REDUCE, STEP_COPY };
 
 #define NO_STEP UINT32_MAX
 
-/* A repeated step of a folded schedule (fold.h). For a send: `rounds` times it sends `span`
- * chunks one after the other. Each round but the first comes after the same round of `carried`,
- * a reduction or copy of its own rank. `carried` has as many rounds and takes, each time,
- * everything that its source sent. Other steps come after the last round. */
+/* A repeated step of a folded schedule (fold.h). A send sends `span` chunks in sequence, `rounds`
+ * times. Each round except the first follows the same round of `carried`. That is a reduction or
+ * copy of its own rank with as many rounds, which uses all chunks of its source in each round.
+ * Other steps follow the last round. */
 struct schedule_loop {
-	uint32_t rounds; /* 0: no loop */
+	uint32_t rounds; /* 0: not repeated */
 	uint32_t span, carried;
 };
 
@@ -65,20 +65,20 @@ struct schedule_step {
 	uint8_t kind; /* enum step_kind */
 	uint16_t channel;
 	uint32_t rank;
-	uint32_t peer; /* of a send: the receiver */
+	uint32_t peer; /* sends only: the receiver */
 	uint32_t chunk;
-	uint32_t source;                   /* of a reduction or copy: the send; NO_STEP: none */
-	uint32_t after_first, after_count; /* of schedule.after; a source is not listed */
+	uint32_t source;                   /* reductions and copies only: the send; NO_STEP: none */
+	uint32_t after_first, after_count; /* range in schedule.after; a source is not listed */
 };
 
 struct schedule {
 	enum collective collective;
 	size_t rank_count, channel_count, chunk_count, step_count;
 	const double *chunk_B;             /* size of each chunk */
-	const struct schedule_step *steps; /* every step behind all it comes after */
+	const struct schedule_step *steps; /* every step comes after the steps that it depends on */
 	const uint32_t *after;
-	/* In a folded schedule ranks are the simulated ones, and peers any. By step; NULL: no
-	 * loops. */
+	/* For folded schedules, where ranks are the simulated ones and peers any ranks. By step;
+	 * NULL: no loops. */
 	const struct schedule_loop *loops;
 };
 
@@ -87,18 +87,18 @@ struct schedule_builder;
 struct schedule_builder *schedule_builder_new(struct arena *arena, enum collective collective,
 					      size_t rank_count, size_t channel_count,
 					      size_t chunk_count, const double *chunk_B);
-/* The schedule is only counted while the fold's classes are sought, else only the simulated
- * ranks' steps are kept. NULL: nothing is folded. Before the first step. */
+/* Only counts the schedule while the fold's classes are searched; otherwise keeps only the steps of
+ * simulated ranks. NULL: nothing is folded. Call it before the first step. */
 void schedule_fold(struct schedule_builder *builder, const struct fold *fold);
 bool schedule_is_folded(const struct schedule_builder *builder);
-/* For a folded schedule: the send that was added, and the reduction or copy that its rank adds
- * next, are a loop. So is the latter. */
+/* Folded schedules only: the last added send, and the reduction or copy that its rank adds next,
+ * form a loop; and so does the latter. */
 void schedule_repeat(struct schedule_builder *builder, uint32_t step, size_t rounds, size_t span);
-/* Reserves room for this number of steps and edges, so that large schedules are built without
- * growing. Optional, before the first step. */
+/* Reserves room for steps and edges, so that large schedules are built without growing. Optional;
+ * call it before the first step. */
 void schedule_reserve(struct schedule_builder *builder, size_t step_count, size_t after_count);
-/* Each returns the new step's index. NO_STEP among after[count] is left out. A step can only
- * come after steps of its own rank or sends to it. */
+/* Return the index of the new step. NO_STEP in after[count] is ignored. A step may depend only on
+ * steps of its own rank and on sends to it, because a rank cannot observe others. */
 uint32_t schedule_send(struct schedule_builder *builder, size_t rank, size_t peer, size_t chunk,
 		       size_t channel, const uint32_t *after, size_t after_count);
 uint32_t schedule_reduce(struct schedule_builder *builder, size_t rank, size_t chunk,

@@ -7,7 +7,7 @@
 #include "sim/base/diag.h"
 #include "sim/transport/path.h"
 
-/* Sums may miss that; each duration on the way is rounded to a picosecond. */
+/* Tolerances: sums are rounded, and each duration on the way is rounded to a picosecond. */
 static const double slack_ratio = 1e-9, slack_s = 1e-11;
 
 /* ---- legs ---- */
@@ -32,7 +32,7 @@ void leg_memory(struct leg *leg, struct host *host, double dram_per_B)
 	leg->dram_per_B[leg->host_count++] = dram_per_B;
 }
 
-/* NVLink only where the CPU has no other link to the GPU. */
+/* NVLink is used only if the CPU has no other link to the GPU. */
 bool leg_to_host(struct communicator *comm, struct leg *leg, const struct rank_state *rank)
 {
 	return leg_route(comm, leg, rank->gpu_node, rank->host_node, TRAFFIC_COPIES) ||
@@ -47,7 +47,7 @@ bool leg_from_host(struct communicator *comm, struct leg *leg, const struct rank
 			 TRAFFIC_COPIES | TRAFFIC_PEERS);
 }
 
-/* Uses that a leg may need besides its links': two memories and a core. */
+/* A leg may use two memories and a core in addition to its links. */
 static bool fits_a_flow(const struct way *way)
 {
 	for (size_t i = 0; i < way->leg_count; i++) {
@@ -68,7 +68,7 @@ static bool loses_all(const struct way *way)
 	return false;
 }
 
-/* The rate that one end offers to the flow if nothing else uses it. */
+/* Bandwidth that one end offers the flow without competitors. */
 static double end_alone_Bps(const struct communicator *comm, const struct leg *leg, double ratio,
 			    bool far)
 {
@@ -84,8 +84,8 @@ static double end_alone_Bps(const struct communicator *comm, const struct leg *l
 	return flow_alone(comm->spec.fabric, &flow);
 }
 
-/* One flow represents all symmetric machines, and one resource represents all equal ones. Each
- * of them carries this number of flows. */
+/* One flow represents those of all machines equal to the sender's, and one resource represents all
+ * equal ones. So each resource carries several of these flows. */
 static void charge_for_all(const struct communicator *comm, const struct way *way,
 			   struct flow_spec *flow)
 {
@@ -96,7 +96,7 @@ static void charge_for_all(const struct communicator *comm, const struct way *wa
 	}
 }
 
-/* Works out the flow of a message of size_B. */
+/* Computes the flow of a message of size_B. */
 static void leg_prepare(struct communicator *comm, const struct way *way, struct leg *leg,
 			double size_B, double goodput_ratio, double cap_Bps)
 {
@@ -168,9 +168,9 @@ struct way *way_find(struct communicator *comm, size_t from, size_t to)
 		found = way_socket(comm, way);
 	else if (comm->spec.transport)
 		found = way_rdma(comm, way);
-	const char *wrong = !found              ? "no way"
-			    : !fits_a_flow(way) ? "too long a way"
-			    : loses_all(way)    ? "every packet is lost on the way"
+	const char *wrong = !found              ? "no route"
+			    : !fits_a_flow(way) ? "too many links"
+			    : loses_all(way)    ? "every packet is lost on the route"
 						: NULL;
 	if (wrong) {
 		const char *over = inside || !comm->spec.transport ? "PCIe or NVLink"
@@ -220,7 +220,7 @@ struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t
 	return wire;
 }
 
-/* ---- ways for others ---- */
+/* ---- ways of represented machines ---- */
 
 bool leg_across(struct communicator *comm, struct leg *leg, const struct way *way, int from, int to,
 		unsigned traffic)
@@ -255,8 +255,8 @@ void message_give(struct communicator *comm, struct message_state *message)
 	comm->free_messages = message;
 }
 
-/* A rank's last message decides how long its local copy takes: as the links
- * inside a host have it, or, after a network, as GPU memory has it. */
+/* A rank's last message determines the time of its local copy: it uses the bandwidth of the links
+ * inside a host or, after a network, of GPU memory. */
 static double copy_like_s(const struct communicator *comm, const struct message_state *message)
 {
 	const struct way *way = message->wire->way;
@@ -266,7 +266,7 @@ static double copy_like_s(const struct communicator *comm, const struct message_
 	return message->flow_s / message->operation->train_count;
 }
 
-/* It is not there before its links can have carried it. */
+/* Checks that a message does not arrive earlier than its links allow. */
 static void check_message(const struct communicator *comm, const struct message_state *message)
 {
 	struct way *way = message->wire->way;
@@ -274,11 +274,10 @@ static void check_message(const struct communicator *comm, const struct message_
 	double taken_s = s_from_ps(engine_now_ps(comm->spec.engine) - message->started_ps);
 	double least_s = way->least_s + message->size_B * way->least_spB;
 	if (taken_s < least_s * (1 - slack_ratio) - slack_s)
-		engine_fail(
-			comm->spec.engine,
-			"%s: %.17g bytes from rank %zu to %zu were there after %.12f s, the way "
-			"takes %.12f s",
-			comm->spec.name, message->size_B, way->from, way->to, taken_s, least_s);
+		engine_fail(comm->spec.engine,
+			    "%s: %.17g bytes from rank %zu to %zu arrived after %.12f s, but the "
+			    "way takes at least %.12f s",
+			    comm->spec.name, message->size_B, way->from, way->to, taken_s, least_s);
 }
 
 static void delivered(void *ctx, uint64_t arg)
@@ -298,7 +297,7 @@ static void delivered(void *ctx, uint64_t arg)
 	executor_step_over(comm, operation, step);
 }
 
-/* From when the last byte has left until the message can be used. */
+/* Time from the last byte leaving until the message can be used. */
 static int64_t latency_ps(const struct communicator *comm, const struct message_state *message)
 {
 	const struct way *way = message->wire->way;
@@ -344,7 +343,7 @@ static void head_arrived(void *ctx, uint64_t arg)
 	executor_head_over(ctx, train->operation, train->step);
 }
 
-/* The flow has ended and the last piece has arrived: it may still be on its way out. */
+/* Called when the flow has ended and the last piece is complete, which may still be leaving. */
 static void train_leave(struct communicator *comm, struct message_state *train)
 {
 	int64_t tail_ps = train->fed_ps + train->piece_ps;
@@ -403,9 +402,8 @@ static void use_more(struct flow_spec *flow, double ratio)
 		flow->uses[i].per_unit *= ratio;
 }
 
-/* A kernel has use for all of a GPU's memory bandwidth. A transfer that has use
- * for a part p of it gets its share in proportion, p / (1 + p), which makes it
- * 1 + p times as long. */
+/* A kernel can use all of a GPU's memory bandwidth. A transfer that can use a part p of it gets a
+ * proportional share, p / (1 + p), so it takes 1 + p times as long. */
 static double slowed_ratio(const struct communicator *comm, const struct way *way, double alone_Bps)
 {
 	double ratio = 1;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How bytes get from one rank to another.
+/* How bytes travel from one rank to another.
  *
- * A WAY is what lies between two ranks: one or two LEGS of links and host
- * memory that a message crosses as one flow each, and maybe a socket. A WIRE is
- * a way and a channel: its messages leave one after the other, the next one when
- * the last byte of the one before has left.
+ * A way connects two ranks. It consists of one or two legs of links and host memory, each of which
+ * a message crosses as one flow, and possibly a socket. A wire is a way and a channel. Its messages
+ * leave one after the other: the next one when the last byte of the previous one has left.
  */
 #ifndef FARWIRE_COLLECTIVE_WIRE_H
 #define FARWIRE_COLLECTIVE_WIRE_H
@@ -16,66 +15,68 @@ enum { LEG_ROUTES_MAX = 8, LEG_HOSTS_MAX = 2, WAY_LEGS_MAX = 2 };
 struct leg {
 	const struct route *routes[LEG_ROUTES_MAX];
 	size_t route_count;
-	struct host *hosts[LEG_HOSTS_MAX]; /* whose memory it crosses */
+	struct host *hosts[LEG_HOSTS_MAX]; /* hosts whose memory it crosses */
 	double dram_per_B[LEG_HOSTS_MAX];
 	size_t host_count;
-	/* Where the receiver stands for another machine, which may be the sender's own stand-in:
-	 * what is added from now on is the receiver's; what has been. */
+	/* If the receiver represents another machine, possibly the sender's own representative:
+	 * routes and hosts added from now on, and those already added, on the receiver's side. */
 	bool far, far_routes[LEG_ROUTES_MAX], far_hosts[LEG_HOSTS_MAX];
-	struct cpu *core; /* that copies; NULL: none */
+	struct cpu *core; /* core that copies; NULL: none */
 	double core_spB;
-	double cap_Bps;      /* of a copy inside one GPU's memory; 0: none */
-	double rate_ratio;   /* that lost packets leave; 1 */
+	double cap_Bps;      /* limit of a copy inside one GPU's memory; 0: none */
+	double rate_ratio;   /* part of the bandwidth that packet loss leaves; 1 without loss */
 	double latency_s;    /* of links and virtual NICs */
-	double staged_count; /* intermediate copies, by which its last slice is late */
-	bool leaves;         /* the sender's buffer is free only when it has ended */
-	/* The flow of the last size and choice that were asked for. */
+	double staged_count; /* intermediate copies, which delay its last slice */
+	bool leaves;         /* the sender's buffer is free only after this leg */
+	/* The flow of the last requested size and choice. */
 	double flow_B, flow_ratio, flow_cap_Bps;
 	struct flow_spec flow;
 	double alone_Bps;
 };
 
 struct way {
-	struct way *before;    /* of the communicator, in the order of finding */
-	double delivered_B;    /* all in all */
-	size_t from, to;       /* simulated ranks */
-	enum fold_level meets; /* where those for which both stand do; FOLD_INSIDE: they are all */
+	struct way *before; /* previous way of the communicator, in the order of creation */
+	double delivered_B; /* total bytes delivered */
+	size_t from, to;    /* simulated ranks */
+	/* level where the represented ranks meet; FOLD_INSIDE: all of them meet there */
+	enum fold_level meets;
 	enum hop_class class;
-	double hop_count; /* of the library's hops: 2 through a buffer between */
+	double hop_count; /* number of the library's hops; 2 through an intermediate buffer */
 	struct leg legs[WAY_LEGS_MAX];
 	size_t leg_count;
-	double least_s, least_spB; /* no message takes less: its legs' latency and slowest link */
-	bool socket;               /* and a connection */
+	/* lower bound of a message's time: latency and slowest link of its legs */
+	double least_s, least_spB;
+	bool socket; /* it also uses a connection */
 };
 
 struct socket {
 	struct communicator *comm;
-	struct socket *next; /* of the communicator */
+	struct socket *next; /* next socket of the communicator */
 	struct connection *connection;
 	struct guest *first; /* at end 0 */
 	bool open;
-	struct wire *wires; /* linked by next; pumped when it is open */
+	struct wire *wires; /* linked by next; they start when it opens */
 };
 
 struct wire {
 	struct way *way;
-	struct socket *socket; /* NULL: none */
-	int end;               /* of the socket, that sends */
+	struct socket *socket; /* NULL: no socket */
+	int end;               /* the sending end of the socket */
 	struct message_state *head, *tail;
 	bool busy;
-	struct wire *next; /* of the socket */
+	struct wire *next; /* next wire of the socket */
 };
 
-/* From a simulated rank to any, for which another may stand. NULL after a failure: there is
- * no way. */
+/* Finds the way from a simulated rank to any rank, which another may represent. Returns NULL after
+ * a failure: there is no way. */
 struct way *way_find(struct communicator *comm, size_t from, size_t to);
 struct wire *wire_find(struct communicator *comm, size_t from, size_t to, size_t channel);
-/* Puts a step's message into its wire. */
+/* Puts the message of a step into its wire. */
 struct message_state *wire_send(struct communicator *comm, struct operation *operation,
 				uint32_t step);
-/* The sender of a train has all of it. */
+/* Reports that the sender of a train has all of it. */
 void wire_feed(struct communicator *comm, struct message_state *train);
-/* Starts the wire's next message, if it may. */
+/* Starts the wire's next message if it may start. */
 void wire_pump(struct communicator *comm, struct wire *wire);
 
 /* ---- for the files of ways: false if there is no route ---- */

@@ -5,8 +5,7 @@
 #include "sim/fabric/link.h"
 #include "sim/transport/path.h"
 
-/* Marks the nodes that join NVLinks and nothing else. GPUs do not forward what
- * is not theirs; switches do. */
+/* Marks the nodes that connect only NVLinks. Switches forward traffic of others; GPUs do not. */
 static void find_nvlink_switches(struct communicator *comm)
 {
 	const struct fabric *fabric = comm->spec.fabric;
@@ -48,7 +47,7 @@ static bool is_virtual(const struct rank_state *rank)
 static bool between_gpus(struct communicator *comm, struct way *way, struct leg *leg)
 {
 	const struct rank_state *a = &comm->ranks[way->from], *b = &comm->ranks[way->to];
-	if (a->gpu_node == b->gpu_node) { /* one GPU: a copy in its memory, no hop */
+	if (a->gpu_node == b->gpu_node) { /* the same GPU: a copy in its memory, without a hop */
 		leg->cap_Bps = 1 / gpu_traffic_s(a->place.gpu, 2);
 		way->class = HOP_NVLINK;
 		way->hop_count = 0;
@@ -58,8 +57,8 @@ static bool between_gpus(struct communicator *comm, struct way *way, struct leg 
 		way->class = HOP_NVLINK;
 		return true;
 	}
-	/* Under an IOMMU (passthrough) requests between peers go up to the root
-	 * complex and down again. */
+	/* Under an IOMMU (passthrough), requests between peers go up to the root complex and down
+	 * again. */
 	bool virtual = is_virtual(a) || is_virtual(b);
 	if (comm->library->peer_to_peer && !virtual &&
 	    leg_route(comm, leg, a->gpu_node, b->gpu_node, TRAFFIC_COPIES))

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Routes between hosts for NICs that read and write memory by themselves.
+/* Ways between hosts for NICs that read and write memory themselves.
  *
- * With gpudirect a NIC reaches GPU memory over PCIe (in a VM, whose IOMMU separates peers,
- * through the root complex). The library must allow it across a root complex, or both must be
- * below common PCIe switches. Without gpudirect, or without such a route, each slice is copied
- * through the host's memory at both ends. This is the memory of the GPU's processor, because
- * the library binds its threads there before it allocates (NCCL init.cc, setCpuAffinity). An
- * adapter at another processor reaches it by the link between the sockets. */
+ * With gpudirect a NIC accesses GPU memory over PCIe (in a VM, whose IOMMU separates peers, through
+ * the root complex). The library must allow it across a root complex, or both must be below common
+ * PCIe switches. Without gpudirect or a route, each slice is copied through the host's memory at
+ * both ends. This is the memory of the GPU's processor, because the library binds its threads there
+ * before it allocates (NCCL init.cc, setCpuAffinity). An adapter at another processor reaches it
+ * through the link between the sockets. */
 #include <math.h>
 
 #include "sim/collective/wire.h"
 #include "sim/transport/path.h"
 #include "sim/transport/rdma.h"
 
-/* On a route without packets: the largest path MTU. */
+/* The largest path MTU, for a route without packets. */
 static const double PACKET_B = 4096;
 
 enum attach { ATTACH_DEVICE, ATTACH_HOST, ATTACH_GUEST, ATTACH_COUNT };
 
-/* Where the network's part of the way begins at a rank. */
+/* Returns the node at which the network part of the way begins for a rank. */
 static int attach_node(const struct communicator *comm, const struct rank_state *rank,
 		       enum attach attach)
 {
@@ -28,7 +28,7 @@ static int attach_node(const struct communicator *comm, const struct rank_state 
 	return attach == ATTACH_GUEST ? guest_node(rank->place.guest) : rank->host_node;
 }
 
-/* Further resources at a rank's end: its slot and its host's memory. */
+/* Adds the other resources at a rank's end: its slot and its host's memory. */
 static bool add_end(struct communicator *comm, struct leg *leg, const struct rank_state *rank,
 		    enum attach attach, bool sends)
 {
@@ -49,8 +49,8 @@ static bool add_end(struct communicator *comm, struct leg *leg, const struct ran
 	return true;
 }
 
-/* The rate that remains when everything from a lost packet on is sent again: the window is what
- * is on the way. */
+/* Part of the bandwidth that remains if all packets after a lost one are sent again; the window is
+ * the data in flight. */
 static double loss_rate_ratio(const struct communicator *comm, const struct route *route)
 {
 	if (route->loss_ratio <= 0)
@@ -73,7 +73,7 @@ static bool visits(const struct communicator *comm, const struct route *route, i
 	return false;
 }
 
-/* Whether the library lets NICs read and write GPU memory on the leg's routes. */
+/* Returns true if the library lets NICs access GPU memory on the leg's routes. */
 static bool direct_allowed(const struct communicator *comm, const struct rank_state *a,
 			   const struct rank_state *b, const struct leg *leg)
 {
@@ -87,8 +87,8 @@ static bool direct_allowed(const struct communicator *comm, const struct rank_st
 	return true;
 }
 
-/* The rank of from's machine that stands where `to` does in its own: where machines are
- * alike, their adapters are on the same rail. */
+/* Returns the rank of from's machine at the same place as `to` in its own machine. Equal machines
+ * have their adapters on the same rail. */
 static size_t counterpart(const struct communicator *comm, size_t from, size_t to)
 {
 	const struct rank_state *ranks = comm->ranks;
@@ -101,9 +101,9 @@ static size_t counterpart(const struct communicator *comm, size_t from, size_t t
 	return from;
 }
 
-/* From the sending GPU to the adapter on the receiver's rail, through the memory of the GPU
- * that is beside it (PXN): so leaves alone are crossed and no spine. All do it or none,
- * or two would meet at one slot. False: there is no such way. */
+/* Adds the way from the sending GPU to the adapter on the receiver's rail, through the memory of
+ * the GPU next to that adapter (PXN). So only leaves are crossed, not the spine. All ranks use it
+ * or none, because otherwise two would share a slot. Returns false if there is no such way. */
 static bool reach_rail(struct communicator *comm, struct leg *leg, const struct way *way, int out)
 {
 	const struct rank_state *a = &comm->ranks[way->from];
@@ -113,8 +113,8 @@ static bool reach_rail(struct communicator *comm, struct leg *leg, const struct 
 	       leg_route(comm, leg, via->gpu_node, out, TRAFFIC_COPIES);
 }
 
-/* From a node of the rank to its adapter `by` (or back): from memory that a copy of the rank's GPU
- * is staged in by the root complex that this memory is beside. */
+/* Add the way from a node of the rank to its adapter `by`, or back. A staged copy of the rank's GPU
+ * starts at the root complex next to that memory. */
 static bool to_adapter(struct communicator *comm, struct leg *leg, const struct rank_state *rank,
 		       int node, int by)
 {
@@ -133,8 +133,8 @@ static bool from_adapter(struct communicator *comm, struct leg *leg, const struc
 	       leg_route(comm, leg, rank->root_node, node, TRAFFIC_COPIES);
 }
 
-/* The network's part: to the receiver's own adapter, on its rail if the sender can, else
- * by the sender's own; or, where they have none, by the shortest route. Gives the route
+/* Adds the network part: to the receiver's own adapter, on its rail if the sender can reach it,
+ * else through the sender's own adapter; without adapters, on the shortest route. Returns the route
  * that crosses the network. */
 static const struct route *add_network(struct communicator *comm, struct leg *leg,
 				       const struct way *way, int from, int to)
@@ -168,7 +168,7 @@ bool way_rdma(struct communicator *comm, struct way *way)
 	way->class = HOP_NET;
 	if (guest_params(a->place.guest)->vnic == VNIC_VMXNET3 ||
 	    guest_params(b->place.guest)->vnic == VNIC_VMXNET3)
-		return false; /* it carries no RDMA */
+		return false; /* it does not carry RDMA */
 	for (int attach = ATTACH_DEVICE; attach < ATTACH_COUNT; attach++) {
 		enum attach at = (enum attach)attach;
 		*leg = (struct leg){.rate_ratio = 1, .leaves = true};

@@ -2,9 +2,9 @@
 /* Routes through the guests' sockets.
  *
  * A message crosses PCIe to the sender's host, a TCP connection, and PCIe to the receiving GPU,
- * slice after slice. So the three run at the same time and the slowest decides. It has arrived
- * when all three have ended, plus the last slice's copies. Ranks of the same two guests share
- * one connection per channel. */
+ * slice by slice. The three parts overlap, so the slowest decides. The message has arrived when all
+ * three have ended, plus the copies of the last slice. Ranks of the same two guests share one
+ * connection per channel. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/collective/wire.h"
@@ -97,7 +97,7 @@ struct socket *socket_find(struct communicator *comm, size_t from, size_t to, si
 		return *place;
 	struct connection *connection = connect(comm, from, to, channel);
 	if (!connection) {
-		comm_fail(comm, arena_printf(comm->spec.arena, "no way from '%s' to '%s' over %s",
+		comm_fail(comm, arena_printf(comm->spec.arena, "no route from '%s' to '%s' over %s",
 					     guest_name(a->place.guest), guest_name(b->place.guest),
 					     comm->spec.transport->name));
 		return NULL;

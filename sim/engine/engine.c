@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Most events are among the next few to run when they are added. Such an event, if it has no id,
- * goes to the short sorted array `soon` instead of the queue. It goes there only if the queue holds
- * no event up to its time. So every event in `soon` precedes the queue's events of the same time,
+/* Most events are among the next few to run when they are added. An event without an id then goes
+ * to the short sorted array `soon` instead of the queue. It goes there only if the queue holds no
+ * event up to its time. So every event in `soon` precedes the queue's events of the same time,
  * which were added later. */
 #include "sim/engine/engine.h"
 

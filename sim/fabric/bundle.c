@@ -9,7 +9,7 @@
  * solver's sets and heaps: sum each shared resource; the lowest level (see fill.c) fixes the flows
  * whose bound is below it; sum the rest again, until all flows are fixed.
  *
- * Of the flows limited by a full resource, only those that end first have an event. Their end
+ * A full resource limits several flows. Only those of them that end first have an event. Their end
  * changes the rates, and so the ends, of the others. If a flow keeps its rate nevertheless, because
  * a new flow takes the place of the ended one, it gets its event then.
  *

@@ -149,10 +149,10 @@ double guest_threads_count(struct guest *guest);
 double guest_work_ratio(const struct guest *guest);
 /* Extra cost of an interrupt of a passed-through device, compared with the bare machine. */
 double guest_interrupt_s(const struct guest *guest);
-/* Fills size, cap, weight and uses of a flow that does work_s > 0 seconds of work (at the reference
- * clock, on the bare machine) with threads_count threads; 0 means as many as can run. One unit of
- * the flow is the number of bytes that one core copies in the same time. So a working thread has
- * the same weight as a copying thread. */
+/* Fills size, cap, weight and uses of a flow that does work_s > 0 seconds of work with
+ * threads_count threads. The work is given at the reference clock on the bare machine; 0 threads
+ * mean as many as can run. One unit of the flow is the number of bytes that one core copies in the
+ * same time. So a working thread has the same weight as a copying thread. */
 void guest_work_flow(struct guest *guest, double work_s, double threads_count,
 		     struct flow_spec *flow);
 /* Declares that threads_count more threads want to run (0: as many as can run). With more threads

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pools of cores: work that many threads share. */
+/* Pools of cores: work shared by several threads. */
 #include <math.h>
 
 #include "sim/base/arena.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the policies share; private to sim/remoting. */
+/* Shared by the policies. Private to sim/remoting. */
 #ifndef FARWIRE_REMOTING_POLICIES_H
 #define FARWIRE_REMOTING_POLICIES_H
 
@@ -9,10 +9,10 @@
 #include "sim/remoting/policies.def"
 #undef POLICY
 
-/* The classes that follow from what a call does, whoever forwards it: copies
- * are bulk, synchronisations drain, queries poll, everything else is answered. */
+/* Returns the class that follows from the work of a call, in any runtime: copies are bulk,
+ * synchronisations drain, queries poll, and all other calls are answered. */
 enum call_class classify_answered(const struct cuda_call *call);
-/* The classes of a runtime that lets go whatever returns nothing. */
+/* Returns the class in a runtime that sends calls without a result asynchronously. */
 enum call_class classify_forwarded(const struct runtime_params *params,
 				   const struct cuda_call *call);
 

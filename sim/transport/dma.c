@@ -9,26 +9,26 @@
 
 static const struct param_row dma_rows[] = {
 	COST_ASSUMED(struct dma_params, setup_s, QUANTITY_TIME, 0, 1e-2, "1.5 us",
-		     "a copy engine's start of a copy",
+		     "time of a copy engine to start a copy",
 		     "assumption: fetching the command and the first read across PCIe"),
 	COST_ASSUMED(struct dma_params, chunk_B, QUANTITY_BYTES, 4096, 1e12, "512 KiB",
-		     "pinned staging buffer of pageable copies, one of two",
-		     "assumption: drivers stage in buffers of 64 KiB to a few MiB"),
+		     "size of each of the two pinned staging buffers of pageable copies",
+		     "assumption: drivers use staging buffers of 64 KiB to a few MiB"),
 	COST_ASSUMED(struct dma_params, chunk_start_s, QUANTITY_TIME, 0, 1e-2, "5 us",
-		     "cost of each staged chunk",
-		     "assumption: the engine's start and a look at its end"),
+		     "cost of each staged chunk of a pageable copy",
+		     "assumption: starting the engine and checking its end"),
 	COST_SOURCED(struct dma_params, efficiency_ratio, QUANTITY_RATIO, 0.01, 1, "87 %",
-		     "part of the PCIe route's goodput that an engine reaches",
+		     "part of the PCIe route's goodput that a copy engine reaches",
 		     "derived: gearshifft pull request 82, P100 on gen3 x16: 12.15 and 12.89 GB/s "
-		     "of 14.4 GB/s after packets' headers"),
+		     "of 14.4 GB/s after packet headers"),
 };
 const struct param_table dma_table = PARAM_TABLE("dma", struct dma_params, dma_rows);
 
 enum { BUFFERS = 2 };
 
-/* A pageable copy has two stages for each chunk, in this order: 0 takes it from
- * its source into a buffer, 1 from the buffer to its destination. One of them is
- * the core's (staging), the other the engine's. */
+/* A pageable copy has two stages for each chunk: stage 0 copies it from its source into a buffer,
+ * stage 1 from the buffer to its destination. One stage is the core's (staging), the other the
+ * engine's. */
 struct dma_state {
 	struct dma_state *next; /* in the free list */
 	struct dma_pool *pool;
@@ -56,7 +56,7 @@ static void finished(void *ctx, uint64_t arg)
 	copy.done(copy.ctx, copy.arg);
 }
 
-/* The engine's part: size_B over the route, to or from memory. */
+/* The engine's part: moves size_B over the route to or from memory. */
 static void engine_move(struct dma_state *state, double size_B, event_fn *done, uint64_t arg)
 {
 	const struct dma_copy *copy = &state->copy;
@@ -111,8 +111,7 @@ static void stage_ended(void *ctx, uint64_t stage)
 		finished(state, 0);
 }
 
-/* A chunk that the engine read from the device is in the buffer one latency
- * after it has left. */
+/* A chunk that the engine reads from the device is in the buffer one latency after it has left. */
 static void engine_ended(void *ctx, uint64_t stage)
 {
 	struct dma_state *state = ctx;
@@ -147,8 +146,8 @@ static void core_start(struct dma_state *state, uint64_t stage)
 	fabric_flow_start(copy->fabric, &flow);
 }
 
-/* Starts what can start: a stage does one chunk at a time, stage 1 only what
- * stage 0 has ended, stage 0 only when a buffer is free. */
+/* Starts everything that can start: a stage handles one chunk at a time, stage 1 only chunks that
+ * stage 0 has finished, stage 0 only with a free buffer. */
 static void chunks_advance(struct dma_state *state)
 {
 	for (int stage = 1; stage >= 0; stage--) {

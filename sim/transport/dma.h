@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Copies between host memory and GPU memory by a copy engine.
  *
- * Pinned memory is read by the engine at the rate of the PCIe route. Pageable
- * memory goes through a pinned staging buffer: a core copies the chunk
- * (using the core and the host's memory twice), the engine moves it, and chunk
- * i+1 is staged while chunk i is moved (two buffers). Each copy has a set-up
- * time, and each chunk a cost of its own.
+ * The engine reads pinned memory at the bandwidth of the PCIe route. Pageable memory goes through a
+ * pinned staging buffer: a core copies a chunk (which uses the core, and the host's memory twice),
+ * and the engine moves it. There are two buffers, so chunk i+1 is staged while chunk i is moved.
+ * Each copy has a setup time, and each staged chunk its own cost.
  */
 #ifndef FARWIRE_TRANSPORT_DMA_H
 #define FARWIRE_TRANSPORT_DMA_H
@@ -17,10 +16,10 @@
 #include "sim/host/host.h"
 
 struct dma_params {
-	double setup_s;          /* engine's start of a copy */
-	double chunk_B;          /* staging buffer */
-	double chunk_start_s;    /* cost of each staged chunk (synchronising) */
-	double efficiency_ratio; /* of the PCIe link's goodput that an engine reaches */
+	double setup_s;          /* time of the engine to start a copy */
+	double chunk_B;          /* size of a staging buffer */
+	double chunk_start_s;    /* cost of each staged chunk (synchronisation) */
+	double efficiency_ratio; /* part of the PCIe link's goodput that an engine reaches */
 };
 extern const struct param_table dma_table;
 
@@ -30,8 +29,8 @@ struct dma_copy {
 	struct arena *arena;
 	const struct dma_params *params;
 	const struct route *route; /* from source node to destination node */
-	struct host *host;         /* whose memory it reads or writes */
-	struct cpu *core;          /* stages pageable chunks; NULL if pinned */
+	struct host *host;         /* host whose memory is read or written */
+	struct cpu *core;          /* stages pageable chunks; NULL for pinned memory */
 	bool to_device;
 	bool pageable;
 	double size_B; /* > 0 */
@@ -40,7 +39,7 @@ struct dma_copy {
 	uint64_t arg;
 };
 
-/* Starts it; the struct is copied. No memory is kept per copy: states are
+/* Starts a copy; the struct is copied. Repeated copies allocate no memory, because states are
  * pooled in the arena. */
 void dma_start(const struct dma_copy *copy);
 

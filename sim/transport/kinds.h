@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The declarations of the kinds in transport_kinds.def. */
+/* Declares the kinds of transport_kinds.def. */
 #ifndef FARWIRE_TRANSPORT_KINDS_H
 #define FARWIRE_TRANSPORT_KINDS_H
 

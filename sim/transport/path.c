@@ -7,7 +7,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 
-/* Sums of sizes may miss that; each duration on the way is rounded to a picosecond. */
+/* Tolerances: sums are rounded, and each duration on the way is rounded to a picosecond. */
 static const double slack_ratio = 1e-9, slack_s = 1e-11;
 
 void path_latency_set(struct path *path, double latency_s)
@@ -41,14 +41,15 @@ void path_delivered(const struct connection_spec *spec, const struct path *path,
 	counters->delivered_count[index]++;
 	if (taken_s < least_s * (1 - slack_ratio) - slack_s)
 		engine_fail(spec->engine,
-			    "%s: a message of %.17g bytes was there after %.12f s, its way takes "
-			    "%.12f s",
+			    "%s: a message of %.17g bytes arrived after %.12f s, but its way takes "
+			    "at least %.12f s",
 			    spec->name, size_B, taken_s, least_s);
 	if (counters->delivered_count[index] > counters->messages_count[index] ||
 	    counters->payload_delivered_B[index] >
 		    counters->payload_sent_B[index] * (1 + slack_ratio))
 		engine_fail(spec->engine,
-			    "%s: %llu messages of %.17g bytes delivered, %llu of %.17g sent",
+			    "%s: %llu messages of %.17g bytes were delivered, but %llu of %.17g "
+			    "bytes were sent",
 			    spec->name, (unsigned long long)counters->delivered_count[index],
 			    counters->payload_delivered_B[index],
 			    (unsigned long long)counters->messages_count[index],

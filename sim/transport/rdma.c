@@ -10,42 +10,43 @@
 #include "sim/transport/loss.h"
 #include "sim/transport/path.h"
 
-/* Longer messages have only their last packets drawn; the middle is in the rate. */
+/* If a message has more packets, only the tail is drawn; earlier losses are in the rate. */
 #define DRAWN_PACKETS 64.0
 #define TAIL_PACKETS  3.0
-/* On a route without packets: the largest path MTU. */
+/* The largest path MTU, for a route without packets. */
 #define PACKET_B 4096.0
 
 static const struct param_row rdma_rows[] = {
 	COST_ASSUMED(struct rdma_params, post_s, QUANTITY_TIME, 0, 1e-3, "0.3 us",
-		     "posting a work request, at 2.4 GHz",
-		     "assumption: descriptor, doorbell and the NIC's fetch of it"),
+		     "time to post a work request, at 2.4 GHz",
+		     "assumption: descriptor, doorbell, and the NIC's read of it"),
 	COST_ASSUMED(struct rdma_params, completion_s, QUANTITY_TIME, 0, 1e-3, "0.4 us",
-		     "finding and handling a completion, at 2.4 GHz",
-		     "assumption: with post and a switch it gives the 1.5 to 2 us one way that "
-		     "vendors state"),
+		     "time to find and handle a completion, at 2.4 GHz",
+		     "assumption: with post and a switch it gives the 1.5 to 2 us in one direction "
+		     "that vendors state"),
 	PARAM_BOOL(struct rdma_params, interrupts, "false",
-		   "completions raise an interrupt and wake a thread; false: a thread polls",
+		   "whether completions raise an interrupt; if not, a thread polls",
 		   "assumption: RPC over RDMA polls"),
 	PARAM_NUMBER(struct rdma_params, eager_B, QUANTITY_BYTES, 0, 1e9, "8 KiB",
-		     "larger messages make a rendezvous",
-		     "assumption: MPI and UCX libraries switch between some KiB and some tens"),
-	PARAM_WHOLE(struct rdma_params, queue_count, 1, 65536, "128", "outstanding work requests",
+		     "size above which messages use a rendezvous",
+		     "assumption: MPI and UCX switch between a few KiB and tens of KiB"),
+	PARAM_WHOLE(struct rdma_params, queue_count, 1, 65536, "128",
+		    "maximum number of outstanding work requests",
 		    "assumption: a common queue depth"),
 	COST_ASSUMED(struct rdma_params, message_rate_Hz, QUANTITY_FREQUENCY, 1, 1e12, "10 MHz",
-		     "most messages a second of one connection",
+		     "maximum messages per second of one connection",
 		     "assumption: one queue pair of a NIC of 2015 to 2019"),
 	PARAM_NUMBER(struct rdma_params, timeout_s, QUANTITY_TIME, 0, 3600, "67.1 ms",
-		     "the NIC's acknowledgement timeout",
+		     "acknowledgement timeout of the NIC",
 		     "InfiniBand specification: 4.096 us x 2^14, as perftest sets it"),
 	PARAM_WHOLE(struct rdma_params, retries_count, 0, 7, "7",
-		    "retries before the connection is given up",
+		    "number of retries before the connection fails",
 		    "InfiniBand specification: retry_cnt, 3 bits"),
 	PARAM_NUMBER(struct rdma_params, connect_retry_s, QUANTITY_TIME, 1e-6, 3600, "4.3 s",
-		     "a connection request without answer is repeated after this time",
+		     "time after which an unanswered connection request is repeated",
 		     "librdmacm: CMA_CM_RESPONSE_TIMEOUT 20, 4.096 us x 2^20"),
 	PARAM_WHOLE(struct rdma_params, connect_retries_count, 0, 15, "15",
-		    "repetitions of a connection request", "librdmacm: CMA_MAX_CM_RETRIES"),
+		    "maximum repetitions of a connection request", "librdmacm: CMA_MAX_CM_RETRIES"),
 };
 static const struct param_table rdma_table = PARAM_TABLE("rdma", struct rdma_params, rdma_rows);
 
@@ -54,10 +55,10 @@ struct rdma_message {
 	struct rdma_direction *direction;
 	struct message message;
 	double size_B, packets;
-	double sending; /* packets of the transmission under way */
+	double sending; /* packets of the current transmission */
 	bool eager;
-	bool ready;        /* may be sent: posted, and the rendezvous is over */
-	uint64_t failures; /* transmissions in a row that moved nothing */
+	bool ready;        /* may be sent: it is posted, and the rendezvous is done */
+	uint64_t failures; /* successive transmissions without progress */
 	int64_t sent_ps, started_ps;
 };
 
@@ -71,8 +72,8 @@ struct rdma_direction {
 	uint64_t accepted_count, done_count;
 	bool busy;
 	bool pump_due;
-	int64_t message_ps; /* least from one start to the next */
-	int64_t next_ps;    /* start of the next one at the earliest */
+	int64_t message_ps; /* minimum time between two starts */
+	int64_t next_ps;    /* earliest start of the next message */
 	struct flow_id flow;
 	struct kept_flows flows;
 	struct loss loss, fate;
@@ -123,9 +124,9 @@ static void retries_over(void *ctx, uint64_t arg)
 					   connection->params->retries_count));
 }
 
-/* ---- making and opening ---- */
+/* ---- creating and opening ---- */
 
-/* Work at the end that finds a completion; then fn. */
+/* Does the work at the end that finds a completion, and then calls fn. */
 static void complete(const struct rdma_connection *connection, const struct connection_end *end,
 		     double further_s, event_fn *fn, void *ctx)
 {
@@ -439,13 +440,14 @@ static void head_over(struct rdma_direction *direction)
 
 static void transmitted(void *ctx, uint64_t arg);
 
-/* The packets of the head that are still to be sent. */
+/* Returns the flow of the head's remaining packets. */
 static struct flow_spec *flow_of(struct rdma_direction *direction)
 {
 	struct rdma_connection *connection = direction->connection;
 	const struct rdma_message *message = direction->head;
 	const struct path *path = &direction->path;
-	double p = direction->loss.p, packets = p >= 1 ? 1 : message->sending; /* no more come */
+	/* no more packets arrive */
+	double p = direction->loss.p, packets = p >= 1 ? 1 : message->sending;
 	double size_B = fmin(message->size_B, packets * direction->packet_B);
 	struct flow_spec *flow = kept_flow(connection->spec.arena, &direction->flows, size_B);
 	if (flow->size != size_B) {
@@ -480,7 +482,7 @@ static void pump_again(void *ctx, uint64_t arg)
 	pump(direction);
 }
 
-/* The last thing that an event does. */
+/* It must be the last action of an event. */
 static void pump(struct rdma_direction *direction)
 {
 	struct rdma_connection *connection = direction->connection;
@@ -505,9 +507,8 @@ static void pump(struct rdma_direction *direction)
 	}
 }
 
-/* `count` packets were drawn, `lost` of them lost, the first at index first:
- * all from there on are sent again, after a NAK if anything arrived behind it,
- * else after the NIC's timeout. */
+/* `lost` of `count` drawn packets were lost, the first at index `first`. All from there on are sent
+ * again: after a NAK if any later packet arrived, else after the NIC's timeout. */
 static void go_back(struct rdma_direction *direction, uint64_t count, uint64_t lost, uint64_t first)
 {
 	struct rdma_connection *connection = direction->connection;
@@ -530,7 +531,7 @@ static void go_back(struct rdma_direction *direction, uint64_t count, uint64_t l
 	engine_after(connection->spec.engine, ps_from_s(wait_s), transmit_again, direction, 0);
 }
 
-/* Some packet in the middle of a long message is lost at every try. */
+/* Returns true if some packet in the middle of a long message is lost at every try. */
 static bool middle_given_up(struct rdma_direction *direction, double packets)
 {
 	double tries = direction->connection->params->retries_count + 1;
@@ -539,7 +540,7 @@ static bool middle_given_up(struct rdma_direction *direction, double packets)
 	return loss_uniform(&direction->fate) < any;
 }
 
-/* True if packets of the head were lost on the way, and it is not over yet. */
+/* Returns true if packets of the head were lost, so that it is not complete yet. */
 static bool head_lost(struct rdma_direction *direction)
 {
 	struct rdma_connection *connection = direction->connection;
@@ -587,7 +588,7 @@ static bool rdma_wakes(const void *params)
 
 const struct transport_kind transport_rdma = {
 	.name = "rdma",
-	.help = "RDMA over InfiniBand or RoCE: zero copy above the eager size",
+	.help = "RDMA over InfiniBand or RoCE; messages above the eager size are not copied",
 	.table = &rdma_table,
 	.wakes = rdma_wakes,
 	.traffic = TRAFFIC_RDMA,

@@ -10,13 +10,13 @@
 
 static const struct param_row shm_rows[] = {
 	COST_ASSUMED(struct shm_params, post_s, QUANTITY_TIME, 0, 1e-3, "0.3 us",
-		     "taking a slot of the ring, at 2.4 GHz",
-		     "assumption: some cache misses between two cores"),
+		     "time to take a slot of the ring buffer, at 2.4 GHz",
+		     "assumption: several cache misses between two cores"),
 	COST_ASSUMED(struct shm_params, notify_s, QUANTITY_TIME, 0, 1e-3, "0.7 us",
-		     "until the polling receiver has the message, at 2.4 GHz",
-		     "assumption: some cache misses and the dispatch of the reader"),
+		     "time until the polling receiver has the message, at 2.4 GHz",
+		     "assumption: several cache misses and the dispatch of the reader"),
 	PARAM_NUMBER(struct shm_params, inline_B, QUANTITY_BYTES, 0, 1e12, "16 KiB",
-		     "larger messages use the core and memory as flows",
+		     "size above which messages use the core and memory as flows",
 		     "assumption: a modelling choice, as for tcp"),
 };
 static const struct param_table shm_table = PARAM_TABLE("shm", struct shm_params, shm_rows);
@@ -34,7 +34,7 @@ struct shm_direction {
 	int index;
 	struct path path;
 	struct shm_message *head, *tail;
-	double copy_spB; /* one core's copying, at the reference clock */
+	double copy_spB; /* one core's copy, at the reference clock */
 	struct kept_flows flows;
 	bool copying;
 	uint32_t track;
@@ -60,7 +60,8 @@ static struct connection *shm_new(const struct connection_spec *spec)
 		struct shm_direction *direction = &connection->directions[i];
 		if (!path_find(spec, i, TRAFFIC_SHARED, &direction->path))
 			return NULL;
-		path_latency_set(&direction->path, direction->path.route->latency_s); /* no NIC */
+		/* without NICs */
+		path_latency_set(&direction->path, direction->path.route->latency_s);
 		connection->connection.routes[i] = direction->path.route;
 		direction->copy_spB =
 			1 / host_params(guest_host(spec->ends[i].guest))->copy_rate_Bps;
@@ -150,7 +151,7 @@ static void head_copied(struct shm_direction *direction)
 		engine_do_at(engine, seen_ps, seen, message, 0);
 }
 
-/* The last thing that an event does. */
+/* It must be the last action of an event. */
 static void pump(struct shm_direction *direction)
 {
 	const struct connection_spec *spec = &direction->connection->spec;
@@ -209,7 +210,7 @@ static void shm_send(struct connection *base, int from, const struct message *gi
 	cpu_serve(message->direction->path.from.core, work_s, "post", posted, message, 0);
 }
 
-/* ---- taking out ---- */
+/* ---- receiving ---- */
 
 static void delivered(void *ctx, uint64_t arg)
 {
@@ -244,7 +245,7 @@ static const struct connection_counters *shm_counters(const struct connection *b
 
 const struct transport_kind transport_shm = {
 	.name = "shm",
-	.help = "shared memory between guests of one host, polled",
+	.help = "shared memory between guests of one host, with polling",
 	.table = &shm_table,
 	.traffic = TRAFFIC_SHARED,
 	.one_host = true,

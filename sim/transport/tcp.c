@@ -10,51 +10,55 @@
 
 /* IPv4 20, TCP 20 and its timestamps 12. */
 #define HEADER_B 52.0
-/* Linux's loopback device; any route without packets. */
+/* Linux's loopback device, also used for routes without packets. */
 #define LOOPBACK_MTU_B 65536.0
 
 static const struct param_row tcp_rows[] = {
 	PARAM_WHOLE(struct tcp_params, initial_window_count, 1, 1e6, "10",
 		    "initial congestion window in segments", "RFC 6928; Linux TCP_INIT_CWND"),
 	PARAM_NUMBER(struct tcp_params, send_buffer_B, QUANTITY_BYTES, 1024, 1e12, "4 MiB",
-		     "send buffer of a stream", "Linux net.ipv4.tcp_wmem, maximum 4194304"),
+		     "send buffer of each stream", "Linux net.ipv4.tcp_wmem, maximum 4194304"),
 	PARAM_NUMBER(struct tcp_params, receive_buffer_B, QUANTITY_BYTES, 1024, 1e12, "6 MiB",
-		     "receive window of a stream", "Linux net.ipv4.tcp_rmem, maximum 6291456"),
+		     "maximum receive window of each stream",
+		     "Linux net.ipv4.tcp_rmem, maximum 6291456"),
 	PARAM_WHOLE(struct tcp_params, streams_count, 1, 4096, "1",
-		    "parallel TCP streams that carry a connection",
-		    "assumption: one socket for a connection"),
-	PARAM_NUMBER(struct tcp_params, inline_B, QUANTITY_BYTES, 0, 1e12, "16 KiB",
-		     "larger messages use the cores as flows, smaller ones as service",
-		     "assumption: a modelling choice; below it a message is a few microseconds of "
-		     "work"),
+		    "number of parallel TCP streams of a connection",
+		    "assumption: one socket per connection"),
+	PARAM_NUMBER(
+		struct tcp_params, inline_B, QUANTITY_BYTES, 0, 1e12, "16 KiB",
+		"size above which messages use the cores as flows instead of service",
+		"assumption: a modelling choice; smaller messages are a few microseconds of work"),
 	PARAM_NUMBER(struct tcp_params, encapsulation_B, QUANTITY_BYTES, 0, 1000, "0 B",
-		     "header of an overlay in each packet: VXLAN 50 B, IPIP 20 B",
+		     "header of an overlay in each packet (VXLAN 50 B, IPIP 20 B)",
 		     "RFC 7348 and RFC 2003; Calico and flannel MTU documentation"),
 	COST_ASSUMED(struct tcp_params, encapsulation_packet_s, QUANTITY_TIME, 0, 1e-3, "0.5 us",
-		     "an overlay's work for each packet, either side, at 2.4 GHz",
-		     "assumption: a second pass through the stack, bridge and filter"),
+		     "work of an overlay per packet at either end, at 2.4 GHz",
+		     "assumption: a second pass through the network stack, bridge and filter"),
 	PARAM_WHOLE(struct tcp_params, writes_per_message_count, 1, 64, "1",
-		    "socket calls for a message, equal parts (2: header and body apart)",
-		    "assumption: a runtime that gathers header and body"),
+		    "number of socket calls per message, in equal parts (2: header and body "
+		    "separately)",
+		    "assumption: a runtime that sends header and body together"),
 	PARAM_BOOL(struct tcp_params, nagle, "false",
-		   "Nagle's algorithm: small writes wait for acknowledgements",
+		   "whether Nagle's algorithm makes small writes wait for acknowledgements",
 		   "assumption: RPC libraries set TCP_NODELAY"),
 	PARAM_NUMBER(struct tcp_params, delayed_ack_s, QUANTITY_TIME, 0, 1, "40 ms",
-		     "longest delay of an acknowledgement", "Linux TCP_DELACK_MIN, HZ/25"),
+		     "maximum delay of an acknowledgement", "Linux TCP_DELACK_MIN, HZ/25"),
 	PARAM_NUMBER(struct tcp_params, rto_min_s, QUANTITY_TIME, 0, 3600, "200 ms",
-		     "least retransmission timeout, on top of the round trip",
+		     "minimum retransmission timeout, in addition to the round trip",
 		     "Linux TCP_RTO_MIN, HZ/5"),
 	PARAM_NUMBER(struct tcp_params, rto_max_s, QUANTITY_TIME, 1e-3, 86400, "120 s",
-		     "largest retransmission timeout", "Linux TCP_RTO_MAX, 120 HZ"),
+		     "maximum retransmission timeout", "Linux TCP_RTO_MAX, 120 HZ"),
 	PARAM_WHOLE(struct tcp_params, retries_count, 0, 100, "15",
-		    "retransmissions of a packet before the connection is given up",
+		    "number of retransmissions of a packet before the connection fails",
 		    "Linux net.ipv4.tcp_retries2"),
 	PARAM_NUMBER(struct tcp_params, syn_rto_s, QUANTITY_TIME, 1e-6, 3600, "1 s",
-		     "first retransmission of a SYN, then doubling", "RFC 6298, section 2.1"),
-	PARAM_WHOLE(struct tcp_params, syn_retries_count, 0, 100, "6", "retransmissions of a SYN",
-		    "Linux net.ipv4.tcp_syn_retries"),
+		     "time until the first retransmission of a SYN, which then doubles",
+		     "RFC 6298, section 2.1"),
+	PARAM_WHOLE(struct tcp_params, syn_retries_count, 0, 100, "6",
+		    "maximum retransmissions of a SYN", "Linux net.ipv4.tcp_syn_retries"),
 	PARAM_NUMBER(struct tcp_params, connect_timeout_s, QUANTITY_TIME, 0, 86400, "0 s",
-		     "the program gives up connecting after this time; 0 s: only the kernel does",
+		     "time after which the program stops connecting; 0 s means that only the "
+		     "kernel does",
 		     "assumption: none unless the runtime sets one"),
 };
 static const struct param_table tcp_table = PARAM_TABLE("tcp", struct tcp_params, tcp_rows);
@@ -92,7 +96,7 @@ void tcp_trace(struct tcp_direction *direction, int kind, const char *label, int
 		   start_ps, end_ps);
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static void direction_init(struct tcp_connection *connection, int index)
 {
@@ -107,7 +111,7 @@ static void direction_init(struct tcp_connection *connection, int index)
 	direction->mss_B = fmax(mtu_B - direction->header_B, 1);
 	direction->piece_B =
 		fmax(floor(params->send_buffer_B / 4 / direction->mss_B), 1) * direction->mss_B;
-	bool overlay = params->encapsulation_B > 0; /* takes offload away */
+	bool overlay = params->encapsulation_B > 0; /* an overlay disables offload */
 	double wire_B = direction->mss_B;
 	direction->send_packet_B =
 		overlay ? wire_B : guest_packet_B(path->from.guest, false, wire_B);
@@ -122,7 +126,7 @@ static void direction_init(struct tcp_connection *connection, int index)
 		loss_new(0, spec->seed, arena_printf(spec->arena, "%s/fate %d", spec->name, index));
 }
 
-/* Protocol work before an acknowledgement leaves, and before it counts. */
+/* Protocol work before an acknowledgement leaves, and before it takes effect. */
 static double ack_s(const struct connection_end *end)
 {
 	return guest_params(end->guest)->receive_s * cpu_slowdown(end->core);
@@ -130,9 +134,9 @@ static double ack_s(const struct connection_end *end)
 
 /* IP over InfiniBand too; PCIe and sockets inside a host on the way to a NIC. */
 
-/* The first stream is worked on by the end's own core, each further one by the
- * guest's next: receiving NICs spread connections over cores by a hash of their
- * addresses (RSS), senders work on the cores of their threads. */
+/* The end's own core handles the first stream, and the guest's next cores handle one further stream
+ * each. Receiving NICs distribute connections over cores by a hash of their addresses (RSS);
+ * senders work on the cores of their threads. */
 static void spread_streams(struct tcp_connection *connection)
 {
 	connection->core_count = (size_t)fmin(connection->params->streams_count, TCP_CORES_MAX);
@@ -172,7 +176,7 @@ static struct connection *tcp_new(const struct connection_spec *spec)
 
 /* ---- sending ---- */
 
-/* All but its message and place in the stream. */
+/* Sets all fields except its message and place in the stream. */
 static struct tcp_write *write_take(struct tcp_direction *direction)
 {
 	struct tcp_connection *connection = direction->connection;
@@ -217,7 +221,7 @@ static double receive_work_s(const struct tcp_direction *direction, double size_
 	return guest_receive_work_s(guest, packets, size_B) + overlay_s(direction, packets);
 }
 
-/* What a write of that size costs, which the last writes tell if they were alike. */
+/* Returns the cost of a write of that size, from the last writes if they had the same size. */
 static const struct tcp_cost *cost_of(struct tcp_direction *direction, double size_B)
 {
 	struct tcp_cost *cost = &direction->costs[kept_place(size_B)];
@@ -286,14 +290,14 @@ void tcp_pass_on(struct tcp_write *write)
 	const struct connection_end *to = &direction->path.to;
 	tcp_nagle_arrived(direction, write->size_B);
 	double work_s = write->receive_s;
-	/* The reader sleeps only when it has nothing left to read. */
+	/* The reader sleeps only if it has nothing left to read. */
 	if (direction->receiving_count++ == 0)
 		work_s += guest_params(to->guest)->thread_wake_s;
 	guest_receive(to->guest, to->core, direction->path.route->physical_nic, work_s, delivered,
 		      write, 0);
 }
 
-/* ---- the end ---- */
+/* ---- failure ---- */
 
 void tcp_fail(struct tcp_connection *connection, const char *reason)
 {
@@ -327,7 +331,7 @@ static bool tcp_wakes(const void *params)
 
 const struct transport_kind transport_tcp = {
 	.name = "tcp",
-	.help = "TCP/IP, in overlays too",
+	.help = "TCP/IP, with or without an overlay",
 	.table = &tcp_table,
 	.wakes = tcp_wakes,
 	.traffic = TRAFFIC_SOCKETS,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One direction is a FIFO: a write's flow starts when the last byte of the one
- * before has left. Long writes go in pieces of a quarter of the send buffer,
- * so that writers who wait for room go on while a long one drains. */
+/* One direction is a FIFO queue: a write's flow starts when the last byte of the previous one has
+ * left. Long writes are divided into pieces of a quarter of the send buffer, so that waiting
+ * writers can continue while a long one drains. */
 #include "sim/transport/tcp.h"
 
 #include <math.h>
 
 #include "sim/engine/trace.h"
 
-/* Writers go on, in order, when what has not drained fits the send buffer. */
+/* Writers continue, in order, when the undrained data fit into the send buffer. */
 static void writers_accept(struct tcp_direction *direction)
 {
 	const struct tcp_params *params = direction->connection->params;
@@ -41,7 +41,7 @@ void tcp_written(void *ctx, uint64_t arg)
 	tcp_pump(direction);
 }
 
-/* What a byte of a long write costs the cores and memory at one end (0 or 1). */
+/* Adds the cost of a long write's byte to cores and memory at one end (0 or 1). */
 static void end_uses(const struct tcp_direction *direction, int index, double packet_B,
 		     struct flow_spec *flow)
 {
@@ -83,7 +83,7 @@ static void describe_piece(struct tcp_direction *direction, const struct tcp_wri
 	}
 }
 
-/* True if it is over at once, as short writes are while nobody else does anything. */
+/* Returns true if it ends at once, like short writes when nothing else happens. */
 static bool piece_start(struct tcp_direction *direction, struct tcp_write *write)
 {
 	struct tcp_connection *connection = direction->connection;

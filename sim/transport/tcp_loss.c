@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lost packets. A write of up to TCP_DRAWN_PACKETS has each of its packets
- * drawn; a longer one only its last TCP_TAIL_PACKETS, the middle being in its
- * rate (tcp_loss_rate), apart from a draw of whether some packet of it is lost
- * so often that the connection is given up.
+/* Lost packets. Each packet of a write of up to TCP_DRAWN_PACKETS is drawn. In a longer
+ * write only the last TCP_TAIL_PACKETS are drawn, because losses in the middle are in its rate
+ * (tcp_loss_rate). A further draw decides whether some packet in the middle is lost so often that
+ * the connection fails.
  *
- * A lost packet leaves a hole, and nothing behind it is passed on. Packets that
- * arrive behind it, of the same or of later writes, are answered by duplicate
- * acknowledgements: at the third the sender retransmits, so the repair comes
- * one round trip later. Otherwise the retransmission timer runs from when the
- * first write with a hole had left; it doubles while the same packet is lost
- * again. A retransmission resends all that is known to be missing. */
+ * A lost packet leaves a hole, and nothing after it is passed on. Packets that arrive after it, of
+ * the same or of later writes, cause duplicate acknowledgements. At the third one the sender
+ * retransmits, so the repair comes one round trip later. Otherwise the retransmission timer runs
+ * from the time when the first write with a hole had left. The timeout doubles while the same
+ * packet is lost again. A retransmission sends everything that is known to be missing. */
 #include "sim/transport/tcp.h"
 
 #include <math.h>
@@ -39,7 +38,7 @@ static double timeout_s(const struct tcp_connection *connection, uint64_t retrie
 
 static void timer_arm(struct tcp_direction *direction, int64_t from_ps);
 
-/* In order, whatever is complete up to the first hole. */
+/* Passes on all complete writes up to the first hole, in order. */
 static void pass_on_ready(struct tcp_direction *direction)
 {
 	int64_t now_ps = tcp_now_ps(direction);
@@ -59,7 +58,7 @@ static void pass_on_ready(struct tcp_direction *direction)
 	}
 }
 
-/* The retransmission has arrived, less what was lost of it. */
+/* The retransmission has arrived, except its own losses. */
 static void repaired(void *ctx, uint64_t arg)
 {
 	struct tcp_direction *direction = ctx;
@@ -80,8 +79,8 @@ static void repaired(void *ctx, uint64_t arg)
 		timer_arm(direction, tcp_now_ps(direction) - ps_from_s(direction->path.latency_s));
 }
 
-/* Its last byte has left. Was its first packet, which is the one that backs
- * the timer off, lost again? */
+/* Its last byte has left. Checks whether its first packet, which controls the timeout, was lost
+ * again. */
 static void repair_left(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -197,7 +196,7 @@ static void arrive_whole(void *ctx, uint64_t arg)
 		tcp_pass_on(write);
 }
 
-/* Some packet in the middle of a long write is lost at every try. */
+/* Returns true if some packet in the middle of a long write is lost at every try. */
 static bool middle_given_up(struct tcp_direction *direction, double packets)
 {
 	double p = direction->loss.p;
@@ -207,7 +206,7 @@ static bool middle_given_up(struct tcp_direction *direction, double packets)
 	return loss_uniform(&direction->fate) < any;
 }
 
-/* True if a long write is never complete; then the verdict is on its way. */
+/* Returns true if a long write will never be complete; then the verdict follows. */
 static bool bulk_given_up(struct tcp_write *write)
 {
 	struct tcp_direction *direction = write->direction;
@@ -229,7 +228,7 @@ void tcp_left(struct tcp_write *write)
 	struct tcp_direction *direction = write->direction;
 	int64_t there_ps = tcp_now_ps(direction) + direction->path.latency_ps;
 	if (direction->loss.p <= 0) {
-		bool last = !direction->queue.head; /* nothing else is done now */
+		bool last = !direction->queue.head; /* no further work follows now */
 		if (last && engine_pass(tcp_engine(direction), there_ps))
 			arrive_whole(write, 0);
 		else

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Nagle's algorithm (RFC 896, RFC 1122 4.2.3.4): less than a segment waits
- * while anything of its direction is unacknowledged. The receiver delays its
- * acknowledgement, hoping for data of its own to carry it, for delayed_ack_s
- * or until two segments are there (RFC 1122 4.2.3.2). Write, write, read stalls
- * on the two together. Nothing here is done unless params->nagle. */
+/* Nagle's algorithm (RFC 896, RFC 1122 4.2.3.4): less than a segment waits while any byte of its
+ * direction is unacknowledged. The receiver delays its acknowledgement for delayed_ack_s, so that
+ * its own data can carry it, or until two segments have arrived (RFC 1122 4.2.3.2). The sequence
+ * write, write, read stalls because of both. This file does nothing unless params->nagle is set. */
 #include "sim/transport/tcp.h"
 
 #include <math.h>
 #include <string.h>
 
-/* arg of acknowledged: the direction's bytes up to which. */
+/* Packs the acknowledged position of the direction into an event's arg. */
 static uint64_t arg_of(double value)
 {
 	uint64_t arg;
@@ -31,7 +30,7 @@ bool tcp_nagle_admits(struct tcp_direction *direction)
 	double unsent_B = direction->written_B - direction->drained_B;
 	double full_B = floor(unsent_B / direction->mss_B) * direction->mss_B;
 	if (direction->acked_B >= direction->drained_B)
-		full_B = unsent_B; /* nothing on the way: what is there goes as one */
+		full_B = unsent_B; /* nothing is in flight: all pending data go as one */
 	direction->release_B = fmax(direction->release_B, direction->drained_B + full_B);
 	return direction->drained_B < direction->release_B;
 }
@@ -43,7 +42,7 @@ static void acknowledged(void *ctx, uint64_t arg)
 	tcp_pump(direction);
 }
 
-/* The receiver acknowledges all it has; it is known one way later. */
+/* The receiver acknowledges all it has; the sender knows it one latency later. */
 static void acknowledge(struct tcp_direction *direction)
 {
 	const struct tcp_direction *back = &direction->connection->directions[1 - direction->index];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* SYN there, SYN-ACK back; each may be lost, and then the SYN is sent again
- * after a timeout that doubles. The 74 bytes on the wire are left out. */
+/* SYN and SYN-ACK. If either is lost, the SYN is sent again after a timeout that doubles. The 74
+ * bytes on the wire are not modelled. */
 #include "sim/transport/tcp.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static void syn_ack_arrived(void *ctx, uint64_t arg)
 		      connection, 0);
 }
 
-/* The server's kernel has seen the SYN. */
+/* The server's kernel has received the SYN. */
 static void syn_seen(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -111,15 +111,16 @@ static void connect_timeout(void *ctx, uint64_t arg)
 							  connection->params->connect_timeout_s)));
 }
 
-/* Headers fill the packets of the route: no byte would ever arrive. */
+/* The headers fill the packets of the route, so no byte would ever arrive. */
 static void no_room(void *ctx, uint64_t arg)
 {
 	(void)arg;
 	struct tcp_connection *connection = ctx;
 	const struct tcp_direction *out = &connection->directions[0];
-	tcp_fail(connection, arena_printf(connection->spec.arena,
-					  "packets of %g B have no room beside %g B of headers",
-					  out->path.route->mtu_B, out->header_B));
+	tcp_fail(connection,
+		 arena_printf(connection->spec.arena,
+			      "packets of %g B have no room for data beside %g B of headers",
+			      out->path.route->mtu_B, out->header_B));
 }
 
 void tcp_open(struct connection *base, event_fn *fn, void *ctx, uint64_t arg)

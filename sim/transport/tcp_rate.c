@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How much may be on the way, and how fast a long write goes.
+/* The amount of data in flight, and the rate of a long write.
  *
- * A write no larger than the window starts when the window has room for it and
- * goes at the rate of the wire; bytes leave the window one round trip after
- * they have left. A larger one (bulk) is a flow capped at window / RTT. */
+ * A write no larger than the window starts when the window has room for it, and runs at the rate of
+ * the wire. Its bytes leave the window one round trip after they were sent. A larger (bulk) write
+ * is a flow capped at window / RTT. */
 #include "sim/transport/tcp.h"
 
 #include <math.h>
 
 #include "sim/base/arena.h"
 
-/* A window is in use, and grows, when at least this part of it is filled
- * (Linux: tcp_is_cwnd_limited in slow start). */
+/* A window counts as used, and grows, if at least this part of it is filled (Linux:
+ * tcp_is_cwnd_limited in slow start). */
 #define IN_USE_RATIO 0.5
 
 void tcp_window_init(struct tcp_direction *direction)
@@ -56,7 +56,7 @@ static void ack_push(struct tcp_direction *direction, struct tcp_ack ack)
 	direction->inflight_B += ack.size_B;
 }
 
-/* Acknowledged bytes widen a window that held something back. */
+/* Acknowledged bytes enlarge a window that has delayed a write. */
 static void window_grow(struct tcp_direction *direction, double acked_B)
 {
 	double stream_B = acked_B / direction->connection->params->streams_count;
@@ -92,7 +92,7 @@ static void pump_again(void *ctx, uint64_t arg)
 	tcp_pump(direction);
 }
 
-/* tcp_slow_start_after_idle: an idle connection forgets what it has learned. */
+/* tcp_slow_start_after_idle: an idle connection resets its window. */
 static void idle_restart(struct tcp_direction *direction)
 {
 	double initial_B = direction->connection->params->initial_window_count * direction->mss_B;
@@ -107,7 +107,7 @@ bool tcp_window_admits(struct tcp_direction *direction, struct tcp_write *write)
 	idle_restart(direction);
 	double window_B = tcp_window_B(direction);
 	write->bulk = direction->connection->rtt_s > 0 && write->size_B > window_B;
-	if (write->bulk) { /* from now on the cap holds it */
+	if (write->bulk) { /* from now on the cap limits it */
 		direction->ack_count = 0;
 		direction->inflight_B = 0;
 		return true;
@@ -140,7 +140,7 @@ void tcp_window_sent(struct tcp_direction *direction, const struct tcp_write *wr
 
 double tcp_loss_rate(double mss_B, double rtt_s, double rto_s, double p)
 {
-	/* b = 1: every segment's acknowledgement counts. */
+	/* b = 1: every segment is acknowledged. */
 	double fast_s = rtt_s * sqrt(2 * p / 3);
 	double timeouts_s = rto_s * fmin(1, 3 * sqrt(3 * p / 8)) * p * (1 + 32 * p * p);
 	return mss_B / (fast_s + timeouts_s);
@@ -162,7 +162,7 @@ double tcp_cap(const struct tcp_direction *direction, const struct tcp_write *wr
 	return cap;
 }
 
-/* One round trip of a bulk flow is over. */
+/* One round trip of a bulk flow has passed. */
 static void growth(void *ctx, uint64_t arg)
 {
 	(void)arg;
@@ -175,7 +175,7 @@ static void growth(void *ctx, uint64_t arg)
 	double filled_B =
 		fabric_flow_rate(connection->spec.fabric, direction->flow) * connection->rtt_s;
 	if (filled_B < tcp_window_B(direction) * IN_USE_RATIO)
-		return; /* the wire or a core binds */
+		return; /* the wire or a core limits */
 	window_grow(direction, tcp_window_B(direction));
 	fabric_flow_cap_set(connection->spec.fabric, direction->flow, tcp_cap(direction, write));
 	tcp_growth_start(direction);

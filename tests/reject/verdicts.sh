@@ -29,9 +29,9 @@ shows ' ok$'
 fails 'out of GPU memory: resnet50 at batch 100000' --topology vm-p100-roce --batch 1e5
 verdict 'verdicts.a_model_that_does_not_fit'
 
-fails "every packet is lost on the way from 'n0.gpu[0-9]' to 'n1.gpu[0-9]' over rdma" \
+fails "every packet is lost on the route from 'n0.gpu[0-9]' to 'n1.gpu[0-9]' over rdma" \
 	--topology dgx1-v100 --collective all_reduce --gpus 16 --set link.network.loss=1
-fails "every packet is lost on the way" --topology dgx1-v100 --gpus 16 --set link.network.loss=1
+fails "every packet is lost on the route" --topology dgx1-v100 --gpus 16 --set link.network.loss=1
 verdict 'verdicts.a_link_that_loses_everything'
 
 cat >apart.cfg <<'END'
@@ -86,7 +86,7 @@ topology = {
 END
 fails "no route from 'one' to storage 'nfs' at file-server" --topology alone.cfg --model alexnet \
 	--set case.gpus=1 --set input.source=nfs
-fails "no way from 'gpu0' to 'gpu1' over tcp" --topology alone.cfg --model alexnet --gpus 2 --transport tcp
+fails "no route from 'gpu0' to 'gpu1' over tcp" --topology alone.cfg --model alexnet --gpus 2 --transport tcp
 verdict 'verdicts.a_job_without_a_way'
 
 # The verdict of one case does not hide the numbers of another.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The shell offers the right completions after some words, with the built program.
+# The shell's completions after some words, with the built program.
 [ -x "$FARWIRE" ] || exit 77
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tools/completion/farwire.bash

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A user's dataset: the example of docs/datasets.md is predicted unchanged. A broken claim
-# ends with 3. Wrong files end with 2 and report all their errors, each with its place.
+# The user's own dataset: the example of docs/datasets.md is predicted unchanged. A broken claim exits
+# with 3; invalid files exit with 2 and report all their errors, each with its place.
 cd "$(dirname "$0")/../.." || exit 2
 page=$PWD/docs/datasets.md
 # shellcheck source=tests/check.sh

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # farwire probe host: complete, interrupted and continued recordings; a server and its peer;
-# impossible arguments.
+# invalid arguments.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
 
-# A short run prints nothing on stdout. If its time ends before the last pass, as on a busy
-# machine, it ends with 1 and is continued.
+# A short run writes nothing to stdout. If its time ends before the last pass, as on a busy machine,
+# it exits with 1, and further runs continue it.
 budget=0.5
 probe() { # wanted exit code, options
 	wanted=$1
@@ -48,7 +48,7 @@ farwire probe host -q --budget 0.2 --only noise
 [ "$(grep -c '^{"test":"noise"' "$scratch.out")" -ge 2 ] || complain 'standard output'
 verdict host_probe.recording
 
-# Ctrl-C in the middle, then the rest; what was measured stays as it is.
+# Ctrl-C in the middle, then the rest: measured points stay unchanged.
 "$FARWIRE" probe host -q --budget 20 --only '*.unix,tcp.receive' -o two.jsonl 2>stopped &
 pid=$!
 waited=0
@@ -69,21 +69,21 @@ cmp -n "$(wc -c <before)" before two.jsonl || complain 'what was measured has ch
 probe 0 --only '*.unix,tcp.receive' --continue two.jsonl
 [ "$(grep -c '^{"end":true' two.jsonl)" = 1 ] || complain 'a whole recording grew'
 probe 2 --connect 127.0.0.1:9 --continue two.jsonl
-# Hardly any time: each point once, and said that this is not all.
+# Very little time: each point is measured once, and a message says that points are missing.
 farwire probe host -q --budget 0.01 --only memcpy -o short.jsonl
 [ "$code" = 1 ] || complain "cut by its time: ended with $code"
 grep -q 'reached in pass [23] of 3.*continue with .farwire probe host --only memcpy --continue short.jsonl' \
 	"$scratch.err" || complain "cut by its time: said $(cat "$scratch.err")"
 tail -n 1 short.jsonl | grep -q '^{"end":false' || complain 'cut by its time: an end that is none'
-# One that has ended tells again that its machine drifted, here as there.
+# A complete recording reports again that its machine drifted.
 sed 's/^{"end":true.*/{"end":true,"lines":9,"elapsed_s":1,"drift":{"gemm":0.01,"copy.h2d":-0.052}}/' two.jsonl >drift.jsonl
 farwire probe host -q --continue drift.jsonl
 [ "$code" = 1 ] || complain "a recording that drifted: ended with $code"
 grep -q 'copy.h2d drifted by -5.2 %' "$scratch.err" || complain "drifted: said $(cat "$scratch.err")"
 verdict host_probe.continue
 
-# Two programs, as on two machines; the server ends with its peer. It takes a port
-# that is free, and says which.
+# Two programs, as on two machines: the server ends with its peer. It takes a free port and prints
+# its number.
 "$FARWIRE" probe host --server 127.0.0.1:0 2>served &
 pid=$!
 waited=0
@@ -104,7 +104,7 @@ grep -q 'refused' "$scratch.err" || complain "no server: $(cat "$scratch.err")"
 [ ! -e four.jsonl ] || complain 'a recording without a server'
 verdict host_probe.server
 
-# No folder, no file: storage is waived, and leaves nothing behind.
+# Without a folder, storage is waived and no file remains.
 mkdir folder
 probe 0 --only storage.random --scratch folder -o five.jsonl
 whole five.jsonl

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Logs of nccl-tests, nvbandwidth, perftest and iperf3, and traces of PyTorch, are imported in
-# the forms of their releases and options. They were invented after the tools' own formats.
-# Other input is refused.
+# Imports logs of nccl-tests, nvbandwidth, perftest and iperf3, and traces of PyTorch, in the formats
+# of their releases and options. The logs are made here after the tools' own formats. Invalid logs
+# are refused.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -26,7 +26,7 @@ ranks() { # a line for each of N ranks
 			"$rank" $((rank / 2)) $((rank % 2))
 	done
 }
-# 2.0: no groups, no root, errors as "error"; two nodes; mpirun's tags before the lines.
+# Version 2.0: no groups, no root, errors as "error"; two nodes; mpirun's tags before the lines.
 {
 	echo '# nThread 1 nGpus 1 minBytes 1024 maxBytes 1048576 step: 2(factor) warmup iters: 5 iters: 20 validation: 1'
 	ranks 4 | sed 's/ Group  0//'
@@ -40,7 +40,7 @@ grep -q '"collective": "all_reduce"' "$scratch.out" || complain 'the bandwidths 
 sed 's/^/[1,0]<stdout>: /' old >tagged
 samples tagged
 is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 4 0 0.0001' '1048576 4 1 0.000101'
-# 2.17 with -T and without a check; a second run with other ranks; zero bytes; N/A in place.
+# Version 2.17 with -T and without a check; a second run with other ranks; zero bytes; N/A in place.
 new_run() {
 	echo "# Collective test starting: ${2}_perf"
 	echo '# nThread 1 nGpus 1 minBytes 0 maxBytes 64 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: 0 graph: 0'
@@ -54,7 +54,7 @@ new_run() {
 { new_run 2 all_reduce && new_run 4 all_reduce && new_run 4 all_reduce && new_run 4 alltoall; } >new
 samples new
 is '64 2 0 1e-05' '64 4 0 1e-05' '64 4 1 1e-05' '64 4 0 1e-05'
-# Per-iteration columns behind each result.
+# Columns for each iteration after each result.
 {
 	new_run 2 all_reduce | head -n 4
 	echo '# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% time algbw busbw #wrong i_min i_max i_p99 i_cv%'
@@ -77,7 +77,8 @@ farwire import nccl-tests old
 grep -q '^4 points of nccl-tests' "$scratch.err" || complain "of a log it said $(cat "$scratch.err")"
 verdict 'imports.nccl_tests'
 
-# A column less would make a count of a size; a file that stops in a number, another number.
+# Without one column a size would be read as a count; a file cut inside a number would give another
+# number. Both are refused.
 sed 's/^ *1024 */  /' old >x
 expect 2 '^x:7: the row has 11 columns, but the heading has 12' import nccl-tests x
 sed 's/ time / cputime /g' new >x
@@ -100,7 +101,7 @@ sed 's/ 1024/ 6.4/' old >x
 expect 2 '^x:7: size_B is 6.4, but bytes must be whole' import nccl-tests x
 sed 's/ time / spent /g; s/ time / spent /g' old >x
 expect 2 "^x:6: the heading has no column 'time'" import nccl-tests x
-# Rates of no collective: 0.05 and 0.01 of the same time.
+# Bandwidths that no collective can have: 0.05 and 0.01 for the same time.
 sed 's/^\( *[0-9]* *[0-9]* *[a-z]* *[a-z]* *[0-9.]*\) .*/\1 0.05 0.01 0 9.0 0.05 0.01 0/' old >x
 expect 2 '^x(:[0-9]+)?: the log does not name the collective \(nccl-tests .*add such a line above' import nccl-tests x
 sed 's/"args":[^]]*\],//' json >x
@@ -172,7 +173,7 @@ title='                    RDMA_Write BW Test'
 } >mib
 samples mib
 is '65536 0 10485760000'
-# Service levels and the CPU's part; the older heading; Gb; a second run is a second pass.
+# Service levels and CPU use; the older heading; Gb; a second run becomes a second pass.
 {
 	sed 's/#bytes /#bytes #sl/; s/MiB/MB/g; s/Mpps\]/Mpps]    CPU_Util[%]/; s/^ 65536/& 3/; s/160000$/& 4.5/' mib
 	sed 's/MiB/Gb/g; s/10000\.00/80.0/' mib
@@ -246,7 +247,7 @@ samples stopped
 is '65536 2 0 1000000000'
 verdict 'imports.iperf3'
 
-# PyTorch 1.8: its own categories, texts for threads, values that are not numbers; 2.x: drivers' calls,
+# PyTorch 1.8: its own categories, texts for threads, values that are not numbers. 2.x: driver calls,
 # decimals of microseconds, correlations of a long run, steps on GPU lines as well.
 cat >k18 <<'END'
 { "schemaVersion": 1, "computeProperties": [ {} ],
@@ -259,7 +260,7 @@ cat >k18 <<'END'
   { "ph": "X", "cat": "Memcpy", "name": "Memcpy DtoH (Device -> Pageable)", "pid": 0, "tid": "stream 7", "ts": 1085, "dur": 20, "args": { "stream": 7, "correlation": 41, "bytes": 4096 } }
 ] }
 END
-# A kernel whose call is not there, and the points of a log: said without -q.
+# A kernel without its call, and the number of points of a log, are reported unless -q is given.
 sed 's/"correlation": 40, "warps/"correlation": 99, "warps/' k18 >orphan
 farwire import kineto orphan
 grep -q '^1 kernels and copies have no call in the trace, and are left out' "$scratch.err" ||
@@ -283,7 +284,7 @@ for trace in k18 k2; do
 done
 verdict 'imports.kineto'
 
-# Windows' consoles write UTF-16.
+# Windows consoles write UTF-16.
 printf 'R\0u\0n\0' >wide
 for kind in nccl-tests nvbandwidth perftest iperf3; do
 	expect 2 '^wide:1: .*iconv' import $kind wide

@@ -15,7 +15,7 @@ cat >'a&b.cfg' <<'END'
 case = { name = "<i>16</i> & more"; topology = "t320-same-esxi"; runtime = "flexdirect-1.11";
 	profile = "flexdirect-1050ti"; program = "client"; server = "server"; batch = 16; };
 END
-# One row that may be fitted, one that judges, one that failed, beside an asynchronous runtime.
+# A row for fitting, a row for validation and a failed row, with an asynchronous runtime.
 printf 'place\tbatch\trate\trole\nbaseline\t16\t48.83\tfit\nremote\t16\t31.94\ttest\nfar\t16\tFAIL:timeout\ttest\n' >rows.tsv
 cat >small.cfg <<'END'
 dataset = { name = "small"; title = "Small & <quick>"; source = "a test"; table = "rows.tsv";
@@ -71,8 +71,8 @@ same_bytes() {
 		"$FARWIRE" report 'a&b.cfg' --draws 0 --jobs 3 -o 2.pdf && cmp 1.pdf 2.pdf &&
 		[ "$(head -c 5 1.pdf)" = %PDF- ]
 }
-# The round trip that would keep 95 % is twice the latency that `solve` finds; a case that
-# its slots bind has none, and a local program has no wire.
+# The round trip that keeps 95 % is twice the latency that `solve` finds. A case bound by its slots
+# has none, and a local program has no wire.
 keeps() {
 	set -- --topology vm-p100-vmxnet3 --runtime flexdirect-1.11 --batch 64 --draws 0 -q
 	"$FARWIRE" solve "$@" --program client --target 'ratio>=0.95' --for link.client-port.latency --format csv |
@@ -85,7 +85,8 @@ keeps() {
 		"$FARWIRE" report --topology t320-same-esxi --runtime none --draws 0 -q -o local.html &&
 		! grep -q 'round trip of' local.html
 }
-# The winner and by how much: the same case on a longer wire loses, whichever is named first.
+# The comparison names the faster case and the factor: the same case on a longer wire is slower, in
+# either order.
 winner() {
 	sed 's/name = "[^"]*"/name = "near"/' 'a&b.cfg' >near.cfg
 	sed 's/name = "[^"]*"/name = "far"/; s/batch = 16;/batch = 16; settings = ["link.vswitch.latency=1 ms"];/' 'a&b.cfg' >far.cfg
@@ -96,7 +97,7 @@ winner() {
 		holds two.html 'Of 2 cases near is the fastest, with ' "$times" '<h1>Which of these' &&
 		[ "$(grep '<h2' two.html | head -n 1 | grep -c 'beside each other')" = 1 ]
 }
-# One figure and a row for each point; the ends of the range are those of the table.
+# One figure, and a row for each point; the range's ends agree with the table.
 swept() {
 	set -- 'a&b.cfg' --vary 'link.vswitch.latency=2 us,20 us,1 ms' --vary case.runtime=asynchronous,flexdirect-1.11 -q
 	"$FARWIRE" report "$@" -o sweep.html && "$FARWIRE" sweep "$@" --format csv >sweep.csv &&
@@ -121,7 +122,7 @@ dataset() {
 			'FAIL, as measured: connection timeout' 'Beside it, not judged: asynchronous' \
 			't320-different-lan'
 }
-# A what-if has no measurements: a table of all combinations, no errors, draws as the file says.
+# An unmeasured dataset: a table of all combinations without errors, with the file's number of draws.
 what_if() {
 	"$FARWIRE" report what.cfg -q -o what.html &&
 		holds what.html 'What if the wire were longer?' 'Nobody measured this' 'near ' 'far ' \
@@ -134,7 +135,7 @@ dataset = { name = "what"; title = "What if the wire were longer?"; draws = 2;
 	dimensions = ( { name = "wire"; values = ( { is = "near"; }, { is = "far"; settings = ["link.vswitch.latency=1 ms"]; } ); },
 		{ name = "batch"; setting = "case.batch"; values = ["16", "32"]; } ); };
 END
-# A probe's recording: its forwarded programs, predicted; words where it has none.
+# A probe's recording: its forwarded programs are predicted; a sentence if it has none.
 recording() {
 	"$FARWIRE" report "$root/calib/measured/recorded/loopback-spin.jsonl" -o loopback.html &&
 		holds loopback.html 'Forwarded programs: Spinning CPU' 'Steps of 12 programs forwarded' \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The verb `scale`, and `sweep`, `compare`, `plot` and `report` for jobs and collectives.
+# The verb `scale`, and `sweep`, `compare`, `plot` and `report` with jobs and collectives.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -17,21 +17,21 @@ job() { # verb, any further options
 	shift
 	expect 0 '' "$verb" job.cfg -q --draws 0 --set exchange.noise=0 "$@"
 }
-# The same, to a plot. Messages of a sanitizer about the drawing library are ignored.
+# Runs farwire for a plot and ignores messages of a sanitizer about the drawing library.
 plotted() { # file, verb, any further options
 	file=$1 verb=$2
 	shift 2
 	farwire "$verb" job.cfg -q --draws 0 --plot "$file" "$@"
 	[ "$code" = 0 ] && [ -s "$file" ] || complain "farwire $verb $*: no plot: $(cat "$scratch.err")"
 }
-# The column called $1 of the CSV, one value a line; texts with commas come last.
+# Prints the column $1 of the CSV, one value per line; texts with commas come last.
 column() {
 	tr -d '\r' <"$scratch.out" | awk -F, -v name="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
 	{ print $at }'
 }
 
-# 1, 2, 4 by itself; speed-up is what run says, and efficiency speed-up by GPUs.
+# The default is 1, 2, 4 GPUs. The speed-up agrees with `run`; efficiency is speed-up divided by GPUs.
 job scale --format csv
 [ "$(column gpus | tr '\n' ' ')" = '1 2 4 ' ] || complain "GPUs: $(column gpus)"
 cp "$scratch.out" scale.csv
@@ -54,7 +54,7 @@ function near(a, b) { if (a - b > 1e-6 * a || b - a > 1e-6 * a) { wrong = 1; pri
 END { exit wrong }' || complain "numbers that do not agree: $(cat scale.csv)"
 verdict 'scale.says_what_run_says'
 
-# Settings of jobs may be used even if the case itself does not say that it is a job.
+# Parameters of a job may be set, whether or not the case itself is a job.
 expect 0 '' scale --topology gpu-pool --exchange ddp --gpus 1,4 -q --draws 0 --format csv \
 	--set exchange.noise=0
 expect 0 '' scale --topology gpu-pool --set case.gpus=1 -q --draws 0 --format csv
@@ -91,13 +91,13 @@ verdict 'scale.plots_and_threads'
 job sweep --format csv --vary case.batch=16,64
 head -n 1 "$scratch.out" | grep -q 'speedup.*efficiency.*exposed_s' || complain "columns: $(head -n 1 "$scratch.out")"
 head -n 1 "$scratch.out" | grep -q ',ratio' && complain 'a job has no ratio to a local GPU'
-# the same bytes behind twice the kernels: less is exposed
+# the same bytes with twice the kernels: less is exposed
 column efficiency | awk 'NR == 1 { first = $1 } END { exit !($1 > first) }' ||
 	complain "larger batches scale no better: $(cat "$scratch.out")"
 plotted gpus.svg sweep --vary case.gpus=1,2,4 --vary case.batch=16,64
 verdict 'sweep.of_jobs'
 
-# A collective: more bytes take longer, and bus bandwidth is 2 (n - 1) / n bytes over time.
+# A collective: more bytes take longer, and bus bandwidth is 2 (n - 1)/n times bytes / time.
 plotted bandwidth.svg sweep --format csv --collective all_reduce --vary 'case.collective_size=1 KiB,64 KiB,16 MiB'
 tr -d '\r' <"$scratch.out" | awk -F, '
 NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (at["images_per_s"]) wrong = 1; next }
@@ -112,7 +112,7 @@ plotted scale.svg scale --collective all_reduce --gpus 2,4
 shows 'bus bandwidth'
 verdict 'sweep.of_a_collective'
 
-# Four machines: servers on their GPUs share the work of their adapters, as on their CPUs.
+# Four machines: servers on GPUs share the work of the adapters, like servers on CPUs.
 expect 0 '' sweep --topology c4140-m-ethernet --model vgg16 --batch 64 --exchange tf-parameter-server \
 	--set case.gpus=16 --set library.server_on_cpu=false --vary library.servers=1,4 \
 	-q --draws 0 --format csv

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Shipped files by name: `farwire list` has a line for each file, a case can be used wherever
-# a file of one can, and values of files have sources.
+# Shipped files by name: `farwire list` has a line for each file, a shipped case can be given
+# wherever a case file can, and `explain` shows values that a file sets without a source.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -29,7 +29,7 @@ expect 0 '' explain quarter-gpu --runtime asynchronous runtime.query_cache
 shows '^runtime.query_cache +true +given +.*asynchronous.cfg:[0-9]+ *$'
 verdict shipped.given_without_a_note
 
-# Options that topologies speak of are those of a verb.
+# Options in the text of topologies exist in some verb.
 for verb in run scale sweep; do
 	expect 0 '' $verb --help
 	cat "$scratch.out"
@@ -47,7 +47,7 @@ done | sort | uniq -d >twice.txt
 [ ! -s twice.txt ] || complain "names of two things: $(cat twice.txt)"
 verdict shipped.names_are_unique
 
-# How many machines are simulated is said where some stand for others, and only there.
+# The number of simulated machines is printed only if some represent others.
 expect 0 '' explain --topology dgx-h100 --gpus 65536 --collective all_reduce \
 	--exchange nccl-2.18 --set library.algorithm=ring case.symmetry
 grep -q '^8192 machines of 32 classes' "$scratch.out" || complain "no word on classes: $(cat "$scratch.out")"

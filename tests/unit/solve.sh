@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `farwire solve`: its bounds are where a fine sweep crosses the target, to 1 %. It says when
-# the target is met everywhere, nowhere or not in one piece. Any number of threads gives the
-# same bytes.
+# `farwire solve`: its bounds agree to 1 % with the point where a fine sweep crosses the target. Its
+# messages when the target is met everywhere, nowhere or in several intervals. The output does not
+# depend on the number of threads.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -12,14 +12,14 @@ case = { topology = "t320-same-esxi"; program = "client"; server = "server";
 	runtime = "flexdirect-1.11"; profile = "flexdirect-1050ti"; batch = 16; };
 END
 
-# The number in column $1 of the results' CSV, first row.
+# Prints the number in column $1 of the first row of the results' CSV.
 cell() {
 	tr -d '\r' <"$scratch.out" | awk -F, -v name="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
 	NR == 2 { print $at }'
 }
-# agrees KEY NUMBER VALUE SWEEP: a bound of KEY where NUMBER, swept over SWEEP, comes to be
-# below VALUE, between two of its points, by a straight line.
+# agrees KEY NUMBER VALUE SWEEP: checks the bound of KEY against the point where NUMBER, swept over
+# SWEEP, falls below VALUE, interpolated linearly between two points.
 agrees() {
 	expect 0 '' solve case.cfg -q --draws 0 --format csv --target "$2>=$3" --for "$1"
 	bound=$(cell "$1")
@@ -55,26 +55,26 @@ shows 'case\.batch from 16 to 34\. The answer is not monotone\. At 64 it fails: 
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'step<=1 s' --for link.vswitch.loss \
 	--between 1e-5:1
 shows '^step <= 1 s,up to,0\.0'
-# what has no other value is left out
+# a parameter with only one value is left out
 expect 0 '' solve --topology t320-same-esxi --gpus 1 -q --draws 0 --target 'efficiency>=0.01' --for case.gpus --between 1:3
 shows 'Left out: 2 to 3 \('
-# one number in several places
+# one number sets several parameters
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'ratio>=0.7' --for 'guest.*.coalescing_rate' --between 1kHz:64kHz
 shows '^ratio >= 0\.7,from,4[0-9]+'
-# whole numbers that take turns
+# integers whose results alternate
 hierarchical='solve ddl-host -q --draws 0 --for case.gpus --set library.algorithm=hierarchical'
 expect 0 '' $hierarchical --target 'speedup>=20'
-shows 'from 26 on\. The answer is not monotone\. Of the values tried, 27 fails: .*equally many ranks'
+shows 'from 26 on\. The answer is not monotone\. Of the values tried, 27 fails: .*equal numbers of ranks'
 expect 0 '' $hierarchical --target 'throughput>=1000' --between 8:64
 shows 'keeps throughput >= 1000 images/s from 8 to 64 of .* not monotone\. Of the values tried, 63 fails: '
 shows '^throughput >= 1000 images/s +in parts '
 verdict 'solve.everywhere_nowhere_and_in_parts'
 
-# nothing is computed for a number that the case cannot have
+# no case is computed for a result that the case cannot have
 expect 2 'no training time \(set case\.epochs\)' solve ddl-host --target 'training_time<=1 h' --for link.network.bandwidth --draws 1000
 expect 0 '' solve ddl-host -q --draws 0 --target 'training_time<=3000 s' --for case.epochs
 shows 'case\.epochs up to 3\.'
-# an interval ends where the parameter does
+# an interval ends at the parameter's bound
 expect 0 '' solve ddl-calico -q --draws 4 --target 'efficiency>=0.62' --for tcp.streams --between 1:8
 shows 'tcp\.streams from 2 \(1 to [2-8]\) on\.'
 verdict 'solve.at_once_and_within_bounds'

@@ -59,8 +59,8 @@ static void normal_quantiles_match_tables(void)
 	CHECK_NEAR(num_normal_quantile(0.05), -1.6448536269514722, 1e-12);
 }
 
-/* Half of 2^k Sobol points, shifted by a constant modulo 1, lie in each half of each axis, with
- * an error of one point because the origin is left out. */
+/* After a shift by a constant modulo 1, half of 2^k Sobol points lie in each half of each axis,
+ * with an error of one point because the origin is left out. */
 static void sobol_points_fill_each_half_equally(void)
 {
 	enum { COUNT = 256, DIMENSIONS = 5 };

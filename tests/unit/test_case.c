@@ -400,7 +400,7 @@ static void impossible_systems_give_a_verdict_not_an_error(void)
 		      "no route from 'client' to 'server' for rdma");
 	check_verdict(READ("case.topology=dgx1-v100", "case.gpus=16", "case.transport=rdma",
 			   "guest.os.vnic=vmxnet3"),
-		      "no way from 'n0.gpu1' to 'n1.gpu0' over rdma");
+		      "no route from 'n0.gpu1' to 'n1.gpu0' over rdma");
 	check_verdict(
 		READ("case.topology=t320-same-esxi", "case.server=server", "case.batch=512"),
 		"out of GPU memory: resnet50 at batch 512 needs 59.02 GB, GPU 'gpu0' has 4.29 "

@@ -72,7 +72,7 @@ static void stack_sets_the_input_of_every_job(void)
 	CHECK(s && !s->jobs[0].input->lockstep && !s->jobs[1].input->one_process);
 }
 
-/* A storage that several jobs name is one object. */
+/* Jobs that name the same storage share it. */
 static void jobs_share_one_storage(void)
 {
 	const struct scenario *s =
@@ -115,7 +115,7 @@ static void two_jobs_on_one_gpu_are_refused(void)
 	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "at GPU 3, which job"));
 }
 
-/* Settings of programs whose calls are forwarded are not ignored. */
+/* Settings of programs with forwarded calls are refused in a case of jobs, not ignored. */
 static void jobs_take_no_runtime(void)
 {
 	static const char *const settings[] = {

@@ -10,7 +10,7 @@ static void missing_route_inside_a_host_fails(void)
 	comm_gpu(w, host);
 	comm_gpu(w, host);
 	CHECK(!comm_make(w, "job"));
-	CHECK_TEXT(w->reason, "no way from 'u0' to 'u1' over PCIe or NVLink");
+	CHECK_TEXT(w->reason, "no route from 'u0' to 'u1' over PCIe or NVLink");
 	arena_free(w->arena);
 }
 
@@ -28,8 +28,8 @@ static void missing_route_between_hosts_fails(void)
 				  0);
 		}
 		CHECK(!comm_make(w, "job"));
-		CHECK_TEXT(w->reason, i ? "no way from 'u0' to 'u1' over rdma"
-					: "no way from 'u0' to 'u1' over tcp");
+		CHECK_TEXT(w->reason, i ? "no route from 'u0' to 'u1' over rdma"
+					: "no route from 'u0' to 'u1' over tcp");
 		arena_free(w->arena);
 	}
 }
@@ -44,7 +44,7 @@ static void refused_algorithm_fails_the_communicator(void)
 	/* possible by itself, but the communicator has failed */
 	comm_all(w, comm, COLLECTIVE_ALL_GATHER, 1e6, 1);
 	comm_run(w);
-	CHECK_TEXT(w->reason, "parameter_server: there must be a server");
+	CHECK_TEXT(w->reason, "parameter_server: a parameter server needs at least one server");
 	CHECK(w->done_ps[0] == -1 && w->done_ps[1] == -1 && w->rank_done_count[1] == 0);
 	arena_free(w->arena);
 }

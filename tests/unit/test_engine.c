@@ -28,7 +28,7 @@ static void note_and_stop(void *ctx, uint64_t arg)
 	engine_stop(((struct log *)ctx)->engine);
 }
 
-/* arg events to come, one each 10 ps. */
+/* Adds arg further events, one every 10 ps. */
 static void chain(void *ctx, uint64_t arg)
 {
 	struct log *log = ctx;
@@ -37,7 +37,7 @@ static void chain(void *ctx, uint64_t arg)
 		engine_after(log->engine, 10, chain, ctx, arg - 1);
 }
 
-static void time_orders_then_insertion(void)
+static void equal_times_run_in_insertion_order(void)
 {
 	struct arena *arena = arena_new();
 	struct log log = {.engine = engine_new(arena, NULL)};
@@ -57,7 +57,7 @@ static void time_orders_then_insertion(void)
 	arena_free(arena);
 }
 
-/* Notes 10 x arg, and soon what comes behind it. */
+/* Notes 10 x arg and then adds an event for the same time. */
 static void note_and_more(void *ctx, uint64_t arg)
 {
 	struct log *log = ctx;
@@ -68,9 +68,9 @@ static void note_and_more(void *ctx, uint64_t arg)
 	engine_after(log->engine, 1, note, ctx, 10 * arg + 9);
 }
 
-/* Soon is as if it were added for now: behind what is pending for now, before what is added after
- * it. */
-static void soon_is_now_in_order(void)
+/* An event for the current time runs after those already pending for this time and before those
+ * added later. */
+static void event_for_the_current_time_runs_after_pending_ones(void)
 {
 	struct arena *arena = arena_new();
 	struct engine_limits limits = {.events_max = 6};
@@ -85,7 +85,7 @@ static void soon_is_now_in_order(void)
 		CHECK(log.args[i] == busy[i]);
 	arena_free(arena);
 
-	/* Nothing else at that time; the run may end between the two. */
+	/* no other event has that time; the limit may end the run between the two */
 	arena = arena_new();
 	limits.events_max = 2;
 	log = (struct log){.engine = engine_new(arena, &limits)};
@@ -95,7 +95,7 @@ static void soon_is_now_in_order(void)
 	CHECK(log.count == 2 && log.args[0] == 20 && log.args[1] == 21);
 	arena_free(arena);
 
-	/* It is pending like any other: it runs at its time, and alone. */
+	/* such an event is pending like any other and runs at its time */
 	arena = arena_new();
 	log = (struct log){.engine = engine_new(arena, NULL)};
 	engine_at(log.engine, 10, note_and_more, &log, 3);
@@ -124,8 +124,8 @@ static void pass_and_note(void *ctx, uint64_t arg)
 	note(passer->log, arg);
 }
 
-/* At 10 ps, while one without an id is pending for 30 ps and one with an id for 40, of
- * which one at 20 was cancelled. */
+/* Passes at 10 ps, while an event without an id is pending at 30 ps and one with an id at 40 ps;
+ * one at 20 ps was cancelled. */
 static struct passer pass_to(int64_t to_ps, const struct engine_limits *limits, struct log *log)
 {
 	struct arena *arena = arena_new();
@@ -141,7 +141,8 @@ static struct passer pass_to(int64_t to_ps, const struct engine_limits *limits, 
 	return passer;
 }
 
-/* Whether an event at 10 ps passes to `to_ps`, while one with an id is due at next_ps. */
+/* Returns true if an event at 10 ps passes to `to_ps` while an event with an id is due at next_ps.
+ */
 static bool queued_before(int64_t to_ps, int64_t next_ps)
 {
 	struct arena *arena = arena_new();
@@ -154,8 +155,8 @@ static bool queued_before(int64_t to_ps, int64_t next_ps)
 	return passer.passed;
 }
 
-/* Only what lies before all else can be passed to, and it counts as an event. */
-static void passing_stops_at_the_next(void)
+/* Passing is possible only to a time before all other events, and it counts as an event. */
+static void passing_never_skips_another_event(void)
 {
 	struct log log;
 	CHECK(pass_to(29, NULL, &log).passed && log.times_ps[0] == 29 && log.count == 3);
@@ -172,7 +173,7 @@ static void passing_stops_at_the_next(void)
 	CHECK(!pass_to(29, &limits, &log).passed && log.count == 3);
 }
 
-static void events_add_events(void)
+static void events_can_add_events(void)
 {
 	struct arena *arena = arena_new();
 	struct log log = {.engine = engine_new(arena, NULL)};
@@ -183,7 +184,7 @@ static void events_add_events(void)
 	arena_free(arena);
 }
 
-static void cancelled_events_do_not_run(void)
+static void cancelled_events_never_run(void)
 {
 	struct arena *arena = arena_new();
 	struct log log = {.engine = engine_new(arena, NULL)};
@@ -193,13 +194,13 @@ static void cancelled_events_do_not_run(void)
 	CHECK(!engine_cancel(log.engine, first));
 	CHECK(!engine_cancel(log.engine, (struct event_id){0}));
 	CHECK(!engine_cancel(log.engine, (struct event_id){1000, 1}));
-	/* The slot is used again; the old id must not reach the new event. */
+	/* The slot is reused; the old id must not match the new event. */
 	struct event_id second = engine_at(log.engine, 15, note, &log, 3);
 	CHECK(second.slot == first.slot);
 	CHECK(!engine_cancel(log.engine, first));
 	CHECK(engine_run(log.engine) == ENGINE_DRAINED);
 	CHECK(log.count == 2 && log.args[0] == 3 && log.args[1] == 2);
-	CHECK(!engine_cancel(log.engine, second)); /* it ran */
+	CHECK(!engine_cancel(log.engine, second)); /* it has run */
 	arena_free(arena);
 }
 
@@ -222,9 +223,9 @@ static void in_order(void *ctx, uint64_t arg)
 	sorted->ran++;
 }
 
-/* Events at random times, of each three one cancelled (the newest, or the one
- * before it): what is left runs sorted by (time, insertion). */
-static void many_stay_sorted(void)
+/* Events at random times; one of every three is cancelled (the newest or the one before it). The
+ * others run in the order of (time, insertion). */
+static void thousands_of_events_run_in_time_order(void)
 {
 	enum { COUNT = 3000 };
 	static int64_t times_ps[COUNT];
@@ -245,7 +246,7 @@ static void many_stay_sorted(void)
 	arena_free(arena);
 }
 
-static void stop_and_go_on(void)
+static void stopped_run_can_be_continued(void)
 {
 	struct arena *arena = arena_new();
 	struct log log = {.engine = engine_new(arena, NULL)};
@@ -258,7 +259,7 @@ static void stop_and_go_on(void)
 	arena_free(arena);
 }
 
-static void limits_end_the_run(void)
+static void run_ends_at_its_limits(void)
 {
 	struct arena *arena = arena_new();
 	struct log log = {.engine = engine_new(arena, &(struct engine_limits){.events_max = 3})};
@@ -280,7 +281,7 @@ static void break_twice(void *ctx, uint64_t arg)
 	engine_fail(log->engine, "and more");
 }
 
-static void the_first_failure_is_kept(void)
+static void first_failure_is_kept(void)
 {
 	struct arena *arena = arena_new();
 	struct log log = {.engine = engine_new(arena, NULL)};
@@ -291,12 +292,12 @@ static void the_first_failure_is_kept(void)
 	CHECK(engine_run(log.engine) == ENGINE_FAILED);
 	CHECK_TEXT(engine_failure(log.engine), "at 1.234567000000 s (event 2): 7 bytes lost");
 	CHECK(log.count == 1);
-	CHECK(engine_run(log.engine) == ENGINE_FAILED); /* and stays so */
+	CHECK(engine_run(log.engine) == ENGINE_FAILED); /* the failure is permanent */
 	arena_free(arena);
 }
 
-/* 1.5 ps is 2 ps and -1.5 ps is -2 ps: halves go away from zero. */
-static void seconds_round_to_picoseconds(void)
+/* 1.5 ps becomes 2 ps and -1.5 ps becomes -2 ps: halves are rounded away from zero. */
+static void seconds_are_rounded_to_picoseconds(void)
 {
 	CHECK(ps_from_s(4.5e-6) == 4500000);
 	CHECK(ps_from_s(1.5e-12) == 2);
@@ -307,7 +308,7 @@ static void seconds_round_to_picoseconds(void)
 	CHECK(s_from_ps(2500000000000) == 2.5);
 }
 
-static void a_trace_keeps_spans_on_tracks(void)
+static void trace_keeps_spans_on_their_tracks(void)
 {
 	struct arena *arena = arena_new();
 	struct trace *trace = trace_new(arena);
@@ -329,14 +330,14 @@ static void a_trace_keeps_spans_on_tracks(void)
 	arena_free(arena);
 }
 
-static void no_trace_records_nothing(void)
+static void null_trace_records_nothing(void)
 {
 	CHECK(trace_track(NULL, "gpu0", "stream 1") == 0);
 	trace_span(NULL, 7, SPAN_KERNEL, "conv1", 10, 20);
 	CHECK(trace_span_count(NULL) == 0);
 }
 
-static void names_are_numbered_as_they_come(void)
+static void names_are_numbered_in_order_of_adding(void)
 {
 	struct arena *arena = arena_new();
 	struct names *names = names_new(arena);
@@ -360,7 +361,7 @@ struct storm {
 	bool without_ids;
 	uint64_t random, made;
 	struct event_id timers[STORM_TIMERS];
-	uint64_t order; /* hash of who ran when */
+	uint64_t order; /* hash of the order of execution */
 };
 
 static uint64_t storm_random(struct storm *storm, uint64_t below)
@@ -371,15 +372,15 @@ static uint64_t storm_random(struct storm *storm, uint64_t below)
 	return storm->random % below;
 }
 
-/* Each event adds up to two, often for one and the same time, and sets and cancels
- * timers. */
+/* Each event adds up to two events, often for the same time, and sets and cancels timers. */
 static void storm_event(void *ctx, uint64_t arg)
 {
 	struct storm *storm = ctx;
 	uint64_t now = (uint64_t)engine_now_ps(storm->engine);
 	storm->order = (storm->order ^ arg ^ now << 20) * 0x9E3779B97F4A7C15u;
 	storm->order ^= storm->order >> 29;
-	uint64_t added = storm_random(storm, 6) / 2; /* 0, 1 or 2; fewer than one survives */
+	/* 0, 1 or 2; fewer than one survives on average */
+	uint64_t added = storm_random(storm, 6) / 2;
 	added -= added > 0 && storm_random(storm, 3) == 0;
 	for (; added > 0 && storm->made < STORM_EVENTS; added--) {
 		int64_t delay_ps = (int64_t)storm_random(storm, 6);
@@ -410,12 +411,12 @@ static struct storm storm_run(bool without_ids)
 	return storm;
 }
 
-/* They need not pass through the queue, and this must not be visible. */
+/* Events without ids may bypass the queue, but the order must be the same. */
 static void events_without_ids_run_in_the_same_order(void)
 {
 	struct storm with = storm_run(false), without = storm_run(true);
 	CHECK(with.order == without.order);
-	CHECK(with.random == without.random); /* how many ran */
+	CHECK(with.random == without.random); /* the same number of events ran */
 }
 
 static void no_event_is_lost_at_a_limit(void)
@@ -434,19 +435,19 @@ static void no_event_is_lost_at_a_limit(void)
 }
 
 static const struct test tests[] = {
-	TEST(time_orders_then_insertion),
-	TEST(soon_is_now_in_order),
-	TEST(passing_stops_at_the_next),
-	TEST(events_add_events),
-	TEST(cancelled_events_do_not_run),
-	TEST(many_stay_sorted),
-	TEST(stop_and_go_on),
-	TEST(limits_end_the_run),
-	TEST(the_first_failure_is_kept),
-	TEST(seconds_round_to_picoseconds),
-	TEST(a_trace_keeps_spans_on_tracks),
-	TEST(no_trace_records_nothing),
-	TEST(names_are_numbered_as_they_come),
+	TEST(equal_times_run_in_insertion_order),
+	TEST(event_for_the_current_time_runs_after_pending_ones),
+	TEST(passing_never_skips_another_event),
+	TEST(events_can_add_events),
+	TEST(cancelled_events_never_run),
+	TEST(thousands_of_events_run_in_time_order),
+	TEST(stopped_run_can_be_continued),
+	TEST(run_ends_at_its_limits),
+	TEST(first_failure_is_kept),
+	TEST(seconds_are_rounded_to_picoseconds),
+	TEST(trace_keeps_spans_on_their_tracks),
+	TEST(null_trace_records_nothing),
+	TEST(names_are_numbered_in_order_of_adding),
 	TEST(events_without_ids_run_in_the_same_order),
 	TEST(no_event_is_lost_at_a_limit),
 };

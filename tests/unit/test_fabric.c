@@ -13,7 +13,7 @@ static void count_up(void *ctx, uint64_t arg)
 	(*(size_t *)ctx)++;
 }
 
-static void stale_flow_ids_do_nothing(void)
+static void ids_of_ended_flows_do_nothing(void)
 {
 	struct arena *arena = arena_new();
 	struct engine *engine = engine_new(arena, NULL);
@@ -58,8 +58,8 @@ static void pass_three_times(void *ctx, uint64_t arg)
 	}
 }
 
-/* 1000 B at 1 GB/s, again, and at half of it. */
-static void what_passes_sees_a_new_capacity(void)
+/* 1000 B at 1 GB/s, the same again, and at half the capacity. */
+static void passing_flows_use_a_changed_capacity(void)
 {
 	struct arena *arena = arena_new();
 	struct passing passing = {.engine = engine_new(arena, NULL)};
@@ -90,9 +90,9 @@ static void start_next(void *ctx, uint64_t arg)
 	fabric_flow_start(chain->fabric, &chain->spec);
 }
 
-/* Eight chains of flows that meet on one resource: once every slot is there,
- * a thousand more flows take no memory. */
-static void flows_take_no_memory_once_warm(void)
+/* Eight chains of flows share one resource. Once every slot exists, a thousand more flows allocate
+ * nothing. */
+static void repeated_flows_allocate_nothing(void)
 {
 	struct arena *arena = arena_new();
 	struct engine *engine = engine_new(arena, NULL);
@@ -116,9 +116,9 @@ static void flows_take_no_memory_once_warm(void)
 	arena_free(arena);
 }
 
-/* All together between 100 hosts: a flow, its two uses, its end and the solver's data, room to
- * grow included: docs/PERFORMANCE.md. */
-static void a_flow_takes_little_memory(void)
+/* All flows run at the same time between 100 hosts. The bound covers a flow, its two uses, its end,
+ * and the solver's data with room to grow: docs/PERFORMANCE.md. */
+static void flow_takes_less_than_700_bytes(void)
 {
 	enum { HOSTS = 100 };
 	struct arena *arena = arena_new();
@@ -177,7 +177,7 @@ static void join(struct map *map, const char *name, const char *kind, const char
 			&traits);
 }
 
-/* The route's link names with a sign for their direction, "+x -y". */
+/* Returns the names of the route's links with a sign for their direction: "+x -y". */
 static const char *way(struct map *map, const char *from, const char *to, unsigned traffic)
 {
 	const struct route *route =
@@ -192,14 +192,14 @@ static const char *way(struct map *map, const char *from, const char *to, unsign
 	return text;
 }
 
-static void the_least_latency_wins(void)
+static void route_with_least_latency_is_taken(void)
 {
 	struct map map = open_map();
 	join(&map, "direct", "ethernet", "a", "b", 5e-6);
 	CHECK_TEXT(way(&map, "a", "b", TRAFFIC_ANY), "+direct");
 	join(&map, "one", "ethernet", "a", "m", 2e-6);
 	join(&map, "two", "ethernet", "b", "m", 2e-6);
-	CHECK_TEXT(way(&map, "a", "b", TRAFFIC_ANY), "+one -two"); /* not the one kept before */
+	CHECK_TEXT(way(&map, "a", "b", TRAFFIC_ANY), "+one -two"); /* not the route kept before */
 	CHECK_TEXT(way(&map, "b", "a", TRAFFIC_ANY), "+two -one");
 	CHECK_TEXT(way(&map, "a", "a", TRAFFIC_ANY), "");
 	node(&map, "island");
@@ -210,7 +210,7 @@ static void the_least_latency_wins(void)
 	CHECK_NEAR(route->loss_ratio, 1 - 0.9 * 0.5, 1e-12);
 	CHECK(route->mtu_B == 1500);
 	CHECK(!route->physical_nic);
-	for (double mtu_B = 9000; mtu_B > 500; mtu_B -= 8000) { /* the least counts */
+	for (double mtu_B = 9000; mtu_B > 500; mtu_B -= 8000) { /* the smallest MTU counts */
 		const char *end = mtu_B > 1500 ? "jumbo" : "dwarf";
 		struct link_traits traits = {.capacity_Bps = {1e9, 1e9}, .packet_payload_B = mtu_B};
 		double least_B = mtu_B > 1500 ? 1500 : mtu_B;
@@ -226,9 +226,8 @@ static void the_least_latency_wins(void)
 	arena_free(map.arena);
 }
 
-/* 0.1 + 0.2 + 0.3 us against 0.6 us: in picoseconds they are equal, and one hop
- * is fewer than three. */
-static void fewer_hops_win_among_equal_latencies(void)
+/* 0.1 + 0.2 + 0.3 us and 0.6 us are equal in picoseconds, so one hop wins over three. */
+static void equal_latencies_take_the_fewest_hops(void)
 {
 	struct map map = open_map();
 	join(&map, "a1", "ethernet", "a", "m", 0.1e-6);
@@ -239,10 +238,9 @@ static void fewer_hops_win_among_equal_latencies(void)
 	arena_free(map.arena);
 }
 
-/* Two planes: links 1 and 4, or 2 and 3. From a, "1 4" comes before "2 3"; read
- * from b it would be "3 2", but back takes the same links as there. The order
- * in which links were added does not matter. */
-static void names_decide_among_equals_the_same_both_ways(void)
+/* Two planes: links 1 and 4, or 2 and 3. From a, "1 4" comes before "2 3". Read from b it would be
+ * "3 2", but both directions use the same links. The order of adding links does not matter. */
+static void equal_routes_are_chosen_by_name_in_both_directions(void)
 {
 	for (int turned = 0; turned < 2; turned++) {
 		struct map map = open_map();
@@ -263,7 +261,7 @@ static void names_decide_among_equals_the_same_both_ways(void)
 		}
 		CHECK_TEXT(way(&map, "a", "b", TRAFFIC_ANY), "+1 +4");
 		CHECK_TEXT(way(&map, "b", "a", TRAFFIC_ANY), "-4 -1");
-		/* Parallel links, and a longer equal way whose first hop decides. */
+		/* Parallel links, and a longer equal route whose first hop decides. */
 		join(&map, "0", "ethernet", "m", "b", 1e-6);
 		CHECK_TEXT(way(&map, "a", "b", TRAFFIC_ANY), "+1 +0");
 		join(&map, "5", "ethernet", "b", "c", 0);
@@ -280,9 +278,9 @@ static void slot(struct map *map, const char *name, const char *a, const char *b
 			&traits);
 }
 
-/* x and y are at different networks; box has an adapter in each. Through its PCIe
- * would be shorter than the cable between the networks, but no adapter forwards. */
-static void a_third_machine_is_no_thoroughfare(void)
+/* x and y are in different networks; box has an adapter in each. The route through its PCIe would
+ * be shorter than the cable between the networks, but adapters do not forward. */
+static void routes_avoid_the_inside_of_other_machines(void)
 {
 	struct map map = open_map();
 	slot(&map, "x-slot", "x", "x-nic");
@@ -293,20 +291,20 @@ static void a_third_machine_is_no_thoroughfare(void)
 	join(&map, "y-port", "infiniband", "y-nic", "net-b", 1e-6);
 	join(&map, "port-a", "infiniband", "box-nic-a", "net-a", 1e-6);
 	join(&map, "port-b", "infiniband", "box-nic-b", "net-b", 1e-6);
-	/* Where there is no other way it is one: a gateway. */
+	/* Without another route, box acts as a gateway. */
 	CHECK_TEXT(way(&map, "x", "y", TRAFFIC_ANY),
 		   "+x-slot +x-port -port-a -box-a +box-b +port-b -y-port -y-slot");
 	join(&map, "far", "infiniband", "net-a", "net-b", 9e-6);
 	CHECK_TEXT(way(&map, "x", "y", TRAFFIC_ANY), "+x-slot +x-port +far -y-port -y-slot");
 	CHECK_TEXT(way(&map, "y", "x", TRAFFIC_ANY), "+y-slot +y-port -far -x-port -x-slot");
-	/* It is at home in its own machine. */
+	/* A route may use the inside of its own machine. */
 	CHECK_TEXT(way(&map, "box-nic-a", "y", TRAFFIC_ANY),
 		   "-box-a +box-b +port-b -y-port -y-slot");
 	arena_free(map.arena);
 }
 
-/* Many routes, asked for again in another order: each is the one found first. */
-static void routes_are_kept_apart(void)
+/* Many routes, requested again in another order: each is the one found first. */
+static void kept_routes_are_found_again(void)
 {
 	enum { LEAVES = 40 };
 	struct map map = open_map();
@@ -334,7 +332,7 @@ static void routes_are_kept_apart(void)
 	arena_free(map.arena);
 }
 
-static void only_links_that_carry_the_traffic_are_taken(void)
+static void routes_use_only_links_that_carry_the_traffic(void)
 {
 	struct map map = open_map();
 	join(&map, "slow", "infiniband", "a", "b", 9e-6);
@@ -347,7 +345,7 @@ static void only_links_that_carry_the_traffic_are_taken(void)
 	arena_free(map.arena);
 }
 
-static void links_are_two_resources(void)
+static void link_has_one_resource_per_direction(void)
 {
 	struct map map = open_map();
 	join(&map, "wire", "ethernet", "client", "server", 1e-6);
@@ -363,8 +361,8 @@ static void links_are_two_resources(void)
 	fabric_link_nodes(map.fabric, 0, &a, &b);
 	CHECK_TEXT(fabric_node_name(map.fabric, a), "client");
 	CHECK_TEXT(fabric_node_name(map.fabric, b), "server");
-	/* One segment with 52 bytes of TCP and IP: 1538/1448 on the way back, on top
-	 * of what the flow uses of it already. */
+	/* One segment with 52 bytes of TCP and IP headers: 1538/1448 on the way back, added to what
+	 * the flow already uses. */
 	struct flow_spec spec = {.uses = {{back, 2}}, .use_count = 1};
 	const struct route *route = fabric_route(map.fabric, b, a, TRAFFIC_ANY);
 	route_uses(map.fabric, route, 52, 1448, &spec);
@@ -375,37 +373,37 @@ static void links_are_two_resources(void)
 
 /* ---- bytes on the wire ---- */
 
-static void packets_and_their_overhead(void)
+static void wire_bytes_include_packet_overhead(void)
 {
 	struct link_traits ethernet = {.packet_payload_B = 1500, .packet_overhead_B = 38};
-	/* TCP with timestamps: 20 + 20 + 12 bytes; segments of 1448 bytes. */
+	/* TCP with timestamps: 20 + 20 + 12 bytes of headers, so segments of 1448 bytes. */
 	CHECK(link_wire_B(&ethernet, 0, 52, 1448) == 1538);
 	CHECK(link_wire_B(&ethernet, 0, 52, 1449) == 1449 + 2 * 90);
 	CHECK(link_wire_B(&ethernet, 0, 52, 1) == 91);
 	CHECK(link_wire_B(&ethernet, 0, 52, 0) == 90);
 	CHECK(link_wire_B(&ethernet, 0, 52, 1448e3) == 1538e3);
-	/* A jumbo link behind a smaller MTU carries the small packets. */
+	/* A jumbo link on a route with a smaller MTU carries small packets. */
 	struct link_traits jumbo = {.packet_payload_B = 9000, .packet_overhead_B = 38};
 	CHECK(link_wire_B(&jumbo, 1500, 52, 2896) == 2 * 1538);
 	CHECK(link_wire_B(&ethernet, 9000, 52, 2896) == 2 * 1538);
-	/* VXLAN over IPv4: 50 bytes more in each packet. */
+	/* VXLAN over IPv4 adds 50 bytes to each packet. */
 	CHECK(link_wire_B(&ethernet, 0, 102, 1398) == 1538);
-	/* No packets: nothing but the headers of one. */
+	/* Without packets only the headers of one are added. */
 	struct link_traits memory = {0};
 	CHECK(link_wire_B(&memory, 0, 0, 1e6) == 1e6);
 	CHECK(link_wire_B(&memory, 0, 16, 1e6) == 1e6 + 16);
 }
 
-/* PCIe cuts whatever crosses it: 1 MiB is 4096 TLPs of 256 + 24 bytes; two
- * network packets of 1500 (2896 bytes of data) are 3000 bytes, 12 TLPs. */
-static void links_with_packets_of_their_own(void)
+/* PCIe divides all traffic: 1 MiB is 4096 TLPs of 256 + 24 bytes. Two network packets of 1500 (2896
+ * bytes of data) are 3000 bytes, which are 12 TLPs. */
+static void links_with_own_packets_divide_the_traffic_again(void)
 {
 	struct link_traits pcie = {
 		.packet_payload_B = 256, .packet_overhead_B = 24, .own_packets = true};
 	CHECK(link_wire_B(&pcie, 0, 0, 1048576) == 4096.0 * 280);
 	CHECK(link_wire_B(&pcie, 0, 0, 257) == 257 + 48);
 	CHECK(link_wire_B(&pcie, 1500, 52, 2896) == 3000 + 12 * 24);
-	/* In a route they leave the MTU to the network. */
+	/* In a route they do not influence the MTU. */
 	struct map map = open_map();
 	join(&map, "wire", "ethernet", "a", "b", 1e-6);
 	pcie.capacity_Bps[0] = pcie.capacity_Bps[1] = 16e9;
@@ -426,7 +424,7 @@ union params {
 	char bytes[LINK_PARAMS_SIZE_MAX];
 };
 
-/* The kind's presets, read as the configuration reader does. */
+/* Sets the defaults of a kind as the configuration reader does. */
 static void preset(struct arena *arena, const struct link_kind *kind, union params *params)
 {
 	*params = (union params){0};
@@ -458,7 +456,7 @@ static void set(const struct link_kind *kind, union params *params, const char *
 	CHECK(found);
 }
 
-static void every_kind_is_whole(void)
+static void every_kind_of_link_has_defaults_and_sources(void)
 {
 	struct arena *arena = arena_new();
 	CHECK(link_kind_count() >= 8);
@@ -485,16 +483,16 @@ static void every_kind_is_whole(void)
 	arena_free(arena);
 }
 
-/* The part of the capacity for data, in full packets. */
+/* Returns the bandwidth that full packets leave for data. */
 static double goodput_Bps(const struct link_traits *traits, double header_B)
 {
 	double data_B = traits->packet_payload_B - header_B;
 	return traits->capacity_Bps[0] * data_B / link_wire_B(traits, 0, header_B, data_B);
 }
 
-/* PCIe 3 x16: 16 * 8e9 * 128/130 / 8 = 15.754 GB/s, of which 256/280 = 14.404
- * are data. PCIe 1 x8: 8 * 2.5e9 * 0.8 / 8 = 2 GB/s. */
-static void pcie_rates(void)
+/* PCIe 3 x16: 16 * 8e9 * 128/130 / 8 = 15.754 GB/s, of which 256/280 = 14.404 GB/s are data. PCIe 1
+ * x8: 8 * 2.5e9 * 0.8 / 8 = 2 GB/s. */
+static void pcie_bandwidth_matches_generation_and_lanes(void)
 {
 	struct arena *arena = arena_new();
 	const struct link_kind *kind = link_kind_find("pcie");
@@ -514,8 +512,8 @@ static void pcie_rates(void)
 	arena_free(arena);
 }
 
-/* Four links of a P100: 80 GB/s, 256/272 of it data (the 94 % of the paper). */
-static void nvlink_rates(void)
+/* Four links of a P100: 80 GB/s, of which 256/272 are data (94 % in the paper). */
+static void nvlink_bandwidth_matches_generation_and_links(void)
 {
 	struct arena *arena = arena_new();
 	const struct link_kind *kind = link_kind_find("nvlink");
@@ -532,9 +530,9 @@ static void nvlink_rates(void)
 	arena_free(arena);
 }
 
-/* Gigabit Ethernet carries 125e6 * 1448/1538 = 117.685 MB/s of TCP data: the
- * 941 Mbit/s that everybody measures. */
-static void network_rates(void)
+/* Gigabit Ethernet carries 125e6 * 1448/1538 = 117.685 MB/s of TCP data, which are the 941 Mbit/s
+ * of common measurements. */
+static void network_goodput_matches_packet_overhead(void)
 {
 	struct arena *arena = arena_new();
 	const struct link_kind *ethernet = link_kind_find("ethernet");
@@ -549,8 +547,8 @@ static void network_rates(void)
 	CHECK(traits.capacity_Bps[1] == 1e6);
 	CHECK(traits.loss_ratio[0] == 0.25 && traits.loss_ratio[1] == 0);
 	CHECK(traits.physical_nic && !traits.own_packets);
-	/* RoCEv2 with 4096 bytes in a packet: 4096/4178 = 98.04 %; InfiniBand
-	 * 4096/4122 = 99.37 %. */
+	/* RoCEv2 with 4096 bytes per packet: 4096/4178 = 98.04 %; InfiniBand: 4096/4122 = 99.37 %.
+	 */
 	const struct link_kind *roce = link_kind_find("roce");
 	preset(arena, roce, &params);
 	CHECK(roce->traits(&params, &traits) == NULL);
@@ -563,23 +561,23 @@ static void network_rates(void)
 }
 
 static const struct test tests[] = {
-	TEST(what_passes_sees_a_new_capacity),
-	TEST(stale_flow_ids_do_nothing),
-	TEST(flows_take_no_memory_once_warm),
-	TEST(a_flow_takes_little_memory),
-	TEST(the_least_latency_wins),
-	TEST(fewer_hops_win_among_equal_latencies),
-	TEST(names_decide_among_equals_the_same_both_ways),
-	TEST(only_links_that_carry_the_traffic_are_taken),
-	TEST(a_third_machine_is_no_thoroughfare),
-	TEST(routes_are_kept_apart),
-	TEST(links_are_two_resources),
-	TEST(packets_and_their_overhead),
-	TEST(links_with_packets_of_their_own),
-	TEST(every_kind_is_whole),
-	TEST(pcie_rates),
-	TEST(nvlink_rates),
-	TEST(network_rates),
+	TEST(passing_flows_use_a_changed_capacity),
+	TEST(ids_of_ended_flows_do_nothing),
+	TEST(repeated_flows_allocate_nothing),
+	TEST(flow_takes_less_than_700_bytes),
+	TEST(route_with_least_latency_is_taken),
+	TEST(equal_latencies_take_the_fewest_hops),
+	TEST(equal_routes_are_chosen_by_name_in_both_directions),
+	TEST(routes_use_only_links_that_carry_the_traffic),
+	TEST(routes_avoid_the_inside_of_other_machines),
+	TEST(kept_routes_are_found_again),
+	TEST(link_has_one_resource_per_direction),
+	TEST(wire_bytes_include_packet_overhead),
+	TEST(links_with_own_packets_divide_the_traffic_again),
+	TEST(every_kind_of_link_has_defaults_and_sources),
+	TEST(pcie_bandwidth_matches_generation_and_lanes),
+	TEST(nvlink_bandwidth_matches_generation_and_links),
+	TEST(network_goodput_matches_packet_overhead),
 };
 
 int main(void)

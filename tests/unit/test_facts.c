@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Each row of calib/measured/facts_links.tsv agrees with what ships: its numbers are those of a
- * parameter's default or of a kind of link, or follow from them. An entry gives the reason if a
- * number belongs to no parameter, or deliberately differs. A row without an entry fails, so
- * neither side can change without the other. Runs from the root. (Links and GPUs of machines:
- * tests/recorded/published.sh.) */
+/* Compares each row of calib/measured/facts_links.tsv with the shipped defaults. The numbers of a
+ * row must equal the default of a parameter, a property of a kind of link, or a value derived from
+ * them. Entries for facts without a parameter, or with a deliberately different default, give the
+ * reason. A row without an entry fails, so neither side can change alone. The test must run from
+ * the root folder. tests/recorded/published.sh checks links and GPUs of machines. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,11 +21,11 @@
 enum { NUMBERS = 12 };
 
 struct row {
-	double numbers[NUMBERS]; /* of its column `value` */
+	double numbers[NUMBERS]; /* numbers of its column `value` */
 	size_t count;
 };
 
-/* ---- what ships ---- */
+/* ---- shipped defaults ---- */
 
 static const struct param_row *row_of(const struct param_table *table, const char *key)
 {
@@ -39,7 +39,7 @@ static const struct param_row *row_of(const struct param_table *table, const cha
 	return NULL;
 }
 
-/* A default in SI; NaN: there is none. */
+/* Returns a default in SI units; NaN if there is none. */
 static double preset(const struct param_table *table, const char *key)
 {
 	struct arena *arena = arena_new();
@@ -61,7 +61,7 @@ static double tcp_preset(const char *key)
 	return preset(transport_kind_find("tcp")->table, key);
 }
 
-/* Bytes a second of a kind of link with generation and width, one way. */
+/* Returns the bandwidth of a kind of link with generation and width, in one direction. */
 static double capacity_Bps(const char *kind_name, const char *width, double generation, double many)
 {
 	union {
@@ -105,7 +105,7 @@ static bool between(double low, double x, double high)
 	return low <= x && x <= high;
 }
 
-/* "0.985" is 128/130 of 8 GT/s to three digits. */
+/* "0.985" is 128/130 of 8 GT/s, rounded to three digits. */
 static bool pcie_lanes(const struct row *r)
 {
 	bool good = r->count == 5;
@@ -127,7 +127,7 @@ static bool pcie_writes(const struct row *r)
 	return near(pcie_goodput_Bps(3, 8), 1e9 * r->numbers[0], 0.01);
 }
 
-/* One efficiency for both ways lies between them. */
+/* The single efficiency for both directions lies between the two measurements. */
 static bool copies_p100(const struct row *r)
 {
 	return between(1e9 * r->numbers[0], copy_Bps(3), 1e9 * r->numbers[1]);
@@ -138,8 +138,8 @@ static bool copies_a100(const struct row *r)
 	return near(copy_Bps(4), 1e9 * r->numbers[0], 0.01);
 }
 
-/* Kernels that read the host's memory wait for answers; ones that write to it do as well as
- * a copy engine. */
+/* Kernels that read the host's memory wait for answers. Kernels that write to it are as fast as a
+ * copy engine. */
 static bool copies_h100(const struct row *r)
 {
 	return between(1e9 * r->numbers[0], copy_Bps(5), 1e9 * r->numbers[1]);
@@ -160,7 +160,7 @@ static bool nvlink_links(const struct row *r)
 	return good;
 }
 
-/* 380 of 450 (749 of 900 both ways): 18 links, framing, and what a library reaches. */
+/* 380 of 450 (749 of 900 in both directions): 18 links, framing, and the library's efficiency. */
 static bool nvlink_peer(const struct row *r)
 {
 	double payload_B = link_preset("nvlink", "packet_payload");
@@ -177,7 +177,7 @@ static bool ethernet_overhead(const struct row *r)
 	       link_preset("ethernet", "mtu") == 1500;
 }
 
-/* Headers: IP 20, TCP 20, time stamps 12. */
+/* Headers: IP 20, TCP 20, timestamps 12. */
 static bool tcp_goodput(const struct row *r)
 {
 	double overhead_B = link_preset("ethernet", "packet_overhead");
@@ -197,7 +197,7 @@ static bool least_timeout(const struct row *r)
 {
 	return near(tcp_preset("rto_min"), 1e-3 * r->numbers[0], 1e-9);
 }
-/* Each round waits for one interrupt at least. */
+/* Each round waits for at least one interrupt. */
 static bool moderation(const struct row *r)
 {
 	return near(1 / preset(&host_table, "nic_moderation_rate"), 1e-6 * r->numbers[0], 1e-9);
@@ -208,8 +208,8 @@ static bool vmxnet3(const struct row *r)
 	return near(preset(&guest_table, "coalescing_rate"), r->numbers[0], 1e-9) && row &&
 	       row->min == 100 && row->max == 1e5;
 }
-/* Waking the virtual CPU is what latency sensitivity takes away; two sends and two receives
- * are most of the native round trip. */
+/* Latency sensitivity removes the wake-up of the virtual CPU. Two sends and two receives are most
+ * of the native round trip. */
 static bool vm_ping(const struct row *r)
 {
 	double native_s = 2 * (preset(&guest_table, "send") + preset(&guest_table, "receive"));
@@ -217,7 +217,7 @@ static bool vm_ping(const struct row *r)
 		    1e-9) &&
 	       between(0.8e-6 * r->numbers[2], native_s, 1e-6 * r->numbers[2]);
 }
-/* One way by RDMA: posting, two links through a switch, and the completion. */
+/* RDMA in one direction: posting, two links through a switch, and the completion. */
 static bool direct_path(const struct row *r)
 {
 	const struct param_table *rdma = transport_kind_find("rdma")->table;
@@ -241,7 +241,7 @@ static bool roce(const struct row *r)
 	return near(line_Gbps * 2048 / (2048 + overhead_B), r->numbers[0], 0.02) &&
 	       near(line_Gbps * 4096 / (4096 + overhead_B), r->numbers[1], 0.01);
 }
-/* An adapter at each end. */
+/* One adapter at each end. */
 static bool pvrdma(const struct row *r)
 {
 	return between(1e-6 * r->numbers[0], 2 * preset(&guest_table, "vnic_latency"),
@@ -284,9 +284,9 @@ static bool nccl_tree(const struct row *r)
 }
 
 static const struct {
-	const char *what; /* the row begins so */
+	const char *what; /* beginning of the row */
 	bool (*agrees)(const struct row *row);
-	const char *why; /* where there is nothing to compare: the reason */
+	const char *why; /* reason why there is nothing to compare */
 } entries[] = {
 	{"PCIe gen1..5, one lane", pcie_lanes, NULL},
 	{"PCIe TLP overhead", pcie_overhead, NULL},
@@ -340,7 +340,7 @@ static const struct {
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
-/* All numbers of a text. "2 MiB", "gen3" and the like are not in this column. */
+/* Reads all numbers of a text. The column contains no words such as "2 MiB" or "gen3". */
 static struct row numbers_of(const char *text)
 {
 	struct row row = {0};
@@ -351,14 +351,14 @@ static struct row numbers_of(const char *text)
 			text++;
 			continue;
 		}
-		/* "20..28": strtod takes "20." */
+		/* in "20..28", strtod reads "20." */
 		text = end[-1] == '.' ? end - 1 : end;
 		row.numbers[row.count++] = value;
 	}
 	return row;
 }
 
-static void links_say_what_the_facts_say(void)
+static void every_published_fact_about_links_matches_the_defaults(void)
 {
 	FILE *facts = fopen("calib/measured/facts_links.tsv", "r");
 	char line[1024], what[256], value[256];
@@ -388,7 +388,7 @@ static void links_say_what_the_facts_say(void)
 			printf("  no such fact: %s\n", entries[i].what);
 }
 
-static const struct test tests[] = {TEST(links_say_what_the_facts_say)};
+static const struct test tests[] = {TEST(every_published_fact_about_links_matches_the_defaults)};
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rows of result fields: copies are whole, and docs/formats.md lists every row. */
+/* The rows of result fields: copies are complete, and docs/formats.md lists every row. */
 #include "tests/test.h"
 
 #include <malloc.h>
@@ -21,7 +21,7 @@ static const char *json_of(struct arena *arena, const struct prediction *predict
 	return copy;
 }
 
-/* Every text of the record gets a text of its own, which holds the field's key. */
+/* Gives every text of the record its own memory, which contains the field's key. */
 static void fill_texts(struct arena *arena, struct fields fields, void *record)
 {
 	for (size_t i = 0; i < fields.count; i++)
@@ -39,8 +39,8 @@ static void wipe_texts(struct fields fields, void *record)
 		}
 }
 
-/* When every text and every list of the original is overwritten, the copy stays as it was. */
-static void copy_needs_nothing_of_the_original(void)
+/* The copy must not change when every text and every list of the original is overwritten. */
+static void copied_prediction_is_independent_of_the_original(void)
 {
 	struct arena *arena = arena_new(), *kept = arena_new();
 	char kernel[] = "kernel";
@@ -74,8 +74,8 @@ static void copy_needs_nothing_of_the_original(void)
 	arena_free(kept);
 }
 
-/* The point outlives the line that it was read from. Its transport once did not. */
-static void point_of_a_sweep_keeps_its_texts(void)
+/* The point outlives the line that it was read from. */
+static void sweep_point_keeps_its_texts_after_its_line_is_freed(void)
 {
 	static const char body[] =
 		"\"point\":0,\"prediction\":{\"case\":\"c\",\"verdict\":\"ok\","
@@ -89,7 +89,7 @@ static void point_of_a_sweep_keeps_its_texts(void)
 	pthread_mutex_init(&queue.lock, NULL);
 	size_t size_B = 0;
 	const char *line = journal_line(arena, body, &size_B);
-	mallopt(M_PERTURB, 0xa5); /* freed memory does not look as it did */
+	mallopt(M_PERTURB, 0xa5); /* freed memory gets another content */
 	queue_put(&queue, line, size_B, false);
 	mallopt(M_PERTURB, 0);
 	CHECK(points[0] != NULL);
@@ -119,8 +119,8 @@ static const char *unit_text(struct arena *arena, const struct field *field)
 			      : arena_printf(arena, "`%s`", field->unit[0]);
 }
 
-/* A failure prints the line that docs/formats.md lacks. */
-static void documents_list_every_field(void)
+/* A failure prints the line that is missing in docs/formats.md. */
+static void formats_page_lists_every_field(void)
 {
 	static const char *const types[] = {
 		[FIELD_TEXT] = "text",
@@ -157,9 +157,9 @@ static void documents_list_every_field(void)
 }
 
 static const struct test tests[] = {
-	TEST(copy_needs_nothing_of_the_original),
-	TEST(point_of_a_sweep_keeps_its_texts),
-	TEST(documents_list_every_field),
+	TEST(copied_prediction_is_independent_of_the_original),
+	TEST(sweep_point_keeps_its_texts_after_its_line_is_freed),
+	TEST(formats_page_lists_every_field),
 };
 
 int main(void)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fits: rows of any quantity, which rows and earlier results a stage takes, what
- * profiles hold, what is refused. */
+/* Fits: rows of any quantity, the rows and earlier results that a stage uses, the content of
+ * profiles, and refused input. */
 #include <sys/stat.h>
 
 #include "calib/fit/errors.h"
 #include "calib/fit/fit.h"
 #include "tests/own_folder.h"
 
-/* One V100; what is fitted is its kernels' efficiency and their gaps. The test row
- * would pull the first fit far off. */
+/* One V100. The fit determines the efficiency of its kernels and their gaps. The test row would
+ * move the first fit far away. */
 static const char table[] = "name\tquantity\tvalue\trole\n"
 			    "a\trate\t1200\tfit\n"
 			    "a\trate\t100\ttest\n"
@@ -36,7 +36,7 @@ static const char dataset[] =
 static const char efficiency[] = "efficiency.v100-sxm2.alexnet_tf.peak";
 static const char gap[] = "gpu.v100-sxm2.kernel_gap";
 
-/* A stage on the rows of a name, for a profile and with more, of one parameter. */
+/* Returns a stage on the rows of a name, for a profile, with one parameter. */
 static const char *stage(const char *profile, const char *more, const char *row, const char *path,
 			 const char *range)
 {
@@ -78,7 +78,7 @@ static double predict(size_t index, double peak, double gap_s)
 		   : NAN;
 }
 
-static void stages_see_their_own(void)
+static void stage_uses_its_rows_and_earlier_results(void)
 {
 	const char *stages = arena_printf(
 		arena, "%s, %s, %s", stage("[\"one\", \"other\"]", "", "a", efficiency, in_ratio),
@@ -89,22 +89,22 @@ static void stages_see_their_own(void)
 	if (!CHECK(result && result->count == 3 && result->stage_count == 3))
 		return;
 	const struct fitted_parameter *p = result->parameters;
-	/* "a" does not match "ab", and the test row of "a" is not read */
+	/* "a" does not match "ab", and the test row of "a" is not used */
 	CHECK(result->stages[0].row_count == 1);
 	CHECK_NEAR(predict(0, p[0].value, 0), 1200, 2e-3);
-	/* a time is converted for the fit: 64 images in 50 ms are 1280 images/s */
+	/* a time is fitted as a time: 64 images in 50 ms are 1280 images/s */
 	CHECK_NEAR(predict(3, p[1].value, 0), 0.050, 2e-3);
 	CHECK(p[1].value > p[0].value);
-	/* the third stage stands on the first, not on the second */
+	/* the third stage uses the result of the first, not of the second */
 	CHECK_NEAR(predict(4, p[0].value, p[2].value), 1150, 2e-3);
 	CHECK(fabs(predict(4, p[1].value, p[2].value) / 1150 - 1) > 0.02);
 	for (size_t i = 0; i < 3; i++)
 		CHECK(p[i].low < p[i].value && p[i].value < p[i].high);
 }
 
-/* Two GPUs of unlike rates and one gap for both: each row is predicted with the
- * rate of the profile that it names. */
-static void rows_see_their_own_profile(void)
+/* Two GPUs of different speed and one gap for both: each row is predicted with the speed of the
+ * profile that it names. */
+static void each_row_uses_the_profile_that_it_names(void)
 {
 	const char *stages =
 		arena_printf(arena, "%s, %s, %s", stage("\"d\"", "", "d", efficiency, in_ratio),
@@ -128,7 +128,7 @@ static char *profile_text(const struct fit_result *result, const char *profile)
 	return text;
 }
 
-static void profiles_hold_what_names_them(void)
+static void profile_contains_the_results_of_its_stages(void)
 {
 	const struct fit_result *result =
 		run(stage("[\"one\", \"other\"]", "", "a", efficiency, in_ratio));
@@ -156,7 +156,7 @@ static void check_refused(const char *stages, const char *part)
 	check_said(run(stages), part);
 }
 
-static void wrong_fits_are_refused(void)
+static void malformed_fits_are_refused(void)
 {
 	check_refused(stage("\"p\"", "", "nowhere", efficiency, in_ratio), "no row of role fit");
 	check_refused(stage("\"p\"", "", "a", "gpu.v100-sxm2.gap", in_time),
@@ -179,16 +179,16 @@ static void wrong_fits_are_refused(void)
 		      "fit.cfg:1: fit: a stage must have 1 to");
 }
 
-/* The case of row g cannot be: told where the stage is read, where g is its first row, and
- * where it is predicted. */
-static void rows_without_a_case_are_refused(void)
+/* The case of row g is invalid. The error appears when the stage is read, if g is its first row, or
+ * when it is predicted. */
+static void rows_with_an_invalid_case_are_refused(void)
 {
 	check_refused(stage("\"p\"", "", "g", efficiency, in_ratio), "'nowhere'");
 	check_refused(stage("\"p\"", "", "quantity=odd", efficiency, in_ratio), "'nowhere'");
 }
 
-/* Nor is there an error of the model where a measured row has no case. */
-static void errors_of_no_case(void)
+/* A measured row without a valid case prevents the estimate of the model's error. */
+static void model_error_needs_valid_cases(void)
 {
 	const char *broken;
 	write_file("calib/measured/wrong.cfg", dataset);
@@ -200,12 +200,12 @@ static void errors_of_no_case(void)
 }
 
 static const struct test tests[] = {
-	TEST(stages_see_their_own),
-	TEST(rows_see_their_own_profile),
-	TEST(profiles_hold_what_names_them),
-	TEST(wrong_fits_are_refused),
-	TEST(rows_without_a_case_are_refused),
-	TEST(errors_of_no_case),
+	TEST(stage_uses_its_rows_and_earlier_results),
+	TEST(each_row_uses_the_profile_that_it_names),
+	TEST(profile_contains_the_results_of_its_stages),
+	TEST(malformed_fits_are_refused),
+	TEST(rows_with_an_invalid_case_are_refused),
+	TEST(model_error_needs_valid_cases),
 };
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Expected times are added up by hand from the numbers of cuda_world.h. */
+/* The expected times are added by hand from the numbers of cuda_world.h. */
 #include "tests/cuda_world.h"
 
 static struct world w;
@@ -18,7 +18,7 @@ static void submit_event(struct gpu_stream *stream, enum gpu_op_kind kind, struc
 	gpu_submit(stream, &op);
 }
 
-/* Submits a 5 us kernel, logged under arg. */
+/* Submits a kernel of 5 us, logged under arg. */
 static struct gpu_stream *later_stream;
 static void submit_later(void *ctx, uint64_t arg)
 {
@@ -26,20 +26,20 @@ static void submit_later(void *ctx, uint64_t arg)
 	world_kernel(&w, later_stream, 5, arg);
 }
 
-static void one_stream_runs_in_order(void)
+static void stream_runs_its_operations_in_order(void)
 {
 	struct gpu_event event = {0};
 
 	setup();
 	world_build(&w);
 	later_stream = gpu_stream_new(w.context, "s");
-	world_kernel(&w, later_stream, 10, 0); /* 4 latency: 4..14 */
-	world_kernel(&w, later_stream, 20, 1); /* 1 gap: 15..35 */
+	world_kernel(&w, later_stream, 10, 0); /* latency 4: runs 4..14 */
+	world_kernel(&w, later_stream, 20, 1); /* gap 1: runs 15..35 */
 	submit_event(later_stream, GPU_OP_RECORD, &event, 2);
 	CHECK(!gpu_stream_idle(later_stream) && !gpu_context_idle(w.context));
-	/* Submitted 1 us before the end of the one before: latency decides, 38..43. */
+	/* Submitted 1 us before the end of the previous kernel, so the latency decides: 38..43. */
 	engine_at(w.engine, 34000000, submit_later, NULL, 3);
-	/* Long idle: 104..109. */
+	/* After a long idle time: 104..109. */
 	engine_at(w.engine, 100000000, submit_later, NULL, 4);
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 14);
@@ -54,7 +54,7 @@ static void one_stream_runs_in_order(void)
 	world_release(&w);
 }
 
-static void two_streams_share_the_engine(void)
+static void two_streams_share_the_compute_engine(void)
 {
 	struct gpu_stream *a, *b;
 
@@ -65,16 +65,16 @@ static void two_streams_share_the_engine(void)
 	world_kernel(&w, a, 10, 0);
 	world_kernel(&w, b, 20, 1);
 	world_run(&w);
-	/* Half each from 4: a's 10 end at 24; b's other 10 run without a competitor. */
+	/* Both get half from 4 on: a's 10 end at 24, and b's other 10 run alone. */
 	CHECK_US(w.log_ps[0], 24);
 	CHECK_US(w.log_ps[1], 34);
-	/* The union, not the sum. */
+	/* The union of both times, not their sum. */
 	CHECK_NEAR(gpu_busy_s(w.gpu), 30 * US, 1e-9);
 	CHECK_NEAR(gpu_context_busy_s(w.context), 30 * US, 1e-9);
 	world_release(&w);
 }
 
-static void kernels_wait_for_a_slot(void)
+static void kernels_wait_for_a_free_slot(void)
 {
 	struct gpu_stream *a, *b, *c;
 
@@ -86,7 +86,7 @@ static void kernels_wait_for_a_slot(void)
 	c = gpu_stream_new(w.context, "c");
 	world_kernel(&w, a, 10, 0);
 	world_kernel(&w, b, 20, 1);
-	world_kernel(&w, c, 0, 2); /* takes no time, and its turn */
+	world_kernel(&w, c, 0, 2); /* takes no time, but waits for its turn */
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 14);
 	CHECK_US(w.log_ps[1], 34);
@@ -94,7 +94,7 @@ static void kernels_wait_for_a_slot(void)
 	world_release(&w);
 }
 
-static void streams_wait_for_events(void)
+static void stream_waits_for_the_last_record_before_it(void)
 {
 	struct gpu_event event = {0}, never = {0};
 	struct gpu_stream *a, *b;
@@ -103,14 +103,14 @@ static void streams_wait_for_events(void)
 	world_build(&w);
 	a = gpu_stream_new(w.context, "a");
 	b = gpu_stream_new(w.context, "b");
-	submit_event(b, GPU_OP_WAIT, &never, 0); /* nothing recorded: passes */
-	world_kernel(&w, a, 10, 1);              /* 4..14 */
+	submit_event(b, GPU_OP_WAIT, &never, 0); /* never recorded: does not wait */
+	world_kernel(&w, a, 10, 1);              /* runs 4..14 */
 	submit_event(a, GPU_OP_RECORD, &event, 2);
 	submit_event(b, GPU_OP_WAIT, &event, 3);
-	world_kernel(&w, a, 50, 4); /* 15..65 if alone */
-	/* The record that comes after the wait is not waited for. */
+	world_kernel(&w, a, 50, 4); /* would run 15..65 alone */
+	/* A record after the wait is not waited for. */
 	submit_event(a, GPU_OP_RECORD, &event, 5);
-	world_kernel(&w, b, 5, 6); /* from 15 with a's: 5 of work at a half, 25 */
+	world_kernel(&w, b, 5, 6); /* shares with a from 15: 5 of work at half speed, until 25 */
 	gpu_when_event(w.context, &event, 1, world_log, &w, 7);
 	gpu_when_event(w.context, &event, 2, world_log, &w, 8);
 	world_run(&w);
@@ -167,21 +167,21 @@ static void copies_on(unsigned copy_engines_count)
 	submit_copy(streams[0], COPY_TO_DEVICE, 30, 0);
 	submit_copy(streams[1], COPY_TO_DEVICE, 10, 1);
 	submit_copy(streams[2], COPY_TO_HOST, 20, 2);
-	world_kernel(&w, streams[3], 10, 3); /* beside the copies */
+	world_kernel(&w, streams[3], 10, 3); /* runs beside the copies */
 	submit_copy(streams[2], COPY_TO_DEVICE, 5, 4);
 	world_run(&w);
 }
 
-static void copy_engines_take_turns(void)
+static void copies_queue_for_their_engine(void)
 {
-	copies_on(2); /* to device: 30, 40, then 45; to host: 20 */
+	copies_on(2); /* to the device: 30, 40, then 45; to the host: 20 */
 	CHECK_US(w.log_ps[0], 30);
 	CHECK_US(w.log_ps[1], 40);
 	CHECK_US(w.log_ps[2], 20);
 	CHECK_US(w.log_ps[3], 14);
 	CHECK_US(w.log_ps[4], 45);
 	world_release(&w);
-	copies_on(1); /* all in the order in which they came: 30, 40, 60, 65 */
+	copies_on(1); /* all in the order of submission: 30, 40, 60, 65 */
 	CHECK_US(w.log_ps[0], 30);
 	CHECK_US(w.log_ps[1], 40);
 	CHECK_US(w.log_ps[2], 60);
@@ -190,15 +190,15 @@ static void copy_engines_take_turns(void)
 	world_release(&w);
 }
 
-static void copies_on_the_device_are_kernels(void)
+static void copies_on_the_device_run_as_kernels(void)
 {
 	struct gpu_stream *a;
 
 	setup();
 	world_build(&w);
 	a = gpu_stream_new(w.context, "a");
-	submit_copy(a, COPY_ON_DEVICE, 10, 0); /* 4..14 */
-	world_kernel(&w, a, 10, 1);            /* 15..25 */
+	submit_copy(a, COPY_ON_DEVICE, 10, 0); /* runs 4..14 */
+	world_kernel(&w, a, 10, 1);            /* runs 15..25 */
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 14);
 	CHECK_US(w.log_ps[1], 25);
@@ -214,29 +214,30 @@ static void room_submit(void *ctx, uint64_t arg)
 	world_kernel(&w, room_stream, 10, 10 + arg);
 }
 
-static void the_queue_is_bounded(void)
+static void full_launch_queue_delays_submission(void)
 {
 	setup();
 	w.gpu_params.queue_depth_count = 2;
 	world_build(&w);
 	room_stream = gpu_stream_new(w.context, "a");
-	gpu_when_room(w.context, world_log, &w, 20); /* there is: now */
-	world_kernel(&w, room_stream, 10, 0);        /* 4..14 */
+	gpu_when_room(w.context, world_log, &w, 20); /* there is room: called at once */
+	world_kernel(&w, room_stream, 10, 0);        /* runs 4..14 */
 	CHECK(gpu_has_room(w.context));
-	world_kernel(&w, room_stream, 10, 1); /* 15..25 */
+	world_kernel(&w, room_stream, 10, 1); /* runs 15..25 */
 	CHECK(!gpu_has_room(w.context));
 	gpu_when_room(w.context, room_submit, NULL, 2);
 	gpu_when_room(w.context, room_submit, NULL, 3);
 	world_run(&w);
-	CHECK_US(w.log_ps[20], 14); /* came first, but two kernels filled the queue before */
+	/* registered first, but two kernels filled the queue before its event */
+	CHECK_US(w.log_ps[20], 14);
 	CHECK_US(w.log_ps[2], 14);
 	CHECK_US(w.log_ps[3], 25);
-	CHECK_US(w.log_ps[12], 36); /* 26..36 */
-	CHECK_US(w.log_ps[13], 47); /* 37..47 */
+	CHECK_US(w.log_ps[12], 36); /* runs 26..36 */
+	CHECK_US(w.log_ps[13], 47); /* runs 37..47 */
 	world_release(&w);
 }
 
-static void idle_means_submitted_so_far(void)
+static void idle_waits_only_for_work_submitted_so_far(void)
 {
 	struct gpu_stream *a, *b;
 
@@ -244,59 +245,60 @@ static void idle_means_submitted_so_far(void)
 	world_build(&w);
 	a = gpu_stream_new(w.context, "a");
 	b = gpu_stream_new(w.context, "b");
-	gpu_when_idle(w.context, NULL, world_log, &w, 10); /* already: now */
-	world_kernel(&w, a, 10, 0);                        /* 4..24 */
-	world_kernel(&w, b, 20, 1);                        /* 4..34 */
+	gpu_when_idle(w.context, NULL, world_log, &w, 10); /* idle already: called at once */
+	world_kernel(&w, a, 10, 0);                        /* runs 4..24 */
+	world_kernel(&w, b, 20, 1);                        /* runs 4..34 */
 	gpu_when_idle(w.context, a, world_log, &w, 11);
 	gpu_when_idle(w.context, NULL, world_log, &w, 12);
-	world_kernel(&w, a, 100, 2); /* comes later: not waited for */
+	world_kernel(&w, a, 100, 2); /* submitted later: not waited for */
 	world_run(&w);
 	CHECK_US(w.log_ps[10], 0);
 	CHECK_US(w.log_ps[11], 24);
-	/* b: 10 done at 24; alone until a's next at 25; 9 left at a half: 43. */
+	/* b has done 10 at 24, runs alone until a's next kernel at 25, and does its last 9 at half
+	 * speed: 43. */
 	CHECK_US(w.log_ps[1], 43);
 	CHECK_US(w.log_ps[12], 43);
 	world_release(&w);
 }
 
-static void memory_is_bounded_by_the_fraction(void)
+static void fraction_limits_the_memory_of_a_tenant(void)
 {
 	struct gpu_context *quarter;
 
 	setup();
 	world_build(&w);
-	quarter = gpu_context_new(w.gpu, "quarter", 0.25); /* of 4 GB */
+	quarter = gpu_context_new(w.gpu, "quarter", 0.25); /* a quarter of 4 GB */
 	CHECK(gpu_memory_take(quarter, 1e9));
 	CHECK(!gpu_memory_take(quarter, 1));
 	CHECK(gpu_memory_take(w.context, 3e9));
 	CHECK(!gpu_memory_take(w.context, 1)); /* the GPU is full */
 	CHECK(gpu_memory_take(w.context, -1e9));
-	CHECK(!gpu_memory_take(quarter, 1)); /* still its quarter */
+	CHECK(!gpu_memory_take(quarter, 1)); /* limited to its quarter */
 	world_release(&w);
 }
 
-static void kernel_durations(void)
+static void kernel_duration_follows_roofline_and_half_work(void)
 {
 	struct efficiency_params efficiency = {.peak_ratio = 0.5, .half_work_flop = 1e8};
 	struct kernel_work compute = {1e9, 1e6}, stream = {0, 80e6}, both = {1e8, 80e6};
 
 	setup();
-	/* (1e9 + 1e8) / (1e12 x 0.5) = 2.2 ms; and 2 us. */
+	/* (1e9 + 1e8) / (1e12 x 0.5) = 2.2 ms, plus 2 us. */
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, false), 2.202e-3, 1e-12);
 	/* 80 MB / (100 GB/s x 0.8) = 1 ms. */
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &stream, false), 1.002e-3, 1e-12);
-	/* 0.4 ms of arithmetic, 1 ms of bytes: the larger. */
+	/* 0.4 ms of arithmetic and 1 ms of memory traffic: the larger decides. */
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &both, false), 1.002e-3, 1e-12);
-	/* No fp16 peak: as fp32; with one: it counts. */
+	/* Without an fp16 peak rate fp32 is used. */
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, true), 2.202e-3, 1e-12);
 	w.gpu_params.fp16_flops = 2e12;
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, true), 1.102e-3, 1e-12);
-	/* Half of the reach at half_work: 1e8 flop at 0.25e12 flop/s. */
+	/* At half_work half of the peak is reached: 1e8 flop at 0.25e12 flop/s. */
 	compute = (struct kernel_work){1e8, 0};
 	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, false), 0.402e-3, 1e-12);
 }
 
-static void no_allocation_after_warm_up(void)
+static void repeated_steps_allocate_nothing(void)
 {
 	struct gpu_stream *a, *b;
 	struct gpu_event event = {0};
@@ -324,17 +326,17 @@ static void no_allocation_after_warm_up(void)
 }
 
 static const struct test tests[] = {
-	TEST(one_stream_runs_in_order),
-	TEST(two_streams_share_the_engine),
-	TEST(kernels_wait_for_a_slot),
-	TEST(streams_wait_for_events),
-	TEST(copy_engines_take_turns),
-	TEST(copies_on_the_device_are_kernels),
-	TEST(the_queue_is_bounded),
-	TEST(idle_means_submitted_so_far),
-	TEST(memory_is_bounded_by_the_fraction),
-	TEST(kernel_durations),
-	TEST(no_allocation_after_warm_up),
+	TEST(stream_runs_its_operations_in_order),
+	TEST(two_streams_share_the_compute_engine),
+	TEST(kernels_wait_for_a_free_slot),
+	TEST(stream_waits_for_the_last_record_before_it),
+	TEST(copies_queue_for_their_engine),
+	TEST(copies_on_the_device_run_as_kernels),
+	TEST(full_launch_queue_delays_submission),
+	TEST(idle_waits_only_for_work_submitted_so_far),
+	TEST(fraction_limits_the_memory_of_a_tenant),
+	TEST(kernel_duration_follows_roofline_and_half_work),
+	TEST(repeated_steps_allocate_nothing),
 };
 
 int main(void)

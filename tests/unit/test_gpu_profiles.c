@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every shipped GPU profile reads, and says what calib/measured/facts_gpus.tsv
- * says. Runs from the root. */
+/* Every shipped GPU file can be read and agrees with calib/measured/facts_gpus.tsv. The test must
+ * run from the root folder. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,12 +47,13 @@ static void check_row(const char *profile, double fp32_tflops, const char *fp16_
 			   strcmp(fp16_tflops, "NA") == 0 ? 0 : strtod(fp16_tflops, NULL) * 1e12,
 			   1e-12);
 		CHECK_NEAR(params.memory_bandwidth_Bps, memory_GBps * 1e9, 1e-12);
-		CHECK_NEAR(params.memory_B, memory_GB * 1073741824, 1e-12); /* GB of memory: GiB */
+		/* GB of GPU memory are GiB */
+		CHECK_NEAR(params.memory_B, memory_GB * 1073741824, 1e-12);
 	}
 	arena_free(arena);
 }
 
-static void profiles_say_what_the_facts_say(void)
+static void shipped_gpus_match_published_facts(void)
 {
 	FILE *facts = fopen("calib/measured/facts_gpus.tsv", "r");
 	char line[512], row[64], fp16[16];
@@ -75,7 +76,7 @@ static void profiles_say_what_the_facts_say(void)
 	CHECK(rows == PROFILE_COUNT);
 }
 
-static const struct test tests[] = {TEST(profiles_say_what_the_facts_say)};
+static const struct test tests[] = {TEST(shipped_gpus_match_published_facts)};
 
 int main(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collectives take a part of a GPU from its kernels. Times by hand, in microseconds. */
+/* Influence of collectives and memory traffic on a GPU's kernels. Times are computed by hand, in
+ * microseconds. */
 #include "tests/cuda_world.h"
 
 static struct world w;
@@ -31,7 +32,7 @@ static void continued_kernels_have_no_gap(void)
 	stream = gpu_stream_new(w.context, "s");
 	continued(stream, 10, 0);
 	continued(stream, 10, 1);
-	world_kernel(&w, stream, 10, 2); /* its gap: 21..31 */
+	world_kernel(&w, stream, 10, 2); /* after its gap: runs 21..31 */
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 10);
 	CHECK_US(w.log_ps[1], 20);
@@ -45,7 +46,7 @@ static void reserve_quarter(void *ctx, uint64_t back)
 	gpu_reserve_add(w.gpu, back ? -0.25 : 0.25);
 }
 
-static void reserved_parts_add_up(void)
+static void reserved_parts_add_and_slow_kernels(void)
 {
 	setup();
 	engine_at(w.engine, 10000000, reserve_quarter, NULL, 0);
@@ -54,12 +55,12 @@ static void reserved_parts_add_up(void)
 	engine_at(w.engine, 40000000, reserve_quarter, NULL, 1);
 	continued(gpu_stream_new(w.context, "s"), 40, 0);
 	world_run(&w);
-	/* 10 + 7.5 + 5 + 7.5 of work by 40. */
+	/* 10 + 7.5 + 5 + 7.5 of work is done by 40. */
 	CHECK_US(w.log_ps[0], 50);
 	world_release(&w);
 }
 
-static void something_is_always_left(void)
+static void at_least_five_percent_stays_for_kernels(void)
 {
 	setup();
 	gpu_reserve_add(w.gpu, 0.9);
@@ -70,21 +71,21 @@ static void something_is_always_left(void)
 	world_release(&w);
 }
 
-static void traffic_takes_its_time_from_kernels(void)
+static void memory_traffic_delays_kernels_in_lumps(void)
 {
 	struct gpu_stream *stream;
 
 	setup();
-	/* 400 kB at 80 of 100 GB/s are 5 us of the GPU. */
+	/* 400 kB at 80 of 100 GB/s take 5 us of the GPU. */
 	CHECK_NEAR(gpu_traffic_s(w.gpu, 400e3), 5 * US, 1e-12);
-	gpu_traffic_add(w.gpu, 400e3); /* no kernel, nothing to take */
+	gpu_traffic_add(w.gpu, 400e3); /* no kernel is running, so nothing is charged */
 	stream = gpu_stream_new(w.context, "s");
 	continued(stream, 18, 0);
 	CHECK(gpu_is_computing(w.gpu));
 	gpu_traffic_add(w.gpu, 400e3);
 	continued(stream, 100, 1);
-	CHECK(fabric_flow_count(w.fabric) == 1); /* not enough yet */
-	gpu_traffic_add(w.gpu, 400e3);           /* 10 us: a half each until 20 */
+	CHECK(fabric_flow_count(w.fabric) == 1); /* the lump is not full yet */
+	gpu_traffic_add(w.gpu, 400e3);           /* 10 us, shared equally until 20 */
 	world_run(&w);
 	CHECK_US(w.log_ps[0], 28);
 	CHECK_US(w.log_ps[1], 128);
@@ -97,9 +98,9 @@ int main(void)
 {
 	static const struct test tests[] = {
 		TEST(continued_kernels_have_no_gap),
-		TEST(reserved_parts_add_up),
-		TEST(something_is_always_left),
-		TEST(traffic_takes_its_time_from_kernels),
+		TEST(reserved_parts_add_and_slow_kernels),
+		TEST(at_least_five_percent_stays_for_kernels),
+		TEST(memory_traffic_delays_kernels_in_lumps),
 	};
 	return TEST_MAIN(tests);
 }

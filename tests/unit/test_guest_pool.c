@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pools of cores: who shares them, who has cores of its own, what a thread gets. */
+/* Pools of cores: shared cores, pinned cores, and the part of a thread. */
 #include "tests/net.h"
 
-/* Two guests on a host of four cores at 4.8 GHz, twice the reference clock, with
- * memory and copies that never bind; switching costs nothing. */
+/* Two guests on a host of four cores at 4.8 GHz, twice the reference clock. Memory and copies never
+ * limit, and switching costs nothing. */
 static struct net *pool_net(void)
 {
 	struct net *net = net_new();
@@ -22,9 +22,9 @@ static void work(struct net *net, int guest, double work_s, double threads_count
 	fabric_flow_start(net->fabric, &flow);
 }
 
-/* 8 core-seconds at the reference clock are 4 of these cores: one thread takes 4 s,
- * four take 1 s, and so do as many as can run. */
-static void threads(void)
+/* 8 core-seconds at the reference clock are 4 of these cores: one thread takes 4 s, four threads
+ * take 1 s, and so does the maximum number of threads. */
+static void work_uses_as_many_cores_as_threads(void)
 {
 	static const double counts[] = {1, 2, 4, 100, 0}, seconds[] = {4, 2, 1, 1, 1};
 	for (size_t i = 0; i < 5; i++) {
@@ -39,10 +39,10 @@ static void threads(void)
 	}
 }
 
-/* Four threads each of two guests: shared, each has two cores, twice the time. Both
- * pinned to two cores of their own, too. But one thread of a neighbour takes a fifth
- * of the pool from four (3.2 cores left: 4 / 3.2 s) and nothing from who is pinned. */
-static void sharing(void)
+/* Two guests with four threads each share four cores, so both take twice the time. The same holds
+ * if both are pinned to two cores. One thread of a neighbour takes a fifth of the pool from four
+ * threads (3.2 cores are left: 4 / 3.2 s), but nothing from a pinned guest. */
+static void guests_share_the_pool_by_threads(void)
 {
 	struct net *net = pool_net();
 	net_build(net);
@@ -80,9 +80,9 @@ static double pinned_s(bool pinned, double neighbour_threads)
 	return seconds;
 }
 
-/* Two virtual CPUs: 4 core-seconds take 2 s. A neighbour of four threads leaves two
- * of six shares of four cores, 4/3 of a core: 3 s; nothing changes for who is pinned. */
-static void pinning(void)
+/* With two virtual CPUs, 4 core-seconds take 2 s. A neighbour with four threads leaves two of six
+ * shares of four cores, 4/3 of a core: 3 s. A pinned guest is not affected. */
+static void pinned_guest_is_not_slowed_by_neighbours(void)
 {
 	CHECK_NEAR(pinned_s(false, 0), 2, 1e-9);
 	CHECK_NEAR(pinned_s(false, 4), 3, 1e-9);
@@ -90,9 +90,9 @@ static void pinning(void)
 	CHECK_NEAR(pinned_s(true, 4), 2, 1e-9);
 }
 
-/* A pinned guest's cores are taken out of the others' pool at its first use, and the others'
- * threads are bound elsewhere. A guest that finds too few left shares. */
-static void reserved(void)
+/* The cores of a pinned guest leave the shared pool when it is first used, and other threads are
+ * bound elsewhere. A guest that finds too few free cores uses the shared pool. */
+static void pinned_cores_leave_the_shared_pool(void)
 {
 	struct net *net = pool_net();
 	net->guest_params[1].pinned = true;
@@ -101,8 +101,8 @@ static void reserved(void)
 	CHECK(guest_pool(net->guest[0]) != guest_pool(net->guest[1]));
 	CHECK(guest_threads_count(net->guest[0]) == 1);
 	CHECK(guest_threads_count(net->guest[1]) == 3);
-	/* net_build bound one core of the bare guest before; its next one is that again,
-	 * as no other is left. */
+	/* net_build bound one core of the bare guest before; its next core is the same, because no
+	 * other is left. */
 	struct cpu *core = guest_core(net->guest[0]);
 	CHECK(core == net->core[0]);
 	for (int i = 0; i < 3; i++)
@@ -115,10 +115,10 @@ static void reserved(void)
 	net_free(net);
 }
 
-/* 25 % more work while six threads want four cores; none for four. Two threads that
- * never end make 1 s of four threads on half of the pool... : of 4 cores they get
- * 4/6 each: 4 threads have 8/3 cores, 4 / (8/3) x 1.25 = 1.875 s. */
-static void oversubscribed(void)
+/* There is 25 % more work while six threads share four cores, and none for four threads. Two
+ * threads that never end leave each thread 4/6 of a core: 4 threads have 8/3 cores, so they take 4
+ * / (8/3) x 1.25 = 1.875 s. */
+static void more_threads_than_cores_add_work(void)
 {
 	struct net *net = pool_net();
 	net->host_params.oversubscription_cost_ratio = 0.25;
@@ -138,9 +138,9 @@ static void oversubscribed(void)
 	net_free(net);
 }
 
-/* Half a thread more than cores costs half of switching. A guest's threads crowd the guests
- * that share its cores, and none if it is pinned. */
-static void crowded(void)
+/* Half a thread more than cores costs half of the switching. A guest's threads crowd only guests on
+ * the same cores. */
+static void extra_work_grows_with_the_excess_of_threads(void)
 {
 	struct net *net = pool_net();
 	net->host_params.oversubscription_cost_ratio = 0.25;
@@ -163,8 +163,8 @@ static void crowded(void)
 	net_free(net);
 }
 
-/* A virtual machine's work costs more; a container's does not. */
-static void virtual_machine(void)
+/* Work in a virtual machine costs more, in a container it does not. */
+static void virtual_machine_adds_work(void)
 {
 	static const int kinds[] = {GUEST_BARE, GUEST_CONTAINER, GUEST_VM};
 	static const double seconds[] = {1, 1, 1.5};
@@ -182,10 +182,10 @@ static void virtual_machine(void)
 	}
 }
 
-/* A thread that copies on a core weighs as much as one of four others: with five
- * threads on four cores each has 0.8 of one. The copy of 6 GB/s at the reference
- * clock runs at 12 GB/s alone, 9.6 beside them. */
-static void copying_thread(void)
+/* A copying thread has the same weight as each of four others: with five threads on four cores each
+ * has 0.8 of one. A copy at 6 GB/s at the reference clock reaches 12 GB/s alone and 9.6 GB/s beside
+ * them. */
+static void copying_thread_weighs_as_much_as_others(void)
 {
 	struct net *net = pool_net();
 	net->host_params.copy_rate_Bps = 6e9;
@@ -207,9 +207,9 @@ static void copying_thread(void)
 	net_free(net);
 }
 
-/* A guest has two of four cores: two works of two threads each share them, though two more
- * cores are free. */
-static void a_guest_has_no_more_than_its_virtual_cpus(void)
+/* A guest has two of four cores: two works with two threads each share them, although two cores are
+ * idle. */
+static void guest_is_limited_to_its_virtual_cpus(void)
 {
 	struct net *net = pool_net();
 	net->guest_params[0].vcpus_count = 2;
@@ -225,15 +225,15 @@ static void a_guest_has_no_more_than_its_virtual_cpus(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(a_guest_has_no_more_than_its_virtual_cpus),
-		TEST(threads),
-		TEST(sharing),
-		TEST(pinning),
-		TEST(reserved),
-		TEST(oversubscribed),
-		TEST(crowded),
-		TEST(virtual_machine),
-		TEST(copying_thread),
+		TEST(guest_is_limited_to_its_virtual_cpus),
+		TEST(work_uses_as_many_cores_as_threads),
+		TEST(guests_share_the_pool_by_threads),
+		TEST(pinned_guest_is_not_slowed_by_neighbours),
+		TEST(pinned_cores_leave_the_shared_pool),
+		TEST(more_threads_than_cores_add_work),
+		TEST(extra_work_grows_with_the_excess_of_threads),
+		TEST(virtual_machine_adds_work),
+		TEST(copying_thread_weighs_as_much_as_others),
 	};
 	num_init();
 	return TEST_MAIN(tests);

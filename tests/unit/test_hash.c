@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hashes against the values that their authors give. */
+/* Hashes compared with published values. */
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -7,8 +7,8 @@
 #include "sim/base/hash.h"
 #include "tests/test.h"
 
-/* Fowler, Noll and Vo's own test vectors. */
-static void fnv_vectors(void)
+/* Test vectors of Fowler, Noll and Vo. */
+static void hash_bytes_matches_fnv_vectors(void)
 {
 	CHECK(hash_bytes(HASH_START, "", 0) == UINT64_C(0xcbf29ce484222325));
 	CHECK(hash_bytes(HASH_START, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
@@ -20,8 +20,8 @@ static void fnv_vectors(void)
 	CHECK(hash_count(HASH_START, 'a') != hash_count(HASH_START, 'a' << 8));
 }
 
-/* RFC 3720, B.4, and the check value of the catalogues. */
-static void crc32c_vectors(void)
+/* RFC 3720, B.4, and the check value of CRC catalogues. */
+static void crc32c_matches_published_vectors(void)
 {
 	unsigned char bytes[32] = {0};
 	CHECK(crc32c("123456789", 9) == 0xe3069283);
@@ -33,7 +33,7 @@ static void crc32c_vectors(void)
 	CHECK(crc32c(bytes, 32) == 0x46dd794e);
 }
 
-static void what_was_read(void)
+static void diag_read_depends_on_all_input_read(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *one = diag_new(arena), *two = diag_new(arena), *none = diag_new(arena);
@@ -47,7 +47,9 @@ static void what_was_read(void)
 	arena_free(arena);
 }
 
-static const struct test tests[] = {TEST(fnv_vectors), TEST(crc32c_vectors), TEST(what_was_read)};
+static const struct test tests[] = {TEST(hash_bytes_matches_fnv_vectors),
+				    TEST(crc32c_matches_published_vectors),
+				    TEST(diag_read_depends_on_all_input_read)};
 
 int main(void)
 {

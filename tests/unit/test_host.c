@@ -9,8 +9,8 @@ static struct cpu *core_of(struct net *net, const struct cpu_spec *spec)
 
 static const struct cpu_spec plain = {.clock_Hz = REFERENCE_CLOCK_HZ};
 
-/* 3 us, then 2 us behind it: at 3 and 5 us; on half the clock at 6 and 10. */
-static void service_in_order(void)
+/* 3 us and then 2 us: they end at 3 and 5 us, and at half the clock at 6 and 10 us. */
+static void service_runs_in_order_at_the_cores_clock(void)
 {
 	for (int slow = 0; slow < 2; slow++) {
 		struct net *net = net_new();
@@ -29,8 +29,8 @@ static void service_in_order(void)
 	}
 }
 
-/* More items than the ring's first room, in order. */
-static void long_queue(void)
+/* More items than the initial room of the ring buffer stay in order. */
+static void long_service_queue_stays_in_order(void)
 {
 	struct net *net = net_new();
 	struct cpu *core = core_of(net, &plain);
@@ -54,9 +54,9 @@ static void serve_later(void *ctx, uint64_t arg)
 	cpu_serve(later->core, 10e-6, NULL, net_delivered, later->net, arg);
 }
 
-/* A flow of 100 us of core; 10 us of service at 20 us takes 20 us, in which the
- * flow gets 10: service ends at 40, flow at 20 + 20 + (100 - 20 - 10) = 110. */
-static void service_and_flow_share(void)
+/* A flow needs 100 us of the core. 10 us of service at 20 us take 20 us, in which the flow gets 10.
+ * So the service ends at 40 and the flow at 20 + 20 + (100 - 20 - 10) = 110. */
+static void service_and_flow_share_the_core_equally(void)
 {
 	struct net *net = net_new();
 	struct cpu *core = core_of(net, &plain);
@@ -93,8 +93,8 @@ static double served_after(double idle_s, bool spinning, double wake_s)
 	return taken_s;
 }
 
-/* 10 us of work, and the exit of the state that the idle time has reached. */
-static void idle_core_wakes(void)
+/* 10 us of work, plus the exit latency of the state that was reached. */
+static void idle_core_adds_its_exit_latency(void)
 {
 	CHECK_NEAR(served_after(0, false, 14e-6), 10e-6, 1e-9);
 	CHECK_NEAR(served_after(50e-6, false, 0), 10e-6, 1e-6);
@@ -105,9 +105,9 @@ static void idle_core_wakes(void)
 	CHECK_NEAR(served_after(1, true, 14e-6), 10e-6, 1e-4);
 }
 
-/* Two wake-ups apart: the second idle time counts from the first item's end,
- * at 82 + 10 after 500 us: 92 us, so at 592; the next work at 692 finds 100 us. */
-static void idle_counts_from_last_service(void)
+/* Two wake-ups: the second idle time counts from the end of the first item, 500 + 82 + 10 = 592 us.
+ * So the next work at 692 finds 100 us of idle time. */
+static void idle_time_counts_from_the_last_service(void)
 {
 	struct net *net = net_new();
 	net->host_params.c_states = true;
@@ -136,15 +136,15 @@ static double clock_with(int policy, bool turbo)
 	return clock_Hz;
 }
 
-static void power_policy(void)
+static void power_policy_and_turbo_set_the_clock(void)
 {
 	CHECK_NEAR(clock_with(POWER_BALANCED, true), 1.71e9, 1e-12);
 	CHECK_NEAR(clock_with(POWER_MAX_PERFORMANCE, false), 1.9e9, 1e-12);
 	CHECK_NEAR(clock_with(POWER_MAX_PERFORMANCE, true), 2.4e9, 1e-12);
 }
 
-/* Two guests of 2 virtual CPUs on 3 cores: the fourth shares the first core. */
-static void virtual_cpus_spread(void)
+/* Two guests with 2 virtual CPUs each on 3 cores: the fourth shares the first core. */
+static void virtual_cpus_spread_over_the_cores(void)
 {
 	struct net *net = net_new();
 	net->host_params.cores_count = 3;
@@ -161,9 +161,9 @@ static void virtual_cpus_spread(void)
 	net_free(net);
 }
 
-/* send 3 + SELinux 0.3 + 2 packets x (firewall 1 + vNIC 0.5) + packet 0.4 +
- * 1000 B x 0.25 ns = 6.95 us; without the options 3.65 us. */
-static void work_of_messages(void)
+/* send 3 + SELinux 0.3 + 2 packets x (firewall 1 + vNIC 0.5) + packet 0.4 + 1000 B x 0.25 ns = 6.95
+ * us; without the options 3.65 us. */
+static void message_work_sums_each_option(void)
 {
 	struct net *net = net_new();
 	struct guest_params *params = &net->guest_params[0];
@@ -182,7 +182,7 @@ static void work_of_messages(void)
 	net_free(net);
 }
 
-static void offload_and_virtual_nics(void)
+static void offload_enlarges_packets_and_vnics_add_latency(void)
 {
 	struct net *net = net_new();
 	struct guest_params *params = &net->guest_params[0];
@@ -218,7 +218,7 @@ static void arrive(void *ctx, uint64_t arg)
 		      net_delivered, net, arg);
 }
 
-/* Messages at 1000, 1010, 1020, 1400 and 2000 us; returns the interrupts. */
+/* Messages at 1000, 1010, 1020, 1400 and 2000 us; returns the number of interrupts. */
 static uint64_t receive_five(struct net *net, bool physical)
 {
 	static const double at_us[] = {1000, 1010, 1020, 1400, 2000};
@@ -232,7 +232,7 @@ static uint64_t receive_five(struct net *net, bool physical)
 
 /* At most one interrupt in 250 us: 1000, then both others at 1250, then 1500
  * for the one of 1400, and 2000 at once. */
-static void coalescing_slots(void)
+static void coalescing_delays_to_the_next_interrupt(void)
 {
 	struct net *net = net_new();
 	net->guest_params[0].kind = GUEST_VM;
@@ -258,9 +258,9 @@ static void sensitivity_turns_coalescing_off(void)
 	net_free(net);
 }
 
-/* A message that arrives in the very picosecond of an interrupt is handled after those that
- * waited for it: 3 us of the reference clock each. */
-static void what_waited_for_an_interrupt_comes_first(void)
+/* A message that arrives in the same picosecond as an interrupt is processed after those that
+ * waited for the interrupt. Each takes 3 us of the reference clock. */
+static void delayed_messages_stay_in_order(void)
 {
 	static const double fires_us[] = {1250, 1125};
 	for (int physical = 0; physical < 2; physical++) {
@@ -285,7 +285,7 @@ static void what_waited_for_an_interrupt_comes_first(void)
 }
 
 /* 8000 a second: 1000, 1125 for two; the virtual NIC's 250 us come on top. */
-static void moderation_of_physical_nics(void)
+static void moderation_applies_to_physical_nics_only(void)
 {
 	struct net *net = net_new();
 	net->host_params.nic_moderation = true;
@@ -310,7 +310,7 @@ static void moderation_of_physical_nics(void)
 }
 
 /* A halted virtual CPU: 14 us; none at high sensitivity, none for a container. */
-static void virtual_cpu_wakes(void)
+static void halted_virtual_cpu_adds_its_wake_up(void)
 {
 	for (int which = 0; which < 3; which++) {
 		struct net *net = net_new();
@@ -326,7 +326,7 @@ static void virtual_cpu_wakes(void)
 
 /* A flow that uses a core keeps it awake: it ends at 100 us, so at 110 the core has been idle
  * for 10, not 110, and the state of 80 us is not reached. */
-static void a_flow_keeps_its_core_awake(void)
+static void flow_keeps_its_core_awake(void)
 {
 	struct net *net = net_new();
 	const struct cpu_spec spec = {
@@ -344,21 +344,21 @@ static void a_flow_keeps_its_core_awake(void)
 }
 
 static const struct test tests[] = {
-	TEST(service_in_order),
-	TEST(long_queue),
-	TEST(service_and_flow_share),
-	TEST(idle_core_wakes),
-	TEST(idle_counts_from_last_service),
-	TEST(power_policy),
-	TEST(virtual_cpus_spread),
-	TEST(work_of_messages),
-	TEST(offload_and_virtual_nics),
-	TEST(coalescing_slots),
+	TEST(service_runs_in_order_at_the_cores_clock),
+	TEST(long_service_queue_stays_in_order),
+	TEST(service_and_flow_share_the_core_equally),
+	TEST(idle_core_adds_its_exit_latency),
+	TEST(idle_time_counts_from_the_last_service),
+	TEST(power_policy_and_turbo_set_the_clock),
+	TEST(virtual_cpus_spread_over_the_cores),
+	TEST(message_work_sums_each_option),
+	TEST(offload_enlarges_packets_and_vnics_add_latency),
+	TEST(coalescing_delays_to_the_next_interrupt),
 	TEST(sensitivity_turns_coalescing_off),
-	TEST(what_waited_for_an_interrupt_comes_first),
-	TEST(moderation_of_physical_nics),
-	TEST(virtual_cpu_wakes),
-	TEST(a_flow_keeps_its_core_awake),
+	TEST(delayed_messages_stay_in_order),
+	TEST(moderation_applies_to_physical_nics_only),
+	TEST(halted_virtual_cpu_adds_its_wake_up),
+	TEST(flow_keeps_its_core_awake),
 };
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parts of the host probes: orders to a server, its bounds, rounds over TCP and over Unix
- * sockets, teams of threads, plans. */
+/* Parts of the host probes: orders to a server, its limits, rounds over TCP and over Unix sockets,
+ * teams of threads, plans. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "calib/host/team.h"
 #include "tests/test.h"
 
-static void orders(void)
+static void orders_are_read_as_written(void)
 {
 	char text[PEER_ORDER_B + 1];
 	struct peer_order read;
@@ -20,7 +20,7 @@ static void orders(void)
 	CHECK(read.nagle);
 }
 
-static void orders_refused(void)
+static void malformed_orders_are_refused(void)
 {
 	static const char *const wrong[] = {
 		"",
@@ -68,7 +68,7 @@ static void rounds_over(bool over_unix)
 		}
 		CHECK(sock_receive(fd, bytes, 4000, 5) == SOCK_OK);
 	}
-	/* And no more than that: the wait ends without a byte. */
+	/* nothing else: the wait ends without a byte */
 	CHECK(sock_receive(fd, bytes, 1, 0.01) == SOCK_LATE);
 	CHECK((sock_facts(fd).mss_B > 0) == !over_unix);
 	close(fd);
@@ -76,18 +76,18 @@ static void rounds_over(bool over_unix)
 	CHECK(peer_open(&peer, false, &order, why) < 0); /* it has gone */
 }
 
-static void rounds_over_tcp(void)
+static void server_answers_rounds_over_tcp(void)
 {
 	rounds_over(false);
 }
 
-static void rounds_over_unix(void)
+static void server_answers_rounds_over_unix_sockets(void)
 {
 	rounds_over(true);
 }
 
 /* Noise, and orders beyond the bounds, end their own connection alone. */
-static void server_outlives_noise(void)
+static void server_survives_invalid_connections(void)
 {
 	char why[SOCK_WHY] = "", text[PEER_ORDER_B];
 	struct peer peer;
@@ -113,7 +113,7 @@ static void server_outlives_noise(void)
 	peer_stop(&peer);
 }
 
-static void addresses(void)
+static void addresses_are_parsed_and_named(void)
 {
 	static const struct {
 		const char *text, *name;
@@ -149,7 +149,7 @@ static int work(void *context, size_t member)
 }
 
 /* Each member works once a round; a member's code is the round's. */
-static void teams(void)
+static void team_runs_rounds_on_all_members(void)
 {
 	int counts[4] = {0};
 	double span_s = -1;
@@ -162,9 +162,9 @@ static void teams(void)
 	team_free(team);
 }
 
-/* The same seed, the same plan; no point twice; some sizes for judging alone, and
- * none of those among the others. */
-static void plans(void)
+/* The same seed gives the same plan. Each point occurs once. Some sizes are used only for
+ * validation and do not occur among the others. */
+static void plans_repeat_and_hold_out_some_sizes(void)
 {
 	struct plan plans[2] = {0};
 	struct host_bench bench = {.core_count = 2};
@@ -197,14 +197,10 @@ static void plans(void)
 }
 
 static const struct test tests[] = {
-	TEST(orders),
-	TEST(orders_refused),
-	TEST(rounds_over_tcp),
-	TEST(rounds_over_unix),
-	TEST(server_outlives_noise),
-	TEST(addresses),
-	TEST(teams),
-	TEST(plans),
+	TEST(orders_are_read_as_written),          TEST(malformed_orders_are_refused),
+	TEST(server_answers_rounds_over_tcp),      TEST(server_answers_rounds_over_unix_sockets),
+	TEST(server_survives_invalid_connections), TEST(addresses_are_parsed_and_named),
+	TEST(team_runs_rounds_on_all_members),     TEST(plans_repeat_and_hold_out_some_sizes),
 };
 
 int main(void)

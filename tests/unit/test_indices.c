@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sobol's indices of functions whose indices are known, and which parameters are one
- * knob. */
+/* Sobol indices of functions with known indices, and grouping of parameters into knobs. */
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/analysis/indices.h"
@@ -43,7 +42,7 @@ static double ishigami(const double *u)
 	return sin(x1) + 7 * sin(x2) * sin(x2) + 0.1 * x3 * x3 * x3 * x3 * sin(x1);
 }
 
-static void with_an_interaction(void)
+static void indices_of_ishigami_match_theory(void)
 {
 	struct index_estimate indices[3];
 	size_t failed;
@@ -58,7 +57,7 @@ static void with_an_interaction(void)
 		CHECK(indices[k].first.low < indices[k].first.value);
 		CHECK(indices[k].first.value < indices[k].first.high);
 	}
-	/* fewer points: a wider interval, which holds the truth */
+	/* fewer samples give a wider interval, which contains the true value */
 	indices_of(ishigami, 3, 256, indices, &failed);
 	CHECK(indices[1].first.high - indices[1].first.low > 0.05);
 	CHECK(indices[1].first.low < first[1] && first[1] < indices[1].first.high);
@@ -77,7 +76,7 @@ static double failing(const double *u)
 	return u[0] > 0.5 ? NAN : u[0];
 }
 
-static void sums_constants_and_failures(void)
+static void indices_of_sums_constants_and_failing_functions_are_known(void)
 {
 	struct index_estimate indices[3];
 	size_t failed;
@@ -87,14 +86,14 @@ static void sums_constants_and_failures(void)
 	CHECK(fabs(indices[2].first.value) < 1e-9 && indices[2].total.value < 1e-9);
 	indices_of(constant, 1, 64, indices, &failed);
 	CHECK(isnan(indices[0].first.value) && isnan(indices[0].total.value));
-	/* a pair needs two values of u0 below 0.5: AB has B's, BA has A's */
+	/* a pair needs two values of u0 below 0.5: AB has that of B, BA that of A */
 	indices_of(failing, 1, 256, indices, &failed);
 	CHECK(failed > 150 && failed < 220);
 	CHECK_NEAR(indices[0].total.value, 1, 0.3);
 }
 
-/* For a sum, both indices are equal and add up to 1, with any number of points: interactions
- * cancel only on average. For every function the first-order index is not above the total. */
+/* For a sum, both indices are equal and add up to 1 even with few samples, although cross terms
+ * cancel only on average. For any function, the first index is at most the total index. */
 static double sum_of_four(const double *u)
 {
 	return 100 + 4 * u[0] + 4 * exp(u[1]) + 2 * u[2] + u[3];
@@ -103,7 +102,7 @@ static double product(const double *u)
 {
 	return u[0] * u[1] * (1 + u[2]);
 }
-static void few_points_contradict_nothing(void)
+static void few_samples_keep_indices_consistent(void)
 {
 	struct index_estimate indices[4];
 	size_t failed;
@@ -115,14 +114,14 @@ static void few_points_contradict_nothing(void)
 		CHECK(indices[k].first.value < indices[k].total.value);
 }
 
-static void scales_and_paths(void)
+static void knobs_scale_within_their_bounds(void)
 {
 	const struct param_row row = {.kind = PARAM_KIND_NUMBER, .min = 0, .max = 100};
 	const struct param_row whole = {
 		.kind = PARAM_KIND_NUMBER, .min = 1, .max = 100, .whole = true};
 	struct cfg_param param = {.path = "a.b", .row = &row, .value = 10};
 	CHECK_NEAR(knob_scaled(&param, 1.1), 11, 1e-12);
-	CHECK(knob_scaled(&param, 11) == 100); /* the row's bound holds */
+	CHECK(knob_scaled(&param, 11) == 100); /* clamped to the row's bound */
 	param = (struct cfg_param){.path = "a.b", .row = &whole, .value = 5};
 	CHECK(knob_scaled(&param, 1.01) == 6 && knob_scaled(&param, 0.99) == 4);
 	param.value = 1;
@@ -142,8 +141,8 @@ static const struct param_row packet_rows[] = {
 static const struct param_table packet_table =
 	PARAM_TABLE("packet", struct packet_params, packet_rows);
 
-/* Defaults of one row are one uncertain parameter; a value of a file is another. */
-static void one_knob_in_many_places(void)
+/* Defaults of one row form one knob; a separate value forms another. */
+static void equal_defaults_of_a_row_form_one_knob(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -165,7 +164,7 @@ static void one_knob_in_many_places(void)
 	CHECK_TEXT(knobs.items[1].name, "guest.*.other");
 	CHECK(knobs.items[1].count == 3);
 	CHECK_TEXT(knobs.items[2].name, "guest.c.cost");
-	/* Draws vary the uncertain parameters: costs of one row, value and file. */
+	/* The uncertain parameters are those that draws vary: costs of one row, value and file. */
 	const struct knobs uncertain = knobs_uncertain(arena, &scenario);
 	CHECK(uncertain.count == 2 && uncertain.member_count == 3);
 	CHECK_TEXT(uncertain.items[0].name, "guest.*.cost");
@@ -178,9 +177,11 @@ static void one_knob_in_many_places(void)
 }
 
 static const struct test tests[] = {
-	TEST(with_an_interaction),           TEST(sums_constants_and_failures),
-	TEST(few_points_contradict_nothing), TEST(scales_and_paths),
-	TEST(one_knob_in_many_places),
+	TEST(indices_of_ishigami_match_theory),
+	TEST(indices_of_sums_constants_and_failing_functions_are_known),
+	TEST(few_samples_keep_indices_consistent),
+	TEST(knobs_scale_within_their_bounds),
+	TEST(equal_defaults_of_a_row_form_one_knob),
 };
 
 int main(void)

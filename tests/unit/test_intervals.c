@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Intervals of whole predictions. */
+/* Intervals of complete predictions. */
 #include "sim/predict/draws.h"
 #include "tests/case_points.h"
 
@@ -41,7 +41,7 @@ static const struct prediction *predicted(const struct request *request, size_t 
 	return prediction;
 }
 
-/* Sets every number that would be drawn to its value: exact from then on. */
+/* Sets every number that would be drawn to its value, which makes it exact. */
 static void make_exact(struct request *request)
 {
 	const struct prediction *p = predicted(request, 0, 1);
@@ -54,9 +54,11 @@ static void make_exact(struct request *request)
 	}
 }
 
-/* Only the model has an error, 10 %: the ends of throughput are exp(-+0.1645) of it, those of
- * the step the inverse. The program on a local GPU keeps its ratio of 1. */
-static void a_planted_error_has_its_quantiles(void)
+/* Only the model has an error, of 10 %: the ends of the throughput's interval are exp(-+0.1645)
+ * times its value, those of the step the inverse. The ratio of the program with a local GPU
+ * stays 1.
+ */
+static void planted_model_error_gives_its_quantiles(void)
 {
 	struct arena *arena = arena_new();
 	struct request request = request_of(arena, &beside_gpu);
@@ -72,11 +74,11 @@ static void a_planted_error_has_its_quantiles(void)
 	arena_free(arena);
 }
 
-/* Around two draws, 1 and 2, Student's with 3 degrees of freedom (95 % point 2.353) times 0.01.
- * The lower end is the value below which 10 % of the first draw lie (10 % point -1.638); the
- * upper end is found in the same way. A failing draw is more than 1 in 20, so then the low end
- * is 0. */
-static void the_models_error_lies_around_each_draw(void)
+/* Around the two draws 1 and 2, Student's t with 3 degrees of freedom (95 % point 2.353) times
+ * 0.01. The lower end is the point below which 10 % of the first draw's distribution lie (10 %
+ * point -1.638), the upper end likewise. One failing draw is more than 1 in 20, so then the lower
+ * end is zero. */
+static void model_error_is_added_around_each_draw(void)
 {
 	struct arena *arena = arena_new();
 	const struct cfg_param error = {.value = 0.01, .freedom_count = 3};
@@ -102,7 +104,7 @@ static void the_models_error_lies_around_each_draw(void)
 	arena_free(arena);
 }
 
-static void nothing_unknown_is_no_interval(void)
+static void exact_case_has_no_interval(void)
 {
 	struct arena *arena = arena_new();
 	struct request request = request_of(arena, &beside_gpu);
@@ -115,8 +117,8 @@ static void nothing_unknown_is_no_interval(void)
 	arena_free(arena);
 }
 
-/* Costs of the calls, the GPU's peak: all that is not known widens what is exact without. */
-static void a_parameter_is_seen(void)
+/* The costs of calls and the GPU's peak: every uncertain parameter widens the interval. */
+static void uncertain_parameters_widen_the_interval(void)
 {
 	struct arena *arena = arena_new();
 	struct request request = request_of(arena, &beside_gpu);
@@ -130,10 +132,10 @@ static void a_parameter_is_seen(void)
 	arena_free(arena);
 }
 
-/* Both sides scale with one number: half, whatever it is. Each has its own error of 0.1,
- * Student's with 4 degrees of freedom: 0.1 sqrt(2) times the 95 % point of 8, 1.8595. A draw in
- * which the dividend fails is 0, and one in which the divisor fails is left out. */
-static void quotients_are_of_each_draw(void)
+/* Both sides scale with one number, so their quotient is a half. Each also has its own error of
+ * 0.1, Student's t with 4 degrees of freedom: 0.1 sqrt(2) times the 95 % point for 8, 1.8595. A
+ * draw in which the dividend fails counts as 0; one in which the divisor fails is ignored. */
+static void quotients_are_formed_for_each_draw(void)
 {
 	double half[] = {1, 2, 4, 8}, whole[] = {2, 4, 8, 16};
 	struct prediction a = {.throughput = {3, 1, 8},
@@ -156,10 +158,10 @@ static void quotients_are_of_each_draw(void)
 	CHECK(draws_quotient(&a, &b).low == 0 && draws_quotient(&a, &b).high == 0.5);
 }
 
-/* A GPU at half its speed over the same at all of it: what the prediction calls efficiency, since
- * that is the quotient of each draw with one GPU alone. A case over itself is 1, whatever the
- * model errs by. */
-static void a_quotient_is_the_ratio_to_the_same_baseline(void)
+/* A GPU at half its speed relative to the same GPU at full speed is the prediction's efficiency,
+ * which is the quotient of each draw with one GPU. A case relative to itself is 1, whatever the
+ * model's error. */
+static void quotient_equals_the_ratio_to_the_same_baseline(void)
 {
 	static const struct settings one_gpu = {
 		{"case.topology=dgx1-v100", "case.model=alexnet", "case.batch=64", "case.gpus=1"}};
@@ -182,7 +184,7 @@ static void a_quotient_is_the_ratio_to_the_same_baseline(void)
 	arena_free(arena);
 }
 
-static void threads_change_nothing(void)
+static void number_of_threads_does_not_change_intervals(void)
 {
 	struct arena *arena = arena_new();
 	struct request request = request_of(arena, &same_esxi);
@@ -199,9 +201,9 @@ static void threads_change_nothing(void)
 	arena_free(arena);
 }
 
-/* The context's own memory is an assumption, 128 MiB x/÷ 1.7: where the GPU has next to nothing
- * more than what is needed, some draws find too little. */
-static void failed_draws_are_counted(void)
+/* The memory of a context is an assumption, 128 MiB x/÷ 1.7. If the GPU has hardly more than the
+ * required memory, some draws have too little. */
+static void failing_draws_lower_the_interval_to_zero(void)
 {
 	struct arena *arena = arena_new();
 	bool some = false;
@@ -222,14 +224,14 @@ static void failed_draws_are_counted(void)
 }
 
 static const struct test tests[] = {
-	TEST(a_planted_error_has_its_quantiles),
-	TEST(the_models_error_lies_around_each_draw),
-	TEST(nothing_unknown_is_no_interval),
-	TEST(a_parameter_is_seen),
-	TEST(quotients_are_of_each_draw),
-	TEST(a_quotient_is_the_ratio_to_the_same_baseline),
-	TEST(threads_change_nothing),
-	TEST(failed_draws_are_counted),
+	TEST(planted_model_error_gives_its_quantiles),
+	TEST(model_error_is_added_around_each_draw),
+	TEST(exact_case_has_no_interval),
+	TEST(uncertain_parameters_widen_the_interval),
+	TEST(quotients_are_formed_for_each_draw),
+	TEST(quotient_equals_the_ratio_to_the_same_baseline),
+	TEST(number_of_threads_does_not_change_intervals),
+	TEST(failing_draws_lower_the_interval_to_zero),
 };
 
 int main(void)

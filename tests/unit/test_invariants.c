@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The checks of every run, broken on purpose: each wrong value that is planted here stops the
- * run with the simulated time, the event and a sentence that names the object. */
+/* Violates the invariants of a run on purpose: each planted error stops the run with the simulated
+ * time, the event and a sentence that names the object. */
 #include "sim/collective/wire.h"
 #include "sim/fabric/state.h"
 #include "sim/transport/path.h"
@@ -9,7 +9,7 @@
 
 #define STOPPED_BY(engine, part) CHECK_PART(engine_failure(engine), part)
 
-/* ---- a flow of 100 units over a wire of 10 a second, from 0 to 10 s ---- */
+/* ---- a flow of 100 units over a wire of 10 units/s, from 0 to 10 s ---- */
 
 struct system {
 	struct arena *arena;
@@ -102,16 +102,16 @@ static void check_stop(event_fn *plant, const char *what)
 	arena_free(s.arena);
 }
 
-static void time_does_not_run_back(void)
+static void event_in_the_past_stops_the_run(void)
 {
 	check_stop(plant_late_event,
 		   "at 4.000000000000 s (event 1): event scheduled 0.000000000003 s in the past");
 	check_stop(plant_negative_delay, "event scheduled 0.000002000000 s in the past");
 }
 
-/* It had moved 40 of 100 units at 4 s, and moves 54 in the next 6 s by the planted rate. Or it
- * is said to have begun at 4 s, and then it could have moved at most 60. */
-static void a_flow_moves_its_size_and_no_faster_than_alone(void)
+/* It has moved 40 of 100 units at 4 s, and moves 54 in the next 6 s at the planted rate. With a
+ * start planted at 4 s it could have moved at most 60. */
+static void flow_that_moves_too_much_or_too_fast_stops_the_run(void)
 {
 	check_stop(plant_rate,
 		   "at 10.000000000000 s (event 2): flow 0, which started 10.000000000000 s ago, "
@@ -137,7 +137,7 @@ static void check_account(struct system *s, const char *what)
 	arena_free(s->arena);
 }
 
-/* fabric_check, of what is wrong at 4 s. */
+/* Runs fabric_check after planting an error at 4 s. */
 static void check_rates(event_fn *plant, const char *what)
 {
 	struct system s;
@@ -162,17 +162,17 @@ static void plant_no_end(void *ctx, uint64_t arg)
 	flow_of(ctx)->end.serial = 0;
 }
 
-static void rates_are_fair_shares(void)
+static void unfair_rates_stop_the_run(void)
 {
 	check_rates(plant_rate, "flow 0 has rate 9, its fair share is 10");
 	check_rates(plant_double_use, "resource 'wire' carries 20 of 10");
 	check_rates(plant_no_end, "flow 0 waits for none to end");
 }
 
-static void the_accounts_of_links_and_flows(void)
+static void wrong_accounts_of_links_and_flows_stop_the_run(void)
 {
 	struct system s;
-	run_to_4_s(&s); /* 40 of 40 units that it could; one more is too much */
+	run_to_4_s(&s); /* 40 of 40 possible units; one more is too much */
 	wire_of(&s)->carried = 1;
 	check_account(&s, "at 4.000000000000 s (event 1): 'wire' with 10 units per second has "
 			  "carried 41 in 4.000000000000 s of use");
@@ -196,7 +196,7 @@ static void the_accounts_of_links_and_flows(void)
 	check_account(&s, "it will never end");
 }
 
-static void what_is_over_is_accounted_for(void)
+static void ended_flows_stay_in_the_accounts(void)
 {
 	struct system s;
 	open_system(&s);
@@ -229,8 +229,8 @@ static struct net *connected(const char *transport)
 
 static const char *const transports[] = {"tcp", "rdma", "shm"};
 
-/* 1 MB takes 2 us and 1 ms at least; what was delivered, the wire carried. */
-static void messages_of_every_transport_are_counted(void)
+/* 1 MB takes at least 2 us and 1 ms; the wire carried what was delivered. */
+static void miscounted_messages_stop_the_run(void)
 {
 	for (size_t i = 0; i < 3; i++) {
 		struct net *net = connected(transports[i]);
@@ -246,14 +246,15 @@ static void messages_of_every_transport_are_counted(void)
 		connection_account(net->connection, net->fabric);
 		fabric_account(net->fabric);
 		CHECK(engine_failure(net->engine) == NULL);
-		connection_account(net->connection, net->fabric); /* as if all came twice */
+		/* as if all messages arrived twice */
+		connection_account(net->connection, net->fabric);
 		fabric_account(net->fabric);
 		STOPPED_BY(net->engine, "delivered");
 		net_free(net);
 	}
 }
 
-static void a_message_that_nobody_sent_is_caught(void)
+static void message_that_was_never_sent_stops_the_run(void)
 {
 	for (size_t i = 0; i < 3; i++) {
 		struct net *net = connected(transports[i]);
@@ -262,21 +263,21 @@ static void a_message_that_nobody_sent_is_caught(void)
 		net_send(net, 0, 1e6, 0);
 		counters->messages_count[0] = 0;
 		CHECK(engine_run(net->engine) == ENGINE_FAILED);
-		STOPPED_BY(net->engine, "a>b: 1 messages of 1000000 bytes delivered, 0 of 1000000 "
-					"sent");
+		STOPPED_BY(net->engine, "a>b: 1 messages of 1000000 bytes were delivered, but 0 of "
+					"1000000 bytes were sent");
 		net_free(net);
 		net = connected(transports[i]);
 		counters = (struct connection_counters *)connection_counters(net->connection);
 		net_send(net, 0, 1e6, 0);
 		counters->payload_sent_B[0] -= 1;
 		CHECK(engine_run(net->engine) == ENGINE_FAILED);
-		STOPPED_BY(net->engine, "a>b: 1 messages of 1000000 bytes delivered, 1 of 999999 "
-					"sent");
+		STOPPED_BY(net->engine, "a>b: 1 messages of 1000000 bytes were delivered, but 1 of "
+					"999999 bytes were sent");
 		net_free(net);
 	}
 }
 
-static void a_message_that_comes_too_early_is_caught(void)
+static void message_that_arrives_too_early_stops_the_run(void)
 {
 	struct net *net = connected("shm");
 	struct path path = {.route = fabric_route(net->fabric, guest_node(net->guest[0]),
@@ -291,8 +292,8 @@ static void a_message_that_comes_too_early_is_caught(void)
 	path_delivered(&spec, &path, 0, 1e6, now_ps - 1002000000, &counters);
 	CHECK(engine_failure(net->engine) == NULL);
 	path_delivered(&spec, &path, 0, 1e6, now_ps - 1001000000, &counters);
-	STOPPED_BY(net->engine, "a>b: a message of 1000000 bytes was there after 0.001001000000 s, "
-				"its way takes 0.001002000000 s");
+	STOPPED_BY(net->engine, "a>b: a message of 1000000 bytes arrived after 0.001001000000 s, "
+				"but its way takes at least 0.001002000000 s");
 	net_free(net);
 }
 
@@ -318,7 +319,8 @@ static void plant_latency(void *ctx, uint64_t arg)
 	w->comm->last_way->least_s = (double)arg;
 }
 
-/* 2 MB by two ranks: each sends 1 MB twice. plant: what goes wrong, when, by how much. */
+/* An all-reduce of 2 MB with two ranks: each sends 1 MB twice. plant is the error, at a time and
+ * with an amount. */
 static struct comm_world *planted(event_fn *plant, int64_t at_ps, uint64_t arg)
 {
 	struct comm_world *w = two_ranks();
@@ -328,7 +330,7 @@ static struct comm_world *planted(event_fn *plant, int64_t at_ps, uint64_t arg)
 	return w;
 }
 
-static void bytes_and_times_of_collectives(void)
+static void collective_with_wrong_bytes_or_times_stops_the_run(void)
 {
 	struct comm_world *w = two_ranks();
 	comm_all(w, w->comm, COLLECTIVE_ALL_REDUCE, 2e6, 0);
@@ -336,7 +338,7 @@ static void bytes_and_times_of_collectives(void)
 	communicator_account(w->comm);
 	fabric_account(w->fabric);
 	CHECK(engine_failure(w->engine) == NULL);
-	communicator_account(w->comm); /* as if all came twice */
+	communicator_account(w->comm); /* as if all messages arrived twice */
 	fabric_account(w->fabric);
 	STOPPED_BY(w->engine, "has carried 2000000 bytes, but 4000000 bytes were delivered");
 	arena_free(w->arena);
@@ -347,33 +349,34 @@ static void bytes_and_times_of_collectives(void)
 
 	w = planted(plant_latency, 500000000, 1);
 	STOPPED_BY(w->engine, "pair: 1000000 bytes from rank");
-	STOPPED_BY(w->engine, "were there after 0.001002000000 s, the way takes 1.001000000000 s");
+	STOPPED_BY(w->engine,
+		   "arrived after 0.001002000000 s, but the way takes at least 1.001000000000 s");
 	arena_free(w->arena);
 }
 
-static void a_collective_that_waits_is_named(void)
+static void waiting_collective_is_named(void)
 {
 	struct comm_world *w = two_ranks();
-	CHECK_TEXT(communicator_waiting(w->comm, w->arena), "no collective under way");
+	CHECK_TEXT(communicator_waiting(w->comm, w->arena), "no collective in progress");
 	uint64_t number = comm_begin(w, w->comm, COLLECTIVE_ALL_REDUCE, 2e6, 0);
 	communicator_arrive(w->comm, number, 1);
 	CHECK(engine_run(w->engine) == ENGINE_DRAINED);
 	CHECK_TEXT(communicator_waiting(w->comm, w->arena),
-		   "all_reduce 0: 1 of 2 ranks there, 0 done, 1 of 1 messages delivered");
+		   "all_reduce 0: 1 of 2 ranks arrived, 0 done, 1 of 1 messages delivered");
 	arena_free(w->arena);
 }
 
 static const struct test tests[] = {
-	TEST(time_does_not_run_back),
-	TEST(a_flow_moves_its_size_and_no_faster_than_alone),
-	TEST(rates_are_fair_shares),
-	TEST(the_accounts_of_links_and_flows),
-	TEST(what_is_over_is_accounted_for),
-	TEST(messages_of_every_transport_are_counted),
-	TEST(a_message_that_nobody_sent_is_caught),
-	TEST(a_message_that_comes_too_early_is_caught),
-	TEST(bytes_and_times_of_collectives),
-	TEST(a_collective_that_waits_is_named),
+	TEST(event_in_the_past_stops_the_run),
+	TEST(flow_that_moves_too_much_or_too_fast_stops_the_run),
+	TEST(unfair_rates_stop_the_run),
+	TEST(wrong_accounts_of_links_and_flows_stop_the_run),
+	TEST(ended_flows_stay_in_the_accounts),
+	TEST(miscounted_messages_stop_the_run),
+	TEST(message_that_was_never_sent_stops_the_run),
+	TEST(message_that_arrives_too_early_stops_the_run),
+	TEST(collective_with_wrong_bytes_or_times_stops_the_run),
+	TEST(waiting_collective_is_named),
 };
 
 int main(void)

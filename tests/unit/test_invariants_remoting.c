@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The checks of forwarded calls in every run, broken on purpose: a call that is lost or out of
- * order, a copy with missing bytes. */
+/* Violates the invariants of forwarded calls on purpose: a call that is lost or executed out of
+ * order, and a copy that loses bytes. */
 #include "sim/base/num.h"
 #include "sim/remoting/parts.h"
 #include "tests/remoting_world.h"
 
-/* Calls issued at 0, 1.35 ... us are executed from 11.35 us on; a copy of ten chunks takes
- * 89.5 us. The break is planted at 30 us. */
+/* Calls issued at 0, 1.35 ... us are executed from 11.35 us on; a copy of ten chunks takes 89.5 us.
+ * The error is planted at 30 us. */
 static const double PLANTED_AT_S = 30e-6;
 
 static void skip_a_call(void *ctx, uint64_t arg)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The checks at the end of every run, broken on purpose. The message is enough to repeat the
- * run. */
+/* Violates the invariants at the end of a run on purpose, and checks that a user can repeat the run
+ * from the message. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ static struct world_outcome read_system(struct system *s, struct arena *arena,
 	return outcome;
 }
 
-static void utilisations_are_at_most_one(void)
+static void utilisation_above_one_stops_the_run(void)
 {
 	struct arena *arena = arena_new();
 	const struct case_request request = same_lan_request(arena);
@@ -77,7 +77,7 @@ static void utilisations_are_at_most_one(void)
 	arena_free(arena);
 }
 
-static void who_waits_for_ever_is_named(void)
+static void run_without_end_names_what_is_waiting(void)
 {
 	struct arena *arena = arena_new();
 	const struct case_request request = same_lan_request(arena);
@@ -94,9 +94,9 @@ static void who_waits_for_ever_is_named(void)
 	arena_free(arena);
 }
 
-/* ---- from the break to the user ---- */
+/* ---- from the violation to the user ---- */
 
-/* TCP that forgets to count what it sends in runs of that seed or a later one. */
+/* A TCP that does not count what it sends, in runs with that seed or a later one. */
 static const struct transport_kind *tcp;
 static void (*true_send)(struct connection *connection, int from, const struct message *message);
 static struct connection *(*true_new)(const struct connection_spec *spec);
@@ -159,7 +159,7 @@ static void check_broken(uint64_t from_seed, size_t draws, const char *command)
 }
 
 /* In the run itself, or in the second of its draws. */
-static void a_broken_run_is_no_prediction(void)
+static void run_with_a_violation_gives_no_prediction(void)
 {
 	check_broken(7, 0,
 		     "(farwire " FARWIRE_VERSION ": farwire run --seed 7 --draws 0 --set "
@@ -171,7 +171,7 @@ static void a_broken_run_is_no_prediction(void)
 }
 
 /* Exit code 1, and no file at all. */
-static void a_broken_run_writes_nothing(void)
+static void run_with_a_violation_writes_nothing(void)
 {
 	struct arena *arena = arena_new();
 	char folder[] = "/tmp/farwire-broken-XXXXXX";
@@ -195,8 +195,8 @@ static void a_broken_run_writes_nothing(void)
 	arena_free(arena);
 }
 
-/* The command of the message, read back, is the case that broke, to the last bit. */
-static void the_command_repeats_the_case(void)
+/* The command in the message, read again, gives exactly the case that failed. */
+static void message_contains_a_command_that_repeats_the_case(void)
 {
 	struct arena *arena = arena_new();
 	struct case_request request = same_lan_request(arena);
@@ -240,9 +240,11 @@ static void the_command_repeats_the_case(void)
 }
 
 static const struct test tests[] = {
-	TEST(utilisations_are_at_most_one),  TEST(who_waits_for_ever_is_named),
-	TEST(a_broken_run_is_no_prediction), TEST(a_broken_run_writes_nothing),
-	TEST(the_command_repeats_the_case),
+	TEST(utilisation_above_one_stops_the_run),
+	TEST(run_without_end_names_what_is_waiting),
+	TEST(run_with_a_violation_gives_no_prediction),
+	TEST(run_with_a_violation_writes_nothing),
+	TEST(message_contains_a_command_that_repeats_the_case),
 };
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A journal gives back its points after it was cut, damaged, or replaced by another one. */
+/* Reading a journal that was cut, damaged, or belongs to another sweep. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static void add(struct place *place, struct journal *journal, const char *body)
 	CHECK(journal_add(journal, line, size_B) == 0);
 }
 
-/* A journal with "\"a\":1" and "\"b\":2". */
+/* Writes a journal with "\"a\":1" and "\"b\":2". */
 static void fill(struct place *place)
 {
 	struct journal *journal = open_it(place);
@@ -84,7 +84,7 @@ static long size_of(const char *path)
 	return stat(path, &status) == 0 ? (long)status.st_size : -1;
 }
 
-static void gives_back(void)
+static void journal_returns_all_its_lines(void)
 {
 	struct place place = place_new();
 	fill(&place);
@@ -97,8 +97,8 @@ static void gives_back(void)
 	place_free(&place);
 }
 
-/* Cut anywhere, it gives all whole lines, and what is added then is whole. */
-static void cut_anywhere(void)
+/* A journal that is cut anywhere returns all complete lines, and lines added later are complete. */
+static void cut_journal_returns_all_complete_lines(void)
 {
 	struct place place = place_new();
 	fill(&place);
@@ -125,8 +125,8 @@ static void cut_anywhere(void)
 	place_free(&place);
 }
 
-/* A bit that flipped costs its line alone; zeroes at the end cost nothing. */
-static void spoilt(void)
+/* A flipped bit costs only its line; zeroes at the end cost nothing. */
+static void damaged_line_is_skipped(void)
 {
 	struct place place = place_new();
 	fill(&place);
@@ -143,7 +143,7 @@ static void spoilt(void)
 	place_free(&place);
 }
 
-static void another_sweep(void)
+static void journal_of_another_sweep_is_refused(void)
 {
 	struct place place = place_new();
 	fill(&place);
@@ -156,7 +156,7 @@ static void another_sweep(void)
 	place_free(&place);
 }
 
-static void no_journal(void)
+static void other_files_are_refused_as_journals(void)
 {
 	static const char *const texts[] = {"x", "a,b\n1,2\n", "{\"crc\":\"", "\n", "{}\n"};
 	struct place place = place_new();
@@ -165,9 +165,9 @@ static void no_journal(void)
 		fputs(texts[i], file);
 		fclose(file);
 		struct journal *journal = open_it(&place);
-		bool torn = i == 2; /* as a first line begins */
+		bool torn = i == 2; /* like the beginning of a first line */
 		CHECK((journal != NULL) == torn);
-		CHECK(torn || (place.refused && strstr(place.message, "no journal") != NULL));
+		CHECK(torn || (place.refused && strstr(place.message, "not the journal") != NULL));
 		CHECK(torn || size_of(place.path) == (long)strlen(texts[i]));
 		if (journal)
 			journal_close(journal);
@@ -179,7 +179,7 @@ static void no_journal(void)
 	place_free(&place);
 }
 
-static void one_at_a_time(void)
+static void second_process_is_refused(void)
 {
 	struct place place = place_new();
 	struct journal *journal = open_it(&place);
@@ -194,8 +194,12 @@ static void one_at_a_time(void)
 	place_free(&place);
 }
 
-static const struct test tests[] = {TEST(gives_back),    TEST(cut_anywhere), TEST(spoilt),
-				    TEST(another_sweep), TEST(no_journal),   TEST(one_at_a_time)};
+static const struct test tests[] = {TEST(journal_returns_all_its_lines),
+				    TEST(cut_journal_returns_all_complete_lines),
+				    TEST(damaged_line_is_skipped),
+				    TEST(journal_of_another_sweep_is_refused),
+				    TEST(other_files_are_refused_as_journals),
+				    TEST(second_process_is_refused)};
 
 int main(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The choices of the library's model, by NCCL's constants. */
+/* Choices of the collective library's cost model, with NCCL's constants. */
 #include "sim/base/arena.h"
 #include "sim/collective/library.h"
 #include "tests/test.h"
 
-/* Eight A100s behind NVSwitch, and two such machines with eight adapters of 25 GB/s. */
+/* Eight A100s with NVSwitch, and two such machines with eight adapters of 25 GB/s each. */
 static const struct comm_shape one_node = {.rank_count = 8,
 					   .node_count = 1,
 					   .rank_most = 8,
@@ -29,7 +29,7 @@ static const struct comm_shape pcie = {.rank_count = 8,
 				       .inside_Bps = 14e9,
 				       .ring_count = 1};
 
-/* The defaults of the rows. */
+/* Returns the defaults of the rows. */
 static struct library_params defaults(void)
 {
 	struct arena *arena = arena_new();
@@ -52,7 +52,7 @@ static struct collective_choice all_reduce(const struct library_params *library,
 	return library_choose(library, shape, COLLECTIVE_ALL_REDUCE, size_B);
 }
 
-static void protocols_by_size(void)
+static void protocol_follows_the_message_size(void)
 {
 	struct library_params library = defaults();
 	CHECK(all_reduce(&library, &one_node, 1024).protocol == PROTOCOL_LL);
@@ -61,19 +61,19 @@ static void protocols_by_size(void)
 	CHECK_TEXT(all_reduce(&library, &one_node, 1e9).algorithm->name, "ring");
 }
 
-/* Ring, LL, 8 B over eight ranks: 6.6 + 14 * 0.6 us and 14 B by the one channel's 3.5
- * GB/s; the tree's base is 0.2 us longer. 24 channels are set up, a small message uses one. */
-static void a_small_message_by_hand(void)
+/* Ring with LL, 8 B over eight ranks: 6.6 + 14 * 0.6 us plus 14 B at 3.5 GB/s of one channel. The
+ * tree's base time is 0.2 us longer. 24 channels are set up, but a small message uses one. */
+static void small_message_time_matches_hand_calculation(void)
 {
 	struct library_params library = defaults();
 	struct collective_choice choice = all_reduce(&library, &one_node, 8);
 	CHECK_TEXT(choice.algorithm->name, "ring");
 	CHECK_NEAR(choice.predicted_s, 15.004e-6, 1e-9);
 	CHECK_NEAR(choice.start_s, 6.6e-6, 1e-12);
-	CHECK(choice.hop_s[HOP_NVLINK] <= 0);            /* all of it is the wire's */
-	CHECK_NEAR(choice.hop_s[HOP_NET], 1.2e-6, 1e-9); /* 2.7 us less the wire's 1.5 */
+	CHECK(choice.hop_s[HOP_NVLINK] <= 0);            /* all of it belongs to the wire */
+	CHECK_NEAR(choice.hop_s[HOP_NET], 1.2e-6, 1e-9); /* 2.7 us minus the wire's 1.5 */
 	CHECK(choice.block_count == 1 && choice.channel_count == 1);
-	/* 1 MiB and LL: 4 KiB a rank for each channel, so 2^20 / 2^15 = 32 > 24. */
+	/* 1 MiB with LL: 4 KiB per rank and channel, so 2^20 / 2^15 = 32 > 24. */
 	library.protocol = CHOOSE_LL;
 	CHECK(all_reduce(&library, &one_node, 1048576).block_count == 24);
 	CHECK(all_reduce(&library, &one_node, 524288).block_count == 16);
@@ -84,7 +84,7 @@ static void a_small_message_by_hand(void)
 }
 
 /* Simple, 1 GB: 8.4 + 14 * 3.4 us + 1e9 * 14/8 / (282e9 * 0.85). */
-static void a_large_message_by_hand(void)
+static void large_message_time_matches_hand_calculation(void)
 {
 	struct library_params library = defaults();
 	struct collective_choice choice = all_reduce(&library, &one_node, 1e9);
@@ -96,8 +96,9 @@ static void a_large_message_by_hand(void)
 	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 24 * 12e9, 1e-9);
 }
 
-/* A ring's latency grows with the ranks, a tree's with the logarithm of the nodes. */
-static void trees_for_many_nodes(void)
+/* The latency of a ring grows with the number of ranks, that of a tree with the logarithm of the
+ * number of nodes. */
+static void trees_are_chosen_for_many_nodes(void)
 {
 	struct library_params library = defaults();
 	struct comm_shape many = nodes(64);
@@ -106,12 +107,12 @@ static void trees_for_many_nodes(void)
 	CHECK_TEXT(all_reduce(&library, &many, 8e9).algorithm->name, "ring");
 	struct comm_shape two = nodes(2);
 	CHECK_TEXT(all_reduce(&library, &two, 1e9).algorithm->name, "ring");
-	/* Two nodes with eight adapters: 198 / 25 GB/s, eight pairs; a channel for each ring. */
+	/* Two nodes with eight adapters: 198 / 25 GB/s, eight pairs; one channel for each ring. */
 	CHECK(all_reduce(&library, &two, 1e9).block_count == 16);
 	CHECK(all_reduce(&library, &two, 1e9).channel_count == 8);
 }
 
-static void ll128_needs_nvlink(void)
+static void ll128_is_chosen_only_with_nvlink(void)
 {
 	struct library_params library = defaults();
 	bool seen = false;
@@ -125,9 +126,9 @@ static void ll128_needs_nvlink(void)
 		CHECK(all_reduce(&library, &one_node, size_B).protocol != PROTOCOL_LL128);
 }
 
-/* The guess of the best never falls as messages grow, but for the steps of the table
- * by which NCCL corrects trees. */
-static void guesses_grow_with_size(void)
+/* The predicted time of the best choice never decreases with the message size, except at the steps
+ * of the table by which NCCL corrects trees. */
+static void predicted_time_grows_with_the_size(void)
 {
 	struct library_params library = defaults();
 	library.algorithm = "ring";
@@ -144,7 +145,7 @@ static void guesses_grow_with_size(void)
 	}
 }
 
-static void what_is_fixed_is_honoured(void)
+static void fixed_algorithm_protocol_and_channels_are_used(void)
 {
 	struct library_params library = defaults();
 	library.algorithm = "hierarchical";
@@ -155,16 +156,16 @@ static void what_is_fixed_is_honoured(void)
 	CHECK_TEXT(choice.algorithm->name, "hierarchical");
 	CHECK(choice.protocol == PROTOCOL_SIMPLE);
 	CHECK(choice.block_count == 3 && choice.channel_count == 3);
-	/* Another collective has its own. */
+	/* Another collective has its own choice. */
 	CHECK(library_choose(&library, &two, COLLECTIVE_ALL_GATHER, 1e6).algorithm->collective ==
 	      COLLECTIVE_ALL_GATHER);
 }
 
-/* Two nodes of eight A100, 16 channels: 15 messages at once, one block each, of 12 GB/s;
- * up to 16 KiB each with LL inside, and the network with Simple. 8 messages to the other
- * node are posted in 1 us each. On one node of eight two blocks serve each message; two
- * channels have seven messages at once and share their rate among them. */
-static void messages_are_posted_at_once(void)
+/* Two nodes with eight A100s, 16 channels: 15 concurrent messages with one block each, at 12 GB/s.
+ * Inside a node up to 16 KiB each use LL; the network uses Simple. 8 messages to the other node are
+ * posted in 1 us each. On one node of eight, two blocks serve each message. Two channels have seven
+ * concurrent messages, which share their bandwidth. */
+static void all_to_all_sends_messages_concurrently(void)
 {
 	struct library_params library = defaults();
 	struct comm_shape two = nodes(2), few = pcie;
@@ -172,7 +173,7 @@ static void messages_are_posted_at_once(void)
 		library_choose(&library, &two, COLLECTIVE_ALL_TO_ALL, 16 * 16384);
 	CHECK(choice.protocol == PROTOCOL_LL && choice.channel_count == 15);
 	CHECK_NEAR(choice.start_s, 6.6e-6 + 8e-6, 1e-9);
-	CHECK_NEAR(choice.hop_s[HOP_PCI], 0.4e-6, 1e-9); /* 1.0 us less the wire's 0.6 */
+	CHECK_NEAR(choice.hop_s[HOP_PCI], 0.4e-6, 1e-9); /* 1.0 us minus the wire's 0.6 */
 	CHECK_NEAR(choice.hop_s[HOP_NET], 12.5e-6, 1e-9);
 	CHECK_NEAR(choice.channel_cap_Bps[HOP_NVLINK], 3.5e9, 1e-9);
 	CHECK_NEAR(choice.channel_cap_Bps[HOP_NET], 12e9, 1e-9);
@@ -191,9 +192,9 @@ static void messages_are_posted_at_once(void)
 	CHECK(library_choose(&library, &two, COLLECTIVE_ALL_TO_ALL, 8).protocol == PROTOCOL_SIMPLE);
 }
 
-/* A chain hands on slices of 512 KiB, however many; a tree over sockets has LL's steps
- * for pieces, of which 64 at most, and one over RDMA has its words. */
-static void pieces_of_chains_and_trees(void)
+/* A chain forwards slices of 512 KiB, however many. The pieces of a tree over sockets are LL steps,
+ * at most 64; those of a tree over RDMA are words. */
+static void chains_and_trees_divide_messages_into_pieces(void)
 {
 	struct library_params library = defaults();
 	struct comm_shape two = nodes(2);
@@ -210,8 +211,8 @@ static void pieces_of_chains_and_trees(void)
 	CHECK(all_reduce(&library, &two, 1073741824).pipeline_count == 64);
 }
 
-/* The fitted numbers act on what is run, not on what is chosen. */
-static void a_system_may_be_slower_than_the_model(void)
+/* Fitted parameters change the run, but not the choice. */
+static void fitted_parameters_change_the_run_not_the_choice(void)
 {
 	struct library_params library = defaults();
 	struct comm_shape two = nodes(2);
@@ -225,7 +226,7 @@ static void a_system_may_be_slower_than_the_model(void)
 	CHECK_NEAR(after.start_s, 1.4 * before.start_s + 3e-6 + 1e-6 * (double)after.block_count,
 		   1e-9);
 	CHECK_NEAR(after.hop_s[HOP_NET] + 1.5e-6, 1.4 * (before.hop_s[HOP_NET] + 1.5e-6), 1e-9);
-	/* LL inside one of several nodes: 1.8 * 0.6 us by the model, twice that here. */
+	/* LL inside one of several nodes: 1.8 * 0.6 us in the model, and twice that here. */
 	library = defaults();
 	CHECK(after.protocol == PROTOCOL_LL);
 	CHECK_NEAR(before.hop_s[HOP_NVLINK], 0.08e-6, 1e-9);
@@ -236,11 +237,11 @@ static void a_system_may_be_slower_than_the_model(void)
 	CHECK_NEAR(after.predicted_s, before.predicted_s, 1e-12);
 }
 
-/* Two nodes, 256 MB, a ring with LL128: 14 us, 26 hops of 1.9 inside, 4 of 4 across, and
- * 30/16 of the bytes at 16 blocks of 10 GB/s, since 0.92 of 198 GB/s x 0.97 are more. With
- * Simple, 1.4 times (8.4 us, 26 hops of 3.4 and 4 of 14), at what the adapters carry.
- * Release 2.8 counts two steps fewer across. */
-static void across_nodes_by_hand(void)
+/* Two nodes, 256 MB, a ring with LL128: 14 us, 26 hops of 1.9 inside, 4 of 4 across, and 30/16 of
+ * the bytes at 16 blocks of 10 GB/s, because 0.92 of 198 GB/s x 0.97 is more. With Simple it is 1.4
+ * times (8.4 us, 26 hops of 3.4 and 4 of 14), at the bandwidth of the adapters. Release 2.8 counts
+ * two fewer steps across nodes. */
+static void time_across_nodes_matches_hand_calculation(void)
 {
 	struct library_params library = defaults();
 	struct comm_shape two = nodes(2);
@@ -259,9 +260,9 @@ static void across_nodes_by_hand(void)
 		   1.4 * 152.8e-6 + part_B / (198e9 * 0.97), 1e-9);
 }
 
-/* In a tree inside one node LL128 reaches 7/9 of what trees do: 2 S over 282 GB/s x 0.85
- * x 0.92 x 0.778, the table's 0.9 at 64 MiB. */
-static void ll128_in_a_tree_by_hand(void)
+/* In a tree inside one node LL128 reaches 7/9 of the bandwidth of trees: 2 S over 282 GB/s x 0.85 x
+ * 0.92 x 0.778, times 0.9 from the table at 64 MiB. */
+static void ll128_tree_time_matches_hand_calculation(void)
 {
 	struct library_params library = defaults();
 	library.algorithm = "double_tree";
@@ -277,9 +278,9 @@ static void ll128_in_a_tree_by_hand(void)
 		   31.5e-6 + 2 * 8388608 / (0.7 * bus_Bps), 1e-9);
 }
 
-/* Each block adds 2 us at the start. A call's time grows with its size by 2 (n - 1) / n over
- * the bus of an all-reduce, by 1 over that of a broadcast. */
-static void starts_and_slopes(void)
+/* Each block adds 2 us at the start. The time of a call grows with its size by 2 (n - 1) / n over
+ * the bus bandwidth for an all-reduce, and by 1 over it for a broadcast. */
+static void choice_time_has_start_and_slope(void)
 {
 	struct library_params library = defaults();
 	library.protocol = CHOOSE_SIMPLE;
@@ -297,13 +298,19 @@ static void starts_and_slopes(void)
 }
 
 static const struct test tests[] = {
-	TEST(protocols_by_size),           TEST(a_small_message_by_hand),
-	TEST(a_large_message_by_hand),     TEST(trees_for_many_nodes),
-	TEST(ll128_needs_nvlink),          TEST(guesses_grow_with_size),
-	TEST(what_is_fixed_is_honoured),   TEST(a_system_may_be_slower_than_the_model),
-	TEST(across_nodes_by_hand),        TEST(ll128_in_a_tree_by_hand),
-	TEST(messages_are_posted_at_once), TEST(pieces_of_chains_and_trees),
-	TEST(starts_and_slopes),
+	TEST(protocol_follows_the_message_size),
+	TEST(small_message_time_matches_hand_calculation),
+	TEST(large_message_time_matches_hand_calculation),
+	TEST(trees_are_chosen_for_many_nodes),
+	TEST(ll128_is_chosen_only_with_nvlink),
+	TEST(predicted_time_grows_with_the_size),
+	TEST(fixed_algorithm_protocol_and_channels_are_used),
+	TEST(fitted_parameters_change_the_run_not_the_choice),
+	TEST(time_across_nodes_matches_hand_calculation),
+	TEST(ll128_tree_time_matches_hand_calculation),
+	TEST(all_to_all_sends_messages_concurrently),
+	TEST(chains_and_trees_divide_messages_into_pieces),
+	TEST(choice_time_has_start_and_slope),
 };
 
 int main(void)

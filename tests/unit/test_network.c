@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks: counts of a small one by hand, and the shipped ones against
- * published sizes (calib/measured/facts_models.tsv). Runs from the root. */
+/* Networks: a small one is counted by hand, and the shipped ones are compared with published sizes
+ * (calib/measured/facts_models.tsv). The test must run from the root folder. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,11 +55,11 @@ static size_t count_op(const struct network *network, enum layer_op op)
 /* ---- by hand ---- */
 
 /* image 5 x 5 x 3
- * a  conv 3 x 3 / 2, valid: (5 - 3) / 2 + 1 = 2, so 2 x 2 x 4 = 16 numbers;
- *    3*3*3*4 = 108 weights, 16 * 27 = 432 MACs; batch norm 4 + 4, 2 x 4 moving
- * b  conv 1 x 1: 16 numbers; 16 weights, 64 MACs; bias 4
- * s  sum of a and b: 16;  j  s beside a: 8 x 2 x 2 = 32
- * f  fc: 32 * 2 = 64 weights and MACs; bias 2 */
+ *   a  conv 3 x 3 / 2, valid: (5 - 3) / 2 + 1 = 2, so 2 x 2 x 4 = 16 numbers;
+ *      3*3*3*4 = 108 weights, 16 * 27 = 432 MACs; batch norm 4 + 4, 2 x 4 moving
+ *   b  conv 1 x 1: 16 numbers; 16 weights, 64 MACs; bias 4
+ *   s  sum of a and b: 16;  j  s joined with a: 8 x 2 x 2 = 32
+ *   f  fc: 32 * 2 = 64 weights and MACs; bias 2 */
 static const char tiny[] =
 	"network = { name = \"tiny\"; image = 5; channels = 3; classes = 2; source = \"by hand\";\n"
 	"layers = (\n"
@@ -72,7 +72,7 @@ static const char tiny[] =
 	"{ name = \"loss\"; op = \"softmax\"; }\n"
 	"); };\n";
 
-static void counts_a_small_network(void)
+static void small_network_has_the_counts_by_hand(void)
 {
 	struct arena *arena = arena_new();
 	const struct network *network = read_text(arena, tiny);
@@ -82,13 +82,13 @@ static void counts_a_small_network(void)
 		CHECK(network->parameters_count == 108 + 8 + 16 + 4 + 64 + 2);
 		CHECK(network->gradient_tensors_count == 7);
 		CHECK(network->macs_count == 432 + 64 + 64);
-		/* image, a, its batch norm, b, s, j, f, loss; no ReLU and no bias */
+		/* image, a, its batch norm, b, s, j, f, loss; without ReLU and bias */
 		CHECK(network->activations_count == 75 + 16 + 16 + 16 + 16 + 32 + 2 + 2);
 	}
 	arena_free(arena);
 }
 
-static void expands_and_connects(void)
+static void layers_expand_and_connect_by_name(void)
 {
 	static const char *const names[] = {"input",  "a",   "a/batch_norm", "a/relu", "b",
 					    "b/bias", "s",   "s/relu",       "j",      "f",
@@ -104,7 +104,7 @@ static void expands_and_connects(void)
 		CHECK(layers[2].op == LAYER_BATCH_NORM && layers[2].tensor_count == 2);
 		CHECK(layers[2].state_tensor_count == 2 && layers[1].state_tensor_count == 0);
 		CHECK(layers[3].in_place && layers[5].in_place && !layers[2].in_place);
-		/* "a" names what a gives in the end: its ReLU */
+		/* "a" is the name of the final output of a, its ReLU */
 		CHECK(layers[6].input_count == 2 && layers[6].inputs[0] == 3 &&
 		      layers[6].inputs[1] == 5);
 		CHECK(layers[8].inputs[0] == 7 && layers[8].inputs[1] == 3);
@@ -114,9 +114,9 @@ static void expands_and_connects(void)
 	arena_free(arena);
 }
 
-/* Weights and momentum (202 * 2) and moving averages (8) in fp32, gradients
- * 202, ten images of 175 kept numbers and the join's 32 + 16 + 16 of gradient. */
-static void memory_by_hand(void)
+/* Weights and momentum (202 * 2) and moving averages (8) in fp32, gradients 202, ten images with
+ * 175 kept numbers, and 32 + 16 + 16 gradients of the join. */
+static void memory_matches_hand_calculation(void)
 {
 	struct arena *arena = arena_new();
 	const struct network *network = read_text(arena, tiny);
@@ -131,9 +131,9 @@ static void memory_by_hand(void)
 	arena_free(arena);
 }
 
-/* A 1 x 7 kernel has height 1, width 7; same: ceil(9 / 2) = 5; valid, 5 wide
- * with a kernel of 2 and stride 3: 2; 5 high with 4 and 1: 2. */
-static void sides_differ(void)
+/* A 1 x 7 kernel has height 1 and width 7. Same: ceil(9 / 2) = 5. Valid: width 5 with a kernel of 2
+ * and stride 3 gives 2; height 5 with 4 and 1 gives 2. */
+static void kernels_with_different_sides_have_their_shapes(void)
 {
 	struct arena *arena = arena_new();
 	const struct network *network = read_text(
@@ -166,7 +166,7 @@ static void sides_differ(void)
 
 /* ---- the shipped networks ---- */
 
-/* Whether value, printed as fact is, reads as fact. */
+/* Returns true if value, rounded like fact, equals it. */
 static bool rounds_to(double value, const char *fact)
 {
 	const char *dot = strchr(fact, '.');
@@ -176,8 +176,8 @@ static bool rounds_to(double value, const char *fact)
 	return strcmp(text, fact) == 0;
 }
 
-/* The rule for each column is one for all rows: a value agrees when it rounds
- * to the published digits or is as near as the tolerance. */
+/* One rule applies to all rows of a column: a value agrees if it rounds to the published digits or
+ * is within the tolerance. */
 static bool agrees(const char *name, const char *what, double value, const char *fact,
 		   double tolerance_ratio)
 {
@@ -190,7 +190,7 @@ static bool agrees(const char *name, const char *what, double value, const char 
 	return false;
 }
 
-static void agrees_with_facts(void)
+static void shipped_networks_match_published_facts(void)
 {
 	FILE *facts = fopen("calib/measured/facts_models.tsv", "r");
 	char line[256], name[32], image[8], params[16], tensors[8], macs[16], activations[8];
@@ -222,9 +222,9 @@ static void agrees_with_facts(void)
 	CHECK(rows == 9);
 }
 
-/* Exact, from the papers' tables: weights + biases (vgg), weights + 2 a
- * channel of batch norm (resnet), each with 1001 classes (+ 4097 or 2049). */
-static void parameters_to_the_last(void)
+/* Exact numbers from the papers' tables: weights + biases (vgg), weights + 2 per channel of batch
+ * norm (resnet), each with 1001 classes (+ 4097 or 2049). */
+static void parameter_counts_are_exact(void)
 {
 	static const struct {
 		const char *name;
@@ -245,10 +245,9 @@ static void parameters_to_the_last(void)
 	}
 }
 
-/* The published 26 MiB of GoogLeNet's activations hold its two local response
- * normalisations, of 64 and 192 channels at 56 pixels, which
- * tf_cnn_benchmarks leaves out; nothing else is between the two. */
-static void googlenet_differs_by_its_normalisations(void)
+/* The published 26 MiB of GoogLeNet's activations include two local response normalisations, of 64
+ * and 192 channels with 56 pixels. tf_cnn_benchmarks omits them. There is no other difference. */
+static void googlenet_lacks_only_its_response_normalisations(void)
 {
 	struct arena *arena = arena_new();
 	const struct network *network = shipped(arena, "googlenet");
@@ -259,7 +258,7 @@ static void googlenet_differs_by_its_normalisations(void)
 	arena_free(arena);
 }
 
-static void shapes_match_the_papers(void)
+static void layer_shapes_match_the_papers(void)
 {
 	static const struct {
 		const char *network, *layer;
@@ -292,11 +291,11 @@ static void shapes_match_the_papers(void)
 	}
 }
 
-static void convolutions_and_batch_norms(void)
+static void numbers_of_convolutions_and_batch_norms_match(void)
 {
 	static const struct {
 		const char *name;
-		size_t convs, batch_norms, tensors_each; /* of a batch norm */
+		size_t convs, batch_norms, tensors_each; /* tensors of each batch norm */
 	} rows[] = {
 		{"googlenet", 57, 0, 0},     {"vgg16", 13, 0, 0},        {"resnet50", 53, 53, 2},
 		{"resnet101", 104, 104, 2},  {"resnet152", 155, 155, 2}, {"inception3", 94, 94, 1},
@@ -323,9 +322,9 @@ static void convolutions_and_batch_norms(void)
 	}
 }
 
-/* A GTX 1050 Ti (4 GiB) trained ResNet-50 at 32 images (flexdirect_1050ti.tsv);
- * GPUs of 16 GB train Inception v3 at 128. */
-static void fits_where_it_was_trained(void)
+/* A GTX 1050 Ti (4 GiB) trained ResNet-50 with 32 images (flexdirect_1050ti.tsv); GPUs with 16 GB
+ * train Inception v3 with 128. */
+static void memory_fits_gpus_that_trained_the_network(void)
 {
 	struct arena *arena = arena_new();
 	const struct network *resnet = shipped(arena, "resnet50");
@@ -340,16 +339,16 @@ static void fits_where_it_was_trained(void)
 }
 
 static const struct test tests[] = {
-	TEST(counts_a_small_network),
-	TEST(expands_and_connects),
-	TEST(memory_by_hand),
-	TEST(sides_differ),
-	TEST(agrees_with_facts),
-	TEST(parameters_to_the_last),
-	TEST(googlenet_differs_by_its_normalisations),
-	TEST(shapes_match_the_papers),
-	TEST(convolutions_and_batch_norms),
-	TEST(fits_where_it_was_trained),
+	TEST(small_network_has_the_counts_by_hand),
+	TEST(layers_expand_and_connect_by_name),
+	TEST(memory_matches_hand_calculation),
+	TEST(kernels_with_different_sides_have_their_shapes),
+	TEST(shipped_networks_match_published_facts),
+	TEST(parameter_counts_are_exact),
+	TEST(googlenet_lacks_only_its_response_normalisations),
+	TEST(layer_shapes_match_the_papers),
+	TEST(numbers_of_convolutions_and_batch_norms_match),
+	TEST(memory_fits_gpus_that_trained_the_network),
 };
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Output files are written atomically, whatever goes wrong. */
+/* Output files are written completely or not at all, whatever fails. */
 #include "tests/test.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 static char folder[] = "/tmp/farwire-output-XXXXXX";
 static char target[sizeof folder + 16];
 
-/* Names in the folder, dot files too, "." and ".." not. */
+/* Counts the names in the folder, with dot files but without "." and "..". */
 static int names_count(void)
 {
 	int count = 0;
@@ -47,20 +47,20 @@ static bool holds(const char *path, const char *text)
 	return strlen(text) == count && memcmp(buffer, text, count) == 0;
 }
 
-static void commits(void)
+static void file_appears_only_at_the_commit(void)
 {
 	struct output *output = output_open(target);
 	if (!CHECK(output != NULL))
 		return;
 	fputs("new\n", output_file(output));
-	CHECK(names_count() == 0); /* nothing before the commit */
+	CHECK(names_count() == 0); /* nothing appears before the commit */
 	CHECK(output_commit(output) == 0);
 	CHECK(holds(target, "new\n"));
 	CHECK(names_count() == 1);
 	unlink(target);
 }
 
-static void replaces_and_keeps_mode(void)
+static void replaced_file_keeps_its_mode(void)
 {
 	put(target, "old\n");
 	chmod(target, 0640);
@@ -74,7 +74,7 @@ static void replaces_and_keeps_mode(void)
 	unlink(target);
 }
 
-static void abandons(void)
+static void abandoned_output_leaves_the_file_unchanged(void)
 {
 	put(target, "old\n");
 	struct output *output = output_open(target);
@@ -85,7 +85,7 @@ static void abandons(void)
 	unlink(target);
 }
 
-static void follows_links(void)
+static void output_follows_symbolic_links(void)
 {
 	char link[sizeof target + 8];
 	snprintf(link, sizeof link, "%s.link", target);
@@ -101,8 +101,8 @@ static void follows_links(void)
 	unlink(target);
 }
 
-/* A device is written in place: replacing /dev/null would break the machine. */
-static void leaves_devices(void)
+/* A device is written in place, because replacing /dev/null would damage the machine. */
+static void devices_are_written_in_place(void)
 {
 	struct output *output = output_open("/dev/null");
 	if (!CHECK(output != NULL))
@@ -113,7 +113,7 @@ static void leaves_devices(void)
 	CHECK(stat("/dev/null", &status) == 0 && S_ISCHR(status.st_mode));
 }
 
-static void full_device(void)
+static void full_device_is_reported(void)
 {
 	struct output *output = output_open("/dev/full");
 	if (!CHECK(output != NULL))
@@ -124,8 +124,8 @@ static void full_device(void)
 	CHECK(errno == ENOSPC);
 }
 
-/* A limit on file sizes stands in for a disk that fills up half-way. */
-static void full_disk(void)
+/* A limit of the file size simulates a disk that becomes full. */
+static void full_disk_leaves_the_file_unchanged(void)
 {
 	put(target, "old\n");
 	struct output *output = output_open(target);
@@ -155,8 +155,8 @@ static void commit_large(void)
 	_exit(!output || output_commit(output) != 0);
 }
 
-/* Killed as soon as its temporary file is there, a program leaves the whole target alone. On a
- * busy machine it may be done before the signal comes: then again. */
+/* A program that is killed while its temporary file exists leaves the target unchanged. On a busy
+ * machine it may finish before the signal; then the test repeats. */
 static void killed_while_writing(int signal_number)
 {
 	bool hit = false;
@@ -178,7 +178,7 @@ static void killed_while_writing(int signal_number)
 	CHECK(hit);
 }
 
-static void killed(void)
+static void killed_program_leaves_the_file_unchanged(void)
 {
 	killed_while_writing(SIGTERM);
 	killed_while_writing(SIGINT);
@@ -194,7 +194,7 @@ static void check_refused(const char *path, int error)
 		printf("  %s: %s\n", path, strerror(errno));
 }
 
-static void bad_targets(void)
+static void invalid_targets_are_refused(void)
 {
 	char path[sizeof folder + 32];
 	check_refused(folder, EISDIR);
@@ -207,9 +207,9 @@ static void bad_targets(void)
 	CHECK(names_count() == 0);
 }
 
-static void read_only_folder(void)
+static void read_only_folder_is_refused(void)
 {
-	if (geteuid() == 0) /* root may write everywhere; /proc refuses it too */
+	if (geteuid() == 0) /* root may write everywhere, except to /proc */
 		snprintf(target, sizeof target, "/proc/farwire");
 	chmod(folder, 0500);
 	struct output *output = output_open(target);
@@ -224,7 +224,7 @@ static void read_only_folder(void)
 	snprintf(target, sizeof target, "%s/result", folder);
 }
 
-/* Runs the commit of "text" to a stdout that is fd. */
+/* Commits "text" to standard output, which is fd. */
 static int commit_to(int fd)
 {
 	fflush(stdout);
@@ -241,7 +241,7 @@ static int commit_to(int fd)
 	return answer;
 }
 
-static void stdout_and_closed_pipe(void)
+static void standard_output_and_closed_pipes_are_handled(void)
 {
 	int ends[2];
 	char text[8] = "";
@@ -257,17 +257,17 @@ static void stdout_and_closed_pipe(void)
 }
 
 static const struct test tests[] = {
-	TEST(commits),
-	TEST(replaces_and_keeps_mode),
-	TEST(abandons),
-	TEST(follows_links),
-	TEST(leaves_devices),
-	TEST(full_device),
-	TEST(full_disk),
-	TEST(killed),
-	TEST(bad_targets),
-	TEST(read_only_folder),
-	TEST(stdout_and_closed_pipe),
+	TEST(file_appears_only_at_the_commit),
+	TEST(replaced_file_keeps_its_mode),
+	TEST(abandoned_output_leaves_the_file_unchanged),
+	TEST(output_follows_symbolic_links),
+	TEST(devices_are_written_in_place),
+	TEST(full_device_is_reported),
+	TEST(full_disk_leaves_the_file_unchanged),
+	TEST(killed_program_leaves_the_file_unchanged),
+	TEST(invalid_targets_are_refused),
+	TEST(read_only_folder_is_refused),
+	TEST(standard_output_and_closed_pipes_are_handled),
 };
 
 int main(void)

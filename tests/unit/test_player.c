@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Expected times are added up by hand from the numbers of cuda_world.h. */
+/* The expected times are added by hand from the numbers of cuda_world.h. */
 #include "sim/workload/player_internal.h"
 #include "sim/engine/trace.h"
 #include "tests/cuda_world.h"
@@ -12,14 +12,14 @@ static void setup(void)
 	world_presets(&w);
 }
 
-/* ---- a port whose calls all take 10 us, or none at all ---- */
+/* ---- a port whose calls take 10 us or no time ---- */
 
 struct slow_port {
 	struct cuda_port port;
-	call_done_fn *done[4]; /* by thread: of the call in flight */
+	call_done_fn *done[4]; /* by thread: completion of the call in progress */
 	void *ctx[4];
 	uint64_t arg[4];
-	int64_t takes_ps; /* 0: returns within the call */
+	int64_t takes_ps; /* 0: returns inside the call */
 	size_t calls[4];  /* by thread */
 };
 static struct slow_port slow;
@@ -50,7 +50,7 @@ static void slow_call(struct cuda_port *port, unsigned thread, struct cpu *core,
 
 static size_t steps_seen;
 static size_t stop_after; /* 0: never */
-static int64_t pause_ps;  /* after the first step */
+static int64_t pause_ps;  /* pause after the first step */
 
 static bool step_done(void *ctx, struct player *player, const struct step_record *record)
 {
@@ -143,8 +143,8 @@ static void check_times(const struct step_record *record, double think_us, doubl
 		.kind = ITEM_WATCH, .signal = signal_, .call = {.event = event_ }                  \
 	}
 
-/* Thread 0: think 5, call 10, wait for the other's second post, call 10.
- * Thread 1: think 20, post, think 20, post, think 30: 70. */
+/* Thread 0: think 5, call 10, wait for the second post of thread 1, call 10. Thread 1: think 20,
+ * post, think 20, post, think 30: 70. */
 static const struct item main_items[] = {
 	THINK(5), CALL(CALL_LIBRARY), AWAIT(0, 2), {.kind = ITEM_STEP_MARK}, CALL(CALL_LIBRARY)};
 static const struct item helper_items[] = {THINK(20), POST(0), THINK(20), POST(0), THINK(30)};
@@ -153,7 +153,7 @@ static const struct call_thread two_threads[] = {{"main", main_items, COUNT(main
 static const struct program two_thread_program = {
 	.threads = two_threads, .thread_count = 2, .signal_count = 1};
 
-static void threads_hand_over_by_signals(void)
+static void threads_wait_for_signals_of_others(void)
 {
 	struct player *player;
 
@@ -168,7 +168,7 @@ static void threads_hand_over_by_signals(void)
 		CHECK_US(record->start_ps, 70 * (double)i);
 		CHECK_US(record->mark_ps, 70 * (double)i + 40);
 		CHECK_US(record->end_ps, 70 * (double)(i + 1));
-		/* 15..40 waits for the signal, 50..70 for the helper's end. */
+		/* waits 15..40 for the signal and 50..70 for the end of the helper */
 		check_times(record, 5, 20, 45);
 		CHECK(record->calls_count == 2 && record->polls_count == 0);
 		CHECK_NEAR(record->gpu_busy_s, 0, 0);
@@ -177,7 +177,7 @@ static void threads_hand_over_by_signals(void)
 	world_release(&w);
 }
 
-static void a_player_can_be_stopped(void)
+static void stopped_player_plays_no_further_step(void)
 {
 	setup();
 	world_build(&w);
@@ -188,8 +188,8 @@ static void a_player_can_be_stopped(void)
 	world_release(&w);
 }
 
-/* A port may return within the call; a long list must not fill the stack. */
-static void calls_may_return_at_once(void)
+/* A port may return inside the call; a long list must not overflow the stack. */
+static void calls_that_return_at_once_do_not_overflow_the_stack(void)
 {
 	enum { CALLS = 300000 };
 	struct item *items;
@@ -211,8 +211,9 @@ static void calls_may_return_at_once(void)
 	world_release(&w);
 }
 
-/* Launch 5, synchronise: kernel 9..109, back at 110.5; each step the same. */
-static void gpu_time_is_counted_by_step(void)
+/* Launch 5 and synchronise: the kernel runs 9..109, the call returns at 110.5; each step is the
+ * same. */
+static void gpu_time_is_counted_for_each_step(void)
 {
 	static const struct item items[] = {LAUNCH(100), CALL(CALL_DEVICE_SYNCHRONIZE)};
 	static const struct call_thread thread = {"main", items, COUNT(items)};
@@ -235,14 +236,14 @@ static void gpu_time_is_counted_by_step(void)
 	world_release(&w);
 }
 
-/* The GPU works 10000 us; the event is recorded at 7 and watched at once. The
- * poller asks for 3, sleeps 10: asks begin at 7, 20, 33 ... and look 3 later.
- * The kernel ends at 9 + 10000. The first look at or after 10009 is that of
- * ask n (from 0), 10 + 13 n >= 10009, n = 770: 10020; so 771 asks. */
+/* The GPU works 10000 us; the event is recorded at 7 and watched at once. The poller takes 3 for a
+ * query and sleeps 10: queries begin at 7, 20, 33 ... and read the state 3 later. The kernel ends
+ * at 9 + 10000. The first read at or after 10009 is that of query n (from 0) with 10 + 13 n >=
+ * 10009, n = 770: 10020. So there are 771 queries. */
 static const struct item watch_items[] = {LAUNCH(10000), RECORD(0), WATCH(0, 0), AWAIT(0, 1)};
 static const struct call_thread watch_thread = {"main", watch_items, COUNT(watch_items)};
 
-static void polls_follow_from_time_and_round_trip(void)
+static void number_of_polls_follows_from_time_and_round_trip(void)
 {
 	static const struct program program = {.threads = &watch_thread,
 					       .thread_count = 1,
@@ -267,8 +268,8 @@ static void polls_follow_from_time_and_round_trip(void)
 	world_release(&w);
 }
 
-/* Without a poller the signal comes with the kernel's end, and no call asks. */
-static void without_a_poller_a_watch_costs_nothing(void)
+/* Without a poller the signal comes at the kernel's end, and no call queries it. */
+static void watch_without_a_poller_makes_no_call(void)
 {
 	static const struct program program = {.threads = &watch_thread,
 					       .thread_count = 1,
@@ -288,9 +289,9 @@ static void without_a_poller_a_watch_costs_nothing(void)
 	world_release(&w);
 }
 
-/* Two events pending, of kernels that end at 109 and, on the other stream,
- * sharing the GPU, later. A sweep asks for both, 6; then sleeps 10. */
-static void a_sweep_asks_for_every_pending_event(void)
+/* Two events are pending, of a kernel that ends at 109 and of one on another stream that shares the
+ * GPU and ends later. A sweep queries both, which takes 6, and then sleeps 10. */
+static void sweep_queries_every_pending_event(void)
 {
 	static const struct item items[] = {
 		LAUNCH(100),
@@ -317,22 +318,21 @@ static void a_sweep_asks_for_every_pending_event(void)
 	world_build(&w);
 	stop_after = 0;
 	record = player_step_at(play_locally(&program, 1), 0);
-	/* Kernel 0 from 9; kernel 1 from 12 + 4 = 16: 0 has done 7, its 93 take
-	 * 186, until 202; 1 has 107 left: 309.
-	 * Watched at 14: sweeps begin at 14 + 16 n and look at 17 and 20 + 16 n.
-	 * Event 0 is seen at 17 + 16 x 12 = 209, by 13 sweeps, 25 asks so far, the
-	 * 26th sees event 1 pending at 212. Then one event: looks at 225 + 13 n;
-	 * the first from 309 on is 225 + 13 x 7 = 316: 8 asks more. */
+	/* Kernel 0 starts at 9; kernel 1 at 12 + 4 = 16, when 0 has done 7. Its other 93 take 186,
+	 * until 202; kernel 1 then has 107 left: 309. Both are watched at 14: sweeps begin at 14 +
+	 * 16 n and read at 17 and 20 + 16 n. Event 0 is seen at 17 + 16 x 12 = 209, after 13 sweeps
+	 * with 25 queries; the 26th sees event 1 pending at 212. Then one event is left: reads at
+	 * 225 + 13 n. The first from 309 on is 225 + 13 x 7 = 316: 8 more queries. */
 	CHECK_US(record->mark_ps, 209);
 	CHECK_US(record->end_ps, 316);
 	CHECK(record->polls_count == 26 + 8);
 	world_release(&w);
 }
 
-/* Each step watches a kernel of 130 and a copy of 100 with one signal and continues at the
- * first post, the copy's: at 113. The first step's kernel ends at 139, in the second step, and
- * must not end it: the second step ends when its own copy does, at 226. */
-static void late_watches_do_not_leak_into_the_next_step(void)
+/* Each step watches a kernel of 130 and a copy of 100 with one signal and continues at the first
+ * post, the copy's, at 113. The kernel of the first step ends at 139, in the second step, and must
+ * not end that step. It ends with its own copy, at 226. */
+static void late_watch_does_not_end_the_next_step(void)
 {
 	static const struct item items[] = {
 		{.kind = ITEM_CALL,
@@ -361,7 +361,7 @@ static void late_watches_do_not_leak_into_the_next_step(void)
 	world_release(&w);
 }
 
-static void threads_leave_their_traces(void)
+static void threads_have_spans_in_the_trace(void)
 {
 	struct trace *trace;
 	size_t calls = 0, waits = 0;
@@ -392,9 +392,9 @@ static void threads_leave_their_traces(void)
 	world_release(&w);
 }
 
-/* Twenty steps of 5 us with no limit but step_done's, and 50 us after the first
- * one, which are in no step. */
-static void a_pause_lies_between_steps(void)
+/* Twenty steps of 5 us without a limit except step_done's, and 50 us after the first one, which
+ * belong to no step. */
+static void pause_between_steps_belongs_to_no_step(void)
 {
 	static const struct item items[] = {THINK(5)};
 	static const struct call_thread thread = {"main", items, 1};
@@ -417,8 +417,8 @@ static void a_pause_lies_between_steps(void)
 	world_release(&w);
 }
 
-/* A virtual machine that makes half as much work again of a program's. */
-static void a_guest_adds_to_thinking(void)
+/* A virtual machine adds half of a program's work. */
+static void guest_adds_to_the_programs_own_work(void)
 {
 	static const struct item items[] = {THINK(20)};
 	static const struct call_thread thread = {"main", items, 1};
@@ -451,8 +451,8 @@ static void plant_idle(void *ctx, uint64_t arg)
 	planted->records[0].gpu_idle_s[TIME_THINK] += (double)arg * US;
 }
 
-/* Thread 0 thinks for 20 us; a picosecond more, or a microsecond of an idle GPU. */
-static void parts_that_do_not_add_up_stop_the_run(void)
+/* Thread 0 thinks for 20 us; the plants add a picosecond, or a microsecond of idle GPU. */
+static void step_parts_with_a_wrong_sum_stop_the_run(void)
 {
 	static const struct item items[] = {THINK(20), THINK(20)};
 	static const struct call_thread thread = {"main", items, COUNT(items)};
@@ -487,18 +487,18 @@ static void parts_that_do_not_add_up_stop_the_run(void)
 }
 
 static const struct test tests[] = {
-	TEST(threads_hand_over_by_signals),
-	TEST(a_player_can_be_stopped),
-	TEST(calls_may_return_at_once),
-	TEST(gpu_time_is_counted_by_step),
-	TEST(polls_follow_from_time_and_round_trip),
-	TEST(without_a_poller_a_watch_costs_nothing),
-	TEST(a_sweep_asks_for_every_pending_event),
-	TEST(late_watches_do_not_leak_into_the_next_step),
-	TEST(threads_leave_their_traces),
-	TEST(a_pause_lies_between_steps),
-	TEST(a_guest_adds_to_thinking),
-	TEST(parts_that_do_not_add_up_stop_the_run),
+	TEST(threads_wait_for_signals_of_others),
+	TEST(stopped_player_plays_no_further_step),
+	TEST(calls_that_return_at_once_do_not_overflow_the_stack),
+	TEST(gpu_time_is_counted_for_each_step),
+	TEST(number_of_polls_follows_from_time_and_round_trip),
+	TEST(watch_without_a_poller_makes_no_call),
+	TEST(sweep_queries_every_pending_event),
+	TEST(late_watch_does_not_end_the_next_step),
+	TEST(threads_have_spans_in_the_trace),
+	TEST(pause_between_steps_belongs_to_no_step),
+	TEST(guest_adds_to_the_programs_own_work),
+	TEST(step_parts_with_a_wrong_sum_stop_the_run),
 };
 
 int main(void)

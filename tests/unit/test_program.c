@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a network to a program: ops and kernels of ResNet-50 counted by hand, then the calls of
- * each framework. Runs from the root.
+/* From a network to a program: the operations and kernels of ResNet-50 are counted by hand, and
+ * then the calls of each framework. The test must run from the root folder.
  *
- * ResNet-50 has 53 convolutions, each with a batch norm, and 49 ReLUs (one for the first
- * convolution, three in each of 16 blocks). It has a max pool, 16 sums, a mean over the last 7
- * x 7, a fully connected layer with a bias, and softmax. Trainable tensors: 53 + 2 x 53 + 2 =
- * 161. 53 of them have more than 4096 elements: 52 convolutions (the 1 x 1 of 64 x 64 has just
- * 4096) and the last layer's weights. */
+ * ResNet-50 has 53 convolutions, each with a batch norm; 49 ReLUs (one for the first convolution,
+ * three in each of 16 blocks). It has a max pool, 16 sums, a mean over the last 7 x 7, a fully
+ * connected layer with a bias; softmax. Trainable tensors: 53 + 2 x 53 + 2 = 161. 53 of them have
+ * more than 4096 elements: 52 convolutions (the 1 x 1 of 64 x 64 has exactly 4096) and the weights
+ * of the last layer.
+ */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
@@ -20,14 +21,14 @@ enum {
 	SUMS = 16,
 	TENSORS = 161,
 	LARGE = 53,
-	/* + max pool, mean, fully connected, its bias, softmax */
+	/* plus max pool, mean, fully connected, its bias, softmax */
 	FORWARD_OPS = CONVOLUTIONS + NORMS + RELUS + SUMS + 5,
-	FORWARD_KERNELS = FORWARD_OPS - 1 + 6, /* the softmax is six */
+	FORWARD_KERNELS = FORWARD_OPS - 1 + 6, /* the softmax has six kernels */
 	MOVING_OPS = 2 * NORMS,
 	MOVING_KERNELS = 3 * MOVING_OPS,
-	/* Filter and data for each convolution but the first (the image's gradient is not
-	 * needed) and the last layer. A sum where an output goes two ways, once a block. The
-	 * gradients of sums are those that come in. */
+	/* Filter and data gradients for each convolution except the first (the image needs no
+	 * gradient) and for the last layer. One sum per block where an output is used twice; the
+	 * gradient of a sum is its input. */
 	BACKWARD_OPS = 2 * CONVOLUTIONS - 1 + 2 + NORMS + RELUS + SUMS + 4,
 	BACKWARD_KERNELS = BACKWARD_OPS - 1 + 2,
 	/* cuDNN and cuBLAS: convolutions, the product, batch norm, max pool */
@@ -99,7 +100,7 @@ static bool ends_in(const char *name, const char *end)
 	return length >= tail && strcmp(name + length - tail, end) == 0;
 }
 
-/* Ops whose name ends so, and their kernels. */
+/* Operations whose name ends with `end`, and their kernels. */
 struct tally {
 	size_t ops, kernels;
 	double flop, bytes_B;
@@ -122,7 +123,7 @@ static struct tally tally_of(const struct op_graph *graph, const char *end)
 
 /* ---- the graph ---- */
 
-static void ops_of_resnet50(void)
+static void resnet50_has_the_operations_counted_by_hand(void)
 {
 	struct op_graph graph = graph_of(L2_LOSS_ALL);
 	size_t library = 0;
@@ -138,14 +139,14 @@ static void ops_of_resnet50(void)
 	CHECK(tally_of(&graph, ".update").ops == TENSORS);
 	/* losses, their sum, the total; w * decay; its addition; the update */
 	CHECK(graph.count == FORWARD_OPS + MOVING_OPS + BACKWARD_OPS + (TENSORS + 2) + 3 * TENSORS);
-	/* the losses' sum takes eight at a time: 21 kernels for 161; the total two */
+	/* the sum of the losses takes eight at a time: 21 kernels for 161; the total two */
 	CHECK(kernels_of(&graph) == FORWARD_KERNELS + MOVING_KERNELS + BACKWARD_KERNELS +
 					    (TENSORS + LARGE + 21 + 2) + 3 * TENSORS);
 	CHECK(kernels_of(&graph) == 1449);
 	CHECK_TEXT(graph.ops[graph.loss].name, "loss.total");
 }
 
-static void l2_losses(void)
+static void each_kind_of_l2_loss_has_its_kernels(void)
 {
 	struct op_graph all = graph_of(L2_LOSS_ALL), none = graph_of(L2_LOSS_NONE);
 	struct op_graph single = graph_of(L2_LOSS_SINGLE_OP);
@@ -156,21 +157,21 @@ static void l2_losses(void)
 	CHECK(tally_of(&all, ".l2").kernels == TENSORS + LARGE);
 	CHECK(tally_of(&all, ".decay").kernels == TENSORS);
 	CHECK(tally_of(&all, ".grad_add").kernels == TENSORS);
-	/* neither loss nor decay: only the softmax's loss is there to fetch */
+	/* neither loss nor decay: only the softmax's loss is fetched */
 	CHECK(kernels_of(&none) == FORWARD_KERNELS + MOVING_KERNELS + BACKWARD_KERNELS + TENSORS);
 	CHECK(tally_of(&none, ".decay").ops == 0 && tally_of(&none, ".grad_add").ops == 0);
 	CHECK(none.ops[none.loss].kernels == 6);
 	/* one concatenation, two kernels of one loss, a sum, the total of two */
 	CHECK(kernels_of(&single) == kernels_of(&none) + 6 + 2 * TENSORS);
 	CHECK(tally_of(&single, ".l2").ops == 0);
-	/* no batch norm: 55 losses of which 53 large, a sum of 7 kernels, the total */
+	/* no batch norm: 55 losses, of which 53 are large, a sum of 7 kernels, the total */
 	CHECK(tally_of(&some, ".l2").kernels == kept + LARGE);
 	CHECK(kernels_of(&some) == kernels_of(&none) + kept + LARGE + 7 + 2 + 2 * kept);
 }
 
-/* Forward once, backward twice, but for the gradient of the image: the first
- * convolution's 112 x 112 x 64 outputs of 7 x 7 x 3 products each. */
-static void work_is_three_times_the_macs(void)
+/* One forward and two backward passes, without the gradient of the image: the first convolution has
+ * 112 x 112 x 64 outputs of 7 x 7 x 3 products each. */
+static void backward_work_is_twice_the_forward_work(void)
 {
 	const struct network *network = network_of("resnet50");
 	struct op_graph graph = graph_of(L2_LOSS_ALL);
@@ -178,10 +179,10 @@ static void work_is_three_times_the_macs(void)
 	double image_macs = 112.0 * 112 * 64 * 7 * 7 * 3;
 
 	CHECK_NEAR(all.flop, 2.0 * 32 * (3 * network->macs_count - image_macs), 1e-12);
-	/* read the weights and the gradient, write the weights */
+	/* reads the weights and the gradient, writes the weights */
 	CHECK_NEAR(tally_of(&graph, ".update").bytes_B, 3 * 4 * network->parameters_count, 1e-12);
 	CHECK_NEAR(tally_of(&graph, ".l2").bytes_B, 4 * network->parameters_count, 1e-12);
-	/* conv1's batch norm: 112 x 112 x 64 numbers of 32 images, three times */
+	/* batch norm of conv1: 112 x 112 x 64 numbers of 32 images, three times */
 	size_t i = 0;
 	while (i < graph.count && strcmp(graph.ops[i].name, "conv1/batch_norm") != 0)
 		i++;
@@ -189,7 +190,7 @@ static void work_is_three_times_the_macs(void)
 		CHECK_NEAR(graph.ops[i].work.bytes_B, 3.0 * 112 * 112 * 64 * 32 * 4, 1e-12);
 }
 
-static void momentum_and_half_precision(void)
+static void momentum_and_fp16_change_memory_traffic(void)
 {
 	const struct network *network = network_of("resnet50");
 	struct stack_params stack = stack_of("pytorch");
@@ -205,7 +206,7 @@ static void momentum_and_half_precision(void)
 	CHECK_NEAR(tally_of(&half, "").flop, tally_of(&momentum, "").flop, 1e-12);
 }
 
-static void inputs_come_before(void)
+static void inputs_precede_their_operation(void)
 {
 	struct op_graph graph = graph_of(L2_LOSS_ALL);
 
@@ -250,8 +251,8 @@ static size_t items_of(const struct call_thread *thread, enum item_kind kind)
 	return count;
 }
 
-/* The op behind each launch of thread, in the order of issue. Where ops share a
- * name, the k-th is the k-th of the graph. Returns how many. */
+/* Stores the operation of each launch of thread, in the order of issue. If operations share a name,
+ * the k-th launch belongs to the k-th one of the graph. Returns the number. */
 static size_t issued_order(const struct call_thread *thread, const struct op_graph *graph,
 			   uint32_t *order)
 {
@@ -274,7 +275,7 @@ static size_t issued_order(const struct call_thread *thread, const struct op_gra
 	return count;
 }
 
-static void calls_of_a_tensorflow_step(void)
+static void tensorflow_step_has_its_calls(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
 	const struct program *program = program_of(&stack, "resnet50", 32);
@@ -283,24 +284,24 @@ static void calls_of_a_tensorflow_step(void)
 	CHECK(program->thread_count == 1);
 	CHECK(calls_of(thread, CALL_LAUNCH) == 1449);
 	CHECK(calls_of(thread, CALL_LIBRARY) == 3 * LIBRARY_OPS);
-	/* the loss: event, wait, copy, event; the step's end: the same less a copy */
+	/* the loss: event, wait, copy, event; the end of the step: the same without a copy */
 	CHECK(calls_of(thread, CALL_MEMCPY_D2H_ASYNC) == 1);
 	CHECK(calls_of(thread, CALL_EVENT_RECORD) == 4);
 	CHECK(calls_of(thread, CALL_STREAM_WAIT_EVENT) == 2);
 	CHECK(items_of(thread, ITEM_WATCH) == 2 && items_of(thread, ITEM_AWAIT) == 2);
 	CHECK(items_of(thread, ITEM_CALL) == 1449 + 3 * LIBRARY_OPS + 7);
-	/* one dispatch an op, one session */
+	/* one dispatch per operation, one session */
 	CHECK(items_of(thread, ITEM_THINK) == graph_of(L2_LOSS_ALL).count + 1);
 	CHECK_NEAR(thread->items[0].work_s, 300e-6, 0);
-	/* the step waits for both at its end, and for nothing before */
+	/* the step waits for both at its end and for nothing before */
 	CHECK(thread->items[thread->count - 1].kind == ITEM_AWAIT);
 	CHECK(thread->items[thread->count - 2].kind == ITEM_AWAIT);
 	CHECK(program->poller.enabled && program->images_count == 32);
 }
 
-/* Ops leave a queue in the order in which they became ready: the op whose last
- * input was issued earlier comes earlier. */
-static void tensorflow_issues_breadth_first(void)
+/* Operations are issued in the order in which they become ready: the one whose last input was
+ * issued earlier comes first. */
+static void tensorflow_issues_operations_when_ready(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
 	const struct program *program = program_of(&stack, "resnet50", 32);
@@ -316,7 +317,7 @@ static void tensorflow_issues_breadth_first(void)
 		place[order[i]] = i;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct op *op = &graph.ops[order[i]];
-		long ready = -1; /* place of its last input */
+		long ready = -1; /* position of its last input */
 		for (uint32_t k = 0; k < op->input_count; k++) {
 			CHECK(place[op->inputs[k]] < i);
 			if ((long)place[op->inputs[k]] > ready)
@@ -327,9 +328,9 @@ static void tensorflow_issues_breadth_first(void)
 	}
 }
 
-/* Ops that wait only for variables are ready with the first convolution: 161 losses and 161
- * products are issued before any op that needs its result. */
-static void weight_decay_comes_first(void)
+/* Operations that depend only on variables are ready with the first convolution: 161 losses and 161
+ * products are issued before anything that needs its result. */
+static void tensorflow_issues_weight_decay_first(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
 	const struct program *program = program_of(&stack, "resnet50", 32);
@@ -350,8 +351,8 @@ static void weight_decay_comes_first(void)
 	CHECK(early == TENSORS + LARGE + TENSORS);
 }
 
-/* PyTorch: the order in which the graph is written; nothing waits, so the next
- * step is issued while the GPU is at this one. */
+/* PyTorch issues in the order of the graph. Nothing waits, so the next step is issued while the GPU
+ * works on this one. */
 static void pytorch_issues_in_program_order(void)
 {
 	struct stack_params stack = stack_of("pytorch");
@@ -372,8 +373,8 @@ static void pytorch_issues_in_program_order(void)
 	      calls_of(thread, CALL_LAUNCH) + calls_of(thread, CALL_LIBRARY));
 }
 
-/* A rate of r: floor(r n) calls after n library ops, wherever one looks. */
-static void fractional_calls_are_spread_evenly(void)
+/* At a rate r there are floor(r n) calls after n library operations, at every position. */
+static void fractional_call_rates_are_spread_evenly(void)
 {
 	static const double rates[] = {0.125, 1.5, 1.7537, 3};
 	struct stack_params stack = stack_of("pytorch");
@@ -383,11 +384,11 @@ static void fractional_calls_are_spread_evenly(void)
 	for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
 		stack.calls_per_library_op_count = rates[r];
 		const struct call_thread *thread = &program_of(&stack, "resnet50", 32)->threads[0];
-		size_t item = 1, calls = 0, library = 0; /* behind the session's work */
+		size_t item = 1, calls = 0, library = 0; /* after the session's work */
 
 		CHECK(calls_of(thread, CALL_LIBRARY) == (size_t)(rates[r] * LIBRARY_OPS));
 		for (size_t i = 0; i < graph.count; i++) {
-			size_t end = item + 1; /* behind its dispatch */
+			size_t end = item + 1; /* after its dispatch */
 			while (end < thread->count && thread->items[end].kind != ITEM_THINK)
 				end++;
 			calls += calls_between(thread, item, end, CALL_LIBRARY);
@@ -399,7 +400,7 @@ static void fractional_calls_are_spread_evenly(void)
 	}
 }
 
-static void calls_beside_launches(void)
+static void calls_per_launch_are_added(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
 	stack.calls_per_library_op_count = 0;
@@ -410,7 +411,7 @@ static void calls_beside_launches(void)
 	CHECK(calls_of(thread, CALL_LIBRARY) == 1449 / 2);
 }
 
-static void further_events_are_watched(void)
+static void further_events_are_recorded_without_a_wait(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
 	stack.events_per_step_count = 10;
@@ -418,7 +419,7 @@ static void further_events_are_watched(void)
 
 	CHECK(calls_of(thread, CALL_EVENT_RECORD) == 4 + 10);
 	CHECK(items_of(thread, ITEM_WATCH) == 2 + 10);
-	CHECK(items_of(thread, ITEM_AWAIT) == 2); /* no thread waits for them */
+	CHECK(items_of(thread, ITEM_AWAIT) == 2); /* the step does not wait for them */
 }
 
 /* ---- input ---- */
@@ -438,7 +439,7 @@ static void check_input(const char *framework, const char *network, double side)
 		if (is_call(&input->items[i], CALL_MEMCPY_H2D_ASYNC)) {
 			CHECK_NEAR(input->items[i].call.payload_B, 48 * side * side * 3 * 4, 0);
 			CHECK(!input->items[i].call.pageable);
-			CHECK(input->items[i].call.stream != 0); /* not the kernels' */
+			CHECK(input->items[i].call.stream != 0); /* not the stream of the kernels */
 		}
 	stack.pinned_input = false;
 	input = &program_of(&stack, network, 48)->threads[1];
@@ -447,7 +448,7 @@ static void check_input(const char *framework, const char *network, double side)
 			CHECK(input->items[i].call.pageable);
 }
 
-static void real_input_has_a_thread(void)
+static void real_input_uses_its_own_thread_and_stream(void)
 {
 	check_input("tensorflow-1", "resnet50", 224);
 	check_input("tensorflow-1", "inception3", 299);
@@ -456,9 +457,9 @@ static void real_input_has_a_thread(void)
 
 /* ---- kernel times ---- */
 
-/* conv1 of 32 images: 2 x 118,013,952 MACs x 32 at 1e13 flop/s is 755.3 us, its
- * bytes (input 19.3 MB, output 102.8 MB at 1e12 B/s) far less; plus the floor. */
-static void launches_carry_durations(void)
+/* conv1 of 32 images: 2 x 118,013,952 MACs x 32 at 1e13 flop/s take 755.3 us. Its bytes (input 19.3
+ * MB, output 102.8 MB at 1e12 B/s) take far less. The floor is added. */
+static void launches_have_durations_of_their_kernels(void)
 {
 	struct stack_params stack = stack_of("pytorch");
 	const struct call_thread *thread = &program_of(&stack, "resnet50", 32)->threads[0];
@@ -474,20 +475,20 @@ static void launches_carry_durations(void)
 }
 
 static const struct test tests[] = {
-	TEST(ops_of_resnet50),
-	TEST(l2_losses),
-	TEST(work_is_three_times_the_macs),
-	TEST(momentum_and_half_precision),
-	TEST(inputs_come_before),
-	TEST(calls_of_a_tensorflow_step),
-	TEST(tensorflow_issues_breadth_first),
-	TEST(weight_decay_comes_first),
+	TEST(resnet50_has_the_operations_counted_by_hand),
+	TEST(each_kind_of_l2_loss_has_its_kernels),
+	TEST(backward_work_is_twice_the_forward_work),
+	TEST(momentum_and_fp16_change_memory_traffic),
+	TEST(inputs_precede_their_operation),
+	TEST(tensorflow_step_has_its_calls),
+	TEST(tensorflow_issues_operations_when_ready),
+	TEST(tensorflow_issues_weight_decay_first),
 	TEST(pytorch_issues_in_program_order),
-	TEST(fractional_calls_are_spread_evenly),
-	TEST(calls_beside_launches),
-	TEST(further_events_are_watched),
-	TEST(real_input_has_a_thread),
-	TEST(launches_carry_durations),
+	TEST(fractional_call_rates_are_spread_evenly),
+	TEST(calls_per_launch_are_added),
+	TEST(further_events_are_recorded_without_a_wait),
+	TEST(real_input_uses_its_own_thread_and_stream),
+	TEST(launches_have_durations_of_their_kernels),
 };
 
 int main(void)

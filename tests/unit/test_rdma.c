@@ -7,7 +7,7 @@
 
 #define GOODPUT (12.5e9 * 4096 / 4122)
 
-/* 100 Gbit/s, packets of 4096 + 26 B, 1 us one way. */
+/* 100 Gbit/s, packets of 4096 + 26 B, a latency of 1 us in one direction. */
 static struct net *rdma_net(struct rdma_params *params)
 {
 	struct net *net = net_new();
@@ -32,9 +32,9 @@ static double one_way_s(struct net *net, const struct rdma_params *params, doubl
 	return net->delivered_s[0] - start_s;
 }
 
-/* post 0.3 + 27 B / 12.5 GB/s + 1 + completion 0.4 us; two copies of a byte at
- * 6 GB/s. The sleep states and interrupt limits of the host do not matter. */
-static void short_message(void)
+/* post 0.3 + 27 B / 12.5 GB/s + 1 + completion 0.4 us, and two copies of a byte at 6 GB/s. The
+ * host's sleep states and interrupt limits have no influence. */
+static void short_message_takes_post_wire_and_completion(void)
 {
 	struct rdma_params params;
 	struct net *net = rdma_net(&params);
@@ -45,8 +45,8 @@ static void short_message(void)
 	net_free(net);
 }
 
-/* 8 KiB is copied at either end: 1.365 us each, 0.66 us on the wire. */
-static void eager_copies(void)
+/* 8 KiB are copied at either end: 1.365 us each, and 0.66 us on the wire. */
+static void eager_messages_are_copied_at_both_ends(void)
 {
 	struct rdma_params params;
 	struct net *net = rdma_net(&params);
@@ -54,9 +54,9 @@ static void eager_copies(void)
 	net_free(net);
 }
 
-/* 1 MiB makes a rendezvous, one round trip and the work at its ends, and is
- * not copied: the cores work 2 x (0.3 + 0.4) and 0.4 + 0.3 + 0.4 us. */
-static void rendezvous_does_not_copy(void)
+/* 1 MiB uses a rendezvous, which is one round trip with the work at its ends, and is not copied:
+ * the cores work 2 x (0.3 + 0.4) and 0.4 + 0.3 + 0.4 us. */
+static void rendezvous_messages_are_not_copied(void)
 {
 	struct rdma_params params;
 	struct net *net = rdma_net(&params);
@@ -75,7 +75,7 @@ static void rendezvous_does_not_copy(void)
 }
 
 /* PVRDMA adds 1.25 us at each end; passthrough adds nothing. */
-static void virtual_nics(void)
+static void pvrdma_adds_latency_and_passthrough_none(void)
 {
 	for (int kind = VNIC_PASSTHROUGH; kind <= VNIC_PVRDMA; kind++) {
 		struct rdma_params params;
@@ -91,8 +91,8 @@ static void virtual_nics(void)
 	}
 }
 
-/* By interrupts a thread is woken, 4 us, on a core that sleeps. */
-static void interrupts_wake(void)
+/* With interrupts a thread is woken, which takes 4 us, on a core that sleeps. */
+static void interrupt_completion_wakes_thread_and_core(void)
 {
 	struct rdma_params params;
 	struct net *net = rdma_net(&params);
@@ -104,9 +104,9 @@ static void interrupts_wake(void)
 	net_free(net);
 }
 
-/* A hundred messages of a byte, at most 10 million a second: 9.9 us between
- * the first and the last. */
-static void message_rate(void)
+/* A hundred messages of a byte at no more than 10 million per second: 9.9 us between the first and
+ * the last. */
+static void message_rate_is_limited(void)
 {
 	struct rdma_params params;
 	struct net *net = rdma_net(&params);
@@ -121,8 +121,8 @@ static void message_rate(void)
 	net_free(net);
 }
 
-/* Two work requests: the third message is accepted when the first has left. */
-static void queue_is_bounded(void)
+/* With two work requests, the third message is accepted when the first has left. */
+static void full_queue_delays_acceptance(void)
 {
 	struct rdma_params params;
 	struct net *net = rdma_net(&params);
@@ -144,8 +144,8 @@ static void queue_is_bounded(void)
 	net_free(net);
 }
 
-/* Ten packets on the way: at 1 % loss 0.99 / (0.99 + 0.1) of the goodput. */
-static void go_back_n(void)
+/* Ten packets are in flight: at 1 % loss 0.99 / (0.99 + 0.1) of the goodput. */
+static void loss_lowers_the_goodput_by_go_back_n(void)
 {
 	CHECK_NEAR(rdma_go_back_n_ratio(0.01, 10), 0.99 / 1.09, 1e-12);
 	CHECK(rdma_go_back_n_ratio(0, 10) == 1 && rdma_go_back_n_ratio(1, 10) == 0);
@@ -161,9 +161,9 @@ static void go_back_n(void)
 	net_free(net);
 }
 
-/* Short messages at any loss: delivered or a verdict, in order; a lost one
- * costs the NIC's timeout. */
-static void any_loss_ends(void)
+/* Short messages at any loss are delivered in order or end in a verdict; a lost one costs the NIC's
+ * timeout. */
+static void any_loss_ends_in_delivery_or_verdict(void)
 {
 	for (int step = 0; step <= 10; step++) {
 		struct rdma_params params;
@@ -199,8 +199,8 @@ static void any_loss_ends(void)
 	}
 }
 
-/* Without retries the first packet that is lost ends the connection. */
-static void retries_end(void)
+/* Without retries the first lost packet ends the connection. */
+static void connection_without_retries_fails_at_the_first_loss(void)
 {
 	struct rdma_params params;
 	struct net *net = rdma_net(&params);
@@ -219,7 +219,7 @@ static void retries_end(void)
 	net_free(net);
 }
 
-static void needs_rdma_links(void)
+static void rdma_needs_links_that_carry_it(void)
 {
 	struct rdma_params params;
 	struct net *net = rdma_net(&params);
@@ -230,8 +230,8 @@ static void needs_rdma_links(void)
 	net_free(net);
 }
 
-/* Shared memory on one node: 0.3 + 0.7 us and a copy; there and back 2 us. */
-static void shared_memory(void)
+/* Shared memory on one node: 0.3 + 0.7 us and a copy; 2 us for both directions. */
+static void shared_memory_takes_notify_and_copy(void)
 {
 	struct net *net = net_new();
 	struct shm_params params;
@@ -246,7 +246,7 @@ static void shared_memory(void)
 	connection_send(net->connection, 0, &message);
 	net_run(net);
 	CHECK_NEAR(net->delivered_s[1] - start_s, 2e-6, 1e-3);
-	/* 60 MB at 6 GB/s of copying, 38.4 / 2 of memory: 10 ms. */
+	/* 60 MB at 6 GB/s of copying, or 38.4 / 2 GB/s of memory: 10 ms. */
 	start_s = net_now_s(net);
 	net_send(net, 0, 60e6, 2);
 	net_run(net);
@@ -256,8 +256,8 @@ static void shared_memory(void)
 	net_free(net);
 }
 
-/* Each host's memory is crossed once: at 5 GB/s of it that binds. */
-static void both_memories_are_crossed_once(void)
+/* Each host's memory is crossed once: at 5 GB/s it limits. */
+static void transfer_crosses_each_hosts_memory_once(void)
 {
 	struct rdma_params params;
 	struct net *net = rdma_net(&params);
@@ -275,10 +275,10 @@ static void send_eight(void *ctx, uint64_t arg)
 	net_send(ctx, 0, 8 * 4096, arg);
 }
 
-/* Eight packets at a time at a loss of a tenth, beside the same stream of losses: all from the
- * first lost one on are sent again, a round trip after they have left if anything came behind
- * it, else after the NIC's timeout. */
-static void short_messages_go_back(void)
+/* Eight packets at a time with a loss of a tenth, compared with the same random losses: all packets
+ * from the first lost one on are sent again. This happens a round trip after they left if any
+ * packet followed, else after the NIC's timeout. */
+static void lost_short_messages_are_sent_again(void)
 {
 	enum { COUNT = 100 };
 	const double p = 0.1;
@@ -317,20 +317,20 @@ static void short_messages_go_back(void)
 }
 
 static const struct test tests[] = {
-	TEST(short_message),
-	TEST(eager_copies),
-	TEST(rendezvous_does_not_copy),
-	TEST(virtual_nics),
-	TEST(interrupts_wake),
-	TEST(message_rate),
-	TEST(queue_is_bounded),
-	TEST(go_back_n),
-	TEST(short_messages_go_back),
-	TEST(any_loss_ends),
-	TEST(retries_end),
-	TEST(needs_rdma_links),
-	TEST(shared_memory),
-	TEST(both_memories_are_crossed_once),
+	TEST(short_message_takes_post_wire_and_completion),
+	TEST(eager_messages_are_copied_at_both_ends),
+	TEST(rendezvous_messages_are_not_copied),
+	TEST(pvrdma_adds_latency_and_passthrough_none),
+	TEST(interrupt_completion_wakes_thread_and_core),
+	TEST(message_rate_is_limited),
+	TEST(full_queue_delays_acceptance),
+	TEST(loss_lowers_the_goodput_by_go_back_n),
+	TEST(lost_short_messages_are_sent_again),
+	TEST(any_loss_ends_in_delivery_or_verdict),
+	TEST(connection_without_retries_fails_at_the_first_loss),
+	TEST(rdma_needs_links_that_carry_it),
+	TEST(shared_memory_takes_notify_and_copy),
+	TEST(transfer_crosses_each_hosts_memory_once),
 };
 
 int main(void)

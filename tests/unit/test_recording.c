@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading recordings: what is believed, what is refused, and where it says so. */
+/* Reading recordings: accepted content, refused content, and the place in the message. */
 #include "calib/fit/recording.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static struct fixture read_text(const char *text)
 	return read_bytes(text, strlen(text));
 }
 
-/* The message after the file's name: ":2: ..." */
+/* Checks the message after the file's name: ":2: ..." */
 static void refused(const char *text, const char *wanted)
 {
 	struct fixture f = read_text(text);
@@ -74,7 +74,7 @@ static void refused(const char *text, const char *wanted)
 	arena_free(f.arena);
 }
 
-static void a_whole_recording(void)
+static void recording_gives_medians_of_its_passes(void)
 {
 	struct fixture f = read_text(HEAD POINT("0", "3e-6,1e-6,2e-6") POINT("1", "4e-6,6e-6") END);
 	if (CHECK(f.recording != NULL)) {
@@ -94,8 +94,8 @@ static void a_whole_recording(void)
 	arena_free(f.arena);
 }
 
-/* The digest of "abc" (FIPS 180-4's example) through the same door. */
-static void fingerprint(void)
+/* The digest of "abc" (example of FIPS 180-4) by the same function. */
+static void fingerprint_is_sha256(void)
 {
 	char text[HASH_TEXT_B];
 	FILE *file = tmpfile();
@@ -106,8 +106,8 @@ static void fingerprint(void)
 	fclose(file);
 }
 
-/* A kernel can begin before the launch returns to the host. */
-static void differences_may_be_negative(void)
+/* A kernel can begin before its launch returns to the host. */
+static void tests_of_differences_may_be_negative(void)
 {
 	struct fixture f = read_text(
 		HEAD "{\"test\":\"kernel\",\"is\":{\"what\":\"start\"},\"x\":{},\"pass\":0,"
@@ -118,7 +118,7 @@ static void differences_may_be_negative(void)
 }
 
 /* 2 GB/s for 8 bytes: 4 ns. */
-static void rates_become_times(void)
+static void rates_are_converted_to_times(void)
 {
 	struct fixture f =
 		read_text(HEAD "{\"test\":\"copy\",\"is\":{},\"x\":{\"size_B\":8},\"pass\":0,"
@@ -130,9 +130,9 @@ static void rates_become_times(void)
 	arena_free(f.arena);
 }
 
-/* Nine samples of about 1 us (median distance 10 ns) and one of 2 us: 1 us away,
- * beyond 148 ns. */
-static void outliers_are_counted(void)
+/* Nine samples of about 1 us (median distance 10 ns) and one of 2 us, which is 1 us away, beyond
+ * 148 ns. */
+static void outliers_are_counted_and_kept(void)
 {
 	struct fixture f = read_text(HEAD POINT(
 		"0", "1e-6,1.01e-6,0.99e-6,1.02e-6,0.98e-6,1e-6,1.01e-6,0.99e-6,1e-6,2e-6") END);
@@ -143,9 +143,9 @@ static void outliers_are_counted(void)
 	arena_free(f.arena);
 }
 
-/* Cut off after any byte past the first point: never an error, never more than what
- * was there. */
-static void torn_anywhere(void)
+/* A recording cut after any byte past the first point is accepted and contains no more than before.
+ */
+static void recording_cut_anywhere_is_accepted(void)
 {
 	static const char text[] = HEAD POINT("0", "1e-6,2e-6") POINT("1", "3e-6,4e-6") END;
 	size_t first = strlen(HEAD POINT("0", "1e-6,2e-6"));
@@ -161,7 +161,7 @@ static void torn_anywhere(void)
 	}
 }
 
-static void wrong_headers(void)
+static void wrong_first_lines_are_refused(void)
 {
 	refused("", "is empty");
 	refused("\n\n", "is empty");
@@ -174,7 +174,7 @@ static void wrong_headers(void)
 	refused(HEAD END, "has no samples");
 }
 
-static void wrong_samples(void)
+static void wrong_samples_are_refused(void)
 {
 	refused(HEAD POINT("0", "1e-6,NaN"), ":2: sample 2 is not a finite number");
 	refused(HEAD POINT("0", "1e-6,null"), ":2: sample 2 is not a finite number");
@@ -207,7 +207,7 @@ static void wrong_samples(void)
 	refused(HEAD RATE("\"size_B\":64", "1e9,0"), ":2: sample 2 of 'copy' is a rate of zero");
 }
 
-/* `count` times what is written of each index, after the header and `begin`. */
+/* Writes each index with the format `each`, `count` times, after the header and `begin`. */
 static void refused_many(const char *begin, const char *each, size_t count, const char *wanted)
 {
 	char *text = NULL;
@@ -221,7 +221,7 @@ static void refused_many(const char *begin, const char *each, size_t count, cons
 	free(text);
 }
 
-static void too_many(void)
+static void too_many_samples_and_points_are_refused(void)
 {
 	refused_many("{\"test\":\"call\",\"samples\":[0", ",%zu", 65536,
 		     ":2: more than 65536 samples");
@@ -231,8 +231,8 @@ static void too_many(void)
 		     65537, ":65538: more than 65536 points");
 }
 
-/* Just below 8 GiB it is read, beyond it is not. */
-static void much_memory(void)
+/* Just below 8 GiB it is read, above it is refused. */
+static void more_than_8_gib_are_refused(void)
 {
 	static const char text[] = HEAD POINT("0", "1e-6,2e-6") POINT("1", "1e-6,2e-6") END;
 	for (int beyond = 0; beyond < 2; beyond++) {
@@ -249,7 +249,7 @@ static void much_memory(void)
 	}
 }
 
-/* 1 MiB and a half in one line, which nothing but its length is wrong with. */
+/* A line of 1.5 MiB that has no other error. */
 static void huge_line_of(const char *key)
 {
 	size_t room = 3 << 19, head = strlen(HEAD);
@@ -263,24 +263,24 @@ static void huge_line_of(const char *key)
 	free(text);
 }
 
-static void a_huge_line(void)
+static void line_over_1_mib_is_refused(void)
 {
 	huge_line_of("why");
 	huge_line_of("nobody_reads_this");
 }
 
 static const struct test tests[] = {
-	TEST(a_whole_recording),
-	TEST(fingerprint),
-	TEST(rates_become_times),
-	TEST(differences_may_be_negative),
-	TEST(outliers_are_counted),
-	TEST(torn_anywhere),
-	TEST(wrong_headers),
-	TEST(wrong_samples),
-	TEST(too_many),
-	TEST(a_huge_line),
-	TEST(much_memory),
+	TEST(recording_gives_medians_of_its_passes),
+	TEST(fingerprint_is_sha256),
+	TEST(rates_are_converted_to_times),
+	TEST(tests_of_differences_may_be_negative),
+	TEST(outliers_are_counted_and_kept),
+	TEST(recording_cut_anywhere_is_accepted),
+	TEST(wrong_first_lines_are_refused),
+	TEST(wrong_samples_are_refused),
+	TEST(too_many_samples_and_points_are_refused),
+	TEST(line_over_1_mib_is_refused),
+	TEST(more_than_8_gib_are_refused),
 };
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calls of each class, what they wait for, and what ends in a verdict. The
- * times are worked out from the numbers in remoting_world.h. */
+/* Calls of each class, their waits, and verdicts. The times follow from the numbers in
+ * remoting_world.h. */
 #include "sim/base/num.h"
 #include "tests/remoting_world.h"
 
@@ -17,9 +17,8 @@ static size_t requests_count(const struct remote_world *w)
 	return count;
 }
 
-/* In the order of enum call_kind; l local, a async, s sync, d draining, p poll,
- * b bulk. */
-static void kinds_have_classes(void)
+/* In the order of enum call_kind: l local, a async, s sync, d draining, p poll, b bulk. */
+static void each_policy_gives_each_call_its_class(void)
 {
 	static const char letters[] = "lasdpb";
 	static const char *const expected[][2] = {
@@ -41,9 +40,9 @@ static void kinds_have_classes(void)
 	}
 }
 
-/* local: 0.25. async: 1.25 and 0.1 on the wire. sync: delivered 11.35 after the
- * call, 5 of the server, 50 of the driver, 10.55 back. poll: 3 in the driver. */
-static void each_class_returns_in_its_time(void)
+/* local: 0.25. async: 1.25 and 0.1 on the wire. sync: delivered 11.35 after the call, 5 at the
+ * server, 50 in the driver, 10.55 back. poll: 3 in the driver. */
+static void each_class_of_calls_takes_its_time(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "asynchronous");
@@ -73,10 +72,9 @@ static void each_class_returns_in_its_time(void)
 	remote_world_release(&w);
 }
 
-/* The launch is submitted at 11.35 + 2 + 5 = 18.35, starts 4 later and ends at
- * 122.35; 1.5 to wake the server's thread, 10.55 back. A query before that says
- * not ready. */
-static void draining_waits_for_the_gpu(void)
+/* The launch is submitted at 11.35 + 2 + 5 = 18.35, starts 4 later and ends at 122.35; waking the
+ * server's thread takes 1.5, the way back 10.55. An earlier query returns "not ready". */
+static void draining_call_waits_for_the_gpu(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "asynchronous");
@@ -92,7 +90,7 @@ static void draining_waits_for_the_gpu(void)
 	remote_world_release(&w);
 }
 
-static void a_full_batch_is_sent(void)
+static void full_batch_is_sent_at_once(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "batched");
@@ -103,15 +101,14 @@ static void a_full_batch_is_sent(void)
 	remote_world_run(&w);
 	CHECK(requests_count(&w) == 2);
 	CHECK_US(script_took_ps(&w, 0, 2), 0.25);
-	/* marshals the message, waits for its acceptance */
+	/* marshals the message and waits for its acceptance */
 	CHECK_US(script_took_ps(&w, 0, 3), 1.35);
 	CHECK(gpu_kernels_count(w.world.context) == 8);
 	remote_world_release(&w);
 }
 
-/* The first call is in the buffer at 0.25, so the message is marshalled from
- * 50.25 on. */
-static void an_old_batch_is_sent(void)
+/* The first call enters the buffer at 0.25, so the message is marshalled from 50.25 on. */
+static void incomplete_batch_is_sent_at_its_age(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "batched");
@@ -127,10 +124,10 @@ static void an_old_batch_is_sent(void)
 	remote_world_release(&w);
 }
 
-/* The query takes the first launch along (29.9 and 7 for the launch at the
- * server), so that one's age no longer counts: the second is in the buffer at
- * 0.25 + 36.9 + 3.25, and 50 old at 90.4. */
-static void each_batch_has_its_own_age(void)
+/* The query carries the first launch (29.9, and 7 for the launch at the server), so that launch's
+ * age no longer matters. The second enters the buffer at 0.25 + 36.9 + 3.25 and is 50 old at 90.4.
+ */
+static void age_counts_from_the_first_call_of_a_batch(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "batched");
@@ -146,9 +143,9 @@ static void each_batch_has_its_own_age(void)
 	remote_world_release(&w);
 }
 
-/* Sent at 0.5 + 1.25 with 170 B, so delivered at 11.92; two launches of 7, then
- * 5 and 50; 10.55 back. */
-static void an_answered_call_carries_the_batch(void)
+/* Sent at 0.5 + 1.25 with 170 B, so delivered at 11.92; two launches of 7, then 5 and 50; 10.55
+ * back. */
+static void answered_call_sends_the_batch(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "batched");
@@ -167,10 +164,10 @@ static void an_answered_call_carries_the_batch(void)
 	remote_world_release(&w);
 }
 
-/* Returns at 1.35, 2.7, 4.05 and 5.4. The server has executed two (7 each from
- * 11.35 on) at 25.35 and says so: there at 35.4. The fifth call was ready at
- * 6.65. The second such message comes 14 later, at 49.4: the seventh call. */
-static void outstanding_calls_are_limited(void)
+/* The calls return at 1.35, 2.7, 4.05 and 5.4. The server has executed two (7 each from 11.35 on)
+ * at 25.35 and reports it: known at 35.4. The fifth call was ready at 6.65. The second report comes
+ * 14 later, at 49.4, for the seventh call. */
+static void calls_in_flight_are_limited(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "asynchronous");
@@ -188,9 +185,9 @@ static void outstanding_calls_are_limited(void)
 	remote_world_release(&w);
 }
 
-/* A batch larger than the limit, never sent for its age: the call that waits
- * sends it, or nothing would ever move. */
-static void a_waiting_call_sends_the_batch(void)
+/* A batch larger than the limit that is never sent for its age: the waiting call must send it, or
+ * nothing would progress. */
+static void call_without_credit_sends_the_batch(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "batched");
@@ -207,9 +204,9 @@ static void a_waiting_call_sends_the_batch(void)
 	remote_world_release(&w);
 }
 
-/* A kernel of a second, waited for by thread 0: thread 1's allocation stands
- * behind it on a shared connection and not on one of its own. */
-static void draining_blocks_its_connection(void)
+/* Thread 0 waits for a kernel of a second. An allocation of thread 1 waits behind it on a shared
+ * connection, but not on its own connection. */
+static void draining_call_blocks_only_its_connection(void)
 {
 	for (int connections = 1; connections <= 2; connections++) {
 		struct remote_world w;
@@ -229,9 +226,9 @@ static void draining_blocks_its_connection(void)
 	}
 }
 
-/* Three threads call at once, and a wire on which a request takes 10: the answers come in the
- * order of the calls. */
-static void requests_wait_in_line(void)
+/* Three threads call at the same time over a wire on which a request takes 10: the answers come in
+ * the order of the calls. */
+static void requests_keep_their_order_on_the_wire(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "synchronous");
@@ -247,10 +244,9 @@ static void requests_wait_in_line(void)
 	remote_world_release(&w);
 }
 
-/* 20 launches keep connection 0 busy until 151.35, its record is executed 4
- * later. The query overtakes them on connection 1 and has to wait: it sees the
- * record, which is not complete. */
-static void queries_follow_their_record(void)
+/* 20 launches occupy connection 0 until 151.35, and its record is executed 4 later. The query
+ * overtakes them on connection 1 and must wait: it sees the record, which is not complete. */
+static void query_waits_for_its_record_on_another_connection(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "asynchronous");
@@ -260,7 +256,7 @@ static void queries_follow_their_record(void)
 		add_launch(&w.scripts[0], 0, 1000);
 	script_add(&w.scripts[0], 0, CALL_EVENT_RECORD)->event = 3;
 	script_add(&w.scripts[1], 30, CALL_EVENT_QUERY)->event = 3;
-	script_add(&w.scripts[1], 30, CALL_EVENT_QUERY)->event = 4; /* of no record */
+	script_add(&w.scripts[1], 30, CALL_EVENT_QUERY)->event = 4; /* never recorded */
 	remote_world_run(&w);
 	CHECK(w.scripts[1].calls[0].result == CALL_NOT_READY);
 	CHECK_US(w.scripts[1].calls[0].complete_ps, 155.35 + 3 + 10.55);
@@ -269,7 +265,7 @@ static void queries_follow_their_record(void)
 	remote_world_release(&w);
 }
 
-static void answers_are_cached_and_handles_shadowed(void)
+static void query_cache_and_shadow_handles_avoid_round_trips(void)
 {
 	for (int on = 0; on <= 1; on++) {
 		struct remote_world w;
@@ -290,7 +286,7 @@ static void answers_are_cached_and_handles_shadowed(void)
 
 /* A queue of two operations: the third launch waits in the driver for the end
  * of the first kernel, and an allocation behind it on the connection too. */
-static void a_full_launch_queue_blocks_the_connection(void)
+static void full_launch_queue_blocks_the_connection(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "asynchronous");
@@ -307,7 +303,7 @@ static void a_full_launch_queue_blocks_the_connection(void)
 
 /* ---- verdicts ---- */
 
-static void no_answer_is_a_verdict(void)
+static void missing_answer_gives_a_verdict(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "synchronous");
@@ -315,7 +311,7 @@ static void no_answer_is_a_verdict(void)
 	remote_world_build(&w);
 	for (int i = 0; i < 3; i++)
 		script_add(&w.scripts[0], 0, CALL_MALLOC);
-	add_launch(&w.scripts[1], 1000, 1); /* two calls wait: one verdict */
+	add_launch(&w.scripts[1], 1000, 1); /* two calls are waiting, but there is one verdict */
 	remote_world_run(&w);
 	CHECK(w.failures_count == 1);
 	CHECK_TEXT(w.failure, "call timeout: no answer to cudaMalloc within 10 s");
@@ -323,13 +319,13 @@ static void no_answer_is_a_verdict(void)
 	CHECK(w.scripts[0].calls[0].complete_ps > 0);
 	CHECK(w.scripts[0].calls[1].complete_ps == 0);
 	CHECK(w.scripts[1].calls[0].complete_ps == 0);
-	script_call_now(&w.scripts[2], 0); /* nothing answers any more */
+	script_call_now(&w.scripts[2], 0); /* no call is answered after the failure */
 	world_run(&w.world);
 	CHECK(w.scripts[2].calls[0].complete_ps == 0);
 	remote_world_release(&w);
 }
 
-static void no_connection_is_a_verdict(void)
+static void missing_connection_gives_a_verdict(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "synchronous");
@@ -345,7 +341,7 @@ static void no_connection_is_a_verdict(void)
 	remote_world_release(&w);
 }
 
-static void a_broken_connection_is_a_verdict(void)
+static void broken_connection_gives_a_verdict(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "synchronous");
@@ -361,7 +357,7 @@ static void a_broken_connection_is_a_verdict(void)
 	remote_world_release(&w);
 }
 
-static void no_route_is_no_client(void)
+static void missing_route_creates_no_client(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "synchronous");
@@ -378,9 +374,9 @@ static void end_program(void *ctx, uint64_t arg)
 	engine_stop(w->world.engine);
 }
 
-/* Idle from the opening on: probes at 1, 2, 3 and 4 s and a little. The same
- * with a server that hears nothing fails 10 s after the first. */
-static void an_idle_connection_is_probed(void)
+/* The connection is idle from its opening: probes follow after 1, 2, 3 and 4 s. With a server that
+ * receives nothing, the run fails 10 s after the first probe. */
+static void idle_connection_sends_keep_alive_probes(void)
 {
 	for (int deaf = 0; deaf <= 1; deaf++) {
 		struct remote_world w;
@@ -402,7 +398,7 @@ static void an_idle_connection_is_probed(void)
 		if (deaf) {
 			CHECK_TEXT(w.failure,
 				   "call timeout: no answer to a keep-alive probe within 10 s");
-			/* the answer of the allocation came at 76.4 */
+			/* the answer of the allocation arrived at 76.4 */
 			CHECK_US(w.failed_ps, 11e6 + 76.4);
 		} else {
 			CHECK(w.failures_count == 0);
@@ -414,7 +410,7 @@ static void an_idle_connection_is_probed(void)
 
 /* ---- memory ---- */
 
-static void a_second_round_allocates_nothing(void)
+static void repeated_calls_allocate_nothing(void)
 {
 	struct remote_world w;
 	remote_world_presets(&w, "batched");
@@ -445,26 +441,26 @@ static void a_second_round_allocates_nothing(void)
 }
 
 static const struct test tests[] = {
-	TEST(kinds_have_classes),
-	TEST(each_class_returns_in_its_time),
-	TEST(draining_waits_for_the_gpu),
-	TEST(a_full_batch_is_sent),
-	TEST(an_old_batch_is_sent),
-	TEST(each_batch_has_its_own_age),
-	TEST(an_answered_call_carries_the_batch),
-	TEST(outstanding_calls_are_limited),
-	TEST(a_waiting_call_sends_the_batch),
-	TEST(draining_blocks_its_connection),
-	TEST(requests_wait_in_line),
-	TEST(queries_follow_their_record),
-	TEST(answers_are_cached_and_handles_shadowed),
-	TEST(a_full_launch_queue_blocks_the_connection),
-	TEST(no_answer_is_a_verdict),
-	TEST(no_connection_is_a_verdict),
-	TEST(a_broken_connection_is_a_verdict),
-	TEST(no_route_is_no_client),
-	TEST(an_idle_connection_is_probed),
-	TEST(a_second_round_allocates_nothing),
+	TEST(each_policy_gives_each_call_its_class),
+	TEST(each_class_of_calls_takes_its_time),
+	TEST(draining_call_waits_for_the_gpu),
+	TEST(full_batch_is_sent_at_once),
+	TEST(incomplete_batch_is_sent_at_its_age),
+	TEST(age_counts_from_the_first_call_of_a_batch),
+	TEST(answered_call_sends_the_batch),
+	TEST(calls_in_flight_are_limited),
+	TEST(call_without_credit_sends_the_batch),
+	TEST(draining_call_blocks_only_its_connection),
+	TEST(requests_keep_their_order_on_the_wire),
+	TEST(query_waits_for_its_record_on_another_connection),
+	TEST(query_cache_and_shadow_handles_avoid_round_trips),
+	TEST(full_launch_queue_blocks_the_connection),
+	TEST(missing_answer_gives_a_verdict),
+	TEST(missing_connection_gives_a_verdict),
+	TEST(broken_connection_gives_a_verdict),
+	TEST(missing_route_creates_no_client),
+	TEST(idle_connection_sends_keep_alive_probes),
+	TEST(repeated_calls_allocate_nothing),
 };
 
 int main(void)

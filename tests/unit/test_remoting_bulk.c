@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Copies: chunks on the wire, at the server and on PCIe. The GPU starts copies
- * at once here; a chunk of 1000 B takes 0.1 on PCIe. Times in microseconds. */
+/* Copies: chunks on the wire, at the server and on PCIe. The GPU starts copies at once here; a
+ * chunk of 1000 B takes 0.1 on PCIe. Times are in microseconds. */
 #include "sim/base/num.h"
 #include "sim/fabric/link.h"
 #include "tests/remoting_world.h"
@@ -34,32 +34,31 @@ static int64_t took_ps(struct remote_world *w, enum call_kind kind, double paylo
 	return time_ps;
 }
 
-/* Chunks of 1100 B are delivered from 12.35 on, 2.1 apart (1.1 wire, 1
- * marshalling). The server: 5 for the call, 6 in the driver for each of nine,
- * until 71.35; the last waits for its copy: 6 + 0.1 + 1.5; 10.55 back. */
-static void upload_is_pipelined(void)
+/* Chunks of 1100 B are delivered from 12.35 on, 2.1 apart (1.1 wire, 1 marshalling). The server
+ * takes 5 for the call and 6 in the driver for each of nine chunks, until 71.35. The last chunk
+ * waits for its copy: 6 + 0.1 + 1.5; 10.55 back. */
+static void upload_overlaps_wire_and_driver(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 10000), 89.5);
 }
 
-/* The wire's share of the same: accepted at 2.35 + 9 x 2.1. */
-static void async_upload_returns_when_accepted(void)
+/* Only the wire's part: accepted at 2.35 + 9 x 2.1. */
+static void asynchronous_upload_returns_when_accepted(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D_ASYNC, 10000), 21.25);
-	/* ... and where everything is answered when the last copy is started. */
+	/* If everything is answered, the copy returns when the last chunk has started. */
 	presets(&w, "synchronous");
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D_ASYNC, 10000), 71.35 + 6 + 10.55);
 }
 
-/* Each chunk waits for the one before: copied in 7.6, acknowledged 10.05 later,
- * 1.5 of client work, 11.1 on the wire: 30.25. The first is 5 longer at the
- * server and, after its own marshalling, at the client: 36.5. Chunk 10 leaves
- * at 36.5 + 8 x 30.25 = 278.5; 11.1, 7.6, 10.55. */
-static void upload_stops_and_goes(void)
+/* Each chunk waits for the previous one: copied in 7.6, acknowledged 10.05 later, 1.5 of client
+ * work, 11.1 on the wire: 30.25. The first takes 5 longer at the server, and at the client its own
+ * marshalling: 36.5. Chunk 10 leaves at 36.5 + 8 x 30.25 = 278.5; then 11.1, 7.6, 10.55. */
+static void stop_and_go_upload_sends_one_chunk_at_a_time(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
@@ -67,23 +66,21 @@ static void upload_stops_and_goes(void)
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 10000), 307.75);
 }
 
-/* The request arrives at 11.35, and after 2 + 6 the copy is submitted at 19.35. Its 40 kB
- * arrive at 23.35, and the thread that waits for them wakes at 24.85. After 40 chunks of 1.05
- * and 10 they are delivered at 76.85. Threads 1 and 2 ask on other connections, and the
- * server's answers reach the client at 34.4 and 36.4: they are held. */
-static void download_is_pipelined(void)
+/* The request arrives at 11.35; 5 of service; then a chunk takes 7.6, more than the 1.05 of the
+ * wire. The last one needs 11.05 and 0.5 more. */
+static void download_overlaps_driver_and_wire(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
 	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 16.35 + 76 + 11.55);
-	/* With a wire of 105 us a chunk: all of them after the first copy. */
+	/* With a wire of 105 us per chunk: all chunks follow the first copy. */
 	presets(&w, "asynchronous");
 	w.line.rate_Bps = 1e7;
 	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 1.25 + 10 + 10 + 5 + 7.6 + 1050 + 10.5);
 }
 
 /* Copy 7.6, wire 11.05, client 1.5, acknowledgement 10.1: 30.25 each. */
-static void download_stops_and_goes(void)
+static void stop_and_go_download_sends_one_chunk_at_a_time(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
@@ -91,9 +88,9 @@ static void download_stops_and_goes(void)
 	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 16.35 + 9 * 30.25 + 7.6 + 11.55);
 }
 
-/* No copies: the last chunk is there at 31.25, the server asks the driver
- * whether the stream is idle (2). Back: the data leave when the stream is. */
-static void zero_copy_has_no_staging(void)
+/* No copies: the last chunk arrives at 31.25, and the server asks the driver whether the stream is
+ * idle (2). In the other direction the data leave when the stream is idle. */
+static void zero_copy_avoids_staging(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
@@ -104,9 +101,9 @@ static void zero_copy_has_no_staging(void)
 	CHECK_US(took_ps(&w, CALL_MEMCPY_D2H, 10000), 16.35 + 2 + 10 * 1.05 + 10.5);
 }
 
-/* Staged through pageable memory at 5 GB/s, a chunk of 1000 B takes 0.2 more
- * in each copy, and "async" copies wait for theirs (7.6 + 0.2). */
-static void pageable_staging_costs_more(void)
+/* Staged through pageable memory at 5 GB/s, a chunk of 1000 B takes 0.2 longer in each copy, and
+ * asynchronous copies wait for it (7.6 + 0.2). */
+static void pageable_staging_slows_each_chunk(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
@@ -114,9 +111,9 @@ static void pageable_staging_costs_more(void)
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D, 10000), 17.35 + 10 * 7.8 + 10.55);
 }
 
-/* A copy of nothing is a plain answered call of 6 in the driver (and, as the
- * driver waits for it, 1.5). */
-static void empty_copies_return(void)
+/* An empty copy is an ordinary answered call: 6 in the driver and, because the driver waits for it,
+ * 1.5. */
+static void empty_copies_take_the_time_of_a_call(void)
 {
 	static const enum call_kind kinds[] = {CALL_MEMCPY_H2D, CALL_MEMCPY_D2H};
 	for (size_t i = 0; i < 2; i++) {
@@ -130,8 +127,8 @@ static void empty_copies_return(void)
 	}
 }
 
-/* While thread 0 copies 100 kB, thread 1's launch waits for one chunk at most. */
-static void calls_get_in_between_chunks(void)
+/* While thread 0 copies 100 kB, a launch of thread 1 waits for at most one chunk. */
+static void other_calls_are_sent_between_chunks(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
@@ -145,40 +142,40 @@ static void calls_get_in_between_chunks(void)
 		int64_t time_ps = script_took_ps(&w, 1, i);
 		longest_ps = time_ps > longest_ps ? time_ps : longest_ps;
 	}
-	CHECK(longest_ps > ps_from_s(1.35 * US)); /* some had to wait */
+	CHECK(longest_ps > ps_from_s(1.35 * US)); /* some launches had to wait */
 	CHECK(longest_ps <= ps_from_s((1.35 + 1.1) * US));
 	CHECK(w.scripts[0].calls[0].complete_ps > w.scripts[1].calls[19].complete_ps);
 	remote_world_release(&w);
 }
 
-/* Chunks on their way to the GPU need credits: with two, each pair waits for
- * word of the pair before. */
+/* Chunks to the GPU need credits: with two, each pair waits for the report on the pair before. */
 static void chunks_need_credits(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
 	w.runtime.outstanding_count = 2;
-	/* Two posted at 1.25 and 3.35, executed by 20.35 (12.35 + 2 + 6) and
-	 * 26.35; each is reported (half of two) and known 10.05 later: the third
-	 * leaves at 30.4, the fourth (ready at 32.5) at 36.4, accepted 1.1 later. */
+	/* Two are posted at 1.25 and 3.35 and executed by 20.35 (12.35 + 2 + 6) and 26.35. Each is
+	 * reported (half of two) and known 10.05 later. The third leaves at 30.4; the fourth (ready
+	 * at 32.5) at 36.4 and is accepted 1.1 later. */
 	CHECK_US(took_ps(&w, CALL_MEMCPY_H2D_ASYNC, 4000), 37.5);
 }
 
-/* The request arrives at 11.35, and after 2 + 6 the copy is submitted at 19.35. Its 40 kB
- * arrive at 23.35, and the thread that waits for them wakes at 24.85. After 40 chunks of 1.05
- * and 10 they are delivered at 76.85. Threads 1 and 2 ask on other connections, and the
- * server's answers reach the client at 34.4 and 36.4: they are held. */
-static void answers_wait_for_fetched_bytes(void)
+/* The request arrives at 11.35; the copy is submitted at 19.35 (2 + 6). Its 40 kB are copied at
+ * 23.35, and the waiting thread wakes at 24.85. 40 chunks take 1.05 each and 10: delivered at
+ * 76.85. Threads 1 and 2 query on other connections. The server's answers reach the client at 34.4
+ * and 36.4 and are held. */
+static void answers_are_held_until_fetched_bytes_arrive(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
 	w.runtime.connections_count = 3;
 	remote_world_build(&w);
 	add_copy(&w, 0, CALL_MEMCPY_D2H_ASYNC, 40000);
-	w.scripts[0].calls[0].call.stream = 1; /* a device's synchronise is of all */
+	/* a synchronisation of the device covers all streams */
+	w.scripts[0].calls[0].call.stream = 1;
 	script_add(&w.scripts[1], 6, CALL_STREAM_SYNCHRONIZE)->stream = 1;
 	script_add(&w.scripts[2], 8, CALL_DEVICE_SYNCHRONIZE);
-	script_add(&w.scripts[2], 100, CALL_STREAM_SYNCHRONIZE); /* nothing to hold */
+	script_add(&w.scripts[2], 100, CALL_STREAM_SYNCHRONIZE); /* nothing is left to wait for */
 	remote_world_run(&w);
 	CHECK_US(script_took_ps(&w, 0, 0), 1.35);
 	CHECK_US(w.scripts[1].calls[0].complete_ps, 76.85 + 0.5);
@@ -187,10 +184,10 @@ static void answers_wait_for_fetched_bytes(void)
 	remote_world_release(&w);
 }
 
-/* The same through an event: the record is behind the copy, so "ready" is held;
- * an event recorded on another stream is not. The record's 2 on the server's
- * core put off the waking thread until 26.85. */
-static void ready_events_wait_for_fetched_bytes(void)
+/* The same with an event: its record follows the copy, so "ready" is held. An event recorded on
+ * another stream is not held. The record's 2 on the server's core delay the waking thread until
+ * 26.85. */
+static void ready_events_are_held_until_fetched_bytes_arrive(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
@@ -211,9 +208,9 @@ static void ready_events_wait_for_fetched_bytes(void)
 	remote_world_release(&w);
 }
 
-/* A copy that takes longer than call_timeout does not time out while it moves; a link that
+/* A copy that takes longer than call_timeout does not time out while it progresses. A wire that
  * stops in the middle does. */
-static void moving_copies_do_not_time_out(void)
+static void copy_in_progress_does_not_time_out(void)
 {
 	for (int deaf = 0; deaf <= 1; deaf++) {
 		struct remote_world w;
@@ -296,10 +293,10 @@ static void every_byte_arrives(const char *transport, const char *link)
 	for (size_t i = 0; i < 3; i++)
 		CHECK(w.scripts[i].calls[kind_count - 1].complete_ps > 0);
 	struct remote_counters counters = remote_counters(w.remote);
-	/* Thirteen chunks a copy with a header each. */
+	/* Thirteen chunks per copy, each with a header. */
 	CHECK_NEAR(counters.sent_B, 3 * (2 * (12345 + 13 * 100) + 3 * 100), 1e-12);
 	double answers_B = counters.received_B - 3 * 2 * (12345 + 13 * 50);
-	CHECK(answers_B >= 3 * 2 * 50); /* and the server's reports of credits */
+	CHECK(answers_B >= 3 * 2 * 50); /* plus the server's reports of credits */
 	CHECK(fmod(answers_B, 50) == 0);
 	CHECK_NEAR(fabric_carried(w.world.fabric, fabric_link_resource(w.world.fabric, 0, 0)),
 		   3 * 2 * 12345, 1e-9);
@@ -321,8 +318,8 @@ static void every_byte_arrives_by_shared_memory(void)
 	every_byte_arrives("shm", "shm");
 }
 
-/* Ten chunks: each has a header, the first the call's arguments as well. */
-static void arguments_go_once(void)
+/* Ten chunks have a header each; only the first carries the call's arguments. */
+static void only_the_first_chunk_carries_arguments(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
@@ -336,23 +333,23 @@ static void arguments_go_once(void)
 }
 
 static const struct test tests[] = {
-	TEST(upload_is_pipelined),
-	TEST(async_upload_returns_when_accepted),
-	TEST(upload_stops_and_goes),
-	TEST(download_is_pipelined),
-	TEST(download_stops_and_goes),
-	TEST(zero_copy_has_no_staging),
-	TEST(pageable_staging_costs_more),
-	TEST(empty_copies_return),
-	TEST(calls_get_in_between_chunks),
+	TEST(upload_overlaps_wire_and_driver),
+	TEST(asynchronous_upload_returns_when_accepted),
+	TEST(stop_and_go_upload_sends_one_chunk_at_a_time),
+	TEST(download_overlaps_driver_and_wire),
+	TEST(stop_and_go_download_sends_one_chunk_at_a_time),
+	TEST(zero_copy_avoids_staging),
+	TEST(pageable_staging_slows_each_chunk),
+	TEST(empty_copies_take_the_time_of_a_call),
+	TEST(other_calls_are_sent_between_chunks),
 	TEST(chunks_need_credits),
-	TEST(answers_wait_for_fetched_bytes),
-	TEST(ready_events_wait_for_fetched_bytes),
-	TEST(moving_copies_do_not_time_out),
+	TEST(answers_are_held_until_fetched_bytes_arrive),
+	TEST(ready_events_are_held_until_fetched_bytes_arrive),
+	TEST(copy_in_progress_does_not_time_out),
 	TEST(every_byte_arrives_by_tcp),
 	TEST(every_byte_arrives_by_rdma),
 	TEST(every_byte_arrives_by_shared_memory),
-	TEST(arguments_go_once),
+	TEST(only_the_first_chunk_carries_arguments),
 };
 
 int main(void)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Recorded programs replayed. A modelled program (ResNet-50 under either
- * framework) is played on a small world while every call it makes is recorded, as
- * a recorder would: function, begin, end, the kernel's time. Written as a call
- * file, read again and replayed on the same world, a step takes as long. Then
- * what the replay makes of threads that wait for one another and of polling, added
- * up by hand from the numbers of cuda_world.h. Runs from the root. */
+/* Replay of recorded programs. A modelled program (ResNet-50 with either framework) runs in a small
+ * world while all its calls are recorded like a recorder does: function, begin, end, and the
+ * kernel's time. It is written as a call file, read again and replayed in the same world; a step
+ * must take as long. Further tests check threads that wait for each other, and polling, by hand
+ * with the numbers of cuda_world.h. The test must run from the root folder. */
 #include "sim/training/framework.h"
 #include "tests/recording.h"
 
@@ -91,15 +90,15 @@ static void round_trip(const char *framework, bool input, double flops)
 	arena_free(arena);
 }
 
-/* The GPU waits for the host, and the other way round. */
-static void tensorflow_again(void)
+/* The GPU waits for the host, and in the last row the host waits for the GPU. */
+static void replayed_tensorflow_step_takes_as_long(void)
 {
 	round_trip("tensorflow-1", false, 1e12);
 	round_trip("tensorflow-1", true, 1e12);
 	round_trip("tensorflow-1", false, 1e14);
 }
 
-static void pytorch_again(void)
+static void replayed_pytorch_step_takes_as_long(void)
 {
 	round_trip("pytorch", false, 1e12);
 	round_trip("pytorch", true, 1e12);
@@ -144,10 +143,10 @@ static const struct program *stream_of(struct arena *arena, struct recorded_call
 	return replayed(arena, recorded, params);
 }
 
-/* Thread 0 launches at 10; thread 1 at 100, 150 ... 800 and, taking 10, at 880. Thread 0
- * launches again at 900, when it has waited for the last of them: it continues 10 after its
- * end. Thread 1 waits for no thread: one launch of 5 is not half of its first 100. */
-static void waits_for_the_other(void)
+/* Thread 0 launches at 10. Thread 1 launches at 100, 150 ... 800 and, taking 10, at 880. Thread 0
+ * launches again at 900, after waiting for the last of them: it continues 10 after its end. Thread
+ * 1 waits for no other thread: one launch of 5 is not half of its first 100. */
+static void recorded_wait_for_another_thread_is_kept(void)
 {
 	struct recorded_call calls[18];
 	struct recorded_mark marks[] = {{.t_s = 0, .step = 1}, {.t_s = 905 * US, .step = 2}};
@@ -163,21 +162,21 @@ static void waits_for_the_other(void)
 	world_build(&w);
 	const struct program *program = stream_of(arena, calls, 18, marks, 2, &as_recorded);
 	struct player *player = play(program, 1, false);
-	/* A launch takes 5 here, the last one, too: 5 less than recorded. */
+	/* A launch takes 5 here, also the last one: 5 less than recorded. */
 	CHECK_NEAR(step_s(player, 0), 900 * US, 1e-6);
 	world_release(&w);
 	w.driver_params.launch_s = 20 * US;
 	world_build(&w);
 	player = play(program, 1, false);
-	/* Thread 1: 100, 16 calls of 20, 14 gaps of 45, one of 75: to 1125. Then 10 + 20. */
+	/* Thread 1: 100, 16 calls of 20, 14 gaps of 45, one of 75: until 1125. Then 10 + 20. */
 	CHECK_NEAR(step_s(player, 0), 1155 * US, 1e-6);
 	world_release(&w);
 	arena_free(arena);
 }
 
-/* A kernel of 100 us and an event; four queries that begin 13 apart, 10 asleep, the
- * last of which is ready. On a GPU twice as slow there are more. */
-static void polls_until_ready(void)
+/* A kernel of 100 us and an event; four queries begin 13 apart, with 10 of sleep, and the last one
+ * is ready. A GPU at half the speed needs more queries. */
+static void replayed_polling_stops_when_ready(void)
 {
 	struct recorded_call calls[6];
 	struct arena *arena = arena_new();
@@ -199,8 +198,9 @@ static void polls_until_ready(void)
 		const struct program *program =
 			stream_of(arena, calls, 6, NULL, 0, twice ? &slower : &as_recorded);
 		struct player *player = play(program, 1, false);
-		/* The kernel starts at 5 + 4 and the event is ready at 99; queries are answered
-		 * at 63, 76, 89, 102. A kernel of 180 us: ready at 189, so seen at 193. */
+		/* The kernel starts at 5 + 4 and the event is complete at 99; queries are answered
+		 * at 63, 76, 89, 102. With a kernel of 180 us: complete at 189, so answered at 193.
+		 */
 		CHECK_NEAR(step_s(player, 0), (twice ? 193 : 102) * US, 1e-6);
 		CHECK(player_step_at(player, 0)->calls_count == (twice ? 2 + 11 : 2 + 4));
 		world_release(&w);
@@ -208,13 +208,13 @@ static void polls_until_ready(void)
 	arena_free(arena);
 }
 
-/* Events that recorders do not describe fully. */
-static void unknown_calls(void)
+/* Calls on which recorders give too little information. */
+static void unknown_calls_keep_their_recorded_time(void)
 {
 	struct recorded_call calls[] = {
-		call_at(0, "cudaGraphInstantiate", 0, 300),   /* its own time */
-		call_at(0, "cudaLaunchKernel", 310, 315),     /* into a graph: no kernel */
-		call_at(0, "cudaEventSynchronize", 320, 325), /* of an unknown event */
+		call_at(0, "cudaGraphInstantiate", 0, 300),   /* has its own time */
+		call_at(0, "cudaLaunchKernel", 310, 315),     /* captured into a graph: no kernel */
+		call_at(0, "cudaEventSynchronize", 320, 325), /* the event is unknown */
 		call_at(0, "cudaMemcpyAsync", 330, 340),
 		call_at(0, "cudaGraphLaunch", 350, 360),
 	};
@@ -226,7 +226,7 @@ static void unknown_calls(void)
 	world_build(&w);
 	const struct program *program = stream_of(arena, calls, 5, NULL, 0, &as_recorded);
 	const struct item *items = program->threads[0].items;
-	CHECK(program->threads[0].count == 9); /* four gaps between */
+	CHECK(program->threads[0].count == 9); /* with four gaps between */
 	CHECK(items[0].call.kind == CALL_MALLOC);
 	CHECK_NEAR(items[0].call.host_s, 300 * US, 1e-6);
 	CHECK(items[2].call.kind == CALL_LIBRARY);
@@ -240,8 +240,8 @@ static void unknown_calls(void)
 	arena_free(arena);
 }
 
-/* The median of three steps, another one asked for, and what cannot be. */
-static void chooses_a_step(void)
+/* The median of three steps, a chosen one, and invalid choices. */
+static void median_or_chosen_step_is_replayed(void)
 {
 	struct recorded_call calls[] = {launch_at(0, 10, 1), launch_at(0, 110, 1),
 					launch_at(0, 310, 1)};
@@ -268,9 +268,9 @@ static void chooses_a_step(void)
 	arena_free(arena);
 }
 
-/* Launches that took 4, 6 and, in a full queue, 500 us, 100 us apart; on a host of twice
- * the reference clock a recorded second is two of work at it. */
-static void costs_as_recorded(void)
+/* Launches that took 4, 6 and, in a full queue, 500 us, 100 us apart. On a host with twice the
+ * reference clock a recorded second is two seconds of work at the reference clock. */
+static void recorded_host_costs_are_used_up_to_their_median(void)
 {
 	struct recorded_call calls[] = {launch_at(0, 0, 1), launch_at(0, 104, 1),
 					launch_at(0, 210, 1)};
@@ -297,9 +297,13 @@ static void costs_as_recorded(void)
 }
 
 static const struct test tests[] = {
-	TEST(costs_as_recorded),   TEST(tensorflow_again),  TEST(pytorch_again),
-	TEST(waits_for_the_other), TEST(polls_until_ready), TEST(unknown_calls),
-	TEST(chooses_a_step),
+	TEST(recorded_host_costs_are_used_up_to_their_median),
+	TEST(replayed_tensorflow_step_takes_as_long),
+	TEST(replayed_pytorch_step_takes_as_long),
+	TEST(recorded_wait_for_another_thread_is_kept),
+	TEST(replayed_polling_stops_when_ready),
+	TEST(unknown_calls_keep_their_recorded_time),
+	TEST(median_or_chosen_step_is_replayed),
 };
 
 int main(void)

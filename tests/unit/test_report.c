@@ -6,7 +6,7 @@
 #include "sim/report/document.h"
 #include "tests/test.h"
 
-/* The text that write puts into a file. */
+/* Returns the output of `write` as text. */
 static char *written(struct arena *arena, void (*write)(FILE *out, const void *ctx),
 		     const void *ctx)
 {
@@ -36,7 +36,7 @@ static void put_page(FILE *out, const void *ctx)
 	report_html(out, ctx);
 }
 
-static void everything_is_escaped(void)
+static void text_is_escaped_for_html(void)
 {
 	struct arena *arena = arena_new();
 	CHECK_TEXT(written(arena, put_text, "a < b && \"c\" > 'd'"),
@@ -47,7 +47,7 @@ static void everything_is_escaped(void)
 }
 
 /* The test vectors of RFC 4648, section 10. */
-static void base64_is_that_of_the_rfc(void)
+static void base64_matches_the_rfc(void)
 {
 	static const char *const vectors[][2] = {
 		{"", ""},
@@ -67,7 +67,7 @@ static void base64_is_that_of_the_rfc(void)
 	arena_free(arena);
 }
 
-static void numbers_have_figures(void)
+static void numbers_have_the_requested_digits(void)
 {
 	struct arena *arena = arena_new();
 	CHECK_TEXT(figures(arena, 48.8349, 3), "48.8");
@@ -122,7 +122,7 @@ static size_t count_of(const char *text, const char *word)
 	return count;
 }
 
-static void page_holds_all_itself(void)
+static void page_is_self_contained(void)
 {
 	struct arena *arena = arena_new();
 	struct report *report = sample(arena, 4);
@@ -138,16 +138,17 @@ static void page_holds_all_itself(void)
 	CHECK(strstr(page, "<script") == NULL);
 	CHECK(strstr(page, "@import") == NULL);
 	CHECK(strstr(page, "url(") == NULL);
-	/* head, group, 4 rows; of three columns two cells: the last spans the rest */
+	/* head, group and 4 rows; of three columns two cells are given, so the last spans the rest
+	 */
 	CHECK(count_of(page, "<tr") == 6 && count_of(page, "</tr>") == 6);
 	CHECK(strstr(page, "<tr class=\"group\"><th colspan=\"3\">all</th></tr>") != NULL);
 	CHECK(strstr(page, "<td class=\"k\">row 3</td><td colspan=\"2\">9</td></tr>") != NULL);
 	CHECK(count_of(page, "<details>") == 1 && count_of(page, "</details>") == 1);
-	CHECK(count_of(page, "class=\"parts\"") == 0); /* one part needs no summary */
+	CHECK(count_of(page, "class=\"parts\"") == 0); /* a single part needs no summary */
 	arena_free(arena);
 }
 
-static void several_parts_begin_with_their_answers(void)
+static void several_parts_begin_with_a_summary(void)
 {
 	struct arena *arena = arena_new();
 	struct report *report = report_new(arena, "two", "by");
@@ -155,7 +156,7 @@ static void several_parts_begin_with_their_answers(void)
 	report_answer(report, false, "yes");
 	report_add(report, BLOCK_PART, "other");
 	CHECK_TEXT(report_answer_of(report, 0)->text, "yes");
-	CHECK(report_answer_of(report, 2) == NULL); /* none of its own */
+	CHECK(report_answer_of(report, 2) == NULL); /* it has no answer */
 	const char *page = written(arena, put_page, report);
 	CHECK(strstr(page, "<li><a href=\"#part-1\">one</a><br>yes</li>") != NULL);
 	CHECK(strstr(page, "<h2 id=\"part-2\">other</h2>") != NULL);
@@ -170,8 +171,8 @@ static size_t pages_of(const unsigned char *pdf, size_t size)
 	return count;
 }
 
-/* A long table goes on over pages; a short one is on a page with its figure. */
-static void pdf_has_pages(void)
+/* A long table continues on further pages; a short one shares a page with its figure. */
+static void long_table_continues_on_further_pdf_pages(void)
 {
 	struct arena *arena = arena_new();
 	size_t size = 0, again = 0, longer = 0;
@@ -187,7 +188,7 @@ static void pdf_has_pages(void)
 	arena_free(arena);
 }
 
-/* A page of that number of figures, each of this height. */
+/* Returns the number of pages of `count` figures of this height. */
 static size_t pages_of_figures(size_t count, double height)
 {
 	struct arena *arena = arena_new();
@@ -202,9 +203,9 @@ static size_t pages_of_figures(size_t count, double height)
 	return pages;
 }
 
-/* A page has room for 972 points: three of 250 (and the title) fit, of 600 one, and one of 2000
- * has a page of its own size behind the title's. */
-static void figures_share_pages(void)
+/* A page has room for 972 points: three figures of 250 and the title fit, or one of 600. One of
+ * 2000 gets a page of its own size after the title page. */
+static void figures_share_pages_if_they_fit(void)
 {
 	CHECK(pages_of_figures(3, 250) == 1);
 	CHECK(pages_of_figures(4, 250) == 2);
@@ -213,13 +214,10 @@ static void figures_share_pages(void)
 }
 
 static const struct test tests[] = {
-	TEST(everything_is_escaped),
-	TEST(base64_is_that_of_the_rfc),
-	TEST(numbers_have_figures),
-	TEST(page_holds_all_itself),
-	TEST(several_parts_begin_with_their_answers),
-	TEST(pdf_has_pages),
-	TEST(figures_share_pages),
+	TEST(text_is_escaped_for_html),           TEST(base64_matches_the_rfc),
+	TEST(numbers_have_the_requested_digits),  TEST(page_is_self_contained),
+	TEST(several_parts_begin_with_a_summary), TEST(long_table_continues_on_further_pdf_pages),
+	TEST(figures_share_pages_if_they_fit),
 };
 
 int main(void)

@@ -17,7 +17,7 @@ static const char *name_of(enum prediction_kind kind, const char *name)
 	return found;
 }
 
-static void names(void)
+static void names_of_numbers_accept_their_spellings(void)
 {
 	CHECK_TEXT(name_of(PREDICTION_CLIENTS, "ratio"), "ratio");
 	CHECK_TEXT(name_of(PREDICTION_TRAINING, "ratio"), "efficiency");
@@ -35,7 +35,7 @@ static void names(void)
 	CHECK(name_of(PREDICTION_CLIENTS, "s") == NULL);
 }
 
-static void targets(void)
+static void targets_are_read_and_checked(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -57,7 +57,7 @@ static void targets(void)
 	arena_free(arena);
 }
 
-static void numbers_of_predictions(void)
+static void reported_numbers_come_from_the_prediction(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -78,9 +78,9 @@ static void numbers_of_predictions(void)
 }
 
 static const struct test tests[] = {
-	TEST(names),
-	TEST(targets),
-	TEST(numbers_of_predictions),
+	TEST(names_of_numbers_accept_their_spellings),
+	TEST(targets_are_read_and_checked),
+	TEST(reported_numbers_come_from_the_prediction),
 };
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The exact output of the writers: other programs read it. */
+/* The exact output of the writers, because other programs read it. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static struct prediction sample(void)
 				   .failed_draws_count = 3};
 }
 
-/* JSON written with ' in place of ". */
+/* JSON, written here with ' in place of ". */
 static const char *json_of(struct arena *arena, const char *text)
 {
 	char *copy = arena_strdup(arena, text);
@@ -73,13 +73,13 @@ static const char *json_of(struct arena *arena, const char *text)
 	return copy;
 }
 
-/* Predictions that are not jobs. */
+/* Fields of predictions without a job. */
 static const char no_job[] = "'gpus': null, "
 			     "'speedup': {'value': null, 'low': null, 'high': null, 'unit': ''}, "
 			     "'training': {'value': null, 'low': null, 'high': null, 'unit': 's'}, "
 			     "'communication': null, 'collective': null, 'choice': null, ";
 
-static void json_lines(void)
+static void json_lines_have_every_field(void)
 {
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', 'verdict': 'ok', 'reason': null, "
@@ -110,7 +110,7 @@ static void json_lines(void)
 	arena_free(arena);
 }
 
-static void failed_verdict_has_nulls(void)
+static void failed_prediction_has_null_numbers(void)
 {
 	static const char expected[] =
 		"{'case': 'same_lan, \\'16\\'', 'verdict': 'fail', 'reason': 'connection timeout', "
@@ -139,7 +139,7 @@ static void failed_verdict_has_nulls(void)
 	arena_free(arena);
 }
 
-/* A job on 8 GPUs, and a collective on as many. */
+/* A job on 8 GPUs, and a collective on 8 GPUs. */
 static struct prediction sample_job(bool collective)
 {
 	struct prediction p = sample();
@@ -155,7 +155,7 @@ static struct prediction sample_job(bool collective)
 	return p;
 }
 
-static void jobs_in_json_and_csv(void)
+static void jobs_have_their_fields_in_json_and_csv(void)
 {
 	struct prediction job = sample_job(false), collective = sample_job(true);
 	const struct prediction *list[] = {&job, &collective};
@@ -182,15 +182,15 @@ static void jobs_in_json_and_csv(void)
 	CHECK(strstr(text,
 		     ",64,8,7.2,6.4,8,7200,7000,7500,0.25,,,,,\"ring, LL128, 24 channels\",") !=
 	      NULL);
-	CHECK(strstr(text, "alone,ok,,,,,0.5,") != NULL); /* no images in a collective */
+	CHECK(strstr(text, "alone,ok,,,,,0.5,") != NULL); /* a collective has no images */
 	CHECK(strstr(text, ",64,8,,,,,,,,\"all_reduce, 1 MiB\",200000000000,150000000000,"
 			   "250000000000,\"ring, LL128, 24 channels\",") != NULL);
 	free(capture.text);
 	arena_free(arena);
 }
 
-/* Each kind has its own columns, and none those of the others. */
-static void jobs_for_people(void)
+/* Each kind has its own columns and none of the other kind. */
+static void table_of_jobs_has_the_columns_of_its_kind(void)
 {
 	struct prediction remote = sample(), job = sample_job(false), collective = sample_job(true);
 	const struct prediction *jobs[] = {&job}, *collectives[] = {&collective},
@@ -219,8 +219,9 @@ static void jobs_for_people(void)
 	free(capture.text);
 }
 
-/* The busiest 40 of 1,000 links, with that one first; all of a few, in their order. */
-static void many_links_are_cut(void)
+/* The table shows the 40 busiest of 1,000 links, the busiest first; a few links are all shown in
+ * their order. */
+static void table_shows_the_busiest_forty_links(void)
 {
 	enum { LINKS = 1000 };
 	struct arena *arena = arena_new();
@@ -250,7 +251,7 @@ static void many_links_are_cut(void)
 	arena_free(arena);
 }
 
-static void csv(void)
+static void csv_quotes_texts_and_leaves_failures_empty(void)
 {
 	struct capture capture;
 	struct prediction good = sample();
@@ -277,8 +278,8 @@ static void csv(void)
 	free(capture.text);
 }
 
-/* The numbers that a reader looks for, without the layout. */
-static void table_for_people(void)
+/* The numbers that a reader needs, whatever the layout. */
+static void table_contains_the_main_numbers(void)
 {
 	struct capture capture;
 	struct prediction prediction = sample();
@@ -306,7 +307,7 @@ static void table_for_people(void)
 	free(capture.text);
 }
 
-static void numbers_read_back(void)
+static void written_numbers_read_back_exactly(void)
 {
 	static const struct {
 		double value;
@@ -327,7 +328,7 @@ static void numbers_read_back(void)
 	}
 }
 
-static void strings_are_utf8(void)
+static void invalid_utf8_is_replaced(void)
 {
 	static const struct {
 		const char *text, *json;
@@ -348,7 +349,7 @@ static void strings_are_utf8(void)
 	}
 }
 
-static void result_tables(void)
+static void result_table_writes_csv_json_and_text(void)
 {
 	static const struct result_column columns[] = {
 		{.name = "rtt_s", .quantity = QUANTITY_TIME},
@@ -388,9 +389,9 @@ static void result_tables(void)
 	free(capture.text);
 }
 
-/* On the wire, b overlaps a and goes to a lane of its own; c is inside b's
- * time but nests in a, which still lasts; d starts when a ends. */
-static void trace_lanes(void)
+/* On the wire, b overlaps a and gets its own lane; c is inside b's time but nests in a, which is
+ * still running; d starts when a ends. */
+static void overlapping_spans_get_their_own_lane(void)
 {
 	struct arena *arena = arena_new();
 	struct trace *trace = trace_new(arena);
@@ -444,7 +445,7 @@ static const struct param_row wire_rows[] = {
 };
 static const struct param_table wire_table = PARAM_TABLE("wire", struct wire_params, wire_rows);
 
-static void parameters_with_origin(void)
+static void parameters_are_written_with_their_origin(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -471,7 +472,7 @@ static void parameters_with_origin(void)
 	arena_free(arena);
 }
 
-static void saved_predictions_read_back(void)
+static void saved_predictions_read_back_equal(void)
 {
 	static const enum output_format formats[] = {FORMAT_JSON, FORMAT_JSONL};
 	char path[] = "/tmp/farwire-test-XXXXXX";
@@ -508,7 +509,7 @@ static void saved_predictions_read_back(void)
 	arena_free(arena);
 }
 
-static void bad_files_are_refused(void)
+static void malformed_result_files_are_refused(void)
 {
 	static const struct {
 		const char *text, *complaint;
@@ -546,20 +547,20 @@ static void bad_files_are_refused(void)
 }
 
 static const struct test tests[] = {
-	TEST(json_lines),
-	TEST(failed_verdict_has_nulls),
-	TEST(jobs_in_json_and_csv),
-	TEST(jobs_for_people),
-	TEST(many_links_are_cut),
-	TEST(csv),
-	TEST(table_for_people),
-	TEST(numbers_read_back),
-	TEST(strings_are_utf8),
-	TEST(result_tables),
-	TEST(trace_lanes),
-	TEST(parameters_with_origin),
-	TEST(saved_predictions_read_back),
-	TEST(bad_files_are_refused),
+	TEST(json_lines_have_every_field),
+	TEST(failed_prediction_has_null_numbers),
+	TEST(jobs_have_their_fields_in_json_and_csv),
+	TEST(table_of_jobs_has_the_columns_of_its_kind),
+	TEST(table_shows_the_busiest_forty_links),
+	TEST(csv_quotes_texts_and_leaves_failures_empty),
+	TEST(table_contains_the_main_numbers),
+	TEST(written_numbers_read_back_exactly),
+	TEST(invalid_utf8_is_replaced),
+	TEST(result_table_writes_csv_json_and_text),
+	TEST(overlapping_spans_get_their_own_lane),
+	TEST(parameters_are_written_with_their_origin),
+	TEST(saved_predictions_read_back_equal),
+	TEST(malformed_result_files_are_refused),
 };
 
 int main(void)

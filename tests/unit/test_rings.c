@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings over topologies whose rings can be counted by hand. */
+/* Rings on topologies whose rings can be counted by hand. */
 #include "sim/base/arena.h"
 #include "sim/collective/rings.h"
 #include "sim/fabric/link.h"
@@ -19,7 +19,7 @@ static void site_open(struct site *site)
 	site->rank_count = 0;
 }
 
-/* No framing: goodput is capacity. */
+/* Without framing, goodput equals capacity. */
 static void join(struct site *site, const char *kind, int a, int b, double capacity_Bps)
 {
 	struct link_traits traits = {
@@ -48,16 +48,16 @@ static struct rings found(struct site *site)
 			  NULL);
 }
 
-/* Links of 25 GB/s between the GPUs of a DGX-1 with V100s (NVIDIA's DGX-1 with Tesla
- * V100 white paper, figure 4): two quads, GPU i beside GPU i + 4. */
+/* Number of links of 25 GB/s between the GPUs of a DGX-1 with V100s (NVIDIA's DGX-1 with Tesla V100
+ * white paper, figure 4): two quads, with GPU i connected to GPU i + 4. */
 static const int hybrid_mesh[8][8] = {
 	{0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0},
 	{2, 1, 2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1},
 	{0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0},
 };
 
-/* A machine with PCIe switches for each pair of GPUs, an adapter behind each, and
- * NVLinks by mesh (NULL: none; cut: with those links of 1 only that P100s have). */
+/* A machine with a PCIe switch and an adapter for each pair of GPUs, and NVLinks as in mesh (NULL:
+ * none; p100: each link once, as on P100s). */
 static int add_machine(struct site *site, size_t gpu_count, const int mesh[8][8], bool p100,
 		       int *adapters)
 {
@@ -81,7 +81,7 @@ static int add_machine(struct site *site, size_t gpu_count, const int mesh[8][8]
 	return host;
 }
 
-/* How often each directed pair of ranks are neighbours. */
+/* Counts how often each directed pair of ranks are neighbours. */
 static void count_pairs(const struct rings *rings, size_t rank_count, int uses[8][8])
 {
 	memset(uses, 0, 8 * sizeof(uses[0]));
@@ -103,9 +103,9 @@ static bool is_permutation(const uint32_t *order, size_t count)
 	return true;
 }
 
-/* Six links of a GPU can carry six rings, three cycles each way: each link's each
- * direction is used exactly once. */
-static void dgx1_v100_uses_every_link_once_each_way(void)
+/* Six links of a GPU can carry six rings, three cycles in each direction: each direction of each
+ * link is used exactly once. */
+static void dgx1_v100_rings_use_every_link_once_per_direction(void)
 {
 	struct site site;
 	int adapters[4];
@@ -125,7 +125,7 @@ static void dgx1_v100_uses_every_link_once_each_way(void)
 	arena_free(site.arena);
 }
 
-/* A P100 has four links, one to each neighbour: two cycles, four rings. */
+/* A P100 has four links, one to each neighbour: two cycles, so four rings. */
 static void dgx1_p100_has_four_rings(void)
 {
 	struct site site;
@@ -143,9 +143,9 @@ static void dgx1_p100_has_four_rings(void)
 	arena_free(site.arena);
 }
 
-/* Without a search the ranks stand in their order, and 3-4 and 7-0 are not neighbours in the
- * mesh: PCIe decides. */
-static void in_order_leaves_nvlink(void)
+/* Without a search the ranks keep their order; 3-4 and 7-0 are not neighbours in the mesh, so PCIe
+ * limits. */
+static void rings_in_rank_order_leave_nvlink(void)
 {
 	struct site site;
 	int adapters[4];
@@ -158,7 +158,7 @@ static void in_order_leaves_nvlink(void)
 	CHECK_NEAR(eight.shape.inside_Bps, 12e9, 1e-9);
 	for (uint32_t i = 0; i < 8; i++)
 		CHECK(eight.order[i] == i);
-	/* Four of them are a ring of one link. */
+	/* Four of them form a ring over single links. */
 	struct rings four =
 		rings_in_order(site.arena, site.fabric, site.ranks, 4, TRAFFIC_RDMA, NULL);
 	CHECK(four.shape.inside == HOP_NVLINK);
@@ -166,9 +166,9 @@ static void in_order_leaves_nvlink(void)
 	arena_free(site.arena);
 }
 
-/* Two GPUs: all the links between them in one ring. Three of a quad: the pair with
- * the fewest links (1) bounds the cycles. */
-static void fewer_gpus_use_what_joins_them(void)
+/* Two GPUs: one ring has all links between them. Three of a quad: the pair with the fewest links
+ * (1) limits the cycles. */
+static void rings_of_few_gpus_use_all_links_between_them(void)
 {
 	struct site site;
 	int adapters[4];
@@ -181,7 +181,7 @@ static void fewer_gpus_use_what_joins_them(void)
 	struct rings three = rings_find(site.arena, site.fabric, site.ranks, 3, TRAFFIC_RDMA, NULL);
 	CHECK(three.shape.ring_count == 2);
 	CHECK_NEAR(three.shape.inside_Bps, 50e9, 1e-9);
-	/* 0 and 5 share no link. */
+	/* 0 and 5 have no common link. */
 	struct ring_place far[] = {site.ranks[0], site.ranks[5]};
 	struct rings over_pcie = rings_find(site.arena, site.fabric, far, 2, TRAFFIC_RDMA, NULL);
 	CHECK(over_pcie.shape.inside == HOP_PCI);
@@ -189,9 +189,9 @@ static void fewer_gpus_use_what_joins_them(void)
 	arena_free(site.arena);
 }
 
-/* Four GPUs with two links between every two (C4140): K4 has three Hamiltonian
- * cycles, which use each pair twice: six rings. */
-static void full_mesh_of_four(void)
+/* Four GPUs with two links between each pair (C4140): K4 has three Hamiltonian cycles that use each
+ * pair twice, so six rings. */
+static void full_mesh_of_four_gpus_has_six_rings(void)
 {
 	struct site site;
 	site_open(&site);
@@ -215,8 +215,8 @@ static void full_mesh_of_four(void)
 	arena_free(site.arena);
 }
 
-/* Behind a switch any order will do: one ring with all the bandwidth. */
-static void nvswitch_is_one_ring(void)
+/* Behind a switch the order does not matter: one ring with all the bandwidth. */
+static void nvswitch_gives_one_ring(void)
 {
 	struct site site;
 	site_open(&site);
@@ -233,9 +233,9 @@ static void nvswitch_is_one_ring(void)
 	arena_free(site.arena);
 }
 
-/* GPUs named so that the order of ranks jumps between PCIe switches: 0 and 2 share
- * one, 1 and 3 the other. */
-static void pcie_neighbours_are_near(void)
+/* The names of the GPUs make the order of ranks alternate between PCIe switches: 0 and 2 share one,
+ * 1 and 3 the other. */
+static void ring_visits_gpus_of_a_pcie_switch_together(void)
 {
 	struct site site;
 	site_open(&site);
@@ -257,7 +257,7 @@ static void pcie_neighbours_are_near(void)
 	arena_free(site.arena);
 }
 
-/* machine_count DGX-1s on one switch. */
+/* Opens machine_count DGX-1s on one switch. */
 static void open_cluster(struct site *site, size_t machine_count)
 {
 	site_open(site);
@@ -270,9 +270,9 @@ static void open_cluster(struct site *site, size_t machine_count)
 	}
 }
 
-/* Four adapters, four rings; each runs through a machine whole, is entered and left
- * by the GPUs that are beside its adapter, and each GPU pair has one ring. */
-static void machines_are_joined_by_every_adapter(void)
+/* Four adapters give four rings. Each passes a machine completely, enters and leaves through the
+ * GPUs next to its adapter, and each pair of GPUs has one ring. */
+static void rings_use_every_adapter_of_a_machine(void)
 {
 	struct site site;
 	open_cluster(&site, 3);
@@ -297,8 +297,8 @@ static void machines_are_joined_by_every_adapter(void)
 	arena_free(site.arena);
 }
 
-/* Hosts that Ethernet joins, too, stay machines of their own for RDMA. */
-static void a_second_network_joins_no_machines(void)
+/* Hosts that Ethernet also connects remain separate machines for RDMA. */
+static void second_network_does_not_merge_machines(void)
 {
 	struct site site;
 	open_cluster(&site, 2);
@@ -311,9 +311,9 @@ static void a_second_network_joins_no_machines(void)
 	arena_free(site.arena);
 }
 
-/* Two GPUs and two adapters at each PCIe switch: each GPU has its own, though all
- * four ways are equally long. */
-static void equally_near_adapters_are_dealt_out(void)
+/* Two GPUs and two adapters at each PCIe switch: each GPU gets its own adapter, although all four
+ * routes are equally long. */
+static void equally_near_adapters_are_distributed(void)
 {
 	struct site site;
 	int nics[2][2], crossbar;
@@ -343,8 +343,8 @@ static void equally_near_adapters_are_dealt_out(void)
 	arena_free(site.arena);
 }
 
-/* Sockets leave from the host, by one adapter, whatever GPUs there are. */
-static void sockets_have_one_adapter(void)
+/* Sockets leave the host through one adapter, whatever the GPUs. */
+static void sockets_use_one_adapter(void)
 {
 	struct site site;
 	open_cluster(&site, 2);
@@ -357,8 +357,8 @@ static void sockets_have_one_adapter(void)
 	arena_free(site.arena);
 }
 
-/* A cluster of 1,024 GPUs is as easy as one machine. */
-static void a_thousand_ranks(void)
+/* A cluster with 1,024 GPUs takes no special treatment. */
+static void rings_of_a_thousand_ranks_are_found(void)
 {
 	struct site site;
 	open_cluster(&site, 128);
@@ -369,9 +369,9 @@ static void a_thousand_ranks(void)
 	arena_free(site.arena);
 }
 
-/* 300 GPUs in each of two machines, in pairs below PCIe switches: rings still pass each
- * pair together. */
-static void machines_of_many_gpus(void)
+/* Two machines with 300 GPUs each, in pairs below PCIe switches: rings still pass each pair
+ * together. */
+static void rings_of_machines_with_300_gpus_are_found(void)
 {
 	enum { GPUS = 300 };
 	struct site site;
@@ -400,7 +400,7 @@ static void machines_of_many_gpus(void)
 }
 
 /* One GPU in each machine: its neighbours are across the network. */
-static void single_gpus(void)
+static void single_gpus_are_joined_across_the_network(void)
 {
 	struct site site;
 	site_open(&site);
@@ -422,20 +422,20 @@ static void single_gpus(void)
 }
 
 static const struct test tests[] = {
-	TEST(dgx1_v100_uses_every_link_once_each_way),
+	TEST(dgx1_v100_rings_use_every_link_once_per_direction),
 	TEST(dgx1_p100_has_four_rings),
-	TEST(in_order_leaves_nvlink),
-	TEST(fewer_gpus_use_what_joins_them),
-	TEST(full_mesh_of_four),
-	TEST(nvswitch_is_one_ring),
-	TEST(pcie_neighbours_are_near),
-	TEST(machines_are_joined_by_every_adapter),
-	TEST(a_second_network_joins_no_machines),
-	TEST(equally_near_adapters_are_dealt_out),
-	TEST(sockets_have_one_adapter),
-	TEST(a_thousand_ranks),
-	TEST(machines_of_many_gpus),
-	TEST(single_gpus),
+	TEST(rings_in_rank_order_leave_nvlink),
+	TEST(rings_of_few_gpus_use_all_links_between_them),
+	TEST(full_mesh_of_four_gpus_has_six_rings),
+	TEST(nvswitch_gives_one_ring),
+	TEST(ring_visits_gpus_of_a_pcie_switch_together),
+	TEST(rings_use_every_adapter_of_a_machine),
+	TEST(second_network_does_not_merge_machines),
+	TEST(equally_near_adapters_are_distributed),
+	TEST(sockets_use_one_adapter),
+	TEST(rings_of_a_thousand_ranks_are_found),
+	TEST(rings_of_machines_with_300_gpus_are_found),
+	TEST(single_gpus_are_joined_across_the_network),
 };
 
 int main(void)

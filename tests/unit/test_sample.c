@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Code that all probes share: statistics, the stopping rule, the plan, recordings. */
+/* Shared by all probes: statistics, the stopping rule, the plan, recordings. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,11 +16,11 @@
 
 /* ---- statistics ---- */
 
-/* Binomial(10, 1/2): P(X <= 1) = 11/1024 = 1.07 %, P(X <= 2) = 5.5 %, so the second smallest to
- * the second largest. Binomial(30, 1/2): P(X <= 9) = 2.14 %, P(X <= 10) = 4.9 %: the tenth.
- * Binomial(6, 1/2): P(X <= 0) = 1.56 %: all. Binomial(100, 1/2): P(X <= 39) = 1.76 %, P(X <=
- * 40) = 2.84 %: the fortieth. */
-static void intervals_of_medians(void)
+/* Binomial(10, 1/2): P(X <= 1) = 11/1024 = 1.07 % and P(X <= 2) = 5.5 %, so the interval is from
+ * the second smallest to the second largest. Binomial(30, 1/2): P(X <= 9) = 2.14 % and P(X <= 10) =
+ * 4.9 %: the tenth. For 6, P(X <= 0) = 1.56 %: all. For 100, P(X <= 39) = 1.76 % and P(X <= 40) =
+ * 2.84 %: the fortieth. */
+static void median_intervals_match_the_binomial_distribution(void)
 {
 	static const struct {
 		size_t count;
@@ -37,15 +37,15 @@ static void intervals_of_medians(void)
 	}
 }
 
-static void robust_numbers(void)
+static void median_mad_and_slope_ignore_outliers(void)
 {
 	double values[] = {7, 1, 3, 1000, 5};
-	/* 1 3 5 7 1000: median 5; distances 4 2 0 2 995: median 2. */
+	/* 1 3 5 7 1000: the median is 5; the distances 4 2 0 2 995 have the median 2. */
 	stats_sort(values, 5);
 	CHECK_NEAR(stats_median_sorted(values, 5), 5, 1e-12);
 	CHECK_NEAR(stats_median_sorted(values, 4), 4, 1e-12);
 	CHECK_NEAR(stats_mad(values, 5, 5), 2, 1e-12);
-	/* y = 2 x but for one point far off: of ten slopes six are 2. */
+	/* y = 2 x except for one distant point: six of ten slopes are 2. */
 	const double x[] = {0, 1, 2, 3, 4}, y[] = {0, 2, 4, 600, 8};
 	int failed;
 	CHECK_NEAR(stats_slope(x, y, 5, &failed), 2, 1e-12);
@@ -57,7 +57,7 @@ static void robust_numbers(void)
 /* ---- the sampler ---- */
 
 struct source {
-	size_t taken, left; /* after `left` samples there are no more; 0: for ever */
+	size_t taken, left; /* after `left` samples there are no more; 0: unlimited */
 	double clock_s, each_s;
 	double (*value)(size_t number);
 };
@@ -101,26 +101,26 @@ static double constant(size_t number)
 	return 5;
 }
 
-/* 100 at first, falling to 10 within 40 samples. */
+/* 100 at first, decreasing to 10 within 40 samples. */
 static double settling(size_t number)
 {
 	return number < 40 ? 100 - 2.25 * (double)number : 10;
 }
 
-/* Half at 1, half at 2: no interval of the median is ever narrow. */
+/* Half of the samples are 1, half are 2: no interval of the median is narrow. */
 static double two_humps(size_t number)
 {
 	return (double)(1 + number % 2);
 }
 
-/* Evenly spread over 10 % around 1, in an order of no pattern. */
+/* Uniform over 10 % around 1, in an irregular order. */
 static double spread(size_t number)
 {
 	struct plan_random random = {number};
 	return 0.95 + 0.1 * plan_random_part(&random);
 }
 
-static void stops_when_narrow(void)
+static void sampler_stops_when_the_interval_is_narrow(void)
 {
 	struct source source = {.value = constant, .each_s = 1e-6};
 	struct sampler_result result = run(&source, 1, 10);
@@ -129,8 +129,8 @@ static void stops_when_narrow(void)
 	CHECK(result.thrown == 2 * SAMPLER_WARM_UP_WINDOW);
 	free(result.values);
 
-	/* An even spread of +-5 %: the interval of n samples has a half width of about
-	 * 0.05 * 1.96 / sqrt(n), 1 % from some hundred on. */
+	/* For a uniform spread of +-5 %, the interval of n samples has a half width of about 0.05 *
+	 * 1.96 / sqrt(n), which is 1 % from about a hundred samples on. */
 	source = (struct source){.value = spread, .each_s = 1e-6};
 	result = run(&source, 1, 10);
 	CHECK(result.stop == SAMPLER_INTERVAL);
@@ -138,7 +138,7 @@ static void stops_when_narrow(void)
 	free(result.values);
 }
 
-static void warms_up(void)
+static void sampler_discards_the_warm_up(void)
 {
 	struct source source = {.value = settling, .each_s = 1e-6};
 	struct sampler_result result = run(&source, 1, 10);
@@ -149,7 +149,7 @@ static void warms_up(void)
 	free(result.values);
 }
 
-static void stops_at_last(void)
+static void sampler_stops_at_its_limits(void)
 {
 	struct source source = {.value = two_humps, .each_s = 1e-6};
 	struct sampler_result result = run(&source, 1, 10);
@@ -157,7 +157,7 @@ static void stops_at_last(void)
 	CHECK(result.count == SAMPLER_MOST);
 	free(result.values);
 
-	/* A tenth of a second each, one second in all: two go to warming up. */
+	/* A tenth of a second each and one second in all: two samples are warm-up. */
 	source = (struct source){.value = two_humps, .each_s = 0.1};
 	result = run(&source, 1, 10);
 	CHECK(result.stop == SAMPLER_TIME);
@@ -165,7 +165,7 @@ static void stops_at_last(void)
 	CHECK(result.count >= 7 && result.count <= 9);
 	free(result.values);
 
-	/* Three samples are taken even if the time has passed, none after the deadline. */
+	/* Three samples are taken even when the time has ended, but none after the deadline. */
 	source = (struct source){.value = constant, .each_s = 0.5};
 	result = run(&source, 1e-9, 10);
 	CHECK(result.stop == SAMPLER_TIME);
@@ -187,7 +187,7 @@ static void stops_at_last(void)
 /* ---- the plan ---- */
 
 /* Published first values of SplitMix64 from state 0. */
-static void random_numbers(void)
+static void random_numbers_match_splitmix64(void)
 {
 	struct plan_random random = {0};
 	CHECK(plan_random_next(&random) == 0xe220a8397b1dcdafu);
@@ -199,7 +199,7 @@ static void random_numbers(void)
 	}
 }
 
-static void orders(void)
+static void passes_have_different_repeatable_orders(void)
 {
 	struct plan plan = {.seed = 42};
 	size_t first[100], again[100], second[100];
@@ -210,7 +210,7 @@ static void orders(void)
 	}
 	struct plan_point twice = plan.points[7];
 	twice.held_out = true;
-	plan_add(&plan, &twice); /* is there */
+	plan_add(&plan, &twice); /* already in the plan */
 	CHECK(plan.count == 100 && !plan.failed);
 	plan_shuffle(&plan, 0, first);
 	plan_shuffle(&plan, 0, again);
@@ -228,7 +228,7 @@ static void orders(void)
 	plan_free(&plan);
 }
 
-static void names_and_shares(void)
+static void points_have_names_and_shares_of_time(void)
 {
 	struct plan_point point = {.test = "copy"};
 	char name[64];
@@ -250,7 +250,7 @@ static void names_and_shares(void)
 
 /* ---- recordings ---- */
 
-static void writes_dense_json(void)
+static void json_writer_escapes_and_rounds(void)
 {
 	char *text = NULL;
 	size_t size_B = 0;
@@ -319,7 +319,7 @@ static void spill(const char *path, const char *text, size_t count)
 static const struct record_start start = {
 	.tool = "test", .mode = "quick", .seed = 9007199254740991, .passes = 3};
 
-/* A whole recording of POINTS points and an end; its bytes. */
+/* Writes a complete recording of POINTS points and an end; returns its bytes. */
 static size_t record_whole(const char *path, char *text, size_t room)
 {
 	struct record record;
@@ -336,9 +336,9 @@ static size_t record_whole(const char *path, char *text, size_t room)
 	return slurp(path, text, room);
 }
 
-/* Cut anywhere, a recording goes on: what was whole is known, the torn line is
- * gone, and what is missing can be added. */
-static void goes_on_after_any_byte(void)
+/* A recording that is cut anywhere can be continued: complete lines are known, the incomplete line
+ * is removed, and missing points can be added. */
+static void recording_cut_anywhere_can_be_continued(void)
 {
 	static char whole[16384], text[16384];
 	char path[] = "/tmp/farwire-test-XXXXXX";
@@ -384,7 +384,7 @@ static void goes_on_after_any_byte(void)
 #define START "{\"format\":\"farwire-samples\",\"version\":1,"
 #define HEAD  START "\"seed\":1,\"passes\":3}\n"
 
-static void refuses(void)
+static void malformed_recordings_cannot_be_continued(void)
 {
 	static const char *const texts[] = {
 		"",
@@ -413,7 +413,7 @@ static void refuses(void)
 		record_close(&record);
 	}
 	struct record record;
-	CHECK(record_create(&record, path, &start) != 0); /* it exists */
+	CHECK(record_create(&record, path, &start) != 0); /* the file exists */
 	CHECK(strstr(record.why, "exists") != NULL);
 	record_close(&record);
 	unlink(path);
@@ -421,7 +421,8 @@ static void refuses(void)
 
 /* ---- runs ---- */
 
-/* Its clock moves by step_s a look; points from fails_from on fail, or no point has a sample. */
+/* Its clock advances by step_s per reading. Points from fails_from on fail; with `nothing`, no
+ * point has a sample. */
 struct fake {
 	double now_s, step_s;
 	int begun, fails_from;
@@ -461,7 +462,7 @@ static void fake_end(void *context, const struct plan_point *point)
 	(void)point;
 }
 
-/* The recording that run_passes gives, as text. */
+/* Returns the code of run_passes and the recording's text. */
 static int run_fake(struct fake *fake, char *text, size_t room)
 {
 	char path[] = "/tmp/farwire-test-XXXXXX";
@@ -494,8 +495,9 @@ static int run_fake(struct fake *fake, char *text, size_t room)
 	return code;
 }
 
-/* Nothing follows a point that failed; one without a sample is waived with the reason. */
-static void runs_say_what_is_missing(void)
+/* No line follows a point that failed. A point without a sample is recorded as waived, with the
+ * reason. */
+static void run_stops_at_a_failed_point_and_waives_missing_samples(void)
 {
 	static char text[65536];
 	struct fake fake = {.step_s = 1e-6, .fails_from = 3};
@@ -511,18 +513,18 @@ static void runs_say_what_is_missing(void)
 }
 
 static const struct test tests[] = {
-	TEST(intervals_of_medians),
-	TEST(robust_numbers),
-	TEST(stops_when_narrow),
-	TEST(warms_up),
-	TEST(stops_at_last),
-	TEST(random_numbers),
-	TEST(orders),
-	TEST(names_and_shares),
-	TEST(writes_dense_json),
-	TEST(goes_on_after_any_byte),
-	TEST(refuses),
-	TEST(runs_say_what_is_missing),
+	TEST(median_intervals_match_the_binomial_distribution),
+	TEST(median_mad_and_slope_ignore_outliers),
+	TEST(sampler_stops_when_the_interval_is_narrow),
+	TEST(sampler_discards_the_warm_up),
+	TEST(sampler_stops_at_its_limits),
+	TEST(random_numbers_match_splitmix64),
+	TEST(passes_have_different_repeatable_orders),
+	TEST(points_have_names_and_shares_of_time),
+	TEST(json_writer_escapes_and_rounds),
+	TEST(recording_cut_anywhere_can_be_continued),
+	TEST(malformed_recordings_cannot_be_continued),
+	TEST(run_stops_at_a_failed_point_and_waives_missing_samples),
 };
 
 int main(void)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Schedules by hand, what is said of wrong ones, and the shapes of algorithms
- * that can be written down. */
+/* Schedules made by hand, messages about wrong ones, and shapes of algorithms that can be written
+ * down. */
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/collective/algorithm.h"
 #include "tests/schedule_meaning.h"
 #include "tests/test.h"
 
-static void names_and_bus_ratios(void)
+static void collectives_have_names_and_bus_ratios(void)
 {
 	CHECK_TEXT(collective_name(COLLECTIVE_ALL_REDUCE), "all_reduce");
 	CHECK_TEXT(collective_name(COLLECTIVE_ALL_TO_ALL), "all_to_all");
@@ -20,7 +20,7 @@ static void names_and_bus_ratios(void)
 	CHECK(collective_bus_ratio(COLLECTIVE_ALL_REDUCE, 1) == 0);
 }
 
-static void algorithms_by_name(void)
+static void algorithms_are_found_by_name(void)
 {
 	for (size_t i = 0; i < algorithm_count(); i++) {
 		const struct algorithm *algorithm = algorithm_at(i);
@@ -32,7 +32,7 @@ static void algorithms_by_name(void)
 	CHECK(!algorithm_find("rings"));
 }
 
-static void refusals(void)
+static void algorithms_refuse_invalid_specifications(void)
 {
 	static const uint32_t unequal[] = {0, 0, 0, 1}, equal[] = {1, 0, 1, 0};
 	struct algorithm_spec spec = {.rank_count = 4,
@@ -42,13 +42,14 @@ static void refusals(void)
 				      .node_of = unequal,
 				      .node_count = 2};
 	CHECK_TEXT(algorithm_find("hierarchical")->refuse(&spec),
-		   "the nodes must have equally many ranks");
+		   "the nodes must have equal numbers of ranks");
 	CHECK(algorithm_find("multi_ring")->refuse(&spec) != NULL);
 	CHECK(!algorithm_find("leader_ring")->refuse(&spec));
 	CHECK(!algorithm_find("double_tree")->refuse(&spec));
 	spec.node_of = equal;
 	CHECK(!algorithm_find("hierarchical")->refuse(&spec));
-	CHECK_TEXT(algorithm_find("parameter_server")->refuse(&spec), "there must be a server");
+	CHECK_TEXT(algorithm_find("parameter_server")->refuse(&spec),
+		   "a parameter server needs at least one server");
 	spec.server_count = 2;
 	CHECK(!algorithm_find("parameter_server")->refuse(&spec));
 	CHECK(!algorithm_find("broadcast")->refuse(&spec));
@@ -60,7 +61,7 @@ static void refusals(void)
 
 /* ---- by hand ---- */
 
-/* Two ranks give each other their value and add it. */
+/* Two ranks send each other their value and add both. */
 static struct schedule_builder *two_ranks(struct arena *arena, uint32_t *sends)
 {
 	static const double chunk_B[] = {3};
@@ -71,7 +72,7 @@ static struct schedule_builder *two_ranks(struct arena *arena, uint32_t *sends)
 	return builder;
 }
 
-static void two_ranks_exchange(void)
+static void exchange_of_two_ranks_is_correct(void)
 {
 	struct arena *arena = arena_new();
 	uint32_t sends[2];
@@ -86,7 +87,7 @@ static void two_ranks_exchange(void)
 	arena_free(arena);
 }
 
-static void wrong_ones_are_told(void)
+static void wrong_schedules_are_described(void)
 {
 	struct arena *arena = arena_new();
 	uint32_t sends[2];
@@ -110,8 +111,8 @@ static void wrong_ones_are_told(void)
 	arena_free(arena);
 }
 
-/* A step that no builder makes: another one in a good exchange. */
-static void broken_steps_are_told(void)
+/* Invalid schedules that no builder makes: a correct exchange with one replaced step. */
+static void invalid_steps_are_described(void)
 {
 	static const uint32_t later[] = {3};
 	static const struct {
@@ -166,7 +167,7 @@ static void broken_steps_are_told(void)
 	arena_free(arena);
 }
 
-static void who_has_nothing_sends_nothing(void)
+static void rank_without_data_cannot_send(void)
 {
 	struct arena *arena = arena_new();
 	static const double chunk_B[] = {1};
@@ -187,7 +188,7 @@ static void who_has_nothing_sends_nothing(void)
 
 /* ---- shapes ---- */
 
-/* Bytes from one rank to another, or on one channel only. */
+/* Bytes from one rank to another, on one channel or on all (-1). */
 static double between_B(const struct schedule *schedule, size_t from, size_t to, int channel)
 {
 	double sum_B = 0;
@@ -206,7 +207,7 @@ static const struct schedule *build(struct arena *arena, const char *name,
 	return algorithm_find(name)->build(arena, spec);
 }
 
-static void a_ring_goes_in_its_order(void)
+static void ring_follows_its_order(void)
 {
 	static const uint32_t order[] = {0, 2, 1, 3};
 	struct arena *arena = arena_new();
@@ -216,15 +217,15 @@ static void a_ring_goes_in_its_order(void)
 					    .pipeline_count = 1,
 					    .order = order};
 	const struct schedule *schedule = build(arena, "ring", &spec);
-	/* 2 * 3 messages of 100 B to the next, none to others */
+	/* 2 * 3 messages of 100 B to the next rank, none to others */
 	CHECK(between_B(schedule, 0, 2, -1) == 600 && between_B(schedule, 2, 1, -1) == 600);
 	CHECK(between_B(schedule, 3, 0, -1) == 600 && between_B(schedule, 0, 1, -1) == 0);
 	arena_free(arena);
 }
 
-/* With 6 ranks, 0 and 2 are folded into 1 and 3, which play 0 and 1; 4 and 5 play 2 and 3.
+/* There are 6 ranks: 0 and 2 are folded into 1 and 3, which act as 0 and 1; 4 and 5 act as 2 and 3.
  * Halves go to the partner at distance 1, quarters at distance 2. */
-static void halves_then_quarters(void)
+static void halving_doubling_sends_halves_then_quarters(void)
 {
 	struct arena *arena = arena_new();
 	const struct algorithm_spec spec = {
@@ -239,10 +240,10 @@ static void halves_then_quarters(void)
 	arena_free(arena);
 }
 
-/* Parents of four and five nodes of one rank, worked out as NCCL's comments draw
- * them:     four: 0 - 2 - {1, 3} and mirrored 3 - 1 - {2, 0}
- *           five: 0 - 4 - 2 - {1, 3} and shifted 1 - 0 - 3 - {2, 4} */
-static void double_trees(void)
+/* Parents of four and five nodes with one rank each, derived from the drawings in NCCL's comments:
+ * four: 0 - 2 - {1, 3} and mirrored 3 - 1 - {2, 0}; five: 0 - 4 - 2 - {1, 3} and shifted 1 - 0 - 3
+ * - {2, 4}. */
+static void double_trees_match_nccls_drawings(void)
 {
 	static const uint32_t nodes[] = {0, 1, 2, 3, 4};
 	static const int parents[][2][5] = {{{-1, 2, 0, 2}, {1, 3, 1, -1}},
@@ -268,9 +269,9 @@ static void double_trees(void)
 	}
 }
 
-/* Three nodes of two: 2 (m - 1)/m of a node's S cross the network by all its
- * ranks together; with a leader the same by it alone. */
-static void what_crosses_the_network(void)
+/* Three nodes with two ranks: the ranks of a node together send 2 (m - 1)/m of S over the network;
+ * with a leader, it sends the same alone. */
+static void hierarchical_algorithms_send_minimal_bytes_over_the_network(void)
 {
 	static const uint32_t nodes[] = {0, 0, 1, 1, 2, 2};
 	struct arena *arena = arena_new();
@@ -283,14 +284,14 @@ static void what_crosses_the_network(void)
 	const struct schedule *schedule = build(arena, "hierarchical", &spec);
 	CHECK(between_B(schedule, 0, 2, -1) == 400 && between_B(schedule, 1, 3, -1) == 400);
 	CHECK(between_B(schedule, 0, 3, -1) == 0 && between_B(schedule, 4, 0, -1) == 400);
-	CHECK(between_B(schedule, 0, 1, -1) == 600); /* half there, half back */
+	CHECK(between_B(schedule, 0, 1, -1) == 600); /* half in each direction */
 	schedule = build(arena, "leader_ring", &spec);
 	CHECK(between_B(schedule, 0, 2, -1) == 800 && between_B(schedule, 1, 3, -1) == 0);
 	CHECK(between_B(schedule, 1, 0, -1) == 600 && between_B(schedule, 0, 1, -1) == 600);
 	arena_free(arena);
 }
 
-static void shards_of_servers(void)
+static void parameter_servers_hold_equal_shards(void)
 {
 	struct arena *arena = arena_new();
 	const struct algorithm_spec spec = {.rank_count = 3,
@@ -310,18 +311,18 @@ static void shards_of_servers(void)
 }
 
 static const struct test tests[] = {
-	TEST(names_and_bus_ratios),
-	TEST(algorithms_by_name),
-	TEST(refusals),
-	TEST(two_ranks_exchange),
-	TEST(wrong_ones_are_told),
-	TEST(broken_steps_are_told),
-	TEST(who_has_nothing_sends_nothing),
-	TEST(a_ring_goes_in_its_order),
-	TEST(halves_then_quarters),
-	TEST(double_trees),
-	TEST(what_crosses_the_network),
-	TEST(shards_of_servers),
+	TEST(collectives_have_names_and_bus_ratios),
+	TEST(algorithms_are_found_by_name),
+	TEST(algorithms_refuse_invalid_specifications),
+	TEST(exchange_of_two_ranks_is_correct),
+	TEST(wrong_schedules_are_described),
+	TEST(invalid_steps_are_described),
+	TEST(rank_without_data_cannot_send),
+	TEST(ring_follows_its_order),
+	TEST(halving_doubling_sends_halves_then_quarters),
+	TEST(double_trees_match_nccls_drawings),
+	TEST(hierarchical_algorithms_send_minimal_bytes_over_the_network),
+	TEST(parameter_servers_hold_equal_shards),
 };
 
 int main(void)

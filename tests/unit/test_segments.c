@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lines in pieces, rooflines, change points, intervals: on data whose answer is known. */
+/* Piecewise lines, rooflines, change points and intervals, on data with a known result. */
 #include "calib/fit/interval.h"
 #include "calib/fit/loggp.h"
 #include "calib/fit/roofline.h"
@@ -8,7 +8,7 @@
 #include "tests/test.h"
 
 /* Through (1, 3) and (3, 7): 1 + 2 x; and two more points on it. */
-static void line_through_points(void)
+static void exact_line_is_found(void)
 {
 	const struct xy points[] = {{1, 3}, {2, 5}, {3, 7}, {10, 21}};
 	struct line line = line_fit(points, 4);
@@ -17,10 +17,10 @@ static void line_through_points(void)
 	CHECK_NEAR(line_at(&line, 4), 9, 1e-12);
 }
 
-/* y = 2 x - 1 would have a negative start: the best line through the origin is
- * sum(x / y) / sum(x^2 / y^2) in relative error. With (1, 1) and (2, 3):
- * (1 + 2/3) / (1 + 4/9) = 15/13. Falling times: flat, sum(1/y) / sum(1/y^2). */
-static void bounds_are_kept(void)
+/* y = 2 x - 1 would have a negative start. The best line through the origin has the slope sum(x /
+ * y) / sum(x^2 / y^2) for relative errors. With (1, 1) and (2, 3) it is (1 + 2/3) / (1 + 4/9) =
+ * 15/13. Decreasing times give a flat line, sum(1/y) / sum(1/y^2). */
+static void line_has_no_negative_part(void)
 {
 	const struct xy below[] = {{1, 1}, {2, 3}}, falling[] = {{1, 2}, {2, 1}};
 	struct line line = line_fit(below, 2);
@@ -32,8 +32,8 @@ static void bounds_are_kept(void)
 	CHECK_NEAR(line.start, (0.5 + 1) / (0.25 + 1), 1e-12);
 }
 
-/* One point of nine is ten times too slow: least squares would follow it. */
-static void outliers_pull_little(void)
+/* One of nine points is ten times too slow; least squares would follow it. */
+static void outlier_hardly_moves_the_robust_line(void)
 {
 	struct xy points[9];
 	struct rng rng = rng_named(1, "outlier");
@@ -78,7 +78,7 @@ static void planted_segments(const struct piece *pieces, size_t count)
 		if (!CHECK(segments.count == count))
 			continue;
 		for (size_t k = 0; k < count; k++) {
-			/* within a step of sizes, which is a factor of 1.42 */
+			/* within one step of the sizes, a factor of 1.42 */
 			if (k > 0) {
 				CHECK(segments.from[k] >= pieces[k].from / 1.42);
 				CHECK(segments.from[k] <= pieces[k].from * 1.42 * 1.42);
@@ -91,7 +91,7 @@ static void planted_segments(const struct piece *pieces, size_t count)
 	}
 }
 
-static void one_two_three_segments(void)
+static void planted_segments_are_found(void)
 {
 	const struct piece one[] = {{0, 6e-6, 1.1e-10}};
 	const struct piece two[] = {{0, 1.2e-6, 0}, {4096, 1.1e-6, 4.2e-11}};
@@ -102,7 +102,7 @@ static void one_two_three_segments(void)
 	planted_segments(three, 3);
 }
 
-static void too_little_for_a_line(void)
+static void too_few_points_give_no_line(void)
 {
 	const struct xy one[] = {{64, 1e-6}}, same[] = {{64, 1e-6}, {64, 1.1e-6}, {64, 1e-6}};
 	struct segments segments;
@@ -111,7 +111,7 @@ static void too_little_for_a_line(void)
 	CHECK(!segments_fit(one, 0, SEGMENTS_MAX, &segments));
 }
 
-static void equal_times_are_flat(void)
+static void equal_times_give_a_flat_line(void)
 {
 	struct xy points[32];
 	struct segments segments;
@@ -123,8 +123,8 @@ static void equal_times_are_flat(void)
 	CHECK(segments.lines[0].slope < 1e-18);
 }
 
-/* A launch takes 2 us until 1024 are in flight; a single slow one before that does not matter. */
-static void change_points(void)
+/* A launch takes 2 us until 1024 are in flight; a single slow one before that is not a change. */
+static void change_point_ignores_single_outliers(void)
 {
 	const struct xy steps[] = {{16, 2},   {64, 2.1},   {256, 50},
 				   {1023, 2}, {1024, 900}, {4096, 900}};
@@ -133,7 +133,7 @@ static void change_points(void)
 	CHECK(change_point(steps, 0, 10) == 0);
 }
 
-static void rooflines(void)
+static void planted_roofline_is_found(void)
 {
 	const struct roofline planted = {15e12, 1e8, 3e11, 1.5e-6, 0};
 	struct roofline_point points[40];
@@ -145,7 +145,7 @@ static void rooflines(void)
 		points[i].time_s = roofline_at(&planted, &points[i]) *
 				   exp(0.003 * num_normal_quantile(rng_uniform(&rng)));
 	}
-	points[7].time_s *= 3; /* a disturbed one */
+	points[7].time_s *= 3; /* a disturbed point */
 	struct roofline roofline;
 	CHECK(roofline_fit(points, 40, 1.5e-6, NULL, &roofline));
 	CHECK_NEAR(roofline.peak_flops, 15e12, 0.02);
@@ -157,10 +157,9 @@ static void rooflines(void)
 	CHECK(!roofline_fit(points, 40, 0, NULL, &roofline));
 }
 
-/* 10 messages, each 3 us after the other, the last answer 20 us after its message:
- * (47 - 20) / 9 = 3; sent 5 us apart by a sender that needs 1 us each:
- * (74 - 20) / 9 - 5 = 1. */
-static void trains_of_messages(void)
+/* 10 messages arrive 3 us apart, and the last answer follows its message by 20 us: (47 - 20) / 9 =
+ * 3. Sent 5 us apart by a sender that needs 1 us each: (74 - 20) / 9 - 5 = 1. */
+static void message_trains_give_gap_and_overhead(void)
 {
 	CHECK_NEAR(loggp_gap_s(47, 20, 10), 3, 1e-12);
 	CHECK_NEAR(loggp_overhead_s(74, 20, 10, 5), 1, 1e-12);
@@ -178,8 +177,8 @@ static bool mean(const struct pass_draw *draw, double *out, void *ctx)
 	return true;
 }
 
-/* Median 5, distances 1 1 1 1 2 .. : the last one is pulled in to 5 + 3 x 1.4826. */
-static void a_disturbed_pass_pulls_little(void)
+/* Median 5, distances 1 1 1 1 2 ...: the last value is moved to 5 + 3 x 1.4826. */
+static void disturbed_pass_hardly_moves_the_mean(void)
 {
 	const double calm[] = {4, 4, 5, 6, 6}, disturbed[] = {4, 4, 5, 6, 100};
 	CHECK_NEAR(passes_mean(calm, 5), 5, 1e-12);
@@ -188,9 +187,9 @@ static void a_disturbed_pass_pulls_little(void)
 	CHECK_NEAR(passes_mean(calm, 1), 4, 1e-12);
 }
 
-/* 1, 2, 3: the mean is 2, its standard error 1 / sqrt(3), t(2) at 97.5 % 4.30265. One pass
+/* 1, 2, 3: the mean is 2, its standard error 1 / sqrt(3), t(2) at 97.5 % is 4.30265. A single pass
  * gives no interval. */
-static void three_passes_by_student(void)
+static void three_passes_use_students_t(void)
 {
 	double values[] = {1, 2, 3};
 	struct interval interval;
@@ -204,8 +203,8 @@ static void three_passes_by_student(void)
 	CHECK(isnan(interval.low) && isnan(interval.high));
 }
 
-/* The bootstrap of 12 passes is about as wide as t(11), and the same each time. */
-static void twelve_passes_by_bootstrap(void)
+/* The bootstrap of 12 passes is about as wide as t(11) and repeats exactly. */
+static void twelve_passes_use_the_bootstrap(void)
 {
 	double values[12], sum = 0, square = 0;
 	struct rng rng = rng_named(5, "twelve");
@@ -224,18 +223,18 @@ static void twelve_passes_by_bootstrap(void)
 }
 
 static const struct test tests[] = {
-	TEST(line_through_points),
-	TEST(bounds_are_kept),
-	TEST(outliers_pull_little),
-	TEST(one_two_three_segments),
-	TEST(too_little_for_a_line),
-	TEST(equal_times_are_flat),
-	TEST(change_points),
-	TEST(rooflines),
-	TEST(trains_of_messages),
-	TEST(three_passes_by_student),
-	TEST(a_disturbed_pass_pulls_little),
-	TEST(twelve_passes_by_bootstrap),
+	TEST(exact_line_is_found),
+	TEST(line_has_no_negative_part),
+	TEST(outlier_hardly_moves_the_robust_line),
+	TEST(planted_segments_are_found),
+	TEST(too_few_points_give_no_line),
+	TEST(equal_times_give_a_flat_line),
+	TEST(change_point_ignores_single_outliers),
+	TEST(planted_roofline_is_found),
+	TEST(message_trains_give_gap_and_overhead),
+	TEST(three_passes_use_students_t),
+	TEST(disturbed_pass_hardly_moves_the_mean),
+	TEST(twelve_passes_use_the_bootstrap),
 };
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bounds of functions whose crossings are known in closed form. The interval of each
- * answer is its value times 0.9 to 1.1, unless a test says otherwise. */
+/* Bounds of functions whose crossings are known in closed form. The interval of each answer is its
+ * value times 0.9 to 1.1, unless a test sets another spread. */
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/analysis/solve.h"
@@ -8,9 +8,9 @@
 
 struct function {
 	double (*f)(double x);
-	double spread; /* of the interval */
+	double spread; /* relative width of the interval */
 	double refused_above;
-	size_t calls, interval_calls, calls_max; /* calls_max: 0: no end */
+	size_t calls, interval_calls, calls_max; /* calls_max 0: unlimited */
 };
 
 static bool evaluate(void *ctx, const double *x, size_t count, bool with,
@@ -48,8 +48,8 @@ static double reciprocal(double x) /* 1 / (1 + x) */
 	return 1 / (1 + x);
 }
 
-/* 1 / (1 + x) = 0.8 at 0.25; 0.9 of it at x = 0.125, 1.1 of it at 0.375. */
-static void falling_with_an_interval(void)
+/* 1 / (1 + x) = 0.8 at 0.25; 0.9 times it at x = 0.125, 1.1 times it at 0.375. */
+static void decreasing_function_gives_a_bound_with_interval(void)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = reciprocal, .spread = 0.1};
@@ -58,17 +58,17 @@ static void falling_with_an_interval(void)
 	const struct solution *s = solve(arena, &p, &refused);
 	CHECK(s->bound_count == 1 && s->met && s->bounds[0].upper);
 	CHECK_NEAR(s->bounds[0].x.value, 0.25, 2e-3);
-	CHECK(reciprocal(s->bounds[0].x.value) >= 0.8); /* the bound itself meets it */
+	CHECK(reciprocal(s->bounds[0].x.value) >= 0.8); /* the bound itself meets the target */
 	CHECK_NEAR(s->bounds[0].x.low, 0.125, 6e-3);
 	CHECK_NEAR(s->bounds[0].x.high, 0.375, 6e-3);
 	CHECK(s->bounds[0].certain == s->bounds[0].x.low);
 	CHECK(function.calls < 60);
 	CHECK(function.calls == s->evaluations + s->interval_evaluations);
-	/* and halved: as many values as Brent needs, fewer than halving would */
+	/* without intervals: as many values as Brent's method needs, fewer than bisection */
 	p.intervals = false;
 	function.calls = function.interval_calls = 0;
 	s = solve(arena, &p, &refused);
-	CHECK(isnan(s->bounds[0].certain)); /* nothing is known of it */
+	CHECK(isnan(s->bounds[0].certain)); /* unknown */
 	CHECK_NEAR(s->bounds[0].x.value, 0.25, 2e-3);
 	CHECK(s->bounds[0].x.low == s->bounds[0].x.value && function.interval_calls == 0);
 	CHECK(function.calls <= 25 + 8);
@@ -80,8 +80,8 @@ static double square(double x)
 	return x * x;
 }
 
-/* x^2 <= 4 up to 2; its interval's high end 1.1 x^2 is 4 at 1.907, the low one at 2.108. */
-static void at_most_on_a_linear_range(void)
+/* x^2 <= 4 up to 2; the high end of its interval, 1.1 x^2, is 4 at 1.907, the low end at 2.108. */
+static void upper_target_on_a_linear_range_gives_its_bound(void)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = square, .spread = 0.1};
@@ -104,7 +104,7 @@ static void at_most_on_a_linear_range(void)
 	arena_free(arena);
 }
 
-static void everywhere_and_nowhere(void)
+static void target_met_everywhere_or_nowhere_is_reported(void)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = reciprocal, .spread = 0.1};
@@ -113,7 +113,7 @@ static void everywhere_and_nowhere(void)
 	const struct solution *s = solve(arena, &p, &refused);
 	CHECK(s->bound_count == 0 && s->met);
 	CHECK(s->points[s->worst].x == 1 && s->points[s->best].x == 0.01);
-	CHECK(s->points[s->worst].with); /* so that one can say how sure that is */
+	CHECK(s->points[s->worst].with); /* so that its uncertainty can be reported */
 	CHECK_NEAR(s->points[s->worst].answer.y.low, 0.45, 1e-12);
 	p.target = 2;
 	s = solve(arena, &p, &refused);
@@ -128,7 +128,7 @@ static double hill(double x) /* highest at 1: exp(-ln^2 x) */
 }
 
 /* exp(-l^2) = 1/e at l = -1 and 1. */
-static void not_monotone(void)
+static void hill_gives_two_bounds(void)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = hill, .spread = 0.01};
@@ -139,15 +139,15 @@ static void not_monotone(void)
 	CHECK(!s->bounds[0].upper && s->bounds[1].upper);
 	CHECK_NEAR(s->bounds[0].x.value, exp(-1), 2e-3);
 	CHECK_NEAR(s->bounds[1].x.value, exp(1), 2e-3);
-	/* 0.99 of it at l^2 = 1 + ln 0.99: inside on both sides */
+	/* 0.99 times it at l^2 = 1 + ln 0.99: inside on both sides */
 	CHECK_NEAR(s->bounds[0].certain, exp(-sqrt(1 + log(0.99))), 6e-3);
 	CHECK_NEAR(s->bounds[1].certain, exp(sqrt(1 + log(0.99))), 6e-3);
 	CHECK(s->bounds[0].x.low < s->bounds[0].x.value);
 	arena_free(arena);
 }
 
-/* A hill of 1 that is 0.8 at its worse end never is 0.9 for certain. */
-static void never_certain(void)
+/* A hill of 1 with a low end of 0.8 never reaches 0.9 with certainty. */
+static void target_that_is_never_certain_is_reported(void)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = hill, .spread = 0.2};
@@ -168,12 +168,12 @@ static double failing(double x)
 {
 	return x <= 3 ? 1 : NAN;
 }
-static double shelf(double x) /* 1 to 3, then falling: the target is the shelf itself */
+static double shelf(double x) /* 1 up to 3, then decreasing: the target equals the plateau */
 {
 	return x <= 3 ? 1 : 3 / x;
 }
 
-static void jumps_plateaus_and_failures(void)
+static void jumps_plateaus_and_failures_have_their_bounds(void)
 {
 	struct arena *arena = arena_new();
 	double (*const functions[])(double) = {cliff, failing, shelf};
@@ -187,7 +187,7 @@ static void jumps_plateaus_and_failures(void)
 		CHECK(s->bounds[0].x.value <= 3 && s->bounds[0].certain == s->bounds[0].x.value);
 		CHECK(function.calls < 70);
 	}
-	/* what fails is worse than any number */
+	/* a failure is worse than any number */
 	struct function function = {.f = failing};
 	struct solve_problem p = problem(&function, 1e-2, 1e2, 2);
 	const char *refused;
@@ -202,7 +202,7 @@ static double inverse(double x)
 }
 
 /* 1 / x >= 0.01 up to 100 exactly, 1 / x >= 0.0101 up to 99. */
-static void whole_numbers(void)
+static void whole_numbers_have_exact_bounds(void)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = inverse};
@@ -217,18 +217,18 @@ static void whole_numbers(void)
 	CHECK(s->bound_count == 1 && s->bounds[0].x.value == 99);
 	for (size_t i = 0; i < s->point_count; i++)
 		CHECK(s->points[i].x == floor(s->points[i].x));
-	/* few ones are looked at one by one */
+	/* a few numbers are tested one by one */
 	p.range.high = 16;
 	s = solve(arena, &p, &refused);
 	CHECK(s->bound_count == 0 && s->point_count == 16);
-	/* a single one */
+	/* a single number */
 	p.range.low = p.range.high = 4;
 	s = solve(arena, &p, &refused);
 	CHECK(s->bound_count == 0 && s->point_count == 1 && s->met);
 	arena_free(arena);
 }
 
-static double odd_fail(double x) /* but x if it is even */
+static double odd_fail(double x) /* otherwise x, if it is even */
 {
 	return fmod(x, 2) == 0 ? x : NAN;
 }
@@ -237,8 +237,9 @@ static double odd_halve(double x)
 	return fmod(x, 2) == 0 ? x : x / 2;
 }
 
-/* x >= 26 from 26 on, of even ones: 27 contradicts it; so does 63 what all powers of 2 keep. */
-static void holes_among_whole_numbers(void)
+/* x >= 26 holds from 26 on for even x: 27 contradicts it; 63 contradicts what holds at all powers
+ * of 2. */
+static void numbers_that_contradict_the_bound_are_reported(void)
 {
 	struct arena *arena = arena_new();
 	double (*const functions[])(double) = {odd_fail, odd_halve};
@@ -255,11 +256,11 @@ static void holes_among_whole_numbers(void)
 		s = solve(arena, &p, &refused);
 		CHECK(s->bound_count == 0 && s->met && s->hole_count == (i == 0));
 		CHECK(i > 0 || s->holes[0].x == 63);
-		p.target = 128; /* met nowhere: there is nothing to contradict */
+		p.target = 128; /* met nowhere, so there is nothing to contradict */
 		s = solve(arena, &p, &refused);
 		CHECK(s->bound_count == 0 && !s->met && s->hole_count == 0);
 	}
-	/* the next one inside meets it as well */
+	/* the next number inside meets it as well */
 	struct function function = {.f = inverse};
 	struct solve_problem p = problem(&function, 1, 1024, 0.01);
 	const char *refused;
@@ -268,8 +269,8 @@ static void holes_among_whole_numbers(void)
 	arena_free(arena);
 }
 
-/* Values that cannot be are left out of the range, and said. */
-static void refused_values(void)
+/* Invalid values are removed from the range and reported. */
+static void invalid_values_are_left_out_and_reported(void)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = inverse, .refused_above = 64};
@@ -288,8 +289,8 @@ static void refused_values(void)
 	arena_free(arena);
 }
 
-/* From 0 on, where there is no logarithm: 1 / (1 + x) >= 0.99 up to 0.0101. */
-static void a_range_from_zero(void)
+/* A range from 0, which has no logarithm: 1 / (1 + x) >= 0.99 up to 0.0101. */
+static void range_from_zero_is_searched(void)
 {
 	struct arena *arena = arena_new();
 	struct function function = {.f = reciprocal};
@@ -301,7 +302,7 @@ static void a_range_from_zero(void)
 	arena_free(arena);
 }
 
-static void default_ranges(void)
+static void default_range_surrounds_the_value(void)
 {
 	const struct param_row time = {
 		.kind = PARAM_KIND_NUMBER, .quantity = QUANTITY_TIME, .min = 0, .max = 10};
@@ -313,7 +314,7 @@ static void default_ranges(void)
 	CHECK(solve_range_of(&param, &range) && range.log && !range.whole);
 	CHECK_NEAR(range.low, 20e-9, 1e-12);
 	CHECK_NEAR(range.high, 20e-3, 1e-12);
-	param.value = 1; /* the row's bound holds */
+	param.value = 1; /* the row's bound applies */
 	CHECK(solve_range_of(&param, &range) && range.high == 10);
 	param.value = 0;
 	CHECK(solve_range_of(&param, &range) && range.low == 1e-7 && range.high == 1);
@@ -326,17 +327,17 @@ static void default_ranges(void)
 }
 
 static const struct test tests[] = {
-	TEST(falling_with_an_interval),
-	TEST(at_most_on_a_linear_range),
-	TEST(everywhere_and_nowhere),
-	TEST(not_monotone),
-	TEST(never_certain),
-	TEST(jumps_plateaus_and_failures),
-	TEST(whole_numbers),
-	TEST(holes_among_whole_numbers),
-	TEST(refused_values),
-	TEST(a_range_from_zero),
-	TEST(default_ranges),
+	TEST(decreasing_function_gives_a_bound_with_interval),
+	TEST(upper_target_on_a_linear_range_gives_its_bound),
+	TEST(target_met_everywhere_or_nowhere_is_reported),
+	TEST(hill_gives_two_bounds),
+	TEST(target_that_is_never_certain_is_reported),
+	TEST(jumps_plateaus_and_failures_have_their_bounds),
+	TEST(whole_numbers_have_exact_bounds),
+	TEST(numbers_that_contradict_the_bound_are_reported),
+	TEST(invalid_values_are_left_out_and_reported),
+	TEST(range_from_zero_is_searched),
+	TEST(default_range_surrounds_the_value),
 };
 
 int main(void)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* When programs that meet are steady, on steps made up. */
+/* Detection of the steady state of several programs, on artificial steps. */
 #include "sim/workload/steady.h"
 #include "tests/test.h"
 
 enum { PROGRAMS_MAX = 2 };
 
-struct made_up { /* a program: what its steps take */
+struct made_up { /* a program, described by the times of its steps */
 	double (*time_s)(size_t index);
 	bool in_doubt;
 };
@@ -17,12 +17,12 @@ static struct steady_step step_of(const void *of, size_t index)
 }
 
 struct end {
-	size_t first, count; /* of the window that was the last */
+	size_t first, count; /* of the last window */
 };
 
 enum { EVENTS_OF_STEP = 1000 };
 
-/* Programs that take their steps in turn, until they have ended. */
+/* Runs programs that take their steps in turn until the end. */
 static struct end end_of(const struct made_up *made, size_t program_count, double steps_count,
 			 uint64_t events_of_step)
 {
@@ -62,7 +62,7 @@ static double slower(size_t index)
 	return 0.12;
 }
 
-/* 12 % too slow at first, for 40 steps; pairs of steps are equal. */
+/* 12 % slower at first, for 40 steps; steps are equal in pairs. */
 static double drifting(size_t index)
 {
 	return index < 40 ? 0.1 + 0.012 * (1 - (double)(index / 2) / 20) : 0.1;
@@ -73,7 +73,7 @@ static double restless(size_t index)
 	return index % 3 == 0 ? 0.2 : 0.1;
 }
 
-static void equal_steps_are_over_at_once(void)
+static void equal_steps_end_the_run_at_once(void)
 {
 	const struct made_up both[] = {{even, false}, {even, false}};
 	struct end end = end_of(both, 2, 0, EVENTS_OF_STEP);
@@ -81,8 +81,8 @@ static void equal_steps_are_over_at_once(void)
 	CHECK(end.first == 0 && end.count == 2);
 }
 
-/* Phases of unequal programs shift: two steps of each prove nothing, four more do. */
-static void unequal_programs_need_a_second_window(void)
+/* The phases of different programs shift: two steps of each prove nothing, so four more follow. */
+static void different_programs_need_a_second_window(void)
 {
 	const struct made_up both[] = {{even, false}, {slower, false}};
 	struct end end = end_of(both, 2, 0, EVENTS_OF_STEP);
@@ -90,9 +90,10 @@ static void unequal_programs_need_a_second_window(void)
 	CHECK(end.first == 2 && end.count == 4);
 }
 
-/* Windows of 2, 4, 8 and 16 steps end in the drift; that of 32, from the 30th on, begins in it:
- * its first quarter's pairs are 0.012 x 0.25, 0.2, 0.15 and 0.1 above 0.1, 2.1 % in the mean. */
-static void a_drift_is_left_out(void)
+/* Windows of 2, 4, 8 and 16 steps end inside the drift. The window of 32, from the 30th step on,
+ * begins in it: the pairs of its first quarter are 0.012 x 0.25, 0.2, 0.15 and 0.1 above 0.1, which
+ * is 2.1 % on average. */
+static void drifting_windows_are_dropped(void)
 {
 	const struct made_up both[] = {{even, false}, {drifting, false}};
 	struct end end = end_of(both, 2, 0, EVENTS_OF_STEP);
@@ -100,9 +101,10 @@ static void a_drift_is_left_out(void)
 	CHECK(end.first == 62 && end.count == 64);
 }
 
-/* A window ends where the next would pass what was asked for, or goes on to there: of 20 steps,
- * 2 + 4 are dropped; 8 make 14, 16 more would be 30, so the third goes on to the 20th. */
-static void no_more_steps_than_asked_for(void)
+/* A window ends where the next one would exceed the requested steps, or it extends to their end.
+ * With 20 steps, 2 + 4 are dropped; 8 make 14, and 16 more would be 30, so the third window extends
+ * to the 20th. */
+static void run_has_exactly_the_requested_steps(void)
 {
 	const struct made_up both[] = {{restless, false}, {restless, false}};
 
@@ -115,9 +117,9 @@ static void no_more_steps_than_asked_for(void)
 	CHECK(end.first == 6 && end.count == 14);
 }
 
-/* A case without case.steps: 128 steps, or 20 million events. Two programs with 1 million
- * events a step each then have 10 steps. */
-static void not_for_ever(void)
+/* Without a requested number: 128 steps or 20 million events. Two programs with 1 million events
+ * per step make 10 steps. */
+static void unsteady_run_ends_after_128_steps_or_20_million_events(void)
 {
 	const struct made_up both[] = {{restless, false}, {restless, false}};
 	struct end end = end_of(both, 2, 0, EVENTS_OF_STEP);
@@ -129,7 +131,7 @@ static void not_for_ever(void)
 	CHECK(end.first + end.count == 30);
 }
 
-static void doubt_goes_on_to_the_last(void)
+static void doubtful_program_runs_to_the_limit(void)
 {
 	const struct made_up both[] = {{even, false}, {even, true}};
 	struct end end = end_of(both, 2, 0, EVENTS_OF_STEP);
@@ -137,7 +139,8 @@ static void doubt_goes_on_to_the_last(void)
 	CHECK(end.first + end.count == 128);
 }
 
-/* Times 1 and 3 in turn, 10 of them: mean 2, variance 10/9, standard error 1/3 = 0.1667 of it. */
+/* Times 1 and 3 alternate, 10 of them: mean 2, variance 10/9, standard error 1/3, which is 0.1667
+ * of the mean. */
 static double one_or_three(size_t index)
 {
 	return index % 2 ? 3 : 1;
@@ -152,12 +155,12 @@ static void standard_error_of_a_mean(void)
 }
 
 static const struct test tests[] = {
-	TEST(equal_steps_are_over_at_once),
-	TEST(unequal_programs_need_a_second_window),
-	TEST(a_drift_is_left_out),
-	TEST(no_more_steps_than_asked_for),
-	TEST(not_for_ever),
-	TEST(doubt_goes_on_to_the_last),
+	TEST(equal_steps_end_the_run_at_once),
+	TEST(different_programs_need_a_second_window),
+	TEST(drifting_windows_are_dropped),
+	TEST(run_has_exactly_the_requested_steps),
+	TEST(unsteady_run_ends_after_128_steps_or_20_million_events),
+	TEST(doubtful_program_runs_to_the_limit),
 	TEST(standard_error_of_a_mean),
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a network to the segments of a step; ResNet-50's counts by hand (see
- * test_program.c for the ops). Runs from the root. */
+/* From a network to the segments of a step. ResNet-50 is counted by hand (test_program.c has its
+ * operations). The test must run from the root folder. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/training/exchange.h"
@@ -12,7 +12,8 @@ enum {
 	CONVOLUTIONS = 53,
 	NORMS = 53,
 	TENSORS = 161,
-	/* A filter's gradient, a batch norm's two, the last layer's two apart. */
+	/* The gradient of a filter, the two of a batch norm, and the two of the last layer
+	 * separately. */
 	GRADIENT_OPS = CONVOLUTIONS + NORMS + 2,
 };
 static const double STEP_S = 0.2;
@@ -69,7 +70,7 @@ static double update_s(const struct step_profile *profile)
 	return sum_s;
 }
 
-/* Everything adds up to the step, every tensor comes once, in order. */
+/* All parts add up to the step, and every tensor appears once, in order. */
 static void check_whole(const struct step_profile *profile, double parameters_count)
 {
 	double sum_s = backward_s(profile) + update_s(profile), elements_count = 0;
@@ -92,7 +93,7 @@ static void check_whole(const struct step_profile *profile, double parameters_co
 	CHECK_NEAR(elements_count, parameters_count, 0);
 }
 
-static void every_network_adds_up(void)
+static void step_parts_of_every_network_add_up(void)
 {
 	static const char *const networks[] = {"alexnet",    "googlenet", "inception3",
 					       "inception4", "resnet152", "vgg16"};
@@ -108,7 +109,7 @@ static void every_network_adds_up(void)
 			}
 }
 
-static void resnet50_segments(void)
+static void resnet50_has_one_segment_per_gradient(void)
 {
 	struct stack_params stack = stack_of("pytorch");
 	const struct step_profile *profile = profile_of("resnet50", &stack, &gpu);
@@ -128,10 +129,10 @@ static void resnet50_segments(void)
 	CHECK_NEAR(profile_of("resnet50", &stack, &gpu)->element_B, 2, 0);
 }
 
-/* Issued: ReLU gradients, filters ... each op its dispatch and its launches, and a call
- * to the library for each library op. Without launches, calls and L2 losses all of
- * ResNet-50's 890 kernels but the updates are dispatched one by one. */
-static void issuing_adds_up(void)
+/* Each operation is issued with its dispatch, its launches, and a library call for each library
+ * operation. Without launches, calls and L2 losses, all 890 kernels of ResNet-50 except the updates
+ * are dispatched one by one. */
+static void issue_times_add_up(void)
 {
 	const struct driver_params driver = {.launch_s = 4e-6, .library_s = 1e-6};
 	const struct step_host host = {&driver, 1};
@@ -148,15 +149,15 @@ static void issuing_adds_up(void)
 		for (size_t s = 0; s < profile->segment_count; s++)
 			sums_s[i] += profile->segments[s].host_s;
 	}
-	/* 269 library ops at 1 us; kernels at 4 us, 161 of them updates. */
+	/* 269 library operations of 1 us; kernels of 4 us, of which 161 are updates. */
 	CHECK_NEAR(sums_s[2] - sums_s[1], 269e-6, 1e-12);
 	CHECK_NEAR(sums_s[1], (890 - 161) * 4e-6, 1e-12);
 	CHECK(sums_s[0] > sums_s[1]);
 }
 
-/* Breadth-first order makes other segments, but the same work before the first
- * gradient's op to within the weight decay that TensorFlow issues early. */
-static void frameworks_agree_on_the_work(void)
+/* Breadth-first order gives other segments, but the same work before the first gradient, except for
+ * the weight decay that TensorFlow issues early. */
+static void frameworks_have_the_same_work(void)
 {
 	struct stack_params tf = stack_of("tensorflow-1"), pytorch = stack_of("pytorch");
 	const struct step_profile *a = profile_of("resnet50", &tf, &gpu);
@@ -167,9 +168,9 @@ static void frameworks_agree_on_the_work(void)
 		   b->segments[0].compute_s + backward_s(b), 1e-12);
 }
 
-/* Memory free, no floor: only multiply-adds count. Forward M, backward 2 M less the
- * first convolution's data gradient, 2 x 112^2 x 64 x 7^2 x 3 x 32 flop of each. */
-static void backward_is_twice_forward(void)
+/* Memory traffic is free and there is no floor, so only multiply-adds count. Forward M; backward 2
+ * M minus the data gradient of the first convolution, 2 x 112^2 x 64 x 7^2 x 3 x 32 flop. */
+static void backward_takes_twice_the_forward_time(void)
 {
 	struct gpu_params pure = gpu;
 	struct stack_params stack = stack_of("pytorch");
@@ -182,9 +183,9 @@ static void backward_is_twice_forward(void)
 		   2 - first / network->macs_count, 1e-9);
 }
 
-/* Only gaps: every kernel counts the same. 499 of 890 kernels are forward (181, and 3 for each
- * of 106 moving averages), 230 backward, 161 updates. */
-static void gaps_count(void)
+/* Only gaps: every kernel counts the same. The 890 kernels are 499 forward (181, and 3 for each of
+ * 106 moving averages), 230 backward and 161 updates. */
+static void gaps_between_kernels_count(void)
 {
 	struct gpu_params pure = gpu;
 	struct stack_params stack = stack_of("pytorch");
@@ -196,7 +197,7 @@ static void gaps_count(void)
 	CHECK_NEAR(update_s(profile), STEP_S * 161 / 890, 1e-9);
 }
 
-/* Arithmetic free: an update of plain SGD moves 12 B a weight, one of momentum 20. */
+/* Arithmetic is free: an update of plain SGD moves 12 B per weight, one with momentum 20. */
 static void momentum_updates_take_longer(void)
 {
 	struct gpu_params pure = gpu;
@@ -229,13 +230,13 @@ static const struct op *op_of(const struct op_graph *graph, const char *name)
 	return &graph->ops[0];
 }
 
-/* Without L2 loss 890 kernels. Fused, forward: 53 convolutions, 49 kernels after them, 2 pools,
- * product, bias, 6 of the softmax: 112. One of the 49 follows the first convolution, and three
- * are in each of 16 blocks (the one after a sum holds both batch norms of a projection).
- * Backward: 53 + 1 filters, 52 + 1 of data, the bias, 2 of the softmax, 2 pools, one for each
- * batch norm, and the sum before the max pool: 166. The one of a batch norm includes the ReLU
- * and the sum before it. Updates: 161. */
-static void xla_fuses_resnet50(void)
+/* Without L2 loss there are 890 kernels. Fused, forward: 53 convolutions, 49 kernels after them, 2
+ * pools, product, bias, 6 of the softmax: 112. One of the 49 follows the first convolution, and
+ * three are in each of 16 blocks (the one after a sum contains both batch norms of a projection).
+ * Backward: 53 + 1 filters, 52 + 1 of data, the bias, 2 of the softmax, 2 pools, one for each batch
+ * norm, and the sum before the max pool: 166. The one of a batch norm includes the ReLU and the sum
+ * before it. Updates: 161. */
+static void xla_fuses_the_kernels_counted_by_hand(void)
 {
 	struct stack_params stack = stack_of("pytorch");
 	const struct network *network = network_of("resnet50");
@@ -260,11 +261,10 @@ static void xla_fuses_resnet50(void)
 	CHECK(bytes_B[1] < 0.85 * bytes_B[0] && bytes_B[1] > 0.6 * bytes_B[0]);
 }
 
-/* Batch norm with ReLU: 3 + 2 passes over the output alone; the ReLU neither
- * reads what the norm writes nor does the norm write it: 3. The moving averages
- * of mean and variance come with it, 9 x 64 x 4 B each, less the 4 x 64 B that
- * each need not read. */
-static void xla_saves_what_is_handed_on(void)
+/* Batch norm with ReLU makes 3 + 2 passes over the output. Fused, the ReLU does not read what the
+ * norm writes, and the norm does not write it: 3. The moving averages of mean and variance are
+ * added, 9 x 64 x 4 B each, minus the 4 x 64 B that each need not read. */
+static void xla_saves_traffic_of_intermediate_values(void)
 {
 	struct stack_params stack = stack_of("pytorch");
 	stack.xla_clusters_count = 1;
@@ -275,9 +275,9 @@ static void xla_saves_what_is_handed_on(void)
 	CHECK_NEAR(op->work.bytes_B, 3 * y_B + 2 * (9 - 1) * 64 * 4, 1e-12);
 }
 
-/* Weight decay: w x decay and its sum with the gradient are one kernel, which completes the
- * gradient (2 + 3 passes less 2 for the value handed on). The update after the exchange is
- * another. */
+/* Weight decay: w x decay and its sum with the gradient are one kernel (2 + 3 passes minus 2 for
+ * the value passed on), which completes the gradient. The update after the exchange is another
+ * kernel. */
 static void xla_fuses_weight_decay(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
@@ -298,7 +298,7 @@ static void xla_fuses_weight_decay(void)
 	CHECK_NEAR(sum->work.bytes_B, 3.0 * 7 * 7 * 3 * 64 * 4, 1e-12);
 }
 
-static void xla_clusters_hold_gradients_back(void)
+static void xla_clusters_delay_gradients(void)
 {
 	struct stack_params stack = stack_of("tensorflow-1");
 	stack.xla_clusters_count = 1;
@@ -317,17 +317,17 @@ static void xla_clusters_hold_gradients_back(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(every_network_adds_up),
-		TEST(resnet50_segments),
-		TEST(issuing_adds_up),
-		TEST(frameworks_agree_on_the_work),
-		TEST(backward_is_twice_forward),
-		TEST(gaps_count),
+		TEST(step_parts_of_every_network_add_up),
+		TEST(resnet50_has_one_segment_per_gradient),
+		TEST(issue_times_add_up),
+		TEST(frameworks_have_the_same_work),
+		TEST(backward_takes_twice_the_forward_time),
+		TEST(gaps_between_kernels_count),
 		TEST(momentum_updates_take_longer),
-		TEST(xla_fuses_resnet50),
-		TEST(xla_saves_what_is_handed_on),
+		TEST(xla_fuses_the_kernels_counted_by_hand),
+		TEST(xla_saves_traffic_of_intermediate_values),
 		TEST(xla_fuses_weight_decay),
-		TEST(xla_clusters_hold_gradients_back),
+		TEST(xla_clusters_delay_gradients),
 	};
 	arena = arena_new();
 	int failed = TEST_MAIN(tests);

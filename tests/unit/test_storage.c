@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading from storages, by hand. */
+/* Reading from storage, computed by hand. */
 #include "sim/host/storage.h"
 #include "tests/net.h"
 
-/* 100 MB/s, 10 ms, requests of 1 MB, one at a time; copies and memory cost nothing
- * worth a digit. */
+/* 100 MB/s, 10 ms, requests of 1 MB, one at a time; copies and memory have negligible cost. */
 struct disk {
 	struct net *net;
 	struct storage_params params;
@@ -37,7 +36,7 @@ static void read_by(struct disk *disk, unsigned reader, double size_B, uint64_t 
 			   disk->net, arg));
 }
 
-/* Seconds of the n-th of reads, all asked for at once by one reader. */
+/* Returns the time of the n-th read when all are requested at once by one reader. */
 static double last_s(const struct disk *made, size_t count, double size_B)
 {
 	struct disk disk = *made;
@@ -50,10 +49,10 @@ static double last_s(const struct disk *made, size_t count, double size_B)
 	return seconds;
 }
 
-/* One request of 1 MB: 10 + 10 ms. Ten, one after the other: 200 ms. Ten at a time:
- * one wait, then the disk binds, 10 + 100 ms. Four at a time give 4 MB in 20 ms, so
- * the disk still binds. Half a request: 10 + 5 ms. */
-static void one_read(void)
+/* One request of 1 MB: 10 + 10 ms. Ten in sequence: 200 ms. Ten at a time: one wait, then the disk
+ * limits: 10 + 100 ms. Four at a time give 4 MB in 20 ms, so the disk still limits. Half a request:
+ * 10 + 5 ms. */
+static void one_read_takes_wait_and_transfer(void)
 {
 	struct disk disk = disk_new();
 	CHECK_NEAR(last_s(&disk, 1, 1e6), 20e-3, 1e-9);
@@ -70,9 +69,9 @@ static void one_read(void)
 	CHECK_NEAR(last_s(&disk, 1, 0.5e6), 15e-3, 1e-9);
 }
 
-/* Reads that follow each other go on as one stream: with one request at a time 20 ms
- * each MB, with many at the disk's rate after the first wait. */
-static void stream(void)
+/* Consecutive reads continue as one stream: with one request at a time 20 ms per MB, with many at
+ * the disk's bandwidth after the first wait. */
+static void consecutive_reads_form_a_stream(void)
 {
 	struct disk disk = disk_new();
 	CHECK_NEAR(last_s(&disk, 5, 10e6), 5 * 200e-3, 1e-9);
@@ -81,9 +80,9 @@ static void stream(void)
 	CHECK_NEAR(last_s(&disk, 5, 10e6), 10e-3 + 5 * 100e-3, 1e-9);
 }
 
-/* Requests of 20 + 10 ms bind a reader to 33 MB/s: two do not disturb each other; four
- * share the disk: 4 x 10 MB at 100 MB/s, after the wait. */
-static void readers(void)
+/* Requests of 20 + 10 ms limit a reader to 33 MB/s: two do not disturb each other, four share the
+ * disk: 4 x 10 MB at 100 MB/s, after the wait. */
+static void readers_share_the_device(void)
 {
 	for (unsigned count = 2; count <= 4; count += 2) {
 		struct disk disk = disk_new();
@@ -97,9 +96,9 @@ static void readers(void)
 	}
 }
 
-/* Half of it in memory: half of the waits and half of the disk's time. All of it: the
- * copy alone, 10 MB at 1 GB/s. */
-static void cached(void)
+/* With half of the data in memory, half of the waits and of the disk's time remain. With all of it
+ * only the copy remains, 10 MB at 1 GB/s. */
+static void cached_part_needs_no_requests(void)
 {
 	struct disk disk = disk_new();
 	disk.params.cache_ratio = 0.5;
@@ -110,8 +109,8 @@ static void cached(void)
 	CHECK_NEAR(last_s(&disk, 1, 10e6), 10e-3, 1e-9);
 }
 
-/* A virtual disk at half the rate, 5 ms a request: 10 + 5 + 20 ms. Not for a
- * container, and not for a service that all machines share. */
+/* A virtual disk at half the bandwidth with 5 ms per request: 10 + 5 + 20 ms. A container and a
+ * service shared by all machines are not affected. */
 static double virtual_s(int kind, bool shared)
 {
 	struct disk disk = disk_new();
@@ -122,16 +121,16 @@ static double virtual_s(int kind, bool shared)
 	return last_s(&disk, 1, 1e6);
 }
 
-static void virtual_disk(void)
+static void virtual_disk_is_slower_in_a_vm_only(void)
 {
 	CHECK_NEAR(virtual_s(GUEST_VM, false), 35e-3, 1e-9);
 	CHECK_NEAR(virtual_s(GUEST_CONTAINER, false), 20e-3, 1e-9);
 	CHECK_NEAR(virtual_s(GUEST_VM, true), 20e-3, 1e-9);
 }
 
-/* The reader's work per byte is the bottleneck: 20 ns at one thread are 50 MB/s, so a request
- * takes 10 + 20 ms. With two threads it is the disk's 10 ms again. */
-static void client_work(void)
+/* The cost per byte on the reader's cores limits: 20 ns with one thread are 50 MB/s, so a request
+ * takes 10 + 20 ms. With two threads the disk's 10 ms limit again. */
+static void client_work_can_limit_reading(void)
 {
 	struct disk disk = disk_new();
 	disk.params.client_spB = 20e-9;
@@ -143,8 +142,8 @@ static void client_work(void)
 	CHECK_NEAR(last_s(&disk, 1, 1e6), 20e-3, 1e-4);
 }
 
-/* A file server behind a wire of 1 GB/s, 1 ms away: the request goes there and back,
- * and 10 MB come at 1 GB/s: 2 + 10 + 10 ms. */
+/* A file server behind a wire of 1 GB/s and 1 ms: the request travels both ways, and 10 MB arrive
+ * at 1 GB/s: 2 + 10 + 10 ms. */
 static struct disk server_new(void)
 {
 	struct disk disk = disk_new();
@@ -155,20 +154,20 @@ static struct disk server_new(void)
 	return disk;
 }
 
-static void server(void)
+static void file_server_adds_the_network(void)
 {
 	struct disk disk = server_new();
 	CHECK(storage_is_shared(&disk.params));
-	CHECK_NEAR(last_s(&disk, 1, 10e6), 22e-3, 1e-4); /* and 52 B of headers a request */
-	/* 0.1 us a byte at one receiving thread: 10 MB/s. */
+	CHECK_NEAR(last_s(&disk, 1, 10e6), 22e-3, 1e-4); /* plus 52 B of headers per request */
+	/* 0.1 us per byte with one receiving thread: 10 MB/s. */
 	disk = server_new();
 	disk.net->guest_params[0].byte_spB = 0.1e-6;
 	disk.params.client_threads_count = 1;
 	CHECK_NEAR(last_s(&disk, 1, 10e6), 12e-3 + 1, 1e-4);
 }
 
-/* It shares the wire with another flow: half each. 10 MB of both take 20 ms. */
-static void server_shares_link(void)
+/* It shares the wire equally with another flow, so 10 MB of both take 20 ms. */
+static void file_server_shares_its_link(void)
 {
 	struct disk disk = server_new();
 	disk.net->link.latency_s = 0;
@@ -187,7 +186,7 @@ static void server_shares_link(void)
 	net_free(net);
 }
 
-static void no_route(void)
+static void unreachable_storage_refuses_reads(void)
 {
 	struct disk disk = disk_new();
 	disk.params.node = "nowhere";
@@ -202,9 +201,15 @@ static void no_route(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(one_read),     TEST(stream),      TEST(readers), TEST(cached),
-		TEST(virtual_disk), TEST(client_work), TEST(server),  TEST(server_shares_link),
-		TEST(no_route),
+		TEST(one_read_takes_wait_and_transfer),
+		TEST(consecutive_reads_form_a_stream),
+		TEST(readers_share_the_device),
+		TEST(cached_part_needs_no_requests),
+		TEST(virtual_disk_is_slower_in_a_vm_only),
+		TEST(client_work_can_limit_reading),
+		TEST(file_server_adds_the_network),
+		TEST(file_server_shares_its_link),
+		TEST(unreachable_storage_refuses_reads),
 	};
 	num_init();
 	return TEST_MAIN(tests);

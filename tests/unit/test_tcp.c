@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Queues, buffers and what must hold at any loss. */
+/* Queues, buffers, and invariants at any loss. */
 #include "sim/engine/trace.h"
 #include "sim/transport/tcp.h"
 #include "tests/fabric_check.h"
@@ -12,7 +12,7 @@ static struct tcp_params tcp_defaults(struct net *net)
 	return params;
 }
 
-static void kinds(void)
+static void transports_are_found_by_name(void)
 {
 	CHECK(transport_kind_count() == 3);
 	CHECK(transport_kind_find("tcp") == transport_kind_at(0));
@@ -24,7 +24,7 @@ static void kinds(void)
 	}
 }
 
-static void no_route(void)
+static void tcp_without_a_route_fails(void)
 {
 	struct net *net = net_new();
 	net->link_kind = "nvlink";
@@ -35,8 +35,8 @@ static void no_route(void)
 	net_free(net);
 }
 
-/* An overlay's 50 bytes and TCP/IP's 52 do not fit packets of 100. */
-static void no_room_beside_headers(void)
+/* An overlay's 50 bytes and TCP/IP's 52 do not fit into packets of 100. */
+static void packets_without_room_for_payload_fail(void)
 {
 	struct net *net = net_new();
 	net->link.packet_payload_B = 100;
@@ -50,10 +50,10 @@ static void no_room_beside_headers(void)
 	net_free(net);
 }
 
-/* A buffer of 64 KiB on a wire of 1 MB/s. The first message fits; the second
- * is accepted when the first has drained, the third after the second. A message
- * of four buffers is accepted when all but one buffer of it has drained. */
-static void writers_wait_for_room(void)
+/* A buffer of 64 KiB on a wire of 1 MB/s. The first message fits; the second is accepted when the
+ * first has drained, the third after the second. A message of four buffers is accepted when all but
+ * one buffer of it has drained. */
+static void full_send_buffer_delays_acceptance(void)
 {
 	struct net *net = net_new();
 	net->link.capacity_Bps[0] = 1e6;
@@ -70,7 +70,7 @@ static void writers_wait_for_room(void)
 	net_run(net);
 	double one_s = 65536e-6 * 1500 / 1448;
 	CHECK_NEAR(net->accepted_s[0] - start_s, 0, 1e-9);
-	/* It drains in pieces of 11 segments, a quarter of the buffer at most. */
+	/* It drains in pieces of 11 segments, at most a quarter of the buffer. */
 	CHECK_NEAR(net->accepted_s[1] - start_s, one_s, 5e-3);
 	CHECK_NEAR(net->accepted_s[2] - start_s, 2 * one_s, 5e-3);
 	CHECK_NEAR(net->accepted_s[3] - start_s, 6 * one_s, 5e-2);
@@ -78,9 +78,9 @@ static void writers_wait_for_room(void)
 	net_free(net);
 }
 
-/* Every byte sent is delivered, in order, both ways at once; the wire carries
- * payload and 90 B for each packet: 1 for the small ones, 69 for the large. */
-static void bytes_are_conserved(void)
+/* Every byte is delivered in order in both directions. The wire carries payload and 90 B per
+ * packet: 1 packet for small messages, 69 for large ones. */
+static void every_byte_is_delivered_and_counted(void)
 {
 	struct net *net = net_new();
 	net->link.packet_payload_B = 1500;
@@ -126,8 +126,8 @@ static void send_any(void *ctx, uint64_t arg)
 	net_send(net, (int)(arg % 2), arg % 10 == 9 ? 200000 : 300, arg);
 }
 
-/* At any loss the run ends: all is delivered, in order, or there is a verdict. */
-static void any_loss_ends(void)
+/* At any loss the run ends: everything is delivered in order, or there is a verdict. */
+static void any_loss_ends_in_delivery_or_verdict(void)
 {
 	for (int step = 0; step <= 20; step++) {
 		struct net *net = net_new();
@@ -166,8 +166,8 @@ static void any_loss_ends(void)
 	}
 }
 
-/* More loss, more time: the mean delay of a short message rises with p. */
-static void loss_costs_time(void)
+/* The mean delay of a short message increases with the loss p. */
+static void more_loss_takes_more_time(void)
 {
 	double before_s = 0;
 	for (int step = 0; step <= 5; step++) {
@@ -194,8 +194,8 @@ static void loss_costs_time(void)
 	}
 }
 
-/* Every message leaves spans on the wire and on both cores. */
-static void spans_are_traced(void)
+/* Every message has spans on the wire and on both cores. */
+static void messages_have_spans_on_wire_and_cores(void)
 {
 	struct net *net = net_new();
 	struct trace *trace = trace_new(net->arena);
@@ -242,14 +242,14 @@ static void each_stream_has_a_send_buffer(void)
 }
 
 static const struct test tests[] = {
-	TEST(kinds),
-	TEST(no_route),
-	TEST(no_room_beside_headers),
-	TEST(writers_wait_for_room),
-	TEST(bytes_are_conserved),
-	TEST(any_loss_ends),
-	TEST(loss_costs_time),
-	TEST(spans_are_traced),
+	TEST(transports_are_found_by_name),
+	TEST(tcp_without_a_route_fails),
+	TEST(packets_without_room_for_payload_fail),
+	TEST(full_send_buffer_delays_acceptance),
+	TEST(every_byte_is_delivered_and_counted),
+	TEST(any_loss_ends_in_delivery_or_verdict),
+	TEST(more_loss_takes_more_time),
+	TEST(messages_have_spans_on_wire_and_cores),
 	TEST(each_stream_has_a_send_buffer),
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Draws of a planted set of parameters have the expected distribution. */
+/* Draws from a planted set of parameters. */
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -28,7 +28,7 @@ struct fixture {
 	struct cfg_resolution *resolution;
 	struct scenario scenario;
 	struct unknowns unknowns;
-	struct draw_value *values; /* DRAWS times unknowns.param_count */
+	struct draw_value *values; /* DRAWS times unknowns.param_count values */
 };
 
 static struct fixture begin(void)
@@ -66,7 +66,7 @@ static void draw(struct fixture *f)
 			      &f->values[i * f->unknowns.param_count]);
 }
 
-/* The drawn values of a path; NULL if it is not drawn. */
+/* Returns the drawn values of a path; NULL if it is not drawn. */
 static double *drawn(const struct fixture *f, const char *path)
 {
 	size_t n = f->unknowns.param_count, k = 0;
@@ -89,8 +89,8 @@ static void check_points(const struct fixture *f, const char *path, double low, 
 	CHECK_NEAR(num_quantile(values, DRAWS, 0.95), high, 0.01);
 }
 
-/* 4 us x/÷ 1.7; the odds of 80 % are 4, x/÷ 1.25 they are 3.2 and 5. */
-static void priors_have_their_classes_ends(void)
+/* 4 us x/÷ 1.7. The odds of 80 % are 4, and 3.2 and 5 after x/÷ 1.25. */
+static void prior_interval_has_the_factor_of_its_class(void)
 {
 	struct fixture f = begin();
 	add(&f, "a", NULL);
@@ -103,7 +103,7 @@ static void priors_have_their_classes_ends(void)
 	arena_free(f.arena);
 }
 
-static void what_files_say_goes_before_the_class(void)
+static void interval_in_a_file_overrides_the_prior(void)
 {
 	struct fixture f = begin();
 	add(&f, "a",
@@ -123,7 +123,7 @@ static void what_files_say_goes_before_the_class(void)
 	arena_free(f.arena);
 }
 
-static void what_is_set_is_exact(void)
+static void values_of_set_are_exact(void)
 {
 	struct fixture f = begin();
 	cfg_override(f.resolution, f.diag, (struct origin){"--set", 0}, "a.latency=4 us");
@@ -135,12 +135,12 @@ static void what_is_set_is_exact(void)
 	arena_free(f.arena);
 }
 
-static void one_place_is_one_unknown(void)
+static void values_from_one_place_are_drawn_once(void)
 {
 	struct fixture f = begin();
 	add(&f, "a", NULL);
 	add(&f, "b", NULL);
-	add(&f, "c", "latency = \"4 us\";"); /* said elsewhere: another unknown */
+	add(&f, "c", "latency = \"4 us\";"); /* set in another place: another uncertain parameter */
 	draw(&f);
 	CHECK(f.unknowns.param_count == 9 && f.unknowns.count == 4);
 	double *a = drawn(&f, "a.latency"), *b = drawn(&f, "b.latency"),
@@ -151,7 +151,7 @@ static void one_place_is_one_unknown(void)
 		same += a[i] == c[i];
 	}
 	CHECK(same == 0);
-	/* on two lines of one file: the same guess, but for another value */
+	/* on two lines of one file: the same, unless the value differs */
 	add_from(&f, "d", "machine.cfg", "latency = \"3 us\";");
 	add_from(&f, "e", "machine.cfg", "\n\nlatency = \"3 us\";");
 	add_from(&f, "g", "machine.cfg", "latency = \"2 us\";");
@@ -176,7 +176,7 @@ static double correlation(const double *a, const double *b)
 	return ab / sqrt(aa * bb);
 }
 
-static void fits_are_drawn_together(void)
+static void fitted_parameters_are_drawn_with_their_correlation(void)
 {
 	struct fixture f = begin();
 	add(&f, "a",
@@ -191,8 +191,8 @@ static void fits_are_drawn_together(void)
 	arena_free(f.arena);
 }
 
-/* Student's with 2 degrees of freedom: its 95 % point is 2.920, its 99 % point 6.965. */
-static void few_rows_have_long_tails(void)
+/* Student's t with 2 degrees of freedom: its 95 % point is 2.920, its 99 % point 6.965. */
+static void few_degrees_of_freedom_give_long_tails(void)
 {
 	struct fixture f = begin();
 	add(&f, "a", "peak = { value = 1.0; low = 0.8; high = 1.25; freedom = 2; };");
@@ -203,8 +203,8 @@ static void few_rows_have_long_tails(void)
 	arena_free(f.arena);
 }
 
-/* peak moves by -0.5 for each move of latency: ln's ends are hypot(ln 1.25, 0.5 ln 1.7). */
-static void fits_follow_what_they_were_made_beside(void)
+/* peak moves by -0.5 per move of latency: the ends of ln are hypot(ln 1.25, 0.5 ln 1.7). */
+static void fitted_parameter_follows_given_costs(void)
 {
 	struct fixture f = begin();
 	add(&f, "a",
@@ -223,8 +223,8 @@ static int ascending(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Each slice of 1/24 once. */
-static void many_dimensions_are_stratified(void)
+/* Each interval of 1/24 contains one draw. */
+static void draws_are_stratified_in_every_dimension(void)
 {
 	enum { THINGS = 16, FEW = 24 };
 	struct fixture f = begin();
@@ -248,8 +248,8 @@ static void many_dimensions_are_stratified(void)
 	arena_free(f.arena);
 }
 
-/* Whatever else a case has, and in which folder its files lie. */
-static void cases_draw_alike_what_they_have_in_common(void)
+/* The draws are the same whatever else a case contains, and in any folder. */
+static void cases_share_draws_of_common_parameters(void)
 {
 	struct fixture f = begin(), g = begin();
 	add_from(&f, "a", "/here/machine.cfg", "latency = \"3 us\"; share = 0.5; peak = 0.3;");
@@ -272,8 +272,8 @@ static void cases_draw_alike_what_they_have_in_common(void)
 	arena_free(g.arena);
 }
 
-/* A case with two files of one name from two folders draws two numbers. */
-static void files_of_one_name_are_two(void)
+/* If a case uses files of the same name from two folders, it draws two numbers. */
+static void equal_file_names_in_two_folders_are_drawn_separately(void)
 {
 	struct fixture f = begin();
 	add_from(&f, "a", "/here/machine.cfg", "latency = \"3 us\";");
@@ -283,7 +283,7 @@ static void files_of_one_name_are_two(void)
 	arena_free(f.arena);
 }
 
-static void wrong_spreads_are_refused(void)
+static void malformed_intervals_are_refused(void)
 {
 	static const char *const texts[] = {
 		"peak = { value = 1.0; freedom = 0; };",
@@ -302,17 +302,17 @@ static void wrong_spreads_are_refused(void)
 }
 
 static const struct test tests[] = {
-	TEST(priors_have_their_classes_ends),
-	TEST(what_files_say_goes_before_the_class),
-	TEST(what_is_set_is_exact),
-	TEST(one_place_is_one_unknown),
-	TEST(fits_are_drawn_together),
-	TEST(few_rows_have_long_tails),
-	TEST(fits_follow_what_they_were_made_beside),
-	TEST(many_dimensions_are_stratified),
-	TEST(cases_draw_alike_what_they_have_in_common),
-	TEST(files_of_one_name_are_two),
-	TEST(wrong_spreads_are_refused),
+	TEST(prior_interval_has_the_factor_of_its_class),
+	TEST(interval_in_a_file_overrides_the_prior),
+	TEST(values_of_set_are_exact),
+	TEST(values_from_one_place_are_drawn_once),
+	TEST(fitted_parameters_are_drawn_with_their_correlation),
+	TEST(few_degrees_of_freedom_give_long_tails),
+	TEST(fitted_parameter_follows_given_costs),
+	TEST(draws_are_stratified_in_every_dimension),
+	TEST(cases_share_draws_of_common_parameters),
+	TEST(equal_file_names_in_two_folders_are_drawn_separately),
+	TEST(malformed_intervals_are_refused),
 };
 
 int main(void)
