@@ -16,7 +16,7 @@ probe() { # wanted exit code, options
 	farwire probe host -q --budget "$budget" "$@"
 	for file; do :; done
 	sittings=1
-	while [ "$code" = 1 ] && grep -q 'the time was over in pass' "$scratch.err" &&
+	while [ "$code" = 1 ] && grep -q 'the time limit was reached in pass' "$scratch.err" &&
 		[ $sittings -lt 20 ]; do
 		tail -n 1 "$file" | grep -q '^{"end":false' || complain "$file: no end of a sitting"
 		only=
