@@ -12,9 +12,11 @@ static const char *subject(struct arena *arena, const struct scenario *scenario)
 		arena_printf(arena, "%s, batch %g", client->network->name, client->batch_count);
 	if (scenario->job_count > 1)
 		what = arena_printf(arena, "%zu programs (%s)", scenario->job_count, what);
+	if (client->rank_count > 1)
+		what = arena_printf(arena, "%s a GPU, on %zu GPUs", what, client->rank_count);
 	if (!client->runtime)
-		return arena_printf(arena, "%s, beside the GPU of %s", what,
-				    scenario->topology.name);
+		return arena_printf(arena, "%s, beside the GPU%s of %s", what,
+				    client->rank_count > 1 ? "s" : "", scenario->topology.name);
 	return arena_printf(arena, "%s, over %s (runtime %s, %s)", what, scenario->topology.name,
 			    scenario->params->runtime, client->transport->name);
 }
@@ -26,7 +28,7 @@ static void answer(struct report *report, const struct scenario *scenario,
 	const struct job_entry *client = &scenario->jobs[0];
 	const char *who = subject(arena, scenario);
 	const char *rate = figures(arena, p->throughput.value, 3);
-	const char *binds = p->ok ? arena_printf(arena, "What binds: %s.", p->bottleneck) : "";
+	const char *binds = p->ok ? arena_printf(arena, "Bottleneck: %s.", p->bottleneck) : "";
 	if (!p->ok)
 		report_answer(report, true, "%s does not run: %s.", who, p->reason);
 	else if (!isfinite(p->ratio.value))
@@ -39,6 +41,11 @@ static void answer(struct report *report, const struct scenario *scenario,
 			      "time. %s",
 			      who, percent_words(arena, p->ratio), rate,
 			      percent_words(arena, p->gpu_utilization), binds);
+	else if (p->gpu_count > 0)
+		report_answer(report, false,
+			      "%s, trains at %s, %s of what as many GPUs alone would make. %s%s",
+			      who, throughput_words(arena, p, 3), percent_words(arena, p->ratio),
+			      binds, keeps);
 	else if (!client->runtime && client->fraction_ratio == 1)
 		report_answer(report, false, "%s, trains at %s: this is the local GPU. %s", who,
 			      throughput_words(arena, p, 3), binds);
@@ -83,7 +90,8 @@ static void prediction_table(struct report *report, const struct prediction *p)
 {
 	struct report_table *table = report_quantities(report, p);
 	report_quantity(table, "throughput", p->throughput, 1, "images/s");
-	report_quantity(table, "ratio to the local GPU", p->ratio, 100, "%");
+	report_quantity(table, p->gpu_count > 0 ? "scaling efficiency" : "ratio to the local GPU",
+			p->ratio, 100, "%");
 	report_quantity(table, "time of a step", p->step_s, 1e3, "ms");
 	report_quantity(table, "GPU utilisation", p->gpu_utilization, 100, "%");
 	report_count(table, "CUDA calls", (double)p->calls_count, 0, "a step");

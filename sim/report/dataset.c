@@ -194,7 +194,7 @@ static void table_heads(struct report_table *table, const struct part *part)
 				    with_unit(part, "measured"), with_unit(part, "predicted"),
 				    collective ? "" : "|GPU busy (%)>", ratio ? "|" : "",
 				    ratio ? ratio : "", ratio ? ">" : "",
-				    collective ? "what is chosen" : "what binds"));
+				    collective ? "what is chosen" : "bottleneck"));
 }
 
 static const char *measured_text(const struct part *part, const struct dataset_row *row)
@@ -310,7 +310,7 @@ static void grid_heads(struct report_table *table, const struct part *part, cons
 		report_columns(table,
 			       arena_printf(part->arena, "%s!", part->dataset->dimensions[d].name));
 	report_columns(table, arena_printf(part->arena,
-					   "%s>|90 %% interval>%s%s%s%s|GPU busy (%%)>|what binds",
+					   "%s>|90 %% interval>%s%s%s%s|GPU busy (%%)>|bottleneck",
 					   grid_unit(part).name, compared ? "|" : "",
 					   compared ? compared : "", compared ? ">" : "",
 					   part->dataset->ratio ? "|images/s>" : ""));

@@ -42,7 +42,7 @@ static const char *slowed_words(struct arena *arena, const struct prediction *p)
 			    milliseconds(arena, kernel_s), milliseconds(arena, alone_s));
 }
 
-/* Where a step goes and what binds. */
+/* Where a step goes and bottleneck. */
 static const char *step_words(struct arena *arena, const struct prediction *p)
 {
 	static const struct {
@@ -64,7 +64,7 @@ static const char *step_words(struct arena *arena, const struct prediction *p)
 	if (p->communication_s > prediction_part_s(p, PART_EXPOSED))
 		text = arena_printf(arena, "%s Collectives are under way for %s of it.", text,
 				    milliseconds(arena, p->communication_s));
-	return arena_printf(arena, "%s%s What binds: %s.", text, slowed_words(arena, p),
+	return arena_printf(arena, "%s%s Bottleneck: %s.", text, slowed_words(arena, p),
 			    p->bottleneck);
 }
 

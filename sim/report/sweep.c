@@ -138,7 +138,7 @@ static const char *kept_words(const struct swept *s)
 
 /* ---- the answer ---- */
 
-/* " What binds: the GPU's kernels at 12 points, packets lost on the network at 3." */
+/* " Bottleneck: the GPU's kernels at 12 points, packets lost on the network at 3." */
 static const char *causes_words(const struct swept *s)
 {
 	const char *causes[CAUSES_MAX], *text = "";
@@ -159,11 +159,11 @@ static const char *causes_words(const struct swept *s)
 	if (is_bandwidth(s) || !cause_count)
 		return "";
 	if (cause_count == 1)
-		return arena_printf(s->arena, " What binds: %s.", causes[0]);
+		return arena_printf(s->arena, " Bottleneck: %s.", causes[0]);
 	for (size_t k = 0; k < cause_count; k++)
 		text = arena_printf(s->arena, "%s%s%s at %zu", text, k ? ", " : "", causes[k],
 				    counts[k]);
-	return arena_printf(s->arena, " What binds: %s points.", text);
+	return arena_printf(s->arena, " Bottleneck: %s points.", text);
 }
 
 static void answer(struct report *report, const struct swept *s)

@@ -52,7 +52,7 @@ static void heads(struct report_table *table, const struct part *part)
 	for (size_t d = 0; d < part->dataset->dimension_count; d++)
 		report_columns(table, part->dataset->dimensions[d].name);
 	report_columns(table,
-		       arena_printf(part->arena, "%s>%s%s|step (ms)>%s%s|what binds",
+		       arena_printf(part->arena, "%s>%s%s|step (ms)>%s%s|bottleneck",
 				    measure_words(part->dataset->measure),
 				    has_intervals(part) ? "|90 %>" : "",
 				    trains(part) ? "|speed-up>|efficiency (%)>" : "|ratio (%)>",

@@ -42,6 +42,8 @@ static const struct program *program(struct arena *arena, const struct network *
 	issue_item(&main_thread, ITEM_THINK)->work_s = stack->session_s;
 	for (size_t i = 0; i < graph.count; i++)
 		issue_op(&main_thread, &graph.ops[i], COMPUTE);
+	if (main_thread.spread)
+		spread_update(main_thread.spread, &main_thread);
 	if (stack->real_input) {
 		issue_await(&main_thread, INPUT_THERE, 1);
 		issue_copy_and_watch(&input, CALL_MEMCPY_H2D_ASYNC, input_B(network, batch),

@@ -5,6 +5,7 @@
 
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
+#include "sim/base/vec.h"
 
 enum { NONE = -1, EVENTS_OF_BUNDLE = 3 };
 
@@ -20,7 +21,9 @@ struct spread {
 	uint32_t signal;
 	int32_t *bundle_of; /* by tensor; NONE: its gradient has not been issued */
 	struct bundle *bundles;
-	size_t count; /* of bundles, the open one included */
+	size_t count;                   /* of bundles, the open one included */
+	VEC(const struct op *) updates; /* in the order of the framework; not issued yet */
+	bool updating;
 };
 
 struct spread *spread_new(struct arena *arena, const struct spread_params *params,
@@ -72,6 +75,10 @@ bool spread_before(struct spread *spread, struct issuer *issuer, const struct op
 {
 	if (op->update_of == NO_TENSOR)
 		return true;
+	if (!spread->updating) {
+		*VEC_PUSH(issuer->arena, &spread->updates) = op;
+		return false;
+	}
 	int32_t index = spread->bundle_of[op->update_of];
 	FW_ASSERT(index != NONE);
 	struct bundle *bundle = &spread->bundles[index];
@@ -84,6 +91,13 @@ bool spread_before(struct spread *spread, struct issuer *issuer, const struct op
 			event_of(spread, (size_t)index, 1);
 	bundle->awaited = true;
 	return true;
+}
+
+void spread_update(struct spread *spread, struct issuer *issuer)
+{
+	spread->updating = true;
+	for (size_t i = 0; i < spread->updates.count; i++)
+		issue_op(issuer, spread->updates.items[i], 0);
 }
 
 void spread_behind(struct spread *spread, struct issuer *issuer, const struct op *op)

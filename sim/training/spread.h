@@ -5,8 +5,9 @@
  * following ones up to bundle_B, are a BUNDLE. The program puts it on a stream of its own,
  * behind the compute stream (an event), so that later kernels overlap it:
  *
- *   all-reduce      one ncclAllReduce of the bundle with all GPUs of the job. The update of a
- *                   tensor waits for its bundle on the GPU.
+ *   all-reduce      one ncclAllReduce of the bundle with all GPUs of the job. Updates follow
+ *                   behind backward, as PyTorch's optimiser does; each waits for its bundle on
+ *                   the GPU.
  *   variables on    the bundle is copied to the program's host, which adds those of all its
  *   the CPU         GPUs, updates the variables and copies them back to each GPU. No update
  *                   runs on a GPU, and the step ends when the new values are there.
@@ -37,6 +38,9 @@ struct spread *spread_new(struct arena *arena, const struct spread_params *param
  * done on the GPU. Behind: what follows from its gradients. */
 bool spread_before(struct spread *spread, struct issuer *issuer, const struct op *op);
 void spread_behind(struct spread *spread, struct issuer *issuer, const struct op *op);
+/* Issues the updates, which were held back: they wait for gradients of all GPUs, and what is
+ * issued behind them on the compute stream would wait, too. */
+void spread_update(struct spread *spread, struct issuer *issuer);
 
 /* The program of all GPUs, from that of one, which was written with the spread. */
 const struct program *spread_program(struct arena *arena, const struct spread *spread,

@@ -95,6 +95,8 @@ static struct call_thread executor_thread(struct issuer *issuer, const struct op
 			issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 4, false, COMPUTE,
 					     DEVICE_TO_HOST, EVENT_LOSS, LOSS_BACK);
 	}
+	if (issuer->spread)
+		spread_update(issuer->spread, issuer);
 	/* The global step sits on the CPU and is raised behind all updates
 	 * (tf_cnn_benchmarks, inc_global_step): that control edge crosses devices
 	 * as a copy of no bytes, so the step ends when the GPU is done. */

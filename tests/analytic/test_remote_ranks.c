@@ -124,29 +124,59 @@ static void a_pipeline_idles_at_least_for_its_bubble(void)
 	arena_free(arena);
 }
 
+/* Time of a step of a case without a file. */
+static double step_of_settings(const struct setting *settings, size_t count)
+{
+	struct diag *diag = diag_new(arena);
+	const struct case_request request = {
+		.settings = settings, .setting_count = count, .data_root = data_root_find(arena)};
+	const struct scenario *scenario = case_read(arena, diag, &request);
+	diag_print(diag, stdout);
+	if (!CHECK(scenario != NULL && scenario->style != JOBS_PROGRAMS))
+		return 0;
+	struct world_outcome outcome = world_run(arena, scenario, 1, NULL);
+	CHECK(!outcome.jobs[0].failed);
+	return job_run_step_s(&outcome.jobs[0]);
+}
+
 /* Its kernels, and between them the all-reduce as it is alone. */
 static void a_recorded_rank_takes_its_kernels_and_its_all_reduce(void)
 {
-	num_init();
-	arena = arena_new();
-	struct answer a = run_case("recorded-ranks", NULL);
-	struct diag *diag = diag_new(arena);
-	const struct setting settings[] = {
+	static const struct setting alone[] = {
 		{"case.topology=dgx1-v100", {"test", 1}},
 		{"case.gpus=2", {"test", 1}},
 		{"case.collective=all_reduce", {"test", 1}},
 		{"case.collective_size=100000000 B", {"test", 1}},
 		{"case.exchange=nccl-2.18", {"test", 1}},
 	};
-	const struct case_request request = {
-		.settings = settings, .setting_count = 5, .data_root = data_root_find(arena)};
-	const struct scenario *alone = case_read(arena, diag, &request);
-	diag_print(diag, stdout);
-	if (CHECK(alone != NULL)) {
-		struct world_outcome outcome = world_run(arena, alone, 1, NULL);
-		double collective_s = job_run_step_s(&outcome.jobs[0]);
-		CHECK_BETWEEN(a.step_s - collective_s, 2.5e-3, 2.55e-3);
-	}
+	num_init();
+	arena = arena_new();
+	struct answer a = run_case("recorded-ranks", NULL);
+	double collective_s = step_of_settings(alone, sizeof alone / sizeof alone[0]);
+	CHECK_BETWEEN(a.step_s - collective_s, 2.5e-3, 2.55e-3);
+	arena_free(arena);
+}
+
+/* The job of remote-ranks beside its GPUs: once call by call, once with fused steps. They model the
+ * overlap of exchange and backward in different grains. */
+static void fused_and_called_steps_agree(void)
+{
+	static const struct setting fused[] = {
+		{"case.topology=gpu-pool", {"test", 1}}, {"case.gpus=4", {"test", 1}},
+		{"case.batch=32", {"test", 1}},          {"case.stack=pytorch", {"test", 1}},
+		{"case.exchange=ddp", {"test", 1}},      {"case.transport=tcp", {"test", 1}},
+	};
+	num_init();
+	arena = arena_new();
+	struct scenario local = *read_case("remote-ranks", NULL);
+	struct job_entry job = local.jobs[0];
+	job.runtime = NULL;
+	job.guests = job.servers;
+	local.jobs = &job;
+	struct world_outcome called = world_run(arena, &local, 1, NULL);
+	CHECK(!called.jobs[0].failed);
+	double fused_s = step_of_settings(fused, sizeof fused / sizeof fused[0]);
+	CHECK_BETWEEN(job_run_step_s(&called.jobs[0]) / fused_s, 0.95, 1.05);
 	arena_free(arena);
 }
 
@@ -155,6 +185,7 @@ static const struct test tests[] = {
 	TEST(an_all_reduce_among_remote_gpus_spares_the_client),
 	TEST(a_pipeline_idles_at_least_for_its_bubble),
 	TEST(a_recorded_rank_takes_its_kernels_and_its_all_reduce),
+	TEST(fused_and_called_steps_agree),
 };
 
 int main(void)
