@@ -71,9 +71,10 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	       "does not go with XLA, which fuses ops across layers (choose another case.stack)");
 	refuse(c, "case.stages", params->stages_count > 1 && params->calls[0],
 	       "does not go with case.calls: a recording is not cut into stages");
-	refuse(c, "case.programs", programs < params->gpus_count && params->calls[0],
+	refuse(c, "case.programs", (double)programs < params->gpus_count && params->calls[0],
 	       "must be case.gpus with a recording, whose program holds one GPU");
-	refuse(c, "case.programs", programs < params->gpus_count && params->stages_count > 1,
+	refuse(c, "case.programs",
+	       (double)programs < params->gpus_count && params->stages_count > 1,
 	       "must be case.gpus with stages: each is a rank of its own");
 	refuse(c, "case.micro_batches",
 	       params->micro_batches_count != 1 && params->stages_count == 1,
