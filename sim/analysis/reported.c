@@ -12,7 +12,7 @@ enum prediction_kind reported_kind(const struct scenario *scenario)
 {
 	if (scenario->style == JOBS_COLLECTIVE)
 		return PREDICTION_COLLECTIVE;
-	return scenario_has_gpus(scenario) ? PREDICTION_TRAINING : PREDICTION_CLIENTS;
+	return scenario_has_gpus(scenario) ? PREDICTION_TRAINING : PREDICTION_PROGRAMS;
 }
 
 /* Small letters, _ for blanks, - and /, no unit at the end. */

@@ -103,7 +103,7 @@ static void prediction_table(struct report *report, const struct prediction *p)
 		report_count(table, "connecting", 1e3 * p->connect_s, 3, "ms, once");
 }
 
-static void clients_table(struct report *report, const struct prediction *p)
+static void programs_table(struct report *report, const struct prediction *p)
 {
 	struct report_table *table =
 		report_table(report,
@@ -122,14 +122,14 @@ static void clients_table(struct report *report, const struct prediction *p)
 	}
 }
 
-static void report_clients(struct report *report, const struct case_request *request,
-			   const struct scenario *scenario, const struct prediction *p)
+static void report_programs(struct report *report, const struct case_request *request,
+			    const struct scenario *scenario, const struct prediction *p)
 {
 	answer(report, scenario, p, report_keeps(report, request, scenario, p));
 	if (p->ok)
 		prediction_table(report, p);
 	if (p->job_count > 1)
-		clients_table(report, p);
+		programs_table(report, p);
 	if (p->ok)
 		report_breakdown(report, &p, 1);
 }
@@ -149,7 +149,7 @@ bool report_case(struct report *report, const struct case_request *request)
 	if (scenario->style != JOBS_PROGRAMS)
 		report_job(report, request, scenario, p);
 	else
-		report_clients(report, request, scenario, p);
+		report_programs(report, request, scenario, p);
 	report_swings(report, request, scenario, p);
 	report_topology(report, scenario, p, p->name);
 	if (p->ok)

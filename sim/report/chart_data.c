@@ -96,7 +96,7 @@ struct ratio_bar *chart_bars(struct arena *arena, const struct prediction *const
 const char *chart_bars_title(const struct prediction *const *predictions, size_t count)
 {
 	switch (prediction_kinds(predictions, count)) {
-	case PREDICTION_CLIENTS:
+	case PREDICTION_PROGRAMS:
 		return "What is kept of the local GPU's throughput";
 	case PREDICTION_TRAINING:
 		return "Scaling efficiency: throughput over that of as many GPUs alone";

@@ -170,7 +170,7 @@ static const char *with_unit(const struct part *part, const char *what)
 static const char *ratio_title(const struct part *part)
 {
 	switch (part_kinds(part)) {
-	case PREDICTION_CLIENTS:
+	case PREDICTION_PROGRAMS:
 		return part->dataset->ratio ? NULL : "ratio to local (%)";
 	case PREDICTION_TRAINING:
 		return "scaling efficiency (%)";

@@ -56,7 +56,7 @@ static void bars_table(const struct part *part, const struct ratio_bar *bars)
 
 void part_bars(const struct part *part, const struct row_outcome *rows, const char *title)
 {
-	if (part_kinds(part) != PREDICTION_CLIENTS)
+	if (part_kinds(part) != PREDICTION_PROGRAMS)
 		return;
 	size_t count = part->dataset->row_count;
 	struct ratio_bar *list = ARENA_ARRAY(part->arena, count + 1, struct ratio_bar);

@@ -155,8 +155,8 @@ static void nothing(struct report *report, const char *label, const char *reason
 		   reason ? reason : "none was finished");
 }
 
-static void client_step(struct report *report, const struct scenario *scenario,
-			const struct job_run *run, const struct trace *trace, const char *label)
+static void program_step(struct report *report, const struct scenario *scenario,
+			 const struct job_run *run, const struct trace *trace, const char *label)
 {
 	struct arena *arena = report->arena;
 	if (run->failed || run->step_count == 0) {
@@ -248,7 +248,7 @@ void report_timeline(struct report *report, const struct scenario *scenario, con
 		fused_step(report, &outcome.jobs[0], first_ranks(scratch, scenario, trace),
 			   scenario->style == JOBS_COLLECTIVE, label);
 	else
-		client_step(report, scenario, &outcome.jobs[0],
-			    first_client(scratch, scenario, trace), label);
+		program_step(report, scenario, &outcome.jobs[0],
+			     first_client(scratch, scenario, trace), label);
 	arena_free(scratch);
 }

@@ -21,7 +21,7 @@ enum field_type {
 	FIELD_VERSION,
 	FIELD_BREAKDOWN,
 	FIELD_PARAMETERS,
-	FIELD_CLIENTS,
+	FIELD_JOBS,
 	FIELD_LINKS,
 };
 
@@ -43,7 +43,7 @@ struct fields {
 	const struct field *rows;
 	size_t count;
 };
-extern const struct fields prediction_fields, client_fields, link_fields;
+extern const struct fields prediction_fields, job_fields, link_fields;
 
 /* A struct whose fields are written. */
 struct record {

@@ -8,10 +8,10 @@
 #include "sim/result/field.h"
 
 enum {
-	ALL = PREDICTION_CLIENTS | PREDICTION_TRAINING | PREDICTION_COLLECTIVE,
+	ALL = PREDICTION_PROGRAMS | PREDICTION_TRAINING | PREDICTION_COLLECTIVE,
 	COLLECTIVE = PREDICTION_COLLECTIVE,
 	JOB = PREDICTION_TRAINING | PREDICTION_COLLECTIVE,
-	NO_COLLECTIVE = PREDICTION_CLIENTS | PREDICTION_TRAINING,
+	NO_COLLECTIVE = PREDICTION_PROGRAMS | PREDICTION_TRAINING,
 };
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as uint64_t");
@@ -25,7 +25,7 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_COUNT reads both as ui
 		 struct estimate: FIELD_ESTIMATE,                                                  \
 		 struct breakdown_part *: FIELD_BREAKDOWN,                                   \
 		 const struct cfg_resolution *: FIELD_PARAMETERS,                                  \
-		 struct job_prediction *: FIELD_CLIENTS,                                        \
+		 struct job_prediction *: FIELD_JOBS,                                        \
 		 struct link_prediction *: FIELD_LINKS,                                            \
 		 default: FIELD_COUNT)
 #define FIELD(member, json, csv, kinds, when, needed, help, ...)                                   \
@@ -39,7 +39,7 @@ static const struct field of_prediction[] = {
 #include "sim/result/prediction.def"
 #undef RECORD
 };
-static const struct field of_client[] = {
+static const struct field of_job[] = {
 #define RECORD job_prediction
 #include "sim/result/job_prediction.def"
 #undef RECORD
@@ -54,7 +54,7 @@ static const struct field of_link[] = {
 	{                                                                                          \
 		rows, sizeof rows / sizeof rows[0]                                                 \
 	}
-const struct fields prediction_fields = ROWS(of_prediction), client_fields = ROWS(of_client),
+const struct fields prediction_fields = ROWS(of_prediction), job_fields = ROWS(of_job),
 		    link_fields = ROWS(of_link);
 
 static const void *at(const struct field *field, const void *record)
@@ -141,7 +141,7 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 	copy_texts(&copier, prediction_fields, p);
 	for (size_t i = 0; i < p->breakdown_count; i++)
 		p->breakdown[i].name = copy_text(&copier, p->breakdown[i].name);
-	p->jobs = copy_list(&copier, client_fields, p->jobs, p->job_count, sizeof *p->jobs);
+	p->jobs = copy_list(&copier, job_fields, p->jobs, p->job_count, sizeof *p->jobs);
 	p->links = copy_list(&copier, link_fields, p->links, p->link_count, sizeof *p->links);
 	if (p->drawn_throughputs)
 		p->drawn_throughputs = copy_list(&copier, (struct fields){0}, p->drawn_throughputs,

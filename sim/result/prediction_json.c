@@ -82,15 +82,14 @@ static void put_breakdown(struct json_writer *json, const char *key,
 
 static void put_fields(struct json_writer *json, struct fields fields, const struct record *record);
 
-static void put_clients(struct json_writer *json, const char *key,
-			const struct prediction *prediction)
+static void put_jobs(struct json_writer *json, const char *key, const struct prediction *prediction)
 {
 	jw_open(json, key, '[');
 	for (size_t i = 0; i < prediction->job_count; i++) {
 		const struct job_prediction *client = &prediction->jobs[i];
 		jw_open(json, NULL, '{');
-		put_fields(json, client_fields,
-			   &(struct record){client, client->ok, PREDICTION_CLIENTS});
+		put_fields(json, job_fields,
+			   &(struct record){client, client->ok, PREDICTION_PROGRAMS});
 		jw_close(json);
 	}
 	jw_close(json);
@@ -104,7 +103,7 @@ static void put_links(struct json_writer *json, const char *key,
 		jw_open_flat(json, NULL, '{');
 		put_fields(json, link_fields,
 			   &(struct record){&prediction->links[i], prediction->ok,
-					    PREDICTION_CLIENTS});
+					    PREDICTION_PROGRAMS});
 		jw_close(json);
 	}
 	jw_close(json);
@@ -143,8 +142,8 @@ static void put_field(struct json_writer *json, const struct field *field,
 		resolution_json(json, field->json,
 				((const struct prediction *)record->at)->resolution);
 		break;
-	case FIELD_CLIENTS:
-		put_clients(json, field->json, record->at);
+	case FIELD_JOBS:
+		put_jobs(json, field->json, record->at);
 		break;
 	case FIELD_LINKS:
 		put_links(json, field->json, record->at);

@@ -13,7 +13,7 @@ double prediction_part_s(const struct prediction *prediction, const char *name)
 
 enum prediction_kind prediction_kind(const struct prediction *prediction)
 {
-	return prediction->gpu_count == 0 ? PREDICTION_CLIENTS
+	return prediction->gpu_count == 0 ? PREDICTION_PROGRAMS
 	       : prediction->collective   ? PREDICTION_COLLECTIVE
 					  : PREDICTION_TRAINING;
 }

@@ -113,7 +113,7 @@ static void read_lists(struct reader *reader, const struct json_t *record,
 		       struct prediction *prediction)
 {
 	read_breakdown(reader, record, prediction);
-	prediction->jobs = read_list(reader, json_member(record, "clients"), client_fields,
+	prediction->jobs = read_list(reader, json_member(record, "clients"), job_fields,
 				     sizeof *prediction->jobs, &prediction->job_count);
 	prediction->links = read_list(reader, json_member(record, "links"), link_fields,
 				      sizeof *prediction->links, &prediction->link_count);

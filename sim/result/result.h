@@ -105,7 +105,7 @@ const struct prediction *prediction_copy(struct arena *arena, struct names *text
 /* Seconds of a step that go into the part of that name; 0 if it has none. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
 enum prediction_kind { /* bits, for sets of them */
-		       PREDICTION_CLIENTS = 1,
+		       PREDICTION_PROGRAMS = 1,
 		       PREDICTION_TRAINING = 2, /* a data-parallel job */
 		       PREDICTION_COLLECTIVE = 4,
 };

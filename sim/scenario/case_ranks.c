@@ -37,7 +37,7 @@ static void refuse(struct case_reader *c, const char *key, bool said, const char
 		diag_error(c->reader.diag, case_said(c, key), "%s %s", key, why);
 }
 
-/* Settings that a job of several ranks would not heed. */
+/* Refuses settings that a job of several ranks does not use. */
 static bool settings_fit(struct case_reader *c, size_t programs)
 {
 	static const char *const fused[] = {"case.gpus_per_machine", "case.guest", "case.straggler",

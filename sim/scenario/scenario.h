@@ -3,8 +3,8 @@
  * of them.
  *
  *   case_read    files + settings -> struct scenario (const from then on)
- *   world_new    scenario + run arena -> engine, fabric, hosts, GPUs, clients
- *   world_run    runs it until every client has its steps or failed
+ *   world_run    scenario + run arena -> a system with jobs, run until every job has its steps
+ *                or has failed
  */
 #ifndef FARWIRE_SCENARIO_SCENARIO_H
 #define FARWIRE_SCENARIO_SCENARIO_H

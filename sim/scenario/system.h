@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a topology becomes in a run: engine, fabric, hosts, guests, GPUs; and
- * the counters read at its end. Clients (world.c) and training jobs
- * (job_world.c) are put on top. */
+/* The simulated system of a topology: engine, fabric, hosts, guests, GPUs, and the counters that
+ * are read at the end of a run. world.c adds the jobs. */
 #ifndef FARWIRE_SCENARIO_SYSTEM_H
 #define FARWIRE_SCENARIO_SYSTEM_H
 
@@ -33,7 +32,7 @@ void system_build(struct system *system, struct arena *arena, const struct scena
  * there is no way. */
 double system_latency_s(struct system *system, int first, int last);
 void system_window_open(struct system *system);
-/* Fills what does not depend on clients or jobs. */
+/* Fills the part of the outcome that does not depend on jobs. */
 void system_read(struct system *system, struct world_outcome *outcome);
 /* What must hold of every run, when it has been read: sets outcome->broken. waiting: what
  * somebody who has not ended waits for; NULL: all have. */

@@ -110,7 +110,7 @@ static struct comm_rank *comm_ranks(struct world *w, const struct job_entry *ent
 	return ranks;
 }
 
-/* None is made where one rank has nobody to exchange with. False: the job has failed. */
+/* A single rank without servers gets none. Returns false if the job has failed. */
 static bool build_communicator(struct world *w, struct job *job, const struct job_entry *entry,
 			       struct communicator **comm)
 {

@@ -69,7 +69,7 @@ static void issue_ops(struct writer *w, enum op_pass pass)
 	}
 }
 
-/* What is issued to stream `behind` from now on waits for what was issued to `stream`. */
+/* Later calls on stream `behind` wait for the earlier ones on `stream`. */
 static void order(struct writer *w, uint16_t stream, uint16_t behind)
 {
 	issue_call(&w->issuer, CALL_EVENT_RECORD, stream)->event = w->event;

@@ -5,8 +5,8 @@
  * about equal work. A batch is cut into micro-batches. Each rank plays the GPipe schedule
  * (Huang et al., arXiv 1811.06965): all forward passes, then all backward passes in the
  * opposite order, then the updates. Activations and their gradients travel by ncclSend and
- * ncclRecv on two streams of their own, one for each direction, so that a stage computes
- * the next micro-batch while the one before is on its way.
+ * ncclRecv on two streams of their own, one for each direction. So a stage computes the next
+ * micro-batch while the previous one is on its way.
  */
 #ifndef FARWIRE_TRAINING_PIPELINE_H
 #define FARWIRE_TRAINING_PIPELINE_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A data-parallel training job: ranks that step together.
  *
- * Each rank: issues its segments by a thread on its guest's cores, waits for its input,
- * computes what has been issued on its GPU (as flows on the GPU's compute engine, so
- * other tenants and the collective library's kernels slow it), hands gradients to the
- * exchange, updates each variable when its gradient is reduced and the update has been
- * issued, and begins the next step when all is updated. Ranks are tied by the collectives
- * alone: the slowest decides.
+ * A thread of each rank issues the segments of a step on its guest's cores. The rank waits for
+ * its input and computes the issued segments on its GPU. They are flows on the GPU's compute
+ * engine, so other tenants and the kernels of the collective library slow them. The rank hands
+ * gradients to the exchange. It updates a variable when the gradient is reduced and the update
+ * has been issued, and begins the next step when all variables are updated. Only collectives
+ * connect the ranks, so the slowest rank decides.
  * A rank's compute time varies by step (exchange.noise_ratio, normal, never
  * under half; named random streams) and by its own slowdown (a straggler).
  */

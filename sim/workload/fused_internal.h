@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What job.c (jobs, where their time goes) and fused_rank.c (a rank's step) share: nobody
- * else includes this.
+/* Shared by fused.c (jobs and the parts of their time), fused_rank.c (a rank's step) and
+ * fused_process.c. Other files do not include it.
  *
- * A rank has two LANES on its GPU, each a stream with at most one kernel: compute (a
- * step's stretches one after the other, and updates that are due between or behind
- * them, as issued), and copies for the exchange. It has two threads: one issues a
- * step's stretches, the other what follows from reduced gradients. Ranks of a guest may be
- * one PROCESS, in which one further thread starts their issuing in turn. Where its time
- * goes is one PART at any moment, so that the parts add up to the picosecond. */
+ * A rank has two STREAMS on its GPU with at most one kernel each. The compute stream runs a
+ * step's stretches one after the other, and the updates that are due between or behind them.
+ * The other stream makes copies for the exchange. A rank has two threads: one issues a step's
+ * stretches, the other issues updates of reduced gradients. Ranks of a guest may be one
+ * PROCESS, in which one further thread starts their issuing in turn. At each moment a rank's
+ * time belongs to one PART, so the parts add up to the picosecond. */
 #ifndef FARWIRE_WORKLOAD_FUSED_INTERNAL_H
 #define FARWIRE_WORKLOAD_FUSED_INTERNAL_H
 
@@ -28,7 +28,7 @@ struct stretch {
 
 struct rank;
 
-struct lane {
+struct rank_stream {
 	struct rank *rank;
 	struct gpu_stream *stream;
 	struct gpu_op op;
@@ -36,7 +36,7 @@ struct lane {
 	void (*then)(struct rank *rank);
 };
 
-struct copy { /* waits for its turn on the copies' lane */
+struct copy { /* waits for its turn on the copies' stream */
 	double duration_s;
 	event_fn *fn;
 	void *ctx;
@@ -76,7 +76,7 @@ struct rank {
 	size_t next_stretch, run_end; /* run_end: behind the stretches that run */
 	size_t next_handed;           /* stretch whose gradients have not been handed over */
 	bool body_over;               /* of next_stretch all but its last kernel */
-	bool runs_updates;            /* the lane, not stretches */
+	bool runs_updates;            /* the stream, not stretches */
 	bool waits_for_input, computed, ending;
 	size_t handed_count, reduced_count; /* tensors, this step */
 	bool *reduced;                      /* by tensor */
@@ -87,7 +87,7 @@ struct rank {
 	size_t heard_count, updated_count, updating_count;
 	double update_due_s;       /* of issued ones */
 	int64_t framework_free_ps; /* its thread that hands over gradients */
-	struct lane compute, copies;
+	struct rank_stream compute, copies;
 	struct copy *copy_first, *copy_last;
 	size_t running_count; /* kernels */
 	enum part part;
@@ -116,7 +116,7 @@ struct fused {
 };
 
 /* job.c */
-/* What the rank does may have changed. */
+/* To be called when the rank may have begun to do something else. */
 void rank_note(struct rank *rank);
 /* The rank has ended its step; false: the job stops. */
 bool fused_rank_ended(struct rank *rank);

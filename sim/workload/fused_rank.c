@@ -14,46 +14,46 @@
  * issues more. */
 enum { UPDATES_PIECE = 16 };
 
-/* ---- lanes ---- */
+/* ---- streams ---- */
 
-static void lane_over(void *ctx, uint64_t arg)
+static void stream_over(void *ctx, uint64_t arg)
 {
-	struct lane *lane = ctx;
+	struct rank_stream *own = ctx;
 	(void)arg;
-	lane->busy = false;
-	lane->rank->running_count--;
-	lane->then(lane->rank);
-	rank_note(lane->rank);
+	own->busy = false;
+	own->rank->running_count--;
+	own->then(own->rank);
+	rank_note(own->rank);
 }
 
-static void lane_submit(void *ctx, uint64_t arg)
+static void stream_submit(void *ctx, uint64_t arg)
 {
-	struct lane *lane = ctx;
+	struct rank_stream *own = ctx;
 	(void)arg;
-	if (gpu_has_room(lane->rank->spec->context))
-		gpu_submit(lane->stream, &lane->op);
+	if (gpu_has_room(own->rank->spec->context))
+		gpu_submit(own->stream, &own->op);
 	else
-		gpu_when_room(lane->rank->spec->context, lane_submit, lane, 0);
+		gpu_when_room(own->rank->spec->context, stream_submit, own, 0);
 }
 
-static void lane_run(struct lane *lane, double duration_s, const char *label)
+static void stream_run(struct rank_stream *own, double duration_s, const char *label)
 {
-	FW_ASSERT(!lane->busy);
-	lane->busy = true;
-	lane->rank->running_count++;
-	lane->op = (struct gpu_op){.kind = GPU_OP_KERNEL,
-				   .label = label,
-				   .duration_s = duration_s,
-				   .continued = true,
-				   .done = lane_over,
-				   .ctx = lane};
-	lane_submit(lane, 0);
+	FW_ASSERT(!own->busy);
+	own->busy = true;
+	own->rank->running_count++;
+	own->op = (struct gpu_op){.kind = GPU_OP_KERNEL,
+				  .label = label,
+				  .duration_s = duration_s,
+				  .continued = true,
+				  .done = stream_over,
+				  .ctx = own};
+	stream_submit(own, 0);
 }
 
-static void lane_init(struct lane *lane, struct rank *rank, const char *name,
-		      void (*then)(struct rank *rank))
+static void stream_init(struct rank_stream *own, struct rank *rank, const char *name,
+			void (*then)(struct rank *rank))
 {
-	*lane = (struct lane){
+	*own = (struct rank_stream){
 		.rank = rank, .stream = gpu_stream_new(rank->spec->context, name), .then = then};
 }
 
@@ -85,7 +85,7 @@ static void try_end(struct rank *rank)
 		step_end(rank, 0);
 }
 
-/* ---- the compute lane ---- */
+/* ---- the compute stream ---- */
 
 static void compute(struct rank *rank);
 
@@ -168,8 +168,8 @@ static bool run_stretches(struct rank *rank)
 	}
 	rank->run_end = end;
 	if (duration_s > 0)
-		lane_run(&rank->compute, duration_s * rank->factor,
-			 job->stretches[end > next ? end - 1 : next].label);
+		stream_run(&rank->compute, duration_s * rank->factor,
+			   job->stretches[end > next ? end - 1 : next].label);
 	else
 		ran(rank);
 	return true;
@@ -189,7 +189,7 @@ static void compute_over(struct rank *rank)
 		ran(rank);
 }
 
-/* The lane goes on if there is something that it can do. */
+/* The stream goes on if there is something that it can do. */
 static void compute(struct rank *rank)
 {
 	if (rank->compute.busy)
@@ -200,7 +200,7 @@ static void compute(struct rank *rank)
 	double due_s = rank->update_due_s;
 	rank->update_due_s = 0;
 	rank->runs_updates = true;
-	lane_run(&rank->compute, due_s, "update");
+	stream_run(&rank->compute, due_s, "update");
 }
 
 /* ---- issuing ---- */
@@ -452,7 +452,7 @@ static void copy_next(struct rank *rank)
 	struct copy *copy = rank->copy_first;
 	if (!copy || rank->copies.busy)
 		return;
-	lane_run(&rank->copies, copy->duration_s, "fusion buffer");
+	stream_run(&rank->copies, copy->duration_s, "fusion buffer");
 }
 
 static void copy_over(struct rank *rank)
@@ -546,8 +546,8 @@ void rank_init(struct rank *rank, struct fused *job, size_t index)
 	rank->reduced_order = ARENA_ARRAY(spec->arena, spec->profile->tensor_count + 1, uint32_t);
 	if (spec->exchange->waits_for_issued)
 		rank->fences = ARENA_ARRAY(spec->arena, job->stretch_count, size_t);
-	lane_init(&rank->compute, rank, "compute", compute_over);
-	lane_init(&rank->copies, rank, "fusion", copy_over);
+	stream_init(&rank->compute, rank, "compute", compute_over);
+	stream_init(&rank->copies, rank, "fusion", copy_over);
 	if (trace) {
 		rank->track = trace_track(trace, spec->name,
 					  arena_printf(spec->arena, "rank %zu", index));

@@ -6,8 +6,8 @@
  * all members. The n-th collective that each member calls is the same one; a member that
  * calls another kind or size there fails the job, as it would hang a real one. A message
  * goes from a member to another. The n-th send from a to b meets the n-th receive at b from
- * a, and both GPUs are in it until the bytes have arrived, as with NCCL, whose send and
- * receive are kernels that wait for each other. It travels as a broadcast between the two,
+ * a. Both GPUs are in it until the bytes have arrived, because NCCL's send and receive are
+ * kernels that wait for each other. A message travels as a broadcast between the two GPUs,
  * with the library's protocols and hops.
  */
 #ifndef FARWIRE_WORKLOAD_GROUP_H
@@ -28,12 +28,12 @@ struct group_spec {
 struct group *group_new(const struct group_spec *spec);
 /* Opens the connections of all collectives and messages, then fn. */
 void group_open(struct group *group, event_fn *fn, void *ctx, uint64_t arg);
-/* The calls of member i of rank r name their peers as members of the group. */
+/* Calls name their peers as members of the group. */
 struct cuda_peers *group_peers(struct group *group);
 
 /* Over all collectives and messages. */
 struct communicator_counters group_counters(const struct group *group);
-/* What the library chooses for an all-reduce; NULL for 0 bytes. */
+/* The library's choice for an all-reduce; NULL for 0 bytes. */
 const char *group_choice_text(struct group *group, double size_B);
 /* Tells the fabric what the messages have carried, once, at the end of a run. */
 void group_account(const struct group *group);

@@ -8,9 +8,8 @@
 #include "sim/engine/engine.h"
 
 enum { STEPS_TO_SETTLE = 6 };
-/* Part of a step's work that the GPU must do in the time of a step to keep up with
- * the program, and steps' worth of work after which a program that outruns it for
- * good is measured all the same. */
+/* A GPU keeps up with its program if it does this part of a step's work in the time of a step. A
+ * program that outruns its GPU for good is measured after this many steps' worth of work. */
 static const double KEPT_UP = 0.98, WORK_OF_UNEQUALS = 4;
 
 static const struct step_record *step_at(const struct job *job, size_t index)

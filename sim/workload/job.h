@@ -17,7 +17,7 @@
  *   When the last job is warm the WINDOW opens, over which everything is measured. It
  *   closes when the job is steady in it. steady.h says what that means for several jobs.
  *
- * A job that fails keeps the reason; the others go on. The run ends when all jobs are over.
+ * A job that fails keeps the reason; the others continue. The run ends when all jobs have ended.
  */
 #ifndef FARWIRE_WORKLOAD_JOB_H
 #define FARWIRE_WORKLOAD_JOB_H
@@ -44,12 +44,12 @@ struct job_run { /* the result of one job */
 	 * steady_count, except for a program that runs further and further ahead. */
 	size_t steady_first, steady_count;
 	double steady_work;
-	/* Of programs whose calls are forwarded: of the whole run, then in the window. */
+	/* Counters of forwarded calls: of the whole run, then in the window. */
 	struct remote_counters remote;
 	double window_stalled_s;
 	uint64_t window_timeouts_count;
 	double connect_s;
-	/* Of jobs with collectives. */
+	/* Results of jobs with collectives. */
 	struct communicator_counters comm;
 	const char *choice; /* of the library, for all gradients or the collective; NULL: none */
 	double solo_step_s; /* of one GPU alone, without exchange and input; 0: not known */
@@ -114,11 +114,12 @@ struct workload {
 };
 
 void workload_init(struct workload *workload);
-/* Of its own kind, in run's name; before it starts or fails. */
+/* Fills the common part of a job of that kind. To be called before the job starts or fails. */
 void job_init(struct job *job, struct workload *workload, const struct job_kind *kind,
 	      const char *name, struct job_run *run);
 
-/* The job has ended a step, which step_at gives already. False: the run is over. */
+/* To be called when the job has ended a step, which step_at already gives. Returns false when the
+ * whole run has ended. */
 bool job_step_over(struct job *job);
 bool workload_is_over(const struct workload *workload);
 /* ctx: the struct job. Only the first reason counts. */
@@ -126,9 +127,8 @@ void job_failed(void *ctx, const char *reason);
 /* The job needs no step to be warm. */
 void job_warm(struct job *job);
 
-/* The reason why a run that ended so did not end by itself: what the first unfinished job
- * waits for; NULL: all are over. At a limit of the run, all unfinished jobs fail with
- * no_end(ctx, that). */
+/* Returns what the first unfinished job waits for, or NULL if all jobs have ended. If the run ended
+ * at a limit, each unfinished job fails with the reason no_end(ctx, that text). */
 const char *workload_unfinished(struct workload *workload, enum engine_end end,
 				const char *(*no_end)(void *ctx, const char *waiting));
 /* Tells the fabric what all messages have carried. */

@@ -8,7 +8,7 @@
 #include "sim/base/vec.h"
 #include "sim/workload/player_internal.h"
 
-/* What sums of a step's parts in seconds may miss, of the time since the start. */
+/* Rounding error of the sum of a step's parts in seconds, relative to the time since the start. */
 static const double slack_ratio = 1e-9;
 
 /* ---- threads ---- */

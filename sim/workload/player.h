@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plays a program (sim/cuda/program.h) on a port, step after step.
  *
- * The number of polls follows from elapsed time, the poller's sleep and the round trip
- * of a query; nobody types it in.
+ * The number of polls is a result: it follows from elapsed time, the poller's sleep and
+ * the round trip of a query.
  */
 #ifndef FARWIRE_WORKLOAD_PLAYER_H
 #define FARWIRE_WORKLOAD_PLAYER_H

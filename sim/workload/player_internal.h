@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What player.c (threads, signals, steps) and poller.c share. */
+/* Shared by player.c (threads, signals, steps) and poller.c. */
 #ifndef FARWIRE_WORKLOAD_PLAYER_INTERNAL_H
 #define FARWIRE_WORKLOAD_PLAYER_INTERNAL_H
 
@@ -64,9 +64,9 @@ struct player {
 	struct player_thread *threads;
 	struct signal *signals;
 	uint64_t *records_counts;    /* by event: records issued since the start */
-	struct step_record *records; /* always one further than the steps that are over */
+	struct step_record *records; /* one more than the steps that have ended */
 	size_t records_room;
-	uint32_t step;              /* the current one; steps that are over */
+	uint32_t step;              /* the current one; equals the number of ended steps */
 	size_t threads_left;        /* not at the end of their lists */
 	int64_t pause_ps;           /* before the next step */
 	struct device_times before; /* when the step began */

@@ -6,8 +6,8 @@
  * of all ranks are the members of one group (group.h) if the programs call collectives or
  * messages. A forwarded client is a job of one rank with one remote GPU.
  *
- * A step of the job is over when all ranks have ended it. Its begin, its end and where its
- * time goes are the means over the ranks, whose own steps need not begin together.
+ * A step of the job ends when all ranks have ended it. Its begin, its end and the parts of its
+ * time are means over the ranks, whose own steps need not begin together.
  */
 #ifndef FARWIRE_WORKLOAD_PROGRAM_JOB_H
 #define FARWIRE_WORKLOAD_PROGRAM_JOB_H
@@ -40,8 +40,8 @@ struct program_job_spec {
 	bool guest_work; /* programs and driver say the bare machine's work: guests add to it */
 	const struct program_rank *ranks;
 	size_t rank_count;
-	/* Of the group, where a program calls its peers; NULL: none does. Its messages between
-	 * hosts travel by the transport, too. */
+	/* The group's library; NULL: no program calls its peers. The group's messages between hosts
+	 * use the same transport as forwarded calls. */
 	const struct library_params *library;
 };
 

@@ -7,7 +7,7 @@
  * who drifts by so little changes by less than 1 % in the next 64 steps. */
 static const double REPEATS = 1e-6, SETTLED = 0.005, DRIFTS = 1e-4;
 enum { WINDOW_FIRST = 2, QUARTERS = 4 };
-/* Of a case that does not say. */
+/* Defaults of a case that sets no number of steps. */
 enum { STEPS_ALONE = 16, STEPS_TOGETHER = 128, EVENTS_TOGETHER = 20 * 1000 * 1000 };
 
 bool steady_mean_settled(steady_step_at *step_at, const void *of, size_t first, size_t count,

@@ -3,8 +3,8 @@
  *
  * Programs that share a wire, a core or a GPU begin at random phases, and each then shifts
  * the others' until they have found places beside each other: for some tens of steps the
- * mean drifts, while now and then two steps of one program look the same. What is wanted
- * is the mean after that. So the programs are measured over one WINDOW after the other,
+ * mean drifts, while now and then two steps of one program look the same. The wanted
+ * result is the mean after that. So the programs are measured over one WINDOW after the other,
  * each twice as long as the one before, of which only the last counts:
  *
  *   2 steps     it is the last if all steps of all programs are equal: where steps are, the

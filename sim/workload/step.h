@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* What the thread of a program did. */
+/* Ways in which a thread of a program spends its time. */
 enum thread_time { TIME_THINK, TIME_CALL, TIME_WAIT, TIME_KIND_COUNT };
 
 struct step_record {
@@ -13,7 +13,7 @@ struct step_record {
 	double gpu_busy_s; /* time in which the rank's GPUs computed; mean over them and the ranks
 			    */
 
-	/* Of programs that are played call by call (player.h), the mean over the ranks. */
+	/* Fields of programs that are played call by call (player.h), means over the ranks. */
 	int64_t mark_ps;                    /* of the last ITEM_STEP_MARK; end_ps where none */
 	double thread_s[TIME_KIND_COUNT];   /* of thread 0; they add up to the step */
 	double gpu_idle_s[TIME_KIND_COUNT]; /* the GPUs' idle time, by what thread 0 was doing
@@ -27,8 +27,8 @@ struct step_record {
 	 * of another rank. */
 	double exposed_s;
 
-	/* Of fused steps (fused.h), the mean over the ranks; with exposed_s these four add up to
-	 * the step. */
+	/* Fields of fused steps (fused.h), means over the ranks. The first four and exposed_s add
+	 * up to the step. */
 	double kernel_s;     /* computing */
 	double input_s;      /* waiting for input, or for a rank whose input came later */
 	double straggler_s;  /* waiting for gradients that another rank has not handed over yet */

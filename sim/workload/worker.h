@@ -3,8 +3,8 @@
  *
  * While the guest's pool has a core for every thread that wants to run, work takes
  * what one core needs for it; with more threads than cores it is a flow that shares
- * the pool with all others (sim/host/host.h). What a virtual machine adds to CPU
- * work applies to it. Work comes in pieces of some hundred microseconds: which of
+ * the pool with all others (sim/host/host.h). The extra cost of CPU work in
+ * a virtual machine applies to it. Work comes in pieces of some hundred microseconds: which of
  * the two holds is decided anew for each.
  */
 #ifndef FARWIRE_WORKLOAD_WORKER_H

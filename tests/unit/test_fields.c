@@ -56,12 +56,12 @@ static void copied_prediction_is_independent_of_the_original(void)
 				      .drawn_throughputs = drawn,
 				      .draws_count = 2};
 	fill_texts(arena, prediction_fields, &original);
-	fill_texts(arena, client_fields, &client);
+	fill_texts(arena, job_fields, &client);
 	fill_texts(arena, link_fields, &link);
 	const struct prediction *copy = prediction_copy(kept, NULL, &original);
 	const char *before = json_of(arena, &original);
 	wipe_texts(prediction_fields, &original);
-	wipe_texts(client_fields, &client);
+	wipe_texts(job_fields, &client);
 	wipe_texts(link_fields, &link);
 	memset(kernel, 'x', strlen(kernel));
 	client = (struct job_prediction){.ok = true};
@@ -131,12 +131,12 @@ static void formats_page_lists_every_field(void)
 		[FIELD_VERSION] = "text",
 		[FIELD_BREAKDOWN] = "object of numbers",
 		[FIELD_PARAMETERS] = "array",
-		[FIELD_CLIENTS] = "array",
+		[FIELD_JOBS] = "array",
 		[FIELD_LINKS] = "array",
 	};
 	struct arena *arena = arena_new();
 	const char *text = file_text(arena, "docs/formats.md");
-	const struct fields all[] = {prediction_fields, client_fields, link_fields};
+	const struct fields all[] = {prediction_fields, job_fields, link_fields};
 	for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
 		const char *at = text;
 		for (size_t i = 0; i < all[k].count; i++) {

@@ -19,20 +19,20 @@ static const char *name_of(enum prediction_kind kind, const char *name)
 
 static void names_of_numbers_accept_their_spellings(void)
 {
-	CHECK_TEXT(name_of(PREDICTION_CLIENTS, "ratio"), "ratio");
+	CHECK_TEXT(name_of(PREDICTION_PROGRAMS, "ratio"), "ratio");
 	CHECK_TEXT(name_of(PREDICTION_TRAINING, "ratio"), "efficiency");
 	CHECK_TEXT(name_of(PREDICTION_TRAINING, "Speed-up"), "speedup");
-	CHECK_TEXT(name_of(PREDICTION_CLIENTS, "images/s"), "images_per_s");
+	CHECK_TEXT(name_of(PREDICTION_PROGRAMS, "images/s"), "images_per_s");
 	CHECK_TEXT(name_of(PREDICTION_TRAINING, "throughput"), "images_per_s");
 	CHECK_TEXT(name_of(PREDICTION_COLLECTIVE, "throughput"), "bus_bandwidth_Bps");
 	CHECK_TEXT(name_of(PREDICTION_COLLECTIVE, "bus bandwidth"), "bus_bandwidth_Bps");
 	CHECK_TEXT(name_of(PREDICTION_COLLECTIVE, "step"), "time_s");
-	CHECK_TEXT(name_of(PREDICTION_CLIENTS, "step_s"), "step_s");
-	CHECK_TEXT(name_of(PREDICTION_CLIENTS, "GPU busy"), "gpu_utilization");
+	CHECK_TEXT(name_of(PREDICTION_PROGRAMS, "step_s"), "step_s");
+	CHECK_TEXT(name_of(PREDICTION_PROGRAMS, "GPU busy"), "gpu_utilization");
 	CHECK_TEXT(name_of(PREDICTION_TRAINING, "training time"), "training_s");
 	CHECK_TEXT(name_of(PREDICTION_TRAINING, "input wait"), "input_wait_s");
 	CHECK(name_of(PREDICTION_COLLECTIVE, "ratio") == NULL);
-	CHECK(name_of(PREDICTION_CLIENTS, "s") == NULL);
+	CHECK(name_of(PREDICTION_PROGRAMS, "s") == NULL);
 }
 
 static void targets_are_read_and_checked(void)
@@ -40,19 +40,19 @@ static void targets_are_read_and_checked(void)
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	struct target t;
-	CHECK(target_read(arena, diag, origin, PREDICTION_CLIENTS, "ratio >= 95 %", &t));
+	CHECK(target_read(arena, diag, origin, PREDICTION_PROGRAMS, "ratio >= 95 %", &t));
 	CHECK(t.at_least && t.value == 0.95);
 	CHECK_TEXT(t.text, "ratio >= 0.95");
-	CHECK(target_read(arena, diag, origin, PREDICTION_CLIENTS, "step<=250 ms", &t));
+	CHECK(target_read(arena, diag, origin, PREDICTION_PROGRAMS, "step<=250 ms", &t));
 	CHECK(!t.at_least && t.value == 0.25);
 	CHECK(target_read(arena, diag, origin, PREDICTION_TRAINING, "images/s>=1300 images/s", &t));
 	CHECK(t.value == 1300);
 	CHECK_TEXT(t.text, "throughput >= 1300 images/s");
 	CHECK(target_read(arena, diag, origin, PREDICTION_COLLECTIVE, "throughput>=10 GB/s", &t));
 	CHECK(t.value == 1e10 && diag_count(diag) == 0);
-	CHECK(!target_read(arena, diag, origin, PREDICTION_CLIENTS, "ratio>0.95", &t));
-	CHECK(!target_read(arena, diag, origin, PREDICTION_CLIENTS, "step<=250", &t));
-	CHECK(!target_read(arena, diag, origin, PREDICTION_CLIENTS, "step<=0 s", &t));
+	CHECK(!target_read(arena, diag, origin, PREDICTION_PROGRAMS, "ratio>0.95", &t));
+	CHECK(!target_read(arena, diag, origin, PREDICTION_PROGRAMS, "step<=250", &t));
+	CHECK(!target_read(arena, diag, origin, PREDICTION_PROGRAMS, "step<=0 s", &t));
 	CHECK(diag_count(diag) == 3);
 	arena_free(arena);
 }
