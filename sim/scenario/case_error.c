@@ -41,7 +41,7 @@ enum case_kind scenario_kind(const struct scenario *scenario)
 
 bool scenario_has_gpus(const struct scenario *scenario)
 {
-	bool several = scenario->style != JOBS_PROGRAMS;
+	bool several = scenario->style != JOBS_PROGRAMS || scenario->params->gpus_count > 0;
 	for (size_t i = 0; i < scenario->job_count; i++)
 		several = several || scenario->jobs[i].rank_count > 1;
 	return several;
