@@ -65,13 +65,14 @@ const struct scaling *scaling_run(struct arena *arena, struct diag *diag,
 	size_t most = 0;
 	const struct scenario *scenario = read_as_job(arena, diag, request, &most);
 	*fault = (struct sweep_fault){0};
-	if (scenario && !gpus)
+	if (!scenario)
+		return NULL;
+	if (!gpus)
 		gpus = doubling(arena, scenario->style == JOBS_FUSED ? 1 : 2, most);
-	const char *wrong =
-		scenario && sweep_axis_read(arena, diag, request->gpus.origin.file,
-					    arena_printf(arena, "case.gpus=%s", gpus), axis)
-			? refuse(arena, scenario, axis)
-			: NULL;
+	const char *wrong = NULL;
+	if (sweep_axis_read(arena, diag, request->gpus.origin.file,
+			    arena_printf(arena, "case.gpus=%s", gpus), axis))
+		wrong = refuse(arena, scenario, axis);
 	if (wrong)
 		diag_error(diag, request->gpus.origin, "%s", wrong);
 	if (diag_count(diag))

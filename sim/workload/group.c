@@ -147,9 +147,9 @@ static uint64_t join(struct cuda_peers *peers, size_t member, const struct cuda_
 	struct line *line = line_of(group, member, call);
 	size_t rank = rank_of(member, call);
 	uint64_t ticket = line->joined_counts[rank];
-	struct operation *operation = operation_find(line, ticket);
+	const struct operation *operation = operation_find(line, ticket);
 	if (!operation)
-		operation = operation_begin(line, call, rank);
+		(void)operation_begin(line, call, rank);
 	else if (operation->size_B < call->payload_B || operation->size_B > call->payload_B)
 		differs(group, operation, member, call);
 	line->joined_counts[rank]++;

@@ -204,6 +204,7 @@ static void add_step(struct step_record *sum, const struct step_record *one, dou
 static void record_step(struct program_job *p, size_t index)
 {
 	int64_t count = (int64_t)p->spec.rank_count, start_ps = 0, end_ps = 0;
+	FW_ASSERT(count > 0);
 	const struct step_record *first = player_step_at(p->ranks[0].player, index);
 	struct step_record *sum = VEC_PUSH(p->job.workload->arena, &p->records);
 	*sum = (struct step_record){0};
