@@ -7,47 +7,51 @@
 
 static const struct param_row input_rows[] = {
 	PARAM_TEXT(struct input_params, source, "gpu",
-		   "where input comes from: gpu (synthetic, no input at all), host (synthetic in "
-		   "host memory, copied), or a storage of models/storages/",
+		   "source of the input data: gpu (synthetic, no input work), host (synthetic in "
+		   "host memory, copied to the GPU), or the name of a file of models/storages/",
 		   "tf_cnn_benchmarks without --data_dir: synthetic images on the GPU"),
 	PARAM_NUMBER(struct input_params, image_B, QUANTITY_BYTES, 1, 1e12, "115 kB",
-		     "bytes of an encoded image, mean",
+		     "mean size of an encoded image",
 		     "derived: ILSVRC2012_img_train.tar, 147,897,477,120 B of 1,281,167 images"),
 	COST_ASSUMED(struct input_params, decode_s, QUANTITY_TIME, 0, 10, "4 ms",
-		     "work of decoding, cropping and resizing an image, one core at 2.4 GHz",
+		     "work to decode, crop and resize an image on one core at 2.4 GHz",
 		     "assumption: tf.image decodes 689 ImageNet JPEGs a second on a core of a Xeon "
-		     "8581C (arXiv 2605.08731), so 2.4 ms at 2.4 GHz; cropping, resizing and "
-		     "an older core the rest"),
+		     "8581C (arXiv 2605.08731), so 2.4 ms at 2.4 GHz; cropping, resizing and an "
+		     "older core take the rest"),
 	PARAM_WHOLE(struct input_params, decode_threads_count, 0, 1024, "0",
-		    "threads that decode for a rank; 0: as many as it may have cores",
+		    "number of threads that decode for a rank; 0 means as many as the rank may use "
+		    "cores",
 		    "TensorFlow: intra- and inter-op threads default to the number of cores"),
 	PARAM_WHOLE(struct input_params, prefetch_count, 1, 1e6, "1",
-		    "decoded batches that wait in host memory, or are being decoded",
+		    "number of decoded batches that wait in host memory or are being decoded",
 		    "tf_cnn_benchmarks: datasets_prefetch_buffer_size, 1"),
 	PARAM_NUMBER(struct input_params, element_B, QUANTITY_BYTES, 0.5, 16, "4 B",
-		     "bytes of a decoded pixel's channel, as it is copied to the GPU",
+		     "size of one colour channel of a decoded pixel, as it is copied to the GPU",
 		     "tf_cnn_benchmarks of 2017 and 2018: fp32"),
 	PARAM_BOOL(struct input_params, staged, "true",
-		   "the next batch is copied while the GPU computes",
+		   "whether the next batch is copied while the GPU computes",
 		   "tf_cnn_benchmarks: a StagingArea on each GPU"),
-	PARAM_BOOL(struct input_params, pinned, "true", "batches lie in pinned memory",
+	PARAM_BOOL(struct input_params, pinned, "true",
+		   "whether decoded batches are in pinned memory",
 		   "tf_cnn_benchmarks: force_gpu_compatible"),
 	PARAM_WHOLE(struct input_params, copy_threads_count, 0, 1024, "0",
-		    "threads of a process that copy to its GPUs; 0: one for each GPU",
+		    "number of threads of a process that copy batches to its GPUs; 0 means one for "
+		    "each GPU",
 		    "assumption: each GPU has a copy engine and a stream of its own"),
 	PARAM_BOOL(struct input_params, one_process, "false",
-		   "one process for all GPUs of a machine, not one for each",
+		   "whether one process drives all GPUs of a machine; otherwise there is one for "
+		   "each GPU",
 		   "Horovod: one process a GPU; TensorFlow's own replication: one a machine"),
 	COST_ASSUMED(struct input_params, feed_s, QUANTITY_TIME, 0, 1, "100 us",
-		     "work of handing over a batch, at 2.4 GHz",
+		     "framework's work to hand over a batch, at 2.4 GHz",
 		     "assumption: a few ops of the framework, some 10 us each"),
 	PARAM_BOOL(struct input_params, lockstep, "false",
-		   "decoding, copying and computing begin and end together, for all GPUs of a "
-		   "process, as ops of one call of the framework",
+		   "whether decoding, copying and computing of all GPUs of a process begin and end "
+		   "together, as ops of one call of the framework",
 		   "input pipelines run on in the background: tf.data, PyTorch's workers, DALI"),
 	COST_ASSUMED(struct input_params, session_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "work of one thread for each image of the process before each such call, at "
-		     "2.4 GHz",
+		     "work of one thread before each lockstep call, for each image of the process, "
+		     "at 2.4 GHz",
 		     "assumption: the graph of a step is no larger for more images"),
 };
 const struct param_table input_table = PARAM_TABLE("input", struct input_params, input_rows);
