@@ -52,9 +52,8 @@ static const struct param_row case_rows[] = {
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
 		    "number of warm-up steps, which are not measured", ""),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
-		    "largest number of steps to measure, counted for the slowest program; a run "
-		    "ends earlier when steps repeat or settle; 0 means 16 steps, or for several "
-		    "programs 128 steps or 20 million events",
+		    "largest number of measured steps of the slowest program; a run ends earlier "
+		    "when steps repeat; 0 means 16 (several programs: 128, or 20 million events)",
 		    ""),
 	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
 		    "number of GPUs of a job; 0 means no job, each program uses one GPU", ""),
