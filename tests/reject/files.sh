@@ -128,9 +128,9 @@ verdict 'files.twenty_errors_and_a_count'
 
 expect 2 '^case\.cfg:2: ' check own.cfg case.cfg missing.cfg
 grep -q '^missing\.cfg: ' "$scratch.err" || complain 'check: stops at the first bad file'
-expect 2 '^none\.cfg: holds none of the groups case, topology, machine' check none.cfg
+expect 2 '^none\.cfg: the file has none of the groups case, topology, machine' check none.cfg
 expect 0 '' check "$FARWIRE_DATA/models/runtimes/synchronous.cfg"
-shows 'synchronous\.cfg: a good runtime'
+shows 'synchronous\.cfg: no errors in this runtime'
 expect 2 "case 'nosuch\.cfg' cannot be read: there is no such file" explain nosuch.cfg
 verdict 'files.check_goes_on'
 
@@ -140,6 +140,6 @@ cp "$FARWIRE" alone
 	unset FARWIRE_DATA
 	./alone run case.cfg
 ) >alone.out 2>alone.err && complain 'runs without its data'
-grep -q 'not beside the program (set FARWIRE_DATA to their folder)' alone.err ||
+grep -q 'not found near the program (set FARWIRE_DATA to the folder' alone.err ||
 	complain "alone it says $(cat alone.err)"
 verdict 'files.no_shipped_data'
