@@ -17,82 +17,77 @@ const struct registry exchange_policy_registry =
 static const char *const announce_names[] = {"issued", "computed", NULL};
 
 static const struct param_row exchange_rows[] = {
-	PARAM_NAMED(
-		struct exchange_params, policy, &exchange_policy_registry, "horovod",
-		"policy that decides when gradients are exchanged and which are exchanged together",
-		"assumption: what most training code of 2018 to 2020 on several machines used"),
-	PARAM_CHOICE(
-		struct exchange_params, announce, announce_names, "issued",
-		"when a gradient is announced: when its kernel is issued, or when it is computed",
-		"issued: TensorFlow and PyTorch take a GPU op for done when it is enqueued; "
-		"computed: MXNet's engine waits for the stream behind each op"),
-	PARAM_BOOL(struct exchange_params, overlap, "true",
-		   "whether gradients are exchanged during the backward pass",
+	PARAM_NAMED(struct exchange_params, policy, &exchange_policy_registry, "horovod",
+		    "when and in which bundles gradients are reduced",
+		    "assumption: most training code of 2018 to 2020 on several machines used it"),
+	PARAM_CHOICE(struct exchange_params, announce, announce_names, "issued",
+		     "when the framework announces a gradient to the exchange",
+		     "issued: for TensorFlow and PyTorch a GPU op is done when it is enqueued; "
+		     "computed: MXNet's engine waits for the stream after each op"),
+	PARAM_BOOL(struct exchange_params, overlap, "true", "exchange gradients during backward",
 		   "Horovod, PyTorch DDP and TensorFlow hand over each gradient when it is ready"),
 	PARAM_NUMBER(struct exchange_params, fusion_B, QUANTITY_BYTES, 0, 1e12, "64 MiB",
 		     "size of Horovod's fusion buffer",
 		     "Horovod documentation: HOROVOD_FUSION_THRESHOLD"),
 	PARAM_NUMBER(struct exchange_params, cycle_s, QUANTITY_TIME, 0, 10, "5 ms",
-		     "cycle time of Horovod's background thread",
+		     "time between two cycles of Horovod's background thread",
 		     "Horovod documentation: HOROVOD_CYCLE_TIME, 5 ms up to release 0.19, 1 ms "
 		     "since"),
 	COST_ASSUMED(struct exchange_params, cycle_late_s, QUANTITY_TIME, 0, 10, "60 us",
-		     "time by which Horovod's background thread wakes too late from its sleep",
+		     "delay with which Horovod's background thread wakes from its sleep",
 		     "prctl(2): a timer slack of 50 us; assumption: 10 us to be scheduled"),
 	PARAM_NUMBER(struct exchange_params, bucket_B, QUANTITY_BYTES, 1, 1e12, "25 MiB",
-		     "size at which a bucket of DDP is full",
+		     "size at which a DDP bucket is full",
 		     "PyTorch documentation, DistributedDataParallel: bucket_cap_mb"),
 	PARAM_NUMBER(struct exchange_params, first_bucket_B, QUANTITY_BYTES, 1, 1e12, "1 MiB",
-		     "size at which the first bucket of DDP is full",
+		     "size at which the first DDP bucket is full",
 		     "PyTorch, reducer.hpp: kDefaultFirstBucketBytes"),
-	COST_ASSUMED(
-		struct exchange_params, negotiation_s, QUANTITY_TIME, 0, 1, "2 us",
-		"work of Horovod's coordinator for each request of a rank",
-		"assumption: parsing a message of about 100 bytes and a look-up in a hash table"),
+	COST_ASSUMED(struct exchange_params, negotiation_s, QUANTITY_TIME, 0, 1, "2 us",
+		     "work of Horovod's coordinator for each request of a rank",
+		     "assumption: parse a message of about 100 bytes, look up a hash table"),
 	COST_ASSUMED(struct exchange_params, cached_negotiation_s, QUANTITY_TIME, 0, 1, "1 us",
-		     "work for each rank in a cycle of Horovod when all tensors are in the "
-		     "response cache",
+		     "work for each rank in a Horovod cycle with the response cache",
 		     "assumption: a rank's share of a reduction of a few words on the host"),
 	PARAM_BOOL(struct exchange_params, response_cache, "true",
-		   "whether ranks agree by one bit on each tensor that they negotiated before",
+		   "ranks agree on each tensor that was negotiated before by one bit",
 		   "Horovod changelog: since 0.16.0 (2019), HOROVOD_CACHE_CAPACITY 1024"),
 	COST_ASSUMED(struct exchange_params, launch_s, QUANTITY_TIME, 0, 1, "10 us",
-		     "host work to begin a collective on a rank",
-		     "assumption: a launch of NCCL's kernel, two events, a stream's wait"),
+		     "host work to launch a collective on a rank",
+		     "assumption: one launch of NCCL's kernel, two events, one stream wait"),
 	COST_SOURCED(struct exchange_params, copy_launch_s, QUANTITY_TIME, 0, 1, "6 us",
-		     "host work to begin the copy of a gradient into Horovod's fusion buffer or "
-		     "out of it",
-		     "driver.copy; Horovod up to 0.20 makes a cudaMemcpyAsync for each"),
+		     "host work to launch the copy of one gradient into or out of Horovod's "
+		     "fusion buffer",
+		     "driver.copy; Horovod up to 0.20 calls cudaMemcpyAsync for each gradient"),
 	COST_ASSUMED(struct exchange_params, callback_s, QUANTITY_TIME, 0, 1, "30 us",
-		     "time from the end of a collective on the GPU until the framework is notified",
+		     "delay from a collective's end on the GPU until the framework acts on it",
 		     "assumption: an interrupt and a thread that wakes (Horovod: an event with "
 		     "blocking sync, a finalizer thread; TensorFlow's NCCL: the event poller)"),
 	PARAM_NUMBER(struct exchange_params, fusion_copy_ratio, QUANTITY_RATIO, 0, 100, "2",
-		     "GPU memory traffic for each byte that is copied into a fusion buffer or "
-		     "bucket, and again for each byte copied out of it",
+		     "GPU memory traffic for each byte copied into or out of the buffer of a "
+		     "bundle",
 		     "a copy reads and writes; Horovod, MemcpyInFusionBuffer"),
 	COST_ASSUMED(struct exchange_params, tensor_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "framework's work to hand over one gradient; gradients are handed over one "
+		     "work of the framework to hand over one gradient; a rank hands over one "
 		     "after the other",
-		     "assumption: within the one-GPU step's own host work"),
+		     "assumption: part of the host work of a step on one GPU"),
 	PARAM_NUMBER(struct exchange_params, gradient_element_B, QUANTITY_BYTES, 0, 8, "0 B",
-		     "size of a gradient's element in the exchange (with compression 2 B); 0 means "
-		     "as the stack computes it",
-		     "assumption: no compression, as Horovod and DDP by default"),
+		     "bytes of a gradient's element on the network, 2 with compression; 0: as in "
+		     "the stack",
+		     "assumption: no compression, the default of Horovod and DDP"),
 	COST_ASSUMED(struct exchange_params, noise_ratio, QUANTITY_RATIO, 0, 1, "0.005",
-		     "relative standard deviation of a rank's compute time from step to step",
-		     "assumption: clocks and hosts vary a step by some half a per cent"),
+		     "standard deviation of a rank's compute time from step to step",
+		     "assumption: clocks and hosts change a step by about 0.5 %"),
 	COST_ASSUMED(struct exchange_params, gather_s, QUANTITY_TIME, 0, 10, "0 ms",
-		     "additional time of a step with more than one rank",
-		     "assumption: none; fitted where scaling was measured"),
+		     "further time of a step with more than one rank",
+		     "assumption: no further time; fitted to measured scaling"),
 	PARAM_BOOL(struct exchange_params, waits_for_issued, "false",
-		   "whether a collective waits for all kernels issued on its GPUs before the last "
-		   "rank's host reached the gradient; only with announce = issued",
-		   "Horovod, PyTorch and MXNet: for the gradient's own event"),
+		   "with announce = issued, a collective waits for all kernels that were issued to "
+		   "its GPUs before the last rank issued the gradient",
+		   "Horovod, PyTorch and MXNet wait for the gradient's own event"),
 	COST_ASSUMED(struct exchange_params, stagger_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "work of one thread that starts the ranks of a guest in turn, for each op of "
-		     "a rank's step, at 2.4 GHz; 0 means that each rank starts itself",
-		     "assumption: each rank is a process of its own, or has threads of its own"),
+		     "work to start a rank's step, for each op of the step, at 2.4 GHz; one "
+		     "thread starts the ranks of a guest in turn; 0: each rank starts itself",
+		     "assumption: each rank is its own process or has its own threads"),
 };
 const struct param_table exchange_table =
 	PARAM_TABLE("exchange", struct exchange_params, exchange_rows);
