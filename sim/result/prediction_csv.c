@@ -7,8 +7,8 @@
 #include "sim/result/field.h"
 #include "sim/result/write.h"
 
-/* The names of breakdown parts in all predictions, in order of appearance: a
- * column each. */
+/* The names of the breakdown parts in all predictions, in order of first appearance. Each is a
+ * column. */
 struct part_names {
 	const char **items;
 	size_t count;

@@ -15,7 +15,7 @@ static bool has_interval(struct estimate estimate)
 	       (estimate.low < estimate.value || estimate.high > estimate.value);
 }
 
-/* Plain numbers without an exponent. */
+/* Formats a number without an exponent. */
 static const char *quantity_text(struct arena *arena, enum quantity quantity, double value)
 {
 	bool large = quantity == QUANTITY_COUNT && fabs(value) >= 1e4 && fabs(value) < 1e15;
@@ -33,7 +33,7 @@ const char *estimate_text(struct arena *arena, enum quantity quantity, struct es
 			    quantity_text(arena, quantity, estimate.high));
 }
 
-/* With that many decimals, times scale, then unit: "87.1 %". */
+/* Formats estimate * scale with that number of decimals and a unit: "87.1 %". */
 static const char *fixed_text(struct arena *arena, struct estimate estimate, int decimals,
 			      double scale, const char *unit)
 {
@@ -58,7 +58,7 @@ static const char *duration_text(struct arena *arena, struct estimate time_s)
 	return estimate_text(arena, QUANTITY_TIME, time_s);
 }
 
-/* Four significant digits without an exponent, for rates of 0.1 and more. */
+/* Formats a rate of at least 0.1 with four significant digits and no exponent. */
 static const char *rate_text(struct arena *arena, struct estimate estimate)
 {
 	double size = fabs(estimate.value);
@@ -71,7 +71,7 @@ static const char *verdict_text(struct arena *scratch, bool ok, const char *reas
 	return ok ? "ok" : arena_printf(scratch, "FAIL: %s", reason ? reason : "no reason given");
 }
 
-/* ---- a line for each prediction ---- */
+/* ---- one line for each prediction ---- */
 
 static const enum answer line_answers[] = {
 	ANSWER_NAME,    ANSWER_GPUS,       ANSWER_THROUGHPUT,  ANSWER_BANDWIDTH, ANSWER_RATIO,
@@ -132,7 +132,7 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 	table_print(table, out);
 }
 
-/* ---- more of one prediction ---- */
+/* ---- details of a single prediction ---- */
 
 static void breakdown(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
@@ -140,12 +140,12 @@ static void breakdown(FILE *out, struct arena *scratch, const struct prediction 
 	for (size_t i = 0; i < prediction->breakdown_count; i++)
 		sum_s += prediction->breakdown[i].seconds;
 	struct table *table = table_new(scratch);
-	table_column(table, "where a step's time goes", false);
+	table_column(table, "part of the step", false);
 	table_column(table, "time", true);
 	table_column(table, "share", true);
 	for (size_t i = 0; i < prediction->breakdown_count; i++) {
 		const struct breakdown_part *part = &prediction->breakdown[i];
-		if (fabs(part->seconds) < 1e-6 * sum_s) /* also what rounding leaves */
+		if (fabs(part->seconds) < 1e-6 * sum_s) /* hides remainders of rounding, too */
 			continue;
 		table_row(table);
 		table_cell(table, "%s", part->name);
@@ -196,7 +196,7 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 
 enum { LINKS_SHOWN = 40 };
 
-/* By use, then in the order of the topology. */
+/* Sorts by utilisation. Equal links keep the order of the topology. */
 static void busiest_first(const struct link_prediction **links, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -208,7 +208,8 @@ static void busiest_first(const struct link_prediction **links, size_t count)
 	}
 }
 
-/* All of them as the topology has them, or the busiest of many. */
+/* Returns all links in the order of the topology, or if there are more than LINKS_SHOWN, the
+ * busiest. */
 static const struct link_prediction **
 links_shown(struct arena *scratch, const struct prediction *prediction, size_t *count)
 {
@@ -244,12 +245,12 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 	fputc('\n', out);
 	table_print(table, out);
 	if (count < prediction->link_count)
-		fprintf(out, "(the %zu busiest of %zu links, each direction for itself)\n", count,
+		fprintf(out, "(the %zu busiest of %zu links; each direction is listed)\n", count,
 			prediction->link_count);
 }
 
-/* Kernel times that nobody fitted: absolute rates are guesses then, but of a collective, which
- * has no kernels. */
+/* Warns that throughputs are uncertain if kernel times were not fitted. Collectives have no
+ * kernels. */
 static void guessed_rates(FILE *out, const struct prediction *prediction)
 {
 	static const char prefix[] = "efficiency.", key[] = ".peak";
@@ -260,25 +261,26 @@ static void guessed_rates(FILE *out, const struct prediction *prediction)
 		if (strncmp(param->path, prefix, strlen(prefix)) == 0 && strcmp(last, key) == 0 &&
 		    strcmp(param->status, "default") == 0)
 			fprintf(out,
-				"images/s are a guess: no measured rate behind %s; ratios "
-				"depend less on it\n",
+				"images/s are uncertain, because %s was not fitted to a "
+				"measurement; ratios depend less on it\n",
 				param->path);
 	}
 }
 
-/* What only a job that trains has. */
+/* Prints results that only training jobs have. */
 static void job(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	fputc('\n', out);
 	if (prediction->communication_s > 0)
 		fprintf(out,
-			"collectives are under way for %s of a step; the exchange keeps GPUs "
-			"waiting for %s\n",
+			"a collective is in progress for %s of a step, and exposed communication "
+			"takes %s\n",
 			quantity_format(scratch, QUANTITY_TIME, prediction->communication_s),
 			quantity_format(scratch, QUANTITY_TIME,
 					prediction_part_s(prediction, PART_EXPOSED)));
 	if (prediction->choice)
-		fprintf(out, "all gradients at once would go by %s\n", prediction->choice);
+		fprintf(out, "the library's choice for all gradients together: %s\n",
+			prediction->choice);
 	if (isfinite(prediction->training_s.value) && prediction->training_s.value > 0)
 		fprintf(out, "the whole training takes %s\n",
 			duration_text(scratch, prediction->training_s));
@@ -291,8 +293,8 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	fputc('\n', out);
 	if (prediction->ok && prediction->gpu_count == 0)
 		fprintf(out,
-			"%" PRIu64 " calls and %" PRIu64
-			" polls a step; %.3g retransmission timeouts a step; connecting took %s\n",
+			"%" PRIu64 " calls and %" PRIu64 " polls per step; "
+			"%.3g retransmission timeouts per step; connecting took %s\n",
 			prediction->calls_count, prediction->polls_count,
 			prediction->retransmission_timeouts,
 			quantity_format(scratch, QUANTITY_TIME, prediction->connect_s));
@@ -311,9 +313,8 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 	fputs(", farwire " FARWIRE_VERSION "\n", out);
 	if (prediction->failed_draws_count > 0)
 		fprintf(out,
-			"%zu of the draws fail, and count as nothing: a low end of 0 says that "
-			"more than "
-			"1 in 20 does\n",
+			"%zu of the draws failed and count as a throughput of 0; a low end of 0 "
+			"means that more than 1 in 20 draws failed\n",
 			prediction->failed_draws_count);
 	guessed_rates(out, prediction);
 }

@@ -11,7 +11,7 @@
 struct reader {
 	struct arena *arena;
 	struct diag *diag;
-	struct origin origin; /* of the value being read: its first line at best */
+	struct origin origin; /* of the current value: file and the first line of its record */
 	VEC(const struct prediction *) predictions;
 	bool failed;
 };
@@ -23,7 +23,7 @@ static void complain(struct reader *reader, const char *key, const char *what)
 	reader->failed = true;
 }
 
-/* A text, or NULL for null and (unless it is needed) for nothing. */
+/* Returns a text. Null gives NULL; a missing text gives NULL unless it is needed. */
 static const char *text_of(struct reader *reader, const struct json_t *record, const char *key,
 			   bool needed)
 {
@@ -31,11 +31,11 @@ static const char *text_of(struct reader *reader, const struct json_t *record, c
 	if (json_text_of(value))
 		return arena_strdup(reader->arena, json_text_of(value));
 	if (needed || !json_is_nothing(value))
-		complain(reader, key, "is no text");
+		complain(reader, key, "is not a text");
 	return NULL;
 }
 
-/* A number; NaN for null or nothing. */
+/* Returns a number. NaN if it is null or missing. */
 static double real_of(struct reader *reader, const struct json_t *record, const char *key)
 {
 	const struct json_t *value = json_member(record, key);
@@ -43,7 +43,7 @@ static double real_of(struct reader *reader, const struct json_t *record, const 
 	if (json_number_of(value, &number))
 		return number;
 	if (!json_is_nothing(value))
-		complain(reader, key, "is no number");
+		complain(reader, key, "is not a number");
 	return NAN;
 }
 
@@ -54,11 +54,11 @@ static uint64_t count_of(struct reader *reader, const struct json_t *record, con
 	if (json_count_of(value, &count))
 		return count;
 	if (!json_is_nothing(value))
-		complain(reader, key, "is no count");
+		complain(reader, key, "is not a count");
 	return 0;
 }
 
-/* Results of older versions lack what is not needed. */
+/* Only needed estimates must exist, because results of older versions lack the others. */
 static struct estimate estimate_of(struct reader *reader, const struct json_t *record,
 				   const char *key, bool needed)
 {
@@ -68,7 +68,7 @@ static struct estimate estimate_of(struct reader *reader, const struct json_t *r
 					 real_of(reader, value, "low"),
 					 real_of(reader, value, "high")};
 	if (needed || value)
-		complain(reader, key, "is missing, or no {value, low, high}");
+		complain(reader, key, "is missing, or is not {value, low, high}");
 	return (struct estimate){NAN, NAN, NAN};
 }
 
@@ -76,7 +76,7 @@ static bool verdict_of(struct reader *reader, const struct json_t *record)
 {
 	const char *verdict = text_of(reader, record, "verdict", true);
 	if (verdict && strcmp(verdict, "ok") != 0 && strcmp(verdict, "fail") != 0)
-		complain(reader, "verdict", "is neither 'ok' nor 'fail'");
+		complain(reader, "verdict", "must be 'ok' or 'fail'");
 	return verdict && strcmp(verdict, "ok") == 0;
 }
 
@@ -138,7 +138,7 @@ static void read_field(struct reader *reader, const struct json_t *record,
 	case FIELD_ESTIMATE:
 		*(struct estimate *)to = estimate_of(reader, record, field->json, field->needed);
 		break;
-	default: /* the version is not used, the parameters stay behind */
+	default: /* the version is not used, and parameters are not read */
 		break;
 	}
 }
@@ -155,7 +155,7 @@ static void read_fields(struct reader *reader, const struct json_t *record, stru
 static const struct prediction *read_one(struct reader *reader, const struct json_t *record)
 {
 	struct prediction *prediction = ARENA_NEW(reader->arena, struct prediction);
-	/* something else altogether: one message is enough */
+	/* the file is something else: report only one error */
 	if (!text_of(reader, record, prediction_fields.rows[0].json, true))
 		return prediction;
 	read_fields(reader, record, prediction_fields, prediction);
@@ -186,7 +186,8 @@ const struct prediction *const *predictions_read(struct arena *arena, struct dia
 	*count = reader.predictions.count;
 	if (*count == 0)
 		diag_error(diag, (struct origin){path, 0},
-			   "holds no prediction (save one with: farwire run CASE --format json)");
+			   "the file contains no prediction (save one with: farwire run CASE "
+			   "--format json)");
 	return *count ? reader.predictions.items : NULL;
 }
 

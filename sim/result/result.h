@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Results: a prediction as data, and tables with a quantity for each column.
+/* Results as data.
  *
- * A PREDICTION is what `run` says of a case. A RESULT TABLE is anything else
- * that is printed, saved or drawn: columns with name, quantity and unit, rows
- * of numbers or texts, number columns optionally with an interval. Writers
- * turn either into a text table, CSV, JSON or JSON Lines; plots read them.
- */
+ *  A PREDICTION is the result of `run` for one case. A RESULT TABLE is any other result that is
+ * printed, saved or drawn. Its columns have a name, a quantity and a unit, and number columns
+ * may have intervals. Writers turn both into text tables, CSV, JSON or JSON Lines. Plots read
+ * them. */
 #ifndef FARWIRE_RESULT_RESULT_H
 #define FARWIRE_RESULT_RESULT_H
 
@@ -29,12 +28,12 @@ struct estimate {
 
 enum { BREAKDOWN_MAX = 8 };
 struct breakdown_part {
-	const char *name; /* "kernel" "call issue" "network" "copy" "collective exposed" "input
-			     wait" "other" */
-	double seconds;   /* of the step; the parts add up to it */
+	const char *name; /* for example "kernel", "call issue", "network", "copy", "collective
+			     exposed", "input wait", "other" */
+	double seconds;   /* per step; the parts add up to the step time */
 };
 
-struct job_prediction { /* of a pool: one line a client */
+struct job_prediction { /* one of several clients or jobs */
 	const char *name;
 	const char *gpu;
 	bool ok;
@@ -42,8 +41,8 @@ struct job_prediction { /* of a pool: one line a client */
 	struct estimate throughput, ratio, step_s, gpu_utilization;
 };
 
-/* The parts of a job's step; "collective exposed" and "straggler" are waits for
- * gradients with nothing to compute, before and after the last rank had its own. */
+/* The parts of a job's step. In "collective exposed" and "straggler" a rank waits for gradients
+ * and has nothing to compute: after and before the last rank has joined the collective. */
 #define PART_KERNEL    "kernel"
 #define PART_INPUT     "input wait"
 #define PART_EXPOSED   "collective exposed"
@@ -52,27 +51,28 @@ struct job_prediction { /* of a pool: one line a client */
 
 struct link_prediction {
 	const char *name;
-	double utilization; /* 0..1 of the steady steps' time */
+	double utilization; /* 0..1, mean over the window */
 	double carried_B;
 };
 
 struct prediction {
 	const char *name;
 	bool ok;
-	const char *reason;         /* of a failed verdict, else NULL */
-	struct estimate throughput; /* images/s, sum over clients or ranks; of a benchmark
-				       of a collective its bus bandwidth in B/s */
-	struct estimate step_s;     /* of a collective: its time */
-	struct estimate ratio;      /* to the baseline; NaN: none. Of a job: scaling
-				       efficiency, throughput over GPUs times one GPU alone */
-	/* Of a job; 0 and NaN of anything else. */
+	const char *reason;         /* of a failed verdict; otherwise NULL */
+	struct estimate throughput; /* images/s, sum over clients or ranks; of a collective
+				       benchmark the bus bandwidth in B/s */
+	struct estimate
+		step_s;        /* step time; of a collective benchmark the time of the collective */
+	struct estimate ratio; /* to the baseline; of a job the scaling efficiency, its throughput
+				  divided by that of as many independent GPUs; NaN: none */
+	/* Only of jobs and collective benchmarks; otherwise 0 and NaN. */
 	size_t gpu_count;
-	struct estimate speedup;         /* throughput over that of one GPU alone */
-	struct estimate training_s;      /* of all epochs */
-	double communication_s;          /* of a step: in which a collective was under way,
-					    hidden behind kernels or not; NaN: not known */
-	const char *collective;          /* of a benchmark: "all_reduce, 1 MiB"; else NULL */
-	const char *choice;              /* what the collective library chose, or NULL */
+	struct estimate speedup;    /* throughput divided by that of one GPU */
+	struct estimate training_s; /* time of all epochs */
+	double communication_s;     /* time of a step in which a collective is in progress, hidden
+				       behind kernels or exposed; NaN: unavailable */
+	const char *collective; /* of a collective benchmark: "all_reduce, 1 MiB"; otherwise NULL */
+	const char *choice;     /* the collective library's choice; NULL: none */
 	struct estimate gpu_utilization; /* mean over the GPUs in use */
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
@@ -82,104 +82,103 @@ struct prediction {
 	struct link_prediction *links;
 	size_t link_count;
 	uint64_t events_count;
-	uint64_t calls_count, polls_count; /* of a step */
-	double retransmission_timeouts;    /* a step */
+	uint64_t calls_count, polls_count; /* per step */
+	double retransmission_timeouts;    /* per step */
 	double connect_s;
-	const char *transport; /* of forwarded calls, or of gradients between machines; NULL: none
-				  travel */
+	const char *transport; /* of forwarded calls, or of gradients between machines; NULL:
+				  nothing crosses the network */
 	const struct cfg_resolution *resolution;
 	uint64_t seed;
 	size_t draws_count;
-	size_t failed_draws_count; /* of these: counted as no throughput at all */
-	/* For quotients of predictions: each draw's, 0 where it failed (NULL: there are none, or
-	 * this was read from a file), and by what the model itself errs. */
+	size_t failed_draws_count; /* draws that failed and count as a throughput of 0 */
+	/* Used by draws_quotient: the throughput of each draw, 0 if it failed, and the model
+	 * error. drawn_throughputs is NULL without draws and in results read from a file. */
 	const double *drawn_throughputs;
 	double error_ratio, error_freedom_count;
 };
 
-/* A copy that needs nothing of the original. Equal texts are kept once if texts are given, for
- * many copies in one arena. */
+/* Returns a copy that shares nothing with the original. If texts is given, equal texts are
+ * stored once, which saves memory for many copies in one arena. */
 const struct prediction *prediction_copy(struct arena *arena, struct names *texts,
 					 const struct prediction *prediction);
 
-/* Seconds of a step that go into the part of that name; 0 if it has none. */
+/* Seconds of a step in the part of that name; 0 if there is no such part. */
 double prediction_part_s(const struct prediction *prediction, const char *name);
-enum prediction_kind { /* bits, for sets of them */
+enum prediction_kind { /* bits, so that they can form sets */
 		       PREDICTION_PROGRAMS = 1,
-		       PREDICTION_TRAINING = 2, /* a data-parallel job */
+		       PREDICTION_TRAINING = 2, /* a job on several GPUs */
 		       PREDICTION_COLLECTIVE = 4,
 };
 enum prediction_kind prediction_kind(const struct prediction *prediction);
-/* The kinds among them. */
+/* Returns the set of kinds in the list. */
 unsigned prediction_kinds(const struct prediction *const *predictions, size_t count);
 
-/* A long time and its interval as people say it: "45.0 min", "2.00 h (1.94..2.08)",
- * "3.10 days"; "-" for NaN. */
+/* Formats a long time with its interval: "45.0 min", "2.00 h (1.94..2.08)", "3.10 days"; "-" for
+ * NaN. */
 
 enum output_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL };
 
-/* The JSON is an array with an object for each prediction, JSON Lines an
- * object a line; docs/formats.md describes the fields. Of a failed verdict the
- * numbers are null (empty in CSV), whatever the struct holds. CSV is RFC 4180
- * with a row for each prediction. The table for people adds where the time goes,
- * clients and links when it shows one prediction. */
+/* Writes predictions. JSON is an array with an object for each prediction, JSON Lines has one
+ * object on each line; docs/formats.md describes the fields. Numbers of a failed verdict are
+ * null (empty in CSV). CSV is RFC 4180 with a row for each prediction. If FORMAT_TABLE shows one
+ * prediction, it adds the breakdown, clients and links. */
 void predictions_write(FILE *out, enum output_format format,
 		       const struct prediction *const *predictions, size_t count);
 
-/* Reads back what predictions_write wrote as JSON or JSON Lines, for plots of
- * saved results. The parameters stay behind:
- * resolution is NULL. NULL after errors, which are in diag; *count > 0 else. */
+/* Reads JSON or JSON Lines that predictions_write wrote, for example for plots. Parameters are
+ * not read: resolution is NULL. Returns NULL after errors, which are in diag; otherwise *count >
+ * 0. */
 const struct prediction *const *predictions_read(struct arena *arena, struct diag *diag,
 						 const char *path, size_t *count);
 
-/* One prediction from its line of JSON Lines; NULL if it is none. */
+/* Reads a prediction from one line of JSON Lines; NULL if the line is not a prediction. */
 const struct prediction *prediction_read(struct arena *arena, const char *text, size_t size_B);
 
-/* The resolved parameters as the array "parameters" of a prediction; origin is
- * "file:line", "--set", "draw" or "default". NULL: an empty array. */
+/* Writes the resolved parameters as the array "parameters" of a prediction. An origin is
+ * "file:line", "--set", "draw" or "default". NULL writes an empty array. */
 
 /* ---- result tables ---- */
 
 struct result_column {
-	const char *name; /* with the unit last, "rtt_s"; people see "rtt" and a fitting prefix */
-	enum quantity quantity; /* of numbers */
+	const char *
+		name; /* with the unit last, "rtt_s"; tables show "rtt" and a unit at each number */
+	enum quantity quantity; /* of number columns */
 	bool text;
-	bool interval; /* cells carry low and high: name_low, name_high in CSV */
+	bool interval; /* CSV has columns name_low and name_high, too */
 };
 struct result_cell {
-	const char *text;       /* of text columns; NULL: not available. In CSV also in place of a
-				   number that is not available */
-	struct estimate number; /* of the others; NaN: not available */
+	const char *text; /* of text columns; NULL: not available. In CSV it also replaces a number
+			     that is not available */
+	struct estimate number; /* of number columns; NaN: not available */
 };
 struct result_table {
 	const char *name, *title;
 	const struct result_column *columns;
 	size_t column_count;
-	struct result_cell *cells; /* row_count * column_count */
+	struct result_cell *cells; /* row_count * column_count elements */
 	size_t row_count;
 };
 void result_table_write(FILE *out, enum output_format format, const struct result_table *table);
 
-/* Perfetto/Chrome trace JSON of a run. */
+/* Writes the trace of a run as JSON for Perfetto and chrome://tracing. */
 void trace_write(FILE *out, const struct trace *trace);
 
-/* Output files are written whole or not at all. The text waits in memory;
- * output_commit writes it to a temporary file beside the target and renames
- * that, so that a failure or an interrupt leaves what was there before. Links
- * are followed, the mode of a file that is replaced is kept; devices and pipes
- * (/dev/null) are written in place. Path "-" is stdout, which also stays empty
- * until the commit. NULL with errno set when it cannot be written: no such
- * folder, a directory, no permission.
+/* Output files are written atomically. The text is collected in memory. output_commit writes it
+ * to a temporary file next to the target and renames that file, so that a failure or an
+ * interrupt leaves the previous content. Symbolic links are followed, and the mode of a replaced
+ * file is kept. Devices and pipes (/dev/null) are written in place. Path "-" means stdout, which
+ * stays empty until the commit. output_open returns NULL with errno set if the target cannot be
+ * written: there is no such folder, it is a directory, or the permission is missing.
  *
- * A closed pipe shows here only where SIGPIPE is ignored, which main does
- * first of all: otherwise the signal ends the program without a word. */
+ *  A closed pipe is reported here only if SIGPIPE is ignored. main ignores it first of all.
+ * Otherwise the signal ends the program without a message. */
 struct output;
 struct output *output_open(const char *path);
-/* All of it, through interruptions; -1 with errno set. */
+/* Writes all of text, also when signals interrupt it. Returns 0, or -1 with errno set. */
 int output_write_whole(int fd, const char *text, size_t size_B);
 FILE *output_file(struct output *output);
-/* 0, or -1 with errno after an error anywhere on the way (disk full, closed
- * pipe): then nothing is left behind. Frees output either way. */
+/* Returns 0, or -1 with errno set after any error (disk full, closed pipe), which leaves no
+ * file. Frees output in both cases. */
 int output_commit(struct output *output);
 void output_abandon(struct output *output);
 

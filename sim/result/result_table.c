@@ -12,13 +12,13 @@ static const struct result_cell *row_of(const struct result_table *table, size_t
 	return &table->cells[row * table->column_count];
 }
 
-/* "rtt_s" -> "rtt": people see the unit beside each number; "images_per_s" ->
- * "images/s". */
+/* Returns the heading of a column without its unit, because tables print the unit at each
+ * number: "rtt_s" gives "rtt", "images_per_s" gives "images/s". */
 static const char *heading(struct arena *scratch, const struct result_column *column)
 {
 	char key[128];
 	const char *per = strstr(column->name, "_per_");
-	if (strchr(column->name, '.')) /* a parameter's key, as it is typed */
+	if (strchr(column->name, '.')) /* a parameter path is kept as users type it */
 		return column->name;
 	if (per)
 		return arena_printf(scratch, "%.*s/%s", (int)(per - column->name), column->name,

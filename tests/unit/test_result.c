@@ -201,8 +201,8 @@ static void table_of_jobs_has_the_columns_of_its_kind(void)
 	const char *text = capture_end(&capture);
 	CHECK(strstr(text, "efficiency") && strstr(text, "7.20 (6.40..8.00)"));
 	CHECK(strstr(text, "the whole training takes 2.00 h (1.94..2.08)"));
-	CHECK(strstr(text, "under way for 250 ms of a step; the exchange keeps GPUs waiting for "));
-	CHECK(strstr(text, "by ring, LL128, 24 channels"));
+	CHECK(strstr(text, "in progress for 250 ms of a step, and exposed communication takes "));
+	CHECK(strstr(text, ": ring, LL128, 24 channels"));
 	CHECK(!strstr(text, "ratio") && !strstr(text, "calls") && !strstr(text, "bus bandwidth"));
 	free(capture.text);
 	capture_begin(&capture);
@@ -303,7 +303,7 @@ static void table_contains_the_main_numbers(void)
 	text = capture_end(&capture);
 	CHECK(strstr(text, "FAIL: connection timeout") != NULL);
 	CHECK(strstr(text, "36.5") == NULL);
-	CHECK(strstr(text, "where a step's time goes") == NULL);
+	CHECK(strstr(text, "part of the step") == NULL);
 	free(capture.text);
 }
 
@@ -514,11 +514,11 @@ static void malformed_result_files_are_refused(void)
 	static const struct {
 		const char *text, *complaint;
 	} rows[] = {
-		{"", "holds no prediction"},
+		{"", "contains no prediction"},
 		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: is not JSON"},
-		{"[]", "holds no prediction"},
-		{"{\"datasets\": []}", "'case': is no text"},
-		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "neither 'ok' nor 'fail'"},
+		{"[]", "contains no prediction"},
+		{"{\"datasets\": []}", "'case': is not a text"},
+		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "must be 'ok' or 'fail'"},
 		{"[1]", "'case'"},
 	};
 	char path[] = "/tmp/farwire-test-XXXXXX";
