@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading a dataset file. */
+/* Reads dataset files. */
 #include "sim/analysis/dataset_read.h"
 
 #include <string.h>
@@ -50,7 +50,8 @@ enum measure dataset_measure(struct dataset_reader *r, const struct cfg_node *gr
 		if (strcmp(measures[i].name, name) == 0)
 			return (enum measure)i;
 	diag_error(r->diag, cfg_origin(cfg_child(group, key)),
-		   "dataset: no quantity is called '%s' (throughput, ratio, speedup, time, gain)",
+		   "dataset: no quantity is called '%s' (write throughput, ratio, speedup, time or "
+		   "gain)",
 		   name);
 	return without;
 }
@@ -79,7 +80,7 @@ const char *dataset_need(struct dataset_reader *r, const struct cfg_node *group,
 	const char *text = dataset_text(group, key);
 	if (!text)
 		diag_error(r->diag, cfg_origin(group),
-			   "dataset: %s is missing here (write %s = \"...\")", key, key);
+			   "dataset: %s is missing (write %s = \"...\")", key, key);
 	return text ? text : "";
 }
 
@@ -90,7 +91,7 @@ void dataset_add_settings(struct dataset_reader *r, settings_vec *settings,
 		const char *text = cfg_text(cfg_at(list, i));
 		if (!text)
 			diag_error(r->diag, cfg_origin(list),
-				   "dataset: settings are texts (write [\"case.batch=32\"])");
+				   "dataset: settings must be texts (write [\"case.batch=32\"])");
 		struct setting *setting = VEC_PUSH(r->arena, settings);
 		*setting = (struct setting){text ? text : "", cfg_origin(cfg_at(list, i))};
 	}
@@ -117,8 +118,8 @@ struct settings_list {
 	size_t count;
 };
 
-/* Settings with the list's behind them, before those of the command line, which
- * every row ends with. */
+/* Returns `given` with the settings of the list inserted before those of the command line, which
+ * are the last of every row. */
 static struct settings_list further(struct dataset_reader *r, struct settings_list given,
 				    const struct cfg_node *list)
 {
@@ -141,7 +142,7 @@ void dataset_set_reference(struct dataset_reader *r, const struct cfg_node *list
 	row->reference_count = other.count;
 }
 
-/* ---- beside ---- */
+/* ---- rows of `beside` ---- */
 
 static struct dataset_row beside_row(struct dataset_reader *r, struct dataset_row row,
 				     const struct cfg_node *list)
@@ -180,7 +181,7 @@ static void read_beside(struct dataset_reader *r, const struct cfg_node *list)
 	dataset->beside_count = count;
 }
 
-/* ---- the file ---- */
+/* ---- the whole file ---- */
 
 static void read_dataset(struct dataset_reader *r)
 {
@@ -200,7 +201,7 @@ static void read_dataset(struct dataset_reader *r)
 	const struct cfg_node *draws_node = cfg_child(r->node, "draws");
 	if (draws_node && (!cfg_number(draws_node, &draws) || draws < 0 || draws > 1000))
 		diag_error(r->diag, cfg_origin(draws_node),
-			   "dataset: draws is a number from 0 to 1000");
+			   "dataset: draws must be a number from 0 to 1000 (write draws = 8)");
 	dataset->draws = draws < 0 ? SIZE_MAX : (size_t)draws;
 	dataset->name = dataset_need(r, r->node, "name");
 	dataset->title = dataset_need(r, r->node, "title");
@@ -218,7 +219,7 @@ static void read_dataset(struct dataset_reader *r)
 		dataset_read_grid(r, dimensions);
 	else
 		diag_error(r->diag, cfg_origin(r->node),
-			   "dataset: it needs a table or dimensions (write table = \"x.tsv\", "
+			   "dataset: a table or dimensions are missing (write table = \"x.tsv\", "
 			   "or dimensions = ( { name = ...; values = ...; } ))");
 	for (size_t i = 0; i < dataset->row_count; i++)
 		dataset->mixed =
@@ -254,6 +255,6 @@ const struct dataset *dataset_read(struct arena *arena, struct diag *diag, const
 	if (r.node)
 		read_dataset(&r);
 	else
-		diag_error(diag, cfg_origin(file), "no group `dataset = { ... }`");
+		diag_error(diag, cfg_origin(file), "the file has no group `dataset = { ... }`");
 	return diag_count(diag) ? NULL : r.dataset;
 }

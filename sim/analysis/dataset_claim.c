@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading what a source claims. */
+/* Reads the claims of a source. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 static const struct claim_word {
 	const char *name;
 	enum claim_kind kind;
-	bool dimension, value, than; /* what it needs */
+	bool dimension, value, than; /* keys that the kind needs */
 } kinds[] = {
 	{"range", CLAIM_RANGE, false, false, false},
 	{"first", CLAIM_FIRST, true, true, false},
@@ -28,20 +28,21 @@ static const struct claim_word *kind_of(struct dataset_reader *r, const struct c
 		if (strcmp(kinds[i].name, name) == 0)
 			return &kinds[i];
 	diag_error(r->diag, cfg_origin(node),
-		   "dataset: no kind of claim is called '%s' (range, first, last, greater, rises, "
-		   "within, outgrows)",
+		   "dataset: no kind of claim is called '%s' (write range, first, last, greater, "
+		   "rises, within or outgrows)",
 		   name);
 	return &kinds[0];
 }
 
-/* dimension, value, than: those that the kind needs. */
+/* Reads dimension, value and than, as far as the kind needs them. */
 static void read_comparison(struct dataset_reader *r, const struct cfg_node *node,
 			    const struct claim_word *kind, struct claim *claim)
 {
 	if (!kind->dimension)
 		return;
 	if (!r->dataset->dimension_count || !dataset_text(node, "dimension")) {
-		diag_error(r->diag, cfg_origin(node), "dataset: this claim needs a dimension");
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: this claim needs a dimension (write dimension = \"...\")");
 		return;
 	}
 	size_t d = dataset_find_dimension(r, node, dataset_text(node, "dimension"));
@@ -64,7 +65,7 @@ static void read_words(struct dataset_reader *r, const struct cfg_node *list, st
 	claim->word_count = count;
 }
 
-/* A claim about rows that are not there would be broken for ever. */
+/* Reports an error if a claim matches no row. */
 static void need_row(struct dataset_reader *r, const struct cfg_node *node,
 		     const struct claim *claim)
 {
@@ -81,7 +82,7 @@ static void need_row(struct dataset_reader *r, const struct cfg_node *node,
 		words = arena_printf(r->arena, "%s%s'%s'", words, k ? ", " : "", claim->words[k]);
 	if (r->dataset->row_count)
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: no row's label has %s (a label is '%s')", words,
+			   "dataset: no row's label contains %s (the first label is '%s')", words,
 			   r->dataset->rows[0].label);
 }
 
@@ -110,11 +111,13 @@ static struct claim read_claim(struct dataset_reader *r, const struct cfg_node *
 	cfg_only(r->diag, node, known, sizeof known / sizeof known[0]);
 	if (cfg_child(node, "quantity") && !claim.time)
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: a claim is about the dataset's quantity or \"time\"");
+			   "dataset: the quantity of a claim must be the dataset's quantity or "
+			   "\"time\"");
 	bool low = cfg_number(cfg_child(node, "low"), &claim.low);
 	bool high = cfg_number(cfg_child(node, "high"), &claim.high);
 	if (kind->kind == CLAIM_RANGE && !low && !high)
-		diag_error(r->diag, cfg_origin(node), "dataset: this claim needs low or high");
+		diag_error(r->diag, cfg_origin(node),
+			   "dataset: this claim needs low or high (write low = 0.9)");
 	if (kind->kind == CLAIM_WITHIN)
 		need_number(r, node, "slack", &claim.slack);
 	if (kind->kind == CLAIM_OUTGROWS)

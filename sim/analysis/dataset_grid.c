@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every combination of dimensions as a case. */
+/* Makes a case of every combination of dimensions. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/analysis/dataset_read.h"
 
-/* A value that stands alone: its dimension says what it sets. */
+/* Reads a value without a group: it is a value of the dimension's setting. */
 static struct grid_value plain_value(struct dataset_reader *r, const struct cfg_node *node,
 				     const char *key)
 {
 	const char *text = cfg_text(node);
 	if (!text)
 		diag_error(r->diag, cfg_origin(node),
-			   "dataset: values of a dimension with a setting are texts (write [\"1\", "
-			   "\"2\"])");
+			   "dataset: values of a dimension with a setting must be texts (write "
+			   "[\"1\", \"2\"])");
 	struct setting *setting = ARENA_NEW(r->arena, struct setting);
 	*setting = (struct setting){arena_printf(r->arena, "%s=%s", key, text ? text : ""),
 				    cfg_origin(node)};
@@ -41,7 +41,8 @@ static void read_dimensions(struct dataset_reader *r, const struct cfg_node *lis
 {
 	size_t count = cfg_count(list);
 	if (count > DIMENSIONS_OF_GRID_MAX) {
-		diag_error(r->diag, cfg_origin(list), "dataset: more than %d dimensions",
+		diag_error(r->diag, cfg_origin(list),
+			   "dataset: a grid must not have more than %d dimensions",
 			   DIMENSIONS_OF_GRID_MAX);
 		count = DIMENSIONS_OF_GRID_MAX;
 	}
@@ -105,7 +106,7 @@ void dataset_read_place(struct dataset_reader *r, const struct cfg_node *group, 
 
 /* ---- rows ---- */
 
-/* Whether row lies at the place that the group says. */
+/* Whether the row has the values that the group names. */
 static bool lies_at(struct dataset_reader *r, const struct cfg_node *group,
 		    const struct dataset_row *row)
 {
@@ -126,7 +127,7 @@ static bool is_skipped(struct dataset_reader *r, const struct dataset_row *row)
 	return false;
 }
 
-/* Label, settings and case file of the row's values, in the order of dimensions. */
+/* Adds label, settings and case file of the row's values, in the order of the dimensions. */
 static void add_values(struct dataset_reader *r, struct dataset_row *row, settings_vec *settings)
 {
 	for (size_t d = 0; d < r->dataset->dimension_count; d++) {
@@ -143,7 +144,7 @@ static void add_values(struct dataset_reader *r, struct dataset_row *row, settin
 	}
 }
 
-/* Adds the settings of the combinations of values that match this row. */
+/* Adds the settings of `also` entries that match this row. */
 static void add_also(struct dataset_reader *r, struct dataset_row *row, settings_vec *settings)
 {
 	static const char *const known[] = {"where", "settings", "case"};
@@ -198,7 +199,8 @@ void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensio
 		combinations *= r->dataset->dimensions[d].value_count;
 		if (combinations > DATASET_ROWS_MAX) {
 			diag_error(r->diag, cfg_origin(dimensions),
-				   "dataset: more than %d combinations", DATASET_ROWS_MAX);
+				   "dataset: a grid must not have more than %d combinations",
+				   DATASET_ROWS_MAX);
 			return;
 		}
 	}
@@ -212,6 +214,7 @@ void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensio
 	r->dataset->row_count = count;
 	if (measure == MEASURE_GAIN)
 		diag_error(r->diag, cfg_origin(r->node),
-			   "dataset: a grid has no gains (claims relate its rows with `over`)");
+			   "dataset: the quantity of a grid must not be gain (use a claim with "
+			   "`over` to relate its rows)");
 	dataset_read_claims(r, NULL, 0);
 }

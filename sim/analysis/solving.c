@@ -45,7 +45,7 @@ static bool ask(void *ctx, const double *x, size_t count, bool with, struct solv
 	return true;
 }
 
-/* "LO:HI" in the row's quantity and bounds. */
+/* Reads "LO:HI" in the row's quantity and checks its bounds. */
 static bool read_between(struct arena *arena, struct diag *diag, const struct cfg_param *param,
 			 const struct setting *between, struct solve_range *range)
 {
@@ -54,7 +54,7 @@ static bool read_between(struct arena *arena, struct diag *diag, const struct cf
 	double ends[2];
 	if (!colon) {
 		diag_error(diag, origin,
-			   "'%s' is not a range (write LO:HI, values with their unit)", text);
+			   "'%s' is not a range (write LO:HI, both values with their unit)", text);
 		return false;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -74,13 +74,13 @@ static bool read_between(struct arena *arena, struct diag *diag, const struct cf
 		}
 	}
 	if (!(ends[0] < ends[1]))
-		diag_error(diag, origin, "'%s' is not a range (write LO:HI, the lower end first)",
+		diag_error(diag, origin, "'%s' is not a range (write LO:HI with LO less than HI)",
 			   text);
 	*range = solve_range_between(param, ends[0], ends[1]);
 	return ends[0] < ends[1];
 }
 
-/* The parameter that the key names, a number; NULL after errors. */
+/* Returns the numeric parameter that the key names; NULL after errors. */
 static const struct cfg_param *find_number(struct arena *arena, struct diag *diag,
 					   const struct case_request *request,
 					   const struct scenario *scenario,
@@ -88,11 +88,12 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 {
 	const struct origin origin = named->origin;
 	const char *key = named->text;
-	const struct cfg_param *param = NULL; /* the first that is meant */
+	const struct cfg_param *param = NULL; /* first parameter that matches */
 	for (size_t i = cfg_param_count(scenario->resolution); i-- > 0;)
 		if (paths_match(key, cfg_param_at(scenario->resolution, i)->path))
 			param = cfg_param_at(scenario->resolution, i);
-	if (!param) { /* the reader of settings suggests the key that may be meant */
+	if (!param) { /* reading the key as a setting reports an error that suggests a similar key
+		       */
 		struct setting *settings =
 			ARENA_ARRAY(arena, request->setting_count + 1, struct setting);
 		struct case_request with = *request;
@@ -106,13 +107,13 @@ static const struct cfg_param *find_number(struct arena *arena, struct diag *dia
 		return NULL;
 	}
 	if (param->row->kind != PARAM_KIND_NUMBER) {
-		diag_error(diag, origin, "%s is not a number (`farwire sweep` varies words)", key);
+		diag_error(diag, origin, "%s is not a number (use `farwire sweep` for words)", key);
 		return NULL;
 	}
 	return param;
 }
 
-/* Reads what is asked; false after errors. */
+/* Reads target, parameter and range. Returns false after errors. */
 static bool read_question(struct arena *arena, struct diag *diag,
 			  const struct solving_request *request, const struct scenario *scenario,
 			  struct solving *solving)
@@ -139,7 +140,7 @@ static bool read_question(struct arena *arena, struct diag *diag,
 	return good;
 }
 
-/* Without epochs there is no time of them all, unless they are what is sought. */
+/* Whether the target is a training time although the case has no epochs and does not vary them. */
 static bool lacks_epochs(const struct scenario *scenario, const struct solving *solving)
 {
 	const struct reported *reported = solving->target.reported;
@@ -148,7 +149,7 @@ static bool lacks_epochs(const struct scenario *scenario, const struct solving *
 	       strcmp(solving->param->path, "case.epochs") != 0;
 }
 
-/* Whether the number is any, or fails for a reason. */
+/* Whether some point has a number, or fails for a known reason. */
 static bool has_number(const struct solution *solution)
 {
 	for (size_t i = 0; i < solution->point_count; i++) {
@@ -170,7 +171,8 @@ const struct solving *solving_run(struct arena *arena, struct diag *diag,
 	const struct origin origin = request->target.origin;
 	const char *spoken = solving->target.reported->spoken;
 	if (lacks_epochs(scenario, solving)) {
-		diag_error(diag, origin, "%s has no %s (set case.epochs)", solving->name, spoken);
+		diag_error(diag, origin, "%s has no %s without epochs (set case.epochs)",
+			   solving->name, spoken);
 		return NULL;
 	}
 	struct asking asking = {.arena = arena,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sweep from its check to its end: threads around a queue of points. */
+/* Runs a sweep: checks it, and predicts its points with several threads that share a queue. */
 #include "sim/analysis/sweep.h"
 
 #include <stdio.h>
@@ -11,15 +11,15 @@
 #include "sim/analysis/sweep_queue.h"
 #include "sim/analysis/sweep_ranks.h"
 
-/* Values of an axis that are read before any point is computed; of longer axes as
- * many, evenly spread, with both ends. */
+/* Number of values of each axis that are read before any point is predicted. If an axis is longer,
+ * evenly spread values with both ends are read. */
 enum { CHECKED_MAX = 256, ERRORS_MAX = 20 };
 
 /* ---- before the first point ---- */
 
-/* Reads the case at the first values of all axes and then along each of them, so
- * that what is wrong with a value is said at once. *read: a hash of all the
- * files. The first reading's recorded program is read no second time. */
+/* Reads the case at the first values of all axes and then along each axis, so that wrong values
+ * are reported before the first run. *read becomes a hash of all files that were read. The
+ * recorded program of the first reading is used for all points. */
 static bool check_values(struct arena *arena, struct diag *diag, struct sweep_task *task,
 			 uint64_t *read)
 {
@@ -126,7 +126,7 @@ static void run_workers(struct arena *arena, struct sweep_queue *queue)
 	const struct ranks *ranks = queue->task->asked.ranks;
 	unsigned jobs = queue->task->asked.input.options.jobs, started = 0;
 	jobs = jobs ? jobs : 1;
-	/* beside other ranks this thread serves them */
+	/* with other ranks this thread serves them, and one more thread computes */
 	unsigned wanted = ranks ? jobs : jobs - 1;
 	pthread_t *threads = ARENA_ARRAY(arena, wanted + 1, pthread_t);
 	while (started < wanted &&
@@ -165,7 +165,7 @@ static void run_queue(struct arena *arena, struct diag *diag, struct sweep_queue
 	else if (asked->ranks)
 		sweep_dismiss(asked->ranks, asked->input.options.jobs);
 	if (queue->journal && journal_close(queue->journal) != 0 && !queue->outside)
-		queue->outside = "its last points did not reach the disk";
+		queue->outside = "the last points could not be written to the disk";
 	pthread_mutex_destroy(&queue->lock);
 	say_errors(diag, queue, fault);
 }

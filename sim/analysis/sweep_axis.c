@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* "key=a,b,c" and "key=lo:hi:log20" -> the values of an axis. */
+/* Reads the values of an axis from "key=a,b,c" or "key=lo:hi:log20". */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "sim/base/arena.h"
 #include "sim/analysis/sweep.h"
 
-enum { LISTED_MAX = 10000 }; /* each is compared with all before it */
+enum { LISTED_MAX = 10000 }; /* the reader compares each value with all before it */
 
 struct axis_reading {
 	struct arena *arena;
 	struct diag *diag;
-	const char *text; /* as given */
+	const char *text; /* as the user wrote it */
 	struct sweep_axis *axis;
 };
 
@@ -25,7 +25,7 @@ static bool refuse(struct axis_reading *r, const char *why)
 	return false;
 }
 
-/* The quantity that text is one of, and its value; false for words. */
+/* Finds the quantity of a text and its value. Returns false for words. */
 static bool any_quantity(struct arena *arena, const char *text, enum quantity *quantity,
 			 double *value)
 {
@@ -60,13 +60,13 @@ static void add_spaced(struct axis_reading *r, double low, double high, size_t c
 		double value = axis->log ? low * pow(high / low, t) : low + (high - low) * t;
 		const char *unit = quantity_unit(axis->quantity);
 		const char *text = arena_printf(r->arena, "%.9g", value);
-		number_parse(text, &value); /* what is printed is what is set */
+		number_parse(text, &value); /* the printed value and the set value must be equal */
 		add_value(r->arena, axis,
 			  arena_printf(r->arena, "%s%s%s", text, unit[0] ? " " : "", unit), value);
 	}
 }
 
-/* One end of a range; case_read has the last word on both. */
+/* Reads one end of a range. case_read checks both ends again. */
 static bool read_end(struct axis_reading *r, const char *text, enum quantity *quantity,
 		     double *value)
 {
@@ -82,16 +82,17 @@ static bool read_range(struct axis_reading *r, char *low_text)
 	*high_text++ = '\0';
 	char *how = strchr(high_text, ':');
 	if (!how)
-		return refuse(r, "how many values, and how spaced?");
+		return refuse(r, "number and spacing of the values are missing");
 	*how++ = '\0';
 	axis->ranged = true;
 	axis->log = strncmp(how, "log", 3) == 0;
 	if (!axis->log && strncmp(how, "lin", 3) != 0)
-		return refuse(r, "the values are spaced 'log' or 'lin'");
+		return refuse(r, "the spacing must be 'log' or 'lin'");
 	char *end = how + 3;
 	size_t count = strtoul(how + 3, &end, 10);
 	if (how[3] < '0' || how[3] > '9' || *end || count < 2 || count > POINTS_MAX)
-		return refuse(r, arena_printf(r->arena, "a range has 2 to %d values", POINTS_MAX));
+		return refuse(
+			r, arena_printf(r->arena, "a range must have 2 to %d values", POINTS_MAX));
 	double low, high;
 	enum quantity other;
 	if (!read_end(r, low_text, &axis->quantity, &low) || !read_end(r, high_text, &other, &high))
@@ -99,9 +100,9 @@ static bool read_range(struct axis_reading *r, char *low_text)
 	if (other != axis->quantity)
 		return refuse(r, "its ends are different quantities");
 	if (!(low < high))
-		return refuse(r, "it does not rise");
+		return refuse(r, "its first end must be less than its second");
 	if (axis->log && low <= 0)
-		return refuse(r, "a logarithmic range begins above 0");
+		return refuse(r, "a logarithmic range must begin above 0");
 	if (!isfinite(axis->log ? high / low : high - low))
 		return refuse(r, "its ends are too far apart");
 	add_spaced(r, low, high, count);
@@ -116,7 +117,7 @@ static bool add_listed(struct axis_reading *r, const char *word)
 	bool number = any_quantity(r->arena, word, &quantity, &value);
 	for (size_t i = 0; i < axis->count; i++)
 		if (strcmp(axis->texts[i] + strlen(axis->key) + 1, word) == 0)
-			return refuse(r, arena_printf(r->arena, "'%s' is there twice", word));
+			return refuse(r, arena_printf(r->arena, "it contains '%s' twice", word));
 	if (!number || (axis->count && quantity != axis->quantity))
 		axis->words = true;
 	else
@@ -132,8 +133,8 @@ static bool read_list(struct axis_reading *r, char *text)
 	for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
 		count++;
 	if (count > LISTED_MAX)
-		return refuse(r,
-			      arena_printf(r->arena, "a list has at most %d values", LISTED_MAX));
+		return refuse(r, arena_printf(r->arena, "a list must not have more than %d values",
+					      LISTED_MAX));
 	axis->texts = ARENA_ARRAY(r->arena, count, const char *);
 	axis->values = ARENA_ARRAY(r->arena, count, double);
 	for (char *next = text; next;) {
@@ -174,7 +175,8 @@ bool sweep_axes_check(struct diag *diag, const struct sweep_axis *axes, size_t c
 				return false;
 			}
 		if (axes[i].count > POINTS_MAX / points) {
-			diag_error(diag, origin, "more than %d points", POINTS_MAX);
+			diag_error(diag, origin, "more than %d points (write fewer values)",
+				   POINTS_MAX);
 			return false;
 		}
 		points *= axes[i].count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tab-separated tables with comments. */
+/* Reads tab-separated tables with comments. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct tsv_reader {
 	size_t read_B;
 };
 
-/* The next cell of *text, cut off there; NULL at the line's end. */
+/* Returns the next cell of *text and cuts the text there; NULL at the end of the line. */
 static char *next_cell(char **text)
 {
 	char *cell = *text;
@@ -48,13 +48,13 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 	*at = number;
 	if (cells != r->columns.count)
 		diag_error(r->diag, (struct origin){r->tsv->path, number},
-			   "%zu cells where the header names %zu columns "
-			   "(cells are parted by single tabs)",
+			   "this line has %zu cells, but the header has %zu columns (separate "
+			   "cells by single tabs)",
 			   cells, r->columns.count);
 }
 
-/* The next line into line[LINE_MAX_B], without its end; false at the end of the file or
- * after an error. */
+/* Reads the next line into line[LINE_MAX_B], without its line end. False at the end of the file
+ * or after an error. */
 static bool next_line(struct tsv_reader *r, FILE *file, char *line, int number)
 {
 	size_t length = 0;
@@ -62,15 +62,16 @@ static bool next_line(struct tsv_reader *r, FILE *file, char *line, int number)
 	while ((c = getc(file)) != EOF && c != '\n') {
 		if (c == '\0' || length + 1 == LINE_MAX_B) {
 			diag_error(r->diag, (struct origin){r->tsv->path, number}, "%s",
-				   c ? "a line of more than 64 KiB"
-				     : "is not a text file (it holds a zero byte)");
+				   c ? "the line is longer than 64 KiB"
+				     : "the file contains a zero byte, so it is not a text file");
 			return false;
 		}
 		line[length++] = (char)c;
 	}
 	r->read_B += length + 1;
 	if (r->read_B > FILE_MAX_B) {
-		diag_error(r->diag, (struct origin){r->tsv->path, number}, "is larger than 64 MiB");
+		diag_error(r->diag, (struct origin){r->tsv->path, number},
+			   "the file is larger than 64 MiB");
 		return false;
 	}
 	line[length] = '\0';
@@ -98,7 +99,7 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 	fclose(file);
 	if (r.lines.count == 0 && diag_count(diag) == before)
 		diag_error(diag, (struct origin){path, 0},
-			   "holds no rows (a header line with column names, then rows)");
+			   "the file has no rows (write a line with column names, then rows)");
 	r.tsv->columns = r.columns.items;
 	r.tsv->column_count = r.columns.count;
 	r.tsv->cells = r.cells.items;

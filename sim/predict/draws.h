@@ -3,9 +3,8 @@
  *
  *  Draws run on several threads. The results do not depend on the number of threads, because
  * each draw has its own parameter values and its own random numbers, from the seed and its
- * number. A draw may fail, for example if the network loses so many packets that a connection
- * breaks. It then counts as a throughput of 0. The low end of a throughput is 0 if more than 1
- * in 20 draws fail. */
+ * number. A draw may fail, for example if packet loss breaks a connection. It then counts as a
+ * throughput of 0. The low end of a throughput is 0 if more than 1 in 20 draws fail. */
 #ifndef FARWIRE_PREDICT_DRAWS_H
 #define FARWIRE_PREDICT_DRAWS_H
 

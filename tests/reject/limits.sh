@@ -108,7 +108,7 @@ verdict limits.recordings_and_results
 # A file of holes, where the file system knows them: 16 GiB without a block. (What 8 GiB of
 # memory hold is in tests/unit/test_recording.c and test_call_files.c.)
 if truncate -s 17G x.csv.journal 2>/dev/null; then
-	expect 2 '^x\.csv\.journal: is larger than 16 GiB: no journal of a sweep is' \
+	expect 2 '^x\.csv\.journal: is larger than 16 GiB, which no journal of a sweep is' \
 		sweep c4140-infiniband --vary case.batch=8,16 -o x.csv
 	[ "$(stat -c %s x.csv.journal)" = 18253611008 ] || complain 'the journal was changed'
 	mv x.csv.journal x.jsonl
@@ -122,21 +122,21 @@ dataset() {
 }
 dataset 'table = "x.tsv"; value = "v"; role = "test"; label = ["v"];'
 { printf 'v\n'; repeated 70000 1; echo; } >x.tsv
-expect 2 '^\./x\.tsv:2: a line of more than 64 KiB|^x\.tsv:2: a line of more than 64 KiB' validate x.cfg
+expect 2 '^\./x\.tsv:2: the line is longer than 64 KiB|^x\.tsv:2: the line is longer than 64 KiB' validate x.cfg
 printf 'v\n1\000\n' >x.tsv
-expect 2 'x\.tsv:2: is not a text file' validate x.cfg
+expect 2 'x\.tsv:2: the file contains a zero byte' validate x.cfg
 { echo v; repeated 8000000 '# 15 bytes long
 '; } >x.tsv
-expect 2 'x\.tsv:[0-9]+: is larger than 64 MiB' validate x.cfg
+expect 2 'x\.tsv:[0-9]+: the file is larger than 64 MiB' validate x.cfg
 rm x.tsv
 values=$(awk 'BEGIN { for (i = 0; i < 400; i++) printf "%s\"%d\"", i ? ", " : "", i + 1 }')
 dataset "case = \"c4140-infiniband\"; dimensions = (
 	{ name = \"a\"; setting = \"case.batch\"; values = [$values]; },
 	{ name = \"b\"; setting = \"case.gpus\"; values = [$values]; } );"
-expect 2 '^x\.cfg:[0-9]+: dataset: more than 100000 combinations' validate x.cfg
+expect 2 '^x\.cfg:[0-9]+: dataset: a grid must not have more than 100000 combinations' validate x.cfg
 list=$(awk 'BEGIN { for (i = 0; i < 10001; i++) printf "%s%d", i ? "," : "", i + 1 }')
-expect 2 'a list has at most 10000 values' sweep c4140-infiniband --vary "case.batch=$list"
-expect 2 'a range has 2 to 1000000 values' sweep c4140-infiniband --vary case.batch=1:9:lin1000001
+expect 2 'a list must not have more than 10000 values' sweep c4140-infiniband --vary "case.batch=$list"
+expect 2 'a range must have 2 to 1000000 values' sweep c4140-infiniband --vary case.batch=1:9:lin1000001
 expect 2 'its ends are too far apart' sweep c4140-infiniband --vary case.batch=-1e308:1e308:lin3
 expect 2 'more than 1000000 points' sweep c4140-infiniband --vary case.batch=1:2:lin1001 \
 	--vary case.gpus=1:2:lin1000

@@ -26,8 +26,8 @@ expect 2 "no number 'speed' \(a program on a GPU has ratio, images_per_s" \
 	solve case.cfg --target 'speed>=2' --for case.batch
 expect 2 "this case has no number 'speedup'" solve case.cfg --target 'speedup>=2' --for case.batch
 expect 2 "step of 'step<=250' has no unit" solve case.cfg --target 'step<=250' --for case.batch
-expect 2 "out of range" solve case.cfg --target 'ratio>=-1' --for case.batch
-expect 2 'no training time \(set case\.epochs\)' solve ddl-host --draws 0 --target 'training time<=9 h' \
+expect 2 "must be greater than 0" solve case.cfg --target 'ratio>=-1' --for case.batch
+expect 2 'no training time without epochs \(set case\.epochs\)' solve ddl-host --draws 0 --target 'training time<=9 h' \
 	--for case.batch --between 64:128
 verdict 'questions.targets'
 
@@ -35,8 +35,8 @@ expect 2 "^--for: unknown parameter 'link.vswitch.latncy' \(did you mean 'link.v
 	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latncy
 expect 2 'case\.model is not a number' solve case.cfg --target 'ratio>=0.9' --for case.model
 expect 2 'unknown parameter' solve case.cfg --target 'ratio>=0.9' --for 'guest.*.nosuch'
-expect 2 'is not a range \(write LO:HI, values' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8
-expect 2 'is not a range \(write LO:HI, the lower' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8:2
+expect 2 'is not a range \(write LO:HI, both values' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8
+expect 2 'is not a range \(write LO:HI with LO less' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 8:2
 expect 2 'case\.batch: 0 is out of range \(1 to' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 0:2
 expect 2 'case\.batch: 2\.5 is not a whole number' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 1:2.5
 expect 2 'link\.vswitch\.latency: 2 has no unit' \
@@ -56,8 +56,8 @@ expect 2 '--samples is now called --points' sensitivity case.cfg --samples 8
 expect 2 'has no ratio: out of GPU memory: resnet50 at batch 64' \
 	sensitivity --topology t320-same-esxi --batch 64 --draws 0 -q --vary-all 10% --for link.vswitch
 verdict 'questions.sensitivities'
-expect 2 '^--gpus: has 2 jobs \(scale takes a case with one; compare shows' scale dgx1-two-jobs --gpus 1,2
-expect 2 '^--gpus: numbers of GPUs are whole, from 1 \(write --gpus 1,2' scale --topology dgx1-v100 --gpus 0,1
+expect 2 '^--gpus: has 2 jobs, but scale needs a case with one job \(compare shows' scale dgx1-two-jobs --gpus 1,2
+expect 2 '^--gpus: numbers of GPUs must be whole numbers from 1 \(write --gpus 1,2' scale --topology dgx1-v100 --gpus 0,1
 expect 2 'there can be at most 6 options --vary, not 7' report case.cfg -q --draws 0 -o x.html --vary a=1,2 --vary b=1,2 \
 	--vary c=1,2 --vary d=1,2 --vary e=1,2 --vary f=1,2 --vary g=1,2
 printf 'dataset = { name = "x"; title = "t"; source = "s"; role = "test"; table = "x.tsv"; value = "v"; label = ["v"];
@@ -73,12 +73,12 @@ vary() {
 	expect 2 "^--vary: '$1' is not a variation \(write key=a,b,c or key=lo:hi:log20 .*\): $2" \
 		sweep case.cfg -q --vary "$1"
 }
-vary 'case.batch=1:2' 'how many values, and how spaced\?$'
-vary 'case.batch=1:2:exp5' "the values are spaced 'log' or 'lin'$"
-vary 'case.batch=1:2:lin1' 'a range has 2 to 1000000 values$'
+vary 'case.batch=1:2' 'number and spacing of the values are missing$'
+vary 'case.batch=1:2:exp5' "the spacing must be 'log' or 'lin'$"
+vary 'case.batch=1:2:lin1' 'a range must have 2 to 1000000 values$'
 vary 'case.batch=1:2 us:lin5' 'its ends are different quantities$'
-vary 'case.batch=2:1:lin5' 'it does not rise$'
-vary 'case.batch=0:2:log5' 'a logarithmic range begins above 0$'
+vary 'case.batch=2:1:lin5' 'its first end must be less than its second$'
+vary 'case.batch=0:2:log5' 'a logarithmic range must begin above 0$'
 vary 'case.batch=1e-308:1e308:log5' 'its ends are too far apart$'
-vary 'case.batch=1:2:lin5,9' 'a range has 2'
+vary 'case.batch=1:2:lin5,9' 'a range must have 2'
 verdict 'questions.variations'

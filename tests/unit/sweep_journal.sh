@@ -73,7 +73,7 @@ expect 2 'grid.csv.journal: is not the journal of a sweep' sweep case.cfg -q -o 
 [ "$(cat grid.csv.journal)" = precious ] || complain 'a foreign file was touched'
 rm grid.csv.journal
 ln -s /dev/zero grid.csv.journal
-expect 2 '^grid\.csv\.journal: is not a file: .* \(write another -o\)' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
+expect 2 '^grid\.csv\.journal: is not a regular file, .* \(write another -o\)' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
 rm grid.csv.journal
 expect 1 "cannot write 'no/grid.csv': No such file" sweep case.cfg -q -o no/grid.csv --vary case.batch=8,16
 farwire sweep case.cfg -q -o /dev/null --vary case.batch=8,16
@@ -90,7 +90,7 @@ verdict 'sweep_journal.what_is_refused'
 expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q -o bad.csv --vary case.batch=8,16,0
 [ ! -e bad.csv.journal ] || complain 'points were computed before all values were read'
 expect 2 "^--vary: 'case.batch' is varied twice" sweep case.cfg -q --vary case.batch=8,16 --vary case.batch=32
-expect 2 'it does not rise$' sweep case.cfg -q --vary 'link.vswitch.latency=2 us:1 us:log5'
+expect 2 'its first end must be less than its second$' sweep case.cfg -q --vary 'link.vswitch.latency=2 us:1 us:log5'
 expect 2 "'nan us' is not a number with a known unit$" sweep case.cfg -q --vary 'link.vswitch.latency=nan us:1 us:log5'
-expect 2 "'8' is there twice$" sweep case.cfg -q --vary case.batch=8,16,8
+expect 2 "it contains '8' twice$" sweep case.cfg -q --vary case.batch=8,16,8
 verdict 'sweep_journal.bad_values_are_found_first'

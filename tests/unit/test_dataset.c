@@ -180,19 +180,19 @@ static void malformed_tables_are_refused(void)
 	check_refused(read_own(table, TALL "columns = ( { column = \"c\"; setting = \"s\"; } );"),
 		      "has no column 'c'");
 	check_refused(read_own(table, TALL "columns = ( { column = \"a\"; values = (); } );"),
-		      "column 'a' says 'x'");
+		      "column 'a' contains 'x'");
 	check_refused(read_own(table, TALL "columns = ( { colum = \"a\"; setting = \"s\"; } );"),
 		      "unknown key 'colum'");
 	check_refused(read_own(table, TALL "quantity = \"speed\";"),
 		      "no quantity is called 'speed'");
-	check_refused(read_own(table, TALL "quantity = \"gain\";"), "a gain needs reference");
+	check_refused(read_own(table, TALL "quantity = \"gain\";"),
+		      "the quantity gain needs a reference case");
 	check_refused(read_own(table, TALL "quantity = \"time\"; value_unit = \"GB\";"),
 		      "value_unit");
 	check_refused(read_own(table, TALL "quantity_column = \"a\"; quantities = ();"),
-		      "`quantities` does not explain");
-	check_refused(read_own("a\tb\tv\nx\t1\t1..2\n", TALL),
-		      "'1..2' is neither a positive number");
-	check_refused(read_own("a\tb\tv\nx\t1\t-5\n", TALL), "'-5' is neither a positive number");
+		      "for which `quantities` has no entry");
+	check_refused(read_own("a\tb\tv\nx\t1\t1..2\n", TALL), "'1..2' must be a positive number");
+	check_refused(read_own("a\tb\tv\nx\t1\t-5\n", TALL), "'-5' must be a positive number");
 	check_refused(
 		read_own(table,
 			 "table = \"table.tsv\"; role = \"fit\"; wide = { prefix = \"gpus_\"; "
@@ -201,20 +201,20 @@ static void malformed_tables_are_refused(void)
 	check_refused(read_own(wide_table,
 			       WIDE "wide = { prefix = \"gpus_\"; setting = \"case.gpus\"; "
 				    "fit_upto_column = \"model\"; };"),
-		      "column 'model' is not a number here");
+		      "column 'model' must contain a number in this line");
 	check_refused(read_own(wide_table, WIDE "wide = { prefix = \"gpus_\"; fit_upto = 1; };"),
 		      "setting is missing");
 	check_refused(read_own(table, TALL "settings = [8];"),
-		      "own.cfg:2: dataset: settings are texts (write [\"case.batch=32\"])");
+		      "own.cfg:2: dataset: settings must be texts (write [\"case.batch=32\"])");
 	check_refused(read_own("a\tb\tv\nx\t1\t1e308\n",
 			       TALL "quantity = \"time\"; value_unit = \"min\";"),
-		      "table.tsv:2: dataset: '1e308', scaled, is not a positive number");
+		      "table.tsv:2: dataset: '1e308' times scale is not a positive number");
 	check_refused(read_own("a\tb\tv\nx\tmuch\t5\n", TALL "utilization = \"b\";"),
 		      "table.tsv:2: dataset: 'much' is not a utilisation (write a number or NA)");
 	check_refused(read_own("# nothing else\n", TALL),
-		      "table.tsv: holds no rows (a header line");
+		      "table.tsv: the file has no rows (write a line");
 	check_refused(read_own("a\tb\tv\nx\t1\n", TALL),
-		      "table.tsv:2: 2 cells where the header names 3 columns");
+		      "table.tsv:2: this line has 2 cells, but the header has 3 columns");
 }
 
 /* One row more than allowed. */
@@ -225,7 +225,8 @@ static void more_than_100000_rows_are_refused(void)
 	end += sprintf(end, "a\tb\tv\n");
 	for (size_t i = 0; i < LINES; i++)
 		end += sprintf(end, "x\t1\t5\n");
-	check_refused(read_own(table, TALL), "table.tsv:100002: dataset: more than 100000 rows");
+	check_refused(read_own(table, TALL),
+		      "table.tsv:100002: dataset: a table must not have more than 100000 rows");
 }
 
 /* ---- grids and claims ---- */
@@ -381,7 +382,7 @@ static void malformed_claims_are_refused(void)
 		{"kind = \"best\";", "no kind of claim is called 'best'"},
 		{"kind = \"range\";", "needs low or high"},
 		{"kind = \"range\"; low = 0; rows = [\"nowhere\"];",
-		 "no row's label has 'nowhere' (a label is 'bare load=alone')"},
+		 "no row's label contains 'nowhere' (the first label is 'bare load=alone')"},
 		{"kind = \"first\"; value = \"bare\";", "needs a dimension"},
 		{"kind = \"first\"; dimension = \"place\";", "value is missing"},
 		{"kind = \"greater\"; dimension = \"place\"; value = \"vm\";", "than is missing"},
@@ -409,16 +410,18 @@ static void malformed_claims_are_refused(void)
 
 static void malformed_datasets_are_refused(void)
 {
-	check_refused(read_own("", "role = \"fit\";"), "own.cfg:1: dataset: it needs a table or "
-						       "dimensions (write table = \"x.tsv\"");
-	check_refused(read_own("", GRID "draws = 1001;"),
-		      "own.cfg:2: dataset: draws is a number from 0 to 1000");
-	check_refused(read_own("", GRID "draws = -1;"), "draws is a number from 0");
-	check_refused(read_own("", GRID "draws = \"few\";"), "draws is a number from 0");
+	check_refused(read_own("", "role = \"fit\";"),
+		      "own.cfg:1: dataset: a table or "
+		      "dimensions are missing (write table = \"x.tsv\"");
+	check_refused(
+		read_own("", GRID "draws = 1001;"),
+		"own.cfg:2: dataset: draws must be a number from 0 to 1000 (write draws = 8)");
+	check_refused(read_own("", GRID "draws = -1;"), "draws must be a number from 0");
+	check_refused(read_own("", GRID "draws = \"few\";"), "draws must be a number from 0");
 	diag = diag_new(arena);
 	write_file("own.cfg", "data = { };\n");
 	check_refused(dataset_read(arena, diag, data_root_find(arena), path_of("own.cfg"), NULL, 0),
-		      "own.cfg: no group `dataset = { ... }`");
+		      "own.cfg: the file has no group `dataset = { ... }`");
 	remove(path_of("own.cfg"));
 }
 
@@ -447,21 +450,23 @@ static void malformed_grids_are_refused(void)
 {
 	check_refused(
 		read_own("", "dimensions = ( { name = \"a\"; setting = \"k\"; values = [1]; } );"),
-		"own.cfg:2: dataset: values of a dimension with a setting are texts "
+		"own.cfg:2: dataset: values of a dimension with a setting must be texts "
 		"(write [\"1\", \"2\"])");
 	check_refused(read_own("", "dimensions = ( { name = \"a\"; setting = \"k\"; } );"),
 		      "own.cfg:2: dataset: a dimension needs values (write values = (");
 	check_refused(read_own("", "quantity = \"gain\"; dimensions = ( { name = \"a\"; setting = "
 				   "\"k\"; values = [\"1\"]; } );"),
-		      "own.cfg:1: dataset: a grid has no gains (claims relate its rows with");
+		      "own.cfg:1: dataset: the quantity of a grid must not be gain");
 	const char *many = "";
 	for (size_t i = 0; i <= DIMENSIONS_OF_GRID_MAX; i++)
 		many = arena_printf(arena,
 				    "%s%s{ name = \"d%zu\"; setting = \"k\"; values = [\"1\"]; }",
 				    many, i ? ", " : "", i);
-	check_refused(read_own("", arena_printf(arena, "dimensions = ( %s );", many)),
-		      arena_printf(arena, "own.cfg:2: dataset: more than %d dimensions",
-				   DIMENSIONS_OF_GRID_MAX));
+	check_refused(
+		read_own("", arena_printf(arena, "dimensions = ( %s );", many)),
+		arena_printf(arena,
+			     "own.cfg:2: dataset: a grid must not have more than %d dimensions",
+			     DIMENSIONS_OF_GRID_MAX));
 }
 
 /* ---- the whole ---- */
