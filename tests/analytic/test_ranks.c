@@ -301,7 +301,7 @@ static void collectives_of_different_sizes_fail_the_job(void)
 	r->workload.jobs[0] = program_job_new(&r->workload, &r->run, &spec);
 	engine_run(r->w->engine);
 	CHECK(r->run.failed);
-	CHECK_PART(r->run.reason, "calls ncclAllReduce of 8000000 B where its peer called "
+	CHECK_PART(r->run.reason, "calls ncclAllReduce of 8000000 B, but its peer called "
 				  "ncclAllReduce of 4000000 B");
 	release(r);
 }
