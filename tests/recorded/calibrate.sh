@@ -38,7 +38,7 @@ for file in gpu.jsonl host.jsonl profile.cfg report.html; do
 done
 grep -q '<img' "$out/report.html" || complain 'a report without pictures'
 grep -q 'path = "driver.launch"' "$out/profile.cfg" || complain 'a profile without driver.launch'
-shows 'forwarded programs that no fit has seen: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
+shows 'forwarded programs that no fit used: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
 [ "$(grep -c 'sha256 of the recording' "$out/profile.cfg")" = 2 ] || complain 'not both in one profile'
 "$FARWIRE" run --topology t320-same-lan --profile "$out/profile.cfg" --draws 2 -q >"$scratch.out" ||
 	complain 'the profile cannot be used'
@@ -65,5 +65,5 @@ farwire calibrate --budget 1 -q -o "$scratch/other"
 [ "$code" = 1 ] || complain "no such probe: ended with $code"
 grep -q "^farwire: cannot run '.*/nowhere': No such file" "$scratch.err" ||
 	complain "no such probe: $(cat "$scratch.err")"
-expect 1 'cannot make the folder' calibrate --budget 1 -q -o "$scratch/none/x"
+expect 1 'cannot create the folder' calibrate --budget 1 -q -o "$scratch/none/x"
 verdict 'calibrate.says_what_failed'
