@@ -38,7 +38,7 @@ for file in gpu.jsonl host.jsonl profile.cfg report.html; do
 done
 grep -q '<img' "$out/report.html" || complain 'the report has no images'
 grep -q 'path = "driver.launch"' "$out/profile.cfg" || complain 'the profile lacks driver.launch'
-shows 'forwarded programs that no fit has seen: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
+shows 'forwarded programs that no fit used: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
 [ "$(grep -c 'sha256 of the recording' "$out/profile.cfg")" = 2 ] || complain 'the profile is not made of both recordings'
 "$FARWIRE" run --topology t320-same-lan --profile "$out/profile.cfg" --draws 2 -q >"$scratch.out" ||
 	complain 'the profile cannot be used'
@@ -65,5 +65,5 @@ farwire calibrate --budget 1 -q -o "$scratch/other"
 [ "$code" = 1 ] || complain "with a missing probe the run ended with $code"
 grep -q "^farwire: cannot run '.*/nowhere': No such file" "$scratch.err" ||
 	complain "with a missing probe the error is $(cat "$scratch.err")"
-expect 1 'cannot make the folder' calibrate --budget 1 -q -o "$scratch/none/x"
+expect 1 'cannot create the folder' calibrate --budget 1 -q -o "$scratch/none/x"
 verdict 'calibrate.reports_what_failed'

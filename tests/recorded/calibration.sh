@@ -207,7 +207,7 @@ shows '^# tcp, 1 stream.s.: 1\.17[0-9]* GB/s of payload'
 cat "$scratch/p.jsonl" >"$scratch/q.jsonl"
 sed -i 's/"cpu": "unknown"/"cpu": "A"/' "$scratch/p.jsonl"
 sed -i 's/"cpu": "unknown"/"cpu": "B"/' "$scratch/q.jsonl"
-expect 0 'are of two machines: A, B' fit "$scratch/p.jsonl" "$scratch/q.jsonl"
+expect 0 'are recordings of different machines \(A, B\)' fit "$scratch/p.jsonl" "$scratch/q.jsonl"
 verdict 'calibration.imports_logs_of_other_tools'
 
 for plot in svg pdf png; do

@@ -112,7 +112,7 @@ mkdir "$scratch/page"
 cp "$all/probe.jsonl" "$scratch/page/gpu.jsonl"
 farwire calibrate --budget 0.1 -o "$scratch/page"
 shows 'Fake GPU: launching a kernel takes 2\.[01]'
-shows 'forwarded programs that no fit has seen: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
+shows 'forwarded programs that no fit used: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
 for file in profile.cfg report.html; do
 	[ -s "$scratch/page/$file" ] || complain "no $file"
 done

@@ -98,9 +98,9 @@ ln -s nowhere.json dangling.json
 {
 	expect 2 '^farwire: --output case.cfg: refusing to overwrite an input file' $one -o case.cfg
 	expect 2 'refusing to overwrite an input file' run kept.cfg -q --draws 0 -o ./other-name.cfg
-	expect 2 '^farwire: --output and --plot are both .x.svg. \(write two names\)' $one -o x.svg --plot x.svg
-	expect 2 '^farwire: --output and --plot are both .x.svg.' $one -o ./x.svg --plot x.svg
-	expect 2 '^farwire: --output and --trace are both' $one -o target.json --trace ./target.json
+	expect 2 '^farwire: --output and --plot name the same file .x.svg. \(write two different names\)' $one -o x.svg --plot x.svg
+	expect 2 '^farwire: --output and --plot name the same file .x.svg.' $one -o ./x.svg --plot x.svg
+	expect 2 '^farwire: --output and --trace name the same file' $one -o target.json --trace ./target.json
 	expect 2 'refusing to overwrite an input file' $one --profile ./profile.cfg -o profile.cfg
 	expect 2 'refusing to overwrite an input file' $one --set 'case.profile = "profile.cfg"' -o profile.cfg
 	expect 1 "cannot write 'dangling.json': No such file" $one -o dangling.json

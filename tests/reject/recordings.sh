@@ -54,7 +54,7 @@ expect 0 '' fit x.jsonl -q
 grep -q 'dma\.efficiency"' "$scratch.out" && complain 'equal times gave a bandwidth'
 verdict 'recordings.too_few_points_give_no_parameter'
 
-expect 2 'no recording \(\.jsonl\)' fit x.jsonl v100
+expect 2 'is not a recording \(\.jsonl\)' fit x.jsonl v100
 expect 1 'cannot write' fit x.jsonl -q -o nowhere/x.cfg
 verdict 'recordings.wrong_arguments_are_refused'
 
@@ -63,7 +63,7 @@ for kind in nccl-tests nvbandwidth perftest iperf3; do
 	expect 2 "^log: no results of $kind" import $kind log
 done
 expect 2 'did you mean .iperf3.' import iperf log
-expect 2 '^farwire: import: one file at a time' import iperf3 log log
+expect 2 '^farwire: import: there must be one file, not 2' import iperf3 log log
 printf 'a\0b\n' >zero
 expect 2 '^zero:1: not a log: a zero byte' import nccl-tests zero
 head -c 70000 /dev/zero | tr '\0' x >long
