@@ -11,7 +11,7 @@
 #include "sim/json/pull.h"
 #include "sim/engine/names.h"
 
-/* Later than this (30 years), or larger, is a broken number. */
+/* Larger times (30 years) and sizes are refused. */
 static const double TIME_MAX_S = 1e9, SIZE_MAX_B = 1e15;
 enum { NUMBER_MAX = 1 << 30 }; /* of streams and events */
 
@@ -28,7 +28,7 @@ struct call_reader {
 	bool ended, failed;
 };
 
-/* The kinds of lines. */
+/* The values of all keys that a line of any kind can have. */
 struct line {
 	const char *format, *call, *label, *copy, *memory, *tool, *gpu;
 	double version, thread, start_s, end_s, stream, event, kernel_s, copy_s, gpu_start_s;
@@ -47,7 +47,7 @@ static bool fail(struct call_reader *r, const char *what)
 
 static bool fail_key(struct call_reader *r, const char *key, const char *what)
 {
-	return fail(r, arena_printf(r->arena, "%s: %s", key, what));
+	return fail(r, arena_printf(r->arena, "%s %s", key, what));
 }
 
 static const char *kept_text(struct call_reader *r, const char *text)
@@ -58,7 +58,7 @@ static const char *kept_text(struct call_reader *r, const char *text)
 static bool take_text(struct call_reader *r, const char *key, const char **text)
 {
 	if (jp_next(r->json) != JP_TEXT)
-		return r->json->error ? false : fail_key(r, key, "is not a text");
+		return r->json->error ? false : fail_key(r, key, "must be a string");
 	*text = kept_text(r, r->json->text);
 	return true;
 }
@@ -70,8 +70,11 @@ static bool take_number(struct call_reader *r, const char *key, double max, doub
 		return false;
 	*number = r->json->number;
 	if (token != JP_NUMBER || !isfinite(*number))
-		return fail_key(r, key, "is not a finite number");
-	return *number >= 0 && *number <= max ? true : fail_key(r, key, "is out of range");
+		return fail_key(r, key, "must be a finite number");
+	if (*number >= 0 && *number <= max)
+		return true;
+	return fail_key(r, key,
+			arena_printf(r->arena, "must be from 0 to %g (got %g)", max, *number));
 }
 
 static bool take_truth(struct call_reader *r, const char *key, bool *truth)
@@ -80,7 +83,7 @@ static bool take_truth(struct call_reader *r, const char *key, bool *truth)
 	*truth = token == JP_TRUE;
 	if (token == JP_TRUE || token == JP_FALSE)
 		return true;
-	return token == JP_ERROR ? false : fail_key(r, key, "is neither true nor false");
+	return token == JP_ERROR ? false : fail_key(r, key, "must be true or false");
 }
 
 static bool take_number_key(struct call_reader *r, const char *key, struct line *line, bool *known)
@@ -114,7 +117,7 @@ static bool take_number_key(struct call_reader *r, const char *key, struct line 
 	return true;
 }
 
-/* The meaning of a key. Keys of later versions, and unused ones, are ignored. */
+/* Reads the value of a key. Other keys, such as those of later versions, are ignored. */
 static bool take_key(struct call_reader *r, struct line *line)
 {
 	if (arena_used_B(r->arena) > RECORDED_MEMORY_MAX_B)
@@ -144,21 +147,21 @@ static bool take_key(struct call_reader *r, struct line *line)
 	return known || jp_skip(r->json);
 }
 
-/* ---- what lines mean ---- */
+/* ---- lines ---- */
 
 static bool take_header(struct call_reader *r, const struct line *line)
 {
 	if (r->json->values_count != 1)
-		return fail(r, "a second first line: two recordings in one file");
+		return fail(r, "the file contains a second recording (split it)");
 	if (strcmp(line->format, "farwire-calls") != 0)
 		return fail(r, arena_printf(r->arena,
-					    "is a file of '%s', not of farwire-calls "
-					    "(record one with farwire-trace)",
+					    "the format is '%s', not farwire-calls "
+					    "(record a file with farwire-trace)",
 					    line->format));
 	if (!(line->version >= 1 && line->version <= 1))
-		return fail(r,
-			    arena_printf(r->arena, "version %g of farwire-calls is not known; 1 is",
-					 line->version));
+		return fail(r, arena_printf(r->arena,
+					    "version %g of farwire-calls is not supported (use 1)",
+					    line->version));
 	r->recorded->tool = line->tool;
 	r->recorded->gpu = line->gpu;
 	r->recorded->memory_B = line->memory_B;
@@ -168,7 +171,7 @@ static bool take_header(struct call_reader *r, const struct line *line)
 static bool take_mark(struct call_reader *r, const struct line *line)
 {
 	if (line->t_s < 0)
-		return fail(r, "a step without t_s");
+		return fail(r, "the step has no t_s");
 	*VEC_PUSH(r->arena, &r->marks) = (struct recorded_mark){
 		line->t_s, (uint32_t)line->step, line->thread < 0 ? 0 : (uint32_t)line->thread};
 	return true;
@@ -177,18 +180,18 @@ static bool take_mark(struct call_reader *r, const struct line *line)
 static bool take_call(struct call_reader *r, const struct line *line)
 {
 	if (line->start_s < 0 || line->end_s < 0)
-		return fail(r, "a call without start_s and end_s");
+		return fail(r, "the call must have start_s and end_s");
 	if (line->end_s < line->start_s)
-		return fail(r, "a call that ends before it begins");
+		return fail(r, "the call ends before it begins (end_s is less than start_s)");
 	enum recorded_copy copy = line->copy ? recorded_copy_find(line->copy) : COPY_NONE;
 	if (line->copy && copy == COPY_NONE)
 		return fail(r, arena_printf(r->arena,
-					    "copy = \"%s\" must be h2d, d2h, d2d, h2h or p2p",
+					    "copy must be h2d, d2h, d2d, h2h or p2p (got '%s')",
 					    line->copy));
 	if (copy != COPY_NONE && line->size_B < 0)
-		return fail(r, "a copy without size_B");
+		return fail(r, "the copy has no size_B");
 	if (line->size_B > floor(line->size_B))
-		return fail(r, "size_B: is not a whole number of bytes");
+		return fail(r, "size_B must be a whole number of bytes");
 	*VEC_PUSH(r->arena, &r->calls) = (struct recorded_call){
 		.start_s = line->start_s,
 		.end_s = line->end_s,
@@ -212,14 +215,14 @@ static bool take_end(struct call_reader *r, const struct line *line)
 {
 	if (line->dropped > 0)
 		return fail(r, arena_printf(r->arena,
-					    "the recorder lost %g records, so the calls are not "
-					    "whole (give it larger buffers: FARWIRE_TRACE_BUFFERS)",
+					    "the recorder lost %g records, so calls are missing "
+					    "(give it larger buffers: FARWIRE_TRACE_BUFFERS)",
 					    line->dropped));
 	double between = (double)(r->json->values_count - 2);
 	if (line->lines >= 0 && (line->lines < between || line->lines > between))
 		return fail(r, arena_printf(r->arena,
-					    "has %g lines between its first and its last, which "
-					    "says %g: some are missing",
+					    "%g lines are between the first line and the last, "
+					    "which has lines = %g, so some are missing",
 					    between, line->lines));
 	r->ended = true;
 	if (line->gpu[0])
@@ -232,11 +235,11 @@ static bool take_end(struct call_reader *r, const struct line *line)
 static bool take_line(struct call_reader *r, const struct line *line)
 {
 	if (r->ended)
-		return fail(r, "more lines after the last one ({\"end\": true})");
+		return fail(r, "there are lines after the last one ({\"end\": true})");
 	if (line->format)
 		return take_header(r, line);
 	if (r->json->values_count == 1)
-		return fail(r, "the first line names no format: no file of farwire-calls "
+		return fail(r, "the first line has no format, so this is not a farwire-calls file "
 			       "(record one with farwire-trace, or farwire import kineto)");
 	if (line->end)
 		return take_end(r, line);
@@ -244,7 +247,7 @@ static bool take_line(struct call_reader *r, const struct line *line)
 		return take_call(r, line);
 	if (line->step >= 0)
 		return take_mark(r, line);
-	return fail(r, "is neither a call, nor a step, nor the end");
+	return fail(r, "the line must have one of the keys call, step and end");
 }
 
 static bool read_line(struct call_reader *r)
@@ -285,16 +288,15 @@ static void check_whole(struct call_reader *r)
 					     ? " (the recording was cut off)"
 					     : ""));
 	else if (!r->failed && r->json->values_count == 0)
-		fail(r, "is empty");
+		fail(r, "the file is empty");
 	else if (!r->failed && !r->ended)
-		fail(r, "the file stops without its last line ({\"end\": true}): the recording "
-			"was cut off");
+		fail(r, "the last line ({\"end\": true}) is missing: the recording was cut off");
 	else if (!r->failed && r->calls.count == 0)
-		fail(r, "holds no call");
+		fail(r, "the file contains no call");
 }
 
-/* Says what will be read; of a pipe, which can be read but once, nothing. False: errno
- * says why it cannot be read. */
+/* Passes the content of the file to diag_reads. A pipe can be read only once, so its content is not
+ * passed. Returns false and sets errno if the file cannot be read. */
 static bool note_bytes(struct diag *diag, FILE *in)
 {
 	char block[1 << 14];
