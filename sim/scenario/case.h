@@ -20,9 +20,10 @@ struct case_reader {
 	const struct runtime_params *runtime;
 	const struct transport_kind *transport;
 	const void *transport_params;
-	const struct recorded_program *recorded; /* NULL: a modelled one */
-	const struct network *calls_network;     /* its name, for those who ask */
-	struct job_said *jobs;                   /* what the case says of each job */
+	const struct recorded_program *recorded;               /* NULL: a modelled one */
+	const struct network *calls_network;                   /* its name, for those who ask */
+	const struct kernel_params *kernels[GENERATION_COUNT]; /* NULL: not read yet */
+	struct job_said *jobs;                                 /* what the case says of each job */
 	size_t job_count;
 };
 
@@ -36,7 +37,7 @@ const struct cfg_node *case_group(struct case_reader *c, struct origin origin, c
 				  const struct cfg_node **file);
 void case_transport(struct case_reader *c, const struct cfg_node *file);
 const struct network *case_network(struct case_reader *c, struct origin origin, const char *name);
-const struct efficiency_params *case_efficiency(struct case_reader *c, const char *gpu,
+const struct efficiency_params *case_efficiency(struct case_reader *c, const struct gpu_entry *gpu,
 						const char *model);
 
 /* The group `stack` of its file, whose group `input` is heeded from then on (case_stack.c);

@@ -57,8 +57,9 @@ struct layer {
 	double macs;                       /* of one image, forward */
 	double tensors[LAYER_TENSORS_MAX]; /* elements of each trainable tensor */
 	size_t tensor_count;
-	size_t state_tensor_count; /* not trained: moving mean and variance */
-	bool in_place;             /* output shares its input's memory: ReLU, bias */
+	size_t state_tensor_count;   /* not trained: moving mean and variance */
+	size_t window[2], stride[2]; /* of a conv or pool: height, width */
+	bool in_place;               /* output shares its input's memory: ReLU, bias */
 };
 
 struct network {
