@@ -17,7 +17,6 @@ enum { TILE_COUNT = sizeof(tile_sides) / sizeof(tile_sides[0]), SPLIT_MAX = 128 
 /* Tile of an FFT convolution, and the frequencies of a real one. */
 #define FFT_SIDE        32.0
 #define FFT_FREQUENCIES (FFT_SIDE * (FFT_SIDE / 2 + 1))
-/* Part of the attention rate that its backward pass keeps is in the flop: 2.5 times forward. */
 
 static const struct param_row kernel_rows[] = {
 	COST_ASSUMED(struct kernel_params, product_fp32_ratio, QUANTITY_RATIO, 0.01, 2, "0.7",
@@ -57,23 +56,6 @@ static const struct param_row efficiency_rows[] = {
 const struct param_table efficiency_table =
 	PARAM_TABLE("efficiency", struct efficiency_params, efficiency_rows);
 
-static const struct {
-	const char *name;
-	double size_B;
-} number_types[NUMBER_COUNT] = {
-	{"fp32", 4}, {"tf32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1},
-};
-
-const char *number_type_name(enum number_type type)
-{
-	return number_types[type].name;
-}
-
-double number_size_B(enum number_type type)
-{
-	return number_types[type].size_B;
-}
-
 /* The type in which the GPU computes a product of that type. */
 static enum number_type computed_in(const struct gpu_params *gpu, enum number_type type)
 {
@@ -86,7 +68,9 @@ static enum number_type computed_in(const struct gpu_params *gpu, enum number_ty
 	return type;
 }
 
-double kernel_peak_flops(const struct gpu_params *gpu, enum number_type type)
+/* Peak rate of products of that type. A GPU without fast arithmetic of a type computes in the next
+ * wider one. */
+static double peak_flops(const struct gpu_params *gpu, enum number_type type)
 {
 	switch (computed_in(gpu, type)) {
 	case NUMBER_TF32:
@@ -104,7 +88,8 @@ double kernel_peak_flops(const struct gpu_params *gpu, enum number_type type)
 
 /* ---- the law ---- */
 
-/* What a kernel runs on: reached rate of a 128 x 128 tile on all SMs, and reached bandwidth. */
+/* The GPU as a kernel uses it: the reached rate of 128 x 128 tiles on all SMs, and the reached
+ * bandwidth. */
 struct machine {
 	double rate_flops, bandwidth_Bps, sm_count, fill_count, reload_count;
 };
@@ -130,7 +115,7 @@ static struct machine machine_of(const struct gpu_params *gpu, const struct kern
 	if (work->form == KERNEL_ATTENTION)
 		ratio = kernels->attention_ratio;
 	return (struct machine){
-		.rate_flops = kernel_peak_flops(gpu, work->type) * ratio,
+		.rate_flops = peak_flops(gpu, work->type) * ratio,
 		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
 		.sm_count = gpu->multiprocessors_count,
 		.fill_count = kernels->fill_count,
@@ -219,10 +204,10 @@ static double domain_s(const struct machine *machine, const struct kernel_work *
 	return time_s + bytes_B / machine->bandwidth_Bps;
 }
 
-/* Winograd's minimal filtering F(m x m, r x r) needs (m + r - 1)^2 multiplications for m^2 r^2
- * (Lavin and Gray, arXiv:1509.09308). cuDNN has it for windows of 3 and 5 and stride 1 in fp32,
- * fused only for F(2 x 2, 3 x 3) and not for the filter's gradient; and FFTs of 32 x 32 tiles. A
- * complex product has 4 real ones. */
+/* Winograd's minimal filtering F(m x m, r x r) needs (m + r - 1)^2 multiplications in place of
+ * m^2 r^2 (Lavin and Gray, arXiv:1509.09308). cuDNN has it in fp32 for windows of 3 and 5 with
+ * stride 1. It is fused only for F(2 x 2, 3 x 3) and not for the filter's gradient. Larger windows
+ * can also use FFTs of 32 x 32 tiles, whose complex products are 4 real ones each. */
 static double fastest_domain_s(const struct machine *machine, const struct kernel_work *work)
 {
 	const struct kernel_convolution *c = &work->convolution;
@@ -279,6 +264,6 @@ double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_p
 		work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
 	if (work->flop > 0)
 		compute_s = (work->flop + efficiency->half_work_flop) /
-			    (kernel_peak_flops(gpu, work->type) * efficiency->peak_ratio);
+			    (peak_flops(gpu, work->type) * efficiency->peak_ratio);
 	return fmax(compute_s, memory_s) + gpu->kernel_floor_s;
 }

@@ -19,9 +19,9 @@
 
 struct gpu_params;
 
-enum number_type { NUMBER_FP32, NUMBER_TF32, NUMBER_FP16, NUMBER_BF16, NUMBER_FP8, NUMBER_COUNT };
-const char *number_type_name(enum number_type type); /* for example "bf16" */
-double number_size_B(enum number_type type);         /* of one element in memory */
+/* Type of the numbers that a product multiplies. A GPU without fast arithmetic of a type computes
+ * in the next wider one: fp8 in bf16; tf32, fp16 and bf16 in fp32. */
+enum number_type { NUMBER_FP32, NUMBER_TF32, NUMBER_FP16, NUMBER_BF16, NUMBER_FP8 };
 
 enum kernel_form {
 	KERNEL_PASS, /* reads and writes memory; arithmetic is negligible */
@@ -75,10 +75,6 @@ struct efficiency_params {
 	const struct kernel_params *kernels; /* not NULL */
 };
 extern const struct param_table efficiency_table;
-
-/* Peak rate of products of that type, flop/s. A GPU without fast arithmetic of a type computes in
- * the next wider one: fp8 in bf16, bf16 and tf32 in fp32, fp16 in fp32. */
-double kernel_peak_flops(const struct gpu_params *gpu, enum number_type type);
 
 /* Returns the duration in s, without the gap to the next kernel. With fitted numbers it is
  *   max((flop + half_work) / (peak * peak_ratio), bytes / reached bandwidth) + floor.
