@@ -42,7 +42,7 @@ struct event {
 	int64_t start_ns, lasts_ns;
 	uint32_t thread;
 	double correlation, stream, device, size_B;
-	/* Of waits only: correlation of the call that recorded the awaited event, and its stream.
+	/* A wait has the correlation of the call that recorded the awaited event, and its stream.
 	 */
 	double awaited, recorded_on;
 };
