@@ -382,7 +382,7 @@ static void step_part_with_a_picosecond_too_much_stops_the_run(void)
 	b.job[0]->spec.step_done = goes_on;
 	engine_at(b.engine, 40000000000, plant_part, &b, 1);
 	CHECK(engine_run(b.engine) == ENGINE_FAILED);
-	CHECK_PART(engine_failure(b.engine), "job0 rank 1: step 1 of ");
+	CHECK_PART(engine_failure(b.engine), "job0 rank 1: step 1 takes ");
 	CHECK(fused_step_count(b.job[0]) == 2);
 	release(&b);
 }

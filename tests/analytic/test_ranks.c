@@ -289,7 +289,7 @@ static void collectives_of_different_sizes_fail_the_job(void)
 	}
 	run_job(r);
 	CHECK(r->run.failed);
-	CHECK_PART(r->run.reason, "calls ncclAllReduce of 8000000 B where its peer called "
+	CHECK_PART(r->run.reason, "calls ncclAllReduce of 8000000 B, but its peer called "
 				  "ncclAllReduce of 4000000 B");
 	release(r);
 }

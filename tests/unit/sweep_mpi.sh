@@ -19,7 +19,8 @@ if ! command -v mpirun >/dev/null || [ ! -e "${FARWIRE%/*}/libfarwire-mpi.so" ];
 	exit 0
 fi
 # With the launcher of another MPI each process would have no peers.
-PMI_SIZE=2 PMI_RANK=0 expect 2 'no MPI: the launcher is not that of' "$@" -q $vary
+# shellcheck disable=SC2086
+PMI_SIZE=2 PMI_RANK=0 expect 2 'MPI cannot be used: the launcher belongs to another MPI' "$@" -q $vary
 verdict 'sweep_mpi.launcher_of_another_mpi_is_refused'
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
