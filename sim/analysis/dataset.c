@@ -90,8 +90,9 @@ void dataset_add_settings(struct dataset_reader *r, settings_vec *settings,
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
 		const char *text = cfg_text(cfg_at(list, i));
 		if (!text)
-			diag_error(r->diag, cfg_origin(list),
-				   "dataset: settings must be texts (write [\"case.batch=32\"])");
+			diag_error(
+				r->diag, cfg_origin(list),
+				"dataset: each setting must be a text (write [\"case.batch=32\"])");
 		struct setting *setting = VEC_PUSH(r->arena, settings);
 		*setting = (struct setting){text ? text : "", cfg_origin(cfg_at(list, i))};
 	}
@@ -201,7 +202,7 @@ static void read_dataset(struct dataset_reader *r)
 	const struct cfg_node *draws_node = cfg_child(r->node, "draws");
 	if (draws_node && (!cfg_number(draws_node, &draws) || draws < 0 || draws > 1000))
 		diag_error(r->diag, cfg_origin(draws_node),
-			   "dataset: draws must be a number from 0 to 1000 (write draws = 8)");
+			   "dataset: draws must be a number from 0 to 1000");
 	dataset->draws = draws < 0 ? SIZE_MAX : (size_t)draws;
 	dataset->name = dataset_need(r, r->node, "name");
 	dataset->title = dataset_need(r, r->node, "title");
@@ -219,7 +220,8 @@ static void read_dataset(struct dataset_reader *r)
 		dataset_read_grid(r, dimensions);
 	else
 		diag_error(r->diag, cfg_origin(r->node),
-			   "dataset: a table or dimensions are missing (write table = \"x.tsv\", "
+			   "dataset: there is neither a table nor dimensions (write table = "
+			   "\"x.tsv\", "
 			   "or dimensions = ( { name = ...; values = ...; } ))");
 	for (size_t i = 0; i < dataset->row_count; i++)
 		dataset->mixed =

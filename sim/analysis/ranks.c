@@ -59,10 +59,8 @@ const struct ranks *ranks_open(struct arena *arena, const char **message)
 	/* RTLD_GLOBAL, because Open MPI later opens parts of itself that need its symbols */
 	void *library = dlopen(library_path(arena), RTLD_NOW | RTLD_GLOBAL);
 	if (!library) {
-		*message = arena_printf(arena,
-					"%s (it is built if mpicc is installed: install "
-					"libopenmpi-dev and run make)",
-					dlerror());
+		*message = arena_printf(
+			arena, "%s (to build it, install libopenmpi-dev and run make)", dlerror());
 		return NULL;
 	}
 	ranks_start_fn *start;

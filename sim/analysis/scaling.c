@@ -48,12 +48,12 @@ static const char *refuse(struct arena *arena, const struct scenario *scenario,
 {
 	if (scenario->job_count > 1)
 		return arena_printf(arena,
-				    "has %zu jobs, but scale needs a case with one job (compare "
-				    "shows several cases side by side)",
+				    "the case has %zu jobs, but `farwire scale` needs one "
+				    "(`farwire compare` compares several cases)",
 				    scenario->job_count);
 	for (size_t i = 0; i < axis->count; i++)
 		if (axis->words || !(axis->values[i] >= 1))
-			return "numbers of GPUs must be whole numbers from 1 (write --gpus "
+			return "numbers of GPUs must be whole and at least 1 (write --gpus "
 			       "1,2,4,8)";
 	return NULL;
 }

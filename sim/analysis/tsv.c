@@ -48,7 +48,7 @@ static void take_line(struct tsv_reader *r, char *line, int number)
 	*at = number;
 	if (cells != r->columns.count)
 		diag_error(r->diag, (struct origin){r->tsv->path, number},
-			   "this line has %zu cells, but the header has %zu columns (separate "
+			   "the row has %zu cells, but the header names %zu columns (separate "
 			   "cells by single tabs)",
 			   cells, r->columns.count);
 }
@@ -86,7 +86,8 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 	r.tsv->path = arena_strdup(arena, path);
 	FILE *file = fopen(path, "r");
 	if (!file) {
-		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
+			   strerror(errno));
 		return NULL;
 	}
 	char *line = arena_alloc(arena, LINE_MAX_B);
@@ -95,11 +96,13 @@ const struct tsv *tsv_read(struct arena *arena, struct diag *diag, const char *p
 		if (line[0] && line[0] != '#')
 			take_line(&r, line, number);
 	if (ferror(file))
-		diag_error(diag, (struct origin){path, 0}, "cannot be read: %s", strerror(errno));
+		diag_error(diag, (struct origin){path, 0}, "the file cannot be read: %s",
+			   strerror(errno));
 	fclose(file);
 	if (r.lines.count == 0 && diag_count(diag) == before)
 		diag_error(diag, (struct origin){path, 0},
-			   "the file has no rows (write a line with column names, then rows)");
+			   "the file has no rows (write a header line with the names of columns, "
+			   "then rows)");
 	r.tsv->columns = r.columns.items;
 	r.tsv->column_count = r.columns.count;
 	r.tsv->cells = r.cells.items;

@@ -149,7 +149,14 @@ static void apply_profile(struct case_reader *c)
 				      c->params->profile);
 }
 
-/* Applies the profiles in calib/profiles/ that carry the name of a GPU profile of the topology. */
+/* True if the profile of that name holds what was fitted of the GPU or of its generation. */
+static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
+{
+	return strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0 ||
+	       strcmp(name, gpu_generation_name((enum gpu_generation)gpu->params.generation)) == 0;
+}
+
+/* Applies the profiles that are named like a GPU of the topology or like its generation. */
 static void apply_gpu_profiles(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
@@ -158,8 +165,7 @@ static void apply_gpu_profiles(struct case_reader *c)
 	size_t count = data_names(reader->arena, reader->root, "calib/profiles", &names);
 	for (size_t i = 0; i < count; i++)
 		for (size_t gpu = 0; gpu < topology->gpu_count; gpu++)
-			if (strcmp(names[i], topology->gpus[gpu].profile) == 0 ||
-			    strcmp(names[i], topology->gpus[gpu].like) == 0) {
+			if (is_profile_of(&topology->gpus[gpu], names[i])) {
 				const struct cfg_node *file = cfg_read(
 					reader->arena, reader->diag,
 					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",
@@ -246,15 +252,32 @@ const struct network *case_network(struct case_reader *c, struct origin origin, 
 	return network_read(c->reader.arena, c->reader.diag, file);
 }
 
-/* Reads two efficiencies for each pair of network and GPU. Profiles may set them. */
-const struct efficiency_params *case_efficiency(struct case_reader *c, const char *gpu,
+/* The constants of a GPU generation, read once a case. */
+static const struct kernel_params *read_kernels(struct case_reader *c,
+						enum gpu_generation generation)
+{
+	struct reader *reader = &c->reader;
+	if (c->kernels[generation])
+		return c->kernels[generation];
+	struct kernel_params *kernels = ARENA_NEW(reader->arena, struct kernel_params);
+	const char *prefix =
+		arena_printf(reader->arena, "kernels.%s", gpu_generation_name(generation));
+	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
+		   &kernel_table, NULL, 0, kernels);
+	c->kernels[generation] = kernels;
+	return kernels;
+}
+
+/* Kernel times of the network on the GPU: two fitted numbers, if there are any, or the law. */
+const struct efficiency_params *case_efficiency(struct case_reader *c, const struct gpu_entry *gpu,
 						const char *model)
 {
 	struct reader *reader = &c->reader;
 	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
-	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu, model);
+	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
 	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
 		   &efficiency_table, NULL, 0, efficiency);
+	efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
 	return efficiency;
 }
 

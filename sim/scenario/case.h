@@ -22,7 +22,8 @@ struct case_reader {
 	const void *transport_params;
 	const struct recorded_program *recorded; /* NULL: the program is modelled */
 	const struct network *calls_network;     /* a network with only the recording's name */
-	struct job_said *jobs;                   /* the settings of each job in the case */
+	const struct kernel_params *kernels[GENERATION_COUNT]; /* NULL: not read yet */
+	struct job_said *jobs; /* the settings of each job in the case */
 	size_t job_count;
 };
 
@@ -36,7 +37,7 @@ const struct cfg_node *case_group(struct case_reader *c, struct origin origin, c
 				  const struct cfg_node **file);
 void case_transport(struct case_reader *c, const struct cfg_node *file);
 const struct network *case_network(struct case_reader *c, struct origin origin, const char *name);
-const struct efficiency_params *case_efficiency(struct case_reader *c, const char *gpu,
+const struct efficiency_params *case_efficiency(struct case_reader *c, const struct gpu_entry *gpu,
 						const char *model);
 
 /* Finds the group `stack` of the stack's file (case_stack.c). The file's group `input` sets

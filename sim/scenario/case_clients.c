@@ -187,7 +187,7 @@ static void fill_client(struct case_reader *c, struct job_entry *client,
 			c, own->model[0] ? client->origin : case_said(c, "case.model"), model);
 	if (!client->efficiency)
 		client->efficiency =
-			case_efficiency(c, c->scenario->topology.gpus[client->gpus[0]].like, model);
+			case_efficiency(c, &c->scenario->topology.gpus[client->gpus[0]], model);
 	client->stack = c->stack;
 }
 

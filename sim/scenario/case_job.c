@@ -370,7 +370,8 @@ void case_read_model(struct case_reader *c, size_t index, struct job_entry *entr
 			c, job->own.model[0] ? job->origin : case_said(c, "case.model"),
 			entry->model);
 	if (!entry->efficiency)
-		entry->efficiency = case_efficiency(c, like, entry->model);
+		entry->efficiency =
+			case_efficiency(c, &topology->gpus[entry->gpus[0]], entry->model);
 }
 
 /* ---- the whole job ---- */

@@ -57,8 +57,9 @@ struct layer {
 	double macs;                       /* of the forward pass for one image */
 	double tensors[LAYER_TENSORS_MAX]; /* elements of each trainable tensor */
 	size_t tensor_count;
-	size_t state_tensor_count; /* tensors without training: moving mean and variance */
-	bool in_place;             /* the output overwrites the input: ReLU, bias */
+	size_t state_tensor_count;   /* tensors without training: moving mean and variance */
+	size_t window[2], stride[2]; /* of a conv or pool: height, width */
+	bool in_place;               /* the output overwrites the input: ReLU, bias */
 };
 
 struct network {

@@ -58,6 +58,36 @@ static uint32_t add_op(struct builder *b, const char *name, bool library, uint32
 	return index;
 }
 
+/* The op is a product of one layer's input with its weights, or a gradient of it. */
+static void set_product(struct builder *b, uint32_t op, const struct layer *layer,
+			enum convolution_part part)
+{
+	const struct layer *input = &b->network->layers[layer->inputs[0]];
+	struct kernel_work *work = &b->ops.items[op].work;
+	double rows = b->batch, in = input->output_count, out = layer->output_count;
+	work->type = stack_product_type(b->stack, layer->op == LAYER_CONV);
+	if (layer->op == LAYER_CONV) {
+		work->form = KERNEL_CONVOLUTION;
+		work->convolution = (struct kernel_convolution){
+			.part = part,
+			.images = b->batch,
+			.in_channels = (double)input->channels,
+			.out_channels = (double)layer->channels,
+			.in_height = (double)input->height,
+			.in_width = (double)input->width,
+			.out_height = (double)layer->height,
+			.out_width = (double)layer->width,
+			.window = {layer->window[0], layer->window[1]},
+			.stride = {layer->stride[0], layer->stride[1]},
+		};
+		return;
+	}
+	work->form = KERNEL_PRODUCT;
+	work->product = part == CONVOLUTION_FORWARD ? (struct kernel_product){rows, out, in, 1}
+			: part == CONVOLUTION_DATA  ? (struct kernel_product){rows, in, out, 1}
+						    : (struct kernel_product){in, out, rows, 1};
+}
+
 static uint32_t set_elementwise(struct builder *b, uint32_t op, double output_B)
 {
 	b->ops.items[op].elementwise = true;
@@ -118,6 +148,11 @@ static bool is_library(enum layer_op op)
 	       op == LAYER_MAX_POOL || op == LAYER_LRN;
 }
 
+static bool is_product(enum layer_op op)
+{
+	return op == LAYER_CONV || op == LAYER_FC;
+}
+
 static bool is_elementwise(enum layer_op op)
 {
 	return op == LAYER_BATCH_NORM || op == LAYER_BIAS || op == LAYER_RELU || op == LAYER_ADD ||
@@ -138,6 +173,8 @@ static void forward_layer(struct builder *b, size_t index)
 	b->forward[index] =
 		add_op(b, layer->name, is_library(layer->op), kernels, 2 * layer->macs * b->batch,
 		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
+	if (is_product(layer->op))
+		set_product(b, b->forward[index], layer, CONVOLUTION_FORWARD);
 	if (is_elementwise(layer->op))
 		set_elementwise(b, b->forward[index], image_bytes(b, layer->output_count));
 	for (size_t i = 0; i < layer->state_tensor_count; i++)
@@ -283,10 +320,13 @@ static void backward_product(struct builder *b, size_t index, bool data)
 	double flop = 2 * layer->macs * b->batch;
 	uint32_t filter = add_op(b, op_name(b, layer, ".grad_filter"), true, 1, flop,
 				 forward_B(b, layer), &gradient, 1);
-	if (data)
-		receive_gradient(b, layer->inputs[0],
-				 add_op(b, op_name(b, layer, ".grad_data"), true, 1, flop,
-					forward_B(b, layer), &gradient, 1));
+	set_product(b, filter, layer, CONVOLUTION_FILTER);
+	if (data) {
+		uint32_t op = add_op(b, op_name(b, layer, ".grad_data"), true, 1, flop,
+				     forward_B(b, layer), &gradient, 1);
+		set_product(b, op, layer, CONVOLUTION_DATA);
+		receive_gradient(b, layer->inputs[0], op);
+	}
 	set_gradients(b, filter, index);
 	for (size_t t = 0; t < layer->tensor_count; t++)
 		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, filter);
@@ -374,7 +414,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 			    .network = network,
 			    .stack = stack,
 			    .batch = (double)batch,
-			    .element_B = stack->fp16 ? 2 : 4,
+			    .element_B = stack_element_B(stack),
 			    .forward = ARENA_ARRAY(arena, layers, uint32_t),
 			    .gradient = ARENA_ARRAY(arena, layers, uint32_t),
 			    .first_tensor = ARENA_ARRAY(arena, layers, uint32_t)};
@@ -396,5 +436,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 				 .loss = loss,
 				 .tensors = b.tensors,
 				 .tensor_count = b.tensor_count};
-	return stack->xla_clusters_count > 0 ? op_graph_fuse(arena, &graph) : graph;
+	return stack->xla_clusters_count > 0 || stack->fusion != FUSION_NONE
+		       ? op_graph_fuse(arena, &graph)
+		       : graph;
 }

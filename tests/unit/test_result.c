@@ -514,11 +514,11 @@ static void malformed_result_files_are_refused(void)
 	static const struct {
 		const char *text, *complaint;
 	} rows[] = {
-		{"", "contains no prediction"},
-		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: is not JSON"},
-		{"[]", "contains no prediction"},
-		{"{\"datasets\": []}", "'case': is not a text"},
-		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "must be 'ok' or 'fail'"},
+		{"", "the file contains no prediction"},
+		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: this text is not JSON"},
+		{"[]", "the file contains no prediction"},
+		{"{\"datasets\": []}", "'case' is not a text"},
+		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "neither 'ok' nor 'fail'"},
 		{"[1]", "'case'"},
 	};
 	char path[] = "/tmp/farwire-test-XXXXXX";
