@@ -91,7 +91,7 @@ static bool lock(struct opening *o)
 	if (fcntl(o->fd, F_SETLK, &whole) == 0)
 		return true;
 	if (errno != EACCES && errno != EAGAIN)
-		return true; /* a file system without locks: the user's care */
+		return true; /* without locks the user must avoid concurrent runs */
 	return refuse(
 		o,
 		"another farwire process is running this sweep (wait for it, or write another -o)");

@@ -149,7 +149,7 @@ static void apply_profile(struct case_reader *c)
 				      c->params->profile);
 }
 
-/* True if the profile of that name holds what was fitted of the GPU or of its generation. */
+/* Whether the profile of that name is for the GPU or for its generation. */
 static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
 {
 	return strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0 ||
@@ -252,7 +252,7 @@ const struct network *case_network(struct case_reader *c, struct origin origin, 
 	return network_read(c->reader.arena, c->reader.diag, file);
 }
 
-/* The constants of a GPU generation, read once a case. */
+/* Returns the constants of a GPU generation, which are read once in a case. */
 static const struct kernel_params *read_kernels(struct case_reader *c,
 						enum gpu_generation generation)
 {
@@ -268,7 +268,7 @@ static const struct kernel_params *read_kernels(struct case_reader *c,
 	return kernels;
 }
 
-/* Kernel times of the network on the GPU: two fitted numbers, if there are any, or the law. */
+/* Returns the parameters of kernel times: two fitted efficiencies if there are any, and the law. */
 const struct efficiency_params *case_efficiency(struct case_reader *c, const struct gpu_entry *gpu,
 						const char *model)
 {

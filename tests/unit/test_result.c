@@ -518,7 +518,7 @@ static void malformed_result_files_are_refused(void)
 		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: this text is not JSON"},
 		{"[]", "the file contains no prediction"},
 		{"{\"datasets\": []}", "'case' is not a text"},
-		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "neither 'ok' nor 'fail'"},
+		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "must be 'ok' or 'fail'"},
 		{"[1]", "'case'"},
 	};
 	char path[] = "/tmp/farwire-test-XXXXXX";
