@@ -163,9 +163,9 @@ static void man_page_and_completion_match_the_table(void)
 	static const struct page man = {"docs/man/farwire.1",
 					".\\\" Options: written by make documents.\n",
 					".\\\" End of options.\n"};
-	static const struct page completion = {"tools/completion/farwire.bash",
-					       "\t# `make documents` writes the values from here ...\n",
-					       "\t# ... to here.\n"};
+	static const struct page completion = {
+		"tools/completion/farwire.bash",
+		"\t# `make documents` writes the values from here ...\n", "\t# ... to here.\n"};
 	struct arena *arena = arena_new();
 	char *text = NULL;
 	size_t size = 0;
