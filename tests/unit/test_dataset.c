@@ -191,7 +191,8 @@ static void malformed_tables_are_refused(void)
 		      "value_unit");
 	check_refused(read_own(table, TALL "quantity_column = \"a\"; quantities = ();"),
 		      "for which `quantities` has no entry");
-	check_refused(read_own("a\tb\tv\nx\t1\t1..2\n", TALL), "'1..2' is neither a positive number");
+	check_refused(read_own("a\tb\tv\nx\t1\t1..2\n", TALL),
+		      "'1..2' is neither a positive number");
 	check_refused(read_own("a\tb\tv\nx\t1\t-5\n", TALL), "'-5' is neither a positive number");
 	check_refused(
 		read_own(table,
