@@ -33,7 +33,7 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'calls and model exclude each other' run $t320 --calls good.jsonl --model resnet50
 	expect 2 'contains no ncclAllReduce' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
 	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
-	# A synchronisation that surrounds a launch has no kernel before it. Such a step must
+	# A synchronisation that surrounds a launch has no kernel before it. The step must
 	# end.
 	around=$(echo "$sync" | sed 's/0\.00101/0/')
 	printf '%s\n' "$head" "$launch" "$around" '{"end":true}' >around.jsonl
