@@ -8,73 +8,83 @@
 
 static const char *const symmetry_choices[] = {"auto", "on", "off", NULL};
 static const struct param_row case_rows[] = {
-	PARAM_TEXT(struct case_params, topology, NULL, "machines and wires: a file of topologies/",
-		   ""),
-	PARAM_TEXT(struct case_params, model, "resnet50", "network: a file of models/networks/",
-		   ""),
+	PARAM_TEXT(struct case_params, topology, NULL,
+		   "topology: machines and links, a file of topologies/", ""),
+	PARAM_TEXT(struct case_params, model, "resnet50",
+		   "neural network: a file of models/networks/", ""),
 	PARAM_TEXT(struct case_params, calls, "",
-		   "a recorded program in place of model and stack: a call file; empty: none", ""),
+		   "recorded program: a call file that replaces model and stack; empty means none",
+		   ""),
 	PARAM_TEXT(struct case_params, stack, "tf-1.12",
-		   "framework and benchmark code: a file of models/stacks/", ""),
+		   "stack: framework and benchmark code, a file of models/stacks/", ""),
 	PARAM_TEXT(struct case_params, runtime, "none",
-		   "remoting runtime: a file of models/runtimes/; none: the local driver", ""),
-	PARAM_TEXT(
-		struct case_params, transport, "auto",
-		"transport of calls and gradients between hosts (`farwire list transports`); auto: "
-		"tcp, or rdma for the gradients of jobs on InfiniBand or RoCE",
-		"assumption: runtimes forward calls by sockets unless told otherwise, and "
-		"collective libraries take RDMA where they find it"),
+		   "remoting runtime: a file of models/runtimes/; none means the local driver", ""),
+	PARAM_TEXT(struct case_params, transport, "auto",
+		   "transport: how calls and gradients travel between hosts (`farwire list "
+		   "transports`); auto means tcp, or rdma for the gradients of jobs on InfiniBand "
+		   "or RoCE",
+		   "assumption: runtimes forward calls by sockets unless told otherwise, and "
+		   "collective libraries take RDMA where they find it"),
 	PARAM_TEXT(struct case_params, profile, "",
-		   "fitted parameters: a file of calib/profiles/; empty: none", ""),
+		   "profile of fitted parameters: a file of calib/profiles/; empty means none", ""),
 	PARAM_TEXT(struct case_params, program, "",
-		   "guest where the program runs; empty: in front of its GPU; spread: over the "
-		   "guests without a GPU",
+		   "guest of the program; empty means the guest of its GPU; spread uses the guests "
+		   "without a GPU in turn",
 		   ""),
 	PARAM_TEXT(struct case_params, server, "",
-		   "guest in front of the GPU; empty: the first one on its host", ""),
+		   "guest of the server, on the GPU's host; empty means the first one there", ""),
 	PARAM_TEXT(struct case_params, gpu, "",
-		   "GPU; empty: the first one; spread: over all of them in turn", ""),
-	PARAM_WHOLE(struct case_params, batch_count, 1, 1e6, "32", "images of a step, per client",
-		    ""),
+		   "GPU of the program; empty means the first one; spread uses all of them in turn",
+		   ""),
+	PARAM_WHOLE(struct case_params, batch_count, 1, 1e6, "32",
+		    "batch: number of images in a step of each client or rank", ""),
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
-		     "share of its GPU that a client may use", ""),
-	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1", "how many such clients", ""),
-	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1", "steps left out", ""),
-	PARAM_WHOLE(
-		struct case_params, steps_count, 0, 100000, "0",
-		"most steps to measure, of several programs the slowest one's; fewer when they "
-		"repeat or settle; 0: 16, of several programs 128 or what 20 million events bring",
-		""),
+		     "GPU fraction: upper bound for a client's share of its GPU", ""),
+	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1", "number of equal clients", ""),
+	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
+		    "warm-up steps, which are not measured", ""),
+	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
+		    "maximum number of measured steps; the slowest of several programs counts; "
+		    "fewer when they repeat or settle; 0 means 16, or for several programs 128 or "
+		    "the steps of 20 million events",
+		    ""),
 	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
-		    "GPUs of a data-parallel training job; 0: programs that use one GPU each", ""),
+		    "number of GPUs of a data-parallel training job; 0 means programs that use one "
+		    "GPU each",
+		    ""),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
-		    "GPUs that a job uses in each machine; 0: all", ""),
+		    "GPUs in each machine that a job uses; 0 means all", ""),
 	PARAM_WHOLE(struct case_params, programs_count, 0, 131072, "0",
-		    "processes that share the GPUs of a job with a remoting runtime; 0: one for "
-		    "each GPU",
+		    "number of processes that share the GPUs of a job, with a remoting runtime; 0 "
+		    "means one for each GPU",
 		    ""),
 	PARAM_WHOLE(struct case_params, stages_count, 1, 1024, "1",
-		    "GPUs that each hold a stage of the network, a pipeline; 1: none", ""),
+		    "number of pipeline stages, each on a GPU of its own; 1 means no pipeline", ""),
 	PARAM_WHOLE(struct case_params, micro_batches_count, 1, 65536, "1",
-		    "parts of a batch that pass a pipeline one after the other", ""),
+		    "number of micro-batches: parts of a batch that pass a pipeline one after the "
+		    "other",
+		    ""),
 	PARAM_TEXT(struct case_params, exchange, "horovod-0.19",
-		   "how a job exchanges gradients: a file of models/exchanges/", ""),
+		   "exchange of gradients: a file of models/exchanges/", ""),
 	PARAM_TEXT(struct case_params, guest, "",
-		   "guest of each machine in which a job runs; empty: the first one", ""),
+		   "guest in which a job runs, in each machine; empty means the first one", ""),
 	PARAM_NUMBER(struct case_params, straggler_ratio, QUANTITY_RATIO, 1, 1000, "1",
-		     "the first rank's compute time over that of the others", ""),
+		     "slowdown of the first rank: its compute time divided by that of the others",
+		     ""),
 	PARAM_WHOLE(struct case_params, epochs_count, 0, 1e6, "0",
-		    "passes over the images, for the time of a whole training", ""),
-	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167", "images of a pass",
+		    "epochs: passes over the images, for the time of a whole training", ""),
+	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167", "images of an epoch",
 		    "ImageNet 2012's training set"),
 	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",
-		     "machines that are alike are simulated once: auto, in jobs of 1024 GPUs or "
-		     "more; on, off. What comes out is the same",
+		     "symmetry: whether equal machines are simulated once (auto: in jobs of 1024 "
+		     "GPUs or more; on; off); the results are the same",
 		     ""),
 	PARAM_TEXT(struct case_params, collective, "",
-		   "a collective alone, repeated as nccl-tests does; empty: training", ""),
+		   "collective that is repeated without training, as in nccl-tests; empty means "
+		   "training",
+		   ""),
 	PARAM_NUMBER(struct case_params, collective_size_B, QUANTITY_BYTES, 1, 1e15, "64 MiB",
-		     "its whole buffer", ""),
+		     "size of the collective: bytes of its whole buffer", ""),
 };
 const struct param_table case_table = PARAM_TABLE("case", struct case_params, case_rows);
 struct origin case_origin(const struct case_reader *c)

@@ -30,7 +30,7 @@ static const struct param_row exchange_rows[] = {
 	PARAM_NUMBER(struct exchange_params, fusion_B, QUANTITY_BYTES, 0, 1e12, "64 MiB",
 		     "Horovod's fusion buffer", "Horovod documentation: HOROVOD_FUSION_THRESHOLD"),
 	PARAM_NUMBER(struct exchange_params, cycle_s, QUANTITY_TIME, 0, 10, "5 ms",
-		     "from one cycle of Horovod's background thread to the next",
+		     "cycle time: period of Horovod's background thread",
 		     "Horovod documentation: HOROVOD_CYCLE_TIME, 5 ms up to release 0.19, 1 ms "
 		     "since"),
 	COST_ASSUMED(struct exchange_params, cycle_late_s, QUANTITY_TIME, 0, 10, "60 us",
@@ -70,9 +70,10 @@ static const struct param_row exchange_rows[] = {
 	PARAM_NUMBER(struct exchange_params, gradient_element_B, QUANTITY_BYTES, 0, 8, "0 B",
 		     "an element on the wire (compression: 2); 0: as the stack computes it",
 		     "assumption: no compression, as Horovod and DDP by default"),
-	COST_ASSUMED(struct exchange_params, noise_ratio, QUANTITY_RATIO, 0, 1, "0.005",
-		     "standard deviation of a rank's compute time from step to step",
-		     "assumption: clocks and hosts vary a step by some half a per cent"),
+	COST_ASSUMED(
+		struct exchange_params, noise_ratio, QUANTITY_RATIO, 0, 1, "0.005",
+		"compute time noise: standard deviation of a rank's compute time from step to step",
+		"assumption: clocks and hosts vary a step by some half a per cent"),
 	COST_ASSUMED(struct exchange_params, gather_s, QUANTITY_TIME, 0, 10, "0 ms",
 		     "further time of a step with more than one rank",
 		     "assumption: none; fitted where scaling was measured"),
