@@ -23,7 +23,7 @@ static const struct param_row gpu_rows[] = {
 		"BabelStream (Deakin et al. 2018): about 70 % (K80, P100) to 90 % (V100) of "
 		"the data sheet's bandwidth"),
 	COST_ASSUMED(struct gpu_params, kernel_floor_s, QUANTITY_TIME, 0, 1, "2 us",
-		     "time added to every kernel to start and drain its blocks",
+		     "kernel floor: time added to every kernel to start and drain its blocks",
 		     "assumption: profilers show about 2 us for empty kernels"),
 	COST_SOURCED(
 		struct gpu_params, kernel_gap_s, QUANTITY_TIME, 0, 1, "1 us",

@@ -7,8 +7,8 @@
 
 static const struct param_row input_rows[] = {
 	PARAM_TEXT(struct input_params, source, "gpu",
-		   "where input comes from: gpu (synthetic, no input at all), host (synthetic in "
-		   "host memory, copied), or a storage of models/storages/",
+		   "input source: gpu (synthetic, no input at all), host (synthetic in host "
+		   "memory, copied), or a storage of models/storages/",
 		   "tf_cnn_benchmarks without --data_dir: synthetic images on the GPU"),
 	PARAM_NUMBER(struct input_params, image_B, QUANTITY_BYTES, 1, 1e12, "115 kB",
 		     "bytes of an encoded image, mean",

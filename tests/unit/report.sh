@@ -126,7 +126,7 @@ dataset() {
 what_if() {
 	"$FARWIRE" report what.cfg -q -o what.html &&
 		holds what.html 'What if the wire were longer?' 'There are no measurements of these combinations' 'near ' 'far ' \
-			'>16<' 'from 2 draws' &&
+			'>16<' 'from only 2 draws' &&
 		! grep -E 'error \(%\)|[0-9] test rows' what.html
 }
 cat >what.cfg <<'END'
