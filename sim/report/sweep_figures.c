@@ -78,7 +78,7 @@ static struct drawing *draw_lines(struct arena *arena, struct chart_text text,
 			scaling[c] = chart_scaling_curve(arena, label, line, count, none);
 	}
 	if (bandwidth)
-		return chart_bandwidth(arena, titled(text, "Bus bandwidth of each message size"),
+		return chart_bandwidth(arena, titled(text, "Bus bandwidth over message size"),
 				       sizes, lines);
 	return chart_scaling(arena, titled(text, "Scaling"), scaling, lines);
 }
@@ -97,7 +97,7 @@ static const char *answer_label(unsigned kinds)
 {
 	return kinds == PREDICTION_COLLECTIVE ? "bus bandwidth (GB/s)"
 	       : kinds == PREDICTION_TRAINING ? "scaling efficiency"
-					      : "ratio to the local GPU";
+					      : "ratio to local";
 }
 
 /* A list of values over more than about a decade gets a logarithmic axis. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A case: files and settings -> struct scenario. */
+/* Reads case files and settings into a struct scenario. */
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -9,82 +9,89 @@
 static const char *const symmetry_choices[] = {"auto", "on", "off", NULL};
 static const struct param_row case_rows[] = {
 	PARAM_TEXT(struct case_params, topology, NULL,
-		   "topology: machines and links, a file of topologies/", ""),
+		   "machines and their network: name of a file of topologies/", ""),
 	PARAM_TEXT(struct case_params, model, "resnet50",
-		   "neural network: a file of models/networks/", ""),
-	PARAM_TEXT(struct case_params, calls, "",
-		   "recorded program: a call file that replaces model and stack; empty means none",
-		   ""),
+		   "neural network: name of a file of models/networks/", ""),
+	PARAM_TEXT(
+		struct case_params, calls, "",
+		"file with recorded CUDA calls, which replaces model and stack; empty means none",
+		""),
 	PARAM_TEXT(struct case_params, stack, "tf-1.12",
-		   "stack: framework and benchmark code, a file of models/stacks/", ""),
-	PARAM_TEXT(struct case_params, runtime, "none",
-		   "remoting runtime: a file of models/runtimes/; none means the local driver", ""),
+		   "framework and benchmark code: name of a file of models/stacks/", ""),
+	PARAM_TEXT(
+		struct case_params, runtime, "none",
+		"remoting runtime: name of a file of models/runtimes/; none means the local driver",
+		""),
 	PARAM_TEXT(struct case_params, transport, "auto",
-		   "transport: how calls and gradients travel between hosts (`farwire list "
-		   "transports`); auto means tcp, or rdma for the gradients of jobs on InfiniBand "
-		   "or RoCE",
+		   "transport, for calls and gradients between hosts (`farwire list transports`); "
+		   "auto means tcp, or rdma for the gradients of jobs on InfiniBand or RoCE",
 		   "assumption: runtimes forward calls by sockets unless told otherwise, and "
 		   "collective libraries take RDMA where they find it"),
-	PARAM_TEXT(struct case_params, profile, "",
-		   "profile of fitted parameters: a file of calib/profiles/; empty means none", ""),
+	PARAM_TEXT(
+		struct case_params, profile, "",
+		"profile of fitted parameters: name of a file of calib/profiles/; empty means none",
+		""),
 	PARAM_TEXT(struct case_params, program, "",
-		   "guest of the program; empty means the guest of its GPU; spread uses the guests "
-		   "without a GPU in turn",
+		   "guest in which the program runs; empty means the guest that serves its GPU; "
+		   "spread means "
+		   "the guests without a GPU in turn",
 		   ""),
 	PARAM_TEXT(struct case_params, server, "",
-		   "guest of the server, on the GPU's host; empty means the first one there", ""),
+		   "guest that serves the GPU; empty means the first guest of the GPU's host", ""),
 	PARAM_TEXT(struct case_params, gpu, "",
-		   "GPU of the program; empty means the first one; spread uses all of them in turn",
+		   "GPU that the program uses; empty means the topology's first GPU; spread means "
+		   "all GPUs "
+		   "in turn",
 		   ""),
 	PARAM_WHOLE(struct case_params, batch_count, 1, 1e6, "32",
-		    "batch: number of images in a step of each client or rank", ""),
+		    "batch size: samples of a step on each GPU", ""),
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
-		     "GPU fraction: upper bound for a client's share of its GPU", ""),
-	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1", "number of equal clients", ""),
+		     "GPU fraction: largest share of its GPU that a client may use", ""),
+	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1",
+		    "number of copies of each client", ""),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
-		    "warm-up steps, which are not measured", ""),
+		    "number of warm-up steps, which are not measured", ""),
 	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
-		    "maximum number of measured steps; the slowest of several programs counts; "
-		    "fewer when they repeat or settle; 0 means 16, or for several programs 128 or "
-		    "the steps of 20 million events",
+		    "largest number of measured steps of the slowest program; a run ends earlier "
+		    "when steps repeat; 0 means 16 (several programs: 128, or 20 million events)",
 		    ""),
 	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
-		    "number of GPUs of a data-parallel training job; 0 means programs that use one "
-		    "GPU each",
-		    ""),
+		    "number of GPUs of a job; 0 means no job, each program uses one GPU", ""),
 	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
-		    "GPUs in each machine that a job uses; 0 means all", ""),
-	PARAM_WHOLE(struct case_params, programs_count, 0, 131072, "0",
-		    "number of processes that share the GPUs of a job, with a remoting runtime; 0 "
-		    "means one for each GPU",
-		    ""),
+		    "number of GPUs that a job uses in each machine; 0 means all", ""),
+	PARAM_WHOLE(
+		struct case_params, programs_count, 0, 131072, "0",
+		"number of processes that share the GPUs of a job with a remoting runtime; 0 means "
+		"one for each GPU",
+		""),
 	PARAM_WHOLE(struct case_params, stages_count, 1, 1024, "1",
-		    "number of pipeline stages, each on a GPU of its own; 1 means no pipeline", ""),
+		    "number of pipeline stages, each on one GPU; 1 means no pipeline", ""),
 	PARAM_WHOLE(struct case_params, micro_batches_count, 1, 65536, "1",
-		    "number of micro-batches: parts of a batch that pass a pipeline one after the "
-		    "other",
-		    ""),
+		    "number of micro-batches into which a pipeline divides a batch", ""),
 	PARAM_TEXT(struct case_params, exchange, "horovod-0.19",
-		   "exchange of gradients: a file of models/exchanges/", ""),
-	PARAM_TEXT(struct case_params, guest, "",
-		   "guest in which a job runs, in each machine; empty means the first one", ""),
+		   "exchange of gradients in a job: name of a file of models/exchanges/", ""),
+	PARAM_TEXT(
+		struct case_params, guest, "",
+		"guest of each machine in which a job runs; empty means the machine's first guest",
+		""),
 	PARAM_NUMBER(struct case_params, straggler_ratio, QUANTITY_RATIO, 1, 1000, "1",
-		     "slowdown of the first rank: its compute time divided by that of the others",
-		     ""),
+		     "compute time of a job's first rank divided by that of the other ranks", ""),
 	PARAM_WHOLE(struct case_params, epochs_count, 0, 1e6, "0",
-		    "epochs: passes over the images, for the time of a whole training", ""),
-	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167", "images of an epoch",
-		    "ImageNet 2012's training set"),
+		    "number of epochs: passes over the training set; 0 means that no training time "
+		    "is printed",
+		    ""),
+	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167",
+		    "number of samples in the training set", "ImageNet 2012's training set"),
 	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",
-		     "symmetry: whether equal machines are simulated once (auto: in jobs of 1024 "
-		     "GPUs or more; on; off); the results are the same",
+		     "whether one machine represents all equal machines; results are the same; "
+		     "auto means in jobs of 1024 GPUs or more",
 		     ""),
-	PARAM_TEXT(struct case_params, collective, "",
-		   "collective that is repeated without training, as in nccl-tests; empty means "
-		   "training",
-		   ""),
+	PARAM_TEXT(
+		struct case_params, collective, "",
+		"collective to repeat without training, as nccl-tests does; empty means training",
+		""),
 	PARAM_NUMBER(struct case_params, collective_size_B, QUANTITY_BYTES, 1, 1e15, "64 MiB",
-		     "size of the collective: bytes of its whole buffer", ""),
+		     "message size: size of the collective's buffer, as nccl-tests defines it", ""),
 };
 const struct param_table case_table = PARAM_TABLE("case", struct case_params, case_rows);
 struct origin case_origin(const struct case_reader *c)
@@ -108,13 +115,13 @@ const struct cfg_node *case_group(struct case_reader *c, struct origin origin, c
 	*file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	const struct cfg_node *node = *file ? cfg_child(*file, group) : NULL;
 	if (*file && !node)
-		diag_error(reader->diag, cfg_origin(*file), "%s '%s': there is no `%s = ...` in it",
-			   what, name, group);
+		diag_error(reader->diag, cfg_origin(*file),
+			   "%s '%s': its file has no group `%s = ...`", what, name, group);
 	return node;
 }
 
-/* A fitted profile: a list `parameters` of groups with a path and a value. They
- * stand in for what files say, and give way to settings. */
+/* Applies a fitted profile: a list `parameters` of groups with `path` and `fit`. The values
+ * override those of files, and settings override them. */
 void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile)
 {
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
@@ -125,8 +132,7 @@ void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, c
 		else
 			diag_error(c->reader.diag, cfg_origin(group),
 				   "profile '%s': an entry needs path and fit (write { path = "
-				   "\"runtime.x\"; fit = { "
-				   "value = ... }; })",
+				   "\"runtime.x\"; fit = { value = ... }; })",
 				   profile);
 	}
 }
@@ -142,7 +148,14 @@ static void apply_profile(struct case_reader *c)
 				      c->params->profile);
 }
 
-/* What was fitted of a GPU lies in a profile of its name, if there is one. */
+/* True if the profile of that name holds what was fitted of the GPU or of its generation. */
+static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
+{
+	return strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0 ||
+	       strcmp(name, gpu_generation_name((enum gpu_generation)gpu->params.generation)) == 0;
+}
+
+/* Applies the profiles that are named like a GPU of the topology or like its generation. */
 static void apply_gpu_profiles(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
@@ -151,8 +164,7 @@ static void apply_gpu_profiles(struct case_reader *c)
 	size_t count = data_names(reader->arena, reader->root, "calib/profiles", &names);
 	for (size_t i = 0; i < count; i++)
 		for (size_t gpu = 0; gpu < topology->gpu_count; gpu++)
-			if (strcmp(names[i], topology->gpus[gpu].profile) == 0 ||
-			    strcmp(names[i], topology->gpus[gpu].like) == 0) {
+			if (is_profile_of(&topology->gpus[gpu], names[i])) {
 				const struct cfg_node *file = cfg_read(
 					reader->arena, reader->diag,
 					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",
@@ -162,7 +174,8 @@ static void apply_gpu_profiles(struct case_reader *c)
 			}
 }
 
-/* The default is the first of the list, and for jobs a direct one where it has a network. */
+/* `auto` selects the first kind of the list. For jobs it prefers a direct kind that has a
+ * network in the topology. */
 static const struct transport_kind *find_transport(const struct case_reader *c)
 {
 	if (strcmp(c->params->transport, "auto") != 0)
@@ -177,7 +190,7 @@ static const struct transport_kind *find_transport(const struct case_reader *c)
 	return transport_kind_at(0);
 }
 
-/* Something of the job passes between machines. */
+/* Whether some traffic of the job passes between machines. */
 static bool travels(const struct scenario *scenario, const struct job_entry *job)
 {
 	const struct topology *topology = &scenario->topology;
@@ -238,19 +251,36 @@ const struct network *case_network(struct case_reader *c, struct origin origin, 
 	return network_read(c->reader.arena, c->reader.diag, file);
 }
 
-/* Two numbers for each network on each GPU, fitted or the defaults. */
-const struct efficiency_params *case_efficiency(struct case_reader *c, const char *gpu,
+/* The constants of a GPU generation, read once a case. */
+static const struct kernel_params *read_kernels(struct case_reader *c,
+						enum gpu_generation generation)
+{
+	struct reader *reader = &c->reader;
+	if (c->kernels[generation])
+		return c->kernels[generation];
+	struct kernel_params *kernels = ARENA_NEW(reader->arena, struct kernel_params);
+	const char *prefix =
+		arena_printf(reader->arena, "kernels.%s", gpu_generation_name(generation));
+	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
+		   &kernel_table, NULL, 0, kernels);
+	c->kernels[generation] = kernels;
+	return kernels;
+}
+
+/* Kernel times of the network on the GPU: two fitted numbers, if there are any, or the law. */
+const struct efficiency_params *case_efficiency(struct case_reader *c, const struct gpu_entry *gpu,
 						const char *model)
 {
 	struct reader *reader = &c->reader;
 	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
-	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu, model);
+	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
 	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
 		   &efficiency_table, NULL, 0, efficiency);
+	efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
 	return efficiency;
 }
 
-/* The case's own list of settings: below those of the command line. */
+/* Applies the list `settings` of the case file. Settings of the command line override it. */
 static void apply_settings(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
@@ -262,7 +292,7 @@ static void apply_settings(struct case_reader *c)
 				     text);
 		else
 			diag_error(reader->diag, cfg_origin(cfg_at(list, i)),
-				   "case: settings holds texts (write settings = "
+				   "case: settings must hold texts (write settings = "
 				   "[\"host.server.turbo=true\"])");
 	}
 	for (size_t i = 0; i < c->request->setting_count; i++)
@@ -282,7 +312,8 @@ static bool read_file(struct case_reader *c)
 		return false;
 	c->group = cfg_child(c->file, "case");
 	if (!c->group)
-		diag_error(c->reader.diag, cfg_origin(c->file), "no group `case = { ... }`");
+		diag_error(c->reader.diag, cfg_origin(c->file),
+			   "the file has no group `case = { ... }`");
 	return c->group != NULL;
 }
 
@@ -305,7 +336,7 @@ static void read_world(struct case_reader *c)
 	read_topology(reader, file, path, &c->scenario->topology);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
 	apply_gpu_profiles(c);
-	apply_profile(c); /* the last word: it outranks what is known of a GPU in general */
+	apply_profile(c); /* after the GPUs' profiles, which it overrides */
 	if (c->params->calls[0])
 		case_read_calls(c);
 	else
@@ -346,7 +377,7 @@ static const char *case_name(const struct case_reader *c)
 			    params->batch_count);
 }
 
-/* Reads it all; of the reader, whether and how machines are folded is given. */
+/* Reads the whole case. c->reader.may_fold and c->reader.fold must be set before. */
 static const struct scenario *read_all(struct case_reader *c)
 {
 	static const char *const also[] = {"name", "clients", "jobs", "settings"};

@@ -7,6 +7,7 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/traces/call_file.h"
+#include "sim/verb/check_gpu.h"
 #include "sim/verb/verbs.h"
 
 static void check_case(const struct command *command, struct diag *diag, const char *path,
@@ -19,7 +20,7 @@ static void check_case(const struct command *command, struct diag *diag, const c
 	case_read(command->arena, diag, &request);
 }
 
-/* Describes a recording by the time of its median step, which a replay has to meet. */
+/* Reads a call file, and describes it by its calls and the time of its median step. */
 static const char *check_calls(const struct command *command, struct diag *diag, const char *path)
 {
 	const struct calls_params params = {.kernel_ratio = 1, .think_ratio = 1};
@@ -37,7 +38,8 @@ static const char *check_calls(const struct command *command, struct diag *diag,
 		quantity_format(command->arena, QUANTITY_TIME, step.end_s - step.start_s));
 }
 
-/* A file is checked as what its first group says it is. */
+/* Checks a file as the kind of file that its group names. Parts of a case, such as a stack, are
+ * checked in a small shipped case. Returns the word for the kind. */
 static const char *check_file(const struct command *command, struct diag *diag, const char *path)
 {
 	size_t length = strlen(path);
@@ -56,6 +58,7 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 		{"topology", "topology", "t320-same-esxi", "case.topology", "case.gpu="},
 		{"network", "model", "t320-same-esxi", "case.model", "case.gpu="},
 		{"stack", "stack", "t320-same-esxi", "case.stack", "case.gpu="},
+		{"gpu", "GPU", "workstation-2", "gpu.*.profile", "case.gpus=2"},
 		{"machine", "machine", "dgx1-v100-torus", "cluster.machine", "cluster.count=2"},
 		{"wiring", "network", "dgx1-v100-torus", "cluster.network", "cluster.count=2"},
 		{"exchange", "exchange", "c10-p100", "case.exchange", "case.gpus=4"},
@@ -70,6 +73,8 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 			{arena_printf(command->arena, "%s=%s", parts[i].key, path), {"check", 0}},
 			{parts[i].further, {"check", 0}}};
 		check_case(command, diag, NULL, settings, 3);
+		if (strcmp(parts[i].group, "gpu") == 0 && diag_count(diag) == 0)
+			check_gpu(command->arena, diag, cfg_child(file, "gpu"));
 		return parts[i].what;
 	}
 	if (cfg_child(file, "runtime")) {
@@ -86,11 +91,12 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 			dataset_read(command->arena, diag, command->data_root, path, NULL, 0);
 		return dataset && dataset->what_if ? "what-if" : "dataset";
 	}
-	if (!cfg_child(file, "gpu") && !cfg_child(file, "parameters") && !cfg_child(file, "fit"))
+	if (!cfg_child(file, "parameters") && !cfg_child(file, "fit"))
 		diag_error(
 			diag, cfg_origin(file),
-			"holds none of the groups case, topology, machine, wiring, network, stack, "
-			"exchange, storage, runtime, gpu, parameters, dataset, fit");
+			"the file has none of the groups case, topology, machine, wiring, network, "
+			"stack, exchange, storage, runtime, gpu, parameters, dataset, fit (write "
+			"one of them as NAME = { ... })");
 	return "file";
 }
 
@@ -104,7 +110,7 @@ static int run(const struct command *command)
 		if (diag_count(diag))
 			code = EXIT_USAGE;
 		else if (!command->quiet)
-			printf("%s: a good %s\n", command->words[i], what);
+			printf("%s: no errors in this %s\n", command->words[i], what);
 	}
 	return code;
 }
@@ -114,7 +120,7 @@ const struct verb verb_check = {
 	.words = "FILE...",
 	.help = "reads configuration files and lists their errors",
 	.examples = "  farwire check case.cfg my-topology.cfg\n"
-		    "  farwire check calls.jsonl   # what was recorded, the time of a step\n",
+		    "  farwire check calls.jsonl   # also prints the step time of the recording\n",
 	.options = "set quiet color",
 	.words_min = 1,
 	.run = run,

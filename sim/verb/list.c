@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire list: what ships, a line each. */
+/* farwire list: lists the shipped files and the built-in kinds, one per line. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,12 +9,14 @@
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/table.h"
+#include "sim/base/vec.h"
 #include "sim/scenario/wiring.h"
+#include "sim/verb/list_facts.h"
 #include "sim/verb/verbs.h"
 
 enum { LINE_WIDTH = 100 };
 
-/* Files of a folder, and built-in tables. */
+/* Folders of shipped files. group is the group of a file that contains its description. */
 static const struct folder {
 	const char *name, *path, *group;
 } folders[] = {
@@ -44,7 +47,7 @@ static const struct registry *const registries[] = {
 enum { FOLDER_COUNT = sizeof folders / sizeof folders[0] };
 enum { REGISTRY_COUNT = sizeof registries / sizeof registries[0] };
 
-/* The first sentence of a file's first comment. */
+/* Returns the first sentence of the file's first comment, without the full stop. */
 static const char *first_sentence(struct arena *arena, const char *path)
 {
 	const char *sentence = "";
@@ -70,13 +73,12 @@ static const char *first_sentence(struct arena *arena, const char *path)
 	return arena_printf(arena, "%.*s", (int)length, sentence);
 }
 
-/* The description in a file: help, title or source of its group, else its
- * first comment's first sentence. */
-static const char *help_of(const struct command *command, const char *path, const char *group)
+/* Returns the description of a file: help, title or source of its group, otherwise the first
+ * sentence of its first comment. */
+static const char *help_of(const struct command *command, const char *path,
+			   const struct cfg_node *node)
 {
 	static const char *const keys[] = {"help", "title", "source"};
-	struct diag *diag = diag_new(command->arena);
-	const struct cfg_node *node = cfg_child(cfg_read(command->arena, diag, path), group);
 	for (size_t i = 0; i < 3; i++) {
 		const char *text = cfg_text(cfg_child(node, keys[i]));
 		if (text)
@@ -86,7 +88,7 @@ static const char *help_of(const struct command *command, const char *path, cons
 }
 
 static void add(const struct command *command, struct table *table, const char *what,
-		const char *name, const char *help)
+		const char *group, const char *name, const char *help)
 {
 	if (command->plain) {
 		printf("%s\n", name);
@@ -94,30 +96,73 @@ static void add(const struct command *command, struct table *table, const char *
 	}
 	table_row(table);
 	table_cell(table, "%s", what);
+	table_cell(table, "%s", group);
 	table_cell(table, "%s", name);
 	table_cell(table, "%s", help);
 }
 
+struct shipped {
+	const char *name, *text;
+	struct facts facts;
+};
+
+static int by_group(const void *a, const void *b)
+{
+	const struct shipped *one = a, *other = b;
+	if (one->facts.group_order != other->facts.group_order)
+		return one->facts.group_order < other->facts.group_order ? -1 : 1;
+	int groups = strcmp(one->facts.group, other->facts.group);
+	if (groups)
+		return groups;
+	if (one->facts.order != other->facts.order)
+		return one->facts.order < other->facts.order ? -1 : 1;
+	return strcmp(one->name, other->name);
+}
+
+/* Describes a file by the facts that are computed from it, or by its own description. */
+static struct shipped shipped_file(const struct command *command, const struct folder *folder,
+				   const char *name)
+{
+	struct arena *arena = command->arena;
+	const char *path =
+		arena_printf(arena, "%s/%s/%s.cfg", command->data_root, folder->path, name);
+	const struct cfg_node *node =
+		cfg_child(cfg_read(arena, diag_new(arena), path), folder->group);
+	struct shipped file = {.name = name, .text = help_of(command, path, node)};
+	file.facts = facts_of(arena, command->data_root, folder->group, node);
+	if (file.facts.beside_help)
+		file.text = arena_printf(arena, "%s: %s", file.text, file.facts.text);
+	else if (*file.facts.text)
+		file.text = file.facts.text;
+	return file;
+}
+
+/* Scripts get names in alphabetical order; readers get groups of files. */
 static void list_folder(const struct command *command, struct table *table,
 			const struct folder *folder)
 {
 	const char *const *names;
 	size_t count = data_names(command->arena, command->data_root, folder->path, &names);
+	if (command->plain) {
+		for (size_t i = 0; i < count; i++)
+			add(command, table, folder->name, "", names[i], "");
+		return;
+	}
+	VEC(struct shipped) files = {0};
 	for (size_t i = 0; i < count; i++)
-		add(command, table, folder->name, names[i],
-		    command->plain
-			    ? ""
-			    : help_of(command,
-				      arena_printf(command->arena, "%s/%s/%s.cfg",
-						   command->data_root, folder->path, names[i]),
-				      folder->group));
+		*VEC_PUSH(command->arena, &files) = shipped_file(command, folder, names[i]);
+	if (files.count)
+		qsort(files.items, files.count, sizeof *files.items, by_group);
+	for (size_t i = 0; i < files.count; i++)
+		add(command, table, folder->name, files.items[i].facts.group, files.items[i].name,
+		    files.items[i].text);
 }
 
 static void list_kinds(const struct command *command, struct table *table,
 		       const struct registry *registry)
 {
 	for (size_t i = 0; i < registry->count; i++)
-		add(command, table, registry->listed, *registry->rows[i].name,
+		add(command, table, registry->listed, "", *registry->rows[i].name,
 		    *registry->rows[i].help);
 }
 
@@ -128,22 +173,24 @@ static void list_rows(const struct command *command, struct table *table,
 		const struct param_row *row = &params->rows[i];
 		char key[80];
 		param_key(row, key, sizeof key);
-		const char *preset =
-			row->preset ? arena_printf(command->arena, "default %s", row->preset)
-				    : "must be given";
-		add(command, table, params->name,
+		const char *preset = "must be given";
+		if (row->preset)
+			preset = row->preset[0]
+					 ? arena_printf(command->arena, "default %s", row->preset)
+					 : "empty by default";
+		add(command, table, params->name, "",
 		    command->plain ? arena_printf(command->arena, "%s.%s", params->name, key) : key,
 		    arena_printf(command->arena, "%s (%s)", row->help, preset));
 	}
 }
 
-/* Every key of every group, too long to be listed unasked. */
+/* Lists every key of every group. The list is long, so it is printed only on request. */
 static void list_parameters(const struct command *command, struct table *table)
 {
 	static const struct param_table *const tables[] = {
-		&case_table,    &host_table,    &guest_table,   &gpu_table,  &efficiency_table,
-		&stack_table,   &runtime_table, &driver_table,  &dma_table,  &exchange_table,
-		&library_table, &input_table,   &storage_table, &calls_table};
+		&case_table,       &host_table,    &guest_table,   &gpu_table,     &kernel_table,
+		&efficiency_table, &stack_table,   &runtime_table, &driver_table,  &dma_table,
+		&exchange_table,   &library_table, &input_table,   &storage_table, &calls_table};
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
 		list_rows(command, table, tables[i]);
 	for (size_t i = 0; i < transport_kind_count(); i++)
@@ -152,53 +199,56 @@ static void list_parameters(const struct command *command, struct table *table)
 		list_rows(command, table, link_kind_at(i)->table);
 }
 
-static bool asked(const struct command *command, const char *name)
+/* Returns whether a list was asked for by name. Without words, all lists but `parameters` are. */
+static bool wanted(const struct command *command, const char *name)
 {
 	for (size_t i = 0; i < command->word_count; i++)
 		if (strcmp(command->words[i], name) == 0)
 			return true;
-	return false;
+	return command->word_count == 0 && strcmp(name, "parameters") != 0;
 }
 
-static bool wanted(const struct command *command, const char *name, size_t *known)
+static bool is_list(const char *word)
 {
-	bool found = command->word_count == 0;
-	for (size_t i = 0; i < command->word_count; i++)
-		if (strcmp(command->words[i], name) == 0) {
-			found = true;
-			(*known)++;
-		}
+	bool found = strcmp(word, "parameters") == 0;
+	for (size_t i = 0; i < FOLDER_COUNT; i++)
+		found |= strcmp(word, folders[i].name) == 0;
+	for (size_t i = 0; i < REGISTRY_COUNT; i++)
+		found |= strcmp(word, registries[i]->listed) == 0;
 	return found;
+}
+
+static int refuse(const char *word)
+{
+	fprintf(stderr, "farwire: list: '%s' is not a list (there are", word);
+	for (size_t i = 0; i < FOLDER_COUNT; i++)
+		fprintf(stderr, " %s,", folders[i].name);
+	for (size_t i = 0; i < REGISTRY_COUNT; i++)
+		fprintf(stderr, " %s,", registries[i]->listed);
+	fprintf(stderr, " parameters)\n");
+	return EXIT_USAGE;
 }
 
 static int run(const struct command *command)
 {
+	for (size_t i = 0; i < command->word_count; i++)
+		if (!is_list(command->words[i]))
+			return refuse(command->words[i]);
 	struct table *table = table_new(command->arena);
-	if (isatty(STDOUT_FILENO)) /* grep sees whole lines */
+	if (isatty(STDOUT_FILENO)) /* only on a terminal, so that grep finds whole lines */
 		table_line_width(table, LINE_WIDTH);
 	table_column(table, "what", false);
+	table_column(table, "group", false);
 	table_column(table, "name", false);
 	table_column(table, "", false);
-	size_t known = 0;
 	for (size_t i = 0; i < FOLDER_COUNT; i++)
-		if (wanted(command, folders[i].name, &known))
+		if (wanted(command, folders[i].name))
 			list_folder(command, table, &folders[i]);
 	for (size_t i = 0; i < REGISTRY_COUNT; i++)
-		if (wanted(command, registries[i]->listed, &known))
+		if (wanted(command, registries[i]->listed))
 			list_kinds(command, table, registries[i]);
-	if (asked(command, "parameters")) {
-		known++;
+	if (wanted(command, "parameters"))
 		list_parameters(command, table);
-	}
-	if (known < command->word_count) {
-		fprintf(stderr, "farwire: list knows");
-		for (size_t i = 0; i < FOLDER_COUNT; i++)
-			fprintf(stderr, " %s,", folders[i].name);
-		for (size_t i = 0; i < REGISTRY_COUNT; i++)
-			fprintf(stderr, " %s,", registries[i]->listed);
-		fprintf(stderr, " parameters\n");
-		return EXIT_USAGE;
-	}
 	if (!command->plain)
 		table_print(table, stdout);
 	return EXIT_DONE;
@@ -207,9 +257,9 @@ static int run(const struct command *command)
 const struct verb verb_list = {
 	.name = "list",
 	.words = "[WHAT...]",
-	.help = "lists what ships: topologies, models, runtimes, links ...",
+	.help = "lists shipped topologies, models, runtimes, kinds of links and more",
 	.examples = "  farwire list\n  farwire list topologies --plain\n"
-		    "  farwire list parameters   # every key\n",
+		    "  farwire list parameters   # all keys of configuration files\n",
 	.options = "plain quiet color",
 	.words_min = 0,
 	.run = run,

@@ -26,7 +26,7 @@ static void write_trace(FILE *out, const void *ctx)
 static int draw(const struct command *command, const struct prediction *const *predictions,
 		size_t count)
 {
-	struct chart_text text = {command->title ? command->title : "Where the time of a step goes",
+	struct chart_text text = {command->title ? command->title : "Parts of the step time",
 				  command_caption(command)};
 	const struct drawing *drawing = chart_breakdown(command->arena, text, predictions, count);
 	return command_draw(command, command->plot, &drawing, 1);
@@ -51,7 +51,7 @@ static int run(const struct command *command)
 const struct verb verb_run = {
 	.name = "run",
 	.words = "CASE...",
-	.help = "predicts cases: throughput, step time, ratio, where the time goes",
+	.help = "predicts cases: throughput, ratio, step time and its parts",
 	.examples = "  farwire run --topology t320-same-esxi --runtime asynchronous --program "
 		    "client --batch 16\n"
 		    "  farwire run case.cfg --set link.wire.latency='200 us' --format json -o "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire solve: the value of a parameter at which a target is met. */
+/* farwire solve: solves for the parameter value up to or from which a target is met. */
 #include <stdio.h>
 
 #include "sim/base/arena.h"
@@ -10,11 +10,13 @@
 static int draw(const struct command *command, const struct solving *solving)
 {
 	struct arena *arena = command->arena;
-	const struct chart_text text = {command->title ? command->title
-						       : arena_printf(arena, "%s: %s for which %s",
-								      solving->name, solving->key,
-								      solving->target.text),
-					command_caption(command)};
+	const struct chart_text text = {
+		command->title
+			? command->title
+			: arena_printf(arena, "%s: %s with %s", solving->name,
+				       cfg_param_words(arena, solving->key, solving->param->row),
+				       solving->target.text),
+		command_caption(command)};
 	const struct drawing *drawing = solving_chart(arena, text, solving);
 	return command_draw(command, command->plot, &drawing, 1);
 }
@@ -23,9 +25,11 @@ static int run(const struct command *command)
 {
 	if (!command->target || command->keys.count != 1) {
 		fprintf(stderr, "farwire: `farwire solve` needs %s\n",
-			!command->target      ? "--target, such as 'ratio>=0.95'"
-			: command->keys.count ? "one --for KEY"
-					      : "--for KEY (see farwire explain CASE)");
+			!command->target ? "--target, for example --target 'ratio>=0.95'"
+			: command->keys.count
+				? "exactly one --for KEY (write one command for "
+				  "each parameter)"
+				: "--for KEY (`farwire explain CASE` shows the keys)");
 		return EXIT_USAGE;
 	}
 	if (!command_can_write(command))

@@ -51,7 +51,7 @@ shows '^ratio to local >= 0\.3 +everywhere +'
 expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=1.5' --for link.vswitch.latency --between '1us:20us'
 shows 'does not meet the target .* from 1 us to 20 us \(one-way latency of vswitch\); the best value is 0\.65'
 expect 0 '' solve case.cfg -q --draws 0 --target 'ratio>=0.64' --for case.batch
-shows 'with the batch from 16 to 34\. The result is not monotone\. At 64 it fails: out of GPU memory'
+shows 'with the batch size from 16 to 34\. The result is not monotone\. At 64 it fails: out of GPU memory'
 expect 0 '' solve case.cfg -q --draws 0 --format csv --target 'step<=1 s' --for link.vswitch.loss \
 	--between 1e-5:1
 shows '^step time <= 1 s,up to,0\.0'
@@ -71,9 +71,9 @@ shows '^throughput >= 1000 images/s +in parts '
 verdict 'solve.everywhere_nowhere_and_in_parts'
 
 # no case is computed for a result that the case cannot have
-expect 2 'no training time \(set case\.epochs\)' solve ddl-host --target 'training_time<=1 h' --for link.network.bandwidth --draws 1000
+expect 2 'no training time \(write --set case\.epochs=N\)' solve ddl-host --target 'training_time<=1 h' --for link.network.bandwidth --draws 1000
 expect 0 '' solve ddl-host -q --draws 0 --target 'training_time<=3000 s' --for case.epochs
-shows 'with the epochs up to 3\.'
+shows 'with the number of epochs up to 3\.'
 # an interval ends at the parameter's bound
 expect 0 '' solve ddl-calico -q --draws 4 --target 'efficiency>=0.62' --for tcp.streams --between 1:8
 shows 'with the number of parallel TCP streams of a connection from 2 \(1 to [2-8]\) on\.'
