@@ -40,11 +40,38 @@ enum layer_op {
 	LAYER_LRN,
 	LAYER_DROPOUT,
 	LAYER_SOFTMAX,
+	/* Layers of tokens: network_sequence.h says how files write them. */
+	LAYER_EMBEDDING,
+	LAYER_POSITIONS,
+	LAYER_CLASS_TOKEN,
+	LAYER_SELECT,
+	LAYER_LINEAR,
+	LAYER_LAYER_NORM,
+	LAYER_RMS_NORM,
+	LAYER_QK_NORM,
+	LAYER_ROTARY,
+	LAYER_ATTENTION,
+	LAYER_GELU,
+	LAYER_SILU,
+	LAYER_TANH,
+	LAYER_GATE,
+	LAYER_ROUTE,
+	LAYER_DISPATCH,
+	LAYER_COMBINE,
+	LAYER_CROSS_ENTROPY,
+	LAYER_LOSSES,
 	LAYER_OP_COUNT,
 };
 const char *layer_op_name(enum layer_op op);
 
-enum { LAYER_INPUTS_MAX = 8, LAYER_TENSORS_MAX = 4 };
+enum { LAYER_INPUTS_MAX = 8, LAYER_TENSORS_MAX = 6, LAYER_PARTS_MAX = 3 };
+
+struct attention_shape {
+	size_t heads, kv_heads, head_size;
+	size_t window; /* tokens that each token sees, itself included; 0: all */
+	bool causal;   /* a token does not see later ones */
+	bool dropout;  /* of the probabilities */
+};
 
 struct layer {
 	const char *name;
@@ -59,16 +86,32 @@ struct layer {
 	size_t tensor_count;
 	size_t state_tensor_count; /* not trained: moving mean and variance */
 	bool in_place;             /* output shares its input's memory: ReLU, bias */
+	/* Of linear layers: matrix products that share the input, such as query, key and
+	 * value, with the output features of each. */
+	size_t parts[LAYER_PARTS_MAX], part_count;
+	size_t experts;    /* matrices of which each token uses one; 0: a single matrix */
+	size_t expert_top; /* of experts, route, dispatch and combine: rows of each token */
+	size_t tied_to;    /* the embedding whose matrix a linear layer uses; 0: its own */
+	struct attention_shape attention; /* of attention, rotary and qk_norm */
+	double scores_count; /* of attention: query-key pairs of all heads, masked ones too */
+	/* What one sample leaves in memory for the backward pass, scores of attention aside. */
+	double kept_count; /* elements */
+	double kept_B;     /* bytes whose size does not depend on the data type, such as masks */
 };
 
 struct network {
 	const char *name, *source;
-	size_t image, image_channels, classes;
+	size_t image_height, image_width, image_channels, classes; /* 0: samples are sequences */
+	size_t sequence,
+		vocabulary;         /* tokens of a sample, and their kinds; 0: samples are images */
+	bool has_tokens;            /* has layers of tokens, as language models and ViT */
 	const struct layer *layers; /* in topological order; [0] is the input */
 	size_t layer_count;
 	double parameters_count, gradient_tensors_count, macs_count;
-	double activations_count; /* elements of one image kept for backward: outputs
-				    of all layers but those in place */
+	double activations_count;      /* elements of one sample kept for backward (kept_count) */
+	double activations_B;          /* further bytes of one sample (kept_B) */
+	double fused_B;                /* bytes that attention keeps besides if it is fused */
+	double scores_count, scores_B; /* elements and bytes that it keeps if it is not fused */
 };
 
 /* NULL after errors (in diag): unknown ops and keys, names that are not there
@@ -76,6 +119,9 @@ struct network {
  * group `network` and nothing else. */
 const struct network *network_read(struct arena *arena, struct diag *diag,
 				   const struct cfg_node *file);
+/* The same with sequences of that many tokens instead of the file's; 0: the file's. */
+const struct network *network_read_sequence(struct arena *arena, struct diag *diag,
+					    const struct cfg_node *file, size_t sequence);
 
 /* GPU memory of a training step, bytes: variables with optimiser_copies_count
  * more of their size and moving averages, all fp32; gradients in element_B (4

@@ -207,7 +207,7 @@ static void shipped_networks_match_published_facts(void)
 			   activations) == 6 &&
 		    (network = shipped(arena, name)) != NULL) {
 			rows++;
-			CHECK(network->image == (size_t)atoi(image));
+			CHECK(network->image_height == (size_t)atoi(image));
 			CHECK(agrees(name, "Mparameters", network->parameters_count / 1e6, params,
 				     0.005));
 			CHECK(agrees(name, "gradient tensors", network->gradient_tensors_count,
