@@ -93,7 +93,7 @@ static const struct param_row efficiency_rows[] = {
 		     "part of the peak rate that a very large kernel reaches",
 		     "assumption: to be fitted to a measured throughput of one GPU"),
 	COST_ASSUMED(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
-		     "work of a kernel that reaches half of peak_ratio",
+		     "work of a kernel that reaches half of efficiency.peak",
 		     "assumption: to be fitted to the throughput of one GPU at two batch sizes"),
 };
 const struct param_table efficiency_table =

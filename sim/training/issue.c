@@ -19,7 +19,8 @@ struct cuda_call *issue_call(struct issuer *issuer, enum call_kind kind, uint16_
 	return call;
 }
 
-/* Library calls as they fall due: rate of them for each op, the fraction carried on. */
+/* Adds `rate` to *due, then appends one library call for each whole unit and keeps the
+ * fraction. */
 static void issue_library(struct issuer *issuer, double *due, double rate, const char *label)
 {
 	for (*due += rate; *due >= 1; *due -= 1) {

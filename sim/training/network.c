@@ -21,12 +21,12 @@ enum layer_key {
 	KEYS_AFTER = KEY_BATCH_NORM | KEY_BIAS | KEY_RELU,
 };
 
-/* How an op is written. */
+/* The keys and inputs of an op in a file. */
 struct op_form {
 	const char *name;
 	enum layer_op op;
-	unsigned keys;     /* that it may have, besides name, op and from */
-	unsigned required; /* of them */
+	unsigned keys;     /* allowed keys besides name, op and from */
+	unsigned required; /* keys that must be there */
 	size_t inputs_min, inputs_max;
 };
 
@@ -91,14 +91,14 @@ bool read_size(struct reader *reader, const struct cfg_node *node, const char *t
 		diag_error(reader->diag, cfg_origin(node),
 			   "%s '%s': %s is %s (write a whole number from 1 to %d)", thing, name,
 			   cfg_name(node) ? cfg_name(node) : "an element",
-			   text ? text : "no number", LAYER_SIZE_MAX);
+			   text ? text : "not a number", LAYER_SIZE_MAX);
 		return false;
 	}
 	*value = (size_t)number;
 	return true;
 }
 
-/* [height, width], or one number for both; absent: untouched. */
+/* Reads [height, width], or one number for both. Without the key, pair keeps its values. */
 static bool read_pair(struct reader *reader, const struct cfg_node *layer, const char *key,
 		      const char *thing, const char *name, size_t pair[2])
 {
@@ -130,7 +130,7 @@ bool read_flag(struct reader *reader, const struct cfg_node *layer, const char *
 	if (node == NULL || cfg_bool(node, value))
 		return true;
 	diag_error(reader->diag, cfg_origin(node),
-		   "layer '%s': %s is no truth value (write true or false)", name, key);
+		   "layer '%s': %s has the wrong type (write true or false)", name, key);
 	return false;
 }
 
@@ -145,7 +145,7 @@ static bool read_pad(struct reader *reader, const struct cfg_node *layer, const 
 	if (text == NULL || (strcmp(text, "same") != 0 && strcmp(text, "valid") != 0)) {
 		diag_error(reader->diag, cfg_origin(node),
 			   "layer '%s': pad is '%s' (write \"same\" or \"valid\")", name,
-			   text ? text : "no text");
+			   text ? text : "not a string");
 		return false;
 	}
 	*same = strcmp(text, "same") == 0;
@@ -169,7 +169,7 @@ static const struct op_form *read_op(struct reader *reader, const struct cfg_nod
 	}
 	if (text == NULL) {
 		diag_error(reader->diag, op ? cfg_origin(op) : cfg_origin(node),
-			   "layer '%s': has no op (write op = \"conv\" or another)", name);
+			   "layer '%s' has no op (write op = \"conv\" or another)", name);
 		return NULL;
 	}
 	near = diag_nearest(text, names, OP_FORM_COUNT);
@@ -182,7 +182,7 @@ static const struct op_form *read_op(struct reader *reader, const struct cfg_nod
 	return NULL;
 }
 
-/* Refuses keys that the op does not have and asks for those that it needs. */
+/* Reports keys that the op does not have, and keys that it needs and that are missing. */
 static bool check_keys(struct reader *reader, const struct cfg_node *node,
 		       const struct op_form *form, const char *name)
 {
@@ -237,15 +237,15 @@ static bool read_spec(struct reader *reader, const struct cfg_node *node, const 
 	good &= read_flag(reader, node, "relu", name, &spec->relu);
 	if (good && spec->batch_norm && spec->bias) {
 		diag_error(reader->diag, cfg_origin(cfg_child(node, "bias")),
-			   "layer '%s': has bias and batch_norm, which has a bias of its own "
+			   "layer '%s' has bias and batch_norm, but batch_norm includes a bias "
 			   "(leave bias out)",
 			   name);
 		good = false;
 	}
 	if (good && !spec->batch_norm && cfg_child(node, "scale") != NULL) {
 		diag_error(reader->diag, cfg_origin(cfg_child(node, "scale")),
-			   "layer '%s': scale belongs to batch_norm, which it has not (write "
-			   "batch_norm = true or leave scale out)",
+			   "layer '%s' has scale but not batch_norm (write batch_norm = true or "
+			   "leave scale out)",
 			   name);
 		good = false;
 	}
@@ -265,14 +265,14 @@ static void unknown_from(struct reader *reader, const struct cfg_node *node, siz
 		if (reader->lines[i].name != NULL)
 			names[count++] = reader->lines[i].name;
 	near = diag_nearest(text, names, count);
-	diag_error(
-		reader->diag, cfg_origin(node),
-		"layer '%s': from '%s' names no layer (%s%s%swrite the name of an earlier layer)",
-		reader->lines[index].name, text, near ? "did you mean '" : "", near ? near : "",
-		near ? "'? " : "");
+	diag_error(reader->diag, cfg_origin(node),
+		   "layer '%s': from = '%s' is not the name of a layer (%s%s%swrite the name of an "
+		   "earlier layer)",
+		   reader->lines[index].name, text, near ? "did you mean '" : "", near ? near : "",
+		   near ? "'? " : "");
 }
 
-/* The earlier line that node names. Returns false after an error. */
+/* Finds the earlier line that node names. Returns false after an error. */
 static bool read_one_from(struct reader *reader, const struct cfg_node *node, size_t index,
 			  size_t *from)
 {
@@ -281,7 +281,7 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 
 	if (text == NULL) {
 		diag_error(reader->diag, cfg_origin(node),
-			   "layer '%s': from is no name (write from = \"conv1\" or from = "
+			   "layer '%s': from has the wrong type (write from = \"conv1\" or from = "
 			   "[\"a\", \"b\"])",
 			   reader->lines[index].name);
 		return false;
@@ -293,8 +293,8 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 	}
 	if (found >= index) {
 		diag_error(reader->diag, cfg_origin(node),
-			   "layer '%s': from '%s' is %s; a layer takes only from earlier ones, so "
-			   "that there are no loops (%s)",
+			   "layer '%s': from = '%s' is %s, but a layer's input must be an earlier "
+			   "layer (%s)",
 			   reader->lines[index].name, text,
 			   found == index ? "the layer itself" : "a later layer",
 			   found == index ? "write the name of an earlier layer"
@@ -306,7 +306,7 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 	return true;
 }
 
-/* The lines that a line takes from. Returns false after an error. */
+/* Finds the lines that a line takes from. Returns false after an error. */
 static bool read_from(struct reader *reader, const struct cfg_node *layer, size_t index,
 		      const struct op_form *form, size_t from[LAYER_INPUTS_MAX], size_t *count)
 {
@@ -389,7 +389,7 @@ static bool read_line(struct reader *reader, const struct cfg_node *node, size_t
 	bool good, broken = false;
 
 	if (reader->lines[index].name == NULL)
-		return false; /* said when the names were collected */
+		return false; /* collect_names has reported it */
 	form = read_op(reader, node, reader->lines[index].name);
 	if (form == NULL)
 		return false;
@@ -429,10 +429,11 @@ static void check_loose_ends(struct reader *reader)
 		const struct line *line = &reader->lines[i];
 
 		if (!line->consumed)
-			diag_error(reader->diag, line->origin,
-				   "layer '%s': nothing takes its output (name it in the from of a "
-				   "later layer, or leave it out)",
-				   line->name);
+			diag_error(
+				reader->diag, line->origin,
+				"layer '%s': no layer takes its output (name it in the from of a "
+				"later layer, or leave it out)",
+				line->name);
 	}
 }
 
@@ -460,7 +461,7 @@ static bool read_sample(struct reader *reader, const struct cfg_node *group,
 
 		if (node == NULL)
 			diag_error(reader->diag, cfg_origin(group),
-				   "network: has no %s (write %s = %s)", key, key, example);
+				   "the network has no %s (write %s = %s)", key, key, example);
 		else
 			read_size(reader, node, "network", name, fields[tokens][i]);
 		if (tokens && other)
@@ -473,7 +474,7 @@ static bool read_sample(struct reader *reader, const struct cfg_node *group,
 		return diag_count(reader->diag) == before;
 	if (cfg_child(group, "image") == NULL)
 		diag_error(reader->diag, cfg_origin(group),
-			   "network: has no image (write image = 224)");
+			   "the network has no image (write image = 224)");
 	read_pair(reader, group, "image", "network", name, image);
 	network->image_height = image[0];
 	network->image_width = image[1];
@@ -491,11 +492,11 @@ static bool read_head(struct reader *reader, const struct cfg_node *group, struc
 	network->source = cfg_text(cfg_child(group, "source"));
 	if (network->name == NULL)
 		diag_error(reader->diag, cfg_origin(group),
-			   "network: has no name (write name = \"resnet50\")");
+			   "the network has no name (write name = \"resnet50\")");
 	if (network->source == NULL)
 		diag_error(reader->diag, cfg_origin(group),
-			   "network: does not say where it comes from (write source = \"He et al., "
-			   "arXiv:1512.03385\")");
+			   "the network has no source (write where it comes from: source = \"He et "
+			   "al., arXiv:1512.03385\")");
 	read_sample(reader, group, network);
 	return diag_count(reader->diag) == before;
 }
@@ -533,11 +534,10 @@ static void check_classes(struct reader *reader, const struct network *network)
 			   "op = \"cross_entropy\", or losses for a sum of several)",
 			   line->name);
 	else if (network->sequence == 0 && last->output_count != (double)network->classes)
-		diag_error(
-			reader->diag, line->origin,
-			"layer '%s': the last layer gives %zu x %zu x %zu numbers, but classes is "
-			"%zu (make them the same)",
-			line->name, last->channels, last->height, last->width, network->classes);
+		diag_error(reader->diag, line->origin,
+			   "layer '%s': the output of the last layer has %zu x %zu x %zu elements, "
+			   "but classes is %zu (make them the same)",
+			   line->name, last->channels, last->height, last->width, network->classes);
 }
 
 const struct network *network_read(struct arena *arena, struct diag *diag,
@@ -559,13 +559,13 @@ const struct network *network_read_sequence(struct arena *arena, struct diag *di
 	cfg_only(diag, file, known, 1);
 	if (group == NULL || !cfg_is_group(group)) {
 		diag_error(diag, cfg_origin(file),
-			   "there is no network in this file (write network = { name = ...; "
+			   "the file has no group network (write network = { name = ...; "
 			   "layers = ( ... ); };)");
 		return NULL;
 	}
 	if (list == NULL || !cfg_is_list(list) || cfg_count(list) == 0)
 		diag_error(diag, cfg_origin(list ? list : group),
-			   "network: has no layers (write layers = ( { name = \"conv1\"; op = "
+			   "the network has no layers (write layers = ( { name = \"conv1\"; op = "
 			   "\"conv\"; ... } );)");
 	if (!read_head(&reader, group, network) || diag_count(diag) != before)
 		return NULL;

@@ -79,7 +79,7 @@ static const char *new_name(struct reader *reader, const struct cfg_node *node, 
 	if (name == NULL || *name == '\0') {
 		if (!outer->again)
 			diag_error(reader->diag, cfg_origin(node),
-				   "layer %zu: has no name (write { name = \"conv1\"; op = ...; })",
+				   "layer %zu has no name (write { name = \"conv1\"; op = ...; })",
 				   number);
 		return NULL;
 	}
@@ -87,8 +87,8 @@ static const char *new_name(struct reader *reader, const struct cfg_node *node, 
 		return full;
 	if (!outer->again)
 		diag_error(reader->diag, cfg_origin(node),
-			   "layer '%s': the name is taken (give each layer its own%s)", full,
-			   strcmp(full, "input") == 0 ? "; 'input' is the image" : "");
+			   "layer '%s': another layer has this name (give each layer its own%s)",
+			   full, strcmp(full, "input") == 0 ? "; 'input' is the image" : "");
 	return NULL;
 }
 

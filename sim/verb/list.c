@@ -128,9 +128,11 @@ static void list_rows(const struct command *command, struct table *table,
 		const struct param_row *row = &params->rows[i];
 		char key[80];
 		param_key(row, key, sizeof key);
-		const char *preset =
-			row->preset ? arena_printf(command->arena, "default %s", row->preset)
-				    : "must be given";
+		const char *preset = "must be given";
+		if (row->preset)
+			preset = row->preset[0]
+					 ? arena_printf(command->arena, "default %s", row->preset)
+					 : "empty by default";
 		add(command, table, params->name,
 		    command->plain ? arena_printf(command->arena, "%s.%s", params->name, key) : key,
 		    arena_printf(command->arena, "%s (%s)", row->help, preset));

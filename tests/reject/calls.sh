@@ -30,8 +30,8 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	printf '%s\n' "$head" '{"step":4,"t_s":0}' '{"step":5,"t_s":0.0005}' "$launch" "$sync" '{"end":true}' >idle.jsonl
 	expect 2 '^--calls: step 4 of the recording holds no call .write another calls\.step' run $t320 --calls idle.jsonl
 	expect 2 'fewer than calls\.step asks for' run $t320 --calls good.jsonl --set calls.step=2
-	expect 2 'either calls or model' run $t320 --calls good.jsonl --model resnet50
-	expect 2 'holds no ncclAllReduce' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
+	expect 2 'calls and model exclude each other' run $t320 --calls good.jsonl --model resnet50
+	expect 2 'contains no ncclAllReduce' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
 	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
 	# A wait around a launch has no kernel of its own: a step that never did its work hung.
 	around=$(echo "$sync" | sed 's/0\.00101/0/')
@@ -52,7 +52,7 @@ cat >both.cfg <<'END'
 case = { topology = "t320-same-esxi"; calls = "good.jsonl"; runtime = "synchronous";
 	clients = ( { name = "a"; model = "alexnet"; } ); };
 END
-expect 2 "^both\.cfg:2: client 'a': either calls or model, not both" run both.cfg --draws 0
+expect 2 "^both\.cfg:2: client 'a': calls and model exclude each other" run both.cfg --draws 0
 verdict 'calls.either_or'
 
 # A case names the file beside itself; kernels twice as long take as much longer.

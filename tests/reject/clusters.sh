@@ -53,7 +53,7 @@ shows '^host\.b\.cores +3 '
 shows '^host\.a\.cores +4 '
 shows '^link\.b-slot\.lanes +4 '
 # shellcheck disable=SC2086
-expect 2 "wants 3 GPUs .* has 2" $own --set cluster.b.count=1
+expect 2 "needs 3 GPUs .* has 2" $own --set cluster.b.count=1
 verdict 'clusters.a_good_one_runs'
 
 # what is wrong in the topology, by sed; where and what is said of it
@@ -63,40 +63,40 @@ while IFS='|' read -r edit message; do
 	expect 2 "$message" $own
 done <<'END'
 s/ports = 8/ports = 3/|^own\.cfg:5: network: a switch of 3 ports is too small for 4 cables
-s/"switch"; ports = 8/"cable"/|^own\.cfg:5: network: a cable joins two machines, servers among them, not 4
-s/"switch"; ports = 8/"torus"; x = 3; y = 1/|^own\.cfg:5: network: a torus of 3 x 1 x 1 has 3 places for 4 machines and servers
-s/"switch"; ports = 8/"dragonfly"; groups = 1; routers_per_group = 1/|^own\.cfg:5: network: a dragonfly of 1 x 1 x 2 has 2 places for 4 machines and servers
-s/"switch"; ports = 8/"dragonfly"; global_latency = "1 us"/|^own\.cfg:5: network: global_latency must be longer
-s/"switch"; ports = 8/"fat_tree"; ports_per_leaf = 2; leaves = 1/|^own\.cfg:5: network: 4 machines need 2 leaves of 2 machines, there are 1
+s/"switch"; ports = 8/"cable"/|^own\.cfg:5: network: a cable connects exactly two machines or servers, not 4
+s/"switch"; ports = 8/"torus"; x = 3; y = 1/|^own\.cfg:5: network: a torus of 3 x 1 x 1 has 3 places, but there are 4 machines and servers
+s/"switch"; ports = 8/"dragonfly"; groups = 1; routers_per_group = 1/|^own\.cfg:5: network: a dragonfly of 1 groups x 1 routers x 2 machines has 2 places, but there are 4 machines and servers
+s/"switch"; ports = 8/"dragonfly"; global_latency = "1 us"/|^own\.cfg:5: network: wiring\.global_latency must exceed
+s/"switch"; ports = 8/"fat_tree"; ports_per_leaf = 2; leaves = 1/|^own\.cfg:5: network: 4 machines need 2 leaves of 2 machines each, but wiring\.leaves is 1
 s/"switch"; ports = 8/"fattree"/|^own\.cfg:5: network: no kind of wiring is called 'fattree' \(did you mean 'fat_tree'
 s/ports = 8/port = 8/|^own\.cfg:5: network: unknown key 'port' \(did you mean 'ports'
 s/bandwidth/bandwith/|^own\.cfg:6: link 'network': unknown key 'bandwith' \(did you mean 'bandwidth'
 s/link = { .* }; }; };/}; };/|^own\.cfg:5: network: link is missing
-s/count = 3/count = 3; ports = 2/|^own\.cfg:3: cluster: ports = 2, machine 'box\.cfg' has 1
+s/count = 3/count = 3; ports = 2/|^own\.cfg:3: cluster: ports is 2, but machine 'box\.cfg' has 1
 s/count = 3/cout = 3/|^own\.cfg:3: cluster: unknown key 'cout' \(did you mean 'count'
-s/"box.cfg"/"dgx1-v10"/|^own\.cfg:3: machine 'dgx1-v10' is not there \(did you mean 'dgx1-v100'
-s/"box.cfg"/"t320"/|t320\.cfg: machine 't320': no group .machine
-s/"files"/"n1"/|^own\.cfg:4: server 'n1': the name is taken
-s/name = "own"/hosts = ( { name = "n0"; } )/|^own\.cfg:3: host 'n0': the name is taken
-s/"files"/1/|^own\.cfg:4: cluster: servers holds names \(write servers = \["file-server"\]\)
+s/"box.cfg"/"dgx1-v10"/|^own\.cfg:3: there is no machine 'dgx1-v10' \(did you mean 'dgx1-v100'
+s/"box.cfg"/"t320"/|t320\.cfg: machine 't320': its file has no group .machine
+s/"files"/"n1"/|^own\.cfg:4: server 'n1': the name is already in use
+s/name = "own"/hosts = ( { name = "n0"; } )/|^own\.cfg:3: host 'n0': the name is already in use
+s/"files"/1/|^own\.cfg:4: cluster: servers must hold names \(write servers = \["file-server"\]\)
 s/machine = "box.cfg"; count = 3;/machines = { name = "a"; };/|^own\.cfg:3: cluster: machines must be a list \(write machines = \( \{ name = \.\.\.; machine
 END
 cluster_of 's/network = {.*/network = "ethernet-11"; };/; /link = /d'
 # shellcheck disable=SC2086
-expect 2 "^own\.cfg:5: network 'ethernet-11' is not there \(did you mean 'ethernet-1" $own
+expect 2 "^own\.cfg:5: there is no network 'ethernet-11' \(did you mean 'ethernet-1" $own
 cluster_of 's/network = {.*/network = 1; };/; /link = /d'
 # shellcheck disable=SC2086
-expect 2 '^own\.cfg:5: cluster: network is neither a name nor a group \(write network = "infiniband-edr"\)' $own
+expect 2 '^own\.cfg:5: cluster: network must be a name or a group \(write network = "infiniband-edr"\)' $own
 printf 'x = 1;\n' >none.cfg
 cluster_of 's/network = {.*/network = "none.cfg"; };/; /link = /d'
 # shellcheck disable=SC2086
-expect 2 "none\.cfg: network 'none\.cfg': no group \`wiring = \{ \.\.\. \}\`" $own
+expect 2 "none\.cfg: network 'none\.cfg': its file has no group \`wiring = \{ \.\.\. \}\`" $own
 printf 'topology = { name = "own"; cluster = 3; };\n' >own.cfg
 # shellcheck disable=SC2086
-expect 2 '^own\.cfg:1: topology: cluster is not a group \(write cluster = \{ machine = \.\.\.; \}\)' $own
+expect 2 '^own\.cfg:1: topology: cluster must be a group \(write cluster = \{ machine = \.\.\.; \}\)' $own
 cluster_of '/servers/d; s/network = {.*/};/; /link = /d'
 # shellcheck disable=SC2086
-expect 2 '^own\.cfg:3: cluster: nothing joins its 3 machines' $own
+expect 2 '^own\.cfg:3: cluster: 3 machines need a network' $own
 verdict 'clusters.wrong_clusters'
 
 cluster_of ''

@@ -53,29 +53,29 @@ expect 2 'needs RESULT' plot
 expect 2 "list: 'topology' is not a list \(there are topologies, machines" list topology
 verdict 'command_line.words'
 
-expect 2 "^--topology: topology 't320-same-ln' is not there \(did you mean 't320-same-lan'\?" \
+expect 2 "^--topology: there is no topology 't320-same-ln' \(did you mean 't320-same-lan'\?" \
 	run --topology t320-same-ln
-expect 2 "^--model: model 'resnet5' is not there \(did you mean 'resnet50'\?" run case.cfg --model resnet5
-expect 2 "^--stack: stack 'tf-1.1' is not there \(did you mean 'tf-1.12'\?" run case.cfg --stack tf-1.1
-expect 2 "^--runtime: runtime 'synchronos' is not there \(did you mean 'synchronous'\?" \
+expect 2 "^--model: there is no model 'resnet5' \(did you mean 'resnet50'\?" run case.cfg --model resnet5
+expect 2 "^--stack: there is no stack 'tf-1.1' \(did you mean 'tf-1.12'\?" run case.cfg --stack tf-1.1
+expect 2 "^--runtime: there is no runtime 'synchronos' \(did you mean 'synchronous'\?" \
 	run case.cfg --runtime synchronos
-expect 2 "^--profile: profile 'flexdirect-1050t' is not there \(did you mean 'flexdirect-1050ti'\?" \
+expect 2 "^--profile: there is no profile 'flexdirect-1050t' \(did you mean 'flexdirect-1050ti'\?" \
 	run case.cfg --profile flexdirect-1050t
 expect 2 "^--transport: case: no transport is called 'udp' \(there are tcp, rdma, shm, auto; .farwire list transports. shows them\)" \
 	run case.cfg --transport udp
-expect 2 "^--gpu: GPU 'gpu7' is not there \(did you mean 'gpu0'\?" run case.cfg --gpu gpu7
-expect 2 "^--program: program's guest 'clint' is not there \(did you mean 'client'\?" \
+expect 2 "^--gpu: there is no GPU 'gpu7' \(did you mean 'gpu0'\?" run case.cfg --gpu gpu7
+expect 2 "^--program: there is no program's guest 'clint' \(did you mean 'client'\?" \
 	run case.cfg --program clint
-expect 2 "^--server: server guest 'servr' is not there \(did you mean 'server'\?" run case.cfg --server servr
+expect 2 "^--server: there is no server guest 'servr' \(did you mean 'server'\?" run case.cfg --server servr
 expect 2 "^--set: guest 'client' is not on the host of GPU 'gpu0'" \
 	run --topology t320-same-lan --set case.server=client
-expect 2 "^--program: .*no runtime to forward its calls" run --topology t320-same-lan --program client
-expect 2 "dataset 'flexdirect_1050t' is not there \(did you mean 'flexdirect_1050ti'\?" \
+expect 2 "^--program: .*no runtime forwards its calls" run --topology t320-same-lan --program client
+expect 2 "there is no dataset 'flexdirect_1050t' \(did you mean 'flexdirect_1050ti'\?" \
 	validate flexdirect_1050t
-expect 2 "case 'pool-8-on4' is not there \(did you mean 'pool-8-on-4'\?" run pool-8-on4
-expect 2 "case 'pool-8-on4' is not there \(did you mean 'pool-8-on-4'\?" explain pool-8-on4 tcp
+expect 2 "there is no case 'pool-8-on4' \(did you mean 'pool-8-on-4'\?" run pool-8-on4
+expect 2 "there is no case 'pool-8-on4' \(did you mean 'pool-8-on-4'\?" explain pool-8-on4 tcp
 expect 2 "'t320-same-esxi' is a topology, not a case \(write --topology" compare case.cfg t320-same-esxi
-expect 2 "fit 'p10' is not there \(did you mean 'p100'\?" fit p10
+expect 2 "there is no fit 'p10' \(did you mean 'p100'\?" fit p10
 expect 2 "no parameter 'runtime.nosuch'" explain case.cfg runtime.nosuch
 verdict 'command_line.names_that_are_not_there'
 

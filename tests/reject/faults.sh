@@ -105,9 +105,9 @@ verdict faults.a_profile_cut_short
 
 mkdir folder
 expect 2 'is a directory \(give a file\)' run folder
-expect 2 '^--profile: .*folder. is not there' run case.cfg --profile ./folder
+expect 2 '^--profile: there is no .*folder.' run case.cfg --profile ./folder
 expect 2 '^folder: cannot be read: Is a directory' run case.cfg --calls folder
-expect 2 "^fit 'folder' is not there" fit folder
+expect 2 "^there is no fit 'folder'" fit folder
 expect 2 "^farwire: cannot read 'folder': Is a directory" import perftest folder
 expect 2 "^farwire: cannot read 'folder': Is a directory" import kineto folder
 expect 2 '^folder: cannot be read: Is a directory' plot folder -o x.svg

@@ -37,10 +37,10 @@ verdict 'files.a_good_topology_runs'
 expect 2 '^missing\.cfg: cannot be read: No such file' run missing.cfg
 expect 2 '^folder\.cfg: is a directory \(give a file\)' run folder.cfg
 expect 2 '^missing\.cfg: .*No such file' check missing.cfg
-expect 2 "^--topology: topology 't320-same-esx' is not there \(did you mean 't320-same-esxi'\?" \
+expect 2 "^--topology: there is no topology 't320-same-esx' \(did you mean 't320-same-esxi'\?" \
 	run --topology t320-same-esx
 : >empty.cfg
-expect 2 '^empty\.cfg: no group .case' run empty.cfg
+expect 2 '^empty\.cfg: the file has no group .case' run empty.cfg
 printf 'case\000' >binary.cfg
 expect 2 '^binary\.cfg: is not a text file' run binary.cfg
 verdict 'files.missing_or_no_configuration'
@@ -69,7 +69,7 @@ verdict 'files.includes'
 case_of 'bach = 8;'
 expect 2 "^case\.cfg:1: case: unknown key 'bach' \(did you mean 'batch'\?\)" run case.cfg
 printf 'cas = { topology = "t320-same-esxi"; };\n' >case.cfg
-expect 2 '^case\.cfg: no group .case' run case.cfg
+expect 2 '^case\.cfg: the file has no group .case' run case.cfg
 printf 'case = { topology = "t320-same-esxi"; };\nlinks = { };\n' >case.cfg
 expect 2 "^case\.cfg:2: unknown key 'links'" run case.cfg
 topology_of 's/lanes/lane/'
@@ -97,18 +97,18 @@ s/lanes = 16/lanes = true/|^own\.cfg:6: link 'slot': lanes = true is not a plain
 s/lanes = 16/lanes = "16 GB"/|^own\.cfg:6: link 'slot': lanes = "16 GB" is a size, not a plain number
 s/"pcie"/"pci"/|^own\.cfg:6: link 'slot': no kind of link is called 'pci' \(did you mean 'pcie'
 s/"far", "gpu0"/"far", "gpu9"/|^own\.cfg:6: link 'slot': no host, guest, gpu or switch is called 'gpu9' \(did you mean 'gpu0'
-s/host = "far"; profile/host = "fra"; profile/|^own\.cfg:5: host 'fra' is not there \(did you mean 'far'
-s/gtx-1050ti/gtx-1050t/|^own\.cfg:5: GPU profile 'gtx-1050t' is not there \(did you mean 'gtx-1050ti'
-s/name = "server"/name = "client"/|^own\.cfg:4: guest 'client': the name is taken
+s/host = "far"; profile/host = "fra"; profile/|^own\.cfg:5: there is no host 'fra' \(did you mean 'far'
+s/gtx-1050ti/gtx-1050t/|^own\.cfg:5: there is no GPU profile 'gtx-1050t' \(did you mean 'gtx-1050ti'
+s/name = "server"/name = "client"/|^own\.cfg:4: guest 'client': the name is already in use
 s/hosts = .*/hosts = { name = "near"; };/|^own\.cfg:3: topology: hosts must be a list \(write hosts = \( \{ name
-s/hosts = .*//|^own\.cfg:4: host 'near' is not there \(the topology has none\)
-s/hosts =/switches = [1]; hosts =/|^own\.cfg:3: topology: switches holds names \(write switches = \["tor"\]\)
+s/hosts = .*//|^own\.cfg:4: there is no host 'near' \(the topology has none\)
+s/hosts =/switches = [1]; hosts =/|^own\.cfg:3: topology: switches must hold names \(write switches = \["tor"\]\)
 s/"far", "gpu0"/"far", "far"/|^own\.cfg:6: link 'slot': both ends are 'far' \(write the names of two nodes\)
-s/, "gpu0"\]/]/|^own\.cfg:6: link 'slot': it needs two ends \(write ends = \["a", "b"\]\)
+s/, "gpu0"\]/]/|^own\.cfg:6: link 'slot': it must have two ends \(write ends = \["a", "b"\]\)
 s/kind = "pcie"; //|^own\.cfg:6: link: kind is missing \(write kind = "\.\.\."\)
 s/name = "slot"; //|^own\.cfg:6: link: name is missing \(write name = "\.\.\."\)
-s/gtx-1050ti/none.cfg/|none\.cfg: GPU profile 'none\.cfg': no group `gpu = \{ \.\.\. \}`
-s/^topology/toplogy/|^own\.cfg: no group `topology = \{ \.\.\. \}`
+s/gtx-1050ti/none.cfg/|none\.cfg: GPU profile 'none\.cfg': its file has no group `gpu = \{ \.\.\. \}`
+s/^topology/toplogy/|^own\.cfg: the file has no group `topology = \{ \.\.\. \}`
 END
 verdict 'files.wrong_values_of_a_topology'
 

@@ -170,7 +170,7 @@ verdict limits.numbers_at_the_edges
 
 # Text of the input cannot control the terminal.
 printf 'case = { topology = "a\033[31mb\007"; };\n' >x.cfg
-expect 2 "topology 'a \[31mb ' is not there" run x.cfg
+expect 2 "there is no topology 'a \[31mb '" run x.cfg
 expect 2 '^--set: ' run c4140-infiniband --set "$(printf 'case.\033[2J=1')"
 ! grep -q "$(printf '\033')" "$scratch.err" || complain 'an escape sequence in a message'
 verdict limits.control_characters

@@ -41,7 +41,7 @@ expect 2 'case\.batch: 0 is out of range \(1 to' solve case.cfg --target 'ratio>
 expect 2 'case\.batch: 2\.5 is not a whole number' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 1:2.5
 expect 2 'link\.vswitch\.latency: 2 has no unit' \
 	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latency --between 1us:2
-expect 2 'wants 16 GPUs from number 0 on' solve --topology t320-same-esxi --gpus 1 --draws 0 \
+expect 2 'needs 16 GPUs from index 0 on' solve --topology t320-same-esxi --gpus 1 --draws 0 \
 	--target 'efficiency>=0.9' --for case.gpus --between 16:17
 verdict 'questions.parameters'
 

@@ -52,32 +52,34 @@ static void unknown_ops(void)
 {
 	refuses("{ name = \"a\"; op = \"conf\"; },\n",
 		"n.cfg:3: layer 'a': op 'conf' is unknown (did you mean 'conv'? write conv, fc, "
-		"max_pool, avg_pool, global_pool, add, concat, lrn, dropout or softmax)");
+		"max_pool, avg_pool, global_pool, add, concat, lrn, dropout or softmax; of tokens "
+		"embedding, "
+		"class_token, select, linear, layer_norm, rms_norm, attention, mlp, gated_mlp, "
+		"experts, cross_entropy or losses)");
 	refuses("{ name = \"a\"; },\n",
-		"n.cfg:3: layer 'a': has no op (write op = \"conv\" or another)");
+		"n.cfg:3: layer 'a' has no op (write op = \"conv\" or another)");
 }
 
 static void from_nowhere(void)
 {
 	refuses("{ name = \"conv1\"; op = \"lrn\"; },\n"
 		"{ name = \"b\"; op = \"lrn\"; from = \"conv2\"; },\n",
-		"n.cfg:4: layer 'b': from 'conv2' names no layer (did you mean 'conv1'? write the "
-		"name of an earlier layer)");
+		"n.cfg:4: layer 'b': from = 'conv2' is not the name of a layer (did you mean "
+		"'conv1'? write the name of an earlier layer)");
 	refuses("{ name = \"a\"; op = \"lrn\"; from = 3; },\n",
-		"n.cfg:3: layer 'a': from is no name (write from = \"conv1\" or from = [\"a\", "
-		"\"b\"])");
+		"n.cfg:3: layer 'a': from has the wrong type (write from = \"conv1\" or from = "
+		"[\"a\", \"b\"])");
 }
 
 static void loops_cannot_be_written(void)
 {
 	refuses("{ name = \"a\"; op = \"lrn\"; from = \"b\"; },\n"
 		"{ name = \"b\"; op = \"lrn\"; from = \"a\"; },\n",
-		"n.cfg:3: layer 'a': from 'b' is a later layer; a layer takes only from earlier "
-		"ones, "
-		"so that there are no loops (move this layer below it)");
+		"n.cfg:3: layer 'a': from = 'b' is a later layer, but a layer's input must be an "
+		"earlier layer (move this layer below it)");
 	refuses("{ name = \"a\"; op = \"lrn\"; from = \"a\"; },\n",
-		"n.cfg:3: layer 'a': from 'a' is the layer itself; a layer takes only from earlier "
-		"ones, so that there are no loops (write the name of an earlier layer)");
+		"n.cfg:3: layer 'a': from = 'a' is the layer itself, but a layer's input must be "
+		"an earlier layer (write the name of an earlier layer)");
 }
 
 static void shapes_that_do_not_meet(void)
@@ -85,14 +87,13 @@ static void shapes_that_do_not_meet(void)
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = [1, 1]; out = 4; },\n"
 		"{ name = \"b\"; op = \"conv\"; kernel = [1, 1]; out = 4; stride = 2; },\n"
 		"{ name = \"s\"; op = \"add\"; from = [\"a\", \"b\"]; },\n",
-		"n.cfg:5: layer 's': adds 'b' of 4 x 4 x 4 to 'a' of 4 x 8 x 8 (make them one "
-		"shape, "
-		"for example by a 1 x 1 conv with that out and stride)");
+		"n.cfg:5: layer 's' cannot add 'b' of 4 x 4 x 4 to 'a' of 4 x 8 x 8 (make the "
+		"shapes equal, for example with a 1 x 1 conv)");
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = [1, 1]; out = 4; },\n"
 		"{ name = \"b\"; op = \"conv\"; kernel = [1, 1]; out = 4; stride = 2; },\n"
 		"{ name = \"s\"; op = \"concat\"; from = [\"a\", \"b\"]; },\n",
-		"n.cfg:5: layer 's': joins 'b' of 4 x 4 pixels to 'a' of 8 x 8 (only channels may "
-		"differ: give them the same strides and pad)");
+		"n.cfg:5: layer 's' cannot join 'b' of 4 x 4 pixels to 'a' of 8 x 8 (only "
+		"channels may differ: give them the same strides and pad)");
 	refuses("{ name = \"a\"; op = \"max_pool\"; kernel = [3, 9]; stride = 1; pad = \"valid\"; "
 		"},\n",
 		"n.cfg:3: layer 'a': its kernel of 3 x 9 is larger than its input of 8 x 8 (write "
@@ -125,15 +126,13 @@ static void keys_that_do_not_belong(void)
 		"n.cfg:3: layer 'a': pad is 'full' (write \"same\" or \"valid\")");
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; batch_norm = true; bias = "
 		"true; },\n",
-		"n.cfg:3: layer 'a': has bias and batch_norm, which has a bias of its own (leave "
-		"bias "
-		"out)");
+		"n.cfg:3: layer 'a' has bias and batch_norm, but batch_norm includes a bias (leave "
+		"bias out)");
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; scale = false; },\n",
-		"n.cfg:3: layer 'a': scale belongs to batch_norm, which it has not (write "
-		"batch_norm = "
-		"true or leave scale out)");
+		"n.cfg:3: layer 'a' has scale but not batch_norm (write batch_norm = true or "
+		"leave scale out)");
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; relu = \"yes\"; },\n",
-		"n.cfg:3: layer 'a': relu is no truth value (write true or false)");
+		"n.cfg:3: layer 'a': relu has the wrong type (write true or false)");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\";\n"
 		 "layers = ( { name = \"end\"; op = \"fc\"; out = 2; bais = true; } ); };\n",
 		 "bias");
@@ -151,18 +150,16 @@ static void inputs_of_the_wrong_number(void)
 static void names_and_loose_ends(void)
 {
 	refuses("{ name = \"a\"; op = \"lrn\"; },\n{ name = \"a\"; op = \"lrn\"; },\n",
-		"n.cfg:4: layer 'a': the name is taken (give each layer its own)");
+		"n.cfg:4: layer 'a': another layer has this name (give each layer its own)");
 	refuses("{ name = \"input\"; op = \"lrn\"; },\n",
-		"n.cfg:3: layer 'input': the name is taken (give each layer its own; 'input' is "
-		"the "
-		"image)");
+		"n.cfg:3: layer 'input': another layer has this name (give each layer its own; "
+		"'input' is the image)");
 	refuses("{ op = \"lrn\"; },\n",
-		"n.cfg:3: layer 1: has no name (write { name = \"conv1\"; op = ...; })");
+		"n.cfg:3: layer 1 has no name (write { name = \"conv1\"; op = ...; })");
 	refuses("{ name = \"a\"; op = \"lrn\"; },\n{ name = \"b\"; op = \"lrn\"; from = \"input\"; "
 		"},\n",
-		"n.cfg:3: layer 'a': nothing takes its output (name it in the from of a later "
-		"layer, or "
-		"leave it out)");
+		"n.cfg:3: layer 'a': no layer takes its output (name it in the from of a later "
+		"layer, or leave it out)");
 }
 
 /* Layers that use a broken layer cause no further message. */
@@ -178,29 +175,28 @@ static void one_error_is_said_once(void)
 
 static void files_without_a_network(void)
 {
-	contains("", "there is no network in this file");
-	contains("network = 3;", "there is no network in this file");
+	contains("", "the file has no group network");
+	contains("network = 3;", "the file has no group network");
 	contains("network = {\nimage = 8; channels = 3; classes = 2; source = \"s\"; };",
-		 "n.cfg:1: network: has no name (write name = \"resnet50\")");
+		 "n.cfg:1: the network has no name (write name = \"resnet50\")");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; };",
-		 "n.cfg:1: network: does not say where it comes from (write source = \"He");
+		 "n.cfg:1: the network has no source (write where it comes from: source = \"He");
 	contains("network = { name = \"n\"; channels = 3; classes = 2; source = \"s\"; };",
-		 "n.cfg:1: network: has no image (write image = 224)");
+		 "n.cfg:1: the network has no image (write image = 224)");
 	contains("network = { name = \"n\"; image = 8; channels = 3; source = \"s\"; };",
-		 "n.cfg:1: network: has no classes (write classes = 1000)");
+		 "n.cfg:1: the network has no classes (write classes = 1000)");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\"; "
 		 "};",
-		 "network: has no layers");
+		 "the network has no layers");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\"; "
 		 "layers = ( ); };",
-		 "network: has no layers");
+		 "the network has no layers");
 	contains("network = { layers = ( { name = \"end\"; op = \"fc\"; out = 2; } ); };",
-		 "network: has no name (write name = \"resnet50\")");
+		 "the network has no name (write name = \"resnet50\")");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 3; source = \"s\";\n"
 		 "layers = ( { name = \"end\"; op = \"fc\"; out = 2; } ); };\n",
-		 "n.cfg:2: layer 'end': the last layer gives 2 x 1 x 1 numbers, but classes is 3 "
-		 "(make "
-		 "them the same)");
+		 "n.cfg:2: layer 'end': the output of the last layer has 2 x 1 x 1 elements, but "
+		 "classes is 3 (make them the same)");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 3; source = \"s\";\n"
 		 "layers = ( 3 ); };\n",
 		 "has no name");

@@ -65,9 +65,9 @@ fails 'waits for calls in a batch that is not full .[0-9]+., and with runtime.ba
 verdict 'verdicts.a_batch_that_never_fills'
 
 # Months a step: longer than the simulator follows anything.
-fails 'no end in sight after' --topology t320-same-lan --stack pytorch --model vgg16 --batch 16 \
+fails 'the run stopped at its limit after' --topology t320-same-lan --stack pytorch --model vgg16 --batch 16 \
 	--set 'gpu.*.fp32=1 MFLOP/s'
-fails 'no end in sight after .*job .job0. waits' --topology dgx1-v100 --gpus 16 --model alexnet \
+fails 'the run stopped at its limit after .*job .job0. waits' --topology dgx1-v100 --gpus 16 --model alexnet \
 	--set 'link.network.bandwidth=1 B/s'
 verdict 'verdicts.a_step_without_end'
 
