@@ -57,6 +57,10 @@ static const struct param_row stack_rows[] = {
 	COST_ASSUMED(struct stack_params, workspace_B, QUANTITY_BYTES, 0, 1e12, "128 MiB",
 		     "GPU memory of the cuDNN workspace and of the CUDA context", "assumption"),
 	PARAM_BOOL(struct stack_params, fp16, "false", "half precision arithmetic and tensors", ""),
+	PARAM_BOOL(struct stack_params, fused_attention, "true",
+		   "one kernel computes attention and keeps no scores in GPU memory",
+		   "PyTorch documentation, scaled_dot_product_attention: since 2.0 it takes "
+		   "FlashAttention or memory-efficient attention where it can"),
 	PARAM_BOOL(struct stack_params, fp16_gradients, "false",
 		   "gradients are exchanged in half precision",
 		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are also fp32 "
@@ -66,3 +70,9 @@ static const struct param_row stack_rows[] = {
 		    "assumption: no XLA unless the stack's file says so"),
 };
 const struct param_table stack_table = PARAM_TABLE("stack", struct stack_params, stack_rows);
+
+double stack_memory_B(const struct network *network, size_t batch, const struct stack_params *stack)
+{
+	return network_memory_B(network, batch, stack->fp16 ? 2 : 4, stack->optimiser_copies_count,
+				stack->workspace_B, stack->fused_attention);
+}

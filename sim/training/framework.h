@@ -35,6 +35,7 @@ struct stack_params {
 	double library_arguments_B;    /* marshalled arguments of a library call */
 	double workspace_B;
 	bool fp16;
+	bool fused_attention;      /* scores stay inside one kernel (FlashAttention) */
 	bool fp16_gradients;       /* gradients are exchanged in half precision */
 	double xla_clusters_count; /* of backward; 0: no XLA */
 };
@@ -45,6 +46,10 @@ enum l2_loss {
 	L2_LOSS_NONE,          /* no op; weight decay is inside the optimiser */
 };
 extern const struct param_table stack_table;
+
+/* GPU memory of a training step with that stack (network_memory_B). */
+double stack_memory_B(const struct network *network, size_t batch,
+		      const struct stack_params *stack);
 
 struct op_graph;
 struct spread_params;

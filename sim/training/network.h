@@ -132,6 +132,6 @@ const struct network *network_read_sequence(struct arena *arena, struct diag *di
  *   largest layer holds at once;
  * - workspace_B. */
 double network_memory_B(const struct network *network, size_t batch, double element_B,
-			double optimiser_copies_count, double workspace_B);
+			double optimiser_copies_count, double workspace_B, bool fused_attention);
 
 #endif

@@ -286,8 +286,7 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 		.ahead = framework->ahead,
 		.images_count = (double)batch,
 		.element_B = stack->fp16_gradients ? 2 : 4,
-		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4,
-					     stack->optimiser_copies_count, stack->workspace_B),
+		.memory_B = stack_memory_B(network, batch, stack),
 		.input_B = input_B(network, batch),
 	};
 	return profile;
