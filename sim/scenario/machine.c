@@ -87,8 +87,8 @@ static const struct cfg_node *machine_group(struct topology_build *build, struct
 const struct machine *machine_read(struct topology_build *build, struct origin origin,
 				   const char *name, const char *path, const char *tag)
 {
-	static const char *const known[] = {"help",  "host",     "guests", "gpus",
-					    "links", "switches", "ports"};
+	static const char *const known[] = {"help", "vendor", "host",     "guests",
+					    "gpus", "links",  "switches", "ports"};
 	struct reader *reader = build->reader;
 	const char *file;
 	const struct cfg_node *group = machine_group(build, origin, name, &file);

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Cases that cannot be: jobs, placements and profiles that do not fit what they name. Each
-# with its place and what to write instead.
+# Impossible cases: jobs, placements and profiles that do not fit what they name. Each error
+# gives the place and what to write instead.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
 
-# Two kinds of GPUs, one behind a guest and one in a host without any.
+# The GPUs of the first host are of two kinds. The second host has a GPU but no guest.
 cat >own.cfg <<'END'
 topology = {
 	name = "own";
@@ -24,7 +24,7 @@ END
 printf 'x = 1;\n' >none.cfg
 printf '# none\nparameters = ( { path = "runtime.intercept"; } );\n' >unfit.cfg
 
-# what the case says; what is said of it
+# A row has a line of the case and the expected message.
 while IFS='|' read -r text message; do
 	printf 'case = {\n\t%s\n};\n' "$text" >case.cfg
 	expect 2 "$message" run case.cfg --draws 0
@@ -65,9 +65,9 @@ topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; program = "client9";|
 topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; exchange = "tf-parameter-server";|^case\.cfg:2: exchange 'tf-parameter-server' keeps variables on servers.*\(write case\.programs=1
 topology = "gpu-pool"; gpus = 2; runtime = "asynchronous"; clients = ( { } );|^case\.cfg:2: case: clients cannot be combined with case\.gpus
 END
-verdict 'cases.jobs_places_and_profiles'
+verdict 'cases.impossible_cases_are_refused_with_their_line'
 
-# A protocol that the library lacks is refused wherever its parameters come from.
+# A protocol that the library lacks is refused, no matter where its parameters are set.
 printf 'case = { topology = "dgx1-v100"; gpus = 2; collective = "all_reduce"; };\n' >good.cfg
 printf 'exchange = { policy = "ddp"; };\nlibrary = {\n\tprotocol = "ll128"; ll128 = false; };\n' >own.cfg
 lacks='library\.protocol is ll128, but library\.ll128 is false'

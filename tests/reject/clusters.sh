@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Clusters that cannot be: sizes that do not fit, names that are not there, machines
-# that nothing joins. Each with its place and what to write instead.
+# Impossible clusters: sizes that do not fit, unknown names, machines without a network. Each
+# error gives the place and what to write instead.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
 
-# A topology of its own machine and network, edited by sed.
+# Writes a topology with its own machine and network, changed by the sed command in $1.
 cluster_of() {
 	cat >whole.cfg <<'END'
 topology = {
@@ -43,8 +43,8 @@ expect 0 '' $own
 expect 0 '' $own --set cluster.network=ethernet-1 --set cluster.count=4
 # shellcheck disable=SC2086
 expect 2 "^--set: unknown parameter 'wiring\.port' \(did you mean 'wiring\.ports'" $own --set wiring.port=9
-# Two kinds of machines, the second of them as many as are missing, and a link of the
-# topology's own to a node of the cluster.
+# Two kinds of machines, the second with as many as the job still needs, and a link of the
+# topology to a node of the cluster.
 cluster_of 's/machine = "box.cfg"; count = 3;/machines = ( { name = "a"; machine = "box.cfg"; count = 1; }, { name = "b"; machine = "box.cfg"; } );/
 	s/^};/	switches = ["store"]; links = ( { name = "far"; kind = "ethernet"; ends = ["fabric.switch", "store"]; } );\n};/'
 # shellcheck disable=SC2086
@@ -54,10 +54,9 @@ shows '^host\.a\.cores +4 '
 shows '^link\.b-slot\.lanes +4 '
 # shellcheck disable=SC2086
 expect 2 "needs 3 GPUs .* has 2" $own --set cluster.b.count=1
-verdict 'clusters.a_good_one_runs'
+verdict 'clusters.valid_clusters_run'
 
-# what is wrong in the topology, by sed; where and what is said of it
-# shellcheck disable=SC2086
+# A row has a sed command that breaks the topology, and the expected message.
 while IFS='|' read -r edit message; do
 	cluster_of "$edit"
 	expect 2 "$message" $own
@@ -97,7 +96,7 @@ expect 2 '^own\.cfg:1: topology: cluster must be a group \(write cluster = \{ ma
 cluster_of '/servers/d; s/network = {.*/};/; /link = /d'
 # shellcheck disable=SC2086
 expect 2 '^own\.cfg:3: cluster: 3 machines need a network' $own
-verdict 'clusters.wrong_clusters'
+verdict 'clusters.impossible_clusters_are_refused_with_their_line'
 
 cluster_of ''
 # shellcheck disable=SC2086
@@ -112,4 +111,4 @@ s/ends = ."host", "gpu0"./ends = ["host", "gpu1"]/|box\.cfg:5: link 'slot': no h
 s/switches/switch/|box\.cfg:4: unknown key 'switch' \(did you mean 'switches'
 s/profile = "gtx-1080"/host = "host"; profile = "gtx-1080"/|box\.cfg:3: unknown key 'host'
 END
-verdict 'clusters.wrong_machines'
+verdict 'clusters.malformed_machines_are_refused_with_their_line'

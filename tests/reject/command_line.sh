@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Command lines that cannot be meant: exit code 2, a suggestion where one is
-# near, no results; nothing is predicted first.
+# Command lines that cannot be meant: exit code 2, a suggestion if a valid word is near, no
+# results. The errors come before any prediction.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
 printf 'case = { topology = "t320-same-esxi"; program = "client"; runtime = "asynchronous"; };\n' >case.cfg
 
-# The usage goes to whom it was not asked for by stderr.
+# Without arguments the usage goes to stderr.
 expect 2 '^Usage: farwire VERB'
 expect 0 '' --help
 shows '^  run  '
@@ -20,7 +20,7 @@ for verb in run compare sweep explain check list validate probe fit report plot;
 	shows "^farwire $verb"
 	shows '^Examples:'
 done
-verdict 'command_line.verbs'
+verdict 'command_line.every_verb_has_help'
 
 expect 2 'takes no option --drws \(did you mean --draws\?\)' run case.cfg --drws 3
 expect 2 'takes no option --nosuch$' run case.cfg --nosuch
@@ -38,10 +38,10 @@ done
 for name in x x.gif x.svg.gz svg ''; do
 	expect 2 "--plot $name: the name must end in \.svg, \.pdf or \.png" run case.cfg --plot "$name"
 done
-# Whatever is wrong is said at once.
+# All errors of a command line are reported together.
 expect 2 '--nosuch' run case.cfg --nosuch --format xml --draws x
-[ "$(wc -l <"$scratch.err")" = 3 ] || complain "3 slips, told: $(cat "$scratch.err")"
-verdict 'command_line.options'
+[ "$(wc -l <"$scratch.err")" = 3 ] || complain "there are not 3 lines for 3 errors: $(cat "$scratch.err")"
+verdict 'command_line.wrong_options_are_refused'
 
 expect 2 'needs CASE\.\.\. or --topology NAME' run
 expect 2 'needs CASE CASE' compare case.cfg
@@ -51,7 +51,7 @@ expect 2 "farwire calibrate. takes only options, not 'my-server'" calibrate my-s
 expect 2 'needs FILE' check
 expect 2 'needs RESULT' plot
 expect 2 "list: 'topology' is not a list \(there are topologies, machines" list topology
-verdict 'command_line.words'
+verdict 'command_line.missing_and_additional_arguments_are_refused'
 
 expect 2 "^--topology: there is no topology 't320-same-ln' \(did you mean 't320-same-lan'\?" \
 	run --topology t320-same-ln
@@ -77,7 +77,7 @@ expect 2 "there is no case 'pool-8-on4' \(did you mean 'pool-8-on-4'\?" explain 
 expect 2 "'t320-same-esxi' is a topology, not a case \(write --topology" compare case.cfg t320-same-esxi
 expect 2 "there is no fit 'p10' \(did you mean 'p100'\?" fit p10
 expect 2 "no parameter 'runtime.nosuch'" explain case.cfg runtime.nosuch
-verdict 'command_line.names_that_are_not_there'
+verdict 'command_line.unknown_names_get_a_suggestion'
 
 expect 2 "^--set: unknown parameter 'runtime.handof' \(did you mean 'runtime.handoff'\?\)" \
 	run case.cfg --set 'runtime.handof=1 us'
@@ -92,7 +92,7 @@ expect 2 '^--set: link.vswitch.bandwidth = "-1 Gbit/s" is out of range \(write a
 expect 2 '^--set: link.vswitch.bandwidth = "1 us" is a time, not a bandwidth' \
 	run case.cfg --set 'link.vswitch.bandwidth=1 us'
 expect 2 '^--set: guest.client.kind = "vn" is not one of' run case.cfg --set guest.client.kind=vn
-verdict 'command_line.settings'
+verdict 'command_line.wrong_settings_are_refused'
 
 while IFS= read -r text; do
 	expect 2 "^--vary: '.*' is not a variation \(write key=a,b,c or" sweep case.cfg --vary "$text"
@@ -118,9 +118,9 @@ expect 2 '^--vary: more than 1000000 points' \
 	sweep case.cfg --vary case.batch=1:1e6:lin1001 --vary 'link.vswitch.latency=1 us:1 s:lin1000'
 expect 2 '^--vary: link.vswitch.latency = "2 Gbit/s" is a bandwidth, not a time' \
 	sweep case.cfg --vary 'link.vswitch.latency=1 us,2 Gbit/s'
-verdict 'command_line.variations'
+verdict 'command_line.malformed_variations_are_refused'
 
-# numbers at the edges of counts, ratios, times
+# Numbers at the limits of counts, ratios and times.
 for value in 0 -1 0.5 1.5 2147483648 4294967296 9223372036854775808 1e308 nan inf -inf 0x10 16k '' 1e; do
 	expect 2 "^--batch: case.batch = \"$value\" .*write " run case.cfg --batch "$value"
 	expect 2 "^--copies: case.copies = \"$value\" .*write " run case.cfg --copies "$value"
@@ -134,4 +134,4 @@ done
 expect 0 '' run case.cfg -q --draws 0 --batch 1 --set 'link.vswitch.latency=0 s'
 expect 0 '' run case.cfg -q --draws 0 --batch 1 --seed 9223372036854775807
 expect 0 '' run case.cfg -q --draws 0 --batch 1e1 --jobs 1024
-verdict 'command_line.numbers_at_the_edges'
+verdict 'command_line.numbers_out_of_range_are_refused'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bad network files: each is refused with its place and what to write. */
+/* Malformed network files are refused with the place and a correction. */
 #include <stdio.h>
 
 #include "sim/base/arena.h"
@@ -7,7 +7,7 @@
 #include "sim/training/network.h"
 #include "tests/test.h"
 
-/* Layers start on line 3, one a line; each case ends with a good `end`. */
+/* Layers begin on line 3, one on each line. Each file ends with a valid layer `end`. */
 static const char before[] =
 	"network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\";\n"
 	"layers = (\n";
@@ -43,12 +43,12 @@ static void contains(const char *text, const char *part)
 	arena_free(arena);
 }
 
-static void the_frame_is_good(void)
+static void network_without_errors_is_accepted(void)
 {
 	refuses("", "");
 }
 
-static void unknown_ops(void)
+static void unknown_ops_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"conf\"; },\n",
 		"n.cfg:3: layer 'a': op 'conf' is unknown (did you mean 'conv'? write conv, fc, "
@@ -60,7 +60,7 @@ static void unknown_ops(void)
 		"n.cfg:3: layer 'a' has no op (write op = \"conv\" or another)");
 }
 
-static void from_nowhere(void)
+static void unknown_inputs_of_a_layer_are_refused(void)
 {
 	refuses("{ name = \"conv1\"; op = \"lrn\"; },\n"
 		"{ name = \"b\"; op = \"lrn\"; from = \"conv2\"; },\n",
@@ -71,7 +71,7 @@ static void from_nowhere(void)
 		"[\"a\", \"b\"])");
 }
 
-static void loops_cannot_be_written(void)
+static void loops_of_layers_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"lrn\"; from = \"b\"; },\n"
 		"{ name = \"b\"; op = \"lrn\"; from = \"a\"; },\n",
@@ -82,7 +82,7 @@ static void loops_cannot_be_written(void)
 		"an earlier layer (write the name of an earlier layer)");
 }
 
-static void shapes_that_do_not_meet(void)
+static void inputs_of_different_shapes_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = [1, 1]; out = 4; },\n"
 		"{ name = \"b\"; op = \"conv\"; kernel = [1, 1]; out = 4; stride = 2; },\n"
@@ -101,7 +101,7 @@ static void shapes_that_do_not_meet(void)
 		"\"same\" or a smaller kernel)");
 }
 
-static void sizes_that_are_none(void)
+static void invalid_sizes_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = [0, 1]; out = 4; },\n",
 		"n.cfg:3: layer 'a': an element is 0 (write a whole number from 1 to 1000000)");
@@ -116,7 +116,7 @@ static void sizes_that_are_none(void)
 		 "n.cfg:1: network 'n': image is 0 (write a whole number from 1 to 1000000)");
 }
 
-static void keys_that_do_not_belong(void)
+static void keys_that_an_op_lacks_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"max_pool\"; kernel = 2; stride = 2; out = 4; },\n",
 		"n.cfg:3: layer 'a': max_pool has no out (leave it out)");
@@ -138,7 +138,7 @@ static void keys_that_do_not_belong(void)
 		 "bias");
 }
 
-static void inputs_of_the_wrong_number(void)
+static void wrong_numbers_of_inputs_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"lrn\"; },\n"
 		"{ name = \"s\"; op = \"add\"; from = [\"a\"]; },\n",
@@ -147,7 +147,7 @@ static void inputs_of_the_wrong_number(void)
 		"n.cfg:3: layer 'a': lrn takes one input, not 2 (write from = \"a\")");
 }
 
-static void names_and_loose_ends(void)
+static void repeated_names_and_unused_layers_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"lrn\"; },\n{ name = \"a\"; op = \"lrn\"; },\n",
 		"n.cfg:4: layer 'a': another layer has this name (give each layer its own)");
@@ -162,8 +162,8 @@ static void names_and_loose_ends(void)
 		"layer, or leave it out)");
 }
 
-/* Layers that use a broken layer cause no further message. */
-static void one_error_is_said_once(void)
+/* A layer that uses a layer with an error causes no further error. */
+static void layers_after_an_error_cause_no_further_errors(void)
 {
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = 0; out = 4; },\n"
 		"{ name = \"b\"; op = \"lrn\"; },\n"
@@ -173,7 +173,7 @@ static void one_error_is_said_once(void)
 		"n.cfg:6: layer 'c': out is 0 (write a whole number from 1 to 1000000)");
 }
 
-static void files_without_a_network(void)
+static void files_without_a_complete_network_are_refused(void)
 {
 	contains("", "the file has no group network");
 	contains("network = 3;", "the file has no group network");
@@ -203,17 +203,17 @@ static void files_without_a_network(void)
 }
 
 static const struct test tests[] = {
-	TEST(the_frame_is_good),
-	TEST(unknown_ops),
-	TEST(from_nowhere),
-	TEST(loops_cannot_be_written),
-	TEST(shapes_that_do_not_meet),
-	TEST(sizes_that_are_none),
-	TEST(keys_that_do_not_belong),
-	TEST(inputs_of_the_wrong_number),
-	TEST(names_and_loose_ends),
-	TEST(one_error_is_said_once),
-	TEST(files_without_a_network),
+	TEST(network_without_errors_is_accepted),
+	TEST(unknown_ops_are_refused),
+	TEST(unknown_inputs_of_a_layer_are_refused),
+	TEST(loops_of_layers_are_refused),
+	TEST(inputs_of_different_shapes_are_refused),
+	TEST(invalid_sizes_are_refused),
+	TEST(keys_that_an_op_lacks_are_refused),
+	TEST(wrong_numbers_of_inputs_are_refused),
+	TEST(repeated_names_and_unused_layers_are_refused),
+	TEST(layers_after_an_error_cause_no_further_errors),
+	TEST(files_without_a_complete_network_are_refused),
 };
 
 int main(void)
