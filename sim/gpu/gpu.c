@@ -88,28 +88,9 @@ static const struct param_row gpu_rows[] = {
 };
 const struct param_table gpu_table = PARAM_TABLE("gpu", struct gpu_params, gpu_rows);
 
-static const struct param_row efficiency_rows[] = {
-	COST_ASSUMED(struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0.001, 10, "0.6",
-		     "part of the peak rate that a very large kernel reaches",
-		     "assumption: to be fitted to a measured throughput of one GPU"),
-	COST_ASSUMED(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
-		     "work of a kernel that reaches half of efficiency.peak",
-		     "assumption: to be fitted to the throughput of one GPU at two batch sizes"),
-};
-const struct param_table efficiency_table =
-	PARAM_TABLE("efficiency", struct efficiency_params, efficiency_rows);
-
-double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
-			 const struct kernel_work *work, bool fp16)
+const char *gpu_generation_name(enum gpu_generation generation)
 {
-	double peak_flops = fp16 && gpu->fp16_flops > 0 ? gpu->fp16_flops : gpu->fp32_flops;
-	double compute_s = 0, memory_s;
-
-	if (work->flop > 0)
-		compute_s = (work->flop + efficiency->half_work_flop) /
-			    (peak_flops * efficiency->peak_ratio);
-	memory_s = work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
-	return (compute_s > memory_s ? compute_s : memory_s) + gpu->kernel_floor_s;
+	return generation_names[generation];
 }
 
 struct gpu *gpu_new(struct arena *arena, struct engine *engine, struct fabric *fabric,

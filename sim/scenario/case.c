@@ -153,7 +153,14 @@ static void apply_profile(struct case_reader *c)
 				      c->params->profile);
 }
 
-/* Applies the profiles in calib/profiles/ that carry the name of a GPU profile of the topology. */
+/* True if the profile of that name holds what was fitted of the GPU or of its generation. */
+static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
+{
+	return strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0 ||
+	       strcmp(name, gpu_generation_name((enum gpu_generation)gpu->params.generation)) == 0;
+}
+
+/* Applies the profiles that are named like a GPU of the topology or like its generation. */
 static void apply_gpu_profiles(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
@@ -162,8 +169,7 @@ static void apply_gpu_profiles(struct case_reader *c)
 	size_t count = data_names(reader->arena, reader->root, "calib/profiles", &names);
 	for (size_t i = 0; i < count; i++)
 		for (size_t gpu = 0; gpu < topology->gpu_count; gpu++)
-			if (strcmp(names[i], topology->gpus[gpu].profile) == 0 ||
-			    strcmp(names[i], topology->gpus[gpu].like) == 0) {
+			if (is_profile_of(&topology->gpus[gpu], names[i])) {
 				const struct cfg_node *file = cfg_read(
 					reader->arena, reader->diag,
 					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",

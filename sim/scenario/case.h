@@ -22,7 +22,8 @@ struct case_reader {
 	const void *transport_params;
 	const struct recorded_program *recorded; /* NULL: the program is modelled */
 	const struct network *calls_network;     /* a network with only the recording's name */
-	struct job_said *jobs;                   /* the settings of each job in the case */
+	const struct kernel_params *kernels[GENERATION_COUNT]; /* NULL: not read yet */
+	struct job_said *jobs; /* the settings of each job in the case */
 	size_t job_count;
 };
 

@@ -22,15 +22,32 @@ static const struct network *read_network(struct case_reader *c, struct origin o
 	return network;
 }
 
-/* Reads two efficiencies for each pair of network and GPU. Profiles may set them. */
-static const struct efficiency_params *read_efficiency(struct case_reader *c, const char *gpu,
-						       const char *model)
+/* The constants of a GPU generation, read once a case. */
+static const struct kernel_params *read_kernels(struct case_reader *c,
+						enum gpu_generation generation)
+{
+	struct reader *reader = &c->reader;
+	if (c->kernels[generation])
+		return c->kernels[generation];
+	struct kernel_params *kernels = ARENA_NEW(reader->arena, struct kernel_params);
+	const char *prefix =
+		arena_printf(reader->arena, "kernels.%s", gpu_generation_name(generation));
+	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
+		   &kernel_table, NULL, 0, kernels);
+	c->kernels[generation] = kernels;
+	return kernels;
+}
+
+/* Kernel times of the network on the GPU: two fitted numbers, if there are any, or the law. */
+static const struct efficiency_params *
+read_efficiency(struct case_reader *c, const struct gpu_entry *gpu, const char *model)
 {
 	struct reader *reader = &c->reader;
 	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
-	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu, model);
+	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
 	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
 		   &efficiency_table, NULL, 0, efficiency);
+	efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
 	return efficiency;
 }
 
@@ -54,5 +71,5 @@ void case_model(struct case_reader *c, struct job_entry *entry, struct origin or
 		    strcmp(gpus[other->gpus[0]].like, like) == 0)
 			entry->efficiency = other->efficiency;
 	if (!entry->efficiency)
-		entry->efficiency = read_efficiency(c, like, entry->model);
+		entry->efficiency = read_efficiency(c, &gpus[entry->gpus[0]], entry->model);
 }

@@ -12,6 +12,10 @@ const struct registry framework_registry = REGISTRY("framework", "frameworks", f
 
 static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op", "none", NULL};
 
+static const char *const precision_names[] = {"fp32", "fp16", "bf16", "fp8", NULL};
+static const char *const tf32_names[] = {"none", "convolutions", "all", NULL};
+static const char *const fusion_names[] = {"none", "norm", "all", NULL};
+
 static const struct param_row stack_rows[] = {
 	PARAM_NAMED(struct stack_params, framework, &framework_registry, NULL,
 		    "framework whose executor issues the ops", ""),
@@ -56,7 +60,22 @@ static const struct param_row stack_rows[] = {
 		     "marshalled arguments of a library call", "assumption"),
 	COST_ASSUMED(struct stack_params, workspace_B, QUANTITY_BYTES, 0, 1e12, "128 MiB",
 		     "GPU memory of the cuDNN workspace and of the CUDA context", "assumption"),
-	PARAM_BOOL(struct stack_params, fp16, "false", "half precision arithmetic and tensors", ""),
+	PARAM_CHOICE(struct stack_params, precision, precision_names, "fp32",
+		     "number type of products and activations: fp32, fp16, bf16, or fp8 for "
+		     "matrix products with activations in bf16",
+		     ""),
+	PARAM_CHOICE(struct stack_params, tf32, tf32_names, "none",
+		     "fp32 products that use TF32 where the GPU has it: none, convolutions, all",
+		     "PyTorch's notes on CUDA semantics: convolutions by default since 1.7, other "
+		     "products not since 1.12; the stacks' files say which they use"),
+	PARAM_BOOL(struct stack_params, autocast, "false",
+		   "weights stay fp32 and are cast in each step; losses, softmax and layer norms "
+		   "are computed in fp32",
+		   "PyTorch's autocast op reference; the stacks' files say which use it"),
+	PARAM_CHOICE(struct stack_params, fusion, fusion_names, "none",
+		     "element-wise ops that are one kernel with their neighbours: none, norm "
+		     "(batch norm with ReLU and addition), all (torch.compile, XLA)",
+		     "eager frameworks launch a kernel for each op"),
 	PARAM_BOOL(struct stack_params, fused_attention, "true",
 		   "one kernel computes attention and keeps no scores in GPU memory",
 		   "PyTorch documentation, scaled_dot_product_attention: since 2.0 it takes "
@@ -71,8 +90,30 @@ static const struct param_row stack_rows[] = {
 };
 const struct param_table stack_table = PARAM_TABLE("stack", struct stack_params, stack_rows);
 
+double stack_element_B(const struct stack_params *stack)
+{
+	return stack->precision == PRECISION_FP32 ? 4 : 2;
+}
+
+enum number_type stack_product_type(const struct stack_params *stack, bool convolution)
+{
+	switch (stack->precision) {
+	case PRECISION_FP16:
+		return NUMBER_FP16;
+	case PRECISION_BF16:
+		return NUMBER_BF16;
+	case PRECISION_FP8: /* Transformer Engine has no convolutions */
+		return convolution ? NUMBER_BF16 : NUMBER_FP8;
+	default:
+		return stack->tf32 == TF32_ALL || (convolution && stack->tf32 == TF32_CONVOLUTIONS)
+			       ? NUMBER_TF32
+			       : NUMBER_FP32;
+	}
+}
+
 double stack_memory_B(const struct network *network, size_t batch, const struct stack_params *stack)
 {
-	return network_memory_B(network, batch, stack->fp16 ? 2 : 4, stack->optimiser_copies_count,
-				stack->workspace_B, stack->fused_attention);
+	return network_memory_B(network, batch, stack_element_B(stack),
+				stack->optimiser_copies_count, stack->workspace_B,
+				stack->fused_attention);
 }

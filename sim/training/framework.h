@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "sim/cuda/program.h"
+#include "sim/gpu/kernel.h"
 #include "sim/training/network.h"
 
 struct stack_params {
@@ -34,11 +35,18 @@ struct stack_params {
 	double arguments_B;            /* marshalled arguments of a driver call */
 	double library_arguments_B;    /* marshalled arguments of a library call */
 	double workspace_B;
-	bool fp16;
+	int precision;             /* enum stack_precision */
+	int tf32;                  /* enum stack_tf32 */
+	bool autocast;             /* fp32 weights are cast in each step; some ops stay in fp32 */
+	int fusion;                /* enum stack_fusion */
 	bool fused_attention;      /* scores stay inside one kernel (FlashAttention) */
 	bool fp16_gradients;       /* gradients are exchanged in half precision */
 	double xla_clusters_count; /* of backward; 0: no XLA */
 };
+enum stack_precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16, PRECISION_FP8 };
+enum stack_tf32 { TF32_NONE, TF32_CONVOLUTIONS, TF32_ALL }; /* in place of fp32 */
+/* Which neighbouring element-wise ops are one kernel. */
+enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_ALL };
 enum l2_loss {
 	L2_LOSS_ALL,           /* one op for each trainable variable */
 	L2_LOSS_NO_BATCH_NORM, /* one op for each trainable variable that is not batch norm's */
@@ -46,6 +54,10 @@ enum l2_loss {
 	L2_LOSS_NONE,          /* no op; weight decay is inside the optimiser */
 };
 extern const struct param_table stack_table;
+/* Size of an element of an activation. */
+double stack_element_B(const struct stack_params *stack);
+/* Number type in which the stack computes convolutions, or other products. */
+enum number_type stack_product_type(const struct stack_params *stack, bool convolution);
 
 /* GPU memory of a training step with that stack (network_memory_B). */
 double stack_memory_B(const struct network *network, size_t batch,

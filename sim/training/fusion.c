@@ -72,7 +72,7 @@ static void collect(struct arena *arena, const struct fusion *f, struct op *ops,
 		ops[*count].inputs = ARENA_ARRAY(arena, inputs[i] + 1, uint32_t);
 		ops[*count].gradients = ARENA_ARRAY(arena, gradients[i] + 1, uint32_t);
 		ops[*count].input_count = ops[*count].gradient_count = 0;
-		ops[*count].work = (struct kernel_work){0};
+		ops[*count].work.flop = ops[*count].work.bytes_B = 0;
 		(*count)++;
 	}
 }

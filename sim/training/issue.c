@@ -40,8 +40,7 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	if (op->library)
 		issue_library(issuer, &issuer->library_due, stack->calls_per_library_op_count,
 			      op->name);
-	double duration_s =
-		kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work, stack->fp16);
+	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work);
 	for (uint32_t i = 0; i < op->kernels; i++) {
 		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1,
 			      op->name);

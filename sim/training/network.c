@@ -439,7 +439,7 @@ static void check_loose_ends(struct reader *reader)
 
 /* ---- the file ---- */
 
-/* What a sample is: an image, or a sequence of tokens. */
+/* A sample is an image or a sequence of tokens. */
 static bool read_sample(struct reader *reader, const struct cfg_node *group,
 			struct network *network)
 {

@@ -84,17 +84,18 @@ struct layer {
 	double macs;                       /* of the forward pass for one image */
 	double tensors[LAYER_TENSORS_MAX]; /* elements of each trainable tensor */
 	size_t tensor_count;
-	size_t state_tensor_count; /* tensors without training: moving mean and variance */
-	bool in_place;             /* the output overwrites the input: ReLU, bias */
-	/* Of linear layers: matrix products that share the input, such as query, key and
-	 * value, with the output features of each. */
+	size_t state_tensor_count;   /* tensors without training: moving mean and variance */
+	size_t window[2], stride[2]; /* of a conv or pool: height, width */
+	bool in_place;               /* the output overwrites the input: ReLU, bias */
+	/* Linear layers: output features of the matrix products that share the input, such
+	 * as query, key and value. */
 	size_t parts[LAYER_PARTS_MAX], part_count;
 	size_t experts;    /* matrices of which each token uses one; 0: a single matrix */
 	size_t expert_top; /* of experts, route, dispatch and combine: rows of each token */
 	size_t tied_to;    /* the embedding whose matrix a linear layer uses; 0: its own */
 	struct attention_shape attention; /* of attention, rotary and qk_norm */
 	double scores_count; /* of attention: query-key pairs of all heads, masked ones too */
-	/* What one sample leaves in memory for the backward pass, scores of attention aside. */
+	/* One sample keeps this for the backward pass, without the scores of attention. */
 	double kept_count; /* elements */
 	double kept_B;     /* bytes whose size does not depend on the data type, such as masks */
 };

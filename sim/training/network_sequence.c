@@ -7,7 +7,7 @@
 
 #include "sim/base/arena.h"
 
-/* What a line of tokens says; 0, false or NULL where it does not. */
+/* The keys of a line; 0, false or NULL if the line does not have them. */
 struct token_keys {
 	size_t out, heads, kv_heads, head_size, window, hidden, experts, top, shared, tokens;
 	size_t positions, segments;

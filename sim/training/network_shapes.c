@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/network_shapes.h"
 
+#include <string.h>
+
 #include "sim/training/network_tokens.h"
 
 static const char *const op_names[LAYER_OP_COUNT] = {
@@ -184,6 +186,8 @@ bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct
 	double macs_per_output = 0;
 
 	FW_ASSERT(layer->input_count > 0);
+	memcpy(layer->window, spec->kernel, sizeof layer->window);
+	memcpy(layer->stride, spec->stride, sizeof layer->stride);
 	layer->channels = layers[layer->inputs[0]].channels;
 	layer->height = layers[layer->inputs[0]].height;
 	layer->width = layers[layer->inputs[0]].width;

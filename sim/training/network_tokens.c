@@ -164,7 +164,7 @@ static bool needs_output(enum layer_op op)
 	return op == LAYER_RELU || op == LAYER_TANH || op == LAYER_SOFTMAX || op == LAYER_ROUTE;
 }
 
-/* What an op keeps besides its input and output, in the kernels of PyTorch in eager mode. */
+/* Adds what the layer keeps besides its input and output in PyTorch's eager mode. */
 static void keep_inside(const struct layer *input, struct layer *layer)
 {
 	double tokens = tokens_of(layer);

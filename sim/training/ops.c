@@ -39,6 +39,36 @@ uint32_t builder_add(struct builder *b, const char *name, bool library, uint32_t
 	return index;
 }
 
+/* The op is a product of one layer's input with its weights, or a gradient of it. */
+static void set_product(struct builder *b, uint32_t op, const struct layer *layer,
+			enum convolution_part part)
+{
+	const struct layer *input = &b->network->layers[layer->inputs[0]];
+	struct kernel_work *work = &b->ops.items[op].work;
+	double rows = b->batch, in = input->output_count, out = layer->output_count;
+	work->type = stack_product_type(b->stack, layer->op == LAYER_CONV);
+	if (layer->op == LAYER_CONV) {
+		work->form = KERNEL_CONVOLUTION;
+		work->convolution = (struct kernel_convolution){
+			.part = part,
+			.images = b->batch,
+			.in_channels = (double)input->channels,
+			.out_channels = (double)layer->channels,
+			.in_height = (double)input->height,
+			.in_width = (double)input->width,
+			.out_height = (double)layer->height,
+			.out_width = (double)layer->width,
+			.window = {layer->window[0], layer->window[1]},
+			.stride = {layer->stride[0], layer->stride[1]},
+		};
+		return;
+	}
+	work->form = KERNEL_PRODUCT;
+	work->product = part == CONVOLUTION_FORWARD ? (struct kernel_product){rows, out, in, 1}
+			: part == CONVOLUTION_DATA  ? (struct kernel_product){rows, in, out, 1}
+						    : (struct kernel_product){in, out, rows, 1};
+}
+
 uint32_t builder_elementwise(struct builder *b, uint32_t op, double output_B)
 {
 	b->ops.items[op].elementwise = true;
@@ -96,6 +126,11 @@ static bool is_library(enum layer_op op)
 	       op == LAYER_MAX_POOL || op == LAYER_LRN;
 }
 
+static bool is_product(enum layer_op op)
+{
+	return op == LAYER_CONV || op == LAYER_FC;
+}
+
 static bool is_elementwise(enum layer_op op)
 {
 	return op == LAYER_BATCH_NORM || op == LAYER_BIAS || op == LAYER_RELU || op == LAYER_ADD ||
@@ -120,6 +155,8 @@ static void forward_layer(struct builder *b, size_t index)
 	b->forward[index] = builder_add(b, layer->name, is_library(layer->op), kernels,
 					2 * layer->macs * b->batch, forward_B(b, layer), inputs,
 					(uint32_t)layer->input_count);
+	if (is_product(layer->op))
+		set_product(b, b->forward[index], layer, CONVOLUTION_FORWARD);
 	if (is_elementwise(layer->op))
 		builder_elementwise(b, b->forward[index], builder_B(b, layer->output_count));
 	for (size_t i = 0; i < layer->state_tensor_count; i++)
@@ -266,10 +303,13 @@ static void backward_product(struct builder *b, size_t index, bool data)
 	double flop = 2 * layer->macs * b->batch;
 	uint32_t filter = builder_add(b, builder_name(b, layer, ".grad_filter"), true, 1, flop,
 				      forward_B(b, layer), &gradient, 1);
-	if (data)
-		builder_receive(b, layer->inputs[0],
-				builder_add(b, builder_name(b, layer, ".grad_data"), true, 1, flop,
-					    forward_B(b, layer), &gradient, 1));
+	set_product(b, filter, layer, CONVOLUTION_FILTER);
+	if (data) {
+		uint32_t op = builder_add(b, builder_name(b, layer, ".grad_data"), true, 1, flop,
+					  forward_B(b, layer), &gradient, 1);
+		set_product(b, op, layer, CONVOLUTION_DATA);
+		builder_receive(b, layer->inputs[0], op);
+	}
 	builder_gradients(b, filter, index);
 	for (size_t t = 0; t < layer->tensor_count; t++)
 		builder_update(b, layer, b->first_tensor[index] + (uint32_t)t, filter);
@@ -360,7 +400,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 			    .network = network,
 			    .stack = stack,
 			    .batch = (double)batch,
-			    .element_B = stack->fp16 ? 2 : 4,
+			    .element_B = stack_element_B(stack),
 			    .forward = ARENA_ARRAY(arena, layers, uint32_t),
 			    .gradient = ARENA_ARRAY(arena, layers, uint32_t),
 			    .tied = ARENA_ARRAY(arena, layers, uint32_t),
@@ -383,5 +423,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 				 .loss = loss,
 				 .tensors = b.tensors,
 				 .tensor_count = b.tensor_count};
-	return stack->xla_clusters_count > 0 ? op_graph_fuse(arena, &graph) : graph;
+	return stack->xla_clusters_count > 0 || stack->fusion != FUSION_NONE
+		       ? op_graph_fuse(arena, &graph)
+		       : graph;
 }

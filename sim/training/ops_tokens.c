@@ -15,7 +15,7 @@ enum { EMBEDDING_SORT_KERNELS = 10, EMBEDDING_ONE_KERNEL_TOKENS = 3072 };
 /* Small kernels that select experts, normalise their weights, count and sort the rows. */
 enum { ROUTE_KERNELS = 6, ROUTE_GRAD_KERNELS = 3 };
 
-/* An elementwise op that reads and writes so many times the elements of its chain. */
+/* An elementwise op. reads and writes are multiples of the chain's elements. */
 struct step {
 	const char *what;
 	double reads, writes;
@@ -81,11 +81,27 @@ static uint32_t add_chain(struct builder *b, const struct layer *layer, const st
 	return input;
 }
 
-/* A matrix product, or several that one kernel does. */
+/* Matrix products of one kernel. */
 static uint32_t add_product(struct builder *b, const struct layer *layer, const char *what,
-			    double flop, double bytes_B, uint32_t input)
+			    struct kernel_product product, double bytes_B, uint32_t input)
 {
-	return builder_add(b, builder_name(b, layer, what), true, 1, flop, bytes_B, &input, 1);
+	double flop = 2 * product.m * product.n * product.k * product.count;
+	uint32_t op =
+		builder_add(b, builder_name(b, layer, what), true, 1, flop, bytes_B, &input, 1);
+	struct kernel_work *work = &b->ops.items[op].work;
+
+	work->form = KERNEL_PRODUCT;
+	work->type = stack_product_type(b->stack, false);
+	work->product = product;
+	return op;
+}
+
+/* Transformer Engine computes attention in bf16. */
+static enum number_type attention_type(const struct builder *b)
+{
+	enum number_type type = stack_product_type(b->stack, false);
+
+	return type == NUMBER_FP8 ? NUMBER_BF16 : type;
 }
 
 /* op completes the gradients of the layer's tensors. */
@@ -100,8 +116,9 @@ static void complete(struct builder *b, size_t index, uint32_t op)
 
 /* ---- matrix products of tokens ---- */
 
-struct part { /* of a linear layer */
-	double flop, input_B, output_B, weights_B;
+struct part {                          /* of a linear layer */
+	struct kernel_product product; /* rows x out features x in features, for each matrix */
+	double bytes_B, output_B;
 	const char *suffix;
 };
 
@@ -109,19 +126,16 @@ static struct part part_of(const struct builder *b, const struct layer *layer, s
 {
 	static const char *const suffixes[] = {"", ".2", ".3"};
 	const struct layer *input = &b->network->layers[layer->inputs[0]];
-	double tokens = tokens_of(layer), out = (double)layer->parts[i];
+	double rows = tokens_of(layer) * b->batch, out = (double)layer->parts[i];
 	double in = (double)input->channels, matrices = 1;
 
 	_Static_assert(sizeof suffixes / sizeof suffixes[0] == LAYER_PARTS_MAX, "a suffix each");
-	if (layer->experts > 0) { /* with few rows not every expert has one */
-		double rows = tokens * b->batch;
-
+	if (layer->experts > 0) /* with few rows not every expert has one */
 		matrices = rows < (double)layer->experts ? rows : (double)layer->experts;
-	}
-	return (struct part){.flop = 2 * tokens * b->batch * in * out,
-			     .input_B = builder_B(b, tokens * in),
-			     .output_B = builder_B(b, tokens * out),
-			     .weights_B = matrices * in * out * b->element_B,
+	return (struct part){.product = {rows / matrices, out, in, matrices},
+			     .bytes_B =
+				     (rows * in + rows * out + matrices * in * out) * b->element_B,
+			     .output_B = rows * out * b->element_B,
 			     .suffix = suffixes[i]};
 }
 
@@ -130,8 +144,7 @@ static uint32_t linear_forward(struct builder *b, const struct layer *layer, uin
 	for (size_t i = 0; i < layer->part_count; i++) {
 		struct part part = part_of(b, layer, i);
 
-		input = add_product(b, layer, part.suffix, part.flop,
-				    part.input_B + part.output_B + part.weights_B, input);
+		input = add_product(b, layer, part.suffix, part.product, part.bytes_B, input);
 	}
 	return input;
 }
@@ -144,10 +157,11 @@ static void linear_backward(struct builder *b, size_t index)
 
 	for (size_t i = 0; i < layer->part_count; i++) {
 		struct part part = part_of(b, layer, i);
-		double bytes_B = part.input_B + part.output_B + part.weights_B;
+		struct kernel_product p = part.product;
 
 		last = add_product(b, layer, arena_printf(b->arena, ".grad_weight%s", part.suffix),
-				   part.flop, bytes_B, gradient);
+				   (struct kernel_product){p.k, p.n, p.m, p.count}, part.bytes_B,
+				   gradient);
 		if (layer->tied_to)
 			b->tied[layer->tied_to] = last;
 		if (bias)
@@ -157,65 +171,106 @@ static void linear_backward(struct builder *b, size_t index)
 		builder_receive(b, layer->inputs[0],
 				add_product(b, layer,
 					    arena_printf(b->arena, ".grad_data%s", part.suffix),
-					    part.flop, bytes_B, gradient));
+					    (struct kernel_product){p.m, p.k, p.n, p.count},
+					    part.bytes_B, gradient));
 	}
 	complete(b, index, last);
 }
 
 /* ---- attention ---- */
 
-struct attention_work { /* of a batch */
-	double flop;    /* of one product: a query-key pair of each head */
-	double pair_B;  /* all scores */
-	double q_B, kv_B;
-	bool fused;
+struct attention_work {      /* of a batch */
+	double flop;         /* of one of the two products, without masked pairs */
+	double pair_B;       /* all scores */
+	double q_B, kv_B;    /* queries; keys, or values */
+	double product_B;    /* scores, queries or output, and keys or values */
+	double tokens, size; /* of a head */
+	double count;        /* heads of all samples */
 };
 
 static struct attention_work attention_of(const struct builder *b, const struct layer *layer)
 {
 	const struct attention_shape *shape = &layer->attention;
-	double size = (double)shape->head_size, tokens = tokens_of(layer);
-	bool fused = b->stack->fused_attention;
-	/* Products that are not fused compute the masked scores, too. */
-	double macs = fused ? layer->macs / 2 : layer->scores_count * size;
+	struct attention_work w = {.flop = layer->macs * b->batch,
+				   .pair_B = builder_B(b, layer->scores_count),
+				   .tokens = tokens_of(layer),
+				   .size = (double)shape->head_size,
+				   .count = (double)shape->heads * b->batch};
 
-	return (struct attention_work){
-		.flop = 2 * macs * b->batch,
-		.pair_B = builder_B(b, layer->scores_count),
-		.q_B = builder_B(b, tokens * (double)shape->heads * size),
-		.kv_B = builder_B(b, tokens * (double)shape->kv_heads * size),
-		.fused = fused};
+	w.q_B = builder_B(b, w.tokens * w.size * (double)shape->heads);
+	w.kv_B = builder_B(b, w.tokens * w.size * (double)shape->kv_heads);
+	w.product_B = w.pair_B + w.q_B + w.kv_B;
+	return w;
+}
+
+/* One kernel, which keeps the scores on the chip. */
+static uint32_t add_fused(struct builder *b, const struct layer *layer, const char *what,
+			  double flop, double bytes_B, uint32_t input)
+{
+	uint32_t op =
+		builder_add(b, builder_name(b, layer, what), true, 1, flop, bytes_B, &input, 1);
+
+	b->ops.items[op].work.form = KERNEL_ATTENTION;
+	b->ops.items[op].work.type = attention_type(b);
+	return op;
+}
+
+/* The scores of all pairs, from features: masked ones, too. */
+static uint32_t add_scores(struct builder *b, const struct layer *layer, const char *what,
+			   const struct attention_work *w, uint32_t input)
+{
+	struct kernel_product product = {w->tokens, w->tokens, w->size, w->count};
+	uint32_t op = add_product(b, layer, what, product, w->product_B, input);
+
+	b->ops.items[op].work.type = attention_type(b);
+	return op;
+}
+
+/* Features, from the scores of all pairs and other features. */
+static uint32_t add_values(struct builder *b, const struct layer *layer, const char *what,
+			   const struct attention_work *w, uint32_t input)
+{
+	struct kernel_product product = {w->tokens, w->size, w->tokens, w->count};
+	uint32_t op = add_product(b, layer, what, product, w->product_B, input);
+
+	b->ops.items[op].work.type = attention_type(b);
+	return op;
 }
 
 static uint32_t attention_forward(struct builder *b, const struct layer *layer, uint32_t input)
 {
 	struct attention_work w = attention_of(b, layer);
 
-	if (w.fused)
-		return add_product(b, layer, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
-	input = add_product(b, layer, ".scores", w.flop, w.q_B + w.kv_B + w.pair_B, input);
+	if (b->stack->fused_attention)
+		return add_fused(b, layer, "", 2 * w.flop, 2 * w.q_B + 2 * w.kv_B, input);
+	input = add_scores(b, layer, ".scores", &w, input);
 	input = add_elementwise(b, layer, ".scale", 1, w.pair_B, w.pair_B, input);
 	if (layer->attention.causal)
 		input = add_elementwise(b, layer, ".mask", 1, w.pair_B, w.pair_B, input);
 	input = add_elementwise(b, layer, ".softmax", 1, w.pair_B, w.pair_B, input);
 	if (layer->attention.dropout)
 		input = add_elementwise(b, layer, ".dropout", 1, w.pair_B, w.pair_B, input);
-	return add_product(b, layer, "", w.flop, w.pair_B + w.kv_B + w.q_B, input);
+	return add_values(b, layer, "", &w, input);
+}
+
+/* FlashAttention: the sums of output times gradient, all products, a conversion from fp32. */
+static uint32_t fused_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
+{
+	struct attention_work w = attention_of(b, layer);
+
+	gradient = add_plain(b, layer, ".grad_dot", 1, 2 * w.q_B, gradient);
+	gradient = add_fused(b, layer, ".grad", 5 * w.flop, 4 * w.q_B + 4 * w.kv_B, gradient);
+	return add_plain(b, layer, ".grad_convert", 1, 2 * w.q_B, gradient);
 }
 
 static uint32_t attention_backward(struct builder *b, const struct layer *layer, uint32_t gradient)
 {
 	struct attention_work w = attention_of(b, layer);
 
-	if (w.fused) { /* FlashAttention: sums of output and gradient, all products, a conversion */
-		gradient = add_plain(b, layer, ".grad_dot", 1, 2 * w.q_B, gradient);
-		gradient = add_product(b, layer, ".grad", 5 * w.flop, 4 * w.q_B + 4 * w.kv_B,
-				       gradient);
-		return add_plain(b, layer, ".grad_convert", 1, 2 * w.q_B, gradient);
-	}
-	double product_B = w.pair_B + w.kv_B + w.q_B;
-	gradient = add_product(b, layer, ".grad_value", w.flop, product_B, gradient);
-	gradient = add_product(b, layer, ".grad_pairs", w.flop, product_B, gradient);
+	if (b->stack->fused_attention)
+		return fused_backward(b, layer, gradient);
+	gradient = add_values(b, layer, ".grad_value", &w, gradient);
+	gradient = add_scores(b, layer, ".grad_pairs", &w, gradient);
 	if (layer->attention.dropout)
 		gradient = add_elementwise(b, layer, ".grad_dropout", 1, 2 * w.pair_B, w.pair_B,
 					   gradient);
@@ -223,8 +278,8 @@ static uint32_t attention_backward(struct builder *b, const struct layer *layer,
 	if (layer->attention.causal)
 		gradient = add_elementwise(b, layer, ".grad_mask", 1, w.pair_B, w.pair_B, gradient);
 	gradient = add_elementwise(b, layer, ".grad_scale", 1, w.pair_B, w.pair_B, gradient);
-	gradient = add_product(b, layer, ".grad_query", w.flop, product_B, gradient);
-	return add_product(b, layer, ".grad_key", w.flop, product_B, gradient);
+	gradient = add_values(b, layer, ".grad_query", &w, gradient);
+	return add_values(b, layer, ".grad_key", &w, gradient);
 }
 
 /* Elements of queries and keys, which rotary positions and their norms change. */

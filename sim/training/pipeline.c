@@ -113,7 +113,7 @@ const struct program *pipeline_program(struct arena *arena, const struct network
 		.first = stage > 0 ? cuts[stage - 1] + 1 : 0,
 		.last = stage + 1 < stages ? cuts[stage] : network->layer_count - 1,
 	};
-	double image_B = (double)micro * (stack->fp16 ? 2 : 4);
+	double image_B = (double)micro * stack_element_B(stack);
 	double in_B = stage > 0 ? network->layers[cuts[stage - 1]].output_count * image_B : 0;
 	double out_B = network->layers[w.last].output_count * image_B;
 	issue_item(&w.issuer, ITEM_THINK)->work_s = stack->session_s;

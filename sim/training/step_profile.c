@@ -22,11 +22,10 @@ struct cutter {
 	size_t forward_count;
 };
 
-static double op_s(const struct op *op, const struct stack_params *stack,
-		   const struct gpu_params *gpu, const struct efficiency_params *efficiency)
+static double op_s(const struct op *op, const struct gpu_params *gpu,
+		   const struct efficiency_params *efficiency)
 {
-	return op->kernels *
-	       (kernel_duration_s(gpu, efficiency, &op->work, stack->fp16) + gpu->kernel_gap_s);
+	return op->kernels * (kernel_duration_s(gpu, efficiency, &op->work) + gpu->kernel_gap_s);
 }
 
 /* Host work to issue an op. */
@@ -263,7 +262,7 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 		.update_host_s = ARENA_ARRAY(arena, graph.tensor_count + 1, double)};
 	double *ops_s = ARENA_ARRAY(arena, graph.count, double);
 	for (size_t i = 0; i < graph.count; i++)
-		ops_s[i] = op_s(&graph.ops[i], stack, gpu, efficiency);
+		ops_s[i] = op_s(&graph.ops[i], gpu, efficiency);
 	walk(&c, framework->order(arena, &graph), ops_s);
 	FW_ASSERT(c.tensors.count == graph.tensor_count && c.forward_count > 0);
 	if (stack->xla_clusters_count > 0)

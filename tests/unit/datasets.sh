@@ -34,11 +34,11 @@ refuse() { # what sed does to lab.cfg, then the error
 refuse 's/value = "images_per_s"/value = "images_per_sec"/' "^wrong.cfg:1: .*no column 'images_per_sec' \(did you mean 'images_per_s'"
 [ "$(wc -l <"$scratch.err")" = 1 ] || complain "said more than once: $(cat "$scratch.err")"
 refuse 's/claims = /clams = /' "^wrong.cfg:16: unknown key 'clams' \(did you mean 'claims'"
-refuse 's/\["roce"\]/["net=roce"]/' "^wrong.cfg:17: .*no row's label has 'net=roce' \(a label is '10g batch=32'"
+refuse 's/\["roce"\]/["net=roce"]/' "^wrong.cfg:17: .*no row has a label with 'net=roce' \(a label looks like '10g batch=32'"
 printf 'net\tbatch\timages_per_s\trole\n10g\t32\t19x5\ttest\nslow\t64\t215\ttest\nroce\t64\t200\ttestt\n' >lab.tsv
 for error in "^lab.tsv:2: dataset: '19x5' is neither a positive number" "^lab.tsv:3: .*'net' says 'slow'" "^lab.tsv:4: .*role 'testt'"; do
 	expect 2 "$error" validate lab.cfg --draws 0 -q
 done
 printf 'net\tbatch\timages_per_s\trole\nroce\t64\n' >lab.tsv
-expect 2 '^lab.tsv:2: 2 cells where the header names 4' validate lab.cfg --draws 0 -q
+expect 2 '^lab.tsv:2: the row has 2 cells, but the header names 4' validate lab.cfg --draws 0 -q
 verdict 'datasets.errors_have_places'

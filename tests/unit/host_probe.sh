@@ -113,20 +113,20 @@ probe 0 --only storage.random --scratch nosuch -o six.jsonl
 grep -q '"waived":"storage","why":"nosuch: ' six.jsonl || complain 'storage without a folder'
 verdict host_probe.storage
 
-expect 2 'measures .host.' probe gpu
+expect 2 'measures only the host' probe gpu
 expect 2 'needs host' probe
-expect 2 "'disk' matches none of tcp, rpc, memcpy, storage, noise" probe host --only tcp,disk
+expect 2 "'disk' matches no test of tcp, rpc, memcpy, storage, noise" probe host --only tcp,disk
 expect 2 'is not an ADDRESS' probe host --only tcp --connect ''
 expect 2 'is not an ADDRESS' probe host --server 127.0.0.1:99999
 expect 2 'only answers the measurements of another machine' probe host --server 127.0.0.1 --connect 127.0.0.1
-expect 2 'leave out -o' probe host --continue one.jsonl -o two.jsonl
-expect 2 'more than 0' probe host --budget 0
+expect 2 'remove -o' probe host --continue one.jsonl -o two.jsonl
+expect 2 'above 0' probe host --budget 0
 expect 2 'below 9007199254740992' probe host --seed 9007199254740992
 expect 2 'No such file' probe host --continue nosuch.jsonl
 echo '{"format":"farwire-samples","version":2,' >seven.jsonl
 expect 2 'version other than 1|damaged|first line' probe host --continue seven.jsonl
 for wrong in 's/"cpu":"[^"]*"/"cpu":"Another"/' 's/"seed":[0-9]*/"seed":-1/' 's/"passes":[0-9]*/"passes":1e9/'; do
 	sed "1$wrong" one.jsonl >eight.jsonl
-	expect 2 'was measured on "Another", this machine is|has no' probe host --continue eight.jsonl
+	expect 2 'was made on "Another", but this machine is|has no' probe host --continue eight.jsonl
 done
 verdict host_probe.words

@@ -84,7 +84,7 @@ expect 2 '^x:7: the row has 11 columns, but the heading has 12' import nccl-test
 sed 's/ time / cputime /g' new >x
 expect 2 '^x:5: these are CPU times' import nccl-tests x
 sed 's/Group  0/Group  1/' new >x
-expect 2 '^x:3: several groups' import nccl-tests x
+expect 2 '^x:3: the log has several groups' import nccl-tests x
 head -c -60 old >x
 expect 2 '^x:[78]: .*' import nccl-tests x
 head -c -1 old >x
@@ -195,7 +195,7 @@ is '2 0 1.5e-06'
 samples long
 is '2 0 1.25e-06'
 sed 's/RDMA_Write BW/RDMA_Write Bidirectional BW/' mib >x
-expect 2 '^x:1: a test of both directions' import perftest x
+expect 2 '^x:1: the log has the sum of both directions' import perftest x
 sed 's/^ 65536 / /' mib >x
 expect 2 '^x:4: the row has 4 columns, but the heading has 5' import perftest x
 head -n 4 mib | head -c -25 >x
@@ -221,22 +221,22 @@ cat >udp <<'END'
 [ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
 [  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  0.012 ms  0/91 (0%)
 END
-expect 2 '^udp:1: UDP runs' import iperf3 udp
+expect 2 '^udp:1: this is a UDP test' import iperf3 udp
 cat >both <<'END'
 [ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd
 [  5][TX-C]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 END
-expect 2 '^both:2: both directions' import iperf3 both
+expect 2 '^both:2: the log has both directions' import iperf3 both
 cat >two <<'END'
 [  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 [  7]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 END
-expect 2 '^two(:2)?: there are several streams but no lines \[SUM\]' import iperf3 two
+expect 2 '^two(:2)?: the log has several streams, but no lines with \[SUM\]' import iperf3 two
 json='{"start":{"test_start":{"protocol":"TCP","num_streams":2,"blksize":65536}},"intervals":[{"sum":{"bits_per_second":8e9,"omitted":false}}],"end":{}}'
 printf '\357\273\277\n%s\n' "$json" >json
 samples json
 is '65536 2 0 1000000000'
-for change in 's/"TCP"/"UDP"/; UDP runs' 's/}}\]/},"sum_bidir_reverse":{}}]/; both directions' 's/:2,/:null,/; a number is' \
+for change in 's/"TCP"/"UDP"/; this is a UDP' 's/}}\]/},"sum_bidir_reverse":{}}]/; both directions' 's/:2,/:null,/; a number is' \
 	's/:2,/:-1,/; streams is -1' 's/65536/0/; size_B is 0' 's/8e9/1e300/; a result of' \
 	's/"intervals".*/"error":"unable to connect"}/; iperf3 failed: unable to connect' 's/$/{}/; more than one'; do
 	echo "$json" | sed "${change%; *}" >x
@@ -263,7 +263,7 @@ END
 # A kernel without its call, and the number of points of a log, are reported unless -q is given.
 sed 's/"correlation": 40, "warps/"correlation": 99, "warps/' k18 >orphan
 farwire import kineto orphan
-grep -q '^1 kernels and copies have no call in the trace, and are left out' "$scratch.err" ||
+grep -q '^1 kernels and copies were left out because the trace does not contain their calls' "$scratch.err" ||
 	complain "of an orphan it said $(cat "$scratch.err")"
 cat >k2 <<'END'
 { "schemaVersion": 1, "deviceProperties": [ { "id": 0, "name": "NVIDIA H100 80GB HBM3" } ], "baseTimeNanoseconds": 1727000000000000000,

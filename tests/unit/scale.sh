@@ -68,8 +68,8 @@ job scale --gpus 1:4:log3 --format csv
 [ "$(column gpus | tr '\n' ' ')" = '1 2 4 ' ] || complain "--gpus 1:4:log3: $(column gpus)"
 expect 0 '' scale --topology gpu-pool --exchange ddp -q --draws 0 --format csv
 [ "$(column gpus | tr '\n' ' ')" = '1 2 4 ' ] || complain "no gpus said: $(column gpus)"
-expect 2 'numbers of GPUs are whole, from 1' scale job.cfg -q --gpus 0,1
-expect 2 'numbers of GPUs are whole, from 1' scale job.cfg -q --gpus one,two
+expect 2 'numbers of GPUs must be whole and at least 1' scale job.cfg -q --gpus 0,1
+expect 2 'numbers of GPUs must be whole and at least 1' scale job.cfg -q --gpus one,two
 expect 2 'case.gpus = "?2.5' scale job.cfg -q --gpus 1,2.5
 expect 2 "case.gpus=1:2' is not a variation" scale job.cfg -q --gpus 1:2
 expect 2 '.' scale job.cfg -q --gpus 1,100 # there are four
@@ -143,7 +143,7 @@ grep -q '^case\.transport: auto is tcp here' "$scratch.out" || complain "explain
 verdict 'run.names_the_transport'
 
 expect 0 '' run --topology dgx-h100 --gpus 2 -q --draws 0
-shows '^images/s are a guess: no measured rate behind efficiency\.h100-sxm5'
+shows '^kernel times come from shapes and data sheets'
 expect 0 '' run --topology dgx-h100 --gpus 2 --exchange nccl-2.18 --collective all_reduce -q --draws 0
 ! grep -q 'images/s' "$scratch.out" || complain 'a collective has images/s'
 verdict 'run.guesses_are_said'

@@ -9,7 +9,7 @@ topologies=$PWD/topologies
 cd "$scratch" || exit 2
 
 expect 0 '' list gpus runtimes
-shows '^gpus +v100-sxm2 +Tesla V100 SXM2, 16 GB *$'
+shows '^gpus +volta +v100-sxm2 +80 SMs, 1530 MHz, fp32 15.7 TFLOPS, fp16 125 TFLOPS, 16 GiB at 898 GB/s *$'
 shows '^runtimes +asynchronous .*sent; the client creates handles itself and asks for attributes once *$'
 verdict shipped.list
 

@@ -71,7 +71,7 @@ shows '^throughput >= 1000 images/s +in parts '
 verdict 'solve.everywhere_nowhere_and_in_parts'
 
 # no case is computed for a result that the case cannot have
-expect 2 'no training time \(set case\.epochs\)' solve ddl-host --target 'training_time<=1 h' --for link.network.bandwidth --draws 1000
+expect 2 'no training time \(write --set case\.epochs=N\)' solve ddl-host --target 'training_time<=1 h' --for link.network.bandwidth --draws 1000
 expect 0 '' solve ddl-host -q --draws 0 --target 'training_time<=3000 s' --for case.epochs
 shows 'case\.epochs up to 3\.'
 # an interval ends at the parameter's bound

@@ -38,12 +38,12 @@ for points in 5 30 60; do
 	[ ! -e grid.csv ] || complain 'a killed sweep left a result'
 done
 kept=$(lines)
-expect 2 'grid.csv.journal: is the journal of another sweep: the settings differ' \
+expect 2 'grid.csv.journal: the file is the journal of another sweep, because the settings differ' \
 	sweep case.cfg -q --seed 2 --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
-expect 2 'grid.csv.journal: is the journal of another sweep: the axes differ' \
+expect 2 'grid.csv.journal: the file is the journal of another sweep, because the axes differ' \
 	sweep case.cfg -q --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=16,8
 sed -i 's/batch = 8/steps = 7; batch = 8/' case.cfg
-expect 2 'another sweep: the files that it reads differ' sweep case.cfg -q --format csv -o grid.csv \
+expect 2 'another sweep, because the files that it reads differ' sweep case.cfg -q --format csv -o grid.csv \
 	--vary 'link.vswitch.latency=1 us:1 ms:log45' --vary case.batch=8,16
 sed -i 's/steps = 7; //' case.cfg
 [ "$(lines)" = "$kept" ] || complain 'a refused journal was touched'
@@ -69,11 +69,11 @@ cmp -s whole.json grid.csv || complain 'another format of a resumed sweep differ
 verdict 'sweep_journal.nothing_left_to_compute'
 
 echo precious >grid.csv.journal
-expect 2 'grid.csv.journal: is not the journal of a sweep' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
+expect 2 'grid.csv.journal: the file is not the journal of a sweep' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
 [ "$(cat grid.csv.journal)" = precious ] || complain 'a foreign file was touched'
 rm grid.csv.journal
 ln -s /dev/zero grid.csv.journal
-expect 2 '^grid\.csv\.journal: is not a file: .* \(write another -o\)' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
+expect 2 '^grid\.csv\.journal: this is not a regular file.* \(write another -o\)' sweep case.cfg -q -o grid.csv --vary case.batch=8,16
 rm grid.csv.journal
 expect 1 "cannot write 'no/grid.csv': No such file" sweep case.cfg -q -o no/grid.csv --vary case.batch=8,16
 farwire sweep case.cfg -q -o /dev/null --vary case.batch=8,16
@@ -81,7 +81,7 @@ farwire sweep case.cfg -q -o /dev/null --vary case.batch=8,16
 if (ulimit -f 1 && sweep full.csv) 2>said.txt; then
 	complain 'a full disk went unnoticed'
 fi
-grep -q 'full.csv.journal: cannot be written: File too large' said.txt ||
+grep -q 'full.csv.journal: the file cannot be written: File too large' said.txt ||
 	complain "of a full disk it said $(cat said.txt)"
 sweep full.csv && cmp -s whole.csv full.csv || complain 'after a full disk the result differs'
 verdict 'sweep_journal.what_is_refused'
@@ -90,7 +90,7 @@ verdict 'sweep_journal.what_is_refused'
 expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q -o bad.csv --vary case.batch=8,16,0
 [ ! -e bad.csv.journal ] || complain 'points were computed before all values were read'
 expect 2 "^--vary: 'case.batch' is varied twice" sweep case.cfg -q --vary case.batch=8,16 --vary case.batch=32
-expect 2 'it does not rise$' sweep case.cfg -q --vary 'link.vswitch.latency=2 us:1 us:log5'
+expect 2 'its high end must be above its low end$' sweep case.cfg -q --vary 'link.vswitch.latency=2 us:1 us:log5'
 expect 2 "'nan us' is not a number with a known unit$" sweep case.cfg -q --vary 'link.vswitch.latency=nan us:1 us:log5'
-expect 2 "'8' is there twice$" sweep case.cfg -q --vary case.batch=8,16,8
+expect 2 "'8' is listed twice$" sweep case.cfg -q --vary case.batch=8,16,8
 verdict 'sweep_journal.bad_values_are_found_first'

@@ -20,7 +20,7 @@ if ! command -v mpirun >/dev/null || [ ! -e "${FARWIRE%/*}/libfarwire-mpi.so" ];
 fi
 # a launcher that is not this MPI's: each process would think it is alone
 # shellcheck disable=SC2086
-PMI_SIZE=2 PMI_RANK=0 expect 2 'no MPI: the launcher is not that of' "$@" -q $vary
+PMI_SIZE=2 PMI_RANK=0 expect 2 'MPI cannot be used: the launcher belongs to another MPI' "$@" -q $vary
 verdict 'sweep_mpi.another_launcher'
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM

@@ -333,7 +333,8 @@ static void memory_fits_gpus_that_trained_the_network(void)
 	if (resnet != NULL && inception != NULL) {
 		CHECK(network_memory_B(resnet, 32, 4, 0, 256 * mebibyte, true) < 4096 * mebibyte);
 		CHECK(network_memory_B(resnet, 64, 4, 0, 0, true) > 4096 * mebibyte);
-		CHECK(network_memory_B(inception, 128, 4, 1, 1024 * mebibyte, true) < 16384 * mebibyte);
+		CHECK(network_memory_B(inception, 128, 4, 1, 1024 * mebibyte, true) <
+		      16384 * mebibyte);
 	}
 	arena_free(arena);
 }

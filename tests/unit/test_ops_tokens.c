@@ -26,7 +26,7 @@ static struct op_graph graph_of(const char *name, size_t batch, bool fused)
 {
 	struct stack_params stack = {.l2_loss = L2_LOSS_NONE,
 				     .optimiser_copies_count = 2,
-				     .fp16 = true,
+				     .precision = PRECISION_BF16,
 				     .fused_attention = fused};
 
 	return op_graph_new(arena, network_of(name), batch, &stack);
