@@ -2,12 +2,17 @@
 /* A network is a list of layers. Shapes, parameters, gradient tensors, multiply-accumulate
  * operations (MACs), activations and memory follow from the layers.
  *
- * A file models/networks/<name>.cfg has a group `network` with name, image (pixels of a side),
- * channels, classes, source and `layers`, a list of groups such as
+ * A file models/networks/<name>.cfg has a group `network` with name, source and `layers`. If its
+ * samples are images, it has image (pixels of a side, or [height, width]), channels and classes.
+ * If they are sequences, it has sequence (tokens) and vocabulary. `layers` is a list of groups
+ * such as
  *   { name = "conv1"; op = "conv"; kernel = [7, 7]; out = 64; stride = 2;
  *     pad = "same"; batch_norm = true; relu = true; from = "input"; }
  *
- * - Ops are conv, fc, max_pool, avg_pool, global_pool, add, concat, lrn, dropout and softmax.
+ * - Ops are conv, fc, max_pool, avg_pool, global_pool, add, concat, lrn, dropout and softmax, and
+ *   the ops of tokens (network_sequence.h).
+ * - A group { name = "block"; repeat = 12; layers = ( ... ); } stands for its layers, 12 times
+ *   (network_reader.h).
  * - `from` is a name or a list of names of earlier layers, so there are no loops. The default is
  *   the layer before; for the first layer it is "input". Each layer except the last must be the
  *   input of another one.
@@ -117,7 +122,7 @@ struct network {
 
 /* Reads the file, which must have only the group `network`. Returns NULL after errors, which are
  * in diag: unknown ops, keys or names, a `from` that names a later layer, wrong sizes, shapes
- * that do not fit. */
+ * that do not fit. (exported: tests read networks as their files are) */
 const struct network *network_read(struct arena *arena, struct diag *diag,
 				   const struct cfg_node *file);
 /* The same with sequences of that many tokens instead of the file's; 0: the file's. */
