@@ -33,8 +33,8 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	expect 2 'calls and model exclude each other' run $t320 --calls good.jsonl --model resnet50
 	expect 2 'contains no ncclAllReduce' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
 	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
-	# A synchronisation that surrounds a launch has no kernel before it. Such a step must
-	# end.
+	# A synchronisation that surrounds a launch has no kernel before it. A step with one
+	# must end.
 	around=$(echo "$sync" | sed 's/0\.00101/0/')
 	printf '%s\n' "$head" "$launch" "$around" '{"end":true}' >around.jsonl
 	expect 0 '' run $t320 --calls around.jsonl
@@ -80,6 +80,6 @@ expect 2 'cannot read .missing\.json' import kineto missing.json -o x.jsonl
 expect 2 'is compressed' import kineto trace.json.gz -o x.jsonl
 expect 2 "no importer is called 'kinet' \(did you mean 'kineto'" import kinet torn.json
 expect 2 'needs KIND FILE' import kineto
-expect 2 'is not a trace' import kineto empty.jsonl
+expect 2 'so it is not a trace' import kineto empty.jsonl
 [ ! -e x.jsonl ] || complain 'import wrote a file after an error'
 verdict 'calls.unusable_traces_are_refused'

@@ -78,6 +78,7 @@ verdict 'files.unknown_keys_get_a_suggestion'
 
 printf 'x = 1;\n' >none.cfg
 # A row has a sed command that breaks own.cfg, and the expected message.
+# shellcheck disable=SC2086
 while IFS='|' read -r edit message; do
 	topology_of "$edit"
 	expect 2 "$message" $own

@@ -36,7 +36,7 @@ ranks() { # a line for each of N ranks
 } >old
 samples old
 is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 4 0 0.0001' '1048576 4 1 0.000101'
-grep -q '"collective": "all_reduce"' "$scratch.out" || complain 'the bandwidths say all_reduce'
+grep -q '"collective": "all_reduce"' "$scratch.out" || complain 'the collective is not all_reduce'
 sed 's/^/[1,0]<stdout>: /' old >tagged
 samples tagged
 is '1024 4 0 2e-05' '1024 4 1 2.1e-05' '1048576 4 0 0.0001' '1048576 4 1 0.000101'
@@ -72,10 +72,10 @@ END
 samples json
 is '64 4 0 1.05e-05' '64 4 1 1.15e-05' '128 4 0 1.2e-05'
 farwire import nccl-tests json
-grep -q '"name": "NVIDIA H100"' "$scratch.out" || complain 'whose GPUs'
+grep -q '"name": "NVIDIA H100"' "$scratch.out" || complain 'the name of the GPUs is missing'
 farwire import nccl-tests old
-grep -q '^4 points of nccl-tests' "$scratch.err" || complain "of a log it said $(cat "$scratch.err")"
-verdict 'imports.nccl_tests'
+grep -q '^4 points of nccl-tests' "$scratch.err" || complain "the message about points is $(cat "$scratch.err")"
+verdict 'imports.logs_of_nccl_tests_become_samples'
 
 # Without one column a size would be read as a count; a file cut inside a number would give another
 # number. Both are refused.
@@ -110,7 +110,7 @@ sed 's/,{"rank":2[^}]*}//; s/"ngpus":2/"ngpus":1/' json >x
 expect 2 '^x(:[0-9]+)?: there is one rank, but a collective needs two or more' import nccl-tests x
 sed 's/"out_of_place":null/"out_of_place":7/' json >x
 expect 2 '^x:4: an object is expected here' import nccl-tests x
-verdict 'imports.nccl_tests_wrong'
+verdict 'imports.malformed_logs_of_nccl_tests_are_refused'
 
 kind=nvbandwidth
 cat >v <<'END'
@@ -130,7 +130,7 @@ MIN device_to_host_memcpy_ce 53.00
 END
 samples v
 is '536870912 0 55000000000,54000000000,53000000000'
-grep -q '"name": "NVIDIA GB200"' "$scratch.out" || complain 'whose GPU'
+grep -q '"name": "NVIDIA GB200"' "$scratch.out" || complain 'the name of the GPU is missing'
 printf '\357\273\277' | cat - v | sed 's/$/\r/' >crlf # as Windows has it
 samples crlf
 is '536870912 0 55000000000,54000000000,53000000000'
@@ -153,14 +153,14 @@ cat >json <<'END'
 END
 samples json
 is '536870912 0 55630000000'
-grep -q '"name": "NVIDIA H100 80GB HBM3"' "$scratch.out" || complain 'whose GPU'
+grep -q '"name": "NVIDIA H100 80GB HBM3"' "$scratch.out" || complain 'the name of the GPU is missing'
 sed 's/55\.63"/fast"/' json >x
 expect 2 "^x:6: 'fast' is not a number" import nvbandwidth x
 head -n 8 json >x
 expect 2 '^x:9: ' import nvbandwidth x
 head -n 9 v | head -c -3 >x
 expect 2 '^x:9: the log ends' import nvbandwidth x
-verdict 'imports.nvbandwidth'
+verdict 'imports.logs_of_nvbandwidth_become_samples'
 
 kind=perftest
 title='                    RDMA_Write BW Test'
@@ -202,7 +202,7 @@ head -n 4 mib | head -c -25 >x
 expect 2 '^x:4: ' import perftest x
 sed 's/average\[MiB/best[MiB/' mib >x
 expect 2 '^x:2: the heading has no' import perftest x
-verdict 'imports.perftest'
+verdict 'imports.logs_of_perftest_become_samples'
 
 kind=iperf3
 cat >four <<'END'
@@ -245,7 +245,7 @@ done
 echo "$json" | sed 's/"end".*/"error":"interrupt - the client has terminated"}/' >stopped
 samples stopped
 is '65536 2 0 1000000000'
-verdict 'imports.iperf3'
+verdict 'imports.logs_of_iperf3_become_samples'
 
 # PyTorch 1.8: its own categories, texts for threads, values that are not numbers. 2.x: driver calls,
 # decimals of microseconds, correlations of a long run, steps on GPU lines as well.
@@ -264,7 +264,7 @@ END
 sed 's/"correlation": 40, "warps/"correlation": 99, "warps/' k18 >orphan
 farwire import kineto orphan
 grep -q '^1 kernels and copies were left out because the trace does not contain their calls' "$scratch.err" ||
-	complain "of an orphan it said $(cat "$scratch.err")"
+	complain "the message about a kernel without its call is $(cat "$scratch.err")"
 cat >k2 <<'END'
 { "schemaVersion": 1, "deviceProperties": [ { "id": 0, "name": "NVIDIA H100 80GB HBM3" } ], "baseTimeNanoseconds": 1727000000000000000,
   "traceEvents": [
@@ -282,11 +282,11 @@ for trace in k18 k2; do
 	shows '"start_s":0\.000080000,"end_s":0\.000110000,"stream":7,"copy":"d2h","memory":"pageable","size_B":4096,"copy_s":0\.000020000'
 	shows '^{"step":2,"t_s":0\.000000000'
 done
-verdict 'imports.kineto'
+verdict 'imports.traces_of_both_profilers_become_call_files'
 
 # Windows consoles write UTF-16.
 printf 'R\0u\0n\0' >wide
 for kind in nccl-tests nvbandwidth perftest iperf3; do
 	expect 2 '^wide:1: .*iconv' import $kind wide
 done
-verdict 'imports.encodings'
+verdict 'imports.utf_16_is_refused'
