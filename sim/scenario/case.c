@@ -45,6 +45,10 @@ static const struct param_row case_rows[] = {
 		   ""),
 	PARAM_WHOLE(struct case_params, batch_count, 1, 1e6, "32",
 		    "batch size: samples of a step on each GPU", ""),
+	PARAM_WHOLE(struct case_params, sequence_count, 0, 10000000, "0",
+		    "tokens of each sequence, for networks of sequences; 0 means as in the "
+		    "network's file",
+		    ""),
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
 		     "GPU fraction: largest share of its GPU that a client may use", ""),
 	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1",
@@ -241,43 +245,6 @@ static void read_runtime(struct case_reader *c)
 		   NULL, 0, runtime);
 	case_transport(c, file);
 	c->runtime = runtime;
-}
-
-const struct network *case_network(struct case_reader *c, struct origin origin, const char *name)
-{
-	const struct cfg_node *file;
-	if (!case_group(c, origin, "models/networks", "model", name, "network", &file))
-		return NULL;
-	return network_read(c->reader.arena, c->reader.diag, file);
-}
-
-/* The constants of a GPU generation, read once a case. */
-static const struct kernel_params *read_kernels(struct case_reader *c,
-						enum gpu_generation generation)
-{
-	struct reader *reader = &c->reader;
-	if (c->kernels[generation])
-		return c->kernels[generation];
-	struct kernel_params *kernels = ARENA_NEW(reader->arena, struct kernel_params);
-	const char *prefix =
-		arena_printf(reader->arena, "kernels.%s", gpu_generation_name(generation));
-	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
-		   &kernel_table, NULL, 0, kernels);
-	c->kernels[generation] = kernels;
-	return kernels;
-}
-
-/* Kernel times of the network on the GPU: two fitted numbers, if there are any, or the law. */
-const struct efficiency_params *case_efficiency(struct case_reader *c, const struct gpu_entry *gpu,
-						const char *model)
-{
-	struct reader *reader = &c->reader;
-	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
-	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
-	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
-		   &efficiency_table, NULL, 0, efficiency);
-	efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
-	return efficiency;
 }
 
 /* Applies the list `settings` of the case file. Settings of the command line override it. */

@@ -203,7 +203,7 @@ static const struct recorded_calls *read_kineto(const char *text)
 	"{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid           \
 	",\"ts\":17140612345678" ts ",\"dur\":" dur ",\"args\":{" args "}}"
 
-/* Times are microseconds in 2024, of which a double keeps quarters. */
+/* Times are microseconds since 1970 in the year 2024. A double keeps quarters of them. */
 static const char *const trace_events[] = {
 	"{\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"labels\":{}}}",
 	EVENT("kernel", "gemm", "40.125", "30.5", "7",
@@ -257,9 +257,9 @@ static void kineto_trace_joins_calls_and_kernels(void)
 	arena_free(arena);
 }
 
-/* Counts the look-ups for a trace of `events` events. Each four are a launch, its kernel, and a
- * step mark twice (from two threads), all in an unfavourable order: kernels in reverse, marks far
- * apart. */
+/* Counts the look-ups for a trace of `events` events. Each group of four has a launch, its kernel,
+ * and two marks of a step (from two threads). The order is unfavourable: kernels are reversed, and
+ * marks are far apart. */
 static struct kineto_counts count_looks(size_t events)
 {
 	struct kineto_counts counts = {0};
