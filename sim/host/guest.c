@@ -124,6 +124,11 @@ struct guest *guest_new(struct host *host, const char *name, int node,
 		guest->vcpu_count = (size_t)params->vcpus_count;
 	guest->vcpus = ARENA_ARRAY(host->arena, guest->vcpu_count, struct cpu *);
 	guest->quota = -1;
+	guest->disk = -1;
+	if (params->kind == GUEST_VM && host->params->virtual_disk_Bps > 0)
+		guest->disk = fabric_resource_add(host->fabric,
+						  arena_printf(host->arena, "%s.disk", name),
+						  host->params->virtual_disk_Bps);
 	/* A paravirtual RDMA device signals completions by polling or by its own events. */
 	guest->physical.period_ps =
 		period_of(host->params->nic_moderation && params->vnic != VNIC_PVRDMA,
@@ -165,6 +170,11 @@ struct cpu *guest_core(struct guest *guest)
 	if (params->kind == GUEST_VM && params->latency_sensitivity == SENSITIVITY_NORMAL)
 		cpu_wake_raise(guest->vcpus[index], params->vcpu_wake_s);
 	return guest->vcpus[index];
+}
+
+int guest_disk(const struct guest *guest)
+{
+	return guest->disk;
 }
 
 double guest_vnic_latency_s(const struct guest *guest)

@@ -49,6 +49,7 @@ struct host_params {
 	bool nic_moderation;
 	double nic_moderation_rate_Hz;      /* maximum number of interrupts per second */
 	double oversubscription_cost_ratio; /* extra work when there are more threads than cores */
+	double virtual_disk_Bps;            /* bandwidth of each VM's own disk; 0: no limit */
 };
 enum power_policy { POWER_BALANCED, POWER_MAX_PERFORMANCE };
 extern const struct param_table host_table;
@@ -147,6 +148,8 @@ int guest_pool(struct guest *guest);
 double guest_threads_count(struct guest *guest);
 /* Ratio of CPU work in this guest to the same work on the bare machine. */
 double guest_work_ratio(const struct guest *guest);
+/* Resource of the disk of a virtual machine, in bytes per second; -1: it has no limit of its own. */
+int guest_disk(const struct guest *guest);
 /* Extra cost of an interrupt of a passed-through device, compared with the bare machine. */
 double guest_interrupt_s(const struct guest *guest);
 /* Fills size, cap, weight and uses of a flow that does work_s > 0 seconds of work with

@@ -52,6 +52,7 @@ struct guest {
 	bool settled;
 	struct core_pool *pool; /* the host's pool or its own; NULL until settled */
 	int quota;              /* resource that limits it to its virtual CPUs; -1: none */
+	int disk;               /* resource of its own disk; -1: none */
 	double threads_count;   /* runnable threads of this guest */
 	struct line physical, own;
 	uint64_t interrupts_count;

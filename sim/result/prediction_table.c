@@ -134,17 +134,18 @@ static void overview(FILE *out, struct arena *scratch, const struct prediction *
 
 /* ---- more of one prediction ---- */
 
-static void breakdown(FILE *out, struct arena *scratch, const struct prediction *prediction)
+static void breakdown(FILE *out, struct arena *scratch, const char *title,
+		      const struct breakdown_part *parts, size_t count)
 {
 	double sum_s = 0;
-	for (size_t i = 0; i < prediction->breakdown_count; i++)
-		sum_s += prediction->breakdown[i].seconds;
+	for (size_t i = 0; i < count; i++)
+		sum_s += parts[i].seconds;
 	struct table *table = table_new(scratch);
-	table_column(table, "where a step's time goes", false);
+	table_column(table, title, false);
 	table_column(table, "time", true);
 	table_column(table, "share", true);
-	for (size_t i = 0; i < prediction->breakdown_count; i++) {
-		const struct breakdown_part *part = &prediction->breakdown[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct breakdown_part *part = &parts[i];
 		if (fabs(part->seconds) < 1e-6 * sum_s) /* also what rounding leaves */
 			continue;
 		table_row(table);
@@ -173,13 +174,15 @@ static void put_numbers(struct table *table, struct arena *scratch,
 static void clients(FILE *out, struct arena *scratch, const struct prediction *prediction)
 {
 	static const char *const numbers[] = {"images/s", "ratio", "GPU busy", "step"};
-	bool jobs = prediction->gpu_count > 0;
+	bool jobs = prediction->gpu_count > 0, elapsed = prediction->phase_count > 0;
 	struct table *table = table_new(scratch);
 	table_column(table, jobs ? "job" : "client", false);
 	if (!jobs)
 		table_column(table, "GPU", false);
 	for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
 		table_column(table, jobs && k == 1 ? "efficiency" : numbers[k], true);
+	if (elapsed)
+		table_column(table, "launch to end", true);
 	table_column(table, "verdict", false);
 	for (size_t i = 0; i < prediction->job_count; i++) {
 		const struct job_prediction *client = &prediction->jobs[i];
@@ -188,6 +191,9 @@ static void clients(FILE *out, struct arena *scratch, const struct prediction *p
 		if (!jobs)
 			table_cell(table, "%s", client->gpu ? client->gpu : "-");
 		put_numbers(table, scratch, client);
+		if (elapsed)
+			table_cell(table, "%s",
+				   estimate_text(scratch, QUANTITY_TIME, client->elapsed_s));
 		table_cell(table, "%s", verdict_text(scratch, client->ok, client->reason));
 	}
 	fputc('\n', out);
@@ -282,6 +288,9 @@ static void job(FILE *out, struct arena *scratch, const struct prediction *predi
 	if (isfinite(prediction->training_s.value) && prediction->training_s.value > 0)
 		fprintf(out, "the whole training takes %s\n",
 			duration_text(scratch, prediction->training_s));
+	else if (prediction->elapsed_s.value > 0)
+		fprintf(out, "from launch to end the job takes %s\n",
+			duration_text(scratch, prediction->elapsed_s));
 }
 
 static void counters(FILE *out, struct arena *scratch, const struct prediction *prediction)
@@ -325,7 +334,11 @@ void predictions_table(FILE *out, const struct prediction *const *predictions, s
 	if (count == 1) {
 		const struct prediction *prediction = predictions[0];
 		if (prediction->ok && prediction->breakdown_count > 0)
-			breakdown(out, scratch, prediction);
+			breakdown(out, scratch, "where a step's time goes", prediction->breakdown,
+				  prediction->breakdown_count);
+		if (prediction->ok && prediction->phase_count > 0)
+			breakdown(out, scratch, "from launch to end", prediction->phases,
+				  prediction->phase_count);
 		if (prediction->job_count > 1)
 			clients(out, scratch, prediction);
 		if (prediction->ok && prediction->link_count > 0)

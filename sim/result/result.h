@@ -27,7 +27,7 @@ struct estimate {
 	double value, low, high;
 };
 
-enum { BREAKDOWN_MAX = 8 };
+enum { BREAKDOWN_MAX = 10 };
 struct breakdown_part {
 	const char *name; /* "kernel" "call issue" "network" "copy" "collective exposed" "input
 			     wait" "other" */
@@ -40,6 +40,7 @@ struct job_prediction { /* of a pool: one line a client */
 	bool ok;
 	const char *reason;
 	struct estimate throughput, ratio, step_s, gpu_utilization;
+	struct estimate elapsed_s; /* from launch to end; NaN: not asked for */
 };
 
 /* The parts of a job's step; "collective exposed" and "straggler" are waits for
@@ -69,6 +70,9 @@ struct prediction {
 	size_t gpu_count;
 	struct estimate speedup;         /* throughput over that of one GPU alone */
 	struct estimate training_s;      /* of all epochs */
+	struct estimate elapsed_s;       /* from launch to end, of the job that ends last */
+	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
+	size_t phase_count;
 	double communication_s;          /* of a step: in which a collective was under way,
 					    hidden behind kernels or not; NaN: not known */
 	const char *collective;          /* of a benchmark: "all_reduce, 1 MiB"; else NULL */

@@ -22,6 +22,7 @@ struct case_reader {
 	const void *transport_params;
 	const struct recorded_program *recorded; /* NULL: a modelled one */
 	const struct network *calls_network;     /* its name, for those who ask */
+	const struct cfg_node *stack_phases;     /* group `phases` of the stack's file, or NULL */
 	struct job_said *jobs;                   /* what the case says of each job */
 	size_t job_count;
 };
@@ -71,6 +72,9 @@ bool case_is_job(const struct case_reader *c);
  * they need. */
 void case_jobs_want(struct case_reader *c);
 void case_read_jobs(struct case_reader *c);
+/* What jobs do around their steps, if the case asks for their time from launch to end
+ * (case_phases.c). */
+void case_read_phases(struct case_reader *c, struct job_entry *jobs);
 /* Of other cases: what they say that only a job heeds is an error. */
 void case_refuse_training(struct case_reader *c);
 

@@ -477,7 +477,7 @@ void case_refuse_training(struct case_reader *c)
 	static const char *const keys[] = {
 		"case.gpus_per_machine", "case.exchange", "case.guest",
 		"case.straggler",        "case.epochs",   "case.symmetry",
-		"case.collective_size",  "case.programs", "case.stages",
+		"case.job_steps", "case.collective_size",  "case.programs", "case.stages",
 		"case.micro_batches"};
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
 		const struct cfg_param *param = cfg_param_find(c->reader.resolution, keys[i]);
@@ -501,6 +501,7 @@ void case_read_jobs(struct case_reader *c)
 	for (size_t i = 0; i < c->job_count; i++)
 		fill_job(c, i, &jobs[i]);
 	c->scenario->job_count = c->job_count;
+	case_read_phases(c, jobs);
 	if (c->scenario->style == JOBS_COLLECTIVE && c->job_count > 1)
 		diag_error(c->reader.diag, case_said(c, "case.collective"),
 			   "case: a collective alone has one job, not %zu", c->job_count);

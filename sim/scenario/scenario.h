@@ -20,6 +20,7 @@
 #include "sim/workload/job.h"
 #include "sim/training/exchange.h"
 #include "sim/training/input.h"
+#include "sim/training/phases.h"
 #include "sim/training/spread.h"
 #include "sim/transport/dma.h"
 
@@ -46,6 +47,7 @@ struct case_params {
 						     there; "": its first one */
 	double straggler_ratio;                   /* the first rank computes that much slower: 1 */
 	double epochs_count, images_count;        /* for the time of a whole training */
+	double job_steps_count; /* of a job from launch to end; 0: as many as the epochs have */
 	int symmetry;                             /* enum symmetry */
 	/* A collective alone, repeated, as nccl-tests does: "" or its name. */
 	const char *collective;
@@ -149,6 +151,7 @@ struct job_entry {
 	const struct library_params *library;
 	const struct input_params *input;
 	const struct storage_params *storage; /* NULL: its input is synthetic */
+	const struct storage_params *checkpoint; /* NULL: the job writes no checkpoints */
 	double straggler_ratio;
 	double solo_step_s; /* what job_run says of an equal job; 0: found by a run of its own */
 };
@@ -164,6 +167,9 @@ struct scenario {
 	struct driver_params driver;
 	struct dma_params dma;
 	double steps_warmup_count, steps_count; /* steps to leave out, most to measure */
+	/* Phases of its jobs around their steps; NULL: the case does not ask for elapsed time. */
+	const struct phases_params *phases;
+	bool launch; /* the run begins with the launch of the jobs (sim/workload/life.h) */
 	uint64_t events_max;                    /* of a run: who is not done by then has failed */
 	bool no_passing; /* each event by itself, which changes nothing but the time it takes */
 	const struct case_params *params;
@@ -254,6 +260,14 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
 /* The program of a rank on the job's first GPU alone, its input apart: what a step does there. */
 const struct scenario *scenario_solo(struct arena *arena, const struct scenario *scenario,
 				     const struct job_entry *entry);
+/* The scenario from the launch of its jobs on. solo_s: of each job, what its step takes on one GPU
+ * alone. */
+const struct scenario *scenario_launch(struct arena *arena, const struct scenario *scenario,
+				       const double *solo_s);
+/* Steps of a job from launch to end. */
+double scenario_job_steps(const struct scenario *scenario, const struct job_entry *entry);
+/* Steps that a launch run simulates, at most. */
+enum { LAUNCH_STEPS = 8 };
 /* Builds the world in arena, runs it, reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/input.h"
 
+#include <math.h>
+
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/engine/trace.h"
@@ -87,6 +89,9 @@ struct input {
 	uint64_t arg;
 	double threads_begun;
 	struct input_counters counters;
+	event_fn *first_fn; /* waits for the first batch */
+	void *first_ctx;
+	uint64_t first_arg;
 };
 
 static void advance(struct input *input);
@@ -127,11 +132,18 @@ static void stage_end(struct input *input, enum stage stage, double *busy_s)
 
 /* ---- read ---- */
 
+/* The first batch comes out of a full shuffle buffer. */
+static double read_B(const struct input *input)
+{
+	double extra = input->stages[READ].ended == 0 ? input->spec.shuffle_count : 0;
+	return (input->spec.batch_count + extra) * input->spec.params->image_B;
+}
+
 static void read_done(void *ctx, uint64_t arg)
 {
 	(void)arg;
 	struct input *input = ctx;
-	input->counters.read_B += input->spec.batch_count * input->spec.params->image_B;
+	input->counters.read_B += read_B(input);
 	stage_end(input, READ, &input->counters.read_busy_s);
 	advance(input);
 }
@@ -142,7 +154,7 @@ static void read_start(struct input *input)
 	stage_begin(input, READ);
 	input->stages[READ].started++;
 	bool begun = storage_read(spec->storage, spec->guest, spec->reader,
-				  spec->batch_count * spec->params->image_B, read_done, input, 0);
+				  read_B(input), read_done, input, 0);
 	FW_ASSERT(begun);
 }
 
@@ -336,10 +348,24 @@ static void session_try(struct input_process *process)
 		engine_after(spec->engine, 0, session_begin, process, 0);
 }
 
+/* The first batch lies on the GPU, or waits for a step that copies it. */
+static void tell_first(struct input *input)
+{
+	const struct input_spec *spec = &input->spec;
+	const struct work *stages = input->stages;
+	bool early = spec->params->staged || spec->params->lockstep;
+	bool ready = early ? stages[COPY].ended > 0 : !spec->storage || stages[DECODE].ended > 0;
+	if (!input->first_fn || !ready)
+		return;
+	engine_after(spec->engine, 0, input->first_fn, input->first_ctx, input->first_arg);
+	input->first_fn = NULL;
+}
+
 /* From the last stage to the first, so that room that one makes is seen by the
  * one before it. */
 static void advance(struct input *input)
 {
+	tell_first(input);
 	if (input->spec.params->lockstep) {
 		if (may_read(input))
 			read_start(input);
@@ -375,9 +401,17 @@ struct input *input_new(const struct input_spec *spec)
 	if (spec->storage && !storage_reaches(spec->storage, spec->guest))
 		engine_fail(spec->engine, "%s: there is no way from its storage to '%s'",
 			    input->spec.name, guest_name(spec->guest));
-	else
+	else if (!spec->held)
 		engine_after(spec->engine, 0, begin, input, 0);
 	return input;
+}
+
+void input_start(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
+{
+	input->first_fn = fn;
+	input->first_ctx = ctx;
+	input->first_arg = arg;
+	engine_after(input->spec.engine, 0, begin, input, 0);
 }
 
 void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
@@ -393,6 +427,20 @@ void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg)
 const struct input_counters *input_counters(const struct input *input)
 {
 	return &input->counters;
+}
+
+double input_batch_s(const struct input *input)
+{
+	const struct input_counters *c = &input->counters;
+	const struct work *stages = input->stages;
+	double batch_B = input->spec.batch_count * input->spec.params->image_B, longest_s = 0;
+	if (stages[READ].ended > 0)
+		longest_s = c->read_busy_s * batch_B / c->read_B;
+	if (stages[DECODE].ended > 0)
+		longest_s = fmax(longest_s, c->decode_busy_s / (double)stages[DECODE].ended);
+	if (stages[COPY].ended > 0)
+		longest_s = fmax(longest_s, c->copy_busy_s / (double)stages[COPY].ended);
+	return longest_s;
 }
 
 bool input_is_lockstep(const struct input *input)

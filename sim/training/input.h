@@ -68,10 +68,14 @@ struct input_spec {
 	const struct route *to_device;
 	double batch_count;
 	double batch_B; /* decoded, of fp32 elements; params->element_B says what is copied */
+	bool held;      /* begins when input_start is called */
+	double shuffle_count; /* images that are read before the first batch */
 };
 /* Begins to fill its queue at once. A storage that does not reach the guest fails
  * the run (engine_fail); ask storage_reaches before for a verdict. */
 struct input *input_new(const struct input_spec *spec);
+/* Begins a held input, and calls fn when the first batch waits for the GPU. */
+void input_start(struct input *input, event_fn *fn, void *ctx, uint64_t arg);
 /* Calls fn when the next batch lies in GPU memory; it is taken then. One call at a
  * time. */
 void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg);
@@ -81,6 +85,8 @@ struct input_counters {
 	double read_busy_s, decode_busy_s, copy_busy_s; /* of each stage */
 };
 const struct input_counters *input_counters(const struct input *input);
+/* Mean time of a batch in the slowest stage, without the shuffle buffer; 0: no batch is over. */
+double input_batch_s(const struct input *input);
 /* A rank's step is issued by the call that delivers its batch, not before. */
 bool input_is_lockstep(const struct input *input);
 

@@ -33,6 +33,20 @@
 struct job;
 struct job_entry; /* of the scenario; this folder only hands it through */
 
+/* Phases of a job from launch to end (life.h). */
+enum job_phase {
+	PHASE_PROCESS,
+	PHASE_CONTEXT,
+	PHASE_GRAPH,
+	PHASE_INPUT,
+	PHASE_AUTOTUNE,
+	PHASE_STEPS,
+	PHASE_CHECKPOINT,
+	PHASE_END,
+	PHASE_COUNT
+};
+const char *job_phase_name(enum job_phase phase);
+
 struct job_run { /* the result of one job */
 	const struct job_entry *entry;
 	bool failed;
@@ -53,6 +67,9 @@ struct job_run { /* the result of one job */
 	struct communicator_counters comm;
 	const char *choice; /* of the library, for all gradients or the collective; NULL: none */
 	double solo_step_s; /* of one GPU alone, without exchange and input; 0: not known */
+	/* Of a launch run (life.h): the phases, of which PHASE_STEPS has step_count steps; kernels
+	 * of a forward pass; the slowest stage of the input pipeline for a batch, 0: none. */
+	double phase_s[PHASE_COUNT], forward_s, input_batch_s;
 };
 /* Mean time of a steady step. */
 double job_run_step_s(const struct job_run *run);
@@ -83,6 +100,7 @@ struct job_kind {
 };
 
 struct workload;
+struct life;
 
 struct job { /* first member of each kind's own struct */
 	struct workload *workload;
@@ -93,6 +111,7 @@ struct job { /* first member of each kind's own struct */
 	size_t step_count;
 	size_t first; /* no step before it began in the window */
 	bool paused, warm, over;
+	struct life *life; /* of a launch run; NULL: the job is measured in a window */
 };
 
 struct workload {
@@ -124,6 +143,8 @@ bool job_step_over(struct job *job);
 bool workload_is_over(const struct workload *workload);
 /* ctx: the struct job. Only the first reason counts. */
 void job_failed(void *ctx, const char *reason);
+/* The job is over: the run ends when all jobs are. */
+void job_end(struct job *job);
 /* The job needs no step to be warm. */
 void job_warm(struct job *job);
 
