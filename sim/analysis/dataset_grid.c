@@ -214,4 +214,6 @@ void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensio
 		diag_error(r->diag, cfg_origin(r->node),
 			   "dataset: a grid has no gains (claims relate its rows with `over`)");
 	dataset_read_claims(r, NULL, 0);
+	if (diag_count(r->diag) == 0)
+		dataset_read_observations(r);
 }

@@ -216,9 +216,11 @@ static bool add_up(struct arena *arena, const struct scenario *scenario, struct 
 struct point predict_point(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			   bool with_baseline, struct baselines *baselines, struct trace *trace)
 {
-	struct point point = {
-		.throughput = NAN, .step_s = NAN, .ratio = NAN, .gpu_utilization = NAN,
-		.elapsed_s = NAN};
+	struct point point = {.throughput = NAN,
+			      .step_s = NAN,
+			      .ratio = NAN,
+			      .gpu_utilization = NAN,
+			      .elapsed_s = NAN};
 	point.outcome = run_known(arena, scenario, seed, baselines, trace);
 	point.broken = point.outcome.broken;
 	point.job_count = scenario->job_count;

@@ -106,8 +106,8 @@ static struct prediction *summarize(struct arena *arena, const struct scenario *
 	p->gpu_utilization = INTERVAL(draws, point->gpu_utilization, -1, gpu_utilization);
 	p->elapsed_s = INTERVAL(draws, point->elapsed_s, -1, elapsed_s);
 	for (size_t i = 0; i < point->phase_count; i++)
-		p->phases[p->phase_count++] = (struct breakdown_part){point->phases[i].name,
-								      point->phases[i].seconds};
+		p->phases[p->phase_count++] =
+			(struct breakdown_part){point->phases[i].name, point->phases[i].seconds};
 	p->events_count = point->outcome.events_count;
 	p->resolution = scenario->resolution;
 	p->seed = seed;

@@ -68,9 +68,9 @@ struct prediction {
 				       efficiency, throughput over GPUs times one GPU alone */
 	/* Of a job; 0 and NaN of anything else. */
 	size_t gpu_count;
-	struct estimate speedup;         /* throughput over that of one GPU alone */
-	struct estimate training_s;      /* of all epochs */
-	struct estimate elapsed_s;       /* from launch to end, of the job that ends last */
+	struct estimate speedup;    /* throughput over that of one GPU alone */
+	struct estimate training_s; /* of all epochs */
+	struct estimate elapsed_s;  /* from launch to end, of the job that ends last */
 	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
 	size_t phase_count;
 	double communication_s;          /* of a step: in which a collective was under way,

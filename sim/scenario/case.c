@@ -65,10 +65,11 @@ static const struct param_row case_rows[] = {
 		     "the first rank's compute time over that of the others", ""),
 	PARAM_WHOLE(struct case_params, epochs_count, 0, 1e6, "0",
 		    "passes over the images, for the time of a whole training", ""),
-	PARAM_WHOLE(struct case_params, job_steps_count, 0, 1e12, "0",
-		    "steps of a training job, warm-up included, for its time from launch to end; 0: "
-		    "as many as case.epochs needs",
-		    ""),
+	PARAM_WHOLE(
+		struct case_params, job_steps_count, 0, 1e12, "0",
+		"steps of a training job, warm-up included, for its time from launch to end; 0: "
+		"as many as case.epochs needs",
+		""),
 	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167", "images of a pass",
 		    "ImageNet 2012's training set"),
 	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",

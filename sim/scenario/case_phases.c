@@ -18,10 +18,10 @@ static const struct storage_params *find_storage(struct case_reader *c,
 		case_group(c, case_said(c, "phases.checkpoint_storage"), "models/storages",
 			   "storage", name, "storage", &file);
 	struct storage_params *storage = ARENA_NEW(reader->arena, struct storage_params);
-	if (!node || !cfg_params(reader->resolution, reader->arena, reader->diag, node,
-				 "checkpoint_storage",
-				 arena_printf(reader->arena, "storage '%s'", name), &storage_table,
-				 NULL, 0, storage))
+	if (!node ||
+	    !cfg_params(reader->resolution, reader->arena, reader->diag, node, "checkpoint_storage",
+			arena_printf(reader->arena, "storage '%s'", name), &storage_table, NULL, 0,
+			storage))
 		return NULL;
 	return storage;
 }

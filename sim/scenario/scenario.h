@@ -48,7 +48,7 @@ struct case_params {
 	double straggler_ratio;                   /* the first rank computes that much slower: 1 */
 	double epochs_count, images_count;        /* for the time of a whole training */
 	double job_steps_count; /* of a job from launch to end; 0: as many as the epochs have */
-	int symmetry;                             /* enum symmetry */
+	int symmetry;           /* enum symmetry */
 	/* A collective alone, repeated, as nccl-tests does: "" or its name. */
 	const char *collective;
 	double collective_size_B;
@@ -150,7 +150,7 @@ struct job_entry {
 	const struct exchange_params *exchange;
 	const struct library_params *library;
 	const struct input_params *input;
-	const struct storage_params *storage; /* NULL: its input is synthetic */
+	const struct storage_params *storage;    /* NULL: its input is synthetic */
 	const struct storage_params *checkpoint; /* NULL: the job writes no checkpoints */
 	double straggler_ratio;
 	double solo_step_s; /* what job_run says of an equal job; 0: found by a run of its own */
@@ -169,9 +169,9 @@ struct scenario {
 	double steps_warmup_count, steps_count; /* steps to leave out, most to measure */
 	/* Phases of its jobs around their steps; NULL: the case does not ask for elapsed time. */
 	const struct phases_params *phases;
-	bool launch; /* the run begins with the launch of the jobs (sim/workload/life.h) */
-	uint64_t events_max;                    /* of a run: who is not done by then has failed */
-	bool no_passing; /* each event by itself, which changes nothing but the time it takes */
+	bool launch;         /* the run begins with the launch of the jobs (sim/workload/life.h) */
+	uint64_t events_max; /* of a run: who is not done by then has failed */
+	bool no_passing;     /* each event by itself, which changes nothing but the time it takes */
 	const struct case_params *params;
 	const struct cfg_resolution *resolution; /* every parameter */
 	const struct cfg_param *error;           /* the model's own, of its kind of case */

@@ -20,6 +20,13 @@ static const struct param_row input_rows[] = {
 		     "assumption: tf.image decodes 689 ImageNet JPEGs a second on a core of a Xeon "
 		     "8581C (arXiv 2605.08731), so 2.4 ms at 2.4 GHz; cropping, resizing and "
 		     "an older core the rest"),
+	PARAM_BOOL(struct input_params, distortions, "false",
+		   "whether brightness, saturation, hue and contrast of images are distorted",
+		   "benchmarks turn distortions off where the CPU would limit them "
+		   "(tf_cnn_benchmarks --nodistortions)"),
+	COST_ASSUMED(struct input_params, distort_spB, QUANTITY_TIME_PER_BYTE, 0, 1e-3, "6.6 ns/B",
+		     "work of these distortions per byte of fp32 pixels, one core at 2.4 GHz",
+		     "assumption: as much as decoding, 4 ms for an image of 224 x 224 x 3"),
 	PARAM_WHOLE(struct input_params, decode_threads_count, 0, 1024, "0",
 		    "threads that decode for a rank; 0: as many as it may have cores",
 		    "TensorFlow: intra- and inter-op threads default to the number of cores"),
@@ -153,8 +160,8 @@ static void read_start(struct input *input)
 	const struct input_spec *spec = &input->spec;
 	stage_begin(input, READ);
 	input->stages[READ].started++;
-	bool begun = storage_read(spec->storage, spec->guest, spec->reader,
-				  read_B(input), read_done, input, 0);
+	bool begun = storage_read(spec->storage, spec->guest, spec->reader, read_B(input),
+				  read_done, input, 0);
 	FW_ASSERT(begun);
 }
 
@@ -171,19 +178,28 @@ static void decode_done(void *ctx, uint64_t arg)
 	advance(input);
 }
 
+/* Of a batch, at the reference clock. */
+static double decode_work_s(const struct input_spec *spec)
+{
+	const struct input_params *params = spec->params;
+	double fp32_B = spec->batch_B * FP32_B / params->element_B;
+	return spec->batch_count * params->decode_s +
+	       (params->distortions ? fp32_B * params->distort_spB : 0);
+}
+
 static void decode_start(struct input *input)
 {
 	const struct input_spec *spec = &input->spec;
 	const struct input_params *params = spec->params;
 	stage_begin(input, DECODE);
 	input->stages[DECODE].started++;
-	if (params->decode_s <= 0) {
+	double work_s = decode_work_s(spec);
+	if (work_s <= 0) {
 		engine_after(spec->engine, 0, decode_done, input, 0);
 		return;
 	}
 	struct flow_spec flow = {.done = decode_done, .ctx = input};
-	guest_work_flow(spec->guest, spec->batch_count * params->decode_s,
-			params->decode_threads_count, &flow);
+	guest_work_flow(spec->guest, work_s, params->decode_threads_count, &flow);
 	double memory_B = DRAM_OF_DECODING * (spec->batch_count * params->image_B + spec->batch_B);
 	flow.uses[flow.use_count++] =
 		(struct flow_use){host_dram(guest_host(spec->guest)), memory_B / flow.size};

@@ -34,6 +34,8 @@ struct input_params {
 	const char *source;          /* "gpu", "host", or a storage of models/storages/ */
 	double image_B;              /* encoded, mean */
 	double decode_s;             /* core-seconds an image at the reference clock */
+	bool distortions;            /* the colours of images are distorted, too */
+	double distort_spB;          /* ... at this work per byte of fp32 pixels */
 	double decode_threads_count; /* most of a rank; 0: all cores it may use */
 	double prefetch_count;       /* batches */
 	double element_B;            /* of a decoded pixel's channel as it is copied: 4 (fp32) */
@@ -67,8 +69,8 @@ struct input_spec {
 	const struct dma_params *dma;
 	const struct route *to_device;
 	double batch_count;
-	double batch_B; /* decoded, of fp32 elements; params->element_B says what is copied */
-	bool held;      /* begins when input_start is called */
+	double batch_B;       /* decoded, of fp32 elements; params->element_B says what is copied */
+	bool held;            /* begins when input_start is called */
 	double shuffle_count; /* images that are read before the first batch */
 };
 /* Begins to fill its queue at once. A storage that does not reach the guest fails
