@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* argv -> one verb -> exit code. */
+/* The program farwire: parses the command line, runs one verb and returns its exit code. */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -12,8 +12,9 @@
 #include "sim/base/num.h"
 #include "sim/verb/verb.h"
 
-/* Where a standard stream is closed, the next file that is opened would take its place, and
- * messages would go into it. What holds it is for reading alone: writing fails, as to a closed one.
+/* Opens /dev/null for each closed standard stream. Otherwise the next opened file would get its
+ * number, and messages would go into that file. It is open for reading only, so that writing fails
+ * as it does with a closed stream.
  */
 static void streams_hold(void)
 {

@@ -64,6 +64,14 @@ size_t fitting_values(const struct fitting *f, const struct dataset_row *row,
 	return count;
 }
 
+/* Returns ln(value / measured); for a row that is a range the distance to it, 0 inside. */
+static double distance(const struct dataset_row *row, double value)
+{
+	if (!row->relative)
+		return log(value / row->measured);
+	return log(value / fmin(fmax(value, row->low), row->high));
+}
+
 double fitting_residual(struct fitting *f, size_t row, const struct draw_value *more,
 			size_t more_count)
 {
@@ -86,14 +94,7 @@ double fitting_residual(struct fitting *f, size_t row, const struct draw_value *
 	}
 	arena_free(scratch);
 	/* a failure counts as a large deviation */
-	return isfinite(value) && value > 0 ? fitting_distance(f->rows[row], value) : 5;
-}
-
-double fitting_distance(const struct dataset_row *row, double value)
-{
-	if (!row->relative)
-		return log(value / row->measured);
-	return log(value / fmin(fmax(value, row->low), row->high));
+	return isfinite(value) && value > 0 ? distance(f->rows[row], value) : 5;
 }
 
 void fitting_residuals(struct fitting *f, double *out)

@@ -22,7 +22,7 @@
  * tried at doublings around its start, because chi^2 may be a staircase.
  *
  * A row may be a range, if the source gives bounds only (a claim of role fit,
- * sim/analysis/dataset.h): its residual is 0 inside. Such rows exclude values of a parameter and
+ * sim/analysis/dataset.h): its residual is 0 inside. These rows exclude values of a parameter and
  * prefer none of the others, so in a stage of one parameter and only such rows the parameter's
  * prior decides among them (range.c).
  *

@@ -31,8 +31,6 @@ struct fitting {
  * more[more_count] overrides some. */
 double fitting_residual(struct fitting *f, size_t row, const struct draw_value *more,
 			size_t more_count);
-/* Returns ln(value / measured); for a row that is a range the distance to it, 0 inside. */
-double fitting_distance(const struct dataset_row *row, double value);
 /* If the stage has one parameter and all its rows are ranges, finds the values of the parameter for
  * which each row lies in its range. The parameter's prior, with the start as its median, is cut off
  * at the ends of these values. Its median then becomes the value, and its 5 and 95 % quantiles the

@@ -5,8 +5,8 @@
 #include "calib/fit/fitting.h"
 #include "sim/base/num.h"
 
-/* The search looks at so many values between the bounds of the parameter, and then halves the
- * distance between the last value inside and the next one outside. */
+/* The search looks at POINTS + 1 values between the bounds of the parameter. It then halves the
+ * distance between the last value inside and the next one outside HALVINGS times. */
 enum { POINTS = 48, HALVINGS = 12, WEIGHTS = 4000 };
 
 static bool is_inside(struct fitting *f, double x)

@@ -112,7 +112,8 @@ struct dataset_row {
 	size_t setting_count;
 	const struct setting *reference; /* of a gain: all settings of the other case */
 	size_t reference_count;
-	/* Of an observation: the number over that of the reference lies between low and high. */
+	/* Fields of an observation: its number over that of the reference is between low and high.
+	 */
 	bool relative;
 	double low, high;
 	const char *reference_path;

@@ -17,7 +17,7 @@
 		     "latency of a hop: " what_, TUNING ", hwLat")
 #define BASE_ROW(field_, preset_, what_)                                                           \
 	PARAM_NUMBER(struct library_params, field_, QUANTITY_TIME, 0, 1, preset_,                  \
-		     "start of a collective: " what_, TUNING ", baseLat")
+		     "time to start a collective: " what_, TUNING ", baseLat")
 
 static const char *const protocol_choices[] = {"auto", "ll", "ll128", "simple", NULL};
 

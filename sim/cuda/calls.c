@@ -4,8 +4,7 @@
 #include "sim/base/diag.h"
 #include "sim/cuda/cuda.h"
 
-/* Designated by kind, so a row out of order is still right; a missing one is
- * caught below. */
+/* Rows are found by kind, so their order has no effect. The assertion below finds a missing one. */
 static const char *const call_names[CALL_KIND_COUNT] = {
 #define CALL_ROW(kind, name, cost, action) [CALL_##kind] = name,
 #include "sim/cuda/cuda_call_kinds.def"

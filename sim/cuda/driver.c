@@ -44,7 +44,7 @@ const struct param_table driver_table = PARAM_TABLE("driver", struct driver_para
 /* The action that follows a call's work on the host. */
 enum action {
 	ACTION_RETURN,
-	ACTION_SUBMIT,      /* enters the launch queue, waiting for room */
+	ACTION_SUBMIT,      /* enters the launch queue when there is room */
 	ACTION_QUERY,       /* queries the state */
 	ACTION_SYNCHRONIZE, /* waits for the GPU */
 };
@@ -99,9 +99,9 @@ struct cuda_process {
 	struct call_state *free_calls;
 	struct copy_job *free_jobs;
 	struct peer_op *free_peer_ops;
-	size_t peer_ops_count; /* under way */
-	int64_t peers_since_ps;
-	double peers_busy_s; /* of the GPU, when the first of them began */
+	size_t peer_ops_count;  /* running collectives and messages */
+	int64_t peers_since_ps; /* when the first of them began */
+	double peers_busy_s;    /* busy time of the GPU until then */
 	double exposed_s;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ports: of a program beside its GPU, where every call goes to the driver; of a program
- * that holds several GPUs, where a call goes to the port of its device. */
+/* Two ports. The local port gives every call to the driver. The port of a program with several
+ * GPUs gives each call to the port of its device. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/cuda/cuda.h"
@@ -28,7 +28,7 @@ struct cuda_port *local_port_new(struct arena *arena, struct cuda_process *proce
 	return &local->port;
 }
 
-/* A device's port counts only the threads that use that device. */
+/* Thread t of the program is thread t / device_count of the port of device t % device_count. */
 struct device_ports {
 	struct cuda_port port; /* first: ports are cast back */
 	struct cuda_port *const *ports;

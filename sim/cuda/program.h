@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A PROGRAM: the CUDA calls of one training step, as the threads of a process make them.
+/* A PROGRAM: the CUDA calls of one step, made by the threads of a process.
  *
- * A program has THREADS. Each is a list of items that are done in order: work on the
- * thread's core, a CUDA call, or a wait for a SIGNAL. A signal is a counter that
- * threads post within a step, as executors do to hand work to one another. When every
- * thread has reached the end of its list, the step is over and all lists begin again.
+ * Each THREAD is a list of items that are done in order: work on the thread's core, a CUDA
+ * call, or a wait for a SIGNAL. A signal is a counter; a thread posts it to wake another
+ * thread. All counters begin at 0 in each step. When every thread has reached the end of its
+ * list, the step ends and all lists begin again.
  *
- * A polling thread is not a list but a rule (struct poller_params): while any watched
- * event is pending, it queries each pending one in turn, then sleeps. When it sees an
- * event complete, it posts the event's signal. An event that it sees complete in a
- * later step than the one of its watch posts nothing. Without a poller a watch costs
- * nothing: its signal is posted at the moment in which the GPU reaches the last record
- * of the event that the program has made.
+ * The poller is a further thread with a fixed rule (struct poller_params): while watched
+ * events are pending, it queries each of them in turn, then sleeps. When it finds an event
+ * complete, it posts the signal of the watch, but only if the step of the watch still lasts.
+ * Without a poller a watch costs nothing: the signal is posted when the GPU reaches the last
+ * record of the event that the program had made before the watch.
  *
  * Frameworks (sim/training), recordings (sim/traces) and tests make programs;
  * sim/workload/player.h plays them.
@@ -26,11 +25,11 @@
 enum item_kind {
 	ITEM_THINK, /* work_s on the thread's core at the reference clock */
 	ITEM_CALL,  /* call */
-	ITEM_POLL,  /* call, a query: again and again until it says ready, work_s apart */
-	ITEM_POST,  /* signal: adds 1 */
-	ITEM_AWAIT, /* signal: waits until its count in this step reaches `count` */
-	ITEM_WATCH, /* hands event `call.event` to the poller; when seen complete, posts signal */
-	ITEM_STEP_MARK, /* the moment at which throughput is counted (optional) */
+	ITEM_POLL,  /* call, a query that is repeated until it is ready, with a sleep of work_s */
+	ITEM_POST,  /* adds 1 to signal */
+	ITEM_AWAIT, /* waits until signal reaches `count` in this step */
+	ITEM_WATCH, /* gives event `call.event` to the poller, which posts signal at its end */
+	ITEM_STEP_MARK, /* sets the time at which the step counts for throughput (optional) */
 };
 
 struct item {
@@ -48,18 +47,18 @@ struct call_thread {
 
 struct poller_params {
 	bool enabled;
-	double sleep_s; /* between sweeps while any event is pending */
+	double sleep_s; /* between two rounds while an event is pending */
 };
 
 struct program {
-	const struct call_thread *threads; /* thread i uses device i % device_count first of all */
+	const struct call_thread *threads; /* thread i uses mainly device i % device_count */
 	size_t thread_count;
-	uint16_t device_count;              /* GPUs that it holds; 0: one */
-	uint16_t stream_count, event_count; /* on each of them */
+	uint16_t device_count;              /* GPUs of the program; 0 means 1 */
+	uint16_t stream_count, event_count; /* on each GPU */
 	uint32_t signal_count;
-	struct poller_params poller; /* its thread index is thread_count */
-	double memory_B;             /* that it takes of each GPU */
-	double images_count;         /* work units a step, of all GPUs together */
+	struct poller_params poller; /* the poller's thread index is thread_count */
+	double memory_B;             /* memory that the program takes on each GPU */
+	double images_count;         /* images of a step on all GPUs */
 };
 
 static inline size_t program_device_count(const struct program *program)

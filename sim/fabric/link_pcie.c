@@ -3,8 +3,9 @@
  *
  *   capacity = lanes * transfers/s * coding / 8 * efficiency
  *
- * Generations 1 and 2 encode 8 bits as 10, later ones 128 as 130. A write TLP of up to max_payload
- * bytes has tlp_overhead further bytes for framing, sequence number, header (12 or 16) and LCRC. */
+ * Generations 1 and 2 encode 8 bits as 10, generations 3 to 5 128 bits as 130. Generation 6 sends
+ * flits of 256 bytes, which hold 236 bytes of TLPs. A write TLP of up to max_payload bytes has
+ * tlp_overhead further bytes for framing, sequence number, header (12 or 16) and LCRC. */
 #include <math.h>
 
 #include "sim/fabric/link_kinds.h"
@@ -19,8 +20,8 @@ struct pcie_params {
 };
 
 static const struct param_row rows[] = {
-	PARAM_WHOLE(struct pcie_params, generation_count, 1, 5, "3",
-		    "generation of PCI Express, 1 to 5", "assumption: servers of 2012 to 2019"),
+	PARAM_WHOLE(struct pcie_params, generation_count, 1, 6, "3",
+		    "generation of PCI Express, 1 to 6", "assumption: servers of 2012 to 2019"),
 	PARAM_WHOLE(struct pcie_params, lanes_count, 1, 32, "16",
 		    "number of lanes in use (a x16 card in a x8 slot has 8)",
 		    "PCI Express CEM: GPUs are x16 cards"),
@@ -43,14 +44,16 @@ static const struct param_table table = PARAM_TABLE("pcie", struct pcie_params, 
 
 static const char *traits(const void *params, struct link_traits *out)
 {
-	static const double transfers_Hz[] = {2.5e9, 5e9, 8e9, 16e9, 32e9};
+	static const double transfers_Hz[] = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
 	const struct pcie_params *pcie = params;
 	if (pcie->generation_count != floor(pcie->generation_count))
-		return "generation must be a whole number from 1 to 5";
+		return "generation must be a whole number from 1 to 6";
 	if (pcie->lanes_count != floor(pcie->lanes_count))
 		return "lanes must be a whole number from 1 to 32";
 	int generation = (int)pcie->generation_count;
-	double coding_ratio = generation <= 2 ? 8.0 / 10 : 128.0 / 130;
+	double coding_ratio = generation <= 2   ? 8.0 / 10
+			      : generation <= 5 ? 128.0 / 130
+						: 236.0 / 256;
 	double lane_Bps = transfers_Hz[generation - 1] * coding_ratio / 8;
 	double capacity_Bps = lane_Bps * pcie->lanes_count * pcie->efficiency_ratio;
 	*out = (struct link_traits){

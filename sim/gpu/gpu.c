@@ -7,12 +7,37 @@
 #include "sim/base/diag.h"
 #include "sim/gpu/internal.h"
 
+static const char *const generation_names[] = {"kepler", "maxwell", "pascal", "volta",     "turing",
+					       "ampere", "ada",     "hopper", "blackwell", NULL};
+
 static const struct param_row gpu_rows[] = {
 	PARAM_NUMBER(struct gpu_params, fp32_flops, QUANTITY_FLOP_RATE, 1e6, 1e18, NULL,
 		     "peak single-precision rate", "the GPU's data sheet"),
 	PARAM_NUMBER(struct gpu_params, fp16_flops, QUANTITY_FLOP_RATE, 0, 1e18, "0 TFLOPS",
 		     "peak half-precision rate, with tensor cores; 0 means the fp32 peak rate",
 		     "assumption: the files of GPUs with fast half precision give this rate"),
+	PARAM_NUMBER(struct gpu_params, tf32_flops, QUANTITY_FLOP_RATE, 0, 1e18, "0 TFLOPS",
+		     "peak TF32 rate of the tensor cores, without sparsity; 0 means none",
+		     "assumption: the files of GPUs with TF32 (Ampere and later) give this rate"),
+	PARAM_NUMBER(
+		struct gpu_params, bf16_flops, QUANTITY_FLOP_RATE, 0, 1e18, "0 TFLOPS",
+		"peak bfloat16 rate of the tensor cores, without sparsity; 0 means the fp32 "
+		"peak rate",
+		"assumption: the files of GPUs with bfloat16 (Ampere and later) give this rate"),
+	PARAM_NUMBER(
+		struct gpu_params, fp8_flops, QUANTITY_FLOP_RATE, 0, 1e18, "0 TFLOPS",
+		"peak FP8 rate of the tensor cores, without sparsity; 0 means none",
+		"assumption: the files of GPUs with FP8 (Ada, Hopper and later) give this rate"),
+	PARAM_CHOICE(struct gpu_params, generation, generation_names, "volta",
+		     "generation of the GPU, whose kernel constants it uses",
+		     "assumption: Volta, as for the number of SMs, if the GPU's file does not say"),
+	PARAM_NUMBER(struct gpu_params, boost_clock_Hz, QUANTITY_FREQUENCY, 0, 1e10, "0 GHz",
+		     "highest clock of the SMs, for checks of the other values; 0 means unknown",
+		     "the GPU's data sheet"),
+	PARAM_WHOLE(struct gpu_params, memory_bus_count, 0, 1e5, "0",
+		    "width of the memory bus in bits, for checks of the memory bandwidth; 0 means "
+		    "unknown",
+		    "the GPU's data sheet"),
 	PARAM_NUMBER(struct gpu_params, memory_bandwidth_Bps, QUANTITY_RATE, 1e6, 1e15, NULL,
 		     "peak bandwidth of the GPU's memory", "the GPU's data sheet"),
 	PARAM_NUMBER(struct gpu_params, memory_B, QUANTITY_BYTES, 1, 1e15, NULL,
@@ -63,28 +88,9 @@ static const struct param_row gpu_rows[] = {
 };
 const struct param_table gpu_table = PARAM_TABLE("gpu", struct gpu_params, gpu_rows);
 
-static const struct param_row efficiency_rows[] = {
-	COST_ASSUMED(struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0.001, 10, "0.6",
-		     "part of the peak rate that a very large kernel reaches",
-		     "assumption: to be fitted to a measured throughput of one GPU"),
-	COST_ASSUMED(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
-		     "work of a kernel that reaches half of peak_ratio",
-		     "assumption: to be fitted to the throughput of one GPU at two batch sizes"),
-};
-const struct param_table efficiency_table =
-	PARAM_TABLE("efficiency", struct efficiency_params, efficiency_rows);
-
-double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
-			 const struct kernel_work *work, bool fp16)
+const char *gpu_generation_name(enum gpu_generation generation)
 {
-	double peak_flops = fp16 && gpu->fp16_flops > 0 ? gpu->fp16_flops : gpu->fp32_flops;
-	double compute_s = 0, memory_s;
-
-	if (work->flop > 0)
-		compute_s = (work->flop + efficiency->half_work_flop) /
-			    (peak_flops * efficiency->peak_ratio);
-	memory_s = work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
-	return (compute_s > memory_s ? compute_s : memory_s) + gpu->kernel_floor_s;
+	return generation_names[generation];
 }
 
 struct gpu *gpu_new(struct arena *arena, struct engine *engine, struct fabric *fabric,

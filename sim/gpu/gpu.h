@@ -34,9 +34,25 @@ struct gpu;
 struct gpu_context;
 struct gpu_stream;
 
+enum gpu_generation {
+	GENERATION_KEPLER,
+	GENERATION_MAXWELL,
+	GENERATION_PASCAL,
+	GENERATION_VOLTA,
+	GENERATION_TURING,
+	GENERATION_AMPERE,
+	GENERATION_ADA,
+	GENERATION_HOPPER,
+	GENERATION_BLACKWELL,
+	GENERATION_COUNT,
+};
+
 struct gpu_params {
-	double fp32_flops; /* peak, flop/s */
-	double fp16_flops; /* 0: fp16 runs at the fp32 peak rate */
+	double fp32_flops;                        /* peak, flop/s */
+	double fp16_flops;                        /* 0: fp16 runs at the fp32 peak rate */
+	double tf32_flops, bf16_flops, fp8_flops; /* of the tensor cores; 0: the GPU has none */
+	int generation;                           /* enum gpu_generation */
+	double boost_clock_Hz, memory_bus_count;  /* for checks of the other values; 0: unknown */
 	double memory_bandwidth_Bps;
 	double memory_B;
 	double memory_efficiency_ratio; /* part of the bandwidth that streaming kernels reach */
@@ -53,29 +69,7 @@ struct gpu_params {
 	double board_ratio;       /* part of its speed that the GPU keeps while its board is busy */
 };
 extern const struct param_table gpu_table;
-
-/* The work of a kernel, which determines its duration. */
-struct kernel_work {
-	double flop;
-	double bytes_B; /* GPU memory read and written */
-};
-
-/* How efficiently a network's kernels run on a GPU: at most two fitted numbers. */
-struct efficiency_params {
-	/* part of the peak rate that a large kernel reaches; can exceed 1, because Winograd
-	 * convolutions need fewer flops */
-	double peak_ratio;
-	double half_work_flop; /* work of a kernel that reaches half of that */
-};
-extern const struct param_table efficiency_table;
-
-/* Returns the duration of a kernel:
- *   max((flop + half_work) / (peak * peak_ratio),
- *       bytes / (bandwidth * memory_efficiency)) + floor.
- * The first term is flop / (peak * peak_ratio * w / (w + half_work)) with w = flop. For 0 flop the
- * bytes decide. */
-double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
-			 const struct kernel_work *work, bool fp16);
+const char *gpu_generation_name(enum gpu_generation generation); /* "volta" */
 
 struct gpu *gpu_new(struct arena *arena, struct engine *engine, struct fabric *fabric,
 		    const char *name, int node, const struct gpu_params *params);

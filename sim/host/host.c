@@ -10,7 +10,7 @@ static const char *const power_policies[] = {"balanced", "max_performance", NULL
 #define IVY_TOWN "Linux drivers/idle/intel_idle.c, ivt_cstates (Ivy Bridge-EN/EP)"
 
 static const struct param_row host_rows[] = {
-	PARAM_WHOLE(struct host_params, cores_count, 1, 1024, "8", "number of physical cores",
+	PARAM_WHOLE(struct host_params, cores_count, 1, 4096, "8", "number of physical cores",
 		    "Intel ARK: Xeon E5-2440 v2 has 8"),
 	PARAM_NUMBER(struct host_params, clock_Hz, QUANTITY_FREQUENCY, 1e8, 1e10, "2.4 GHz",
 		     "base clock of the cores",

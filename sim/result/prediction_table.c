@@ -254,22 +254,25 @@ static void links(FILE *out, struct arena *scratch, const struct prediction *pre
 			prediction->link_count);
 }
 
-/* Kernel times that nobody fitted: absolute rates are guesses then, but of a collective, which
- * has no kernels. */
-static void guessed_rates(FILE *out, const struct prediction *prediction)
+/* Says where kernel times come from if no rate of the network was fitted. A collective has none. */
+static void unfitted_kernels(FILE *out, const struct prediction *prediction)
 {
-	static const char prefix[] = "efficiency.", key[] = ".peak";
+	static const char efficiency[] = "efficiency.", peak[] = ".peak", kernels[] = "kernels.";
 	size_t count = prediction->resolution ? cfg_param_count(prediction->resolution) : 0;
+	bool by_law = false, fitted = false;
 	for (size_t i = 0; i < count && !prediction->collective; i++) {
 		const struct cfg_param *param = cfg_param_at(prediction->resolution, i);
-		const char *last = strrchr(param->path, '.');
-		if (strncmp(param->path, prefix, strlen(prefix)) == 0 && strcmp(last, key) == 0 &&
-		    strcmp(param->status, "default") == 0)
-			fprintf(out,
-				"images/s are a guess: no measured rate behind %s; ratios "
-				"depend less on it\n",
-				param->path);
+		bool is_default = strcmp(param->status, "default") == 0;
+		if (strncmp(param->path, kernels, strlen(kernels)) == 0)
+			fitted |= !is_default;
+		else if (strncmp(param->path, efficiency, strlen(efficiency)) == 0 &&
+			 strcmp(strrchr(param->path, '.'), peak) == 0)
+			by_law |= is_default;
 	}
+	if (by_law)
+		fprintf(out, "kernel times come from shapes%s (docs/models/kernels.md)\n",
+			fitted ? ", with constants fitted to other networks or GPUs"
+			       : " and data sheets; no measurement set their constants");
 }
 
 /* What only a job that trains has. */
@@ -324,7 +327,7 @@ static void counters(FILE *out, struct arena *scratch, const struct prediction *
 			"more than "
 			"1 in 20 does\n",
 			prediction->failed_draws_count);
-	guessed_rates(out, prediction);
+	unfitted_kernels(out, prediction);
 }
 
 void predictions_table(FILE *out, const struct prediction *const *predictions, size_t count)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scenarios made of another one: a job alone (baselines, the step of one GPU), and the launch. */
+/* Scenarios made of another one: of one job without the others (its baseline, a step on one GPU),
+ * and the launch of all jobs. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/scenario/scenario.h"
 
-/* The scenario with one job in place of its own. */
+/* Copies the scenario to *alone, with a copy of one job as its only job. Returns that job. */
 static struct job_entry *only(struct arena *arena, const struct scenario *scenario,
 			      const struct job_entry *entry, struct scenario **alone)
 {
@@ -35,7 +36,7 @@ const struct scenario *scenario_baseline(struct arena *arena, const struct scena
 		job->program_count = 1;
 		job->fraction_ratio = 1;
 	} else {
-		alone->topology.fold = NULL; /* its machine stands for itself */
+		alone->topology.fold = NULL; /* the one machine represents only itself */
 		job->straggler_ratio = 1;
 	}
 	return alone;
@@ -48,7 +49,7 @@ const struct scenario *scenario_solo(struct arena *arena, const struct scenario 
 	struct job_entry *job = only(arena, scenario, entry, &solo);
 	struct stack_params *stack = ARENA_NEW(arena, struct stack_params);
 	*stack = *entry->stack;
-	stack->real_input = false; /* input pipelines are the job's */
+	stack->real_input = false; /* the job simulates the input pipelines itself */
 	job->rank_count = job->simulated_count = 1;
 	job->servers = job->guests;
 	job->fraction_ratio = 1;

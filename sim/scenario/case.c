@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A case: files and settings -> struct scenario. */
+/* Reads case files and settings into a struct scenario. */
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -8,78 +8,96 @@
 
 static const char *const symmetry_choices[] = {"auto", "on", "off", NULL};
 static const struct param_row case_rows[] = {
-	PARAM_TEXT(struct case_params, topology, NULL, "machines and wires: a file of topologies/",
-		   ""),
-	PARAM_TEXT(struct case_params, model, "resnet50", "network: a file of models/networks/",
-		   ""),
-	PARAM_TEXT(struct case_params, calls, "",
-		   "a recorded program in place of model and stack: a call file; empty: none", ""),
-	PARAM_TEXT(struct case_params, stack, "tf-1.12",
-		   "framework and benchmark code: a file of models/stacks/", ""),
-	PARAM_TEXT(struct case_params, runtime, "none",
-		   "remoting runtime: a file of models/runtimes/; none: the local driver", ""),
+	PARAM_TEXT(struct case_params, topology, NULL,
+		   "machines and their network: name of a file of topologies/", ""),
+	PARAM_TEXT(struct case_params, model, "resnet50",
+		   "neural network: name of a file of models/networks/", ""),
 	PARAM_TEXT(
-		struct case_params, transport, "auto",
-		"transport of calls and gradients between hosts (`farwire list transports`); auto: "
-		"tcp, or rdma for the gradients of jobs on InfiniBand or RoCE",
-		"assumption: runtimes forward calls by sockets unless told otherwise, and "
-		"collective libraries take RDMA where they find it"),
-	PARAM_TEXT(struct case_params, profile, "",
-		   "fitted parameters: a file of calib/profiles/; empty: none", ""),
+		struct case_params, calls, "",
+		"file with recorded CUDA calls, which replaces model and stack; empty means none",
+		""),
+	PARAM_TEXT(struct case_params, stack, "tf-1.12",
+		   "framework and benchmark code: name of a file of models/stacks/", ""),
+	PARAM_TEXT(
+		struct case_params, runtime, "none",
+		"remoting runtime: name of a file of models/runtimes/; none means the local driver",
+		""),
+	PARAM_TEXT(struct case_params, transport, "auto",
+		   "transport of calls and gradients between hosts (`farwire list transports`); "
+		   "auto means tcp, or rdma for the gradients of jobs on InfiniBand or RoCE",
+		   "assumption: runtimes forward calls by sockets unless told otherwise, and "
+		   "collective libraries take RDMA where they find it"),
+	PARAM_TEXT(
+		struct case_params, profile, "",
+		"profile of fitted parameters: name of a file of calib/profiles/; empty means none",
+		""),
 	PARAM_TEXT(struct case_params, program, "",
-		   "guest where the program runs; empty: in front of its GPU; spread: over the "
-		   "guests without a GPU",
+		   "guest in which the program runs; empty means the guest that serves its GPU; "
+		   "spread means "
+		   "the guests without a GPU in turn",
 		   ""),
 	PARAM_TEXT(struct case_params, server, "",
-		   "guest in front of the GPU; empty: the first one on its host", ""),
+		   "guest that serves the GPU; empty means the first guest of the GPU's host", ""),
 	PARAM_TEXT(struct case_params, gpu, "",
-		   "GPU; empty: the first one; spread: over all of them in turn", ""),
-	PARAM_WHOLE(struct case_params, batch_count, 1, 1e6, "32", "images of a step, per client",
-		    ""),
+		   "GPU that the program uses; empty means the topology's first GPU; spread means "
+		   "all GPUs "
+		   "in turn",
+		   ""),
+	PARAM_WHOLE(struct case_params, batch_count, 1, 1e6, "32",
+		    "batch size: samples of a step on each GPU", ""),
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
-		     "share of its GPU that a client may use", ""),
-	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1", "how many such clients", ""),
-	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1", "steps left out", ""),
-	PARAM_WHOLE(
-		struct case_params, steps_count, 0, 100000, "0",
-		"most steps to measure, of several programs the slowest one's; fewer when they "
-		"repeat or settle; 0: 16, of several programs 128 or what 20 million events bring",
-		""),
-	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
-		    "GPUs of a data-parallel training job; 0: programs that use one GPU each", ""),
-	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
-		    "GPUs that a job uses in each machine; 0: all", ""),
-	PARAM_WHOLE(struct case_params, programs_count, 0, 131072, "0",
-		    "processes that share the GPUs of a job with a remoting runtime; 0: one for "
-		    "each GPU",
+		     "largest share of its GPU that a client may use", ""),
+	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1",
+		    "number of copies of each client", ""),
+	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
+		    "number of warm-up steps, which are not measured", ""),
+	PARAM_WHOLE(struct case_params, steps_count, 0, 100000, "0",
+		    "largest number of measured steps of the slowest program; a run ends earlier "
+		    "when steps repeat; 0 means 16 (several programs: 128, or 20 million events)",
 		    ""),
+	PARAM_WHOLE(struct case_params, gpus_count, 0, 131072, "0",
+		    "number of GPUs of a job; 0 means no job, each program uses one GPU", ""),
+	PARAM_WHOLE(struct case_params, gpus_per_machine_count, 0, 1024, "0",
+		    "number of GPUs that a job uses in each machine; 0 means all", ""),
+	PARAM_WHOLE(
+		struct case_params, programs_count, 0, 131072, "0",
+		"number of processes that share the GPUs of a job with a remoting runtime; 0 means "
+		"one for each GPU",
+		""),
 	PARAM_WHOLE(struct case_params, stages_count, 1, 1024, "1",
-		    "GPUs that each hold a stage of the network, a pipeline; 1: none", ""),
+		    "number of pipeline stages, each on one GPU; 1 means no pipeline", ""),
 	PARAM_WHOLE(struct case_params, micro_batches_count, 1, 65536, "1",
-		    "parts of a batch that pass a pipeline one after the other", ""),
+		    "number of micro-batches into which a pipeline divides a batch", ""),
 	PARAM_TEXT(struct case_params, exchange, "horovod-0.19",
-		   "how a job exchanges gradients: a file of models/exchanges/", ""),
-	PARAM_TEXT(struct case_params, guest, "",
-		   "guest of each machine in which a job runs; empty: the first one", ""),
+		   "exchange of gradients in a job: name of a file of models/exchanges/", ""),
+	PARAM_TEXT(
+		struct case_params, guest, "",
+		"guest of each machine in which a job runs; empty means the machine's first guest",
+		""),
 	PARAM_NUMBER(struct case_params, straggler_ratio, QUANTITY_RATIO, 1, 1000, "1",
-		     "the first rank's compute time over that of the others", ""),
-	PARAM_WHOLE(struct case_params, epochs_count, 0, 1e6, "0",
-		    "passes over the images, for the time of a whole training", ""),
+		     "compute time of a job's first rank divided by that of the other ranks", ""),
+	PARAM_WHOLE(
+		struct case_params, epochs_count, 0, 1e6, "0",
+		"number of passes over the training set; 0 means the time of a whole training is "
+		"not printed",
+		""),
 	PARAM_WHOLE(
 		struct case_params, job_steps_count, 0, 1e12, "0",
 		"steps of a training job, warm-up included, for its time from launch to end; 0: "
 		"as many as case.epochs needs",
 		""),
-	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167", "images of a pass",
-		    "ImageNet 2012's training set"),
+	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167",
+		    "number of samples in the training set", "ImageNet 2012's training set"),
 	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",
-		     "machines that are alike are simulated once: auto, in jobs of 1024 GPUs or "
-		     "more; on, off. What comes out is the same",
+		     "whether one machine represents all equal machines; results are the same; "
+		     "auto means in jobs of 1024 GPUs or more",
 		     ""),
-	PARAM_TEXT(struct case_params, collective, "",
-		   "a collective alone, repeated as nccl-tests does; empty: training", ""),
+	PARAM_TEXT(
+		struct case_params, collective, "",
+		"collective to repeat without training, as nccl-tests does; empty means training",
+		""),
 	PARAM_NUMBER(struct case_params, collective_size_B, QUANTITY_BYTES, 1, 1e15, "64 MiB",
-		     "its whole buffer", ""),
+		     "buffer size of the collective, as nccl-tests defines it", ""),
 };
 const struct param_table case_table = PARAM_TABLE("case", struct case_params, case_rows);
 struct origin case_origin(const struct case_reader *c)
@@ -103,13 +121,13 @@ const struct cfg_node *case_group(struct case_reader *c, struct origin origin, c
 	*file = path ? cfg_read(reader->arena, reader->diag, path) : NULL;
 	const struct cfg_node *node = *file ? cfg_child(*file, group) : NULL;
 	if (*file && !node)
-		diag_error(reader->diag, cfg_origin(*file), "%s '%s': there is no `%s = ...` in it",
-			   what, name, group);
+		diag_error(reader->diag, cfg_origin(*file),
+			   "%s '%s': its file has no group `%s = ...`", what, name, group);
 	return node;
 }
 
-/* A fitted profile: a list `parameters` of groups with a path and a value. They
- * stand in for what files say, and give way to settings. */
+/* Applies a fitted profile: a list `parameters` of groups with `path` and `fit`. The values
+ * override those of files, and settings override them. */
 void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile)
 {
 	for (size_t i = 0; list && i < cfg_count(list); i++) {
@@ -120,8 +138,7 @@ void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, c
 		else
 			diag_error(c->reader.diag, cfg_origin(group),
 				   "profile '%s': an entry needs path and fit (write { path = "
-				   "\"runtime.x\"; fit = { "
-				   "value = ... }; })",
+				   "\"runtime.x\"; fit = { value = ... }; })",
 				   profile);
 	}
 }
@@ -137,7 +154,14 @@ static void apply_profile(struct case_reader *c)
 				      c->params->profile);
 }
 
-/* What was fitted of a GPU lies in a profile of its name, if there is one. */
+/* True if the profile of that name holds what was fitted of the GPU or of its generation. */
+static bool is_profile_of(const struct gpu_entry *gpu, const char *name)
+{
+	return strcmp(name, gpu->profile) == 0 || strcmp(name, gpu->like) == 0 ||
+	       strcmp(name, gpu_generation_name((enum gpu_generation)gpu->params.generation)) == 0;
+}
+
+/* Applies the profiles that are named like a GPU of the topology or like its generation. */
 static void apply_gpu_profiles(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
@@ -146,8 +170,7 @@ static void apply_gpu_profiles(struct case_reader *c)
 	size_t count = data_names(reader->arena, reader->root, "calib/profiles", &names);
 	for (size_t i = 0; i < count; i++)
 		for (size_t gpu = 0; gpu < topology->gpu_count; gpu++)
-			if (strcmp(names[i], topology->gpus[gpu].profile) == 0 ||
-			    strcmp(names[i], topology->gpus[gpu].like) == 0) {
+			if (is_profile_of(&topology->gpus[gpu], names[i])) {
 				const struct cfg_node *file = cfg_read(
 					reader->arena, reader->diag,
 					arena_printf(reader->arena, "%s/calib/profiles/%s.cfg",
@@ -157,7 +180,8 @@ static void apply_gpu_profiles(struct case_reader *c)
 			}
 }
 
-/* The default is the first of the list, and for jobs a direct one where it has a network. */
+/* `auto` selects the first kind of the list. For jobs it prefers a direct kind that has a
+ * network in the topology. */
 static const struct transport_kind *find_transport(const struct case_reader *c)
 {
 	if (strcmp(c->params->transport, "auto") != 0)
@@ -172,7 +196,7 @@ static const struct transport_kind *find_transport(const struct case_reader *c)
 	return transport_kind_at(0);
 }
 
-/* Something of the job passes between machines. */
+/* Whether some traffic of the job passes between machines. */
 static bool travels(const struct scenario *scenario, const struct job_entry *job)
 {
 	const struct topology *topology = &scenario->topology;
@@ -233,19 +257,36 @@ const struct network *case_network(struct case_reader *c, struct origin origin, 
 	return network_read(c->reader.arena, c->reader.diag, file);
 }
 
-/* Two numbers for each network on each GPU, fitted or the defaults. */
-const struct efficiency_params *case_efficiency(struct case_reader *c, const char *gpu,
+/* The constants of a GPU generation, read once a case. */
+static const struct kernel_params *read_kernels(struct case_reader *c,
+						enum gpu_generation generation)
+{
+	struct reader *reader = &c->reader;
+	if (c->kernels[generation])
+		return c->kernels[generation];
+	struct kernel_params *kernels = ARENA_NEW(reader->arena, struct kernel_params);
+	const char *prefix =
+		arena_printf(reader->arena, "kernels.%s", gpu_generation_name(generation));
+	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
+		   &kernel_table, NULL, 0, kernels);
+	c->kernels[generation] = kernels;
+	return kernels;
+}
+
+/* Kernel times of the network on the GPU: two fitted numbers, if there are any, or the law. */
+const struct efficiency_params *case_efficiency(struct case_reader *c, const struct gpu_entry *gpu,
 						const char *model)
 {
 	struct reader *reader = &c->reader;
 	struct efficiency_params *efficiency = ARENA_NEW(reader->arena, struct efficiency_params);
-	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu, model);
+	const char *prefix = arena_printf(reader->arena, "efficiency.%s.%s", gpu->like, model);
 	cfg_params(reader->resolution, reader->arena, reader->diag, NULL, prefix, prefix,
 		   &efficiency_table, NULL, 0, efficiency);
+	efficiency->kernels = read_kernels(c, (enum gpu_generation)gpu->params.generation);
 	return efficiency;
 }
 
-/* The case's own list of settings: below those of the command line. */
+/* Applies the list `settings` of the case file. Settings of the command line override it. */
 static void apply_settings(struct case_reader *c)
 {
 	struct reader *reader = &c->reader;
@@ -257,7 +298,7 @@ static void apply_settings(struct case_reader *c)
 				     text);
 		else
 			diag_error(reader->diag, cfg_origin(cfg_at(list, i)),
-				   "case: settings holds texts (write settings = "
+				   "case: settings must hold texts (write settings = "
 				   "[\"host.server.turbo=true\"])");
 	}
 	for (size_t i = 0; i < c->request->setting_count; i++)
@@ -277,7 +318,8 @@ static bool read_file(struct case_reader *c)
 		return false;
 	c->group = cfg_child(c->file, "case");
 	if (!c->group)
-		diag_error(c->reader.diag, cfg_origin(c->file), "no group `case = { ... }`");
+		diag_error(c->reader.diag, cfg_origin(c->file),
+			   "the file has no group `case = { ... }`");
 	return c->group != NULL;
 }
 
@@ -300,7 +342,7 @@ static void read_world(struct case_reader *c)
 	read_topology(reader, file, path, &c->scenario->topology);
 	const struct cfg_node *stack = c->params->calls[0] ? NULL : case_find_stack(c);
 	apply_gpu_profiles(c);
-	apply_profile(c); /* the last word: it outranks what is known of a GPU in general */
+	apply_profile(c); /* after the GPUs' profiles, which it overrides */
 	if (c->params->calls[0])
 		case_read_calls(c);
 	else
@@ -341,7 +383,7 @@ static const char *case_name(const struct case_reader *c)
 			    params->batch_count);
 }
 
-/* Reads it all; of the reader, whether and how machines are folded is given. */
+/* Reads the whole case. c->reader.may_fold and c->reader.fold must be set before. */
 static const struct scenario *read_all(struct case_reader *c)
 {
 	static const char *const also[] = {"name", "clients", "jobs", "settings"};

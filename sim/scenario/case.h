@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What case.c (files) and the readers of its jobs share: case_clients.c, case_ranks.c,
+/* Declarations that case.c shares with the readers of jobs: case_clients.c, case_ranks.c and
  * case_job.c. */
 #ifndef FARWIRE_SCENARIO_CASE_H
 #define FARWIRE_SCENARIO_CASE_H
@@ -11,76 +11,82 @@ enum { CLIENTS_MAX = 10000 };
 struct case_reader {
 	struct reader reader;
 	const struct case_request *request;
-	const struct cfg_node *file;  /* of the case, or NULL */
-	const struct cfg_node *group; /* `case` of it, or NULL */
+	const struct cfg_node *file;  /* the case file; NULL: none */
+	const struct cfg_node *group; /* its group `case`; NULL: none */
 	struct case_params *params;
 	struct scenario *scenario;
-	/* chosen once a case */
+	/* chosen once for the whole case */
 	const struct stack_params *stack;
 	const struct runtime_params *runtime;
 	const struct transport_kind *transport;
 	const void *transport_params;
-	const struct recorded_program *recorded; /* NULL: a modelled one */
-	const struct network *calls_network;     /* its name, for those who ask */
-	const struct cfg_node *stack_phases;     /* group `phases` of the stack's file, or NULL */
-	struct job_said *jobs;                   /* what the case says of each job */
+	const struct recorded_program *recorded; /* NULL: the program is modelled */
+	const struct network *calls_network;     /* a network with only the recording's name */
+	const struct kernel_params *kernels[GENERATION_COUNT]; /* NULL: not read yet */
+	const struct cfg_node *stack_phases; /* group `phases` of the stack's file, or NULL */
+	struct job_said *jobs;               /* the settings of each job in the case */
 	size_t job_count;
 };
 
 struct origin case_origin(const struct case_reader *c);
-/* Where the case got its value of path ("case.model") from. */
+/* The file or option that set the parameter `path` ("case.model"), or the case's origin. */
 struct origin case_said(const struct case_reader *c, const char *path);
-/* Reads `folder`/name, said at origin, and returns its group called `group`; NULL
- * after errors. */
+/* Reads the file `folder`/name and returns its group called `group`. Errors are reported at
+ * origin; NULL after an error. */
 const struct cfg_node *case_group(struct case_reader *c, struct origin origin, const char *folder,
 				  const char *what, const char *name, const char *group,
 				  const struct cfg_node **file);
 void case_transport(struct case_reader *c, const struct cfg_node *file);
 const struct network *case_network(struct case_reader *c, struct origin origin, const char *name);
-const struct efficiency_params *case_efficiency(struct case_reader *c, const char *gpu,
+const struct efficiency_params *case_efficiency(struct case_reader *c, const struct gpu_entry *gpu,
 						const char *model);
 
-/* The group `stack` of its file, whose group `input` is heeded from then on (case_stack.c);
- * NULL: there is none, which has been said. */
+/* Finds the group `stack` of the stack's file (case_stack.c). The file's group `input` sets
+ * input parameters from then on. NULL after an error. */
 const struct cfg_node *case_find_stack(struct case_reader *c);
 void case_read_stack(struct case_reader *c, const struct cfg_node *node);
 
-/* A recorded program in place of network and stack (case_calls.c). */
+/* Reads a recorded program, which replaces network and stack (case_calls.c). */
 void case_read_calls(struct case_reader *c);
-/* batch_count, model: what the client says of itself; 0, "": nothing. */
+/* Fills a client with the recorded program. batch_count 0: the client sets no batch. model must
+ * be "", otherwise an error is reported. */
 void case_calls_client(struct case_reader *c, struct job_entry *client, double batch_count,
 		       const char *model);
 
-/* Its clients: programs of one GPU each (case_clients.c). */
+/* Reads the clients: programs of one GPU each (case_clients.c). */
 void case_read_clients(struct case_reader *c);
-/* The case is one job of programs on several GPUs (case_ranks.c). */
+/* Whether the case is one job whose programs are played call by call on several GPUs
+ * (case_ranks.c). */
 bool case_has_ranks(const struct case_reader *c);
 void case_read_ranks(struct case_reader *c);
-/* The guest in front of a GPU: name, or the first one of its host; the guest in which the
- * copy-th program runs: name, "spread" or in front of its GPU. SIZE_MAX after an error. */
+/* case_place_server returns the guest that serves a GPU: the guest `name`, or with "" the first
+ * guest of the GPU's host. case_place_program returns the guest in which a program runs: the
+ * guest `name`, with "spread" one of the guests without a GPU, by turns of `copy`, and with ""
+ * the guest `server`. Both return SIZE_MAX after an error. */
 size_t case_place_server(struct case_reader *c, struct origin origin, const char *name,
 			 const struct gpu_entry *gpu);
 size_t case_place_program(struct case_reader *c, struct origin origin, const char *name,
 			  size_t server, size_t copy);
-/* Network, exchange and library of a job (case_job.c). */
+/* Read the network, and the exchange and library, of a job (case_job.c). */
 void case_read_model(struct case_reader *c, size_t index, struct job_entry *entry);
 void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *entry);
 
-/* Whether the case is a training job, several, or a collective. */
+/* Whether the case has fused training jobs or a collective. */
 bool case_is_job(const struct case_reader *c);
-/* Before the topology is read: what the case says of its jobs, and how many GPUs
+/* Reads the settings of the case's jobs before the topology is read, and counts the GPUs that
  * they need. */
 void case_jobs_want(struct case_reader *c);
 void case_read_jobs(struct case_reader *c);
-/* What jobs do around their steps, if the case asks for their time from launch to end
+/* Reads the phases of jobs around their steps, if the case asks for the time from launch to end
  * (case_phases.c). */
 void case_read_phases(struct case_reader *c, struct job_entry *jobs);
-/* Of other cases: what they say that only a job heeds is an error. */
+/* Reports an error for each setting that only jobs use. It is called for cases without jobs. */
 void case_refuse_training(struct case_reader *c);
 
-/* Sets what a profile's list of parameters says. */
+/* Sets the parameters that a profile lists. They override files and are overridden by settings. */
 void case_apply_parameters(struct case_reader *c, const struct cfg_node *list, const char *profile);
-/* The model's own error: what fits found, and, when all is read, the parameter. */
+/* The model error: case_apply_error_profile applies the fitted values, and case_read_error reads
+ * the parameter after everything else. */
 void case_apply_error_profile(struct case_reader *c);
 void case_read_error(struct case_reader *c);
 

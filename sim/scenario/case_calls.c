@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A case whose program was recorded: no network, no framework, but a call file. */
+/* Reads the recorded program of a case, which replaces network and framework. */
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -7,7 +7,7 @@
 #include "sim/traces/call_file.h"
 #include "sim/scenario/case.h"
 
-/* A file that the case file names lies beside it. */
+/* A path in the case file is relative to the folder of that file. */
 static const char *calls_path(const struct case_reader *c, struct origin said)
 {
 	const char *name = c->params->calls, *own = c->request->path;
@@ -36,12 +36,12 @@ void case_read_calls(struct case_reader *c)
 		return;
 	if (case_is_job(c))
 		diag_error(reader->diag, said,
-			   "case: a recorded program is no job of fused steps (leave jobs and "
-			   "collective out)");
+			   "case.calls: jobs of fused steps and collectives cannot replay a "
+			   "recording (leave out case.jobs and case.collective)");
 	else if (model && model->origin.file)
 		diag_error(reader->diag, model->origin,
-			   "case: either calls or model, not both: a recorded program has its own "
-			   "kernels");
+			   "case: calls and model exclude each other, because a recording contains "
+			   "its own kernels (leave one of them out)");
 	if (diag_count(reader->diag) > 0)
 		return;
 	struct recorded_program *program = ARENA_NEW(reader->arena, struct recorded_program);
@@ -54,14 +54,14 @@ void case_read_calls(struct case_reader *c)
 	c->calls_network = network;
 	if (program->calls && recorded_calls_peers(program->calls) && !case_has_ranks(c))
 		diag_error(reader->diag, said,
-			   "the recording calls ncclAllReduce: its ranks need a GPU each (write "
-			   "case.gpus, or --gpus)");
+			   "case.calls: the recording calls ncclAllReduce, so each rank needs a "
+			   "GPU (write case.gpus, or --gpus)");
 	if (program->calls &&
 	    replay_step_find(reader->diag, said, program->calls, params, &program->step))
 		c->recorded = program;
 }
 
-/* A step is one thing where nobody said how many images it is. */
+/* Without a batch size in the case, one step counts as one sample. */
 static double batch_of(const struct case_reader *c)
 {
 	const struct cfg_param *batch = cfg_param_find(c->reader.resolution, "case.batch");
@@ -73,7 +73,9 @@ void case_calls_client(struct case_reader *c, struct job_entry *client, double b
 {
 	if (model[0])
 		diag_error(c->reader.diag, client->origin,
-			   "client '%s': either calls or model, not both", client->name);
+			   "client '%s': calls and model exclude each other (leave out the "
+			   "client's model)",
+			   client->name);
 	client->recorded = c->recorded;
 	client->network = c->calls_network;
 	client->model = c->calls_network->name;

@@ -1,28 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs of one GPU each (clients): which GPU, in which guest, behind which server. */
+/* Reads programs of one GPU each (clients): GPU, guest of the program, guest that serves the
+ * GPU. */
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
-/* What one client of a list may say of itself; "" and 0: as the case says. */
+/* Settings of one client in a list. "" and 0 mean the setting of the case. */
 struct client_params {
 	const char *program, *server, *gpu, *model;
 	double batch_count, fraction_ratio;
 };
 static const struct param_row client_rows[] = {
-	PARAM_TEXT(struct client_params, program, "", "guest where it runs", ""),
-	PARAM_TEXT(struct client_params, server, "", "guest in front of its GPU", ""),
-	PARAM_TEXT(struct client_params, gpu, "", "its GPU", ""),
-	PARAM_TEXT(struct client_params, model, "", "its network", ""),
-	PARAM_WHOLE(struct client_params, batch_count, 0, 1e6, "0", "images of a step", ""),
+	PARAM_TEXT(struct client_params, program, "",
+		   "guest in which this client's program runs; empty means case.program", ""),
+	PARAM_TEXT(struct client_params, server, "",
+		   "guest that serves this client's GPU; empty means case.server", ""),
+	PARAM_TEXT(struct client_params, gpu, "", "GPU that this client uses; empty means case.gpu",
+		   ""),
+	PARAM_TEXT(struct client_params, model, "",
+		   "neural network of this client; empty means case.model", ""),
+	PARAM_WHOLE(struct client_params, batch_count, 0, 1e6, "0",
+		    "batch size of this client: samples of a step; 0 means case.batch", ""),
 	PARAM_NUMBER(struct client_params, fraction_ratio, QUANTITY_RATIO, 0, 1, "0",
-		     "share of its GPU", ""),
+		     "largest share of the GPU that this client may use; 0 means case.fraction",
+		     ""),
 };
 static const struct param_table client_table =
 	PARAM_TABLE("client", struct client_params, client_rows);
 
-/* server: in front of the GPUs on its host; the first guest of other hosts. */
+/* Whether `guest` serves a GPU: on the host of `server` that is `server`, on other hosts the
+ * first guest. */
 static bool fronts_a_gpu(const struct topology *topology, size_t guest, size_t server)
 {
 	for (size_t i = 0; i < topology->gpu_count; i++) {
@@ -34,7 +42,8 @@ static bool fronts_a_gpu(const struct topology *topology, size_t guest, size_t s
 	return false;
 }
 
-/* The copy-th guest without a GPU, in turn; SIZE_MAX if there is none. */
+/* Returns a guest that serves no GPU; `copy` selects it by turns. SIZE_MAX if every guest serves
+ * one. */
 static size_t spread_guest(const struct topology *topology, size_t server, size_t copy)
 {
 	size_t free_count = 0;
@@ -61,7 +70,10 @@ static size_t place_gpu(struct case_reader *c, struct origin origin, const char 
 {
 	const struct topology *topology = &c->scenario->topology;
 	if (topology->gpu_count == 0) {
-		diag_error(c->reader.diag, origin, "topology '%s' has no GPU", topology->name);
+		diag_error(c->reader.diag, origin,
+			   "topology '%s' has no GPU (write gpus = ( { name = ...; profile = ...; "
+			   "host = ...; } ) into it)",
+			   topology->name);
 		return SIZE_MAX;
 	}
 	if (!name[0])
@@ -72,7 +84,7 @@ static size_t place_gpu(struct case_reader *c, struct origin origin, const char 
 			   sizeof *topology->gpus);
 }
 
-/* The guest in front of a program's GPU; SIZE_MAX after an error. */
+/* Returns the guest that serves a program's GPU; SIZE_MAX after an error. */
 size_t case_place_server(struct case_reader *c, struct origin origin, const char *name,
 			 const struct gpu_entry *gpu)
 {
@@ -80,20 +92,22 @@ size_t case_place_server(struct case_reader *c, struct origin origin, const char
 	const struct host_entry *host = &topology->hosts[gpu->host];
 	if (!name[0] && host->first_guest == SIZE_MAX)
 		diag_error(c->reader.diag, origin,
-			   "no guest runs on the host of GPU '%s' (write guests = ( { name "
-			   "= ...; host = \"%s\"; } ) into the topology)",
+			   "no guest runs on the host of GPU '%s' (write guests = ( { name = ...; "
+			   "host = \"%s\"; } ) into the topology)",
 			   gpu->name, host->name);
 	if (!name[0])
 		return host->first_guest;
 	size_t server = find_guest(c, origin, "server guest", name);
 	if (server == SIZE_MAX || topology->guests[server].host == gpu->host)
 		return server;
-	diag_error(c->reader.diag, origin, "guest '%s' is not on the host of GPU '%s' ('%s')",
+	diag_error(c->reader.diag, origin,
+		   "guest '%s' is not on the host of GPU '%s', which is '%s' (name a guest of that "
+		   "host)",
 		   topology->guests[server].name, gpu->name, host->name);
 	return SIZE_MAX;
 }
 
-/* The guest in which a program runs; SIZE_MAX after an error. */
+/* Returns the guest in which a program runs; SIZE_MAX after an error. */
 size_t case_place_program(struct case_reader *c, struct origin origin, const char *name,
 			  size_t server, size_t copy)
 {
@@ -104,18 +118,19 @@ size_t case_place_program(struct case_reader *c, struct origin origin, const cha
 	size_t guest = spread ? spread_guest(topology, server, copy)
 			      : find_guest(c, origin, "program's guest", name);
 	if (guest == SIZE_MAX && spread)
-		diag_error(
-			c->reader.diag, origin,
-			"program = \"spread\": every guest has a GPU (write the name of a guest)");
+		diag_error(c->reader.diag, origin,
+			   "program = \"spread\": every guest serves a GPU (write the name of a "
+			   "guest)");
 	if (guest != SIZE_MAX && guest != server && !c->runtime)
 		diag_error(c->reader.diag, origin,
-			   "the program runs in guest '%s' and its GPU is behind '%s', "
-			   "but there is no runtime to forward its calls (write runtime = \"...\")",
+			   "the program runs in guest '%s' and guest '%s' serves its GPU, but no "
+			   "runtime forwards its calls (write runtime = \"...\")",
 			   topology->guests[guest].name, topology->guests[server].name);
 	return guest;
 }
 
-/* Where the job's program runs, its GPU and the guest in front of it. */
+/* Finds the client's GPU, the guest that serves it, and the guest of the program. False after an
+ * error. */
 static bool place(struct case_reader *c, struct job_entry *entry, const struct client_params *own,
 		  size_t copy)
 {
@@ -157,7 +172,8 @@ static void fill_client(struct case_reader *c, struct job_entry *client,
 		case_calls_client(c, client, own->batch_count, own->model);
 		return;
 	}
-	/* each file is read, and each parameter recorded, once */
+	/* Clients with the same network share it: each file is read, and each parameter
+	 * recorded, once. */
 	for (const struct job_entry *other = c->scenario->jobs; other != client; other++)
 		if (other->model && strcmp(other->model, model) == 0) {
 			client->network = other->network;
@@ -171,7 +187,7 @@ static void fill_client(struct case_reader *c, struct job_entry *client,
 			c, own->model[0] ? client->origin : case_said(c, "case.model"), model);
 	if (!client->efficiency)
 		client->efficiency =
-			case_efficiency(c, c->scenario->topology.gpus[client->gpus[0]].like, model);
+			case_efficiency(c, &c->scenario->topology.gpus[client->gpus[0]], model);
 	client->stack = c->stack;
 }
 
@@ -182,7 +198,7 @@ static bool name_is_free(struct case_reader *c, const struct job_entry *client)
 		other++;
 	if (other != client)
 		diag_error(c->reader.diag, client->origin,
-			   "client '%s': the name is taken (names of clients are unique)",
+			   "client '%s': another client has this name (choose a unique name)",
 			   client->name);
 	return other == client;
 }
@@ -201,8 +217,10 @@ void case_read_clients(struct case_reader *c)
 	}
 	size_t count = listed * copies;
 	if (count > CLIENTS_MAX) {
-		diag_error(reader->diag, case_said(c, "case.copies"), "case: over %d clients",
-			   CLIENTS_MAX);
+		diag_error(reader->diag,
+			   case_said(c, "case: more than %d clients (reduce case.copies or the "
+					"list clients)"),
+			   "case: over %d clients", CLIENTS_MAX);
 		return;
 	}
 	struct job_entry *clients = ARENA_ARRAY(reader->arena, count + 1, struct job_entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How wrong the model itself is, by kind of case (docs/models/intervals.md). */
+/* Parameters of the model error, one for each kind of case (docs/models/intervals.md). */
 #include <unistd.h>
 
 #include "sim/base/arena.h"
@@ -10,11 +10,11 @@ struct error_params {
 };
 #define ERROR_ROW(field_, what_)                                                                   \
 	PARAM_NUMBER(struct error_params, field_, QUANTITY_RATIO, 0, 1, "5 %",                     \
-		     "standard deviation of the model's own relative error: " what_,               \
-		     "assumption: where no fits have said (calib/profiles/model-error.cfg)")
+		     "standard deviation of the relative model error for " what_,                  \
+		     "assumption: used until a fit sets it (calib/profiles/model-error.cfg)")
 static const struct param_row error_rows[CASE_KIND_COUNT] = {
-	[CASE_LOCAL] = ERROR_ROW(local_ratio, "one GPU beside its program"),
-	[CASE_FORWARDED] = ERROR_ROW(forwarded_ratio, "forwarded calls"),
+	[CASE_LOCAL] = ERROR_ROW(local_ratio, "programs on one GPU with the local driver"),
+	[CASE_FORWARDED] = ERROR_ROW(forwarded_ratio, "programs with forwarded calls"),
 	[CASE_TRAINING] = ERROR_ROW(training_ratio, "training on several GPUs"),
 	[CASE_COLLECTIVE] = ERROR_ROW(collective_ratio, "a collective alone"),
 };
@@ -65,7 +65,7 @@ void case_apply_error_profile(struct case_reader *c)
 	const char *path =
 		arena_printf(reader->arena, "%s/calib/profiles/" MODEL_ERROR ".cfg", reader->root);
 	if (access(path, R_OK) != 0)
-		return; /* the defaults stand */
+		return; /* keep the defaults */
 	const struct cfg_node *file = cfg_read(reader->arena, reader->diag, path);
 	case_apply_parameters(c, cfg_child(file, "parameters"), MODEL_ERROR);
 }

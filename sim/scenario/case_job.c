@@ -1,27 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The training jobs of a case: which GPUs, in which guests, with what exchange
- * and input. */
+/* Reads the fused training jobs of a case: their GPUs, guests, exchange and input. */
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
-/* What one job of a list may say of itself; "" and 0: as the case says. */
+/* Settings of one job in a list. "" and 0 mean the setting of the case. */
 struct job_params {
 	const char *model, *guest, *exchange, *input;
 	double batch_count, gpus_count, first_gpu_count, gpus_per_machine_count;
 };
 static const struct param_row job_rows[] = {
-	PARAM_TEXT(struct job_params, model, "", "its network", ""),
-	PARAM_TEXT(struct job_params, guest, "", "guest of each machine in which it runs", ""),
-	PARAM_TEXT(struct job_params, exchange, "", "how it exchanges gradients", ""),
-	PARAM_TEXT(struct job_params, input, "", "where its input comes from, as input.source", ""),
-	PARAM_WHOLE(struct job_params, batch_count, 0, 1e6, "0", "images of a step, per GPU", ""),
-	PARAM_WHOLE(struct job_params, gpus_count, 0, 131072, "0", "its GPUs", ""),
-	PARAM_WHOLE(struct job_params, first_gpu_count, -1, 131071, "-1",
-		    "number of its first GPU, from 0; -1: the next after the job before", ""),
-	PARAM_WHOLE(struct job_params, gpus_per_machine_count, 0, 1024, "0",
-		    "GPUs that it uses in each machine; 0: all", ""),
+	PARAM_TEXT(struct job_params, model, "",
+		   "neural network of this job; empty means case.model", ""),
+	PARAM_TEXT(struct job_params, guest, "",
+		   "guest of each machine in which this job runs; empty means case.guest", ""),
+	PARAM_TEXT(struct job_params, exchange, "",
+		   "exchange of gradients in this job; empty means case.exchange", ""),
+	PARAM_TEXT(struct job_params, input, "",
+		   "source of this job's input data, as in input.source; empty means input.source",
+		   ""),
+	PARAM_WHOLE(struct job_params, batch_count, 0, 1e6, "0",
+		    "batch size of this job: samples of a step on each GPU; 0 means case.batch",
+		    ""),
+	PARAM_WHOLE(struct job_params, gpus_count, 0, 131072, "0",
+		    "number of GPUs of this job; 0 means case.gpus", ""),
+	PARAM_WHOLE(
+		struct job_params, first_gpu_count, -1, 131071, "-1",
+		"index of the job's first GPU in the topology, from 0; -1 means the GPU after the "
+		"previous job's",
+		""),
+	PARAM_WHOLE(
+		struct job_params, gpus_per_machine_count, 0, 1024, "0",
+		"number of GPUs that this job uses in each machine; 0 means case.gpus_per_machine",
+		""),
 };
 static const struct param_table job_table = PARAM_TABLE("job", struct job_params, job_rows);
 
@@ -56,7 +68,7 @@ static bool read_job(struct case_reader *c, const struct cfg_node *group, size_t
 	for (size_t i = 0; i < index; i++)
 		if (strcmp(c->jobs[i].name, job->name) == 0) {
 			diag_error(reader->diag, job->origin,
-				   "job '%s': the name is taken (names of jobs are unique)",
+				   "job '%s': another job has this name (choose a unique name)",
 				   job->name);
 			return false;
 		}
@@ -107,8 +119,8 @@ void case_jobs_want(struct case_reader *c)
 
 /* ---- places ---- */
 
-/* The guest on host that is called name, or whose name ends in ".name" in a
- * generated cluster; SIZE_MAX if there is none. */
+/* Returns the guest of that host whose name is `name`, or in a cluster ends in ".name". With ""
+ * it returns the host's first guest. SIZE_MAX if there is none. */
 static size_t guest_on(const struct topology *topology, size_t host, const char *name)
 {
 	size_t i = topology->hosts[host].first_guest;
@@ -120,12 +132,12 @@ static size_t guest_on(const struct topology *topology, size_t host, const char 
 	return i;
 }
 
-/* The job that holds that GPU, among those before `end`; NULL: none. */
+/* Returns the job before `end` that holds that GPU; NULL: the GPU is free. */
 static const struct job_entry *holder(const struct case_reader *c, const struct job_entry *end,
 				      size_t gpu)
 {
 	for (const struct job_entry *entry = c->scenario->jobs; entry != end; entry++) {
-		size_t from = 0, to = entry->simulated_count; /* its GPUs ascend */
+		size_t from = 0, to = entry->simulated_count; /* its GPUs are in ascending order */
 		while (from < to) {
 			size_t middle = from + (to - from) / 2;
 			if (entry->gpus[middle] < gpu)
@@ -154,14 +166,15 @@ static void no_guest(struct case_reader *c, struct origin origin, const struct j
 			   c->scenario->topology.guests[host->first_guest].name);
 }
 
-/* Takes free GPUs from the job's first on, at most per_machine of each machine: jobs
- * of few GPUs a machine meet on the machines. */
+/* Takes the free GPUs from the job's first one on, at most per_machine on each machine. Jobs
+ * that use a part of each machine therefore share the machines. */
 static bool place(struct case_reader *c, const struct job_said *job, struct job_entry *entry)
 {
 	const struct topology *topology = &c->scenario->topology;
 	const char *guest = job->own.guest[0] ? job->own.guest : c->params->guest;
 	struct origin origin = job->own.guest[0] ? job->origin : case_said(c, "case.guest");
-	const struct fold *fold = topology->fold; /* the job is alone and has all machines */
+	const struct fold *fold =
+		topology->fold; /* with a fold there is only one job, which uses all machines */
 	size_t wanted = fold ? fold->simulated_count : job->gpu_count;
 	size_t *gpus = ARENA_ARRAY(c->reader.arena, wanted, size_t);
 	size_t *guests = ARENA_ARRAY(c->reader.arena, wanted, size_t);
@@ -175,8 +188,9 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 		const struct job_entry *other = holder(c, entry, i);
 		if (other && i == job->first_gpu && job->own.first_gpu_count >= 0) {
 			diag_error(c->reader.diag, job->origin,
-				   "job '%s' begins at GPU %zu, which job '%s' has", job->name, i,
-				   other->name);
+				   "job '%s' begins at GPU %zu, but job '%s' holds that GPU (write "
+				   "another first_gpu)",
+				   job->name, i, other->name);
 			return false;
 		}
 		if (other)
@@ -192,11 +206,11 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 	}
 	if (count < wanted) {
 		diag_error(c->reader.diag, job->origin,
-			   "job '%s' wants %zu GPUs from number %zu on; topology '%s' has %zu, %zu "
-			   "of them free%s",
+			   "job '%s' needs %zu GPUs from index %zu on, but topology '%s' has %zu "
+			   "GPUs and only %zu of them are free for it%s",
 			   job->name, job->gpu_count, job->first_gpu, topology->name,
 			   topology->gpu_count, count,
-			   job->per_machine ? " (gpus_per_machine leaves some out)" : "");
+			   job->per_machine ? " (gpus_per_machine excludes some)" : "");
 		return false;
 	}
 	entry->gpus = gpus;
@@ -208,14 +222,16 @@ static bool place(struct case_reader *c, const struct job_said *job, struct job_
 
 /* ---- exchange and input ---- */
 
-/* The groups of a job that has a file of its own are called after it. */
+/* Returns the path of a job's group: "exchange", or "exchange.<job>" if the job names its own
+ * file. */
 static const char *prefix(struct case_reader *c, const char *what, const struct job_said *job,
 			  bool own)
 {
 	return own ? arena_printf(c->reader.arena, "%s.%s", what, job->name) : what;
 }
 
-/* Gradients are all-reduced; a collective alone may have an algorithm of its own. */
+/* Checks that the library has the algorithm `name` and that it does an all-reduce, or the
+ * collective of the benchmark. False after an error. */
 static bool algorithm_fits(struct case_reader *c, struct origin origin, const char *name)
 {
 	struct reader *reader = &c->reader;
@@ -228,7 +244,8 @@ static bool algorithm_fits(struct case_reader *c, struct origin origin, const ch
 		return true;
 	if (algorithm) {
 		diag_error(reader->diag, origin,
-			   "library: '%s' makes no %s (`farwire list algorithms` says what does)",
+			   "library.algorithm: '%s' does not do %s (choose one that `farwire list "
+			   "algorithms` lists for it)",
 			   name, collective_name(asked));
 		return false;
 	}
@@ -237,7 +254,7 @@ static bool algorithm_fits(struct case_reader *c, struct origin origin, const ch
 	return false;
 }
 
-/* Checks the parameters of a library that exclude each other; path is their group. */
+/* Checks that library.protocol is allowed by library.ll128. `path` is the group's path. */
 static bool library_fits(struct case_reader *c, const char *path,
 			 const struct library_params *library)
 {
@@ -336,8 +353,8 @@ void case_read_model(struct case_reader *c, size_t index, struct job_entry *entr
 	for (size_t i = 1; i < entry->simulated_count; i++)
 		if (strcmp(topology->gpus[entry->gpus[i]].profile, profile) != 0) {
 			diag_error(c->reader.diag, job->origin,
-				   "job '%s': its GPUs are of several kinds ('%s' and '%s'; write "
-				   "first_gpu and gpus so that they are of one)",
+				   "job '%s': its GPUs are of two kinds, '%s' and '%s' (choose "
+				   "first_gpu and gpus so that they are of one kind)",
 				   job->name, profile, topology->gpus[entry->gpus[i]].profile);
 			return;
 		}
@@ -353,10 +370,11 @@ void case_read_model(struct case_reader *c, size_t index, struct job_entry *entr
 			c, job->own.model[0] ? job->origin : case_said(c, "case.model"),
 			entry->model);
 	if (!entry->efficiency)
-		entry->efficiency = case_efficiency(c, like, entry->model);
+		entry->efficiency =
+			case_efficiency(c, &topology->gpus[entry->gpus[0]], entry->model);
 }
 
-/* ---- the whole of a job ---- */
+/* ---- the whole job ---- */
 
 static const char *exchange_name(const struct case_reader *c, size_t job)
 {
@@ -364,8 +382,7 @@ static const char *exchange_name(const struct case_reader *c, size_t job)
 	return own[0] ? own : c->params->exchange;
 }
 
-/* Each file is read, and each parameter recorded, once: jobs that say the same share
- * it. */
+/* Jobs with the same exchange share it: each file is read, and each parameter recorded, once. */
 void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *entry)
 {
 	const char *name = exchange_name(c, index);
@@ -380,7 +397,8 @@ void case_find_exchange(struct case_reader *c, size_t index, struct job_entry *e
 	read_exchange(c, &c->jobs[index], entry, name, strcmp(name, c->params->exchange) != 0);
 }
 
-/* Jobs that read the same storage meet at it, whatever else each says of its input. */
+/* Jobs with the same input source share the storage and compete for it, even if their other
+ * input settings differ. */
 static void find_input(struct case_reader *c, size_t index, struct job_entry *entry)
 {
 	bool own = c->jobs[index].own.input[0];
@@ -400,7 +418,7 @@ static void find_input(struct case_reader *c, size_t index, struct job_entry *en
 		read_storage(c, &c->jobs[index], entry, own);
 }
 
-/* Shared memory ends where the machine does. */
+/* Reports an error if a job on several machines uses shared memory. */
 static void check_transport(struct case_reader *c, const struct job_entry *entry)
 {
 	const struct topology *topology = &c->scenario->topology;
@@ -408,7 +426,7 @@ static void check_transport(struct case_reader *c, const struct job_entry *entry
 	size_t last = topology->gpus[entry->gpus[entry->simulated_count - 1]].host;
 	if (c->transport && first != last && c->transport->one_host)
 		diag_error(c->reader.diag, case_said(c, "case.transport"),
-			   "job '%s' is on several machines, which shared memory does not join "
+			   "job '%s' uses several machines, which shared memory cannot connect "
 			   "(write transport = \"auto\")",
 			   entry->name);
 }
@@ -432,7 +450,7 @@ static void fill_job(struct case_reader *c, size_t index, struct job_entry *entr
 	find_input(c, index, entry);
 }
 
-/* Training all-reduces its gradients. */
+/* Training uses an all-reduce of its gradients. */
 static enum collective find_collective(struct case_reader *c)
 {
 	const char *name = c->params->collective;
@@ -446,7 +464,7 @@ static enum collective find_collective(struct case_reader *c)
 	return COLLECTIVE_ALL_REDUCE;
 }
 
-/* What only a program with a remoting runtime has: a job would not heed it. */
+/* Reports an error for each setting that fused jobs and collectives do not use. */
 static void refuse_remoting(struct case_reader *c)
 {
 	const struct case_params *params = c->params;
@@ -467,8 +485,8 @@ static void refuse_remoting(struct case_reader *c)
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (keys[i].said)
 			diag_error(c->reader.diag, case_said(c, keys[i].key),
-				   "case: %s is for programs that are played call by call, not for "
-				   "collectives and jobs of fused steps (leave it out)",
+				   "case: %s has no effect on collectives and jobs of fused steps "
+				   "(leave it out)",
 				   keys[i].key);
 }
 
@@ -482,11 +500,10 @@ void case_refuse_training(struct case_reader *c)
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
 		const struct cfg_param *param = cfg_param_find(c->reader.resolution, keys[i]);
 		if (param && param->origin.file)
-			diag_error(
-				c->reader.diag, param->origin,
-				"case: %s is for training jobs and collectives (write case.gpus, "
-				"or --gpus, for a job)",
-				keys[i]);
+			diag_error(c->reader.diag, param->origin,
+				   "case: %s has an effect only on jobs (write case.gpus, or "
+				   "--gpus, for a job, or leave it out)",
+				   keys[i]);
 	}
 }
 
@@ -503,10 +520,12 @@ void case_read_jobs(struct case_reader *c)
 	c->scenario->job_count = c->job_count;
 	case_read_phases(c, jobs);
 	if (c->scenario->style == JOBS_COLLECTIVE && c->job_count > 1)
-		diag_error(c->reader.diag, case_said(c, "case.collective"),
-			   "case: a collective alone has one job, not %zu", c->job_count);
+		diag_error(
+			c->reader.diag, case_said(c, "case.collective"),
+			"case: a collective benchmark must have one job, not %zu (leave out jobs)",
+			c->job_count);
 	if (cfg_child(c->group, "clients"))
 		diag_error(c->reader.diag, cfg_origin(cfg_child(c->group, "clients")),
-			   "case: it has training jobs, so it cannot have clients (write each as a "
+			   "case: training jobs and clients exclude each other (write each as a "
 			   "case of its own)");
 }

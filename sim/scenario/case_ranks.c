@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cases of one job whose programs are played call by call on several GPUs: GPUs behind a
- * remoting runtime, stages of a pipeline, ranks that play a recording. */
+/* Reads cases of one job whose programs are simulated call by call on several GPUs: GPUs behind
+ * a remoting runtime, stages of a pipeline, and ranks that replay a recording. */
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -16,7 +16,7 @@ bool case_has_ranks(const struct case_reader *c)
 	       !cfg_child(c->group, "jobs");
 }
 
-/* A whole number of `each` in `all`, or an error that says what to write. */
+/* Whether `all` is a multiple of `each`. Otherwise an error suggests a number that divides it. */
 static bool divides(struct case_reader *c, const char *key, double all, double each,
 		    const char *things)
 {
@@ -26,8 +26,8 @@ static bool divides(struct case_reader *c, const char *key, double all, double e
 	while ((size_t)all % nearest)
 		nearest--;
 	diag_error(c->reader.diag, case_said(c, key),
-		   "%s: %g %s cannot be shared out evenly over %g (write %s=%zu)", key, all, things,
-		   each, key, nearest);
+		   "%s: %g %s cannot be divided evenly into %g parts (write %s=%zu)", key, all,
+		   things, each, key, nearest);
 	return false;
 }
 
@@ -37,7 +37,8 @@ static void refuse(struct case_reader *c, const char *key, bool said, const char
 		diag_error(c->reader.diag, case_said(c, key), "%s %s", key, why);
 }
 
-/* Refuses settings that a job of several ranks does not use. */
+/* Reports an error for each setting that these jobs do not use. `programs` is their number of
+ * ranks. */
 static bool settings_fit(struct case_reader *c, size_t programs)
 {
 	static const char *const fused[] = {"case.gpus_per_machine", "case.guest", "case.straggler",
@@ -47,38 +48,43 @@ static bool settings_fit(struct case_reader *c, size_t programs)
 	for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++) {
 		const struct cfg_param *param = cfg_param_find(c->reader.resolution, fused[i]);
 		refuse(c, fused[i], param && param->origin.file,
-		       "does not go with a remoting runtime, stages or a recording (leave it out)");
+		       "cannot be combined with a remoting runtime, stages or a recording (leave "
+		       "it out)");
 	}
 	refuse(c, "case.copies", params->copies_count != 1,
-	       "must be 1 with case.gpus: one job has all the GPUs");
+	       "must be 1 with case.gpus, because one job uses all the GPUs");
 	refuse(c, "case.fraction", params->fraction_ratio != 1,
-	       "must be 1 with case.gpus: each rank has its GPU for itself");
+	       "must be 1 with case.gpus, because each rank uses its whole GPU");
 	refuse(c, "case.gpu", params->gpu[0] != 0,
-	       "does not go with case.gpus: the job takes the topology's first GPUs");
+	       "cannot be combined with case.gpus, because the job takes the topology's first GPUs "
+	       "(leave it out)");
 	refuse(c, "case.server", params->server[0] != 0,
-	       "does not go with case.gpus: the first guest of each GPU's host serves it");
+	       "cannot be combined with case.gpus, because the first guest of each GPU's host "
+	       "serves it (leave it out)");
 	const struct cfg_node *clients = cfg_child(c->group, "clients");
 	if (clients)
 		diag_error(c->reader.diag, cfg_origin(clients),
-			   "case: clients do not go with case.gpus (write each client as a case of "
-			   "its own)");
+			   "case: clients cannot be combined with case.gpus (write each client as "
+			   "a case of its own)");
 	if (params->stages_count > 1 && params->stages_count != params->gpus_count)
 		diag_error(c->reader.diag, case_said(c, "case.stages"),
 			   "case.stages is %g, but each GPU holds one stage (write case.gpus=%g)",
 			   params->stages_count, params->stages_count);
 	refuse(c, "case.stages",
 	       params->stages_count > 1 && c->stack && c->stack->xla_clusters_count > 0,
-	       "does not go with XLA, which fuses ops across layers (choose another case.stack)");
+	       "cannot be combined with XLA, which fuses ops across layers (choose another "
+	       "case.stack)");
 	refuse(c, "case.stages", params->stages_count > 1 && params->calls[0],
-	       "does not go with case.calls: a recording is not cut into stages");
+	       "cannot be combined with case.calls, because a recording cannot be cut into stages "
+	       "(leave one of them out)");
 	refuse(c, "case.programs", (double)programs < params->gpus_count && params->calls[0],
-	       "must be case.gpus with a recording, whose program holds one GPU");
+	       "must equal case.gpus with a recording, whose program uses one GPU");
 	refuse(c, "case.programs",
 	       (double)programs < params->gpus_count && params->stages_count > 1,
-	       "must be case.gpus with stages: each is a rank of its own");
+	       "must equal case.gpus with stages, because each stage is a rank");
 	refuse(c, "case.micro_batches",
 	       params->micro_batches_count != 1 && params->stages_count == 1,
-	       "is for a pipeline (write case.stages, too)");
+	       "has an effect only on a pipeline (write case.stages, too)");
 	if (params->stages_count > 1)
 		divides(c, "case.micro_batches", params->batch_count, params->micro_batches_count,
 			"images");
@@ -93,7 +99,7 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 	size_t *places = ARENA_ARRAY(c->reader.arena, 3 * count, size_t);
 	if (topology->gpu_count < count) {
 		diag_error(c->reader.diag, case_said(c, "case.gpus"),
-			   "case.gpus is %zu, but topology '%s' has %zu (write case.gpus=%zu)",
+			   "case.gpus is %zu, but topology '%s' has %zu GPUs (write case.gpus=%zu)",
 			   count, topology->name, topology->gpu_count, topology->gpu_count);
 		return false;
 	}
@@ -118,19 +124,19 @@ static bool place_ranks(struct case_reader *c, struct job_entry *entry, size_t p
 	return true;
 }
 
-/* How gradients are exchanged, of programs that train on several GPUs. */
+/* Sets how programs that train on several GPUs exchange gradients. False after an error. */
 static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 {
 	struct spread_params *spread = ARENA_NEW(c->reader.arena, struct spread_params);
 	const struct library_params *library = entry->library;
 	bool servers = library_has_servers(library);
 	if (servers && (!library->server_on_cpu || entry->program_count > 1)) {
-		diag_error(
-			c->reader.diag, case_said(c, "case.exchange"),
-			"exchange '%s' keeps variables on servers, which programs that are played "
-			"call by call have only on the host of one program (write "
-			"case.programs=1 and library.server_on_cpu=true, or another exchange)",
-			c->params->exchange);
+		diag_error(c->reader.diag, case_said(c, "case.exchange"),
+			   "exchange '%s' keeps variables on servers; programs that are simulated "
+			   "call by call support that only on the host of a single program (write "
+			   "case.programs=1 and library.server_on_cpu=true, or choose another "
+			   "exchange)",
+			   c->params->exchange);
 		return false;
 	}
 	*spread = (struct spread_params){
@@ -147,23 +153,25 @@ static bool fill_spread(struct case_reader *c, struct job_entry *entry)
 	return true;
 }
 
-/* A pipeline's stages or a recording's ranks. False after an error. */
+/* Completes a pipeline's stages, a recording's ranks, or the exchange of other programs. False
+ * after an error. */
 static bool fill_programs(struct case_reader *c, struct job_entry *entry)
 {
 	size_t stages = (size_t)c->params->stages_count;
 	size_t *cuts = ARENA_ARRAY(c->reader.arena, stages, size_t);
 	if (entry->recorded && !recorded_calls_peers(entry->recorded->calls)) {
-		diag_error(c->reader.diag, case_said(c, "case.calls"),
-			   "the recording holds no ncclAllReduce, so its ranks would not meet "
-			   "(leave case.gpus out, or record a rank of a job)");
+		diag_error(
+			c->reader.diag, case_said(c, "case.calls"),
+			"case.calls: the recording contains no ncclAllReduce, so its ranks would "
+			"not communicate (leave case.gpus out, or record a rank of a job)");
 		return false;
 	}
 	if (stages > 1 && !pipeline_cut(c->reader.arena, entry->network, stages, cuts)) {
-		diag_error(
-			c->reader.diag, case_said(c, "case.stages"),
-			"network '%s' cannot be cut into %zu stages: it has too few layers after "
-			"which one activation passes (write fewer case.stages)",
-			entry->model, stages);
+		diag_error(c->reader.diag, case_said(c, "case.stages"),
+			   "case.stages: network '%s' cannot be cut into %zu stages, because a cut "
+			   "needs a layer after which only one activation is passed on (write "
+			   "fewer case.stages)",
+			   entry->model, stages);
 		return false;
 	}
 	entry->stage_count = stages;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The stack of a case: framework and benchmark code. */
+/* Reads the stack of a case: framework and benchmark code. */
 #include "sim/base/arena.h"
 #include "sim/scenario/case.h"
 
-/* How a stack feeds its GPUs: a group `input` of its file stands in for what the case's
- * own leaves open. */
+/* The group `input` of a stack's file sets the input parameters that the case does not set. */
 static void apply_stack_input(struct case_reader *c, const struct cfg_node *group)
 {
 	enum { KEY_SIZE = 80 };

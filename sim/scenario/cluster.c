@@ -15,14 +15,16 @@ struct cluster_params { /* one kind of machine */
 
 static const struct param_row cluster_rows[] = {
 	PARAM_TEXT(struct cluster_params, machine, NULL,
-		   "what its machines are: a file of topologies/machines/ with a group machine",
+		   "template of the cluster's machines: name of a file of topologies/machines/",
 		   ""),
 	PARAM_WHOLE(struct cluster_params, count_count, 0, 131072, "0",
-		    "machines; 0: as many as the case's jobs need",
+		    "number of machines; 0 means as many as the case's jobs need",
 		    "assumption: no machine is idle"),
-	PARAM_WHOLE(struct cluster_params, ports_count, 0, 1024, "0",
-		    "ports of each machine that the network uses; 0: all",
-		    "assumption: all cables are plugged in"),
+	PARAM_WHOLE(
+		struct cluster_params, ports_count, 0, 1024, "0",
+		"number of ports of each machine that the network uses; 0 means all ports of the "
+		"template",
+		"assumption: all cables are plugged in"),
 };
 static const struct param_table cluster_table =
 	PARAM_TABLE("cluster", struct cluster_params, cluster_rows);
@@ -39,12 +41,12 @@ struct cluster {
 	const struct cfg_node *node;
 	VEC(struct kind) kinds;
 	VEC(struct place) places;
-	size_t gpus_missing; /* of what the jobs want */
+	size_t gpus_missing; /* GPUs that the jobs need and no machine provides yet */
 };
 
 /* ---- machines ---- */
 
-/* GPUs of it that jobs use. */
+/* Number of GPUs of the machine that jobs use. */
 static size_t gpus_used(const struct cluster *cluster, const struct machine *machine)
 {
 	size_t has = machine->build->gpus.count;
@@ -70,8 +72,9 @@ static void add_machines(struct cluster *cluster, const struct machine *machine,
 	size_t ports = machine->ports.count;
 	if (params->ports_count > (double)ports) {
 		diag_error(build->reader->diag, cfg_origin(group),
-			   "cluster: ports = %.0f, machine '%s' has %zu", params->ports_count,
-			   machine->name, ports);
+			   "cluster: ports is %.0f, but machine '%s' has %zu ports (write that "
+			   "number, or 0)",
+			   params->ports_count, machine->name, ports);
 		return;
 	}
 	if (params->ports_count > 0)
@@ -94,7 +97,7 @@ static void add_copy(struct cluster *cluster, const struct kind *kind, size_t nu
 	*VEC_PUSH(arena, &cluster->places) = (struct place){copy, nodes, kind->ports, copies};
 }
 
-/* One of each kind stands for all. */
+/* Folds by kind: one machine of each kind represents all of them. */
 static void fold_kinds(struct cluster *cluster)
 {
 	struct reader *reader = cluster->build->reader;
@@ -108,7 +111,7 @@ static void fold_kinds(struct cluster *cluster)
 		fold_of_kinds(reader->arena, kinds, cluster->kinds.count, reader->gpus_wanted);
 }
 
-/* Those that stand for themselves or for others. */
+/* Adds the machines, or with a fold only those that represent a class. */
 static void add_copies(struct cluster *cluster)
 {
 	const struct reader *reader = cluster->build->reader;
@@ -145,7 +148,7 @@ static void read_machines(struct cluster *cluster, const struct cfg_node *group,
 		add_machines(cluster, machine, group, name ? name : "n", &params);
 }
 
-/* Further nodes with one cable: a file server, a gateway. */
+/* Reads the list `servers`: nodes with one cable each, for example a file server or a gateway. */
 static void read_servers(struct cluster *cluster)
 {
 	struct topology_build *build = cluster->build;
@@ -156,7 +159,7 @@ static void read_servers(struct cluster *cluster)
 		struct origin origin = cfg_origin(cfg_at(list, i));
 		if (!name)
 			diag_error(build->reader->diag, origin,
-				   "cluster: servers holds names (write servers = "
+				   "cluster: servers must hold names (write servers = "
 				   "[\"file-server\"])");
 		if (!topology_name(build, origin, "server", name, true))
 			continue;
@@ -181,7 +184,7 @@ static const struct wiring_kind *wiring_of(struct topology_build *build,
 	return kind;
 }
 
-/* For the fold that is to be found. */
+/* Records for each machine its leaf and pod, which fold_machines needs to find the classes. */
 static void note_groups(const struct cabling *cabling, const struct wiring_kind *kind,
 			const void *params, struct reader *reader)
 {
@@ -208,7 +211,7 @@ static void join_places(struct cluster *cluster, const struct wiring_kind *kind,
 {
 	struct reader *reader = cluster->build->reader;
 	if (reader->fold && !kind->group)
-		return; /* all machines will be read */
+		return; /* this wiring cannot be folded: case_read reads all machines next */
 	struct cabling cabling = {.build = cluster->build,
 				  .origin = origin,
 				  .wire = wire,
@@ -220,7 +223,8 @@ static void join_places(struct cluster *cluster, const struct wiring_kind *kind,
 			cabling.port_most = cabling.places[i].port_count;
 		if (cabling.places[i].port_count == 0) {
 			diag_error(reader->diag, origin,
-				   "network: '%s' has no port (give its machine ports = [...])",
+				   "network: '%s' has no port (write ports = [...] into its "
+				   "machine's file)",
 				   cabling.places[i].name);
 			return;
 		}
@@ -259,8 +263,8 @@ static void read_network(struct cluster *cluster, const struct cfg_node *group)
 		join_places(cluster, kind, params, &wire, cfg_origin(group));
 }
 
-/* The group of the network: in place, or of a file; NULL if there is none, or
- * after errors. */
+/* Returns the group of the network: a group in the topology, or that of a file. NULL if there is
+ * no network, or after errors. */
 static const struct cfg_node *network_group(struct cluster *cluster)
 {
 	struct topology_build *build = cluster->build;
@@ -272,13 +276,12 @@ static const struct cfg_node *network_group(struct cluster *cluster)
 	const char *name = said ? said : cfg_text(node);
 	if (!name || strcmp(name, "none") == 0) {
 		if (node && !name)
-			diag_error(
-				reader->diag, cfg_origin(node),
-				"cluster: network is neither a name nor a group (write network = "
-				"\"infiniband-edr\")");
+			diag_error(reader->diag, cfg_origin(node),
+				   "cluster: network must be a name or a group (write network = "
+				   "\"infiniband-edr\")");
 		else if (cluster->places.count > 1)
 			diag_error(reader->diag, cfg_origin(cluster->node),
-				   "cluster: nothing joins its %zu machines (write network = "
+				   "cluster: %zu machines need a network (write network = "
 				   "\"infiniband-edr\", or count = 1)",
 				   cluster->places.count);
 		return NULL;
@@ -290,11 +293,11 @@ static const struct cfg_node *network_group(struct cluster *cluster)
 	const struct cfg_node *group = cfg_child(file, "wiring");
 	if (file && !group)
 		diag_error(reader->diag, cfg_origin(file),
-			   "network '%s': no group `wiring = { ... }`", name);
+			   "network '%s': its file has no group `wiring = { ... }`", name);
 	return group;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole cluster ---- */
 
 static void read_kinds(struct cluster *cluster)
 {
@@ -326,8 +329,9 @@ void cluster_read(struct topology_build *build, const struct cfg_node *node)
 	struct cluster cluster = {
 		.build = build, .node = node, .gpus_missing = reader->gpus_wanted};
 	if (!cfg_is_group(node)) {
-		diag_error(reader->diag, cfg_origin(node),
-			   "topology: cluster is not a group (write cluster = { machine = ...; })");
+		diag_error(
+			reader->diag, cfg_origin(node),
+			"topology: cluster must be a group (write cluster = { machine = ...; })");
 		return;
 	}
 	size_t errors = diag_count(reader->diag);

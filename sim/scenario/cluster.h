@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Clusters: many machines after one template, joined by a wiring.
+/* A cluster consists of many copies of one or more machine templates, and a network between
+ * them.
  *
  *   cluster = { machine = "dgx1-v100"; count = 0; network = "infiniband-edr"; };
  *
- * The template (a file of topologies/machines/, group `machine`) is a topology
- * of one host, called "host" there. Its copies are n0, n1 ...: host "n0", guest
- * "n0.os", GPU "n0.gpu0", link "n0.slot0". Its parameters are read once, as
- * host.node.*, guest.os.*, link.slot0.*, and hold for all copies. A guest at
- * which no link of the template ends is joined to its host by a link as fast as
- * the host's memory, so that its messages share the machine's PCIe with the
- * GPUs' copies. `ports` names the nodes to which the network's cables go.
+ *  The template is a file of topologies/machines/ with a group `machine`. It is a topology of
+ * one host, which is called "host" there. Its copies are called n0, n1 and so on: host "n0",
+ * guest "n0.os", GPU "n0.gpu0", link "n0.slot0". Its parameters host.node.*, guest.os.* and
+ * link.slot0.* are read once and hold for all copies. A guest without a link is connected to its
+ * host by a link with the bandwidth of the host's memory. Its messages then share the machine's
+ * PCIe links with the copies of the GPUs. The list `ports` names the nodes to which the
+ * network's cables are connected.
  *
- * The network is a file of topologies/networks/ or a group in place: a kind of
- * WIRING (wiring.h) with its parameters as wiring.*, and one kind of cable,
- * link.network.*. With count = 0 there are as many machines as the case's jobs
- * need.
- */
+ *  The network is a file of topologies/networks/ or a group in place. It has a kind of wiring
+ * (wiring.h) with parameters wiring.*, and one kind of cable with parameters link.network.*.
+ * With count = 0 the cluster has as many machines as the jobs of the case need. */
 #ifndef FARWIRE_SCENARIO_CLUSTER_H
 #define FARWIRE_SCENARIO_CLUSTER_H
 
@@ -23,21 +22,22 @@
 
 struct machine { /* a template */
 	const char *name;
-	const struct topology_build *build; /* of one host, called "host" */
-	VEC(const char *) ports;            /* names of its nodes */
+	const struct topology_build *build; /* with one host, called "host" */
+	VEC(const char *) ports;            /* names of nodes of the template */
 };
 
-/* The template of that name, said at origin. path: "host.<path>.*"; tag: before
- * the names of guests and links in paths. NULL after errors. */
+/* Reads the template `name`; errors are reported at origin. Its host parameters are
+ * host.<path>.*, and `tag` precedes names of guests and links in parameter paths. NULL after
+ * errors. */
 const struct machine *machine_read(struct topology_build *build, struct origin origin,
 				   const char *name, const char *path, const char *tag);
-/* The name in a copy of what the template calls name. */
+/* The name that node `name` of a template has in a copy. */
 const char *machine_node(struct topology_build *build, const char *copy, const char *name);
-/* Adds a copy called name, that stands for so many. */
+/* Adds a copy called `name` that represents `copies` machines. */
 void machine_add(struct topology_build *build, const struct machine *machine, struct origin origin,
 		 const char *name, double copies);
 
-/* Adds what the group `cluster` of a topology says. */
+/* Adds the machines and the network of the group `cluster` to the topology. */
 void cluster_read(struct topology_build *build, const struct cfg_node *cluster);
 
 #endif

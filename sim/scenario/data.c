@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finding shipped files, from the source tree as from an installed prefix. */
+/* Finds shipped files in the source tree or below an installed prefix. */
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@ const char *data_root_find(struct arena *arena)
 	if (length <= 0)
 		return is_root(arena, ".") ? "." : NULL;
 	program[length] = '\0';
-	/* build/farwire, build/tests/unit/test_x, PREFIX/bin/farwire: go upwards. */
+	/* The program is build/farwire, build/tests/unit/test_x or PREFIX/bin/farwire: search
+	 * upwards. */
 	for (char *slash = strrchr(program, '/'); slash && slash != program;
 	     slash = strrchr(program, '/')) {
 		*slash = '\0';
@@ -99,14 +100,14 @@ const char *data_path(struct arena *arena, struct diag *diag, struct origin orig
 	size_t count = data_names(arena, root, folder, &names);
 	const char *near = diag_nearest(name, names, count);
 	if (near)
-		diag_error(
-			diag, origin,
-			"%s '%s' is not there (did you mean '%s'? a file of your own ends in .cfg)",
-			what, name, near);
+		diag_error(diag, origin,
+			   "there is no %s '%s' (did you mean '%s'? The name of your own file must "
+			   "end in .cfg)",
+			   what, name, near);
 	else
 		diag_error(diag, origin,
-			   "%s '%s' is not there (`farwire list` shows what ships; a file of your "
-			   "own ends in .cfg)",
+			   "there is no %s '%s' (`farwire list` shows the shipped ones; the name "
+			   "of your own file must end in .cfg)",
 			   what, name);
 	return NULL;
 }

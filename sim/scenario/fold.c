@@ -7,11 +7,11 @@
 #include "sim/base/diag.h"
 #include "sim/scenario/system.h"
 
-/* Jobs of fewer GPUs are folded on demand alone; ranks whose schedules, if an algorithm's
- * making them costs more than in proportion, are made; machines of which one shall stand for
- * two at least. */
+/* AUTO_LEAST: smallest number of GPUs that SYMMETRY_AUTO folds. COSTLY_MOST: largest number of
+ * ranks for algorithms without a `folds` function, whose schedules must all be built to find the
+ * classes. ALIKE_LEAST: a class must have at least this many machines on average. */
 enum { AUTO_LEAST = 1024, COSTLY_MOST = 512, ALIKE_LEAST = 2 };
-/* Algorithms of a library, bytes of a gradient's element. */
+/* Number of algorithms that a library chooses from; bytes of a gradient's element. */
 enum { USES_MOST = 8, ELEMENT_MOST_B = 8 };
 
 bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted)
@@ -71,7 +71,8 @@ static bool is_lossless(const struct topology *topology)
 static bool can_fold(const struct scenario *scenario)
 {
 	const struct job_entry *entry = &scenario->jobs[0];
-	/* Chance is each rank's own, and a server that all read from is no link. */
+	/* Noise differs between ranks, and a server that all ranks share is not a link. Both
+	 * prevent folding. */
 	bool chance = scenario->style == JOBS_FUSED && entry->exchange->noise_ratio > 0;
 	bool shared = entry->storage && storage_is_shared(entry->storage);
 	return scenario->topology.top && entry->transport && !chance && !shared &&
@@ -79,7 +80,8 @@ static bool can_fold(const struct scenario *scenario)
 	       is_lossless(&scenario->topology);
 }
 
-/* A communicator of one machine of each kind: how the library sees all of them. */
+/* Builds a communicator of one machine of each kind. The library makes the same choices for it
+ * as for all machines. */
 static struct communicator *look(struct arena *arena, const struct scenario *scenario,
 				 struct system *system)
 {
@@ -106,8 +108,9 @@ static struct communicator *look(struct arena *arena, const struct scenario *sce
 	return communicator_new(&spec);
 }
 
-/* What a job plays: its collective, or an all-reduce of any number of its gradients. Of an
- * algorithm that has more channels for large ones these, of which the others are a part. */
+/* The algorithms that a job can use: that of its collective, or those of all-reduces of up to
+ * all gradients. If an algorithm uses more channels for larger buffers, specs holds the one with
+ * the most channels, which includes the others. */
 struct repertoire {
 	struct fold_use uses[USES_MOST];
 	struct algorithm_spec specs[USES_MOST];
@@ -155,13 +158,13 @@ static bool find_classes(struct arena *arena, const struct scenario *scenario,
 		if (!algorithm->folds && fold->rank_count > COSTLY_MOST)
 			return false;
 		if (algorithm->refuse && algorithm->refuse(&repertoire.specs[i]))
-			return false; /* the full simulation says so */
+			return false; /* the full simulation reports the reason */
 	}
 	return fold_find(arena, fold, repertoire.uses, repertoire.count,
 			 fold->machine_count / ALIKE_LEAST);
 }
 
-/* Its machine is like no other. */
+/* A straggler puts the first machine into a class of its own. */
 static void mark_straggler(struct arena *arena, const struct scenario *scenario, struct fold *fold)
 {
 	if (scenario->style == JOBS_COLLECTIVE || !(scenario->jobs[0].straggler_ratio > 1))

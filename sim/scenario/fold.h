@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which cases are folded, and how (sim/collective/fold.h, docs/models/symmetry.md).
+/* Decides which cases are folded (sim/collective/fold.h, docs/models/symmetry.md).
  *
- * A case is read twice. The first time its cluster has one machine of each kind; that
- * says what the library makes of such machines, hence which schedules they will play,
- * and these say which machines are alike. The second time the cluster has one of each
- * class. Nothing is ever built of the size of the whole but small tables.
+ *  A case is read twice. The first reading builds one machine of each kind. From it follow the
+ * library's choices, the schedules and the classes of equal machines. The second reading builds
+ * one machine of each class. Only small tables have the size of the whole job.
  *
- * Folded is a single job, training without chance or a collective alone, over rdma, on
- * machines of a cluster whose network is a tree of switches that lose nothing. Where
- * something else is asked for, or too few are alike, all is simulated.
- */
+ *  A case is folded if it has a single job over rdma, which is a collective or training without
+ * noise. Its machines must be a cluster, and its network must be a tree of switches without
+ * loss. In all other cases, and if too few machines are equal, all machines are simulated. */
 #ifndef FARWIRE_SCENARIO_FOLD_H
 #define FARWIRE_SCENARIO_FOLD_H
 
 #include "sim/collective/fold.h"
 #include "sim/scenario/read.h"
 
-/* What is said of the case before its machines are read. */
+/* Whether the case may be folded, as far as its settings tell before the machines are read. */
 bool fold_is_wanted(const struct case_params *params, size_t job_count, size_t gpus_wanted);
 
-/* Machines after machines, of kinds, each with GPUs of the job until it has its all: a fold in
- * which one of each kind stands for all. NULL: some would have none. */
+/* A fold in which one machine of each kind represents all of them. Ranks are assigned machine by
+ * machine. NULL if a machine would have no rank, or if there are too few GPUs. */
 struct fold_kind {
-	size_t machine_count, gpu_count; /* gpu_count: of each, that a job uses */
+	size_t machine_count, gpu_count; /* gpu_count: GPUs of each machine that the job uses */
 };
 struct fold *fold_of_kinds(struct arena *arena, const struct fold_kind *kinds, size_t kind_count,
 			   size_t rank_count);
 
-/* The classes of the case's machines, read with such a fold. NULL: not worth it. */
+/* Returns the classes of the case's machines. by_kind is the fold with which the scenario was
+ * read. NULL if the case cannot be folded or folding would not save time. */
 struct fold *fold_machines(struct arena *arena, const struct scenario *scenario,
 			   struct fold *by_kind);
 

@@ -4,11 +4,12 @@
 
 struct storage_place {
 	const struct storage_params *params;
-	size_t host; /* whose it is, or who met it first */
+	size_t host; /* the host whose storage it is; shared storage: the host that used it first */
 	struct storage *storage;
 };
 
-/* A storage that is not shared is each machine's own; jobs meet on both. */
+/* Returns a storage on a host, or NULL without parameters. Storage that is not shared exists once
+ * per host. Jobs with the same storage parameters share it. */
 struct storage *job_inputs_storage(struct job_inputs *inputs, const struct storage_params *params,
 				   const char *source, size_t host)
 {

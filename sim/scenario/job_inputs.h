@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the ranks of a system's jobs read their input with: storages, on which jobs meet,
- * readers and copying threads. */
+/* Builds the input pipelines of ranks: storages, which jobs may share, readers and copying
+ * threads. */
 #ifndef FARWIRE_SCENARIO_JOB_INPUTS_H
 #define FARWIRE_SCENARIO_JOB_INPUTS_H
 
@@ -9,10 +9,10 @@
 
 struct storage_place;
 
-/* What reads for a rank: ranks of one process share copying threads and reader. */
+/* The reader of a rank. Ranks of one process share it and its copying threads. */
 struct rank_reader {
 	size_t host;
-	struct storage *storage; /* NULL: none */
+	struct storage *storage; /* NULL: no storage */
 	struct input_process *process;
 	unsigned number;
 };
@@ -23,8 +23,8 @@ struct job_inputs {
 	unsigned reader_count;
 };
 
-/* The reader of a rank whose machine is host; `before` is that of the rank before, NULL:
- * it is the first. */
+/* Returns the reader of a rank on that host. `before` is the reader of the previous rank; NULL:
+ * it is the first rank. */
 struct rank_reader job_inputs_reader(struct job_inputs *inputs, const struct job_entry *entry,
 				     size_t host, const struct rank_reader *before);
 /* The storage of that name in the machine `host`, or the one that all machines share. */
@@ -33,7 +33,7 @@ struct storage *job_inputs_storage(struct job_inputs *inputs, const struct stora
 /* Returns true if the ranks of these numbers are in one process. */
 bool job_inputs_joined(const struct job_inputs *inputs, const struct job_entry *entry, size_t a,
 		       size_t b);
-/* batch_B: of a step, to the GPU. */
+/* batch_B: bytes that a step copies to the GPU. */
 struct input *job_inputs_build(struct job_inputs *inputs, const struct scenario *scenario,
 			       const struct job_entry *entry, size_t rank,
 			       const struct rank_reader *reader, struct cpu *core, double batch_B);

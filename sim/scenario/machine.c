@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A machine's template, and copies of it. */
+/* Reads machine templates and copies them. */
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -16,14 +16,15 @@ static void read_ports(struct topology_build *build, const struct cfg_node *grou
 		if (name && names_find(build->nodes, name) >= 0)
 			*VEC_PUSH(reader->arena, &machine->ports) = name;
 		else
-			diag_error(reader->diag, cfg_origin(list),
-				   "machine '%s': ports: no node is called '%s' (write ports = "
-				   "[\"nic0\"], a switch or guest of it)",
-				   machine->name, name ? name : "?");
+			diag_error(
+				reader->diag, cfg_origin(list),
+				"machine '%s': ports: no node is called '%s' (write the name of a "
+				"switch or guest of the machine, for example ports = [\"nic0\"])",
+				machine->name, name ? name : "?");
 	}
 }
 
-/* A machine without guests is used as it is. */
+/* A machine without guests runs its programs on bare metal. */
 static void add_bare_guest(struct topology_build *build, struct origin origin)
 {
 	struct reader *reader = build->reader;
@@ -44,7 +45,7 @@ static bool is_end(const struct topology_build *build, const char *node)
 	return false;
 }
 
-/* Joins guests without a link to the host, by what is as fast as its memory. */
+/* Connects guests without a link to the host, with the bandwidth of the host's memory. */
 static void join_guests(struct topology_build *build)
 {
 	struct arena *arena = build->reader->arena;
@@ -75,8 +76,8 @@ static const struct cfg_node *machine_group(struct topology_build *build, struct
 	const struct cfg_node *group = cfg_child(file, "machine");
 	if (!group || !cfg_is_group(group)) {
 		diag_error(reader->diag, cfg_origin(file),
-			   "machine '%s': no group `machine = { ... }` (a file of settings to "
-			   "include is no template)",
+			   "machine '%s': its file has no group `machine = { ... }` (a file of "
+			   "settings to include is not a template)",
 			   name);
 		return NULL;
 	}
@@ -86,8 +87,8 @@ static const struct cfg_node *machine_group(struct topology_build *build, struct
 const struct machine *machine_read(struct topology_build *build, struct origin origin,
 				   const char *name, const char *path, const char *tag)
 {
-	static const char *const known[] = {"help",  "host",     "guests", "gpus",
-					    "links", "switches", "ports"};
+	static const char *const known[] = {"help", "vendor", "host",     "guests",
+					    "gpus", "links",  "switches", "ports"};
 	struct reader *reader = build->reader;
 	const char *file;
 	const struct cfg_node *group = machine_group(build, origin, name, &file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the readers of a case share. */
+/* Declarations that the readers of a case share. */
 #ifndef FARWIRE_SCENARIO_READ_H
 #define FARWIRE_SCENARIO_READ_H
 
@@ -11,24 +11,26 @@ struct reader {
 	struct diag *diag;
 	struct cfg_resolution *resolution;
 	const char *root;
-	/* What the jobs of a case need, for clusters that say count = 0; 0: one machine. */
+	/* Number of GPUs that the case's jobs need, in all and on each machine. Clusters with
+	 * count = 0 use them. 0: one machine. */
 	size_t gpus_wanted, gpus_per_machine_wanted;
-	/* may_fold: this is a look at the case, for which a cluster is read with one machine of
-	 * each kind; that sets fold, and top to the topmost switch. Else it is read with the
-	 * machines that stand for others in fold; NULL: with all. */
+	/* true: this is the first of two readings (sim/scenario/fold.h). A cluster is read with
+	 * one machine of each kind, and the reading sets fold and top, the topmost switch.
+	 * false: `fold` is given, and a cluster is read with one machine of each class; NULL:
+	 * with all machines. */
 	bool may_fold;
 	struct fold *fold;
 	const char *top;
 };
 
-/* Fills *topology; errors are in diag. */
+/* Fills *topology from the file. Errors are in diag. */
 void read_topology(struct reader *reader, const struct cfg_node *file, const char *path,
 		   struct topology *topology);
-/* Whether it has links between hosts that carry that traffic (enum traffic). */
+/* Whether the topology has a link between hosts that carries that traffic (enum traffic). */
 bool topology_has_network(const struct topology *topology, unsigned traffic);
 
-/* Index of the entry of that name among count structs of `size` bytes, each
- * beginning with its name; SIZE_MAX after an error with a suggestion. */
+/* Returns the index of the entry called `name` among `count` structs of `size` bytes, whose
+ * first field is the name. SIZE_MAX after an error with a suggestion. */
 size_t reader_find(struct reader *reader, struct origin origin, const char *what, const char *name,
 		   const void *entries, size_t count, size_t size);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The one place that sees everything: a case's parameters, and the world made
- * of them.
+/* A scenario holds all parameters of a case. A world is built from it and simulated.
  *
- *   case_read    files + settings -> struct scenario (const from then on)
- *   world_run    scenario + run arena -> a system with jobs, run until every job has its steps
- *                or has failed
+ *   case_read    reads files and settings into a struct scenario, which is const afterwards
+ *   world_run    builds hosts, links, GPUs and jobs, and runs them until each job has measured
+ *                its steps or has failed
  */
 #ifndef FARWIRE_SCENARIO_SCENARIO_H
 #define FARWIRE_SCENARIO_SCENARIO_H
@@ -24,32 +23,34 @@
 #include "sim/training/spread.h"
 #include "sim/transport/dma.h"
 
-/* Whether machines that are alike are simulated once (sim/collective/fold.h): in large
- * jobs, wherever they are found, never. What comes out is the same. */
+/* Whether equal machines are folded, so that one machine of each class is simulated
+ * (sim/collective/fold.h). SYMMETRY_AUTO folds jobs of 1024 GPUs or more. The results are the
+ * same. */
 enum symmetry { SYMMETRY_AUTO, SYMMETRY_ON, SYMMETRY_OFF };
 
-/* What a case says (group `case`, or flags). Texts are names; "" where the
- * default is worked out as the help says. */
+/* The group `case` of a case file, or the matching flags. Texts are names. An empty text selects
+ * the default that the parameter's help describes. */
 struct case_params {
 	const char *topology, *model, *calls, *stack, *runtime, *transport, *profile;
 	const char *program, *server, *gpu;
 	double batch_count, fraction_ratio, copies_count;
 	double steps_warmup_count, steps_count;
-	/* Data-parallel training: gpus_count > 0 makes the case a job on that many
-	 * GPUs of the topology, machine after machine. */
+	/* Greater than 0: the case is one job on that many GPUs of the topology, taken machine
+	 * by machine. */
 	double gpus_count;
-	double gpus_per_machine_count; /* 0: all that a machine has */
-	double programs_count; /* of a job played call by call: processes that share its GPUs;
-				  0: one for each */
-	double stages_count, micro_batches_count; /* of a pipeline; 1: none */
-	const char *exchange;                     /* a file of models/exchanges/ */
-	const char *guest;                        /* kind of place on each machine: a guest's name
-						     there; "": its first one */
-	double straggler_ratio;                   /* the first rank computes that much slower: 1 */
-	double epochs_count, images_count;        /* for the time of a whole training */
-	double job_steps_count; /* of a job from launch to end; 0: as many as the epochs have */
-	int symmetry;           /* enum symmetry */
-	/* A collective alone, repeated, as nccl-tests does: "" or its name. */
+	double gpus_per_machine_count; /* 0: all GPUs of a machine */
+	double programs_count; /* of a job played call by call: processes that share its GPUs; 0:
+				  one process for each GPU */
+	double stages_count, micro_batches_count; /* of a pipeline; 1: no pipeline */
+	const char *exchange;                     /* name of a file of models/exchanges/ */
+	const char *guest;      /* name of the guest on each machine in which a job runs; "": the
+				   machine's first guest */
+	double straggler_ratio; /* compute time of rank 0 divided by that of the other ranks */
+	double epochs_count, images_count; /* to print the time of a whole training */
+	double job_steps_count;            /* of a job from launch to end; 0: those of its epochs */
+	int symmetry;                      /* enum symmetry */
+	/* Name of a collective that the case repeats without training, as nccl-tests does; "":
+	 * training. */
 	const char *collective;
 	double collective_size_B;
 };
@@ -58,7 +59,7 @@ extern const struct param_table case_table;
 struct host_entry {
 	const char *name;
 	struct origin origin;
-	size_t first_guest; /* on it; SIZE_MAX: none */
+	size_t first_guest; /* first guest of this host; SIZE_MAX: none */
 	struct host_params params;
 };
 
@@ -66,7 +67,7 @@ struct guest_entry {
 	const char *name;
 	struct origin origin;
 	size_t host;
-	size_t next_guest; /* on its host; SIZE_MAX: it is the last */
+	size_t next_guest; /* next guest of the same host; SIZE_MAX: this one is the last */
 	struct guest_params params;
 };
 
@@ -74,8 +75,10 @@ struct gpu_entry {
 	const char *name;
 	struct origin origin;
 	const char *profile; /* "gtx-1050ti" */
-	const char *like;    /* whose fitted efficiencies its kernels have; profile by default */
-	const char *board;   /* whose power it shares with other GPUs; NULL: none */
+	const char *like; /* the GPU profile whose fitted efficiencies this GPU uses; by default its
+			     own profile */
+	const char *board; /* the board with which this GPU shares power; NULL: the GPU has its own
+			      power */
 	size_t host;
 	struct gpu_params params;
 };
@@ -83,7 +86,7 @@ struct gpu_entry {
 struct link_entry {
 	const char *name;
 	struct origin origin;
-	double copies_count; /* links for which it stands (topology.fold); 0: itself */
+	double copies_count; /* links that this one represents (topology.fold); 0: only itself */
 	const struct link_kind *kind;
 	const char *ends[2]; /* node names */
 	struct link_traits traits;
@@ -97,101 +100,110 @@ struct topology {
 	size_t guest_count;
 	const struct gpu_entry *gpus;
 	size_t gpu_count;
-	const char *const *switches; /* further nodes */
+	const char *const *switches; /* nodes that are neither host, guest nor GPU */
 	size_t switch_count;
 	const struct link_entry *links;
 	size_t link_count;
-	/* With a fold, the hosts are those of the cluster's machines that stand for others, in
-	 * their order, and top is the network's topmost switch. NULL: all machines are there. */
+	/* NULL: the topology holds all machines. Otherwise hosts holds one machine of each
+	 * class, in the order of the cluster, and top is the topmost switch of the network. */
 	const struct fold *fold;
 	const char *top;
 };
 
-/* A program that was recorded (sim/calls). */
+/* A recorded program and the step of it that is replayed (sim/traces). */
 struct recorded_program {
 	const struct recorded_calls *calls;
 	const struct calls_params *params;
 	struct replay_step step;
 };
 
-/* How the jobs of a case are played. */
+/* How the jobs of a case are simulated. */
 enum job_style {
 	JOBS_PROGRAMS,   /* call by call (sim/workload/program_job.h) */
 	JOBS_FUSED,      /* data-parallel training (sim/workload/fused.h) */
-	JOBS_COLLECTIVE, /* a collective alone, repeated */
+	JOBS_COLLECTIVE, /* a collective without training, repeated */
 };
 
-/* Ranks that step together. A forwarded client is a job of one rank. */
+/* Ranks that step together. A program with forwarded calls is a job too. */
 struct job_entry {
 	const char *name;
 	struct origin origin;
 	size_t rank_count; /* GPUs */
-	/* By GPU that is simulated, numbers of the topology: the GPU; the guest where the rank's
-	 * program runs; the guest in front of the GPU, which is the same with the local driver.
-	 * Fused ranks run in front of their GPUs. */
+	/* These three arrays have one element for each simulated GPU. They hold indices into the
+	 * topology: the GPU, the guest in which the rank's program runs, and the guest that
+	 * serves the GPU. With the local driver the two guests are the same. Fused ranks run in
+	 * the guest of their GPU. */
 	const size_t *gpus, *guests, *servers;
-	size_t simulated_count; /* rank_count, unless some stand for others */
-	double batch_count;     /* of each GPU */
+	size_t simulated_count; /* equals rank_count unless the topology is folded */
+	double batch_count;     /* samples of a step, on each GPU */
 	const char *model;
-	const struct network *network;           /* of a recorded program only its name */
-	const struct recorded_program *recorded; /* NULL: the two below and network model it */
+	const struct network *network; /* for a recorded program only its name is set */
+	const struct recorded_program
+		*recorded; /* NULL: stack, efficiency and network describe the program */
 	const struct stack_params *stack;
 	const struct efficiency_params *efficiency;
-	const struct transport_kind *transport; /* of forwarded calls, or of gradients */
+	const struct transport_kind *transport; /* for forwarded calls or for gradients */
 	const void *transport_params;
-	/* Of programs. */
-	size_t program_count;                  /* which hold rank_count / program_count GPUs each */
-	const struct spread_params *spread;    /* exchange of gradients; NULL: none */
-	size_t stage_count, micro_batch_count; /* of a pipeline; stage_count 0 or 1: none */
-	double fraction_ratio;                 /* of the GPU */
-	const struct runtime_params *runtime;  /* NULL: local driver */
-	bool guest_work; /* its calls cost what they do on the bare machine: guests add to it */
-	/* Of fused jobs and collectives. */
+	/* For jobs that are played call by call. */
+	size_t program_count;               /* each program holds rank_count / program_count GPUs */
+	const struct spread_params *spread; /* exchange of gradients; NULL: no exchange */
+	size_t stage_count, micro_batch_count; /* of a pipeline; stage_count 0 or 1: no pipeline */
+	double fraction_ratio; /* largest share of the GPU that the program may use */
+	const struct runtime_params *runtime; /* NULL: the local driver */
+	bool guest_work;                      /* true: work of calls is slowed down by the guest */
+	/* For fused jobs and collectives. */
 	const struct exchange_params *exchange;
 	const struct library_params *library;
 	const struct input_params *input;
-	const struct storage_params *storage;    /* NULL: its input is synthetic */
+	const struct storage_params *storage;    /* NULL: the input is synthetic */
 	const struct storage_params *checkpoint; /* NULL: the job writes no checkpoints */
 	double straggler_ratio;
-	double solo_step_s; /* what job_run says of an equal job; 0: found by a run of its own */
+	double solo_step_s; /* job_run_step_s of one GPU without the others; 0: a run of its own
+			       finds it */
 };
 
 struct scenario {
 	const char *name, *path;
 	struct topology topology;
-	enum job_style style; /* of all jobs */
+	enum job_style style; /* the same for all jobs */
 	const struct job_entry *jobs;
 	size_t job_count;
-	enum collective collective; /* of a benchmark */
+	enum collective collective; /* of a collective benchmark */
 	double collective_size_B;
 	struct driver_params driver;
 	struct dma_params dma;
-	double steps_warmup_count, steps_count; /* steps to leave out, most to measure */
+	double steps_warmup_count,
+		steps_count; /* steps to leave out, and the most steps to measure */
 	/* Phases of its jobs around their steps; NULL: the case does not ask for elapsed time. */
 	const struct phases_params *phases;
 	bool launch;         /* the run begins with the launch of the jobs (sim/workload/life.h) */
-	uint64_t events_max; /* of a run: who is not done by then has failed */
-	bool no_passing;     /* each event by itself, which changes nothing but the time it takes */
+	uint64_t events_max; /* of a run: jobs that have not ended after that many events have
+				failed */
+	bool no_passing; /* true: the engine handles each event by itself. This changes only the run
+			    time. */
 	const struct case_params *params;
-	const struct cfg_resolution *resolution; /* every parameter */
-	const struct cfg_param *error;           /* the model's own, of its kind of case */
+	const struct cfg_resolution *resolution; /* all parameters with value and origin */
+	const struct cfg_param
+		*error; /* standard deviation of the model error for this kind of case */
 };
 
-/* Where shipped data lies: <root>/topologies, models, calib. The environment's
- * FARWIRE_DATA, else beside the program: the source tree above build/, or
- * PREFIX/share/farwire. NULL if none of them is there. */
+/* Returns the folder with the shipped data: topologies/, models/, calib/. That is $FARWIRE_DATA
+ * if it is set. Otherwise the function searches upwards from the program, in the source tree and
+ * in PREFIX/share/farwire. NULL if there is no such folder. */
 const char *data_root_find(struct arena *arena);
-/* The path of a shipped or own file: name itself if it ends in ".cfg" (beside
- * `beside`, a file, or NULL), else <root>/<folder>/<name>.cfg. NULL after an
- * error that lists what ships and the nearest name. */
+/* Returns the path of a file. A name that ends in ".cfg" is a file of the user, next to the file
+ * `beside` if it exists there; beside may be NULL. Other names mean <root>/<folder>/<name>.cfg.
+ * If that file does not exist, the function reports an error that suggests the nearest name, and
+ * returns NULL. */
 const char *data_path(struct arena *arena, struct diag *diag, struct origin origin,
 		      const char *root, const char *folder, const char *what, const char *name,
 		      const char *beside);
-/* Names of the .cfg files of a folder under root, sorted, without ending. */
+/* Sets *names to the sorted names of the .cfg files in a folder under root, without ".cfg".
+ * Returns their number. */
 size_t data_names(struct arena *arena, const char *root, const char *folder,
 		  const char *const **names);
 
-struct setting { /* "key=value" and who said it */
+struct setting { /* "key=value", and the file or option that contains it */
 	const char *text;
 	struct origin origin;
 };
@@ -206,58 +218,61 @@ struct case_request {
 	const struct draw_value *draws;
 	size_t draw_count;
 	const char *data_root;
-	/* What case.calls names, if it was read before; NULL: it is read now. */
+	/* The recording that case.calls names, if the caller has read it before; NULL: case_read
+	 * reads it. */
 	const struct recorded_calls *calls;
-	uint64_t events_max; /* of each run; 0: RUN_EVENTS_MAX */
+	uint64_t events_max; /* limit of events in each run; 0: RUN_EVENTS_MAX */
 };
-/* No honest case needs as many: 64 V100 training take 10^6. A run that reaches them (half
- * a minute), or RUN_TIME_MAX_S of simulated time, ends with a failed verdict that says so. */
+/* Training on 64 V100 takes 10^6 events. A run that reaches RUN_EVENTS_MAX (after about 30 s) or
+ * RUN_TIME_MAX_S of simulated time ends with a failed verdict that gives the reason. */
 enum { RUN_EVENTS_MAX = 100000000, RUN_TIME_MAX_S = 2000000 };
-/* The name of the transport by which calls are forwarded, or gradients travel between
- * hosts: what `auto` became. NULL: nothing travels. */
+/* The name of the transport between hosts, for forwarded calls or gradients, after `auto` was
+ * resolved. NULL if nothing crosses the network. */
 const char *scenario_transport(const struct scenario *scenario);
-/* NULL after errors (in diag). */
+/* Returns NULL after errors, which are in diag. */
 const struct scenario *case_read(struct arena *arena, struct diag *diag,
 				 const struct case_request *request);
 
-/* Kinds of cases, of which the model is wrong in ways of their own. */
+/* Kinds of cases. Each kind has a model error of its own. */
 enum case_kind {
-	CASE_LOCAL,     /* one GPU, its program beside it */
-	CASE_FORWARDED, /* calls over a network */
-	CASE_TRAINING,  /* one program on several GPUs */
+	CASE_LOCAL,     /* one GPU with the local driver */
+	CASE_FORWARDED, /* calls forwarded over a network */
+	CASE_TRAINING,  /* a job on several GPUs */
 	CASE_COLLECTIVE,
 	CASE_KIND_COUNT,
 };
 enum case_kind scenario_kind(const struct scenario *scenario);
-/* Its answers are those of jobs that may have several GPUs, not of programs with one each. */
+/* Whether results are those of jobs with several GPUs, and not of programs with one GPU each. */
 bool scenario_has_gpus(const struct scenario *scenario);
-/* The parameter that says how wrong: "error.training", in the profile MODEL_ERROR, which
- * every case sees. */
+/* The path of the model error's parameter, for example "error.training". Every case reads the
+ * profile MODEL_ERROR, which sets these parameters. */
 #define MODEL_ERROR "model-error"
 const char *case_kind_path(enum case_kind kind);
 
 struct link_use {
 	const char *link;                       /* resource name */
-	double carried_B, capacity_Bps, busy_s; /* of the whole run */
+	double carried_B, capacity_Bps, busy_s; /* over the whole run */
 	double window_B;
 };
-/* The window and the runs' steps: sim/workload/job.h. */
+/* sim/workload/job.h describes the window and the steps of a run. */
 struct world_outcome {
 	struct job_run *jobs;
 	size_t job_count;
 	double end_s;
-	double window_s;    /* from the moment from which all jobs were warm */
-	double *gpu_busy_s; /* by GPU of the topology, in the window */
+	double window_s;    /* from the time when all jobs have ended their warm-up */
+	double *gpu_busy_s; /* by GPU of the topology, inside the window */
 	struct link_use *links;
 	size_t link_count;
 	uint64_t events_count;
-	const char *broken; /* an invariant; NULL: none */
+	const char *broken; /* message of a broken invariant; NULL: all hold */
 };
-/* The job alone, to which its ratio is taken: a program beside its GPU with the local driver
- * and all of the GPU; a fused job on its first GPU. Shares everything else with scenario. */
+/* Returns the scenario of the job's baseline, on one GPU without other jobs. A program gets the
+ * local driver and the whole GPU. A fused job gets its first GPU. All other values are shared
+ * with `scenario`. */
 const struct scenario *scenario_baseline(struct arena *arena, const struct scenario *scenario,
 					 size_t job);
-/* The program of a rank on the job's first GPU alone, its input apart: what a step does there. */
+/* Returns the scenario of one rank on the job's first GPU, without input pipeline and exchange.
+ * It gives the step profile and step time of one GPU. */
 const struct scenario *scenario_solo(struct arena *arena, const struct scenario *scenario,
 				     const struct job_entry *entry);
 /* The scenario from the launch of its jobs on. solo_s: of each job, what its step takes on one GPU
@@ -268,7 +283,7 @@ const struct scenario *scenario_launch(struct arena *arena, const struct scenari
 double scenario_job_steps(const struct scenario *scenario, const struct job_entry *entry);
 /* Steps that a launch run simulates, at most. */
 enum { LAUNCH_STEPS = 8 };
-/* Builds the world in arena, runs it, reads the counters. trace may be NULL. */
+/* Builds the world in arena, runs it and reads the counters. trace may be NULL. */
 struct world_outcome world_run(struct arena *arena, const struct scenario *scenario, uint64_t seed,
 			       struct trace *trace);
 

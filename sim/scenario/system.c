@@ -5,7 +5,7 @@
 
 #include "sim/base/arena.h"
 
-/* Sums may miss that. */
+/* relative error of sums that checks tolerate */
 static const double slack_ratio = 1e-9;
 
 static void build_nodes(struct system *s)
@@ -36,8 +36,8 @@ static bool same_board(const struct gpu_entry *a, const struct gpu_entry *b)
 	return a->board && b->board && a->host == b->host && strcmp(a->board, b->board) == 0;
 }
 
-/* GPUs of one board share its power: enough for one at full speed, and for
- * board_ratio of the speed of each when all compute. */
+/* GPUs on one board share its power. It suffices for one GPU at full speed. When all of them
+ * compute, each GPU runs at board_ratio of its speed. */
 static void build_boards(struct system *s)
 {
 	const struct topology *t = s->topology;
@@ -63,7 +63,7 @@ static void build_boards(struct system *s)
 	}
 }
 
-/* The host whose NIC a link's end belongs to; NULL for switches and GPUs. */
+/* Returns the host whose NIC is at that end of a link; NULL for switches and GPUs. */
 static const struct host_params *host_at(const struct topology *t, const char *node)
 {
 	for (size_t i = 0; i < t->host_count; i++)
@@ -75,7 +75,7 @@ static const struct host_params *host_at(const struct topology *t, const char *n
 	return NULL;
 }
 
-/* A receiving NIC that interrupts for every packet may lose more of them. */
+/* Applies the higher loss of links whose receiving NIC interrupts for every packet. */
 static void unmoderated_loss(const struct topology *t, const struct link_entry *link,
 			     struct link_traits *traits)
 {
@@ -107,7 +107,8 @@ static int link_resource(const struct system *s, size_t index)
 	return fabric_link_resource(s->fabric, (int)(index / 2), (int)(index % 2));
 }
 
-/* What is not of the network or a machine (shared storage ...) stands for itself. */
+/* With a fold, counts how many resources each resource represents. A resource that belongs
+ * neither to the network nor to a machine, for example shared storage, represents only itself. */
 static void count_copies(struct system *s)
 {
 	const struct topology *t = s->topology;
@@ -194,13 +195,15 @@ void system_read(struct system *s, struct world_outcome *outcome)
 	}
 }
 
-/* Nothing was at work for longer than the window, no link carried more than it could. */
+/* Checks that no GPU was busy for longer than the window and no link carried more than its
+ * capacity. */
 static void check_utilisations(struct system *s, const struct world_outcome *outcome)
 {
 	double most_s = outcome->window_s * (1 + slack_ratio) + slack_ratio * outcome->end_s;
 	for (size_t i = 0; i < s->topology->gpu_count; i++)
 		if (outcome->gpu_busy_s[i] < 0 || outcome->gpu_busy_s[i] > most_s)
-			engine_fail(s->engine, "GPU '%s' was at work for %.12f s of %.12f s",
+			engine_fail(s->engine,
+				    "GPU '%s' was busy for %.12f s in a window of %.12f s",
 				    s->topology->gpus[i].name, outcome->gpu_busy_s[i],
 				    outcome->window_s);
 	for (size_t i = 0; i < outcome->link_count; i++) {
@@ -208,9 +211,10 @@ static void check_utilisations(struct system *s, const struct world_outcome *out
 		double slack_B = slack_ratio * use->carried_B;
 		if (use->window_B < -slack_B ||
 		    use->window_B > use->capacity_Bps * most_s + slack_B)
-			engine_fail(s->engine,
-				    "'%s' of %.17g bytes a second carried %.17g in %.12f s",
-				    use->link, use->capacity_Bps, use->window_B, outcome->window_s);
+			engine_fail(
+				s->engine,
+				"'%s' has a capacity of %.17g B/s, but carried %.17g B in %.12f s",
+				use->link, use->capacity_Bps, use->window_B, outcome->window_s);
 	}
 }
 
@@ -219,8 +223,8 @@ void system_check(struct system *s, enum engine_end end, const char *waiting,
 {
 	if (end == ENGINE_DRAINED && waiting) {
 		const char *flows = fabric_unfinished(s->fabric, s->arena);
-		engine_fail(s->engine, "nothing is left to happen, but %s%s%s", waiting,
-			    flows ? "; " : "", flows ? flows : "");
+		engine_fail(s->engine, "no event is left, but %s%s%s", waiting, flows ? "; " : "",
+			    flows ? flows : "");
 	}
 	fabric_account(s->fabric);
 	check_utilisations(s, outcome);
@@ -229,8 +233,9 @@ void system_check(struct system *s, enum engine_end end, const char *waiting,
 
 const char *system_no_end(struct system *s, const char *waiting)
 {
-	return arena_printf(s->arena,
-			    "no end in sight after %llu events and %.3g s of simulated time: %s",
-			    (unsigned long long)engine_events_count(s->engine),
-			    s_from_ps(engine_now_ps(s->engine)), waiting);
+	return arena_printf(
+		s->arena,
+		"the run stopped at its limit after %llu events and %.3g s of simulated time: %s",
+		(unsigned long long)engine_events_count(s->engine),
+		s_from_ps(engine_now_ps(s->engine)), waiting);
 }

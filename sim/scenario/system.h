@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The simulated system of a topology: engine, fabric, hosts, guests, GPUs, and the counters that
- * are read at the end of a run. world.c adds the jobs. */
+/* The simulated system of a topology: engine, fabric, hosts, guests, GPUs, and counters that are
+ * read at the end of a run. world.c adds the jobs. */
 #ifndef FARWIRE_SCENARIO_SYSTEM_H
 #define FARWIRE_SCENARIO_SYSTEM_H
 
@@ -14,31 +14,32 @@ struct system {
 	struct host **hosts;
 	struct guest **guests;
 	struct gpu **gpus;
-	bool lossy;        /* some link loses packets */
-	size_t link_count; /* directions */
-	/* By resource that machines bring along: those for which it stands; NULL: itself. */
+	bool lossy;        /* at least one link loses packets */
+	size_t link_count; /* number of link directions */
+	/* By resource: the number of resources that it represents. NULL: the topology is not
+	 * folded. */
 	double *copies;
-	int top_node; /* the network's topmost switch, of folded topologies */
-	/* The window over which everything is measured. */
+	int top_node; /* the topmost switch of the network, in folded topologies */
+	/* The window in which results are measured. */
 	bool open;
 	int64_t opened_ps;
-	double *gpu_before_s, *link_before_B; /* before that */
+	double *gpu_before_s, *link_before_B; /* counters at the start of the window */
 };
 
-/* trace may be NULL. */
+/* Builds the engine and everything in the topology. trace may be NULL. */
 void system_build(struct system *system, struct arena *arena, const struct scenario *scenario,
 		  struct trace *trace);
-/* Of links from a node of the first machine to one of the last, or of who stands for it; -1:
- * there is no way. */
+/* Sum of the link latencies, in seconds, from a node of the first machine to a node of the last
+ * machine, or of the machine that represents it. -1: there is no route. */
 double system_latency_s(struct system *system, int first, int last);
 void system_window_open(struct system *system);
-/* Fills the part of the outcome that does not depend on jobs. */
+/* Fills the fields of the outcome that do not depend on jobs. */
 void system_read(struct system *system, struct world_outcome *outcome);
-/* What must hold of every run, when it has been read: sets outcome->broken. waiting: what
- * somebody who has not ended waits for; NULL: all have. */
+/* Checks the invariants of a run after system_read and sets outcome->broken. `waiting` describes
+ * an object that is still waiting; NULL: all jobs have ended. */
 void system_check(struct system *system, enum engine_end end, const char *waiting,
 		  struct world_outcome *outcome);
-/* The reason to give when a run ends at a limit. */
+/* The verdict's reason for a run that ended at a limit. */
 const char *system_no_end(struct system *system, const char *waiting);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A topology file -> struct topology. */
+/* Reads a topology file into a struct topology. */
 #include "sim/scenario/topology.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ const char *topology_text(struct reader *reader, const struct cfg_node *group, c
 	return text;
 }
 
-/* The list `key` of node; an absent one is empty. */
+/* Returns the list `key` of node. An absent list has no elements; NULL after an error too. */
 static const struct cfg_node *list_of(struct reader *reader, const struct cfg_node *node,
 				      const char *key, size_t *count)
 {
@@ -54,8 +54,8 @@ bool topology_name(struct topology_build *build, struct origin origin, const cha
 		return false;
 	if (names_find(build->names, name) >= 0) {
 		diag_error(build->reader->diag, origin,
-			   "%s '%s': the name is taken (names of hosts, guests, gpus, "
-			   "switches and links are unique)",
+			   "%s '%s': the name is already in use (names of hosts, guests, gpus, "
+			   "switches and links must be unique)",
 			   what, name);
 		return false;
 	}
@@ -70,20 +70,20 @@ size_t reader_find(struct reader *reader, struct origin origin, const char *what
 {
 	const char **names = ARENA_ARRAY(reader->arena, count + 1, const char *);
 	for (size_t i = 0; i < count; i++) {
-		/* every entry struct begins with its name */
+		/* the first field of every entry is its name */
 		names[i] = *(const char *const *)(const void *)((const char *)entries + i * size);
 		if (strcmp(names[i], name) == 0)
 			return i;
 	}
 	const char *near = diag_nearest(name, names, count);
 	if (near)
-		diag_error(reader->diag, origin, "%s '%s' is not there (did you mean '%s'?)", what,
+		diag_error(reader->diag, origin, "there is no %s '%s' (did you mean '%s'?)", what,
 			   name, near);
 	else if (count)
-		diag_error(reader->diag, origin, "%s '%s' is not there (the first of %zu is '%s')",
+		diag_error(reader->diag, origin, "there is no %s '%s' (the first of %zu is '%s')",
 			   what, name, count, names[0]);
 	else
-		diag_error(reader->diag, origin, "%s '%s' is not there (the topology has none)",
+		diag_error(reader->diag, origin, "there is no %s '%s' (the topology has none)",
 			   what, name);
 	return SIZE_MAX;
 }
@@ -114,7 +114,7 @@ static void read_hosts(struct topology_build *build, const struct cfg_node *node
 	}
 }
 
-/* Which host a guest or GPU is on; SIZE_MAX after an error. */
+/* Returns the host of a guest or GPU; SIZE_MAX after an error. */
 static size_t host_of(struct topology_build *build, const struct cfg_node *group, const char *what)
 {
 	if (build->one_host)
@@ -149,8 +149,8 @@ void topology_read_guests(struct topology_build *build, const struct cfg_node *n
 		read_guest(build, cfg_at(list, i));
 }
 
-/* Where nothing was fitted for a GPU, its file can say `like`: its kernels reach the
- * same parts of its peaks as those of another. */
+/* Reads the parameters of a GPU profile. A GPU without fitted efficiencies can name another GPU
+ * with `like`: its kernels then reach the same fractions of peak as on that GPU. */
 static bool read_profile_file(struct topology_build *build, struct origin origin,
 			      struct gpu_profile *profile)
 {
@@ -165,7 +165,7 @@ static bool read_profile_file(struct topology_build *build, struct origin origin
 	const struct cfg_node *group = cfg_child(file, "gpu");
 	if (!group) {
 		diag_error(reader->diag, cfg_origin(file),
-			   "GPU profile '%s': no group `gpu = { ... }`", name);
+			   "GPU profile '%s': its file has no group `gpu = { ... }`", name);
 		return false;
 	}
 	const struct cfg_node *said = cfg_child(group, "like");
@@ -182,7 +182,7 @@ static bool read_profile_file(struct topology_build *build, struct origin origin
 			  &profile->params);
 }
 
-/* GPUs of one profile share its parameters: gpu.<profile>.memory and so on. */
+/* GPUs with the same profile share its parameters, for example gpu.<profile>.memory. */
 static void read_profile(struct topology_build *build, struct origin origin, struct gpu_entry *gpu)
 {
 	struct gpu_profiles *profiles = build->profiles;
@@ -205,7 +205,7 @@ static void read_gpu(struct topology_build *build, const struct cfg_node *group)
 	const char *name = topology_text(reader, group, "name", "gpu");
 	const char *path =
 		arena_printf(reader->arena, "gpu.%s%s.profile", build->tag, name ? name : "?");
-	/* --set gpu.gpu0.profile=v100-sxm2 */
+	/* for example --set gpu.gpu0.profile=v100-sxm2 */
 	const char *profile = name ? cfg_override_text(reader->resolution, path) : NULL;
 	if (!profile)
 		profile = topology_text(reader, group, "profile", "gpu");
@@ -238,8 +238,9 @@ void topology_read_switches(struct topology_build *build, const struct cfg_node 
 	for (size_t i = 0; i < count; i++) {
 		const char *name = cfg_text(cfg_at(list, i));
 		if (!name)
-			diag_error(reader->diag, cfg_origin(cfg_at(list, i)),
-				   "topology: switches holds names (write switches = [\"tor\"])");
+			diag_error(
+				reader->diag, cfg_origin(cfg_at(list, i)),
+				"topology: switches must hold names (write switches = [\"tor\"])");
 		if (topology_name(build, cfg_origin(cfg_at(list, i)), "switch", name, true))
 			*VEC_PUSH(reader->arena, &build->switches) = name;
 	}
@@ -262,7 +263,7 @@ static void read_ends(struct topology_build *build, const struct cfg_node *group
 	link->ends[0] = link->ends[1] = "?";
 	if (!ends || cfg_count(ends) != 2) {
 		diag_error(diag, link->origin,
-			   "link '%s': it needs two ends (write ends = [\"a\", \"b\"])",
+			   "link '%s': it must have two ends (write ends = [\"a\", \"b\"])",
 			   link->name);
 		return;
 	}
@@ -284,7 +285,7 @@ static void read_ends(struct topology_build *build, const struct cfg_node *group
 			   link->name, link->ends[0]);
 }
 
-/* --set link.wire.kind=roce stands in for what the file says. */
+/* Returns the kind of a link. A setting such as --set link.wire.kind=roce overrides the file. */
 static const struct link_kind *kind_of(struct topology_build *build, const struct cfg_node *group,
 				       const char *name)
 {
@@ -346,7 +347,7 @@ static void list_guests(const struct topology_build *build)
 		hosts[i].first_guest = SIZE_MAX;
 	for (size_t i = build->guests.count; i-- > 0;) {
 		if (guests[i].host >= build->hosts.count)
-			continue; /* there is none: after errors */
+			continue; /* the guest's host is missing, which was reported */
 		guests[i].next_guest = hosts[guests[i].host].first_guest;
 		hosts[guests[i].host].first_guest = i;
 	}
@@ -375,7 +376,8 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 	const struct cfg_node *node = cfg_child(file, "topology");
 	*topology = (struct topology){.path = path};
 	if (!node || !cfg_is_group(node)) {
-		diag_error(reader->diag, cfg_origin(file), "no group `topology = { ... }`");
+		diag_error(reader->diag, cfg_origin(file),
+			   "the file has no group `topology = { ... }`");
 		return;
 	}
 	cfg_only(reader->diag, node, known, sizeof known / sizeof known[0]);
@@ -394,7 +396,8 @@ void read_topology(struct reader *reader, const struct cfg_node *file, const cha
 	topology_read_switches(build, node);
 	if (cfg_child(node, "cluster"))
 		cluster_read(build, cfg_child(node, "cluster"));
-	topology_read_links(build, node); /* they may end at nodes of the cluster */
+	topology_read_links(build,
+			    node); /* after the cluster, because links may end at its nodes */
 	take_build(build, topology);
 	topology->fold = reader->fold;
 	topology->top = reader->top;

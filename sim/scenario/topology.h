@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading a topology, what its files share (topology.c, machine.c,
- * cluster.c).
+/* Reads topologies. topology.c, machine.c and cluster.c share these declarations.
  *
- * A topology is built from what its file lists (hosts, guests, gpus, switches,
- * links) and from machines of a cluster. A machine's template is read by the
- * same functions as a topology of one host, once, and then copied under new
- * names: its parameters are read and recorded once, however many machines there
- * are.
- */
+ *  A topology consists of the objects that its file lists (hosts, guests, gpus, switches, links)
+ * and of the machines of a cluster. The same functions read a machine template as a topology of
+ * one host. The template is read once and copied under new names, so that its parameters are
+ * read and recorded once for all machines. */
 #ifndef FARWIRE_SCENARIO_TOPOLOGY_H
 #define FARWIRE_SCENARIO_TOPOLOGY_H
 
@@ -19,18 +16,18 @@ struct gpu_profile {
 	struct gpu_params params;
 };
 
-/* GPU profiles that were read: each once for the whole topology. */
+/* GPU profiles that were read. Each profile is read once for the whole topology. */
 struct gpu_profiles {
 	VEC(struct gpu_profile) list;
 };
 
 struct topology_build {
 	struct reader *reader;
-	const char *path;    /* of the file, for files beside it */
-	const char *tag;     /* in paths: link.<tag><name>; "" */
-	bool one_host;       /* a machine: its guests and GPUs are on host 0 */
-	struct names *nodes; /* hosts, guests, GPUs, switches */
-	struct names *names; /* and links */
+	const char *path;    /* path of the topology file; files that it names may be next to it */
+	const char *tag;     /* precedes names in parameter paths, link.<tag><name>; or "" */
+	bool one_host;       /* a machine template: all guests and GPUs are on host 0 */
+	struct names *nodes; /* names of hosts, guests, GPUs and switches */
+	struct names *names; /* the same names and those of links */
 	struct gpu_profiles *profiles;
 	VEC(struct host_entry) hosts;
 	VEC(struct guest_entry) guests;
@@ -42,21 +39,20 @@ struct topology_build {
 struct topology_build *topology_build_new(struct reader *reader, const char *path,
 					  struct gpu_profiles *profiles);
 
-/* The text of group.key; NULL after an error that names the thing. */
+/* Returns the text of group.key. NULL after an error, which names `thing`. */
 const char *topology_text(struct reader *reader, const struct cfg_node *group, const char *key,
 			  const char *thing);
-/* Takes the name for itself; false after an error. */
+/* Registers a name. Returns false after an error, if the name is in use. */
 bool topology_name(struct topology_build *build, struct origin origin, const char *what,
 		   const char *name, bool is_node);
 void topology_read_host(struct topology_build *build, const struct cfg_node *group,
 			const char *name, const char *path);
-/* Read the lists of those names in node, each of them after what it refers to. */
+/* Each function reads one list of node. Lists must be read after those to which they refer. */
 void topology_read_guests(struct topology_build *build, const struct cfg_node *node);
 void topology_read_gpus(struct topology_build *build, const struct cfg_node *node);
 void topology_read_switches(struct topology_build *build, const struct cfg_node *node);
 void topology_read_links(struct topology_build *build, const struct cfg_node *node);
-/* Kind and traits of a link from its group, recorded as link.<name>.*; false after
- * errors. */
+/* Reads kind and traits of a link. Its parameters are link.<name>.*. False after errors. */
 bool topology_read_link(struct topology_build *build, const struct cfg_node *group,
 			const char *name, const char *const *also, size_t also_count,
 			struct link_entry *link);

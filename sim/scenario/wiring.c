@@ -12,7 +12,6 @@ static const struct registry_row rows[] = {
 };
 const struct registry wiring_kind_registry = REGISTRY("kind of wiring", "wirings", rows);
 
-/* fabric.<name> */
 const char *cabling_node(const struct cabling *cabling, const char *name)
 {
 	return WIRING_TEXT(cabling, "fabric.%s", name);

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Wirings: how the machines of a cluster are joined.
+/* A wiring connects the machines of a cluster.
  *
- * One file for each kind (wiring_fat_tree.c ...), with a parameter struct, its
- * rows and a const struct wiring_kind; one line each in wirings.def.
+ *  Each kind has a file (for example wiring_fat_tree.c) with a parameter struct, its rows and a
+ * const struct wiring_kind, and a line in wirings.def.
  *
- * All cables of a network are of one kind, link.network. Where a wiring has many
- * equal cables between two stages (a leaf's uplinks), they are ONE link, a TRUNK,
- * with the rate of them together: traffic is taken to spread over them evenly,
- * as with adaptive routing or many flows. A stage of switches between which
- * traffic spreads so is one node. What static routing loses by collisions is not
- * in this.
+ *  All cables of a network are of one kind, link.network. Equal cables between two stages, for
+ * example the uplinks of a leaf, are one link, called a trunk, with the sum of their bandwidths.
+ * The model assumes that traffic spreads evenly over these cables, as with adaptive routing or
+ * many flows. Switches between which traffic spreads in this way are one node. Collisions of
+ * static routing are not modelled.
  *
- * Nodes are called "fabric.<switch>", links "fabric.<port's node>" and
- * "fabric.<a>-<b>".
- */
+ *  Nodes are called "fabric.<switch>", links "fabric.<node of the port>" and "fabric.<a>-<b>". */
 #ifndef FARWIRE_SCENARIO_WIRING_H
 #define FARWIRE_SCENARIO_WIRING_H
 
@@ -24,27 +21,27 @@
 
 enum { WIRING_PARAMS_SIZE_MAX = 128 };
 
-struct place { /* a machine of the cluster, or a server of one port */
+struct place { /* a machine of the cluster, or a server with one port */
 	const char *name;
-	const char *const *ports; /* nodes; NULL: not there */
+	const char *const *ports; /* names of nodes; NULL: another machine represents this place */
 	size_t port_count;
-	double copies; /* places for which it stands */
+	double copies; /* number of places that this one represents */
 };
 
 struct cabling {
 	struct topology_build *build;
-	struct origin origin;          /* of the network */
-	const struct link_entry *wire; /* kind and traits of a cable */
+	struct origin origin;          /* of the network's group */
+	const struct link_entry *wire; /* kind and traits of one cable */
 	const struct place *places;
 	size_t place_count;
-	size_t port_most; /* ports of a place */
-	/* Places of machines for which others stand are not there (no ports): nor are their
-	 * cables, nor switches above these alone. NULL: all are there. */
+	size_t port_most; /* largest number of ports of a place */
+	/* NULL: all places exist. Otherwise only places that represent their class have ports
+	 * and cables. Switches without such a place below them do not exist either. */
 	const struct fold *fold;
-	const char *top; /* set by a join: the topmost switch; NULL: there is none */
+	const char *top; /* the topmost switch, set by join; NULL: there is none */
 };
 
-/* In a tree of switches, at which leaf a place is and in which pod. */
+/* The leaf and the pod of a place in a tree of switches. */
 struct wiring_group {
 	size_t leaf, pod;
 };
@@ -53,37 +50,38 @@ struct wiring_kind {
 	const char *name; /* "fat_tree" */
 	const char *help;
 	const struct param_table *table; /* table->size <= WIRING_PARAMS_SIZE_MAX */
-	/* Joins the places. NULL, or why they cannot be. */
+	/* Connects the places. Returns NULL, or a message that says why it is impossible. */
 	const char *(*join)(struct cabling *cabling, const void *params);
-	/* NULL: the wiring is no tree. */
+	/* NULL: the wiring is not a tree. */
 	struct wiring_group (*group)(const void *params, size_t place, size_t place_count,
 				     size_t port_most);
 };
 
 REGISTRY_OF(struct wiring_kind, wiring_kind);
 
-/* ---- for the kinds ---- */
+/* ---- functions for the kinds ---- */
 
 #define WIRING_TEXT(cabling, ...) arena_printf((cabling)->build->reader->arena, __VA_ARGS__)
 
-/* The node of a switch of that name. */
+/* Returns the node of a switch: "fabric.<name>". */
 const char *cabling_node(const struct cabling *cabling, const char *name);
-/* Adds a switch; its name is that of the node without "fabric.". */
+/* Adds a switch with the node "fabric.<name>" and returns name. */
 const char *cabling_switch(struct cabling *cabling, const char *name);
-/* A cable from a port of a place to a switch. */
+/* Adds a cable from a port of a place to a switch. */
 void cabling_port(struct cabling *cabling, size_t place, size_t port, const char *to);
-/* All ports of a place. */
+/* Adds a cable from each port of a place to a switch. */
 void cabling_ports(struct cabling *cabling, size_t place, const char *to);
-/* `cables` cables between two switches, each longer by further_s than a port's. */
+/* Adds a trunk of `cables` cables between two switches. further_s is added to the latency of a
+ * port's cable. */
 void cabling_trunk(struct cabling *cabling, const char *a, const char *b, double cables,
 		   double further_s);
-/* Whether any of the places is there. */
+/* Whether at least one place from first to end - 1 exists in a folded topology. */
 bool cabling_has(const struct cabling *cabling, size_t first, size_t end);
-/* The trunk that was added last is that of a leaf, or a pod: it stands for those of all
- * like it. */
+/* Declare that the last trunk added belongs to a leaf or a pod. With a fold it then represents
+ * the trunks of all equal leaves or pods. */
 void cabling_trunk_of_leaf(struct cabling *cabling, size_t leaf);
 void cabling_trunk_of_pod(struct cabling *cabling, size_t pod);
-/* A cable from port to port. */
+/* Adds a cable between port `port` of two places. */
 void cabling_direct(struct cabling *cabling, size_t place_a, size_t place_b, size_t port);
 
 #endif

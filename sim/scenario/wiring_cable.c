@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two machines back to back, port to port, with no switch between. */
+/* Connects two machines port to port, without a switch. */
 #include "sim/scenario/wiring_kinds.h"
 
 struct cable_params {
@@ -7,7 +7,8 @@ struct cable_params {
 };
 
 static const struct param_row rows[] = {
-	PARAM_WHOLE(struct cable_params, cables_count, 0, 1024, "0", "cables; 0: one for each port",
+	PARAM_WHOLE(struct cable_params, cables_count, 0, 1024, "0",
+		    "number of cables between the two machines; 0 means one for each port",
 		    "assumption: all ports are used"),
 };
 static const struct param_table table = PARAM_TABLE("cable", struct cable_params, rows);
@@ -17,13 +18,15 @@ static const char *join(struct cabling *cabling, const void *params)
 	const struct cable_params *wiring = params;
 	if (cabling->place_count != 2)
 		return WIRING_TEXT(cabling,
-				   "a cable joins two machines, servers among them, not %zu",
+				   "a cable connects exactly two machines or servers, not %zu",
 				   cabling->place_count);
 	size_t least = cabling->places[0].port_count < cabling->places[1].port_count
 			       ? cabling->places[0].port_count
 			       : cabling->places[1].port_count;
 	if (wiring->cables_count > (double)least)
-		return WIRING_TEXT(cabling, "%.0f cables need as many ports, there are %zu",
+		return WIRING_TEXT(cabling,
+				   "wiring.cables is %.0f, but a machine has only %zu ports (write "
+				   "that number, or 0)",
 				   wiring->cables_count, least);
 	size_t cables = wiring->cables_count > 0 ? (size_t)wiring->cables_count : least;
 	for (size_t port = 0; port < cables; port++)
@@ -31,4 +34,5 @@ static const char *join(struct cabling *cabling, const void *params)
 	return NULL;
 }
 
-const struct wiring_kind wiring_cable = {"cable", "two machines back to back", &table, join, NULL};
+const struct wiring_kind wiring_cable = {"cable", "two machines that are connected directly",
+					 &table, join, NULL};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A dragonfly (Kim, Dally, Scott, Abts, ISCA 2008): routers in groups, every two
- * routers of a group joined, every two groups joined by cables between one router
- * of each. Of group g, the way to the k-th other group leaves by router k modulo
- * the routers of a group, so that they share them.
+/* A dragonfly (Kim, Dally, Scott, Abts, ISCA 2008) has groups of routers. A cable connects each
+ * pair of routers in a group. Each pair of groups is connected by cables between one router of
+ * each. In group g, the cable to the k-th other group starts at router k modulo the number of
+ * routers in a group, so that routers share these cables evenly.
  *
- * Ways are minimal: at most one hop in the first group, one between groups, one in
- * the last. They are also those of least latency as long as a cable between
- * groups is longer than one in a group, or a third group would be a short cut;
- * so that is asked for. */
+ *  Routes are minimal: at most one hop in the first group, one between groups, and one in the
+ * last. The fabric chooses routes of least latency. These are minimal only if a cable between
+ * groups has a higher latency than one inside a group. Otherwise a route through a third group
+ * could be shorter, and the reader reports an error. */
 #include "sim/scenario/wiring_kinds.h"
 
 struct dragonfly_params {
@@ -17,23 +17,26 @@ struct dragonfly_params {
 };
 
 static const struct param_row rows[] = {
-	PARAM_WHOLE(struct dragonfly_params, groups_count, 1, 1e4, "9", "groups",
+	PARAM_WHOLE(struct dragonfly_params, groups_count, 1, 1e4, "9",
+		    "number of groups of routers",
 		    "Kim et al., ISCA 2008: a balanced one with 2 global cables a router and 4 "
 		    "routers has 4 x 2 + 1 groups"),
 	PARAM_WHOLE(struct dragonfly_params, routers_per_group_count, 1, 1e4, "4",
-		    "routers of a group", "Kim et al., ISCA 2008: the balanced a = 2 p = 2 h"),
+		    "number of routers in each group",
+		    "Kim et al., ISCA 2008: the balanced a = 2 p = 2 h"),
 	PARAM_WHOLE(struct dragonfly_params, machines_per_router_count, 1, 1e4, "2",
-		    "machines at a router", "Kim et al., ISCA 2008: the balanced a = 2 p = 2 h"),
+		    "number of machines at each router",
+		    "Kim et al., ISCA 2008: the balanced a = 2 p = 2 h"),
 	PARAM_WHOLE(struct dragonfly_params, local_cables_count, 1, 1e4, "1",
-		    "cables between two routers of a group, for each port of a machine",
+		    "number of cables between two routers of a group, for each port of a machine",
 		    "Kim et al., ISCA 2008: one"),
 	PARAM_WHOLE(struct dragonfly_params, global_cables_count, 1, 1e4, "1",
-		    "cables between two groups, for each port of a machine",
+		    "number of cables between two groups, for each port of a machine",
 		    "Kim et al., ISCA 2008: one in the largest dragonfly"),
 	COST_ASSUMED(struct dragonfly_params, global_latency_s, QUANTITY_TIME, 0, 1, "1 us",
-		     "by which a cable between groups takes longer than link.network, one way",
-		     "assumption: it must be over link.network's latency for minimal ways; 100 m "
-		     "of fibre take 0.5 us"),
+		     "added one-way latency of a cable between groups, compared with link.network",
+		     "assumption: it must exceed link.network's latency, so that routes are "
+		     "minimal; 100 m of fibre take 0.5 us"),
 };
 static const struct param_table table = PARAM_TABLE("dragonfly", struct dragonfly_params, rows);
 
@@ -67,14 +70,15 @@ static const char *join(struct cabling *cabling, const void *params)
 			wiring->machines_per_router_count;
 	if (places < (double)cabling->place_count ||
 	    wiring->groups_count * wiring->routers_per_group_count > 1e6)
-		return WIRING_TEXT(cabling,
-				   "a dragonfly of %zu x %zu x %.0f has %.0f places for "
-				   "%zu machines and servers",
-				   groups, routers, wiring->machines_per_router_count, places,
-				   cabling->place_count);
+		return WIRING_TEXT(
+			cabling,
+			"a dragonfly of %zu groups x %zu routers x %.0f machines has %.0f places, "
+			"but there are %zu machines and servers (write larger counts)",
+			groups, routers, wiring->machines_per_router_count, places,
+			cabling->place_count);
 	if (groups > 2 && wiring->global_latency_s <= cabling->wire->traits.latency_s)
-		return "global_latency must be longer than link.network's latency, or ways "
-		       "through third groups would be shorter";
+		return "wiring.global_latency must exceed the latency of link.network, otherwise "
+		       "routes through third groups would be shorter";
 	double cables = wiring->global_cables_count * (double)cabling->port_most;
 	for (size_t g = 0; g < groups; g++)
 		build_group(cabling, wiring, g);
@@ -87,4 +91,6 @@ static const char *join(struct cabling *cabling, const void *params)
 }
 
 const struct wiring_kind wiring_dragonfly = {
-	"dragonfly", "groups of routers, all joined inside and to each other", &table, join, NULL};
+	"dragonfly",
+	"groups of routers; every two routers of a group and every two groups are connected",
+	&table, join, NULL};

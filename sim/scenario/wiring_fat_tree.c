@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A fat tree of two or three stages: all ports of a machine at one leaf, leaves at
- * a spine, and with pods the pods' spines at a core.
+/* A fat tree has two or three stages. All ports of a machine are connected to one leaf, and all
+ * leaves to a spine. With pods, each pod has a spine, and the spines are connected to a core.
  *
- *   a leaf's uplinks = its ports in use when full / oversubscription
- *   a pod's uplinks  = the uplinks of its leaves  / core_oversubscription
+ *   a leaf's uplinks = its ports for machines / oversubscription
+ *   a pod's uplinks  = the uplinks of its leaves / core_oversubscription
  */
 #include <math.h>
 
@@ -19,19 +19,20 @@ struct fat_tree_params {
 
 static const struct param_row rows[] = {
 	PARAM_WHOLE(struct fat_tree_params, ports_per_leaf_count, 1, 1e6, "18",
-		    "ports of a leaf switch for machines; whole machines only are put there",
-		    "a non-blocking leaf of 36 ports (EDR): half of them up"),
+		    "number of ports of a leaf switch that machines can use; all ports of a "
+		    "machine are at one leaf",
+		    "a non-blocking leaf of 36 ports (EDR): half of them are uplinks"),
 	PARAM_WHOLE(struct fat_tree_params, leaves_per_pod_count, 0, 1e6, "0",
-		    "leaves below one spine, the spines below a core; 0: no core, two stages",
-		    "assumption: two stages do, as they do for 36 leaves of 36 ports"),
+		    "number of leaves in each pod; 0 means two stages without pods and core",
+		    "assumption: two stages suffice, as they do for 36 leaves of 36 ports"),
 	PARAM_WHOLE(struct fat_tree_params, leaves_count, 0, 1e6, "0",
-		    "leaf switches that there are; 0: as many as are needed",
+		    "number of leaf switches; 0 means as many as are needed",
 		    "assumption: the tree grows with the cluster"),
 	PARAM_NUMBER(struct fat_tree_params, oversubscription_ratio, QUANTITY_RATIO, 0.01, 1000,
-		     "1", "a leaf's ports for machines over its uplinks",
+		     "1", "ports of a leaf for machines divided by its uplinks",
 		     "assumption: a non-blocking tree, as for HPC"),
 	PARAM_NUMBER(struct fat_tree_params, core_oversubscription_ratio, QUANTITY_RATIO, 0.01,
-		     1000, "1", "uplinks of a pod's leaves over those of the pod",
+		     1000, "1", "uplinks of a pod's leaves divided by the uplinks of the pod",
 		     "assumption: a non-blocking tree, as for HPC"),
 };
 static const struct param_table table = PARAM_TABLE("fat_tree", struct fat_tree_params, rows);
@@ -42,7 +43,8 @@ static size_t leaves_per_pod(const struct fat_tree_params *wiring, size_t leaf_c
 	return per_pod == 0 || per_pod > leaf_count ? leaf_count : per_pod;
 }
 
-/* The spine above a leaf, with its way to the core if it is a new one. */
+/* Returns the spine above a leaf. The first leaf of a pod adds the spine and its trunk to the
+ * core. */
 static const char *spine_of(struct cabling *cabling, const struct fat_tree_params *wiring,
 			    size_t leaf, size_t leaf_count, double uplinks, size_t *pod_before)
 {
@@ -75,13 +77,17 @@ static const char *join(struct cabling *cabling, const void *params)
 	const struct fat_tree_params *wiring = params;
 	size_t per_leaf = places_per_leaf(wiring, cabling->port_most);
 	if (per_leaf == 0)
-		return WIRING_TEXT(cabling, "a leaf of %.0f ports has no room for a machine of %zu",
+		return WIRING_TEXT(cabling,
+				   "a leaf of %.0f ports has no room for a machine of %zu ports "
+				   "(write a larger wiring.ports_per_leaf)",
 				   wiring->ports_per_leaf_count, cabling->port_most);
 	size_t leaf_count = (cabling->place_count + per_leaf - 1) / per_leaf;
 	if (wiring->leaves_count > 0 && (double)leaf_count > wiring->leaves_count)
-		return WIRING_TEXT(
-			cabling, "%zu machines need %zu leaves of %zu machines, there are %.0f",
-			cabling->place_count, leaf_count, per_leaf, wiring->leaves_count);
+		return WIRING_TEXT(cabling,
+				   "%zu machines need %zu leaves of %zu machines each, but "
+				   "wiring.leaves is %.0f",
+				   cabling->place_count, leaf_count, per_leaf,
+				   wiring->leaves_count);
 	double uplinks = (double)(per_leaf * cabling->port_most) / wiring->oversubscription_ratio;
 	size_t pod = SIZE_MAX;
 	cabling->top = "leaf0";
@@ -113,4 +119,5 @@ static struct wiring_group group(const void *params, size_t place, size_t place_
 }
 
 const struct wiring_kind wiring_fat_tree = {
-	"fat_tree", "leaves, spine and perhaps core, with oversubscription", &table, join, group};
+	"fat_tree", "fat tree of leaves and spines, with an optional core and oversubscription",
+	&table, join, group};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The wirings' tables, for wiring.c. */
+/* Declares the kinds of wirings for wiring.c. */
 #ifndef FARWIRE_SCENARIO_WIRING_KINDS_H
 #define FARWIRE_SCENARIO_WIRING_KINDS_H
 

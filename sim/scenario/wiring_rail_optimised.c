@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rails: the k-th port of each machine is at a leaf of rail k, so that GPUs of the
- * same number meet below one leaf; all leaves are at a spine.
+/* Rails: port k of each machine is connected to a leaf of rail k, so that GPUs with the same
+ * number are below one leaf. All leaves are connected to a spine.
  *
- *   a leaf's uplinks = its ports in use when full / oversubscription
+ *   a leaf's uplinks = its ports for machines / oversubscription
  *
- * Where one leaf holds a port of each machine, that is one leaf for each rail. */
+ *  If one leaf has enough ports for all machines, each rail has one leaf. */
 #include "sim/scenario/wiring_kinds.h"
 
 struct rail_params {
@@ -14,11 +14,11 @@ struct rail_params {
 
 static const struct param_row rows[] = {
 	PARAM_WHOLE(struct rail_params, ports_per_leaf_count, 1, 1e6, "32",
-		    "machines whose port of one rail is at the same leaf",
+		    "number of machines whose ports of one rail are connected to the same leaf",
 		    "NVIDIA DGX SuperPOD reference architecture: scalable units of 32 DGX H100, "
 		    "leaves of 64 ports, half of them up"),
 	PARAM_NUMBER(struct rail_params, oversubscription_ratio, QUANTITY_RATIO, 0.01, 1000, "1",
-		     "a leaf's ports for machines over its uplinks",
+		     "ports of a leaf for machines divided by its uplinks",
 		     "NVIDIA DGX SuperPOD reference architecture: a full fat tree"),
 };
 static const struct param_table table = PARAM_TABLE("rail_optimised", struct rail_params, rows);
@@ -51,7 +51,8 @@ static const char *join(struct cabling *cabling, const void *params)
 	return NULL;
 }
 
-/* The leaves of a unit, one for each rail, count as one: they hold the same machines. */
+/* The leaves of a unit, one for each rail, count as one leaf, because they connect the same
+ * machines. */
 static struct wiring_group group(const void *params, size_t place, size_t place_count,
 				 size_t port_most)
 {
@@ -61,5 +62,6 @@ static struct wiring_group group(const void *params, size_t place, size_t place_
 }
 
 const struct wiring_kind wiring_rail_optimised = {
-	"rail_optimised", "the k-th port of every machine at leaf k, leaves at a spine", &table,
-	join, group};
+	"rail_optimised",
+	"port k of every machine is connected to leaf k, and all leaves to a spine", &table, join,
+	group};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One switch that blocks nothing, with all ports of all machines. */
+/* One non-blocking switch for all ports of all machines. */
 #include "sim/scenario/wiring_kinds.h"
 
 struct switch_params {
@@ -8,8 +8,8 @@ struct switch_params {
 
 static const struct param_row rows[] = {
 	PARAM_WHOLE(struct switch_params, ports_count, 0, 1e6, "0",
-		    "ports that the switch has; 0: as many as are needed",
-		    "assumption: big enough unless its ports are given"),
+		    "number of ports of the switch; 0 means as many as are needed",
+		    "assumption: the switch has enough ports for the cluster"),
 };
 static const struct param_table table = PARAM_TABLE("switch", struct switch_params, rows);
 
@@ -22,7 +22,7 @@ static const char *join(struct cabling *cabling, const void *params)
 	if (wiring->ports_count > 0 && (double)used > wiring->ports_count)
 		return WIRING_TEXT(cabling,
 				   "a switch of %.0f ports is too small for %zu cables (write a "
-				   "fat_tree)",
+				   "larger wiring.ports, or kind = \"fat_tree\")",
 				   wiring->ports_count, used);
 	const char *crossbar = cabling_switch(cabling, "switch");
 	for (size_t i = 0; i < cabling->place_count; i++)
@@ -38,5 +38,5 @@ static struct wiring_group group(const void *params, size_t place, size_t place_
 	return (struct wiring_group){0, 0};
 }
 
-const struct wiring_kind wiring_switch = {"switch", "one switch for all ports", &table, join,
-					  group};
+const struct wiring_kind wiring_switch = {"switch", "one non-blocking switch for all ports", &table,
+					  join, group};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A torus of two or three dimensions. Each machine has a router with all of its
- * ports, and as many cables from there to each neighbour as it has ports. The ends
- * of each dimension are joined; in one of two places that would be the same
- * neighbour again, and there is one trunk. Ways are the shortest. */
+/* A torus of two or three dimensions. All ports of a machine are connected to its own router. A
+ * router has as many cables to each neighbour as a machine has ports. The first and last routers
+ * of a dimension are connected. If a dimension has two routers, they have only one trunk between
+ * them. Routes are the shortest ones. */
 #include "sim/scenario/wiring_kinds.h"
 
 struct torus_params {
@@ -10,11 +10,14 @@ struct torus_params {
 };
 
 static const struct param_row rows[] = {
-	PARAM_WHOLE(struct torus_params, x_count, 1, 1e4, "4", "machines in the first dimension",
+	PARAM_WHOLE(struct torus_params, x_count, 1, 1e4, "4",
+		    "number of machines in the first dimension of the torus",
 		    "assumption: a small torus"),
-	PARAM_WHOLE(struct torus_params, y_count, 1, 1e4, "4", "machines in the second dimension",
+	PARAM_WHOLE(struct torus_params, y_count, 1, 1e4, "4",
+		    "number of machines in the second dimension of the torus",
 		    "assumption: a small torus"),
-	PARAM_WHOLE(struct torus_params, z_count, 1, 1e4, "1", "machines in the third dimension",
+	PARAM_WHOLE(struct torus_params, z_count, 1, 1e4, "1",
+		    "number of machines in the third dimension of the torus",
 		    "assumption: two dimensions"),
 };
 static const struct param_table table = PARAM_TABLE("torus", struct torus_params, rows);
@@ -43,10 +46,10 @@ static const char *join(struct cabling *cabling, const void *params)
 				 (size_t)wiring->z_count};
 	double places = wiring->x_count * wiring->y_count * wiring->z_count;
 	if (places < (double)cabling->place_count || places > 1e6)
-		return WIRING_TEXT(
-			cabling,
-			"a torus of %zu x %zu x %zu has %.0f places for %zu machines and servers",
-			sizes[0], sizes[1], sizes[2], places, cabling->place_count);
+		return WIRING_TEXT(cabling,
+				   "a torus of %zu x %zu x %zu has %.0f places, but there are %zu "
+				   "machines and servers (write larger counts)",
+				   sizes[0], sizes[1], sizes[2], places, cabling->place_count);
 	for (size_t i = 0; i < (size_t)places; i++) {
 		const size_t at[3] = {i % sizes[0], i / sizes[0] % sizes[1],
 				      i / sizes[0] / sizes[1]};
@@ -63,4 +66,4 @@ static const char *join(struct cabling *cabling, const void *params)
 }
 
 const struct wiring_kind wiring_torus = {
-	"torus", "a router at each machine, joined to its neighbours", &table, join, NULL};
+	"torus", "one router for each machine, connected to its neighbours", &table, join, NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A scenario -> a world of hosts, links, GPUs and jobs, run to its end. */
+/* Builds a world of hosts, links, GPUs and jobs from a scenario and runs it. */
 #include "sim/scenario/world.h"
 
 #include <stdlib.h>
@@ -25,8 +25,9 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*left)->name, (*right)->name);
 }
 
-/* In the order of their names, so that the order in a file decides nothing: the job that is
- * built first gets the first core of a server, and goes first in a tie. */
+/* Builds jobs in the order of their names, so that their order in the file has no influence. The
+ * first job gets the first core of a server, and its events precede those of others at equal
+ * times. */
 static void build_jobs(struct world *w, struct job_run *runs)
 {
 	static struct job *(*const build[])(struct world *, const struct job_entry *,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A world under construction: what world.c shares with the files that make its jobs from the
- * scenario's entries (world_programs.c, world_fused.c). */
+/* A world under construction. world.c shares it with world_programs.c and world_fused.c, which
+ * build the jobs from the scenario's entries. */
 #ifndef FARWIRE_SCENARIO_WORLD_H
 #define FARWIRE_SCENARIO_WORLD_H
 
@@ -11,11 +11,11 @@ struct world {
 	struct workload workload;
 	const struct scenario *scenario;
 	struct system system;
-	struct job_inputs inputs;     /* of fused jobs */
-	struct profile_use *profiles; /* by job of the scenario: private to world_fused.c */
+	struct job_inputs inputs;     /* only of fused jobs */
+	struct profile_use *profiles; /* by job of the scenario; only world_fused.c uses it */
 };
 
-/* Each makes the job of entry and begins it; what is missing makes it fail. */
+/* Each builds the job of `entry` and begins it. If something is missing, the job fails. */
 struct job *world_programs(struct world *world, const struct job_entry *entry, struct job_run *run);
 struct job *world_fused(struct world *world, const struct job_entry *entry, struct job_run *run);
 /* The job begins with its launch, and ends with its last phase. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Data-parallel jobs and repeated collectives, from a scenario's entries.
+/* Builds data-parallel jobs and repeated collectives from a scenario's entries.
  *
- * A step on one GPU is first simulated call by call, as a program alone. The job then has
- * that step's segments on each GPU, its communicator and its input.
- */
+ *  A step on one GPU is first simulated call by call, as a program without other ranks. Each GPU
+ * of the job then replays the segments of that step, with the job's communicator and input. */
 #include <math.h>
 #include <string.h>
 
@@ -13,12 +12,13 @@
 #include "sim/scenario/world.h"
 #include "sim/workload/fused_job.h"
 
-struct profile_use { /* the step of one GPU alone, by job */
+struct profile_use { /* by job: the step of one GPU without other ranks */
 	const struct step_profile *profile;
 	double solo_step_s;
 };
 
-/* Whether a step of b's first GPU alone takes what one of a's takes. */
+/* Whether a step on the first GPU of b takes the same time as on the first GPU of a, without
+ * other ranks. */
 static bool alike(const struct topology *t, const struct job_entry *a, const struct job_entry *b)
 {
 	const struct gpu_entry *gpus[] = {&t->gpus[a->gpus[0]], &t->gpus[b->gpus[0]]};
@@ -32,7 +32,7 @@ static bool alike(const struct topology *t, const struct job_entry *a, const str
 	       memcmp(&hosts[0]->params, &hosts[1]->params, sizeof hosts[0]->params) == 0;
 }
 
-/* Time of a step of the job on its first GPU alone; < 0: it has failed. */
+/* Simulates one rank of the job on its first GPU. Returns the step time; negative if it failed. */
 static double run_solo(struct world *w, struct job *job, const struct job_entry *entry)
 {
 	struct arena *arena = w->workload.arena;
@@ -40,7 +40,7 @@ static double run_solo(struct world *w, struct job *job, const struct job_entry 
 		world_run(arena, scenario_solo(arena, w->scenario, entry), w->workload.seed, NULL);
 	const struct job_run *solo = &outcome.jobs[0];
 	if (outcome.broken)
-		engine_fail(w->system.engine, "one GPU alone: %s", outcome.broken);
+		engine_fail(w->system.engine, "one GPU without other ranks: %s", outcome.broken);
 	if (solo->failed || outcome.broken) {
 		job_failed(job, solo->failed ? solo->reason : outcome.broken);
 		return -1;
@@ -48,8 +48,8 @@ static double run_solo(struct world *w, struct job *job, const struct job_entry 
 	return job_run_step_s(solo);
 }
 
-/* The step of one GPU alone, call by call, in the job's guest; or that of an equal job. NULL:
- * the job has failed. */
+/* Returns the step profile of one GPU without other ranks, in the job's guest. Equal jobs share
+ * it. NULL if the job has failed. */
 static const struct profile_use *find_profile(struct world *w, struct job *job,
 					      const struct job_entry *entry)
 {
@@ -77,8 +77,9 @@ static const struct profile_use *find_profile(struct world *w, struct job *job,
 	return own;
 }
 
-/* Workers, then servers: one after the other on the job's machines, in each in the
- * memory of its host, or of its first GPU, its second ... */
+/* Returns the group of a job: its workers, then its parameter servers. Servers are placed on the
+ * job's machines in turn. On each machine a server is in the host's memory, or on the first GPU,
+ * the second, and so on. */
 static struct comm_rank *comm_ranks(struct world *w, const struct job_entry *entry,
 				    size_t *server_count)
 {
@@ -110,7 +111,8 @@ static struct comm_rank *comm_ranks(struct world *w, const struct job_entry *ent
 	return ranks;
 }
 
-/* A single rank without servers gets none. Returns false if the job has failed. */
+/* Sets *comm; NULL if the job has a single rank and no servers. Returns false if the job has
+ * failed. */
 static bool build_communicator(struct world *w, struct job *job, const struct job_entry *entry,
 			       struct communicator **comm)
 {
@@ -138,7 +140,8 @@ static bool build_communicator(struct world *w, struct job *job, const struct jo
 	return *comm != NULL;
 }
 
-/* A short message from the first rank to the last and back: wires, sockets, wake-ups. */
+/* Round trip of a short message between the first and the last rank: links, sockets and
+ * wake-ups. */
 static double round_trip_s(struct world *w, const struct job_entry *entry)
 {
 	struct guest *a = w->system.guests[entry->guests[0]];
@@ -159,11 +162,11 @@ static bool memory_fits(struct world *w, struct job *job, const struct job_entry
 	if (gpu_memory_take(rank->context, memory_B))
 		return true;
 	job_failed(job,
-		   arena_printf(w->workload.arena,
-				"out of GPU memory: %s at batch %g needs %.2f GB, GPU '%s' has "
-				"%.2f GB",
-				entry->network->name, entry->batch_count, memory_B / 1e9,
-				gpu_name(rank->gpu), gpu_params(rank->gpu)->memory_B / 1e9));
+		   arena_printf(
+			   w->workload.arena,
+			   "out of GPU memory: %s at batch %g needs %.2f GB, GPU '%s' has %.2f GB",
+			   entry->network->name, entry->batch_count, memory_B / 1e9,
+			   gpu_name(rank->gpu), gpu_params(rank->gpu)->memory_B / 1e9));
 	return false;
 }
 
@@ -210,7 +213,7 @@ static bool build_ranks(struct world *w, struct job *job, const struct job_entry
 	return true;
 }
 
-/* Jobs do not begin together: only chance sets their phases. */
+/* Several jobs start at random times within a step, because jobs are not synchronised. */
 static int64_t delay_ps(struct world *w, const struct job_entry *entry, double solo_step_s)
 {
 	if (w->scenario->job_count == 1)
@@ -265,7 +268,7 @@ struct job *world_collective(struct world *w, const struct job_entry *entry, str
 	const struct scenario *scenario = w->scenario;
 	struct job *job = collective_job_new(&w->workload, run, entry->name);
 	if (entry->rank_count < 2) {
-		job_failed(job, "a collective needs two GPUs at least");
+		job_failed(job, "a collective needs at least two GPUs (write case.gpus=2 or more)");
 		return job;
 	}
 	struct collective_spec spec = {.rank_count = entry->simulated_count,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Jobs whose programs are played call by call, from a scenario's entries. */
+/* Builds jobs that are simulated call by call from a scenario's entries. */
 #include "sim/base/arena.h"
 #include "sim/scenario/world.h"
 #include "sim/training/pipeline.h"
@@ -17,7 +17,7 @@ static const struct program *recorded_program(struct world *w, const struct job_
 	return program;
 }
 
-/* The program of the rank whose first GPU is that of the job. */
+/* Returns the program of the rank whose first GPU is number `first` of the job. */
 static const struct program *program_of(struct world *w, const struct job_entry *entry,
 					size_t first)
 {
@@ -53,7 +53,7 @@ static struct program_gpu place_of(struct world *w, const struct job_entry *entr
 	};
 }
 
-/* Programs of a job that call each other; those with variables on their host do not. */
+/* Whether the programs of a job are in one group. Programs with variables on their host are not. */
 static bool has_group(const struct job_entry *entry)
 {
 	if (entry->spread)

@@ -14,19 +14,29 @@ static const char *const host_choices[] = {"driver", "recorded", NULL};
 
 static const struct param_row calls_rows[] = {
 	PARAM_NUMBER(struct calls_params, kernel_ratio, QUANTITY_RATIO, 1e-3, 1e3, "1",
-		     "GPU times of a recorded program here to those recorded: 1 on the same GPU",
+		     "GPU times of a recorded program on this GPU divided by the recorded ones; 1 "
+		     "on the same GPU",
 		     ""),
 	PARAM_NUMBER(struct calls_params, think_ratio, QUANTITY_RATIO, 0, 1e3, "1",
-		     "times between a recorded program's calls here to those recorded", ""),
+		     "host times between calls of a recorded program on this host divided by the "
+		     "recorded ones",
+		     ""),
 	PARAM_NUMBER(struct calls_params, clock_Hz, QUANTITY_FREQUENCY, 0, 1e11, "0 Hz",
-		     "clock of the host on which it was recorded; 0 Hz: as where it runs", ""),
+		     "core clock of the host on which the program was recorded; 0 Hz means that of "
+		     "the host on which it runs",
+		     ""),
 	PARAM_CHOICE(struct calls_params, host, host_choices, "driver",
-		     "what calls cost their thread: the driver's parameters, or as recorded", ""),
-	PARAM_WHOLE(struct calls_params, step_count, 0, 1e9, "0",
-		    "which of the recorded steps, from 1 on; 0: the median one", ""),
-	COST_ASSUMED(struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
-		     "marshalled arguments of a recorded call, which recorders do not see",
-		     "assumption: as of a framework's launches"),
+		     "host time of a recorded program's calls: the driver's parameters, or the "
+		     "recorded times",
+		     ""),
+	PARAM_WHOLE(
+		struct calls_params, step_count, 0, 1e9, "0",
+		"number of the recorded step to replay, from 1; 0 means the step of median length",
+		""),
+	COST_ASSUMED(
+		struct calls_params, arguments_B, QUANTITY_BYTES, 0, 65536, "120 B",
+		"size of the marshalled arguments of a recorded call, which recorders do not see",
+		"assumption: the same as for a framework's launches"),
 };
 const struct param_table calls_table = PARAM_TABLE("calls", struct calls_params, calls_rows);
 

@@ -1,39 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exchange policies: when which gradients are reduced together.
+/* Exchange policies: when and in which bundles the ranks of a job reduce their gradients.
  *
- * One file for each (exchange_horovod.c ...), one line each in exchanges.def:
- *   after_backward  all gradients in one collective when backward is over (DDL;
- *                   no overlap)
- *   per_tensor      each gradient alone as soon as it is ready (TensorFlow's
- *                   own replicated variables and parameter servers)
- *   horovod         a background thread wakes every cycle, the coordinator finds
- *                   out which tensors are ready on ALL ranks (negotiation), and
- *                   those are fused in buffers of at most fusion_B
- *   ddp             PyTorch: buckets of bucket_B in the order of readiness, the
- *                   first one smaller; a bucket is reduced when it is full on a rank
- * A rank ARRIVES at a collective when its gradients are computed, so the slowest
- * rank decides. `overlap = false` holds everything back until the rank's backward
- * is over.
+ * Each policy is one file (exchange_horovod.c ...) and one line in exchanges.def:
+ *   after_backward  one collective reduces all gradients after backward (DDL), without
+ *                   overlap
+ *   per_tensor      one collective for each gradient, as soon as the gradient is ready
+ *                   (TensorFlow's own replicated variables and parameter servers)
+ *   horovod         a background thread wakes every cycle. The coordinator finds out
+ *                   which tensors are ready on ALL ranks (negotiation). These are fused
+ *                   into buffers of at most fusion_B
+ *   ddp             PyTorch: buckets of bucket_B in the order of readiness; the first one
+ *                   is smaller. A rank joins a bucket's collective when the bucket is full
+ * A rank ARRIVES at a collective when its gradients are computed, so the slowest rank
+ * decides when the collective begins. `overlap = false` delays everything until the rank
+ * has finished backward.
  *
- * ANNOUNCE says when the exchange hears of a gradient: when the op that makes it has been
- * ISSUED, as executors do that take a GPU op for done when it is enqueued, or when
- * the GPU has COMPUTED it. The host's part (negotiation, launching) begins then; the GPU's
- * part waits for the gradients in any case.
+ * `announce` sets when the framework announces a gradient to the exchange. With `issued`
+ * that is when the framework has enqueued the op that makes the gradient. With `computed`
+ * it is when the GPU has computed the gradient. Negotiation and launching on the host begin
+ * then. The GPU's part of the collective waits for the computed gradients in both cases.
  *
- * With waits_for_issued a gradient that is announced when issued comes to its collective
- * when the LAST rank has issued it, and the collective then waits for all kernels that
- * each GPU has been issued by that time, not for the gradient's alone. Where one thread starts the
- * ranks of a process one after the other (stagger_s), on the first ranks many
- * kernels of backward stand before it.
+ * waits_for_issued has an effect only with `announce = issued`. A gradient is then
+ * announced when the LAST rank has issued it. The collective waits for all kernels that
+ * each GPU was issued by that time, not only for those of the gradient. One thread may start
+ * the ranks of a process one after the other (stagger_s). Then the first ranks have
+ * issued many later kernels of backward by that time.
  *
- * What a rank does for each collective: its host launches it (launch_s, one after
- * the other), several gradients are copied into one buffer (fusion_copy_ratio, by
- * Horovod with a launch of copy_launch_s for each),
- * it arrives, and the buffer is copied out again. A copy takes GPU time like any
- * kernel. The framework hears of the end callback_s later and issues the updates
- * then; where they are ordered on the GPU alone (updates_in_stream) it does not wait.
- * A file models/exchanges/x.cfg has a group `exchange` with these keys, a group
- * `library` (sim/collective/library.h), and may have groups tcp or rdma.
+ * For each collective, a rank does this:
+ *   1. its host launches the collective: launch_s, one collective after the other
+ *   2. if there are several gradients, the GPU copies them into one buffer
+ *      (fusion_copy_ratio); Horovod launches each of these copies (copy_launch_s)
+ *   3. it arrives at the collective
+ *   4. if there are several gradients, the GPU copies them out of the buffer
+ * A copy takes GPU time like any kernel. The framework learns of the end callback_s later
+ * and then issues the updates. With updates_in_stream the host does not wait, because only
+ * the GPU orders the updates.
+ *
+ * A file models/exchanges/x.cfg has a group `exchange` with these keys and a group
+ * `library` (sim/collective/library.h). It may also have groups tcp or rdma.
  */
 #ifndef FARWIRE_TRAINING_EXCHANGE_H
 #define FARWIRE_TRAINING_EXCHANGE_H
@@ -50,71 +54,75 @@ struct exchange_params {
 	int announce; /* enum announce */
 	bool overlap;
 	double fusion_B, cycle_s;        /* horovod */
-	double cycle_late_s;             /* its sleep ends that much late */
+	double cycle_late_s;             /* horovod: the thread wakes this much late */
 	double bucket_B, first_bucket_B; /* ddp */
-	double negotiation_s;            /* coordinator's work for each tensor and rank in a cycle
-					    (Horovod without a response cache) */
-	double cached_negotiation_s; /* ... for each rank and cycle, when every tensor is known */
+	double negotiation_s;        /* coordinator's work for each request of a tensor that is not
+					in the response cache */
+	double cached_negotiation_s; /* work for each rank in a cycle with the response cache */
 	bool response_cache;
-	double launch_s;           /* host work that begins a collective on each rank */
-	double copy_launch_s;      /* ... that begins a gradient's copy into the buffer, or out */
-	double callback_s;         /* end of a collective on the GPU to the framework's hearing */
-	double fusion_copy_ratio;  /* GPU memory traffic for each byte copied into a buffer of
-				      several gradients, and again out of it: 2 */
-	double tensor_s;           /* framework's work for each tensor, on the rank's path */
-	double gradient_element_B; /* 0: as the stack computes them (compression: 2) */
+	double launch_s;          /* host work to launch a collective on a rank */
+	double copy_launch_s;     /* host work to launch one gradient's copy into or out of the
+				     fusion buffer */
+	double callback_s;        /* delay from a collective's end on the GPU until the framework
+				     acts on it */
+	double fusion_copy_ratio; /* GPU memory traffic of each copied byte; a copy reads and
+				     writes: 2 */
+	double tensor_s;          /* framework's work to hand over one gradient; serial on a rank */
+	double gradient_element_B; /* 0: as in the stack; 2 for compression to half precision */
 	double noise_ratio;        /* standard deviation of a rank's compute time, each step */
 	double gather_s;           /* further time of a step with more than one rank (fitted) */
 	bool waits_for_issued;
-	double stagger_s; /* work that starts a rank's step, for each op of it, by one thread
-			     for all ranks of a guest */
+	double stagger_s; /* work to start a rank's step, for each op of the step; one thread does
+			     it for all ranks of a guest */
 };
 extern const struct param_table exchange_table;
 
-/* The exchange of a job's gradients. Ranks are never more than a step apart: none
- * ends a step before all have handed over all that step's gradients. */
-struct exchange_host { /* what a policy may use; of the job */
+/* The job's side of an exchange. A rank ends a step only after all ranks have handed over all
+ * gradients of that step, so ranks are at most one step apart. */
+struct exchange_host {
 	struct arena *arena;
 	struct engine *engine;
 	const struct exchange_params *params;
 	const struct step_profile *profile;
 	struct communicator *comm;
 	size_t rank_count;
-	/* Ranks for which each stands (sim/collective/fold.h; NULL: itself), and all of them. */
+	/* By rank: how many ranks it represents (sim/collective/fold.h); NULL: 1 each.
+	 * all_count is the sum. */
 	const uint32_t *copies;
 	size_t all_count;
-	double network_round_trip_s; /* of a small message between the farthest ranks */
-	/* Copies size_B in rank's GPU memory, behind what it copied before, then fn;
-	 * 0 B: in its turn, at no cost, maybe within the call. */
+	double network_round_trip_s; /* small message between the two farthest ranks */
+	/* Copies size_B within the GPU memory of rank, after its earlier copies, then calls fn.
+	 * A copy of 0 B waits for its turn, costs nothing, and may call fn before it returns. */
 	void (*copy)(void *ctx, size_t rank, double size_B, event_fn *fn, void *fn_ctx,
 		     uint64_t fn_arg);
-	/* The last rank has handed over tensors [first, first + count) that go together. */
+	/* Called when the last rank has handed over tensors [first, first + count). */
 	void (*gathered)(void *ctx, size_t first, size_t count);
-	/* Tensors [first, first + count) are reduced at rank, in GPU memory. */
+	/* Called when the reduced tensors [first, first + count) are in rank's GPU memory. */
 	void (*reduced)(void *ctx, size_t rank, size_t first, size_t count);
 	void *ctx;
 };
 struct exchange;
 struct exchange_policy {
 	const char *name, *help;
-	bool whole;             /* nothing before backward is over, whatever overlap says */
-	size_t bundle_offset;   /* of the field of exchange_params that says how many bytes of
-				   gradients go together; 0: each tensor goes by itself */
-	bool updates_in_stream; /* they wait on the GPU, for all gradients; the host for none */
+	bool whole;             /* the exchange begins after backward, even with overlap */
+	size_t bundle_offset;   /* offset in exchange_params of the field with a bundle's bytes;
+				   0: each tensor is a bundle */
+	bool updates_in_stream; /* updates wait for all gradients on the GPU, not on the host */
 	struct exchange *(*new)(const struct exchange_host *host);
-	/* Gradients [first, first + count) are announced on rank, which announces each
-	 * step's in order; the first ones begin its next step. */
+	/* Rank announces gradients [first, first + count). A rank announces the gradients of
+	 * each step in order; first = 0 begins its next step. */
 	void (*announced)(struct exchange *exchange, size_t rank, size_t first, size_t count);
-	/* They are computed: announced before. */
+	/* Rank has computed these gradients, which it has announced before. */
 	void (*ready)(struct exchange *exchange, size_t rank, size_t first, size_t count);
 };
 void exchange_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);
 void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t count);
-/* Time in which a collective that all ranks had arrived at was under way. */
+/* Time until now in which at least one collective ran at which all ranks had arrived. */
 int64_t exchange_collective_ps(const struct exchange *exchange);
 REGISTRY_OF(struct exchange_policy, exchange_policy);
 
-/* Bytes of gradients that go together in programs that exchange call by call (spread.h). */
+/* Bytes of a bundle in programs that are simulated call by call (spread.h). INFINITY: all
+ * gradients are one bundle; 0: each gradient is one. */
 double exchange_bundle_B(const struct exchange_params *params);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One collective of all gradients when backward is over. */
+/* One collective reduces all gradients after backward. */
 #include "sim/base/arena.h"
 #include "sim/training/exchange_parts.h"
 
@@ -12,7 +12,7 @@ static struct exchange *after_backward_new(const struct exchange_host *host)
 
 const struct exchange_policy exchange_after_backward = {
 	.name = "after_backward",
-	.help = "all gradients in one collective when backward is over (IBM DDL)",
+	.help = "one collective reduces all gradients after backward (IBM DDL)",
 	.whole = true,
 	.new = after_backward_new,
 	.announced = planned_announced,

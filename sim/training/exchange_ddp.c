@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PyTorch's DistributedDataParallel: a tensor that takes a bucket to its size or
- * beyond is the bucket's last (compute_bucket_assignment_by_size); buckets follow
- * the order of readiness, as DDP orders them anew behind the first step. */
+/* PyTorch's DistributedDataParallel. A bucket ends with the tensor that makes it as large
+ * as its limit or larger (compute_bucket_assignment_by_size). Buckets follow the order in
+ * which gradients become ready, because DDP reorders them so after the first step. */
 #include "sim/base/arena.h"
 #include "sim/training/exchange_parts.h"
 
@@ -23,7 +23,7 @@ static struct exchange *ddp_new(const struct exchange_host *host)
 
 const struct exchange_policy exchange_ddp = {
 	.name = "ddp",
-	.help = "PyTorch's buckets in the order of readiness, each when it is full",
+	.help = "PyTorch's buckets in the order of readiness; each is reduced when it is full",
 	.bundle_offset = offsetof(struct exchange_params, bucket_B),
 	.updates_in_stream = true,
 	.new = ddp_new,

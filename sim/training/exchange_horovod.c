@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Horovod: a background thread on each rank wakes every cycle and tells the
- * coordinator (rank 0) which tensors have been announced there; those that are announced
- * on all ranks are answered, fused in order up to fusion_B.
+/* Horovod: a background thread on each rank wakes every cycle and sends a request to the
+ * coordinator (rank 0) for each tensor that the rank has announced. When all ranks have
+ * announced a tensor, the coordinator answers. It fuses tensors in order up to fusion_B;
+ * an ANSWER names the tensors that one collective reduces.
  *
- * A cycle's exchange of messages is collective, so the threads of all ranks go
- * through cycles together and one clock stands for all. A cycle begins cycle_s
- * (and what a sleeping thread wakes late) after the one before began, or when its work
- * is over on the last rank if that is later:
+ * All ranks exchange messages in a cycle, so their threads go through cycles together and
+ * one clock is enough. A cycle begins cycle_s + cycle_late_s after the previous one began,
+ * or when the last rank has finished the work of the previous one, if that is later. The
+ * work of a cycle:
  *
- *   no response cache   a round trip (requests in, answers out), and the
- *                       coordinator's negotiation_s for each request of a rank
- *   response cache      a round trip (a bit vector reduced over all ranks), and
- *                       cached_negotiation_s a rank; if there are requests of tensors
- *                       never answered before, all of the above too
- *   then                the answers one after the other, on each rank for itself: it
- *                       waits until the GPU has computed ALL gradients of an answer
- *                       (announced when issued: it looks and sleeps, until it has
- *                       slept after a look that found all), then launches copies and
- *                       collective
+ *   no response cache   one round trip (requests and answers), and negotiation_s of the
+ *                       coordinator for each request of a rank
+ *   response cache      one round trip (all ranks reduce a bit vector), and
+ *                       cached_negotiation_s for each rank. If tensors are requested that
+ *                       were never answered before, the work of the row above is added
+ *   then                each rank performs the answers one after the other. It waits until
+ *                       its GPU has computed ALL gradients of an answer, then it launches
+ *                       the copies and the collective. With announce = issued it polls:
+ *                       check, sleep cycle_late_s, and so on. It also sleeps once after
+ *                       the check that succeeds
  *
- * While a thread waits it takes part in no cycle: what is announced meanwhile is
- * answered together.
- * Cycles in which there is nothing new are not simulated one by one.
+ * A thread that waits takes part in no cycle. Tensors that are announced meanwhile are
+ * answered together in the next cycle. Cycles without requests are not simulated.
  */
 #include <string.h>
 
@@ -30,34 +30,36 @@
 
 struct answer {
 	struct bundle *bundle;
-	size_t end, count; /* of its tensors */
+	size_t end, count; /* tensors [end - count, end) */
 };
 
-/* A rank's background thread. */
+/* The background thread of a rank. */
 struct performer {
-	size_t at;        /* the answer it performs */
-	size_t computed;  /* tensors, this step */
-	bool busy;        /* launches, or sleeps before it does so */
-	int64_t since_ps; /* it has been performing that answer */
+	size_t at;        /* index of the answer that it performs */
+	size_t computed;  /* tensors that the GPU has computed in this step */
+	bool busy;        /* it launches, or sleeps before it launches */
+	int64_t since_ps; /* when it began with this answer */
 };
 
 struct horovod {
 	struct exchange base;
-	uint32_t *announced_count; /* by tensor: ranks that have announced it, this step */
-	uint32_t *computed_count;  /* ... that have computed it */
-	bool *known;               /* by tensor: answered once */
-	/* Of this step: tensors announced on all ranks, those answered, those computed on all, of
-	 * which the job has been told. */
+	uint32_t *announced_count; /* by tensor: ranks that have announced it in this step */
+	uint32_t *computed_count;  /* by tensor: ranks that have computed it in this step */
+	bool *known;               /* by tensor: it was answered before */
+	/* Tensors of this step: announced on all ranks; answered; computed on all ranks; passed
+	 * to exchange_host.gathered. */
 	size_t complete_count, answered_count, gathered_count, told_count;
-	/* Since the last cycle began; unknown: these need the coordinator. */
+	/* Requests since the last cycle began, and those of them that need the coordinator. */
 	size_t requests_count, unknown_count;
 	struct answer *answers; /* of this cycle */
-	size_t answer_count, performing_count;
+	size_t answer_count;
+	size_t performing_count; /* ranks that have not performed all answers of this cycle */
 	struct performer *performers;
-	int64_t look_ps;           /* from one look to the next; 0: it need not look */
-	int64_t cycle_ps, idle_ps; /* a cycle's least length; work of one without requests */
-	int64_t begin_ps, next_ps; /* of the last cycle that was simulated, and after it */
-	bool pending;              /* a cycle is to come or at work */
+	int64_t look_ps;           /* time between two polls; 0: a rank waits without polling */
+	int64_t cycle_ps;          /* minimum time between the begins of two cycles */
+	int64_t idle_ps;           /* work of a cycle without requests */
+	int64_t begin_ps, next_ps; /* begin of the last simulated cycle, and of the one after it */
+	bool pending;              /* a cycle is scheduled or runs */
 };
 
 static void cycle(void *ctx, uint64_t arg);
@@ -71,7 +73,7 @@ static double round_trip_s(const struct horovod *h)
 			: 0);
 }
 
-/* The first cycle that begins now or later. */
+/* If there are requests, schedules the first cycle that begins now or later. */
 static void wake(struct horovod *h)
 {
 	int64_t now_ps = engine_now_ps(h->base.host.engine), at_ps = h->next_ps;
@@ -117,7 +119,8 @@ static void launch(void *ctx, uint64_t rank)
 		performed(h, rank);
 }
 
-/* The rank's next answer, if its gradients are there; else this is called again. */
+/* Performs the rank's current answer if all its gradients are computed. Otherwise
+ * horovod_ready calls this function again. */
 static void perform(struct horovod *h, size_t rank)
 {
 	struct performer *performer = &h->performers[rank];
@@ -147,7 +150,7 @@ static void push_answer(struct horovod *h, size_t first, size_t count)
 		(struct answer){bundle_begin(&h->base, first, count), first + count, count};
 }
 
-/* Fuses tensors [first, end) in order; a tensor larger than the buffer goes alone. */
+/* Fuses tensors [first, end) in order; a tensor larger than the buffer gets its own answer. */
 static void fuse(struct horovod *h, size_t first, size_t end)
 {
 	while (first < end) {
@@ -163,13 +166,14 @@ static void fuse(struct horovod *h, size_t first, size_t end)
 	}
 }
 
-/* Negotiation is over: `end` tensors were complete when the cycle began. */
+/* Called at the end of negotiation. `end` is the number of tensors that all ranks had
+ * announced when the cycle began. */
 static void answer(void *ctx, uint64_t end)
 {
 	struct horovod *h = ctx;
 	size_t first = h->answered_count, tensor_count = h->base.host.profile->tensor_count;
 	h->answered_count = (size_t)end;
-	if (h->answered_count == tensor_count) { /* nobody is in the next step yet */
+	if (h->answered_count == tensor_count) { /* no rank is in the next step yet */
 		h->answered_count = h->complete_count = 0;
 		memset(h->announced_count, 0, tensor_count * sizeof *h->announced_count);
 	}
@@ -212,7 +216,8 @@ static void horovod_announced(struct exchange *exchange, size_t rank, size_t fir
 	wake(h);
 }
 
-/* Tensors of one answer go together: none is gathered before all are. */
+/* Calls exchange_host.gathered for tensors that all ranks have computed. Tensors of one answer
+ * are passed together. */
 static void tell_gathered(struct horovod *h)
 {
 	const struct exchange_host *host = &h->base.host;
@@ -226,7 +231,7 @@ static void tell_gathered(struct horovod *h)
 		h->told_count = count;
 		host->gathered(host->ctx, told_count, count - told_count);
 	}
-	if (h->told_count == host->profile->tensor_count) { /* nobody is in the next step yet */
+	if (h->told_count == host->profile->tensor_count) { /* no rank is in the next step yet */
 		h->gathered_count = h->told_count = 0;
 		memset(h->computed_count, 0,
 		       host->profile->tensor_count * sizeof *h->computed_count);
@@ -270,8 +275,8 @@ static struct exchange *horovod_new(const struct exchange_host *host)
 
 const struct exchange_policy exchange_horovod = {
 	.name = "horovod",
-	.help = "a background thread's cycles, negotiation of what is ready everywhere, a fusion "
-		"buffer",
+	.help = "a background thread negotiates in cycles which gradients are ready on all ranks, "
+		"and fuses them in a buffer",
 	.bundle_offset = offsetof(struct exchange_params, fusion_B),
 	.new = horovod_new,
 	.announced = horovod_announced,

@@ -32,7 +32,7 @@ void exchange_ready(struct exchange *exchange, size_t rank, size_t first, size_t
 double exchange_tensor_B(const struct exchange_host *host, size_t tensor)
 {
 	double element_B = host->params->gradient_element_B;
-	/* a byte at least: what is cut into pieces must not vanish */
+	/* at least one byte, because a collective cannot have 0 B */
 	return fmax(1, host->profile->tensors[tensor].elements_count *
 			       (element_B > 0 ? element_B : host->profile->element_B));
 }
@@ -70,7 +70,7 @@ static void bundle_launched(void *ctx, uint64_t rank)
 		bundle_copy_in(bundle, rank);
 }
 
-/* In rank's GPU memory, its copies of the bundle made. */
+/* The reduced gradients are in the rank's GPU memory and copied out of the buffer. */
 static void bundle_reduced(void *ctx, uint64_t rank)
 {
 	struct bundle *bundle = ctx, *following = bundle->following;
@@ -154,9 +154,9 @@ struct planned {
 	struct exchange base;
 	const size_t *ends;
 	size_t count;
-	struct bundle **open; /* those that some ranks have joined and some not */
-	size_t *next;         /* by rank: the bundle it joins next */
-	size_t *next_launch;  /* ... that it launches next */
+	struct bundle **open; /* bundles that some ranks have joined and some have not, or NULL */
+	size_t *next;         /* by rank: the bundle that it joins next */
+	size_t *next_launch;  /* by rank: the bundle that it launches next */
 	int64_t *launched_ps; /* by rank and bundle */
 };
 
@@ -190,7 +190,8 @@ static void join(struct planned *planned, size_t index, size_t rank)
 	bundle_join(bundle, rank, planned->launched_ps[rank * planned->count + index]);
 }
 
-/* Launches what is whole; on the GPU it waits for its gradients. */
+/* The host launches each bundle whose gradients are all announced. On the GPU the bundle still
+ * waits for its gradients. */
 void planned_announced(struct exchange *exchange, size_t rank, size_t first, size_t count)
 {
 	struct planned *planned = (struct planned *)exchange;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What exchange policies have in common: bundles of gradients that are reduced
- * in one collective, and exchanges whose bundles are the same in every step. */
+/* Parts that exchange policies share: bundles of gradients that one collective reduces, and
+ * PLANNED exchanges, whose bundles are the same in every step. */
 #ifndef FARWIRE_TRAINING_EXCHANGE_PARTS_H
 #define FARWIRE_TRAINING_EXCHANGE_PARTS_H
 
@@ -15,46 +15,52 @@ struct bundle;
 struct exchange {
 	const struct exchange_policy *policy;
 	struct exchange_host host;
-	int64_t launch_ps,
-		copy_launch_ps;    /* the second: 0 where copies are not launched one by one */
-	int64_t *launcher_free_ps; /* by rank: the thread that launches */
-	bool one_stream;           /* copies and collectives of a rank run one behind the other */
-	size_t *launched_count, *over_count; /* by rank: bundles, all in their order */
+	int64_t launch_ps;
+	int64_t copy_launch_ps;    /* 0: the host does not launch copies one by one */
+	int64_t *launcher_free_ps; /* by rank: when the thread that launches is free */
+	bool one_stream;           /* copies and collectives of a rank run one after the other */
+	size_t *launched_count, *over_count; /* by rank: launched and finished bundles, in order */
 	size_t begun_count;
-	struct bundle *last, *free;
-	size_t under_way_count; /* collectives at which all ranks have arrived */
+	struct bundle *last;    /* the last one begun; NULL: its memory is in `free` */
+	struct bundle *free;    /* finished bundles, whose memory is used again */
+	size_t under_way_count; /* running collectives at which all ranks have arrived */
 	int64_t under_way_since_ps, under_way_ps;
 };
 
-struct bundle { /* gradients in one collective */
+struct bundle { /* gradients that one collective reduces */
 	struct exchange *exchange;
 	size_t first, count; /* tensors */
-	double size_B, copy_B;
-	uint64_t number; /* of the communicator */
-	size_t index;    /* of the exchange */
-	struct bundle *following;
+	double size_B;
+	double copy_B;            /* copied into the buffer, and again out of it */
+	uint64_t number;          /* of the communicator's collective */
+	size_t index;             /* bundles of the exchange are counted from 0 */
+	struct bundle *following; /* the bundle begun after this one */
 	size_t joined_count, arrived_count, over_count, reduced_count; /* ranks */
-	struct bundle *next;
+	struct bundle *next; /* in the list of free bundles */
 };
 
 void exchange_init(struct exchange *exchange, const struct exchange_policy *policy,
 		   const struct exchange_host *host);
+/* Bytes of a gradient on the network, at least 1. */
 double exchange_tensor_B(const struct exchange_host *host, size_t tensor);
 
-/* Enqueues the collective; every rank must join, in the order of beginning. */
+/* Begins a collective of tensors [first, first + count). Every rank must join bundles in the
+ * order in which they were begun. */
 struct bundle *bundle_begin(struct exchange *exchange, size_t first, size_t count);
-/* The rank's thread that launches is busy with a collective of so many gradients
- * until launched_ps, and with what follows until free_ps. */
+/* Occupies the rank's launching thread with a collective of `count` gradients. It launches the
+ * collective at launched_ps, then the copies out of the buffer until free_ps. */
 struct launch {
 	int64_t launched_ps, free_ps;
 };
 struct launch exchange_launch(struct exchange *exchange, size_t rank, size_t count);
-/* The rank's gradients are all computed: copies when it has been launched, arrives. The
- * bundle is over and belongs to nobody when all ranks have them reduced. */
+/* Called when the rank has computed all gradients of the bundle. From launched_ps on, the rank
+ * copies them into the buffer and arrives at the collective. When all ranks have the reduced
+ * gradients, the bundle's memory is used again. */
 void bundle_join(struct bundle *bundle, size_t rank, int64_t launched_ps);
 
-/* An exchange with the bundles that end before tensors ends[0], ends[1] ...
- * ends[count - 1] = all; a rank joins each when it is full. */
+/* Creates an exchange whose bundle i has the tensors from ends[i - 1] (0 for the first) up to,
+ * but without, ends[i]. ends[count - 1] is the number of tensors. A rank joins each bundle when
+ * all its gradients are ready. */
 struct exchange *planned_new(const struct exchange_policy *policy, const struct exchange_host *host,
 			     const size_t *ends, size_t count);
 void planned_announced(struct exchange *exchange, size_t rank, size_t first, size_t count);

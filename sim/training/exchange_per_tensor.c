@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A collective for each gradient, as TensorFlow's dataflow has it. */
+/* One collective for each gradient, as in TensorFlow's dataflow graph. */
 #include "sim/base/arena.h"
 #include "sim/training/exchange_parts.h"
 
@@ -14,8 +14,8 @@ static struct exchange *per_tensor_new(const struct exchange_host *host)
 
 const struct exchange_policy exchange_per_tensor = {
 	.name = "per_tensor",
-	.help = "each gradient alone as soon as it is ready (TensorFlow's replicated variables, "
-		"parameter servers)",
+	.help = "one collective for each gradient as soon as it is ready (TensorFlow's replicated "
+		"variables, parameter servers)",
 	.new = per_tensor_new,
 	.announced = planned_announced,
 	.ready = planned_ready,

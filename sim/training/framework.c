@@ -12,27 +12,31 @@ const struct registry framework_registry = REGISTRY("framework", "frameworks", f
 
 static const char *const l2_loss_names[] = {"all", "no_batch_norm", "single_op", "none", NULL};
 
+static const char *const precision_names[] = {"fp32", "fp16", "bf16", "fp8", NULL};
+static const char *const tf32_names[] = {"none", "convolutions", "all", NULL};
+static const char *const fusion_names[] = {"none", "norm", "all", NULL};
+
 static const struct param_row stack_rows[] = {
 	PARAM_NAMED(struct stack_params, framework, &framework_registry, NULL,
-		    "whose executor issues the ops", ""),
+		    "framework whose executor issues the ops", ""),
 	COST_ASSUMED(struct stack_params, dispatch_s, QUANTITY_TIME, 0, 1, "5 us",
 		     "executor's host work for an op, at the reference clock",
-		     "assumption: a few microseconds an op, as framework profiles show"),
+		     "assumption: a few microseconds for each op, as framework profiles show"),
 	COST_ASSUMED(struct stack_params, calls_per_library_op_count, QUANTITY_COUNT, 0, 100, "3",
 		     "calls of a cuDNN or cuBLAS op besides its launches (descriptors, workspace "
 		     "size, set stream)",
-		     "assumption: fitted where forwarded steps were measured"),
+		     "assumption; fitted to measured forwarded steps"),
 	PARAM_NUMBER(struct stack_params, calls_per_launch_count, QUANTITY_COUNT, 1, 100, "1",
-		     "calls that a plain kernel brings, its launch included",
-		     "by definition: the launch alone"),
+		     "calls for each kernel, its launch included",
+		     "by definition: only the launch"),
 	PARAM_CHOICE(struct stack_params, l2_loss, l2_loss_names, "all",
-		     "weight decay's loss: an op for each trainable variable, not for batch "
-		     "norm's, one op, none",
+		     "ops of the weight decay loss: one for each trainable variable (all), the "
+		     "same without batch norm's, one in total, none",
 		     "tf_cnn_benchmarks: all before 29 October 2018, then no_batch_norm"),
 	PARAM_BOOL(struct stack_params, poller, "true", "a thread polls events for completion",
 		   "TensorFlow gpu_event_mgr.cc"),
 	PARAM_NUMBER(struct stack_params, poll_sleep_s, QUANTITY_TIME, 0, 1, "10 us",
-		     "the poller's sleep between sweeps while an event is pending",
+		     "sleep of the poller between two rounds while an event is pending",
 		     "TensorFlow gpu_event_mgr.cc: polling_active_delay_usecs"),
 	PARAM_BOOL(struct stack_params, real_input, "false",
 		   "each step copies its input to the GPU",
@@ -40,28 +44,65 @@ static const struct param_row stack_rows[] = {
 	PARAM_BOOL(struct stack_params, pinned_input, "true", "the input's host memory is pinned",
 		   "TensorFlow's host allocator for GPU copies"),
 	PARAM_NUMBER(struct stack_params, events_per_step_count, QUANTITY_COUNT, 0, 4096, "0",
-		     "further event records a step, each polled (several stream groups)",
+		     "further event records in a step, each of them polled (several stream groups)",
 		     "TensorFlow with one stream group records events for copies only"),
 	COST_ASSUMED(struct stack_params, session_s, QUANTITY_TIME, 0, 10, "300 us",
 		     "host work between two steps, at the reference clock",
 		     "assumption: a session.run or training loop in Python"),
 	PARAM_NUMBER(struct stack_params, optimiser_copies_count, QUANTITY_COUNT, 0, 4, "0",
-		     "optimiser state in copies of the weights: 0 plain SGD, 1 momentum",
+		     "size of the optimiser's state as a multiple of the weights: 0 for plain SGD, "
+		     "1 for momentum",
 		     "tf_cnn_benchmarks: --optimizer=sgd"),
 	COST_ASSUMED(struct stack_params, arguments_B, QUANTITY_BYTES, 0, 4096, "120 B",
 		     "marshalled arguments of a driver call",
-		     "assumption: launches of some 10 arguments"),
+		     "assumption: launches have about 10 arguments"),
 	COST_ASSUMED(struct stack_params, library_arguments_B, QUANTITY_BYTES, 0, 4096, "120 B",
 		     "marshalled arguments of a library call", "assumption"),
 	COST_ASSUMED(struct stack_params, workspace_B, QUANTITY_BYTES, 0, 1e12, "128 MiB",
-		     "cuDNN workspace and the context's own memory", "assumption"),
-	PARAM_BOOL(struct stack_params, fp16, "false", "half precision arithmetic and tensors", ""),
+		     "GPU memory of the cuDNN workspace and of the CUDA context", "assumption"),
+	PARAM_CHOICE(struct stack_params, precision, precision_names, "fp32",
+		     "number type of products and activations: fp32, fp16, bf16, or fp8 for "
+		     "matrix products with activations in bf16",
+		     ""),
+	PARAM_CHOICE(struct stack_params, tf32, tf32_names, "none",
+		     "fp32 products that use TF32 where the GPU has it: none, convolutions, all",
+		     "PyTorch's notes on CUDA semantics: convolutions by default since 1.7, other "
+		     "products not since 1.12; the stacks' files say which they use"),
+	PARAM_BOOL(struct stack_params, autocast, "false",
+		   "weights stay fp32 and are cast in each step; losses, softmax and layer norms "
+		   "are computed in fp32",
+		   "PyTorch's autocast op reference; the stacks' files say which use it"),
+	PARAM_CHOICE(struct stack_params, fusion, fusion_names, "none",
+		     "element-wise ops that are one kernel with their neighbours: none, norm "
+		     "(batch norm with ReLU and addition), all (torch.compile, XLA)",
+		     "eager frameworks launch a kernel for each op"),
 	PARAM_BOOL(struct stack_params, fp16_gradients, "false",
 		   "gradients are exchanged in half precision",
-		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are fp32 too "
-		   "(variable_mgr.py); MXNet's fp16 kvstore takes fp16"),
+		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are also fp32 "
+		   "(variable_mgr.py); MXNet's fp16 kvstore exchanges fp16"),
 	PARAM_WHOLE(struct stack_params, xla_clusters_count, 0, 1000, "0",
 		    "clusters that XLA compiles the backward pass into; 0: no XLA",
 		    "assumption: no XLA unless the stack's file says so"),
 };
 const struct param_table stack_table = PARAM_TABLE("stack", struct stack_params, stack_rows);
+
+double stack_element_B(const struct stack_params *stack)
+{
+	return stack->precision == PRECISION_FP32 ? 4 : 2;
+}
+
+enum number_type stack_product_type(const struct stack_params *stack, bool convolution)
+{
+	switch (stack->precision) {
+	case PRECISION_FP16:
+		return NUMBER_FP16;
+	case PRECISION_BF16:
+		return NUMBER_BF16;
+	case PRECISION_FP8: /* Transformer Engine has no convolutions */
+		return convolution ? NUMBER_BF16 : NUMBER_FP8;
+	default:
+		return stack->tf32 == TF32_ALL || (convolution && stack->tf32 == TF32_CONVOLUTIONS)
+			       ? NUMBER_TF32
+			       : NUMBER_FP32;
+	}
+}

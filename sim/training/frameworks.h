@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The frameworks, one file each; their list is frameworks.def. */
+/* Declares all frameworks that frameworks.def lists. */
 #ifndef FARWIRE_TRAINING_FRAMEWORKS_H
 #define FARWIRE_TRAINING_FRAMEWORKS_H
 

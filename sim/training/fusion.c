@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* XLA's fusion: elementwise neighbours become one kernel.
  *
- * An op joins the group of each elementwise op that it takes from, unless
- * something outside has already taken from that group (the group stands where
- * its last member stood, so whoever takes from it must come later). What a member hands to another
- * is not read again, and not written unless somebody outside needs it. Updates stay apart from what
- * makes gradients: the exchange lies between.
+ * An op joins the group of each elementwise op whose output it reads. It cannot join if an op
+ * outside that group already reads an output of the group. The reason: the fused op takes the
+ * place of the group's last op, and its readers must come later. Within a group, no op reads
+ * another op's output from memory. An output is written only if an op outside the group reads
+ * it. Updates are not fused with ops that make gradients, because the exchange runs between
+ * them.
  */
 #include <math.h>
 
@@ -14,10 +15,10 @@
 
 struct fusion {
 	const struct op_graph *graph;
-	uint32_t *group; /* by op: the group's number, which is that of one of its ops */
-	bool *closed;    /* by group: taken from outside */
-	bool *leaves;    /* by op: somebody outside takes its output */
-	bool *stays;     /* by op: somebody inside does */
+	uint32_t *group; /* by op: number of its group, which is the index of the group's last op */
+	bool *closed;    /* by group: an op outside reads one of its outputs */
+	bool *leaves;    /* by op: an op outside its group reads its output */
+	bool *stays;     /* by op: an op of its group reads its output */
 };
 
 static bool joins(const struct fusion *f, const struct op *op, uint32_t input)
@@ -51,7 +52,8 @@ static void find_groups(struct fusion *f)
 	}
 }
 
-/* Ops in the order of their groups' last members; where[group] is the new op. */
+/* Creates one op without work for each group, in the order of the groups' last ops.
+ * where[group] is its index. */
 static void collect(struct arena *arena, const struct fusion *f, struct op *ops, uint32_t *where,
 		    size_t *count)
 {
@@ -70,7 +72,7 @@ static void collect(struct arena *arena, const struct fusion *f, struct op *ops,
 		ops[*count].inputs = ARENA_ARRAY(arena, inputs[i] + 1, uint32_t);
 		ops[*count].gradients = ARENA_ARRAY(arena, gradients[i] + 1, uint32_t);
 		ops[*count].input_count = ops[*count].gradient_count = 0;
-		ops[*count].work = (struct kernel_work){0};
+		ops[*count].work.flop = ops[*count].work.bytes_B = 0;
 		(*count)++;
 	}
 }
@@ -82,7 +84,8 @@ static void take_in(const struct fusion *f, uint32_t index, const uint32_t *wher
 	double saved_B = 0;
 	for (uint32_t k = 0; k < op->input_count; k++) {
 		uint32_t from = op->inputs[k];
-		if (f->group[from] == f->group[index]) /* a moving average reads a summary */
+		/* The smaller of both, because a moving average reads only a summary. */
+		if (f->group[from] == f->group[index])
 			saved_B += fmin(f->graph->ops[from].output_B, op->output_B);
 		else
 			inputs[group->input_count++] = where[f->group[from]];
@@ -95,11 +98,11 @@ static void take_in(const struct fusion *f, uint32_t index, const uint32_t *wher
 	group->work.bytes_B += op->kernels * op->work.bytes_B - saved_B;
 }
 
-/* The whole work is now each kernel's share. */
+/* op->work holds the work of all its kernels; changes it to the work of one kernel. */
 static void share_out(struct op *op)
 {
 	op->kernels = op->elementwise ? 1 : op->kernels;
-	op->library = op->library && !op->elementwise; /* XLA writes its own */
+	op->library = op->library && !op->elementwise; /* XLA generates its own kernel */
 	if (op->kernels > 1) {
 		op->work.flop /= op->kernels;
 		op->work.bytes_B /= op->kernels;

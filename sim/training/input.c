@@ -9,17 +9,17 @@
 
 static const struct param_row input_rows[] = {
 	PARAM_TEXT(struct input_params, source, "gpu",
-		   "where input comes from: gpu (synthetic, no input at all), host (synthetic in "
-		   "host memory, copied), or a storage of models/storages/",
+		   "source of input: gpu (synthetic on the GPU, no pipeline), host (synthetic in "
+		   "host memory, copied), or the name of a storage of models/storages/",
 		   "tf_cnn_benchmarks without --data_dir: synthetic images on the GPU"),
 	PARAM_NUMBER(struct input_params, image_B, QUANTITY_BYTES, 1, 1e12, "115 kB",
-		     "bytes of an encoded image, mean",
+		     "mean size of an encoded image",
 		     "derived: ILSVRC2012_img_train.tar, 147,897,477,120 B of 1,281,167 images"),
 	COST_ASSUMED(struct input_params, decode_s, QUANTITY_TIME, 0, 10, "4 ms",
-		     "work of decoding, cropping and resizing an image, one core at 2.4 GHz",
-		     "assumption: tf.image decodes 689 ImageNet JPEGs a second on a core of a Xeon "
-		     "8581C (arXiv 2605.08731), so 2.4 ms at 2.4 GHz; cropping, resizing and "
-		     "an older core the rest"),
+		     "core time to decode, crop and resize an image at 2.4 GHz",
+		     "assumption: tf.image decodes 689 ImageNet JPEGs per second on a core of a "
+		     "Xeon 8581C (arXiv 2605.08731), so 2.4 ms at 2.4 GHz; the rest is for "
+		     "cropping, resizing and an older core"),
 	PARAM_BOOL(struct input_params, distortions, "false",
 		   "whether brightness, saturation, hue and contrast of images are distorted",
 		   "benchmarks turn distortions off where the CPU would limit them "
@@ -28,13 +28,13 @@ static const struct param_row input_rows[] = {
 		     "work of these distortions per byte of fp32 pixels, one core at 2.4 GHz",
 		     "assumption: as much as decoding, 4 ms for an image of 224 x 224 x 3"),
 	PARAM_WHOLE(struct input_params, decode_threads_count, 0, 1024, "0",
-		    "threads that decode for a rank; 0: as many as it may have cores",
+		    "threads that decode for a rank; 0: one for each core that it may use",
 		    "TensorFlow: intra- and inter-op threads default to the number of cores"),
 	PARAM_WHOLE(struct input_params, prefetch_count, 1, 1e6, "1",
-		    "decoded batches that wait in host memory, or are being decoded",
+		    "batches that are being decoded or wait decoded in host memory",
 		    "tf_cnn_benchmarks: datasets_prefetch_buffer_size, 1"),
 	PARAM_NUMBER(struct input_params, element_B, QUANTITY_BYTES, 0.5, 16, "4 B",
-		     "bytes of a decoded pixel's channel, as it is copied to the GPU",
+		     "bytes of one channel of a decoded pixel when it is copied to the GPU",
 		     "tf_cnn_benchmarks of 2017 and 2018: fp32"),
 	PARAM_BOOL(struct input_params, staged, "true",
 		   "the next batch is copied while the GPU computes",
@@ -43,55 +43,56 @@ static const struct param_row input_rows[] = {
 		   "tf_cnn_benchmarks: force_gpu_compatible"),
 	PARAM_WHOLE(struct input_params, copy_threads_count, 0, 1024, "0",
 		    "threads of a process that copy to its GPUs; 0: one for each GPU",
-		    "assumption: each GPU has a copy engine and a stream of its own"),
+		    "assumption: each GPU has its own copy engine and stream"),
 	PARAM_BOOL(struct input_params, one_process, "false",
-		   "one process for all GPUs of a machine, not one for each",
-		   "Horovod: one process a GPU; TensorFlow's own replication: one a machine"),
+		   "one process for all GPUs of a machine instead of one for each GPU",
+		   "Horovod: one process for each GPU; TensorFlow's own replication: one for each "
+		   "machine"),
 	COST_ASSUMED(struct input_params, feed_s, QUANTITY_TIME, 0, 1, "100 us",
-		     "work of handing over a batch, at 2.4 GHz",
-		     "assumption: a few ops of the framework, some 10 us each"),
+		     "host work to hand over a batch, at 2.4 GHz",
+		     "assumption: a few ops of the framework, about 10 us each"),
 	PARAM_BOOL(struct input_params, lockstep, "false",
-		   "decoding, copying and computing begin and end together, for all GPUs of a "
-		   "process, as ops of one call of the framework",
-		   "input pipelines run on in the background: tf.data, PyTorch's workers, DALI"),
+		   "decoding, copying and computing are ops of one framework call, so they begin "
+		   "and end together on all GPUs of a process",
+		   "input pipelines run in the background: tf.data, PyTorch's workers, DALI"),
 	COST_ASSUMED(struct input_params, session_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "work of one thread for each image of the process before each such call, at "
-		     "2.4 GHz",
-		     "assumption: the graph of a step is no larger for more images"),
+		     "with lockstep, work of one thread for each image of the process before each "
+		     "framework call, at 2.4 GHz",
+		     "assumption: the size of a step's graph does not depend on the batch"),
 };
 const struct param_table input_table = PARAM_TABLE("input", struct input_params, input_rows);
 
-/* Batches that are read, or have been, and are not being decoded. */
+/* Maximum number of batches that are being read, or are read and not yet being decoded. */
 enum { READ_AHEAD = 2 };
 /* The decoder reads what it decodes once from memory and writes each pixel once. */
 static const double DRAM_OF_DECODING = 1;
 static const double FP32_B = 4;
 
 struct input_process {
-	size_t threads_count; /* 0: as many as there are ranks */
-	size_t copying_count;
-	struct input *first, *last; /* ranks that wait for a thread */
-	/* In lockstep. */
-	struct input *members; /* its ranks, the last one made first */
-	bool preparing;
-	size_t under_way_count; /* stages of this session, of all members */
+	size_t threads_count;       /* copying threads; 0: one for each rank */
+	size_t copying_count;       /* ranks that copy now */
+	struct input *first, *last; /* ranks that wait for a copying thread */
+	struct input *members;      /* the process's ranks, newest first */
+	/* Only with lockstep. */
+	bool preparing;         /* a thread prepares the next session */
+	size_t under_way_count; /* stages of this session that have not ended, on all ranks */
 };
 
 enum stage { READ, DECODE, COPY, STAGE_COUNT };
 
-struct work {                    /* of a stage: batches, in order */
-	uint64_t started, ended; /* differ by 1 at most */
-	int64_t since_ps;
+struct work {                    /* of one stage */
+	uint64_t started, ended; /* batches; started - ended is 0 or 1 */
+	int64_t since_ps;        /* when the last batch started */
 };
 
 struct input {
 	struct input_spec spec;
 	struct input_process *process;
-	struct input *next;        /* that waits for a thread of the process */
-	struct input *next_member; /* of the process, in lockstep */
+	struct input *next;        /* the next rank that waits for a copying thread */
+	struct input *next_member; /* the next rank of the process */
 	struct work stages[STAGE_COUNT];
-	uint64_t asked, taken;
-	event_fn *fn; /* of who asked */
+	uint64_t asked, taken; /* batches that input_take asked for, and that were delivered */
+	event_fn *fn;          /* callback of the last input_take */
 	void *ctx;
 	uint64_t arg;
 	double threads_begun;
@@ -115,7 +116,7 @@ static bool is_idle(const struct input *input, enum stage stage)
 	return input->stages[stage].started == input->stages[stage].ended;
 }
 
-/* From now on the stage is busy. */
+/* Records the time from which the stage is busy. */
 static void stage_begin(struct input *input, enum stage stage)
 {
 	input->stages[stage].since_ps = engine_now_ps(input->spec.engine);
@@ -178,7 +179,7 @@ static void decode_done(void *ctx, uint64_t arg)
 	advance(input);
 }
 
-/* Of a batch, at the reference clock. */
+/* Returns the work of decoding a batch, at the reference clock. */
 static double decode_work_s(const struct input_spec *spec)
 {
 	const struct input_params *params = spec->params;
@@ -249,7 +250,7 @@ static void copy_move(void *ctx, uint64_t arg)
 	dma_start(&copy);
 }
 
-/* With a thread of the process in hand: it hands the batch over, then copies. */
+/* One of the process's copying threads is free: it hands the batch over, then copies it. */
 static void copy_begin(struct input *input)
 {
 	const struct input_spec *spec = &input->spec;
@@ -281,7 +282,7 @@ static void copy_start(struct input *input)
 
 /* ---- the pipeline ---- */
 
-/* Hands a batch that lies in GPU memory to who waits for it. */
+/* Calls the callback of input_take if it waits and a batch is in GPU memory. */
 static void deliver(struct input *input)
 {
 	if (input->asked == input->taken || input->stages[COPY].ended == input->taken)
@@ -294,7 +295,7 @@ static bool may_copy(const struct input *input)
 {
 	const struct work *copy = &input->stages[COPY];
 	bool ready = !input->spec.storage || input->stages[DECODE].ended > copy->started;
-	/* Staged: one batch beside the one that the GPU works on. */
+	/* With `staged`, GPU memory holds one batch more than the one that the GPU computes. */
 	uint64_t most = input->spec.params->staged ? input->taken + 1 : input->asked;
 	return is_idle(input, COPY) && ready && copy->started < most;
 }
@@ -315,8 +316,8 @@ static bool may_read(const struct input *input)
 
 /* ---- in lockstep ---- */
 
-/* A batch lies on the GPU and its rank still computes the one before; or there is
- * nothing to decode. */
+/* The next session must wait for this rank: it has a batch on the GPU but still computes the one
+ * before, or it has no batch to decode. */
 static bool holds_up(const struct input *input)
 {
 	const struct work *stages = input->stages;
@@ -343,7 +344,7 @@ static void session_begin(void *ctx, uint64_t arg)
 	}
 }
 
-/* The next session begins when all that belongs to the last one is over. */
+/* Prepares the next session when all stages of the last one have ended on all ranks. */
 static void session_try(struct input_process *process)
 {
 	double images_count = 0;
@@ -377,8 +378,8 @@ static void tell_first(struct input *input)
 	input->first_fn = NULL;
 }
 
-/* From the last stage to the first, so that room that one makes is seen by the
- * one before it. */
+/* Starts each stage that can start. It goes from the last stage to the first, because a stage
+ * makes room for the one before it. */
 static void advance(struct input *input)
 {
 	tell_first(input);
@@ -415,7 +416,7 @@ struct input *input_new(const struct input_spec *spec)
 	input->next_member = input->process->members;
 	input->process->members = input;
 	if (spec->storage && !storage_reaches(spec->storage, spec->guest))
-		engine_fail(spec->engine, "%s: there is no way from its storage to '%s'",
+		engine_fail(spec->engine, "%s: there is no route from its storage to guest '%s'",
 			    input->spec.name, guest_name(spec->guest));
 	else if (!spec->held)
 		engine_after(spec->engine, 0, begin, input, 0);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The input pipeline of a rank: read -> decode -> prefetch queue -> copy to the
- * GPU, each stage working on its own batch, so that together they overlap the
- * step until the slowest of them binds.
+/* The input pipeline of a rank: read -> decode -> prefetch queue -> copy to the GPU.
  *
- *   read     from a storage (sim/host/storage.h), bytes of an encoded image each
- *   decode   core-seconds an image (JPEG decoding, cropping, distortion) on the
- *            cores that the guest may use, by at most so many threads
- *   prefetch holds that many decoded batches in host memory
- *   copy     to the GPU, pinned or pageable, the next batch while the GPU
- *            computes (staged), or only when the step begins
- * Sources: none (synthetic on the GPU: no pipeline at all), host (synthetic in
- * host memory: the copy alone), or a storage.
+ * Each stage works on its own batch. So the stages overlap the step, and the slowest of all
+ * is the bottleneck.
  *
- * Ranks of one host process share its copying threads (struct input_process):
- * with fewer threads than ranks they copy in turn. TensorFlow's replicated
- * training is one process for all GPUs of a machine, Horovod's one for each.
+ *   read     image_B for each encoded image from a storage (sim/host/storage.h)
+ *   decode   decode_s core-seconds for each image (JPEG decoding, cropping, distortion) on
+ *            the guest's cores, with at most decode_threads_count threads
+ *   prefetch holds prefetch_count decoded batches in host memory
+ *   copy     to the GPU from pinned or pageable memory: the next batch while the GPU
+ *            computes (staged), or each batch when its step begins
+ * Sources: gpu (synthetic data on the GPU, no pipeline), host (synthetic data in host
+ * memory, only the copy), or a storage.
  *
- * LOCKSTEP: the stages are ops of the same call of the framework (session.run) that
- * computes the step of all the process's GPUs. Then decoding the batch after next,
- * copying the next one and computing this one begin together, and none of them goes
- * on to another batch before all are over on all ranks of the process. In front of
- * each such call one thread prepares it, session_s for each image: a graph that has
- * ops of its own for each image costs that much, and every GPU waits.
+ * Ranks of one process share its copying threads (struct input_process). With fewer threads
+ * than ranks, ranks copy in turn. TensorFlow's replicated training has one process for all
+ * GPUs of a machine, Horovod has one for each GPU.
+ *
+ * LOCKSTEP: the stages are ops of the framework call (session.run) that computes the step of
+ * all GPUs of the process. Decoding a batch, copying the batch before it and computing the
+ * one before that begin together. The next call begins when all three have ended on all
+ * ranks of the process. Before each call one thread prepares it, session_s for each image,
+ * and every GPU waits. A graph with separate ops for each image has this cost.
  */
 #ifndef FARWIRE_TRAINING_INPUT_H
 #define FARWIRE_TRAINING_INPUT_H
@@ -32,25 +32,24 @@
 
 struct input_params {
 	const char *source;          /* "gpu", "host", or a storage of models/storages/ */
-	double image_B;              /* encoded, mean */
-	double decode_s;             /* core-seconds an image at the reference clock */
-	bool distortions;            /* the colours of images are distorted, too */
-	double distort_spB;          /* ... at this work per byte of fp32 pixels */
-	double decode_threads_count; /* most of a rank; 0: all cores it may use */
+	double image_B;              /* mean of encoded images */
+	double decode_s;             /* core-seconds for an image at the reference clock */
+	bool distortions;            /* whether the colours of images are distorted, too */
+	double distort_spB;          /* work of distortions per byte of fp32 pixels */
+	double decode_threads_count; /* maximum of a rank; 0: all cores that it may use */
 	double prefetch_count;       /* batches */
-	double element_B;            /* of a decoded pixel's channel as it is copied: 4 (fp32) */
+	double element_B;            /* bytes of one channel of a pixel when copied: 4 (fp32) */
 	bool staged;                 /* the next batch is copied while the GPU computes */
 	bool pinned;
-	double copy_threads_count; /* of the process: ranks beyond them wait for one; 0: one
-				      for each rank */
+	double copy_threads_count; /* of the process, shared by its ranks; 0: one for each rank */
 	bool one_process;          /* the ranks of a machine are one process */
-	double feed_s;             /* host work of handing over each batch */
-	bool lockstep;             /* a process's stages begin and end with its step */
-	double session_s; /* ... and this work of one thread for each image is before them */
+	double feed_s;             /* host work to hand over a batch */
+	bool lockstep;             /* the stages of a process begin and end together */
+	double session_s;          /* lockstep: one thread's work for each image before each call */
 };
 extern const struct param_table input_table;
 
-/* A host process: ranks of one share its copying threads, its reader, its lockstep. */
+/* A host process. Its ranks share its copying threads, its reader and its lockstep. */
 struct input_process;
 struct input_process *input_process_new(struct arena *arena, const struct input_params *params);
 
@@ -61,35 +60,36 @@ struct input_spec {
 	struct fabric *fabric;
 	const char *name; /* trace group */
 	const struct input_params *params;
-	struct input_process *process; /* NULL: the rank is a process of its own */
-	struct storage *storage;       /* NULL for "host" */
-	unsigned reader;               /* of the storage: one number for each process */
-	struct guest *guest;           /* which decodes */
-	struct cpu *core;              /* which hands batches over and stages copies */
+	struct input_process *process; /* NULL: the rank is its own process */
+	struct storage *storage;       /* NULL for source "host" */
+	unsigned reader;               /* number of the storage's reader, one for each process */
+	struct guest *guest;           /* decodes */
+	struct cpu *core;              /* hands batches over and stages pageable copies */
 	const struct dma_params *dma;
 	const struct route *to_device;
-	double batch_count;
-	double batch_B;       /* decoded, of fp32 elements; params->element_B says what is copied */
+	double batch_count;   /* images */
+	double batch_B;       /* decoded batch in fp32; element_B scales it for the copy */
 	bool held;            /* begins when input_start is called */
 	double shuffle_count; /* images that are read before the first batch */
 };
-/* Begins to fill its queue at once. A storage that does not reach the guest fails
- * the run (engine_fail); ask storage_reaches before for a verdict. */
+/* Creates the pipeline, which begins to fill at once. If there is no route from the storage to
+ * the guest, the run fails (engine_fail). Check that with storage_reaches before. */
 struct input *input_new(const struct input_spec *spec);
 /* Begins a held input, and calls fn when the first batch waits for the GPU. */
 void input_start(struct input *input, event_fn *fn, void *ctx, uint64_t arg);
-/* Calls fn when the next batch lies in GPU memory; it is taken then. One call at a
- * time. */
+/* Takes the next batch and calls fn when the batch is in GPU memory. A second call must wait for
+ * fn. */
 void input_take(struct input *input, event_fn *fn, void *ctx, uint64_t arg);
 
 struct input_counters {
-	double read_B, copied_B, decoded_count;
+	double read_B, copied_B, decoded_count;         /* decoded: images */
 	double read_busy_s, decode_busy_s, copy_busy_s; /* of each stage */
 };
 const struct input_counters *input_counters(const struct input *input);
-/* Mean time of a batch in the slowest stage, without the shuffle buffer; 0: no batch is over. */
+/* Mean time of a batch in the slowest stage, without the shuffle buffer; 0: no batch has ended. */
 double input_batch_s(const struct input *input);
-/* A rank's step is issued by the call that delivers its batch, not before. */
+/* True: the call that delivers a batch also issues the rank's step, so the step cannot be issued
+ * earlier. */
 bool input_is_lockstep(const struct input *input);
 
 #endif

@@ -19,7 +19,8 @@ struct cuda_call *issue_call(struct issuer *issuer, enum call_kind kind, uint16_
 	return call;
 }
 
-/* Library calls as they fall due: rate of them for each op, the fraction carried on. */
+/* Adds `rate` to *due, then appends one library call for each whole unit and keeps the
+ * fraction. */
 static void issue_library(struct issuer *issuer, double *due, double rate, const char *label)
 {
 	for (*due += rate; *due >= 1; *due -= 1) {
@@ -39,8 +40,7 @@ void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream)
 	if (op->library)
 		issue_library(issuer, &issuer->library_due, stack->calls_per_library_op_count,
 			      op->name);
-	double duration_s =
-		kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work, stack->fp16);
+	double duration_s = kernel_duration_s(issuer->gpu, issuer->efficiency, &op->work);
 	for (uint32_t i = 0; i < op->kernels; i++) {
 		issue_library(issuer, &issuer->launch_due, stack->calls_per_launch_count - 1,
 			      op->name);

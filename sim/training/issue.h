@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Writing a thread's list of calls: what frameworks have in common. */
+/* Functions with which frameworks write a thread's list of calls. */
 #ifndef FARWIRE_TRAINING_ISSUE_H
 #define FARWIRE_TRAINING_ISSUE_H
 
@@ -10,29 +10,29 @@ struct spread;
 
 struct issuer {
 	struct arena *arena;
-	struct spread *spread; /* exchange of gradients among several GPUs; NULL: none */
+	struct spread *spread; /* exchange of gradients among several GPUs; NULL: one GPU */
 	const struct stack_params *stack;
 	const struct gpu_params *gpu;
 	const struct efficiency_params *efficiency;
-	double library_due, launch_due; /* fractions of calls not yet made */
+	double library_due, launch_due; /* fractions of a call that are left for the next ops */
 	VEC(struct item) items;
 };
 
-/* Appends an item and returns it, zeroed but for its kind. */
+/* Appends an item and returns it; only its kind is set, the rest is zero. */
 struct item *issue_item(struct issuer *issuer, enum item_kind kind);
 /* Appends a call and returns it. */
 struct cuda_call *issue_call(struct issuer *issuer, enum call_kind kind, uint16_t stream);
-/* The executor's work for an op, its library calls, and its launches, each
- * with the calls that come with it. */
+/* Appends the executor's work for an op, its library calls, and its launches with their
+ * calls. */
 void issue_op(struct issuer *issuer, const struct op *op, uint16_t stream);
-/* Copies size_B (0: no copy, the events alone) on stream `copies`, after all
- * that was issued to stream `compute`, and posts signal when the poller (or a
- * callback) has seen it. Uses the events `event` and `event` + 1. */
+/* Appends a copy of size_B (0: only the events) on stream `copies`, after everything that was
+ * issued to stream `compute`. When the poller or a callback notices the copy's end, it posts
+ * the signal. Uses the events `event` and `event` + 1. */
 void issue_copy_and_watch(struct issuer *issuer, enum call_kind kind, double size_B, bool pageable,
 			  uint16_t compute, uint16_t copies, uint16_t event, uint16_t signal);
 void issue_await(struct issuer *issuer, uint16_t signal, uint32_t count);
 
-/* One step's input of a batch, bytes in fp32. */
+/* Bytes of the input of one step in fp32. */
 double input_B(const struct network *network, size_t batch);
 
 #endif

@@ -21,12 +21,12 @@ enum layer_key {
 	KEYS_AFTER = KEY_BATCH_NORM | KEY_BIAS | KEY_RELU,
 };
 
-/* How an op is written. */
+/* The keys and inputs of an op in a file. */
 struct op_form {
 	const char *name;
 	enum layer_op op;
-	unsigned keys;     /* that it may have, besides name, op and from */
-	unsigned required; /* of them */
+	unsigned keys;     /* allowed keys besides name, op and from */
+	unsigned required; /* keys that must be there */
 	size_t inputs_min, inputs_max;
 };
 
@@ -60,13 +60,13 @@ static const struct {
 };
 enum { KEY_NAME_COUNT = sizeof(key_names) / sizeof(key_names[0]) };
 
-/* One line of the file, as far as it was read. */
+/* One element of `layers`. */
 struct line {
-	const char *name; /* NULL: has none */
+	const char *name; /* NULL: the name is missing or wrong */
 	struct origin origin;
-	size_t last;   /* the layer that stands for the name: its last */
-	bool broken;   /* has an error: what takes from it is not checked */
-	bool consumed; /* something takes from it */
+	size_t last;   /* the last layer that was made from the line; the name refers to it */
+	bool broken;   /* it has an error, so lines that take from it are not checked */
+	bool consumed; /* another line takes from it */
 };
 
 struct reader {
@@ -94,14 +94,14 @@ static bool read_size(struct reader *reader, const struct cfg_node *node, const 
 		diag_error(reader->diag, cfg_origin(node),
 			   "%s '%s': %s is %s (write a whole number from 1 to %d)", thing, name,
 			   cfg_name(node) ? cfg_name(node) : "an element",
-			   text ? text : "no number", LAYER_SIZE_MAX);
+			   text ? text : "not a number", LAYER_SIZE_MAX);
 		return false;
 	}
 	*value = (size_t)number;
 	return true;
 }
 
-/* [height, width], or one number for both; absent: untouched. */
+/* Reads [height, width], or one number for both. Without the key, pair keeps its values. */
 static bool read_pair(struct reader *reader, const struct cfg_node *layer, const char *key,
 		      const char *name, size_t pair[2])
 {
@@ -133,7 +133,7 @@ static bool read_flag(struct reader *reader, const struct cfg_node *layer, const
 	if (node == NULL || cfg_bool(node, value))
 		return true;
 	diag_error(reader->diag, cfg_origin(node),
-		   "layer '%s': %s is no truth value (write true or false)", name, key);
+		   "layer '%s': %s has the wrong type (write true or false)", name, key);
 	return false;
 }
 
@@ -148,7 +148,7 @@ static bool read_pad(struct reader *reader, const struct cfg_node *layer, const 
 	if (text == NULL || (strcmp(text, "same") != 0 && strcmp(text, "valid") != 0)) {
 		diag_error(reader->diag, cfg_origin(node),
 			   "layer '%s': pad is '%s' (write \"same\" or \"valid\")", name,
-			   text ? text : "no text");
+			   text ? text : "not a string");
 		return false;
 	}
 	*same = strcmp(text, "same") == 0;
@@ -172,7 +172,7 @@ static const struct op_form *read_op(struct reader *reader, const struct cfg_nod
 	}
 	if (text == NULL) {
 		diag_error(reader->diag, op ? cfg_origin(op) : cfg_origin(node),
-			   "layer '%s': has no op (write op = \"conv\" or another)", name);
+			   "layer '%s' has no op (write op = \"conv\" or another)", name);
 		return NULL;
 	}
 	near = diag_nearest(text, names, OP_FORM_COUNT);
@@ -183,7 +183,7 @@ static const struct op_form *read_op(struct reader *reader, const struct cfg_nod
 	return NULL;
 }
 
-/* Refuses keys that the op does not have and asks for those that it needs. */
+/* Reports keys that the op does not have, and keys that it needs and that are missing. */
 static bool check_keys(struct reader *reader, const struct cfg_node *node,
 		       const struct op_form *form, const char *name)
 {
@@ -238,15 +238,15 @@ static bool read_spec(struct reader *reader, const struct cfg_node *node, const 
 	good &= read_flag(reader, node, "relu", name, &spec->relu);
 	if (good && spec->batch_norm && spec->bias) {
 		diag_error(reader->diag, cfg_origin(cfg_child(node, "bias")),
-			   "layer '%s': has bias and batch_norm, which has a bias of its own "
+			   "layer '%s' has bias and batch_norm, but batch_norm includes a bias "
 			   "(leave bias out)",
 			   name);
 		good = false;
 	}
 	if (good && !spec->batch_norm && cfg_child(node, "scale") != NULL) {
 		diag_error(reader->diag, cfg_origin(cfg_child(node, "scale")),
-			   "layer '%s': scale belongs to batch_norm, which it has not (write "
-			   "batch_norm = true or leave scale out)",
+			   "layer '%s' has scale but not batch_norm (write batch_norm = true or "
+			   "leave scale out)",
 			   name);
 		good = false;
 	}
@@ -255,7 +255,7 @@ static bool read_spec(struct reader *reader, const struct cfg_node *node, const 
 
 /* ---- where a line takes its input from ---- */
 
-/* The line of that name, the earliest where several have it. */
+/* Returns the first line of that name. */
 static size_t find_line(const struct reader *reader, const char *name)
 {
 	for (size_t i = 0; i < reader->line_count; i++)
@@ -275,14 +275,14 @@ static void unknown_from(struct reader *reader, const struct cfg_node *node, siz
 		if (reader->lines[i].name != NULL)
 			names[count++] = reader->lines[i].name;
 	near = diag_nearest(text, names, count);
-	diag_error(
-		reader->diag, cfg_origin(node),
-		"layer '%s': from '%s' names no layer (%s%s%swrite the name of an earlier layer)",
-		reader->lines[index].name, text, near ? "did you mean '" : "", near ? near : "",
-		near ? "'? " : "");
+	diag_error(reader->diag, cfg_origin(node),
+		   "layer '%s': from = '%s' is not the name of a layer (%s%s%swrite the name of an "
+		   "earlier layer)",
+		   reader->lines[index].name, text, near ? "did you mean '" : "", near ? near : "",
+		   near ? "'? " : "");
 }
 
-/* The earlier line that node names. Returns false after an error. */
+/* Finds the earlier line that node names. Returns false after an error. */
 static bool read_one_from(struct reader *reader, const struct cfg_node *node, size_t index,
 			  size_t *from)
 {
@@ -291,7 +291,7 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 
 	if (text == NULL) {
 		diag_error(reader->diag, cfg_origin(node),
-			   "layer '%s': from is no name (write from = \"conv1\" or from = "
+			   "layer '%s': from has the wrong type (write from = \"conv1\" or from = "
 			   "[\"a\", \"b\"])",
 			   reader->lines[index].name);
 		return false;
@@ -303,8 +303,8 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 	}
 	if (found >= index) {
 		diag_error(reader->diag, cfg_origin(node),
-			   "layer '%s': from '%s' is %s; a layer takes only from earlier ones, so "
-			   "that there are no loops (%s)",
+			   "layer '%s': from = '%s' is %s, but a layer's input must be an earlier "
+			   "layer (%s)",
 			   reader->lines[index].name, text,
 			   found == index ? "the layer itself" : "a later layer",
 			   found == index ? "write the name of an earlier layer"
@@ -316,7 +316,7 @@ static bool read_one_from(struct reader *reader, const struct cfg_node *node, si
 	return true;
 }
 
-/* The lines that a line takes from. Returns false after an error. */
+/* Finds the lines that a line takes from. Returns false after an error. */
 static bool read_from(struct reader *reader, const struct cfg_node *layer, size_t index,
 		      const struct op_form *form, size_t from[LAYER_INPUTS_MAX], size_t *count)
 {
@@ -394,7 +394,7 @@ static bool read_line(struct reader *reader, const struct cfg_node *node, size_t
 	bool good, broken = false;
 
 	if (reader->lines[index].name == NULL)
-		return false; /* said when the names were collected */
+		return false; /* collect_names has reported it */
 	form = read_op(reader, node, reader->lines[index].name);
 	if (form == NULL)
 		return false;
@@ -411,7 +411,8 @@ static bool read_line(struct reader *reader, const struct cfg_node *node, size_t
 	return true;
 }
 
-/* Names first, so that a reference to a later layer can be told from a slip. */
+/* Collects all names before the lines are read. So the message about a name in `from` can say
+ * whether it is unknown or names a later layer. */
 static void collect_names(struct reader *reader, const struct cfg_node *list)
 {
 	for (size_t i = 0; i < cfg_count(list); i++) {
@@ -422,11 +423,12 @@ static void collect_names(struct reader *reader, const struct cfg_node *list)
 		line->origin = cfg_origin(node);
 		if (name == NULL || *name == '\0') {
 			diag_error(reader->diag, line->origin,
-				   "layer %zu: has no name (write { name = \"conv1\"; op = ...; })",
+				   "layer %zu has no name (write { name = \"conv1\"; op = ...; })",
 				   i + 1);
 		} else if (find_line(reader, name) != no_line) {
 			diag_error(reader->diag, line->origin,
-				   "layer '%s': the name is taken (give each layer its own%s)",
+				   "layer '%s': another layer has this name (give each layer its "
+				   "own%s)",
 				   name,
 				   strcmp(name, input_name) == 0 ? "; 'input' is the image" : "");
 			name = NULL;
@@ -450,10 +452,11 @@ static void check_loose_ends(struct reader *reader)
 		const struct line *line = &reader->lines[i];
 
 		if (!line->consumed)
-			diag_error(reader->diag, line->origin,
-				   "layer '%s': nothing takes its output (name it in the from of a "
-				   "later layer, or leave it out)",
-				   line->name);
+			diag_error(
+				reader->diag, line->origin,
+				"layer '%s': no layer takes its output (name it in the from of a "
+				"later layer, or leave it out)",
+				line->name);
 	}
 }
 
@@ -472,17 +475,17 @@ static bool read_head(struct reader *reader, const struct cfg_node *group, struc
 	network->source = cfg_text(cfg_child(group, "source"));
 	if (network->name == NULL)
 		diag_error(reader->diag, cfg_origin(group),
-			   "network: has no name (write name = \"resnet50\")");
+			   "the network has no name (write name = \"resnet50\")");
 	if (network->source == NULL)
 		diag_error(reader->diag, cfg_origin(group),
-			   "network: does not say where it comes from (write source = \"He et al., "
-			   "arXiv:1512.03385\")");
+			   "the network has no source (write where it comes from: source = \"He et "
+			   "al., arXiv:1512.03385\")");
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const struct cfg_node *node = cfg_child(group, sizes[i]);
 
 		if (node == NULL)
 			diag_error(reader->diag, cfg_origin(group),
-				   "network: has no %s (write %s = %s)", sizes[i], sizes[i],
+				   "the network has no %s (write %s = %s)", sizes[i], sizes[i],
 				   i == 0   ? "224"
 				   : i == 1 ? "3"
 					    : "1000");
@@ -519,11 +522,10 @@ static void check_classes(struct reader *reader, const struct network *network)
 	const struct layer *last = &reader->layers.items[reader->layers.count - 1];
 
 	if (last->output_count != (double)network->classes)
-		diag_error(
-			reader->diag, line->origin,
-			"layer '%s': the last layer gives %zu x %zu x %zu numbers, but classes is "
-			"%zu (make them the same)",
-			line->name, last->channels, last->height, last->width, network->classes);
+		diag_error(reader->diag, line->origin,
+			   "layer '%s': the output of the last layer has %zu x %zu x %zu elements, "
+			   "but classes is %zu (make them the same)",
+			   line->name, last->channels, last->height, last->width, network->classes);
 }
 
 const struct network *network_read(struct arena *arena, struct diag *diag,
@@ -539,13 +541,13 @@ const struct network *network_read(struct arena *arena, struct diag *diag,
 	cfg_only(diag, file, known, 1);
 	if (group == NULL || !cfg_is_group(group)) {
 		diag_error(diag, cfg_origin(file),
-			   "there is no network in this file (write network = { name = ...; "
+			   "the file has no group network (write network = { name = ...; "
 			   "layers = ( ... ); };)");
 		return NULL;
 	}
 	if (list == NULL || !cfg_is_list(list) || cfg_count(list) == 0)
 		diag_error(diag, cfg_origin(list ? list : group),
-			   "network: has no layers (write layers = ( { name = \"conv1\"; op = "
+			   "the network has no layers (write layers = ( { name = \"conv1\"; op = "
 			   "\"conv\"; ... } );)");
 	if (!read_head(&reader, group, network) || diag_count(diag) != before)
 		return NULL;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A network is a list of layers, from which everything else is counted:
- * shapes, parameters, gradient tensors, MACs, activations, memory.
+/* A network is a list of layers. Shapes, parameters, gradient tensors, multiply-accumulate
+ * operations (MACs), activations and memory follow from the layers.
  *
- * Files: models/networks/<name>.cfg, a group `network` with name, image
- * (pixels a side), channels, classes, source and `layers`, a list of groups
- * such as
+ * A file models/networks/<name>.cfg has a group `network` with name, image (pixels of a side),
+ * channels, classes, source and `layers`, a list of groups such as
  *   { name = "conv1"; op = "conv"; kernel = [7, 7]; out = 64; stride = 2;
  *     pad = "same"; batch_norm = true; relu = true; from = "input"; }
- * where `from` (a name or a list of names) defaults to the layer before, the
- * first one's to "input". Ops: conv, fc, max_pool, avg_pool, global_pool, add,
- * concat, lrn, dropout, softmax. A conv or fc with batch_norm (scale = false:
- * without gamma), bias or relu becomes several layers here, "conv1",
- * "conv1/batch_norm", "conv1/relu"; so does an add with relu. To others the
- * name "conv1" stands for the last of them. kernel and stride are one number
- * or [height, width]; pad is "same" unless it says "valid"; a global_pool is an
- * avg_pool as large as its input. `from` may name only earlier layers, so there
- * are no loops, and every layer but the last must be taken by another.
- * docs/models/networks.md has the rest.
+ *
+ * - Ops are conv, fc, max_pool, avg_pool, global_pool, add, concat, lrn, dropout and softmax.
+ * - `from` is a name or a list of names of earlier layers, so there are no loops. The default is
+ *   the layer before; for the first layer it is "input". Each layer except the last must be the
+ *   input of another one.
+ * - A conv or fc with batch_norm (scale = false: without gamma), bias or relu becomes several
+ *   layers: "conv1", "conv1/batch_norm", "conv1/relu". So does an add with relu. In `from`,
+ *   "conv1" names the last of them.
+ * - kernel and stride are one number or [height, width]. pad is "same" (the default) or "valid".
+ *   A global_pool is an avg_pool as large as its input.
+ * docs/models/networks.md describes the rest.
  */
 #ifndef FARWIRE_TRAINING_NETWORK_H
 #define FARWIRE_TRAINING_NETWORK_H
@@ -51,14 +51,15 @@ struct layer {
 	enum layer_op op;
 	size_t inputs[LAYER_INPUTS_MAX]; /* indices of earlier layers */
 	size_t input_count;
-	size_t channels, height, width;    /* of the output, of one image */
-	double output_count;               /* elements of one image's output */
-	double input_count_total;          /* elements read, of one image */
-	double macs;                       /* of one image, forward */
+	size_t channels, height, width;    /* of the output for one image */
+	double output_count;               /* elements of the output for one image */
+	double input_count_total;          /* elements of all inputs for one image */
+	double macs;                       /* of the forward pass for one image */
 	double tensors[LAYER_TENSORS_MAX]; /* elements of each trainable tensor */
 	size_t tensor_count;
-	size_t state_tensor_count; /* not trained: moving mean and variance */
-	bool in_place;             /* output shares its input's memory: ReLU, bias */
+	size_t state_tensor_count;   /* tensors without training: moving mean and variance */
+	size_t window[2], stride[2]; /* of a conv or pool: height, width */
+	bool in_place;               /* the output overwrites the input: ReLU, bias */
 };
 
 struct network {
@@ -67,21 +68,24 @@ struct network {
 	const struct layer *layers; /* in topological order; [0] is the input */
 	size_t layer_count;
 	double parameters_count, gradient_tensors_count, macs_count;
-	double activations_count; /* elements of one image kept for backward: outputs
-				    of all layers but those in place */
+	double activations_count; /* elements kept for backward for one image: the outputs of
+				     all layers that do not work in place */
 };
 
-/* NULL after errors (in diag): unknown ops and keys, names that are not there
- * or come later, sizes that are none, shapes that do not fit. file holds the
- * group `network` and nothing else. */
+/* Reads the file, which must have only the group `network`. Returns NULL after errors, which are
+ * in diag: unknown ops, keys or names, a `from` that names a later layer, wrong sizes, shapes
+ * that do not fit. */
 const struct network *network_read(struct arena *arena, struct diag *diag,
 				   const struct cfg_node *file);
 
-/* GPU memory of a training step, bytes: variables with optimiser_copies_count
- * more of their size and moving averages, all fp32; gradients in element_B (4
- * for fp32) and, for smaller elements, a cast copy of the weights; batch times
- * the activations kept for backward and the largest pair of their gradients;
- * workspace_B. */
+/* GPU memory of a training step in bytes, the sum of
+ * - variables, the optimiser's state (optimiser_copies_count times the size of the variables)
+ *   and moving averages, all in fp32;
+ * - gradients of element_B bytes each (4 for fp32), and the same for a cast copy of the weights
+ *   if element_B is less than 4;
+ * - for each image of the batch, the activations kept for backward and the gradients that the
+ *   largest layer holds at once;
+ * - workspace_B. */
 double network_memory_B(const struct network *network, size_t batch, double element_B,
 			double optimiser_copies_count, double workspace_B);
 

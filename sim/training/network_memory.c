@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The GPU memory of a training step. docs/models/networks.md says each term;
- * this file is the formula. */
+/* The GPU memory of a training step. docs/models/networks.md explains each term. */
 #include "sim/training/network.h"
 
 #include <stdbool.h>
 
 #include "sim/base/diag.h"
 
-/* Variables and optimiser state stay fp32 whatever the activations are:
- * tf_cnn_benchmarks keeps fp32 masters and casts a copy for each step. */
+/* Variables and optimiser state are fp32 even with fp16 activations: tf_cnn_benchmarks keeps
+ * fp32 variables and casts a copy of them in each step. */
 static const double variable_element_B = 4;
 
-/* Elements of one image that the backward pass of a layer holds at once: the
- * gradient of its output and, if it makes them, those of its inputs. */
+/* Elements that the backward pass of a layer holds at once for one image: the gradient of its
+ * output and, if it computes them, the gradients of its inputs. */
 static double gradients_count(const struct network *network, const struct layer *layer)
 {
 	double inputs_count = 0;
 
 	if (layer->in_place || layer->op == LAYER_ADD)
-		return layer->output_count; /* passed on as it is */
+		return layer->output_count; /* the inputs' gradient uses the same memory */
 	for (size_t i = 0; i < layer->input_count; i++) {
 		const struct layer *input = &network->layers[layer->inputs[i]];
 
-		if (input->op != LAYER_INPUT) /* nobody asks for the image's gradient */
+		if (input->op != LAYER_INPUT) /* training needs no gradient of the image */
 			inputs_count += input->output_count;
 	}
 	return layer->output_count + inputs_count;

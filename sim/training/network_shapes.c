@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/training/network_shapes.h"
 
+#include <string.h>
+
 static const char *const op_names[LAYER_OP_COUNT] = {
 	[LAYER_INPUT] = "input",
 	[LAYER_CONV] = "conv",
@@ -63,9 +65,8 @@ static bool add_shape(struct diag *diag, const struct layer_spec *spec, const st
 		    other->width == first->width)
 			continue;
 		diag_error(diag, spec->origin,
-			   "layer '%s': adds '%s' of %zu x %zu x %zu to '%s' of %zu x %zu x %zu "
-			   "(make them one shape, for example by a 1 x 1 conv with that out and "
-			   "stride)",
+			   "layer '%s' cannot add '%s' of %zu x %zu x %zu to '%s' of %zu x %zu x "
+			   "%zu (make the shapes equal, for example with a 1 x 1 conv)",
 			   spec->name, other->name, other->channels, other->height, other->width,
 			   first->name, first->channels, first->height, first->width);
 		return false;
@@ -83,9 +84,9 @@ static bool concat_shape(struct diag *diag, const struct layer_spec *spec,
 
 		if (other->height != first->height || other->width != first->width) {
 			diag_error(diag, spec->origin,
-				   "layer '%s': joins '%s' of %zu x %zu pixels to '%s' of %zu x "
-				   "%zu (only channels may differ: give them the same strides and "
-				   "pad)",
+				   "layer '%s' cannot join '%s' of %zu x %zu pixels to '%s' of %zu "
+				   "x %zu (only channels may differ: give them the same strides "
+				   "and pad)",
 				   spec->name, other->name, other->height, other->width,
 				   first->name, first->height, first->width);
 			return false;
@@ -108,8 +109,8 @@ static void add_tensor(struct layer *layer, double elements)
 	layer->tensors[layer->tensor_count++] = elements;
 }
 
-/* Shape, tensors and per-output work; *macs_per_output stays 0 for layers that
- * multiply no matrices. */
+/* Sets the layer's shape and tensors. Sets *macs_per_output only for layers that multiply
+ * matrices. */
 static bool derive_op(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
 		      struct layer *layer, double *macs_per_output)
 {
@@ -166,6 +167,8 @@ bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct
 	double macs_per_output = 0;
 
 	FW_ASSERT(layer->input_count > 0);
+	memcpy(layer->window, spec->kernel, sizeof layer->window);
+	memcpy(layer->stride, spec->stride, sizeof layer->stride);
 	layer->channels = layers[layer->inputs[0]].channels;
 	layer->height = layers[layer->inputs[0]].height;
 	layer->width = layers[layer->inputs[0]].width;

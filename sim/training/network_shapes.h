@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Private to the network reader: what a line of a network file says, and the
- * arithmetic that turns it into a layer.
+/* The values of one line of a network file, and the arithmetic that turns them into a layer.
+ * Only the network reader includes this file.
  *
- * Shapes are channels x height x width of one image. With pad "same" an output
- * is ceil(input / stride) on a side, whatever the kernel; with "valid" it is
- * floor((input - kernel) / stride) + 1, and the kernel must fit. These are
- * TensorFlow's rules; the zeros that "same" puts around an input count as
- * multiplied, as in the published tables.
+ * Shapes are channels x height x width of one image. These are TensorFlow's rules for a side
+ * of an output:
+ *   pad "same"    ceil(input / stride), for each kernel
+ *   pad "valid"   floor((input - kernel) / stride) + 1; the kernel must not be larger than
+ *                 the input
+ * MACs include the products with the zeros that "same" puts around an input, as in published
+ * tables.
  */
 #ifndef FARWIRE_TRAINING_NETWORK_SHAPES_H
 #define FARWIRE_TRAINING_NETWORK_SHAPES_H
@@ -16,7 +18,7 @@
 #include "sim/base/diag.h"
 #include "sim/training/network.h"
 
-/* Sides and channels above this are slips of the keyboard. */
+/* Maximum of sides, channels and units; a larger number is certainly a typing error. */
 enum { LAYER_SIZE_MAX = 1000000 };
 
 struct layer_spec {
@@ -24,18 +26,18 @@ struct layer_spec {
 	struct origin origin;
 	enum layer_op op;
 	size_t kernel[2], stride[2];        /* height, width */
-	bool same;                          /* padding; false: valid */
-	bool global;                        /* a pool as large as its input */
+	bool same;                          /* padding is "same"; false: "valid" */
+	bool global;                        /* the pool is as large as its input */
 	size_t out;                         /* channels of a conv, units of an fc */
 	bool batch_norm, scale, bias, relu; /* layers that follow this one */
 };
 
-/* Fills everything of layer but name and inputs, which are set; its inputs are
- * in layers. Returns false after an error. */
+/* Sets all fields of layer except name, op and inputs, which the caller has set. layers contains
+ * its inputs. Returns false after an error. */
 bool layer_derive(struct diag *diag, const struct layer_spec *spec, const struct layer *layers,
 		  struct layer *layer);
 
-/* Fills the network's totals from its layers. */
+/* Sets the network's totals from its layers. */
 void network_totals(struct network *network);
 
 #endif

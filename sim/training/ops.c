@@ -7,12 +7,13 @@
 #include "sim/base/diag.h"
 #include "sim/base/vec.h"
 
-/* Elements up to which a full reduction is one kernel (TensorFlow 1.12,
+/* Largest number of elements that a full reduction sums in one kernel (TensorFlow 1.12,
  * reduction_gpu_kernels.cu.h, LaunchScalarReduction). */
 #define ONE_KERNEL_REDUCTION_COUNT 4096.0
-/* Inputs that one kernel of an n-ary sum takes (TensorFlow, aggregate_ops). */
+/* Largest number of inputs of one kernel of an n-ary sum (TensorFlow, aggregate_ops). */
 enum { SUM_WIDTH = 8 };
-/* Small kernels of a sparse softmax cross-entropy with its mean, and of its gradient. */
+/* Number of small kernels of a sparse softmax cross-entropy with its mean, of its gradient, and
+ * of one moving average. */
 enum { SOFTMAX_KERNELS = 6, SOFTMAX_GRAD_KERNELS = 2, MOVING_AVERAGE_KERNELS = 3 };
 
 static const uint32_t NONE = UINT32_MAX;
@@ -23,15 +24,15 @@ struct builder {
 	const struct stack_params *stack;
 	double batch, element_B;
 	VEC(struct op) ops;
-	uint32_t *forward;      /* by layer: the op that makes its output */
-	uint32_t *gradient;     /* by layer: the op that makes the gradient of its output */
-	uint32_t *decay;        /* by parameter tensor: the op w * decay, or NONE */
-	uint32_t *first_tensor; /* by layer: number of its first parameter tensor */
+	uint32_t *forward;      /* by layer: the op that computes its output */
+	uint32_t *gradient;     /* by layer: the op that computes the gradient of its output */
+	uint32_t *decay;        /* by trainable tensor: the op w * decay, or NONE */
+	uint32_t *first_tensor; /* by layer: index of its first trainable tensor */
 	struct op_tensor *tensors;
 	size_t tensor_count;
 	VEC(uint32_t) losses; /* ops of the L2 losses */
-	uint32_t layer;       /* whose ops are being made */
-	enum op_pass pass;
+	uint32_t layer;       /* layer of the next op */
+	enum op_pass pass;    /* pass of the next op */
 };
 
 static uint32_t add_op(struct builder *b, const char *name, bool library, uint32_t kernels,
@@ -57,6 +58,36 @@ static uint32_t add_op(struct builder *b, const char *name, bool library, uint32
 	return index;
 }
 
+/* The op is a product of one layer's input with its weights, or a gradient of it. */
+static void set_product(struct builder *b, uint32_t op, const struct layer *layer,
+			enum convolution_part part)
+{
+	const struct layer *input = &b->network->layers[layer->inputs[0]];
+	struct kernel_work *work = &b->ops.items[op].work;
+	double rows = b->batch, in = input->output_count, out = layer->output_count;
+	work->type = stack_product_type(b->stack, layer->op == LAYER_CONV);
+	if (layer->op == LAYER_CONV) {
+		work->form = KERNEL_CONVOLUTION;
+		work->convolution = (struct kernel_convolution){
+			.part = part,
+			.images = b->batch,
+			.in_channels = (double)input->channels,
+			.out_channels = (double)layer->channels,
+			.in_height = (double)input->height,
+			.in_width = (double)input->width,
+			.out_height = (double)layer->height,
+			.out_width = (double)layer->width,
+			.window = {layer->window[0], layer->window[1]},
+			.stride = {layer->stride[0], layer->stride[1]},
+		};
+		return;
+	}
+	work->form = KERNEL_PRODUCT;
+	work->product = part == CONVOLUTION_FORWARD ? (struct kernel_product){rows, out, in, 1}
+			: part == CONVOLUTION_DATA  ? (struct kernel_product){rows, in, out, 1}
+						    : (struct kernel_product){in, out, rows, 1};
+}
+
 static uint32_t set_elementwise(struct builder *b, uint32_t op, double output_B)
 {
 	b->ops.items[op].elementwise = true;
@@ -64,8 +95,8 @@ static uint32_t set_elementwise(struct builder *b, uint32_t op, double output_B)
 	return op;
 }
 
-/* Gradients of the tensors of a layer are complete behind op, but those to which weight
- * decay's part is added. */
+/* Marks the gradients of the layer's tensors as complete after op. Gradients to which weight
+ * decay is added are complete later (update_tensor). */
 static void set_gradients(struct builder *b, uint32_t op, size_t layer)
 {
 	uint32_t all = (uint32_t)b->network->layers[layer].tensor_count, count = 0;
@@ -92,7 +123,7 @@ static const char *op_name(struct builder *b, const struct layer *layer, const c
 	return arena_printf(b->arena, "%s%s", layer->name, what);
 }
 
-/* Passes over an op's output, forward; the rest of the layers in forward_layer. */
+/* Bytes of GPU memory that the layer's forward op reads and writes. */
 static double forward_B(const struct builder *b, const struct layer *layer)
 {
 	double in = image_bytes(b, layer->input_count_total),
@@ -117,6 +148,11 @@ static bool is_library(enum layer_op op)
 	       op == LAYER_MAX_POOL || op == LAYER_LRN;
 }
 
+static bool is_product(enum layer_op op)
+{
+	return op == LAYER_CONV || op == LAYER_FC;
+}
+
 static bool is_elementwise(enum layer_op op)
 {
 	return op == LAYER_BATCH_NORM || op == LAYER_BIAS || op == LAYER_RELU || op == LAYER_ADD ||
@@ -137,6 +173,8 @@ static void forward_layer(struct builder *b, size_t index)
 	b->forward[index] =
 		add_op(b, layer->name, is_library(layer->op), kernels, 2 * layer->macs * b->batch,
 		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
+	if (is_product(layer->op))
+		set_product(b, b->forward[index], layer, CONVOLUTION_FORWARD);
 	if (is_elementwise(layer->op))
 		set_elementwise(b, b->forward[index], image_bytes(b, layer->output_count));
 	for (size_t i = 0; i < layer->state_tensor_count; i++)
@@ -166,8 +204,8 @@ static void push_loss(struct builder *b, uint32_t op)
 	*slot = op;
 }
 
-/* Weight decay's loss and gradient. Neither waits for anything but the
- * variables, so both are ready when a step begins. */
+/* Adds the ops of weight decay: its gradient or its loss. They need only the variables, so they
+ * are ready when a step begins. */
 static void decay_ops(struct builder *b, bool gradient)
 {
 	for (size_t i = 0; i < b->network->layer_count; i++) {
@@ -211,7 +249,8 @@ static uint32_t l2_loss(struct builder *b, uint32_t loss)
 	return add_op(b, "loss.total", false, 2, 0, 16, (uint32_t[]){loss, sum}, 2);
 }
 
-/* The gradient of layer's output: the sum of what its consumers sent back. */
+/* op computes a gradient of the layer's output. If several layers use that output, a further op
+ * sums their gradients. */
 static void receive_gradient(struct builder *b, size_t layer, uint32_t op)
 {
 	if (b->gradient[layer] == NONE) {
@@ -237,8 +276,8 @@ static uint32_t tensor_op(struct builder *b, const struct layer *layer, const ch
 			       size_B);
 }
 
-/* Adds weight decay's part, which is of the loss, to a tensor's gradient, and updates the
- * tensor. */
+/* Adds the op that updates a tensor. If weight decay is part of the loss, an op before it adds
+ * the gradient of weight decay. */
 static void update_tensor(struct builder *b, const struct layer *layer, uint32_t number,
 			  uint32_t gradient)
 {
@@ -272,7 +311,8 @@ static double backward_passes(enum layer_op op)
 	}
 }
 
-/* Convolutions and matrix products: the filter's gradient and the data's. */
+/* Convolutions and matrix products have two ops: the filter's gradient and, if `data` is set,
+ * the input's gradient. */
 static void backward_product(struct builder *b, size_t index, bool data)
 {
 	const struct layer *layer = &b->network->layers[index];
@@ -280,10 +320,13 @@ static void backward_product(struct builder *b, size_t index, bool data)
 	double flop = 2 * layer->macs * b->batch;
 	uint32_t filter = add_op(b, op_name(b, layer, ".grad_filter"), true, 1, flop,
 				 forward_B(b, layer), &gradient, 1);
-	if (data)
-		receive_gradient(b, layer->inputs[0],
-				 add_op(b, op_name(b, layer, ".grad_data"), true, 1, flop,
-					forward_B(b, layer), &gradient, 1));
+	set_product(b, filter, layer, CONVOLUTION_FILTER);
+	if (data) {
+		uint32_t op = add_op(b, op_name(b, layer, ".grad_data"), true, 1, flop,
+				     forward_B(b, layer), &gradient, 1);
+		set_product(b, op, layer, CONVOLUTION_DATA);
+		receive_gradient(b, layer->inputs[0], op);
+	}
 	set_gradients(b, filter, index);
 	for (size_t t = 0; t < layer->tensor_count; t++)
 		update_tensor(b, layer, b->first_tensor[index] + (uint32_t)t, filter);
@@ -335,7 +378,8 @@ static void backward_layer(struct builder *b, size_t index)
 	}
 	uint32_t op = add_op(b, op_name(b, layer, ".grad"), is_library(layer->op), 1, 0,
 			     backward_passes(layer->op) * out, &gradient, 1);
-	if (is_elementwise(layer->op) && layer->op != LAYER_BIAS) /* a bias's is a sum */
+	/* A bias's gradient is a sum over its layer's output. */
+	if (is_elementwise(layer->op) && layer->op != LAYER_BIAS)
 		set_elementwise(b, op, out);
 	set_gradients(b, op, index);
 	receive_gradient(b, layer->inputs[0], layer->op == LAYER_BIAS ? gradient : op);
@@ -370,7 +414,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 			    .network = network,
 			    .stack = stack,
 			    .batch = (double)batch,
-			    .element_B = stack->fp16 ? 2 : 4,
+			    .element_B = stack_element_B(stack),
 			    .forward = ARENA_ARRAY(arena, layers, uint32_t),
 			    .gradient = ARENA_ARRAY(arena, layers, uint32_t),
 			    .first_tensor = ARENA_ARRAY(arena, layers, uint32_t)};
@@ -392,5 +436,7 @@ struct op_graph op_graph_new(struct arena *arena, const struct network *network,
 				 .loss = loss,
 				 .tensors = b.tensors,
 				 .tensor_count = b.tensor_count};
-	return stack->xla_clusters_count > 0 ? op_graph_fuse(arena, &graph) : graph;
+	return stack->xla_clusters_count > 0 || stack->fusion != FUSION_NONE
+		       ? op_graph_fuse(arena, &graph)
+		       : graph;
 }

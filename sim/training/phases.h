@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a training job does before, between and after its steps.
+/* The phases of a training job around its steps.
  *
  * From launch to end a job passes these phases (docs/models/jobs.md):
  *
@@ -29,7 +29,7 @@ struct phases_params {
 	double evaluation_epochs_count; /* epochs from one evaluation to the next; 0: none */
 	double evaluation_images_count;
 	double checkpoint_epochs_count; /* epochs from one checkpoint to the next; 0: none */
-	bool checkpoint_end;            /* one more when the training is over */
+	bool checkpoint_end;            /* one more after the last step */
 	const char *checkpoint_storage; /* a file of models/storages/ */
 	double checkpoint_spB;          /* work per byte of a checkpoint, on top of its copy */
 	double end_s;                   /* work of one thread of a process */

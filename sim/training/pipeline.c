@@ -7,11 +7,12 @@
 #include "sim/base/diag.h"
 #include "sim/training/issue.h"
 
-enum { COMPUTE, DOWN, UP, STREAM_COUNT }; /* DOWN: to later stages */
+/* Streams. DOWN carries activations to later stages, UP carries gradients to earlier ones. */
+enum { COMPUTE, DOWN, UP, STREAM_COUNT };
 
 /* ---- cutting ---- */
 
-/* No later layer takes the output of a layer before `layer`. */
+/* True if no layer behind `layer` takes the output of a layer before it. */
 static bool can_cut_after(const struct network *network, size_t layer)
 {
 	for (size_t i = layer + 1; i < network->layer_count; i++)
@@ -57,7 +58,7 @@ struct writer {
 	struct issuer issuer;
 	const struct op_graph *graph;
 	size_t first, last; /* layers of the stage */
-	uint16_t event;     /* the next one */
+	uint16_t event;     /* next unused event */
 };
 
 static void issue_ops(struct writer *w, enum op_pass pass)
@@ -69,7 +70,7 @@ static void issue_ops(struct writer *w, enum op_pass pass)
 	}
 }
 
-/* Later calls on stream `behind` wait for the earlier ones on `stream`. */
+/* Makes later calls on stream `behind` wait for earlier calls on `stream`. */
 static void order(struct writer *w, uint16_t stream, uint16_t behind)
 {
 	issue_call(&w->issuer, CALL_EVENT_RECORD, stream)->event = w->event;
@@ -112,7 +113,7 @@ const struct program *pipeline_program(struct arena *arena, const struct network
 		.first = stage > 0 ? cuts[stage - 1] + 1 : 0,
 		.last = stage + 1 < stages ? cuts[stage] : network->layer_count - 1,
 	};
-	double image_B = (double)micro * (stack->fp16 ? 2 : 4);
+	double image_B = (double)micro * stack_element_B(stack);
 	double in_B = stage > 0 ? network->layers[cuts[stage - 1]].output_count * image_B : 0;
 	double out_B = network->layers[w.last].output_count * image_B;
 	issue_item(&w.issuer, ITEM_THINK)->work_s = stack->session_s;
@@ -135,13 +136,14 @@ const struct program *pipeline_program(struct arena *arena, const struct network
 	struct call_thread *thread = ARENA_NEW(arena, struct call_thread);
 	*thread = (struct call_thread){"main", w.issuer.items.items, w.issuer.items.count};
 	struct program *program = ARENA_NEW(arena, struct program);
-	/* Activations of all micro-batches are kept; of the network this rank has its share. */
+	/* A rank keeps the activations of all micro-batches for its part of the network. All stages
+	 * are assumed to need the same memory. */
 	*program = (struct program){
 		.threads = thread,
 		.thread_count = 1,
 		.stream_count = STREAM_COUNT,
 		.event_count = w.event,
-		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4,
+		.memory_B = network_memory_B(network, batch, stack_element_B(stack),
 					     stack->optimiser_copies_count, stack->workspace_B) /
 			    (double)stages,
 		.images_count = (double)batch,

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PyTorch: ops in program order from one thread, no wait at a step's end.
+/* PyTorch: one thread issues the ops in program order and does not wait at the end of a step.
  *
- * The main thread runs forward, the autograd thread backward, one after the
- * other on one stream, so a single list in program order stands for both. The
- * optimiser follows; weight decay is part of it, so there is no loss for each
- * variable (l2_loss = "none" in the stack's file). The step's loss stays on the GPU; the host runs
- * ahead until the launch queue is full. With real input a pin-memory thread hands pinned batches to
- * asynchronous copies and polls an event for each.
+ * The main thread runs forward and then the autograd thread runs backward, both on one stream.
+ * So one list in program order represents both threads. The optimiser follows. It includes weight
+ * decay, so no variable has a loss of its own (l2_loss = "none" in the stack's file). The loss of
+ * the step stays on the GPU, and the host runs ahead until the launch queue is full. With real
+ * input, a pin-memory thread starts an asynchronous copy of each batch and polls its event.
  */
 #include "sim/base/arena.h"
 #include "sim/training/frameworks.h"
@@ -60,7 +59,7 @@ static const struct program *program(struct arena *arena, const struct network *
 		.event_count = EVENT_COUNT,
 		.signal_count = SIGNAL_COUNT,
 		.poller = {.enabled = stack->poller, .sleep_s = stack->poll_sleep_s},
-		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4,
+		.memory_B = network_memory_B(network, batch, stack_element_B(stack),
 					     stack->optimiser_copies_count, stack->workspace_B),
 		.images_count = (double)batch,
 	};
@@ -69,7 +68,7 @@ static const struct program *program(struct arena *arena, const struct network *
 
 const struct framework framework_pytorch = {
 	.name = "pytorch",
-	.help = "PyTorch: program order from one thread, run-ahead across steps",
+	.help = "PyTorch: one thread issues in program order and runs ahead across steps",
 	.ahead = true,
 	.order = program_order,
 	.program = program,

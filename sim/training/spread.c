@@ -11,7 +11,8 @@ enum { NONE = -1, EVENTS_OF_BUNDLE = 3 };
 
 struct bundle {
 	double size_B;
-	bool issued, awaited; /* on the compute stream */
+	bool issued;  /* its exchange has been issued */
+	bool awaited; /* the compute stream waits for it */
 };
 
 struct spread {
@@ -21,9 +22,9 @@ struct spread {
 	uint32_t signal;
 	int32_t *bundle_of; /* by tensor; NONE: its gradient has not been issued */
 	struct bundle *bundles;
-	size_t count;                   /* of bundles, the open one included */
-	VEC(const struct op *) updates; /* in the order of the framework; not issued yet */
-	bool updating;
+	size_t count;                   /* bundles, including the open one */
+	VEC(const struct op *) updates; /* held back, in the framework's order */
+	bool updating;                  /* spread_update issues the updates */
 };
 
 struct spread *spread_new(struct arena *arena, const struct spread_params *params,
@@ -50,7 +51,7 @@ static uint16_t event_of(const struct spread *spread, size_t bundle, unsigned wh
 	return (uint16_t)(spread->event + EVENTS_OF_BUNDLE * bundle + which);
 }
 
-/* The bundle begins its way, behind what has been issued to the compute stream. */
+/* Issues the exchange of a bundle; it waits for all earlier calls on the compute stream. */
 static void bundle_issue(struct spread *spread, struct issuer *issuer, size_t index)
 {
 	struct bundle *bundle = &spread->bundles[index];
@@ -118,7 +119,7 @@ void spread_behind(struct spread *spread, struct issuer *issuer, const struct op
 
 /* ---- several GPUs ---- */
 
-/* One GPU's thread as that of device: its streams, events and signals are its own. */
+/* Copies the thread of one GPU for GPU `device`, with that GPU's streams, events and signals. */
 static struct call_thread thread_of(struct arena *arena, const struct call_thread *one,
 				    size_t device, uint32_t signal_count)
 {
@@ -132,8 +133,8 @@ static struct call_thread thread_of(struct arena *arena, const struct call_threa
 				    one->count};
 }
 
-/* The thread that adds the gradients of all GPUs, bundle by bundle as they become ready, and
- * copies the new values back. seen: signal of values that are there. */
+/* Writes the thread that adds the gradients of all GPUs, bundle by bundle as they become ready,
+ * and copies the new values back. Each copy posts the signal `seen` at its end. */
 static struct call_thread variables_thread(struct arena *arena, const struct spread *spread,
 					   uint32_t signal_count, uint32_t seen)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A training step of one GPU, made into the step of a program that trains on several.
+/* Changes a training step of one GPU into the step of a program that trains on several GPUs.
  *
- * Gradients are exchanged call by call. Those that are complete behind the same op, and the
- * following ones up to bundle_B, are a BUNDLE. The program puts it on a stream of its own,
- * behind the compute stream (an event), so that later kernels overlap it:
+ * Gradients are exchanged call by call. A BUNDLE begins with the gradients that are complete
+ * after one op. Later gradients join it until it has bundle_B. The program exchanges bundles
+ * on a separate stream, which waits for the compute stream by an event. So later kernels
+ * overlap the exchange:
  *
- *   all-reduce      one ncclAllReduce of the bundle with all GPUs of the job. Updates follow
- *                   behind backward, as PyTorch's optimiser does; each waits for its bundle on
- *                   the GPU.
- *   variables on    the bundle is copied to the program's host, which adds those of all its
- *   the CPU         GPUs, updates the variables and copies them back to each GPU. No update
- *                   runs on a GPU, and the step ends when the new values are there.
+ *   all-reduce      one ncclAllReduce of the bundle with all GPUs of the job. Updates are
+ *                   issued after backward, as in PyTorch. Each update waits on the GPU for
+ *                   its bundle.
+ *   variables on    each GPU's bundle is copied to the program's host. The host adds them,
+ *   the CPU         updates the variables and copies them back to each GPU. No update runs on
+ *                   a GPU. The step ends when all GPUs have the new values.
  *
- * Each GPU of a program has threads of its own, as each has in TensorFlow and PyTorch.
+ * Each GPU of a program has its own threads, as in TensorFlow and PyTorch.
  */
 #ifndef FARWIRE_TRAINING_SPREAD_H
 #define FARWIRE_TRAINING_SPREAD_H
@@ -21,28 +22,32 @@
 #include "sim/training/issue.h"
 
 struct spread_params {
-	size_t device_count; /* GPUs that the program holds */
-	double bundle_B;     /* 0: each op's gradients by themselves; INFINITY: all together */
+	size_t device_count; /* GPUs of the program */
+	double bundle_B;     /* 0: a bundle has one op's gradients; INFINITY: there is one bundle */
 	double element_B;    /* of a gradient */
-	bool on_cpu;         /* the variables */
-	double cpu_Bps;      /* bytes of gradients that the host adds up in a second */
+	bool on_cpu;         /* the variables are on the CPU */
+	double cpu_Bps;      /* bytes of gradients that the host adds in a second */
 };
 
-struct spread; /* of the step that a framework is writing */
-/* stream, event and signal: the first that the framework does not use. */
+/* The exchange of one step, while a framework writes that step. */
+struct spread;
+/* stream, event and signal are the first ones that the framework does not use. */
 struct spread *spread_new(struct arena *arena, const struct spread_params *params,
 			  const struct op_graph *graph, uint16_t stream, uint16_t event,
 			  uint32_t signal);
 
-/* Called by issue_op. Before: what has to be issued in front of the op; false: the op is not
- * done on the GPU. Behind: what follows from its gradients. */
+/* issue_op calls both functions. spread_before issues the calls that an op needs before it. It
+ * returns false if the op must not be issued now: it is an update that spread_update issues
+ * later, or that runs on the CPU. spread_behind adds the op's gradients to the open bundle and
+ * issues the exchange of a full one. */
 bool spread_before(struct spread *spread, struct issuer *issuer, const struct op *op);
 void spread_behind(struct spread *spread, struct issuer *issuer, const struct op *op);
-/* Issues the updates, which were held back: they wait for gradients of all GPUs, and what is
- * issued behind them on the compute stream would wait, too. */
+/* Issues the updates, which were held back until now. They wait for gradients of all GPUs, and
+ * later ops on the compute stream would have to wait for them. */
 void spread_update(struct spread *spread, struct issuer *issuer);
 
-/* The program of all GPUs, from that of one, which was written with the spread. */
+/* Returns the program of all GPUs. `one` is the program of one GPU that a framework wrote with
+ * this spread. */
 const struct program *spread_program(struct arena *arena, const struct spread *spread,
 				     const struct program *one);
 

@@ -15,21 +15,20 @@ struct cutter {
 	struct issuer issuer;
 	double *update_s, *update_host_s; /* by tensor of the graph */
 	VEC(struct step_segment) segments;
-	VEC(uint32_t) tensors; /* of the graph, as their gradients become ready */
-	/* Behind the last cut. */
+	VEC(uint32_t) tensors; /* of the graph, in the order in which their gradients are ready */
+	/* Since the last cut. */
 	double open_s, open_host_s, last_s;
 	uint32_t open_kernels;
 	size_t forward_count;
 };
 
-static double op_s(const struct op *op, const struct stack_params *stack,
-		   const struct gpu_params *gpu, const struct efficiency_params *efficiency)
+static double op_s(const struct op *op, const struct gpu_params *gpu,
+		   const struct efficiency_params *efficiency)
 {
-	return op->kernels *
-	       (kernel_duration_s(gpu, efficiency, &op->work, stack->fp16) + gpu->kernel_gap_s);
+	return op->kernels * (kernel_duration_s(gpu, efficiency, &op->work) + gpu->kernel_gap_s);
 }
 
-/* Work of issuing an op. */
+/* Host work to issue an op. */
 static double host_s(struct cutter *c, const struct op *op)
 {
 	double work_s = 0;
@@ -80,8 +79,8 @@ static void push_op(struct cutter *c, const struct op *op, double op_s)
 	push_gradients(c, op);
 }
 
-/* A segment for the forward pass, one up to each op that completes a gradient,
- * one for what is left; pieces of them where issuing takes time. */
+/* Cuts the ops into segments: behind the forward pass, behind each op that completes a gradient,
+ * and at the end. If issuing takes time, also behind every PIECE_KERNELS kernels. */
 static void walk(struct cutter *c, const uint32_t *order, const double *ops_s)
 {
 	const char *last = "";
@@ -107,8 +106,8 @@ static void walk(struct cutter *c, const uint32_t *order, const double *ops_s)
 		cut(c, last, c->tensors.count);
 }
 
-/* Backward in clusters of equal work: what became ready within one is heard of
- * at its end. */
+/* Replaces the segments of backward by clusters of equal work. Gradients that become ready within
+ * a cluster are announced at its end. */
 static void cluster(struct cutter *c, size_t cluster_count)
 {
 	struct step_segment *all = c->segments.items;
@@ -138,7 +137,7 @@ static void cluster(struct cutter *c, size_t cluster_count)
 		*VEC_PUSH(c->arena, &c->segments) = clusters[k];
 }
 
-/* A time that a factor of all kernels' times stretches. */
+/* A time that depends on the factor of all kernels' times, and its derivative by the factor. */
 struct moment {
 	double at_s, slope_s;
 };
@@ -153,7 +152,7 @@ static struct moment kernels(struct moment from, double kernels_s, double factor
 	return (struct moment){from.at_s + factor * kernels_s, from.slope_s + kernels_s};
 }
 
-/* The end of the step on a GPU alone: updates follow as one more segment. */
+/* Returns the end of the step on a single GPU. The updates are one more segment. */
 static struct moment solo_end(const struct cutter *c, const struct step_segment *updates,
 			      double begin_host_s, double factor)
 {
@@ -170,7 +169,8 @@ static struct moment solo_end(const struct cutter *c, const struct step_segment 
 	return done;
 }
 
-/* ... where the host is a step ahead: the longer of the two. */
+/* Returns the end of the step on a single GPU if the host is a step ahead: the later of the
+ * GPU's end and the host's. */
 static struct moment ahead_end(const struct cutter *c, const struct step_segment *updates,
 			       double begin_host_s, double factor)
 {
@@ -183,8 +183,8 @@ static struct moment ahead_end(const struct cutter *c, const struct step_segment
 	return later(kernels((struct moment){0, 0}, work_s, factor), issued);
 }
 
-/* The factor of all kernels' times with which the step takes step_s: that time is a
- * convex function of it, piece by piece a straight line, so Newton's steps end. */
+/* Returns the factor of all kernels' times with which the step takes step_s. The step time is a
+ * convex, piecewise linear function of the factor, so Newton's method ends. */
 static double find_factor(const struct cutter *c, const struct step_segment *updates,
 			  double begin_host_s, bool ahead, double step_s)
 {
@@ -202,7 +202,7 @@ static double find_factor(const struct cutter *c, const struct step_segment *upd
 	return factor;
 }
 
-/* All that come with a gradient, as one segment. */
+/* Returns the updates of all tensors as one segment. */
 static struct step_segment all_updates(const struct cutter *c)
 {
 	struct step_segment updates = {.name = "update"};
@@ -215,7 +215,7 @@ static struct step_segment all_updates(const struct cutter *c)
 	return updates;
 }
 
-/* Kernels' times stretched by the factor. */
+/* Multiplies the times of all kernels by the factor and returns the tensors of the profile. */
 static struct step_tensor *stretch(struct cutter *c, double factor)
 {
 	struct step_tensor *tensors =
@@ -236,7 +236,7 @@ static struct step_tensor *stretch(struct cutter *c, double factor)
 	return tensors;
 }
 
-/* A query in each round of the poller, which sleeps between them. */
+/* Part of a core that the poller uses: it makes one query, then sleeps, and so on. */
 static double poller_ratio(const struct stack_params *stack, const struct step_host *host)
 {
 	if (!host || !stack->poller)
@@ -262,7 +262,7 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 		.update_host_s = ARENA_ARRAY(arena, graph.tensor_count + 1, double)};
 	double *ops_s = ARENA_ARRAY(arena, graph.count, double);
 	for (size_t i = 0; i < graph.count; i++)
-		ops_s[i] = op_s(&graph.ops[i], stack, gpu, efficiency);
+		ops_s[i] = op_s(&graph.ops[i], gpu, efficiency);
 	walk(&c, framework->order(arena, &graph), ops_s);
 	FW_ASSERT(c.tensors.count == graph.tensor_count && c.forward_count > 0);
 	if (stack->xla_clusters_count > 0)
@@ -285,7 +285,7 @@ const struct step_profile *step_profile_new(struct arena *arena, const struct ne
 		.ahead = framework->ahead,
 		.images_count = (double)batch,
 		.element_B = stack->fp16_gradients ? 2 : 4,
-		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4,
+		.memory_B = network_memory_B(network, batch, stack_element_B(stack),
 					     stack->optimiser_copies_count, stack->workspace_B),
 		.input_B = input_B(network, batch),
 	};

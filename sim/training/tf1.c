@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TensorFlow 1.x: a graph executor that issues ops breadth-first.
  *
- * One executor thread takes ops from a first-in-first-out queue of ready ops;
- * a GPU op is done for the executor as soon as it is issued, and the ops it
- * makes ready join the queue's end. So at the start of a step everything that
- * waits only for variables (weight decay's losses and gradients, hundreds of
- * tiny kernels) is issued while the GPU has next to nothing queued.
- * A step is one session.run: it ends when the loss is back on the host and
- * the GPU has done all updates (so run-ahead begins anew each step). Copies
- * go through streams of their own; their completion is noticed by the
- * event-polling thread (EventMgr: queries every pending event, then sleeps
- * 10 us while any is pending). Real input is copied by the CPU side's thread
- * into a staging area at the start of the step before the one that uses it.
+ * One executor thread takes ops from a first-in-first-out queue of ready ops. For the executor
+ * a GPU op is done when it is issued. The ops that become ready then join the end of the queue.
+ * So a step begins with all ops that need only variables: the losses and gradients of weight
+ * decay, hundreds of tiny kernels. At that time the launch queue of the GPU is almost empty.
+ *
+ * A step is one session.run. It ends when the loss is on the host and the GPU has done all
+ * updates, so the host runs ahead only within a step. Copies use separate streams. The
+ * event-polling thread notices their end (EventMgr: it queries every pending event, then sleeps
+ * 10 us while one is pending). With real input, a host thread copies each batch into a staging
+ * area at the start of the step before the one that uses the batch.
  */
 #include <string.h>
 
@@ -24,11 +23,11 @@
 enum { COMPUTE, HOST_TO_DEVICE, DEVICE_TO_HOST, STREAM_COUNT };
 enum { LOSS_BACK, GPU_DONE, INPUT_THERE, EXTRA_SEEN, SIGNAL_COUNT };
 enum { EVENT_LOSS = 0, EVENT_DONE = 2, EVENT_INPUT = 4, EVENT_EXTRA = 6 };
-/* Events that extra records use in turn. */
+/* Events for the extra records; each record has its own. */
 enum { EXTRA_EVENTS = 4096, EXTRA_MAX = EXTRA_EVENTS };
 
 struct consumers {
-	uint32_t *first; /* of op i: list[first[i]] .. list[first[i + 1] - 1] */
+	uint32_t *first; /* op i has list[first[i]] .. list[first[i + 1] - 1] */
 	uint32_t *list;
 };
 
@@ -70,7 +69,7 @@ static const uint32_t *breadth_first(struct arena *arena, const struct op_graph 
 	return order;
 }
 
-/* Records spread evenly over the ops, each watched by the poller. */
+/* Spreads events_per_step_count records evenly over the ops of a step; the poller watches each. */
 static void issue_extra(struct issuer *issuer, size_t op, size_t op_count, uint32_t *made)
 {
 	double wanted = issuer->stack->events_per_step_count * (double)(op + 1) / (double)op_count;
@@ -97,9 +96,9 @@ static struct call_thread executor_thread(struct issuer *issuer, const struct op
 	}
 	if (issuer->spread)
 		spread_update(issuer->spread, issuer);
-	/* The global step sits on the CPU and is raised behind all updates
-	 * (tf_cnn_benchmarks, inc_global_step): that control edge crosses devices
-	 * as a copy of no bytes, so the step ends when the GPU is done. */
+	/* The global step is a variable on the CPU that is incremented after all updates
+	 * (tf_cnn_benchmarks, inc_global_step). This control edge between devices is a copy of 0
+	 * bytes, so the step ends when the GPU has finished. */
 	issue_copy_and_watch(issuer, CALL_MEMCPY_D2H_ASYNC, 0, false, COMPUTE, DEVICE_TO_HOST,
 			     EVENT_DONE, GPU_DONE);
 	issue_await(issuer, LOSS_BACK, 1);
@@ -144,7 +143,7 @@ static const struct program *program(struct arena *arena, const struct network *
 		.event_count = EVENT_EXTRA + EXTRA_EVENTS,
 		.signal_count = SIGNAL_COUNT,
 		.poller = {.enabled = stack->poller, .sleep_s = stack->poll_sleep_s},
-		.memory_B = network_memory_B(network, batch, stack->fp16 ? 2 : 4,
+		.memory_B = network_memory_B(network, batch, stack_element_B(stack),
 					     stack->optimiser_copies_count, stack->workspace_B),
 		.images_count = (double)batch,
 	};
@@ -153,8 +152,8 @@ static const struct program *program(struct arena *arena, const struct network *
 
 const struct framework framework_tensorflow_1 = {
 	.name = "tensorflow-1",
-	.help = "TensorFlow 1.x: breadth-first executor, event-polling thread, a session.run a "
-		"step",
+	.help = "TensorFlow 1.x: breadth-first executor, event-polling thread, one session.run for "
+		"each step",
 	.order = breadth_first,
 	.program = program,
 };

@@ -40,9 +40,9 @@ static const struct param_row tcp_rows[] = {
 		   "assumption: the kernel forwards the packets of an overlay (VXLAN, IPIP)"),
 	COST_ASSUMED(struct tcp_params, relay_packet_s, QUANTITY_TIME, 0, 1e-2, "15 us",
 		     "work of that process per packet at either end, at 2.4 GHz",
-		     "assumption: two system calls, two copies and a wake-up; a published test of "
-		     "flannel in virtual machines reached 28.7 MB/s with udp, some 50 us a packet "
-		     "for both ends (kubernetes pull request 17877)"),
+		     "assumption: two system calls, two copies and a wake-up; flannel in virtual "
+		     "machines once reached 28.7 MB/s with udp, 50 us a packet (kubernetes pull "
+		     "request 17877)"),
 	PARAM_WHOLE(struct tcp_params, writes_per_message_count, 1, 64, "1",
 		    "number of socket calls per message, in equal parts (2: header and body "
 		    "separately)",

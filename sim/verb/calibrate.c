@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire calibrate: measures this machine with all probes that it allows, fits what
- * they recorded, and says on one page what came out. */
+/* farwire calibrate: measures this machine with all probes that work on it, fits their
+ * recordings, and writes a profile and a page with the results. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static bool is_there(const char *path)
 
 /* ---- measuring ---- */
 
-/* $FARWIRE_PROBE, else the one beside this program; NULL: there is none. */
+/* Returns $FARWIRE_PROBE, or farwire-probe in the folder of this program, or NULL. */
 static const char *probe_program(struct arena *arena)
 {
 	const char *given = getenv("FARWIRE_PROBE");
@@ -45,8 +45,8 @@ static const char *probe_program(struct arena *arena)
 	return access(program, X_OK) == 0 ? program : NULL;
 }
 
-/* Runs it until it ends; the exit code. An interrupt is the probe's to handle: it
- * keeps what it has and ends by it, and so does this program. */
+/* Runs a program until it ends, and returns its exit code. After an interrupt (SIGINT) the probe
+ * saves its samples and ends with this signal; this program then does the same. */
 static int run_program(const char *program, char *const *words)
 {
 	struct sigaction ignored = {.sa_handler = SIG_IGN}, before;
@@ -74,15 +74,16 @@ static int run_program(const char *program, char *const *words)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
-/* A file that is there is gone on with. */
+/* Measures the GPU into the file `path`. If the file exists, the probe continues it. */
 static int measure_gpu(const struct command *command, const char *path)
 {
 	const char *program = probe_program(command->arena);
 	const char *words[12];
 	size_t count = 0;
 	if (!program) {
-		fprintf(stderr, "farwire: no farwire-probe beside this program (it takes nvcc to "
-				"build it): the GPU is left out\n");
+		fprintf(stderr,
+			"farwire: the GPU is not measured because farwire-probe is not in the "
+			"folder of this program (build it with nvcc, or set FARWIRE_PROBE)\n");
 		return NO_GPU;
 	}
 	words[count++] = program;
@@ -116,7 +117,8 @@ static int measure_host(const struct command *command, const char *path)
 	return host_run(&options);
 }
 
-/* Whether a recording's last line ends it or, when its time was over, a sitting of it. */
+/* Returns whether the recording's last line is an end line. The probe writes one when the recording
+ * is complete, and when the time of a run has passed. */
 static bool has_end(const char *path)
 {
 	char tail[PATH_MAX_B] = "";
@@ -158,7 +160,7 @@ static int fit_one(struct calibrating_machine *m, const char *path)
 		       calibration_words(arena, calibration));
 	const struct streams error = report_calibration(m->report, calibration);
 	if (error.count > 0 && !m->command->quiet)
-		printf("  forwarded programs that no fit has seen: median error %.1f %%, largest "
+		printf("  forwarded programs that no fit used: median error %.1f %%, largest "
 		       "%.1f %%\n",
 		       100 * error.median_ratio, 100 * error.most_ratio);
 	m->parts[m->part_count++] = calibration;
@@ -166,8 +168,8 @@ static int fit_one(struct calibrating_machine *m, const char *path)
 	return EXIT_DONE;
 }
 
-/* What was measured to the end of its time is fitted, even where that was too short or
- * the machine drifted; `code` is that of measuring. */
+/* Fits a recording that has an end line, even if the time was too short or the machine drifted.
+ * code is the exit code of the measurement. */
 static int fit_measured(struct calibrating_machine *m, const char *path, int code)
 {
 	if (code == EXIT_FAILED && has_end(path)) {
@@ -177,8 +179,8 @@ static int fit_measured(struct calibrating_machine *m, const char *path, int cod
 	if (code == EXIT_DONE)
 		return fit_one(m, path);
 	fprintf(stderr,
-		"farwire: measuring ended with %d; %s keeps what there is, and the same command "
-		"goes on\n",
+		"farwire: the measurement ended with exit code %d; %s keeps the samples, and the "
+		"same command continues\n",
 		code, path);
 	return EXIT_FAILED;
 }
@@ -194,8 +196,8 @@ static int measure_and_fit(struct calibrating_machine *m)
 	if (code == NO_GPU)
 		report_add(
 			m->report, BLOCK_TEXT,
-			"No GPU was measured, since farwire-probe found none or is not there: what "
-			"follows is the host's part alone.");
+			"The GPU was not measured because farwire-probe is missing or found none. "
+			"This page describes only the host.");
 	return fit_measured(m, host, measure_host(m->command, host));
 }
 
@@ -203,16 +205,17 @@ static int run(const struct command *command)
 {
 	const char *folder = command->output;
 	if (strcmp(folder, "-") == 0) {
-		fprintf(stderr, "farwire: calibrate writes into a folder (write -o FOLDER)\n");
+		fprintf(stderr, "farwire: -o -: `farwire calibrate` writes into a folder, not to "
+				"the standard output (write -o FOLDER)\n");
 		return EXIT_USAGE;
 	}
 	if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-		fprintf(stderr, "farwire: cannot make the folder '%s': %s\n", folder,
+		fprintf(stderr, "farwire: cannot create the folder '%s': %s\n", folder,
 			strerror(errno));
 		return EXIT_FAILED;
 	}
 	struct calibrating_machine m = {.command = command, .folder = folder};
-	const struct report_request request = {.title = "What does this machine do?",
+	const struct report_request request = {.title = "How fast is this machine?",
 					       .caption = command_caption_of(command),
 					       .options = command_predict(command),
 					       .data_root = command->data_root};
@@ -238,7 +241,7 @@ static int run(const struct command *command)
 const struct verb verb_calibrate = {
 	.name = "calibrate",
 	.words = "",
-	.help = "measures this machine and its GPU, fits profiles, says what came out",
+	.help = "measures this machine and its GPU, fits a profile and writes a report",
 	.examples = "  farwire calibrate                  # into the folder calibration/\n"
 		    "  farwire calibrate --full -o my-server\n"
 		    "  farwire run --topology dgx-h100 --profile calibration/profile.cfg\n",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Profiles of recordings: `farwire fit FILE.jsonl`, and what `calibrate` shows. */
+/* Turns recordings into profiles, for `farwire fit FILE.jsonl` and `farwire calibrate`. */
 #include "sim/verb/calibration.h"
 
 #include <errno.h>
@@ -30,18 +30,18 @@ const struct calibration *calibration_of(const struct command *command, const ch
 		*exit_code = command_failed(diag, NULL);
 	else if (!recording->ended && !command->quiet)
 		fprintf(stderr,
-			"farwire: %s was interrupted, or its time was over: what it holds is used "
-			"(--continue goes on)\n",
+			"farwire: %s is incomplete because it was interrupted or its time ran out; "
+			"the fit uses the samples that it has (--continue completes it)\n",
 			path);
 	if (calibration && calibration->parameters.count == 0 && !command->quiet)
 		fprintf(stderr,
-			"farwire: %s by itself sets no parameter of the simulator: the profile has "
-			"what it says for readers alone\n",
+			"farwire: %s by itself sets no parameter of the simulator; the profile "
+			"contains only comments for readers\n",
 			path);
 	if (calibration && recording->drift_most_ratio > RECORD_DRIFT_MOST)
 		fprintf(stderr,
-			"farwire: %s: the machine drifted by %.1f %% while it was measured, more "
-			"than %.0f %%: measure again\n",
+			"farwire: %s: the machine drifted by %.1f %% during the measurement, more "
+			"than %.0f %% (measure again)\n",
 			path, 100 * recording->drift_most_ratio, 100 * RECORD_DRIFT_MOST);
 	return calibration;
 }
@@ -65,14 +65,14 @@ int calibration_save(const struct command *command, const struct calibration *co
 	return write_file(path, write_profile, &saving);
 }
 
-/* ---- for people ---- */
+/* ---- text output ---- */
 
 static const char *bound_text(struct arena *arena, enum quantity quantity, double value)
 {
 	return isnan(value) ? "-" : quantity_format(arena, quantity, value);
 }
 
-/* Prints parameters with their intervals, gates, and tests that were left out. */
+/* Prints the parameters with their intervals, the gates, and the tests that were left out. */
 static void calibration_print(FILE *out, struct arena *arena, const struct calibration *calibration)
 {
 	struct table *table = table_new(arena);
@@ -143,15 +143,17 @@ static bool is_another(const char *machine, const char *other)
 	       strcmp(machine, other) != 0;
 }
 
-/* One profile of two machines is seldom meant. */
+/* Warns if one profile is made of recordings of two machines, which is probably a mistake. */
 static void warn_of_machines(const struct calibration *const *calibrations, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
 		const struct recording *a = calibrations[0]->recording;
 		const struct recording *b = calibrations[i]->recording;
 		if (is_another(a->cpu, b->cpu))
-			fprintf(stderr, "farwire: %s and %s are of two machines: %s, %s\n", a->path,
-				b->path, a->cpu, b->cpu);
+			fprintf(stderr,
+				"farwire: %s and %s are recordings of different machines (%s, %s) "
+				"in one profile (write -o FOLDER for a profile of each)\n",
+				a->path, b->path, a->cpu, b->cpu);
 	}
 }
 
@@ -175,8 +177,8 @@ int fit_recordings(const struct command *command)
 	for (size_t i = 0; i < count; i++)
 		if (!is_recording(command->words[i])) {
 			fprintf(stderr,
-				"farwire: fit: '%s' is no recording (.jsonl); fits of both kinds "
-				"take two commands\n",
+				"farwire: fit: '%s' is not a recording (.jsonl) (use one command "
+				"for recordings and another one for shipped fits)\n",
 				command->words[i]);
 			return EXIT_USAGE;
 		}

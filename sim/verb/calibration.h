@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calibrations of recordings, for `fit`, `calibrate` and `report`. */
+/* Calibrations made of recordings, for the verbs `fit`, `calibrate` and `report`. */
 #ifndef FARWIRE_VERB_CALIBRATION_H
 #define FARWIRE_VERB_CALIBRATION_H
 
 #include "sim/report/calibration.h"
 #include "sim/verb/verb.h"
 
-/* Whether a word of `fit` is a recording, not the name of a fit. */
+/* Returns whether a word is the file name of a recording (.jsonl), not the name of a fit. */
 bool is_recording(const char *word);
-/* `farwire fit FILE.jsonl...`: one profile of them all, or in a folder one of each. */
+/* Runs `farwire fit FILE.jsonl...`. It writes one profile of all recordings, or one of each if the
+ * output is a folder. Returns the exit code. */
 int fit_recordings(const struct command *command);
 
-/* Reads and fits one recording; NULL: *exit_code is set, all is said. */
+/* Reads and fits one recording. After an error it prints the error, sets *exit_code and returns
+ * NULL. */
 const struct calibration *calibration_of(const struct command *command, const char *path,
 					 int *exit_code);
-/* EXIT_BOUND after a gate that failed, having said which. */
+/* Prints the gates that failed. Returns EXIT_BOUND if there are any, otherwise EXIT_DONE. */
 int calibration_gates(const struct calibration *calibration);
-/* Writes the profile of them all to `path`. */
+/* Writes one profile of all calibrations to `path`. Returns the exit code. */
 int calibration_save(const struct command *command, const struct calibration *const *calibrations,
 		     size_t count, const char *path);
 

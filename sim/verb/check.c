@@ -19,7 +19,7 @@ static void check_case(const struct command *command, struct diag *diag, const c
 	case_read(command->arena, diag, &request);
 }
 
-/* Describes a recording by the time of its median step, which a replay has to meet. */
+/* Reads a call file, and describes it by its calls and the time of its median step. */
 static const char *check_calls(const struct command *command, struct diag *diag, const char *path)
 {
 	const struct calls_params params = {.kernel_ratio = 1, .think_ratio = 1};
@@ -37,7 +37,8 @@ static const char *check_calls(const struct command *command, struct diag *diag,
 		quantity_format(command->arena, QUANTITY_TIME, step.end_s - step.start_s));
 }
 
-/* A file is checked as what its first group says it is. */
+/* Checks a file as the kind of file that its group names. Parts of a case, such as a stack, are
+ * checked in a small shipped case. Returns the word for the kind. */
 static const char *check_file(const struct command *command, struct diag *diag, const char *path)
 {
 	size_t length = strlen(path);
@@ -89,8 +90,9 @@ static const char *check_file(const struct command *command, struct diag *diag, 
 	if (!cfg_child(file, "gpu") && !cfg_child(file, "parameters") && !cfg_child(file, "fit"))
 		diag_error(
 			diag, cfg_origin(file),
-			"holds none of the groups case, topology, machine, wiring, network, stack, "
-			"exchange, storage, runtime, gpu, parameters, dataset, fit");
+			"the file has none of the groups case, topology, machine, wiring, network, "
+			"stack, exchange, storage, runtime, gpu, parameters, dataset, fit (write "
+			"one of them as NAME = { ... })");
 	return "file";
 }
 
@@ -104,7 +106,7 @@ static int run(const struct command *command)
 		if (diag_count(diag))
 			code = EXIT_USAGE;
 		else if (!command->quiet)
-			printf("%s: a good %s\n", command->words[i], what);
+			printf("%s: no errors in this %s\n", command->words[i], what);
 	}
 	return code;
 }
@@ -114,7 +116,7 @@ const struct verb verb_check = {
 	.words = "FILE...",
 	.help = "reads configuration files and lists their errors",
 	.examples = "  farwire check case.cfg my-topology.cfg\n"
-		    "  farwire check calls.jsonl   # what was recorded, the time of a step\n",
+		    "  farwire check calls.jsonl   # also prints the step time of the recording\n",
 	.options = "set quiet color",
 	.words_min = 1,
 	.run = run,

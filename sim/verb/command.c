@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What several verbs do: predict their cases, write and draw results. */
+/* Functions that several verbs share: they predict cases, and write and draw results. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ int write_file(const char *path, void (*write)(FILE *out, const void *ctx), cons
 		if (output_commit(output) == 0)
 			return EXIT_DONE;
 	}
-	/* a reader that has seen enough (| head) is no failure worth a word */
+	/* a reader such as `| head` may close the pipe early; that needs no message */
 	const char *quote = strcmp(path, "-") == 0 ? "" : "'";
 	if (errno != EPIPE)
 		fprintf(stderr, "farwire: cannot write %s%s%s: %s\n", quote,
@@ -182,7 +182,7 @@ int command_draw(const struct command *command, const char *path,
 	return EXIT_FAILED;
 }
 
-/* Whether a later setting, or an axis, has the key of this one. */
+/* Returns whether a later setting or an axis sets the same key. */
 static bool is_overridden(const struct command *command, size_t index)
 {
 	const char *text = command->settings[index].text;
@@ -228,7 +228,9 @@ size_t command_axes(const struct command *command, struct diag *diag, struct swe
 {
 	size_t count = command->vary.count, before = diag_count(diag);
 	if (count > AXES_MAX)
-		diag_error(diag, (struct origin){0}, "farwire: at most %d --vary", AXES_MAX);
+		diag_error(diag, (struct origin){0},
+			   "farwire: there can be at most %d options --vary, not %zu (remove some)",
+			   AXES_MAX, count);
 	for (size_t i = 0; i < count && i < AXES_MAX; i++)
 		sweep_axis_read(command->arena, diag, "--vary", command->vary.items[i], &axes[i]);
 	return diag_count(diag) > before ? 0 : count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire compare: cases beside each other, the first one as 1. */
+/* farwire compare: compares cases with the first one, which counts as 1. */
 #include <math.h>
 #include <stdio.h>
 
@@ -43,7 +43,7 @@ static int run(const struct command *command)
 const struct verb verb_compare = {
 	.name = "compare",
 	.words = "CASE CASE...",
-	.help = "cases beside each other, the first one as 1",
+	.help = "compares cases with the first one, which counts as 1",
 	.examples = "  farwire compare local.cfg remote.cfg --plot ratios.svg\n",
 	.options = "set format output plot title seed draws jobs color quiet",
 	.words_min = 2,

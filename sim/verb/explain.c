@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire explain: every parameter of a case, with its interval and history. */
+/* farwire explain: lists the parameters of a case with value, interval, origin and source. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 struct explanation {
 	const struct command *command;
-	const struct fold *fold; /* of the case; NULL: all machines are simulated */
-	const char *transport;   /* scenario_transport */
+	const struct fold *fold; /* classes of equal machines; NULL: all machines are simulated */
+	const char *transport;   /* that `auto` selects; from scenario_transport */
 	VEC(const struct cfg_param *) params;
 };
 
@@ -39,7 +39,7 @@ static const char *interval_of(struct arena *arena, const struct cfg_param *para
 			    value_of(arena, param, param->high));
 }
 
-/* The source of the interval's width. */
+/* Returns the source of the interval's width. */
 static const char *spread_of(struct arena *arena, const struct cfg_param *param)
 {
 	if (!cfg_param_varies(param))
@@ -124,7 +124,7 @@ static void write_json(FILE *out, const void *ctx)
 	jw_end(&json);
 }
 
-/* Keys match whole or as a part between dots: "tcp" gives all of tcp.*. */
+/* Returns whether the path contains the key: "tcp" matches all of tcp.*. */
 static bool matches(const char *path, const char *key)
 {
 	return strstr(path, key) != NULL;
@@ -178,7 +178,9 @@ static int run(const struct command *command)
 {
 	bool has_file = command->word_count && is_file(command->words[0]);
 	if (!has_file && command->word_count && strstr(command->words[0], ".cfg")) {
-		fprintf(stderr, "farwire: case '%s' cannot be read: there is no such file\n",
+		fprintf(stderr,
+			"farwire: case '%s' cannot be read: there is no such file (`farwire list "
+			"cases` shows the shipped cases)\n",
 			command->words[0]);
 		return EXIT_USAGE;
 	}

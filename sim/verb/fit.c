@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire fit: turns rows of role fit, or recordings of probes, into profiles. */
+/* farwire fit: fits parameters to rows of role fit, or to recordings of probes, and writes
+ * profiles. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static void print_result(FILE *out, struct arena *arena, const struct fit_result
 	}
 }
 
-/* Each profile of the result once, into the folder. */
+/* Writes each profile of the result into the folder. */
 static int save(const struct command *command, const struct fit_result *result, const char *fit,
 		const char *folder)
 {
@@ -58,7 +59,8 @@ static int save(const struct command *command, const struct fit_result *result, 
 
 /* ---- recordings of collectives on a topology ---- */
 
-/* "x.jsonl case.topology=dgx-a100-40": how the profile came about. */
+/* Returns the words and settings of the command, for the comment at the top of the profile:
+ * "x.jsonl --set case.topology=dgx-a100-40". */
 static const char *fit_words(const struct command *command)
 {
 	const char *words = command->words[0];
@@ -78,8 +80,8 @@ static int say_collectives(const struct command *command, const struct collectiv
 		print_result(out, command->arena, fit->result);
 	if (fit->held_out_count > 0 && (missed || !command->quiet))
 		fprintf(missed ? stderr : out,
-			"%ssizes that were held out: missed by %.1f %% (median of %zu; allowed: "
-			"%.0f %%)\n",
+			"%sheld-out sizes: median error %.1f %% over %zu sizes (at most %.0f %% is "
+			"allowed)\n",
 			missed ? "farwire: " : "", 100 * fit->held_out_ratio, fit->held_out_count,
 			100 * fit->limit_ratio);
 	return missed ? EXIT_BOUND : EXIT_DONE;
@@ -93,8 +95,8 @@ static int fit_to_topology(const struct command *command)
 		ARENA_ARRAY(arena, command->word_count, const struct recording *);
 	const char *broken = NULL;
 	if (command->plot) {
-		fprintf(stderr, "farwire: fit: --plot draws a recording's own lines, without a "
-				"topology (farwire sweep draws predictions)\n");
+		fprintf(stderr, "farwire: fit: --plot cannot be used with a topology (remove "
+				"--plot; `farwire sweep` draws predictions)\n");
 		return EXIT_USAGE;
 	}
 	for (size_t i = 0; i < command->word_count; i++) {
@@ -123,7 +125,7 @@ static void write_errors(FILE *out, const void *ctx)
 	fit_errors_write(out, ctx);
 }
 
-/* After every shipped fit: what they leave over. */
+/* Estimates the model error after all shipped fits, and writes its profile. */
 static int save_errors(const struct command *command, const struct fit_result *const *results,
 		       size_t count, const char *folder)
 {
@@ -134,14 +136,14 @@ static int save_errors(const struct command *command, const struct fit_result *c
 	if (!errors)
 		return command_failed(diag, broken);
 	for (size_t k = 0; k < CASE_KIND_COUNT && !command->quiet; k++)
-		printf("%s: %.2f %%, %.3g of %zu measurements to spare\n",
+		printf("%s: model error %.2f %%, from %.3g spare measurements of %zu\n",
 		       case_kind_path((enum case_kind)k), 100 * errors->kinds[k].error_ratio,
 		       errors->kinds[k].spare_count, errors->kinds[k].measurement_count);
 	return write_file(arena_printf(command->arena, "%s/" MODEL_ERROR ".cfg", folder),
 			  write_errors, errors);
 }
 
-/* The result of one fit; NULL: *code is the exit code. */
+/* Runs one fit and prints its result. After an error it sets *code and returns NULL. */
 static const struct fit_result *fit_one(const struct command *command, const char *name, int *code)
 {
 	struct diag *diag = diag_new(command->arena);
@@ -165,8 +167,9 @@ static int run(const struct command *command)
 			return command->setting_count ? fit_to_topology(command)
 						      : fit_recordings(command);
 	if (command->setting_count) {
-		fprintf(stderr, "farwire: fit: topologies and settings go with recordings of "
-				"collectives (FILE.jsonl); a fit's file names its own\n");
+		fprintf(stderr, "farwire: fit: options such as --topology and --set work only "
+				"with recordings of collectives (FILE.jsonl); the file of a "
+				"shipped fit already states its settings (remove the options)\n");
 		return EXIT_USAGE;
 	}
 	const char *folder =
@@ -176,7 +179,7 @@ static int run(const struct command *command)
 	bool all = count == 0;
 	if (all)
 		count = data_names(command->arena, command->data_root, "calib/fits", &names);
-	/* better known before the long work */
+	/* check this before the long work */
 	if (access(folder, W_OK | X_OK) != 0) {
 		fprintf(stderr, "farwire: cannot write into the folder '%s': %s\n", folder,
 			strerror(errno));
@@ -196,8 +199,8 @@ static int run(const struct command *command)
 const struct verb verb_fit = {
 	.name = "fit",
 	.words = "[FIT|FILE.jsonl]...",
-	.help = "fits parameters to measured rows of role fit, or to a probe's recording",
-	.examples = "  farwire fit                          # every shipped profile again\n"
+	.help = "fits parameters to measured rows (role fit) or to recordings of probes",
+	.examples = "  farwire fit                          # writes all shipped profiles again\n"
 		    "  farwire fit flexdirect-1050ti -o my-folder\n"
 		    "  farwire fit gpu.jsonl -o my-gpu.cfg --plot fits.pdf\n"
 		    "  farwire import nccl-tests all_reduce.log -o nccl.jsonl\n"

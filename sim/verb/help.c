@@ -9,18 +9,20 @@
 void usage_print(FILE *out)
 {
 	fprintf(out,
-		"farwire %s: what does a GPU at the far end of a wire cost?\n\nUsage: farwire VERB "
+		"farwire %s predicts the performance of remote GPUs and of training on many "
+		"GPUs.\n\nUsage: farwire VERB "
 		"...\n\n",
 		FARWIRE_VERSION);
 	for (size_t i = 0; i < verb_count(); i++)
 		fprintf(out, "  %-11s %-14s %s\n", verb_at(i)->name, verb_at(i)->words,
 			verb_at(i)->help);
-	fprintf(out, "\n`farwire VERB --help` says more. Exit: 0 done, 1 the simulation failed, 2 "
-		     "bad usage or\n"
-		     "configuration, 3 a stated bound is broken.\n");
+	fprintf(out, "\n`farwire VERB --help` lists the options of a verb. Exit codes: 0 success, "
+		     "1 the simulation or\n"
+		     "an output failed, 2 wrong usage or configuration, 3 a stated bound is "
+		     "broken.\n");
 }
 
-/* " (default 24, with --vary 0)" */
+/* Returns, for example, " (default 24, with --vary 0)", or "" without a default. */
 static const char *default_text(struct arena *arena, const struct verb *verb,
 				const struct option *option)
 {

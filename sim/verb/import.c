@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire import: what other tools recorded, in farwire's own formats. */
+/* farwire import: converts recordings and logs of other tools to farwire's formats. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "sim/base/diag.h"
 #include "sim/verb/verbs.h"
 
-/* Compressed files begin with these two bytes, JSON never does. */
+/* Returns whether the file begins with the two bytes of gzip. JSON never begins with them. */
 static bool is_compressed(FILE *in)
 {
 	int first = getc(in), second = first == 0x1f ? getc(in) : EOF;
@@ -40,7 +40,10 @@ static int run(const struct command *command)
 		return EXIT_USAGE;
 	}
 	if (command->word_count != 2) {
-		fprintf(stderr, "farwire: import: one file at a time\n");
+		fprintf(stderr,
+			"farwire: import: there must be one file, not %zu (write one command for "
+			"each file)\n",
+			command->word_count - 1);
 		return EXIT_USAGE;
 	}
 	const char *path = command->words[1];
@@ -68,7 +71,7 @@ static int run(const struct command *command)
 const struct verb verb_import = {
 	.name = "import",
 	.words = "KIND FILE...",
-	.help = "turns recordings and logs of other tools into farwire's",
+	.help = "converts recordings and logs of other tools to farwire's formats",
 	.examples = "  farwire import kineto trace.json -o calls.jsonl\n"
 		    "  gunzip -c trace.json.gz | farwire import kineto - -o calls.jsonl\n"
 		    "  farwire import nccl-tests all_reduce.log -o x.jsonl   # also nvbandwidth,\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire list: what ships, a line each. */
+/* farwire list: lists the shipped files and the built-in kinds, one per line. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 enum { LINE_WIDTH = 100 };
 
-/* Files of a folder, and built-in tables. */
+/* Folders of shipped files. group is the group of a file that contains its description. */
 static const struct folder {
 	const char *name, *path, *group;
 } folders[] = {
@@ -44,7 +44,7 @@ static const struct registry *const registries[] = {
 enum { FOLDER_COUNT = sizeof folders / sizeof folders[0] };
 enum { REGISTRY_COUNT = sizeof registries / sizeof registries[0] };
 
-/* The first sentence of a file's first comment. */
+/* Returns the first sentence of the file's first comment, without the full stop. */
 static const char *first_sentence(struct arena *arena, const char *path)
 {
 	const char *sentence = "";
@@ -70,8 +70,8 @@ static const char *first_sentence(struct arena *arena, const char *path)
 	return arena_printf(arena, "%.*s", (int)length, sentence);
 }
 
-/* The description in a file: help, title or source of its group, else its
- * first comment's first sentence. */
+/* Returns the description of a file: help, title or source of its group, otherwise the first
+ * sentence of its first comment. */
 static const char *help_of(const struct command *command, const char *path, const char *group)
 {
 	static const char *const keys[] = {"help", "title", "source"};
@@ -128,22 +128,24 @@ static void list_rows(const struct command *command, struct table *table,
 		const struct param_row *row = &params->rows[i];
 		char key[80];
 		param_key(row, key, sizeof key);
-		const char *preset =
-			row->preset ? arena_printf(command->arena, "default %s", row->preset)
-				    : "must be given";
+		const char *preset = "must be given";
+		if (row->preset)
+			preset = row->preset[0]
+					 ? arena_printf(command->arena, "default %s", row->preset)
+					 : "empty by default";
 		add(command, table, params->name,
 		    command->plain ? arena_printf(command->arena, "%s.%s", params->name, key) : key,
 		    arena_printf(command->arena, "%s (%s)", row->help, preset));
 	}
 }
 
-/* Every key of every group, too long to be listed unasked. */
+/* Lists every key of every group. The list is long, so it is printed only on request. */
 static void list_parameters(const struct command *command, struct table *table)
 {
 	static const struct param_table *const tables[] = {
-		&case_table,    &host_table,    &guest_table,   &gpu_table,  &efficiency_table,
-		&stack_table,   &runtime_table, &driver_table,  &dma_table,  &exchange_table,
-		&library_table, &input_table,   &storage_table, &calls_table};
+		&case_table,       &host_table,    &guest_table,   &gpu_table,     &kernel_table,
+		&efficiency_table, &stack_table,   &runtime_table, &driver_table,  &dma_table,
+		&exchange_table,   &library_table, &input_table,   &storage_table, &calls_table};
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
 		list_rows(command, table, tables[i]);
 	for (size_t i = 0; i < transport_kind_count(); i++)
@@ -152,53 +154,55 @@ static void list_parameters(const struct command *command, struct table *table)
 		list_rows(command, table, link_kind_at(i)->table);
 }
 
-static bool asked(const struct command *command, const char *name)
+/* Returns whether a list was asked for by name. Without words, all lists but `parameters` are. */
+static bool wanted(const struct command *command, const char *name)
 {
 	for (size_t i = 0; i < command->word_count; i++)
 		if (strcmp(command->words[i], name) == 0)
 			return true;
-	return false;
+	return command->word_count == 0 && strcmp(name, "parameters") != 0;
 }
 
-static bool wanted(const struct command *command, const char *name, size_t *known)
+static bool is_list(const char *word)
 {
-	bool found = command->word_count == 0;
-	for (size_t i = 0; i < command->word_count; i++)
-		if (strcmp(command->words[i], name) == 0) {
-			found = true;
-			(*known)++;
-		}
+	bool found = strcmp(word, "parameters") == 0;
+	for (size_t i = 0; i < FOLDER_COUNT; i++)
+		found |= strcmp(word, folders[i].name) == 0;
+	for (size_t i = 0; i < REGISTRY_COUNT; i++)
+		found |= strcmp(word, registries[i]->listed) == 0;
 	return found;
+}
+
+static int refuse(const char *word)
+{
+	fprintf(stderr, "farwire: list: '%s' is not a list (there are", word);
+	for (size_t i = 0; i < FOLDER_COUNT; i++)
+		fprintf(stderr, " %s,", folders[i].name);
+	for (size_t i = 0; i < REGISTRY_COUNT; i++)
+		fprintf(stderr, " %s,", registries[i]->listed);
+	fprintf(stderr, " parameters)\n");
+	return EXIT_USAGE;
 }
 
 static int run(const struct command *command)
 {
+	for (size_t i = 0; i < command->word_count; i++)
+		if (!is_list(command->words[i]))
+			return refuse(command->words[i]);
 	struct table *table = table_new(command->arena);
-	if (isatty(STDOUT_FILENO)) /* grep sees whole lines */
+	if (isatty(STDOUT_FILENO)) /* only on a terminal, so that grep finds whole lines */
 		table_line_width(table, LINE_WIDTH);
 	table_column(table, "what", false);
 	table_column(table, "name", false);
 	table_column(table, "", false);
-	size_t known = 0;
 	for (size_t i = 0; i < FOLDER_COUNT; i++)
-		if (wanted(command, folders[i].name, &known))
+		if (wanted(command, folders[i].name))
 			list_folder(command, table, &folders[i]);
 	for (size_t i = 0; i < REGISTRY_COUNT; i++)
-		if (wanted(command, registries[i]->listed, &known))
+		if (wanted(command, registries[i]->listed))
 			list_kinds(command, table, registries[i]);
-	if (asked(command, "parameters")) {
-		known++;
+	if (wanted(command, "parameters"))
 		list_parameters(command, table);
-	}
-	if (known < command->word_count) {
-		fprintf(stderr, "farwire: list knows");
-		for (size_t i = 0; i < FOLDER_COUNT; i++)
-			fprintf(stderr, " %s,", folders[i].name);
-		for (size_t i = 0; i < REGISTRY_COUNT; i++)
-			fprintf(stderr, " %s,", registries[i]->listed);
-		fprintf(stderr, " parameters\n");
-		return EXIT_USAGE;
-	}
 	if (!command->plain)
 		table_print(table, stdout);
 	return EXIT_DONE;
@@ -207,9 +211,9 @@ static int run(const struct command *command)
 const struct verb verb_list = {
 	.name = "list",
 	.words = "[WHAT...]",
-	.help = "lists what ships: topologies, models, runtimes, links ...",
+	.help = "lists shipped topologies, models, runtimes, kinds of links and more",
 	.examples = "  farwire list\n  farwire list topologies --plain\n"
-		    "  farwire list parameters   # every key\n",
+		    "  farwire list parameters   # all keys of configuration files\n",
 	.options = "plain quiet color",
 	.words_min = 0,
 	.run = run,

@@ -14,112 +14,117 @@
 static const struct option options[] = {
 	{OPTION_HEADING, .name = "The case"},
 	{OPTION_CASE, .name = "topology", .value = "NAME", .complete = "names:topologies",
-	 .help = "topology of machines and wires, shipped or a .cfg file; replaces a case "
+	 .help = "topology, by the name of a shipped one or as a .cfg file; it replaces a case "
 		 "file"},
 	{OPTION_CASE, .name = "model", .value = "NAME", .complete = "names:models",
-	 .help = "network that is trained"},
+	 .help = "neural network to train"},
 	{OPTION_CASE, .name = "calls", .value = "FILE", .complete = "files:jsonl",
-	 .help = "recorded program that runs in place of model and stack: a call file of "
-		 "farwire-trace or `farwire import kineto`"},
+	 .help = "call file of a recorded program (farwire-trace, `farwire import kineto`), which "
+		 "replaces model and stack"},
 	{OPTION_CASE, .name = "stack", .value = "NAME", .complete = "names:stacks",
-	 .help = "framework and benchmark code of the program"},
+	 .help = "framework and benchmark code that run the training"},
 	{OPTION_CASE, .name = "runtime", .value = "NAME", .complete = "names:runtimes none",
-	 .help = "remoting runtime that forwards the CUDA calls; none is the local driver"},
+	 .help = "remoting runtime that forwards the CUDA calls; none selects the local driver"},
 	{OPTION_CASE, .name = "transport", .value = "NAME", .complete = "names:transports",
 	 .help = "transport of forwarded calls and of gradients between hosts (`farwire list "
-		 "transports`), or auto, which is rdma for jobs on InfiniBand or RoCE and tcp "
-		 "otherwise"},
+		 "transports`); auto selects rdma for jobs on InfiniBand or RoCE, and otherwise "
+		 "tcp"},
 	{OPTION_CASE, .name = "profile", .value = "NAME", .complete = "names:profiles",
 	 .help = "profile with fitted parameters"},
 	{OPTION_CASE, .name = "program", .value = "GUEST",
-	 .help = "guest on which the program runs; by default the one that has its GPU"},
+	 .help = "guest in which the program runs; by default the guest of its GPU"},
 	{OPTION_CASE, .name = "server", .value = "GUEST",
-	 .help = "guest on which the runtime's server runs; by default the first one on the GPU's "
-		 "host"},
+	 .help = "guest in which the server of the remoting runtime runs; by default the first "
+		 "guest of the GPU's host"},
 	{OPTION_CASE, .name = "gpu", .value = "GPU", .help = "GPU that the program uses"},
-	{OPTION_CASE, .name = "batch", .value = "N", .help = "number of images in a step"},
+	{OPTION_CASE, .name = "batch", .value = "N",
+	 .help = "number of images in a step of one client or GPU"},
 	{OPTION_CASE, .name = "fraction", .value = "X",
 	 .help = "share of the GPU that the program may use, above 0 and up to 1"},
-	{OPTION_CASE, .name = "copies", .value = "N", .help = "number of equal clients"},
+	{OPTION_CASE, .name = "copies", .value = "N",
+	 .help = "number of identical clients that run at the same time"},
 	{OPTION_CASE, .name = "gpus", .value = "N",
-	 .help = "number of GPUs of a data-parallel training job, taken machine after machine"},
+	 .help = "number of GPUs of a data-parallel training job, which fills one machine after "
+		 "the other"},
 	{OPTION_CASE, .name = "exchange", .value = "NAME", .complete = "names:exchanges",
 	 .help = "library and policy by which the job exchanges gradients"},
 	{OPTION_CASE, .name = "collective", .value = "NAME",
 	 .complete = "words:all_reduce reduce_scatter all_gather broadcast all_to_all",
-	 .help = "collective that is repeated alone, in place of training"},
+	 .help = "collective to repeat without any training"},
 	{OPTION_SETTING, .name = "set", .value = "KEY=VALUE",
-	 .help = "sets any parameter, for example 'link.wire.latency=200 us'; repeatable"},
+	 .help = "sets a parameter, for example 'link.wire.latency=200 us'; repeatable"},
 	{OPTION_HEADING, .name = "The question"},
 	{OPTION_TEXT, .name = "gpus", .value = "1,2,4,...", FIELD(gpus),
 	 .help = "numbers of GPUs to predict, as a list or a range such as 1:1024:log11; by "
 		 "default 1, 2, 4 ... up to the case's own number or the whole topology"},
 	{OPTION_TEXTS, .name = "vary", .value = "KEY=a,b,c|lo:hi:logN|lo:hi:linN", FIELD(vary),
-	 .help = "values over which a parameter varies; each further --vary is a further axis of "
-		 "the grid"},
+	 .help = "parameter and the values that it takes; each further --vary adds an axis to the "
+		 "grid"},
 	{OPTION_TEXT, .name = "target", .value = "NUMBER>=VALUE", FIELD(target),
 	 .complete = REPORTED,
 	 .help = "condition to satisfy, for example 'ratio>=0.95' or 'step<=250 ms'"},
 	{OPTION_TEXT, .name = "of", .value = "NUMBER", FIELD(of), .complete = REPORTED,
-	 .help = "number whose sensitivity is computed; by default ratio, efficiency or bus "
-		 "bandwidth"},
+	 .help = "result whose sensitivity is computed; by default the ratio, the efficiency of a "
+		 "job or the bus bandwidth of a collective"},
 	{OPTION_TEXTS, .name = "for", .value = "KEY", FIELD(keys),
-	 .help = "solve: the parameter to solve for; sensitivity: a text that the names of the "
-		 "parameters have, repeatable"},
+	 .help = "for solve, the parameter to solve for; for sensitivity, a text that the names "
+		 "of the ranked parameters contain (repeatable)"},
 	{OPTION_TEXT, .name = "between", .value = "LO:HI", FIELD(between),
-	 .help = "range to search, values with their unit; by default around the present value"},
+	 .help = "range to search, with units; by default a range around the current value"},
 	{OPTION_COUNT, .name = "points", .former = "samples", .value = "N", FIELD(point_count),
 	 .most = 100000, .initial = "128",
 	 .help = "number of Sobol points behind each index; 0 computes no indices"},
 	{OPTION_PART, .name = "vary-all", .value = "PERCENT", FIELD(vary_all_ratio),
-	 .help = "part by which every number is moved in turn, for elasticities in place of "
-		 "intervals' ends"},
+	 .help = "percentage by which each parameter is changed in turn, to compute elasticities "
+		 "instead of the effect of its interval"},
 	{OPTION_HEADING, .name = "How it is predicted"},
 	{OPTION_COUNT, .name = "seed", .value = "N", FIELD(seed), .most = UINT64_MAX / 2,
-	 .initial = "1", .help = "seed of losses and draws; the same seed gives the same bytes"},
+	 .initial = "1", .help = "seed of all random numbers; the same seed gives the same output"},
 	{OPTION_COUNT, .name = "draws", .value = "N", FIELD(draws), .most = 100000, .initial = "24",
 	 .swept = "0",
-	 .help = "number of parameter draws behind each interval; 0 turns intervals off; a dataset "
-		 "may state a smaller default"},
+	 .help = "number of parameter draws behind each interval; 0 turns intervals off; the file "
+		 "of a dataset can state a smaller default"},
 	{OPTION_COUNT, .name = "jobs", .value = "N", FIELD(jobs), .most = 1024,
-	 .help = "number of threads, which changes no result; by default the machine's cores"},
+	 .help = "number of threads, without effect on results; by default one for each core"},
 	{OPTION_HEADING, .name = "Measurements"},
 	{OPTION_TEXT, .name = "only", .value = "TEST,TEST,...", FIELD(only),
 	 .complete = "words:tcp rpc memcpy storage noise",
 	 .help = "measurements to run: tcp, rpc, memcpy, storage, noise, or variants such as "
 		 "tcp.roundtrip; by default all"},
 	{OPTION_OFF, .name = "quick", FIELD(full),
-	 .help = "measures three passes over some points in a minute or two, as is the default"},
+	 .help = "measures three passes over some points in one or two minutes (the default)"},
 	{OPTION_ON, .name = "full", FIELD(full),
 	 .help = "measures ten passes over more points, within ten minutes"},
 	{OPTION_SECONDS, .name = "budget", .value = "SECONDS", FIELD(budget_s),
-	 .help = "time after which measuring ends"},
+	 .help = "time after which the measurement stops"},
 	{OPTION_TEXT, .name = "continue", .value = "FILE", FIELD(resume), .complete = "files:jsonl",
-	 .help = "interrupted recording to complete under its own settings"},
+	 .help = "interrupted recording to complete with the settings that it contains"},
 	{OPTION_TEXT, .name = "scratch", .value = "FOLDER|FILE", FIELD(scratch),
 	 .complete = "files:*",
-	 .help = "file to read for the test of storage, or the folder for a temporary one"},
+	 .help = "file that the storage test reads, or a folder in which it creates a temporary "
+		 "file"},
 	{OPTION_TEXT, .name = "server", .value = "ADDRESS[:PORT]", FIELD(server),
-	 .help = "address on which one peer's measurements of the network are served"},
+	 .help = "address on which this machine answers the network measurements of one peer"},
 	{OPTION_TEXT, .name = "connect", .value = "ADDRESS[:PORT]", FIELD(connect),
-	 .help = "address of the server to which the network is measured"},
+	 .help = "address of a machine that runs `farwire probe host --server`, to measure the "
+		 "network to it"},
 	{OPTION_HEADING, .name = "Output"},
 	{OPTION_CHOICE, .name = "format", .value = "table|csv|json|jsonl", FIELD(format),
 	 .initial = "table", .help = "format of the results"},
 	{OPTION_TEXT, .letter = 'o', .name = "output", .value = "FILE", FIELD(output),
 	 .initial = "-", .complete = "files:*",
-	 .help = "output file, written atomically, or the folder for several; - is the standard "
-		 "output"},
+	 .help = "output file, written atomically, or a folder for several files; - is the "
+		 "standard output"},
 	{OPTION_IMAGE, .name = "plot", .value = "FILE.svg|pdf|png", FIELD(plot),
 	 .complete = "files:@(svg|pdf|png)", .help = "image file for a chart of the result"},
 	{OPTION_TEXT, .name = "trace", .value = "FILE.json", FIELD(trace), .complete = "files:json",
-	 .help = "timeline file of the first case, for ui.perfetto.dev"},
+	 .help = "file for the timeline of the first case, which ui.perfetto.dev can show"},
 	{OPTION_TEXT, .name = "title", .value = "TEXT", FIELD(title),
-	 .help = "question that stands above plots and reports"},
+	 .help = "title of plots and reports, for example the question that they answer"},
 	{OPTION_CHOICE, .name = "color", .value = "auto|always|never", FIELD(color),
 	 .initial = "auto", .help = "use of colours on a terminal"},
-	{OPTION_ON, .letter = 'q', .name = "quiet", FIELD(quiet), .help = "prints errors only"},
-	{OPTION_ON, .name = "plain", FIELD(plain), .help = "prints names only, one on a line"},
+	{OPTION_ON, .letter = 'q', .name = "quiet", FIELD(quiet), .help = "prints only errors"},
+	{OPTION_ON, .name = "plain", FIELD(plain), .help = "prints only names, one per line"},
 };
 
 size_t option_count(void)
@@ -132,7 +137,8 @@ const struct option *option_at(size_t index)
 	return &options[index];
 }
 
-/* Where a list of words has this one, whole or before "=". NULL: it has not. */
+/* Finds the word prefix + name in a list, where "=value" may follow it. Returns a pointer to it in
+ * the list, or NULL. */
 static const char *find_word(const char *list, const char *prefix, const char *name)
 {
 	size_t before = strlen(prefix), length = strlen(name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* argv -> struct command. */
+/* Parses argv into a struct command. */
 #include "sim/verb/options.h"
 
 #include <errno.h>
@@ -67,8 +67,8 @@ static uint64_t count_of(struct parser *p, const struct option *option, const ch
 	errno = 0;
 	unsigned long long number = strtoull(value, &end, 10);
 	if (errno || *end || end == value || value[0] == '-' || number > option->most) {
-		wrong(p, "--%s %s: write a whole number from 0 to %llu", option->name, value,
-		      (unsigned long long)option->most);
+		wrong(p, "--%s must be a whole number from 0 to %llu, not '%s'", option->name,
+		      (unsigned long long)option->most, value);
 		return 0;
 	}
 	return number;
@@ -79,8 +79,8 @@ static double seconds_of(struct parser *p, const struct option *option, const ch
 	char *end;
 	double number = strtod(value, &end);
 	if (end == value || *end || !(number > 0 && number <= 1e6))
-		wrong(p, "--%s %s: write seconds, more than 0 and at most 1000000", option->name,
-		      value);
+		wrong(p, "--%s must be a number of seconds above 0 and up to 1000000, not '%s'",
+		      option->name, value);
 	return number;
 }
 
@@ -88,7 +88,9 @@ static double part_of(struct parser *p, const struct option *option, const char 
 {
 	double part = 0;
 	if (quantity_parse(p->arena, QUANTITY_RATIO, value, &part) || !(part > 0 && part < 1))
-		wrong(p, "--%s %s: write a part, more than 0 and less than all, such as 10%%",
+		wrong(p,
+		      "--%s must be above 0 %% and below 100 %%, not '%s' (write 10%%, for "
+		      "example)",
 		      option->name, value);
 	return part;
 }
@@ -102,11 +104,12 @@ static unsigned choice_of(struct parser *p, const struct option *option, const c
 		if (strlen(value) == length && memcmp(word, value, length) == 0)
 			return index;
 	}
-	wrong(p, "--%s %s: write %s", option->name, value, option->value);
+	wrong(p, "--%s must be one of %s, not '%s'", option->name, option->value, value);
 	return 0;
 }
 
-/* An image's format is in its name, which is better known before the long work. */
+/* Checks that the name of an image file ends in a known format. This happens before the long work.
+ */
 static const char *image_of(struct parser *p, const struct option *option, const char *value)
 {
 	enum image_format format;
@@ -130,7 +133,7 @@ static void add_setting(struct parser *p, const char *text, const char *from)
 	*setting = (struct setting){text, {from, 0}};
 }
 
-/* Puts a value, which flags do not have, where the option's row says. */
+/* Sets the field of struct command that the option's row names. For flags, value is not used. */
 static void set_field(struct parser *p, const struct option *option, const char *value)
 {
 	void *field = (char *)p->command + option->offset;
@@ -203,7 +206,8 @@ bool command_gave(const struct command *command, const char *option)
 	return false;
 }
 
-/* Sets the defaults of options that were not given, also of those that the verb does not take. */
+/* Sets the defaults of all options that are not on the command line. This includes options that the
+ * verb does not accept. */
 static void set_defaults(struct parser *p)
 {
 	const struct command *c = p->command;
@@ -231,7 +235,7 @@ static const struct verb *find_verb(struct arena *arena, const char *name)
 	return NULL;
 }
 
-/* "-o" stands for "output"; NULL: no option has the letter. */
+/* Returns "output" for "-o", or NULL if no option has the letter. */
 static const char *long_name(const char *word)
 {
 	for (size_t i = 0; i < option_count() && strlen(word) == 2; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The options of the command line: one row each.
+/* The options of the command line, one row each.
  *
- * A row has everything that is to be said of an option: its name, what its value is, where
- * the value goes in struct command, its default, its help, and what completes it. The
- * parser, `--help`, the man page and the shell completion read the rows; the last two are
- * written by `make documents`, and tests/golden/test_options.c fails when they differ.
+ * A row has everything about an option: name, type of value, field of struct command, default,
+ * help and shell completion. The parser and `--help` read the rows. `make documents` writes the
+ * man page and the shell completion from them, and tests/golden/test_options.c fails when these
+ * differ from the rows.
  */
 #ifndef FARWIRE_VERB_OPTIONS_H
 #define FARWIRE_VERB_OPTIONS_H
@@ -15,7 +15,7 @@
 
 enum option_kind {
 	OPTION_HEADING, /* begins a section of the man page; name is its title */
-	OPTION_CASE,    /* stands for --set case.<name>=<value> */
+	OPTION_CASE,    /* short for --set case.<name>=<value> */
 	OPTION_SETTING, /* key=value, for struct command's settings */
 	OPTION_TEXT,    /* const char * */
 	OPTION_TEXTS,   /* struct texts; repeatable */
@@ -30,16 +30,16 @@ enum option_kind {
 
 struct option {
 	enum option_kind kind;
-	char letter; /* of -o; 0: none */
+	char letter; /* short name, for example 'o' for -o; 0: none */
 	const char *name;
-	const char *value;    /* what the value is called, or the words of a choice; NULL: none */
-	const char *help;     /* one phrase that stands alone, without its default */
+	const char *value;    /* name of the value in help, or the words of a choice; NULL: none */
+	const char *help;     /* one complete phrase, without the default */
 	const char *initial;  /* the default, as a user writes it; NULL: none */
-	const char *swept;    /* the default beside --vary, where it differs; else NULL */
-	const char *complete; /* "names:WHAT", "words:a b", "files:ENDING", or NULL: nothing */
+	const char *swept;    /* the default if --vary is given; NULL: the same default */
+	const char *complete; /* "names:TABLE", "words:a b", "files:ENDING"; NULL: no completion */
 	size_t offset;        /* of the value in struct command */
-	uint64_t most;        /* of a count */
-	const char *former;   /* a former name, which is refused; NULL: none */
+	uint64_t most;        /* largest value of a count */
+	const char *former;   /* former name, for an error that names the new one; NULL: none */
 };
 
 struct arena;
@@ -47,11 +47,12 @@ struct verb;
 
 size_t option_count(void);
 const struct option *option_at(size_t index);
-/* A verb takes an option that it lists by name, and options of cases where its words are
- * cases, unless it lists one of that name with a meaning of its own. "case.NAME" lists one
- * of a case's. */
+/* Returns whether a verb accepts an option. A verb accepts the options in its list. In the list,
+ * "case.NAME" is an option of cases. A verb whose words are cases accepts all options of cases,
+ * except those that its list replaces by another option with the same name. */
 bool option_taken(const struct verb *verb, const struct option *option);
-/* The verb's default: what follows "name=" in its list, or the row's. NULL: none. */
+/* Returns the option's default for this verb: the text after "name=" in the verb's list, otherwise
+ * the row's default. NULL: there is none. */
 const char *option_initial(struct arena *arena, const struct verb *verb,
 			   const struct option *option);
 

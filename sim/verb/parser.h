@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Declarations that options.c (options), words.c (words) and help.c share; private to them. */
+/* Private to the parser: shared by options.c (options), words.c (words) and help.c. */
 #ifndef FARWIRE_VERB_PARSER_H
 #define FARWIRE_VERB_PARSER_H
 
@@ -19,12 +19,12 @@ struct parser {
 	bool wrong; /* an error was printed */
 };
 
-/* Prints what is wrong with the command line, which is then not run. */
+/* Prints an error about the command line, which is then not run. */
 void wrong(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Checks words and outputs together, when all of the line is read. */
+/* Checks words and output files after the whole command line was read. */
 void check_command(struct parser *p);
 
-/* The verb's option of that name; NULL: it takes none. */
+/* Returns the option with that name that the verb accepts, or NULL. */
 const struct option *option_find(const struct verb *verb, const char *name);
 void usage_print(FILE *out);
 void verb_help_print(struct arena *arena, const struct verb *verb);

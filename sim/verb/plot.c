@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire plot: draws a saved result again. */
+/* farwire plot: draws saved results without predicting them again. */
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ static int read_all(const struct command *command, predictions_vec *all)
 
 static const char *caption_of(const struct command *command, const predictions_vec *all)
 {
-	FW_ASSERT(all->count > 0); /* a file without any is an error */
+	FW_ASSERT(all->count > 0); /* predictions_read refuses a file without predictions */
 	const struct prediction *first = all->items[0];
 	const char *files = "";
 	for (size_t i = 0; i < command->word_count; i++)
@@ -72,7 +72,8 @@ static const struct drawing *breakdown(const struct command *command, const pred
 	return chart_breakdown(command->arena, text, all->items, all->count);
 }
 
-/* One result: where its time goes. Several: their ratios; a PDF has both. */
+/* Draws the parts of the step time for one result, and the ratios for several results. A PDF of
+ * several results has both. */
 static int draw(const struct command *command, const char *path, const predictions_vec *all)
 {
 	enum image_format format;
@@ -110,7 +111,7 @@ static int run(const struct command *command)
 const struct verb verb_plot = {
 	.name = "plot",
 	.words = "RESULT...",
-	.help = "draws saved results again: where time goes; of several, their ratios",
+	.help = "draws saved results: the parts of the step time, or the ratios of several results",
 	.examples = "  farwire run case.cfg --format json -o result.json\n"
 		    "  farwire plot result.json --plot result.svg\n"
 		    "  farwire plot a.json b.json -o both.pdf --title 'a or b?'\n",

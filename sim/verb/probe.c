@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire probe: measures this machine without its GPU; farwire-probe does that. */
+/* farwire probe: measures this machine without its GPU. The program farwire-probe measures the
+ * GPU. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,14 +17,16 @@ static int run(const struct command *command)
 {
 	bool to_file = strcmp(command->output, "-") != 0;
 	if (strcmp(command->words[0], "host") != 0)
-		return usage("`farwire probe` measures `host` (the GPU is farwire-probe's, a "
-			     "program of its own)");
+		return usage("`farwire probe` measures only the host (write farwire probe host; "
+			     "the program farwire-probe measures the GPU)");
 	if (command->server && (command->connect || command->resume || to_file))
-		return usage("--server measures nothing itself: give it alone");
+		return usage("--server only answers the measurements of another machine (remove "
+			     "--connect, --continue and -o)");
 	if (command->resume && to_file)
-		return usage("--continue says the file already: leave out -o");
+		return usage("--continue and -o both name the recording (remove -o)");
 	if (command->seed >= (uint64_t)1 << 53)
-		return usage("--seed: a recording holds seeds below 9007199254740992");
+		return usage("--seed of a recording must be below 9007199254740992 (write a "
+			     "smaller number)");
 	if (command->server)
 		return host_serve(command->server, command->quiet);
 	const struct host_run_options options = {
@@ -43,10 +46,11 @@ static int run(const struct command *command)
 const struct verb verb_probe = {
 	.name = "probe",
 	.words = "host",
-	.help = "measures this machine: TCP, forwarded calls, memory, storage, noise",
+	.help = "measures this machine without its GPU: TCP, forwarded calls, memory, storage, "
+		"noise",
 	.examples = "  farwire probe host -o host.jsonl\n"
 		    "  farwire probe host --only tcp,rpc --full -o network.jsonl\n"
-		    "  farwire probe host --server 10.0.0.2              # there\n"
+		    "  farwire probe host --server 10.0.0.2              # on the other machine\n"
 		    "  farwire probe host --connect 10.0.0.2 --only tcp -o wire.jsonl\n",
 	.options = "only connect server scratch quick full budget continue output seed quiet",
 	.words_min = 1,

@@ -21,7 +21,7 @@ struct progress progress_new(const char *things, const char *from, bool quiet)
 		.things = things, .from = from, .quiet = quiet, .terminal = isatty(STDERR_FILENO)};
 }
 
-/* "8 s", "3 min 20 s", "2 h 5 min". */
+/* Prints a time, for example "8 s", "3 min 20 s" or "2 h 5 min". */
 static void put_time(double seconds)
 {
 	unsigned long whole = (unsigned long)fmin(ceil(seconds), 1e9);
@@ -33,7 +33,7 @@ static void put_time(double seconds)
 		fprintf(stderr, "%lu h %lu min", whole / 3600, whole % 3600 / 60);
 }
 
-/* The first thing that was done now, not before: from here on time counts. */
+/* Starts the clock when this run has done its first point. */
 static void begin(struct progress *p, size_t before, size_t count)
 {
 	p->began_s = now_s();
@@ -41,7 +41,7 @@ static void begin(struct progress *p, size_t before, size_t count)
 		p->told_s = p->began_s;
 	p->begun = true;
 	if (before > 0 && p->from)
-		fprintf(stderr, "going on after %zu of %zu %s in %s\n", before, count, p->things,
+		fprintf(stderr, "continuing after %zu of %zu %s in %s\n", before, count, p->things,
 			p->from);
 }
 
@@ -62,7 +62,7 @@ void progress_tell(void *ctx, size_t before, size_t done, size_t count)
 	double rate = (double)(done - before) / fmax(spent_s, 1e-9);
 	fprintf(stderr, "%s%zu of %zu %s", p->terminal ? "\r\033[K" : "", done, count, p->things);
 	if (spent_s > 0.1) {
-		fprintf(stderr, ", %.3g a second, ", rate);
+		fprintf(stderr, ", %.3g per second, ", rate);
 		put_time(over ? spent_s : (double)(count - done) / rate);
 		fputs(over ? "" : " left", stderr);
 	}

@@ -11,18 +11,18 @@
 
 struct progress {
 	const char *things; /* "points" */
-	const char *from;   /* whose things were done before; NULL: nothing was */
+	const char *from;   /* file that has the points of an earlier run; NULL: none */
 	bool quiet, terminal;
 	bool begun;
-	size_t done; /* of them, when last told */
+	size_t done; /* at the last call of progress_tell */
 	double began_s, told_s;
 };
 
 struct progress progress_new(const char *things, const char *from, bool quiet);
-/* before: done by an earlier run. Where fewer are done than before, others have begun.
- * ctx: a struct progress. */
+/* Reports that `done` of `count` points are done, `before` of them by an earlier run. If done is
+ * smaller than in the last call, another series of points has begun. ctx is a struct progress. */
 void progress_tell(void *ctx, size_t before, size_t done, size_t count);
-/* Ends the line of a terminal, also after an error. */
+/* Ends the line on a terminal. Call it also after an error. */
 void progress_end(struct progress *progress);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire report: cases, datasets and recordings on one page, the answer first. */
+/* farwire report: writes a page about cases, datasets and recordings that begins with the answer.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,8 +23,8 @@ static bool ends_in(const char *text, const char *ending)
 
 enum word_kind { WORD_CASE, WORD_DATASET, WORD_RECORDING, WORD_WRONG };
 
-/* Of a word that is no file, so no case either: cases that ship were named by their paths. A
- * dataset, or something close to what ships. */
+/* Returns WORD_DATASET if a word that is not a file names a shipped dataset. Otherwise it prints an
+ * error. The word cannot be a shipped case, because the parser has replaced those by paths. */
 static enum word_kind shipped_kind(const struct command *command, const char *word)
 {
 	static const char *const folders[] = {"calib/measured", "topologies/what-ifs",
@@ -40,15 +41,15 @@ static enum word_kind shipped_kind(const struct command *command, const char *wo
 	}
 	const char *near = diag_nearest(word, all.items, all.count);
 	fprintf(stderr,
-		"farwire: '%s' is no case and no dataset (%s%s%s a file of your own ends in "
+		"farwire: '%s' is neither a case nor a dataset (%s%s%s your own files end in "
 		".cfg)\n",
-		word, near ? "did you mean '" : "`farwire list` shows what ships;",
+		word, near ? "did you mean '" : "`farwire list` shows the shipped ones;",
 		near ? near : "", near ? "'?" : "");
 	return WORD_WRONG;
 }
 
-/* A recording by its ending; a file says by its group what it is; any other word names a case or a
- * dataset. */
+/* Finds out what a word of the command is. A name that ends in .jsonl is a recording. The group of
+ * another file tells its kind. Any other word is a name. */
 static enum word_kind kind_of(const struct command *command, const char *word)
 {
 	struct stat status;
@@ -66,8 +67,8 @@ static enum word_kind kind_of(const struct command *command, const char *word)
 	if (file)
 		diag_error(
 			diag, cfg_origin(file),
-			"is no case and no dataset (it needs a group `case = { ... }` or `dataset "
-			"= { ... }`)");
+			"the file is neither a case nor a dataset (write a group `case = { ... }` "
+			"or `dataset = { ... }`)");
 	diag_print(diag, stderr);
 	return WORD_WRONG;
 }
@@ -120,14 +121,19 @@ static int add_word(struct report *report, const struct command *command, size_t
 	if (kind == WORD_CASE)
 		return add_case(report, command, index);
 	if (command->vary.count) {
-		fprintf(stderr, "farwire: --vary: '%s' is no case\n", word);
+		fprintf(stderr,
+			"farwire: --vary works only with cases, and '%s' is not a case (remove "
+			"one of them)\n",
+			word);
 		return EXIT_USAGE;
 	}
 	return kind == WORD_DATASET ? add_dataset(report, command, word)
 				    : add_recording(report, command, word);
 }
 
-/* Prints what went wrong, also where only a figure is missing. */
+/* Adds all words to the report. It prints errors, including those by which only a figure is
+ * missing.
+ */
 static int fill(struct report *report, const struct command *command)
 {
 	int code = EXIT_DONE;
@@ -170,7 +176,7 @@ static int run(const struct command *command)
 const struct verb verb_report = {
 	.name = "report",
 	.words = "CASE|DATASET|FILE.jsonl...",
-	.help = "one page with the answer first: tables, plots, parameters (HTML or PDF)",
+	.help = "writes an HTML or PDF page: the answer first, then tables, plots and parameters",
 	.examples = "  farwire report case.cfg --title 'Can we move the GPUs?' -o report.html\n"
 		    "  farwire report case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' -o "
 		    "sweep.html\n"

@@ -51,7 +51,7 @@ static int run(const struct command *command)
 const struct verb verb_run = {
 	.name = "run",
 	.words = "CASE...",
-	.help = "predicts cases: throughput, step time, ratio, where the time goes",
+	.help = "predicts cases: throughput, ratio, step time and its parts",
 	.examples = "  farwire run --topology t320-same-esxi --runtime asynchronous --program "
 		    "client --batch 16\n"
 		    "  farwire run case.cfg --set link.wire.latency='200 us' --format json -o "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire scale: a training job, or a collective, on more and more GPUs. */
+/* farwire scale: predicts a training job or a collective on increasing numbers of GPUs. */
 #include "plots/charts.h"
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
@@ -7,7 +7,7 @@
 #include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"
 
-/* The curve; a PDF has the parts of the steps on a second page. */
+/* Draws the scaling curve. A PDF has the parts of the step time on a second page. */
 static int draw(const struct command *command, const struct scaling *scaling)
 {
 	struct arena *arena = command->arena;
@@ -18,7 +18,7 @@ static int draw(const struct command *command, const struct scaling *scaling)
 	const struct drawing *pages[2] = {scaling_chart(arena, text, scaling)};
 	enum image_format format;
 	size_t count = 1;
-	text.title = arena_printf(arena, "What more GPUs cost each step of %s", scaling->name);
+	text.title = arena_printf(arena, "Step time of %s by number of GPUs", scaling->name);
 	if (image_format_of(command->plot, &format) && format == IMAGE_PDF) {
 		pages[count] = scaling_parts_chart(arena, text, scaling);
 		count += pages[count] != NULL;
@@ -48,7 +48,8 @@ static int run(const struct command *command)
 const struct verb verb_scale = {
 	.name = "scale",
 	.words = "CASE",
-	.help = "a training job on more and more GPUs: speed-up, efficiency, what is exposed",
+	.help = "predicts a training job on increasing numbers of GPUs: speed-up, efficiency, "
+		"exposed communication",
 	.examples = "  farwire scale job.cfg --gpus 1,2,4,8 --plot scaling.svg\n"
 		    "  farwire scale --topology dgx1-v100 --model resnet50 --batch 64 --draws 0\n",
 	.options = "set gpus format output plot title seed draws jobs color quiet",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire sensitivity: parameters ranked by their influence on an answer. */
+/* farwire sensitivity: ranks parameters by their influence on a result. */
 #include "sim/report/sensitivity.h"
 
 #include <math.h>
@@ -9,20 +9,21 @@
 #include "sim/base/diag.h"
 #include "sim/verb/verbs.h"
 
-/* Nothing varies. */
+/* Prints why no parameter varies, and returns the exit code. */
 static int refuse(const struct command *command, const char *name)
 {
 	bool elastic = command->vary_all_ratio > 0;
 	if (command->keys.count)
 		fprintf(stderr,
-			"farwire: no %s of %s has '%s' in its name (see farwire explain CASE%s)\n",
-			elastic ? "number" : "uncertain parameter", name, command->keys.items[0],
-			elastic ? "" : "; --vary-all 10% moves those without an interval, too");
+			"farwire: --for: no %s of %s has '%s' in its name (`farwire explain CASE` "
+			"shows the names%s)\n",
+			elastic ? "parameter" : "uncertain parameter", name, command->keys.items[0],
+			elastic ? ""
+				: "; with --vary-all 10% parameters without an interval vary, too");
 	else
 		fprintf(stderr,
 			"farwire: no parameter of %s has an interval (write --vary-all 10%% to "
-			"move "
-			"every number)\n",
+			"vary all parameters)\n",
 			name);
 	return EXIT_USAGE;
 }
@@ -63,7 +64,8 @@ static int run(const struct command *command)
 const struct verb verb_sensitivity = {
 	.name = "sensitivity",
 	.words = "CASE",
-	.help = "ranks parameters by their influence on an answer, and says what would narrow it",
+	.help = "ranks parameters by their influence on a result, and names the calibration that "
+		"would narrow it most",
 	.examples = "  farwire sensitivity case.cfg --plot tornado.svg\n"
 		    "  farwire sensitivity case.cfg --of step --points 512\n"
 		    "  farwire sensitivity ddl-host --vary-all 10% --for link. --for guest.\n",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire solve: the value of a parameter at which a target is met. */
+/* farwire solve: solves for the parameter value up to or from which a target is met. */
 #include <stdio.h>
 
 #include "sim/base/arena.h"
@@ -23,9 +23,11 @@ static int run(const struct command *command)
 {
 	if (!command->target || command->keys.count != 1) {
 		fprintf(stderr, "farwire: `farwire solve` needs %s\n",
-			!command->target      ? "--target, such as 'ratio>=0.95'"
-			: command->keys.count ? "one --for KEY"
-					      : "--for KEY (see farwire explain CASE)");
+			!command->target ? "--target, for example --target 'ratio>=0.95'"
+			: command->keys.count
+				? "exactly one --for KEY (write one command for "
+				  "each parameter)"
+				: "--for KEY (`farwire explain CASE` shows the keys)");
 		return EXIT_USAGE;
 	}
 	if (!command_can_write(command))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* farwire sweep: a case over a grid of parameter values. */
+/* farwire sweep: predicts a case over a grid of parameter values. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "sim/report/sweep_figures.h"
 #include "sim/verb/verbs.h"
 
-/* Where points are kept while they are computed: beside the output, if that is a
- * file. */
+/* Returns the path of the journal, which keeps finished points during the sweep: next to the output
+ * file, or NULL if the output is not a file. */
 static const char *journal_path(const struct command *command)
 {
 	struct stat status;
@@ -24,7 +24,8 @@ static const char *journal_path(const struct command *command)
 	return arena_printf(command->arena, "%s.journal", command->output);
 }
 
-/* The other ranks that were started; *ranks is NULL without any. */
+/* Finds the other ranks if a launcher such as mpirun started this process; *ranks is NULL if it did
+ * not. Prints an error and returns false if there are other ranks but MPI cannot be used. */
 static bool find_ranks(struct arena *arena, const struct ranks **ranks)
 {
 	const char *message = "";
@@ -33,10 +34,11 @@ static bool find_ranks(struct arena *arena, const struct ranks **ranks)
 	if (count == 1 || (*ranks && (*ranks)->count == count))
 		return true;
 	if (*ranks) /* a launcher that this MPI does not understand */
-		message = "the launcher is not that of the MPI of libfarwire-mpi.so";
+		message = "the launcher belongs to another MPI than libfarwire-mpi.so (use its own "
+			  "mpirun)";
 	if (rank == 0)
-		fprintf(stderr, "farwire: %d ranks were started, but there is no MPI: %s\n", count,
-			message);
+		fprintf(stderr, "farwire: %d ranks were started, but MPI cannot be used: %s\n",
+			count, message);
 	return false;
 }
 
@@ -50,7 +52,8 @@ static int write_sweep(const struct command *command, const struct sweep *sweep)
 	return command_draw(command, command->plot, &drawing, 1);
 }
 
-/* On the first rank, or without others. */
+/* Runs the sweep on the first rank or the only process, writes the result and removes the journal.
+ */
 static int lead(const struct command *command, struct diag *diag,
 		const struct sweep_request *request)
 {
@@ -88,7 +91,9 @@ static int run(const struct command *command)
 	size_t count = command->vary.count;
 	if (count == 0 || count > AXES_MAX)
 		diag_error(diag, (struct origin){0},
-			   "farwire: `farwire sweep` needs 1 to %d --vary key=...", AXES_MAX);
+			   "farwire: `farwire sweep` needs 1 to %d options --vary KEY=VALUES, not "
+			   "%zu",
+			   AXES_MAX, count);
 	for (size_t i = 0; i < count && i < AXES_MAX; i++)
 		sweep_axis_read(command->arena, diag, "--vary", command->vary.items[i], &axes[i]);
 	if (request.ranks && !command_gave(command, "jobs"))
@@ -105,7 +110,8 @@ static int run(const struct command *command)
 const struct verb verb_sweep = {
 	.name = "sweep",
 	.words = "CASE",
-	.help = "a case over a grid of parameter values (point predictions unless --draws)",
+	.help = "predicts a case over a grid of parameter values (with intervals only after "
+		"--draws)",
 	.examples =
 		"  farwire sweep case.cfg --vary 'link.wire.latency=1 us:1 ms:log20' --plot "
 		"curve.svg\n"

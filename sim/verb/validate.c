@@ -48,7 +48,7 @@ static void write_validation(FILE *out, const void *ctx)
 		validation_json(out, w->validation, w->command->format == FORMAT_JSON);
 }
 
-/* Parity for each measure, then measured curves; one page but in a PDF. */
+/* Draws a parity plot for each measure, then the measured curves. Only a PDF has all of them. */
 static int draw(const struct command *command, const struct validation *v)
 {
 	struct arena *arena = command->arena;
@@ -70,11 +70,14 @@ static int draw(const struct command *command, const struct validation *v)
 	bool pdf = image_format_of(command->plot, &format) && format == IMAGE_PDF;
 	if (pages.count == 0) {
 		fprintf(stderr,
-			"farwire: --plot: these datasets have no measured numbers to draw\n");
+			"farwire: --plot: these datasets have no measured numbers to draw (remove "
+			"--plot)\n");
 		return EXIT_USAGE;
 	}
 	if (pages.count > 1 && !pdf && !command->quiet)
-		fprintf(stderr, "farwire: --plot: the first of %zu charts (a PDF has all)\n",
+		fprintf(stderr,
+			"farwire: --plot: the file has only the first of %zu charts (write a name "
+			"that ends in .pdf for all)\n",
 			pages.count);
 	return command_draw(command, command->plot, pages.items, pdf ? pages.count : 1);
 }
@@ -109,7 +112,7 @@ static int run(const struct command *command)
 const struct verb verb_validate = {
 	.name = "validate",
 	.words = "[DATASET...]",
-	.help = "predicts recorded measurements: errors of fit and test rows, bounds",
+	.help = "predicts recorded measurements and prints the errors of fit rows and test rows",
 	.examples = "  farwire validate flexdirect_1050ti --plot parity.svg\n"
 		    "  farwire validate flexdirect_1050ti bitfusion_networks --format json\n",
 	.options = "set format output plot title seed draws jobs color quiet",

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verbs of the command line, one file each; their list is verbs.def.
+/* The verbs of the command line. Each verb has its own file, and verbs.def lists them.
  *
- * A verb gets a COMMAND: its words and options, already checked against what
- * the verb takes. It prints results to stdout (or -o), messages to stderr, and
- * returns the exit code: 0 done, 1 the simulation failed or output could not be
- * written, 2 bad usage or configuration, 3 a stated bound is broken.
+ * A verb receives a struct command: words and options that the parser has already checked.
+ * It prints results to stdout or to the file of -o, and messages to stderr. It returns an
+ * exit code:
+ *
+ *	0  success
+ *	1  the simulation broke an invariant, or the output could not be written
+ *	2  wrong usage or configuration
+ *	3  a bound that a dataset states is broken
  */
 #ifndef FARWIRE_VERB_VERB_H
 #define FARWIRE_VERB_VERB_H
@@ -27,10 +31,10 @@ struct command {
 	const struct verb *verb;
 	const char *const *words; /* cases, datasets, files */
 	size_t word_count;
-	const struct setting *settings; /* --set and the options that stand for one */
+	const struct setting *settings; /* --set, and options such as --batch that set a key */
 	size_t setting_count;
-	struct texts given; /* names of the options that were given */
-	/* Values of options, by the rows of option_table.c; a text is NULL without one. */
+	struct texts given; /* names of the options on the command line */
+	/* Values of options. option_table.c has a row for each. A text without a value is NULL. */
 	const char *gpus, *target, *between, *of;
 	struct texts vary, keys;
 	uint64_t point_count, seed, draws, jobs;
@@ -42,8 +46,8 @@ struct command {
 	const char *output, *plot, *trace, *title;
 	bool full, quiet, plain;
 	const char *data_root;
-	struct baselines
-		*baselines; /* that predictions share; the caller of command_parse frees them */
+	struct baselines *baselines; /* shared by all predictions; the caller of command_parse
+					frees them */
 };
 
 struct verb {
@@ -51,68 +55,75 @@ struct verb {
 	const char *words;    /* "CASE..." */
 	const char *help;     /* one line */
 	const char *examples; /* for --help */
-	const char
-		*options; /* what it takes, between blanks: "draws" "output=folder" (options.h) */
-	size_t words_min; /* a case may be given by --topology instead */
-	bool cases;       /* words are cases: it takes all settings of theirs */
+	const char *options;  /* names of accepted options, separated by blanks; "output=folder"
+				 gives the option another default (options.h) */
+	size_t words_min;     /* least number of words; --topology can replace one case */
+	bool cases;           /* the words are cases, so the verb accepts all options of cases */
 	int (*run)(const struct command *command);
 };
 
 REGISTRY_OF(struct verb, verb);
 
-/* Parses argv (without the program's name). NULL: *exit_code says how to end
- * (0 after --help). */
+/* Parses argv without the program's name. Returns NULL if no verb should run, and sets *exit_code:
+ * 0 after --help and --version, 2 after errors. */
 const struct command *command_parse(struct arena *arena, int argc, char **argv, int *exit_code);
 
 /* ---- for the verbs ---- */
 
-/* Whether an option was given, where that is not the same as its default. */
+/* Returns whether the option is on the command line. A verb uses it to distinguish a default from
+ * the same value given by the user. */
 bool command_gave(const struct command *command, const char *option);
-/* Whether what is printed there is coloured: never in a file, unless that is asked for. */
+/* Returns whether output has colours. With --color auto, a file never has them. */
 bool command_colors(const struct command *command, bool to_stdout);
-/* The request of one case: word index, or only settings. */
+/* Returns the request of the case in words[index], or of the case that only options describe. */
 struct case_request command_case(const struct command *command, size_t index);
-/* Cases of the command: its words, or 1 for the flags alone. */
+/* Returns the number of cases: the number of words, or 1 if only options describe the case. */
 size_t command_case_count(const struct command *command);
 struct predict_options command_predict(const struct command *command);
-/* The input of an analysis of that case; progress, which may be NULL, is told of points. */
+/* Returns the input of an analysis of that case. The analysis reports finished points to progress,
+ * unless it is NULL. */
 struct analysis_input command_input(const struct command *command, size_t index,
 				    struct progress *progress);
-/* Says why there is no prediction; the exit code. */
+/* Prints why there is no prediction, and returns the exit code. broken describes a broken invariant
+ * and is otherwise NULL. */
 int command_failed(const struct diag *diag, const char *broken);
-/* Predicts all cases; prints errors. NULL: *exit_code is set. */
+/* Predicts all cases. After an error it prints the error, sets *exit_code and returns NULL. */
 const struct prediction **command_predictions(const struct command *command, struct trace *trace,
 					      int *exit_code);
-/* Writes through `write` to command->output, atomically. */
+/* Writes command->output atomically with the function `write`. Returns the exit code. */
 int command_write(const struct command *command, void (*write)(FILE *out, const void *ctx),
 		  const void *ctx);
-/* The same, to another path. */
+/* Like command_write, but writes to `path`. */
 int write_file(const char *path, void (*write)(FILE *out, const void *ctx), const void *ctx);
-/* Whether output, plot and trace can be written, said before the work, not after it. */
+/* Returns whether the files of --output, --plot and --trace can be written, and prints an error if
+ * not. Verbs call it before long work, so that the work is not lost. */
 bool command_can_write(const struct command *command);
 /* Writes a table in the command's format. */
 int command_table(const struct command *command, const struct result_table *table);
-/* Predicts every point of a grid; prints progress and errors. NULL: *exit_code is set. */
+/* Predicts every point of a grid, and prints progress. After an error it prints the error, sets
+ * *exit_code and returns NULL. */
 const struct sweep *command_sweep(const struct command *command, struct sweep_request request,
 				  int *exit_code);
-/* Prints why there is no sweep; the exit code. */
+/* Prints why there is no sweep, and returns the exit code. */
 int command_sweep_failed(const struct diag *diag, struct sweep_fault fault);
-/* Evaluates a dataset under the command's settings; prints errors. NULL: *exit_code is set. */
+/* Evaluates a dataset under the command's settings. After an error it prints the error, sets
+ * *exit_code and returns NULL. */
 struct dataset_outcome;
 const struct dataset_outcome *command_validate(const struct command *command, const char *name,
 					       int *exit_code);
-/* Renders a drawing to path; 0 or an exit code, having said why. */
+/* Renders drawings to an image file, one a page. Returns 0, or prints an error and returns another
+ * exit code. */
 struct drawing;
 int command_draw(const struct command *command, const char *path,
 		 const struct drawing *const *drawings, size_t count);
-/* The caption of the command's figures. */
+/* Returns the caption of the command's figures: case, settings, seed and draws. */
 struct caption command_caption_of(const struct command *command);
 const char *command_caption(const struct command *command);
-/* "ddl-host" of a path. */
+/* Returns the file name of a path without ".cfg", for example "ddl-host". */
 const char *command_base_name(const struct command *command, const char *path);
-/* Reads --vary into axes[AXES_MAX]; their count, 0 after errors in diag. */
+/* Reads --vary into axes[AXES_MAX]. Returns their number, or 0 after adding errors to diag. */
 size_t command_axes(const struct command *command, struct diag *diag, struct sweep_axis *axes);
-/* Writes a report to path; 0 or an exit code, having said why. */
+/* Writes a report to path. Returns 0, or prints an error and returns another exit code. */
 struct report;
 int write_report(const char *path, struct report *report, bool pdf);
 

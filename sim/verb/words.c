@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Checks of the words and outputs of a command line, before any work. */
+/* Checks the words and output files of a command line before any work. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +9,8 @@
 #include "sim/base/diag.h"
 #include "sim/verb/parser.h"
 
-/* A case may be named as `farwire list cases` does; a file of that name goes before. */
+/* Turns the name of a shipped case (`farwire list cases`) into its path. A file with that name in
+ * the current folder takes precedence. */
 static const char *shipped_case(const struct command *c, const char *word)
 {
 	if (strchr(word, '/') || access(word, F_OK) == 0)
@@ -26,8 +27,8 @@ static bool has_topology(const struct command *c)
 	return false;
 }
 
-/* Complains of a name under which no case ships, where the word must be a case: with a
- * topology those of explain are keys. */
+/* Prints an error if the word must be a case, but no case with this name ships. After --topology
+ * the words of `explain` are keys, not cases. */
 static void check_case(struct parser *p, const char *word)
 {
 	const struct command *c = p->command;
@@ -37,7 +38,7 @@ static void check_case(struct parser *p, const char *word)
 	    access(word, F_OK) == 0)
 		return;
 	if (access(arena_printf(p->arena, "%s/topologies/%s.cfg", c->data_root, word), R_OK) == 0) {
-		wrong(p, "'%s' is a topology, no case (write --topology %s)", word, word);
+		wrong(p, "'%s' is a topology, not a case (write --topology %s)", word, word);
 		return;
 	}
 	struct diag *diag = diag_new(p->arena);
@@ -51,17 +52,21 @@ static void check_words(struct parser *p)
 {
 	const struct command *c = p->command;
 	bool topology = has_topology(c);
-	bool flags = c->verb->cases && c->verb->words_min == 1; /* may stand for the case */
+	bool flags = c->verb->cases && c->verb->words_min == 1; /* options can replace the case */
 	if (c->word_count < c->verb->words_min && !(flags && topology))
 		wrong(p, "`farwire %s` needs %s%s", c->verb->name, c->verb->words,
-		      flags ? " or --topology NAME (see farwire list topologies)" : "");
+		      flags ? " or --topology NAME (`farwire list topologies` shows the names)"
+			    : "");
 	if (c->word_count > 0 && !*c->verb->words)
-		wrong(p, "`farwire %s` takes no words, such as '%s'", c->verb->name, c->words[0]);
+		wrong(p, "`farwire %s` takes only options, not '%s' (see farwire %s --help)",
+		      c->verb->name, c->words[0], c->verb->name);
 	else if (c->word_count > 1 && !strstr(c->verb->words, "..."))
-		wrong(p, "`farwire %s` takes one %s", c->verb->name, c->verb->words);
+		wrong(p, "`farwire %s` takes one %s, but '%s' is another one (remove it)",
+		      c->verb->name, c->verb->words, c->words[1]);
 }
 
-/* The status of the folder that a path lies in; the name there. NULL: no such folder. */
+/* Gets the status of the folder that contains the path. Returns the file's name in the folder, or
+ * NULL if the folder does not exist. */
 static const char *folder_status(struct arena *arena, const char *path, struct stat *status)
 {
 	const char *slash = strrchr(path, '/');
@@ -70,7 +75,7 @@ static const char *folder_status(struct arena *arena, const char *path, struct s
 	return stat(folder, status) == 0 ? (slash ? slash + 1 : path) : NULL;
 }
 
-/* Also of files that are still to be. */
+/* Returns whether two paths name the same file. The files need not exist yet. */
 static bool is_same_file(struct arena *arena, const char *a, const char *b)
 {
 	struct stat x, y;
@@ -82,7 +87,7 @@ static bool is_same_file(struct arena *arena, const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* The value of a setting, which may be the name of a file. */
+/* Returns the value of a setting, without quotes. It may be the name of a file. */
 static const char *set_to(struct arena *arena, const char *setting)
 {
 	const char *value = strchr(setting, '=');
@@ -95,10 +100,11 @@ static const char *set_to(struct arena *arena, const char *setting)
 static void check_not_read(struct parser *p, const char *option, const char *path, const char *read)
 {
 	if (access(read, F_OK) == 0 && is_same_file(p->arena, path, read))
-		wrong(p, "%s %s: refusing to overwrite an input file", option, path);
+		wrong(p, "%s %s: refusing to overwrite an input file (write another name)", option,
+		      path);
 }
 
-/* Nothing that was asked for, or is read, is lost under another output. */
+/* Checks that no output file overwrites an input file or another output file. */
 static void check_outputs(struct parser *p)
 {
 	const struct command *c = p->command;
@@ -109,8 +115,10 @@ static void check_outputs(struct parser *p)
 			continue;
 		for (size_t k = 0; k < i; k++)
 			if (paths[k] && is_same_file(p->arena, paths[i], paths[k]))
-				wrong(p, "%s and %s are both '%s' (write two names)", options[k],
-				      options[i], paths[i]);
+				wrong(p,
+				      "%s and %s name the same file '%s' (write two different "
+				      "names)",
+				      options[k], options[i], paths[i]);
 		for (size_t k = 0; k < c->word_count; k++)
 			check_not_read(p, options[i], paths[i], c->words[k]);
 		for (size_t k = 0; k < c->setting_count; k++)
@@ -123,8 +131,8 @@ void check_command(struct parser *p)
 {
 	struct command *c = p->command;
 	if (!c->data_root)
-		wrong(p, "the shipped topologies and models are not beside the program (set "
-			 "FARWIRE_DATA to their folder)");
+		wrong(p, "the folders topologies/ and models/ were not found near the program (set "
+			 "FARWIRE_DATA to the folder that contains them)");
 	check_words(p);
 	check_outputs(p);
 	for (size_t i = 0; c->verb->cases && c->data_root && i < p->words.count; i++) {

@@ -51,8 +51,8 @@ void rank_note(struct rank *rank)
 	rank->part_since_ps = now_ps;
 }
 
-/* A rank that waits for others because one of them got its input later waits for
- * input too: up to what that one waited longer. */
+/* If a rank waits for another rank whose input came later, this wait counts as input wait: at most
+ * the time by which the other rank waited longer for its input. */
 static void count_late_input(struct fused *job)
 {
 	int64_t longest_ps = 0;
@@ -69,7 +69,7 @@ static void count_late_input(struct fused *job)
 	}
 }
 
-/* Where the rank's time went adds up to the step, to the picosecond. */
+/* Fails the run if the parts of the rank's time do not add up to the step, to the picosecond. */
 static void check_parts(const struct rank *rank, int64_t step_ps)
 {
 	const struct fused_spec *spec = &rank->job->spec;
@@ -81,12 +81,13 @@ static void check_parts(const struct rank *rank, int64_t step_ps)
 	}
 	if (parts_ps != step_ps || negative)
 		engine_fail(spec->engine,
-			    "%s rank %zu: step %zu of %.12f s is %.12f s in its parts", spec->name,
-			    rank->index, rank->job->steps.count, s_from_ps(step_ps),
+			    "%s rank %zu: step %zu takes %.12f s, but its parts add up to %.12f s",
+			    spec->name, rank->index, rank->job->steps.count, s_from_ps(step_ps),
 			    s_from_ps(parts_ps));
 }
 
-/* Time of many ranks: of 100,000 a minute and a half is more than 2^63 picoseconds. */
+/* The sum of times of many ranks. Picoseconds are not enough: 100,000 ranks of 93 s each have more
+ * than 2^63 ps. */
 struct rank_time {
 	int64_t whole_s, rest_ps;
 };
@@ -104,7 +105,7 @@ static double rank_time_s(const struct rank_time *sum)
 				      : (double)sum->whole_s + s_from_ps(sum->rest_ps);
 }
 
-/* All ranks have ended a step. */
+/* Adds the record of a step that all ranks have ended. */
 static void record(struct fused *job)
 {
 	int64_t now_ps = engine_now_ps(job->spec.engine);
@@ -154,7 +155,7 @@ bool fused_rank_ended(struct rank *rank)
 	return !job->stopped;
 }
 
-/* ---- what the exchange asks for ---- */
+/* ---- callbacks of the exchange ---- */
 
 static void reduced(void *ctx, size_t index, size_t first, size_t count)
 {
@@ -266,8 +267,8 @@ struct fused *fused_new(const struct fused_spec *spec)
 	job->issued_updates =
 		spec->all_count > 1 &&
 		!exchange_policy_at((size_t)spec->exchange->policy)->updates_in_stream;
-	/* A host that waits for reduced gradients is not ahead, unless an engine issues each
-	 * op when what it takes is there. */
+	/* A host that waits for reduced gradients cannot issue a step ahead. The exception is
+	 * announce = computed: there, an engine issues each op when its inputs are ready. */
 	job->ahead = spec->profile->ahead && !(job->issued_updates && issued);
 	job->gathered_count = ARENA_ARRAY(spec->arena, spec->profile->tensor_count + 1, size_t);
 	job->ranks = ARENA_ARRAY(spec->arena, spec->rank_count, struct rank);
@@ -323,10 +324,11 @@ const char *fused_waiting(const struct fused *job, struct arena *arena)
 			last = &job->ranks[i];
 	return arena_printf(
 		arena,
-		"step %zu: rank %zu%s has computed %zu of %zu stretches and updates, %zu "
-		"of %zu gradients are reduced; %s",
+		"step %zu: rank %zu%s has computed %zu of %zu parts of the step, %zu of %zu "
+		"gradients are reduced; %s",
 		job->steps.count, last->index,
 		last->waits_for_input ? ", which waits for input," : "", last->next_stretch,
 		job->stretch_count, last->reduced_count, job->spec.profile->tensor_count,
-		job->spec.comm ? communicator_waiting(job->spec.comm, arena) : "no other ranks");
+		job->spec.comm ? communicator_waiting(job->spec.comm, arena)
+			       : "there are no other ranks");
 }

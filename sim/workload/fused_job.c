@@ -3,8 +3,8 @@
 
 #include "sim/base/arena.h"
 
-/* Steps left out at least: the first fills queues, the second meets them full. A mean of
- * fewer steps than STEPS_IN_DOUBT proves nothing where chance decides. */
+/* WARM_STEPS is the smallest number of warm-up steps: the first step fills queues, the second runs
+ * with full queues. With randomness, a mean needs at least STEPS_IN_DOUBT steps. */
 enum { WARM_STEPS = 2, STEPS_IN_DOUBT = 6 };
 #define JOB_KIND_OF_RANKS                                                                          \
 	.waiting = waiting, .varies = varies, .in_doubt = in_doubt, .read = read_job,              \
@@ -14,7 +14,7 @@ enum { WARM_STEPS = 2, STEPS_IN_DOUBT = 6 };
 struct ranks_job {
 	struct job job; /* first: jobs are cast back */
 	struct communicator *comm;
-	/* One of the two. */
+	/* Only one of the two is used: fused is NULL in a job that repeats a collective. */
 	struct fused *fused;
 	struct collective_spec collective;
 	struct step_record *repetitions;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Jobs of ranks that share one communicator: data-parallel training with fused steps
- * (fused.h), and a collective alone, repeated, as nccl-tests does.
+/* Two kinds of jobs whose ranks share one communicator: data-parallel training with fused steps
+ * (fused.h), and one collective that is repeated, as in nccl-tests.
  *
- * A job is made first, so that what is missing to build it can make it fail, and begun when
- * all is there. */
+ * The caller creates a job first. Then it builds the job's parts, and if one cannot be built, the
+ * job fails. At last it begins the job. */
 #ifndef FARWIRE_WORKLOAD_FUSED_JOB_H
 #define FARWIRE_WORKLOAD_FUSED_JOB_H
 
@@ -11,8 +11,7 @@
 #include "sim/workload/job.h"
 
 struct job *fused_job_new(struct workload *workload, struct job_run *run, const char *name);
-/* delay_ps: by how much it begins later than others. step_done and ctx of the spec are set
- * here. */
+/* The job begins delay_ps after now. This function sets step_done and ctx of its copy of spec. */
 void fused_job_begin(struct job *job, const struct fused_spec *spec, int64_t delay_ps);
 
 struct job *collective_job_new(struct workload *workload, struct job_run *run, const char *name);

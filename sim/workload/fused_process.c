@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Processes of several ranks: one call of the framework makes a step of all of them, one
- * thread starts them in their order. */
+/* Processes of several ranks. One framework call makes a step of all ranks of a process, and one
+ * thread starts the ranks in order. */
 #include "sim/base/arena.h"
 #include "sim/workload/fused_internal.h"
 
@@ -42,7 +42,7 @@ void processes_find(struct fused *job)
 	double work_s = spec->exchange->stagger_s * spec->profile->ops_count;
 	if (work_s <= 0)
 		return;
-	/* From the last rank to the first, so that each is put before those behind it. */
+	/* From the last rank to the first, because each rank is put at the front of its list. */
 	for (size_t i = spec->rank_count; i-- > 0;) {
 		struct rank *rank = &job->ranks[i];
 		for (size_t k = i + 1; !rank->process && k < spec->rank_count; k++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A rank's step: its threads, its GPU, its copies. */
+/* The step of one rank: its threads, its GPU, its copies. */
 #include <math.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "sim/engine/trace.h"
 #include "sim/workload/fused_internal.h"
 
-#define LEAST_FACTOR 0.5 /* of a rank's compute time, however the noise falls */
+#define LEAST_FACTOR 0.5 /* smallest random factor of a rank's compute time */
 
-/* Updates are issued in pieces of so many, so that the GPU does some while the host
- * issues more. */
+/* Maximum number of updates that the host issues as one piece of work. The GPU can run one piece
+ * while the host issues the next. */
 enum { UPDATES_PIECE = 16 };
 
 /* ---- streams ---- */
@@ -89,7 +89,7 @@ static void try_end(struct rank *rank)
 
 static void compute(struct rank *rank);
 
-/* Stretches of this step that have been issued. */
+/* Number of stretches of this step that have been issued. */
 static size_t issued_count(const struct rank *rank)
 {
 	if (rank->issue_count != rank->begun_count)
@@ -105,7 +105,8 @@ static bool issue_is_open(const struct rank *rank)
 
 static void hand_over(struct rank *rank, size_t count);
 
-/* Gradients of stretches that are over, with all that their collectives wait for. */
+/* Hands over the gradients of stretches that have run, if everything has run for which their
+ * collectives wait. */
 static void hand_over_computed(struct rank *rank)
 {
 	const struct fused *job = rank->job;
@@ -120,7 +121,8 @@ static void hand_over_computed(struct rank *rank)
 	}
 }
 
-/* Stretches up to run_end are over, or the body of one. */
+/* The kernel on the compute stream has ended: all stretches up to run_end, or all of a stretch
+ * except its last kernel. */
 static void ran(struct rank *rank)
 {
 	struct fused *job = rank->job;
@@ -136,7 +138,7 @@ static void ran(struct rank *rank)
 	try_end(rank);
 }
 
-/* Those that may run: updates only when all gradients are reduced. */
+/* Number of stretches that may run. Updates may run only when all gradients are reduced. */
 static size_t allowed_count(const struct rank *rank)
 {
 	const struct fused *job = rank->job;
@@ -144,8 +146,8 @@ static size_t allowed_count(const struct rank *rank)
 								      : job->computed_count;
 }
 
-/* Up to the next gradients what has been issued; or the body of what is being issued. False: it
- * has to wait. */
+/* Runs all issued stretches up to the next gradients. If none is issued, runs the stretch that is
+ * being issued except its last kernel. Returns false if nothing can run now. */
 static bool run_stretches(struct rank *rank)
 {
 	const struct fused *job = rank->job;
@@ -189,7 +191,7 @@ static void compute_over(struct rank *rank)
 		ran(rank);
 }
 
-/* The stream goes on if there is something that it can do. */
+/* Runs the next stretches or the due updates if the compute stream is free. */
 static void compute(struct rank *rank)
 {
 	if (rank->compute.busy)
@@ -212,8 +214,8 @@ static void announce_stretch(struct rank *rank, size_t stretch)
 	exchange_announced(rank->job->exchange, rank->index, first, count);
 }
 
-/* A rank has issued the stretch. When the last one has, each GPU's collective comes behind what
- * stands on its compute stream. */
+/* Called when a rank has issued the stretch. When all ranks have, each rank announces its
+ * gradients, and the collective waits on each GPU for everything that was issued there. */
 static void gather_issued(struct fused *job, size_t stretch)
 {
 	if (++job->issued_count[stretch] < job->spec.rank_count)
@@ -229,7 +231,7 @@ static void gather_issued(struct fused *job, size_t stretch)
 	}
 }
 
-/* Tells the exchange of gradients of this step that have been issued. */
+/* Announces the gradients of this step that have been issued since the last call. */
 static void announce(struct rank *rank)
 {
 	struct fused *job = rank->job;
@@ -261,7 +263,7 @@ static void issue_over(struct rank *rank)
 
 static void stretch_issued(void *ctx, uint64_t arg);
 
-/* Goes on with issue_next. */
+/* Issues the stretch issue_next, or ends issuing after the last one. */
 static void issue(struct rank *rank)
 {
 	const struct fused *job = rank->job;
@@ -318,8 +320,8 @@ void rank_started(struct rank *rank)
 	rank_note(rank);
 }
 
-/* The steps that it may issue: ahead of the GPU; or, in lockstep with its input, those whose
- * batch has been delivered. */
+/* Number of steps that the rank may begin to issue. With lockstep input, only steps whose batch has
+ * been delivered; otherwise the begun steps, and one more if it issues ahead. */
 static size_t issuable_count(const struct rank *rank)
 {
 	if (rank->spec->input && input_is_lockstep(rank->spec->input))
@@ -327,7 +329,7 @@ static size_t issuable_count(const struct rank *rank)
 	return rank->begun_count + rank->job->ahead;
 }
 
-/* Begins to issue the next step if the thread rests and may. */
+/* Begins to issue the next step if the thread is free and the step may be issued. */
 static void issue_steps(struct rank *rank)
 {
 	const struct fused *job = rank->job;

@@ -6,31 +6,34 @@
 
 struct line;
 
-/* A rank's part in an operation of a line. */
+/* The callback of one rank for an operation. */
 struct turn {
 	event_fn *done;
 	void *ctx;
 	uint64_t arg;
 };
 
+/* One collective or message. */
 struct operation {
 	struct line *line;
-	uint64_t ticket, number; /* of the line; of its communicator */
-	enum call_kind kind;     /* of the rank that called first */
-	double size_B;
-	size_t first_rank; /* which it was */
-	size_t over_count; /* ranks */
-	struct turn *turns;
+	uint64_t ticket;     /* operations of a line are counted from 0 */
+	uint64_t number;     /* of the communicator's collective */
+	enum call_kind kind; /* of the rank that called first */
+	double size_B;       /* of the rank that called first */
+	size_t first_rank;   /* the rank that called first */
+	size_t over_count;   /* ranks whose part has ended */
+	struct turn *turns;  /* by rank */
 	struct operation *next;
 };
 
-/* One communicator and what its ranks have called: of all members, or of two. */
+/* A communicator of all members or of two, and the operations that its ranks have called. */
 struct line {
 	struct group *group;
 	struct communicator *comm;
 	size_t rank_count;
-	uint64_t *joined_counts; /* by rank */
-	struct operation *open, *free;
+	uint64_t *joined_counts; /* by rank: calls, which is also the next ticket */
+	struct operation *open;  /* operations that have not ended */
+	struct operation *free;
 };
 
 struct group {
@@ -42,7 +45,7 @@ struct group {
 	event_fn *opened;
 	void *opened_ctx;
 	uint64_t opened_arg;
-	size_t opening; /* 0: all; then the pairs */
+	size_t opening; /* index of the line that is opened next (line_at) */
 };
 
 /* ---- operations ---- */
@@ -135,7 +138,7 @@ static void differs(struct group *group, const struct operation *operation, size
 	spec->failed(
 		spec->failed_ctx,
 		arena_printf(spec->arena,
-			     "GPU %zu of the job calls %s of %.0f B where its peer called %s of "
+			     "GPU %zu of the job calls %s of %.0f B, but its peer called %s of "
 			     "%.0f B",
 			     member, call_kind_name(call->kind), call->payload_B,
 			     call_kind_name(operation->kind), operation->size_B));
@@ -167,7 +170,7 @@ static void begin(struct cuda_peers *peers, size_t member, uint64_t ticket,
 	communicator_arrive(line->comm, operation->number, rank);
 }
 
-/* ---- making ---- */
+/* ---- building ---- */
 
 static bool line_init(struct line *line, struct group *group, const struct communicator_spec *spec)
 {
@@ -196,7 +199,7 @@ static bool pair_init(struct group *group, size_t from, size_t to)
 	return line_init(*pair, group, &spec);
 }
 
-/* The two ends of every message that the program calls. */
+/* Creates a line for each pair of members between which the program has messages. */
 static bool find_pairs(struct group *group, const struct program *program, size_t first_member)
 {
 	for (size_t t = 0; t < program->thread_count; t++)
@@ -234,7 +237,8 @@ struct cuda_peers *group_peers(struct group *group)
 	return &group->peers;
 }
 
-/* The i-th of all lines, 0 being that of all members; NULL: no such messages. */
+/* Returns line i. Line 0 is that of all members. The others are those of pairs, or NULL if the
+ * pair has no messages. */
 static struct line *line_at(const struct group *group, size_t i)
 {
 	return i == 0 ? (struct line *)&group->all : group->pairs[i - 1];

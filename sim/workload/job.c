@@ -9,8 +9,8 @@
 #include "sim/workload/life.h"
 
 enum { STEPS_TO_SETTLE = 6 };
-/* A GPU keeps up with its program if it does this part of a step's work in the time of a step. A
- * program that outruns its GPU for good is measured after this many steps' worth of work. */
+/* A GPU keeps up with its program if it does KEPT_UP of a step's work in the time of a step. A
+ * program whose GPU never keeps up is measured after the work of WORK_OF_UNEQUALS steps. */
 static const double KEPT_UP = 0.98, WORK_OF_UNEQUALS = 4;
 
 static const struct step_record *step_at(const struct job *job, size_t index)
@@ -24,7 +24,7 @@ static double step_s(const struct job *job, size_t index)
 	return s_from_ps(step->end_ps - step->start_ps);
 }
 
-/* Kernel work that the GPUs did in a step, in steps of the program. */
+/* Kernel work that the GPUs did in a step, in units of the work of one step. */
 static double step_work(const struct job *job, size_t index)
 {
 	return job->work_ps > 0 ? (double)step_at(job, index)->work_ps / (double)job->work_ps : 1;
@@ -87,7 +87,7 @@ void job_failed(void *ctx, const char *reason)
 	job_warm(job);
 }
 
-/* The first step that began in the window; the count of steps if none ended. */
+/* Returns the first step that began in the window, or step_count if there is none. */
 static size_t window_first(struct job *job)
 {
 	const struct workload *w = job->workload;
@@ -107,7 +107,8 @@ static bool is_warmed_up(const struct job *job)
 		work_since(job, 0) >= WORK_OF_UNEQUALS);
 }
 
-/* The GPU has done a step's work since, and several where it does not keep up. */
+/* True if the GPU has done the work of a step since step `first`, or of several steps if it does
+ * not keep up. */
 static bool has_worked(const struct job *job, size_t first)
 {
 	if (job->step_count == first)
@@ -116,7 +117,7 @@ static bool has_worked(const struct job *job, size_t first)
 	return work_since(job, first) >= (kept_up ? KEPT_UP : WORK_OF_UNEQUALS);
 }
 
-/* The last two steps took the same time. */
+/* True if the last two steps took the same time. */
 static bool repeats(const struct job *job, size_t first)
 {
 	size_t count = job->step_count;
@@ -126,8 +127,9 @@ static bool repeats(const struct job *job, size_t first)
 		       job->kind->repeats_ratio * step_s(job, count - 1);
 }
 
-/* The mean over the time that a step's work takes: where a program is ahead of the GPU,
- * its steps begin and end anywhere in it. Large steps need not be so certain. */
+/* True if the mean time of a step's work has settled. Times are divided by the work, because a
+ * program that runs ahead of the GPU can begin and end its steps at any point of the GPU's work.
+ * Steps with many events may have a larger error. */
 static bool is_settled(const struct job *job, size_t first)
 {
 	size_t count = job->step_count - first;
@@ -138,8 +140,8 @@ static bool is_settled(const struct job *job, size_t first)
 				   job->kind->settled_ratio * fmax(1, large));
 }
 
-/* The last two steps are equal, or the mean has settled, or there are as many steps as
- * were asked for. */
+/* True if the last two steps are equal, or the mean has settled, or the maximum number of steps is
+ * reached. */
 static bool is_steady(struct job *job)
 {
 	size_t first = window_first(job);
@@ -150,7 +152,7 @@ static bool is_steady(struct job *job)
 
 /* ---- several jobs ---- */
 
-/* They end together, or their window begins anew. */
+/* Ends all jobs together, or opens the window again. */
 static void judge(struct workload *w)
 {
 	size_t count = 0;
@@ -181,8 +183,7 @@ static void pause_over(void *ctx, uint64_t arg)
 	job_warm(ctx);
 }
 
-/* The random part of a step for which the job pauses, so that others find it anywhere in
- * its step. */
+/* Pauses the job for a random part of a step, so that its phase to other jobs is random. */
 static void pause_for_phase(struct job *job)
 {
 	struct workload *w = job->workload;
@@ -276,7 +277,7 @@ static void read_job(struct workload *w, struct job *job, const char *broken)
 	job->kind->read(job);
 	if (!run->failed && !job->life && run->steady_work <= 0) {
 		run->failed = true;
-		run->reason = broken ? broken : "no step was finished";
+		run->reason = broken ? broken : "no step has ended";
 	}
 }
 

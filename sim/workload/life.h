@@ -3,9 +3,9 @@
  *
  * A launch run is a run of the world in which each job passes all of its phases, but only its
  * first few steps. Host work is a flow on the pool of cores of a guest, trials are kernels on the
- * GPUs, a checkpoint is a flow to a storage, and the input pipeline starts when the graph is
- * built. So jobs of one machine compete for cores and disks in these phases, too. A phase begins
- * when all processes of the job have ended the phase before.
+ * GPUs, and a checkpoint is a flow to a storage. The input pipeline starts when the graph is built.
+ * So jobs of one machine compete for cores and disks in these phases, too. A phase begins when all
+ * processes of the job have ended the phase before.
  *
  * The prediction adds the time of the other steps, which is that of a steady step each
  * (sim/predict/elapsed.h).

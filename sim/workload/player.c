@@ -38,7 +38,7 @@ static int64_t devices_work_ps(const struct player *player)
 	return work_ps;
 }
 
-/* Thread 0 did `kind` since it was last asked: the GPUs' idle time of it. */
+/* Counts the idle time of the GPUs in the last spent_ps, which thread 0 spent in the way `kind`. */
 static void note_idle(struct player_thread *thread, enum thread_time kind, int64_t spent_ps)
 {
 	struct player *player = thread->player;
@@ -53,7 +53,7 @@ static void note_idle(struct player_thread *thread, enum thread_time kind, int64
 	player->noted = now;
 }
 
-/* The time since the thread began what it does now was of that kind. */
+/* Counts the time since thread->since_ps as time of that kind. */
 static void thread_spent(struct player_thread *thread, enum thread_time kind, enum span_kind span,
 			 const char *name)
 {
@@ -77,7 +77,7 @@ static void think_done(void *ctx, uint64_t arg)
 
 static void thread_call(struct player_thread *thread, const struct cuda_call *call);
 
-/* Asks again, having slept. */
+/* Repeats the query of an ITEM_POLL after its sleep. */
 static void poll_again(void *ctx, uint64_t arg)
 {
 	struct player_thread *thread = ctx;
@@ -104,7 +104,7 @@ static void thread_call_done(void *ctx, uint64_t arg, enum call_result result)
 		return;
 	}
 	thread->in_call = false;
-	if (!thread->running) /* else the call returned at once, within thread_run */
+	if (!thread->running) /* otherwise the call returned at once, and thread_run continues */
 		thread_run(thread);
 }
 
@@ -137,7 +137,7 @@ static void signal_post(struct player *player, uint32_t index)
 	}
 }
 
-/* True if the thread has to wait. */
+/* Returns true if the thread has to wait. */
 static bool signal_await(struct player_thread *thread, const struct item *item)
 {
 	struct signal *signal = &thread->player->signals[item->signal];
@@ -159,13 +159,13 @@ void player_watch_done(struct player *player, uint32_t signal, uint32_t step)
 		signal_post(player, signal);
 }
 
-/* arg: step and signal. */
+/* arg contains the step (upper 32 bits) and the signal (lower 32 bits). */
 static void watched_event_reached(void *ctx, uint64_t arg)
 {
 	player_watch_done(ctx, (uint32_t)arg, (uint32_t)(arg >> 32));
 }
 
-/* Records of the call's event that the player has issued since the start. */
+/* Number of records of the call's event that the player has issued since the start. */
 static uint64_t *records_count(struct player *player, const struct cuda_call *call)
 {
 	return &player->records_counts[(size_t)call->device * player->spec.program->event_count +
@@ -222,8 +222,8 @@ static void records_reserve(struct player *player)
 				   &player->records_room, sizeof *player->records);
 }
 
-/* Thread 0's time and the GPU's each add up to the step: the one to the picosecond, the
- * other, which is in seconds, but for rounding. */
+/* Fails the run if the times of thread 0 do not add up to the step, to the picosecond, or those of
+ * the GPU, which are in seconds, to within rounding errors. */
 static void check_step(const struct player *player, const struct player_thread *first)
 {
 	const struct step_record *record = &player->records[player->step];
@@ -234,14 +234,15 @@ static void check_step(const struct player *player, const struct player_thread *
 		parts_s += record->gpu_idle_s[kind];
 	}
 	if (parts_ps != step_ps)
-		engine_fail(player->spec.engine, "%s: step %u of %.12f s is %.12f s in its parts",
+		engine_fail(player->spec.engine,
+			    "%s: step %u takes %.12f s, but its parts add up to %.12f s",
 			    player->spec.name, player->step, step_s, s_from_ps(parts_ps));
 	if (player->spec.device_count > 0 &&
 	    (record->gpu_busy_s < 0 ||
 	     fabs(parts_s - step_s) > slack_ratio * s_from_ps(record->end_ps)))
 		engine_fail(player->spec.engine,
-			    "%s: the GPU's step %u of %.12f s is %.12f s in its parts, %.12f s at "
-			    "work",
+			    "%s: step %u takes %.12f s, but the GPU's times add up to %.12f s, "
+			    "%.12f s of it busy",
 			    player->spec.name, player->step, step_s, parts_s, record->gpu_busy_s);
 }
 
@@ -286,7 +287,7 @@ static void thread_call(struct player_thread *thread, const struct cuda_call *ca
 				thread_call_done, thread, 0);
 }
 
-/* Does the next item. True if the thread has to wait for its end. */
+/* Begins an item. Returns true if the thread has to wait for its end. */
 static bool thread_item(struct player_thread *thread, const struct item *item)
 {
 	struct player *player = thread->player;
@@ -418,7 +419,7 @@ static const char *item_name(const struct item *item)
 	case ITEM_AWAIT:
 		return "the wait for a signal";
 	default:
-		return "work of its own";
+		return "host work";
 	}
 }
 
@@ -434,7 +435,7 @@ const char *player_waiting(const struct player *player, struct arena *arena)
 					    item_name(&program->items[thread->at - 1]), thread->at,
 					    program->count);
 	}
-	return arena_printf(arena, "step %u, which has not begun or ends", player->step);
+	return arena_printf(arena, "step %u, which has not begun or has just ended", player->step);
 }
 
 void player_span_add(struct player *player, struct player_track *track, enum span_kind kind,

@@ -20,25 +20,26 @@ struct player_spec {
 	const struct program *program;
 	struct cuda_port *port;
 	struct guest *guest;
-	bool guest_work; /* program says the bare machine's work: its guest's costs come on top */
-	/* By device of the program: the process on that GPU, whose time is counted and whose
-	 * events are watched. device_count = 0: the GPU's times are reported as 0. */
+	bool guest_work; /* the program's work is for bare metal; the guest's extra cost is added */
+	/* By device of the program: the process on that GPU. Its times are counted and its events
+	 * are watched. With device_count = 0 the records contain 0 for the times of GPUs. */
 	struct cuda_process *const *processes;
 	size_t device_count;
-	uint32_t steps_max; /* 0: as many as step_done lets it */
+	uint32_t steps_max; /* 0: no maximum; step_done ends the player */
 	/* Called after each step; returns false to stop this player. */
 	bool (*step_done)(void *ctx, struct player *player, const struct step_record *record);
 	void *ctx;
 };
 struct player *player_new(const struct player_spec *spec);
-/* Begins the first step (by an event at now). */
+/* Adds an event that begins the first step now. */
 void player_start(struct player *player);
-/* From within step_done: the next step begins that much later. */
+/* Delays the next step by pause_ps. Call it only from step_done. */
 void player_pause(struct player *player, int64_t pause_ps);
 size_t player_step_count(const struct player *player);
 const struct step_record *player_step_at(const struct player *player, size_t index);
 
-/* "thread 'main' at cudaMemcpy, item 12 of 40": what a step that is not over waits for. */
+/* Returns what the current step waits for, such as "step 3, thread 'main' at cudaMemcpy, item 12 of
+ * 40". */
 const char *player_waiting(const struct player *player, struct arena *arena);
 
 #endif

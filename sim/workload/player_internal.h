@@ -22,7 +22,7 @@ struct player_thread {
 	size_t at;                         /* next item */
 	bool running;                      /* inside thread_run */
 	bool in_call;                      /* a call has not returned */
-	int64_t since_ps;                  /* begin of what it does now */
+	int64_t since_ps;                  /* up to this time spent_ps is complete */
 	int64_t spent_ps[TIME_KIND_COUNT]; /* in this step */
 	uint32_t awaited_count;
 	struct player_thread *next_waiting; /* for the same signal */
@@ -34,24 +34,24 @@ struct signal {
 	struct player_thread *waiting;
 };
 
-/* Times of the program's GPUs up to now, the mean over them. */
+/* Mean times of the program's GPUs since the start. */
 struct device_times {
 	double busy_s, exposed_s;
 };
 
-/* An event that the poller looks after. */
+/* An event that the poller queries. */
 struct watch {
 	uint16_t device;
 	uint16_t event;
 	uint32_t signal;
-	uint32_t step; /* in which it was watched */
+	uint32_t step; /* in which the watch began */
 };
 
 struct poller {
-	struct watch *watches; /* pending, in the order in which they came */
+	struct watch *watches; /* pending, in the order in which they were added */
 	size_t count, room;
-	size_t at;   /* of the sweep: the watch that is queried now */
-	bool active; /* sweeps or sleeps; else it waits for a watch */
+	size_t at;   /* the watch that is queried now */
+	bool active; /* it queries or sleeps; otherwise it waits for a watch */
 	struct cpu *core;
 	struct cuda_call query;
 	int64_t since_ps; /* begin of the query */
@@ -60,18 +60,18 @@ struct poller {
 
 struct player {
 	struct player_spec spec;
-	double work_ratio; /* what the guest makes of its threads' work */
+	double work_ratio; /* factor of the threads' work in the guest */
 	struct player_thread *threads;
 	struct signal *signals;
-	uint64_t *records_counts;    /* by event: records issued since the start */
-	struct step_record *records; /* one more than the steps that have ended */
+	uint64_t *records_counts;    /* by device and event: records issued since the start */
+	struct step_record *records; /* of the ended steps and the current one */
 	size_t records_room;
-	uint32_t step;              /* the current one; equals the number of ended steps */
-	size_t threads_left;        /* not at the end of their lists */
+	uint32_t step;              /* the current step, which is the number of ended steps */
+	size_t threads_left;        /* threads that have not reached the end of their lists */
 	int64_t pause_ps;           /* before the next step */
 	struct device_times before; /* when the step began */
 	int64_t work_before_ps;
-	struct device_times noted; /* when thread 0 last changed what it does */
+	struct device_times noted; /* when note_idle was last called */
 	bool stopped;
 	struct poller poller;
 };
@@ -79,13 +79,13 @@ struct player {
 void poller_init(struct player *player);
 void poller_watch(struct player *player, const struct item *watch);
 
-/* A watched event was seen complete: posts its signal if the step in which it
- * was watched still lasts. */
+/* Call this when a watched event is complete. It posts the signal if the step in which the watch
+ * began still lasts. */
 void player_watch_done(struct player *player, uint32_t signal, uint32_t step);
 
 void player_span_add(struct player *player, struct player_track *track, enum span_kind kind,
 		     const char *name, int64_t start_ps);
-/* If there is a trace, from start_ps to now. */
+/* Adds a span from start_ps to now if there is a trace. */
 static inline void player_span(struct player *player, struct player_track *track,
 			       enum span_kind kind, const char *name, int64_t start_ps)
 {

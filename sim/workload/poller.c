@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The event-polling thread: sweeps over all pending events, one query after
- * the other, then sleeps; as TensorFlow 1's EventMgr does (PollLoop in
- * gpu_event_mgr.cc). An event that is handed over during a sweep is queried
- * at its end; during a sleep, after it. */
+/* The event-polling thread. It queries all pending events one after the other (a round), then
+ * sleeps, as TensorFlow 1's EventMgr (PollLoop in gpu_event_mgr.cc). An event that is added during
+ * a round is queried at the round's end. One that is added during a sleep is queried after it. */
 #include <string.h>
 
 #include "sim/base/arena.h"
 #include "sim/base/vec.h"
 #include "sim/workload/player_internal.h"
 
-/* A query's marshalled arguments: the event's handle. */
+/* Marshalled arguments of a query: only the event's handle. */
 #define QUERY_ARGUMENTS_B 8.0F
 
 static void poller_sweep(void *ctx, uint64_t arg);
@@ -36,7 +35,7 @@ static void poller_answer(void *ctx, uint64_t arg, enum call_result result)
 	poller_query(player);
 }
 
-/* Queries the sweep's next event. */
+/* Queries the next event of the round, or sleeps at its end. */
 static void poller_query(struct player *player)
 {
 	struct poller *poller = &player->poller;

@@ -9,7 +9,7 @@
 #include "sim/workload/group.h"
 #include "sim/workload/player.h"
 
-/* A round of the loss process (sim/transport/loss.h). */
+/* Minimum number of losses for a mean: one round of the loss process (sim/transport/loss.h). */
 enum { LOSSES_TO_SETTLE = 16 };
 
 struct program_job;
@@ -20,7 +20,7 @@ struct device { /* a GPU of a rank */
 	struct cuda_process *process;
 	struct remote_client *remote;  /* NULL: local */
 	struct remote_counters before; /* when the window opened */
-	bool over_wire;                /* calls leave the rank's guest */
+	bool over_wire;                /* the server is in another guest than the rank */
 };
 
 struct rank {
@@ -35,11 +35,11 @@ struct program_job {
 	struct job job; /* first: jobs are cast back */
 	struct program_job_spec spec;
 	struct rank *ranks;
-	struct group *group; /* NULL: no rank calls a peer */
+	struct group *group; /* NULL: no collectives and messages */
 	struct device *devices;
 	size_t device_count;             /* of all ranks */
-	VEC(struct step_record) records; /* of several ranks */
-	size_t connecting_count;
+	VEC(struct step_record) records; /* used only with several ranks */
+	size_t connecting_count;         /* devices whose connections are not open yet */
 };
 
 static struct program_job *program_job(const struct job *job)
@@ -47,7 +47,7 @@ static struct program_job *program_job(const struct job *job)
 	return (struct program_job *)job;
 }
 
-/* ---- what the life of a job asks for ---- */
+/* ---- functions of the job kind ---- */
 
 static const struct step_record *step_at(const struct job *job, size_t index)
 {
@@ -85,7 +85,7 @@ static bool may_lose(const struct job *job)
 	return job->workload->lossy && over_wire;
 }
 
-/* Few losses say little of the mean. */
+/* True if there were too few losses for a mean. */
 static bool too_few_losses(const struct job *job, size_t step_count)
 {
 	(void)step_count;
@@ -125,7 +125,8 @@ static const char *waiting(const struct job *job, struct arena *arena)
 			: text;
 }
 
-/* Without a limit to their age, calls may wait for more that never come. */
+/* Fails the job if calls wait in a batch that no further call fills. That happens without a limit
+ * to the age of batched calls. */
 static bool waits_for_batch(struct job *job)
 {
 	struct program_job *p = program_job(job);
@@ -135,8 +136,8 @@ static bool waits_for_batch(struct job *job)
 			batched_count += remote_batched_count(p->devices[i].remote);
 	if (batched_count > 0)
 		job_failed(job, arena_printf(job->workload->arena,
-					     "waits for calls in a batch that is not full (%zu), "
-					     "and with runtime.batch_wait = 0 no age sends it",
+					     "%zu calls wait forever in a batch that is not full "
+					     "(set runtime.batch_wait above 0)",
 					     batched_count));
 	return batched_count > 0;
 }
@@ -199,8 +200,8 @@ static void add_step(struct step_record *sum, const struct step_record *one, dou
 	sum->work_ps += one->work_ps;
 }
 
-/* All ranks have ended the step of that index. Means of times: the first rank's, and that by
- * which the others are later. */
+/* Adds the record of a step that all ranks have ended. The mean of times is computed from their
+ * differences to the first rank's times, so sums stay small. */
 static void record_step(struct program_job *p, size_t index)
 {
 	int64_t count = (int64_t)p->spec.rank_count, start_ps = 0, end_ps = 0;
@@ -274,7 +275,7 @@ static void connect(struct program_job *p)
 
 /* ---- building ---- */
 
-/* The durations of all the program's kernels; bounded, for those that would never end. */
+/* Returns the sum of the durations of the program's kernels, at most INT64_MAX. */
 static int64_t work_of(const struct program *program)
 {
 	int64_t work_ps = 0;
@@ -304,7 +305,7 @@ static bool take_memory(struct program_job *p, struct device *device, const stru
 	return false;
 }
 
-/* A frequent cause of a missing route: a guest at which no link ends. */
+/* Returns a hint about a frequent cause of a missing route, a guest without a link, or "". */
 static const char *unlinked(const struct program_job *p, const struct guest *client,
 			    const struct guest *server)
 {
@@ -319,8 +320,8 @@ static const char *unlinked(const struct program_job *p, const struct guest *cli
 		}
 		if (!linked)
 			return arena_printf(p->job.workload->arena,
-					    " (no link ends at '%s': those of a network end at "
-					    "guests, not at their hosts)",
+					    " (no link ends at guest '%s'; connect the network to "
+					    "guests, not to their hosts)",
 					    guest_name(ends[e]));
 	}
 	return "";
@@ -392,7 +393,8 @@ static bool build_process(struct program_job *p, const struct rank *rank, struct
 	return false;
 }
 
-/* The GPUs of a rank, each with a process on it and a port to that. NULL: it has failed. */
+/* Creates a process on each GPU of a rank, and a port for them. Returns NULL if the job has failed.
+ */
 static struct cuda_port *build_devices(struct program_job *p, struct rank *rank)
 {
 	struct workload *w = p->job.workload;
@@ -446,7 +448,7 @@ static bool build_rank(struct program_job *p, struct rank *rank)
 	return true;
 }
 
-/* 0: the program calls none. */
+/* Returns 0 if the program has no all-reduce. */
 static double largest_all_reduce_B(const struct program *program)
 {
 	double largest_B = 0;

@@ -3,8 +3,9 @@
 
 #include "sim/workload/steady.h"
 
-/* Of steps that are the same; of the quarters of a window, at most and for each step of it:
- * who drifts by so little changes by less than 1 % in the next 64 steps. */
+/* Relative differences. Steps are equal up to REPEATS. The means of a window's quarters are equal
+ * up to DRIFTS for each step of the window, at most SETTLED. A mean with so little drift changes by
+ * less than 1 % in the next 64 steps. */
 static const double REPEATS = 1e-6, SETTLED = 0.005, DRIFTS = 1e-4;
 enum { WINDOW_FIRST = 2, QUARTERS = 4 };
 /* Defaults of a case that sets no number of steps. */
@@ -16,7 +17,7 @@ bool steady_mean_settled(steady_step_at *step_at, const void *of, size_t first, 
 	double sum = 0, squares = 0, n = (double)count;
 	for (size_t i = first; i < first + count; i++) {
 		struct steady_step step = step_at(of, i);
-		double work_s = step.time_s / step.work; /* INFINITY: none */
+		double work_s = step.time_s / step.work; /* INFINITY without work */
 		sum += work_s;
 		squares += work_s * work_s;
 	}
@@ -48,7 +49,8 @@ struct range {
 	double least_s, most_s;
 };
 
-/* Times of a step's work, in the parts of a program's window. */
+/* Returns the least and the greatest mean time of a step's work over the parts of a program's
+ * window. */
 static struct range range_of(const struct steady *s, const struct steady_program *program,
 			     size_t parts)
 {
@@ -61,7 +63,7 @@ static struct range range_of(const struct steady *s, const struct steady_program
 			time_s += step.time_s;
 			work += step.work;
 		}
-		range.least_s = fmin(range.least_s, time_s / work); /* INFINITY: no work */
+		range.least_s = fmin(range.least_s, time_s / work); /* INFINITY without work */
 		range.most_s = fmax(range.most_s, time_s / work);
 	}
 	return range;

@@ -10,31 +10,30 @@ enum thread_time { TIME_THINK, TIME_CALL, TIME_WAIT, TIME_KIND_COUNT };
 
 struct step_record {
 	int64_t start_ps, end_ps;
-	double gpu_busy_s; /* time in which the rank's GPUs computed; mean over them and the ranks
-			    */
+	double gpu_busy_s; /* time in which a GPU computed; mean over all GPUs */
 
 	/* Fields of programs that are played call by call (player.h), means over the ranks. */
-	int64_t mark_ps;                    /* of the last ITEM_STEP_MARK; end_ps where none */
-	double thread_s[TIME_KIND_COUNT];   /* of thread 0; they add up to the step */
-	double gpu_idle_s[TIME_KIND_COUNT]; /* the GPUs' idle time, by what thread 0 was doing
-		meanwhile; with gpu_busy_s and exposed_s it adds up to the step */
-	uint64_t calls_count;               /* begun by the listed threads of all ranks */
-	uint64_t polls_count;               /* queries begun by the pollers, besides */
-	int64_t work_ps; /* durations of the kernels that the GPUs ran in this step: less than
-		what was launched while a program runs further and further ahead */
+	int64_t mark_ps;                    /* time of the last ITEM_STEP_MARK, or end_ps */
+	double thread_s[TIME_KIND_COUNT];   /* times of thread 0; they add up to the step */
+	double gpu_idle_s[TIME_KIND_COUNT]; /* idle time of the GPUs while thread 0 spent its time
+		in this way; the sum, gpu_busy_s and exposed_s add up to the step */
+	uint64_t calls_count;               /* calls of all ranks' threads without their pollers */
+	uint64_t polls_count;               /* queries of all ranks' pollers */
+	int64_t work_ps; /* durations of the kernels that the GPUs ran in this step; less than the
+		launched ones while a program runs further and further ahead */
 
-	/* Time in which a GPU had nothing to compute and waited for a collective or a message
-	 * of another rank. */
+	/* Exposed communication: time in which a GPU had nothing to compute and waited for a
+	 * collective or a message of another rank. */
 	double exposed_s;
 
 	/* Fields of fused steps (fused.h), means over the ranks. The first four and exposed_s add
 	 * up to the step. */
-	double kernel_s;     /* computing */
-	double input_s;      /* waiting for input, or for a rank whose input came later */
-	double straggler_s;  /* waiting for gradients that another rank has not handed over yet */
-	double other_s;      /* host work of the framework */
-	double collective_s; /* in which a collective that all ranks had arrived at was under way,
-				hidden behind kernels or not */
+	double kernel_s;     /* the GPU computes */
+	double input_s;      /* the rank waits for input, or for a rank whose input came later */
+	double straggler_s;  /* it waits for gradients that another rank has not handed over */
+	double other_s;      /* it waits for the host work of the framework */
+	double collective_s; /* a collective runs at which all ranks have arrived, also if kernels
+				run meanwhile */
 };
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A thread of a framework on its guest's cores.
+/* A framework's thread on the cores of its guest.
  *
- * While the guest's pool has a core for every thread that wants to run, work takes
- * what one core needs for it; with more threads than cores it is a flow that shares
- * the pool with all others (sim/host/host.h). The extra cost of CPU work in
- * a virtual machine applies to it. Work comes in pieces of some hundred microseconds: which of
- * the two holds is decided anew for each.
+ * If the guest's pool has a core for every running thread, work takes the time of one core. With
+ * more threads than cores, work is a flow that shares the pool with all others (sim/host/host.h).
+ * Each call of worker_do decides this again; its work is about 100 us. In a virtual machine the
+ * extra cost of CPU work is added.
  */
 #ifndef FARWIRE_WORKLOAD_WORKER_H
 #define FARWIRE_WORKLOAD_WORKER_H
@@ -17,14 +16,14 @@ struct worker {
 	struct engine *engine;
 	struct fabric *fabric;
 	struct guest *guest;
-	double begun_count; /* threads; > 0 while it wants to run */
+	double begun_count; /* return value of guest_threads_begin; 0 while the thread rests */
 };
 
-/* It wants to run from now on, until worker_rest. */
+/* From worker_wake to worker_rest, the thread counts as running. */
 void worker_wake(struct worker *worker);
 void worker_rest(struct worker *worker);
-/* Does work_s > 0 (at the reference clock, as on the bare machine), then fn. One
- * piece at a time, while awake. */
+/* Does work_s > 0 (at the reference clock on bare metal), then calls fn. The thread must be awake,
+ * and a second call must wait for fn. */
 void worker_do(struct worker *worker, double work_s, event_fn *fn, void *ctx, uint64_t arg);
 
 #endif

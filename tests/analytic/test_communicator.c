@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collectives over links whose answer can be worked out by hand. Links are
- * without framing; a chunk of 1 MB at 10 GB/s takes 100 us. */
+/* Collectives over links whose time can be calculated by hand. Links have no packet overhead. A
+ * chunk of 1 MB takes 100 us at 10 GB/s. */
 #include "tests/comm_world.h"
 
 #define US             1000000LL /* in ps */
@@ -17,8 +17,9 @@ static void check_ps(int64_t a, int64_t b, int line)
 		printf("  %.9f us instead of %.9f us\n", (double)a / 1e6, (double)b / 1e6);
 }
 
-/* 2 (n - 1) (h + L + S / (n B)) */
-static void a_ring_takes_what_the_formula_says(void)
+/* 2 (n - 1) (h + L + S / (n B)), with the library's time per hop h, latency L, size S, bandwidth B
+ */
+static void ring_all_reduce_time_matches_the_formula(void)
 {
 	static const size_t counts[] = {2, 4, 8};
 	for (size_t c = 0; c < 3; c++) {
@@ -41,7 +42,7 @@ static void a_ring_takes_what_the_formula_says(void)
 	}
 }
 
-static void start_and_local_copy_come_on_top(void)
+static void start_cost_and_local_copy_add_to_the_ring_time(void)
 {
 	struct comm_world *w = comm_world_new();
 	comm_star(w, 4, RATE_BPS, 0);
@@ -53,8 +54,8 @@ static void start_and_local_copy_come_on_top(void)
 	arena_free(w->arena);
 }
 
-/* Each flow has half of each link. */
-static void two_communicators_share_the_links(void)
+/* Each flow gets half of each link. */
+static void two_groups_share_links_equally(void)
 {
 	struct comm_world *w = comm_world_new();
 	comm_star(w, 4, RATE_BPS, 1e-6);
@@ -67,15 +68,15 @@ static void two_communicators_share_the_links(void)
 	arena_free(w->arena);
 }
 
-/* One after the other, on each rank: the second takes as long as the first. */
-static void collectives_of_one_communicator_queue(void)
+/* The second collective of the same group starts on each rank when the first has finished there. */
+static void collectives_of_one_group_run_one_after_the_other(void)
 {
 	struct comm_world *w = comm_world_new();
 	comm_star(w, 4, RATE_BPS, 1e-6);
 	struct communicator *comm = comm_make(w, "job");
 	comm_all(w, comm, ALL_REDUCE, 4 * CHUNK_B, 0);
 	comm_all(w, comm, COLLECTIVE_ALL_GATHER, 4 * CHUNK_B, 1);
-	for (uint64_t i = 2; i < 40; i++) /* more than the queue has room for at first */
+	for (uint64_t i = 2; i < 40; i++) /* more than the initial capacity of the queue */
 		comm_all(w, comm, ALL_REDUCE, 4, i);
 	comm_run(w);
 	CHECK_PS(w->done_ps[0], 6 * (US + CHUNK_PS));
@@ -95,11 +96,11 @@ static void arrive(void *ctx, uint64_t number)
 	communicator_arrive(arrival->comm, number, arrival->rank);
 }
 
-/* Rank 3 comes at T, when everything that can go on without it has. Its first
- * message then goes once round and once more: six hops to rank 1, which is the last
- * to be done. Its third one is ready at T, too, and leaves at T + 3 s; from there
- * it is four latencies and three messages until rank 2 has sent its last one. */
-static void a_late_rank_holds_up_its_neighbours(void)
+/* Rank 3 arrives at T, when the other ranks have done all that they can do without it. Its first
+ * message goes around the ring once and two hops further: rank 1 is the last to finish, after six
+ * hops. Its third message is ready at T, too, and has left at T + 3 message times. Four latencies
+ * and three message times later rank 2 has sent its last message. */
+static void late_rank_delays_all_ranks(void)
 {
 	enum { LATE_US = 5000 };
 	struct comm_world *w = comm_world_new();
@@ -118,9 +119,9 @@ static void a_late_rank_holds_up_its_neighbours(void)
 	arena_free(w->arena);
 }
 
-/* One GPU's link has half the rate. Its messages out and in take two units, and
- * after k of them 2 k have passed: as if all links were slow. */
-static void a_slow_link_sets_the_pace(void)
+/* The link of one GPU has half the bandwidth. Each of its messages in and out takes twice as long,
+ * so the ring takes as long as if all links were slow. */
+static void slowest_link_sets_the_ring_time(void)
 {
 	struct comm_world *w = comm_world_new();
 	size_t host = comm_host(w);
@@ -137,8 +138,8 @@ static void a_slow_link_sets_the_pace(void)
 
 /* ---- inside a host, over PCIe ---- */
 
-/* The time of an all-reduce by two GPUs under a PCIe switch: 10 GB/s to each and
- * from the switch up. */
+/* Time of an all-reduce by two GPUs under a PCIe switch. Each link of a GPU and the link above the
+ * switch have 10 GB/s. */
 static int64_t pcie_time_ps(enum guest_kind kind, bool peer_to_peer, double dram_Bps)
 {
 	struct comm_world *w = comm_world_new();
@@ -157,22 +158,24 @@ static int64_t pcie_time_ps(enum guest_kind kind, bool peer_to_peer, double dram
 	return done_ps;
 }
 
-static void peers_meet_in_the_switch_or_higher_up(void)
+static void peer_copies_turn_at_the_switch_except_in_a_vm(void)
 {
-	/* Two links, one hop. */
+	/* Peer to peer: two links and one hop of the library. */
 	CHECK_PS(pcie_time_ps(GUEST_BARE, true, 1e15), 2 * ((3 + 2) * US + CHUNK_PS));
 	CHECK_PS(pcie_time_ps(GUEST_CONTAINER, true, 1e15), 2 * ((3 + 2) * US + CHUNK_PS));
-	/* In a VM by the root complex: both messages cross the link above the switch. */
+	/* In a virtual machine they turn at the root complex: both messages cross the link above
+	 * the switch. */
 	CHECK_PS(pcie_time_ps(GUEST_VM, true, 1e15), 2 * ((3 + 4) * US + 2 * CHUNK_PS));
-	/* Through a buffer in host memory: two of the library's hops. */
+	/* Without peer to peer they use a buffer in host memory: two hops of the library. */
 	CHECK_PS(pcie_time_ps(GUEST_BARE, false, 1e15), 2 * ((6 + 4) * US + 2 * CHUNK_PS));
-	/* Each byte is written there and read, of both messages: 8 GB/s are 2 for each. */
+	/* Both messages are written to host memory and read from it, so 8 GB/s give 2 GB/s to each.
+	 */
 	CHECK_PS(pcie_time_ps(GUEST_BARE, false, 8e9), 2 * ((6 + 4) * US + 5 * CHUNK_PS));
 }
 
-/* As in a server with two processors: each has its part of the memory behind a
- * socket link, and its GPUs behind a switch. */
-static void a_virtual_machines_peers_turn_at_the_processor(void)
+/* A server with two processors. Each processor has a switch with two GPUs, and its memory is behind
+ * a slow socket link. */
+static void peer_copies_in_a_vm_turn_at_their_processor(void)
 {
 	static const char *const switches[] = {"plx0", "plx0", "plx1", "plx1"};
 	struct comm_world *w = comm_world_new();
@@ -188,14 +191,14 @@ static void a_virtual_machines_peers_turn_at_the_processor(void)
 	comm_link(w, "socket", "cpu0", "cpu1", RATE_BPS / 2, 1e-6);
 	comm_all(w, comm_make(w, "job"), ALL_REDUCE, 4 * CHUNK_B, 0);
 	comm_run(w);
-	/* The link between processors has half the rate and sets the pace of the ring,
-	 * which crosses it once each way. Memory is not in the way. */
+	/* The ring crosses the link between the processors once in each direction. This link has
+	 * half the bandwidth and sets the pace. The slow links to memory are not used. */
 	CHECK_PS(w->done_ps[0], 6 * 2 * CHUNK_PS + US);
 	arena_free(w->arena);
 }
 
-/* A GPU between two others does not forward; a switch does. */
-static void nvlink_does_not_lead_through_a_gpu(void)
+/* Three GPUs in a chain of NVLinks: the middle one does not forward messages between the others. */
+static void nvlink_routes_do_not_pass_through_a_gpu(void)
 {
 	struct comm_world *w = comm_world_new();
 	size_t host = comm_host(w);
@@ -205,12 +208,13 @@ static void nvlink_does_not_lead_through_a_gpu(void)
 	comm_link(w, "nvlink", "u1", "u2", 10 * RATE_BPS, 0);
 	comm_all(w, comm_make(w, "job"), ALL_REDUCE, 3 * CHUNK_B, 0);
 	comm_run(w);
-	/* From 2 to 0 over PCIe, up and down: its four messages are what takes long. */
+	/* The messages from GPU 2 to GPU 0 use PCIe, up and down. These four messages take the
+	 * longest. */
 	CHECK_PS(w->done_ps[0], 4 * CHUNK_PS + 2 * US);
 	arena_free(w->arena);
 }
 
-/* ---- what it takes from kernels, and they from it ---- */
+/* ---- collectives and kernels on one GPU ---- */
 
 struct kernel {
 	struct comm_world *world;
@@ -224,8 +228,8 @@ static void kernel_over(void *ctx, uint64_t arg)
 	kernel->end_ps = engine_now_ps(kernel->world->engine);
 }
 
-/* When a kernel of 10 ms on the first of four GPUs ends that starts together with
- * an all-reduce, whose end is in the world's log. */
+/* End time of a kernel of 10 ms on the first of four GPUs. The kernel starts together with an
+ * all-reduce, whose end is in the log of the world. */
 static int64_t kernel_end_ps(struct comm_world *w)
 {
 	comm_star(w, 4, RATE_BPS, 0);
@@ -242,10 +246,11 @@ static int64_t kernel_end_ps(struct comm_world *w)
 	return kernel.end_ps;
 }
 
-static void its_kernels_hold_multiprocessors(void)
+static void collective_kernels_occupy_multiprocessors(void)
 {
-	/* Two blocks on the twenty multiprocessors, and three, and what the second library's
-	 * take beyond: for the 0.6 ms of the collective that part of the engine is gone. */
+	/* The collective lasts 0.6 ms. Its two or three blocks occupy that many of the 20
+	 * multiprocessors (10 % and 15 %), and the second library takes 10 % more. So the kernel
+	 * ends 60 or 150 us later. */
 	const double blocks_count[] = {2, 3}, loss_ratio[] = {0, 0.1};
 	const int64_t late_us[] = {60, 150};
 	for (size_t i = 0; i < 2; i++) {
@@ -259,22 +264,23 @@ static void its_kernels_hold_multiprocessors(void)
 	}
 }
 
-static void memory_bandwidth_is_shared_with_kernels(void)
+static void collectives_share_memory_bandwidth_with_kernels(void)
 {
 	struct comm_world *w = comm_world_new();
 	w->library.memory_traffic_ratio = 2;
-	/* 6 MB sent are 12 MB of traffic at 100 GB/s: 120 us that the kernel misses. */
+	/* The GPU sends 6 MB, which are 12 MB of memory traffic at 100 GB/s: the kernel loses 120
+	 * us. */
 	int64_t end_ps = kernel_end_ps(w);
 	CHECK_NEAR(SECONDS(end_ps), 10e-3 + 120e-6, 1e-9);
-	/* The link wants 20 of 100 GB/s and the kernel all: 1/1.2 of the rate for the
-	 * messages from and to the first GPU, which set the pace. */
+	/* The link demands 20 of 100 GB/s and the kernel all 100. So messages from and to the first
+	 * GPU get 1 / 1.2 of their bandwidth, and they set the pace. */
 	CHECK_NEAR(SECONDS(w->done_ps[0]), 6 * 120e-6, 1e-9);
 	arena_free(w->arena);
 }
 
-/* Both ends of a message want their GPU's memory: one to whose receiver computes takes 1.2
- * times as long, too. */
-static void a_busy_receiver_slows_messages(void)
+/* A message needs memory bandwidth of the sender's and of the receiver's GPU. A kernel on either of
+ * them makes it take 1.2 times as long. */
+static void kernel_at_either_end_slows_a_message(void)
 {
 	for (size_t busy = 0; busy < 3; busy++) {
 		struct comm_world *w = comm_world_new();
@@ -298,7 +304,7 @@ static void a_busy_receiver_slows_messages(void)
 	}
 }
 
-/* ---- the same again ---- */
+/* ---- order of construction ---- */
 
 static int64_t mesh_time_ps(bool backwards)
 {
@@ -321,7 +327,7 @@ static int64_t mesh_time_ps(bool backwards)
 	return done_ps;
 }
 
-static void the_order_of_links_changes_nothing(void)
+static void order_of_links_does_not_change_the_result(void)
 {
 	CHECK_PS(mesh_time_ps(true), mesh_time_ps(false));
 }
@@ -329,19 +335,19 @@ static void the_order_of_links_changes_nothing(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(a_ring_takes_what_the_formula_says),
-		TEST(start_and_local_copy_come_on_top),
-		TEST(two_communicators_share_the_links),
-		TEST(collectives_of_one_communicator_queue),
-		TEST(a_late_rank_holds_up_its_neighbours),
-		TEST(a_slow_link_sets_the_pace),
-		TEST(peers_meet_in_the_switch_or_higher_up),
-		TEST(a_virtual_machines_peers_turn_at_the_processor),
-		TEST(nvlink_does_not_lead_through_a_gpu),
-		TEST(its_kernels_hold_multiprocessors),
-		TEST(memory_bandwidth_is_shared_with_kernels),
-		TEST(a_busy_receiver_slows_messages),
-		TEST(the_order_of_links_changes_nothing),
+		TEST(ring_all_reduce_time_matches_the_formula),
+		TEST(start_cost_and_local_copy_add_to_the_ring_time),
+		TEST(two_groups_share_links_equally),
+		TEST(collectives_of_one_group_run_one_after_the_other),
+		TEST(late_rank_delays_all_ranks),
+		TEST(slowest_link_sets_the_ring_time),
+		TEST(peer_copies_turn_at_the_switch_except_in_a_vm),
+		TEST(peer_copies_in_a_vm_turn_at_their_processor),
+		TEST(nvlink_routes_do_not_pass_through_a_gpu),
+		TEST(collective_kernels_occupy_multiprocessors),
+		TEST(collectives_share_memory_bandwidth_with_kernels),
+		TEST(kernel_at_either_end_slows_a_message),
+		TEST(order_of_links_does_not_change_the_result),
 	};
 	return TEST_MAIN(tests);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collectives between hosts: RDMA from GPU memory or staged, TCP, a parameter
- * server. A chunk of 1 MB at 10 GB/s takes 100 us. */
+/* Collectives between hosts: RDMA from GPU memory, staged RDMA, TCP, a parameter server. A chunk of
+ * 1 MB takes 100 us at 10 GB/s. */
 #include "tests/comm_world.h"
 
 #define US         1000000LL /* in ps */
@@ -17,8 +17,8 @@ static void check_ps(int64_t a, int64_t b, int line)
 		printf("  %.9f us instead of %.9f us\n", (double)a / 1e6, (double)b / 1e6);
 }
 
-/* Hosts with a GPU each in a slot of 10 GB/s and an adapter of 10 GB/s in the host
- * itself: four links from GPU to GPU, a microsecond each. */
+/* Each host has one GPU, in a slot of 10 GB/s, and an adapter of 10 GB/s. A route between two GPUs
+ * has four links of 1 us each. */
 static void rdma_hosts(struct comm_world *w, size_t count)
 {
 	w->transport = "rdma";
@@ -53,19 +53,19 @@ static int64_t rdma_time_ps(bool gpudirect, double dram_Bps)
 	return done_ps;
 }
 
-static void staging_costs_slices_and_memory(void)
+static void staging_adds_two_slices_and_memory_traffic(void)
 {
 	CHECK_PS(rdma_time_ps(true, 1e15), 6 * ((6 + 4) * US + CHUNK_PS));
 	CHECK_PS(rdma_time_ps(true, 1e9), 6 * ((6 + 4) * US + CHUNK_PS));
-	/* Two copies, a slice late each. */
+	/* Two copies follow each other, each one slice later. */
 	CHECK_PS(rdma_time_ps(false, 1e15), 6 * ((6 + 4 + 20) * US + CHUNK_PS));
-	/* Each host's memory has what comes and what goes, written and read: 20 GB/s
-	 * give 5 to each; alone a slice would have had 10 of them. */
+	/* Each host writes incoming and outgoing bytes to memory and reads them again, so 20 GB/s
+	 * give 5 GB/s to each of these four streams. Two of them would get 10 GB/s each. */
 	CHECK_PS(rdma_time_ps(false, 20e9), 6 * ((6 + 4 + 20) * US + 2 * CHUNK_PS));
 }
 
-/* Half of a link's bytes belong to the library: each chunk takes twice as long. */
-static void what_a_library_reaches_of_a_link(void)
+/* The library reaches half of a link's bandwidth, so each chunk takes twice as long. */
+static void network_efficiency_of_a_library_limits_its_messages(void)
 {
 	struct comm_world *w = comm_world_new();
 	w->library.gpudirect = true;
@@ -75,9 +75,10 @@ static void what_a_library_reaches_of_a_link(void)
 	arena_free(w->arena);
 }
 
-static void staged_where_adapters_are_the_guests(void)
+static void messages_are_staged_if_the_adapter_belongs_to_the_guest(void)
 {
-	/* The network ends at the guest, which has no PCIe: no way for a GPU. */
+	/* The network link ends at the guest, which has no PCIe link. So no route leads from the
+	 * GPU to it. */
 	struct comm_world *w = comm_world_new();
 	w->transport = "rdma";
 	w->library.slice_B = 100e3;
@@ -91,10 +92,11 @@ static void staged_where_adapters_are_the_guests(void)
 	arena_free(w->arena);
 }
 
-/* Two machines, in each two GPUs and two adapters at one PCIe switch: each ring crosses by
- * the adapter of its own GPU, though the other is as near. A link between machines
- * carries 2 (4 - 1) messages of a quarter of a ring's half; inside all is at once. */
-static void each_gpu_has_its_own_adapter(void)
+/* Each of two machines has two GPUs and two adapters at one PCIe switch. Each of the two rings
+ * leaves a machine through the adapter of its own GPU, although the other adapter is as near. A
+ * link between the machines carries 2 (4 - 1) messages of a quarter of half the buffer. Links
+ * inside a machine take no time. */
+static void each_ring_uses_the_adapter_of_its_gpu(void)
 {
 	struct comm_world *w = comm_world_new();
 	w->transport = "rdma";
@@ -120,9 +122,9 @@ static void each_gpu_has_its_own_adapter(void)
 	arena_free(w->arena);
 }
 
-/* GPUs at the second processor, adapters at the first: copies are staged beside the second
- * one and cross the link between the sockets, which halves the rate. */
-static void staged_copies_cross_the_sockets(void)
+/* The GPUs are at the second processor, the adapters at the first. Copies are staged in memory of
+ * the second processor and cross the link between the sockets, which has half the bandwidth. */
+static void staged_copies_cross_the_link_between_sockets(void)
 {
 	struct comm_world *w = comm_world_new();
 	w->transport = "rdma";
@@ -145,8 +147,8 @@ static void staged_copies_cross_the_sockets(void)
 	arena_free(w->arena);
 }
 
-/* A virtual NIC is in the way at both ends. */
-static void virtual_adapters_add_their_latency(void)
+/* A message passes a virtual NIC of 2 us at each end. */
+static void virtual_nics_add_their_latency_at_both_ends(void)
 {
 	struct comm_world *w = comm_world_new();
 	w->guest_params.vnic = VNIC_PVRDMA;
@@ -156,9 +158,11 @@ static void virtual_adapters_add_their_latency(void)
 	arena_free(w->arena);
 }
 
-/* Go-back-N with p = 0.01 and 4 us there and back, 20 packets of 4096 B at 10 GB/s:
- * window 19.53, (1 - p) / (1 - p + p * window). */
-static void lost_packets_take_of_the_rate(void)
+/* Go-back-N with loss p = 0.01. The round trip is 8 us, in which 10 GB/s send a window of
+ * 19.53 packets of 4096 B. The link reaches this part of its bandwidth:
+ *
+ *   (1 - p) / (1 - p + p * window) */
+static void packet_loss_lowers_the_rdma_bandwidth(void)
 {
 	struct comm_world *w = comm_world_new();
 	w->transport = "rdma";
@@ -195,7 +199,7 @@ static void begin_tcp(void *ctx, uint64_t arg)
 	comm_all(start->world, start->world->comm, ALL_REDUCE, start->size_B, 0);
 }
 
-/* The time of a ring over TCP, connections being open. */
+/* Time of an all-reduce over TCP in a ring whose connections are open. */
 static double tcp_time_s(struct comm_world *w, size_t count, double slot_Bps, double size_B)
 {
 	const struct link_traits traits = {.capacity_Bps = {1.25e9, 1.25e9},
@@ -223,9 +227,9 @@ static double tcp_time_s(struct comm_world *w, size_t count, double slot_Bps, do
 	return s_from_ps(w->done_ps[0]) - w->opened_s;
 }
 
-static void a_ring_over_tcp_fills_the_ethernet(void)
+static void ring_over_tcp_reaches_the_ethernet_goodput(void)
 {
-	/* 1448 bytes of data in 1538 on the wire; slow start costs the rest. */
+	/* 1448 of 1538 B on the wire are payload. Slow start takes the rest of the time. */
 	struct comm_world *w = comm_world_new();
 	double wire_s = 2 * 0.75 * 400e6 / 1.25e9;
 	double ratio = wire_s / tcp_time_s(w, 4, 12e9, 400e6);
@@ -234,10 +238,10 @@ static void a_ring_over_tcp_fills_the_ethernet(void)
 	arena_free(w->arena);
 }
 
-static void staging_goes_on_beside_tcp(void)
+static void staging_overlaps_with_tcp(void)
 {
-	/* A slot of 0.5 GB/s each way is slower than the wire: it sets the pace, but for
-	 * the last slice of 1 MB, up and down. */
+	/* The PCIe slot has 0.5 GB/s in each direction, less than the wire. So it sets the pace.
+	 * The last slice of 1 MB adds its way up and down. */
 	struct comm_world *w = comm_world_new();
 	w->library.slice_B = 1e6;
 	double seconds = tcp_time_s(w, 2, 0.5e9, 400e6);
@@ -245,10 +249,10 @@ static void staging_goes_on_beside_tcp(void)
 	arena_free(w->arena);
 }
 
-static void other_shapes_open_their_own_connections(void)
+static void trees_over_tcp_open_connections_beyond_the_ring(void)
 {
 	struct comm_world *w = comm_world_new();
-	tcp_time_s(w, 4, 12e9, 4e6); /* 0 and 2 are not neighbours */
+	tcp_time_s(w, 4, 12e9, 4e6); /* ranks 0 and 2 are not neighbours */
 	comm_all(w, w->comm, COLLECTIVE_ALL_TO_ALL, 4e6, 1);
 	comm_run(w);
 	CHECK(w->done_ps[1] > w->done_ps[0]);
@@ -261,12 +265,12 @@ struct server_world {
 	double reduce_Bps;
 	double threads_count;
 	size_t workers, servers;
-	double work_cost_ratio; /* in virtual machines; 0: bare machines */
-	double sum_inputs_count, after_ratio, at_once_count; /* 0: the presets */
+	double work_cost_ratio; /* of virtual machines; 0: bare metal */
+	double sum_inputs_count, after_ratio, at_once_count; /* 0: the default */
 };
 
-/* All ports have 10 GB/s; each server is on a host of its own and has 10 kB of the
- * buffer, too little to be cut: 1 us. */
+/* All ports have 10 GB/s. Each server is on its own host and holds 10 kB of the buffer, which one
+ * message of 1 us carries. */
 static struct comm_world *server_world(struct server_world shape)
 {
 	struct comm_world *w = comm_world_new();
@@ -304,7 +308,7 @@ static int64_t server_time_ps(struct server_world shape)
 	return done_ps;
 }
 
-/* Four workers, cores that add 1 GB/s. */
+/* Time with four workers and cores that add 1 GB/s. */
 static int64_t added_ps(double threads_count, size_t servers, double work_cost_ratio)
 {
 	return server_time_ps((struct server_world){.reduce_Bps = 1e9,
@@ -314,24 +318,24 @@ static int64_t added_ps(double threads_count, size_t servers, double work_cost_r
 						    .work_cost_ratio = work_cost_ratio});
 }
 
-static void workers_share_the_servers_port(void)
+static void workers_share_the_port_of_a_parameter_server(void)
 {
-	/* Four pushes share a port, the server adds three times (10 us each at 1 GB/s),
-	 * and its four answers share the port back. Three links each way. */
+	/* Four pushes share a port. The server adds three times, 10 us each. Its four answers share
+	 * the port in the other direction. Each route has three links. */
 	CHECK_PS(added_ps(1, 1, 0), (4 + 3 * 10 + 4 + 6) * US);
-	/* Four threads. */
+	/* Four threads add in parallel. */
 	CHECK_PS(added_ps(4, 1, 0), 14 * US + 3 * 2500000);
-	/* In a VM that makes half as much work again of each sum. */
+	/* A virtual machine needs 1.5 times the work for each sum. */
 	CHECK_PS(added_ps(1, 1, 0.5), (4 + 3 * 15 + 4 + 6) * US);
-	/* Two servers have as much each, side by side; a worker's port has twice as much
-	 * to carry, which is still less than a server's. */
+	/* Two servers hold 10 kB each and work in parallel. The port of a worker carries twice as
+	 * much as before, still less than the port of a server. */
 	CHECK_PS(added_ps(1, 2, 0), (4 + 3 * 10 + 4 + 6) * US);
 }
 
-/* Four gradients in pairs are 3 x 3 bytes of memory for each byte of the sum, 27 us. All in one
- * pass are 4 + 1. The mean and the update add 5. Three in a pass, then the fourth and the sum,
- * are 4 + 3. */
-static void sums_take_passes_over_memory(void)
+/* Bytes of memory traffic for each byte of the sum of four gradients. Added in pairs: 3 x 3, which
+ * take 27 us. All in one pass: 4 + 1. Mean and update add 5. Three in one pass and then the fourth
+ * with their sum: 4 + 3. */
+static void sum_of_gradients_takes_the_counted_passes_over_memory(void)
 {
 	static const struct {
 		double inputs_count, after_ratio;
@@ -348,10 +352,11 @@ static void sums_take_passes_over_memory(void)
 			 (14 + rows[i].sum_us) * US);
 }
 
-/* 10 kB take 4 us of pushes, 30 of adding, 4 of answers, 6 of links. 1 kB takes a tenth, and
- * the links. Either they run one after the other, or the second is pushed after the first,
- * added at the same time and answered long before. */
-static void several_tensors_are_added_at_once(void)
+/* A tensor of 10 kB takes 4 us of pushes, 30 us of adding, 4 us of answers and 6 us of links. A
+ * tensor of 1 kB takes a tenth of this, and the links. If one is added at a time, the second
+ * follows the first. Otherwise the second is pushed after the first, added at the same time and
+ * answered long before it. */
+static void parameter_server_adds_several_tensors_in_parallel(void)
 {
 	struct server_world shape = {
 		.reduce_Bps = 1e9, .threads_count = 1, .workers = 4, .servers = 1};
@@ -371,19 +376,19 @@ static void several_tensors_are_added_at_once(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(staging_costs_slices_and_memory),
-		TEST(what_a_library_reaches_of_a_link),
-		TEST(staged_where_adapters_are_the_guests),
-		TEST(staged_copies_cross_the_sockets),
-		TEST(each_gpu_has_its_own_adapter),
-		TEST(virtual_adapters_add_their_latency),
-		TEST(lost_packets_take_of_the_rate),
-		TEST(a_ring_over_tcp_fills_the_ethernet),
-		TEST(staging_goes_on_beside_tcp),
-		TEST(other_shapes_open_their_own_connections),
-		TEST(workers_share_the_servers_port),
-		TEST(sums_take_passes_over_memory),
-		TEST(several_tensors_are_added_at_once),
+		TEST(staging_adds_two_slices_and_memory_traffic),
+		TEST(network_efficiency_of_a_library_limits_its_messages),
+		TEST(messages_are_staged_if_the_adapter_belongs_to_the_guest),
+		TEST(staged_copies_cross_the_link_between_sockets),
+		TEST(each_ring_uses_the_adapter_of_its_gpu),
+		TEST(virtual_nics_add_their_latency_at_both_ends),
+		TEST(packet_loss_lowers_the_rdma_bandwidth),
+		TEST(ring_over_tcp_reaches_the_ethernet_goodput),
+		TEST(staging_overlaps_with_tcp),
+		TEST(trees_over_tcp_open_connections_beyond_the_ring),
+		TEST(workers_share_the_port_of_a_parameter_server),
+		TEST(sum_of_gradients_takes_the_counted_passes_over_memory),
+		TEST(parameter_server_adds_several_tensors_in_parallel),
 	};
 	return TEST_MAIN(tests);
 }

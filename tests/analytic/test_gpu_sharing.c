@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Several tenants on one GPU: fractions, time slices, settings at run time. */
+/* Several tenants on one GPU: fractions, time slices, costs of switching. */
 #include "tests/cuda_world.h"
 
 static struct world w;
@@ -10,7 +10,7 @@ static void setup(void)
 	world_presets(&w);
 }
 
-/* n kernels of us microseconds each, back to back; the last one's end under
+/* Runs n kernels of us microseconds one after the other. The end of the last one is logged under
  * arg. */
 static void train_of(struct gpu_context *context, int n, double us, uint64_t arg)
 {
@@ -20,8 +20,9 @@ static void train_of(struct gpu_context *context, int n, double us, uint64_t arg
 		world_kernel(&w, stream, us, i == n - 1 ? arg : arg + 100);
 }
 
-/* A quarter, alone: a kernel of 10 takes 40. Gap 1 between, latency 4. */
-static void a_quarter_alone_is_four_times_slower(void)
+/* A kernel of 10 us takes 40 us in a quarter of the GPU, although no other tenant runs. The gap
+ * between kernels is 1 us, the launch latency 4 us. */
+static void fraction_of_a_quarter_takes_four_times_as_long(void)
 {
 	setup();
 	world_build(&w);
@@ -32,8 +33,8 @@ static void a_quarter_alone_is_four_times_slower(void)
 	world_release(&w);
 }
 
-/* Whatever the fraction f, alone: d / f, rounded up to the picosecond. */
-static void any_fraction_alone(void)
+/* A kernel of duration d takes d / f in a fraction f, rounded up to the picosecond. */
+static void kernel_time_is_divided_by_the_fraction(void)
 {
 	for (int percent = 5; percent <= 100; percent += 19) {
 		setup();
@@ -45,9 +46,9 @@ static void any_fraction_alone(void)
 	}
 }
 
-/* Two halves, equal work: both as on a GPU of half the speed, whether the
- * other is there or not. */
-static void two_halves(void)
+/* Two tenants with a half each run equal kernels. Both run at half speed, also when the other
+ * tenant has finished. */
+static void fraction_of_a_half_does_not_depend_on_the_other_tenant(void)
 {
 	struct gpu_context *a, *b;
 
@@ -66,9 +67,10 @@ static void two_halves(void)
 	world_release(&w);
 }
 
-/* A quarter beside a whole: max-min gives 1/4 and 3/4. 10 at 1/4 and 30 at 3/4
- * both take 40; then the whole has the GPU to itself for 10 more. */
-static void a_quarter_beside_a_whole(void)
+/* Tenants with the fractions 1/4 and 1. Max-min shares are 1/4 and 3/4. Kernels of 10 us at 1/4 and
+ * of 30 us at 3/4 both take 40 us. Then the second tenant has the GPU for itself and takes 10 us
+ * more. */
+static void tenant_without_limit_gets_what_a_quarter_leaves(void)
 {
 	setup();
 	world_build(&w);
@@ -80,8 +82,8 @@ static void a_quarter_beside_a_whole(void)
 	world_release(&w);
 }
 
-/* A tenant's kernels together stay inside its fraction: 2 x 10 at 1/2. */
-static void the_fraction_bounds_all_kernels_of_a_tenant(void)
+/* Two kernels of 10 us at the same time, in a fraction of 1/2. */
+static void fraction_limits_the_sum_of_a_tenants_kernels(void)
 {
 	struct gpu_context *half;
 
@@ -96,9 +98,10 @@ static void the_fraction_bounds_all_kernels_of_a_tenant(void)
 	world_release(&w);
 }
 
-/* Switching 0.1 ms every 2 ms: 5 % more GPU time while both have kernels. Two
- * trains of 10 x 100 at a half each: 2 x 105 a kernel. With gaps of 0. */
-static void time_slices_cost_switches(void)
+/* A switch of 0.1 ms after each slice of 2 ms takes 5 % more GPU time while both tenants have
+ * kernels. Two trains of 10 kernels of 100 us get half of the GPU each: 2 x 105 us for each kernel.
+ * The gap is 0. */
+static void switches_between_time_slices_cost_gpu_time(void)
 {
 	setup();
 	w.gpu_params.switch_s = 100 * US;
@@ -119,10 +122,10 @@ static void see_work(void *ctx, uint64_t arg)
 	seen_ps[arg] = gpu_context_work_ps(ctx);
 }
 
-/* Work counts kernels by their own durations, a running one as far as it has
- * come. As above, seen after 315 us: one kernel of 100, and half of the next,
- * whatever sharing and switches have made of them. */
-static void work_counts_what_is_done_of_a_running_kernel(void)
+/* Work adds the durations that kernels have with the whole GPU; a running kernel counts for the
+ * part that is done. With the tenants of the test above, after 315 us it is one kernel of 100 us
+ * and half of the next one, without sharing and switches. */
+static void work_includes_the_finished_part_of_a_running_kernel(void)
 {
 	setup();
 	w.gpu_params.switch_s = 100 * US;
@@ -137,9 +140,9 @@ static void work_counts_what_is_done_of_a_running_kernel(void)
 	world_release(&w);
 }
 
-/* Alone, or beside a tenant with nothing to do, nothing is paid; two streams of
- * one tenant pay nothing either. */
-static void no_switches_without_others(void)
+/* A tenant pays nothing for switches if no other tenant has work. Two streams of one tenant pay
+ * nothing either. */
+static void single_busy_tenant_pays_no_switches(void)
 {
 	setup();
 	w.gpu_params.switch_s = 100 * US;
@@ -154,14 +157,14 @@ static void no_switches_without_others(void)
 }
 
 static const struct test tests[] = {
-	TEST(a_quarter_alone_is_four_times_slower),
-	TEST(any_fraction_alone),
-	TEST(two_halves),
-	TEST(a_quarter_beside_a_whole),
-	TEST(the_fraction_bounds_all_kernels_of_a_tenant),
-	TEST(time_slices_cost_switches),
-	TEST(work_counts_what_is_done_of_a_running_kernel),
-	TEST(no_switches_without_others),
+	TEST(fraction_of_a_quarter_takes_four_times_as_long),
+	TEST(kernel_time_is_divided_by_the_fraction),
+	TEST(fraction_of_a_half_does_not_depend_on_the_other_tenant),
+	TEST(tenant_without_limit_gets_what_a_quarter_leaves),
+	TEST(fraction_limits_the_sum_of_a_tenants_kernels),
+	TEST(switches_between_time_slices_cost_gpu_time),
+	TEST(work_includes_the_finished_part_of_a_running_kernel),
+	TEST(single_busy_tenant_pays_no_switches),
 };
 
 int main(void)

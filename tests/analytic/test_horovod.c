@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Horovod's cycles, negotiation and fusion. All times in comments are ms, of the
- * step in tests/job_world.h. */
+/* Horovod's cycles, negotiation and fusion. All times in comments are in ms and refer to the step
+ * in tests/job_world.h. */
 #include "tests/job_world.h"
 
-/* Cycles every 5.5 from the start. Step 1: tensor 0 is ready at 14, sent from 16.5 to
- * 20.5; backward ends at 20, the update takes 1 behind it; tensor 1 waits until 22, is
- * there at 30. Step 2 begins at 30.5: ready at 44.5, sent from 49.5 to 53.5; tensor 1
- * ready at 50.5, sent from 55 to 63. */
-static void horovod_waits_for_a_cycle(void)
+/* Cycles begin every 5.5. Step 1: tensor 0 is ready at 14 and sent from 16.5 to 20.5. Backward ends
+ * at 20, and the update of tensor 0 takes 1 after it. Tensor 1 waits until 22 and arrives at 30.
+ * Step 2 begins at 30.5: tensor 0 is ready at 44.5 and sent from 49.5 to 53.5. Tensor 1 is ready at
+ * 50.5 and sent from 55 to 63. */
+static void tensors_wait_for_the_next_horovod_cycle(void)
 {
 	struct job_world b;
 	setup(&b, "horovod");
@@ -19,8 +19,8 @@ static void horovod_waits_for_a_cycle(void)
 	release(&b);
 }
 
-/* The sleep of a cycle of 5.3 ends 0.2 late: the same cycles of 5.5. */
-static void a_sleeping_thread_wakes_late(void)
+/* The sleep of a cycle of 5.3 ends 0.2 late, so cycles begin every 5.5. */
+static void late_wake_up_lengthens_a_horovod_cycle(void)
 {
 	struct job_world b;
 	setup(&b, "horovod");
@@ -32,10 +32,10 @@ static void a_sleeping_thread_wakes_late(void)
 	release(&b);
 }
 
-/* Without a cache: a round trip of 0.5 and 0.1 for each of two ranks' requests;
- * then 0.3 to launch. Cycles begin at 14.7 (tensor 0: sent from 15.7 to 19.7), 19.6 and,
- * backward being over at 20, 24.5 (tensor 1: sent from 25.5 to 33.5). */
-static void horovod_negotiates(void)
+/* Without a cache a cycle takes a round trip of 0.5, 0.1 for the request of each of two ranks, and
+ * 0.3 to launch. Cycles begin at 14.7 and send tensor 0 from 15.7 to 19.7, at 19.6 (nothing is
+ * ready before 20), and at 24.5, when tensor 1 is sent from 25.5 to 33.5. */
+static void negotiation_delays_each_horovod_cycle(void)
 {
 	struct job_world b;
 	setup(&b, "horovod");
@@ -49,10 +49,10 @@ static void horovod_negotiates(void)
 	release(&b);
 }
 
-/* Cycles without requests exchange their messages, too: with a round trip of 6
- * they begin every 6, not every 5. Tensor 0: 18, sent from 24; tensor 1, ready at
- * 20: at 24, sent from 30 to 38. */
-static void a_far_coordinator_sets_the_cycle(void)
+/* Cycles without requests exchange their messages, too. With a round trip of 6 they begin every 6
+ * instead of every 5. Tensor 0 is found at 18 and sent from 24. Tensor 1 is ready at 20, found at
+ * 24 and sent from 30 to 38. */
+static void cycle_is_not_shorter_than_the_round_trip(void)
 {
 	struct job_world b;
 	setup(&b, "horovod");
@@ -63,27 +63,27 @@ static void a_far_coordinator_sets_the_cycle(void)
 	release(&b);
 }
 
-/* In the first step tensors are unknown: 0.5 + 0.2 for the cache's bits, and the
- * above once more, 0.5 + 0.2; later only the first. */
-static void horovod_remembers(void)
+/* In the first step tensors are not in the cache: 0.5 + 0.2 for the bits of the cache, and 0.5 +
+ * 0.2 for the requests. Later steps need only the first part. */
+static void horovod_cache_saves_the_second_negotiation(void)
 {
 	struct job_world b;
 	setup(&b, "horovod");
-	b.exchange.overlap = false; /* both tensors at 20, one cycle */
+	b.exchange.overlap = false; /* both tensors are ready at 20 and go in one cycle */
 	b.exchange.negotiation_s = 0.05 * MS;
 	b.exchange.cached_negotiation_s = 0.1 * MS;
 	b.round_trip_s = 0.5 * MS;
-	b.exchange.cycle_s = 10.5 * MS; /* at 21 */
+	b.exchange.cycle_s = 10.5 * MS; /* the cycle begins at 21 */
 	run(&b);
 	check_step(&b, 0, 21 + 0.7 + 0.7 + 12 + 1.5); /* 35.9 */
-	/* ready at 55.9, cycle at 63, 0.7 */
+	/* ready at 55.9, the cycle begins at 63 and takes 0.7 */
 	check_step(&b, 1, 63 + 0.7 + 12 + 1.5 - 35.9);
 	release(&b);
 }
 
-/* 3 for each of two requests: the cycle that begins at 15 works until 21, so the
- * next one begins then, not at 20; tensor 1 goes from 27 to 35. */
-static void a_long_cycle_delays_the_next(void)
+/* Each of two requests takes 3. The cycle that begins at 15 works until 21, so the next one begins
+ * then and not at 20. Tensor 1 is sent from 27 to 35. */
+static void long_negotiation_delays_the_next_cycle(void)
 {
 	struct job_world b;
 	setup(&b, "horovod");
@@ -94,8 +94,8 @@ static void a_long_cycle_delays_the_next(void)
 	release(&b);
 }
 
-/* So does launching: from 15 to 21.5, when the next cycle begins; tensor 1 is
- * launched by 28 and there at 36. */
+/* Launching takes from 15 to 21.5, when the next cycle begins. Tensor 1 is launched until 28 and
+ * arrives at 36. */
 static void launching_delays_the_next_cycle(void)
 {
 	struct job_world b;
@@ -106,8 +106,9 @@ static void launching_delays_the_next_cycle(void)
 	release(&b);
 }
 
-/* Both tensors in one cycle: one collective, or two if the buffer is too small. */
-static void horovod_fuses(void)
+/* Both tensors are ready in the same cycle. They go in one collective, or in two if the buffer is
+ * too small. */
+static void tensors_of_one_cycle_are_fused_up_to_the_buffer_size(void)
 {
 	for (int small = 0; small < 2; small++) {
 		struct job_world b;
@@ -125,10 +126,14 @@ static void horovod_fuses(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(horovod_waits_for_a_cycle),        TEST(horovod_negotiates),
-		TEST(a_far_coordinator_sets_the_cycle), TEST(horovod_remembers),
-		TEST(a_long_cycle_delays_the_next),     TEST(horovod_fuses),
-		TEST(launching_delays_the_next_cycle),  TEST(a_sleeping_thread_wakes_late),
+		TEST(tensors_wait_for_the_next_horovod_cycle),
+		TEST(negotiation_delays_each_horovod_cycle),
+		TEST(cycle_is_not_shorter_than_the_round_trip),
+		TEST(horovod_cache_saves_the_second_negotiation),
+		TEST(long_negotiation_delays_the_next_cycle),
+		TEST(tensors_of_one_cycle_are_fused_up_to_the_buffer_size),
+		TEST(launching_delays_the_next_cycle),
+		TEST(late_wake_up_lengthens_a_horovod_cycle),
 	};
 	num_init();
 	return TEST_MAIN(tests);

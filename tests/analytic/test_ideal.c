@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every algorithm's schedule, run by the communicator over links that share nothing, takes the
- * algorithm's ideal time to the picosecond.
+/* The communicator runs the schedule of each algorithm over links that share nothing. It takes the
+ * ideal time of the algorithm, exact to the picosecond.
  *
- * Each pair of GPUs has its own link, NVLink inside a host and InfiniBand between hosts. The
- * links are far wider than one channel of the library, so the channel's cap is the rate, also
- * where two trees use one link. At 10 MB/s a byte takes 100,000 ps, and the size divides into
- * whole bytes everywhere, so nothing is rounded. (Where it is, each message on the critical
- * path may add up to one picosecond.) */
+ * Each pair of GPUs has its own link: NVLink inside a host, InfiniBand between hosts. The links are
+ * much wider than one channel of the library. So the limit of a channel sets the bandwidth, also if
+ * two trees use one link. At 10 MB/s a byte takes 100,000 ps, and all sizes divide into whole
+ * bytes, so nothing is rounded. (With rounding, each message on the critical path may add up to one
+ * picosecond.) */
 #include "tests/comm_world.h"
 
 #define WIRE_BPS   10e6
 #define LINK_BPS   1e12
 #define LINK_S     2e-6
 #define HOP_S      3e-6
-#define SIZE_B     20160.0 /* 2^6 3^2 5 7; not over 32 KiB, where NCCL cuts pieces smaller */
-#define REDUCE_BPS 80e6    /* of a server's CPU */
+#define SIZE_B     20160.0 /* 2^6 3^2 5 7; below 32 KiB, above which NCCL cuts smaller pieces */
+#define REDUCE_BPS 80e6    /* of the CPU of a server */
 
 struct cluster {
 	size_t node_count, per_node, server_count, pieces;
-	const char *algorithm; /* of all-reduce */
+	const char *algorithm; /* of the all-reduce */
 	enum collective collective;
 };
 
@@ -30,7 +30,7 @@ static void link_all(struct comm_world *w, const struct cluster *c)
 				  gpu_name(w->gpus[a]), gpu_name(w->gpus[b]), LINK_BPS, LINK_S);
 }
 
-/* Servers are further GPUs, each in a host of its own. */
+/* Servers are additional GPUs, each on its own host. */
 static struct comm_world *make(const struct cluster *c)
 {
 	struct comm_world *w = comm_world_new();
@@ -69,7 +69,7 @@ static int64_t ran_ps(struct comm_world *w, const struct cluster *c)
 	return w->done_ps[0];
 }
 
-/* The library's choice, with one channel, and its ideal time. */
+/* Ideal time of the algorithm that the library chooses, with one channel. */
 static int64_t ideal_ps(const struct comm_world *w, const struct cluster *c, double reduce_spB)
 {
 	const struct comm_shape shape = {
@@ -97,7 +97,8 @@ static int64_t ideal_ps(const struct comm_world *w, const struct cluster *c, dou
 	};
 	const struct ideal_link link = {HOP_S + LINK_S, 1 / choice.channel_cap_Bps[HOP_NVLINK],
 					reduce_spB};
-	if (c->collective == COLLECTIVE_ALL_TO_ALL) /* to all others at once, at most eight */
+	/* to all other ranks at the same time, at most eight */
+	if (c->collective == COLLECTIVE_ALL_TO_ALL)
 		CHECK(choice.channel_count == (w->rank_count < 9 ? w->rank_count - 1 : 8));
 	else
 		CHECK(choice.channel_count == 1 && choice.pipeline_count == c->pieces);
@@ -138,24 +139,24 @@ static void all_reduce_by(const char *algorithm, const size_t *pieces, size_t pi
 		}
 }
 
-static void rings(void)
+static void ring_takes_its_ideal_time(void)
 {
 	all_reduce_by("ring", (const size_t[]){1}, 1);
 }
 
-static void halves(void)
+static void halving_doubling_takes_its_ideal_time(void)
 {
 	all_reduce_by("halving_doubling", (const size_t[]){1}, 1);
 }
 
-static void trees(void)
+static void trees_take_their_ideal_time(void)
 {
 	all_reduce_by("binary_tree", (const size_t[]){1, 2, 5}, 3);
 	all_reduce_by("double_tree", (const size_t[]){1, 2, 5}, 3);
 }
 
-/* 4 * 128 messages a piece, 64 pieces: too many, so that two travel as one train. */
-static void trees_of_many(void)
+/* 4 * 128 messages for each of 64 pieces are too many, so two pieces travel as one train. */
+static void trees_of_128_ranks_take_their_ideal_time(void)
 {
 	static const char *const algorithms[] = {"binary_tree", "double_tree"};
 	static const size_t shapes[][2] = {{128, 1}, {32, 4}};
@@ -169,19 +170,19 @@ static void trees_of_many(void)
 	}
 }
 
-static void two_levels(void)
+static void two_level_algorithms_take_their_ideal_time(void)
 {
 	all_reduce_by("hierarchical", (const size_t[]){1}, 1);
 	all_reduce_by("multi_ring", (const size_t[]){1}, 1);
 	all_reduce_by("leader_ring", (const size_t[]){1, 2, 3}, 3);
 }
 
-static void servers(void)
+static void parameter_servers_take_their_ideal_time(void)
 {
 	all_reduce_by("parameter_server", (const size_t[]){1, 2, 4}, 3);
 }
 
-static void other_collectives(void)
+static void other_collectives_take_their_ideal_time(void)
 {
 	static const enum collective collectives[] = {
 		COLLECTIVE_REDUCE_SCATTER,
@@ -200,8 +201,8 @@ static void other_collectives(void)
 			}
 }
 
-/* 256 pieces, of which four travel as one train. */
-static void a_chain_of_many(void)
+/* There are 256 pieces, of which four travel as one train. */
+static void broadcast_of_256_pieces_takes_its_ideal_time(void)
 {
 	static const size_t shapes[][2] = {{1, 8}, {16, 1}, {4, 4}};
 	for (size_t i = 0; i < 3; i++) {
@@ -213,8 +214,8 @@ static void a_chain_of_many(void)
 	}
 }
 
-/* Pieces of a multi-ring overlap: not below the bound, and faster than one. */
-static void pieces_of_a_multi_ring(void)
+/* Pieces of a multi-ring overlap: the time is at least the bound, and less than with one piece. */
+static void multi_ring_pieces_overlap_within_the_bound(void)
 {
 	const struct cluster c = {.node_count = 4,
 				  .per_node = 4,
@@ -231,9 +232,9 @@ static void pieces_of_a_multi_ring(void)
 	arena_free(w_one->arena);
 }
 
-/* Two rings of one host's GPUs, each with half of the buffer on a wire of its own
- * that is half as fast: as long as one. Four blocks make it twice as fast as two. */
-static void rings_side_by_side(void)
+/* Two rings connect the GPUs of one host by different links. Each carries half of the buffer at
+ * half the bandwidth, so they take as long as one ring. Four blocks are twice as fast as two. */
+static void parallel_rings_divide_the_buffer(void)
 {
 	static const double blocks[] = {2, 4};
 	for (size_t i = 0; i < 2; i++) {
@@ -251,9 +252,9 @@ static void rings_side_by_side(void)
 	}
 }
 
-/* A server in host memory adds what three workers push over PCIe: of the three
- * the first is stored, the others are added. */
-static void a_server_on_the_cpu_adds(void)
+/* A server in host memory adds the gradients that three workers push over PCIe. It stores the first
+ * of the three and adds the two others. */
+static void parameter_server_on_the_cpu_adds_its_sums(void)
 {
 	const struct cluster c = {.node_count = 1,
 				  .per_node = 3,
@@ -277,17 +278,17 @@ static void a_server_on_the_cpu_adds(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(rings),
-		TEST(halves),
-		TEST(trees),
-		TEST(trees_of_many),
-		TEST(two_levels),
-		TEST(servers),
-		TEST(other_collectives),
-		TEST(a_chain_of_many),
-		TEST(pieces_of_a_multi_ring),
-		TEST(rings_side_by_side),
-		TEST(a_server_on_the_cpu_adds),
+		TEST(ring_takes_its_ideal_time),
+		TEST(halving_doubling_takes_its_ideal_time),
+		TEST(trees_take_their_ideal_time),
+		TEST(trees_of_128_ranks_take_their_ideal_time),
+		TEST(two_level_algorithms_take_their_ideal_time),
+		TEST(parameter_servers_take_their_ideal_time),
+		TEST(other_collectives_take_their_ideal_time),
+		TEST(broadcast_of_256_pieces_takes_its_ideal_time),
+		TEST(multi_ring_pieces_overlap_within_the_bound),
+		TEST(parallel_rings_divide_the_buffer),
+		TEST(parameter_server_on_the_cpu_adds_its_sums),
 	};
 	return TEST_MAIN(tests);
 }

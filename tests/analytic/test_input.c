@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Input pipelines against their slowest stage, by hand. */
+/* Input pipelines: the slowest stage sets the time between steps. */
 #include "sim/fabric/link.h"
 #include "sim/training/input.h"
 #include "tests/net.h"
 
-/* A machine of four cores at the reference clock whose GPUs lie each on 10 GB/s, with a
- * disk of 100 MB/s that answers at once. A batch is 100 images of 10 kB (1 MB: read in
- * 10 ms), each 0.4 ms of one core (40 ms of work: 10 ms on four), and 100 MB decoded
- * (copied in 10 ms). Copies out of the page cache cost next to nothing: some 1e-8 of
- * the cores. */
+/* A machine has four cores at the reference clock. Each GPU has a link of 10 GB/s. A disk of 100
+ * MB/s answers without delay. A batch is 100 images of 10 kB (1 MB, read in 10 ms). Each image
+ * takes 0.4 ms of one core (the batch 10 ms on four cores), and the decoded batch has 100 MB
+ * (copied in 10 ms). Copies out of the page cache take about 1e-8 of the cores. */
 enum { RANKS_MAX = 4, STEPS = 12 };
 
 struct rank {
 	struct box *box;
 	struct input *input;
-	double step_s;     /* the GPU's */
-	double odd_step_s; /* ... every other one */
+	double step_s;     /* step time of the GPU */
+	double odd_step_s; /* ... of every other step */
 	double began_s[STEPS];
 	size_t steps;
 };
@@ -27,11 +26,11 @@ struct box {
 	struct dma_params dma;
 	struct storage *storage;
 	struct input_process *process;
-	double shared_Bps; /* of a link that all GPUs lie behind; 0: none */
+	double shared_Bps; /* of a link that all GPUs share; 0: no such link */
 	int root;
 	struct rank ranks[RANKS_MAX];
 	size_t rank_count;
-	double step_s, odd_step_s; /* 0: as the others */
+	double step_s, odd_step_s; /* 0: as step_s */
 };
 
 static struct box *box_new(void)
@@ -97,7 +96,7 @@ static void take(void *ctx, uint64_t arg)
 	input_take(rank->input, began, rank, 0);
 }
 
-/* Runs STEPS steps on every rank; guests[rank] runs it. */
+/* Runs STEPS steps on each rank. Rank i runs in guest guests[i]. */
 static void box_run_in(struct box *box, const int *guests)
 {
 	struct net *net = box->net;
@@ -137,7 +136,7 @@ static void box_run_in(struct box *box, const int *guests)
 		CHECK(box->ranks[i].steps == STEPS);
 }
 
-/* The time between the last two steps of rank 0. */
+/* Time between the last two steps of rank 0. */
 static double step_of(struct box *box)
 {
 	box_run_in(box, NULL);
@@ -147,8 +146,8 @@ static double step_of(struct box *box)
 	return seconds;
 }
 
-/* Each stage in turn takes 40 ms, the others 10: steps come every 40 ms from the
- * second on, whatever lies between them, and the first after the sum. */
+/* Each stage in turn takes 40 ms, and the others 10 ms. Steps begin every 40 ms, the first one
+ * after the sum of all stages. */
 static void the_slowest_stage_sets_the_time_between_steps(void)
 {
 	for (int stage = 0; stage < 3; stage++) {
@@ -173,9 +172,9 @@ static void the_slowest_stage_sets_the_time_between_steps(void)
 	}
 }
 
-/* Threads that have finished decoding crowd no other thread: four of four cores every 40 ms.
- * Crowding would cost all the work of a core. */
-static void decoding_threads_end(void)
+/* Threads that have finished decoding do not slow other threads: the four threads on four cores
+ * take 40 ms. An excess of threads would cost the work of a whole core. */
+static void finished_decoding_threads_leave_the_cores(void)
 {
 	struct box *box = box_new();
 	box->net->host_params.oversubscription_cost_ratio = 1;
@@ -183,9 +182,8 @@ static void decoding_threads_end(void)
 	CHECK_NEAR(step_of(box), 40e-3, 1e-7);
 }
 
-/* A GPU that needs longer than each stage never waits, to the picosecond: steps of
- * 10.001 ms beside stages of 10 ms each. */
-static void hidden(void)
+/* A GPU with steps of 10.001 ms never waits for stages of 10 ms each, exact to the picosecond. */
+static void input_hides_behind_a_slower_gpu(void)
 {
 	struct box *box = box_new();
 	box->step_s = 10.001e-3;
@@ -201,9 +199,9 @@ static void hidden(void)
 	net_free(box->net);
 }
 
-/* Not staged, the copy of 10 ms adds itself to each step of the GPU; the stages before
- * it overlap all the same. */
-static void not_staged(void)
+/* Without staging the copy of 10 ms adds to each step of the GPU. The stages before it still
+ * overlap. */
+static void copy_without_staging_adds_to_each_step(void)
 {
 	struct box *box = box_new();
 	box->params.staged = false;
@@ -214,8 +212,8 @@ static void not_staged(void)
 	CHECK_NEAR(step_of(box), 30e-3, 1e-9);
 }
 
-/* Synthetic in host memory: nothing is read or decoded. */
-static void from_host(void)
+/* Synthetic data in host memory are neither read nor decoded. */
+static void synthetic_data_in_host_memory_are_only_copied(void)
 {
 	struct box *box = box_new();
 	box->params.source = "host";
@@ -228,9 +226,9 @@ static void from_host(void)
 	net_free(box->net);
 }
 
-/* A byte for each element in place of four: a quarter of the bytes, 2.5 ms a copy; two
- * bytes, 5 ms. */
-static void smaller_elements(void)
+/* With 1 B for each element instead of 4, the copy takes a quarter of 10 ms; with 2 B half of it.
+ */
+static void copy_time_follows_the_element_size(void)
 {
 	for (int element_B = 1; element_B <= 2; element_B++) {
 		struct box *box = box_new();
@@ -240,8 +238,8 @@ static void smaller_elements(void)
 	}
 }
 
-/* Handing over takes 5 ms of a core before each copy of 10; not, where it hides. */
-static void feeding(void)
+/* Feeding takes 5 ms of a core before each copy of 10 ms. Both hide behind a step of 16 ms. */
+static void feeding_adds_before_each_copy_unless_hidden(void)
 {
 	struct box *box = box_new();
 	box->params.feed_s = 5e-3;
@@ -252,9 +250,9 @@ static void feeding(void)
 	CHECK_NEAR(step_of(box), 16e-3, 1e-9);
 }
 
-/* Four ranks on links of their own copy side by side, in 10 ms. With one copying
- * thread for their process they take turns: 40 ms; with two, 20. Processes of their own
- * have a thread each. */
+/* Four ranks have their own links and copy in parallel, in 10 ms. If their process has one copying
+ * thread, the copies follow each other: 40 ms; with two threads 20 ms. Separate processes have a
+ * thread each. */
 static double copying_s(bool one_process, double threads_count)
 {
 	struct box *box = box_new();
@@ -265,7 +263,7 @@ static double copying_s(bool one_process, double threads_count)
 	return step_of(box);
 }
 
-static void copy_threads(void)
+static void copying_threads_of_a_process_limit_parallel_copies(void)
 {
 	CHECK_NEAR(copying_s(true, 0), 10e-3, 1e-9);
 	CHECK_NEAR(copying_s(true, 1), 40e-3, 1e-9);
@@ -274,7 +272,7 @@ static void copy_threads(void)
 }
 
 /* Two GPUs behind one PCIe root of 10 GB/s copy in 20 ms. */
-static void shared_root(void)
+static void gpus_behind_one_pcie_root_share_its_bandwidth(void)
 {
 	struct box *box = box_new();
 	box->params.source = "host";
@@ -283,10 +281,10 @@ static void shared_root(void)
 	CHECK_NEAR(step_of(box), 20e-3, 1e-9);
 }
 
-/* Pageable copies move 3 B of memory a byte: staging reads and writes it, the engine
- * reads it. With 20 GB/s of memory one takes 100 MB x 3 / 20 GB/s = 15 ms, and two
- * 30, but for the first and last of a hundred chunks. */
-static void shared_memory(void)
+/* A pageable copy moves 3 B of memory for each byte: staging reads and writes it, and the copy
+ * engine reads it. With 20 GB/s of memory one copy takes 100 MB x 3 / 20 GB/s = 15 ms, and two take
+ * 30 ms, except for the first and last of a hundred chunks. */
+static void pageable_copies_share_memory_bandwidth(void)
 {
 	for (size_t ranks = 1; ranks <= 2; ranks++) {
 		struct box *box = box_new();
@@ -298,9 +296,9 @@ static void shared_memory(void)
 	}
 }
 
-/* The second guest is a neighbour's: it decodes just as much. Its rank and this one
- * share four cores, so decoding is the bottleneck at 20 ms; with two pinned cores each it is,
- * too, but then alone it does not get more. */
+/* The second guest belongs to a neighbour who decodes as much. The two guests share four cores, so
+ * decoding is the bottleneck at 20 ms. With two pinned cores each it takes 20 ms, too, also without
+ * the neighbour. */
 static double beside_s(bool pinned, bool neighbour)
 {
 	struct box *box = box_new();
@@ -316,7 +314,7 @@ static double beside_s(bool pinned, bool neighbour)
 	return seconds;
 }
 
-static void shared_cores(void)
+static void neighbour_slows_decoding_unless_cores_are_pinned(void)
 {
 	CHECK_NEAR(beside_s(false, false), 10e-3, 1e-7);
 	CHECK_NEAR(beside_s(false, true), 20e-3, 1e-7);
@@ -324,8 +322,8 @@ static void shared_cores(void)
 	CHECK_NEAR(beside_s(true, true), 20e-3, 1e-7);
 }
 
-/* One thread decodes 100 images in 40 ms; a virtual machine needs 1.25 times that. */
-static void decode_threads(void)
+/* One thread decodes 100 images in 40 ms. A virtual machine needs 1.25 times as long. */
+static void one_decoding_thread_uses_one_core(void)
 {
 	struct box *box = box_new();
 	box->params.decode_threads_count = 1;
@@ -338,25 +336,25 @@ static void decode_threads(void)
 	CHECK_NEAR(step_of(box), 50e-3, 1e-9);
 }
 
-/* A longer queue lets a rank outlive a stretch in which nothing is decoded: with the
- * default of one batch a GPU of 40 ms finds nothing sooner than the first does. */
-static void prefetch_fills(void)
+/* With steps of 1 s the GPU is slow, so the input decodes until its queue of one or six batches is
+ * full. */
+static void prefetch_decodes_until_its_queue_is_full(void)
 {
 	for (int deep = 0; deep < 2; deep++) {
 		struct box *box = box_new();
 		box->params.prefetch_count = deep ? 6 : 1;
 		box->step_s = 1;
 		box_run_in(box, NULL);
-		/* Taken 12, on the GPU 1 more, decoded as many as the queue holds. */
+		/* The rank has taken STEPS batches, one is on the GPU, and the queue is full. */
 		double decoded = input_counters(box->ranks[0].input)->decoded_count;
 		CHECK(decoded == 100.0 * (STEPS + 1 + (deep ? 6 : 1)));
 		net_free(box->net);
 	}
 }
 
-/* Decoding takes 40 ms, the GPU's steps 10 and 50 in turn. A pipeline never stops
- * decoding: two steps in 80 ms. In lockstep nothing is made up for: 40 and 50; a longer
- * queue is of no use. */
+/* Two steps: decoding takes 40 ms, and the steps of the GPU take 10 and 50 ms in turn. A pipeline
+ * decodes all the time: two steps in 80 ms. In lockstep they take 40 and 50 ms, and a longer queue
+ * does not help. */
 static double two_steps_s(bool lockstep, double prefetch_count)
 {
 	struct box *box = box_new();
@@ -372,16 +370,16 @@ static double two_steps_s(bool lockstep, double prefetch_count)
 	return seconds;
 }
 
-static void lockstep_makes_up_for_nothing(void)
+static void lockstep_input_does_not_average_uneven_steps(void)
 {
 	CHECK_NEAR(two_steps_s(false, 6), 80e-3, 1e-6);
 	CHECK_NEAR(two_steps_s(true, 6), 90e-3, 1e-6);
 	CHECK_NEAR(two_steps_s(true, 1), 90e-3, 1e-6);
 }
 
-/* The first batch is read and decoded in one session, copied in the next, taken in the
- * third: 10, then 10 for each. */
-static void lockstep_fills(void)
+/* The first batch is read and decoded in one session, copied in the next and used in the third.
+ * Each session takes 10 ms. */
+static void lockstep_input_delivers_the_first_batch_in_the_third_session(void)
 {
 	struct box *box = box_new();
 	box->params.lockstep = true;
@@ -391,8 +389,9 @@ static void lockstep_fills(void)
 	net_free(box->net);
 }
 
-/* 0.1 ms for each of 100 images of a rank, by one thread, before the GPUs' 30 ms: 10 for
- * one rank, 20 for two of one process, 10 each for processes of their own. */
+/* Step time if a session takes 0.1 ms to prepare for each of the rank's 100 images, before the 30
+ * ms of the GPUs. One thread prepares them: 10 ms for one rank, 20 ms for two ranks of one process,
+ * 10 ms each for separate processes. */
 static double prepared_s(size_t rank_count, bool one_process, double session_s)
 {
 	struct box *box = box_new();
@@ -404,7 +403,7 @@ static double prepared_s(size_t rank_count, bool one_process, double session_s)
 	return step_of(box);
 }
 
-static void sessions_are_prepared(void)
+static void session_preparation_adds_for_each_rank_of_a_process(void)
 {
 	CHECK_NEAR(prepared_s(1, true, 0), 30e-3, 1e-7);
 	CHECK_NEAR(prepared_s(1, true, 0.1e-3), 40e-3, 1e-7);
@@ -412,8 +411,8 @@ static void sessions_are_prepared(void)
 	CHECK_NEAR(prepared_s(2, false, 0.1e-3), 40e-3, 1e-6);
 }
 
-/* Without storage a session is only the copy, at the same time as the step of the GPU. */
-static void lockstep_from_host(void)
+/* Without storage a session only copies. The copy overlaps with the step of the GPU. */
+static void lockstep_copy_of_synthetic_data_overlaps_the_step(void)
 {
 	struct box *box = box_new();
 	box->params.source = "host";
@@ -426,22 +425,22 @@ int main(void)
 {
 	static const struct test tests[] = {
 		TEST(the_slowest_stage_sets_the_time_between_steps),
-		TEST(decoding_threads_end),
-		TEST(hidden),
-		TEST(not_staged),
-		TEST(from_host),
-		TEST(feeding),
-		TEST(copy_threads),
-		TEST(shared_root),
-		TEST(shared_memory),
-		TEST(shared_cores),
-		TEST(decode_threads),
-		TEST(prefetch_fills),
-		TEST(smaller_elements),
-		TEST(lockstep_makes_up_for_nothing),
-		TEST(lockstep_fills),
-		TEST(sessions_are_prepared),
-		TEST(lockstep_from_host),
+		TEST(finished_decoding_threads_leave_the_cores),
+		TEST(input_hides_behind_a_slower_gpu),
+		TEST(copy_without_staging_adds_to_each_step),
+		TEST(synthetic_data_in_host_memory_are_only_copied),
+		TEST(feeding_adds_before_each_copy_unless_hidden),
+		TEST(copying_threads_of_a_process_limit_parallel_copies),
+		TEST(gpus_behind_one_pcie_root_share_its_bandwidth),
+		TEST(pageable_copies_share_memory_bandwidth),
+		TEST(neighbour_slows_decoding_unless_cores_are_pinned),
+		TEST(one_decoding_thread_uses_one_core),
+		TEST(prefetch_decodes_until_its_queue_is_full),
+		TEST(copy_time_follows_the_element_size),
+		TEST(lockstep_input_does_not_average_uneven_steps),
+		TEST(lockstep_input_delivers_the_first_batch_in_the_third_session),
+		TEST(session_preparation_adds_for_each_rank_of_a_process),
+		TEST(lockstep_copy_of_synthetic_data_overlaps_the_step),
 	};
 	num_init();
 	return TEST_MAIN(tests);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The host of a job: issuing, announcing gradients that are issued, updates that the
- * host issues. All times in comments are ms, of the step in tests/job_world.h with the host
- * work below. Runs from the root. */
+/* The host of a job: it issues operations, announces gradients and issues updates. All times in
+ * comments are in ms and refer to the step in tests/job_world.h with the host work below. Runs from
+ * the root. */
 #include "sim/base/diag.h"
 #include "sim/cfg/cfg.h"
 #include "tests/job_world.h"
 
-/* Issuing: 1 before the step, 2 forward, 1 and 1 backward. The last kernel of forward takes 0.5,
- * backward's are one kernel each. */
+/* The host takes 1 before the step, 2 to issue forward, and 1 and 1 for backward. The last kernel
+ * of forward takes 0.5. Each part of backward is one kernel. */
 static struct step_segment issued_segments[] = {
 	{.name = "forward", .compute_s = 10 * MS, .host_s = 2 * MS, .last_s = 0.5 * MS},
 	{.name = "b", .compute_s = 4 * MS, .host_s = 1 * MS, .last_s = 4 * MS, .tensor_count = 1},
@@ -30,8 +30,9 @@ static struct step_profile with_host(double forward_host_s)
 
 /* ---- one GPU ---- */
 
-/* The GPU begins when forward is begun to be issued, at 1; everything else is issued by 5. */
-static void the_host_is_ahead_of_the_gpu(void)
+/* The GPU begins at 1, when the host begins to issue forward. The host has issued everything at 5.
+ */
+static void fast_host_adds_only_the_first_launch(void)
 {
 	struct step_profile profile = with_host(2 * MS);
 	struct job_world b;
@@ -46,9 +47,9 @@ static void the_host_is_ahead_of_the_gpu(void)
 	release(&b);
 }
 
-/* Forward is issued at 21: its last kernel ends at 21.5, the GPU having waited from 10.5; the
- * next one is there at 22. */
-static void a_slow_host_holds_up_the_gpu(void)
+/* The host has issued forward at 21. The GPU has waited for its last kernel since 10.5, and this
+ * kernel ends at 21.5. The next kernel is issued at 22. */
+static void slow_host_delays_the_gpu(void)
 {
 	struct step_profile profile = with_host(20 * MS);
 	struct job_world b;
@@ -61,9 +62,9 @@ static void a_slow_host_holds_up_the_gpu(void)
 	release(&b);
 }
 
-/* A virtual machine makes 1.5 of 1, and 30 of 20: forward is issued at 31.5, the next
- * kernel at 33. */
-static void a_virtual_machine_issues_slower(void)
+/* A virtual machine takes 1.5 times as long: 1 becomes 1.5, and 20 becomes 30. Forward is issued at
+ * 31.5, the next kernel at 33. */
+static void virtual_machine_slows_issuing(void)
 {
 	struct step_profile profile = with_host(20 * MS);
 	struct job_world b;
@@ -77,9 +78,9 @@ static void a_virtual_machine_issues_slower(void)
 	release(&b);
 }
 
-/* A host that need not wait issues the next step while the GPU does this one; one that
- * is slower than the GPU sets the pace: 1 + 30 + 1 + 1. */
-static void a_host_runs_ahead_across_steps(void)
+/* A host that does not wait issues the next step while the GPU runs this one. A host that is slower
+ * than the GPU sets the step time: 1 + 30 + 1 + 1. */
+static void host_issues_the_next_step_during_this_one(void)
 {
 	struct step_profile profile = with_host(2 * MS);
 	struct job_world b;
@@ -119,9 +120,9 @@ static const struct step_profile *resnet50(struct job_world *b, size_t framework
 				200 * MS);
 }
 
-/* A job of one GPU takes the step of a single GPU, whether the GPU waits for the host or the
- * host for the GPU. The second host takes 0.2 s of work to issue a step, or nearly. */
-static void one_gpu_takes_its_step(void)
+/* A job of one GPU takes the step time of a single GPU, whether the GPU waits for the host or the
+ * host for the GPU. The second host takes about 0.2 s of work to issue a step. */
+static void job_of_one_gpu_takes_the_step_of_a_gpu(void)
 {
 	struct driver_params driver = {.launch_s = 4.5e-6, .library_s = 0.3e-6, .query_s = 1e-6};
 	for (size_t f = 0; f < framework_count(); f++)
@@ -135,7 +136,7 @@ static void one_gpu_takes_its_step(void)
 				b.profile = resnet50(&b, f, clusters, &host);
 				CHECK(b.profile->segment_count > 1);
 				run(&b);
-				/* Each piece rounds to the picosecond. */
+				/* Each segment is rounded to the picosecond. */
 				double off_ps = step_ms(&b, 2) * 1e9 - 200 * 1e9;
 				if (!CHECK(fabs(off_ps) < 400))
 					printf("    %zu %d %d: %g ps off\n", f, slow, clusters,
@@ -146,10 +147,10 @@ static void one_gpu_takes_its_step(void)
 
 /* ---- sharing cores ---- */
 
-/* Two threads on one core run half as fast each, and lose 4 % for switching. Both have 24 to
- * issue in 2 x 24 x 1.04. The first piece of the first thread had the core for itself as it
- * began, and so did the last piece of the second: this time is subtracted. */
-static void threads_share_too_few_cores(void)
+/* Two threads on one core run at half speed and lose 4 % for switching. Each has 24 of work to
+ * issue, which takes 2 x 24 x 1.04. The first segment of the first thread and the last segment of
+ * the second had the core for themselves, so their time is subtracted. */
+static void threads_on_one_core_share_its_time(void)
 {
 	enum { PIECES = 23 };
 	struct step_segment pieces[PIECES];
@@ -189,10 +190,11 @@ static void setup_horovod(struct job_world *b, struct step_profile *profile)
 	b->exchange.announce = ANNOUNCE_ISSUED;
 }
 
-/* Both gradients are issued at 4 and answered at 5, in one buffer, which waits for the second
- * one: 20, sent until 32. Announced when computed, they go apart: 14 (15) and 20 (20). In
- * two buffers the first is sent from 14 to 18, though the thread waits for the second. */
-static void a_buffer_waits_for_all_its_gradients(void)
+/* Both gradients are issued at 4 and negotiated at 5. They go in one buffer, which waits for the
+ * second gradient at 20 and is sent until 32. If gradients are announced when they are computed,
+ * they go separately: ready at 14 and 20, sent from 15 and 20. In two buffers the first is sent
+ * from 14 to 18, although the thread waits for the second. */
+static void fusion_buffer_waits_for_all_its_gradients(void)
 {
 	for (int small = 0; small < 2; small++) {
 		struct step_profile profile;
@@ -207,10 +209,10 @@ static void a_buffer_waits_for_all_its_gradients(void)
 	}
 }
 
-/* A cycle at 3.5 finds tensor 0, which was issued at 3. It is answered at 4.5, and the thread
- * waits for it until 14. The cycle that it begins then finds tensor 1, issued at 4: answered
- * at 15, sent from 20 to 28. Looking for what is computed takes up to 0.1 more. */
-static void a_waiting_thread_misses_cycles(void)
+/* A cycle at 3.5 finds tensor 0, which was issued at 3. It is negotiated at 4.5, and the thread
+ * waits for it until 14. The next cycle begins then and finds tensor 1, which was issued at 4:
+ * negotiated at 15, sent from 20 to 28. Polling for computed gradients adds up to 0.1. */
+static void thread_that_waits_for_a_gradient_misses_cycles(void)
 {
 	for (int late = 0; late < 2; late++) {
 		struct step_profile profile;
@@ -228,9 +230,9 @@ static void a_waiting_thread_misses_cycles(void)
 	}
 }
 
-/* One rank computes until 30, the other one waits for it from 20 on, also with tensor 0,
- * which both have had since 21: it goes with tensor 1. */
-static void a_buffer_waits_for_the_slowest(void)
+/* One rank computes until 30. The other one waits for it from 20 on. Both have tensor 0 at 21, but
+ * it waits, too, and goes with tensor 1. */
+static void fusion_buffer_waits_for_the_slowest_rank(void)
 {
 	struct step_profile profile;
 	struct job_world b;
@@ -243,9 +245,9 @@ static void a_buffer_waits_for_the_slowest(void)
 	release(&b);
 }
 
-/* Two copies into the buffer are launched before the collective, two out of it after: 0.1
- * each, 0.3 for the collective. */
-static void copies_are_launched_one_by_one(void)
+/* The host launches two copies into the buffer before the collective and two copies out of it after
+ * the collective: 0.1 for each copy, 0.3 for the collective. */
+static void each_copy_of_a_fusion_buffer_is_launched(void)
 {
 	struct step_profile profile;
 	struct job_world b;
@@ -257,10 +259,10 @@ static void copies_are_launched_one_by_one(void)
 	release(&b);
 }
 
-/* Four gradients of 3 MB at 20, two in each of two buffers of 6 MB. Copies take 0.15: in
- * until 20.15, sent until 26.15, out until 26.3; only then the second one's, for they share a
- * stream and a buffer: 26.45, 32.45, 32.6. */
-static void a_stream_does_one_buffer_after_the_other(void)
+/* Four gradients of 3 MB are ready at 20, two in each of two buffers of 6 MB. Copies take 0.15: in
+ * until 20.15, sent until 26.15, out until 26.3. The second buffer uses the same stream and memory,
+ * so it follows: 26.45, 32.45, 32.6. */
+static void fusion_buffers_of_one_stream_run_in_order(void)
 {
 	static const struct step_segment one[] = {
 		{.name = "a", .compute_s = 20 * MS, .tensor_count = 4}};
@@ -286,9 +288,9 @@ static void a_stream_does_one_buffer_after_the_other(void)
 	release(&b);
 }
 
-/* A collective that is launched when its gradient is issued does not wait for that: 20
- * to 28 as if launching cost nothing. */
-static void launching_hides_behind_the_gpu(void)
+/* A collective that is launched when its gradient is issued does not add launch time: it runs from
+ * 20 to 28, as if launching cost nothing. */
+static void launching_at_issue_time_is_hidden(void)
 {
 	for (int issued = 0; issued < 2; issued++) {
 		struct step_profile profile = with_host(2 * MS);
@@ -306,7 +308,7 @@ static void launching_hides_behind_the_gpu(void)
 
 /* ---- ranks of one process ---- */
 
-/* The host issues forward in 1, each gradient in 0.5. */
+/* The host issues forward in 1 and each gradient in 0.5. */
 static struct step_profile quick_host(void)
 {
 	static struct step_segment quick[3];
@@ -320,11 +322,11 @@ static struct step_profile quick_host(void)
 	return profile;
 }
 
-/* Rank 1 begins to issue later by the stagger. Waiting only for the gradient makes it late by
- * that time. Waiting for issued work, it reaches tensor 0 at 1.5 and the stagger. Rank 0 has
- * issued nothing more by 1.9. By 2.1 it has the rest of backward, issued at 2, so tensor 0
- * leaves at 20 and tensor 1 follows it. */
-static void collectives_wait_for_what_was_issued(void)
+/* Rank 1 begins to issue later by the stagger. A collective that waits only for its gradient is
+ * late by this time. A collective that waits for all issued work starts when rank 1 reaches tensor
+ * 0, at 1.5 plus the stagger. At 1.9 rank 0 has issued nothing more. At 2.1 it has issued the rest
+ * of backward (at 2), so tensor 0 is sent from 20, and tensor 1 follows. */
+static void collectives_wait_for_kernels_issued_before_them(void)
 {
 	static const struct {
 		double stagger_ms;
@@ -348,9 +350,9 @@ static void collectives_wait_for_what_was_issued(void)
 	}
 }
 
-/* Rank 0 is slow to compute, not to issue: at 1.5 both have issued tensor 0 and no more. It is
- * computed at 21 there, sent until 25; tensor 1 from 30 on. */
-static void a_slow_gpu_is_not_a_late_host(void)
+/* Rank 0 computes slowly but issues on time: at 1.5 both ranks have issued tensor 0 and nothing
+ * more. Rank 0 has computed it at 21, and it is sent until 25. Tensor 1 is sent from 30. */
+static void slow_gpu_does_not_delay_the_launch_of_collectives(void)
 {
 	for (int waits = 0; waits < 2; waits++) {
 		struct step_profile profile = quick_host();
@@ -366,9 +368,9 @@ static void a_slow_gpu_is_not_a_late_host(void)
 	}
 }
 
-/* One thread starts three ranks: the last one begins 1.2 late. A ring of three takes 4/3 as
- * long: tensor 1 from 21.2 on. */
-static void one_thread_starts_all_ranks(void)
+/* One thread starts three ranks, so the last one begins 1.2 late. A ring of three ranks takes 4/3
+ * as long. Tensor 1 is sent from 21.2. */
+static void one_thread_starts_the_ranks_one_after_the_other(void)
 {
 	struct step_profile profile = quick_host();
 	struct job_world b;
@@ -382,9 +384,9 @@ static void one_thread_starts_all_ranks(void)
 	release(&b);
 }
 
-/* A session is prepared for 2, then delivers the batch and issues: 1 before the first
- * kernel. Copying the next batch hides. */
-static void a_lockstep_step_is_issued_behind_its_session(void)
+/* A session takes 2 to prepare. Then it delivers the batch and issues: 1 before the first kernel.
+ * The copy of the next batch is hidden. */
+static void lockstep_step_is_issued_after_its_session_is_prepared(void)
 {
 	struct step_profile profile = with_host(2 * MS);
 	struct job_world b;
@@ -407,9 +409,10 @@ static void a_lockstep_step_is_issued_behind_its_session(void)
 
 /* ---- updates ---- */
 
-/* Reduced at 32, announced at 32.3, both updates issued at 32.7. PyTorch's DDP orders them only
- * on the GPU: 33.5. */
-static void updates_are_issued_when_heard_of(void)
+/* The collective ends at 32, the callback ends at 32.3, and the host has issued both updates at
+ * 32.7. With PyTorch's DDP only the GPU orders updates behind collectives: the step ends at 33.5.
+ */
+static void updates_are_issued_after_the_callback(void)
 {
 	static const struct step_tensor slow_tensors[] = {
 		{.name = "b", .elements_count = 1e6, .update_s = 1 * MS, .update_host_s = 0.2 * MS},
@@ -433,11 +436,11 @@ static void updates_are_issued_when_heard_of(void)
 	}
 }
 
-/* A server adds 10 kB in 10 and, at the same time, 1 kB in 1. The second gradient has arrived
- * at 21 and is updated in 0.5 while the first one is added. The first takes until 30 and is
- * updated in 1. Pushes and answers, at 2 GB/s, take 5 us each. One after the other the second
- * would have arrived at 31 and be updated after the first. */
-static void updates_follow_as_sums_end(void)
+/* A server adds 10 kB in 10 and, at the same time, 1 kB in 1. The second gradient arrives at 21 and
+ * is updated in 0.5 while the server adds the first. The first takes until 30 and is updated in 1.
+ * Pushes and answers, at 2 GB/s, take 5 us each. If the server added one after the other, the
+ * second would arrive at 31 and be updated after the first. */
+static void each_gradient_is_updated_when_its_sum_ends(void)
 {
 	static const struct step_segment one[] = {
 		{.name = "a", .compute_s = 20 * MS, .tensor_count = 2}};
@@ -470,24 +473,24 @@ static void updates_follow_as_sums_end(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(the_host_is_ahead_of_the_gpu),
-		TEST(a_slow_host_holds_up_the_gpu),
-		TEST(a_virtual_machine_issues_slower),
-		TEST(a_host_runs_ahead_across_steps),
-		TEST(one_gpu_takes_its_step),
-		TEST(threads_share_too_few_cores),
-		TEST(a_buffer_waits_for_all_its_gradients),
-		TEST(a_waiting_thread_misses_cycles),
-		TEST(a_buffer_waits_for_the_slowest),
-		TEST(copies_are_launched_one_by_one),
-		TEST(a_stream_does_one_buffer_after_the_other),
-		TEST(launching_hides_behind_the_gpu),
-		TEST(collectives_wait_for_what_was_issued),
-		TEST(a_slow_gpu_is_not_a_late_host),
-		TEST(one_thread_starts_all_ranks),
-		TEST(a_lockstep_step_is_issued_behind_its_session),
-		TEST(updates_are_issued_when_heard_of),
-		TEST(updates_follow_as_sums_end),
+		TEST(fast_host_adds_only_the_first_launch),
+		TEST(slow_host_delays_the_gpu),
+		TEST(virtual_machine_slows_issuing),
+		TEST(host_issues_the_next_step_during_this_one),
+		TEST(job_of_one_gpu_takes_the_step_of_a_gpu),
+		TEST(threads_on_one_core_share_its_time),
+		TEST(fusion_buffer_waits_for_all_its_gradients),
+		TEST(thread_that_waits_for_a_gradient_misses_cycles),
+		TEST(fusion_buffer_waits_for_the_slowest_rank),
+		TEST(each_copy_of_a_fusion_buffer_is_launched),
+		TEST(fusion_buffers_of_one_stream_run_in_order),
+		TEST(launching_at_issue_time_is_hidden),
+		TEST(collectives_wait_for_kernels_issued_before_them),
+		TEST(slow_gpu_does_not_delay_the_launch_of_collectives),
+		TEST(one_thread_starts_the_ranks_one_after_the_other),
+		TEST(lockstep_step_is_issued_after_its_session_is_prepared),
+		TEST(updates_are_issued_after_the_callback),
+		TEST(each_gradient_is_updated_when_its_sum_ends),
 	};
 	num_init();
 	return TEST_MAIN(tests);

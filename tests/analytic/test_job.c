@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Training jobs: overlap, stragglers, sharing. All times in comments are ms, of the
- * step in tests/job_world.h. Runs from the root. */
+/* Training jobs: overlap, stragglers, shared wires. All times in comments are in ms and refer to
+ * the step in tests/job_world.h. Runs from the root. */
 #include "sim/base/diag.h"
 #include "sim/cfg/cfg.h"
 #include "sim/workload/fused_internal.h"
@@ -8,12 +8,12 @@
 
 /* ---- computing and exchange ---- */
 
-static void one_rank_is_the_gpu_alone(void)
+static void one_rank_needs_no_exchange(void)
 {
 	struct job_world b;
 	setup(&b, "horovod");
 	b.rank_count = 1;
-	b.exchange.tensor_s = b.exchange.gather_s = 1; /* of no concern */
+	b.exchange.tensor_s = b.exchange.gather_s = 1; /* unused with one rank */
 	run(&b);
 	for (size_t i = 0; i < STEPS; i++) {
 		check_step(&b, i, 21.5);
@@ -23,8 +23,8 @@ static void one_rank_is_the_gpu_alone(void)
 	release(&b);
 }
 
-/* 20 of compute, 12 of ring, 1.5 of updates. */
-static void without_overlap_all_adds_up(void)
+/* 20 of compute, 12 of the ring, 1.5 of updates. */
+static void step_without_overlap_is_the_sum_of_its_parts(void)
 {
 	struct job_world b;
 	setup(&b, "after_backward");
@@ -39,8 +39,8 @@ static void without_overlap_all_adds_up(void)
 	release(&b);
 }
 
-/* n ranks: 2 (n - 1) / n x 12. */
-static void ring_of_more_ranks(void)
+/* The ring of n ranks takes 2 (n - 1) / n x 12. */
+static void ring_time_grows_with_the_number_of_ranks(void)
 {
 	for (size_t n = 2; n <= RANKS_MAX; n *= 2) {
 		struct job_world b;
@@ -52,9 +52,9 @@ static void ring_of_more_ranks(void)
 	}
 }
 
-/* Tensor 0 is ready at 14 and reduced at 18; its update stands behind backward, which
- * was issued before, and runs from 20 to 21; tensor 1 until 28; 0.5 more. */
-static void overlap_hides_what_backward_covers(void)
+/* Tensor 0 is ready at 14 and reduced at 18. Its update waits for backward, which was issued
+ * before, and runs from 20 to 21. Tensor 1 is reduced at 28, and its update takes 0.5. */
+static void exchange_overlaps_with_backward(void)
 {
 	struct job_world b;
 	setup(&b, "per_tensor");
@@ -68,7 +68,7 @@ static void overlap_hides_what_backward_covers(void)
 	release(&b);
 }
 
-static void overlap_can_be_turned_off(void)
+static void without_overlap_gradients_are_exchanged_after_backward(void)
 {
 	static const char *const policies[] = {"per_tensor", "ddp"};
 	for (int i = 0; i < 2; i++) {
@@ -76,16 +76,16 @@ static void overlap_can_be_turned_off(void)
 		setup(&b, policies[i]);
 		b.exchange.overlap = false;
 		run(&b);
-		/* Two collectives; the first update hides behind the second, unless the
-		 * optimiser waits for all gradients. */
+		/* There are two collectives. The first update hides behind the second collective,
+		 * unless the optimiser waits for all gradients. */
 		check_step(&b, 1, 20 + 12 + (i ? 1.5 : 0.5));
 		release(&b);
 	}
 }
 
-/* Buckets: the first is full with 4 MB, so as per tensor, and all updates at the end; or with
- * more than both. */
-static void ddp_buckets(void)
+/* With buckets of 4 MB the first tensor fills one, so the exchange is as per tensor, but all
+ * updates come at the end. One larger bucket holds both tensors. */
+static void ddp_buckets_are_exchanged_when_full(void)
 {
 	static const struct {
 		double first_B, next_B, ms;
@@ -104,8 +104,8 @@ static void ddp_buckets(void)
 	}
 }
 
-/* Half the bytes: 6 of ring. */
-static void compression_halves_the_bytes(void)
+/* The ring carries half of the bytes in 6. */
+static void compression_halves_the_ring_time(void)
 {
 	struct job_world b;
 	setup(&b, "after_backward");
@@ -116,9 +116,9 @@ static void compression_halves_the_bytes(void)
 	release(&b);
 }
 
-/* A buffer of 12 MB, at 2 B of traffic for each byte and 80 GB/s: 0.3 in, 0.3
- * out. A gradient alone needs no buffer. */
-static void fused_gradients_are_copied(void)
+/* A buffer of 12 MB needs 2 B of memory traffic for each byte at 80 GB/s: 0.3 in and 0.3 out. A
+ * single gradient needs no buffer. */
+static void copies_of_fused_gradients_add_memory_traffic(void)
 {
 	struct job_world b;
 	setup(&b, "after_backward");
@@ -134,8 +134,8 @@ static void fused_gradients_are_copied(void)
 	release(&b);
 }
 
-/* 0.25 for each launch: tensor 1 starts at 20.25. */
-static void launching_delays(void)
+/* Each launch takes 0.25, so tensor 1 starts at 20.25. */
+static void launch_cost_delays_each_collective(void)
 {
 	struct job_world b;
 	setup(&b, "per_tensor");
@@ -145,10 +145,10 @@ static void launching_delays(void)
 	release(&b);
 }
 
-/* Handing over takes 8: tensor 0, ready at 14, until 22, its ring until 26; tensor 1, ready at
- * 20, is handed over behind it, until 30; its ring until 38, 0.5 more. So it is where launching
- * takes as long. */
-static void what_is_still_busy_is_waited_for(void)
+/* Handing over a gradient takes 8. Tensor 0 is ready at 14, handed over at 22 and reduced at 26.
+ * Tensor 1 is ready at 20, but its hand-over begins at 22 and ends at 30. It is reduced at 38, and
+ * the update takes 0.5. A launch that takes 8 gives the same times. */
+static void gradients_wait_while_the_exchange_is_busy(void)
 {
 	for (int launches = 0; launches < 2; launches++) {
 		struct job_world b;
@@ -160,8 +160,9 @@ static void what_is_still_busy_is_waited_for(void)
 	}
 }
 
-/* Handing over takes 1 for each of two tensors, then the collective; 3 at the end. */
-static void framework_work_is_on_the_path(void)
+/* Handing over takes 1 for each of two tensors before the collective, and the framework takes 3
+ * after it. */
+static void framework_work_adds_to_the_exchange(void)
 {
 	struct job_world b;
 	setup(&b, "after_backward");
@@ -175,9 +176,9 @@ static void framework_work_is_on_the_path(void)
 
 /* ---- unequal ranks ---- */
 
-/* The slow rank: 30 + 12 + 1.5 x 1.5. The other waits 10 for it, then is 0.75
- * ahead and spends that on its next step. */
-static void a_straggler_sets_the_pace(void)
+/* The slow rank takes 30 + 12 + 1.5 x 1.5. The other rank waits 10 for it, ends its update 0.75
+ * earlier and begins the next step earlier by that time. */
+static void slowest_rank_sets_the_step_time(void)
 {
 	struct job_world b;
 	setup(&b, "after_backward");
@@ -192,8 +193,8 @@ static void a_straggler_sets_the_pace(void)
 	release(&b);
 }
 
-/* The mean of the largest of n standard normal values: 0.5642 (2), 1.4236 (8). */
-static void noise_costs_the_mean_of_the_largest(void)
+/* The expected maximum of n standard normal values is 0.5642 for n = 2 and 1.4236 for n = 8. */
+static void noise_adds_the_expected_maximum_of_the_ranks(void)
 {
 	static const struct step_segment one[] = {
 		{.name = "a", .compute_s = 20 * MS, .tensor_count = 1}};
@@ -216,13 +217,14 @@ static void noise_costs_the_mean_of_the_largest(void)
 		b.exchange.noise_ratio = 0.02;
 		run(&b);
 		double mean_ms = s_from_ps(step_of(&b, 499)->end_ps) / MS / 500;
-		/* 500 steps, whose largest ones scatter by some 0.8 or less: 0.036. */
+		/* The maxima of 500 steps have a standard deviation of at most about 0.8: 0.8 /
+		 * sqrt(500) = 0.036. */
 		CHECK(fabs((mean_ms / 20 - 1) / 0.02 - rows[i].mean) < 3 * 0.036);
 		release(&b);
 	}
 }
 
-static void noise_repeats_by_seed(void)
+static void noise_depends_only_on_the_seed(void)
 {
 	int64_t ends_ps[3];
 	for (uint64_t seed = 0; seed < 3; seed++) {
@@ -230,7 +232,7 @@ static void noise_repeats_by_seed(void)
 		setup(&b, "horovod");
 		b.rank_count = 4;
 		b.exchange.noise_ratio = 0.01;
-		b.seed = seed / 2; /* 0 0 1 */
+		b.seed = seed / 2; /* seeds 0, 0 and 1 */
 		run(&b);
 		ends_ps[seed] = step_of(&b, STEPS - 1)->end_ps;
 		release(&b);
@@ -241,8 +243,8 @@ static void noise_repeats_by_seed(void)
 
 /* ---- sharing ---- */
 
-/* One block of five multiprocessors while tensor 0 is under way, 4 long: backward is
- * 0.8 later than in overlap_hides_what_backward_covers. */
+/* One block occupies one of five multiprocessors while tensor 0 is sent, for 4. So backward ends
+ * 0.8 later than without library kernels. */
 static void library_kernels_slow_backward(void)
 {
 	struct job_world b;
@@ -253,8 +255,8 @@ static void library_kernels_slow_backward(void)
 	release(&b);
 }
 
-/* Two jobs in phase over one wire: 24 of ring each. */
-static void jobs_share_a_wire(void)
+/* Two jobs run in phase over one wire, so each ring takes 24. */
+static void jobs_on_one_wire_share_its_bandwidth(void)
 {
 	for (size_t jobs = 1; jobs <= JOBS_MAX; jobs++) {
 		struct job_world b;
@@ -267,9 +269,9 @@ static void jobs_share_a_wire(void)
 	}
 }
 
-/* A batch of 100 MB takes 50 to come, longer than the step: it is the bottleneck. One of 40 MB
- * takes 20 and hides, all but the first. */
-static void input_is_the_bottleneck_or_hidden(void)
+/* A batch of 100 MB takes 50 to arrive, longer than the step, so input is the bottleneck. A batch
+ * of 40 MB takes 20 and is hidden, except for the first one. */
+static void input_is_hidden_unless_slower_than_the_step(void)
 {
 	for (int large = 0; large < 2; large++) {
 		struct job_world b;
@@ -284,8 +286,7 @@ static void input_is_the_bottleneck_or_hidden(void)
 	}
 }
 
-/* A launch queue of one operation is enough. */
-static void a_short_launch_queue_loses_nothing(void)
+static void launch_queue_of_one_costs_a_fused_job_nothing(void)
 {
 	struct job_world b;
 	setup(&b, "after_backward");
@@ -295,8 +296,8 @@ static void a_short_launch_queue_loses_nothing(void)
 	release(&b);
 }
 
-/* A timeline shows what a rank waits for. */
-static void waits_are_traced(void)
+/* The trace has a span for each wait of a rank. */
+static void waits_for_gradients_and_ranks_are_traced(void)
 {
 	struct job_world b;
 	size_t gradients = 0, others = 0;
@@ -332,8 +333,8 @@ static const struct step_profile *resnet50(struct job_world *b, double clusters)
 				200 * MS);
 }
 
-/* The same step time, but gradients are announced at the end of backward. */
-static void xla_loses_overlap(void)
+/* The step time is the same, but XLA announces gradients at the end of backward. */
+static void xla_clusters_prevent_overlap(void)
 {
 	double exposed_s[3];
 	static const double clusters[] = {0, 4, 1};
@@ -347,11 +348,11 @@ static void xla_loses_overlap(void)
 	}
 	CHECK(exposed_s[0] < 0.5 * exposed_s[2]);
 	CHECK(exposed_s[0] <= exposed_s[1] && exposed_s[1] < exposed_s[2]);
-	/* 102 MB at 1 GB/s and nothing hidden. */
+	/* 102 MB take 102 ms at 1 GB/s, without any overlap. */
 	CHECK(exposed_s[2] > 0.1 && exposed_s[2] < 0.11);
 }
 
-/* ---- what every run checks ---- */
+/* ---- invariants ---- */
 
 static void plant_part(void *ctx, uint64_t arg)
 {
@@ -366,8 +367,8 @@ static bool goes_on(void *ctx, struct fused *job, const struct step_record *step
 	return step->kernel_s > 0;
 }
 
-/* A picosecond too much in the second step of rank 1. */
-static void a_steps_parts_add_up_to_the_picosecond(void)
+/* The test adds a picosecond to a part of the second step of rank 1. */
+static void step_part_with_a_picosecond_too_much_stops_the_run(void)
 {
 	struct job_world b;
 	setup(&b, "ddp");
@@ -381,7 +382,7 @@ static void a_steps_parts_add_up_to_the_picosecond(void)
 	b.job[0]->spec.step_done = goes_on;
 	engine_at(b.engine, 40000000000, plant_part, &b, 1);
 	CHECK(engine_run(b.engine) == ENGINE_FAILED);
-	CHECK_PART(engine_failure(b.engine), "job0 rank 1: step 1 of ");
+	CHECK_PART(engine_failure(b.engine), "job0 rank 1: step 1 takes ");
 	CHECK(fused_step_count(b.job[0]) == 2);
 	release(&b);
 }
@@ -389,27 +390,27 @@ static void a_steps_parts_add_up_to_the_picosecond(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(one_rank_is_the_gpu_alone),
-		TEST(without_overlap_all_adds_up),
-		TEST(ring_of_more_ranks),
-		TEST(overlap_hides_what_backward_covers),
-		TEST(overlap_can_be_turned_off),
-		TEST(ddp_buckets),
-		TEST(compression_halves_the_bytes),
-		TEST(fused_gradients_are_copied),
-		TEST(launching_delays),
-		TEST(framework_work_is_on_the_path),
-		TEST(what_is_still_busy_is_waited_for),
-		TEST(a_straggler_sets_the_pace),
-		TEST(noise_costs_the_mean_of_the_largest),
-		TEST(noise_repeats_by_seed),
+		TEST(one_rank_needs_no_exchange),
+		TEST(step_without_overlap_is_the_sum_of_its_parts),
+		TEST(ring_time_grows_with_the_number_of_ranks),
+		TEST(exchange_overlaps_with_backward),
+		TEST(without_overlap_gradients_are_exchanged_after_backward),
+		TEST(ddp_buckets_are_exchanged_when_full),
+		TEST(compression_halves_the_ring_time),
+		TEST(copies_of_fused_gradients_add_memory_traffic),
+		TEST(launch_cost_delays_each_collective),
+		TEST(framework_work_adds_to_the_exchange),
+		TEST(gradients_wait_while_the_exchange_is_busy),
+		TEST(slowest_rank_sets_the_step_time),
+		TEST(noise_adds_the_expected_maximum_of_the_ranks),
+		TEST(noise_depends_only_on_the_seed),
 		TEST(library_kernels_slow_backward),
-		TEST(jobs_share_a_wire),
-		TEST(input_is_the_bottleneck_or_hidden),
-		TEST(a_short_launch_queue_loses_nothing),
-		TEST(waits_are_traced),
-		TEST(xla_loses_overlap),
-		TEST(a_steps_parts_add_up_to_the_picosecond),
+		TEST(jobs_on_one_wire_share_its_bandwidth),
+		TEST(input_is_hidden_unless_slower_than_the_step),
+		TEST(launch_queue_of_one_costs_a_fused_job_nothing),
+		TEST(waits_for_gradients_and_ranks_are_traced),
+		TEST(xla_clusters_prevent_overlap),
+		TEST(step_part_with_a_picosecond_too_much_stops_the_run),
 	};
 	num_init();
 	return TEST_MAIN(tests);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calls of the framework: ops at the start of a step, and polled events.
+/* Calls of the framework: operations at the start of a step, and polled events.
  *
- * The published case (case_points.h), untuned on one ESXi host, where an answered call takes
- * one slot of 250 us (test_mechanisms_run_ahead.c). */
+ * The tests vary the published case (case_points.h), untuned on one ESXi host, where an answered
+ * call takes one slot of 250 us (test_mechanisms_run_ahead.c). */
 #include "tests/case_points.h"
 
 #define SLOT_S 250e-6
@@ -28,27 +28,28 @@ static struct counts counts_of(const struct settings *base, const char *const *m
 }
 #define COUNTS(base, ...) counts_of(&(base), (const char *const[]){__VA_ARGS__, NULL})
 
-/* ResNet-50 has 161 trainable variables: 53 convolutions, 53 batch norms of
- * two, the last layer's two. 53 of them have more than 4096 elements (the 1 x 1
- * convolution of 64 x 64 has just that many), whose L2 loss is two kernels.
- *   one op for each   161 + 53 losses, 21 sums of up to 8, 2 additions: 237
- *   one op for all    concatenation, 2, sum, 2 additions: 6; decay as before
- *   none              neither, nor 161 products and 161 additions for decay */
-static void l2_losses_are_counted(void)
+/* ResNet-50 has 161 trainable variables: 53 convolutions, two for each of 53 batch norms, and
+ * two of the last layer. 53 of them have more than 4096 elements, so their L2 loss is two
+ * kernels. (The 1 x 1 convolution of 64 x 64 has exactly 4096.)
+ *   one loss for each variable: 161 + 53 losses, 21 sums of up to 8, 2 additions: 237
+ *   one loss for all: concatenation, 2 losses, sum, 2 additions: 6; weight decay as before
+ *   no loss: also no 161 products and 161 additions for weight decay */
+static void l2_losses_add_the_counted_operations(void)
 {
 	double all = COUNTS(same_esxi, BATCH_32).calls;
 
 	CHECK_NEAR(all - COUNTS(same_esxi, BATCH_32, "stack.l2_loss=single_op").calls, 231, 0);
 	CHECK_NEAR(all - COUNTS(same_esxi, BATCH_32, "stack.l2_loss=none").calls, 559, 0);
-	/* without batch norm's 106: 106 losses, 13 or 14 sums, 2 x 106 for decay */
+	/* Without the 106 variables of batch norm: 106 losses, 13 or 14 sums, 2 x 106 for weight
+	 * decay. */
 	CHECK_NEAR(all - COUNTS(same_esxi, BATCH_32, "stack.l2_loss=no_batch_norm").calls,
 		   106 + 14 + 212, 0);
 }
 
-/* At the start of a step the GPU waits for these calls, so each call less saves a slot, in both
- * batches: 231 x 250 us = 57.8 ms. The gain or loss of the GPU itself (the concatenation moves
- * 204 MB: 2.3 ms) is in the difference on a local GPU. */
-static void one_l2_loss_saves_its_calls(void)
+/* At the start of a step the GPU waits for these calls. So each call less saves a slot, with both
+ * batches: 231 x 250 us = 57.8 ms. The time that the GPU itself gains or loses is in the difference
+ * on a local GPU. (The concatenation moves 204 MB in 2.3 ms.) */
+static void one_common_l2_loss_saves_a_slot_for_each_call(void)
 {
 	static const char *const batches[] = {BATCH_16, BATCH_32};
 
@@ -62,11 +63,10 @@ static void one_l2_loss_saves_its_calls(void)
 	}
 }
 
-/* Without weight decay in the graph batch 32 saves what stands at the start of
- * its step, 237 + 161 calls; the 161 additions come while the GPU is busy. The
- * step is then the GPU's. Batch 16, bound by its calls, saves the additions
- * too, until the GPU binds there as well. */
-static void no_l2_loss_saves_more(void)
+/* Without weight decay in the graph, batch 32 saves the calls at the start of its step, 237 + 161.
+ * The 161 additions run while the GPU is busy. Then the GPU sets the step time. Batch 16 is limited
+ * by its calls and saves the additions, too, until the GPU becomes its bottleneck. */
+static void no_l2_loss_saves_calls_until_the_gpu_is_the_bottleneck(void)
 {
 	double saved_32 =
 		STEP_S(same_esxi, BATCH_32) - STEP_S(same_esxi, BATCH_32, "stack.l2_loss=none");
@@ -80,15 +80,15 @@ static void no_l2_loss_saves_more(void)
 	CHECK(saved_16 < 559 * SLOT_S);
 }
 
-/* 500 events a step. Each is recorded by the executor, one more call. Without a
- * poller only those at the start of the step show: 323 of its 1157 ops, so 140
- * records, 35 ms. With it a query is always on its way while any is pending,
- * and the server's one core serves it before the executor's next call:
- *   receive 6.8 + thread 4 + unmarshal 1 + handoff 64.3 + query 1 + send 4.8
+/* A step has 500 events, and the executor records each with one more call. Without a poller
+ * only the records at the start of the step count: 323 of 1157 operations are there, so 140
+ * records, 35 ms. With the poller a query is on its way as long as an event is pending. The
+ * server's one core serves it before the next call of the executor:
+ *   receive 6.8 + thread 4 + unmarshal 1 + hand-off 64.3 + query 1 + send 4.8
  *   = 82 us at 2.4 GHz, 104 us at 1.9 GHz.
- * The executor's 180 us then take 284, 34 us above the slot, for each of 2427
- * calls: 83 ms at least. At most each query costs the slot that it takes. A
- * poller that sleeps for 10 ms still asks for each event once. */
+ * The executor's call of 180 us then takes 284 us, 34 us more than the slot. This makes at
+ * least 83 ms for 2427 calls. At most each query costs the slot that it takes. A poller that
+ * sleeps for 10 ms still queries each event once. */
 static void polls_compete_for_the_connection(void)
 {
 	static const char events[] = "stack.events_per_step=500";
@@ -107,9 +107,9 @@ static void polls_compete_for_the_connection(void)
 	CHECK(lazy.step_s > told.step_s);
 }
 
-/* On a local GPU a record takes 1.5 us of the executor, which is ahead of the GPU in any case,
- * and a query 1 us of another core. */
-static void polls_cost_next_to_nothing_locally(void)
+/* On a local GPU the executor takes 1.5 us for a record and is ahead of the GPU anyway. A query
+ * takes 1 us of another core. */
+static void polls_of_a_local_gpu_cost_little(void)
 {
 	double without = STEP_S(beside_gpu, BATCH_32);
 
@@ -119,9 +119,9 @@ static void polls_cost_next_to_nothing_locally(void)
 	      2 * COUNTS(same_esxi, BATCH_32, "stack.events_per_step=500").polls);
 }
 
-/* 2000 events a step: 3927 calls, which bind batch 32 too, and as many queries,
- * each of which costs at most the slot that it takes. */
-static void more_events_cost_more(void)
+/* With 2000 events a step has 3927 calls, so that calls are the bottleneck of batch 32, too. It has
+ * as many queries, each of which costs at most the slot that it takes. */
+static void step_time_grows_with_the_number_of_events(void)
 {
 	static const char events[] = "stack.events_per_step=2000";
 	struct counts told = COUNTS(same_esxi, BATCH_32, events, "stack.poller=false");
@@ -133,8 +133,8 @@ static void more_events_cost_more(void)
 	CHECK(eager.step_s - told.step_s > 0.5 * 2000 * SLOT_S);
 }
 
-/* A step's end is noticed by a poll: with 10 ms of sleep up to 10 ms late. */
-static void a_lazy_poller_notices_late(void)
+/* A poll notices the end of a step. With a sleep of 10 ms it is up to 10 ms late. */
+static void sleeping_poller_delays_the_end_of_a_step(void)
 {
 	double eager = STEP_S(beside_gpu, BATCH_16);
 	double lazy = STEP_S(beside_gpu, BATCH_16, "stack.poll_sleep=10 ms");
@@ -143,13 +143,13 @@ static void a_lazy_poller_notices_late(void)
 }
 
 static const struct test tests[] = {
-	TEST(l2_losses_are_counted),
-	TEST(one_l2_loss_saves_its_calls),
-	TEST(no_l2_loss_saves_more),
+	TEST(l2_losses_add_the_counted_operations),
+	TEST(one_common_l2_loss_saves_a_slot_for_each_call),
+	TEST(no_l2_loss_saves_calls_until_the_gpu_is_the_bottleneck),
 	TEST(polls_compete_for_the_connection),
-	TEST(polls_cost_next_to_nothing_locally),
-	TEST(more_events_cost_more),
-	TEST(a_lazy_poller_notices_late),
+	TEST(polls_of_a_local_gpu_cost_little),
+	TEST(step_time_grows_with_the_number_of_events),
+	TEST(sleeping_poller_delays_the_end_of_a_step),
 };
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The effect of a guest on a training job: the work of its calls, and packets that it handles
- * one by one. A desktop of closer2018_gtx1080.cfg. */
+/* Effect of a guest on a training job: the work of its calls, and packets that it handles one by
+ * one. The machine is a desktop of closer2018-gtx1080.cfg. */
 #include "tests/case_points.h"
 
 #define JOB                                                                                        \
@@ -15,15 +15,15 @@ static const struct settings two = {{JOB, "case.gpus=2", "case.gpus_per_machine=
 #define OS        "case.guest=os"
 #define CONTAINER "case.guest=container"
 #define VM        "case.guest=vm"
-/* Its kernels take 2 us each, whatever they do. */
+/* Each kernel takes 2 us. */
 #define FAST_GPU                                                                                   \
 	"gpu.gtx-1080.fp32=10000 TFLOPS", "gpu.gtx-1080.memory_bandwidth=1000 TB/s",               \
 		"gpu.gtx-1080.kernel_floor=2 us"
 #define COST(is) "guest.vm.work_cost=" is
 
-/* A fast GPU waits for calls: where all work takes twice as long, so does the step. A GTX 1080
- * is waited for, and calls hide behind its kernels. */
-static void work_in_a_guest_counts_where_calls_bind(void)
+/* A fast GPU waits for calls, so twice as much work doubles the step time. With a GTX 1080, calls
+ * hide behind the kernels. */
+static void guest_work_counts_if_the_gpu_waits_for_calls(void)
 {
 	double bare = STEP_S(one, OS, FAST_GPU);
 
@@ -33,16 +33,18 @@ static void work_in_a_guest_counts_where_calls_bind(void)
 	CHECK_NEAR(STEP_S(one, VM, BATCH_32, COST("100 %")), STEP_S(one, OS, BATCH_32), 0.03);
 }
 
-/* FlexDirect's calls were fitted in virtual machines: nothing comes on top of them. */
-static void forwarded_calls_keep_their_costs(void)
+/* The costs of FlexDirect's calls were fitted in virtual machines, so the guest adds no work to
+ * them. */
+static void forwarded_calls_get_no_extra_guest_work(void)
 {
 	double as_fitted = STEP_S(same_esxi, BATCH_16);
 
 	CHECK(STEP_S(same_esxi, BATCH_16, "guest.*.work_cost=100 %") == as_fitted);
 }
 
-/* A sum of the parameter server is work of its guest. With 10 MB/s a core it binds. */
-static void a_server_adds_in_its_guest(void)
+/* The sums of a parameter server are work of its guest. At 10 MB/s for each core they are the
+ * bottleneck. */
+static void parameter_server_adds_in_its_guest(void)
 {
 	static const char slow[] = "library.cpu_reduce=10 MB/s";
 	double free_s = STEP_S(two, VM, slow, COST("0 %"));
@@ -50,10 +52,11 @@ static void a_server_adds_in_its_guest(void)
 	CHECK(STEP_S(two, VM, slow, COST("100 %")) > 1.8 * free_s);
 }
 
-/* An overlay hands packets over one by one, 1398 B of data each (1500 less 50 of VXLAN and 52
- * of headers; in 1538 B on the wire). At 1 Gb/s that is hidden, and only headers count,
- * 1398/1448; at 30 us a packet, in 3.9 GHz cores 18.5 us, cores bind: 12.3 us on the wire. */
-static void an_overlay_costs_headers_or_cores(void)
+/* An overlay handles packets one by one, with 1398 B of data each: 1500 B less 50 B of VXLAN and 52
+ * B of headers, in 1538 B on the wire. At 1 Gb/s the work is hidden and only the headers count,
+ * 1398/1448. With 30 us of work for each packet, 18.5 us on cores of 3.9 GHz, the cores are the
+ * bottleneck: a packet takes 12.3 us on the wire. */
+static void overlay_costs_headers_or_core_time(void)
 {
 	static const char vxlan[] = "tcp.encapsulation=50 B";
 	double bare = STEP_S(two, CONTAINER);
@@ -61,8 +64,8 @@ static void an_overlay_costs_headers_or_cores(void)
 
 	CHECK_NEAR(overlay / bare, 1448.0 / 1398, 0.01);
 	CHECK(STEP_S(two, CONTAINER, vxlan, "tcp.encapsulation_packet=30 us") > 1.3 * overlay);
-	/* Without offload each packet passes the filter: 1 us in all, hidden too; 30 us
-	 * are not, but in packets of 64 KiB they are. */
+	/* Without offload the filter handles each packet in 1 us, which is hidden, too. 30 us would
+	 * not be hidden, but packets of 64 KiB are. */
 	CHECK_NEAR(STEP_S(two, CONTAINER, "guest.*.offload=false"), bare, 0.005);
 	CHECK_NEAR(STEP_S(two, CONTAINER, "guest.*.firewall_packet=30 us"), bare, 0.01);
 	CHECK(STEP_S(two, CONTAINER, "guest.*.offload=false", "guest.*.firewall_packet=30 us") >
@@ -70,10 +73,10 @@ static void an_overlay_costs_headers_or_cores(void)
 }
 
 static const struct test tests[] = {
-	TEST(work_in_a_guest_counts_where_calls_bind),
-	TEST(forwarded_calls_keep_their_costs),
-	TEST(a_server_adds_in_its_guest),
-	TEST(an_overlay_costs_headers_or_cores),
+	TEST(guest_work_counts_if_the_gpu_waits_for_calls),
+	TEST(forwarded_calls_get_no_extra_guest_work),
+	TEST(parameter_server_adds_in_its_guest),
+	TEST(overlay_costs_headers_or_core_time),
 };
 
 int main(void)

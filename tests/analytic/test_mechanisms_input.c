@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Real input over the wire: chunks, pipelining, pageable memory, and what a
- * copy does to the calls that share its connection.
+/* Real input over the wire: chunks, pipelining, pageable memory, and the effect of a copy on calls
+ * of the same connection.
  *
- * A P100 behind 10 Gb/s Ethernet and VMXNET3, tuned for latency, an
- * asynchronous runtime, the benchmark code of 2019 (bitfusion_networks.cfg).
- * An image is 224 x 224 x 3 x 4 B; 1448 of 1538 B on the wire are payload, so
- * 1.177 GB/s: 65.5 ms for batch 128, 32.7 ms for 64, 223 us for 256 KiB.
- */
+ * A P100 is behind 10 Gb/s Ethernet and VMXNET3, tuned for latency. The runtime is asynchronous,
+ * the benchmark code that of 2019 (bitfusion_networks.cfg). An image is 224 x 224 x 3 x 4 B. 1448
+ * of 1538 B on the wire are payload, so 1.177 GB/s: 65.5 ms for batch 128, 32.7 ms for 64, 223 us
+ * for 256 KiB. */
 #include "tests/case_points.h"
 
 #define WIRE_BPS (1.25e9 * 1448 / 1538)
@@ -25,9 +24,9 @@ static const struct settings local = {{"case.topology=vm-p100-vmxnet3", "case.mo
 #define MADE_ON_GPU "stack.real_input=false"
 #define PAGEABLE    "stack.pinned_input=false"
 
-/* 77 MB take 6 ms from pinned memory and at most twice that from pageable
- * memory, while the GPU works for 547 ms on the input before. */
-static void beside_the_gpu_input_is_hidden(void)
+/* 77 MB take 6 ms from pinned memory and at most twice as long from pageable memory. The GPU works
+ * for 547 ms on the previous batch. */
+static void input_of_a_local_gpu_is_hidden(void)
 {
 	double without = STEP_S(local, BATCH_128, MADE_ON_GPU);
 
@@ -35,13 +34,12 @@ static void beside_the_gpu_input_is_hidden(void)
 	CHECK_NEAR(STEP_S(local, BATCH_128, PAGEABLE), without, 1e-3);
 }
 
-/* The copy begins with the step, and its chunks and the program's calls take
- * turns on the connection: a call waits for one chunk. The GPU has nothing to
- * do before the calls at the start of the step are there: of 55 variables (batch norm's
- * have no L2 loss since 2018) 108 kernels of losses, 7 sums, 2 additions and 55
- * products for decay, 172. So the step grows by the 172 chunks' time, or
- * by the whole copy if that is shorter. */
-static void calls_wait_for_chunks(void)
+/* The copy begins with the step. Its chunks and the program's calls take turns on the connection,
+ * so a call waits for one chunk. The GPU has nothing to do before the 172 calls at the start of the
+ * step have arrived. For 55 variables (batch norm has no L2 loss since 2018) these are 108 kernels
+ * of losses, 7 sums, 2 additions and 55 products for weight decay. So the step grows by the time of
+ * 172 chunks, or by the whole copy if that is shorter. */
+static void calls_wait_for_chunks_of_the_input_copy(void)
 {
 	static const struct {
 		const char *text, *batch;
@@ -63,9 +61,9 @@ static void calls_wait_for_chunks(void)
 	}
 }
 
-/* Stop-and-go leaves the wire free for a round trip after each chunk, in which
- * all waiting calls go; with a second connection they never wait. */
-static void gaps_or_a_second_connection_let_calls_pass(void)
+/* Stop-and-go leaves the wire free for a round trip after each chunk, in which all waiting calls
+ * are sent. With a second connection calls never wait for chunks. */
+static void stop_and_go_or_a_second_connection_lets_calls_pass(void)
 {
 	double without = STEP_S(forwarded, BATCH_128, MADE_ON_GPU);
 	double chunk_s = 262144 / WIRE_BPS;
@@ -76,12 +74,12 @@ static void gaps_or_a_second_connection_let_calls_pass(void)
 }
 
 /* AlexNet at batch 512 needs 227 x 227 x 3 x 4 x 512 B = 316.6 MB a step: 269 ms on the link,
- * longer than its kernels' 171 ms. Here stop-and-go costs 1208 chunks with a round trip of 28
- * us each. A round trip is two links of 4.5 us, and 30 us at 2.4 GHz or 19 us at 3.7 GHz for
- * receiving, handing to the driver, acknowledging and unpacking. */
+ * longer than its kernels' 171 ms. Stop-and-go adds a round trip of 28 us to each of 1208 chunks. A
+ * round trip is two links of 4.5 us, and 30 us at 2.4 GHz or 19 us at 3.7 GHz for receiving,
+ * handing to the driver, acknowledging and unpacking. */
 #define ALEXNET "case.model=alexnet_tf", "case.batch=512"
 
-static void a_copy_that_is_the_bottleneck_is_slower_in_stop_and_go(void)
+static void stop_and_go_slows_a_copy_that_is_the_bottleneck(void)
 {
 	double pipelined = STEP_S(forwarded, ALEXNET);
 	double stopping = STEP_S(forwarded, ALEXNET, "runtime.pipelined=false");
@@ -92,11 +90,11 @@ static void a_copy_that_is_the_bottleneck_is_slower_in_stop_and_go(void)
 	CHECK(large > 316.6e6 / WIRE_BPS && large < pipelined + 0.25 * (stopping - pipelined));
 }
 
-/* The input's own memory does not matter to a socket. The server's staging
- * buffers do: from pageable memory a chunk takes 22 us on PCIe and 28 us of
- * copying, in which the service thread stands still. Pipelined that hides
- * behind 223 us of wire; in stop-and-go each chunk waits for it. */
-static void pageable_memory_costs_where_nothing_hides_it(void)
+/* A socket does not depend on the memory of the input. The staging buffers of the server do matter:
+ * from pageable memory a chunk takes 22 us on PCIe and 28 us of copying, during which the service
+ * thread does nothing else. With pipelining this hides behind 223 us of wire. In stop-and-go each
+ * chunk waits for it. */
+static void pageable_memory_slows_stop_and_go_only(void)
 {
 	static const char staging[] = "runtime.pinned_staging=false";
 	double pipelined = STEP_S(forwarded, ALEXNET);
@@ -109,11 +107,11 @@ static void pageable_memory_costs_where_nothing_hides_it(void)
 }
 
 static const struct test tests[] = {
-	TEST(beside_the_gpu_input_is_hidden),
-	TEST(calls_wait_for_chunks),
-	TEST(gaps_or_a_second_connection_let_calls_pass),
-	TEST(a_copy_that_is_the_bottleneck_is_slower_in_stop_and_go),
-	TEST(pageable_memory_costs_where_nothing_hides_it),
+	TEST(input_of_a_local_gpu_is_hidden),
+	TEST(calls_wait_for_chunks_of_the_input_copy),
+	TEST(stop_and_go_or_a_second_connection_lets_calls_pass),
+	TEST(stop_and_go_slows_a_copy_that_is_the_bottleneck),
+	TEST(pageable_memory_slows_stop_and_go_only),
 };
 
 int main(void)

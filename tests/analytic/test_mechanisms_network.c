@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The effects of the network and the hosts on a forwarded call: losses, each single tuning
- * option, time limits.
+/* Effects of the network and the hosts on a forwarded call: losses, each single tuning option, time
+ * limits.
  *
- * The published case (case_points.h). Untuned, an answered call takes one slot of the VMXNET3:
- * 1 / 4000 Hz = 250 us (test_mechanisms_run_ahead.c). */
+ * The tests vary the published case (case_points.h). Untuned, an answered call takes one slot of
+ * the VMXNET3: 1 / 4000 Hz = 250 us (test_mechanisms_run_ahead.c). */
 #include "tests/case_points.h"
 
 #define SLOT_S 250e-6
-#define RTO_S  0.2 /* Linux's least retransmission timeout */
+#define RTO_S  0.2 /* minimum retransmission timeout of Linux */
 
 /* ---- loss ---- */
 
-/* A request is one packet, and no packet follows it. So each lost one costs the timeout, 200 ms
- * and the RTT, and twice that if it is lost again. N requests a step, the poller's among them,
- * lengthen it by N p (RTO + p 2 RTO + ...). Only requests are lost: `loss` applies to the
- * direction from the first end of the link. */
-static void each_lost_request_costs_a_timeout(void)
+/* A request is one packet, and no packet follows it. So each lost request costs the timeout of 200
+ * ms and a round trip, and twice as much if it is lost again. N requests of a step, with those of
+ * the poller, lengthen it by N p (RTO + p 2 RTO + ...). Only requests are lost: `loss` applies to
+ * the direction from the first end of the link. */
+static void lost_request_costs_a_retransmission_timeout(void)
 {
 	static const struct {
 		const char *text;
@@ -42,9 +42,9 @@ static void each_lost_request_costs_a_timeout(void)
 	}
 }
 
-/* Seldom is not never: with 1 in 10000 a step loses a packet in five, and the
- * run goes on until some were lost. */
-static void rare_losses_are_not_missed(void)
+/* With a loss of 1 in 10000, one step in five loses a packet. The run continues until some packets
+ * were lost. */
+static void run_continues_until_rare_losses_have_occurred(void)
 {
 	double grown_s = STEP_S(same_esxi, BATCH_16, "link.vswitch.loss=0.0001") -
 			 STEP_S(same_esxi, BATCH_16);
@@ -62,9 +62,9 @@ static void rare_losses_are_not_missed(void)
 #define FIREWALL    "guest.*.firewall=false"
 #define SELINUX     "guest.*.selinux=false"
 
-/* A bound that the experiments' authors state: of the options, latency
- * sensitivity brings the largest gain. */
-static void latency_sensitivity_brings_the_most(void)
+/* The authors of the experiments state that latency sensitivity gives the largest gain of all
+ * options. */
+static void latency_sensitivity_is_the_most_effective_tuning(void)
 {
 	static const char *const batches[] = {BATCH_16, BATCH_32};
 	for (size_t i = 0; i < 2; i++) {
@@ -82,10 +82,10 @@ static void latency_sensitivity_brings_the_most(void)
 	}
 }
 
-/* The savings of the other options, up to 43 us per call, were hidden in the slot: a call of
- * 180 us or of 137 us is answered after 250 us. They show once coalescing is off: then 24 us of
- * both cores' clock, 10 us of the client's C1E ... for each of 1927 calls. */
-static void the_slot_hides_what_the_others_save(void)
+/* The other options save up to 43 us of each call, but the slot hides this: a call of 180 us or of
+ * 137 us is answered after 250 us. The gains show if coalescing is off. Then the clock of both
+ * cores saves 24 us, the client's C1E 10 us ... for each of 1927 calls. */
+static void coalescing_slot_hides_the_gain_of_other_tuning(void)
 {
 	double untuned = STEP_S(same_esxi, BATCH_16);
 	double sensitive = STEP_S(same_esxi, BATCH_16, SENSITIVITY);
@@ -98,10 +98,10 @@ static void the_slot_hides_what_the_others_save(void)
 	CHECK(sensitive - STEP_S(same_esxi, BATCH_16, SENSITIVITY, C_STATES) > 0.003);
 }
 
-/* Sensitivity turns coalescing off and keeps virtual CPUs awake, so with both
- * off by other means nothing is left of it: short messages are one packet, and
- * the LRO that it costs does not matter. */
-static void sensitivity_is_coalescing_and_wake_up(void)
+/* High latency sensitivity turns coalescing off and keeps virtual CPUs awake. If other options do
+ * both, it has no effect. It also turns LRO off, which does not matter because short messages are
+ * one packet. */
+static void latency_sensitivity_equals_no_coalescing_and_no_halts(void)
 {
 	double sensitive = STEP_S(same_esxi, BATCH_16, SENSITIVITY);
 
@@ -110,9 +110,9 @@ static void sensitivity_is_coalescing_and_wake_up(void)
 	CHECK_NEAR(STEP_S(same_esxi, BATCH_16, COALESCING, SENSITIVITY), sensitive, 1e-9);
 }
 
-/* The slot is the reciprocal of the rate: batch 16, bound by its calls, takes
- * calls / rate. From 8000 a second on the calls' own 180 us bind. */
-static void the_slot_is_one_over_the_rate(void)
+/* The slot is the reciprocal of the rate. Batch 16 is limited by its calls and takes calls / rate.
+ * At 8000 per second and more, the 180 us of the calls themselves are the limit. */
+static void call_takes_the_reciprocal_of_the_coalescing_rate(void)
 {
 	struct arena *arena = arena_new();
 	struct point point = POINT(arena, same_esxi, BATCH_16);
@@ -129,14 +129,14 @@ static void the_slot_is_one_over_the_rate(void)
 		   STEP_S(same_esxi, BATCH_16, COALESCING), 0.01);
 }
 
-/* Inside one host no packet meets a physical NIC. Between two hosts its 8000 interrupts a
- * second limit calls of less than 125 us. Those of FlexDirect on these hosts are longer. A
- * runtime without its 64 us of hand-off on tuned hosts has shorter ones: batch 16 then takes
- * 1927 x 125 us if the GPU does not take longer. With 1 kHz both runtimes take 1927 x 1 ms. */
+/* Inside one host packets pass no physical NIC. Between two hosts the NIC's 8000 interrupts per
+ * second limit calls that are shorter than 125 us. The calls of FlexDirect on these hosts are
+ * longer. A runtime without its 64 us of hand-off on tuned hosts has shorter ones: batch 16 takes
+ * 1927 x 125 us if the GPU does not take longer. At 1 kHz both runtimes take 1927 x 1 ms. */
 #define NO_LOSS  "link.lan-port.loss=0", "link.lan-port.unmoderated_loss=0"
 #define SLOW_NIC "host.*.nic_moderation_rate=1 kHz", COALESCING
 
-static void moderation_needs_a_physical_nic(void)
+static void nic_moderation_has_no_effect_inside_one_host(void)
 {
 	CHECK_NEAR(STEP_S(same_esxi, BATCH_16, MODERATION), STEP_S(same_esxi, BATCH_16), 0);
 	CHECK_NEAR(STEP_S(same_esxi, BATCH_16, SLOW_NIC), STEP_S(same_esxi, BATCH_16, COALESCING),
@@ -146,7 +146,7 @@ static void moderation_needs_a_physical_nic(void)
 		   STEP_S(same_lan, BATCH_16, NO_LOSS, COALESCING, MODERATION), 0);
 }
 
-static void moderation_slows_short_calls_only(void)
+static void nic_moderation_slows_short_calls_only(void)
 {
 	double slow = STEP_S(same_lan, BATCH_16, NO_LOSS, COALESCING);
 	double fast = STEP_S(same_lan, BATCH_16, NO_LOSS, TUNED, "runtime.handoff=0 s");
@@ -159,17 +159,17 @@ static void moderation_slows_short_calls_only(void)
 
 /* ---- time limits ---- */
 
-/* A request lost k times in a row waits 200 ms x (2^k - 1). Six losses make 12.6 s, more than
- * the call's limit of 10 s. This happens to n p^6 of n requests: for the 33,000 of a run, to
- * one at p = 0.18, three in a million at 0.02 and 500 at 0.5. The verdict of the shipped
- * topology is the connection's: SYNs at 0, 1, 3 and 7 s, all of them certainly lost with p = 1
- * only. */
+/* A request that is lost k times in a row waits 200 ms x (2^k - 1). Six losses make 12.6 s, more
+ * than the call's limit of 10 s. This happens to n p^6 of n requests. For the 33,000 requests of a
+ * run this is one at p = 0.18, three in a million at 0.02 and 500 at 0.5. The shipped topology
+ * fails because its connection fails: SYNs at 0, 1, 3 and 7 s are all certain to be lost only with
+ * p = 1. */
 static struct point router(struct arena *arena, const char *loss)
 {
 	return POINT(arena, different_lan, BATCH_16, loss);
 }
 
-static void the_verdict_flips_where_calls_run_out_of_time(void)
+static void calls_over_their_time_limit_give_a_verdict(void)
 {
 	struct arena *arena = arena_new();
 	struct point half = router(arena, "link.router-port.loss=0.5");
@@ -183,8 +183,9 @@ static void the_verdict_flips_where_calls_run_out_of_time(void)
 	arena_free(arena);
 }
 
-/* With 20 s two losses more are survived: 25.4 s. With 1 s the limit passes after three. */
-static void the_limit_decides(void)
+/* With a limit of 20 s a call survives two losses more: 25.4 s. A limit of 1 s ends a call after
+ * three losses. */
+static void time_limit_of_calls_decides_the_verdict(void)
 {
 	static const char loss[] = "link.router-port.loss=0.3";
 	struct arena *arena = arena_new();
@@ -199,7 +200,7 @@ static void the_limit_decides(void)
 	arena_free(arena);
 }
 
-static void the_same_limits_let_the_lan_pass(void)
+static void lan_stays_within_the_same_time_limits(void)
 {
 	struct arena *arena = arena_new();
 
@@ -210,17 +211,17 @@ static void the_same_limits_let_the_lan_pass(void)
 }
 
 static const struct test tests[] = {
-	TEST(each_lost_request_costs_a_timeout),
-	TEST(rare_losses_are_not_missed),
-	TEST(latency_sensitivity_brings_the_most),
-	TEST(the_slot_hides_what_the_others_save),
-	TEST(sensitivity_is_coalescing_and_wake_up),
-	TEST(the_slot_is_one_over_the_rate),
-	TEST(moderation_needs_a_physical_nic),
-	TEST(moderation_slows_short_calls_only),
-	TEST(the_verdict_flips_where_calls_run_out_of_time),
-	TEST(the_limit_decides),
-	TEST(the_same_limits_let_the_lan_pass),
+	TEST(lost_request_costs_a_retransmission_timeout),
+	TEST(run_continues_until_rare_losses_have_occurred),
+	TEST(latency_sensitivity_is_the_most_effective_tuning),
+	TEST(coalescing_slot_hides_the_gain_of_other_tuning),
+	TEST(latency_sensitivity_equals_no_coalescing_and_no_halts),
+	TEST(call_takes_the_reciprocal_of_the_coalescing_rate),
+	TEST(nic_moderation_has_no_effect_inside_one_host),
+	TEST(nic_moderation_slows_short_calls_only),
+	TEST(calls_over_their_time_limit_give_a_verdict),
+	TEST(time_limit_of_calls_decides_the_verdict),
+	TEST(lan_stays_within_the_same_time_limits),
 };
 
 int main(void)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Why a small batch loses more to forwarded calls than a large one: whether the host runs ahead
- * of the GPU follows from the simulation and is not a parameter.
+/* Why a small batch loses more to forwarded calls than a large one: the simulation yields
+ * whether the host runs ahead of the GPU; no parameter says so.
  *
- * The published case (case_points.h), untuned on one ESXi host. A call's round trip is one slot
- * of the VMXNET3: 4000 interrupts a second, so an answer each 250 us. Everything else in a call
- * (about 180 us, derived below) is hidden in it. By hand, with r_i the return of call i, e_k
- * the end of kernel k (which lasts d_k) and a launch queue of Q:
+ * The tests vary the published case (case_points.h), untuned on one ESXi host. The round trip
+ * of a call is one slot of the VMXNET3: 4000 interrupts per second give an answer each 250 us.
+ * The slot hides everything else in a call (about 180 us, derived below). By hand, r_i is the
+ * return of call i, e_k the end of kernel k, d_k its duration, and Q the size of the launch
+ * queue:
  *
  *   r_i = r_(i-1) + 250 us, for launch k not before e_(k-Q)
  *   e_k = max(r_i + launch latency, e_(k-1) + gap) + d_k
- *   step = the last e, or r
+ *   step = the last e or r, the later one
  *
  * These formulas have no thread, core, connection or poller; the simulation has all of them. */
 
@@ -18,16 +19,16 @@
 
 #define SLOT_S 250e-6
 
-/* A launch untuned on one ESXi host without the slot, at 1.9 GHz of 2.4:
+/* A launch untuned on one ESXi host without the slot, at 1.9 of 2.4 GHz:
  *   client  intercept 0.2, marshal 1.0, send 3.0 + SELinux 0.3 + firewall 1.0 +
  *           vNIC 0.5; receive 5.0 + 1.8, thread 4.0, reply 0.5:      17.3 us
- *   server  receive 6.8, thread 4.0, unmarshal 1.0, handoff 64.3, driver 4.5,
+ *   server  receive 6.8, thread 4.0, unmarshal 1.0, hand-off 64.3, driver 4.5,
  *           send 4.8:                                                85.4 us
  *   both x 24/19: 130 us; two wires of 2.0 + 2 x 1.25 + 0.2 us: 9 us;
- *   vCPUs woken 14 + 14 us, and the client's C1E 10 us: it idles for 80 us and
- *   more, the server for about 60 us.
- * 177 us; a library call 4.2 x 24/19 us less. An op's dispatch, 5 x 24/19 us,
- * comes before two calls of three: 180 us for the average call. */
+ *   wake-up of virtual CPUs 14 + 14 us, and the client's C1E 10 us: the client idles for
+ *   80 us and more, the server for about 60 us.
+ * The sum is 177 us. A library call takes 4.2 x 24/19 us less. The dispatch of an operation,
+ * 5 x 24/19 us, precedes two calls of three: 180 us for the average call. */
 #define CALL_S 180e-6
 
 struct by_hand {
@@ -40,7 +41,7 @@ static double max_of(double a, double b)
 	return a > b ? a : b;
 }
 
-/* The recurrence above. */
+/* Step time by the recurrence above. */
 static double step_by_hand(const struct scenario *scenario, struct by_hand given)
 {
 	struct arena *arena = arena_new();
@@ -91,13 +92,13 @@ static double calls_of(const char *batch)
 	return calls;
 }
 
-/* Batch 16 is limited by its calls: 1927 or so, each in its own slot, and the GPU finishes
- * immediately after the last. Batch 32 is limited by the GPU except at the start of the step,
- * where the GPU has little to do. These are the L2 losses of 161 variables, 214 kernels (53 of
- * the variables have more than 4096 elements: two kernels), their sum of 21 + 2, and 161
- * products for weight decay. Together they are 398 calls, 99.5 ms. On a local GPU they take 12
- * us each (dispatch and launch, 9.5 us at 2.4 GHz), 4.8 ms. */
-static void the_small_batch_loses_more(void)
+/* Batch 16 is limited by its calls: about 1927, each in its own slot, and the GPU finishes
+ * immediately after the last one. Batch 32 is limited by the GPU, except at the start of the step,
+ * when the GPU has little to do. There are 398 calls, which take 99.5 ms. They are the L2 losses of
+ * 161 variables, 214 kernels (53 of the variables have more than 4096 elements: two kernels), their
+ * sum of 21 + 2, and 161 products for weight decay. On a local GPU they take 12 us each (dispatch
+ * and launch, 9.5 us at 2.4 GHz), together 4.8 ms. */
+static void small_batch_loses_more_to_forwarded_calls(void)
 {
 	double local_16 = STEP_S(beside_gpu, BATCH_16), local_32 = STEP_S(beside_gpu, BATCH_32);
 	double step_16 = STEP_S(same_esxi, BATCH_16), step_32 = STEP_S(same_esxi, BATCH_32);
@@ -111,7 +112,7 @@ static void the_small_batch_loses_more(void)
 	CHECK_NEAR(step_32 - local_32, 398 * (SLOT_S - 12e-6), 0.05);
 }
 
-static void both_follow_from_calls_and_kernels(void)
+static void recurrence_of_calls_and_kernels_gives_both_step_times(void)
 {
 	static const struct by_hand slot = {SLOT_S, 1024};
 
@@ -119,8 +120,7 @@ static void both_follow_from_calls_and_kernels(void)
 	CHECK_NEAR(STEP_S(same_esxi, BATCH_32), hand(BATCH_32, slot), 0.01);
 }
 
-/* Without the slot each call takes what its parts take. */
-static void without_coalescing_the_parts_of_a_call_show(void)
+static void without_coalescing_a_call_takes_the_sum_of_its_parts(void)
 {
 	static const struct by_hand parts = {CALL_S, 1024};
 
@@ -130,11 +130,10 @@ static void without_coalescing_the_parts_of_a_call_show(void)
 		   0.02);
 }
 
-/* A queue of one: a launch returns when the kernel before it is done, so a
- * kernel hides one call at most, in either batch. The losses in milliseconds
- * become alike. The simulation is up to 3 % longer: at the end of a kernel the
- * server's thread is woken. */
-static void without_run_ahead_both_batches_lose_alike(void)
+/* With a queue of one operation a launch returns when the previous kernel has ended. So a kernel
+ * hides at most one call, with either batch, and both lose the same time in ms. The simulation is
+ * up to 3 % longer, because at the end of a kernel the server's thread is woken. */
+static void without_run_ahead_both_batches_lose_the_same_time(void)
 {
 	static const struct by_hand one = {SLOT_S, 1};
 	static const char depth[] = "gpu.*.queue_depth=1";
@@ -151,9 +150,9 @@ static void without_run_ahead_both_batches_lose_alike(void)
 	CHECK(bounded_16 / bounded_32 < 1.1);
 }
 
-/* A launch that waits for its answer never fills a queue of 1024, so a larger
- * one gives nothing; 64 are as good. */
-static void a_larger_queue_does_not_help_who_waits(void)
+/* A launch that waits for its answer never fills a queue of 1024. So a larger queue gives no gain,
+ * and 64 are enough. */
+static void larger_launch_queue_does_not_help_calls_that_wait(void)
 {
 	double step_16 = STEP_S(same_esxi, BATCH_16), step_32 = STEP_S(same_esxi, BATCH_32);
 
@@ -163,11 +162,11 @@ static void a_larger_queue_does_not_help_who_waits(void)
 	CHECK_NEAR(STEP_S(same_esxi, BATCH_32, "gpu.*.queue_depth=64"), step_32, 1e-3);
 }
 
-/* Calls that return once they are sent: run-ahead that the network does not bound. The
- * remaining loss does not depend on the batch. At a step's start the server's core receives the
- * outstanding messages (1024, with 6.85 us of work each at 2.4 GHz) before its service thread
- * continues with the first. Also, the first and last calls of the step wait for a few slots. */
-static void asynchronous_calls_take_most_of_it_away(void)
+/* Calls that return when they are sent run ahead without a limit of the network. The remaining loss
+ * does not depend on the batch. At the start of a step the server's core receives the outstanding
+ * messages (1024, with 6.85 us of work each at 2.4 GHz) before its service thread continues with
+ * the first. Also, the first and last calls of the step wait for a few slots. */
+static void asynchronous_calls_avoid_most_of_the_loss(void)
 {
 	static const char runtime[] = "case.runtime=asynchronous";
 	static const double bound_s = 1024 * 6.85e-6 * 24 / 19 + 6 * SLOT_S;
@@ -181,10 +180,10 @@ static void asynchronous_calls_take_most_of_it_away(void)
 	CHECK(lost_16 < 0.06 * (STEP_S(same_esxi, BATCH_16) - local_16));
 }
 
-/* Up to 20 us one way hide in the slot. Tuned there is no slot and no idle
- * state, so each microsecond one way costs two microseconds a call: once calls
- * bind, the step grows by 2 x calls x latency, whatever the batch. */
-static void latency_is_hidden_then_paid_by_each_call(void)
+/* Up to 20 us one way hide in the slot. Tuned hosts have no slot and no idle states, so each
+ * microsecond one way costs two microseconds for each call. When calls are the bottleneck, the step
+ * grows by 2 x calls x latency with any batch. */
+static void latency_is_hidden_in_the_slot_or_paid_by_each_call(void)
 {
 	double calls = calls_of(BATCH_16);
 	double near_s = STEP_S(same_esxi, TUNED, BATCH_16, "link.vswitch.latency=400 us");
@@ -196,19 +195,19 @@ static void latency_is_hidden_then_paid_by_each_call(void)
 		   STEP_S(same_esxi, BATCH_32, "link.vswitch.latency=1 us"), 2e-3);
 	CHECK_NEAR(far_s - near_s, calls * 2 * 0.6e-3, 0.01);
 	CHECK_NEAR(STEP_S(same_esxi, TUNED, BATCH_32, "link.vswitch.latency=1 ms"), far_s, 0.005);
-	/* 100 us: 300 us a call, 578 ms: batch 32 still has the GPU to wait for. */
+	/* With 100 us a call takes 300 us and the step 578 ms: batch 32 still waits for the GPU. */
 	CHECK(STEP_S(same_esxi, TUNED, BATCH_32, "link.vswitch.latency=100 us") >
 	      1.15 * STEP_S(same_esxi, TUNED, BATCH_16, "link.vswitch.latency=100 us"));
 }
 
 static const struct test tests[] = {
-	TEST(the_small_batch_loses_more),
-	TEST(both_follow_from_calls_and_kernels),
-	TEST(without_coalescing_the_parts_of_a_call_show),
-	TEST(without_run_ahead_both_batches_lose_alike),
-	TEST(a_larger_queue_does_not_help_who_waits),
-	TEST(asynchronous_calls_take_most_of_it_away),
-	TEST(latency_is_hidden_then_paid_by_each_call),
+	TEST(small_batch_loses_more_to_forwarded_calls),
+	TEST(recurrence_of_calls_and_kernels_gives_both_step_times),
+	TEST(without_coalescing_a_call_takes_the_sum_of_its_parts),
+	TEST(without_run_ahead_both_batches_lose_the_same_time),
+	TEST(larger_launch_queue_does_not_help_calls_that_wait),
+	TEST(asynchronous_calls_avoid_most_of_the_loss),
+	TEST(latency_is_hidden_in_the_slot_or_paid_by_each_call),
 };
 
 int main(void)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs that share resources settle from all phases in which they begin
- * (sim/workload/steady.h).
+/* Programs that share resources settle from any phases in which they begin (sim/workload/steady.h).
  *
- * Two programs with real input run on one GPU. When they have settled, each copies while the
- * other computes. Until then they lose up to 2 %, which must not be part of the answer. */
+ * Two programs with real input run on one GPU. When they have settled, each copies while the other
+ * computes. Until then they lose up to 2 %, which must not be part of the answer. */
 #include "tests/case_points.h"
 
 static struct arena *arena;
@@ -12,7 +11,7 @@ static const struct settings two_on_one = {{"case.topology=gpu-pool", "case.runt
 					    "case.program=spread", "case.gpu=gpu1",
 					    "stack.real_input=true", "case.copies=2"}};
 
-/* more: one more setting. */
+/* more: an additional setting. */
 static struct point run(uint64_t seed, const char *more)
 {
 	const struct scenario *scenario =
@@ -24,8 +23,8 @@ static struct point run(uint64_t seed, const char *more)
 	return point;
 }
 
-/* The result is the same as after forty more steps that do not count. */
-static void any_phases_end_in_the_same(void)
+/* The result is the same as after forty more steps of warm-up. */
+static void throughput_does_not_depend_on_the_initial_phases(void)
 {
 	double late = run(2, "case.steps_warmup=40").throughput;
 
@@ -33,7 +32,7 @@ static void any_phases_end_in_the_same(void)
 		CHECK_NEAR(run(seed, "case.steps=0").throughput, late, 0.005);
 }
 
-static void no_more_steps_than_asked_for(void)
+static void settling_adds_no_steps_to_the_window(void)
 {
 	struct point point = run(1, "case.steps=3");
 
@@ -42,8 +41,8 @@ static void no_more_steps_than_asked_for(void)
 }
 
 static const struct test tests[] = {
-	TEST(any_phases_end_in_the_same),
-	TEST(no_more_steps_than_asked_for),
+	TEST(throughput_does_not_depend_on_the_initial_phases),
+	TEST(settling_adds_no_steps_to_the_window),
 };
 
 int main(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pools: what several clients get of several GPUs, by hand.
+/* Pools: shares of several clients on several GPUs.
  *
- * A client's GPU work W is the seconds of its kernels in a step. On a local GPU for itself a
- * step takes W + E, where E is the small part that nothing overlaps. The poller is off (it only
- * adds events), and a change of tenant is free unless it is tested. */
+ * The GPU work W of a client is the time of its kernels in a step. On a local GPU for itself a step
+ * takes W + E, where E is the small part that nothing overlaps. The poller is off, because it only
+ * adds events. Switching between tenants is free except in the tests of switching. */
 #include "sim/base/arena.h"
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
@@ -14,11 +14,11 @@
 #define POOL                                                                                       \
 	"case.topology=gpu-pool", "case.runtime=asynchronous", "case.program=spread",              \
 		"stack.poller=false"
-#define RUN_AHEAD "case.stack=pytorch" /* the GPU is never without work */
+#define RUN_AHEAD "case.stack=pytorch" /* the GPU always has work */
 
 static struct arena *arena;
 
-/* file: of topologies/cases, or NULL; settings end with NULL. */
+/* file: a file of topologies/cases, or NULL. settings: ends with NULL. */
 static struct point run(const char *file, const char *const *settings)
 {
 	enum { SETTINGS_MAX = 32 };
@@ -41,15 +41,15 @@ static struct point run(const char *file, const char *const *settings)
 #define RUN(...)            run(NULL, (const char *const[]){__VA_ARGS__, NULL})
 #define RUN_FILE(file, ...) run(file, (const char *const[]){__VA_ARGS__, NULL})
 
-/* W of a client: its kernels' seconds a step, alone and with all of the GPU. */
+/* W of a client: time of its kernels in a step, with the whole GPU for itself. */
 static double alone_busy_s(const char *batch)
 {
 	struct point alone = RUN("case.topology=gpu-pool", "stack.poller=false", batch);
 	return alone.gpu_utilization * alone.step_s;
 }
 
-/* Neither can have more than the other, and the GPU always has work of one. */
-static void two_that_saturate_get_half_each(void)
+/* The GPU always has work of at least one client, and neither can get more than the other. */
+static void two_saturating_clients_get_half_of_the_gpu_each(void)
 {
 	struct point pool = RUN(POOL, RUN_AHEAD, FREE_SWITCH, "case.gpu=gpu1", "case.copies=2");
 
@@ -61,8 +61,8 @@ static void two_that_saturate_get_half_each(void)
 	CHECK(pool.gpu_utilization > 0.99 && pool.gpu_utilization <= 1 + 1e-9);
 }
 
-/* 100 us for each slice of 2 ms: 1 / 2 / (1 + 0.1 / 2) = 0.476. */
-static void changing_tenants_costs_its_part_of_a_slice(void)
+/* A switch takes 100 us for each slice of 2 ms: 1 / 2 / (1 + 0.1 / 2) = 0.476. */
+static void switching_takes_its_part_of_each_slice(void)
 {
 	struct point pool = RUN(POOL, RUN_AHEAD, "case.gpu=gpu1", "case.copies=2",
 				"gpu.v100-sxm2.slice=2 ms", "gpu.v100-sxm2.switch=100 us");
@@ -71,8 +71,8 @@ static void changing_tenants_costs_its_part_of_a_slice(void)
 	CHECK_NEAR(pool.jobs[1].ratio, 0.5 / 1.05, 0.01);
 }
 
-/* Kernels take four times as long; the few microseconds between them do not. */
-static void a_quarter_is_a_quarter(void)
+/* Kernels take four times as long. The few microseconds between them do not change. */
+static void fraction_of_a_quarter_gives_a_quarter_of_the_throughput(void)
 {
 	struct point quarter = RUN_FILE("quarter-gpu", RUN_AHEAD, "stack.poller=false");
 	struct point local = RUN("case.topology=gpu-pool", RUN_AHEAD, "stack.poller=false",
@@ -83,8 +83,9 @@ static void a_quarter_is_a_quarter(void)
 	CHECK(quarter.ratio >= 0.25 && local.ratio >= 0.25);
 }
 
-/* Four quarters are one GPU; no client gets more when its neighbours sleep. */
-static void four_quarters_are_one(void)
+/* The throughputs of four quarters add up to that of one GPU. No client gets more while others
+ * wait. */
+static void four_quarters_give_the_throughput_of_one_gpu(void)
 {
 	struct point pool = RUN(POOL, RUN_AHEAD, FREE_SWITCH, "case.gpu=gpu1", "case.copies=4",
 				"case.fraction=0.25");
@@ -93,9 +94,9 @@ static void four_quarters_are_one(void)
 		CHECK_NEAR(pool.jobs[i].ratio, 0.25, 0.02);
 }
 
-/* In turn over gpu1 to gpu4: i and i + 4 share a GPU, and each pair shares like
+/* Clients go to gpu1 to gpu4 in turn, so clients i and i + 4 share a GPU. Each pair shares it like
  * the only pair of a pool. */
-static void eight_on_four_are_two_a_gpu(void)
+static void eight_clients_on_four_gpus_share_in_pairs(void)
 {
 	struct point pool = RUN_FILE("pool-8-on-4", RUN_AHEAD, FREE_SWITCH);
 
@@ -104,15 +105,15 @@ static void eight_on_four_are_two_a_gpu(void)
 		const struct job_run *run = &pool.outcome.jobs[i];
 
 		CHECK(run->entry->gpus[0] == i % 4);
-		CHECK(run->entry->guests[0] == 2 + i); /* behind the two servers */
+		CHECK(run->entry->guests[0] == 2 + i); /* guests 0 and 1 are the two servers */
 		CHECK_NEAR(pool.jobs[i].ratio, 0.5, 0.015);
 	}
 	CHECK(pool.gpu_utilization > 0.99 && pool.gpu_utilization <= 1 + 1e-9);
 }
 
-/* By vGPU nothing is forwarded, so the fixed half decides: E stays, W doubles,
- * and (W + E) / (2 W + E) is a little more than half. */
-static void vgpu_gives_each_its_half(void)
+/* A vGPU forwards nothing, so only the fixed half matters: W doubles and E does not. The ratio (W +
+ * E) / (2 W + E) is slightly more than half. */
+static void two_vgpus_get_half_of_the_gpu_each(void)
 {
 	struct point vgpu = RUN_FILE("vgpu-8-on-4", "stack.poller=false", FREE_SWITCH);
 	double busy_s = alone_busy_s("case.batch=32");
@@ -123,12 +124,14 @@ static void vgpu_gives_each_its_half(void)
 		CHECK_NEAR(vgpu.jobs[i].ratio, alone_s / (2 * busy_s + idle_s), 0.01);
 }
 
-/* The compute engine loses nothing while a kernel runs (changes are free), so
- * over one window
- *   utilisation x GPUs = sum of a client's steps a second x W,
- * whatever the clients' batches, phases and waits are. Means over windows that
- * differ would not add up. */
-static void utilisation_is_what_the_clients_did(void)
+/* The compute engine loses no time while a kernel runs, because switches are free. So over one
+ * window
+ *
+ *   utilisation x GPUs = sum of (steps per second of a client) x W
+ *
+ * for any batches, phases and waits of the clients. Means over different windows would not add
+ * up. */
+static void utilisation_is_the_work_of_all_clients(void)
 {
 	struct point pool =
 		RUN_FILE("mixed-pool", "stack.poller=false", FREE_SWITCH, "stack.real_input=false");
@@ -148,12 +151,11 @@ static void utilisation_is_what_the_clients_did(void)
 		CHECK(pool.jobs[i].gpu_utilization > 0 && pool.jobs[i].gpu_utilization <= 1 + 1e-9);
 }
 
-/* Why pools pay. Every call waits for a round trip of more than 100 us, so a
- * client alone leaves its GPU idle most of the time, and a second one fills that:
- * together they get more than 1.8 times what one gets, not once, and at most
- * twice. (Ratios to a client alone over the same wire; to the GPU beside the
- * program each is far below 1 all the same.) */
-static void clients_that_wait_share_better(void)
+/* Each call waits for a round trip of more than 100 us, so one client leaves its GPU idle most of
+ * the time. A second client uses this time: together they reach more than 1.8 times the throughput
+ * of one, and at most twice. (Compared with one client over the same wire. Compared with a local
+ * GPU the ratio of each is far below 1.) */
+static void clients_with_long_round_trips_share_a_gpu_well(void)
 {
 	static const char *const wire[] = {"case.topology=gpu-pool",
 					   "case.runtime=synchronous",
@@ -178,13 +180,12 @@ static void clients_that_wait_share_better(void)
 	"stack.real_input=true", "case.gpu=spread", "link.port-s1.bandwidth=1 Gbit/s",             \
 		"link.port-s2.bandwidth=1 Gbit/s"
 
-/* Real input of 224 x 224 x 3 floats: S = 32 x 602,112 B = 19.27 MB a step and
- * client. A 1 Gb/s port with 1538 B on the wire for 1448 B carries 117.7 MB/s:
- * S takes 164 ms, and two clients of one server need 327 ms a step between them
- * where their GPUs (one each) need 85. The third is alone at the other server.
- * The calls' own bytes add 3 %. With a connection for each thread the copy
- * overlaps with the step. */
-static void real_input_meets_at_the_servers_port(void)
+/* Real input of 224 x 224 x 3 floats: S = 32 x 602,112 B = 19.27 MB for each client and step. A
+ * port of 1 Gb/s with 1448 of 1538 B of payload carries 117.7 MB/s, so S takes 164 ms. Two clients
+ * of one server need 327 ms for a step of both, and their GPUs (one each) 85 ms. The third client
+ * has the other server for itself. The bytes of the calls add 3 %. With a connection for each
+ * thread the copy overlaps with the step. */
+static void clients_of_one_server_share_its_port(void)
 {
 	struct point pool = RUN(POOL, SLOW_PORTS, "runtime.connections=2", "case.copies=3");
 	double input_s = 32 * 602112.0 / (1e9 / 8 * 1448 / 1538);
@@ -197,9 +198,9 @@ static void real_input_meets_at_the_servers_port(void)
 	CHECK_NEAR(pool.jobs[2].step_s, 1.03 * input_s, 0.01);
 }
 
-/* On one connection the step's launches stand behind its input, so the two add
- * up; of two such clients one computes while the other copies. */
-static void one_connection_keeps_the_order(void)
+/* On one connection the launches of a step follow its input, so their times add up. While one of
+ * two such clients computes, the other copies. */
+static void one_connection_sends_launches_after_the_input(void)
 {
 	struct point pool = RUN(POOL, SLOW_PORTS, "case.copies=3");
 	double input_s = 1.03 * 32 * 602112.0 / (1e9 / 8 * 1448 / 1538);
@@ -212,11 +213,10 @@ static void one_connection_keeps_the_order(void)
 	}
 }
 
-/* The published recurrence (docs/models/remoting.md) follows one client's calls;
- * others do not occur in it, so for each client of a pool it says what it says
- * for that client alone. That holds on GPUs and servers of their own, and on one
- * GPU it is wrong by half. */
-static void contention_is_not_in_the_recurrence(void)
+/* The published recurrence (docs/models/remoting.md) follows the calls of one client and contains
+ * no other clients. So it gives each client of a pool the throughput of a single client. This is
+ * right for clients with separate GPUs and servers. On one GPU it is wrong by half. */
+static void recurrence_of_one_client_misses_contention(void)
 {
 	struct point alone = RUN(POOL, FREE_SWITCH, "case.gpu=gpu1");
 	struct point apart = RUN(POOL, FREE_SWITCH, "case.gpu=spread", "case.copies=4");
@@ -228,10 +228,10 @@ static void contention_is_not_in_the_recurrence(void)
 	CHECK(shared.jobs[1].throughput < 0.55 * alone.throughput);
 }
 
-/* A program that runs ahead issues its first steps faster than the GPU does
- * them; the GPU's rate is what counts. AlexNet's steps are some 60 launches, so
- * that 17 of them fit into the launch queue. */
-static void running_ahead_is_no_throughput(void)
+/* A program that runs ahead issues its first steps faster than the GPU runs them; the throughput is
+ * that of the GPU. AlexNet's steps are about 60 launches, so 17 of them fit into the launch queue.
+ */
+static void run_ahead_does_not_count_as_throughput(void)
 {
 	static const char *const models[] = {"case.model=alexnet", "case.model=resnet50"};
 
@@ -247,8 +247,8 @@ static void running_ahead_is_no_throughput(void)
 	}
 }
 
-/* Even where the queue never fills. */
-static void a_backlog_that_grows_is_no_throughput(void)
+/* With a huge queue the backlog grows during the whole run. */
+static void growing_backlog_does_not_count_as_throughput(void)
 {
 	struct point deep = RUN("case.topology=gpu-pool", RUN_AHEAD, "case.model=alexnet",
 				"gpu.v100-sxm2.queue_depth=1000000");
@@ -257,7 +257,7 @@ static void a_backlog_that_grows_is_no_throughput(void)
 	CHECK_NEAR(deep.throughput, shallow.throughput, 0.02);
 }
 
-static void the_same_again(void)
+static void repeated_pool_run_gives_equal_results(void)
 {
 	struct point a = RUN(POOL, "case.gpu=gpu1", "case.copies=2");
 	struct point b = RUN(POOL, "case.gpu=gpu1", "case.copies=2");
@@ -267,20 +267,20 @@ static void the_same_again(void)
 }
 
 static const struct test tests[] = {
-	TEST(two_that_saturate_get_half_each),
-	TEST(changing_tenants_costs_its_part_of_a_slice),
-	TEST(a_quarter_is_a_quarter),
-	TEST(four_quarters_are_one),
-	TEST(eight_on_four_are_two_a_gpu),
-	TEST(vgpu_gives_each_its_half),
-	TEST(utilisation_is_what_the_clients_did),
-	TEST(clients_that_wait_share_better),
-	TEST(real_input_meets_at_the_servers_port),
-	TEST(one_connection_keeps_the_order),
-	TEST(contention_is_not_in_the_recurrence),
-	TEST(running_ahead_is_no_throughput),
-	TEST(a_backlog_that_grows_is_no_throughput),
-	TEST(the_same_again),
+	TEST(two_saturating_clients_get_half_of_the_gpu_each),
+	TEST(switching_takes_its_part_of_each_slice),
+	TEST(fraction_of_a_quarter_gives_a_quarter_of_the_throughput),
+	TEST(four_quarters_give_the_throughput_of_one_gpu),
+	TEST(eight_clients_on_four_gpus_share_in_pairs),
+	TEST(two_vgpus_get_half_of_the_gpu_each),
+	TEST(utilisation_is_the_work_of_all_clients),
+	TEST(clients_with_long_round_trips_share_a_gpu_well),
+	TEST(clients_of_one_server_share_its_port),
+	TEST(one_connection_sends_launches_after_the_input),
+	TEST(recurrence_of_one_client_misses_contention),
+	TEST(run_ahead_does_not_count_as_throughput),
+	TEST(growing_backlog_does_not_count_as_throughput),
+	TEST(repeated_pool_run_gives_equal_results),
 };
 
 int main(void)

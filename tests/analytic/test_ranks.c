@@ -95,8 +95,8 @@ static struct program_gpu place(struct ranks_world *r, size_t gpu)
 	};
 }
 
-/* Time of a steady step. */
-static double run_step_s(struct ranks_world *r)
+/* Runs the programs as one job, until the engine ends. */
+static enum engine_end run_job(struct ranks_world *r)
 {
 	struct comm_world *w = r->w;
 	struct program_gpu gpus[GPUS] = {place(r, 0), place(r, 1)};
@@ -122,8 +122,13 @@ static double run_step_s(struct ranks_world *r)
 					      .rank_count = r->program_count,
 					      .library = &w->library};
 	r->workload.jobs[0] = program_job_new(&r->workload, &r->run, &spec);
-	enum engine_end end = engine_run(w->engine);
-	CHECK(end == ENGINE_STOPPED);
+	return engine_run(w->engine);
+}
+
+/* Time of a steady step; 0 after a failure. */
+static double run_step_s(struct ranks_world *r)
+{
+	CHECK(run_job(r) == ENGINE_STOPPED);
 	workload_account(&r->workload);
 	workload_read(&r->workload, NULL);
 	if (!CHECK(!r->run.failed))
@@ -141,8 +146,8 @@ static void release(struct ranks_world *r)
 	arena_free(r->w->arena);
 }
 
-/* 10 ms of kernels, 8 MB in 8 ms, 1 ms of update: the exchange is exposed. */
-static void an_all_reduce_behind_a_kernel_adds_its_time(void)
+/* 10 ms of kernels, 8 MB in 8 ms, 1 ms of update: all of the exchange is exposed. */
+static void all_reduce_after_a_kernel_is_exposed(void)
 {
 	struct ranks_world *r = ranks_world_new(2);
 	for (size_t i = 0; i < 2; i++) {
@@ -157,9 +162,9 @@ static void an_all_reduce_behind_a_kernel_adds_its_time(void)
 	release(r);
 }
 
-/* The all-reduce of 8 ms runs on a stream of its own, behind the first kernel of 10 ms. The second
- * kernel of 5 ms hides as much of it. The update of 1 ms waits for it. */
-static void a_kernel_hides_an_all_reduce_on_another_stream(void)
+/* The all-reduce of 8 ms runs on a second stream, after the first kernel of 10 ms. It overlaps with
+ * the second kernel of 5 ms, so 3 ms are exposed. The update of 1 ms waits for it. */
+static void all_reduce_on_another_stream_overlaps_with_a_kernel(void)
 {
 	struct ranks_world *r = ranks_world_new(2);
 	for (size_t i = 0; i < 2; i++) {
@@ -184,8 +189,8 @@ static void a_kernel_hides_an_all_reduce_on_another_stream(void)
 	release(r);
 }
 
-/* The slower rank, 14 ms of kernels, decides: the other waits 4 ms longer. */
-static void the_slowest_rank_decides_the_step(void)
+/* The kernels of the slower rank take 14 ms. The other rank waits 4 ms longer in the all-reduce. */
+static void slowest_rank_sets_the_step_time_of_programs(void)
 {
 	struct ranks_world *r = ranks_world_new(2);
 	for (size_t i = 0; i < 2; i++) {
@@ -198,9 +203,9 @@ static void the_slowest_rank_decides_the_step(void)
 	release(r);
 }
 
-/* One program holds both GPUs; its thread launches on each in turn. Kernels of different GPUs run
- * side by side. */
-static void one_program_holds_two_gpus(void)
+/* One program holds both GPUs, and its thread launches on each in turn. Kernels of different GPUs
+ * run at the same time. */
+static void kernels_on_two_gpus_of_one_program_overlap(void)
 {
 	struct ranks_world *r = ranks_world_new(1);
 	for (uint16_t device = 0; device < 2; device++) {
@@ -218,17 +223,17 @@ static void one_program_holds_two_gpus(void)
 	release(r);
 }
 
-/* Two stages, each forward of a micro-batch takes 3 ms and each backward 5 ms, messages of 1 MB
- * take 1 ms on the stream that computes. GPipe with four micro-batches:
+/* Two stages: each forward of a micro-batch takes 3 ms, each backward 5 ms. A message of 1 MB
+ * takes 1 ms on the stream that computes. GPipe with four micro-batches:
  *
- *   stage 0 forwards and sends micro-batch m from 4 m to 4 m + 4 ms, all until 16 ms;
- *   stage 1 has received it at 4 m + 4 and computes until 4 m + 7, the last until 19 ms;
- *   then its backwards of 5 ms and sends of 1 ms follow each other: 6 m later the gradient of
- *   micro-batch m is over, the last at 19 + 4 * 6 = 43 ms;
- *   stage 0 has then 5 ms of backward left: 48 ms.
+ *   stage 0 computes and sends micro-batch m from 4 m to 4 m + 4 ms, the last until 16 ms;
+ *   stage 1 receives it at 4 m + 4 and computes until 4 m + 7 ms, the last until 19 ms;
+ *   then backwards of 5 ms and sends of 1 ms follow each other on stage 1, 6 ms for each
+ *   micro-batch: until 19 + 4 * 6 = 43 ms;
+ *   stage 0 needs 5 ms more for its last backward: 48 ms.
  *
- * A send is on the stream of stage 1, which begins the next backward behind it. */
-static void a_pipeline_of_two_stages_fills_and_drains(void)
+ * Stage 1 sends on the same stream, so its next backward begins after the send. */
+static void pipeline_of_two_stages_fills_and_drains(void)
 {
 	enum { MICRO_BATCHES = 4 };
 	struct ranks_world *r = ranks_world_new(2);
@@ -247,16 +252,17 @@ static void a_pipeline_of_two_stages_fills_and_drains(void)
 	for (size_t i = 0; i < 2; i++)
 		call(r, i, CALL_DEVICE_SYNCHRONIZE);
 	run_step_s(r);
-	/* The first step: later ones begin when their own rank has ended, so that stage 1's first
-	 * wait is longer and its step ends earlier relative to stage 0's. */
+	/* The test checks the first step. A later step of a stage begins when its previous one has
+	 * ended, so stage 1 waits longer and its step ends earlier relative to that of stage 0. */
 	const struct step_record *first = &r->run.steps[0];
 	CHECK_NEAR(s_from_ps(first->end_ps - first->start_ps), (48 + 43) / 2.0 * MS, 1e-9);
 	CHECK_NEAR(first->gpu_busy_s, MICRO_BATCHES * 8 * MS, 1e-9);
 	release(r);
 }
 
-/* In steady state a step of both takes as long: stage 0 has begun the next step at 48 ms. */
-static void a_pipeline_repeats_with_its_slowest_stage(void)
+/* In steady state the steps of both stages take the time that one micro-batch needs for its way
+ * forward and back. */
+static void pipeline_stages_have_the_same_steady_step_time(void)
 {
 	struct ranks_world *r = ranks_world_new(2);
 	kernel(r, 0, 3 * MS);
@@ -268,12 +274,12 @@ static void a_pipeline_repeats_with_its_slowest_stage(void)
 	peers(r, 1, CALL_SEND, 1 * MB);
 	for (size_t i = 0; i < 2; i++)
 		call(r, i, CALL_DEVICE_SYNCHRONIZE);
-	/* 3 + 1 + 8 + 1 + 5 */
+	/* forward 3, send 1, forward and backward of stage 1 8, send 1, backward 5 */
 	CHECK_NEAR(run_step_s(r), 18 * MS, 1e-9);
 	release(r);
 }
 
-/* The n-th calls of two ranks must be of one size, as NCCL demands; otherwise the job fails. */
+/* NCCL demands that the n-th calls of two ranks have the same size. Otherwise the job fails. */
 static void collectives_of_different_sizes_fail_the_job(void)
 {
 	struct ranks_world *r = ranks_world_new(2);
@@ -281,38 +287,20 @@ static void collectives_of_different_sizes_fail_the_job(void)
 		peers(r, i, CALL_ALL_REDUCE, i ? 8 * MB : 4 * MB);
 		call(r, i, CALL_DEVICE_SYNCHRONIZE);
 	}
-	struct program_gpu gpus[GPUS] = {place(r, 0), place(r, 1)};
-	struct program_rank ranks[GPUS] = {{r->w->guests[0], &r->programs[0], &gpus[0]},
-					   {r->w->guests[0], &r->programs[1], &gpus[1]}};
-	r->workload = (struct workload){.arena = r->w->arena,
-					.engine = r->w->engine,
-					.limits = {STEPS, 1},
-					.window_opened = window_opened};
-	workload_init(&r->workload);
-	const struct program_job_spec spec = {.fabric = r->w->fabric,
-					      .name = "job",
-					      .what = "programs",
-					      .fraction_ratio = 1,
-					      .driver = &r->driver,
-					      .dma = &r->dma,
-					      .ranks = ranks,
-					      .rank_count = 2,
-					      .library = &r->w->library};
-	r->workload.jobs[0] = program_job_new(&r->workload, &r->run, &spec);
-	engine_run(r->w->engine);
+	run_job(r);
 	CHECK(r->run.failed);
-	CHECK_PART(r->run.reason, "calls ncclAllReduce of 8000000 B where its peer called "
+	CHECK_PART(r->run.reason, "calls ncclAllReduce of 8000000 B, but its peer called "
 				  "ncclAllReduce of 4000000 B");
 	release(r);
 }
 
 static const struct test tests[] = {
-	TEST(an_all_reduce_behind_a_kernel_adds_its_time),
-	TEST(a_kernel_hides_an_all_reduce_on_another_stream),
-	TEST(the_slowest_rank_decides_the_step),
-	TEST(one_program_holds_two_gpus),
-	TEST(a_pipeline_of_two_stages_fills_and_drains),
-	TEST(a_pipeline_repeats_with_its_slowest_stage),
+	TEST(all_reduce_after_a_kernel_is_exposed),
+	TEST(all_reduce_on_another_stream_overlaps_with_a_kernel),
+	TEST(slowest_rank_sets_the_step_time_of_programs),
+	TEST(kernels_on_two_gpus_of_one_program_overlap),
+	TEST(pipeline_of_two_stages_fills_and_drains),
+	TEST(pipeline_stages_have_the_same_steady_step_time),
 	TEST(collectives_of_different_sizes_fail_the_job),
 };
 

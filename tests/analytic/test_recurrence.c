@@ -5,12 +5,11 @@
  *   issue_i    = complete_{i-1} + gap_i
  *   start_i    = max(start_{i-1}, issue_i + ser_i) + forward_i
  *   end_i      = start_i + deser_i + work_i
- *                or, blocking, max(that, GPU queue) + block_i
+ *                or, if blocking, max(that, GPU queue) + block_i
  *   complete_i = issue_i (local), issue_i + ser_i (async), end_i + backward_i (sync)
  *
- * Its authors leave out queueing and contention. The simulation has both, so
- * two clients on one GPU take longer than the recurrence says.
- */
+ * The recurrence has no queueing and no contention. The simulation has both, so two clients on
+ * one GPU take longer than the recurrence says. */
 #include <stdlib.h>
 
 #include "sim/base/num.h"
@@ -18,7 +17,7 @@
 
 #define TOLERANCE_PS 2
 
-/* The recurrence's terms, in picoseconds, from the world's parameters. */
+/* Terms of the recurrence in picoseconds, from the parameters of the world. */
 struct terms {
 	int64_t serialise, forward, deserialise, work, block, backward;
 };
@@ -65,8 +64,8 @@ static struct terms terms_of(const struct remote_world *w, const struct cuda_cal
 	};
 }
 
-/* Checks each call of a script that has run; returns by how much the last
- * return is later than the recurrence says. */
+/* Checks each call of a script that has run. Returns how much later than in the recurrence the last
+ * call returned. */
 static int64_t check_recurrence(const struct remote_world *w, const struct script *script,
 				bool equal)
 {
@@ -97,8 +96,8 @@ static int64_t check_recurrence(const struct remote_world *w, const struct scrip
 	return late;
 }
 
-/* No interposing cost: the recurrence counts it to the gap. A GPU that starts
- * at once. */
+/* Calls cost nothing to intercept, because the recurrence counts this in the gap. The GPU starts
+ * immediately. */
 static void presets(struct remote_world *w, const char *policy)
 {
 	remote_world_presets(w, policy);
@@ -122,13 +121,13 @@ static void run_and_check(struct remote_world *w)
 	remote_world_release(w);
 }
 
-static void asynchronous_stream(void)
+static void asynchronous_calls_follow_the_recurrence(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
 	remote_world_build(&w);
-	/* Gaps longer than a call's 7 us at the server: nothing queues there;
-	 * kernels longer than the gaps: they queue on the GPU. */
+	/* Gaps are longer than the 7 us of a call at the server, so nothing queues there. Kernels
+	 * are longer than the gaps, so they queue on the GPU. */
 	for (int i = 0; i < 40; i++) {
 		launch(&w.scripts[0], 12 + 0.37 * i, 20 + i, (float)(16 * i));
 		if (i % 10 == 3)
@@ -139,14 +138,14 @@ static void asynchronous_stream(void)
 	run_and_check(&w);
 }
 
-static void synchronous_stream(void)
+static void synchronous_calls_follow_the_recurrence(void)
 {
 	struct remote_world w;
 	presets(&w, "synchronous");
 	remote_world_build(&w);
 	for (int i = 0; i < 20; i++) {
 		launch(&w.scripts[0], 0.125 * i, 3, 200);
-		script_add(&w.scripts[0], 0, CALL_GET_DEVICE); /* asked for far away */
+		script_add(&w.scripts[0], 0, CALL_GET_DEVICE); /* the server answers this call */
 		script_add(&w.scripts[0], 2, CALL_MALLOC);
 		script_add(&w.scripts[0], 0.5, CALL_GET_ATTRIBUTE);
 		script_add(&w.scripts[0], 0.5, CALL_EVENT_QUERY);
@@ -154,7 +153,7 @@ static void synchronous_stream(void)
 	run_and_check(&w);
 }
 
-static void blocking_stream(void)
+static void blocking_calls_follow_the_recurrence(void)
 {
 	struct remote_world w;
 	presets(&w, "flexdirect");
@@ -168,7 +167,7 @@ static void blocking_stream(void)
 	run_and_check(&w);
 }
 
-static void mixed_stream(void)
+static void mixed_calls_follow_the_recurrence(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
@@ -189,7 +188,7 @@ static void mixed_stream(void)
 	run_and_check(&w);
 }
 
-/* A second program with a context, a process and a connection of its own. */
+/* A second program with its own context, process and connection. */
 static struct remote_world *second_client(const struct remote_world *first)
 {
 	struct remote_world *w = ARENA_NEW(first->world.arena, struct remote_world);
@@ -206,9 +205,9 @@ static struct remote_world *second_client(const struct remote_world *first)
 	return w;
 }
 
-/* Two programs start kernels of 100 us at one instant: each has half of the
- * GPU, so each kernel takes 200 us, and both returns are 100 us late. */
-static void two_clients_share_the_gpu(void)
+/* Two programs start kernels of 100 us at the same time. Each gets half of the GPU, so each kernel
+ * takes 200 us and both calls return 100 us later. */
+static void two_clients_on_one_gpu_exceed_the_recurrence(void)
 {
 	struct remote_world w;
 	presets(&w, "asynchronous");
@@ -222,18 +221,17 @@ static void two_clients_share_the_gpu(void)
 	remote_world_release(&w);
 }
 
-/* One core on each side: A marshals from 0 to 1, B from 1 to 2. The server
- * unmarshals and serves A from 11.1 to 16.1 and B from 16.1 to 21.1, then
- * A's driver work runs until 71.1 and B's until 121.1. The recurrence says
- * 66.1 for both. */
-static void two_clients_share_the_server(void)
+/* Both sides have one core. The client marshals A from 0 to 1 and B from 1 to 2. The server
+ * unmarshals and serves A from 11.1 to 16.1 and B from 16.1 to 21.1. Then the driver works for A
+ * until 71.1 and for B until 121.1. The recurrence gives 66.1 for both. */
+static void two_clients_on_one_server_core_exceed_the_recurrence(void)
 {
 	struct remote_world w;
 	presets(&w, "synchronous");
 	w.world.guest_params.vcpus_count = 1;
 	remote_world_build(&w);
 	script_add(&w.scripts[0], 0, CALL_MALLOC);
-	struct remote_world *other = second_client(&w); /* A: it connects first */
+	struct remote_world *other = second_client(&w); /* A, because it connects first */
 	remote_world_run(&w);
 	CHECK_US(check_recurrence(other, &other->scripts[0], false), 5);
 	CHECK_US(check_recurrence(&w, &w.scripts[0], false), 55);
@@ -241,9 +239,12 @@ static void two_clients_share_the_server(void)
 }
 
 static const struct test tests[] = {
-	TEST(asynchronous_stream),       TEST(synchronous_stream),
-	TEST(blocking_stream),           TEST(mixed_stream),
-	TEST(two_clients_share_the_gpu), TEST(two_clients_share_the_server),
+	TEST(asynchronous_calls_follow_the_recurrence),
+	TEST(synchronous_calls_follow_the_recurrence),
+	TEST(blocking_calls_follow_the_recurrence),
+	TEST(mixed_calls_follow_the_recurrence),
+	TEST(two_clients_on_one_gpu_exceed_the_recurrence),
+	TEST(two_clients_on_one_server_core_exceed_the_recurrence),
 };
 
 int main(void)

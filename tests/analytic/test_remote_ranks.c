@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shipped cases of several GPUs that are played call by call, beside what follows from their
- * bytes, their micro-batches and their collectives alone. */
+/* Shipped cases of jobs on several GPUs that are played call by call. The tests compare them with
+ * the times of their bytes, micro-batches and collectives. */
 #include <string.h>
 
 #include "sim/base/arena.h"
@@ -11,13 +11,13 @@
 
 static struct arena *arena;
 
-/* Bytes on an Ethernet wire for each byte of TCP payload: frames of 1,538 bytes with their gap
- * carry 1,448. */
+/* Bytes on an Ethernet wire for each byte of TCP payload: a frame of 1,538 bytes with its gap
+ * carries 1,448. */
 static const double WIRE_RATIO = 1538.0 / 1448;
 
 #define CHECK_BETWEEN(value, low, high) CHECK((value) >= (low) && (value) <= (high))
 
-/* ResNet-50 of this program: 25.6 million variables of 4 bytes. */
+/* Bytes of the gradients of ResNet-50 in this program: 25.6 million variables of 4 bytes. */
 static double gradients_B(const struct scenario *scenario)
 {
 	return scenario->jobs[0].network->parameters_count * 4;
@@ -65,9 +65,9 @@ static double step_B(const struct answer *answer, const char *link)
 	return 0;
 }
 
-/* Every step takes all gradients of each GPU to the client and all variables back to each. The
+/* In each step the gradients of each GPU go to the client and the variables go back to each. The
  * calls add a little in one direction. */
-static void variables_on_the_client_cross_its_port_once_for_each_gpu(void)
+static void variables_on_the_client_cross_its_port_for_each_gpu(void)
 {
 	static const char *const names[] = {"remote-2-gpus", "remote-4-gpus"};
 	num_init();
@@ -78,15 +78,15 @@ static void variables_on_the_client_cross_its_port_once_for_each_gpu(void)
 		double all_B = gradients_B(a.scenario) * ranks * WIRE_RATIO;
 		CHECK_BETWEEN(step_B(&a, "tor>client1") / all_B, 0.98, 1.03);
 		CHECK_BETWEEN(step_B(&a, "client1>tor") / all_B, 0.98, 1.10);
-		/* 25 Gb/s, both directions at a time */
+		/* 25 Gb/s, both directions at the same time */
 		CHECK(a.step_s > all_B / (25e9 / 8));
 	}
 	arena_free(arena);
 }
 
-/* A ring over four GPUs sends 2 * 3 / 4 of the gradients from each; one of them crosses from
- * server to server in each direction. The client sends only calls. */
-static void an_all_reduce_among_remote_gpus_spares_the_client(void)
+/* Each GPU sends 2 * 3 / 4 of the gradients around a ring of four GPUs. One of them sends to the
+ * other server in each direction. The client sends only calls. */
+static void all_reduce_of_remote_gpus_does_not_use_the_client_port(void)
 {
 	static const char *const names[] = {"remote-4-gpus-all-reduce", "remote-ranks"};
 	num_init();
@@ -102,8 +102,8 @@ static void an_all_reduce_among_remote_gpus_spares_the_client(void)
 	arena_free(arena);
 }
 
-/* Kernels run for M / (M + S - 1) of the step at most. */
-static void a_pipeline_idles_at_least_for_its_bubble(void)
+/* With M micro-batches and S stages kernels run for at most M / (M + S - 1) of the step. */
+static void pipeline_is_idle_at_least_for_its_bubble(void)
 {
 	static const struct {
 		const char *setting;
@@ -139,8 +139,8 @@ static double step_of_settings(const struct setting *settings, size_t count)
 	return job_run_step_s(&outcome.jobs[0]);
 }
 
-/* Its kernels, and between them the all-reduce as it is alone. */
-static void a_recorded_rank_takes_its_kernels_and_its_all_reduce(void)
+/* The step time is 2.5 ms of kernels and the time of the same all-reduce without them. */
+static void recorded_rank_takes_its_kernels_and_one_all_reduce(void)
 {
 	static const struct setting alone[] = {
 		{"case.topology=dgx1-v100", {"test", 1}},
@@ -157,9 +157,9 @@ static void a_recorded_rank_takes_its_kernels_and_its_all_reduce(void)
 	arena_free(arena);
 }
 
-/* The job of remote-ranks beside its GPUs: once call by call, once with fused steps. They model the
- * overlap of exchange and backward in different grains. */
-static void fused_and_called_steps_agree(void)
+/* The job of remote-ranks with local GPUs runs once as programs and once with fused ranks. The two
+ * model the overlap of exchange and backward at different granularity. */
+static void fused_ranks_and_programs_agree_within_five_percent(void)
 {
 	static const struct setting fused[] = {
 		{"case.topology=gpu-pool", {"test", 1}}, {"case.gpus=4", {"test", 1}},
@@ -181,11 +181,11 @@ static void fused_and_called_steps_agree(void)
 }
 
 static const struct test tests[] = {
-	TEST(variables_on_the_client_cross_its_port_once_for_each_gpu),
-	TEST(an_all_reduce_among_remote_gpus_spares_the_client),
-	TEST(a_pipeline_idles_at_least_for_its_bubble),
-	TEST(a_recorded_rank_takes_its_kernels_and_its_all_reduce),
-	TEST(fused_and_called_steps_agree),
+	TEST(variables_on_the_client_cross_its_port_for_each_gpu),
+	TEST(all_reduce_of_remote_gpus_does_not_use_the_client_port),
+	TEST(pipeline_is_idle_at_least_for_its_bubble),
+	TEST(recorded_rank_takes_its_kernels_and_one_all_reduce),
+	TEST(fused_ranks_and_programs_agree_within_five_percent),
 };
 
 int main(void)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The use of a recording: a program that was recorded on a local GPU is played with a remote
- * one. A modelled program is recorded locally and the recording is forwarded. The same program,
- * forwarded itself, must take as long. So a replay has found out from times which thread waits
- * for which. Runs from the root. */
+/* A program that was recorded on a local GPU is played with a remote one. The test records a
+ * modelled program locally and forwards the recording. The same program must take as long if it is
+ * forwarded directly. So the replay must find out from times which thread waits for which. Runs
+ * from the root. */
 #include "tests/case_points.h"
 
-#define world_run small_world_run /* the scenario's has that name, too */
+#define world_run small_world_run /* the scenario has a function of this name, too */
 #include "tests/recording.h"
 
 static const struct settings beside = {
@@ -61,21 +61,23 @@ static const char *const tensorflow[] = {"case.stack=tf-1.12", "case.batch=8",
 static const char *const tensorflow_input[] = {"case.stack=tf-1.12", "case.batch=8",
 					       "stack.real_input=true", NULL};
 
-static void pytorch_far(void)
+static void forwarded_pytorch_recording_takes_as_long_as_its_program(void)
 {
 	far(pytorch, "case.runtime=synchronous", 0.01);
 	far(pytorch, "case.runtime=asynchronous", 0.01);
 	far(pytorch_input, "case.runtime=asynchronous", 0.01);
 }
 
-static void tensorflow_far(void)
+static void forwarded_tensorflow_recording_takes_as_long_as_its_program(void)
 {
 	far(tensorflow, "case.runtime=batched", 0.01);
 	far(tensorflow, "case.runtime=flexdirect-1.11", 0.01);
 	far(tensorflow_input, "case.runtime=synchronous", 0.01);
 }
 
-static const struct test tests[] = {TEST(pytorch_far), TEST(tensorflow_far)};
+static const struct test tests[] = {
+	TEST(forwarded_pytorch_recording_takes_as_long_as_its_program),
+	TEST(forwarded_tensorflow_recording_takes_as_long_as_its_program)};
 
 int main(void)
 {

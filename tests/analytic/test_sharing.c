@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shares and ends of flows, derived by hand. Capacities are 100 units/s where
- * nothing else is said. */
+/* Rates and end times of flows, derived by hand. Capacities are 100 units/s unless a test says
+ * otherwise. */
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/fabric/fabric.h"
@@ -32,7 +32,7 @@ static void ended(void *ctx, uint64_t arg)
 	bench->ends_ps[arg] = engine_now_ps(bench->engine);
 }
 
-/* A flow of that number over one resource. */
+/* A flow with this number over one resource. */
 static struct flow_spec flow_over(struct bench *bench, uint64_t number, double size, int resource)
 {
 	return (struct flow_spec){
@@ -75,9 +75,9 @@ static int64_t ps(double seconds)
 	return ps_from_s(seconds);
 }
 
-/* 100 and 300 units share: 50/s each. The short one ends after 2 s; the long
- * one has 200 left and 100/s: 2 s more. */
-static void two_flows_share_a_link(void)
+/* Flows of 100 and 300 units get 50/s each. The short one ends after 2 s. The long one has 200
+ * left, now at 100/s: 2 s more. */
+static void two_flows_share_a_link_equally(void)
 {
 	struct bench bench = open_bench();
 	int link = fabric_resource_add(bench.fabric, "link", 100);
@@ -93,9 +93,9 @@ static void two_flows_share_a_link(void)
 	close_bench(&bench);
 }
 
-/* 300 units alone for 1 s (200 left), then with a second of 50 units at 50/s
- * each until 2 s (150 left), then alone again: ends at 3.5 s. */
-static void a_flow_that_comes_later(void)
+/* A flow of 300 units runs for 1 s (200 left). Then it shares with a flow of 50 units at 50/s each
+ * until 2 s (150 left). It ends at 3.5 s. */
+static void later_flow_slows_the_first_one(void)
 {
 	struct bench bench = open_bench();
 	int link = fabric_resource_add(bench.fabric, "link", 100);
@@ -109,8 +109,8 @@ static void a_flow_that_comes_later(void)
 	close_bench(&bench);
 }
 
-/* A cap of 10 leaves 90 for weights 1 and 2: 30 and 60. */
-static void caps_and_weights(void)
+/* A cap of 10 leaves 90 to the weights 1 and 2: 30 and 60. */
+static void capped_flow_leaves_the_rest_in_proportion_to_weights(void)
 {
 	struct bench bench = open_bench();
 	int link = fabric_resource_add(bench.fabric, "link", 100);
@@ -128,10 +128,10 @@ static void caps_and_weights(void)
 	close_bench(&bench);
 }
 
-/* Three links in a row of 100, 60 and 100; one flow over all, one short flow
- * on each. The middle one gives 30 to each of its two; the others give the
- * short flows the 70 that the long one leaves. */
-static void a_parking_lot(void)
+/* One flow crosses three links of 100, 60 and 100, and each link also has a flow of its own. The
+ * middle link gives 30 to each of its two flows. The other links give the 70 that remain to their
+ * own flow. */
+static void flows_over_a_chain_of_links_get_max_min_rates(void)
 {
 	struct bench bench = open_bench();
 	const double capacity[3] = {100, 60, 100};
@@ -149,8 +149,8 @@ static void a_parking_lot(void)
 	CHECK_NEAR(rate(&bench, 2), 70, 1e-15);
 	CHECK_NEAR(rate(&bench, 3), 30, 1e-15);
 	fabric_check(bench.fabric);
-	/* 60 and 140 units at 30 and 70/s: all but the middle one end at 2 s; the
-	 * middle one has 80 left then, at 60/s. */
+	/* The flows have 60 and 140 units at 30 and 70/s. All except the middle one end at 2 s. The
+	 * middle one then has 80 left at 60/s. */
 	CHECK(engine_run(bench.engine) == ENGINE_DRAINED);
 	CHECK(bench.ends_ps[3] == ps(2));
 	CHECK(bench.ends_ps[0] == ps(2) && bench.ends_ps[2] == ps(2));
@@ -158,10 +158,10 @@ static void a_parking_lot(void)
 	close_bench(&bench);
 }
 
-/* One TCP segment of 1448 bytes is 1538 bytes on the wire, at 1 Gbit/s
- * 12.304 us; 1000 bytes at the same cost a byte take 8497237.569 ps. Five
- * segments take 61.52 us, to which floating point would add a picosecond. */
-static void framing_takes_its_part(void)
+/* One TCP segment of 1448 bytes is 1538 bytes on the wire: 12.304 us at 1 Gbit/s. At the same cost
+ * for each byte, 1000 bytes take 8497237.569 ps. Five segments take 61.52 us, to which floating
+ * point would add a picosecond. */
+static void packet_headers_take_link_capacity(void)
 {
 	struct bench bench = open_bench();
 	int link = fabric_resource_add(bench.fabric, "link", 125e6);
@@ -183,10 +183,9 @@ static void framing_takes_its_part(void)
 	close_bench(&bench);
 }
 
-/* 10 Gbit/s would let 1250e6 * 1448/1538 = 1.1769e9 B/s through, but a core
- * that works 1 ns a byte gives 1e9. A second flow on the same core and
- * another link: half of it each. */
-static void a_core_limits_a_flow(void)
+/* A wire of 10 Gbit/s carries 1250e6 * 1448/1538 = 1.1769e9 B/s, but a core that works 1 ns for
+ * each byte allows 1e9. A second flow on the same core and another link gets half of it. */
+static void core_limits_the_rate_of_a_flow(void)
 {
 	struct bench bench = open_bench();
 	int core = fabric_resource_add(bench.fabric, "core", 1);
@@ -207,9 +206,9 @@ static void a_core_limits_a_flow(void)
 	close_bench(&bench);
 }
 
-/* Fair are the rates, not what they cost: per-unit costs 1 and 3 on 100 give
- * 25 units/s each. */
-static void rates_are_equal_not_loads(void)
+/* Fair shares have equal rates, not equal loads: with costs of 1 and 3 for each unit, a capacity of
+ * 100 gives 25 units/s to each. */
+static void max_min_equalises_rates_instead_of_loads(void)
 {
 	struct bench bench = open_bench();
 	int link = fabric_resource_add(bench.fabric, "link", 100);
@@ -228,9 +227,9 @@ static void cap_25(void *ctx, uint64_t arg)
 	CHECK(fabric_flow_cap_set(bench->fabric, bench->ids[0], arg ? 25 : 0));
 }
 
-/* 100 units: 50 in the first half second, 25 in the second that the cap of
- * 25/s lasts, the last 25 at 100/s again: 1.75 s. */
-static void a_cap_that_comes_and_goes(void)
+/* 100 units: 50 in the first half second, 25 in the second for which a cap of 25/s is set, and 25
+ * more at 100/s. The flow ends at 1.75 s. */
+static void cap_limits_a_flow_while_it_is_set(void)
 {
 	struct bench bench = open_bench();
 	int link = fabric_resource_add(bench.fabric, "link", 100);
@@ -250,9 +249,9 @@ static void slow_down(void *ctx, uint64_t arg)
 	fabric_capacity_set(bench->fabric, (int)arg, 20);
 }
 
-/* Two flows of 50 units at 50/s; after 0.5 s each has 25 left and 10/s: ends
- * at 3 s. */
-static void a_capacity_that_falls(void)
+/* Two flows of 50 units run at 50/s. After 0.5 s each has 25 left and continues at 10/s, so both
+ * end at 3 s. */
+static void lower_capacity_delays_the_ends_of_flows(void)
 {
 	struct bench bench = open_bench();
 	int link = fabric_resource_add(bench.fabric, "link", 100);
@@ -273,9 +272,9 @@ static void cancel(void *ctx, uint64_t arg)
 	CHECK(!fabric_flow_cancel(bench->fabric, bench->ids[arg]));
 }
 
-/* The second of two flows of 200 is cancelled after 1 s, having moved 50; the
- * first has 150 left at 100/s: ends at 2.5 s, and its neighbour never. */
-static void a_flow_that_is_cancelled(void)
+/* The second of two flows of 200 units is cancelled after 1 s, when 50 units were moved. The first
+ * one has 150 left at 100/s and ends at 2.5 s. The cancelled one never ends. */
+static void cancelled_flow_frees_its_share(void)
 {
 	struct bench bench = open_bench();
 	int link = fabric_resource_add(bench.fabric, "link", 100);
@@ -290,9 +289,9 @@ static void a_flow_that_is_cancelled(void)
 	close_bench(&bench);
 }
 
-/* 10 units at 3/s are 3333333333333.3 ps: rounded up. A third of a picosecond
- * is one. A flow that only its cap holds takes size / cap. */
-static void ends_are_rounded_up(void)
+/* 10 units at 3/s take 3333333333333.3 ps, rounded up. A flow that takes a third of a picosecond
+ * takes one. A flow with only a cap takes size / cap. */
+static void end_times_are_rounded_up_to_the_picosecond(void)
 {
 	struct bench bench = open_bench();
 	int slow = fabric_resource_add(bench.fabric, "slow", 3);
@@ -309,8 +308,8 @@ static void ends_are_rounded_up(void)
 	close_bench(&bench);
 }
 
-/* A hundred flows that start at one instant are solved once, and once more
- * (in vain) after they have ended: 100 ends and two solutions. */
+/* A hundred flows that start at the same time need one solution of the rates. Another one is
+ * computed after they have ended: 100 ends and two solutions. */
 static void changes_at_one_instant_are_solved_once(void)
 {
 	struct bench bench = open_bench();
@@ -328,12 +327,18 @@ static void changes_at_one_instant_are_solved_once(void)
 }
 
 static const struct test tests[] = {
-	TEST(two_flows_share_a_link),    TEST(a_flow_that_comes_later),
-	TEST(caps_and_weights),          TEST(a_parking_lot),
-	TEST(framing_takes_its_part),    TEST(a_core_limits_a_flow),
-	TEST(rates_are_equal_not_loads), TEST(a_cap_that_comes_and_goes),
-	TEST(a_capacity_that_falls),     TEST(a_flow_that_is_cancelled),
-	TEST(ends_are_rounded_up),       TEST(changes_at_one_instant_are_solved_once),
+	TEST(two_flows_share_a_link_equally),
+	TEST(later_flow_slows_the_first_one),
+	TEST(capped_flow_leaves_the_rest_in_proportion_to_weights),
+	TEST(flows_over_a_chain_of_links_get_max_min_rates),
+	TEST(packet_headers_take_link_capacity),
+	TEST(core_limits_the_rate_of_a_flow),
+	TEST(max_min_equalises_rates_instead_of_loads),
+	TEST(cap_limits_a_flow_while_it_is_set),
+	TEST(lower_capacity_delays_the_ends_of_flows),
+	TEST(cancelled_flow_frees_its_share),
+	TEST(end_times_are_rounded_up_to_the_picosecond),
+	TEST(changes_at_one_instant_are_solved_once),
 };
 
 int main(void)

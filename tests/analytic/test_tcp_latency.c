@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Short messages over TCP: answers by adding up the costs. */
+/* Short messages over TCP: times are sums of costs. */
 #include "sim/transport/tcp.h"
 #include "tests/net.h"
 
@@ -10,7 +10,7 @@ static struct tcp_params tcp_defaults(struct net *net)
 	return params;
 }
 
-/* Work as by default: send 3, receive 5, wake a thread 4 us; 10 us one way. */
+/* Default costs: send 3, receive 5, wake a thread 4 us. The latency is 10 us one way. */
 static void costs_default(struct net *net)
 {
 	net->link.latency_s = 10e-6;
@@ -46,8 +46,8 @@ static void pong(void *ctx, uint64_t arg)
 	connection_send(pingpong->net->connection, 1, &message);
 }
 
-/* One byte there and back, `rounds` times; when the last answer was delivered
- * less when the one before was. */
+/* Time of the last of `rounds` round trips of one byte, between the delivery of the last two
+ * answers. */
 static double round_trip(struct net *net, const struct tcp_params *params, int rounds)
 {
 	net_build(net);
@@ -63,20 +63,20 @@ static double round_trip(struct net *net, const struct tcp_params *params, int r
 	return net->delivered_s[last] - net->delivered_s[last - 2];
 }
 
-/* 3 + 53 B / (1 B/ns) + 10 + 5 + 4 = 22.053 us each way. */
-static void one_byte_there_and_back(void)
+/* Each way takes 3 + 53 B / (1 B/ns) + 10 + 5 + 4 = 22.053 us. */
+static void round_trip_of_one_byte_is_the_sum_of_its_costs(void)
 {
 	struct net *net = net_new();
 	costs_default(net);
 	struct tcp_params params = tcp_defaults(net);
 	CHECK_NEAR(round_trip(net, &params, 1), 44.106e-6, 1e-9);
-	/* SYN: 3 + 10 + 5; SYN-ACK: 10 + 5 + 4. */
+	/* SYN: 3 + 10 + 5. SYN-ACK: 10 + 5 + 4. */
 	CHECK_NEAR(net->opened_s, 37e-6, 1e-9);
 	net_free(net);
 }
 
-/* Both ends on one node: no wire, no headers, 12 us each way. */
-static void loopback(void)
+/* Both ends are on one node. Without wire and headers each way takes 12 us. */
+static void loopback_needs_no_wire(void)
 {
 	struct net *net = net_new();
 	costs_default(net);
@@ -86,9 +86,9 @@ static void loopback(void)
 	net_free(net);
 }
 
-/* Each VMXNET3 interrupts at most once in 250 us, and each round trip needs
- * one interrupt at either end: 250 us. Off at high latency sensitivity. */
-static void coalescing_paces_ping_pong(void)
+/* Each VMXNET3 interrupts at most once in 250 us, and each round trip needs one interrupt at each
+ * end. So a round trip takes 250 us. High latency sensitivity turns coalescing off. */
+static void coalescing_limits_round_trips_to_its_rate(void)
 {
 	for (int high = 0; high < 2; high++) {
 		struct net *net = net_new();
@@ -105,9 +105,9 @@ static void coalescing_paces_ping_pong(void)
 	}
 }
 
-/* 14 us for each end's halted virtual CPU to be scheduled: it sends, so is
- * awake, then waits 31 us or more for the answer, so it is not. */
-static void halted_virtual_cpus(void)
+/* Each end needs 14 us to schedule its halted virtual CPU. The CPU is awake while it sends. It then
+ * waits at least 31 us for the answer and halts. */
+static void halted_virtual_cpu_delays_each_message(void)
 {
 	struct net *net = net_new();
 	costs_default(net);
@@ -120,9 +120,9 @@ static void halted_virtual_cpus(void)
 	net_free(net);
 }
 
-/* With 200 us one way, the other core sleeps 400 us and more between two
- * messages: C6, 82 us at either end. With 100 us it is C1E, 10 us. */
-static void sleeping_cores(void)
+/* With 200 us one way a core is idle for at least 400 us between two messages and is in C6, which
+ * adds 82 us at each end. With 100 us it is in C1E, which adds 10 us. */
+static void idle_core_delays_messages_by_its_exit_latency(void)
 {
 	for (int deep = 0; deep < 2; deep++) {
 		struct net *net = net_new();
@@ -136,8 +136,8 @@ static void sleeping_cores(void)
 	}
 }
 
-/* Physical NICs that interrupt 8000 times a second: a round trip of 125 us. */
-static void moderation_paces_ping_pong(void)
+/* Physical NICs interrupt 8000 times per second, so a round trip takes 125 us. */
+static void nic_moderation_limits_round_trips_to_its_rate(void)
 {
 	struct net *net = net_new();
 	costs_default(net);
@@ -148,10 +148,11 @@ static void moderation_paces_ping_pong(void)
 	net_free(net);
 }
 
-/* Written as header and body, with Nagle: the body waits for the header's
- * acknowledgement, which the receiver delays by 40 ms. 50 B + 52 B take 102 ns.
- * Header there 10.102 us, 40 ms, acknowledgement back 10, body there 10.102. */
-static void write_write_read_stalls(void)
+/* The program writes header and body separately, and with Nagle's algorithm the body waits for the
+ * header's acknowledgement. The receiver delays this by 40 ms. 50 B + 52 B take 102 ns on the wire.
+ * The sum is 10.102 us for the header, 40 ms, 10 us for the acknowledgement and 10.102 us for the
+ * body. */
+static void nagle_stalls_write_write_read_for_a_delayed_acknowledgement(void)
 {
 	for (int nagle = 0; nagle < 2; nagle++) {
 		struct net *net = net_new();
@@ -172,9 +173,9 @@ static void write_write_read_stalls(void)
 	}
 }
 
-/* With Nagle a message waits for the one before; an answer carries the
- * acknowledgement, so request and response never wait. */
-static void nagle_and_answers(void)
+/* With Nagle's algorithm a message waits for the acknowledgement of the previous one. An answer
+ * carries the acknowledgement, so request and answer never wait. */
+static void nagle_does_not_delay_request_and_answer(void)
 {
 	struct net *net = net_new();
 	net->link.latency_s = 10e-6;
@@ -185,7 +186,7 @@ static void nagle_and_answers(void)
 	net_free(net);
 }
 
-/* A connection with Nagle's algorithm over 10 us. */
+/* A connection with Nagle's algorithm and a latency of 10 us. */
 static struct net *nagle_net(struct tcp_params *params)
 {
 	struct net *net = net_new();
@@ -199,9 +200,9 @@ static struct net *nagle_net(struct tcp_params *params)
 	return net;
 }
 
-/* Three messages at once with Nagle: the first leaves; the others wait for the
- * delayed acknowledgement and go together. */
-static void nagle_gathers(void)
+/* Three messages are sent at the same time. The first one leaves immediately. The others wait for
+ * the delayed acknowledgement and leave together. */
+static void nagle_sends_waiting_messages_together(void)
 {
 	struct tcp_params params;
 	struct net *net = nagle_net(&params);
@@ -227,10 +228,10 @@ static void send_later(void *ctx, uint64_t arg)
 	net_send(sending->net, sending->from, sending->size_B, arg);
 }
 
-/* The answer at 20 ms carries the acknowledgement that was delayed until 40. A message that
- * arrives at 30 ms is acknowledged 40 ms later, at 70, and the message that waits for this
- * leaves then. */
-static void an_acknowledgement_that_was_carried_is_not_due(void)
+/* The answer at 20 ms carries the acknowledgement that was delayed until 40 ms. A message that
+ * arrives at 30 ms is acknowledged 40 ms later, at 70 ms. The message that waits for this
+ * acknowledgement leaves then. */
+static void carried_acknowledgement_cancels_the_delayed_one(void)
 {
 	struct tcp_params params;
 	struct net *net = nagle_net(&params);
@@ -246,9 +247,9 @@ static void an_acknowledgement_that_was_carried_is_not_due(void)
 	net_free(net);
 }
 
-/* 100 B behind one segment wait for its acknowledgement, which is delayed; behind two they go
- * after a round trip. */
-static void two_segments_are_acknowledged_at_once(void)
+/* 100 B that follow one segment wait for its delayed acknowledgement. If they follow two segments,
+ * they leave after a round trip. */
+static void two_segments_are_acknowledged_without_delay(void)
 {
 	for (int segments = 1; segments <= 2; segments++) {
 		struct tcp_params params;
@@ -264,17 +265,17 @@ static void two_segments_are_acknowledged_at_once(void)
 }
 
 static const struct test tests[] = {
-	TEST(one_byte_there_and_back),
-	TEST(loopback),
-	TEST(coalescing_paces_ping_pong),
-	TEST(halted_virtual_cpus),
-	TEST(sleeping_cores),
-	TEST(moderation_paces_ping_pong),
-	TEST(write_write_read_stalls),
-	TEST(nagle_and_answers),
-	TEST(nagle_gathers),
-	TEST(an_acknowledgement_that_was_carried_is_not_due),
-	TEST(two_segments_are_acknowledged_at_once),
+	TEST(round_trip_of_one_byte_is_the_sum_of_its_costs),
+	TEST(loopback_needs_no_wire),
+	TEST(coalescing_limits_round_trips_to_its_rate),
+	TEST(halted_virtual_cpu_delays_each_message),
+	TEST(idle_core_delays_messages_by_its_exit_latency),
+	TEST(nic_moderation_limits_round_trips_to_its_rate),
+	TEST(nagle_stalls_write_write_read_for_a_delayed_acknowledgement),
+	TEST(nagle_does_not_delay_request_and_answer),
+	TEST(nagle_sends_waiting_messages_together),
+	TEST(carried_acknowledgement_cancels_the_delayed_one),
+	TEST(two_segments_are_acknowledged_without_delay),
 };
 
 int main(void)

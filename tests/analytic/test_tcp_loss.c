@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lost packets: what each costs. The connection's own loss process is drawn
- * here a second time, so that the test knows which packets are lost. */
+/* The cost of lost packets. The test draws the loss process of the connection a second time, so
+ * that it can predict which packets are lost. */
 #include "sim/transport/tcp.h"
 #include "tests/net.h"
 
@@ -8,7 +8,7 @@
 #define RTT_S     2e-3
 #define MSS_B     1448.0
 
-/* 1 ms one way, packets of 1448 B of payload, free work, loss p from a to b. */
+/* Latency 1 ms one way, packets with 1448 B of payload, no work, loss p from a to b. */
 static struct net *lossy(double p, struct tcp_params *params)
 {
 	struct net *net = net_new();
@@ -37,7 +37,7 @@ static void send_eight(void *ctx, uint64_t arg)
 	net_send(ctx, 0, 8 * MSS_B, arg);
 }
 
-/* The process after the SYN, if that came through. */
+/* The loss process after the SYN, if the SYN was not lost. */
 static struct loss twin(double p)
 {
 	struct loss loss = loss_new(p, 1, "a>b/loss 0");
@@ -46,9 +46,9 @@ static struct loss twin(double p)
 	return loss;
 }
 
-/* A second apart, one packet each: a lost one comes RTT + 200 ms late, and
- * twice that on top if its retransmission is lost too. */
-static void lost_tail_waits_for_the_timer(void)
+/* One packet is sent each second. A lost one arrives RTT + 200 ms later, and twice this is added if
+ * its retransmission is lost, too. */
+static void lost_last_packet_waits_for_the_timeout(void)
 {
 	enum { COUNT = 400 };
 	const double p = 0.1;
@@ -74,14 +74,14 @@ static void lost_tail_waits_for_the_timer(void)
 	CHECK(counters->losses_count == lost_count && counters->timeouts_count == lost_count);
 	CHECK(counters->fast_retransmits_count == 0);
 	CHECK(counters->stalled_s >= 0.202 * (double)lost_count);
-	/* 400 packets and their retransmissions at a tenth: 44 or so. */
+	/* A tenth of 400 packets and their retransmissions are lost: about 44. */
 	CHECK(lost_count >= 40 && lost_count <= 48);
 	net_free(net);
 }
 
-/* Eight messages at once, again and again at a loss of a third: several wait for
- * one retransmission, yet there is no more waiting than there is time. */
-static void messages_that_wait_together_count_once(void)
+/* Eight messages are sent at the same time, many times, with a loss of one third. Several wait for
+ * one retransmission, but the counted wait is not longer than the run. */
+static void overlapping_waits_for_retransmissions_count_once(void)
 {
 	struct tcp_params params;
 	struct net *net = lossy(0.3, &params);
@@ -98,15 +98,15 @@ static void messages_that_wait_together_count_once(void)
 	net_free(net);
 }
 
-/* Eight packets a second apart: a loss with three packets behind it is repaired
- * one round trip later, one nearer to the end after the timeout. */
-static void loss_in_the_middle(void)
+/* Eight packets are sent every 10 seconds. A loss that three packets follow is repaired one round
+ * trip later, a loss nearer to the end after the timeout. */
+static void loss_before_three_packets_is_repaired_in_a_round_trip(void)
 {
 	enum { COUNT = 200 };
 	const double p = 0.02;
 	struct tcp_params params;
 	struct net *net = lossy(p, &params);
-	params.streams_count = 100; /* so that no window binds after a loss */
+	params.streams_count = 100; /* no window limits the connection after a loss */
 	open(net, &params);
 	double start_s = net_now_s(net);
 	for (uint64_t i = 0; i < COUNT; i++)
@@ -131,7 +131,7 @@ static void loss_in_the_middle(void)
 		if (lost == 0)
 			CHECK_NEAR(net->delivered_s[i] - start_s - 10.0 * (double)i, expected_s,
 				   1e-4);
-		while (lost > 0) /* rare: not worked out here */
+		while (lost > 0) /* rare, and not calculated here */
 			lost = loss_take(&loss, lost, &again);
 	}
 	CHECK(middle >= 5 && tail >= 3);
@@ -140,10 +140,10 @@ static void loss_in_the_middle(void)
 	net_free(net);
 }
 
-/* One packet every millisecond: the three behind a lost one make duplicate
- * acknowledgements, so it comes 3 ms and a round trip late, and the ones behind
- * it wait for it. */
-static void later_messages_reveal_a_loss(void)
+/* One packet is sent each millisecond. The three packets after a lost one cause duplicate
+ * acknowledgements. So the lost one arrives 3 ms and a round trip late, and the packets after it
+ * wait for it. */
+static void later_messages_trigger_a_fast_retransmission(void)
 {
 	const double p = 0.01;
 	struct tcp_params params;
@@ -168,9 +168,9 @@ static void later_messages_reveal_a_loss(void)
 	net_free(net);
 }
 
-/* Everything is lost from now on. Timeouts 0.2 .. 102.4 s, then six of 120 s:
- * 0.2 (2^10 - 1) + 720 = 924.6 s without round trip. */
-static void all_lost_is_a_verdict(void)
+/* Everything is lost from now on. The timeouts are 0.2 .. 102.4 s, then six times 120 s: 0.2 (2^10
+ * - 1) + 720 = 924.6 s without round trips. */
+static void loss_of_all_packets_gives_a_verdict(void)
 {
 	for (int bulk = 0; bulk < 2; bulk++) {
 		struct tcp_params params;
@@ -196,8 +196,8 @@ static void all_lost_is_a_verdict(void)
 	}
 }
 
-/* No answer to seven SYNs: 1 + 2 + 4 + 8 + 16 + 32 + 64 s. */
-static void connect_is_given_up(void)
+/* Seven SYNs get no answer: 1 + 2 + 4 + 8 + 16 + 32 + 64 s. */
+static void connection_fails_after_seven_lost_syns(void)
 {
 	struct tcp_params params;
 	struct net *net = lossy(1, &params);
@@ -208,7 +208,7 @@ static void connect_is_given_up(void)
 	net_free(net);
 }
 
-static void connect_timeout(void)
+static void connect_timeout_gives_a_verdict(void)
 {
 	struct tcp_params params;
 	struct net *net = lossy(1, &params);
@@ -217,15 +217,15 @@ static void connect_timeout(void)
 	CHECK_NEAR(net->failed_s, 10, 1e-9);
 	CHECK_TEXT(net->reason, "connection timeout: no answer to SYN within 10 s");
 	net_free(net);
-	net = lossy(0, &params); /* the limit ends once the connection is open */
+	net = lossy(0, &params); /* the limit has no effect after the connection is open */
 	params.connect_timeout_s = 10;
 	open(net, &params);
 	CHECK(net->reason == NULL && net_now_s(net) < 10);
 	net_free(net);
 }
 
-/* A SYN lost once costs a second; with this seed and p the first is. */
-static void lost_syn_costs_a_second(void)
+/* With this seed and p the first SYN is lost. */
+static void lost_syn_delays_the_connection_by_a_second(void)
 {
 	struct tcp_params params;
 	const double p = 0.7;
@@ -243,8 +243,8 @@ static void lost_syn_costs_a_second(void)
 	net_free(net);
 }
 
-/* The mean of the gaps settles at (1 - p) / p, and chances 0 and 1 are exact. */
-static void loss_process(void)
+/* The share of lost packets approaches p. The probabilities 0 and 1 are exact. */
+static void loss_process_loses_the_given_share_of_packets(void)
 {
 	static const double chances[] = {1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.9};
 	uint64_t first;
@@ -264,15 +264,15 @@ static void loss_process(void)
 }
 
 static const struct test tests[] = {
-	TEST(lost_tail_waits_for_the_timer),
-	TEST(messages_that_wait_together_count_once),
-	TEST(loss_in_the_middle),
-	TEST(later_messages_reveal_a_loss),
-	TEST(all_lost_is_a_verdict),
-	TEST(connect_is_given_up),
-	TEST(connect_timeout),
-	TEST(lost_syn_costs_a_second),
-	TEST(loss_process),
+	TEST(lost_last_packet_waits_for_the_timeout),
+	TEST(overlapping_waits_for_retransmissions_count_once),
+	TEST(loss_before_three_packets_is_repaired_in_a_round_trip),
+	TEST(later_messages_trigger_a_fast_retransmission),
+	TEST(loss_of_all_packets_gives_a_verdict),
+	TEST(connection_fails_after_seven_lost_syns),
+	TEST(connect_timeout_gives_a_verdict),
+	TEST(lost_syn_delays_the_connection_by_a_second),
+	TEST(loss_process_loses_the_given_share_of_packets),
 };
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Long messages over TCP: what limits their rate. */
+/* Goodput of long messages over TCP and its limits. */
 #include "sim/transport/tcp.h"
 #include "tests/net.h"
 
@@ -10,7 +10,7 @@ static struct tcp_params tcp_defaults(struct net *net)
 	return params;
 }
 
-/* Seconds until size_B from end 0 is delivered, on an opened connection. */
+/* Seconds until size_B from end 0 are delivered, on an open connection. */
 static double transfer_s(struct net *net, double size_B, uint64_t arg)
 {
 	double start_s = net_now_s(net);
@@ -26,9 +26,9 @@ static void open(struct net *net, const struct tcp_params *params)
 	net_run(net);
 }
 
-/* 1 Gbit/s, MTU 1500: 1448 of every 1538 B on the wire are payload: 0.941.
- * Ten segments in 50 us are 290 MB/s, so the window does not bind. */
-static void gigabit_goodput(void)
+/* With 1 Gbit/s and an MTU of 1500, 1448 of every 1538 B on the wire are payload: 0.941. A window
+ * of ten segments in 50 us allows 290 MB/s, so it does not limit the goodput. */
+static void goodput_of_a_gigabit_link_excludes_headers(void)
 {
 	struct net *net = net_new();
 	net->link = (struct link_traits){.capacity_Bps = {125e6, 125e6},
@@ -44,9 +44,8 @@ static void gigabit_goodput(void)
 	net_free(net);
 }
 
-/* 64 KiB in 10 ms: 6.55 MB/s, whatever the wire; four streams carry four times
- * that. */
-static void window_over_round_trip(void)
+/* 64 KiB in 10 ms are 6.55 MB/s on any wire. Four streams carry four times as much. */
+static void goodput_is_limited_to_window_over_round_trip(void)
 {
 	for (int streams = 1; streams <= 4; streams += 3) {
 		struct net *net = net_new();
@@ -62,9 +61,9 @@ static void window_over_round_trip(void)
 	}
 }
 
-/* Ten segments of 1448 B in the first round trip of 10 ms, then 20, then 40:
- * 101360 B take three of them, and the last byte 5 ms more. */
-static void slow_start_doubles(void)
+/* Ten segments of 1448 B leave in the first round trip of 10 ms, then 20, then 40. So 101360 B take
+ * three round trips, and the last byte arrives 5 ms after it has left. */
+static void slow_start_doubles_the_window_in_each_round_trip(void)
 {
 	struct net *net = net_new();
 	net->link.latency_s = 5e-3;
@@ -72,7 +71,8 @@ static void slow_start_doubles(void)
 	struct tcp_params params = tcp_defaults(net);
 	open(net, &params);
 	CHECK_NEAR(transfer_s(net, 70 * 1448, 0), 35e-3, 1e-6);
-	/* At once again: 40 in the first round trip, 60 of 80 in the second. */
+	/* The next transfer begins with 40 segments in the first round trip and 60 of 80 in the
+	 * second. */
 	CHECK_NEAR(transfer_s(net, 100 * 1448, 1), 22.5e-3, 1e-6);
 	net_free(net);
 }
@@ -82,9 +82,10 @@ static void send_later(void *ctx, uint64_t arg)
 	net_send(ctx, 0, 70 * 1448, arg);
 }
 
-/* Idle for longer than the retransmission timeout: slow start again. Sooner:
- * 40 in the first round trip, 30 of 80 in the second. */
-static void idle_forgets_the_window(void)
+/* A connection that is idle for longer than the retransmission timeout begins with slow start
+ * again. Before that it continues with 40 segments in the first round trip and 30 of 80 in the
+ * second. */
+static void idle_connection_returns_to_slow_start(void)
 {
 	for (int idle = 0; idle < 2; idle++) {
 		struct net *net = net_new();
@@ -102,9 +103,9 @@ static void idle_forgets_the_window(void)
 	}
 }
 
-/* A thousand bytes each, fourteen fit the first window of 14480 B: the
- * fifteenth leaves when the first is acknowledged, a round trip later. */
-static void window_holds_short_messages(void)
+/* Fourteen messages of a thousand bytes fit the first window of 14480 B. The fifteenth leaves when
+ * the first is acknowledged, a round trip later. */
+static void initial_window_limits_short_messages(void)
 {
 	struct net *net = net_new();
 	net->link.latency_s = 5e-3;
@@ -117,14 +118,14 @@ static void window_holds_short_messages(void)
 	net_run(net);
 	CHECK_NEAR(net->delivered_s[13] - start_s, 5e-3, 1e-2);
 	CHECK_NEAR(net->delivered_s[14] - start_s, 15e-3, 1e-2);
-	/* Acknowledged bytes have widened it: the rest fits. */
+	/* Acknowledged bytes have widened the window, so the rest fits. */
 	CHECK_NEAR(net->delivered_s[39] - start_s, 15e-3, 1e-2);
 	net_free(net);
 }
 
-/* 1 ns/B at either end, one core each: 1 GB/s on a wire of 10; on half the
- * clock half of it; with both ends on one core half again. */
-static void cores_bind(void)
+/* One core works 1 ns for each byte at each end, so 1 GB/s on a wire of 10 GB/s. Half the clock
+ * gives half of it, and both ends on one core give half again. */
+static void goodput_is_limited_by_one_core_for_each_end(void)
 {
 	for (int which = 0; which < 3; which++) {
 		struct net *net = net_new();
@@ -143,9 +144,9 @@ static void cores_bind(void)
 	}
 }
 
-/* Two cores, 1 ns/B: three other threads that each want a whole core leave a
- * connection, which alone moves 1 GB/s, a fourth part of the two. */
-static void busy_cores_bind(void)
+/* There are two cores, and a connection works 1 ns for each byte: 1 GB/s without other threads.
+ * Three other threads that each use a whole core leave it a fourth of the two cores. */
+static void other_threads_take_core_time_from_a_connection(void)
 {
 	for (int busy = 0; busy < 2; busy++) {
 		struct net *net = net_new();
@@ -164,9 +165,9 @@ static void busy_cores_bind(void)
 	}
 }
 
-/* IPIP: 20 B less in each packet, and each of 1428 B costs a core 0.4 + 0.5 us
- * where offload handled 64 KiB at 0.4 us. */
-static void overlay_takes_offload_away(void)
+/* IPIP takes 20 B of each packet. A core works 0.4 + 0.5 us for each packet of 1428 B. With offload
+ * it works 0.4 us for 64 KiB. */
+static void overlay_disables_offload(void)
 {
 	double rates[2];
 	for (int overlay = 0; overlay < 2; overlay++) {
@@ -186,10 +187,10 @@ static void overlay_takes_offload_away(void)
 	CHECK_NEAR(rates[1], 1428 / 0.9e-6, 1e-4);
 }
 
-/* RTT 10 ms, RTO 210 ms, p = 0.001: sqrt(2p/3) RTT = 258.2 us; timeouts
- * 0.21 x 3 sqrt(3p/8) x p x (1 + 32 p^2) = 12.2 us: 1448 B in 270.4 us. Beside
- * it the square root alone, which holds for small p. */
-static void loss_bounds_the_rate(void)
+/* RTT 10 ms, RTO 210 ms, p = 0.001: sqrt(2p/3) RTT = 258.2 us, and timeouts add 0.21 x 3 sqrt(3p/8)
+ * x p x (1 + 32 p^2) = 12.2 us: 1448 B in 270.4 us. The test also checks the square root without
+ * timeouts, which holds for small p. */
+static void loss_limits_the_goodput_to_the_formula(void)
 {
 	CHECK_NEAR(tcp_loss_rate(1448, 10e-3, 0.21, 1e-3), 1448 / 270.4e-6, 1e-3);
 	CHECK_NEAR(tcp_loss_rate(1448, 10e-3, 0.21, 1e-7), 1448 / 10e-3 / sqrt(2e-7 / 3), 2e-3);
@@ -201,7 +202,7 @@ static void loss_bounds_the_rate(void)
 	}
 }
 
-static void loss_bounds_a_transfer(void)
+static void loss_limits_a_single_transfer(void)
 {
 	struct net *net = net_new();
 	net->link = (struct link_traits){.capacity_Bps = {1e9, 1e9},
@@ -214,14 +215,15 @@ static void loss_bounds_a_transfer(void)
 	double size_B = 1448 * 1000;
 	double least_s = size_B / (1448 / 270.4e-6) + 5e-3;
 	double taken_s = transfer_s(net, size_B, 0);
-	/* Its tail of three packets may have been lost: a timeout more. */
+	/* One of the last three packets may be lost, which adds a timeout. */
 	CHECK(fabs(taken_s - least_s) < 2e-3 || fabs(taken_s - least_s - 0.21) < 2e-3);
 	net_free(net);
 }
 
-/* The receiver's work before it acknowledges is part of the round trip: 65536 B in 10 ms and
- * its 10. The last byte arrives 5 ms after it has left, and is worked on once more. */
-static void a_slow_receiver_lengthens_the_round_trip(void)
+/* The receiver's work before its acknowledgement is part of the round trip: 65536 B in the round
+ * trip of 10 ms and 10 ms of work. The last byte arrives 5 ms after it has left, and the receiver
+ * then works on it. */
+static void slow_receiver_lengthens_the_round_trip(void)
 {
 	struct net *net = net_new();
 	net->link.latency_s = 5e-3;
@@ -235,9 +237,9 @@ static void a_slow_receiver_lengthens_the_round_trip(void)
 	net_free(net);
 }
 
-/* 1 ns/B of a core: four streams are worked on by four cores at either end, a quarter of the
+/* A core works 1 ns for each byte. At each end four cores work on four streams, a quarter of the
  * bytes each. */
-static void streams_have_cores_of_their_own(void)
+static void each_stream_uses_its_own_core(void)
 {
 	struct net *net = net_new();
 	net->link.capacity_Bps[0] = net->link.capacity_Bps[1] = 1e10;
@@ -251,9 +253,10 @@ static void streams_have_cores_of_their_own(void)
 	net_free(net);
 }
 
-/* RFC 5681: half of the window is the threshold either way; a fast retransmission goes on from
- * there, a timeout from one segment (and two are the least threshold). */
-static void losses_halve_the_window(void)
+/* RFC 5681: both kinds of loss set the threshold to half of the window. A fast retransmission
+ * continues from the threshold, a timeout from one segment. The smallest threshold is two segments.
+ */
+static void losses_halve_the_congestion_window(void)
 {
 	struct net *net = net_new();
 	net->link.packet_payload_B = 1500;
@@ -274,19 +277,19 @@ static void losses_halve_the_window(void)
 }
 
 static const struct test tests[] = {
-	TEST(gigabit_goodput),
-	TEST(window_over_round_trip),
-	TEST(slow_start_doubles),
-	TEST(idle_forgets_the_window),
-	TEST(window_holds_short_messages),
-	TEST(cores_bind),
-	TEST(busy_cores_bind),
-	TEST(overlay_takes_offload_away),
-	TEST(loss_bounds_the_rate),
-	TEST(loss_bounds_a_transfer),
-	TEST(a_slow_receiver_lengthens_the_round_trip),
-	TEST(streams_have_cores_of_their_own),
-	TEST(losses_halve_the_window),
+	TEST(goodput_of_a_gigabit_link_excludes_headers),
+	TEST(goodput_is_limited_to_window_over_round_trip),
+	TEST(slow_start_doubles_the_window_in_each_round_trip),
+	TEST(idle_connection_returns_to_slow_start),
+	TEST(initial_window_limits_short_messages),
+	TEST(goodput_is_limited_by_one_core_for_each_end),
+	TEST(other_threads_take_core_time_from_a_connection),
+	TEST(overlay_disables_offload),
+	TEST(loss_limits_the_goodput_to_the_formula),
+	TEST(loss_limits_a_single_transfer),
+	TEST(slow_receiver_lengthens_the_round_trip),
+	TEST(each_stream_uses_its_own_core),
+	TEST(losses_halve_the_congestion_window),
 };
 
 int main(void)

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The tables of the what-if pages and of the README are what their own commands print.
+# The tables of the what-if pages and of the README must be what their own commands print.
 #
 #   tests/analytic/what_ifs.sh            compares
-#   tests/analytic/what_ifs.sh --write    puts the results into the pages, after a change
-#                                         that is meant
+#   tests/analytic/what_ifs.sh --write    writes the results into the pages, after an intended
+#                                         change
 #
-# The commands are the blocks of ```sh, in their order. A table whose heads but the first
-# name quantities (images/s, efficiency, step ...) has a result in each row; in any other
-# table each cell is the next result: the quantity that its first head names, else the step.
+# The commands are the blocks of ```sh, in their order. If all heads of a table except the first
+# name quantities (images/s, efficiency, step ...), each row shows one result. In any other table
+# each cell shows the next result: the quantity that the first head names, otherwise the step.
 # Cells under "by hand" are kept, and so are tables in sections without commands. A failed case
 # shows the first words of its reason. The program is $FARWIRE, or build/farwire.
 set -u
@@ -23,10 +23,10 @@ cat >"$work/results.sh" <<'END'
 results() {
 	"$FARWIRE" "$@" --quiet --format csv >"$0.csv" || exit 1
 	awk -F, '
-		function first(a, b, c) { # the first column that is there
+		function first(a, b, c) { # the first column that exists
 			return (a in at) ? $at[a] : (b in at) ? $at[b] : (c in at) ? $at[c] : ""
 		}
-		function plain(text,    out, i, c, inside) { # commas in quotes are no separators
+		function plain(text,    out, i, c, inside) { # commas in quotes do not separate
 			for (i = 1; i <= length(text); i++) {
 				c = substr(text, i, 1)
 				if (c == "\"") inside = !inside
@@ -66,7 +66,7 @@ page() { # FILE
 		return sprintf("%.1f GB/s", value / 1e9)
 	}
 	function trimmed(text) { gsub(/^ +| +$/, "", text); return text }
-	# The quantity of the cells, by the first head.
+	# The quantity that the first head names.
 	function named(text,    k) {
 		for (k = 2; k in names; k++) if (index(text, names[k])) return names[k]
 		return names[1]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A baseline that was known is the one that would have been computed, and what the
- * wire and the runtime are does not matter to it. */
+/* A baseline that is found in the store equals the one that would be computed, and it does not
+ * depend on the wire and the runtime. */
 #include <string.h>
 
 #include "sim/predict/baselines.h"
@@ -8,7 +8,7 @@
 
 struct variant {
 	const char *settings[3];
-	bool same; /* baseline as without any */
+	bool same; /* as without these settings */
 };
 static const struct variant variants[] = {
 	{{"case.fraction=1"}, true},
@@ -43,7 +43,7 @@ static bool is_same(struct baseline_key a, struct baseline_key b)
 	return a.size_B == b.size_B && memcmp(a.bytes, b.bytes, b.size_B) == 0;
 }
 
-static void keys_tell_apart(void)
+static void baseline_keys_differ_if_the_baseline_can_differ(void)
 {
 	struct arena *arena = arena_new();
 	struct baseline_key keys[VARIANTS_COUNT];
@@ -60,7 +60,8 @@ static void keys_tell_apart(void)
 	arena_free(arena);
 }
 
-/* The first time it goes in or finds that of another case, the second it is found. */
+/* The first prediction stores the baseline or finds that of an equal case. The second one finds it.
+ */
 static void check_known(struct baselines *baselines, struct arena *arena,
 			const struct scenario *scenario, const char *name)
 {
@@ -72,7 +73,7 @@ static void check_known(struct baselines *baselines, struct arena *arena,
 	}
 }
 
-static void known_is_computed(void)
+static void stored_baseline_equals_the_computed_one(void)
 {
 	struct baselines *baselines = baselines_new();
 	for (size_t i = 0; i < VARIANTS_COUNT; i++) {
@@ -85,7 +86,7 @@ static void known_is_computed(void)
 	baselines_free(baselines);
 }
 
-/* ---- jobs: the step of one GPU alone ---- */
+/* ---- jobs: the step of a single GPU ---- */
 
 static const struct settings job = {{"case.topology=dgx1-v100-ethernet", "case.model=alexnet",
 				     "case.batch=16", "case.gpus=16", "case.steps=2"}};
@@ -96,7 +97,7 @@ static const struct variant job_variants[] = {
 	{{"exchange.fusion=1 MiB"}, true},
 	{{"library.kernel_loss=0.1"}, true},
 	{{"input.source=sata-ssd-raid0"}, true},
-	{{"link.*.latency=9 us"}, false}, /* of PCIe, too */
+	{{"link.*.latency=9 us"}, false}, /* also of PCIe */
 	{{"gpu.*.memory_bandwidth=500 GB/s"}, false},
 	{{"driver.launch=50 us"}, false},
 	{{"stack.dispatch=50 us"}, false},
@@ -105,7 +106,7 @@ static const struct variant job_variants[] = {
 };
 enum { JOB_VARIANTS_COUNT = sizeof job_variants / sizeof *job_variants };
 
-static void solo_keys_tell_apart(void)
+static void solo_keys_differ_if_the_step_of_one_gpu_can_differ(void)
 {
 	struct arena *arena = arena_new();
 	struct baseline_key first = {0};
@@ -122,7 +123,7 @@ static void solo_keys_tell_apart(void)
 	arena_free(arena);
 }
 
-static void a_known_solo_is_computed(void)
+static void stored_solo_step_equals_the_computed_one(void)
 {
 	struct baselines *baselines = baselines_new();
 	for (size_t i = 0; i < JOB_VARIANTS_COUNT; i++) {
@@ -136,8 +137,10 @@ static void a_known_solo_is_computed(void)
 	baselines_free(baselines);
 }
 
-static const struct test tests[] = {TEST(keys_tell_apart), TEST(known_is_computed),
-				    TEST(solo_keys_tell_apart), TEST(a_known_solo_is_computed)};
+static const struct test tests[] = {TEST(baseline_keys_differ_if_the_baseline_can_differ),
+				    TEST(stored_baseline_equals_the_computed_one),
+				    TEST(solo_keys_differ_if_the_step_of_one_gpu_can_differ),
+				    TEST(stored_solo_step_equals_the_computed_one)};
 
 int main(void)
 {

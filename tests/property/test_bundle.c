@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Few hosts, so that flows often share all that they share with the same others
- * (sim/fabric/bundle.c), and as often do not. Whatever starts, ends, is cancelled or
- * changes: the rates are those that an independent solution gives, all flows end, and
- * what was carried is what was sent. */
+/* With only four hosts flows often use the same resources as other flows (a bundle,
+ * sim/fabric/bundle.c), and as often they do not. Flows start, end, are cancelled and change at
+ * random. The rates must equal those of an independent solution, all flows must end, and the links
+ * must carry what was sent. */
 #include "sim/base/arena.h"
 #include "sim/base/num.h"
 #include "sim/fabric/fabric.h"
@@ -20,7 +20,7 @@ struct star {
 	double size[FLOWS];
 	size_t started, over;
 	double sent;
-	double span_s; /* from change to change, some */
+	double span_s; /* longest time between changes */
 };
 
 static void ended(void *ctx, uint64_t flow)
@@ -68,7 +68,7 @@ static void change_any(struct star *star)
 	}
 }
 
-/* One or more at an instant. */
+/* Makes one to three changes at one time. */
 static void change(void *ctx, uint64_t arg)
 {
 	struct star *star = ctx;
@@ -83,7 +83,7 @@ static void change(void *ctx, uint64_t arg)
 			     change, star, arg);
 }
 
-static void whatever_changes_the_rates_are_fair(void)
+static void rates_of_bundled_flows_match_an_independent_solution(void)
 {
 	for (uint64_t round = 0; round < 40; round++) {
 		struct arena *arena = arena_new();
@@ -106,7 +106,7 @@ static void whatever_changes_the_rates_are_fair(void)
 		double carried = 0;
 		for (int i = 0; i < HOSTS; i++)
 			carried += fabric_carried(star.fabric, star.up[i]);
-		/* All that ended, and a part of what was cancelled. */
+		/* All flows that ended, and a part of the cancelled ones. */
 		CHECK(carried >= star.sent * (1 - 1e-9) && carried < 1.2 * star.sent);
 		arena_free(arena);
 	}
@@ -115,7 +115,7 @@ static void whatever_changes_the_rates_are_fair(void)
 struct race {
 	struct engine *engine;
 	struct fabric *fabric;
-	struct flow_spec then; /* what starts when the second ends, if it has a size */
+	struct flow_spec then; /* starts when flow 1 ends, if it has a size */
 	int64_t end_ps[4];
 };
 
@@ -127,10 +127,10 @@ static void finish(void *ctx, uint64_t flow)
 		fabric_flow_start(race->fabric, &race->then);
 }
 
-/* Flows of 30, 60 and 90 over 100/s, and one of 500 with a cap of 10/s: 30/s each until 1 s,
- * when the first ends; 45/s each until 1 + 30/45 s; the last 30 of the third at 90/s: 2 s. The
- * fourth takes 50 s. */
-static void the_first_end_moves_the_others(void)
+/* Flows of 30, 60 and 90 share 100/s with a flow of 500 that has a cap of 10/s. Each gets 30/s
+ * until the first ends at 1 s, then 45/s until 1 + 30/45 s. The last 30 of the third flow take
+ * until 2 s at 90/s. The fourth flow takes 50 s. */
+static void end_of_a_flow_raises_the_rates_of_its_bundle(void)
 {
 	static const double sizes[] = {30, 60, 90, 500};
 	struct arena *arena = arena_new();
@@ -150,15 +150,15 @@ static void the_first_end_moves_the_others(void)
 	CHECK(engine_run(race.engine) == ENGINE_DRAINED);
 	CHECK(race.end_ps[0] == PS_PER_S);
 	CHECK(race.end_ps[1] == 1666666666667);
-	CHECK(race.end_ps[2] == 2 * PS_PER_S + 1); /* the second's was rounded up */
+	CHECK(race.end_ps[2] == 2 * PS_PER_S + 1); /* the end of the second was rounded up */
 	CHECK(race.end_ps[3] == 50 * PS_PER_S);
 	arena_free(arena);
 }
 
-/* Flows of 1000 and 50 over 100/s. The second ends at 1 s, and a flow that meets a third
- * elsewhere replaces it. So they are not a bundle any more. The first keeps its 50/s, and its
- * end at 20 s. */
-static void an_end_is_not_lost_with_the_bundle(void)
+/* Flows of 1000 and 50 share 100/s. The second ends at 1 s and is replaced by a flow that also uses
+ * another resource, so the two are not a bundle any more. The first keeps its 50/s and ends at 20
+ * s. */
+static void flow_ends_on_time_if_its_bundle_dissolves(void)
 {
 	struct arena *arena = arena_new();
 	struct race race = {.engine = engine_new(arena, NULL)};
@@ -189,15 +189,15 @@ static void an_end_is_not_lost_with_the_bundle(void)
 	CHECK(race.end_ps[0] == 20 * PS_PER_S);
 	CHECK(race.end_ps[1] == 1 * PS_PER_S);
 	CHECK(race.end_ps[2] == 100 * PS_PER_S);
-	/* 950 of it at 50/s, the rest at 100/s */
+	/* 950 at 50/s, the rest at 100/s */
 	CHECK(race.end_ps[3] == (20 + 40) * PS_PER_S + PS_PER_S / 2);
 	arena_free(arena);
 }
 
 static const struct test tests[] = {
-	TEST(whatever_changes_the_rates_are_fair),
-	TEST(the_first_end_moves_the_others),
-	TEST(an_end_is_not_lost_with_the_bundle),
+	TEST(rates_of_bundled_flows_match_an_independent_solution),
+	TEST(end_of_a_flow_raises_the_rates_of_its_bundle),
+	TEST(flow_ends_on_time_if_its_bundle_dissolves),
 };
 
 int main(void)

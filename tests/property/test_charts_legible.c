@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whatever is drawn can be read: no text stands on another or outside. */
+/* All texts of a chart can be read: no text covers another or leaves the drawing. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ struct box {
 	char text[160];
 };
 
-/* Reads a line of a display list; false if it has no text. */
+/* Reads a line of a display list. Returns false if the line has no text. */
 static bool text_box(const char *line, struct box *box)
 {
 	double x, y, size;
@@ -64,7 +64,7 @@ static void check_legible(const char *name, const struct drawing *drawing, struc
 	free(text);
 }
 
-static void texts_apart(void)
+static void texts_of_sample_charts_do_not_overlap(void)
 {
 	for (size_t i = 0; i < SAMPLES_COUNT; i++) {
 		struct arena *arena = arena_new();
@@ -73,8 +73,8 @@ static void texts_apart(void)
 	}
 }
 
-/* Any number of hosts and GPUs that a reader may come with. */
-static void clusters_legible(void)
+/* The test draws one to six hosts with zero to eight GPUs. */
+static void texts_of_topologies_do_not_overlap(void)
 {
 	for (size_t hosts = 1; hosts <= 6; hosts++) {
 		for (size_t gpus = 0; gpus <= 8; gpus += 2) {
@@ -85,8 +85,8 @@ static void clusters_legible(void)
 	}
 }
 
-/* Nothing, one of each, equal and missing numbers: a drawing all the same. */
-static void odd_inputs(void)
+/* Empty, single, equal and missing numbers still give a drawing. */
+static void charts_of_missing_or_equal_numbers_are_legible(void)
 {
 	struct arena *arena = arena_new();
 	const struct chart_text bare = {"Bare", NULL};
@@ -144,8 +144,8 @@ static void odd_inputs(void)
 	arena_free(arena);
 }
 
-/* Bounds and tornados of nothing, and of what fails or does not move. */
-static void odd_answers(void)
+/* Charts of bounds and tornados without points, with failures and with equal values. */
+static void bounds_and_tornados_of_missing_numbers_are_legible(void)
 {
 	struct arena *arena = arena_new();
 	const struct chart_text bare = {"Bare", NULL};
@@ -170,8 +170,8 @@ static void odd_answers(void)
 	arena_free(arena);
 }
 
-/* Any number of bars, however short on room. */
-static void many_gpus_legible(void)
+/* Charts with up to 41 bars, more than have room for a label. */
+static void texts_of_many_bars_do_not_overlap(void)
 {
 	for (size_t count = 1; count <= 41; count += 8) {
 		struct arena *arena = arena_new();
@@ -197,8 +197,8 @@ static void many_gpus_legible(void)
 	}
 }
 
-/* Very many spans make a drawing no larger than its pixels. */
-static void spans_merge(void)
+/* A drawing of 200,000 spans has at most two shapes for each column of pixels. */
+static void short_spans_are_merged_into_one_shape(void)
 {
 	struct arena *arena = arena_new();
 	struct trace *trace = trace_new(arena);
@@ -210,14 +210,18 @@ static void spans_merge(void)
 		chart_timeline(arena, (struct chart_text){"Many", CAPTION}, trace, 0, 20000000);
 	size_t size = 0;
 	char *text = display_list(drawing, &size);
-	CHECK(size > 500 && size < 60 * 1600); /* two shapes a column at most */
+	CHECK(size > 500 && size < 60 * 1600); /* at most two shapes for each column */
 	free(text);
 	arena_free(arena);
 }
 
 static const struct test tests[] = {
-	TEST(texts_apart),       TEST(clusters_legible), TEST(odd_inputs),
-	TEST(many_gpus_legible), TEST(spans_merge),      TEST(odd_answers),
+	TEST(texts_of_sample_charts_do_not_overlap),
+	TEST(texts_of_topologies_do_not_overlap),
+	TEST(charts_of_missing_or_equal_numbers_are_legible),
+	TEST(texts_of_many_bars_do_not_overlap),
+	TEST(short_spans_are_merged_into_one_shape),
+	TEST(bounds_and_tornados_of_missing_numbers_are_legible),
 };
 
 int main(void)

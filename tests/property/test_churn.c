@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Flows that come and go on a two-level tree with too thin a core, in jobs that keep
- * to themselves for the most part: a change may reach little or nearly all. At random
- * moments every rate is the one that a solution from scratch gives (tests/plain_share.h). */
+/* Flows come and go on a two-level tree whose core has too little bandwidth. They belong to jobs,
+ * most of which stay in one rack, so a change can concern few flows or nearly all. At random times
+ * each rate must equal that of a solution from scratch (tests/plain_share.h). */
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -17,12 +17,12 @@ struct tree {
 	struct fabric *fabric;
 	struct rng rng;
 	int up[HOSTS], down[HOSTS], rack_up[RACKS], rack_down[RACKS];
-	size_t job; /* hosts in a row */
+	size_t job; /* consecutive hosts of a job */
 	struct flow_spec specs[FLOWS_MAX];
 	struct flow_id ids[FLOWS_MAX];
 	bool active[FLOWS_MAX];
 	size_t started, checks;
-	double worst; /* difference in rate, relative */
+	double worst; /* largest relative difference in rate */
 };
 
 static void build(struct tree *tree, struct arena *arena)
@@ -94,7 +94,7 @@ static void compare(struct tree *tree)
 	tree->checks++;
 }
 
-/* Something else than an end: a cap, a capacity, a flow taken away. */
+/* Changes something other than an end: a cap, a capacity, a cancelled flow. */
 static void disturb(void *ctx, uint64_t arg)
 {
 	struct tree *tree = ctx;
@@ -113,7 +113,7 @@ static void disturb(void *ctx, uint64_t arg)
 		compare(tree);
 }
 
-static void every_rate_is_that_of_a_solution_from_scratch(void)
+static void incremental_rates_equal_a_solution_from_scratch(void)
 {
 	static struct tree tree;
 	static const size_t jobs[] = {3, 5, 10, HOSTS};
@@ -139,7 +139,7 @@ static void every_rate_is_that_of_a_solution_from_scratch(void)
 }
 
 static const struct test tests[] = {
-	TEST(every_rate_is_that_of_a_solution_from_scratch),
+	TEST(incremental_rates_equal_a_solution_from_scratch),
 };
 
 int main(void)

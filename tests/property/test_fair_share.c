@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random systems of flows, checked at random moments while flows come, go,
- * change caps and see capacities change:
+/* Random systems of flows, checked at random times while flows start, end, change caps and see
+ * capacities change:
  *   - the rates equal an independent solution (fabric_check);
- *   - they are max-min fair by its definition: each flow is at its cap, or
- *     crosses a full resource on which no flow has a larger rate/weight;
- *   - what a resource has carried is the sum of what its flows have moved;
- *   - all capacities and caps halved, everything takes twice as long. */
+ *   - they are max-min fair by definition: each flow is at its cap, or crosses a full resource
+ *     on which no flow has a larger rate/weight;
+ *   - a resource has carried the sum of what its flows have moved;
+ *   - with half of all capacities and caps, everything takes twice as long. */
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -20,17 +20,17 @@ struct system {
 	struct engine *engine;
 	struct fabric *fabric;
 	struct rng rng;
-	double scale; /* of capacities and caps */
+	double scale; /* factor for capacities and caps */
 	size_t resource_count;
 	double capacity[RESOURCES_MAX];
 	struct flow_spec specs[FLOWS_MAX];
 	struct flow_id ids[FLOWS_MAX];
 	bool active[FLOWS_MAX];
 	int64_t ends_ps[FLOWS_MAX];
-	double moved[RESOURCES_MAX]; /* by flows that ended, in the resource's units */
-	bool cancels;                /* some flows are cancelled: moved is less than carried */
+	double moved[RESOURCES_MAX]; /* by flows that ended, in units of the resource */
+	bool cancels;                /* some flows are cancelled, so moved is less than carried */
 	size_t started, ended;
-	bool steady; /* arrivals at given times only, no random changes */
+	bool steady; /* flows start at given times, without random changes */
 };
 
 static double draw(struct rng *rng, double low, double high)
@@ -55,7 +55,7 @@ static void ended(void *ctx, uint64_t arg)
 		system->moved[spec->uses[u].resource] += spec->uses[u].per_unit * spec->size;
 }
 
-/* A flow over 0 to 4 resources, half of the flows capped, a third weighted. */
+/* A flow over 0 to 4 resources. Half of the flows have a cap, a third a weight. */
 static void draw_spec(struct system *system, uint64_t index)
 {
 	struct flow_spec *spec = &system->specs[index];
@@ -93,7 +93,7 @@ static double level_of(const struct system *system, size_t i)
 	return fabric_flow_rate(system->fabric, system->ids[i]) / weight;
 }
 
-/* No active flow on the resource has a level above `level`, and it is full. */
+/* Returns whether the resource is full and none of its active flows has a level above `level`. */
 static bool is_bottleneck(const struct system *system, int resource, double level)
 {
 	double load = 0, most = 0;
@@ -168,12 +168,12 @@ static void draw_resources(struct system *system)
 
 static int64_t moment_ps(struct system *system)
 {
-	/* A tenth of a second, or a few instants that many events share. */
+	/* On average half of the times are multiples of 0.1 s, which many events share. */
 	return chance(system, 0.5) ? (int64_t)rng_below(&system->rng, 100) * (PS_PER_S / 10)
 				   : (int64_t)rng_below(&system->rng, 10 * PS_PER_S);
 }
 
-static void rates_are_fair_at_any_moment(void)
+static void rates_are_max_min_fair_at_random_times(void)
 {
 	struct system system = {0};
 	for (uint64_t round = 0; round < 200; round++) {
@@ -203,8 +203,8 @@ static void rates_are_fair_at_any_moment(void)
 	}
 }
 
-/* The same flows from time 0, on capacities and caps as they are and halved:
- * each end doubles, within the roundings up to a picosecond. */
+/* The same flows start at time 0 with full and with half capacities and caps. Each end time
+ * doubles, except for rounding up to a picosecond. */
 static void half_the_capacity_takes_twice_as_long(void)
 {
 	struct system system = {0};
@@ -231,9 +231,9 @@ static void half_the_capacity_takes_twice_as_long(void)
 	}
 }
 
-/* Started in the opposite order, each flow ends at the same time, but for the
- * roundings. */
-static void the_order_of_starting_does_not_matter(void)
+/* If flows start in the opposite order at the same time, each ends at the same time, except for
+ * rounding. */
+static void order_of_starting_does_not_change_the_ends(void)
 {
 	struct system system = {0};
 	int64_t ends_ps[FLOWS_MAX];
@@ -257,9 +257,9 @@ static void the_order_of_starting_does_not_matter(void)
 }
 
 static const struct test tests[] = {
-	TEST(rates_are_fair_at_any_moment),
+	TEST(rates_are_max_min_fair_at_random_times),
 	TEST(half_the_capacity_takes_twice_as_long),
-	TEST(the_order_of_starting_does_not_matter),
+	TEST(order_of_starting_does_not_change_the_ends),
 };
 
 int main(void)

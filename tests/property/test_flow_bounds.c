@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random flows beside what can be known without solving anything:
- *   - one flow alone, and flows that share a link, end when a closed form says;
- *   - messages that wait for others and for latencies are not over before their longest
- *     chain, each alone, nor before the busiest link has carried all that is its own, and
- *     not after all of them one behind the other. */
+/* Random flows, compared with bounds that need no solution of the rates:
+ *   - one flow, and flows that share a link, end at the time of a closed form;
+ *   - messages wait for others and for latencies. They end no earlier than their longest chain
+ *     without other traffic, no earlier than the busiest link can carry its bytes, and no later
+ *     than all messages one after the other. */
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -16,7 +16,7 @@ enum { LINKS = 6, MESSAGES = 40, AFTER_MAX = 3, ROUNDS = 200 };
 struct message {
 	struct flow_spec flow;
 	size_t after[AFTER_MAX], after_count; /* it starts when these have ended */
-	int64_t latency_ps;                   /* from its last byte to its end */
+	int64_t latency_ps;                   /* from the last byte to the end */
 	size_t missing;
 	double over_s;
 };
@@ -132,7 +132,7 @@ static void check_bounds(const struct run *run, double took_s)
 	CHECK(took_s <= sum_s * (1 + 1e-9));
 }
 
-static void chains_and_bottlenecks_bound_the_end(void)
+static void messages_end_within_their_bounds(void)
 {
 	struct run run;
 	for (uint64_t round = 0; round < ROUNDS; round++) {
@@ -144,8 +144,9 @@ static void chains_and_bottlenecks_bound_the_end(void)
 	}
 }
 
-/* A chain has nothing beside it: its end is the sum, to the picosecond of each part. */
-static void a_chain_takes_its_sum(void)
+/* The messages of a chain share nothing, so the chain ends after the sum of their times, each
+ * rounded to a picosecond. */
+static void chain_of_messages_takes_the_sum_of_its_times(void)
 {
 	struct run run;
 	for (uint64_t round = 0; round < ROUNDS; round++) {
@@ -163,9 +164,9 @@ static void a_chain_takes_its_sum(void)
 	}
 }
 
-/* From time 0 on one link, smallest first: when the k-th of n ends, each of the n - k + 1
- * that were left has had as much as it since the one before (processor sharing). */
-static void flows_on_one_link_end_as_a_closed_form_says(void)
+/* All flows start at time 0 on one link, smallest first. When the k-th of n ends, each of the n - k
+ * + 1 flows that were left has moved as much as it since the previous end (processor sharing). */
+static void flows_on_one_link_end_at_the_times_of_processor_sharing(void)
 {
 	struct run run;
 	for (uint64_t round = 0; round < ROUNDS; round++) {
@@ -197,9 +198,9 @@ static void flows_on_one_link_end_as_a_closed_form_says(void)
 }
 
 static const struct test tests[] = {
-	TEST(chains_and_bottlenecks_bound_the_end),
-	TEST(a_chain_takes_its_sum),
-	TEST(flows_on_one_link_end_as_a_closed_form_says),
+	TEST(messages_end_within_their_bounds),
+	TEST(chain_of_messages_takes_the_sum_of_its_times),
+	TEST(flows_on_one_link_end_at_the_times_of_processor_sharing),
 };
 
 int main(void)

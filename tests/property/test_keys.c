@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every parameter of a case has a key of its own. */
+/* Each parameter of a case has its own key. */
 #include <string.h>
 
 #include "tests/case_points.h"
 
-static void no_key_twice(void)
+static void no_parameter_key_occurs_twice(void)
 {
 	struct arena *arena = arena_new();
 	const struct scenario *scenario =
@@ -21,7 +21,7 @@ static void no_key_twice(void)
 }
 
 static const struct test tests[] = {
-	TEST(no_key_twice),
+	TEST(no_parameter_key_occurs_twice),
 };
 
 int main(void)

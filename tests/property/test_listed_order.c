@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs and jobs that share cores, a GPU and a wire: who is listed first decides nothing. */
+/* Programs and jobs share cores, a GPU and a wire. The order in which a case lists them does not
+ * change the results. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,12 +13,12 @@
 enum { LISTED_MAX = 3 };
 
 struct listing {
-	const char *head; /* of a case, up to the list */
+	const char *head; /* text of a case, up to the list */
 	const char *items[LISTED_MAX];
 	size_t count;
 };
 
-/* Three unlike programs on a server of two cores: one core serves two of them. */
+/* Three different programs on a server of two cores: one core serves two of them. */
 static const struct listing programs = {
 	.head = "topology = \"gpu-pool\"; runtime = \"asynchronous\"; transport = \"tcp\"; "
 		"settings = [\"host.rack1.cores=2\", \"case.steps=3\"]; clients = (",
@@ -30,7 +31,7 @@ static const struct listing programs = {
 	.count = 3,
 };
 
-/* Three unlike jobs on a host of two cores, one of which copies the input of two. */
+/* Three different jobs on a host of two cores. One of the cores copies the input of two jobs. */
 static const struct listing jobs = {
 	.head = "topology = \"dgx1-p100\"; stack = \"tf-1.1-2017\"; model = \"alexnet_tf\"; "
 		"profile = \"tf-2017-nccl1\"; exchange = \"tf-replicated-nccl1\"; settings = "
@@ -42,7 +43,7 @@ static const struct listing jobs = {
 	.count = 3,
 };
 
-/* The step of each item, by its number, in a case that lists them in that order. */
+/* Step time of each item, by its number, in a case that lists the items in this order. */
 static void step_times(const struct listing *listing, const size_t *order, double *step_s)
 {
 	struct arena *arena = arena_new();
@@ -84,19 +85,19 @@ static void any_order_is_the_same(const struct listing *listing)
 	}
 }
 
-static void programs_in_any_order(void)
+static void order_of_clients_does_not_change_their_step_times(void)
 {
 	any_order_is_the_same(&programs);
 }
 
-static void jobs_in_any_order(void)
+static void order_of_jobs_does_not_change_their_step_times(void)
 {
 	any_order_is_the_same(&jobs);
 }
 
 static const struct test tests[] = {
-	TEST(programs_in_any_order),
-	TEST(jobs_in_any_order),
+	TEST(order_of_clients_does_not_change_their_step_times),
+	TEST(order_of_jobs_does_not_change_their_step_times),
 };
 
 int main(void)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The memory of a run: after its warm-up, running events allocate only a record of each step,
- * and a rank takes no more than docs/PERFORMANCE.md says. */
+/* Memory of a run: after the warm-up, events allocate nothing except a record of each step, and a
+ * rank takes no more memory than docs/PERFORMANCE.md states. */
 #include "tests/case_points.h"
 
-/* For one step, as lists double: some 20,000 events, each of which would take at least 16. */
+/* For one step, because lists double. A step has about 20,000 events; if each allocated, it would
+ * take at least 16 B. */
 static const double STEP_MOST_B = 1024;
 static const double RANK_MOST_B = 100e3;
 
@@ -13,7 +14,7 @@ struct used {
 	uint64_t events;
 };
 
-/* The same case again, with that many steps before those that count. */
+/* Runs the case with this number of steps before the window. */
 static struct used run(const struct scenario *scenario, double warmup_count)
 {
 	struct scenario longer = *scenario;
@@ -45,13 +46,13 @@ static void check_warm(const char *const *settings)
 }
 #define CHECK_WARM(...) check_warm((const char *const[]){__VA_ARGS__, NULL})
 
-static void forwarding_takes_no_memory_once_warm(void)
+static void forwarded_steps_allocate_only_their_record(void)
 {
 	CHECK_WARM("case.topology=gpu-pool", "case.transport=tcp", "case.runtime=asynchronous",
 		   "case.copies=2", "case.program=spread", "case.gpu=spread", "case.batch=1");
 }
 
-static void training_takes_no_memory_once_warm(void)
+static void training_steps_allocate_only_their_record(void)
 {
 	CHECK_WARM("case.topology=dgx1-v100-roce", "case.gpus=16", "case.transport=rdma",
 		   "case.exchange=horovod-0.19");
@@ -61,7 +62,7 @@ static void training_takes_no_memory_once_warm(void)
 		   "case.exchange=ddp", "input.source=nvme");
 }
 
-static void a_rank_takes_little_memory(void)
+static void rank_takes_less_than_100_kb(void)
 {
 	static const struct settings job = {{"case.topology=dgx1-v100-roce", "case.transport=rdma",
 					     "case.exchange=horovod-0.19"}};
@@ -78,9 +79,9 @@ static void a_rank_takes_little_memory(void)
 }
 
 static const struct test tests[] = {
-	TEST(forwarding_takes_no_memory_once_warm),
-	TEST(training_takes_no_memory_once_warm),
-	TEST(a_rank_takes_little_memory),
+	TEST(forwarded_steps_allocate_only_their_record),
+	TEST(training_steps_allocate_only_their_record),
+	TEST(rank_takes_less_than_100_kb),
 };
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whether events go on in place of the next one (engine_pass) or each runs by itself, the
- * same happens: every span of the timeline, every step, every counter, to the bit. For
- * programs that forward calls in every way, and for random cases (tests/random_case.h). */
+/* An event can continue in place of the next one (engine_pass) or run separately. Both ways give
+ * equal results: each span of the timeline, each step and each counter, to the bit. The tests use
+ * programs that forward calls in each way, and random cases (tests/random_case.h). */
 #include "sim/engine/trace.h"
 #include "tests/random_case.h"
 
@@ -23,7 +23,7 @@ static bool same_traces(const struct trace *a, const struct trace *b)
 	return true;
 }
 
-/* Field by field where a struct may have gaps. */
+/* Compares fields, because a struct can have padding. */
 static bool same_client(const struct job_run *a, const struct job_run *b)
 {
 	bool same = a->failed == b->failed && a->step_count == b->step_count &&
@@ -83,7 +83,7 @@ static bool same_case(const char *const *texts)
 	return same;
 }
 
-static void forwarded_calls(void)
+static void passing_does_not_change_forwarded_programs(void)
 {
 	static const char *const wires[][4] = {
 		{"case.topology=vm-p100-vmxnet3", "case.transport=tcp", "case.program=client",
@@ -120,7 +120,7 @@ static void forwarded_calls(void)
 	}
 }
 
-static void random_cases(void)
+static void passing_does_not_change_random_cases(void)
 {
 	for (uint64_t seed = seeds_first(); seed < seeds_first() + seeds_count(CASES); seed++) {
 		struct arena *arena = arena_new();
@@ -133,8 +133,8 @@ static void random_cases(void)
 }
 
 static const struct test tests[] = {
-	TEST(forwarded_calls),
-	TEST(random_cases),
+	TEST(passing_does_not_change_forwarded_programs),
+	TEST(passing_does_not_change_random_cases),
 };
 
 int main(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The event queue beside the plainest one, a binary heap of (time, order of
- * adding) with a mark for the cancelled: whatever is added, cancelled and taken,
- * both give the same events in the same order. */
+/* The event queue, compared with a simple binary heap of (time, insertion order) with a mark for
+ * cancelled events. Random operations give the same events in the same order. */
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -59,7 +58,7 @@ static void plain_drop_first(struct plain *plain)
 	}
 }
 
-/* The earliest one that is not cancelled, left at the top. */
+/* Removes cancelled events from the top, so that the earliest valid one is there. */
 static void plain_clean(struct plain *plain)
 {
 	while (plain->count > 0 && plain->cancelled[plain->heap[0].number])
@@ -113,7 +112,7 @@ static void cancel(struct pair *pair, uint64_t number)
 	plain->live_count--;
 }
 
-/* Now and then now; else at a distance of any size, often a round one. */
+/* A time of now, or later by a random distance, which is often a round number. */
 static int64_t moment_ps(struct pair *pair, unsigned bits)
 {
 	if (rng_below(&pair->rng, 8) == 0)
@@ -131,8 +130,8 @@ static void burst(struct pair *pair, unsigned bits)
 		add(pair, time_ps);
 }
 
-/* Many pending close together but far ahead: peeking opens their bucket and files them
- * anew; what is added then lies before them. */
+/* Many pending events are close together and far in the future. Peeking opens their bucket and
+ * sorts them again. Events that are added then are earlier than all of them. */
 static void peek_and_add(struct pair *pair)
 {
 	if (pair->plain.live_count == 0)
@@ -162,7 +161,7 @@ static void step(struct pair *pair, unsigned bits, uint64_t adds)
 		take(pair);
 }
 
-static void any_operations_give_the_plain_order(void)
+static void random_operations_give_the_order_of_a_heap(void)
 {
 	struct pair *pair = malloc(sizeof *pair);
 	for (uint64_t round = 0; pair && round < 60; round++) {
@@ -170,7 +169,8 @@ static void any_operations_give_the_plain_order(void)
 		memset(pair, 0, sizeof *pair);
 		pair->queue = queue_new(arena);
 		pair->rng = rng_named(round, "queue");
-		/* From a few picoseconds to the end of time; growing, then shrinking. */
+		/* The distances are from a few picoseconds to the end of time. The queue grows and
+		 * then shrinks. */
 		unsigned bits = (unsigned)(1 + round % 63);
 		while (pair->added < 2000)
 			step(pair, bits, 45);
@@ -185,9 +185,9 @@ static void any_operations_give_the_plain_order(void)
 	free(pair);
 }
 
-/* Timers far ahead, each cancelled soon: most nodes in the queue are void, which
- * neither takes more and more memory nor changes the order. */
-static void cancelled_timers_take_no_room(void)
+/* Timers in the far future are cancelled soon, so most nodes in the queue are void. They take no
+ * more memory with time and do not change the order. */
+static void cancelled_timers_do_not_accumulate(void)
 {
 	struct arena *arena = arena_new();
 	struct queue *queue = queue_new(arena);
@@ -208,9 +208,9 @@ static void cancelled_timers_take_no_room(void)
 	arena_free(arena);
 }
 
-/* As many pending, at random distances: storage that is there suffices, and it is
- * some 100 bytes an event. */
-static void held_events_take_no_memory_once_warm(void)
+/* The number of pending events stays the same, at random distances. The queue allocates nothing
+ * more and takes about 100 bytes for each event. */
+static void constant_number_of_events_allocates_nothing(void)
 {
 	struct arena *arena = arena_new();
 	struct queue *queue = queue_new(arena);
@@ -232,9 +232,9 @@ static void held_events_take_no_memory_once_warm(void)
 }
 
 static const struct test tests[] = {
-	TEST(any_operations_give_the_plain_order),
-	TEST(cancelled_timers_take_no_room),
-	TEST(held_events_take_no_memory_once_warm),
+	TEST(random_operations_give_the_order_of_a_heap),
+	TEST(cancelled_timers_do_not_accumulate),
+	TEST(constant_number_of_events_allocates_nothing),
 };
 
 int main(void)

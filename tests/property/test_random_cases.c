@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random cases (tests/random_case.h) run to an end, without a broken invariant, and
- *   - not faster than the work of their bottleneck and one message's way allow;
- *   - in twice the time when every time is twice as long and every rate half as high
+/* Random cases (tests/random_case.h) end without a violated invariant, and
+ *   - no faster than the work of their bottleneck and the way of one message allow;
+ *   - in twice the time if each time is twice as long and each rate half as high
  *     (tests/scaled_case.h);
- *   - to the same bytes in whatever order a file lists hosts, guests, GPUs, links,
+ *   - with the same bytes in any order in which a file lists hosts, guests, GPUs, links,
  *     clients and settings. */
 #include "tests/random_case.h"
 #include "tests/scaled_case.h"
 
 enum { CASES = 8 };
-/* Ends are rounded to picoseconds. Where who comes first turns on one, so among programs that
- * meet, interrupts in step with calls or an exchange's cycles, results differ by more. */
+/* Ends are rounded to picoseconds. A picosecond can decide which of two events comes first, so
+ * results differ by more if programs share something, or if interrupts or cycles of an exchange
+ * occur. */
 static const double scaled_alone = 1e-6, scaled_together = 0.05;
 
-/* The work of all kernels of a step, in seconds of a GPU to itself. */
+/* Time of all kernels of a step on a GPU without other work. */
 static double work_s(struct arena *arena, const struct scenario *scenario,
 		     const struct job_entry *client)
 {
@@ -30,8 +31,8 @@ static double work_s(struct arena *arena, const struct scenario *scenario,
 	return sum_s;
 }
 
-/* A GPU does no more than a second of work in a second, for each client and for all of its
- * clients together. These are means over steps, and the window cuts the last step. */
+/* A GPU does at most a second of work in a second, for each client and for all of its clients
+ * together. These are means over steps, and the window cuts the last step. */
 static bool gpus_do_no_more_than_they_can(struct arena *arena, const struct scenario *scenario,
 					  const struct point *point)
 {
@@ -54,9 +55,9 @@ static bool gpus_do_no_more_than_they_can(struct arena *arena, const struct scen
 	return good;
 }
 
-/* Bytes that must cross the link of the slowest machine with every algorithm. Either all that
- * it has leaves it (all-reduce), or all that one has enters or leaves (broadcast), or the parts
- * of the n - 1 others. The latency of the farthest machine is added once. */
+/* Bytes that must cross the link of the slowest machine with each algorithm: all of its buffer
+ * (all-reduce), the whole buffer in one direction (broadcast), or the parts of the n - 1 other
+ * machines. The latency of the farthest machine is added once. */
 static bool collectives_take_what_they_must(const struct random_case *c,
 					    const struct scenario *scenario,
 					    const struct point *point)
@@ -91,7 +92,7 @@ static bool runs_to_an_end(struct arena *arena, uint64_t seed)
 		return !point.broken;
 	if (c.collective)
 		return collectives_take_what_they_must(&c, scenario, &point);
-	/* of a job no GPU does better than alone, but for what noise of 0.5 % makes */
+	/* The throughput of a job is at most that of separate GPUs, except for noise of 0.5 %. */
 	return c.job ? point.ratio <= 1.02 : gpus_do_no_more_than_they_can(arena, scenario, &point);
 }
 
@@ -111,7 +112,7 @@ static bool scales(struct arena *arena, uint64_t seed)
 	return is_scaled(arena, scenario, slow, alone ? scaled_alone : scaled_together);
 }
 
-/* The answer of the client or job of that name. */
+/* Step time of the client or job with this name. */
 static double step_s(const struct scenario *scenario, const struct point *point, const char *name)
 {
 	for (size_t i = 0; i < point->job_count; i++) {
@@ -156,25 +157,25 @@ static void for_all(bool (*property)(struct arena *arena, uint64_t seed))
 	}
 }
 
-static void all_run_to_an_end(void)
+static void random_cases_end_within_their_bounds(void)
 {
 	for_all(runs_to_an_end);
 }
 
-static void twice_the_time(void)
+static void random_cases_scale_with_their_times(void)
 {
 	for_all(scales);
 }
 
-static void any_order(void)
+static void order_of_lists_does_not_change_random_cases(void)
 {
 	for_all(order_does_not_matter);
 }
 
 static const struct test tests[] = {
-	TEST(all_run_to_an_end),
-	TEST(twice_the_time),
-	TEST(any_order),
+	TEST(random_cases_end_within_their_bounds),
+	TEST(random_cases_scale_with_their_times),
+	TEST(order_of_lists_does_not_change_random_cases),
 };
 
 int main(void)

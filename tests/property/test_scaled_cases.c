@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shipped cases at half the speed (tests/scaled_case.h): tenants of GPUs, a storage, jobs by
- * sockets, by RDMA and over NVLink. Each result is twice as long, but for roundings to a
+/* Shipped cases at half the speed (tests/scaled_case.h): tenants of GPUs, a storage, jobs with
+ * sockets, with RDMA and with NVLink. Each result is twice as long, except for rounding to a
  * picosecond. */
 #include "sim/base/diag.h"
 #include "sim/base/num.h"
@@ -38,7 +38,7 @@ static void check_case(const char *name)
 	arena_free(arena);
 }
 
-static void jobs(void)
+static void jobs_at_half_speed_take_twice_as_long(void)
 {
 	check_case("c4140-infiniband");
 	check_case("c4140-tcp-10");
@@ -47,15 +47,15 @@ static void jobs(void)
 	check_case("dgx1-scaling");
 }
 
-static void tenants(void)
+static void tenants_at_half_speed_take_twice_as_long(void)
 {
 	check_case("quarter-gpu");
 	check_case("vgpu-8-on-4");
 }
 
 static const struct test tests[] = {
-	TEST(jobs),
-	TEST(tenants),
+	TEST(jobs_at_half_speed_take_twice_as_long),
+	TEST(tenants_at_half_speed_take_twice_as_long),
 };
 
 int main(void)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every algorithm for many shapes (ranks, nodes, rings, channels, pieces):
- *   - its schedule means what it should (schedule_meaning), in any order that
- *     its edges allow;
- *   - what is sent is received, and it is the algorithm's volume;
- *   - on wires that share nothing (a reference run of a few lines, here) it takes
- *     its ideal time;
- *   - with any send left out or any addition done twice it is caught. */
+/* Each algorithm with many shapes (ranks, nodes, rings, channels, pieces):
+ *   - its schedule computes the collective (schedule_meaning), in any order that its edges allow;
+ *   - each send is received, and the bytes are the algorithm's volume;
+ *   - on wires that share nothing (a short reference run in this file) it takes its ideal time;
+ *   - the checks detect a missing send and a doubled addition. */
 #include <stdlib.h>
 
 #include "sim/base/arena.h"
@@ -17,16 +15,16 @@
 enum { RANKS_MAX = 24, CHANNELS_MAX = 4 };
 
 struct shape {
-	size_t n, per_node; /* ranks in a node; the last may have fewer; 0: no nodes */
-	bool turned;        /* rings in orders of their own */
+	size_t n, per_node; /* ranks in a node, of which the last may have fewer; 0: no nodes */
+	bool turned;        /* each channel has a different ring order */
 	size_t channels, pieces;
 	uint32_t node_of[RANKS_MAX];
 	uint32_t order[CHANNELS_MAX * RANKS_MAX];
 	struct algorithm_spec spec;
 };
 
-/* Channel c's ring goes round each node from its c-th rank on, backwards in odd
- * channels, and round the nodes from the c-th on. */
+/* The ring of channel c goes around each node from its c-th rank, backwards in odd channels, and
+ * around the nodes from the c-th. */
 static void turn(struct shape *shape, size_t channel)
 {
 	size_t n = shape->n, per = shape->per_node ? shape->per_node : n, at = channel * n;
@@ -47,7 +45,7 @@ static const struct algorithm_spec *spec_of(struct shape *shape)
 {
 	struct algorithm_spec *spec = &shape->spec;
 	*spec = (struct algorithm_spec){.rank_count = shape->n,
-					.size_B = 720720, /* divides by 1..16 */
+					.size_B = 720720, /* divisible by 1 to 16 */
 					.channel_count = shape->channels,
 					.pipeline_count = shape->pieces,
 					.root = shape->n / 2,
@@ -93,7 +91,7 @@ struct run {
 	const struct schedule *schedule;
 	const struct ideal_link *link;
 	uint32_t *missing, *next, *first_follower, *follower; /* lists of edges */
-	double *wire_free_s;                                  /* by sender, receiver, channel */
+	double *wire_free_s;                                  /* by sender, receiver and channel */
 	struct event *heap;
 	size_t heap_count;
 	double now_s;
@@ -164,7 +162,7 @@ static double run_s(struct arena *arena, const struct schedule *schedule,
 	for (size_t i = 0; i < count; i++)
 		run.first_follower[i] = NO_STEP;
 	uint32_t edges = 0;
-	for (size_t i = count; i-- > 0;) { /* followers come out in the array's order */
+	for (size_t i = count; i-- > 0;) { /* followers are read in the order of the array */
 		const struct schedule_step *step = &schedule->steps[i];
 		for (size_t a = 0; a < step->after_count; a++)
 			link_edge(&run, schedule->after[step->after_first + a], (uint32_t)i,
@@ -197,8 +195,8 @@ static void complain(const struct algorithm *algorithm, const struct shape *shap
 	       shape->pieces);
 }
 
-/* In units of the buffer, over all ranks. All-reduces that send each value no
- * more than once up and once down move 2 (n - 1); servers 2 n. */
+/* In units of the buffer, over all ranks. An all-reduce that sends each value at most once up and
+ * once down moves 2 (n - 1), parameter servers 2 n. */
 static double volume(const struct algorithm *algorithm, size_t n)
 {
 	if (strcmp(algorithm->name, "parameter_server") == 0)
@@ -228,8 +226,8 @@ static void time_right(struct arena *arena, const struct algorithm *algorithm,
 	double ran_s = run_s(arena, schedule, &link);
 	double ideal_s = algorithm->ideal_s(&shape->spec, &link);
 	bool right = fabs(ran_s - ideal_s) <= 1e-9 * ideal_s;
-	/* Pieces that overtake each other: no less than the bound, no more than if
-	 * they did not overlap. */
+	/* Pieces overtake each other: the time is at least the bound, and at most that of pieces
+	 * that do not overlap. */
 	if (strcmp(algorithm->name, "multi_ring") == 0 && shape->pieces > 1) {
 		struct algorithm_spec one = shape->spec;
 		one.size_B /= (double)shape->pieces;
@@ -258,8 +256,9 @@ static void shape_right(struct shape *shape)
 			complain(algorithm, shape, wrong);
 		bytes_right(algorithm, shape, schedule);
 		time_right(arena, algorithm, shape, schedule, 0);
-		time_right(arena, algorithm, shape, schedule, 3e-11); /* faster than the wire */
-		time_right(arena, algorithm, shape, schedule, 3e-10); /* slower */
+		/* adding is faster than the wire */
+		time_right(arena, algorithm, shape, schedule, 3e-11);
+		time_right(arena, algorithm, shape, schedule, 3e-10); /* adding is slower */
 		arena_free(arena);
 	}
 }
@@ -279,13 +278,13 @@ static void shapes_of(size_t n, size_t channels_max, size_t pieces_max)
 			}
 }
 
-static void few_ranks(void)
+static void schedules_of_up_to_6_ranks_are_correct_and_ideal(void)
 {
 	for (size_t n = 1; n <= 6; n++)
 		shapes_of(n, 4, 5);
 }
 
-static void more_ranks(void)
+static void schedules_of_up_to_24_ranks_are_correct_and_ideal(void)
 {
 	for (size_t n = 7; n <= 9; n++)
 		shapes_of(n, 4, 5);
@@ -293,7 +292,7 @@ static void more_ranks(void)
 	shapes_of(24, 2, 2);
 }
 
-/* ---- schedules made anew from others ---- */
+/* ---- changed schedules ---- */
 
 /* The same steps in a random order that the edges allow. */
 static const struct schedule *reordered(struct arena *arena, const struct schedule *schedule,
@@ -309,7 +308,7 @@ static const struct schedule *reordered(struct arena *arena, const struct schedu
 		place[i] = NO_STEP;
 		open[i] = (uint32_t)i;
 	}
-	for (size_t done = 0; done < count;) { /* draw until one is free */
+	for (size_t done = 0; done < count;) { /* draws until a free step is found */
 		size_t drawn = done + rng_below(rng, count - done);
 		uint32_t index = open[drawn];
 		struct schedule_step step = schedule->steps[index];
@@ -353,7 +352,7 @@ static void races(struct shape *shape, struct rng *rng)
 	}
 }
 
-static void no_races(void)
+static void schedules_are_correct_in_any_allowed_order(void)
 {
 	struct rng rng = rng_named(1, "orders");
 	for (size_t n = 2; n <= 6; n++)
@@ -367,7 +366,7 @@ static void no_races(void)
 		}
 }
 
-/* The same with a step left out (and what takes it), or done twice. */
+/* A copy of the schedule in which a step (with its receiver) is missing or is done twice. */
 static const struct schedule *broken(struct arena *arena, const struct schedule *schedule,
 				     size_t index, bool twice)
 {
@@ -398,7 +397,7 @@ static const struct schedule *broken(struct arena *arena, const struct schedule 
 	return schedule_finish(builder);
 }
 
-static void every_break_is_caught(void)
+static void missing_and_doubled_steps_are_detected(void)
 {
 	struct shape shape = {.n = 4, .per_node = 2, .channels = 1, .pieces = 2};
 	const struct algorithm_spec *spec = spec_of(&shape);
@@ -410,13 +409,13 @@ static void every_break_is_caught(void)
 		for (size_t i = 0; i < schedule->step_count; i++) {
 			enum step_kind kind = schedule->steps[i].kind;
 			if (schedule->steps[i].source == NO_STEP && kind != STEP_SEND)
-				continue; /* copies inside a rank change nothing */
+				continue; /* without a copy inside a rank the result is the same */
 			broken_count++;
 			if (!meaning(arena, spec, broken(arena, schedule, i, false)))
-				complain(algorithm, &shape, "a step is missing, unseen");
+				complain(algorithm, &shape, "a missing step was not detected");
 			if (kind == STEP_REDUCE &&
 			    !meaning(arena, spec, broken(arena, schedule, i, true)))
-				complain(algorithm, &shape, "an addition is doubled, unseen");
+				complain(algorithm, &shape, "a doubled addition was not detected");
 		}
 		CHECK(broken_count >= 4);
 		CHECK(!meaning(arena, spec, broken(arena, schedule, NO_STEP, false)));
@@ -425,10 +424,10 @@ static void every_break_is_caught(void)
 }
 
 static const struct test tests[] = {
-	TEST(few_ranks),
-	TEST(more_ranks),
-	TEST(no_races),
-	TEST(every_break_is_caught),
+	TEST(schedules_of_up_to_6_ranks_are_correct_and_ideal),
+	TEST(schedules_of_up_to_24_ranks_are_correct_and_ideal),
+	TEST(schedules_are_correct_in_any_allowed_order),
+	TEST(missing_and_doubled_steps_are_detected),
 };
 
 int main(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A simulation of the machines that stand for others gives what that of all gives, to the
- * picosecond: random machines, networks, sizes and algorithms, and everything that may
- * break the symmetry: leaves and pods that are not full, machines of which some use fewer
- * GPUs, other machines among them. `test_symmetry N` tries N of each. */
+/* A simulation of one machine for each class equals that of all machines, to the picosecond. The
+ * tests draw machines, networks, sizes and algorithms, and what can break the symmetry: leaves and
+ * pods that are not full, machines that use fewer GPUs, machines of another kind. `test_symmetry N`
+ * tries N cases of each sort. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,11 +11,11 @@
 static size_t tries = 5;
 
 struct draw {
-	const char *topology; /* its text */
+	const char *topology; /* text of the topology */
 	size_t gpus, per_machine;
 	const char *collective, *algorithm;
 	double size_B;
-	const char *exchange, *input; /* of training, collective is "" */
+	const char *exchange, *input; /* of training, for which collective is "" */
 	double straggler_ratio;
 };
 
@@ -63,13 +63,13 @@ static struct draw draw_case(struct arena *arena, struct rng *rng, bool mixed)
 	d.collective = plain ? "all_reduce" : others[rng_below(rng, 4)];
 	d.algorithm = plain ? algorithms[rng_below(rng, 6)] : "auto";
 	d.size_B = exp2(8 + 18 * rng_uniform(rng));
-	/* With and without adapters that reach GPUs. */
+	/* With and without adapters that are connected to GPUs. */
 	d.exchange = rng_below(rng, 3) == 0 ? "ddl" : "nccl-2.18";
 	const char *ports = kind == 1 ? "" : "ports = 2;";
 	const char *network = draw_network(arena, rng);
 	const char *of = arena_printf(arena, "machine = \"%s\"; %s", machines[kind], ports);
 	size_t first = count / 2;
-	/* The same GPU in two machines of which one has a faster way to its network. */
+	/* The same GPU in two machines, one of which has a faster route to its network. */
 	if (mixed && kind < 2 && first > 0)
 		of = arena_printf(arena,
 				  "machines = ( { name = \"a\"; machine = \"dgx1-v100\"; count = "
@@ -88,7 +88,7 @@ static struct draw draw_case(struct arena *arena, struct rng *rng, bool mixed)
 	return d;
 }
 
-/* Training instead of the collective. */
+/* Draws training instead of the collective. */
 static void draw_training(struct rng *rng, struct draw *d)
 {
 	static const char *const exchanges[] = {"ddp", "horovod-0.19", "horovod-2018", "mxnet-nccl",
@@ -166,7 +166,7 @@ static void compare(const struct world_outcome *whole, const struct world_outcom
 	}
 }
 
-/* How many machines were not simulated. */
+/* Returns the number of machines that were not simulated. */
 static size_t try(const struct draw *d)
 {
 	struct arena *arena = arena_new();
@@ -200,7 +200,7 @@ static size_t try(const struct draw *d)
 	return spared;
 }
 
-/* How many of the cases drawn had machines that were not simulated. */
+/* Returns the number of drawn cases with machines that were not simulated. */
 static size_t try_some(uint64_t seed, bool mixed, bool training)
 {
 	struct rng rng = rng_named(seed, "symmetry");
@@ -216,18 +216,19 @@ static size_t try_some(uint64_t seed, bool mixed, bool training)
 	return folded;
 }
 
-static void as_all_of_them(void)
+static void folded_machines_give_the_result_of_all(void)
 {
 	CHECK(try_some(1, false, false) > 0);
 }
 
-/* Round a ring the border between two kinds tells all machines apart; in a tree few. */
-static void as_all_of_several_kinds(void)
+/* In a ring the border between two kinds of machines makes all machines different, in a tree only a
+ * few. */
+static void folding_is_exact_with_two_kinds_of_machines(void)
 {
 	try_some(2, true, false);
 }
 
-static void as_all_that_train(void)
+static void folding_is_exact_for_training(void)
 {
 	CHECK(try_some(3, false, true) > 0);
 }
@@ -247,8 +248,8 @@ static const struct draw star = {
 	.straggler_ratio = 1,
 };
 
-/* On a star one machine of 32 stands for all; a ring and its two halves. */
-static void one_stands_for_all(void)
+/* On a star one machine represents all 32, both for the hierarchical algorithm and for rings. */
+static void one_machine_represents_all_machines_of_a_star(void)
 {
 	CHECK(try(&star) == 31);
 	struct draw d = star;
@@ -264,7 +265,7 @@ static void one_stands_for_all(void)
 /* A binary tree of 127 machines has as many classes as levels. With one more machine, the 8 on
  * the path from it to the root have their own classes, and so has each level below the branches
  * of this path: 6 + 5 + ... + 1. */
-static void a_tree_has_its_levels(void)
+static void binary_tree_has_one_class_of_machines_per_level(void)
 {
 	struct draw d = star;
 	d.gpus = 127;
@@ -275,8 +276,8 @@ static void a_tree_has_its_levels(void)
 	CHECK(try(&d) == 128 - (8 + 21));
 }
 
-/* The two trees of the double tree say of each machine where it is. */
-static void a_double_tree_has_no_symmetry(void)
+/* The two trees of the double tree make the position of each machine unique. */
+static void double_tree_has_no_equal_machines(void)
 {
 	struct draw d = star;
 	d.gpus = 16;
@@ -286,12 +287,12 @@ static void a_double_tree_has_no_symmetry(void)
 }
 
 static const struct test tests[] = {
-	TEST(one_stands_for_all),
-	TEST(a_tree_has_its_levels),
-	TEST(a_double_tree_has_no_symmetry),
-	TEST(as_all_of_them),
-	TEST(as_all_of_several_kinds),
-	TEST(as_all_that_train),
+	TEST(one_machine_represents_all_machines_of_a_star),
+	TEST(binary_tree_has_one_class_of_machines_per_level),
+	TEST(double_tree_has_no_equal_machines),
+	TEST(folded_machines_give_the_result_of_all),
+	TEST(folding_is_exact_with_two_kinds_of_machines),
+	TEST(folding_is_exact_for_training),
 };
 
 int main(int argc, char **argv)

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The numbers of docs/ACCURACY.md and of the README's table are what validate prints,
-# of the datasets that take seconds; tests/long/accuracy is about all of them.
+# The numbers of docs/ACCURACY.md and of the README's table must be what validate prints. This
+# test covers the datasets that take seconds, tests/long/accuracy all of them.
 cd "$(dirname "$0")/../.." || exit 2
 if tools/accuracy --check ddl_p100 c4140_v100 nvidia_mxnet_resnet50 flexdirect_1050ti bitfusion_networks; then
-	echo "ok accuracy.quick_datasets"
+	echo "ok accuracy.pages_show_the_numbers_of_validate"
 else
-	echo "  \`make accuracy\` writes what has changed (> now)"
-	echo "FAIL accuracy.quick_datasets"
+	echo "  \`make accuracy\` writes the new numbers (lines with > above)"
+	echo "FAIL accuracy.pages_show_the_numbers_of_validate"
 fi

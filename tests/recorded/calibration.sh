@@ -1,16 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Profiles from recordings: what was planted in the fake device is found again; a
-# committed recording gives its profile to the byte; logs of other tools become
-# recordings and lines. (The logs have their tools' form and made-up numbers: those
-# of nccl-tests are 20 us, then 20 GB/s of bus bandwidth up to 256 KiB, and from
-# there on 45 us, then 230 GB/s.)
+# Profiles from recordings: a fit finds the parameters that were planted in the fake device. A
+# committed recording gives its profile to the byte. Logs of other tools become recordings and
+# lines. (The logs have the format of their tools and invented numbers: those of nccl-tests are
+# 20 us, then 20 GB/s of bus bandwidth up to 256 KiB, and from there 45 us, then 230 GB/s.)
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 data=tests/recorded/calibration
 
-# value FILE PATH: of a profile's parameter, in SI.
+# value FILE PATH: a parameter of a profile, in SI units.
 value() {
 	awk -v path="\"$2\"" '$0 ~ "path = " && index($0, path) { found = 1; next }
 		found { sub(/.*value = "/, ""); print $1 + 0; exit }' "$1"
@@ -28,18 +27,18 @@ farwire fit $data/fake.jsonl -o "$scratch.cfg"
 [ "$code" = 0 ] || complain "fit: ended with $code, $(cat "$scratch.err")"
 diff "$scratch.cfg" $data/fake.cfg >"$scratch.diff" || complain "differs: $(cat "$scratch.diff")"
 farwire fit $data/fake.jsonl
-diff "$scratch.out" $data/fake.cfg >/dev/null || complain 'standard output is another profile'
-verdict 'calibration.a_recording_gives_its_profile_to_the_byte'
+diff "$scratch.out" $data/fake.cfg >/dev/null || complain 'standard output has a different profile'
+verdict 'calibration.recording_gives_its_profile_to_the_byte'
 
 farwire run --topology dgx1-v100 --batch 8 --profile $data/fake.cfg --draws 0 -q
 [ "$code" = 0 ] || complain "run: ended with $code, $(cat "$scratch.err")"
 farwire explain --topology dgx1-v100 --profile $data/fake.cfg driver.launch
 shows 'driver\.launch +3\.397 us +3\.381 us \.\. 3\.412 us +measured'
-verdict 'calibration.a_profile_is_used'
+verdict 'calibration.profile_changes_a_run'
 
 probe=${FARWIRE%/*}/farwire-probe-fake
 if [ -x "$probe" ]; then
-	# The planted ones, with 3 % of noise and 1 % of samples 20 times as long.
+	# The planted parameters, with 3 % of noise and 1 % of the samples 20 times as long.
 	"$probe" -q --plant tests/recorded/planted.txt -o "$scratch/planted.jsonl"
 	farwire fit "$scratch/planted.jsonl" -q -o "$scratch/planted.cfg"
 	[ "$code" = 0 ] || complain "planted: ended with $code, $(cat "$scratch.err")"
@@ -55,57 +54,59 @@ if [ -x "$probe" ]; then
 	near "$scratch/planted.cfg" 'efficiency.fake-gpu.*.half_work' 2e8 3
 	verdict 'calibration.finds_planted_parameters'
 
-	# Lines: 80 ps a byte from 64 KiB on, to within a step of sizes.
+	# Lines: 80 ps for each byte from 64 KiB, with an error of one size.
 	awk '/of = "copy h2d pinned/ { from = $0; sub(/.*from = /, "", from); n++ }
 		/slope/ && n == 2 { sub(/.*value = "/, ""); print from + 0, $1; exit }' \
 		"$scratch/planted.cfg" >"$scratch.line"
 	awk '{ exit !($1 >= 32768 && $1 <= 131072 && $2 > 78.4e-12 && $2 < 81.6e-12) }' \
-		"$scratch.line" || complain "the large copies' line is $(cat "$scratch.line")"
-	# ... and starts of 2 and 3 us
+		"$scratch.line" || complain "the line of large copies is $(cat "$scratch.line")"
+	# The starts are 2 and 3 us.
 	awk '/of = / { ours = /copy h2d pinned/ }
 		ours && /start = / { sub(/.*start = { value = "/, ""); print $1 * 1e6 }' \
 		"$scratch/planted.cfg" >"$scratch.starts"
 	tr '\n' ' ' <"$scratch.starts" |
 		awk '{ exit !(NF == 2 && $1 > 1.94 && $1 < 2.06 && $2 > 2.91 && $2 < 3.09) }' ||
-		complain "their starts are $(tr '\n' ' ' <"$scratch.starts")"
+		complain "the starts are $(tr '\n' ' ' <"$scratch.starts")"
 	verdict 'calibration.finds_planted_breaks'
 
-	# Run-ahead and forwarding, with presets (little noise).
+	# Run-ahead and forwarding, with the default parameters and little noise.
 	"$probe" -q --passes 10 --only forward --only 'call.get*' -o "$scratch/preset.jsonl"
 	farwire fit "$scratch/preset.jsonl" -q -o "$scratch/preset.cfg"
 	near "$scratch/preset.cfg" runtime.unmarshal 1.6e-6 6
 	near "$scratch/preset.cfg" runtime.marshal_byte 0.08e-9 10
-	# 9 us each way over TCP, whatever its parts
+	# The parts of a TCP message add up to 9 us each way.
 	awk '/path = "guest\.\*\.(send|receive|thread_wake)"/ { found = 1; next }
 		found { sub(/.*value = "/, ""); sum += $1; n++; found = 0 }
 		END { exit !(n == 3 && sum > 8.7e-6 && sum < 9.3e-6) }' "$scratch/preset.cfg" ||
-		complain "TCP's way: $(grep -A 1 'path = "guest' "$scratch/preset.cfg")"
-	verdict 'calibration.takes_forwarding_apart'
+		complain "a TCP message takes: $(grep -A 1 'path = "guest' "$scratch/preset.cfg")"
+	verdict 'calibration.separates_the_costs_of_forwarding'
 
-	# Fits of an interrupted run: the rest is used, and said.
+	# A fit of an interrupted recording uses its complete lines and says so.
 	head -c 300000 "$scratch/planted.jsonl" >"$scratch/torn.jsonl"
 	farwire fit "$scratch/torn.jsonl" -o "$scratch/torn.cfg"
 	[ "$code" = 0 ] || [ "$code" = 3 ] || complain "torn: ended with $code"
 	grep -q 'was interrupted' "$scratch.err" || complain "torn: $(cat "$scratch.err")"
-	verdict 'calibration.uses_an_interrupted_run'
+	verdict 'calibration.fits_an_interrupted_recording'
 
-	# A held-out point that is far from the line breaks the gate: no such parameter.
+	# A held-out point far from the line fails the gate, so the profile lacks this
+	# parameter.
 	sed '/"call":"launch","stream":"blocked"/{/"held_out":true/s/"samples":\[.*\]/"samples":[9e-5,9e-5,9e-5]/}' \
 		$data/fake.jsonl >"$scratch/off.jsonl"
 	farwire fit "$scratch/off.jsonl" -q -o "$scratch/off.cfg"
 	[ "$code" = 3 ] || complain "off: ended with $code, not 3"
 	grep -q 'held-out points have an error of' "$scratch.err" || complain "off: $(cat "$scratch.err")"
-	grep -q 'path = "driver.launch"' "$scratch/off.cfg" && complain 'off: driver.launch is there'
+	grep -q 'path = "driver.launch"' "$scratch/off.cfg" && complain 'off: the profile has driver.launch'
 	sed '$s/"call.launch":[-0-9.e]*/"call.launch":-0.041/' $data/fake.jsonl >"$scratch/drift.jsonl"
 	farwire fit "$scratch/drift.jsonl" -q -o "$scratch/drift.cfg"
 	grep -q 'drifted by 4.1 %' "$scratch.err" || complain "drift: $(cat "$scratch.err")"
-	grep -q '^# the machine drifted by 4.1 %' "$scratch/drift.cfg" || complain 'drift: not in the profile'
-	verdict 'calibration.gates'
+	grep -q '^# the machine drifted by 4.1 %' "$scratch/drift.cfg" || complain 'drift: the profile does not mention it'
+	verdict 'calibration.failed_gates_leave_out_parameters'
 fi
 
-# A host by the simulator's own formulas, with up to 1 % of noise: a send of 4 us and
-# 0.25 ns a byte, receive and waking 12 us together (parted 5 : 4), no wire; reads of
-# 80 us and 2 GB/s, 3 GB/s of all readers; copies of 8 GB/s beyond caches.
+# A host that follows the formulas of the simulator, with up to 1 % of noise. A send takes 4 us
+# and 0.25 ns for each byte. Receiving and waking take 12 us together (divided 5 : 4), the wire
+# nothing. A read takes 80 us at 2 GB/s, with 3 GB/s for all readers. Copies beyond caches have
+# 8 GB/s.
 awk 'BEGIN {
 	srand(7)
 	print "{\"format\":\"farwire-samples\",\"version\":1,\"tool\":\"t\",\"date\":\"d\",\"seed\":1,\"mode\":\"m\",\"passes\":3,\"host\":{\"cpu\":\"c\"}}"
@@ -141,13 +142,13 @@ farwire fit "$scratch/host.jsonl" -o "$scratch/host.cfg"
 near "$scratch/host.cfg" 'guest.*.send' 4e-6 2
 near "$scratch/host.cfg" 'guest.*.receive' 6.667e-6 2
 near "$scratch/host.cfg" 'guest.*.thread_wake' 5.333e-6 2
-# 0.25 ns a byte, of which packets of 64 KiB are 6.1 ps
+# Each byte takes 0.25 ns, of which packets of 64 KiB are 6.1 ps.
 near "$scratch/host.cfg" 'guest.*.byte' 0.2439e-9 2
 near "$scratch/host.cfg" 'host.*.copy_rate' 8e9 2
 near "$scratch/host.cfg" storage.latency 80e-6 2
 near "$scratch/host.cfg" storage.bandwidth 3e9 2
 shows '^tcp as LogGP, by trains of 16 messages: o (3|4|5)\.?[0-9]* us, g 1\.[0-9]* us'
-# The same at 100 Mb/s: bytes are the wire, not the sender's work.
+# The same host at 100 Mb/s: the wire sets the time of bytes, not the sender's work.
 awk '/"what":"(roundtrip|stream)"/ {
 		match($0, /"size_B":[0-9]+/)
 		size = substr($0, RSTART + 9, RLENGTH - 9)
@@ -158,7 +159,7 @@ awk '/"what":"(roundtrip|stream)"/ {
 	{ print }' "$scratch/host.jsonl" >"$scratch/slow.jsonl"
 farwire fit "$scratch/slow.jsonl" -q -o "$scratch/slow.cfg"
 near "$scratch/slow.cfg" 'guest.*.byte' 0.2439e-9 2
-# Real TCP between two namespaces, without a limit: sizes that were held out are met.
+# Real TCP between two namespaces without a limit: the fit predicts the held-out sizes.
 farwire fit calib/measured/recorded/tcp-unlimited.jsonl -o "$scratch/tcp.cfg"
 [ "$code" = 0 ] || complain "tcp-unlimited: ended with $code, $(cat "$scratch.err")"
 shows '^tcp rounds and streams: held-out points met within [0-4]\.[0-9]* %'
@@ -171,22 +172,22 @@ farwire fit $data/fake.jsonl "$scratch/host.jsonl" -q -o "$scratch/each"
 for each in fake-gpu host; do
 	[ -s "$scratch/each/$each.cfg" ] || complain "no profile of $each"
 done
-grep -q 'past the kernel' "$scratch/host.cfg" && complain 'host: a cache that nothing told of'
+grep -q 'past the kernel' "$scratch/host.cfg" && complain 'host: the profile mentions a cache without a reason'
 sed '1s/"host":/"storage":{"path":"cached","file_B":1},"host":/' "$scratch/host.jsonl" >"$scratch/cached.jsonl"
 farwire fit "$scratch/cached.jsonl" -q -o "$scratch/cached.cfg"
-[ "$(grep -c 'not past the kernel.s cache' "$scratch/cached.cfg")" = 2 ] || complain 'host: reads from a cache are not told'
-verdict 'calibration.hosts'
+[ "$(grep -c 'not past the kernel.s cache' "$scratch/cached.cfg")" = 2 ] || complain 'host: the profile does not mention reads from a cache'
+verdict 'calibration.finds_planted_parameters_of_a_host'
 
 farwire import nccl-tests $data/nccl-tests.txt -o "$scratch/x.jsonl"
 farwire fit "$scratch/x.jsonl" -o "$scratch/x.cfg"
 [ "$code" = 0 ] || complain "nccl-tests: ended with $code, $(cat "$scratch.err")"
 shows '^nccl all_reduce, 4 ranks from 1 KiB up: 20\.0[0-9]* us .* then 20\.[0-9]* GB/s .* of bus bandwidth'
 shows '^nccl all_reduce, 4 ranks from 512 KiB up: 4[45]\.[0-9]* us .* then 2[23][0-9]\.[0-9]* GB/s'
-# Older releases do not say the collective by name; neither does this log.
+# Newer releases name the collective; older ones and this log do not.
 sed 's/^# nThread/# Collective test starting: all_gather_perf\n&/' $data/nccl-tests.txt >"$scratch/n.txt"
 farwire import nccl-tests "$scratch/n.txt"
 shows '"collective": "all_gather"'
-verdict 'calibration.imports_nccl_tests'
+verdict 'calibration.imports_logs_of_nccl_tests'
 
 farwire import nvbandwidth $data/nvbandwidth.txt -o "$scratch/v.jsonl"
 farwire fit "$scratch/v.jsonl" -o "$scratch/v.cfg"
@@ -206,12 +207,12 @@ shows '^# tcp, 1 stream.s.: 1\.17[0-9]* GB/s of payload'
 cat "$scratch/p.jsonl" >"$scratch/q.jsonl"
 sed -i 's/"cpu": "unknown"/"cpu": "A"/' "$scratch/p.jsonl"
 sed -i 's/"cpu": "unknown"/"cpu": "B"/' "$scratch/q.jsonl"
-expect 0 'are of two machines: A, B' fit "$scratch/p.jsonl" "$scratch/q.jsonl"
-verdict 'calibration.imports_other_logs'
+expect 0 'are recordings of different machines \(A, B\)' fit "$scratch/p.jsonl" "$scratch/q.jsonl"
+verdict 'calibration.imports_logs_of_other_tools'
 
 for plot in svg pdf png; do
 	farwire fit $data/fake.jsonl -q -o "$scratch.cfg" --plot "$scratch/fit.$plot"
 	[ "$code" = 0 ] || complain "$plot: ended with $code"
-	[ -s "$scratch/fit.$plot" ] || complain "$plot: nothing drawn"
+	[ -s "$scratch/fit.$plot" ] || complain "$plot: the image is missing"
 done
-verdict 'calibration.draws'
+verdict 'calibration.plots_a_fit_in_each_format'

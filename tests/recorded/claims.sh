@@ -1,21 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The promises of the documents about published remote GPUs hold in the predictions of
-# `farwire validate`: errors of test rows, verdicts, bounds, exit codes. The README's commands
-# work. Its numbers: tests/recorded/accuracy.sh, tests/analytic/what_ifs.sh; its plots:
-# tools/images.
+# The documents' statements about published remote GPUs hold in the predictions of `farwire
+# validate`: errors of test rows, verdicts, claims, exit codes. The commands of the README work.
+# Its numbers are tested in tests/recorded/accuracy.sh and tests/analytic/what_ifs.sh;
+# tools/images draws its plots.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 readme=$PWD/README.md
 cd "$scratch" || exit 2
 
-# Lines of the table's CSV, without the carriage returns of RFC 4180; no field of
-# its own has a comma before the last.
+# Lines of the CSV, without the carriage returns of RFC 4180. Only the last field of a row can
+# have a comma.
 expect 0 '' validate flexdirect_1050ti bitfusion_networks --draws 0 -q --format csv
 tr -d '\r' <"$scratch.out" >rows.csv
 
-# rows CASE ROLE LIMIT COUNT: numeric rows of that case and role, all within LIMIT.
+# rows CASE ROLE LIMIT COUNT: checks that COUNT numeric rows of this case and role exist and are
+# within LIMIT.
 rows() {
 	awk -F, -v like="^$1" -v role="$2" -v limit="$3" -v wanted="$4" '
 	$1 == "flexdirect_1050ti" && $2 ~ like && $3 == role && $4 !~ /^FAIL/ {
@@ -27,66 +28,66 @@ rows() {
 			good++
 	}
 	END { exit !(count == wanted && good == wanted) }' rows.csv ||
-		complain "$1: not $4 $2 rows within $3"
+		complain "$1: there are not $4 $2 rows within $3"
 }
 
 rows 'local ' test 0.005 4
 rows 'same_esxi tuned=yes batch=16' test 0.03 1
 rows 'same_lan tuned=(no|yes) batch=16' test 0.20 2
 rows '' test 0.20 7
-verdict 'claims.test_rows'
+verdict 'claims.test_rows_are_within_their_limits'
 
 rows 'baseline ' fit 0.005 2
 rows '' fit 0.03 7
-verdict 'claims.fit_rows'
+verdict 'claims.fit_rows_are_within_three_percent'
 
-# Same runtime, same time limit: what differs is the wire.
+# The runtime and the time limit are the same; only the wire differs.
 [ "$(grep -c '^flexdirect_1050ti,different_lan .*,test,FAIL:connection_timeout,,,,,.*timeout' rows.csv)" = 4 ] ||
 	complain "different_lan: $(grep different_lan rows.csv)"
 [ "$(grep -c '^flexdirect_1050ti,same_lan .*,ok,throughput,images/s$' rows.csv)" = 4 ] || complain "same_lan: $(grep same_lan rows.csv)"
-verdict 'claims.verdicts'
+verdict 'claims.verdicts_agree_with_the_measurement'
 
-# The loss from forwarding is larger, in time, at batch 16 than at batch 32.
+# In seconds, forwarding costs more at batch 16 than at batch 32.
 awk -F, '$1 == "flexdirect_1050ti" && / tuned=no / { split($2, word, "[ =]"); step[word[1] word[5]] = word[5] / $5 }
 END { exit !(step["same_esxi16"] - step["baseline16"] > step["same_esxi32"] - step["baseline32"]) }' rows.csv ||
 	complain 'same_esxi loses no more at batch 16'
-verdict 'claims.more_is_lost_at_the_smaller_batch'
+verdict 'claims.forwarding_costs_more_at_the_smaller_batch'
 
 expect 0 '' validate flexdirect_1050ti bitfusion_networks --draws 0 -q
-[ "$(grep -c '^holds ' "$scratch.out")" = 7 ] || complain "$(grep -c '^holds ' "$scratch.out") bounds hold, not 7"
-if grep '^BROKEN' "$scratch.out"; then complain 'a bound is broken'; fi
+[ "$(grep -c '^holds ' "$scratch.out")" = 7 ] || complain "$(grep -c '^holds ' "$scratch.out") claims hold, not 7"
+if grep '^BROKEN' "$scratch.out"; then complain 'a claim is broken'; fi
 shows '^verdicts: 4 of 4 agree$'
 shows '^6 fitted parameters, 7 fit rows here:$'
-verdict 'claims.published_bounds_hold'
+verdict 'claims.published_claims_hold'
 
-# The commands of the README and of the pages of what-ifs (those that are indented by four blanks)
-# work as they stand and draw the plots that are shown. Left out are commands that measure this
-# machine or use such measurements.
+# The commands of the README and of the pages of what-ifs (those with an indent of four blanks)
+# work unchanged and draw the plots that are shown. The test leaves out commands that measure
+# this machine or use such measurements.
 awk '/^    build\/farwire / || more { sub(/^ *(build\/farwire )?/, ""); more = sub(/\\$/, ""); printf "%s%s", $0, more ? "" : "\n" }' \
 	"$readme" "${readme%/*}"/docs/models/what-ifs*.md | grep -vE '^calibrate|calibration/|calls\.jsonl' >lines.txt
 [ "$(wc -l <lines.txt)" -ge 6 ] || complain "few commands: $(cat lines.txt)"
 while read -r line; do
 	eval "farwire $line"
 	[ "$code" = 0 ] || complain "$line: ended with $code"
-	# but how far it is, on a slow machine
-	! grep -vE '^[0-9]+ of [0-9]+ points' "$scratch.err" || complain "$line: said that"
+	# A slow machine may print its progress.
+	! grep -vE '^[0-9]+ of [0-9]+ points' "$scratch.err" || complain "$line: printed these messages"
 	plot=$(echo "$line" | sed -nE 's/.*--plot ([^ ]+).*/\1/p')
 	[ -z "$plot" ] || cmp "$plot" "${readme%/*}/docs/images/$plot" ||
-		complain "docs/images/$plot is another one (tools/images draws it anew)"
+		complain "docs/images/$plot differs (tools/images draws it again)"
 done <lines.txt
-verdict 'claims.the_commands_of_the_readme'
+verdict 'claims.commands_of_the_readme_work'
 
 for jobs in 1 2; do
 	expect 0 '' validate flexdirect_1050ti --draws 2 -q --format json --jobs $jobs
 	cp "$scratch.out" jobs$jobs.json
 done
-cmp -s jobs1.json jobs2.json || complain '--jobs 2 gives other bytes'
-grep -q '"holds": true' jobs1.json || complain 'no bound in the JSON'
-if grep '"holds": false' jobs1.json; then complain 'a broken bound in the JSON'; fi
-verdict 'claims.threads_change_nothing'
+cmp -s jobs1.json jobs2.json || complain '--jobs 2 changes the result'
+grep -q '"holds": true' jobs1.json || complain 'the JSON has no claim'
+if grep '"holds": false' jobs1.json; then complain 'the JSON has a broken claim'; fi
+verdict 'claims.number_of_threads_does_not_change_results'
 
 cat >own.cfg <<'END'
-dataset = { name = "own"; title = "one bound"; source = "nobody";
+dataset = { name = "own"; title = "one claim"; source = "invented";
 	settings = ["case.topology=t320-same-esxi", "case.batch=8", "case.program=client", "case.server=server"];
 	dimensions = ( { name = "runtime"; values = (
 		{ is = "synchronous"; settings = ["case.runtime=synchronous"]; },
@@ -102,5 +103,5 @@ shows '^BROKEN: sending ahead is better'
 expect 3 '' validate false.cfg --draws 0 -q --format json
 shows '"holds": false'
 expect 3 '' validate own.cfg false.cfg --draws 0 -q -o both.txt
-grep -q '^BROKEN' both.txt || complain 'a broken bound leaves no file'
-verdict 'claims.a_broken_bound_ends_with_3'
+grep -q '^BROKEN' both.txt || complain 'validate wrote no file with the broken claim'
+verdict 'claims.broken_claim_ends_with_3'

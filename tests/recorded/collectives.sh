@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A log of nccl-tests gives the library's parameters on a topology. The log is made of what
-# the simulator says with planted ones: they are found, with intervals that hold them, and
-# the profile reproduces the log.
+# A log of nccl-tests gives the parameters of the library on a topology. The test writes a log
+# of simulated times with planted parameters. The fit must find them, with intervals that
+# contain them, and the profile must reproduce the log.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 2
 ranks=4
 system="--topology dgx-a100-40 --exchange nccl-2.18"
 # shellcheck disable=SC2086 # a list of words
-simulated() { # arguments: further words; size, time and bus bandwidth of each
+simulated() { # ARGS...: prints size, time and bus bandwidth of each point
 	farwire sweep $system --collective all_reduce --gpus $ranks --draws 0 --format csv -q \
 		--vary 'case.collective_size=4 KiB:1 GiB:log10' "$@"
 	tr -d '\r' <"$scratch.out" | awk -F, '
@@ -34,7 +34,7 @@ farwire import nccl-tests "$scratch/log" -o "$scratch/x.jsonl"
 farwire fit "$scratch/x.jsonl" $system -o "$scratch/x.cfg"
 [ "$code" = 0 ] || complain "fit: ended with $code: $(cat "$scratch.err")"
 shows '^sizes that were held out: missed by 0\.[0-9] % .median of 3'
-near() { # path, planted, allowed percent
+near() { # PATH PLANTED PERCENT
 	awk -v path="$1" -v planted="$2" -v allowed="$3" '
 		index($0, "\"" path "\"") { found = 1 }
 		found && /value = / {
@@ -42,7 +42,7 @@ near() { # path, planted, allowed percent
 			exit !(part[2] + 0 > planted * (1 - allowed / 100) && part[2] + 0 < planted * (1 + allowed / 100) &&
 				part[4] + 0 <= planted * 1.001 && part[6] + 0 >= planted * 0.999)
 		}
-		END { if (!found) exit 1 }' "$scratch/x.cfg" || complain "$1: not $2, or its interval is beside it: $(cat "$scratch/x.cfg")"
+		END { if (!found) exit 1 }' "$scratch/x.cfg" || complain "$1 is not $2, or its interval does not contain this value: $(cat "$scratch/x.cfg")"
 }
 near library.channel_start 2e-6 3
 near library.nvlink_efficiency 0.7 2
@@ -62,4 +62,4 @@ verdict 'collectives.reproduces_the_log'
 	expect 2 'go with recordings' fit nccl-a100 --topology dgx-a100-40
 	expect 2 'without a topology' fit "$scratch/x.jsonl" $system --plot "$scratch/x.svg"
 }
-verdict 'collectives.says_what_is_wrong'
+verdict 'collectives.wrong_arguments_are_refused'

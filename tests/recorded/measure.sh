@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Rehearses calib/measure: the real script and the real farwire-trace run over the fake probe,
-# with a python and an nvcc that write the expected output. Every part leaves its file. A part
-# that fails, hangs or is missing does not affect the others.
+# Rehearses calib/measure. The real script and the real farwire-trace use the fake probe, with a
+# python and an nvcc that write the expected output. Each part leaves its file. A part that
+# fails, hangs or is missing does not affect the others.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
@@ -55,7 +55,7 @@ cp "$STUB/program" "$2"
 END
 chmod +x "$scratch/python" "$scratch/nvcc" "$scratch/program"
 
-# PyTorch's libraries, as its packages lay them.
+# PyTorch's libraries in the folders of its packages.
 mkdir -p "$scratch/nvidia/cuda_cupti/lib" "$scratch/nvidia/cublas/lib" "$scratch/nvidia/other/lib"
 library=$scratch/nvidia/cuda_cupti/lib/libcupti.so.12
 : >"$library"
@@ -68,7 +68,7 @@ PYTHON=$scratch/python
 : "${CUDA_HOME=/usr/local/cuda}"
 export STUB FARWIRE_TRACE_LIBRARY FARWIRE_PROBE FARWIRE_TRACE NVCC PYTHON CUDA_HOME
 
-measure() { # wanted code, words
+measure() { # CODE ARGS...
 	wanted=$1
 	shift
 	code=0
@@ -77,7 +77,8 @@ measure() { # wanted code, words
 		complain "measure $*: ended with $code, not $wanted: $(cat "$scratch.out" "$scratch.err")"
 }
 
-# The probe's 18 minutes go by on the fake's clock; all of its ten passes fit into them.
+# The 18 minutes of the probe pass on the clock of the fake device, and all ten passes fit into
+# them.
 all=$scratch/all
 measure 0 "$all"
 shows 'probe: done, [0-9]+ s: [0-9]+ lines'
@@ -86,14 +87,14 @@ for file in program resnet50-train resnet50-infer; do
 	farwire check "$all/$file.jsonl"
 	[ "$code" = 0 ] || complain "$file.jsonl: $(cat "$scratch.err")"
 done
-tail -n 1 "$all/probe.jsonl" | grep -q '^{"end":true' || complain 'the probe came to no end'
+tail -n 1 "$all/probe.jsonl" | grep -q '^{"end":true' || complain 'the probe has not ended'
 tail -n 1 "$all/probe.jsonl" | sed 's/.*"elapsed_s":\([0-9]*\).*/\1/' | {
 	read -r seconds
 	[ "$seconds" -le 1134 ] # the budget and its overtime
 } || complain 'the probe took longer than its budget'
-[ "$(grep -c '"test":"queue","is":{},"x":{"depth":1024}' "$all/probe.jsonl")" = 10 ] || complain 'not ten passes'
-grep -q '"mode":"full"' "$all/probe.jsonl" || complain 'not a full recording'
-grep -q '"test":"stream"' "$all/probe.jsonl" || complain 'no forwarded programs'
+[ "$(grep -c '"test":"queue","is":{},"x":{"depth":1024}' "$all/probe.jsonl")" = 10 ] || complain 'the recording does not have ten passes'
+grep -q '"mode":"full"' "$all/probe.jsonl" || complain 'the recording is not of mode full'
+grep -q '"test":"stream"' "$all/probe.jsonl" || complain 'the recording has no forwarded programs'
 for words in train.untraced infer.untraced train.traced infer.traced; do
 	grep -q "\"$words\"" "$all/resnet50-times.json" || complain "no times of $words"
 done
@@ -101,27 +102,27 @@ done
 cp "$all/probe.jsonl" "$scratch/before"
 measure 0 "$all"
 [ "$(grep -c 'done, [0-9]* s: before' "$scratch.out")" = 7 ] ||
-	complain "done again: $(cat "$scratch.out")"
-cmp -s "$all/probe.jsonl" "$scratch/before" || complain 'a whole recording was changed'
-verdict 'measure.does_it_all'
+	complain "parts were measured again: $(cat "$scratch.out")"
+cmp -s "$all/probe.jsonl" "$scratch/before" || complain 'a complete recording was changed'
+verdict 'measure.runs_each_part_once'
 
-# The recording is fitted, reported and used as any other. (Without a second of the host there
-# is no page; the exit code is then not tested.)
+# The recording is fitted, reported and used like any other. (A tenth of a second of the host
+# gives no page; then the test does not check the exit code.)
 mkdir "$scratch/page"
 cp "$all/probe.jsonl" "$scratch/page/gpu.jsonl"
 farwire calibrate --budget 0.1 -o "$scratch/page"
 shows 'Fake GPU: launching a kernel takes 2\.[01]'
-shows 'forwarded programs that no fit has seen: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
+shows 'forwarded programs that no fit used: median error 0\.[0-9] %, largest [0-4]\.[0-9] %'
 for file in profile.cfg report.html; do
 	[ -s "$scratch/page/$file" ] || complain "no $file"
 done
-cmp -s "$all/probe.jsonl" "$scratch/page/gpu.jsonl" || complain 'a whole recording was measured again'
+cmp -s "$all/probe.jsonl" "$scratch/page/gpu.jsonl" || complain 'a complete recording was measured again'
 mine=$scratch/page/profile.cfg
 grep -A 1 'path = "driver.launch"' "$mine" | grep -q 'value = "2\.[01]' ||
 	complain "driver.launch is not the fake's 2.1 us: $(grep -A 1 'path = "driver.launch"' "$mine")"
 farwire run --calls "$all/resnet50-train.jsonl" --topology dgx-h100 --profile "$mine" --draws 0 -q
 [ "$code" = 0 ] || complain "replay: ended with $code: $(cat "$scratch.err")"
-verdict 'measure.is_fitted_and_reported'
+verdict 'measure.recording_is_fitted_and_reported'
 
 printf '#!/bin/sh\necho "$LD_LIBRARY_PATH" >"$STUB/libraries"\nexec "%s" "$@"\n' "$probe" >"$scratch/telling"
 chmod +x "$scratch/telling"
@@ -132,16 +133,16 @@ shows 'resnet50-infer times: failed, [0-9]+ s: ended with 3: it broke'
 shows 'resnet50-train recorded: done'
 shows 'packed: resnet50-train.kineto.json.gz'
 shows 'probe: done'
-[ ! -e "$scratch/some/resnet50-infer.jsonl" ] || complain 'a recording of what failed'
+[ ! -e "$scratch/some/resnet50-infer.jsonl" ] || complain 'the failed part left a recording'
 unset STUB_FAILS STUB_KINETO_B STUB_REFUSES
 measure 0 --budget 20 "$scratch/some"
 shows 'resnet50-infer recorded: done, [0-9]+ s$'
-grep -q 'cublas/lib' "$scratch/libraries" || complain "PyTorch's cuBLASLt is not offered: $(cat "$scratch/libraries")"
-grep -q 'other/lib' "$scratch/libraries" && complain 'libraries that nobody asked for'
-verdict 'measure.loses_nothing_else'
+grep -q 'cublas/lib' "$scratch/libraries" || complain "LD_LIBRARY_PATH lacks PyTorch's cuBLASLt: $(cat "$scratch/libraries")"
+grep -q 'other/lib' "$scratch/libraries" && complain 'LD_LIBRARY_PATH has other libraries'
+verdict 'measure.failed_part_does_not_affect_others'
 
-# A probe that is killed, or fails, continues its own file in the remaining time: killed,
-# failed, failed, complete.
+# A probe that was killed or failed continues its file in the remaining time. The four attempts
+# here are killed, failed, failed and complete.
 cat >"$scratch/slow" <<'END'
 #!/bin/sh
 echo "$*" >>"$STUB/said"
@@ -168,17 +169,17 @@ for again in 1 2; do
 	lines=$(wc -l <"$scratch/cut/probe.jsonl")
 	measure 1 "$scratch/cut"
 	shows 'probe: failed, [0-9]+ s: ended with 1: .*planted failure'
-	[ "$(wc -l <"$scratch/cut/probe.jsonl")" -gt $((lines + 5)) ] || complain "no further the time $again"
+	[ "$(wc -l <"$scratch/cut/probe.jsonl")" -gt $((lines + 5)) ] || complain "attempt $again added no lines"
 done
 measure 0 "$scratch/cut"
 shows 'probe: done'
-sed -n '2p' "$scratch/said" | grep -qE -e '^--budget 107[0-9] ' || complain "went on with $(cat "$scratch/said")"
-[ ! -e "$scratch/cut/.probe_spent_s" ] || complain 'the spent time stays'
+sed -n '2p' "$scratch/said" | grep -qE -e '^--budget 107[0-9] ' || complain "the arguments of the attempts are $(cat "$scratch/said")"
+[ ! -e "$scratch/cut/.probe_spent_s" ] || complain 'the file of the spent time remains'
 points() { grep -E '^{"test":"(call|timer)"' "$1" | grep -v '^{"test":"drift"' | sed 's/,"t_s":.*//' | sort; }
 points "$all/probe.jsonl" >"$scratch/points"
-points "$scratch/cut/probe.jsonl" | cmp -s - "$scratch/points" || complain 'not the points of a run in one go'
+points "$scratch/cut/probe.jsonl" | cmp -s - "$scratch/points" || complain 'the points differ from those of one run'
 
-# Told to end, it does so at once, and what it runs before it.
+# After SIGTERM it ends immediately, after the programs that it runs.
 cat >"$scratch/waiting" <<'END'
 #!/bin/sh
 sleep 60 &
@@ -195,11 +196,11 @@ kill -TERM $pid
 begun_s=$(date +%s)
 wait $pid
 code=$?
-[ "$code" = 143 ] || complain "told to end, it ended with $code"
-[ $(($(date +%s) - begun_s)) -lt 30 ] || complain 'told to end, it waited for what it ran'
-[ -e "$scratch/ended" ] || complain 'what it ran was not told to end'
+[ "$code" = 143 ] || complain "after SIGTERM it ended with $code"
+[ $(($(date +%s) - begun_s)) -lt 30 ] || complain 'after SIGTERM it waited for its program'
+[ -e "$scratch/ended" ] || complain 'its program got no SIGTERM'
 
-# Too little time for all passes is not too little for a recording; more of it goes on.
+# A time that is too short for all passes still gives a recording. More time continues it.
 printf '#!/bin/sh\nexec "%s" --only "copy.h2d.*" "$@"\n' "$probe" >"$scratch/few"
 chmod +x "$scratch/few"
 FARWIRE_PROBE=$scratch/few
@@ -209,8 +210,8 @@ measure 0 --budget 15 "$scratch/short"
 shows 'probe: done, [0-9]+ s: before'
 lines=$(wc -l <"$scratch/short/probe.jsonl")
 measure 0 --budget 28 "$scratch/short"
-[ "$(wc -l <"$scratch/short/probe.jsonl")" -gt "$lines" ] || complain 'with more time it did not go on'
-# A machine that drifted is told, each time.
+[ "$(wc -l <"$scratch/short/probe.jsonl")" -gt "$lines" ] || complain 'more time did not continue the recording'
+# A drift of the machine is reported each time.
 echo 'noise.drift = 0.0008' >"$scratch/drift"
 printf '#!/bin/sh\nexec "%s" --plant "%s" --only "copy.h2d.pinned.*" "$@"\n' "$probe" "$scratch/drift" >"$scratch/drifting"
 chmod +x "$scratch/drifting"
@@ -219,7 +220,7 @@ measure 1 "$scratch/drifted"
 shows 'probe: failed, [0-9]+ s: ended with 1: .*drifted by'
 measure 1 "$scratch/drifted"
 shows 'probe: failed, [0-9]+ s: ended with 1: .*drifted by'
-verdict 'measure.goes_on'
+verdict 'measure.continues_an_interrupted_probe'
 
 echo 'absent = 1' >"$scratch/absent"
 printf '#!/bin/sh\nexec "%s" --plant "%s" "$@"\n' "$probe" "$scratch/absent" >"$scratch/none"
@@ -246,13 +247,13 @@ measure 2
 measure 2 --budget soon "$scratch/words"
 measure 2 "$scratch/words" more
 measure 2 --sideways
-verdict 'measure.says_what_is_missing'
+verdict 'measure.reports_missing_programs_and_wrong_arguments'
 
 if [ -f /usr/local/cuda/include/cupti.h ]; then
 	make -C calib/trace BUILD="$scratch/build" CUDA_HOME=/usr/local/cuda >"$scratch.out" 2>&1 ||
-		complain "the recorder alone: $(tail -n 3 "$scratch.out")"
+		complain "building the recorder failed: $(tail -n 3 "$scratch.out")"
 	if [ ! -x "$scratch/build/farwire-trace" ] || [ ! -f "$scratch/build/libfarwire-trace.so" ]; then
-		complain 'the recorder alone was not built'
+		complain 'the recorder was not built'
 	fi
-	verdict 'measure.builds_the_recorder'
+	verdict 'measure.builds_only_the_recorder'
 fi

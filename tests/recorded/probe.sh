@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# farwire-probe over the fake device: what is planted is found, runs repeat to the
-# byte, go on after an interruption and end as they should; and over the spinning
-# one, whose forwarder is a real process.
+# farwire-probe with the fake device: it finds what is planted, repeats to the byte, continues
+# after an interruption and ends as it should. Also with the spinning device, whose forwarder is
+# a real process.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -12,7 +12,7 @@ if [ ! -x "$probe" ]; then
 	exit 77
 fi
 
-# run CODE PATTERN WORDS: how it ends and what it says.
+# run CODE PATTERN ARGS...: checks the exit code and the messages.
 run() {
 	wanted=$1
 	pattern=$2
@@ -21,14 +21,14 @@ run() {
 	code=$?
 	[ "$code" = "$wanted" ] || complain "farwire-probe-fake $*: ended with $code, not $wanted"
 	if [ -z "$pattern" ]; then
-		[ ! -s "$scratch.err" ] || complain "farwire-probe-fake $*: said $(cat "$scratch.err")"
+		[ ! -s "$scratch.err" ] || complain "farwire-probe-fake $*: printed $(cat "$scratch.err")"
 	else
 		grep -qE -e "$pattern" "$scratch.err" ||
 			complain "farwire-probe-fake $*: no '$pattern' in: $(cat "$scratch.err")"
 	fi
 }
 
-# The points of a recording, each with its pass: all but the anchors.
+# points FILE: the points of a recording, each with its pass, without the anchors.
 points() {
 	grep '^{"test":' "$1" | grep -v '^{"test":"drift"' | sed 's/,"t_s":.*//' | sort
 }
@@ -50,26 +50,26 @@ X1  collective
 R1  forward
 V   stream
 END
-cut -c 1-14 "$scratch.out" | sed 's/ *$//' | diff - "$scratch.list" || complain '--list changed'
+cut -c 1-14 "$scratch.out" | sed 's/ *$//' | diff - "$scratch.list" || complain '--list prints other tests'
 verdict 'probe.lists_its_tests'
 
 all=$scratch/all.jsonl
 run 0 '' --plant tests/recorded/planted.txt -o "$all"
 tail -n 1 "$all" | grep -q '^{"end":true,"lines":[0-9]*,"elapsed_s":' || complain 'no last line'
-[ "$(grep -cv '^{.*}$' "$all")" = 0 ] || complain 'lines that are no objects'
+[ "$(grep -cv '^{.*}$' "$all")" = 0 ] || complain 'some lines are not objects'
 [ "$(tail -n 1 "$all" | sed 's/.*"lines":\([0-9]*\),.*/\1/')" = "$(wc -l <"$all")" ] ||
 	complain 'the last line does not count the lines'
-[ "$(points "$all" | wc -l)" -gt 2500 ] || complain 'less than 2500 points'
-[ -z "$(points "$all" | uniq -d)" ] || complain 'a point twice in a pass'
+[ "$(points "$all" | wc -l)" -gt 2500 ] || complain 'fewer than 2500 points'
+[ -z "$(points "$all" | uniq -d)" ] || complain 'a pass has a point twice'
 tail -n 1 "$all" | sed 's/.*"elapsed_s":\([0-9]*\).*/\1/' | {
 	read -r seconds
 	[ "$seconds" -le 120 ]
-} || complain 'longer than two minutes of its clock'
+} || complain 'the run took more than two minutes of its clock'
 grep -q '^{"waived":"collective","why":"there is only one GPU, and NCCL' "$all" || complain 'collectives not waived'
-verdict 'probe.measures_everything'
+verdict 'probe.measures_each_point_once_per_pass'
 
-# test, words of it, words of x; planted; tolerance. Copies and products take also
-# what the model adds: 16 copies back to back start without gaps, a kernel has its
+# Each row has the beginning of a line, the planted value and the tolerance. Copies and products
+# include other costs of the model: 16 copies in a row start without gaps, and a kernel has its
 # floor and gap.
 awk '
 function median(text, values, count, i, j, held) {
@@ -129,29 +129,29 @@ END
 	cat "$scratch.wrong"
 	bad=1
 }
-verdict 'probe.finds_what_was_planted'
+verdict 'probe.finds_planted_values'
 
-# Large arguments fill the queue before many calls do: launches behind a blocker that last
-# long would have waited for it.
+# Large arguments fill the queue after fewer calls. A launch behind a blocker that takes long
+# would have waited for the blocker.
 grep '"call":"launch","stream":"blocked"' "$all" | sed 's/.*"samples":\[//; s/\].*//' | tr , '\n' |
 	awk '{ n++; if ($1 > 1e-3) late++ } END { exit n < 600 || late > 0 }' || complain 'a launch waited for its blocker'
-# A copy to a peer that the host is in the way of is called so, and not behind a blocker.
+# A copy to a peer through the host is named so, and it does not run behind a blocker.
 for direct in 1 0; do
 	printf 'gpus = 2\npeer.direct = %s\n' $direct >"$scratch/peer"
 	run 0 '' --plant "$scratch/peer" --only 'copy.peer.*' --passes 1
 	word=$([ $direct = 1 ] && echo direct || echo staged)
-	grep -q "\"gpus\":2,\"peer\":\"$word\"" "$scratch.out" || complain "line 1 does not say $word"
+	grep -q "\"gpus\":2,\"peer\":\"$word\"" "$scratch.out" || complain "line 1 does not contain $word"
 	[ "$(grep -c "\"direction\":\"peer\",\"memory\":\"$word\"" "$scratch.out")" = "$(grep -c '"test":"copy"' "$scratch.out")" ] ||
 		complain "peers: points that are not $word"
 	grep -q '"test":"copy"' "$scratch.out" || complain 'peers: no copies'
 done
-verdict 'probe.does_not_wait_for_its_own_blocker'
+verdict 'probe.launches_do_not_wait_for_the_blocker'
 
-# Memory is measured well beyond any cache, however large that is.
+# Memory is measured with sizes far above the cache, however large that is.
 echo 'memory.l2 = 100e6' >"$scratch/cache"
 run 0 '' --plant "$scratch/cache" --only memory --passes 1
 awk -F'"size_B":' '/"level":"hbm"/ { count++; if ($2 + 0 < 8 * 99e6) small++ }
-	END { exit count < 9 || small > 0 }' "$scratch.out" || complain 'memory that a cache may hold'
+	END { exit count < 9 || small > 0 }' "$scratch.out" || complain 'memory was measured with sizes that fit a cache'
 verdict 'probe.measures_beyond_caches'
 
 few='--only call.* --only copy.h2d.* --only forward'
@@ -163,12 +163,13 @@ few='--only call.* --only copy.h2d.* --only forward'
 tail -n +2 "$scratch/one.jsonl" >"$scratch/one"
 # shellcheck disable=SC2086
 "$probe" -q $few --seed 7 | tail -n +2 | cmp -s - "$scratch/one" ||
-	complain 'the same seed gave other bytes'
+	complain 'the same seed gave different bytes'
 points "$scratch/other.jsonl" >"$scratch/other"
-points "$scratch/one.jsonl" | cmp -s - "$scratch/other" && complain 'two seeds, the same sizes'
-verdict 'probe.repeats_to_the_byte'
+points "$scratch/one.jsonl" | cmp -s - "$scratch/other" && complain 'two seeds gave the same points'
+verdict 'probe.same_seed_gives_the_same_bytes'
 
-# A failure on the way, then on with it: every point once a pass, as in one go.
+# After a planted failure the run continues: each point occurs once in each pass, as in an
+# uninterrupted run.
 echo 'fail_after = 60000' >"$scratch/fails"
 # shellcheck disable=SC2086
 run 1 'the planted failure' $few --seed 7 --plant "$scratch/fails" -o "$scratch/torn.jsonl"
@@ -178,14 +179,14 @@ printf '{"test":"copy","is":{"dir' >>"$scratch/torn.jsonl"
 run 0 '' $few --continue "$scratch/torn.jsonl"
 points "$scratch/one.jsonl" >"$scratch/points"
 [ "$before" -gt 100 ] || complain "only $before points before the failure"
-[ "$before" -lt "$(wc -l <"$scratch/points")" ] || complain 'it failed too late'
+[ "$before" -lt "$(wc -l <"$scratch/points")" ] || complain 'the failure came too late'
 points "$scratch/torn.jsonl" | diff - "$scratch/points" >"$scratch.diff" ||
-	complain "not the same points: $(head -n 3 "$scratch.diff")"
-[ "$(grep -cv '^{.*}$' "$scratch/torn.jsonl")" = 0 ] || complain 'a torn line stayed'
+	complain "the points differ: $(head -n 3 "$scratch.diff")"
+[ "$(grep -cv '^{.*}$' "$scratch/torn.jsonl")" = 0 ] || complain 'a cut line remains'
 size=$(wc -c <"$scratch/torn.jsonl")
 run 0 'is complete already' --continue "$scratch/torn.jsonl"
-[ "$(wc -c <"$scratch/torn.jsonl")" = "$size" ] || complain 'a whole recording grew'
-verdict 'probe.goes_on'
+[ "$(wc -c <"$scratch/torn.jsonl")" = "$size" ] || complain 'a complete recording grew'
+verdict 'probe.continues_after_a_failure'
 
 run 1 'exists already' --only timer -o "$scratch/one.jsonl"
 run 1 'cannot be|No such file' --only timer -o "$scratch/no/such/folder.jsonl"
@@ -201,57 +202,58 @@ echo 'call.launch = fast' >"$scratch/bad"
 run 1 'bad:1: not a planted parameter: call.launch' --plant "$scratch/bad"
 echo 'absent = 1' >"$scratch/absent"
 run 77 'no GPU' --plant "$scratch/absent"
-[ ! -s "$scratch.out" ] || complain 'wrote something without a GPU'
-verdict 'probe.says_what_is_wrong'
+[ ! -s "$scratch.out" ] || complain 'without a GPU it wrote output'
+verdict 'probe.reports_wrong_arguments_and_missing_gpus'
 
 echo 'noise.drift = 0.0008' >"$scratch/drift"
 run 1 'drifted by .* %' --plant "$scratch/drift" --only 'copy.*' -o "$scratch/drift.jsonl"
-tail -n 1 "$scratch/drift.jsonl" | grep -q '"call.launch":0.0[3-9]' || complain 'the drift is not told'
+tail -n 1 "$scratch/drift.jsonl" | grep -q '"call.launch":0.0[3-9]' || complain 'the recording lacks the drift'
 cp "$scratch/drift.jsonl" "$scratch/drifted.jsonl"
 run 1 'drifted by .* %' --continue "$scratch/drift.jsonl"
-cmp -s "$scratch/drift.jsonl" "$scratch/drifted.jsonl" || complain 'a recording that drifted grew'
-verdict 'probe.fails_when_all_drifts'
+cmp -s "$scratch/drift.jsonl" "$scratch/drifted.jsonl" || complain 'a recording with drift grew'
+verdict 'probe.drift_of_the_machine_ends_with_1'
 
-# Cut by its time: unfinished, and on with it in further sittings until it is whole.
+# A run that reaches its time limit is unfinished. Further runs continue it until it is
+# complete.
 run 1 'time limit was reached in pass [2-9] of 10.*continue with' --only 'copy.*rate' --budget 10 --passes 10 \
 	-o "$scratch/late.jsonl"
-tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":false.*"elapsed_s":1[0-2]\.' || complain 'it took longer'
-sittings=1
-while [ $sittings -lt 20 ] && tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":false'; do
+tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":false.*"elapsed_s":1[0-2]\.' || complain 'it took longer than its budget'
+runs=1
+while [ $runs -lt 20 ] && tail -n 1 "$scratch/late.jsonl" | grep -q '^{"end":false'; do
 	"$probe" -q --only 'copy.*rate' --budget 20 --continue "$scratch/late.jsonl" 2>"$scratch.err"
 	code=$?
-	sittings=$((sittings + 1))
+	runs=$((runs + 1))
 done
-[ $code = 0 ] || complain "the last sitting of $sittings ended with $code: $(cat "$scratch.err")"
-[ "$(grep -c '^{"end":' "$scratch/late.jsonl")" = $sittings ] || complain 'not an end for each sitting'
-[ -z "$(points "$scratch/late.jsonl" | uniq -d)" ] || complain 'sittings: a point twice in a pass'
+[ $code = 0 ] || complain "the last of $runs runs ended with $code: $(cat "$scratch.err")"
+[ "$(grep -c '^{"end":' "$scratch/late.jsonl")" = $runs ] || complain 'the recording does not have one end for each run'
+[ -z "$(points "$scratch/late.jsonl" | uniq -d)" ] || complain 'with several runs a pass has a point twice'
 [ "$(points "$scratch/late.jsonl" | sed 's/.*"pass"://' | sort | uniq -c | awk '{ print $1 }' | uniq | wc -l)" = 1 ] ||
-	complain 'sittings: passes that are not alike'
-verdict 'probe.keeps_to_its_time'
+	complain 'with several runs the passes have different numbers of points'
+verdict 'probe.stops_at_its_budget_and_continues_later'
 
-# On the real clock of a busy machine the anchors may drift for real.
+# On the real clock of a busy machine the anchors may really drift.
 code=0
 "$probe" -q --device spin --only forward.shm.call.async --only forward.unix.payload.sync \
 	--only 'forward.tcp.call.*' --only V --budget 2 --passes 1 -o "$scratch/spin.jsonl" \
 	2>"$scratch.err" || code=$?
 [ $code = 0 ] || grep -q drifted "$scratch.err" ||
-	complain "over the spinning device it ended with $code: $(cat "$scratch.err")"
+	complain "with the spinning device it ended with $code: $(cat "$scratch.err")"
 for words in '"transport":"shm","what":"call"' '"transport":"unix","what":"payload"' \
 	'"transport":"tcp","what":"call"' '"program":"training","place":"forwarded"' \
 	'"program":"launches","place":"local"'; do
 	grep -qF "$words" "$scratch/spin.jsonl" || complain "no $words"
 done
-# 200 kernels of 50 us are 10 ms at least, and 200 round trips of 100 us added 20.
+# 200 kernels of 50 us take at least 10 ms, and 200 round trips of 100 us add 20 ms.
 awk -F'"samples":' '/"program":"launches"/ && /"kernel_s":5e-05/ {
 	split($2, values, /[\[,\]]/)
 	least = /"mode":"sync"/ && /"latency_s":5e-05/ ? 0.02 : 0.01
-	if (values[2] + 0 < least) print "  too short: " $1 values[2]
+	if (values[2] + 0 < least) print "  shorter than possible: " $1 values[2]
 }' "$scratch/spin.jsonl" >"$scratch.wrong"
 [ ! -s "$scratch.wrong" ] || {
 	cat "$scratch.wrong"
 	bad=1
 }
-verdict 'probe.forwards_for_real'
+verdict 'probe.forwards_to_a_real_process'
 
 "$probe" -q --device spin --only V --budget 60 -o "$scratch/stopped.jsonl" 2>"$scratch.err" &
 pid=$!
@@ -264,7 +266,7 @@ wait $pid
 code=$?
 [ $code = 130 ] || complain "interrupted, it ended with $code"
 grep -q 'interrupted; continue with --continue' "$scratch.err" ||
-	complain "interrupted, it said $(cat "$scratch.err")"
-[ "$(grep -cv '^{.*}$' "$scratch/stopped.jsonl")" = 0 ] || complain 'a torn line'
-grep -q '"end"' "$scratch/stopped.jsonl" && complain 'an end that is none'
-verdict 'probe.can_be_stopped'
+	complain "interrupted, it printed $(cat "$scratch.err")"
+[ "$(grep -cv '^{.*}$' "$scratch/stopped.jsonl")" = 0 ] || complain 'the recording has a cut line'
+grep -q '"end"' "$scratch/stopped.jsonl" && complain 'the interrupted recording has an end'
+verdict 'probe.interrupted_run_can_be_continued'

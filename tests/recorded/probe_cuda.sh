@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# farwire-probe as nvcc builds it, which make does without a warning where there
-# is nvcc: it has the same tests as over the fake device, and says it where there
-# is no GPU. Where there is one, its clocks and calls are measured.
+# farwire-probe for CUDA, which make builds without warnings if nvcc exists. It has the same
+# tests as with the fake device. Without a GPU it says so. With a GPU the test measures clocks
+# and calls.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 probe=${FARWIRE%/*}/farwire-probe
 if [ ! -x "$probe" ]; then
-	echo '  no nvcc: farwire-probe is not compiled here'
+	echo '  skipped: without nvcc make builds no farwire-probe'
 	exit 77
 fi
 "$probe" --list >"$scratch.list" || complain '--list failed'
-"$probe-fake" --list | cmp -s - "$scratch.list" || complain 'not the tests of the fake device'
-"$probe" --help | grep -q '^ *cuda ' || complain '--help does not tell of the GPU'
-verdict 'probe_cuda.is_built'
+"$probe-fake" --list | cmp -s - "$scratch.list" || complain 'the tests differ from those of the fake device'
+"$probe" --help | grep -q '^ *cuda ' || complain '--help does not mention the GPU'
+verdict 'probe_cuda.has_the_tests_of_the_fake_device'
 
 code=0
 timeout 50 "$probe" -q --only timer --only 'call.*' --only kernel --budget 5 --passes 1 \
@@ -24,7 +24,7 @@ case $code in
 	tail -n 1 "$scratch.out" | grep -q '^{"end":true' || complain 'no last line'
 	grep -q '"call":"launch","stream":"blocked"' "$scratch.out" || complain 'no launches'
 	;;
-77) grep -q 'no GPU' "$scratch.err" || complain "without a GPU it says $(cat "$scratch.err")" ;;
+77) grep -q 'no GPU' "$scratch.err" || complain "without a GPU it prints $(cat "$scratch.err")" ;;
 *) complain "it ended with $code: $(cat "$scratch.err")" ;;
 esac
-verdict 'probe_cuda.runs_or_says_why_not'
+verdict 'probe_cuda.measures_or_reports_a_missing_gpu'

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The fits that take seconds give their profiles of calib/profiles/ again, to the
-# byte; tests/long/profiles is about all of them. Every shipped profile is from a
-# fit.
+# The fits that take seconds must give their profiles of calib/profiles/ again, to the byte;
+# tests/long/profiles checks all of them. Each shipped profile must come from a fit.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -13,12 +12,12 @@ for profile in "$scratch"/*.cfg; do
 		complain "${profile##*/} differs (< fitted now, > calib/profiles): $(cat "$scratch.diff")"
 done
 [ "$(find "$scratch" -name '*.cfg' | wc -l)" -ge 7 ] || complain 'fewer than seven profiles'
-verdict 'profiles.come_again_to_the_byte'
+verdict 'profiles.fits_repeat_profiles_to_the_byte'
 
 for profile in calib/profiles/*.cfg; do
 	name=$(basename "$profile" .cfg)
-	[ "$name" = model-error ] && continue # what all of them leave over
+	[ "$name" = model-error ] && continue # made of the errors of all fits
 	grep -lE "profile = .*\"$name\"" calib/fits/*.cfg >"$scratch.fits" ||
 		complain "$profile: no file of calib/fits/ names it"
 done
-verdict 'profiles.each_is_from_a_fit'
+verdict 'profiles.each_profile_has_a_fit'

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Shipped GPUs agree with the tables of facts: each row has a file in topologies/gpus/ with
-# the same numbers, marked as published. A profile from a recording of that GPU has the same
-# name.
+# Shipped GPUs agree with the tables of facts: each row has a file in topologies/gpus/ with the
+# same numbers, marked as published. A profile from a recording of this GPU has the same name.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -16,7 +15,7 @@ same() { # FILE KEY WANTED
 	got=$(value "$1" "$2")
 	[ "$3" = NA ] && return
 	awk -v a="${got:-none}" -v b="$3" 'BEGIN { exit !(a + 0 == b + 0 && a != "none") }' ||
-		complain "$1: $2 is '$got', $facts says $3"
+		complain "$1: $2 is '$got', but $facts has $3"
 }
 
 rows=0
@@ -46,28 +45,28 @@ while IFS="$(printf '\t')" read -r name fp32 fp16 bandwidth memory _; do
 	same "$file" memory "$memory"
 done <$facts
 [ "$rows" -ge 9 ] || complain "only $rows rows of $facts"
-verdict 'published.gpus'
+verdict 'published.gpus_match_the_table_of_facts'
 
-# Slots and NVLinks of the GPUs, in a machine of each (of the H200 none ships), and the
-# generation that a recording without one is taken for.
+# Slots and NVLinks of the GPUs in a shipped machine (no machine has an H200), and the PCIe
+# generation that a recording without one gets.
 links=calib/measured/facts_links.tsv
-number() { # TOPOLOGY PATTERN: the sum of whole numbers of its links
+number() { # TOPOLOGY PATTERN: sum over links of a whole number
 	"$FARWIRE" explain --topology "$1" link 2>/dev/null | awk -v pattern="$2" '$1 ~ pattern { sum += $2 } END { print sum + 0 }'
 }
 while IFS="$(printf '\t')" read -r name file topology slot; do
 	said=$(awk -F'\t' -v name="$name" '$1 == name { print $6 }' $facts)
 	generation=$(echo "$said" | sed -n 's/PCIe gen\([0-9]\) x16.*/\1/p')
 	[ -n "$generation" ] || complain "$facts: no slot of $name: '$said'"
-	grep -q "\"$file\", $generation)" calib/fit/gpu_names.def || complain "$file: gpu_names.def does not say PCIe gen$generation"
+	grep -q "\"$file\", $generation)" calib/fit/gpu_names.def || complain "$file: gpu_names.def does not have PCIe gen$generation"
 	[ -n "$topology" ] || continue
-	[ "$(number "$topology" "^link\\.$slot\\.generation\$")" = "$generation" ] || complain "$topology: $slot is not of gen$generation"
-	[ "$(number "$topology" "^link\\.$slot\\.lanes\$")" = 16 ] || complain "$topology: $slot has not 16 lanes"
+	[ "$(number "$topology" "^link\\.$slot\\.generation\$")" = "$generation" ] || complain "$topology: $slot is not PCIe gen$generation"
+	[ "$(number "$topology" "^link\\.$slot\\.lanes\$")" = 16 ] || complain "$topology: $slot does not have 16 lanes"
 	nvlink=$(echo "$said" | sed -n 's/.*NVLink gen\([0-9]\) x\([0-9]*\).*/\1 \2/p')
 	[ "$(number "$topology" '^link\.nv0(-[0-9]+)?\.links$')" = "${nvlink#* }" ] || [ -z "$nvlink" ] ||
-		complain "$topology: gpu0 has not the NVLinks of '$said'"
+		complain "$topology: the NVLinks of gpu0 are not those of '$said'"
 	"$FARWIRE" explain --topology "$topology" link 2>/dev/null | awk -v wanted="${nvlink% *}" \
 		'$1 ~ /^link\.nv0(-[0-9]+)?\.generation$/ && $2 != wanted { bad = 1 } END { exit bad }' ||
-		complain "$topology: NVLink is not of '$said'"
+		complain "$topology: the generation of NVLink is not that of '$said'"
 	grep -rq "\"$file\"" topologies/*.cfg topologies/machines || complain "no machine has a $file"
 done <<'END'
 GTX 1050 Ti	gtx-1050ti	t320-same-lan	slot
@@ -83,28 +82,28 @@ END
 # shellcheck disable=SC2046
 set -- $(awk -F'\t' '/^NVLink links per GPU/ { gsub("/", " ", $2); print $2 }' $links)
 for topology in dgx1-p100 dgx1-v100 dgx-a100 dgx-h100; do
-	[ "$(number $topology '^link\.nv0(-[0-9]+)?\.links$')" = "$1" ] || complain "$topology: $links says $1 NVLinks"
+	[ "$(number $topology '^link\.nv0(-[0-9]+)?\.links$')" = "$1" ] || complain "$topology: $links has $1 NVLinks"
 	shift
 done
-[ "$(number c4140-m '^link\.nv0-1\.links$')" = "$(awk -F'\t' '/^C4140-M/ { print $2 }' $links)" ] || complain 'c4140-m: nv0-1'
-# Headers of overlays, and the segmentation offload that they take away.
-# shellcheck disable=SC2046
+[ "$(number c4140-m '^link\.nv0-1\.links$')" = "$(awk -F'\t' '/^C4140-M/ { print $2 }' $links)" ] || complain 'c4140-m: the number of links of nv0-1 differs'
+# Header sizes of overlays, which also disable segmentation offload.
 set -- $(awk -F'\t' '/^VXLAN/ { gsub("/", " ", $2); print $2 }' $links)
-[ "$(grep -c "tcp.encapsulation=$1 B.*offload=false" calib/measured/closer2018_gtx1080.cfg)" -ge 1 ] || complain "VXLAN: not $1 B without offload"
-grep -q "offload=false.*tcp.encapsulation=$2 B" topologies/cases/ddl-calico.cfg || complain "IPIP: not $2 B without offload"
-verdict 'published.links'
+[ "$(grep -c "tcp.encapsulation=$1 B.*offload=false" calib/measured/closer2018_gtx1080.cfg)" -ge 1 ] || complain "VXLAN does not have $1 B without offload"
+grep -q "offload=false.*tcp.encapsulation=$2 B" topologies/cases/ddl-calico.cfg || complain "IPIP does not have $2 B without offload"
+verdict 'published.links_match_the_table_of_facts'
 
-# Names of recordings lead to files that are there.
+# GPU names of recordings lead to existing files.
 sed -nE 's/^GPU_NAME\("[^"]*", "([^"]+)", [0-9]\)$/\1/p' calib/fit/gpu_names.def >"$scratch.names"
-[ -s "$scratch.names" ] || complain 'no names'
+[ -s "$scratch.names" ] || complain 'gpu_names.def has no names'
 while read -r name; do
-	[ -f "topologies/gpus/$name.cfg" ] || complain "gpu_names.def: no topologies/gpus/$name.cfg"
+	[ -f "topologies/gpus/$name.cfg" ] || complain "gpu_names.def: topologies/gpus/$name.cfg is missing"
 done <"$scratch.names"
-verdict 'published.names_of_drivers'
+verdict 'published.gpu_names_lead_to_files'
 
-# Published copies over PCIe, GB/s, against what a link of that generation carries
-# with the packets that fits take: they fit, and an engine reaches most of it.
-# P100 gen3 x16: 12.15 and 12.89; A100 gen4 x16: 25.1 (calib/measured/facts_links.tsv).
+# Published bandwidths of copies over PCIe in GB/s, compared with what a link of that generation
+# carries with the packet sizes of the fits. The copies must fit, and an engine must reach most
+# of the link. P100 gen3 x16: 12.15 and 12.89; A100 gen4 x16: 25.1
+# (calib/measured/facts_links.tsv).
 head='{"format":"farwire-samples","version":1,"tool":"t","date":"d","seed":1,"mode":"m","passes":1,"host":{"cpu":"c"},'
 copy() { # GPU GB/s LOW HIGH
 	{
@@ -120,4 +119,4 @@ copy() { # GPU GB/s LOW HIGH
 copy 'Tesla P100-SXM2-16GB' 12.15 0.84 0.85
 copy 'Tesla P100-SXM2-16GB' 12.89 0.89 0.90
 copy 'NVIDIA A100-SXM4-80GB' 25.1 0.86 0.88
-verdict 'published.copies'
+verdict 'published.copy_efficiency_is_plausible'

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The outputs in a page are what its commands print.
+# The outputs in a page must be what its commands print.
 #
 #   tests/recorded/questions.sh [PAGE...]            compares (default: docs/questions.md)
-#   tests/recorded/questions.sh --write [PAGE...]    puts the outputs into the pages, after a
-#                                                    change that is meant
+#   tests/recorded/questions.sh --write [PAGE...]    writes the outputs into the pages, after an
+#                                                    intended change
 #
-# Each block of ```sh is a command, the block behind it its output. The program is
-# $FARWIRE, or build/farwire. Plots are drawn and thrown away: tools/images keeps them.
+# Each block of ```sh is a command, and the next block is its output. The program is $FARWIRE, or
+# build/farwire. Plots are drawn and deleted: tools/images keeps them.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 : "${FARWIRE:=build/farwire}"
@@ -18,7 +18,8 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/plots"
 
-# Runs the page's commands: output.1, output.2 ... in $work; false if one prints nothing.
+# Runs the commands of the page and writes output.1, output.2 ... into $work. Returns false if a
+# command prints nothing.
 run_commands() {
 	awk '/^```sh/ { on = 1; next } /^```/ { on = 0 } on' "$1" |
 		sed 's/^build\/farwire /"$FARWIRE" /' >"$work/commands"
@@ -27,7 +28,7 @@ run_commands() {
 		count=$((count + 1))
 		(cd "$work/plots" && sh -c "$line --quiet" </dev/null) | tr -d '\r' | sed 's/ *$//' >"$work/output.$count"
 		[ -s "$work/output.$count" ] || {
-			echo "no output of: $line"
+			echo "this command prints nothing: $line"
 			return 1
 		}
 		image=$(echo "$line" | sed -n 's/.*--plot \([^ ]*\).*/\1/p')
@@ -37,7 +38,7 @@ run_commands() {
 		}
 	done <"$work/commands"
 	[ "$count" -gt 3 ] || {
-		echo "$1 has $count commands"
+		echo "$1 has only $count commands"
 		return 1
 	}
 }
@@ -71,7 +72,7 @@ for page; do
 	elif diff "$page" "$work/page"; then
 		echo "ok $name"
 	else
-		echo "FAIL $name: tests/recorded/questions.sh --write $page puts the new outputs into it"
+		echo "FAIL $name: tests/recorded/questions.sh --write $page writes the new outputs into it"
 	fi
 done
 exit $failed

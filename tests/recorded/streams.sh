@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Forwarded programs that no fit has seen, predicted from a recording of a virtual
-# machine with two cores, made by tests/bench/streams while nothing else ran.
+# Predicts forwarded programs that no fit used, from a recording of a virtual machine with two
+# cores. tests/bench/streams made it while nothing else ran.
 cd "$(dirname "$0")/../.." || exit 2
 recording=calib/measured/recorded/loopback-spin.jsonl
 [ -s $recording ] || {
-	echo "FAIL streams: no $recording"
+	echo "FAIL streams: $recording is missing"
 	exit 1
 }
 exec tests/bench/streams $recording

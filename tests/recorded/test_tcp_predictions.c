@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Real TCP compared with the simulator: recordings of `farwire probe host` between two network
- * namespaces whose link a token bucket limits to a known rate (made by
- * tests/bench/tcp_namespaces).
+/* Real TCP, compared with the simulator. The recordings of `farwire probe host` are between two
+ * network namespaces, whose link a token bucket limits to a known rate (tests/bench/tcp_namespaces
+ * made them).
  *
- * Three parameters are fitted, to round trips and streams of the sizes that are not held out:
- * the work per message (send and receive; only their sum can be measured), the work per byte,
+ * The test fits three parameters to round trips and streams of the sizes that are not held out: the
+ * work for each message (send and receive; only their sum can be measured), the work for each byte,
  * and the part of its rate that the shaper reaches. Then the simulator predicts round trips and
- * streams of the sizes that are held out.
+ * streams of the held-out sizes.
  *
- * A token bucket differs from a link. A full one lets `burst` bytes pass at once, so a message
- * arrives sooner by min(burst, its bytes on the link) / rate. But repeated rounds can be no
- * faster than the bucket fills. This property of the bucket is known, and the predictions are
- * corrected for it.
+ * A token bucket differs from a link. A full bucket lets `burst` bytes pass immediately, so a
+ * message arrives sooner by min(burst, its bytes on the link) / rate. But repeated rounds cannot be
+ * faster than the bucket fills. This property of the bucket is known, and the test corrects the
+ * predictions for it.
  *
- * $FARWIRE_TCP_RECORDINGS: a folder with other recordings than the committed ones. */
+ * $FARWIRE_TCP_RECORDINGS can name a folder with other recordings. */
 #include <stdlib.h>
 
 #include "calib/fit/recording.h"
@@ -23,11 +23,11 @@
 enum { POINTS_MAX = 128, ROUNDS = 6, PARAMETERS = 4, FITTED = 3 };
 
 #define WIDE_BPS   1e13
-#define ERROR_MOST 0.05 /* median, of the held-out points */
+#define ERROR_MOST 0.05 /* median of the held-out points */
 
 struct place {
 	const char *name;
-	double rate_Bps, burst_B; /* as tc was told; 0: no bucket */
+	double rate_Bps, burst_B; /* arguments of tc; 0: no bucket */
 };
 
 static const struct place places[] = {
@@ -45,7 +45,7 @@ struct fitting {
 	const struct place *place;
 	struct point points[POINTS_MAX];
 	size_t count;
-	double inline_B; /* of the fit under way */
+	double inline_B; /* of the present fit */
 };
 
 /* ---- the simulator ---- */
@@ -69,8 +69,8 @@ static const struct link_traits veth = {
 	.packet_overhead_B = 14, /* the Ethernet header, which a bucket counts */
 };
 
-/* The effect of a bucket on a round over a link: a head start for either message, but no more
- * rounds than it fills up for. */
+/* Changes the time span_s of a round over a link to that over a bucket: either message has a head
+ * start, but rounds are not faster than the bucket fills. */
 static double shape(const struct place *place, double rate_Bps, double span_s, double size_B,
 		    double reply_B)
 {
@@ -80,14 +80,14 @@ static double shape(const struct place *place, double rate_Bps, double span_s, d
 	return fmax(span_s, fmax(there_B, back_B) / rate_Bps);
 }
 
-/* The last of some rounds: by then the window is open, as after a warm-up. */
+/* Time of the last of several rounds, after which the window is open as after a warm-up. */
 static double simulate(const struct place *place, const double *parameters, double size_B,
 		       double reply_B)
 {
 	struct net *net = net_new();
 	bool shaped = place->burst_B > 0;
 	double rate_Bps = shaped ? place->rate_Bps * parameters[2] : WIDE_BPS;
-	if (!shaped) /* a copy at either end: three bytes of memory for each */
+	if (!shaped) /* a copy at each end, with three bytes of memory traffic for each byte */
 		net->host_params.dram_bandwidth_Bps = 3 * place->rate_Bps * parameters[2];
 	net->link = veth;
 	net->link.capacity_Bps[0] = net->link.capacity_Bps[1] = rate_Bps;
@@ -102,7 +102,7 @@ static double simulate(const struct place *place, const double *parameters, doub
 	net_connect(net, "tcp", net->tcp);
 	struct rounds rounds = {net, reply_B};
 	double start_s = 0;
-	net_run(net); /* it is open now */
+	net_run(net); /* the connection is open now */
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		start_s = net_now_s(net);
 		struct message there = {size_B, NULL, answer, &rounds, 2 * i, "question"};
@@ -135,7 +135,7 @@ static double badness(const double *fitted, void *ctx)
 	return sum;
 }
 
-/* The median of the passes: other work of the machine disturbs some passes as a whole. */
+/* Median of the passes, because other work of the machine disturbs some passes completely. */
 static double median_of(const struct recording_point *point)
 {
 	double medians[RECORDING_PASSES_MAX];
@@ -195,7 +195,7 @@ static void judge(const struct fitting *fitting, const double *parameters)
 	CHECK(median < ERROR_MOST);
 }
 
-/* The best of some sizes from which on a message is a flow. */
+/* Fits for several sizes from which a message becomes a flow, and returns the best fit. */
 static void fit(struct fitting *fitting, double *best)
 {
 	bool shaped = fitting->place->burst_B > 0;
@@ -207,7 +207,8 @@ static void fit(struct fitting *fitting, double *best)
 		double parameters[PARAMETERS] = {30, 0.2, 0.97, inline_B};
 		fitting->inline_B = inline_B;
 		double sum = HUGE_VAL;
-		for (int i = 0; i < 2; i++) /* again from there: a simplex may have shrunk early */
+		/* a second run from there, because a simplex can shrink too early */
+		for (int i = 0; i < 2; i++)
 			sum = num_minimise(badness, fitting, FITTED, parameters, step, low, high,
 					   1e-4, 200);
 		if (sum < least)
@@ -232,22 +233,24 @@ static void predict(const struct place *place)
 	arena_free(arena);
 }
 
-static void at_100_mbit(void)
+static void tcp_at_100_mbit_is_predicted_within_five_percent(void)
 {
 	predict(&places[0]);
 }
 
-static void at_1_gbit(void)
+static void tcp_at_1_gbit_is_predicted_within_five_percent(void)
 {
 	predict(&places[1]);
 }
 
-static void unlimited(void)
+static void tcp_without_a_limit_is_predicted_within_five_percent(void)
 {
 	predict(&places[2]);
 }
 
-static const struct test tests[] = {TEST(at_100_mbit), TEST(at_1_gbit), TEST(unlimited)};
+static const struct test tests[] = {TEST(tcp_at_100_mbit_is_predicted_within_five_percent),
+				    TEST(tcp_at_1_gbit_is_predicted_within_five_percent),
+				    TEST(tcp_without_a_limit_is_predicted_within_five_percent)};
 
 int main(void)
 {

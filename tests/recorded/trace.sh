@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The recorder without a GPU: libfarwire-trace.so over a CUPTI that plays a script
-# (tests/fake_cupti.c), and what it recorded replayed.
+# The recorder without a GPU: libfarwire-trace.so uses a CUPTI that plays a script
+# (tests/fake_cupti.c). The test replays what it recorded.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
@@ -13,27 +13,27 @@ for folder in "${CUDA_HOME:-/usr/local/cuda}/include" \
 	[ -f "$folder/cupti.h" ] && headers=$folder
 done
 if [ -z "$headers" ]; then
-	echo '  the recorder: no cupti.h'
+	echo '  skipped: cupti.h is missing'
 	exit 77
 fi
 build=$(dirname "$FARWIRE")
 if [ ! -f "$build/libfarwire-trace.so" ]; then
-	echo "  the recorder: not built (make trace)"
+	echo "  skipped: libfarwire-trace.so is missing (run make trace)"
 	exit 77
 fi
 compile() {
 	gcc -std=gnu17 -O1 -Wall -Wextra -Werror -pthread -isystem "$headers" \
 		-isystem "${CUDA_HOME:-/usr/local/cuda}/include" "$@" tests/fake_cupti.c -ldl \
-		2>>"$scratch.cc" || complain "not compiled: $(head -n 3 "$scratch.cc")"
+		2>>"$scratch.cc" || complain "tests/fake_cupti.c does not compile: $(head -n 3 "$scratch.cc")"
 }
 compile -shared -fPIC -o "$scratch/libcupti.so"
 compile -DPROGRAM -o "$scratch/program"
-verdict trace.builds
+verdict trace.fake_cupti_compiles
 
 FARWIRE_CUPTI=$scratch/libcupti.so
-FAKE_CUPTI=$FARWIRE_CUPTI # the program needs it whatever the recorder is told
+FAKE_CUPTI=$FARWIRE_CUPTI # the program needs it, also if the recorder has another one
 export FARWIRE_CUPTI FAKE_CUPTI
-traced() { # wanted code, file, program's words
+traced() { # CODE FILE PROGRAM ARGS...
 	wanted=$1
 	file=$2
 	shift 2
@@ -41,9 +41,9 @@ traced() { # wanted code, file, program's words
 	"$build/farwire-trace" -o "$file" -- "$@" 2>"$scratch.err" || code=$?
 	[ "$code" = "$wanted" ] || complain "farwire-trace $*: ended with $code, not $wanted"
 }
-holds() { # file, pattern, how many lines
+holds() { # FILE PATTERN LINES
 	found=$(grep -cE -e "$2" "$1" 2>/dev/null)
-	[ "$found" = "$3" ] || complain "$1: $found lines, not $3, have $2"
+	[ "$found" = "$3" ] || complain "$1: $found lines have $2, not $3"
 }
 
 traced 7 "$scratch/calls.jsonl" "$scratch/program" 4
@@ -57,19 +57,19 @@ holds "$scratch/calls.jsonl" '^{"step":' 4
 holds "$scratch/calls.jsonl" '"call":"cuInside"' 0
 holds "$scratch/calls.jsonl" \
 	'^{"end":true,"lines":58,"memory_B":67108864,"dropped":0,"orphans":0,"gpu":"Fake GPU"}$' 1
-verdict trace.records
+verdict trace.recording_has_each_call
 
-# The script's step of 1000 us: launches and a poll of the event (its second query finds
-# it ready once the kernels are done, at about 470 us), the graph after the event, the
-# pageable copy. Its host times are short compared with the GPU's 400 us of kernels, so the replay
-# lies between the kernels and copies alone and the script.
+# A step of the script takes 1000 us: launches and a poll of the event (its second query finds
+# it ready after the kernels, at about 470 us), the graph after the event, the pageable copy.
+# Its host times are short compared with the GPU's 400 us of kernels. So the replay takes longer
+# than the kernels and copies, and less than the script.
 expect 0 '' run --calls "$scratch/calls.jsonl" --topology t320-same-esxi --draws 0 --quiet \
 	--format csv
 step=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i ~ /^step_s/ && !at) at = i }
 	NR == 2 { print $at * 1e6 }' "$scratch.out")
 awk -v step="$step" 'BEGIN { exit !(step > 600 && step < 1500) }' ||
-	complain "a replayed step takes $step us"
-verdict trace.replays
+	complain "a replayed step takes $step us, not 600 to 1500"
+verdict trace.replay_takes_as_long_as_the_script
 
 traced 7 "$scratch/two.jsonl" "$scratch/program" 3 threads
 holds "$scratch/two.jsonl" '^{"thread":[01],' 69
@@ -79,18 +79,18 @@ export FARWIRE_TRACE_BUFFERS
 traced 7 "$scratch/few.jsonl" "$scratch/program" 900
 expect 2 'the recorder lost [0-9]+ records' run --calls "$scratch/few.jsonl" --topology \
 	t320-same-esxi
-grep -q '"dropped":0,' "$scratch/few.jsonl" && complain 'too few buffers, and nothing lost'
+grep -q '"dropped":0,' "$scratch/few.jsonl" && complain 'one buffer lost no records'
 unset FARWIRE_TRACE_BUFFERS
-verdict trace.buffers
+verdict trace.lost_records_are_counted
 
 traced 134 "$scratch/crash.jsonl" "$scratch/program" 1001
-grep -q 'cut off' "$scratch.err" || complain "a crash: $(cat "$scratch.err")"
+grep -q 'cut off' "$scratch.err" || complain "after a crash the error is $(cat "$scratch.err")"
 expect 2 'cut off' run --calls "$scratch/crash.jsonl" --topology t320-same-esxi
 traced 1 "$scratch/none.jsonl" "$scratch/program" 0
-grep -q 'no CUDA call' "$scratch.err" || complain "no call: $(cat "$scratch.err")"
+grep -q 'no CUDA call' "$scratch.err" || complain "without calls the error is $(cat "$scratch.err")"
 traced 2 "$scratch/none.jsonl" "$scratch/nosuch"
 traced 2 "$scratch/nosuch/x.jsonl" "$scratch/program" 1
 FARWIRE_CUPTI=/nosuch.so traced 1 "$scratch/none.jsonl" "$scratch/program" 1
 grep -q 'nothing is recorded: CUPTI was not found' "$scratch.err" ||
-	complain "no CUPTI: $(cat "$scratch.err")"
-verdict trace.failures
+	complain "without CUPTI the error is $(cat "$scratch.err")"
+verdict trace.failures_are_reported

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Recorded programs on the command line: files that are not call files, and options that do
-# not apply to them. (The readers themselves: tests/unit/test_call_files.c.)
+# Recorded programs on the command line: files that are not call files, and options that do not
+# apply to them. (tests/unit/test_call_files.c tests the readers.)
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -30,46 +30,48 @@ head -c 300000 /dev/zero | tr '\0' '[' >deep.jsonl
 	printf '%s\n' "$head" '{"step":4,"t_s":0}' '{"step":5,"t_s":0.0005}' "$launch" "$sync" '{"end":true}' >idle.jsonl
 	expect 2 '^--calls: step 4 of the recording holds no call .write another calls\.step' run $t320 --calls idle.jsonl
 	expect 2 'fewer than calls\.step asks for' run $t320 --calls good.jsonl --set calls.step=2
-	expect 2 'either calls or model' run $t320 --calls good.jsonl --model resnet50
-	expect 2 'holds no ncclAllReduce' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
+	expect 2 'calls and model exclude each other' run $t320 --calls good.jsonl --model resnet50
+	expect 2 'contains no ncclAllReduce' run --topology dgx1-v100 --gpus 2 --calls good.jsonl
 	expect 2 'calls\.kernel' run $t320 --calls good.jsonl --set calls.kernel=0
-	# A wait around a launch has no kernel of its own: a step that never did its work hung.
+	# A synchronisation that surrounds a launch has no kernel before it. Such a step must
+	# end.
 	around=$(echo "$sync" | sed 's/0\.00101/0/')
 	printf '%s\n' "$head" "$launch" "$around" '{"end":true}' >around.jsonl
 	expect 0 '' run $t320 --calls around.jsonl
 	copy='{"call":"cudaMemcpyAsync","start_s":0.001,"end_s":0.001005,"stream":7,"copy":"h2d","memory":"pinned","size_B":0.5,"copy_s":1e-5}'
 	printf '%s\n' "$head" "$copy" "$sync" '{"end":true}' >half.jsonl
 	expect 2 'half\.jsonl:2: size_B: is not a whole number' run $t320 --calls half.jsonl
-	sed 's/0\.5,/64,/; 1s/^/\xef\xbb\xbf/; s/$/\r/' half.jsonl >marked.jsonl # as some editors save
+	sed 's/0\.5,/64,/; 1s/^/\xef\xbb\xbf/; s/$/\r/' half.jsonl >marked.jsonl # with a byte order mark and carriage returns
 	expect 0 '' run $t320 --calls marked.jsonl
 	expect 0 '' check good.jsonl
 	shows '2 calls by 1 threads; 0 marked steps, all of it 300 us'
 	expect 2 'cut off' check cut.jsonl
 }
-verdict 'calls.run'
+verdict 'calls.unusable_call_files_are_refused'
 
 cat >both.cfg <<'END'
 case = { topology = "t320-same-esxi"; calls = "good.jsonl"; runtime = "synchronous";
 	clients = ( { name = "a"; model = "alexnet"; } ); };
 END
-expect 2 "^both\.cfg:2: client 'a': either calls or model, not both" run both.cfg --draws 0
-verdict 'calls.either_or'
+expect 2 "^both\.cfg:2: client 'a': calls and model exclude each other" run both.cfg --draws 0
+verdict 'calls.client_with_calls_and_model_is_refused'
 
-# A case names the file beside itself; kernels twice as long take as much longer.
+# A case can name a call file in its own folder. Kernels that take twice as long lengthen the
+# step by their time.
 mkdir cases
 cp good.jsonl cases
 printf 'case = { topology = "t320-same-esxi"; calls = "good.jsonl"; };\n' >cases/case.cfg
-step() { # arguments: microseconds of a step
+step() { # ARGS...: prints the step time in microseconds
 	expect 0 '' run cases/case.cfg --draws 0 --set host.*.c_states=false --format json "$@"
 	grep -A1 '"step"' "$scratch.out" | grep -oE '"value": [0-9.e-]+' | head -n 1 |
 		awk '{ printf "%.0f\n", $2 * 1e6 }'
 }
 once=$(step)
 twice=$(step --set calls.kernel=2)
-[ "$((twice - once))" = 200 ] || complain "200 us more of kernels: $once us, then $twice us"
+[ "$((twice - once))" = 200 ] || complain "kernels that take 200 us more change the step from $once us to $twice us"
 remote=$(step --runtime synchronous --program client)
-[ "$remote" -gt "$once" ] || complain "far from its GPU: $remote us, beside it $once us"
-verdict 'calls.case'
+[ "$remote" -gt "$once" ] || complain "the step takes $remote us with a remote GPU and $once us with a local one"
+verdict 'calls.case_replays_a_file_in_its_folder'
 
 printf '{"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaFree",\n' >torn.json
 printf '\037\213\010' >trace.json.gz
@@ -79,5 +81,5 @@ expect 2 'is compressed' import kineto trace.json.gz -o x.jsonl
 expect 2 "no importer is called 'kinet' \(did you mean 'kineto'" import kinet torn.json
 expect 2 'needs KIND FILE' import kineto
 expect 2 'is not a trace' import kineto empty.jsonl
-[ ! -e x.jsonl ] || complain 'calls of nothing'
-verdict 'calls.import'
+[ ! -e x.jsonl ] || complain 'import wrote a file after an error'
+verdict 'calls.unusable_traces_are_refused'

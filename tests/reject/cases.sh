@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Cases that cannot be: jobs, placements and profiles that do not fit what they name. Each
-# with its place and what to write instead.
+# Impossible cases: jobs, placements and profiles that do not fit what they name. Each error
+# gives the place and what to write instead.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
 
-# Two kinds of GPUs, one behind a guest and one in a host without any.
+# The GPUs of the first host are of two kinds. The second host has a GPU but no guest.
 cat >own.cfg <<'END'
 topology = {
 	name = "own";
@@ -24,50 +24,50 @@ END
 printf 'x = 1;\n' >none.cfg
 printf '# none\nparameters = ( { path = "runtime.intercept"; } );\n' >unfit.cfg
 
-# what the case says; what is said of it
+# A row has a line of the case and the expected message.
 while IFS='|' read -r text message; do
 	printf 'case = {\n\t%s\n};\n' "$text" >case.cfg
 	expect 2 "$message" run case.cfg --draws 0
 done <<'END'
 topology = "dgx1-v100"; jobs = 4;|^case\.cfg:2: case: jobs must be a list of groups \(write jobs = \( \{ gpus = 4; \} \)\)
 topology = "dgx1-v100"; jobs = ( );|^case\.cfg:2: case: jobs must be a list of groups
-topology = "dgx1-v100"; jobs = ( { name = "a"; }, { name = "a"; } );|^case\.cfg:2: job 'a': the name is taken \(names of jobs are unique\)
+topology = "dgx1-v100"; jobs = ( { name = "a"; }, { name = "a"; } );|^case\.cfg:2: job 'a': another job has this name \(choose a unique name\)
 topology = "dgx1-v100"; gpus = 2; guest = "nowhere";|^case\.cfg:2: job 'job0': machine '[a-z0-9.-]+' has no guest 'nowhere' \(write guest = "
-topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=broadcast"];|^case\.cfg:2: library: 'broadcast' makes no all.reduce \(`farwire list algorithms`
+topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=broadcast"];|^case\.cfg:2: library\.algorithm: 'broadcast' does not do all.reduce \(choose one that `farwire list algorithms`
 topology = "dgx1-v100"; gpus = 2; settings = ["library.algorithm=rong"];|^case\.cfg:2: library: no algorithm is called 'rong' \(did you mean 'ring'\?
 topology = "dgx1-v100"; gpus = 2; settings = ["library.protocol=ll128", "library.ll128=false"];|^case\.cfg:2: library\.protocol is ll128, but library\.ll128 is false \(write library\.ll128=true, or
 topology = "dgx1-v100"; gpus = 2; collective = "all_reduc";|^case\.cfg:2: case: no collective is called 'all_reduc' \(did you mean 'all_reduce'\?
-topology = "dgx1-v100"; jobs = ( { gpus = 2; } ); clients = ( { } );|^case\.cfg:2: case: it has training jobs, so it cannot have clients \(write
-topology = "t320-same-esxi"; straggler = 1.1;|^case\.cfg:2: case: case\.straggler is for training jobs and collectives \(write case\.gpus
-topology = "t320-same-esxi"; settings = ["case.exchange=ddl"];|^case\.cfg:2: case: case\.exchange is for training jobs
-topology = "own.cfg"; gpus = 2;|^case\.cfg:[12]: job 'job0': its GPUs are of several kinds \('gtx-1080' and 'k80'; write first_gpu
+topology = "dgx1-v100"; jobs = ( { gpus = 2; } ); clients = ( { } );|^case\.cfg:2: case: training jobs and clients exclude each other \(write
+topology = "t320-same-esxi"; straggler = 1.1;|^case\.cfg:2: case: case\.straggler has an effect only on jobs \(write case\.gpus
+topology = "t320-same-esxi"; settings = ["case.exchange=ddl"];|^case\.cfg:2: case: case\.exchange has an effect only on jobs
+topology = "own.cfg"; gpus = 2;|^case\.cfg:[12]: job 'job0': its GPUs are of two kinds, 'gtx-1080' and 'k80' \(choose first_gpu
 topology = "own.cfg"; gpu = "gpu2";|^case\.cfg:[12]: no guest runs on the host of GPU 'gpu2' \(write guests = \( \{ name = .*; host = "far"; \} \) into the topology
 topology = "own.cfg"; jobs = ( { gpus = 1; first_gpu = 2; }, { gpus = 1; } );|^case\.cfg:[12]: job 'job0': machine 'far' has no guest \(write guests = \(
-topology = "own.cfg"; program = "spread"; runtime = "synchronous";|^case\.cfg:2: program = "spread": every guest has a GPU \(write the name of a guest\)
-topology = "t320-same-esxi"; settings = [1];|^case\.cfg:2: case: settings holds texts \(write settings = \["host
-topology = "t320-same-esxi"; profile = "none.cfg";|none\.cfg: profile 'none\.cfg': there is no `parameters = \.\.\.` in it
-topology = "t320-same-esxi"; runtime = "none.cfg";|none\.cfg: runtime 'none\.cfg': there is no `runtime = \.\.\.` in it
+topology = "own.cfg"; program = "spread"; runtime = "synchronous";|^case\.cfg:2: program = "spread": every guest serves a GPU \(write the name of a guest\)
+topology = "t320-same-esxi"; settings = [1];|^case\.cfg:2: case: settings must hold texts \(write settings = \["host
+topology = "t320-same-esxi"; profile = "none.cfg";|none\.cfg: profile 'none\.cfg': its file has no group `parameters = \.\.\.`
+topology = "t320-same-esxi"; runtime = "none.cfg";|none\.cfg: runtime 'none\.cfg': its file has no group `runtime = \.\.\.`
 topology = "t320-same-esxi"; profile = "unfit.cfg";|unfit\.cfg:2: profile 'unfit\.cfg': an entry needs path and fit \(write \{ path =
-topology = "t320-same-esxi"; stages = 2;|^case\.cfg:2: case: case\.stages is for training jobs and collectives \(write case\.gpus
-topology = "dgx1-v100"; gpus = 4; programs = 2;|^case\.cfg:2: case: case\.programs is for programs that are played call by call
-topology = "dgx1-v100"; gpus = 4; micro_batches = 2;|^case\.cfg:2: case: case\.micro_batches is for programs that are played call by call
+topology = "t320-same-esxi"; stages = 2;|^case\.cfg:2: case: case\.stages has an effect only on jobs \(write case\.gpus
+topology = "dgx1-v100"; gpus = 4; programs = 2;|^case\.cfg:2: case: case\.programs has no effect on collectives and jobs of fused steps
+topology = "dgx1-v100"; gpus = 4; micro_batches = 2;|^case\.cfg:2: case: case\.micro_batches has no effect on collectives and jobs of fused steps
 topology = "dgx1-v100"; gpus = 4; stages = 2; batch = 32;|^case\.cfg:2: case\.stages is 2, but each GPU holds one stage \(write case\.gpus=2\)
-topology = "dgx1-v100"; gpus = 2; stages = 2; batch = 32; micro_batches = 5;|^case\.cfg:2: case\.micro_batches: 32 images cannot be shared out evenly over 5 \(write case\.micro_batches=4\)
-topology = "dgx1-v100"; gpus = 2; stages = 2; programs = 1;|^case\.cfg:2: case\.programs must be case\.gpus with stages
-topology = "dgx1-v100"; gpus = 8; stages = 8; model = "alexnet"; settings = ["stack.xla_clusters=2"];|^case\.cfg:2: case\.stages does not go with XLA
-topology = "gpu-pool"; gpus = 4; programs = 3; runtime = "asynchronous";|^case\.cfg:2: case\.programs: 4 GPUs cannot be shared out evenly over 3 \(write case\.programs=2\)
-topology = "gpu-pool"; gpus = 8; runtime = "asynchronous";|^case\.cfg:2: case\.gpus is 8, but topology 'gpu-pool' has 4 \(write case\.gpus=4\)
-topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; micro_batches = 2;|^case\.cfg:2: case\.micro_batches is for a pipeline \(write case\.stages, too\)
-topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; copies = 2;|^case\.cfg:2: case\.copies must be 1 with case\.gpus: one job has all the GPUs
-topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; straggler = 2;|^case\.cfg:2: case\.straggler does not go with a remoting runtime
-topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; gpu = "gpu2";|^case\.cfg:2: case\.gpu does not go with case\.gpus
-topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; program = "client9";|^case\.cfg:2: program's guest 'client9' is not there
+topology = "dgx1-v100"; gpus = 2; stages = 2; batch = 32; micro_batches = 5;|^case\.cfg:2: case\.micro_batches: 32 images cannot be divided evenly into 5 parts \(write case\.micro_batches=4\)
+topology = "dgx1-v100"; gpus = 2; stages = 2; programs = 1;|^case\.cfg:2: case\.programs must equal case\.gpus with stages
+topology = "dgx1-v100"; gpus = 8; stages = 8; model = "alexnet"; settings = ["stack.xla_clusters=2"];|^case\.cfg:2: case\.stages cannot be combined with XLA
+topology = "gpu-pool"; gpus = 4; programs = 3; runtime = "asynchronous";|^case\.cfg:2: case\.programs: 4 GPUs cannot be divided evenly into 3 parts \(write case\.programs=2\)
+topology = "gpu-pool"; gpus = 8; runtime = "asynchronous";|^case\.cfg:2: case\.gpus is 8, but topology 'gpu-pool' has 4 GPUs \(write case\.gpus=4\)
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; micro_batches = 2;|^case\.cfg:2: case\.micro_batches has an effect only on a pipeline \(write case\.stages, too\)
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; copies = 2;|^case\.cfg:2: case\.copies must be 1 with case\.gpus, because one job uses all the GPUs
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; straggler = 2;|^case\.cfg:2: case\.straggler cannot be combined with a remoting runtime
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; gpu = "gpu2";|^case\.cfg:2: case\.gpu cannot be combined with case\.gpus
+topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; program = "client9";|^case\.cfg:2: there is no program's guest 'client9'
 topology = "gpu-pool"; gpus = 4; runtime = "asynchronous"; exchange = "tf-parameter-server";|^case\.cfg:2: exchange 'tf-parameter-server' keeps variables on servers.*\(write case\.programs=1
-topology = "gpu-pool"; gpus = 2; runtime = "asynchronous"; clients = ( { } );|^case\.cfg:2: case: clients do not go with case\.gpus
+topology = "gpu-pool"; gpus = 2; runtime = "asynchronous"; clients = ( { } );|^case\.cfg:2: case: clients cannot be combined with case\.gpus
 END
-verdict 'cases.jobs_places_and_profiles'
+verdict 'cases.impossible_cases_are_refused_with_their_line'
 
-# A protocol that the library lacks is refused wherever its parameters come from.
+# A protocol that the library lacks is refused, no matter where its parameters are set.
 printf 'case = { topology = "dgx1-v100"; gpus = 2; collective = "all_reduce"; };\n' >good.cfg
 printf 'exchange = { policy = "ddp"; };\nlibrary = {\n\tprotocol = "ll128"; ll128 = false; };\n' >own.cfg
 lacks='library\.protocol is ll128, but library\.ll128 is false'

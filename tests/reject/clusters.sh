@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Clusters that cannot be: sizes that do not fit, names that are not there, machines
-# that nothing joins. Each with its place and what to write instead.
+# Impossible clusters: sizes that do not fit, unknown names, machines without a network. Each
+# error gives the place and what to write instead.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
 
-# A topology of its own machine and network, edited by sed.
+# Writes a topology with its own machine and network, changed by the sed command in $1.
 cluster_of() {
 	cat >whole.cfg <<'END'
 topology = {
@@ -43,8 +43,8 @@ expect 0 '' $own
 expect 0 '' $own --set cluster.network=ethernet-1 --set cluster.count=4
 # shellcheck disable=SC2086
 expect 2 "^--set: unknown parameter 'wiring\.port' \(did you mean 'wiring\.ports'" $own --set wiring.port=9
-# Two kinds of machines, the second of them as many as are missing, and a link of the
-# topology's own to a node of the cluster.
+# Two kinds of machines, the second with as many as the job still needs, and a link of the
+# topology to a node of the cluster.
 cluster_of 's/machine = "box.cfg"; count = 3;/machines = ( { name = "a"; machine = "box.cfg"; count = 1; }, { name = "b"; machine = "box.cfg"; } );/
 	s/^};/	switches = ["store"]; links = ( { name = "far"; kind = "ethernet"; ends = ["fabric.switch", "store"]; } );\n};/'
 # shellcheck disable=SC2086
@@ -53,51 +53,50 @@ shows '^host\.b\.cores +3 '
 shows '^host\.a\.cores +4 '
 shows '^link\.b-slot\.lanes +4 '
 # shellcheck disable=SC2086
-expect 2 "wants 3 GPUs .* has 2" $own --set cluster.b.count=1
-verdict 'clusters.a_good_one_runs'
+expect 2 "needs 3 GPUs .* has 2" $own --set cluster.b.count=1
+verdict 'clusters.valid_clusters_run'
 
-# what is wrong in the topology, by sed; where and what is said of it
-# shellcheck disable=SC2086
+# A row has a sed command that breaks the topology, and the expected message.
 while IFS='|' read -r edit message; do
 	cluster_of "$edit"
 	expect 2 "$message" $own
 done <<'END'
 s/ports = 8/ports = 3/|^own\.cfg:5: network: a switch of 3 ports is too small for 4 cables
-s/"switch"; ports = 8/"cable"/|^own\.cfg:5: network: a cable joins two machines, servers among them, not 4
-s/"switch"; ports = 8/"torus"; x = 3; y = 1/|^own\.cfg:5: network: a torus of 3 x 1 x 1 has 3 places for 4 machines and servers
-s/"switch"; ports = 8/"dragonfly"; groups = 1; routers_per_group = 1/|^own\.cfg:5: network: a dragonfly of 1 x 1 x 2 has 2 places for 4 machines and servers
-s/"switch"; ports = 8/"dragonfly"; global_latency = "1 us"/|^own\.cfg:5: network: global_latency must be longer
-s/"switch"; ports = 8/"fat_tree"; ports_per_leaf = 2; leaves = 1/|^own\.cfg:5: network: 4 machines need 2 leaves of 2 machines, there are 1
+s/"switch"; ports = 8/"cable"/|^own\.cfg:5: network: a cable connects exactly two machines or servers, not 4
+s/"switch"; ports = 8/"torus"; x = 3; y = 1/|^own\.cfg:5: network: a torus of 3 x 1 x 1 has 3 places, but there are 4 machines and servers
+s/"switch"; ports = 8/"dragonfly"; groups = 1; routers_per_group = 1/|^own\.cfg:5: network: a dragonfly of 1 groups x 1 routers x 2 machines has 2 places, but there are 4 machines and servers
+s/"switch"; ports = 8/"dragonfly"; global_latency = "1 us"/|^own\.cfg:5: network: wiring\.global_latency must exceed
+s/"switch"; ports = 8/"fat_tree"; ports_per_leaf = 2; leaves = 1/|^own\.cfg:5: network: 4 machines need 2 leaves of 2 machines each, but wiring\.leaves is 1
 s/"switch"; ports = 8/"fattree"/|^own\.cfg:5: network: no kind of wiring is called 'fattree' \(did you mean 'fat_tree'
 s/ports = 8/port = 8/|^own\.cfg:5: network: unknown key 'port' \(did you mean 'ports'
 s/bandwidth/bandwith/|^own\.cfg:6: link 'network': unknown key 'bandwith' \(did you mean 'bandwidth'
 s/link = { .* }; }; };/}; };/|^own\.cfg:5: network: link is missing
-s/count = 3/count = 3; ports = 2/|^own\.cfg:3: cluster: ports = 2, machine 'box\.cfg' has 1
+s/count = 3/count = 3; ports = 2/|^own\.cfg:3: cluster: ports is 2, but machine 'box\.cfg' has 1
 s/count = 3/cout = 3/|^own\.cfg:3: cluster: unknown key 'cout' \(did you mean 'count'
-s/"box.cfg"/"dgx1-v10"/|^own\.cfg:3: machine 'dgx1-v10' is not there \(did you mean 'dgx1-v100'
-s/"box.cfg"/"t320"/|t320\.cfg: machine 't320': no group .machine
-s/"files"/"n1"/|^own\.cfg:4: server 'n1': the name is taken
-s/name = "own"/hosts = ( { name = "n0"; } )/|^own\.cfg:3: host 'n0': the name is taken
-s/"files"/1/|^own\.cfg:4: cluster: servers holds names \(write servers = \["file-server"\]\)
+s/"box.cfg"/"dgx1-v10"/|^own\.cfg:3: there is no machine 'dgx1-v10' \(did you mean 'dgx1-v100'
+s/"box.cfg"/"t320"/|t320\.cfg: machine 't320': its file has no group .machine
+s/"files"/"n1"/|^own\.cfg:4: server 'n1': the name is already in use
+s/name = "own"/hosts = ( { name = "n0"; } )/|^own\.cfg:3: host 'n0': the name is already in use
+s/"files"/1/|^own\.cfg:4: cluster: servers must hold names \(write servers = \["file-server"\]\)
 s/machine = "box.cfg"; count = 3;/machines = { name = "a"; };/|^own\.cfg:3: cluster: machines must be a list \(write machines = \( \{ name = \.\.\.; machine
 END
 cluster_of 's/network = {.*/network = "ethernet-11"; };/; /link = /d'
 # shellcheck disable=SC2086
-expect 2 "^own\.cfg:5: network 'ethernet-11' is not there \(did you mean 'ethernet-1" $own
+expect 2 "^own\.cfg:5: there is no network 'ethernet-11' \(did you mean 'ethernet-1" $own
 cluster_of 's/network = {.*/network = 1; };/; /link = /d'
 # shellcheck disable=SC2086
-expect 2 '^own\.cfg:5: cluster: network is neither a name nor a group \(write network = "infiniband-edr"\)' $own
+expect 2 '^own\.cfg:5: cluster: network must be a name or a group \(write network = "infiniband-edr"\)' $own
 printf 'x = 1;\n' >none.cfg
 cluster_of 's/network = {.*/network = "none.cfg"; };/; /link = /d'
 # shellcheck disable=SC2086
-expect 2 "none\.cfg: network 'none\.cfg': no group \`wiring = \{ \.\.\. \}\`" $own
+expect 2 "none\.cfg: network 'none\.cfg': its file has no group \`wiring = \{ \.\.\. \}\`" $own
 printf 'topology = { name = "own"; cluster = 3; };\n' >own.cfg
 # shellcheck disable=SC2086
-expect 2 '^own\.cfg:1: topology: cluster is not a group \(write cluster = \{ machine = \.\.\.; \}\)' $own
+expect 2 '^own\.cfg:1: topology: cluster must be a group \(write cluster = \{ machine = \.\.\.; \}\)' $own
 cluster_of '/servers/d; s/network = {.*/};/; /link = /d'
 # shellcheck disable=SC2086
-expect 2 '^own\.cfg:3: cluster: nothing joins its 3 machines' $own
-verdict 'clusters.wrong_clusters'
+expect 2 '^own\.cfg:3: cluster: 3 machines need a network' $own
+verdict 'clusters.impossible_clusters_are_refused_with_their_line'
 
 cluster_of ''
 # shellcheck disable=SC2086
@@ -112,4 +111,4 @@ s/ends = ."host", "gpu0"./ends = ["host", "gpu1"]/|box\.cfg:5: link 'slot': no h
 s/switches/switch/|box\.cfg:4: unknown key 'switch' \(did you mean 'switches'
 s/profile = "gtx-1080"/host = "host"; profile = "gtx-1080"/|box\.cfg:3: unknown key 'host'
 END
-verdict 'clusters.wrong_machines'
+verdict 'clusters.malformed_machines_are_refused_with_their_line'

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Command lines that cannot be meant: exit code 2, a suggestion where one is
-# near, no results; nothing is predicted first.
+# Command lines that cannot be meant: exit code 2, a suggestion if a valid word is near, no
+# results. The errors come before any prediction.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
 printf 'case = { topology = "t320-same-esxi"; program = "client"; runtime = "asynchronous"; };\n' >case.cfg
 
-# The usage goes to whom it was not asked for by stderr.
+# Without arguments the usage goes to stderr.
 expect 2 '^Usage: farwire VERB'
 expect 0 '' --help
 shows '^  run  '
@@ -20,7 +20,7 @@ for verb in run compare sweep explain check list validate probe fit report plot;
 	shows "^farwire $verb"
 	shows '^Examples:'
 done
-verdict 'command_line.verbs'
+verdict 'command_line.every_verb_has_help'
 
 expect 2 'takes no option --drws \(did you mean --draws\?\)' run case.cfg --drws 3
 expect 2 'takes no option --nosuch$' run case.cfg --nosuch
@@ -28,56 +28,56 @@ expect 2 'takes no option --vary' run case.cfg --vary case.batch=1,2
 expect 2 "'-x' is not an option" run case.cfg -x
 expect 2 '--draws needs a value' run case.cfg --draws
 expect 2 '--quiet takes no value' run case.cfg --quiet=yes
-expect 2 '--format xml: write table\|csv\|json\|jsonl' run case.cfg --format xml
-expect 2 '--color maybe: write auto\|always\|never' run case.cfg --color maybe
+expect 2 "--format must be one of table\|csv\|json\|jsonl, not 'xml'" run case.cfg --format xml
+expect 2 "--color must be one of auto\|always\|never, not 'maybe'" run case.cfg --color maybe
 for value in -1 1.5 1e3 nan '' x 18446744073709551616; do
-	expect 2 "--draws $value: write a whole number from 0 to" run case.cfg --draws "$value"
-	expect 2 "--seed $value: write a whole number from 0 to" run case.cfg --seed "$value"
-	expect 2 "--jobs $value: write a whole number from 0 to" run case.cfg --jobs "$value"
+	expect 2 "--draws must be a whole number from 0 to [0-9]+, not '$value'" run case.cfg --draws "$value"
+	expect 2 "--seed must be a whole number from 0 to [0-9]+, not '$value'" run case.cfg --seed "$value"
+	expect 2 "--jobs must be a whole number from 0 to [0-9]+, not '$value'" run case.cfg --jobs "$value"
 done
 for name in x x.gif x.svg.gz svg ''; do
 	expect 2 "--plot $name: the name must end in \.svg, \.pdf or \.png" run case.cfg --plot "$name"
 done
-# Whatever is wrong is said at once.
+# All errors of a command line are reported together.
 expect 2 '--nosuch' run case.cfg --nosuch --format xml --draws x
-[ "$(wc -l <"$scratch.err")" = 3 ] || complain "3 slips, told: $(cat "$scratch.err")"
-verdict 'command_line.options'
+[ "$(wc -l <"$scratch.err")" = 3 ] || complain "there are not 3 lines for 3 errors: $(cat "$scratch.err")"
+verdict 'command_line.wrong_options_are_refused'
 
 expect 2 'needs CASE\.\.\. or --topology NAME' run
 expect 2 'needs CASE CASE' compare case.cfg
 expect 2 'needs CASE or --topology' sweep --vary case.batch=1,2
-expect 2 'takes one CASE' sweep case.cfg case.cfg --vary case.batch=1,2
-expect 2 "`farwire calibrate` takes no words, such as 'my-server'" calibrate my-server
+expect 2 "takes one CASE, but 'case.cfg' is another one" sweep case.cfg case.cfg --vary case.batch=1,2
+expect 2 "farwire calibrate. takes only options, not 'my-server'" calibrate my-server
 expect 2 'needs FILE' check
 expect 2 'needs RESULT' plot
-expect 2 'list knows topologies' list topology
-verdict 'command_line.words'
+expect 2 "list: 'topology' is not a list \(there are topologies, machines" list topology
+verdict 'command_line.missing_and_additional_arguments_are_refused'
 
-expect 2 "^--topology: topology 't320-same-ln' is not there \(did you mean 't320-same-lan'\?" \
+expect 2 "^--topology: there is no topology 't320-same-ln' \(did you mean 't320-same-lan'\?" \
 	run --topology t320-same-ln
-expect 2 "^--model: model 'resnet5' is not there \(did you mean 'resnet50'\?" run case.cfg --model resnet5
-expect 2 "^--stack: stack 'tf-1.1' is not there \(did you mean 'tf-1.12'\?" run case.cfg --stack tf-1.1
-expect 2 "^--runtime: runtime 'synchronos' is not there \(did you mean 'synchronous'\?" \
+expect 2 "^--model: there is no model 'resnet5' \(did you mean 'resnet50'\?" run case.cfg --model resnet5
+expect 2 "^--stack: there is no stack 'tf-1.1' \(did you mean 'tf-1.12'\?" run case.cfg --stack tf-1.1
+expect 2 "^--runtime: there is no runtime 'synchronos' \(did you mean 'synchronous'\?" \
 	run case.cfg --runtime synchronos
-expect 2 "^--profile: profile 'flexdirect-1050t' is not there \(did you mean 'flexdirect-1050ti'\?" \
+expect 2 "^--profile: there is no profile 'flexdirect-1050t' \(did you mean 'flexdirect-1050ti'\?" \
 	run case.cfg --profile flexdirect-1050t
 expect 2 "^--transport: case: no transport is called 'udp' \(there are tcp, rdma, shm, auto; .farwire list transports. shows them\)" \
 	run case.cfg --transport udp
-expect 2 "^--gpu: GPU 'gpu7' is not there \(did you mean 'gpu0'\?" run case.cfg --gpu gpu7
-expect 2 "^--program: program's guest 'clint' is not there \(did you mean 'client'\?" \
+expect 2 "^--gpu: there is no GPU 'gpu7' \(did you mean 'gpu0'\?" run case.cfg --gpu gpu7
+expect 2 "^--program: there is no program's guest 'clint' \(did you mean 'client'\?" \
 	run case.cfg --program clint
-expect 2 "^--server: server guest 'servr' is not there \(did you mean 'server'\?" run case.cfg --server servr
+expect 2 "^--server: there is no server guest 'servr' \(did you mean 'server'\?" run case.cfg --server servr
 expect 2 "^--set: guest 'client' is not on the host of GPU 'gpu0'" \
 	run --topology t320-same-lan --set case.server=client
-expect 2 "^--program: .*no runtime to forward its calls" run --topology t320-same-lan --program client
-expect 2 "dataset 'flexdirect_1050t' is not there \(did you mean 'flexdirect_1050ti'\?" \
+expect 2 "^--program: .*no runtime forwards its calls" run --topology t320-same-lan --program client
+expect 2 "there is no dataset 'flexdirect_1050t' \(did you mean 'flexdirect_1050ti'\?" \
 	validate flexdirect_1050t
-expect 2 "case 'pool-8-on4' is not there \(did you mean 'pool-8-on-4'\?" run pool-8-on4
-expect 2 "case 'pool-8-on4' is not there \(did you mean 'pool-8-on-4'\?" explain pool-8-on4 tcp
-expect 2 "'t320-same-esxi' is a topology, no case \(write --topology" compare case.cfg t320-same-esxi
-expect 2 "fit 'p10' is not there \(did you mean 'p100'\?" fit p10
+expect 2 "there is no case 'pool-8-on4' \(did you mean 'pool-8-on-4'\?" run pool-8-on4
+expect 2 "there is no case 'pool-8-on4' \(did you mean 'pool-8-on-4'\?" explain pool-8-on4 tcp
+expect 2 "'t320-same-esxi' is a topology, not a case \(write --topology" compare case.cfg t320-same-esxi
+expect 2 "there is no fit 'p10' \(did you mean 'p100'\?" fit p10
 expect 2 "no parameter 'runtime.nosuch'" explain case.cfg runtime.nosuch
-verdict 'command_line.names_that_are_not_there'
+verdict 'command_line.unknown_names_get_a_suggestion'
 
 expect 2 "^--set: unknown parameter 'runtime.handof' \(did you mean 'runtime.handoff'\?\)" \
 	run case.cfg --set 'runtime.handof=1 us'
@@ -92,7 +92,7 @@ expect 2 '^--set: link.vswitch.bandwidth = "-1 Gbit/s" is out of range \(write a
 expect 2 '^--set: link.vswitch.bandwidth = "1 us" is a time, not a bandwidth' \
 	run case.cfg --set 'link.vswitch.bandwidth=1 us'
 expect 2 '^--set: guest.client.kind = "vn" is not one of' run case.cfg --set guest.client.kind=vn
-verdict 'command_line.settings'
+verdict 'command_line.wrong_settings_are_refused'
 
 while IFS= read -r text; do
 	expect 2 "^--vary: '.*' is not a variation \(write key=a,b,c or" sweep case.cfg --vary "$text"
@@ -111,16 +111,16 @@ case.batch=1:2:lin1000001
 link.vswitch.latency=1 us:2:lin3
 link.vswitch.latency=1 us:2 Gbit/s:lin3
 END
-expect 2 'needs 1 to 6 --vary' sweep case.cfg
+expect 2 'needs 1 to 6 options --vary KEY=VALUES, not 0' sweep case.cfg
 expect 2 '^--vary: case.batch = "" is not a plain number' sweep case.cfg --vary case.batch=8,,16
 expect 2 "^--vary: unknown parameter 'case.bach' \(did you mean 'case.batch'" sweep case.cfg --vary case.bach=8,16
 expect 2 '^--vary: more than 1000000 points' \
 	sweep case.cfg --vary case.batch=1:1e6:lin1001 --vary 'link.vswitch.latency=1 us:1 s:lin1000'
 expect 2 '^--vary: link.vswitch.latency = "2 Gbit/s" is a bandwidth, not a time' \
 	sweep case.cfg --vary 'link.vswitch.latency=1 us,2 Gbit/s'
-verdict 'command_line.variations'
+verdict 'command_line.malformed_variations_are_refused'
 
-# numbers at the edges of counts, ratios, times
+# Numbers at the limits of counts, ratios and times.
 for value in 0 -1 0.5 1.5 2147483648 4294967296 9223372036854775808 1e308 nan inf -inf 0x10 16k '' 1e; do
 	expect 2 "^--batch: case.batch = \"$value\" .*write " run case.cfg --batch "$value"
 	expect 2 "^--copies: case.copies = \"$value\" .*write " run case.cfg --copies "$value"
@@ -134,4 +134,4 @@ done
 expect 0 '' run case.cfg -q --draws 0 --batch 1 --set 'link.vswitch.latency=0 s'
 expect 0 '' run case.cfg -q --draws 0 --batch 1 --seed 9223372036854775807
 expect 0 '' run case.cfg -q --draws 0 --batch 1e1 --jobs 1024
-verdict 'command_line.numbers_at_the_edges'
+verdict 'command_line.numbers_out_of_range_are_refused'

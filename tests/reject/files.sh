@@ -1,18 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Files that cannot be used: exit code 2, what is wrong with its place and what
-# to write instead, no results.
+# Unusable files: exit code 2, the place, what is wrong and what to write instead, no results.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
 mkdir folder.cfg sub
 
-# A case file of one line, with what is wrong in it.
+# Writes a case file of one line with the text $1.
 case_of() {
 	printf 'case = { topology = "t320-same-esxi"; %s };\n' "$1" >case.cfg
 }
-# A topology of six lines, edited by sed.
+# Writes a small topology, changed by the sed command in $1.
 topology_of() {
 	cat >whole.cfg <<'END'
 topology = {
@@ -32,18 +31,18 @@ own='run --topology own.cfg --draws 0 -q'
 topology_of ''
 # shellcheck disable=SC2086 # words of a command
 expect 0 '' $own
-verdict 'files.a_good_topology_runs'
+verdict 'files.valid_topology_runs'
 
 expect 2 '^missing\.cfg: cannot be read: No such file' run missing.cfg
 expect 2 '^folder\.cfg: is a directory \(give a file\)' run folder.cfg
 expect 2 '^missing\.cfg: .*No such file' check missing.cfg
-expect 2 "^--topology: topology 't320-same-esx' is not there \(did you mean 't320-same-esxi'\?" \
+expect 2 "^--topology: there is no topology 't320-same-esx' \(did you mean 't320-same-esxi'\?" \
 	run --topology t320-same-esx
 : >empty.cfg
-expect 2 '^empty\.cfg: no group .case' run empty.cfg
+expect 2 '^empty\.cfg: the file has no group .case' run empty.cfg
 printf 'case\000' >binary.cfg
 expect 2 '^binary\.cfg: is not a text file' run binary.cfg
-verdict 'files.missing_or_no_configuration'
+verdict 'files.files_without_a_case_are_refused'
 
 printf 'case = {\n\ttopology = "t320-same-esxi"\n\tbatch = ;\n};\n' >case.cfg
 expect 2 '^case\.cfg:3: a value is missing' run case.cfg
@@ -64,22 +63,21 @@ printf '\n@include "sub/inner.cfg"\n' >a.cfg
 expect 2 '^a\.cfg:2: @include "sub/inner\.cfg": .*No such file' run a.cfg
 printf 'case = {\n\ttopology = "t320-same-esxi"; bach = 8;\n};\n' >sub/inner.cfg
 expect 2 "^sub/inner\.cfg:2: case: unknown key 'bach' \(did you mean 'batch'\?" run a.cfg
-verdict 'files.includes'
+verdict 'files.wrong_includes_are_refused_with_their_line'
 
 case_of 'bach = 8;'
 expect 2 "^case\.cfg:1: case: unknown key 'bach' \(did you mean 'batch'\?\)" run case.cfg
 printf 'cas = { topology = "t320-same-esxi"; };\n' >case.cfg
-expect 2 '^case\.cfg: no group .case' run case.cfg
+expect 2 '^case\.cfg: the file has no group .case' run case.cfg
 printf 'case = { topology = "t320-same-esxi"; };\nlinks = { };\n' >case.cfg
 expect 2 "^case\.cfg:2: unknown key 'links'" run case.cfg
 topology_of 's/lanes/lane/'
 # shellcheck disable=SC2086
 expect 2 "^own\.cfg:6: link 'slot': unknown key 'lane' \(did you mean 'lanes'\?\)" $own
-verdict 'files.unknown_keys'
+verdict 'files.unknown_keys_get_a_suggestion'
 
 printf 'x = 1;\n' >none.cfg
-# what is wrong, in own.cfg by sed; where and what is said of it
-# shellcheck disable=SC2086
+# A row has a sed command that breaks own.cfg, and the expected message.
 while IFS='|' read -r edit message; do
 	topology_of "$edit"
 	expect 2 "$message" $own
@@ -97,20 +95,20 @@ s/lanes = 16/lanes = true/|^own\.cfg:6: link 'slot': lanes = true is not a plain
 s/lanes = 16/lanes = "16 GB"/|^own\.cfg:6: link 'slot': lanes = "16 GB" is a size, not a plain number
 s/"pcie"/"pci"/|^own\.cfg:6: link 'slot': no kind of link is called 'pci' \(did you mean 'pcie'
 s/"far", "gpu0"/"far", "gpu9"/|^own\.cfg:6: link 'slot': no host, guest, gpu or switch is called 'gpu9' \(did you mean 'gpu0'
-s/host = "far"; profile/host = "fra"; profile/|^own\.cfg:5: host 'fra' is not there \(did you mean 'far'
-s/gtx-1050ti/gtx-1050t/|^own\.cfg:5: GPU profile 'gtx-1050t' is not there \(did you mean 'gtx-1050ti'
-s/name = "server"/name = "client"/|^own\.cfg:4: guest 'client': the name is taken
+s/host = "far"; profile/host = "fra"; profile/|^own\.cfg:5: there is no host 'fra' \(did you mean 'far'
+s/gtx-1050ti/gtx-1050t/|^own\.cfg:5: there is no GPU profile 'gtx-1050t' \(did you mean 'gtx-1050ti'
+s/name = "server"/name = "client"/|^own\.cfg:4: guest 'client': the name is already in use
 s/hosts = .*/hosts = { name = "near"; };/|^own\.cfg:3: topology: hosts must be a list \(write hosts = \( \{ name
-s/hosts = .*//|^own\.cfg:4: host 'near' is not there \(the topology has none\)
-s/hosts =/switches = [1]; hosts =/|^own\.cfg:3: topology: switches holds names \(write switches = \["tor"\]\)
+s/hosts = .*//|^own\.cfg:4: there is no host 'near' \(the topology has none\)
+s/hosts =/switches = [1]; hosts =/|^own\.cfg:3: topology: switches must hold names \(write switches = \["tor"\]\)
 s/"far", "gpu0"/"far", "far"/|^own\.cfg:6: link 'slot': both ends are 'far' \(write the names of two nodes\)
-s/, "gpu0"\]/]/|^own\.cfg:6: link 'slot': it needs two ends \(write ends = \["a", "b"\]\)
+s/, "gpu0"\]/]/|^own\.cfg:6: link 'slot': it must have two ends \(write ends = \["a", "b"\]\)
 s/kind = "pcie"; //|^own\.cfg:6: link: kind is missing \(write kind = "\.\.\."\)
 s/name = "slot"; //|^own\.cfg:6: link: name is missing \(write name = "\.\.\."\)
-s/gtx-1050ti/none.cfg/|none\.cfg: GPU profile 'none\.cfg': no group `gpu = \{ \.\.\. \}`
-s/^topology/toplogy/|^own\.cfg: no group `topology = \{ \.\.\. \}`
+s/gtx-1050ti/none.cfg/|none\.cfg: GPU profile 'none\.cfg': its file has no group `gpu = \{ \.\.\. \}`
+s/^topology/toplogy/|^own\.cfg: the file has no group `topology = \{ \.\.\. \}`
 END
-verdict 'files.wrong_values_of_a_topology'
+verdict 'files.wrong_values_of_a_topology_are_refused_with_their_line'
 
 {
 	echo 'case = { topology = "t320-same-esxi";'
@@ -124,22 +122,22 @@ verdict 'files.wrong_values_of_a_topology'
 expect 2 "^case\.cfg:21: case: unknown key 'key20'" run case.cfg
 [ "$(wc -l <"$scratch.err")" = 21 ] || complain "$(wc -l <"$scratch.err") lines for 21 errors"
 tail -n 1 "$scratch.err" | grep -q 'and 1 more' || complain 'the 21st error is not counted'
-verdict 'files.twenty_errors_and_a_count'
+verdict 'files.errors_beyond_twenty_are_counted'
 
 expect 2 '^case\.cfg:2: ' check own.cfg case.cfg missing.cfg
 grep -q '^missing\.cfg: ' "$scratch.err" || complain 'check: stops at the first bad file'
-expect 2 '^none\.cfg: holds none of the groups case, topology, machine' check none.cfg
+expect 2 '^none\.cfg: the file has none of the groups case, topology, machine' check none.cfg
 expect 0 '' check "$FARWIRE_DATA/models/runtimes/synchronous.cfg"
-shows 'synchronous\.cfg: a good runtime'
+shows 'synchronous\.cfg: no errors in this runtime'
 expect 2 "case 'nosuch\.cfg' cannot be read: there is no such file" explain nosuch.cfg
-verdict 'files.check_goes_on'
+verdict 'files.check_reports_every_file'
 
-# The program alone, without what lies beside it.
+# A copy of the program without the folders of shipped data.
 cp "$FARWIRE" alone
 (
 	unset FARWIRE_DATA
 	./alone run case.cfg
-) >alone.out 2>alone.err && complain 'runs without its data'
-grep -q 'not beside the program (set FARWIRE_DATA to their folder)' alone.err ||
-	complain "alone it says $(cat alone.err)"
-verdict 'files.no_shipped_data'
+) >alone.out 2>alone.err && complain 'the program runs without shipped data'
+grep -q 'not found near the program (set FARWIRE_DATA to the folder' alone.err ||
+	complain "without shipped data the error is $(cat alone.err)"
+verdict 'files.missing_shipped_data_are_reported'

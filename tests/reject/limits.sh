@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every reader has a limit and says so: input that is too large, too deep or at the edge of
-# numbers ends with a message and exit code 2, soon and in bounded memory.
+# Each reader has a limit. Input that is too large, nested too deep or at the limits of numbers
+# ends with a message and exit code 2, soon and in bounded memory.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
-# shellcheck disable=SC3045 # dash and bash know -v; 3 GiB of address space are not all used
+# shellcheck disable=SC3045 # dash and bash have -v; the limit is 3 GiB of address space
 (ulimit -v 3000000) 2>/dev/null && ulimit -v 3000000
 
 # repeated COUNT TEXT
@@ -37,9 +37,9 @@ repeated 999 '@include "wide.cfg"
 expect 2 'more than 16 MiB with all includes \(use smaller files\)' run x.cfg
 ln -s /dev/zero endless.cfg
 expect 2 '^endless\.cfg: is larger than 16 MiB \(split it with @include\)' run endless.cfg
-verdict limits.configurations
+verdict limits.too_large_configurations_are_refused
 
-# 100,000 lines that are read in full, then each with its place.
+# 100,000 lines that are read completely, once with an error and once as comments.
 awk 'BEGIN {
 	print "case = { topology = \"t320-same-esxi\"; batch = 8; model = \"alexnet\"; };"
 	for (g = 0; g < 100; g++) {
@@ -54,15 +54,15 @@ repeated 100000 '# a line
 ' >long.cfg
 echo 'case = { topology = "t320-same-esxi"; model = "alexnet"; };' >>long.cfg
 expect 0 '' run long.cfg -q --draws 0
-verdict limits.long_configurations
+verdict limits.configurations_of_100000_lines_are_read
 
 { printf '{"format":"farwire-calls","x":'; repeated 100000 '['; } >x.jsonl
 expect 2 '^x\.jsonl:1: is not JSON: is nested too deep' run --topology t320-same-esxi --calls x.jsonl
 expect 2 'nested too deep' fit x.jsonl
 expect 2 'nested too deep' import kineto x.jsonl
 expect 2 '^x\.jsonl:1: ' import iperf3 x.jsonl
-# At most 60000 streams and events are distinguished.
-handles() { # count, call, its handle
+# A recording can have at most 60000 streams and 60000 events.
+handles() { # COUNT CALL HANDLE
 	awk -v count="$1" -v call="$2" -v handle="$3" 'BEGIN {
 		print "{\"format\":\"farwire-calls\",\"version\":1}"
 		for (i = 0; i < count; i++)
@@ -87,7 +87,7 @@ rm x.json
 expect 2 '^x\.jsonl:1: the line is longer than 1 MiB' fit x.jsonl
 repeated 70000 x >x.log
 expect 2 '^x\.log:1: not a log: a line has more than 64 KiB' import perftest x.log
-# Rows of nccl-tests: each of a size of its own, or all of one; intervals of iperf3.
+# Rows of nccl-tests, each with a different size or all with the same.
 rows() {
 	echo '# Collective test starting: all_reduce_perf'
 	echo '#  Rank  0 Group  0 Pid  11 on  node device  0 [0x07] NVIDIA A100'
@@ -103,17 +103,17 @@ expect 2 '^x\.log:1005: the same point occurs more than 1000 times' import nccl-
 repeated 65537 '[  5]   0.00-1.00   sec  1.09 GBytes  9.41 Gbits/sec    0   1.55 MBytes
 ' >x.log
 expect 2 '^x\.log(:[0-9]+)?: more than 65536 results of one point' import iperf3 x.log
-verdict limits.recordings_and_results
+verdict limits.too_large_recordings_and_results_are_refused
 
-# A file of holes, where the file system knows them: 16 GiB without a block. (What 8 GiB of
-# memory hold is in tests/unit/test_recording.c and test_call_files.c.)
+# A sparse file of 17 GiB without blocks, if the file system supports it.
+# (tests/unit/test_recording.c and test_call_files.c test the limit of 8 GiB.)
 if truncate -s 17G x.csv.journal 2>/dev/null; then
 	expect 2 '^x\.csv\.journal: is larger than 16 GiB: no journal of a sweep is' \
 		sweep c4140-infiniband --vary case.batch=8,16 -o x.csv
 	[ "$(stat -c %s x.csv.journal)" = 18253611008 ] || complain 'the journal was changed'
 	mv x.csv.journal x.jsonl
 	expect 2 'x\.jsonl: is not a recording \(give the file of an earlier run\)' probe host --continue x.jsonl
-	verdict limits.files_of_gibibytes
+	verdict limits.huge_files_are_refused
 fi
 rm -f x.csv.journal x.jsonl
 
@@ -144,10 +144,11 @@ many=$(awk 'BEGIN { for (i = 0; i < 10; i++) printf "%s{ batch = 8; }", i ? ", "
 echo "case = { topology = \"gpu-pool\"; runtime = \"batched\"; program = \"spread\"; copies = 4096;
 	clients = ( $many ); };" >x.cfg
 expect 2 'case: over 10000 clients' run x.cfg
-verdict limits.tables_and_grids
+verdict limits.too_large_tables_and_grids_are_refused
 
 echo 'case = { topology = "t320-same-lan"; };' >t320.cfg
-# Numbers at their edges: a result, or an error; never a crash, a hang, or NaN in a result.
+# Numbers at their limits give a result or an error, and never a crash, an endless run or NaN in
+# a result.
 for value in 0 -0 1 -1 2147483647 2147483648 4294967296 9223372036854775807 9223372036854775808 \
 	1e18 1e308 1e309 1e-308 5e-324 NaN nan inf -inf Infinity 0x10 '' ' ' 1e 1..2 1,5 ١; do
 	for setting in 'case.batch=' 'case.steps=' 'case.gpus=' 'link.vswitch.latency= us' \
@@ -157,20 +158,20 @@ for value in 0 -0 1 -1 2147483647 2147483648 4294967296 9223372036854775807 9223
 			--set case.steps=1 --set "$key=$value${setting#*=}"
 		case $code in
 		0) [ -s "$scratch.out" ] || complain "$key=$value: no result" ;;
-		2) [ -s "$scratch.err" ] || complain "$key=$value: refused without a word" ;;
+		2) [ -s "$scratch.err" ] || complain "$key=$value: refused without a message" ;;
 		*) complain "$key=$value: ended with $code: $(head -n 1 "$scratch.err")" ;;
 		esac
 		! grep -qiE '[^a-z](nan|inf)[^a-z]' "$scratch.out" ||
-			complain "$key=$value: a number that is none in the result"
+			complain "$key=$value: the result contains NaN or inf"
 	done
 done
 expect 2 'reverse_bandwidth = "1e-9 B/s" is too small \(write 0 B/s, or at least 0\.001 B/s\)' \
 	run t320.cfg --set 'link.client-port.reverse_bandwidth=1e-9 B/s'
-verdict limits.numbers_at_the_edges
+verdict limits.extreme_numbers_give_a_result_or_an_error
 
 # Text of the input cannot control the terminal.
 printf 'case = { topology = "a\033[31mb\007"; };\n' >x.cfg
-expect 2 "topology 'a \[31mb ' is not there" run x.cfg
+expect 2 "there is no topology 'a \[31mb '" run x.cfg
 expect 2 '^--set: ' run c4140-infiniband --set "$(printf 'case.\033[2J=1')"
-! grep -q "$(printf '\033')" "$scratch.err" || complain 'an escape sequence in a message'
-verdict limits.control_characters
+! grep -q "$(printf '\033')" "$scratch.err" || complain 'a message contains an escape sequence'
+verdict limits.control_characters_are_removed_from_messages

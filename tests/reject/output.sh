@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Results that cannot be written: exit code 1 and one line with the reason. A file is written
-# atomically: the old content stays, and nothing of the attempt is left.
+# atomically: the old content remains, and the attempt leaves nothing.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -10,11 +10,12 @@ printf 'case = { topology = "t320-same-esxi"; batch = 8; };\n' >case.cfg
 printf 'case = { topology = "t320-same-esxi"; bach = 8; };\n' >bad.cfg
 one='run case.cfg -q --draws 0'
 
-# No results on stdout and no file but those that are named.
+# Checks that stdout is empty and that no other files exist than the two cases and the named
+# ones.
 only() {
 	[ ! -s "$scratch.out" ] || complain "$*: results on stdout, too"
 	found=$(find . -type f | sort | tr '\n' ' ')
-	[ "$found" = "./bad.cfg ./case.cfg $*" ] || complain "left behind: $found"
+	[ "$found" = "./bad.cfg ./case.cfg $*" ] || complain "files remain: $found"
 }
 
 # shellcheck disable=SC2086 # words of a command
@@ -27,7 +28,7 @@ only() {
 	expect 1 "cannot write ''" $one -o ''
 	expect 1 "cannot write 'case.cfg/x': Not a directory" $one -o case.cfg/x
 	only
-	# said before the work, with which its results would be lost
+	# The error comes before the work, because its results would be lost.
 	expect 1 "cannot write 'no-folder/x.json': No such file" $one --trace no-folder/x.json
 	only
 	for verb in run 'compare case.cfg' scale 'sweep --vary case.batch=8,16' \
@@ -41,7 +42,7 @@ only() {
 	only
 	expect 1 "cannot write into the folder 'no-folder': No such file" fit -q -o no-folder
 }
-verdict 'output.folders_that_are_not_there'
+verdict 'output.missing_folders_are_reported_before_the_work'
 
 # shellcheck disable=SC2086
 if [ -c /dev/full ]; then
@@ -54,27 +55,27 @@ if [ -c /dev/full ]; then
 		[ "$code" = 1 ] || complain "$words: ended with $code on a full disk"
 		[ "$(wc -l <"$scratch.err")" = 1 ] || complain "$words: $(wc -l <"$scratch.err") lines of error"
 		grep -q 'standard output: No space left' "$scratch.err" ||
-			complain "$words: said $(cat "$scratch.err")"
+			complain "$words: the error is $(cat "$scratch.err")"
 	done
-	verdict 'output.a_full_disk'
+	verdict 'output.full_disk_ends_with_1'
 fi
 
-# A limit on the size of files, met in the middle of writing.
-echo 'of before' >old.json
+# The limit on the size of files is reached in the middle of writing.
+echo 'old content' >old.json
 (
 	ulimit -f 1
 	"$FARWIRE" run case.cfg -q --draws 0 --format json -o old.json >"$scratch.out" 2>"$scratch.err" </dev/null
 	echo $? >"$scratch.code"
 )
 [ "$(cat "$scratch.code")" = 1 ] || complain "over the limit: ended with $(cat "$scratch.code")"
-grep -q "cannot write 'old.json': File too large" "$scratch.err" || complain "said $(cat "$scratch.err")"
-[ "$(cat old.json)" = 'of before' ] || complain 'the old file is gone'
+grep -q "cannot write 'old.json': File too large" "$scratch.err" || complain "the error is $(cat "$scratch.err")"
+[ "$(cat old.json)" = 'old content' ] || complain 'the old file has changed'
 only './old.json '
 expect 2 "unknown key 'bach'" run bad.cfg -o old.json
-[ "$(cat old.json)" = 'of before' ] || complain 'the old file is gone after bad input'
+[ "$(cat old.json)" = 'old content' ] || complain 'the old file is gone after bad input'
 expect 2 "unknown key 'bach'" run case.cfg bad.cfg -q --draws 0 -o new.json
 only './old.json '
-verdict 'output.the_old_file_stays'
+verdict 'output.old_file_remains_after_an_error'
 
 farwire run case.cfg -q --draws 0 --format json -o old.json
 [ "$code" = 0 ] || complain "ended with $code"
@@ -83,11 +84,12 @@ only './old.json '
 mv old.json target.json
 ln -s target.json link.json
 farwire run case.cfg -q --draws 0 -o link.json
-[ -L link.json ] || complain 'a link is replaced'
-grep -q '^resnet50 on' target.json || complain 'a link is not followed'
-verdict 'output.a_good_file'
+[ -L link.json ] || complain 'the symbolic link was replaced'
+grep -q '^resnet50 on' target.json || complain 'the target of the symbolic link was not written'
+verdict 'output.file_equals_stdout_and_links_are_followed'
 
-# Files that are read, or written by another option, are not overwritten; nor is a link to nowhere.
+# Input files and files of another output option are not overwritten. A symbolic link without a
+# target is not replaced.
 cp case.cfg kept.cfg
 echo '# nothing fitted' >profile.cfg
 ln -s kept.cfg other-name.cfg
@@ -96,32 +98,32 @@ ln -s nowhere.json dangling.json
 {
 	expect 2 '^farwire: --output case.cfg: refusing to overwrite an input file' $one -o case.cfg
 	expect 2 'refusing to overwrite an input file' run kept.cfg -q --draws 0 -o ./other-name.cfg
-	expect 2 '^farwire: --output and --plot are both .x.svg. \(write two names\)' $one -o x.svg --plot x.svg
-	expect 2 '^farwire: --output and --plot are both .x.svg.' $one -o ./x.svg --plot x.svg
-	expect 2 '^farwire: --output and --trace are both' $one -o target.json --trace ./target.json
+	expect 2 '^farwire: --output and --plot name the same file .x.svg. \(write two different names\)' $one -o x.svg --plot x.svg
+	expect 2 '^farwire: --output and --plot name the same file .x.svg.' $one -o ./x.svg --plot x.svg
+	expect 2 '^farwire: --output and --trace name the same file' $one -o target.json --trace ./target.json
 	expect 2 'refusing to overwrite an input file' $one --profile ./profile.cfg -o profile.cfg
 	expect 2 'refusing to overwrite an input file' $one --set 'case.profile = "profile.cfg"' -o profile.cfg
 	expect 1 "cannot write 'dangling.json': No such file" $one -o dangling.json
 }
-cmp -s case.cfg kept.cfg && grep -q '^# nothing' profile.cfg && [ ! -e x.svg ] || complain 'the case is written over'
-[ -L dangling.json ] && [ ! -e nowhere.json ] || complain 'a link to nowhere is replaced'
+cmp -s case.cfg kept.cfg && grep -q '^# nothing' profile.cfg && [ ! -e x.svg ] || complain 'an input file was overwritten'
+[ -L dangling.json ] && [ ! -e nowhere.json ] || complain 'the symbolic link without a target was replaced'
 farwire run case.cfg -q --draws 0 -o target.json --trace trace.json --format json
 [ "$code" = 0 ] && [ -s trace.json ] || complain "two outputs: ended with $code"
 rm -f kept.cfg profile.cfg other-name.cfg dangling.json trace.json
-verdict 'output.nothing_under_another'
+verdict 'output.input_files_are_not_overwritten'
 
-# A reader that has seen enough: no word, and no signal.
+# A reader closes the pipe early: no message and no signal.
 for words in "$one --format json" 'explain case.cfg' list --help; do
 	for reader in 'head -n 1' true; do
 		# shellcheck disable=SC2086
 		{ "$FARWIRE" $words 2>"$scratch.err"; echo $? >"$scratch.code"; } | $reader >/dev/null
-		[ ! -s "$scratch.err" ] || complain "$words | $reader: said $(cat "$scratch.err")"
+		[ ! -s "$scratch.err" ] || complain "$words | $reader: the error is $(cat "$scratch.err")"
 		[ "$(cat "$scratch.code")" -le 1 ] || complain "$words | $reader: ended with $(cat "$scratch.code")"
 	done
 done
-verdict 'output.a_closed_pipe'
+verdict 'output.closed_pipe_gives_no_message'
 
-# Numbers and words do not follow the locale, and there are no colours in files.
+# Numbers and words do not depend on the locale, and files have no colours.
 LC_ALL=C "$FARWIRE" run case.cfg -q --draws 0 >plain.txt 2>&1
 for locale in de_DE.UTF-8 de_DE.utf8 fr_FR.UTF-8 tr_TR.UTF-8; do
 	LC_ALL=$locale LC_NUMERIC=$locale LANG=$locale "$FARWIRE" run case.cfg -q --draws 0 \
@@ -130,8 +132,8 @@ for locale in de_DE.UTF-8 de_DE.utf8 fr_FR.UTF-8 tr_TR.UTF-8; do
 	cmp -s local.txt c.txt || complain "$locale: $(head -n 3 local.txt)"
 done
 NO_COLOR=1 "$FARWIRE" run case.cfg -q --draws 0 >colour.txt 2>&1
-cmp -s plain.txt colour.txt || complain 'NO_COLOR changes a file'
+cmp -s plain.txt colour.txt || complain 'NO_COLOR changes the output to a file'
 NO_COLOR=1 "$FARWIRE" run bad.cfg >colour.txt 2>&1
 "$FARWIRE" run bad.cfg --color never >>colour.txt 2>&1
-if grep -q "$(printf '\033')" plain.txt colour.txt; then complain 'colours in a file'; fi
-verdict 'output.locale_and_colours'
+if grep -q "$(printf '\033')" plain.txt colour.txt; then complain 'a file has colours'; fi
+verdict 'output.files_have_no_locale_and_no_colours'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Questions that `solve` and `sensitivity` cannot answer: exit code 2 and why.
+# Questions that `solve` and `sensitivity` cannot answer: exit code 2 and the reason.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -17,7 +17,7 @@ for verb in solve sensitivity; do
 done
 expect 2 'needs --target' solve case.cfg --for link.vswitch.latency
 expect 2 'needs --for KEY' solve case.cfg --target 'ratio>=0.9'
-expect 2 'needs one --for KEY' solve case.cfg --target 'ratio>=0.9' --for case.batch --for case.gpus
+expect 2 'needs exactly one --for KEY' solve case.cfg --target 'ratio>=0.9' --for case.batch --for case.gpus
 for target in ratio 'ratio>0.9' '>=0.9' 'ratio=0.9' 'ratio>='; do
 	expect 2 '^--target: ' solve case.cfg --target "$target" --for case.batch
 done
@@ -29,7 +29,7 @@ expect 2 "step of 'step<=250' has no unit" solve case.cfg --target 'step<=250' -
 expect 2 "out of range" solve case.cfg --target 'ratio>=-1' --for case.batch
 expect 2 'no training time \(set case\.epochs\)' solve ddl-host --draws 0 --target 'training time<=9 h' \
 	--for case.batch --between 64:128
-verdict 'questions.targets'
+verdict 'questions.invalid_targets_are_refused'
 
 expect 2 "^--for: unknown parameter 'link.vswitch.latncy' \(did you mean 'link.vswitch.latency'" \
 	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latncy
@@ -41,24 +41,24 @@ expect 2 'case\.batch: 0 is out of range \(1 to' solve case.cfg --target 'ratio>
 expect 2 'case\.batch: 2\.5 is not a whole number' solve case.cfg --target 'ratio>=0.9' --for case.batch --between 1:2.5
 expect 2 'link\.vswitch\.latency: 2 has no unit' \
 	solve case.cfg --target 'ratio>=0.9' --for link.vswitch.latency --between 1us:2
-expect 2 'wants 16 GPUs from number 0 on' solve --topology t320-same-esxi --gpus 1 --draws 0 \
+expect 2 'needs 16 GPUs from index 0 on' solve --topology t320-same-esxi --gpus 1 --draws 0 \
 	--target 'efficiency>=0.9' --for case.gpus --between 16:17
-verdict 'questions.parameters'
+verdict 'questions.invalid_parameters_and_ranges_are_refused'
 
 expect 2 "no number 'speed'" sensitivity case.cfg --of speed --vary-all 10%
 expect 2 "no uncertain parameter of .* has 'nosuch' in its name" sensitivity case.cfg --for nosuch
-expect 2 "no number of .* has 'nosuch' in its name" sensitivity case.cfg --for nosuch --vary-all 10%
+expect 2 "no parameter of .* has 'nosuch' in its name" sensitivity case.cfg --for nosuch --vary-all 10%
 for part in 0 -1% 100% x 10us; do
-	expect 2 "^farwire: --vary-all $part: write a part" sensitivity case.cfg --vary-all "$part"
+	expect 2 "^farwire: --vary-all must be above 0 % and below 100 %, not '$part'" sensitivity case.cfg --vary-all "$part"
 done
-expect 2 '--points x: write a whole number' sensitivity case.cfg --points x
+expect 2 "--points must be a whole number from 0 to 100000, not 'x'" sensitivity case.cfg --points x
 expect 2 '--samples is now called --points' sensitivity case.cfg --samples 8
 expect 2 'has no ratio: out of GPU memory: resnet50 at batch 64' \
 	sensitivity --topology t320-same-esxi --batch 64 --draws 0 -q --vary-all 10% --for link.vswitch
-verdict 'questions.sensitivities'
+verdict 'questions.invalid_sensitivities_are_refused'
 expect 2 '^--gpus: has 2 jobs \(scale takes a case with one; compare shows' scale dgx1-two-jobs --gpus 1,2
 expect 2 '^--gpus: numbers of GPUs are whole, from 1 \(write --gpus 1,2' scale --topology dgx1-v100 --gpus 0,1
-expect 2 '^farwire: at most 6 --vary$' report case.cfg -q --draws 0 -o x.html --vary a=1,2 --vary b=1,2 \
+expect 2 'there can be at most 6 options --vary, not 7' report case.cfg -q --draws 0 -o x.html --vary a=1,2 --vary b=1,2 \
 	--vary c=1,2 --vary d=1,2 --vary e=1,2 --vary f=1,2 --vary g=1,2
 printf 'dataset = { name = "x"; title = "t"; source = "s"; role = "test"; table = "x.tsv"; value = "v"; label = ["v"];
 	settings = ["case.topology=t320-same-esxi", "case.batch=64"]; };\n' >x.cfg
@@ -66,7 +66,7 @@ printf 'v\nFAIL:memory\n' >x.tsv
 farwire validate x.cfg --draws 0 -q --plot x.svg
 { [ "$code" = 2 ] && grep -q '^farwire: --plot: these datasets have no measured numbers' "$scratch.err"; } ||
 	complain "a plot of a failure: ended with $code, $(cat "$scratch.err")"
-verdict 'questions.without_an_answer'
+verdict 'questions.requests_without_an_answer_are_refused'
 
 # vary WRONG WHY
 vary() {
@@ -81,4 +81,4 @@ vary 'case.batch=2:1:lin5' 'it does not rise$'
 vary 'case.batch=0:2:log5' 'a logarithmic range begins above 0$'
 vary 'case.batch=1e-308:1e308:log5' 'its ends are too far apart$'
 vary 'case.batch=1:2:lin5,9' 'a range has 2'
-verdict 'questions.variations'
+verdict 'questions.malformed_variations_are_refused'

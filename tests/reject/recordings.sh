@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Recordings and logs that cannot be used: exit code 2, the line, no profile.
-# (tests/unit/test_recording.c has the rest of what a recording may not hold.)
+# Unusable recordings and logs: exit code 2, the line, no profile. (tests/unit/test_recording.c
+# tests more errors of recordings.)
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -40,7 +40,7 @@ expect 2 '^x\.jsonl:2: size_B is 1e\+300' fit x.jsonl
 expect 2 '^x\.jsonl:2: size_B is 0\.5, but bytes must be whole' fit x.jsonl
 echo "$head" | sed 's/"version":1/"version":7/' >x.jsonl
 expect 2 '^x\.jsonl:1: version 7 is not supported' fit x.jsonl
-verdict 'recordings.wrong_files'
+verdict 'recordings.malformed_recordings_are_refused_with_their_line'
 
 { echo "$head"; point 64 1e-6,1e-6; } >x.jsonl
 expect 2 'this recording determines no parameter' fit x.jsonl
@@ -48,22 +48,22 @@ expect 2 'this recording determines no parameter' fit x.jsonl
 expect 2 '^x\.jsonl:3: .copy.: this point and pass occurred before' fit x.jsonl
 { echo "$head"; for size in 1 2 4 8 16 32 64 128; do point $size 0; done; } >x.jsonl
 expect 2 'this recording determines no parameter' fit x.jsonl
-# Times that do not grow give a start, and no bandwidth.
+# Times that do not grow with the size give a start time and no bandwidth.
 { echo "$head"; for size in 1 2 4 8 16 32 64 128; do point $size 1e-6; done; } >x.jsonl
 expect 0 '' fit x.jsonl -q
-grep -q 'dma\.efficiency"' "$scratch.out" && complain 'a bandwidth of times that are all equal'
-verdict 'recordings.too_little'
+grep -q 'dma\.efficiency"' "$scratch.out" && complain 'equal times gave a bandwidth'
+verdict 'recordings.too_few_points_give_no_parameter'
 
-expect 2 'no recording \(\.jsonl\)' fit x.jsonl v100
+expect 2 'is not a recording \(\.jsonl\)' fit x.jsonl v100
 expect 1 'cannot write' fit x.jsonl -q -o nowhere/x.cfg
-verdict 'recordings.wrong_words'
+verdict 'recordings.wrong_arguments_are_refused'
 
 echo hello >log
 for kind in nccl-tests nvbandwidth perftest iperf3; do
 	expect 2 "^log: no results of $kind" import $kind log
 done
 expect 2 'did you mean .iperf3.' import iperf log
-expect 2 '^farwire: import: one file at a time' import iperf3 log log
+expect 2 '^farwire: import: there must be one file, not 2' import iperf3 log log
 printf 'a\0b\n' >zero
 expect 2 '^zero:1: not a log: a zero byte' import nccl-tests zero
 head -c 70000 /dev/zero | tr '\0' x >long
@@ -82,4 +82,4 @@ sed 's/20\.50/fast/' one-rank >word
 expect 2 "^word:3: 'fast' is not a number" import nccl-tests word
 echo '{"intervals":[' >torn
 expect 2 '^torn:' import iperf3 torn
-verdict 'recordings.wrong_logs'
+verdict 'recordings.malformed_logs_are_refused_with_their_line'

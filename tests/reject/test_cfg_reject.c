@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bad input and the exact words that answer it. */
+/* Invalid input, and the exact error messages. */
 #include "sim/base/arena.h"
 #include "tests/test.h"
 #include "tests/wire_params.h"
 
-/* libconfig 1.5 forgets the text it was reading when a parse fails. */
+/* libconfig 1.5 does not free the text it was reading if a parse fails. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -17,7 +17,7 @@ struct slip {
 
 /* ---- invalid text ---- */
 
-static void syntax(void)
+static void syntax_errors_have_their_line_and_a_correction(void)
 {
 	static const struct slip slips[] = {
 		{"a = \"x;\nb = 1;\n",
@@ -74,7 +74,7 @@ static void syntax(void)
 	}
 }
 
-static void several_slips_are_said_at_once(void)
+static void several_syntax_errors_are_reported_together(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
@@ -83,7 +83,7 @@ static void several_slips_are_said_at_once(void)
 	arena_free(arena);
 }
 
-static void nesting_is_bounded(void)
+static void nesting_deeper_than_64_is_refused(void)
 {
 	enum { DEPTH = 100000 };
 	static char text[DEPTH + 10] = "a = ";
@@ -96,14 +96,15 @@ static void nesting_is_bounded(void)
 	arena_free(arena);
 }
 
-/* No prefix or single changed byte of a good text crashes the reader. */
-static void any_text_is_answered(void)
+/* Changes or cuts each byte of a valid text: the reader returns settings or errors and does not
+ * crash. */
+static void changed_text_is_read_or_refused(void)
 {
 	static const char good[] = "a = 1; b = \"x\\n\"; /* c */ g = { d = (1.5, 0x1L, -2); };\n"
 				   "# e\n@include \"f\"\n[]";
 	static const char bytes[] = "\"{}()[];,=@#/\\\n 0aL-.\x01\xff";
 	for (size_t at = 0; at + 1 < sizeof good; at++) {
-		for (size_t i = 0; i < sizeof bytes; i++) { /* the last byte, NUL, cuts */
+		for (size_t i = 0; i < sizeof bytes; i++) { /* the last byte, NUL, cuts the text */
 			char text[sizeof good];
 			memcpy(text, good, sizeof good);
 			text[at] = bytes[i];
@@ -135,7 +136,7 @@ static void read_wire(struct arena *arena, struct diag *diag, const char *text)
 			  &table, NULL, 0, &wire));
 }
 
-static void values(void)
+static void wrong_values_are_refused_with_their_line(void)
 {
 	static const struct slip slips[] = {
 		{"bandwidth = \"-3 Gbit/s\";", "t.cfg:2: link 'wire': bandwidth = \"-3 Gbit/s\" is "
@@ -192,7 +193,7 @@ static void values(void)
 	}
 }
 
-static void value_groups(void)
+static void malformed_value_groups_are_refused(void)
 {
 	static const struct slip slips[] = {
 		{"low = \"2 B/s\";", "t.cfg:1: link 'wire': bandwidth is a group without a value "
@@ -233,7 +234,7 @@ static void value_groups(void)
 	}
 }
 
-static void a_group_is_wanted(void)
+static void value_instead_of_a_group_is_refused(void)
 {
 	static const char *const answers[] = {
 		"t.cfg:1: link 'wire': is not a group (write { ... })"};
@@ -244,16 +245,16 @@ static void a_group_is_wanted(void)
 	arena_free(arena);
 }
 
-static void all_slips_of_a_group_are_said(void)
+static void all_errors_of_a_group_are_reported(void)
 {
 	struct arena *arena = arena_new();
 	struct diag *diag = diag_new(arena);
 	read_wire(arena, diag, "wire = { colour = 1; latency = 3; streams = 0; kind = 1; };");
-	CHECK(diag_count(diag) == 5); /* bandwidth is missing, too */
+	CHECK(diag_count(diag) == 5); /* one of them is the missing bandwidth */
 	arena_free(arena);
 }
 
-static void overrides(void)
+static void wrong_overrides_are_refused_with_a_suggestion(void)
 {
 	static const char *const settings[] = {
 		"novalue",           "=3",        "wire.bandwidth=3 us", "wire.full_duplex=on",
@@ -288,9 +289,9 @@ static void overrides(void)
 	arena_free(arena);
 }
 
-/* "far.latency" ends one path and is far from it in letters; "latency" ends
- * two, so nothing can be said of it but what there is. */
-static void overrides_by_their_ending(void)
+/* Only one path ends with "far.latency", so it is suggested although it is not near in letters. Two
+ * paths end with "latency", so the error lists the known ones. */
+static void override_with_a_unique_ending_gets_a_suggestion(void)
 {
 	static const char *const settings[] = {"far.latency=1 us", "latency=1 us"};
 	static const char *const answers[] = {
@@ -313,7 +314,7 @@ static void overrides_by_their_ending(void)
 	arena_free(arena);
 }
 
-static void draws(void)
+static void draws_out_of_range_are_refused(void)
 {
 	static const char *const answers[] = {
 		"t.cfg:1: wire.streams: a draw of 70 is out of range (write a plain number from 1 "
@@ -324,7 +325,7 @@ static void draws(void)
 	struct diag *diag = diag_new(arena);
 	struct cfg_resolution *resolution = cfg_resolution_new(arena);
 	cfg_override_draw(resolution, "wire.streams", 70);
-	cfg_override_draw(resolution, "wire.steams", 5); /* of a part not in this case */
+	cfg_override_draw(resolution, "wire.steams", 5); /* the case has no such parameter */
 	struct wire wire;
 	const struct cfg_node *root =
 		cfg_read_text(arena, diag, "t.cfg",
@@ -337,17 +338,17 @@ static void draws(void)
 }
 
 static const struct test tests[] = {
-	TEST(syntax),
-	TEST(several_slips_are_said_at_once),
-	TEST(nesting_is_bounded),
-	TEST(any_text_is_answered),
-	TEST(values),
-	TEST(value_groups),
-	TEST(a_group_is_wanted),
-	TEST(all_slips_of_a_group_are_said),
-	TEST(overrides),
-	TEST(overrides_by_their_ending),
-	TEST(draws),
+	TEST(syntax_errors_have_their_line_and_a_correction),
+	TEST(several_syntax_errors_are_reported_together),
+	TEST(nesting_deeper_than_64_is_refused),
+	TEST(changed_text_is_read_or_refused),
+	TEST(wrong_values_are_refused_with_their_line),
+	TEST(malformed_value_groups_are_refused),
+	TEST(value_instead_of_a_group_is_refused),
+	TEST(all_errors_of_a_group_are_reported),
+	TEST(wrong_overrides_are_refused_with_a_suggestion),
+	TEST(override_with_a_unique_ending_gets_a_suggestion),
+	TEST(draws_out_of_range_are_refused),
 };
 
 int main(void)

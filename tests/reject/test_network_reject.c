@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bad network files: each is refused with its place and what to write. */
+/* Malformed network files are refused with the place and a correction. */
 #include <stdio.h>
 
 #include "sim/base/arena.h"
@@ -7,7 +7,7 @@
 #include "sim/training/network.h"
 #include "tests/test.h"
 
-/* Layers start on line 3, one a line; each case ends with a good `end`. */
+/* Layers begin on line 3, one on each line. Each file ends with a valid layer `end`. */
 static const char before[] =
 	"network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\";\n"
 	"layers = (\n";
@@ -43,56 +43,54 @@ static void contains(const char *text, const char *part)
 	arena_free(arena);
 }
 
-static void the_frame_is_good(void)
+static void network_without_errors_is_accepted(void)
 {
 	refuses("", "");
 }
 
-static void unknown_ops(void)
+static void unknown_ops_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"conf\"; },\n",
 		"n.cfg:3: layer 'a': op 'conf' is unknown (did you mean 'conv'? write conv, fc, "
 		"max_pool, avg_pool, global_pool, add, concat, lrn, dropout or softmax)");
 	refuses("{ name = \"a\"; },\n",
-		"n.cfg:3: layer 'a': has no op (write op = \"conv\" or another)");
+		"n.cfg:3: layer 'a' has no op (write op = \"conv\" or another)");
 }
 
-static void from_nowhere(void)
+static void unknown_inputs_of_a_layer_are_refused(void)
 {
 	refuses("{ name = \"conv1\"; op = \"lrn\"; },\n"
 		"{ name = \"b\"; op = \"lrn\"; from = \"conv2\"; },\n",
-		"n.cfg:4: layer 'b': from 'conv2' names no layer (did you mean 'conv1'? write the "
-		"name of an earlier layer)");
+		"n.cfg:4: layer 'b': from = 'conv2' is not the name of a layer (did you mean "
+		"'conv1'? write the name of an earlier layer)");
 	refuses("{ name = \"a\"; op = \"lrn\"; from = 3; },\n",
-		"n.cfg:3: layer 'a': from is no name (write from = \"conv1\" or from = [\"a\", "
-		"\"b\"])");
+		"n.cfg:3: layer 'a': from has the wrong type (write from = \"conv1\" or from = "
+		"[\"a\", \"b\"])");
 }
 
-static void loops_cannot_be_written(void)
+static void loops_of_layers_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"lrn\"; from = \"b\"; },\n"
 		"{ name = \"b\"; op = \"lrn\"; from = \"a\"; },\n",
-		"n.cfg:3: layer 'a': from 'b' is a later layer; a layer takes only from earlier "
-		"ones, "
-		"so that there are no loops (move this layer below it)");
+		"n.cfg:3: layer 'a': from = 'b' is a later layer, but a layer's input must be an "
+		"earlier layer (move this layer below it)");
 	refuses("{ name = \"a\"; op = \"lrn\"; from = \"a\"; },\n",
-		"n.cfg:3: layer 'a': from 'a' is the layer itself; a layer takes only from earlier "
-		"ones, so that there are no loops (write the name of an earlier layer)");
+		"n.cfg:3: layer 'a': from = 'a' is the layer itself, but a layer's input must be "
+		"an earlier layer (write the name of an earlier layer)");
 }
 
-static void shapes_that_do_not_meet(void)
+static void inputs_of_different_shapes_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = [1, 1]; out = 4; },\n"
 		"{ name = \"b\"; op = \"conv\"; kernel = [1, 1]; out = 4; stride = 2; },\n"
 		"{ name = \"s\"; op = \"add\"; from = [\"a\", \"b\"]; },\n",
-		"n.cfg:5: layer 's': adds 'b' of 4 x 4 x 4 to 'a' of 4 x 8 x 8 (make them one "
-		"shape, "
-		"for example by a 1 x 1 conv with that out and stride)");
+		"n.cfg:5: layer 's' cannot add 'b' of 4 x 4 x 4 to 'a' of 4 x 8 x 8 (make the "
+		"shapes equal, for example with a 1 x 1 conv)");
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = [1, 1]; out = 4; },\n"
 		"{ name = \"b\"; op = \"conv\"; kernel = [1, 1]; out = 4; stride = 2; },\n"
 		"{ name = \"s\"; op = \"concat\"; from = [\"a\", \"b\"]; },\n",
-		"n.cfg:5: layer 's': joins 'b' of 4 x 4 pixels to 'a' of 8 x 8 (only channels may "
-		"differ: give them the same strides and pad)");
+		"n.cfg:5: layer 's' cannot join 'b' of 4 x 4 pixels to 'a' of 8 x 8 (only "
+		"channels may differ: give them the same strides and pad)");
 	refuses("{ name = \"a\"; op = \"max_pool\"; kernel = [3, 9]; stride = 1; pad = \"valid\"; "
 		"},\n",
 		"n.cfg:3: layer 'a': its kernel of 3 x 9 is larger than its input of 8 x 8 (write "
@@ -100,7 +98,7 @@ static void shapes_that_do_not_meet(void)
 		"\"same\" or a smaller kernel)");
 }
 
-static void sizes_that_are_none(void)
+static void invalid_sizes_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = [0, 1]; out = 4; },\n",
 		"n.cfg:3: layer 'a': an element is 0 (write a whole number from 1 to 1000000)");
@@ -115,7 +113,7 @@ static void sizes_that_are_none(void)
 		 "n.cfg:1: network 'n': image is 0 (write a whole number from 1 to 1000000)");
 }
 
-static void keys_that_do_not_belong(void)
+static void keys_that_an_op_lacks_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"max_pool\"; kernel = 2; stride = 2; out = 4; },\n",
 		"n.cfg:3: layer 'a': max_pool has no out (leave it out)");
@@ -125,21 +123,19 @@ static void keys_that_do_not_belong(void)
 		"n.cfg:3: layer 'a': pad is 'full' (write \"same\" or \"valid\")");
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; batch_norm = true; bias = "
 		"true; },\n",
-		"n.cfg:3: layer 'a': has bias and batch_norm, which has a bias of its own (leave "
-		"bias "
-		"out)");
+		"n.cfg:3: layer 'a' has bias and batch_norm, but batch_norm includes a bias (leave "
+		"bias out)");
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; scale = false; },\n",
-		"n.cfg:3: layer 'a': scale belongs to batch_norm, which it has not (write "
-		"batch_norm = "
-		"true or leave scale out)");
+		"n.cfg:3: layer 'a' has scale but not batch_norm (write batch_norm = true or "
+		"leave scale out)");
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = 1; out = 4; relu = \"yes\"; },\n",
-		"n.cfg:3: layer 'a': relu is no truth value (write true or false)");
+		"n.cfg:3: layer 'a': relu has the wrong type (write true or false)");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\";\n"
 		 "layers = ( { name = \"end\"; op = \"fc\"; out = 2; bais = true; } ); };\n",
 		 "bias");
 }
 
-static void inputs_of_the_wrong_number(void)
+static void wrong_numbers_of_inputs_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"lrn\"; },\n"
 		"{ name = \"s\"; op = \"add\"; from = [\"a\"]; },\n",
@@ -148,25 +144,23 @@ static void inputs_of_the_wrong_number(void)
 		"n.cfg:3: layer 'a': lrn takes one input, not 2 (write from = \"a\")");
 }
 
-static void names_and_loose_ends(void)
+static void repeated_names_and_unused_layers_are_refused(void)
 {
 	refuses("{ name = \"a\"; op = \"lrn\"; },\n{ name = \"a\"; op = \"lrn\"; },\n",
-		"n.cfg:4: layer 'a': the name is taken (give each layer its own)");
+		"n.cfg:4: layer 'a': another layer has this name (give each layer its own)");
 	refuses("{ name = \"input\"; op = \"lrn\"; },\n",
-		"n.cfg:3: layer 'input': the name is taken (give each layer its own; 'input' is "
-		"the "
-		"image)");
+		"n.cfg:3: layer 'input': another layer has this name (give each layer its own; "
+		"'input' is the image)");
 	refuses("{ op = \"lrn\"; },\n",
-		"n.cfg:3: layer 1: has no name (write { name = \"conv1\"; op = ...; })");
+		"n.cfg:3: layer 1 has no name (write { name = \"conv1\"; op = ...; })");
 	refuses("{ name = \"a\"; op = \"lrn\"; },\n{ name = \"b\"; op = \"lrn\"; from = \"input\"; "
 		"},\n",
-		"n.cfg:3: layer 'a': nothing takes its output (name it in the from of a later "
-		"layer, or "
-		"leave it out)");
+		"n.cfg:3: layer 'a': no layer takes its output (name it in the from of a later "
+		"layer, or leave it out)");
 }
 
-/* Layers that use a broken layer cause no further message. */
-static void one_error_is_said_once(void)
+/* A layer that uses a layer with an error causes no further error. */
+static void layers_after_an_error_cause_no_further_errors(void)
 {
 	refuses("{ name = \"a\"; op = \"conv\"; kernel = 0; out = 4; },\n"
 		"{ name = \"b\"; op = \"lrn\"; },\n"
@@ -176,48 +170,47 @@ static void one_error_is_said_once(void)
 		"n.cfg:6: layer 'c': out is 0 (write a whole number from 1 to 1000000)");
 }
 
-static void files_without_a_network(void)
+static void files_without_a_complete_network_are_refused(void)
 {
-	contains("", "there is no network in this file");
-	contains("network = 3;", "there is no network in this file");
+	contains("", "the file has no group network");
+	contains("network = 3;", "the file has no group network");
 	contains("network = {\nimage = 8; channels = 3; classes = 2; source = \"s\"; };",
-		 "n.cfg:1: network: has no name (write name = \"resnet50\")");
+		 "n.cfg:1: the network has no name (write name = \"resnet50\")");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; };",
-		 "n.cfg:1: network: does not say where it comes from (write source = \"He");
+		 "n.cfg:1: the network has no source (write where it comes from: source = \"He");
 	contains("network = { name = \"n\"; channels = 3; classes = 2; source = \"s\"; };",
-		 "n.cfg:1: network: has no image (write image = 224)");
+		 "n.cfg:1: the network has no image (write image = 224)");
 	contains("network = { name = \"n\"; image = 8; channels = 3; source = \"s\"; };",
-		 "n.cfg:1: network: has no classes (write classes = 1000)");
+		 "n.cfg:1: the network has no classes (write classes = 1000)");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\"; "
 		 "};",
-		 "network: has no layers");
+		 "the network has no layers");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 2; source = \"s\"; "
 		 "layers = ( ); };",
-		 "network: has no layers");
+		 "the network has no layers");
 	contains("network = { layers = ( { name = \"end\"; op = \"fc\"; out = 2; } ); };",
-		 "network: has no name (write name = \"resnet50\")");
+		 "the network has no name (write name = \"resnet50\")");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 3; source = \"s\";\n"
 		 "layers = ( { name = \"end\"; op = \"fc\"; out = 2; } ); };\n",
-		 "n.cfg:2: layer 'end': the last layer gives 2 x 1 x 1 numbers, but classes is 3 "
-		 "(make "
-		 "them the same)");
+		 "n.cfg:2: layer 'end': the output of the last layer has 2 x 1 x 1 elements, but "
+		 "classes is 3 (make them the same)");
 	contains("network = { name = \"n\"; image = 8; channels = 3; classes = 3; source = \"s\";\n"
 		 "layers = ( 3 ); };\n",
 		 "has no name");
 }
 
 static const struct test tests[] = {
-	TEST(the_frame_is_good),
-	TEST(unknown_ops),
-	TEST(from_nowhere),
-	TEST(loops_cannot_be_written),
-	TEST(shapes_that_do_not_meet),
-	TEST(sizes_that_are_none),
-	TEST(keys_that_do_not_belong),
-	TEST(inputs_of_the_wrong_number),
-	TEST(names_and_loose_ends),
-	TEST(one_error_is_said_once),
-	TEST(files_without_a_network),
+	TEST(network_without_errors_is_accepted),
+	TEST(unknown_ops_are_refused),
+	TEST(unknown_inputs_of_a_layer_are_refused),
+	TEST(loops_of_layers_are_refused),
+	TEST(inputs_of_different_shapes_are_refused),
+	TEST(invalid_sizes_are_refused),
+	TEST(keys_that_an_op_lacks_are_refused),
+	TEST(wrong_numbers_of_inputs_are_refused),
+	TEST(repeated_names_and_unused_layers_are_refused),
+	TEST(layers_after_an_error_cause_no_further_errors),
+	TEST(files_without_a_complete_network_are_refused),
 };
 
 int main(void)

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A system that cannot run gives a verdict: an ordinary result with its reason, no numbers,
+# A system that cannot run gives a verdict: a normal result with a reason, without numbers, and
 # exit code 0.
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cd "$scratch" || exit 2
 
-# fails REASON ARGS...: as a table, as CSV, as JSON.
+# fails REASON ARGS...: checks the verdict as table, CSV and JSON.
 fails() {
 	reason=$1
 	shift
@@ -22,17 +22,17 @@ fails() {
 	shows '"bottleneck": null'
 }
 
-# 4.3 GB on a GTX 1050 Ti; at batch 32 the published runs filled 94 % of it.
+# The GTX 1050 Ti has 4.3 GB. At batch 32 the published runs filled 94 % of it.
 fails 'out of GPU memory: resnet50 at batch 64 needs' --topology t320-same-esxi --batch 64
 expect 0 '' run --topology t320-same-esxi --batch 32 -q --draws 0
 shows ' ok$'
 fails 'out of GPU memory: resnet50 at batch 100000' --topology vm-p100-roce --batch 1e5
-verdict 'verdicts.a_model_that_does_not_fit'
+verdict 'verdicts.model_that_exceeds_gpu_memory_fails'
 
 fails "every packet is lost on the route from 'n0.gpu[0-9]' to 'n1.gpu[0-9]' over rdma" \
 	--topology dgx1-v100 --collective all_reduce --gpus 16 --set link.network.loss=1
 fails "every packet is lost on the route" --topology dgx1-v100 --gpus 16 --set link.network.loss=1
-verdict 'verdicts.a_link_that_loses_everything'
+verdict 'verdicts.link_that_loses_all_packets_fails'
 
 cat >apart.cfg <<'END'
 topology = {
@@ -43,35 +43,36 @@ topology = {
 	links = ( { name = "slot"; kind = "pcie"; ends = ["far", "gpu0"]; } );
 };
 END
-fails "no route from 'client' to 'server' for tcp .no link ends at 'client': those of a network end at guests" \
+fails "no route from 'client' to 'server' for tcp .no link ends at guest 'client'; connect the network to guests" \
 	--topology apart.cfg --program client --runtime asynchronous --batch 8
 sed '/links/d' apart.cfg >bare.cfg
 fails "no route from host 'far' to GPU 'gpu0'" --topology bare.cfg --batch 8
 fails "no route from 'client' to 'server' for rdma" \
 	--topology t320-same-lan --program client --runtime asynchronous --transport rdma --batch 8
-verdict 'verdicts.a_route_that_does_not_exist'
+verdict 'verdicts.missing_route_fails'
 
 fails 'connection timeout: no connection to server within 10 s' \
 	--topology t320-different-lan --program client --runtime flexdirect-1.11
 fails 'connection timeout: no connection to server within 5 s' \
 	--topology t320-same-lan --program client --runtime flexdirect-1.11 \
 	--set 'link.*.loss=1' --set 'runtime.connect_timeout=5 s'
-verdict 'verdicts.a_wire_that_lets_nothing_through'
+verdict 'verdicts.connection_without_packets_times_out'
 
-fails 'waits for calls in a batch that is not full .[0-9]+., and with runtime.batch_wait = 0' \
+fails '[0-9]+ calls wait forever in a batch that is not full .set runtime.batch_wait above 0' \
 	--topology t320-same-lan --program client --runtime asynchronous --stack pytorch --batch 8 \
 	--set runtime.batch=4096 --set 'runtime.batch_wait=0 s' --set stack.poller=false \
 	--set stack.real_input=true --set runtime.outstanding=0
-verdict 'verdicts.a_batch_that_never_fills'
+verdict 'verdicts.batch_that_never_fills_fails'
 
-# Months a step: longer than the simulator follows anything.
-fails 'no end in sight after' --topology t320-same-lan --stack pytorch --model vgg16 --batch 16 \
+# A step takes months, longer than the simulator runs.
+fails 'the run stopped at its limit after' --topology t320-same-lan --stack pytorch --model vgg16 --batch 16 \
 	--set 'gpu.*.fp32=1 MFLOP/s'
-fails 'no end in sight after .*job .job0. waits' --topology dgx1-v100 --gpus 16 --model alexnet \
+fails 'the run stopped at its limit after .*job .job0. waits' --topology dgx1-v100 --gpus 16 --model alexnet \
 	--set 'link.network.bandwidth=1 B/s'
-verdict 'verdicts.a_step_without_end'
+verdict 'verdicts.step_without_end_fails'
 
-# A machine without a way to the server that its job reads from; two without one to each other.
+# Machine `one` has no route to the file server of its job. The two machines have no route to
+# each other.
 cat >alone.cfg <<'END'
 topology = {
 	name = "alone";
@@ -87,7 +88,7 @@ END
 fails "no route from 'one' to storage 'nfs' at file-server" --topology alone.cfg --model alexnet \
 	--set case.gpus=1 --set input.source=nfs
 fails "no route from 'gpu0' to 'gpu1' over tcp" --topology alone.cfg --model alexnet --gpus 2 --transport tcp
-verdict 'verdicts.a_job_without_a_way'
+verdict 'verdicts.job_without_a_route_fails'
 
 # The verdict of one case does not hide the numbers of another.
 printf 'case = { topology = "t320-same-esxi"; batch = 64; };\n' >large.cfg
@@ -98,4 +99,4 @@ shows 'out of GPU memory'
 expect 0 '' sweep small.cfg -q --vary case.batch=16,64 --format csv
 shows '^16,[0-9.]+,.*,ok'
 shows '^64,,,,.*out of GPU memory'
-verdict 'verdicts.beside_numbers'
+verdict 'verdicts.verdict_of_one_case_keeps_the_numbers_of_others'

@@ -118,7 +118,7 @@ expect 2 'needs host' probe
 expect 2 "'disk' matches none of tcp, rpc, memcpy, storage, noise" probe host --only tcp,disk
 expect 2 'is not an ADDRESS' probe host --only tcp --connect ''
 expect 2 'is not an ADDRESS' probe host --server 127.0.0.1:99999
-expect 2 'give it alone' probe host --server 127.0.0.1 --connect 127.0.0.1
+expect 2 'only answers the measurements of another machine' probe host --server 127.0.0.1 --connect 127.0.0.1
 expect 2 'leave out -o' probe host --continue one.jsonl -o two.jsonl
 expect 2 'more than 0' probe host --budget 0
 expect 2 'below 9007199254740992' probe host --seed 9007199254740992

@@ -113,7 +113,7 @@ swept() {
 		"$FARWIRE" report 'a&b.cfg' --batch 8 --set case.runtime=asynchronous --vary case.batch=8,16,32,64 -q -o up.html &&
 		grep -o 'along case.batch: [^<]*' up.html >kept && holds down.html "$(cat kept)" && ! grep -q 'case.batch=8' up.html &&
 		"$FARWIRE" report "$@" --draws 2 -o sweep.pdf && [ "$(head -c 5 sweep.pdf)" = %PDF- ] &&
-		refused 2 'is no case' "$FARWIRE" report small.cfg --vary case.batch=1,2 -o bad.html &&
+		refused 2 'is not a case' "$FARWIRE" report small.cfg --vary case.batch=1,2 -o bad.html &&
 		refused 2 'link.none.latency' "$FARWIRE" report 'a&b.cfg' --vary 'link.none.latency=1 us,2 us' -o bad.html
 }
 dataset() {
@@ -159,7 +159,7 @@ draws_again() {
 		grep -q '<svg' one.svg && [ "$(head -c 5 two.pdf)" = %PDF- ] && head -c 4 one.png | grep -q PNG
 }
 nothing_partial() {
-	refused 2 'is no case and no dataset' "$FARWIRE" report bad.cfg -o bad.html &&
+	refused 2 'is neither a case nor a dataset' "$FARWIRE" report bad.cfg -o bad.html &&
 		refused 2 'did you mean' "$FARWIRE" report flexdirect_1050t -q -o bad.html &&
 		refused 2 "did you mean 'pool-8-on-4'" "$FARWIRE" report pool-8-on4 -q -o bad.html &&
 		refused 2 'must end in .html or .pdf' "$FARWIRE" report 'a&b.cfg' -o bad.txt &&

@@ -75,7 +75,7 @@ column images_per_s | awk 'NR == 1 { first = $1 } END { exit !($1 > first) }' ||
 expect 0 '' sweep case.cfg -q --vary runtime.pipelined=true,false --format json
 shows '"runtime.pipelined": "true"'
 shows '"runtime.pipelined": "false"'
-expect 2 "^--vary: runtime 'synchronos' is not there \(did you mean 'synchronous'" \
+expect 2 "^--vary: there is no runtime 'synchronos' \(did you mean 'synchronous'" \
 	sweep case.cfg -q --vary case.runtime=asynchronous,synchronos -o none.csv
 expect 2 '^--vary: case.batch = "0" is out of range' sweep case.cfg -q --vary case.batch=8,0 -o none.csv
 [ ! -e none.csv ] || complain 'a file in spite of a bad point'

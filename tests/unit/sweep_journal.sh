@@ -50,7 +50,7 @@ sed -i 's/steps = 7; //' case.cfg
 printf '{"crc":"0' >>grid.csv.journal # torn
 "$FARWIRE" sweep case.cfg --format csv -o grid.csv --vary 'link.vswitch.latency=1 us:1 ms:log45' \
 	--vary case.batch=8,16 2>said.txt || complain "going on failed: $(cat said.txt)"
-grep -q "^going on after $((kept - 1)) of 90 points in grid.csv.journal" said.txt ||
+grep -q "^continuing after $((kept - 1)) of 90 points in grid.csv.journal" said.txt ||
 	complain "not as many points as were kept ($kept lines): $(cat said.txt)"
 cmp -s whole.csv grid.csv || complain 'killed and resumed, the result differs'
 [ ! -e grid.csv.journal ] || complain 'the journal is still there'

@@ -11,7 +11,7 @@ set -- sweep --topology t320-same-esxi --program client --server server --runtim
 	--format csv
 # shellcheck disable=SC2086 # words
 OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0 FARWIRE_MPI=$PWD/none.so \
-	expect 2 '^farwire: 3 ranks were started, but there is no MPI: .*none.so.* make' "$@" -q $vary
+	expect 2 '^farwire: 3 ranks were started, but MPI cannot be used: .*none.so.* make' "$@" -q $vary
 verdict 'sweep_mpi.no_library'
 
 if ! command -v mpirun >/dev/null || [ ! -e "${FARWIRE%/*}/libfarwire-mpi.so" ]; then
@@ -65,7 +65,7 @@ kept=$(($(wc -l <grid.csv.journal) - 1))
 # shellcheck disable=SC2086
 ranks 2 "$@" $vary -o grid.csv || complain "resumed: $(head -n 3 "$scratch.err")"
 [ $kept -ge 159 ] || # torn or not, what there was
-	grep -qE "^going on after ($kept|$((kept - 1))) of 160 points" "$scratch.err" ||
+	grep -qE "^continuing after ($kept|$((kept - 1))) of 160 points" "$scratch.err" ||
 	complain "not what was kept ($kept): $(cat "$scratch.err")"
 cmp -s whole.csv grid.csv || complain 'killed and resumed, another result'
 verdict 'sweep_mpi.killed_and_resumed'

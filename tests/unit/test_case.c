@@ -307,24 +307,24 @@ static void unknown_names_are_refused_with_a_suggestion(void)
 {
 	check_refused(
 		READ("case.topology=gpu-pol"),
-		"--set: topology 'gpu-pol' is not there (did you mean 'gpu-pool'? a file of your "
-		"own ends in .cfg)");
+		"--set: there is no topology 'gpu-pol' (did you mean 'gpu-pool'? The name of your "
+		"own file must end in .cfg)");
 	check_refused(
 		READ("case.topology=gpu-pool", "case.model=resnet5"),
-		"--set: model 'resnet5' is not there (did you mean 'resnet50'? a file of your own "
-		"ends in .cfg)");
+		"--set: there is no model 'resnet5' (did you mean 'resnet50'? The name of your own "
+		"file must end in .cfg)");
 	check_refused(
 		READ("case.topology=dgx2", "case.gpus=1", "gpu.v100-sxm3-32.like=v100-sxm"),
 		arena_printf(arena,
-			     "%s/topologies/gpus/v100-sxm3-32.cfg:6: GPU profile 'v100-sxm' is "
-			     "not there (did you mean 'v100-sxm2'? a file of your own ends in "
-			     ".cfg)",
+			     "%s/topologies/gpus/v100-sxm3-32.cfg:6: there is no GPU profile "
+			     "'v100-sxm' (did you mean 'v100-sxm2'? The name of your own file "
+			     "must end in .cfg)",
 			     data_root_find(arena)));
 	check_refused(READ("case.topology=gpu-pool", "case.gpu=gpu9"),
-		      "--set: GPU 'gpu9' is not there (did you mean 'gpu1'?)");
+		      "--set: there is no GPU 'gpu9' (did you mean 'gpu1'?)");
 	check_refused(
 		READ("case.topology=gpu-pool", "case.runtime=asynchronous", "case.program=nobody"),
-		"--set: program's guest 'nobody' is not there (the first of 10 is 'server1')");
+		"--set: there is no program's guest 'nobody' (the first of 10 is 'server1')");
 	check_refused(
 		READ("case.topology=gpu-pool", "case.runtime=asynchronous", "case.transport=udp"),
 		"--set: case: no transport is called 'udp' (there are tcp, rdma, shm, auto; "
@@ -332,28 +332,35 @@ static void unknown_names_are_refused_with_a_suggestion(void)
 	check_refused_at(READ_TEXT("case = {\n topology = \"gpu-pool\";\n batsh = 8;\n};"), 3,
 			 "case: unknown key 'batsh' (did you mean 'batch'?)");
 	check_refused_at(READ_TEXT("case = {\n topology = \"gpu-pool\";\n gpu = \"gpu9\";\n};"), 3,
-			 "GPU 'gpu9' is not there (did you mean 'gpu1'?)");
+			 "there is no GPU 'gpu9' (did you mean 'gpu1'?)");
 	check_refused(READ_TEXT("cases = { };"),
-		      arena_printf(arena, "%s: no group `case = { ... }`", path_of("own.cfg")));
+		      arena_printf(arena, "%s: the file has no group `case = { ... }`",
+				   path_of("own.cfg")));
 }
 
 static void impossible_places_are_refused(void)
 {
 	check_refused(READ("case.topology=gpu-pool", "case.gpu=gpu1", "case.server=server2"),
-		      "--set: guest 'server2' is not on the host of GPU 'gpu1' ('rack1')");
-	check_refused(
-		READ("case.topology=gpu-pool", "case.program=client1"),
-		"--set: the program runs in guest 'client1' and its GPU is behind 'server1', but "
-		"there is no runtime to forward its calls (write runtime = \"...\")");
+		      "--set: guest 'server2' is not on the host of GPU 'gpu1', which is 'rack1' "
+		      "(name a guest of that host)");
+	check_refused(READ("case.topology=gpu-pool", "case.program=client1"),
+		      "--set: the program runs in guest 'client1' and guest 'server1' serves its "
+		      "GPU, but "
+		      "no runtime forwards its calls (write runtime = \"...\")");
 	check_refused_at(
 		READ_TEXT("case = { topology = \"gpu-pool\"; clients = (\n"
 			  "{ gpu = \"gpu1\"; },\n{ gpu = \"gpu3\"; server = \"server1\"; } ); };"),
-		3, "guest 'server1' is not on the host of GPU 'gpu3' ('rack2')");
+		3,
+		"guest 'server1' is not on the host of GPU 'gpu3', which is 'rack2' (name a guest "
+		"of that host)");
 	write_file("bare.cfg",
 		   "topology = { hosts = ( { name = \"h\"; } ); guests = ( { name = \"g\"; "
 		   "host = \"h\"; } ); };");
 	check_refused_at(READ_TEXT("case = { topology = \"bare.cfg\"; };"), 1,
-			 arena_printf(arena, "topology '%s' has no GPU", path_of("bare.cfg")));
+			 arena_printf(arena,
+				      "topology '%s' has no GPU (write gpus = ( { name = ...; "
+				      "profile = ...; host = ...; } ) into it)",
+				      path_of("bare.cfg")));
 	remove(path_of("bare.cfg"));
 }
 
@@ -368,7 +375,7 @@ static void malformed_clients_are_refused(void)
 	check_refused_at(
 		READ_TEXT("case = { topology = \"gpu-pool\"; clients = (\n{ name = \"a\"; },\n"
 			  "{ name = \"a\"; } ); };"),
-		3, "client 'a': the name is taken (names of clients are unique)");
+		3, "client 'a': another client has this name (choose a unique name)");
 	check_refused_at(
 		READ_TEXT("case = { topology = \"gpu-pool\";\nclients = ( { bach = 8; } ); };"), 2,
 		"client 'client': unknown key 'bach' (did you mean 'batch'?)");

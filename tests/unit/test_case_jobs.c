@@ -112,7 +112,7 @@ static void the_next_job_takes_free_gpus(void)
 static void two_jobs_on_one_gpu_are_refused(void)
 {
 	CHECK(!read_jobs("", "{ gpus = 4; }, { gpus = 2; first_gpu = 3; }"));
-	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "at GPU 3, which job"));
+	CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "at GPU 3, but job"));
 }
 
 /* Settings of programs with forwarded calls are refused in a case of jobs, not ignored. */
@@ -124,7 +124,8 @@ static void jobs_take_no_runtime(void)
 	};
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
 		CHECK(!read_jobs(settings[i], "{ gpus = 2; }"));
-		CHECK(diag_count(diag) == 1 && strstr(diag_at(diag, 0), "played call by call"));
+		CHECK(diag_count(diag) == 1 &&
+		      strstr(diag_at(diag, 0), "has no effect on collectives"));
 	}
 }
 

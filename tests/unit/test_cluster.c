@@ -392,7 +392,7 @@ static void only_equal_machines_are_folded(void)
 		.settings = few, .setting_count = 4, .data_root = data_root_find(arena)};
 	diag = diag_new(arena);
 	CHECK(!case_read(arena, diag, &request) && diag_count(diag) > 0);
-	CHECK_PART(diag_at(diag, 0), "wants 64 GPUs");
+	CHECK_PART(diag_at(diag, 0), "needs 64 GPUs");
 }
 
 static const struct test tests[] = {

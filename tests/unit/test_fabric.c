@@ -507,8 +507,13 @@ static void pcie_bandwidth_matches_generation_and_lanes(void)
 	set(kind, &params, "lanes_count", 8);
 	CHECK(kind->traits(&params, &traits) == NULL);
 	CHECK_NEAR(traits.capacity_Bps[0], 2e9, 1e-15);
+	/* 16 lanes of 64 GT/s; flits of 256 bytes hold 236 bytes of packets. */
+	set(kind, &params, "generation_count", 6);
+	set(kind, &params, "lanes_count", 16);
+	CHECK(kind->traits(&params, &traits) == NULL);
+	CHECK_NEAR(traits.capacity_Bps[0], 118e9, 1e-15);
 	set(kind, &params, "generation_count", 2.5);
-	CHECK_TEXT(kind->traits(&params, &traits), "generation must be a whole number from 1 to 5");
+	CHECK_TEXT(kind->traits(&params, &traits), "generation must be a whole number from 1 to 6");
 	arena_free(arena);
 }
 

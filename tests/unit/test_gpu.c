@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The expected times are added by hand from the numbers of cuda_world.h. */
+#include "sim/gpu/kernel.h"
 #include "tests/cuda_world.h"
 
 static struct world w;
@@ -280,22 +281,24 @@ static void fraction_limits_the_memory_of_a_tenant(void)
 static void kernel_duration_follows_roofline_and_half_work(void)
 {
 	struct efficiency_params efficiency = {.peak_ratio = 0.5, .half_work_flop = 1e8};
-	struct kernel_work compute = {1e9, 1e6}, stream = {0, 80e6}, both = {1e8, 80e6};
+	struct kernel_work compute = {.flop = 1e9, .bytes_B = 1e6}, stream = {.bytes_B = 80e6},
+			   both = {.flop = 1e8, .bytes_B = 80e6};
 
 	setup();
 	/* (1e9 + 1e8) / (1e12 x 0.5) = 2.2 ms, plus 2 us. */
-	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, false), 2.202e-3, 1e-12);
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute), 2.202e-3, 1e-12);
 	/* 80 MB / (100 GB/s x 0.8) = 1 ms. */
-	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &stream, false), 1.002e-3, 1e-12);
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &stream), 1.002e-3, 1e-12);
 	/* 0.4 ms of arithmetic and 1 ms of memory traffic: the larger decides. */
-	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &both, false), 1.002e-3, 1e-12);
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &both), 1.002e-3, 1e-12);
 	/* Without an fp16 peak rate fp32 is used. */
-	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, true), 2.202e-3, 1e-12);
+	compute.type = NUMBER_FP16;
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute), 2.202e-3, 1e-12);
 	w.gpu_params.fp16_flops = 2e12;
-	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, true), 1.102e-3, 1e-12);
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute), 1.102e-3, 1e-12);
 	/* At half_work half of the peak is reached: 1e8 flop at 0.25e12 flop/s. */
-	compute = (struct kernel_work){1e8, 0};
-	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute, false), 0.402e-3, 1e-12);
+	compute = (struct kernel_work){.flop = 1e8};
+	CHECK_NEAR(kernel_duration_s(&w.gpu_params, &efficiency, &compute), 0.402e-3, 1e-12);
 }
 
 static void repeated_steps_allocate_nothing(void)

@@ -180,7 +180,8 @@ static void quotient_equals_the_ratio_to_the_same_baseline(void)
 	CHECK_NEAR(quotient.value, half->ratio.value, 1e-12);
 	CHECK_NEAR(quotient.low, half->ratio.low, 1e-12);
 	CHECK_NEAR(quotient.high, half->ratio.high, 1e-12);
-	CHECK(quotient.high / quotient.low < 0.5 * half->throughput.high / half->throughput.low);
+	CHECK(quotient.high / quotient.low - 1 <
+	      0.5 * (half->throughput.high / half->throughput.low - 1));
 	arena_free(arena);
 }
 

@@ -62,11 +62,12 @@ static void utilisation_above_one_stops_the_run(void)
 	CHECK(outcome.broken == NULL);
 	outcome.gpu_busy_s[0] = 2.001;
 	system_check(&s, ENGINE_STOPPED, NULL, &outcome);
-	CHECK_PART(outcome.broken, "GPU 'gpu0' was at work for 2.001000000000 s of 2.0000");
+	CHECK_PART(outcome.broken,
+		   "GPU 'gpu0' was busy for 2.001000000000 s in a window of 2.0000");
 	outcome = read_system(&s, arena, scenario);
 	outcome.gpu_busy_s[0] = -0.1;
 	system_check(&s, ENGINE_STOPPED, NULL, &outcome);
-	CHECK_PART(outcome.broken, "GPU 'gpu0' was at work for -0.1");
+	CHECK_PART(outcome.broken, "GPU 'gpu0' was busy for -0.1");
 	outcome = read_system(&s, arena, scenario);
 	outcome.links[1].window_B = outcome.links[1].capacity_Bps * 2;
 	system_check(&s, ENGINE_STOPPED, NULL, &outcome);
@@ -89,7 +90,7 @@ static void run_without_end_names_what_is_waiting(void)
 	const struct flow_spec flow = {.size = 5, .cap = 1};
 	fabric_flow_start(s.fabric, &flow);
 	system_check(&s, ENGINE_DRAINED, "client 'a' waits: for b", &outcome);
-	CHECK_TEXT(outcome.broken, "at 0.000000000000 s (event 0): nothing is left to happen, but "
+	CHECK_TEXT(outcome.broken, "at 0.000000000000 s (event 0): no event is left, but "
 				   "client 'a' waits: for b; 1 flow, the first of 5 units");
 	arena_free(arena);
 }

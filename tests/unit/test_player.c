@@ -459,8 +459,9 @@ static void step_parts_with_a_wrong_sum_stop_the_run(void)
 	static const struct program program = {.threads = &thread, .thread_count = 1};
 	static event_fn *const plants[] = {plant_time, plant_idle};
 	static const char *const words[] = {
-		"client: step 0 of 0.000040000000 s is 0.000040000001 s in its parts",
-		"client: the GPU's step 0 of 0.000040000000 s is 0.000041000000 s in its parts"};
+		"client: step 0 takes 0.000040000000 s, but its parts add up to 0.000040000001 s",
+		"client: step 0 takes 0.000040000000 s, but the GPU's times add up to "
+		"0.000041000000 s"};
 	for (int i = 0; i < 2; i++) {
 		setup();
 		world_build(&w);
@@ -477,7 +478,8 @@ static void step_parts_with_a_wrong_sum_stop_the_run(void)
 						 .device_count = 1,
 						 .steps_max = 1};
 		planted = player_new(&spec);
-		CHECK_TEXT(player_waiting(planted, w.arena), "step 0, which has not begun or ends");
+		CHECK_TEXT(player_waiting(planted, w.arena),
+			   "step 0, which has not begun or has just ended");
 		player_start(planted);
 		engine_at(w.engine, 30000000, plants[i], NULL, 1);
 		CHECK(engine_run(w.engine) == ENGINE_FAILED);

@@ -196,7 +196,7 @@ static void momentum_and_fp16_change_memory_traffic(void)
 	struct stack_params stack = stack_of("pytorch");
 	stack.optimiser_copies_count = 1;
 	struct op_graph momentum = op_graph_new(arena, network, 32, &stack);
-	stack.fp16 = true;
+	stack.precision = PRECISION_FP16;
 	struct op_graph half = op_graph_new(arena, network, 32, &stack);
 
 	CHECK_NEAR(tally_of(&momentum, ".update").bytes_B, 5 * 4 * network->parameters_count,

@@ -123,7 +123,7 @@ static void resnet50_has_one_segment_per_gradient(void)
 	CHECK_NEAR(profile->images_count, 32, 0);
 	CHECK_NEAR(profile->element_B, 4, 0);
 	CHECK_NEAR(profile->input_B, 32.0 * 224 * 224 * 3 * 4, 0);
-	stack.fp16 = true;
+	stack.precision = PRECISION_FP16;
 	CHECK_NEAR(profile_of("resnet50", &stack, &gpu)->element_B, 4, 0);
 	stack.fp16_gradients = true;
 	CHECK_NEAR(profile_of("resnet50", &stack, &gpu)->element_B, 2, 0);

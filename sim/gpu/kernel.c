@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/gpu/kernel.h"
+
+#include <math.h>
+
+#include "sim/gpu/gpu.h"
+
+/* Tiles of a product that the blocks of a library's kernels compute (CUTLASS's default tiles), and
+ * the largest number of parts into which a library splits k. */
+static const double tile_sides[][2] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128},
+				       {64, 64},   {128, 32},  {32, 128},  {32, 32}};
+enum { TILE_COUNT = sizeof(tile_sides) / sizeof(tile_sides[0]), SPLIT_MAX = 128 };
+#define SPLIT_K_MIN    64.0
+#define REFERENCE_SIDE 128.0
+/* Part of its rate that a fused Winograd kernel keeps, which transforms between multiplications. */
+#define FUSED_RATIO 0.8
+/* Tile of an FFT convolution, and the frequencies of a real one. */
+#define FFT_SIDE        32.0
+#define FFT_FREQUENCIES (FFT_SIDE * (FFT_SIDE / 2 + 1))
+
+static const struct param_row kernel_rows[] = {
+	COST_ASSUMED(struct kernel_params, product_fp32_ratio, QUANTITY_RATIO, 0.01, 2, "0.7",
+		     "part of the fp32 peak that large matrix products reach",
+		     "assumption: between the generations that were fitted"),
+	COST_ASSUMED(struct kernel_params, product_tf32_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
+		     "part of the TF32 peak that large matrix products reach",
+		     "assumption: between the generations that were fitted"),
+	COST_ASSUMED(struct kernel_params, product_half_ratio, QUANTITY_RATIO, 0.01, 2, "0.6",
+		     "part of the fp16 or bf16 peak that large matrix products reach",
+		     "assumption: between the generations that were fitted"),
+	COST_ASSUMED(struct kernel_params, product_fp8_ratio, QUANTITY_RATIO, 0.01, 2, "0.5",
+		     "part of the FP8 peak that large matrix products reach",
+		     "assumption: lower than for 16 bits, because bytes and start-up weigh more"),
+	COST_ASSUMED(struct kernel_params, attention_ratio, QUANTITY_RATIO, 0.01, 2, "0.3",
+		     "part of the peak of its number type that fused attention reaches",
+		     "assumption: between the generations that were fitted"),
+	COST_ASSUMED(struct kernel_params, fill_count, QUANTITY_COUNT, 0, 1e4, "60",
+		     "elements of k in whose time a tile is started and written",
+		     "assumption: a pipeline of a few stages of 16 to 32 elements"),
+	COST_ASSUMED(struct kernel_params, reload_count, QUANTITY_COUNT, 0, 1e4, "32",
+		     "side of a square tile that is limited as much by loading as by arithmetic, "
+		     "times one half",
+		     "assumption: smaller tiles load more bytes for each multiplication"),
+};
+const struct param_table kernel_table = PARAM_TABLE("kernels", struct kernel_params, kernel_rows);
+
+static const struct param_row efficiency_rows[] = {
+	COST_ASSUMED(struct efficiency_params, peak_ratio, QUANTITY_RATIO, 0, 10, "0",
+		     "part of the peak rate that a very large kernel of the network reaches; 0 "
+		     "takes kernel times from shapes",
+		     "by definition: not fitted"),
+	COST_ASSUMED(struct efficiency_params, half_work_flop, QUANTITY_FLOP, 0, 1e15, "50 Mflop",
+		     "work of a kernel that reaches half of peak, if peak is fitted",
+		     "assumption: to be fitted to the throughput of one GPU at two batch sizes"),
+};
+const struct param_table efficiency_table =
+	PARAM_TABLE("efficiency", struct efficiency_params, efficiency_rows);
+
+/* The type in which the GPU computes a product of that type. */
+static enum number_type computed_in(const struct gpu_params *gpu, enum number_type type)
+{
+	if (type == NUMBER_FP8 && !(gpu->fp8_flops > 0))
+		type = NUMBER_BF16;
+	if ((type == NUMBER_TF32 && !(gpu->tf32_flops > 0)) ||
+	    (type == NUMBER_FP16 && !(gpu->fp16_flops > 0)) ||
+	    (type == NUMBER_BF16 && !(gpu->bf16_flops > 0)))
+		type = NUMBER_FP32;
+	return type;
+}
+
+/* Peak rate of products of that type. A GPU without fast arithmetic of a type computes in the next
+ * wider one. */
+static double peak_flops(const struct gpu_params *gpu, enum number_type type)
+{
+	switch (computed_in(gpu, type)) {
+	case NUMBER_TF32:
+		return gpu->tf32_flops;
+	case NUMBER_FP16:
+		return gpu->fp16_flops;
+	case NUMBER_BF16:
+		return gpu->bf16_flops;
+	case NUMBER_FP8:
+		return gpu->fp8_flops;
+	default:
+		return gpu->fp32_flops;
+	}
+}
+
+/* ---- the law ---- */
+
+/* The GPU as a kernel uses it: the reached rate of 128 x 128 tiles on all SMs, and the reached
+ * bandwidth. */
+struct machine {
+	double rate_flops, bandwidth_Bps, sm_count, fill_count, reload_count;
+};
+
+static struct machine machine_of(const struct gpu_params *gpu, const struct kernel_params *kernels,
+				 const struct kernel_work *work)
+{
+	double ratio = kernels->product_fp32_ratio;
+	switch (computed_in(gpu, work->type)) {
+	case NUMBER_TF32:
+		ratio = kernels->product_tf32_ratio;
+		break;
+	case NUMBER_FP16:
+	case NUMBER_BF16:
+		ratio = kernels->product_half_ratio;
+		break;
+	case NUMBER_FP8:
+		ratio = kernels->product_fp8_ratio;
+		break;
+	default:
+		break;
+	}
+	if (work->form == KERNEL_ATTENTION)
+		ratio = kernels->attention_ratio;
+	return (struct machine){
+		.rate_flops = peak_flops(gpu, work->type) * ratio,
+		.bandwidth_Bps = gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio,
+		.sm_count = gpu->multiprocessors_count,
+		.fill_count = kernels->fill_count,
+		.reload_count = kernels->reload_count,
+	};
+}
+
+/* Time of the arithmetic of products with tiles of these sides. Blocks of a tile run in waves over
+ * the SMs, each for k / split + fill steps. A tile of sides a and b loads a + b elements for a b
+ * multiplications, which slows small tiles. A split k adds its partial results. */
+static double tiles_s(const struct machine *machine, const struct kernel_product *p, double height,
+		      double width)
+{
+	double tiles = ceil(p->m / height) * ceil(p->n / width) * p->count;
+	double reload = (1 + machine->reload_count * (1 / height + 1 / width)) /
+			(1 + machine->reload_count * 2 / REFERENCE_SIDE);
+	double step_s = 2 * height * width * reload * machine->sm_count / machine->rate_flops;
+	double best_s = INFINITY;
+	for (double split = 1; split <= SPLIT_MAX && (split < 2 || p->k / split >= SPLIT_K_MIN);
+	     split *= 2) {
+		double waves = ceil(tiles * split / machine->sm_count);
+		double sums_B = split > 1 ? (split + 1) * p->m * p->n * p->count * 4 : 0;
+		double time_s = waves * step_s * (p->k / split + machine->fill_count) +
+				sums_B / machine->bandwidth_Bps;
+		best_s = fmin(best_s, time_s);
+	}
+	return best_s;
+}
+
+static double product_s(const struct machine *machine, struct kernel_product product)
+{
+	double best_s = INFINITY;
+	for (size_t i = 0; i < TILE_COUNT; i++)
+		best_s = fmin(best_s,
+			      tiles_s(machine, &product, tile_sides[i][0], tile_sides[i][1]));
+	return best_s;
+}
+
+/* The product that a convolution is without forming its matrix in memory (implicit GEMM). */
+static struct kernel_product implicit_product(const struct kernel_convolution *c)
+{
+	double window = (double)(c->window[0] * c->window[1]);
+	double outputs = c->images * c->out_height * c->out_width;
+	switch (c->part) {
+	case CONVOLUTION_DATA: /* an input takes part in window / stride outputs */
+		return (struct kernel_product){
+			c->images * c->in_height * c->in_width, c->in_channels,
+			window * c->out_channels / (double)(c->stride[0] * c->stride[1]), 1};
+	case CONVOLUTION_FILTER:
+		return (struct kernel_product){window * c->in_channels, c->out_channels, outputs,
+					       1};
+	default:
+		return (struct kernel_product){outputs, c->out_channels, window * c->in_channels,
+					       1};
+	}
+}
+
+/* A convolution in another domain: tiles of `side` outputs a side become `points` products, each of
+ * `flops` real multiplications and elements of size_B. fused: the tiles stay on the chip. */
+struct domain {
+	double side, points, flops, size_B;
+	bool fused;
+};
+
+static double domain_s(const struct machine *machine, const struct kernel_work *work,
+		       const struct domain *domain)
+{
+	const struct kernel_convolution *c = &work->convolution;
+	double tiles =
+		ceil(c->out_height / domain->side) * ceil(c->out_width / domain->side) * c->images;
+	struct kernel_product product = {tiles, c->out_channels, c->in_channels, domain->points};
+	if (c->part == CONVOLUTION_DATA)
+		product = (struct kernel_product){tiles, c->in_channels, c->out_channels,
+						  domain->points};
+	if (c->part == CONVOLUTION_FILTER)
+		product = (struct kernel_product){c->in_channels, c->out_channels, tiles,
+						  domain->points};
+	double time_s = product_s(machine, product) * domain->flops;
+	double bytes_B = work->bytes_B;
+	if (domain->fused)
+		time_s /= FUSED_RATIO;
+	else /* each transformed tile is written and read again */
+		bytes_B += 2 * domain->size_B * domain->points *
+			   (tiles * (c->in_channels + c->out_channels) +
+			    c->in_channels * c->out_channels);
+	return time_s + bytes_B / machine->bandwidth_Bps;
+}
+
+/* Winograd's minimal filtering F(m x m, r x r) needs (m + r - 1)^2 multiplications in place of
+ * m^2 r^2 (Lavin and Gray, arXiv:1509.09308). cuDNN has it in fp32 for windows of 3 and 5 with
+ * stride 1. It is fused only for F(2 x 2, 3 x 3) and not for the filter's gradient. Larger windows
+ * can also use FFTs of 32 x 32 tiles, whose complex products are 4 real ones each. */
+static double fastest_domain_s(const struct machine *machine, const struct kernel_work *work)
+{
+	const struct kernel_convolution *c = &work->convolution;
+	double window = (double)c->window[0], best_s = INFINITY;
+	if (c->window[0] != c->window[1] || c->stride[0] * c->stride[1] != 1 || window < 3 ||
+	    window > FFT_SIDE / 2)
+		return best_s;
+	struct domain domains[4];
+	size_t count = 0;
+	if (c->window[0] == 3) {
+		if (c->part != CONVOLUTION_FILTER)
+			domains[count++] = (struct domain){2, 16, 1, 4, true};
+		domains[count++] = (struct domain){2, 16, 1, 4, false};
+		domains[count++] = (struct domain){4, 36, 1, 4, false};
+	}
+	if (c->window[0] == 5)
+		domains[count++] = (struct domain){2, 36, 1, 4, false};
+	if (c->window[0] > 3)
+		domains[count++] =
+			(struct domain){FFT_SIDE + 1 - window, FFT_FREQUENCIES, 4, 8, false};
+	for (size_t i = 0; i < count; i++)
+		best_s = fmin(best_s, domain_s(machine, work, &domains[i]));
+	return best_s;
+}
+
+static double law_s(const struct gpu_params *gpu, const struct kernel_params *kernels,
+		    const struct kernel_work *work)
+{
+	struct machine machine = machine_of(gpu, kernels, work);
+	double bytes_s = work->bytes_B / machine.bandwidth_Bps;
+	switch (work->form) {
+	case KERNEL_PRODUCT:
+		return product_s(&machine, work->product) + bytes_s;
+	case KERNEL_CONVOLUTION: {
+		double time_s = product_s(&machine, implicit_product(&work->convolution)) + bytes_s;
+		if (computed_in(gpu, work->type) == NUMBER_FP32)
+			time_s = fmin(time_s, fastest_domain_s(&machine, work));
+		return time_s;
+	}
+	case KERNEL_ATTENTION:
+		return fmax(work->flop / machine.rate_flops, bytes_s);
+	default:
+		return bytes_s;
+	}
+}
+
+double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
+			 const struct kernel_work *work)
+{
+	if (!(efficiency->peak_ratio > 0))
+		return law_s(gpu, efficiency->kernels, work) + gpu->kernel_floor_s;
+	double compute_s = 0;
+	double memory_s =
+		work->bytes_B / (gpu->memory_bandwidth_Bps * gpu->memory_efficiency_ratio);
+	if (work->flop > 0)
+		compute_s = (work->flop + efficiency->half_work_flop) /
+			    (peak_flops(gpu, work->type) * efficiency->peak_ratio);
+	return fmax(compute_s, memory_s) + gpu->kernel_floor_s;
+}

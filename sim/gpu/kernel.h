@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Duration of a kernel, from the shape of its work.
+ *
+ * A kernel is a product of matrices, a convolution, attention, or a pass over memory. The law has
+ * a few constants for each GPU generation and number type (`kernels.GENERATION.*`), which are
+ * fitted to few measurements (calib/profiles/GENERATION.cfg). docs/models/kernels.md derives the
+ * law and reports its errors.
+ *
+ * Where the rates of a network on a GPU were measured, two fitted numbers replace the law
+ * (`efficiency.GPU.NETWORK.*`).
+ */
+#ifndef FARWIRE_GPU_KERNEL_H
+#define FARWIRE_GPU_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sim/base/param.h"
+
+struct gpu_params;
+
+/* Type of the numbers that a product multiplies. A GPU without fast arithmetic of a type computes
+ * in the next wider one: fp8 in bf16; tf32, fp16 and bf16 in fp32. */
+enum number_type { NUMBER_FP32, NUMBER_TF32, NUMBER_FP16, NUMBER_BF16, NUMBER_FP8 };
+
+enum kernel_form {
+	KERNEL_PASS, /* reads and writes memory; arithmetic is negligible */
+	KERNEL_PRODUCT,
+	KERNEL_CONVOLUTION,
+	KERNEL_ATTENTION, /* fused: scores stay on the chip */
+};
+
+/* `count` products of an m x k matrix and a k x n matrix. */
+struct kernel_product {
+	double m, n, k, count;
+};
+
+/* A two-dimensional convolution, or one of its gradients, as the layer is written: input and output
+ * are those of the forward pass in all three. */
+enum convolution_part { CONVOLUTION_FORWARD, CONVOLUTION_DATA, CONVOLUTION_FILTER };
+struct kernel_convolution {
+	enum convolution_part part;
+	double images, in_channels, out_channels;
+	double in_height, in_width, out_height, out_width;
+	size_t window[2], stride[2]; /* height, width */
+};
+
+struct kernel_work {
+	double flop;    /* multiplications and additions of the direct algorithm */
+	double bytes_B; /* GPU memory read and written */
+	enum kernel_form form;
+	enum number_type type;
+	union {
+		struct kernel_product product;
+		struct kernel_convolution convolution;
+	};
+};
+
+/* Constants of a GPU generation. An efficiency is the part of the peak rate of its number type that
+ * a product reaches with tiles of 128 x 128 and a long k. */
+struct kernel_params {
+	double product_fp32_ratio, product_tf32_ratio, product_half_ratio, product_fp8_ratio;
+	double attention_ratio; /* part of the 16-bit peak that fused attention reaches */
+	double fill_count;      /* elements of k whose time a tile needs to start and end */
+	double reload_count;    /* side of a square tile that reaches half of the limit */
+};
+extern const struct param_table kernel_table;
+
+/* Two numbers that were fitted to measured rates of a network on a GPU. */
+struct efficiency_params {
+	/* part of the peak rate that a large kernel reaches; 0: not fitted, the law decides.
+	 * It can exceed 1, because Winograd convolutions need fewer flops. */
+	double peak_ratio;
+	double half_work_flop;               /* work of a kernel that reaches half of that */
+	const struct kernel_params *kernels; /* not NULL */
+};
+extern const struct param_table efficiency_table;
+
+/* Returns the duration in s, without the gap to the next kernel. With fitted numbers it is
+ *   max((flop + half_work) / (peak * peak_ratio), bytes / reached bandwidth) + floor.
+ * The first term is flop / (peak * peak_ratio * w / (w + half_work)) with w = flop. For 0 flop the
+ * bytes decide. Without them it is the time of the fastest algorithm by the law. */
+double kernel_duration_s(const struct gpu_params *gpu, const struct efficiency_params *efficiency,
+			 const struct kernel_work *work);
+
+#endif
