@@ -61,36 +61,38 @@ static void refuses(const char *text, const char *said)
 static void invalid_call_files_are_refused_with_their_line(void)
 {
 	refuses("", "is empty");
-	refuses("not JSON", ":1: is not JSON");
-	refuses("{\"format\":\"farwire-samples\",\"version\":1}\n", "not of farwire-calls");
+	refuses("not JSON", ":1: the line is not JSON");
+	refuses("{\"format\":\"farwire-samples\",\"version\":1}\n", "not farwire-calls");
 	refuses("{\"format\":\"farwire-calls\",\"version\":2}\n", "version 2");
-	refuses(CALL END, ":1: the first line names no format");
+	refuses(CALL END, ":1: the first line does not name the format");
 	refuses(HEAD CALL, "cut off");
 	refuses(HEAD CALL "{\"call\":\"cudaMalloc\",\"sta",
-		":3: is not JSON: the file ends inside a text (the recording was cut off)");
-	refuses(HEAD END, "holds no call");
-	refuses(HEAD CALL END CALL, ":4: more lines after the last");
-	refuses(HEAD HEAD CALL END, ":2: a second first line");
+		":3: the line is not JSON: the file ends inside a text (the recording was cut "
+		"off)");
+	refuses(HEAD END, "contains no CUDA call (record");
+	refuses(HEAD CALL END CALL, ":4: there are lines after the end line");
+	refuses(HEAD HEAD CALL END, ":2: this is a second header line");
 	refuses(HEAD CALL "{\"end\":true,\"lines\":2}\n", "some are missing");
 	refuses(HEAD CALL "{\"end\":true,\"dropped\":9}\n", "lost 9 records");
 	refuses(HEAD "[1]\n" END, ":2: this line is not a JSON object");
-	refuses(HEAD "{}\n" END, "neither a call, nor a step");
-	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1}\n" END, "without start_s and end_s");
+	refuses(HEAD "{}\n" END, "neither a call nor a step");
+	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1}\n" END,
+		"the call needs start_s and end_s");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":2,\"end_s\":1}\n" END,
-		":2: a call that ends before it begins");
+		":2: the call ends before it begins");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":NaN,\"end_s\":1}\n" END,
-		"start_s: is not a finite number");
+		"start_s must be a finite number");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":-1,\"end_s\":1}\n" END,
-		"start_s: is out of range");
-	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call: is not a text");
+		"start_s must be from 0 to 1e+09 (got -1)");
+	refuses(HEAD "{\"call\":7,\"start_s\":1,\"end_s\":1}\n" END, "call must be a string");
 	refuses(HEAD "{\"call\":\"cudaFree\",\"start_s\":1,\"end_s\":1,\"thread\":1e9}\n" END,
-		"thread: is out of range");
+		"thread must be from 0 to 4095 (got 1e+09)");
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"up\"}\n" END,
 		"must be h2d, d2h");
 	refuses(HEAD "{\"call\":\"c\",\"start_s\":1,\"end_s\":1,\"copy\":\"h2d\"}\n" END,
-		"a copy without size_B");
-	refuses(HEAD "{\"step\":1}\n" END, "a step without t_s");
-	refuses(HEAD CALL "{\"end\":1}\n", ":3: end: is neither true nor false");
+		"the copy has no size_B");
+	refuses(HEAD "{\"step\":1}\n" END, "the step has no t_s");
+	refuses(HEAD CALL "{\"end\":1}\n", ":3: end must be true or false");
 }
 
 /* A file that is cut anywhere, or in which any byte is changed, must give an error or another
@@ -201,7 +203,7 @@ static const struct recorded_calls *read_kineto(const char *text)
 	"{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid           \
 	",\"ts\":17140612345678" ts ",\"dur\":" dur ",\"args\":{" args "}}"
 
-/* Times are microseconds in 2024, of which a double keeps quarters. */
+/* Times are microseconds since 1970 in the year 2024. A double keeps quarters of them. */
 static const char *const trace_events[] = {
 	"{\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"labels\":{}}}",
 	EVENT("kernel", "gemm", "40.125", "30.5", "7",
@@ -255,9 +257,9 @@ static void kineto_trace_joins_calls_and_kernels(void)
 	arena_free(arena);
 }
 
-/* Counts the look-ups for a trace of `events` events. Each four are a launch, its kernel, and a
- * step mark twice (from two threads), all in an unfavourable order: kernels in reverse, marks far
- * apart. */
+/* Counts the look-ups for a trace of `events` events. Each group of four has a launch, its kernel,
+ * and two marks of a step (from two threads). The order is unfavourable: kernels are reversed, and
+ * marks are far apart. */
 static struct kineto_counts count_looks(size_t events)
 {
 	struct kineto_counts counts = {0};
@@ -315,27 +317,28 @@ static void refuses_kineto(const char *text, const char *said)
 static void invalid_kineto_traces_are_refused_with_their_line(void)
 {
 	refuses_kineto("", "is not a trace");
-	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na", "trace.json:2: is not JSON");
+	refuses_kineto("{\"traceEvents\":[{\"ph\":\"X\",\n\"na",
+		       "trace.json:2: the file is not JSON");
 	refuses_kineto("{\"traceEvents\":{}}", "traceEvents is not an array");
-	refuses_kineto("{\"traceEvents\":[1]}", "not an event");
-	refuses_kineto("{\"schemaVersion\":1}", "holds no CUDA call");
+	refuses_kineto("{\"traceEvents\":[1]}", "not a JSON object");
+	refuses_kineto("{\"schemaVersion\":1}", "contains no CUDA call (profile");
 	refuses_kineto("7", "neither an object nor an array");
 	refuses_kineto("[" EVENT("cpu_op", "aten::mm", "10", "1", "1", "") "]", "no CUDA call");
 	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "1", "1", "") "]",
-		       "nothing that the GPU did");
+		       "no work of the GPU");
 	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "-1", "1", "") "]",
-		       "without a time");
+		       "has no time");
 	refuses_kineto("[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaFree\",\"tid\":1,"
 		       "\"ts\":9000000000000000,\"dur\":1}]",
-		       "too late or too long");
+		       "an event is too large");
 	refuses_kineto("[" EVENT("cuda_runtime", "cudaFree", "10", "9000000000000000", "1", "") "]",
-		       "too late or too long");
+		       "an event is too large");
 	refuses_kineto(
 		"[" EVENT("gpu_memcpy", "Memcpy HtoD", "10", "1", "7", "\"bytes\":1e999") "]",
-		"more bytes than there are");
+		"bytes of a copy is too large");
 	refuses_kineto("{\"traceEvents\":[]} {}", "is not a trace");
 	refuses_kineto("{\"deviceProperties\":[{\"name\":\n1}],\"traceEvents\":[]}",
-		       "trace.json:2: deviceProperties: a name is not a text");
+		       "trace.json:2: a name in deviceProperties is not a string");
 }
 
 /* 4096 threads are accepted, 4097 are refused. */
@@ -360,7 +363,8 @@ static void more_than_4096_threads_are_refused(void)
 		bool there = read_kineto(text) != NULL;
 		CHECK(there == (count == 4096));
 		if (!there && CHECK(diag_count(diag) > 0))
-			CHECK_PART(diag_at(diag, 0), "trace.json:1: has more than 4096 threads");
+			CHECK_PART(diag_at(diag, 0),
+				   "trace.json:1: the trace has more than 4096 threads");
 		free(text);
 		arena_free(arena);
 	}

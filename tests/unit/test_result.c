@@ -287,7 +287,7 @@ static void csv_quotes_texts_and_leaves_failures_empty(void)
 	free(capture.text);
 }
 
-/* The numbers that a reader needs, whatever the layout. */
+/* The table has the numbers that a reader needs, in any layout. */
 static void table_contains_the_main_numbers(void)
 {
 	struct capture capture;
@@ -523,10 +523,10 @@ static void malformed_result_files_are_refused(void)
 	static const struct {
 		const char *text, *complaint;
 	} rows[] = {
-		{"", "holds no prediction"},
-		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: is not JSON"},
-		{"[]", "holds no prediction"},
-		{"{\"datasets\": []}", "'case': is no text"},
+		{"", "the file contains no prediction"},
+		{"[\n\n{\"case\": \"a\" \"b\"}]", ":3: this text is not JSON"},
+		{"[]", "the file contains no prediction"},
+		{"{\"datasets\": []}", "'case' is not a text"},
 		{"{\"case\": \"a\", \"verdict\": \"maybe\"}", "neither 'ok' nor 'fail'"},
 		{"[1]", "'case'"},
 	};
