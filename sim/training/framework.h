@@ -39,6 +39,7 @@ struct stack_params {
 	int tf32;                  /* enum stack_tf32 */
 	bool autocast;             /* fp32 weights are cast in each step; some ops stay in fp32 */
 	int fusion;                /* enum stack_fusion */
+	bool fused_attention;      /* scores stay inside one kernel (FlashAttention) */
 	bool fp16_gradients;       /* gradients are exchanged in half precision */
 	double xla_clusters_count; /* of backward; 0: no XLA */
 };
@@ -57,6 +58,10 @@ extern const struct param_table stack_table;
 double stack_element_B(const struct stack_params *stack);
 /* Number type in which the stack computes convolutions, or other products. */
 enum number_type stack_product_type(const struct stack_params *stack, bool convolution);
+
+/* GPU memory of a training step with that stack (network_memory_B). */
+double stack_memory_B(const struct network *network, size_t batch,
+		      const struct stack_params *stack);
 
 struct op_graph;
 struct spread_params;
