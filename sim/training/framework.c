@@ -76,6 +76,10 @@ static const struct param_row stack_rows[] = {
 		     "element-wise ops that are one kernel with their neighbours: none, norm "
 		     "(batch norm with ReLU and addition), all (torch.compile, XLA)",
 		     "eager frameworks launch a kernel for each op"),
+	PARAM_BOOL(struct stack_params, fused_attention, "true",
+		   "one kernel computes attention and keeps no scores in GPU memory",
+		   "PyTorch documentation, scaled_dot_product_attention: since 2.0 it takes "
+		   "FlashAttention or memory-efficient attention where it can"),
 	PARAM_BOOL(struct stack_params, fp16_gradients, "false",
 		   "gradients are exchanged in half precision",
 		   "tf_cnn_benchmarks keeps fp32 variables, so their gradients are also fp32 "
@@ -105,4 +109,11 @@ enum number_type stack_product_type(const struct stack_params *stack, bool convo
 			       ? NUMBER_TF32
 			       : NUMBER_FP32;
 	}
+}
+
+double stack_memory_B(const struct network *network, size_t batch, const struct stack_params *stack)
+{
+	return network_memory_B(network, batch, stack_element_B(stack),
+				stack->optimiser_copies_count, stack->workspace_B,
+				stack->fused_attention);
 }
