@@ -2,7 +2,7 @@
 /* The input that every analysis takes: a case, how its points are predicted, and a callback for
  * progress.
  *
- *  An analysis predicts a case at many points and answers one question about them. Its REQUEST
+ * An analysis predicts a case at many points and answers one question about them. Its REQUEST
  * is a plain struct, and its ANSWER is a plain struct of numbers. It prints nothing and does not
  * depend on the command line. Errors go to the diag of the caller. sim/report makes words,
  * tables and charts of an answer. */

@@ -2,9 +2,9 @@
 /* A dataset describes what real systems did and how to predict it. docs/datasets.md is the
  * reference of the file format.
  *
- *  A dataset is a .cfg file (calib/measured/x.cfg) of one of two kinds.
+ * A dataset is a .cfg file (calib/measured/x.cfg) of one of two kinds.
  *
- *  TABLE: the rows of a .tsv file next to it. Each row has a measured number (or FAIL:reason)
+ * TABLE: the rows of a .tsv file next to it. Each row has a measured number (or FAIL:reason)
  * and a role. `columns` translates the words of a column into settings, so that a row becomes a
  * case:
  *
@@ -14,7 +14,7 @@
  *                  { column = "case"; values = ( { is = "lan"; settings = ["..."]; } ); } );
  *    };
  *
- *  Optional keys are role (one role for all rows), where = ( { column; is } ) (keeps only
+ * Optional keys are role (one role for all rows), where = ( { column; is } ) (keeps only
  * matching rows), utilization (a column with the largest possible mean utilisation) and
  * utilization_slack. Rows with the value NA are left out. Further keys of an entry of `columns`:
  *
@@ -28,14 +28,14 @@
  *                            role overrides the role of the row
  *    unit = "B"              unit of the numbers in the column
  *
- *  `wide = { prefix = "gpus_"; setting = "case.gpus"; fit_upto_column = "fit_upto"; }` makes a
+ * `wide = { prefix = "gpus_"; setting = "case.gpus"; fit_upto_column = "fit_upto"; }` makes a
  * row of each column gpus_1, gpus_2 and so on. Numbers up to fit_upto (a column, or fit_upto = 1
  * for all rows) have the role fit, larger ones the role test. linear = true also reports the
  * errors of ideal scaling from the first of these columns. group = "column" also reports the
  * errors of test rows for each word of that column. `claims` of a table apply to rows whose
  * label contains all texts of `rows`.
  *
- *  GRID: every combination of `dimensions`, without those of `skip = ( { dimension = "value";
+ * GRID: every combination of `dimensions`, without those of `skip = ( { dimension = "value";
  * ... } )`. Each value has settings and may have a case file. also = ( { where = { dimension =
  * "value"; ... }; settings; case } ) adds settings to matching combinations. `claims` are for
  * sources that state bounds without numbers:
@@ -48,17 +48,17 @@
  *    kind "rises"     the number rises along the values of `dimension`, in their order
  *    kind "outgrows"  share * (number at `value` - 1) > number at `than` - 1
  *
- *  A value of a dimension with judged = false is shown, but not judged. A dimension whose values
+ * A value of a dimension with judged = false is shown, but not judged. A dimension whose values
  * are those of a setting is { name; setting = "case.gpus"; values = ["1", "2"]; }. A grid
  * without claims and source is a WHAT-IF: predictions of unmeasured cases (topologies/what-ifs).
  *
- *  A claim is about the row's number, or about
+ * A claim is about the row's number, or about
  *
  *    over = { place = "bare"; }  the number divided by that of the row with these values
  *    quantity = "time"           the step time
  *    part = "input wait"         the share of that part in the step time
  *
- *  `quantity` is the measured quantity:
+ * `quantity` is the measured quantity:
  *
  *    throughput  images/s (default of tables and what-ifs)
  *    ratio       relative to the local GPU (clients) or to as many independent GPUs (jobs);
@@ -66,16 +66,17 @@
  *    speedup     throughput divided by that of one GPU
  *    time        of a step or of a collective; value_unit = "us" is the column's unit
  *    gain        throughput divided by that under the further settings `reference`
+ *    elapsed     time of a job from launch to end (case.job_steps or case.epochs)
  *
- *  Instead, quantity_column can name a column. `quantities` then has an entry for each of its
+ * Instead, quantity_column can name a column. `quantities` then has an entry for each of its
  * words, with is, quantity, and optionally scale (a factor on the value) and reference. judge =
  * "name" selects one of several jobs or clients of a case.
  *
- *  Both kinds may have `beside`, a list of { title; settings }. The same rows are predicted
+ * Both kinds may have `beside`, a list of { title; settings }. The same rows are predicted
  * under these settings, too, and never judged. draws = 8 is the number of draws if --draws is
  * not given.
  *
- *  The role fit allows a row to set parameters. Rows with the role test only judge predictions.
+ * The role fit allows a row to set parameters. Rows with the role test only judge predictions.
  * Rows with the role report are shown and not judged. */
 #ifndef FARWIRE_ANALYSIS_DATASET_H
 #define FARWIRE_ANALYSIS_DATASET_H
@@ -91,6 +92,7 @@ enum measure {
 	MEASURE_SPEEDUP,
 	MEASURE_TIME,
 	MEASURE_GAIN,
+	MEASURE_ELAPSED,
 	MEASURE_COUNT,
 };
 const char *measure_name(enum measure measure);  /* as in files: "speedup" */
@@ -117,6 +119,11 @@ struct dataset_row {
 	size_t setting_count;
 	const struct setting *reference; /* of a gain: all settings of the other case */
 	size_t reference_count;
+	/* Fields of an observation: its number divided by that of the reference is between low and
+	 * high. */
+	bool relative;
+	double low, high;
+	const char *reference_path;
 	size_t at[DIMENSIONS_OF_GRID_MAX]; /* of a grid: index of the value in each dimension */
 	bool judged;
 };
@@ -152,8 +159,10 @@ struct claim {
 	size_t word_count;
 	size_t over_at[DIMENSIONS_OF_GRID_MAX]; /* SIZE_MAX: as in the row */
 	bool over;
-	const char *part; /* NULL: the number itself */
-	bool time;        /* the number is the step time */
+	const char *part;   /* NULL: the number itself */
+	bool time;          /* the number is the step time */
+	bool loss;          /* 1 - reference / number: the loss of speed that a longer time means */
+	enum row_role role; /* ROLE_FIT: an observation of a fit; otherwise the claim judges */
 	size_t dimension, value, than;
 	double low, high, slack, share;
 };
@@ -177,6 +186,8 @@ struct dataset {
 	size_t dimension_count;
 	const struct claim *claims;
 	size_t claim_count;
+	const struct dataset_row *observations; /* for fits: claims of role fit, as rows */
+	size_t observation_count;
 	const struct beside *beside;
 	size_t beside_count;
 };

@@ -5,6 +5,7 @@
  *   dataset_table.c  rows of a .tsv
  *   dataset_grid.c   combinations of dimensions
  *   dataset_claim.c  claims about either
+ *   dataset_observe.c  claims that are observations of fits
  */
 #ifndef FARWIRE_ANALYSIS_DATASET_READ_H
 #define FARWIRE_ANALYSIS_DATASET_READ_H
@@ -49,8 +50,11 @@ void dataset_read_grid(struct dataset_reader *r, const struct cfg_node *dimensio
 /* Reads the claims of the dataset. own[own_count] are added before them. */
 void dataset_read_claims(struct dataset_reader *r, const struct claim *own, size_t own_count);
 
-/* Return an index. If the name does not exist, they report an error at `at` and return SIZE_MAX
- * or 0. */
+/* Adds the rows of the claims whose role is fit. */
+void dataset_read_observations(struct dataset_reader *r);
+
+/* Return an index. If the name does not exist, they report an error at `at` and return SIZE_MAX or
+ * 0. */
 size_t dataset_find_dimension(struct dataset_reader *r, const struct cfg_node *at,
 			      const char *name);
 size_t dataset_find_value(struct dataset_reader *r, const struct cfg_node *at, size_t dimension,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The journal of a sweep stores finished points as soon as they are computed.
  *
- *  It is a text file next to the output, with one JSON object on each line. Each line contains
+ * It is a text file next to the output, with one JSON object on each line. Each line contains
  * the CRC-32C of the part that follows:
  *
  *   {"crc":"5d2c90a1","format":"farwire-sweep","version":1,"points":10000,"program":"...", ...}
  *   {"crc":"0b7f3e11","point":17,"prediction":{...}}
  *
- *  The first line has a hash of each part that determines the results. A journal of another
+ * The first line has a hash of each part that determines the results. A journal of another
  * sweep is refused. Lines are appended in one piece. If the process is killed, only the last
  * line can be incomplete, and the next opening cuts it off. A point whose line has a wrong
  * checksum is computed again. A lock excludes a second process. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers of a case that can be varied one by one.
  *
- *  A KNOB is one number that one or several parameters share, its members. They vary together,
+ * A KNOB is one number that one or several parameters share, its members. They vary together,
  * for example the cost of a packet in all guests. UNCERTAIN knobs are the uncertain parameters
  * of a case (unknowns.h), and vary as draws vary them. SCALABLE knobs are numbers other than 0.
  * Parameters of the same row that are set in the same place are one scalable knob. */

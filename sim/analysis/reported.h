@@ -2,7 +2,7 @@
 /* Finds the answer of a prediction that a user names (a row of sim/result/answers.def), and
  * reads targets such as "ratio>=0.95".
  *
- *  A word may mean different numbers for clients, training jobs and collective benchmarks.
+ * A word may mean different numbers for clients, training jobs and collective benchmarks.
  * "throughput", for example, means images/s or a bus bandwidth. A name is therefore resolved for
  * a kind of prediction. */
 #ifndef FARWIRE_ANALYSIS_REPORTED_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ranks parameters by their influence on an answer.
  *
- *  First, one knob at a time (knobs.h): each uncertain knob is set to its 5 % and its 95 %
+ * First, one knob at a time (knobs.h): each uncertain knob is set to its 5 % and its 95 %
  * quantile, with all others at their present values. The difference between the two answers is
  * the knob's SWING. Then Sobol's indices (indices.h) are estimated for knobs whose swing is at
  * least 1 % of the largest, at most SENSITIVITY_INPUTS_MAX of them. The other knobs keep their
  * values.
  *
- *  If nothing is uncertain, or if the user asks for it, every number is changed by the same
+ * If nothing is uncertain, or if the user asks for it, every number is changed by the same
  * percentage instead. The result are ELASTICITIES: by how many percent the answer changes for
  * one percent more of a parameter. */
 #ifndef FARWIRE_ANALYSIS_SENSITIVITY_H

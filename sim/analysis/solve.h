@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Solves for the value of a parameter at which an answer meets a target.
  *
- *  The function is the simulator. A run is expensive. There are no derivatives, and there may be
+ * The function is the simulator. A run is expensive. There are no derivatives, and there may be
  * jumps, plateaus, and values at which the simulated system fails. The search therefore has two
  * steps. A coarse grid over the whole range shows between which neighbours the target is met and
  * missed. This pair is a CROSSING. There may be none, one, or several if the answer is not
  * monotone. Each crossing is then narrowed to TOLERANCE by Brent's method, or by bisection if an
  * end fails or the values are whole numbers. The end that meets the target is the BOUND.
  *
- *  The search assumes at most one crossing between two neighbours of the grid. Results for whole
+ * The search assumes at most one crossing between two neighbours of the grid. Results for whole
  * numbers may alternate (odd ones fail), so the next whole number inside a bound is evaluated,
  * too. A value that contradicts the bounds is a HOLE.
  *
- *  The answer has a 90 % interval, so the bound has one, too. Two more searches find its ends.
+ * The answer has a 90 % interval, so the bound has one, too. Two more searches find its ends.
  * One uses the worse end of the answer's interval: up to its crossing the target is met with 95
  * % certainty. The other uses the better end: beyond its crossing the target is missed with 95 %
  * certainty. Intervals are computed only where these searches need them. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts one point of a sweep, and converts it to and from a line of the journal.
  *
- *  Every point is converted to a line and back, even without a journal. A sweep that was
+ * Every point is converted to a line and back, even without a journal. A sweep that was
  * resumed, or computed on many machines, therefore gives the same bytes as any other. Only the
  * sweep uses these functions. */
 #ifndef FARWIRE_ANALYSIS_SWEEP_POINT_H

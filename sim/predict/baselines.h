@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stores baselines that were computed before.
  *
- *  The ratio of a client compares it with the same program on its GPU with the local driver.
+ * The ratio of a client compares it with the same program on its GPU with the local driver.
  * That run depends neither on the runtime nor on the network. It is the same for all points of a
  * sweep over a network parameter, and takes a quarter of the work. A job begins with the step of
  * one GPU without other ranks, simulated call by call. That step does not depend on the exchange
  * or the network and is the same for any number of GPUs.
  *
- *  The key of a stored value contains everything on which it can depend: the exact values of the
+ * The key of a stored value contains everything on which it can depend: the exact values of the
  * case's parameters, the GPUs and links, the place and the seed. Left out are parameters that
  * cannot have an influence. For clients these are the parameters of the runtime, its transport,
  * and links that carry no copies of a local driver (all but PCIe, NVLink and socket links). For

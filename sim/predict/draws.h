@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts a case repeatedly with other values of its uncertain parameters.
  *
- *  Draws run on several threads. The results do not depend on the number of threads, because
+ * Draws run on several threads. The results do not depend on the number of threads, because
  * each draw has its own parameter values and its own random numbers, from the seed and its
  * number. A draw may fail, for example if packet loss breaks a connection. It then counts as a
  * throughput of 0. The low end of a throughput is 0 if more than 1 in 20 draws fail. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicts a case.
  *
- *  A POINT is one run of the world with given parameters. It gives the mean over the measured
+ * A POINT is one run of the world with given parameters. It gives the mean over the measured
  * steps, and the ratio to a baseline: the same program on one GPU with the local driver. A
  * PREDICTION is the point with every parameter at its own value, and intervals. For these the
  * uncertain parameters are drawn (sim/predict/unknowns.h), and the point is computed for each
@@ -28,12 +28,15 @@ struct job_point {
 	bool failed;
 	const char *reason;
 	double throughput, step_s, ratio, gpu_utilization; /* NaN if the job failed */
+	double elapsed_s; /* from launch to end of the job; NaN: the case does not ask for it */
 };
 
 struct point {
 	bool failed; /* a job failed */
 	const char *reason, *broken;
-	double throughput, step_s, ratio, gpu_utilization;
+	double throughput, step_s, ratio, gpu_utilization, elapsed_s;
+	struct breakdown_part phases[BREAKDOWN_MAX]; /* of elapsed_s, of the job that ends last */
+	size_t phase_count;
 	struct job_point *jobs;
 	size_t job_count;
 	struct world_outcome outcome;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The uncertain parameters of a case, and draws of them (docs/models/intervals.md).
  *
- *  Here an UNKNOWN is one uncertain parameter. Parameters with the same row, value and file (or
+ * Here an UNKNOWN is one uncertain parameter. Parameters with the same row, value and file (or
  * default) have the same error, for example those of eight equal GPUs, so they are one unknown.
  * A parameter with its own interval is drawn from that interval, on the scale of its row
  * (param_moved). If few rows support it, Student's distribution is used. Parameters of one fit

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The answers that a prediction gives, one row each in answers.def.
  *
- *  Tables list the answers that they show. `solve` takes one as its target ("ratio>=0.95"), and
+ * Tables list the answers that they show. `solve` takes one as its target ("ratio>=0.95"), and
  * `sensitivity` ranks parameters by their influence on one. The same number may have different
  * names for clients, training jobs and collective benchmarks, so a row says which kinds of
  * prediction have it. */

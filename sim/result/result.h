@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Results as data.
  *
- *  A PREDICTION is the result of `run` for one case. A RESULT TABLE is any other result that is
+ * A PREDICTION is the result of `run` for one case. A RESULT TABLE is any other result that is
  * printed, saved or drawn. Its columns have a name, a quantity and a unit, and number columns
  * may have intervals. Writers turn both into text tables, CSV, JSON or JSON Lines. Plots read
  * them. */
@@ -26,7 +26,7 @@ struct estimate {
 	double value, low, high;
 };
 
-enum { BREAKDOWN_MAX = 8 };
+enum { BREAKDOWN_MAX = 10 };
 struct breakdown_part {
 	const char *name; /* one of the PART_ keys */
 	double seconds;   /* time of this part in a step; the parts add up to the step time */
@@ -38,6 +38,7 @@ struct job_prediction { /* one of several clients or jobs */
 	bool ok;
 	const char *reason;
 	struct estimate throughput, ratio, step_s, gpu_utilization;
+	struct estimate elapsed_s; /* from launch to end; NaN: not asked for */
 };
 
 /* Keys of the parts of a step in JSON and CSV. In the parts "straggler" and "collective exposed" a
@@ -76,8 +77,11 @@ struct prediction {
 	size_t gpu_count;
 	struct estimate speedup;    /* throughput divided by that of one GPU */
 	struct estimate training_s; /* time of all epochs */
-	double communication_s;     /* time of a step in which a collective is in progress, hidden
-				       behind kernels or exposed; NaN: unavailable */
+	struct estimate elapsed_s;  /* time from launch to end of the job that ends last */
+	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
+	size_t phase_count;
+	double communication_s; /* time of a step in which a collective is in progress, hidden
+				   behind kernels or exposed; NaN: unavailable */
 	const char *collective; /* of a collective benchmark: "all_reduce, 1 MiB"; otherwise NULL */
 	const char *choice;     /* the collective library's choice; NULL: none */
 	struct estimate gpu_utilization; /* mean over the GPUs in use */
@@ -180,7 +184,7 @@ void trace_write(FILE *out, const struct trace *trace);
  * stays empty until the commit. output_open returns NULL with errno set if the target cannot be
  * written: there is no such folder, it is a directory, or the permission is missing.
  *
- *  A closed pipe is reported here only if SIGPIPE is ignored. main ignores it first of all.
+ * A closed pipe is reported here only if SIGPIPE is ignored. main ignores it first of all.
  * Otherwise the signal ends the program without a message. */
 struct output;
 struct output *output_open(const char *path);

@@ -3,7 +3,7 @@
  * processes, tracks are threads, and spans are complete ("X") events. Times are in microseconds
  * with six decimals, that is picoseconds.
  *
- *  The format requires that spans of one thread are nested or do not overlap. If spans of a
+ * The format requires that spans of one thread are nested or do not overlap. If spans of a
  * track overlap otherwise (several messages on one link), the later span goes to another lane,
  * "name #2", and so on. */
 #include <inttypes.h>

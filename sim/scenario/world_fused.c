@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds data-parallel jobs and repeated collectives from a scenario's entries.
  *
- *  A step on one GPU is first simulated call by call, as a program without other ranks. Each GPU
+ * A step on one GPU is first simulated call by call, as a program without other ranks. Each GPU
  * of the job then replays the segments of that step, with the job's communicator and input. */
 #include <math.h>
 #include <string.h>
@@ -256,7 +256,9 @@ struct job *world_fused(struct world *w, const struct job_entry *entry, struct j
 		run->choice = communicator_choice_text(comm, COLLECTIVE_ALL_REDUCE,
 						       entry->network->parameters_count *
 							       use->profile->element_B);
-	if (!run->failed)
+	if (!run->failed && w->scenario->launch)
+		world_launch(w, job, entry, &spec);
+	else if (!run->failed)
 		fused_job_begin(job, &spec, delay_ps(w, entry, use->solo_step_s));
 	return job;
 }
