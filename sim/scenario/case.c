@@ -23,7 +23,7 @@ static const struct param_row case_rows[] = {
 		"remoting runtime: name of a file of models/runtimes/; none means the local driver",
 		""),
 	PARAM_TEXT(struct case_params, transport, "auto",
-		   "transport of calls and gradients between hosts (`farwire list transports`); "
+		   "transport, for calls and gradients between hosts (`farwire list transports`); "
 		   "auto means tcp, or rdma for the gradients of jobs on InfiniBand or RoCE",
 		   "assumption: runtimes forward calls by sockets unless told otherwise, and "
 		   "collective libraries take RDMA where they find it"),
@@ -50,7 +50,7 @@ static const struct param_row case_rows[] = {
 		    "network's file",
 		    ""),
 	PARAM_NUMBER(struct case_params, fraction_ratio, QUANTITY_RATIO, 0.001, 1, "1",
-		     "largest share of its GPU that a client may use", ""),
+		     "GPU fraction: largest share of its GPU that a client may use", ""),
 	PARAM_WHOLE(struct case_params, copies_count, 1, 4096, "1",
 		    "number of copies of each client", ""),
 	PARAM_WHOLE(struct case_params, steps_warmup_count, 0, 1000, "1",
@@ -80,11 +80,15 @@ static const struct param_row case_rows[] = {
 		""),
 	PARAM_NUMBER(struct case_params, straggler_ratio, QUANTITY_RATIO, 1, 1000, "1",
 		     "compute time of a job's first rank divided by that of the other ranks", ""),
-	PARAM_WHOLE(
-		struct case_params, epochs_count, 0, 1e6, "0",
-		"number of passes over the training set; 0 means the time of a whole training is "
-		"not printed",
-		""),
+	PARAM_WHOLE(struct case_params, epochs_count, 0, 1e6, "0",
+		    "number of epochs: passes over the training set; 0 means that no training time "
+		    "is printed",
+		    ""),
+	PARAM_WHOLE(struct case_params, job_steps_count, 0, 1e12, "0",
+		    "number of steps of a training job from launch to end, warm-up included; 0 "
+		    "means as "
+		    "many as case.epochs needs",
+		    ""),
 	PARAM_WHOLE(struct case_params, images_count, 1, 1e12, "1281167",
 		    "number of samples in the training set", "ImageNet 2012's training set"),
 	PARAM_CHOICE(struct case_params, symmetry, symmetry_choices, "auto",
@@ -96,7 +100,7 @@ static const struct param_row case_rows[] = {
 		"collective to repeat without training, as nccl-tests does; empty means training",
 		""),
 	PARAM_NUMBER(struct case_params, collective_size_B, QUANTITY_BYTES, 1, 1e15, "64 MiB",
-		     "buffer size of the collective, as nccl-tests defines it", ""),
+		     "message size: size of the collective's buffer, as nccl-tests defines it", ""),
 };
 const struct param_table case_table = PARAM_TABLE("case", struct case_params, case_rows);
 struct origin case_origin(const struct case_reader *c)
