@@ -66,9 +66,10 @@ struct link_prediction {
 struct prediction {
 	const char *name;
 	bool ok;
-	const char *reason;         /* of a failed verdict; otherwise NULL */
-	struct estimate throughput; /* images/s, sum over clients or ranks; of a collective
-				       benchmark the bus bandwidth in B/s */
+	const char *reason;               /* of a failed verdict; otherwise NULL */
+	struct estimate throughput;       /* images/s, sum over clients or ranks; of a collective
+					     benchmark the bus bandwidth in B/s */
+	struct estimate token_throughput; /* tokens/s if networks take sequences; otherwise NaN */
 	struct estimate
 		step_s;        /* step time; of a collective benchmark the time of the collective */
 	struct estimate ratio; /* to the baseline; of a job the scaling efficiency, its throughput
