@@ -43,12 +43,12 @@ static const struct param_row input_rows[] = {
 		     "host work to hand over a batch, at 2.4 GHz",
 		     "assumption: a few ops of the framework, about 10 us each"),
 	PARAM_BOOL(struct input_params, lockstep, "false",
-		   "decoding, copying and computing are ops of one framework call, so they begin "
-		   "and end together on all GPUs of a process",
+		   "lockstep: decoding, copying and computing are ops of one framework call, so "
+		   "they begin and end together on all GPUs of a process",
 		   "input pipelines run in the background: tf.data, PyTorch's workers, DALI"),
 	COST_ASSUMED(struct input_params, session_s, QUANTITY_TIME, 0, 1, "0 us",
-		     "with lockstep, work of one thread for each image of the process before each "
-		     "framework call, at 2.4 GHz",
+		     "session work, with lockstep: time of one thread for each image of the "
+		     "process before each framework call, at 2.4 GHz",
 		     "assumption: the size of a step's graph does not depend on the batch"),
 };
 const struct param_table input_table = PARAM_TABLE("input", struct input_params, input_rows);
