@@ -26,7 +26,7 @@ struct estimate {
 	double value, low, high;
 };
 
-enum { BREAKDOWN_MAX = 8 };
+enum { BREAKDOWN_MAX = 10 };
 struct breakdown_part {
 	const char *name; /* one of the PART_ keys */
 	double seconds;   /* time of this part in a step; the parts add up to the step time */
@@ -38,6 +38,7 @@ struct job_prediction { /* one client of a pool, or one of several jobs */
 	bool ok;
 	const char *reason;
 	struct estimate throughput, ratio, step_s, gpu_utilization;
+	struct estimate elapsed_s; /* from launch to end; NaN: not asked for */
 };
 
 /* Keys of the parts of a step in JSON and CSV. In the parts "straggler" and "collective exposed" a
@@ -68,18 +69,21 @@ struct prediction {
 	const char *reason;         /* of a failed verdict, or NULL */
 	struct estimate throughput; /* images/s, sum over clients or ranks; for a collective the bus
 				       bandwidth in B/s */
-	struct estimate step_s;     /* step time; for a collective its time */
-	struct estimate ratio;      /* ratio to the baseline, NaN without one; for a job the
-				       scaling efficiency */
+	struct estimate token_throughput; /* tokens/s if networks take sequences, or NaN */
+	struct estimate step_s;           /* step time; for a collective its time */
+	struct estimate ratio;            /* ratio to the baseline, NaN without one; for a job the
+					     scaling efficiency */
 	/* for jobs; 0 and NaN in other predictions */
 	size_t gpu_count;
-	struct estimate speedup;         /* throughput divided by that of one GPU */
-	struct estimate training_s;      /* time of all epochs */
-	double communication_s;          /* time of a step in which a collective runs, hidden
-					    behind kernels or not; NaN if unknown */
-	const char *collective;          /* "all_reduce, 1 MiB" of a collective without training, or
-					    NULL */
-	const char *choice;              /* choice of the collective library, or NULL */
+	struct estimate speedup;    /* throughput divided by that of one GPU */
+	struct estimate training_s; /* time of all epochs */
+	struct estimate elapsed_s;  /* from launch to end, of the job that ends last */
+	struct breakdown_part phases[BREAKDOWN_MAX]; /* parts of elapsed_s, which add up to it */
+	size_t phase_count;
+	double communication_s; /* time of a step in which a collective runs, hidden behind
+				   kernels or not; NaN if unknown */
+	const char *collective; /* "all_reduce, 1 MiB" of a collective without training, or NULL */
+	const char *choice;     /* choice of the collective library, or NULL */
 	struct estimate gpu_utilization; /* mean over the GPUs in use */
 	struct breakdown_part breakdown[BREAKDOWN_MAX];
 	size_t breakdown_count;
