@@ -65,7 +65,7 @@ static const char *words_of(struct dataset_reader *r, const struct cfg_node *ent
 static const struct cfg_node *explained(struct dataset_reader *r, const struct cfg_node *entry,
 					const char *words)
 {
-	static const char *const known[] = {"is", "settings", "case", "each"};
+	static const char *const known[] = {"is", "settings", "case", "role", "each"};
 	const struct cfg_node *values = cfg_child(entry, "values"), *match = NULL;
 	for (size_t i = 0; values && i < cfg_count(values); i++) {
 		cfg_only(r->diag, cfg_at(values, i), known, 4);
@@ -108,6 +108,8 @@ static void add_meaning(struct dataset_reader *r, struct making *m, const struct
 	dataset_add_settings(r, &m->settings, cfg_child(value, "settings"));
 	const char *path = dataset_case(r, value);
 	m->case_path = path ? path : m->case_path;
+	if (dataset_text(value, "role"))
+		m->role = dataset_text(value, "role");
 }
 
 /* "path=words", with the unit that the entry says the column is in. */
@@ -148,7 +150,6 @@ static void add_column(struct dataset_reader *r, struct making *m, const struct 
 		const struct cfg_node *one = cfg_at(each, *variant % cfg_count(each));
 		*variant /= cfg_count(each);
 		add_meaning(r, m, one);
-		m->role = dataset_text(one, "role");
 		m->label =
 			arena_printf(r->arena, "%s (as %s)", m->label, dataset_need(r, one, "is"));
 	}

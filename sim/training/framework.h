@@ -38,12 +38,15 @@ struct stack_params {
 	int precision;             /* enum stack_precision */
 	int tf32;                  /* enum stack_tf32 */
 	bool autocast;             /* fp32 weights are cast in each step; some ops stay in fp32 */
+	int layout;                /* enum stack_layout */
 	int fusion;                /* enum stack_fusion */
 	bool fp16_gradients;       /* gradients are exchanged in half precision */
 	double xla_clusters_count; /* of backward; 0: no XLA */
 };
 enum stack_precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16, PRECISION_FP8 };
 enum stack_tf32 { TF32_NONE, TF32_CONVOLUTIONS, TF32_ALL }; /* in place of fp32 */
+/* Order of an image's elements: channels behind or before the pixels. */
+enum stack_layout { LAYOUT_NHWC, LAYOUT_NCHW };
 /* Which neighbouring element-wise ops are one kernel. */
 enum stack_fusion { FUSION_NONE, FUSION_NORM, FUSION_ALL };
 enum l2_loss {
@@ -55,8 +58,10 @@ enum l2_loss {
 extern const struct param_table stack_table;
 /* Size of an element of an activation. */
 double stack_element_B(const struct stack_params *stack);
-/* Number type in which the stack computes convolutions, or other products. */
-enum number_type stack_product_type(const struct stack_params *stack, bool convolution);
+/* Number type in which the stack computes convolutions, or other products, on the GPU. gpu may be
+ * NULL: it has no TF32. */
+enum number_type stack_product_type(const struct stack_params *stack, const struct gpu_params *gpu,
+				    bool convolution);
 
 struct op_graph;
 struct spread_params;
@@ -64,7 +69,8 @@ struct spread_params;
 struct framework {
 	const char *name; /* "tensorflow-1" */
 	const char *help;
-	bool ahead; /* it issues the next step without waiting for the GPU */
+	bool moving_average_ops; /* kernels of their own update batch norm's moving averages */
+	bool ahead;              /* it issues the next step without waiting for the GPU */
 	/* Returns the ops' indices in the order in which the framework issues them. */
 	const uint32_t *(*order)(struct arena *arena, const struct op_graph *graph);
 	/* Builds the calls of one step. spread: how several GPUs exchange gradients; NULL: the

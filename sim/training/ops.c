@@ -22,7 +22,9 @@ struct builder {
 	struct arena *arena;
 	const struct network *network;
 	const struct stack_params *stack;
+	const struct gpu_params *gpu;
 	double batch, element_B;
+	double weight_B; /* of an element of a variable */
 	VEC(struct op) ops;
 	uint32_t *forward;      /* by layer: the op that computes its output */
 	uint32_t *gradient;     /* by layer: the op that computes the gradient of its output */
@@ -65,7 +67,7 @@ static void set_product(struct builder *b, uint32_t op, const struct layer *laye
 	const struct layer *input = &b->network->layers[layer->inputs[0]];
 	struct kernel_work *work = &b->ops.items[op].work;
 	double rows = b->batch, in = input->output_count, out = layer->output_count;
-	work->type = stack_product_type(b->stack, layer->op == LAYER_CONV);
+	work->type = stack_product_type(b->stack, b->gpu, layer->op == LAYER_CONV);
 	if (layer->op == LAYER_CONV) {
 		work->form = KERNEL_CONVOLUTION;
 		work->convolution = (struct kernel_convolution){
@@ -153,31 +155,63 @@ static bool is_product(enum layer_op op)
 	return op == LAYER_CONV || op == LAYER_FC;
 }
 
-static bool is_elementwise(enum layer_op op)
+/* True if the op can be one kernel with its neighbours. cuDNN fuses batch norm with the addition
+ * and the ReLU behind it; a compiler fuses all. */
+static bool is_elementwise(const struct builder *b, enum layer_op op)
 {
-	return op == LAYER_BATCH_NORM || op == LAYER_BIAS || op == LAYER_RELU || op == LAYER_ADD ||
-	       op == LAYER_DROPOUT;
+	bool normalises = op == LAYER_BATCH_NORM || op == LAYER_RELU || op == LAYER_ADD;
+	return normalises ||
+	       (b->stack->fusion != FUSION_NORM && (op == LAYER_BIAS || op == LAYER_DROPOUT));
+}
+
+/* Adds the kernels that transpose input and output of a convolution on tensor cores, if images are
+ * stored as NCHW. Returns the op whose output is the convolution's. */
+static uint32_t transpose(struct builder *b, const struct layer *layer, uint32_t product)
+{
+	if (b->stack->layout != LAYOUT_NCHW || layer->op != LAYER_CONV ||
+	    stack_product_type(b->stack, b->gpu, true) == NUMBER_FP32)
+		return product;
+	double moved_B = image_bytes(b, layer->input_count_total + layer->output_count);
+	return add_op(b, op_name(b, layer, ".transpose"), false, 2, 0, 2 * moved_B, &product, 1);
+}
+
+/* Adds the kernel that casts the layer's weights, or their gradient, between fp32 and 16 bits.
+ * Returns NONE if the stack does not cast. */
+static uint32_t cast_weights(struct builder *b, const struct layer *layer, const char *what,
+			     uint32_t input)
+{
+	if (!b->stack->autocast || b->element_B >= b->weight_B || !layer->tensor_count)
+		return NONE;
+	double elements = layer->tensors[0];
+	return add_op(b, op_name(b, layer, what), false, 1, 0,
+		      elements * (b->element_B + b->weight_B), &input, input != NONE);
 }
 
 static void forward_layer(struct builder *b, size_t index)
 {
 	const struct layer *layer = &b->network->layers[index];
-	uint32_t inputs[LAYER_INPUTS_MAX];
+	uint32_t inputs[LAYER_INPUTS_MAX + 1], input_count = (uint32_t)layer->input_count;
 	for (size_t i = 0; i < layer->input_count; i++)
 		inputs[i] = b->forward[layer->inputs[i]];
 	if (layer->op == LAYER_INPUT) {
 		b->forward[index] = NONE;
 		return;
 	}
+	if (is_product(layer->op))
+		inputs[input_count++] = cast_weights(b, layer, ".cast", NONE);
 	uint32_t kernels = layer->op == LAYER_SOFTMAX ? SOFTMAX_KERNELS : 1;
 	b->forward[index] =
 		add_op(b, layer->name, is_library(layer->op), kernels, 2 * layer->macs * b->batch,
-		       forward_B(b, layer), inputs, (uint32_t)layer->input_count);
-	if (is_product(layer->op))
+		       forward_B(b, layer), inputs, input_count);
+	if (is_product(layer->op)) {
 		set_product(b, b->forward[index], layer, CONVOLUTION_FORWARD);
-	if (is_elementwise(layer->op))
+		b->forward[index] = transpose(b, layer, b->forward[index]);
+	}
+	if (is_elementwise(b, layer->op))
 		set_elementwise(b, b->forward[index], image_bytes(b, layer->output_count));
-	for (size_t i = 0; i < layer->state_tensor_count; i++)
+	/* elsewhere they are part of batch norm's kernel */
+	bool has_moving_ops = framework_at((size_t)b->stack->framework)->moving_average_ops;
+	for (size_t i = 0; has_moving_ops && i < layer->state_tensor_count; i++)
 		set_elementwise(b,
 				add_op(b, op_name(b, layer, ".moving"), false,
 				       MOVING_AVERAGE_KERNELS, 0,
@@ -213,7 +247,7 @@ static void decay_ops(struct builder *b, bool gradient)
 		b->layer = (uint32_t)i;
 		for (size_t t = 0; t < layer->tensor_count; t++) {
 			uint32_t number = b->first_tensor[i] + (uint32_t)t;
-			double size_B = layer->tensors[t] * b->element_B;
+			double size_B = layer->tensors[t] * b->weight_B;
 			if (!has_l2_loss(b, layer)) {
 				b->decay[number] = NONE;
 			} else if (gradient) {
@@ -235,7 +269,7 @@ static void decay_ops(struct builder *b, bool gradient)
 static uint32_t l2_loss(struct builder *b, uint32_t loss)
 {
 	if (b->stack->l2_loss == L2_LOSS_SINGLE_OP) {
-		double size_B = b->network->parameters_count * b->element_B;
+		double size_B = b->network->parameters_count * b->weight_B;
 		uint32_t all = add_op(b, "l2.concat", false, 1, 0, 2 * size_B, NULL, 0);
 		push_loss(b, add_op(b, "l2", false, 2, 0, size_B, &all, 1));
 	} else {
@@ -269,7 +303,7 @@ static uint32_t tensor_op(struct builder *b, const struct layer *layer, const ch
 			  uint32_t number, double passes, const uint32_t *inputs,
 			  uint32_t input_count)
 {
-	double size_B = b->tensors[number].elements_count * b->element_B;
+	double size_B = b->tensors[number].elements_count * b->weight_B;
 	return set_elementwise(b,
 			       add_op(b, op_name(b, layer, what), false, 1, 0, passes * size_B,
 				      inputs, input_count),
@@ -321,11 +355,15 @@ static void backward_product(struct builder *b, size_t index, bool data)
 	uint32_t filter = add_op(b, op_name(b, layer, ".grad_filter"), true, 1, flop,
 				 forward_B(b, layer), &gradient, 1);
 	set_product(b, filter, layer, CONVOLUTION_FILTER);
+	filter = transpose(b, layer, filter);
+	uint32_t cast = cast_weights(b, layer, ".grad_cast", filter);
+	if (cast != NONE)
+		filter = cast;
 	if (data) {
 		uint32_t op = add_op(b, op_name(b, layer, ".grad_data"), true, 1, flop,
 				     forward_B(b, layer), &gradient, 1);
 		set_product(b, op, layer, CONVOLUTION_DATA);
-		receive_gradient(b, layer->inputs[0], op);
+		receive_gradient(b, layer->inputs[0], transpose(b, layer, op));
 	}
 	set_gradients(b, filter, index);
 	for (size_t t = 0; t < layer->tensor_count; t++)
@@ -379,7 +417,7 @@ static void backward_layer(struct builder *b, size_t index)
 	uint32_t op = add_op(b, op_name(b, layer, ".grad"), is_library(layer->op), 1, 0,
 			     backward_passes(layer->op) * out, &gradient, 1);
 	/* A bias's gradient is a sum over its layer's output. */
-	if (is_elementwise(layer->op) && layer->op != LAYER_BIAS)
+	if (is_elementwise(b, layer->op) && layer->op != LAYER_BIAS)
 		set_elementwise(b, op, out);
 	set_gradients(b, op, index);
 	receive_gradient(b, layer->inputs[0], layer->op == LAYER_BIAS ? gradient : op);
@@ -406,15 +444,17 @@ static void number_tensors(struct builder *b)
 }
 
 struct op_graph op_graph_new(struct arena *arena, const struct network *network, size_t batch,
-			     const struct stack_params *stack)
+			     const struct stack_params *stack, const struct gpu_params *gpu)
 {
 	FW_ASSERT(batch > 0 && network->layer_count > 1);
 	size_t layers = network->layer_count;
 	struct builder b = {.arena = arena,
 			    .network = network,
 			    .stack = stack,
+			    .gpu = gpu,
 			    .batch = (double)batch,
 			    .element_B = stack_element_B(stack),
+			    .weight_B = stack->autocast ? 4 : stack_element_B(stack),
 			    .forward = ARENA_ARRAY(arena, layers, uint32_t),
 			    .gradient = ARENA_ARRAY(arena, layers, uint32_t),
 			    .first_tensor = ARENA_ARRAY(arena, layers, uint32_t)};

@@ -124,7 +124,7 @@ static const struct program *program(struct arena *arena, const struct network *
 				     const struct efficiency_params *efficiency,
 				     const struct spread_params *spread_params)
 {
-	struct op_graph graph = op_graph_new(arena, network, batch, stack);
+	struct op_graph graph = op_graph_new(arena, network, batch, stack, gpu);
 	struct issuer executor = {
 		.arena = arena, .stack = stack, .gpu = gpu, .efficiency = efficiency};
 	struct issuer input = executor;
@@ -154,6 +154,7 @@ const struct framework framework_tensorflow_1 = {
 	.name = "tensorflow-1",
 	.help = "TensorFlow 1.x: breadth-first executor, event-polling thread, one session.run for "
 		"each step",
+	.moving_average_ops = true,
 	.order = breadth_first,
 	.program = program,
 };
